@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: MIT */
+/** @file
+ * libpdl for programs of the CUDA Runtime: kernels from `__global__` symbols, and a typed launch in C++.
+ *
+ * This is the only libpdl header that includes a Runtime header. Everything in it is compiled into the
+ * translation unit that includes it, so that a kernel is launched by the Runtime that registered it,
+ * whether the program links cudart statically or shared, and `--default-stream per-thread` keeps its
+ * meaning. libpdl itself links no Runtime.
+ */
+#ifndef PDL_CUDART_H
+#define PDL_CUDART_H
+
+#include <cuda_runtime_api.h>
+
+#include <pdl/pdl.h>
+
+#if CUDART_VERSION < 12030
+#error "pdl/cudart.h needs the headers of CUDA 12.3 or newer"
+#endif
+
+/* ------------------------------------------------------------------------------------------------
+ * What pdl_kernel_from_runtime() calls back
+ * ---------------------------------------------------------------------------------------------- */
+
+static inline int32_t pdl_cudart_launch_(const void *symbol, const pdl_runtime_launch *launch,
+                                         void **args)
+{
+    cudaLaunchConfig_t config;
+    config.gridDim.x = launch->grid[0];
+    config.gridDim.y = launch->grid[1];
+    config.gridDim.z = launch->grid[2];
+    config.blockDim.x = launch->block[0];
+    config.blockDim.y = launch->block[1];
+    config.blockDim.z = launch->block[2];
+    config.dynamicSmemBytes = launch->dynamic_shared_memory;
+    config.stream = launch->stream;
+    config.attrs = (cudaLaunchAttribute *)launch->attributes;
+    config.numAttrs = launch->attribute_count;
+    return (int32_t)cudaLaunchKernelExC(&config, symbol, args);
+}
+
+static inline int32_t pdl_cudart_get_function_(const void *symbol, struct CUfunc_st **function)
+{
+    cudaFunction_t found = NULL;
+    const cudaError_t error = cudaGetFuncBySymbol(&found, symbol);
+    if (error == cudaSuccess) {
+        *function = found;
+    }
+    return (int32_t)error;
+}
+
+static inline const pdl_runtime_ops *pdl_cudart_ops_(void)
+{
+    static const pdl_runtime_ops ops = {(uint32_t)sizeof(pdl_runtime_ops), CUDART_VERSION,
+                                        pdl_cudart_launch_, pdl_cudart_get_function_};
+    return &ops;
+}
+
+/* ------------------------------------------------------------------------------------------------
+ * Kernel
+ * ---------------------------------------------------------------------------------------------- */
+
+/**
+ * Makes a kernel from a Runtime symbol: the address of a `__global__` function, or in plain C that of an
+ * `extern "C" __global__` one declared as an ordinary function.
+ *
+ * Serves every device. Nothing is looked up before the first launch on a device (cudaGetFuncBySymbol);
+ * launches go through this translation unit's cudaLaunchKernelExC. Must be called from the program or
+ * shared object that holds the kernel, and that must not be unloaded before pdl_kernel_destroy().
+ * Errors: those of pdl_kernel_from_runtime(). Thread-safe. Since 0.1.
+ */
+static inline pdl_status pdl_kernel_from_symbol(const void *symbol, pdl_kernel **kernel)
+{
+    return pdl_kernel_from_runtime(symbol, pdl_cudart_ops_(), kernel);
+}
+
+#ifdef __cplusplus
+
+#include <atomic>
+#include <cstdlib>
+#include <memory>
+#include <type_traits>
+#include <utility>
+
+/* As above, from the kernel itself: pdl_kernel_from_symbol(fc2<float>, &kernel). */
+template <typename... Params>
+static inline pdl_status pdl_kernel_from_symbol(void (*kernel)(Params...), pdl_kernel **out)
+{
+    return pdl_kernel_from_symbol(reinterpret_cast<const void *>(kernel), out);
+}
+
+/**
+ * A descriptor from what `<<<grid, block, dynamic_shared_memory, stream>>>` takes, and the overlap.
+ */
+static inline pdl_launch_desc pdl_launch_desc_make(dim3 grid, dim3 block,
+                                                   uint32_t dynamic_shared_memory = 0,
+                                                   cudaStream_t stream = nullptr,
+                                                   pdl_overlap overlap = PDL_OVERLAP_NONE)
+{
+    pdl_launch_desc desc;
+    pdl_launch_desc_init(&desc);
+    desc.grid[0] = grid.x;
+    desc.grid[1] = grid.y;
+    desc.grid[2] = grid.z;
+    desc.block[0] = block.x;
+    desc.block[1] = block.y;
+    desc.block[2] = block.z;
+    desc.dynamic_shared_memory = dynamic_shared_memory;
+    desc.stream = stream;
+    desc.overlap = static_cast<uint32_t>(overlap);
+    return desc;
+}
+
+/* Everything that holds state for one translation unit has internal linkage: two units compiled with
+ * different default streams must not share a kernel. */
+namespace
+{
+
+/* The kernels of one signature that this translation unit has launched: a list that only grows, almost
+ * always of one element, so that finding a kernel is comparing a pointer. */
+template <typename... Params> struct pdl_typed_kernels_ {
+    struct node {
+        void (*symbol)(Params...);
+        pdl_kernel *kernel;
+        node *next;
+    };
+
+    static std::atomic<node *> &head()
+    {
+        static std::atomic<node *> list(nullptr);
+        return list;
+    }
+
+    static pdl_kernel *find(node *from, void (*symbol)(Params...))
+    {
+        for (; from != nullptr; from = from->next) {
+            if (from->symbol == symbol) {
+                return from->kernel;
+            }
+        }
+        return nullptr;
+    }
+
+    /* Kernels made here live as long as the program. */
+    static pdl_status get(void (*symbol)(Params...), pdl_kernel **kernel)
+    {
+        node *seen = head().load(std::memory_order_acquire);
+        *kernel = find(seen, symbol);
+        if (*kernel != nullptr) {
+            return PDL_SUCCESS;
+        }
+        pdl_kernel *made = nullptr;
+        const pdl_status status = pdl_kernel_from_symbol(symbol, &made);
+        if (status != PDL_SUCCESS) {
+            return status;
+        }
+        node *fresh = static_cast<node *>(std::malloc(sizeof(node)));
+        if (fresh == nullptr) {
+            pdl_kernel_destroy(made);
+            return PDL_ERROR_OUT_OF_MEMORY;
+        }
+        fresh->symbol = symbol;
+        fresh->kernel = made;
+        fresh->next = seen;
+        while (!head().compare_exchange_weak(fresh->next, fresh, std::memory_order_acq_rel,
+                                             std::memory_order_acquire)) {
+            pdl_kernel *other = find(fresh->next, symbol);
+            if (other != nullptr) { /* another thread was first */
+                pdl_kernel_destroy(made);
+                std::free(fresh);
+                *kernel = other;
+                return PDL_SUCCESS;
+            }
+        }
+        *kernel = made;
+        return PDL_SUCCESS;
+    }
+};
+
+/* Whether an argument may be passed for a parameter: it converts implicitly, and an arithmetic one does
+ * not change its kind (integer, floating, bool, pointer) or lose bits. */
+template <typename Param, typename Arg> struct pdl_argument_fits_ {
+    typedef typename std::decay<Arg>::type given;
+    static constexpr bool arithmetic =
+        std::is_arithmetic<Param>::value || std::is_arithmetic<given>::value;
+    static constexpr bool same_kind =
+        std::is_arithmetic<Param>::value && std::is_arithmetic<given>::value &&
+        std::is_floating_point<Param>::value == std::is_floating_point<given>::value &&
+        std::is_same<Param, bool>::value == std::is_same<given, bool>::value &&
+        sizeof(given) <= sizeof(Param);
+    static constexpr bool value =
+        std::is_same<Param, given>::value ||
+        (std::is_convertible<Arg, Param>::value && (!arithmetic || same_kind));
+};
+
+template <bool... Values> struct pdl_all_ {
+    static constexpr bool value =
+        std::is_same<pdl_all_<Values..., true>, pdl_all_<true, Values...>>::value;
+};
+
+template <typename... Types> struct pdl_types_ {
+};
+
+template <bool SameCount, typename Params, typename Args> struct pdl_arguments_fit_ {
+    static constexpr bool value = true; /* a wrong count has its own message */
+};
+template <typename... Params, typename... Args>
+struct pdl_arguments_fit_<true, pdl_types_<Params...>, pdl_types_<Args...>> {
+    static constexpr bool value = pdl_all_<pdl_argument_fits_<Params, Args>::value...>::value;
+};
+
+template <typename... Params>
+inline pdl_status pdl_launch_values_(pdl_kernel *kernel, const pdl_launch_desc &desc,
+                                     Params... params)
+{
+    void *args[] = {static_cast<void *>(std::addressof(params))..., nullptr};
+    return pdl_launch(kernel, &desc, args);
+}
+
+/* With the right number of arguments. */
+template <typename... Params> struct pdl_typed_launch_ {
+    template <typename... Args>
+    static pdl_status launch(std::true_type, const pdl_launch_desc &desc, void (*symbol)(Params...),
+                             Args &&...args)
+    {
+        pdl_kernel *kernel;
+        const pdl_status status = pdl_typed_kernels_<Params...>::get(symbol, &kernel);
+        if (status != PDL_SUCCESS) {
+            return status;
+        }
+        return pdl_launch_values_<Params...>(kernel, desc,
+                                             static_cast<Params>(std::forward<Args>(args))...);
+    }
+
+    template <typename... Args>
+    static pdl_status launch(std::false_type, const pdl_launch_desc &, void (*)(Params...),
+                             Args &&...)
+    {
+        return PDL_ERROR_INVALID_ARGUMENT; /* the static_assert has refused it */
+    }
+};
+
+} // namespace
+
+/**
+ * Launches a `__global__` function with typed arguments: `pdl_launch_kernel(desc, fc2, weights, y, z)`.
+ *
+ * The number and the types of the arguments are checked at compile time against the kernel's
+ * parameters. They convert as in a call, but an arithmetic argument must be of its parameter's kind and
+ * no wider (write `1.0f` for a float, `(int)n` for an int): what would change the value is refused.
+ * The kernel handle is made on the first launch and kept; later launches look nothing up.
+ * Errors: those of pdl_kernel_from_symbol() and pdl_launch(). Thread-safe. Since 0.1.
+ */
+template <typename... Params, typename... Args>
+static inline pdl_status pdl_launch_kernel(const pdl_launch_desc &desc, void (*kernel)(Params...),
+                                           Args &&...args)
+{
+    static constexpr bool same_count = sizeof...(Params) == sizeof...(Args);
+    static constexpr bool fits =
+        pdl_arguments_fit_<same_count, pdl_types_<Params...>, pdl_types_<Args...>>::value;
+    static_assert(same_count, "pdl_launch_kernel: the kernel takes another number of arguments");
+    static_assert(fits, "pdl_launch_kernel: an argument does not have its parameter's type");
+    return pdl_typed_launch_<Params...>::launch(std::integral_constant < bool,
+                                                same_count &&fits > (), desc, kernel,
+                                                std::forward<Args>(args)...);
+}
+
+#endif /* __cplusplus */
+
+#endif /* PDL_CUDART_H */

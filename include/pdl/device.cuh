@@ -1,0 +1,297 @@
+/* SPDX-License-Identifier: MIT */
+/** @file
+ * The device side of Programmatic Dependent Launch: macros for kernels.
+ *
+ * For nvcc, clang and NVRTC, C++11 and newer. It includes nothing. Below sm_90 the PDL macros compile to
+ * nothing, and such a kernel must be launched without overlap (libpdl sees to it: PDL_OVERLAP_AUTO is
+ * not granted to code compiled for less than 9.0).
+ *
+ * The rules behind the macros are in docs/pdl-rules.md. In one line: every thread that touches memory
+ * of the previous kernel, reading or writing, runs PDL_WAIT() first, on every path.
+ */
+#ifndef PDL_DEVICE_CUH
+#define PDL_DEVICE_CUH
+
+/**
+ * 1 where PDL is compiled in (device code for compute capability 9.0 or newer), else 0.
+ *
+ * It is 0 in the host pass too: use it inside device code only.
+ */
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+#define PDL_DEVICE_ENABLED 1
+#else
+#define PDL_DEVICE_ENABLED 0
+#endif
+
+/**
+ * Fault injection, for tests: compile with -DPDL_FAULT_INJECT.
+ *
+ * After its trigger a block sleeps (PDL_FAULT_INJECT_NS, 100 microseconds) before it goes on, so that a
+ * successor that does not wait reads stale data on every run instead of once in thousands. With
+ * -DPDL_FAULT_INJECT=2 every PDL_WAIT() triggers and sleeps as well: then a missing wait in the
+ * successor shows also where this kernel triggers late or not at all. Results of kernels that keep the
+ * rules do not change.
+ */
+#if defined(PDL_FAULT_INJECT) && PDL_DEVICE_ENABLED
+#define PDL_FAULT_LEVEL_ (PDL_FAULT_INJECT + 0)
+#ifndef PDL_FAULT_INJECT_NS
+#define PDL_FAULT_INJECT_NS 100000ull
+#endif
+#endif
+
+/**
+ * Waits until the kernels that this one depends on have ended and their writes are visible.
+ *
+ * Per thread: each thread that touches their memory must execute it. A compiler barrier for memory.
+ * Returns at once in a launch without overlap. PTX: griddepcontrol.wait.
+ *
+ * It covers programmatic dependencies (the kernel before in the stream, a programmatic event). It does
+ * not cover a launch-completion event.
+ */
+#define PDL_WAIT()                                                                                 \
+    do {                                                                                           \
+        PDL_WAIT_();                                                                               \
+        PDL_FAULT_AFTER_WAIT_();                                                                   \
+    } while (0)
+
+/**
+ * Lets the next kernel be scheduled: it starts once every block of this one has executed this or ended.
+ *
+ * Says nothing about memory: the next kernel sees this one's writes, before or after the trigger, only
+ * after its own PDL_WAIT(). Once a block is enough; repeating it does nothing. A compiler barrier for
+ * memory. PTX: griddepcontrol.launch_dependents.
+ */
+#define PDL_LAUNCH_DEPENDENTS()                                                                    \
+    do {                                                                                           \
+        PDL_LAUNCH_DEPENDENTS_();                                                                  \
+        PDL_FAULT_AFTER_TRIGGER_();                                                                \
+    } while (0)
+
+/**
+ * One of several candidate places for the trigger: executes PDL_LAUNCH_DEPENDENTS() if `n` is the point
+ * selected at compile time with -DPDL_TRIGGER_SELECT=n (0 if not given; -1 selects none).
+ */
+#ifndef PDL_TRIGGER_SELECT
+#define PDL_TRIGGER_SELECT 0
+#endif
+#define PDL_TRIGGER_POINT(n)                                                                       \
+    do {                                                                                           \
+        if ((n) == (PDL_TRIGGER_SELECT)) {                                                         \
+            PDL_LAUNCH_DEPENDENTS();                                                               \
+        }                                                                                          \
+    } while (0)
+
+/**
+ * `__restrict__` for pointers to memory that an earlier kernel writes: empty where PDL is compiled in.
+ *
+ * A `const T *__restrict__` parameter promises that nobody writes the memory while the kernel runs. The
+ * compiler then uses the non-coherent path (ld.global.nc) and keeps values read before the wait: the
+ * wait's barrier does not stop it. Pointers to memory that no kernel in flight writes may keep
+ * `__restrict__`.
+ */
+#if PDL_DEVICE_ENABLED
+#define PDL_RESTRICT
+#else
+#define PDL_RESTRICT __restrict__
+#endif
+
+/**
+ * Loads `*(pointer)` so that it stays where it is written: never non-coherent, never moved across
+ * PDL_WAIT(), never reused from an earlier load, whatever the pointer was declared as.
+ *
+ * For types of 1, 2, 4, 8 and 16 bytes, aligned to their size (16-byte types aligned to 8 take two
+ * loads). PTX: ld (generic), volatile to the compiler.
+ */
+#define PDL_LOAD(pointer) (::pdl_load_(pointer))
+
+/**
+ * Prefetches the cache line at `pointer` into L2. Global memory only.
+ *
+ * Before the wait, only for data that no kernel in flight writes. PTX: prefetch.global.L2.
+ */
+#define PDL_PREFETCH_L2(pointer) PDL_PREFETCH_L2_(pointer)
+
+/**
+ * Prefetches a range of global memory into L2. One thread is enough for the whole range.
+ *
+ * The instruction wants 16-byte alignment and size: the range is widened to whole 16-byte units, which
+ * never leaves the pages it touches. `bytes` 0 does nothing. Before the wait, only for data that no
+ * kernel in flight writes. PTX: cp.async.bulk.prefetch.L2.global.
+ */
+#define PDL_PREFETCH_L2_RANGE(pointer, bytes) PDL_PREFETCH_L2_RANGE_(pointer, bytes)
+
+/**
+ * Prefetches a tensor map (CUtensorMap, in parameter, constant or global memory). One thread is enough.
+ *
+ * PTX: prefetch.tensormap (generic).
+ */
+#define PDL_PREFETCH_TENSORMAP(pointer) PDL_PREFETCH_TENSORMAP_(pointer)
+
+/* ------------------------------------------------------------------------------------------------
+ * What the macros are made of
+ * ---------------------------------------------------------------------------------------------- */
+
+#if PDL_DEVICE_ENABLED
+#define PDL_WAIT_()              asm volatile("griddepcontrol.wait;" ::: "memory")
+#define PDL_LAUNCH_DEPENDENTS_() asm volatile("griddepcontrol.launch_dependents;" ::: "memory")
+#define PDL_PREFETCH_L2_(pointer)                                                                  \
+    asm volatile(                                                                                  \
+        "{ .reg .u64 a; cvta.to.global.u64 a, %0; prefetch.global.L2 [a]; }" ::"l"(pointer))
+#define PDL_PREFETCH_L2_RANGE_(pointer, bytes) (::pdl_prefetch_l2_range_((pointer), (bytes)))
+#define PDL_PREFETCH_TENSORMAP_(pointer)                                                           \
+    asm volatile("prefetch.tensormap [%0];" ::"l"(pointer) : "memory")
+#else
+#define PDL_WAIT_()                            ((void)0)
+#define PDL_LAUNCH_DEPENDENTS_()               ((void)0)
+#define PDL_PREFETCH_L2_(pointer)              ((void)(pointer))
+#define PDL_PREFETCH_L2_RANGE_(pointer, bytes) ((void)(pointer), (void)(bytes))
+#define PDL_PREFETCH_TENSORMAP_(pointer)       ((void)(pointer))
+#endif
+
+#ifdef PDL_FAULT_LEVEL_
+#define PDL_FAULT_AFTER_TRIGGER_() ::pdl_fault_sleep_()
+#else
+#define PDL_FAULT_AFTER_TRIGGER_() ((void)0)
+#endif
+
+#if defined(PDL_FAULT_LEVEL_) && PDL_FAULT_LEVEL_ >= 2
+#define PDL_FAULT_AFTER_WAIT_() PDL_LAUNCH_DEPENDENTS()
+#else
+#define PDL_FAULT_AFTER_WAIT_() ((void)0)
+#endif
+
+#if defined(__CUDACC__) || defined(__CUDA__)
+
+#define PDL_DEVICE_INLINE_ static inline __attribute__((device, always_inline, unused))
+
+#ifdef PDL_FAULT_LEVEL_
+PDL_DEVICE_INLINE_ void pdl_fault_sleep_()
+{
+    unsigned long long start, now;
+    asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(start)::"memory");
+    do {
+        asm volatile("nanosleep.u32 1000;" ::: "memory");
+        asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now)::"memory");
+    } while (now - start < (unsigned long long)(PDL_FAULT_INJECT_NS));
+}
+#endif
+
+#if PDL_DEVICE_ENABLED
+PDL_DEVICE_INLINE_ void pdl_prefetch_l2_range_(const void *pointer, unsigned long long bytes)
+{
+    if (bytes == 0) {
+        return;
+    }
+    unsigned long long at = (unsigned long long)pointer;
+    const unsigned long long end = (at + bytes + 15) & ~15ull;
+    at &= ~15ull;
+    while (at < end) { /* the size operand has 32 bits */
+        const unsigned long long left = end - at;
+        const unsigned size = left < 0x40000000ull ? (unsigned)left : 0x40000000u;
+        asm volatile("{ .reg .u64 a; cvta.to.global.u64 a, %0;"
+                     " cp.async.bulk.prefetch.L2.global [a], %1; }" ::"l"(at),
+                     "r"(size)
+                     : "memory");
+        at += size;
+    }
+}
+#endif
+
+template <unsigned Size> struct pdl_bits_;
+
+template <> struct pdl_bits_<1> {
+    unsigned short value;
+    __attribute__((device, always_inline)) void load(const void *from)
+    {
+        asm volatile("ld.u8 %0, [%1];" : "=h"(value) : "l"(from) : "memory");
+    }
+};
+
+template <> struct pdl_bits_<2> {
+    unsigned short value;
+    __attribute__((device, always_inline)) void load(const void *from)
+    {
+        asm volatile("ld.u16 %0, [%1];" : "=h"(value) : "l"(from) : "memory");
+    }
+};
+
+template <> struct pdl_bits_<4> {
+    unsigned value;
+    __attribute__((device, always_inline)) void load(const void *from)
+    {
+        asm volatile("ld.u32 %0, [%1];" : "=r"(value) : "l"(from) : "memory");
+    }
+};
+
+template <> struct pdl_bits_<8> {
+    unsigned long long value;
+    __attribute__((device, always_inline)) void load(const void *from)
+    {
+        asm volatile("ld.u64 %0, [%1];" : "=l"(value) : "l"(from) : "memory");
+    }
+};
+
+template <> struct pdl_bits_<16> {
+    unsigned long long value[2];
+    __attribute__((device, always_inline)) void load(const void *from)
+    {
+        asm volatile("ld.v2.u64 {%0, %1}, [%2];"
+                     : "=l"(value[0]), "=l"(value[1])
+                     : "l"(from)
+                     : "memory");
+    }
+    __attribute__((device, always_inline)) void load_halves(const void *from)
+    {
+        asm volatile("ld.u64 %0, [%2]; ld.u64 %1, [%2+8];"
+                     : "=&l"(value[0]), "=l"(value[1])
+                     : "l"(from)
+                     : "memory");
+    }
+};
+
+template <bool Whole> struct pdl_loader_ {
+    template <typename Bits>
+    static __attribute__((device, always_inline)) void load(Bits &bits, const void *from)
+    {
+        bits.load(from);
+    }
+};
+
+template <> struct pdl_loader_<false> {
+    template <typename Bits>
+    static __attribute__((device, always_inline)) void load(Bits &bits, const void *from)
+    {
+        bits.load_halves(from);
+    }
+};
+
+template <typename T> struct pdl_value_ {
+    typedef T type;
+};
+template <typename T> struct pdl_value_<const T> {
+    typedef T type;
+};
+template <typename T> struct pdl_value_<volatile T> {
+    typedef T type;
+};
+template <typename T> struct pdl_value_<const volatile T> {
+    typedef T type;
+};
+
+template <typename T> PDL_DEVICE_INLINE_ typename pdl_value_<T>::type pdl_load_(T *pointer)
+{
+    static_assert(sizeof(T) == 1 || sizeof(T) == 2 || sizeof(T) == 4 || sizeof(T) == 8 ||
+                      sizeof(T) == 16,
+                  "PDL_LOAD takes types of 1, 2, 4, 8 or 16 bytes");
+    static_assert(alignof(T) == sizeof(T) || (sizeof(T) == 16 && alignof(T) == 8),
+                  "PDL_LOAD takes types aligned to their size, or 16-byte types aligned to 8");
+    pdl_bits_<sizeof(T)> bits;
+    pdl_loader_<alignof(T) == sizeof(T)>::load(bits, (const void *)pointer);
+    typename pdl_value_<T>::type value;
+    __builtin_memcpy(&value, &bits, sizeof(value));
+    return value;
+}
+
+#endif /* a CUDA compiler */
+
+#endif /* PDL_DEVICE_CUH */

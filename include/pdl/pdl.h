@@ -1,0 +1,674 @@
+/* SPDX-License-Identifier: MIT */
+/** @file
+ * libpdl: kernel launches through one descriptor, with Programmatic Dependent Launch (PDL) that does
+ * not race silently.
+ *
+ * The host API, for C99 and C++11 and newer. It includes no CUDA header: handles are the driver's own
+ * struct pointers, so a CUstream or cudaStream_t, a CUevent or cudaEvent_t, a CUfunction and a CUkernel
+ * can be passed as they are. `pdl/cudart.h` adds kernels of the CUDA Runtime (`__global__` symbols),
+ * `pdl/device.cuh` is the device side.
+ *
+ * Conventions, for everything below:
+ * - Every function that can fail returns a pdl_status: 0 is success, errors are negative. What failed,
+ *   with the numbers, is in pdl_last_error(). Outputs are written on success only.
+ * - Every function may be called from any thread. An object may be used by many threads at once, but
+ *   it may be destroyed only when no other thread uses it.
+ * - libcuda.so.1 is opened on first use. A program that links libpdl starts on a machine without it.
+ * - Environment, read once when the driver is first used:
+ *   `PDL_OVERLAP=0` turns every overlap off (AUTO serializes, REQUIRE fails): a switch for bug hunts.
+ */
+#ifndef PDL_PDL_H
+#define PDL_PDL_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <pdl/version.h>
+
+/* ------------------------------------------------------------------------------------------------
+ * Macros
+ * ---------------------------------------------------------------------------------------------- */
+
+/** Marks what the shared library exports. */
+#if defined(__GNUC__)
+#define PDL_API __attribute__((visibility("default")))
+#else
+#define PDL_API
+#endif
+
+/* In C++20, where designated initializers are, the descriptor's fields default to zero by themselves, so
+ * that naming some of them draws no warning about the others. Elsewhere it is a plain C struct. */
+#if defined(__cplusplus) && __cplusplus >= 202002L
+#define PDL_ZERO_                                                                                  \
+    {                                                                                              \
+    }
+#else
+#define PDL_ZERO_
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* CUDA's own handle types, by the names that cuda.h and the runtime headers give their structs. */
+struct CUfunc_st;
+struct CUkern_st;
+struct CUstream_st;
+struct CUevent_st;
+struct CUgraphDeviceUpdatableNode_st;
+
+/* ------------------------------------------------------------------------------------------------
+ * Status
+ * ---------------------------------------------------------------------------------------------- */
+
+/**
+ * The list of statuses: X(name, value, message). Values are never reused.
+ *
+ * The first column without its prefix is what pdl_status_name() returns.
+ */
+#define PDL_STATUS_LIST(X)                                                                         \
+    X(PDL_SUCCESS, 0, "success")                                                                   \
+    X(PDL_ERROR_INVALID_ARGUMENT, -1, "an argument is NULL or out of its range")                   \
+    X(PDL_ERROR_OUT_OF_MEMORY, -2, "out of memory")                                                \
+    X(PDL_ERROR_NO_DRIVER, -3, "no CUDA driver is installed (libcuda.so.1 cannot be loaded)")      \
+    X(PDL_ERROR_STUB_DRIVER, -4, "the loaded libcuda is the toolkit's stub, not a driver")         \
+    X(PDL_ERROR_DRIVER_TOO_OLD, -5, "the CUDA driver is too old")                                  \
+    X(PDL_ERROR_NO_DEVICE, -6, "the CUDA driver finds no device")                                  \
+    X(PDL_ERROR_INVALID_DEVICE, -7, "there is no device of that ordinal")                          \
+    X(PDL_ERROR_NO_CONTEXT, -8, "no CUDA context is current on this thread")                       \
+    X(PDL_ERROR_DESC_SIZE, -9, "the descriptor's size field is not one this library knows")        \
+    X(PDL_ERROR_DESC_TOO_NEW, -10, "the descriptor sets a field that this library does not have")  \
+    X(PDL_ERROR_INVALID_GRID, -11, "the grid is empty or over the device's limit")                 \
+    X(PDL_ERROR_INVALID_BLOCK, -12, "the block is empty or over the device's limit")               \
+    X(PDL_ERROR_BLOCK_TOO_LARGE, -13, "the block has more threads than the kernel allows")         \
+    X(PDL_ERROR_INVALID_CLUSTER, -14, "the cluster does not fit the grid or the device")           \
+    X(PDL_ERROR_SHARED_MEMORY, -15, "more dynamic shared memory than the kernel may have")         \
+    X(PDL_ERROR_COOPERATIVE_TOO_LARGE, -16, "the cooperative grid does not fit on the device")     \
+    X(PDL_ERROR_COOPERATIVE_OVERLAP, -17, "a cooperative launch cannot be required to overlap")    \
+    X(PDL_ERROR_OVERLAP, -18, "the overlap that was required cannot be had")                       \
+    X(PDL_ERROR_EVENT, -19, "the event cannot be recorded by a launch")                            \
+    X(PDL_ERROR_INVALID_IMAGE, -20, "the image is not a kernel image")                             \
+    X(PDL_ERROR_NO_KERNEL_IMAGE, -21, "the image holds no code for this device")                   \
+    X(PDL_ERROR_NOT_FOUND, -22, "there is no kernel of that name in the image")                    \
+    X(PDL_ERROR_FILE, -23, "the file cannot be read")                                              \
+    X(PDL_ERROR_NOT_SUPPORTED, -24, "the device, driver or runtime lacks what was asked for")      \
+    X(PDL_ERROR_DEVICE_FAULT, -25, "an earlier kernel faulted and the context is unusable")        \
+    X(PDL_ERROR_DRIVER, -26, "a CUDA call failed")                                                 \
+    X(PDL_ERROR_LAUNCH_RESOURCES, -27, "the launch needs more registers or memory than there is")  \
+    X(PDL_ERROR_INVALID_HANDLE, -28, "a stream, event or kernel handle is not valid here")         \
+    X(PDL_ERROR_DESC_FIELD, -29, "a field of the descriptor has a value that it does not know")
+
+/** What a call came to: PDL_SUCCESS (0) or a negative error. See ::PDL_STATUS_LIST. */
+typedef enum pdl_status {
+#define PDL_STATUS_ENUMERATOR_(name, value, message) name = value,
+    PDL_STATUS_LIST(PDL_STATUS_ENUMERATOR_)
+#undef PDL_STATUS_ENUMERATOR_
+        PDL_STATUS_FORCE_32_BITS_ = 0x7fffffff /* not a status */
+} pdl_status;
+
+/**
+ * What the last failing call on this thread ran into.
+ *
+ * The strings of static storage (`call`, `field`) are NULL where there is nothing to name.
+ */
+typedef struct pdl_error {
+    int32_t status;      /**< The pdl_status that the call returned. */
+    int32_t cuda_result; /**< The CUresult (or cudaError_t) behind it; 0 if CUDA was not asked. */
+    const char *call;    /**< The CUDA call that failed, such as "cuLaunchKernelEx". */
+    const char *field;   /**< The descriptor's field or the argument at fault, such as "block". */
+    char message[384];   /**< One sentence with the numbers in it, NUL-terminated. */
+} pdl_error;
+
+/**
+ * The name of a status without its prefix, such as "INVALID_GRID"; "UNKNOWN" for a number that is none.
+ *
+ * The string is static. Thread-safe. Cannot fail. Since 0.1.
+ */
+PDL_API const char *pdl_status_name(pdl_status status);
+
+/**
+ * The message of a status, one clause without a full stop.
+ *
+ * The string is static. Thread-safe. Cannot fail. Since 0.1.
+ */
+PDL_API const char *pdl_status_string(pdl_status status);
+
+/**
+ * The detail of the last libpdl call that failed on the calling thread.
+ *
+ * Like errno it is not cleared by success. Never NULL: before any failure its status is 0.
+ * The struct belongs to the library and the thread; it holds until that thread's next failing call.
+ * Since 0.1.
+ */
+PDL_API const pdl_error *pdl_last_error(void);
+
+/** The version of the library that is loaded, as PDL_VERSION counts. Cannot fail. Since 0.1. */
+PDL_API uint32_t pdl_version(void);
+
+/* ------------------------------------------------------------------------------------------------
+ * Overlap
+ * ---------------------------------------------------------------------------------------------- */
+
+/** Whether a launch may start before the work in front of it in its stream has ended. */
+typedef enum pdl_overlap {
+    /** Never: the launch is ordinary, whatever the kernel does. The default. */
+    PDL_OVERLAP_NONE = 0,
+    /** Where it is safe and supported; otherwise the launch is ordinary. See ::pdl_overlap_reason. */
+    PDL_OVERLAP_AUTO = 1,
+    /** Where it is safe and supported; otherwise the launch fails and nothing is launched. */
+    PDL_OVERLAP_REQUIRE = 2
+} pdl_overlap;
+
+/** Why an overlap was or was not granted. */
+typedef enum pdl_overlap_reason {
+    PDL_OVERLAP_GRANTED = 0,       /**< It was: the launch carries the PDL attribute. */
+    PDL_OVERLAP_NOT_REQUESTED = 1, /**< The descriptor says PDL_OVERLAP_NONE. */
+    PDL_OVERLAP_DISABLED = 2,      /**< PDL_OVERLAP=0 is set in the environment. */
+    PDL_OVERLAP_DEVICE = 3,        /**< The device's compute capability is below 9.0. */
+    PDL_OVERLAP_CODE = 4,       /**< The kernel was compiled for less than 9.0: no waits in it. */
+    PDL_OVERLAP_NO_WAIT = 5,    /**< The kernel is known not to wait: a data race. */
+    PDL_OVERLAP_COOPERATIVE = 6 /**< A cooperative launch never starts early. */
+} pdl_overlap_reason;
+
+/** One clause for a reason, such as "the device is below compute capability 9.0". Static. Since 0.1. */
+PDL_API const char *pdl_overlap_reason_string(pdl_overlap_reason reason);
+
+/* ------------------------------------------------------------------------------------------------
+ * Device
+ * ---------------------------------------------------------------------------------------------- */
+
+/** What libpdl knows of a device. Sizes are in bytes. Start from PDL_DEVICE_INFO_INIT. */
+typedef struct pdl_device_info {
+    uint32_t size;                    /**< sizeof(pdl_device_info) as the caller was compiled. */
+    int32_t ordinal;                  /**< CUdevice. */
+    int32_t compute_capability_major; /**< 9 on Hopper. */
+    int32_t compute_capability_minor; /**< 0 on Hopper. */
+    int32_t driver_version;           /**< As cuDriverGetVersion: 1000 * major + 10 * minor. */
+    int32_t multiprocessor_count;     /**< Streaming multiprocessors (SMs). */
+    int32_t warp_size;                /**< Threads. */
+    int32_t max_threads_per_block;    /**< Threads. */
+    int32_t max_threads_per_multiprocessor; /**< Threads. */
+    int32_t max_blocks_per_multiprocessor;  /**< Blocks. */
+    int32_t registers_per_multiprocessor;   /**< 32-bit registers. */
+    int32_t shared_memory_per_block;        /**< Without opting in. */
+    int32_t shared_memory_per_block_optin;  /**< With pdl_kernel_set_max_dynamic_shared_memory(). */
+    int32_t shared_memory_per_multiprocessor; /**< For all blocks on one SM. */
+    int32_t reserved_shared_memory_per_block; /**< What CUDA itself takes of it, for each block. */
+    int32_t l2_cache_size;                    /**< The whole L2. */
+    int32_t max_block[3];                     /**< Largest x, y, z of a block. */
+    int32_t max_grid[3];                      /**< Largest x, y, z of a grid. */
+    uint32_t cooperative_launch;              /**< 1 if cooperative launches are supported. */
+    uint32_t cluster_launch;                  /**< 1 if clusters are supported. */
+    uint32_t can_overlap;                     /**< 1 if launches may overlap here at all. */
+    uint32_t overlap_reason; /**< A pdl_overlap_reason: why not, or PDL_OVERLAP_GRANTED. */
+    char name[128];          /**< As cuDeviceGetName, NUL-terminated. */
+} pdl_device_info;
+
+/** Initializer of a pdl_device_info. */
+#define PDL_DEVICE_INFO_INIT                                                                       \
+    {                                                                                              \
+        (uint32_t)sizeof(pdl_device_info)                                                          \
+    }
+
+/**
+ * Counts the devices that the driver shows.
+ *
+ * Maps to cuDeviceGetCount, asked once. Errors: the four of driver loading (PDL_ERROR_NO_DRIVER,
+ * PDL_ERROR_STUB_DRIVER, PDL_ERROR_DRIVER_TOO_OLD, PDL_ERROR_NO_DEVICE). Since 0.1.
+ */
+PDL_API pdl_status pdl_device_count(int *count);
+
+/**
+ * Tells what a device is and whether launches may overlap on it.
+ *
+ * Needs no context. Maps to cuDeviceGetAttribute and cuDeviceGetName, asked once a device.
+ * @param device the ordinal, from 0
+ * @param[in,out] info its size field says how much of it the caller knows
+ * Errors: those of pdl_device_count(), PDL_ERROR_INVALID_DEVICE, PDL_ERROR_INVALID_ARGUMENT. Since 0.1.
+ */
+PDL_API pdl_status pdl_device_get(int device, pdl_device_info *info);
+
+/* ------------------------------------------------------------------------------------------------
+ * Kernel
+ * ---------------------------------------------------------------------------------------------- */
+
+/**
+ * A kernel that can be launched: created once, launched from any thread.
+ *
+ * What the driver knows of it is asked once a device, on the first launch there, and kept.
+ */
+typedef struct pdl_kernel pdl_kernel;
+
+/** What is known of something that only the code itself can tell. */
+typedef enum pdl_known {
+    PDL_UNKNOWN = 0, /**< Nobody has looked. */
+    PDL_NO = 1,      /**< Known not to. */
+    PDL_YES = 2      /**< Known to. */
+} pdl_known;
+
+/** What libpdl knows of a kernel on one device. Start from PDL_KERNEL_INFO_INIT. */
+typedef struct pdl_kernel_info {
+    uint32_t size;                 /**< sizeof(pdl_kernel_info) as the caller was compiled. */
+    int32_t device;                /**< The device that this is about. */
+    int32_t ptx_version;           /**< 10 * major + minor of the compute_XY it was compiled for. */
+    int32_t binary_version;        /**< 10 * major + minor of the machine code. */
+    int32_t max_threads_per_block; /**< Threads, by the kernel's registers and launch bounds. */
+    int32_t registers_per_thread;  /**< 32-bit registers. */
+    int32_t static_shared_memory;  /**< Bytes a block. */
+    int32_t max_dynamic_shared_memory; /**< Bytes a block that a launch may ask for now. */
+    int32_t local_memory;              /**< Bytes a thread. */
+    int32_t constant_memory;           /**< Bytes. */
+    uint32_t waits;                    /**< A pdl_known: executes griddepcontrol.wait. */
+    uint32_t triggers;       /**< A pdl_known: executes griddepcontrol.launch_dependents. */
+    uint32_t can_overlap;    /**< 1 if PDL_OVERLAP_AUTO would be granted here. */
+    uint32_t overlap_reason; /**< A pdl_overlap_reason. */
+} pdl_kernel_info;
+
+/** Initializer of a pdl_kernel_info. */
+#define PDL_KERNEL_INFO_INIT                                                                       \
+    {                                                                                              \
+        (uint32_t)sizeof(pdl_kernel_info)                                                          \
+    }
+
+/**
+ * Makes a kernel from a CUfunction.
+ *
+ * The function's context must be current. The function still belongs to its module: unload that only
+ * after pdl_kernel_destroy(). Launches go through cuLaunchKernelEx.
+ * Errors: driver loading, PDL_ERROR_INVALID_ARGUMENT, PDL_ERROR_NO_CONTEXT, PDL_ERROR_INVALID_HANDLE.
+ * Since 0.1.
+ */
+PDL_API pdl_status pdl_kernel_from_function(struct CUfunc_st *function, pdl_kernel **kernel);
+
+/**
+ * Makes a kernel from a CUkernel, which serves every device.
+ *
+ * Needs no context. The CUkernel still belongs to its CUlibrary. Launches go through cuLaunchKernelEx
+ * on the current context's device.
+ * Errors: driver loading, PDL_ERROR_INVALID_ARGUMENT, PDL_ERROR_OUT_OF_MEMORY. Since 0.1.
+ */
+PDL_API pdl_status pdl_kernel_from_kernel(struct CUkern_st *cu_kernel, pdl_kernel **kernel);
+
+/**
+ * Loads an image (PTX text, cubin or fatbin) and makes a kernel from the entry of that name.
+ *
+ * Needs no context; one kernel serves every device. The image is not kept and may be freed; PTX text
+ * need not end in a NUL. The loaded code belongs to the kernel. Maps to cuLibraryLoadData and
+ * cuLibraryGetKernel.
+ * @param image the bytes
+ * @param size how many bytes there are
+ * @param name the entry's name as it stands in the image: plain for extern "C", else mangled
+ * Errors: driver loading, PDL_ERROR_INVALID_ARGUMENT, PDL_ERROR_INVALID_IMAGE (with the PTX compiler's
+ * log in the message), PDL_ERROR_NO_KERNEL_IMAGE, PDL_ERROR_NOT_FOUND, PDL_ERROR_OUT_OF_MEMORY.
+ * Since 0.1.
+ */
+PDL_API pdl_status pdl_kernel_from_image(const void *image, size_t size, const char *name,
+                                         pdl_kernel **kernel);
+
+/**
+ * As pdl_kernel_from_image(), with the image read from a file.
+ *
+ * Errors: also PDL_ERROR_FILE, with what the C library says of it in the message. Since 0.1.
+ */
+PDL_API pdl_status pdl_kernel_from_file(const char *path, const char *name, pdl_kernel **kernel);
+
+/**
+ * Frees a kernel, and unloads the image if libpdl loaded it (cuLibraryUnload). NULL is allowed.
+ *
+ * No launch of it may be in flight if libpdl loaded the image. Since 0.1.
+ */
+PDL_API void pdl_kernel_destroy(pdl_kernel *kernel);
+
+/**
+ * Tells what is known of a kernel on a device.
+ *
+ * For a kernel from a function or a symbol that device must be the current context's.
+ * Maps to cuFuncGetAttribute or cuKernelGetAttribute, asked once a device.
+ * @param device the ordinal, or -1 for the current context's
+ * Errors: PDL_ERROR_INVALID_ARGUMENT, PDL_ERROR_INVALID_DEVICE, PDL_ERROR_NO_CONTEXT,
+ * PDL_ERROR_NO_KERNEL_IMAGE, PDL_ERROR_DRIVER. Since 0.1.
+ */
+PDL_API pdl_status pdl_kernel_get(pdl_kernel *kernel, int device, pdl_kernel_info *info);
+
+/**
+ * Says what the kernel's code does, where the caller knows and libpdl cannot.
+ *
+ * A kernel declared not to wait is never overlapped. Call it before the kernel is shared with other
+ * threads. Errors: PDL_ERROR_INVALID_ARGUMENT. Since 0.1.
+ */
+PDL_API pdl_status pdl_kernel_declare(pdl_kernel *kernel, pdl_known waits, pdl_known triggers);
+
+/**
+ * Lets launches of a kernel ask for up to that many bytes of dynamic shared memory, above the 48 KiB
+ * that need no opting in. Applies to the current context's device.
+ *
+ * Maps to CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES.
+ * @param bytes at most what the device has for a block (shared_memory_per_block_optin) less the
+ * kernel's static shared memory
+ * Errors: PDL_ERROR_INVALID_ARGUMENT, PDL_ERROR_SHARED_MEMORY, PDL_ERROR_NO_CONTEXT, PDL_ERROR_DRIVER.
+ * Since 0.1.
+ */
+PDL_API pdl_status pdl_kernel_set_max_dynamic_shared_memory(pdl_kernel *kernel, uint32_t bytes);
+
+/* ------------------------------------------------------------------------------------------------
+ * Launch
+ * ---------------------------------------------------------------------------------------------- */
+
+/** How the blocks of a cluster are placed. CUclusterSchedulingPolicy. */
+typedef enum pdl_cluster_scheduling {
+    PDL_CLUSTER_SCHEDULING_DEFAULT = 0,       /**< The driver's choice. */
+    PDL_CLUSTER_SCHEDULING_SPREAD = 1,        /**< Blocks of a cluster spread over SMs. */
+    PDL_CLUSTER_SCHEDULING_LOAD_BALANCING = 2 /**< The hardware balances the load. */
+} pdl_cluster_scheduling;
+
+/** What the cache does with a line of an access policy window. CUaccessProperty. */
+typedef enum pdl_access_property {
+    PDL_ACCESS_NORMAL = 0,    /**< As without a window. */
+    PDL_ACCESS_STREAMING = 1, /**< Less likely to stay in the cache. */
+    PDL_ACCESS_PERSISTING = 2 /**< More likely to stay in the cache. Not allowed for misses. */
+} pdl_access_property;
+
+/** An L2 access policy window. CUaccessPolicyWindow; `bytes` 0 means none. */
+typedef struct pdl_access_policy {
+    void *base PDL_ZERO_;             /**< Device address where the window begins. */
+    uint64_t bytes PDL_ZERO_;         /**< Its length; 0: no window. */
+    float hit_ratio PDL_ZERO_;        /**< Share of the lines that get hit_property, 0 to 1. */
+    uint32_t hit_property PDL_ZERO_;  /**< A pdl_access_property. */
+    uint32_t miss_property PDL_ZERO_; /**< A pdl_access_property, not PERSISTING. */
+    uint32_t reserved PDL_ZERO_;      /**< Zero. */
+} pdl_access_policy;
+
+/** Which stream a NULL stream is. */
+typedef enum pdl_default_stream {
+    PDL_DEFAULT_STREAM_LEGACY = 0,    /**< CU_STREAM_LEGACY, which waits for other streams. */
+    PDL_DEFAULT_STREAM_PER_THREAD = 1 /**< CU_STREAM_PER_THREAD. */
+} pdl_default_stream;
+
+/** Bits of pdl_launch_desc::flags: pass this field to the driver even if it is zero. */
+enum {
+    PDL_LAUNCH_SET_PRIORITY = 0x1,                  /**< Pass `priority`. */
+    PDL_LAUNCH_SET_MEM_SYNC_DOMAIN = 0x2,           /**< Pass `mem_sync_domain`. */
+    PDL_LAUNCH_SET_MEM_SYNC_DOMAIN_MAP = 0x4,       /**< Pass `mem_sync_domain_map`. */
+    PDL_LAUNCH_SET_SHARED_MEMORY_CARVEOUT = 0x8,    /**< Pass `shared_memory_carveout`. */
+    PDL_LAUNCH_SET_NVLINK_CENTRIC_SCHEDULING = 0x10 /**< Pass `nvlink_centric_scheduling`. */
+};
+
+/**
+ * The launch descriptor: everything a launch can be told, transparent, on the caller's stack.
+ *
+ * Zero means the default everywhere, so that only what matters is named; make it with PDL_LAUNCH_DESC()
+ * or pdl_launch_desc_init(). Five fields have a zero that is also a value (priority and so on): a zero
+ * there is passed to the driver only if the field's bit in `flags` is set.
+ *
+ * `size` tells the library how much of the struct the caller was compiled with. A smaller one: what is
+ * missing is default. A larger one: accepted if what the library does not know is zero.
+ *
+ * Each field names the launch attribute that it becomes, and the driver (and runtime) that it needs
+ * where that is newer than CUDA 12.0.
+ */
+typedef struct pdl_launch_desc {
+    uint32_t size PDL_ZERO_; /**< sizeof(pdl_launch_desc) as the caller was compiled. */
+    /** A pdl_default_stream: what a NULL `stream` means. PDL_LAUNCH_DESC() and pdl_launch_desc_init()
+     * set it as the translation unit was compiled (nvcc --default-stream, or
+     * CUDA_API_PER_THREAD_DEFAULT_STREAM). */
+    uint32_t default_stream PDL_ZERO_;
+    uint32_t flags PDL_ZERO_; /**< Bits PDL_LAUNCH_SET_…. */
+
+    uint32_t grid[3] PDL_ZERO_;  /**< Blocks. x must be given; y and z: 0 means 1. */
+    uint32_t block[3] PDL_ZERO_; /**< Threads. x must be given; y and z: 0 means 1. */
+
+    /** Blocks in a cluster; x 0: no clusters; y and z: 0 means 1. CLUSTER_DIMENSION. Compute 9.0. */
+    uint32_t cluster[3] PDL_ZERO_;
+    /** A multiple of `cluster` to use where it fits. PREFERRED_CLUSTER_DIMENSION. CUDA 12.8. */
+    uint32_t preferred_cluster[3] PDL_ZERO_;
+    /** A pdl_cluster_scheduling. CLUSTER_SCHEDULING_POLICY_PREFERENCE. */
+    uint32_t cluster_scheduling PDL_ZERO_;
+
+    uint32_t dynamic_shared_memory PDL_ZERO_; /**< Bytes a block. */
+    struct CUstream_st *stream
+        PDL_ZERO_; /**< CUstream or cudaStream_t. NULL: the default stream. */
+
+    /** A pdl_overlap. PROGRAMMATIC_STREAM_SERIALIZATION where it is granted. */
+    uint32_t overlap PDL_ZERO_;
+    /** 1: all blocks run at once and may synchronize (grid sync). COOPERATIVE. */
+    uint32_t cooperative PDL_ZERO_;
+
+    /** Recorded when every block has triggered or ended; the waiter still needs the kernel-side wait
+     * to see this kernel's writes. Made with pdl_event_create(). PROGRAMMATIC_EVENT. */
+    struct CUevent_st *trigger_event PDL_ZERO_;
+    /** Recorded when every block has started. Orders nothing that the kernel writes. Made with
+     * pdl_event_create(). LAUNCH_COMPLETION_EVENT. CUDA 12.3. */
+    struct CUevent_st *launch_event PDL_ZERO_;
+    /** 1: `trigger_event` counts a block as triggered when it starts. */
+    uint32_t trigger_at_block_start PDL_ZERO_;
+
+    int32_t priority PDL_ZERO_; /**< As of a stream: lower runs first; see `flags`. PRIORITY. */
+    /** 0 the default domain, 1 the remote one; see `flags`. MEM_SYNC_DOMAIN. */
+    uint32_t mem_sync_domain PDL_ZERO_;
+    /** Physical domains of the default and the remote one; see `flags`. MEM_SYNC_DOMAIN_MAP. */
+    uint8_t mem_sync_domain_map[2] PDL_ZERO_;
+    uint8_t reserved[2] PDL_ZERO_; /**< Zero. */
+
+    /** Share of the SM's L1 memory to be shared memory, percent; see `flags`.
+     * PREFERRED_SHARED_MEMORY_CARVEOUT. CUDA 12.5. */
+    uint32_t shared_memory_carveout PDL_ZERO_;
+    /** 1: prefer a placement of blocks for NVLink throughput; see `flags`.
+     * NVLINK_UTIL_CENTRIC_SCHEDULING. CUDA 13.0. */
+    uint32_t nvlink_centric_scheduling PDL_ZERO_;
+
+    pdl_access_policy access_policy PDL_ZERO_; /**< ACCESS_POLICY_WINDOW. */
+
+    /** Not NULL: while capturing, makes the node updatable from the device and writes its handle
+     * (CUgraphDeviceNode) here. DEVICE_UPDATABLE_KERNEL_NODE. CUDA 12.4. */
+    struct CUgraphDeviceUpdatableNode_st **device_node PDL_ZERO_;
+} pdl_launch_desc;
+
+/** What a launch would do, from pdl_launch_explain(). Start from PDL_LAUNCH_REPORT_INIT. */
+typedef struct pdl_launch_report {
+    uint32_t size;            /**< sizeof(pdl_launch_report) as the caller was compiled. */
+    int32_t device;           /**< Where it would run. */
+    uint32_t overlap;         /**< 1 if the launch would carry the PDL attribute. */
+    uint32_t overlap_reason;  /**< A pdl_overlap_reason. */
+    uint32_t attribute_count; /**< How many launch attributes the driver would get. */
+    uint32_t attributes[16];  /**< Their CUlaunchAttributeID, in order. */
+    char message[256];        /**< The decision and its reason as a sentence. */
+} pdl_launch_report;
+
+/** Initializer of a pdl_launch_report. */
+#define PDL_LAUNCH_REPORT_INIT                                                                     \
+    {                                                                                              \
+        (uint32_t)sizeof(pdl_launch_report)                                                        \
+    }
+
+/** What `default_stream` starts from in this translation unit. */
+#if defined(CUDA_API_PER_THREAD_DEFAULT_STREAM) || defined(__CUDA_API_PER_THREAD_DEFAULT_STREAM)
+#define PDL_DEFAULT_STREAM ((uint32_t)PDL_DEFAULT_STREAM_PER_THREAD)
+#else
+#define PDL_DEFAULT_STREAM ((uint32_t)PDL_DEFAULT_STREAM_LEGACY)
+#endif
+
+/**
+ * A descriptor with the named fields set and the rest default:
+ * `PDL_LAUNCH_DESC(.grid = {132}, .block = {256}, .stream = s)`.
+ *
+ * C99 (where its address may be taken), and C++20 (fields in the order of their declaration). Older C++
+ * uses pdl_launch_desc_init().
+ */
+#ifdef __cplusplus
+#define PDL_LAUNCH_DESC(...)                                                                       \
+    pdl_launch_desc                                                                                \
+    {                                                                                              \
+        .size = (uint32_t)sizeof(pdl_launch_desc), .default_stream = PDL_DEFAULT_STREAM,           \
+        __VA_ARGS__                                                                                \
+    }
+#else
+#define PDL_LAUNCH_DESC(...)                                                                       \
+    ((pdl_launch_desc){.size = (uint32_t)sizeof(pdl_launch_desc),                                  \
+                       .default_stream = PDL_DEFAULT_STREAM,                                       \
+                       __VA_ARGS__})
+#endif
+
+/**
+ * Launches a kernel as the descriptor says.
+ *
+ * Returns when the launch is queued. Checks the descriptor against what is cached, then makes exactly
+ * one CUDA call: cuLaunchKernelEx, or cudaLaunchKernelExC for a kernel from a symbol. If it fails,
+ * nothing was launched.
+ * @param args one pointer a parameter, in order; NULL if the kernel takes none. Values are copied.
+ * Errors: every one of PDL_ERROR_DESC_… to PDL_ERROR_EVENT, PDL_ERROR_NOT_SUPPORTED,
+ * PDL_ERROR_NO_CONTEXT, PDL_ERROR_NO_KERNEL_IMAGE, PDL_ERROR_LAUNCH_RESOURCES,
+ * PDL_ERROR_INVALID_HANDLE, PDL_ERROR_DEVICE_FAULT, PDL_ERROR_DRIVER. Since 0.1.
+ */
+PDL_API pdl_status pdl_launch(pdl_kernel *kernel, const pdl_launch_desc *desc, void *const *args);
+
+/**
+ * Tells what pdl_launch() would do with this kernel and descriptor, without launching.
+ *
+ * Returns what the checks of pdl_launch() would return. The report is filled also when they fail, as
+ * far as they got.
+ * Errors: those of pdl_launch() that need no launch. Since 0.1.
+ */
+PDL_API pdl_status pdl_launch_explain(pdl_kernel *kernel, const pdl_launch_desc *desc,
+                                      pdl_launch_report *report);
+
+/* ------------------------------------------------------------------------------------------------
+ * Event
+ * ---------------------------------------------------------------------------------------------- */
+
+/**
+ * Creates an event that a launch can record (`trigger_event`, `launch_event`).
+ *
+ * The driver takes only events without timing that are not interprocess. The caller owns it: free it
+ * with pdl_event_destroy(), cuEventDestroy or cudaEventDestroy. Maps to cuEventCreate with
+ * CU_EVENT_DISABLE_TIMING in the current context.
+ * Errors: driver loading, PDL_ERROR_INVALID_ARGUMENT, PDL_ERROR_NO_CONTEXT, PDL_ERROR_DRIVER. Since 0.1.
+ */
+PDL_API pdl_status pdl_event_create(struct CUevent_st **event);
+
+/** Destroys an event. NULL is allowed. Maps to cuEventDestroy. Since 0.1. */
+PDL_API void pdl_event_destroy(struct CUevent_st *event);
+
+/* ------------------------------------------------------------------------------------------------
+ * Kernels of the CUDA Runtime: what pdl/cudart.h builds on
+ * ---------------------------------------------------------------------------------------------- */
+
+/** A launch as pdl_runtime_ops::launch gets it: checked and lowered. */
+typedef struct pdl_runtime_launch {
+    uint32_t grid[3];               /**< Blocks. */
+    uint32_t block[3];              /**< Threads. */
+    uint32_t dynamic_shared_memory; /**< Bytes a block. */
+    uint32_t attribute_count;       /**< Elements of `attributes`. */
+    void *attributes;           /**< CUlaunchAttribute[], which cudaLaunchAttribute[] matches. */
+    struct CUstream_st *stream; /**< As in the descriptor. */
+} pdl_runtime_launch;
+
+/** How libpdl reaches the CUDA Runtime that registered a kernel. Filled by pdl/cudart.h. */
+typedef struct pdl_runtime_ops {
+    uint32_t size;           /**< sizeof(pdl_runtime_ops) as the caller was compiled. */
+    int32_t runtime_version; /**< CUDART_VERSION. */
+    /** cudaLaunchKernelExC. Returns a cudaError_t. */
+    int32_t (*launch)(const void *symbol, const pdl_runtime_launch *launch, void **args);
+    /** cudaGetFuncBySymbol for the current device. Returns a cudaError_t. */
+    int32_t (*get_function)(const void *symbol, struct CUfunc_st **function);
+} pdl_runtime_ops;
+
+/**
+ * Makes a kernel from a Runtime symbol; use pdl_kernel_from_symbol() of pdl/cudart.h, which passes `ops`.
+ *
+ * `ops` must outlive the kernel. Errors: driver loading, PDL_ERROR_INVALID_ARGUMENT,
+ * PDL_ERROR_OUT_OF_MEMORY. Since 0.1.
+ */
+PDL_API pdl_status pdl_kernel_from_runtime(const void *symbol, const pdl_runtime_ops *ops,
+                                           pdl_kernel **kernel);
+
+/* ------------------------------------------------------------------------------------------------
+ * Inlines
+ * ---------------------------------------------------------------------------------------------- */
+
+/** Sets a descriptor to its defaults. Cannot fail. */
+static inline void pdl_launch_desc_init(pdl_launch_desc *desc)
+{
+    unsigned char *byte = (unsigned char *)desc;
+    for (size_t i = 0; i < sizeof(*desc); i++) {
+        byte[i] = 0;
+    }
+    desc->size = (uint32_t)sizeof(*desc);
+    desc->default_stream = PDL_DEFAULT_STREAM;
+}
+
+#ifdef __cplusplus
+} /* extern "C" */
+
+/** What PDL_ARGS() makes in C++: lives until the end of the full expression. */
+template <size_t Count> struct pdl_packed_args_ {
+    void *pointers[Count];
+};
+
+template <typename... Args>
+static inline pdl_packed_args_<sizeof...(Args)> pdl_pack_args_(const Args &...args)
+{
+    return {{const_cast<void *>(static_cast<const volatile void *>(&args))...}};
+}
+
+/** pdl_launch() with a descriptor that may be a temporary. */
+static inline pdl_status pdl_launch(pdl_kernel *kernel, const pdl_launch_desc &desc,
+                                    void *const *args)
+{
+    return pdl_launch(kernel, &desc, args);
+}
+#endif
+
+/**
+ * The argument array of a launch: `PDL_ARGS(weights, x, y)` is one pointer an argument, for 1 to 32.
+ *
+ * The arguments are variables (in C++ also temporaries) of exactly the parameters' types; the array
+ * lives as long as a compound literal (in C++ until the end of the full expression).
+ */
+#ifdef __cplusplus
+#define PDL_ARGS(...) (::pdl_pack_args_(__VA_ARGS__).pointers)
+#else
+#define PDL_ARGS(...)     ((void *[]){PDL_ARGS_CAT_(PDL_ARGS_COUNT_(__VA_ARGS__))(__VA_ARGS__)})
+#define PDL_ARGS_CAT_(n)  PDL_ARGS_CAT2_(n)
+#define PDL_ARGS_CAT2_(n) PDL_ARGS_##n##_
+#define PDL_ARGS_COUNT_(...)                                                                       \
+    PDL_ARGS_PICK_(__VA_ARGS__, 32, 31, 30, 29, 28, 27, 26, 25, 24, 23, 22, 21, 20, 19, 18, 17,    \
+                   16, 15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0)
+#define PDL_ARGS_PICK_(_1, _2, _3, _4, _5, _6, _7, _8, _9, _10, _11, _12, _13, _14, _15, _16, _17, \
+                       _18, _19, _20, _21, _22, _23, _24, _25, _26, _27, _28, _29, _30, _31, _32,  \
+                       n, ...)                                                                     \
+    n
+#define PDL_ARGS_1_(a)       (void *)&(a)
+#define PDL_ARGS_2_(a, ...)  (void *)&(a), PDL_ARGS_1_(__VA_ARGS__)
+#define PDL_ARGS_3_(a, ...)  (void *)&(a), PDL_ARGS_2_(__VA_ARGS__)
+#define PDL_ARGS_4_(a, ...)  (void *)&(a), PDL_ARGS_3_(__VA_ARGS__)
+#define PDL_ARGS_5_(a, ...)  (void *)&(a), PDL_ARGS_4_(__VA_ARGS__)
+#define PDL_ARGS_6_(a, ...)  (void *)&(a), PDL_ARGS_5_(__VA_ARGS__)
+#define PDL_ARGS_7_(a, ...)  (void *)&(a), PDL_ARGS_6_(__VA_ARGS__)
+#define PDL_ARGS_8_(a, ...)  (void *)&(a), PDL_ARGS_7_(__VA_ARGS__)
+#define PDL_ARGS_9_(a, ...)  (void *)&(a), PDL_ARGS_8_(__VA_ARGS__)
+#define PDL_ARGS_10_(a, ...) (void *)&(a), PDL_ARGS_9_(__VA_ARGS__)
+#define PDL_ARGS_11_(a, ...) (void *)&(a), PDL_ARGS_10_(__VA_ARGS__)
+#define PDL_ARGS_12_(a, ...) (void *)&(a), PDL_ARGS_11_(__VA_ARGS__)
+#define PDL_ARGS_13_(a, ...) (void *)&(a), PDL_ARGS_12_(__VA_ARGS__)
+#define PDL_ARGS_14_(a, ...) (void *)&(a), PDL_ARGS_13_(__VA_ARGS__)
+#define PDL_ARGS_15_(a, ...) (void *)&(a), PDL_ARGS_14_(__VA_ARGS__)
+#define PDL_ARGS_16_(a, ...) (void *)&(a), PDL_ARGS_15_(__VA_ARGS__)
+#define PDL_ARGS_17_(a, ...) (void *)&(a), PDL_ARGS_16_(__VA_ARGS__)
+#define PDL_ARGS_18_(a, ...) (void *)&(a), PDL_ARGS_17_(__VA_ARGS__)
+#define PDL_ARGS_19_(a, ...) (void *)&(a), PDL_ARGS_18_(__VA_ARGS__)
+#define PDL_ARGS_20_(a, ...) (void *)&(a), PDL_ARGS_19_(__VA_ARGS__)
+#define PDL_ARGS_21_(a, ...) (void *)&(a), PDL_ARGS_20_(__VA_ARGS__)
+#define PDL_ARGS_22_(a, ...) (void *)&(a), PDL_ARGS_21_(__VA_ARGS__)
+#define PDL_ARGS_23_(a, ...) (void *)&(a), PDL_ARGS_22_(__VA_ARGS__)
+#define PDL_ARGS_24_(a, ...) (void *)&(a), PDL_ARGS_23_(__VA_ARGS__)
+#define PDL_ARGS_25_(a, ...) (void *)&(a), PDL_ARGS_24_(__VA_ARGS__)
+#define PDL_ARGS_26_(a, ...) (void *)&(a), PDL_ARGS_25_(__VA_ARGS__)
+#define PDL_ARGS_27_(a, ...) (void *)&(a), PDL_ARGS_26_(__VA_ARGS__)
+#define PDL_ARGS_28_(a, ...) (void *)&(a), PDL_ARGS_27_(__VA_ARGS__)
+#define PDL_ARGS_29_(a, ...) (void *)&(a), PDL_ARGS_28_(__VA_ARGS__)
+#define PDL_ARGS_30_(a, ...) (void *)&(a), PDL_ARGS_29_(__VA_ARGS__)
+#define PDL_ARGS_31_(a, ...) (void *)&(a), PDL_ARGS_30_(__VA_ARGS__)
+#define PDL_ARGS_32_(a, ...) (void *)&(a), PDL_ARGS_31_(__VA_ARGS__)
+#endif
+
+#endif /* PDL_PDL_H */
