@@ -46,6 +46,22 @@
 #define PDL_ZERO_
 #endif
 
+/* A struct of which only `size` is set, the rest zero. */
+#ifdef __cplusplus
+template <typename Sized> static inline Sized pdl_sized_init_()
+{
+    Sized sized = Sized();
+    sized.size = static_cast<uint32_t>(sizeof(Sized));
+    return sized;
+}
+#define PDL_SIZED_INIT_(type) (::pdl_sized_init_<type>())
+#else
+#define PDL_SIZED_INIT_(type)                                                                      \
+    {                                                                                              \
+        .size = (uint32_t)sizeof(type)                                                             \
+    }
+#endif
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -205,10 +221,7 @@ typedef struct pdl_device_info {
 } pdl_device_info;
 
 /** Initializer of a pdl_device_info. */
-#define PDL_DEVICE_INFO_INIT                                                                       \
-    {                                                                                              \
-        (uint32_t)sizeof(pdl_device_info)                                                          \
-    }
+#define PDL_DEVICE_INFO_INIT PDL_SIZED_INIT_(pdl_device_info)
 
 /**
  * Counts the devices that the driver shows.
@@ -265,10 +278,7 @@ typedef struct pdl_kernel_info {
 } pdl_kernel_info;
 
 /** Initializer of a pdl_kernel_info. */
-#define PDL_KERNEL_INFO_INIT                                                                       \
-    {                                                                                              \
-        (uint32_t)sizeof(pdl_kernel_info)                                                          \
-    }
+#define PDL_KERNEL_INFO_INIT PDL_SIZED_INIT_(pdl_kernel_info)
 
 /**
  * Makes a kernel from a CUfunction.
@@ -471,14 +481,11 @@ typedef struct pdl_launch_report {
     uint32_t overlap_reason;  /**< A pdl_overlap_reason. */
     uint32_t attribute_count; /**< How many launch attributes the driver would get. */
     uint32_t attributes[16];  /**< Their CUlaunchAttributeID, in order. */
-    char message[256];        /**< The decision and its reason as a sentence. */
+    char message[400];        /**< The decision and its reason as a sentence. */
 } pdl_launch_report;
 
 /** Initializer of a pdl_launch_report. */
-#define PDL_LAUNCH_REPORT_INIT                                                                     \
-    {                                                                                              \
-        (uint32_t)sizeof(pdl_launch_report)                                                        \
-    }
+#define PDL_LAUNCH_REPORT_INIT PDL_SIZED_INIT_(pdl_launch_report)
 
 /** What `default_stream` starts from in this translation unit. */
 #if defined(CUDA_API_PER_THREAD_DEFAULT_STREAM) || defined(__CUDA_API_PER_THREAD_DEFAULT_STREAM)

@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: MIT */
+/* Loading libcuda.so.1 into the driver table. */
+#include "driver.h"
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "device.h"
+#include "error.h"
+
+/* cuGetProcAddress of CUDA 12, which also says why an entry was not found. */
+typedef PFN_cuGetProcAddress_v12000 get_proc_address;
+
+struct entry {
+    const char *name;
+    int version;
+    bool required;
+    void **slot;
+};
+
+static pdl_status resolve(struct pdl_driver *driver, get_proc_address get)
+{
+#define PDL_DRIVER_REQUIRED_(name, version_) {#name, version_, true, (void **)&driver->name},
+#define PDL_DRIVER_OPTIONAL_(name, version_) {#name, version_, false, (void **)&driver->name},
+    const struct entry entries[] = {PDL_DRIVER_ENTRIES(PDL_DRIVER_REQUIRED_, PDL_DRIVER_OPTIONAL_)};
+#undef PDL_DRIVER_REQUIRED_
+#undef PDL_DRIVER_OPTIONAL_
+    for (size_t i = 0; i < sizeof(entries) / sizeof(entries[0]); i++) {
+        const struct entry *entry = &entries[i];
+        CUdriverProcAddressQueryResult found = CU_GET_PROC_ADDRESS_SUCCESS;
+        void *address = NULL;
+        const CUresult result =
+            get(entry->name, &address, entry->version, CU_GET_PROC_ADDRESS_DEFAULT, &found);
+        if (result != CUDA_SUCCESS || found != CU_GET_PROC_ADDRESS_SUCCESS) {
+            address = NULL;
+        }
+        if (address == NULL && entry->required) {
+            const struct pdl_error_source source = {.call = "cuGetProcAddress",
+                                                    .cuda_result = (int32_t)result};
+            return pdl_error_set(PDL_ERROR_DRIVER_TOO_OLD, source,
+                                 "the CUDA driver %d.%d has no %s of version %d.%d",
+                                 driver->version / 1000, driver->version % 1000 / 10, entry->name,
+                                 entry->version / 1000, entry->version % 1000 / 10);
+        }
+        *entry->slot = address;
+    }
+    return PDL_SUCCESS;
+}
+
+static pdl_status start(struct pdl_driver *driver)
+{
+    CUresult result = driver->cuInit(0);
+    if (result == CUDA_SUCCESS) {
+        result = driver->cuDeviceGetCount(&driver->device_count);
+        if (result == CUDA_SUCCESS && driver->device_count == 0) {
+            result = CUDA_ERROR_NO_DEVICE;
+        }
+    }
+    if (result != CUDA_SUCCESS) {
+        return pdl_error_from_cuda(driver, "cuInit", (int32_t)result, "while looking for devices");
+    }
+    if (driver->device_count > PDL_DEVICE_MAX) {
+        driver->device_count = PDL_DEVICE_MAX;
+    }
+    return PDL_SUCCESS;
+}
+
+pdl_status pdl_driver_load(const char *soname, struct pdl_driver *driver)
+{
+    struct pdl_driver loaded = {0};
+    pdl_status status;
+    CUresult result;
+    void *library = dlopen(soname, RTLD_NOW | RTLD_LOCAL);
+    if (library == NULL) {
+        const char *why = dlerror();
+        const struct pdl_error_source source = {.call = "dlopen"};
+        return pdl_error_set(PDL_ERROR_NO_DRIVER, source, "%s cannot be loaded: %s", soname,
+                             why != NULL ? why : "no reason given");
+    }
+    PFN_cuDriverGetVersion_v2020 get_version = NULL;
+    get_proc_address get = NULL;
+    *(void **)&get_version = dlsym(library, "cuDriverGetVersion");
+    *(void **)&get = dlsym(library, "cuGetProcAddress_v2");
+    if (get_version == NULL) {
+        status = PDL_FAIL(PDL_ERROR_NO_DRIVER,
+                          "%s is not a CUDA driver: it has no cuDriverGetVersion", soname);
+        goto unload;
+    }
+    result = get_version(&loaded.version);
+    if (result == CUDA_ERROR_STUB_LIBRARY) {
+        const struct pdl_error_source source = {.call = "cuDriverGetVersion",
+                                                .cuda_result = (int32_t)result};
+        status =
+            pdl_error_set(PDL_ERROR_STUB_DRIVER, source,
+                          "%s is the toolkit's stub for linking, not a driver: take its folder "
+                          "out of the library path",
+                          soname);
+        goto unload;
+    }
+    if (result != CUDA_SUCCESS) {
+        status = pdl_error_from_cuda(&loaded, "cuDriverGetVersion", (int32_t)result,
+                                     "while loading the driver");
+        goto unload;
+    }
+    if (loaded.version < PDL_DRIVER_VERSION_MIN || get == NULL) {
+        status = PDL_FAIL(PDL_ERROR_DRIVER_TOO_OLD,
+                          "the CUDA driver is for CUDA %d.%d and %d.%d or newer is needed",
+                          loaded.version / 1000, loaded.version % 1000 / 10,
+                          PDL_DRIVER_VERSION_MIN / 1000, PDL_DRIVER_VERSION_MIN % 1000 / 10);
+        goto unload;
+    }
+    status = resolve(&loaded, get);
+    if (status != PDL_SUCCESS) {
+        goto unload;
+    }
+    status = start(&loaded);
+    if (status != PDL_SUCCESS) {
+        goto unload;
+    }
+    const char *overlap = getenv("PDL_OVERLAP");
+    loaded.overlap_disabled = overlap != NULL && strcmp(overlap, "0") == 0;
+    *driver = loaded;
+    return PDL_SUCCESS; /* The driver stays loaded: it cannot be unloaded safely. */
+
+unload:
+    (void)dlclose(library);
+    return status;
+}
+
+/* What the first pdl_driver_get() came to. The lock is held while loading and to read a failure. */
+static pthread_mutex_t load_lock = PTHREAD_MUTEX_INITIALIZER;
+static _Atomic(const struct pdl_driver *) current;
+static struct pdl_driver loaded_driver;
+static pdl_error load_error;
+static bool load_failed;
+
+pdl_status pdl_driver_get(const struct pdl_driver **driver)
+{
+    const struct pdl_driver *known = atomic_load_explicit(&current, memory_order_acquire);
+    if (known != NULL) {
+        *driver = known;
+        return PDL_SUCCESS;
+    }
+    pdl_status status = PDL_SUCCESS;
+    (void)pthread_mutex_lock(&load_lock);
+    known = atomic_load_explicit(&current, memory_order_relaxed);
+    if (known == NULL && load_failed) {
+        status = pdl_error_repeat(&load_error);
+    } else if (known == NULL) {
+        status = pdl_driver_load("libcuda.so.1", &loaded_driver);
+        if (status == PDL_SUCCESS) {
+            known = &loaded_driver;
+            atomic_store_explicit(&current, known, memory_order_release);
+        } else {
+            load_error = *pdl_last_error();
+            load_failed = true;
+        }
+    }
+    (void)pthread_mutex_unlock(&load_lock);
+    if (status == PDL_SUCCESS) {
+        *driver = known;
+    }
+    return status;
+}
+
+void pdl_driver_override(const struct pdl_driver *driver)
+{
+    atomic_store_explicit(&current, driver, memory_order_release);
+    load_failed = false;
+    pdl_device_forget();
+}
+
+const char *pdl_driver_result_name(const struct pdl_driver *driver, CUresult result)
+{
+    const char *name = NULL;
+    if (driver->cuGetErrorName != NULL && driver->cuGetErrorName(result, &name) == CUDA_SUCCESS &&
+        name != NULL) {
+        return name;
+    }
+    switch ((int)result) { /* the Runtime's own numbers */
+    case 9:
+        return "cudaErrorInvalidConfiguration";
+    case 35:
+        return "cudaErrorInsufficientDriver";
+    case 98:
+        return "cudaErrorInvalidDeviceFunction";
+    default:
+        return "an error without a name";
+    }
+}
