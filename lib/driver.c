@@ -52,15 +52,17 @@ static pdl_status resolve(struct pdl_driver *driver, get_proc_address get)
 
 static pdl_status start(struct pdl_driver *driver)
 {
+    const char *call = "cuInit";
     CUresult result = driver->cuInit(0);
     if (result == CUDA_SUCCESS) {
+        call = "cuDeviceGetCount";
         result = driver->cuDeviceGetCount(&driver->device_count);
-        if (result == CUDA_SUCCESS && driver->device_count == 0) {
-            result = CUDA_ERROR_NO_DEVICE;
-        }
+    }
+    if (result == CUDA_SUCCESS && driver->device_count == 0) {
+        result = CUDA_ERROR_NO_DEVICE;
     }
     if (result != CUDA_SUCCESS) {
-        return pdl_error_from_cuda(driver, "cuInit", (int32_t)result, "while looking for devices");
+        return pdl_error_from_cuda(driver, call, (int32_t)result, "while looking for devices");
     }
     if (driver->device_count > PDL_DEVICE_MAX) {
         driver->device_count = PDL_DEVICE_MAX;

@@ -7,6 +7,10 @@
 
 struct pdl_driver;
 
+/* Off the way of a launch that succeeds: such code is kept apart, so that the way is short in the
+ * instruction cache. */
+#define PDL_COLD __attribute__((cold, noinline))
+
 /* Where an error comes from. Unset members are 0 or NULL. */
 struct pdl_error_source {
     const char *call;  /* static string */
@@ -16,8 +20,19 @@ struct pdl_error_source {
 
 /* Records an error on this thread and returns `status`. Called once an error, by the function that first
  * classifies it. */
-__attribute__((format(printf, 3, 4))) pdl_status
+PDL_COLD __attribute__((format(printf, 3, 4))) pdl_status
 pdl_error_set(pdl_status status, struct pdl_error_source source, const char *format, ...);
+
+/* A recorded error is never PDL_SUCCESS. Compilers and analyzers are told, so that they see that outputs
+ * are written where there is no error. */
+static inline pdl_status pdl_error_certain(pdl_status status)
+{
+    if (status == PDL_SUCCESS) {
+        __builtin_unreachable();
+    }
+    return status;
+}
+#define pdl_error_set(...) pdl_error_certain(pdl_error_set(__VA_ARGS__))
 
 /* Shorthands for the common sources. */
 #define PDL_FAIL(status, ...) pdl_error_set((status), (struct pdl_error_source){0}, __VA_ARGS__)
@@ -26,10 +41,10 @@ pdl_error_set(pdl_status status, struct pdl_error_source source, const char *for
 
 /* Classifies the result of a CUDA call that has no meaning of its own to the caller: "cuX failed: NAME"
  * and what was being done. */
-pdl_status pdl_error_from_cuda(const struct pdl_driver *driver, const char *call, int32_t result,
-                               const char *doing);
+PDL_COLD pdl_status pdl_error_from_cuda(const struct pdl_driver *driver, const char *call,
+                                        int32_t result, const char *doing);
 
 /* Records a copy of an error, for outcomes that are kept and told again. */
-pdl_status pdl_error_repeat(const pdl_error *error);
+PDL_COLD pdl_status pdl_error_repeat(const pdl_error *error);
 
 #endif /* PDL_LIB_ERROR_H */

@@ -126,49 +126,73 @@ static enum image_kind image_kind(const unsigned char *image, size_t size)
     return IMAGE_NONE;
 }
 
-/* What the compiler of PTX said, on one line and short enough for a message. */
-static const char *tidy_log(char *log)
+/* ---- loading -------------------------------------------------------------------------------- */
+
+#define LOG_SIZE 1024
+
+/* What the compiler of PTX said, on one line. */
+static void flatten(char *log)
 {
-    size_t length = strlen(log);
-    while (length > 0 && (log[length - 1] == '\n' || log[length - 1] == ' ')) {
-        log[--length] = '\0';
-    }
+    log[LOG_SIZE - 1] = '\0';
     for (char *at = log; *at != '\0'; at++) {
         if (*at == '\n') {
             *at = ' ';
         }
     }
-    return log;
 }
 
-static pdl_status load(const struct pdl_driver *driver, const void *image, CUlibrary *library)
+/* A failure of the driver to load code, with the compiler's log if there is one. */
+static pdl_status refused(const struct pdl_driver *driver, const struct pdl_image *image,
+                          const char *call, CUresult result)
 {
-    char log[1024] = "";
-    CUjit_option options[] = {CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
-    void *values[] = {log, (void *)(uintptr_t)sizeof(log)};
-    const CUresult result =
-        driver->cuLibraryLoadData(library, image, options, values, 2, NULL, NULL, 0);
-    if (result == CUDA_SUCCESS) {
-        return PDL_SUCCESS;
-    }
     const pdl_status status =
-        pdl_error_from_cuda(driver, "cuLibraryLoadData", (int32_t)result, "to load an image");
-    log[sizeof(log) - 1] = '\0';
-    if (log[0] == '\0') {
+        pdl_error_from_cuda(driver, call, (int32_t)result, "to load code from an image");
+    if (image->log == NULL || image->log[0] == '\0') {
         return status;
     }
     const struct pdl_error_source source = {
-        .call = "cuLibraryLoadData", .field = "image", .cuda_result = (int32_t)result};
+        .call = call, .field = "image", .cuda_result = (int32_t)result};
+    flatten(image->log);
     return pdl_error_set(status, source, "the image cannot be loaded: %s: %s",
-                         pdl_driver_result_name(driver, result), tidy_log(log));
+                         pdl_driver_result_name(driver, result), image->log);
+}
+
+static pdl_status load(const struct pdl_driver *driver, const void *code, struct pdl_image *image)
+{
+    CUjit_option options[] = {CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
+    void *values[] = {image->log, (void *)(uintptr_t)LOG_SIZE};
+    const unsigned count = image->log != NULL ? 2 : 0;
+    const CUresult result =
+        driver->cuLibraryLoadData(&image->library, code, options, values, count, NULL, NULL, 0);
+    if (result != CUDA_SUCCESS) {
+        image->library = NULL;
+        return refused(driver, image, "cuLibraryLoadData", result);
+    }
+    return PDL_SUCCESS;
+}
+
+static pdl_status load_ptx(const struct pdl_driver *driver, const void *text, size_t size,
+                           struct pdl_image *image)
+{
+    char *copy = malloc(size + 1); /* the driver wants a NUL at the end */
+    image->log = calloc(1, LOG_SIZE);
+    if (copy == NULL || image->log == NULL) {
+        free(copy);
+        return PDL_FAIL(PDL_ERROR_OUT_OF_MEMORY, "no memory for a copy of %zu bytes of PTX", size);
+    }
+    memcpy(copy, text, size);
+    copy[size] = '\0';
+    const pdl_status status = load(driver, copy, image);
+    free(copy);
+    return status;
 }
 
 pdl_status pdl_image_load(const struct pdl_driver *driver, const void *image, size_t size,
-                          CUlibrary *library)
+                          struct pdl_image *loaded)
 {
     const unsigned char *bytes = image;
     const enum image_kind kind = size > 0 ? image_kind(bytes, size) : IMAGE_NONE;
-    pdl_status status;
+    struct pdl_image made = {0};
     if (kind == IMAGE_NONE) {
         return PDL_FAIL_FIELD(PDL_ERROR_INVALID_IMAGE, "image",
                               "the %zu bytes are neither PTX text nor a cubin nor a fatbin", size);
@@ -179,24 +203,29 @@ pdl_status pdl_image_load(const struct pdl_driver *driver, const void *image, si
                               "the %s is cut short: its headers name more than its %zu bytes",
                               kind == IMAGE_CUBIN ? "cubin" : "fatbin", size);
     }
-    if (kind != IMAGE_PTX) {
-        return load(driver, image, library);
+    const pdl_status status =
+        kind == IMAGE_PTX ? load_ptx(driver, image, size, &made) : load(driver, image, &made);
+    if (status != PDL_SUCCESS) {
+        pdl_image_unload(driver, &made);
+        return status;
     }
-    char *text = malloc(size + 1); /* the driver wants a NUL at the end */
-    if (text == NULL) {
-        return PDL_FAIL(PDL_ERROR_OUT_OF_MEMORY, "no memory for a copy of %zu bytes of PTX", size);
-    }
-    memcpy(text, image, size);
-    text[size] = '\0';
-    status = load(driver, text, library);
-    free(text);
-    return status;
+    *loaded = made;
+    return PDL_SUCCESS;
 }
 
-pdl_status pdl_image_find(const struct pdl_driver *driver, CUlibrary library, const char *name,
-                          CUkernel *kernel)
+void pdl_image_unload(const struct pdl_driver *driver, struct pdl_image *image)
 {
-    const CUresult result = driver->cuLibraryGetKernel(kernel, library, name);
+    if (image->library != NULL) {
+        /* Nobody could act on a failure here, and the driver keeps none of ours. */
+        (void)driver->cuLibraryUnload(image->library);
+    }
+    free(image->log);
+}
+
+pdl_status pdl_image_find(const struct pdl_driver *driver, const struct pdl_image *image,
+                          const char *name, CUkernel *kernel)
+{
+    const CUresult result = driver->cuLibraryGetKernel(kernel, image->library, name);
     if (result == CUDA_SUCCESS) {
         return PDL_SUCCESS;
     }
@@ -207,6 +236,5 @@ pdl_status pdl_image_find(const struct pdl_driver *driver, CUlibrary library, co
                              "the image has no kernel named %s (C++ kernels have mangled names)",
                              name);
     }
-    return pdl_error_from_cuda(driver, "cuLibraryGetKernel", (int32_t)result,
-                               "to find a kernel in an image");
+    return refused(driver, image, "cuLibraryGetKernel", result);
 }

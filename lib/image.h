@@ -8,12 +8,22 @@
 /* Reads a whole file. The caller frees *image. */
 pdl_status pdl_image_read(const char *path, void **image, size_t *size);
 
-/* Loads an image; the caller unloads *library (cuLibraryUnload). */
-pdl_status pdl_image_load(const struct pdl_driver *driver, const void *image, size_t size,
-                          CUlibrary *library);
+/* A loaded image. The log is the driver's to write to for as long as the library is loaded: PTX may be
+ * compiled late, when an entry is asked for or a device is first used. */
+struct pdl_image {
+    CUlibrary library;
+    char *log;
+};
 
-/* Finds an entry of a loaded image. */
-pdl_status pdl_image_find(const struct pdl_driver *driver, CUlibrary library, const char *name,
-                          CUkernel *kernel);
+/* Loads an image. */
+pdl_status pdl_image_load(const struct pdl_driver *driver, const void *image, size_t size,
+                          struct pdl_image *loaded);
+
+/* Unloads it. An image that is all zero is none. */
+void pdl_image_unload(const struct pdl_driver *driver, struct pdl_image *image);
+
+/* Finds an entry. */
+pdl_status pdl_image_find(const struct pdl_driver *driver, const struct pdl_image *image,
+                          const char *name, CUkernel *kernel);
 
 #endif /* PDL_LIB_IMAGE_H */

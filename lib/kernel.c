@@ -6,28 +6,27 @@
 #include <string.h>
 
 #include "error.h"
-#include "image.h"
 #include "sized.h"
 
 /* ---- creation ------------------------------------------------------------------------------- */
 
-static pdl_status create(const struct pdl_driver *driver, enum pdl_kernel_kind kind,
-                         pdl_kernel **kernel)
+/* A kernel without code; NULL, and the error recorded, if there is no memory. */
+static pdl_kernel *create(const struct pdl_driver *driver, enum pdl_kernel_kind kind)
 {
     const size_t devices = (size_t)driver->device_count;
     pdl_kernel *made = calloc(1, sizeof(*made) + devices * sizeof(made->facts[0]));
     if (made == NULL) {
-        return PDL_FAIL(PDL_ERROR_OUT_OF_MEMORY, "no memory for a kernel object");
+        (void)PDL_FAIL(PDL_ERROR_OUT_OF_MEMORY, "no memory for a kernel object");
+        return NULL;
     }
     made->driver = driver;
     made->kind = kind;
-    made->device = -1;
+    made->device = devices == 1 ? 0 : -1;
     made->attribute_version = driver->version;
     made->waits = PDL_UNKNOWN;
     made->triggers = PDL_UNKNOWN;
     (void)pthread_mutex_init(&made->lock, NULL);
-    *kernel = made;
-    return PDL_SUCCESS;
+    return made;
 }
 
 static pdl_status check_creation(const void *source, const char *name, pdl_kernel *const *kernel,
@@ -46,7 +45,6 @@ static pdl_status check_creation(const void *source, const char *name, pdl_kerne
 pdl_status pdl_kernel_from_function(struct CUfunc_st *function, pdl_kernel **kernel)
 {
     const struct pdl_driver *driver;
-    pdl_kernel *made;
     int device = -1;
     pdl_status status = check_creation(function, "function", kernel, &driver);
     if (status != PDL_SUCCESS) {
@@ -56,9 +54,9 @@ pdl_status pdl_kernel_from_function(struct CUfunc_st *function, pdl_kernel **ker
     if (status != PDL_SUCCESS) {
         return status;
     }
-    status = create(driver, PDL_KERNEL_FUNCTION, &made);
-    if (status != PDL_SUCCESS) {
-        return status;
+    pdl_kernel *made = create(driver, PDL_KERNEL_FUNCTION);
+    if (made == NULL) {
+        return PDL_ERROR_OUT_OF_MEMORY;
     }
     made->function = function;
     made->device = device;
@@ -69,14 +67,13 @@ pdl_status pdl_kernel_from_function(struct CUfunc_st *function, pdl_kernel **ker
 pdl_status pdl_kernel_from_kernel(struct CUkern_st *cu_kernel, pdl_kernel **kernel)
 {
     const struct pdl_driver *driver;
-    pdl_kernel *made;
     pdl_status status = check_creation(cu_kernel, "cu_kernel", kernel, &driver);
     if (status != PDL_SUCCESS) {
         return status;
     }
-    status = create(driver, PDL_KERNEL_KERNEL, &made);
-    if (status != PDL_SUCCESS) {
-        return status;
+    pdl_kernel *made = create(driver, PDL_KERNEL_KERNEL);
+    if (made == NULL) {
+        return PDL_ERROR_OUT_OF_MEMORY;
     }
     made->function = (CUfunction)cu_kernel;
     *kernel = made;
@@ -87,7 +84,6 @@ pdl_status pdl_kernel_from_runtime(const void *symbol, const pdl_runtime_ops *op
                                    pdl_kernel **kernel)
 {
     const struct pdl_driver *driver;
-    pdl_kernel *made;
     pdl_status status = check_creation(symbol, "symbol", kernel, &driver);
     if (status != PDL_SUCCESS) {
         return status;
@@ -96,9 +92,9 @@ pdl_status pdl_kernel_from_runtime(const void *symbol, const pdl_runtime_ops *op
         ops->get_function == NULL) {
         return PDL_FAIL_FIELD(PDL_ERROR_INVALID_ARGUMENT, "ops", "ops is NULL or not complete");
     }
-    status = create(driver, PDL_KERNEL_SYMBOL, &made);
-    if (status != PDL_SUCCESS) {
-        return status;
+    pdl_kernel *made = create(driver, PDL_KERNEL_SYMBOL);
+    if (made == NULL) {
+        return PDL_ERROR_OUT_OF_MEMORY;
     }
     made->symbol = symbol;
     made->ops = ops;
@@ -113,7 +109,6 @@ pdl_status pdl_kernel_from_image(const void *image, size_t size, const char *nam
                                  pdl_kernel **kernel)
 {
     const struct pdl_driver *driver;
-    pdl_kernel *made;
     CUkernel entry = NULL;
     if (name == NULL || name[0] == '\0') {
         return PDL_FAIL_FIELD(PDL_ERROR_INVALID_ARGUMENT, "name", "name is NULL or empty");
@@ -122,20 +117,20 @@ pdl_status pdl_kernel_from_image(const void *image, size_t size, const char *nam
     if (status != PDL_SUCCESS) {
         return status;
     }
-    status = create(driver, PDL_KERNEL_KERNEL, &made);
-    if (status != PDL_SUCCESS) {
-        return status;
+    pdl_kernel *made = create(driver, PDL_KERNEL_KERNEL);
+    if (made == NULL) {
+        return PDL_ERROR_OUT_OF_MEMORY;
     }
     made->name = strdup(name);
     if (made->name == NULL) {
         status = PDL_FAIL(PDL_ERROR_OUT_OF_MEMORY, "no memory for a kernel's name");
         goto destroy;
     }
-    status = pdl_image_load(driver, image, size, &made->library);
+    status = pdl_image_load(driver, image, size, &made->image);
     if (status != PDL_SUCCESS) {
         goto destroy;
     }
-    status = pdl_image_find(driver, made->library, name, &entry);
+    status = pdl_image_find(driver, &made->image, name, &entry);
     if (status != PDL_SUCCESS) {
         goto destroy;
     }
@@ -171,10 +166,7 @@ void pdl_kernel_destroy(pdl_kernel *kernel)
     for (int i = 0; i < kernel->driver->device_count; i++) {
         free(atomic_load_explicit(&kernel->facts[i], memory_order_relaxed));
     }
-    if (kernel->library != NULL) {
-        /* Nobody could act on a failure here, and the driver keeps none of ours. */
-        (void)kernel->driver->cuLibraryUnload(kernel->library);
-    }
+    pdl_image_unload(kernel->driver, &kernel->image);
     (void)pthread_mutex_destroy(&kernel->lock);
     free(kernel->name);
     free(kernel);
@@ -182,17 +174,9 @@ void pdl_kernel_destroy(pdl_kernel *kernel)
 
 /* ---- facts ---------------------------------------------------------------------------------- */
 
-pdl_status pdl_kernel_device(const pdl_kernel *kernel, int *device)
+pdl_status pdl_kernel_current_device(const pdl_kernel *kernel, int *device)
 {
     const struct pdl_driver *driver = kernel->driver;
-    if (kernel->device >= 0) {
-        *device = kernel->device;
-        return PDL_SUCCESS;
-    }
-    if (driver->device_count == 1) {
-        *device = 0;
-        return PDL_SUCCESS;
-    }
     CUdevice current;
     if (kernel->kind == PDL_KERNEL_SYMBOL &&
         driver->cuCtxGetDevice(&current) == CUDA_ERROR_INVALID_CONTEXT) {
@@ -251,6 +235,15 @@ static pdl_status ask(const pdl_kernel *kernel, struct pdl_kernel_facts *facts)
             return pdl_error_from_cuda(kernel->driver, attribute_call(kernel), (int32_t)result,
                                        "to learn what a kernel needs");
         }
+    }
+    const pdl_device_info *device = facts->device;
+    for (int i = 0; i < 3; i++) {
+        facts->max_grid[i] = (uint32_t)device->max_grid[i];
+        facts->max_block[i] = (uint32_t)device->max_block[i];
+    }
+    facts->overlap_reason = device->overlap_reason;
+    if (facts->overlap_reason == PDL_OVERLAP_GRANTED && facts->ptx_version < 90) {
+        facts->overlap_reason = PDL_OVERLAP_CODE;
     }
     facts->max_threads = (uint32_t)max_threads;
     atomic_init(&facts->max_dynamic_shared_memory, (unsigned)max_dynamic);
@@ -379,7 +372,7 @@ pdl_status pdl_kernel_get(pdl_kernel *kernel, int device, pdl_kernel_info *info)
     if (status != PDL_SUCCESS) {
         return status;
     }
-    const pdl_overlap_reason reason = pdl_kernel_overlap(kernel, facts);
+    const pdl_overlap_reason reason = pdl_kernel_overlap(kernel, facts, false);
     const pdl_kernel_info known = {
         .size = (uint32_t)sizeof(known),
         .device = device,

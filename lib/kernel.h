@@ -8,20 +8,28 @@
 
 #include "device.h"
 #include "driver.h"
+#include "error.h"
+#include "image.h"
 
 /* What a launch needs to know of a kernel on one device. Written once, before it is published; only the
  * atomics change later. */
 struct pdl_kernel_facts {
+    /* First, together: what every launch looks at. */
+    CUfunction function;   /* what the driver's calls take; for a symbol, on this device */
+    uint32_t max_grid[3];  /* the device's */
+    uint32_t max_block[3]; /* likewise */
+    uint32_t max_threads;  /* a block */
+    uint32_t
+        overlap_reason; /* pdl_overlap_reason of device and code: GRANTED, DISABLED, DEVICE, CODE */
+    atomic_uint max_dynamic_shared_memory; /* bytes a block */
+
     const pdl_device_info *device;
-    CUfunction function;          /* what the driver's calls take; for a symbol, on this device */
-    uint32_t max_threads;         /* a block */
     int32_t ptx_version;          /* 10 * major + minor */
     int32_t binary_version;       /* likewise */
     int32_t registers;            /* a thread */
     int32_t static_shared_memory; /* bytes a block */
     int32_t local_memory;         /* bytes a thread */
     int32_t constant_memory;      /* bytes */
-    atomic_uint max_dynamic_shared_memory; /* bytes a block */
     /* The last answer of the occupancy calculator: see pdl_kernel_occupancy(). */
     _Atomic uint64_t occupancy;
 };
@@ -31,24 +39,33 @@ enum pdl_kernel_kind { PDL_KERNEL_FUNCTION, PDL_KERNEL_KERNEL, PDL_KERNEL_SYMBOL
 struct pdl_kernel {
     const struct pdl_driver *driver;
     enum pdl_kernel_kind kind;
-    int device;          /* the only device it runs on, or -1 */
+    int device;          /* the only device it can run on, or -1 */
     CUfunction function; /* FUNCTION, and KERNEL as the driver takes it: cast; else NULL */
     const void *symbol;  /* SYMBOL */
     const pdl_runtime_ops *ops;
-    CUlibrary library;     /* owned; NULL if the code was not loaded here */
-    char *name;            /* owned; as given with an image, else NULL */
-    int attribute_version; /* the older one of the driver and the Runtime that it is launched by */
-    uint32_t waits;        /* pdl_known */
-    uint32_t triggers;     /* pdl_known */
-    pthread_mutex_t lock;  /* held while facts are asked for */
+    struct pdl_image image; /* owned; empty if the code was not loaded here */
+    char *name;             /* owned; as given with an image, else NULL */
+    int attribute_version;  /* the older one of the driver and the Runtime that it is launched by */
+    uint32_t waits;         /* pdl_known */
+    uint32_t triggers;      /* pdl_known */
+    pthread_mutex_t lock;   /* held while facts are asked for */
     _Atomic(struct pdl_kernel_facts *) facts[]; /* device_count of them */
 };
 
-/* The device that a launch now would run on. */
-pdl_status pdl_kernel_device(const pdl_kernel *kernel, int *device);
+/* The device that a launch now would run on, where it is not always the same. */
+pdl_status pdl_kernel_current_device(const pdl_kernel *kernel, int *device);
+
+static inline pdl_status pdl_kernel_device(const pdl_kernel *kernel, int *device)
+{
+    if (kernel->device < 0) {
+        return pdl_kernel_current_device(kernel, device);
+    }
+    *device = kernel->device;
+    return PDL_SUCCESS;
+}
 
 /* The facts of a kernel on a device, asked on first use. */
-pdl_status pdl_kernel_ask(pdl_kernel *kernel, int device, struct pdl_kernel_facts **facts);
+PDL_COLD pdl_status pdl_kernel_ask(pdl_kernel *kernel, int device, struct pdl_kernel_facts **facts);
 
 static inline pdl_status pdl_kernel_facts_get(pdl_kernel *kernel, int device,
                                               struct pdl_kernel_facts **facts)
@@ -72,20 +89,18 @@ pdl_status pdl_kernel_occupancy(pdl_kernel *kernel, struct pdl_kernel_facts *fac
 /* The kernel's name for messages. Never NULL. */
 const char *pdl_kernel_name(const pdl_kernel *kernel, const struct pdl_kernel_facts *facts);
 
-/* Why PDL_OVERLAP_AUTO would not be granted to a launch that is not cooperative, or GRANTED. */
-static inline pdl_overlap_reason pdl_kernel_overlap(const pdl_kernel *kernel,
-                                                    const struct pdl_kernel_facts *facts)
+/* Whether PDL_OVERLAP_AUTO is granted to a launch, and if not, why. */
+static inline pdl_overlap_reason
+pdl_kernel_overlap(const pdl_kernel *kernel, const struct pdl_kernel_facts *facts, bool cooperative)
 {
-    if (facts->device->overlap_reason != PDL_OVERLAP_GRANTED) {
-        return (pdl_overlap_reason)facts->device->overlap_reason;
+    const pdl_overlap_reason reason = (pdl_overlap_reason)facts->overlap_reason;
+    if (cooperative && (reason == PDL_OVERLAP_GRANTED || reason == PDL_OVERLAP_CODE)) {
+        return PDL_OVERLAP_COOPERATIVE;
     }
-    if (facts->ptx_version < 90) {
-        return PDL_OVERLAP_CODE;
-    }
-    if (kernel->waits == PDL_NO) {
+    if (reason == PDL_OVERLAP_GRANTED && kernel->waits == PDL_NO) {
         return PDL_OVERLAP_NO_WAIT;
     }
-    return PDL_OVERLAP_GRANTED;
+    return reason;
 }
 
 #endif /* PDL_LIB_KERNEL_H */

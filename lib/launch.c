@@ -7,11 +7,11 @@
 #include "lower.h"
 #include "sized.h"
 
-static pdl_status prepare(pdl_kernel *kernel, const pdl_launch_desc *desc,
+/* Checks and lowers a launch. On failure *device holds if it got that far. */
+static pdl_status prepare(pdl_kernel *kernel, const pdl_launch_desc *desc, int *device,
                           struct pdl_lowered *lowered)
 {
     pdl_launch_desc copy;
-    int device = -1;
     if (kernel == NULL) {
         return PDL_FAIL_FIELD(PDL_ERROR_INVALID_ARGUMENT, "kernel", "kernel is NULL");
     }
@@ -22,11 +22,11 @@ static pdl_status prepare(pdl_kernel *kernel, const pdl_launch_desc *desc,
     if (status != PDL_SUCCESS) {
         return status;
     }
-    status = pdl_kernel_device(kernel, &device);
+    status = pdl_kernel_device(kernel, device);
     if (status != PDL_SUCCESS) {
         return status;
     }
-    return pdl_lower(kernel, device, desc, lowered);
+    return pdl_lower(kernel, *device, desc, lowered);
 }
 
 /* ---- refusals by the driver ----------------------------------------------------------------- */
@@ -43,8 +43,8 @@ static const CUlaunchAttribute *find(const CUlaunchConfig *config, int id)
 
 /* Works out which rule a refused launch broke, of those that are not checked before: the driver says
  * only that a value or a configuration is invalid. */
-static pdl_status refused(const pdl_kernel *kernel, const struct pdl_lowered *lowered,
-                          const char *call, int32_t result)
+PDL_COLD static pdl_status refused(const pdl_kernel *kernel, const struct pdl_lowered *lowered,
+                                   const char *call, int32_t result)
 {
     const CUlaunchConfig *config = &lowered->config;
     const char *kernel_name = pdl_kernel_name(kernel, lowered->facts);
@@ -91,38 +91,40 @@ static pdl_status refused(const pdl_kernel *kernel, const struct pdl_lowered *lo
 
 /* ---- submit --------------------------------------------------------------------------------- */
 
-static int32_t launch_symbol(const pdl_kernel *kernel, const CUlaunchConfig *config, void **args)
-{
-    const pdl_runtime_launch launch = {
-        .grid = {config->gridDimX, config->gridDimY, config->gridDimZ},
-        .block = {config->blockDimX, config->blockDimY, config->blockDimZ},
-        .dynamic_shared_memory = config->sharedMemBytes,
-        .attribute_count = config->numAttrs,
-        .attributes = config->attrs,
-        .stream = config->hStream,
-    };
-    return kernel->ops->launch(kernel->symbol, &launch, args);
-}
+/* What the Runtime's side gets is the driver's configuration under another name. */
+#define SAME_PLACE(theirs, ours)                                                                   \
+    _Static_assert(offsetof(CUlaunchConfig, theirs) == offsetof(pdl_runtime_launch, ours),         \
+                   "pdl_runtime_launch has the layout of CUlaunchConfig")
+SAME_PLACE(gridDimX, grid);
+SAME_PLACE(blockDimX, block);
+SAME_PLACE(sharedMemBytes, dynamic_shared_memory);
+SAME_PLACE(hStream, stream);
+SAME_PLACE(attrs, attributes);
+SAME_PLACE(numAttrs, attribute_count);
+_Static_assert(sizeof(CUlaunchConfig) == sizeof(pdl_runtime_launch), "and no more");
 
 /* The driver wrote the node's handle into the attribute's value, after the word that asks for it. */
-static void copy_device_node(const CUlaunchConfig *config,
-                             struct CUgraphDeviceUpdatableNode_st **device_node)
+PDL_COLD static void copy_device_node(const CUlaunchConfig *config,
+                                      struct CUgraphDeviceUpdatableNode_st **device_node)
 {
     const CUlaunchAttribute *attribute = find(config, PDL_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE);
-    memcpy(device_node, attribute->value.pad + 8, sizeof(*device_node));
+    if (attribute != NULL) {
+        memcpy(device_node, attribute->value.pad + 8, sizeof(*device_node));
+    }
 }
 
 pdl_status pdl_launch(pdl_kernel *kernel, const pdl_launch_desc *desc, void *const *args)
 {
     struct pdl_lowered lowered;
-    const pdl_status status = prepare(kernel, desc, &lowered);
+    int device;
+    const pdl_status status = prepare(kernel, desc, &device, &lowered);
     if (status != PDL_SUCCESS) {
         return status;
     }
     int32_t result;
     void **const values = (void **)args; /* CUDA's calls do not write through it */
     if (kernel->kind == PDL_KERNEL_SYMBOL) {
-        result = launch_symbol(kernel, &lowered.config, values);
+        result = kernel->ops->launch(kernel->symbol, (const void *)&lowered.config, values);
     } else {
         result = (int32_t)kernel->driver->cuLaunchKernelEx(&lowered.config, lowered.facts->function,
                                                            values, NULL);
@@ -172,7 +174,6 @@ static void describe(const pdl_kernel *kernel, const pdl_launch_desc *desc,
 {
     const struct pdl_kernel_facts *facts = lowered->facts;
     const bool granted = lowered->reason == PDL_OVERLAP_GRANTED;
-    report->device = facts->device->ordinal;
     report->overlap = granted;
     report->overlap_reason = (uint32_t)lowered->reason;
     report->attribute_count = lowered->config.numAttrs;
@@ -207,7 +208,7 @@ pdl_status pdl_launch_explain(pdl_kernel *kernel, const pdl_launch_desc *desc,
     if (status != PDL_SUCCESS) {
         return status;
     }
-    status = prepare(kernel, desc, &lowered);
+    status = prepare(kernel, desc, &known.device, &lowered);
     if (status == PDL_SUCCESS) {
         describe(kernel, desc, &lowered, &known);
     } else {

@@ -14,32 +14,28 @@ _Static_assert(sizeof(CUlaunchAttribute) == 72 && sizeof(CUlaunchAttributeValue)
 
 /* ---- the rule of sizes ---------------------------------------------------------------------- */
 
-pdl_status pdl_desc_whole(const pdl_launch_desc **desc, pdl_launch_desc *copy)
+pdl_status pdl_desc_resize(const pdl_launch_desc *desc, pdl_launch_desc *copy)
 {
     const size_t smallest = offsetof(pdl_launch_desc, cluster);
-    const size_t size = (*desc)->size;
-    if (size == sizeof(**desc)) {
-        return PDL_SUCCESS;
-    }
+    const size_t size = desc->size;
     if (size < smallest) {
         return PDL_FAIL_FIELD(PDL_ERROR_DESC_SIZE, "size",
                               "desc->size is %zu and at least %zu is needed: make descriptors with "
                               "PDL_LAUNCH_DESC() or pdl_launch_desc_init()",
                               size, smallest);
     }
-    const unsigned char *bytes = (const unsigned char *)*desc;
-    for (size_t i = sizeof(**desc); i < size; i++) {
+    const unsigned char *bytes = (const unsigned char *)desc;
+    for (size_t i = sizeof(*desc); i < size; i++) {
         if (bytes[i] != 0) {
             return PDL_FAIL_FIELD(
                 PDL_ERROR_DESC_TOO_NEW, "size",
                 "the descriptor has %zu bytes, this library (%d.%d.%d) knows %zu, "
                 "and byte %zu is set",
-                size, PDL_VERSION_MAJOR, PDL_VERSION_MINOR, PDL_VERSION_PATCH, sizeof(**desc), i);
+                size, PDL_VERSION_MAJOR, PDL_VERSION_MINOR, PDL_VERSION_PATCH, sizeof(*desc), i);
         }
     }
     memset(copy, 0, sizeof(*copy));
-    memcpy(copy, *desc, size < sizeof(*copy) ? size : sizeof(*copy));
-    *desc = copy;
+    memcpy(copy, desc, size < sizeof(*copy) ? size : sizeof(*copy));
     return PDL_SUCCESS;
 }
 
@@ -60,19 +56,29 @@ static struct extent extent_of(const uint32_t given[3])
     return (struct extent){given[0], or_one(given[1]), or_one(given[2])};
 }
 
-static pdl_status refuse_extent(pdl_status status, const char *field, const uint32_t given[3],
-                                const int32_t limit[3], int device)
+/* x at least 1, and all within the limits. */
+static inline bool within(struct extent extent, const uint32_t limit[3])
 {
+    return extent.x - 1 < limit[0] && extent.y <= limit[1] && extent.z <= limit[2];
+}
+
+PDL_COLD static pdl_status refuse_extent(pdl_status status, const char *field,
+                                         const uint32_t given[3], const uint32_t limit[3],
+                                         int device)
+{
+    int axis = 0;
     if (given[0] == 0) {
         return PDL_FAIL_FIELD(status, field, "%s.x is 0", field);
     }
-    return PDL_FAIL_FIELD(status, field, "%s is %u x %u x %u, device %d allows %d x %d x %d", field,
-                          given[0], or_one(given[1]), or_one(given[2]), device, limit[0], limit[1],
-                          limit[2]);
+    while (axis < 2 && given[axis] <= limit[axis]) {
+        axis++;
+    }
+    return PDL_FAIL_FIELD(status, field, "%s.%c is %u, device %d allows %u", field, "xyz"[axis],
+                          given[axis], device, limit[axis]);
 }
 
-static pdl_status refuse_threads(const pdl_kernel *kernel, const struct pdl_kernel_facts *facts,
-                                 uint64_t threads)
+PDL_COLD static pdl_status refuse_threads(const pdl_kernel *kernel,
+                                          const struct pdl_kernel_facts *facts, uint64_t threads)
 {
     return PDL_FAIL_FIELD(PDL_ERROR_BLOCK_TOO_LARGE, "block",
                           "block.x*y*z is %llu, kernel %s allows %u on device %d",
@@ -81,8 +87,8 @@ static pdl_status refuse_threads(const pdl_kernel *kernel, const struct pdl_kern
 }
 
 /* The limit may have been raised behind our back: ask before refusing. */
-static pdl_status check_shared_memory(pdl_kernel *kernel, struct pdl_kernel_facts *facts,
-                                      uint32_t bytes)
+PDL_COLD static pdl_status check_shared_memory(pdl_kernel *kernel, struct pdl_kernel_facts *facts,
+                                               uint32_t bytes)
 {
     const pdl_status status = pdl_kernel_refresh_shared_memory(kernel, facts);
     if (status != PDL_SUCCESS) {
@@ -102,7 +108,7 @@ static pdl_status check_shared_memory(pdl_kernel *kernel, struct pdl_kernel_fact
 }
 
 /* Fields whose values are a small set, or zero. */
-static pdl_status check_values(const pdl_launch_desc *desc)
+PDL_COLD static pdl_status check_values(const pdl_launch_desc *desc)
 {
     const pdl_access_policy *policy = &desc->access_policy;
     const uint32_t known_flags = PDL_LAUNCH_SET_PRIORITY | PDL_LAUNCH_SET_MEM_SYNC_DOMAIN |
@@ -254,8 +260,8 @@ static pdl_status check_versions(const pdl_kernel *kernel, const pdl_launch_desc
     return PDL_SUCCESS;
 }
 
-static pdl_status check_rare(pdl_kernel *kernel, struct pdl_kernel_facts *facts,
-                             const pdl_launch_desc *desc)
+PDL_COLD static pdl_status check_rare(pdl_kernel *kernel, struct pdl_kernel_facts *facts,
+                                      const pdl_launch_desc *desc)
 {
     pdl_status status = check_clusters(desc, facts);
     if (status == PDL_SUCCESS) {
@@ -271,8 +277,9 @@ static pdl_status check_rare(pdl_kernel *kernel, struct pdl_kernel_facts *facts,
     return status;
 }
 
-static pdl_status refuse_overlap(const pdl_kernel *kernel, const struct pdl_kernel_facts *facts,
-                                 pdl_overlap_reason reason)
+PDL_COLD static pdl_status refuse_overlap(const pdl_kernel *kernel,
+                                          const struct pdl_kernel_facts *facts,
+                                          pdl_overlap_reason reason)
 {
     const int code = facts->ptx_version;
     return PDL_FAIL_FIELD(
@@ -313,7 +320,7 @@ static void append_overlap(struct pdl_lowered *lowered)
 }
 
 /* In the order of the ids. */
-static void append_all(const pdl_launch_desc *desc, struct pdl_lowered *lowered)
+PDL_COLD static void append_all(const pdl_launch_desc *desc, struct pdl_lowered *lowered)
 {
     const uint32_t flags = desc->flags;
     if (desc->access_policy.bytes != 0) {
@@ -376,37 +383,32 @@ static void append_all(const pdl_launch_desc *desc, struct pdl_lowered *lowered)
     }
 }
 
-/* Whether anything is set beside size, grid, block, shared memory, stream and overlap: an OR over the
- * rest, without branches. The access policy counts once it has bytes. */
-static inline bool has_rare(const pdl_launch_desc *desc)
+/* ORs the bytes of a descriptor from one offset to another, a multiple of 4 apart. */
+static inline uint64_t or_bytes(const pdl_launch_desc *desc, size_t from, size_t to)
 {
-    const pdl_access_policy *policy = &desc->access_policy;
-    uint32_t words = desc->flags | desc->cluster_scheduling | desc->cooperative |
-                     desc->trigger_at_block_start | (uint32_t)desc->priority |
-                     desc->mem_sync_domain | desc->shared_memory_carveout |
-                     desc->nvlink_centric_scheduling;
-    for (int i = 0; i < 3; i++) {
-        words |= desc->cluster[i] | desc->preferred_cluster[i];
+    const char *at = (const char *)desc + from;
+    uint64_t bits = 0;
+    for (; from + 8 <= to; from += 8, at += 8) {
+        uint64_t word;
+        memcpy(&word, at, sizeof(word));
+        bits |= word;
     }
-    words |= (uint32_t)(desc->mem_sync_domain_map[0] | desc->mem_sync_domain_map[1] |
-                        desc->reserved[0] | desc->reserved[1]);
-    words |= policy->hit_property | policy->miss_property | policy->reserved;
-    const uint64_t wide = policy->bytes | (uint64_t)(uintptr_t)desc->trigger_event |
-                          (uint64_t)(uintptr_t)desc->launch_event |
-                          (uint64_t)(uintptr_t)desc->device_node;
-    return (words | wide) != 0;
+    if (from < to) {
+        uint32_t half;
+        memcpy(&half, at, sizeof(half));
+        bits |= half;
+    }
+    return bits;
 }
 
-static inline pdl_overlap_reason
-decide(const pdl_kernel *kernel, const struct pdl_kernel_facts *facts, const pdl_launch_desc *desc)
+/* Whether anything is set beside size, grid, block, shared memory, stream and overlap: an OR over the
+ * rest, without branches. */
+static inline bool has_rare(const pdl_launch_desc *desc)
 {
-    if (desc->overlap == PDL_OVERLAP_NONE) {
-        return PDL_OVERLAP_NOT_REQUESTED;
-    }
-    if (desc->cooperative && facts->device->overlap_reason == PDL_OVERLAP_GRANTED) {
-        return PDL_OVERLAP_COOPERATIVE;
-    }
-    return pdl_kernel_overlap(kernel, facts);
+    return (desc->flags |
+            or_bytes(desc, offsetof(pdl_launch_desc, cluster),
+                     offsetof(pdl_launch_desc, dynamic_shared_memory)) |
+            or_bytes(desc, offsetof(pdl_launch_desc, cooperative), sizeof(*desc))) != 0;
 }
 
 pdl_status pdl_lower(pdl_kernel *kernel, int device, const pdl_launch_desc *desc,
@@ -427,15 +429,12 @@ pdl_status pdl_lower(pdl_kernel *kernel, int device, const pdl_launch_desc *desc
     }
     const struct extent grid = extent_of(desc->grid);
     const struct extent block = extent_of(desc->block);
-    const int32_t *max_grid = facts->device->max_grid;
-    const int32_t *max_block = facts->device->max_block;
-    if (grid.x - 1 >= (uint32_t)max_grid[0] || grid.y > (uint32_t)max_grid[1] ||
-        grid.z > (uint32_t)max_grid[2]) {
-        return refuse_extent(PDL_ERROR_INVALID_GRID, "grid", desc->grid, max_grid, device);
+    if (!within(grid, facts->max_grid)) {
+        return refuse_extent(PDL_ERROR_INVALID_GRID, "grid", desc->grid, facts->max_grid, device);
     }
-    if (block.x - 1 >= (uint32_t)max_block[0] || block.y > (uint32_t)max_block[1] ||
-        block.z > (uint32_t)max_block[2]) {
-        return refuse_extent(PDL_ERROR_INVALID_BLOCK, "block", desc->block, max_block, device);
+    if (!within(block, facts->max_block)) {
+        return refuse_extent(PDL_ERROR_INVALID_BLOCK, "block", desc->block, facts->max_block,
+                             device);
     }
     const uint64_t threads = (uint64_t)block.x * block.y * block.z;
     if (threads > facts->max_threads) {
@@ -455,7 +454,9 @@ pdl_status pdl_lower(pdl_kernel *kernel, int device, const pdl_launch_desc *desc
         }
     }
     lowered->facts = facts;
-    lowered->reason = decide(kernel, facts, desc);
+    lowered->reason = desc->overlap == PDL_OVERLAP_NONE
+                          ? PDL_OVERLAP_NOT_REQUESTED
+                          : pdl_kernel_overlap(kernel, facts, desc->cooperative != 0);
     if (desc->overlap == PDL_OVERLAP_REQUIRE && lowered->reason != PDL_OVERLAP_GRANTED) {
         return refuse_overlap(kernel, facts, lowered->reason);
     }

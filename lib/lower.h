@@ -29,7 +29,18 @@ struct pdl_lowered {
 pdl_status pdl_lower(pdl_kernel *kernel, int device, const pdl_launch_desc *desc,
                      struct pdl_lowered *lowered);
 
+/* Brings a descriptor of another size to this library's. */
+PDL_COLD pdl_status pdl_desc_resize(const pdl_launch_desc *desc, pdl_launch_desc *copy);
+
 /* The rule of sizes: *desc points to a whole descriptor afterwards, the caller's or *copy. */
-pdl_status pdl_desc_whole(const pdl_launch_desc **desc, pdl_launch_desc *copy);
+static inline pdl_status pdl_desc_whole(const pdl_launch_desc **desc, pdl_launch_desc *copy)
+{
+    if ((*desc)->size == sizeof(**desc)) {
+        return PDL_SUCCESS;
+    }
+    const pdl_status status = pdl_desc_resize(*desc, copy);
+    *desc = copy;
+    return status;
+}
 
 #endif /* PDL_LIB_LOWER_H */

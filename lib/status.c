@@ -46,7 +46,8 @@ uint32_t pdl_version(void)
     return PDL_VERSION;
 }
 
-pdl_status pdl_error_set(pdl_status status, struct pdl_error_source source, const char *format, ...)
+pdl_status(pdl_error_set)(pdl_status status, struct pdl_error_source source, const char *format,
+                          ...)
 {
     va_list arguments;
     va_start(arguments, format);

@@ -82,7 +82,7 @@ static inline pdl_status pdl_kernel_from_symbol(const void *symbol, pdl_kernel *
 #include <type_traits>
 #include <utility>
 
-/* As above, from the kernel itself: pdl_kernel_from_symbol(fc2<float>, &kernel). */
+/** As above, from the kernel itself: `pdl_kernel_from_symbol(fc2<float>, &kernel)`. */
 template <typename... Params>
 static inline pdl_status pdl_kernel_from_symbol(void (*kernel)(Params...), pdl_kernel **out)
 {

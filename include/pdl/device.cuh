@@ -26,13 +26,13 @@
 /**
  * Fault injection, for tests: compile with -DPDL_FAULT_INJECT.
  *
- * After its trigger a block sleeps (PDL_FAULT_INJECT_NS, 100 microseconds) before it goes on, so that a
+ * After its trigger a thread sleeps (PDL_FAULT_INJECT_NS, 100 microseconds) before it goes on, so that a
  * successor that does not wait reads stale data on every run instead of once in thousands. With
  * -DPDL_FAULT_INJECT=2 every PDL_WAIT() triggers and sleeps as well: then a missing wait in the
  * successor shows also where this kernel triggers late or not at all. Results of kernels that keep the
- * rules do not change.
+ * rules do not change. -DPDL_FAULT_INJECT=0 is as if it were not given; defined empty it counts as 1.
  */
-#if defined(PDL_FAULT_INJECT) && PDL_DEVICE_ENABLED
+#if defined(PDL_FAULT_INJECT) && (0 - PDL_FAULT_INJECT - 1) != -1 && PDL_DEVICE_ENABLED
 #define PDL_FAULT_LEVEL_ (PDL_FAULT_INJECT + 0)
 #ifndef PDL_FAULT_INJECT_NS
 #define PDL_FAULT_INJECT_NS 100000ull
@@ -67,13 +67,15 @@
         PDL_FAULT_AFTER_TRIGGER_();                                                                \
     } while (0)
 
+#ifndef PDL_TRIGGER_SELECT
+/** Which PDL_TRIGGER_POINT() is the trigger: given with -DPDL_TRIGGER_SELECT=n; -1 selects none. */
+#define PDL_TRIGGER_SELECT 0
+#endif
+
 /**
  * One of several candidate places for the trigger: executes PDL_LAUNCH_DEPENDENTS() if `n` is the point
  * selected at compile time with -DPDL_TRIGGER_SELECT=n (0 if not given; -1 selects none).
  */
-#ifndef PDL_TRIGGER_SELECT
-#define PDL_TRIGGER_SELECT 0
-#endif
 #define PDL_TRIGGER_POINT(n)                                                                       \
     do {                                                                                           \
         if ((n) == (PDL_TRIGGER_SELECT)) {                                                         \
@@ -82,12 +84,14 @@
     } while (0)
 
 /**
- * `__restrict__` for pointers to memory that an earlier kernel writes: empty where PDL is compiled in.
+ * `__restrict__` for pointers to memory that kernels in flight write, this one included: empty where PDL
+ * is compiled in.
  *
  * A `const T *__restrict__` parameter promises that nobody writes the memory while the kernel runs. The
  * compiler then uses the non-coherent path (ld.global.nc) and keeps values read before the wait: the
- * wait's barrier does not stop it. Pointers to memory that no kernel in flight writes may keep
- * `__restrict__`.
+ * wait's barrier does not stop it. Without const it keeps them too, and an output that is `__restrict__`
+ * makes nvcc load some inputs that are not through the non-coherent path: use PDL_RESTRICT for both.
+ * Pointers to memory that no kernel in flight writes may keep `__restrict__`.
  */
 #if PDL_DEVICE_ENABLED
 #define PDL_RESTRICT
@@ -96,8 +100,9 @@
 #endif
 
 /**
- * Loads `*(pointer)` so that it stays where it is written: never non-coherent, never moved across
- * PDL_WAIT(), never reused from an earlier load, whatever the pointer was declared as.
+ * Loads `*(pointer)` so that it stays on its side of PDL_WAIT(): never non-coherent, never moved across
+ * the wait, never a value that was read before it, whatever the pointer was declared as. (The assembler
+ * may still make one load of two that have no barrier and no store between them.)
  *
  * For types of 1, 2, 4, 8 and 16 bytes, aligned to their size (16-byte types aligned to 8 take two
  * loads). PTX: ld (generic), volatile to the compiler.
@@ -163,6 +168,13 @@
 #if defined(__CUDACC__) || defined(__CUDA__)
 
 #define PDL_DEVICE_INLINE_ static inline __attribute__((device, always_inline, unused))
+
+/* NVRTC declares memcpy and has no __builtin_memcpy; the others need no declaration for the builtin. */
+#ifdef __CUDACC_RTC__
+#define PDL_MEMCPY_ memcpy
+#else
+#define PDL_MEMCPY_ __builtin_memcpy
+#endif
 
 #ifdef PDL_FAULT_LEVEL_
 PDL_DEVICE_INLINE_ void pdl_fault_sleep_()
@@ -288,7 +300,7 @@ template <typename T> PDL_DEVICE_INLINE_ typename pdl_value_<T>::type pdl_load_(
     pdl_bits_<sizeof(T)> bits;
     pdl_loader_<alignof(T) == sizeof(T)>::load(bits, (const void *)pointer);
     typename pdl_value_<T>::type value;
-    __builtin_memcpy(&value, &bits, sizeof(value));
+    PDL_MEMCPY_(&value, &bits, sizeof(value));
     return value;
 }
 

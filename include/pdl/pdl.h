@@ -559,14 +559,16 @@ PDL_API void pdl_event_destroy(struct CUevent_st *event);
  * Kernels of the CUDA Runtime: what pdl/cudart.h builds on
  * ---------------------------------------------------------------------------------------------- */
 
-/** A launch as pdl_runtime_ops::launch gets it: checked and lowered. */
+/** A launch as pdl_runtime_ops::launch gets it: checked and lowered. It has CUlaunchConfig's layout. */
 typedef struct pdl_runtime_launch {
     uint32_t grid[3];               /**< Blocks. */
     uint32_t block[3];              /**< Threads. */
     uint32_t dynamic_shared_memory; /**< Bytes a block. */
-    uint32_t attribute_count;       /**< Elements of `attributes`. */
-    void *attributes;           /**< CUlaunchAttribute[], which cudaLaunchAttribute[] matches. */
-    struct CUstream_st *stream; /**< As in the descriptor. */
+    uint32_t reserved;              /**< Not set. */
+    struct CUstream_st *stream;     /**< As in the descriptor. */
+    void *attributes;         /**< CUlaunchAttribute[], which cudaLaunchAttribute[] matches. */
+    uint32_t attribute_count; /**< Elements of `attributes`. */
+    uint32_t reserved_end;    /**< Not set. */
 } pdl_runtime_launch;
 
 /** How libpdl reaches the CUDA Runtime that registered a kernel. Filled by pdl/cudart.h. */
