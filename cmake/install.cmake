@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: MIT
+include(GNUInstallDirs)
+include(CMakePackageConfigHelpers)
+
+set(pdl_package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/pdl)
+set(pdl_build_dir ${PROJECT_BINARY_DIR}/package)
+
+install(DIRECTORY include/pdl TYPE INCLUDE COMPONENT development
+    FILES_MATCHING PATTERN "*.h" PATTERN "*.cuh")
+install(TARGETS pdl_headers pdl_static pdl EXPORT pdl-targets
+    ARCHIVE COMPONENT development
+    LIBRARY COMPONENT runtime NAMELINK_COMPONENT development)
+install(EXPORT pdl-targets NAMESPACE pdl:: DESTINATION ${pdl_package_dir} COMPONENT development)
+
+# Before 1.0 a minor version may break what was there.
+set(pdl_compatibility SameMajorVersion)
+if(PROJECT_VERSION_MAJOR EQUAL 0)
+    set(pdl_compatibility SameMinorVersion)
+endif()
+write_basic_package_version_file(${pdl_build_dir}/pdl-config-version.cmake
+    COMPATIBILITY ${pdl_compatibility})
+install(FILES cmake/pdl-config.cmake ${pdl_build_dir}/pdl-config-version.cmake
+    DESTINATION ${pdl_package_dir} COMPONENT development)
+
+# pdl.pc finds the prefix from where it lies itself, so that the installed tree can be moved.
+file(RELATIVE_PATH pdl_prefix_from_pc ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_PREFIX})
+file(RELATIVE_PATH pdl_libdir ${CMAKE_INSTALL_PREFIX} ${CMAKE_INSTALL_FULL_LIBDIR})
+file(RELATIVE_PATH pdl_includedir ${CMAKE_INSTALL_PREFIX} ${CMAKE_INSTALL_FULL_INCLUDEDIR})
+string(REGEX REPLACE "/$" "" pdl_prefix_from_pc "${pdl_prefix_from_pc}")
+list(TRANSFORM CMAKE_DL_LIBS PREPEND "-l" OUTPUT_VARIABLE pdl_private_libs)
+list(APPEND pdl_private_libs -lpthread)
+list(JOIN pdl_private_libs " " pdl_private_libs)
+configure_file(pkgconfig/pdl.pc.in ${pdl_build_dir}/pdl.pc @ONLY)
+install(FILES ${pdl_build_dir}/pdl.pc
+    DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT development)
+
+install(FILES LICENSE TYPE DOC COMPONENT development)
