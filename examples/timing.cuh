@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: MIT */
+/* Timing on the device: batches queued behind a gate, and stamps of when a kernel's blocks ran. */
+#ifndef PDL_EXAMPLES_TIMING_CUH
+#define PDL_EXAMPLES_TIMING_CUH
+
+#include "common.cuh"
+
+/* Nanoseconds, the same clock on every SM. */
+__device__ inline unsigned long long device_clock()
+{
+    unsigned long long now;
+    asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now)::"memory");
+    return now;
+}
+
+/* When a kernel's first block started and its last one ended. */
+struct kernel_stamps {
+    unsigned long long first_start;
+    unsigned long long last_end;
+};
+
+/* Called by the whole block as the first thing it does. */
+__device__ inline void stamp_start(kernel_stamps *stamps)
+{
+    if (stamps != nullptr && threadIdx.x == 0) {
+        atomicMin(&stamps->first_start, device_clock());
+    }
+}
+
+/* Called by the whole block as the last thing it does. */
+__device__ inline void stamp_end(kernel_stamps *stamps)
+{
+    if (stamps != nullptr) {
+        __syncthreads();
+        if (threadIdx.x == 0) {
+            atomicMax(&stamps->last_end, device_clock());
+        }
+    }
+}
+
+/* Holds the stream until the host opens the gate; gives up after 5 s, so that nothing hangs. */
+static __global__ void gate_kernel(const volatile int *open)
+{
+    const unsigned long long begin = device_clock();
+    while (*open == 0 && device_clock() - begin < 5000000000ull) {
+    }
+}
+
+/* The smallest step that the clock was seen to make. */
+static __global__ void clock_step_kernel(unsigned long long *step)
+{
+    unsigned long long smallest = ~0ull;
+    unsigned long long last = device_clock();
+    for (int i = 0; i < 20000; i++) {
+        const unsigned long long now = device_clock();
+        if (now != last && now - last < smallest) {
+            smallest = now - last;
+        }
+        last = now;
+    }
+    *step = smallest;
+}
+
+inline unsigned long long device_clock_resolution()
+{
+    unsigned long long *device = nullptr;
+    unsigned long long host = 0;
+    CHECK(cudaMalloc(&device, sizeof(*device)));
+    clock_step_kernel<<<1, 1>>>(device);
+    CHECK(cudaMemcpy(&host, device, sizeof(host), cudaMemcpyDeviceToHost));
+    CHECK(cudaFree(device));
+    return host;
+}
+
+/* Runs batches of work so that the device never waits for the host: all of a batch is queued while
+ * a kernel in front of it spins on a flag in host memory. A batch must fit in the launch queue
+ * (about a thousand launches), and its kernels must have run before, because loading one waits for
+ * the device. */
+class gated_stream
+{
+  public:
+    gated_stream()
+    {
+        CHECK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+        CHECK(cudaEventCreate(&begin_));
+        CHECK(cudaEventCreate(&end_));
+        CHECK(cudaHostAlloc(&open_, sizeof(*open_), cudaHostAllocMapped));
+        run([] {}); /* loads the gate itself */
+    }
+    ~gated_stream()
+    {
+        cudaFreeHost(open_);
+        cudaEventDestroy(end_);
+        cudaEventDestroy(begin_);
+        cudaStreamDestroy(stream);
+    }
+    gated_stream(const gated_stream &) = delete;
+    gated_stream &operator=(const gated_stream &) = delete;
+
+    /* Queues `work`, lets it run and returns how long it took on the device, in microseconds. */
+    template <typename Work> double run(Work &&work)
+    {
+        float milliseconds = 0;
+        *static_cast<volatile int *>(open_) = 0;
+        gate_kernel<<<1, 1, 0, stream>>>(open_);
+        CHECK(cudaGetLastError());
+        CHECK(cudaEventRecord(begin_, stream));
+        work();
+        CHECK(cudaEventRecord(end_, stream));
+        *static_cast<volatile int *>(open_) = 1;
+        CHECK(cudaStreamSynchronize(stream));
+        CHECK(cudaEventElapsedTime(&milliseconds, begin_, end_));
+        return 1e3 * static_cast<double>(milliseconds);
+    }
+
+    cudaStream_t stream = nullptr;
+
+  private:
+    cudaEvent_t begin_ = nullptr;
+    cudaEvent_t end_ = nullptr;
+    int *open_ = nullptr;
+};
+
+#endif /* PDL_EXAMPLES_TIMING_CUH */
