@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: MIT
+// REFUSED: PDL_LOAD takes types of 1, 2, 4, 8 or 16 bytes
+#include <pdl/device.cuh>
+
+#if !defined(__CUDACC__) // clang without CUDA's headers
+#define __global__ __attribute__((global))
+#endif
+
+struct triple {
+    char bytes[3];
+};
+
+extern "C" __global__ void refused(const triple *x, triple *y)
+{
+    *y = PDL_LOAD(x);
+}

@@ -1,0 +1,89 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Compiles the code in a document: every fenced block that is marked as c or cuda.
+
+A block with a main() is linked with libpdl and the CUDA Runtime as well. A block that includes nothing
+stands for a part of a program: it gets the libpdl headers, and in C the Runtime's, in front of it.
+"""
+
+import argparse
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+PREAMBLE = {
+    "c": "#include <cuda_runtime_api.h>\n#include <pdl/pdl.h>\n",
+    "cuda": "#include <pdl/cudart.h>\n#include <pdl/device.cuh>\n",
+}
+
+
+def blocks(path):
+    """Yields (line, language, text)."""
+    language, start, lines = None, 0, []
+    with open(path, encoding="utf-8") as file:
+        for number, line in enumerate(file, 1):
+            fence = re.match(r"```(\w*)", line)
+            if not fence:
+                lines.append(line)
+            elif language is None:
+                language, start, lines = fence.group(1), number, []
+            else:
+                yield start, language, "".join(lines)
+                language = None
+    if language is not None:
+        sys.exit("%s:%d: the block has no end" % (path, start))
+
+
+def commands(language, source, output, links, arguments):
+    """The compiler's command line, and what to check after it."""
+    libdir, name = os.path.split(os.path.realpath(arguments.library))
+    runtime = os.path.join(os.path.dirname(os.path.realpath(arguments.nvcc)), "..", "lib64")
+    if language == "cuda":
+        command = [arguments.nvcc, "-std=c++17", "-arch=sm_90", "-I", arguments.include]
+        command += ["-Werror", "all-warnings", "-Xcompiler", "-Wall,-Wextra,-Werror"]
+        command += ["-L" + libdir, "-l:" + name] if links else ["-c"]
+    else:
+        command = [arguments.cc, "-std=c11", "-Wall", "-Wextra", "-Wpedantic", "-Werror"]
+        command += ["-I", arguments.include, "-isystem", arguments.cuda_include]
+        # The libraries go after the source, for the linker.
+        command += ["-c"] if not links else []
+    command += [source, "-o", output]
+    if language == "c" and links:
+        command += ["-L" + libdir, "-l:" + name, "-L" + runtime, "-lcudart", "-Wl,-rpath-link," + runtime]
+    return command
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--include", required=True)
+    parser.add_argument("--cuda-include", required=True)
+    parser.add_argument("--library", required=True, help="libpdl.so")
+    parser.add_argument("--nvcc", required=True)
+    parser.add_argument("--cc", required=True)
+    parser.add_argument("document")
+    arguments = parser.parse_args()
+    count = failed = 0
+    with tempfile.TemporaryDirectory() as directory:
+        for line, language, text in blocks(arguments.document):
+            if language not in PREAMBLE:
+                continue
+            count += 1
+            links = re.search(r"\bmain\(", text) is not None
+            source = os.path.join(directory, "snippet." + {"c": "c", "cuda": "cu"}[language])
+            with open(source, "w", encoding="utf-8") as file:
+                if "#include" not in text:
+                    file.write(PREAMBLE[language])
+                file.write('#line %d "%s"\n%s' % (line + 1, arguments.document, text))
+            command = commands(language, source, os.path.join(directory, "out"), links, arguments)
+            result = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+            if result.returncode != 0:
+                failed += 1
+                print("%s:%d: the block does not compile\n%s" % (arguments.document, line, result.stdout))
+    print("%d of %d blocks compile" % (count - failed, count))
+    return 1 if failed or count == 0 else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
