@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: MIT */
+/* What the GPU tests share: the probe for a device, checks of calls, and kernels' clocks. */
+#ifndef PDL_TEST_GPU_TEST_CUH
+#define PDL_TEST_GPU_TEST_CUH
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+extern "C" { /* cmocka 1.1 does not say so itself */
+#include <cmocka.h>
+}
+
+#include <cuda_runtime.h>
+#include <pdl/cudart.h>
+#include <pdl/device.cuh>
+
+/* ---- the machine ---------------------------------------------------------------------------- */
+
+/* 0 if there is a device of compute capability 9.0 or newer. Otherwise what main should return: 77,
+ * "skipped", or 1 where PDL_TEST_REQUIRE_GPU=1 says that there is one. Says why. */
+static inline int no_device(void)
+{
+    int count = 0;
+    pdl_device_info info = PDL_DEVICE_INFO_INIT;
+    pdl_status status = pdl_device_count(&count);
+    if (status == PDL_SUCCESS) {
+        status = pdl_device_get(0, &info);
+    }
+    const char *reason = pdl_last_error()->message;
+    if (status == PDL_SUCCESS) {
+        if (info.compute_capability_major >= 9) {
+            return 0;
+        }
+        reason = "the device is below compute capability 9.0";
+    }
+    const char *required = getenv("PDL_TEST_REQUIRE_GPU");
+    const bool fail = required != nullptr && strcmp(required, "1") == 0;
+    fprintf(stderr, "%s: %s\n", fail ? "failed" : "skipped", reason);
+    return fail ? 1 : 77;
+}
+
+/* ---- checks --------------------------------------------------------------------------------- */
+
+#define assert_cuda(call) expect_cuda((call), cudaSuccess, #call, __FILE__, __LINE__)
+#define assert_pdl(call)  expect_pdl((call), PDL_SUCCESS, #call, __FILE__, __LINE__)
+#define assert_refused(call, status, field)                                                        \
+    expect_refused((call), (status), (field), #call, __FILE__, __LINE__)
+
+static inline void expect_cuda(cudaError_t error, cudaError_t expected, const char *call,
+                               const char *file, int line)
+{
+    if (error != expected) {
+        print_error("%s: %s\n", call, cudaGetErrorString(error));
+        _fail(file, line);
+    }
+}
+
+static inline void expect_pdl(pdl_status status, pdl_status expected, const char *call,
+                              const char *file, int line)
+{
+    if (status != expected) {
+        print_error("%s: %s where %s was expected; the last error is: %s\n", call,
+                    pdl_status_name(status), pdl_status_name(expected), pdl_last_error()->message);
+        _fail(file, line);
+    }
+}
+
+/* That status, and that field named in the error; `field` NULL: any. */
+static inline void expect_refused(pdl_status status, pdl_status expected, const char *field,
+                                  const char *call, const char *file, int line)
+{
+    expect_pdl(status, expected, call, file, line);
+    const pdl_error *error = pdl_last_error();
+    if (error->status != expected || error->message[0] == '\0') {
+        print_error("%s: the error says %s: %s\n", call,
+                    pdl_status_name(static_cast<pdl_status>(error->status)), error->message);
+        _fail(file, line);
+    }
+    if (field != nullptr && (error->field == nullptr || strcmp(error->field, field) != 0)) {
+        print_error("%s: the error names the field %s, not %s\n", call,
+                    error->field != nullptr ? error->field : "(none)", field);
+        _fail(file, line);
+    }
+}
+
+/* A number in memory that device and host share. */
+template <typename T> static inline T *shared_value(T initial)
+{
+    T *value = nullptr;
+    assert_cuda(cudaHostAlloc(&value, sizeof(*value), cudaHostAllocMapped));
+    *value = initial;
+    return value;
+}
+
+/* ---- device --------------------------------------------------------------------------------- */
+
+/* Nanoseconds, the same clock on every SM. */
+__device__ inline unsigned long long device_clock()
+{
+    unsigned long long now;
+    asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now)::"memory");
+    return now;
+}
+
+__device__ inline void spin(unsigned long long ns)
+{
+    const unsigned long long begin = device_clock();
+    while (device_clock() - begin < ns) {
+    }
+}
+
+#endif /* PDL_TEST_GPU_TEST_CUH */

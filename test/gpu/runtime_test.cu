@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: MIT */
+/* Built twice, with the static and with the shared CUDA Runtime: the shared libpdl, which links
+ * neither, launches a program's own kernels through the program's own Runtime. */
+#include <dlfcn.h>
+
+#include "gpu_test.cuh"
+
+static __global__ void add(const int *a, const int *b, int *sum)
+{
+    PDL_WAIT();
+    sum[threadIdx.x] = a[threadIdx.x] + b[threadIdx.x];
+}
+
+struct vectors {
+    int a[32];
+    int b[32];
+    int sum[32];
+};
+
+static void assert_adds(pdl_status (*launch)(const pdl_launch_desc &desc, vectors *v))
+{
+    vectors *v = nullptr;
+    assert_cuda(cudaHostAlloc(&v, sizeof(*v), cudaHostAllocMapped));
+    for (int i = 0; i < 32; i++) {
+        v->a[i] = i;
+        v->b[i] = 100 * i;
+        v->sum[i] = -1;
+    }
+    assert_pdl(launch(pdl_launch_desc_make(1, 32, 0, nullptr, PDL_OVERLAP_REQUIRE), v));
+    assert_cuda(cudaDeviceSynchronize());
+    for (int i = 0; i < 32; i++) {
+        assert_int_equal(v->sum[i], 101 * i);
+    }
+    assert_cuda(cudaFreeHost(v));
+}
+
+/* PDL_TEST_SHARED_CUDART says how the build meant it. */
+static void the_runtime_is_linked_as_this_test_is_named(void **)
+{
+    void *loaded = dlopen(PDL_TEST_CUDART_SONAME, RTLD_NOW | RTLD_NOLOAD);
+    assert_int_equal(loaded != nullptr, PDL_TEST_SHARED_CUDART);
+}
+
+static void a_kernel_from_a_symbol_works(void **)
+{
+    assert_adds([](const pdl_launch_desc &desc, vectors *v) {
+        pdl_kernel *kernel = nullptr;
+        pdl_status status = pdl_kernel_from_symbol(add, &kernel);
+        if (status == PDL_SUCCESS) {
+            const int *a = v->a;
+            const int *b = v->b;
+            int *sum = v->sum;
+            status = pdl_launch(kernel, desc, PDL_ARGS(a, b, sum));
+            pdl_kernel_destroy(kernel);
+        }
+        return status;
+    });
+}
+
+static void a_typed_launch_works(void **)
+{
+    assert_adds([](const pdl_launch_desc &desc, vectors *v) {
+        return pdl_launch_kernel(desc, add, v->a, v->b, v->sum);
+    });
+}
+
+int main()
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_runtime_is_linked_as_this_test_is_named),
+        cmocka_unit_test(a_kernel_from_a_symbol_works),
+        cmocka_unit_test(a_typed_launch_works),
+    };
+    const int unavailable = no_device();
+    return unavailable != 0 ? unavailable : cmocka_run_group_tests(tests, NULL, NULL);
+}
