@@ -50,8 +50,8 @@ struct pdl_driver {
  * thread's error is set and *driver is not written. */
 pdl_status pdl_driver_get(const struct pdl_driver **driver);
 
-/* For tests: makes pdl_driver_get() return this table (NULL: load again on the next call) and forgets
- * what was cached of devices. No other thread may be in the library. */
+/* For tests: makes pdl_driver_get() return this table (NULL: load again on the next call) and
+ * forgets what was cached of devices. No other thread may be in the library. */
 void pdl_driver_override(const struct pdl_driver *driver);
 
 /* For tests and for pdl_driver_get(): loads libcuda from `soname` into *driver. */

@@ -18,13 +18,13 @@ struct pdl_error_source {
     int32_t cuda_result;
 };
 
-/* Records an error on this thread and returns `status`. Called once an error, by the function that first
- * classifies it. */
+/* Records an error on this thread and returns `status`. Called once an error, by the function that
+ * first classifies it. */
 PDL_COLD __attribute__((format(printf, 3, 4))) pdl_status
 pdl_error_set(pdl_status status, struct pdl_error_source source, const char *format, ...);
 
-/* A recorded error is never PDL_SUCCESS. Compilers and analyzers are told, so that they see that outputs
- * are written where there is no error. */
+/* A recorded error is never PDL_SUCCESS. Compilers and analyzers are told, so that they see that
+ * outputs are written where there is no error. */
 static inline pdl_status pdl_error_certain(pdl_status status)
 {
     if (status == PDL_SUCCESS) {
@@ -39,8 +39,8 @@ static inline pdl_status pdl_error_certain(pdl_status status)
 #define PDL_FAIL_FIELD(status, name, ...)                                                          \
     pdl_error_set((status), (struct pdl_error_source){.field = (name)}, __VA_ARGS__)
 
-/* Classifies the result of a CUDA call that has no meaning of its own to the caller: "cuX failed: NAME"
- * and what was being done. */
+/* Classifies the result of a CUDA call that has no meaning of its own to the caller: "cuX failed:
+ * NAME" and what was being done. */
 PDL_COLD pdl_status pdl_error_from_cuda(const struct pdl_driver *driver, const char *call,
                                         int32_t result, const char *doing);
 

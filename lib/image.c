@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Loading kernel images. The driver is told where an image begins and not how long it is, so that its
- * length is checked here against what its headers say. */
+/* Loading kernel images. The driver is told where an image begins and not how long it is, so that
+ * its length is checked here against what its headers say. */
 #include "image.h"
 
 #include <elf.h>

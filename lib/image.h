@@ -8,8 +8,8 @@
 /* Reads a whole file. The caller frees *image. */
 pdl_status pdl_image_read(const char *path, void **image, size_t *size);
 
-/* A loaded image. The log is the driver's to write to for as long as the library is loaded: PTX may be
- * compiled late, when an entry is asked for or a device is first used. */
+/* A loaded image. The log is the driver's to write to for as long as the library is loaded: PTX may
+ * be compiled late, when an entry is asked for or a device is first used. */
 struct pdl_image {
     CUlibrary library;
     char *log;

@@ -11,8 +11,8 @@
 #include "error.h"
 #include "image.h"
 
-/* What a launch needs to know of a kernel on one device. Written once, before it is published; only the
- * atomics change later. */
+/* What a launch needs to know of a kernel on one device. Written once, before it is published; only
+ * the atomics change later. */
 struct pdl_kernel_facts {
     /* First, together: what every launch looks at. */
     CUfunction function;   /* what the driver's calls take; for a symbol, on this device */
@@ -79,7 +79,8 @@ static inline pdl_status pdl_kernel_facts_get(pdl_kernel *kernel, int device,
     return PDL_SUCCESS;
 }
 
-/* Asks the driver again how much dynamic shared memory the kernel may have: others can raise it too. */
+/* Asks the driver again how much dynamic shared memory the kernel may have: others can raise it
+ * too. */
 pdl_status pdl_kernel_refresh_shared_memory(pdl_kernel *kernel, struct pdl_kernel_facts *facts);
 
 /* How many blocks of that shape one SM holds at a time. */

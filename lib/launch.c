@@ -41,8 +41,8 @@ static const CUlaunchAttribute *find(const CUlaunchConfig *config, int id)
     return NULL;
 }
 
-/* Works out which rule a refused launch broke, of those that are not checked before: the driver says
- * only that a value or a configuration is invalid. */
+/* Works out which rule a refused launch broke, of those that are not checked before: the driver
+ * says only that a value or a configuration is invalid. */
 PDL_COLD static pdl_status refused(const pdl_kernel *kernel, const struct pdl_lowered *lowered,
                                    const char *call, int32_t result)
 {
@@ -103,7 +103,8 @@ SAME_PLACE(attrs, attributes);
 SAME_PLACE(numAttrs, attribute_count);
 _Static_assert(sizeof(CUlaunchConfig) == sizeof(pdl_runtime_launch), "and no more");
 
-/* The driver wrote the node's handle into the attribute's value, after the word that asks for it. */
+/* The driver wrote the node's handle into the attribute's value, after the word that asks for it.
+ */
 PDL_COLD static void copy_device_node(const CUlaunchConfig *config,
                                       struct CUgraphDeviceUpdatableNode_st **device_node)
 {

@@ -17,12 +17,14 @@ _Static_assert(sizeof(CUlaunchAttribute) == 72 && sizeof(CUlaunchAttributeValue)
 pdl_status pdl_desc_resize(const pdl_launch_desc *desc, pdl_launch_desc *copy)
 {
     const size_t smallest = offsetof(pdl_launch_desc, cluster);
+    const size_t largest = 4096; /* more is no size but a field that nobody has set */
     const size_t size = desc->size;
-    if (size < smallest) {
-        return PDL_FAIL_FIELD(PDL_ERROR_DESC_SIZE, "size",
-                              "desc->size is %zu and at least %zu is needed: make descriptors with "
-                              "PDL_LAUNCH_DESC() or pdl_launch_desc_init()",
-                              size, smallest);
+    if (size < smallest || size > largest) {
+        return PDL_FAIL_FIELD(
+            PDL_ERROR_DESC_SIZE, "size",
+            "desc->size is %zu, which is not in %zu to %zu: make descriptors with "
+            "PDL_LAUNCH_DESC() or pdl_launch_desc_init()",
+            size, smallest, largest);
     }
     const unsigned char *bytes = (const unsigned char *)desc;
     for (size_t i = sizeof(*desc); i < size; i++) {
@@ -401,8 +403,8 @@ static inline uint64_t or_bytes(const pdl_launch_desc *desc, size_t from, size_t
     return bits;
 }
 
-/* Whether anything is set beside size, grid, block, shared memory, stream and overlap: an OR over the
- * rest, without branches. */
+/* Whether anything is set beside size, grid, block, shared memory, stream and overlap: an OR over
+ * the rest, without branches. */
 static inline bool has_rare(const pdl_launch_desc *desc)
 {
     return (desc->flags |

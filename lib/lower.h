@@ -8,8 +8,9 @@
 /* Every attribute that a launch accepts, once. */
 #define PDL_ATTRIBUTE_MAX 14
 
-/* Attributes that the oldest supported headers lack. Their numbers and values are the driver's ABI: what
- * can be asked for depends on the driver that is there, not on the headers this was compiled with. */
+/* Attributes that the oldest supported headers lack. Their numbers and values are the driver's ABI:
+ * what can be asked for depends on the driver that is there, not on the headers this was compiled
+ * with. */
 enum {
     PDL_ATTRIBUTE_PREFERRED_CLUSTER_DIMENSION = 11,
     PDL_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE = 13,

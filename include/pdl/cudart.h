@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /** @file
- * libpdl for programs of the CUDA Runtime: kernels from `__global__` symbols, and a typed launch in C++.
+ * libpdl for programs of the CUDA Runtime: kernels from `__global__` symbols, and a typed launch in
+ * C++.
  *
- * This is the only libpdl header that includes a Runtime header. Everything in it is compiled into the
- * translation unit that includes it, so that a kernel is launched by the Runtime that registered it,
- * whether the program links cudart statically or shared, and `--default-stream per-thread` keeps its
- * meaning. libpdl itself links no Runtime.
+ * This is the only libpdl header that includes a Runtime header. Everything in it is compiled into
+ * the translation unit that includes it, so that a kernel is launched by the Runtime that
+ * registered it, whether the program links cudart statically or shared, and `--default-stream
+ * per-thread` keeps its meaning. libpdl itself links no Runtime.
  */
 #ifndef PDL_CUDART_H
 #define PDL_CUDART_H
@@ -61,13 +62,13 @@ static inline const pdl_runtime_ops *pdl_cudart_ops_(void)
  * ---------------------------------------------------------------------------------------------- */
 
 /**
- * Makes a kernel from a Runtime symbol: the address of a `__global__` function, or in plain C that of an
- * `extern "C" __global__` one declared as an ordinary function.
+ * Makes a kernel from a Runtime symbol: the address of a `__global__` function, or in plain C that
+ * of an `extern "C" __global__` one declared as an ordinary function.
  *
- * Serves every device. Nothing is looked up before the first launch on a device (cudaGetFuncBySymbol);
- * launches go through this translation unit's cudaLaunchKernelExC. Must be called from the program or
- * shared object that holds the kernel, and that must not be unloaded before pdl_kernel_destroy().
- * Errors: those of pdl_kernel_from_runtime(). Thread-safe. Since 0.1.
+ * Serves every device. Nothing is looked up before the first launch on a device
+ * (cudaGetFuncBySymbol); launches go through this translation unit's cudaLaunchKernelExC. Must be
+ * called from the program or shared object that holds the kernel, and that must not be unloaded
+ * before pdl_kernel_destroy(). Errors: those of pdl_kernel_from_runtime(). Thread-safe. Since 0.1.
  */
 static inline pdl_status pdl_kernel_from_symbol(const void *symbol, pdl_kernel **kernel)
 {
@@ -111,13 +112,13 @@ static inline pdl_launch_desc pdl_launch_desc_make(dim3 grid, dim3 block,
     return desc;
 }
 
-/* Everything that holds state for one translation unit has internal linkage: two units compiled with
- * different default streams must not share a kernel. */
+/* Everything that holds state for one translation unit has internal linkage: two units compiled
+ * with different default streams must not share a kernel. */
 namespace
 {
 
-/* The kernels of one signature that this translation unit has launched: a list that only grows, almost
- * always of one element, so that finding a kernel is comparing a pointer. */
+/* The kernels of one signature that this translation unit has launched: a list that only grows,
+ * almost always of one element, so that finding a kernel is comparing a pointer. */
 template <typename... Params> struct pdl_typed_kernels_ {
     struct node {
         void (*symbol)(Params...);
@@ -177,8 +178,8 @@ template <typename... Params> struct pdl_typed_kernels_ {
     }
 };
 
-/* Whether an argument may be passed for a parameter: it converts implicitly, and an arithmetic one does
- * not change its kind (integer, floating, bool, pointer) or lose bits. */
+/* Whether an argument may be passed for a parameter: it converts implicitly, and an arithmetic one
+ * does not change its kind (integer, floating, bool, pointer) or lose bits. */
 template <typename Param, typename Arg> struct pdl_argument_fits_ {
     typedef typename std::decay<Arg>::type given;
     static constexpr bool arithmetic =
@@ -243,12 +244,13 @@ template <typename... Params> struct pdl_typed_launch_ {
 } // namespace
 
 /**
- * Launches a `__global__` function with typed arguments: `pdl_launch_kernel(desc, fc2, weights, y, z)`.
+ * Launches a `__global__` function with typed arguments: `pdl_launch_kernel(desc, fc2, weights, y,
+ * z)`.
  *
  * The number and the types of the arguments are checked at compile time against the kernel's
- * parameters. They convert as in a call, but an arithmetic argument must be of its parameter's kind and
- * no wider (write `1.0f` for a float, `(int)n` for an int): what would change the value is refused.
- * The kernel handle is made on the first launch and kept; later launches look nothing up.
+ * parameters. They convert as in a call, but an arithmetic argument must be of its parameter's kind
+ * and no wider (write `1.0f` for a float, `(int)n` for an int): what would change the value is
+ * refused. The kernel handle is made on the first launch and kept; later launches look nothing up.
  * Errors: those of pdl_kernel_from_symbol() and pdl_launch(). Thread-safe. Since 0.1.
  */
 template <typename... Params, typename... Args>

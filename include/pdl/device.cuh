@@ -2,12 +2,12 @@
 /** @file
  * The device side of Programmatic Dependent Launch: macros for kernels.
  *
- * For nvcc, clang and NVRTC, C++11 and newer. It includes nothing. Below sm_90 the PDL macros compile to
- * nothing, and such a kernel must be launched without overlap (libpdl sees to it: PDL_OVERLAP_AUTO is
- * not granted to code compiled for less than 9.0).
+ * For nvcc, clang and NVRTC, C++11 and newer. It includes nothing. Below sm_90 the PDL macros
+ * compile to nothing, and such a kernel must be launched without overlap (libpdl sees to it:
+ * PDL_OVERLAP_AUTO is not granted to code compiled for less than 9.0).
  *
- * The rules behind the macros are in docs/pdl-rules.md. In one line: every thread that touches memory
- * of the previous kernel, reading or writing, runs PDL_WAIT() first, on every path.
+ * The rules behind the macros are in docs/pdl-rules.md. In one line: every thread that touches
+ * memory of the previous kernel, reading or writing, runs PDL_WAIT() first, on every path.
  */
 #ifndef PDL_DEVICE_CUH
 #define PDL_DEVICE_CUH
@@ -26,11 +26,12 @@
 /**
  * Fault injection, for tests: compile with -DPDL_FAULT_INJECT.
  *
- * After its trigger a thread sleeps (PDL_FAULT_INJECT_NS, 100 microseconds) before it goes on, so that a
- * successor that does not wait reads stale data on every run instead of once in thousands. With
- * -DPDL_FAULT_INJECT=2 every PDL_WAIT() triggers and sleeps as well: then a missing wait in the
- * successor shows also where this kernel triggers late or not at all. Results of kernels that keep the
- * rules do not change. -DPDL_FAULT_INJECT=0 is as if it were not given; defined empty it counts as 1.
+ * After its trigger a thread sleeps (PDL_FAULT_INJECT_NS, 100 microseconds) before it goes on, so
+ * that a successor that does not wait reads stale data on every run instead of once in thousands.
+ * With -DPDL_FAULT_INJECT=2 every PDL_WAIT() triggers and sleeps as well: then a missing wait in
+ * the successor shows also where this kernel triggers late or not at all. Results of kernels that
+ * keep the rules do not change. -DPDL_FAULT_INJECT=0 is as if it were not given; defined empty it
+ * counts as 1.
  */
 #if defined(PDL_FAULT_INJECT) && (0 - PDL_FAULT_INJECT - 1) != -1 && PDL_DEVICE_ENABLED
 #define PDL_FAULT_LEVEL_ (PDL_FAULT_INJECT + 0)
@@ -45,8 +46,8 @@
  * Per thread: each thread that touches their memory must execute it. A compiler barrier for memory.
  * Returns at once in a launch without overlap. PTX: griddepcontrol.wait.
  *
- * It covers programmatic dependencies (the kernel before in the stream, a programmatic event). It does
- * not cover a launch-completion event.
+ * It covers programmatic dependencies (the kernel before in the stream, a programmatic event). It
+ * does not cover a launch-completion event.
  */
 #define PDL_WAIT()                                                                                 \
     do {                                                                                           \
@@ -55,11 +56,12 @@
     } while (0)
 
 /**
- * Lets the next kernel be scheduled: it starts once every block of this one has executed this or ended.
+ * Lets the next kernel be scheduled: it starts once every block of this one has executed this or
+ * ended.
  *
- * Says nothing about memory: the next kernel sees this one's writes, before or after the trigger, only
- * after its own PDL_WAIT(). Once a block is enough; repeating it does nothing. A compiler barrier for
- * memory. PTX: griddepcontrol.launch_dependents.
+ * Says nothing about memory: the next kernel sees this one's writes, before or after the trigger,
+ * only after its own PDL_WAIT(). Once a block is enough; repeating it does nothing. A compiler
+ * barrier for memory. PTX: griddepcontrol.launch_dependents.
  */
 #define PDL_LAUNCH_DEPENDENTS()                                                                    \
     do {                                                                                           \
@@ -73,8 +75,8 @@
 #endif
 
 /**
- * One of several candidate places for the trigger: executes PDL_LAUNCH_DEPENDENTS() if `n` is the point
- * selected at compile time with -DPDL_TRIGGER_SELECT=n (0 if not given; -1 selects none).
+ * One of several candidate places for the trigger: executes PDL_LAUNCH_DEPENDENTS() if `n` is the
+ * point selected at compile time with -DPDL_TRIGGER_SELECT=n (0 if not given; -1 selects none).
  */
 #define PDL_TRIGGER_POINT(n)                                                                       \
     do {                                                                                           \
@@ -84,14 +86,15 @@
     } while (0)
 
 /**
- * `__restrict__` for pointers to memory that kernels in flight write, this one included: empty where PDL
- * is compiled in.
+ * `__restrict__` for pointers to memory that kernels in flight write, this one included: empty
+ * where PDL is compiled in.
  *
- * A `const T *__restrict__` parameter promises that nobody writes the memory while the kernel runs. The
- * compiler then uses the non-coherent path (ld.global.nc) and keeps values read before the wait: the
- * wait's barrier does not stop it. Without const it keeps them too, and an output that is `__restrict__`
- * makes nvcc load some inputs that are not through the non-coherent path: use PDL_RESTRICT for both.
- * Pointers to memory that no kernel in flight writes may keep `__restrict__`.
+ * A `const T *__restrict__` parameter promises that nobody writes the memory while the kernel runs.
+ * The compiler then uses the non-coherent path (ld.global.nc) and keeps values read before the
+ * wait: the wait's barrier does not stop it. Without const it keeps them too, and an output that is
+ * `__restrict__` makes nvcc load some inputs that are not through the non-coherent path: use
+ * PDL_RESTRICT for both. Pointers to memory that no kernel in flight writes may keep
+ * `__restrict__`.
  */
 #if PDL_DEVICE_ENABLED
 #define PDL_RESTRICT
@@ -100,9 +103,9 @@
 #endif
 
 /**
- * Loads `*(pointer)` so that it stays on its side of PDL_WAIT(): never non-coherent, never moved across
- * the wait, never a value that was read before it, whatever the pointer was declared as. (The assembler
- * may still make one load of two that have no barrier and no store between them.)
+ * Loads `*(pointer)` so that it stays on its side of PDL_WAIT(): never non-coherent, never moved
+ * across the wait, never a value that was read before it, whatever the pointer was declared as.
+ * (The assembler may still make one load of two that have no barrier and no store between them.)
  *
  * For types of 1, 2, 4, 8 and 16 bytes, aligned to their size (16-byte types aligned to 8 take two
  * loads). PTX: ld (generic), volatile to the compiler.
@@ -119,14 +122,15 @@
 /**
  * Prefetches a range of global memory into L2. One thread is enough for the whole range.
  *
- * The instruction wants 16-byte alignment and size: the range is widened to whole 16-byte units, which
- * never leaves the pages it touches. `bytes` 0 does nothing. Before the wait, only for data that no
- * kernel in flight writes. PTX: cp.async.bulk.prefetch.L2.global.
+ * The instruction wants 16-byte alignment and size: the range is widened to whole 16-byte units,
+ * which never leaves the pages it touches. `bytes` 0 does nothing. Before the wait, only for data
+ * that no kernel in flight writes. PTX: cp.async.bulk.prefetch.L2.global.
  */
 #define PDL_PREFETCH_L2_RANGE(pointer, bytes) PDL_PREFETCH_L2_RANGE_(pointer, bytes)
 
 /**
- * Prefetches a tensor map (CUtensorMap, in parameter, constant or global memory). One thread is enough.
+ * Prefetches a tensor map (CUtensorMap, in parameter, constant or global memory). One thread is
+ * enough.
  *
  * PTX: prefetch.tensormap (generic).
  */
@@ -169,7 +173,8 @@
 
 #define PDL_DEVICE_INLINE_ static inline __attribute__((device, always_inline, unused))
 
-/* NVRTC declares memcpy and has no __builtin_memcpy; the others need no declaration for the builtin. */
+/* NVRTC declares memcpy and has no __builtin_memcpy; the others need no declaration for the
+ * builtin. */
 #ifdef __CUDACC_RTC__
 #define PDL_MEMCPY_ memcpy
 #else

@@ -1,21 +1,25 @@
 /* SPDX-License-Identifier: MIT */
 /** @file
- * libpdl: kernel launches through one descriptor, with Programmatic Dependent Launch (PDL) that does
- * not race silently.
+ * libpdl: kernel launches through one descriptor, with Programmatic Dependent Launch (PDL) that
+ * does not race silently.
  *
- * The host API, for C99 and C++11 and newer. It includes no CUDA header: handles are the driver's own
- * struct pointers, so a CUstream or cudaStream_t, a CUevent or cudaEvent_t, a CUfunction and a CUkernel
- * can be passed as they are. `pdl/cudart.h` adds kernels of the CUDA Runtime (`__global__` symbols),
- * `pdl/device.cuh` is the device side.
+ * The host API, for C99 and C++11 and newer. It includes no CUDA header: handles are the driver's
+ * own struct pointers, so a CUstream or cudaStream_t, a CUevent or cudaEvent_t, a CUfunction and a
+ * CUkernel can be passed as they are. `pdl/cudart.h` adds kernels of the CUDA Runtime (`__global__`
+ * symbols), `pdl/device.cuh` is the device side.
  *
  * Conventions, for everything below:
- * - Every function that can fail returns a pdl_status: 0 is success, errors are negative. What failed,
- *   with the numbers, is in pdl_last_error(). Outputs are written on success only.
- * - Every function may be called from any thread. An object may be used by many threads at once, but
- *   it may be destroyed only when no other thread uses it.
- * - libcuda.so.1 is opened on first use. A program that links libpdl starts on a machine without it.
+ * - Every function that can fail returns a pdl_status: 0 is success, errors are negative. What
+ *   failed, with the numbers, is in pdl_last_error(). Outputs are written on success only.
+ * - A struct that a function fills begins with its size: start from the initializer beside it. A
+ *   size of 0 gives PDL_ERROR_DESC_SIZE.
+ * - Every function may be called from any thread. An object may be used by many threads at once,
+ *   but it may be destroyed only when no other thread uses it.
+ * - libcuda.so.1 is opened on first use. A program that links libpdl starts on a machine without
+ *   it.
  * - Environment, read once when the driver is first used:
- *   `PDL_OVERLAP=0` turns every overlap off (AUTO serializes, REQUIRE fails): a switch for bug hunts.
+ *   `PDL_OVERLAP=0` turns every overlap off (AUTO serializes, REQUIRE fails): a switch for bug
+ *   hunts.
  */
 #ifndef PDL_PDL_H
 #define PDL_PDL_H
@@ -36,8 +40,9 @@
 #define PDL_API
 #endif
 
-/* In C++20, where designated initializers are, the descriptor's fields default to zero by themselves, so
- * that naming some of them draws no warning about the others. Elsewhere it is a plain C struct. */
+/* In C++20, where designated initializers are, the descriptor's fields default to zero by
+ * themselves, so that naming some of them draws no warning about the others. Elsewhere it is a
+ * plain C struct. */
 #if defined(__cplusplus) && __cplusplus >= 202002L
 #define PDL_ZERO_                                                                                  \
     {                                                                                              \
@@ -136,7 +141,8 @@ typedef struct pdl_error {
 } pdl_error;
 
 /**
- * The name of a status without its prefix, such as "INVALID_GRID"; "UNKNOWN" for a number that is none.
+ * The name of a status without its prefix, such as "INVALID_GRID"; "UNKNOWN" for a number that is
+ * none.
  *
  * The string is static. Thread-safe. Cannot fail. Since 0.1.
  */
@@ -169,7 +175,8 @@ PDL_API uint32_t pdl_version(void);
 typedef enum pdl_overlap {
     /** Never: the launch is ordinary, whatever the kernel does. The default. */
     PDL_OVERLAP_NONE = 0,
-    /** Where it is safe and supported; otherwise the launch is ordinary. See ::pdl_overlap_reason. */
+    /** Where it is safe and supported; otherwise the launch is ordinary. See ::pdl_overlap_reason.
+     */
     PDL_OVERLAP_AUTO = 1,
     /** Where it is safe and supported; otherwise the launch fails and nothing is launched. */
     PDL_OVERLAP_REQUIRE = 2
@@ -186,7 +193,8 @@ typedef enum pdl_overlap_reason {
     PDL_OVERLAP_COOPERATIVE = 6 /**< A cooperative launch never starts early. */
 } pdl_overlap_reason;
 
-/** One clause for a reason, such as "the device is below compute capability 9.0". Static. Since 0.1. */
+/** One clause for a reason, such as "the device is below compute capability 9.0". Static. Since
+ * 0.1. */
 PDL_API const char *pdl_overlap_reason_string(pdl_overlap_reason reason);
 
 /* ------------------------------------------------------------------------------------------------
@@ -237,7 +245,8 @@ PDL_API pdl_status pdl_device_count(int *count);
  * Needs no context. Maps to cuDeviceGetAttribute and cuDeviceGetName, asked once a device.
  * @param device the ordinal, from 0
  * @param[in,out] info its size field says how much of it the caller knows
- * Errors: those of pdl_device_count(), PDL_ERROR_INVALID_DEVICE, PDL_ERROR_INVALID_ARGUMENT. Since 0.1.
+ * Errors: those of pdl_device_count(), PDL_ERROR_INVALID_DEVICE, PDL_ERROR_INVALID_ARGUMENT. Since
+ * 0.1.
  */
 PDL_API pdl_status pdl_device_get(int device, pdl_device_info *info);
 
@@ -283,34 +292,33 @@ typedef struct pdl_kernel_info {
 /**
  * Makes a kernel from a CUfunction.
  *
- * The function's context must be current. The function still belongs to its module: unload that only
- * after pdl_kernel_destroy(). Launches go through cuLaunchKernelEx.
- * Errors: driver loading, PDL_ERROR_INVALID_ARGUMENT, PDL_ERROR_NO_CONTEXT, PDL_ERROR_INVALID_HANDLE.
- * Since 0.1.
+ * The function's context must be current. The function still belongs to its module: unload that
+ * only after pdl_kernel_destroy(). Launches go through cuLaunchKernelEx. Errors: driver loading,
+ * PDL_ERROR_INVALID_ARGUMENT, PDL_ERROR_NO_CONTEXT, PDL_ERROR_INVALID_HANDLE. Since 0.1.
  */
 PDL_API pdl_status pdl_kernel_from_function(struct CUfunc_st *function, pdl_kernel **kernel);
 
 /**
  * Makes a kernel from a CUkernel, which serves every device.
  *
- * Needs no context. The CUkernel still belongs to its CUlibrary. Launches go through cuLaunchKernelEx
- * on the current context's device.
- * Errors: driver loading, PDL_ERROR_INVALID_ARGUMENT, PDL_ERROR_OUT_OF_MEMORY. Since 0.1.
+ * Needs no context. The CUkernel still belongs to its CUlibrary. Launches go through
+ * cuLaunchKernelEx on the current context's device. Errors: driver loading,
+ * PDL_ERROR_INVALID_ARGUMENT, PDL_ERROR_OUT_OF_MEMORY. Since 0.1.
  */
 PDL_API pdl_status pdl_kernel_from_kernel(struct CUkern_st *cu_kernel, pdl_kernel **kernel);
 
 /**
  * Loads an image (PTX text, cubin or fatbin) and makes a kernel from the entry of that name.
  *
- * Needs no context; one kernel serves every device. The image is not kept and may be freed; PTX text
- * need not end in a NUL. The loaded code belongs to the kernel. Maps to cuLibraryLoadData and
+ * Needs no context; one kernel serves every device. The image is not kept and may be freed; PTX
+ * text need not end in a NUL. The loaded code belongs to the kernel. Maps to cuLibraryLoadData and
  * cuLibraryGetKernel.
  * @param image the bytes
  * @param size how many bytes there are
  * @param name the entry's name as it stands in the image: plain for extern "C", else mangled
- * Errors: driver loading, PDL_ERROR_INVALID_ARGUMENT, PDL_ERROR_INVALID_IMAGE (with the PTX compiler's
- * log in the message), PDL_ERROR_NO_KERNEL_IMAGE, PDL_ERROR_NOT_FOUND, PDL_ERROR_OUT_OF_MEMORY.
- * Since 0.1.
+ * Errors: driver loading, PDL_ERROR_INVALID_ARGUMENT, PDL_ERROR_INVALID_IMAGE (with the PTX
+ * compiler's log in the message), PDL_ERROR_NO_KERNEL_IMAGE, PDL_ERROR_NOT_FOUND,
+ * PDL_ERROR_OUT_OF_MEMORY. Since 0.1.
  */
 PDL_API pdl_status pdl_kernel_from_image(const void *image, size_t size, const char *name,
                                          pdl_kernel **kernel);
@@ -349,14 +357,14 @@ PDL_API pdl_status pdl_kernel_get(pdl_kernel *kernel, int device, pdl_kernel_inf
 PDL_API pdl_status pdl_kernel_declare(pdl_kernel *kernel, pdl_known waits, pdl_known triggers);
 
 /**
- * Lets launches of a kernel ask for up to that many bytes of dynamic shared memory, above the 48 KiB
- * that need no opting in. Applies to the current context's device.
+ * Lets launches of a kernel ask for up to that many bytes of dynamic shared memory, above the 48
+ * KiB that need no opting in. Applies to the current context's device.
  *
  * Maps to CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES.
  * @param bytes at most what the device has for a block (shared_memory_per_block_optin) less the
  * kernel's static shared memory
- * Errors: PDL_ERROR_INVALID_ARGUMENT, PDL_ERROR_SHARED_MEMORY, PDL_ERROR_NO_CONTEXT, PDL_ERROR_DRIVER.
- * Since 0.1.
+ * Errors: PDL_ERROR_INVALID_ARGUMENT, PDL_ERROR_SHARED_MEMORY, PDL_ERROR_NO_CONTEXT,
+ * PDL_ERROR_DRIVER. Since 0.1.
  */
 PDL_API pdl_status pdl_kernel_set_max_dynamic_shared_memory(pdl_kernel *kernel, uint32_t bytes);
 
@@ -406,20 +414,22 @@ enum {
 /**
  * The launch descriptor: everything a launch can be told, transparent, on the caller's stack.
  *
- * Zero means the default everywhere, so that only what matters is named; make it with PDL_LAUNCH_DESC()
- * or pdl_launch_desc_init(). Five fields have a zero that is also a value (priority and so on): a zero
- * there is passed to the driver only if the field's bit in `flags` is set.
+ * Zero means the default everywhere, so that only what matters is named; make it with
+ * PDL_LAUNCH_DESC() or pdl_launch_desc_init(). Five fields have a zero that is also a value
+ * (priority and so on): a zero there is passed to the driver only if the field's bit in `flags` is
+ * set.
  *
- * `size` tells the library how much of the struct the caller was compiled with. A smaller one: what is
- * missing is default. A larger one: accepted if what the library does not know is zero.
+ * `size` tells the library how much of the struct the caller was compiled with. A smaller one: what
+ * is missing is default. A larger one, up to 4096 bytes: accepted if what the library does not
+ * know is zero.
  *
  * Each field names the launch attribute that it becomes, and the driver (and runtime) that it needs
  * where that is newer than CUDA 12.0.
  */
 typedef struct pdl_launch_desc {
     uint32_t size PDL_ZERO_; /**< sizeof(pdl_launch_desc) as the caller was compiled. */
-    /** A pdl_default_stream: what a NULL `stream` means. PDL_LAUNCH_DESC() and pdl_launch_desc_init()
-     * set it as the translation unit was compiled (nvcc --default-stream, or
+    /** A pdl_default_stream: what a NULL `stream` means. PDL_LAUNCH_DESC() and
+     * pdl_launch_desc_init() set it as the translation unit was compiled (nvcc --default-stream, or
      * CUDA_API_PER_THREAD_DEFAULT_STREAM). */
     uint32_t default_stream PDL_ZERO_;
     uint32_t flags PDL_ZERO_; /**< Bits PDL_LAUNCH_SET_…. */
@@ -427,7 +437,8 @@ typedef struct pdl_launch_desc {
     uint32_t grid[3] PDL_ZERO_;  /**< Blocks. x must be given; y and z: 0 means 1. */
     uint32_t block[3] PDL_ZERO_; /**< Threads. x must be given; y and z: 0 means 1. */
 
-    /** Blocks in a cluster; x 0: no clusters; y and z: 0 means 1. CLUSTER_DIMENSION. Compute 9.0. */
+    /** Blocks in a cluster; all 0: no clusters; else y and z: 0 means 1. CLUSTER_DIMENSION. Compute
+     * capability 9.0. */
     uint32_t cluster[3] PDL_ZERO_;
     /** A multiple of `cluster` to use where it fits. PREFERRED_CLUSTER_DIMENSION. CUDA 12.8. */
     uint32_t preferred_cluster[3] PDL_ZERO_;
@@ -443,8 +454,8 @@ typedef struct pdl_launch_desc {
     /** 1: all blocks run at once and may synchronize (grid sync). COOPERATIVE. */
     uint32_t cooperative PDL_ZERO_;
 
-    /** Recorded when every block has triggered or ended; the waiter still needs the kernel-side wait
-     * to see this kernel's writes. Made with pdl_event_create(). PROGRAMMATIC_EVENT. */
+    /** Recorded when every block has triggered or ended; the waiter still needs the kernel-side
+     * wait to see this kernel's writes. Made with pdl_event_create(). PROGRAMMATIC_EVENT. */
     struct CUevent_st *trigger_event PDL_ZERO_;
     /** Recorded when every block has started. Orders nothing that the kernel writes. Made with
      * pdl_event_create(). LAUNCH_COMPLETION_EVENT. CUDA 12.3. */
@@ -498,8 +509,9 @@ typedef struct pdl_launch_report {
  * A descriptor with the named fields set and the rest default:
  * `PDL_LAUNCH_DESC(.grid = {132}, .block = {256}, .stream = s)`.
  *
- * C99 (where its address may be taken), and C++20 (fields in the order of their declaration). Older C++
- * uses pdl_launch_desc_init().
+ * C99 (where its address may be taken), and C++20 (fields in the order of their declaration). Older
+ * C++ uses pdl_launch_desc_init(). `size` and `default_stream` are set already: change the latter in
+ * a statement of its own.
  */
 #ifdef __cplusplus
 #define PDL_LAUNCH_DESC(...)                                                                       \
@@ -518,9 +530,9 @@ typedef struct pdl_launch_report {
 /**
  * Launches a kernel as the descriptor says.
  *
- * Returns when the launch is queued. Checks the descriptor against what is cached, then makes exactly
- * one CUDA call: cuLaunchKernelEx, or cudaLaunchKernelExC for a kernel from a symbol. If it fails,
- * nothing was launched.
+ * Returns when the launch is queued. Checks the descriptor against what is cached, then makes
+ * exactly one CUDA call: cuLaunchKernelEx, or cudaLaunchKernelExC for a kernel from a symbol. If it
+ * fails, nothing was launched.
  * @param args one pointer a parameter, in order; NULL if the kernel takes none. Values are copied.
  * Errors: every one of PDL_ERROR_DESC_… to PDL_ERROR_EVENT, PDL_ERROR_NOT_SUPPORTED,
  * PDL_ERROR_NO_CONTEXT, PDL_ERROR_NO_KERNEL_IMAGE, PDL_ERROR_LAUNCH_RESOURCES,
@@ -531,9 +543,8 @@ PDL_API pdl_status pdl_launch(pdl_kernel *kernel, const pdl_launch_desc *desc, v
 /**
  * Tells what pdl_launch() would do with this kernel and descriptor, without launching.
  *
- * Returns what the checks of pdl_launch() would return. The report is filled also when they fail, as
- * far as they got.
- * Errors: those of pdl_launch() that need no launch. Since 0.1.
+ * Returns what the checks of pdl_launch() would return. The report is filled also when they fail,
+ * as far as they got. Errors: those of pdl_launch() that need no launch. Since 0.1.
  */
 PDL_API pdl_status pdl_launch_explain(pdl_kernel *kernel, const pdl_launch_desc *desc,
                                       pdl_launch_report *report);
@@ -545,10 +556,11 @@ PDL_API pdl_status pdl_launch_explain(pdl_kernel *kernel, const pdl_launch_desc 
 /**
  * Creates an event that a launch can record (`trigger_event`, `launch_event`).
  *
- * The driver takes only events without timing that are not interprocess. The caller owns it: free it
- * with pdl_event_destroy(), cuEventDestroy or cudaEventDestroy. Maps to cuEventCreate with
+ * The driver takes only events without timing that are not interprocess. The caller owns it: free
+ * it with pdl_event_destroy(), cuEventDestroy or cudaEventDestroy. Maps to cuEventCreate with
  * CU_EVENT_DISABLE_TIMING in the current context.
- * Errors: driver loading, PDL_ERROR_INVALID_ARGUMENT, PDL_ERROR_NO_CONTEXT, PDL_ERROR_DRIVER. Since 0.1.
+ * Errors: driver loading, PDL_ERROR_INVALID_ARGUMENT, PDL_ERROR_NO_CONTEXT, PDL_ERROR_DRIVER. Since
+ * 0.1.
  */
 PDL_API pdl_status pdl_event_create(struct CUevent_st **event);
 
@@ -559,13 +571,14 @@ PDL_API void pdl_event_destroy(struct CUevent_st *event);
  * Kernels of the CUDA Runtime: what pdl/cudart.h builds on
  * ---------------------------------------------------------------------------------------------- */
 
-/** A launch as pdl_runtime_ops::launch gets it: checked and lowered. It has CUlaunchConfig's layout. */
+/** A launch as pdl_runtime_ops::launch gets it: checked and lowered. It has CUlaunchConfig's
+ * layout. */
 typedef struct pdl_runtime_launch {
     uint32_t grid[3];               /**< Blocks. */
     uint32_t block[3];              /**< Threads. */
     uint32_t dynamic_shared_memory; /**< Bytes a block. */
     uint32_t reserved;              /**< Not set. */
-    struct CUstream_st *stream;     /**< As in the descriptor. */
+    struct CUstream_st *stream;     /**< The descriptor's, or CU_STREAM_PER_THREAD. */
     void *attributes;         /**< CUlaunchAttribute[], which cudaLaunchAttribute[] matches. */
     uint32_t attribute_count; /**< Elements of `attributes`. */
     uint32_t reserved_end;    /**< Not set. */
@@ -582,7 +595,8 @@ typedef struct pdl_runtime_ops {
 } pdl_runtime_ops;
 
 /**
- * Makes a kernel from a Runtime symbol; use pdl_kernel_from_symbol() of pdl/cudart.h, which passes `ops`.
+ * Makes a kernel from a Runtime symbol; use pdl_kernel_from_symbol() of pdl/cudart.h, which passes
+ * `ops`.
  *
  * `ops` must outlive the kernel. Errors: driver loading, PDL_ERROR_INVALID_ARGUMENT,
  * PDL_ERROR_OUT_OF_MEMORY. Since 0.1.
@@ -628,7 +642,8 @@ static inline pdl_status pdl_launch(pdl_kernel *kernel, const pdl_launch_desc &d
 #endif
 
 /**
- * The argument array of a launch: `PDL_ARGS(weights, x, y)` is one pointer an argument, for 1 to 32.
+ * The argument array of a launch: `PDL_ARGS(weights, x, y)` is one pointer an argument, for 1
+ * to 32.
  *
  * The arguments are variables (in C++ also temporaries) of exactly the parameters' types; the array
  * lives as long as a compound literal (in C++ until the end of the full expression).

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT */
+/* The driver calls of the test programs here, taken from libcuda.so.1 at run time. */
+#ifndef PDL_TEST_FAKE_DRIVER_CALLS_H
+#define PDL_TEST_FAKE_DRIVER_CALLS_H
+
+#include <cuda.h>
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* PTX with two empty kernels. Only the names matter to the fake driver. */
+#define TEST_PTX                                                                                   \
+    ".version 8.0\n.target sm_90\n.address_size 64\n"                                              \
+    ".visible .entry fc1() { ret; }\n.visible .entry fc2() { ret; }\n"
+
+/* One symbol of libcuda.so.1; ends the program if it is not there. */
+static inline void *driver_symbol(const char *name)
+{
+    void *library = dlopen("libcuda.so.1", RTLD_NOW);
+    void *symbol = library != NULL ? dlsym(library, name) : NULL;
+    if (symbol == NULL) {
+        fprintf(stderr, "libcuda.so.1 or its %s is missing: %s\n", name, dlerror());
+        exit(2);
+    }
+    return symbol;
+}
+
+/* Calls an entry by its exported name, with the type of the arguments given. */
+#define DRIVER_CALL(name, types, ...)                                                              \
+    do {                                                                                           \
+        CUresult(*call_) types;                                                                    \
+        void *symbol_ = driver_symbol(#name);                                                      \
+        memcpy(&call_, &symbol_, sizeof(call_));                                                   \
+        const CUresult result_ = call_(__VA_ARGS__);                                               \
+        if (result_ != CUDA_SUCCESS) {                                                             \
+            fprintf(stderr, #name " returned %d\n", (int)result_);                                 \
+            exit(2);                                                                               \
+        }                                                                                          \
+    } while (0)
+
+#endif /* PDL_TEST_FAKE_DRIVER_CALLS_H */

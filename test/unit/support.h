@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: MIT */
+/* What the unit tests share: kernels of the mock, assertions on results, and the table of what each
+ * field of the descriptor becomes. */
+#ifndef PDL_TEST_UNIT_SUPPORT_H
+#define PDL_TEST_UNIT_SUPPORT_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "mock.h"
+
+#define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
+
+/* A test with the mock set up before and checked for leaks after. */
+#define MOCK_TEST(function) cmocka_unit_test_setup_teardown(function, mock_setup, mock_teardown)
+
+/* Kernels of the mock, the three ways. The caller destroys them. */
+enum kernel_source { FROM_FUNCTION, FROM_CU_KERNEL, FROM_SYMBOL, KERNEL_SOURCES };
+pdl_kernel *make_kernel(enum kernel_source source, unsigned kernel);
+
+/* A descriptor of 132 blocks of 256 threads. */
+pdl_launch_desc plain_desc(void);
+
+/* Asserts success, and says what the error was otherwise. */
+#define assert_ok(call) assert_ok_((call), #call, __FILE__, __LINE__)
+void assert_ok_(pdl_status status, const char *call, const char *file, int line);
+
+/* Asserts that the call failed with the status, that pdl_last_error() names the field (NULL: none
+ * is asked for; "x" also accepts "x.y"), and that its sentence holds each of the words. A word that
+ * begins or ends with a digit must not stand inside a longer number. */
+#define assert_refused(call, status, field, ...)                                                   \
+    assert_refused_((call), #call, (status), (field), (const char *const[]){__VA_ARGS__, NULL},    \
+                    __FILE__, __LINE__)
+void assert_refused_(pdl_status got, const char *call, pdl_status want, const char *field,
+                     const char *const *words, const char *file, int line);
+
+/* Whether the sentence names a version (12030 as "12.3" or "12030"). */
+bool names_version(const char *sentence, int version);
+
+/* The attribute list that a launch should carry. */
+struct expected {
+    unsigned count;
+    CUlaunchAttribute attributes[MOCK_ATTRIBUTES];
+};
+
+/* Appends an attribute, all of its value zero. */
+CUlaunchAttributeValue *expect_attribute(struct expected *expected, CUlaunchAttributeID id);
+
+/* Asserts that a launch carried exactly these attributes: ids, order, and all 64 bytes of each
+ * value. */
+#define assert_attributes(launch, expected)                                                        \
+    assert_attributes_((launch), (expected), __FILE__, __LINE__)
+void assert_attributes_(const struct mock_launch *launch, const struct expected *expected,
+                        const char *file, int line);
+
+/* Asserts that pdl_launch_explain() says the same as the launch did. */
+void assert_explained(pdl_kernel *kernel, const pdl_launch_desc *desc,
+                      const struct mock_launch *launch);
+
+/* One thing that can be asked for: how the descriptor says it, and what the driver should get. */
+struct field_case {
+    const char *name;
+    CUlaunchAttributeID id; /* cases are in the order of these */
+    void (*set)(pdl_launch_desc *desc);
+    void (*value)(CUlaunchAttributeValue *value);
+};
+
+extern const struct field_case field_cases[];
+extern const size_t field_case_count;
+
+/* The case of an attribute. */
+const struct field_case *field_case_of(CUlaunchAttributeID id);
+
+/* What the device-updatable node of a launch is written to. */
+extern struct CUgraphDeviceUpdatableNode_st *field_device_node;
+
+#endif /* PDL_TEST_UNIT_SUPPORT_H */

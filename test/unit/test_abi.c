@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: MIT */
+/* The layout of every struct that crosses the library's boundary, on LP64. A line that no longer
+ * compiles is a broken ABI: add fields at the end, never move one. */
+#include "support.h"
+
+#define FIELD(type, member, at)                                                                    \
+    _Static_assert(offsetof(type, member) == (at), #type "::" #member " has moved")
+#define SIZE(type, bytes) _Static_assert(sizeof(type) == (bytes), #type " has another size")
+
+_Static_assert(sizeof(void *) == 8, "these offsets are those of LP64");
+
+FIELD(pdl_error, status, 0);
+FIELD(pdl_error, cuda_result, 4);
+FIELD(pdl_error, call, 8);
+FIELD(pdl_error, field, 16);
+FIELD(pdl_error, message, 24);
+SIZE(pdl_error, 408);
+
+FIELD(pdl_device_info, size, 0);
+FIELD(pdl_device_info, ordinal, 4);
+FIELD(pdl_device_info, compute_capability_major, 8);
+FIELD(pdl_device_info, compute_capability_minor, 12);
+FIELD(pdl_device_info, driver_version, 16);
+FIELD(pdl_device_info, multiprocessor_count, 20);
+FIELD(pdl_device_info, warp_size, 24);
+FIELD(pdl_device_info, max_threads_per_block, 28);
+FIELD(pdl_device_info, max_threads_per_multiprocessor, 32);
+FIELD(pdl_device_info, max_blocks_per_multiprocessor, 36);
+FIELD(pdl_device_info, registers_per_multiprocessor, 40);
+FIELD(pdl_device_info, shared_memory_per_block, 44);
+FIELD(pdl_device_info, shared_memory_per_block_optin, 48);
+FIELD(pdl_device_info, shared_memory_per_multiprocessor, 52);
+FIELD(pdl_device_info, reserved_shared_memory_per_block, 56);
+FIELD(pdl_device_info, l2_cache_size, 60);
+FIELD(pdl_device_info, max_block, 64);
+FIELD(pdl_device_info, max_grid, 76);
+FIELD(pdl_device_info, cooperative_launch, 88);
+FIELD(pdl_device_info, cluster_launch, 92);
+FIELD(pdl_device_info, can_overlap, 96);
+FIELD(pdl_device_info, overlap_reason, 100);
+FIELD(pdl_device_info, name, 104);
+SIZE(pdl_device_info, 232);
+
+FIELD(pdl_kernel_info, size, 0);
+FIELD(pdl_kernel_info, device, 4);
+FIELD(pdl_kernel_info, ptx_version, 8);
+FIELD(pdl_kernel_info, binary_version, 12);
+FIELD(pdl_kernel_info, max_threads_per_block, 16);
+FIELD(pdl_kernel_info, registers_per_thread, 20);
+FIELD(pdl_kernel_info, static_shared_memory, 24);
+FIELD(pdl_kernel_info, max_dynamic_shared_memory, 28);
+FIELD(pdl_kernel_info, local_memory, 32);
+FIELD(pdl_kernel_info, constant_memory, 36);
+FIELD(pdl_kernel_info, waits, 40);
+FIELD(pdl_kernel_info, triggers, 44);
+FIELD(pdl_kernel_info, can_overlap, 48);
+FIELD(pdl_kernel_info, overlap_reason, 52);
+SIZE(pdl_kernel_info, 56);
+
+FIELD(pdl_access_policy, base, 0);
+FIELD(pdl_access_policy, bytes, 8);
+FIELD(pdl_access_policy, hit_ratio, 16);
+FIELD(pdl_access_policy, hit_property, 20);
+FIELD(pdl_access_policy, miss_property, 24);
+FIELD(pdl_access_policy, reserved, 28);
+SIZE(pdl_access_policy, 32);
+
+FIELD(pdl_launch_desc, size, 0);
+FIELD(pdl_launch_desc, default_stream, 4);
+FIELD(pdl_launch_desc, flags, 8);
+FIELD(pdl_launch_desc, grid, 12);
+FIELD(pdl_launch_desc, block, 24);
+FIELD(pdl_launch_desc, cluster, 36);
+FIELD(pdl_launch_desc, preferred_cluster, 48);
+FIELD(pdl_launch_desc, cluster_scheduling, 60);
+FIELD(pdl_launch_desc, dynamic_shared_memory, 64);
+FIELD(pdl_launch_desc, stream, 72);
+FIELD(pdl_launch_desc, overlap, 80);
+FIELD(pdl_launch_desc, cooperative, 84);
+FIELD(pdl_launch_desc, trigger_event, 88);
+FIELD(pdl_launch_desc, launch_event, 96);
+FIELD(pdl_launch_desc, trigger_at_block_start, 104);
+FIELD(pdl_launch_desc, priority, 108);
+FIELD(pdl_launch_desc, mem_sync_domain, 112);
+FIELD(pdl_launch_desc, mem_sync_domain_map, 116);
+FIELD(pdl_launch_desc, reserved, 118);
+FIELD(pdl_launch_desc, shared_memory_carveout, 120);
+FIELD(pdl_launch_desc, nvlink_centric_scheduling, 124);
+FIELD(pdl_launch_desc, access_policy, 128);
+FIELD(pdl_launch_desc, device_node, 160);
+SIZE(pdl_launch_desc, 168);
+
+FIELD(pdl_launch_report, size, 0);
+FIELD(pdl_launch_report, device, 4);
+FIELD(pdl_launch_report, overlap, 8);
+FIELD(pdl_launch_report, overlap_reason, 12);
+FIELD(pdl_launch_report, attribute_count, 16);
+FIELD(pdl_launch_report, attributes, 20);
+FIELD(pdl_launch_report, message, 84);
+SIZE(pdl_launch_report, 484);
+
+FIELD(pdl_runtime_launch, grid, 0);
+FIELD(pdl_runtime_launch, block, 12);
+FIELD(pdl_runtime_launch, dynamic_shared_memory, 24);
+FIELD(pdl_runtime_launch, reserved, 28);
+FIELD(pdl_runtime_launch, stream, 32);
+FIELD(pdl_runtime_launch, attributes, 40);
+FIELD(pdl_runtime_launch, attribute_count, 48);
+FIELD(pdl_runtime_launch, reserved_end, 52);
+SIZE(pdl_runtime_launch, 56);
+
+FIELD(pdl_runtime_ops, size, 0);
+FIELD(pdl_runtime_ops, runtime_version, 4);
+FIELD(pdl_runtime_ops, launch, 8);
+FIELD(pdl_runtime_ops, get_function, 16);
+SIZE(pdl_runtime_ops, 24);
+
+SIZE(pdl_status, 4);
+
+/* A field that somebody appends must be added above: the sizes would not change if it filled
+ * padding. */
+static void the_descriptor_has_no_padding_but_before_the_stream(void **state)
+{
+    (void)state;
+    pdl_launch_desc desc;
+    size_t named = 0;
+#define ADD(member) named += sizeof(desc.member)
+    ADD(size);
+    ADD(default_stream);
+    ADD(flags);
+    ADD(grid);
+    ADD(block);
+    ADD(cluster);
+    ADD(preferred_cluster);
+    ADD(cluster_scheduling);
+    ADD(dynamic_shared_memory);
+    ADD(stream);
+    ADD(overlap);
+    ADD(cooperative);
+    ADD(trigger_event);
+    ADD(launch_event);
+    ADD(trigger_at_block_start);
+    ADD(priority);
+    ADD(mem_sync_domain);
+    ADD(mem_sync_domain_map);
+    ADD(reserved);
+    ADD(shared_memory_carveout);
+    ADD(nvlink_centric_scheduling);
+    ADD(access_policy);
+    ADD(device_node);
+#undef ADD
+    assert_int_equal(named + 4, sizeof(desc));
+}
+
+static void enumerators_keep_their_values(void **state)
+{
+    (void)state;
+    assert_int_equal(PDL_OVERLAP_NONE, 0);
+    assert_int_equal(PDL_OVERLAP_AUTO, 1);
+    assert_int_equal(PDL_OVERLAP_REQUIRE, 2);
+    assert_int_equal(PDL_OVERLAP_GRANTED, 0);
+    assert_int_equal(PDL_OVERLAP_NOT_REQUESTED, 1);
+    assert_int_equal(PDL_OVERLAP_DISABLED, 2);
+    assert_int_equal(PDL_OVERLAP_DEVICE, 3);
+    assert_int_equal(PDL_OVERLAP_CODE, 4);
+    assert_int_equal(PDL_OVERLAP_NO_WAIT, 5);
+    assert_int_equal(PDL_OVERLAP_COOPERATIVE, 6);
+    assert_int_equal(PDL_UNKNOWN, 0);
+    assert_int_equal(PDL_NO, 1);
+    assert_int_equal(PDL_YES, 2);
+    assert_int_equal(PDL_CLUSTER_SCHEDULING_DEFAULT, CU_CLUSTER_SCHEDULING_POLICY_DEFAULT);
+    assert_int_equal(PDL_CLUSTER_SCHEDULING_SPREAD, CU_CLUSTER_SCHEDULING_POLICY_SPREAD);
+    assert_int_equal(PDL_CLUSTER_SCHEDULING_LOAD_BALANCING,
+                     CU_CLUSTER_SCHEDULING_POLICY_LOAD_BALANCING);
+    assert_int_equal(PDL_ACCESS_NORMAL, CU_ACCESS_PROPERTY_NORMAL);
+    assert_int_equal(PDL_ACCESS_STREAMING, CU_ACCESS_PROPERTY_STREAMING);
+    assert_int_equal(PDL_ACCESS_PERSISTING, CU_ACCESS_PROPERTY_PERSISTING);
+    assert_int_equal(PDL_DEFAULT_STREAM_LEGACY, 0);
+    assert_int_equal(PDL_DEFAULT_STREAM_PER_THREAD, 1);
+    assert_int_equal(PDL_LAUNCH_SET_PRIORITY, 0x1);
+    assert_int_equal(PDL_LAUNCH_SET_MEM_SYNC_DOMAIN, 0x2);
+    assert_int_equal(PDL_LAUNCH_SET_MEM_SYNC_DOMAIN_MAP, 0x4);
+    assert_int_equal(PDL_LAUNCH_SET_SHARED_MEMORY_CARVEOUT, 0x8);
+    assert_int_equal(PDL_LAUNCH_SET_NVLINK_CENTRIC_SCHEDULING, 0x10);
+}
+
+static void the_two_ways_to_make_a_descriptor_agree(void **state)
+{
+    (void)state;
+    pdl_launch_desc by_function;
+    memset(&by_function, 0xa5, sizeof(by_function));
+    pdl_launch_desc_init(&by_function);
+    const pdl_launch_desc by_macro = PDL_LAUNCH_DESC(.flags = 0);
+    assert_int_equal(by_function.size, sizeof(pdl_launch_desc));
+    assert_int_equal(by_function.default_stream, PDL_DEFAULT_STREAM_LEGACY);
+    assert_memory_equal(&by_function, &by_macro, sizeof(by_function));
+}
+
+static void the_library_is_of_the_headers_version(void **state)
+{
+    (void)state;
+    assert_int_equal(pdl_version(), PDL_VERSION);
+    assert_int_equal(PDL_VERSION,
+                     PDL_VERSION_MAJOR * 10000 + PDL_VERSION_MINOR * 100 + PDL_VERSION_PATCH);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_descriptor_has_no_padding_but_before_the_stream),
+        cmocka_unit_test(enumerators_keep_their_values),
+        cmocka_unit_test(the_two_ways_to_make_a_descriptor_agree),
+        cmocka_unit_test(the_library_is_of_the_headers_version),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: MIT */
+/* Several devices: what is known of a kernel is kept for each; launches go by the current one. */
+#include "support.h"
+
+static int setup(void **state)
+{
+    (void)mock_setup(state);
+    mock.table.device_count = 3;
+    /* Three devices that differ in what launches are checked against. */
+    for (int d = 0; d < 3; d++) {
+        mock.devices[d].attributes[CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X] = 1000 + d;
+        for (int k = 0; k < MOCK_KERNELS; k++) {
+            mock.kernels[k].attributes[d][CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK] = 256 << d;
+        }
+    }
+    mock.devices[2].attributes[CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR] = 8;
+    mock_apply();
+    return 0;
+}
+
+#define DEVICES_TEST(function) cmocka_unit_test_setup_teardown(function, setup, mock_teardown)
+
+static void each_device_has_its_own_facts(void **state)
+{
+    (void)state;
+    for (int d = 0; d < 3; d++) {
+        char name[64];
+        pdl_device_info info = PDL_DEVICE_INFO_INIT;
+        (void)snprintf(name, sizeof(name), "mocked H200 number %d", d);
+        assert_ok(pdl_device_get(d, &info));
+        assert_int_equal(info.ordinal, d);
+        assert_int_equal(info.max_grid[0], 1000 + d);
+        assert_int_equal(info.can_overlap, d < 2);
+        assert_string_equal(info.name, name);
+    }
+}
+
+static void a_kernel_is_asked_about_once_on_each_device(void **state)
+{
+    (void)state;
+    const pdl_launch_desc desc = plain_desc();
+    static const CUfunction_attribute asked[] = {CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK,
+                                                 CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES,
+                                                 CU_FUNC_ATTRIBUTE_CONST_SIZE_BYTES,
+                                                 CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES,
+                                                 CU_FUNC_ATTRIBUTE_NUM_REGS,
+                                                 CU_FUNC_ATTRIBUTE_PTX_VERSION,
+                                                 CU_FUNC_ATTRIBUTE_BINARY_VERSION,
+                                                 CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES};
+    static const enum kernel_source sources[] = {FROM_CU_KERNEL, FROM_SYMBOL};
+    for (size_t s = 0; s < COUNT_OF(sources); s++) {
+        pdl_kernel *kernel = make_kernel(sources[s], (unsigned)s);
+        for (int round = 0; round < 3; round++) {
+            for (int d = 0; d < 3; d++) {
+                pdl_kernel_info info = PDL_KERNEL_INFO_INIT;
+                mock_set_current(d);
+                assert_ok(pdl_launch(kernel, &desc, NULL));
+                assert_ok(pdl_kernel_get(kernel, -1, &info));
+                assert_int_equal(info.device, d);
+                assert_int_equal(info.max_threads_per_block, 256 << d);
+            }
+        }
+        for (int d = 0; d < 3; d++) {
+            for (size_t a = 0; a < COUNT_OF(asked); a++) {
+                assert_int_equal(mock.kernels[s].reads[d][asked[a]], 1);
+            }
+        }
+        pdl_kernel_destroy(kernel);
+    }
+    assert_int_equal(mock_runtime_function_calls, 3);
+}
+
+static void a_device_that_is_not_used_is_not_asked_about(void **state)
+{
+    (void)state;
+    const pdl_launch_desc desc = plain_desc();
+    pdl_kernel *kernel = make_kernel(FROM_CU_KERNEL, 0);
+    mock_set_current(1);
+    assert_ok(pdl_launch(kernel, &desc, NULL));
+    assert_int_equal(mock.kernels[0].reads[0][CU_FUNC_ATTRIBUTE_PTX_VERSION], 0);
+    assert_int_equal(mock.kernels[0].reads[1][CU_FUNC_ATTRIBUTE_PTX_VERSION], 1);
+    assert_int_equal(mock.kernels[0].reads[2][CU_FUNC_ATTRIBUTE_PTX_VERSION], 0);
+    pdl_kernel_destroy(kernel);
+}
+
+static void a_launch_is_checked_against_the_current_device(void **state)
+{
+    (void)state;
+    static const enum kernel_source sources[] = {FROM_CU_KERNEL, FROM_SYMBOL};
+    for (size_t s = 0; s < COUNT_OF(sources); s++) {
+        pdl_kernel *kernel = make_kernel(sources[s], 0);
+        pdl_launch_desc desc = plain_desc();
+        desc.block[0] = 512;
+        desc.overlap = PDL_OVERLAP_AUTO;
+        mock_set_current(0);
+        assert_refused(pdl_launch(kernel, &desc, NULL), PDL_ERROR_BLOCK_TOO_LARGE, "block", "512",
+                       "256", "device 0");
+        mock_set_current(1);
+        assert_ok(pdl_launch(kernel, &desc, NULL));
+        assert_int_equal(mock_last_launch()->device, 1);
+        assert_int_equal(mock_last_launch()->attribute_count, 1);
+        assert_explained(kernel, &desc, mock_last_launch());
+        mock_set_current(2); /* the 8.0 one */
+        assert_ok(pdl_launch(kernel, &desc, NULL));
+        assert_int_equal(mock_last_launch()->attribute_count, 0);
+        assert_explained(kernel, &desc, mock_last_launch());
+        desc.grid[0] = 1002;
+        assert_ok(pdl_launch(kernel, &desc, NULL));
+        mock_set_current(1);
+        assert_refused(pdl_launch(kernel, &desc, NULL), PDL_ERROR_INVALID_GRID, "grid", "1002",
+                       "1001", "device 1");
+        pdl_kernel_destroy(kernel);
+    }
+}
+
+static void a_function_stays_on_the_device_that_was_current(void **state)
+{
+    (void)state;
+    pdl_kernel *kernel = NULL;
+    pdl_kernel_info info = PDL_KERNEL_INFO_INIT;
+    pdl_launch_report report = PDL_LAUNCH_REPORT_INIT;
+    pdl_launch_desc desc = plain_desc();
+    mock_set_current(1);
+    assert_ok(pdl_kernel_from_function(mock_function(0, 1), &kernel));
+    desc.block[0] = 512; /* device 1 allows it, device 0 does not */
+    assert_ok(pdl_launch(kernel, &desc, NULL));
+    mock_set_current(0);
+    assert_ok(pdl_launch_explain(kernel, &desc, &report));
+    assert_int_equal(report.device, 1);
+    assert_ok(pdl_kernel_get(kernel, 1, &info));
+    assert_int_equal(info.max_threads_per_block, 512);
+    assert_refused(pdl_kernel_get(kernel, 0, &info), PDL_ERROR_INVALID_DEVICE, "device", "0", "1");
+    pdl_kernel_destroy(kernel);
+}
+
+static void a_functions_launch_does_not_ask_for_the_current_device(void **state)
+{
+    (void)state;
+    const pdl_launch_desc desc = plain_desc();
+    pdl_kernel *kernel = make_kernel(FROM_FUNCTION, 0);
+    assert_ok(pdl_launch(kernel, &desc, NULL));
+    const unsigned calls = mock.calls[MOCK_cuCtxGetDevice];
+    assert_ok(pdl_launch(kernel, &desc, NULL));
+    assert_int_equal(mock.calls[MOCK_cuCtxGetDevice], calls);
+    pdl_kernel_destroy(kernel);
+}
+
+static void a_launch_on_one_of_several_devices_is_two_driver_calls(void **state)
+{
+    (void)state;
+    const pdl_launch_desc desc = plain_desc();
+    pdl_kernel *kernel = make_kernel(FROM_CU_KERNEL, 0);
+    assert_ok(pdl_launch(kernel, &desc, NULL));
+    const unsigned calls = mock_total_calls();
+    assert_ok(pdl_launch(kernel, &desc, NULL));
+    assert_int_equal(mock_total_calls() - calls, 2);
+    pdl_kernel_destroy(kernel);
+}
+
+static void with_several_devices_a_context_must_be_current(void **state)
+{
+    (void)state;
+    const pdl_launch_desc desc = plain_desc();
+    pdl_kernel *kernel = make_kernel(FROM_CU_KERNEL, 0);
+    pdl_kernel_info info = PDL_KERNEL_INFO_INIT;
+    mock_set_current(-1);
+    assert_refused(pdl_launch(kernel, &desc, NULL), PDL_ERROR_NO_CONTEXT, NULL, "cuCtxGetDevice",
+                   "CUDA_ERROR_INVALID_CONTEXT");
+    assert_refused(pdl_kernel_get(kernel, -1, &info), PDL_ERROR_NO_CONTEXT, NULL, "");
+    assert_ok(pdl_kernel_get(kernel, 1, &info)); /* a named device needs none */
+    assert_int_equal(info.device, 1);
+    assert_int_equal(mock.launch_count, 0);
+    pdl_kernel_destroy(kernel);
+}
+
+/* A program of the Runtime need not have made a context before its first launch. */
+static void a_symbols_first_launch_lets_the_runtime_make_the_context(void **state)
+{
+    (void)state;
+    const pdl_launch_desc desc = plain_desc();
+    pdl_kernel *kernel = make_kernel(FROM_SYMBOL, 0);
+    mock_set_current(-1);
+    assert_ok(pdl_launch(kernel, &desc, NULL));
+    assert_int_equal(mock_last_launch()->device, 0);
+    pdl_kernel_destroy(kernel);
+}
+
+static void a_failed_question_on_one_device_does_not_spoil_another(void **state)
+{
+    (void)state;
+    const pdl_launch_desc desc = plain_desc();
+    pdl_kernel *kernel = make_kernel(FROM_CU_KERNEL, 0);
+    mock_set_current(1);
+    mock_fail(MOCK_cuKernelGetAttribute, 3, CUDA_ERROR_NO_BINARY_FOR_GPU);
+    assert_refused(pdl_launch(kernel, &desc, NULL), PDL_ERROR_NO_KERNEL_IMAGE, NULL, "");
+    mock_set_current(0);
+    assert_ok(pdl_launch(kernel, &desc, NULL));
+    mock_set_current(1);
+    assert_ok(pdl_launch(kernel, &desc, NULL)); /* and it is asked again */
+    pdl_kernel_destroy(kernel);
+}
+
+static void shared_memory_is_raised_on_the_current_device_only(void **state)
+{
+    (void)state;
+    pdl_launch_desc desc = plain_desc();
+    pdl_kernel *kernel = make_kernel(FROM_CU_KERNEL, 0);
+    desc.dynamic_shared_memory = 100000;
+    mock_set_current(1);
+    assert_ok(pdl_kernel_set_max_dynamic_shared_memory(kernel, 100000));
+    assert_ok(pdl_launch(kernel, &desc, NULL));
+    mock_set_current(0);
+    assert_refused(pdl_launch(kernel, &desc, NULL), PDL_ERROR_SHARED_MEMORY,
+                   "dynamic_shared_memory", "100000", "49152");
+    pdl_kernel_destroy(kernel);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        DEVICES_TEST(each_device_has_its_own_facts),
+        DEVICES_TEST(a_kernel_is_asked_about_once_on_each_device),
+        DEVICES_TEST(a_device_that_is_not_used_is_not_asked_about),
+        DEVICES_TEST(a_launch_is_checked_against_the_current_device),
+        DEVICES_TEST(a_function_stays_on_the_device_that_was_current),
+        DEVICES_TEST(a_functions_launch_does_not_ask_for_the_current_device),
+        DEVICES_TEST(a_launch_on_one_of_several_devices_is_two_driver_calls),
+        DEVICES_TEST(with_several_devices_a_context_must_be_current),
+        DEVICES_TEST(a_symbols_first_launch_lets_the_runtime_make_the_context),
+        DEVICES_TEST(a_failed_question_on_one_device_does_not_spoil_another),
+        DEVICES_TEST(shared_memory_is_raised_on_the_current_device_only),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: MIT */
+/* Statuses and the thread's last error. */
+#include <pthread.h>
+
+#include "support.h"
+
+static const struct {
+    pdl_status status;
+    int value;
+    const char *name;
+} statuses[] = {
+#define STATUS(name_, value_, message_) {name_, value_, #name_},
+    PDL_STATUS_LIST(STATUS)
+#undef STATUS
+};
+
+static void every_status_has_its_own_value(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(statuses); i++) {
+        assert_int_equal(statuses[i].status, statuses[i].value);
+        assert_int_equal(statuses[i].value,
+                         -(int)i); /* a number that is left out was never given */
+    }
+}
+
+static void every_status_is_named_without_its_prefix(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(statuses); i++) {
+        const char *with_prefix = statuses[i].name;
+        const char *prefix = strncmp(with_prefix, "PDL_ERROR_", 10) == 0 ? "PDL_ERROR_" : "PDL_";
+        assert_string_equal(pdl_status_name(statuses[i].status), with_prefix + strlen(prefix));
+    }
+    assert_string_equal(pdl_status_name(PDL_ERROR_INVALID_GRID), "INVALID_GRID");
+    assert_string_equal(pdl_status_name(PDL_SUCCESS), "SUCCESS");
+}
+
+static void every_message_is_a_clause_of_its_own(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(statuses); i++) {
+        const char *message = pdl_status_string(statuses[i].status);
+        assert_non_null(message);
+        assert_string_not_equal(message, "");
+        assert_int_not_equal(message[strlen(message) - 1], '.');
+        for (size_t j = 0; j < i; j++) {
+            assert_string_not_equal(message, pdl_status_string(statuses[j].status));
+            assert_string_not_equal(pdl_status_name(statuses[i].status),
+                                    pdl_status_name(statuses[j].status));
+        }
+    }
+}
+
+static void a_number_that_is_no_status_is_unknown(void **state)
+{
+    (void)state;
+    const int numbers[] = {1, 700, -(int)COUNT_OF(statuses), INT32_MIN, INT32_MAX};
+    for (size_t i = 0; i < COUNT_OF(numbers); i++) {
+        assert_string_equal(pdl_status_name((pdl_status)numbers[i]), "UNKNOWN");
+        assert_non_null(pdl_status_string((pdl_status)numbers[i]));
+        assert_string_not_equal(pdl_status_string((pdl_status)numbers[i]), "");
+    }
+}
+
+static void every_overlap_reason_has_its_own_clause(void **state)
+{
+    (void)state;
+    for (int i = 0; i <= PDL_OVERLAP_COOPERATIVE; i++) {
+        const char *clause = pdl_overlap_reason_string((pdl_overlap_reason)i);
+        assert_non_null(clause);
+        assert_string_not_equal(clause, "");
+        for (int j = 0; j < i; j++) {
+            assert_string_not_equal(clause, pdl_overlap_reason_string((pdl_overlap_reason)j));
+        }
+    }
+    assert_non_null(pdl_overlap_reason_string((pdl_overlap_reason)1000));
+}
+
+static void *fresh_thread(void *argument)
+{
+    pdl_error *seen = argument;
+    *seen = *pdl_last_error();
+    return NULL;
+}
+
+static void before_any_failure_the_last_error_is_success(void **state)
+{
+    (void)state;
+    pdl_error seen;
+    pthread_t thread;
+    memset(&seen, 0xff, sizeof(seen));
+    assert_int_equal(pthread_create(&thread, NULL, fresh_thread, &seen), 0);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    assert_int_equal(seen.status, PDL_SUCCESS);
+    assert_int_equal(seen.cuda_result, 0);
+    assert_null(seen.call);
+    assert_null(seen.field);
+}
+
+static void the_last_error_outlives_a_success(void **state)
+{
+    (void)state;
+    int count = 0;
+    assert_refused(pdl_device_count(NULL), PDL_ERROR_INVALID_ARGUMENT, NULL, "");
+    const pdl_error before = *pdl_last_error();
+    assert_ok(pdl_device_count(&count));
+    assert_memory_equal(pdl_last_error(), &before, sizeof(before));
+}
+
+static void a_new_error_leaves_nothing_of_the_old_one(void **state)
+{
+    (void)state;
+    pdl_kernel *kernel = make_kernel(FROM_FUNCTION, 0);
+    const pdl_launch_desc desc = plain_desc();
+    mock_fail(MOCK_cuLaunchKernelEx, 1, CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES);
+    assert_refused(pdl_launch(kernel, &desc, NULL), PDL_ERROR_LAUNCH_RESOURCES, NULL, "");
+    assert_int_equal(pdl_last_error()->cuda_result, CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES);
+    assert_string_equal(pdl_last_error()->call, "cuLaunchKernelEx");
+    assert_refused(pdl_launch(kernel, NULL, NULL), PDL_ERROR_INVALID_ARGUMENT, "desc", "");
+    assert_int_equal(pdl_last_error()->cuda_result, 0);
+    assert_null(pdl_last_error()->call);
+    pdl_kernel_destroy(kernel);
+}
+
+static void *failing_thread(void *argument)
+{
+    (void)argument;
+    pdl_launch_desc desc = plain_desc();
+    (void)pdl_launch(NULL, &desc, NULL);
+    return (void *)(intptr_t)(pdl_last_error()->status == PDL_ERROR_INVALID_ARGUMENT &&
+                              strcmp(pdl_last_error()->field, "kernel") == 0);
+}
+
+static void each_thread_has_its_own_last_error(void **state)
+{
+    (void)state;
+    pdl_device_info info = PDL_DEVICE_INFO_INIT;
+    pthread_t thread;
+    void *right = NULL;
+    assert_refused(pdl_device_get(99, &info), PDL_ERROR_INVALID_DEVICE, NULL, "99");
+    assert_int_equal(pthread_create(&thread, NULL, failing_thread, NULL), 0);
+    assert_int_equal(pthread_join(thread, &right), 0);
+    assert_true(right != NULL);
+    assert_int_equal(pdl_last_error()->status, PDL_ERROR_INVALID_DEVICE);
+}
+
+static void a_sentence_that_is_too_long_is_cut_and_still_ends(void **state)
+{
+    (void)state;
+    char *name = malloc(5000);
+    pdl_kernel *kernel = NULL;
+    static const char ptx[] = ".version 8.0";
+    assert_non_null(name);
+    memset(name, 'n', 4999);
+    name[4999] = '\0';
+    assert_refused(pdl_kernel_from_image(ptx, sizeof(ptx), name, &kernel), PDL_ERROR_NOT_FOUND,
+                   NULL, "nnn");
+    assert_true(strlen(pdl_last_error()->message) < sizeof(pdl_last_error()->message));
+    free(name);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_status_has_its_own_value),
+        cmocka_unit_test(every_status_is_named_without_its_prefix),
+        cmocka_unit_test(every_message_is_a_clause_of_its_own),
+        cmocka_unit_test(a_number_that_is_no_status_is_unknown),
+        cmocka_unit_test(every_overlap_reason_has_its_own_clause),
+        cmocka_unit_test(before_any_failure_the_last_error_is_success),
+        MOCK_TEST(the_last_error_outlives_a_success),
+        MOCK_TEST(a_new_error_leaves_nothing_of_the_old_one),
+        MOCK_TEST(each_thread_has_its_own_last_error),
+        MOCK_TEST(a_sentence_that_is_too_long_is_cut_and_still_ends),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
