@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: MIT */
+/* The commands of pdltool: one file each. */
+#ifndef PDL_TOOLS_COMMANDS_H
+#define PDL_TOOLS_COMMANDS_H
+
+/* Exit codes of every command. */
+enum {
+    EXIT_DONE = 0,
+    EXIT_FINDING = 1, /* what was asked for is not there */
+    EXIT_USAGE = 2,   /* the command line is wrong */
+};
+
+/* A command gets its own arguments, argv[0] being its name, and returns an exit code. */
+int command_info(int argc, char **argv);
+
+#endif /* PDL_TOOLS_COMMANDS_H */

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT */
+/* pdltool: libpdl from the command line. */
+#include <stdio.h>
+#include <string.h>
+
+#include <pdl/pdl.h>
+
+#include "commands.h"
+
+static const struct command {
+    const char *name;
+    int (*run)(int argc, char **argv);
+    const char *summary;
+} commands[] = {
+    {"info", command_info, "the driver, the devices, and whether launches may overlap on them"},
+};
+
+static void usage(FILE *to)
+{
+    fprintf(to, "usage: pdltool COMMAND [OPTION...]\n"
+                "       pdltool --help | --version\n\ncommands:\n");
+    for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
+        fprintf(to, "  %-8s %s\n", commands[i].name, commands[i].summary);
+    }
+    fprintf(to, "\n`pdltool COMMAND --help` tells a command's options.\n");
+}
+
+int main(int argc, char **argv)
+{
+    if (argc < 2) {
+        usage(stderr);
+        return EXIT_USAGE;
+    }
+    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) {
+        usage(stdout);
+        return EXIT_DONE;
+    }
+    if (strcmp(argv[1], "--version") == 0) {
+        const unsigned version = pdl_version();
+        printf("pdltool %u.%u.%u\n", version / 10000, version / 100 % 100, version % 100);
+        return EXIT_DONE;
+    }
+    for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
+        if (strcmp(argv[1], commands[i].name) == 0) {
+            return commands[i].run(argc - 1, argv + 1);
+        }
+    }
+    fprintf(stderr, "pdltool: there is no command %s; `pdltool --help` lists them\n", argv[1]);
+    return EXIT_USAGE;
+}
