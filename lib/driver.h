@@ -34,8 +34,28 @@
     R(cuKernelSetAttribute, 12000)                                                                 \
     R(cuOccupancyMaxActiveBlocksPerMultiprocessor, 6050)                                           \
     R(cuLaunchKernelEx, 11060)                                                                     \
+    R(cuCtxPushCurrent, 4000)                                                                      \
+    R(cuCtxPopCurrent, 4000)                                                                       \
+    R(cuStreamGetCtx, 9020)                                                                        \
+    R(cuGraphCreate, 10000)                                                                        \
+    R(cuGraphDestroy, 10000)                                                                       \
+    R(cuGraphGetNodes, 10000)                                                                      \
+    R(cuGraphNodeGetType, 10000)                                                                   \
+    R(cuGraphDestroyNode, 10000)                                                                   \
+    R(cuGraphKernelNodeGetParams, 12000)                                                           \
+    R(cuGraphKernelNodeGetAttribute, 11000)                                                        \
+    R(cuGraphKernelNodeSetAttribute, 11000)                                                        \
+    R(cuGraphInstantiateWithFlags, 11040)                                                          \
+    R(cuGraphExecDestroy, 10000)                                                                   \
+    R(cuGraphExecKernelNodeSetParams, 12000)                                                       \
+    R(cuGraphLaunch, 10000)                                                                        \
+    O(cuGraphAddNode, 12030)                                                                       \
+    O(cuGraphGetEdges, 12030)                                                                      \
     O(cuFuncGetName, 12030)                                                                        \
-    O(cuKernelGetName, 12030)
+    O(cuKernelGetName, 12030)                                                                      \
+    O(cuFuncGetParamInfo, 12040)                                                                   \
+    O(cuKernelGetParamInfo, 12040)                                                                 \
+    O(cuStreamGetDevice, 12080)
 
 struct pdl_driver {
 #define PDL_DRIVER_MEMBER_(name, version_) PFN_##name##_v##version_ name;

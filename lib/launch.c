@@ -31,16 +31,6 @@ static pdl_status prepare(pdl_kernel *kernel, const pdl_launch_desc *desc, int *
 
 /* ---- refusals by the driver ----------------------------------------------------------------- */
 
-static const CUlaunchAttribute *find(const CUlaunchConfig *config, int id)
-{
-    for (unsigned i = 0; i < config->numAttrs; i++) {
-        if ((int)config->attrs[i].id == id) {
-            return &config->attrs[i];
-        }
-    }
-    return NULL;
-}
-
 /* Works out which rule a refused launch broke, of those that are not checked before: the driver
  * says only that a value or a configuration is invalid. */
 PDL_COLD static pdl_status refused(const pdl_kernel *kernel, const struct pdl_lowered *lowered,
@@ -50,9 +40,12 @@ PDL_COLD static pdl_status refused(const pdl_kernel *kernel, const struct pdl_lo
     const char *kernel_name = pdl_kernel_name(kernel, lowered->facts);
     const char *result_name = pdl_driver_result_name(kernel->driver, (CUresult)result);
     struct pdl_error_source source = {.call = call, .cuda_result = result};
-    const CUlaunchAttribute *cluster = find(config, CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION);
-    const CUlaunchAttribute *trigger = find(config, CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT);
-    const CUlaunchAttribute *completion = find(config, CU_LAUNCH_ATTRIBUTE_LAUNCH_COMPLETION_EVENT);
+    const CUlaunchAttribute *cluster =
+        pdl_lowered_find(lowered, CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION);
+    const CUlaunchAttribute *trigger =
+        pdl_lowered_find(lowered, CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT);
+    const CUlaunchAttribute *completion =
+        pdl_lowered_find(lowered, CU_LAUNCH_ATTRIBUTE_LAUNCH_COMPLETION_EVENT);
 
     if (result == CUDA_ERROR_NOT_SUPPORTED && (trigger != NULL || completion != NULL)) {
         source.field = trigger != NULL ? "trigger_event" : "launch_event";
@@ -105,10 +98,11 @@ _Static_assert(sizeof(CUlaunchConfig) == sizeof(pdl_runtime_launch), "and no mor
 
 /* The driver wrote the node's handle into the attribute's value, after the word that asks for it.
  */
-PDL_COLD static void copy_device_node(const CUlaunchConfig *config,
+PDL_COLD static void copy_device_node(const struct pdl_lowered *lowered,
                                       struct CUgraphDeviceUpdatableNode_st **device_node)
 {
-    const CUlaunchAttribute *attribute = find(config, PDL_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE);
+    const CUlaunchAttribute *attribute =
+        pdl_lowered_find(lowered, PDL_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE);
     if (attribute != NULL) {
         memcpy(device_node, attribute->value.pad + 8, sizeof(*device_node));
     }
@@ -136,7 +130,7 @@ pdl_status pdl_launch(pdl_kernel *kernel, const pdl_launch_desc *desc, void *con
             kernel->kind == PDL_KERNEL_SYMBOL ? "cudaLaunchKernelExC" : "cuLaunchKernelEx", result);
     }
     if (desc->size >= sizeof(*desc) && desc->device_node != NULL) {
-        copy_device_node(&lowered.config, desc->device_node);
+        copy_device_node(&lowered, desc->device_node);
     }
     return PDL_SUCCESS;
 }
@@ -170,8 +164,8 @@ static const char *waits_clause(uint32_t waits)
     return waits == PDL_YES ? "known to wait" : "not checked for waits";
 }
 
-static void describe(const pdl_kernel *kernel, const pdl_launch_desc *desc,
-                     const struct pdl_lowered *lowered, pdl_launch_report *report)
+static void describe(const pdl_kernel *kernel, const struct pdl_lowered *lowered,
+                     pdl_launch_report *report)
 {
     const struct pdl_kernel_facts *facts = lowered->facts;
     const bool granted = lowered->reason == PDL_OVERLAP_GRANTED;
@@ -182,8 +176,12 @@ static void describe(const pdl_kernel *kernel, const pdl_launch_desc *desc,
         report->attributes[i] = (uint32_t)lowered->config.attrs[i].id;
     }
     const char *warning = "";
-    if (desc->size >= sizeof(*desc) && desc->launch_event != NULL) {
+    if (pdl_lowered_find(lowered, CU_LAUNCH_ATTRIBUTE_LAUNCH_COMPLETION_EVENT) != NULL) {
         warning = "; launch_event orders none of the kernel's writes";
+    } else if (pdl_lowered_find(lowered, CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT) != NULL) {
+        warning =
+            "; what waits for trigger_event may start early in a captured graph, and was seen "
+            "not to in plain streams";
     }
     if (granted) {
         (void)snprintf(report->message, sizeof(report->message),
@@ -211,7 +209,7 @@ pdl_status pdl_launch_explain(pdl_kernel *kernel, const pdl_launch_desc *desc,
     }
     status = prepare(kernel, desc, &known.device, &lowered);
     if (status == PDL_SUCCESS) {
-        describe(kernel, desc, &lowered, &known);
+        describe(kernel, &lowered, &known);
     } else {
         /* An overlap that was required and refused has its reason; other refusals came before. */
         known.overlap_reason = (uint32_t)lowered.reason;

@@ -295,6 +295,27 @@ PDL_COLD static pdl_status refuse_overlap(const pdl_kernel *kernel,
 
 /* ---- lowering ------------------------------------------------------------------------------- */
 
+const char *pdl_attribute_field(int id)
+{
+    static const char *const fields[] = {
+        [CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW] = "access_policy",
+        [CU_LAUNCH_ATTRIBUTE_COOPERATIVE] = "cooperative",
+        [CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION] = "cluster",
+        [CU_LAUNCH_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE] = "cluster_scheduling",
+        [CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION] = "overlap",
+        [CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT] = "trigger_event",
+        [CU_LAUNCH_ATTRIBUTE_PRIORITY] = "priority",
+        [CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP] = "mem_sync_domain_map",
+        [CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN] = "mem_sync_domain",
+        [PDL_ATTRIBUTE_PREFERRED_CLUSTER_DIMENSION] = "preferred_cluster",
+        [CU_LAUNCH_ATTRIBUTE_LAUNCH_COMPLETION_EVENT] = "launch_event",
+        [PDL_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE] = "device_node",
+        [PDL_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT] = "shared_memory_carveout",
+        [PDL_ATTRIBUTE_NVLINK_UTIL_CENTRIC_SCHEDULING] = "nvlink_centric_scheduling",
+    };
+    return fields[id];
+}
+
 /* The next attribute, its value zero. */
 static CUlaunchAttributeValue *append(struct pdl_lowered *lowered, int id)
 {

@@ -30,6 +30,20 @@ struct pdl_lowered {
 pdl_status pdl_lower(pdl_kernel *kernel, int device, const pdl_launch_desc *desc,
                      struct pdl_lowered *lowered);
 
+/* An attribute by its id; NULL if the launch does not have it. */
+static inline const CUlaunchAttribute *pdl_lowered_find(const struct pdl_lowered *lowered, int id)
+{
+    for (unsigned i = 0; i < lowered->config.numAttrs; i++) {
+        if ((int)lowered->attributes[i].id == id) {
+            return &lowered->attributes[i];
+        }
+    }
+    return NULL;
+}
+
+/* The descriptor's field that an attribute comes from. */
+const char *pdl_attribute_field(int id);
+
 /* Brings a descriptor of another size to this library's. */
 PDL_COLD pdl_status pdl_desc_resize(const pdl_launch_desc *desc, pdl_launch_desc *copy);
 

@@ -117,7 +117,14 @@ struct CUgraphDeviceUpdatableNode_st;
     X(PDL_ERROR_DRIVER, -26, "a CUDA call failed")                                                 \
     X(PDL_ERROR_LAUNCH_RESOURCES, -27, "the launch needs more registers or memory than there is")  \
     X(PDL_ERROR_INVALID_HANDLE, -28, "a stream, event or kernel handle is not valid here")         \
-    X(PDL_ERROR_DESC_FIELD, -29, "a field of the descriptor has a value that it does not know")
+    X(PDL_ERROR_DESC_FIELD, -29, "a field of the descriptor has a value that it does not know")    \
+    X(PDL_ERROR_EDGE, -30, "the dependency cannot be made between these nodes")                    \
+    X(PDL_ERROR_CYCLE, -31, "the dependency would close a cycle")                                  \
+    X(PDL_ERROR_NOT_BUILT, -32, "the chain is not built, or was changed since")                    \
+    X(PDL_ERROR_BUSY, -33, "another thread is using the object")                                   \
+    X(PDL_ERROR_REBUILD, -34, "the change needs the chain to be built again")                      \
+    X(PDL_ERROR_ARGUMENT_SIZE, -35, "the arguments are not of the kernel's parameters' sizes")     \
+    X(PDL_ERROR_WRONG_DEVICE, -36, "the object belongs to another device")
 
 /** What a call came to: PDL_SUCCESS (0) or a negative error. See ::PDL_STATUS_LIST. */
 typedef enum pdl_status {

@@ -88,8 +88,8 @@ static CUresult unexpected(void)
 /* How often an entry was asked for at a version. */
 __attribute__((visibility("default"))) int bad_driver_asked(const char *name, int version);
 
-static char asked[128][64];
-static int asked_version[128];
+static char asked[512][64];
+static int asked_version[512];
 static int asked_count;
 
 int bad_driver_asked(const char *name, int version)
@@ -108,7 +108,7 @@ ENTRY(cuGetProcAddress_v2, const char *name, void **address, int version, cuuint
     const char *lacks = getenv("PDL_BAD_DRIVER_LACKS");
     any_function function = (any_function)unexpected;
     *address = NULL;
-    if (asked_count < 128) {
+    if (asked_count < 512) {
         (void)snprintf(asked[asked_count], sizeof(asked[0]), "%s", name);
         asked_version[asked_count++] = version;
     }

@@ -9,10 +9,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* PTX with two empty kernels. Only the names matter to the fake driver. */
+/* PTX with two empty kernels without parameters, and one with some. Only the names and the
+ * parameters matter to the fake driver. */
 #define TEST_PTX                                                                                   \
     ".version 8.0\n.target sm_90\n.address_size 64\n"                                              \
-    ".visible .entry fc1() { ret; }\n.visible .entry fc2() { ret; }\n"
+    ".visible .entry fc1() { ret; }\n.visible .entry fc2() { ret; }\n"                             \
+    ".visible .entry step(\n\t.param .u64 step_param_0,\n\t.param .u32 step_param_1\n)\n{ ret; "   \
+    "}\n"
 
 /* One symbol of libcuda.so.1; ends the program if it is not there. */
 static inline void *driver_symbol(const char *name)

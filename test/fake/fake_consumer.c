@@ -3,7 +3,7 @@
  * run time. It runs on the fake driver in the situation that its argument names (CMakeLists.txt
  * sets the environment) and compares the fake's log with the launches that the situation must lead
  * to. */
-#include <pdl/pdl.h>
+#include <pdl/chain.h>
 
 #include <stdarg.h>
 #include <stdbool.h>
@@ -22,7 +22,7 @@ static int failures;
         }                                                                                          \
     } while (0)
 
-/* What the log should hold of launches, in order. */
+/* What the log should hold of launches and of what is done to graphs, in order. */
 static char expected[64][512];
 static int expected_count;
 
@@ -49,7 +49,8 @@ static int check_log(void)
     while (fgets(line, sizeof(line), log) != NULL) {
         lines++;
         line[strcspn(line, "\n")] = '\0';
-        if (strncmp(line, "cuLaunch", 8) != 0) {
+        if (strncmp(line, "cuLaunch", 8) != 0 &&
+            (strncmp(line, "cuGraph", 7) != 0 || strstr(line, "Get") != NULL)) {
             continue;
         }
         if (launches >= expected_count || strcmp(line, expected[launches]) != 0) {
@@ -72,19 +73,20 @@ struct scenario {
     const char *name;
     pdl_status loading;
     pdl_overlap_reason reason;
-    bool has_launch_event;
+    int version;
     int devices;
 };
 
 static const struct scenario scenarios[] = {
-    {"granted", PDL_SUCCESS, PDL_OVERLAP_GRANTED, true, 1},
-    {"several_devices", PDL_SUCCESS, PDL_OVERLAP_GRANTED, true, 2},
-    {"disabled", PDL_SUCCESS, PDL_OVERLAP_DISABLED, true, 1},
-    {"old_device", PDL_SUCCESS, PDL_OVERLAP_DEVICE, true, 1},
-    {"old_code", PDL_SUCCESS, PDL_OVERLAP_CODE, true, 1},
-    {"old_driver", PDL_SUCCESS, PDL_OVERLAP_GRANTED, false, 1},
-    {"no_device", PDL_ERROR_NO_DEVICE, PDL_OVERLAP_GRANTED, false, 0},
-    {"too_old_driver", PDL_ERROR_DRIVER_TOO_OLD, PDL_OVERLAP_GRANTED, false, 0},
+    {"granted", PDL_SUCCESS, PDL_OVERLAP_GRANTED, 13000, 1},
+    {"several_devices", PDL_SUCCESS, PDL_OVERLAP_GRANTED, 13000, 2},
+    {"disabled", PDL_SUCCESS, PDL_OVERLAP_DISABLED, 13000, 1},
+    {"old_device", PDL_SUCCESS, PDL_OVERLAP_DEVICE, 13000, 1},
+    {"old_code", PDL_SUCCESS, PDL_OVERLAP_CODE, 13000, 1},
+    {"old_driver", PDL_SUCCESS, PDL_OVERLAP_GRANTED, 12020, 1},
+    {"oldest_driver_with_chains", PDL_SUCCESS, PDL_OVERLAP_GRANTED, 12030, 1},
+    {"no_device", PDL_ERROR_NO_DEVICE, PDL_OVERLAP_GRANTED, 0, 0},
+    {"too_old_driver", PDL_ERROR_DRIVER_TOO_OLD, PDL_OVERLAP_GRANTED, 0, 0},
 };
 
 static void run_without_a_driver(const struct scenario *scenario)
@@ -101,6 +103,84 @@ static void run_without_a_driver(const struct scenario *scenario)
     }
     CHECK(count == -1);
     CHECK(kernel == NULL);
+}
+
+/* Builds a fork and a join, replays it, changes it, and replays it again. */
+static void run_chain(const struct scenario *scenario, pdl_kernel *fc1, CUstream stream)
+{
+    const char *kind = scenario->reason == PDL_OVERLAP_GRANTED ? "programmatic" : "full";
+    const unsigned long long handle = (unsigned long long)(uintptr_t)stream;
+    const size_t sizes[] = {sizeof(uint64_t), sizeof(uint32_t)};
+    const bool asks = scenario->version >= 12040;
+    uint64_t pointer = 0x1234500000000;
+    uint32_t number = 7;
+    pdl_chain *chain = NULL;
+    pdl_kernel *step = NULL;
+    CUgraph graph = NULL;
+    pdl_graph_census census = PDL_GRAPH_CENSUS_INIT;
+
+    if (scenario->version < 12030) {
+        CHECK(pdl_chain_create(&chain) == PDL_ERROR_NOT_SUPPORTED);
+        return;
+    }
+    CHECK(pdl_kernel_from_image(TEST_PTX, sizeof(TEST_PTX), "step", &step) == PDL_SUCCESS);
+    CHECK(pdl_chain_create(&chain) == PDL_SUCCESS);
+    const pdl_launch_desc desc =
+        PDL_LAUNCH_DESC(.grid = {132}, .block = {64}, .overlap = PDL_OVERLAP_AUTO);
+    CHECK(pdl_chain_add(chain, fc1, &desc, NULL, asks ? NULL : sizes, 0, NULL) == PDL_SUCCESS);
+    for (int i = 0; i < 3; i++, number++) {
+        CHECK(pdl_chain_add(chain, step, &desc, PDL_ARGS(pointer, number), asks ? NULL : sizes,
+                            asks ? 0 : 2, NULL) == PDL_SUCCESS);
+    }
+    if (asks) {
+        CHECK(pdl_chain_add(chain, step, &desc, PDL_ARGS(pointer, number), sizes, 1, NULL) ==
+              PDL_ERROR_ARGUMENT_SIZE);
+    }
+    CHECK(pdl_chain_add_dependency(chain, 2, 0) == PDL_SUCCESS);
+    CHECK(pdl_chain_add_dependency(chain, 3, 1) == PDL_SUCCESS);
+    CHECK(pdl_chain_add_dependency(chain, 3, 2) == PDL_SUCCESS);
+    CHECK(pdl_chain_add_dependency(chain, 0, 3) == PDL_ERROR_CYCLE);
+
+    expect("cuGraphCreate flags=0 graph=0");
+    expect("cuGraphAddNode graph=0 node=0 after=[] f=fc1 grid=132,1,1 block=64,1,1 smem=0 args=[]");
+    expect("cuGraphAddNode graph=0 node=1 after=[0 %s] f=step grid=132,1,1 block=64,1,1 smem=0 "
+           "args=[0x1234500000000, 0x7]",
+           kind);
+    expect("cuGraphAddNode graph=0 node=2 after=[0 %s] f=step grid=132,1,1 block=64,1,1 smem=0 "
+           "args=[0x1234500000000, 0x8]",
+           kind);
+    expect("cuGraphAddNode graph=0 node=3 after=[1 %s, 2 %s] f=step grid=132,1,1 block=64,1,1 "
+           "smem=0 args=[0x1234500000000, 0x9]",
+           kind, kind);
+    expect("cuGraphInstantiateWithFlags graph=0 flags=0 exec=0");
+    CHECK(pdl_chain_build(chain) == PDL_SUCCESS);
+
+    number = 100;
+    expect("cuGraphExecKernelNodeSetParams exec=0 node=2 result=0 f=step grid=132,1,1 "
+           "block=64,1,1 smem=0 args=[0x1234500000000, 0x64]");
+    CHECK(pdl_chain_set_args(chain, 2, PDL_ARGS(pointer, number)) == PDL_SUCCESS);
+    pdl_launch_desc smaller = desc;
+    smaller.grid[0] = 5;
+    expect("cuGraphExecKernelNodeSetParams exec=0 node=1 result=0 f=step grid=5,1,1 "
+           "block=64,1,1 smem=0 args=[0x1234500000000, 0x7]");
+    CHECK(pdl_chain_set_desc(chain, 1, &smaller) == PDL_SUCCESS);
+    smaller.priority = -1;
+    CHECK(pdl_chain_set_desc(chain, 1, &smaller) == PDL_ERROR_REBUILD);
+
+    expect("cuGraphLaunch exec=0 stream=0x%llx nodes=4", handle);
+    expect("cuGraphLaunch f=fc1 grid=132,1,1 block=64,1,1 smem=0 args=[]");
+    expect("cuGraphLaunch f=step grid=5,1,1 block=64,1,1 smem=0 args=[0x1234500000000, 0x7]");
+    expect("cuGraphLaunch f=step grid=132,1,1 block=64,1,1 smem=0 args=[0x1234500000000, 0x64]");
+    expect("cuGraphLaunch f=step grid=132,1,1 block=64,1,1 smem=0 args=[0x1234500000000, 0x9]");
+    CHECK(pdl_chain_launch(chain, stream) == PDL_SUCCESS);
+    CHECK(pdl_chain_graph(chain, &graph) == PDL_SUCCESS);
+    CHECK(pdl_graph_edges(graph, &census) == PDL_SUCCESS);
+    CHECK(census.kernels == 4 && census.edges == 4);
+    CHECK(census.programmatic == (scenario->reason == PDL_OVERLAP_GRANTED ? 4u : 0u));
+    expect("cuGraphExecDestroy exec=0");
+    expect("cuGraphDestroy graph=0");
+    pdl_chain_destroy(chain);
+    pdl_kernel_destroy(step);
 }
 
 /* Launches both kernels in every way that a log can show. */
@@ -142,13 +222,13 @@ static void run_launches(const struct scenario *scenario, pdl_kernel *fc1, pdl_k
                      &PDL_LAUNCH_DESC(.grid = {4}, .block = {32}, .trigger_event = trigger,
                                       .trigger_at_block_start = 1, .priority = -2),
                      NULL) == PDL_SUCCESS);
-    if (scenario->has_launch_event) {
+    if (scenario->version >= 12030) {
         expect("cuLaunchKernelEx f=fc1 grid=4,1,1 block=32,1,1 smem=0 stream=0x0 "
                "attrs=[LAUNCH_COMPLETION_EVENT={event=%p,flags=0}]",
                (void *)launch);
     }
     CHECK(pdl_launch(fc1, &PDL_LAUNCH_DESC(.grid = {4}, .block = {32}, .launch_event = launch),
-                     NULL) == (scenario->has_launch_event ? PDL_SUCCESS : PDL_ERROR_NOT_SUPPORTED));
+                     NULL) == (scenario->version >= 12030 ? PDL_SUCCESS : PDL_ERROR_NOT_SUPPORTED));
     pdl_event_destroy(trigger);
     pdl_event_destroy(launch);
 
@@ -241,6 +321,9 @@ static void run(const struct scenario *scenario)
 
     if (failures == 0) {
         run_launches(scenario, fc1, fc2, stream);
+    }
+    if (failures == 0) {
+        run_chain(scenario, fc1, stream);
     }
 
     pdl_kernel_destroy(fc1);

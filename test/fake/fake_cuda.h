@@ -3,7 +3,7 @@
  *
  * The library stands in for the CUDA driver on machines without a GPU. It takes images and
  * launches, keeps memory on the host so that copies work, runs no kernel, and writes down what it
- * was asked to do.
+ * was asked to do. Graphs of kernels can be built and launched; capturing cannot be done.
  *
  * Environment, read when the library is loaded:
  *   PDL_FAKE_CC              compute capability of the devices, such as 8.0 (default 9.0)
@@ -61,8 +61,24 @@ __attribute__((format(printf, 1, 2))) void fake_log(const char *format, ...);
 /* The line of a launch, with its attributes by name. */
 void fake_log_launch(const char *call, const CUlaunchConfig *config, const char *name);
 
+/* The text of an attribute as it stands in the lines of launches: NAME=value. */
+void fake_format_attribute(char *text, size_t size, const CUlaunchAttribute *attribute);
+
 /* The device of the calling thread's context; -1: none is current. */
 int fake_current_device(void);
+CUcontext fake_current_context(void);
+int fake_context_device(CUcontext context);
+
+/* The name of a kernel, handed in as either kind; NULL if it is none. */
+const char *fake_function_name(CUfunction function);
+
+/* What the driver tells of a kernel's parameters. They are read from PTX text only: a kernel of a
+ * binary image has none here. */
+#define FAKE_PARAMETERS 64
+CUresult fake_parameter(CUfunction function, size_t index, size_t *offset, size_t *size);
+
+/* Whether a launch or a node may have an attribute. */
+CUresult fake_check_attribute(const CUlaunchAttribute *attribute);
 
 /* Whether an event was created in a way that a launch may record it. */
 bool fake_event_is_launchable(CUevent event);

@@ -34,6 +34,16 @@ int fake_current_device(void)
     return context != NULL ? context->device : -1;
 }
 
+CUcontext fake_current_context(void)
+{
+    return current();
+}
+
+int fake_context_device(CUcontext context)
+{
+    return context->device;
+}
+
 static bool is_device(CUdevice device)
 {
     return device >= 0 && device < fake.devices && device < MOST_DEVICES;
@@ -337,6 +347,8 @@ static const struct {
     {"cuStreamDestroy", 4000, "cuStreamDestroy_v2"},
     {"cuStreamSynchronize", 2000, "cuStreamSynchronize"},
     {"cuStreamWaitEvent", 3020, "cuStreamWaitEvent"},
+    {"cuStreamGetCtx", 9020, "cuStreamGetCtx"},
+    {"cuStreamGetDevice", 12080, "cuStreamGetDevice"},
     {"cuEventCreate", 2000, "cuEventCreate"},
     {"cuEventDestroy", 4000, "cuEventDestroy_v2"},
     {"cuEventRecord", 2000, "cuEventRecord"},
@@ -359,6 +371,22 @@ static const struct {
     {"cuFuncGetName", 12030, "cuFuncGetName"},
     {"cuOccupancyMaxActiveBlocksPerMultiprocessor", 6050,
      "cuOccupancyMaxActiveBlocksPerMultiprocessor"},
+    {"cuFuncGetParamInfo", 12040, "cuFuncGetParamInfo"},
+    {"cuKernelGetParamInfo", 12040, "cuKernelGetParamInfo"},
+    {"cuGraphCreate", 10000, "cuGraphCreate"},
+    {"cuGraphDestroy", 10000, "cuGraphDestroy"},
+    {"cuGraphAddNode", 12030, "cuGraphAddNode_v2"},
+    {"cuGraphDestroyNode", 10000, "cuGraphDestroyNode"},
+    {"cuGraphGetNodes", 10000, "cuGraphGetNodes"},
+    {"cuGraphGetEdges", 12030, "cuGraphGetEdges_v2"},
+    {"cuGraphNodeGetType", 10000, "cuGraphNodeGetType"},
+    {"cuGraphKernelNodeGetParams", 12000, "cuGraphKernelNodeGetParams_v2"},
+    {"cuGraphKernelNodeGetAttribute", 11000, "cuGraphKernelNodeGetAttribute"},
+    {"cuGraphKernelNodeSetAttribute", 11000, "cuGraphKernelNodeSetAttribute"},
+    {"cuGraphInstantiateWithFlags", 11040, "cuGraphInstantiateWithFlags"},
+    {"cuGraphExecDestroy", 10000, "cuGraphExecDestroy"},
+    {"cuGraphExecKernelNodeSetParams", 12000, "cuGraphExecKernelNodeSetParams_v2"},
+    {"cuGraphLaunch", 10000, "cuGraphLaunch"},
     {"cuLaunchKernel", 4000, "cuLaunchKernel"},
     {"cuLaunchKernelEx", 11060, "cuLaunchKernelEx"},
 };

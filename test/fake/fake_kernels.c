@@ -25,6 +25,8 @@ struct entity {
     struct entity *function; /* of a kernel: its function */
     struct entity *next;     /* in its image */
     char *name;
+    size_t parameter_count;
+    size_t parameter_sizes[FAKE_PARAMETERS];
 };
 
 /* A library or a module. */
@@ -162,6 +164,63 @@ static bool holds_name(const struct image *image, const char *name)
     return false;
 }
 
+/* ---- parameters, of PTX text ---------------------------------------------------------------- */
+
+/* The first occurrence of a word between two places; NULL if there is none. */
+static const char *find_word(const char *from, const char *end, const char *word)
+{
+    return memmem(from, (size_t)(end - from), word, strlen(word));
+}
+
+/* The size of one declaration: .param .u64 name, or .param .align 8 .b8 name[24]. */
+static size_t size_of_parameter(const char *from, const char *end)
+{
+    static const struct {
+        const char *name;
+        size_t size;
+    } types[] = {{".u64", 8}, {".s64", 8}, {".b64", 8}, {".f64", 8}, {".u32", 4},
+                 {".s32", 4}, {".b32", 4}, {".f32", 4}, {".u16", 2}, {".s16", 2},
+                 {".b16", 2}, {".u8", 1},  {".s8", 1},  {".b8", 1}};
+    const char *count = memchr(from, '[', (size_t)(end - from));
+    for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
+        if (find_word(from, end, types[i].name) != NULL) {
+            return types[i].size * (count != NULL ? strtoul(count + 1, NULL, 10) : 1);
+        }
+    }
+    return 0;
+}
+
+/* The list in parentheses after `.entry name`. */
+static void read_parameters(const struct image *image, struct entity *entity)
+{
+    const char *text = (const char *)image->bytes;
+    const char *end = text + image->size;
+    if (find_word(text, end, ".version") == NULL || memcmp(text, ELFMAG, SELFMAG) == 0) {
+        return;
+    }
+    for (const char *at = find_word(text, end, ".entry"); at != NULL;
+         at = find_word(at + 1, end, ".entry")) {
+        const char *name = at + strlen(".entry");
+        const size_t length = strlen(entity->name);
+        while (name < end && isspace((unsigned char)*name)) {
+            name++;
+        }
+        if ((size_t)(end - name) <= length || memcmp(name, entity->name, length) != 0 ||
+            is_name_byte((unsigned char)name[length])) {
+            continue;
+        }
+        const char *close = memchr(name, ')', (size_t)(end - name));
+        const char *next = close != NULL ? find_word(name, close, ".param") : NULL;
+        while (next != NULL && entity->parameter_count < FAKE_PARAMETERS) {
+            const char *const from = next + strlen(".param");
+            next = find_word(from, close, ".param");
+            entity->parameter_sizes[entity->parameter_count++] =
+                size_of_parameter(from, next != NULL ? next : close);
+        }
+        return;
+    }
+}
+
 static struct entity *add_entity(struct image *image, enum kind kind, const char *name)
 {
     struct entity *made = calloc(1, sizeof(*made));
@@ -174,6 +233,7 @@ static struct entity *add_entity(struct image *image, enum kind kind, const char
     made->kind = kind;
     made->name = copy;
     made->max_dynamic_shared_memory = 49152;
+    read_parameters(image, made);
     made->next = image->entities;
     image->entities = made;
     return made;
@@ -394,6 +454,48 @@ FAKE_ENTRY(cuFuncGetName, const char **name, CUfunction function)
     return CUDA_SUCCESS;
 }
 
+const char *fake_function_name(CUfunction function)
+{
+    const struct entity *found = function_of(function);
+    return found != NULL ? found->name : NULL;
+}
+
+CUresult fake_parameter(CUfunction handle, size_t index, size_t *offset, size_t *size)
+{
+    const struct entity *function = function_of(handle);
+    size_t at = 0;
+    if (function == NULL) {
+        return CUDA_ERROR_INVALID_HANDLE;
+    }
+    if (index >= function->parameter_count) {
+        return CUDA_ERROR_INVALID_VALUE;
+    }
+    for (size_t i = 0; i < index; i++) {
+        at += (function->parameter_sizes[i] + 7) & ~(size_t)7;
+    }
+    if (offset != NULL) {
+        *offset = at;
+    }
+    if (size != NULL) {
+        *size = function->parameter_sizes[index];
+    }
+    return CUDA_SUCCESS;
+}
+
+FAKE_ENTRY(cuFuncGetParamInfo, CUfunction function, size_t index, size_t *offset, size_t *size)
+{
+    const CUresult result = fake_parameter(function, index, offset, size);
+    FAKE_LOG("cuFuncGetParamInfo index=%zu result=%d", index, (int)result);
+    return result;
+}
+
+FAKE_ENTRY(cuKernelGetParamInfo, CUkernel kernel, size_t index, size_t *offset, size_t *size)
+{
+    const CUresult result = fake_parameter((CUfunction)(void *)kernel, index, offset, size);
+    FAKE_LOG("cuKernelGetParamInfo index=%zu result=%d", index, (int)result);
+    return result;
+}
+
 FAKE_ENTRY(cuKernelGetAttribute, int *value, CUfunction_attribute attribute, CUkernel kernel,
            CUdevice device)
 {
@@ -439,7 +541,7 @@ FAKE_ENTRY(cuOccupancyMaxActiveBlocksPerMultiprocessor, int *blocks, CUfunction 
 
 /* ---- launches ------------------------------------------------------------------------------- */
 
-static CUresult check_attribute(const CUlaunchAttribute *attribute)
+CUresult fake_check_attribute(const CUlaunchAttribute *attribute)
 {
     switch ((int)attribute->id) {
     case 3: /* a stream's, not a launch's */
@@ -483,7 +585,7 @@ static CUresult launch(const char *call, const CUlaunchConfig *config, CUfunctio
         return CUDA_ERROR_INVALID_VALUE;
     }
     for (unsigned i = 0; i < config->numAttrs; i++) {
-        const CUresult result = check_attribute(&config->attrs[i]);
+        const CUresult result = fake_check_attribute(&config->attrs[i]);
         if (result != CUDA_SUCCESS) {
             return result;
         }

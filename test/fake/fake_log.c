@@ -157,6 +157,13 @@ static void add_attribute(struct line *line, const CUlaunchAttribute *attribute)
     }
 }
 
+void fake_format_attribute(char *text, size_t size, const CUlaunchAttribute *attribute)
+{
+    struct line line = {.length = 0};
+    add_attribute(&line, attribute);
+    (void)snprintf(text, size, "%.*s", (int)line.length, line.text);
+}
+
 void fake_log_launch(const char *call, const CUlaunchConfig *config, const char *name)
 {
     struct line line = {.length = 0};

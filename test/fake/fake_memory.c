@@ -8,6 +8,7 @@
 
 struct CUstream_st {
     int priority;
+    CUcontext context;
 };
 
 struct CUevent_st {
@@ -144,6 +145,7 @@ static CUresult create_stream(CUstream *stream, int priority)
         return CUDA_ERROR_OUT_OF_MEMORY;
     }
     made->priority = priority;
+    made->context = fake_current_context();
     *stream = made;
     return CUDA_SUCCESS;
 }
@@ -171,6 +173,33 @@ FAKE_ENTRY(cuStreamSynchronize, CUstream stream)
 {
     FAKE_LOG("cuStreamSynchronize stream=%p", (void *)stream);
     return need_context();
+}
+
+/* The default streams are the current context's. */
+static CUcontext context_of(CUstream stream)
+{
+    return (uintptr_t)stream <= (uintptr_t)CU_STREAM_PER_THREAD ? fake_current_context()
+                                                                : stream->context;
+}
+
+FAKE_ENTRY(cuStreamGetCtx, CUstream stream, CUcontext *context)
+{
+    FAKE_LOG("cuStreamGetCtx stream=%p", (void *)stream);
+    if (context_of(stream) == NULL) {
+        return CUDA_ERROR_INVALID_CONTEXT;
+    }
+    *context = context_of(stream);
+    return CUDA_SUCCESS;
+}
+
+FAKE_ENTRY(cuStreamGetDevice, CUstream stream, CUdevice *device)
+{
+    FAKE_LOG("cuStreamGetDevice stream=%p", (void *)stream);
+    if (context_of(stream) == NULL) {
+        return CUDA_ERROR_INVALID_CONTEXT;
+    }
+    *device = fake_context_device(context_of(stream));
+    return CUDA_SUCCESS;
 }
 
 FAKE_ENTRY(cuStreamWaitEvent, CUstream stream, CUevent event, unsigned flags)

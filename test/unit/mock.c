@@ -38,6 +38,9 @@ void mock_lock(void)
 
 CUresult mock_enter(enum mock_entry entry)
 {
+    if (mock.on_entry != NULL) {
+        mock.on_entry(entry);
+    }
     mock_lock();
     mock.calls[entry]++;
     if (mock.fail_always[entry]) {
@@ -195,6 +198,17 @@ void mock_set_driver_version(int version)
     mock_apply();
 }
 
+void mock_set_parameters(unsigned kernel, const size_t *sizes)
+{
+    unsigned count = 0;
+    while (count < MOCK_PARAMETERS && sizes[count] != 0) {
+        assert_true(sizes[count] <= MOCK_ARGUMENT);
+        mock.kernels[kernel].parameter_sizes[count] = sizes[count];
+        count++;
+    }
+    mock.kernels[kernel].parameter_count = count;
+}
+
 unsigned mock_total_calls(void)
 {
     unsigned total = 0;
@@ -208,6 +222,24 @@ const struct mock_launch *mock_last_launch(void)
 {
     assert_int_not_equal(mock.launch_count, 0);
     return &mock.launches[(mock.launch_count - 1) % MOCK_LAUNCHES];
+}
+
+unsigned mock_ran_count(void)
+{
+    unsigned count = 0;
+    assert_int_not_equal(mock.replay_count, 0);
+    while (count < mock.run_count && count < MOCK_RUNS &&
+           mock.runs[(mock.run_count - 1 - count) % MOCK_RUNS].replay == mock.replay_count) {
+        count++;
+    }
+    return count;
+}
+
+const struct mock_run *mock_ran(unsigned n)
+{
+    const unsigned count = mock_ran_count();
+    assert_true(n < count);
+    return &mock.runs[(mock.run_count - count + n) % MOCK_RUNS];
 }
 
 int mock_setup(void **state)
@@ -257,12 +289,19 @@ int mock_setup(void **state)
 int mock_teardown(void **state)
 {
     (void)state;
-    mock_set_current(0);
-    if (mock.misuse[0] != '\0' || mock.live_libraries != 0 || mock.live_events != 0) {
-        print_error("misuse: %s; %d libraries and %d events are still live\n",
+    const int live = mock.live_libraries + mock.live_events + mock.live_graphs + mock.live_nodes +
+                     mock.live_execs;
+    const bool good = mock.misuse[0] == '\0' && live == 0 && mock_context_depth == 0;
+    if (!good) {
+        print_error("misuse: %s; still live: %d libraries, %d events, %d graphs with %d nodes, %d "
+                    "executable graphs; %d contexts were not popped\n",
                     mock.misuse[0] != '\0' ? mock.misuse : "none", mock.live_libraries,
-                    mock.live_events);
-        return -1;
+                    mock.live_events, mock.live_graphs, mock.live_nodes, mock.live_execs,
+                    mock_context_depth);
     }
-    return 0;
+    mock_forget_execs();
+    mock_forget_graphs();
+    mock_context_depth = 0;
+    mock_set_current(0);
+    return good ? 0 : -1;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A driver table over a small model of devices, kernels and images, for unit tests.
+/* A driver table over a small model of devices, kernels, images and graphs, for unit tests.
  *
  * Every entry of PDL_DRIVER_ENTRIES has a mock_<entry>() in one of the files mock_*.c (see
  * mock_entry.h); the table is filled from the same list, so an entry without one does not link. A
@@ -15,6 +15,9 @@
 #define MOCK_KERNELS    8
 #define MOCK_LAUNCHES   64
 #define MOCK_ATTRIBUTES 24
+#define MOCK_PARAMETERS 8   /* of a kernel, at most */
+#define MOCK_ARGUMENT   64  /* bytes of one, at most */
+#define MOCK_RUNS       256 /* nodes that ran */
 
 /* Attributes that the oldest headers the library builds with do not name. Their values are written
  * by offset for the same reason. */
@@ -31,6 +34,10 @@ enum mock_entry {
         MOCK_ENTRY_COUNT
 };
 
+/* Handles of graphs are these very objects. */
+typedef struct CUgraph_st mock_graph;
+typedef struct CUgraphNode_st mock_node;
+
 struct mock_device {
     char name[128];
     int attributes[CU_DEVICE_ATTRIBUTE_MAX];
@@ -40,6 +47,8 @@ struct mock_device {
 struct mock_kernel {
     const char *name;
     bool in_image; /* cuLibraryGetKernel finds it */
+    unsigned parameter_count;
+    size_t parameter_sizes[MOCK_PARAMETERS];
     int attributes[MOCK_DEVICES][CU_FUNC_ATTRIBUTE_MAX];
     int occupancy;                                       /* blocks on an SM */
     unsigned reads[MOCK_DEVICES][CU_FUNC_ATTRIBUTE_MAX]; /* calls that read the attribute */
@@ -63,6 +72,36 @@ struct mock_launch {
     void **extra;
 };
 
+/* What a kernel node runs with: everything is a copy. */
+struct mock_node_params {
+    CUfunction function; /* one of these two, as it was given */
+    CUkernel kernel;
+    unsigned grid[3];
+    unsigned block[3];
+    unsigned shared;
+    unsigned char arguments[MOCK_PARAMETERS][MOCK_ARGUMENT]; /* zero after the parameter's size */
+    unsigned attribute_count;
+    CUlaunchAttribute attributes[MOCK_ATTRIBUTES]; /* in the order in which they were first set */
+};
+
+/* A node of a graph. */
+struct CUgraphNode_st {
+    mock_node *next; /* of the graph, in the order of adding */
+    mock_graph *graph;
+    CUgraphNodeType type;
+    struct mock_node_params params;
+    void *pointers[MOCK_PARAMETERS]; /* into params.arguments */
+    unsigned sets;                   /* attributes set, again or not */
+};
+
+/* A kernel node that ran: the nodes of a replay stand together, each after those before it. */
+struct mock_run {
+    unsigned replay; /* counts cuGraphLaunch */
+    CUstream stream;
+    CUgraphNode node; /* that the executable one was made from: only good for comparing */
+    struct mock_node_params params;
+};
+
 struct mock {
     /* The model. */
     struct pdl_driver table;
@@ -82,12 +121,22 @@ struct mock {
     unsigned event_flags;                       /* of the last cuEventCreate */
     int live_libraries;
     int live_events;
-    char misuse[256]; /* the first thing that a correct caller would not do */
+    int live_graphs;
+    int live_nodes; /* of live graphs */
+    int live_execs;
+    unsigned replay_count;
+    unsigned run_count;
+    struct mock_run runs[MOCK_RUNS];      /* run i is at i % MOCK_RUNS */
+    unsigned long long instantiate_flags; /* of the last cuGraphInstantiateWithFlags */
+    char misuse[256];                     /* the first thing that a correct caller would not do */
 
     /* Failures to inject: call number `fail_at` from now (1: the next; 0: none) of an entry. */
     unsigned fail_at[MOCK_ENTRY_COUNT];
     CUresult fail_with[MOCK_ENTRY_COUNT];
     bool fail_always[MOCK_ENTRY_COUNT];
+
+    /* Called on the way into every entry, without the lock, so that it may wait. */
+    void (*on_entry)(enum mock_entry entry);
 };
 
 extern struct mock mock;
@@ -119,6 +168,27 @@ unsigned mock_total_calls(void);
 
 /* The latest launch; fails the test if there was none. */
 const struct mock_launch *mock_last_launch(void);
+
+/* Sets the parameters of a kernel of the model: their sizes, up to a 0. */
+void mock_set_parameters(unsigned kernel, const size_t *sizes);
+
+/* Streams of a device, and its context. */
+CUstream mock_stream(unsigned number, int device);
+CUcontext mock_context(int device);
+
+/* A node that is not a kernel, with nothing before it; an edge; the edge between two nodes, NULL if
+ * there is none; and how many edges end in a node. For the test's own graphs and the library's. */
+CUgraphNode mock_add_node(CUgraph graph, CUgraphNodeType type);
+void mock_add_edge(CUgraphNode from, CUgraphNode to, unsigned char type, unsigned char from_port);
+const CUgraphEdgeData *mock_edge(CUgraphNode from, CUgraphNode to);
+unsigned mock_edges_into(CUgraphNode node);
+
+/* The n-th node of a graph, in the order of adding; NULL past the last. */
+CUgraphNode mock_node_at(CUgraph graph, unsigned n);
+
+/* The n-th kernel of the latest replay; fails the test if there was no replay or not so many. */
+const struct mock_run *mock_ran(unsigned n);
+unsigned mock_ran_count(void); /* kernels in the latest replay */
 
 /* Runtime operations that record into the same list, for symbols &mock.kernels[i]. Results are
  * cudaError_t: mock_runtime_launch_result and mock_runtime_function_result, 0 for success. */

@@ -37,6 +37,34 @@ extern _Thread_local int mock_current_device;
 
 bool mock_is_device(CUdevice device);
 
+/* Of the calling thread: contexts pushed and not popped. */
+extern _Thread_local int mock_context_depth;
+
+/* The device of a stream; -1 if it is none. */
+int mock_stream_device(CUstream stream);
+
+/* Graphs, for executable ones. Under the lock. */
+struct mock_edge {
+    struct mock_edge *next;
+    mock_node *from;
+    mock_node *to;
+    CUgraphEdgeData data;
+};
+struct CUgraph_st {
+    mock_graph *next;
+    mock_node *nodes;
+    struct mock_edge *edges;
+};
+bool mock_has_graph(CUgraph graph, const char *call); /* notes misuse if not */
+bool mock_has_node(CUgraphNode node, const char *call);
+CUresult mock_copy_params(struct mock_node_params *to, const CUDA_KERNEL_NODE_PARAMS *from,
+                          const char *call);
+struct mock_kernel *mock_kernel_of_params(const struct mock_node_params *params, int *device);
+
+/* Frees what a test left. */
+void mock_forget_graphs(void);
+void mock_forget_execs(void);
+
 /* Handles are addresses of single bytes, so that every one that is passed in can be told. */
 #define MOCK_POOL 256
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* The layout of every struct that crosses the library's boundary, on LP64. A line that no longer
  * compiles is a broken ABI: add fields at the end, never move one. */
+#include <pdl/chain.h>
+
 #include "support.h"
 
 #define FIELD(type, member, at)                                                                    \
@@ -115,6 +117,43 @@ FIELD(pdl_runtime_ops, launch, 8);
 FIELD(pdl_runtime_ops, get_function, 16);
 SIZE(pdl_runtime_ops, 24);
 
+FIELD(pdl_edge, node, 0);
+FIELD(pdl_edge, kind, 8);
+FIELD(pdl_edge, reserved, 12);
+SIZE(pdl_edge, 16);
+
+FIELD(pdl_full_dependency, producer, 0);
+FIELD(pdl_full_dependency, consumer, 8);
+FIELD(pdl_full_dependency, between, 16);
+FIELD(pdl_full_dependency, producer_name, 24);
+FIELD(pdl_full_dependency, consumer_name, 32);
+FIELD(pdl_full_dependency, reason, 40);
+FIELD(pdl_full_dependency, between_type, 44);
+SIZE(pdl_full_dependency, 48);
+
+FIELD(pdl_graph_census, size, 0);
+FIELD(pdl_graph_census, full_capacity, 4);
+FIELD(pdl_graph_census, full_dependencies, 8);
+FIELD(pdl_graph_census, nodes, 16);
+FIELD(pdl_graph_census, kernels, 20);
+FIELD(pdl_graph_census, edges, 24);
+FIELD(pdl_graph_census, full, 28);
+FIELD(pdl_graph_census, programmatic, 32);
+FIELD(pdl_graph_census, launch_completion, 36);
+FIELD(pdl_graph_census, programmatic_at_block_start, 40);
+FIELD(pdl_graph_census, other, 44);
+FIELD(pdl_graph_census, full_count, 48);
+SIZE(pdl_graph_census, 56);
+
+FIELD(pdl_chain_report, size, 0);
+FIELD(pdl_chain_report, links, 4);
+FIELD(pdl_chain_report, dependencies, 8);
+FIELD(pdl_chain_report, overlap, 12);
+FIELD(pdl_chain_report, overlap_reason, 16);
+FIELD(pdl_chain_report, built, 20);
+FIELD(pdl_chain_report, message, 24);
+SIZE(pdl_chain_report, 424);
+
 SIZE(pdl_status, 4);
 
 /* A field that somebody appends must be added above: the sizes would not change if it filled
@@ -165,6 +204,18 @@ static void enumerators_keep_their_values(void **state)
     assert_int_equal(PDL_OVERLAP_CODE, 4);
     assert_int_equal(PDL_OVERLAP_NO_WAIT, 5);
     assert_int_equal(PDL_OVERLAP_COOPERATIVE, 6);
+    assert_int_equal(PDL_EDGE_FULL, 0);
+    assert_int_equal(PDL_EDGE_PROGRAMMATIC, 1);
+    assert_int_equal(PDL_EDGE_LAUNCH_COMPLETION, 2);
+    assert_int_equal(PDL_EDGE_PROGRAMMATIC_AT_BLOCK_START, 3);
+    assert_int_equal(PDL_FULL_SERIAL, 0);
+    assert_int_equal(PDL_FULL_COOPERATIVE, 1);
+    assert_int_equal(PDL_FULL_CODE, 2);
+    assert_int_equal(PDL_FULL_MEMSET, 3);
+    assert_int_equal(PDL_FULL_MEMCPY, 4);
+    assert_int_equal(PDL_FULL_HOST, 5);
+    assert_int_equal(PDL_FULL_OTHER_NODE, 6);
+    assert_int_equal(PDL_CHAIN_START, 0xffffffffu);
     assert_int_equal(PDL_UNKNOWN, 0);
     assert_int_equal(PDL_NO, 1);
     assert_int_equal(PDL_YES, 2);

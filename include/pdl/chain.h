@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: MIT */
+/** @file
+ * Chains: launches recorded once and replayed many times, as one graph launch with the right edges.
+ *
+ * A chain is a list of links, each a kernel with its descriptor and a copy of its arguments. A link
+ * depends on the one added before it, unless pdl_chain_add_dependency() says otherwise. How it
+ * depends is decided by its own overlap mode and the gate of launches: programmatic where
+ * pdl_launch() would have overlapped, else full.
+ *
+ * A chain belongs to one device: the current context's when it is built. One thread at a time may
+ * use a chain; a second one gets PDL_ERROR_BUSY. Replays of one chain never overlap each other:
+ * CUDA orders them.
+ */
+#ifndef PDL_CHAIN_H
+#define PDL_CHAIN_H
+
+#include <pdl/graph.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** Launches that were recorded to be replayed. */
+typedef struct pdl_chain pdl_chain;
+
+/** For pdl_chain_add_dependency(): the link depends on nothing and may start with the replay. */
+#define PDL_CHAIN_START UINT32_MAX
+
+/**
+ * Makes an empty chain.
+ *
+ * Errors: driver loading, PDL_ERROR_NOT_SUPPORTED (a driver below CUDA 12.3),
+ * PDL_ERROR_INVALID_ARGUMENT, PDL_ERROR_OUT_OF_MEMORY. Since 0.1.
+ */
+PDL_API pdl_status pdl_chain_create(pdl_chain **chain);
+
+/**
+ * Frees a chain. NULL is allowed. A replay in flight goes on (cuGraphExecDestroy). Since 0.1.
+ */
+PDL_API void pdl_chain_destroy(pdl_chain *chain);
+
+/**
+ * Records a launch at the end of a chain. The chain must be built (again) before its next launch.
+ *
+ * The descriptor's stream is not used. Events and device_node are not allowed in it
+ * (PDL_ERROR_NOT_SUPPORTED): edges do their work, and the nodes are the chain's. The
+ * kernel must outlive the chain; the argument values are copied.
+ * @param args one pointer a parameter; NULL if the kernel takes none
+ * @param sizes the arguments' sizes in bytes, or NULL to ask the driver (cuKernelGetParamInfo,
+ * cuFuncGetParamInfo; CUDA 12.4)
+ * @param count how many sizes; 0 if sizes is NULL
+ * @param[out] link the link's index, from 0 upwards; may be NULL
+ * Errors: those of pdl_launch() that need no launch, PDL_ERROR_ARGUMENT_SIZE (sizes that are not
+ * the kernel's, where the driver can tell), PDL_ERROR_BUSY, PDL_ERROR_OUT_OF_MEMORY. Since 0.1.
+ */
+PDL_API pdl_status pdl_chain_add(pdl_chain *chain, pdl_kernel *kernel, const pdl_launch_desc *desc,
+                                 void *const *args, const size_t *sizes, size_t count,
+                                 uint32_t *link);
+
+/**
+ * Makes a link depend on another one, for shapes that are not a line: the first call for a link
+ * takes the place of its dependency on the link added before it, further calls add to it. A link
+ * that depends on others cannot be at the start as well (PDL_ERROR_INVALID_ARGUMENT).
+ *
+ * The order of adding need not be the order of execution. The chain must be built again.
+ * @param link the link that waits
+ * @param on the link that it waits for, or PDL_CHAIN_START for none
+ * Errors: PDL_ERROR_INVALID_ARGUMENT, PDL_ERROR_CYCLE (the dependency is not added),
+ * PDL_ERROR_BUSY, PDL_ERROR_OUT_OF_MEMORY. Since 0.1.
+ */
+PDL_API pdl_status pdl_chain_add_dependency(pdl_chain *chain, uint32_t link, uint32_t on);
+
+/**
+ * Makes the chain ready to launch, on the current context's device. What was built before is kept
+ * if this fails, and the chain stays usable.
+ *
+ * Maps to cuGraphCreate, cuGraphAddNode a link and cuGraphInstantiateWithFlags.
+ * Errors: those of pdl_graph_add_launch(), PDL_ERROR_NOT_BUILT (no links), PDL_ERROR_BUSY. Since
+ * 0.1.
+ */
+PDL_API pdl_status pdl_chain_build(pdl_chain *chain);
+
+/**
+ * Replays the whole chain in a stream of its device. Maps to one cuGraphLaunch.
+ *
+ * Errors: PDL_ERROR_NOT_BUILT (never built, or changed since), PDL_ERROR_WRONG_DEVICE,
+ * PDL_ERROR_BUSY, and those of the driver as in pdl_launch(). Since 0.1.
+ */
+PDL_API pdl_status pdl_chain_launch(pdl_chain *chain, struct CUstream_st *stream);
+
+#if defined(CUDA_API_PER_THREAD_DEFAULT_STREAM) || defined(__CUDA_API_PER_THREAD_DEFAULT_STREAM)
+/* As everywhere in such a translation unit, a NULL stream is the thread's own
+ * (CU_STREAM_PER_THREAD). */
+#define pdl_chain_launch(chain, stream)                                                            \
+    (pdl_chain_launch)((chain), (stream) != NULL ? (stream) : (struct CUstream_st *)0x2)
+#endif
+
+/**
+ * Changes the argument values of a link, from the next replay on.
+ *
+ * Replays that were launched before keep the old values. A built chain needs no rebuilding
+ * (cuGraphExecKernelNodeSetParams). If the driver refuses, nothing has changed.
+ * Errors: PDL_ERROR_INVALID_ARGUMENT, PDL_ERROR_BUSY, PDL_ERROR_DRIVER. Since 0.1.
+ */
+PDL_API pdl_status pdl_chain_set_args(pdl_chain *chain, uint32_t link, void *const *args);
+
+/**
+ * Changes the descriptor of a link, from the next replay on, in a built chain without rebuilding.
+ *
+ * Grid, block and dynamic shared memory can be changed (cuGraphExecKernelNodeSetParams). What
+ * changes the overlap or an attribute gives PDL_ERROR_REBUILD and changes nothing: call
+ * pdl_chain_reset() first, and pdl_chain_build() afterwards. In a chain that is not built anything
+ * can be changed. Errors: those of pdl_launch() that need no launch, PDL_ERROR_REBUILD,
+ * PDL_ERROR_BUSY. Since 0.1.
+ */
+PDL_API pdl_status pdl_chain_set_desc(pdl_chain *chain, uint32_t link, const pdl_launch_desc *desc);
+
+/**
+ * Drops what was built and keeps the links: afterwards any descriptor can be changed, and the chain
+ * must be built again. A replay in flight goes on.
+ *
+ * Maps to cuGraphExecDestroy. Errors: PDL_ERROR_INVALID_ARGUMENT, PDL_ERROR_BUSY. Since 0.1.
+ */
+PDL_API pdl_status pdl_chain_reset(pdl_chain *chain);
+
+/** What a link of a chain does, from pdl_chain_explain(). Start from PDL_CHAIN_REPORT_INIT. */
+typedef struct pdl_chain_report {
+    uint32_t size;           /**< sizeof(pdl_chain_report) as the caller was compiled. */
+    uint32_t links;          /**< Links in the chain. */
+    uint32_t dependencies;   /**< How many links this one waits for. */
+    uint32_t overlap;        /**< 1 if its edges are programmatic. */
+    uint32_t overlap_reason; /**< A pdl_overlap_reason. */
+    uint32_t built;          /**< 1 if the chain can be launched as it is. */
+    char message[400];       /**< One line: the link, what it waits for and how, and why. */
+} pdl_chain_report;
+
+/** Initializer of a pdl_chain_report. */
+#define PDL_CHAIN_REPORT_INIT PDL_SIZED_INIT_(pdl_chain_report)
+
+/**
+ * Tells, for a link, whether it overlaps what it depends on, and why or why not.
+ *
+ * Errors: PDL_ERROR_INVALID_ARGUMENT, PDL_ERROR_BUSY, those of pdl_launch_explain(). Since 0.1.
+ */
+PDL_API pdl_status pdl_chain_explain(pdl_chain *chain, uint32_t link, pdl_chain_report *report);
+
+/**
+ * The graph that a built chain was made from, for pdl_graph_edges() and cuGraphDebugDotPrint.
+ *
+ * It belongs to the chain until the next build, reset or destroy; changing it does not change the
+ * chain. Errors: PDL_ERROR_INVALID_ARGUMENT, PDL_ERROR_NOT_BUILT, PDL_ERROR_BUSY. Since 0.1.
+ */
+PDL_API pdl_status pdl_chain_graph(pdl_chain *chain, struct CUgraph_st **graph);
+
+#ifdef __cplusplus
+} /* extern "C" */
+#endif
+
+#endif /* PDL_CHAIN_H */

@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: MIT */
+#include "graph_support.h"
+
+const size_t value_sizes[3] = {sizeof(uint64_t), sizeof(uint32_t), 0};
+
+struct values values_of(uint32_t number)
+{
+    return (struct values){.pointer = 0x7000000000000000u + number, .number = 0xab000000u + number};
+}
+
+int graph_setup(void **state)
+{
+    (void)mock_setup(state);
+    for (unsigned k = 0; k < MOCK_KERNELS; k++) {
+        mock_set_parameters(k, value_sizes);
+    }
+    return 0;
+}
+
+CUgraph make_graph(void)
+{
+    CUgraph graph = NULL;
+    assert_int_equal(mock.table.cuGraphCreate(&graph, 0), CUDA_SUCCESS);
+    return graph;
+}
+
+void destroy_graph(CUgraph graph)
+{
+    assert_int_equal(mock.table.cuGraphDestroy(graph), CUDA_SUCCESS);
+}
+
+CUgraphNode add_kernel_node(CUgraph graph, pdl_kernel *kernel, const pdl_edge *edges, size_t count)
+{
+    CUgraphNode node = NULL;
+    struct values values = values_of(0);
+    const pdl_launch_desc desc = overlap_desc(PDL_OVERLAP_AUTO);
+    assert_ok(pdl_graph_add_launch(graph, edges, count, kernel, &desc, VALUES(values), &node));
+    assert_non_null(node);
+    return node;
+}
+
+void assert_edge_(CUgraphNode from, CUgraphNode to, pdl_edge_kind kind, const char *file, int line)
+{
+    /* As CUDA's documents say, and as capturing makes them. */
+    static const struct {
+        unsigned char type;
+        unsigned char port;
+    } data[] = {
+        [PDL_EDGE_FULL] = {0, 0},
+        [PDL_EDGE_PROGRAMMATIC] = {1, 1},
+        [PDL_EDGE_LAUNCH_COMPLETION] = {0, 2},
+        [PDL_EDGE_PROGRAMMATIC_AT_BLOCK_START] = {1, 2},
+    };
+    const CUgraphEdgeData *edge = mock_edge(from, to);
+    if (edge == NULL) {
+        print_error("there is no edge\n");
+        _fail(file, line);
+        return;
+    }
+    _assert_int_equal(edge->type, data[kind].type, file, line);
+    _assert_int_equal(edge->from_port, data[kind].port, file, line);
+    _assert_int_equal(edge->to_port, 0, file, line);
+}
+
+pdl_launch_desc overlap_desc(pdl_overlap overlap)
+{
+    pdl_launch_desc desc = plain_desc();
+    desc.overlap = (uint32_t)overlap;
+    return desc;
+}
+
+pdl_chain *make_chain(void)
+{
+    pdl_chain *chain = NULL;
+    assert_ok(pdl_chain_create(&chain));
+    assert_non_null(chain);
+    return chain;
+}
+
+uint32_t add_link(pdl_chain *chain, pdl_kernel *kernel, pdl_overlap overlap, uint32_t number)
+{
+    uint32_t link = UINT32_MAX;
+    struct values values = values_of(number);
+    const pdl_launch_desc desc = overlap_desc(overlap);
+    assert_ok(pdl_chain_add(chain, kernel, &desc, VALUES(values), NULL, 0, &link));
+    return link;
+}
+
+pdl_chain *make_line(pdl_kernel *kernel, uint32_t links)
+{
+    pdl_chain *chain = make_chain();
+    for (uint32_t i = 0; i < links; i++) {
+        assert_int_equal(add_link(chain, kernel, PDL_OVERLAP_AUTO, i), i);
+    }
+    assert_ok(pdl_chain_build(chain));
+    return chain;
+}
+
+static bool carries(const struct mock_node_params *params, uint32_t number)
+{
+    struct values got = {0};
+    const struct values want = values_of(number);
+    memcpy(&got.pointer, params->arguments[0], sizeof(got.pointer));
+    memcpy(&got.number, params->arguments[1], sizeof(got.number));
+    return got.pointer == want.pointer && got.number == want.number;
+}
+
+void assert_ran_(unsigned n, uint32_t number, const char *file, int line)
+{
+    const struct mock_run *run = mock_ran(n);
+    if (!carries(&run->params, number)) {
+        uint32_t got;
+        memcpy(&got, run->params.arguments[1], sizeof(got));
+        print_error("kernel %u of the replay ran with number 0x%x, not with values_of(%u)\n", n,
+                    got, number);
+        _fail(file, line);
+    }
+}
+
+CUgraphNode node_of(pdl_chain *chain, uint32_t number)
+{
+    CUgraph graph = NULL;
+    CUgraphNode node;
+    assert_ok(pdl_chain_graph(chain, &graph));
+    for (unsigned i = 0; (node = mock_node_at(graph, i)) != NULL; i++) {
+        if (carries(&node->params, number)) {
+            return node;
+        }
+    }
+    fail_msg("no node carries values_of(%u)", number);
+    return NULL;
+}

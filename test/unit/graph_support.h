@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT */
+/* What the tests of graphs and chains share. */
+#ifndef PDL_TEST_UNIT_GRAPH_SUPPORT_H
+#define PDL_TEST_UNIT_GRAPH_SUPPORT_H
+
+#include <pdl/chain.h>
+
+#include "support.h"
+
+/* Every kernel of these tests takes a pointer and a number. */
+struct values {
+    uint64_t pointer;
+    uint32_t number;
+};
+extern const size_t value_sizes[3]; /* of both, and a 0 */
+#define VALUES(values) ((void *[]){&(values).pointer, &(values).number})
+
+/* Values that can be told apart. */
+struct values values_of(uint32_t number);
+
+/* mock_setup() with those parameters. */
+int graph_setup(void **state);
+#define GRAPH_TEST(function) cmocka_unit_test_setup_teardown(function, graph_setup, mock_teardown)
+
+/* An empty graph of the test's own, and its end. */
+CUgraph make_graph(void);
+void destroy_graph(CUgraph graph);
+
+/* Adds a node of a kernel with a plain descriptor. */
+CUgraphNode add_kernel_node(CUgraph graph, pdl_kernel *kernel, const pdl_edge *edges, size_t count);
+
+/* Asserts that one edge leads from a node to another, and of which kind it is. */
+#define assert_edge(from, to, kind) assert_edge_((from), (to), (kind), __FILE__, __LINE__)
+void assert_edge_(CUgraphNode from, CUgraphNode to, pdl_edge_kind kind, const char *file, int line);
+
+/* A plain descriptor with an overlap mode. */
+pdl_launch_desc overlap_desc(pdl_overlap overlap);
+
+/* An empty chain. */
+pdl_chain *make_chain(void);
+
+/* Adds a link with a plain descriptor and values_of(number). */
+uint32_t add_link(pdl_chain *chain, pdl_kernel *kernel, pdl_overlap overlap, uint32_t number);
+
+/* A chain with that many links of a kernel, one after the other, numbered from 0, and built. */
+pdl_chain *make_line(pdl_kernel *kernel, uint32_t links);
+
+/* Asserts that the latest replay ran so many kernels, and that the n-th of them ran with
+ * values_of(number). */
+#define assert_ran_count(count) assert_int_equal(mock_ran_count(), (count))
+#define assert_ran(n, number)   assert_ran_((n), (number), __FILE__, __LINE__)
+void assert_ran_(unsigned n, uint32_t number, const char *file, int line);
+
+/* The node of a built chain that carries values_of(number). */
+CUgraphNode node_of(pdl_chain *chain, uint32_t number);
+
+#endif /* PDL_TEST_UNIT_GRAPH_SUPPORT_H */

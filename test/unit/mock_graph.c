@@ -1,0 +1,509 @@
+/* SPDX-License-Identifier: MIT */
+/* The mocked driver: graphs and their nodes. A handle is the object itself, and every one that is
+ * passed in is looked up among the live ones first. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "mock_entry.h"
+
+static mock_graph *graphs;
+
+/* ------------------------------------------------------------------------------------------------
+ * Looking up
+ * ---------------------------------------------------------------------------------------------- */
+
+bool mock_has_graph(CUgraph graph, const char *call)
+{
+    for (const mock_graph *live = graphs; live != NULL; live = live->next) {
+        if (live == graph) {
+            return true;
+        }
+    }
+    mock_misused("%s was called with %p, which is not a live graph", call, (void *)graph);
+    return false;
+}
+
+static bool is_in(const mock_graph *graph, const mock_node *node)
+{
+    for (const mock_node *at = graph->nodes; at != NULL; at = at->next) {
+        if (at == node) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool mock_has_node(CUgraphNode node, const char *call)
+{
+    for (const mock_graph *graph = graphs; graph != NULL; graph = graph->next) {
+        if (is_in(graph, node)) {
+            return true;
+        }
+    }
+    mock_misused("%s was called with %p, which is not a live node", call, (void *)node);
+    return false;
+}
+
+static bool has_kernel_node(CUgraphNode node, const char *call)
+{
+    if (!mock_has_node(node, call)) {
+        return false;
+    }
+    if (node->type != CU_GRAPH_NODE_TYPE_KERNEL) {
+        mock_misused("%s was called with a node that is not a kernel", call);
+        return false;
+    }
+    return true;
+}
+
+/* ------------------------------------------------------------------------------------------------
+ * Objects
+ * ---------------------------------------------------------------------------------------------- */
+
+static mock_node *append_node(mock_graph *graph, CUgraphNodeType type)
+{
+    mock_node **end = &graph->nodes;
+    mock_node *node = calloc(1, sizeof(*node));
+    if (node == NULL) {
+        abort();
+    }
+    node->graph = graph;
+    node->type = type;
+    for (size_t i = 0; i < MOCK_PARAMETERS; i++) {
+        node->pointers[i] = node->params.arguments[i];
+    }
+    while (*end != NULL) {
+        end = &(*end)->next;
+    }
+    *end = node;
+    mock.live_nodes++;
+    return node;
+}
+
+static void append_edge(mock_node *from, mock_node *to, CUgraphEdgeData data)
+{
+    struct mock_edge **end = &from->graph->edges;
+    struct mock_edge *edge = calloc(1, sizeof(*edge));
+    if (edge == NULL) {
+        abort();
+    }
+    *edge = (struct mock_edge){.from = from, .to = to, .data = data};
+    while (*end != NULL) {
+        end = &(*end)->next;
+    }
+    *end = edge;
+}
+
+static void remove_node(mock_node *node)
+{
+    mock_node **at = &node->graph->nodes;
+    struct mock_edge **edge = &node->graph->edges;
+    while (*edge != NULL) {
+        struct mock_edge *this = *edge;
+        if (this->from == node || this->to == node) {
+            *edge = this->next;
+            free(this);
+        } else {
+            edge = &this->next;
+        }
+    }
+    while (*at != node) {
+        at = &(*at)->next;
+    }
+    *at = node->next;
+    free(node);
+    mock.live_nodes--;
+}
+
+static void remove_graph(mock_graph *graph)
+{
+    mock_graph **at = &graphs;
+    while (graph->nodes != NULL) {
+        remove_node(graph->nodes);
+    }
+    while (*at != graph) {
+        at = &(*at)->next;
+    }
+    *at = graph->next;
+    free(graph);
+    mock.live_graphs--;
+}
+
+void mock_forget_graphs(void)
+{
+    while (graphs != NULL) {
+        remove_graph(graphs);
+    }
+}
+
+/* ------------------------------------------------------------------------------------------------
+ * Parameters
+ * ---------------------------------------------------------------------------------------------- */
+
+struct mock_kernel *mock_kernel_of_params(const struct mock_node_params *params, int *device)
+{
+    if (params->function != NULL) {
+        return mock_kernel_of_function(params->function, device);
+    }
+    *device = mock_current_device;
+    return mock_kernel_of_cu_kernel(params->kernel);
+}
+
+CUresult mock_copy_params(struct mock_node_params *to, const CUDA_KERNEL_NODE_PARAMS *from,
+                          const char *call)
+{
+    struct mock_node_params made = *to;
+    int device = 0;
+    made.function = from->func;
+    made.kernel = from->kern;
+    const struct mock_kernel *kernel = mock_kernel_of_params(&made, &device);
+    if (kernel == NULL || (from->func != NULL && from->kern != NULL)) {
+        mock_misused("%s was called with something that is not a kernel", call);
+        return CUDA_ERROR_INVALID_HANDLE;
+    }
+    if (kernel->parameter_count > 0 && from->kernelParams == NULL) {
+        mock_misused("%s was called without arguments for %s", call, kernel->name);
+        return CUDA_ERROR_INVALID_VALUE;
+    }
+    if (from->extra != NULL) {
+        mock_misused("%s was called with arguments in `extra`", call);
+        return CUDA_ERROR_INVALID_VALUE;
+    }
+    if (from->gridDimX == 0 || from->gridDimY == 0 || from->gridDimZ == 0 || from->blockDimX == 0 ||
+        from->blockDimY == 0 || from->blockDimZ == 0) {
+        mock_misused("%s was called with an empty grid or block", call);
+        return CUDA_ERROR_INVALID_VALUE;
+    }
+    memset(made.arguments, 0, sizeof(made.arguments));
+    for (unsigned i = 0; i < kernel->parameter_count; i++) {
+        memcpy(made.arguments[i], from->kernelParams[i], kernel->parameter_sizes[i]);
+    }
+    made.grid[0] = from->gridDimX;
+    made.grid[1] = from->gridDimY;
+    made.grid[2] = from->gridDimZ;
+    made.block[0] = from->blockDimX;
+    made.block[1] = from->blockDimY;
+    made.block[2] = from->blockDimZ;
+    made.shared = from->sharedMemBytes;
+    *to = made;
+    return CUDA_SUCCESS;
+}
+
+static CUresult parameter_info(const struct mock_kernel *kernel, size_t index, size_t *offset,
+                               size_t *size)
+{
+    size_t at = 0;
+    if (kernel == NULL) {
+        return CUDA_ERROR_INVALID_HANDLE;
+    }
+    if (index >= kernel->parameter_count) {
+        return CUDA_ERROR_INVALID_VALUE;
+    }
+    for (size_t i = 0; i < index; i++) {
+        at += (kernel->parameter_sizes[i] + 7) & ~(size_t)7;
+    }
+    *offset = at;
+    if (size != NULL) {
+        *size = kernel->parameter_sizes[index];
+    }
+    return CUDA_SUCCESS;
+}
+
+CUresult mock_cuFuncGetParamInfo(CUfunction function, size_t index, size_t *offset, size_t *size)
+{
+    MOCK_ENTER(cuFuncGetParamInfo);
+    int device = 0;
+    return mock_leave(
+        parameter_info(mock_kernel_of_function(function, &device), index, offset, size));
+}
+
+CUresult mock_cuKernelGetParamInfo(CUkernel kernel, size_t index, size_t *offset, size_t *size)
+{
+    MOCK_ENTER(cuKernelGetParamInfo);
+    return mock_leave(parameter_info(mock_kernel_of_cu_kernel(kernel), index, offset, size));
+}
+
+/* ------------------------------------------------------------------------------------------------
+ * Graphs
+ * ---------------------------------------------------------------------------------------------- */
+
+CUresult mock_cuGraphCreate(CUgraph *graph, unsigned flags)
+{
+    MOCK_ENTER(cuGraphCreate);
+    if (flags != 0) {
+        mock_misused("cuGraphCreate was called with flags %u", flags);
+    }
+    mock_graph *made = calloc(1, sizeof(*made));
+    if (made == NULL) {
+        abort();
+    }
+    made->next = graphs;
+    graphs = made;
+    mock.live_graphs++;
+    *graph = made;
+    return mock_leave(CUDA_SUCCESS);
+}
+
+CUresult mock_cuGraphDestroy(CUgraph graph)
+{
+    MOCK_ENTER(cuGraphDestroy);
+    if (!mock_has_graph(graph, "cuGraphDestroy")) {
+        return mock_leave(CUDA_ERROR_INVALID_VALUE);
+    }
+    remove_graph(graph);
+    return mock_leave(CUDA_SUCCESS);
+}
+
+/* What a node may depend on, and how. */
+static CUresult check_dependency(const mock_graph *graph, const mock_node *from,
+                                 const CUgraphEdgeData *data)
+{
+    if (!is_in(graph, from)) {
+        return CUDA_ERROR_INVALID_VALUE; /* of another graph: the library's caller may do that */
+    }
+    if (data->to_port != 0 || data->reserved[0] != 0 || data->reserved[1] != 0 ||
+        data->reserved[2] != 0 || data->reserved[3] != 0 || data->reserved[4] != 0) {
+        mock_misused("an edge has a port at its end, or reserved bytes that are not zero");
+        return CUDA_ERROR_INVALID_VALUE;
+    }
+    if (data->from_port != 0 && from->type != CU_GRAPH_NODE_TYPE_KERNEL) {
+        mock_misused("an edge begins at port %d of a node that is not a kernel", data->from_port);
+        return CUDA_ERROR_INVALID_VALUE;
+    }
+    return CUDA_SUCCESS;
+}
+
+CUresult mock_cuGraphAddNode(CUgraphNode *node, CUgraph graph, const CUgraphNode *dependencies,
+                             const CUgraphEdgeData *data, size_t count, CUgraphNodeParams *params)
+{
+    static const CUgraphEdgeData full;
+    MOCK_ENTER(cuGraphAddNode);
+    if (!mock_has_graph(graph, "cuGraphAddNode")) {
+        return mock_leave(CUDA_ERROR_INVALID_VALUE);
+    }
+    if (params->type != CU_GRAPH_NODE_TYPE_KERNEL) {
+        mock_misused("cuGraphAddNode was called for a node of type %d", (int)params->type);
+        return mock_leave(CUDA_ERROR_INVALID_VALUE);
+    }
+    for (size_t i = 0; i < count; i++) {
+        const CUresult result =
+            check_dependency(graph, dependencies[i], data != NULL ? &data[i] : &full);
+        if (result != CUDA_SUCCESS) {
+            return mock_leave(result);
+        }
+        for (size_t j = 0; j < i; j++) {
+            if (dependencies[i] == dependencies[j] &&
+                (data == NULL || memcmp(&data[i], &data[j], sizeof(data[i])) == 0)) {
+                return mock_leave(CUDA_ERROR_INVALID_VALUE); /* the same edge twice */
+            }
+        }
+    }
+    mock_node *made = append_node(graph, CU_GRAPH_NODE_TYPE_KERNEL);
+    CUDA_KERNEL_NODE_PARAMS kernel;
+    memcpy(&kernel, &params->kernel, sizeof(kernel));
+    const CUresult result = mock_copy_params(&made->params, &kernel, "cuGraphAddNode");
+    if (result != CUDA_SUCCESS) {
+        remove_node(made);
+        return mock_leave(result);
+    }
+    for (size_t i = 0; i < count; i++) {
+        append_edge(dependencies[i], made, data != NULL ? data[i] : full);
+    }
+    *node = made;
+    return mock_leave(CUDA_SUCCESS);
+}
+
+CUresult mock_cuGraphDestroyNode(CUgraphNode node)
+{
+    MOCK_ENTER(cuGraphDestroyNode);
+    if (!mock_has_node(node, "cuGraphDestroyNode")) {
+        return mock_leave(CUDA_ERROR_INVALID_VALUE);
+    }
+    for (unsigned i = 0; i < node->params.attribute_count; i++) {
+        if (node->params.attributes[i].id == ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE) {
+            mock_misused("cuGraphDestroyNode was called for a device-updatable node");
+            return mock_leave(CUDA_ERROR_NOT_PERMITTED);
+        }
+    }
+    remove_node(node);
+    return mock_leave(CUDA_SUCCESS);
+}
+
+CUresult mock_cuGraphGetNodes(CUgraph graph, CUgraphNode *nodes, size_t *count)
+{
+    MOCK_ENTER(cuGraphGetNodes);
+    size_t total = 0;
+    if (!mock_has_graph(graph, "cuGraphGetNodes")) {
+        return mock_leave(CUDA_ERROR_INVALID_VALUE);
+    }
+    for (mock_node *node = graph->nodes; node != NULL; node = node->next) {
+        if (nodes != NULL && total < *count) {
+            nodes[total] = node;
+        }
+        total++;
+    }
+    for (size_t i = total; nodes != NULL && i < *count; i++) {
+        nodes[i] = NULL;
+    }
+    *count = nodes != NULL && *count < total ? *count : total;
+    return mock_leave(CUDA_SUCCESS);
+}
+
+CUresult mock_cuGraphGetEdges(CUgraph graph, CUgraphNode *from, CUgraphNode *to,
+                              CUgraphEdgeData *data, size_t *count)
+{
+    MOCK_ENTER(cuGraphGetEdges);
+    size_t total = 0;
+    if (!mock_has_graph(graph, "cuGraphGetEdges")) {
+        return mock_leave(CUDA_ERROR_INVALID_VALUE);
+    }
+    if ((from == NULL) != (to == NULL) || (from == NULL && data != NULL)) {
+        mock_misused("cuGraphGetEdges was called with some of its arrays only");
+        return mock_leave(CUDA_ERROR_INVALID_VALUE);
+    }
+    for (const struct mock_edge *edge = graph->edges; edge != NULL; edge = edge->next) {
+        if (from != NULL && total < *count) {
+            from[total] = edge->from;
+            to[total] = edge->to;
+            if (data != NULL) {
+                data[total] = edge->data;
+            } else if (edge->data.type != 0 || edge->data.from_port != 0) {
+                return mock_leave(CUDA_ERROR_LOSSY_QUERY);
+            }
+        }
+        total++;
+    }
+    *count = from != NULL && *count < total ? *count : total;
+    return mock_leave(CUDA_SUCCESS);
+}
+
+/* ------------------------------------------------------------------------------------------------
+ * Nodes
+ * ---------------------------------------------------------------------------------------------- */
+
+CUresult mock_cuGraphNodeGetType(CUgraphNode node, CUgraphNodeType *type)
+{
+    MOCK_ENTER(cuGraphNodeGetType);
+    if (!mock_has_node(node, "cuGraphNodeGetType")) {
+        return mock_leave(CUDA_ERROR_INVALID_VALUE);
+    }
+    *type = node->type;
+    return mock_leave(CUDA_SUCCESS);
+}
+
+CUresult mock_cuGraphKernelNodeGetParams(CUgraphNode node, CUDA_KERNEL_NODE_PARAMS *params)
+{
+    MOCK_ENTER(cuGraphKernelNodeGetParams);
+    if (!has_kernel_node(node, "cuGraphKernelNodeGetParams")) {
+        return mock_leave(CUDA_ERROR_INVALID_VALUE);
+    }
+    *params = (CUDA_KERNEL_NODE_PARAMS){
+        .func = node->params.function,
+        .kern = node->params.kernel,
+        .gridDimX = node->params.grid[0],
+        .gridDimY = node->params.grid[1],
+        .gridDimZ = node->params.grid[2],
+        .blockDimX = node->params.block[0],
+        .blockDimY = node->params.block[1],
+        .blockDimZ = node->params.block[2],
+        .sharedMemBytes = node->params.shared,
+        .kernelParams = node->pointers,
+    };
+    return mock_leave(CUDA_SUCCESS);
+}
+
+static CUlaunchAttribute *find_attribute(mock_node *node, CUlaunchAttributeID id)
+{
+    for (unsigned i = 0; i < node->params.attribute_count; i++) {
+        if (node->params.attributes[i].id == id) {
+            return &node->params.attributes[i];
+        }
+    }
+    return NULL;
+}
+
+CUresult mock_cuGraphKernelNodeGetAttribute(CUgraphNode node, CUlaunchAttributeID id,
+                                            CUlaunchAttributeValue *value)
+{
+    MOCK_ENTER(cuGraphKernelNodeGetAttribute);
+    if (!has_kernel_node(node, "cuGraphKernelNodeGetAttribute")) {
+        return mock_leave(CUDA_ERROR_INVALID_VALUE);
+    }
+    const CUlaunchAttribute *attribute = find_attribute(node, id);
+    memset(value, 0, sizeof(*value));
+    if (attribute != NULL) {
+        *value = attribute->value;
+        if (id == ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE) {
+            memcpy(value->pad + 8, &mock.device_node, sizeof(mock.device_node));
+        }
+    }
+    return mock_leave(CUDA_SUCCESS);
+}
+
+CUresult mock_cuGraphKernelNodeSetAttribute(CUgraphNode node, CUlaunchAttributeID id,
+                                            const CUlaunchAttributeValue *value)
+{
+    MOCK_ENTER(cuGraphKernelNodeSetAttribute);
+    if (!has_kernel_node(node, "cuGraphKernelNodeSetAttribute")) {
+        return mock_leave(CUDA_ERROR_INVALID_VALUE);
+    }
+    if (id == CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION ||
+        id == CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT ||
+        id == CU_LAUNCH_ATTRIBUTE_LAUNCH_COMPLETION_EVENT) {
+        mock_misused("attribute %d was set on a node: it is one of launches only", (int)id);
+        return mock_leave(CUDA_ERROR_INVALID_VALUE);
+    }
+    CUlaunchAttribute *attribute = find_attribute(node, id);
+    if (attribute == NULL) {
+        if (node->params.attribute_count == MOCK_ATTRIBUTES) {
+            return mock_leave(CUDA_ERROR_OUT_OF_MEMORY);
+        }
+        attribute = &node->params.attributes[node->params.attribute_count++];
+    }
+    attribute->id = id;
+    attribute->value = *value;
+    node->sets++;
+    return mock_leave(CUDA_SUCCESS);
+}
+
+/* ------------------------------------------------------------------------------------------------
+ * What tests call
+ * ---------------------------------------------------------------------------------------------- */
+
+CUgraphNode mock_add_node(CUgraph graph, CUgraphNodeType type)
+{
+    return append_node(graph, type);
+}
+
+void mock_add_edge(CUgraphNode from, CUgraphNode to, unsigned char type, unsigned char from_port)
+{
+    append_edge(from, to, (CUgraphEdgeData){.type = type, .from_port = from_port});
+}
+
+const CUgraphEdgeData *mock_edge(CUgraphNode from, CUgraphNode to)
+{
+    for (const struct mock_edge *edge = from->graph->edges; edge != NULL; edge = edge->next) {
+        if (edge->from == from && edge->to == to) {
+            return &edge->data;
+        }
+    }
+    return NULL;
+}
+
+unsigned mock_edges_into(CUgraphNode node)
+{
+    unsigned count = 0;
+    for (const struct mock_edge *edge = node->graph->edges; edge != NULL; edge = edge->next) {
+        count += edge->to == node;
+    }
+    return count;
+}
+
+CUgraphNode mock_node_at(CUgraph graph, unsigned n)
+{
+    mock_node *node = graph->nodes;
+    for (; node != NULL && n > 0; n--) {
+        node = node->next;
+    }
+    return node;
+}

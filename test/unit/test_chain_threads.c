@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: MIT */
+/* Chains and threads: one at a time may use a chain, and many may use chains of their own. */
+#include <pthread.h>
+
+#include "graph_support.h"
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
+static enum mock_entry held_in; /* the call in which the first thread waits */
+static bool inside;
+static bool released;
+
+static void hold(enum mock_entry entry)
+{
+    if (entry != held_in) {
+        return;
+    }
+    (void)pthread_mutex_lock(&lock);
+    inside = true;
+    (void)pthread_cond_broadcast(&changed);
+    while (!released) {
+        (void)pthread_cond_wait(&changed, &lock);
+    }
+    (void)pthread_mutex_unlock(&lock);
+}
+
+struct first {
+    pdl_chain *chain;
+    pdl_status (*call)(pdl_chain *chain);
+    pdl_status status;
+};
+
+static void *run_first(void *argument)
+{
+    struct first *first = argument;
+    mock_set_current(0);
+    first->status = first->call(first->chain);
+    return NULL;
+}
+
+static pdl_status launch(pdl_chain *chain)
+{
+    return pdl_chain_launch(chain, NULL);
+}
+
+static pdl_status set_args(pdl_chain *chain)
+{
+    struct values values = values_of(9);
+    return pdl_chain_set_args(chain, 0, VALUES(values));
+}
+
+static pdl_status set_desc(pdl_chain *chain)
+{
+    pdl_launch_desc desc = overlap_desc(PDL_OVERLAP_AUTO);
+    desc.grid[0] = 8;
+    return pdl_chain_set_desc(chain, 0, &desc);
+}
+
+static void while_one_thread_uses_a_chain_another_one_is_told(void **state)
+{
+    (void)state;
+    static const struct {
+        pdl_status (*call)(pdl_chain *chain);
+        enum mock_entry held_in;
+    } cases[] = {
+        {launch, MOCK_cuGraphLaunch},
+        {set_args, MOCK_cuGraphExecKernelNodeSetParams},
+        {set_desc, MOCK_cuGraphExecKernelNodeSetParams},
+        {pdl_chain_build, MOCK_cuGraphInstantiateWithFlags},
+        {pdl_chain_reset, MOCK_cuGraphExecDestroy},
+    };
+    pdl_kernel *kernel = make_kernel(FROM_FUNCTION, 0);
+    pdl_chain *chain = make_line(kernel, 2);
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        pthread_t thread;
+        struct first first = {.chain = chain, .call = cases[i].call};
+        struct values values = values_of(7);
+        const pdl_launch_desc desc = plain_desc();
+        pdl_chain_report report = PDL_CHAIN_REPORT_INIT;
+        CUgraph graph = NULL;
+        uint32_t link = 77;
+        inside = released = false;
+        held_in = cases[i].held_in;
+        mock.on_entry = hold;
+        assert_int_equal(pthread_create(&thread, NULL, run_first, &first), 0);
+        (void)pthread_mutex_lock(&lock);
+        while (!inside) {
+            (void)pthread_cond_wait(&changed, &lock);
+        }
+        (void)pthread_mutex_unlock(&lock);
+        assert_refused(pdl_chain_launch(chain, NULL), PDL_ERROR_BUSY, NULL, "another thread");
+        assert_refused(pdl_chain_add(chain, kernel, &desc, VALUES(values), NULL, 0, &link),
+                       PDL_ERROR_BUSY, NULL, "another thread");
+        assert_refused(pdl_chain_add_dependency(chain, 1, 0), PDL_ERROR_BUSY, NULL, "");
+        assert_refused(pdl_chain_build(chain), PDL_ERROR_BUSY, NULL, "another thread");
+        assert_refused(pdl_chain_set_args(chain, 0, VALUES(values)), PDL_ERROR_BUSY, NULL, "");
+        assert_refused(pdl_chain_set_desc(chain, 0, &desc), PDL_ERROR_BUSY, NULL, "");
+        assert_refused(pdl_chain_reset(chain), PDL_ERROR_BUSY, NULL, "another thread");
+        assert_refused(pdl_chain_explain(chain, 0, &report), PDL_ERROR_BUSY, NULL, "");
+        assert_refused(pdl_chain_graph(chain, &graph), PDL_ERROR_BUSY, NULL, "another thread");
+        assert_int_equal(link, 77);
+        (void)pthread_mutex_lock(&lock);
+        released = true;
+        (void)pthread_cond_broadcast(&changed);
+        (void)pthread_mutex_unlock(&lock);
+        assert_int_equal(pthread_join(thread, NULL), 0);
+        mock.on_entry = NULL;
+        assert_int_equal(first.status, PDL_SUCCESS);
+        if (cases[i].call != pdl_chain_reset) {
+            assert_ok(pdl_chain_launch(chain, NULL)); /* and it is free again */
+            assert_ran_count(2);
+        }
+    }
+    pdl_chain_destroy(chain);
+    pdl_kernel_destroy(kernel);
+}
+
+/* Every way out of a call lets go of the chain. */
+static void a_failing_call_does_not_keep_the_chain(void **state)
+{
+    (void)state;
+    struct values values = values_of(0);
+    pdl_kernel *kernel = make_kernel(FROM_FUNCTION, 0);
+    pdl_chain *chain = make_line(kernel, 2);
+    pdl_launch_desc desc = overlap_desc(PDL_OVERLAP_AUTO);
+    pdl_chain_report report = PDL_CHAIN_REPORT_INIT;
+    desc.grid[0] = 0;
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(pdl_chain_add(chain, kernel, &desc, VALUES(values), NULL, 0, NULL),
+                         PDL_ERROR_INVALID_GRID);
+        assert_int_equal(pdl_chain_add_dependency(chain, 0, 1), PDL_ERROR_CYCLE);
+        assert_int_equal(pdl_chain_set_args(chain, 0, NULL), PDL_ERROR_INVALID_ARGUMENT);
+        assert_int_equal(pdl_chain_set_desc(chain, 0, &desc), PDL_ERROR_INVALID_GRID);
+        assert_int_equal(pdl_chain_explain(chain, 9, &report), PDL_ERROR_INVALID_ARGUMENT);
+        assert_int_equal(pdl_chain_graph(chain, NULL), PDL_ERROR_INVALID_ARGUMENT);
+        mock_fail(MOCK_cuGraphLaunch, 1, CUDA_ERROR_UNKNOWN);
+        assert_int_equal(pdl_chain_launch(chain, NULL), PDL_ERROR_DRIVER);
+        mock_fail(MOCK_cuGraphCreate, 1, CUDA_ERROR_UNKNOWN);
+        assert_int_equal(pdl_chain_build(chain), PDL_ERROR_DRIVER);
+    }
+    assert_ok(pdl_chain_launch(chain, NULL));
+    pdl_chain_destroy(chain);
+    pdl_kernel_destroy(kernel);
+}
+
+#define THREADS 16
+#define ROUNDS  20
+
+static pdl_kernel *shared_kernel;
+static pdl_chain *shared_chain;
+
+struct worker {
+    pthread_t thread;
+    uint32_t number;
+    unsigned done;
+    unsigned busy;
+    unsigned wrong;
+};
+
+static void run(void *(*function)(void *), struct worker workers[THREADS])
+{
+    for (uint32_t i = 0; i < THREADS; i++) {
+        workers[i] = (struct worker){.number = i};
+        assert_int_equal(pthread_create(&workers[i].thread, NULL, function, &workers[i]), 0);
+    }
+    for (uint32_t i = 0; i < THREADS; i++) {
+        assert_int_equal(pthread_join(workers[i].thread, NULL), 0);
+        assert_int_equal(workers[i].wrong, 0);
+    }
+}
+
+static void *use_own(void *argument)
+{
+    struct worker *worker = argument;
+    mock_set_current(0);
+    for (uint32_t round = 0; round < ROUNDS; round++) {
+        pdl_chain *chain = NULL;
+        struct values values = values_of(worker->number);
+        const pdl_launch_desc desc = overlap_desc(PDL_OVERLAP_AUTO);
+        bool good = pdl_chain_create(&chain) == PDL_SUCCESS;
+        for (uint32_t i = 0; i < 3; i++) {
+            good = good && pdl_chain_add(chain, shared_kernel, &desc, VALUES(values), NULL, 0,
+                                         NULL) == PDL_SUCCESS;
+        }
+        good = good && pdl_chain_build(chain) == PDL_SUCCESS;
+        good = good && pdl_chain_set_args(chain, 1, VALUES(values)) == PDL_SUCCESS;
+        good = good && pdl_chain_launch(chain, NULL) == PDL_SUCCESS;
+        worker->wrong += !good;
+        pdl_chain_destroy(chain);
+    }
+    return NULL;
+}
+
+static void chains_of_their_own_do_not_disturb_threads(void **state)
+{
+    (void)state;
+    struct worker workers[THREADS];
+    shared_kernel = make_kernel(FROM_CU_KERNEL, 0);
+    run(use_own, workers);
+    assert_int_equal(mock.replay_count, THREADS * ROUNDS);
+    assert_int_equal(mock.live_graphs, 0);
+    assert_int_equal(mock.live_execs, 0);
+    pdl_kernel_destroy(shared_kernel);
+}
+
+/* Both values of a link are of one thread in every replay: whoever was let in was alone. */
+static void *use_shared(void *argument)
+{
+    struct worker *worker = argument;
+    mock_set_current(0);
+    for (uint32_t round = 0; round < ROUNDS; round++) {
+        struct values values = values_of(worker->number);
+        pdl_status status = round % 4 == 3   ? pdl_chain_build(shared_chain)
+                            : round % 2 == 0 ? pdl_chain_set_args(shared_chain, 0, VALUES(values))
+                                             : pdl_chain_launch(shared_chain, NULL);
+        worker->done += status == PDL_SUCCESS;
+        worker->busy += status == PDL_ERROR_BUSY;
+        worker->wrong += status != PDL_SUCCESS && status != PDL_ERROR_BUSY;
+    }
+    return NULL;
+}
+
+static void a_shared_chain_is_used_by_one_thread_at_a_time(void **state)
+{
+    (void)state;
+    struct worker workers[THREADS];
+    unsigned outcomes = 0;
+    shared_kernel = make_kernel(FROM_FUNCTION, 0);
+    shared_chain = make_line(shared_kernel, 2);
+    run(use_shared, workers);
+    for (uint32_t i = 0; i < THREADS; i++) {
+        outcomes += workers[i].done + workers[i].busy;
+    }
+    assert_int_equal(outcomes, THREADS * ROUNDS);
+    for (unsigned i = 0; i < mock.run_count && i < MOCK_RUNS; i++) {
+        struct values got = {0};
+        memcpy(&got.pointer, mock.runs[i].params.arguments[0], sizeof(got.pointer));
+        memcpy(&got.number, mock.runs[i].params.arguments[1], sizeof(got.number));
+        assert_int_equal(got.pointer & 0xff, got.number & 0xff);
+    }
+    pdl_chain_destroy(shared_chain);
+    pdl_kernel_destroy(shared_kernel);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        GRAPH_TEST(while_one_thread_uses_a_chain_another_one_is_told),
+        GRAPH_TEST(a_failing_call_does_not_keep_the_chain),
+        GRAPH_TEST(chains_of_their_own_do_not_disturb_threads),
+        GRAPH_TEST(a_shared_chain_is_used_by_one_thread_at_a_time),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

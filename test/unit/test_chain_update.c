@@ -1,0 +1,369 @@
+/* SPDX-License-Identifier: MIT */
+/* Chains: arguments and descriptors that change between replays. */
+#include "graph_support.h"
+
+static pdl_kernel *kernel;
+static pdl_chain *chain;
+
+static int setup(void **state)
+{
+    (void)graph_setup(state);
+    kernel = make_kernel(FROM_CU_KERNEL, 0);
+    chain = make_line(kernel, 4);
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    pdl_chain_destroy(chain);
+    pdl_kernel_destroy(kernel);
+    return mock_teardown(state);
+}
+
+#define UPDATE_TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
+
+static void set_number(uint32_t link, uint32_t number)
+{
+    struct values values = values_of(number);
+    assert_ok(pdl_chain_set_args(chain, link, VALUES(values)));
+}
+
+/* Replays, and asserts which values the four links ran with. */
+#define assert_replay(...)                                                                         \
+    do {                                                                                           \
+        const uint32_t numbers_[4] = {__VA_ARGS__};                                                \
+        assert_ok(pdl_chain_launch(chain, NULL));                                                  \
+        assert_ran_count(4);                                                                       \
+        for (unsigned n_ = 0; n_ < 4; n_++) {                                                      \
+            assert_ran(n_, numbers_[n_]);                                                          \
+        }                                                                                          \
+    } while (0)
+
+static void new_values_hold_from_the_next_replay_on(void **state)
+{
+    (void)state;
+    assert_replay(0, 1, 2, 3);
+    const unsigned calls = mock_total_calls();
+    set_number(2, 22);
+    assert_int_equal(mock_total_calls() - calls, 1);
+    assert_replay(0, 1, 22, 3);
+    set_number(0, 20);
+    set_number(0, 30);
+    assert_replay(30, 1, 22, 3);
+    assert_replay(30, 1, 22, 3);
+    assert_ok(pdl_chain_build(chain)); /* and a rebuild does not lose them */
+    assert_replay(30, 1, 22, 3);
+}
+
+static void values_may_be_set_before_the_build(void **state)
+{
+    (void)state;
+    assert_ok(pdl_chain_reset(chain));
+    const unsigned calls = mock_total_calls();
+    set_number(1, 11);
+    assert_int_equal(mock_total_calls() - calls, 0);
+    assert_ok(pdl_chain_build(chain));
+    assert_replay(0, 11, 2, 3);
+    (void)add_link(chain, kernel, PDL_OVERLAP_AUTO, 4); /* built before, and changed since */
+    set_number(3, 33);
+    assert_ok(pdl_chain_build(chain));
+    assert_ok(pdl_chain_launch(chain, NULL));
+    assert_ran_count(5);
+    assert_ran(1, 11);
+    assert_ran(3, 33);
+}
+
+static void new_values_are_copied(void **state)
+{
+    (void)state;
+    struct values *values = malloc(sizeof(*values));
+    assert_non_null(values);
+    *values = values_of(77);
+    assert_ok(pdl_chain_set_args(chain, 1, VALUES(*values)));
+    *values = values_of(78);
+    free(values);
+    assert_replay(0, 77, 2, 3);
+    assert_ok(pdl_chain_build(chain));
+    assert_replay(0, 77, 2, 3);
+}
+
+static void values_that_the_driver_refuses_change_nothing(void **state)
+{
+    (void)state;
+    struct values values = values_of(99);
+    mock_fail(MOCK_cuGraphExecKernelNodeSetParams, 1, CUDA_ERROR_UNKNOWN);
+    assert_refused(pdl_chain_set_args(chain, 2, VALUES(values)), PDL_ERROR_DRIVER, NULL,
+                   "cuGraphExecKernelNodeSetParams", "CUDA_ERROR_UNKNOWN");
+    assert_string_equal(pdl_last_error()->call, "cuGraphExecKernelNodeSetParams");
+    assert_replay(0, 1, 2, 3);
+    pdl_launch_desc desc = overlap_desc(PDL_OVERLAP_AUTO);
+    desc.grid[0] = 5;
+    assert_ok(pdl_chain_set_desc(chain, 2, &desc)); /* sends the values again */
+    assert_replay(0, 1, 2, 3);
+    assert_ok(pdl_chain_build(chain));
+    assert_replay(0, 1, 2, 3);
+}
+
+static void the_shape_changes_without_a_rebuild(void **state)
+{
+    (void)state;
+    pdl_launch_desc desc = overlap_desc(PDL_OVERLAP_AUTO);
+    desc.grid[0] = 7;
+    desc.grid[1] = 3;
+    desc.grid[2] = 2;
+    desc.block[0] = 32;
+    desc.block[1] = 4;
+    desc.block[2] = 5;
+    desc.dynamic_shared_memory = 1024;
+    desc.stream = mock_stream(3, 0); /* is not used */
+    const unsigned calls = mock_total_calls();
+    assert_ok(pdl_chain_set_desc(chain, 1, &desc));
+    assert_int_equal(mock_total_calls() - calls, 1);
+    for (int rebuilt = 0; rebuilt < 2; rebuilt++) {
+        assert_replay(0, 1, 2, 3);
+        assert_int_equal(mock_ran(1)->params.grid[0], 7);
+        assert_int_equal(mock_ran(1)->params.grid[1], 3);
+        assert_int_equal(mock_ran(1)->params.grid[2], 2);
+        assert_int_equal(mock_ran(1)->params.block[0], 32);
+        assert_int_equal(mock_ran(1)->params.block[1], 4);
+        assert_int_equal(mock_ran(1)->params.block[2], 5);
+        assert_int_equal(mock_ran(1)->params.shared, 1024);
+        assert_int_equal(mock_ran(0)->params.grid[0], 132);
+        assert_int_equal(mock_ran(2)->params.grid[0], 132);
+        assert_ok(pdl_chain_build(chain));
+    }
+}
+
+static void shape_and_values_do_not_undo_each_other(void **state)
+{
+    (void)state;
+    pdl_launch_desc desc = overlap_desc(PDL_OVERLAP_AUTO);
+    set_number(1, 41);
+    desc.grid[0] = 9;
+    assert_ok(pdl_chain_set_desc(chain, 1, &desc));
+    assert_replay(0, 41, 2, 3);
+    assert_int_equal(mock_ran(1)->params.grid[0], 9);
+    set_number(1, 42);
+    assert_replay(0, 42, 2, 3);
+    assert_int_equal(mock_ran(1)->params.grid[0], 9);
+}
+
+static void a_shape_that_the_driver_refuses_changes_nothing(void **state)
+{
+    (void)state;
+    pdl_launch_desc desc = overlap_desc(PDL_OVERLAP_AUTO);
+    desc.grid[0] = 9;
+    mock_fail(MOCK_cuGraphExecKernelNodeSetParams, 1, CUDA_ERROR_OUT_OF_MEMORY);
+    assert_refused(pdl_chain_set_desc(chain, 1, &desc), PDL_ERROR_OUT_OF_MEMORY, NULL,
+                   "cuGraphExecKernelNodeSetParams");
+    assert_replay(0, 1, 2, 3);
+    assert_int_equal(mock_ran(1)->params.grid[0], 132);
+    set_number(1, 50); /* sends the shape again */
+    assert_replay(0, 50, 2, 3);
+    assert_int_equal(mock_ran(1)->params.grid[0], 132);
+    assert_ok(pdl_chain_build(chain));
+    assert_replay(0, 50, 2, 3);
+    assert_int_equal(mock_ran(1)->params.grid[0], 132);
+}
+
+static void a_descriptor_that_a_launch_would_be_refused_for_changes_nothing(void **state)
+{
+    (void)state;
+    pdl_launch_desc desc = overlap_desc(PDL_OVERLAP_AUTO);
+    desc.block[0] = 4096;
+    for (int built = 1; built >= 0; built--) {
+        assert_refused(pdl_chain_set_desc(chain, 1, &desc), PDL_ERROR_INVALID_BLOCK, "block",
+                       "4096");
+        assert_ok(pdl_chain_reset(chain));
+    }
+    desc = overlap_desc(PDL_OVERLAP_AUTO);
+    field_case_of(CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT)->set(&desc);
+    assert_refused(pdl_chain_set_desc(chain, 1, &desc), PDL_ERROR_NOT_SUPPORTED, "trigger_event",
+                   "trigger_event");
+    assert_ok(pdl_chain_build(chain));
+    assert_replay(0, 1, 2, 3);
+    assert_int_equal(mock_ran(1)->params.block[0], 256);
+}
+
+/* A chain whose link 1 has the attributes of a descriptor. */
+static void start_with(const pdl_launch_desc *desc)
+{
+    assert_ok(pdl_chain_reset(chain));
+    assert_ok(pdl_chain_set_desc(chain, 1, desc));
+    assert_ok(pdl_chain_build(chain));
+}
+
+static void assert_needs_rebuild(const pdl_launch_desc *desc)
+{
+    const unsigned calls = mock.calls[MOCK_cuGraphExecKernelNodeSetParams];
+    const unsigned sets = node_of(chain, 1)->sets;
+    const struct mock_node_params before = node_of(chain, 1)->params;
+    assert_refused(pdl_chain_set_desc(chain, 1, desc), PDL_ERROR_REBUILD, "desc", "1",
+                   "pdl_chain_reset");
+    assert_int_equal(mock.calls[MOCK_cuGraphExecKernelNodeSetParams], calls);
+    assert_int_equal(node_of(chain, 1)->sets, sets);
+    assert_memory_equal(&node_of(chain, 1)->params, &before, sizeof(before));
+    assert_replay(0, 1, 2, 3); /* still built */
+    assert_memory_equal(&mock_ran(1)->params, &before, sizeof(before));
+    assert_ok(pdl_chain_build(chain)); /* and a rebuild is not of the refused one */
+    assert_replay(0, 1, 2, 3);
+    assert_memory_equal(&mock_ran(1)->params, &before, sizeof(before));
+}
+
+static void attributes_and_overlap_need_a_rebuild(void **state)
+{
+    (void)state;
+    const pdl_launch_desc plain = overlap_desc(PDL_OVERLAP_AUTO);
+    /* An attribute more, and one less. */
+    for (size_t i = 0; i < field_case_count; i++) {
+        pdl_launch_desc desc = plain;
+        switch ((int)field_cases[i].id) {
+        case CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION:
+        case CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT:
+        case CU_LAUNCH_ATTRIBUTE_LAUNCH_COMPLETION_EVENT:
+        case 11: /* needs a cluster */
+        case 13: /* has no place in a chain */
+            continue;
+        default:
+            field_cases[i].set(&desc);
+            break;
+        }
+        start_with(&plain);
+        assert_needs_rebuild(&desc);
+        start_with(&desc);
+        assert_needs_rebuild(&plain);
+    }
+    /* Another value. */
+    pdl_launch_desc desc = plain;
+    desc.priority = -1;
+    start_with(&desc);
+    desc.priority = -2;
+    assert_needs_rebuild(&desc);
+    /* As many attributes, but others. */
+    desc = plain;
+    desc.mem_sync_domain = 1;
+    assert_needs_rebuild(&desc);
+    /* The overlap, both ways. */
+    start_with(&plain);
+    desc = overlap_desc(PDL_OVERLAP_NONE);
+    assert_needs_rebuild(&desc);
+    assert_edge(node_of(chain, 0), node_of(chain, 1), PDL_EDGE_PROGRAMMATIC);
+    start_with(&desc);
+    assert_edge(node_of(chain, 0), node_of(chain, 1), PDL_EDGE_FULL);
+    assert_needs_rebuild(&plain);
+    assert_edge(node_of(chain, 0), node_of(chain, 1), PDL_EDGE_FULL);
+}
+
+static void a_shape_changes_also_where_there_are_attributes(void **state)
+{
+    (void)state;
+    pdl_launch_desc desc = overlap_desc(PDL_OVERLAP_AUTO);
+    desc.cluster[0] = 2;
+    desc.priority = -1;
+    start_with(&desc);
+    desc.grid[0] = 66;
+    assert_ok(pdl_chain_set_desc(chain, 1, &desc));
+    assert_replay(0, 1, 2, 3);
+    assert_int_equal(mock_ran(1)->params.grid[0], 66);
+    assert_int_equal(mock_ran(1)->params.attribute_count, 2);
+}
+
+/* AUTO and REQUIRE are the same edges where both are granted. */
+static void require_instead_of_auto_needs_no_rebuild(void **state)
+{
+    (void)state;
+    pdl_launch_desc desc = overlap_desc(PDL_OVERLAP_REQUIRE);
+    desc.grid[0] = 3;
+    assert_ok(pdl_chain_set_desc(chain, 1, &desc));
+    assert_replay(0, 1, 2, 3);
+    assert_int_equal(mock_ran(1)->params.grid[0], 3);
+}
+
+static void after_a_reset_anything_can_be_changed(void **state)
+{
+    (void)state;
+    pdl_launch_desc desc = overlap_desc(PDL_OVERLAP_NONE);
+    desc.grid[0] = 64;
+    desc.cluster[0] = 4;
+    desc.priority = -3;
+    assert_refused(pdl_chain_set_desc(chain, 2, &desc), PDL_ERROR_REBUILD, "desc", "");
+    assert_ok(pdl_chain_reset(chain));
+    assert_int_equal(mock.live_execs, 0);
+    set_number(2, 29);
+    assert_ok(pdl_chain_set_desc(chain, 2, &desc));
+    assert_ok(pdl_chain_build(chain));
+    assert_replay(0, 1, 29, 3);
+    assert_int_equal(mock_ran(2)->params.grid[0], 64);
+    assert_int_equal(mock_ran(2)->params.attribute_count, 2);
+    assert_edge(node_of(chain, 1), node_of(chain, 29), PDL_EDGE_FULL);
+    assert_edge(node_of(chain, 29), node_of(chain, 3), PDL_EDGE_PROGRAMMATIC);
+}
+
+/* Links that were built and those that were not are told apart by whether the chain is built. */
+static void a_chain_with_a_new_link_can_be_changed_freely(void **state)
+{
+    (void)state;
+    const pdl_launch_desc desc = overlap_desc(PDL_OVERLAP_NONE);
+    (void)add_link(chain, kernel, PDL_OVERLAP_AUTO, 4);
+    const unsigned calls = mock.calls[MOCK_cuGraphExecKernelNodeSetParams];
+    assert_ok(pdl_chain_set_desc(chain, 1, &desc));
+    assert_int_equal(mock.calls[MOCK_cuGraphExecKernelNodeSetParams], calls);
+    assert_ok(pdl_chain_build(chain));
+    assert_edge(node_of(chain, 0), node_of(chain, 1), PDL_EDGE_FULL);
+}
+
+static void many_changes_in_any_order_leave_no_stale_value(void **state)
+{
+    (void)state;
+    uint32_t numbers[4] = {0, 1, 2, 3};
+    uint32_t grids[4] = {132, 132, 132, 132};
+    uint64_t random = 1;
+    for (unsigned round = 0; round < 2000; round++) {
+        random = random * 6364136223846793005u + 1442695040888963407u;
+        const uint32_t link = (uint32_t)(random >> 33) % 4;
+        const bool refused = (random >> 40) % 3 == 0;
+        if (refused) {
+            mock_fail(MOCK_cuGraphExecKernelNodeSetParams, 1, CUDA_ERROR_UNKNOWN);
+        }
+        if ((random >> 45) % 2 == 0) {
+            struct values values = values_of(100 + round);
+            assert_int_equal(pdl_chain_set_args(chain, link, VALUES(values)),
+                             refused ? PDL_ERROR_DRIVER : PDL_SUCCESS);
+            numbers[link] = refused ? numbers[link] : 100 + round;
+        } else {
+            pdl_launch_desc desc = overlap_desc(PDL_OVERLAP_AUTO);
+            desc.grid[0] = 1 + round;
+            assert_int_equal(pdl_chain_set_desc(chain, link, &desc),
+                             refused ? PDL_ERROR_DRIVER : PDL_SUCCESS);
+            grids[link] = refused ? grids[link] : 1 + round;
+        }
+        if (round % 50 == 0) {
+            assert_ok(pdl_chain_build(chain));
+        }
+        assert_replay(numbers[0], numbers[1], numbers[2], numbers[3]);
+        for (unsigned i = 0; i < 4; i++) {
+            assert_int_equal(mock_ran(i)->params.grid[0], grids[i]);
+        }
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        UPDATE_TEST(new_values_hold_from_the_next_replay_on),
+        UPDATE_TEST(values_may_be_set_before_the_build),
+        UPDATE_TEST(new_values_are_copied),
+        UPDATE_TEST(values_that_the_driver_refuses_change_nothing),
+        UPDATE_TEST(the_shape_changes_without_a_rebuild),
+        UPDATE_TEST(shape_and_values_do_not_undo_each_other),
+        UPDATE_TEST(a_shape_that_the_driver_refuses_changes_nothing),
+        UPDATE_TEST(a_descriptor_that_a_launch_would_be_refused_for_changes_nothing),
+        UPDATE_TEST(attributes_and_overlap_need_a_rebuild),
+        UPDATE_TEST(a_shape_changes_also_where_there_are_attributes),
+        UPDATE_TEST(require_instead_of_auto_needs_no_rebuild),
+        UPDATE_TEST(after_a_reset_anything_can_be_changed),
+        UPDATE_TEST(a_chain_with_a_new_link_can_be_changed_freely),
+        UPDATE_TEST(many_changes_in_any_order_leave_no_stale_value),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,458 @@
+/* SPDX-License-Identifier: MIT */
+/* The census of a graph's edges. */
+#include "graph_support.h"
+
+enum { FULL_PORT = 0, PROGRAMMATIC_PORT = 1, LAUNCH_PORT = 2 };
+enum { DEFAULT = 0, PROGRAMMATIC = 1 };
+
+static CUgraph graph;
+static pdl_kernel *kernel;
+
+static int setup(void **state)
+{
+    (void)graph_setup(state);
+    graph = make_graph();
+    kernel = make_kernel(FROM_CU_KERNEL, 0);
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    pdl_kernel_destroy(kernel);
+    destroy_graph(graph);
+    return mock_teardown(state);
+}
+
+#define EDGES_TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
+
+/* A kernel node of kernel number k of the mock, with nothing before it. */
+static CUgraphNode kernel_node(unsigned k)
+{
+    CUgraphNode node = mock_add_node(graph, CU_GRAPH_NODE_TYPE_KERNEL);
+    node->params.function = mock_function(k, 0);
+    return node;
+}
+
+static void full(CUgraphNode from, CUgraphNode to)
+{
+    mock_add_edge(from, to, DEFAULT, FULL_PORT);
+}
+
+/* The census with room for 8; asserts that the parts make the sum. */
+static pdl_full_dependency found[8];
+
+static pdl_graph_census count(void)
+{
+    pdl_graph_census census = PDL_GRAPH_CENSUS_INIT;
+    memset(found, 0xee, sizeof(found));
+    census.full_dependencies = found;
+    census.full_capacity = COUNT_OF(found);
+    assert_ok(pdl_graph_edges(graph, &census));
+    assert_int_equal(census.edges, census.full + census.programmatic + census.launch_completion +
+                                       census.programmatic_at_block_start + census.other);
+    return census;
+}
+
+/* The entry for a pair; fails the test unless there is exactly one. */
+static const pdl_full_dependency *the_one(const pdl_graph_census *census, CUgraphNode producer,
+                                          CUgraphNode consumer)
+{
+    const pdl_full_dependency *one = NULL;
+    for (uint32_t i = 0; i < census->full_count; i++) {
+        if (found[i].producer == producer && found[i].consumer == consumer) {
+            assert_null(one);
+            one = &found[i];
+        }
+    }
+    assert_non_null(one);
+    return one;
+}
+
+static void an_empty_graph_has_nothing_to_count(void **state)
+{
+    (void)state;
+    const pdl_graph_census census = count();
+    assert_int_equal(census.nodes + census.kernels + census.edges + census.full_count, 0);
+}
+
+static void edges_are_counted_by_kind(void **state)
+{
+    (void)state;
+    CUgraphNode node = kernel_node(0);
+    for (unsigned kind = 0; kind < 4; kind++) {
+        for (unsigned i = 0; i <= kind; i++) {
+            const pdl_edge edge = {.node = node, .kind = kind};
+            node = add_kernel_node(graph, kernel, &edge, 1);
+        }
+    }
+    const pdl_graph_census census = count();
+    assert_int_equal(census.nodes, 11);
+    assert_int_equal(census.kernels, 11);
+    assert_int_equal(census.edges, 10);
+    assert_int_equal(census.full, 1);
+    assert_int_equal(census.programmatic, 2);
+    assert_int_equal(census.launch_completion, 3);
+    assert_int_equal(census.programmatic_at_block_start, 4);
+    assert_int_equal(census.other, 0);
+    assert_int_equal(census.full_count, 1);
+}
+
+static void edge_data_that_is_not_known_is_counted_apart(void **state)
+{
+    (void)state;
+    CUgraphNode first = kernel_node(0);
+    mock_add_edge(first, kernel_node(0), 7, 0);
+    mock_add_edge(first, kernel_node(0), DEFAULT, PROGRAMMATIC_PORT);
+    mock_add_edge(first, kernel_node(0), PROGRAMMATIC, FULL_PORT);
+    mock_add_edge(first, kernel_node(0), DEFAULT, 9);
+    mock_add_edge(first, kernel_node(0), PROGRAMMATIC, 9);
+    const pdl_graph_census census = count();
+    assert_int_equal(census.edges, 5);
+    assert_int_equal(census.other, 5);
+    assert_int_equal(census.full_count, 0);
+}
+
+static void a_direct_full_edge_says_why_it_is_full(void **state)
+{
+    (void)state;
+    CUgraphNode producer = kernel_node(1);
+    CUgraphNode serial = kernel_node(2);
+    CUgraphNode cooperative = kernel_node(3);
+    CUgraphNode old = kernel_node(4);
+    const CUlaunchAttributeValue one = {.cooperative = 1};
+    mock.kernels[4].attributes[0][CU_FUNC_ATTRIBUTE_PTX_VERSION] = 89;
+    assert_int_equal(mock.table.cuGraphKernelNodeSetAttribute(
+                         cooperative, CU_LAUNCH_ATTRIBUTE_COOPERATIVE, &one),
+                     CUDA_SUCCESS);
+    full(producer, serial);
+    full(producer, cooperative);
+    full(producer, old);
+    const pdl_graph_census census = count();
+    assert_int_equal(census.full_count, 3);
+    assert_int_equal(the_one(&census, producer, serial)->reason, PDL_FULL_SERIAL);
+    assert_int_equal(the_one(&census, producer, cooperative)->reason, PDL_FULL_COOPERATIVE);
+    assert_int_equal(the_one(&census, producer, old)->reason, PDL_FULL_CODE);
+    assert_string_equal(the_one(&census, producer, old)->producer_name, "fc2");
+    assert_string_equal(the_one(&census, producer, old)->consumer_name, "fc5");
+    assert_null(the_one(&census, producer, old)->between);
+    assert_int_equal(the_one(&census, producer, old)->between_type, 0);
+}
+
+/* As other libraries may make their nodes. */
+static void a_node_of_a_cukernel_is_looked_up_as_well(void **state)
+{
+    (void)state;
+    CUgraphNode producer = kernel_node(1);
+    CUgraphNode consumer = kernel_node(4);
+    consumer->params.function = NULL;
+    consumer->params.kernel = mock_cu_kernel(4);
+    mock.kernels[4].attributes[0][CU_FUNC_ATTRIBUTE_PTX_VERSION] = 80;
+    full(producer, consumer);
+    const pdl_graph_census census = count();
+    assert_int_equal(the_one(&census, producer, consumer)->reason, PDL_FULL_CODE);
+    assert_string_equal(the_one(&census, producer, consumer)->consumer_name, "fc5");
+}
+
+static void a_name_that_the_driver_does_not_tell_is_empty(void **state)
+{
+    (void)state;
+    CUgraphNode producer = kernel_node(1);
+    CUgraphNode consumer = kernel_node(2);
+    full(producer, consumer);
+    mock_fail(MOCK_cuFuncGetName, 0, CUDA_ERROR_NOT_FOUND);
+    const pdl_graph_census census = count();
+    assert_string_equal(the_one(&census, producer, consumer)->producer_name, "");
+    assert_string_equal(the_one(&census, producer, consumer)->consumer_name, "");
+    mock_fail(MOCK_cuGraphKernelNodeGetParams, 0, CUDA_ERROR_UNKNOWN);
+    assert_string_equal(the_one(&census, producer, consumer)->producer_name, "");
+}
+
+static void what_stands_between_two_kernels_is_told(void **state)
+{
+    (void)state;
+    static const struct {
+        CUgraphNodeType type;
+        pdl_full_reason reason;
+    } cases[] = {
+        {CU_GRAPH_NODE_TYPE_MEMSET, PDL_FULL_MEMSET},
+        {CU_GRAPH_NODE_TYPE_MEMCPY, PDL_FULL_MEMCPY},
+        {CU_GRAPH_NODE_TYPE_HOST, PDL_FULL_HOST},
+        {CU_GRAPH_NODE_TYPE_EMPTY, PDL_FULL_OTHER_NODE},
+        {CU_GRAPH_NODE_TYPE_GRAPH, PDL_FULL_OTHER_NODE},
+        {CU_GRAPH_NODE_TYPE_MEM_ALLOC, PDL_FULL_OTHER_NODE},
+        {CU_GRAPH_NODE_TYPE_EVENT_RECORD, PDL_FULL_OTHER_NODE},
+    };
+    CUgraphNode last = kernel_node(0);
+    CUgraphNode producers[COUNT_OF(cases)];
+    CUgraphNode between[COUNT_OF(cases)];
+    CUgraphNode consumers[COUNT_OF(cases)];
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        producers[i] = last;
+        between[i] = mock_add_node(graph, cases[i].type);
+        last = consumers[i] = kernel_node(0);
+        full(producers[i], between[i]);
+        full(between[i], consumers[i]);
+    }
+    const pdl_graph_census census = count();
+    assert_int_equal(census.nodes, 2 * COUNT_OF(cases) + 1);
+    assert_int_equal(census.kernels, COUNT_OF(cases) + 1);
+    assert_int_equal(census.full, 2 * COUNT_OF(cases));
+    assert_int_equal(census.full_count, COUNT_OF(cases));
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        const pdl_full_dependency *one = the_one(&census, producers[i], consumers[i]);
+        assert_int_equal(one->reason, cases[i].reason);
+        assert_ptr_equal(one->between, between[i]);
+        assert_int_equal(one->between_type, cases[i].type);
+    }
+}
+
+static void of_several_nodes_between_the_one_next_to_the_consumer_is_named(void **state)
+{
+    (void)state;
+    CUgraphNode producer = kernel_node(0);
+    CUgraphNode copy = mock_add_node(graph, CU_GRAPH_NODE_TYPE_MEMCPY);
+    CUgraphNode host = mock_add_node(graph, CU_GRAPH_NODE_TYPE_HOST);
+    CUgraphNode set = mock_add_node(graph, CU_GRAPH_NODE_TYPE_MEMSET);
+    CUgraphNode consumer = kernel_node(0);
+    CUgraphNode after = kernel_node(0);
+    full(producer, copy);
+    full(copy, host);
+    full(host, set);
+    full(set, consumer);
+    mock_add_edge(consumer, after, PROGRAMMATIC, PROGRAMMATIC_PORT);
+    const pdl_graph_census census = count();
+    assert_int_equal(census.full_count, 1); /* the walk ends at the first kernel */
+    assert_int_equal(the_one(&census, producer, consumer)->reason, PDL_FULL_MEMSET);
+    assert_ptr_equal(the_one(&census, producer, consumer)->between, set);
+}
+
+static void a_node_between_many_kernels_makes_a_dependency_of_each_pair(void **state)
+{
+    (void)state;
+    CUgraphNode set = mock_add_node(graph, CU_GRAPH_NODE_TYPE_MEMSET);
+    CUgraphNode producers[2] = {kernel_node(1), kernel_node(2)};
+    CUgraphNode consumers[3] = {kernel_node(3), kernel_node(4), kernel_node(5)};
+    for (size_t p = 0; p < 2; p++) {
+        full(producers[p], set);
+    }
+    for (size_t c = 0; c < 3; c++) {
+        full(set, consumers[c]);
+    }
+    const pdl_graph_census census = count();
+    assert_int_equal(census.full_count, 6);
+    for (size_t p = 0; p < 2; p++) {
+        for (size_t c = 0; c < 3; c++) {
+            assert_ptr_equal(the_one(&census, producers[p], consumers[c])->between, set);
+        }
+    }
+}
+
+static void a_pair_that_is_joined_in_several_ways_counts_once(void **state)
+{
+    (void)state;
+    CUgraphNode producer = kernel_node(0);
+    CUgraphNode copy = mock_add_node(graph, CU_GRAPH_NODE_TYPE_MEMCPY);
+    CUgraphNode set = mock_add_node(graph, CU_GRAPH_NODE_TYPE_MEMSET);
+    CUgraphNode consumer = kernel_node(0);
+    full(producer, copy);
+    full(producer, set);
+    full(copy, consumer);
+    full(set, consumer);
+    pdl_graph_census census = count();
+    assert_int_equal(census.full_count, 1);
+    assert_non_null(the_one(&census, producer, consumer)->between);
+    full(producer, consumer); /* the direct one is the one that is told */
+    census = count();
+    assert_int_equal(census.full_count, 1);
+    assert_null(the_one(&census, producer, consumer)->between);
+    assert_int_equal(the_one(&census, producer, consumer)->reason, PDL_FULL_SERIAL);
+}
+
+/* The programmatic edge is there, and the consumer waits for the producer's end all the same. */
+static void a_way_round_through_a_memset_is_full_beside_a_programmatic_edge(void **state)
+{
+    (void)state;
+    CUgraphNode producer = kernel_node(0);
+    CUgraphNode set = mock_add_node(graph, CU_GRAPH_NODE_TYPE_MEMSET);
+    CUgraphNode consumer = kernel_node(0);
+    mock_add_edge(producer, consumer, PROGRAMMATIC, PROGRAMMATIC_PORT);
+    full(producer, set);
+    full(set, consumer);
+    const pdl_graph_census census = count();
+    assert_int_equal(census.programmatic, 1);
+    assert_int_equal(census.full_count, 1);
+    assert_int_equal(the_one(&census, producer, consumer)->reason, PDL_FULL_MEMSET);
+}
+
+/* A memset that waits for the producer's launch does not make the consumer wait for its end. */
+static void a_way_through_a_launch_completion_is_not_full(void **state)
+{
+    (void)state;
+    CUgraphNode producer = kernel_node(0);
+    CUgraphNode set = mock_add_node(graph, CU_GRAPH_NODE_TYPE_MEMSET);
+    CUgraphNode consumer = kernel_node(0);
+    mock_add_edge(producer, set, DEFAULT, LAUNCH_PORT);
+    full(set, consumer);
+    const pdl_graph_census census = count();
+    assert_int_equal(census.launch_completion, 1);
+    assert_int_equal(census.full_count, 0);
+}
+
+static void a_kernel_after_nothing_but_a_memset_depends_on_no_kernel(void **state)
+{
+    (void)state;
+    full(mock_add_node(graph, CU_GRAPH_NODE_TYPE_MEMSET), kernel_node(0));
+    const pdl_graph_census census = count();
+    assert_int_equal(census.full, 1);
+    assert_int_equal(census.full_count, 0);
+}
+
+static void what_does_not_fit_the_list_is_counted(void **state)
+{
+    (void)state;
+    pdl_full_dependency list[5];
+    pdl_graph_census census = PDL_GRAPH_CENSUS_INIT;
+    CUgraphNode last = kernel_node(0);
+    for (unsigned i = 0; i < 5; i++) {
+        CUgraphNode next = kernel_node(0);
+        full(last, next);
+        last = next;
+    }
+    memset(list, 0xee, sizeof(list));
+    census.full_dependencies = list;
+    census.full_capacity = 3;
+    assert_ok(pdl_graph_edges(graph, &census));
+    assert_int_equal(census.full_count, 5);
+    assert_int_equal(census.full_capacity, 3);
+    assert_ptr_equal(census.full_dependencies, list);
+    for (unsigned i = 0; i < 3; i++) {
+        assert_non_null(list[i].producer);
+        assert_ptr_not_equal(list[i].producer, list[3].producer);
+    }
+    for (size_t i = 0; i < 2 * sizeof(list[0]); i++) {
+        assert_int_equal(((unsigned char *)&list[3])[i], 0xee);
+    }
+    census = (pdl_graph_census)PDL_GRAPH_CENSUS_INIT;
+    census.full_capacity = 99; /* and nowhere to list */
+    assert_ok(pdl_graph_edges(graph, &census));
+    assert_int_equal(census.full_count, 5);
+    assert_null(census.full_dependencies);
+}
+
+static void older_and_newer_callers_get_what_they_know(void **state)
+{
+    (void)state;
+    const size_t older = offsetof(pdl_graph_census, programmatic);
+    unsigned char *small = malloc(older); /* of that size: a byte too many is seen */
+    pdl_graph_census seen = PDL_GRAPH_CENSUS_INIT;
+    struct {
+        pdl_graph_census census;
+        unsigned char more[16];
+    } newer;
+    CUgraphNode first = kernel_node(0);
+    full(first, kernel_node(0));
+    assert_non_null(small);
+    seen.size = (uint32_t)older;
+    memcpy(small, &seen, older);
+    assert_ok(pdl_graph_edges(graph, (pdl_graph_census *)(void *)small));
+    memcpy(&seen, small, older);
+    free(small);
+    assert_int_equal(seen.size, older);
+    assert_int_equal(seen.nodes, 2);
+    assert_int_equal(seen.full, 1);
+
+    memset(&newer, 0xff, sizeof(newer));
+    newer.census = (pdl_graph_census)PDL_GRAPH_CENSUS_INIT;
+    newer.census.size = (uint32_t)sizeof(newer);
+    assert_ok(pdl_graph_edges(graph, &newer.census));
+    assert_int_equal(newer.census.size, sizeof(newer));
+    assert_int_equal(newer.census.full_count, 1);
+    for (size_t i = 0; i < sizeof(newer.more); i++) {
+        assert_int_equal(newer.more[i], 0);
+    }
+}
+
+static void bad_arguments_are_refused(void **state)
+{
+    (void)state;
+    pdl_graph_census census = PDL_GRAPH_CENSUS_INIT;
+    assert_refused(pdl_graph_edges(NULL, &census), PDL_ERROR_INVALID_ARGUMENT, "graph", "graph");
+    assert_refused(pdl_graph_edges(graph, NULL), PDL_ERROR_INVALID_ARGUMENT, "census", "census");
+    census.size = 0;
+    assert_refused(pdl_graph_edges(graph, &census), PDL_ERROR_DESC_SIZE, "size", "census", "0");
+    census.size = 8; /* its inputs are not all there */
+    assert_refused(pdl_graph_edges(graph, &census), PDL_ERROR_DESC_SIZE, "size", "census", "8");
+}
+
+static void a_driver_without_edge_data_is_told(void **state)
+{
+    (void)state;
+    pdl_graph_census census = PDL_GRAPH_CENSUS_INIT;
+    mock_set_driver_version(12020);
+    assert_refused(pdl_graph_edges(graph, &census), PDL_ERROR_NOT_SUPPORTED, NULL, "12.3", "12.2");
+}
+
+static void each_failing_question_is_an_error_and_writes_nothing(void **state)
+{
+    (void)state;
+    static const struct {
+        enum mock_entry entry;
+        const char *call;
+    } cases[] = {
+        {MOCK_cuGraphGetNodes, "cuGraphGetNodes"},
+        {MOCK_cuGraphNodeGetType, "cuGraphNodeGetType"},
+        {MOCK_cuGraphGetEdges, "cuGraphGetEdges"},
+    };
+    CUgraphNode first = kernel_node(0);
+    full(first, kernel_node(0));
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        for (unsigned nth = 1; nth <= 2; nth++) {
+            pdl_graph_census census = PDL_GRAPH_CENSUS_INIT;
+            census.nodes = 77;
+            mock_fail(cases[i].entry, nth, CUDA_ERROR_UNKNOWN);
+            assert_refused(pdl_graph_edges(graph, &census), PDL_ERROR_DRIVER, NULL, cases[i].call,
+                           "CUDA_ERROR_UNKNOWN");
+            assert_string_equal(pdl_last_error()->call, cases[i].call);
+            assert_int_equal(census.nodes, 77);
+        }
+    }
+}
+
+static void each_reason_has_a_clause_of_its_own(void **state)
+{
+    (void)state;
+    for (int a = PDL_FULL_SERIAL; a <= PDL_FULL_OTHER_NODE; a++) {
+        assert_string_not_equal(pdl_full_reason_string((pdl_full_reason)a), "");
+        for (int b = a + 1; b <= PDL_FULL_OTHER_NODE + 1; b++) {
+            assert_string_not_equal(pdl_full_reason_string((pdl_full_reason)a),
+                                    pdl_full_reason_string((pdl_full_reason)b));
+        }
+    }
+    assert_string_equal(pdl_full_reason_string(PDL_FULL_MEMSET), "a memset stands between them");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        EDGES_TEST(an_empty_graph_has_nothing_to_count),
+        EDGES_TEST(edges_are_counted_by_kind),
+        EDGES_TEST(edge_data_that_is_not_known_is_counted_apart),
+        EDGES_TEST(a_direct_full_edge_says_why_it_is_full),
+        EDGES_TEST(a_node_of_a_cukernel_is_looked_up_as_well),
+        EDGES_TEST(a_name_that_the_driver_does_not_tell_is_empty),
+        EDGES_TEST(what_stands_between_two_kernels_is_told),
+        EDGES_TEST(of_several_nodes_between_the_one_next_to_the_consumer_is_named),
+        EDGES_TEST(a_node_between_many_kernels_makes_a_dependency_of_each_pair),
+        EDGES_TEST(a_pair_that_is_joined_in_several_ways_counts_once),
+        EDGES_TEST(a_way_round_through_a_memset_is_full_beside_a_programmatic_edge),
+        EDGES_TEST(a_way_through_a_launch_completion_is_not_full),
+        EDGES_TEST(a_kernel_after_nothing_but_a_memset_depends_on_no_kernel),
+        EDGES_TEST(what_does_not_fit_the_list_is_counted),
+        EDGES_TEST(older_and_newer_callers_get_what_they_know),
+        EDGES_TEST(bad_arguments_are_refused),
+        EDGES_TEST(a_driver_without_edge_data_is_told),
+        EDGES_TEST(each_failing_question_is_an_error_and_writes_nothing),
+        EDGES_TEST(each_reason_has_a_clause_of_its_own),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
