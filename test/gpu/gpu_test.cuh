@@ -88,6 +88,22 @@ static inline void expect_refused(pdl_status status, pdl_status expected, const 
     }
 }
 
+/* Whether kernels run one at a time, as under compute-sanitizer: PDL_TEST_SERIALIZED=1 says so. Then
+ * nothing overlaps and nothing is stale, and the tests check results alone. */
+static inline bool kernels_are_serialized(void)
+{
+    const char *value = getenv("PDL_TEST_SERIALIZED");
+    return value != nullptr && strcmp(value, "1") == 0;
+}
+
+/* What only kernels that run at once can show. */
+#define assert_if_concurrent(condition)                                                            \
+    do {                                                                                           \
+        if (!kernels_are_serialized()) {                                                           \
+            assert_true(condition);                                                                \
+        }                                                                                          \
+    } while (0)
+
 /* A number in memory that device and host share. */
 template <typename T> static inline T *shared_value(T initial)
 {

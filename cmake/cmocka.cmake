@@ -1,0 +1,22 @@
+# SPDX-License-Identifier: MIT
+# pdl_cmocka: the cmocka library, where it is found. Without it the tests that need it are left out.
+
+include_guard(GLOBAL)
+find_package(PkgConfig QUIET)
+if(PKG_CONFIG_FOUND)
+    pkg_check_modules(CMOCKA QUIET IMPORTED_TARGET GLOBAL cmocka)
+endif()
+if(TARGET PkgConfig::CMOCKA)
+    add_library(pdl_cmocka INTERFACE)
+    target_link_libraries(pdl_cmocka INTERFACE PkgConfig::CMOCKA)
+    return()
+endif()
+find_library(PDL_CMOCKA_LIBRARY cmocka DOC "The cmocka library, for the tests")
+find_path(PDL_CMOCKA_INCLUDE_DIR cmocka.h DOC "Directory of cmocka.h")
+if(PDL_CMOCKA_LIBRARY AND PDL_CMOCKA_INCLUDE_DIR)
+    add_library(pdl_cmocka INTERFACE)
+    target_link_libraries(pdl_cmocka INTERFACE ${PDL_CMOCKA_LIBRARY})
+    target_include_directories(pdl_cmocka SYSTEM INTERFACE ${PDL_CMOCKA_INCLUDE_DIR})
+else()
+    pdl_off("the unit tests and the GPU tests" "cmocka was not found")
+endif()
