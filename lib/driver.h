@@ -12,6 +12,17 @@
 /* The oldest driver that has all required entries, as cuDriverGetVersion counts. */
 #define PDL_DRIVER_VERSION_MIN 12000
 
+/* Types of entries that the oldest supported headers lack. */
+#if CUDA_VERSION < 12040
+typedef CUresult(CUDAAPI *PFN_cuFuncGetParamInfo_v12040)(CUfunction function, size_t index,
+                                                         size_t *offset, size_t *size);
+typedef CUresult(CUDAAPI *PFN_cuKernelGetParamInfo_v12040)(CUkernel kernel, size_t index,
+                                                           size_t *offset, size_t *size);
+#endif
+#if CUDA_VERSION < 12080
+typedef CUresult(CUDAAPI *PFN_cuStreamGetDevice_v12080)(CUstream stream, CUdevice *device);
+#endif
+
 /* R(name, version): required. O(name, version): optional, NULL where the driver is older.
  * The version is the one that cuGetProcAddress is asked for and the typedef is named after. */
 #define PDL_DRIVER_ENTRIES(R, O)                                                                   \
