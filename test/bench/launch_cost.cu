@@ -13,7 +13,7 @@
 #include <pdl/cudart.h>
 #include <pdl/device.cuh>
 
-#include "common.cuh"
+#include "bench.cuh"
 
 static __global__ void empty(const float *, const float *, float *)
 {
@@ -124,13 +124,6 @@ static const path paths[] = {
 };
 static const int path_count = sizeof(paths) / sizeof(paths[0]);
 
-static double now_ns()
-{
-    timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return 1e9 * static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec);
-}
-
 /* How many edges a captured run of three launches has that let the next kernel start early. */
 static size_t captured_programmatic_edges(const path &p)
 {
@@ -192,19 +185,6 @@ static void bootstrap(const std::vector<double> &samples, double *low, double *h
     *high = quantile(medians, 0.975);
 }
 
-static std::string driver_text()
-{
-    char line[256] = "";
-    if (FILE *file = std::fopen("/proc/driver/nvidia/version", "r")) {
-        if (std::fgets(line, sizeof(line), file) == nullptr) {
-            line[0] = '\0';
-        }
-        std::fclose(file);
-    }
-    line[std::strcspn(line, "\n\"\\")] = '\0';
-    return line;
-}
-
 static void set_up()
 {
     CHECK(cudaStreamCreateWithFlags(&setup.stream, cudaStreamNonBlocking));
@@ -262,25 +242,16 @@ int main(int argc, char **argv)
         }
     }
 
-    int device = 0;
-    int driver_version = 0;
-    cudaDeviceProp properties;
-    char date[32];
-    const time_t now = time(nullptr);
-    std::strftime(date, sizeof(date), "%Y-%m-%dT%H:%M:%SZ", gmtime(&now));
-    CHECK(cudaGetDevice(&device));
-    CHECK(cudaGetDeviceProperties(&properties, device));
-    CHECK(cudaDriverGetVersion(&driver_version));
-    const std::string driver = driver_text();
+    const bench_place place = find_bench_place();
 
     FILE *json = nullptr;
     if (json_path != nullptr && (json = std::fopen(json_path, "w")) == nullptr) {
         std::perror(json_path);
         return 1;
     }
-    std::printf("%s, CUDA driver %d.%d, runtime %d.%d, %s\n", properties.name,
-                driver_version / 1000, driver_version % 1000 / 10, CUDART_VERSION / 1000,
-                CUDART_VERSION % 1000 / 10, date);
+    std::printf("%s, CUDA driver %d.%d, runtime %d.%d, %s\n", place.device.c_str(),
+                place.driver_version / 1000, place.driver_version % 1000 / 10,
+                CUDART_VERSION / 1000, CUDART_VERSION % 1000 / 10, place.date.c_str());
     std::printf(
         "host ns a launch (CLOCK_MONOTONIC): median of %d interleaved batches of %d (p25 to p75);"
         " against raw: median of the rounds' ratios (95%% of resamplings; p25 to p75)\n",
@@ -291,8 +262,9 @@ int main(int argc, char **argv)
                      "\"driver\": \"%s\", \"driver_version\": %d, \"runtime_version\": %d, "
                      "\"pdl_version\": %u, \"clock\": \"CLOCK_MONOTONIC\", \"rounds\": %d, "
                      "\"launches_per_batch\": %d, \"paths\": {",
-                     date, properties.name, driver.c_str(), driver_version, CUDART_VERSION,
-                     static_cast<unsigned>(pdl_version()), rounds, launches);
+                     place.date.c_str(), place.device.c_str(), place.driver.c_str(),
+                     place.driver_version, CUDART_VERSION, static_cast<unsigned>(pdl_version()),
+                     rounds, launches);
     }
     bool sane = true;
     for (int i = 0; i < path_count; i++) {

@@ -119,7 +119,7 @@ static int count_team()
 
 int main()
 {
-    require_device("08_devices_barrier");
+    require_device("13_devices_barrier");
     pdl_device_info info = PDL_DEVICE_INFO_INIT;
     CHECK(pdl_device_get(0, &info));
     const unsigned blocks = static_cast<unsigned>(info.multiprocessor_count);
