@@ -177,12 +177,18 @@ void pdl_kernel_destroy(pdl_kernel *kernel)
 pdl_status pdl_kernel_current_device(const pdl_kernel *kernel, int *device)
 {
     const struct pdl_driver *driver = kernel->driver;
-    CUdevice current;
-    if (kernel->kind == PDL_KERNEL_SYMBOL &&
-        driver->cuCtxGetDevice(&current) == CUDA_ERROR_INVALID_CONTEXT) {
-        /* The Runtime makes its device's context current on first need: this is one. */
-        CUfunction function;
-        (void)kernel->ops->get_function(kernel->symbol, &function);
+    if (kernel->kind == PDL_KERNEL_SYMBOL) {
+        CUdevice current = 0;
+        const CUresult result = driver->cuCtxGetDevice(&current);
+        if (result == CUDA_SUCCESS && current < driver->device_count) {
+            *device = current;
+            return PDL_SUCCESS;
+        }
+        if (result == CUDA_ERROR_INVALID_CONTEXT) {
+            /* The Runtime makes its device's context current on first need: this is one. */
+            CUfunction function;
+            (void)kernel->ops->get_function(kernel->symbol, &function);
+        }
     }
     return pdl_device_current(driver, device);
 }
