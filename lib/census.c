@@ -148,35 +148,20 @@ static pdl_status take_edges(struct picture *picture, CUgraph graph)
     return PDL_SUCCESS;
 }
 
-static uint32_t *counter(pdl_graph_census *census, const CUgraphEdgeData *data)
+/* The pdl_edge_kind of edge data, or PDL_EDGE_KINDS if it is none. */
+static uint32_t kind_of(const CUgraphEdgeData *data)
 {
-    if (data->type == CU_GRAPH_DEPENDENCY_TYPE_DEFAULT) {
-        switch (data->from_port) {
-        case CU_GRAPH_KERNEL_NODE_PORT_DEFAULT:
-            return &census->full;
-        case CU_GRAPH_KERNEL_NODE_PORT_LAUNCH_ORDER:
-            return &census->launch_completion;
-        default:
-            return &census->other;
-        }
+    uint32_t kind = 0;
+    while (kind < PDL_EDGE_KINDS && (pdl_edge_data[kind].type != data->type ||
+                                     pdl_edge_data[kind].from_port != data->from_port)) {
+        kind++;
     }
-    if (data->type == CU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC) {
-        switch (data->from_port) {
-        case CU_GRAPH_KERNEL_NODE_PORT_PROGRAMMATIC:
-            return &census->programmatic;
-        case CU_GRAPH_KERNEL_NODE_PORT_LAUNCH_ORDER:
-            return &census->programmatic_at_block_start;
-        default:
-            return &census->other;
-        }
-    }
-    return &census->other;
+    return kind;
 }
 
 static bool is_full(const CUgraphEdgeData *data)
 {
-    return data->type == CU_GRAPH_DEPENDENCY_TYPE_DEFAULT &&
-           data->from_port == CU_GRAPH_KERNEL_NODE_PORT_DEFAULT;
+    return kind_of(data) == PDL_EDGE_FULL;
 }
 
 /* ---- full dependencies ---------------------------------------------------------------------- */
@@ -360,8 +345,15 @@ pdl_status pdl_graph_edges(struct CUgraph_st *graph, pdl_graph_census *census)
     for (size_t i = 0; i < picture.node_count; i++) {
         known.kernels += picture.nodes[i].type == CU_GRAPH_NODE_TYPE_KERNEL;
     }
+    uint32_t *const counters[PDL_EDGE_KINDS + 1] = {
+        [PDL_EDGE_FULL] = &known.full,
+        [PDL_EDGE_PROGRAMMATIC] = &known.programmatic,
+        [PDL_EDGE_LAUNCH_COMPLETION] = &known.launch_completion,
+        [PDL_EDGE_PROGRAMMATIC_AT_BLOCK_START] = &known.programmatic_at_block_start,
+        [PDL_EDGE_KINDS] = &known.other,
+    };
     for (size_t i = 0; i < picture.edge_count; i++) {
-        (*counter(&known, &picture.data[i]))++;
+        (*counters[kind_of(&picture.data[i])])++;
     }
     find_full(&picture, &known);
     pdl_sized_copy(census, &known, sizeof(known));

@@ -77,11 +77,24 @@ void pdl_chain_destroy(pdl_chain *chain)
 
 /* ---- recording ------------------------------------------------------------------------------ */
 
+/* For the chain's device if the chain is built, else for the one that a launch now would run on. */
+static pdl_status lower(const struct pdl_chain *chain, pdl_kernel *kernel,
+                        const pdl_launch_desc *desc, struct pdl_lowered *lowered)
+{
+    int device = chain->device;
+    if (!chain->built) {
+        const pdl_status status = pdl_kernel_device(kernel, &device);
+        if (status != PDL_SUCCESS) {
+            return status;
+        }
+    }
+    return pdl_node_lower(kernel, device, desc, lowered);
+}
+
 pdl_status pdl_chain_check_launch(const struct pdl_chain *chain, pdl_kernel *kernel,
                                   const pdl_launch_desc *desc, pdl_launch_desc *whole,
                                   struct pdl_lowered *lowered)
 {
-    int device = chain->device;
     if (kernel == NULL) {
         return PDL_FAIL_FIELD(PDL_ERROR_INVALID_ARGUMENT, "kernel", "kernel is NULL");
     }
@@ -100,13 +113,7 @@ pdl_status pdl_chain_check_launch(const struct pdl_chain *chain, pdl_kernel *ker
         return PDL_FAIL_FIELD(PDL_ERROR_NOT_SUPPORTED, "device_node",
                               "device_node is set: the nodes of a chain are the chain's");
     }
-    if (!chain->built) {
-        status = pdl_kernel_device(kernel, &device);
-        if (status != PDL_SUCCESS) {
-            return status;
-        }
-    }
-    return pdl_node_lower(kernel, device, whole, lowered);
+    return lower(chain, kernel, whole, lowered);
 }
 
 static pdl_status make_room(struct pdl_chain *chain)
@@ -318,7 +325,7 @@ static pdl_status add_node(const struct pdl_chain *chain, struct build *build, u
     for (uint32_t i = 0; i < count; i++) {
         build->edges[i] = (pdl_edge){
             .node = build->nodes[on[i]],
-            .kind = lowered.reason == PDL_OVERLAP_GRANTED ? PDL_EDGE_PROGRAMMATIC : PDL_EDGE_FULL,
+            .kind = PDL_EDGE_PROGRAMMATIC, /* full where that is not granted */
         };
     }
     status = pdl_node_params(of->kernel, &lowered, of->arguments->pointers, &build->params[link]);
@@ -540,19 +547,13 @@ static pdl_status explain(struct pdl_chain *chain, uint32_t index, pdl_chain_rep
     pdl_chain_report known = {.links = chain->count, .built = chain->built};
     char links[64] = "";
     size_t written = 0;
-    int device = chain->device;
     uint32_t before;
     pdl_status status = pdl_chain_check_link(chain, index, "link");
     if (status != PDL_SUCCESS) {
         return status;
     }
     const struct pdl_link *link = &chain->links[index];
-    if (!chain->built) {
-        status = pdl_kernel_device(link->kernel, &device);
-    }
-    if (status == PDL_SUCCESS) {
-        status = pdl_node_lower(link->kernel, device, &link->desc, &lowered);
-    }
+    status = lower(chain, link->kernel, &link->desc, &lowered);
     if (status != PDL_SUCCESS) {
         return status;
     }

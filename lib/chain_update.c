@@ -45,13 +45,12 @@ pdl_status pdl_chain_set_args(pdl_chain *chain, uint32_t link, void *const *args
     return status == PDL_SUCCESS ? pdl_chain_leave(chain, set_args(chain, link, args)) : status;
 }
 
-static bool same_attributes(const struct pdl_lowered *old, const struct pdl_lowered *new)
+/* A granted overlap is one of the attributes. */
+static bool same_attributes(const struct pdl_lowered *was, const struct pdl_lowered *is)
 {
-    const unsigned count = old->config.numAttrs;
-    return (old->reason == PDL_OVERLAP_GRANTED) == (new->reason == PDL_OVERLAP_GRANTED) &&
-           count ==
-               new->config.numAttrs &&memcmp(old->attributes, new->attributes,
-                                             count * sizeof(old->attributes[0])) == 0;
+    const unsigned count = was->config.numAttrs;
+    return count == is->config.numAttrs &&
+           memcmp(was->attributes, is->attributes, count * sizeof(was->attributes[0])) == 0;
 }
 
 static pdl_status set_desc(struct pdl_chain *chain, uint32_t index, const pdl_launch_desc *desc)

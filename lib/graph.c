@@ -7,8 +7,7 @@
 
 #include "error.h"
 
-/* Edge data by pdl_edge_kind. */
-static const CUgraphEdgeData edge_data[] = {
+const CUgraphEdgeData pdl_edge_data[PDL_EDGE_KINDS] = {
     [PDL_EDGE_FULL] = {.from_port = CU_GRAPH_KERNEL_NODE_PORT_DEFAULT,
                        .type = CU_GRAPH_DEPENDENCY_TYPE_DEFAULT},
     [PDL_EDGE_PROGRAMMATIC] = {.from_port = CU_GRAPH_KERNEL_NODE_PORT_PROGRAMMATIC,
@@ -104,8 +103,9 @@ static pdl_status set_attribute(const pdl_kernel *kernel, const struct pdl_lower
                          pdl_driver_result_name(kernel->driver, result));
 }
 
-pdl_status pdl_node_set_attributes(const pdl_kernel *kernel, const struct pdl_lowered *lowered,
-                                   CUgraphNode node)
+/* Sets the attributes that a node can have. */
+static pdl_status set_attributes(const pdl_kernel *kernel, const struct pdl_lowered *lowered,
+                                 CUgraphNode node)
 {
     const CUlaunchAttribute *updatable = NULL;
     for (unsigned i = 0; i < lowered->config.numAttrs; i++) {
@@ -214,7 +214,7 @@ static pdl_status take_device_node(const pdl_kernel *kernel, CUgraphNode node,
         return pdl_error_from_cuda(kernel->driver, "cuGraphKernelNodeGetAttribute", (int32_t)result,
                                    "to get the device's handle of a node");
     }
-    memcpy(device_node, value.pad + 8, sizeof(*device_node));
+    pdl_device_node_get(&value, device_node);
     return PDL_SUCCESS;
 }
 
@@ -244,8 +244,9 @@ pdl_status pdl_node_add(const pdl_kernel *kernel, const struct pdl_lowered *lowe
         data = (CUgraphEdgeData *)(nodes + count);
     }
     for (size_t i = 0; i < count; i++) {
+        const bool full = is_programmatic(edges[i].kind) && lowered->reason != PDL_OVERLAP_GRANTED;
         nodes[i] = edges[i].node;
-        data[i] = edge_data[edges[i].kind];
+        data[i] = pdl_edge_data[full ? (uint32_t)PDL_EDGE_FULL : edges[i].kind];
     }
     memset(&params, 0, sizeof(params));
     params.type = CU_GRAPH_NODE_TYPE_KERNEL;
@@ -262,7 +263,7 @@ pdl_status pdl_node_add(const pdl_kernel *kernel, const struct pdl_lowered *lowe
         }
         goto done;
     }
-    status = pdl_node_set_attributes(kernel, lowered, added);
+    status = set_attributes(kernel, lowered, added);
     if (status != PDL_SUCCESS) {
         (void)driver->cuGraphDestroyNode(added);
         goto done;
@@ -309,7 +310,6 @@ pdl_status pdl_graph_add_launch(struct CUgraph_st *graph, const pdl_edge *depend
     struct pdl_lowered lowered;
     pdl_launch_desc copy;
     CUDA_KERNEL_NODE_PARAMS params;
-    pdl_edge *edges = NULL;
     CUgraphNode added = NULL;
     int device = -1;
     pdl_status status = check_arguments(graph, dependencies, count, kernel, desc, node);
@@ -336,23 +336,10 @@ pdl_status pdl_graph_add_launch(struct CUgraph_st *graph, const pdl_edge *depend
     if (status != PDL_SUCCESS) {
         return status;
     }
-    if (count > 0) {
-        edges = malloc(count * sizeof(*edges));
-        if (edges == NULL) {
-            return PDL_FAIL(PDL_ERROR_OUT_OF_MEMORY, "no memory for %zu dependencies", count);
-        }
-        for (size_t i = 0; i < count; i++) {
-            edges[i] = dependencies[i];
-            if (is_programmatic(edges[i].kind) && lowered.reason != PDL_OVERLAP_GRANTED) {
-                edges[i].kind = PDL_EDGE_FULL;
-            }
-        }
-    }
     status = pdl_node_params(kernel, &lowered, (void **)args, &params);
     if (status == PDL_SUCCESS) {
-        status = pdl_node_add(kernel, &lowered, &params, graph, edges, count, &added);
+        status = pdl_node_add(kernel, &lowered, &params, graph, dependencies, count, &added);
     }
-    free(edges);
     if (status != PDL_SUCCESS) {
         return status;
     }

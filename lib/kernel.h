@@ -15,12 +15,11 @@
  * the atomics change later. */
 struct pdl_kernel_facts {
     /* First, together: what every launch looks at. */
-    CUfunction function;   /* what the driver's calls take; for a symbol, on this device */
-    uint32_t max_grid[3];  /* the device's */
-    uint32_t max_block[3]; /* likewise */
-    uint32_t max_threads;  /* a block */
-    uint32_t
-        overlap_reason; /* pdl_overlap_reason of device and code: GRANTED, DISABLED, DEVICE, CODE */
+    CUfunction function;     /* what the driver's calls take; for a symbol, on this device */
+    uint32_t max_grid[3];    /* the device's */
+    uint32_t max_block[3];   /* likewise */
+    uint32_t max_threads;    /* a block */
+    uint32_t overlap_reason; /* of device and code: GRANTED, DISABLED, DEVICE or CODE */
     atomic_uint max_dynamic_shared_memory; /* bytes a block */
 
     const pdl_device_info *device;

@@ -96,15 +96,13 @@ SAME_PLACE(attrs, attributes);
 SAME_PLACE(numAttrs, attribute_count);
 _Static_assert(sizeof(CUlaunchConfig) == sizeof(pdl_runtime_launch), "and no more");
 
-/* The driver wrote the node's handle into the attribute's value, after the word that asks for it.
- */
 PDL_COLD static void copy_device_node(const struct pdl_lowered *lowered,
                                       struct CUgraphDeviceUpdatableNode_st **device_node)
 {
     const CUlaunchAttribute *attribute =
         pdl_lowered_find(lowered, PDL_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE);
     if (attribute != NULL) {
-        memcpy(device_node, attribute->value.pad + 8, sizeof(*device_node));
+        pdl_device_node_get(&attribute->value, device_node);
     }
 }
 

@@ -3,6 +3,8 @@
 #ifndef PDL_LIB_LOWER_H
 #define PDL_LIB_LOWER_H
 
+#include <string.h>
+
 #include "kernel.h"
 
 /* Every attribute that a launch accepts, once. */
@@ -39,6 +41,14 @@ static inline const CUlaunchAttribute *pdl_lowered_find(const struct pdl_lowered
         }
     }
     return NULL;
+}
+
+/* The handle that the driver writes into a device-updatable attribute's value, after the word that
+ * asks for it. */
+static inline void pdl_device_node_get(const CUlaunchAttributeValue *value,
+                                       struct CUgraphDeviceUpdatableNode_st **device_node)
+{
+    memcpy(device_node, value->pad + 8, sizeof(*device_node));
 }
 
 /* The descriptor's field that an attribute comes from. */

@@ -7,6 +7,10 @@
 
 #include "lower.h"
 
+/* Edge data by pdl_edge_kind. */
+#define PDL_EDGE_KINDS 4
+extern const CUgraphEdgeData pdl_edge_data[PDL_EDGE_KINDS];
+
 /* Refuses drivers without graph edge data. */
 pdl_status pdl_node_check_driver(const struct pdl_driver *driver);
 
@@ -23,14 +27,10 @@ pdl_status pdl_node_params(const pdl_kernel *kernel, const struct pdl_lowered *l
 /* The same parameters with another shape. */
 void pdl_node_reshape(CUDA_KERNEL_NODE_PARAMS *params, const CUlaunchConfig *config);
 
-/* Adds a node with its attributes to a graph; nothing is left in the graph on failure. Edges are as
- * given: the gate has been passed. */
+/* Adds a node with its attributes to a graph; nothing is left in the graph on failure. Programmatic
+ * edges are made full where the launch was not granted its overlap. */
 pdl_status pdl_node_add(const pdl_kernel *kernel, const struct pdl_lowered *lowered,
                         const CUDA_KERNEL_NODE_PARAMS *params, struct CUgraph_st *graph,
                         const pdl_edge *edges, size_t count, CUgraphNode *node);
-
-/* Sets the attributes that a node can have. */
-pdl_status pdl_node_set_attributes(const pdl_kernel *kernel, const struct pdl_lowered *lowered,
-                                   CUgraphNode node);
 
 #endif /* PDL_LIB_NODE_H */
