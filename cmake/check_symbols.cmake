@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# cmake -D MAP= -D HEADERS=<dir> -D SHARED= -D STATIC= -D NM= -P check_symbols.cmake
+# cmake -D MAP= -D "HEADERS=<file>..." -D SHARED= -D STATIC= -D NM= -P check_symbols.cmake
 # The version map is the list of public symbols: the headers declare exactly these, and the shared
 # library exports exactly these, each in the map's version. The static library defines pdl_ names only.
 
@@ -32,8 +32,7 @@ if(count EQUAL 0 OR NOT node)
     message(FATAL_ERROR "no symbols in ${MAP}")
 endif()
 
-file(GLOB headers ${HEADERS}/*.h)
-foreach(header ${headers})
+foreach(header ${HEADERS})
     file(READ ${header} text)
     string(REGEX MATCHALL "\nPDL_API[^;(]*" declarations "${text}")
     foreach(declaration ${declarations})

@@ -10,7 +10,14 @@ install(DIRECTORY include/pdl TYPE INCLUDE COMPONENT development
 install(TARGETS pdl_headers pdl_static pdl EXPORT pdl-targets
     ARCHIVE COMPONENT development
     LIBRARY COMPONENT runtime NAMELINK_COMPONENT development)
+install(TARGETS pdl_inspect_static pdl_inspect EXPORT pdl-targets
+    ARCHIVE COMPONENT development
+    LIBRARY COMPONENT inspect NAMELINK_COMPONENT development)
 install(EXPORT pdl-targets NAMESPACE pdl:: DESTINATION ${pdl_package_dir} COMPONENT development)
+# A file of its own, installed with the program: one can be there without the other.
+if(PDL_BUILD_TOOLS)
+    install(EXPORT pdl-tool-targets NAMESPACE pdl:: DESTINATION ${pdl_package_dir} COMPONENT tool)
+endif()
 
 # Before 1.0 a minor version may break what was there.
 set(pdl_compatibility SameMajorVersion)
@@ -19,10 +26,10 @@ if(PROJECT_VERSION_MAJOR EQUAL 0)
 endif()
 write_basic_package_version_file(${pdl_build_dir}/pdl-config-version.cmake
     COMPATIBILITY ${pdl_compatibility})
-install(FILES cmake/pdl-config.cmake ${pdl_build_dir}/pdl-config-version.cmake
+install(FILES cmake/pdl-config.cmake cmake/pdl_lint.cmake ${pdl_build_dir}/pdl-config-version.cmake
     DESTINATION ${pdl_package_dir} COMPONENT development)
 
-# pdl.pc finds the prefix from where it lies itself, so that the installed tree can be moved.
+# The .pc files find the prefix from where they lie themselves, so that the installed tree can be moved.
 file(RELATIVE_PATH pdl_prefix_from_pc ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_PREFIX})
 file(RELATIVE_PATH pdl_libdir ${CMAKE_INSTALL_PREFIX} ${CMAKE_INSTALL_FULL_LIBDIR})
 file(RELATIVE_PATH pdl_includedir ${CMAKE_INSTALL_PREFIX} ${CMAKE_INSTALL_FULL_INCLUDEDIR})
@@ -30,8 +37,12 @@ string(REGEX REPLACE "/$" "" pdl_prefix_from_pc "${pdl_prefix_from_pc}")
 list(TRANSFORM CMAKE_DL_LIBS PREPEND "-l" OUTPUT_VARIABLE pdl_private_libs)
 list(APPEND pdl_private_libs -lpthread)
 list(JOIN pdl_private_libs " " pdl_private_libs)
+# By plain names, as for CMake: a Requires.private would have to be there for the shared library too.
+list(TRANSFORM PDL_INSPECT_LIBRARIES PREPEND "-l" OUTPUT_VARIABLE pdl_inspect_private_libs)
+list(JOIN pdl_inspect_private_libs " " pdl_inspect_private_libs)
 configure_file(pkgconfig/pdl.pc.in ${pdl_build_dir}/pdl.pc @ONLY)
-install(FILES ${pdl_build_dir}/pdl.pc
+configure_file(pkgconfig/pdl-inspect.pc.in ${pdl_build_dir}/pdl-inspect.pc @ONLY)
+install(FILES ${pdl_build_dir}/pdl.pc ${pdl_build_dir}/pdl-inspect.pc
     DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT development)
 
 install(FILES LICENSE TYPE DOC COMPONENT development)

@@ -12,8 +12,8 @@
 #include <sys/stat.h>
 
 #include "error.h"
-
-#define FATBIN_MAGIC 0xba55ed50u
+#include "inspect/fatbin.h"
+#include "inspect/scan.h"
 
 /* How a fatbin begins. */
 struct fatbin_header {
@@ -108,7 +108,7 @@ static enum image_kind image_kind(const unsigned char *image, size_t size)
     if (size >= sizeof(magic)) {
         memcpy(&magic, image, sizeof(magic));
     }
-    if (magic == FATBIN_MAGIC) {
+    if (magic == PDL_FATBIN_MAGIC) {
         return IMAGE_FATBIN;
     }
     if (size >= SELFMAG && memcmp(image, ELFMAG, SELFMAG) == 0) {
@@ -211,6 +211,65 @@ pdl_status pdl_image_load(const struct pdl_driver *driver, const void *image, si
     }
     *loaded = made;
     return PDL_SUCCESS;
+}
+
+/* ---- what the code does --------------------------------------------------------------------- */
+
+/* The compute capability of a device, 90 for 9.0; 0 if it cannot be learnt. */
+static uint32_t capability_of(const struct pdl_driver *driver, int ordinal)
+{
+    CUdevice device = 0;
+    int major = 0;
+    int minor = 0;
+    if (driver->cuDeviceGet(&device, ordinal) != CUDA_SUCCESS ||
+        driver->cuDeviceGetAttribute(&major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR,
+                                     device) != CUDA_SUCCESS ||
+        driver->cuDeviceGetAttribute(&minor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR,
+                                     device) != CUDA_SUCCESS) {
+        return 0;
+    }
+    return (uint32_t)(major * 10 + minor);
+}
+
+/* The kernel is one for all devices: they have to agree. Most machines have one kind. */
+static struct pdl_scan_answer scan_fatbin(const struct pdl_driver *driver,
+                                          const unsigned char *bytes, size_t size, const char *name)
+{
+    struct pdl_scan_answer answer = {PDL_UNKNOWN, PDL_UNKNOWN};
+    uint32_t last = 0;
+    for (int i = 0; i < driver->device_count; i++) {
+        const uint32_t capability = capability_of(driver, i);
+        if (i == 0 || capability != last) {
+            const struct pdl_scan_answer found = pdl_scan_fatbin(bytes, size, name, capability);
+            answer = i == 0 ? found : pdl_scan_either(answer, found);
+        }
+        last = capability;
+    }
+    return answer;
+}
+
+void pdl_image_scan(const struct pdl_driver *driver, const void *image, size_t size,
+                    const char *name, uint32_t *waits, uint32_t *triggers)
+{
+    struct pdl_scan_answer answer = {PDL_UNKNOWN, PDL_UNKNOWN};
+    const char *nul;
+    switch (image_kind(image, size)) {
+    case IMAGE_PTX:
+        nul = memchr(image, '\0', size);
+        answer =
+            pdl_scan_ptx(image, nul != NULL ? (size_t)(nul - (const char *)image) : size, name);
+        break;
+    case IMAGE_CUBIN:
+        answer = pdl_scan_cubin_kernel(image, size, name);
+        break;
+    case IMAGE_FATBIN:
+        answer = scan_fatbin(driver, image, size, name);
+        break;
+    case IMAGE_NONE:
+        break;
+    }
+    *waits = (uint32_t)answer.waits;
+    *triggers = (uint32_t)answer.triggers;
 }
 
 void pdl_image_unload(const struct pdl_driver *driver, struct pdl_image *image)

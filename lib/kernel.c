@@ -135,6 +135,7 @@ pdl_status pdl_kernel_from_image(const void *image, size_t size, const char *nam
         goto destroy;
     }
     made->function = (CUfunction)entry;
+    pdl_image_scan(driver, image, size, name, &made->waits, &made->triggers);
     *kernel = made;
     return PDL_SUCCESS;
 

@@ -6,11 +6,13 @@
 /* Exit codes of every command. */
 enum {
     EXIT_DONE = 0,
-    EXIT_FINDING = 1, /* what was asked for is not there */
-    EXIT_USAGE = 2,   /* the command line is wrong */
+    EXIT_FINDING = 1, /* what was asked for is not there, or what should not be there is */
+    EXIT_USAGE = 2,   /* the command line is wrong, or an input could not be read */
 };
 
 /* A command gets its own arguments, argv[0] being its name, and returns an exit code. */
 int command_info(int argc, char **argv);
+int command_inspect(int argc, char **argv);
+int command_lint(int argc, char **argv);
 
 #endif /* PDL_TOOLS_COMMANDS_H */

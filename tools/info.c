@@ -39,7 +39,7 @@ int command_info(int argc, char **argv)
         return EXIT_DONE;
     }
     if (optind < argc) {
-        fprintf(stderr, "pdltool info: %s is one argument too many\n", argv[optind]);
+        (void)fprintf(stderr, "pdltool info: %s is one argument too many\n", argv[optind]);
         return EXIT_USAGE;
     }
     if (pdl_device_count(&count) != PDL_SUCCESS) {

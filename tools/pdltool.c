@@ -13,16 +13,19 @@ static const struct command {
     const char *summary;
 } commands[] = {
     {"info", command_info, "the driver, the devices, and whether launches may overlap on them"},
+    {"inspect", command_inspect,
+     "the kernels in PTX, cubins and programs: do they wait and trigger"},
+    {"lint", command_lint, "where kernels touch memory too early, or trigger and never wait"},
 };
 
 static void usage(FILE *to)
 {
-    fprintf(to, "usage: pdltool COMMAND [OPTION...]\n"
-                "       pdltool --help | --version\n\ncommands:\n");
+    (void)fprintf(to, "usage: pdltool COMMAND [OPTION...]\n"
+                      "       pdltool --help | --version\n\ncommands:\n");
     for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
-        fprintf(to, "  %-8s %s\n", commands[i].name, commands[i].summary);
+        (void)fprintf(to, "  %-8s %s\n", commands[i].name, commands[i].summary);
     }
-    fprintf(to, "\n`pdltool COMMAND --help` tells a command's options.\n");
+    (void)fprintf(to, "\n`pdltool COMMAND --help` tells a command's options.\n");
 }
 
 int main(int argc, char **argv)
@@ -45,6 +48,7 @@ int main(int argc, char **argv)
             return commands[i].run(argc - 1, argv + 1);
         }
     }
-    fprintf(stderr, "pdltool: there is no command %s; `pdltool --help` lists them\n", argv[1]);
+    (void)fprintf(stderr, "pdltool: there is no command %s; `pdltool --help` lists them\n",
+                  argv[1]);
     return EXIT_USAGE;
 }

@@ -136,6 +136,28 @@
  */
 #define PDL_PREFETCH_TENSORMAP(pointer) PDL_PREFETCH_TENSORMAP_(pointer)
 
+/**
+ * Tells `pdltool lint` that no kernel in flight writes what `pointer` points to, so that it may be
+ * read before the wait and through the non-coherent path: weights, for example.
+ *
+ * `pointer` is a parameter of the kernel or a pointer in one that is a struct. A statement, anywhere
+ * in the kernel's body. Nothing checks that it is true. No instruction: a comment in the PTX. But
+ * the compiler sees the pointer go into an asm statement, and then loads through it with ld.global,
+ * also where it would have used ld.global.nc; `--constant-param` of the command leaves the code as
+ * it is.
+ */
+#define PDL_CONSTANT_PARAM(pointer) PDL_CONSTANT_PARAM_(pointer)
+
+/**
+ * Tells `pdltool lint` that a finding is known and right: those of `rule` on this source line and
+ * the next, or in the whole kernel where the code has no line information. "no-trigger" is
+ * covered from anywhere in the kernel.
+ *
+ * Both are string literals: a rule's id, such as "read-before-wait", and the reason, which is shown
+ * with the finding. One that suppresses nothing is reported. No code: a comment in the PTX.
+ */
+#define PDL_LINT_ALLOW(rule, reason) PDL_LINT_ALLOW_(rule, reason)
+
 /* ------------------------------------------------------------------------------------------------
  * What the macros are made of
  * ---------------------------------------------------------------------------------------------- */
@@ -149,12 +171,16 @@
 #define PDL_PREFETCH_L2_RANGE_(pointer, bytes) (::pdl_prefetch_l2_range_((pointer), (bytes)))
 #define PDL_PREFETCH_TENSORMAP_(pointer)                                                           \
     asm volatile("prefetch.tensormap [%0];" ::"l"(pointer) : "memory")
+#define PDL_CONSTANT_PARAM_(pointer)  asm volatile("// pdl:constant %0" ::"l"(pointer))
+#define PDL_LINT_ALLOW_(rule, reason) asm volatile("// pdl:allow " rule ": " reason)
 #else
 #define PDL_WAIT_()                            ((void)0)
 #define PDL_LAUNCH_DEPENDENTS_()               ((void)0)
 #define PDL_PREFETCH_L2_(pointer)              ((void)(pointer))
 #define PDL_PREFETCH_L2_RANGE_(pointer, bytes) ((void)(pointer), (void)(bytes))
 #define PDL_PREFETCH_TENSORMAP_(pointer)       ((void)(pointer))
+#define PDL_CONSTANT_PARAM_(pointer)           ((void)(pointer))
+#define PDL_LINT_ALLOW_(rule, reason)          ((void)0)
 #endif
 
 #ifdef PDL_FAULT_LEVEL_

@@ -270,7 +270,7 @@ typedef struct pdl_kernel pdl_kernel;
 
 /** What is known of something that only the code itself can tell. */
 typedef enum pdl_known {
-    PDL_UNKNOWN = 0, /**< Nobody has looked. */
+    PDL_UNKNOWN = 0, /**< Nobody has looked, or it cannot be told. */
     PDL_NO = 1,      /**< Known not to. */
     PDL_YES = 2      /**< Known to. */
 } pdl_known;
@@ -318,7 +318,9 @@ PDL_API pdl_status pdl_kernel_from_kernel(struct CUkern_st *cu_kernel, pdl_kerne
  * Loads an image (PTX text, cubin or fatbin) and makes a kernel from the entry of that name.
  *
  * Needs no context; one kernel serves every device. The image is not kept and may be freed; PTX
- * text need not end in a NUL. The loaded code belongs to the kernel. Maps to cuLibraryLoadData and
+ * text need not end in a NUL. The loaded code belongs to the kernel. Whether it waits and triggers
+ * is read from the code that the devices here run, where that is not compressed and calls nothing
+ * that is not in it: see `waits` of pdl_kernel_info. Maps to cuLibraryLoadData and
  * cuLibraryGetKernel.
  * @param image the bytes
  * @param size how many bytes there are
@@ -358,8 +360,8 @@ PDL_API pdl_status pdl_kernel_get(pdl_kernel *kernel, int device, pdl_kernel_inf
 /**
  * Says what the kernel's code does, where the caller knows and libpdl cannot.
  *
- * A kernel declared not to wait is never overlapped. Call it before the kernel is shared with other
- * threads. Errors: PDL_ERROR_INVALID_ARGUMENT. Since 0.1.
+ * A kernel declared not to wait is never overlapped. What is declared stands above what was read
+ * from an image, PDL_UNKNOWN too. Call it before the kernel is shared with other threads. Errors: PDL_ERROR_INVALID_ARGUMENT. Since 0.1.
  */
 PDL_API pdl_status pdl_kernel_declare(pdl_kernel *kernel, pdl_known waits, pdl_known triggers);
 

@@ -9,13 +9,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* PTX with two empty kernels without parameters, and one with some. Only the names and the
- * parameters matter to the fake driver. */
+/* PTX with two kernels without parameters, and one with some, all of which only wait. Only the names
+ * and the parameters matter to the fake driver; the library looks for the wait. */
 #define TEST_PTX                                                                                   \
     ".version 8.0\n.target sm_90\n.address_size 64\n"                                              \
-    ".visible .entry fc1() { ret; }\n.visible .entry fc2() { ret; }\n"                             \
-    ".visible .entry step(\n\t.param .u64 step_param_0,\n\t.param .u32 step_param_1\n)\n{ ret; "   \
-    "}\n"
+    ".visible .entry fc1() { griddepcontrol.wait; ret; }\n"                                        \
+    ".visible .entry fc2() { griddepcontrol.wait; ret; }\n"                                        \
+    ".visible .entry step(\n\t.param .u64 step_param_0,\n\t.param .u32 step_param_1\n)\n"          \
+    "{ griddepcontrol.wait; ret; }\n"
 
 /* One symbol of libcuda.so.1; ends the program if it is not there. */
 static inline void *driver_symbol(const char *name)

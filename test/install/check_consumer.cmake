@@ -10,6 +10,8 @@ endif()
 
 if(PROGRAM MATCHES "\\.shared$") # the CUDA Runtime was asked for; it must not come by libpdl
     set(ALLOWED libcudart)
+elseif(PROGRAM MATCHES "inspect")
+    set(ALLOWED "libpdl-inspect|libzstd|liblz4")
 endif()
 set(FILE ${PROGRAM})
 include(${CHECK_DYNAMIC})

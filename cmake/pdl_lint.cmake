@@ -1,0 +1,223 @@
+# SPDX-License-Identifier: MIT
+# pdl_lint_target(TARGET
+#     [FAIL_ON note|warning|error|never]  a finding of this level or above fails the build; default: error
+#     [SUPPRESS FILE...]                  suppression files
+#     [CONSTANT_PARAMS PARAM...]          parameters whose memory no kernel in flight writes
+#     [OVERLAPPED PATTERN...]             kernels that are launched with overlap
+#     [ARCHITECTURES ARCH...])            default: the newest of the target's CUDA_ARCHITECTURES
+#
+# Lints the kernels of a target as part of its build, before the target itself is compiled: what
+# `pdltool lint` finds is shown as compilers show warnings. It runs again when a source, a header, an
+# option, a suppression file or pdltool has changed. The target pdl_lint_TARGET is the lint alone.
+#
+# Call it in the directory that creates the target. What the target is made of is read when that
+# directory has been processed, so that it does not matter what is set before the call and what after.
+
+include_guard(GLOBAL)
+
+# How it works: an object library with the target's sources and properties is compiled to PTX, by CMake's
+# CUDA_PTX_COMPILATION. So the sources are compiled as the target's own, usage requirements and generator
+# expressions included, which a custom command could not do; CMake knows the headers that each depends on.
+
+function(pdl_lint_target target)
+    cmake_parse_arguments(PARSE_ARGV 1 arg "" "FAIL_ON" "SUPPRESS;CONSTANT_PARAMS;OVERLAPPED;ARCHITECTURES")
+    set(usage "pdl_lint_target(${target}): ")
+    if(arg_UNPARSED_ARGUMENTS)
+        message(FATAL_ERROR "${usage}unknown arguments: ${arg_UNPARSED_ARGUMENTS}")
+    endif()
+    if(NOT DEFINED arg_FAIL_ON)
+        set(arg_FAIL_ON error)
+    elseif(NOT arg_FAIL_ON MATCHES "^(note|warning|error|never)$")
+        message(FATAL_ERROR "${usage}FAIL_ON is note, warning, error or never, not '${arg_FAIL_ON}'")
+    endif()
+
+    if(NOT TARGET ${target})
+        message(FATAL_ERROR "${usage}there is no such target")
+    endif()
+    get_target_property(aliased ${target} ALIASED_TARGET)
+    if(aliased)
+        set(target ${aliased})
+    endif()
+    get_target_property(type ${target} TYPE)
+    get_target_property(imported ${target} IMPORTED)
+    if(imported OR NOT type MATCHES "^(EXECUTABLE|(STATIC|SHARED|MODULE|OBJECT)_LIBRARY)$")
+        message(FATAL_ERROR "${usage}it is not a target that this project compiles")
+    endif()
+    get_target_property(directory ${target} SOURCE_DIR)
+    if(NOT directory STREQUAL CMAKE_CURRENT_SOURCE_DIR)
+        message(FATAL_ERROR "${usage}call it in the directory that creates the target, ${directory}")
+    endif()
+    if(TARGET pdl_lint_${target})
+        message(FATAL_ERROR "${usage}called twice")
+    endif()
+
+    if(TARGET pdl::pdltool)
+        set(pdltool $<TARGET_FILE:pdl::pdltool>)
+    else()
+        find_program(PDL_PDLTOOL pdltool DOC "pdltool, for pdl_lint_target()")
+        mark_as_advanced(PDL_PDLTOOL)
+        if(NOT PDL_PDLTOOL)
+            message(FATAL_ERROR "${usage}there is no pdltool, neither beside this package nor on PATH. "
+                "It is the package pdltool; in a build of libpdl itself, PDL_BUILD_TOOLS=ON builds it; "
+                "PDL_PDLTOOL names one elsewhere")
+        endif()
+        set(pdltool ${PDL_PDLTOOL})
+    endif()
+
+    set(options --fail-on ${arg_FAIL_ON})
+    if(arg_FAIL_ON STREQUAL "note") # what fails the build is shown
+        list(APPEND options --level note)
+    endif()
+    set(suppressions)
+    foreach(file IN LISTS arg_SUPPRESS)
+        get_filename_component(file ${file} ABSOLUTE)
+        get_source_file_property(generated ${file} GENERATED)
+        if(NOT generated AND NOT EXISTS ${file})
+            message(FATAL_ERROR "${usage}no suppression file ${file}")
+        endif()
+        list(APPEND suppressions ${file})
+        list(APPEND options --suppressions ${file})
+    endforeach()
+    foreach(parameter IN LISTS arg_CONSTANT_PARAMS)
+        list(APPEND options --constant-param ${parameter})
+    endforeach()
+    foreach(pattern IN LISTS arg_OVERLAPPED)
+        list(APPEND options --overlapped ${pattern})
+    endforeach()
+
+    # The command's target exists from here on; the object libraries that it reads are made at the end of
+    # the directory, from what the target is then.
+    set(stamp ${CMAKE_CURRENT_BINARY_DIR}/pdl_lint/${target}-$<CONFIG>.stamp)
+    set(compiled $<GENEX_EVAL:$<TARGET_PROPERTY:${target},PDL_LINT_PTX>>)
+    add_custom_command(OUTPUT ${stamp}
+        COMMAND ${pdltool} lint ${options} ${compiled}
+        COMMAND ${CMAKE_COMMAND} -E make_directory ${CMAKE_CURRENT_BINARY_DIR}/pdl_lint
+        COMMAND ${CMAKE_COMMAND} -E touch ${stamp}
+        DEPENDS ${pdltool} ${suppressions} ${compiled}
+        COMMENT "Linting the kernels of ${target}"
+        COMMAND_EXPAND_LISTS
+        VERBATIM)
+    add_custom_target(pdl_lint_${target} DEPENDS ${stamp})
+    add_dependencies(${target} pdl_lint_${target})
+    set_property(TARGET ${target} PROPERTY PDL_LINT_ARCHITECTURES ${arg_ARCHITECTURES})
+    cmake_language(EVAL CODE "cmake_language(DEFER CALL pdl_lint_compile_ [[${target}]])")
+endfunction()
+
+# pdl_lint_compile_(TARGET): the object libraries with the PTX, one an architecture.
+function(pdl_lint_compile_ target)
+    set(usage "pdl_lint_target(${target}): ")
+    pdl_lint_sources_(sources ${target})
+    if(NOT sources)
+        message(FATAL_ERROR "${usage}it has no CUDA sources")
+    endif()
+    if(NOT CMAKE_CUDA_COMPILER_ID MATCHES "^(NVIDIA|Clang)$")
+        message(FATAL_ERROR "${usage}no way is known to get PTX from the CUDA compiler "
+            "'${CMAKE_CUDA_COMPILER_ID}', only from NVIDIA's and Clang")
+    endif()
+    get_target_property(architectures ${target} PDL_LINT_ARCHITECTURES)
+    if(NOT architectures)
+        get_target_property(architectures ${target} CUDA_ARCHITECTURES)
+        pdl_lint_newest_(newest "${architectures}")
+        if(NOT newest)
+            message(FATAL_ERROR "${usage}its CUDA_ARCHITECTURES are '${architectures}', which names none: "
+                "say with ARCHITECTURES which one to lint")
+        elseif(newest MATCHES "^([0-9]+)" AND CMAKE_MATCH_1 LESS 90)
+            message(WARNING "${usage}its newest architecture is ${newest}. "
+                "PDL begins with 90: there are no waits to find in older code")
+        endif()
+        set(architectures ${newest})
+    endif()
+
+    set(ptx)
+    foreach(architecture IN LISTS architectures)
+        set(library pdl_lint_ptx_${target}_${architecture})
+        add_library(${library} OBJECT EXCLUDE_FROM_ALL ${sources})
+        foreach(property INCLUDE_DIRECTORIES COMPILE_DEFINITIONS COMPILE_OPTIONS COMPILE_FEATURES COMPILE_FLAGS
+                LINK_LIBRARIES NO_SYSTEM_FROM_IMPORTED POSITION_INDEPENDENT_CODE JOB_POOL_COMPILE
+                CUDA_STANDARD CUDA_STANDARD_REQUIRED CUDA_EXTENSIONS CUDA_SEPARABLE_COMPILATION
+                CUDA_RUNTIME_LIBRARY)
+            get_property(is_set TARGET ${target} PROPERTY ${property} SET)
+            get_property(value TARGET ${target} PROPERTY ${property})
+            if(is_set)
+                set_property(TARGET ${library} PROPERTY ${property} "${value}")
+            endif()
+        endforeach()
+        get_target_property(type ${target} TYPE)
+        if(type MATCHES "SHARED|MODULE")
+            get_target_property(symbol ${target} DEFINE_SYMBOL)
+            if(NOT symbol)
+                string(MAKE_C_IDENTIFIER ${target}_EXPORTS symbol)
+            endif()
+            target_compile_definitions(${library} PRIVATE ${symbol})
+        endif()
+        get_target_property(dependencies ${target} MANUALLY_ADDED_DEPENDENCIES)
+        list(REMOVE_ITEM dependencies pdl_lint_${target})
+        if(dependencies)
+            add_dependencies(${library} ${dependencies})
+        endif()
+        # The target's own compilation shows the compiler's warnings.
+        target_compile_options(${library} PRIVATE
+            -w $<IF:$<CUDA_COMPILER_ID:NVIDIA>,-lineinfo,-gline-tables-only>)
+        set_target_properties(${library} PROPERTIES
+            CUDA_PTX_COMPILATION ON
+            CUDA_ARCHITECTURES "${architecture}"
+            INTERPROCEDURAL_OPTIMIZATION OFF
+            EXPORT_COMPILE_COMMANDS OFF)
+        add_dependencies(pdl_lint_${target} ${library})
+        list(APPEND ptx $<TARGET_OBJECTS:${library}>)
+    endforeach()
+    set_property(TARGET ${target} PROPERTY PDL_LINT_PTX "${ptx}")
+endfunction()
+
+# pdl_lint_sources_(OUT TARGET): the CUDA sources, and the headers: some may have to be generated first.
+function(pdl_lint_sources_ out target)
+    get_target_property(all ${target} SOURCES)
+    set(sources)
+    set(headers)
+    foreach(source IN LISTS all)
+        if(source MATCHES "\\$<")
+            list(APPEND sources $<FILTER:${source},INCLUDE,[.]cu$>)
+            continue()
+        endif()
+        get_source_file_property(language ${source} LANGUAGE)
+        if(language STREQUAL "CUDA" OR (NOT language AND source MATCHES "[.]cu$"))
+            list(APPEND sources ${source})
+        elseif(source MATCHES "[.](h|hh|hpp|hxx|cuh|inc|inl|ipp|tpp|def)$")
+            list(APPEND headers ${source})
+        endif()
+    endforeach()
+    if(sources)
+        list(APPEND sources ${headers})
+    endif()
+    set(${out} "${sources}" PARENT_SCOPE)
+endfunction()
+
+# pdl_lint_newest_(OUT ARCHITECTURES): the newest; nothing if that cannot be told.
+function(pdl_lint_newest_ out architectures)
+    set(number 0)
+    set(suffix)
+    set(${out} "" PARENT_SCOPE)
+    foreach(architecture IN LISTS architectures)
+        set(named ${architecture})
+        if(architecture STREQUAL "native")
+            set(named ${CMAKE_CUDA_ARCHITECTURES_NATIVE})
+        elseif(architecture STREQUAL "all")
+            set(named ${CMAKE_CUDA_ARCHITECTURES_ALL})
+        elseif(architecture STREQUAL "all-major")
+            set(named ${CMAKE_CUDA_ARCHITECTURES_ALL_MAJOR})
+        endif()
+        foreach(one IN LISTS named)
+            if(NOT one MATCHES "^([0-9]+)([af]?)(-real|-virtual)?$")
+                return()
+            endif()
+            # Of 90 and 90a the latter: it has what only this architecture can.
+            if(CMAKE_MATCH_1 GREATER number OR (CMAKE_MATCH_1 EQUAL number AND CMAKE_MATCH_2))
+                set(number ${CMAKE_MATCH_1})
+                set(suffix ${CMAKE_MATCH_2})
+            endif()
+        endforeach()
+    endforeach()
+    if(number GREATER 0)
+        set(${out} ${number}${suffix} PARENT_SCOPE)
+    endif()
+endfunction()

@@ -1,0 +1,535 @@
+/* SPDX-License-Identifier: MIT */
+#include "container.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "elf64.h"
+#include "fatbin.h"
+#include "unpack.h"
+
+#define MAX_CUBIN ((size_t)1 << 30)
+
+/* While one input is walked. */
+struct reader {
+    pdl_inspection *inspection;
+    const char *name;         /* of the file, or of the archive and its member */
+    bool linked;              /* a program or library that holds device code linked for it */
+    bool is_relocatable_part; /* the fatbins walked now are what it was linked from */
+    uint32_t readable;        /* images whose code was read, or tells why not image by image */
+    const char *first_unread; /* of the first image that was not read */
+};
+
+static pdl_status no_memory(void)
+{
+    return pdl_inspect_fail(PDL_ERROR_OUT_OF_MEMORY, 0, 0, "no memory for what is in the input");
+}
+
+/* ---- images --------------------------------------------------------------------------------- */
+
+/* What an image was before its code was read, to go back to. */
+struct mark {
+    uint32_t kernels;
+    uint32_t findings;
+    uint32_t markers;
+};
+
+static struct mark mark_of(const pdl_inspection *inspection)
+{
+    return (struct mark){.kernels = inspection->kernel_count,
+                         .findings = inspection->finding_count,
+                         .markers = inspection->marker_count};
+}
+
+/* Says why the last image was not read. */
+static pdl_status leave_unread(struct reader *reader, uint32_t image, struct mark mark,
+                               const char *why)
+{
+    pdl_inspection *inspection = reader->inspection;
+    pdl_inspect_image *about = &inspection->images[image];
+    inspection->kernel_count = mark.kernels;
+    inspection->finding_count = mark.findings;
+    inspection->marker_count = mark.markers;
+    about->kernel_count = 0;
+    about->function_count = 0;
+    about->unread = pdl_arena_copy(&inspection->arena, why, strlen(why));
+    if (about->unread == NULL) {
+        return no_memory();
+    }
+    if (reader->first_unread == NULL) {
+        reader->first_unread = about->unread;
+    }
+    return PDL_SUCCESS;
+}
+
+static pdl_status read_text(struct reader *reader, const unsigned char *bytes, size_t size,
+                            uint32_t image)
+{
+    const uint64_t max = reader->inspection->options->max_text;
+    while (size > 0 && bytes[size - 1] == '\0') {
+        size--; /* how texts are padded, and end in C */
+    }
+    if (size > max) {
+        return pdl_inspect_fail(PDL_ERROR_INVALID_IMAGE, 0, 0,
+                                "the PTX has %zu bytes, more than the %llu that are read", size,
+                                (unsigned long long)max);
+    }
+    return pdl_ptx_read(reader->inspection, (const char *)bytes, size, image);
+}
+
+static pdl_status add_image(struct reader *reader, const char *origin, int32_t kind,
+                            uint32_t *index)
+{
+    const pdl_inspect_image image = {.origin = origin, .kind = kind};
+    if (origin == NULL || !pdl_inspection_add_image(reader->inspection, &image, index)) {
+        return no_memory();
+    }
+    return PDL_SUCCESS;
+}
+
+/* A PTX text or a cubin that is the whole input. */
+static pdl_status read_bare(struct reader *reader, const unsigned char *bytes, size_t size,
+                            int32_t kind)
+{
+    uint32_t image = 0;
+    const char *origin =
+        pdl_arena_copy(&reader->inspection->arena, reader->name, strlen(reader->name));
+    const pdl_status status = add_image(reader, origin, kind, &image);
+    if (status != PDL_SUCCESS) {
+        return status;
+    }
+    reader->readable++;
+    return kind == PDL_INSPECT_PTX ? read_text(reader, bytes, size, image)
+                                   : pdl_cubin_read(reader->inspection, bytes, size, image);
+}
+
+/* ---- fatbins -------------------------------------------------------------------------------- */
+
+static const char *unpack_message(enum pdl_unpack_result result,
+                                  enum pdl_fatbin_compression compression)
+{
+    switch (result) {
+    case PDL_UNPACK_NOT_BUILT:
+        return compression == PDL_FATBIN_LZ4
+                   ? "it is compressed with LZ4, for which libpdl-inspect was built without support"
+                   : "it is compressed with Zstandard, for which libpdl-inspect was built without "
+                     "support";
+    case PDL_UNPACK_UNKNOWN:
+        return "it is compressed in a way that is not known";
+    case PDL_UNPACK_TOO_LARGE:
+        return "it would be larger than what is read when it is decompressed";
+    default:
+        return "its compressed data are damaged";
+    }
+}
+
+static const char *origin_of(struct reader *reader, const struct pdl_fatbin_entry *entry)
+{
+    const bool text = entry->kind == PDL_FATBIN_PTX;
+    const char suffix[] = {entry->suffix, '\0'};
+    const char *extension = "cubin";
+    if (text) {
+        extension = "ptx";
+    } else if (entry->kind != PDL_FATBIN_CUBIN) {
+        extension = entry->kind == PDL_FATBIN_LTO ? "lto" : "unknown";
+    }
+    return pdl_arena_format(&reader->inspection->arena, "%s(%u.%s_%u%s.%s)", reader->name,
+                            reader->inspection->image_count + 1, text ? "compute" : "sm",
+                            (unsigned)entry->target, suffix, extension);
+}
+
+static pdl_status read_code(struct reader *reader, const struct pdl_fatbin_entry *entry,
+                            const unsigned char *bytes, size_t size, uint32_t image)
+{
+    char why[sizeof(pdl_inspect_last_error()->message) + 64];
+    const struct mark mark = mark_of(reader->inspection);
+    const pdl_status status = entry->kind == PDL_FATBIN_PTX
+                                  ? read_text(reader, bytes, size, image)
+                                  : pdl_cubin_read(reader->inspection, bytes, size, image);
+    if (status == PDL_ERROR_OUT_OF_MEMORY) {
+        return status;
+    }
+    if (status == PDL_SUCCESS) {
+        reader->readable++;
+        return PDL_SUCCESS;
+    }
+    const pdl_inspect_error *error = pdl_inspect_last_error();
+    if (error->line > 0) {
+        (void)snprintf(why, sizeof(why), "line %u, column %u: %s", (unsigned)error->line,
+                       (unsigned)error->column, error->message);
+    } else {
+        (void)snprintf(why, sizeof(why), "%s", error->message);
+    }
+    return leave_unread(reader, image, mark, why);
+}
+
+static bool is_relocatable_cubin(const unsigned char *bytes, size_t size)
+{
+    struct pdl_elf elf;
+    return pdl_elf_open(&elf, bytes, size) && elf.header.e_type == ET_REL;
+}
+
+static pdl_status read_entry(struct reader *reader, const struct pdl_fatbin_entry *entry)
+{
+    uint32_t image = 0;
+    unsigned char *unpacked = NULL;
+    const unsigned char *bytes = entry->payload;
+    size_t size = entry->size;
+    pdl_inspection *inspection = reader->inspection;
+    enum pdl_unpack_result result = PDL_UNPACKED;
+    const bool text = entry->kind == PDL_FATBIN_PTX;
+    const bool machine = entry->kind == PDL_FATBIN_CUBIN;
+    if ((text || machine) && entry->compression != PDL_FATBIN_PLAIN) {
+        const uint64_t max_text = inspection->options->max_text;
+        const size_t max = text && max_text < SIZE_MAX ? (size_t)max_text : MAX_CUBIN;
+        result = pdl_unpack(entry, max, &unpacked, &size);
+        if (result == PDL_UNPACK_NO_MEMORY) {
+            return no_memory();
+        }
+        bytes = unpacked;
+    }
+    pdl_status status = PDL_SUCCESS;
+    if (machine && reader->is_relocatable_part && result == PDL_UNPACKED &&
+        is_relocatable_cubin(bytes, size)) {
+        goto free; /* what runs is what it was linked to, which is read too */
+    }
+    int32_t kind = PDL_INSPECT_LTO;
+    if (text || machine) {
+        kind = text ? PDL_INSPECT_PTX : PDL_INSPECT_SASS;
+    }
+    status = add_image(reader, origin_of(reader, entry), kind, &image);
+    if (status != PDL_SUCCESS) {
+        goto free;
+    }
+    pdl_inspect_image *about = &inspection->images[image];
+    about->target = entry->target <= INT32_MAX ? (int32_t)entry->target : 0;
+    about->target_suffix = entry->suffix;
+    about->compressed = entry->compression != PDL_FATBIN_PLAIN;
+    about->ptx_version = entry->ptx_version;
+    if (!text && !machine) {
+        status = leave_unread(reader, image, mark_of(inspection),
+                              entry->kind == PDL_FATBIN_LTO
+                                  ? "it is intermediate code for link-time optimization"
+                                  : "it is of a kind that is not known");
+    } else if (result != PDL_UNPACKED) {
+        status = leave_unread(reader, image, mark_of(inspection),
+                              unpack_message(result, entry->compression));
+    } else {
+        status = read_code(reader, entry, bytes, size, image);
+        if (machine && status == PDL_SUCCESS && about->target_suffix == '\0') {
+            about = &inspection->images[image]; /* the fatbin knows it where the cubin does not */
+            about->target_suffix = entry->suffix;
+        }
+    }
+free:
+    free(unpacked);
+    return status;
+}
+
+/* Reads all fatbins in memory. What is damaged is an error, unless it was only searched for. */
+static pdl_status read_fatbins(struct reader *reader, const unsigned char *bytes, size_t size,
+                               bool searched)
+{
+    struct pdl_fatbin fatbin;
+    struct pdl_fatbin_entry entry;
+    pdl_fatbin_open(&fatbin, bytes, size);
+    while (pdl_fatbin_next(&fatbin, &entry)) {
+        const pdl_status status = read_entry(reader, &entry);
+        if (status != PDL_SUCCESS) {
+            return status;
+        }
+    }
+    if (fatbin.damaged && !searched) {
+        return pdl_inspect_fail(PDL_ERROR_INVALID_IMAGE, 0, 0,
+                                "the fatbin is damaged or cut short: its headers do not fit its "
+                                "%zu bytes",
+                                size);
+    }
+    return PDL_SUCCESS;
+}
+
+/* ---- ELF files of the host ------------------------------------------------------------------ */
+
+enum part { PART_NONE, PART_FATBINS, PART_RELOCATABLE, PART_DATA };
+
+/* Where fatbins are: nvcc and clang put them into sections of their own. Libraries that register
+ * their code themselves have them among their data. */
+static enum part part_of(const struct pdl_elf_section *section)
+{
+    const uint64_t flags = section->flags & (SHF_ALLOC | SHF_EXECINSTR);
+    if (section->size == 0) {
+        return PART_NONE;
+    }
+    if (strcmp(section->name, ".nv_fatbin") == 0) {
+        return PART_FATBINS;
+    }
+    if (strcmp(section->name, "__nv_relfatbin") == 0) {
+        return PART_RELOCATABLE;
+    }
+    return section->type == SHT_PROGBITS && flags == SHF_ALLOC ? PART_DATA : PART_NONE;
+}
+
+/* Looks for fatbins in data that is loaded to an address, where they are aligned. */
+static pdl_status search(struct reader *reader, const unsigned char *bytes, size_t size,
+                         uint64_t address)
+{
+    const size_t skip = (size_t)(-address & 7);
+    return size > skip ? read_fatbins(reader, bytes + skip, size - skip, true) : PDL_SUCCESS;
+}
+
+static pdl_status read_segments(struct reader *reader, const struct pdl_elf *elf)
+{
+    Elf64_Phdr segment;
+    uint64_t total = 0;
+    for (uint32_t i = 0; pdl_elf_segment(elf, i, &segment); i++) {
+        uint64_t size = segment.p_filesz;
+        const unsigned char *data =
+            segment.p_type == PT_LOAD ? pdl_elf_range(elf, segment.p_offset, &size) : NULL;
+        if (data == NULL) {
+            continue;
+        }
+        total += size;
+        if (total > elf->size + (uint64_t)elf->header.e_phnum * 65536) { /* they share pages */
+            return pdl_inspect_fail(PDL_ERROR_INVALID_IMAGE, 0, 0,
+                                    "the ELF file is damaged: its segments lie over each other");
+        }
+        const pdl_status status = search(reader, data, (size_t)size, segment.p_vaddr);
+        if (status != PDL_SUCCESS) {
+            return status;
+        }
+    }
+    return PDL_SUCCESS;
+}
+
+static pdl_status read_part(struct reader *reader, const struct pdl_elf_section *section)
+{
+    const enum part part = part_of(section);
+    pdl_status status = PDL_SUCCESS;
+    if (part == PART_DATA) {
+        status = search(reader, section->data, section->size, section->address);
+    } else if (part != PART_NONE) {
+        reader->is_relocatable_part = part == PART_RELOCATABLE && reader->linked;
+        status = read_fatbins(reader, section->data, section->size, false);
+        reader->is_relocatable_part = false;
+    }
+    return status;
+}
+
+static pdl_status read_host(struct reader *reader, const struct pdl_elf *elf)
+{
+    struct pdl_elf_section section;
+    uint64_t total = 0;
+    bool cut = elf->cut;
+    reader->linked = false;
+    for (uint32_t i = 0; pdl_elf_section(elf, i, &section); i++) {
+        const enum part part = part_of(&section);
+        total += part != PART_NONE ? section.size : 0;
+        cut = cut || section.cut;
+        reader->linked = reader->linked || (part == PART_FATBINS && elf->header.e_type != ET_REL);
+    }
+    if (cut || total > elf->size) {
+        return pdl_inspect_fail(PDL_ERROR_INVALID_IMAGE, 0, 0,
+                                "the ELF file is damaged or cut short: its headers do not fit its "
+                                "%zu bytes",
+                                elf->size);
+    }
+    if (elf->section_count == 0) {
+        return read_segments(reader, elf);
+    }
+    for (uint32_t i = 0; pdl_elf_section(elf, i, &section); i++) {
+        const pdl_status status = read_part(reader, &section);
+        if (status != PDL_SUCCESS) {
+            return status;
+        }
+    }
+    return PDL_SUCCESS;
+}
+
+static pdl_status read_elf(struct reader *reader, const unsigned char *bytes, size_t size)
+{
+    struct pdl_elf elf;
+    if (!pdl_elf_open(&elf, bytes, size)) {
+        return pdl_inspect_fail(PDL_ERROR_INVALID_IMAGE, 0, 0,
+                                "the ELF file is cut short, or not of 64 bits and little endian");
+    }
+    return elf.header.e_machine == EM_CUDA ? read_bare(reader, bytes, size, PDL_INSPECT_SASS)
+                                           : read_host(reader, &elf);
+}
+
+/* ---- archives ------------------------------------------------------------------------------- */
+
+#define ARCHIVE_MAGIC      "!<arch>\n"
+#define ARCHIVE_MAGIC_SIZE 8
+
+struct member_header {
+    char name[16];
+    char unused[32];
+    char size[10];
+    char end[2];
+};
+
+_Static_assert(sizeof(struct member_header) == 60, "a member's header has no padding");
+
+/* The number in a field of decimal digits; false if it is none. */
+static bool field_number(const char *field, size_t width, size_t *number)
+{
+    size_t at = 0;
+    *number = 0;
+    for (; at < width && field[at] >= '0' && field[at] <= '9'; at++) {
+        *number = *number * 10 + (size_t)(field[at] - '0');
+    }
+    return at > 0;
+}
+
+/* A member's name: in its header up to a slash, or at a place in the table of long names. */
+static const char *member_name(struct reader *reader, const struct member_header *header,
+                               const unsigned char *names, size_t names_size)
+{
+    const char *text = header->name;
+    size_t room = sizeof(header->name);
+    size_t at;
+    size_t length = 0;
+    if (text[0] == '/' && field_number(text + 1, room - 1, &at) && at < names_size) {
+        text = (const char *)names + at;
+        room = names_size - at;
+    }
+    while (length < room && length < 4096 && text[length] != '/' && text[length] != '\n') {
+        length++;
+    }
+    return pdl_arena_format(&reader->inspection->arena, "%s(%.*s)", reader->name, (int)length,
+                            text);
+}
+
+static pdl_status read_archive(struct reader *reader, const unsigned char *bytes, size_t size)
+{
+    const unsigned char *names = NULL;
+    size_t names_size = 0;
+    const char *archive = reader->name;
+    for (size_t at = ARCHIVE_MAGIC_SIZE; at < size;) {
+        struct member_header header;
+        size_t length = 0;
+        if (size - at < sizeof(header)) {
+            return pdl_inspect_fail(PDL_ERROR_INVALID_IMAGE, 0, 0, "the archive is cut short");
+        }
+        memcpy(&header, bytes + at, sizeof(header));
+        at += sizeof(header);
+        if (memcmp(header.end, "`\n", 2) != 0 ||
+            !field_number(header.size, sizeof(header.size), &length) || length > size - at) {
+            return pdl_inspect_fail(PDL_ERROR_INVALID_IMAGE, 0, 0,
+                                    "the archive is damaged or cut short");
+        }
+        const unsigned char *member = bytes + at;
+        if (memcmp(header.name, "// ", 3) == 0) {
+            names = member;
+            names_size = length;
+        } else if (pdl_elf_is(member, length)) {
+            reader->name = member_name(reader, &header, names, names_size);
+            const pdl_status status =
+                reader->name != NULL ? read_elf(reader, member, length) : no_memory();
+            reader->name = archive;
+            if (status != PDL_SUCCESS) {
+                return status;
+            }
+        }
+        at += length;
+        at += length % 2 != 0 && at < size ? 1 : 0;
+    }
+    return PDL_SUCCESS;
+}
+
+/* ---- what it is ----------------------------------------------------------------------------- */
+
+/* Whether text begins as PTX does: with .version behind blanks and comments. `at` is where the first
+ * word stands. */
+static bool is_ptx(const unsigned char *bytes, size_t size, size_t *at)
+{
+    static const char directive[] = ".version";
+    size_t i = 0;
+    while (i < size) {
+        const bool comment = size - i >= 2 && bytes[i] == '/';
+        if (comment && bytes[i + 1] == '/') {
+            const unsigned char *line = memchr(bytes + i, '\n', size - i);
+            i = line != NULL ? (size_t)(line - bytes) : size;
+        } else if (comment && bytes[i + 1] == '*') {
+            i += 2;
+            while (size - i >= 2 && (bytes[i] != '*' || bytes[i + 1] != '/')) {
+                i++;
+            }
+            i = size - i >= 2 ? i + 2 : size;
+        } else if (bytes[i] == ' ' || (bytes[i] >= '\t' && bytes[i] <= '\r')) {
+            i++;
+        } else {
+            break;
+        }
+    }
+    *at = i;
+    return size - i >= sizeof(directive) - 1 &&
+           memcmp(bytes + i, directive, sizeof(directive) - 1) == 0;
+}
+
+/* What was seen, where nothing was known. */
+static pdl_status not_known(const unsigned char *bytes, size_t size, size_t at)
+{
+    char seen[48];
+    size_t length = 0;
+    bool text = true;
+    for (size_t i = at; i < size && i < at + 12; i++) {
+        text = text && bytes[i] >= ' ' && bytes[i] <= '~';
+    }
+    seen[0] = '\0';
+    for (size_t i = at; i < size && i < at + 12; i++) {
+        length +=
+            (size_t)snprintf(seen + length, sizeof(seen) - length, text ? "%c" : "%02x ", bytes[i]);
+    }
+    if (at >= size) {
+        return pdl_inspect_fail(PDL_ERROR_INVALID_IMAGE, 0, 0,
+                                "there is nothing but blanks and comments in its %zu bytes", size);
+    }
+    return pdl_inspect_fail(PDL_ERROR_INVALID_IMAGE, 0, 0,
+                            "the %zu bytes are neither PTX text nor a cubin, a fatbin, an archive "
+                            "or an ELF file: they begin with %s%s",
+                            size, text ? "the text " : "the bytes ", seen);
+}
+
+static pdl_status read_any(struct reader *reader, const unsigned char *bytes, size_t size)
+{
+    size_t at = 0;
+    if (size == 0) {
+        return pdl_inspect_fail(PDL_ERROR_INVALID_IMAGE, 0, 0, "it is empty");
+    }
+    if (pdl_elf_is(bytes, size)) {
+        return read_elf(reader, bytes, size);
+    }
+    if (pdl_fatbin_is(bytes, size)) {
+        return read_fatbins(reader, bytes, size, false);
+    }
+    if (size >= ARCHIVE_MAGIC_SIZE && memcmp(bytes, ARCHIVE_MAGIC, ARCHIVE_MAGIC_SIZE) == 0) {
+        return read_archive(reader, bytes, size);
+    }
+    if (size >= ARCHIVE_MAGIC_SIZE && memcmp(bytes, "!<thin>\n", ARCHIVE_MAGIC_SIZE) == 0) {
+        return pdl_inspect_fail(PDL_ERROR_INVALID_IMAGE, 0, 0,
+                                "it is a thin archive, which holds no code itself");
+    }
+    return is_ptx(bytes, size, &at) ? read_bare(reader, bytes, size, PDL_INSPECT_PTX)
+                                    : not_known(bytes, size, at);
+}
+
+pdl_status pdl_container_read(pdl_inspection *inspection, const unsigned char *bytes, size_t size,
+                              const char *name)
+{
+    struct reader reader = {.inspection = inspection, .name = name};
+    const pdl_status status = read_any(&reader, bytes, size);
+    if (status != PDL_SUCCESS) {
+        return status;
+    }
+    if (inspection->image_count == 0) {
+        return pdl_inspect_fail(PDL_ERROR_NO_KERNEL_IMAGE, 0, 0, "there is no device code in it");
+    }
+    if (reader.readable == 0) {
+        return pdl_inspect_fail(PDL_ERROR_INVALID_IMAGE, 0, 0,
+                                "none of its %u images can be read; of the first, %s",
+                                inspection->image_count, reader.first_unread);
+    }
+    return PDL_SUCCESS;
+}

@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: MIT */
+/* Inspections: how they are made, grow and are asked. */
+#include "inspection.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "container.h"
+#include "rules.h"
+
+#define MAX_TEXT ((uint64_t)512 << 20)
+
+/* ---- errors --------------------------------------------------------------------------------- */
+
+static _Thread_local pdl_inspect_error last_error;
+
+const pdl_inspect_error *pdl_inspect_last_error(void)
+{
+    return &last_error;
+}
+
+pdl_status(pdl_inspect_fail)(pdl_status status, uint32_t line, uint32_t column, const char *format,
+                             ...)
+{
+    va_list arguments;
+    char message[sizeof(last_error.message)]; /* the last one may be an argument */
+    va_start(arguments, format);
+    (void)vsnprintf(message, sizeof(message), format, arguments);
+    va_end(arguments);
+    last_error.status = status;
+    last_error.line = line;
+    last_error.column = column;
+    memcpy(last_error.message, message, sizeof(message));
+    return status;
+}
+
+/* ---- growing -------------------------------------------------------------------------------- */
+
+bool pdl_inspection_add_image(pdl_inspection *inspection, const pdl_inspect_image *image,
+                              uint32_t *index)
+{
+    if (!PDL_ROOM(inspection->images, inspection->image_count, inspection->image_capacity)) {
+        return false;
+    }
+    pdl_inspect_image *made = &inspection->images[inspection->image_count];
+    *made = *image;
+    made->first_kernel = inspection->kernel_count;
+    made->kernel_count = 0;
+    *index = inspection->image_count++;
+    return true;
+}
+
+bool pdl_inspection_add_kernel(pdl_inspection *inspection, const pdl_inspect_kernel *kernel,
+                               uint32_t *index)
+{
+    if (!PDL_ROOM(inspection->kernels, inspection->kernel_count, inspection->kernel_capacity)) {
+        return false;
+    }
+    pdl_inspect_kernel *made = &inspection->kernels[inspection->kernel_count];
+    *made = *kernel;
+    made->image = inspection->image_count - 1;
+    made->first_finding = inspection->finding_count;
+    made->finding_count = 0;
+    inspection->images[made->image].kernel_count++;
+    *index = inspection->kernel_count++;
+    return true;
+}
+
+bool pdl_inspection_add_finding(pdl_inspection *inspection, const pdl_lint_finding *finding)
+{
+    if (!PDL_ROOM(inspection->findings, inspection->finding_count, inspection->finding_capacity)) {
+        return false;
+    }
+    pdl_lint_finding *made = &inspection->findings[inspection->finding_count++];
+    *made = *finding;
+    made->kernel = inspection->kernel_count - 1;
+    inspection->kernels[made->kernel].finding_count++;
+    return true;
+}
+
+bool pdl_inspection_add_marker(pdl_inspection *inspection, const pdl_lint_suppression *marker)
+{
+    if (!PDL_ROOM(inspection->markers, inspection->marker_count, inspection->marker_capacity)) {
+        return false;
+    }
+    inspection->markers[inspection->marker_count++] = *marker;
+    return true;
+}
+
+/* ---- making --------------------------------------------------------------------------------- */
+
+static pdl_status check_list(const char *const *list, uint64_t count, const char *name)
+{
+    if (count > 0 && list == NULL) {
+        return pdl_inspect_fail(PDL_ERROR_INVALID_ARGUMENT, 0, 0, "%s is NULL", name);
+    }
+    for (uint64_t i = 0; i < count; i++) {
+        if (list[i] == NULL) {
+            return pdl_inspect_fail(PDL_ERROR_INVALID_ARGUMENT, 0, 0, "%s[%llu] is NULL", name,
+                                    (unsigned long long)i);
+        }
+    }
+    return PDL_SUCCESS;
+}
+
+/* The caller's options in the size of this library: what it has not is default; what only it has
+ * must not be set. */
+static pdl_status resize_options(const pdl_inspect_options *options, pdl_inspect_options *copy)
+{
+    memset(copy, 0, sizeof(*copy));
+    if (options != NULL) {
+        const size_t largest = 4096; /* more is no size but a field that nobody has set */
+        const size_t size = options->size;
+        if (size < offsetof(pdl_inspect_options, constant_params) || size > largest) {
+            return pdl_inspect_fail(PDL_ERROR_INVALID_ARGUMENT, 0, 0,
+                                    "options->size is %zu: start from PDL_INSPECT_OPTIONS_INIT",
+                                    size);
+        }
+        for (size_t i = sizeof(*copy); i < size; i++) {
+            if (((const unsigned char *)options)[i] != 0) {
+                return pdl_inspect_fail(PDL_ERROR_INVALID_ARGUMENT, 0, 0,
+                                        "options->size is %zu, and byte %zu is set: this library "
+                                        "knows %zu",
+                                        size, i, sizeof(*copy));
+            }
+        }
+        memcpy(copy, options, size < sizeof(*copy) ? size : sizeof(*copy));
+    }
+    copy->size = (uint32_t)sizeof(*copy);
+    if (copy->max_text == 0) {
+        copy->max_text = MAX_TEXT;
+    }
+    if ((copy->flags & ~(PDL_INSPECT_FACTS_ONLY | PDL_INSPECT_NO_SOURCES)) != 0) {
+        return pdl_inspect_fail(PDL_ERROR_INVALID_ARGUMENT, 0, 0,
+                                "options->flags has bits that are none: %#x", copy->flags);
+    }
+    const pdl_status status =
+        check_list(copy->constant_params, copy->constant_param_count, "constant_params");
+    return status != PDL_SUCCESS
+               ? status
+               : check_list(copy->overlapped, copy->overlapped_count, "overlapped");
+}
+
+pdl_status pdl_inspect_memory(const void *bytes, size_t size, const char *name,
+                              const pdl_inspect_options *options, pdl_inspection **inspection)
+{
+    pdl_inspect_options copy;
+    if (bytes == NULL || name == NULL || inspection == NULL) {
+        return pdl_inspect_fail(PDL_ERROR_INVALID_ARGUMENT, 0, 0, "%s is NULL",
+                                bytes == NULL ? "bytes" : (name == NULL ? "name" : "inspection"));
+    }
+    pdl_status status = resize_options(options, &copy);
+    if (status != PDL_SUCCESS) {
+        return status;
+    }
+    pdl_inspection *made = calloc(1, sizeof(*made));
+    if (made == NULL) {
+        return pdl_inspect_fail(PDL_ERROR_OUT_OF_MEMORY, 0, 0, "no memory for an inspection");
+    }
+    made->options = &copy;
+    status = pdl_container_read(made, bytes, size, name);
+    if (status == PDL_SUCCESS) {
+        status = pdl_rules_across(made);
+    }
+    made->options = NULL;
+    if (status != PDL_SUCCESS) {
+        pdl_inspection_destroy(made);
+        return status;
+    }
+    *inspection = made;
+    return PDL_SUCCESS;
+}
+
+static pdl_status file_error(const char *doing, int error)
+{
+    return pdl_inspect_fail(PDL_ERROR_FILE, 0, 0, "the file cannot be %s: %s", doing,
+                            strerror(error));
+}
+
+pdl_status pdl_inspect_file(const char *path, const pdl_inspect_options *options,
+                            pdl_inspection **inspection)
+{
+    pdl_status status;
+    struct stat about;
+    void *bytes = MAP_FAILED;
+    if (path == NULL) {
+        return pdl_inspect_fail(PDL_ERROR_INVALID_ARGUMENT, 0, 0, "path is NULL");
+    }
+    /* Not to wait for whoever would write to a pipe of that name. */
+    const int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (file < 0) {
+        return file_error("opened", errno);
+    }
+    if (fstat(file, &about) != 0) {
+        status = file_error("examined", errno);
+        goto close;
+    }
+    if (!S_ISREG(about.st_mode)) {
+        status = pdl_inspect_fail(PDL_ERROR_FILE, 0, 0, "it is not a regular file");
+        goto close;
+    }
+    const size_t size = (size_t)about.st_size;
+    if (size == 0) {
+        status = pdl_inspect_memory("", 0, path, options, inspection);
+        goto close;
+    }
+    /* Of an executable of a gigabyte only what is looked at is ever read. */
+    bytes = mmap(NULL, size, PROT_READ, MAP_PRIVATE, file, 0);
+    if (bytes == MAP_FAILED) {
+        status = file_error("mapped", errno);
+        goto close;
+    }
+    status = pdl_inspect_memory(bytes, size, path, options, inspection);
+    (void)munmap(bytes, size);
+
+close:
+    (void)close(file);
+    return status;
+}
+
+void pdl_inspection_destroy(pdl_inspection *inspection)
+{
+    if (inspection != NULL) {
+        pdl_arena_free(&inspection->arena);
+        free(inspection->images);
+        free(inspection->kernels);
+        free(inspection->findings);
+        free(inspection->markers);
+        free(inspection);
+    }
+}
+
+/* ---- asking --------------------------------------------------------------------------------- */
+
+size_t pdl_inspection_image_count(const pdl_inspection *inspection)
+{
+    return inspection != NULL ? inspection->image_count : 0;
+}
+
+const pdl_inspect_image *pdl_inspection_image(const pdl_inspection *inspection, size_t index)
+{
+    return index < pdl_inspection_image_count(inspection) ? &inspection->images[index] : NULL;
+}
+
+size_t pdl_inspection_kernel_count(const pdl_inspection *inspection)
+{
+    return inspection != NULL ? inspection->kernel_count : 0;
+}
+
+const pdl_inspect_kernel *pdl_inspection_kernel(const pdl_inspection *inspection, size_t index)
+{
+    return index < pdl_inspection_kernel_count(inspection) ? &inspection->kernels[index] : NULL;
+}
+
+size_t pdl_inspection_finding_count(const pdl_inspection *inspection)
+{
+    return inspection != NULL ? inspection->finding_count : 0;
+}
+
+const pdl_lint_finding *pdl_inspection_finding(const pdl_inspection *inspection, size_t index)
+{
+    return index < pdl_inspection_finding_count(inspection) ? &inspection->findings[index] : NULL;
+}
+
+size_t pdl_inspection_marker_count(const pdl_inspection *inspection)
+{
+    return inspection != NULL ? inspection->marker_count : 0;
+}
+
+const pdl_lint_suppression *pdl_inspection_marker(const pdl_inspection *inspection, size_t index)
+{
+    return index < pdl_inspection_marker_count(inspection) ? &inspection->markers[index] : NULL;
+}

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: MIT */
+/* PTX text as tokens. */
+#ifndef PDL_INSPECT_LEXER_H
+#define PDL_INSPECT_LEXER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum pdl_token_kind {
+    PDL_TOKEN_END,
+    PDL_TOKEN_WORD,   /* names, registers, directives and opcodes with all their suffixes */
+    PDL_TOKEN_NUMBER, /* integers and floating-point literals, without a sign */
+    PDL_TOKEN_STRING, /* without its quotes */
+    PDL_TOKEN_MARK,   /* one character of punctuation */
+    PDL_TOKEN_MARKER, /* what follows "pdl:" in a comment, to the end of the line */
+    PDL_TOKEN_ERROR   /* `text` is the message */
+};
+
+struct pdl_token {
+    enum pdl_token_kind kind;
+    char mark; /* of PDL_TOKEN_MARK; else 0 */
+    uint32_t length;
+    const char *text;
+    uint32_t line;
+    uint32_t column;
+};
+
+struct pdl_lexer {
+    const char *at;
+    const char *end;
+    const char *line_start;
+    uint32_t line;
+    bool markers; /* whether PDL_TOKEN_MARKER is wanted; else such comments are skipped too */
+    struct pdl_token token; /* the current one */
+};
+
+/* Starts before the first token of [text, end), which is on `line`, at `column`. */
+void pdl_lexer_start(struct pdl_lexer *lexer, const char *text, const char *end, uint32_t line,
+                     uint32_t column);
+
+/* Goes on to the next token. */
+void pdl_lexer_next(struct pdl_lexer *lexer);
+
+/* Skips to the bracket that closes the current one, which is '{', '(' or '['. Returns false at the
+ * end of the text or at an error. */
+bool pdl_lexer_skip(struct pdl_lexer *lexer);
+
+static inline bool pdl_token_is(const struct pdl_token *token, const char *word, size_t length)
+{
+    return token->kind == PDL_TOKEN_WORD && token->length == length &&
+           __builtin_memcmp(token->text, word, length) == 0;
+}
+/* Whether the current token is that word, a literal. */
+#define PDL_TOKEN_IS(lexer, word) pdl_token_is(&(lexer)->token, word, sizeof(word) - 1)
+
+/* The value of a number token; false if it is no integer or too large. */
+bool pdl_token_integer(const struct pdl_token *token, uint64_t *value);
+
+#endif /* PDL_INSPECT_LEXER_H */

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+/* Names as small numbers. */
+#ifndef PDL_INSPECT_NAMES_H
+#define PDL_INSPECT_NAMES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define PDL_NONE UINT32_MAX
+
+struct pdl_name {
+    const char *text; /* in the text that was read */
+    uint32_t length;
+    uint32_t hash;
+};
+
+/* All zero is an empty table. Names are numbered from 0 in the order they are first seen. */
+struct pdl_names {
+    struct pdl_name *names;
+    uint32_t *slots; /* number + 1, or 0 */
+    uint32_t count, capacity;
+    uint32_t slot_count;
+};
+
+/* The number of a name, which must live as long as the table; PDL_NONE if there is no memory. */
+uint32_t pdl_names_add(struct pdl_names *names, const char *text, uint32_t length);
+
+/* The number of a name; PDL_NONE if it is not there. */
+uint32_t pdl_names_find(const struct pdl_names *names, const char *text, uint32_t length);
+
+void pdl_names_free(struct pdl_names *names);
+
+#endif /* PDL_INSPECT_NAMES_H */

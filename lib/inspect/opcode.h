@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: MIT */
+/* What an instruction does, by its opcode: to control, to memory, to the values of registers. */
+#ifndef PDL_INSPECT_OPCODE_H
+#define PDL_INSPECT_OPCODE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum pdl_op {
+    PDL_OP_OTHER, /* also every instruction that is not known */
+    /* control */
+    PDL_OP_BRANCH,       /* bra */
+    PDL_OP_BRANCH_TABLE, /* brx.idx */
+    PDL_OP_CALL,
+    PDL_OP_RETURN,
+    PDL_OP_EXIT,
+    PDL_OP_TRAP,
+    /* synchronization */
+    PDL_OP_WAIT,            /* griddepcontrol.wait */
+    PDL_OP_TRIGGER,         /* griddepcontrol.launch_dependents */
+    PDL_OP_BARRIER_BLOCK,   /* bar.sync and its like */
+    PDL_OP_BARRIER_CLUSTER, /* barrier.cluster.wait */
+    PDL_OP_BARRIER_WARP,    /* bar.warp.sync */
+    PDL_OP_BARRIER_MEMORY,  /* mbarrier.try_wait, test_wait */
+    /* memory */
+    PDL_OP_LOAD,
+    PDL_OP_STORE,
+    PDL_OP_ATOMIC,
+    PDL_OP_COPY,    /* cp.async and its like: one operand to another */
+    PDL_OP_TEXTURE, /* through a texture or surface object */
+    /* values */
+    PDL_OP_CARRY, /* the result is of the operands: mov, add, selp … */
+    PDL_OP_SCALE, /* the result is a number made of them: mul, shl, setp … */
+    PDL_OP_CVTA,  /* an address to or from generic */
+    PDL_OP_LANE   /* differs between the lanes of a warp: vote, elect, shfl … */
+};
+
+enum pdl_space {
+    PDL_SPACE_GENERIC,
+    PDL_SPACE_GLOBAL,
+    PDL_SPACE_SHARED,
+    PDL_SPACE_LOCAL,
+    PDL_SPACE_PARAM,
+    PDL_SPACE_CONST,
+    PDL_SPACE_TENSOR /* tensor memory */
+};
+
+struct pdl_opcode {
+    uint8_t op;
+    uint8_t space;     /* of a load, store or atomic; of a cvta */
+    bool reads;        /* global or generic memory, at the operand in slot `read_slot` */
+    bool writes;       /* the same, at `write_slot` */
+    bool non_coherent; /* the read */
+    bool no_result;    /* its first operand is none */
+    uint8_t read_slot; /* operands are counted by commas outside of brackets */
+    uint8_t write_slot;
+};
+
+/* Classes an opcode with all its suffixes. */
+struct pdl_opcode pdl_opcode_class(const char *text, size_t length);
+
+#endif /* PDL_INSPECT_OPCODE_H */

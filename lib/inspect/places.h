@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT */
+/* Places in the source: from .loc to what a report shows. */
+#ifndef PDL_INSPECT_PLACES_H
+#define PDL_INSPECT_PLACES_H
+
+#include "ptx.h"
+
+/* The chain of a place of a body, innermost first, in the inspection's arena. *count is 0 and the
+ * result NULL if there is none; *ok is false if there is no memory. */
+const pdl_inspect_place *pdl_places_chain(struct pdl_ptx_module *module,
+                                          const struct pdl_body *body, uint32_t place,
+                                          uint32_t *count, bool *ok);
+
+/* Whether two places of a body are the same line. */
+bool pdl_places_same_line(const struct pdl_body *body, uint32_t a, uint32_t b);
+
+#endif /* PDL_INSPECT_PLACES_H */

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT */
+/* Decompresses what is stored compressed in fatbins. */
+#ifndef PDL_INSPECT_UNPACK_H
+#define PDL_INSPECT_UNPACK_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "fatbin.h"
+
+enum pdl_unpack_result {
+    PDL_UNPACKED,
+    PDL_UNPACK_NOT_BUILT, /* the library for it was not there when this one was built */
+    PDL_UNPACK_UNKNOWN,   /* no known compression */
+    PDL_UNPACK_DAMAGED,
+    PDL_UNPACK_TOO_LARGE, /* it would be more than `max` bytes */
+    PDL_UNPACK_NO_MEMORY
+};
+
+/* Decompresses an entry's payload into memory of its own, which the caller frees. What the entry
+ * claims about the size is not relied on: no more memory is taken than the data fill. */
+enum pdl_unpack_result pdl_unpack(const struct pdl_fatbin_entry *entry, size_t max,
+                                  unsigned char **bytes, size_t *size);
+
+#endif /* PDL_INSPECT_UNPACK_H */

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT */
+/* make_seeds DIRECTORY: writes small images there for the fuzz targets to start from. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../inspect/make_image.h"
+
+static const char *directory;
+
+static void write_seed(const char *name, struct bytes bytes)
+{
+    char path[512];
+    (void)snprintf(path, sizeof(path), "%s/%s", directory, name);
+    FILE *file = fopen(path, "wb");
+    if (file == NULL || fwrite(bytes.data, 1, bytes.size, file) != bytes.size ||
+        fclose(file) != 0) {
+        perror(path);
+        exit(1);
+    }
+    bytes_free(&bytes);
+}
+
+int main(int count, char **arguments)
+{
+    static const char text[] = ".version 8.5\n.target sm_90\n.address_size 64\n"
+                               ".visible .entry fc1()\n{\n\tgriddepcontrol.wait;\n\tret;\n}\n";
+    static const struct made_cubin linked = {
+        .target = 100,
+        .suffix = 'f',
+        .functions = {{.name = "fc1", .code = {OP_CALL, OP_WAIT, OP_EXIT}, .shared_memory = 1280},
+                      {.name = "copy", .copy_in = "fc1", .is_device = true, .code = {OP_TRIGGER}},
+                      {.name = "helper", .is_device = true, .code = {OP_CALL_POINTER, OP_EXIT}}},
+        .calls = {{"fc1", "helper", false}, {"fc1", "helper", true}, {"helper", NULL, false}}};
+    if (count != 2) {
+        return 2;
+    }
+    directory = arguments[1];
+    struct bytes cubin = make_cubin(&plain_cubin);
+    struct bytes fatbin = make_fatbin(MADE_PTX, 90, text, strlen(text));
+    const size_t begin = fatbin_begin(&fatbin);
+    fatbin_add(&fatbin, MADE_CUBIN, 90, MADE_A, cubin.data, cubin.size, 0);
+    fatbin_add(&fatbin, MADE_PTX, 90, MADE_ZSTD, "data", 4, 100);
+    fatbin_end(&fatbin, begin);
+    const struct made_section sections[] = {{".nv_fatbin", &fatbin, 0}};
+    struct bytes archive = make_archive();
+    archive_add(&archive, "a.cubin/", &cubin);
+    write_seed("elf", make_elf(ET_DYN, sections, 1, false));
+    write_seed("stripped", make_elf(ET_EXEC, sections, 1, true));
+    write_seed("linked.cubin", make_cubin(&linked));
+    write_seed("archive", archive);
+    write_seed("cubin", cubin);
+    write_seed("fatbin", fatbin);
+    return 0;
+}

@@ -1,0 +1,108 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""What `pdltool lint` says about the pairs of kernels that lint_pairs_test.cu runs on a device.
+
+Compiles lint_pairs.cuh to PTX and reads its list of pairs: lint must find the rule of each pair in the
+broken kernel, at its source, and nothing above a note in any other kernel. Needs no device.
+"""
+
+import argparse
+import json
+import re
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+HARMLESS = "note"
+
+
+def read_pairs(source):
+    """The list of pairs: a dictionary from name to rule."""
+    begin = source.index("#define LINT_PAIR_LIST(X)")
+    end = re.compile(r"[^\\]\n").search(source, begin).end()
+    pairs = re.findall(r'\bX\((\w+),\s*"([\w-]+)"', source[begin:end])
+    if len(pairs) != len(dict(pairs)) or not pairs:
+        raise SystemExit("the list of pairs is empty or has one twice")
+    return dict(pairs)
+
+
+def source_lines(source, kernel):
+    """The lines of a kernel's body, from 1."""
+    begin = re.search(rf"\bvoid {kernel}\(", source)
+    if begin is None:
+        raise SystemExit(f"there is no kernel {kernel} in the source")
+    end = source.index("\n}\n", begin.end())
+    return range(source.count("\n", 0, begin.start()) + 1, source.count("\n", 0, end) + 2)
+
+
+def compile_ptx(nvcc, include, source, ptx):
+    subprocess.run(
+        [nvcc, "-ptx", "-x", "cu", "-lineinfo", "-arch=sm_90", "-std=c++17", "-DPDL_FAULT_INJECT=1",
+         "-I", include, source, "-o", ptx],
+        check=True)
+    return re.findall(r"\.entry\s+([\w$]+)", Path(ptx).read_text(encoding="utf-8"))
+
+
+def lint(pdltool, ptx):
+    """Findings by kernel."""
+    command = [pdltool, "lint", "--json", "--level", "note", "--fail-on", "never", "--overlapped", "flag_skips*", ptx]
+    result = subprocess.run(command, stdout=subprocess.PIPE, check=True)
+    found = {}
+    for finding in json.loads(result.stdout)["findings"]:
+        found.setdefault(finding["kernel"], []).append(finding)
+    return found
+
+
+def in_words(findings):
+    return ", ".join(f"{f['level']} {f['rule']}" for f in findings) or "nothing"
+
+
+def check(pairs, source, file_name, kernels, found):
+    """Yields what is wrong."""
+    broken = {f"{name}_broken": rule for name, rule in pairs.items()}
+    expected = set(broken) | {f"{name}_mended" for name in pairs} | {"prepare", "produce"}
+    if set(kernels) != expected:
+        yield f"the kernels are not those of the list: {sorted(set(kernels) ^ expected)}"
+    for stray in sorted(set(found) - set(kernels)):
+        yield f"findings in {stray}, which is not in the PTX"
+    for kernel in kernels:
+        open_findings = [f for f in found.get(kernel, []) if not f.get("suppressed")]
+        serious = [f for f in open_findings if f["level"] != HARMLESS]
+        if kernel not in broken:
+            if serious:
+                yield f"{kernel}: {in_words(serious)}, and it should have nothing above a note"
+            continue
+        named = [f for f in serious if f["rule"] == broken[kernel]]
+        if not named:
+            yield f"{kernel}: {in_words(open_findings)}, and it should have {broken[kernel]} above a note"
+            continue
+        lines = source_lines(source, kernel)
+        places = [p for f in named for p in f["places"]]
+        if not any(p["line"] in lines and Path(p["file"]).name == file_name for p in places):
+            yield f"{kernel}: {broken[kernel]} is not found in lines {lines[0]} to {lines[-1]}: {places}"
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--nvcc", required=True)
+    parser.add_argument("--pdltool", required=True)
+    parser.add_argument("--include", required=True)
+    parser.add_argument("source", type=Path)
+    options = parser.parse_args()
+    source = options.source.read_text(encoding="utf-8")
+    pairs = read_pairs(source)
+    with tempfile.TemporaryDirectory() as directory:
+        ptx = str(Path(directory) / "lint_pairs.ptx")
+        kernels = compile_ptx(options.nvcc, options.include, options.source, ptx)
+        found = lint(options.pdltool, ptx)
+    wrong = list(check(pairs, source, options.source.name, kernels, found))
+    for line in wrong:
+        print(line, file=sys.stderr)
+    if not wrong:
+        print(f"{len(pairs)} pairs: each broken kernel has its rule, no other one more than a note")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,391 @@
+/* SPDX-License-Identifier: MIT */
+#include "make_image.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SECTIONS 64
+
+void bytes_free(struct bytes *bytes)
+{
+    free(bytes->data);
+    *bytes = (struct bytes){0};
+}
+
+void bytes_add(struct bytes *bytes, const void *data, size_t size)
+{
+    unsigned char *grown = realloc(bytes->data, bytes->size + size + (size == 0));
+    if (grown == NULL) {
+        abort();
+    }
+    if (data != NULL) {
+        memcpy(grown + bytes->size, data, size);
+    } else {
+        memset(grown + bytes->size, 0, size);
+    }
+    bytes->data = grown;
+    bytes->size += size;
+}
+
+static void align(struct bytes *bytes, size_t to)
+{
+    bytes_add(bytes, NULL, (to - bytes->size % to) % to);
+}
+
+/* ---- ELF ------------------------------------------------------------------------------------ */
+
+struct elf {
+    struct bytes file;
+    struct bytes section_names;
+    struct bytes names;
+    struct bytes symbols;
+    Elf64_Shdr sections[SECTIONS];
+    unsigned section_count;
+};
+
+static uint32_t add_name(struct bytes *names, const char *name)
+{
+    const uint32_t at = (uint32_t)names->size;
+    bytes_add(names, name, strlen(name) + 1);
+    return at;
+}
+
+static void elf_begin(struct elf *elf)
+{
+    memset(elf, 0, sizeof(*elf));
+    bytes_add(&elf->file, NULL, sizeof(Elf64_Ehdr));
+    (void)add_name(&elf->section_names, "");
+    (void)add_name(&elf->names, "");
+    bytes_add(&elf->symbols, NULL, sizeof(Elf64_Sym));
+    elf->section_count = 1;
+}
+
+static unsigned elf_add(struct elf *elf, const char *name, uint32_t type, uint32_t info,
+                        const void *data, size_t size)
+{
+    if (elf->section_count == SECTIONS) {
+        abort();
+    }
+    Elf64_Shdr *section = &elf->sections[elf->section_count];
+    align(&elf->file, 16);
+    *section = (Elf64_Shdr){
+        .sh_name = add_name(&elf->section_names, name),
+        .sh_type = type,
+        .sh_offset = elf->file.size,
+        .sh_size = size,
+        .sh_info = info,
+    };
+    if (type != SHT_NOBITS) {
+        bytes_add(&elf->file, data, size);
+    }
+    return elf->section_count++;
+}
+
+static uint32_t elf_add_symbol(struct elf *elf, const char *name, unsigned type, unsigned other,
+                               unsigned section, uint64_t value)
+{
+    const Elf64_Sym symbol = {
+        .st_name = add_name(&elf->names, name),
+        .st_info = ELF64_ST_INFO(STB_GLOBAL, type),
+        .st_other = (unsigned char)other,
+        .st_shndx = (uint16_t)section,
+        .st_value = value,
+    };
+    bytes_add(&elf->symbols, &symbol, sizeof(symbol));
+    return (uint32_t)(elf->symbols.size / sizeof(symbol)) - 1;
+}
+
+/* Writes the tables and the headers. */
+static struct bytes elf_end(struct elf *elf, Elf64_Ehdr header)
+{
+    const unsigned names = elf_add(elf, ".strtab", SHT_STRTAB, 0, elf->names.data, elf->names.size);
+    const unsigned symbols =
+        elf_add(elf, ".symtab", SHT_SYMTAB, 1, elf->symbols.data, elf->symbols.size);
+    elf->sections[symbols].sh_link = names;
+    /* Its own name is in it. */
+    const unsigned section_names = elf_add(elf, ".shstrtab", SHT_STRTAB, 0, NULL, 0);
+    elf->sections[section_names].sh_size = elf->section_names.size;
+    bytes_add(&elf->file, elf->section_names.data, elf->section_names.size);
+    align(&elf->file, 8);
+    memcpy(header.e_ident, ELFMAG, SELFMAG);
+    header.e_ident[EI_CLASS] = ELFCLASS64;
+    header.e_ident[EI_DATA] = ELFDATA2LSB;
+    header.e_ident[EI_VERSION] = EV_CURRENT;
+    header.e_version = EV_CURRENT;
+    header.e_ehsize = sizeof(header);
+    header.e_shoff = elf->file.size;
+    header.e_shentsize = sizeof(Elf64_Shdr);
+    header.e_shnum = (uint16_t)elf->section_count;
+    header.e_shstrndx = (uint16_t)section_names;
+    bytes_add(&elf->file, elf->sections, elf->section_count * sizeof(Elf64_Shdr));
+    memcpy(elf->file.data, &header, sizeof(header));
+    bytes_free(&elf->section_names);
+    bytes_free(&elf->names);
+    bytes_free(&elf->symbols);
+    return elf->file;
+}
+
+/* ---- cubins --------------------------------------------------------------------------------- */
+
+const struct made_cubin plain_cubin = {
+    .target = 90,
+    .functions = {{.name = "fc1",
+                   .code = {OP_OTHER, OP_WAIT, OP_OTHER, OP_TRIGGER, OP_EXIT},
+                   .parameters = 3,
+                   .registers = 12}},
+};
+
+struct placed {
+    unsigned section;
+    uint32_t symbol;
+};
+
+static void add_instructions(struct bytes *code, const unsigned *instructions)
+{
+    for (unsigned i = 0; i < MADE_CODE && instructions[i] != 0; i++) {
+        const uint64_t words[2] = {instructions[i], 0x000fe20000000f00};
+        bytes_add(code, words, sizeof(words));
+    }
+}
+
+/* A function's section, with the copies in it of what it calls. */
+static void place(struct elf *elf, const struct made_cubin *cubin, unsigned index,
+                  struct placed *placed)
+{
+    const struct made_function *function = &cubin->functions[index];
+    char name[128];
+    struct bytes code = {0};
+    const unsigned section = elf->section_count; /* the next one */
+    add_instructions(&code, function->code);
+    placed[index] =
+        (struct placed){section, elf_add_symbol(elf, function->name, STT_FUNC,
+                                                function->is_device ? 0 : 0x10, section, 0)};
+    for (unsigned i = 0; i < MADE_FUNCTIONS && cubin->functions[i].name != NULL; i++) {
+        const struct made_function *copy = &cubin->functions[i];
+        if (copy->copy_in != NULL && strcmp(copy->copy_in, function->name) == 0) {
+            (void)snprintf(name, sizeof(name), "$%s$%s", function->name, copy->name);
+            placed[i] = (struct placed){section,
+                                        elf_add_symbol(elf, name, STT_FUNC, 0, section, code.size)};
+            add_instructions(&code, copy->code);
+        }
+    }
+    (void)snprintf(name, sizeof(name), ".text.%s", function->name);
+    (void)elf_add(elf, name, SHT_PROGBITS, placed[index].symbol, code.data, code.size);
+    bytes_free(&code);
+    if (!function->is_device) {
+        struct bytes info = {0};
+        static const unsigned char other[] = {0x03, 0x1b, 0xff, 0x00};
+        bytes_add(&info, other, sizeof(other));
+        for (unsigned i = 0; i < function->parameters; i++) {
+            static const unsigned char record[16] = {0x04, 0x17, 0x0c, 0x00};
+            bytes_add(&info, record, sizeof(record));
+        }
+        (void)snprintf(name, sizeof(name), ".nv.info.%s", function->name);
+        (void)elf_add(elf, name, SHT_LOPROC, section, info.data, info.size);
+        bytes_free(&info);
+    }
+    if (function->shared_memory > 0) {
+        (void)snprintf(name, sizeof(name), ".nv.shared.%s", function->name);
+        (void)elf_add(elf, name, SHT_NOBITS, section, NULL, function->shared_memory);
+    }
+}
+
+static uint32_t symbol_of(struct elf *elf, const struct made_cubin *cubin,
+                          const struct placed *placed, const char *name)
+{
+    for (unsigned i = 0; i < MADE_FUNCTIONS && cubin->functions[i].name != NULL; i++) {
+        if (strcmp(cubin->functions[i].name, name) == 0) {
+            return placed[i].symbol;
+        }
+    }
+    return elf_add_symbol(elf, name, STT_FUNC, 0, SHN_UNDEF, 0);
+}
+
+static void add_calls(struct elf *elf, const struct made_cubin *cubin, const struct placed *placed)
+{
+    struct bytes direct = {0};
+    struct bytes indirect = {0};
+    for (unsigned i = 0; i < MADE_CALLS && cubin->calls[i].caller != NULL; i++) {
+        const struct made_call *call = &cubin->calls[i];
+        uint32_t pair[2] = {symbol_of(elf, cubin, placed, call->caller), 1};
+        if (call->callee == NULL) {
+            bytes_add(&indirect, pair, sizeof(pair));
+            continue;
+        }
+        pair[1] = symbol_of(elf, cubin, placed, call->callee);
+        if (!call->by_relocation) {
+            bytes_add(&direct, pair, sizeof(pair));
+            continue;
+        }
+        unsigned section = 0;
+        for (unsigned f = 0; cubin->functions[f].name != NULL; f++) {
+            section = placed[f].symbol == pair[0] ? placed[f].section : section;
+        }
+        const Elf64_Rela relocation = {.r_offset = 0, .r_info = ELF64_R_INFO(pair[1], 0x4bu)};
+        (void)elf_add(elf, ".rela.text", SHT_RELA, section, &relocation, sizeof(relocation));
+    }
+    struct bytes graph = {0};
+    const uint32_t groups[4][2] = {{0, -1u}, {0, -2u}, {0, -3u}, {0, -4u}};
+    bytes_add(&graph, groups[0], sizeof(groups[0]));
+    bytes_add(&graph, direct.data, direct.size);
+    bytes_add(&graph, groups[1], sizeof(groups[1]));
+    bytes_add(&graph, groups[2], sizeof(groups[2]));
+    bytes_add(&graph, indirect.data, indirect.size);
+    bytes_add(&graph, groups[3], sizeof(groups[3]));
+    (void)elf_add(elf, ".nv.callgraph", SHT_LOPROC + 1, 0, graph.data, graph.size);
+    bytes_free(&direct);
+    bytes_free(&indirect);
+    bytes_free(&graph);
+}
+
+struct bytes make_cubin(const struct made_cubin *cubin)
+{
+    struct elf elf;
+    struct placed placed[MADE_FUNCTIONS] = {{0}};
+    Elf64_Ehdr header = {.e_machine = 190};
+    struct bytes info = {0};
+    elf_begin(&elf);
+    if (cubin->suffix != '\0') {
+        char note[64];
+        const int length = snprintf(note, sizeof(note), "ptxas -arch sm_%u%c -m 64 ", cubin->target,
+                                    cubin->suffix);
+        (void)elf_add(&elf, ".note.nv.tkinfo", SHT_NOTE, 0, note, (size_t)length);
+    }
+    for (unsigned i = 0; i < MADE_FUNCTIONS && cubin->functions[i].name != NULL; i++) {
+        if (cubin->functions[i].copy_in == NULL) {
+            place(&elf, cubin, i, placed);
+        }
+        struct {
+            uint16_t kind;
+            uint16_t size;
+            uint32_t values[2];
+        } record = {0x2f04, 8, {placed[i].symbol, cubin->functions[i].registers}};
+        bytes_add(&info, &record, sizeof(record));
+    }
+    (void)elf_add(&elf, ".nv.info", SHT_LOPROC, 0, info.data, info.size);
+    bytes_free(&info);
+    add_calls(&elf, cubin, placed);
+    header.e_type = cubin->relocatable ? ET_REL : ET_EXEC;
+    if (cubin->old_layout) {
+        header.e_ident[EI_OSABI] = 0x33;
+        header.e_ident[EI_ABIVERSION] = 7;
+        header.e_flags = cubin->target << 16 | 0x500u | cubin->target;
+        header.e_flags |= cubin->accelerated ? 0x800u : 0;
+    } else {
+        header.e_ident[EI_OSABI] = 0x41;
+        header.e_ident[EI_ABIVERSION] = 8;
+        header.e_flags = 0x06000002u | cubin->target << 8 | (cubin->accelerated ? 8u : 0);
+    }
+    return elf_end(&elf, header);
+}
+
+/* ---- fatbins -------------------------------------------------------------------------------- */
+
+size_t fatbin_begin(struct bytes *bytes)
+{
+    static const unsigned char header[16] = {0x50, 0xed, 0x55, 0xba, 1, 0, 16, 0};
+    align(bytes, 8);
+    bytes_add(bytes, header, sizeof(header));
+    return bytes->size - sizeof(header);
+}
+
+void fatbin_end(struct bytes *bytes, size_t begin)
+{
+    const uint64_t size = bytes->size - begin - 16;
+    memcpy(bytes->data + begin + 8, &size, sizeof(size));
+}
+
+void fatbin_add(struct bytes *bytes, unsigned kind, unsigned target, uint64_t flags,
+                const void *payload, size_t size, uint64_t full_size)
+{
+    struct {
+        uint16_t kind, version;
+        uint32_t header_size;
+        uint64_t size;
+        uint32_t compressed_size, options;
+        uint16_t minor, major;
+        uint32_t target, name, name_size;
+        uint64_t flags, zero, full_size;
+    } entry = {
+        .kind = (uint16_t)kind,
+        .version = 0x101,
+        .header_size = 64,
+        .size = (size + 7) / 8 * 8,
+        .compressed_size = full_size > 0 ? (uint32_t)size : 0,
+        .minor = kind == MADE_PTX ? 5 : 8,
+        .major = kind == MADE_PTX ? 8 : 1,
+        .target = target,
+        .flags = 0x11 | flags,
+        .full_size = full_size,
+    };
+    bytes_add(bytes, &entry, sizeof(entry));
+    bytes_add(bytes, payload, size);
+    bytes_add(bytes, NULL, (size_t)entry.size - size);
+}
+
+struct bytes make_fatbin(unsigned kind, unsigned target, const void *payload, size_t size)
+{
+    struct bytes bytes = {0};
+    const size_t begin = fatbin_begin(&bytes);
+    fatbin_add(&bytes, kind, target, 0, payload, size, 0);
+    fatbin_end(&bytes, begin);
+    return bytes;
+}
+
+/* ---- ELF files of the host, and archives ----------------------------------------------------- */
+
+struct bytes make_elf(unsigned type, const struct made_section *sections, unsigned count,
+                      bool stripped)
+{
+    struct elf elf;
+    Elf64_Ehdr header = {.e_type = (uint16_t)type, .e_machine = EM_X86_64};
+    struct bytes segments = {0};
+    elf_begin(&elf);
+    for (unsigned i = 0; i < count; i++) {
+        const unsigned made = elf_add(&elf, sections[i].name, SHT_PROGBITS, 0,
+                                      sections[i].contents->data, sections[i].contents->size);
+        Elf64_Shdr *section = &elf.sections[made];
+        section->sh_flags = SHF_ALLOC;
+        section->sh_addr = type == ET_REL ? 0 : 0x400000 + section->sh_offset + sections[i].skew;
+        const Elf64_Phdr segment = {.p_type = PT_LOAD,
+                                    .p_offset = section->sh_offset,
+                                    .p_vaddr = section->sh_addr,
+                                    .p_filesz = section->sh_size,
+                                    .p_memsz = section->sh_size};
+        bytes_add(&segments, &segment, sizeof(segment));
+    }
+    if (stripped) {
+        align(&elf.file, 8);
+        header.e_phoff = elf.file.size;
+        header.e_phentsize = sizeof(Elf64_Phdr);
+        header.e_phnum = (uint16_t)count;
+        bytes_add(&elf.file, segments.data, segments.size);
+    }
+    struct bytes file = elf_end(&elf, header);
+    if (stripped) {
+        const size_t at = offsetof(Elf64_Ehdr, e_shoff);
+        memset(file.data + at, 0, sizeof(header.e_shoff));
+        memset(file.data + offsetof(Elf64_Ehdr, e_shnum), 0, 4); /* the index of names too */
+    }
+    bytes_free(&segments);
+    return file;
+}
+
+struct bytes make_archive(void)
+{
+    struct bytes archive = {0};
+    bytes_add(&archive, "!<arch>\n", 8);
+    return archive;
+}
+
+void archive_add(struct bytes *archive, const char *name, const struct bytes *contents)
+{
+    char header[61];
+    (void)snprintf(header, sizeof(header), "%-16s%-12d%-6d%-6d%-8o%-10zu`\n", name, 0, 0, 0, 0644u,
+                   contents->size);
+    align(archive, 2);
+    bytes_add(archive, header, 60);
+    bytes_add(archive, contents->data, contents->size);
+    bytes_add(archive, "\n", contents->size % 2);
+}

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: MIT */
+/* Makes cubins, fatbins, ELF files and archives of them, as small as they can be. What they look like
+ * is what nvcc 13.0 writes; test_compiled.c reads what it does write. Everything is malloc'd, of
+ * exactly its size, so that the sanitizers and valgrind see who reads past it. */
+#ifndef PDL_TEST_INSPECT_MAKE_IMAGE_H
+#define PDL_TEST_INSPECT_MAKE_IMAGE_H
+
+#include <elf.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct bytes {
+    unsigned char *data;
+    size_t size;
+};
+
+/* Frees, and makes it empty. */
+void bytes_free(struct bytes *bytes);
+
+/* Appends to it. */
+void bytes_add(struct bytes *bytes, const void *data, size_t size);
+
+/* ---- cubins --------------------------------------------------------------------------------- */
+
+/* What functions are made of, each an instruction. */
+enum {
+    OP_OTHER = 0x7918, /* reads a special register */
+    OP_EXIT = 0x794d,
+    OP_WAIT = 0x782e,
+    OP_TRIGGER = 0x782d,
+    OP_CALL = 0x7943,             /* to an absolute address */
+    OP_CALL_NEAR = 0x7944,        /* to a relative one */
+    OP_CALL_POINTER = 0x7343,     /* to the absolute address in a register */
+    OP_CALL_POINTER_NEAR = 0x7344 /* to the relative one in a register */
+};
+
+#define MADE_CODE 8
+
+struct made_function {
+    const char *name;
+    bool is_device;           /* not a kernel */
+    const char *copy_in;      /* the kernel whose section it is a copy in, which comes before it */
+    unsigned code[MADE_CODE]; /* up to a 0 */
+    unsigned parameters;
+    unsigned registers;
+    unsigned shared_memory; /* as the section says it: 1 KiB more than the kernel's on sm_90 */
+};
+
+/* A call as the call graph, or the relocations of the caller's section, tell it. A callee that is no
+ * function of the cubin is an undefined one. */
+struct made_call {
+    const char *caller;
+    const char *callee; /* NULL: calls through a pointer */
+    bool by_relocation;
+};
+
+#define MADE_FUNCTIONS 8
+#define MADE_CALLS     8
+
+struct made_cubin {
+    unsigned target;
+    char suffix;      /* said in a note */
+    bool old_layout;  /* flags as CUDA 12 has them below sm_100 */
+    bool accelerated; /* said in the flags */
+    bool relocatable;
+    struct made_function functions[MADE_FUNCTIONS];
+    struct made_call calls[MADE_CALLS];
+};
+
+struct bytes make_cubin(const struct made_cubin *cubin);
+
+/* A kernel with a wait and a trigger, for sm_90. */
+extern const struct made_cubin plain_cubin;
+
+/* ---- what images are in ---------------------------------------------------------------------- */
+
+enum { MADE_PTX = 1, MADE_CUBIN = 2, MADE_LTO = 8 };
+enum { MADE_LZ4 = 0x2000, MADE_ZSTD = 0x8000, MADE_A = 0x100000, MADE_F = 0x200000 };
+
+/* Begins a fatbin at the end of the bytes, and ends it. Returns where it begins. */
+size_t fatbin_begin(struct bytes *bytes);
+void fatbin_end(struct bytes *bytes, size_t begin);
+
+/* Adds an entry. A payload that is not compressed is padded with NULs. */
+void fatbin_add(struct bytes *bytes, unsigned kind, unsigned target, uint64_t flags,
+                const void *payload, size_t size, uint64_t full_size);
+
+/* A fatbin with one entry. */
+struct bytes make_fatbin(unsigned kind, unsigned target, const void *payload, size_t size);
+
+/* An ELF file of the host with sections of these names and contents; without section headers, and
+ * what is in them loaded as segments, if they are stripped. */
+struct made_section {
+    const char *name;
+    const struct bytes *contents;
+    unsigned skew; /* how far its address is from one that 16 divides */
+};
+struct bytes make_elf(unsigned type, const struct made_section *sections, unsigned count,
+                      bool stripped);
+
+/* Begins an archive, and adds a member. */
+struct bytes make_archive(void);
+void archive_add(struct bytes *archive, const char *name, const struct bytes *contents);
+
+#endif /* PDL_TEST_INSPECT_MAKE_IMAGE_H */

@@ -1,0 +1,572 @@
+/* SPDX-License-Identifier: MIT */
+/* How images are found in what is given, and what is said where none is. */
+#include "inspect_support.h"
+
+#ifdef PDL_HAVE_LZ4
+#include <lz4.h>
+#endif
+#ifdef PDL_HAVE_ZSTD
+#include <zstd.h>
+#endif
+
+static struct bytes text_of(const char *text)
+{
+    struct bytes bytes = {0};
+    bytes_add(&bytes, text, strlen(text));
+    return bytes;
+}
+
+static void assert_text_refused(const char *text, pdl_status status, const char *words)
+{
+    struct bytes bytes = text_of(text);
+    assert_not_inspected(&bytes, status, words);
+    bytes_free(&bytes);
+}
+
+/* A fatbin with PTX for sm_90 and cubins for sm_90 and sm_80, each with fc1. */
+static struct bytes make_common(void)
+{
+    struct made_cubin old = plain_cubin;
+    old.target = 80;
+    struct bytes bytes = {0};
+    struct bytes cubin = make_cubin(&plain_cubin);
+    struct bytes old_cubin = make_cubin(&old);
+    const size_t begin = fatbin_begin(&bytes);
+    fatbin_add(&bytes, MADE_CUBIN, 90, 0, cubin.data, cubin.size, 0);
+    fatbin_add(&bytes, MADE_PTX, 90, 0, ptx_text, strlen(ptx_text), 0);
+    fatbin_add(&bytes, MADE_CUBIN, 80, 0, old_cubin.data, old_cubin.size, 0);
+    fatbin_end(&bytes, begin);
+    bytes_free(&cubin);
+    bytes_free(&old_cubin);
+    return bytes;
+}
+
+static void assert_common(const pdl_inspection *inspection, const char *prefix)
+{
+    static const char *const ends[] = {"(1.sm_90.cubin)", "(2.compute_90.ptx)", "(3.sm_80.cubin)"};
+    assert_int_equal(pdl_inspection_image_count(inspection), 3);
+    for (size_t i = 0; i < 3; i++) {
+        char origin[64];
+        const pdl_inspect_image *image = pdl_inspection_image(inspection, i);
+        (void)snprintf(origin, sizeof(origin), "%s%s", prefix, ends[i]);
+        assert_string_equal(image->origin, origin);
+        assert_int_equal(image->kind, i == 1 ? PDL_INSPECT_PTX : PDL_INSPECT_SASS);
+        assert_int_equal(image->target, i == 2 ? 80 : 90);
+        assert_int_equal(image->kernel_count, i == 1 ? 2 : 1);
+        assert_int_equal(image->compressed, 0);
+        assert_null(image->unread);
+    }
+    assert_int_equal(pdl_inspection_image(inspection, 1)->ptx_version, 85);
+    assert_int_equal(pdl_inspection_kernel(inspection, 0)->waits, PDL_YES);
+    assert_int_equal(pdl_inspection_kernel(inspection, 1)->waits, PDL_YES);
+    assert_int_equal(pdl_inspection_kernel(inspection, 2)->waits, PDL_NO);
+    assert_int_equal(pdl_inspection_kernel(inspection, 3)->waits, PDL_NO);
+    assert_int_equal(pdl_inspection_kernel(inspection, 3)->image, 2);
+}
+
+static void assert_inspects_as_common(struct bytes *bytes, const char *prefix)
+{
+    pdl_inspection *inspection = inspect(bytes, "file");
+    assert_common(inspection, prefix);
+    pdl_inspection_destroy(inspection);
+    bytes_free(bytes);
+}
+
+/* ---- text ----------------------------------------------------------------------------------- */
+
+static void ptx_text_is_known_by_its_first_word(void **state)
+{
+    (void)state;
+    static const char *const before[] = {"", "\n\n\t \r\n", "// .version\n", "/* a\n * comment */",
+                                         "/**/ // b\n/* c */ "};
+    for (size_t i = 0; i < COUNT_OF(before); i++) {
+        struct bytes bytes = text_of(before[i]);
+        bytes_add(&bytes, ptx_text, strlen(ptx_text));
+        bytes_add(&bytes, NULL, i); /* NULs at the end are not text */
+        pdl_inspection *inspection = inspect(&bytes, "fc.ptx");
+        assert_int_equal(pdl_inspection_image_count(inspection), 1);
+        const pdl_inspect_image *image = pdl_inspection_image(inspection, 0);
+        assert_string_equal(image->origin, "fc.ptx");
+        assert_int_equal(image->kind, PDL_INSPECT_PTX);
+        assert_int_equal(image->target, 90);
+        assert_int_equal(image->kernel_count, 2);
+        pdl_inspection_destroy(inspection);
+        bytes_free(&bytes);
+    }
+}
+
+static void what_is_not_known_is_said_as_it_begins(void **state)
+{
+    (void)state;
+    assert_text_refused("#include <stdio.h>\n", PDL_ERROR_INVALID_IMAGE, "the text #include <st");
+    assert_text_refused("\x01\x02\xff noise", PDL_ERROR_INVALID_IMAGE, "the bytes 01 02 ff");
+    assert_text_refused("", PDL_ERROR_INVALID_IMAGE, "empty");
+    assert_text_refused("// nothing\n /* here */\n", PDL_ERROR_INVALID_IMAGE, "nothing but blanks");
+    assert_text_refused("/* never closed .version 8.0", PDL_ERROR_INVALID_IMAGE, "nothing but");
+    assert_text_refused("!<thin>\nmember", PDL_ERROR_INVALID_IMAGE, "thin archive");
+}
+
+static void malformed_ptx_has_a_line_and_a_column(void **state)
+{
+    (void)state;
+    assert_text_refused("\n\n.version 8.5\n.target sm_90\n.visible .entry fc1(\n",
+                        PDL_ERROR_INVALID_IMAGE, "");
+    assert_true(pdl_inspect_last_error()->line > 0);
+    assert_true(pdl_inspect_last_error()->column > 0);
+}
+
+static void text_longer_than_asked_for_is_refused(void **state)
+{
+    (void)state;
+    pdl_inspection *inspection = NULL;
+    pdl_inspect_options options = PDL_INSPECT_OPTIONS_INIT;
+    struct bytes bytes = text_of(ptx_text);
+    options.max_text = bytes.size;
+    assert_int_equal(pdl_inspect_memory(bytes.data, bytes.size, "long", &options, &inspection),
+                     PDL_SUCCESS);
+    pdl_inspection_destroy(inspection);
+    inspection = NULL;
+    options.max_text = bytes.size - 1;
+    assert_int_equal(pdl_inspect_memory(bytes.data, bytes.size, "long", &options, &inspection),
+                     PDL_ERROR_INVALID_IMAGE);
+    assert_null(inspection);
+    assert_non_null(strstr(pdl_inspect_last_error()->message, "more than"));
+    bytes_free(&bytes);
+}
+
+/* ---- fatbins -------------------------------------------------------------------------------- */
+
+static void every_entry_of_a_fatbin_is_an_image(void **state)
+{
+    (void)state;
+    struct bytes bytes = make_common();
+    assert_inspects_as_common(&bytes, "file");
+}
+
+static void fatbins_may_follow_each_other_with_room_between(void **state)
+{
+    (void)state;
+    struct bytes bytes = make_fatbin(MADE_PTX, 90, ptx_text, strlen(ptx_text));
+    bytes_add(&bytes, NULL, 4096 - 24);
+    for (unsigned i = 0; i < 2; i++) {
+        const size_t begin = fatbin_begin(&bytes);
+        fatbin_add(&bytes, MADE_PTX, 100 + i, 0, ptx_text, strlen(ptx_text), 0);
+        fatbin_end(&bytes, begin);
+    }
+    pdl_inspection *inspection = inspect(&bytes, "file");
+    assert_int_equal(pdl_inspection_image_count(inspection), 3);
+    assert_string_equal(pdl_inspection_image(inspection, 2)->origin, "file(3.compute_101.ptx)");
+    pdl_inspection_destroy(inspection);
+    bytes_free(&bytes);
+}
+
+static void the_suffix_of_an_entry_is_its_images(void **state)
+{
+    (void)state;
+    struct bytes bytes = {0};
+    struct bytes cubin = make_cubin(&plain_cubin); /* says nothing of it itself */
+    const size_t begin = fatbin_begin(&bytes);
+    fatbin_add(&bytes, MADE_CUBIN, 90, MADE_A, cubin.data, cubin.size, 0);
+    fatbin_add(&bytes, MADE_LTO, 100, MADE_F, "code", 4, 0);
+    fatbin_end(&bytes, begin);
+    pdl_inspection *inspection = inspect(&bytes, "file");
+    assert_int_equal(find_image(inspection, "(1.sm_90a.cubin)")->target_suffix, 'a');
+    const pdl_inspect_image *image = find_image(inspection, "(2.sm_100f.lto)");
+    assert_int_equal(image->kind, PDL_INSPECT_LTO);
+    assert_non_null(strstr(image->unread, "link-time optimization"));
+    pdl_inspection_destroy(inspection);
+    bytes_free(&bytes);
+    bytes_free(&cubin);
+}
+
+static void an_image_that_cannot_be_read_leaves_the_others(void **state)
+{
+    (void)state;
+    static const char broken[] = ".version 8.5\n.target sm_90\n.address_size 64\n"
+                                 ".visible .entry whole() { ret; }\n"
+                                 ".visible .entry half() { bra nowhere; }\n";
+    struct bytes bytes = {0};
+    const size_t begin = fatbin_begin(&bytes);
+    fatbin_add(&bytes, MADE_PTX, 90, 0, broken, strlen(broken), 0);
+    fatbin_add(&bytes, MADE_CUBIN, 90, 0, "no cubin", 8, 0);
+    fatbin_add(&bytes, MADE_PTX, 90, 0, ptx_text, strlen(ptx_text), 0);
+    fatbin_add(&bytes, 77, 90, 0, "what", 4, 0);
+    fatbin_end(&bytes, begin);
+    pdl_inspection *inspection = inspect(&bytes, "file");
+    assert_int_equal(pdl_inspection_image_count(inspection), 4);
+    assert_non_null(strstr(pdl_inspection_image(inspection, 0)->unread, "line "));
+    assert_non_null(strstr(pdl_inspection_image(inspection, 1)->unread, "damaged or cut short"));
+    assert_null(pdl_inspection_image(inspection, 2)->unread);
+    assert_non_null(strstr(pdl_inspection_image(inspection, 3)->unread, "not known"));
+    assert_int_equal(pdl_inspection_kernel_count(inspection), 2); /* none of what was begun */
+    assert_int_equal(pdl_inspection_image(inspection, 0)->kernel_count, 0);
+    pdl_inspection_destroy(inspection);
+    bytes_free(&bytes);
+}
+
+static void an_input_of_which_nothing_can_be_read_is_refused(void **state)
+{
+    (void)state;
+    struct bytes bytes = make_fatbin(MADE_LTO, 90, "code", 4);
+    assert_not_inspected(&bytes, PDL_ERROR_INVALID_IMAGE, "link-time optimization");
+    bytes_free(&bytes);
+    bytes = make_fatbin(MADE_CUBIN, 90, "no cubin", 8);
+    assert_not_inspected(&bytes, PDL_ERROR_INVALID_IMAGE, "damaged");
+    bytes_free(&bytes);
+}
+
+static void a_fatbin_without_entries_holds_no_code(void **state)
+{
+    (void)state;
+    struct bytes bytes = {0};
+    fatbin_end(&bytes, fatbin_begin(&bytes));
+    assert_not_inspected(&bytes, PDL_ERROR_NO_KERNEL_IMAGE, "no device code");
+    bytes_free(&bytes);
+}
+
+/* ---- compression ---------------------------------------------------------------------------- */
+
+/* A fatbin with the text, compressed, claiming to become `claim` bytes. */
+static struct bytes make_compressed(uint64_t flag, const void *data, size_t size, uint64_t claim)
+{
+    struct bytes bytes = {0};
+    const size_t begin = fatbin_begin(&bytes);
+    fatbin_add(&bytes, MADE_PTX, 90, flag, data, size, claim);
+    fatbin_end(&bytes, begin);
+    return bytes;
+}
+
+#if defined(PDL_HAVE_LZ4) || defined(PDL_HAVE_ZSTD)
+/* Each way of compression, whole and damaged. */
+static void check_compression(uint64_t flag, const unsigned char *data, size_t size)
+{
+    const size_t full = strlen(ptx_text);
+    struct bytes bytes = make_compressed(flag, data, size, full);
+    pdl_inspection *inspection = inspect(&bytes, "file");
+    const pdl_inspect_image *image = pdl_inspection_image(inspection, 0);
+    assert_int_equal(image->compressed, 1);
+    assert_null(image->unread);
+    assert_int_equal(image->kernel_count, 2);
+    assert_int_equal(pdl_inspection_kernel(inspection, 0)->waits, PDL_YES);
+    pdl_inspection_destroy(inspection);
+    inspection = NULL;
+    pdl_inspect_options options = PDL_INSPECT_OPTIONS_INIT;
+    options.max_text = full - 1;
+    assert_int_equal(pdl_inspect_memory(bytes.data, bytes.size, "file", &options, &inspection),
+                     PDL_ERROR_INVALID_IMAGE);
+    assert_non_null(strstr(pdl_inspect_last_error()->message, "larger"));
+    bytes_free(&bytes);
+    for (size_t cut = 1; cut < size; cut++) {
+        bytes = make_compressed(flag, data, cut, full);
+        assert_not_inspected(&bytes, PDL_ERROR_INVALID_IMAGE, "");
+        bytes_free(&bytes);
+    }
+    /* What is claimed is not allocated. */
+    bytes = make_compressed(flag, data, size, 1ull << 40);
+    inspect_whatever(&bytes);
+    bytes_free(&bytes);
+    bytes = make_compressed(flag, data, size, full);
+    for (size_t at = 80; at < bytes.size; at++) {
+        bytes.data[at] ^= 0xff;
+        inspect_whatever(&bytes);
+        bytes.data[at] ^= 0xff;
+    }
+    bytes_free(&bytes);
+}
+#endif
+
+static void lz4_is_read(void **state)
+{
+    (void)state;
+#ifdef PDL_HAVE_LZ4
+    char data[1024];
+    const int size = LZ4_compress_default(ptx_text, data, (int)strlen(ptx_text), (int)sizeof(data));
+    assert_true(size > 0);
+    check_compression(MADE_LZ4, (const unsigned char *)data, (size_t)size);
+#else
+    struct bytes bytes = make_compressed(MADE_LZ4, "data", 4, 100);
+    assert_not_inspected(&bytes, PDL_ERROR_INVALID_IMAGE, "without support");
+    bytes_free(&bytes);
+#endif
+}
+
+static void zstandard_is_read(void **state)
+{
+    (void)state;
+#ifdef PDL_HAVE_ZSTD
+    unsigned char data[1024];
+    const size_t size = ZSTD_compress(data, sizeof(data), ptx_text, strlen(ptx_text), 3);
+    assert_false(ZSTD_isError(size));
+    check_compression(MADE_ZSTD, data, size);
+#else
+    struct bytes bytes = make_compressed(MADE_ZSTD, "data", 4, 100);
+    assert_not_inspected(&bytes, PDL_ERROR_INVALID_IMAGE, "without support");
+    bytes_free(&bytes);
+#endif
+}
+
+static void another_compression_is_said_to_be_unknown(void **state)
+{
+    (void)state;
+    struct bytes bytes = make_compressed(0, "data", 4, 100);
+    assert_not_inspected(&bytes, PDL_ERROR_INVALID_IMAGE, "a way that is not known");
+    bytes_free(&bytes);
+}
+
+/* ---- ELF files and archives ------------------------------------------------------------------ */
+
+static void programs_libraries_and_objects_are_read(void **state)
+{
+    (void)state;
+    static const unsigned types[] = {ET_EXEC, ET_DYN, ET_REL};
+    for (size_t i = 0; i < COUNT_OF(types); i++) {
+        struct bytes fatbin = make_common();
+        const struct made_section sections[] = {{".nv_fatbin", &fatbin, 0}};
+        struct bytes bytes = make_elf(types[i], sections, 1, false);
+        bytes_free(&fatbin);
+        assert_inspects_as_common(&bytes, "file");
+    }
+}
+
+static void fatbins_are_found_without_section_headers_and_in_other_sections(void **state)
+{
+    (void)state;
+    for (int stripped = 0; stripped < 2; stripped++) {
+        struct bytes other = text_of("of no interest");
+        struct bytes fatbin = make_common();
+        struct bytes data = text_of("1234"); /* fatbins are aligned to 8, as they are loaded */
+        bytes_add(&data, fatbin.data, fatbin.size);
+        const struct made_section sections[] = {{".rodata", &other, 0}, {".ldata", &data, 4}};
+        struct bytes bytes = make_elf(ET_DYN, sections, 2, stripped != 0);
+        bytes_free(&fatbin);
+        bytes_free(&data);
+        bytes_free(&other);
+        assert_inspects_as_common(&bytes, "file");
+    }
+}
+
+/* What is linked keeps what it was linked from: PTX only there, and machine code that never runs. */
+static void what_code_was_linked_from_is_left_out(void **state)
+{
+    (void)state;
+    struct made_cubin part = plain_cubin;
+    part.relocatable = true;
+    part.functions[0].name = "part";
+    struct bytes linked_cubin = make_cubin(&plain_cubin);
+    struct bytes part_cubin = make_cubin(&part);
+    struct bytes linked = make_fatbin(MADE_CUBIN, 90, linked_cubin.data, linked_cubin.size);
+    struct bytes parts = make_fatbin(MADE_PTX, 90, ptx_text, strlen(ptx_text));
+    const size_t begin = fatbin_begin(&parts);
+    fatbin_add(&parts, MADE_CUBIN, 90, 0, part_cubin.data, part_cubin.size, 0);
+    fatbin_end(&parts, begin);
+    const struct made_section sections[] = {{"__nv_relfatbin", &parts, 0},
+                                            {".nv_fatbin", &linked, 0}};
+    for (unsigned count = 1; count <= 2; count++) {
+        struct bytes bytes = make_elf(ET_EXEC, sections, count, false);
+        pdl_inspection *inspection = inspect(&bytes, "file");
+        assert_int_equal(pdl_inspection_image_count(inspection), 2);
+        assert_int_equal(pdl_inspection_kernel_count(inspection), 3);
+        assert_string_equal(pdl_inspection_kernel(inspection, 2)->name,
+                            count == 1 ? "part" : "fc1");
+        pdl_inspection_destroy(inspection);
+        bytes_free(&bytes);
+    }
+    bytes_free(&linked_cubin);
+    bytes_free(&part_cubin);
+    bytes_free(&linked);
+    bytes_free(&parts);
+}
+
+static void a_file_without_device_code_is_said_to_have_none(void **state)
+{
+    (void)state;
+    struct bytes other = text_of("of no interest, and long enough to be searched");
+    const struct made_section sections[] = {{".rodata", &other, 0}};
+    for (int stripped = 0; stripped < 2; stripped++) {
+        struct bytes bytes = make_elf(ET_DYN, sections, 1, stripped != 0);
+        assert_not_inspected(&bytes, PDL_ERROR_NO_KERNEL_IMAGE, "no device code");
+        bytes_free(&bytes);
+    }
+    struct bytes archive = make_archive();
+    assert_not_inspected(&archive, PDL_ERROR_NO_KERNEL_IMAGE, "no device code");
+    archive_add(&archive, "a.txt/", &other);
+    assert_not_inspected(&archive, PDL_ERROR_NO_KERNEL_IMAGE, "no device code");
+    bytes_free(&archive);
+    bytes_free(&other);
+}
+
+static void elf_files_of_other_machines_are_refused(void **state)
+{
+    (void)state;
+    struct bytes bytes = make_elf(ET_EXEC, NULL, 0, false);
+    bytes.data[EI_CLASS] = ELFCLASS32;
+    assert_not_inspected(&bytes, PDL_ERROR_INVALID_IMAGE, "64 bits");
+    bytes.data[EI_CLASS] = ELFCLASS64;
+    bytes.data[EI_DATA] = ELFDATA2MSB;
+    assert_not_inspected(&bytes, PDL_ERROR_INVALID_IMAGE, "little endian");
+    bytes_free(&bytes);
+}
+
+static struct bytes make_library(void)
+{
+    struct bytes names = text_of("a_rather_long_name_of_an_object.o/\nb.o/\n");
+    struct bytes text = text_of("odd");
+    struct bytes cubin = make_cubin(&plain_cubin);
+    struct bytes fatbin = make_fatbin(MADE_PTX, 90, ptx_text, strlen(ptx_text));
+    const struct made_section sections[] = {{"__nv_relfatbin", &fatbin, 0}};
+    struct bytes object = make_elf(ET_REL, sections, 1, false);
+    struct bytes archive = make_archive();
+    archive_add(&archive, "/", &text); /* the table of symbols */
+    archive_add(&archive, "//", &names);
+    archive_add(&archive, "/0", &object);
+    archive_add(&archive, "b.cubin/", &cubin);
+    bytes_free(&names);
+    bytes_free(&text);
+    bytes_free(&cubin);
+    bytes_free(&fatbin);
+    bytes_free(&object);
+    return archive;
+}
+
+static void the_members_of_an_archive_are_read(void **state)
+{
+    (void)state;
+    struct bytes archive = make_library();
+    pdl_inspection *inspection = inspect(&archive, "libfc.a");
+    assert_int_equal(pdl_inspection_image_count(inspection), 2);
+    assert_string_equal(pdl_inspection_image(inspection, 0)->origin,
+                        "libfc.a(a_rather_long_name_of_an_object.o)(1.compute_90.ptx)");
+    assert_string_equal(pdl_inspection_image(inspection, 1)->origin, "libfc.a(b.cubin)");
+    pdl_inspection_destroy(inspection);
+    bytes_free(&archive);
+}
+
+/* ---- bad input ------------------------------------------------------------------------------ */
+
+static void check_every_prefix(struct bytes *bytes)
+{
+    for (size_t size = 1; size < bytes->size; size++) {
+        struct bytes part = {0};
+        bytes_add(&part, bytes->data, size);
+        inspect_whatever(&part);
+        bytes_free(&part);
+    }
+}
+
+static void check_every_byte(struct bytes *bytes)
+{
+    static const unsigned char masks[] = {0xff, 0x01, 0x80};
+    for (size_t at = 0; at < bytes->size; at++) {
+        for (size_t i = 0; i < COUNT_OF(masks); i++) {
+            bytes->data[at] ^= masks[i];
+            inspect_whatever(bytes);
+            bytes->data[at] ^= masks[i];
+        }
+    }
+}
+
+static void a_fatbin_cut_anywhere_is_refused(void **state)
+{
+    (void)state;
+    struct bytes bytes = make_common();
+    for (size_t size = 1; size < bytes.size; size++) {
+        struct bytes part = {0};
+        bytes_add(&part, bytes.data, size);
+        assert_not_inspected(&part, PDL_ERROR_INVALID_IMAGE, "");
+        bytes_free(&part);
+    }
+    bytes_free(&bytes);
+}
+
+static void a_program_cut_anywhere_is_refused(void **state)
+{
+    (void)state;
+    struct bytes fatbin = make_common();
+    const struct made_section sections[] = {{".nv_fatbin", &fatbin, 0}};
+    struct bytes bytes = make_elf(ET_EXEC, sections, 1, false);
+    for (size_t size = 1; size < bytes.size; size++) {
+        struct bytes part = {0};
+        bytes_add(&part, bytes.data, size);
+        assert_not_inspected(&part, PDL_ERROR_INVALID_IMAGE, "");
+        bytes_free(&part);
+    }
+    bytes_free(&bytes);
+    bytes = make_elf(ET_EXEC, sections, 1, true);
+    check_every_prefix(&bytes);
+    bytes_free(&bytes);
+    bytes_free(&fatbin);
+}
+
+static void no_byte_does_harm(void **state)
+{
+    (void)state;
+    struct bytes fatbin = make_fatbin(MADE_PTX, 90, ptx_text, strlen(ptx_text));
+    check_every_byte(&fatbin);
+    const struct made_section sections[] = {{".nv_fatbin", &fatbin, 0}};
+    for (int stripped = 0; stripped < 2; stripped++) {
+        struct bytes bytes = make_elf(ET_EXEC, sections, 1, stripped != 0);
+        check_every_byte(&bytes);
+        bytes_free(&bytes);
+    }
+    struct bytes archive = make_library();
+    check_every_byte(&archive);
+    check_every_prefix(&archive);
+    bytes_free(&archive);
+    bytes_free(&fatbin);
+}
+
+static void sizes_that_do_not_fit_are_refused(void **state)
+{
+    (void)state;
+    static const uint64_t absurd[] = {UINT64_MAX, UINT64_MAX - 15, UINT64_MAX - 63, UINT64_MAX / 2,
+                                      1ull << 40};
+    struct bytes bytes = make_fatbin(MADE_PTX, 90, ptx_text, strlen(ptx_text));
+    static const size_t fields[] = {8, 16 + 8}; /* of the body, and of the payload */
+    for (size_t i = 0; i < COUNT_OF(absurd); i++) {
+        for (size_t f = 0; f < COUNT_OF(fields); f++) {
+            uint64_t before;
+            memcpy(&before, bytes.data + fields[f], sizeof(before));
+            memcpy(bytes.data + fields[f], &absurd[i], sizeof(before));
+            assert_not_inspected(&bytes, PDL_ERROR_INVALID_IMAGE, "cut short");
+            memcpy(bytes.data + fields[f], &before, sizeof(before));
+        }
+    }
+    const uint32_t compressed_size = UINT32_MAX;
+    memcpy(bytes.data + 16 + 16, &compressed_size, sizeof(compressed_size));
+    assert_not_inspected(&bytes, PDL_ERROR_INVALID_IMAGE, "damaged");
+    memset(bytes.data + 16 + 16, 0, sizeof(compressed_size));
+    const uint32_t header_size = UINT32_MAX;
+    memcpy(bytes.data + 16 + 4, &header_size, sizeof(header_size));
+    assert_not_inspected(&bytes, PDL_ERROR_INVALID_IMAGE, "damaged");
+    bytes_free(&bytes);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(ptx_text_is_known_by_its_first_word),
+        cmocka_unit_test(what_is_not_known_is_said_as_it_begins),
+        cmocka_unit_test(malformed_ptx_has_a_line_and_a_column),
+        cmocka_unit_test(text_longer_than_asked_for_is_refused),
+        cmocka_unit_test(every_entry_of_a_fatbin_is_an_image),
+        cmocka_unit_test(fatbins_may_follow_each_other_with_room_between),
+        cmocka_unit_test(the_suffix_of_an_entry_is_its_images),
+        cmocka_unit_test(an_image_that_cannot_be_read_leaves_the_others),
+        cmocka_unit_test(an_input_of_which_nothing_can_be_read_is_refused),
+        cmocka_unit_test(a_fatbin_without_entries_holds_no_code),
+        cmocka_unit_test(lz4_is_read),
+        cmocka_unit_test(zstandard_is_read),
+        cmocka_unit_test(another_compression_is_said_to_be_unknown),
+        cmocka_unit_test(programs_libraries_and_objects_are_read),
+        cmocka_unit_test(fatbins_are_found_without_section_headers_and_in_other_sections),
+        cmocka_unit_test(what_code_was_linked_from_is_left_out),
+        cmocka_unit_test(a_file_without_device_code_is_said_to_have_none),
+        cmocka_unit_test(elf_files_of_other_machines_are_refused),
+        cmocka_unit_test(the_members_of_an_archive_are_read),
+        cmocka_unit_test(a_fatbin_cut_anywhere_is_refused),
+        cmocka_unit_test(a_program_cut_anywhere_is_refused),
+        cmocka_unit_test(no_byte_does_harm),
+        cmocka_unit_test(sizes_that_do_not_fit_are_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,381 @@
+/* SPDX-License-Identifier: MIT */
+/* What is read of cubins. */
+#include "inspect_support.h"
+
+static pdl_inspection *inspection;
+
+/* The cubin's kernel of that name, in `inspection`. */
+static const pdl_inspect_kernel *read_kernel(const struct made_cubin *cubin, const char *name)
+{
+    struct bytes bytes = make_cubin(cubin);
+    pdl_inspection_destroy(inspection);
+    inspection = inspect(&bytes, "made.cubin");
+    bytes_free(&bytes);
+    return find_kernel(inspection, name);
+}
+
+static int forget(void **state)
+{
+    (void)state;
+    pdl_inspection_destroy(inspection);
+    inspection = NULL;
+    return 0;
+}
+
+static void assert_target(const struct made_cubin *cubin, int32_t target, char suffix)
+{
+    assert_non_null(read_kernel(cubin, "fc1"));
+    const pdl_inspect_image *image = pdl_inspection_image(inspection, 0);
+    assert_int_equal(image->kind, PDL_INSPECT_SASS);
+    assert_int_equal(image->target, target);
+    assert_int_equal(image->target_suffix, suffix);
+    assert_int_equal(image->compressed, 0);
+    assert_int_equal(image->ptx_version, 0);
+    assert_string_equal(image->origin, "made.cubin");
+}
+
+/* ---- what it is for ------------------------------------------------------------------------- */
+
+static void the_target_is_read_from_both_layouts_of_the_flags(void **state)
+{
+    (void)state;
+    static const unsigned targets[] = {75, 80, 89, 90, 100, 103, 110, 120, 121};
+    struct made_cubin cubin = plain_cubin;
+    for (size_t i = 0; i < COUNT_OF(targets); i++) {
+        cubin.target = targets[i];
+        cubin.old_layout = false;
+        assert_target(&cubin, (int32_t)targets[i], '\0');
+        cubin.old_layout = true;
+        assert_target(&cubin, (int32_t)targets[i], '\0');
+        assert_null(pdl_inspection_image(inspection, 0)->unread);
+    }
+}
+
+static void the_suffix_is_read_from_the_note_or_the_flags(void **state)
+{
+    (void)state;
+    struct made_cubin cubin = plain_cubin;
+    cubin.suffix = 'a';
+    assert_target(&cubin, 90, 'a');
+    cubin.target = 100;
+    cubin.suffix = 'f';
+    cubin.accelerated = true;
+    assert_target(&cubin, 100, 'f');
+    cubin.suffix = '\0';
+    assert_target(&cubin, 100, 'a');
+    cubin.target = 90;
+    cubin.old_layout = true;
+    assert_target(&cubin, 90, 'a');
+}
+
+static void a_cubin_of_an_unknown_architecture_keeps_its_kernels(void **state)
+{
+    (void)state;
+    struct made_cubin cubin = plain_cubin;
+    cubin.target = 200;
+    const pdl_inspect_kernel *kernel = read_kernel(&cubin, "fc1");
+    assert_int_equal(kernel->waits, PDL_UNKNOWN);
+    assert_int_equal(kernel->triggers, PDL_UNKNOWN);
+    assert_int_equal(kernel->registers, 12);
+    const pdl_inspect_image *image = pdl_inspection_image(inspection, 0);
+    assert_int_equal(image->target, 200);
+    assert_non_null(image->unread);
+    assert_non_null(strstr(image->unread, "200"));
+}
+
+/* ---- what a kernel needs -------------------------------------------------------------------- */
+
+static void registers_parameters_and_shared_memory_are_read(void **state)
+{
+    (void)state;
+    struct made_cubin cubin = plain_cubin;
+    const pdl_inspect_kernel *kernel = read_kernel(&cubin, "fc1");
+    assert_int_equal(kernel->registers, 12);
+    assert_int_equal(kernel->parameter_count, 3);
+    assert_int_equal(kernel->shared_memory, 0);
+    assert_int_equal(kernel->line, 0);
+    assert_null(kernel->place.file);
+    cubin.functions[0].shared_memory = 1024 + 656; /* what the system takes is no kernel's */
+    assert_int_equal(read_kernel(&cubin, "fc1")->shared_memory, 656);
+    cubin.target = 80;
+    cubin.functions[0].shared_memory = 1680;
+    assert_int_equal(read_kernel(&cubin, "fc1")->shared_memory, 1680);
+}
+
+/* ---- waits and triggers --------------------------------------------------------------------- */
+
+static void waits_and_triggers_are_counted(void **state)
+{
+    (void)state;
+    const struct made_cubin cubin = {
+        .target = 90,
+        .functions = {{.name = "both", .code = {OP_WAIT, OP_TRIGGER, OP_TRIGGER, OP_EXIT}},
+                      {.name = "wait", .code = {OP_OTHER, OP_WAIT, OP_EXIT}},
+                      {.name = "trigger", .code = {OP_TRIGGER, OP_EXIT}},
+                      {.name = "none", .code = {OP_OTHER, OP_EXIT}}}};
+    assert_kernel(read_kernel(&cubin, "both"), PDL_YES, PDL_YES, 1, 2);
+    assert_kernel(find_kernel(inspection, "wait"), PDL_YES, PDL_NO, 1, 0);
+    assert_kernel(find_kernel(inspection, "trigger"), PDL_NO, PDL_YES, 0, 1);
+    assert_kernel(find_kernel(inspection, "none"), PDL_NO, PDL_NO, 0, 0);
+    assert_int_equal(pdl_inspection_kernel_count(inspection), 4);
+    assert_int_equal(pdl_inspection_finding_count(inspection), 0);
+}
+
+static void code_for_less_than_sm_90_does_not_wait_whatever_its_opcodes_are(void **state)
+{
+    (void)state;
+    struct made_cubin cubin = plain_cubin;
+    cubin.target = 80;
+    assert_kernel(read_kernel(&cubin, "fc1"), PDL_NO, PDL_NO, 0, 0);
+}
+
+static void device_functions_are_no_kernels(void **state)
+{
+    (void)state;
+    const struct made_cubin cubin = {
+        .target = 90,
+        .functions = {{.name = "fc1", .code = {OP_EXIT}},
+                      {.name = "helper", .is_device = true, .code = {OP_WAIT, OP_EXIT}}}};
+    assert_kernel(read_kernel(&cubin, "fc1"), PDL_NO, PDL_NO, 0, 0);
+    assert_int_equal(pdl_inspection_kernel_count(inspection), 1);
+    assert_int_equal(pdl_inspection_image(inspection, 0)->function_count, 1);
+}
+
+static void a_copy_of_a_function_in_the_kernels_section_is_code_of_it(void **state)
+{
+    (void)state;
+    const struct made_cubin cubin = {
+        .target = 90,
+        .functions = {
+            {.name = "fc1", .code = {OP_CALL_NEAR, OP_TRIGGER, OP_EXIT}},
+            {.name = "helper", .copy_in = "fc1", .is_device = true, .code = {OP_WAIT, OP_OTHER}}}};
+    assert_kernel(read_kernel(&cubin, "fc1"), PDL_YES, PDL_YES, 0, 1);
+    assert_int_equal(pdl_inspection_kernel_count(inspection), 1);
+    assert_int_equal(pdl_inspection_image(inspection, 0)->function_count, 1);
+}
+
+static void calls_are_followed_over_several_functions(void **state)
+{
+    (void)state;
+    struct made_cubin cubin = {
+        .target = 90,
+        .functions = {{.name = "deep", .is_device = true, .code = {OP_WAIT, OP_EXIT}},
+                      {.name = "middle", .is_device = true, .code = {OP_CALL, OP_EXIT}},
+                      {.name = "fc1", .code = {OP_CALL, OP_EXIT}},
+                      {.name = "fc2", .code = {OP_EXIT}}},
+        .calls = {{"fc1", "middle", false}, {"middle", "deep", false}, {"deep", "middle", false}}};
+    for (int by_relocation = 0; by_relocation < 2; by_relocation++) {
+        for (unsigned i = 0; i < 3; i++) {
+            cubin.calls[i].by_relocation = by_relocation != 0;
+        }
+        assert_kernel(read_kernel(&cubin, "fc1"), PDL_YES, PDL_NO, 0, 0);
+        assert_kernel(find_kernel(inspection, "fc2"), PDL_NO, PDL_NO, 0, 0);
+    }
+    cubin.functions[0].code[0] = OP_OTHER;
+    assert_kernel(read_kernel(&cubin, "fc1"), PDL_NO, PDL_NO, 0, 0);
+}
+
+static void calls_of_the_drivers_functions_are_no_waits(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"vprintf", "malloc", "free", "__assertfail"};
+    for (size_t i = 0; i < COUNT_OF(names); i++) {
+        const struct made_cubin cubin = {
+            .target = 90,
+            .functions = {{.name = "fc1", .code = {OP_CALL_POINTER, OP_EXIT}}},
+            .calls = {{"fc1", names[i], false}}};
+        assert_kernel(read_kernel(&cubin, "fc1"), PDL_NO, PDL_NO, 0, 0);
+    }
+}
+
+static void what_cannot_be_followed_is_unknown(void **state)
+{
+    (void)state;
+    struct made_cubin cubin = {.target = 90,
+                               .functions = {{.name = "fc1", .code = {OP_CALL, OP_EXIT}}},
+                               .calls = {{"fc1", "elsewhere", false}}};
+    assert_kernel(read_kernel(&cubin, "fc1"), PDL_UNKNOWN, PDL_UNKNOWN, 0, 0);
+    cubin.calls[0].by_relocation = true;
+    assert_kernel(read_kernel(&cubin, "fc1"), PDL_UNKNOWN, PDL_UNKNOWN, 0, 0);
+    cubin.calls[0] = (struct made_call){"fc1", NULL, false}; /* through a pointer */
+    assert_kernel(read_kernel(&cubin, "fc1"), PDL_UNKNOWN, PDL_UNKNOWN, 0, 0);
+    cubin.calls[0].caller = NULL;
+    assert_kernel(read_kernel(&cubin, "fc1"), PDL_NO, PDL_NO, 0, 0);
+    cubin.functions[0].code[0] = OP_CALL_POINTER;
+    assert_kernel(read_kernel(&cubin, "fc1"), PDL_UNKNOWN, PDL_UNKNOWN, 0, 0);
+    cubin.functions[0].code[0] = OP_CALL_POINTER_NEAR;
+    assert_kernel(read_kernel(&cubin, "fc1"), PDL_UNKNOWN, PDL_UNKNOWN, 0, 0);
+    cubin.functions[0].code[1] = OP_WAIT; /* what is seen is known all the same */
+    assert_kernel(read_kernel(&cubin, "fc1"), PDL_YES, PDL_UNKNOWN, 1, 0);
+    cubin.functions[0].code[0] = OP_CALL_POINTER; /* one is explained, one is not */
+    cubin.calls[0] = (struct made_call){"fc1", "vprintf", false};
+    cubin.calls[1] = (struct made_call){"fc1", NULL, false};
+    assert_kernel(read_kernel(&cubin, "fc1"), PDL_YES, PDL_UNKNOWN, 1, 0);
+}
+
+static void a_callers_doubt_is_not_its_callees(void **state)
+{
+    (void)state;
+    const struct made_cubin cubin = {
+        .target = 90,
+        .functions = {{.name = "fc1", .code = {OP_CALL, OP_EXIT}},
+                      {.name = "helper", .is_device = true, .code = {OP_EXIT}},
+                      {.name = "fc2", .code = {OP_CALL, OP_EXIT}}},
+        .calls = {{"fc1", "helper", false}, {"fc1", "elsewhere", false}, {"fc2", "helper", false}}};
+    assert_kernel(read_kernel(&cubin, "fc1"), PDL_UNKNOWN, PDL_UNKNOWN, 0, 0);
+    assert_kernel(find_kernel(inspection, "fc2"), PDL_NO, PDL_NO, 0, 0);
+}
+
+/* ---- bad input ------------------------------------------------------------------------------ */
+
+/* With everything that a cubin may have in it. */
+static const struct made_cubin rich_cubin = {
+    .target = 90,
+    .suffix = 'a',
+    .functions = {{.name = "fc1",
+                   .code = {OP_WAIT, OP_CALL, OP_EXIT},
+                   .parameters = 2,
+                   .registers = 32,
+                   .shared_memory = 1280},
+                  {.name = "copy", .copy_in = "fc1", .is_device = true, .code = {OP_TRIGGER}},
+                  {.name = "helper", .is_device = true, .code = {OP_WAIT, OP_EXIT}},
+                  {.name = "fc2", .code = {OP_CALL_POINTER, OP_EXIT}}},
+    .calls = {{"fc1", "helper", false},
+              {"fc2", "vprintf", false},
+              {"fc2", "helper", true},
+              {"helper", NULL, false}}};
+
+static void a_cubin_cut_anywhere_is_refused(void **state)
+{
+    (void)state;
+    struct bytes bytes = make_cubin(&rich_cubin);
+    for (size_t size = 1; size < bytes.size; size++) {
+        struct bytes part = {0};
+        bytes_add(&part, bytes.data, size);
+        assert_not_inspected(&part, PDL_ERROR_INVALID_IMAGE, "");
+        bytes_free(&part);
+    }
+    bytes_free(&bytes);
+}
+
+static void no_byte_of_a_cubin_does_harm(void **state)
+{
+    (void)state;
+    static const unsigned char masks[] = {0xff, 0x01, 0x80};
+    struct bytes bytes = make_cubin(&rich_cubin);
+    for (size_t at = 0; at < bytes.size; at++) {
+        for (size_t i = 0; i < COUNT_OF(masks); i++) {
+            bytes.data[at] ^= masks[i];
+            inspect_whatever(&bytes);
+            bytes.data[at] ^= masks[i];
+        }
+    }
+    bytes_free(&bytes);
+}
+
+static void absurd_headers_are_refused(void **state)
+{
+    (void)state;
+    static const uint64_t absurd[] = {UINT64_MAX, UINT64_MAX - 63, UINT64_MAX / 2, 1ull << 40};
+    struct bytes bytes = make_cubin(&rich_cubin);
+    Elf64_Ehdr header;
+    memcpy(&header, bytes.data, sizeof(header));
+    for (size_t i = 0; i < COUNT_OF(absurd); i++) {
+        for (unsigned s = 1; s < header.e_shnum; s++) {
+            const size_t at = header.e_shoff + s * sizeof(Elf64_Shdr);
+            static const size_t fields[] = {offsetof(Elf64_Shdr, sh_offset),
+                                            offsetof(Elf64_Shdr, sh_size)};
+            for (size_t f = 0; f < COUNT_OF(fields); f++) {
+                uint64_t before;
+                memcpy(&before, bytes.data + at + fields[f], sizeof(before));
+                memcpy(bytes.data + at + fields[f], &absurd[i], sizeof(before));
+                inspect_whatever(&bytes);
+                memcpy(bytes.data + at + fields[f], &before, sizeof(before));
+            }
+        }
+        memcpy(bytes.data + offsetof(Elf64_Ehdr, e_shoff), &absurd[i], sizeof(absurd[i]));
+        assert_not_inspected(&bytes, PDL_ERROR_INVALID_IMAGE, "cut short");
+        memcpy(bytes.data, &header, sizeof(header));
+    }
+    header.e_shnum = UINT16_MAX;
+    memcpy(bytes.data, &header, sizeof(header));
+    assert_not_inspected(&bytes, PDL_ERROR_INVALID_IMAGE, "cut short");
+    bytes_free(&bytes);
+}
+
+/* Many sections that are one and the same take no more than one of them would. */
+static void sections_that_lie_over_each_other_are_refused(void **state)
+{
+    (void)state;
+    struct bytes bytes = make_cubin(&rich_cubin);
+    Elf64_Ehdr header;
+    memcpy(&header, bytes.data, sizeof(header));
+    for (unsigned s = 1; s < header.e_shnum; s++) {
+        Elf64_Shdr section;
+        unsigned char *at = bytes.data + header.e_shoff + s * sizeof(section);
+        memcpy(&section, at, sizeof(section));
+        if (section.sh_type == SHT_PROGBITS) {
+            section.sh_offset = 0;
+            section.sh_size = bytes.size;
+            memcpy(at, &section, sizeof(section));
+        }
+    }
+    assert_not_inspected(&bytes, PDL_ERROR_INVALID_IMAGE, "damaged");
+    bytes_free(&bytes);
+}
+
+static void a_name_without_an_end_is_no_name(void **state)
+{
+    (void)state;
+    struct bytes bytes = make_cubin(&plain_cubin);
+    Elf64_Ehdr header;
+    memcpy(&header, bytes.data, sizeof(header));
+    for (unsigned s = 1; s < header.e_shnum; s++) {
+        Elf64_Shdr section;
+        memcpy(&section, bytes.data + header.e_shoff + s * sizeof(section), sizeof(section));
+        if (section.sh_type == SHT_STRTAB) {
+            memset(bytes.data + section.sh_offset, 'x', section.sh_size);
+        }
+    }
+    inspect_whatever(&bytes);
+    /* And one that the file ends in, that of every section. */
+    static const char end[] = {'.', 't', 'e', 'x', 't', '.', 'x', 'x'};
+    bytes_add(&bytes, end, sizeof(end));
+    for (unsigned s = 1; s < header.e_shnum; s++) {
+        Elf64_Shdr section;
+        unsigned char *at = bytes.data + header.e_shoff + s * sizeof(section);
+        memcpy(&section, at, sizeof(section));
+        section.sh_name = 0;
+        if (section.sh_type == SHT_STRTAB) {
+            section.sh_offset = bytes.size - sizeof(end);
+            section.sh_size = sizeof(end);
+        }
+        memcpy(at, &section, sizeof(section));
+    }
+    inspect_whatever(&bytes);
+    bytes_free(&bytes);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_target_is_read_from_both_layouts_of_the_flags),
+        cmocka_unit_test(the_suffix_is_read_from_the_note_or_the_flags),
+        cmocka_unit_test(a_cubin_of_an_unknown_architecture_keeps_its_kernels),
+        cmocka_unit_test(registers_parameters_and_shared_memory_are_read),
+        cmocka_unit_test(waits_and_triggers_are_counted),
+        cmocka_unit_test(code_for_less_than_sm_90_does_not_wait_whatever_its_opcodes_are),
+        cmocka_unit_test(device_functions_are_no_kernels),
+        cmocka_unit_test(a_copy_of_a_function_in_the_kernels_section_is_code_of_it),
+        cmocka_unit_test(calls_are_followed_over_several_functions),
+        cmocka_unit_test(calls_of_the_drivers_functions_are_no_waits),
+        cmocka_unit_test(what_cannot_be_followed_is_unknown),
+        cmocka_unit_test(a_callers_doubt_is_not_its_callees),
+        cmocka_unit_test(a_cubin_cut_anywhere_is_refused),
+        cmocka_unit_test(no_byte_of_a_cubin_does_harm),
+        cmocka_unit_test(absurd_headers_are_refused),
+        cmocka_unit_test(sections_that_lie_over_each_other_are_refused),
+        cmocka_unit_test(a_name_without_an_end_is_no_name),
+    };
+    return cmocka_run_group_tests(tests, NULL, forget);
+}

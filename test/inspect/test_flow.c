@@ -1,0 +1,421 @@
+/* SPDX-License-Identifier: MIT */
+/* The data-flow of waits and triggers through a kernel: what is read and written before the wait, on
+ * which paths, and by which threads. */
+#include "ptx_support.h"
+
+#define WAIT    "griddepcontrol.wait;\n"
+#define TRIGGER "griddepcontrol.launch_dependents;\n"
+#define READ    "ld.global.u32 r, [ga];\n"
+#define WRITE   "st.global.u32 [gb], t;\n"
+/* Decided by the thread, the block, the grid, and by memory. */
+#define IF_THREAD "setp.eq.u32 p, t, 0;\n"
+#define IF_BLOCK  "setp.eq.u32 p, c, 0;\n"
+#define IF_GRID   "setp.eq.u32 p, n, 0;\n"
+
+static void check(const struct ptx_case *cases, size_t count)
+{
+    assert_all_found(cases, count, NULL, SHOW_FINDINGS);
+}
+
+#define CHECK(cases) check(cases, COUNT_OF(cases))
+
+static void accesses_before_the_wait_are_found(void **state)
+{
+    (void)state;
+    static const struct ptx_case cases[] = {
+        {"a read", PTX_KERNEL(READ WAIT), "read-before-wait warning 3 a"},
+        {"a read after the wait", PTX_KERNEL(WAIT READ), ""},
+        {"a write", PTX_KERNEL(WRITE WAIT), "write-before-wait warning 3 b"},
+        {"a write after the wait", PTX_KERNEL(WAIT WRITE), ""},
+        {"both on either side", PTX_KERNEL(READ WAIT READ WRITE), "read-before-wait warning 3 a"},
+        {"an atomic", PTX_KERNEL("atom.global.add.u32 r, [ga], 1;\n" WAIT),
+         "write-before-wait warning 3 a"},
+        {"a reduction", PTX_KERNEL("red.global.add.u32 [gb+4], 1;\n" WAIT),
+         "write-before-wait warning 3 b"},
+        {"a generic read", PTX_KERNEL("ld.param.u64 x, [a]; ld.u32 r, [x];\n" WAIT),
+         "read-before-wait warning 3 a"},
+        {"a generic write", PTX_KERNEL("ld.param.u64 x, [b]; st.v2.u32 [x+8], {t, t};\n" WAIT),
+         "write-before-wait warning 3 b"},
+        {"an asynchronous copy", PTX_KERNEL("cp.async.cg.shared.global [s], [ga], 16;\n" WAIT),
+         "read-before-wait warning 3 a"},
+        {"a bulk copy in",
+         PTX_KERNEL("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [s], [ga], "
+                    "16, [m];\n" WAIT),
+         "read-before-wait warning 3 a"},
+        {"a bulk copy out",
+         PTX_KERNEL("cp.async.bulk.global.shared::cta.bulk_group [gb], [s], 16;\n" WAIT),
+         "write-before-wait warning 3 b"},
+        {"a bulk reduction",
+         PTX_KERNEL("cp.reduce.async.bulk.global.shared::cta.bulk_group.add.u32 [gb], [s], "
+                    "16;\n" WAIT),
+         "write-before-wait warning 3 b"},
+        {"a tensor copy in",
+         PTX_KERNEL("cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes "
+                    "[s], [ga, {t, c}], [m];\n" WAIT),
+         "read-before-wait warning 3 a"},
+        {"a tensor copy out",
+         PTX_KERNEL("cp.async.bulk.tensor.1d.global.shared::cta.bulk_group [gb, {t}], "
+                    "[s];\n" WAIT),
+         "write-before-wait warning 3 b"},
+        {"a multimem read", PTX_KERNEL("multimem.ld_reduce.global.add.f32 r, [ga];\n" WAIT),
+         "read-before-wait warning 3 a"},
+        {"a multimem write", PTX_KERNEL("multimem.red.global.add.f32 [gb], r;\n" WAIT),
+         "write-before-wait warning 3 b"},
+        {"a texture", PTX_KERNEL("tex.1d.v4.f32.s32 {r, r, r, r}, [x, {t}];\n" WAIT),
+         "read-before-wait warning 3"},
+        {"a surface read", PTX_KERNEL("suld.b.1d.b32.trap {r}, [x, {t}];\n" WAIT),
+         "read-before-wait warning 3"},
+        {"a surface write", PTX_KERNEL("sust.b.1d.b32.trap [x, {t}], {r};\n" WAIT),
+         "write-before-wait warning 3"},
+        {"a matrix",
+         PTX_KERNEL("wmma.load.a.sync.aligned.row.m16n16k16.global.f16 {r, r}, [ga], "
+                    "16;\n" WAIT),
+         "read-before-wait warning 3 a"},
+    };
+    CHECK(cases);
+}
+
+static void what_touches_no_global_memory_is_no_access(void **state)
+{
+    (void)state;
+    static const struct ptx_case cases[] = {
+        {"parameters, shared, local and constant memory",
+         PTX_KERNEL("ld.shared.u32 r, [s]; st.shared.u32 [s], r; ld.local.u32 r, [l]; "
+                    "st.local.u32 [l], r; ld.const.u32 r, [d]; ld.param.u32 r, [count];\n" WAIT),
+         ""},
+        {"shared atomics",
+         PTX_KERNEL("atom.shared.add.u32 r, [s], 1; red.shared.add.u32 [s], 1; "
+                    "atom.shared::cluster.add.u32 r, [s], 1;\n" WAIT),
+         ""},
+        {"prefetches",
+         PTX_KERNEL("prefetch.global.L2 [ga]; prefetchu.L1 [ga]; prefetch.tensormap [ga];\n"
+                    "cp.async.bulk.prefetch.L2.global [ga], 128;\n"
+                    "cp.async.bulk.prefetch.tensor.1d.L2.global.tile [ga, {t}];\n"
+                    "applypriority.global.L2::evict_normal [ga], 128;\n" WAIT),
+         ""},
+        {"copies between shared memories",
+         PTX_KERNEL("cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes [s], "
+                    "[u], 16, [m];\n" WAIT),
+         ""},
+        {"barriers and fences",
+         PTX_KERNEL("mbarrier.init.shared.b64 [m], 1; fence.proxy.async.global; membar.gl; "
+                    "cp.async.commit_group; cp.async.wait_all;\n" WAIT),
+         ""},
+    };
+    CHECK(cases);
+}
+
+static void findings_of_one_line_and_parameter_are_one(void **state)
+{
+    (void)state;
+    static const struct ptx_case cases[] = {
+        {"two reads", PTX_KERNEL("ld.global.u32 r, [ga]; ld.global.u32 r, [ga+4];\n" WAIT),
+         "read-before-wait warning 3 a x2"},
+        {"of two parameters", PTX_KERNEL("ld.global.u32 r, [ga]; ld.global.u32 r, [gb];\n" WAIT),
+         "read-before-wait warning 3 a\nread-before-wait warning 3 b"},
+        {"on two lines", PTX_KERNEL(READ READ WAIT),
+         "read-before-wait warning 3 a\nread-before-wait warning 4 a"},
+        {"of two kinds", PTX_KERNEL("ld.global.u32 r, [ga]; st.global.u32 [ga], r;\n" WAIT),
+         "read-before-wait warning 3 a\nwrite-before-wait warning 3 a"},
+    };
+    CHECK(cases);
+}
+
+static void an_access_that_comes_before_a_wait_on_some_path_is_before_it(void **state)
+{
+    (void)state;
+    static const struct ptx_case cases[] = {
+        {"in one branch, the wait behind both",
+         PTX_KERNEL(IF_THREAD "@p bra A;\n" READ "A:\n" WAIT), "read-before-wait warning 5 a"},
+        {"with a guard", PTX_KERNEL(IF_THREAD "@p ld.global.u32 r, [ga];\n" WAIT),
+         "read-before-wait warning 4 a"},
+        {"in front of a branch around the wait",
+         PTX_KERNEL(READ IF_THREAD "@p bra A;\n" WAIT "A:\n"),
+         "read-before-wait warning 3 a\nexit-before-wait note 5"},
+        {"in a loop in front of the wait", PTX_KERNEL("A:\n" READ IF_THREAD "@p bra A;\n" WAIT),
+         "read-before-wait warning 4 a"},
+        {"a wait in each branch",
+         PTX_KERNEL(IF_THREAD "@p bra A;\n" WAIT "bra B;\nA:\n" WAIT "B:\n" READ), ""},
+        {"a wait in each of three targets",
+         PTX_KERNEL("ts: .branchtargets A, B, C;\nbrx.idx t, ts;\nA:\n" WAIT "bra D;\nB:\n" WAIT
+                    "bra D;\nC:\n" WAIT "D:\n" READ),
+         ""},
+        {"code that no thread comes to", PTX_KERNEL(WAIT "ret;\n" READ WRITE), ""},
+    };
+    CHECK(cases);
+}
+
+static void threads_that_go_around_the_wait_are_found(void **state)
+{
+    (void)state;
+    static const struct ptx_case cases[] = {
+        {"by the thread", PTX_KERNEL(IF_THREAD "@p bra A;\n" WAIT "A:\n" READ),
+         "partial-wait warning 7 a"},
+        {"by the block", PTX_KERNEL(IF_BLOCK "@p bra A;\n" WAIT "A:\n" WRITE),
+         "partial-wait warning 7 b"},
+        {"by memory",
+         PTX_KERNEL("ld.shared.u32 r, [s]; setp.eq.u32 p, r, 0;\n"
+                    "@p bra A;\n" WAIT "A:\n" READ),
+         "partial-wait warning 7 a"},
+        {"by the lane", PTX_KERNEL("elect.sync x|p, 0xffffffff;\n@!p bra A;\n" WAIT "A:\n" READ),
+         "partial-wait warning 7 a"},
+        {"with a guarded wait", PTX_KERNEL(IF_THREAD "@p griddepcontrol.wait;\n" READ),
+         "partial-wait warning 5 a"},
+        {"with a wait guarded the other way",
+         PTX_KERNEL(IF_THREAD "@!p griddepcontrol.wait;\n" READ), "partial-wait warning 5 a"},
+        {"by a number that the thread sets",
+         PTX_KERNEL(IF_THREAD
+                    "mov.u32 x, 0;\n@p mov.u32 x, 1;\nsetp.eq.u32 q, x, 0;\n@q bra A;\n" WAIT
+                    "A:\n" READ),
+         "partial-wait warning 10 a"},
+        {"with a table of branches",
+         PTX_KERNEL("ts: .branchtargets A, B;\nbrx.idx t, ts;\nA:\n" WAIT "B:\n" READ),
+         "partial-wait warning 8 a"},
+        {"with a table that the block decides",
+         PTX_KERNEL("ts: .branchtargets A, B;\nbrx.idx c, ts;\nA:\n" WAIT "B:\n" READ),
+         "partial-wait warning 8 a"},
+        {"in a role of its own that ends without it",
+         PTX_KERNEL(IF_THREAD "@p bra A;\n" WAIT READ "ret;\nA:\n" READ),
+         "partial-wait warning 9 a"},
+        {"and the same predicate decides who reads",
+         PTX_KERNEL(IF_THREAD "@p griddepcontrol.wait;\n@!p bra A;\n" READ "A:\n"),
+         "exit-before-wait note 4"},
+        {"and only those that did not wait", PTX_KERNEL(IF_THREAD "@p bra A;\n" WAIT READ "A:\n"),
+         "exit-before-wait note 4"},
+    };
+    CHECK(cases);
+}
+
+static void a_barrier_behind_the_wait_makes_it_a_note(void **state)
+{
+    (void)state;
+    static const struct ptx_case cases[] = {
+        {"bar.sync", PTX_KERNEL(IF_THREAD "@p bra A;\n" WAIT "A:\nbar.sync 0;\n" READ),
+         "partial-wait note 8 a"},
+        {"barrier.sync",
+         PTX_KERNEL(IF_THREAD "@p bra A;\n" WAIT "A:\nbarrier.sync.aligned 1, 64;\n" READ),
+         "partial-wait note 8 a"},
+        {"barrier.cta.red",
+         PTX_KERNEL(IF_THREAD "@p bra A;\n" WAIT "A:\nbarrier.cta.red.popc.u32 r, 0, p;\n" READ),
+         "partial-wait note 8 a"},
+        {"a barrier of the block orders no other blocks",
+         PTX_KERNEL(IF_BLOCK "@p bra A;\n" WAIT "A:\nbar.sync 0;\n" READ),
+         "partial-wait warning 8 a"},
+        {"a barrier of the warp is not enough",
+         PTX_KERNEL(IF_THREAD "@p bra A;\n" WAIT "A:\nbar.warp.sync -1;\n" READ),
+         "partial-wait warning 8 a"},
+        {"an arrival waits for nobody",
+         PTX_KERNEL(IF_THREAD "@p bra A;\n" WAIT "A:\nbar.arrive 0, 64;\n" READ),
+         "partial-wait warning 8 a"},
+        {"the cluster's barrier",
+         PTX_KERNEL(IF_BLOCK "@p bra A;\n" WAIT "A:\nbarrier.cluster.arrive;\n"
+                             "barrier.cluster.wait;\n" READ),
+         "partial-wait note 9 a"},
+        {"and only its wait",
+         PTX_KERNEL(IF_BLOCK "@p bra A;\n" WAIT "A:\nbarrier.cluster.arrive;\n" READ),
+         "partial-wait warning 8 a"},
+        {"a read behind an mbarrier says nothing of other memory",
+         PTX_KERNEL(IF_THREAD "@p bra A;\n" WAIT
+                              "A:\nmbarrier.try_wait.parity.shared.b64 q, [m], 0;\n" READ),
+         "partial-wait warning 8 a"},
+        {"a write behind an mbarrier",
+         PTX_KERNEL(IF_THREAD "@p bra A;\n" WAIT
+                              "A:\nmbarrier.test_wait.shared.b64 q, [m], x;\n" WRITE),
+         "partial-wait note 8 b"},
+        {"and then a barrier of the block",
+         PTX_KERNEL(IF_THREAD "@p bra A;\n" WAIT
+                              "A:\nmbarrier.test_wait.shared.b64 q, [m], x;\nbar.sync 0;\n" READ),
+         "partial-wait note 9 a"},
+        {"a barrier in front of the branch orders nothing",
+         PTX_KERNEL("bar.sync 0;\n" IF_THREAD "@p bra A;\n" WAIT "A:\n" READ),
+         "partial-wait warning 8 a"},
+        {"an access between the branch and the barrier",
+         PTX_KERNEL(IF_THREAD "@p bra A;\n" WAIT "A:\n" READ "bar.sync 0;\n" WRITE),
+         "partial-wait warning 7 a\npartial-wait note 9 b"},
+    };
+    CHECK(cases);
+}
+
+static void threads_that_leave_before_the_wait_are_noted(void **state)
+{
+    (void)state;
+    static const struct ptx_case cases[] = {
+        {"a guarded ret", PTX_KERNEL(IF_THREAD "@p ret;\n" WAIT READ), "exit-before-wait note 4"},
+        {"a guarded exit", PTX_KERNEL(IF_THREAD "@!p exit;\n" WAIT READ),
+         "exit-before-wait note 4"},
+        {"a branch to the end", PTX_KERNEL(IF_BLOCK "@p bra A;\n" WAIT READ "A:\n"),
+         "exit-before-wait note 4"},
+        {"a trap is no way out", PTX_KERNEL(IF_THREAD "@p trap;\n" WAIT READ), ""},
+        {"a branch to a trap", PTX_KERNEL(IF_THREAD "@!p bra A;\ntrap;\nA:\n" WAIT READ), ""},
+        {"one that reads before it leaves",
+         PTX_KERNEL(IF_THREAD "@!p bra A;\n" READ "ret;\nA:\n" WAIT READ),
+         "partial-wait warning 5 a"},
+    };
+    CHECK(cases);
+}
+
+static void a_way_around_the_wait_for_the_whole_grid_is_one_finding(void **state)
+{
+    (void)state;
+    static const struct ptx_case cases[] = {
+        {"that reads", PTX_KERNEL(IF_GRID "@p bra A;\n" WAIT READ "ret;\nA:\n" READ WRITE),
+         "no-wait warning 4"},
+        {"that comes together with the other",
+         PTX_KERNEL(IF_GRID "@p bra A;\n" WAIT "add.u32 x, x, 1;\nA:\n" READ), "no-wait warning 4"},
+        {"that only triggers", PTX_KERNEL(IF_GRID "@p bra A;\n" WAIT READ "ret;\nA:\n" TRIGGER),
+         "no-wait warning 4\ntrigger-before-wait note 9"},
+        {"that does nothing", PTX_KERNEL(IF_GRID "@p bra A;\n" WAIT READ "A:\n"), "no-wait note 4"},
+        {"a guarded ret", PTX_KERNEL(IF_GRID "@p ret;\n" WAIT READ), "no-wait note 4"},
+        {"by the size of the grid",
+         PTX_KERNEL("mov.u32 x, %nctaid.x; setp.eq.u32 p, x, 1;\n"
+                    "@p bra A;\n" WAIT READ "ret;\nA:\n" READ),
+         "no-wait warning 4"},
+        {"and then a thread decides",
+         PTX_KERNEL(IF_GRID "@p bra A;\n" WAIT READ
+                            "ret;\nA:\nsetp.eq.u32 q, t, 0;\n@q bra B;\n" READ "B:\n" WRITE),
+         "no-wait warning 4"},
+    };
+    CHECK(cases);
+}
+
+/* `if (overlapped) { wait }`: the other half of it is in the launch. */
+static void a_wait_that_the_launch_decides_is_a_note(void **state)
+{
+    (void)state;
+    static const struct ptx_case cases[] = {
+        {"a guarded wait", PTX_KERNEL(IF_GRID "@p griddepcontrol.wait;\n" READ), "no-wait note 4"},
+        {"a branch around it", PTX_KERNEL(IF_GRID "@p bra A;\n" WAIT "A:\n" READ),
+         "no-wait note 4"},
+        {"by the size of the grid",
+         PTX_KERNEL("mov.u32 x, %nctaid.x; setp.eq.u32 p, x, 1;\n"
+                    "@p bra A;\n" WAIT "A:\n" READ),
+         "no-wait note 4"},
+    };
+    static const char *const patterns[] = {"k"};
+    CHECK(cases);
+    pdl_inspect_options options = PDL_INSPECT_OPTIONS_INIT;
+    options.overlapped = patterns;
+    options.overlapped_count = COUNT_OF(patterns);
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        assert_found(cases[i].title, cases[i].text, strlen(cases[i].text), &options, SHOW_FINDINGS,
+                     "no-wait warning 4");
+    }
+}
+
+static void a_kernel_without_a_wait_is_found_once(void **state)
+{
+    (void)state;
+    static const struct ptx_case cases[] = {
+        {"that triggers", PTX_KERNEL(READ WRITE TRIGGER), "no-wait warning 5"},
+        {"that does not", PTX_KERNEL(READ WRITE), "no-wait note 2"},
+        {"that is empty", PTX_HEADER ".entry k()\n{\n}\n", "no-wait note 2"},
+        {"the prefetch of a wait is none", PTX_KERNEL("griddepcontrol.launch_dependents;\n"),
+         "no-wait warning 3"},
+    };
+    CHECK(cases);
+}
+
+static void triggers_are_looked_at(void **state)
+{
+    (void)state;
+    static const struct ptx_case cases[] = {
+        {"before the wait", PTX_KERNEL(TRIGGER WAIT READ), "trigger-before-wait note 3"},
+        {"after it", PTX_KERNEL(WAIT TRIGGER READ), ""},
+        {"never", PTX_KERNEL(WAIT READ), "no-trigger note 2"},
+        {"twice", PTX_KERNEL(WAIT TRIGGER READ TRIGGER), "repeated-trigger note 6"},
+        {"in a loop", PTX_KERNEL(WAIT "A:\n" TRIGGER IF_THREAD "@p bra A;\n"),
+         "repeated-trigger note 5"},
+        {"in each of two branches",
+         PTX_KERNEL(WAIT IF_THREAD "@p bra A;\n" TRIGGER "bra B;\nA:\n" TRIGGER "B:\n"), ""},
+        {"in one branch and behind it",
+         PTX_KERNEL(WAIT IF_THREAD "@p bra A;\n" TRIGGER "A:\n" TRIGGER),
+         "repeated-trigger note 8"},
+        {"with a guard", PTX_KERNEL(WAIT IF_THREAD "@p griddepcontrol.launch_dependents;\n" READ),
+         ""},
+        {"before the wait on one path", PTX_KERNEL(IF_THREAD "@p bra A;\n" TRIGGER "A:\n" WAIT),
+         "trigger-before-wait note 5"},
+    };
+    assert_all_found(cases, COUNT_OF(cases), NULL, SHOW_NO_TRIGGER);
+}
+
+static void waits_in_loops_and_behind_barriers_are_noted(void **state)
+{
+    (void)state;
+    static const struct ptx_case cases[] = {
+        {"a wait in a loop", PTX_KERNEL("A:\n" WAIT READ IF_THREAD "@p bra A;\n"),
+         "wait-in-loop note 4"},
+        {"a wait in a loop of two blocks",
+         PTX_KERNEL("A:\n" IF_THREAD "@p bra B;\n" WAIT READ "bra A;\nB:\n"),
+         "exit-before-wait note 5\nwait-in-loop note 6"},
+        {"a wait in front of a loop", PTX_KERNEL(WAIT "A:\n" READ IF_THREAD "@p bra A;\n"), ""},
+        {"a barrier before the wait", PTX_KERNEL("bar.sync 0;\n" WAIT READ),
+         "barrier-before-wait note 3"},
+        {"a barrier after it", PTX_KERNEL(WAIT "bar.sync 0;\n" READ), ""},
+    };
+    CHECK(cases);
+}
+
+static void a_wait_in_the_first_turn_of_a_loop_is_seen_through(void **state)
+{
+    (void)state;
+    static const struct ptx_case cases[] = {
+        {"with a flag that is a predicate",
+         PTX_KERNEL("mov.pred first, -1;\nA:\n@!first bra B;\n" WAIT "mov.pred first, 0;\nB:\n" READ
+                    "setp.lt.u32 p, t, r;\n@p bra A;\n"),
+         "wait-in-loop note 6"},
+        {"with a flag that is a number",
+         PTX_KERNEL("mov.u32 done, 0;\nA:\nsetp.ne.u32 p, done, 0;\n@p bra B;\n" WAIT
+                    "mov.u32 done, 1;\nB:\n" READ "setp.lt.u32 q, t, r;\n@q bra A;\n"),
+         "wait-in-loop note 7"},
+        {"with a count",
+         PTX_KERNEL("mov.u32 done, 0;\nA:\nsetp.gt.u32 p, 1, done;\n@!p bra B;\n" WAIT
+                    "mov.u32 done, 7;\nB:\n" READ "setp.lt.u32 q, t, r;\n@q bra A;\n"),
+         "wait-in-loop note 7"},
+        {"with a guarded wait",
+         PTX_KERNEL("mov.u32 done, 0;\nA:\nsetp.eq.u32 p, done, 0;\n@p griddepcontrol.wait;\n"
+                    "mov.u32 done, 1;\n" READ "setp.lt.u32 q, t, r;\n@q bra A;\n"),
+         "wait-in-loop note 6"},
+        {"with a flag that memory sets",
+         PTX_KERNEL("ld.shared.u32 done, [s];\nA:\nsetp.ne.u32 p, done, 0;\n@p bra B;\n" WAIT
+                    "mov.u32 done, 1;\nB:\n" READ "setp.lt.u32 q, t, r;\n@q bra A;\n"),
+         "wait-in-loop note 7\npartial-wait warning 10 a\nexit-before-wait note 12"},
+    };
+    CHECK(cases);
+}
+
+static void facts_of_kernels_are_counted(void **state)
+{
+    (void)state;
+    static const struct ptx_case cases[] = {
+        {"waits and triggers", PTX_KERNEL(WAIT TRIGGER WAIT),
+         "k(3) line 2: waits yes, always yes, triggers yes, 2+1"},
+        {"neither", PTX_HEADER ".entry k() { ret; }",
+         "k(0) line 2: waits no, always no, triggers no, 0+0\nno-wait note 2"},
+        {"on some paths", PTX_KERNEL(IF_THREAD "@p ret;\n" WAIT TRIGGER),
+         "k(3) line 2: waits yes, always no, triggers yes, 1+1\nexit-before-wait note 4"},
+        {"a wait that no thread comes to", PTX_KERNEL("ret;\n" WAIT),
+         "k(3) line 2: waits no, always no, triggers no, 1+0\nno-wait note 2"},
+    };
+    assert_all_found(cases, COUNT_OF(cases), NULL, SHOW_FACTS);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(accesses_before_the_wait_are_found),
+        cmocka_unit_test(what_touches_no_global_memory_is_no_access),
+        cmocka_unit_test(findings_of_one_line_and_parameter_are_one),
+        cmocka_unit_test(an_access_that_comes_before_a_wait_on_some_path_is_before_it),
+        cmocka_unit_test(threads_that_go_around_the_wait_are_found),
+        cmocka_unit_test(a_barrier_behind_the_wait_makes_it_a_note),
+        cmocka_unit_test(threads_that_leave_before_the_wait_are_noted),
+        cmocka_unit_test(a_way_around_the_wait_for_the_whole_grid_is_one_finding),
+        cmocka_unit_test(a_wait_that_the_launch_decides_is_a_note),
+        cmocka_unit_test(a_kernel_without_a_wait_is_found_once),
+        cmocka_unit_test(triggers_are_looked_at),
+        cmocka_unit_test(waits_in_loops_and_behind_barriers_are_noted),
+        cmocka_unit_test(a_wait_in_the_first_turn_of_a_loop_is_seen_through),
+        cmocka_unit_test(facts_of_kernels_are_counted),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

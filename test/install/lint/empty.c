@@ -1,0 +1,3 @@
+/* SPDX-License-Identifier: MIT */
+extern int not_empty;
+int not_empty;

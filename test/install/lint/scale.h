@@ -1,0 +1,2 @@
+/* SPDX-License-Identifier: MIT */
+#define SCALE 2.0f

@@ -1,0 +1,386 @@
+/* SPDX-License-Identifier: MIT */
+/* A stand-in for libpdl-inspect that makes an inspection of a description of one, so that the
+ * commands and their reports can be tried on any. Only suppressions are the library's own.
+ *
+ * A description is a line a thing, each a word and KEY=VALUE pairs, then texts behind bars:
+ *
+ *     mock
+ *     image kind=ptx target=90 suffix=a version=85 | ORIGIN | UNREAD
+ *     kernel name=_Z1fv waits=yes always=no triggers=no wait_count=2 registers=32 shared=1024
+ *     finding rule=read-before-wait level=warning line=12 column=5 parameter=1 count=2 |
+ *         MESSAGE | ADVICE | PARAMETER NAME | SUPPRESSED          (in one line)
+ *     place line=30 column=12 | FILE | FUNCTION                   (of the last finding)
+ *     options                                  (a finding that tells them, or a kernel facts_only)
+ *     marker used=1 | ORIGIN | TEXT | REASON
+ *     fail status=INVALID_IMAGE line=3 column=7 | MESSAGE
+ *
+ * The first line of an ELF file or an archive is passed over: "\177ELF" and "!<arch>". */
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "inspection.h"
+
+static _Thread_local pdl_inspect_error last_error;
+
+const pdl_inspect_error *pdl_inspect_last_error(void)
+{
+    return &last_error;
+}
+
+pdl_status(pdl_inspect_fail)(pdl_status status, uint32_t line, uint32_t column, const char *format,
+                             ...)
+{
+    va_list arguments;
+    last_error.status = status;
+    last_error.line = line;
+    last_error.column = column;
+    va_start(arguments, format);
+    (void)vsnprintf(last_error.message, sizeof(last_error.message), format, arguments);
+    va_end(arguments);
+    return status;
+}
+
+/* ---- the rules --------------------------------------------------------------------------------*/
+
+static const struct {
+    const char *id;
+    const char *summary;
+    pdl_lint_level level;
+} rules[PDL_LINT_RULE_COUNT_] = {
+#define RULE(name, value, id_, level_, summary_) [value] = {id_, summary_, level_},
+    PDL_LINT_RULE_LIST(RULE)
+#undef RULE
+};
+
+const char *pdl_lint_rule_id(pdl_lint_rule rule)
+{
+    return rules[rule].id;
+}
+
+const char *pdl_lint_rule_summary(pdl_lint_rule rule)
+{
+    return rules[rule].summary;
+}
+
+pdl_lint_level pdl_lint_rule_level(pdl_lint_rule rule)
+{
+    return rules[rule].level;
+}
+
+int32_t pdl_lint_rule_find(const char *id)
+{
+    for (int32_t rule = 1; rule < PDL_LINT_RULE_COUNT_; rule++) {
+        if (strcmp(id, rules[rule].id) == 0) {
+            return rule;
+        }
+    }
+    return 0;
+}
+
+const char *pdl_lint_level_name(pdl_lint_level level)
+{
+    static const char *const names[] = {"unknown", "note", "warning", "error"};
+    return names[level];
+}
+
+/* ---- reading a description --------------------------------------------------------------------*/
+
+enum { TEXTS = 4 };
+
+/* A line in pieces. */
+struct line {
+    char *words;        /* blank-separated */
+    char *texts[TEXTS]; /* NULL where there is none, or a '-' */
+};
+
+static const char *value_of(const struct line *line, const char *key)
+{
+    static char value[4096];
+    const size_t length = strlen(key);
+    for (const char *at = line->words; at != NULL; at = strchr(at, ' ')) {
+        at += at[0] == ' ';
+        if (strncmp(at, key, length) == 0 && at[length] == '=') {
+            (void)snprintf(value, sizeof(value), "%.*s", (int)strcspn(at + length + 1, " "),
+                           at + length + 1);
+            return value;
+        }
+    }
+    return NULL;
+}
+
+static long number_of(const struct line *line, const char *key, long otherwise)
+{
+    const char *value = value_of(line, key);
+    return value != NULL ? strtol(value, NULL, 10) : otherwise;
+}
+
+static int32_t known_of(const struct line *line, const char *key)
+{
+    const char *value = value_of(line, key);
+    return value == NULL               ? PDL_UNKNOWN
+           : strcmp(value, "yes") == 0 ? PDL_YES
+           : strcmp(value, "no") == 0  ? PDL_NO
+                                       : PDL_UNKNOWN;
+}
+
+static int32_t level_of(const char *name)
+{
+    for (int32_t level = PDL_LINT_NOTE; level <= PDL_LINT_ERROR; level++) {
+        if (strcmp(name, pdl_lint_level_name((pdl_lint_level)level)) == 0) {
+            return level;
+        }
+    }
+    return 0;
+}
+
+static struct line split(char *text)
+{
+    struct line line = {.words = text};
+    char *bar = strstr(text, " | ");
+    for (size_t i = 0; i < TEXTS && bar != NULL; i++) {
+        *bar = '\0';
+        char *piece = bar + 3;
+        bar = strstr(piece, " | ");
+        line.texts[i] = piece;
+    }
+    for (size_t i = 0; i < TEXTS; i++) {
+        if (line.texts[i] != NULL && strcmp(line.texts[i], "-") == 0) {
+            line.texts[i] = NULL;
+        }
+    }
+    return line;
+}
+
+static void add_image(pdl_inspection *inspection, const struct line *line, const char *name)
+{
+    const char *kind = value_of(line, "kind");
+    pdl_inspect_image image = {.origin = line->texts[0] != NULL ? line->texts[0] : name,
+                               .unread = line->texts[1],
+                               .kind = kind == NULL || strcmp(kind, "ptx") == 0 ? PDL_INSPECT_PTX
+                                       : strcmp(kind, "sass") == 0              ? PDL_INSPECT_SASS
+                                                                                : PDL_INSPECT_LTO,
+                               .target = (int32_t)number_of(line, "target", 90),
+                               .ptx_version = (uint16_t)number_of(line, "version", 0),
+                               .compressed = (uint8_t)number_of(line, "compressed", 0),
+                               .first_kernel = inspection->kernel_count};
+    const char *suffix = value_of(line, "suffix");
+    if (suffix != NULL) {
+        image.target_suffix = suffix[0];
+    }
+    (void)PDL_ROOM(inspection->images, inspection->image_count, inspection->image_capacity);
+    inspection->images[inspection->image_count++] = image;
+}
+
+static void add_kernel(pdl_inspection *inspection, const struct line *line)
+{
+    const char *name = value_of(line, "name");
+    const pdl_inspect_kernel kernel = {
+        .name = pdl_arena_copy(&inspection->arena, name, strlen(name)),
+        .image = inspection->image_count - 1,
+        .waits = known_of(line, "waits"),
+        .triggers = known_of(line, "triggers"),
+        .waits_always = known_of(line, "always"),
+        .wait_count = (uint32_t)number_of(line, "wait_count", 0),
+        .trigger_count = (uint32_t)number_of(line, "trigger_count", 0),
+        .registers = (int32_t)number_of(line, "registers", -1),
+        .shared_memory = number_of(line, "shared", -1),
+        .parameter_count = (int32_t)number_of(line, "parameters", -1),
+        .first_finding = inspection->finding_count,
+        .place = {.file = line->texts[0], .line = (uint32_t)number_of(line, "line", 0)},
+        .line = (uint32_t)number_of(line, "ptx_line", 0)};
+    (void)PDL_ROOM(inspection->kernels, inspection->kernel_count, inspection->kernel_capacity);
+    inspection->kernels[inspection->kernel_count++] = kernel;
+    inspection->images[inspection->image_count - 1].kernel_count++;
+}
+
+static void add_finding(pdl_inspection *inspection, const pdl_lint_finding *finding)
+{
+    (void)PDL_ROOM(inspection->findings, inspection->finding_count, inspection->finding_capacity);
+    inspection->findings[inspection->finding_count] = *finding;
+    inspection->findings[inspection->finding_count++].kernel = inspection->kernel_count - 1;
+    inspection->kernels[inspection->kernel_count - 1].finding_count++;
+}
+
+static void read_finding(pdl_inspection *inspection, const struct line *line)
+{
+    pdl_lint_finding finding = {.message = line->texts[0],
+                                .advice = line->texts[1],
+                                .parameter_name = line->texts[2],
+                                .suppressed = line->texts[3],
+                                .rule = pdl_lint_rule_find(value_of(line, "rule")),
+                                .parameter = (int32_t)number_of(line, "parameter", 0) - 1,
+                                .line = (uint32_t)number_of(line, "line", 0),
+                                .column = (uint32_t)number_of(line, "column", 0),
+                                .count = (uint32_t)number_of(line, "count", 1)};
+    finding.level = level_of(value_of(line, "level"));
+    add_finding(inspection, &finding);
+}
+
+enum { PLACES = 8 };
+
+static void add_place(pdl_inspection *inspection, const struct line *line)
+{
+    pdl_lint_finding *finding = &inspection->findings[inspection->finding_count - 1];
+    if (finding->places == NULL) {
+        finding->places = pdl_arena_alloc(&inspection->arena, PLACES * sizeof(pdl_inspect_place));
+    }
+    ((pdl_inspect_place *)finding->places)[finding->place_count++] =
+        (pdl_inspect_place){.file = line->texts[0],
+                            .inlined = line->texts[1],
+                            .line = (uint32_t)number_of(line, "line", 0),
+                            .column = (uint32_t)number_of(line, "column", 0)};
+}
+
+static void add_options(pdl_inspection *inspection, const pdl_inspect_options *options)
+{
+    if ((options->flags & PDL_INSPECT_FACTS_ONLY) != 0) {
+        char name[] = "kernel name=facts_only";
+        const struct line kernel = {.words = name};
+        add_kernel(inspection, &kernel);
+        return;
+    }
+    char *text = pdl_arena_format(&inspection->arena, "flags %u", (unsigned)options->flags);
+    for (uint64_t i = 0; i < options->constant_param_count; i++) {
+        text = pdl_arena_format(&inspection->arena, "%s, constant %s", text,
+                                options->constant_params[i]);
+    }
+    for (uint64_t i = 0; i < options->overlapped_count; i++) {
+        text =
+            pdl_arena_format(&inspection->arena, "%s, overlapped %s", text, options->overlapped[i]);
+    }
+    const pdl_lint_finding finding = {
+        .message = text, .rule = PDL_LINT_NO_TRIGGER, .level = PDL_LINT_NOTE, .parameter = -1};
+    add_finding(inspection, &finding);
+}
+
+static void add_marker(pdl_inspection *inspection, const struct line *line)
+{
+    const pdl_lint_suppression marker = {.origin = line->texts[0],
+                                         .text = line->texts[1],
+                                         .reason = line->texts[2],
+                                         .used = (uint32_t)number_of(line, "used", 0)};
+    (void)PDL_ROOM(inspection->markers, inspection->marker_count, inspection->marker_capacity);
+    inspection->markers[inspection->marker_count++] = marker;
+}
+
+static pdl_status fail(const struct line *line)
+{
+    static const struct {
+        const char *name;
+        pdl_status status;
+    } statuses[] = {{"INVALID_IMAGE", PDL_ERROR_INVALID_IMAGE},
+                    {"NO_KERNEL_IMAGE", PDL_ERROR_NO_KERNEL_IMAGE}};
+    const char *name = value_of(line, "status");
+    for (size_t i = 0; i < sizeof(statuses) / sizeof(statuses[0]); i++) {
+        if (strcmp(name, statuses[i].name) == 0) {
+            return pdl_inspect_fail(statuses[i].status, (uint32_t)number_of(line, "line", 0),
+                                    (uint32_t)number_of(line, "column", 0), "%s", line->texts[0]);
+        }
+    }
+    abort();
+}
+
+static pdl_status read_line(pdl_inspection *inspection, char *text, const char *name,
+                            const pdl_inspect_options *options)
+{
+    const struct line line = split(text);
+    const size_t word = strcspn(line.words, " ");
+#define IS(text) (word == strlen(text) && strncmp(line.words, text, word) == 0)
+    if (IS("image")) {
+        add_image(inspection, &line, name);
+    } else if (IS("kernel")) {
+        add_kernel(inspection, &line);
+    } else if (IS("finding")) {
+        read_finding(inspection, &line);
+    } else if (IS("place")) {
+        add_place(inspection, &line);
+    } else if (IS("options")) {
+        add_options(inspection, options);
+    } else if (IS("marker")) {
+        add_marker(inspection, &line);
+    } else if (IS("fail")) {
+        return fail(&line);
+    } else if (word != 0) {
+        return pdl_inspect_fail(PDL_ERROR_INVALID_IMAGE, 0, 0, "no line of a description: %s",
+                                line.words);
+    }
+#undef IS
+    return PDL_SUCCESS;
+}
+
+pdl_status pdl_inspect_memory(const void *bytes, size_t size, const char *name,
+                              const pdl_inspect_options *options, pdl_inspection **result)
+{
+    pdl_inspection *inspection = calloc(1, sizeof(*inspection));
+    name = pdl_arena_copy(&inspection->arena, name, strlen(name));
+    char *text = pdl_arena_copy(&inspection->arena, bytes, size);
+    pdl_status status = PDL_SUCCESS;
+    size_t skipped = 0;
+    if (strncmp(text, "\177ELF", 4) == 0 || strncmp(text, "!<arch>", 7) == 0) {
+        skipped = strcspn(text, "\n") + 1;
+        text += skipped;
+    }
+    if (*text == '\0' && strlen(text) == size - skipped) {
+        status = pdl_inspect_fail(PDL_ERROR_NO_KERNEL_IMAGE, 0, 0, "no device code in it");
+    } else if (strncmp(text, "mock\n", 5) != 0) {
+        status = pdl_inspect_fail(PDL_ERROR_INVALID_IMAGE, 0, 0, "neither PTX nor anything else");
+    } else {
+        text += 5;
+    }
+    while (status == PDL_SUCCESS && *text != '\0') {
+        char *end = text + strcspn(text, "\n");
+        char *next = *end != '\0' ? end + 1 : end;
+        *end = '\0';
+        status = read_line(inspection, text, name, options);
+        text = next;
+    }
+    if (status != PDL_SUCCESS) {
+        pdl_inspection_destroy(inspection);
+        return status;
+    }
+    *result = inspection;
+    return PDL_SUCCESS;
+}
+
+pdl_status pdl_inspect_file(const char *path, const pdl_inspect_options *options,
+                            pdl_inspection **inspection)
+{
+    static char bytes[1 << 20];
+    FILE *file = fopen(path, "rb");
+    if (file == NULL) {
+        return pdl_inspect_fail(PDL_ERROR_FILE, 0, 0, "cannot be opened");
+    }
+    const size_t size = fread(bytes, 1, sizeof(bytes), file);
+    (void)fclose(file);
+    return pdl_inspect_memory(bytes, size, path, options, inspection);
+}
+
+/* ---- what was read ----------------------------------------------------------------------------*/
+
+void pdl_inspection_destroy(pdl_inspection *inspection)
+{
+    if (inspection != NULL) {
+        free(inspection->images);
+        free(inspection->kernels);
+        free(inspection->findings);
+        free(inspection->markers);
+        pdl_arena_free(&inspection->arena);
+        free(inspection);
+    }
+}
+
+#define ACCESSORS(type, thing)                                                                     \
+    size_t pdl_inspection_##thing##_count(const pdl_inspection *inspection)                        \
+    {                                                                                              \
+        return inspection->thing##_count;                                                          \
+    }                                                                                              \
+    const type *pdl_inspection_##thing(const pdl_inspection *inspection, size_t index)             \
+    {                                                                                              \
+        return index < inspection->thing##_count ? &inspection->thing##s[index] : NULL;            \
+    }
+ACCESSORS(pdl_inspect_image, image)
+ACCESSORS(pdl_inspect_kernel, kernel)
+ACCESSORS(pdl_lint_finding, finding)
+ACCESSORS(pdl_lint_suppression, marker)

@@ -1,0 +1,700 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""pdltool lint and inspect on descriptions that a mock of libpdl-inspect reads (see mock_inspect.c)."""
+
+import json
+import os
+import pty
+import subprocess
+
+import tooltest
+
+ONE = """mock
+image kind=ptx target=90 suffix=a version=85
+kernel name=_Z3fc2PKf waits=yes always=yes triggers=no wait_count=2 parameters=3 ptx_line=20 line=25 | fc.cu
+finding rule=read-before-wait level=warning line=123 column=5 parameter=1 count=2 | reads through 'w' | load it later | w
+place line=30 column=12 | fc.cu | _Z6helperPKf
+place line=44 column=3 | main.cu
+"""
+
+# The same line of a template in three kernels, one of them for two architectures as well.
+MANY = """mock
+image kind=ptx target=90
+kernel name=_Z1aIiEvv waits=yes
+finding rule=read-before-wait level=warning line=10 column=1 | reads early | move it
+place line=7 column=2 | t.cuh
+kernel name=_Z1aIfEvv waits=yes
+finding rule=read-before-wait level=warning line=30 column=1 | reads early | move it
+place line=7 column=2 | t.cuh
+finding rule=write-before-wait level=warning line=31 column=1 | writes early | move it
+place line=7 column=2 | t.cuh
+image kind=ptx target=100
+kernel name=_Z1aIfEvv waits=yes
+finding rule=read-before-wait level=warning line=90 column=1 | reads early | move it
+place line=7 column=2 | t.cuh
+kernel name=plain waits=yes
+finding rule=read-before-wait level=warning line=95 column=1 | reads early | move it
+place line=7 column=2 | t.cuh
+"""
+
+LEVELS = """mock
+image kind=ptx target=90
+kernel name=k
+finding rule=no-trigger level=note line=1 column=1 | a note
+finding rule=read-before-wait level=warning line=2 column=1 | a warning
+finding rule=compiled-out level=error line=3 column=1 | an error
+"""
+
+
+def of_level(level):
+    return "mock\nimage\nkernel name=k\nfinding rule=no-wait level=%s line=1 column=1 | found\n" % level
+
+
+class Case(tooltest.Case):
+    def lint(self, *arguments, **options):
+        return self.tool("lint", *arguments, **options)
+
+    def names(self, text, mangled):
+        """The text as it is in a build without a demangler."""
+        if "demangled" in tooltest.without:
+            for name, demangled in mangled.items():
+                text = text.replace(demangled, name)
+        return text
+
+
+class Text(Case):
+    def test_form(self):
+        result = self.lint(self.file("fc.ptx", ONE))
+        expected = self.names(
+            "fc.cu:30:12: warning: reads through 'w' [read-before-wait]\n"
+            "  in kernel 'fc2(float const*)', by 2 instructions\n"
+            "  in 'helper(float const*)', inlined from main.cu:44:3\n"
+            "  note: load it later\n"
+            "1 warning\n",
+            {"_Z3fc2PKf": "fc2(float const*)", "_Z6helperPKf": "helper(float const*)"},
+        )
+        self.assertEqual((result.stdout, result.stderr, result.returncode), (expected, "", 1))
+
+    def test_without_line_information(self):
+        path = self.file("k.ptx", LEVELS)
+        result = self.lint("--level=note", path)
+        self.assertIn("%s:2:1: warning: a warning [read-before-wait]\n" % path, result.stdout)
+        self.assertIn("%s:3:1: error: an error [compiled-out]\n" % path, result.stdout)
+        self.assertIn("1 error, 1 warning, 1 note\n", result.stdout)
+
+    def test_without_any_line(self):
+        text = "mock\nimage kind=sass | x(1.sm_90.cubin)\nkernel name=k\nfinding rule=no-wait level=warning | never waits\n"
+        self.assertIn("x(1.sm_90.cubin): warning: never waits", self.lint(self.file("x", text)).stdout)
+
+    def test_the_same_in_several_kernels_is_shown_once(self):
+        result = self.lint(self.file("t.ptx", MANY))
+        self.assertEqual(result.stdout.count("t.cuh:7:2: warning: reads early"), 1)
+        self.assertIn("and 2 more\n", result.stdout)  # three kernels, one of them twice
+        self.assertEqual(result.stdout.count("t.cuh:7:2: warning: writes early"), 1)
+        self.assertIn("2 warnings\n", result.stdout)
+
+    def test_the_same_in_several_inputs_is_shown_once(self):
+        result = self.lint(self.file("a.ptx", ONE), self.file("b.ptx", ONE.replace("_Z3fc2PKf", "other")))
+        self.assertEqual(result.stdout.count("reads through 'w'"), 1)
+        self.assertIn(" and 1 more, ", result.stdout)
+
+    def test_what_differs_is_shown_each(self):
+        finding = "finding rule=%s level=%s line=9 | %s\nplace line=7 column=%d | %s\n"
+        looks = [
+            ("no-wait", "warning", "m", 2, "t.cuh"),
+            ("no-trigger", "warning", "m", 2, "t.cuh"),
+            ("no-wait", "error", "m", 2, "t.cuh"),
+            ("no-wait", "warning", "other", 2, "t.cuh"),
+            ("no-wait", "warning", "m", 3, "t.cuh"),
+            ("no-wait", "warning", "m", 2, "u.cuh"),
+        ]
+        text = "mock\nimage\nkernel name=k\n" + "".join(finding % look for look in looks)
+        self.assertIn("1 error, 5 warnings\n", self.lint(self.file("k.ptx", text)).stdout)
+
+    def test_a_line_of_ptx_is_not_the_same_in_another_input(self):
+        result = self.lint(self.file("a.ptx", LEVELS), self.file("b.ptx", LEVELS))
+        self.assertIn("2 errors, 2 warnings, 2 notes not shown", result.stdout)
+
+    def test_level_hides_and_says_so(self):
+        path = self.file("k.ptx", LEVELS)
+        result = self.lint(path)
+        self.assertNotIn("a note [", result.stdout)
+        self.assertIn("1 error, 1 warning, 1 note not shown (--level=note shows them)\n", result.stdout)
+        result = self.lint("--level", "error", path)
+        self.assertNotIn("a warning [", result.stdout)
+        self.assertIn("1 error, 1 warning not shown, 1 note not shown (", result.stdout)
+
+    def test_nothing_is_said_of_nothing(self):
+        result = self.lint(self.file("k.ptx", "mock\nimage\nkernel name=k waits=yes\n"))
+        self.assertEqual((result.stdout, result.stderr, result.returncode), ("", "", 0))
+
+    def test_terminals_are_not_steered(self):
+        text = of_level("warning").replace("found", "fo\033[2Jund\a")
+        self.assertIn("fo?[2Jund?", self.lint(self.file("k.ptx", text)).stdout)
+
+    def test_colours_on_terminals_only(self):
+        path = self.file("k.ptx", of_level("warning"))
+        self.assertNotIn("\033", self.lint(path).stdout)
+        self.assertIn("\033[1;35mwarning:", self.on_terminal(path, TERM="xterm"))
+        self.assertNotIn("\033", self.on_terminal(path, TERM="xterm", NO_COLOR="1"))
+        self.assertNotIn("\033", self.on_terminal(path, TERM="dumb"))
+
+    def on_terminal(self, path, **environment):
+        ours, theirs = pty.openpty()
+        environment = {**{k: v for k, v in os.environ.items() if k != "NO_COLOR"}, **environment}
+        subprocess.run([tooltest.program, "lint", path], stdout=theirs, env=environment, check=False)
+        os.close(theirs)
+        text = os.read(ours, 65536).decode()
+        os.close(ours)
+        return text
+
+    def test_exit_codes(self):
+        order = ["note", "warning", "error"]
+        for level in order:
+            path = self.file("k.ptx", of_level(level))
+            for fail_on in order + ["never"]:
+                fails = fail_on != "never" and order.index(level) >= order.index(fail_on)
+                result = self.lint("--fail-on", fail_on, path)
+                self.assertEqual(result.returncode, 1 if fails else 0, (level, fail_on))
+
+    def test_a_full_disk_is_told(self):
+        with open("/dev/full", "w", encoding="ascii") as full:
+            result = subprocess.run(
+                [tooltest.program, "lint", self.file("k.ptx", LEVELS)],
+                stdout=full, stderr=subprocess.PIPE, text=True, check=False,
+            )
+        self.assertEqual(result.returncode, 2)
+        self.assertIn("the report could not be written", result.stderr)
+
+
+class Suppressions(Case):
+    def suppress(self, text, *arguments):
+        return self.lint("--suppressions", self.file("list", text), *arguments)
+
+    def test_a_suppressed_finding_is_not_shown_and_not_counted(self):
+        result = self.suppress("read-before-wait kernel=*fc2* : fine\n", self.file("fc.ptx", ONE))
+        self.assertEqual((result.stdout, result.returncode), ("1 suppressed\n", 0))
+
+    def test_every_suppressed_kernel_by_itself(self):
+        result = self.suppress("read-before-wait kernel=plain : fine\n", self.file("t.ptx", MANY))
+        self.assertIn("and 1 more\n", result.stdout)
+        self.assertIn("2 warnings, 1 suppressed\n", result.stdout)
+
+    def test_several_lists(self):
+        path = self.file("k.ptx", LEVELS)
+        a = self.file("a", "compiled-out : one\n")
+        b = self.file("b", "read-before-wait : two\n")
+        result = self.lint("--suppressions", a, "--suppressions", b, path)
+        self.assertEqual((result.stdout.count("["), result.returncode), (0, 0))
+
+    def test_unused_ones_are_reported(self):
+        result = self.suppress("no-wait kernel=nobody : gone\n", self.file("fc.ptx", ONE.split("finding")[0]))
+        self.assertIn("list:1: warning: unused suppression 'no-wait kernel=nobody'", result.stdout)
+        self.assertEqual(result.returncode, 0)
+
+    def test_unused_ones_fail_with_notes_only(self):
+        path = self.file("fc.ptx", ONE.split("finding")[0])
+        self.assertEqual(self.suppress("no-wait : gone\n", "--fail-on=note", path).returncode, 1)
+        self.assertEqual(self.suppress("no-wait : gone\n", "--fail-on=warning", path).returncode, 0)
+
+    def test_used_in_any_input_is_used(self):
+        other = self.file("other.ptx", of_level("warning"))
+        result = self.suppress("read-before-wait : fine\n", "--fail-on=note", other, self.file("fc.ptx", ONE))
+        self.assertNotIn("unused", result.stdout)
+
+    def test_nothing_is_unused_where_not_all_was_read(self):
+        result = self.suppress("no-wait : gone\n", self.file("fc.ptx", ONE), self.path("missing"))
+        self.assertNotIn("unused", result.stdout)
+        self.assertEqual(result.returncode, 2)
+
+    def test_a_marker_in_two_inputs_is_one(self):
+        marker = "marker used=%d | h.cuh:3 | no-wait | because\n"
+        head = ONE.split("finding")[0]
+        unused = self.file("a.ptx", head + marker % 0)
+        result = self.lint(unused, self.file("b.ptx", head + marker % 0))
+        self.assertEqual(result.stdout.count("h.cuh:3: warning: unused marker 'no-wait'"), 1)
+        result = self.lint(unused, self.file("c.ptx", head + marker % 2))
+        self.assertEqual(result.stdout, "")
+
+    def test_bad_lists(self):
+        path = self.file("fc.ptx", ONE)
+        for text, message in (
+            ("# fine\n\nno-such-rule : x\n", "list:3:1: error: 'no-such-rule' is no rule's id"),
+            ("no-wait shape=round : x\n", "list:1:9: error: 'shape' is no key"),
+            ("no-wait\n", "list:1:8: error: no reason"),
+        ):
+            result = self.suppress(text, path)
+            self.assertIn(message, result.stderr)
+            self.assertEqual((result.stdout, result.returncode), ("", 2))
+        result = self.lint("--suppressions", self.path("missing"), path)
+        self.assertEqual(result.returncode, 2)
+        self.assertIn("missing: error: No such file", result.stderr)
+        result = self.lint("--suppressions", self.directory, path)
+        self.assertIn("not a regular file", result.stderr)
+        self.assertEqual(result.returncode, 2)
+
+
+class Inputs(Case):
+    def test_an_error_in_ptx_is_told_as_compilers_do(self):
+        path = self.file("bad.ptx", "mock\nfail status=INVALID_IMAGE line=3 column=7 | no such thing\n")
+        result = self.lint(path, self.file("fc.ptx", ONE))
+        self.assertIn("%s:3:7: error: no such thing\n" % path, result.stderr)
+        self.assertIn("fc.cu:30:12", result.stdout)  # the others are reported all the same
+        self.assertEqual(result.returncode, 2)
+
+    def test_what_is_not_there(self):
+        result = self.lint(self.path("missing"))
+        self.assertEqual(result.stderr, self.path("missing") + ": error: No such file or directory\n")
+        self.assertEqual(result.returncode, 2)
+
+    def test_noise(self):
+        path = self.file("noise", b"\x00\xff\x80" * 100)
+        result = self.lint(path)
+        self.assertEqual(result.stderr, path + ": error: neither PTX nor anything else\n")
+        self.assertEqual(result.returncode, 2)
+
+    def test_standard_input(self):
+        result = self.lint("-", input=LEVELS)
+        self.assertIn("<stdin>:2:1: warning", result.stdout)
+        result = self.lint("-", input="noise")
+        self.assertIn("<stdin>: error: neither", result.stderr)
+        self.assertEqual(result.returncode, 2)
+
+    def test_a_pipe_with_a_name(self):
+        path = self.path("pipe")
+        os.mkfifo(path)
+        with subprocess.Popen(["sh", "-c", 'printf %s "$0" > "$1"', ONE, path]):
+            self.assertIn("fc.cu:30:12", self.lint(path).stdout)
+
+    def test_a_directory(self):
+        os.makedirs(self.path("tree/sub"))
+        self.file("tree/sub/b.ptx", LEVELS)
+        self.file("tree/a.cubin", of_level("warning"))
+        self.file("tree/program", "\177ELF\n" + of_level("error"))
+        self.file("tree/library.a", "!<arch>\n" + of_level("error").replace("name=k", "name=in_archive"))
+        self.file("tree/host.so.1", "\177ELF\n")  # no device code: nothing is said
+        self.file("tree/notes.txt", "neither")
+        self.file("tree/empty", "")
+        os.symlink("..", self.path("tree/sub/loop"))
+        os.symlink("a.cubin", self.path("tree/link.cubin"))
+        result = self.tool("inspect", self.path("tree"))
+        names = [os.path.relpath(name[:-1], self.path("tree")) for name in result.stdout.splitlines() if name.endswith(":")]
+        self.assertEqual(names, ["a.cubin", "library.a", "program", "sub/b.ptx"])
+        self.assertEqual(result.stderr, "")
+        self.assertEqual(self.lint(self.path("tree") + "/").returncode, 1)
+
+    def test_a_broken_file_in_a_directory(self):
+        os.makedirs(self.path("tree"))
+        self.file("tree/a.ptx", "broken")
+        self.file("tree/b.ptx", ONE)
+        result = self.lint(self.path("tree"))
+        self.assertIn("tree/a.ptx: error: ", result.stderr)
+        self.assertIn("fc.cu:30:12", result.stdout)
+        self.assertEqual(result.returncode, 2)
+
+    def test_an_empty_directory(self):
+        os.makedirs(self.path("tree/sub"))
+        self.file("tree/host", "\177ELF\n")
+        result = self.lint(self.path("tree"))
+        self.assertIn("tree: error: no file with device code in this directory\n", result.stderr)
+        self.assertEqual(result.returncode, 2)
+
+    def test_a_named_file_without_device_code(self):
+        result = self.lint(self.file("host", "\177ELF\n"))
+        self.assertIn("host: error: no device code in it\n", result.stderr)
+        self.assertEqual(result.returncode, 2)
+
+    def test_a_deep_directory(self):
+        os.makedirs(self.path("/".join(["d"] * 80)))
+        result = self.lint(self.directory)
+        self.assertIn("too many directories in each other", result.stderr)
+        self.assertEqual(result.returncode, 2)
+
+
+UNREAD = """\177ELF
+mock
+image kind=ptx target=90 | p(1.compute_90.ptx)
+kernel name=known waits=yes
+image kind=%s target=%d | p(2) | it is compressed in a way that is not known
+%s"""
+
+
+class Cuobjdump(Case):
+    """Code that the library does not read, with a cuobjdump that is a script."""
+
+    def setUp(self):
+        super().setUp()
+        os.makedirs(self.path("tmp"))
+        os.makedirs(self.path("bin"))
+        self.environment = {
+            "PATH": self.path("bin") + ":/usr/bin:/bin",
+            "TMPDIR": self.path("tmp"),
+            "LOG": self.path("log"),
+        }
+
+    def tearDown(self):
+        self.assertEqual(os.listdir(self.path("tmp")), [])
+        super().tearDown()
+
+    def install(self, script):
+        path = self.file("bin/cuobjdump", '#!/bin/sh\necho "$@" >> $LOG\n' + script)
+        os.chmod(path, 0o755)
+
+    def unpacks(self, files):
+        self.install("".join("cat > %s <<'END'\n%sEND\n" % item for item in files.items()))
+
+    def run_lint(self, kind="ptx", target=90, more="", **options):
+        self.program = self.file("p", UNREAD % (kind, target, more))
+        return self.lint(self.program, env=self.environment, **options)
+
+    def test_there_is_none(self):
+        if any(os.path.exists(d + "/cuobjdump") for d in ("/usr/bin", "/bin")):
+            self.skipTest("there is one")
+        result = self.run_lint()
+        self.assertIn("p(2): error: it is compressed in a way that is not known; there is no cuobjdump", result.stderr)
+        self.assertEqual(result.returncode, 2)
+
+    def test_ptx_is_unpacked_and_read(self):
+        self.unpacks({"x.1.sm_90.ptx": ONE})
+        result = self.run_lint()
+        self.assertIn("fc.cu:30:12: warning", result.stdout)
+        self.assertIn("p(2): note: it is compressed in a way that is not known; read with cuobjdump\n", result.stderr)
+        self.assertEqual(result.returncode, 1)
+        with open(self.environment["LOG"], encoding="utf-8") as log:
+            self.assertEqual(log.read(), "-xptx all %s\n" % self.program)
+
+    def test_a_cubin_is_unpacked(self):
+        self.unpacks({"x.1.sm_90.cubin": "mock\nimage kind=sass\nkernel name=s waits=no\n"})
+        result = self.run_lint(kind="sass")
+        self.assertEqual((result.returncode, result.stdout), (0, ""))
+        with open(self.environment["LOG"], encoding="utf-8") as log:
+            self.assertIn("-xelf all", log.read())
+
+    def test_it_runs_once_a_kind(self):
+        self.unpacks({"x.ptx": ONE})
+        self.run_lint(more="image kind=ptx | p(3) | it is damaged\n")
+        with open(self.environment["LOG"], encoding="utf-8") as log:
+            self.assertEqual(len(log.readlines()), 1)
+
+    def test_what_was_read_before_is_not_read_twice(self):
+        self.unpacks({"a.ptx": "mock\nimage kind=ptx target=90\nkernel name=known\nfinding rule=no-wait level=error line=1 | twice\n",
+                      "b.ptx": "mock\nimage kind=ptx target=80\nkernel name=known\nfinding rule=no-wait level=error line=1 | other target\n"})
+        result = self.run_lint()
+        self.assertNotIn("twice", result.stdout)
+        self.assertIn("other target", result.stdout)
+
+    def test_it_fails(self):
+        self.install("exit 3\n")
+        result = self.run_lint()
+        self.assertIn("cuobjdump failed with exit code 3", result.stderr)
+        self.assertEqual(result.returncode, 2)
+        self.install("kill -9 $$\n")
+        self.assertIn("cuobjdump was ended by signal 9", self.run_lint().stderr)
+
+    def test_it_unpacks_nothing(self):
+        self.install("true\n")
+        result = self.run_lint()
+        self.assertIn("cuobjdump unpacked nothing", result.stderr)
+        self.assertEqual(result.returncode, 2)
+
+    def test_what_it_unpacks_is_no_good(self):
+        self.unpacks({"x.ptx": "broken\n"})
+        result = self.run_lint()
+        self.assertIn("cuobjdump unpacked x.ptx, which cannot be read either: neither PTX", result.stderr)
+        self.assertEqual(result.returncode, 2)
+
+    def test_no_code_at_all_could_be_read(self):
+        self.unpacks({"x.ptx": ONE})
+        path = self.file("p", "\177ELF\nmock\nfail status=INVALID_IMAGE | none of its images can be read\n")
+        result = self.lint(path, env=self.environment)
+        self.assertIn("p: note: none of its images can be read; read with cuobjdump", result.stderr)
+        self.assertIn("fc.cu:30:12", result.stdout)
+        self.assertEqual(result.returncode, 1)
+        self.install("exit 1\n")
+        result = self.lint(path, env=self.environment)
+        self.assertIn("p: error: none of its images can be read; cuobjdump failed", result.stderr)
+        self.assertEqual(result.returncode, 2)
+
+    def test_standard_input_is_unpacked_too(self):
+        self.install('grep -q "not known" "$3" && cat > x.ptx <<END\n%sEND\n' % ONE)
+        result = self.tool("inspect", "-", env=self.environment, input=UNREAD % ("ptx", 90, ""))
+        names = [line for line in result.stdout.splitlines() if line.endswith(":")]
+        self.assertEqual(names, ["<stdin>:", "<stdin>(x.ptx):"])
+        self.assertEqual(len(result.stderr.splitlines()), 1)
+        nothing = "\177ELF\nmock\nfail status=INVALID_IMAGE | none of its images can be read; not known\n"
+        result = self.lint("-", env=self.environment, input=nothing)
+        self.assertIn("fc.cu:30:12", result.stdout)
+        self.assertEqual(result.returncode, 1)
+
+    def test_it_is_not_run_for_what_it_cannot_help(self):
+        self.install("exit 1\n")
+        # Intermediate code, and a cubin that was unpacked but is for an unknown architecture.
+        result = self.run_lint(kind="lto")
+        self.assertIn("p(2): note: it is compressed", result.stderr)
+        self.assertEqual(result.returncode, 0)
+        result = self.run_lint(kind="sass", target=200, more="kernel name=known\n")
+        self.assertIn("; other code of its kernels was read", result.stderr)
+        self.assertEqual(result.returncode, 0)
+        result = self.run_lint(kind="sass", target=200, more="kernel name=known\nkernel name=other\n")
+        self.assertIn("p(2): error: ", result.stderr)
+        self.assertEqual(result.returncode, 2)
+        self.assertFalse(os.path.exists(self.environment["LOG"]))
+
+
+class Summary(Case):
+    def test_kernels_without_ptx_are_counted(self):
+        text = "mock\nimage kind=sass\nkernel name=a\nkernel name=b\nimage kind=sass target=100\nkernel name=b\n"
+        ptx = "mock\nimage kind=ptx\nkernel name=%s\n"
+        result = self.lint(self.file("p", text))
+        note = "pdltool lint: note: 2 kernels without PTX, for which there are no findings, such as 'a'\n"
+        self.assertEqual((result.stdout, result.stderr, result.returncode), ("", note, 0))
+        result = self.lint(self.path("p"), self.file("a.ptx", ptx % "a"))
+        self.assertIn("note: 1 kernel without PTX, for which there are no findings: 'b'\n", result.stderr)
+        result = self.lint(self.path("p"), self.path("a.ptx"), self.file("b.ptx", ptx % "b"))
+        self.assertEqual(result.stderr, "")
+
+    def test_a_line_a_kernel(self):
+        text = LEVELS + (
+            "kernel name=_Z1gv waits=yes always=no triggers=yes\n"
+            "finding rule=no-wait level=warning line=9 | x | - | - | because\n"
+            "image kind=sass target=100 suffix=f\nkernel name=s waits=no\n"
+        )
+        result = self.lint("--summary", self.file("k.ptx", text))
+        rows = [line.split() for line in result.stdout.splitlines()]
+        self.assertEqual(rows[0], "target waits triggers errors warnings notes suppressed kernel".split())
+        self.assertEqual(rows[1], "compute_90 unknown unknown 1 1 1 0 k".split())
+        self.assertEqual(rows[2][:7], "compute_90 sometimes yes 0 0 0 1".split())
+        self.assertEqual(rows[3], "sm_100f no unknown 0 0 0 0 s".split())
+        self.assertEqual(result.returncode, 1)
+
+
+class Inspect(Case):
+    TEXT = (
+        "mock\nimage kind=ptx target=90 suffix=a version=78\n"
+        "kernel name=k waits=yes triggers=no wait_count=3\n"
+        "image kind=sass target=90\nkernel name=k waits=unknown triggers=yes registers=128 shared=49152\n"
+    )
+
+    def test_a_line_a_kernel_and_architecture(self):
+        result = self.tool("inspect", self.file("p", self.TEXT))
+        rows = [line.split() for line in result.stdout.splitlines()]
+        self.assertEqual(rows[0], "target kind waits triggers PTX registers shared kernel".split())
+        self.assertEqual(rows[1], "compute_90a PTX yes, 3 times no 7.8 - - k".split())
+        self.assertEqual(rows[2], "sm_90 SASS unknown yes - 128 49,152 k".split())
+        self.assertEqual((result.stderr, result.returncode), ("", 0))
+
+    def test_several_files_are_named(self):
+        empty = self.file("empty", "mock\nimage\n")
+        result = self.tool("inspect", self.file("p", self.TEXT), empty, self.path("missing"))
+        self.assertIn("/p:\n", result.stdout)
+        self.assertIn("/empty: no kernels\n", result.stdout)
+        self.assertIn("missing: error: ", result.stderr)
+        self.assertEqual(result.returncode, 2)
+
+    def test_only_facts_are_asked_for(self):
+        result = self.lint("--level=note", self.file("p", "mock\nimage\nkernel name=k\noptions\n"))
+        self.assertIn("flags 0", result.stdout)
+        result = self.tool("inspect", self.file("p", "mock\nimage\nkernel name=k\noptions\n"))
+        self.assertIn("facts_only", result.stdout)
+
+    def test_json(self):
+        if "json" in tooltest.without:
+            self.skipTest("no JSON in this build")
+        result = json.loads(self.tool("inspect", "--json", self.file("p", self.TEXT)).stdout)
+        self.assertEqual(sorted(result), ["images", "inputs", "kernels", "tool", "version"])
+        self.assertEqual([i["target"] for i in result["images"]], ["compute_90a", "sm_90"])
+        self.assertEqual([i["ptx_version"] for i in result["images"]], ["7.8", None])
+        self.assertEqual([k["registers"] for k in result["kernels"]], [None, 128])
+        self.assertEqual([k["image"] for k in result["kernels"]], [0, 1])
+        self.assertEqual([k["waits"] for k in result["kernels"]], ["yes", "unknown"])
+
+
+class CommandLine(Case):
+    def test_help(self):
+        for command in ("lint", "inspect"):
+            result = self.tool(command, "--help")
+            self.assertTrue(result.stdout.startswith("usage: pdltool " + command))
+            self.assertEqual((result.stderr, result.returncode), ("", 0))
+            self.assertIn("  " + command, self.tool("--help").stdout)
+        text = self.lint("--help").stdout
+        for option in (
+            "constant-param overlapped suppressions fail-on level summary json sarif no-source".split()
+        ):
+            self.assertIn("--" + option, text)
+
+    def test_what_is_wrong(self):
+        path = self.file("fc.ptx", ONE)
+        for arguments, message in (
+            (["lint"], "nothing to read"),
+            (["inspect"], "nothing to read"),
+            (["lint", "--nope", path], "unrecognized option"),
+            (["inspect", "--nope", path], "unrecognized option"),
+            (["lint", "--level=never", path], "--level is note, warning or error"),
+            (["lint", "--fail-on=all", path], "--fail-on is note, warning, error or never"),
+            (["lint", "--suppressions"], "requires an argument"),
+        ):
+            result = self.tool(*arguments)
+            self.assertEqual((result.stdout, result.returncode), ("", 2), arguments)
+            self.assertIn(message, result.stderr)
+
+    def test_forms_exclude_each_other(self):
+        result = self.lint("--summary", "--json", self.file("fc.ptx", ONE))
+        self.assertEqual(result.returncode, 2)
+        if "json" not in tooltest.without:
+            self.assertIn("--summary and --json exclude each other", result.stderr)
+
+    def test_forms_that_are_not_built_are_refused(self):
+        if "json" not in tooltest.without:
+            self.skipTest("all are built")
+        for form in ("--json", "--sarif"):
+            result = self.lint(form, self.file("fc.ptx", ONE))
+            self.assertIn("not in this build", result.stderr)
+            self.assertEqual(result.returncode, 2)
+
+    def test_options_reach_the_library(self):
+        path = self.file("k.ptx", "mock\nimage\nkernel name=k\noptions\n")
+        result = self.lint(
+            "--level=note", "--constant-param=w", "--constant-param", "k*:2", "--overlapped=fc*",
+            "--no-source", path,
+        )
+        self.assertIn("flags 2, constant w, constant k*:2, overlapped fc*", result.stdout)
+
+
+class Json(Case):
+    def test_keys(self):
+        path = self.file("fc.ptx", ONE)
+        result = json.loads(self.lint("--json", path, self.path("missing")).stdout)
+        self.assertEqual(
+            sorted(result),
+            ["exit_code", "findings", "images", "inputs", "kernels", "suppressions", "tool", "version"],
+        )
+        self.assertEqual(result["version"], 1)
+        self.assertEqual(result["exit_code"], 2)
+        self.assertEqual(result["inputs"][0], {"name": path, "error": None, "line": None, "column": None})
+        self.assertEqual(result["inputs"][1]["error"], "No such file or directory")
+        demangled = self.names("fc2(float const*)", {"_Z3fc2PKf": "fc2(float const*)"})
+        self.assertEqual(
+            result["findings"],
+            [{
+                "rule": "read-before-wait", "level": "warning",
+                "message": "reads through 'w'", "advice": "load it later",
+                "kernel": "_Z3fc2PKf", "demangled": demangled, "kernel_index": 0, "target": "compute_90a",
+                "file": "fc.cu", "line": 30, "column": 12,
+                "places": [
+                    {"file": "fc.cu", "line": 30, "column": 12, "function": "_Z6helperPKf"},
+                    {"file": "main.cu", "line": 44, "column": 3, "function": None},
+                ],
+                "ptx": {"origin": path, "line": 123, "column": 5},
+                "parameter": {"number": 1, "name": "w"}, "instructions": 2, "suppressed": None,
+            }],
+        )
+
+    def test_every_kernel_has_its_own_finding(self):
+        result = json.loads(self.lint("--json", self.file("t.ptx", MANY), self.file("fc.ptx", ONE)).stdout)
+        self.assertEqual([f["kernel_index"] for f in result["findings"]], [0, 1, 1, 2, 3, 4])
+        self.assertEqual([k["image"] for k in result["kernels"]], [0, 0, 1, 1, 2])
+        self.assertEqual([i["input"] for i in result["images"]], [0, 0, 1])
+        for finding in result["findings"]:
+            self.assertEqual(result["kernels"][finding["kernel_index"]]["name"], finding["kernel"])
+
+    def test_level_and_suppressions(self):
+        path = self.file("k.ptx", LEVELS + "marker used=1 | k.cu:3 | no-wait | said so\n")
+        result = json.loads(self.lint("--json", "--suppressions", self.file("s", "compiled-out : old\nno-wait: none\n"), path).stdout)
+        self.assertEqual([f["rule"] for f in result["findings"]], ["read-before-wait", "compiled-out"])
+        self.assertEqual([f["suppressed"] for f in result["findings"]], [None, "old"])
+        self.assertEqual([f["file"] for f in result["findings"]], [None, None])
+        self.assertEqual([s["kind"] for s in result["suppressions"]], ["marker", "file", "file"])
+        self.assertEqual([s["used"] for s in result["suppressions"]], [1, 1, 0])
+        self.assertEqual([s["unused"] for s in result["suppressions"]], [False, False, True])
+
+    def test_names_that_are_no_utf_8(self):
+        path = os.fsencode(self.directory) + b"/caf\xe9.ptx"
+        with open(path, "wb") as file:
+            file.write(ONE.encode())
+        result = json.loads(self.lint("--json", path).stdout)
+        self.assertTrue(result["inputs"][0]["name"].endswith("/caf?.ptx"))
+
+
+class Sarif(Case):
+    def sarif(self, *arguments):
+        result = self.lint("--sarif", *arguments)
+        document = json.loads(result.stdout)
+        for schema in tooltest.schemas:
+            import jsonschema  # pylint: disable=import-outside-toplevel
+
+            with open(schema, encoding="utf-8") as file:
+                jsonschema.validate(document, json.load(file))
+        return document["runs"][0]
+
+    def test_a_schema_was_there(self):
+        if not tooltest.schemas:
+            self.skipTest("Python's jsonschema was not found")
+
+    def test_results(self):
+        run = self.sarif("--level=note", self.file("t.ptx", MANY), self.file("fc.ptx", ONE), self.file("k.ptx", LEVELS))
+        rules = run["tool"]["driver"]["rules"]
+        for result in run["results"]:
+            self.assertEqual(rules[result["ruleIndex"]]["id"], result["ruleId"])
+        self.assertEqual([r["level"] for r in run["results"]], ["warning"] * 3 + ["note", "warning", "error"])
+        kernels = [k["decoratedName"] for k in run["results"][0]["locations"][0]["logicalLocations"]]
+        self.assertEqual(kernels, ["_Z1aIiEvv", "_Z1aIfEvv", "plain"])
+        inlined = run["results"][2]["relatedLocations"][0]
+        self.assertEqual(inlined["physicalLocation"]["artifactLocation"]["uri"], "main.cu")
+        self.assertEqual(inlined["physicalLocation"]["region"], {"startLine": 44, "startColumn": 3})
+        self.assertIn("inlined here", inlined["message"]["text"])
+
+    def test_paths_become_uris(self):
+        path = self.file("a b%c:d.ptx", of_level("warning"))
+        where = self.sarif(path)["results"][0]["locations"][0]["physicalLocation"]
+        self.assertEqual(where["artifactLocation"]["uri"], "file://" + self.directory + "/a%20b%25c%3Ad.ptx")
+        self.assertEqual(where["region"], {"startLine": 1, "startColumn": 1})
+
+    def test_a_line_of_ptx_inside_of_a_program_is_none_of_the_program(self):
+        path = self.file("p", of_level("warning").replace("image", "image | p(1.compute_90.ptx)"))
+        where = self.sarif(path)["results"][0]["locations"][0]["physicalLocation"]
+        self.assertEqual(where, {"artifactLocation": {"uri": "file://" + path}})
+
+    def test_suppressions(self):
+        text = of_level("warning") + "finding rule=no-wait level=error line=2 | marked | - | - | said so\n"
+        run = self.sarif("--suppressions", self.file("s", "no-wait : written down\n"), self.file("k.ptx", text))
+        self.assertEqual(
+            [r["suppressions"] for r in run["results"]],
+            [
+                [{"kind": "external", "status": "accepted", "justification": "written down"}],
+                [{"kind": "inSource", "status": "accepted", "justification": "said so"}],
+            ],
+        )
+        self.assertEqual(run["invocations"][0]["exitCode"], 0)
+
+    def test_what_could_not_be_read(self):
+        path = self.file("bad.ptx", "mock\nfail status=INVALID_IMAGE line=3 column=7 | no such thing\n")
+        invocation = self.sarif(path)["invocations"][0]
+        self.assertEqual((invocation["executionSuccessful"], invocation["exitCode"]), (False, 2))
+        (notification,) = invocation["toolExecutionNotifications"]
+        self.assertEqual(notification["message"]["text"], "no such thing")
+        self.assertEqual(
+            notification["locations"][0]["physicalLocation"]["region"], {"startLine": 3, "startColumn": 7}
+        )
+
+    def test_unused_suppressions(self):
+        invocation = self.sarif("--suppressions", self.file("s", "no-wait : gone\n"), self.file("fc.ptx", ONE))
+        (notification,) = invocation["invocations"][0]["toolExecutionNotifications"]
+        self.assertIn("unused suppression 'no-wait'", notification["message"]["text"])
+
+    def test_fingerprints_stay_when_lines_move(self):
+        def prints(text):
+            results = self.sarif(self.file("fc.ptx", text))["results"]
+            return [r["partialFingerprints"]["pdlLint/v1"] for r in results]
+
+        moved = ONE.replace("line=30", "line=31").replace("line=123", "line=140")
+        self.assertEqual(prints(ONE), prints(moved))
+        self.assertEqual(prints(ONE), prints(ONE.replace("| fc.cu", "| /elsewhere/fc.cu")))
+        self.assertNotEqual(prints(ONE), prints(ONE.replace("_Z3fc2PKf", "_Z3fc3PKf")))
+        self.assertNotEqual(prints(ONE), prints(ONE.replace("read-before", "write-before")))
+        self.assertNotEqual(prints(ONE), prints(ONE.replace("| w\n", "| x\n")))
+        two = prints(ONE + ONE.split("\n", 3)[3].replace("line=30", "line=31"))
+        self.assertEqual(len(set(two)), 2)
+
+
+if __name__ == "__main__":
+    tooltest.main(globals())

@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: MIT
+"""What the tests of pdltool share: the program, files of a test, and the command line of the tests."""
+
+import argparse
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+program = None
+nvcc = None
+include = None
+schemas = []
+without = []
+
+
+class Case(unittest.TestCase):
+    """Has a directory for each test. It is the tool's working directory, too."""
+
+    maxDiff = None
+
+    def setUp(self):
+        self.directory = os.path.realpath(tempfile.mkdtemp(prefix="pdl-tool-"))
+
+    def tearDown(self):
+        shutil.rmtree(self.directory)
+
+    def path(self, name):
+        return os.path.join(self.directory, name)
+
+    def file(self, name, content):
+        path = self.path(name)
+        with open(path, "wb") as file:
+            file.write(content if isinstance(content, bytes) else content.encode())
+        return path
+
+    def tool(self, *arguments, env=None, **options):
+        result = subprocess.run(
+            [program, *arguments],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env={**os.environ, **env} if env else None,
+            cwd=self.directory,
+            text=True,
+            errors="replace",
+            timeout=60,
+            check=False,
+            **options,
+        )
+        self.assertIn(result.returncode, (0, 1, 2), result.stderr)
+        self.assertNotIn("Sanitizer", result.stderr)
+        return result
+
+
+def main(names):
+    global program, nvcc, include  # pylint: disable=global-statement
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--pdltool", required=True)
+    parser.add_argument("--schema", action="append", default=[], help="for SARIF; may be repeated")
+    parser.add_argument("--without", action="append", default=[], help="json, demangled, codecs: not in this build; sanitized: it takes more memory")
+    parser.add_argument("--nvcc", help="for the cases that compile")
+    parser.add_argument("--include", help="the directory of pdl/device.cuh")
+    parser.add_argument("case", help="the class to run")
+    arguments = parser.parse_args()
+    program = os.path.realpath(arguments.pdltool)
+    nvcc, include = arguments.nvcc, arguments.include
+    schemas.extend(arguments.schema)
+    without.extend(arguments.without)
+    suite = unittest.defaultTestLoader.loadTestsFromTestCase(names[arguments.case])
+    if suite.countTestCases() == 0:
+        sys.exit("no tests in " + arguments.case)
+    result = unittest.TextTestRunner(verbosity=2).run(suite)
+    sys.exit(0 if result.wasSuccessful() else 1)

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT */
+/* What a command was given to read: files, directories, standard input. */
+#ifndef PDL_TOOLS_INPUT_H
+#define PDL_TOOLS_INPUT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include <pdl/inspect.h>
+
+/* One input. It was read, or `error` says why not. */
+struct input {
+    char *name;
+    pdl_inspection *inspection;
+    pdl_inspect_error error;
+};
+
+struct inputs {
+    const pdl_inspect_options *options;
+    struct input *items;
+    size_t count, capacity;
+    bool incomplete; /* something could not be read: the exit code is EXIT_USAGE */
+};
+
+/* Reads what an argument names, which may be many files, and says on standard error what cannot be
+ * read. */
+void inputs_read(struct inputs *inputs, const char *argument);
+void inputs_free(struct inputs *inputs);
+
+/* "sm_90a" for code, "compute_90a" for PTX; the caller frees it. */
+char *target_name(const pdl_inspect_image *image);
+
+/* "yes", "no" or "unknown". */
+const char *known_name(int32_t known);
+
+#endif /* PDL_TOOLS_INPUT_H */

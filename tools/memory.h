@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT */
+/* Memory for a command, which has nothing better to do without it than to end. */
+#ifndef PDL_TOOLS_MEMORY_H
+#define PDL_TOOLS_MEMORY_H
+
+#include <stddef.h>
+
+/* Each ends the program with EXIT_USAGE and a line where there is no memory. */
+void *allocate(size_t count, size_t each);
+char *copy_text(const char *text);
+__attribute__((format(printf, 1, 2))) char *format_text(const char *format, ...);
+
+/* Room for one more item of `each` bytes in an array with `count` items; returns the array. */
+void *room_for_one(void *items, size_t count, size_t *capacity, size_t each);
+#define APPEND(list, item)                                                                         \
+    ((list)->items =                                                                               \
+         room_for_one((list)->items, (list)->count, &(list)->capacity, sizeof(*(list)->items)),    \
+     (list)->items[(list)->count++] = (item))
+
+#endif /* PDL_TOOLS_MEMORY_H */
