@@ -606,8 +606,12 @@ static bool bind_parameters(struct reader *reader, uint32_t first, uint32_t coun
                             enum pdl_symbol_kind kind)
 {
     for (uint32_t i = 0; i < count; i++) {
-        const struct pdl_symbol symbol = {.kind = (uint8_t)kind, .index = (uint16_t)i};
-        if (bind(reader, reader->module->parameters[first + i].name, symbol, 1) == PDL_NONE) {
+        const struct pdl_ptx_parameter *parameter = &reader->module->parameters[first + i];
+        const struct pdl_symbol symbol = {.kind = (uint8_t)kind,
+                                          .space = parameter->in_register ? PDL_SPACE_GENERIC
+                                                                          : PDL_SPACE_PARAM,
+                                          .index = (uint16_t)i};
+        if (bind(reader, parameter->name, symbol, 1) == PDL_NONE) {
             return false;
         }
     }

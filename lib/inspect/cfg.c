@@ -4,6 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* More than any body that does not repeat large tables of branch targets. */
+#define EDGES_MAX ((uint32_t)1 << 23)
+
 static bool ends_block(const struct pdl_instruction *instruction)
 {
     switch (instruction->opcode.op) {
@@ -70,6 +73,9 @@ static bool add_block(struct pdl_cfg *cfg, uint32_t first)
 
 static bool add_successor(struct pdl_cfg *cfg, struct pdl_block *block, uint32_t successor)
 {
+    if (cfg->successor_count == EDGES_MAX) {
+        return false;
+    }
     if (!PDL_ROOM(cfg->successors, cfg->successor_count, cfg->successor_capacity)) {
         return false;
     }
@@ -253,7 +259,11 @@ pdl_status pdl_cfg_build(struct pdl_cfg *cfg, const struct pdl_ptx_module *modul
     }
     for (uint32_t i = 0; i < cfg->block_count; i++) {
         if (!connect(cfg, module, body, i)) {
-            return pdl_ptx_no_memory();
+            return cfg->successor_count == EDGES_MAX
+                       ? pdl_inspect_fail(PDL_ERROR_INVALID_IMAGE, body->function->line,
+                                          body->function->column,
+                                          "the function has more than %u branches", EDGES_MAX)
+                       : pdl_ptx_no_memory();
         }
     }
     return find_predecessors(cfg) && find_loops(cfg) ? PDL_SUCCESS : pdl_ptx_no_memory();

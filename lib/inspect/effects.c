@@ -12,9 +12,13 @@ struct collection {
     uint32_t limit;
 };
 
+/* Places of an effect, from where it is through the calls that lead there. */
+#define PDL_CALLS_MAX 8
+
 /* Where an effect is: the instruction of this body that has it, or calls what has it. */
 struct site {
     const struct pdl_instruction *instruction;
+    uint32_t block;
     struct pdl_point point;
     bool waits_later;
 };
@@ -46,7 +50,11 @@ static bool same_place(const struct pdl_effect *a, const struct pdl_effect *b)
 static uint64_t hash_of(const struct pdl_effect *effect, uint32_t decision)
 {
     uint64_t hash = mix(effect->kind * 2u + effect->non_coherent, decision);
-    hash = mix(hash, effect->place_count > 0 ? effect->places[0].line : effect->line);
+    for (uint32_t i = 0; i < effect->place_count; i++) {
+        hash = mix(hash, effect->places[i].line);
+        hash = mix(hash, (uint64_t)(uintptr_t)effect->places[i].file);
+    }
+    hash = mix(hash, effect->place_count > 0 ? effect->place_count : effect->line);
     if (effect->address.count > 0) {
         hash = mix(hash, effect->address.sources[0].index);
         hash = mix(hash, (uint32_t)effect->address.sources[0].offset);
@@ -130,7 +138,8 @@ static bool may_be_global(const struct pdl_value *address)
 
 static void touch(struct collection *collection, const struct pdl_point *point)
 {
-    if (point->decision != 0 && (point->states & PDL_STATE_DECIDED)) {
+    const uint8_t around = PDL_STATE_DECIDED | PDL_STATE_MBARRIER | PDL_STATE_BARRIER;
+    if (point->decision != 0 && (point->states & around) != 0) {
         collection->effects->touched[point->decision - 1] = true;
     }
 }
@@ -265,7 +274,7 @@ static pdl_status mention_call(struct collection *collection, const struct site 
 static bool calls_again(const struct pdl_effect *effect, const pdl_inspect_place *around,
                         uint32_t count)
 {
-    bool again = count == 0 || effect->place_count + count > 32;
+    bool again = count == 0 || effect->place_count + count > PDL_CALLS_MAX;
     for (uint32_t i = 0; i < effect->place_count && !again; i++) {
         again =
             effect->places[i].line == around[0].line && effect->places[i].file == around[0].file;
@@ -320,6 +329,11 @@ static pdl_status call(struct collection *collection, const struct site *site, b
             effect.divergence = flow->decisions[site->point.decision - 1].divergence;
         }
         touch(collection, &site->point);
+        if (flow->decision_of[site->block] != 0 &&
+            !(summary->effects[i].states & PDL_STATE_UNWAITED)) {
+            /* The branch in the function, and what is done behind it there. */
+            collection->effects->touched[flow->decision_of[site->block] - 1] = true;
+        }
         /* The places of the function, and the call behind them. */
         if (effect.place_count > 0 && instruction->place != PDL_NONE) {
             uint32_t count;
@@ -380,7 +394,7 @@ static pdl_status walk_block(struct collection *collection, uint32_t index)
 {
     struct pdl_flow *flow = collection->flow;
     const struct pdl_block *block = &flow->cfg->blocks[index];
-    struct site site = {.point = flow->points[index]};
+    struct site site = {.block = index, .point = flow->points[index]};
     const bool ends_with_call =
         block->count > 0 && pdl_flow_last(flow, index)->opcode.op == PDL_OP_CALL;
     for (uint32_t i = 0; i < block->count; i++) {

@@ -291,6 +291,20 @@ static uint8_t pass_barrier(uint8_t states, uint8_t from, uint8_t to)
     return (states & from) != 0 ? (uint8_t)((states & ~from) | to) : states;
 }
 
+/* The bit of a barrier's number; all bits if it is computed. Hardware has 16. */
+static uint32_t barrier_number(const struct pdl_flow *flow,
+                               const struct pdl_instruction *instruction)
+{
+    if (instruction->operand_count == 0) {
+        return UINT32_MAX;
+    }
+    const struct pdl_operand *operand = &flow->body->operands[instruction->first_operand];
+    if (operand->kind != PDL_OPERAND_NUMBER || operand->value < 0 || operand->value > 15) {
+        return UINT32_MAX;
+    }
+    return 1u << operand->value;
+}
+
 void pdl_flow_step(const struct pdl_flow *flow, const struct pdl_instruction *instruction,
                    struct pdl_point *point)
 {
@@ -299,6 +313,9 @@ void pdl_flow_step(const struct pdl_flow *flow, const struct pdl_instruction *in
                                    : (uint8_t)PDL_DIVERGENCE_NONE;
     switch (instruction->opcode.op) {
     case PDL_OP_BARRIER_BLOCK:
+        if (!(flow->barriers & barrier_number(flow, instruction))) {
+            break; /* nobody who waited comes there */
+        }
         if (divergence >= PDL_DIVERGENCE_CALLER) {
             point->states = pass_barrier(point->states, PDL_STATE_DECIDED | PDL_STATE_MBARRIER,
                                          PDL_STATE_BARRIER);
@@ -342,6 +359,7 @@ static void pass_call(const struct pdl_flow *flow, const struct pdl_summary *sum
         }
         states |= out & (PDL_STATE_MBARRIER | PDL_STATE_BARRIER | PDL_STATE_WAITED);
         if ((out & ~PDL_STATE_UNWAITED) != PDL_STATE_WAITED && flow->decision_of[block] != 0) {
+            flow->decisions[flow->decision_of[block] - 1].reached = true;
             point->decision = heavier(flow, point->decision, flow->decision_of[block]);
         }
     }
@@ -471,6 +489,32 @@ static void run(struct pdl_flow *flow)
     }
 }
 
+/* The barriers of the block that threads who waited come to, or arrive at. All, if a function that is
+ * called has some. */
+static uint32_t barriers_of_waiters(const struct pdl_flow *flow)
+{
+    uint32_t barriers = 0;
+    bool harmless;
+    for (uint32_t i = 0; i < flow->cfg->block_count && barriers != UINT32_MAX; i++) {
+        const struct pdl_block *block = &flow->cfg->blocks[i];
+        if (!(flow->points[i].states & PDL_STATE_WAITED)) {
+            continue;
+        }
+        for (uint32_t j = 0; j < block->count; j++) {
+            const struct pdl_instruction *at = &flow->body->instructions[block->first + j];
+            if (at->opcode.op == PDL_OP_BARRIER_BLOCK || at->opcode.op == PDL_OP_BARRIER_ARRIVE) {
+                barriers |= barrier_number(flow, at);
+            } else if (at->opcode.op == PDL_OP_CALL) {
+                const struct pdl_summary *summary = pdl_flow_callee(flow->module, at, &harmless);
+                if (summary != NULL ? summary->barriers : !harmless) {
+                    barriers = UINT32_MAX;
+                }
+            }
+        }
+    }
+    return barriers;
+}
+
 static bool reserve(struct pdl_flow *flow)
 {
     const size_t count = (size_t)flow->cfg->block_count;
@@ -512,7 +556,18 @@ pdl_status pdl_flow_run(struct pdl_flow *flow, const struct pdl_ptx_module *modu
     }
     if (status == PDL_SUCCESS) {
         flow->waits = (flow->facts[0] & PDL_BLOCK_MAY_WAIT) != 0;
+        flow->barriers = UINT32_MAX;
         run(flow);
+        /* Once more, if threads that go around the wait meet at barriers of their own. */
+        flow->barriers = barriers_of_waiters(flow);
+        if (flow->waits && flow->decision_count > 0 && flow->barriers != UINT32_MAX) {
+            memset(flow->points, 0, count * sizeof(*flow->points));
+            for (uint32_t i = 0; i < flow->decision_count; i++) {
+                flow->decisions[i].reached = false;
+            }
+            status = pdl_conditions_ready(&flow->conditions);
+            run(flow);
+        }
     }
     return status;
 }

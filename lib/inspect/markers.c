@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What the device header's markers say: findings that are allowed, memory that nobody writes. */
 #include <fnmatch.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -32,34 +33,42 @@ static pdl_status note(struct pdl_allows *allows, struct pdl_ptx_module *module,
         reason += strspn(reason, " \t");
         reason[strcspn(reason, "\r")] = '\0';
     }
-    struct pdl_allow allow = {
-        .file = place_count > 0 ? places[0].file : NULL,
-        .line = place_count > 0 ? places[0].line : 0,
-        .function = body->function->name,
-        .rule = pdl_lint_rule_find(rule),
-    };
-    const struct pdl_name *function = &module->names.names[allow.function];
+    const char *file = place_count > 0 ? places[0].file : NULL;
+    const struct pdl_name *function = &module->names.names[body->function->name];
     const char *name = pdl_arena_copy(arena, function->text, function->length);
-    const char *origin = allow.file != NULL
-                             ? pdl_arena_format(arena, "%s:%u", allow.file, allow.line)
+    const char *origin = file != NULL
+                             ? pdl_arena_format(arena, "%s:%u", file, places[0].line)
                              : pdl_arena_format(arena, "kernel %s", name != NULL ? name : "");
     const char *key = origin == NULL ? NULL : pdl_arena_format(arena, "%s %s", origin, rule);
-    if (key == NULL || name == NULL) {
+    const char *kernel_key =
+        name == NULL ? NULL : pdl_arena_format(arena, "kernel %s %s", name, rule);
+    if (key == NULL || kernel_key == NULL) {
         return pdl_ptx_no_memory();
-    }
-    const uint32_t before = allows->keys.count;
-    const uint32_t number = pdl_names_add(&allows->keys, key, (uint32_t)strlen(key));
-    if (number == PDL_NONE || !PDL_ROOM(allows->allows, allows->count, allows->capacity)) {
-        return pdl_ptx_no_memory();
-    }
-    if (number < before) {
-        return PDL_SUCCESS; /* inlined, or instantiated, once more */
     }
     const pdl_lint_suppression made = {
         .origin = origin, .text = rule, .reason = reason != NULL ? reason : ""};
-    allow.marker = module->inspection->marker_count;
-    allows->allows[allows->count++] = allow;
-    return pdl_inspection_add_marker(module->inspection, &made) ? PDL_SUCCESS : pdl_ptx_no_memory();
+    const uint32_t before = allows->keys.count;
+    uint32_t number = pdl_names_add(&allows->keys, key, (uint32_t)strlen(key));
+    if (number != PDL_NONE && number >= before) {
+        if (!pdl_inspection_add_marker(module->inspection, &made) ||
+            !PDL_ROOM(allows->markers, allows->count, allows->capacity)) {
+            return pdl_ptx_no_memory();
+        }
+        allows->markers[allows->count++] = module->inspection->marker_count - 1;
+    }
+    /* No line of the kernel is that of no-trigger: the kernel's name finds such a marker too. */
+    if (number != PDL_NONE && pdl_lint_rule_find(rule) == PDL_LINT_NO_TRIGGER) {
+        const uint32_t same = allows->markers[number];
+        const uint32_t count = allows->keys.count;
+        number = pdl_names_add(&allows->keys, kernel_key, (uint32_t)strlen(kernel_key));
+        if (number != PDL_NONE && number >= count) {
+            if (!PDL_ROOM(allows->markers, allows->count, allows->capacity)) {
+                return pdl_ptx_no_memory();
+            }
+            allows->markers[allows->count++] = same;
+        }
+    }
+    return number != PDL_NONE ? PDL_SUCCESS : pdl_ptx_no_memory();
 }
 
 pdl_status pdl_allows_note(struct pdl_allows *allows, struct pdl_ptx_module *module,
@@ -74,36 +83,45 @@ pdl_status pdl_allows_note(struct pdl_allows *allows, struct pdl_ptx_module *mod
 
 void pdl_allows_free(struct pdl_allows *allows)
 {
-    free(allows->allows);
+    free(allows->markers);
     pdl_names_free(&allows->keys);
 }
 
-const struct pdl_allow *pdl_allows_find(const struct pdl_allows *allows,
-                                        const struct pdl_ptx_function *kernel,
-                                        const pdl_lint_finding *finding)
+/* The marker of a key, or PDL_NONE. */
+static uint32_t find_key(const struct pdl_allows *allows, const char *where, const char *rule)
 {
-    for (uint32_t i = 0; i < allows->count; i++) {
-        const struct pdl_allow *allow = &allows->allows[i];
-        if (allow->rule != finding->rule) {
-            continue;
-        }
-        /* Without lines it is for the kernel; and no-trigger has no line of its own. */
-        if ((allow->file == NULL || finding->rule == PDL_LINT_NO_TRIGGER) &&
-            allow->function == kernel->name) {
-            return allow;
-        }
-        for (uint32_t j = 0; j < finding->place_count && allow->file != NULL; j++) {
-            const pdl_inspect_place *place = &finding->places[j];
-            if (place->file != NULL && strcmp(place->file, allow->file) == 0 &&
-                (place->line == allow->line || place->line == allow->line + 1)) {
-                return allow;
-            }
+    char key[2048];
+    const int length = snprintf(key, sizeof(key), "%s %s", where, rule);
+    const uint32_t number = length > 0 && (size_t)length < sizeof(key)
+                                ? pdl_names_find(&allows->keys, key, (uint32_t)length)
+                                : PDL_NONE;
+    return number != PDL_NONE ? allows->markers[number] : PDL_NONE;
+}
+
+uint32_t pdl_allows_find(const struct pdl_allows *allows, const char *kernel,
+                         const pdl_lint_finding *finding)
+{
+    const char *rule = pdl_lint_rule_id((pdl_lint_rule)finding->rule);
+    char where[1536];
+    if (allows->count == 0) {
+        return PDL_NONE;
+    }
+    (void)snprintf(where, sizeof(where), "kernel %s", kernel);
+    uint32_t found = find_key(allows, where, rule);
+    for (uint32_t i = 0; i < finding->place_count && found == PDL_NONE; i++) {
+        const pdl_inspect_place *place = &finding->places[i];
+        for (uint32_t above = 0; above < 2 && place->file != NULL && found == PDL_NONE; above++) {
+            (void)snprintf(where, sizeof(where), "%s:%u", place->file, place->line - above);
+            found = find_key(allows, where, rule);
         }
     }
-    return NULL;
+    return found;
 }
 
 /* ---- PDL_CONSTANT_PARAM ------------------------------------------------------------------------- */
+
+/* More pointers than a kernel has. Those beyond are not taken for constant. */
+#define CONSTANTS_MAX 512u
 
 /* The pointers that a body's markers name: sources of values. */
 struct constants {
@@ -151,7 +169,8 @@ static bool names_parameter(const char *text, const char *kernel, const char *co
 
 static bool is_constant_source(const struct constants *constants, const struct pdl_source *source)
 {
-    if (source->kind == PDL_SOURCE_PARAMETER && constants->parameters[source->index]) {
+    if ((source->kind == PDL_SOURCE_PARAMETER || source->kind == PDL_SOURCE_ADDRESS) &&
+        constants->parameters[source->index]) {
         return true;
     }
     for (uint32_t i = 0; i < constants->count; i++) {
@@ -192,6 +211,10 @@ static pdl_status find_constants(struct constants *constants, const struct pdl_p
         }
         const struct pdl_value *value = &flow->values->values[body->markers[i].symbol];
         for (unsigned j = 0; j < value->count; j++) {
+            if (is_constant_source(constants, &value->sources[j]) ||
+                constants->count == CONSTANTS_MAX) {
+                continue;
+            }
             if (!PDL_ROOM(constants->sources, constants->count, constants->capacity)) {
                 return pdl_ptx_no_memory();
             }

@@ -195,13 +195,14 @@ static pdl_status read_parameters(struct pdl_ptx_module *module, struct pdl_lexe
     *count = 0;
     pdl_lexer_next(lexer);
     while (!at_mark(lexer, ')')) {
-        struct pdl_ptx_parameter parameter = {PDL_NONE, 0};
+        struct pdl_ptx_parameter parameter = {.name = PDL_NONE};
         uint64_t elements = 1;
         while (!at_mark(lexer, ',') && !at_mark(lexer, ')')) {
             if (at_end(lexer) || at_mark(lexer, ';') || at_mark(lexer, '{')) {
                 return pdl_ptx_fail(lexer, "a parameter");
             }
             const struct pdl_token *token = &lexer->token;
+            parameter.in_register = parameter.in_register || PDL_TOKEN_IS(lexer, ".reg");
             if (token->kind == PDL_TOKEN_WORD && token->text[0] == '.' && token->length > 2 &&
                 token->text[2] >= '0' && token->text[2] <= '9') {
                 parameter.size = type_size(token);

@@ -138,7 +138,7 @@ static struct pdl_opcode barrier(const struct parts *parts)
         return control(has(parts, "wait") ? PDL_OP_BARRIER_CLUSTER : PDL_OP_OTHER);
     }
     if (has(parts, "arrive")) {
-        return control(PDL_OP_OTHER);
+        return control(PDL_OP_BARRIER_ARRIVE);
     }
     struct pdl_opcode opcode = control(PDL_OP_BARRIER_BLOCK);
     opcode.no_result = !has(parts, "red");

@@ -20,6 +20,7 @@ enum pdl_op {
     PDL_OP_WAIT,            /* griddepcontrol.wait */
     PDL_OP_TRIGGER,         /* griddepcontrol.launch_dependents */
     PDL_OP_BARRIER_BLOCK,   /* bar.sync and its like */
+    PDL_OP_BARRIER_ARRIVE,  /* bar.arrive: it does not wait */
     PDL_OP_BARRIER_CLUSTER, /* barrier.cluster.wait */
     PDL_OP_BARRIER_WARP,    /* bar.warp.sync */
     PDL_OP_BARRIER_MEMORY,  /* mbarrier.try_wait, test_wait */

@@ -16,18 +16,32 @@ static int by_name(const void *a, const void *b)
     return left < right ? -1 : left > right;
 }
 
+static int by_number(const void *a, const void *b)
+{
+    const uint64_t left = ((const struct pdl_ptx_file *)a)->number;
+    const uint64_t right = ((const struct pdl_ptx_file *)b)->number;
+    return left < right ? -1 : left > right;
+}
+
+void pdl_places_sort_files(struct pdl_ptx_module *module)
+{
+    if (module->file_count > 0) {
+        qsort(module->files, module->file_count, sizeof(*module->files), by_number);
+    }
+}
+
 static const char *file_name(const struct pdl_ptx_module *module, uint32_t number)
 {
-    /* They are numbered from 1, in order, by every compiler. */
+    /* Compilers number them from 1. */
     if (number > 0 && number <= module->file_count && module->files[number - 1].number == number) {
         return module->files[number - 1].name;
     }
-    for (uint32_t i = 0; i < module->file_count; i++) {
-        if (module->files[i].number == number) {
-            return module->files[i].name;
-        }
-    }
-    return NULL;
+    const struct pdl_ptx_file wanted = {.number = number};
+    const struct pdl_ptx_file *found = module->file_count == 0
+                                           ? NULL
+                                           : bsearch(&wanted, module->files, module->file_count,
+                                                     sizeof(*module->files), by_number);
+    return found != NULL ? found->name : NULL;
 }
 
 /* The text behind a label of .debug_str, `.b8 95,90,…,0`; NULL if it is not there. */

@@ -11,6 +11,9 @@ const pdl_inspect_place *pdl_places_chain(struct pdl_ptx_module *module,
                                           const struct pdl_body *body, uint32_t place,
                                           uint32_t *count, bool *ok);
 
+/* Brings the files into the order of their numbers, once all of them are read. */
+void pdl_places_sort_files(struct pdl_ptx_module *module);
+
 /* Whether two places of a body are the same line. */
 bool pdl_places_same_line(const struct pdl_body *body, uint32_t a, uint32_t b);
 

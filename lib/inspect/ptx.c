@@ -9,6 +9,8 @@
 
 /* Rounds until the summaries of functions that call each other agree. */
 #define ROUNDS_MAX 8
+/* More functions than this that call each other are not analysed. */
+#define GROUP_MAX 256
 
 /* Everything that is used again from one function to the next. */
 struct analysis {
@@ -165,6 +167,9 @@ static pdl_status summarize_group(struct analysis *analysis, const uint32_t *gro
     if (count == 1 && !calls_itself(module, group[0])) {
         return summarize(analysis, group[0], &changed);
     }
+    if (count > GROUP_MAX) {
+        return PDL_SUCCESS; /* without a summary they cannot be read */
+    }
     for (uint32_t i = 0; i < count; i++) {
         module->functions[group[i]].summary =
             pdl_arena_alloc(&module->arena, sizeof(struct pdl_summary));
@@ -300,6 +305,7 @@ static pdl_status read_all(struct analysis *analysis)
     if (status != PDL_SUCCESS) {
         return status;
     }
+    pdl_places_sort_files(module);
     pdl_inspect_image *image = &module->inspection->images[module->image];
     image->kind = PDL_INSPECT_PTX;
     image->target = module->target;

@@ -19,8 +19,9 @@
 /* ---- the module ------------------------------------------------------------------------------ */
 
 struct pdl_ptx_parameter {
-    uint32_t name; /* in the module's names */
-    uint32_t size; /* bytes; 0 if not known */
+    uint32_t name;    /* in the module's names */
+    bool in_register; /* .reg, as functions may have */
+    uint32_t size;    /* bytes; 0 if not known */
 };
 
 /* A .entry or .func. */

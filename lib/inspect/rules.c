@@ -41,7 +41,9 @@ static const char *parameter_text(const struct report *report, const struct pdl_
     const uint32_t size =
         report->module->parameters[function->first_parameter + source->index].size;
     char within[48] = "";
-    if (size > 8 && source->offset != PDL_OFFSET_UNKNOWN) {
+    if (source->kind == PDL_SOURCE_ADDRESS) {
+        /* the parameter itself: a tensor map */
+    } else if (size > 8 && source->offset != PDL_OFFSET_UNKNOWN) {
         (void)snprintf(within, sizeof(within), "the pointer at byte %d of ", source->offset);
     } else if (size > 8) {
         (void)snprintf(within, sizeof(within), "a pointer in ");
@@ -59,7 +61,7 @@ static const char *address_text(const struct report *report, const struct pdl_va
     const struct pdl_name *names = report->module->names.names;
     const struct pdl_source *source = &address->sources[0];
     finding->parameter = -1;
-    if (address->count == 0 || source->kind == PDL_SOURCE_ADDRESS) {
+    if (address->count == 0) {
         return "";
     }
     if (source->kind == PDL_SOURCE_VARIABLE) {
@@ -176,7 +178,7 @@ static const char *constant_advice(const struct report *report, const pdl_lint_f
     if (finding->parameter < 0) {
         return "";
     }
-    if (address->sources[0].kind != PDL_SOURCE_PARAMETER) {
+    if (address->sources[0].kind == PDL_SOURCE_POINTEE) {
         return pdl_arena_format(arena_of(report), "%sPDL_CONSTANT_PARAM() with the pointer", text);
     }
     const struct pdl_ptx_function *function = report->flow->body->function;
@@ -187,13 +189,13 @@ static const char *constant_advice(const struct report *report, const pdl_lint_f
     if (size > 8 && source->offset != PDL_OFFSET_UNKNOWN) {
         (void)snprintf(field, sizeof(field), "+%d", source->offset);
     }
-    return finding->parameter_name != NULL
-               ? pdl_arena_format(arena_of(report),
-                                  "%sPDL_CONSTANT_PARAM(%s%s), --constant-param %s%s", text,
-                                  finding->parameter_name, field[0] != '\0' ? "…" : "",
-                                  finding->parameter_name, field)
-               : pdl_arena_format(arena_of(report), "%sPDL_CONSTANT_PARAM(), --constant-param %d%s",
-                                  text, finding->parameter + 1, field);
+    if (finding->parameter_name == NULL) {
+        return pdl_arena_format(arena_of(report), "%s--constant-param %d%s", text,
+                                finding->parameter + 1, field);
+    }
+    return pdl_arena_format(arena_of(report), "%sPDL_CONSTANT_PARAM(%s%s), --constant-param %s%s",
+                            text, finding->parameter_name, field[0] != '\0' ? "…" : "",
+                            finding->parameter_name, field);
 }
 
 static const char *before_wait_advice(const struct report *report, const pdl_lint_finding *finding,
@@ -225,7 +227,12 @@ static pdl_status unwaited_access(struct report *report, const struct pdl_effect
     if (report->module->debug && effect->address.untraced) {
         finding.level = PDL_LINT_NOTE;
     }
-    if ((states & PDL_STATE_UNWAITED) || ((states & PDL_STATE_DECIDED) && effect->waits_later)) {
+    /* A branch that all threads take alike, and behind which a wait can still come, decided nothing. */
+    const bool undecided = (states & PDL_STATE_DECIDED) && decision != 0 &&
+                           effect->divergence == PDL_DIVERGENCE_NONE &&
+                           !report->flow->decisions[decision - 1].never;
+    if ((states & PDL_STATE_UNWAITED) || undecided ||
+        ((states & PDL_STATE_DECIDED) && effect->waits_later)) {
         const bool moved = was_moved(report, effect);
         finding.rule = moved   ? PDL_LINT_NC_AFTER_WAIT
                        : write ? PDL_LINT_WRITE_BEFORE_WAIT
@@ -260,7 +267,7 @@ static pdl_status unwaited_access(struct report *report, const struct pdl_effect
             "mbarrier%s",
             verb(effect), through,
             write ? " that may order them behind those"
-                  : " that says nothing about what the kernels before wrote");
+                  : ", which orders them only if a thread that waited arrives on it");
     } else {
         finding.level = PDL_LINT_NOTE;
         finding.message = pdl_arena_format(
@@ -574,11 +581,11 @@ static pdl_status hand_over(struct report *report)
     qsort(report->findings, kept, sizeof(*report->findings), compare_lines);
     for (uint32_t i = 0; i < kept; i++) {
         pdl_inspection *inspection = report->module->inspection;
-        const struct pdl_allow *allow =
-            pdl_allows_find(report->allows, report->flow->body->function, &report->findings[i]);
-        if (allow != NULL) {
-            inspection->markers[allow->marker].used++;
-            report->findings[i].suppressed = inspection->markers[allow->marker].reason;
+        const uint32_t marker =
+            pdl_allows_find(report->allows, report->kernel->name, &report->findings[i]);
+        if (marker != PDL_NONE) {
+            inspection->markers[marker].used++;
+            report->findings[i].suppressed = inspection->markers[marker].reason;
         }
         if (!pdl_inspection_add_finding(inspection, &report->findings[i])) {
             return pdl_ptx_no_memory();

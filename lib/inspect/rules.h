@@ -6,18 +6,11 @@
 #include "effects.h"
 #include "source.h"
 
-/* A marker PDL_LINT_ALLOW() of the device header. */
-struct pdl_allow {
-    const char *file; /* NULL without line information: then it is the kernel's */
-    uint32_t line;
-    uint32_t function; /* the name of the function whose body it is in */
-    int32_t rule;      /* 0: of none that there is */
-    uint32_t marker;   /* in the inspection */
-};
-
+/* The markers PDL_LINT_ALLOW() of the device header, by where they count: "FILE:LINE RULE", or, without
+ * line information, "kernel NAME RULE". */
 struct pdl_allows {
-    struct pdl_allow *allows;
-    struct pdl_names keys; /* those that are known: place and text */
+    struct pdl_names keys;
+    uint32_t *markers; /* in the inspection, by key */
     uint32_t count, capacity;
 };
 
@@ -26,10 +19,9 @@ pdl_status pdl_allows_note(struct pdl_allows *allows, struct pdl_ptx_module *mod
                            struct pdl_body *body);
 void pdl_allows_free(struct pdl_allows *allows);
 
-/* The marker that allows a finding of a kernel, or NULL. */
-const struct pdl_allow *pdl_allows_find(const struct pdl_allows *allows,
-                                        const struct pdl_ptx_function *kernel,
-                                        const pdl_lint_finding *finding);
+/* The marker, in the inspection, that allows a finding of a kernel; or PDL_NONE. */
+uint32_t pdl_allows_find(const struct pdl_allows *allows, const char *kernel,
+                         const pdl_lint_finding *finding);
 
 /* Takes out the reads of memory that a marker PDL_CONSTANT_PARAM() in the body, or an option, says
  * nobody writes. `names` are the parameters' names or NULL. */

@@ -82,6 +82,11 @@ bool pdl_value_join(struct pdl_value *to, const struct pdl_value *from)
     if (!from->defined) {
         return false;
     }
+    /* One of them in no known space, and possibly an address: then it may be in any. */
+    if (before.defined && before.strength >= PDL_STRENGTH_VALUE &&
+        from->strength >= PDL_STRENGTH_VALUE && (before.spaces == 0) != (from->spaces == 0)) {
+        to->spaces |= 1u << PDL_SPACE_GENERIC;
+    }
     to->strength = to->strength > from->strength ? to->strength : from->strength;
     to->spaces |= from->spaces;
     to->depends |= from->depends;
@@ -136,6 +141,13 @@ struct pdl_value pdl_operand_value(const struct pdl_values *values, const struct
     case PDL_SYMBOL_SPECIAL:
         return number((uint8_t)symbol->index);
     case PDL_SYMBOL_PARAMETER:
+        if (symbol->space != PDL_SPACE_PARAM) { /* a register: what was passed */
+            value.strength = PDL_STRENGTH_VALUE;
+            value.depends = PDL_DEPENDS_PARAMETER;
+            value.count = 1;
+            value.sources[0] = (struct pdl_source){symbol->index, 0, PDL_SOURCE_PARAMETER};
+            return value;
+        }
         value.strength = PDL_STRENGTH_POINTER;
         value.spaces = 1u << PDL_SPACE_PARAM;
         value.count = 1;
@@ -297,9 +309,12 @@ static struct pdl_value carried(const struct pdl_ptx_module *module,
     const struct pdl_name *name = &module->names.names[instruction->name];
     const bool mad = begins(name, "mad");
     const bool sum = begins(name, "add") || begins(name, "sub");
+    const bool either =
+        begins(name, "selp") || begins(name, "slct") || begins(name, "min") || begins(name, "max");
     struct pdl_value value = {.defined = true};
     int64_t by = 0;
     bool known = true;
+    bool some_space = false, any_space = false;
     for (uint32_t i = 0; i < instruction->operand_count; i++) {
         const struct pdl_operand *operand = &body->operands[instruction->first_operand + i];
         if (is_result(body, instruction, operand)) {
@@ -314,7 +329,18 @@ static struct pdl_value carried(const struct pdl_ptx_module *module,
         } else if (part.strength < PDL_STRENGTH_VALUE || mad) {
             known = false;
         }
-        combine(&value, &part);
+        if (either && operand->kind == PDL_OPERAND_SYMBOL && operand->slot < 3 &&
+            part.strength >= PDL_STRENGTH_VALUE) {
+            /* One or the other: one that is in no known space may be in any. */
+            some_space = some_space || part.spaces != 0;
+            any_space = any_space || part.spaces == 0;
+            (void)pdl_value_join(&value, &part);
+        } else {
+            combine(&value, &part);
+        }
+    }
+    if (some_space && any_space) {
+        value.spaces |= 1u << PDL_SPACE_GENERIC;
     }
     if (sum || mad) {
         move_address(&value, known, begins(name, "sub") ? (int64_t)(0 - (uint64_t)by) : by);
@@ -474,11 +500,14 @@ static void evaluate(struct pdl_values *values, const struct pdl_ptx_module *mod
     const bool wait_for_all = instruction->opcode.op != PDL_OP_STORE;
     uint32_t at = 0, symbol;
     unsigned element = 0;
+    struct pdl_value value = {0};
     if (wait_for_all && !ready(values, body, instruction)) {
         return;
     }
     while ((symbol = next_symbol(body, instruction, true, &at)) != PDL_NONE) {
-        struct pdl_value value = result_of(module, values, body, instruction, element++);
+        if (element < 16) { /* no vector is longer */
+            value = result_of(module, values, body, instruction, element++);
+        }
         if (instruction->guard != PDL_NONE) {
             value.depends |= values->values[instruction->guard].depends;
         }
