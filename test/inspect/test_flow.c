@@ -260,8 +260,12 @@ static void a_way_around_the_wait_for_the_whole_grid_is_one_finding(void **state
     static const struct ptx_case cases[] = {
         {"that reads", PTX_KERNEL(IF_GRID "@p bra A;\n" WAIT READ "ret;\nA:\n" READ WRITE),
          "no-wait warning 4"},
-        {"that comes together with the other",
-         PTX_KERNEL(IF_GRID "@p bra A;\n" WAIT "add.u32 x, x, 1;\nA:\n" READ), "no-wait warning 4"},
+        {"that a flag alone decides",
+         PTX_KERNEL(IF_GRID "@p bra A;\n" WAIT "add.u32 x, x, 1;\nA:\n" READ), "no-wait note 4"},
+        {"that a number decides",
+         PTX_KERNEL("ld.param.u32 x, [n]; setp.gt.u32 p, x, 4;\n"
+                    "@p bra A;\n" WAIT "A:\n" READ),
+         "no-wait warning 4"},
         {"that only triggers", PTX_KERNEL(IF_GRID "@p bra A;\n" WAIT READ "ret;\nA:\n" TRIGGER),
          "no-wait warning 4\ntrigger-before-wait note 9"},
         {"that does nothing", PTX_KERNEL(IF_GRID "@p bra A;\n" WAIT READ "A:\n"), "no-wait note 4"},
