@@ -366,8 +366,11 @@ static bool tests_a_flag(const struct report *report, const struct pdl_block *bl
     const struct pdl_instruction *test =
         &body->instructions[values->definitions[values->first_definition[guard]]];
     const struct pdl_name *name = &report->module->names.names[test->name];
-    const struct pdl_operand *last = &body->operands[test->first_operand + test->operand_count - 1];
-    return name->length > 7 && test->operand_count == 3 &&
+    if (test->operand_count != 3) {
+        return false;
+    }
+    const struct pdl_operand *last = &body->operands[test->first_operand + 2];
+    return name->length > 7 &&
            (memcmp(name->text, "setp.eq", 7) == 0 || memcmp(name->text, "setp.ne", 7) == 0) &&
            last->kind == PDL_OPERAND_NUMBER && (last->value == 0 || last->value == 1);
 }
