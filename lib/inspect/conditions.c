@@ -29,12 +29,6 @@ void pdl_conditions_free(struct pdl_conditions *conditions)
     free(conditions->points);
 }
 
-static bool begins(const struct pdl_name *name, const char *word)
-{
-    const size_t length = strlen(word);
-    return name->length >= length && memcmp(name->text, word, length) == 0;
-}
-
 static const struct pdl_name *name_of(const struct pdl_conditions *conditions,
                                       const struct pdl_instruction *instruction)
 {
@@ -151,37 +145,37 @@ static bool definition_value(const struct pdl_conditions *conditions,
         }
         has[i - 1] = operand_value(conditions, known, &operands[i], &in[i - 1]);
     }
-    if (count == 3 && begins(name, "and.")) { /* one side that is 0 is enough */
+    if (count == 3 && pdl_name_begins(name, "and.")) { /* one side that is 0 is enough */
         *value = in[0] & in[1];
         return (has[0] && has[1]) || (has[0] && in[0] == 0) || (has[1] && in[1] == 0);
     }
-    if (count == 3 && begins(name, "or.pred")) { /* one that is true */
+    if (count == 3 && pdl_name_begins(name, "or.pred")) { /* one that is true */
         *value = in[0] | in[1];
         return (has[0] && has[1]) || (has[0] && in[0] == 1) || (has[1] && in[1] == 1);
     }
     if (!has[0] || (count > 2 && !has[1]) || (count > 3 && !has[2])) {
         return false;
     }
-    if (count == 2 && (begins(name, "mov.") || begins(name, "cvt."))) {
+    if (count == 2 && (pdl_name_begins(name, "mov.") || pdl_name_begins(name, "cvt."))) {
         *value = in[0];
         return true;
     }
-    if (count == 2 && begins(name, "not.pred")) {
+    if (count == 2 && pdl_name_begins(name, "not.pred")) {
         *value = in[0] == 0;
         return true;
     }
-    if (count == 3 && begins(name, "setp.") && name->length > 8) {
+    if (count == 3 && pdl_name_begins(name, "setp.") && name->length > 8) {
         return compare(name->text + 5, in[0], in[1], value);
     }
-    if (count == 3 && begins(name, "or.")) {
+    if (count == 3 && pdl_name_begins(name, "or.")) {
         *value = in[0] | in[1];
         return true;
     }
-    if (count == 3 && begins(name, "xor.")) {
+    if (count == 3 && pdl_name_begins(name, "xor.")) {
         *value = in[0] ^ in[1];
         return true;
     }
-    if (count == 4 && begins(name, "selp.")) {
+    if (count == 4 && pdl_name_begins(name, "selp.")) {
         *value = in[2] != 0 ? in[0] : in[1];
         return true;
     }

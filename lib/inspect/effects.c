@@ -416,17 +416,10 @@ static pdl_status walk_block(struct collection *collection, uint32_t index)
             point.states &= PDL_STATE_WAITED;
         }
         /* A guarded ret is a decision too. */
-        for (uint32_t i = flow->decision_of[index];
-             i > 0 && i <= flow->decision_count && flow->decisions[i - 1].block == index; i++) {
-            if (flow->decisions[i - 1].edge == edge && !flow->decisions[i - 1].call &&
-                (point.states & PDL_STATE_NOT_WAITED)) {
-                flow->decisions[i - 1].reached = true;
-                point.decision = point.decision == 0 ? i : point.decision;
-                if (point.states & PDL_STATE_UNWAITED) {
-                    point.states =
-                        (uint8_t)((point.states & ~PDL_STATE_UNWAITED) | PDL_STATE_DECIDED);
-                }
-            }
+        const uint32_t decision = pdl_flow_decision_at(flow, index, edge);
+        if (decision != 0 && (point.states & PDL_STATE_NOT_WAITED)) {
+            point.decision = point.decision == 0 ? decision : point.decision;
+            pdl_flow_decide(flow, decision, &point);
         }
         effects->out |= point.states;
         effects->triggers_out |= point.states != 0 ? point.triggers : 0;

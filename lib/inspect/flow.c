@@ -210,8 +210,7 @@ static bool find_decisions(struct pdl_flow *flow)
     return true;
 }
 
-/* The decision of an edge, + 1, or 0. */
-static uint32_t decision_at(const struct pdl_flow *flow, uint32_t block, uint32_t edge)
+uint32_t pdl_flow_decision_at(const struct pdl_flow *flow, uint32_t block, uint32_t edge)
 {
     const uint32_t first = flow->decision_of[block];
     for (uint32_t i = first; i > 0 && i <= flow->decision_count; i++) {
@@ -242,6 +241,13 @@ static uint32_t heavier(const struct pdl_flow *flow, uint32_t a, uint32_t b)
 
 /* ---- branches --------------------------------------------------------------------------------------- */
 
+/* Whether those for whom its guard holds go no further: the successor is for the others. */
+static bool ends_path(const struct pdl_instruction *branch)
+{
+    return branch->opcode.op == PDL_OP_RETURN || branch->opcode.op == PDL_OP_EXIT ||
+           branch->opcode.op == PDL_OP_TRAP;
+}
+
 /* Whether threads that have not waited, of whom `known` is known, may take an edge. */
 static bool may_take(const struct pdl_flow *flow, uint32_t block, uint32_t edge,
                      const struct pdl_tracked *known)
@@ -257,8 +263,7 @@ static bool may_take(const struct pdl_flow *flow, uint32_t block, uint32_t edge,
         return true;
     }
     const bool holds = (value != 0) != branch->guard_negated;
-    if (branch->opcode.op == PDL_OP_RETURN || branch->opcode.op == PDL_OP_EXIT ||
-        branch->opcode.op == PDL_OP_TRAP) {
+    if (ends_path(branch)) {
         return (edge == at->successor_count) == holds;
     }
     return (edge == 0) == holds;
@@ -286,9 +291,16 @@ static void track_conditions(struct pdl_flow *flow)
 
 /* ---- the flow --------------------------------------------------------------------------------------- */
 
-static uint8_t pass_barrier(uint8_t states, uint8_t from, uint8_t to)
+/* States with those of `from` made `to`. */
+static uint8_t change_states(uint8_t states, uint8_t from, uint8_t to)
 {
     return (states & from) != 0 ? (uint8_t)((states & ~from) | to) : states;
+}
+
+void pdl_flow_decide(struct pdl_flow *flow, uint32_t decision, struct pdl_point *point)
+{
+    flow->decisions[decision - 1].reached = true;
+    point->states = change_states(point->states, PDL_STATE_UNWAITED, PDL_STATE_DECIDED);
 }
 
 /* The bit of a barrier's number; all bits if it is computed. Hardware has 16. */
@@ -317,19 +329,19 @@ void pdl_flow_step(const struct pdl_flow *flow, const struct pdl_instruction *in
             break; /* nobody who waited comes there */
         }
         if (divergence >= PDL_DIVERGENCE_CALLER) {
-            point->states = pass_barrier(point->states, PDL_STATE_DECIDED | PDL_STATE_MBARRIER,
-                                         PDL_STATE_BARRIER);
+            point->states = change_states(point->states, PDL_STATE_DECIDED | PDL_STATE_MBARRIER,
+                                          PDL_STATE_BARRIER);
         }
         break;
     case PDL_OP_BARRIER_CLUSTER:
         if (divergence != PDL_DIVERGENCE_NONE) {
-            point->states = pass_barrier(point->states, PDL_STATE_DECIDED | PDL_STATE_MBARRIER,
-                                         PDL_STATE_BARRIER);
+            point->states = change_states(point->states, PDL_STATE_DECIDED | PDL_STATE_MBARRIER,
+                                          PDL_STATE_BARRIER);
         }
         break;
     case PDL_OP_BARRIER_MEMORY:
         if (divergence != PDL_DIVERGENCE_NONE) {
-            point->states = pass_barrier(point->states, PDL_STATE_DECIDED, PDL_STATE_MBARRIER);
+            point->states = change_states(point->states, PDL_STATE_DECIDED, PDL_STATE_MBARRIER);
         }
         break;
     default:
@@ -396,9 +408,9 @@ struct pdl_point pdl_flow_behind(const struct pdl_flow *flow, uint32_t index)
         if (summary != NULL) {
             pass_call(flow, summary, index, &point);
         } else if (!harmless) { /* it may wait */
-            point.states = pass_barrier(point.states,
-                                        PDL_STATE_UNWAITED | PDL_STATE_DECIDED | PDL_STATE_MBARRIER,
-                                        PDL_STATE_BARRIER);
+            point.states = change_states(
+                point.states, PDL_STATE_UNWAITED | PDL_STATE_DECIDED | PDL_STATE_MBARRIER,
+                PDL_STATE_BARRIER);
         }
     }
     return point;
@@ -417,11 +429,9 @@ static bool join_conditions(struct pdl_flow *flow, uint32_t from, uint32_t edge,
     if (branch == NULL || branch->guard == PDL_NONE || branch->opcode.op == PDL_OP_BRANCH_TABLE) {
         return pdl_conditions_join(&flow->conditions, to, known);
     }
-    const bool only_else = branch->opcode.op == PDL_OP_RETURN || branch->opcode.op == PDL_OP_EXIT ||
-                           branch->opcode.op == PDL_OP_TRAP;
     struct pdl_tracked there = *known;
     pdl_conditions_assume(&flow->conditions, &there, branch->guard,
-                          (edge == 0 && !only_else) != branch->guard_negated);
+                          (edge == 0 && !ends_path(branch)) != branch->guard_negated);
     return pdl_conditions_join(&flow->conditions, to, &there);
 }
 
@@ -438,14 +448,11 @@ static bool take_edge(struct pdl_flow *flow, uint32_t from, uint32_t edge, struc
         return false;
     }
     if (point.states & PDL_STATE_NOT_WAITED) {
-        const uint32_t decision = decision_at(flow, from, edge);
+        const uint32_t decision = pdl_flow_decision_at(flow, from, edge);
         changed = join_conditions(flow, from, edge, to, known);
         if (decision != 0) {
-            flow->decisions[decision - 1].reached = true;
-            if (point.states & PDL_STATE_UNWAITED) {
-                point.states = (uint8_t)((point.states & ~PDL_STATE_UNWAITED) | PDL_STATE_DECIDED);
-            }
             point.decision = heavier(flow, point.decision, decision);
+            pdl_flow_decide(flow, decision, &point);
         }
     } else {
         point.decision = 0;

@@ -75,6 +75,13 @@ struct pdl_point pdl_flow_behind(const struct pdl_flow *flow, uint32_t index);
  * guard is known. */
 bool pdl_flow_may_exit(const struct pdl_flow *flow, uint32_t block);
 
+/* The decision of an edge of a block, one of its successors or, one more, the exit of a guarded ret;
+ * + 1, or 0. */
+uint32_t pdl_flow_decision_at(const struct pdl_flow *flow, uint32_t block, uint32_t edge);
+
+/* Takes threads that have not waited over a decision, which they reach. */
+void pdl_flow_decide(struct pdl_flow *flow, uint32_t decision, struct pdl_point *point);
+
 /* The last instruction of a block, or NULL. */
 const struct pdl_instruction *pdl_flow_last(const struct pdl_flow *flow, uint32_t block);
 

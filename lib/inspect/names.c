@@ -24,6 +24,12 @@ static uint32_t hash_of(const char *text, uint32_t length)
     return (uint32_t)hash;
 }
 
+bool pdl_name_begins(const struct pdl_name *name, const char *word)
+{
+    const size_t length = strlen(word);
+    return name->length >= length && memcmp(name->text, word, length) == 0;
+}
+
 /* The slot where the name is, or would go. */
 static uint32_t *slot_of(const struct pdl_names *names, const char *text, uint32_t length,
                          uint32_t hash)

@@ -15,6 +15,9 @@ struct pdl_name {
     uint32_t hash;
 };
 
+/* Whether a name begins with a word. */
+bool pdl_name_begins(const struct pdl_name *name, const char *word);
+
 /* All zero is an empty table. Names are numbered from 0 in the order they are first seen. */
 struct pdl_names {
     struct pdl_name *names;

@@ -77,18 +77,6 @@ static const char *debug_string(struct pdl_ptx_module *module, uint32_t name)
     return pdl_arena_copy(&module->inspection->arena, text, length);
 }
 
-bool pdl_places_same_line(const struct pdl_body *body, uint32_t a, uint32_t b)
-{
-    if (a == PDL_NONE || b == PDL_NONE) {
-        return a == b;
-    }
-    const struct pdl_place *left = &body->places[a];
-    const struct pdl_place *right = &body->places[b];
-    return left->file == right->file && left->line == right->line &&
-           left->function == right->function && left->inlined_file == right->inlined_file &&
-           left->inlined_line == right->inlined_line;
-}
-
 /* The place where the code around an inlined function stands, if that was inlined too. */
 static const struct pdl_place *caller_of(const struct pdl_body *body, const struct pdl_place *place)
 {

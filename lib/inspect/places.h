@@ -14,7 +14,4 @@ const pdl_inspect_place *pdl_places_chain(struct pdl_ptx_module *module,
 /* Brings the files into the order of their numbers, once all of them are read. */
 void pdl_places_sort_files(struct pdl_ptx_module *module);
 
-/* Whether two places of a body are the same line. */
-bool pdl_places_same_line(const struct pdl_body *body, uint32_t a, uint32_t b);
-
 #endif /* PDL_INSPECT_PLACES_H */

@@ -32,14 +32,19 @@ static const char *ordinal_suffix(uint32_t number)
     return number % 10 == 1 ? "st" : number % 10 == 2 ? "nd" : number % 10 == 3 ? "rd" : "th";
 }
 
+/* The size of the kernel's parameter that a source is in, in bytes. */
+static uint32_t parameter_size(const struct report *report, const struct pdl_source *source)
+{
+    const struct pdl_ptx_function *function = report->flow->body->function;
+    return report->module->parameters[function->first_parameter + source->index].size;
+}
+
 /* "parameter 'w' (1st)", "the 1st parameter", with where in it if it is a struct. */
 static const char *parameter_text(const struct report *report, const struct pdl_source *source)
 {
-    const struct pdl_ptx_function *function = report->flow->body->function;
     const char *name = report->names != NULL ? report->names[source->index] : NULL;
     const uint32_t number = source->index + 1;
-    const uint32_t size =
-        report->module->parameters[function->first_parameter + source->index].size;
+    const uint32_t size = parameter_size(report, source);
     char within[48] = "";
     if (source->kind == PDL_SOURCE_ADDRESS) {
         /* the parameter itself: a tensor map */
@@ -96,6 +101,17 @@ static pdl_status add(struct report *report, pdl_lint_finding finding)
     }
     report->findings[report->count++] = finding;
     return PDL_SUCCESS;
+}
+
+/* A finding at an effect, without what it says. */
+static pdl_lint_finding finding_of(const struct pdl_effect *effect, pdl_lint_level level)
+{
+    return (pdl_lint_finding){.level = level,
+                              .line = effect->line,
+                              .column = effect->column,
+                              .place_count = effect->place_count,
+                              .places = effect->places,
+                              .count = effect->count};
 }
 
 /* A finding at an instruction of the kernel's own body; the kernel's beginning if it is NULL. */
@@ -181,10 +197,8 @@ static const char *constant_advice(const struct report *report, const pdl_lint_f
     if (address->sources[0].kind == PDL_SOURCE_POINTEE) {
         return pdl_arena_format(arena_of(report), "%sPDL_CONSTANT_PARAM() with the pointer", text);
     }
-    const struct pdl_ptx_function *function = report->flow->body->function;
     const struct pdl_source *source = &address->sources[0];
-    const uint32_t size =
-        report->module->parameters[function->first_parameter + source->index].size;
+    const uint32_t size = parameter_size(report, source);
     char field[16] = ""; /* a struct's pointers one by one */
     if (size > 8 && source->offset != PDL_OFFSET_UNKNOWN) {
         (void)snprintf(field, sizeof(field), "+%d", source->offset);
@@ -214,12 +228,7 @@ static pdl_status unwaited_access(struct report *report, const struct pdl_effect
 {
     const uint8_t states = effect->states;
     const bool write = effect->kind == PDL_EFFECT_WRITE;
-    pdl_lint_finding finding = {.level = PDL_LINT_WARNING,
-                                .line = effect->line,
-                                .column = effect->column,
-                                .place_count = effect->place_count,
-                                .places = effect->places,
-                                .count = effect->count};
+    pdl_lint_finding finding = finding_of(effect, PDL_LINT_WARNING);
     const char *through = address_text(report, &effect->address, &finding);
     if (through == NULL) {
         return pdl_ptx_no_memory();
@@ -285,37 +294,27 @@ static pdl_status unknown_call(struct report *report, const struct pdl_effect *e
 {
     const struct pdl_name *name =
         effect->name != PDL_NONE ? &report->module->names.names[effect->name] : NULL;
-    const pdl_lint_finding finding = {
-        .rule = PDL_LINT_READ_BEFORE_WAIT,
-        .level = PDL_LINT_NOTE,
-        .parameter = -1,
-        .line = effect->line,
-        .column = effect->column,
-        .place_count = effect->place_count,
-        .places = effect->places,
-        .count = effect->count,
-        .message =
-            name != NULL
-                ? pdl_arena_format(arena_of(report),
-                                   "calls '%.*s' before the wait, whose code is not here: "
-                                   "it may access memory, and it may wait",
-                                   (int)(name->length < 200 ? name->length : 200), name->text)
-                : "calls through a pointer before the wait: what is called may access "
-                  "memory, and it may wait",
-        .advice = "wait before the call, or look at what is called",
-    };
+    pdl_lint_finding finding = finding_of(effect, PDL_LINT_NOTE);
+    finding.rule = PDL_LINT_READ_BEFORE_WAIT;
+    finding.parameter = -1;
+    finding.advice = "wait before the call, or look at what is called";
+    finding.message =
+        name == NULL
+            ? "calls through a pointer before the wait: what is called may access memory, and it "
+              "may wait"
+            : pdl_arena_format(arena_of(report), "calls '%.*s' before the wait, %s",
+                               (int)(name->length < 200 ? name->length : 200), name->text,
+                               effect->kind == PDL_EFFECT_CUT_CALL
+                                   ? "which has more accesses to memory than are followed"
+                                   : "whose code is not here: it may access memory, and it may "
+                                     "wait");
     return add(report, finding);
 }
 
 static pdl_status non_coherent(struct report *report, const struct pdl_effect *effect)
 {
-    pdl_lint_finding finding = {.rule = PDL_LINT_NC_AFTER_WAIT,
-                                .level = PDL_LINT_WARNING,
-                                .line = effect->line,
-                                .column = effect->column,
-                                .place_count = effect->place_count,
-                                .places = effect->places,
-                                .count = effect->count};
+    pdl_lint_finding finding = finding_of(effect, PDL_LINT_WARNING);
+    finding.rule = PDL_LINT_NC_AFTER_WAIT;
     const char *through = address_text(report, &effect->address, &finding);
     finding.message =
         through == NULL

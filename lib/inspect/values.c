@@ -285,12 +285,6 @@ static struct pdl_value load_value(const struct pdl_ptx_module *module,
     return loaded(&address, space == PDL_SPACE_LOCAL || only_space(&address, PDL_SPACE_LOCAL));
 }
 
-static bool begins(const struct pdl_name *name, const char *word)
-{
-    const size_t length = strlen(word);
-    return name->length >= length && memcmp(name->text, word, length) == 0;
-}
-
 /* An address in parameter space moved by a number that is known, or not. */
 static void move_address(struct pdl_value *value, bool known, int64_t by)
 {
@@ -307,10 +301,10 @@ static struct pdl_value carried(const struct pdl_ptx_module *module,
                                 const struct pdl_instruction *instruction)
 {
     const struct pdl_name *name = &module->names.names[instruction->name];
-    const bool mad = begins(name, "mad");
-    const bool sum = begins(name, "add") || begins(name, "sub");
-    const bool either =
-        begins(name, "selp") || begins(name, "slct") || begins(name, "min") || begins(name, "max");
+    const bool mad = pdl_name_begins(name, "mad");
+    const bool sum = pdl_name_begins(name, "add") || pdl_name_begins(name, "sub");
+    const bool either = pdl_name_begins(name, "selp") || pdl_name_begins(name, "slct") ||
+                        pdl_name_begins(name, "min") || pdl_name_begins(name, "max");
     struct pdl_value value = {.defined = true};
     int64_t by = 0;
     bool known = true;
@@ -343,10 +337,11 @@ static struct pdl_value carried(const struct pdl_ptx_module *module,
         value.spaces |= 1u << PDL_SPACE_GENERIC;
     }
     if (sum || mad) {
-        move_address(&value, known, begins(name, "sub") ? (int64_t)(0 - (uint64_t)by) : by);
+        move_address(&value, known,
+                     pdl_name_begins(name, "sub") ? (int64_t)(0 - (uint64_t)by) : by);
     }
     /* What comes from 32 bits is no address, unless one in shared memory. */
-    if (begins(name, "cvt.") && value.spaces == 0 && name->length > 3 &&
+    if (pdl_name_begins(name, "cvt.") && value.spaces == 0 && name->length > 3 &&
         memcmp(name->text + name->length - 2, "64", 2) != 0 &&
         value.strength > PDL_STRENGTH_NUMBER) {
         return number(value.depends);
