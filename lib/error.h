@@ -11,6 +11,9 @@ struct pdl_driver;
  * instruction cache. */
 #define PDL_COLD __attribute__((cold, noinline))
 
+/* Off the way of most launches, and on that of some that succeed: kept apart too, but made for speed. */
+#define PDL_RARE __attribute__((noinline))
+
 /* Where an error comes from. Unset members are 0 or NULL. */
 struct pdl_error_source {
     const char *call;  /* static string */

@@ -110,7 +110,7 @@ PDL_COLD static pdl_status check_shared_memory(pdl_kernel *kernel, struct pdl_ke
 }
 
 /* Fields whose values are a small set, or zero. */
-PDL_COLD static pdl_status check_values(const pdl_launch_desc *desc)
+PDL_RARE static pdl_status check_values(const pdl_launch_desc *desc)
 {
     const pdl_access_policy *policy = &desc->access_policy;
     const uint32_t known_flags = PDL_LAUNCH_SET_PRIORITY | PDL_LAUNCH_SET_MEM_SYNC_DOMAIN |
@@ -169,7 +169,10 @@ static pdl_status check_clusters(const pdl_launch_desc *desc, const struct pdl_k
     const bool has_cluster = (desc->cluster[0] | desc->cluster[1] | desc->cluster[2]) != 0;
     const bool has_preferred =
         (desc->preferred_cluster[0] | desc->preferred_cluster[1] | desc->preferred_cluster[2]) != 0;
-    if ((has_cluster || has_preferred) && !facts->device->cluster_launch) {
+    if (!has_cluster && !has_preferred) {
+        return PDL_SUCCESS;
+    }
+    if (!facts->device->cluster_launch) {
         return PDL_FAIL_FIELD(PDL_ERROR_NOT_SUPPORTED,
                               has_cluster ? "cluster" : "preferred_cluster",
                               "device %d (compute capability %d.%d) has no thread block clusters",
@@ -232,6 +235,11 @@ static pdl_status check_cooperative(pdl_kernel *kernel, struct pdl_kernel_facts 
 
 static pdl_status check_versions(const pdl_kernel *kernel, const pdl_launch_desc *desc)
 {
+    enum { NEWEST = 13000 };
+    const int version = kernel->attribute_version;
+    if (version >= NEWEST) {
+        return PDL_SUCCESS;
+    }
     const struct {
         const char *field;
         bool wanted;
@@ -247,9 +255,8 @@ static pdl_status check_versions(const pdl_kernel *kernel, const pdl_launch_desc
         {"nvlink_centric_scheduling",
          desc->nvlink_centric_scheduling != 0 ||
              (desc->flags & PDL_LAUNCH_SET_NVLINK_CENTRIC_SCHEDULING) != 0,
-         13000},
+         NEWEST},
     };
-    const int version = kernel->attribute_version;
     for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++) {
         if (fields[i].wanted && version < fields[i].since) {
             return PDL_FAIL_FIELD(
@@ -262,7 +269,7 @@ static pdl_status check_versions(const pdl_kernel *kernel, const pdl_launch_desc
     return PDL_SUCCESS;
 }
 
-PDL_COLD static pdl_status check_rare(pdl_kernel *kernel, struct pdl_kernel_facts *facts,
+PDL_RARE static pdl_status check_rare(pdl_kernel *kernel, struct pdl_kernel_facts *facts,
                                       const pdl_launch_desc *desc)
 {
     pdl_status status = check_clusters(desc, facts);
@@ -343,7 +350,7 @@ static void append_overlap(struct pdl_lowered *lowered)
 }
 
 /* In the order of the ids. */
-PDL_COLD static void append_all(const pdl_launch_desc *desc, struct pdl_lowered *lowered)
+PDL_RARE static void append_all(const pdl_launch_desc *desc, struct pdl_lowered *lowered)
 {
     const uint32_t flags = desc->flags;
     if (desc->access_policy.bytes != 0) {
