@@ -47,6 +47,19 @@ if(PROJECT_IS_TOP_LEVEL)
     message(STATUS "libpdl: CUDA headers ${pdl_cuda_version} in ${PDL_CUDA_INCLUDE_DIR}")
 endif()
 
+# pdl_embed(TARGET SYMBOL FILE): adds a file's bytes to a target, as SYMBOL to SYMBOL_end.
+function(pdl_embed target symbol file)
+    set(source ${CMAKE_CURRENT_BINARY_DIR}/embedded/${symbol}.c)
+    file(CONFIGURE OUTPUT ${source} CONTENT [[
+/* The bytes of a file that the build made. */
+__asm__(".section .rodata\n.balign 16\n"
+        ".globl @symbol@\n@symbol@:\n.incbin \"@file@\"\n"
+        ".globl @symbol@_end\n@symbol@_end:\n.byte 0\n.previous\n");
+]] @ONLY)
+    set_source_files_properties(${source} PROPERTIES OBJECT_DEPENDS ${file} COMPILE_OPTIONS "-Wno-pedantic;-fno-lto")
+    target_sources(${target} PRIVATE ${source})
+endfunction()
+
 # pdl_add_fatbin(TARGET OUTPUT SOURCE [nvcc option...]): a fatbin with sm_90 code and compute_90 PTX.
 function(pdl_add_fatbin target output source)
     add_custom_command(OUTPUT ${output}

@@ -33,6 +33,7 @@ set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS "${pdl_runtime} ${pdl_this}, ${pdl_
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_RECOMMENDS "pdltool ${pdl_this}")
 set(CPACK_DEBIAN_TOOL_PACKAGE_NAME pdltool)
 set(CPACK_DEBIAN_TOOL_PACKAGE_SECTION devel)
+set(CPACK_DEBIAN_TOOL_PACKAGE_SUGGESTS gnuplot-nox)
 set(CPACK_DEBIAN_TOOL_PACKAGE_DEPENDS "${pdl_runtime} ${pdl_this}, ${pdl_inspect} ${pdl_this}")
 
 find_program(PDL_DPKG_SHLIBDEPS dpkg-shlibdeps)
@@ -57,6 +58,6 @@ set(CPACK_COMPONENT_INSPECT_DESCRIPTION
     "Tells which CUDA kernels wait and trigger, and where they touch memory too early. Shared library.")
 set(CPACK_COMPONENT_DEVELOPMENT_DESCRIPTION "${pdl_summary} Headers and libraries.")
 set(CPACK_COMPONENT_TOOL_DESCRIPTION
-    "Finds races of CUDA kernels that overlap, and tells what the driver and the devices can do.")
+    "Finds races of CUDA kernels that overlap, and measures what launches cost and what overlap gives.")
 
 include(CPack)

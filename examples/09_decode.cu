@@ -3,7 +3,7 @@
  * embedding and attention over 512 tokens, output projection, RMSNorm, gate and up with SiLU, down.
  *
  * The time is that of reading 1.95 GB of weights, and of what lies between 80 kernels. The kernels
- * have their first weights on the way before their wait (decode_linear.cuh). Launched in five ways,
+ * have their first weights on the way before their wait (decode_linear.cuh). Launched in six ways,
  * with attention and without, beside the pure reading of the same weights in the same run. Every
  * step of every layer is checked against float64, and all ways against each other, to the bit. */
 #include <cstring>
@@ -12,35 +12,28 @@
 #include "decode_reference.cuh"
 #include "decode_ways.cuh"
 
-/* Half a unit in the last place of bf16 is 2^-8 of the value at most; the rest is for the sums. */
-static const double error_limit = 1.25 / 256;
 static const int batch_tokens = 5;
 static const double weight_bytes = 2.0 * decoder_model::all_weights;
 
 struct workload {
     const char *name, *key;
     bool with_attention;
-    double errors[6] = {}; /* the largest: qkv, attention, out, gate and up, down, cache */
-    size_t steps = 0, overlapped[WAYS] = {};
-    std::vector<double> us[WAYS] = {};
+    std::vector<double> errors = {}; /* the largest of each step */
+    size_t steps = 0, overlapped[DECODE_WAYS] = {};
+    std::vector<double> us[DECODE_WAYS] = {};
     bool good = true;
 };
-
-static const char *const error_names[6] = {"qkv",         "attention", "output projection",
-                                           "gate and up", "down",      "new cache entries"};
 
 /* Checks each way's result, and counts the steps that started before the one before had ended. */
 static void check(workload &w, const decoder_model &m, unsigned blocks, gated_stream &gate,
                   const decoder_runs &runs)
 {
-    const size_t steps = w.steps;
-    device_buffer<kernel_stamps> stamps(steps);
-    const decoder_steps stamped(m, w.with_attention, blocks, stamps.get());
-    const decoder_runs stamped_runs(stamped, gate.stream);
+    const overlap_counter counter(m, w.with_attention, blocks, gate.stream);
     std::vector<bf16> first;
-    for (int how = 0; how < WAYS; how++) {
+    for (int i = 0; i < DECODE_WAYS; i++) {
+        const way how = static_cast<way>(i);
         m.poison();
-        runs.run(static_cast<way>(how), gate.stream); /* loads the kernels, too */
+        runs.run(how, gate.stream); /* loads the kernels, too */
         const std::vector<bf16> got = m.results();
         if (first.empty()) {
             first = got;
@@ -48,29 +41,17 @@ static void check(workload &w, const decoder_model &m, unsigned blocks, gated_st
             std::printf("%s: differs from %s\n", way_names[how], way_names[0]);
             w.good = false;
         }
-        stamps.set(std::vector<kernel_stamps>(steps, kernel_stamps{~0ull, 0}));
-        gate.run([&] { stamped_runs.run(static_cast<way>(how), gate.stream); });
-        const std::vector<kernel_stamps> ran = stamps.host();
-        for (size_t i = 1; i < steps; i++) {
-            w.overlapped[how] += ran[i].first_start < ran[i - 1].last_end;
+        w.overlapped[how] = counter.count(how, gate.stream, [&](auto &&work) { gate.run(work); });
+        if (!counter.as_granted(how, w.overlapped[how])) {
+            std::printf("%s: the overlap was not as granted\n", way_names[how]);
+            w.good = false;
         }
     }
-    for (int layer = 0; layer < layers; layer++) {
-        const layer_errors e = check_layer(m, first, layer, w.with_attention);
-        const double all[6] = {e.qkv, e.attention, e.out, e.gate_up, e.down, e.cache};
-        for (int i = 0; i < 6; i++) {
-            w.errors[i] = std::isnan(all[i]) ? all[i] : std::max(w.errors[i], all[i]);
-            if (!(all[i] <= error_limit)) {
-                std::printf("layer %d, %s: wrong by %.1e\n", layer, error_names[i], all[i]);
-                w.good = false;
-            }
-        }
-    }
-    /* With the host out of it, what is granted happens nearly every time. */
-    if (w.overlapped[CHAIN] < runs.granted * 9 / 10 || w.overlapped[PLAIN] != 0) {
-        std::printf("the overlap was not as granted\n");
-        w.good = false;
-    }
+    w.errors =
+        check_token(m, first, w.with_attention, [&](int layer, const char *step, double error) {
+            std::printf("layer %d, %s: wrong by %.1e\n", layer, step, error);
+            w.good = false;
+        });
 }
 
 static void print_row(FILE *json, const char *name, const char *key, const std::vector<double> &us,
@@ -91,7 +72,7 @@ static void print_workload(FILE *json, const workload &w, double read_us)
                 " bandwidth\n",
                 w.name, w.steps);
     std::fprintf(json, ",\n \"%s\": {\"kernels\": %zu", w.key, w.steps);
-    for (int how = 0; how < WAYS; how++) {
+    for (int how = 0; how < DECODE_WAYS; how++) {
         print_row(json, way_names[how], way_keys[how], w.us[how], read_us);
         std::fprintf(json, ", \"overlapped\": %zu}", w.overlapped[how]);
     }
@@ -102,9 +83,9 @@ static void print_workload(FILE *json, const workload &w, double read_us)
                 median(w.us[PLAIN_GRAPH]) / chain, chain / median(w.us[RAW_GRAPH]),
                 w.overlapped[CHAIN], w.steps - 1);
     std::fprintf(json, ",\n  \"largest_relative_errors\": {");
-    for (int i = 0; i < 6; i++) {
-        std::printf("%s %s %.1e", i == 0 ? "" : ",", error_names[i], w.errors[i]);
-        std::fprintf(json, "%s\"%s\": %.3e", i == 0 ? "" : ", ", error_names[i], w.errors[i]);
+    for (size_t i = 0; i < checked_steps; i++) {
+        std::printf("%s %s %.1e", i == 0 ? "" : ",", checked_names[i], w.errors[i]);
+        std::fprintf(json, "%s\"%s\": %.3e", i == 0 ? "" : ", ", checked_names[i], w.errors[i]);
     }
     std::printf("\n");
     std::fprintf(json, "}}");
@@ -132,9 +113,7 @@ int main(int argc, char **argv)
     pdl_device_info device = PDL_DEVICE_INFO_INIT;
     CHECK(pdl_device_get(0, &device));
     const unsigned blocks = static_cast<unsigned>(device.multiprocessor_count);
-    const int grid = device.multiprocessor_count;
-    if (!linear_shape<QKV>::fits(grid) || !linear_shape<OUT>::fits(grid) ||
-        !linear_shape<GATE_UP>::fits(grid) || !linear_shape<DOWN>::fits(grid)) {
+    if (!decoder_fits(device.multiprocessor_count)) {
         std::printf("09_decode: skipped: too few multiprocessors for this model\n");
         return 77;
     }
@@ -146,29 +125,20 @@ int main(int argc, char **argv)
 
     const decoder_model m(seed);
     gated_stream gate;
-    const device_buffer<unsigned> never(1);
-    CHECK(cudaFuncSetAttribute(read_by_copies, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                               read_shared_bytes));
-    auto read = [&](bool copies) {
-        const uint4 *const from = reinterpret_cast<const uint4 *>(m.weights.get());
-        const size_t count = decoder_model::all_weights / 8;
-        if (copies) {
-            read_by_copies<<<2 * blocks, read_threads, read_shared_bytes, gate.stream>>>(
-                from, count, never.get());
-        } else {
-            read_by_loads<<<16 * blocks, read_threads, 0, gate.stream>>>(from, count, never.get());
-        }
-        CHECK(cudaGetLastError());
-    };
-    read(false);
-    read(true);
-    CHECK(cudaStreamSynchronize(gate.stream));
+    const weight_reader reader(m, blocks);
+    const unsigned sum = weight_reader::reference(m);
 
     workload loads[2] = {{"linear, norm and activation", "linear", false},
                          {"with attention", "with_attention", true}};
     const decoder_steps steps[2] = {{m, false, blocks, nullptr}, {m, true, blocks, nullptr}};
     const decoder_runs runs[2] = {{steps[0], gate.stream}, {steps[1], gate.stream}};
     bool good = true;
+    for (const read_way how : {READ_LOADS, READ_COPIES}) {
+        if (!reader.check(how, gate.stream, sum)) {
+            std::printf("what was read does not add up\n");
+            good = false;
+        }
+    }
     for (int i = 0; i < 2; i++) {
         loads[i].steps = steps[i].list.size();
         check(loads[i], m, blocks, gate, runs[i]);
@@ -177,18 +147,18 @@ int main(int argc, char **argv)
 
     std::vector<double> read_us[2];
     for (int round = 0; round < rounds; round++) { /* each once, the order turns */
-        for (int j = 0; j < 2 * WAYS + 2; j++) {
-            const int which = (j + round) % (2 * WAYS + 2);
+        for (int j = 0; j < 2 * DECODE_WAYS + 2; j++) {
+            const int which = (j + round) % (2 * DECODE_WAYS + 2);
             const double us = gate.run([&] {
                 for (int token = 0; token < batch_tokens; token++) {
-                    if (which >= 2 * WAYS) {
-                        read(which % 2 != 0);
+                    if (which >= 2 * DECODE_WAYS) {
+                        reader.run(static_cast<read_way>(which % 2), gate.stream);
                     } else {
                         runs[which % 2].run(static_cast<way>(which / 2), gate.stream);
                     }
                 }
             });
-            (which >= 2 * WAYS ? read_us[which % 2] : loads[which % 2].us[which / 2])
+            (which >= 2 * DECODE_WAYS ? read_us[which % 2] : loads[which % 2].us[which / 2])
                 .push_back(us / batch_tokens);
         }
     }

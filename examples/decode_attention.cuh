@@ -56,11 +56,11 @@ __device__ inline void send(const float *to, int rank, float value)
                  : "memory");
 }
 
-__global__ void __cluster_dims__(cluster_blocks) __launch_bounds__(attention_threads)
+static __global__ void __cluster_dims__(cluster_blocks) __launch_bounds__(attention_threads)
     attention(const attention_args args)
 {
-    __shared__ alignas(16) uint4 key_tile[block_tokens * 8];
-    __shared__ alignas(16) uint4 value_tile[block_tokens * 8];
+    __shared__ alignas(bulk_alignment) uint4 key_tile[block_tokens * 8];
+    __shared__ alignas(bulk_alignment) uint4 value_tile[block_tokens * 8];
     __shared__ alignas(16) float weight[group][block_tokens];
     __shared__ float received[cluster_blocks][2 + share]; /* maximum, sum, weighted values */
     __shared__ unsigned long long barrier_storage;
@@ -82,8 +82,9 @@ __global__ void __cluster_dims__(cluster_blocks) __launch_bounds__(attention_thr
         barrier_init(barrier);
         barrier_init_done();
         barrier_expect(barrier, 2 * bytes);
-        bulk_copy(shared_address(key_tile), args.keys + first, bytes, barrier);
-        bulk_copy(shared_address(value_tile), args.values + first, bytes, barrier);
+        const unsigned long long policy = read_once();
+        bulk_copy(shared_address(key_tile), args.keys + first, bytes, barrier, policy);
+        bulk_copy(shared_address(value_tile), args.values + first, bytes, barrier, policy);
     }
     PDL_TRIGGER_POINT(0);
     /* Eight lanes share a token: each has eight of its 64 values. */
@@ -99,7 +100,6 @@ __global__ void __cluster_dims__(cluster_blocks) __launch_bounds__(attention_thr
 
     PDL_WAIT();
     PDL_TRIGGER_POINT(1);
-    PDL_TRIGGER_POINT(2); /* which is after the last copy of weights in the other kernels */
 
     const uint4 *const in = reinterpret_cast<const uint4 *>(args.qkv); /* eight to a head */
     float query[group][8];
@@ -127,6 +127,7 @@ __global__ void __cluster_dims__(cluster_blocks) __launch_bounds__(attention_thr
         }
     }
     barrier_wait(barrier, 0);
+    PDL_TRIGGER_POINT(2);
 
     /* In units of log2, so that exp2 does. */
     const float scale = 0.125f * 1.44269504f;

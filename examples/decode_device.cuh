@@ -72,14 +72,24 @@ __device__ inline void barrier_expect(unsigned barrier, unsigned bytes)
                  : "memory");
 }
 
-/* What is copied is read once in a token: it should not push anything else out of L2. */
-__device__ inline void bulk_copy(unsigned to, const void *from, unsigned bytes, unsigned barrier)
+/* Bulk copies to addresses that are aligned to 16 bytes only are right, and slow. */
+static const int bulk_alignment = 128;
+
+/* For what is read once in a token: it should not push anything else out of L2. */
+__device__ inline unsigned long long read_once()
 {
-    asm volatile("{ .reg .b64 policy; .reg .u64 a; cvta.to.global.u64 a, %1;"
-                 " createpolicy.fractional.L2::evict_first.b64 policy, 1.0;"
+    unsigned long long policy;
+    asm("createpolicy.fractional.L2::evict_first.b64 %0, 1.0;" : "=l"(policy));
+    return policy;
+}
+
+__device__ inline void bulk_copy(unsigned to, const void *from, unsigned bytes, unsigned barrier,
+                                 unsigned long long policy)
+{
+    asm volatile("{ .reg .u64 a; cvta.to.global.u64 a, %1;"
                  " cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes"
-                 ".L2::cache_hint [%0], [a], %2, [%3], policy; }" ::"r"(to),
-                 "l"(from), "r"(bytes), "r"(barrier)
+                 ".L2::cache_hint [%0], [a], %2, [%3], %4; }" ::"r"(to),
+                 "l"(from), "r"(bytes), "r"(barrier), "l"(policy)
                  : "memory");
 }
 

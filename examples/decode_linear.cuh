@@ -17,7 +17,14 @@ enum linear_kind { QKV, OUT, GATE_UP, DOWN };
 
 static const int linear_warps = 8;
 static const int linear_threads = 32 * linear_warps;
-static const int linear_stages = 3; /* of each warp's ring */
+#ifndef LINEAR_STAGES /* for trying others */
+#define LINEAR_STAGES 3
+#define LINEAR_BLOCKS 2
+#endif
+#ifndef LINEAR_EARLY
+#define LINEAR_EARLY LINEAR_STAGES
+#endif
+static const int linear_stages = LINEAR_STAGES; /* of each warp's ring */
 static const int chunk_cols = 1024; /* of two rows of weights, which a warp multiplies at a time */
 static const int pieces = chunk_cols / 256; /* of 16 bytes that a lane has of a row's part */
 static const int row_bytes = 2 * chunk_cols;
@@ -37,6 +44,8 @@ template <linear_kind Kind> struct linear_shape {
     static constexpr int pairs = outputs / pair_outputs;
     static constexpr int pair_distance = Kind == GATE_UP ? feed_forward : 1; /* in rows */
     static constexpr int block_streams = linear_warps / slices;              /* pairs at a time */
+    static constexpr int early =
+        Kind == GATE_UP || Kind == DOWN ? LINEAR_EARLY : linear_stages; /* stages before the wait */
     static constexpr bool norm = Kind == QKV || Kind == GATE_UP;
     static constexpr bool residual = Kind == OUT || Kind == DOWN;
 
@@ -48,6 +57,18 @@ template <linear_kind Kind> struct linear_shape {
         return chunks <= max_chunks && chunks * block_streams * pair_outputs <= linear_threads;
     }
 };
+
+/* The grid for a device of so many multiprocessors. The large matrices take two blocks on each, so that
+ * the next kernel's blocks start, and have their first weights on the way, while the second of the two
+ * still runs. Found by `pdltool tune decode`. */
+template <linear_kind Kind> inline unsigned linear_blocks(unsigned multiprocessors)
+{
+    typedef linear_shape<Kind> shape;
+    const unsigned most = Kind == GATE_UP || Kind == DOWN ? 2 * multiprocessors : multiprocessors;
+    const unsigned groups = shape::pairs / shape::block_streams;
+    const unsigned chunks = (groups + most - 1) / most;
+    return Kind == DOWN ? (groups + chunks - 1) / chunks : most;
+}
 
 struct linear_args {
     const bf16 *weights;
@@ -120,11 +141,12 @@ __device__ inline float scale_by_gamma(uint4 (&x)[pieces], const uint4 (&gamma)[
 
 /* Any grid for which linear_shape::fits(); one block an SM is what it is made for. */
 template <linear_kind Kind>
-__global__ void __launch_bounds__(linear_threads, 2) linear(const linear_args args)
+static __global__ void __launch_bounds__(linear_threads, LINEAR_BLOCKS)
+    linear(const linear_args args)
 {
     using shape = linear_shape<Kind>;
     constexpr int block_streams = shape::block_streams;
-    extern __shared__ uint4 ring[];
+    extern __shared__ __align__(bulk_alignment) uint4 ring[];
     __shared__ float square_sums[shape::slices];
     float *const sums = reinterpret_cast<float *>(ring + ring_bytes / 16); /* [chunk][warp][row] */
 
@@ -149,15 +171,16 @@ __global__ void __launch_bounds__(linear_threads, 2) linear(const linear_args ar
     const bf16 *const my_weights =
         args.weights + static_cast<size_t>(stream) * (shape::pair_outputs * shape::cols) +
         slice * chunk_cols;
+    const unsigned long long policy = read_once();
     auto fetch = [&](int chunk, int stage) {
         const bf16 *const from =
             my_weights + static_cast<size_t>(chunk * streams) * (shape::pair_outputs * shape::cols);
         const unsigned to = ring_address + static_cast<unsigned>(stage * chunk_bytes);
         const unsigned barrier = barriers + static_cast<unsigned>(8 * stage);
         barrier_expect(barrier, chunk_bytes);
-        bulk_copy(to, from, row_bytes, barrier);
+        bulk_copy(to, from, row_bytes, barrier, policy);
         bulk_copy(to + row_bytes, from + static_cast<size_t>(shape::pair_distance) * shape::cols,
-                  row_bytes, barrier);
+                  row_bytes, barrier, policy);
     };
 
     /* Fill the ring, a stage at a time: all at once would fill the memory's queues as well, and the
@@ -173,7 +196,8 @@ __global__ void __launch_bounds__(linear_threads, 2) linear(const linear_args ar
         }
     }
     __syncwarp();
-    PDL_TRIGGER_POINT(0); /* the next kernel starts as soon as there is room for its blocks */
+    PDL_TRIGGER_POINT(Kind ==
+                      QKV); /* the next kernel starts as soon as there is room for its blocks */
     uint4 gamma[pieces] = {};
     if (shape::norm) {
 #pragma unroll
@@ -183,7 +207,7 @@ __global__ void __launch_bounds__(linear_threads, 2) linear(const linear_args ar
         }
     }
 #pragma unroll
-    for (int i = 1; i < linear_stages; i++) {
+    for (int i = 1; i < shape::early; i++) {
         if (i < chunks) {
             barrier_wait(barriers + static_cast<unsigned>(8 * (i - 1)), 0);
             if (lane == 0) {
@@ -193,12 +217,20 @@ __global__ void __launch_bounds__(linear_threads, 2) linear(const linear_args ar
     }
 
     PDL_WAIT();
-    PDL_TRIGGER_POINT(1);
+    PDL_TRIGGER_POINT(Kind != QKV);
 
     uint4 x[pieces];
 #pragma unroll
     for (int i = 0; i < pieces; i++) {
         x[i] = reinterpret_cast<const uint4 *>(args.x + slice * chunk_cols)[32 * i + lane];
+    }
+    if (lane == 0) {
+#pragma unroll
+        for (int i = shape::early; i < linear_stages; i++) {
+            if (i < chunks) {
+                fetch(i, i);
+            }
+        }
     }
     /* Which output a thread completes in the end. */
     const int my_pair = thread / shape::pair_outputs;
@@ -231,13 +263,19 @@ __global__ void __launch_bounds__(linear_threads, 2) linear(const linear_args ar
             a[i] = from[32 * i];
             b[i] = from[32 * (i + pieces)];
         }
-        __syncwarp(); /* the stage has been read by all */
-        if (chunk + linear_stages < chunks) {
-            if (lane == 0) {
-                fetch(chunk + linear_stages, stage);
-            }
-        } else {
+        __syncwarp();                                    /* the stage has been read by all */
+        const int left = chunks - chunk - linear_stages; /* to be fetched */
+        if (left > 0 && lane == 0) {
+            fetch(chunk + linear_stages, stage);
+        }
+        if (left <= 1) {
             PDL_TRIGGER_POINT(2);
+        }
+        if (left <= 4) {
+            PDL_TRIGGER_POINT(3);
+        }
+        if (left <= 8) {
+            PDL_TRIGGER_POINT(4);
         }
         const float total = multiply_rows(a, b, x);
         if (lane % 16 == 0) {

@@ -41,6 +41,9 @@ class decoder_model
     static constexpr size_t result_at = active_at + feed_forward;
     static constexpr size_t layer_activations = result_at + hidden;
 
+    /* What it takes on the device, and some more. */
+    static constexpr size_t device_bytes = 2 * all_weights + (size_t{256} << 20);
+
     explicit decoder_model(unsigned long long seed)
         : weights(all_weights), gammas(size_t{2} * layers * hidden), keys(layers * layer_cache),
           values(layers * layer_cache), input(hidden), activations(layers * layer_activations),

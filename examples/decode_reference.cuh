@@ -191,4 +191,31 @@ inline layer_errors check_layer(const decoder_model &m, const std::vector<bf16> 
     return errors;
 }
 
+/* Half a unit in the last place of bf16 is 2^-8 of the value at most; the rest is for the sums. */
+static const double error_limit = 1.25 / 256;
+static const int checked_steps = 6;
+static const char *const checked_names[checked_steps] = {
+    "qkv", "attention", "output projection", "gate and up", "down", "new cache entries"};
+
+/* The largest errors of all layers in what a token computed. `wrong` is called for each that is over
+ * the limit, with the layer and the step. */
+template <typename Wrong>
+inline std::vector<double> check_token(const decoder_model &m, const std::vector<bf16> &computed,
+                                       bool with_attention, Wrong &&wrong)
+{
+    std::vector<double> largest(checked_steps);
+    for (int layer = 0; layer < layers; layer++) {
+        const layer_errors e = check_layer(m, computed, layer, with_attention);
+        const double all[checked_steps] = {e.qkv, e.attention, e.out, e.gate_up, e.down, e.cache};
+        for (size_t i = 0; i < checked_steps; i++) {
+            largest[i] =
+                std::isnan(all[i]) || std::isnan(largest[i]) ? NAN : std::max(largest[i], all[i]);
+            if (!(all[i] <= error_limit)) {
+                wrong(layer, checked_names[i], all[i]);
+            }
+        }
+    }
+    return largest;
+}
+
 #endif /* PDL_EXAMPLES_DECODE_REFERENCE_CUH */

@@ -1,25 +1,48 @@
 /* SPDX-License-Identifier: MIT */
-/* The decoder's steps in a list, and five ways to launch them. */
+/* The decoder's steps in a list, and six ways to launch them: raw CUDA, but for two of libpdl. */
 #ifndef PDL_EXAMPLES_DECODE_WAYS_CUH
 #define PDL_EXAMPLES_DECODE_WAYS_CUH
+
+#include <iterator>
 
 #include <pdl/chain.h>
 #include <pdl/cudart.h>
 
 #include "decode_model.cuh"
 
-enum way { PLAIN, STREAM_PDL, PLAIN_GRAPH, RAW_GRAPH, CHAIN, WAYS };
-static const char *const way_names[WAYS] = {"<<<>>>", "stream with PDL", "graph",
-                                            "programmatic graph, captured", "pdl_chain"};
-static const char *const way_keys[WAYS] = {"plain", "stream_pdl", "graph", "raw_graph", "chain"};
+enum way { PLAIN, STREAM_PDL, LIBPDL, PLAIN_GRAPH, RAW_GRAPH, CHAIN, DECODE_WAYS };
+static const char *const way_names[DECODE_WAYS] = {
+    "<<<>>>",   "stream with PDL", "pdl_launch", "graph", "programmatic graph, captured",
+    "pdl_chain"};
+static const char *const way_keys[DECODE_WAYS] = {"stream", "stream-pdl", "libpdl",
+                                                  "graph",  "graph-pdl",  "chain"};
+inline bool way_overlaps(way how)
+{
+    return how != PLAIN && how != PLAIN_GRAPH;
+}
 
 enum step_kind { STEP_QKV, STEP_ATTENTION, STEP_OUT, STEP_GATE_UP, STEP_DOWN, STEP_KINDS };
+static const char *const step_names[STEP_KINDS] = {"qkv", "attention", "out", "gate-up", "down"};
+
+/* What a kind of step is launched with. */
+struct step_launch {
+    pdl_kernel *kernel;
+    unsigned blocks;
+};
 
 struct step {
     step_kind kind;
     linear_args linear;
     attention_args attention;
 };
+
+/* Whether the products' kernels can be launched with a block for each multiprocessor. */
+inline bool decoder_fits(int multiprocessors)
+{
+    return linear_shape<QKV>::fits(multiprocessors) && linear_shape<OUT>::fits(multiprocessors) &&
+           linear_shape<GATE_UP>::fits(multiprocessors) &&
+           linear_shape<DOWN>::fits(multiprocessors);
+}
 
 /* A token's steps, in order. */
 class decoder_steps
@@ -84,18 +107,56 @@ class decoder_steps
         CHECK(cudaGetLastError());
     }
 
-    void record(pdl_chain *chain, pdl_kernel *const *kernels) const
+    /* One launch for each kind. */
+    pdl_status record(pdl_chain *chain, const step_launch *launches, pdl_overlap overlap) const
     {
         for (const step &s : list) {
             const bool is_attention = s.kind == STEP_ATTENTION;
             const pdl_launch_desc desc = pdl_launch_desc_make(
-                is_attention ? attention_blocks : blocks_,
-                is_attention ? attention_threads : linear_threads,
-                is_attention ? 0 : linear_shared_bytes, nullptr, PDL_OVERLAP_AUTO);
-            CHECK(pdl_chain_add(chain, kernels[s.kind], &desc,
-                                is_attention ? PDL_ARGS(s.attention) : PDL_ARGS(s.linear), nullptr,
-                                0, nullptr));
+                launches[s.kind].blocks, threads(s.kind), shared_bytes(s.kind), nullptr, overlap);
+            const pdl_status status = pdl_chain_add(
+                chain, launches[s.kind].kernel, &desc,
+                is_attention ? PDL_ARGS(s.attention) : PDL_ARGS(s.linear), nullptr, 0, nullptr);
+            if (status != PDL_SUCCESS) {
+                return status;
+            }
         }
+        return PDL_SUCCESS;
+    }
+
+    /* Leaves only the steps of one kind, so many times one after the other. */
+    void keep(step_kind kind, int times)
+    {
+        std::vector<step> kept;
+        for (int i = 0; i < times; i++) {
+            std::copy_if(list.begin(), list.end(), std::back_inserter(kept),
+                         [&](const step &s) { return s.kind == kind; });
+        }
+        list = kept;
+    }
+
+    unsigned blocks(step_kind kind) const
+    {
+        switch (kind) {
+        case STEP_QKV:
+            return linear_blocks<QKV>(blocks_);
+        case STEP_OUT:
+            return linear_blocks<OUT>(blocks_);
+        case STEP_GATE_UP:
+            return linear_blocks<GATE_UP>(blocks_);
+        case STEP_DOWN:
+            return linear_blocks<DOWN>(blocks_);
+        default:
+            return attention_blocks;
+        }
+    }
+    static unsigned threads(step_kind kind)
+    {
+        return kind == STEP_ATTENTION ? attention_threads : linear_threads;
+    }
+    static unsigned shared_bytes(step_kind kind)
+    {
+        return kind == STEP_ATTENTION ? 0 : linear_shared_bytes;
     }
 
     static constexpr unsigned attention_blocks = kv_heads * cluster_blocks;
@@ -113,18 +174,19 @@ class decoder_steps
     void launch_linear(way how, void (*kernel)(linear_args), const step &s,
                        cudaStream_t stream) const
     {
-        launch_one(how, kernel, blocks_, linear_threads, linear_shared_bytes, s.linear, stream);
+        launch_one(how, kernel, blocks(s.kind), linear_threads, linear_shared_bytes, s.linear,
+                   stream);
     }
 
     template <typename Args>
     static void launch_one(way how, void (*kernel)(Args), unsigned blocks, unsigned threads,
                            unsigned shared_bytes, const Args &args, cudaStream_t stream)
     {
-        if (how == STREAM_PDL) {
+        if (how == LIBPDL) {
             CHECK(pdl_launch_kernel(
                 pdl_launch_desc_make(blocks, threads, shared_bytes, stream, PDL_OVERLAP_AUTO),
                 kernel, args));
-        } else if (how == RAW_GRAPH) {
+        } else if (way_overlaps(how)) {
             cudaLaunchAttribute attribute = {};
             attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
             attribute.val.programmaticStreamSerializationAllowed = 1;
@@ -141,7 +203,7 @@ class decoder_steps
         }
     }
 
-    unsigned blocks_;
+    unsigned blocks_; /* multiprocessors */
 };
 
 /* The ways to run a token's steps, ready to run. */
@@ -156,7 +218,8 @@ class decoder_runs
                                                  reinterpret_cast<const void *>(linear<GATE_UP>),
                                                  reinterpret_cast<const void *>(linear<DOWN>)};
         for (int i = 0; i < STEP_KINDS; i++) { /* all the shared memory that there is */
-            CHECK(pdl_kernel_from_symbol(symbols[i], &kernels_[i]));
+            CHECK(pdl_kernel_from_symbol(symbols[i], &launches_[i].kernel));
+            launches_[i].blocks = steps.blocks(static_cast<step_kind>(i));
             if (i != STEP_ATTENTION) {
                 CHECK(cudaFuncSetAttribute(symbols[i], cudaFuncAttributeMaxDynamicSharedMemorySize,
                                            linear_shared_bytes));
@@ -165,12 +228,15 @@ class decoder_runs
                                        cudaSharedmemCarveoutMaxShared));
         }
         CHECK(pdl_chain_create(&chain_));
-        steps.record(chain_, kernels_);
+        CHECK(steps.record(chain_, launches_, PDL_OVERLAP_AUTO));
         CHECK(pdl_chain_build(chain_));
         pdl_chain_report report = PDL_CHAIN_REPORT_INIT;
         for (uint32_t i = 0; i < steps.list.size(); i++) {
             CHECK(pdl_chain_explain(chain_, i, &report));
             granted += report.overlap != 0;
+            if (i > 0 && report.overlap == 0) {
+                refused = static_cast<pdl_overlap_reason>(report.overlap_reason);
+            }
         }
         graphs_[0] = capture(PLAIN_GRAPH, stream);
         graphs_[1] = capture(RAW_GRAPH, stream);
@@ -180,8 +246,8 @@ class decoder_runs
         cudaGraphExecDestroy(graphs_[1]);
         cudaGraphExecDestroy(graphs_[0]);
         pdl_chain_destroy(chain_);
-        for (pdl_kernel *kernel : kernels_) {
-            pdl_kernel_destroy(kernel);
+        for (const step_launch &launch : launches_) {
+            pdl_kernel_destroy(launch.kernel);
         }
     }
     decoder_runs(const decoder_runs &) = delete;
@@ -199,6 +265,7 @@ class decoder_runs
     }
 
     size_t granted = 0; /* links of the chain that overlap what is before them */
+    pdl_overlap_reason refused = PDL_OVERLAP_GRANTED; /* why one does not, if one does not */
 
   private:
     cudaGraphExec_t capture(way how, cudaStream_t stream) const
@@ -214,9 +281,45 @@ class decoder_runs
     }
 
     const decoder_steps &steps_;
-    pdl_kernel *kernels_[STEP_KINDS] = {};
+    step_launch launches_[STEP_KINDS] = {};
     pdl_chain *chain_ = nullptr;
     cudaGraphExec_t graphs_[2] = {};
+};
+
+/* The same steps with stamps, to see whether a kernel starts before the one before has ended. */
+class overlap_counter
+{
+  public:
+    overlap_counter(const decoder_model &m, bool with_attention, unsigned blocks,
+                    cudaStream_t stream)
+        : stamps_(5 * layers), steps_(m, with_attention, blocks, stamps_.get()),
+          runs_(steps_, stream)
+    {
+    }
+
+    /* How many do: `gated` is called with what is to be run with the host out of it. */
+    template <typename Gated> size_t count(way how, cudaStream_t stream, Gated &&gated) const
+    {
+        stamps_.set(std::vector<kernel_stamps>(5 * layers, kernel_stamps{~0ull, 0}));
+        gated([&] { runs_.run(how, stream); });
+        const std::vector<kernel_stamps> ran = stamps_.host();
+        size_t overlapped = 0;
+        for (size_t i = 1; i < steps_.list.size(); i++) {
+            overlapped += ran[i].first_start < ran[i - 1].last_end;
+        }
+        return overlapped;
+    }
+
+    /* Whether that is as granted: with the host out of it, that happens nearly every time. */
+    bool as_granted(way how, size_t overlapped) const
+    {
+        return way_overlaps(how) ? overlapped >= runs_.granted * 9 / 10 : overlapped == 0;
+    }
+
+  private:
+    device_buffer<kernel_stamps> stamps_;
+    decoder_steps steps_;
+    decoder_runs runs_;
 };
 
 #endif /* PDL_EXAMPLES_DECODE_WAYS_CUH */

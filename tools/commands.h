@@ -11,6 +11,7 @@ enum {
 };
 
 /* A command gets its own arguments, argv[0] being its name, and returns an exit code. */
+int command_bench(int argc, char **argv);
 int command_info(int argc, char **argv);
 int command_inspect(int argc, char **argv);
 int command_lint(int argc, char **argv);

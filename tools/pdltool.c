@@ -12,6 +12,7 @@ static const struct command {
     int (*run)(int argc, char **argv);
     const char *summary;
 } commands[] = {
+    {"bench", command_bench, "what launches cost and what PDL gives, raw CUDA beside libpdl"},
     {"info", command_info, "the driver, the devices, and whether launches may overlap on them"},
     {"inspect", command_inspect,
      "the kernels in PTX, cubins and programs: do they wait and trigger"},

@@ -1,0 +1,679 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""pdltool bench on suites that need no device (see mock_suites.c): the command line, what it writes, and how it ends."""
+
+import csv
+import io
+import json
+import math
+import os
+import pty
+import resource
+import signal
+import statistics
+import subprocess
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "tool"))
+import tooltest  # pylint: disable=wrong-import-position
+
+ALPHA = [
+    "alpha/launch/way=raw/arguments=0",
+    "alpha/launch/way=libpdl/arguments=0",
+    "alpha/launch/way=pdl/arguments=0",
+    "alpha/launch/way=raw/arguments=64",
+    "alpha/launch/way=libpdl/arguments=64",
+    "alpha/launch/way=pdl/arguments=64",
+    'alpha/speed/trigger=early/fill=a, "b"',
+    "alpha/speed/trigger=late/fill=a|b",
+]
+BETA = [
+    "beta/many/way=stream/mode=full",
+    "beta/many/way=graph/mode=full",
+    "beta/many/way=chain/mode=full",
+    "beta/many/way=graph/mode=half",
+]
+STATISTICS = ("min", "median", "p90", "p99", "max", "mean", "noise", "spread")
+# How many samples of the whole mock a pass takes: rounds, and one that warms up.
+LAUNCH_ROUNDS, LAUNCH_POINTS = 40, 6
+
+
+def with_json(test):
+    """Leaves the test out of a build that has no JSON."""
+
+    def run(self):
+        if "json" not in tooltest.without:
+            test(self)
+
+    return run
+
+
+class Case(tooltest.Case):
+    def bench(self, *arguments, code=0, **environment):
+        """Runs the command, expects the exit code, and returns what it wrote."""
+        result = subprocess.run(
+            [tooltest.program, "bench", *arguments],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env={**os.environ, **environment},
+            cwd=self.directory,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+        self.assertEqual(result.returncode, code, result.stderr)
+        self.assertNotIn("Sanitizer", result.stderr)
+        return result
+
+    def read(self, name):
+        with open(self.path(name), encoding="utf-8") as file:
+            return file.read()
+
+    def measured(self, name, *arguments, code=0, **environment):
+        """The run's JSON, which stays in a file of that name."""
+        self.bench(*arguments, "--json", name, code=code, **environment)
+        return json.loads(self.read(name))
+
+    def files(self):
+        return sorted(os.listdir(self.directory))
+
+    def refused(self, said, *arguments, **environment):
+        """Refuses with that one line, measures nothing and leaves nothing behind."""
+        before = self.files()
+        result = self.bench(*arguments, code=2, **environment)
+        self.assertIn(said, result.stderr)
+        self.assertEqual(result.stdout, "")
+        self.assertEqual(self.files(), before)
+        return result
+
+
+def points_of(document):
+    return {point["id"]: point for table in document["tables"] for point in table["points"]}
+
+
+def rows_of(text):
+    """A markdown document's tables of points, as {(suite/table, axis values): {heading: cell}}, all parts of a table together."""
+    rows, name, lines = {}, None, text.splitlines()
+    for number, line in enumerate(lines):
+        if line.startswith("## "):
+            name = line[3:].split(":")[0]
+        if not line.startswith("|") or lines[number - 1].startswith("|"):
+            continue
+        headings = cells_of(line)
+        axes = headings.index("Samples")
+        for row in lines[number + 2 :]:
+            if not row.startswith("|"):
+                break
+            cells = cells_of(row)
+            metric = None
+            into = rows.setdefault((name, *cells[:axes]), {})
+            into["Samples"] = cells[axes]
+            for heading, cell in zip(headings[axes + 1 :], cells[axes + 1 :]):
+                metric = heading if "(" in heading else metric
+                into[metric if "(" in heading else metric + " " + heading] = cell
+    return rows
+
+
+def cells_of(line):
+    return [cell.strip().replace("\0", "|") for cell in line.replace("\\|", "\0").strip("|").split("|")]
+
+
+class CommandLine(Case):
+    def test_help(self):
+        result = self.bench("--help")
+        self.assertIn("usage: pdltool bench [SUITE...] [OPTION...]\n", result.stdout)
+        self.assertIn("  alpha     launches of the mock\n", result.stdout)
+        for option in ("list", "filter", "device", "passes", "rounds", "quick", "markdown", "csv", "json", "input", "compare", "quiet"):
+            self.assertIn("--" + option, result.stdout)
+
+    def test_list_names_every_point_and_measures_nothing(self):
+        result = self.bench("--list", MOCK_DEVICE="lost")
+        self.assertEqual(result.stdout.splitlines(), ALPHA + BETA)
+        self.assertEqual(self.bench("-l", "beta").stdout.splitlines(), BETA)
+        self.assertEqual(self.bench("beta", "--list", "alpha").stdout.splitlines(), ALPHA + BETA)
+
+    def test_filters(self):
+        listed = lambda *arguments: self.bench("--list", *arguments).stdout.splitlines()
+        self.assertEqual(listed("--filter", "speed"), ALPHA[6:])
+        self.assertEqual(listed("-f", "way=raw"), [ALPHA[0], ALPHA[3]])
+        self.assertEqual(listed("-f", "way=raw*=0", "-f", "late"), [ALPHA[0], ALPHA[7]])
+        self.assertEqual(listed("-f", "way=pdl/arguments=64"), [ALPHA[3], ALPHA[5]])  # and what it is compared with
+        self.assertEqual(listed("-f", "mode=half"), [BETA[0], BETA[1], BETA[3]])
+        self.refused("no point matches", "--filter", "nothing")
+        self.refused("no point matches", "beta", "--filter", "speed")
+
+    def test_only_what_is_selected_is_measured(self):
+        result = self.bench("alpha", "-f", "way=pdl/arguments=64", "--quick")
+        self.assertEqual(list(rows_of(result.stdout)), [("alpha/launch", "raw", "64"), ("alpha/launch", "pdl", "64")])
+
+    def test_unknown_suite(self):
+        self.refused("pdltool bench: there is no suite gamma; there are: alpha beta\n", "alpha", "gamma")
+
+    def test_options_that_make_no_sense(self):
+        self.refused("unrecognized option", "--fast")
+        self.refused("requires an argument", "--json")
+        for option, least, most in (("--passes", 1, 32), ("--rounds", 1, 1000000), ("--device", 0, 2147483647)):
+            for value in ("", "x", "1x", "-1", "1.5", "99999999999999999999", str(least - 1), str(most + 1)):
+                self.refused(
+                    "pdltool bench: %s takes a number from %d to %d, not %s\n" % (option, least, most, value),
+                    option + "=" + value,
+                )
+
+    def test_device_that_is_not_there(self):
+        self.refused("pdltool bench: there is no device 3\n", "--device", "3")
+        self.refused("there is no device 3", "-d3", "--csv", "a.csv")
+
+    def test_device_that_does_not_open(self):
+        self.refused("the mock's device does not answer", "--csv", "a.csv", MOCK_DEVICE="lost")
+
+    def test_rounds_and_passes(self):
+        def samples(*arguments):
+            rows = rows_of(self.bench(*arguments).stdout)
+            return rows[("alpha/launch", "raw", "0")]["Samples"], rows[("beta/many", "stream", "full")]["Samples"]
+
+        self.assertEqual(samples(), ("120", "12"))
+        self.assertEqual(samples("--passes", "2"), ("80", "8"))
+        self.assertEqual(samples("--rounds", "5"), ("15", "15"))
+        self.assertEqual(samples("--rounds", "1", "--passes", "32"), ("32", "32"))
+        self.assertEqual(samples("--quick"), ("5", "3"))
+
+    def test_progress_is_for_terminals(self):
+        self.assertEqual(self.bench("--quick").stderr, "")
+        self.assertIn(b"\r\033[Kpass 1 of 3, alpha/launch, round 1 of 40", self.on_terminal())
+        self.assertEqual(self.on_terminal("--quiet"), b"")
+
+    def on_terminal(self, *arguments):
+        """What goes to standard error, which is a terminal."""
+        reader, writer = pty.openpty()
+        with subprocess.Popen([tooltest.program, "bench", *arguments], stdout=subprocess.DEVNULL, stderr=writer) as process:
+            os.close(writer)
+            written = b""
+            try:
+                while part := os.read(reader, 4096):
+                    written += part
+            except OSError:
+                pass  # the other end is closed
+            os.close(reader)
+            self.assertEqual(process.wait(), 0)
+        return written
+
+    def test_without_json(self):
+        if "json" in tooltest.without:
+            for option in ("--json", "--input", "--compare"):
+                self.refused("built without jansson", option, "a.json")
+
+
+class Forms(Case):
+    def test_markdown_is_the_default(self):
+        result = self.bench("--rounds", "3")
+        self.assertTrue(result.stdout.startswith("# pdltool bench\n\n- date: 2"), result.stdout[:100])
+        self.assertIn("- command: pdltool bench --rounds 3\n", result.stdout)
+        self.assertIn("- gpu: Mock ?[2J | GPU\n", result.stdout)  # what would steer a terminal does not
+        self.assertIn("- driver: 580.65.06\n", result.stdout)
+        self.assertIn("- temperature_c: 30 before, 31 after\n", result.stdout)
+        self.assertNotIn("Ended early", result.stdout)
+        self.assertEqual(result.stderr, "")
+
+    def test_markdown_tables_are_well_formed(self):
+        lines = self.bench(MOCK_WAIVE="way=chain").stdout.splitlines()
+        tables = 0
+        for number, line in enumerate(lines):
+            if line.startswith("|"):
+                first = not lines[number - 1].startswith("|")
+                headings = line if first else headings
+                tables += first
+                self.assertTrue(line.endswith("|"))
+                if "waived" in line:
+                    self.assertTrue(line.endswith("| waived: the device has no \\| clusters |"))
+                    continue
+                self.assertLessEqual(len(line), 120)
+                self.assertEqual(len(line), len(headings))
+                bars = [at for at, c in enumerate(line) if c == "|" and line[at - 1] != "\\"]
+                self.assertEqual(bars, [at for at, c in enumerate(headings) if c == "|"])
+                if lines[number - 1] == headings:
+                    self.assertRegex(line, r"^\|(-+:?\|)+$")
+            else:
+                self.assertLessEqual(len(line), 100)
+        self.assertGreater(tables, 3)
+
+    def test_files_and_standard_output(self):
+        result = self.bench("--quick", "--markdown", "a.md", "--csv", "-")
+        self.assertEqual(self.files(), ["a.md"])
+        self.assertTrue(self.read("a.md").startswith("# pdltool bench"))
+        self.assertTrue(result.stdout.startswith("suite,table,way,"))
+        self.assertEqual(self.bench("--quick", "--csv", "a.csv").stdout, "")
+        self.refused("only one form can go to standard output", "--markdown", "-", "--csv", "-")
+
+    def test_csv(self):
+        rows = list(csv.DictReader(io.StringIO(self.bench("--csv", "-", MOCK_WAIVE="trigger=late").stdout), strict=True))
+        self.assertEqual(len(rows), 6 * 2 + 2 + 4 * 8)
+        self.assertEqual(
+            list(rows[0]),
+            ["suite", "table", "way", "arguments", "trigger", "fill", "mode", "metric", "unit", "samples", *STATISTICS]
+            + ["ratio", "ratio_low", "ratio_high", "against", "waived", "failed", "id"],
+        )
+        for row in rows:
+            self.assertNotIn(None, row.values())
+            axes = [name + "=" + row[name] for name in ("way", "arguments", "trigger", "fill", "mode") if row[name]]
+            self.assertEqual("/".join([row["suite"], row["table"], *axes]), row["id"])
+            if row["waived"]:
+                self.assertEqual((row["samples"], row["median"]), ("0", ""))
+                continue
+            figures = [float(row[name]) for name in ("min", "median", "p90", "p99", "max")]
+            self.assertEqual(figures, sorted(figures))
+        early, late = [row for row in rows if row["table"] == "speed"]
+        self.assertEqual(early["fill"], 'a, "b"')
+        self.assertEqual(late["waived"], "the device has no | clusters")
+        pdl = [row for row in rows if row["id"] == ALPHA[2] and row["metric"] == "device"][0]
+        self.assertEqual(pdl["against"], ALPHA[0])
+        self.assertAlmostEqual(float(pdl["ratio"]), 0.5, delta=0.01)
+        self.assertLess(float(pdl["ratio_low"]), float(pdl["ratio"]))
+        self.assertLess(float(pdl["ratio"]), float(pdl["ratio_high"]))
+
+    @with_json
+    def test_all_forms_say_the_same(self):
+        document = self.measured("a.json", "--csv", "a.csv", "--markdown", "a.md", MOCK_WAIVE="way=chain", MOCK_FAIL="speed", code=1)
+        tables = rows_of(self.read("a.md"))
+        points = points_of(document)
+        with open(self.path("a.csv"), encoding="utf-8", newline="") as file:
+            rows = {(row["id"], row["metric"]): row for row in csv.DictReader(file)}
+        self.assertEqual(list(points), ALPHA + BETA)
+        self.assertEqual(len(rows), sum(len(point["metrics"]) for point in points.values()))
+        for table in document["tables"]:
+            for point in table["points"]:
+                cells = tables[(table["suite"] + "/" + table["name"], *point["axes"].values())]
+                for metric in table["metrics"]:
+                    self.same_figure(point, metric, rows[(point["id"], metric["name"])], cells)
+
+    def same_figure(self, point, metric, row, cells):
+        figure = point["metrics"][metric["name"]]
+        self.assertEqual((row["waived"] or None, row["failed"] or None), (point["waived"], point["failed"]))
+        self.assertEqual((row["unit"], row["samples"], row["against"] or None), (metric["unit"], str(figure["count"]), point["against"]))
+        for name in STATISTICS:
+            self.close(row[name], figure[name], 2e-5 if name in ("noise", "spread") else 0)
+        for name in ("median", "low", "high"):
+            column = "ratio" if name == "median" else "ratio_" + name
+            self.close(row[column], figure["ratio"][name] if figure["ratio"] else None)
+        if point["waived"] or point["failed"]:
+            self.assertEqual(cells["Samples"], "waived: " + point["waived"] if point["waived"] else "FAILED: " + point["failed"])
+            return
+        heading = "%s (%s)" % (metric["name"], metric["unit"])
+        self.assertEqual(cells["Samples"], str(figure["count"]))
+        shown = float(cells[heading].replace(",", ""))
+        self.assertAlmostEqual(shown, figure["median"], delta=0.0006 * abs(figure["median"]))
+        if figure["noise"] is None:
+            self.assertEqual(cells[heading + " Noise"], "")
+        else:
+            self.assertEqual(cells[heading + " Noise"], "%.1f%%" % (100 * figure["noise"]))
+        ratio = next((cells[name] for name in cells if name.startswith(heading + " Ratio")), "")
+        if figure["ratio"]:
+            self.assertTrue(ratio.startswith("%(median).3f [%(low).3f, %(high).3f]" % figure["ratio"]), ratio)
+        else:
+            self.assertEqual(ratio, "")
+
+    def close(self, text, number, more=0):
+        if number is None:
+            self.assertEqual(text, "")
+        else:
+            self.assertAlmostEqual(float(text), number, delta=2e-5 * abs(number) + more)
+
+    def test_what_cannot_be_measured_has_no_figures(self):
+        result = self.bench("--quick", "alpha", "--csv", "-", MOCK_NAN="way=pdl")
+        for row in csv.DictReader(io.StringIO(result.stdout)):
+            self.assertEqual(row["median"] == "", row["way"] == "pdl")
+            self.assertEqual(row["samples"] == "0", row["way"] == "pdl")
+        rows = rows_of(self.bench("--quick", "alpha", MOCK_NAN="way=pdl").stdout)
+        self.assertEqual(rows[("alpha/launch", "pdl", "0")]["host (ns)"], "-")
+
+    def test_wrong_results_are_told_and_end_in_1(self):
+        result = self.bench("--quick", MOCK_FAIL="way=pdl", code=1)
+        self.assertEqual(result.stderr, "pdltool bench: 2 points failed\n")
+        row = rows_of(result.stdout)[("alpha/launch", "pdl", "0")]
+        self.assertEqual(row, {"Samples": 'FAILED: the sum is 3, "not" 4'})
+        self.assertEqual(self.bench("--quick", MOCK_FAIL="way=pdl/arguments=0", code=1).stderr, "pdltool bench: 1 point failed\n")
+
+    def test_what_is_waived_is_no_failure(self):
+        row = rows_of(self.bench("--quick", MOCK_WAIVE="way=pdl").stdout)[("alpha/launch", "pdl", "0")]
+        self.assertEqual(row, {"Samples": "waived: the device has no | clusters"})
+
+
+class Json(Case):
+    def test_document(self):
+        document = self.measured("a.json", "alpha", "--passes", "2", MOCK_NAN="arguments=64")
+        self.assertEqual(list(document), ["schema", "tool", "environment", "ended_early", "tables"])
+        self.assertEqual((document["schema"], document["tool"], document["ended_early"]), (1, "pdltool bench", None))
+        self.assertEqual(document["environment"]["memory_bytes"], 150754820096)
+        self.assertEqual(document["environment"]["command"], "pdltool bench alpha --passes 2 --json a.json")
+        launch, speed = document["tables"]
+        self.assertEqual(list(launch), ["suite", "name", "title", "note", "axes", "metrics", "points"])
+        self.assertEqual((launch["suite"], launch["name"], launch["axes"]), ("alpha", "launch", ["way", "arguments"]))
+        self.assertEqual(speed["note"], None)
+        self.assertEqual(speed["metrics"], [{"name": "rate", "unit": "1/s", "higher_is_better": True, "tolerance": 0.03}])
+        self.assertEqual(launch["metrics"][0], {"name": "host", "unit": "ns", "higher_is_better": False, "tolerance": 0.06})
+        point = launch["points"][1]
+        self.assertEqual(list(point), ["id", "axes", "against", "waived", "failed", "checks", "passes", "metrics"])
+        self.assertEqual(point["axes"], {"way": "libpdl", "arguments": "0"})
+        self.assertEqual((point["id"], point["against"]), (ALPHA[1], ALPHA[0]))
+        self.assertEqual((point["waived"], point["failed"], point["checks"], point["passes"]), (None, None, 4, [40, 80]))
+        without = launch["points"][3]["metrics"]["host"]
+        self.assertEqual((without["count"], without["median"], without["samples"]), (0, None, [None] * 80))
+
+    def test_statistics_are_those_of_the_samples(self):
+        document = self.measured("a.json", "alpha", MOCK_DRIFT="way=pdl:0.05")
+        points = points_of(document)
+        for point in points.values():
+            for name, figure in point["metrics"].items():
+                samples = sorted(figure["samples"])
+                at = lambda share: samples[int(share * (len(samples) - 1))]
+                self.assertEqual(figure["count"], len(samples))
+                self.assertEqual((figure["min"], figure["max"]), (samples[0], samples[-1]))
+                self.assertAlmostEqual(figure["median"], statistics.median(samples), delta=1e-5 * samples[0])
+                self.assertAlmostEqual(figure["mean"], statistics.fmean(samples), delta=1e-5 * samples[0])
+                self.assertTrue(at(0.9) <= figure["p90"] <= at(1))
+                self.assertTrue(figure["p90"] <= figure["p99"] <= figure["max"])
+                passes = [statistics.median(figure["samples"][end - point["passes"][0] : end]) for end in point["passes"]]
+                spread = max(abs(one - statistics.median(samples)) for one in passes) / statistics.median(samples)
+                self.assertAlmostEqual(figure["spread"], spread, delta=2e-5)
+                if point["against"]:
+                    base = points[point["against"]]["metrics"][name]["samples"]
+                    ratio = statistics.median(one / other for one, other in zip(figure["samples"], base))
+                    self.assertAlmostEqual(figure["ratio"]["median"], ratio, delta=1e-5)
+                    self.assertTrue(figure["ratio"]["low"] <= ratio <= figure["ratio"]["high"])
+        self.assertGreater(points[ALPHA[2]]["metrics"]["host"]["spread"], 0.04)
+
+    def test_files_are_small(self):
+        self.measured("a.json", "alpha")
+        text = self.read("a.json")
+        self.assertEqual(sum(line.startswith('{"id":') for line in text.splitlines()), len(ALPHA))
+        self.assertLess(len(text), 10 * 6 * 2 * 120 + 8000)
+
+
+class Input(Case):
+    def test_round_trip(self):
+        self.measured("a.json", "--csv", "a.csv", "--markdown", "a.md", MOCK_WAIVE="way=chain", MOCK_FAIL="speed", MOCK_NAN="mode=half", code=1)
+        self.bench("--input", "a.json", "--json", "b.json", "--csv", "b.csv", "--markdown", "b.md", code=1, MOCK_DEVICE="lost")
+        self.assertEqual(self.read("b.json"), self.read("a.json"))
+        self.assertEqual(self.read("b.md"), self.read("a.md"))
+        self.bench("--input", "b.json", "--csv", "c.csv", code=1)
+        self.assertEqual(self.read("c.csv"), self.read("b.csv"))
+
+    def test_suites_need_not_be_known(self):
+        text = json.dumps(self.measured("a.json", "alpha", "--quick")).replace("alpha/", "omega/").replace('"alpha"', '"omega"')
+        self.file("b.json", text)
+        listed = self.bench("--input", "b.json", "--list").stdout.splitlines()
+        self.assertEqual(listed, [name.replace("alpha", "omega") for name in ALPHA])
+        self.assertIn("## omega/speed", self.bench("--input", "b.json").stdout)
+
+    def test_filter(self):
+        self.measured("a.json", "--quick")
+        self.bench("--input", "a.json", "-f", "arguments=64", "--json", "b.json")
+        self.assertEqual(list(points_of(json.loads(self.read("b.json")))), ALPHA[3:6])
+        self.bench("--input", "a.json", "-f", "way=pdl/arguments=64", "--json", "c.json")
+        self.assertEqual(list(points_of(json.loads(self.read("c.json")))), [ALPHA[3], ALPHA[5]])
+        self.refused("no point matches", "--input", "a.json", "-f", "nothing")
+        self.refused("--filter chooses", "--input", "a.json", "alpha")
+
+    def test_what_is_no_run(self):
+        self.refused("pdltool bench: a.json: No such file or directory\n", "--input", "a.json")
+        for name, text, said in (
+            ("empty", "", "a.json: line 1: '[' or '{' expected near end of file"),
+            ("list", "[]", "a.json: it was not written by pdltool bench"),
+            ("lint", '{"version": 1, "tool": "pdltool 0.1.0"}', "a.json: it was not written by pdltool bench"),
+            ("later", '{"schema": 2, "tool": "pdltool bench"}', "a.json: it has the schema 2, this program knows 1"),
+            ("deep", "[" * 100000, "a.json: line 1: maximum parsing depth reached"),
+            ("binary", b"\x7fELF\0\xff", "a.json: line 1: "),
+            ("utf-8", b'{"schema": "\xff"}', "a.json: line 1: unable to decode byte 0xff"),
+        ):
+            with self.subTest(name):
+                self.file("a.json", text)
+                for option in ("--input", "--compare"):
+                    self.assertEqual(self.refused(said, option, "a.json").stderr.count("\n"), 1)
+
+    def test_folder(self):
+        os.mkdir(self.path("folder"))
+        self.refused("pdltool bench: folder: ", "--input", "folder")
+
+
+class Compare(Case):
+    def compare(self, *arguments, code=0, **environment):
+        """The last part of what is printed: with an old run of the mock as it is."""
+        if not os.path.exists(self.path("old.json")):
+            self.measured("old.json")
+        result = self.bench(*arguments, "--compare", "old.json", code=code, **environment)
+        return result.stdout[result.stdout.index("## Compared with the old run") :]
+
+    def test_same(self):
+        self.assertEqual(self.compare(), "## Compared with the old run\n\n12 same, 0 worse.\n")
+        self.assertIn("12 same, 0 worse.", self.compare(MOCK_SEED="7"))
+
+    def test_worse(self):
+        text = self.compare(MOCK_SCALE="way=pdl/arguments=0:1.2:host", code=1)
+        self.assertRegex(text, r"\| alpha/launch/way=pdl/arguments=0 \| worse   \| host   \| +2,1\d\d ns \| +2,5\d\d ns \| \+20.0% \| +6.0% \|")
+        self.assertIn("\n11 same, 1 worse.\n", text)
+        self.assertNotIn("| device ", text)
+
+    def test_better(self):
+        text = self.compare(MOCK_SCALE="way=pdl:0.5")
+        self.assertIn("\n10 same, 0 worse, 2 better.\n", text)
+        self.assertEqual(text.count("| better  |"), 4)
+
+    def test_direction(self):
+        self.assertIn("0 worse, 2 better", self.compare(MOCK_SCALE="speed:1.1"))
+        self.assertIn("10 same, 2 worse.", self.compare(MOCK_SCALE="speed:0.9", code=1))
+
+    def test_tolerance(self):
+        self.assertIn("12 same", self.compare(MOCK_SCALE="way=pdl:1.04:host"))
+        self.assertIn("10 same, 2 worse.", self.compare(MOCK_SCALE="way=pdl:1.04:device", code=1))
+
+    def test_spread(self):
+        self.assertIn("10 same, 2 worse.", self.compare(MOCK_SCALE="way=pdl:1.1:device", code=1))
+        self.measured("old.json", MOCK_DRIFT="way=pdl:0.06")
+        self.assertIn("12 same", self.compare(MOCK_SCALE="way=pdl:1.1:device", MOCK_DRIFT="way=pdl:0.06"))
+
+    def test_new_and_gone(self):
+        self.measured("old.json", MOCK_WITHOUT="late")
+        text = self.compare(MOCK_WITHOUT="early")
+        self.assertIn("| alpha/speed/trigger=late/fill=a\\|b    | new     |\n", text)
+        self.assertIn('| alpha/speed/trigger=early/fill=a, "b" | gone    |\n', text)
+        self.assertIn("\n10 same, 0 worse, 1 new, 1 gone.\n", text)
+
+    def test_what_was_not_asked_for(self):
+        self.assertIn("\n8 same, 0 worse; 4 rows of the old run not asked for.\n", self.compare("alpha"))
+        self.assertIn("\n2 same, 0 worse; 10 rows of the old run not asked for.\n", self.compare("-f", "speed"))
+
+    def test_failed(self):
+        text = self.compare(MOCK_FAIL="speed", code=1)
+        self.assertIn('| failed: the sum is 3, "not" 4 |\n', text)
+        self.assertIn("\n10 same, 0 worse, 2 failed.\n", text)
+
+    def test_waived(self):
+        text = self.compare(MOCK_WAIVE="speed")
+        self.assertIn("| waived: the device has no \\| clusters |\n", text)
+        self.assertIn("\n10 same, 0 worse, 2 waived.\n", text)
+
+    def test_two_files(self):
+        self.measured("new.json", MOCK_SCALE="speed:0.5")
+        text = self.compare("--input", "new.json", code=1, MOCK_DEVICE="lost")
+        self.assertIn("\n10 same, 2 worse.\n", text)
+        self.assertIn("12 same, 0 worse.", self.compare("--input", "old.json"))
+
+    def test_other_conditions(self):
+        text = self.compare(MOCK_DRIVER="590.1")
+        self.assertTrue(text.endswith("\nThe runs were made under other conditions: driver was 580.65.06, now 590.1.\n"), text)
+
+    def test_it_does_not_mix_with_other_forms(self):
+        self.measured("old.json")
+        result = self.bench("--compare", "old.json", "--csv", "-")
+        self.assertEqual({len(row) for row in csv.reader(io.StringIO(result.stdout))}, {25})
+        self.assertIn("12 same, 0 worse.\n", result.stderr)
+        result = self.bench("--compare", "old.json", "--csv", "a.csv")
+        self.assertTrue(result.stdout.startswith("\n## Compared"), result.stdout)
+
+    def test_old_run_that_cannot_be_read_is_found_before_measuring(self):
+        self.refused("pdltool bench: old.json: No such file", "--compare", "old.json", "--csv", "a.csv", MOCK_DEVICE="lost")
+
+    def test_old_run_may_be_written_over(self):
+        self.measured("old.json")
+        result = self.bench("--compare", "old.json", "--json", "old.json", code=1, MOCK_SCALE="speed:0.5")
+        self.assertIn("\n10 same, 2 worse.\n", result.stdout)
+
+    def test_run_that_ended_early(self):
+        text = self.compare(MOCK_EVENT="250:interrupt", code=130)
+        self.assertIn("\n6 same, 0 worse, 6 not measured.\n\nThe new run ended early: interrupted by signal 2.\n", text)
+
+
+class Ends(Case):
+    """How a run ends before its time."""
+
+    def finished(self):
+        """The run that was written, which must be whole, and nothing beside it."""
+        self.assertEqual(self.files(), ["a.csv", "a.json", "a.md"] if "json" not in tooltest.without else ["a.csv", "a.md"])
+        rows = list(csv.DictReader(io.StringIO(self.read("a.csv")), strict=True))
+        self.assertEqual(len(rows), 6 * 2 + 2 + 4 * 8)
+        self.assertIn("**Ended early**: ", self.read("a.md"))
+        document = json.loads(self.read("a.json")) if "json" not in tooltest.without else None
+        if document:
+            self.assertEqual(list(points_of(document)), ALPHA + BETA)
+            self.bench("--input", "a.json")
+        return rows, document
+
+    def sinks(self):
+        return ("--csv", "a.csv", "--markdown", "a.md") + (("--json", "a.json") if "json" not in tooltest.without else ())
+
+    def test_interrupted_in_the_middle(self):
+        # One round warms up; of the 13th round three samples are taken.
+        event = (1 + 12) * LAUNCH_POINTS + 3
+        result = self.bench(*self.sinks(), MOCK_EVENT="%d:interrupt" % event, code=128 + signal.SIGINT)
+        self.assertIn("interrupted by signal 2; what was measured until then is written\n", result.stderr)
+        rows, document = self.finished()
+        self.assertEqual([row["samples"] for row in rows], ["12"] * 12 + ["0"] * 34)
+        self.assertIn("| not measured |", self.read("a.md"))
+        if document:
+            self.assertEqual(document["ended_early"], "interrupted by signal 2")
+            self.assertEqual(points_of(document)[ALPHA[0]]["passes"], [12])
+            self.assertEqual(points_of(document)[BETA[0]]["passes"], [])
+            self.assertEqual(document["environment"]["temperature_c_after"], 31)
+
+    def test_interrupted_in_the_second_pass(self):
+        pass_of_alpha = (1 + LAUNCH_ROUNDS) * LAUNCH_POINTS + 9 * 2
+        event = pass_of_alpha + 5 * 4 + 2 * LAUNCH_POINTS + 1
+        self.bench(*self.sinks(), MOCK_EVENT="%d:interrupt" % event, code=130)
+        rows, document = self.finished()
+        self.assertEqual([row["samples"] for row in rows], ["41"] * 12 + ["8"] * 2 + ["4"] * 32)
+        if document:
+            self.assertEqual(points_of(document)[ALPHA[0]]["passes"], [40, 41])
+
+    def test_every_signal_that_ends_programs(self):
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            with self.subTest(number=number):
+                with subprocess.Popen(
+                    [tooltest.program, "bench", *self.sinks()],
+                    env={**os.environ, "MOCK_EVENT": "50:wait"},
+                    cwd=self.directory,
+                    stderr=subprocess.PIPE,
+                    text=True,
+                ) as process:
+                    self.assertEqual(process.stderr.readline(), "waiting\n")
+                    process.send_signal(number)
+                    self.assertIn("interrupted by signal %d" % number, process.communicate(timeout=60)[1])
+                self.assertEqual(process.returncode, 128 + number)
+                self.assertEqual({row["samples"] for row in self.finished()[0][:12]}, {"7"})
+
+    def test_signals_that_are_ignored_do_not_end_it(self):
+        result = subprocess.run(
+            ["sh", "-c", 'trap "" INT; exec "$0" bench alpha --quick --csv -', tooltest.program],
+            env={**os.environ, "MOCK_EVENT": "9:interrupt"},
+            stdout=subprocess.PIPE,
+            check=True,
+            timeout=60,
+        )
+        self.assertIn(b",5,", result.stdout)
+
+    def test_device_lost_in_the_middle(self):
+        event = (1 + 12) * LAUNCH_POINTS + 3
+        result = self.bench(*self.sinks(), MOCK_EVENT="%d:abort" % event, code=2)
+        self.assertEqual(result.stderr, "pdltool bench: the mock lost its device\n")
+        rows, document = self.finished()
+        # The round that was begun begins with the first point again every six rounds.
+        self.assertEqual([row["samples"] for row in rows[:12]], ["13"] * 4 + ["12"] * 8)
+        if document:
+            self.assertEqual(document["ended_early"], "the mock lost its device")
+            self.assertEqual(points_of(document)[ALPHA[0]]["checks"], 1)
+
+    def test_suite_that_ends_the_program(self):
+        self.bench(*self.sinks(), MOCK_EVENT="50:exit", code=2)
+        _, document = self.finished()
+        if document:
+            self.assertEqual(document["ended_early"], "a suite ended the program")
+
+    def test_results_on_standard_output_survive_too(self):
+        result = self.bench("alpha", MOCK_EVENT="50:abort", code=2)
+        self.assertIn("**Ended early**: the mock lost its device.", result.stdout)
+        self.assertIn("| raw    | 0         |       7 |", result.stdout)
+
+    def test_output_that_cannot_be_made_is_found_before_measuring(self):
+        os.mkdir(self.path("folder"))
+        self.file("file", "")
+        folders = ["no/such", "file", "/proc"]
+        if os.geteuid() != 0:
+            os.mkdir(self.path("read-only"), 0o555)
+            folders.append("read-only")
+        for folder in folders:
+            for option in ["--csv", "--markdown"] + ([] if "json" in tooltest.without else ["--json"]):
+                self.refused("pdltool bench: %s %s/a.out: " % (option, folder), option, folder + "/a.out", MOCK_DEVICE="lost")
+        self.refused("pdltool bench: --csv folder: ", "--csv", "folder", MOCK_DEVICE="lost")
+        # The first one could be made, and goes with the second one.
+        self.refused("pdltool bench: --csv no/such/a.csv: No such file", "--markdown", "a.md", "--csv", "no/such/a.csv")
+
+    def test_two_forms_in_one_file(self):
+        self.refused("a.out", "--markdown", "a.out", "--csv", "a.out", MOCK_DEVICE="lost")
+        self.refused("a.out", "--markdown", "a.out", "--csv", "./a.out", MOCK_DEVICE="lost")
+
+    def test_old_file_stays_until_the_new_one_is_whole(self):
+        self.file("a.csv", "old")
+        self.refused("does not answer", "--csv", "a.csv", MOCK_DEVICE="lost")
+        self.assertEqual(self.read("a.csv"), "old")
+        self.bench("--quick", "--csv", "a.csv")
+        self.assertTrue(self.read("a.csv").startswith("suite,"))
+
+    def test_standard_output_that_is_full(self):
+        with open("/dev/full", "w", encoding="utf-8") as full:
+            for arguments in (["--quick"], ["--quick", "--csv", "-"], ["--list"]):
+                result = subprocess.run(
+                    [tooltest.program, "bench", *arguments], stdout=full, stderr=subprocess.PIPE, text=True, timeout=60, check=False
+                )
+                self.assertEqual(result.returncode, 2, arguments)
+                self.assertIn("No space left on device", result.stderr)
+
+    def test_disk_that_is_full(self):
+        def small_disk():
+            signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+            resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
+
+        self.file("a.csv", "old")
+        result = subprocess.run(
+            [tooltest.program, "bench", "--csv", "a.csv"],
+            cwd=self.directory,
+            stderr=subprocess.PIPE,
+            text=True,
+            timeout=60,
+            check=False,
+            preexec_fn=small_disk,
+        )
+        self.assertEqual((result.returncode, result.stderr), (2, "pdltool bench: --csv a.csv: File too large\n"))
+        self.assertEqual(self.files(), ["a.csv"])
+        self.assertEqual(self.read("a.csv"), "old")
+
+    def test_device_files_stay_device_files(self):
+        os.mkfifo(self.path("pipe"))
+        with subprocess.Popen(["cat", self.path("pipe")], stdout=subprocess.PIPE, text=True) as reader:
+            try:
+                self.bench("--quick", "--csv", "pipe")
+                self.assertTrue(reader.communicate(timeout=10)[0].startswith("suite,"))
+            finally:
+                reader.kill()
+        self.assertEqual(self.files(), ["pipe"])
+
+
+if __name__ == "__main__":
+    tooltest.main(globals())

@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: MIT */
+/* The device in use: opening it, its kernels and its memory. */
+#include "gpu.h"
+
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bench.h"
+#include "gpu_images.h"
+#include "gpu_time.h"
+#include "memory.h"
+
+struct gpu_driver cu;
+struct gpu gpu;
+
+/* What was loaded from an image, and the kernels that were made of it. */
+struct loaded {
+    char *name;
+    enum gpu_image image;
+    CUfunction function;
+    pdl_kernel *kernel; /* NULL until it is asked for */
+};
+static struct {
+    struct loaded *items;
+    size_t count, capacity;
+} kernels;
+static CUlibrary libraries[IMAGES];
+
+const char *gpu_error_name(CUresult result)
+{
+    const char *name = NULL;
+    if (cu.cuGetErrorName == NULL || cu.cuGetErrorName(result, &name) != CUDA_SUCCESS) {
+        return "an unknown error";
+    }
+    return name;
+}
+
+void gpu_must(CUresult result, const char *call, const char *file, int line)
+{
+    if (result != CUDA_SUCCESS) {
+        const char *base = strrchr(file, '/');
+        bench_abort("%s:%d: %s: %s", base != NULL ? base + 1 : file, line, call,
+                    gpu_error_name(result));
+    }
+}
+
+void gpu_must_pdl(pdl_status status, const char *call, const char *file, int line)
+{
+    if (status != PDL_SUCCESS) {
+        const char *base = strrchr(file, '/');
+        bench_abort("%s:%d: %s: %s", base != NULL ? base + 1 : file, line, call,
+                    pdl_last_error()->message);
+    }
+}
+
+/* Finds every function; returns the name of one that is not there, or NULL. */
+static const char *find_functions(void *library)
+{
+#define EXPANDED(name) #name
+#define NAME(name)     EXPANDED(name)
+#define FIND(name)                                                                                 \
+    *(void **)&cu.name = dlsym(library, NAME(name));                                               \
+    if (cu.name == NULL) {                                                                         \
+        return NAME(name);                                                                         \
+    }
+    GPU_DRIVER_FUNCTIONS(FIND)
+#undef FIND
+    return NULL;
+}
+
+static int attribute(CUdevice_attribute which)
+{
+    int value = 0;
+    MUST(cu.cuDeviceGetAttribute(&value, which, gpu.device));
+    return value;
+}
+
+bool gpu_open(int ordinal, char *why, size_t why_size)
+{
+    int count = 0;
+    /* libpdl's own message for each of: no driver, a stub, too old, no device. */
+    if (pdl_device_count(&count) != PDL_SUCCESS) {
+        (void)snprintf(why, why_size, "%s", pdl_last_error()->message);
+        return false;
+    }
+    if (ordinal < 0 || ordinal >= count) {
+        (void)snprintf(why, why_size, "there is no device %d: there %s %d, counted from 0", ordinal,
+                       count == 1 ? "is" : "are", count);
+        return false;
+    }
+    void *const library = dlopen("libcuda.so.1", RTLD_NOW);
+    const char *const missing = library == NULL ? "libcuda.so.1" : find_functions(library);
+    if (missing != NULL) {
+        (void)snprintf(why, why_size,
+                       "the driver has no %s: it is older than the CUDA toolkit "
+                       "that pdltool was built with",
+                       missing);
+        return false;
+    }
+    pdl_device_info info = PDL_DEVICE_INFO_INIT;
+    MUST_PDL(pdl_device_get(ordinal, &info));
+    if (info.compute_capability_major < 9) {
+        (void)snprintf(
+            why, why_size,
+            "device %d, %s, has compute capability %d.%d, and what is measured needs 9.0", ordinal,
+            info.name, info.compute_capability_major, info.compute_capability_minor);
+        return false;
+    }
+    if (gpu_images[IMAGE_COMMON].begin == NULL) {
+        (void)snprintf(why, why_size, "pdltool was built without nvcc and has no kernels to run");
+        return false;
+    }
+    gpu.ordinal = ordinal;
+    gpu.count = count;
+    gpu.major = info.compute_capability_major;
+    gpu.minor = info.compute_capability_minor;
+    gpu.multiprocessors = info.multiprocessor_count;
+    gpu.driver_version = info.driver_version;
+    gpu.threads_per_multiprocessor = info.max_threads_per_multiprocessor;
+    gpu.shared_per_multiprocessor = info.shared_memory_per_multiprocessor;
+    gpu.shared_per_block = info.shared_memory_per_block_optin;
+    gpu.l2 = (size_t)info.l2_cache_size;
+    (void)snprintf(gpu.name, sizeof(gpu.name), "%s", info.name);
+    MUST(cu.cuInit(0));
+    MUST(cu.cuDeviceGet(&gpu.device, ordinal));
+    MUST(cu.cuDeviceTotalMem(&gpu.memory, gpu.device));
+    gpu.clock_khz = attribute(CU_DEVICE_ATTRIBUTE_CLOCK_RATE);
+    gpu.memory_clock_khz = attribute(CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE);
+    MUST(cu.cuDevicePrimaryCtxRetain(&gpu.context, gpu.device));
+    MUST(cu.cuCtxSetCurrent(gpu.context));
+    MUST(cu.cuStreamCreate(&gpu.stream, CU_STREAM_NON_BLOCKING));
+    gpu_time_open();
+    return true;
+}
+
+void gpu_close(void)
+{
+    if (gpu.context == NULL) {
+        return;
+    }
+    gpu_wait();
+    gpu_time_close();
+    for (size_t i = 0; i < kernels.count; i++) {
+        pdl_kernel_destroy(kernels.items[i].kernel);
+        free(kernels.items[i].name);
+    }
+    free(kernels.items);
+    memset(&kernels, 0, sizeof(kernels));
+    for (int i = 0; i < IMAGES; i++) {
+        if (libraries[i] != NULL) {
+            MUST(cu.cuLibraryUnload(libraries[i]));
+            libraries[i] = NULL;
+        }
+    }
+    MUST(cu.cuStreamDestroy(gpu.stream));
+    MUST(cu.cuDevicePrimaryCtxRelease(gpu.device));
+    gpu.context = NULL;
+}
+
+CUfunction gpu_function(enum gpu_image image, const char *name)
+{
+    struct loaded new_one = {.image = image};
+    CUkernel kernel = NULL;
+    for (size_t i = 0; i < kernels.count; i++) {
+        if (kernels.items[i].image == image && strcmp(kernels.items[i].name, name) == 0) {
+            return kernels.items[i].function;
+        }
+    }
+    if (libraries[image] == NULL) {
+        MUST(cu.cuLibraryLoadData(&libraries[image], gpu_images[image].begin, NULL, NULL, 0, NULL,
+                                  NULL, 0));
+    }
+    const CUresult found = cu.cuLibraryGetKernel(&kernel, libraries[image], name);
+    if (found != CUDA_SUCCESS) {
+        bench_abort("the kernel %s: %s", name, gpu_error_name(found));
+    }
+    MUST(cu.cuKernelGetFunction(&new_one.function, kernel));
+    new_one.name = copy_text(name);
+    APPEND(&kernels, new_one);
+    return new_one.function;
+}
+
+pdl_kernel *gpu_kernel(CUfunction function)
+{
+    size_t i = 0;
+    while (i < kernels.count && kernels.items[i].function != function) {
+        i++;
+    }
+    if (i == kernels.count) {
+        bench_abort("a function that gpu_function() did not return");
+    }
+    if (kernels.items[i].kernel == NULL) {
+        MUST_PDL(pdl_kernel_from_function(function, &kernels.items[i].kernel));
+    }
+    return kernels.items[i].kernel;
+}
+
+void gpu_wait(void)
+{
+    MUST(cu.cuCtxSynchronize());
+}
+
+CUdeviceptr gpu_alloc(size_t bytes)
+{
+    CUdeviceptr memory = 0;
+    MUST(cu.cuMemAlloc(&memory, bytes));
+    gpu_fill(memory, 0, bytes);
+    return memory;
+}
+
+void gpu_free(CUdeviceptr memory)
+{
+    if (memory != 0) {
+        MUST(cu.cuMemFree(memory));
+    }
+}
+
+void gpu_fill(CUdeviceptr to, int byte, size_t bytes)
+{
+    gpu_wait();
+    MUST(cu.cuMemsetD8(to, (unsigned char)byte, bytes));
+    gpu_wait();
+}
+
+void gpu_write(CUdeviceptr to, const void *from, size_t bytes)
+{
+    gpu_wait();
+    MUST(cu.cuMemcpyHtoD(to, from, bytes));
+    gpu_wait();
+}
+
+void gpu_read(void *to, CUdeviceptr from, size_t bytes)
+{
+    gpu_wait();
+    MUST(cu.cuMemcpyDtoH(to, from, bytes));
+}
+
+void gpu_launch(const struct gpu_launch *launch, CUstream stream, bool overlap)
+{
+    CUlaunchAttribute attribute_pdl = {
+        .id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION,
+        .value = {.programmaticStreamSerializationAllowed = 1},
+    };
+    const CUlaunchConfig config = {
+        .gridDimX = launch->grid,
+        .gridDimY = 1,
+        .gridDimZ = 1,
+        .blockDimX = launch->block,
+        .blockDimY = 1,
+        .blockDimZ = 1,
+        .sharedMemBytes = launch->shared_bytes,
+        .hStream = stream,
+        .attrs = overlap ? &attribute_pdl : NULL,
+        .numAttrs = overlap ? 1 : 0,
+    };
+    MUST(cu.cuLaunchKernelEx(&config, launch->function, launch->args, NULL));
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT */
+#include "gpu_images.h"
+
+#ifdef PDL_BENCH_KERNELS
+
+/* Each is defined by what pdl_embed() makes of kernels/NAME.cu. */
+#define EMBEDDED(name)                                                                             \
+    extern const unsigned char pdl_bench_##name[];                                                 \
+    extern const unsigned char pdl_bench_##name##_end[];
+EMBEDDED(common)
+EMBEDDED(overhead)
+EMBEDDED(overlap)
+EMBEDDED(sync)
+EMBEDDED(device)
+
+#define BYTES(name)                                                                                \
+    {                                                                                              \
+        pdl_bench_##name, pdl_bench_##name##_end                                                   \
+    }
+const struct gpu_image_bytes gpu_images[IMAGES] = {
+    [IMAGE_COMMON] = BYTES(common),   [IMAGE_OVERHEAD] = BYTES(overhead),
+    [IMAGE_OVERLAP] = BYTES(overlap), [IMAGE_SYNC] = BYTES(sync),
+    [IMAGE_DEVICE] = BYTES(device),
+};
+
+#else
+
+const struct gpu_image_bytes gpu_images[IMAGES] = {{NULL, NULL}};
+
+#endif

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: MIT */
+/* Kernels that every suite may use. */
+#include <pdl/device.cuh>
+
+__device__ static unsigned long long global_timer()
+{
+    unsigned long long now;
+    asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now)::"memory");
+    return now;
+}
+
+/* Holds a stream until the host opens the gate; gives up after 20 s, so that nothing hangs. */
+extern "C" __global__ void gate(const volatile int *open, int *gave_up)
+{
+    const unsigned long long begin = global_timer();
+    while (*open == 0) {
+        if (global_timer() - begin > 20000000000ull) {
+            *gave_up = 1;
+            return;
+        }
+    }
+}
+
+/* The smallest step that the timer was seen to make. */
+extern "C" __global__ void timer_step(unsigned long long *step)
+{
+    unsigned long long smallest = ~0ull;
+    unsigned long long last = global_timer();
+    for (int i = 0; i < 20000; i++) {
+        const unsigned long long now = global_timer();
+        if (now != last && now - last < smallest) {
+            smallest = now - last;
+        }
+        last = now;
+    }
+    *step = smallest;
+}
+
+/* Cycles of the SM's clock in `ns` by the timer: the clock that the SM runs at. */
+extern "C" __global__ void sm_clock(unsigned long long ns, unsigned long long *result)
+{
+    const unsigned long long begin = global_timer();
+    const long long first = clock64();
+    unsigned long long now;
+    do {
+        now = global_timer();
+    } while (now - begin < ns);
+    result[0] = static_cast<unsigned long long>(clock64() - first);
+    result[1] = now - begin;
+}
+
+/* Nothing but what PDL asks of a kernel. */
+extern "C" __global__ void empty()
+{
+    PDL_LAUNCH_DEPENDENTS();
+    PDL_WAIT();
+}
+
+/* Counts that it ran, in order: `at` goes from `turn` to turn + 1, and stays where it is otherwise. */
+extern "C" __global__ void take_turn(unsigned *at, unsigned turn)
+{
+    PDL_LAUNCH_DEPENDENTS();
+    PDL_WAIT();
+    if (threadIdx.x == 0 && blockIdx.x == 0 && PDL_LOAD(at) == turn) {
+        *at = turn + 1;
+    }
+}

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: MIT */
+/* What was measured, written and read: markdown, CSV, JSON, and two runs compared. */
+#ifndef PDL_TOOLS_BENCH_OUTPUT_H
+#define PDL_TOOLS_BENCH_OUTPUT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+
+#include "bench.h"
+#include "print.h"
+#include "stats.h"
+
+/* What a run was made with and on: a list of facts. A fact is a text or a number. */
+struct bench_fact {
+    char *key;  /* such as "gpu", "driver", "sm_clock_mhz_before" */
+    char *text; /* NULL for a number */
+    double number;
+};
+struct bench_environment {
+    struct bench_fact *items;
+    size_t count, capacity;
+};
+void environment_add_text(struct bench_environment *environment, const char *key, const char *text);
+void environment_add_number(struct bench_environment *environment, const char *key, double number);
+const struct bench_fact *environment_find(const struct bench_environment *environment,
+                                          const char *key);
+void environment_free(struct bench_environment *environment);
+
+/* A run, finished or not. */
+struct bench_run {
+    struct bench bench;
+    struct bench_environment environment;
+    char *ended_early; /* why, or NULL: "interrupted", or what the device did */
+    struct {
+        char **items;
+        size_t count, capacity;
+    } texts; /* the names in tables that were read; those of suites live as long as the program */
+};
+/* Leaves an empty run. */
+void bench_run_free(struct bench_run *run);
+
+/* ---- written and read ------------------------------------------------------------------------- */
+
+/* All of these write only points that are selected. */
+void output_markdown(const struct bench_run *run, FILE *to);
+/* A line a metric of each point, with a heading line. */
+void output_csv(const struct bench_run *run, FILE *to);
+
+/* JSON needs jansson: these are in output_json.c, and compare.c goes with it; both are built where it was
+ * found. */
+void output_json(const struct bench_run *run, FILE *to);
+/* Reads what output_json() wrote; everything is selected. False with one line on standard error, and an
+ * empty run, where it is not that. */
+bool input_json(const char *path, struct bench_run *run);
+
+/* Prints a verdict for each row that changed, how many rows have which verdict, and what else is
+ * different. The rule is in compare.c. Returns how many rows are worse or failed only in the new run. */
+size_t compare_runs(const struct bench_run *old_run, const struct bench_run *new_run, FILE *to);
+
+/* ---- what the forms share --------------------------------------------------------------------- */
+
+/* How many axes and metrics a table has. */
+size_t output_axis_count(const struct bench_spec *spec);
+size_t output_metric_count(const struct bench_spec *spec);
+/* The selected points of a table. */
+size_t output_selected_count(const struct bench_table *table);
+
+/* Whether a fact's key ends so: what is asked before and after a run ends in "_before" and "_after". */
+bool output_ends_in(const char *key, const char *ending);
+
+/* By which share of the old median two runs may differ when nothing has changed, at least. */
+double output_tolerance(const struct bench_metric *metric);
+
+/* What is said of one metric of one point. What is not known is NAN, and all of it is where the point was
+ * waived or failed. */
+struct output_figure {
+    struct stats stats;
+    double noise;             /* half of what lies between p10 and p90, as a share of the median */
+    double spread;            /* of the passes: stats_spread() */
+    struct stats_ratio ratio; /* to the point that it is compared with; a count of 0 without one */
+};
+struct output_figure output_figure_of(const struct bench_point *point, size_t metric);
+
+/* A number for people, with at least four significant digits where there are as many: "1,234,567",
+ * "12.34", "0.001234", "-" for NAN. The caller frees it. */
+char *output_number(double number);
+
+/* A table in markdown whose columns line up on a terminal, too. `which` are the columns to print. A row may
+ * end early, with NULL for its last cells: the cell in front of them does not widen its column. */
+void markdown_print(const struct table *table, const size_t *which, size_t count, FILE *to);
+/* How many characters a column takes, the bars not counted. */
+size_t markdown_width(const struct table *table, size_t column);
+
+#endif /* PDL_TOOLS_BENCH_OUTPUT_H */

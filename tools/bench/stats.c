@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: MIT */
+#include "stats.h"
+
+#include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bench.h"
+#include "memory.h"
+
+static int by_value(const void *a, const void *b)
+{
+    const double left = *(const double *)a;
+    const double right = *(const double *)b;
+    return (left > right) - (left < right);
+}
+
+/* Those that are numbers, in rising order. */
+static double *sorted(const double *samples, size_t count, size_t *kept)
+{
+    double *copy = allocate(count + 1, sizeof(*copy));
+    *kept = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (!isnan(samples[i])) {
+            copy[(*kept)++] = samples[i];
+        }
+    }
+    qsort(copy, *kept, sizeof(*copy), by_value);
+    return copy;
+}
+
+/* The value below which that share of sorted samples lies. */
+static double quantile(const double *samples, size_t count, double share)
+{
+    if (count == 0) {
+        return NAN;
+    }
+    const double at = share * (double)(count - 1);
+    const size_t below = (size_t)at;
+    const size_t above = below + 1 < count ? below + 1 : below;
+    return samples[below] + (samples[above] - samples[below]) * (at - (double)below);
+}
+
+struct stats stats_of(const double *samples, size_t count)
+{
+    size_t kept = 0;
+    double sum = 0;
+    double *const rising = sorted(samples, count, &kept);
+    for (size_t i = 0; i < kept; i++) {
+        sum += rising[i];
+    }
+    const struct stats stats = {
+        .count = kept,
+        .min = quantile(rising, kept, 0),
+        .p10 = quantile(rising, kept, 0.10),
+        .p25 = quantile(rising, kept, 0.25),
+        .median = quantile(rising, kept, 0.5),
+        .p75 = quantile(rising, kept, 0.75),
+        .p90 = quantile(rising, kept, 0.90),
+        .p99 = quantile(rising, kept, 0.99),
+        .max = quantile(rising, kept, 1),
+        .mean = kept > 0 ? sum / (double)kept : NAN,
+    };
+    free(rising);
+    return stats;
+}
+
+double stats_median(const double *samples, size_t count)
+{
+    return stats_of(samples, count).median;
+}
+
+/* xorshift64*: the same resamplings in every run. */
+static uint64_t next_random(uint64_t *state)
+{
+    *state ^= *state >> 12;
+    *state ^= *state << 25;
+    *state ^= *state >> 27;
+    return *state * UINT64_C(2685821657736338717);
+}
+
+/* The median of as many values as there are, each drawn from all of them. They are sorted, so that how often
+ * each was drawn is enough: sorting every resampling would take most of the time that writing a run takes. */
+static double resampled_median(const double *rising, size_t count, size_t *drawn, uint64_t *state)
+{
+    size_t below = 0; /* how many draws are of what stands in front of `at` */
+    size_t at = 0;
+    memset(drawn, 0, count * sizeof(*drawn));
+    for (size_t i = 0; i < count; i++) {
+        drawn[next_random(state) % count]++;
+    }
+    while (below + drawn[at] <= (count - 1) / 2) {
+        below += drawn[at++];
+    }
+    const double lower = rising[at];
+    while (below + drawn[at] <= count / 2) {
+        below += drawn[at++];
+    }
+    return (lower + rising[at]) / 2;
+}
+
+struct stats_ratio stats_ratio_of(const double *samples, const double *base, size_t count)
+{
+    enum { RESAMPLINGS = 1000 };
+    struct stats_ratio result = {0, NAN, NAN, NAN};
+    double *const ratios = allocate(count, sizeof(*ratios));
+    for (size_t i = 0; i < count; i++) {
+        const double ratio = samples[i] / base[i];
+        if (isfinite(ratio)) {
+            ratios[result.count++] = ratio;
+        }
+    }
+    if (result.count > 0) {
+        uint64_t state = UINT64_C(88172645463325252);
+        size_t *const drawn = allocate(result.count, sizeof(*drawn));
+        double *const medians = allocate(RESAMPLINGS, sizeof(*medians));
+        qsort(ratios, result.count, sizeof(*ratios), by_value);
+        for (int i = 0; i < RESAMPLINGS; i++) {
+            medians[i] = resampled_median(ratios, result.count, drawn, &state);
+        }
+        qsort(medians, RESAMPLINGS, sizeof(*medians), by_value);
+        result.median = quantile(ratios, result.count, 0.5);
+        result.low = quantile(medians, RESAMPLINGS, 0.025);
+        result.high = quantile(medians, RESAMPLINGS, 0.975);
+        free(medians);
+        free(drawn);
+    }
+    free(ratios);
+    return result;
+}
+
+double stats_spread(const struct bench_point *point, int metric)
+{
+    const struct bench_samples *const all = &point->samples[metric];
+    const double middle = stats_median(all->items, all->count);
+    double farthest = 0;
+    size_t begin = 0;
+    size_t passes = 0;
+    for (size_t i = 0; i < point->passes; i++) {
+        const size_t end = point->pass_ends[i];
+        const double median = stats_median(all->items + begin, end - begin);
+        if (!isnan(median)) {
+            const double distance = fabs(median - middle);
+            farthest = distance > farthest ? distance : farthest;
+            passes++;
+        }
+        begin = end;
+    }
+    return passes < 2 || middle == 0 ? NAN : farthest / fabs(middle);
+}
+
+void stats_line(const double *x, const double *y, size_t count, double *slope, double *intercept)
+{
+    double mean_x = 0;
+    double mean_y = 0;
+    double xx = 0;
+    double xy = 0;
+    for (size_t i = 0; i < count; i++) {
+        mean_x += x[i] / (double)count;
+        mean_y += y[i] / (double)count;
+    }
+    for (size_t i = 0; i < count; i++) {
+        xx += (x[i] - mean_x) * (x[i] - mean_x);
+        xy += (x[i] - mean_x) * (y[i] - mean_y);
+    }
+    *slope = xy / xx;
+    *intercept = mean_y - *slope * mean_x;
+}

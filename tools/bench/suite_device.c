@@ -1,0 +1,577 @@
+/* SPDX-License-Identifier: MIT */
+/* The suite `device`: launches from the device, beside the host's. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "suite_device.h"
+
+#include "line.h"
+#include "memory.h"
+#include "suites.h"
+
+/* The device Runtime's errors are cudaError_t, which the Driver API does not name. */
+enum { LAUNCH_PENDING_COUNT_EXCEEDED = 69 };
+
+/* The limit that no launch of the table `throughput` comes near. */
+enum { ENOUGH_PENDING = 32768 };
+
+struct device device;
+
+/* ---- pending launches ------------------------------------------------------------------------- */
+
+static size_t pending_limit(void)
+{
+    size_t limit = 0;
+    MUST(cu.cuCtxGetLimit(&limit, CU_LIMIT_DEV_RUNTIME_PENDING_LAUNCH_COUNT));
+    return limit;
+}
+
+/* False where the driver keeps fewer: it takes a number that is too large, and says nothing. */
+static bool set_pending_limit(size_t limit, size_t *kept)
+{
+    if (limit != device.limit) {
+        gpu_wait();
+        if (cu.cuCtxSetLimit(CU_LIMIT_DEV_RUNTIME_PENDING_LAUNCH_COUNT, limit) != CUDA_SUCCESS) {
+            *kept = device.limit;
+            return false;
+        }
+        device.limit = pending_limit();
+    }
+    *kept = device.limit;
+    return device.limit >= limit;
+}
+
+static size_t free_memory(void)
+{
+    size_t left = 0;
+    size_t total = 0;
+    MUST(cu.cuMemGetInfo(&left, &total));
+    return left;
+}
+
+/* ---- a table's begin and end -------------------------------------------------------------------- */
+
+/* One launch: the driver takes memory for launches from the device with the first one. */
+static void load_launches(void)
+{
+    unsigned children = 1;
+    int how = LAUNCH_FIRE;
+    void *args[] = {&device.state, &children, &how};
+    const struct gpu_launch launch = {gpu_function(IMAGE_DEVICE, "launch_many"), 1, 1, 0, args};
+    gpu_launch(&launch, gpu.stream, false);
+    gpu_wait();
+}
+
+static void waive_all(struct bench_table *table, const char *why)
+{
+    for (size_t i = 0; i < table->count; i++) {
+        bench_waive(table->items[i], "%s", why);
+    }
+}
+
+bool device_begin(struct bench_table *table, size_t limit)
+{
+    char why[160];
+    size_t kept = 0;
+    if (gpu.major != 9) {
+        (void)snprintf(why, sizeof(why),
+                       "the kernels that launch kernels are linked for compute capability 9.x, and"
+                       " this is %d.%d",
+                       gpu.major, gpu.minor);
+        waive_all(table, why);
+        return false;
+    }
+    device.state = gpu_alloc(sizeof(struct device_state));
+    device.limit_before = pending_limit();
+    device.limit = device.limit_before;
+    load_launches();
+    if (limit != 0 && !set_pending_limit(limit, &kept)) {
+        (void)snprintf(why, sizeof(why),
+                       "asked for %zu pending launches from the device, and the driver keeps %zu",
+                       limit, kept);
+        waive_all(table, why);
+    }
+    return true;
+}
+
+static void begin_with_default(struct bench_table *table)
+{
+    (void)device_begin(table, 0);
+}
+
+static void begin_with_enough(struct bench_table *table)
+{
+    (void)device_begin(table, ENOUGH_PENDING);
+}
+
+void device_end(struct bench_table *table)
+{
+    size_t kept = 0;
+    (void)table;
+    if (device.state != 0) {
+        (void)set_pending_limit(device.limit_before, &kept);
+        gpu_free(device.state);
+        device.state = 0;
+    }
+}
+
+void device_read(struct device_state *state)
+{
+    gpu_read(state, device.state, sizeof(*state));
+}
+
+void device_clear(void)
+{
+    gpu_fill(device.state, 0, sizeof(struct device_state));
+}
+
+bool device_accounted_for(struct bench_point *point, const struct device_state *state,
+                          unsigned launches)
+{
+    if (state->ran + state->failed != launches) {
+        bench_fail(point, "of %u kernels launched %u ran, and %u launches failed", launches,
+                   state->ran, state->failed);
+        return false;
+    }
+    return true;
+}
+
+bool device_all_ran(struct bench_point *point, const struct device_state *state, unsigned launches)
+{
+    if (state->failed != 0) {
+        bench_fail(point, "%u of %u launches failed, the first with error %d of the Runtime",
+                   state->failed, launches, state->first_error);
+        return false;
+    }
+    return device_accounted_for(point, state, launches);
+}
+
+double device_time(void (*work)(void *context), void *context)
+{
+    if (!device.loading) {
+        return gpu_time(work, context).device_us;
+    }
+    work(context);
+    gpu_wait();
+    return NAN;
+}
+
+void device_check(struct bench_point *point)
+{
+    double values[BENCH_METRICS];
+    device.loading = true;
+    point->table->spec.measure(point, values);
+    device.loading = false;
+    if (bench_point_active(point)) {
+        point->table->spec.measure(point, values);
+    }
+}
+
+/* ---- many launches: throughput, checks, limits -------------------------------------------------- */
+
+struct many {
+    unsigned blocks, threads, children;
+    int how;
+    size_t limit;
+    double *memory; /* that the limit takes, bytes; found out in begin */
+};
+
+static void run_many(void *context)
+{
+    const struct many *const many = context;
+    unsigned children = many->children;
+    int how = many->how;
+    void *args[] = {&device.state, &children, &how};
+    const struct gpu_launch launch = {gpu_function(IMAGE_DEVICE, "launch_many"), many->blocks,
+                                      many->threads, 0, args};
+    gpu_launch(&launch, gpu.stream, false);
+}
+
+/* Returns the time on the device, us. */
+static double time_many(const struct many *many, struct device_state *state)
+{
+    struct many copy = *many;
+    device_clear();
+    const double us = device_time(run_many, &copy);
+    device_read(state);
+    return us;
+}
+
+static void measure_throughput(struct bench_point *point, double *values)
+{
+    const struct many *const many = point->config;
+    struct device_state state;
+    const double us = time_many(many, &state);
+    if (device_all_ran(point, &state, many->children)) {
+        values[0] = 1e6 * many->children / us;
+        values[1] = (double)state.launch_ns / many->children;
+    }
+}
+
+static void declare_throughput(struct bench *bench)
+{
+    static const struct bench_spec spec = {
+        .name = "throughput",
+        .title = "grids a second that one kernel launches, by how many and by how many threads",
+        .note =
+            "Children of one block of one thread, through pdl/cdp.cuh, by blocks x threads that "
+            "launch: fire-and-forget, or into a stream that each thread makes. The rate is "
+            "over the time from before the parent to after the last child; `call` is what a "
+            "launch takes the thread that makes it. The limit of pending launches is 32,768, "
+            "so that none is lost.",
+        .axes = {"children", "launchers"},
+        .metrics = {{.name = "rate", .unit = "1/s", .higher_is_better = true},
+                    {.name = "call", .unit = "ns"}},
+        .rounds = 9,
+        .begin = begin_with_enough,
+        .check = device_check,
+        .measure = measure_throughput,
+        .end = device_end,
+    };
+    static const unsigned children[] = {32, 256, 2048, 16384};
+    static const struct {
+        const char *name;
+        unsigned blocks, threads;
+        int how;
+    } shapes[] = {{"1x1", 1, 1, LAUNCH_FIRE},
+                  {"1x32", 1, 32, LAUNCH_FIRE},
+                  {"1x1024", 1, 1024, LAUNCH_FIRE},
+                  {"128x1", 128, 1, LAUNCH_FIRE},
+                  {"128x32", 128, 32, LAUNCH_FIRE},
+                  {"1x1-streams", 1, 1, LAUNCH_STREAM},
+                  {"1x32-streams", 1, 32, LAUNCH_STREAM}};
+    enum {
+        CHILDREN = sizeof(children) / sizeof(children[0]),
+        SHAPES = sizeof(shapes) / sizeof(shapes[0])
+    };
+    static struct many configs[CHILDREN * SHAPES];
+    struct bench_table *const table = bench_table_add(bench, &spec);
+    struct many *config = configs;
+    for (size_t i = 0; i < CHILDREN; i++) {
+        struct bench_point *one = NULL;
+        for (size_t j = 0; j < SHAPES; j++) {
+            if (shapes[j].blocks * shapes[j].threads > children[i]) {
+                continue;
+            }
+            char *const number = format_text("%u", children[i]);
+            const char *const values[] = {number, shapes[j].name};
+            *config = (struct many){.blocks = shapes[j].blocks,
+                                    .threads = shapes[j].threads,
+                                    .children = children[i],
+                                    .how = shapes[j].how};
+            struct bench_point *const point = bench_point_add(table, one, config++, values);
+            one = one != NULL ? one : point;
+            free(number);
+        }
+    }
+}
+
+static void measure_check(struct bench_point *point, double *values)
+{
+    const struct many *const many = point->config;
+    struct device_state state;
+    const double us = time_many(many, &state);
+    if (device_all_ran(point, &state, many->children)) {
+        values[0] = 1e3 * us / many->children;
+        values[1] = (double)state.launch_ns / many->children;
+    }
+}
+
+static void declare_check(struct bench *bench)
+{
+    static const struct bench_spec spec = {
+        .name = "check",
+        .title = "what it costs to check a launch from the device",
+        .note = "2,048 children, fire-and-forget: `<<<>>>` unchecked, with cudaGetLastError() "
+                "after each by hand, and pdl_cdp_fire_and_forget().",
+        .axes = {"launchers", "by"},
+        .metrics = {{.name = "each", .unit = "ns"}, {.name = "call", .unit = "ns"}},
+        .rounds = 15,
+        .begin = begin_with_default,
+        .check = device_check,
+        .measure = measure_check,
+        .end = device_end,
+    };
+    static const char *const shapes[] = {"1x1", "1x32"};
+    static const char *const names[] = {"unchecked", "by-hand", "cdp.cuh"};
+    static struct many configs[6];
+    struct bench_table *const table = bench_table_add(bench, &spec);
+    for (int i = 0; i < 6; i++) {
+        const char *const values[] = {shapes[i / 3], names[i % 3]};
+        configs[i] = (struct many){.blocks = 1,
+                                   .threads = i < 3 ? 1 : 32,
+                                   .children = 2048,
+                                   .how = LAUNCH_UNCHECKED + i % 3};
+        struct bench_point *const first = i % 3 > 0 ? table->items[i - i % 3] : NULL;
+        (void)bench_point_add(table, first, &configs[i], values);
+    }
+}
+
+/* ---- limits ------------------------------------------------------------------------------------- */
+
+static void begin_limits(struct bench_table *table)
+{
+    enum { LEAST = 32 }; /* that the driver keeps in any case */
+    size_t kept = 0;
+    if (!device_begin(table, 0)) {
+        return;
+    }
+    for (size_t i = 0; i < table->count; i++) {
+        const struct many *const many = table->items[i]->config;
+        (void)set_pending_limit(LEAST, &kept);
+        const size_t before = free_memory();
+        if (set_pending_limit(many->limit, &kept)) {
+            *many->memory = (double)before - (double)free_memory();
+        }
+    }
+}
+
+static void measure_limit(struct bench_point *point, double *values)
+{
+    const struct many *const many = point->config;
+    const bool changed = device.limit != many->limit;
+    const bool loading = device.loading;
+    struct device_state state;
+    size_t kept = 0;
+    if (!set_pending_limit(many->limit, &kept)) {
+        bench_waive(point,
+                    "asked for %zu pending launches from the device, and the driver keeps %zu",
+                    many->limit, kept);
+        return;
+    }
+    if (changed) { /* a launch that may have to wait for memory must not stand behind a gate */
+        device.loading = true;
+        (void)time_many(many, &state);
+        device.loading = loading;
+    }
+    const double us = time_many(many, &state);
+    if (!device_accounted_for(point, &state, many->children)) {
+        return;
+    }
+    /* What stays pending until all is launched is lost to the number; what may end before is not. */
+    const unsigned over = many->children > many->limit ? many->children - (unsigned)many->limit : 0;
+    const bool pends = many->how != LAUNCH_FIRE;
+    if (pends ? state.failed != over : state.failed > over) {
+        bench_fail(point, "%u of %u launches were lost at a limit of %zu", state.failed,
+                   many->children, many->limit);
+    } else if (state.failed > 0 && state.first_error != LAUNCH_PENDING_COUNT_EXCEEDED) {
+        bench_fail(point, "the launches that were lost have error %d of the Runtime, not %d",
+                   state.first_error, LAUNCH_PENDING_COUNT_EXCEEDED);
+    } else {
+        values[0] = 1e6 * state.ran / us;
+        values[1] = state.failed;
+        values[2] = *many->memory;
+    }
+}
+
+static void declare_limit(struct bench *bench)
+{
+    static const struct bench_spec spec = {
+        .name = "limit",
+        .title = "16,384 launches from the device against the limit of pending ones",
+        .note =
+            "From one block of 1,024 threads. `running`: children that end as soon as they can; "
+            "`held`: children that end when all are launched; `tail`: tail launches. A child "
+            "over the limit is lost: its launch returns "
+            "cudaErrorLaunchPendingCountExceeded, and the host sees no error. The rate is of "
+            "those that ran; `memory` is what the limit takes above that of 32.",
+        .axes = {"limit", "children"},
+        .metrics = {{.name = "rate", .unit = "1/s", .higher_is_better = true},
+                    {.name = "lost", .unit = "grids", .tolerance = 0.15},
+                    {.name = "memory", .unit = "bytes"}},
+        .rounds = 7,
+        .begin = begin_limits,
+        .check = device_check,
+        .measure = measure_limit,
+        .end = device_end,
+    };
+    static const size_t limits[] = {512, 2048, 8192, 65536, 1048576};
+    static const struct {
+        const char *name;
+        int how;
+    } kinds[] = {{"running", LAUNCH_FIRE}, {"held", LAUNCH_HELD}, {"tail", LAUNCH_TAIL}};
+    enum {
+        LIMITS = sizeof(limits) / sizeof(limits[0]),
+        KINDS = sizeof(kinds) / sizeof(kinds[0]),
+        ALL = LIMITS * KINDS
+    };
+    static struct many configs[ALL];
+    static double memory[LIMITS];
+    struct bench_table *const table = bench_table_add(bench, &spec);
+    for (size_t i = 0; i < ALL; i++) {
+        char *const limit = format_text("%zu", limits[i / KINDS]);
+        const char *const values[] = {limit, kinds[i % KINDS].name};
+        configs[i] = (struct many){.blocks = 1,
+                                   .threads = 1024,
+                                   .children = 16384,
+                                   .how = kinds[i % KINDS].how,
+                                   .limit = limits[i / KINDS],
+                                   .memory = &memory[i / KINDS]};
+        (void)bench_point_add(table, NULL, &configs[i], values);
+        free(limit);
+    }
+}
+
+/* ---- beside the host ---------------------------------------------------------------------------- */
+
+enum { WORK = 1024, MOST_STREAMS = 32 };
+enum host_kind { HOST_STREAMS, HOST_LINE, HOST_WIDE_GRAPH, HOST_DEVICE };
+struct host_way {
+    const char *name;
+    enum host_kind kind;
+    unsigned blocks, threads; /* streams, or the parent's */
+    enum line_way line;
+};
+static const struct host_way host_ways[] = {
+    {"streams-1", HOST_STREAMS, 1, 0, WAYS},         {"streams-2", HOST_STREAMS, 2, 0, WAYS},
+    {"streams-4", HOST_STREAMS, 4, 0, WAYS},         {"streams-8", HOST_STREAMS, 8, 0, WAYS},
+    {"streams-16", HOST_STREAMS, 16, 0, WAYS},       {"streams-32", HOST_STREAMS, 32, 0, WAYS},
+    {"stream-pdl", HOST_LINE, 0, 0, WAY_STREAM_PDL}, {"libpdl", HOST_LINE, 0, 0, WAY_LIBPDL},
+    {"graph", HOST_LINE, 0, 0, WAY_GRAPH},           {"graph-pdl", HOST_LINE, 0, 0, WAY_GRAPH_PDL},
+    {"chain", HOST_LINE, 0, 0, WAY_CHAIN},           {"graph-wide", HOST_WIDE_GRAPH, 0, 0, WAYS},
+    {"device-1x1", HOST_DEVICE, 1, 1, WAYS},         {"device-1x32", HOST_DEVICE, 1, 32, WAYS},
+    {"device-128x1", HOST_DEVICE, 128, 1, WAYS},
+};
+enum { HOST_WAYS = sizeof(host_ways) / sizeof(host_ways[0]) };
+static struct {
+    CUstream streams[MOST_STREAMS];
+    struct line *lines[HOST_WAYS];
+    CUgraphExec wide;
+    void *args[1];
+    struct gpu_launch launch;
+} host;
+
+/* As many nodes, of which none waits for another. */
+static CUgraphExec make_wide_graph(void)
+{
+    CUgraph graph = NULL;
+    CUgraphExec exec = NULL;
+    CUgraphNodeParams params = {
+        .type = CU_GRAPH_NODE_TYPE_KERNEL,
+        .kernel = {.func = host.launch.function,
+                   .gridDimX = 1,
+                   .gridDimY = 1,
+                   .gridDimZ = 1,
+                   .blockDimX = 1,
+                   .blockDimY = 1,
+                   .blockDimZ = 1,
+                   .kernelParams = host.args},
+    };
+    MUST(cu.cuGraphCreate(&graph, 0));
+    for (int i = 0; i < WORK; i++) {
+        CUgraphNode node = NULL;
+        MUST(cu.cuGraphAddNode_v2(&node, graph, NULL, NULL, 0, &params));
+    }
+    MUST(cu.cuGraphInstantiate(&exec, graph, 0));
+    MUST(cu.cuGraphDestroy(graph));
+    MUST(cu.cuGraphUpload(exec, gpu.stream));
+    return exec;
+}
+
+static void begin_host(struct bench_table *table)
+{
+    if (!device_begin(table, 0)) {
+        return;
+    }
+    host.args[0] = &device.state;
+    host.launch = (struct gpu_launch){gpu_function(IMAGE_DEVICE, "counted"), 1, 1, 0, host.args};
+    for (int i = 0; i < MOST_STREAMS; i++) {
+        MUST(cu.cuStreamCreate(&host.streams[i], CU_STREAM_NON_BLOCKING));
+    }
+    for (size_t i = 0; i < HOST_WAYS; i++) {
+        if (host_ways[i].kind == HOST_LINE) {
+            host.lines[i] = line_make(host_ways[i].line, &host.launch, 1, WORK, NULL);
+        }
+    }
+    host.wide = make_wide_graph();
+}
+
+static void end_host(struct bench_table *table)
+{
+    if (host.wide != NULL) {
+        gpu_wait();
+        for (size_t i = 0; i < HOST_WAYS; i++) {
+            line_free(host.lines[i]);
+        }
+        for (int i = 0; i < MOST_STREAMS; i++) {
+            MUST(cu.cuStreamDestroy(host.streams[i]));
+        }
+        MUST(cu.cuGraphExecDestroy(host.wide));
+    }
+    host.wide = NULL;
+    device_end(table);
+}
+
+static void launch_work(const struct host_way *way)
+{
+    struct many many = {
+        .blocks = way->blocks, .threads = way->threads, .children = WORK, .how = LAUNCH_FIRE};
+    switch (way->kind) {
+    case HOST_STREAMS:
+        for (unsigned i = 0; i < WORK; i++) {
+            gpu_launch(&host.launch, host.streams[i % way->blocks], false);
+        }
+        break;
+    case HOST_LINE:
+        line_run(host.lines[way - host_ways]);
+        break;
+    case HOST_WIDE_GRAPH:
+        MUST(cu.cuGraphLaunch(host.wide, gpu.stream));
+        break;
+    case HOST_DEVICE:
+        run_many(&many);
+        break;
+    }
+}
+
+static void measure_host(struct bench_point *point, double *values)
+{
+    struct device_state state;
+    device_clear();
+    const double begin = host_ns();
+    launch_work(point->config);
+    const double launched = host_ns();
+    gpu_wait();
+    const double end = host_ns();
+    device_read(&state);
+    if (device_all_ran(point, &state, WORK)) {
+        values[0] = 1e9 * WORK / (end - begin);
+        values[1] = (launched - begin) / WORK;
+    }
+}
+
+static void declare_host(struct bench *bench)
+{
+    static const struct bench_spec spec = {
+        .name = "host",
+        .title = "1,024 small kernels, by one host thread, by a graph, and by a kernel",
+        .note = "From the host's first call until all have ended, by the host's clock, nothing "
+                "queued before; `host` is the host's time in its calls, divided by 1,024. The "
+                "kernels in `streams-N`, `graph-wide` and `device-BxT` (blocks x threads that "
+                "launch, fire-and-forget) are independent; the others are a line of one after "
+                "another.",
+        .axes = {"way"},
+        .metrics = {{.name = "rate", .unit = "1/s", .higher_is_better = true, .tolerance = 0.05},
+                    {.name = "host", .unit = "ns", .tolerance = 0.05}},
+        .rounds = 21,
+        .begin = begin_host,
+        .check = device_check,
+        .measure = measure_host,
+        .end = end_host,
+    };
+    struct bench_table *const table = bench_table_add(bench, &spec);
+    for (size_t i = 0; i < HOST_WAYS; i++) {
+        (void)bench_point_add(table, i > 0 ? table->items[0] : NULL, &host_ways[i],
+                              &host_ways[i].name);
+    }
+}
+
+void suite_device(struct bench *bench)
+{
+    declare_throughput(bench);
+    declare_check(bench);
+    declare_limit(bench);
+    declare_host(bench);
+    suite_device_rows(bench);
+}

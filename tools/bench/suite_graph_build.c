@@ -1,0 +1,592 @@
+/* SPDX-License-Identifier: MIT */
+/* graph, the other half: what graphs of a line of kernels cost to make, to change and to keep. */
+#include <malloc.h> /* mallinfo2() */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "memory.h"
+#include "suite_graph.h"
+
+/* ---- making and changing ---------------------------------------------------------------------- */
+
+enum {
+    BUILD_LENGTHS = 7,
+    BUILD_WAYS = GRAPH_WAYS - GRAPH_FIRST_MADE,
+    BUILDS = BUILD_LENGTHS * BUILD_WAYS
+};
+
+struct build_config {
+    enum line_way way;
+    size_t kernels;
+    size_t index;
+};
+static struct build_config build_configs[BUILDS];
+
+/* One line whose arguments are all changed, from one set of them to the other and back. */
+struct build_run {
+    struct turns turns[2];
+    int set;            /* that the line has */
+    struct line *chain; /* or: */
+    CUgraph graphs[2];  /* one with each set */
+    CUgraphExec exec;
+};
+
+struct builds {
+    CUdeviceptr words[2];
+    struct build_run *runs; /* by index */
+};
+
+static struct build_run *build_run_of(const struct bench_point *point)
+{
+    const struct builds *const builds = point->table->state;
+    return &builds->runs[((const struct build_config *)point->config)->index];
+}
+
+static void reset_words(const struct builds *builds)
+{
+    gpu_fill(builds->words[0], 0, sizeof(unsigned));
+    gpu_fill(builds->words[1], 0, sizeof(unsigned));
+}
+
+static CUresult make_graph(CUgraph *graph, const struct turns *turns, bool programmatic)
+{
+    const CUgraphEdgeData edge = {
+        .from_port = programmatic ? CU_GRAPH_KERNEL_NODE_PORT_PROGRAMMATIC : 0,
+        .type = programmatic ? CU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC : 0,
+    };
+    CUgraphNode last = NULL;
+    CUresult result = cu.cuGraphCreate(graph, 0);
+    for (size_t i = 0; i < turns->kernels && result == CUDA_SUCCESS; i++) {
+        const struct gpu_launch *const launch = &turns->launches[i];
+        CUgraphNodeParams params = {
+            .type = CU_GRAPH_NODE_TYPE_KERNEL,
+            .kernel = {.func = launch->function,
+                       .gridDimX = launch->grid,
+                       .gridDimY = 1,
+                       .gridDimZ = 1,
+                       .blockDimX = launch->block,
+                       .blockDimY = 1,
+                       .blockDimZ = 1,
+                       .kernelParams = launch->args},
+        };
+        CUgraphNode before = last;
+        result = cu.cuGraphAddNode_v2(&last, *graph, i > 0 ? &before : NULL, i > 0 ? &edge : NULL,
+                                      i > 0, &params);
+    }
+    return result;
+}
+
+static void build_open(struct bench_point *point, const struct builds *builds)
+{
+    const struct build_config *const config = point->config;
+    struct build_run *const run = build_run_of(point);
+    CUresult error = CUDA_SUCCESS;
+    for (int i = 0; i < 2; i++) {
+        turns_open(&run->turns[i], config->kernels, 1, builds->words[i]);
+    }
+    if (config->way == WAY_CHAIN) {
+        run->chain = line_make(WAY_CHAIN, run->turns[0].launches, config->kernels, 1, &error);
+    } else {
+        for (int i = 0; i < 2 && error == CUDA_SUCCESS; i++) {
+            error = make_graph(&run->graphs[i], &run->turns[i], config->way == WAY_GRAPH_PDL);
+        }
+        if (error == CUDA_SUCCESS) {
+            error = cu.cuGraphInstantiate(&run->exec, run->graphs[0], 0);
+        }
+    }
+    if (error != CUDA_SUCCESS) {
+        graph_refused(point, config->kernels, error);
+    }
+}
+
+static void build_begin(struct bench_table *table)
+{
+    struct builds *const builds = allocate(1, sizeof(*builds));
+    builds->runs = allocate(BUILDS, sizeof(*builds->runs));
+    builds->words[0] = gpu_alloc(sizeof(unsigned));
+    builds->words[1] = gpu_alloc(sizeof(unsigned));
+    table->state = builds;
+    for (size_t i = 0; i < table->count && !bench_interrupted; i++) {
+        if (bench_point_active(table->items[i])) {
+            build_open(table->items[i], builds);
+        }
+    }
+}
+
+static void build_end(struct bench_table *table)
+{
+    struct builds *const builds = table->state;
+    for (size_t i = 0; i < BUILDS; i++) {
+        struct build_run *const run = &builds->runs[i];
+        line_free(run->chain);
+        if (run->exec != NULL) {
+            MUST(cu.cuGraphExecDestroy(run->exec));
+        }
+        for (int j = 0; j < 2; j++) {
+            if (run->graphs[j] != NULL) {
+                MUST(cu.cuGraphDestroy(run->graphs[j]));
+            }
+            turns_close(&run->turns[j]);
+        }
+    }
+    gpu_free(builds->words[0]);
+    gpu_free(builds->words[1]);
+    free(builds->runs);
+    free(builds);
+}
+
+/* Gives all kernels the other set of arguments. */
+static void change_all(struct build_run *run)
+{
+    run->set = 1 - run->set;
+    const struct turns *const turns = &run->turns[run->set];
+    if (run->chain != NULL) {
+        for (size_t i = 0; i < turns->kernels; i++) {
+            line_set_args(run->chain, i, turns->launches[i].args);
+        }
+    } else {
+        CUgraphExecUpdateResultInfo info;
+        MUST(cu.cuGraphExecUpdate(run->exec, run->graphs[run->set], &info));
+    }
+}
+
+static void build_launch(struct build_run *run)
+{
+    if (run->chain != NULL) {
+        line_run(run->chain);
+    } else {
+        MUST(cu.cuGraphLaunch(run->exec, gpu.stream));
+    }
+}
+
+static void check_edges(struct bench_point *point, CUgraph graph)
+{
+    const struct build_config *const config = point->config;
+    size_t count = 0;
+    MUST(cu.cuGraphGetEdges_v2(graph, NULL, NULL, NULL, &count));
+    CUgraphNode *const from = allocate(count, sizeof(CUgraphNode));
+    CUgraphNode *const to = allocate(count, sizeof(CUgraphNode));
+    CUgraphEdgeData *const edges = allocate(count, sizeof(*edges));
+    size_t programmatic = 0;
+    if (count > 0) {
+        MUST(cu.cuGraphGetEdges_v2(graph, from, to, edges, &count));
+    }
+    for (size_t i = 0; i < count; i++) {
+        programmatic += edges[i].type == CU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC;
+    }
+    free(edges);
+    free(to);
+    free(from);
+    if (count != config->kernels - 1 ||
+        programmatic != (config->way == WAY_GRAPH_PDL ? count : 0)) {
+        bench_fail(point, "%zu of %zu edges between %zu kernels are programmatic", programmatic,
+                   count, config->kernels);
+    }
+}
+
+/* A word stands where it must: after `turns` turns. */
+static void check_word(struct bench_point *point, CUdeviceptr word, unsigned expected,
+                       const char *after)
+{
+    unsigned found = ~0u;
+    gpu_read(&found, word, sizeof(found));
+    if (found != expected) {
+        bench_fail(point, "after %s a word is %u, not %u", after, found, expected);
+    }
+}
+
+/* The kernel in the middle of a new line gets the arguments of the other set: the line then stops there,
+ * unless it is the first one. */
+static void check_change_of_one(struct bench_point *point, const struct build_run *run)
+{
+    const struct build_config *const config = point->config;
+    const size_t middle = config->kernels / 2;
+    const struct builds *const builds = point->table->state;
+    CUresult error = CUDA_SUCCESS;
+    struct line *const line =
+        line_make(config->way, run->turns[0].launches, config->kernels, 1, &error);
+    if (line == NULL) {
+        graph_refused(point, config->kernels, error);
+        return;
+    }
+    reset_words(builds);
+    line_set_args(line, middle, run->turns[1].launches[middle].args);
+    line_run(line);
+    check_word(point, builds->words[0], (unsigned)middle, "one change");
+    check_word(point, builds->words[1], middle == 0 ? TURN_ROUND : 0, "one change");
+    line_free(line);
+}
+
+static void build_check(struct bench_point *point)
+{
+    struct build_run *const run = build_run_of(point);
+    const struct builds *const builds = point->table->state;
+    reset_words(builds);
+    for (unsigned i = 1; i <= 2; i++) { /* a run of each set */
+        change_all(run);
+        build_launch(run);
+        check_word(point, builds->words[run->set], TURN_ROUND, "a change of all");
+        check_word(point, builds->words[1 - run->set], i == 1 ? 0 : TURN_ROUND, "a change of all");
+    }
+    if (run->graphs[0] != NULL) {
+        check_edges(point, run->graphs[0]);
+    }
+    check_change_of_one(point, run);
+}
+
+static void build_measure(struct bench_point *point, double *values)
+{
+    enum { CHANGES = 16 };
+    const struct build_config *const config = point->config;
+    struct build_run *const run = build_run_of(point);
+    const struct turns *const turns = &run->turns[1];
+    size_t changes = config->kernels;
+    if (changes > CHANGES) {
+        changes = CHANGES;
+    }
+    CUresult error = CUDA_SUCCESS;
+    /* A short one before it: what the heap still has to do for the point before is not this one's. */
+    line_free(line_make(config->way, run->turns[0].launches, changes, 1, &error));
+    struct line *const line =
+        line_make(config->way, run->turns[0].launches, config->kernels, 1, &error);
+    if (line == NULL) {
+        graph_refused(point, config->kernels, error);
+        return;
+    }
+    const struct line_cost cost = *line_cost(line);
+    double begin = host_ns();
+    for (size_t i = 0; i < changes; i++) {
+        const size_t index = i * (config->kernels / changes);
+        line_set_args(line, index, turns->launches[index].args);
+    }
+    const double change_ns = (host_ns() - begin) / (double)changes;
+    begin = host_ns();
+    line_free(line);
+    const double destroy_ns = host_ns() - begin;
+    begin = host_ns();
+    change_all(run);
+    const double update_ns = host_ns() - begin;
+    begin = host_ns();
+    build_launch(run);
+    const double launch_ns = host_ns() - begin;
+    gpu_wait();
+    values[0] = cost.create_ns / 1e3;
+    values[1] = cost.instantiate_ns / 1e3;
+    values[2] = (cost.create_ns + cost.instantiate_ns) / 1e3;
+    values[3] = config->way == WAY_CHAIN ? NAN : cost.upload_ns / 1e3;
+    values[4] = change_ns / 1e3;
+    values[5] = update_ns / 1e3;
+    values[6] = launch_ns / 1e3;
+    values[7] = destroy_ns / 1e3;
+}
+
+static const struct bench_spec build_spec = {
+    .name = "build",
+    .title = "Making and changing a graph of a line of kernels",
+    .note =
+        "Host time. `create` is all nodes and edges, for a chain pdl_chain_add(); `instantiate` is "
+        "cuGraphInstantiate, for a chain pdl_chain_build(), which makes the nodes too: `make` is "
+        "the sum. `upload` is until the device has it; a chain leaves that to its first launch. "
+        "`change` gives one kernel new arguments, `update` all of them: cuGraphExecUpdate, for a "
+        "chain pdl_chain_set_args() of each link. `launch` is the first launch after that.",
+    .axes = {"kernels", "way"},
+    .metrics = {{"create", "us", false, 0.1},
+                {"instantiate", "us", false, 0.1},
+                {"make", "us", false, 0.1},
+                {"upload", "us", false, 0.1},
+                {"change", "us", false, 0.1},
+                {"update", "us", false, 0.1},
+                {"launch", "us", false, 0.1},
+                {"destroy", "us", false, 0.1}},
+    .rounds = 12,
+    .begin = build_begin,
+    .check = build_check,
+    .measure = build_measure,
+    .end = build_end,
+};
+
+void graph_declare_build(struct bench *bench)
+{
+    struct bench_table *const table = bench_table_add(bench, &build_spec);
+    for (size_t i = 0; i < BUILDS; i++) {
+        static struct bench_point *points[BUILD_WAYS];
+        const size_t way = i % BUILD_WAYS;
+        char kernels[16];
+        build_configs[i] = (struct build_config){graph_ways[GRAPH_FIRST_MADE + way],
+                                                 (size_t)1 << 2 * (i / BUILD_WAYS), i};
+        (void)snprintf(kernels, sizeof(kernels), "%zu", build_configs[i].kernels);
+        const char *const values[] = {kernels, line_way_names[build_configs[i].way]};
+        points[way] =
+            bench_point_add(table, way > 0 ? points[way - 1] : NULL, &build_configs[i], values);
+    }
+}
+
+/* ---- memory ----------------------------------------------------------------------------------- */
+
+/* The last length is one that no machine has the memory for: it shows what is said then. */
+static const size_t memory_lengths[] = {1, 16, 256, GRAPH_LONGEST, 16384, (size_t)1 << 31};
+enum {
+    MEMORY_LENGTHS = sizeof(memory_lengths) / sizeof(memory_lengths[0]),
+    MEMORIES = MEMORY_LENGTHS * BUILD_WAYS,
+};
+
+struct memory_config {
+    enum line_way way;
+    size_t kernels;
+    size_t index;
+};
+static struct memory_config memory_configs[MEMORIES];
+
+/* Bytes. */
+struct memory {
+    double device, host;
+};
+
+/* The number after `key` at the beginning of a line of a file; NAN if there is none. */
+static double read_number(const char *path, const char *key)
+{
+    double number = NAN;
+    char line[256];
+    FILE *const file = fopen(path, "r");
+    while (file != NULL && isnan(number) && fgets(line, sizeof(line), file) != NULL) {
+        if (strncmp(line, key, strlen(key)) == 0) {
+            const char *const text = line + strlen(key);
+            char *end = NULL;
+            number = strtod(text, &end);
+            number = end != text ? number : NAN;
+        }
+    }
+    if (file != NULL) {
+        (void)fclose(file);
+    }
+    return number;
+}
+
+/* What can still be had: of the host, within what a control group leaves of it. */
+static struct memory memory_free(void)
+{
+    size_t left = 0;
+    size_t total = 0;
+    struct memory memory;
+    MUST(cu.cuMemGetInfo(&left, &total));
+    memory.device = (double)left;
+    memory.host = 1024 * read_number("/proc/meminfo", "MemAvailable:");
+    const double group = read_number("/sys/fs/cgroup/memory.max", "") -
+                         read_number("/sys/fs/cgroup/memory.current", "");
+    memory.host = fmin(memory.host, group); /* which has no limit where it is not a number */
+    return memory;
+}
+
+/* What this program has. */
+static struct memory memory_used(void)
+{
+    struct memory memory = {-memory_free().device, NAN};
+#if defined(__GLIBC__)
+#if __GLIBC_PREREQ(2, 33)
+    const struct mallinfo2 heap = mallinfo2();
+    memory.host = (double)heap.uordblks + (double)heap.hblkhd;
+#endif
+#endif
+    if (isnan(memory.host)) { /* what was freed and kept is in it */
+        memory.host = 1024 * read_number("/proc/self/status", "VmRSS:");
+    }
+    return memory;
+}
+
+/* Graphs that are there until all points are measured: what is freed goes to the next graph and not back to
+ * the device. */
+struct kept {
+    struct line **items;
+    size_t count, capacity;
+};
+
+static CUresult keep_one_more(struct kept *kept, const struct memory_config *config)
+{
+    static CUdeviceptr nowhere;
+    static unsigned zero;
+    void *args[] = {&nowhere, &zero, &zero};
+    const struct gpu_launch launch = {gpu_function(IMAGE_SYNC, "line_turn"), 1, GRAPH_THREADS, 0,
+                                      args};
+    CUresult error = CUDA_SUCCESS;
+    struct line *const line = line_make(config->way, &launch, 1, config->kernels, &error);
+    if (line != NULL) {
+        APPEND(kept, line);
+        line_run(line);
+        gpu_wait();
+    }
+    return error;
+}
+
+/* What one graph takes, made and run once. The driver takes the device's memory in large pieces: so graphs
+ * are made until it takes one, and then until it has taken more and takes one again. NAN for the device if
+ * it never does. */
+static CUresult memory_of(struct kept *kept, const struct memory_config *config,
+                          struct memory *used)
+{
+    enum { KERNELS = 1 << 18, LEAST = 32 << 20 };
+    const size_t most = 3 + KERNELS / config->kernels;
+    struct memory before = memory_used();
+    size_t count = 0;
+    size_t first = 0; /* the graph that made it take a piece, from 1 */
+    *used = (struct memory){NAN, NAN};
+    while (count < most && isnan(used->device) && !bench_interrupted) {
+        const CUresult error = keep_one_more(kept, config);
+        if (error != CUDA_SUCCESS) {
+            return error;
+        }
+        count++;
+        const struct memory now = memory_used();
+        const double graphs = (double)(count - first);
+        if (first == 0 && now.device > before.device) {
+            first = count;
+            before = now;
+        } else {
+            used->host = (now.host - before.host) / graphs;
+            if (first > 0 && now.device >= before.device + LEAST) {
+                used->device = (now.device - before.device) / graphs;
+            }
+        }
+    }
+    return CUDA_SUCCESS;
+}
+
+/* Waives a point whose graph would not fit beside what else there is, by what one of GRAPH_LONGEST kernels
+ * takes. */
+static void waive_too_long(struct bench_point *point, struct kept *kept)
+{
+    enum { GIB = 1 << 30 };
+    const double share = 0.25; /* up to three are there at once, and some is left to the others */
+    const struct memory_config *const config = point->config;
+    const struct memory_config trial = {config->way, GRAPH_LONGEST, 0};
+    struct memory used;
+    if (memory_of(kept, &trial, &used) != CUDA_SUCCESS) {
+        return;
+    }
+    const double lengths = (double)config->kernels / GRAPH_LONGEST;
+    const double host = used.host * lengths;
+    const double device = used.device * lengths;
+    const struct memory left = memory_free();
+    if (!(host <= share * left.host) || device > share * left.device) { /* NAN is too long */
+        bench_waive(point,
+                    "%zu kernels need about %.1f GiB of the host's memory and %.1f GiB of the "
+                    "device's (%.0f and %.0f bytes a kernel), and %.1f GiB and %.1f GiB are free",
+                    config->kernels, host / GIB, device / GIB, used.host / GRAPH_LONGEST,
+                    used.device / GRAPH_LONGEST, left.host / GIB, left.device / GIB);
+    }
+}
+
+/* Measured once a program: later passes would find what the first one left. */
+struct memory_result {
+    bool known;
+    struct memory used;
+};
+static struct memory_result memory_results[MEMORIES];
+
+static void memory_take(struct bench_point *point, struct kept *kept)
+{
+    const struct memory_config *const config = point->config;
+    struct memory_result *const result = &memory_results[config->index];
+    const CUresult error = memory_of(kept, config, &result->used);
+    if (error != CUDA_SUCCESS) {
+        graph_refused(point, config->kernels, error);
+    }
+    result->known = true;
+}
+
+static void memory_begin(struct bench_table *table)
+{
+    struct kept kept = {NULL, 0, 0};
+    for (size_t i = 0; i < table->count && !bench_interrupted; i++) {
+        struct bench_point *const point = table->items[i];
+        const struct memory_config *const config = point->config;
+        if (!bench_point_active(point) || memory_results[config->index].known) {
+            continue;
+        }
+        if (config->kernels > GRAPH_LONGEST) {
+            waive_too_long(point, &kept);
+        }
+        if (bench_point_active(point)) {
+            memory_take(point, &kept);
+        }
+    }
+    for (size_t i = 0; i < kept.count; i++) {
+        line_free(kept.items[i]);
+    }
+    free(kept.items);
+}
+
+/* The line that is measured runs in order: each kernel counts one further. */
+static void memory_check(struct bench_point *point)
+{
+    const struct memory_config *const config = point->config;
+    CUfunction function = gpu_function(IMAGE_COMMON, "take_turn");
+    CUdeviceptr word = gpu_alloc(sizeof(unsigned));
+    struct gpu_launch *const launches = allocate(config->kernels, sizeof(*launches));
+    unsigned *const turns = allocate(config->kernels, sizeof(*turns));
+    void **const args = allocate(2 * config->kernels, sizeof(void *));
+    CUresult error = CUDA_SUCCESS;
+    for (size_t i = 0; i < config->kernels; i++) {
+        turns[i] = (unsigned)i;
+        args[2 * i] = &word;
+        args[2 * i + 1] = &turns[i];
+        launches[i] = (struct gpu_launch){function, 1, GRAPH_THREADS, 0, &args[2 * i]};
+    }
+    struct line *const line = line_make(config->way, launches, config->kernels, 1, &error);
+    if (line != NULL) {
+        line_run(line);
+        check_word(point, word, (unsigned)config->kernels, "the line");
+        line_free(line);
+    } else {
+        graph_refused(point, config->kernels, error);
+    }
+    free(args);
+    free(turns);
+    free(launches);
+    gpu_free(word);
+}
+
+static void memory_measure(struct bench_point *point, double *values)
+{
+    const struct memory_config *const config = point->config;
+    const struct memory used = memory_results[config->index].used;
+    values[0] = used.device / (double)config->kernels;
+    values[1] = used.device;
+    values[2] = used.host / (double)config->kernels;
+    values[3] = used.host;
+}
+
+static const struct bench_spec memory_spec = {
+    .name = "memory",
+    .title = "What a graph of a line of kernels keeps of the device's and the host's memory",
+    .note =
+        "A kernel's share, and the whole graph, made and run once: less free memory of the device, "
+        "and more memory in the hands of the program (the driver's in it). The driver takes the "
+        "device's memory in large pieces and keeps it for later graphs: so many are made as it "
+        "takes to see 32 MiB go, and none is freed before all lengths are through. Measured once a "
+        "run: every sample is the same. A length that will not fit, by what 4,096 kernels take, is "
+        "not tried.",
+    .axes = {"kernels", "way"},
+    .metrics = {{"device", "bytes", false, 0.1},
+                {"device-graph", "bytes", false, 0.1},
+                {"host", "bytes", false, 0.1},
+                {"host-graph", "bytes", false, 0.1}},
+    .rounds = 1,
+    .begin = memory_begin,
+    .check = memory_check,
+    .measure = memory_measure,
+};
+
+void graph_declare_memory(struct bench *bench)
+{
+    struct bench_table *const table = bench_table_add(bench, &memory_spec);
+    for (size_t i = 0; i < MEMORIES; i++) {
+        char kernels[16];
+        memory_configs[i] = (struct memory_config){graph_ways[GRAPH_FIRST_MADE + i % BUILD_WAYS],
+                                                   memory_lengths[i / BUILD_WAYS], i};
+        (void)snprintf(kernels, sizeof(kernels), "%zu", memory_configs[i].kernels);
+        const char *const values[] = {kernels, line_way_names[memory_configs[i].way]};
+        (void)bench_point_add(table, NULL, &memory_configs[i], values);
+    }
+}

@@ -1,0 +1,506 @@
+/* SPDX-License-Identifier: MIT */
+/* What PDL gives: kernels of chosen length, by where the trigger stands. Here the lines of many kernels;
+ * pairs with stamps are in suite_overlap_pairs.c. */
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "kernels/overlap.h"
+#include "line.h"
+#include "memory.h"
+#include "suite_overlap.h"
+#include "suites.h"
+
+#define COUNT(array) (sizeof(array) / sizeof(*(array)))
+
+/* ---- what is varied ---------------------------------------------------------------------------- */
+
+enum fill { FILL_HALF, FILL_MOST, FILL_SMS, FILL_TWO, FILL_WAVES };
+static const char *const fill_names[] = {"half", "most", "sms", "two", "waves"};
+
+enum shared { SHARED_NONE, SHARED_FITS, SHARED_ALONE };
+static const char *const shared_names[] = {"none", "fits", "alone"};
+
+struct line_config {
+    size_t index; /* of the point in its table */
+    enum line_way way;
+    bool working;
+    bool one_result; /* of one block, else of all */
+    unsigned block;  /* threads */
+    enum fill fill;
+    enum shared shared;
+    unsigned prologue, before, after; /* cycles */
+    enum overlap_trigger trigger;
+};
+
+/* Blocks of a grid; `resident` is how many an SM has room for. */
+static unsigned blocks(enum fill fill, unsigned resident)
+{
+    const unsigned sms = (unsigned)gpu.multiprocessors;
+    switch (fill) {
+    case FILL_HALF:
+        return sms / 2;
+    case FILL_MOST:
+        return sms * 3 / 4;
+    case FILL_SMS:
+        return sms;
+    case FILL_TWO:
+        return 2 * sms - sms / 16;
+    default:
+        return sms * resident * 7 / 2;
+    }
+}
+
+/* Shared memory of a block. What the driver takes for itself, 1 KiB a block, is below the margins. */
+unsigned overlap_shared_bytes(bool alone)
+{
+    const unsigned half = (unsigned)gpu.shared_per_multiprocessor / 2;
+    return alone ? half + 1024 : half - 2048;
+}
+
+CUfunction overlap_function(const char *name)
+{
+    CUfunction function = gpu_function(IMAGE_OVERLAP, name);
+    MUST(cu.cuFuncSetAttribute(function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
+                               (int)overlap_shared_bytes(true)));
+    /* All of it as shared memory: else the driver guesses how much a kernel needs. */
+    MUST(cu.cuFuncSetAttribute(function, CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT,
+                               CU_SHAREDMEM_CARVEOUT_MAX_SHARED));
+    return function;
+}
+
+/* ---- the memory that the kernels work in --------------------------------------------------------- */
+
+void overlap_memory_init(CUdeviceptr memory, unsigned results, struct overlap_args args[2])
+{
+    const CUdeviceptr second = memory + results * sizeof(struct overlap_result);
+    args[0].results = args[1].results = results;
+    args[0].in = args[1].out = (void *)(uintptr_t)memory;
+    args[0].out = (void *)(uintptr_t)second;
+    args[1].in = (const void *)(uintptr_t)second;
+    args[0].one = args[1].one = 1;
+}
+
+void overlap_memory_clear(CUdeviceptr memory, unsigned results)
+{
+    const size_t bytes = results * sizeof(struct overlap_result);
+    gpu_fill(memory, 0, bytes);
+    gpu_fill(memory + bytes, 0xff, bytes);
+}
+
+bool overlap_memory_check(struct bench_point *point, CUdeviceptr memory, unsigned results,
+                          unsigned count, struct overlap_result *read)
+{
+    gpu_read(read, memory, results * sizeof(*read));
+    for (unsigned i = 0; i < results; i++) {
+        if (read[i].count != count) {
+            bench_fail(point, "block %u has seen %u kernels, and there were %u", i, read[i].count,
+                       count);
+            return false;
+        }
+    }
+    return true;
+}
+
+/* For kernels that leave so many results. All points with as many share it: where it lies has a say in what
+ * a kernel costs, by a few percent, and must be the same for what is compared. */
+struct pool {
+    unsigned results, count; /* count: how many kernels have run in it */
+    CUdeviceptr memory;
+    struct overlap_result *read; /* what was read last */
+};
+
+/* ---- one point ---------------------------------------------------------------------------------- */
+
+/* Kernels in each of the two lines of which a sample is made: what one costs is the difference over the
+ * difference, without what the first and the last one cost. Even: each line ends in the memory that it
+ * began in. */
+enum { LINE_SHORT = 8, LINE_LONG = 72 };
+
+struct state {
+    struct line *lines[2];
+    struct gpu_launch launches[2];
+    struct overlap_args args[2];
+    void *pointers[2];
+    struct pool *pool;
+};
+
+enum { POOLS = 16 };
+struct states {
+    struct state *items; /* one a point */
+    struct pool pools[POOLS];
+    size_t pools_count;
+};
+
+static struct pool *find_pool(struct states *states, unsigned results)
+{
+    size_t i = 0;
+    while (i < states->pools_count && states->pools[i].results != results) {
+        i++;
+    }
+    if (i == POOLS) {
+        abort(); /* more sizes than were foreseen */
+    }
+    if (i == states->pools_count) {
+        states->pools[states->pools_count++] = (struct pool){
+            .results = results,
+            .memory = gpu_alloc(2 * sizeof(struct overlap_result) * results),
+            .read = allocate(results, sizeof(struct overlap_result)),
+        };
+    }
+    return &states->pools[i];
+}
+
+/* False where the point is waived or failed. */
+static bool make_lines(struct bench_point *point, struct state *state)
+{
+    static const size_t lengths[2] = {LINE_SHORT, LINE_LONG};
+    const struct line_config *const config = point->config;
+    const bool programmatic = config->way == WAY_GRAPH_PDL || config->way == WAY_CHAIN;
+    for (int i = 0; i < 2; i++) {
+        CUresult error = CUDA_SUCCESS;
+        state->lines[i] = line_make(config->way, state->launches, 2, lengths[i] / 2, &error);
+        if (state->lines[i] == NULL) {
+            bench_fail(point, "a graph of %zu kernels: %s", lengths[i], gpu_error_name(error));
+            return false;
+        }
+        const size_t edges = line_cost(state->lines[i])->programmatic_edges;
+        const size_t wanted = programmatic ? lengths[i] - 1 : 0;
+        if (edges != wanted) {
+            bench_fail(point, "%zu edges are programmatic, and %zu should be", edges, wanted);
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Cycles that a block alone on its SM takes for a round of work: an SM issues four warps' instructions a
+ * cycle. */
+static unsigned cycles_a_round(unsigned block)
+{
+    return OVERLAP_WORK * block / 32 / 4;
+}
+
+static void prepare(struct bench_point *point, struct states *states)
+{
+    const struct line_config *const config = point->config;
+    struct state *const state = &states->items[config->index];
+    CUfunction function = overlap_function(config->working ? "overlap_work" : "overlap_spin");
+    const unsigned shared =
+        config->shared == SHARED_NONE ? 0 : overlap_shared_bytes(config->shared == SHARED_ALONE);
+    int resident = 0;
+    MUST(cu.cuOccupancyMaxActiveBlocksPerMultiprocessor(&resident, function, (int)config->block,
+                                                        shared));
+    if (config->shared != SHARED_NONE && resident != (config->shared == SHARED_FITS ? 2 : 1)) {
+        bench_waive(point, "%d blocks with %u bytes of shared memory have room on an SM", resident,
+                    shared);
+        return;
+    }
+    const unsigned grid = blocks(config->fill, (unsigned)resident);
+    const unsigned cycles = config->working ? cycles_a_round(config->block) : 1;
+    state->pool = find_pool(states, config->one_result ? 1 : grid);
+    overlap_memory_init(state->pool->memory, state->pool->results, state->args);
+    for (int i = 0; i < 2; i++) {
+        struct overlap_args *const args = &state->args[i];
+        args->prologue = config->prologue;
+        args->before = config->before / cycles;
+        args->after = config->after / cycles;
+        args->trigger = config->trigger;
+        args->silent_block = ~0u;
+        state->pointers[i] = args;
+        state->launches[i] =
+            (struct gpu_launch){function, grid, config->block, shared, &state->pointers[i]};
+    }
+    (void)make_lines(point, state);
+}
+
+static void begin(struct bench_table *table)
+{
+    struct states *const states = allocate(1, sizeof(*states));
+    states->items = allocate(table->count, sizeof(*states->items));
+    table->state = states;
+    for (size_t i = 0; i < table->count; i++) {
+        if (bench_point_active(table->items[i])) {
+            prepare(table->items[i], states);
+        }
+    }
+}
+
+static void end(struct bench_table *table)
+{
+    struct states *const states = table->state;
+    for (size_t i = 0; i < table->count; i++) {
+        line_free(states->items[i].lines[0]);
+        line_free(states->items[i].lines[1]);
+    }
+    for (size_t i = 0; i < states->pools_count; i++) {
+        gpu_free(states->pools[i].memory);
+        free(states->pools[i].read);
+    }
+    free(states->items);
+    free(states);
+    table->state = NULL;
+}
+
+static struct state *state_of(const struct bench_point *point)
+{
+    const struct line_config *const config = point->config;
+    struct states *const states = point->table->state;
+    return &states->items[config->index];
+}
+
+static void clear(struct pool *pool)
+{
+    overlap_memory_clear(pool->memory, pool->results);
+    pool->count = 0;
+}
+
+/* After so many more kernels. What is wrong is not left to the next point. */
+static bool check_results(struct bench_point *point, struct pool *pool, unsigned kernels)
+{
+    pool->count += kernels;
+    const bool right =
+        overlap_memory_check(point, pool->memory, pool->results, pool->count, pool->read);
+    if (!right) {
+        clear(pool);
+    }
+    return right;
+}
+
+static void check(struct bench_point *point)
+{
+    struct state *const state = state_of(point);
+    clear(state->pool);
+    line_run(state->lines[0]);
+    if (check_results(point, state->pool, LINE_SHORT)) {
+        line_run(state->lines[1]);
+        (void)check_results(point, state->pool, LINE_LONG);
+    }
+}
+
+/* Blocks of the last kernel on the SM that had most of them. */
+static double busiest(const struct pool *pool)
+{
+    enum { SMS = 4096 };
+    unsigned counts[SMS] = {0};
+    unsigned most = 0;
+    for (unsigned i = 0; i < pool->results; i++) {
+        const unsigned now = ++counts[pool->read[i].sm % SMS];
+        most = now > most ? now : most;
+    }
+    return most;
+}
+
+static void measure(struct bench_point *point, double *values)
+{
+    struct state *const state = state_of(point);
+    const double few = gpu_time(line_run, state->lines[0]).device_us;
+    const double many = gpu_time(line_run, state->lines[1]).device_us;
+    if (check_results(point, state->pool, LINE_SHORT + LINE_LONG)) {
+        values[0] = (many - few) / (LINE_LONG - LINE_SHORT);
+        values[1] = busiest(state->pool); /* table trigger */
+    }
+}
+
+/* ---- the tables ---------------------------------------------------------------------------------- */
+
+enum line_way overlap_against(enum line_way way)
+{
+    static const enum line_way against[WAYS] = {
+        [WAY_STREAM] = WAY_STREAM, [WAY_STREAM_PDL] = WAY_STREAM, [WAY_LIBPDL] = WAY_STREAM_PDL,
+        [WAY_GRAPH] = WAY_STREAM,  [WAY_GRAPH_PDL] = WAY_GRAPH,   [WAY_CHAIN] = WAY_GRAPH_PDL,
+    };
+    return against[way];
+}
+
+static struct bench_spec line_spec(void)
+{
+    return (struct bench_spec){
+        /* A plain stream is up to 4 % faster or slower in another process; all else agrees better. */
+        .metrics = {{.name = "device", .unit = "us", .tolerance = 0.06}},
+        .begin = begin,
+        .check = check,
+        .measure = measure,
+        .end = end,
+    };
+}
+
+static const struct line_config *keep(const struct bench_table *table, struct line_config config)
+{
+    static struct line_config configs[1200];
+    static size_t count;
+    if (count == COUNT(configs)) {
+        abort(); /* more points than were foreseen */
+    }
+    config.index = table->count;
+    configs[count] = config;
+    return &configs[count++];
+}
+
+/* Writes a number for an axis. */
+static const char *number(char text[16], unsigned value)
+{
+    (void)snprintf(text, 16, "%u", value);
+    return text;
+}
+
+/* The trigger late, in the middle and early, and short and long prologues. */
+static void declare_phases(struct bench *bench)
+{
+    static const unsigned phases[][3] = {
+        {2000, 4000, 0}, {2000, 2000, 2000}, {2000, 200, 3800}, {200, 4000, 0}, {4000, 4000, 4000}};
+    struct bench_spec spec = line_spec();
+    spec.name = "phases";
+    spec.title = "A kernel of a line, by what comes before the wait, the trigger and the end";
+    spec.note = "Cycles of the SM's clock before the wait (prologue), from there to the trigger "
+                "(before) and from there to the end (after); a block of 128 threads on each SM. "
+                "results: with one, one block reads what the kernel before left and writes as much "
+                "at its end, and the rest of the kernel touches no memory; with all, every block "
+                "does. Device time a kernel: the difference of lines of 72 and of 8 kernels behind "
+                "a gate.";
+    spec.axes[0] = "results";
+    spec.axes[1] = "prologue";
+    spec.axes[2] = "before";
+    spec.axes[3] = "after";
+    spec.axes[4] = "way";
+    spec.rounds = 20;
+    struct bench_table *const table = bench_table_add(bench, &spec);
+    for (size_t i = 0; i < 2 * COUNT(phases); i++) {
+        const unsigned *const lengths = phases[i % COUNT(phases)];
+        struct bench_point *points[WAYS];
+        for (int way = 0; way < WAYS; way++) {
+            const struct line_config config = {.way = way,
+                                               .one_result = i < COUNT(phases),
+                                               .block = 128,
+                                               .fill = FILL_SMS,
+                                               .shared = SHARED_NONE,
+                                               .prologue = lengths[0],
+                                               .before = lengths[1],
+                                               .after = lengths[2],
+                                               .trigger = OVERLAP_TRIGGER_MAIN};
+            char texts[3][16];
+            const char *const values[BENCH_AXES] = {
+                config.one_result ? "one" : "all", number(texts[0], lengths[0]),
+                number(texts[1], lengths[1]), number(texts[2], lengths[2]), line_way_names[way]};
+            const int against = (int)overlap_against(way);
+            points[way] = bench_point_add(table, against == way ? NULL : points[against],
+                                          keep(table, config), values);
+        }
+    }
+}
+
+/* Where the trigger stands in the sweep. */
+static const struct place {
+    const char *name;
+    enum overlap_trigger trigger;
+    unsigned quarters; /* of the main part before it */
+} places[] = {
+    {"start", OVERLAP_TRIGGER_START, 0}, {"0", OVERLAP_TRIGGER_MAIN, 0},
+    {"0.25", OVERLAP_TRIGGER_MAIN, 1},   {"0.5", OVERLAP_TRIGGER_MAIN, 2},
+    {"0.75", OVERLAP_TRIGGER_MAIN, 3},   {"1", OVERLAP_TRIGGER_MAIN, 4},
+    {"never", OVERLAP_TRIGGER_NEVER, 4},
+};
+
+/* All ways for one kernel and grid: the plain ones once, since the trigger does nothing there. */
+static void declare_cell(struct bench_table *table, struct line_config config)
+{
+    enum { MAIN = 4000 };
+    static const enum line_way plain[] = {WAY_STREAM, WAY_GRAPH};
+    static const enum line_way overlapped[] = {WAY_STREAM_PDL, WAY_LIBPDL, WAY_GRAPH_PDL,
+                                               WAY_CHAIN};
+    struct bench_point *points[WAYS];
+    char prologue[16];
+    const char *values[BENCH_AXES] = {config.working ? "work" : "spin",  "any",
+                                      number(prologue, config.prologue), fill_names[config.fill],
+                                      shared_names[config.shared],       NULL};
+    config.trigger = OVERLAP_TRIGGER_MAIN;
+    config.after = MAIN;
+    for (size_t i = 0; i < COUNT(plain); i++) {
+        config.way = plain[i];
+        values[5] = line_way_names[config.way];
+        points[config.way] =
+            bench_point_add(table, i == 0 ? NULL : points[WAY_STREAM], keep(table, config), values);
+    }
+    for (size_t place = 0; place < COUNT(places); place++) {
+        values[1] = places[place].name;
+        config.trigger = places[place].trigger;
+        config.before = MAIN / 4 * places[place].quarters;
+        config.after = MAIN - config.before;
+        for (size_t i = 0; i < COUNT(overlapped); i++) {
+            config.way = overlapped[i];
+            values[5] = line_way_names[config.way];
+            points[config.way] = bench_point_add(table, points[overlap_against(config.way)],
+                                                 keep(table, config), values);
+        }
+    }
+}
+
+/* The grids of the sweep. With spin every prologue. With work, where neighbours matter, those whose blocks
+ * can come to lie on the same SM, and others to compare. */
+static const struct cell {
+    bool working;
+    enum fill fill;
+    enum shared shared;
+    unsigned prologues[3]; /* as many as are not 0 */
+} cells[] = {
+    {false, FILL_HALF, SHARED_FITS, {200, 2000, 4000}},
+    {false, FILL_HALF, SHARED_ALONE, {200, 2000, 4000}},
+    {false, FILL_SMS, SHARED_FITS, {200, 2000, 4000}},
+    {false, FILL_SMS, SHARED_ALONE, {200, 2000, 4000}},
+    {false, FILL_WAVES, SHARED_FITS, {200, 2000, 4000}},
+    {false, FILL_WAVES, SHARED_ALONE, {200, 2000, 4000}},
+    {true, FILL_HALF, SHARED_FITS, {2000}},
+    {true, FILL_MOST, SHARED_NONE, {200, 2000}},
+    {true, FILL_MOST, SHARED_FITS, {200, 2000}},
+    {true, FILL_MOST, SHARED_ALONE, {200, 2000}},
+    {true, FILL_SMS, SHARED_NONE, {2000}},
+    {true, FILL_SMS, SHARED_FITS, {2000}},
+    {true, FILL_TWO, SHARED_NONE, {200, 2000}},
+    {true, FILL_TWO, SHARED_FITS, {200, 2000}},
+    {true, FILL_WAVES, SHARED_FITS, {2000}},
+};
+
+static void declare_trigger(struct bench *bench)
+{
+    struct bench_spec spec = line_spec();
+    spec.name = "trigger";
+    /* A reason, not a result: any is the same. */
+    spec.metrics[1] = (struct bench_metric){.name = "busiest", .unit = "blocks", .tolerance = 16};
+    spec.title = "A kernel of a line, by where its trigger stands";
+    spec.note =
+        "A prologue of so many cycles, the wait, and a main part that takes 4000 on an SM of its "
+        "own; 256 threads a block. main: spin counts cycles, whatever else the SM does; work is a "
+        "number of additions, for which blocks on the same SM compete. trigger: the share of main "
+        "before it; start, before the prologue; never, by ending; any, without overlap, where it "
+        "does nothing. fill: half or most (three quarters) of the SMs have a block, each has one "
+        "(sms) or about two, or three and a half waves. shared: with fits a second block has room "
+        "on an SM, with alone it has not, with none eight blocks have. busiest: blocks of a kernel "
+        "on the SM with most of them: blocks that come early go where room is left, which may be "
+        "beside each other, and there PDL loses. Device time a kernel, from lines of 72 and of 8 "
+        "kernels behind a gate.";
+    spec.axes[0] = "main";
+    spec.axes[1] = "trigger";
+    spec.axes[2] = "prologue";
+    spec.axes[3] = "fill";
+    spec.axes[4] = "shared";
+    spec.axes[5] = "way";
+    spec.rounds = 5;
+    struct bench_table *const table = bench_table_add(bench, &spec);
+    for (size_t i = 0; i < COUNT(cells); i++) {
+        for (size_t j = 0; j < COUNT(cells[i].prologues) && cells[i].prologues[j] != 0; j++) {
+            declare_cell(table, (struct line_config){.working = cells[i].working,
+                                                     .block = 256,
+                                                     .fill = cells[i].fill,
+                                                     .shared = cells[i].shared,
+                                                     .prologue = cells[i].prologues[j]});
+        }
+    }
+}
+
+void suite_overlap(struct bench *bench)
+{
+    declare_phases(bench);
+    declare_trigger(bench);
+    overlap_declare_conditions(bench);
+    overlap_declare_timeline(bench);
+}

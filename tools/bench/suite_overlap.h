@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+/* What the two files of the suite overlap share. */
+#ifndef PDL_TOOLS_BENCH_SUITE_OVERLAP_H
+#define PDL_TOOLS_BENCH_SUITE_OVERLAP_H
+
+#include "bench.h"
+#include "kernels/overlap.h"
+#include "line.h"
+
+/* Two kernels take turns: the first reads the first half of `memory` and writes the second half, the
+ * second one the other way round. Each half has so many results, of as many blocks. Sets in, out, results
+ * and one of both. */
+void overlap_memory_init(CUdeviceptr memory, unsigned results, struct overlap_args args[2]);
+/* No kernel has run: 0 in the first half, and what no kernel leaves in the second. */
+void overlap_memory_clear(CUdeviceptr memory, unsigned results);
+/* Reads the first half into `read`. bench_fail() and false unless each block has seen `count` kernels. */
+bool overlap_memory_check(struct bench_point *point, CUdeviceptr memory, unsigned results,
+                          unsigned count, struct overlap_result *read);
+
+/* Shared memory of a block with which two have room on an SM, or one. */
+unsigned overlap_shared_bytes(bool alone);
+/* A kernel of the suite that may have as much. */
+CUfunction overlap_function(const char *name);
+
+/* What a way's figure stands beside: a plain stream has itself. Those of libpdl stand beside the same in
+ * raw CUDA. */
+enum line_way overlap_against(enum line_way way);
+
+/* suite_overlap_pairs.c */
+void overlap_declare_conditions(struct bench *bench);
+void overlap_declare_timeline(struct bench *bench);
+
+#endif /* PDL_TOOLS_BENCH_SUITE_OVERLAP_H */

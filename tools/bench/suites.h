@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT */
+/* The suites: a file each. */
+#ifndef PDL_TOOLS_BENCH_SUITES_H
+#define PDL_TOOLS_BENCH_SUITES_H
+
+#include "bench.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+void suite_overhead(struct bench *bench); /* what a launch costs */
+void suite_overlap(struct bench *bench);  /* what PDL gives, by the trigger's place */
+void suite_graph(struct bench *bench);    /* lines of kernels, by length */
+void suite_sync(struct bench *bench);     /* ordering across the device */
+void suite_device(struct bench *bench);   /* launches from the device */
+void suite_decode(struct bench *bench);   /* one token through a decoder */
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* PDL_TOOLS_BENCH_SUITES_H */
