@@ -33,7 +33,7 @@
 
 /**
  * What went wrong with launches from the device: in memory that device and host reach, zeroed before
- * use, and shared by as many kernels and threads as wanted.
+ * use, and shared by as many kernels and threads of one device as wanted.
  */
 typedef struct pdl_cdp_log {
     int first_error; /**< The cudaError_t of the first launch that failed; 0: none did. */
@@ -72,8 +72,8 @@ typedef struct pdl_cdp_log {
 static inline __device__ cudaError_t pdl_cdp_note(pdl_cdp_log *log, cudaError_t error)
 {
     if (error != cudaSuccess && log != nullptr) {
-        atomicCAS_system(&log->first_error, 0, (int)error); /* the log may be the host's memory */
-        atomicAdd_system(&log->failed, 1u);
+        atomicCAS(&log->first_error, 0, (int)error);
+        atomicAdd(&log->failed, 1u);
     }
     return error;
 }

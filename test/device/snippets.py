@@ -36,13 +36,15 @@ def blocks(path):
         sys.exit("%s:%d: the block has no end" % (path, start))
 
 
-def commands(language, source, output, links, arguments):
+def commands(language, text, source, output, links, arguments):
     """The compiler's command line, and what to check after it."""
     libdir, name = os.path.split(os.path.realpath(arguments.library))
     runtime = os.path.join(os.path.dirname(os.path.realpath(arguments.nvcc)), "..", "lib64")
     if language == "cuda":
         command = [arguments.nvcc, "-std=c++17", "-arch=sm_90", "-I", arguments.include]
         command += ["-Werror", "all-warnings", "-Xcompiler", "-Wall,-Wextra,-Werror"]
+        if "<pdl/cdp.cuh>" in text:  # it launches from the device
+            command += ["-rdc=true"]
         command += ["-L" + libdir, "-l:" + name] if links else ["-c"]
     else:
         command = [arguments.cc, "-std=c11", "-Wall", "-Wextra", "-Wpedantic", "-Werror"]
@@ -76,7 +78,7 @@ def main():
                 if "#include" not in text:
                     file.write(PREAMBLE[language])
                 file.write('#line %d "%s"\n%s' % (line + 1, arguments.document, text))
-            command = commands(language, source, os.path.join(directory, "out"), links, arguments)
+            command = commands(language, text, source, os.path.join(directory, "out"), links, arguments)
             result = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
             if result.returncode != 0:
                 failed += 1

@@ -26,8 +26,10 @@ def main():
 
         def compile_one(source):
             ptx = os.path.join(folder, os.path.basename(source) + ".ptx")
+            with open(source, encoding="utf-8") as file:
+                launches = ["-rdc=true"] if "<pdl/cdp.cuh>" in file.read() else []
             subprocess.run([options.nvcc, "-std=c++17", "-arch=sm_90", "-lineinfo", "-ptx", "-I", options.include,
-                            "-I", options.examples, "-o", ptx, source], check=True)
+                            "-I", options.examples, *launches, "-o", ptx, source], check=True)
             return ptx
 
         with concurrent.futures.ThreadPoolExecutor(2) as pool:

@@ -225,9 +225,9 @@ static void declare_latency(struct bench *bench)
                 "others, each launched when the one before had started; `call` is what the call "
                 "takes the thread.",
         .axes = {"way"},
-        .metrics = {{.name = "initial", .unit = "ns", .tolerance = 0.05},
-                    {.name = "subsequent", .unit = "ns", .tolerance = 0.05},
-                    {.name = "call", .unit = "ns"}},
+        .metrics = {{.name = "initial", .unit = "ns", .tolerance = 0.1},
+                    {.name = "subsequent", .unit = "ns", .tolerance = 0.1},
+                    {.name = "call", .unit = "ns", .tolerance = 0.1}},
         .rounds = 31,
         .begin = begin_latency,
         .check = device_check,
@@ -340,7 +340,7 @@ static void declare_depth(struct bench *bench)
                 "%globaltimer, divided by the depth. `graph-tail` is a graph whose kernel launches "
                 "the graph again; `stream` and `graph` are lines of as many kernels.",
         .axes = {"depth", "way"},
-        .metrics = {{.name = "level", .unit = "ns", .tolerance = 0.05}},
+        .metrics = {{.name = "level", .unit = "ns", .tolerance = 0.1}},
         .rounds = 15,
         .begin = begin_depth,
         .check = device_check,

@@ -192,7 +192,7 @@ static void measure_total(struct bench_point *point, double *values)
  * to lie. */
 #define HOST(name, unit)                                                                           \
     {                                                                                              \
-        name, unit, false, 0.10                                                                    \
+        name, unit, false, 0.15                                                                    \
     }
 /* The boundary between two plain launches in a stream takes from 1.37 to 1.75 us on one H200: the
  * same in all of a process's rounds, another in the next process. The call of a graph's launch has
