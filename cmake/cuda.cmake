@@ -66,7 +66,7 @@ function(pdl_add_fatbin target output source)
         COMMAND ${PDL_NVCC} -fatbin -std=c++17 -gencode arch=compute_90,code=[sm_90,compute_90]
             -I ${PROJECT_SOURCE_DIR}/include ${ARGN} -MD -MF ${output}.d
             -o ${output} ${CMAKE_CURRENT_SOURCE_DIR}/${source}
-        MAIN_DEPENDENCY ${source}
+        DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${source}
         DEPFILE ${output}.d
         VERBATIM)
     add_custom_target(${target} DEPENDS ${output})

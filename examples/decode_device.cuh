@@ -103,4 +103,14 @@ __device__ inline void barrier_wait(unsigned barrier, unsigned parity)
                  : "memory");
 }
 
+/* The same for what other blocks of the cluster have sent. */
+__device__ inline void barrier_wait_cluster(unsigned barrier, unsigned parity)
+{
+    asm volatile("{ .reg .pred done;\n"
+                 "again: mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 done, [%0], %1;\n"
+                 "@!done bra again; }" ::"r"(barrier),
+                 "r"(parity)
+                 : "memory");
+}
+
 #endif /* PDL_EXAMPLES_DECODE_DEVICE_CUH */

@@ -7,7 +7,9 @@
  * the copy engine fills. The stages are filled before the wait, because weights do not depend on
  * the kernel before. After the wait come 4 or 16 KB of activations, and then the ring is used up
  * and filled again. A block uses less than half of an SM's shared memory and registers: so the next
- * kernel's block fits beside it, and attention's beside the two. */
+ * kernel's block fits beside it, and attention's beside the two. The large matrices take two blocks on
+ * each SM: when the first of them has ended, a block of the next kernel takes its place and fills its
+ * ring while the second still runs, and there is no gap between the kernels. */
 #ifndef PDL_EXAMPLES_DECODE_LINEAR_CUH
 #define PDL_EXAMPLES_DECODE_LINEAR_CUH
 
@@ -17,14 +19,7 @@ enum linear_kind { QKV, OUT, GATE_UP, DOWN };
 
 static const int linear_warps = 8;
 static const int linear_threads = 32 * linear_warps;
-#ifndef LINEAR_STAGES /* for trying others */
-#define LINEAR_STAGES 3
-#define LINEAR_BLOCKS 2
-#endif
-#ifndef LINEAR_EARLY
-#define LINEAR_EARLY LINEAR_STAGES
-#endif
-static const int linear_stages = LINEAR_STAGES; /* of each warp's ring */
+static const int linear_stages = 3; /* of each warp's ring */
 static const int chunk_cols = 1024; /* of two rows of weights, which a warp multiplies at a time */
 static const int pieces = chunk_cols / 256; /* of 16 bytes that a lane has of a row's part */
 static const int row_bytes = 2 * chunk_cols;
@@ -44,8 +39,6 @@ template <linear_kind Kind> struct linear_shape {
     static constexpr int pairs = outputs / pair_outputs;
     static constexpr int pair_distance = Kind == GATE_UP ? feed_forward : 1; /* in rows */
     static constexpr int block_streams = linear_warps / slices;              /* pairs at a time */
-    static constexpr int early =
-        Kind == GATE_UP || Kind == DOWN ? LINEAR_EARLY : linear_stages; /* stages before the wait */
     static constexpr bool norm = Kind == QKV || Kind == GATE_UP;
     static constexpr bool residual = Kind == OUT || Kind == DOWN;
 
@@ -58,9 +51,7 @@ template <linear_kind Kind> struct linear_shape {
     }
 };
 
-/* The grid for a device of so many multiprocessors. The large matrices take two blocks on each, so that
- * the next kernel's blocks start, and have their first weights on the way, while the second of the two
- * still runs. Found by `pdltool tune decode`. */
+/* The grid for a device of so many multiprocessors, as `pdltool tune decode` found it best. */
 template <linear_kind Kind> inline unsigned linear_blocks(unsigned multiprocessors)
 {
     typedef linear_shape<Kind> shape;
@@ -139,10 +130,13 @@ __device__ inline float scale_by_gamma(uint4 (&x)[pieces], const uint4 (&gamma)[
     return squares;
 }
 
-/* Any grid for which linear_shape::fits(); one block an SM is what it is made for. */
+/* Any grid for which linear_shape::fits(); linear_blocks() is what it is made for.
+ *
+ * Trigger points: 0 is at the start of the blocks, so that the next kernel's follow as soon as there is
+ * room for them; 1 is behind the wait; 2 to 4 are where a warp's last copy is on its way, or four or
+ * eight copies earlier. */
 template <linear_kind Kind>
-static __global__ void __launch_bounds__(linear_threads, LINEAR_BLOCKS)
-    linear(const linear_args args)
+static __global__ void __launch_bounds__(linear_threads, 2) linear(const linear_args args)
 {
     using shape = linear_shape<Kind>;
     constexpr int block_streams = shape::block_streams;
@@ -196,8 +190,7 @@ static __global__ void __launch_bounds__(linear_threads, LINEAR_BLOCKS)
         }
     }
     __syncwarp();
-    PDL_TRIGGER_POINT(Kind ==
-                      QKV); /* the next kernel starts as soon as there is room for its blocks */
+    PDL_TRIGGER_POINT(0);
     uint4 gamma[pieces] = {};
     if (shape::norm) {
 #pragma unroll
@@ -207,7 +200,7 @@ static __global__ void __launch_bounds__(linear_threads, LINEAR_BLOCKS)
         }
     }
 #pragma unroll
-    for (int i = 1; i < shape::early; i++) {
+    for (int i = 1; i < linear_stages; i++) {
         if (i < chunks) {
             barrier_wait(barriers + static_cast<unsigned>(8 * (i - 1)), 0);
             if (lane == 0) {
@@ -217,20 +210,12 @@ static __global__ void __launch_bounds__(linear_threads, LINEAR_BLOCKS)
     }
 
     PDL_WAIT();
-    PDL_TRIGGER_POINT(Kind != QKV);
+    PDL_TRIGGER_POINT(1);
 
     uint4 x[pieces];
 #pragma unroll
     for (int i = 0; i < pieces; i++) {
         x[i] = reinterpret_cast<const uint4 *>(args.x + slice * chunk_cols)[32 * i + lane];
-    }
-    if (lane == 0) {
-#pragma unroll
-        for (int i = shape::early; i < linear_stages; i++) {
-            if (i < chunks) {
-                fetch(i, i);
-            }
-        }
     }
     /* Which output a thread completes in the end. */
     const int my_pair = thread / shape::pair_outputs;

@@ -15,5 +15,7 @@ int command_bench(int argc, char **argv);
 int command_info(int argc, char **argv);
 int command_inspect(int argc, char **argv);
 int command_lint(int argc, char **argv);
+int command_report(int argc, char **argv);
+int command_tune(int argc, char **argv);
 
 #endif /* PDL_TOOLS_COMMANDS_H */

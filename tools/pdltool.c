@@ -17,6 +17,8 @@ static const struct command {
     {"inspect", command_inspect,
      "the kernels in PTX, cubins and programs: do they wait and trigger"},
     {"lint", command_lint, "where kernels touch memory too early, or trigger and never wait"},
+    {"report", command_report, "what bench measured as a page with plots"},
+    {"tune", command_tune, "the best trigger points and grid sizes for a chain of kernels"},
 };
 
 static void usage(FILE *to)

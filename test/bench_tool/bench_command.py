@@ -563,6 +563,10 @@ class Ends(Case):
         if document:
             self.assertEqual(points_of(document)[ALPHA[0]]["passes"], [40, 41])
 
+    def test_signal_that_comes_twice_at_once_is_one(self):
+        self.bench(*self.sinks(), MOCK_EVENT="50:interrupt-twice", code=130)
+        self.assertEqual({row["samples"] for row in self.finished()[0][:12]}, {"7"})
+
     def test_every_signal_that_ends_programs(self):
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             with self.subTest(number=number):

@@ -234,6 +234,8 @@ static void write_what_there_is(void)
     }
 }
 
+const char *bench_program = "pdltool bench";
+
 void bench_abort(const char *format, ...)
 {
     char reason[512];
@@ -241,7 +243,7 @@ void bench_abort(const char *format, ...)
     va_start(arguments, format);
     (void)vsnprintf(reason, sizeof(reason), format, arguments);
     va_end(arguments);
-    (void)fprintf(stderr, "pdltool bench: %s\n", reason);
+    (void)fprintf(stderr, "%s: %s\n", bench_program, reason);
     if (session.run.ended_early == NULL) {
         session.run.ended_early = copy_text(reason);
     }

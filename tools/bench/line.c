@@ -132,7 +132,8 @@ static CUresult make_chain(struct line *line)
     line->cost.create_ns = created - begin;
     line->cost.instantiate_ns = host_ns() - created;
     if (status != PDL_SUCCESS) {
-        const int32_t result = pdl_last_error()->cuda_result;
+        const int32_t result = status == PDL_ERROR_OUT_OF_MEMORY ? CUDA_ERROR_OUT_OF_MEMORY
+                                                                 : pdl_last_error()->cuda_result;
         if (result == CUDA_SUCCESS) { /* refused by libpdl: no suite asks for such a thing */
             MUST_PDL(status);
         }

@@ -10,10 +10,7 @@
 #include "memory.h"
 #include "suites.h"
 
-enum {
-    BATCH = 256,    /* kernels a sample at least: shorter lines are run several times */
-    OVERWRITES = 4, /* how often the size of L2 is written to overwrite it */
-};
+enum { BATCH = 256 }; /* kernels a sample at least: shorter lines are run several times */
 
 const enum line_way graph_ways[GRAPH_WAYS] = {WAY_STREAM, WAY_STREAM_PDL, WAY_GRAPH, WAY_GRAPH_PDL,
                                               WAY_CHAIN};
@@ -34,11 +31,6 @@ void graph_refused(struct bench_point *point, size_t kernels, CUresult error)
     } else {
         bench_fail(point, "%zu kernels: %s", kernels, gpu_error_name(error));
     }
-}
-
-static unsigned blocks_of(bool fill)
-{
-    return fill ? (unsigned)gpu.multiprocessors : 1;
 }
 
 /* ---- turns ------------------------------------------------------------------------------------ */
@@ -91,65 +83,120 @@ static void turns_check(struct bench_point *point, CUdeviceptr words, unsigned b
     free(found);
 }
 
-/* ---- a line that is measured ------------------------------------------------------------------ */
-
-struct shape {
-    enum line_way way;
-    size_t kernels;
-    unsigned blocks;
-};
+/* ---- a line that is run ----------------------------------------------------------------------- */
 
 /* What the tables measure with, from begin to end. */
 struct scratch {
-    CUdeviceptr words; /* of kernels that take turns: a word a block */
-    CUdeviceptr other; /* what L2 is overwritten with */
+    CUdeviceptr words; /* of kernels that take turns, a word a block: lines run one after another */
+    CUdeviceptr other; /* what L2 is overwritten with, or 0 */
+    struct gpu_launch burst_launch;
+    struct line *burst; /* of PDL launches: see settle() */
+    size_t count;
+    struct pair *pairs; /* by point */
 };
 
-static void scratch_open(struct bench_table *table)
+/* A line twice: of kernels that do nothing but what PDL asks of them, and of kernels that take turns. */
+struct pair {
+    enum line_way way;
+    size_t kernels;
+    unsigned blocks;
+    struct gpu_launch empty_launch;
+    struct line *empty, *turning;
+    struct turns turns;
+};
+
+/* Arguments of kernels that do nothing but what PDL asks of them. */
+static CUdeviceptr nowhere;
+static unsigned zero;
+static void *nothing[TURN_PARAMETERS] = {&nowhere, &zero, &zero};
+
+static void scratch_open(struct bench_table *table, size_t pairs)
 {
+    enum { BURST = 480 };
     struct scratch *const scratch = allocate(1, sizeof(*scratch));
+    CUresult error = CUDA_SUCCESS;
+    scratch->burst_launch =
+        (struct gpu_launch){gpu_function(IMAGE_SYNC, "line_turn"), (unsigned)gpu.multiprocessors,
+                            GRAPH_THREADS, 0, nothing};
+    scratch->burst = line_make(WAY_STREAM_PDL, &scratch->burst_launch, 1, BURST, &error);
+    MUST(error);
     scratch->words = gpu_alloc((size_t)gpu.multiprocessors * sizeof(unsigned));
-    scratch->other = gpu_alloc(OVERWRITES * gpu.l2);
+    scratch->count = pairs;
+    scratch->pairs = allocate(pairs, sizeof(*scratch->pairs));
     table->state = scratch;
+}
+
+static void pair_close(struct pair *pair)
+{
+    line_free(pair->empty);
+    line_free(pair->turning);
+    turns_close(&pair->turns);
 }
 
 static void scratch_close(struct bench_table *table)
 {
     struct scratch *const scratch = table->state;
+    for (size_t i = 0; i < scratch->count; i++) {
+        pair_close(&scratch->pairs[i]);
+    }
+    line_free(scratch->burst);
     gpu_free(scratch->other);
     gpu_free(scratch->words);
+    free(scratch->pairs);
     free(scratch);
 }
 
-static bool can_be_queued(const struct shape *shape, size_t times)
+/* What ran on the device before moves a graph by some 180 ns a kernel, and points have their neighbours in
+ * every round: so each graph is measured after the same burst of launches. */
+static void settle(const struct bench_point *point, const struct pair *pair)
 {
-    return in_graph(shape->way) || shape->kernels * times <= gpu_queue_limit;
+    if (in_graph(pair->way)) {
+        line_run(((const struct scratch *)point->table->state)->burst);
+        gpu_wait();
+    }
 }
 
-/* A line of kernels that do nothing but what PDL asks of them; it has run once. NULL if it is refused. */
-static struct line *make_empty(struct bench_point *point, const struct shape *shape)
+static struct pair *pair_of(const struct bench_point *point, size_t index)
 {
-    static CUdeviceptr nowhere;
-    static unsigned zero;
-    static void *args[] = {&nowhere, &zero, &zero};
-    static struct gpu_launch launch; /* one at a time: a stream's line reads it when it runs */
-    const bool programmatic = shape->way == WAY_GRAPH_PDL || shape->way == WAY_CHAIN;
-    const size_t expected = programmatic ? shape->kernels - 1 : 0;
+    return &((const struct scratch *)point->table->state)->pairs[index];
+}
+
+static void pair_open(struct bench_point *point, struct pair *pair, enum line_way way,
+                      size_t kernels, bool fill)
+{
     CUresult error = CUDA_SUCCESS;
-    launch = (struct gpu_launch){gpu_function(IMAGE_SYNC, "line_turn"), shape->blocks,
-                                 GRAPH_THREADS, 0, args};
-    struct line *const line = line_make(shape->way, &launch, 1, shape->kernels, &error);
-    if (line == NULL) {
-        graph_refused(point, shape->kernels, error);
-        return NULL;
+    pair->way = way;
+    pair->kernels = kernels;
+    pair->blocks = fill ? (unsigned)gpu.multiprocessors : 1;
+    pair->empty_launch = (struct gpu_launch){gpu_function(IMAGE_SYNC, "line_turn"), pair->blocks,
+                                             GRAPH_THREADS, 0, nothing};
+    turns_open(&pair->turns, kernels, pair->blocks,
+               ((const struct scratch *)point->table->state)->words);
+    pair->empty = line_make(way, &pair->empty_launch, 1, kernels, &error);
+    if (pair->empty != NULL) {
+        pair->turning = line_make(way, pair->turns.launches, kernels, 1, &error);
     }
-    if (line_cost(line)->programmatic_edges != expected) {
-        bench_fail(point, "%zu of %zu edges are programmatic, not %zu",
-                   line_cost(line)->programmatic_edges, shape->kernels - 1, expected);
+    if (pair->turning == NULL) {
+        graph_refused(point, kernels, error);
     }
-    line_run(line);
-    gpu_wait();
-    return line;
+}
+
+static void pair_check(struct bench_point *point, struct pair *pair)
+{
+    enum { RUNS = 2 };
+    const bool programmatic = pair->way == WAY_GRAPH_PDL || pair->way == WAY_CHAIN;
+    const size_t expected = programmatic ? pair->kernels - 1 : 0;
+    const size_t edges = line_cost(pair->turning)->programmatic_edges;
+    turns_reset(pair->turns.words, pair->blocks);
+    line_run(pair->empty);
+    for (int i = 0; i < RUNS; i++) {
+        line_run(pair->turning);
+    }
+    turns_check(point, pair->turns.words, pair->blocks, RUNS);
+    if (edges != expected || line_cost(pair->empty)->programmatic_edges != expected) {
+        bench_fail(point, "%zu of %zu edges are programmatic, not %zu", edges, pair->kernels - 1,
+                   expected);
+    }
 }
 
 struct repeated {
@@ -168,67 +215,25 @@ static void run_repeated(void *context)
     repeated->host_ns = host_ns() - begin;
 }
 
-/* Runs kernels that take turns once and then `times` times, and checks both. Returns the device time of the
- * latter, ns; NAN where they cannot be queued. */
-static double measure_turns(struct bench_point *point, const struct shape *shape, size_t times)
-{
-    const CUdeviceptr words = ((const struct scratch *)point->table->state)->words;
-    struct turns turns;
-    CUresult error = CUDA_SUCCESS;
-    double device_ns = NAN;
-    turns_open(&turns, shape->kernels, shape->blocks, words);
-    struct line *const line = line_make(shape->way, turns.launches, shape->kernels, 1, &error);
-    if (line == NULL) {
-        graph_refused(point, shape->kernels, error);
-    } else {
-        turns_reset(words, shape->blocks);
-        line_run(line);
-        turns_check(point, words, shape->blocks, 1);
-        if (can_be_queued(shape, times)) {
-            struct repeated turning = {.line = line, .times = times};
-            turns_reset(words, shape->blocks);
-            device_ns = 1e3 * gpu_time(run_repeated, &turning).device_us;
-            turns_check(point, words, shape->blocks, times);
-        }
-    }
-    line_free(line);
-    turns_close(&turns);
-    return device_ns;
-}
-
-/* Device time of a run after L2 was overwritten, ns. */
-static double measure_cold(struct line *line, CUdeviceptr other)
-{
-    gpu_fill(other, 0, OVERWRITES * gpu.l2);
-    return 1e3 * gpu_time(line_run, line).device_us;
-}
-
-/* Of `times` runs in a row, ns; `cold` and `wall` are of one run. NAN for what cannot be queued. */
+/* Of `times` runs in a row, ns. NAN for what cannot be queued behind a gate. */
 struct figures {
-    double host, device, wall, turns, cold;
+    double host, device, turns, wall;
 };
 
-/* Lines are made for each sample, so that no other graph is there: see the table `beside`. */
-static struct figures measure(struct bench_point *point, const struct shape *shape, size_t times)
+static struct figures pair_measure(struct bench_point *point, struct pair *pair, size_t times)
 {
-    const CUdeviceptr other = ((const struct scratch *)point->table->state)->other;
-    struct figures figures = {NAN, NAN, NAN, NAN, NAN};
-    struct line *const line = make_empty(point, shape);
-    if (line == NULL) {
-        return figures;
-    }
-    struct repeated empty = {.line = line, .times = times};
+    struct figures figures = {NAN, NAN, NAN, NAN};
+    struct repeated empty = {.line = pair->empty, .times = times};
+    struct repeated turning = {.line = pair->turning, .times = times};
+    settle(point, pair);
     figures.wall = gpu_wall_ns(run_repeated, &empty);
     figures.host = empty.host_ns;
-    if (times > 1) {
-        figures.wall = gpu_wall_ns(line_run, line);
-    }
-    if (can_be_queued(shape, times)) {
+    if (in_graph(pair->way) || pair->kernels * times <= gpu_queue_limit) {
         figures.device = 1e3 * gpu_time(run_repeated, &empty).device_us;
-        figures.cold = measure_cold(line, other);
+        turns_reset(pair->turns.words, pair->blocks);
+        figures.turns = 1e3 * gpu_time(run_repeated, &turning).device_us;
+        turns_check(point, pair->turns.words, pair->blocks, times);
     }
-    line_free(line);
-    figures.turns = measure_turns(point, shape, times);
     return figures;
 }
 
@@ -240,33 +245,42 @@ static const char *const fill_names[FILLS] = {"1", "sm"};
 struct line_config {
     enum line_way way;
     bool fill;
-    size_t kernels;
+    size_t kernels, index;
 };
 static struct line_config line_configs[LINES];
 
-static struct shape line_shape(const struct bench_point *point)
+static struct pair *line_pair(const struct bench_point *point)
 {
-    const struct line_config *const config = point->config;
-    return (struct shape){config->way, config->kernels, blocks_of(config->fill)};
+    return pair_of(point, ((const struct line_config *)point->config)->index);
+}
+
+static void line_begin(struct bench_table *table)
+{
+    scratch_open(table, LINES);
+    for (size_t i = 0; i < table->count && !bench_interrupted; i++) {
+        struct bench_point *const point = table->items[i];
+        const struct line_config *const config = point->config;
+        if (bench_point_active(point)) {
+            pair_open(point, line_pair(point), config->way, config->kernels, config->fill);
+        }
+    }
 }
 
 static void line_check(struct bench_point *point)
 {
-    const struct shape shape = line_shape(point);
-    (void)measure_turns(point, &shape, 1);
+    pair_check(point, line_pair(point));
 }
 
 static void line_measure(struct bench_point *point, double *values)
 {
-    const struct shape shape = line_shape(point);
-    const double kernels = (double)shape.kernels;
-    const size_t times = shape.kernels < BATCH ? BATCH / shape.kernels : 1;
-    const struct figures figures = measure(point, &shape, times);
+    struct pair *const pair = line_pair(point);
+    const double kernels = (double)pair->kernels;
+    const size_t times = pair->kernels < BATCH ? BATCH / pair->kernels : 1;
+    const struct figures figures = pair_measure(point, pair, times);
     values[0] = figures.host / (kernels * (double)times);
     values[1] = figures.device / (kernels * (double)times);
     values[2] = figures.turns / (kernels * (double)times);
-    values[3] = figures.cold / kernels;
-    values[4] = figures.wall / kernels;
+    values[3] = (times > 1 ? gpu_wall_ns(line_run, pair->empty) : figures.wall) / kernels;
 }
 
 static const struct bench_spec line_spec = {
@@ -274,21 +288,21 @@ static const struct bench_spec line_spec = {
     .title = "Lines of 1 to 4,096 kernels, time a kernel",
     .note =
         "Kernels of 128 threads, in one block or a block an SM, that trigger, wait and do nothing. "
-        "A line is made for each sample and run once before. `host` is what the launching calls "
-        "take with nothing in front of them, `device` the same launches queued behind a gate, "
-        "`turns` as `device` with kernels that each read a word which the one before wrote in "
-        "another block, `cold` one line whose graph is not in L2, for other data were written "
-        "since it ran, and `wall` one line from an idle stream until the host knows that it has "
-        "ended. Lines below 256 kernels are run several times in a row for `host`, `device` and "
-        "`turns`. Streams above 512 launches cannot be queued behind a gate: no device time there.",
+        "`host` is what the launching calls take with nothing in front of them, `device` the same "
+        "launches queued behind a gate, `turns` as `device` with kernels that each read a word "
+        "which the one before wrote in another block, and `wall` one line from an idle stream "
+        "until the host knows that it has ended. Lines below 256 kernels are run several times in "
+        "a row for `host`, `device` and `turns`. Streams above 512 launches cannot be queued "
+        "behind a gate: no device time there. A graph is measured after a burst of 480 PDL "
+        "launches "
+        "in the stream, so that all find the device in the same state.",
     .axes = {"kernels", "blocks", "way"},
-    .metrics = {{"host", "ns", false, 0},
-                {"device", "ns", false, 0},
-                {"turns", "ns", false, 0},
-                {"cold", "ns", false, 0},
-                {"wall", "ns", false, 0}},
-    .rounds = 12,
-    .begin = scratch_open,
+    .metrics = {{"host", "ns", false, 0.25},
+                {"device", "ns", false, 0.1},
+                {"turns", "ns", false, 0.1},
+                {"wall", "ns", false, 0.1}},
+    .rounds = 20,
+    .begin = line_begin,
     .check = line_check,
     .measure = line_measure,
     .end = scratch_close,
@@ -303,8 +317,8 @@ static void declare_line(struct bench *bench)
         const size_t fill = i / GRAPH_WAYS % FILLS;
         char kernels[16];
         struct line_config *const config = &line_configs[i];
-        *config =
-            (struct line_config){graph_ways[way], fill == 1, (size_t)1 << (i / GRAPH_WAYS / FILLS)};
+        *config = (struct line_config){graph_ways[way], fill == 1,
+                                       (size_t)1 << (i / GRAPH_WAYS / FILLS), i};
         (void)snprintf(kernels, sizeof(kernels), "%zu", config->kernels);
         const char *const values[] = {kernels, fill_names[fill], line_way_names[config->way]};
         points[way] = bench_point_add(
@@ -326,22 +340,9 @@ struct slope_config {
     enum line_way way;
     bool fill;
     const size_t *lengths;
+    size_t index;
 };
 static struct slope_config slope_configs[SLOPES];
-
-static struct shape slope_shape(const struct bench_point *point, int end)
-{
-    const struct slope_config *const config = point->config;
-    return (struct shape){config->way, config->lengths[end], blocks_of(config->fill)};
-}
-
-static void slope_check(struct bench_point *point)
-{
-    for (int i = 0; i < ENDS; i++) {
-        const struct shape shape = slope_shape(point, i);
-        (void)measure_turns(point, &shape, 1);
-    }
-}
 
 static double slope_of(double at_short, double at_long, const size_t *lengths)
 {
@@ -353,24 +354,47 @@ static double intercept_us(double at_short, double slope, const size_t *lengths)
     return (at_short - slope * (double)lengths[SHORT]) / 1e3;
 }
 
+static struct pair *slope_pair(const struct bench_point *point, int end)
+{
+    const struct slope_config *const config = point->config;
+    return pair_of(point, ENDS * config->index + (size_t)end);
+}
+
+static void slope_begin(struct bench_table *table)
+{
+    scratch_open(table, (size_t)ENDS * SLOPES);
+    for (size_t i = 0; i < table->count && !bench_interrupted; i++) {
+        struct bench_point *const point = table->items[i];
+        const struct slope_config *const config = point->config;
+        for (int j = 0; j < ENDS && bench_point_active(point); j++) {
+            pair_open(point, slope_pair(point, j), config->way, config->lengths[j], config->fill);
+        }
+    }
+}
+
+static void slope_check(struct bench_point *point)
+{
+    for (int i = 0; i < ENDS; i++) {
+        pair_check(point, slope_pair(point, i));
+    }
+}
+
 static void slope_measure(struct bench_point *point, double *values)
 {
     const size_t *const lengths = ((const struct slope_config *)point->config)->lengths;
-    struct figures ends[ENDS];
-    for (int i = 0; i < ENDS; i++) {
-        const struct shape shape = slope_shape(point, i);
-        ends[i] = measure(point, &shape, 1);
-    }
-    values[0] = slope_of(ends[SHORT].host, ends[LONG].host, lengths);
-    values[1] = slope_of(ends[SHORT].device, ends[LONG].device, lengths);
-    values[2] = slope_of(ends[SHORT].turns, ends[LONG].turns, lengths);
-    values[3] = slope_of(ends[SHORT].cold, ends[LONG].cold, lengths);
-    values[4] = slope_of(ends[SHORT].wall, ends[LONG].wall, lengths);
-    values[5] = intercept_us(ends[SHORT].host, values[0], lengths);
-    values[6] = intercept_us(ends[SHORT].device, values[1], lengths);
-    values[7] = intercept_us(ends[SHORT].wall, values[4], lengths);
+    const struct figures at_short = pair_measure(point, slope_pair(point, SHORT), 1);
+    const struct figures at_long = pair_measure(point, slope_pair(point, LONG), 1);
+    values[0] = slope_of(at_short.host, at_long.host, lengths);
+    values[1] = slope_of(at_short.device, at_long.device, lengths);
+    values[2] = slope_of(at_short.turns, at_long.turns, lengths);
+    values[3] = slope_of(at_short.wall, at_long.wall, lengths);
+    values[4] = intercept_us(at_short.host, values[0], lengths);
+    values[5] = intercept_us(at_short.device, values[1], lengths);
+    values[6] = intercept_us(at_short.turns, values[2], lengths);
+    values[7] = intercept_us(at_short.wall, values[3], lengths);
 }
 
+/* What is fixed is small beside what varies in a stream's calls. */
 static const struct bench_spec slope_spec = {
     .name = "slope",
     .title = "What each further kernel of a line costs, and what a line costs besides",
@@ -379,16 +403,16 @@ static const struct bench_spec slope_spec = {
         "intercept of the line through both (`-fixed`, us), which for the device holds what the "
         "two events around it take.",
     .axes = {"span", "blocks", "way"},
-    .metrics = {{"host", "ns", false, 0},
-                {"device", "ns", false, 0},
-                {"turns", "ns", false, 0},
-                {"cold", "ns", false, 0},
-                {"wall", "ns", false, 0},
-                {"host-fixed", "us", false, 0.1},
-                {"device-fixed", "us", false, 0.1},
-                {"wall-fixed", "us", false, 0.1}},
-    .rounds = 24,
-    .begin = scratch_open,
+    .metrics = {{"host", "ns", false, 0.25},
+                {"device", "ns", false, 0.1},
+                {"turns", "ns", false, 0.1},
+                {"wall", "ns", false, 0.1},
+                {"host-fixed", "us", false, 1},
+                {"device-fixed", "us", false, 1},
+                {"turns-fixed", "us", false, 1},
+                {"wall-fixed", "us", false, 1}},
+    .rounds = 30,
+    .begin = slope_begin,
     .check = slope_check,
     .measure = slope_measure,
     .end = scratch_close,
@@ -407,7 +431,7 @@ static void declare_slope(struct bench *bench)
             points[way] = NULL;
             continue;
         }
-        slope_configs[i] = (struct slope_config){graph_ways[way], fill == 1, lengths};
+        slope_configs[i] = (struct slope_config){graph_ways[way], fill == 1, lengths, i};
         (void)snprintf(span, sizeof(span), "%zu-%zu", lengths[SHORT], lengths[LONG]);
         const char *const values[] = {span, fill_names[fill], line_way_names[graph_ways[way]]};
         points[way] =
@@ -416,96 +440,102 @@ static void declare_slope(struct bench *bench)
     }
 }
 
-/* ---- beside other graphs ---------------------------------------------------------------------- */
+/* ---- cold ------------------------------------------------------------------------------------- */
 
-static const size_t beside_kernels[] = {0, 2048, 32768};
 enum {
-    BESIDE_EACH = 512, /* kernels of one of the other graphs */
-    BESIDE_WAYS = GRAPH_WAYS - GRAPH_FIRST_MADE,
-    BESIDES = sizeof(beside_kernels) / sizeof(beside_kernels[0]) * BESIDE_WAYS,
+    COLDS = FILLS * GRAPH_WAYS,
+    OVERWRITES = 4, /* how much is written to overwrite L2, in its sizes */
 };
 
-struct beside_config {
+struct cold_config {
     enum line_way way;
-    size_t beside;
+    bool fill;
+    size_t index;
 };
-static struct beside_config beside_configs[BESIDES];
+static struct cold_config cold_configs[COLDS];
 
-static void beside_check(struct bench_point *point)
+static struct pair *cold_pair(const struct bench_point *point, int end)
 {
-    const struct beside_config *const config = point->config;
-    const struct shape shape = {config->way, slope_lengths[0][LONG], 1};
-    (void)measure_turns(point, &shape, 1);
+    const struct cold_config *const config = point->config;
+    return pair_of(point, ENDS * config->index + (size_t)end);
 }
 
-static void beside_measure(struct bench_point *point, double *values)
+static void cold_begin(struct bench_table *table)
 {
-    const struct beside_config *const config = point->config;
-    const CUdeviceptr other = ((const struct scratch *)point->table->state)->other;
-    const struct shape another = {WAY_GRAPH, BESIDE_EACH, 1};
-    const size_t *const lengths = slope_lengths[0];
-    const size_t count = config->beside / BESIDE_EACH;
-    struct line **const others = allocate(count, sizeof(struct line *));
-    double hot[ENDS] = {NAN, NAN};
-    double cold[ENDS] = {NAN, NAN};
-    for (size_t i = 0; i < count; i++) {
-        others[i] = make_empty(point, &another);
-    }
-    for (int i = 0; i < ENDS; i++) {
-        const struct shape shape = {config->way, lengths[i], 1};
-        struct line *const line = make_empty(point, &shape);
-        if (line != NULL) {
-            hot[i] = 1e3 * gpu_time(line_run, line).device_us;
-            cold[i] = measure_cold(line, other);
+    scratch_open(table, (size_t)ENDS * COLDS);
+    ((struct scratch *)table->state)->other = gpu_alloc(OVERWRITES * gpu.l2);
+    for (size_t i = 0; i < table->count && !bench_interrupted; i++) {
+        struct bench_point *const point = table->items[i];
+        const struct cold_config *const config = point->config;
+        for (int j = 0; j < ENDS && bench_point_active(point); j++) {
+            pair_open(point, cold_pair(point, j), config->way, slope_lengths[0][j], config->fill);
         }
-        line_free(line);
     }
-    for (size_t i = 0; i < count; i++) {
-        line_free(others[i]);
-    }
-    free(others);
-    values[0] = slope_of(hot[SHORT], hot[LONG], lengths);
-    values[1] = slope_of(cold[SHORT], cold[LONG], lengths);
 }
 
-static const struct bench_spec beside_spec = {
-    .name = "beside",
-    .title = "What each kernel of a graph takes where other graphs were made before it",
+static void cold_check(struct bench_point *point)
+{
+    for (int i = 0; i < ENDS; i++) {
+        pair_check(point, cold_pair(point, i));
+    }
+}
+
+static void cold_measure(struct bench_point *point, double *values)
+{
+    double hot[ENDS];
+    double cold[ENDS];
+    const CUdeviceptr other = ((const struct scratch *)point->table->state)->other;
+    for (int i = 0; i < ENDS; i++) {
+        struct line *const line = cold_pair(point, i)->empty;
+        settle(point, cold_pair(point, i));
+        line_run(line);
+        gpu_wait();
+        hot[i] = 1e3 * gpu_time(line_run, line).device_us;
+        settle(point, cold_pair(point, i));
+        gpu_fill(other, 0, OVERWRITES * gpu.l2);
+        cold[i] = 1e3 * gpu_time(line_run, line).device_us;
+    }
+    values[0] = slope_of(hot[SHORT], hot[LONG], slope_lengths[0]);
+    values[1] = slope_of(cold[SHORT], cold[LONG], slope_lengths[0]);
+}
+
+static const struct bench_spec cold_spec = {
+    .name = "cold",
+    .title = "What each kernel of a line takes if other data went through L2 since the last run",
     .note =
-        "Device time of a kernel, one block, by the slope between 64 and 512: of a graph that was "
-        "made while others with so many kernels were there. The driver finds it another place in "
-        "the device's memory, and that is what differs. `cold` as in the other tables.",
-    .axes = {"beside", "way"},
-    .metrics = {{"device", "ns", false, 0.1}, {"cold", "ns", false, 0.1}},
-    .rounds = 8,
-    .begin = scratch_open,
-    .check = beside_check,
-    .measure = beside_measure,
+        "Device time of a kernel as in the lines above, by the slope between 64 and 512 kernels: "
+        "`hot` right after a run of the same line, `cold` after four times the size of L2 was "
+        "written, as a program does with its own data between two runs.",
+    .axes = {"blocks", "way"},
+    .metrics = {{"hot", "ns", false, 0.1}, {"cold", "ns", false, 0.1}},
+    .rounds = 12,
+    .begin = cold_begin,
+    .check = cold_check,
+    .measure = cold_measure,
     .end = scratch_close,
 };
 
-static void declare_beside(struct bench *bench)
+static void declare_cold(struct bench *bench)
 {
-    struct bench_table *const table = bench_table_add(bench, &beside_spec);
-    struct bench_point *points[BESIDE_WAYS];
-    for (size_t i = 0; i < BESIDES; i++) {
-        const size_t way = i % BESIDE_WAYS;
-        char beside[16];
-        beside_configs[i] = (struct beside_config){graph_ways[GRAPH_FIRST_MADE + way],
-                                                   beside_kernels[i / BESIDE_WAYS]};
-        (void)snprintf(beside, sizeof(beside), "%zu", beside_configs[i].beside);
-        const char *const values[] = {beside, line_way_names[beside_configs[i].way]};
+    struct bench_table *const table = bench_table_add(bench, &cold_spec);
+    struct bench_point *points[GRAPH_WAYS];
+    for (size_t i = 0; i < COLDS; i++) {
+        const size_t way = i % GRAPH_WAYS;
+        const size_t fill = i / GRAPH_WAYS;
+        const char *const values[] = {fill_names[fill], line_way_names[graph_ways[way]]};
+        cold_configs[i] = (struct cold_config){graph_ways[way], fill == 1, i};
         points[way] =
-            bench_point_add(table, way > 0 ? points[way - 1] : NULL, &beside_configs[i], values);
+            bench_point_add(table, way_against[way] >= 0 ? points[way_against[way]] : NULL,
+                            &cold_configs[i], values);
     }
 }
 
-/* Those that keep many graphs come last: what they leave to the driver would move the others. */
+/* Memory comes last: what its many graphs leave to the driver would be in the way of the others. */
 void suite_graph(struct bench *bench)
 {
     declare_line(bench);
     declare_slope(bench);
     graph_declare_build(bench);
-    declare_beside(bench);
+    declare_cold(bench);
     graph_declare_memory(bench);
 }

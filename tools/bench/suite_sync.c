@@ -34,7 +34,10 @@ struct exchange {
     CUdeviceptr wrong;
     unsigned parts;
 };
+/* What arguments point to. */
 static const CUdeviceptr no_slots; /* nothing but the ordering */
+static const unsigned not_late;
+static const unsigned late = LATE_CYCLES;
 
 static void exchange_open(struct exchange *exchange, unsigned parts)
 {
@@ -111,7 +114,7 @@ static void steps_free(struct step_line *steps)
 /* What is pointed to must outlive the line. */
 static CUresult steps_make(struct step_line *steps, const char *kernel, enum line_way way,
                            unsigned threads, const struct exchange *exchange,
-                           const CUdeviceptr *slots, const unsigned *late, unsigned count)
+                           const CUdeviceptr *slots, const unsigned *late_by, unsigned count)
 {
     enum { PARAMETERS = 4 };
     CUfunction function = gpu_function(IMAGE_SYNC, kernel);
@@ -125,7 +128,7 @@ static CUresult steps_make(struct step_line *steps, const char *kernel, enum lin
         args[0] = &steps->rounds[i];
         args[1] = (void *)slots;
         args[2] = (void *)&exchange->wrong;
-        args[3] = (void *)late;
+        args[3] = (void *)late_by;
         steps->launches[i] = (struct gpu_launch){function, exchange->parts, threads, 0, args};
     }
     steps->line = line_make(way, steps->launches, count, 1, &error);
@@ -147,11 +150,11 @@ struct resident {
 };
 
 static CUresult resident_try(struct resident *resident, unsigned rounds, bool exchanging,
-                             unsigned late)
+                             unsigned late_by)
 {
     CUdeviceptr slots = exchanging ? resident->exchange->slots : no_slots;
     CUdeviceptr wrong = resident->exchange->wrong;
-    void *args[] = {&resident->base, &rounds, &resident->state, &slots, &wrong, &late};
+    void *args[] = {&resident->base, &rounds, &resident->state, &slots, &wrong, &late_by};
     CUlaunchAttribute attributes[2];
     unsigned count = 0;
     memset(attributes, 0, sizeof(attributes));
@@ -258,6 +261,7 @@ static struct grid_config grid_configs[GRID_POINTS];
 /* A point from begin to end. */
 struct grid_run {
     struct exchange exchange;
+    struct step_line burst;   /* of PDL launches: see grid_time_line() */
     struct resident resident; /* without a function where there is a kernel a round */
 };
 
@@ -292,6 +296,8 @@ static void grid_open(struct bench_point *point)
     const unsigned grid = config->blocks * (unsigned)gpu.multiprocessors;
     exchange_open(&run->exchange, grid);
     if (config->way->barrier == NULL) {
+        MUST(steps_make(&run->burst, "step", WAY_STREAM_PDL, config->threads, &run->exchange,
+                        &no_slots, &not_late, line_rounds[LONG]));
         return;
     }
     int fit = 0;
@@ -327,6 +333,7 @@ static void grid_end(struct bench_table *table)
 {
     for (size_t i = 0; i < table->count; i++) {
         struct grid_run *const run = grid_run_of(table->items[i]);
+        steps_free(&run->burst);
         gpu_free(run->resident.state);
         exchange_close(&run->exchange);
     }
@@ -334,9 +341,12 @@ static void grid_end(struct bench_table *table)
 }
 
 /* Makes a line of kernels, runs it once, and tells how long it takes then, in us: NAN where that fails. If
- * they exchange words, the result of both runs is checked. */
+ * they exchange words, the result of both runs is checked.
+ *
+ * What ran on the device before moves a graph by some 180 ns a kernel, and points have their neighbours in
+ * every round: so each line is timed right after the same burst of launches. */
 static double grid_time_line(struct bench_point *point, const CUdeviceptr *slots,
-                             const unsigned *late, unsigned rounds)
+                             const unsigned *late_by, unsigned rounds)
 {
     const struct grid_config *const config = point->config;
     const struct exchange *const exchange = &grid_run_of(point)->exchange;
@@ -344,7 +354,7 @@ static double grid_time_line(struct bench_point *point, const CUdeviceptr *slots
     double device_us = NAN;
     memset(&steps, 0, sizeof(steps));
     const CUresult error = steps_make(&steps, "step", config->way->line, config->threads, exchange,
-                                      slots, late, rounds);
+                                      slots, late_by, rounds);
     if (error != CUDA_SUCCESS) {
         bench_fail(point, "%u kernels: %s", rounds, gpu_error_name(error));
     }
@@ -353,6 +363,8 @@ static double grid_time_line(struct bench_point *point, const CUdeviceptr *slots
         if (i == 0) {
             line_run(steps.line);
         } else {
+            line_run(grid_run_of(point)->burst.line);
+            gpu_wait();
             device_us = gpu_time(line_run, steps.line).device_us;
         }
         if (slots != &no_slots) {
@@ -365,7 +377,6 @@ static double grid_time_line(struct bench_point *point, const CUdeviceptr *slots
 
 static void grid_check(struct bench_point *point)
 {
-    static const unsigned late = LATE_CYCLES;
     struct grid_run *const run = grid_run_of(point);
     check_wrong(point, &run->exchange, "while it was timed");
     exchange_poison(&run->exchange);
@@ -380,7 +391,6 @@ static void grid_check(struct bench_point *point)
 
 static double grid_line_slope(struct bench_point *point, const CUdeviceptr *slots)
 {
-    static const unsigned not_late;
     double device_us[LENGTHS];
     for (int i = 0; i < LENGTHS; i++) {
         device_us[i] = grid_time_line(point, slots, &not_late, line_rounds[i]);
@@ -406,15 +416,21 @@ static const struct bench_spec grid_spec = {
     .note =
         "Device time, by the slope between 32 and 480 kernels or 64 and 1,088 barriers, queued "
         "behind "
-        "a gate. A line of kernels is made for each sample, so that no other graph is there, and "
-        "run "
-        "once before. `barrier` is the ordering alone, in `exchange` each block also stores a "
-        "word before it and reads that of a block half the grid away after it. `blocks` are those "
-        "of an SM. Every barrier runs in a cooperative launch, so that all blocks are there at "
-        "once: `grid-sync` is that of cooperative groups, `counter` one counter that all add to "
-        "and poll, `sense` a counter and apart from it a sense that the last one turns, `tree` the "
-        "same with counters in two levels, `cluster` barriers of clusters of up to 8 and a counter "
-        "for one block of each. Checked with one block in each round late.",
+        "a gate. A line of kernels is made for each sample, run once, and timed after a burst of "
+        "480 "
+        "PDL launches, so that all find the device in the same state. `barrier` is the ordering "
+        "alone, "
+        "in `exchange` each block also stores a word before it and reads that of a block half the "
+        "grid away after it. `blocks` are those of an SM. Every barrier runs in a cooperative "
+        "launch, "
+        "so that all blocks are there at once: `grid-sync` is that of cooperative groups, "
+        "`counter` "
+        "one counter that all add to and poll, `sense` a counter and apart from it a sense that "
+        "the "
+        "last one turns, `tree` the same with counters in two levels, `cluster` barriers of "
+        "clusters "
+        "of up to 8 and a counter for one block of each. Checked with one block in each round "
+        "late.",
     .axes = {"blocks", "threads", "way"},
     .metrics = {{"barrier", "ns", false, 0}, {"exchange", "ns", false, 0}},
     .rounds = 24,
@@ -585,7 +601,6 @@ static const struct unordered unordered[] = {
 /* The share of reads that were wrong, in percent, with a late block in each round. */
 static double unordered_stale(const struct unordered *which)
 {
-    static const unsigned late = LATE_CYCLES;
     const unsigned grid = which->grid > 0 ? which->grid : (unsigned)gpu.multiprocessors;
     const double listeners = which->listeners > 0 ? which->listeners : grid;
     struct exchange exchange;

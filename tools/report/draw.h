@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: MIT */
+/* A figure as gnuplot's script. */
+#ifndef PDL_TOOLS_REPORT_DRAW_H
+#define PDL_TOOLS_REPORT_DRAW_H
+
+#include "figure.h"
+
+/* SVG for a page, or a PNG picture. The caller frees the script. */
+enum draw_form { DRAW_SVG, DRAW_PNG, DRAW_PNG_GD };
+char *draw_script(const struct figure *figure, enum draw_form form);
+
+#endif /* PDL_TOOLS_REPORT_DRAW_H */

@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: MIT */
+/* A table of the bench as one of HTML. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../print.h"
+#include "page.h"
+#include "subject.h"
+
+void html_text(FILE *to, const char *text)
+{
+    for (const char *at = text; *at != '\0'; at++) {
+        const unsigned char c = (unsigned char)*at;
+        switch (c) {
+        case '&':
+            (void)fputs("&amp;", to);
+            break;
+        case '<':
+            (void)fputs("&lt;", to);
+            break;
+        case '>':
+            (void)fputs("&gt;", to);
+            break;
+        case '"':
+            (void)fputs("&quot;", to);
+            break;
+        case '\'':
+            (void)fputs("&#39;", to);
+            break;
+        default:
+            (void)fputc(c < 0x20 || c == 0x7f ? ' ' : c, to);
+        }
+    }
+}
+
+void html_format(FILE *to, const char *before, const char *text, const char *after)
+{
+    (void)fputs(before, to);
+    html_text(to, text);
+    (void)fputs(after, to);
+}
+
+/* A number as it is read, and as it is. */
+static void number_cell(FILE *to, double number)
+{
+    char *text = value_text(number);
+    if (isfinite(number)) {
+        (void)fprintf(to, "<td class=\"n\" data-value=\"%.9g\">%s</td>", number, text);
+    } else {
+        (void)fputs("<td class=\"n\">\u2013</td>", to);
+    }
+    free(text);
+}
+
+static void ratio_cell(FILE *to, const struct bench_point *point, int metric)
+{
+    const size_t mine = point->samples[metric].count;
+    const size_t others = point->against->samples[metric].count;
+    const struct stats_ratio ratio =
+        stats_ratio_of(point->samples[metric].items, point->against->samples[metric].items,
+                       mine < others ? mine : others);
+    if (ratio.count == 0) {
+        (void)fputs("<td class=\"n\">\u2013</td>", to);
+    } else {
+        (void)fprintf(to,
+                      "<td class=\"n\" data-value=\"%.9g\">%.3f <span class=\"faint\">%.3f\u2013"
+                      "%.3f</span></td>",
+                      ratio.median, ratio.median, ratio.low, ratio.high);
+    }
+}
+
+static bool any_against(const struct bench_table *table)
+{
+    for (size_t i = 0; i < table->count; i++) {
+        if (table->items[i]->selected && table->items[i]->against != NULL) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void heading(FILE *to, const struct bench_table *table, bool ratios)
+{
+    (void)fputs("<thead><tr>", to);
+    for (int i = 0; i < axis_count(table); i++) {
+        html_format(to, "<th scope=\"col\">", table->spec.axes[i], "</th>");
+    }
+    for (int i = 0; i < metric_count(table); i++) {
+        html_format(to, "<th scope=\"col\" class=\"n\">", table->spec.metrics[i].name, "");
+        if (*metric_unit(table, i) != '\0') {
+            html_format(to, ", ", unit_name(metric_unit(table, i)), "");
+        }
+        (void)fputs("</th><th scope=\"col\" class=\"n\">noise</th>", to);
+        if (ratios) {
+            (void)fputs("<th scope=\"col\" class=\"n\">ratio, 95 %</th>", to);
+        }
+    }
+    (void)fputs("<th scope=\"col\" class=\"n\">samples</th><th scope=\"col\" "
+                "class=\"n\">checks</th></tr></thead>\n",
+                to);
+}
+
+/* Half of what lies between the 10th and the 90th percentile, as a share of the median. */
+static void noise_cell(FILE *to, const struct stats *stats)
+{
+    const double noise = (stats->p90 - stats->p10) / 2 / fabs(stats->median);
+    if (isfinite(noise)) {
+        (void)fprintf(to, "<td class=\"n faint\">%.1f %%</td>", 100 * noise);
+    } else {
+        (void)fputs("<td class=\"n faint\">\u2013</td>", to);
+    }
+}
+
+static void measured_cells(FILE *to, const struct bench_point *point, bool ratios)
+{
+    size_t most = 0;
+    for (int i = 0; i < metric_count(point->table); i++) {
+        const struct stats stats = point_stats(point, i);
+        most = stats.count > most ? stats.count : most;
+        number_cell(to, stats.median);
+        noise_cell(to, &stats);
+        if (ratios && point->against != NULL) {
+            ratio_cell(to, point, i);
+        } else if (ratios) {
+            (void)fputs("<td></td>", to);
+        }
+    }
+    (void)fprintf(to, "<td class=\"n\">%zu</td><td class=\"n\">%u</td>", most, point->checks);
+}
+
+static void row(FILE *to, const struct bench_point *point, bool ratios)
+{
+    const struct bench_table *const table = point->table;
+    html_format(to, "<tr data-id=\"", point->id != NULL ? point->id : "", "\">");
+    for (int i = 0; i < axis_count(table); i++) {
+        html_format(to,
+                    isnan(number_of(value_at(point, i))) ? "<th scope=\"row\">"
+                                                         : "<th scope=\"row\" class=\"n\">",
+                    value_at(point, i), "</th>");
+    }
+    const char *const why = point->failed != NULL ? point->failed : point->waived;
+    if (why != NULL) {
+        (void)fprintf(
+            to,
+            "<td colspan=\"%d\" class=\"why %s\">%s: ", metric_count(table) * (ratios ? 3 : 2) + 2,
+            point->failed != NULL ? "bad" : "odd", point->failed != NULL ? "FAILED" : "waived");
+        html_format(to, "", why, "</td>");
+    } else {
+        measured_cells(to, point, ratios);
+    }
+    (void)fputs("</tr>\n", to);
+}
+
+void html_table(FILE *to, const struct bench_table *table)
+{
+    const bool ratios = any_against(table);
+    (void)fputs("<div class=\"scroll\"><table>\n", to);
+    heading(to, table, ratios);
+    (void)fputs("<tbody>\n", to);
+    for (size_t i = 0; i < table->count; i++) {
+        if (table->items[i]->selected) {
+            row(to, table->items[i], ratios);
+        }
+    }
+    (void)fputs("</tbody></table></div>\n", to);
+}
+
+/* ---- what went wrong --------------------------------------------------------------------------- */
+
+/* Points for one and the same reason. */
+struct reason {
+    const char *text;
+    bool failed;
+    struct texts points;
+};
+
+static void put_reason(FILE *to, const struct reason *reason)
+{
+    enum { NAMED = 4 };
+    char *count = format_count(reason->points.count, "row", "rows");
+    (void)fprintf(to, "<li><span class=\"%s\">%s</span> %s: ", reason->failed ? "bad" : "odd",
+                  reason->failed ? "FAILED" : "waived", count);
+    html_text(to, reason->text);
+    (void)fputs(" <span class=\"faint\">(", to);
+    for (size_t i = 0; i < reason->points.count && i < NAMED; i++) {
+        html_format(to, i > 0 ? "; " : "", reason->points.items[i], "");
+    }
+    (void)fprintf(to, "%s)</span></li>\n", reason->points.count > NAMED ? " \u2026" : "");
+    free(count);
+}
+
+void html_troubles(FILE *to, const struct bench_table *table)
+{
+    bool any = false;
+    for (int failed = 1; failed >= 0; failed--) {
+        for (size_t i = 0; i < table->count; i++) {
+            const struct bench_point *const point = table->items[i];
+            const char *const why = failed                  ? point->failed
+                                    : point->failed == NULL ? point->waived
+                                                            : NULL;
+            struct reason reason = {why, failed != 0, {NULL, 0, 0}};
+            bool said = why == NULL || !point->selected;
+            for (size_t j = 0; j < table->count && !said; j++) {
+                const struct bench_point *const other = table->items[j];
+                const char *const others = failed                  ? other->failed
+                                           : other->failed == NULL ? other->waived
+                                                                   : NULL;
+                if (others == NULL || !other->selected || strcmp(others, why) != 0) {
+                    continue;
+                }
+                said = j < i;
+                texts_take(&reason.points, point_label(other, 0));
+            }
+            if (!said) {
+                (void)fputs(any ? "" : "<ul class=\"trouble\">\n", to);
+                any = true;
+                put_reason(to, &reason);
+            }
+            texts_free(&reason.points);
+        }
+    }
+    (void)fputs(any ? "</ul>\n" : "", to);
+}

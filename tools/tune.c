@@ -1,0 +1,396 @@
+/* SPDX-License-Identifier: MIT */
+/* pdltool tune: the best places of the triggers and the best grids for a chain of kernels. */
+#include "tune/tune.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <limits.h>
+#include <math.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "bench.h"
+#include "commands.h"
+#include "gpu.h"
+#include "memory.h"
+
+/* A form to write the result in, and where. */
+struct sink {
+    const char *name; /* the option's */
+    void (*write)(const struct tune_job *job, const struct tune_result *result, FILE *to);
+    const char *path; /* NULL: not wanted; "-": standard output */
+    FILE *file;
+};
+enum { CSV, JSON, SINKS };
+
+struct command {
+    int device, batch;
+    bool attention, present;
+    const char *what; /* "decode", or a file */
+    struct tune_options options;
+    struct tune_compiler compiler;
+};
+
+/* What exit() needs: a call that must succeed may end the program. */
+static struct {
+    struct tune_job job;
+    struct tune_result result;
+    struct sink sinks[SINKS];
+    FILE *text; /* where the search is told */
+    bool running;
+} session = {
+    .sinks =
+        {
+            [CSV] = {"csv", tune_write_csv, NULL, NULL},
+#ifdef PDL_HAVE_JANSSON
+            [JSON] = {"json", tune_write_json, NULL, NULL},
+#endif
+        },
+};
+
+static void usage(FILE *to)
+{
+    (void)fputs(
+        "usage: pdltool tune decode [OPTION...]\n"
+        "       pdltool tune CHAIN.json [OPTION...]\n\n"
+        "Searches the places of the triggers (PDL_TRIGGER_POINT) and the grids with which a\n"
+        "chain of kernels is fastest: the decoder of the example 09_decode, or the chain that\n"
+        "a JSON file describes. Every sample's result is compared to the bit with what the\n"
+        "chain computes without overlap; what differs is thrown out.\n\n"
+        "      --part PART       of decode: attention (all of it, the default) or linear\n"
+        "      --from CHOICE     the grids that decode's search begins with: plain (the default), "
+        "a\n"
+        "                        block a multiprocessor, or present, those of the example\n"
+        "  -d, --device N        the device, from 0 (default 0)\n"
+        "      --rounds N        samples of each configuration (default 15)\n"
+        "      --batch N         replays in a sample (default: as many as take 2 ms)\n"
+        "      --restarts N      descents from disturbed places after the first one (default 3)\n"
+        "      --gain PERCENT    the least gain that counts (default 0.2)\n"
+        "      --budget SECONDS  ends the search after that (default 300)\n"
+        "      --nvcc FILE       the compiler (default: on PATH, in CUDA_PATH, /usr/local/cuda)\n"
+        "      --include DIR     where libpdl's headers are (default: beside pdltool)\n"
+        "      --csv FILE        a line a configuration; - is standard output\n"
+        "      --json FILE       everything, with the raw samples\n\n"
+        "Exits with 0; 1 if the chain computes something wrong as it was given; 2 if it could\n"
+        "not search; 128 and the signal's number if it was interrupted. What was found until\n"
+        "then is told.\n",
+        to);
+}
+
+/* ---- the options -------------------------------------------------------------------------------- */
+
+static bool parse_count(const char *name, const char *text, int least, int most, int *count)
+{
+    char *end = NULL;
+    errno = 0;
+    const long value = strtol(text, &end, 10);
+    if (end == text || *end != '\0' || errno != 0 || value < least || value > most) {
+        (void)fprintf(stderr, "pdltool tune: --%s takes a number from %d to %d, not %s\n", name,
+                      least, most, text);
+        return false;
+    }
+    *count = (int)value;
+    return true;
+}
+
+static bool parse_real(const char *name, const char *text, double most, double *number)
+{
+    char *end = NULL;
+    const double value = strtod(text, &end);
+    if (end == text || *end != '\0' || !(value >= 0) || value > most) {
+        (void)fprintf(stderr, "pdltool tune: --%s takes a number from 0 to %g, not %s\n", name,
+                      most, text);
+        return false;
+    }
+    *number = value;
+    return true;
+}
+
+enum {
+    OPTION_PART = 256,
+    OPTION_FROM,
+    OPTION_RESTARTS,
+    OPTION_ROUNDS,
+    OPTION_BATCH,
+    OPTION_GAIN,
+    OPTION_BUDGET,
+    OPTION_NVCC,
+    OPTION_INCLUDE,
+    OPTION_CSV,
+    OPTION_JSON
+};
+
+static bool take_sink(int which)
+{
+    if (session.sinks[which].write == NULL) {
+        (void)fputs("pdltool tune: built without jansson, it writes no JSON\n", stderr);
+        return false;
+    }
+    session.sinks[which].path = optarg;
+    return true;
+}
+
+/* False where the option makes no sense. */
+static bool take_option(struct command *command, int option)
+{
+    switch (option) {
+    case 'd':
+        return parse_count("device", optarg, 0, INT_MAX, &command->device);
+    case OPTION_PART:
+        command->attention = strcmp(optarg, "attention") == 0;
+        if (!command->attention && strcmp(optarg, "linear") != 0) {
+            (void)fprintf(stderr, "pdltool tune: --part takes attention or linear, not %s\n",
+                          optarg);
+            return false;
+        }
+        return true;
+    case OPTION_FROM:
+        command->present = strcmp(optarg, "present") == 0;
+        if (!command->present && strcmp(optarg, "plain") != 0) {
+            (void)fprintf(stderr, "pdltool tune: --from takes plain or present, not %s\n", optarg);
+            return false;
+        }
+        return true;
+    case OPTION_ROUNDS:
+        return parse_count("rounds", optarg, 3, 100000, &command->options.rounds);
+    case OPTION_RESTARTS:
+        return parse_count("restarts", optarg, 0, 1000000, &command->options.restarts);
+    case OPTION_BATCH:
+        return parse_count("batch", optarg, 1, gpu_queue_limit, &command->batch);
+    case OPTION_GAIN:
+        if (!parse_real("gain", optarg, 100, &command->options.gain)) {
+            return false;
+        }
+        command->options.gain /= 100;
+        return true;
+    case OPTION_BUDGET:
+        return parse_real("budget", optarg, 1e9, &command->options.budget);
+    case OPTION_NVCC:
+        command->compiler.nvcc = optarg;
+        return true;
+    case OPTION_INCLUDE:
+        command->compiler.include = optarg;
+        return true;
+    case OPTION_CSV:
+        return take_sink(CSV);
+    case OPTION_JSON:
+        return take_sink(JSON);
+    default:
+        return false; /* getopt has said why */
+    }
+}
+
+/* ---- the outputs -------------------------------------------------------------------------------- */
+
+/* Before the search, so that nothing is searched in vain. */
+static bool open_sinks(void)
+{
+    session.text = stdout;
+    for (int i = 0; i < SINKS; i++) {
+        struct sink *const sink = &session.sinks[i];
+        if (sink->path == NULL) {
+            continue;
+        }
+        if (strcmp(sink->path, "-") == 0) {
+            if (session.text != stdout) {
+                (void)fputs("pdltool tune: only one form can go to standard output\n", stderr);
+                return false;
+            }
+            sink->file = stdout;
+            session.text = stderr;
+            continue;
+        }
+        sink->file = fopen(sink->path, "w");
+        if (sink->file == NULL) {
+            (void)fprintf(stderr, "pdltool tune: --%s %s: %s\n", sink->name, sink->path,
+                          strerror(errno));
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Leaves no empty files behind where nothing was searched. */
+static int drop_sinks(void)
+{
+    for (int i = 0; i < SINKS; i++) {
+        struct sink *const sink = &session.sinks[i];
+        if (sink->file != NULL && sink->file != stdout) {
+            (void)fclose(sink->file);
+            (void)unlink(sink->path);
+        }
+        sink->file = NULL;
+    }
+    return EXIT_USAGE;
+}
+
+static bool write_sinks(void)
+{
+    bool written = true;
+    for (int i = 0; i < SINKS; i++) {
+        struct sink *const sink = &session.sinks[i];
+        if (sink->file == NULL) {
+            continue;
+        }
+        sink->write(&session.job, &session.result, sink->file);
+        bool good = fflush(sink->file) == 0 && ferror(sink->file) == 0;
+        if (sink->file != stdout) {
+            good = fclose(sink->file) == 0 && good;
+        }
+        sink->file = NULL;
+        if (!good) {
+            (void)fprintf(stderr, "pdltool tune: --%s %s: %s\n", sink->name, sink->path,
+                          strerror(errno));
+            written = false;
+        }
+    }
+    return written;
+}
+
+/* At exit(): where a call fails that must not, the program ends. */
+static void write_what_there_is(void)
+{
+    if (session.running) {
+        session.running = false;
+        if (session.result.ended_early == NULL) {
+            session.result.ended_early = copy_text("a call failed");
+        }
+        (void)write_sinks();
+    }
+}
+
+static void report(const struct tune_job *job, const struct tune_result *result,
+                   const struct tune_curve *curve)
+{
+    (void)result;
+    if (curve != NULL) {
+        tune_print_curve(job, curve, session.text);
+    }
+}
+
+/* ---- the command -------------------------------------------------------------------------------- */
+
+/* The first one lets the search end in order, a second one ends the program. */
+static void interrupt(int number)
+{
+    bench_interrupted = number;
+    (void)signal(number, SIG_DFL);
+}
+
+static void catch_signals(void)
+{
+    static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
+    struct sigaction action;
+    memset(&action, 0, sizeof(action));
+    action.sa_handler = interrupt;
+    for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
+        struct sigaction before;
+        if (sigaction(numbers[i], NULL, &before) == 0 && before.sa_handler != SIG_IGN) {
+            (void)sigaction(numbers[i], &action, NULL);
+        }
+    }
+}
+
+static bool make_job(const struct command *command)
+{
+    if (strcmp(command->what, "decode") != 0) {
+#ifdef PDL_HAVE_JANSSON
+        return tune_file_job(&session.job, command->what, &command->compiler);
+#else
+        (void)fputs("pdltool tune: built without jansson, it reads no JSON\n", stderr);
+        return false;
+#endif
+    }
+#ifdef PDL_BENCH_KERNELS
+    char why[512];
+    if (!tune_decode_job(&session.job, command->attention, command->present, why, sizeof(why))) {
+        (void)fprintf(stderr, "pdltool tune: %s\n", why);
+        return false;
+    }
+    return true;
+#else
+    (void)fputs("pdltool tune: built without nvcc, it has no decoder\n", stderr);
+    return false;
+#endif
+}
+
+static int run(const struct command *command)
+{
+    char why[1024];
+    if (!open_sinks()) {
+        return drop_sinks();
+    }
+    if (!gpu_open(command->device, why, sizeof(why))) {
+        (void)fprintf(stderr, "pdltool tune: %s\n", why);
+        return drop_sinks();
+    }
+    catch_signals();
+    if (!make_job(command)) {
+        tune_job_free(&session.job);
+        gpu_close();
+        return drop_sinks();
+    }
+    tune_print_head(&session.job, session.text);
+    session.running = true;
+    (void)atexit(write_what_there_is);
+    tune_measure(&session.job, &command->options, command->batch, &session.result);
+    tune_print_result(&session.job, &session.result, session.text);
+    session.running = false;
+    const bool written = write_sinks();
+    const bool failed = session.result.failed != NULL;
+    tune_result_free(&session.result);
+    tune_job_free(&session.job);
+    gpu_close();
+    if (!written) {
+        return EXIT_USAGE;
+    }
+    return bench_interrupted != 0 ? 128 + (int)bench_interrupted
+           : failed               ? EXIT_FINDING
+                                  : EXIT_DONE;
+}
+
+int command_tune(int argc, char **argv)
+{
+    static const struct option options[] = {
+        {"part", required_argument, NULL, OPTION_PART},
+        {"from", required_argument, NULL, OPTION_FROM},
+        {"device", required_argument, NULL, 'd'},
+        {"restarts", required_argument, NULL, OPTION_RESTARTS},
+        {"rounds", required_argument, NULL, OPTION_ROUNDS},
+        {"batch", required_argument, NULL, OPTION_BATCH},
+        {"gain", required_argument, NULL, OPTION_GAIN},
+        {"budget", required_argument, NULL, OPTION_BUDGET},
+        {"nvcc", required_argument, NULL, OPTION_NVCC},
+        {"include", required_argument, NULL, OPTION_INCLUDE},
+        {"csv", required_argument, NULL, OPTION_CSV},
+        {"json", required_argument, NULL, OPTION_JSON},
+        {"help", no_argument, NULL, 'h'},
+        {NULL, 0, NULL, 0},
+    };
+    struct command command = {
+        .attention = true,
+        .options = {.rounds = 15, .budget = 300, .gain = 0.002, .restarts = 3, .report = report},
+    };
+    int option;
+    bench_program = "pdltool tune";
+    while ((option = getopt_long(argc, argv, "d:h", options, NULL)) != -1) {
+        if (option == 'h') {
+            usage(stdout);
+            return EXIT_DONE;
+        }
+        if (!take_option(&command, option)) {
+            return EXIT_USAGE;
+        }
+    }
+    if (argc - optind != 1) {
+        (void)fputs(argc == optind
+                        ? "pdltool tune: what is to be tuned? decode, or a JSON file; see --help\n"
+                        : "pdltool tune: one chain at a time\n",
+                    stderr);
+        return EXIT_USAGE;
+    }
+    command.what = argv[optind];
+    return run(&command);
+}
