@@ -8,7 +8,8 @@
  *   MOCK_NAN=ID                    cannot be measured
  *   MOCK_WAIVE=ID, MOCK_FAIL=ID    at a table's begin; when the result is checked
  *   MOCK_WITHOUT=ID                not declared
- *   MOCK_EVENT=N:WHAT              at the Nth sample: interrupt (SIGINT), abort, exit, or wait (for a signal)
+ *   MOCK_EVENT=N:WHAT              at the Nth sample: interrupt (SIGINT), interrupt-twice, abort, exit,
+ *                                  or wait (for a signal)
  *   MOCK_DEVICE=lost               opening the device ends the program */
 #include <math.h>
 #include <signal.h>
@@ -77,6 +78,9 @@ static void happen(void)
         return;
     }
     if (strcmp(end, ":interrupt") == 0) {
+        (void)raise(SIGINT);
+    } else if (strcmp(end, ":interrupt-twice") == 0) {
+        (void)raise(SIGINT);
         (void)raise(SIGINT);
     } else if (strcmp(end, ":abort") == 0) {
         bench_abort("the mock lost its device");

@@ -201,7 +201,7 @@ class Noise(BadInput):
 
 class Containers(BadInput):
     def test_program_without_device_code(self):
-        for program in (OPTIONS.pdltool, "/bin/sh"):
+        for program in ("/bin/sh", "/bin/ls"):
             self.refused(lint(program), program, "there is no device code in it")
 
     def cubin(self):
