@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: MIT
-# Finds the CUDA headers, which the library needs, and nvcc, which only tests and examples need.
+# Finds the CUDA headers, which the library needs, and nvcc, which tests, examples and pdltool's bench and tune need.
 
 set(pdl_cuda_roots
     ${CUDAToolkit_ROOT} $ENV{CUDAToolkit_ROOT} $ENV{CUDA_PATH} $ENV{CUDA_HOME} /usr/local/cuda)
 
 if(NOT PDL_CUDA)
     set(PDL_NVCC "")
-    message(STATUS "libpdl: off: tests and examples in CUDA (PDL_CUDA is OFF)")
+    message(STATUS "libpdl: off: tests and examples in CUDA, pdltool bench and tune (PDL_CUDA is OFF)")
 elseif(CMAKE_CUDA_COMPILER)
     set(PDL_NVCC ${CMAKE_CUDA_COMPILER})
 else()
@@ -15,9 +15,9 @@ else()
         PATHS ${pdl_cuda_roots}
         PATH_SUFFIXES bin
         NO_DEFAULT_PATH
-        DOC "nvcc, for the tests and examples in CUDA")
+        DOC "nvcc, for what is in CUDA")
     if(NOT PDL_NVCC)
-        pdl_off("tests and examples in CUDA"
+        pdl_off("tests and examples in CUDA, pdltool bench and tune"
             "no nvcc on PATH, in CUDA_PATH or in /usr/local/cuda; PDL_NVCC names one elsewhere")
     endif()
 endif()

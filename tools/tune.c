@@ -6,7 +6,6 @@
 #include <getopt.h>
 #include <limits.h>
 #include <math.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -15,6 +14,7 @@
 #include "commands.h"
 #include "gpu.h"
 #include "memory.h"
+#include "run.h"
 
 /* A form to write the result in, and where. */
 struct sink {
@@ -272,27 +272,6 @@ static void report(const struct tune_job *job, const struct tune_result *result,
 
 /* ---- the command -------------------------------------------------------------------------------- */
 
-/* The first one lets the search end in order, a second one ends the program. */
-static void interrupt(int number)
-{
-    bench_interrupted = number;
-    (void)signal(number, SIG_DFL);
-}
-
-static void catch_signals(void)
-{
-    static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
-    struct sigaction action;
-    memset(&action, 0, sizeof(action));
-    action.sa_handler = interrupt;
-    for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
-        struct sigaction before;
-        if (sigaction(numbers[i], NULL, &before) == 0 && before.sa_handler != SIG_IGN) {
-            (void)sigaction(numbers[i], &action, NULL);
-        }
-    }
-}
-
 static bool make_job(const struct command *command)
 {
     if (strcmp(command->what, "decode") != 0) {
@@ -326,7 +305,7 @@ static int run(const struct command *command)
         (void)fprintf(stderr, "pdltool tune: %s\n", why);
         return drop_sinks();
     }
-    catch_signals();
+    run_catch_signals();
     if (!make_job(command)) {
         tune_job_free(&session.job);
         gpu_close();

@@ -27,7 +27,7 @@ static void interrupt(int number)
     }
 }
 
-static void catch_signals(void)
+void run_catch_signals(void)
 {
     static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
     struct sigaction action;
@@ -188,7 +188,7 @@ int run_bench(struct bench *bench, const struct run_options *options)
 {
     struct progress progress = {.wanted = options->progress, .passes = options->passes};
     progress.begin = time(NULL);
-    catch_signals();
+    run_catch_signals();
     for (int pass = 0; pass < options->passes && !bench_interrupted; pass++) {
         progress.pass = pass;
         for (size_t i = 0; i < bench->count && !bench_interrupted; i++) {

@@ -14,6 +14,10 @@ struct run_options {
     bool progress; /* a line on standard error */
 };
 
+/* Lets SIGINT, SIGTERM and SIGHUP set bench_interrupted, unless they are ignored; a second one ends the
+ * program. run_bench() does it itself. */
+void run_catch_signals(void);
+
 /* Measures what is selected. Returns the signal that ended it early, or 0. */
 int run_bench(struct bench *bench, const struct run_options *options);
 
