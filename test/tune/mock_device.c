@@ -13,8 +13,8 @@
  *     rare      the same in every 40th launch that may overlap
  *     unsteady  computes something else each time
  *     refused   cannot be added to a chain
- * A kernel's parameters are bytes in a row: from, to, how many words. Each word becomes 31 times the one
- * it is made of, and one more.
+ * A kernel's parameters are bytes in a row: from, to, how many words; of the kernel "scale" they are how
+ * many, four bytes of nothing, from, to. Each word becomes 31 times the one it is made of, and one more.
  */
 #include <signal.h>
 #include <stdarg.h>
@@ -300,9 +300,10 @@ pdl_status pdl_chain_add(pdl_chain *chain, pdl_kernel *kernel, const pdl_launch_
         memcpy(bytes + used, args[i], sizes[i]);
         used += sizes[i];
     }
-    memcpy(&added.words, bytes, sizeof(added.words));
-    memcpy(&added.to, bytes + 8, sizeof(added.to));
-    memcpy(&added.count, bytes + 16, sizeof(added.count));
+    const bool count_first = strcmp(kernel->name, "scale") == 0;
+    memcpy(&added.words, bytes + (count_first ? 8 : 0), sizeof(added.words));
+    memcpy(&added.to, bytes + (count_first ? 16 : 8), sizeof(added.to));
+    memcpy(&added.count, bytes + (count_first ? 0 : 16), sizeof(added.count));
     APPEND(chain, added);
     return PDL_SUCCESS;
 }
@@ -346,9 +347,9 @@ pdl_status pdl_chain_launch(pdl_chain *chain, CUstream stream)
         const unsigned more = addend(link);
         for (int j = 0; j < link->count; j++) {
             unsigned word = 0;
-            memcpy(&word, link->words + 4 * j, sizeof(word));
+            memcpy(&word, link->words + (size_t)j * 4, sizeof(word));
             word = word * 31 + more;
-            memcpy(link->to + 4 * j, &word, sizeof(word));
+            memcpy(link->to + (size_t)j * 4, &word, sizeof(word));
         }
         /* noise of up to 0.2 % */
         const double noise = 1 + 1e-5 * (double)((launches++ * 2654435761u >> 8) % 200);
