@@ -44,31 +44,37 @@ static size_t free_memory(void)
     return left;
 }
 
-static CUresult add_nodes(struct line *line)
+CUresult line_add_node(CUgraph graph, const struct gpu_launch *launch, const CUgraphNode *before,
+                       bool programmatic, CUgraphNode *node)
 {
-    const bool programmatic = line->way == WAY_GRAPH_PDL;
     const CUgraphEdgeData edge = {
         .from_port = programmatic ? CU_GRAPH_KERNEL_NODE_PORT_PROGRAMMATIC : 0,
         .type = programmatic ? CU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC : 0,
     };
+    CUgraphNodeParams params = {
+        .type = CU_GRAPH_NODE_TYPE_KERNEL,
+        .kernel = {.func = launch->function,
+                   .gridDimX = launch->grid,
+                   .gridDimY = 1,
+                   .gridDimZ = 1,
+                   .blockDimX = launch->block,
+                   .blockDimY = 1,
+                   .blockDimZ = 1,
+                   .sharedMemBytes = launch->shared_bytes,
+                   .kernelParams = launch->args},
+    };
+    return cu.cuGraphAddNode_v2(node, graph, before, before != NULL ? &edge : NULL, before != NULL,
+                                &params);
+}
+
+static CUresult add_nodes(struct line *line)
+{
+    const bool programmatic = line->way == WAY_GRAPH_PDL;
     const size_t count = line->count * line->repeat;
     for (size_t i = 0; i < count; i++) {
-        const struct gpu_launch *const launch = &line->launches[i % line->count];
-        CUgraphNodeParams params = {
-            .type = CU_GRAPH_NODE_TYPE_KERNEL,
-            .kernel = {.func = launch->function,
-                       .gridDimX = launch->grid,
-                       .gridDimY = 1,
-                       .gridDimZ = 1,
-                       .blockDimX = launch->block,
-                       .blockDimY = 1,
-                       .blockDimZ = 1,
-                       .sharedMemBytes = launch->shared_bytes,
-                       .kernelParams = launch->args},
-        };
-        const CUresult result = cu.cuGraphAddNode_v2(&line->nodes[i], line->made_from,
-                                                     i > 0 ? &line->nodes[i - 1] : NULL,
-                                                     i > 0 ? &edge : NULL, i > 0 ? 1 : 0, &params);
+        const CUresult result =
+            line_add_node(line->made_from, &line->launches[i % line->count],
+                          i > 0 ? &line->nodes[i - 1] : NULL, programmatic, &line->nodes[i]);
         if (result != CUDA_SUCCESS) {
             return result;
         }

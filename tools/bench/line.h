@@ -22,6 +22,10 @@ enum line_way line_way_raw(enum line_way way);
 
 struct line;
 
+/* A kernel node after `before` (NULL: the first), over a programmatic or a full edge. */
+CUresult line_add_node(CUgraph graph, const struct gpu_launch *launch, const CUgraphNode *before,
+                       bool programmatic, CUgraphNode *node);
+
 /* Makes a line ready to be run. `launches` and what it points to must outlive it, except with graphs and
  * chains, which copy arguments. `repeat` runs the list so many times after another. Graphs are uploaded.
  * NULL, with the driver's error in `error`, where a graph could not be made. */

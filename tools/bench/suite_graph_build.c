@@ -52,28 +52,11 @@ static void reset_words(const struct builds *builds)
 
 static CUresult make_graph(CUgraph *graph, const struct turns *turns, bool programmatic)
 {
-    const CUgraphEdgeData edge = {
-        .from_port = programmatic ? CU_GRAPH_KERNEL_NODE_PORT_PROGRAMMATIC : 0,
-        .type = programmatic ? CU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC : 0,
-    };
-    CUgraphNode last = NULL;
+    CUgraphNode nodes[2]; /* this one and the one before, in turn */
     CUresult result = cu.cuGraphCreate(graph, 0);
     for (size_t i = 0; i < turns->kernels && result == CUDA_SUCCESS; i++) {
-        const struct gpu_launch *const launch = &turns->launches[i];
-        CUgraphNodeParams params = {
-            .type = CU_GRAPH_NODE_TYPE_KERNEL,
-            .kernel = {.func = launch->function,
-                       .gridDimX = launch->grid,
-                       .gridDimY = 1,
-                       .gridDimZ = 1,
-                       .blockDimX = launch->block,
-                       .blockDimY = 1,
-                       .blockDimZ = 1,
-                       .kernelParams = launch->args},
-        };
-        CUgraphNode before = last;
-        result = cu.cuGraphAddNode_v2(&last, *graph, i > 0 ? &before : NULL, i > 0 ? &edge : NULL,
-                                      i > 0, &params);
+        result = line_add_node(*graph, &turns->launches[i], i > 0 ? &nodes[(i - 1) % 2] : NULL,
+                               programmatic, &nodes[i % 2]);
     }
     return result;
 }
