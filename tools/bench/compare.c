@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Two runs, row by row.
  *
- * The medians of a metric may differ by a share of the old one: by as much as the passes of both runs are
- * apart (stats_spread() of each, added), and at least by the metric's tolerance. Beyond that the figure is
- * better or worse. A row is what the worst of its figures is. */
+ * The medians of a metric may differ by a share of the old one: by as much as both runs are uncertain (of
+ * each the noise of its samples or the spread of its passes, what is larger; added), and at least by the
+ * metric's tolerance. Beyond that the figure is better or worse. A row is what the worst of its figures is. */
 #include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -142,10 +142,14 @@ static void print_row(struct comparison *comparison, const char *row, enum verdi
 
 /* ---- verdicts --------------------------------------------------------------------------------- */
 
+/* How uncertain a run's median is: what another process may make of it. What makes samples noisy, other
+ * programs on the host above all, comes and goes more slowly than a run lasts, so that a run's passes
+ * may agree by luck. */
 static double spread_of(const struct bench_point *point, size_t metric)
 {
-    const double spread = stats_spread(point, (int)metric);
-    return isnan(spread) ? 0 : spread; /* of a single pass: nobody knows */
+    const struct bench_samples *const samples = &point->samples[metric];
+    const struct stats stats = stats_of(samples->items, samples->count);
+    return fmax(0, fmax(stats_noise(&stats), stats_spread(point, (int)metric))); /* no NANs */
 }
 
 static struct change judge(const struct bench_point *old_point, size_t old_metric,

@@ -59,13 +59,10 @@ struct output_figure output_figure_of(const struct bench_point *point, size_t me
     const bool trusted = is_trusted(point);
     struct output_figure figure = {
         .stats = stats_of(own->items, trusted ? own->count : 0),
-        .noise = NAN,
         .spread = trusted ? stats_spread(point, (int)metric) : NAN,
         .ratio = {0, NAN, NAN, NAN},
     };
-    if (figure.stats.median != 0) {
-        figure.noise = (figure.stats.p90 - figure.stats.p10) / 2 / fabs(figure.stats.median);
-    }
+    figure.noise = stats_noise(&figure.stats);
     if (trusted && against != NULL && is_trusted(against)) {
         /* A run that ended in the middle of a round leaves some points one sample more than others: the
          * rounds that both of them have stand in front. */

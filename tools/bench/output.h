@@ -76,7 +76,7 @@ double output_tolerance(const struct bench_metric *metric);
  * waived or failed. */
 struct output_figure {
     struct stats stats;
-    double noise;             /* half of what lies between p10 and p90, as a share of the median */
+    double noise;             /* stats_noise() */
     double spread;            /* of the passes: stats_spread() */
     struct stats_ratio ratio; /* to the point that it is compared with; a count of 0 without one */
 };

@@ -71,6 +71,11 @@ double stats_median(const double *samples, size_t count)
     return stats_of(samples, count).median;
 }
 
+double stats_noise(const struct stats *stats)
+{
+    return stats->median != 0 ? (stats->p90 - stats->p10) / 2 / fabs(stats->median) : NAN;
+}
+
 /* xorshift64*: the same resamplings in every run. */
 static uint64_t next_random(uint64_t *state)
 {

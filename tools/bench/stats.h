@@ -17,6 +17,9 @@ struct stats {
 struct stats stats_of(const double *samples, size_t count);
 double stats_median(const double *samples, size_t count);
 
+/* Half of what lies between p10 and p90, as a share of the median. NAN where that is 0. */
+double stats_noise(const struct stats *stats);
+
 /* The samples of one metric against those that another point had in the same rounds: the median of the
  * rounds' ratios, and the interval that 95 % of the medians of resamplings fall into. */
 struct stats_ratio {

@@ -298,7 +298,7 @@ static const struct bench_spec line_spec = {
         "in the stream, so that all find the device in the same state.",
     .axes = {"kernels", "blocks", "way"},
     .metrics = {{"host", "ns", false, 0.25},
-                {"device", "ns", false, 0.1},
+                {"device", "ns", false, 0.15},
                 {"turns", "ns", false, 0.1},
                 {"wall", "ns", false, 0.1}},
     .rounds = 20,

@@ -432,7 +432,7 @@ static const struct bench_spec grid_spec = {
         "of up to 8 and a counter for one block of each. Checked with one block in each round "
         "late.",
     .axes = {"blocks", "threads", "way"},
-    .metrics = {{"barrier", "ns", false, 0}, {"exchange", "ns", false, 0}},
+    .metrics = {{"barrier", "ns", false, 0.1}, {"exchange", "ns", false, 0.1}},
     .rounds = 24,
     .begin = grid_begin,
     .check = grid_check,
@@ -553,7 +553,7 @@ static const struct bench_spec local_spec = {
         "of a cluster, stores a word and reads that of the one half of them away. Clusters of 16 "
         "are not portable, and waived where the driver refuses them.",
     .axes = {"cluster", "threads"},
-    .metrics = {{"barrier", "ns", false, 0}, {"exchange", "ns", false, 0}},
+    .metrics = {{"barrier", "ns", false, 0.1}, {"exchange", "ns", false, 0.1}},
     .rounds = 40,
     .begin = local_begin,
     .check = local_check,
