@@ -1,13 +1,64 @@
 /* SPDX-License-Identifier: MIT */
-/* pdltool info: what libpdl finds on this machine. */
+/* pdltool info: what libpdl finds on this machine, and what that allows. */
+#include <dlfcn.h>
 #include <getopt.h>
+#include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include <pdl/pdl.h>
+#ifdef PDL_HAVE_RTC
+#include <pdl/rtc.h>
+#endif
 
 #include "commands.h"
+#include "memory.h"
+#include "print.h"
 
-static void show(const pdl_device_info *info)
+/* What a field of a descriptor needs. */
+struct need {
+    const char *field;
+    const char *attribute; /* CUDA's name for it, without CU_LAUNCH_ATTRIBUTE_ */
+    int driver;            /* as cuDriverGetVersion counts */
+    int capability;        /* 10 * major + minor; 0: any */
+    const char *remark;
+};
+static const struct need needs[] = {
+    {"overlap", "PROGRAMMATIC_STREAM_SERIALIZATION", 12000, 90, "the kernel's code for 9.0, too"},
+    {"trigger_event", "PROGRAMMATIC_EVENT", 12000, 90, "overlaps from a graph only"},
+    {"launch_event", "LAUNCH_COMPLETION_EVENT", 12030, 0, "the wait does not cover it"},
+    {"cluster", "CLUSTER_DIMENSION", 12000, 90, ""},
+    {"preferred_cluster", "PREFERRED_CLUSTER_DIMENSION", 12080, 0, ""},
+    {"cooperative", "COOPERATIVE", 12000, 60, "never overlaps"},
+    {"priority", "PRIORITY", 12000, 0, ""},
+    {"mem_sync_domain", "MEM_SYNC_DOMAIN", 12000, 0, ""},
+    {"access_policy", "ACCESS_POLICY_WINDOW", 12000, 80, ""},
+    {"device_node", "DEVICE_UPDATABLE_KERNEL_NODE", 12040, 0, "in a graph only"},
+    {"shared_memory_carveout", "PREFERRED_SHARED_MEMORY_CARVEOUT", 12050, 70, "a hint"},
+    {"nvlink_centric_scheduling", "NVLINK_UTIL_CENTRIC_SCHEDULING", 13000, 0, "a hint"},
+};
+
+/* Variables that change what a launch does, and what each does. */
+static const struct {
+    const char *name, *effect;
+} switches[] = {
+    {"PDL_OVERLAP", "0: no launch of libpdl overlaps"},
+    {"CUDA_LAUNCH_BLOCKING", "1: every launch waits for its end, so nothing overlaps"},
+    {"CUDA_VISIBLE_DEVICES", "which devices there are, and their numbers"},
+    {"CUDA_DEVICE_MAX_CONNECTIONS", "hardware queues; 1 puts all streams into one"},
+    {"CUDA_MODULE_LOADING", "EAGER: code is loaded at the start, not at the first launch"},
+    {"CUDA_FORCE_PTX_JIT", "1: code is compiled anew from its PTX"},
+    {"CUDA_DISABLE_PTX_JIT", "1: no code is compiled from PTX"},
+    {"PDL_NVRTC", "the file of NVRTC"},
+    {"PDL_NVJITLINK", "the file of nvJitLink"},
+    {"PDL_RTC_CACHE", "0: kernels compiled at run time are kept in memory only"},
+    {"PDL_RTC_CACHE_DIR", "where they are kept"},
+    {"PDL_RTC_CACHE_SHIPPED", "where shipped ones are"},
+    {"PDL_RTC_CACHE_SIZE", "how much of them is kept"},
+    {"PDL_RTC_DUMP_DIR", "where failed compilations are written"},
+};
+
+static void show_device(const pdl_device_info *info)
 {
     printf("device %d: %s\n", info->ordinal, info->name);
     printf("  compute capability %d.%d, %d SMs, %d MiB of L2\n", info->compute_capability_major,
@@ -15,9 +66,10 @@ static void show(const pdl_device_info *info)
     printf("  an SM: %d threads, %d blocks, %d registers, %d KiB of shared memory\n",
            info->max_threads_per_multiprocessor, info->max_blocks_per_multiprocessor,
            info->registers_per_multiprocessor, info->shared_memory_per_multiprocessor >> 10);
-    printf("  a block: %d threads, %d KiB of shared memory, %d KiB by opting in\n",
+    printf("  a block: %d threads, %d KiB of shared memory, %d KiB by opting in, %d bytes taken by "
+           "CUDA\n",
            info->max_threads_per_block, info->shared_memory_per_block >> 10,
-           info->shared_memory_per_block_optin >> 10);
+           info->shared_memory_per_block_optin >> 10, info->reserved_shared_memory_per_block);
     printf("  cooperative launches: %s; clusters: %s\n", info->cooperative_launch ? "yes" : "no",
            info->cluster_launch ? "yes" : "no");
     printf("  overlap: %s\n",
@@ -25,38 +77,176 @@ static void show(const pdl_device_info *info)
                              : pdl_overlap_reason_string((pdl_overlap_reason)info->overlap_reason));
 }
 
+/* ---- what launches may ask for ------------------------------------------------------------------ */
+
+static char *version_text(int version)
+{
+    return format_text("%d.%d", version / 1000, version % 1000 / 10);
+}
+
+static char *here(const struct need *need, const pdl_device_info *info)
+{
+    const int capability = 10 * info->compute_capability_major + info->compute_capability_minor;
+    if (info->driver_version < need->driver) {
+        return copy_text("no: the driver");
+    }
+    if (capability < need->capability) {
+        return copy_text("no: the device");
+    }
+    return copy_text("yes");
+}
+
+static void show_needs(const pdl_device_info *infos, size_t count)
+{
+    enum { FIXED = 5, DEVICES = 16 };
+    static const char *const fixed[FIXED] = {"descriptor's field", "CU_LAUNCH_ATTRIBUTE_", "driver",
+                                             "device", "remark"};
+    const size_t shown = count < DEVICES ? count : DEVICES;
+    const char *headings[FIXED + DEVICES];
+    char *names[DEVICES];
+    char right[FIXED + DEVICES + 1] = {0};
+    for (size_t i = 0; i < FIXED; i++) {
+        headings[i < FIXED - 1 ? i : i + shown] = fixed[i];
+    }
+    for (size_t i = 0; i < shown; i++) {
+        names[i] = format_text("on device %d", infos[i].ordinal);
+        headings[FIXED - 1 + i] = names[i];
+    }
+    for (size_t i = 0; i < FIXED + shown; i++) {
+        right[i] = i == 2 || i == 3 ? 'r' : 'l';
+    }
+    struct table table = {.headings = headings, .right = right};
+    for (size_t i = 0; i < sizeof(needs) / sizeof(needs[0]); i++) {
+        table_add(&table, copy_text(needs[i].field));
+        table_add(&table, copy_text(needs[i].attribute));
+        table_add(&table, version_text(needs[i].driver));
+        table_add(&table, needs[i].capability > 0 ? format_text("%d.%d", needs[i].capability / 10,
+                                                                needs[i].capability % 10)
+                                                  : copy_text("any"));
+        for (size_t j = 0; j < shown; j++) {
+            table_add(&table, here(&needs[i], &infos[j]));
+        }
+        table_add(&table, copy_text(needs[i].remark));
+    }
+    printf("\nwhat a launch may ask for, and whether it is there:\n");
+    table_print(&table, stdout);
+    table_free(&table);
+    for (size_t i = 0; i < shown; i++) {
+        free(names[i]);
+    }
+}
+
+/* ---- libraries and environment ------------------------------------------------------------------- */
+
+/* The one that a program linked with it would load. */
+static void show_runtime(void)
+{
+    static const char *const names[] = {"libcudart.so.13", "libcudart.so.12", "libcudart.so"};
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        void *const library = dlopen(names[i], RTLD_LAZY | RTLD_LOCAL);
+        int (*get_version)(int *) = NULL;
+        int version = 0;
+        if (library == NULL) {
+            continue;
+        }
+        *(void **)&get_version = dlsym(library, "cudaRuntimeGetVersion");
+        if (get_version != NULL && get_version(&version) == 0) {
+            printf("CUDA Runtime %d.%d (%s)\n", version / 1000, version % 1000 / 10, names[i]);
+            return;
+        }
+    }
+    printf("no shared CUDA Runtime on the library path (programs may carry their own)\n");
+}
+
+static void show_compiler(void)
+{
+#ifdef PDL_HAVE_RTC
+    pdl_rtc_compiler_info info = PDL_RTC_COMPILER_INFO_INIT;
+    if (pdl_rtc_compiler_get(&info) != PDL_SUCCESS) {
+        printf("no NVRTC: %s\n", pdl_last_error()->message);
+        return;
+    }
+    printf("NVRTC %d.%d, up to compute_%d", info.version / 1000, info.version % 1000 / 10,
+           info.newest_architecture);
+    if (info.linker_version > 0) {
+        printf(", nvJitLink %d.%d", info.linker_version / 1000, info.linker_version % 1000 / 10);
+    }
+    printf(" (%s)\n", info.path);
+#endif
+}
+
+static void show_switches(void)
+{
+    bool any = false;
+    for (size_t i = 0; i < sizeof(switches) / sizeof(switches[0]); i++) {
+        const char *const value = getenv(switches[i].name);
+        if (value != NULL) {
+            printf("%s  %s=", any ? "" : "\nset in the environment:\n", switches[i].name);
+            print_plain(stdout, value);
+            printf("  (%s)\n", switches[i].effect);
+            any = true;
+        }
+    }
+    if (!any) {
+        printf("\nnone of the environment's switches is set\n");
+    }
+}
+
+/* ---- the command ---------------------------------------------------------------------------------- */
+
+static int show_devices(void)
+{
+    int count = 0;
+    if (pdl_device_count(&count) != PDL_SUCCESS) {
+        printf("no device: %s\n", pdl_last_error()->message);
+        return EXIT_FINDING;
+    }
+    pdl_device_info *const infos = allocate((size_t)count, sizeof(*infos));
+    int code = EXIT_DONE;
+    for (int device = 0; device < count && code == EXIT_DONE; device++) {
+        infos[device].size = (uint32_t)sizeof(infos[device]);
+        if (pdl_device_get(device, &infos[device]) != PDL_SUCCESS) {
+            printf("device %d: %s\n", device, pdl_last_error()->message);
+            code = EXIT_FINDING;
+        }
+    }
+    if (code == EXIT_DONE) {
+        printf("driver for CUDA %d.%d\n", infos[0].driver_version / 1000,
+               infos[0].driver_version % 1000 / 10);
+        for (int device = 0; device < count; device++) {
+            show_device(&infos[device]);
+        }
+        show_needs(infos, (size_t)count);
+    }
+    free(infos);
+    return code;
+}
+
 int command_info(int argc, char **argv)
 {
     static const struct option options[] = {{"help", no_argument, NULL, 'h'}, {NULL, 0, NULL, 0}};
-    int count = 0;
     int option;
     while ((option = getopt_long(argc, argv, "h", options, NULL)) != -1) {
         if (option != 'h') {
             return EXIT_USAGE;
         }
-        printf("usage: pdltool info\n\n"
-               "Shows the driver and the devices. Exits with 1 where there is none.\n");
+        printf(
+            "usage: pdltool info\n\n"
+            "Shows the driver, the CUDA Runtime and NVRTC, the devices, what a launch may ask for\n"
+            "there, and the environment's switches that are set.\n\n"
+            "Exits with 1 where there is no device.\n");
         return EXIT_DONE;
     }
     if (optind < argc) {
         (void)fprintf(stderr, "pdltool info: %s is one argument too many\n", argv[optind]);
         return EXIT_USAGE;
     }
-    if (pdl_device_count(&count) != PDL_SUCCESS) {
-        printf("no device: %s\n", pdl_last_error()->message);
-        return EXIT_FINDING;
-    }
-    for (int device = 0; device < count; device++) {
-        pdl_device_info info = PDL_DEVICE_INFO_INIT;
-        if (pdl_device_get(device, &info) != PDL_SUCCESS) {
-            printf("device %d: %s\n", device, pdl_last_error()->message);
-            return EXIT_FINDING;
-        }
-        if (device == 0) {
-            printf("driver for CUDA %d.%d\n", info.driver_version / 1000,
-                   info.driver_version % 1000 / 10);
-        }
-        show(&info);
-    }
-    return EXIT_DONE;
+    const unsigned version = pdl_version();
+    printf("libpdl %u.%u.%u\n", version / 10000, version / 100 % 100, version % 100);
+    const int code = show_devices();
+    printf("\n");
+    show_runtime();
+    show_compiler();
+    show_switches();
+    return code;
 }
