@@ -1,0 +1,329 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""The forms of a timeline: text, picture and trace file, of the samples of timeline_sample.c."""
+
+import argparse
+import csv
+import decimal
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import unicodedata
+import unittest
+import xml.etree.ElementTree
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+SVG = "{http://www.w3.org/2000/svg}"
+NONE = -(2**63)
+CASES = ("pair", "nasty", "large", "many", "odd", "point", "early", "slow", "nothing")
+
+
+class Sample:
+    """What timeline_sample writes for a case."""
+
+    made = {}
+
+    def __init__(self, case):
+        with tempfile.TemporaryDirectory() as directory:
+            self.output = subprocess.run(
+                [PROGRAM, case, directory], check=True, stdout=subprocess.PIPE, env={"LC_ALL": "C"}
+            ).stdout.decode()
+            self.text = {c: self.read(directory, "out.%d.txt" % c) for c in (0, 40, 41, 80, 132, 400)}
+            self.svg = self.read(directory, "out.svg")
+            self.json = self.read(directory, "out.json")
+            with open(os.path.join(directory, "blocks.csv"), encoding="utf-8") as file:
+                self.blocks = [tuple(map(int, row)) for row in csv.reader(file)]
+
+    @staticmethod
+    def read(directory, name):
+        with open(os.path.join(directory, name), "rb") as file:
+            return file.read().decode("utf-8")  # fails for what is not UTF-8
+
+    @classmethod
+    def of(cls, case):
+        if case not in cls.made:
+            cls.made[case] = cls(case)
+        return cls.made[case]
+
+
+class Text(unittest.TestCase):
+    def test_no_line_is_wider_than_the_columns(self):
+        for case in CASES:
+            for columns, text in Sample.of(case).text.items():
+                for line in text.splitlines():
+                    self.assertLessEqual(len(line), columns or 80, "%s: %r" % (case, line))
+
+    def test_the_picture_is_as_wide_as_the_columns(self):
+        for columns, text in Sample.of("pair").text.items():
+            rows = [line for line in text.splitlines() if re.search("[░█▒▁-▇+]", line) and "the wait," not in line and "trigger:" not in line]
+            self.assertEqual(len(rows), 1 + 4 + 2)
+            self.assertEqual({len(row) for row in rows}, {columns or 80})
+
+    def test_0_columns_are_80_and_a_dash_is_standard_output(self):
+        self.assertEqual(Sample.of("pair").text[0], Sample.of("pair").text[80])
+        self.assertEqual(Sample.of("pair").text[0], Sample.of("pair").output)
+
+    def test_what_is_lost_and_noted_is_said_once(self):
+        text = Sample.of("pair").text[80]
+        self.assertEqual(text.count("The stamps of 3 blocks were lost."), 1)
+        self.assertEqual(text.count("simulated, not measured"), 1)
+
+    def test_the_summary_tells_gaps_overlaps_and_waits(self):
+        text = Sample.of("pair").text[132]
+        without, with_pdl = re.split(r"^with PDL: 2 launches, 264 blocks", text, flags=re.M)[:2]
+        self.assertIn("without PDL: 2 launches, 264 blocks", without)
+        self.assertRegex(without, r"launches overlap 0\.00 µs \(0\.0 %\), gaps 1\.\d\d µs")
+        self.assertRegex(with_pdl, r"launches overlap [01]\.\d\d µs \([1-9]\d?\.\d %\), gaps 0\.00 µs")
+        self.assertRegex(with_pdl, r"blocked in waits 0\.[3-9]\d µs")
+
+    def test_each_launch_has_a_line(self):
+        text = Sample.of("pair").text[80]
+        for index, kernel in enumerate(("fc1", "fc2", "fc1", "fc2")):
+            self.assertRegex(text, r"(?m)^ +%d %s +\d+\.\d\d +\d+\.\d\d +[-\d.]+ +\d+\.\d\d +132$" % (index, kernel))
+
+    def test_the_picture_shows_the_phases_in_their_order(self):
+        rows = re.findall(r"(?m)^ +(\d) fc[12] +([░·█▒ ]{20,})$", Sample.of("pair").text[132])
+        shapes = {index: re.sub(r"(.)\1*", r"\1", cells.strip()) for index, cells in rows}
+        self.assertEqual(shapes, {"0": "█▒", "1": "█▒", "2": "█▒", "3": "░·█▒"})
+
+    def test_the_second_launch_starts_under_the_first_where_they_overlap(self):
+        rows = dict(re.findall(r"(?m)^ +(\d) fc[12] +([░·█▒ ]{20,})$", Sample.of("pair").text[132]))
+        width = 132 - 24
+        starts = {i: len(cells.rjust(width)) - len(cells.rjust(width).lstrip()) for i, cells in rows.items()}
+        ends = {i: len(cells.rjust(width).rstrip()) for i, cells in rows.items()}
+        self.assertGreater(starts["1"], ends["0"])
+        self.assertLess(starts["3"], ends["2"])
+
+    def test_long_lists_are_cut_and_the_picture_has_a_row_a_kernel(self):
+        text = Sample.of("many").text[80]
+        self.assertIn("… 260 launches more", text)
+        self.assertIn("(a row a kernel)", text)
+        listed = [int(index) for index in re.findall(r"(?m)^ +(\d+) kernel\d+ +[\d.]+ ", text)]
+        self.assertEqual(listed, [*range(20), *range(280, 300)])
+        self.assertLess(len(text.splitlines()), 90)
+
+    def test_controls_do_not_reach_the_terminal(self):
+        for columns, text in Sample.of("nasty").text.items():
+            controls = {c for c in text if unicodedata.category(c) == "Cc"}
+            self.assertEqual(controls, {"\n"}, columns)
+
+    def test_a_trigger_before_the_wait_shows_after_it(self):
+        (cells,) = re.findall(r"(?m)^ +0 early +([░·█▒ ]{20,})$", Sample.of("early").text[80])
+        self.assertEqual(re.sub(r"(.)\1*", r"\1", cells.strip()), "░·▒")
+
+    def test_the_axis_has_its_marks_at_round_times(self):
+        lines = Sample.of("early").text[80].splitlines()
+        (at,) = [i for i, line in enumerate(lines) if line.startswith("  µs ")]
+        for match in re.finditer(r"\d+", lines[at]):
+            cell = int((int(match.group()) * 1000 - 900) / 5000 * 64)
+            self.assertEqual(match.start(), 16 + cell)
+            self.assertEqual(lines[at + 1][match.start()], "+")
+        self.assertEqual(re.findall(r"\d+", lines[at]), ["1", "2", "3", "4", "5"])
+
+    def test_numbers_are_rounded(self):
+        self.assertRegex(Sample.of("odd").text[80], r"(?m)^ +2 point +0\.08 +0\.08 ")
+
+    def test_times_of_the_device_are_told_from_their_start(self):
+        text = Sample.of("point").text[80]
+        self.assertIn("Times are from 1790000000000000.001 µs on.\n", text)
+        self.assertRegex(text, r"(?m)^ +0 point +0\.00 +0\.00 +- +- +1$")
+
+    def test_no_blocks_are_said(self):
+        self.assertEqual(Sample.of("nothing").text[80], "no blocks\n")
+
+
+class Picture(unittest.TestCase):
+    def test_it_is_xml(self):
+        for case in CASES:
+            root = xml.etree.ElementTree.fromstring(Sample.of(case).svg)
+            self.assertEqual(root.tag, SVG + "svg")
+
+    def test_it_is_alone_and_follows_light_and_dark(self):
+        svg = Sample.of("pair").svg
+        self.assertNotRegex(svg, r"href|@import|<script|<image|https?://(?!www\.w3\.org/2000/svg)")
+        self.assertEqual(svg.count("prefers-color-scheme:dark"), 1)
+        before, after = svg.split("prefers-color-scheme:dark")
+        for name in ("bg", "area", "t", "s", "grid", "tick", "n", "k0", "k6"):
+            self.assertRegex(before, r"\.%s[,{]" % name)
+            self.assertRegex(after.split("</style>")[0], r"[.,]%s[,{]" % name)
+
+    def test_everything_lies_within_it(self):
+        for case in CASES:
+            svg = Sample.of(case).svg
+            root = xml.etree.ElementTree.fromstring(svg)
+            _, _, width, height = map(float, root.get("viewBox").split())
+            for node in root.iter():
+                if "x" in node.attrib:
+                    self.assertTrue(0 <= float(node.get("x")) <= width, node.attrib)
+                    self.assertTrue(0 <= float(node.get("y")) <= height, node.attrib)
+                for x, y in re.findall(r"M(-?[\d.]+) (-?[\d.]+)", node.get("d", "")):
+                    self.assertTrue(0 <= float(x) <= width and 0 <= float(y) <= height, node.attrib)
+
+    def test_blocks_stand_at_their_times_and_on_their_sms(self):
+        sample = Sample.of("pair")
+        start = min(block[3] for block in sample.blocks)
+        span = max(block[7] for block in sample.blocks) - 0
+        self.assertLess(start, 500)  # so that the axis begins at 0
+        root = xml.etree.ElementTree.fromstring(sample.svg)
+        boxes = set()
+        for path in root.iter(SVG + "path"):
+            if re.match(r"[kw]\d", path.get("class")):
+                for x, y, width in re.findall(r"M([\d.]+) ([\d.]+)h([\d.]+)", path.get("d")):
+                    boxes.add((round(float(x), 1), round(float(x) + float(width), 1)))
+        for launch, _, _, begin, wait, waited, _, end in sample.blocks:
+            pieces = [(begin, end)] if wait == NONE else [(begin, wait), (wait, waited)]
+            for left, right in pieces:
+                if right > left and launch != -1 and wait != NONE:
+                    wanted = (120 + left / span * 1060, 120 + right / span * 1060)
+                    near = any(abs(a - wanted[0]) < 0.2 and abs(b - wanted[1]) < 0.2 for a, b in boxes)
+                    self.assertTrue(near, (launch, wanted))
+
+    def test_blocks_that_run_at_once_do_not_cover_each_other(self):
+        root = xml.etree.ElementTree.fromstring(Sample.of("nasty").svg)
+        boxes = []
+        for path in root.iter(SVG + "path"):
+            if re.match(r"[kw]\d", path.get("class")):
+                found = re.findall(r"M([\d.]+) ([\d.]+)h([\d.]+)v([\d.]+)", path.get("d"))
+                boxes += [tuple(map(float, box)) for box in found if box[3] != "12"]  # bars are 12 high
+        self.assertEqual(len(boxes), 4 * 6 * 2)
+        for i, (x, y, width, height) in enumerate(boxes):
+            for ox, oy, owidth, oheight in boxes[:i]:
+                across = min(x + width, ox + owidth) - max(x, ox)
+                down = min(y + height, oy + oheight) - max(y, oy)
+                self.assertFalse(across > 0.02 and down > 0.02)
+
+    def test_waits_are_hatched_in_the_kernels_colour(self):
+        svg = Sample.of("pair").svg
+        self.assertIn('<path class="w1" d="M', svg)  # fc2 waits
+        self.assertNotIn('<path class="w0" d="M', svg)  # fc1 does not
+        self.assertRegex(svg, r'<pattern id="wait1"[^>]*><rect class="k1"')
+
+    def test_each_block_has_a_mark_at_its_trigger(self):
+        ticks = re.findall(r'<path class="tick" d="([^"]*)"', Sample.of("pair").svg)
+        self.assertEqual([path.count("M") for path in ticks], [132] * 4)
+        self.assertEqual(Sample.of("pair").svg.count('class="mark"'), 4 + 1)
+
+    def test_numbers_of_sms_do_not_touch(self):
+        for case in ("pair", "large", "many", "odd"):
+            root = xml.etree.ElementTree.fromstring(Sample.of(case).svg)
+            rows = [float(t.get("y")) for t in root.iter(SVG + "text") if (t.text or "").startswith("SM ")]
+            self.assertGreaterEqual(len(rows), 2)
+            near = min(abs(a - b) for i, a in enumerate(rows) for b in rows[:i])
+            self.assertGreaterEqual(near, 11)
+
+    def test_many_blocks_are_thinned_and_that_is_said(self):
+        sample = Sample.of("large")
+        self.assertEqual(len(sample.blocks), 126720)
+        self.assertLess(len(sample.svg), 4e6)
+        self.assertIn("126720 blocks: in each small step of time", sample.svg)
+
+    def test_what_is_lost_and_noted_is_said(self):
+        self.assertIn(">The stamps of 3 blocks were lost.<", Sample.of("pair").svg)
+        self.assertIn(">simulated, not measured<", Sample.of("pair").svg)
+
+
+class Trace(unittest.TestCase):
+    def load(self, case):
+        return json.loads(Sample.of(case).json, parse_float=decimal.Decimal)
+
+    def test_it_is_of_the_schema(self):
+        try:
+            import jsonschema  # pylint: disable=import-outside-toplevel
+        except ImportError:
+            self.skipTest("Python's jsonschema was not found")
+        with open(os.path.join(HERE, "trace-event.schema.json"), encoding="utf-8") as file:
+            schema = json.load(file)
+        for case in CASES:
+            if case != "large":  # takes minutes, and has nothing of its own
+                jsonschema.validate(json.loads(Sample.of(case).json), schema)
+
+    def test_every_stamp_is_in_it_to_the_nanosecond(self):
+        for case in CASES:
+            found = []
+            for event in self.load(case)["traceEvents"]:
+                if event.get("cat") == "block":
+                    args = event["args"]
+                    start = int(event["ts"] * 1000)
+                    stamps = [args.get(key, NONE) for key in ("wait_ns", "waited_ns", "triggered_ns")]
+                    end = start + int(event["dur"] * 1000)
+                    found.append((args["launch"], args["block"], args["sm"], start, *stamps, end))
+            self.assertEqual(sorted(found), sorted(Sample.of(case).blocks), case)
+
+    def test_slices_of_a_thread_lie_apart_or_in_each_other(self):
+        for case in CASES:
+            threads = {}
+            for event in self.load(case)["traceEvents"]:
+                if event["ph"] == "X":
+                    threads.setdefault((event["pid"], event["tid"]), []).append(event)
+            for events in threads.values():
+                open_ends = []
+                for event in sorted(events, key=lambda e: (e["ts"], -e["dur"])):
+                    while open_ends and open_ends[-1] <= event["ts"]:
+                        open_ends.pop()
+                    end = event["ts"] + event["dur"]
+                    self.assertTrue(not open_ends or end <= open_ends[-1], (case, event))
+                    open_ends.append(end)
+
+    def test_waits_and_triggers_are_inside_their_block(self):
+        events = self.load("pair")["traceEvents"]
+        self.assertEqual(sum(e["name"] == "wait" for e in events), 132)
+        self.assertEqual(sum(e["name"] == "trigger" and e["ph"] == "i" for e in events), 4 * 132)
+
+    def test_tracks_sms_and_kernels_have_their_names(self):
+        events = self.load("pair")["traceEvents"]
+        names = {}
+        for event in events:
+            if event["name"] in ("process_name", "thread_name"):
+                key = (event["pid"], event["tid"] if event["name"] == "thread_name" else None)
+                self.assertNotIn(key, names)
+                names[key] = event["args"]["name"]
+        self.assertEqual([names[(1, None)], names[(2, None)]], ["without PDL", "with PDL"])
+        for event in events:
+            if event["ph"] == "X":
+                name = names[(event["pid"], event["tid"])]
+                if event["cat"] == "launch":
+                    self.assertEqual(name, "launches")
+                elif event["cat"] == "block":
+                    self.assertIn(event["name"], ("fc1", "fc2"))
+                    self.assertEqual(name.split(",")[0], "SM %d" % event["args"]["sm"])
+
+    def test_names_come_through_any_characters(self):
+        events = self.load("nasty")["traceEvents"]
+        names = {event["name"] for event in events if event.get("cat") == "launch"}
+        self.assertIn("void gemm<float, 2>(float const*, char&) [clone] \"quoted\" 'a' ]]>", names)
+        self.assertIn("back\\slash\ufffdnew line\ufffdtab\ufffd\ufffd end", names)
+        self.assertIn("%s%n%d", names)
+        (other,) = names - {name for name in names if name[0] in "vb%"}
+        self.assertTrue(other.startswith("ä你😀 \ufffd"), other)
+        self.assertNotIn("/", other)  # written with more bytes than it takes
+        self.assertTrue(other.endswith(" cut\ufffd\ufffd"), other)
+
+    def test_what_is_lost_and_noted_is_in_it(self):
+        other = self.load("pair")["otherData"]
+        self.assertEqual(other["lost_blocks"], 3)
+        self.assertEqual(other["note_1"], "simulated, not measured")
+
+    def test_perfetto_reads_it(self):
+        try:
+            from perfetto.trace_processor import TraceProcessor  # pylint: disable=import-outside-toplevel
+        except ImportError:
+            self.skipTest("Perfetto's trace processor was not found")
+        with tempfile.TemporaryDirectory() as directory:
+            path = os.path.join(directory, "trace.json")
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(Sample.of("pair").json)
+            with TraceProcessor(trace=path) as processor:
+                rows = processor.query("select count(*) as n from slice where category = 'block'")
+                self.assertEqual([row.n for row in rows], [4 * 132])
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--program", required=True)
+    parser.add_argument("classes", nargs="+")
+    arguments = parser.parse_args()
+    PROGRAM = arguments.program
+    unittest.main(argv=[sys.argv[0], "-v", *arguments.classes])
