@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: MIT */
+/** @file
+ * Whether one launch can overlap the one before it, and if not, why: every condition with its
+ * numbers.
+ *
+ * Part of libpdl. pdl_launch_explain() says whether a launch gets the attribute; this also says
+ * what becomes of it beside the kernel in front: whether that triggers, and whether an SM has room
+ * for blocks of both. `pdltool overlap` tells the same without a device. docs/overlap.md explains
+ * the model.
+ */
+#ifndef PDL_OVERLAP_H
+#define PDL_OVERLAP_H
+
+#include <stdint.h>
+
+#include <pdl/pdl.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/**
+ * The list of conditions: X(name, value, id, what it says). Values are never reused.
+ *
+ * Those from PDL_CONDITION_THREADS to PDL_CONDITION_BARRIERS are resources of an SM.
+ */
+#define PDL_CONDITION_LIST(X)                                                                      \
+    X(PDL_CONDITION_DEVICE, 1, "device", "the device is of compute capability 9.0 or newer")       \
+    X(PDL_CONDITION_ENVIRONMENT, 2, "environment", "PDL_OVERLAP=0 is not set")                     \
+    X(PDL_CONDITION_ATTRIBUTE, 3, "attribute", "the secondary asks for the overlap")               \
+    X(PDL_CONDITION_STREAM, 4, "stream", "both are launched into the same stream")                 \
+    X(PDL_CONDITION_SECONDARY_CODE, 5, "secondary-code",                                           \
+      "the secondary is compiled for 9.0 or newer")                                                \
+    X(PDL_CONDITION_WAITS, 6, "waits", "the secondary waits")                                      \
+    X(PDL_CONDITION_COOPERATIVE, 7, "cooperative", "the secondary is not cooperative")             \
+    X(PDL_CONDITION_PRIMARY_CODE, 8, "primary-code", "the primary is compiled for 9.0 or newer")   \
+    X(PDL_CONDITION_TRIGGERS, 9, "triggers", "the primary triggers before it ends")                \
+    X(PDL_CONDITION_CLUSTER, 10, "cluster", "no blocks have to be placed together in clusters")    \
+    X(PDL_CONDITION_THREADS, 11, "threads", "threads and warps suffice for both")                  \
+    X(PDL_CONDITION_REGISTERS, 12, "registers", "registers suffice for both")                      \
+    X(PDL_CONDITION_SHARED_MEMORY, 13, "shared-memory", "shared memory suffices for both")         \
+    X(PDL_CONDITION_BLOCKS, 14, "blocks", "an SM's places for blocks suffice for both")            \
+    X(PDL_CONDITION_BARRIERS, 15, "barriers", "barriers suffice for both")                         \
+    X(PDL_CONDITION_CARVEOUT, 16, "carveout",                                                      \
+      "both can have the SM's shared memory set to one size")                                      \
+    X(PDL_CONDITION_OCCUPANCY, 17, "occupancy", "the driver counts a kernel's blocks as here")
+
+/** A condition of the overlap. See ::PDL_CONDITION_LIST. */
+typedef enum pdl_condition {
+#define PDL_CONDITION_ENUMERATOR_(name, value, id, text) name = value,
+    PDL_CONDITION_LIST(PDL_CONDITION_ENUMERATOR_)
+#undef PDL_CONDITION_ENUMERATOR_
+        PDL_CONDITION_FORCE_32_BITS_ = 0x7fffffff /* not a condition */
+} pdl_condition;
+
+/**
+ * A condition's id, such as "registers"; "unknown" for a number that is none. Static. Since 0.1.
+ */
+PDL_API const char *pdl_condition_name(pdl_condition condition);
+
+/** What a condition says, one clause. Static. Since 0.1. */
+PDL_API const char *pdl_condition_string(pdl_condition condition);
+
+/** What became of a condition. */
+typedef struct pdl_condition_report {
+    uint32_t condition; /**< A pdl_condition. */
+    uint32_t met;       /**< A pdl_known: met, not met, or it cannot be known. */
+    char message[248];  /**< Why, a sentence with the numbers and without a full stop. */
+} pdl_condition_report;
+
+/** "There is no such value": the kernel cannot be made small enough, or needs not be. */
+#define PDL_OVERLAP_NO_VALUE (-1)
+
+/**
+ * One resource of an SM, in units of its own: threads, registers, bytes, blocks, barriers.
+ *
+ * What a block takes is rounded as it is allocated: threads to warps, registers a warp to 256,
+ * bytes to 128 with what CUDA reserves.
+ */
+typedef struct pdl_resource_report {
+    uint32_t condition;       /**< PDL_CONDITION_THREADS to PDL_CONDITION_BARRIERS. */
+    uint32_t known;           /**< 1; 0 if the numbers of this resource are not known. */
+    uint32_t capacity;        /**< What the SM has. */
+    uint32_t primary_block;   /**< What a block of the primary takes. */
+    uint32_t secondary_block; /**< What a block of the secondary takes. */
+    uint32_t left;            /**< Not taken on the SM that has most of the primary's blocks. */
+    /** Blocks of the secondary for which that is enough, by this resource alone; UINT32_MAX: it
+     * takes nothing of it. */
+    uint32_t fit;
+    uint32_t reserved; /**< 0. */
+    /** For one more block than `fit`, the secondary may have at most this; registers a thread,
+     * threads a block, bytes of static and dynamic shared memory a block. PDL_OVERLAP_NO_VALUE:
+     * never. */
+    int32_t secondary_at_most;
+    /** Or the primary, with as many blocks on the SM as it has. */
+    int32_t primary_at_most;
+} pdl_resource_report;
+
+/** Room for conditions in a report. */
+#define PDL_OVERLAP_CONDITIONS 24
+/** Room for resources in a report. */
+#define PDL_OVERLAP_RESOURCES 8
+
+/** What pdl_overlap_query() found. Start from PDL_OVERLAP_REPORT_INIT. */
+typedef struct pdl_overlap_report {
+    uint32_t size;  /**< sizeof(pdl_overlap_report) as the caller was compiled. */
+    int32_t device; /**< Where both would run; -1 if that is no device here. */
+    /** A pdl_known: blocks of the secondary can run while blocks of the primary do. */
+    uint32_t overlap;
+    /** A pdl_known: the secondary's launch can be prepared while the primary runs, which hides most
+     * of its latency also where no blocks overlap. */
+    uint32_t early_launch;
+    uint32_t sms;               /**< SMs of the device. */
+    uint32_t primary_per_sm;    /**< Blocks of the primary that an SM holds at a time. */
+    uint32_t secondary_per_sm;  /**< The same of the secondary. */
+    uint32_t primary_waves;     /**< How often the primary fills the device, the last time too. */
+    uint64_t primary_blocks;    /**< Its grid. */
+    uint64_t secondary_blocks;  /**< Its grid. */
+    uint64_t last_wave;         /**< Blocks of the primary in its last wave. */
+    uint32_t most_on_sm;        /**< Of these on the SMs that have most. */
+    uint32_t sms_with_most;     /**< How many SMs that are. */
+    uint32_t fewest_on_sm;      /**< On the others: one less, or the same if there are no others. */
+    uint32_t idle_sms;          /**< SMs without a block of the primary in its last wave. */
+    uint32_t fit_beside_most;   /**< Blocks of the secondary that fit beside `most_on_sm`. */
+    uint32_t fit_beside_fewest; /**< Blocks of the secondary that fit beside `fewest_on_sm`. */
+    uint64_t fit_total;         /**< On all SMs together, at most its grid. */
+    uint32_t first_out;         /**< The pdl_condition of the resource that runs out first. */
+    uint32_t condition_count;   /**< How many `conditions`. */
+    uint32_t resource_count;    /**< How many `resources`. */
+    uint32_t reserved;          /**< 0. */
+    pdl_condition_report conditions[PDL_OVERLAP_CONDITIONS]; /**< In the order of the list. */
+    pdl_resource_report resources[PDL_OVERLAP_RESOURCES];    /**< In the order of the list. */
+    char message[400];                                       /**< The answer as a sentence. */
+} pdl_overlap_report;
+
+/** Initializer of a pdl_overlap_report. */
+#define PDL_OVERLAP_REPORT_INIT PDL_SIZED_INIT_(pdl_overlap_report)
+
+/**
+ * Tells whether a launch would overlap the one before it, without launching.
+ *
+ * The secondary's descriptor is the one with `overlap`. PDL_OVERLAP_REQUIRE counts as
+ * PDL_OVERLAP_AUTO here: an overlap that cannot be had is an answer and no failure. Nothing is
+ * assumed about what else is in the stream: the primary must be what is right in front of the
+ * secondary.
+ *
+ * Needs a current context as pdl_kernel_get() does. Maps to
+ * cuOccupancyMaxActiveBlocksPerMultiprocessor, and where a kernel was not asked about before to
+ * what pdl_kernel_get() maps to. Not for the way of a launch: it takes microseconds.
+ * @param device the ordinal, or -1 for the current context's
+ * @param[in,out] report filled on success
+ * Errors: PDL_ERROR_INVALID_ARGUMENT, PDL_ERROR_DESC_SIZE; those of pdl_kernel_get(); those of
+ * pdl_launch() that need no launch, for either descriptor. Since 0.1.
+ */
+PDL_API pdl_status pdl_overlap_query(pdl_kernel *primary, const pdl_launch_desc *primary_desc,
+                                     pdl_kernel *secondary, const pdl_launch_desc *secondary_desc,
+                                     int device, pdl_overlap_report *report);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* PDL_OVERLAP_H */

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: MIT */
+/* The rules of an overlap on inputs that no driver gives. */
+#include "overlap_rules.h"
+
+#include "support.h"
+
+static const pdl_condition_report *condition_of(const pdl_overlap_report *report,
+                                                pdl_condition condition)
+{
+    for (uint32_t i = 0; i < report->condition_count; i++) {
+        if (report->conditions[i].condition == (uint32_t)condition) {
+            return &report->conditions[i];
+        }
+    }
+    fail_msg("there is no condition %s", pdl_condition_name(condition));
+    return NULL;
+}
+
+static const pdl_resource_report *resource_of(const pdl_overlap_report *report,
+                                              pdl_condition condition)
+{
+    for (uint32_t i = 0; i < report->resource_count; i++) {
+        if (report->resources[i].condition == (uint32_t)condition) {
+            return &report->resources[i];
+        }
+    }
+    fail_msg("there is no resource %s", pdl_condition_name(condition));
+    return NULL;
+}
+
+static struct pdl_overlap_input good_input(void)
+{
+    const struct pdl_overlap_side side = {
+        .name = "k",
+        .blocks = 132 * 8,
+        .block = {.threads = 64, .registers = 32, .carveout = 100},
+        .code = 90,
+        .waits = PDL_YES,
+        .triggers = PDL_YES,
+        .driver_per_sm = -1,
+        .block_known = true,
+    };
+    return (struct pdl_overlap_input){
+        .sm = {90, 2048, 1024, 32, 32, 65536, 233472, 232448, 1024, 64},
+        .sms = 132,
+        .device = -1,
+        .device_name = "a device",
+        .primary = side,
+        .secondary = side,
+        .requested = true,
+        .same_stream = PDL_YES,
+    };
+}
+
+static void kernels_of_unknown_needs_leave_it_open(void **state)
+{
+    (void)state;
+    struct pdl_overlap_input input = good_input();
+    pdl_overlap_report report = PDL_OVERLAP_REPORT_INIT;
+    input.secondary.block_known = false;
+    pdl_overlap_judge(&input, &report);
+    assert_int_equal(report.overlap, PDL_UNKNOWN);
+    assert_int_equal(report.early_launch, PDL_YES);
+    assert_int_equal(report.size, sizeof(report));
+    assert_int_equal(condition_of(&report, PDL_CONDITION_REGISTERS)->met, PDL_UNKNOWN);
+    assert_non_null(strstr(report.message, "secondary"));
+}
+
+static void a_block_that_fits_no_sm_is_said_to_be_one(void **state)
+{
+    (void)state;
+    struct pdl_overlap_input input = good_input();
+    pdl_overlap_report report = PDL_OVERLAP_REPORT_INIT;
+    input.primary.block.shared_memory = 300000;
+    pdl_overlap_judge(&input, &report);
+    assert_int_equal(report.overlap, PDL_NO);
+    assert_non_null(strstr(report.message, "a block of the primary does not fit on an SM at all"));
+}
+
+static void barriers_run_out_where_their_number_is_known(void **state)
+{
+    (void)state;
+    struct pdl_overlap_input input = good_input();
+    pdl_overlap_report report = PDL_OVERLAP_REPORT_INIT;
+    pdl_overlap_judge(&input, &report);
+    assert_int_equal(condition_of(&report, PDL_CONDITION_BARRIERS)->met, PDL_UNKNOWN);
+    assert_int_equal(report.overlap, PDL_YES); /* rarely: it does not count */
+    input.primary.barriers_known = input.secondary.barriers_known = true;
+    input.primary.block.barriers = 8;
+    input.secondary.block.barriers = 1;
+    pdl_overlap_judge(&input, &report);
+    assert_int_equal(condition_of(&report, PDL_CONDITION_BARRIERS)->met, PDL_NO);
+    assert_int_equal(report.overlap, PDL_NO);
+    assert_int_equal(resource_of(&report, PDL_CONDITION_BARRIERS)->primary_at_most, 7);
+}
+
+static void fewer_registers_than_the_compiler_can_do_with_are_not_told(void **state)
+{
+    (void)state;
+    struct pdl_overlap_input input = good_input();
+    pdl_overlap_report report = PDL_OVERLAP_REPORT_INIT;
+    input.primary.block = (struct pdl_block){.threads = 512, .registers = 16, .carveout = 100};
+    input.secondary.block = (struct pdl_block){.threads = 1024, .registers = 16, .carveout = 100};
+    input.primary.blocks = 132;
+    pdl_overlap_judge(&input, &report);
+    const pdl_resource_report *registers = resource_of(&report, PDL_CONDITION_REGISTERS);
+    /* 4 blocks are 32 warps of a partition's 14336 registers: 448 a warp, so 256, 8 a thread. */
+    assert_int_equal(registers->fit, 3);
+    assert_int_equal(registers->secondary_at_most, PDL_OVERLAP_NO_VALUE);
+    assert_int_equal(registers->primary_at_most, PDL_OVERLAP_NO_VALUE);
+}
+
+static void barriers_that_cannot_run_out_are_enough(void **state)
+{
+    (void)state;
+    struct pdl_overlap_input input = good_input();
+    pdl_overlap_report report = PDL_OVERLAP_REPORT_INIT;
+    input.primary.blocks = 132 * 3;
+    pdl_overlap_judge(&input, &report);
+    assert_int_equal(condition_of(&report, PDL_CONDITION_BARRIERS)->met, PDL_YES);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(kernels_of_unknown_needs_leave_it_open),
+        cmocka_unit_test(a_block_that_fits_no_sm_is_said_to_be_one),
+        cmocka_unit_test(barriers_run_out_where_their_number_is_known),
+        cmocka_unit_test(fewer_registers_than_the_compiler_can_do_with_are_not_told),
+        cmocka_unit_test(barriers_that_cannot_run_out_are_enough),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
