@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: MIT */
+/* The run-time compilers, loaded on first use: NVRTC and nvJitLink. */
+#ifndef PDL_RTC_COMPILER_H
+#define PDL_RTC_COMPILER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <pdl/rtc.h>
+
+/* The types of nvrtc.h and nvJitLink.h as these calls pass them: those headers are not needed to build the
+ * library. A test compares them. */
+typedef int nvrtcResult;     /* 0 is success */
+typedef int nvJitLinkResult; /* likewise */
+typedef int nvJitLinkInputType;
+typedef struct _nvrtcProgram *nvrtcProgram;
+typedef struct nvJitLink *nvJitLinkHandle;
+
+/* What tells two builds of a library apart: its ELF build id, or what else there is (its file's size and
+ * version). */
+struct pdl_rtc_identity {
+    unsigned char bytes[32];
+    size_t size;
+};
+
+/* NVRTC. Entries that newer ones have are NULL in older. */
+struct pdl_rtc_compiler {
+    nvrtcResult (*version)(int *major, int *minor);
+    nvrtcResult (*create)(nvrtcProgram *program, const char *source, const char *name, int headers,
+                          const char *const *texts, const char *const *names);
+    nvrtcResult (*destroy)(nvrtcProgram *program);
+    nvrtcResult (*compile)(nvrtcProgram program, int count, const char *const *options);
+    nvrtcResult (*add_name)(nvrtcProgram program, const char *name);
+    nvrtcResult (*lowered_name)(nvrtcProgram program, const char *name, const char **lowered);
+    nvrtcResult (*log_size)(nvrtcProgram program, size_t *size);
+    nvrtcResult (*log)(nvrtcProgram program, char *log);
+    nvrtcResult (*ptx_size)(nvrtcProgram program, size_t *size);
+    nvrtcResult (*ptx)(nvrtcProgram program, char *ptx);
+    nvrtcResult (*cubin_size)(nvrtcProgram program, size_t *size);
+    nvrtcResult (*cubin)(nvrtcProgram program, char *cubin);
+    nvrtcResult (*lto_size)(nvrtcProgram program, size_t *size); /* nvrtcGetLTOIRSize */
+    nvrtcResult (*lto)(nvrtcProgram program, char *lto);
+    nvrtcResult (*arch_count)(int *count);
+    nvrtcResult (*archs)(int *archs);
+    const char *(*error_string)(nvrtcResult result);
+    nvrtcResult (*flow_callback)(nvrtcProgram program, int (*callback)(void *payload, void *unused),
+                                 void *payload); /* optional */
+    int number;                                  /* version: 1000 * major + 10 * minor */
+    int newest;                                  /* of the architectures: 120 for compute_120 */
+    const int *known;                            /* the architectures, ascending */
+    size_t known_count;
+    struct pdl_rtc_identity identity;
+    char path[4096];
+};
+
+/* nvJitLink. */
+struct pdl_rtc_linker {
+    nvJitLinkResult (*create)(nvJitLinkHandle *handle, uint32_t count, const char **options);
+    nvJitLinkResult (*destroy)(nvJitLinkHandle *handle);
+    nvJitLinkResult (*add_data)(nvJitLinkHandle handle, nvJitLinkInputType type, const void *data,
+                                size_t size, const char *name);
+    nvJitLinkResult (*complete)(nvJitLinkHandle handle);
+    nvJitLinkResult (*cubin_size)(nvJitLinkHandle handle, size_t *size);
+    nvJitLinkResult (*cubin)(nvJitLinkHandle handle, void *cubin);
+    nvJitLinkResult (*error_log_size)(nvJitLinkHandle handle, size_t *size);
+    nvJitLinkResult (*error_log)(nvJitLinkHandle handle, char *log);
+    int number;
+    struct pdl_rtc_identity identity;
+};
+
+/* What --pch and --minimal need. */
+bool pdl_rtc_compiler_has_pch(const struct pdl_rtc_compiler *compiler);
+bool pdl_rtc_compiler_has_minimal(const struct pdl_rtc_compiler *compiler);
+
+/* The compiler, opened by the first call; later calls repeat its outcome. */
+pdl_status pdl_rtc_compiler_open(const struct pdl_rtc_compiler **compiler);
+/* Likewise the linker. */
+pdl_status pdl_rtc_linker_open(const struct pdl_rtc_linker **linker);
+
+/* For tests: what the two above give (NULL: open again on the next call). No other thread may be in the
+ * library. */
+void pdl_rtc_compiler_override(const struct pdl_rtc_compiler *compiler);
+void pdl_rtc_linker_override(const struct pdl_rtc_linker *linker);
+
+#endif /* PDL_RTC_COMPILER_H */

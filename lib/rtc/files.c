@@ -1,0 +1,497 @@
+/* SPDX-License-Identifier: MIT */
+#include "files.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#define TEMPORARY ".tmp-"
+
+static const int64_t second_ns = 1000000000;
+
+enum {
+    TOUCH_AFTER = 60,       /* seconds: hits in between leave the time as it is */
+    FUTURE = 2,             /* seconds that a server's clock may be ahead */
+    TEMPORARY_AGE = 60 * 60 /* seconds */
+};
+static const int64_t max_file_size = INT64_C(1) << 30;
+
+static int64_t now_ns(void)
+{
+    struct timespec now = {0};
+    (void)clock_gettime(CLOCK_REALTIME, &now);
+    return (int64_t)now.tv_sec * second_ns + now.tv_nsec;
+}
+
+static int64_t modified_ns(const struct stat *about)
+{
+    return (int64_t)about->st_mtim.tv_sec * second_ns + about->st_mtim.tv_nsec;
+}
+
+/* ------------------------------------------------------------------------------------------------
+ * Folders
+ * ---------------------------------------------------------------------------------------------- */
+
+static bool is_link(int at, const char *name)
+{
+    struct stat about;
+    return fstatat(at, name, &about, AT_SYMLINK_NOFOLLOW) == 0 && S_ISLNK(about.st_mode);
+}
+
+static bool may_use(const struct stat *about, const char *name, bool read_only, char *why,
+                    size_t why_size)
+{
+    const uid_t user = geteuid();
+    if (about->st_uid != user && !(read_only && about->st_uid == 0)) {
+        (void)snprintf(why, why_size, "%s belongs to user %u and this process is user %u's", name,
+                       (unsigned)about->st_uid, (unsigned)user);
+        return false;
+    }
+    if ((about->st_mode & (S_IWGRP | S_IWOTH)) != 0) {
+        (void)snprintf(why, why_size, "%s may be written by others (mode %03o)", name,
+                       (unsigned)about->st_mode & 07777U);
+        return false;
+    }
+    return true;
+}
+
+/* Opens a folder that may be trusted; -1 with errno and `why`. */
+static int open_folder(int at, const char *name, int flags, bool read_only, char *why,
+                       size_t why_size)
+{
+    struct stat about;
+    const int folder = openat(at, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | flags);
+    if (folder < 0) {
+        const int error = errno;
+        if ((flags & O_NOFOLLOW) != 0 && is_link(at, name)) {
+            (void)snprintf(why, why_size, "%s in it is a symbolic link, which is not followed",
+                           name);
+        } else {
+            (void)snprintf(why, why_size, "%s: %s", name, strerror(error));
+        }
+        errno = error;
+        return -1;
+    }
+    if (fstat(folder, &about) != 0 || !may_use(&about, name, read_only, why, why_size)) {
+        (void)close(folder);
+        errno = EPERM;
+        return -1;
+    }
+    return folder;
+}
+
+/* Makes a folder and those above it. What goes wrong shows when it is opened. */
+static void make_folders(const char *directory)
+{
+    char *path = strdup(directory);
+    if (path == NULL) {
+        return;
+    }
+    for (char *at = path; *at != '\0'; at++) {
+        if (*at == '/' && at > path) {
+            *at = '\0';
+            (void)mkdir(path, S_IRWXU);
+            *at = '/';
+        }
+    }
+    (void)mkdir(path, S_IRWXU);
+    free(path);
+}
+
+static int open_below(int at, const char *name, bool make, bool read_only, char *why,
+                      size_t why_size)
+{
+    if (make && mkdirat(at, name, S_IRWXU) != 0 && errno != EEXIST) {
+        const int error = errno;
+        struct stat about;
+        if (fstatat(at, name, &about, AT_SYMLINK_NOFOLLOW) != 0) {
+            (void)snprintf(why, why_size, "%s cannot be made: %s", name, strerror(error));
+            errno = error;
+            return -1;
+        }
+    }
+    return open_folder(at, name, O_NOFOLLOW, read_only, why, why_size);
+}
+
+enum pdl_rtc_files_state pdl_rtc_files_open(const char *directory, bool make, bool read_only,
+                                            int *base, char *why, size_t why_size)
+{
+    if (make) {
+        make_folders(directory);
+    }
+    const int folder = open_folder(AT_FDCWD, directory, 0, read_only, why, why_size);
+    if (folder < 0) {
+        return errno == ENOENT ? PDL_RTC_FILES_NONE : PDL_RTC_FILES_REFUSED;
+    }
+    const int opened = open_below(folder, PDL_RTC_FILES_BASE, make, read_only, why, why_size);
+    const int error = errno;
+    (void)close(folder);
+    if (opened < 0) {
+        return error == ENOENT ? PDL_RTC_FILES_NONE : PDL_RTC_FILES_REFUSED;
+    }
+    *base = opened;
+    return PDL_RTC_FILES_OPEN;
+}
+
+int pdl_rtc_files_part(int base, const char *part, bool make, bool read_only, char *why,
+                       size_t why_size)
+{
+    return open_below(base, part, make, read_only, why, why_size);
+}
+
+/* ------------------------------------------------------------------------------------------------
+ * Names
+ * ---------------------------------------------------------------------------------------------- */
+
+void pdl_rtc_files_name(const struct pdl_rtc_key *key, char name[PDL_RTC_FILE_NAME])
+{
+    (void)snprintf(name, PDL_RTC_FILE_NAME, "%02x/%016" PRIx64 "%016" PRIx64 "-%016" PRIx64,
+                   (unsigned)(key->text.high >> 56), key->text.high, key->text.low, key->compilers);
+}
+
+static bool read_hex(const char *text, size_t length, uint64_t *number)
+{
+    *number = 0;
+    for (size_t i = 0; i < length; i++) {
+        const char c = text[i];
+        if (!((c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'))) {
+            return false;
+        }
+        *number = *number << 4 | (uint64_t)(c <= '9' ? c - '0' : c - 'a' + 10);
+    }
+    return true;
+}
+
+bool pdl_rtc_files_parse(const char *name, struct pdl_rtc_key *key)
+{
+    uint64_t part;
+    *key = (struct pdl_rtc_key){0};
+    return strlen(name) == PDL_RTC_FILE_NAME - 1 && name[2] == '/' && name[35] == '-' &&
+           read_hex(name, 2, &part) && read_hex(name + 3, 16, &key->text.high) &&
+           read_hex(name + 19, 16, &key->text.low) && read_hex(name + 36, 16, &key->compilers) &&
+           part == key->text.high >> 56;
+}
+
+/* ------------------------------------------------------------------------------------------------
+ * Reading and writing
+ * ---------------------------------------------------------------------------------------------- */
+
+static void set_used(int file, int64_t time)
+{
+    const struct timespec used = {.tv_sec = (time_t)(time / second_ns),
+                                  .tv_nsec = (long)(time % second_ns)};
+    const struct timespec times[2] = {{.tv_nsec = UTIME_OMIT}, used};
+    (void)futimens(file, times); /* a folder that cannot be written keeps its times */
+}
+
+static bool is_future(int64_t time, int64_t now)
+{
+    return time > now + FUTURE * second_ns;
+}
+
+/* Reads up to `size` bytes, and returns how many there were. */
+static size_t read_bytes(int file, unsigned char *bytes, size_t size)
+{
+    size_t got = 0;
+    while (got < size) {
+        const ssize_t count = read(file, bytes + got, size - got);
+        if (count < 0 && errno == EINTR) {
+            continue;
+        }
+        if (count <= 0) {
+            break;
+        }
+        got += (size_t)count;
+    }
+    return got;
+}
+
+unsigned char *pdl_rtc_files_read(int at, const char *name, bool touch, size_t *size)
+{
+    struct stat about;
+    unsigned char *bytes = NULL;
+    const int file = openat(at, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    if (file < 0) {
+        return NULL;
+    }
+    if (fstat(file, &about) != 0 || !S_ISREG(about.st_mode) || about.st_size > max_file_size) {
+        (void)close(file);
+        errno = EINVAL;
+        return NULL;
+    }
+    bytes = malloc((size_t)about.st_size + 1);
+    if (bytes != NULL) {
+        *size = read_bytes(file, bytes, (size_t)about.st_size);
+        const int64_t now = now_ns();
+        const int64_t used = modified_ns(&about);
+        if (touch && (used < now - TOUCH_AFTER * second_ns || is_future(used, now))) {
+            set_used(file, now);
+        }
+    }
+    (void)close(file);
+    return bytes;
+}
+
+static bool write_bytes(int file, const unsigned char *bytes, size_t size)
+{
+    while (size > 0) {
+        const ssize_t count = write(file, bytes, size);
+        if (count < 0 && errno == EINTR) {
+            continue;
+        }
+        if (count <= 0) {
+            errno = count == 0 ? ENOSPC : errno;
+            return false;
+        }
+        bytes += count;
+        size -= (size_t)count;
+    }
+    return true;
+}
+
+/* A new file under a name that nobody else has. Its lock tells that its writer lives. */
+static int open_temporary(int part, char *name, size_t name_size)
+{
+    static atomic_uint counter;
+    for (int attempt = 0; attempt < 100; attempt++) {
+        (void)snprintf(name, name_size, TEMPORARY "%ld-%u-%" PRIx64, (long)getpid(),
+                       atomic_fetch_add(&counter, 1), (uint64_t)now_ns());
+        const int file = openat(part, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
+                                S_IRUSR | S_IWUSR);
+        if (file >= 0) {
+            (void)pdl_rtc_files_lock(file, 0, false);
+            return file;
+        }
+        if (errno != EEXIST) {
+            break;
+        }
+    }
+    return -1;
+}
+
+const char *pdl_rtc_files_write(int base, const char *name, const void *bytes, size_t size,
+                                char *why, size_t why_size)
+{
+    char part_name[3] = {name[0], name[1], '\0'};
+    char temporary[64] = "";
+    const char *step = "a file cannot be made";
+    const int part = pdl_rtc_files_part(base, part_name, true, false, why, why_size);
+    if (part < 0) {
+        return why;
+    }
+    bool done = false;
+    const int file = open_temporary(part, temporary, sizeof(temporary));
+    if (file >= 0) {
+        step = "a file cannot be written";
+        done = write_bytes(file, bytes, size);
+        if (done) {
+            step = "a file cannot be given its name";
+            done = renameat(part, temporary, part, name + 3) == 0;
+        }
+        const int error = errno;
+        if (!done) {
+            (void)unlinkat(part, temporary, 0);
+        }
+        (void)close(file); /* what close() may say comes too late: the checksum tells */
+        errno = error;
+    }
+    if (!done) {
+        (void)snprintf(why, why_size, "%s: %s", step, strerror(errno));
+    }
+    (void)close(part);
+    return done ? NULL : why;
+}
+
+int pdl_rtc_files_lock(int file, uint64_t byte, bool wait)
+{
+    struct flock lock = {.l_type = F_WRLCK,
+                         .l_whence = SEEK_SET,
+                         .l_start = (off_t)(byte & ((UINT64_C(1) << 62) - 1)),
+                         .l_len = 1};
+    while (fcntl(file, wait ? F_OFD_SETLKW : F_OFD_SETLK, &lock) != 0) {
+        if (errno != EINTR) {
+            return errno;
+        }
+    }
+    return 0;
+}
+
+/* ------------------------------------------------------------------------------------------------
+ * All files
+ * ---------------------------------------------------------------------------------------------- */
+
+static bool append(struct pdl_rtc_file_list *list, const struct pdl_rtc_file_found *file)
+{
+    if (list->count == list->capacity) {
+        const size_t capacity = list->capacity == 0 ? 256 : list->capacity * 2;
+        struct pdl_rtc_file_found *grown =
+            reallocarray(list->items, capacity, sizeof(*list->items));
+        if (grown == NULL) {
+            return false;
+        }
+        list->items = grown;
+        list->capacity = capacity;
+    }
+    list->items[list->count++] = *file;
+    list->bytes += file->size;
+    return true;
+}
+
+/* Removes a file that a writer left behind: one that no living process has locked, and, because a writer
+ * locks its file only after it made it, that is not of the last hour. A clock that went back makes it an
+ * hour from the other side. */
+static bool remove_left(int part, const char *name, const struct stat *about, int64_t now)
+{
+    const int64_t age = now - modified_ns(about);
+    if (age < TEMPORARY_AGE * second_ns && age > -TEMPORARY_AGE * second_ns) {
+        return false;
+    }
+    const int file = openat(part, name, O_WRONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+    const bool abandoned = file >= 0 && pdl_rtc_files_lock(file, 0, false) == 0;
+    const bool removed = (abandoned || S_ISLNK(about->st_mode)) && unlinkat(part, name, 0) == 0;
+    if (file >= 0) {
+        (void)close(file);
+    }
+    return removed;
+}
+
+struct walk {
+    bool tidy;
+    int64_t now;
+    struct pdl_rtc_file_list *list;
+    uint64_t removed;
+};
+
+static int64_t used_time(const struct walk *walk, int part, const char *name,
+                         const struct stat *about)
+{
+    const int64_t used = modified_ns(about);
+    if (walk->tidy && is_future(used, walk->now)) {
+        const int file = openat(part, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+        if (file >= 0) {
+            set_used(file, walk->now);
+            (void)close(file);
+        }
+    }
+    return used < walk->now ? used : walk->now;
+}
+
+static bool walk_file(struct walk *walk, int part, const char *part_name, const char *name)
+{
+    struct pdl_rtc_file_found file;
+    struct pdl_rtc_key key;
+    struct stat about;
+    if (fstatat(part, name, &about, AT_SYMLINK_NOFOLLOW) != 0) {
+        return true;
+    }
+    if (strncmp(name, TEMPORARY, strlen(TEMPORARY)) == 0) {
+        walk->removed += walk->tidy && remove_left(part, name, &about, walk->now);
+        return true;
+    }
+    if (strlen(name) != PDL_RTC_FILE_NAME - 4) {
+        return true;
+    }
+    (void)snprintf(file.name, sizeof(file.name), "%.2s/%.49s", part_name, name);
+    if (!pdl_rtc_files_parse(file.name, &key)) {
+        return true;
+    }
+    file.size = (uint64_t)about.st_size;
+    file.used = used_time(walk, part, name, &about);
+    return append(walk->list, &file);
+}
+
+static bool walk_part(struct walk *walk, int base, const char *part_name)
+{
+    char why[64];
+    const struct dirent *entry;
+    bool more = true;
+    const int part = pdl_rtc_files_part(base, part_name, false, true, why, sizeof(why));
+    DIR *files = part >= 0 ? fdopendir(part) : NULL;
+    if (files == NULL) {
+        if (part >= 0) {
+            (void)close(part);
+        }
+        return true;
+    }
+    while (more && (entry = readdir(files)) != NULL) {
+        more = entry->d_name[0] == '.' && strncmp(entry->d_name, TEMPORARY, strlen(TEMPORARY)) != 0
+                   ? true
+                   : walk_file(walk, part, part_name, entry->d_name);
+    }
+    (void)closedir(files);
+    return more;
+}
+
+static int by_use(const void *left, const void *right)
+{
+    const struct pdl_rtc_file_found *a = left;
+    const struct pdl_rtc_file_found *b = right;
+    if (a->used != b->used) {
+        return a->used < b->used ? -1 : 1;
+    }
+    return strcmp(a->name, b->name);
+}
+
+bool pdl_rtc_files_list(int base, bool tidy, struct pdl_rtc_file_list *list, uint64_t *removed)
+{
+    struct pdl_rtc_file_list made = {0};
+    struct walk walk = {.tidy = tidy, .now = now_ns(), .list = &made};
+    bool more = true;
+    for (unsigned part = 0; more && part < 256; part++) {
+        char name[3];
+        (void)snprintf(name, sizeof(name), "%02x", part);
+        more = walk_part(&walk, base, name);
+    }
+    if (removed != NULL) {
+        *removed += walk.removed;
+    }
+    if (!more) {
+        pdl_rtc_files_free(&made);
+        return false;
+    }
+    if (made.count > 0) {
+        qsort(made.items, made.count, sizeof(*made.items), by_use);
+    }
+    *list = made;
+    return true;
+}
+
+void pdl_rtc_files_free(struct pdl_rtc_file_list *list)
+{
+    free(list->items);
+    *list = (struct pdl_rtc_file_list){0};
+}
+
+uint64_t pdl_rtc_files_evict(int base, struct pdl_rtc_file_list *list, uint64_t capacity,
+                             const char *keep)
+{
+    uint64_t removed = 0;
+    for (size_t i = 0; i < list->count && (capacity == 0 || list->bytes > capacity); i++) {
+        const struct pdl_rtc_file_found *file = &list->items[i];
+        if (keep != NULL && strcmp(file->name, keep) == 0) {
+            continue;
+        }
+        char part_name[3] = {file->name[0], file->name[1], '\0'};
+        char why[64];
+        const int part = pdl_rtc_files_part(base, part_name, false, false, why, sizeof(why));
+        if (part < 0) {
+            continue;
+        }
+        if (unlinkat(part, file->name + 3, 0) == 0) {
+            removed++;
+            list->bytes -= file->size;
+        } else if (errno == ENOENT) {
+            list->bytes -= file->size; /* another process was faster */
+        }
+        (void)close(part);
+    }
+    return removed;
+}

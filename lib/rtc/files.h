@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT */
+/* The files of a cache's folder: opening them safely, walking through them, removing the oldest. */
+#ifndef PDL_RTC_FILES_H
+#define PDL_RTC_FILES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "key.h"
+
+/* Below the folder, with the schema as its number: versions that cannot read each other's files do not
+ * see them. */
+#define PDL_RTC_FILES_BASE "pdl-rtc-1"
+_Static_assert(PDL_RTC_SCHEMA == 1, "PDL_RTC_FILES_BASE goes with PDL_RTC_SCHEMA");
+
+enum { PDL_RTC_FILE_NAME = 2 + 1 + 32 + 1 + 16 + 1 };
+
+/* A file as a walk finds it. */
+struct pdl_rtc_file_found {
+    char name[PDL_RTC_FILE_NAME]; /* "AB/TEXTKEY-COMPILERS" */
+    uint64_t size;
+    int64_t used; /* nanoseconds since 1970, and not in the future */
+};
+
+struct pdl_rtc_file_list {
+    struct pdl_rtc_file_found *items; /* the one used longest ago first */
+    size_t count, capacity;
+    uint64_t bytes;
+};
+
+/* What can become of opening a folder. */
+enum pdl_rtc_files_state { PDL_RTC_FILES_OPEN, PDL_RTC_FILES_NONE, PDL_RTC_FILES_REFUSED };
+
+/* Opens the base in a folder. NONE: the folder or the base is not there, which can only be without `make`.
+ * Refused: `why` has a sentence. */
+enum pdl_rtc_files_state pdl_rtc_files_open(const char *directory, bool make, bool read_only,
+                                            int *base, char *why, size_t why_size);
+
+/* Opens the part "AB" of the base; -1 with errno, and with `why` unless it is not there. */
+int pdl_rtc_files_part(int base, const char *part, bool make, bool read_only, char *why,
+                       size_t why_size);
+
+/* All of a regular file; NULL with errno. A file that changes meanwhile is cut short or padded. */
+unsigned char *pdl_rtc_files_read(int at, const char *name, bool touch, size_t *size);
+
+void pdl_rtc_files_name(const struct pdl_rtc_key *key, char name[PDL_RTC_FILE_NAME]);
+/* Whether a name is one; `key` gets what it says (no check). */
+bool pdl_rtc_files_parse(const char *name, struct pdl_rtc_key *key);
+
+/* Makes a file with another name first. NULL, or why it could not. */
+const char *pdl_rtc_files_write(int base, const char *name, const void *bytes, size_t size,
+                                char *why, size_t why_size);
+
+/* Lists the files. With `tidy`, sets times from the future to now and removes what writers left behind;
+ * `*removed` (may be NULL) counts that. False without memory. */
+bool pdl_rtc_files_list(int base, bool tidy, struct pdl_rtc_file_list *list, uint64_t *removed);
+void pdl_rtc_files_free(struct pdl_rtc_file_list *list);
+
+/* Removes the one used longest ago until the rest takes at most `capacity` bytes; never `keep` (may be NULL).
+ * Returns how many. */
+uint64_t pdl_rtc_files_evict(int base, struct pdl_rtc_file_list *list, uint64_t capacity,
+                             const char *keep);
+
+/* Locks a byte of an open file against other processes and descriptions: 0 or errno. */
+int pdl_rtc_files_lock(int file, uint64_t byte, bool wait);
+
+#endif /* PDL_RTC_FILES_H */

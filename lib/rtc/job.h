@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+/* One compilation under way, between compile.c, failure.c and link.c. */
+#ifndef PDL_RTC_JOB_H
+#define PDL_RTC_JOB_H
+
+#include <stdatomic.h>
+
+#include "compiler.h"
+#include "request.h"
+
+struct pdl_rtc_job {
+    const struct pdl_rtc_compiler *compiler;
+    const struct pdl_rtc_linker *linker; /* of LTO, else NULL */
+    const struct pdl_rtc_request *request;
+    nvrtcProgram program;
+    atomic_bool cancelled;
+    unsigned char *code;
+    size_t code_size;
+};
+
+/* The status of an NVRTC compilation's result, with the thread's log read for what it means. */
+pdl_status pdl_rtc_job_judge(struct pdl_rtc_job *job, nvrtcResult result);
+
+/* Records what another call of NVRTC's failed with. */
+pdl_status pdl_rtc_job_fail_call(const struct pdl_rtc_job *job, const char *call, int result);
+
+/* Records PDL_ERROR_COMPILE: "FIRST ERROR OF THE LOG; all of it in FILE", and writes that file. */
+pdl_status pdl_rtc_job_fail(const struct pdl_rtc_job *job, const char *call, int result);
+
+/* Replaces the job's LTO-IR by the machine code that nvJitLink makes of it. */
+pdl_status pdl_rtc_job_link(struct pdl_rtc_job *job);
+
+#endif /* PDL_RTC_JOB_H */

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT */
+/* Structs that begin with the size the caller was compiled with. */
+#ifndef PDL_RTC_SIZED_H
+#define PDL_RTC_SIZED_H
+
+#include <stdint.h>
+#include <string.h>
+
+#include "error.h"
+
+/* For outputs: refuses NULL and a size that cannot hold the size itself. */
+static inline pdl_status pdl_rtc_sized_check(const void *output, const char *name)
+{
+    uint32_t size = 0;
+    if (output == NULL) {
+        return RTC_FAIL_FIELD(PDL_ERROR_INVALID_ARGUMENT, name, "%s is NULL", name);
+    }
+    memcpy(&size, output, sizeof(size));
+    if (size < sizeof(size)) {
+        return RTC_FAIL_FIELD(PDL_ERROR_DESC_SIZE, "size",
+                              "%s->size is %u: start from the type's initializer", name,
+                              (unsigned)size);
+    }
+    return PDL_SUCCESS;
+}
+
+/* For outputs: copies what both sides know and zeroes what only the caller knows; the caller's size
+ * stays. */
+static inline void pdl_rtc_sized_copy(void *output, const void *from, size_t known)
+{
+    uint32_t size = 0;
+    memcpy(&size, output, sizeof(size));
+    const size_t common = size < known ? size : known;
+    memcpy((char *)output + sizeof(size), (const char *)from + sizeof(size), common - sizeof(size));
+    memset((char *)output + common, 0, size - common);
+}
+
+/* For inputs: makes `copy` (of `known` bytes) of what the caller gave, which is at least `smallest`
+ * bytes. What is missing is zero, and what this library does not know must be. */
+static inline pdl_status pdl_rtc_sized_resize(void *copy, size_t known, const void *given,
+                                              size_t smallest, const char *name)
+{
+    enum { LARGEST = 4096 }; /* more is no size but a field that nobody has set */
+    const unsigned char *bytes = given;
+    uint32_t size = 0;
+    memcpy(&size, given, sizeof(size));
+    if (size < smallest || size > LARGEST) {
+        return RTC_FAIL_FIELD(PDL_ERROR_DESC_SIZE, "size",
+                              "%s->size is %u, which is not in %zu to %d: start from the type's "
+                              "initializer",
+                              name, (unsigned)size, smallest, LARGEST);
+    }
+    for (size_t i = known; i < size; i++) {
+        if (bytes[i] != 0) {
+            return RTC_FAIL_FIELD(
+                PDL_ERROR_DESC_TOO_NEW, "size",
+                "%s has %u bytes, this library (%d.%d.%d) knows %zu, and byte %zu "
+                "is set",
+                name, (unsigned)size, PDL_VERSION_MAJOR, PDL_VERSION_MINOR, PDL_VERSION_PATCH,
+                known, i);
+        }
+    }
+    memset(copy, 0, known);
+    memcpy(copy, given, size < known ? size : known);
+    return PDL_SUCCESS;
+}
+
+#endif /* PDL_RTC_SIZED_H */

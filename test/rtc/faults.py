@@ -1,0 +1,305 @@
+# SPDX-License-Identifier: MIT
+"""Faults that a cache's folder must stand, in processes of their own: cache_process.c asks for texts and compares
+what it gets. Whatever happens, it gets the right image."""
+
+import argparse
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+program = None
+shim = None
+preload = ""
+
+
+class Faults(unittest.TestCase):
+    def setUp(self):
+        self.directory = tempfile.mkdtemp(prefix="pdl-faults-")
+        self.folder = os.path.join(self.directory, "cache")
+        self.log = os.path.join(self.directory, "log")
+
+    def tearDown(self):
+        shutil.rmtree(self.directory)
+
+    def start(self, *arguments, folder=None, fault=None, after=0):
+        env = dict(os.environ)
+        if fault:
+            env.update(LD_PRELOAD=f"{preload} {shim}".strip(), FAULT=fault, FAULT_AFTER=str(after))
+        return subprocess.Popen(
+            [program, folder or self.folder, "--log", self.log, *map(str, arguments)],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env=env,
+            text=True,
+            cwd=self.directory,
+        )
+
+    def finish(self, process, status=0):
+        output, errors = process.communicate(timeout=120)
+        self.assertEqual(process.returncode, status, errors)
+        if status < 0:
+            return {}
+        line = output.splitlines()[-1]
+        numbers, _, problem = line.partition(" problem=")
+        stats = {name: int(value) for name, value in (word.split("=") for word in numbers.split())}
+        stats["problem"] = problem
+        return stats
+
+    def ask(self, *arguments, **how):
+        return self.finish(self.start(*arguments, **how))
+
+    def compiled(self):
+        """How often each text was."""
+        counts = {}
+        if os.path.exists(self.log):
+            with open(self.log, encoding="utf-8") as file:
+                for line in file:
+                    counts[line] = counts.get(line, 0) + 1
+        return counts
+
+    def files(self, temporary=False):
+        found = []
+        for folder, _, names in os.walk(os.path.join(self.folder, "pdl-rtc-1")):
+            found += [os.path.join(folder, name) for name in names if name != "lock"]
+        return [name for name in found if os.path.basename(name).startswith(".tmp-") == temporary]
+
+    # ---- the end of a process ------------------------------------------------------------------
+
+    def test_a_process_killed_in_a_write_leaves_no_file_that_counts(self):
+        for after in (0, 1, 39, 40, 100, 150):
+            self.finish(self.start("--keys", 3, fault="KILL_WRITE", after=after), -signal.SIGKILL)
+            self.assertEqual(len(self.files()), 0)
+            self.assertEqual(len(self.files(temporary=True)), 1)
+            stats = self.ask("--keys", 3)
+            self.assertEqual((stats["misses"], stats["damaged"]), (3, 0))
+            shutil.rmtree(self.folder)
+
+    def test_a_process_killed_around_the_rename_leaves_all_or_nothing(self):
+        for fault, disk in (("KILL_BEFORE_RENAME", 1), ("KILL_AFTER_RENAME", 2)):
+            self.finish(self.start("--keys", 3, fault=fault, after=1), -signal.SIGKILL)
+            stats = self.ask("--keys", 3)
+            self.assertEqual((stats["disk_hits"], stats["misses"], stats["damaged"]), (disk, 3 - disk, 0))
+            shutil.rmtree(self.folder)
+
+    def test_processes_killed_at_any_time_leave_right_images(self):
+        chance = random.Random(1)
+        for _ in range(40):
+            process = self.start("--keys", 200, "--threads", 4, "--rounds", 100)
+            time.sleep(chance.uniform(0.0, 0.05))
+            process.kill()
+            process.communicate()
+        stats = self.ask("--keys", 200, "--rounds", 10)
+        self.assertEqual(stats["damaged"], 0)
+        self.assertGreater(stats["disk_hits"], 0)
+
+    def test_the_lock_of_a_killed_process_is_free(self):
+        process = self.start("--milliseconds", 60000)
+        while not self.compiled():
+            time.sleep(0.01)
+        waiting = self.start()
+        time.sleep(0.2)
+        self.assertIsNone(waiting.poll())
+        process.kill()
+        process.communicate()
+        self.assertEqual(self.finish(waiting)["misses"], 1)
+
+    def test_what_killed_processes_left_is_removed_when_it_is_old(self):
+        self.finish(self.start(fault="KILL_WRITE", after=100), -signal.SIGKILL)
+        left = self.files(temporary=True)
+        self.assertEqual(len(left), 1)
+        self.ask()
+        self.assertEqual(self.files(temporary=True), left)
+        os.utime(left[0], (time.time() - 4000, time.time() - 4000))
+        self.ask("--keys", 2)
+        self.assertEqual(self.files(temporary=True), [])
+
+    # ---- disks ---------------------------------------------------------------------------------
+
+    def test_a_full_disk_is_a_problem_and_leaves_nothing(self):
+        for fault, words in (
+            ("ENOSPC", "No space left on device"),
+            ("EDQUOT", "quota exceeded"),
+            ("EIO", "Input/output error"),
+        ):
+            for after in (0, 100):
+                stats = self.ask("--keys", 3, fault=fault, after=after)
+                self.assertEqual((stats["misses"], stats["store_failures"]), (3, 3))
+                self.assertIn(words, stats["problem"])
+                self.assertEqual(self.files() + self.files(temporary=True), [])
+
+    def test_a_disk_that_fills_up_keeps_what_fit(self):
+        self.ask("--keys", 1)
+        size = os.path.getsize(self.files()[0])
+        shutil.rmtree(self.folder)
+        stats = self.ask("--keys", 5, fault="ENOSPC", after=2 * size + 10)
+        self.assertEqual((stats["stored"], stats["store_failures"]), (2, 3))
+        stats = self.ask("--keys", 5)
+        self.assertEqual((stats["disk_hits"], stats["misses"], stats["damaged"]), (2, 3, 0))
+
+    def test_short_writes_are_gone_on_with(self):
+        self.assertEqual(self.ask("--keys", 3, fault="SHORT")["stored"], 3)
+        self.assertEqual(self.ask("--keys", 3)["disk_hits"], 3)
+
+    def test_a_rename_that_fails_leaves_nothing(self):
+        stats = self.ask("--keys", 2, fault="RENAME")
+        self.assertIn("cannot be given its name", stats["problem"])
+        self.assertEqual(self.files() + self.files(temporary=True), [])
+
+    def test_a_read_only_disk_is_read(self):
+        self.ask("--keys", 2)
+        stats = self.ask("--keys", 4, fault="EROFS")
+        self.assertEqual((stats["disk_hits"], stats["misses"], stats["store_failures"]), (2, 2, 2))
+        self.assertIn("Read-only file system", stats["problem"])
+
+    def test_a_read_only_disk_without_a_cache_is_an_error_that_says_so(self):
+        process = self.start(fault="EROFS")
+        output, _ = process.communicate(timeout=60)
+        self.assertEqual(process.returncode, 3)
+        self.assertIn("cannot be used", output)
+
+    def test_a_folder_without_the_right_to_write_is_read(self):
+        if os.geteuid() == 0:
+            self.skipTest("root may write everywhere")
+        self.ask("--keys", 2)
+        for folder, _, _ in os.walk(self.folder):
+            os.chmod(folder, 0o500)
+        stats = self.ask("--keys", 4)
+        for folder, _, _ in os.walk(self.folder):
+            os.chmod(folder, 0o700)
+        self.assertEqual((stats["disk_hits"], stats["misses"], stats["store_failures"]), (2, 2, 2))
+
+    # ---- bytes ---------------------------------------------------------------------------------
+
+    def test_flipped_bits_anywhere_are_compiled_anew(self):
+        self.ask()
+        (path,) = self.files()
+        with open(path, "rb") as file:
+            right = file.read()
+        for at in range(0, len(right), 17):
+            with open(path, "wb") as file:
+                file.write(right[:at] + bytes([right[at] ^ (1 << at % 8)]) + right[at + 1 :])
+            stats = self.ask()
+            self.assertEqual(stats["misses"], 1, at)
+            self.assertGreater(stats["damaged"], 0)
+            with open(path, "rb") as file:
+                self.assertEqual(file.read(), right)
+
+    def test_a_file_cut_short_is_compiled_anew(self):
+        self.ask()
+        (path,) = self.files()
+        size = os.path.getsize(path)
+        for length in (0, 1, 39, 40, 41, size // 2, size - 1):
+            os.truncate(path, length)
+            self.assertEqual(self.ask()["misses"], 1)
+
+    # ---- time, compilers, headers, links -------------------------------------------------------
+
+    def test_a_clock_that_went_back_changes_nothing(self):
+        self.ask("--keys", 3)
+        future = time.time() + 10**7
+        for path in self.files():
+            os.utime(path, (future, future))
+        self.assertEqual(self.ask("--keys", 3)["disk_hits"], 3)
+        for path in self.files():
+            self.assertLess(os.path.getmtime(path), time.time() + 10)
+
+    def test_two_compilers_share_a_folder(self):
+        for _ in range(2):
+            for compiler in ("one", "two"):
+                self.ask("--keys", 3, "--compiler", compiler)
+        self.assertEqual(sorted(self.compiled().values()), [2, 2, 2])
+        self.assertEqual(len(self.files()), 6)
+
+    def test_a_header_that_changed_is_compiled_anew(self):
+        header = os.path.join(self.directory, "x.h")
+        source = '#include "x.h"'
+        stamp = None
+        for word, misses in (("one", 1), ("two", 1), ("six", 1), ("one", 0)):
+            with open(header, "w", encoding="utf-8") as file:
+                file.write(word)
+            stamp = stamp or time.time()
+            os.utime(header, (stamp, stamp))  # same size, same second, same st_mtime
+            self.assertEqual(self.ask("--source", source, "--word", word)["misses"], misses)
+
+    def test_a_planted_link_is_never_written_through(self):
+        target = os.path.join(self.directory, "target")
+        os.mkdir(target, 0o700)
+        self.ask()
+        (path,) = self.files()
+        name = os.path.basename(path)
+        base = os.path.dirname(os.path.dirname(path))
+
+        os.rename(path, os.path.join(target, name))
+        os.symlink(os.path.join(target, name), path)
+        before = os.stat(os.path.join(target, name))
+        self.assertEqual(self.ask()["misses"], 1)
+        self.assertFalse(os.path.islink(path))
+        self.assertEqual(os.stat(os.path.join(target, name)), before)
+
+        shutil.rmtree(os.path.dirname(path))
+        os.symlink(target, os.path.dirname(path))
+        stats = self.ask()
+        self.assertEqual((stats["misses"], stats["store_failures"]), (1, 1))
+        self.assertIn("symbolic link", stats["problem"])
+        self.assertEqual(os.listdir(target), [name])
+
+        os.remove(os.path.join(base, "lock"))
+        os.symlink(os.path.join(target, "lock"), os.path.join(base, "lock"))
+        self.assertEqual(self.ask()["misses"], 1)
+        self.assertEqual(os.listdir(target), [name])
+
+        shutil.rmtree(self.folder)
+        os.mkdir(self.folder, 0o700)
+        os.symlink(target, os.path.join(self.folder, "pdl-rtc-1"))
+        process = self.start()
+        output, _ = process.communicate(timeout=60)
+        self.assertEqual(process.returncode, 3)
+        self.assertIn("symbolic link", output)
+        self.assertEqual(os.listdir(target), [name])
+
+    # ---- many ----------------------------------------------------------------------------------
+
+    def test_sixteen_processes_compile_each_text_once(self):
+        processes = [self.start("--keys", 50, "--seed", seed, "--milliseconds", 2) for seed in range(16)]
+        stats = [self.finish(process) for process in processes]
+        self.assertEqual(set(self.compiled().values()), {1})
+        self.assertEqual(len(self.compiled()), 50)
+        self.assertEqual(sum(each["misses"] for each in stats), 50)
+        for each in stats:
+            self.assertEqual(each["misses"] + each["disk_hits"] + each["waits"], 50)
+
+    def test_sixty_four_threads_compile_each_text_once(self):
+        stats = self.ask("--keys", 50, "--threads", 64, "--milliseconds", 2)
+        self.assertEqual(set(self.compiled().values()), {1})
+        self.assertEqual(stats["misses"], 50)
+        self.assertEqual(stats["misses"] + stats["memory_hits"] + stats["waits"], 64 * 50)
+
+    def test_processes_of_many_threads_compile_each_text_once(self):
+        processes = [
+            self.start("--keys", 50, "--threads", 8, "--seed", seed, "--milliseconds", 1) for seed in range(8)
+        ]
+        for process in processes:
+            self.finish(process)
+        self.assertEqual(set(self.compiled().values()), {1})
+        self.assertEqual(len(self.compiled()), 50)
+
+
+def main():
+    global program, shim, preload  # pylint: disable=global-statement
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--program", required=True)
+    parser.add_argument("--shim", required=True)
+    parser.add_argument("--preload", default="", help="what must come before the shim: a sanitizer's library")
+    options, rest = parser.parse_known_args()
+    program, shim, preload = options.program, options.shim, options.preload
+    unittest.main(argv=[sys.argv[0], *rest])
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,306 @@
+/* SPDX-License-Identifier: MIT */
+/* Finding and opening NVRTC and nvJitLink. */
+#include <dlfcn.h>
+#include <pthread.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "library.h"
+#include "rtc_support.h"
+
+/* Opens again whatever was opened, without the environment of the machine. */
+static int fresh(void **state)
+{
+    (void)state;
+    (void)unsetenv("PDL_NVRTC");
+    (void)unsetenv("PDL_NVJITLINK");
+    pdl_rtc_compiler_override(NULL);
+    pdl_rtc_linker_override(NULL);
+    return 0;
+}
+
+#define TEST(function) cmocka_unit_test_setup_teardown(function, fresh, fresh)
+
+/* The path of a library that stands in for one of the toolkit: stand_in.c. */
+static char *stand_in(const char *name)
+{
+    char *path = NULL;
+    assert_true(asprintf(&path, "%s/%s", PDL_TEST_STAND_INS, name) > 0);
+    return path;
+}
+
+static void the_file_of_the_environment_is_the_only_one_tried(void **state)
+{
+    (void)state;
+    pdl_rtc_compiler_info info = PDL_RTC_COMPILER_INFO_INIT;
+    assert_int_equal(setenv("PDL_NVRTC", "/nowhere/libnvrtc.so.13", 1), 0);
+    assert_refused(pdl_rtc_compiler_get(&info), PDL_ERROR_NO_COMPILER, NULL, "PDL_NVRTC",
+                   "/nowhere/libnvrtc.so.13", "No such file");
+    assert_string_equal(pdl_last_error()->call, "dlopen");
+    const struct pdl_rtc_linker *linker;
+    assert_int_equal(setenv("PDL_NVJITLINK", "/nowhere/libnvJitLink.so", 1), 0);
+    assert_refused(pdl_rtc_linker_open(&linker), PDL_ERROR_NO_COMPILER, NULL, "PDL_NVJITLINK",
+                   "/nowhere/libnvJitLink.so", "PDL_RTC_LTO");
+}
+
+static void a_failure_is_kept_and_told_again(void **state)
+{
+    (void)state;
+    const struct pdl_rtc_compiler *compiler;
+    assert_int_equal(setenv("PDL_NVRTC", "/nowhere/first.so", 1), 0);
+    assert_refused(pdl_rtc_compiler_open(&compiler), PDL_ERROR_NO_COMPILER, NULL, "first.so");
+    assert_int_equal(setenv("PDL_NVRTC", "/nowhere/second.so", 1), 0);
+    assert_refused(pdl_device_count(NULL), PDL_ERROR_INVALID_ARGUMENT, NULL, "");
+    assert_refused(pdl_rtc_compiler_open(&compiler), PDL_ERROR_NO_COMPILER, NULL, "first.so");
+}
+
+static void a_file_that_is_no_library_is_named(void **state)
+{
+    (void)state;
+    const struct pdl_rtc_compiler *compiler;
+    assert_int_equal(setenv("PDL_NVRTC", "/etc/passwd", 1), 0);
+    assert_refused(pdl_rtc_compiler_open(&compiler), PDL_ERROR_NO_COMPILER, NULL, "/etc/passwd",
+                   "ELF");
+}
+
+static void a_library_that_is_no_nvrtc_is_named(void **state)
+{
+    (void)state;
+    const struct pdl_rtc_compiler *compiler;
+    const struct pdl_rtc_linker *linker;
+    char *path = stand_in("libnothing.so");
+    assert_int_equal(setenv("PDL_NVRTC", path, 1), 0);
+    assert_refused(pdl_rtc_compiler_open(&compiler), PDL_ERROR_NO_COMPILER, NULL, "libnothing.so",
+                   "nvrtcVersion");
+    assert_int_equal(setenv("PDL_NVJITLINK", path, 1), 0);
+    assert_refused(pdl_rtc_linker_open(&linker), PDL_ERROR_NO_COMPILER, NULL, "libnothing.so",
+                   "nvJitLinkCreate");
+    free(path);
+}
+
+static void an_old_nvrtc_is_refused_with_both_versions(void **state)
+{
+    (void)state;
+    const struct pdl_rtc_compiler *compiler;
+    char *path = stand_in("libold.so");
+    assert_int_equal(setenv("PDL_NVRTC", path, 1), 0);
+    assert_refused(pdl_rtc_compiler_open(&compiler), PDL_ERROR_COMPILER_TOO_OLD, NULL, "libold.so",
+                   "11.8", "12.0");
+    free(path);
+}
+
+static void an_nvrtc_that_lacks_a_function_is_refused_by_its_name(void **state)
+{
+    (void)state;
+    const struct pdl_rtc_compiler *compiler;
+    char *path = stand_in("libpartial.so");
+    assert_int_equal(setenv("PDL_NVRTC", path, 1), 0);
+    assert_refused(pdl_rtc_compiler_open(&compiler), PDL_ERROR_NO_COMPILER, NULL, "libpartial.so",
+                   "nvrtcCreateProgram");
+    free(path);
+}
+
+static void the_toolkits_folders_are_looked_into(void **state)
+{
+    (void)state;
+    static const struct pdl_rtc_library_names names = {
+        .variable = "PDL_TEST_NO_SUCH_VARIABLE",
+        .sonames = {"libpdl-test-absent.so.9", "libold.so"},
+        .marker = "nvrtcVersion",
+    };
+    char path[4096];
+    char why[512] = "";
+    char *folder = rtc_folder_make();
+    char *lib64 = NULL;
+    assert_true(asprintf(&lib64, "%s/lib64", folder) > 0);
+    assert_null(pdl_rtc_library_open(&names, path, sizeof(path), why, sizeof(why)));
+    assert_non_null(strstr(why, "libpdl-test-absent.so.9"));
+    assert_non_null(strstr(why, "/usr/local/cuda/lib64"));
+    assert_int_equal(symlink(PDL_TEST_STAND_INS, lib64), 0);
+    assert_int_equal(setenv("CUDA_HOME", folder, 1), 0);
+    void *library = pdl_rtc_library_open(&names, path, sizeof(path), why, sizeof(why));
+    assert_non_null(library);
+    assert_non_null(strstr(path, "/lib64/libold.so"));
+    assert_int_equal(dlclose(library), 0);
+    assert_int_equal(unsetenv("CUDA_HOME"), 0);
+    free(lib64);
+    rtc_folder_remove(folder);
+}
+
+static void an_nvjitlink_with_versioned_names_alone_will_do(void **state)
+{
+    (void)state;
+    const struct pdl_rtc_linker *linker;
+    char *path = stand_in("libversioned.so");
+    assert_int_equal(setenv("PDL_NVJITLINK", path, 1), 0);
+    assert_ok(pdl_rtc_linker_open(&linker));
+    assert_int_equal(linker->number, 12040);
+    nvJitLinkHandle handle = NULL;
+    assert_int_equal(linker->create(&handle, 0, NULL), 124); /* the newest of two */
+    free(path);
+}
+
+static void two_builds_of_a_library_have_two_identities(void **state)
+{
+    (void)state;
+    struct pdl_rtc_identity one, again, other;
+    static const char *const names[] = {"libold.so", "libpartial.so"};
+    void *symbols[2];
+    for (size_t i = 0; i < 2; i++) {
+        char *path = stand_in(names[i]);
+        void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+        assert_non_null(library);
+        symbols[i] = dlsym(library, "nvrtcVersion");
+        free(path);
+    }
+    pdl_rtc_library_identify(symbols[0], 1, &one);
+    pdl_rtc_library_identify(symbols[0], 1, &again);
+    pdl_rtc_library_identify(symbols[1], 1, &other);
+    assert_true(one.size >= 16);
+    assert_memory_equal(&one, &again, sizeof(one));
+    assert_memory_not_equal(&one, &other, sizeof(one));
+}
+
+static void a_library_without_a_build_id_is_known_by_its_file(void **state)
+{
+    (void)state;
+    struct pdl_rtc_identity one, other;
+    char *path = stand_in("libversioned.so"); /* linked without one */
+    void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    assert_non_null(library);
+    void *symbol = dlsym(library, "__nvJitLinkCreate_12_0");
+    pdl_rtc_library_identify(symbol, 12040, &one);
+    pdl_rtc_library_identify(symbol, 12050, &other);
+    assert_int_equal(one.size, 3 * sizeof(int64_t));
+    assert_memory_not_equal(&one, &other, sizeof(one));
+    struct stat status;
+    int64_t size = 0;
+    assert_int_equal(stat(path, &status), 0);
+    memcpy(&size, one.bytes + sizeof(size), sizeof(size));
+    assert_int_equal(size, status.st_size);
+    free(path);
+}
+
+static void a_mock_stands_in_for_a_compiler(void **state)
+{
+    assert_int_equal(rtc_mock_setup(state), 0);
+    rtc_mock.table.number = 12030;
+    rtc_mock.table.flow_callback = NULL;
+    pdl_rtc_compiler_info info = PDL_RTC_COMPILER_INFO_INIT;
+    assert_int_equal(setenv("PDL_NVJITLINK", "/nowhere/libnvJitLink.so", 1), 0);
+    assert_refused(pdl_device_count(NULL), PDL_ERROR_INVALID_ARGUMENT, NULL, "");
+    assert_ok(pdl_rtc_compiler_get(&info));
+    assert_int_equal(pdl_last_error()->status, PDL_ERROR_INVALID_ARGUMENT); /* it stays */
+    assert_int_equal(info.version, 12030);
+    assert_int_equal(info.linker_version, 0);
+    assert_int_equal(info.newest_architecture, 120);
+    assert_int_equal(info.has_pch, 0);
+    assert_int_equal(info.has_minimal, 0);
+    assert_int_equal(info.has_progress, 0);
+    assert_string_equal(info.path, "/mock/libnvrtc.so.13");
+    rtc_mock.table.number = 12040;
+    assert_ok(pdl_rtc_compiler_get(&info));
+    assert_int_equal(info.has_minimal, 1);
+    assert_int_equal(info.has_pch, 0);
+    rtc_mock.table.number = 12080;
+    assert_ok(pdl_rtc_compiler_get(&info));
+    assert_int_equal(info.has_pch, 1);
+    assert_int_equal(rtc_mock_teardown(state), 0);
+}
+
+static void the_info_follows_the_rule_of_sizes(void **state)
+{
+    assert_int_equal(rtc_mock_setup(state), 0);
+    struct {
+        pdl_rtc_compiler_info known;
+        unsigned char newer[8];
+    } info;
+    assert_refused(pdl_rtc_compiler_get(NULL), PDL_ERROR_INVALID_ARGUMENT, "info", "NULL");
+    info.known.size = 3;
+    assert_refused(pdl_rtc_compiler_get(&info.known), PDL_ERROR_DESC_SIZE, "size", "3");
+    memset(&info, 0x5a, sizeof(info));
+    info.known.size = offsetof(pdl_rtc_compiler_info, linker_version);
+    assert_ok(pdl_rtc_compiler_get(&info.known));
+    assert_int_equal(info.known.version, 13000);
+    assert_int_equal(info.known.linker_version, 0x5a5a5a5a);
+    info.known.size = sizeof(info);
+    assert_ok(pdl_rtc_compiler_get(&info.known));
+    assert_int_equal(info.known.size, sizeof(info));
+    assert_int_equal(info.newer[0], 0);
+    assert_int_equal(info.newer[7], 0);
+    assert_int_equal(rtc_mock_teardown(state), 0);
+}
+
+static void *open_both(void *argument)
+{
+    const struct pdl_rtc_compiler *compiler = NULL;
+    const struct pdl_rtc_linker *linker = NULL;
+    (void)argument;
+    if (pdl_rtc_compiler_open(&compiler) != PDL_SUCCESS ||
+        pdl_rtc_linker_open(&linker) != PDL_SUCCESS) {
+        return NULL;
+    }
+    return (void *)(uintptr_t)((uintptr_t)compiler ^ (uintptr_t)linker);
+}
+
+static void threads_that_open_at_once_get_one_compiler(void **state)
+{
+    (void)state;
+    if (!rtc_have_nvrtc()) {
+        skip();
+    }
+    pdl_rtc_compiler_override(NULL);
+    pthread_t threads[8];
+    void *results[8];
+    for (size_t i = 0; i < COUNT_OF(threads); i++) {
+        assert_int_equal(pthread_create(&threads[i], NULL, open_both, NULL), 0);
+    }
+    for (size_t i = 0; i < COUNT_OF(threads); i++) {
+        assert_int_equal(pthread_join(threads[i], &results[i]), 0);
+        assert_ptr_equal(results[i], results[0]);
+    }
+    assert_non_null(results[0]);
+}
+
+static void the_real_compilers_say_what_they_are(void **state)
+{
+    (void)state;
+    if (!rtc_have_nvrtc()) {
+        skip();
+    }
+    const struct pdl_rtc_compiler *compiler;
+    pdl_rtc_compiler_info info = PDL_RTC_COMPILER_INFO_INIT;
+    assert_ok(pdl_rtc_compiler_open(&compiler));
+    assert_ok(pdl_rtc_compiler_get(&info));
+    int major = 0;
+    int minor = 0;
+    assert_int_equal(compiler->version(&major, &minor), 0);
+    assert_int_equal(info.version, 1000 * major + 10 * minor);
+    assert_true(info.version >= 12000);
+    assert_true(info.linker_version >= 12000);
+    assert_true(info.newest_architecture >= 90);
+    assert_true(compiler->known_count > 4);
+    assert_int_equal(access(compiler->path, R_OK), 0);
+    assert_true(compiler->identity.size >= 16);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(the_file_of_the_environment_is_the_only_one_tried),
+        TEST(a_failure_is_kept_and_told_again),
+        TEST(a_file_that_is_no_library_is_named),
+        TEST(a_library_that_is_no_nvrtc_is_named),
+        TEST(an_old_nvrtc_is_refused_with_both_versions),
+        TEST(an_nvrtc_that_lacks_a_function_is_refused_by_its_name),
+        TEST(the_toolkits_folders_are_looked_into),
+        TEST(an_nvjitlink_with_versioned_names_alone_will_do),
+        TEST(two_builds_of_a_library_have_two_identities),
+        TEST(a_library_without_a_build_id_is_known_by_its_file),
+        TEST(a_mock_stands_in_for_a_compiler),
+        TEST(the_info_follows_the_rule_of_sizes),
+        TEST(threads_that_open_at_once_get_one_compiler),
+        TEST(the_real_compilers_say_what_they_are),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

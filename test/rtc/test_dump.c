@@ -1,0 +1,390 @@
+/* SPDX-License-Identifier: MIT */
+/* Files that say what did not compile, and where the default cache is. */
+#include "dump.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "rtc_support.h"
+
+static char *folder; /* of each test */
+static char path[512];
+
+static const pdl_rtc_header headers[] = {{"a/b.h", "#define B 1\n"},
+                                         {"c.h", "no newline at its end"}};
+static char *arguments[] = {(char[]){"-DN='4'"}, (char[]){"-Idir"}};
+static const char *names[] = {"t<int>"};
+static const struct pdl_rtc_request request = {
+    .program = "some/where/bad name.cu",
+    .source = "line one\nline two",
+    .target = "sm_90",
+    .output = PDL_RTC_CUBIN,
+    .flags = PDL_RTC_MINIMAL,
+    .arguments = arguments,
+    .argument_count = 2,
+    .names = names,
+    .name_count = 1,
+    .headers = headers,
+    .header_count = 2,
+};
+
+static int setup(void **state)
+{
+    folder = rtc_folder_make();
+    (void)unsetenv("PDL_RTC_DUMP_DIR");
+    return rtc_mock_setup(state);
+}
+
+static int teardown(void **state)
+{
+    (void)unsetenv("PDL_RTC_DUMP_DIR");
+    rtc_folder_remove(folder);
+    return rtc_mock_teardown(state);
+}
+
+static char *below(const char *name)
+{
+    char *all = NULL;
+    assert_true(asprintf(&all, "%s/%s", folder, name) > 0);
+    return all;
+}
+
+static bool dump(const char *directory)
+{
+    return pdl_rtc_dump(&request, directory, "the log\n", path, sizeof(path));
+}
+
+/* ---- the file ------------------------------------------------------------------------------- */
+
+static void a_dump_has_everything_that_a_compilation_was_made_of(void **state)
+{
+    (void)state;
+    static const char *const parts[] = {
+        "program: some/where/bad name.cu",
+        "target: sm_90",
+        "output: cubin",
+        "NVRTC: 13.0",
+        "/mock/libnvrtc.so.13",
+        "--minimal",
+        "option: -DN='4'\n",
+        "name expression: t<int>\n",
+        "nvcc -cubin -arch=sm_90 '-DN='\\''4'\\''' '-Idir'",
+        "log of some/where/bad name.cu (8 bytes) ====\nthe log\n#==== end",
+        "source some/where/bad name.cu (17 bytes) ====\nline one\nline two\n#==== end",
+        "header a/b.h (12 bytes) ====\n#define B 1\n#==== end",
+        "header c.h (21 bytes) ====\nno newline at its end\n#==== end",
+    };
+    assert_true(dump(folder));
+    char *text = rtc_file_read(path);
+    for (size_t i = 0; i < COUNT_OF(parts); i++) {
+        if (strstr(text, parts[i]) == NULL) {
+            fail_msg("the dump has no \"%s\"", parts[i]);
+        }
+    }
+    free(text);
+}
+
+static void a_dump_is_the_users_alone(void **state)
+{
+    (void)state;
+    struct stat status;
+    char *dumps = below("dumps");
+    assert_true(dump(folder));
+    assert_int_equal(stat(path, &status), 0);
+    assert_int_equal(status.st_mode & 07777, 0600);
+    assert_int_equal(stat(dumps, &status), 0);
+    assert_int_equal(status.st_mode & 07777, 0700);
+    assert_memory_equal(path, dumps, strlen(dumps));
+    assert_int_equal(path[strlen(dumps)], '/');
+    assert_non_null(strstr(path, "bad_name.cu")); /* no blank, and no folder of the program's */
+    free(dumps);
+}
+
+static void each_dump_has_a_file_of_its_own(void **state)
+{
+    (void)state;
+    char first[sizeof(path)];
+    assert_true(dump(folder));
+    memcpy(first, path, sizeof(first));
+    assert_true(dump(folder));
+    assert_string_not_equal(first, path);
+    assert_int_equal(access(first, R_OK), 0);
+}
+
+/* Puts links where the next dump would be, whatever second it is made in. */
+static void plant_links(const char *target)
+{
+    char name[sizeof(path)];
+    char when[32];
+    const char *first = strstr(path, "bad_name.cu-");
+    long process = 0;
+    unsigned number = 0;
+    assert_non_null(first);
+    assert_int_equal(sscanf(first, "bad_name.cu-%*[^-]-%ld-%u.txt", &process, &number), 2);
+    for (int i = 0; i < 5; i++) {
+        struct tm parts;
+        const time_t second = time(NULL) + i - 1;
+        assert_non_null(gmtime_r(&second, &parts));
+        assert_int_not_equal(strftime(when, sizeof(when), "%Y%m%dT%H%M%SZ", &parts), 0);
+        (void)snprintf(name, sizeof(name), "%.*sbad_name.cu-%s-%ld-%u.txt", (int)(first - path),
+                       path, when, process, number + 1);
+        assert_int_equal(symlink(target, name), 0);
+    }
+}
+
+static void a_link_planted_as_the_file_is_not_followed(void **state)
+{
+    (void)state;
+    char *target = below("target");
+    assert_true(dump(folder));
+    plant_links(target);
+    assert_true(dump(folder)); /* to the next name */
+    assert_int_equal(access(target, F_OK), -1);
+    assert_non_null(strstr(path, "bad_name.cu"));
+    struct stat status;
+    assert_int_equal(lstat(path, &status), 0);
+    assert_true(S_ISREG(status.st_mode));
+    free(target);
+}
+
+static void the_newest_32_are_kept_and_other_files_stay(void **state)
+{
+    (void)state;
+    char *dumps = below("dumps");
+    char *other = below("dumps/notes.txt");
+    char oldest[sizeof(path)];
+    assert_int_equal(mkdir(dumps, 0700), 0);
+    FILE *file = fopen(other, "w");
+    assert_non_null(file);
+    assert_int_equal(fclose(file), 0);
+    assert_true(dump(folder));
+    memcpy(oldest, path, sizeof(oldest));
+    const struct timespec past[2] = {{.tv_sec = 1000}, {.tv_sec = 1000}};
+    assert_int_equal(utimensat(AT_FDCWD, oldest, past, 0), 0);
+    for (int i = 0; i < 40; i++) {
+        assert_true(dump(folder));
+    }
+    assert_int_equal(access(path, R_OK), 0);
+    assert_int_equal(access(oldest, R_OK), -1);
+    assert_int_equal(rtc_folder_count(dumps, "pdl-rtc-"), 32);
+    assert_int_equal(access(other, R_OK), 0);
+    free(dumps);
+    free(other);
+}
+
+static void *dump_in_a_thread(void *argument)
+{
+    char mine[512];
+    (void)argument;
+    for (int i = 0; i < 4; i++) {
+        if (!pdl_rtc_dump(&request, folder, "", mine, sizeof(mine))) {
+            return NULL;
+        }
+    }
+    return folder;
+}
+
+static void threads_dump_at_once(void **state)
+{
+    (void)state;
+    pthread_t threads[4];
+    char *dumps = below("dumps");
+    for (size_t i = 0; i < COUNT_OF(threads); i++) {
+        assert_int_equal(pthread_create(&threads[i], NULL, dump_in_a_thread, NULL), 0);
+    }
+    for (size_t i = 0; i < COUNT_OF(threads); i++) {
+        void *right = NULL;
+        assert_int_equal(pthread_join(threads[i], &right), 0);
+        assert_non_null(right);
+    }
+    assert_int_equal(rtc_folder_count(dumps, "pdl-rtc-"), 16);
+    free(dumps);
+}
+
+static void the_threads_error_stays(void **state)
+{
+    (void)state;
+    assert_refused(pdl_device_count(NULL), PDL_ERROR_INVALID_ARGUMENT, "count", "");
+    pdl_rtc_compiler_override(NULL);
+    assert_int_equal(setenv("PDL_NVRTC", "/nowhere/libnvrtc.so", 1), 0);
+    assert_true(dump(folder)); /* without a compiler to tell of */
+    assert_int_equal(unsetenv("PDL_NVRTC"), 0);
+    assert_int_equal(pdl_last_error()->status, PDL_ERROR_INVALID_ARGUMENT);
+    assert_string_equal(pdl_last_error()->field, "count");
+}
+
+/* ---- the folder ----------------------------------------------------------------------------- */
+
+static void the_environments_folder_is_made_and_used(void **state)
+{
+    (void)state;
+    char *given = below("some/where");
+    assert_int_equal(setenv("PDL_RTC_DUMP_DIR", given, 1), 0);
+    assert_true(dump("/nowhere"));
+    assert_memory_equal(path, given, strlen(given));
+    assert_int_equal(rtc_folder_count(given, "pdl-rtc-"), 1);
+    assert_true(dump(NULL));
+    free(given);
+}
+
+static void an_empty_variable_and_no_folder_mean_no_dump(void **state)
+{
+    (void)state;
+    assert_false(dump(NULL));
+    assert_string_equal(path, "");
+    assert_int_equal(setenv("PDL_RTC_DUMP_DIR", "", 1), 0);
+    assert_false(dump(folder));
+    assert_string_equal(path, "");
+    assert_int_equal(rtc_folder_count(folder, ""), 0);
+}
+
+static void a_folder_that_cannot_be_made_is_the_reason(void **state)
+{
+    (void)state;
+    char *file = below("file");
+    char *given = below("file/dumps");
+    FILE *made = fopen(file, "w");
+    assert_non_null(made);
+    assert_int_equal(fclose(made), 0);
+    assert_int_equal(setenv("PDL_RTC_DUMP_DIR", given, 1), 0);
+    assert_false(dump(folder));
+    assert_non_null(strstr(path, given));
+    assert_non_null(strstr(path, strerror(ENOTDIR)));
+    free(file);
+    free(given);
+}
+
+static void a_link_planted_as_the_caches_folder_is_not_followed(void **state)
+{
+    (void)state;
+    char *dumps = below("dumps");
+    char *target = below("target");
+    assert_int_equal(mkdir(target, 0700), 0);
+    assert_int_equal(symlink(target, dumps), 0);
+    assert_false(dump(folder));
+    assert_non_null(strstr(path, dumps));
+    assert_int_equal(rtc_folder_count(target, ""), 0);
+    free(dumps);
+    free(target);
+}
+
+static void a_folder_that_others_may_write_to_is_not_used(void **state)
+{
+    (void)state;
+    char *dumps = below("dumps");
+    assert_int_equal(mkdir(dumps, 0700), 0);
+    assert_int_equal(chmod(dumps, 0777), 0);
+    assert_false(dump(folder));
+    assert_non_null(strstr(path, strerror(EPERM)));
+    assert_int_equal(rtc_folder_count(dumps, ""), 0);
+    free(dumps);
+}
+
+/* Writes beyond so many bytes fail as on a full disk; 0: no more. */
+static void limit_files(rlim_t bytes)
+{
+    static struct rlimit before;
+    if (bytes != 0) {
+        (void)signal(SIGXFSZ, SIG_IGN);
+        assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+        const struct rlimit limit = {bytes, before.rlim_max};
+        assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+    } else {
+        assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+    }
+}
+
+static void a_disk_that_is_full_leaves_no_half_a_dump(void **state)
+{
+    (void)state;
+    static char big[1 << 16];
+    memset(big, 'x', sizeof(big) - 1);
+    char *dumps = below("dumps");
+    struct pdl_rtc_request large = request;
+    large.source = big;
+    limit_files(1024);
+    const bool written = pdl_rtc_dump(&large, folder, "", path, sizeof(path));
+    limit_files(0);
+    assert_false(written);
+    assert_non_null(strstr(path, strerror(EFBIG)));
+    assert_int_equal(rtc_folder_count(dumps, ""), 0);
+    free(dumps);
+}
+
+/* ---- the default cache's -------------------------------------------------------------------- */
+
+static void set(const char *variable, const char *value)
+{
+    assert_int_equal(value != NULL ? setenv(variable, value, 1) : unsetenv(variable), 0);
+}
+
+static void the_default_folder_follows_the_environment(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *cache, *directory, *xdg, *home, *wanted;
+    } cases[] = {
+        {NULL, "/a", "/x", "/h", "/a"},
+        {NULL, "relative", "/x", "/h", "relative"},
+        {NULL, NULL, "/x", "/h", "/x/pdl"},
+        {NULL, "", "/x", "/h", "/x/pdl"},
+        {NULL, NULL, "x", "/h", "/h/.cache/pdl"},
+        {NULL, NULL, "", "/h", "/h/.cache/pdl"},
+        {NULL, NULL, NULL, "/h", "/h/.cache/pdl"},
+        {NULL, NULL, NULL, NULL, NULL},
+        {NULL, NULL, NULL, "h", NULL},
+        {"0", "/a", "/x", "/h", NULL},
+        {"1", "/a", "/x", "/h", "/a"},
+    };
+    char *home = getenv("HOME") != NULL ? strdup(getenv("HOME")) : NULL;
+    char *xdg = getenv("XDG_CACHE_HOME") != NULL ? strdup(getenv("XDG_CACHE_HOME")) : NULL;
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        set("PDL_RTC_CACHE", cases[i].cache);
+        set("PDL_RTC_CACHE_DIR", cases[i].directory);
+        set("XDG_CACHE_HOME", cases[i].xdg);
+        set("HOME", cases[i].home);
+        char *got = pdl_rtc_default_directory();
+        if (cases[i].wanted == NULL) {
+            assert_null(got);
+        } else {
+            assert_non_null(got);
+            assert_string_equal(got, cases[i].wanted);
+        }
+        free(got);
+    }
+    set("PDL_RTC_CACHE", NULL);
+    set("PDL_RTC_CACHE_DIR", NULL);
+    set("XDG_CACHE_HOME", xdg);
+    set("HOME", home);
+    free(home);
+    free(xdg);
+}
+
+#define TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(a_dump_has_everything_that_a_compilation_was_made_of),
+        TEST(a_dump_is_the_users_alone),
+        TEST(each_dump_has_a_file_of_its_own),
+        TEST(a_link_planted_as_the_file_is_not_followed),
+        TEST(the_newest_32_are_kept_and_other_files_stay),
+        TEST(threads_dump_at_once),
+        TEST(the_threads_error_stays),
+        TEST(the_environments_folder_is_made_and_used),
+        TEST(an_empty_variable_and_no_folder_mean_no_dump),
+        TEST(a_folder_that_cannot_be_made_is_the_reason),
+        TEST(a_link_planted_as_the_caches_folder_is_not_followed),
+        TEST(a_folder_that_others_may_write_to_is_not_used),
+        TEST(a_disk_that_is_full_leaves_no_half_a_dump),
+        TEST(the_default_folder_follows_the_environment),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: MIT */
+/* Images: what they say, how kernels are found in them, and kernels made of them. */
+#include "../../lib/rtc/image.h"
+
+#include "rtc_support.h"
+
+static pdl_rtc_image *image;
+
+/* Compiles with the mock, whose code is PTX. */
+static void compile(const char *const *names, size_t count)
+{
+    assert_ok(pdl_rtc_compile(
+        "t.cu", "", &PDL_RTC_OPTIONS(.target = "compute_90", .names = names, .name_count = count),
+        &image));
+}
+
+/* PTX of kernels; `body` of each. */
+#define PTX               ".version 8.0\n.target sm_90\n.address_size 64\n"
+#define ENTRY(name, body) ".visible .entry " name "(.param .u64 p)\n{\n" body "ret;\n}\n"
+
+static int setup(void **state)
+{
+    const int failed = mock_setup(state) != 0 || rtc_mock_setup(state) != 0;
+    image = NULL;
+    return failed;
+}
+
+static int teardown(void **state)
+{
+    pdl_rtc_image_free(image);
+    return rtc_mock_teardown(state) != 0 || mock_teardown(state) != 0;
+}
+
+/* ---- what an image says --------------------------------------------------------------------- */
+
+static void an_image_says_what_it_is(void **state)
+{
+    (void)state;
+    size_t size = 0;
+    rtc_mock.log = "a warning\n";
+    compile(NULL, 0);
+    assert_string_equal(pdl_rtc_image_code(image, &size), rtc_mock.code);
+    assert_int_equal(size, strlen(rtc_mock.code) + 1);
+    assert_ptr_equal(pdl_rtc_image_code(image, NULL), pdl_rtc_image_code(image, &size));
+    assert_int_equal(pdl_rtc_image_output(image), PDL_RTC_PTX);
+    assert_string_equal(pdl_rtc_image_target(image), "compute_90");
+    assert_string_equal(pdl_rtc_image_log(image), "a warning\n");
+    assert_int_equal(image->compiler_version, 13000);
+    assert_int_equal(image->linker_version, 0);
+    assert_int_equal(pdl_rtc_image_entry_count(image), 1);
+    assert_non_null(pdl_rtc_image_entry(image, 0));
+    assert_null(pdl_rtc_image_entry(image, 1));
+}
+
+static void an_image_lives_until_its_last_reference(void **state)
+{
+    (void)state;
+    compile(NULL, 0);
+    assert_ptr_equal(pdl_rtc_image_retain(image), image);
+    pdl_rtc_image_free(image);
+    assert_string_equal(pdl_rtc_image_entry(image, 0)->lowered, "k");
+    pdl_rtc_image_free(NULL);
+}
+
+static void facts_are_those_of_the_code(void **state)
+{
+    (void)state;
+    rtc_mock.code =
+        PTX ENTRY("k", "griddepcontrol.wait;\n") ENTRY("l", "griddepcontrol.launch_dependents;\n");
+    compile(NULL, 0);
+    const pdl_rtc_entry *k = pdl_rtc_image_find(image, "k");
+    const pdl_rtc_entry *l = pdl_rtc_image_find(image, "l");
+    assert_int_equal(k->waits, PDL_YES);
+    assert_int_equal(k->triggers, PDL_NO);
+    assert_int_equal(l->waits, PDL_NO);
+    assert_int_equal(l->triggers, PDL_YES);
+    assert_int_equal(k->parameter_count, 1);
+    assert_int_equal(k->registers, -1);
+    assert_int_equal(k->shared_memory, -1);
+}
+
+static void code_that_cannot_be_read_keeps_its_names_and_knows_nothing(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"t<int>"};
+    rtc_mock.code = "no code at all";
+    rtc_mock.lowered = "_Z1tIiEvv";
+    compile(names, 1);
+    assert_int_equal(pdl_rtc_image_entry_count(image), 1);
+    const pdl_rtc_entry *t = pdl_rtc_image_find(image, "t<int>");
+    assert_string_equal(t->lowered, "_Z1tIiEvv");
+    assert_int_equal(t->waits, PDL_UNKNOWN);
+    assert_int_equal(t->triggers, PDL_UNKNOWN);
+    assert_int_equal(t->registers, -1);
+    assert_int_equal(t->parameter_count, -1);
+    assert_int_equal(t->shared_memory, -1);
+}
+
+static void two_expressions_of_one_kernel_are_both_there(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"t<int>", "t< int >"};
+    rtc_mock.code = PTX ENTRY("_Z1tIiEvv", "") ENTRY("other", "");
+    rtc_mock.lowered = "_Z1tIiEvv";
+    compile(names, 2);
+    assert_int_equal(pdl_rtc_image_entry_count(image), 3);
+    assert_string_equal(pdl_rtc_image_find(image, "t<int>")->lowered, "_Z1tIiEvv");
+    assert_string_equal(pdl_rtc_image_find(image, "t< int >")->lowered, "_Z1tIiEvv");
+    assert_null(pdl_rtc_image_find(image, "other")->name);
+}
+
+/* ---- finding -------------------------------------------------------------------------------- */
+
+static void a_kernel_is_found_by_expression_lowered_name_and_plain_name(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"t<int>"};
+    rtc_mock.code = PTX ENTRY("_Z1tIiEvv", "") ENTRY("_Z5scalePf", "") ENTRY("_ZN3ops5scaleEPf", "")
+        ENTRY("_ZN1a1b3addEii", "") ENTRY("_Z4pairi", "") ENTRY("_Z4pairf", "") ENTRY("plain", "");
+    rtc_mock.lowered = "_Z1tIiEvv";
+    compile(names, 1);
+    static const struct {
+        const char *name, *lowered;
+    } cases[] = {
+        {"t<int>", "_Z1tIiEvv"},
+        {" t<int>\t", "_Z1tIiEvv"},
+        {"_Z1tIiEvv", "_Z1tIiEvv"},
+        {"scale", "_Z5scalePf"},
+        {"ops::scale", "_ZN3ops5scaleEPf"},
+        {"a::b::add", "_ZN1a1b3addEii"},
+        {"plain", "plain"},
+        {"_Z4pairf", "_Z4pairf"},
+    };
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        const pdl_rtc_entry *found = pdl_rtc_image_find(image, cases[i].name);
+        assert_non_null(found);
+        assert_string_equal(found->lowered, cases[i].lowered);
+    }
+}
+
+static void what_is_not_there_or_has_two_meanings_is_not_found(void **state)
+{
+    (void)state;
+    rtc_mock.code = PTX ENTRY("_Z1tIiEvv", "") ENTRY("_Z5scalePf", "") ENTRY("_ZN3ops3addEPf", "")
+        ENTRY("_Z4pairi", "") ENTRY("_Z4pairf", "") ENTRY("_Z", "") ENTRY("_Z99999999999k", "")
+            ENTRY("_ZN1a", "") ENTRY("_Z9k", "");
+    compile(NULL, 0);
+    static const char *const names[] = {"",    "t",   "t<int>",  "pair",    "scal",   "scale2",
+                                        "add", "ops", "ops::",   "ops::ad", "k",      "a",
+                                        "a::", "Z",   "ops:add", "::scale", "scale ("};
+    for (size_t i = 0; i < COUNT_OF(names); i++) {
+        if (pdl_rtc_image_find(image, names[i]) != NULL) {
+            fail_msg("\"%s\" was found", names[i]);
+        }
+    }
+    assert_null(pdl_rtc_image_find(image, NULL));
+}
+
+/* ---- kernels -------------------------------------------------------------------------------- */
+
+static pdl_kernel_info info_of(pdl_kernel *kernel)
+{
+    pdl_kernel_info info = PDL_KERNEL_INFO_INIT;
+    assert_ok(pdl_kernel_get(kernel, 0, &info));
+    return info;
+}
+
+static void a_kernel_is_loaded_by_its_lowered_name(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"t<int>"};
+    pdl_kernel *kernel = NULL;
+    rtc_mock.code = PTX ENTRY("fc1", "griddepcontrol.wait;\n");
+    rtc_mock.lowered = "fc1";
+    compile(names, 1);
+    assert_ok(pdl_rtc_image_kernel(image, "t<int>", &kernel));
+    pdl_rtc_image_free(image); /* the kernel stays */
+    image = NULL;
+    assert_int_equal(mock.live_libraries, 1);
+    assert_int_equal(info_of(kernel).waits, PDL_YES);
+    assert_int_equal(info_of(kernel).triggers, PDL_NO);
+    pdl_kernel_destroy(kernel);
+}
+
+static void what_the_image_knows_stands_above_the_loaders_look(void **state)
+{
+    (void)state;
+    pdl_kernel *kernel = NULL;
+    rtc_mock.code = PTX ENTRY("fc1", "");
+    compile(NULL, 0);
+    image->entries[0].waits =
+        PDL_YES; /* as if it had been found in what the loader does not read */
+    image->entries[0].triggers = PDL_YES;
+    assert_ok(pdl_rtc_image_kernel(image, "fc1", &kernel));
+    assert_int_equal(info_of(kernel).waits, PDL_YES);
+    assert_int_equal(info_of(kernel).triggers, PDL_YES);
+    pdl_kernel_destroy(kernel);
+}
+
+static void what_the_image_does_not_know_is_left_to_the_loader(void **state)
+{
+    (void)state;
+    pdl_kernel *kernel = NULL;
+    rtc_mock.code = PTX ENTRY("fc1", "griddepcontrol.wait;\n");
+    compile(NULL, 0);
+    image->entries[0].triggers = PDL_UNKNOWN;
+    image->entries[0].waits = PDL_UNKNOWN;
+    assert_ok(pdl_rtc_image_kernel(image, "fc1", &kernel));
+    assert_int_equal(info_of(kernel).waits, PDL_YES);
+    pdl_kernel_destroy(kernel);
+}
+
+static void a_kernel_that_is_not_there_is_not_found(void **state)
+{
+    (void)state;
+    pdl_kernel *kernel = NULL;
+    compile(NULL, 0);
+    assert_refused(pdl_rtc_image_kernel(image, "nope<int>", &kernel), PDL_ERROR_NOT_FOUND, "name",
+                   "t.cu", "nope<int>");
+    assert_null(kernel);
+}
+
+static void what_the_driver_refuses_is_its_error(void **state)
+{
+    (void)state;
+    pdl_kernel *kernel = NULL;
+    compile(NULL, 0);
+    mock.image_result = CUDA_ERROR_NO_BINARY_FOR_GPU;
+    assert_refused(pdl_rtc_image_kernel(image, "k", &kernel), PDL_ERROR_NO_KERNEL_IMAGE, NULL, "");
+    assert_null(kernel);
+}
+
+static void missing_arguments_are_refused(void **state)
+{
+    (void)state;
+    pdl_kernel *kernel = NULL;
+    compile(NULL, 0);
+    assert_refused(pdl_rtc_image_kernel(NULL, "k", &kernel), PDL_ERROR_INVALID_ARGUMENT, "image",
+                   "NULL");
+    assert_refused(pdl_rtc_image_kernel(image, NULL, &kernel), PDL_ERROR_INVALID_ARGUMENT, "name",
+                   "NULL");
+    assert_refused(pdl_rtc_image_kernel(image, "k", NULL), PDL_ERROR_INVALID_ARGUMENT, "kernel",
+                   "NULL");
+}
+
+#define TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(an_image_says_what_it_is),
+        TEST(an_image_lives_until_its_last_reference),
+        TEST(facts_are_those_of_the_code),
+        TEST(code_that_cannot_be_read_keeps_its_names_and_knows_nothing),
+        TEST(two_expressions_of_one_kernel_are_both_there),
+        TEST(a_kernel_is_found_by_expression_lowered_name_and_plain_name),
+        TEST(what_is_not_there_or_has_two_meanings_is_not_found),
+        TEST(a_kernel_is_loaded_by_its_lowered_name),
+        TEST(what_the_image_knows_stands_above_the_loaders_look),
+        TEST(what_the_image_does_not_know_is_left_to_the_loader),
+        TEST(a_kernel_that_is_not_there_is_not_found),
+        TEST(what_the_driver_refuses_is_its_error),
+        TEST(missing_arguments_are_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,505 @@
+/* SPDX-License-Identifier: MIT */
+/* What a text may include: compared with what was written down for each case, and with what NVRTC reads. */
+#include "includes.h"
+#include "rtc_support.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+static char *folder;
+static struct pdl_rtc_dependencies found;
+
+static void write_file(const char *path, const char *text)
+{
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    assert_true(fputs(text, file) >= 0);
+    assert_int_equal(fclose(file), 0);
+}
+
+static int setup(void **state)
+{
+    (void)state;
+    folder = rtc_folder_make();
+    return chdir(folder) == 0 && mkdir("a", 0700) == 0 && mkdir("b", 0700) == 0 &&
+                   mkdir("p", 0700) == 0
+               ? 0
+               : -1;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    pdl_rtc_includes_free(&found);
+    const int left = chdir("/");
+    rtc_folder_remove(folder);
+    return left;
+}
+
+static struct pdl_rtc_request request_of(const char *source)
+{
+    static const char *directories[] = {"a", "b"};
+    return (struct pdl_rtc_request){.program = "k.cu",
+                                    .source = source,
+                                    .source_size = strlen(source),
+                                    .directories = directories,
+                                    .directory_count = 2};
+}
+
+/* The paths, each with + or - before it for one that is there or not, in one line. */
+static const char *find(const struct pdl_rtc_request *request)
+{
+    static char line[4096];
+    line[0] = '\0';
+    pdl_rtc_includes_free(&found);
+    assert_ok(pdl_rtc_includes_find(request, &found));
+    for (size_t i = 0; i < found.count; i++) {
+        const size_t length = strlen(line);
+        (void)snprintf(line + length, sizeof(line) - length, "%s%c%s", i > 0 ? " " : "",
+                       found.items[i].present ? '+' : '-', found.items[i].path);
+    }
+    return line;
+}
+
+static const char *find_in(const char *source)
+{
+    const struct pdl_rtc_request request = request_of(source);
+    return find(&request);
+}
+
+/* ---- what is found ------------------------------------------------------------------------------- */
+
+static void a_text_without_includes_needs_no_file(void **state)
+{
+    (void)state;
+    assert_string_equal(find_in("__global__ void k() {}"), "");
+    assert_false(found.unknown);
+    assert_false(found.fresh);
+}
+
+static void angle_brackets_are_looked_for_in_the_directories(void **state)
+{
+    (void)state;
+    write_file("x.h", "");
+    write_file("b/x.h", "");
+    assert_string_equal(find_in("#include <x.h>"), "-a/x.h +b/x.h");
+}
+
+static void the_first_that_is_there_ends_the_search(void **state)
+{
+    (void)state;
+    write_file("a/x.h", "");
+    write_file("b/x.h", "");
+    assert_string_equal(find_in("#include <x.h>"), "+a/x.h");
+}
+
+static void quotes_are_looked_for_beside_the_text_and_in_the_directories(void **state)
+{
+    (void)state;
+    write_file("x.h", "");
+    write_file("p/x.h", "");
+    write_file("a/x.h", "");
+    assert_string_equal(find_in("#include \"x.h\""), "+x.h +a/x.h");
+    struct pdl_rtc_request request = request_of("#include \"x.h\"");
+    request.program = "p/k.cu";
+    assert_string_equal(find(&request), "+p/x.h +a/x.h");
+}
+
+static void files_are_read_for_what_they_include(void **state)
+{
+    (void)state;
+    assert_int_equal(mkdir("a/s", 0700), 0);
+    write_file("a/s/one.h", "#include \"two.h\"\n");
+    write_file("a/s/two.h", "#include <three.h>\n");
+    write_file("b/three.h", "");
+    assert_string_equal(find_in("#include <s/one.h>"),
+                        "+a/s/one.h +a/s/two.h -a/two.h -b/two.h -a/three.h +b/three.h");
+}
+
+static void files_that_include_each_other_end(void **state)
+{
+    (void)state;
+    write_file("a/x.h", "#include \"../a/y.h\"\n");
+    write_file("a/y.h", "#include \"../a/x.h\"\n#include \"../b/../a/x.h\"\n");
+    (void)find_in("#include <x.h>");
+    assert_true(found.count < 40);
+    assert_false(found.unknown);
+}
+
+static void include_next_is_looked_for_everywhere(void **state)
+{
+    (void)state;
+    write_file("a/x.h", "");
+    write_file("b/x.h", "");
+    assert_string_equal(find_in("#include_next <x.h>"), "+a/x.h +b/x.h");
+}
+
+static void has_include_is_looked_for(void **state)
+{
+    (void)state;
+    assert_string_equal(find_in("#if __has_include(<x.h>)\n#endif"), "-a/x.h -b/x.h");
+    assert_string_equal(find_in("#if defined(__has_include) && __has_include ( \"x.h\" )\n#endif"),
+                        "-x.h -a/x.h -b/x.h");
+    assert_false(found.unknown);
+    assert_string_equal(find_in("#ifdef __has_include\n#endif\nint my__has_include(int);"), "");
+    assert_false(found.unknown);
+}
+
+static void macros_of_has_include_are_followed(void **state)
+{
+    (void)state;
+    write_file("a/has.h", "#define HAS(X) __has_include(X)\n#define HAS2(X) HAS(X)\n");
+    write_file("a/use.h", "#if HAS2(<x.h>)\n#endif\n");
+    assert_string_equal(find_in("#include <use.h>\n#include <has.h>\n"),
+                        "+a/use.h +a/has.h -a/x.h -b/x.h");
+    assert_false(found.unknown);
+    (void)find_in("#define HAS(X) __has_include(X)\n#define NAME <x.h>\n#if HAS(NAME)\n#endif\n");
+    assert_true(found.unknown);
+}
+
+static void directives_are_found_however_they_are_written(void **state)
+{
+    (void)state;
+    static const char *const texts[] = {
+        "#include<x.h>",
+        " \t# \tinclude\t<x.h>",
+        "# /* one */ include /* two\n lines */ <x.h>",
+        "#inc\\\nlude <x.h>",
+        "#include \\\r\n <x.h>",
+        "#include <x\\\n.h>",
+        "%:include <x.h>",
+        "?\?=include <x.h>",
+        "#inc?\?/\nlude <x.h>",
+        "#import <x.h>",
+        "#embed <x.h>",
+        "/* */ #include <x.h>",
+        "#if 0\n#include <x.h>\n#endif",
+        "char c = '\"';\n#include <x.h>\nchar d = '\"';",
+        "const char *s = \"/*\";\n#include <x.h>\n//*/",
+        "int i = 1'000'000;\n#include <x.h>\nint j = 1'0;",
+        "auto s = R\"x(\"/*)x\";\n#include <x.h>\n//*/",
+        "// a comment that \\\n#include <x.h>",
+    };
+    for (size_t i = 0; i < COUNT_OF(texts); i++) {
+        if (strcmp(find_in(texts[i]), "-a/x.h -b/x.h") != 0) {
+            fail_msg("text %zu: %s", i, texts[i]);
+        }
+    }
+}
+
+static void names_that_a_macro_computes_are_unknown(void **state)
+{
+    (void)state;
+    static const char *const texts[] = {
+        "#include NAME",
+        "#define A(x) <x>\n # include A(x.h)",
+        "#inc\\\nlude NAME",
+        "/* */ %:include NAME",
+        "#if __has_include(NAME)\n#endif",
+        "int i = 1'000;\n#include NAME",
+        "const char *s = \"/*\";\n#include NAME",
+        "auto s = R\"(/*)\";\n#include NAME",
+        "char c = '\"';\n#include NAME",
+        "// don't\n#include NAME",
+        "#if 0\nit isn't\n#endif\n#include NAME",
+    };
+    for (size_t i = 0; i < COUNT_OF(texts); i++) {
+        (void)find_in(texts[i]);
+        if (!found.unknown) {
+            fail_msg("text %zu is known: %s", i, texts[i]);
+        }
+    }
+}
+
+static void what_only_looks_computed_is_known(void **state)
+{
+    (void)state;
+    static const char *const texts[] = {
+        "// #include NAME",
+        "/*\n#include NAME\n*/",
+        "const char *s = \"#include NAME\";",
+        "const char *s = R\"(\n#include NAME\n)\";",
+        "#define STRING(include) #include\nconst char *s = STRING(x);",
+        "int a; a = a #include NAME",
+        "#include\n",
+        "// __has_include(NAME)",
+        "#include_something NAME",
+    };
+    for (size_t i = 0; i < COUNT_OF(texts); i++) {
+        (void)find_in(texts[i]);
+        if (found.unknown) {
+            fail_msg("text %zu is unknown: %s", i, texts[i]);
+        }
+    }
+}
+
+static void options_that_ask_for_files_are_unknown(void **state)
+{
+    (void)state;
+    char *arguments[] = {(char *)"-DHAS=__has_include"};
+    struct pdl_rtc_request request = request_of("int i;");
+    request.arguments = arguments;
+    request.argument_count = 1;
+    (void)find(&request);
+    assert_true(found.unknown);
+}
+
+static void headers_in_memory_come_before_files(void **state)
+{
+    (void)state;
+    const pdl_rtc_header headers[] = {{"x.h", "#include <y.h>\n"},
+                                      {"q/z.h", "#include \"y.h\"\n"},
+                                      {"not_included.h", "#include <w.h>\n"}};
+    struct pdl_rtc_request request = request_of("#include <x.h>\n#include \"x.h\"\n");
+    request.headers = headers;
+    request.header_count = COUNT_OF(headers);
+    write_file("a/x.h", "");
+    assert_string_equal(find(&request), "-a/y.h -b/y.h");
+    request.source = "#include \"q/z.h\"";
+    request.source_size = strlen(request.source);
+    assert_string_equal(find(&request), "-q/y.h -a/y.h -b/y.h");
+    request.source = "#include \"./x.h\"";
+    request.source_size = strlen(request.source);
+    assert_string_equal(find(&request), "-./x.h +a/./x.h");
+}
+
+static void embedded_headers_need_no_file(void **state)
+{
+    (void)state;
+    assert_string_equal(find_in("#include <pdl/device.cuh>\n#include <pdl/vector.cuh>\n"), "");
+    assert_false(found.unknown);
+}
+
+static void pre_includes_are_looked_for(void **state)
+{
+    (void)state;
+    const char *pre[] = {"x.h"};
+    struct pdl_rtc_request request = request_of("int i;");
+    request.program = "p/k.cu";
+    request.pre_includes = pre;
+    request.pre_include_count = 1;
+    write_file("x.h", "#include <y.h>");
+    assert_string_equal(find(&request), "+x.h -a/x.h -b/x.h -p/x.h -a/y.h -b/y.h");
+}
+
+static void what_is_no_file_is_none(void **state)
+{
+    (void)state;
+    assert_int_equal(mkdir("a/x.h", 0700), 0);
+    assert_int_equal(mkfifo("b/x.h", 0700), 0);
+    assert_string_equal(find_in("#include <x.h>"), "-a/x.h -b/x.h");
+}
+
+/* ---- changes ------------------------------------------------------------------------------------- */
+
+static void set_time(const char *path, time_t seconds)
+{
+    const struct timespec times[2] = {{.tv_sec = seconds}, {.tv_sec = seconds}};
+    assert_int_equal(utimensat(AT_FDCWD, path, times, 0), 0);
+}
+
+/* As if the files had been found long after they were changed. */
+static void age_found(void)
+{
+    found.fresh = false;
+    for (size_t i = 0; i < found.count; i++) {
+        found.items[i].fresh = false;
+    }
+}
+
+static void an_unchanged_file_is_unchanged(void **state)
+{
+    (void)state;
+    write_file("a/x.h", "one");
+    (void)find_in("#include \"x.h\"");
+    assert_true(found.fresh);
+    assert_true(pdl_rtc_includes_unchanged(&found));
+    age_found();
+    assert_true(pdl_rtc_includes_unchanged(&found));
+}
+
+static void another_content_of_the_same_size_and_time_is_a_change(void **state)
+{
+    (void)state;
+    write_file("a/x.h", "one");
+    set_time("a/x.h", 1000000000);
+    (void)find_in("#include <x.h>");
+    const struct pdl_rtc_hash content = found.items[0].content;
+    /* In the very tick of the clock of files, as far as stat() can tell. */
+    write_file("a/x.h", "two");
+    set_time("a/x.h", 1000000000);
+    struct stat about;
+    assert_int_equal(stat("a/x.h", &about), 0);
+    found.items[0].changed_ns = (int64_t)about.st_ctim.tv_sec * 1000000000 + about.st_ctim.tv_nsec;
+    assert_false(pdl_rtc_includes_unchanged(&found));
+    (void)find_in("#include <x.h>");
+    assert_false(pdl_rtc_hash_equal(content, found.items[0].content));
+}
+
+static void a_later_change_shows_in_the_times(void **state)
+{
+    (void)state;
+    write_file("a/x.h", "one");
+    set_time("a/x.h", 1000000000);
+    (void)find_in("#include <x.h>");
+    age_found();
+    const struct timespec tick = {.tv_nsec = 20000000};
+    (void)nanosleep(&tick, NULL);
+    write_file("a/x.h", "two");
+    set_time("a/x.h", 1000000000); /* touch -r: st_ctim tells */
+    assert_false(pdl_rtc_includes_unchanged(&found));
+}
+
+static void a_file_that_appears_or_goes_is_a_change(void **state)
+{
+    (void)state;
+    write_file("b/x.h", "one");
+    (void)find_in("#include <x.h>");
+    age_found();
+    write_file("a/x.h", "one");
+    assert_false(pdl_rtc_includes_unchanged(&found));
+    assert_int_equal(unlink("a/x.h"), 0);
+    assert_true(pdl_rtc_includes_unchanged(&found));
+    assert_int_equal(unlink("b/x.h"), 0);
+    assert_false(pdl_rtc_includes_unchanged(&found));
+}
+
+static void a_file_that_was_replaced_is_a_change(void **state)
+{
+    (void)state;
+    write_file("a/x.h", "one");
+    write_file("a/y.h", "two");
+    (void)find_in("#include <x.h>");
+    age_found();
+    assert_int_equal(rename("a/y.h", "a/x.h"), 0);
+    assert_false(pdl_rtc_includes_unchanged(&found));
+}
+
+static void a_file_that_was_just_changed_is_fresh(void **state)
+{
+    (void)state;
+    write_file("a/x.h", "one");
+    set_time("a/x.h", 1000000000); /* st_mtim says nothing */
+    (void)find_in("#include <x.h>");
+    assert_true(found.items[0].fresh);
+    assert_true(found.fresh);
+}
+
+/* ---- what NVRTC reads ---------------------------------------------------------------------------- */
+
+/* Compiles, and returns the last of the letters of the kernels' names: each file has one of its own. */
+static char compile(const struct pdl_rtc_compiler *nvrtc, const char *program, const char *source,
+                    const pdl_rtc_header *header, const char *const *options, int count)
+{
+    nvrtcProgram made = NULL;
+    size_t size = 0;
+    char which = '?';
+    const char *names[] = {header != NULL ? header->name : NULL};
+    const char *texts[] = {header != NULL ? header->text : NULL};
+    assert_int_equal(nvrtc->create(&made, source, program, header != NULL, texts, names), 0);
+    if (nvrtc->compile(made, count, options) == 0) {
+        assert_int_equal(nvrtc->ptx_size(made, &size), 0);
+        char *ptx = malloc(size);
+        assert_non_null(ptx);
+        assert_int_equal(nvrtc->ptx(made, ptx), 0);
+        const char *at = strstr(ptx, "from_");
+        which = at != NULL ? at[5] : '0';
+        free(ptx);
+    }
+    assert_int_equal(nvrtc->destroy(&made), 0);
+    return which;
+}
+
+static void all_that_nvrtc_reads_is_found(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *program, *source, *letters; /* '?': it does not compile */
+    } cases[] = {
+        {"k.cu", "#include \"x.h\"", "c"},
+        {"k.cu", "#include <x.h>", "a"},
+        {"p/k.cu", "#include \"x.h\"", "p"},
+        {"q/k.cu", "#include \"x.h\"", "a"},
+        {"k.cu", "#include \"./x.h\"", "c"},
+        {"k.cu", "#include <n.h>", "b"},
+        {"k.cu", "#include \"m.h\"", "c"},
+        {"k.cu", "#include <next.h>", "b"},
+        {"k.cu", "%:include <x.h>", "a"},
+        {"k.cu", "#inc\\\nlude <x.h>", "a"},
+        {"k.cu", "#if __has_include(\"x.h\")\n#include <n.h>\n#endif", "b"},
+        {"k.cu", "#define HAS(X) __has_include(X)\n#if HAS(<x.h>)\n#include <x.h>\n#endif", "a"},
+        {"k.cu", "#include \"none.h\"", "?"},
+        {"k.cu", "#if 0\n#include <x.h>\n#endif", "0"},
+    };
+    static const char *const options[] = {"-Ia", "-Ib", "-arch=compute_90"};
+    const pdl_rtc_header header = {"m.h", "#include \"x.h\"\n"};
+    const struct pdl_rtc_compiler *nvrtc;
+    if (!rtc_have_nvrtc()) {
+        skip();
+    }
+    assert_ok(pdl_rtc_compiler_open(&nvrtc));
+    write_file("x.h", "__global__ void from_c() {}");
+    write_file("p/x.h", "__global__ void from_p() {}");
+    write_file("a/x.h", "__global__ void from_a() {}");
+    write_file("b/x.h", "__global__ void from_b() {}");
+    write_file("b/n.h", "#include \"x.h\"\n");
+    write_file("a/next.h", "#include_next <next.h>\n");
+    write_file("b/next.h", "__global__ void from_b() {}");
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        struct pdl_rtc_request request = request_of(cases[i].source);
+        request.program = cases[i].program;
+        request.headers = &header;
+        request.header_count = 1;
+        (void)find(&request);
+        const char which = compile(nvrtc, cases[i].program, cases[i].source, &header, options, 3);
+        if (which != cases[i].letters[0]) {
+            fail_msg("case %zu: NVRTC read %c", i, which);
+        }
+        bool listed = which == '?' || which == '0';
+        for (size_t f = 0; f < found.count; f++) {
+            char wanted[64] = "";
+            char *text = found.items[f].present ? rtc_file_read(found.items[f].path) : NULL;
+            (void)snprintf(wanted, sizeof(wanted), "from_%c", which);
+            listed = listed || (text != NULL && strstr(text, wanted) != NULL);
+            free(text);
+        }
+        if (!listed) {
+            fail_msg("case %zu: NVRTC read a file that was not found", i);
+        }
+    }
+}
+
+#define FILE_TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        FILE_TEST(a_text_without_includes_needs_no_file),
+        FILE_TEST(angle_brackets_are_looked_for_in_the_directories),
+        FILE_TEST(the_first_that_is_there_ends_the_search),
+        FILE_TEST(quotes_are_looked_for_beside_the_text_and_in_the_directories),
+        FILE_TEST(files_are_read_for_what_they_include),
+        FILE_TEST(files_that_include_each_other_end),
+        FILE_TEST(include_next_is_looked_for_everywhere),
+        FILE_TEST(has_include_is_looked_for),
+        FILE_TEST(macros_of_has_include_are_followed),
+        FILE_TEST(directives_are_found_however_they_are_written),
+        FILE_TEST(names_that_a_macro_computes_are_unknown),
+        FILE_TEST(what_only_looks_computed_is_known),
+        FILE_TEST(options_that_ask_for_files_are_unknown),
+        FILE_TEST(headers_in_memory_come_before_files),
+        FILE_TEST(embedded_headers_need_no_file),
+        FILE_TEST(pre_includes_are_looked_for),
+        FILE_TEST(what_is_no_file_is_none),
+        FILE_TEST(an_unchanged_file_is_unchanged),
+        FILE_TEST(another_content_of_the_same_size_and_time_is_a_change),
+        FILE_TEST(a_later_change_shows_in_the_times),
+        FILE_TEST(a_file_that_appears_or_goes_is_a_change),
+        FILE_TEST(a_file_that_was_replaced_is_a_change),
+        FILE_TEST(a_file_that_was_just_changed_is_fresh),
+        FILE_TEST(all_that_nvrtc_reads_is_found),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

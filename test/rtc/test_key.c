@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: MIT */
+/* Keys: what makes another kernel makes another key, and what does not, does not. */
+#include "key.h"
+#include "rtc_support.h"
+
+static pdl_rtc_header headers[] = {{"a.h", "int a;"}, {"b.h", "int b;"}};
+static char *arguments[] = {(char *)"-DN=4", (char *)"-DM=5"};
+static const char *names[] = {"f<int>", "g"};
+
+static struct pdl_rtc_dependency file = {
+    .path = (char *)"inc/x.h", .present = true, .content = {1, 2}, .check = {3, 4}};
+static struct pdl_rtc_dependencies files = {.items = &file, .count = 1};
+
+static struct pdl_rtc_request request_of(const char *source)
+{
+    return (struct pdl_rtc_request){.program = "text.cu",
+                                    .source = source,
+                                    .source_size = strlen(source),
+                                    .target = "sm_90",
+                                    .output = PDL_RTC_CUBIN,
+                                    .arguments = arguments,
+                                    .argument_count = 2,
+                                    .names = names,
+                                    .name_count = 2,
+                                    .headers = headers,
+                                    .header_count = 2};
+}
+
+static struct pdl_rtc_key key_of(const struct pdl_rtc_request *request,
+                                 const struct pdl_rtc_dependencies *dependencies)
+{
+    struct pdl_rtc_key key;
+    assert_ok(pdl_rtc_key_make(request, dependencies, NULL, NULL, &key));
+    return key;
+}
+
+static bool same(struct pdl_rtc_key a, struct pdl_rtc_key b)
+{
+    const bool text = pdl_rtc_hash_equal(a.text, b.text);
+    assert_true(text == pdl_rtc_hash_equal(a.check, b.check));
+    return text;
+}
+
+static void equal_requests_have_equal_keys(void **state)
+{
+    (void)state;
+    char copy[] = "text";
+    const struct pdl_rtc_request a = request_of("text");
+    const struct pdl_rtc_request b = request_of(copy);
+    assert_true(same(key_of(&a, &files), key_of(&b, &files)));
+    assert_false(pdl_rtc_hash_equal(key_of(&a, &files).text, key_of(&a, &files).check));
+}
+
+/* Each changes one thing. */
+static void change(struct pdl_rtc_request *request, struct pdl_rtc_dependency *dependency, int what)
+{
+    static pdl_rtc_header other_headers[] = {{"a.h", "int a;"}, {"b.h", "int c;"}};
+    static pdl_rtc_header moved_headers[] = {{"a.h", "int a;b"}, {".h", "int b;"}};
+    static char *other_arguments[] = {(char *)"-DM=5", (char *)"-DN=4"};
+    static char *moved_arguments[] = {(char *)"-DN=4-", (char *)"DM=5"};
+    static const char *other_names[] = {"f<int>", "h"};
+    switch (what) {
+    case 0:
+        request->source = "texT";
+        break;
+    case 1:
+        request->source_size--;
+        break;
+    case 2:
+        request->program = "other.cu";
+        break;
+    case 3:
+        memcpy(request->target, "sm_90a", 7);
+        break;
+    case 4:
+        request->output = PDL_RTC_PTX;
+        break;
+    case 5:
+        request->flags = PDL_RTC_MINIMAL;
+        break;
+    case 6:
+        request->arguments = other_arguments;
+        break;
+    case 7:
+        request->arguments = moved_arguments;
+        break;
+    case 8:
+        request->argument_count = 1;
+        break;
+    case 9:
+        request->names = other_names;
+        break;
+    case 10:
+        request->headers = other_headers;
+        break;
+    case 11:
+        request->headers = moved_headers;
+        break;
+    case 12:
+        request->header_count = 1;
+        break;
+    case 13:
+        dependency->content.low++;
+        break;
+    case 14:
+        dependency->check.high++;
+        break;
+    case 15:
+        dependency->path = (char *)"inc/y.h";
+        break;
+    default:
+        dependency->present = false;
+        break;
+    }
+}
+
+static void whatever_is_compiled_is_in_the_key(void **state)
+{
+    (void)state;
+    enum { CHANGES = 17 };
+    struct pdl_rtc_key keys[CHANGES + 1];
+    const struct pdl_rtc_request plain = request_of("text");
+    keys[CHANGES] = key_of(&plain, &files);
+    for (int i = 0; i < CHANGES; i++) {
+        struct pdl_rtc_request request = plain;
+        struct pdl_rtc_dependency dependency = file;
+        struct pdl_rtc_dependencies dependencies = {.items = &dependency, .count = 1};
+        change(&request, &dependency, i);
+        keys[i] = key_of(&request, &dependencies);
+    }
+    for (int i = 0; i <= CHANGES; i++) {
+        for (int j = 0; j < i; j++) {
+            if (same(keys[i], keys[j])) {
+                fail_msg("changes %d and %d have the same key", i, j);
+            }
+        }
+    }
+}
+
+static void times_and_absent_files_are_not_in_the_key(void **state)
+{
+    (void)state;
+    struct pdl_rtc_dependency two[] = {file, {.path = (char *)"x.h"}};
+    struct pdl_rtc_dependencies dependencies = {.items = two, .count = 2};
+    struct pdl_rtc_request request = request_of("text");
+    const struct pdl_rtc_key key = key_of(&request, &files);
+    two[0].modified_ns = 7;
+    two[0].inode = 8;
+    request.flags = PDL_RTC_NO_CACHE;
+    assert_true(same(key, key_of(&request, &dependencies)));
+}
+
+static void the_text_does_not_depend_on_the_compilers(void **state)
+{
+    (void)state;
+    const struct pdl_rtc_request request = request_of("text");
+    static const struct pdl_rtc_compiler compilers[] = {
+        {.number = 13000, .identity = {.bytes = "one", .size = 3}},
+        {.number = 13000, .identity = {.bytes = "two", .size = 3}},
+        {.number = 12080, .identity = {.bytes = "one", .size = 3}}};
+    static const struct pdl_rtc_linker linkers[] = {
+        {.number = 13000, .identity = {.bytes = "one", .size = 3}},
+        {.number = 13000, .identity = {.bytes = "two", .size = 3}}};
+    struct pdl_rtc_key keys[5];
+    for (size_t i = 0; i < 3; i++) {
+        assert_ok(pdl_rtc_key_make(&request, &files, &compilers[i], NULL, &keys[i]));
+    }
+    for (size_t i = 0; i < 2; i++) {
+        assert_ok(pdl_rtc_key_make(&request, &files, &compilers[0], &linkers[i], &keys[3 + i]));
+    }
+    for (size_t i = 0; i < COUNT_OF(keys); i++) {
+        assert_true(same(keys[i], keys[0]));
+        assert_int_not_equal(keys[i].compilers, 0);
+        for (size_t j = 0; j < i; j++) {
+            assert_true(keys[i].compilers != keys[j].compilers);
+        }
+    }
+    assert_int_equal(key_of(&request, &files).compilers, 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(equal_requests_have_equal_keys),
+        cmocka_unit_test(whatever_is_compiled_is_in_the_key),
+        cmocka_unit_test(times_and_absent_files_are_not_in_the_key),
+        cmocka_unit_test(the_text_does_not_depend_on_the_compilers),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT */
+/* Compiled, never run: lib/rtc calls NVRTC and nvJitLink by declarations and numbers of its own, which are
+ * compared with those of the toolkit's headers here. */
+#include <nvJitLink.h>
+#include <nvrtc.h>
+#include <stddef.h>
+#include <stdint.h>
+
+_Static_assert(sizeof(nvrtcResult) == sizeof(int) && sizeof(nvJitLinkResult) == sizeof(int) &&
+                   sizeof(nvJitLinkInputType) == sizeof(int),
+               "results are passed as int");
+_Static_assert(sizeof(nvrtcProgram) == sizeof(void *) && sizeof(nvJitLinkHandle) == sizeof(void *),
+               "handles are pointers");
+_Static_assert(NVRTC_SUCCESS == 0 && NVRTC_ERROR_OUT_OF_MEMORY == 1 &&
+                   NVRTC_ERROR_INVALID_INPUT == 3 && NVRTC_ERROR_INVALID_OPTION == 5 &&
+                   NVRTC_ERROR_COMPILATION == 6 && NVRTC_ERROR_BUILTIN_OPERATION_FAILURE == 7 &&
+                   NVRTC_ERROR_NAME_EXPRESSION_NOT_VALID == 10,
+               "lib/rtc/failure.c has these numbers");
+_Static_assert(NVJITLINK_SUCCESS == 0 && NVJITLINK_INPUT_LTOIR == 3, "lib/rtc/link.c has these");
+
+/* The signatures of compiler.h, with the toolkit's types. */
+#define SAME(function, ...)                                                                        \
+    _Static_assert(__builtin_types_compatible_p(__typeof__(&(function)), __typeof__(__VA_ARGS__)), \
+                   #function)
+SAME(nvrtcVersion, nvrtcResult (*)(int *, int *));
+SAME(nvrtcCreateProgram, nvrtcResult (*)(nvrtcProgram *, const char *, const char *, int,
+                                         const char *const *, const char *const *));
+SAME(nvrtcDestroyProgram, nvrtcResult (*)(nvrtcProgram *));
+SAME(nvrtcCompileProgram, nvrtcResult (*)(nvrtcProgram, int, const char *const *));
+SAME(nvrtcAddNameExpression, nvrtcResult (*)(nvrtcProgram, const char *));
+SAME(nvrtcGetLoweredName, nvrtcResult (*)(nvrtcProgram, const char *, const char **));
+SAME(nvrtcGetProgramLogSize, nvrtcResult (*)(nvrtcProgram, size_t *));
+SAME(nvrtcGetProgramLog, nvrtcResult (*)(nvrtcProgram, char *));
+SAME(nvrtcGetPTXSize, nvrtcResult (*)(nvrtcProgram, size_t *));
+SAME(nvrtcGetPTX, nvrtcResult (*)(nvrtcProgram, char *));
+SAME(nvrtcGetCUBINSize, nvrtcResult (*)(nvrtcProgram, size_t *));
+SAME(nvrtcGetCUBIN, nvrtcResult (*)(nvrtcProgram, char *));
+SAME(nvrtcGetLTOIRSize, nvrtcResult (*)(nvrtcProgram, size_t *));
+SAME(nvrtcGetLTOIR, nvrtcResult (*)(nvrtcProgram, char *));
+SAME(nvrtcGetNumSupportedArchs, nvrtcResult (*)(int *));
+SAME(nvrtcGetSupportedArchs, nvrtcResult (*)(int *));
+SAME(nvrtcGetErrorString, const char *(*)(nvrtcResult));
+SAME(nvJitLinkCreate, nvJitLinkResult (*)(nvJitLinkHandle *, uint32_t, const char **));
+SAME(nvJitLinkDestroy, nvJitLinkResult (*)(nvJitLinkHandle *));
+SAME(nvJitLinkAddData,
+     nvJitLinkResult (*)(nvJitLinkHandle, nvJitLinkInputType, const void *, size_t, const char *));
+SAME(nvJitLinkComplete, nvJitLinkResult (*)(nvJitLinkHandle));
+SAME(nvJitLinkGetLinkedCubinSize, nvJitLinkResult (*)(nvJitLinkHandle, size_t *));
+SAME(nvJitLinkGetLinkedCubin, nvJitLinkResult (*)(nvJitLinkHandle, void *));
+SAME(nvJitLinkGetErrorLogSize, nvJitLinkResult (*)(nvJitLinkHandle, size_t *));
+SAME(nvJitLinkGetErrorLog, nvJitLinkResult (*)(nvJitLinkHandle, char *));
