@@ -1,0 +1,347 @@
+/* SPDX-License-Identifier: MIT */
+/* pdltool cache: the folder where libpdl-rtc keeps what it compiled. */
+#include <ctype.h>
+#include <errno.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include <pdl/rtc.h>
+
+#include "commands.h"
+#include "memory.h"
+#include "print.h"
+#ifdef PDL_HAVE_JANSSON
+#include "json.h"
+#endif
+
+static const char program[] = "pdltool cache";
+
+struct arguments {
+    const char *directory; /* NULL: the default cache's */
+    bool json, remove;
+    bool done; /* help was asked for */
+};
+
+/* What was seen while a folder was listed. */
+struct listing {
+    struct table table;
+    unsigned long long files, damaged;
+    bool damaged_only;
+#ifdef PDL_HAVE_JANSSON
+    json_t *json;
+#endif
+};
+
+static void usage(FILE *to)
+{
+    (void)fputs(
+        "usage: pdltool cache list [--json] | verify [--remove] | trim SIZE | clear [--dir DIR]\n\n"
+        "Looks after the folder in which libpdl-rtc keeps kernels that were compiled at run "
+        "time.\n\n"
+        "  list         every file: when it was last used, and what is in it\n"
+        "  verify       reads every file, and tells which are damaged\n"
+        "  trim SIZE    removes those used longest ago until the rest is no larger than SIZE, in\n"
+        "               bytes or with K, M or G\n"
+        "  clear        removes all\n\n"
+        "      --dir DIR  the folder (default: that of programs, see docs/rtc.md)\n"
+        "      --json     list: as JSON\n"
+        "      --remove   verify: removes what is damaged\n\n"
+        "exit code:\n"
+        "  0, 1 there are damaged files (verify), 2 the command line is wrong, or the folder can't "
+        "be\n"
+        "  read or written\n",
+        to);
+}
+
+/* ---- files ------------------------------------------------------------------------------------*/
+
+static int fail(void)
+{
+    (void)fprintf(stderr, "%s: ", program);
+    print_plain(stderr, pdl_last_error()->message);
+    (void)putc('\n', stderr);
+    return EXIT_USAGE;
+}
+
+static char *date_of(int64_t seconds)
+{
+    char text[32] = "-";
+    const time_t time = (time_t)seconds;
+    struct tm parts;
+    if (localtime_r(&time, &parts) != NULL) {
+        (void)strftime(text, sizeof(text), "%Y-%m-%d %H:%M:%S", &parts);
+    }
+    return copy_text(text);
+}
+
+/* The first kernel, and how many there are besides. */
+static char *kernels_of(const char *names)
+{
+    const size_t length = strcspn(names, "\n");
+    size_t more = 0;
+    for (const char *at = names + length; *at != '\0'; at++) {
+        more += *at == '\n' && at[1] != '\0';
+    }
+    return more > 0 ? format_text("%.*s and %zu more", (int)length, names, more)
+                    : format_text("%.*s", (int)length, names);
+}
+
+static void add_row(struct table *table, const pdl_rtc_file *file)
+{
+    table_add(table, date_of(file->used));
+    table_add(table, format_count(file->bytes, "", ""));
+    if (file->damage != NULL) {
+        for (int i = 0; i < 3; i++) {
+            table_add(table, copy_text("-"));
+        }
+        table_add(table, copy_text(file->name));
+        table_add(table, format_text("damaged: %s", file->damage));
+        return;
+    }
+    table_add(table, copy_text(file->target));
+    table_add(table, copy_text(file->output == PDL_RTC_PTX ? "PTX" : "SASS"));
+    table_add(table, format_text("%d.%d", (int)(file->compiler_version / 1000),
+                                 (int)(file->compiler_version % 1000 / 10)));
+    table_add(table, copy_text(file->program));
+    table_add(table, kernels_of(file->kernels));
+}
+
+#ifdef PDL_HAVE_JANSSON
+static json_t *json_of_kernels(const char *names)
+{
+    json_t *array = json_new_array();
+    while (*names != '\0') {
+        const size_t length = strcspn(names, "\n");
+        char *name = format_text("%.*s", (int)length, names);
+        json_add(array, json_text(name));
+        free(name);
+        names += length + (names[length] == '\n');
+    }
+    return array;
+}
+
+static json_t *json_of_file(const pdl_rtc_file *file)
+{
+    const bool whole = file->damage == NULL;
+    json_t *object = json_new_object();
+    json_set(object, "file", json_text(file->name));
+    json_set(object, "bytes", json_number((int64_t)file->bytes));
+    json_set(object, "used", json_number(file->used));
+    json_set(object, "damage", json_text(file->damage));
+    json_set(object, "program", json_text(whole ? file->program : NULL));
+    json_set(object, "target", json_text(whole ? file->target : NULL));
+    json_set(object, "output",
+             json_text(!whole                        ? NULL
+                       : file->output == PDL_RTC_PTX ? "ptx"
+                                                     : "cubin"));
+    json_set(object, "nvrtc", json_number_from(whole ? file->compiler_version : 0, 1));
+    json_set(object, "kernels", whole ? json_of_kernels(file->kernels) : json_new_array());
+    return object;
+}
+#endif
+
+static int32_t visit(void *context, const pdl_rtc_file *file)
+{
+    struct listing *listing = context;
+    listing->files++;
+    listing->damaged += file->damage != NULL;
+#ifdef PDL_HAVE_JANSSON
+    if (listing->json != NULL) {
+        json_add(listing->json, json_of_file(file));
+        return 0;
+    }
+#endif
+    if (!listing->damaged_only) {
+        add_row(&listing->table, file);
+    } else if (file->damage != NULL) {
+        print_plain(stdout, file->name);
+        printf(": ");
+        print_plain(stdout, file->damage);
+        (void)putchar('\n');
+    }
+    return 0;
+}
+
+/* ---- the commands -----------------------------------------------------------------------------*/
+
+static void print_total(const struct listing *listing, uint64_t bytes)
+{
+    char *files = format_count(listing->files, "file", "files");
+    char *size = format_count(bytes, "byte", "bytes");
+    char *damaged = format_count(listing->damaged, "", "");
+    printf("%s, %s, %s damaged\n", files, size, damaged);
+    free(files);
+    free(size);
+    free(damaged);
+}
+
+static int list(const struct arguments *arguments)
+{
+    static const char *const headings[] = {"last used", "bytes",   "target", "form",
+                                           "NVRTC",     "program", "kernels"};
+    struct listing listing = {.table = {.headings = headings, .right = "lrlllll"}};
+    uint64_t bytes = 0;
+#ifdef PDL_HAVE_JANSSON
+    listing.json = arguments->json ? json_new_array() : NULL;
+#endif
+    const pdl_status status = pdl_rtc_folder_list(arguments->directory, visit, &listing, &bytes);
+    int code = status == PDL_SUCCESS ? EXIT_DONE : fail();
+#ifdef PDL_HAVE_JANSSON
+    if (listing.json != NULL && status == PDL_SUCCESS) {
+        json_t *root = json_new_object();
+        json_set(root, "version", json_number(1));
+        json_set(root, "bytes", json_number((int64_t)bytes));
+        json_set(root, "files", listing.json);
+        return json_print(root) ? code : EXIT_USAGE;
+    }
+    json_decref(listing.json);
+#endif
+    if (status == PDL_SUCCESS) {
+        if (listing.files > 0) {
+            table_print(&listing.table, stdout);
+        }
+        print_total(&listing, bytes);
+    }
+    table_free(&listing.table);
+    return code;
+}
+
+static int print_removed(uint64_t removed)
+{
+    char *text = format_count(removed, "file", "files");
+    printf("%s removed\n", text);
+    free(text);
+    return EXIT_DONE;
+}
+
+static int verify(const struct arguments *arguments)
+{
+    struct listing listing = {.damaged_only = true};
+    uint64_t bytes = 0;
+    uint64_t removed = 0;
+    if (pdl_rtc_folder_list(arguments->directory, visit, &listing, &bytes) != PDL_SUCCESS) {
+        return fail();
+    }
+    print_total(&listing, bytes);
+    if (listing.damaged == 0 || !arguments->remove) {
+        return listing.damaged == 0 ? EXIT_DONE : EXIT_FINDING;
+    }
+    if (pdl_rtc_folder_trim(arguments->directory, 0, 1, &removed) != PDL_SUCCESS) {
+        return fail();
+    }
+    (void)print_removed(removed);
+    return EXIT_FINDING;
+}
+
+static int trim(const struct arguments *arguments, uint64_t capacity)
+{
+    uint64_t removed = 0;
+    return pdl_rtc_folder_trim(arguments->directory, capacity, 0, &removed) == PDL_SUCCESS
+               ? print_removed(removed)
+               : fail();
+}
+
+/* ---- the command line -------------------------------------------------------------------------*/
+
+static bool parse_size(const char *text, uint64_t *size)
+{
+    static const char units[] = "KMG";
+    char *end = NULL;
+    errno = 0;
+    const bool digits = *text >= '0' && *text <= '9';
+    unsigned long long value = digits ? strtoull(text, &end, 10) : 0;
+    bool good = digits && errno == 0;
+    if (good && *end != '\0') {
+        const char *unit = strchr(units, toupper((unsigned char)*end));
+        const unsigned shift = unit != NULL ? 10 * ((unsigned)(unit - units) + 1) : 0;
+        good = unit != NULL && end[1] == '\0' && value <= UINT64_MAX >> shift;
+        value <<= good ? shift : 0;
+    }
+    if (!good) {
+        (void)fprintf(stderr, "%s: a size is a number of bytes, or of K, M or G of them, not %s\n",
+                      program, text);
+    }
+    *size = value;
+    return good;
+}
+
+static bool read_arguments(struct arguments *arguments, int argc, char **argv)
+{
+    static const struct option options[] = {{"dir", required_argument, NULL, 'd'},
+                                            {"json", no_argument, NULL, 'j'},
+                                            {"remove", no_argument, NULL, 'r'},
+                                            {"help", no_argument, NULL, 'h'},
+                                            {NULL, 0, NULL, 0}};
+    int option;
+    while ((option = getopt_long(argc, argv, "h", options, NULL)) != -1) {
+        if (option == 'd') {
+            arguments->directory = optarg;
+        } else if (option == 'j') {
+#ifndef PDL_HAVE_JANSSON
+            (void)fprintf(stderr,
+                          "%s: --json is not in this build, which was made without the JSON "
+                          "library jansson\n",
+                          program);
+            return false;
+#endif
+            arguments->json = true;
+        } else if (option == 'r') {
+            arguments->remove = true;
+        } else if (option == 'h') {
+            usage(stdout);
+            arguments->done = true;
+            return true;
+        } else {
+            (void)fprintf(stderr, "`%s --help` tells the options\n", program);
+            return false;
+        }
+    }
+    return true;
+}
+
+static int run(const struct arguments *arguments, int count, char **operands)
+{
+    const char *action = count > 0 ? operands[0] : "";
+    const bool is_trim = strcmp(action, "trim") == 0;
+    const char *wrong = NULL;
+    uint64_t size = 0;
+    if (is_trim && count != 2) {
+        wrong = "trim wants a size";
+    } else if (!is_trim && count > 1) {
+        wrong = "one action at a time, and nothing after it";
+    } else if (arguments->json && strcmp(action, "list") != 0) {
+        wrong = "--json is for list";
+    } else if (arguments->remove && strcmp(action, "verify") != 0) {
+        wrong = "--remove is for verify";
+    } else if (strcmp(action, "list") == 0) {
+        return list(arguments);
+    } else if (strcmp(action, "verify") == 0) {
+        return verify(arguments);
+    } else if (strcmp(action, "clear") == 0) {
+        return trim(arguments, 0);
+    } else if (is_trim) {
+        return parse_size(operands[1], &size) ? trim(arguments, size) : EXIT_USAGE;
+    } else {
+        wrong = "say list, verify, trim or clear; `pdltool cache --help` tells more";
+    }
+    (void)fprintf(stderr, "%s: %s\n", program, wrong);
+    return EXIT_USAGE;
+}
+
+int command_cache(int argc, char **argv)
+{
+    struct arguments arguments = {0};
+    int code = EXIT_USAGE;
+    if (read_arguments(&arguments, argc, argv)) {
+        code = arguments.done ? EXIT_DONE : run(&arguments, argc - optind, argv + optind);
+    }
+    if (fflush(stdout) != 0) {
+        (void)fprintf(stderr, "%s: the report could not be written: %s\n", program,
+                      strerror(errno));
+        code = EXIT_USAGE;
+    }
+    return code;
+}
