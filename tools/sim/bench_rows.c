@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: MIT */
+#include "bench_rows.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "memory.h"
+
+enum { LINE_SHORT = 8, LINE_LONG = 72, MAIN = 4000 };
+
+static const char *axis(const json_t *axes, const char *name)
+{
+    const char *const value = json_string_value(json_object_get(axes, name));
+    return value != NULL ? value : "";
+}
+
+static bool is(const json_t *axes, const char *name, const char *value)
+{
+    return strcmp(axis(axes, name), value) == 0;
+}
+
+static double cycles(const struct sim_device *device, const char *text)
+{
+    return 1e3 * strtod(text, NULL) / device->clock_mhz;
+}
+
+/* A line of so many launches, each after the one before. */
+static void line(struct sim_program *program, size_t length, bool graph, bool overlap)
+{
+    program->launches.count = program->dependencies.count = 0;
+    for (size_t i = 0; i < length; i++) {
+        const struct sim_launch launch = {
+            .path = graph ? SIM_GRAPH : SIM_STREAM,
+            .dependencies = (uint32_t)program->dependencies.count,
+            .dependencies_count = i > 0,
+        };
+        APPEND(&program->launches, launch);
+        if (i > 0) {
+            const struct sim_dependency dependency = {(uint32_t)i - 1, overlap};
+            APPEND(&program->dependencies, dependency);
+        }
+    }
+}
+
+static void describe_phases(const struct sim_device *device, const json_t *axes,
+                            struct sim_kernel *kernel)
+{
+    kernel->threads = 128;
+    kernel->blocks = device->sms;
+    kernel->before = cycles(device, axis(axes, "before"));
+    kernel->after = cycles(device, axis(axes, "after"));
+    kernel->writes = is(axes, "results", "all");
+}
+
+static unsigned blocks_of(const struct sim_device *device, const json_t *axes,
+                          const struct sim_kernel *kernel)
+{
+    enum sim_resource scarce;
+    const unsigned fits = sim_kernel_fits(device, kernel, &scarce);
+    return is(axes, "fill", "half")   ? device->sms / 2
+           : is(axes, "fill", "most") ? device->sms * 3 / 4
+           : is(axes, "fill", "sms")  ? device->sms
+           : is(axes, "fill", "two")  ? 2 * device->sms - device->sms / 16
+                                      : device->sms * fits * 7 / 2;
+}
+
+static void describe_trigger(const struct sim_device *device, const json_t *axes,
+                             struct sim_kernel *kernel)
+{
+    const unsigned half = device->limits[SIM_SHARED] / 2;
+    const char *const trigger = axis(axes, "trigger");
+    const double main = 1e3 * MAIN / device->clock_mhz;
+    double share = 0;
+    kernel->threads = 256;
+    kernel->shared = is(axes, "shared", "none")   ? 0
+                     : is(axes, "shared", "fits") ? half - 2048
+                                                  : half + 1024;
+    kernel->blocks = blocks_of(device, axes, kernel);
+    if (strcmp(trigger, "start") == 0) {
+        kernel->trigger = SIM_TRIGGER_START;
+    } else if (strcmp(trigger, "never") == 0) {
+        kernel->trigger = SIM_TRIGGER_NEVER;
+        share = 1;
+    } else if (strcmp(trigger, "any") != 0) {
+        share = strtod(trigger, NULL);
+    }
+    kernel->before = share * main;
+    kernel->after = (1 - share) * main;
+    kernel->writes = true;
+}
+
+/* What counting cycles and adding come to. */
+static void add_overheads(const struct sim_bench *kernels, bool working, struct sim_kernel *kernel)
+{
+    kernel->clocked_prologue = true;
+    kernel->issue_prologue = kernels->weight;
+    kernel->arguments = true;
+    if (working) {
+        kernel->read = kernels->read;
+        kernel->before *= kernels->additions;
+        kernel->after *= kernels->additions;
+        kernel->tail = kernels->tail;
+        kernel->issue = 1;
+    } else { /* the clock has been running since the wait's return */
+        const double all = kernel->before + kernel->after;
+        kernel->before = kernel->before > kernels->read ? kernel->before : kernels->read;
+        kernel->after = all > kernel->before ? all - kernel->before : 0;
+        kernel->clocked = true;
+        kernel->issue = kernels->weight;
+    }
+}
+
+static double length_us(struct sim_program *program, size_t length, bool graph, bool overlap)
+{
+    struct sim_result result;
+    line(program, length, graph, overlap);
+    sim_run(program, &result, NULL, NULL);
+    const double end = result.end;
+    sim_result_free(&result);
+    return 1e-3 * end;
+}
+
+bool sim_bench_predict(const struct sim_device *device, const char *table, const json_t *axes,
+                       double *us)
+{
+    const bool phases = strcmp(table, "phases") == 0;
+    if (!phases && strcmp(table, "trigger") != 0) {
+        return false;
+    }
+    const char *const way = axis(axes, "way");
+    const bool graph =
+        strcmp(way, "graph") == 0 || strcmp(way, "graph-pdl") == 0 || strcmp(way, "chain") == 0;
+    const bool overlap = strcmp(way, "stream") != 0 && strcmp(way, "graph") != 0;
+    struct sim_program program;
+    sim_program_init(&program, device);
+    struct sim_kernel kernel = {.waits = true, .prologue = cycles(device, axis(axes, "prologue"))};
+    if (phases) {
+        describe_phases(device, axes, &kernel);
+    } else {
+        describe_trigger(device, axes, &kernel);
+    }
+    add_overheads(&device->bench, !phases && is(axes, "main", "work"), &kernel);
+    APPEND(&program.kernels, kernel);
+    *us = (length_us(&program, LINE_LONG, graph, overlap) -
+           length_us(&program, LINE_SHORT, graph, overlap)) /
+          (LINE_LONG - LINE_SHORT);
+    sim_program_free(&program);
+    return true;
+}
+
+/* Cells of the table trigger that a calibration is made of; docs/model.md says why these. */
+bool sim_bench_is_fitted(const char *table, const json_t *axes)
+{
+    if (strcmp(table, "trigger") != 0) {
+        return true;
+    }
+    return is(axes, "main", "work") && ((is(axes, "fill", "half") && is(axes, "shared", "fits")) ||
+                                        (is(axes, "fill", "sms") && is(axes, "shared", "fits")) ||
+                                        (is(axes, "fill", "most") && is(axes, "shared", "none")));
+}

@@ -1,0 +1,352 @@
+/* SPDX-License-Identifier: MIT */
+/* A device's values from what `pdltool bench` measured: each from a few rows by arithmetic, in an order in which
+ * it needs only those before it. docs/model.md tells where each comes from. */
+#include <errno.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "commands.h"
+#include "json.h"
+#include "memory.h"
+#include "output.h"
+
+struct bench {
+    json_t *overlap, *graph;
+    struct sim_device device;
+    const char *missing; /* the first row that was not there */
+    char missing_text[160];
+};
+
+/* A sum over rows, for their mean. */
+struct mean {
+    double sum;
+    unsigned count;
+};
+
+static void add(struct mean *mean, double value)
+{
+    mean->sum += value;
+    mean->count++;
+}
+
+static double mean_of(const struct mean *mean)
+{
+    return mean->count > 0 ? mean->sum / mean->count : 0;
+}
+
+static double at_least_0(double value)
+{
+    return value > 0 ? value : 0;
+}
+
+static const json_t *find(const json_t *root, const char *id)
+{
+    size_t i = 0;
+    const json_t *table = NULL;
+    json_array_foreach(json_object_get(root, "tables"), i, table)
+    {
+        size_t j = 0;
+        const json_t *point = NULL;
+        json_array_foreach(json_object_get(table, "points"), j, point)
+        {
+            const char *const name = json_string_value(json_object_get(point, "id"));
+            if (name != NULL && strcmp(name, id) == 0) {
+                return point;
+            }
+        }
+    }
+    return NULL;
+}
+
+/* The median of a metric of the row whose name the format makes. */
+__attribute__((format(printf, 4, 5))) static double row(struct bench *bench, const json_t *root,
+                                                        const char *metric, const char *format, ...)
+{
+    char id[160];
+    va_list list;
+    va_start(list, format);
+    (void)vsnprintf(id, sizeof(id), format, list);
+    va_end(list);
+    const json_t *const median = json_object_get(
+        json_object_get(json_object_get(find(root, id), "metrics"), metric), "median");
+    if (!json_is_number(median) && bench->missing == NULL) {
+        (void)snprintf(bench->missing_text, sizeof(bench->missing_text), "%s", id);
+        bench->missing = bench->missing_text;
+    }
+    return json_number_value(median);
+}
+
+/* ns a kernel of the table phases. */
+static double phases(struct bench *bench, const char *results, int prologue, int before, int after,
+                     const char *way)
+{
+    return 1e3 * row(bench, bench->overlap, "device",
+                     "overlap/phases/results=%s/prologue=%d/before=%d/after=%d/way=%s", results,
+                     prologue, before, after, way);
+}
+
+/* ns a kernel of a cell of the table trigger that adds, with 2000 cycles of prologue. */
+static double trigger(struct bench *bench, const char *place, const char *fill, const char *way)
+{
+    return 1e3 *
+           row(bench, bench->overlap, "device",
+               "overlap/trigger/main=work/trigger=%s/prologue=2000/fill=%s/shared=fits/way=%s",
+               place, fill, way);
+}
+
+static double cycles(const struct bench *bench, double count)
+{
+    return 1e3 * count / bench->device.clock_mhz;
+}
+
+static const char *const plain[SIM_PATHS] = {"stream", "graph"};
+static const char *const overlapped[SIM_PATHS] = {"stream-pdl", "graph-pdl"};
+static const char *const results[] = {"one", "all"};
+static const struct {
+    int prologue, before, after;
+} lengths[] = {
+    {2000, 4000, 0}, {2000, 2000, 2000}, {2000, 200, 3800}, {200, 4000, 0}, {4000, 4000, 4000}};
+
+/* ---- the device ---------------------------------------------------------------------------------- */
+
+static void find_clock(struct bench *bench)
+{
+    const json_t *const environment = json_object_get(bench->overlap, "environment");
+    const double clock =
+        json_number_value(json_object_get(environment, "sm_clock_measured_mhz_before"));
+    const json_int_t sms = json_integer_value(json_object_get(environment, "multiprocessors"));
+    if (clock > 0) {
+        bench->device.clock_mhz = round(clock);
+    }
+    if (sms > 0 && sms <= SIM_SMS_MOST) {
+        bench->device.sms = (unsigned)sms;
+    }
+}
+
+/* What 131 more blocks cost an empty kernel. */
+static void find_placing(struct bench *bench)
+{
+    struct mean mean = {0, 0};
+    for (int i = 0; i < SIM_PATHS; i++) {
+        const char *const ways[] = {plain[i], overlapped[i]};
+        for (int j = 0; j < 2; j++) {
+            add(&mean, row(bench, bench->graph, "device",
+                           "graph/slope/span=64-512/blocks=sm/way=%s", ways[j]) -
+                           row(bench, bench->graph, "device",
+                               "graph/slope/span=64-512/blocks=1/way=%s", ways[j]));
+        }
+    }
+    bench->device.placing = at_least_0(mean_of(&mean) / (bench->device.sms - 1));
+}
+
+/* Stamps: a block takes longer from its first to its last one than its phases do; and where there is no room
+ * beside the primary, the secondary's first block starts so long after the primary's last stamp. */
+static void find_blocks(struct bench *bench)
+{
+    struct mean start = {0, 0};
+    struct mean between = {0, 0};
+    for (int i = 0; i < SIM_PATHS; i++) {
+        const char *const way = overlapped[i];
+        add(&start, 1e3 * row(bench, bench->overlap, "first_ended",
+                              "overlap/timeline/way=%s/kernel=fc1", way));
+        add(&start, 1e3 * row(bench, bench->overlap, "last_ended",
+                              "overlap/timeline/way=%s/kernel=fc1", way));
+        add(&between, -1e3 * row(bench, bench->overlap, "overlap",
+                                 "overlap/conditions/condition=no-room/way=%s", way));
+    }
+    bench->device.block_start = at_least_0(mean_of(&start) - cycles(bench, 14000));
+    bench->device.block_end = bench->device.refill = at_least_0(mean_of(&between) / 2);
+}
+
+/* A prologue of 200 cycles is over before the arguments are there, and one of 2000 is not. */
+static void find_arguments(struct bench *bench)
+{
+    struct mean mean = {0, 0};
+    for (int i = 0; i < SIM_PATHS; i++) {
+        for (int j = 0; j < 2; j++) {
+            add(&mean, phases(bench, results[j], 200, 4000, 0, overlapped[i]) -
+                           phases(bench, results[j], 2000, 4000, 0, overlapped[i]));
+        }
+    }
+    bench->device.arguments = at_least_0(mean_of(&mean) + cycles(bench, 2000));
+}
+
+/* Lines that wait for the end of the kernel before: with and without what every block writes. */
+static void find_flush_and_release(struct bench *bench)
+{
+    struct mean flush = {0, 0};
+    for (int i = 0; i < SIM_PATHS; i++) {
+        const double one = phases(bench, "one", 2000, 200, 3800, overlapped[i]);
+        add(&flush, phases(bench, "all", 2000, 200, 3800, overlapped[i]) - one);
+        bench->device.release[i] = at_least_0(one - cycles(bench, 4000) - bench->device.block_end);
+    }
+    bench->device.flush = at_least_0(mean_of(&flush));
+}
+
+/* Lines that wait for the trigger of the kernel before. */
+static void find_dependent(struct bench *bench)
+{
+    static const size_t bound[] = {0, 1, 4};
+    const double started = bench->device.block_start + bench->device.placing * bench->device.sms;
+    for (int i = 0; i < SIM_PATHS; i++) {
+        struct mean mean = {0, 0};
+        for (size_t j = 0; j < 2 * sizeof(bound) / sizeof(*bound); j++) {
+            const size_t at = bound[j / 2];
+            add(&mean, phases(bench, results[j % 2], lengths[at].prologue, lengths[at].before,
+                              lengths[at].after, overlapped[i]) -
+                           cycles(bench, lengths[at].prologue + lengths[at].before) - started);
+        }
+        bench->device.dependent[i] = at_least_0(mean_of(&mean));
+    }
+}
+
+/* What a line without overlap takes besides its kernels' phases. */
+static void find_gap(struct bench *bench)
+{
+    const struct sim_device *const device = &bench->device;
+    const double others = device->block_start + device->block_end + device->placing * device->sms;
+    for (int i = 0; i < SIM_PATHS; i++) {
+        struct mean mean = {0, 0};
+        for (size_t j = 0; j < 2 * sizeof(lengths) / sizeof(*lengths); j++) {
+            const size_t at = j / 2;
+            const double prologue = fmax(cycles(bench, lengths[at].prologue), device->arguments);
+            const double flush = j % 2 == 1 ? device->flush : 0;
+            add(&mean, phases(bench, results[j % 2], lengths[at].prologue, lengths[at].before,
+                              lengths[at].after, plain[i]) -
+                           prologue - cycles(bench, lengths[at].before + lengths[at].after) -
+                           others - flush);
+        }
+        bench->device.gap[i] = at_least_0(mean_of(&mean));
+    }
+}
+
+/* The host's part of lines of empty kernels. */
+static void find_host(struct bench *bench)
+{
+    struct sim_device *const device = &bench->device;
+    static const char slope[] = "graph/slope/span=%s/blocks=%s/way=%s";
+    device->host_launch = row(bench, bench->graph, "host", slope, "64-512", "sm", "stream");
+    device->host_overlap = row(bench, bench->graph, "host", slope, "64-512", "sm", "stream-pdl");
+    device->host_node = row(bench, bench->graph, "host", slope, "512-4096", "sm", "graph");
+    device->host_graph =
+        1e3 * row(bench, bench->graph, "host-fixed", slope, "512-4096", "sm", "graph");
+    device->submit =
+        at_least_0(1e3 * row(bench, bench->graph, "wall-fixed", slope, "64-512", "1", "stream") -
+                   row(bench, bench->graph, "device", slope, "64-512", "1", "stream"));
+}
+
+/* ---- the bench's own kernels ----------------------------------------------------------------------- */
+
+static void find_bench(struct bench *bench)
+{
+    struct sim_device *const device = &bench->device;
+    const double main = cycles(bench, 4000);
+    struct mean additions = {0, 0};
+    struct mean tail = {0, 0};
+    struct mean read = {0, 0};
+    struct mean weight = {0, 0};
+    const double started = device->block_start + device->placing * 0.5 * device->sms;
+    for (int i = 0; i < SIM_PATHS; i++) {
+        const double last = trigger(bench, "1", "half", overlapped[i]);
+        add(&additions, (last - trigger(bench, "0.75", "half", overlapped[i])) / (main / 4));
+        add(&tail, trigger(bench, "never", "half", overlapped[i]) - last - device->block_end);
+    }
+    device->bench.additions = fmax(1, mean_of(&additions));
+    device->bench.tail = at_least_0(mean_of(&tail));
+    for (int i = 0; i < SIM_PATHS; i++) {
+        add(&read, trigger(bench, "0.75", "half", overlapped[i]) - cycles(bench, 2000) -
+                       0.75 * main * device->bench.additions - device->dependent[i] - started);
+    }
+    device->bench.read = at_least_0(mean_of(&read));
+    /* A prologue beside the additions makes them wait for some of its time. */
+    for (int i = 0; i < SIM_PATHS; i++) {
+        const double alone = device->bench.read + main * device->bench.additions +
+                             device->bench.tail + device->block_end + device->flush +
+                             device->release[i];
+        const double lost = trigger(bench, "0", "sms", overlapped[i]) - alone;
+        const double beside = cycles(bench, 2000);
+        add(&weight, lost < beside ? lost / (beside - lost) : 1);
+    }
+    device->bench.weight = at_least_0(mean_of(&weight));
+}
+
+/* ---- files --------------------------------------------------------------------------------------- */
+
+static json_t *load(const char *directory, const char *name)
+{
+    json_error_t error;
+    char *const path = format_text("%s/%s", directory, name);
+    json_t *const root = json_load_file(path, 0, &error);
+    if (root == NULL) {
+        (void)fprintf(stderr, "pdltool sim: %s: %s\n", path, error.text);
+    }
+    free(path);
+    return root;
+}
+
+static void write_values(struct sim_device *device, const json_t *overlap, FILE *to)
+{
+    struct sim_device_value values[SIM_DEVICE_VALUES];
+    const char *const date =
+        json_string_value(json_object_get(json_object_get(overlap, "environment"), "date"));
+    sim_device_values(device, values);
+    (void)fprintf(to,
+                  "# Made by `pdltool sim --calibrate` of `pdltool bench graph overlap`, %s.\n"
+                  "# docs/model.md says which rows each value comes from.\n"
+                  "%-18s %s\n%-18s %u\n%-18s %u\n%-18s %u\n%-18s %u\n%-18s %u\n%-18s %u\n"
+                  "# Not measured row by row: see docs/model.md.\n%-18s %u\n%-18s %u\n",
+                  date != NULL ? date : "?", "name", device->name, "sms", device->sms, "sm-blocks",
+                  device->limits[SIM_BLOCKS], "sm-threads", device->limits[SIM_THREADS],
+                  "sm-registers", device->limits[SIM_REGISTERS], "sm-shared",
+                  device->limits[SIM_SHARED], "block-shared", device->shared_reserved,
+                  "depth-stream", device->depth[SIM_STREAM], "depth-graph",
+                  device->depth[SIM_GRAPH]);
+    for (size_t i = 0; i < SIM_DEVICE_VALUES; i++) {
+        (void)fprintf(to, "%-18s %-9.4g # %s: %s\n", values[i].name, *values[i].value,
+                      values[i].unit, values[i].meaning);
+    }
+}
+
+static int write_file(struct bench *bench, const char *output)
+{
+    const bool to_stdout = strcmp(output, "-") == 0;
+    FILE *const file = to_stdout ? stdout : fopen(output, "w");
+    if (file != NULL) {
+        write_values(&bench->device, bench->overlap, file);
+    }
+    if (file == NULL || ferror(file) != 0 || (!to_stdout && fclose(file) != 0)) {
+        (void)fprintf(stderr, "pdltool sim: %s: %s\n", output, strerror(errno));
+        return EXIT_USAGE;
+    }
+    return EXIT_DONE;
+}
+
+int sim_calibrate(const struct sim_device *device, const char *directory, const char *output)
+{
+    struct bench bench = {.device = *device};
+    int code = EXIT_USAGE;
+    bench.overlap = load(directory, "overlap.json");
+    bench.graph = bench.overlap != NULL ? load(directory, "graph.json") : NULL;
+    if (bench.graph != NULL) {
+        find_clock(&bench);
+        find_placing(&bench);
+        find_blocks(&bench);
+        find_arguments(&bench);
+        find_flush_and_release(&bench);
+        find_dependent(&bench);
+        find_gap(&bench);
+        find_host(&bench);
+        find_bench(&bench);
+        if (bench.missing != NULL) {
+            (void)fprintf(stderr, "pdltool sim: %s: there is no %s\n", directory, bench.missing);
+        } else {
+            code = write_file(&bench, output);
+        }
+    }
+    json_decref(bench.overlap);
+    json_decref(bench.graph);
+    return code;
+}

@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: MIT */
+/* What `pdltool bench overlap` measured beside what the model says. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bench_rows.h"
+#include "commands.h"
+#include "json.h"
+#include "memory.h"
+#include "output.h"
+
+struct row {
+    const char *id;
+    bool fitted; /* the calibration was made of it */
+    double measured, predicted;
+    size_t plain; /* the row of the same kernels without PDL, or its own */
+};
+
+struct rows {
+    struct row *items;
+    size_t count, capacity;
+};
+
+static double error_of(const struct row *row)
+{
+    return row->predicted / row->measured - 1;
+}
+
+/* What PDL changes, where it changes more than 5 %. */
+static double effect_of(const struct rows *rows, const struct row *row)
+{
+    return row->measured / rows->items[row->plain].measured - 1;
+}
+
+static bool counts_for_sign(const struct rows *rows, const struct row *row)
+{
+    return &rows->items[row->plain] != row && fabs(effect_of(rows, row)) > 0.05;
+}
+
+static bool sign_right(const struct rows *rows, const struct row *row)
+{
+    const double predicted = row->predicted / rows->items[row->plain].predicted - 1;
+    return (predicted < 0) == (effect_of(rows, row) < 0);
+}
+
+/* ---- the rows ------------------------------------------------------------------------------------ */
+
+/* Ways that launch the same, through libpdl, are no rows of their own. */
+static bool is_raw(const char *way)
+{
+    return strcmp(way, "libpdl") != 0 && strcmp(way, "chain") != 0;
+}
+
+/* The plain row of a configuration, which comes before the others: whose axes are the same but for the trigger
+ * and the way. */
+static size_t find_plain(const struct rows *rows, const json_t *against, size_t own)
+{
+    const char *const id = json_string_value(against);
+    for (size_t i = 0; id != NULL && i < rows->count; i++) {
+        if (strcmp(rows->items[i].id, id) == 0) {
+            return i;
+        }
+    }
+    return own;
+}
+
+static void add_row(struct rows *rows, const struct sim_device *device, const char *table,
+                    const json_t *point)
+{
+    const json_t *const axes = json_object_get(point, "axes");
+    const char *const way = json_string_value(json_object_get(axes, "way"));
+    const char *const id = json_string_value(json_object_get(point, "id"));
+    const json_t *const metrics = json_object_get(point, "metrics");
+    struct row row = {
+        .id = id,
+        .fitted = sim_bench_is_fitted(table, axes),
+        .measured =
+            json_number_value(json_object_get(json_object_get(metrics, "device"), "median")),
+    };
+    if (id == NULL || way == NULL || !is_raw(way) || !(row.measured > 0) ||
+        !sim_bench_predict(device, table, axes, &row.predicted)) {
+        return;
+    }
+    const bool plain = strcmp(way, "stream") == 0 || strcmp(way, "graph") == 0;
+    row.plain =
+        plain ? rows->count : find_plain(rows, json_object_get(point, "against"), rows->count);
+    APPEND(rows, row);
+}
+
+static void read_rows(struct rows *rows, const struct sim_device *device, const json_t *root)
+{
+    size_t i = 0;
+    const json_t *table = NULL;
+    json_array_foreach(json_object_get(root, "tables"), i, table)
+    {
+        const char *const name = json_string_value(json_object_get(table, "name"));
+        size_t j = 0;
+        const json_t *point = NULL;
+        json_array_foreach(json_object_get(table, "points"), j, point)
+        {
+            if (name != NULL) {
+                add_row(rows, device, name, point);
+            }
+        }
+    }
+}
+
+/* ---- what they come to ----------------------------------------------------------------------------- */
+
+struct totals {
+    size_t rows, signs, right;
+    double median, p95, worst;
+};
+
+static int by_value(const void *left, const void *right)
+{
+    const double a = *(const double *)left;
+    const double b = *(const double *)right;
+    return (a > b) - (a < b);
+}
+
+/* The smallest value that so large a share does not exceed. */
+static double quantile(const double *sorted, size_t count, double share)
+{
+    const size_t at = (size_t)ceil(share * (double)count);
+    return sorted[at > 0 ? at - 1 : 0];
+}
+
+static struct totals total(const struct rows *rows, bool fitted)
+{
+    struct totals totals = {0};
+    double *const errors = allocate(rows->count + 1, sizeof(*errors));
+    for (size_t i = 0; i < rows->count; i++) {
+        const struct row *const row = &rows->items[i];
+        if (row->fitted == fitted) {
+            const bool counts = counts_for_sign(rows, row);
+            errors[totals.rows++] = fabs(error_of(row));
+            totals.signs += counts;
+            totals.right += counts && sign_right(rows, row);
+        }
+    }
+    if (totals.rows > 0) {
+        qsort(errors, totals.rows, sizeof(*errors), by_value);
+        totals.median = quantile(errors, totals.rows, 0.5);
+        totals.p95 = quantile(errors, totals.rows, 0.95);
+        totals.worst = errors[totals.rows - 1];
+    }
+    free(errors);
+    return totals;
+}
+
+/* ---- outputs ------------------------------------------------------------------------------------- */
+
+static void print_totals(const struct rows *rows, bool fitted)
+{
+    const struct totals totals = total(rows, fitted);
+    printf("%s: %zu configurations, error median %.1f %%, 95th percentile %.1f %%, worst %.1f %%;\n"
+           "sign of PDL's effect right in %zu of %zu with more than 5 %%\n",
+           fitted ? "Used to calibrate" : "Not used to calibrate", totals.rows, 100 * totals.median,
+           100 * totals.p95, 100 * totals.worst, totals.right, totals.signs);
+}
+
+static void print(const struct rows *rows)
+{
+    printf("%10s %10s %8s  configuration\n", "measured", "predicted", "error");
+    for (size_t i = 0; i < rows->count; i++) {
+        const struct row *const row = &rows->items[i];
+        const bool wrong = counts_for_sign(rows, row) && !sign_right(rows, row);
+        printf("%7.3f us %7.3f us %+7.1f%%  %s%s%s\n", row->measured, row->predicted,
+               100 * error_of(row), row->id, row->fitted ? " (calibrated with)" : "",
+               wrong ? " SIGN" : "");
+    }
+    printf("\n");
+    print_totals(rows, true);
+    print_totals(rows, false);
+}
+
+static json_t *rounded(double value, double per)
+{
+    return json_real(round(value * per) / per);
+}
+
+static json_t *totals_json(const struct rows *rows, bool fitted)
+{
+    const struct totals totals = total(rows, fitted);
+    json_t *const object = json_new_object();
+    json_set(object, "configurations", json_number((int64_t)totals.rows));
+    json_set(object, "error_median_percent", rounded(100 * totals.median, 100));
+    json_set(object, "error_p95_percent", rounded(100 * totals.p95, 100));
+    json_set(object, "error_worst_percent", rounded(100 * totals.worst, 100));
+    json_set(object, "signs", json_number((int64_t)totals.signs));
+    json_set(object, "signs_right", json_number((int64_t)totals.right));
+    return object;
+}
+
+static json_t *rows_json(const struct rows *rows)
+{
+    json_t *const array = json_new_array();
+    for (size_t i = 0; i < rows->count; i++) {
+        const struct row *const row = &rows->items[i];
+        json_t *const object = json_new_object();
+        json_set(object, "id", json_text(row->id));
+        json_set(object, "calibrated_with", json_boolean(row->fitted));
+        json_set(object, "measured_us", rounded(row->measured, 1e4));
+        json_set(object, "predicted_us", rounded(row->predicted, 1e4));
+        json_set(object, "error_percent", rounded(100 * error_of(row), 100));
+        json_set(object, "sign",
+                 counts_for_sign(rows, row) ? json_text(sign_right(rows, row) ? "right" : "wrong")
+                                            : json_null());
+        json_add(array, object);
+    }
+    return array;
+}
+
+static bool print_json(const struct rows *rows, const struct sim_device *device,
+                       const json_t *bench)
+{
+    const json_t *const environment = json_object_get(bench, "environment");
+    json_t *const root = json_new_object();
+    json_set(root, "schema", json_number(1));
+    json_set(root, "tool", json_text("pdltool sim --compare"));
+    json_set(root, "device", json_text(device->name));
+    json_set(root, "bench_date",
+             json_text(json_string_value(json_object_get(environment, "date"))));
+    json_set(root, "calibrated_with", totals_json(rows, true));
+    json_set(root, "validation", totals_json(rows, false));
+    json_set(root, "rows", rows_json(rows));
+    return sim_json_print(root);
+}
+
+int sim_compare(const struct sim_device *device, const char *path, bool as_json)
+{
+    json_error_t error;
+    struct rows rows = {0};
+    json_t *const root = json_load_file(path, 0, &error);
+    if (root == NULL) {
+        (void)fprintf(stderr, "pdltool sim: %s:%d: %s\n", path, error.line, error.text);
+        return EXIT_USAGE;
+    }
+    read_rows(&rows, device, root);
+    int code = EXIT_DONE;
+    if (rows.count == 0) {
+        (void)fprintf(stderr, "pdltool sim: %s: no rows of `pdltool bench overlap`\n", path);
+        code = EXIT_USAGE;
+    } else if (as_json) {
+        code = print_json(&rows, device, root) ? EXIT_DONE : EXIT_USAGE;
+    } else {
+        print(&rows);
+    }
+    free(rows.items);
+    json_decref(root);
+    return code;
+}

@@ -1,0 +1,526 @@
+/* SPDX-License-Identifier: MIT */
+/* Runs a program, from one event to the next. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "classes.h"
+#include "heap.h"
+#include "memory.h"
+#include "place.h"
+
+/* A launch while it runs. */
+struct running {
+    uint32_t waiting_for; /* dependencies that do not let it begin yet */
+    uint32_t releases;    /* dependencies that its waits wait for */
+    double ready;         /* when it may begin, by those that do */
+    double released_at;
+    bool released;
+    struct sim_unplaced unplaced;
+    unsigned triggered, ended, stamped;
+    bool triggered_all, completed;
+    uint32_t completions;             /* programmatic dependencies that have not completed */
+    uint64_t seen[SIM_SMS_MOST / 64]; /* SMs that have had a block of it */
+    uint32_t *next;                   /* launches that depend on it */
+    uint32_t next_count;
+};
+
+struct engine {
+    const struct sim_program *program;
+    const struct sim_device *device;
+    struct sim_result *result;
+    struct sim_classes classes;
+    struct sim_placer placer;
+    struct sim_heap heap;
+    struct running *running;
+    uint32_t *successors; /* of all, one after another */
+    uint32_t *queue;      /* launches with blocks to place, in the order in which they came */
+    size_t queue_first, queue_end;
+    uint32_t *held; /* launches that may begin, likewise */
+    size_t held_first, held_end;
+    unsigned begun[SIM_PATHS]; /* and not completed */
+    double now;
+    void (*block)(void *context, const struct sim_block *block);
+    void *context;
+};
+
+static const struct sim_kernel *kernel_of(const struct engine *engine, uint32_t launch)
+{
+    return &engine->program->kernels.items[engine->program->launches.items[launch].kernel];
+}
+
+static enum sim_path path_of(const struct engine *engine, uint32_t launch)
+{
+    return engine->program->launches.items[launch].path;
+}
+
+static double max(double a, double b)
+{
+    return a > b ? a : b;
+}
+
+/* ---- what depends on a launch -------------------------------------------------------------------- */
+
+/* One dependency fewer is in its way. */
+static void let_begin(struct engine *engine, uint32_t launch, double time)
+{
+    struct running *const running = &engine->running[launch];
+    running->ready = max(running->ready, time);
+    if (--running->waiting_for == 0) {
+        sim_heap_push(&engine->heap, running->ready, SIM_EVENT_LAUNCH, launch, 0);
+    }
+}
+
+static void let_waits_return(struct engine *engine, uint32_t launch, double time)
+{
+    struct running *const running = &engine->running[launch];
+    running->released_at = max(running->released_at, time);
+    if (--running->releases == 0) {
+        sim_heap_push(&engine->heap, running->released_at, SIM_EVENT_RELEASE, launch, 0);
+    }
+}
+
+/* Calls back for each launch that depends on it, with how it does. */
+static void for_successors(struct engine *engine, uint32_t launch,
+                           void (*act)(struct engine *engine, uint32_t next, bool programmatic))
+{
+    const struct running *const running = &engine->running[launch];
+    for (uint32_t i = 0; i < running->next_count; i++) {
+        const uint32_t next = running->next[i];
+        const struct sim_launch *const other = &engine->program->launches.items[next];
+        for (uint32_t j = 0; j < other->dependencies_count; j++) {
+            const struct sim_dependency *const dependency =
+                &engine->program->dependencies.items[other->dependencies + j];
+            if (dependency->on == launch) {
+                act(engine, next, dependency->programmatic);
+            }
+        }
+    }
+}
+
+static void after_triggers(struct engine *engine, uint32_t next, bool programmatic)
+{
+    if (programmatic) {
+        let_begin(engine, next, engine->now + engine->device->dependent[path_of(engine, next)]);
+    }
+}
+
+static void try_complete(struct engine *engine, uint32_t launch);
+
+static void after_completion(struct engine *engine, uint32_t next, bool programmatic)
+{
+    const enum sim_path path = path_of(engine, next);
+    if (programmatic) {
+        let_waits_return(engine, next, engine->now + engine->device->release[path]);
+        engine->running[next].completions--;
+        try_complete(engine, next);
+    } else {
+        let_begin(engine, next, engine->now + engine->device->gap[path]);
+    }
+}
+
+static void count_triggers(struct engine *engine, uint32_t launch, unsigned blocks)
+{
+    struct running *const running = &engine->running[launch];
+    struct sim_outcome *const outcome = &engine->result->outcomes[launch];
+    running->triggered += blocks;
+    outcome->triggered = engine->now;
+    if (running->triggered == kernel_of(engine, launch)->blocks && !running->triggered_all) {
+        running->triggered_all = true;
+        for_successors(engine, launch, after_triggers);
+    }
+}
+
+/* It completes after what it depends on, even where it has not waited for it. */
+static void try_complete(struct engine *engine, uint32_t launch)
+{
+    struct running *const running = &engine->running[launch];
+    const struct sim_kernel *const kernel = kernel_of(engine, launch);
+    if (running->ended == kernel->blocks && running->completions == 0 && !running->completed) {
+        const double share = fmin(1, (double)kernel->blocks / engine->device->sms);
+        const double flush = kernel->writes ? engine->device->flush * share : 0;
+        running->completed = true;
+        sim_heap_push(&engine->heap, max(engine->now, engine->result->outcomes[launch].end + flush),
+                      SIM_EVENT_COMPLETE, launch, 0);
+    }
+}
+
+/* ---- the blocks' steps --------------------------------------------------------------------------- */
+
+static void tell(struct engine *engine, const struct sim_class *class,
+                 const struct sim_group *group)
+{
+    const struct sim_kernel *const kernel = kernel_of(engine, group->launch);
+    struct running *const running = &engine->running[group->launch];
+    for (unsigned i = 0; i < class->count; i++) {
+        for (unsigned j = 0; j < group->count; j++) {
+            const struct sim_block block = {
+                .launch = group->launch,
+                .block = running->stamped++,
+                .sm = class->sms[i],
+                .has_wait = kernel->waits,
+                .has_trigger = kernel->trigger != SIM_TRIGGER_NEVER,
+                .start = group->start,
+                .wait = group->wait,
+                .waited = group->waited,
+                .triggered = group->triggered,
+                .end = engine->now,
+            };
+            engine->block(engine->context, &block);
+        }
+    }
+}
+
+static void end_blocks(struct engine *engine, const struct sim_class *class,
+                       const struct sim_group *group)
+{
+    struct running *const running = &engine->running[group->launch];
+    struct sim_outcome *const outcome = &engine->result->outcomes[group->launch];
+    const unsigned blocks = class->count * group->count;
+    running->ended += blocks;
+    outcome->end = engine->now;
+    if (engine->block != NULL) {
+        tell(engine, class, group);
+    }
+    if (kernel_of(engine, group->launch)->trigger == SIM_TRIGGER_NEVER) {
+        count_triggers(engine, group->launch, blocks);
+    }
+    try_complete(engine, group->launch);
+}
+
+/* Sets a group's step, with what it takes. */
+static void set_step(struct sim_group *group, enum sim_step step, double takes, double weight,
+                     bool stretched)
+{
+    group->step = step;
+    group->remaining = takes;
+    group->weight = weight;
+    group->stretched = stretched;
+}
+
+/* From a step that has ended to the next one. */
+static void step(struct engine *engine, const struct sim_class *class, struct sim_group *group)
+{
+    const struct sim_kernel *const kernel = kernel_of(engine, group->launch);
+    const struct running *const running = &engine->running[group->launch];
+    struct sim_outcome *const outcome = &engine->result->outcomes[group->launch];
+    const unsigned blocks = class->count * group->count;
+    switch (group->step) {
+    case SIM_BEGIN: {
+        double prologue = kernel->prologue;
+        if (kernel->arguments && group->fresh) {
+            prologue = max(prologue, engine->device->arguments);
+        }
+        if (kernel->trigger == SIM_TRIGGER_START) {
+            group->triggered = engine->now;
+            count_triggers(engine, group->launch, blocks);
+        }
+        set_step(group, SIM_PROLOGUE, prologue, kernel->issue_prologue, !kernel->clocked_prologue);
+        break;
+    }
+    case SIM_PROLOGUE:
+        group->wait = engine->now;
+        outcome->arrived = engine->now;
+        set_step(group, SIM_WAIT, kernel->waits && !running->released ? INFINITY : 0, 0, false);
+        break;
+    case SIM_WAIT:
+        group->waited = engine->now;
+        outcome->waited = engine->now;
+        set_step(group, SIM_READ, kernel->read, 0, false);
+        break;
+    case SIM_READ:
+        set_step(group, SIM_BEFORE, kernel->before, kernel->issue, !kernel->clocked);
+        break;
+    case SIM_BEFORE:
+        if (kernel->trigger == SIM_TRIGGER_MAIN) {
+            group->triggered = engine->now;
+            count_triggers(engine, group->launch, blocks);
+        }
+        set_step(group, SIM_AFTER, kernel->after, kernel->issue, !kernel->clocked);
+        break;
+    case SIM_AFTER:
+        set_step(group, SIM_END, kernel->tail + engine->device->block_end, 0, false);
+        break;
+    default:
+        group->step = SIM_ENDED;
+        break;
+    }
+}
+
+static void free_blocks(struct engine *engine, struct sim_class *class,
+                        const struct sim_group *group)
+{
+    for (int i = 0; i < SIM_RESOURCES; i++) {
+        class->used[i] -= engine->running[group->launch].unplaced.needs[i] * group->count;
+    }
+}
+
+/* Everything on a class that ends now. */
+static void run_class(struct engine *engine, struct sim_class *class)
+{
+    sim_class_advance(class, engine->now);
+    for (size_t i = 0; i < class->groups_count;) {
+        struct sim_group *const group = &class->groups[i];
+        while (group->remaining == 0 && group->step != SIM_ENDED) {
+            step(engine, class, group);
+        }
+        if (group->step == SIM_ENDED) {
+            end_blocks(engine, class, group);
+            free_blocks(engine, class, group);
+            sim_class_remove(class, i);
+        } else {
+            i++;
+        }
+    }
+    class->changed = true;
+}
+
+/* ---- placing ------------------------------------------------------------------------------------- */
+
+/* Whether the launch has had no block on an SM of the class before; it has now. */
+static bool first_there(struct running *running, const struct sim_class *class)
+{
+    bool first = false;
+    for (unsigned i = 0; i < class->count; i++) {
+        const uint64_t bit = UINT64_C(1) << (class->sms[i] % 64);
+        first = first || (running->seen[class->sms[i] / 64] & bit) == 0;
+        running->seen[class->sms[i] / 64] |= bit;
+    }
+    return first;
+}
+
+static unsigned blocks_there(const struct sim_class *class, uint32_t launch)
+{
+    unsigned blocks = 0;
+    for (size_t i = 0; i < class->groups_count; i++) {
+        blocks += class->groups[i].launch == launch ? class->groups[i].count : 0;
+    }
+    return blocks;
+}
+
+/* What was placed begins. */
+static void begin_blocks(struct engine *engine, uint32_t launch, double delay)
+{
+    struct running *const running = &engine->running[launch];
+    struct sim_outcome *const outcome = &engine->result->outcomes[launch];
+    for (unsigned i = 0; i < engine->classes.count; i++) {
+        struct sim_class *const class = &engine->classes.items[i];
+        if (class->placing == 0) {
+            continue;
+        }
+        sim_class_advance(class, engine->now);
+        const struct sim_group group = {
+            .launch = launch,
+            .count = class->placing,
+            .step = SIM_BEGIN,
+            .fresh = first_there(running, class),
+            .remaining = delay + engine->device->block_start,
+            .start = engine->now + delay,
+        };
+        (void)sim_class_add(class, &group);
+        class->placing = 0;
+        const unsigned blocks = blocks_there(class, launch);
+        outcome->busiest = blocks > outcome->busiest ? blocks : outcome->busiest;
+    }
+}
+
+/* Places what there is room for; false where blocks are left. */
+static bool place(struct engine *engine, uint32_t launch)
+{
+    struct running *const running = &engine->running[launch];
+    const bool first = running->unplaced.blocks == kernel_of(engine, launch)->blocks;
+    const bool waited = running->unplaced.waited;
+    const unsigned placed = sim_place(&engine->placer, &running->unplaced);
+    if (placed > 0) {
+        const double delay = waited ? engine->device->refill : engine->device->placing * placed;
+        if (first) {
+            engine->result->outcomes[launch].start = engine->now + delay;
+        }
+        begin_blocks(engine, launch, delay);
+    }
+    return running->unplaced.blocks == 0;
+}
+
+/* The launches in their order: none before the one that came earlier is placed. */
+static void place_all(struct engine *engine)
+{
+    while (engine->queue_first < engine->queue_end &&
+           place(engine, engine->queue[engine->queue_first])) {
+        engine->queue_first++;
+    }
+}
+
+/* ---- events -------------------------------------------------------------------------------------- */
+
+static void release(struct engine *engine, uint32_t launch)
+{
+    engine->running[launch].released = true;
+    for (unsigned i = 0; i < engine->classes.count; i++) {
+        struct sim_class *const class = &engine->classes.items[i];
+        bool waits = false;
+        for (size_t j = 0; j < class->groups_count; j++) {
+            struct sim_group *const group = &class->groups[j];
+            if (group->launch == launch && group->step == SIM_WAIT) {
+                group->remaining = 0;
+                waits = true;
+            }
+        }
+        if (waits) {
+            run_class(engine, class);
+        }
+    }
+}
+
+/* Lets launches begin in their order, as long as not too many have that have not completed. */
+static void admit(struct engine *engine)
+{
+    while (engine->held_first < engine->held_end) {
+        const uint32_t launch = engine->held[engine->held_first];
+        const enum sim_path path = path_of(engine, launch);
+        if (engine->begun[path] >= engine->device->depth[path]) {
+            return;
+        }
+        engine->begun[path]++;
+        engine->held_first++;
+        engine->queue[engine->queue_end++] = launch;
+    }
+}
+
+static void handle(struct engine *engine, const struct sim_event *event)
+{
+    switch (event->kind) {
+    case SIM_EVENT_GROUP:
+        if (event->index < engine->classes.count &&
+            event->generation == engine->classes.items[event->index].generation) {
+            run_class(engine, &engine->classes.items[event->index]);
+        }
+        break;
+    case SIM_EVENT_LAUNCH:
+        engine->held[engine->held_end++] = event->index;
+        admit(engine);
+        break;
+    case SIM_EVENT_RELEASE:
+        release(engine, event->index);
+        break;
+    case SIM_EVENT_COMPLETE:
+        engine->result->outcomes[event->index].completed = engine->now;
+        engine->begun[path_of(engine, event->index)]--;
+        admit(engine);
+        for_successors(engine, event->index, after_completion);
+        break;
+    }
+}
+
+/* Tells for each class that changed when something ends there. */
+static void plan(struct engine *engine)
+{
+    sim_classes_join(&engine->classes);
+    for (unsigned i = 0; i < engine->classes.count; i++) {
+        struct sim_class *const class = &engine->classes.items[i];
+        if (class->changed) {
+            sim_class_advance(class, engine->now);
+            const double next = sim_class_next(class);
+            class->generation++;
+            class->changed = false;
+            if (next < INFINITY) {
+                sim_heap_push(&engine->heap, next, SIM_EVENT_GROUP, i, class->generation);
+            }
+        }
+    }
+}
+
+static void loop(struct engine *engine)
+{
+    static const double SAME = 1e-3; /* ns */
+    struct sim_event event;
+    while (sim_heap_pop(&engine->heap, &event)) {
+        engine->now = max(engine->now, event.time);
+        engine->result->events++;
+        handle(engine, &event);
+        const struct sim_event *const next = sim_heap_first(&engine->heap);
+        if (next == NULL || next->time > engine->now + SAME) {
+            place_all(engine);
+            plan(engine);
+        }
+    }
+    engine->result->end = engine->now;
+}
+
+/* ---- from a program to the first event ----------------------------------------------------------- */
+
+static void link_launches(struct engine *engine)
+{
+    const struct sim_program *const program = engine->program;
+    engine->successors = allocate(program->dependencies.count + 1, sizeof(*engine->successors));
+    for (size_t i = 0; i < program->dependencies.count; i++) {
+        engine->running[program->dependencies.items[i].on].next_count++;
+    }
+    uint32_t *next = engine->successors;
+    for (size_t i = 0; i < program->launches.count; i++) {
+        engine->running[i].next = next;
+        next += engine->running[i].next_count;
+        engine->running[i].next_count = 0;
+    }
+    for (size_t i = 0; i < program->launches.count; i++) {
+        const struct sim_launch *const launch = &program->launches.items[i];
+        for (uint32_t j = 0; j < launch->dependencies_count; j++) {
+            const struct sim_dependency *const dependency =
+                &program->dependencies.items[launch->dependencies + j];
+            struct running *const on = &engine->running[dependency->on];
+            on->next[on->next_count++] = (uint32_t)i;
+            engine->running[i].releases += dependency->programmatic;
+            engine->running[i].completions += dependency->programmatic;
+        }
+    }
+}
+
+static void start(struct engine *engine)
+{
+    const struct sim_program *const program = engine->program;
+    for (size_t i = 0; i < program->launches.count; i++) {
+        const struct sim_launch *const launch = &program->launches.items[i];
+        const struct sim_kernel *const kernel = &program->kernels.items[launch->kernel];
+        struct running *const running = &engine->running[i];
+        running->unplaced.blocks = kernel->blocks;
+        running->waiting_for = launch->dependencies_count + 1; /* and the host */
+        running->released = running->releases == 0;
+        sim_kernel_needs(engine->device, kernel, running->unplaced.needs);
+    }
+    for (size_t i = 0; i < program->launches.count; i++) {
+        let_begin(engine, (uint32_t)i, program->launches.items[i].enqueued);
+    }
+}
+
+void sim_run(const struct sim_program *program, struct sim_result *result,
+             void (*block)(void *context, const struct sim_block *block), void *context)
+{
+    struct engine engine = {
+        .program = program,
+        .device = &program->device,
+        .result = result,
+        .running = allocate(program->launches.count, sizeof(*engine.running)),
+        .queue = allocate(program->launches.count, sizeof(*engine.queue)),
+        .held = allocate(program->launches.count, sizeof(*engine.held)),
+        .block = block,
+        .context = context,
+    };
+    memset(result, 0, sizeof(*result));
+    result->outcomes = allocate(program->launches.count, sizeof(*result->outcomes));
+    sim_classes_init(&engine.classes, engine.device);
+    engine.placer.classes = &engine.classes;
+    link_launches(&engine);
+    start(&engine);
+    loop(&engine);
+    sim_classes_free(&engine.classes);
+    free(engine.heap.items);
+    free(engine.held);
+    free(engine.queue);
+    free(engine.successors);
+    free(engine.running);
+}
+
+void sim_result_free(struct sim_result *result)
+{
+    free(result->outcomes);
+    result->outcomes = NULL;
+}

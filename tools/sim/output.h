@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT */
+/* What came of a run, for people and programs. */
+#ifndef PDL_TOOLS_SIM_OUTPUT_H
+#define PDL_TOOLS_SIM_OUTPUT_H
+
+#include <pdl/timeline.h>
+#include <stdio.h>
+
+#include "sim.h"
+
+/* A table of launches, of many the first ones, and what it comes to. */
+/* `plain`: the same without overlap, or NULL. */
+void sim_print(const struct sim_program *program, const struct sim_result *result,
+               const struct sim_result *plain, FILE *to);
+
+/* Runs it and adds it to a timeline, each track's name after a prefix. False with a line on standard error
+ * where it has more blocks than that is for. */
+bool sim_run_timeline(const struct sim_program *program, const char *prefix,
+                      struct sim_result *result, pdl_timeline *timeline);
+
+/* The same program where nothing overlaps, which shares all but its dependencies with it. */
+struct sim_program sim_without_overlap(const struct sim_program *program);
+
+/* A point of a sweep over the trigger's place. */
+struct sim_try {
+    double share; /* of a kernel's main part before its trigger */
+    double ns;
+};
+/* Runs it with every kernel's trigger at so many places; tries has steps + 1 items. */
+void sim_sweep(const struct sim_program *program, double from, double to, int steps,
+               struct sim_try *tries);
+void sim_print_sweep(const struct sim_try *tries, int steps, FILE *to);
+
+#ifdef PDL_HAVE_JANSSON
+#include <jansson.h>
+json_t *sim_json(const struct sim_program *program, const struct sim_result *result,
+                 const struct sim_result *plain);
+/* Prints a document to standard output and frees it; false where writing failed. */
+bool sim_json_print(json_t *root);
+json_t *sim_sweep_json(const struct sim_try *tries, int steps);
+
+/* Predicts each row of `pdltool bench overlap --json` and compares; takes docs/model.md's exit codes. */
+int sim_compare(const struct sim_device *device, const char *path, bool as_json);
+/* Makes a calibration of what `pdltool bench --json` wrote into a folder, starting from a device for what was
+ * not measured there. */
+int sim_calibrate(const struct sim_device *device, const char *directory, const char *output);
+/* Reads a trace that pdl_timeline_write() has written. */
+bool sim_read_trace(struct sim_program *program, const char *text, size_t size, const char *file);
+#endif
+
+#endif /* PDL_TOOLS_SIM_OUTPUT_H */
