@@ -359,6 +359,12 @@ void inputs_read(struct inputs *inputs, const char *argument)
     }
 }
 
+void inputs_read_memory(struct inputs *inputs, const char *name, const void *bytes, size_t size)
+{
+    const struct source source = {.name = name, .bytes = bytes, .size = size};
+    read_source(inputs, &source);
+}
+
 void inputs_free(struct inputs *inputs)
 {
     for (size_t i = 0; i < inputs->count; i++) {

@@ -25,6 +25,8 @@ struct inputs {
 /* Reads what an argument names, which may be many files, and says on standard error what cannot be
  * read. */
 void inputs_read(struct inputs *inputs, const char *argument);
+/* Likewise what is in memory, under a name. */
+void inputs_read_memory(struct inputs *inputs, const char *name, const void *bytes, size_t size);
 void inputs_free(struct inputs *inputs);
 
 /* "sm_90a" for code, "compute_90a" for PTX; the caller frees it. */

@@ -482,6 +482,43 @@ static int exit_code(const struct lint_report *report, int fail_on)
 
 /* ---- the command ------------------------------------------------------------------------------*/
 
+/* All that the reports need of what was read. */
+static void judge(struct lint_report *report, int fail_on)
+{
+    report->judged = !report->inputs.incomplete;
+    for (size_t l = 0; l < report->list_count; l++) {
+        for (size_t i = 0; i < report->inputs.count; i++) {
+            pdl_lint_suppress(report->lists[l], report->inputs.items[i].inspection);
+        }
+    }
+    tell_unanalysed(&report->inputs);
+    gather_findings(report);
+    gather_allowances(report);
+    report->exit_code = exit_code(report, fail_on);
+}
+
+static int print(const struct lint_report *report, bool (*form)(const struct lint_report *report))
+{
+    if (!form(report) || fflush(stdout) != 0) {
+        (void)fprintf(stderr, "pdltool lint: the report could not be written: %s\n",
+                      strerror(errno));
+        return EXIT_USAGE;
+    }
+    return report->exit_code;
+}
+
+static void free_report(struct lint_report *report)
+{
+    inputs_free(&report->inputs); /* before the suppressions that they refer to */
+    for (size_t i = 0; i < report->list_count; i++) {
+        pdl_lint_suppressions_destroy(report->lists[i]);
+    }
+    free(report->lists);
+    free(report->entries);
+    free(report->items);
+    free(report->allowances);
+}
+
 static int run(struct lint_report *report, struct arguments *arguments)
 {
     pdl_inspect_options *options = &arguments->options;
@@ -498,22 +535,19 @@ static int run(struct lint_report *report, struct arguments *arguments)
     for (size_t i = 0; i < arguments->files.count; i++) {
         inputs_read(&report->inputs, arguments->files.items[i]);
     }
-    report->judged = !report->inputs.incomplete;
-    for (size_t l = 0; l < report->list_count; l++) {
-        for (size_t i = 0; i < report->inputs.count; i++) {
-            pdl_lint_suppress(report->lists[l], report->inputs.items[i].inspection);
-        }
-    }
-    tell_unanalysed(&report->inputs);
-    gather_findings(report);
-    gather_allowances(report);
-    report->exit_code = exit_code(report, arguments->fail_on);
-    if (!arguments->print(report) || fflush(stdout) != 0) {
-        (void)fprintf(stderr, "pdltool lint: the report could not be written: %s\n",
-                      strerror(errno));
-        return EXIT_USAGE;
-    }
-    return report->exit_code;
+    judge(report, arguments->fail_on);
+    return print(report, arguments->print);
+}
+
+int lint_ptx(const char *name, const char *ptx, size_t size)
+{
+    const pdl_inspect_options options = PDL_INSPECT_OPTIONS_INIT;
+    struct lint_report report = {.inputs = {.options = &options}, .level = PDL_LINT_WARNING};
+    inputs_read_memory(&report.inputs, name, ptx, size);
+    judge(&report, PDL_LINT_WARNING);
+    const int code = print(&report, lint_print_text);
+    free_report(&report);
+    return code;
 }
 
 int command_lint(int argc, char **argv)
@@ -527,14 +561,7 @@ int command_lint(int argc, char **argv)
     if (read_arguments(&arguments, argc, argv)) {
         code = arguments.done ? EXIT_DONE : run(&report, &arguments);
     }
-    inputs_free(&report.inputs); /* before the suppressions that they refer to */
-    for (size_t i = 0; i < report.list_count; i++) {
-        pdl_lint_suppressions_destroy(report.lists[i]);
-    }
-    free(report.lists);
-    free(report.entries);
-    free(report.items);
-    free(report.allowances);
+    free_report(&report);
     free(arguments.constant_params.items);
     free(arguments.overlapped.items);
     free(arguments.suppressions.items);

@@ -69,4 +69,7 @@ bool lint_print_summary(const struct lint_report *report);
 bool lint_print_json(const struct lint_report *report);
 bool lint_print_sarif(const struct lint_report *report);
 
+/* For another command: what is found in PTX, as text on standard output. Returns an exit code. */
+int lint_ptx(const char *name, const char *ptx, size_t size);
+
 #endif /* PDL_TOOLS_LINT_H */

@@ -2,27 +2,20 @@
 /* pdltool tune: the best places of the triggers and the best grids for a chain of kernels. */
 #include "tune/tune.h"
 
-#include <errno.h>
 #include <getopt.h>
 #include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "bench.h"
 #include "commands.h"
 #include "gpu.h"
 #include "memory.h"
+#include "options.h"
 #include "run.h"
+#include "sinks.h"
 
-/* A form to write the result in, and where. */
-struct sink {
-    const char *name; /* the option's */
-    void (*write)(const struct tune_job *job, const struct tune_result *result, FILE *to);
-    const char *path; /* NULL: not wanted; "-": standard output */
-    FILE *file;
-};
 enum { CSV, JSON, SINKS };
 
 struct command {
@@ -30,24 +23,33 @@ struct command {
     bool attention, present;
     const char *what; /* "decode", or a file */
     struct tune_options options;
-    struct tune_compiler compiler;
 };
 
 /* What exit() needs: a call that must succeed may end the program. */
 static struct {
     struct tune_job job;
     struct tune_result result;
-    struct sink sinks[SINKS];
     FILE *text; /* where the search is told */
     bool running;
-} session = {
-    .sinks =
-        {
-            [CSV] = {"csv", tune_write_csv, NULL, NULL},
+} session;
+
+static void write_csv(FILE *to)
+{
+    tune_write_csv(&session.job, &session.result, to);
+}
+
 #ifdef PDL_HAVE_JANSSON
-            [JSON] = {"json", tune_write_json, NULL, NULL},
+static void write_json(FILE *to)
+{
+    tune_write_json(&session.job, &session.result, to);
+}
 #endif
-        },
+
+static struct sink sinks[SINKS] = {
+    [CSV] = {"csv", write_csv, NULL, NULL, NULL},
+#ifdef PDL_HAVE_JANSSON
+    [JSON] = {"json", write_json, NULL, NULL, NULL},
+#endif
 };
 
 static void usage(FILE *to)
@@ -69,8 +71,6 @@ static void usage(FILE *to)
         "      --restarts N      descents from disturbed places after the first one (default 3)\n"
         "      --gain PERCENT    the least gain that counts (default 0.2)\n"
         "      --budget SECONDS  ends the search after that (default 300)\n"
-        "      --nvcc FILE       the compiler (default: on PATH, in CUDA_PATH, /usr/local/cuda)\n"
-        "      --include DIR     where libpdl's headers are (default: beside pdltool)\n"
         "      --csv FILE        a line a configuration; - is standard output\n"
         "      --json FILE       everything, with the raw samples\n\n"
         "Exits with 0; 1 if the chain computes something wrong as it was given; 2 if it could\n"
@@ -80,20 +80,6 @@ static void usage(FILE *to)
 }
 
 /* ---- the options -------------------------------------------------------------------------------- */
-
-static bool parse_count(const char *name, const char *text, int least, int most, int *count)
-{
-    char *end = NULL;
-    errno = 0;
-    const long value = strtol(text, &end, 10);
-    if (end == text || *end != '\0' || errno != 0 || value < least || value > most) {
-        (void)fprintf(stderr, "pdltool tune: --%s takes a number from %d to %d, not %s\n", name,
-                      least, most, text);
-        return false;
-    }
-    *count = (int)value;
-    return true;
-}
 
 static bool parse_real(const char *name, const char *text, double most, double *number)
 {
@@ -116,19 +102,17 @@ enum {
     OPTION_BATCH,
     OPTION_GAIN,
     OPTION_BUDGET,
-    OPTION_NVCC,
-    OPTION_INCLUDE,
     OPTION_CSV,
     OPTION_JSON
 };
 
 static bool take_sink(int which)
 {
-    if (session.sinks[which].write == NULL) {
+    if (sinks[which].write == NULL) {
         (void)fputs("pdltool tune: built without jansson, it writes no JSON\n", stderr);
         return false;
     }
-    session.sinks[which].path = optarg;
+    sinks[which].path = optarg;
     return true;
 }
 
@@ -137,7 +121,7 @@ static bool take_option(struct command *command, int option)
 {
     switch (option) {
     case 'd':
-        return parse_count("device", optarg, 0, INT_MAX, &command->device);
+        return parse_count(bench_program, "device", optarg, 0, INT_MAX, &command->device);
     case OPTION_PART:
         command->attention = strcmp(optarg, "attention") == 0;
         if (!command->attention && strcmp(optarg, "linear") != 0) {
@@ -154,11 +138,12 @@ static bool take_option(struct command *command, int option)
         }
         return true;
     case OPTION_ROUNDS:
-        return parse_count("rounds", optarg, 3, 100000, &command->options.rounds);
+        return parse_count(bench_program, "rounds", optarg, 3, 100000, &command->options.rounds);
     case OPTION_RESTARTS:
-        return parse_count("restarts", optarg, 0, 1000000, &command->options.restarts);
+        return parse_count(bench_program, "restarts", optarg, 0, 1000000,
+                           &command->options.restarts);
     case OPTION_BATCH:
-        return parse_count("batch", optarg, 1, gpu_queue_limit, &command->batch);
+        return parse_count(bench_program, "batch", optarg, 1, gpu_queue_limit, &command->batch);
     case OPTION_GAIN:
         if (!parse_real("gain", optarg, 100, &command->options.gain)) {
             return false;
@@ -167,12 +152,6 @@ static bool take_option(struct command *command, int option)
         return true;
     case OPTION_BUDGET:
         return parse_real("budget", optarg, 1e9, &command->options.budget);
-    case OPTION_NVCC:
-        command->compiler.nvcc = optarg;
-        return true;
-    case OPTION_INCLUDE:
-        command->compiler.include = optarg;
-        return true;
     case OPTION_CSV:
         return take_sink(CSV);
     case OPTION_JSON:
@@ -184,69 +163,21 @@ static bool take_option(struct command *command, int option)
 
 /* ---- the outputs -------------------------------------------------------------------------------- */
 
-/* Before the search, so that nothing is searched in vain. */
-static bool open_sinks(void)
+static void drop_sinks(void)
 {
-    session.text = stdout;
-    for (int i = 0; i < SINKS; i++) {
-        struct sink *const sink = &session.sinks[i];
-        if (sink->path == NULL) {
-            continue;
-        }
-        if (strcmp(sink->path, "-") == 0) {
-            if (session.text != stdout) {
-                (void)fputs("pdltool tune: only one form can go to standard output\n", stderr);
-                return false;
-            }
-            sink->file = stdout;
-            session.text = stderr;
-            continue;
-        }
-        sink->file = fopen(sink->path, "w");
-        if (sink->file == NULL) {
-            (void)fprintf(stderr, "pdltool tune: --%s %s: %s\n", sink->name, sink->path,
-                          strerror(errno));
-            return false;
-        }
-    }
-    return true;
+    sinks_drop(sinks, SINKS);
 }
 
-/* Leaves no empty files behind where nothing was searched. */
-static int drop_sinks(void)
+static bool open_sinks(void)
 {
-    for (int i = 0; i < SINKS; i++) {
-        struct sink *const sink = &session.sinks[i];
-        if (sink->file != NULL && sink->file != stdout) {
-            (void)fclose(sink->file);
-            (void)unlink(sink->path);
-        }
-        sink->file = NULL;
-    }
-    return EXIT_USAGE;
+    session.text = sinks_take_stdout(sinks, SINKS) ? stderr : stdout;
+    (void)atexit(drop_sinks);
+    return sinks_open(bench_program, sinks, SINKS);
 }
 
 static bool write_sinks(void)
 {
-    bool written = true;
-    for (int i = 0; i < SINKS; i++) {
-        struct sink *const sink = &session.sinks[i];
-        if (sink->file == NULL) {
-            continue;
-        }
-        sink->write(&session.job, &session.result, sink->file);
-        bool good = fflush(sink->file) == 0 && ferror(sink->file) == 0;
-        if (sink->file != stdout) {
-            good = fclose(sink->file) == 0 && good;
-        }
-        sink->file = NULL;
-        if (!good) {
-            (void)fprintf(stderr, "pdltool tune: --%s %s: %s\n", sink->name, sink->path,
-                          strerror(errno));
-            written = false;
-        }
-    }
-    return written;
+    return sinks_write(bench_program, sinks, SINKS);
 }
 
 /* At exit(): where a call fails that must not, the program ends. */
@@ -276,7 +207,7 @@ static bool make_job(const struct command *command)
 {
     if (strcmp(command->what, "decode") != 0) {
 #ifdef PDL_HAVE_JANSSON
-        return tune_file_job(&session.job, command->what, &command->compiler);
+        return tune_file_job(&session.job, command->what);
 #else
         (void)fputs("pdltool tune: built without jansson, it reads no JSON\n", stderr);
         return false;
@@ -299,17 +230,17 @@ static int run(const struct command *command)
 {
     char why[1024];
     if (!open_sinks()) {
-        return drop_sinks();
+        return EXIT_USAGE;
     }
     if (!gpu_open(command->device, why, sizeof(why))) {
         (void)fprintf(stderr, "pdltool tune: %s\n", why);
-        return drop_sinks();
+        return EXIT_USAGE;
     }
     run_catch_signals();
     if (!make_job(command)) {
         tune_job_free(&session.job);
         gpu_close();
-        return drop_sinks();
+        return EXIT_USAGE;
     }
     tune_print_head(&session.job, session.text);
     session.running = true;
@@ -341,8 +272,6 @@ int command_tune(int argc, char **argv)
         {"batch", required_argument, NULL, OPTION_BATCH},
         {"gain", required_argument, NULL, OPTION_GAIN},
         {"budget", required_argument, NULL, OPTION_BUDGET},
-        {"nvcc", required_argument, NULL, OPTION_NVCC},
-        {"include", required_argument, NULL, OPTION_INCLUDE},
         {"csv", required_argument, NULL, OPTION_CSV},
         {"json", required_argument, NULL, OPTION_JSON},
         {"help", no_argument, NULL, 'h'},

@@ -121,6 +121,83 @@ static void spreads_of_both_runs_are_allowed_for(void **state)
     free(text);
 }
 
+/* A run of one point with that median of the host; of eleven samples two lie so far above it and two so far
+ * below. All passes are alike. */
+static struct bench_run noisy_run(double median, double noise, size_t passes)
+{
+    enum { MANY = 11 };
+    struct bench_run run = {0};
+    struct bench_point *const point = add_point(add_table(&run, "t"), NULL, "raw", "1");
+    double samples[MANY];
+    for (size_t i = 0; i < MANY; i++) {
+        samples[i] = median;
+    }
+    samples[0] = samples[1] = median * (1 - noise);
+    samples[2] = samples[3] = median * (1 + noise);
+    for (size_t i = 0; i < passes; i++) {
+        add_pass(point, samples, MANY);
+    }
+    run.bench.items[0]->spec.metrics[1].name = NULL;
+    return run;
+}
+
+static void the_noise_of_both_runs_is_allowed_for(void **state)
+{
+    (void)state;
+    struct bench_run old_run = noisy_run(100, 0.08, 1);
+    struct bench_run new_run = noisy_run(118, 0.12, 1);
+    size_t worse = 9;
+    char *text = compared_once(&old_run, &new_run, &worse);
+    assert_has(text, "\n1 same, 0 worse.\n");
+    free(text);
+    old_run = noisy_run(100, 0.08, 1);
+    new_run = noisy_run(122, 0.12, 1);
+    text = compared_once(&old_run, &new_run, &worse);
+    assert_has(text, "+22.0% |   20.0% |");
+    assert_int_equal(worse, 1);
+    free(text);
+}
+
+static void quiet_samples_are_allowed_the_tolerance_and_no_more(void **state)
+{
+    (void)state;
+    struct bench_run old_run = noisy_run(100, 0.02, 1);
+    struct bench_run new_run = noisy_run(111, 0.03, 1);
+    size_t worse = 9;
+    char *const text = compared_once(&old_run, &new_run, &worse);
+    assert_has(text, "+11.0% |   10.0% |");
+    assert_int_equal(worse, 1);
+    free(text);
+}
+
+/* Passes that agree do not make the samples quiet. */
+static void noise_counts_where_the_passes_agree(void **state)
+{
+    (void)state;
+    struct bench_run old_run = noisy_run(100, 0.08, 3);
+    struct bench_run new_run = noisy_run(115, 0.08, 3);
+    size_t worse = 9;
+    char *const text = compared_once(&old_run, &new_run, &worse);
+    assert_has(text, "\n1 same, 0 worse.\n");
+    free(text);
+}
+
+/* 5 % by the passes of the one and 12 % by the samples of the other, whose passes agree; what is less in
+ * each does not count. */
+static void of_a_run_the_larger_of_noise_and_spread_counts(void **state)
+{
+    (void)state;
+    const double spread[] = {95, 100, 100};
+    struct bench_run old_run = run_of(spread, 3);
+    struct bench_run new_run = noisy_run(118, 0.12, 3);
+    size_t worse = 9;
+    old_run.bench.items[0]->spec.metrics[1].name = NULL;
+    char *const text = compared_once(&old_run, &new_run, &worse);
+    assert_has(text, "+18.0% |   17.0% |");
+    assert_int_equal(worse, 1);
+    free(text);
+}
+
 static void a_row_is_what_its_worst_figure_is(void **state)
 {
     (void)state;
@@ -368,6 +445,10 @@ int main(void)
         cmocka_unit_test(rows_beyond_it_are_worse_or_better),
         cmocka_unit_test(direction_and_tolerance_are_the_metrics_own),
         cmocka_unit_test(spreads_of_both_runs_are_allowed_for),
+        cmocka_unit_test(the_noise_of_both_runs_is_allowed_for),
+        cmocka_unit_test(quiet_samples_are_allowed_the_tolerance_and_no_more),
+        cmocka_unit_test(noise_counts_where_the_passes_agree),
+        cmocka_unit_test(of_a_run_the_larger_of_noise_and_spread_counts),
         cmocka_unit_test(a_row_is_what_its_worst_figure_is),
         cmocka_unit_test(zero_is_compared_with_zero),
         cmocka_unit_test(rows_of_one_run_are_new_or_gone),

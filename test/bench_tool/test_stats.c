@@ -115,6 +115,32 @@ static void ratio_is_the_same_each_time(void **state)
     assert_memory_equal(&once, &again, sizeof(once));
 }
 
+/* From 10 to 90 %: a wild sample beyond that says nothing. */
+static void noise_is_half_of_what_most_samples_span(void **state)
+{
+    (void)state;
+    double samples[] = {96, 97, 98, 99, 100, 101, 102, 103, 104, 105, 95};
+    struct stats stats = stats_of(samples, COUNT_OF(samples));
+    assert_close(stats_noise(&stats), 0.04);
+    samples[9] = 1e6;
+    stats = stats_of(samples, COUNT_OF(samples));
+    assert_close(stats_noise(&stats), 0.04);
+}
+
+static void noise_is_a_share_of_the_size_of_the_median(void **state)
+{
+    (void)state;
+    const double steady[] = {7, 7, 7};
+    const double below[] = {-96, -98, -100, -102, -104};
+    const double around[] = {-1, 0, 1};
+    const struct stats stats[] = {stats_of(steady, 3), stats_of(below, 5), stats_of(around, 3),
+                                  stats_of(NULL, 0)};
+    assert_close(stats_noise(&stats[0]), 0);
+    assert_close(stats_noise(&stats[1]), 0.032);
+    assert_true(isnan(stats_noise(&stats[2])));
+    assert_true(isnan(stats_noise(&stats[3])));
+}
+
 /* Medians 10, 12 and 11; that of all samples is 11. */
 static void spread_is_the_farthest_pass_from_the_middle(void **state)
 {
@@ -173,6 +199,8 @@ int main(void)
         cmocka_unit_test(ratio_has_the_interval_of_its_median),
         cmocka_unit_test(ratio_leaves_out_what_cannot_be_divided),
         cmocka_unit_test(ratio_is_the_same_each_time),
+        cmocka_unit_test(noise_is_half_of_what_most_samples_span),
+        cmocka_unit_test(noise_is_a_share_of_the_size_of_the_median),
         cmocka_unit_test(spread_is_the_farthest_pass_from_the_middle),
         cmocka_unit_test(spread_leaves_out_passes_without_samples),
         cmocka_unit_test(line_has_the_least_squares),

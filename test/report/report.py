@@ -409,6 +409,12 @@ class Plots(Case):
         self.assertIn("qkv trigger 0, grid 132 trigger 1, grid 128 \u00d7 2", " ".join(text.strip() for _, text in page.texts))
         self.assertIn("1 of the last curves\u2019 points was wrong".replace("\u2019", "'"), page.text("figcaption"))
 
+    def test_of_a_chain_that_does_not_work(self):
+        self.put("chain.json", {**make_sample.tuned(), "failed": "the chain has written to buffer w, which is said to be constant"})
+        said = self.made("--require-plots").text("figcaption")
+        self.assertIn("Nothing was chosen: the chain has written to buffer w, which is said to be constant.", said)
+        self.assertNotIn("What was chosen", said)
+
 
 class Hostile(Case):
     def test_no_runs(self):

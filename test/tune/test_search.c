@@ -29,7 +29,8 @@ static struct {
     double now; /* s */
     int opened, taken, most_opened;
     uint64_t random;
-    bool finals; /* something was opened without overlap: that is the last comparison */
+    bool finals;     /* something was opened without overlap: that is the last comparison */
+    int last_starts; /* samples of the start in it */
     char order[256];
     int curves, ends;
 } device;
@@ -576,6 +577,26 @@ static void a_start_that_races_in_the_end_is_told(void **state)
     tune_result_free(&result);
 }
 
+static enum tune_state start_races_late_in_the_end(const size_t *choices, bool overlap)
+{
+    device.last_starts += overlap && device.finals && choices[0] == 0;
+    return device.last_starts < 10 ? TUNE_RIGHT : TUNE_RACE;
+}
+
+/* What was chosen has samples then, all of them faster than the start's. */
+static void nothing_is_chosen_where_the_start_races_late(void **state)
+{
+    (void)state;
+    device.us = valley;
+    device.samples = start_races_late_in_the_end;
+    struct tune_result result = search(&plain);
+    assert_string_equal(result.failed, "computes something else");
+    assert_true(result.finals[TUNE_CHOSEN].high < 1);
+    assert_false(result.better);
+    assert_chosen(&result, 0, 0, 0);
+    tune_result_free(&result);
+}
+
 static enum tune_state chosen_races_in_the_end(const size_t *choices, bool overlap)
 {
     return overlap && device.finals && choices[0] == 2 ? TUNE_RACE : TUNE_RIGHT;
@@ -672,6 +693,7 @@ int main(void)
         TEST(what_was_taken_and_races_is_never_tried_again),
         TEST(a_start_that_races_ends_the_search),
         TEST(a_start_that_races_in_the_end_is_told),
+        TEST(nothing_is_chosen_where_the_start_races_late),
         TEST(what_races_in_the_end_is_not_taken),
         TEST(the_budget_ends_the_search),
         TEST(an_interrupted_search_keeps_what_it_has),

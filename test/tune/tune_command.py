@@ -67,22 +67,6 @@ CHAIN = {
 }
 QUICK = ("--rounds", "9", "--restarts", "1")
 
-# Stands in for nvcc: its images are the sources, with what they were compiled for.
-NVCC = """#!%s
-import json, os, sys
-arguments = sys.argv[1:]
-with open(os.path.join(%r, "nvcc.log"), "a") as log:
-    log.write(json.dumps(arguments) + "\\n")
-if "--nonsense" in arguments:
-    sys.exit("fake nvcc: no such option")
-if "--killed" in arguments:
-    os.kill(os.getpid(), 9)
-trigger = [a.split("=")[1] for a in arguments if a.startswith("-DPDL_TRIGGER_SELECT=")]
-faulty = "-DPDL_FAULT_INJECT=2" in arguments
-with open(arguments[-1]) as source, open(arguments[arguments.index("-o") + 1], "w") as image:
-    image.write("mock %%s %%d\\n" %% (trigger[0], faulty) + source.read())
-"""
-
 
 class Case(tooltest.Case):
     def tune(self, *arguments, code=0, directory=None, limit=None, **environment):
@@ -118,13 +102,11 @@ class Case(tooltest.Case):
 
 
 class Chains(Case):
-    """With images of all variants, and a stand-in for nvcc."""
+    """With images of all variants."""
 
     def setUp(self):
         super().setUp()
         self.images(CASES)
-        self.nvcc = self.file("nvcc", NVCC % (sys.executable, self.directory))
-        os.chmod(self.nvcc, 0o755)
 
     def images(self, cases):
         self.file("chain.mock", cases)
@@ -149,7 +131,7 @@ class Chains(Case):
 
     def bad(self, said, change=None, source=False, where=None, **environment):
         """Expects that the chain is refused: "pdltool tune: chain.json: WHERE: SAID"."""
-        stderr = self.refused(said, self.chain(change, source), "--nvcc", self.nvcc, "--csv", "out.csv", "--json", "out.json", **environment)
+        stderr = self.refused(said, self.chain(change, source), "--csv", "out.csv", "--json", "out.json", **environment)
         if where is not None:
             place = where + ": " if where else ""
             self.assertTrue(stderr.splitlines()[-1].startswith("pdltool tune: chain.json: " + place + said), stderr)
@@ -202,7 +184,7 @@ RIGHT = ("right", None)
 
 class Search(Chains):
     def test_finds_the_fastest_and_throws_out_what_is_wrong(self):
-        result = self.measured("--nvcc", self.nvcc, source=True)
+        result = self.measured(source=True)
         self.assertEqual(chosen(result), BEST)
         self.assertTrue(result["better"])
         self.assertEqual((result["failed"], result["ended_early"]), (None, None))
@@ -230,7 +212,7 @@ class Search(Chains):
         self.assertEqual(chosen(result)["second"], BEST["second"])
 
     def test_json(self):
-        result = self.measured("--nvcc", self.nvcc, "--batch", "3", source=True)
+        result = self.measured("--batch", "3", source=True)
         self.assertEqual((result["version"], result["tool"], result["gpu"], result["chain"]), (1, "pdltool 1.2.3", "Mock GPU", "chain.json"))
         self.assertEqual((result["links"], result["replays_per_sample"], result["driver_version"]), (24, 3, 13000))
         self.assertEqual([kind["start"] for kind in result["kinds"]], [{"trigger": 0, "grid": [132, 1, 1]}] * 2 + [{"trigger": 0, "grid": [8, 1, 1]}])
@@ -263,7 +245,7 @@ class Search(Chains):
         self.assertEqual(last, [("no overlap", "18", "0"), ("start", "18", "0"), ("chosen", "18", "1")])
 
     def test_text(self):
-        result = self.tune(self.chain(source=True), *QUICK, "--nvcc", self.nvcc)
+        result = self.tune(self.chain(source=True), *QUICK)
         lines = result.stdout.splitlines()
         self.assertEqual(lines[0], "chain.json on Mock GPU: a chain of 24 links of 3 kinds, 192 bytes of results compared after each sample")
         self.assertIn("sweep 1, first", lines)
@@ -320,7 +302,7 @@ class Ends(Chains):
     def failed(self, said, cases=CASES, change=None, **options):
         """A chain that does not work as it is given."""
         self.images(cases)
-        result = self.tune(self.chain(change, **options), *QUICK, "--nvcc", self.nvcc, "--json", "result.json", code=1)
+        result = self.tune(self.chain(change, **options), *QUICK, "--json", "result.json", code=1)
         self.assertIn("what was given does not work: " + said, result.stdout)
         result = json.loads(self.read("result.json"))
         self.assertIn(said, result["failed"])
@@ -337,6 +319,19 @@ class Ends(Chains):
 
     def test_constants_that_are_written(self):
         self.failed("the chain has written to buffer w, which is said to be constant", change=changed("links", 1, "args", 1, {"buffer": "w"}))
+
+    def test_where_a_constant_was_written_nothing_is_chosen(self):
+        path = self.chain(changed("links", 1, "args", 1, {"buffer": "w"}))
+        result = self.tune(path, *QUICK, "--json", "result.json", "--csv", "out.csv", code=1)
+        self.assertRegex(result.stdout, r"\nno result after \d+ configurations in \d+\.\d s, \d+ replays a sample\n")
+        self.assertNotIn("chosen", result.stdout)
+        self.assertNotIn("was trigger", result.stdout)
+        result = json.loads(self.read("result.json"))
+        self.assertLess(result["last_comparison"]["chosen"]["ratio_high"], 1)  # something was faster
+        self.assertFalse(result["better"])
+        self.assertEqual([kind["chosen"] for kind in result["kinds"]], [kind["start"] for kind in result["kinds"]])
+        last = [line.split(",") for line in self.read("out.csv").splitlines() if line.startswith("last,")]
+        self.assertEqual([row[1] for row in last if row[-1] == "1"], ["start"])
 
     def test_launches_that_are_refused(self):
         self.failed("links[0]: the mock has smaller blocks", change=changed("kinds", "first", "block", 2048))
@@ -363,101 +358,77 @@ class Ends(Chains):
         stderr = self.tune(self.chain(), code=2, MOCK_FAIL="1").stderr
         self.assertEqual(stderr, "pdltool tune: the mock's device is lost\n")
 
-    def test_outputs_that_cannot_be_written(self):
-        path = self.chain()
-        self.refused("--csv nowhere/x: No such file or directory\n", path, "--csv", "nowhere/x")
-        self.refused("--json %s: Is a directory\n" % self.directory, path, "--json", self.directory, "--csv", "x")
-        for option in ("--csv", "--json"):
-            result = self.tune(path, *QUICK, option, "/dev/full", code=2)
-            self.assertIn("pdltool tune: %s /dev/full: No space left on device\n" % option, result.stderr)
-            self.assertIn("chosen after", result.stdout)
-
 
 class Compiler(Chains):
-    def compiled(self, *arguments, change=None, **environment):
-        """The command lines of the stand-in for nvcc."""
-        self.tune(self.chain(change, source=True), *QUICK, *arguments, **environment)
-        return [json.loads(line) for line in self.read("nvcc.log").splitlines()]
+    def compiled(self, *arguments, change=None, code=0, **environment):
+        """The compilations of the mock: target, options, names and program."""
+        self.file("rtc.log", "")
+        self.tune(self.chain(change, source=True), *QUICK, *arguments, code=code, MOCK_RTC_LOG=self.path("rtc.log"), **environment)
+        return [line.split("\t") for line in self.read("rtc.log").splitlines()]
 
     def test_each_trigger_is_compiled_plainly_and_with_faults(self):
-        lines = self.compiled("--nvcc", self.nvcc, "--include", "some where")
+        lines = self.compiled()
         self.assertEqual(len(lines), 2 * len(TRIGGERS))
         for trigger in TRIGGERS:
             mine = [line for line in lines if "-DPDL_TRIGGER_SELECT=%d" % trigger in line]
             self.assertEqual(["-DPDL_FAULT_INJECT=2" in line for line in mine], [False, True])
         for line in lines:
-            self.assertEqual(line[:2], ["-fatbin", "-arch=sm_90"])
-            self.assertEqual(line[line.index("-I") + 1], "some where")
-            self.assertEqual(line[-1], "./chain.mock")
+            self.assertEqual(line[0], "-")  # the device's
+            self.assertEqual(line[-4:], ["up", "down", "scale", "./chain.mock"])
 
-    def test_options_and_architecture(self):
+    def test_options_and_target(self):
         def change(chain):
-            chain["nvcc"] = ["-O3", "-DA=b c"]
-            chain["arch"] = "sm_90a"
+            chain["options"] = ["-DB=1", "-DA=b c"]
+            chain["target"] = "sm_90a"
 
-        for line in self.compiled("--nvcc", self.nvcc, change=change):
-            at = line.index("-O3")
-            self.assertEqual(line[at : at + 2], ["-O3", "-DA=b c"])
-            self.assertIn("-arch=sm_90a", line)
+        for line in self.compiled(change=change):
+            self.assertEqual(line[0], "sm_90a")
+            at = line.index("-DB=1")
+            self.assertEqual(line[at : at + 2], ["-DB=1", "-DA=b c"])
 
     def test_paths_are_relative_to_the_file(self):
         path = self.chain(source=True)
         os.mkdir(self.path("inner"))
-        self.tune("../" + path, *QUICK, "--nvcc", self.nvcc, directory=self.path("inner"))
-        self.assertEqual(json.loads(self.read("nvcc.log").splitlines()[0])[-1], "../chain.mock")
+        self.tune("../" + path, *QUICK, directory=self.path("inner"), MOCK_RTC_LOG=self.path("rtc.log"))
+        self.assertEqual(self.read("rtc.log").splitlines()[0].split("\t")[-1], "../chain.mock")
 
-    def test_where_nvcc_is_looked_for(self):
-        os.mkdir(self.path("bin"))
-        os.mkdir(self.path("empty"))
-        self.assertEqual(len(self.compiled(PATH=self.path("empty") + ":" + self.directory)), 10)
-        os.remove(self.path("nvcc.log"))
-        os.rename(self.nvcc, self.path("bin/nvcc"))
-        self.assertEqual(len(self.compiled(PATH=self.path("empty"), CUDA_PATH=self.directory)), 10)
-        os.remove(self.path("nvcc.log"))
-        self.assertEqual(len(self.compiled(PATH=self.path("empty"), CUDA_PATH="/nowhere", CUDA_HOME=self.directory)), 10)
+    def test_options_that_are_refused(self):
+        self.bad("./chain.mock: the mock has no such option", changed("options", ["--nonsense"]), True, "source")
 
-    def test_nothing_is_left_behind(self):
-        os.mkdir(self.path("tmp"))
-        self.compiled("--nvcc", self.nvcc, TMPDIR=self.path("tmp"))
-        self.assertEqual(os.listdir(self.path("tmp")), [])
-        self.tune(self.chain(changed("nvcc", ["--nonsense"]), source=True), "--nvcc", self.nvcc, code=2, TMPDIR=self.path("tmp"))
-        self.assertEqual(os.listdir(self.path("tmp")), [])
+    def test_a_source_that_does_not_compile(self):
+        self.file("chain.mock", "#error" + CASES)
+        stderr = self.refused("source: ./chain.mock: the mock does not compile it\n", self.chain(source=True))
+        self.assertIn("the mock's log\n", stderr)
 
-    def test_an_nvcc_that_fails(self):
-        self.file("nvcc.log", "")
-        self.bad("./chain.mock: %s failed with exit code 1" % self.nvcc, changed("nvcc", ["--nonsense"]), True, "source")
-        self.bad("./chain.mock: %s was ended by signal 9" % self.nvcc, changed("nvcc", ["--killed"]), True, "source")
-        os.chmod(self.nvcc, 0o644)
-        self.bad("./chain.mock: %s did not start: Permission denied" % self.nvcc, None, True, "source")
-        os.remove(self.nvcc)
-        self.bad("./chain.mock: %s did not start: No such file or directory" % self.nvcc, None, True, "source")
+    def test_a_source_that_is_no_text(self):
+        self.file("chain.mock", CASES + "\0")
+        self.bad("chain.mock: there is a NUL byte in it: this is no text", None, True, "source")
 
-    def test_no_folder_for_its_files(self):
-        self.bad("/nowhere/pdltool-", None, True, TMPDIR="/nowhere")
+    def test_a_kernel_that_is_not_there(self):
+        self.bad("kernel missing, trigger -1: the mock finds no such kernel", changed("kinds", "first", "kernel", "missing"), True, "")
 
 
 class Structure(Chains):
     def test_files_that_are_no_json(self):
         for text, said in (
-            ("", "chain.json:1:0: "),
-            ('{"a": 1,\n "b" 2}', "chain.json:2:6: "),
-            ('{"links": 1, "links": 2}', 'duplicate object key near \'"links"\''),
-            ("\x00\xff", "chain.json:1:"),
-            ("[" * 100000, "chain.json:1:"),
+            ("", "chain.json: line 1, column 0: '[' or '{' expected near end of file\n"),
+            ('{"a": 1,\n "b" 2}', "chain.json: line 2, column 6: "),
+            ('{"links": 1, "links": 2}', "chain.json: line 1, column 20: duplicate object key near '\"links\"'"),
+            ("\x00\xff", "chain.json: line 1, column 1: "),
+            ("[" * 100000, "chain.json: line 1, column 2049: maximum parsing depth reached"),
         ):
             with self.subTest(text[:20]):
                 self.file("chain.json", text.encode("latin-1"))
-                self.refused(said, "chain.json", "--csv", "out.csv")
+                self.refused("pdltool tune: " + said, "chain.json", "--csv", "out.csv")
 
     def test_files_that_cannot_be_read(self):
-        self.refused("No such file or directory", "missing.json")
-        self.refused("pdltool tune: ", self.directory)
+        self.refused("pdltool tune: missing.json: No such file or directory\n", "missing.json")
+        self.refused("pdltool tune: %s: Is a directory\n" % self.directory, self.directory)
 
     def test_not_an_object(self):
         for text in ("[1]", '"text"'):
             self.file("chain.json", text)
-            stderr = self.refused("pdltool tune: ", "chain.json")
-            self.assertIn("chain.json", stderr)
+            self.refused("pdltool tune: chain.json: ", "chain.json")
 
     def test_unknown_keys(self):
         self.bad_value("", 'there is no key "lnks"', "lnks", 1)
@@ -606,15 +577,14 @@ class Links(Chains):
 
 class Code(Chains):
     def test_either_a_source_or_images(self):
-        said = 'either "source" names a file for nvcc, or "images" one file for each trigger'
+        said = 'either "source" names a file that is compiled, or "images" one file for each trigger'
         self.bad_value("", said, "images", None)
         self.bad_value("", said, "images", [])
         self.bad_value("", said, "source", "chain.mock")
         self.bad(said, changed("source", 1), True, "")
 
     def test_a_source_that_is_not_there(self):
-        stderr = self.tune(self.chain(changed("source", "gone.cu"), True), "--nvcc", self.nvcc, code=2).stderr
-        self.assertIn("pdltool tune: chain.json: source: ./gone.cu: %s failed with exit code 1\n" % self.nvcc, stderr)
+        self.bad("./gone.cu: No such file or directory", changed("source", "gone.cu"), True, "source")
 
     def test_images(self):
         self.bad_value("images", "there is none for trigger 2", "images", "2", None)
@@ -630,9 +600,9 @@ class Code(Chains):
 
     def test_options(self):
         for value in ("-O3", {}):
-            self.bad_value("nvcc", "a list of options is wanted here", "nvcc", value)
-        self.bad_value("nvcc", "an option is a string", "nvcc", ["-O3", 3])
-        self.bad('"arch" is a string', changed("arch", 90), True, "")
+            self.bad_value("options", "a list of options is wanted here", "options", value)
+        self.bad_value("options", "an option is a string", "options", ["-DA", 3])
+        self.bad('"target" is a string', changed("target", 90), True, "")
 
 
 class CommandLine(Case):
@@ -643,7 +613,7 @@ class CommandLine(Case):
             result = self.tune(option)
             self.assertTrue(result.stdout.startswith("usage: pdltool tune decode [OPTION...]\n"))
             self.assertEqual(result.stderr, "")
-        for option in "part from device rounds batch restarts gain budget nvcc include csv json".split():
+        for option in "part from device rounds batch restarts gain budget csv json".split():
             self.assertIn("--" + option, result.stdout)
 
     def test_one_chain(self):

@@ -66,8 +66,6 @@ def main():
     rounds = 5
     parser = argparse.ArgumentParser()
     parser.add_argument("--pdltool", required=True)
-    parser.add_argument("--nvcc", required=True)
-    parser.add_argument("--include", required=True)
     parser.add_argument("chain")
     arguments = parser.parse_args()
     if not has_device(arguments.pdltool):
@@ -75,8 +73,7 @@ def main():
         sys.exit(SKIPPED)
     with tempfile.TemporaryDirectory() as directory:
         output = Path(directory, "result.json")
-        command = [arguments.pdltool, "tune", arguments.chain, "--nvcc", arguments.nvcc, "--include", arguments.include]
-        command += ["--rounds", str(rounds), "--batch", "4", "--restarts", "0", "--budget", "200", "--json", str(output)]
+        command = [arguments.pdltool, "tune", arguments.chain, "--rounds", str(rounds), "--batch", "4", "--restarts", "0", "--budget", "200", "--json", str(output)]
         result = subprocess.run(command, check=False)
         check(result.returncode == 0, "pdltool ended with %d" % result.returncode)
         check_result(json.loads(output.read_text(encoding="utf-8")), rounds)

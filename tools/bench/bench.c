@@ -9,25 +9,17 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "commands.h"
 #include "environment.h"
 #include "gpu.h"
 #include "memory.h"
+#include "options.h"
 #include "output.h"
 #include "plan.h"
 #include "run.h"
-
-/* A form to write the run in, and where. */
-struct sink {
-    const char *name; /* the option's */
-    void (*write)(const struct bench_run *run, FILE *to);
-    const char *path; /* NULL: not wanted; "-": standard output */
-    char *part;       /* what is written until it is whole; NULL: `path` itself */
-    FILE *file;
-};
+#include "sinks.h"
 
 struct text_list {
     char **items;
@@ -48,17 +40,32 @@ enum { MARKDOWN, CSV, JSON, SINKS };
 static struct {
     struct bench_run run;
     struct bench_run before; /* what it is compared with */
-    struct sink sinks[SINKS];
-    bool running; /* measuring has begun, and nothing was written yet */
-} session = {
-    .sinks =
-        {
-            [MARKDOWN] = {"markdown", output_markdown, NULL, NULL, NULL},
-            [CSV] = {"csv", output_csv, NULL, NULL, NULL},
+    bool running;            /* measuring has begun, and nothing was written yet */
+} session;
+
+static void write_markdown(FILE *to)
+{
+    output_markdown(&session.run, to);
+}
+
+static void write_csv(FILE *to)
+{
+    output_csv(&session.run, to);
+}
+
 #ifdef PDL_HAVE_JANSSON
-            [JSON] = {"json", output_json, NULL, NULL, NULL},
+static void write_json(FILE *to)
+{
+    output_json(&session.run, to);
+}
 #endif
-        },
+
+static struct sink sinks[SINKS] = {
+    [MARKDOWN] = {"markdown", write_markdown, NULL, NULL, NULL},
+    [CSV] = {"csv", write_csv, NULL, NULL, NULL},
+#ifdef PDL_HAVE_JANSSON
+    [JSON] = {"json", write_json, NULL, NULL, NULL},
+#endif
 };
 
 static void usage(FILE *to)
@@ -91,135 +98,29 @@ static void usage(FILE *to)
         "until then is written.\n");
 }
 
-static bool parse_count(const char *name, const char *text, int least, int most, int *count)
-{
-    char *end = NULL;
-    errno = 0;
-    const long value = strtol(text, &end, 10);
-    if (end == text || *end != '\0' || errno != 0 || value < least || value > most) {
-        (void)fprintf(stderr, "pdltool bench: --%s takes a number from %d to %d, not %s\n", name,
-                      least, most, text);
-        return false;
-    }
-    *count = (int)value;
-    return true;
-}
-
 /* ---- outputs ---------------------------------------------------------------------------------- */
 
-static bool complain(const struct sink *sink, const char *what)
-{
-    (void)fprintf(stderr, "pdltool bench: --%s %s: %s\n", sink->name, sink->path, what);
-    return false;
-}
-
-/* A file that is there stays as it is until the new one is whole. What is none (a pipe, /dev/null) is
- * written itself: a rename would put a file in its place. */
-static bool open_sink(struct sink *sink)
-{
-    struct stat status;
-    if (lstat(sink->path, &status) != 0 || S_ISREG(status.st_mode)) {
-        sink->part = format_text("%s.part", sink->path);
-    }
-    sink->file = fopen(sink->part != NULL ? sink->part : sink->path, "w");
-    return sink->file != NULL || complain(sink, strerror(errno));
-}
-
-/* Whether two of them would write over each other. */
-static bool is_same_file(const struct sink *sink, const struct sink *other)
-{
-    struct stat status;
-    struct stat other_status;
-    return fstat(fileno(sink->file), &status) == 0 &&
-           fstat(fileno(other->file), &other_status) == 0 && S_ISREG(status.st_mode) &&
-           status.st_dev == other_status.st_dev && status.st_ino == other_status.st_ino;
-}
-
-/* Leaves nothing behind that was not written whole. */
 static void drop_sinks(void)
 {
-    for (int i = 0; i < SINKS; i++) {
-        struct sink *const sink = &session.sinks[i];
-        if (sink->file != NULL && sink->file != stdout) {
-            (void)fclose(sink->file);
-            if (sink->part != NULL) {
-                (void)unlink(sink->part);
-            }
-        }
-        free(sink->part);
-        sink->part = NULL;
-        sink->file = NULL;
-    }
+    sinks_drop(sinks, SINKS);
 }
 
-/* Before anything is measured, so that nothing is measured in vain. */
 static bool open_sinks(void)
 {
     bool wanted = false;
-    size_t standard = 0;
     for (int i = 0; i < SINKS; i++) {
-        wanted = wanted || session.sinks[i].path != NULL;
+        wanted = wanted || sinks[i].path != NULL;
     }
     if (!wanted) {
-        session.sinks[MARKDOWN].path = "-";
+        sinks[MARKDOWN].path = "-";
     }
     (void)atexit(drop_sinks);
-    for (int i = 0; i < SINKS; i++) {
-        struct sink *const sink = &session.sinks[i];
-        if (sink->path == NULL) {
-            continue;
-        }
-        if (strcmp(sink->path, "-") == 0) {
-            sink->file = stdout;
-            standard++;
-            continue;
-        }
-        if (!open_sink(sink)) {
-            return false;
-        }
-        for (int j = 0; j < i; j++) {
-            const struct sink *const other = &session.sinks[j];
-            if (other->file != NULL && other->file != stdout && is_same_file(sink, other)) {
-                return complain(sink, "another form goes there");
-            }
-        }
-    }
-    if (standard > 1) {
-        (void)fputs("pdltool bench: only one form can go to standard output\n", stderr);
-        return false;
-    }
-    return true;
-}
-
-/* A file gets its name when all of it is there. */
-static bool write_sink(struct sink *sink)
-{
-    sink->write(&session.run, sink->file);
-    bool written = fflush(sink->file) == 0 && ferror(sink->file) == 0;
-    if (sink->file != stdout) {
-        written = fclose(sink->file) == 0 && written;
-        sink->file = NULL;
-    }
-    if (sink->part != NULL) {
-        written = written && rename(sink->part, sink->path) == 0;
-        if (!written) {
-            const int error = errno;
-            (void)unlink(sink->part);
-            errno = error;
-        }
-    }
-    return written || complain(sink, strerror(errno));
+    return sinks_open(bench_program, sinks, SINKS);
 }
 
 static bool write_sinks(void)
 {
-    bool written = true;
-    for (int i = 0; i < SINKS; i++) {
-        if (session.sinks[i].path != NULL && session.sinks[i].file != NULL) {
-            written = write_sink(&session.sinks[i]) && written;
-        }
-    }
-    return written;
+    return sinks_write(bench_program, sinks, SINKS);
 }
 
 /* At exit(): a suite's own code, in C++ over the Runtime, ends the program where a call fails. */
@@ -297,11 +198,7 @@ static int measure(const struct command *command, int argc, char **argv)
  * standard error. */
 static int compare(void)
 {
-    bool taken = false;
-    for (int i = 0; i < SINKS; i++) {
-        taken = taken || (i != MARKDOWN && session.sinks[i].path != NULL &&
-                          strcmp(session.sinks[i].path, "-") == 0);
-    }
+    const bool taken = sinks_take_stdout(&sinks[CSV], SINKS - CSV);
     FILE *const to = taken ? stderr : stdout;
     const size_t worse = compare_runs(&session.before, &session.run, to);
     if (fflush(to) != 0) {
@@ -392,14 +289,14 @@ static bool take_option(struct command *command, int option)
         APPEND(&command->filters, optarg);
         return true;
     case 'd':
-        return parse_count("device", optarg, 0, INT_MAX, &command->device);
+        return parse_count(bench_program, "device", optarg, 0, INT_MAX, &command->device);
     case 'q':
         command->quiet = true;
         return true;
     case OPTION_PASSES:
-        return parse_count("passes", optarg, 1, BENCH_PASSES, &command->run.passes);
+        return parse_count(bench_program, "passes", optarg, 1, BENCH_PASSES, &command->run.passes);
     case OPTION_ROUNDS:
-        return parse_count("rounds", optarg, 1, 1000000, &command->run.rounds);
+        return parse_count(bench_program, "rounds", optarg, 1, 1000000, &command->run.rounds);
     case OPTION_QUICK:
         command->run.quick = true;
         command->run.passes = 1;
@@ -416,11 +313,11 @@ static bool take_option(struct command *command, int option)
         if (option < OPTION_SINK || option >= OPTION_SINK + SINKS) {
             return false; /* getopt has said why */
         }
-        if (session.sinks[option - OPTION_SINK].write == NULL) {
+        if (sinks[option - OPTION_SINK].write == NULL) {
             (void)fputs("pdltool bench: built without jansson, it writes no JSON\n", stderr);
             return false;
         }
-        session.sinks[option - OPTION_SINK].path = optarg;
+        sinks[option - OPTION_SINK].path = optarg;
         return true;
     }
 }

@@ -115,10 +115,13 @@ static void say_result(struct figure *figure, const json_t *root)
 {
     const json_t *const finals = json_object_get(root, "last_comparison");
     const json_t *const chosen = json_object_get(finals, "chosen");
+    const char *const failed = json_string_value(json_object_get(root, "failed"));
     const double us = number_at(chosen, "us");
     const double start = number_at(json_object_get(finals, "start"), "us");
     const double without = number_at(json_object_get(finals, "no_overlap"), "us");
-    if (isfinite(us)) {
+    if (failed != NULL) {
+        figure_say(figure, "Nothing was chosen: %s.", failed);
+    } else if (isfinite(us)) {
         char *mine = unit_text(us, "us");
         char *before = unit_text(start, "us");
         char *plain = unit_text(without, "us");

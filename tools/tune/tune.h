@@ -59,24 +59,27 @@ bool tune_decode_job(struct tune_job *job, bool attention, bool present, char *w
                      size_t why_size);
 
 /* A chain that a JSON file describes. False with lines on standard error. tune_file.c. */
-struct tune_compiler {
-    const char *nvcc;    /* NULL: looked for */
-    const char *include; /* of libpdl; NULL: looked for */
-};
-bool tune_file_job(struct tune_job *job, const char *path, const struct tune_compiler *compiler);
+bool tune_file_job(struct tune_job *job, const char *path);
 
 void tune_job_free(struct tune_job *job);
 
-/* Compiles a source into a file, showing what nvcc says. NULL, or why it failed, which the caller frees.
- * tune_compile.c. */
+/* A source that libpdl-rtc compiles, and what is wanted of it. */
 struct tune_source {
-    const char *path;
-    const char *architecture; /* "sm_90" */
-    char *const *options;
+    const char *path; /* as messages call it */
+    const char *text;
+    const char *target; /* "sm_90"; NULL: the device's */
+    const char *const *options;
     size_t count;
+    const char *const *names; /* the kernels */
+    size_t name_count;
 };
-char *tune_compile(const struct tune_compiler *compiler, const struct tune_source *source,
-                   int trigger, bool faulty, const char *output);
+/* Compiles it for a trigger's place, showing what the compiler says. NULL, with why it failed, which the caller
+ * frees. tune_compile.c. */
+struct pdl_rtc_image *tune_compile(const struct tune_source *source, int trigger, bool faulty,
+                                   char **why);
+pdl_status tune_compiled_kernel(const struct pdl_rtc_image *image, const char *name,
+                                pdl_kernel **kernel);
+void tune_compiled_free(struct pdl_rtc_image *image);
 
 /* ---- the search ------------------------------------------------------------------------------- */
 
@@ -155,6 +158,8 @@ struct tune_options {
  * by more than the noise. Then again from disturbed places, as often as is wanted. tune_search.c. */
 void tune_search(const struct tune_job *job, const struct tune_backend *backend,
                  const struct tune_options *options, struct tune_result *result);
+/* The chain does not work as it was given: whatever was faster, nothing is chosen. */
+void tune_take_back(const struct tune_job *job, struct tune_result *result);
 void tune_result_free(struct tune_result *result);
 
 /* On the device in use. `batch` 0: as many replays a sample as take about 2 ms. tune_measure.c. */

@@ -67,18 +67,29 @@ static const struct chain_variant *find_variant(const struct chain *chain, int t
     return &chain->variants.items[i];
 }
 
+/* Leaves `kernel` as it is where there is no such code. */
+static pdl_status load_code(const struct chain_variant *variant, int code, const char *name,
+                            pdl_kernel **kernel)
+{
+    if (variant->compiled[code] != NULL) {
+        return tune_compiled_kernel(variant->compiled[code], name, kernel);
+    }
+    return variant->image != NULL && code == CHAIN_PLAIN
+               ? pdl_kernel_from_image(variant->image, variant->size, name, kernel)
+               : PDL_SUCCESS;
+}
+
 static bool load_kernel(const struct chain *chain, struct chain_kind *kind, int trigger, int code,
                         char **why)
 {
     enum { WITHOUT_ASKING = 48 * 1024 };
     const struct chain_variant *const variant = find_variant(chain, trigger);
     pdl_kernel **const kernel = &kind->kernels[variant - chain->variants.items][code];
-    if (*kernel != NULL || variant->images[code] == NULL) {
+    if (*kernel != NULL) {
         return true;
     }
-    pdl_status status =
-        pdl_kernel_from_image(variant->images[code], variant->sizes[code], kind->kernel, kernel);
-    if (status == PDL_SUCCESS && kind->shared > WITHOUT_ASKING) {
+    pdl_status status = load_code(variant, code, kind->kernel, kernel);
+    if (status == PDL_SUCCESS && *kernel != NULL && kind->shared > WITHOUT_ASKING) {
         status = pdl_kernel_set_max_dynamic_shared_memory(*kernel, kind->shared);
     }
     if (status != PDL_SUCCESS) {
@@ -254,7 +265,8 @@ void chain_make_job(struct chain *chain, struct tune_job *job)
     }
     job->self = chain;
     job->build = build;
-    job->build_faulty = chain->variants.items[0].images[CHAIN_FAULTY] != NULL ? build_faulty : NULL;
+    job->build_faulty =
+        chain->variants.items[0].compiled[CHAIN_FAULTY] != NULL ? build_faulty : NULL;
     job->reset = reset;
     job->results = results;
     job->finish = finish;
@@ -289,8 +301,9 @@ void chain_free(struct chain *chain)
         free(kind->kernel);
     }
     for (size_t i = 0; i < chain->variants.count; i++) {
-        free(chain->variants.items[i].images[CHAIN_PLAIN]);
-        free(chain->variants.items[i].images[CHAIN_FAULTY]);
+        free(chain->variants.items[i].image);
+        tune_compiled_free(chain->variants.items[i].compiled[CHAIN_PLAIN]);
+        tune_compiled_free(chain->variants.items[i].compiled[CHAIN_FAULTY]);
     }
     for (size_t i = 0; i < chain->buffers.count; i++) {
         gpu_free(chain->buffers.items[i].memory);

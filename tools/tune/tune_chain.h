@@ -17,12 +17,13 @@ struct chain_buffer {
     CUdeviceptr memory;
 };
 
-/* The code for one trigger: plain, and with faults injected where the source is there. */
+/* The code for one trigger: a file's, or compiled from the source, plainly and with faults injected. */
 enum { CHAIN_PLAIN, CHAIN_FAULTY, CHAIN_CODES };
 struct chain_variant {
     int trigger;
-    unsigned char *images[CHAIN_CODES]; /* the second may be NULL */
-    size_t sizes[CHAIN_CODES];
+    unsigned char *image; /* NULL where there is a source */
+    size_t size;
+    struct pdl_rtc_image *compiled[CHAIN_CODES]; /* NULL without one */
 };
 
 /* What all choices of a kind have in common; the choices are the job's, in the same order. */

@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* A chain that a JSON file describes, read and checked. docs/tune.md documents the keys. */
 #include <errno.h>
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-#include "gpu.h"
 #include "memory.h"
 #include "tune_read.h"
 
@@ -347,121 +344,61 @@ static bool read_links(const struct reader *reader, json_t *given)
 
 /* ---- code --------------------------------------------------------------------------------------- */
 
-/* Into a file that is gone again when it has been read. */
-static bool compile_to_image(const struct reader *reader, const struct tune_compiler *compiler,
-                             const struct tune_source *source, struct chain_variant *variant,
-                             int code)
+static bool compile_variant(const struct reader *reader, const struct tune_source *source,
+                            struct chain_variant *variant)
 {
-    const char *const tmp = getenv("TMPDIR");
-    char *output = format_text("%s/pdltool-XXXXXX", tmp != NULL && *tmp != '\0' ? tmp : "/tmp");
-    char *why = NULL;
-    const int file = mkstemp(output);
-    if (file < 0) {
-        why = format_text("%s: %s", output, strerror(errno));
-    } else {
-        (void)close(file);
-        why = tune_compile(compiler, source, variant->trigger, code == CHAIN_FAULTY, output);
-        if (why == NULL) {
-            variant->images[code] = read_file(reader, "source", output, &variant->sizes[code]);
+    for (int code = 0; code < CHAIN_CODES; code++) {
+        char *why = NULL;
+        variant->compiled[code] =
+            tune_compile(source, variant->trigger, code == CHAIN_FAULTY, &why);
+        if (variant->compiled[code] == NULL) {
+            (void)complain(reader, "source", "%s: %s", source->path, why);
+            free(why);
+            return false;
         }
-        (void)unlink(output);
     }
-    if (why != NULL) {
-        (void)complain(reader, "source", "%s: %s", source->path, why);
-    }
-    free(why);
-    free(output);
-    return variant->images[code] != NULL;
+    return true;
 }
 
-static bool compile_variant(const struct reader *reader, const struct tune_compiler *compiler,
-                            json_t *root, struct chain_variant *variant)
+static bool read_image(const struct reader *reader, const json_t *images,
+                       struct chain_variant *variant)
 {
-    json_t *const options = json_object_get(root, "nvcc");
-    const size_t count = json_array_size(options);
+    char key[16];
     const char *path = NULL;
-    char own[16];
-    (void)snprintf(own, sizeof(own), "sm_%d%d", gpu.major, gpu.minor);
-    struct tune_source source = {.architecture = own, .count = count};
-    if (!get_text(reader, "", root, "arch", &source.architecture) ||
-        !get_text(reader, "", root, "source", &path)) {
+    (void)snprintf(key, sizeof(key), "%d", variant->trigger);
+    if (!get_text(reader, "images", images, key, &path)) {
         return false;
     }
-    char **const texts = allocate(count, sizeof(char *));
-    for (size_t i = 0; i < count; i++) {
-        texts[i] = copy_text(json_string_value(json_array_get(options, i)));
+    if (path == NULL) {
+        return complain(reader, "images", "there is none for trigger %d", variant->trigger);
     }
-    char *full = resolve(reader, path);
-    source.path = full;
-    source.options = texts;
-    bool good = true;
-    for (int code = 0; good && code < CHAIN_CODES; code++) {
-        good = compile_to_image(reader, compiler, &source, variant, code);
-    }
-    for (size_t i = 0; i < count; i++) {
-        free(texts[i]);
-    }
-    free((void *)texts);
-    free(full);
-    return good;
+    variant->image = read_file(reader, "images", path, &variant->size);
+    return variant->image != NULL;
 }
 
-static bool add_variant(const struct reader *reader, const struct tune_compiler *compiler,
-                        json_t *root, int trigger)
+/* `source` is NULL where there are images. */
+static bool add_variant(const struct reader *reader, const struct tune_source *source,
+                        const json_t *images, int trigger)
 {
-    struct chain_variant variant = {.trigger = trigger};
-    json_t *const images = json_object_get(root, "images");
+    const struct chain_variant variant = {.trigger = trigger};
     for (size_t i = 0; i < reader->chain->variants.count; i++) {
         if (reader->chain->variants.items[i].trigger == trigger) {
             return true;
         }
     }
-    if (images != NULL) {
-        char key[16];
-        const char *path = NULL;
-        (void)snprintf(key, sizeof(key), "%d", trigger);
-        if (!get_text(reader, "images", images, key, &path)) {
-            return false;
-        }
-        if (path == NULL) {
-            return complain(reader, "images", "there is none for trigger %d", trigger);
-        }
-        variant.images[CHAIN_PLAIN] =
-            read_file(reader, "images", path, &variant.sizes[CHAIN_PLAIN]);
-        if (variant.images[CHAIN_PLAIN] == NULL) {
-            return false;
-        }
-    } else if (!compile_variant(reader, compiler, root, &variant)) {
-        free(variant.images[CHAIN_PLAIN]);
-        return false;
-    }
-    APPEND(&reader->chain->variants, variant);
-    return true;
+    APPEND(&reader->chain->variants, variant); /* which frees what it has, whole or not */
+    struct chain_variant *const added =
+        &reader->chain->variants.items[reader->chain->variants.count - 1];
+    return source != NULL ? compile_variant(reader, source, added)
+                          : read_image(reader, images, added);
 }
 
-static bool read_code(const struct reader *reader, const struct tune_compiler *compiler,
-                      json_t *root)
+static bool add_variants(const struct reader *reader, const struct tune_source *source,
+                         const json_t *images)
 {
-    const json_t *const source = json_object_get(root, "source");
-    const json_t *const images = json_object_get(root, "images");
-    json_t *const options = json_object_get(root, "nvcc");
-    if ((source != NULL) == (images != NULL) || (source != NULL && !json_is_string(source)) ||
-        (images != NULL && !json_is_object(images))) {
-        return complain(reader, "",
-                        "either \"source\" names a file for nvcc, or \"images\" one file "
-                        "for each trigger");
-    }
-    if (options != NULL && !json_is_array(options)) {
-        return complain(reader, "nvcc", "a list of options is wanted here");
-    }
-    for (size_t i = 0; i < json_array_size(options); i++) {
-        if (!json_is_string(json_array_get(options, i))) {
-            return complain(reader, "nvcc", "an option is a string");
-        }
-    }
     for (size_t i = 0; i < reader->job->kind_count; i++) {
         for (size_t j = 0; j < reader->job->kinds[i].count; j++) {
-            if (!add_variant(reader, compiler, root, reader->job->kinds[i].items[j].trigger)) {
+            if (!add_variant(reader, source, images, reader->job->kinds[i].items[j].trigger)) {
                 return false;
             }
         }
@@ -469,19 +406,90 @@ static bool read_code(const struct reader *reader, const struct tune_compiler *c
     return true;
 }
 
+/* The text of a file, which has no NUL in it; NULL after a complaint. */
+static char *read_source(const struct reader *reader, const char *path)
+{
+    size_t size = 0;
+    unsigned char *const bytes = read_file(reader, "source", path, &size);
+    char *text = NULL;
+    if (bytes != NULL && memchr(bytes, '\0', size) != NULL) {
+        (void)complain(reader, "source", "%s: there is a NUL byte in it: this is no text", path);
+    } else if (bytes != NULL) {
+        text = allocate(size + 1, 1);
+        memcpy(text, bytes, size);
+    }
+    free(bytes);
+    return text;
+}
+
+static bool compile_variants(const struct reader *reader, json_t *root)
+{
+    json_t *const options = json_object_get(root, "options");
+    const size_t count = json_array_size(options);
+    const size_t kinds = reader->chain->kinds.count;
+    const char *path = NULL;
+    struct tune_source source = {.count = count, .name_count = kinds};
+    if (!get_text(reader, "", root, "target", &source.target) ||
+        !get_text(reader, "", root, "source", &path)) {
+        return false;
+    }
+    char *const full = resolve(reader, path);
+    char *const text = read_source(reader, path);
+    const char **const texts = allocate(count, sizeof(*texts));
+    const char **const names = allocate(kinds, sizeof(*names));
+    for (size_t i = 0; i < count; i++) {
+        texts[i] = json_string_value(json_array_get(options, i));
+    }
+    for (size_t i = 0; i < kinds; i++) {
+        names[i] = reader->chain->kinds.items[i].kernel;
+    }
+    source.path = full;
+    source.text = text;
+    source.options = texts;
+    source.names = names;
+    const bool good = text != NULL && add_variants(reader, &source, NULL);
+    free((void *)names);
+    free((void *)texts);
+    free(text);
+    free(full);
+    return good;
+}
+
+static bool read_code(const struct reader *reader, json_t *root)
+{
+    const json_t *const source = json_object_get(root, "source");
+    const json_t *const images = json_object_get(root, "images");
+    json_t *const options = json_object_get(root, "options");
+    if ((source != NULL) == (images != NULL) || (source != NULL && !json_is_string(source)) ||
+        (images != NULL && !json_is_object(images))) {
+        return complain(reader, "",
+                        "either \"source\" names a file that is compiled, or \"images\" one "
+                        "file for each trigger");
+    }
+    if (options != NULL && !json_is_array(options)) {
+        return complain(reader, "options", "a list of options is wanted here");
+    }
+    for (size_t i = 0; i < json_array_size(options); i++) {
+        if (!json_is_string(json_array_get(options, i))) {
+            return complain(reader, "options", "an option is a string");
+        }
+    }
+    return images != NULL ? add_variants(reader, NULL, images) : compile_variants(reader, root);
+}
+
 /* ---- the file ------------------------------------------------------------------------------------ */
 
-static bool read_chain(struct reader *reader, const struct tune_compiler *compiler, json_t *root)
+static bool read_chain(struct reader *reader, json_t *root)
 {
-    static const char *const keys[] = {"source", "images", "nvcc",   "arch",     "buffers",
-                                       "kinds",  "links",  "repeat", "triggers", NULL};
+    static const char *const keys[] = {"source", "images", "options", "target",   "buffers",
+                                       "kinds",  "links",  "repeat",  "triggers", NULL};
     enum { MOST_REPEAT = 100000 };
     int64_t repeat = 1;
     char *why = NULL;
     if (!check_keys(reader, "", root, keys) ||
         !get_integer(reader, "", root, "repeat", 1, MOST_REPEAT, &repeat) ||
         !read_buffers(reader, json_object_get(root, "buffers")) || !read_kinds(reader, root) ||
-        !read_links(reader, json_object_get(root, "links")) || !read_code(reader, compiler, root)) {
+        !read_links(reader, json_object_get(root, "links")) || !read_code(reader, root)) {
         return false;
     }
     reader->chain->repeat = (size_t)repeat;
@@ -494,26 +502,30 @@ static bool read_chain(struct reader *reader, const struct tune_compiler *compil
     return true;
 }
 
-bool tune_file_job(struct tune_job *job, const char *path, const struct tune_compiler *compiler)
+bool tune_file_job(struct tune_job *job, const char *path)
 {
     struct reader reader = {.path = path, .job = job};
     json_error_t error;
     const char *const slash = strrchr(path, '/');
-    json_t *const root = json_load_file(path, JSON_REJECT_DUPLICATES, &error);
+    FILE *const file = fopen(path, "r");
+    if (file == NULL) {
+        return complain(&reader, "", "%s", strerror(errno));
+    }
+    json_t *const root = json_loadf(file, JSON_REJECT_DUPLICATES, &error);
+    const int unread = ferror(file) != 0 ? errno : 0; /* it is a folder */
+    (void)fclose(file);
+    if (root == NULL && unread != 0) {
+        return complain(&reader, "", "%s", strerror(unread));
+    }
     if (root == NULL) {
-        if (error.line > 0) {
-            (void)fprintf(stderr, "pdltool tune: %s:%d:%d: %s\n", path, error.line, error.column,
-                          error.text);
-        } else {
-            (void)fprintf(stderr, "pdltool tune: %s\n", error.text);
-        }
-        return false;
+        return complain(&reader, "", "line %d, column %d: %s", error.line, error.column,
+                        error.text);
     }
     reader.directory =
         slash == NULL ? copy_text(".") : format_text("%.*s", (int)(slash - path), path);
     reader.chain = allocate(1, sizeof(*reader.chain));
     job->name = copy_text(path);
-    const bool read = read_chain(&reader, compiler, root);
+    const bool read = read_chain(&reader, root);
     if (job->self == NULL) { /* nobody else frees it */
         chain_free(reader.chain);
     }

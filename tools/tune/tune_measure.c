@@ -184,6 +184,9 @@ void tune_measure(const struct tune_job *job, const struct tune_options *options
     }
     if (job->finish != NULL && result->failed == NULL) {
         result->failed = job->finish(job->self);
+        if (result->failed != NULL) {
+            tune_take_back(job, result);
+        }
     }
     free(side.wanted);
     free(side.once);

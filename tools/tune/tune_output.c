@@ -138,6 +138,9 @@ static size_t count_state(const struct tune_result *result, enum tune_state stat
 /* What the first line says of the choices. */
 static const char *verdict(const struct tune_result *result)
 {
+    if (result->failed != NULL) {
+        return "no result";
+    }
     if (result->better) {
         return "chosen";
     }
@@ -153,11 +156,14 @@ void tune_print_result(const struct tune_job *job, const struct tune_result *res
         char *replays = format_count((unsigned long long)result->batch, "replay", "replays");
         (void)fprintf(to, "\n%s after %s in %.1f s, %s a sample", verdict(result), tried,
                       result->seconds, replays);
-        (void)fprintf(to, "%s%s:\n",
+        (void)fprintf(to, "%s%s%s\n",
                       result->ended_early != NULL ? "; the search ended early: " : "",
-                      result->ended_early != NULL ? result->ended_early : "");
-        print_choices(job, result, to);
-        print_finals(result, to);
+                      result->ended_early != NULL ? result->ended_early : "",
+                      result->failed == NULL ? ":" : "");
+        if (result->failed == NULL) { /* else the times are of something else */
+            print_choices(job, result, to);
+            print_finals(result, to);
+        }
         free(tried);
         free(replays);
     }

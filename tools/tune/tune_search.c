@@ -394,10 +394,16 @@ static void compare_finals(struct search *search)
         result->failed = copy_text(result->finals[TUNE_START].why);
     }
     result->better = !same && chosen->state == TUNE_RIGHT && chosen->high < 1;
-    if (!result->better) {
-        set_start(search->job, result->chosen);
+    if (!result->better || result->failed != NULL) {
+        tune_take_back(search->job, result);
     }
     free(start);
+}
+
+void tune_take_back(const struct tune_job *job, struct tune_result *result)
+{
+    set_start(job, result->chosen);
+    result->better = false;
 }
 
 void tune_search(const struct tune_job *job, const struct tune_backend *backend,
