@@ -1,26 +1,43 @@
 # SPDX-License-Identifier: MIT
-# cmake -D MAIN=<program or nothing> -D DRY=<program> -D FAKE_DIR=<dir> -P demo.cmake
-# Runs the main example. Where that is not possible, shows the calls that launches would make.
+# cmake -D "TIMELINE=<command or nothing>" -D PDLTOOL= -D DESCRIPTION= -D DIR= -P demo.cmake
+# The main example: two layers without PDL and with it, as a timeline. On a device from their stamps, and beside it
+# what the simulator predicts for the same launches; without one what it predicts for a description of two layers.
 
-if(MAIN)
-    execute_process(COMMAND ${MAIN} RESULT_VARIABLE result)
-    if(result EQUAL 0)
-        return()
-    elseif(NOT result EQUAL 77)
-        message(FATAL_ERROR "${MAIN} failed: ${result}")
+function(say text)
+    execute_process(COMMAND ${CMAKE_COMMAND} -E echo "${text}")
+endfunction()
+
+set(picture ${DIR}/prediction.svg)
+set(stamps ${DIR}/timeline)
+set(source ${DESCRIPTION} --plain)
+set(what "FC1 and FC2 on an H200, without PDL and with it")
+file(MAKE_DIRECTORY ${DIR})
+file(REMOVE ${picture})
+
+if(TIMELINE)
+    execute_process(COMMAND ${TIMELINE} --svg ${stamps}.svg --trace ${stamps}.json
+        OUTPUT_VARIABLE text ERROR_VARIABLE text RESULT_VARIABLE result)
+    if(result EQUAL 77)
+        string(REGEX REPLACE "^.*skipped: |\n.*$" "" why "${text}")
+        say("There is no GPU to run on: ${why}.")
+    elseif(NOT result EQUAL 0)
+        message(FATAL_ERROR "${TIMELINE} failed: ${result}\n${text}")
+    else()
+        say("${text}")
+        # A pdltool that was built without jansson reads no traces.
+        execute_process(COMMAND ${PDLTOOL} sim ${stamps}.json OUTPUT_QUIET ERROR_QUIET RESULT_VARIABLE unread)
+        if(unread EQUAL 0)
+            set(source ${stamps}.json)
+            set(what "these launches on an H200, from their phases")
+        endif()
     endif()
-    set(why "there is no GPU here")
 else()
-    set(why "there is no nvcc here to build it with")
+    say("There is no nvcc here to build 12_timeline with.")
 endif()
 
-execute_process(
-    COMMAND ${CMAKE_COMMAND} -E env LD_LIBRARY_PATH=${FAKE_DIR}:$ENV{LD_LIBRARY_PATH} PDL_FAKE_LOG=-
-        ${DRY} --dry-run
-    OUTPUT_VARIABLE calls ERROR_VARIABLE calls RESULT_VARIABLE result)
-string(REGEX REPLACE "\ncu(GetProcAddress|DeviceGetAttribute|KernelGetAttribute) [^\n]*" "" calls "${calls}")
-execute_process(COMMAND ${CMAKE_COMMAND} -E echo "The main example cannot run: ${why}. \
-The calls of 01_launch_c on a recording driver instead, without its questions:\n${calls}")
-if(NOT result EQUAL 0)
-    message(FATAL_ERROR "${DRY} failed: ${result}")
+say("What the simulator predicts for ${what}:\n")
+execute_process(COMMAND ${PDLTOOL} sim ${source} --text --svg ${picture} RESULT_VARIABLE result)
+if(NOT result EQUAL 0 OR NOT EXISTS ${picture})
+    message(FATAL_ERROR "${PDLTOOL} sim failed: ${result}")
 endif()
+say("\nThe same as a picture, light or dark as its viewer: ${picture}")

@@ -5,14 +5,25 @@ include(CMakePackageConfigHelpers)
 set(pdl_package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/pdl)
 set(pdl_build_dir ${PROJECT_BINARY_DIR}/package)
 
+set(pdl_rtc_headers "")
+if(NOT TARGET pdl_rtc) # of a library that is not there
+    set(pdl_rtc_headers PATTERN rtc.h EXCLUDE PATTERN vector.h EXCLUDE)
+endif()
 install(DIRECTORY include/pdl TYPE INCLUDE COMPONENT development
-    FILES_MATCHING PATTERN "*.h" PATTERN "*.cuh")
+    FILES_MATCHING PATTERN "*.h" PATTERN "*.cuh" ${pdl_rtc_headers})
 install(TARGETS pdl_headers pdl_static pdl EXPORT pdl-targets
     ARCHIVE COMPONENT development
     LIBRARY COMPONENT runtime NAMELINK_COMPONENT development)
 install(TARGETS pdl_inspect_static pdl_inspect EXPORT pdl-targets
     ARCHIVE COMPONENT development
     LIBRARY COMPONENT inspect NAMELINK_COMPONENT development)
+if(TARGET pdl_rtc)
+    # Programs find libpdl-rtc by their own run path, which does not reach what that library needs.
+    set_target_properties(pdl_rtc PROPERTIES INSTALL_RPATH "$ORIGIN")
+    install(TARGETS pdl_rtc_static pdl_rtc EXPORT pdl-targets
+        ARCHIVE COMPONENT development
+        LIBRARY COMPONENT rtc NAMELINK_COMPONENT development)
+endif()
 install(EXPORT pdl-targets NAMESPACE pdl:: DESTINATION ${pdl_package_dir} COMPONENT development)
 # A file of its own, installed with the program: one can be there without the other.
 if(PDL_BUILD_TOOLS)
@@ -40,9 +51,13 @@ list(JOIN pdl_private_libs " " pdl_private_libs)
 # By plain names, as for CMake: a Requires.private would have to be there for the shared library too.
 list(TRANSFORM PDL_INSPECT_LIBRARIES PREPEND "-l" OUTPUT_VARIABLE pdl_inspect_private_libs)
 list(JOIN pdl_inspect_private_libs " " pdl_inspect_private_libs)
-configure_file(pkgconfig/pdl.pc.in ${pdl_build_dir}/pdl.pc @ONLY)
-configure_file(pkgconfig/pdl-inspect.pc.in ${pdl_build_dir}/pdl-inspect.pc @ONLY)
-install(FILES ${pdl_build_dir}/pdl.pc ${pdl_build_dir}/pdl-inspect.pc
-    DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT development)
+foreach(name pdl pdl-inspect pdl-rtc)
+    if(name STREQUAL "pdl-rtc" AND NOT TARGET pdl_rtc)
+        continue()
+    endif()
+    configure_file(pkgconfig/${name}.pc.in ${pdl_build_dir}/${name}.pc @ONLY)
+    install(FILES ${pdl_build_dir}/${name}.pc
+        DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT development)
+endforeach()
 
 install(FILES LICENSE TYPE DOC COMPONENT development)

@@ -77,9 +77,8 @@ void pdl_chain_destroy(pdl_chain *chain)
 
 /* ---- recording ------------------------------------------------------------------------------ */
 
-/* For the chain's device if the chain is built, else for the one that a launch now would run on. */
-static pdl_status lower(const struct pdl_chain *chain, pdl_kernel *kernel,
-                        const pdl_launch_desc *desc, struct pdl_lowered *lowered)
+pdl_status pdl_chain_lower(const struct pdl_chain *chain, pdl_kernel *kernel,
+                           const pdl_launch_desc *desc, struct pdl_lowered *lowered)
 {
     int device = chain->device;
     if (!chain->built) {
@@ -113,7 +112,7 @@ pdl_status pdl_chain_check_launch(const struct pdl_chain *chain, pdl_kernel *ker
         return PDL_FAIL_FIELD(PDL_ERROR_NOT_SUPPORTED, "device_node",
                               "device_node is set: the nodes of a chain are the chain's");
     }
-    return lower(chain, kernel, whole, lowered);
+    return pdl_chain_lower(chain, kernel, whole, lowered);
 }
 
 static pdl_status make_room(struct pdl_chain *chain)
@@ -374,7 +373,7 @@ static pdl_status build_chain(struct pdl_chain *chain)
     if (count == 0) {
         return PDL_FAIL(PDL_ERROR_NOT_BUILT, "the chain has no links to build");
     }
-    status = pdl_device_current(chain->driver, &build.device);
+    status = pdl_device_of_context(chain->driver, &build.device);
     if (status != PDL_SUCCESS) {
         return status;
     }
@@ -468,7 +467,7 @@ static pdl_status stream_device(const struct pdl_driver *driver, CUstream stream
     CUdevice of = 0;
     CUresult result;
     if (stream == NULL || stream == CU_STREAM_LEGACY || stream == CU_STREAM_PER_THREAD) {
-        return pdl_device_current(driver, device);
+        return pdl_device_of_context(driver, device);
     }
     if (driver->cuStreamGetDevice != NULL) {
         result = driver->cuStreamGetDevice(stream, &of);
@@ -553,7 +552,7 @@ static pdl_status explain(struct pdl_chain *chain, uint32_t index, pdl_chain_rep
         return status;
     }
     const struct pdl_link *link = &chain->links[index];
-    status = lower(chain, link->kernel, &link->desc, &lowered);
+    status = pdl_chain_lower(chain, link->kernel, &link->desc, &lowered);
     if (status != PDL_SUCCESS) {
         return status;
     }

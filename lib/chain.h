@@ -114,6 +114,11 @@ pdl_status pdl_chain_check_launch(const struct pdl_chain *chain, pdl_kernel *ker
                                   const pdl_launch_desc *desc, pdl_launch_desc *whole,
                                   struct pdl_lowered *lowered);
 
+/* Lowers a launch for the chain's device if the chain is built, else for the one that a launch now would
+ * run on. */
+pdl_status pdl_chain_lower(const struct pdl_chain *chain, pdl_kernel *kernel,
+                           const pdl_launch_desc *desc, struct pdl_lowered *lowered);
+
 /* The dependencies of a link, explicit or not. *before is where the implicit one is put. */
 const uint32_t *pdl_chain_dependencies(const struct pdl_chain *chain, uint32_t link,
                                        uint32_t *before, uint32_t *count);

@@ -111,7 +111,7 @@ void pdl_device_forget(void)
     }
 }
 
-pdl_status pdl_device_current(const struct pdl_driver *driver, int *device)
+pdl_status pdl_device_of_context(const struct pdl_driver *driver, int *device)
 {
     CUdevice current = 0;
     const CUresult result = driver->cuCtxGetDevice(&current);
@@ -126,6 +126,16 @@ pdl_status pdl_device_current(const struct pdl_driver *driver, int *device)
     }
     *device = current;
     return PDL_SUCCESS;
+}
+
+pdl_status pdl_device_current(int *device)
+{
+    const struct pdl_driver *driver;
+    if (device == NULL) {
+        return PDL_FAIL_FIELD(PDL_ERROR_INVALID_ARGUMENT, "device", "device is NULL");
+    }
+    const pdl_status status = pdl_driver_get(&driver);
+    return status == PDL_SUCCESS ? pdl_device_of_context(driver, device) : status;
 }
 
 pdl_status pdl_device_count(int *count)

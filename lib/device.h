@@ -13,7 +13,7 @@ pdl_status pdl_device_facts(const struct pdl_driver *driver, int device,
                             const pdl_device_info **facts);
 
 /* The ordinal of the current context's device. */
-pdl_status pdl_device_current(const struct pdl_driver *driver, int *device);
+pdl_status pdl_device_of_context(const struct pdl_driver *driver, int *device);
 
 /* For pdl_driver_override(): drops all facts. */
 void pdl_device_forget(void);

@@ -150,7 +150,7 @@ pdl_status pdl_driver_get(const struct pdl_driver **driver)
     (void)pthread_mutex_lock(&load_lock);
     known = atomic_load_explicit(&current, memory_order_relaxed);
     if (known == NULL && load_failed) {
-        status = pdl_error_repeat(&load_error);
+        status = pdl_error_record(&load_error);
     } else if (known == NULL) {
         status = pdl_driver_load("libcuda.so.1", &loaded_driver);
         if (status == PDL_SUCCESS) {

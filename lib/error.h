@@ -47,7 +47,4 @@ static inline pdl_status pdl_error_certain(pdl_status status)
 PDL_COLD pdl_status pdl_error_from_cuda(const struct pdl_driver *driver, const char *call,
                                         int32_t result, const char *doing);
 
-/* Records a copy of an error, for outcomes that are kept and told again. */
-PDL_COLD pdl_status pdl_error_repeat(const pdl_error *error);
-
 #endif /* PDL_LIB_ERROR_H */

@@ -50,7 +50,7 @@ pdl_status pdl_kernel_from_function(struct CUfunc_st *function, pdl_kernel **ker
     if (status != PDL_SUCCESS) {
         return status;
     }
-    status = pdl_device_current(driver, &device);
+    status = pdl_device_of_context(driver, &device);
     if (status != PDL_SUCCESS) {
         return status;
     }
@@ -191,7 +191,7 @@ pdl_status pdl_kernel_current_device(const pdl_kernel *kernel, int *device)
             (void)kernel->ops->get_function(kernel->symbol, &function);
         }
     }
-    return pdl_device_current(driver, device);
+    return pdl_device_of_context(driver, device);
 }
 
 static CUresult get_attribute(const pdl_kernel *kernel, const struct pdl_kernel_facts *facts,
@@ -316,7 +316,7 @@ pdl_status pdl_kernel_occupancy(pdl_kernel *kernel, struct pdl_kernel_facts *fac
         &answer, facts->function, (int)threads, dynamic_shared_memory);
     if (result != CUDA_SUCCESS) {
         return pdl_error_from_cuda(kernel->driver, "cuOccupancyMaxActiveBlocksPerMultiprocessor",
-                                   (int32_t)result, "to check a cooperative grid");
+                                   (int32_t)result, "to count the blocks that an SM holds");
     }
     if (answer <= 0xff) {
         atomic_store_explicit(&facts->occupancy, question | (uint64_t)answer, memory_order_relaxed);

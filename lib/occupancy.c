@@ -97,27 +97,20 @@ bool pdl_block_fits(const struct pdl_sm *sm, const struct pdl_block *block)
            block->shared_memory <= sm->shared_memory_per_block;
 }
 
-/* Warps for which the registers suffice, beside `taken` warps of another kernel that are spread
- * evenly over the partitions. */
-static uint32_t warps_by_registers(const struct pdl_sm *sm, uint32_t taken, uint32_t taken_each,
-                                   uint32_t each)
-{
-    uint32_t warps = 0;
-    if (each == 0) {
-        return PDL_UNLIMITED;
-    }
-    for (uint32_t i = 0; i < PARTITIONS; i++) {
-        const uint32_t held = (taken / PARTITIONS + (i < taken % PARTITIONS)) * taken_each;
-        const uint32_t all = sm->registers / PARTITIONS;
-        warps += held < all ? (all - held) / each : 0;
-    }
-    return warps;
-}
-
 static uint32_t left_of(uint32_t all, uint32_t count, uint32_t each)
 {
     const uint64_t held = (uint64_t)count * each;
     return held < all ? all - (uint32_t)held : 0;
+}
+
+static uint32_t least_of(uint32_t a, uint32_t b)
+{
+    return a < b ? a : b;
+}
+
+static uint32_t most_of(uint32_t a, uint32_t b)
+{
+    return a > b ? a : b;
 }
 
 static uint32_t least(const uint32_t each[PDL_RESOURCE_COUNT])
@@ -125,32 +118,166 @@ static uint32_t least(const uint32_t each[PDL_RESOURCE_COUNT])
     return each[pdl_occupancy_limiter(each)];
 }
 
-uint32_t pdl_occupancy_beside(const struct pdl_sm *sm, const struct pdl_block *other,
-                              uint32_t count, const struct pdl_block *block, uint32_t shared_size,
-                              uint32_t each[PDL_RESOURCE_COUNT])
+/* ---- registers ------------------------------------------------------------------------------ */
+
+/* Whether one more block fits whose warps are dealt out in turn from partition `next` on; takes
+ * them. */
+static bool deal(uint32_t room[PARTITIONS], uint32_t warps, uint32_t next)
 {
-    const uint32_t warps = pdl_block_warps(sm, block);
-    const uint32_t other_warps = count * pdl_block_warps(sm, other);
-    const uint32_t by_registers = warps_by_registers(sm, other_warps, pdl_warp_registers(sm, other),
-                                                     pdl_warp_registers(sm, block));
+    for (uint32_t i = 0; i < PARTITIONS; i++) {
+        const uint32_t needed = (warps + PARTITIONS - 1 - i) / PARTITIONS;
+        uint32_t *left = &room[(next + i) % PARTITIONS];
+        if (*left < needed) {
+            return false;
+        }
+        *left -= needed;
+    }
+    return true;
+}
+
+/* Blocks one after the other, each from where the one before it ended; from the worst partition to
+ * begin with. */
+static uint32_t dealt_blocks(const uint32_t room[PARTITIONS], uint32_t warps)
+{
+    uint32_t fewest = PDL_UNLIMITED;
+    for (uint32_t first = 0; first < PARTITIONS; first++) {
+        uint32_t left[PARTITIONS] = {room[0], room[1], room[2], room[3]};
+        uint32_t count = 0;
+        while (deal(left, warps, first + count * warps)) {
+            count++;
+        }
+        fewest = least_of(fewest, count);
+    }
+    return fewest;
+}
+
+/* Whether so many blocks fit if the warps that are one more than in other partitions lie best. */
+static bool can_hold(const uint32_t room[PARTITIONS], uint32_t warps, uint32_t count)
+{
+    uint32_t places = 0;
+    for (uint32_t i = 0; i < PARTITIONS; i++) {
+        const uint32_t even = count * (warps / PARTITIONS);
+        if (room[i] < even) {
+            return false;
+        }
+        places += least_of(room[i] - even, count);
+    }
+    return places >= count * (warps % PARTITIONS);
+}
+
+static uint32_t packed_blocks(const uint32_t room[PARTITIONS], uint32_t warps)
+{
+    uint32_t count = 0;
+    while (can_hold(room, warps, count + 1)) {
+        count++;
+    }
+    return count;
+}
+
+/* Two kernels in the partitions' registers. */
+struct partitions {
+    uint32_t registers;  /* of one */
+    uint32_t other_each; /* registers of a warp */
+    uint32_t other_warps;
+    uint32_t other_blocks;
+    uint32_t each;
+    uint32_t warps;
+    uint32_t sure, may; /* found so far */
+};
+
+/* With so many warps of the other kernel in each partition beyond what is even. */
+static void try_extra(struct partitions *found, const uint32_t extra[PARTITIONS])
+{
+    const uint32_t even = found->other_blocks * (found->other_warps / PARTITIONS);
+    uint32_t room[PARTITIONS];
+    for (uint32_t i = 0; i < PARTITIONS; i++) {
+        room[i] = left_of(found->registers, even + extra[i], found->other_each) / found->each;
+    }
+    found->sure = least_of(found->sure, dealt_blocks(room, found->warps));
+    found->may = most_of(found->may, packed_blocks(room, found->warps));
+}
+
+/* Every way in which the other kernel's blocks can lie: each has at most one extra warp in a
+ * partition. Which partition it is does not matter. */
+static void try_all(struct partitions *found)
+{
+    const uint32_t even = found->other_blocks * (found->other_warps / PARTITIONS);
+    const uint32_t total = found->other_blocks * (found->other_warps % PARTITIONS);
+    const uint32_t holds = share(found->registers, found->other_each);
+    const uint32_t most = least_of(found->other_blocks, holds > even ? holds - even : 0);
+    uint32_t extra[PARTITIONS];
+    for (extra[0] = 0; extra[0] <= most; extra[0]++) {
+        for (extra[1] = 0; extra[1] <= extra[0]; extra[1]++) {
+            for (extra[2] = 0; extra[2] <= extra[1]; extra[2]++) {
+                extra[3] = total - extra[0] - extra[1] - extra[2]; /* wraps where it is less */
+                if (extra[3] <= extra[2]) {
+                    try_extra(found, extra);
+                }
+            }
+        }
+    }
+}
+
+static void by_registers(const struct pdl_sm *sm, const struct pdl_block *other, uint32_t count,
+                         const struct pdl_block *block, struct pdl_room *room)
+{
+    struct partitions found = {
+        .registers = sm->registers / PARTITIONS,
+        .other_each = pdl_warp_registers(sm, other),
+        .other_warps = pdl_block_warps(sm, other),
+        .other_blocks = count,
+        .each = pdl_warp_registers(sm, block),
+        .warps = pdl_block_warps(sm, block),
+        .sure = PDL_UNLIMITED,
+    };
+    if (found.each == 0 || found.warps == 0) {
+        room->sure[PDL_RESOURCE_REGISTERS] = room->may[PDL_RESOURCE_REGISTERS] = PDL_UNLIMITED;
+        return;
+    }
+    try_all(&found);
+    room->sure[PDL_RESOURCE_REGISTERS] = least_of(found.sure, found.may);
+    room->may[PDL_RESOURCE_REGISTERS] = found.may;
+}
+
+/* ---- all resources -------------------------------------------------------------------------- */
+
+/* All but the registers. */
+static void by_amounts(const struct pdl_sm *sm, const struct pdl_block *other, uint32_t count,
+                       const struct pdl_block *block, uint32_t shared_size,
+                       uint32_t each[PDL_RESOURCE_COUNT])
+{
     each[PDL_RESOURCE_WARPS] =
-        share(left_of(sm->threads / sm->warp_size, count, pdl_block_warps(sm, other)), warps);
-    each[PDL_RESOURCE_REGISTERS] =
-        by_registers == PDL_UNLIMITED ? PDL_UNLIMITED : share(by_registers, warps);
+        share(left_of(sm->threads / sm->warp_size, count, pdl_block_warps(sm, other)),
+              pdl_block_warps(sm, block));
     each[PDL_RESOURCE_SHARED_MEMORY] = share(
         left_of(shared_size, count, pdl_block_shared(sm, other)), pdl_block_shared(sm, block));
     each[PDL_RESOURCE_BLOCKS] = left_of(sm->blocks, count, 1);
     each[PDL_RESOURCE_BARRIERS] =
         sm->barriers > 0 ? share(left_of(sm->barriers, count, other->barriers), block->barriers)
                          : PDL_UNLIMITED;
-    return pdl_block_fits(sm, block) ? least(each) : 0;
+}
+
+void pdl_occupancy_beside(const struct pdl_sm *sm, const struct pdl_block *other, uint32_t count,
+                          const struct pdl_block *block, uint32_t shared_size,
+                          struct pdl_room *room)
+{
+    by_amounts(sm, other, count, block, shared_size, room->sure);
+    by_amounts(sm, other, count, block, shared_size, room->may);
+    by_registers(sm, other, count, block, room);
+    room->all_sure = pdl_block_fits(sm, block) ? least(room->sure) : 0;
+    room->all_may = pdl_block_fits(sm, block) ? least(room->may) : 0;
 }
 
 uint32_t pdl_occupancy_alone(const struct pdl_sm *sm, const struct pdl_block *block,
                              uint32_t each[PDL_RESOURCE_COUNT])
 {
     const struct pdl_block nothing = {.threads = 0};
-    return pdl_occupancy_beside(sm, &nothing, 0, block, pdl_sm_shared_for(sm, block), each);
+    const uint32_t warp = pdl_warp_registers(sm, block);
+    const uint32_t warps = share(sm->registers / PARTITIONS, warp);
+    by_amounts(sm, &nothing, 0, block, pdl_sm_shared_for(sm, block), each);
+    each[PDL_RESOURCE_REGISTERS] =
+        warp > 0 ? share(warps * PARTITIONS, pdl_block_warps(sm, block)) : PDL_UNLIMITED;
+    return pdl_block_fits(sm, block) ? least(each) : 0;
 }
 
 enum pdl_resource pdl_occupancy_limiter(const uint32_t each[PDL_RESOURCE_COUNT])

@@ -3,7 +3,10 @@
  * another.
  *
  * Plain arithmetic: no driver and no other part of the library, so that the tools compile it too.
- * The rules for one kernel are those of cuda_occupancy.h, which comes with the toolkit. */
+ * The rules for one kernel are those of cuda_occupancy.h, which comes with the toolkit. Beside
+ * another kernel it matters how the warps lie in the SM's partitions, of which nothing is
+ * documented: what was seen is that a block's warps are dealt out to them in turn, so that each
+ * gets as many as the others or one more. */
 #ifndef PDL_LIB_OCCUPANCY_H
 #define PDL_LIB_OCCUPANCY_H
 
@@ -71,11 +74,20 @@ bool pdl_block_fits(const struct pdl_sm *sm, const struct pdl_block *block);
 uint32_t pdl_occupancy_alone(const struct pdl_sm *sm, const struct pdl_block *block,
                              uint32_t each[PDL_RESOURCE_COUNT]);
 
+/* How many blocks fit: for certain, and if the warps of both kernels lie as well as they can. They
+ * are the same where a block's warps are a multiple of the partitions. */
+struct pdl_room {
+    uint32_t sure[PDL_RESOURCE_COUNT]; /* by each resource alone */
+    uint32_t may[PDL_RESOURCE_COUNT];
+    uint32_t all_sure; /* by all of them */
+    uint32_t all_may;
+};
+
 /* How many blocks of `block` fit beside `count` blocks of `other`, with the shared memory set to
  * `shared_size`. */
-uint32_t pdl_occupancy_beside(const struct pdl_sm *sm, const struct pdl_block *other,
-                              uint32_t count, const struct pdl_block *block, uint32_t shared_size,
-                              uint32_t each[PDL_RESOURCE_COUNT]);
+void pdl_occupancy_beside(const struct pdl_sm *sm, const struct pdl_block *other, uint32_t count,
+                          const struct pdl_block *block, uint32_t shared_size,
+                          struct pdl_room *room);
 
 /* The resource with the lowest number: what runs out first. */
 enum pdl_resource pdl_occupancy_limiter(const uint32_t each[PDL_RESOURCE_COUNT]);

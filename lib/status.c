@@ -60,7 +60,7 @@ pdl_status(pdl_error_set)(pdl_status status, struct pdl_error_source source, con
     return status;
 }
 
-pdl_status pdl_error_repeat(const pdl_error *error)
+pdl_status pdl_error_record(const pdl_error *error)
 {
     last_error = *error;
     return (pdl_status)error->status;

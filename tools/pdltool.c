@@ -13,11 +13,20 @@ static const struct command {
     const char *summary;
 } commands[] = {
     {"bench", command_bench, "what launches cost and what PDL gives, raw CUDA beside libpdl"},
+#ifdef PDL_HAVE_RTC
+    {"cache", command_cache, "the folder of kernels that were compiled at run time"},
+#endif
     {"info", command_info, "the driver, the devices, and whether launches may overlap on them"},
     {"inspect", command_inspect,
      "the kernels in PTX, cubins and programs: do they wait and trigger"},
     {"lint", command_lint, "where kernels touch memory too early, or trigger and never wait"},
+    {"overlap", command_overlap,
+     "whether a kernel's blocks can run beside those of the one before it"},
     {"report", command_report, "what bench measured as a page with plots"},
+#ifdef PDL_HAVE_RTC
+    {"rtc", command_rtc, "compiles a text as a program does at run time, and tells of its kernels"},
+#endif
+    {"sim", command_sim, "what launches would take, by a model, without a device"},
     {"tune", command_tune, "the best trigger points and grid sizes for a chain of kernels"},
 };
 

@@ -145,6 +145,18 @@ typedef struct pdl_chain_report {
 PDL_API pdl_status pdl_chain_explain(pdl_chain *chain, uint32_t link, pdl_chain_report *report);
 
 /**
+ * Writes a chain as a description that `pdltool sim` reads: each link's kernel with its grid, block,
+ * registers and shared memory, and how it depends on others.
+ *
+ * How long the kernels' phases take is not known: it is 1 us before the wait and 2 us after it, to
+ * be replaced by what was measured. The file is text, and kernels' names are made one word.
+ * @param path the file, which is replaced
+ * Errors: PDL_ERROR_INVALID_ARGUMENT, PDL_ERROR_BUSY, PDL_ERROR_FILE, those of
+ * pdl_launch_explain(). Since 0.1.
+ */
+PDL_API pdl_status pdl_chain_describe(pdl_chain *chain, const char *path);
+
+/**
  * The graph that a built chain was made from, for pdl_graph_edges() and cuGraphDebugDotPrint.
  *
  * It belongs to the chain until the next build, reset or destroy; changing it does not change the

@@ -111,7 +111,7 @@ struct CUgraphDeviceUpdatableNode_st;
     X(PDL_ERROR_INVALID_IMAGE, -20, "the image is not a kernel image")                             \
     X(PDL_ERROR_NO_KERNEL_IMAGE, -21, "the image holds no code for this device")                   \
     X(PDL_ERROR_NOT_FOUND, -22, "there is no kernel of that name in the image")                    \
-    X(PDL_ERROR_FILE, -23, "the file cannot be read")                                              \
+    X(PDL_ERROR_FILE, -23, "the file cannot be read or written")                                   \
     X(PDL_ERROR_NOT_SUPPORTED, -24, "the device, driver or runtime lacks what was asked for")      \
     X(PDL_ERROR_DEVICE_FAULT, -25, "an earlier kernel faulted and the context is unusable")        \
     X(PDL_ERROR_DRIVER, -26, "a CUDA call failed")                                                 \
@@ -124,7 +124,13 @@ struct CUgraphDeviceUpdatableNode_st;
     X(PDL_ERROR_BUSY, -33, "another thread is using the object")                                   \
     X(PDL_ERROR_REBUILD, -34, "the change needs the chain to be built again")                      \
     X(PDL_ERROR_ARGUMENT_SIZE, -35, "the arguments are not of the kernel's parameters' sizes")     \
-    X(PDL_ERROR_WRONG_DEVICE, -36, "the object belongs to another device")
+    X(PDL_ERROR_WRONG_DEVICE, -36, "the object belongs to another device")                         \
+    X(PDL_ERROR_NO_COMPILER, -37, "no run-time compiler is installed (libnvrtc cannot be loaded)") \
+    X(PDL_ERROR_COMPILER_TOO_OLD, -38, "the run-time compiler is too old")                         \
+    X(PDL_ERROR_COMPILE, -39, "the source does not compile")                                       \
+    X(PDL_ERROR_CANCELLED, -40, "the caller cancelled it")                                         \
+    X(PDL_ERROR_OPTION, -41, "the compiler option is not accepted")                                \
+    X(PDL_ERROR_CACHE, -42, "the cache's folder cannot be used")
 
 /** What a call came to: PDL_SUCCESS (0) or a negative error. See ::PDL_STATUS_LIST. */
 typedef enum pdl_status {
@@ -170,6 +176,14 @@ PDL_API const char *pdl_status_string(pdl_status status);
  * Since 0.1.
  */
 PDL_API const pdl_error *pdl_last_error(void);
+
+/**
+ * Makes a copy of an error the last one of the calling thread, and returns its status.
+ *
+ * For libraries that are built on libpdl and return its statuses, and for errors that are kept and
+ * told again. The strings must be of static storage. Thread-safe. Cannot fail. Since 0.1.
+ */
+PDL_API pdl_status pdl_error_record(const pdl_error *error);
 
 /** The version of the library that is loaded, as PDL_VERSION counts. Cannot fail. Since 0.1. */
 PDL_API uint32_t pdl_version(void);
@@ -256,6 +270,14 @@ PDL_API pdl_status pdl_device_count(int *count);
  * 0.1.
  */
 PDL_API pdl_status pdl_device_get(int device, pdl_device_info *info);
+
+/**
+ * Tells the device of the context that is current on the calling thread.
+ *
+ * Maps to cuCtxGetDevice. Errors: those of pdl_device_count(), PDL_ERROR_NO_CONTEXT,
+ * PDL_ERROR_INVALID_ARGUMENT. Since 0.1.
+ */
+PDL_API pdl_status pdl_device_current(int *device);
 
 /* ------------------------------------------------------------------------------------------------
  * Kernel

@@ -264,6 +264,9 @@ class Compiler:
             # Only this header is handed over and no directory, so that it cannot include anything.
             header = os.path.join(self.include, "pdl", "device.cuh")
             command = [self.path, source, output, header, "pdl/device.cuh"]
+            with open(source, encoding="utf-8") as file:
+                if "<pdl/trace.cuh>" in file.read():  # which includes the other
+                    options = ["-I" + self.include, *options]
             return command + ["--gpu-architecture=compute_%d" % arch, "--std=" + standard, define, *options]
         command = [self.path, "-x", "cuda", "--cuda-device-only", "-nocudainc", "-nocudalib", "-S", "-O3"]
         command += ["--cuda-gpu-arch=sm_%d" % arch, "-std=" + standard, "-I", self.include, define]

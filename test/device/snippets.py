@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: MIT
 """Compiles the code in a document: every fenced block that is marked as c or cuda.
 
-A block with a main() is linked with libpdl and the CUDA Runtime as well. A block that includes nothing
+A block with a main() is linked with libpdl and the CUDA Runtime as well, and with libpdl-rtc if it includes that
+library's header. A block that includes nothing
 stands for a part of a program: it gets the libpdl headers, and in C the Runtime's, in front of it.
 """
 
@@ -14,7 +15,7 @@ import sys
 import tempfile
 
 PREAMBLE = {
-    "c": "#include <cuda_runtime_api.h>\n#include <pdl/pdl.h>\n",
+    "c": "#include <cuda_runtime_api.h>\n#include <pdl/rtc.h>\n",
     "cuda": "#include <pdl/cudart.h>\n#include <pdl/device.cuh>\n",
 }
 
@@ -38,14 +39,18 @@ def blocks(path):
 
 def commands(language, text, source, output, links, arguments):
     """The compiler's command line, and what to check after it."""
-    libdir, name = os.path.split(os.path.realpath(arguments.library))
+    library = ["-L" + os.path.dirname(arguments.library), "-l:" + os.path.basename(arguments.library)]
+    if "<pdl/rtc.h>" in text:
+        path, name = os.path.split(os.path.realpath(arguments.rtc_library))
+        # It finds libpdl-inspect by the run path that it has in the build folder.
+        library = ["-L" + path, "-l:" + name] + library
     runtime = os.path.join(os.path.dirname(os.path.realpath(arguments.nvcc)), "..", "lib64")
     if language == "cuda":
         command = [arguments.nvcc, "-std=c++17", "-arch=sm_90", "-I", arguments.include]
         command += ["-Werror", "all-warnings", "-Xcompiler", "-Wall,-Wextra,-Werror"]
         if "<pdl/cdp.cuh>" in text:  # it launches from the device
             command += ["-rdc=true"]
-        command += ["-L" + libdir, "-l:" + name] if links else ["-c"]
+        command += library if links else ["-c"]
     else:
         command = [arguments.cc, "-std=c11", "-Wall", "-Wextra", "-Wpedantic", "-Werror"]
         command += ["-I", arguments.include, "-isystem", arguments.cuda_include]
@@ -53,7 +58,7 @@ def commands(language, text, source, output, links, arguments):
         command += ["-c"] if not links else []
     command += [source, "-o", output]
     if language == "c" and links:
-        command += ["-L" + libdir, "-l:" + name, "-L" + runtime, "-lcudart", "-Wl,-rpath-link," + runtime]
+        command += library + ["-L" + runtime, "-lcudart", "-Wl,-rpath-link," + runtime]
     return command
 
 
@@ -62,10 +67,12 @@ def main():
     parser.add_argument("--include", required=True)
     parser.add_argument("--cuda-include", required=True)
     parser.add_argument("--library", required=True, help="libpdl.so")
+    parser.add_argument("--rtc-library", help="libpdl-rtc.so, for blocks that include its header")
     parser.add_argument("--nvcc", required=True)
     parser.add_argument("--cc", required=True)
     parser.add_argument("document")
     arguments = parser.parse_args()
+    arguments.library = os.path.realpath(arguments.library)
     count = failed = 0
     with tempfile.TemporaryDirectory() as directory:
         for line, language, text in blocks(arguments.document):

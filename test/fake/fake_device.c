@@ -431,6 +431,15 @@ FAKE_ENTRY(cuGetProcAddress_v2, const char *name, void **address, int version, c
     return *address != NULL ? CUDA_SUCCESS : CUDA_ERROR_NOT_FOUND;
 }
 
+/* NVRTC asks for a table where there is a driver, and takes "none" for an answer, but not that this entry is
+ * missing. */
+FAKE_ENTRY(cuGetExportTable, const void **table, const CUuuid *id)
+{
+    (void)id;
+    *table = NULL;
+    return CUDA_ERROR_NOT_FOUND;
+}
+
 /* ---- results -------------------------------------------------------------------------------- */
 
 /* Those that this driver returns, and the commonest others. */

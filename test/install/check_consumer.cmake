@@ -12,6 +12,8 @@ if(PROGRAM MATCHES "\\.shared$") # the CUDA Runtime was asked for; it must not c
     set(ALLOWED libcudart)
 elseif(PROGRAM MATCHES "inspect")
     set(ALLOWED "libpdl-inspect|libzstd|liblz4")
+elseif(PROGRAM MATCHES "rtc")
+    set(ALLOWED "libpdl-rtc|libzstd|liblz4") # the codecs of a libpdl-inspect that is linked statically
 endif()
 set(FILE ${PROGRAM})
 include(${CHECK_DYNAMIC})

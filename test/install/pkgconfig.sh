@@ -16,8 +16,8 @@ fi
 cflags=$(pkg-config --cflags "$module")
 case $library in
 *_static)
-    archive=$(pkg-config --variable=libdir "$module")/lib$module.a
-    libs=$(pkg-config --static --libs "$module" | sed "s|-l$module|$archive|")
+    libdir=$(pkg-config --variable=libdir "$module")
+    libs=$(pkg-config --static --libs "$module" | sed "s|-l\(pdl[a-z-]*\)|$libdir/lib\1.a|g")
     ;;
 *) libs=$(pkg-config --libs "$module") ;;
 esac

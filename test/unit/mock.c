@@ -290,15 +290,16 @@ int mock_teardown(void **state)
 {
     (void)state;
     const int live = mock.live_libraries + mock.live_events + mock.live_graphs + mock.live_nodes +
-                     mock.live_execs;
+                     mock.live_execs + mock.live_allocations;
     const bool good = mock.misuse[0] == '\0' && live == 0 && mock_context_depth == 0;
     if (!good) {
         print_error("misuse: %s; still live: %d libraries, %d events, %d graphs with %d nodes, %d "
-                    "executable graphs; %d contexts were not popped\n",
+                    "executable graphs, %d allocations; %d contexts were not popped\n",
                     mock.misuse[0] != '\0' ? mock.misuse : "none", mock.live_libraries,
                     mock.live_events, mock.live_graphs, mock.live_nodes, mock.live_execs,
-                    mock_context_depth);
+                    mock.live_allocations, mock_context_depth);
     }
+    mock_forget_memory();
     mock_forget_execs();
     mock_forget_graphs();
     mock_context_depth = 0;

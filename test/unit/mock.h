@@ -124,6 +124,7 @@ struct mock {
     int live_graphs;
     int live_nodes; /* of live graphs */
     int live_execs;
+    int live_allocations;
     unsigned replay_count;
     unsigned run_count;
     struct mock_run runs[MOCK_RUNS];      /* run i is at i % MOCK_RUNS */
@@ -171,6 +172,9 @@ const struct mock_launch *mock_last_launch(void);
 
 /* Sets the parameters of a kernel of the model: their sizes, up to a 0. */
 void mock_set_parameters(unsigned kernel, const size_t *sizes);
+
+/* The host's memory behind device memory that cuMemAlloc gave. */
+void *mock_memory(CUdeviceptr address);
 
 /* Streams of a device, and its context. */
 CUstream mock_stream(unsigned number, int device);

@@ -64,6 +64,7 @@ struct mock_kernel *mock_kernel_of_params(const struct mock_node_params *params,
 /* Frees what a test left. */
 void mock_forget_graphs(void);
 void mock_forget_execs(void);
+void mock_forget_memory(void);
 
 /* Handles are addresses of single bytes, so that every one that is passed in can be told. */
 #define MOCK_POOL 256

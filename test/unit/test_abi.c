@@ -2,6 +2,8 @@
 /* The layout of every struct that crosses the library's boundary, on LP64. A line that no longer
  * compiles is a broken ABI: add fields at the end, never move one. */
 #include <pdl/chain.h>
+#include <pdl/overlap.h>
+#include <pdl/trace.h>
 
 #include "support.h"
 
@@ -154,6 +156,90 @@ FIELD(pdl_chain_report, built, 20);
 FIELD(pdl_chain_report, message, 24);
 SIZE(pdl_chain_report, 424);
 
+FIELD(pdl_timeline_block, launch, 0);
+FIELD(pdl_timeline_block, block, 4);
+FIELD(pdl_timeline_block, sm, 8);
+FIELD(pdl_timeline_block, reserved, 12);
+FIELD(pdl_timeline_block, start_ns, 16);
+FIELD(pdl_timeline_block, wait_ns, 24);
+FIELD(pdl_timeline_block, waited_ns, 32);
+FIELD(pdl_timeline_block, triggered_ns, 40);
+FIELD(pdl_timeline_block, end_ns, 48);
+SIZE(pdl_timeline_block, 56);
+
+FIELD(pdl_timeline_summary, size, 0);
+FIELD(pdl_timeline_summary, launches, 4);
+FIELD(pdl_timeline_summary, blocks, 8);
+FIELD(pdl_timeline_summary, lost, 16);
+FIELD(pdl_timeline_summary, span_ns, 24);
+FIELD(pdl_timeline_summary, busy_ns, 32);
+FIELD(pdl_timeline_summary, summed_ns, 40);
+FIELD(pdl_timeline_summary, overlap_ns, 48);
+FIELD(pdl_timeline_summary, gap_ns, 56);
+FIELD(pdl_timeline_summary, blocked_ns, 64);
+FIELD(pdl_timeline_summary, overlap_share, 72);
+FIELD(pdl_timeline_summary, sm_share, 80);
+SIZE(pdl_timeline_summary, 88);
+
+FIELD(pdl_trace_launch, records, 0);
+FIELD(pdl_trace_launch, first, 8);
+FIELD(pdl_trace_launch, capacity, 12);
+FIELD(pdl_trace_launch, blocks, 16);
+FIELD(pdl_trace_launch, launch, 20);
+SIZE(pdl_trace_launch, 24);
+
+FIELD(pdl_trace_report, size, 0);
+FIELD(pdl_trace_report, launches, 4);
+FIELD(pdl_trace_report, blocks, 8);
+FIELD(pdl_trace_report, overwritten, 16);
+FIELD(pdl_trace_report, unwritten, 24);
+FIELD(pdl_trace_report, timer, 32);
+SIZE(pdl_trace_report, 40);
+
+FIELD(pdl_condition_report, condition, 0);
+FIELD(pdl_condition_report, met, 4);
+FIELD(pdl_condition_report, message, 8);
+SIZE(pdl_condition_report, 256);
+
+FIELD(pdl_resource_report, condition, 0);
+FIELD(pdl_resource_report, known, 4);
+FIELD(pdl_resource_report, capacity, 8);
+FIELD(pdl_resource_report, primary_block, 12);
+FIELD(pdl_resource_report, secondary_block, 16);
+FIELD(pdl_resource_report, left, 20);
+FIELD(pdl_resource_report, fit, 24);
+FIELD(pdl_resource_report, reserved, 28);
+FIELD(pdl_resource_report, secondary_at_most, 32);
+FIELD(pdl_resource_report, primary_at_most, 36);
+SIZE(pdl_resource_report, 40);
+
+FIELD(pdl_overlap_report, size, 0);
+FIELD(pdl_overlap_report, device, 4);
+FIELD(pdl_overlap_report, overlap, 8);
+FIELD(pdl_overlap_report, early_launch, 12);
+FIELD(pdl_overlap_report, sms, 16);
+FIELD(pdl_overlap_report, primary_per_sm, 20);
+FIELD(pdl_overlap_report, secondary_per_sm, 24);
+FIELD(pdl_overlap_report, primary_waves, 28);
+FIELD(pdl_overlap_report, primary_blocks, 32);
+FIELD(pdl_overlap_report, secondary_blocks, 40);
+FIELD(pdl_overlap_report, last_wave, 48);
+FIELD(pdl_overlap_report, most_on_sm, 56);
+FIELD(pdl_overlap_report, sms_with_most, 60);
+FIELD(pdl_overlap_report, fewest_on_sm, 64);
+FIELD(pdl_overlap_report, idle_sms, 68);
+FIELD(pdl_overlap_report, fit_beside_most, 72);
+FIELD(pdl_overlap_report, fit_beside_fewest, 76);
+FIELD(pdl_overlap_report, fit_total, 80);
+FIELD(pdl_overlap_report, first_out, 88);
+FIELD(pdl_overlap_report, condition_count, 92);
+FIELD(pdl_overlap_report, resource_count, 96);
+FIELD(pdl_overlap_report, reserved, 100);
+FIELD(pdl_overlap_report, conditions, 104);
+FIELD(pdl_overlap_report, resources, 6248);
+FIELD(pdl_overlap_report, message, 6568);
+SIZE(pdl_overlap_report, 6968);
+
 SIZE(pdl_status, 4);
 
 /* A field that somebody appends must be added above: the sizes would not change if it filled
@@ -216,6 +302,10 @@ static void enumerators_keep_their_values(void **state)
     assert_int_equal(PDL_FULL_HOST, 5);
     assert_int_equal(PDL_FULL_OTHER_NODE, 6);
     assert_int_equal(PDL_CHAIN_START, 0xffffffffu);
+    assert_int_equal(PDL_TIMELINE_TEXT, 1);
+    assert_int_equal(PDL_TIMELINE_SVG, 2);
+    assert_int_equal(PDL_TIMELINE_TRACE, 3);
+    assert_true(PDL_TIMELINE_NONE == INT64_MIN);
     assert_int_equal(PDL_UNKNOWN, 0);
     assert_int_equal(PDL_NO, 1);
     assert_int_equal(PDL_YES, 2);

@@ -226,6 +226,31 @@ static void a_failing_question_is_an_error_and_is_asked_again(void **state)
     }
 }
 
+static void the_current_device_is_that_of_the_threads_context(void **state)
+{
+    (void)state;
+    int device = -1;
+    mock.table.device_count = 3;
+    mock_apply();
+    mock_set_current(2);
+    assert_ok(pdl_device_current(&device));
+    assert_int_equal(device, 2);
+    mock_set_current(-1);
+    device = 7;
+    assert_refused(pdl_device_current(&device), PDL_ERROR_NO_CONTEXT, NULL, "cuCtxGetDevice");
+    assert_int_equal(device, 7);
+    assert_refused(pdl_device_current(NULL), PDL_ERROR_INVALID_ARGUMENT, "device", "NULL");
+}
+
+static void a_current_device_beyond_those_known_is_refused(void **state)
+{
+    (void)state;
+    int device = 7;
+    mock_set_current(1); /* and the driver shows one device */
+    assert_refused(pdl_device_current(&device), PDL_ERROR_INVALID_DEVICE, NULL, "1");
+    assert_int_equal(device, 7);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -241,6 +266,8 @@ int main(void)
         MOCK_TEST(an_older_callers_info_is_filled_to_its_end),
         MOCK_TEST(a_newer_callers_info_has_zeros_in_what_is_not_known),
         MOCK_TEST(a_failing_question_is_an_error_and_is_asked_again),
+        MOCK_TEST(the_current_device_is_that_of_the_threads_context),
+        MOCK_TEST(a_current_device_beyond_those_known_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -160,6 +160,19 @@ static void a_sentence_that_is_too_long_is_cut_and_still_ends(void **state)
     free(name);
 }
 
+static void an_error_that_is_recorded_is_the_threads_last(void **state)
+{
+    (void)state;
+    pdl_error error = {
+        .status = PDL_ERROR_COMPILE, .cuda_result = 6, .call = "call", .field = "field"};
+    memset(error.message, 'm', sizeof(error.message) - 1);
+    assert_int_equal(pdl_error_record(&error), PDL_ERROR_COMPILE);
+    assert_memory_equal(pdl_last_error(), &error, sizeof(error));
+    assert_ptr_not_equal(pdl_last_error(), &error); /* a copy */
+    assert_int_equal(pdl_error_record(pdl_last_error()), PDL_ERROR_COMPILE);
+    assert_memory_equal(pdl_last_error(), &error, sizeof(error));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -172,6 +185,7 @@ int main(void)
         MOCK_TEST(the_last_error_outlives_a_success),
         MOCK_TEST(a_new_error_leaves_nothing_of_the_old_one),
         MOCK_TEST(each_thread_has_its_own_last_error),
+        cmocka_unit_test(an_error_that_is_recorded_is_the_threads_last),
         MOCK_TEST(a_sentence_that_is_too_long_is_cut_and_still_ends),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
