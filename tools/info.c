@@ -77,6 +77,12 @@ static void show_device(const pdl_device_info *info)
                              : pdl_overlap_reason_string((pdl_overlap_reason)info->overlap_reason));
 }
 
+/* All of this machine's. */
+struct devices {
+    const pdl_device_info *items;
+    size_t count;
+};
+
 /* ---- what launches may ask for ------------------------------------------------------------------ */
 
 static char *version_text(int version)
@@ -96,12 +102,16 @@ static char *here(const struct need *need, const pdl_device_info *info)
     return copy_text("yes");
 }
 
-static void show_needs(const pdl_device_info *infos, size_t count)
+static void show_needs(const struct devices *devices)
 {
     enum { FIXED = 5, DEVICES = 16 };
     static const char *const fixed[FIXED] = {"descriptor's field", "CU_LAUNCH_ATTRIBUTE_", "driver",
                                              "device", "remark"};
-    const size_t shown = count < DEVICES ? count : DEVICES;
+    const pdl_device_info *const infos = devices->items;
+    size_t shown = devices->count;
+    if (shown > DEVICES) {
+        shown = DEVICES;
+    }
     const char *headings[FIXED + DEVICES];
     char *names[DEVICES];
     char right[FIXED + DEVICES + 1] = {0};
@@ -216,7 +226,7 @@ static int show_devices(void)
         for (int device = 0; device < count; device++) {
             show_device(&infos[device]);
         }
-        show_needs(infos, (size_t)count);
+        show_needs(&(const struct devices){infos, (size_t)count});
     }
     free(infos);
     return code;
