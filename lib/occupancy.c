@@ -135,20 +135,15 @@ static bool deal(uint32_t room[PARTITIONS], uint32_t warps, uint32_t next)
     return true;
 }
 
-/* Blocks one after the other, each from where the one before it ended; from the worst partition to
- * begin with. */
-static uint32_t dealt_blocks(const uint32_t room[PARTITIONS], uint32_t warps)
+/* Blocks one after the other, each from where the one before it ended. */
+static uint32_t dealt_blocks(const uint32_t room[PARTITIONS], uint32_t warps, uint32_t first)
 {
-    uint32_t fewest = PDL_UNLIMITED;
-    for (uint32_t first = 0; first < PARTITIONS; first++) {
-        uint32_t left[PARTITIONS] = {room[0], room[1], room[2], room[3]};
-        uint32_t count = 0;
-        while (deal(left, warps, first + count * warps)) {
-            count++;
-        }
-        fewest = least_of(fewest, count);
+    uint32_t left[PARTITIONS] = {room[0], room[1], room[2], room[3]};
+    uint32_t count = 0;
+    while (deal(left, warps, first + count * warps)) {
+        count++;
     }
-    return fewest;
+    return count;
 }
 
 /* Whether so many blocks fit if the warps that are one more than in other partitions lie best. */
@@ -185,15 +180,52 @@ struct partitions {
     uint32_t sure, may; /* found so far */
 };
 
-/* With so many warps of the other kernel in each partition beyond what is even. */
-static void try_extra(struct partitions *found, const uint32_t extra[PARTITIONS])
+/* Warps for which each partition has room, with so many of the other kernel in it beyond what is
+ * even. */
+static void leave_room(const struct partitions *found, const uint32_t extra[PARTITIONS],
+                       uint32_t room[PARTITIONS])
 {
     const uint32_t even = found->other_blocks * (found->other_warps / PARTITIONS);
-    uint32_t room[PARTITIONS];
     for (uint32_t i = 0; i < PARTITIONS; i++) {
         room[i] = left_of(found->registers, even + extra[i], found->other_each) / found->each;
     }
-    found->sure = least_of(found->sure, dealt_blocks(room, found->warps));
+}
+
+/* All blocks dealt out one after the other, those of the other kernel first. */
+static void try_in_turn(struct partitions *found)
+{
+    const uint32_t total = found->other_blocks * (found->other_warps % PARTITIONS);
+    uint32_t extra[PARTITIONS];
+    uint32_t room[PARTITIONS];
+    for (uint32_t i = 0; i < PARTITIONS; i++) {
+        extra[i] = (total + PARTITIONS - 1 - i) / PARTITIONS;
+    }
+    leave_room(found, extra, room);
+    found->sure = dealt_blocks(room, found->warps, total);
+    found->may = packed_blocks(room, found->warps);
+}
+
+/* Which partition is next to which matters to blocks that are dealt out, and which is the first. */
+static uint32_t fewest_dealt(const uint32_t room[PARTITIONS], uint32_t warps)
+{
+    static const unsigned char orders[][PARTITIONS] = {{0, 1, 2, 3}, {0, 1, 3, 2}, {0, 2, 1, 3},
+                                                       {0, 2, 3, 1}, {0, 3, 1, 2}, {0, 3, 2, 1}};
+    uint32_t fewest = PDL_UNLIMITED;
+    for (size_t i = 0; i < sizeof(orders) / sizeof(orders[0]); i++) {
+        const uint32_t ordered[PARTITIONS] = {room[orders[i][0]], room[orders[i][1]],
+                                              room[orders[i][2]], room[orders[i][3]]};
+        for (uint32_t first = 0; first < PARTITIONS; first++) {
+            fewest = least_of(fewest, dealt_blocks(ordered, warps, first));
+        }
+    }
+    return fewest;
+}
+
+static void try_extra(struct partitions *found, const uint32_t extra[PARTITIONS])
+{
+    uint32_t room[PARTITIONS];
+    leave_room(found, extra, room);
+    found->sure = least_of(found->sure, fewest_dealt(room, found->warps));
     found->may = most_of(found->may, packed_blocks(room, found->warps));
 }
 
@@ -218,14 +250,14 @@ static void try_all(struct partitions *found)
     }
 }
 
-static void by_registers(const struct pdl_sm *sm, const struct pdl_block *other, uint32_t count,
+static void by_registers(const struct pdl_sm *sm, const struct pdl_beside *other,
                          const struct pdl_block *block, struct pdl_room *room)
 {
     struct partitions found = {
         .registers = sm->registers / PARTITIONS,
-        .other_each = pdl_warp_registers(sm, other),
-        .other_warps = pdl_block_warps(sm, other),
-        .other_blocks = count,
+        .other_each = pdl_warp_registers(sm, other->block),
+        .other_warps = pdl_block_warps(sm, other->block),
+        .other_blocks = other->count,
         .each = pdl_warp_registers(sm, block),
         .warps = pdl_block_warps(sm, block),
         .sure = PDL_UNLIMITED,
@@ -234,7 +266,11 @@ static void by_registers(const struct pdl_sm *sm, const struct pdl_block *other,
         room->sure[PDL_RESOURCE_REGISTERS] = room->may[PDL_RESOURCE_REGISTERS] = PDL_UNLIMITED;
         return;
     }
-    try_all(&found);
+    if (other->in_turn) {
+        try_in_turn(&found);
+    } else {
+        try_all(&found);
+    }
     room->sure[PDL_RESOURCE_REGISTERS] = least_of(found.sure, found.may);
     room->may[PDL_RESOURCE_REGISTERS] = found.may;
 }
@@ -257,13 +293,13 @@ static void by_amounts(const struct pdl_sm *sm, const struct pdl_block *other, u
                          : PDL_UNLIMITED;
 }
 
-void pdl_occupancy_beside(const struct pdl_sm *sm, const struct pdl_block *other, uint32_t count,
+void pdl_occupancy_beside(const struct pdl_sm *sm, const struct pdl_beside *other,
                           const struct pdl_block *block, uint32_t shared_size,
                           struct pdl_room *room)
 {
-    by_amounts(sm, other, count, block, shared_size, room->sure);
-    by_amounts(sm, other, count, block, shared_size, room->may);
-    by_registers(sm, other, count, block, room);
+    by_amounts(sm, other->block, other->count, block, shared_size, room->sure);
+    by_amounts(sm, other->block, other->count, block, shared_size, room->may);
+    by_registers(sm, other, block, room);
     room->all_sure = pdl_block_fits(sm, block) ? least(room->sure) : 0;
     room->all_may = pdl_block_fits(sm, block) ? least(room->may) : 0;
 }

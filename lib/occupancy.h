@@ -74,8 +74,16 @@ bool pdl_block_fits(const struct pdl_sm *sm, const struct pdl_block *block);
 uint32_t pdl_occupancy_alone(const struct pdl_sm *sm, const struct pdl_block *block,
                              uint32_t each[PDL_RESOURCE_COUNT]);
 
+/* Blocks of another kernel on an SM. */
+struct pdl_beside {
+    const struct pdl_block *block;
+    uint32_t count;
+    bool in_turn; /* they came onto the empty SM one after the other; else some took places of
+                   * others, and their warps lie in some way */
+};
+
 /* How many blocks fit: for certain, and if the warps of both kernels lie as well as they can. They
- * are the same where a block's warps are a multiple of the partitions. */
+ * are the same where both kernels' warps are multiples of the partitions. */
 struct pdl_room {
     uint32_t sure[PDL_RESOURCE_COUNT]; /* by each resource alone */
     uint32_t may[PDL_RESOURCE_COUNT];
@@ -83,9 +91,8 @@ struct pdl_room {
     uint32_t all_may;
 };
 
-/* How many blocks of `block` fit beside `count` blocks of `other`, with the shared memory set to
- * `shared_size`. */
-void pdl_occupancy_beside(const struct pdl_sm *sm, const struct pdl_block *other, uint32_t count,
+/* How many blocks of `block` fit beside others, with the shared memory set to `shared_size`. */
+void pdl_occupancy_beside(const struct pdl_sm *sm, const struct pdl_beside *other,
                           const struct pdl_block *block, uint32_t shared_size,
                           struct pdl_room *room);
 

@@ -15,8 +15,8 @@ struct judgement {
     pdl_overlap_report *report;
     bool counted;         /* both kernels' needs are known, and fit an SM */
     uint32_t shared_size; /* what the SM's shared memory is set to, at most */
-    uint32_t beside_most[PDL_RESOURCE_COUNT];
-    uint32_t beside_fewest[PDL_RESOURCE_COUNT];
+    struct pdl_room beside_most;
+    struct pdl_room beside_fewest;
 };
 
 __attribute__((format(printf, 4, 5))) static void add(const struct judgement *judgement,
@@ -155,21 +155,58 @@ static void spread(const struct judgement *judgement)
     report->idle_sms = report->fewest_on_sm == 0 ? report->sms - report->sms_with_most : 0;
 }
 
-/* An idle SM's shared memory can be set as the secondary wants it, another's is as the primary has
- * it. */
-static uint32_t fit(const struct judgement *judgement, uint32_t count,
-                    uint32_t each[PDL_RESOURCE_COUNT])
-{
-    const struct pdl_overlap_input *input = judgement->input;
-    const uint32_t size =
-        count > 0 ? judgement->shared_size : pdl_sm_shared_for(&input->sm, &input->secondary.block);
-    return pdl_occupancy_beside(&input->sm, &input->primary.block, count, &input->secondary.block,
-                                size, each);
-}
-
 static uint64_t least_of(uint64_t a, uint64_t b)
 {
     return a < b ? a : b;
+}
+
+/* Without a preference the driver picks the size, and does not tell. It is said to avoid shared
+ * memory as the bottleneck of a kernel's occupancy, so that it holds at least the blocks that the
+ * kernel can have on an SM; the other end is all of the memory. */
+static uint32_t smallest_size(const struct judgement *judgement)
+{
+    const struct pdl_overlap_input *input = judgement->input;
+    const struct pdl_block *block = &input->primary.block;
+    if (block->carveout >= 0) {
+        return judgement->shared_size;
+    }
+    return pdl_sm_shared_size(&input->sm, judgement->report->primary_per_sm *
+                                              pdl_block_shared(&input->sm, block));
+}
+
+/* Whether the secondary asks for a size that may not be the one that the SM is set to. */
+static bool preferences_differ(const struct judgement *judgement)
+{
+    const struct pdl_overlap_input *input = judgement->input;
+    const struct pdl_block *secondary = &input->secondary.block;
+    return secondary->carveout >= 0 &&
+           (input->primary.block.carveout < 0 ||
+            pdl_sm_shared_for(&input->sm, secondary) != judgement->shared_size);
+}
+
+/* Blocks of the secondary for which the shared memory suffices at the size that the SM surely has;
+ * with another preference of the secondary's that is none. */
+static uint32_t sure_of_size(const struct judgement *judgement, uint32_t count)
+{
+    const struct pdl_overlap_input *input = judgement->input;
+    const uint32_t held = count * pdl_block_shared(&input->sm, &input->primary.block);
+    const uint32_t size = preferences_differ(judgement) ? 0 : smallest_size(judgement);
+    return size > held ? (size - held) / pdl_block_shared(&input->sm, &input->secondary.block) : 0;
+}
+
+/* An idle SM's shared memory can be set as the secondary wants it, another's is as the primary has
+ * it. */
+static void fit(const struct judgement *judgement, uint32_t count, struct pdl_room *room)
+{
+    const struct pdl_overlap_input *input = judgement->input;
+    const struct pdl_beside primary = {&input->primary.block, count,
+                                       judgement->report->primary_waves == 1};
+    const uint32_t size =
+        count > 0 ? judgement->shared_size : pdl_sm_shared_for(&input->sm, &input->secondary.block);
+    pdl_occupancy_beside(&input->sm, &primary, &input->secondary.block, size, room);
+    if (count > 0) {
+        room->all_sure = (uint32_t)least_of(room->all_sure, sure_of_size(judgement, count));
+    }
 }
 
 static void count_room(struct judgement *judgement)
@@ -188,13 +225,17 @@ static void count_room(struct judgement *judgement)
     judgement->counted = true;
     judgement->shared_size = pdl_sm_shared_for(&input->sm, &input->primary.block);
     spread(judgement);
-    report->fit_beside_most = fit(judgement, report->most_on_sm, judgement->beside_most);
-    report->fit_beside_fewest = fit(judgement, report->fewest_on_sm, judgement->beside_fewest);
+    fit(judgement, report->most_on_sm, &judgement->beside_most);
+    fit(judgement, report->fewest_on_sm, &judgement->beside_fewest);
+    report->fit_beside_most = judgement->beside_most.all_sure;
+    report->fit_beside_fewest = judgement->beside_fewest.all_sure;
+    report->may_fit_beside_most = judgement->beside_most.all_may;
+    report->may_fit_beside_fewest = judgement->beside_fewest.all_may;
     report->fit_total = (uint64_t)report->fit_beside_most * report->sms_with_most +
                         (uint64_t)report->fit_beside_fewest * (report->sms - report->sms_with_most);
     report->fit_total = least_of(report->fit_total, report->secondary_blocks);
-    report->first_out =
-        (uint32_t)PDL_CONDITION_THREADS + (uint32_t)pdl_occupancy_limiter(judgement->beside_most);
+    report->first_out = (uint32_t)PDL_CONDITION_THREADS +
+                        (uint32_t)pdl_occupancy_limiter(judgement->beside_most.sure);
 }
 
 /* ---- resources ------------------------------------------------------------------------------ */
@@ -235,6 +276,7 @@ static uint32_t taken(const struct pdl_sm *sm, const struct pdl_block *block,
 static bool shrink(const struct pdl_sm *sm, struct pdl_block *block, enum pdl_resource resource)
 {
     const uint32_t least_registers = 16; /* that the compiler can be limited to */
+    const uint32_t registers_step = 8;   /* a thread: 256 a warp */
     const uint32_t warps = pdl_block_warps(sm, block);
     const uint32_t shared = pdl_block_shared(sm, block);
     switch (resource) {
@@ -242,7 +284,7 @@ static bool shrink(const struct pdl_sm *sm, struct pdl_block *block, enum pdl_re
         block->threads = (warps - 1) * sm->warp_size;
         return warps > 1;
     case PDL_RESOURCE_REGISTERS:
-        block->registers--;
+        block->registers = (block->registers - 1) / registers_step * registers_step;
         return block->registers >= least_registers;
     case PDL_RESOURCE_SHARED_MEMORY:
         block->shared_memory = shared - 128 - sm->reserved_shared_memory;
@@ -270,11 +312,12 @@ static int32_t at_most(const struct judgement *judgement, enum pdl_resource reso
     struct pdl_block primary = input->primary.block;
     struct pdl_block secondary = input->secondary.block;
     struct pdl_block *changed = of_primary ? &primary : &secondary;
+    const struct pdl_beside beside = {&primary, judgement->report->most_on_sm,
+                                      judgement->report->primary_waves == 1};
     while (shrink(&input->sm, changed, resource)) {
-        uint32_t each[PDL_RESOURCE_COUNT];
-        (void)pdl_occupancy_beside(&input->sm, &primary, judgement->report->most_on_sm, &secondary,
-                                   judgement->shared_size, each);
-        if (each[resource] >= wanted) {
+        struct pdl_room room;
+        pdl_occupancy_beside(&input->sm, &beside, &secondary, judgement->shared_size, &room);
+        if (room.sure[resource] >= wanted) {
             return amount(changed, resource);
         }
     }
@@ -298,7 +341,8 @@ static void report_resource(const struct judgement *judgement, enum pdl_resource
     made->secondary_block = taken(&input->sm, &input->secondary.block, resource);
     const uint64_t held = (uint64_t)made->primary_block * report->most_on_sm;
     made->left = held < made->capacity ? made->capacity - (uint32_t)held : 0;
-    made->fit = judgement->beside_most[resource];
+    made->fit = judgement->beside_most.sure[resource];
+    made->may_fit = judgement->beside_most.may[resource];
     if (made->fit < PDL_UNLIMITED) {
         made->secondary_at_most = at_most(judgement, resource, false, made->fit + 1);
         made->primary_at_most = at_most(judgement, resource, true, made->fit + 1);
@@ -338,60 +382,65 @@ static bool may_be_uneven(const pdl_overlap_report *report)
            report->last_wave < (uint64_t)report->sms * report->primary_per_sm;
 }
 
+/* "3", or "3 to 5". */
+static void count_text(uint32_t sure, uint32_t may, char text[24])
+{
+    const int length = snprintf(text, 24, "%u", sure);
+    if (may > sure && length > 0) {
+        (void)snprintf(text + length, 24 - (size_t)length, " to %u", may);
+    }
+}
+
+/* What is to be said of other SMs than those with most of the primary. */
+static void tell_others(const struct judgement *judgement, enum pdl_resource resource, uint32_t met,
+                        char text[128])
+{
+    const pdl_overlap_report *report = judgement->report;
+    const uint32_t sure = judgement->beside_fewest.sure[resource];
+    const uint32_t may = judgement->beside_fewest.may[resource];
+    char count[24];
+    if (may == 0 && met == PDL_UNKNOWN) {
+        (void)snprintf(text, 128, "; if the last blocks lie unevenly, other SMs may have room");
+    } else if (report->fewest_on_sm < report->most_on_sm) {
+        count_text(sure, may, count);
+        (void)snprintf(text, 128, ", and %s beside the %u of other SMs", count,
+                       report->fewest_on_sm);
+    } else if (met == PDL_UNKNOWN) {
+        (void)snprintf(text, 128, ", as the warps happen to lie in the SM's partitions");
+    }
+}
+
 static void judge_resource(const struct judgement *judgement, enum pdl_resource resource)
 {
     const pdl_overlap_report *report = judgement->report;
     const pdl_condition condition = (pdl_condition)((int)PDL_CONDITION_THREADS + (int)resource);
     const pdl_resource_report *numbers = &report->resources[resource];
+    char others[128] = "";
+    char count[24];
+    uint32_t met = PDL_NO;
     if (!numbers->known) {
         judge_unknown_resource(judgement, resource, condition);
         return;
     }
-    char others[96] = "";
-    uint32_t met = yes_if(judgement->beside_fewest[resource] > 0);
     if (numbers->fit == PDL_UNLIMITED) {
         add(judgement, condition, PDL_YES, "a block of the secondary takes none");
         return;
     }
-    if (met == PDL_NO && may_be_uneven(report)) {
+    if (judgement->beside_fewest.sure[resource] > 0) {
+        met = PDL_YES;
+    } else if (judgement->beside_fewest.may[resource] > 0 || may_be_uneven(report)) {
         met = PDL_UNKNOWN;
-        (void)snprintf(others, sizeof(others),
-                       "; if the last blocks lie unevenly, other SMs may have room");
-    } else if (report->fewest_on_sm < report->most_on_sm) {
-        (void)snprintf(others, sizeof(others), ", and %u beside the %u of other SMs",
-                       judgement->beside_fewest[resource], report->fewest_on_sm);
     }
+    tell_others(judgement, resource, met, others);
+    count_text(numbers->fit, numbers->may_fit, count);
     add(judgement, condition, met,
         "%u of %u %s are left beside %u %s of the primary on an SM, and a block of the secondary "
-        "takes %u: %u fit%s",
+        "takes %u: %s fit%s",
         numbers->left, numbers->capacity, units[resource], report->most_on_sm,
-        blocks_or_block(report->most_on_sm), numbers->secondary_block, numbers->fit, others);
+        blocks_or_block(report->most_on_sm), numbers->secondary_block, count, others);
 }
 
 /* ---- what only the driver decides ----------------------------------------------------------- */
-
-/* Without a preference the driver picks the size, and does not tell. It holds at least the blocks
- * that the kernel can have on an SM; the other end is all of the memory. */
-static uint32_t smallest_size(const struct judgement *judgement)
-{
-    const struct pdl_overlap_input *input = judgement->input;
-    const struct pdl_block *block = &input->primary.block;
-    if (block->carveout >= 0) {
-        return judgement->shared_size;
-    }
-    return pdl_sm_shared_size(&input->sm, judgement->report->primary_per_sm *
-                                              pdl_block_shared(&input->sm, block));
-}
-
-/* Whether the secondary asks for a size that may not be the one that the SM is set to. */
-static bool preferences_differ(const struct judgement *judgement)
-{
-    const struct pdl_overlap_input *input = judgement->input;
-    const struct pdl_block *secondary = &input->secondary.block;
-    return secondary->carveout >= 0 &&
-           (input->primary.block.carveout < 0 ||
-            pdl_sm_shared_for(&input->sm, secondary) != judgement->shared_size);
-}
 
 static void judge_carveout(const struct judgement *judgement)
 {
@@ -412,8 +461,8 @@ static void judge_carveout(const struct judgement *judgement)
                             pdl_block_shared(&input->sm, &input->secondary.block);
     if (needed <= judgement->shared_size && preferences_differ(judgement)) {
         add(judgement, PDL_CONDITION_CARVEOUT, PDL_UNKNOWN,
-            "the secondary prefers %u KiB of shared memory and the primary does not; CUDA says "
-            "that a launch with another preference than the last may have to wait for it",
+            "the secondary prefers %u KiB of shared memory and the primary does not; some launches "
+            "of different preferences share SMs and others wait",
             pdl_sm_shared_for(&input->sm, &input->secondary.block) / 1024);
     } else if (needed <= smallest) {
         add(judgement, PDL_CONDITION_CARVEOUT, PDL_YES,
@@ -508,18 +557,20 @@ static const char *resource_name(uint32_t condition)
 static void tell_room(pdl_overlap_report *report)
 {
     char others[96] = "";
+    char count[24];
     if (report->fewest_on_sm < report->most_on_sm) {
-        (void)snprintf(others, sizeof(others), ", and %u on each of the %u with %u",
-                       report->fit_beside_fewest, report->sms - report->sms_with_most,
-                       report->fewest_on_sm);
+        count_text(report->fit_beside_fewest, report->may_fit_beside_fewest, count);
+        (void)snprintf(others, sizeof(others), ", and %s on each of the %u with %u", count,
+                       report->sms - report->sms_with_most, report->fewest_on_sm);
     }
+    count_text(report->fit_beside_most, report->may_fit_beside_most, count);
     (void)snprintf(report->message, sizeof(report->message),
                    "%llu of the secondary's %llu blocks can start beside the primary's last wave: "
-                   "%u on each of the %u SMs that hold %u %s of the primary%s; %s run out first",
+                   "%s on each of the %u SMs that hold %u %s of the primary%s; %s run out first",
                    (unsigned long long)report->fit_total,
-                   (unsigned long long)report->secondary_blocks, report->fit_beside_most,
-                   report->sms_with_most, report->most_on_sm, blocks_or_block(report->most_on_sm),
-                   others, resource_name(report->first_out));
+                   (unsigned long long)report->secondary_blocks, count, report->sms_with_most,
+                   report->most_on_sm, blocks_or_block(report->most_on_sm), others,
+                   resource_name(report->first_out));
 }
 
 static void conclude(pdl_overlap_report *report)
@@ -532,6 +583,11 @@ static void conclude(pdl_overlap_report *report)
     } else if (report->overlap == PDL_UNKNOWN) {
         (void)snprintf(report->message, sizeof(report->message),
                        "whether blocks overlap cannot be known: %s", why->message);
+    } else if (report->early_launch != PDL_NO && why->condition >= PDL_CONDITION_THREADS) {
+        (void)snprintf(report->message, sizeof(report->message),
+                       "no block of the secondary fits beside the primary's last wave: they start "
+                       "as its blocks end, which hides its tail and launch latency only: %s",
+                       why->message);
     } else {
         (void)snprintf(report->message, sizeof(report->message),
                        "no block of the secondary starts before the primary has ended%s: %s",

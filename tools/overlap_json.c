@@ -50,6 +50,8 @@ static json_t *wave_json(const pdl_overlap_report *report)
     json_set(object, "idle_sms", json_number(report->idle_sms));
     json_set(object, "fit_beside_most", json_number(report->fit_beside_most));
     json_set(object, "fit_beside_fewest", json_number(report->fit_beside_fewest));
+    json_set(object, "may_fit_beside_most", json_number(report->may_fit_beside_most));
+    json_set(object, "may_fit_beside_fewest", json_number(report->may_fit_beside_fewest));
     json_set(object, "fit_total", json_number((int64_t)report->fit_total));
     json_set(object, "first_out",
              report->first_out > 0 ? json_text(pdl_condition_name((pdl_condition)report->first_out))
@@ -89,6 +91,8 @@ static json_t *resources_json(const pdl_overlap_report *report)
         json_set(object, "left", json_number(resource->left));
         json_set(object, "fit",
                  resource->fit < UINT32_MAX ? json_number(resource->fit) : json_null());
+        json_set(object, "may_fit",
+                 resource->may_fit < UINT32_MAX ? json_number(resource->may_fit) : json_null());
         json_set(object, "secondary_at_most", json_number_from(resource->secondary_at_most, 0));
         json_set(object, "primary_at_most", json_number_from(resource->primary_at_most, 0));
         json_add(array, object);

@@ -33,10 +33,10 @@ bool overlap_spec_find(const struct inputs *inputs, int32_t compute_capability,
 bool overlap_spec_finish(struct overlap_spec *spec);
 void overlap_spec_free(struct overlap_spec *spec);
 
-/* A device by its name in the table, or by its ordinal on this machine: fills sm, sms, device and
+/* A device by its name in the table, as X.Y:SMS, or by its ordinal on this machine: fills sm, sms, device and
  * device_name, whose text goes into `name`. */
 bool overlap_device_find(const char *text, struct pdl_overlap_input *input, char name[128]);
-/* The names in the table, a line each. */
+/* What can be named, a line each. */
 void overlap_device_list(FILE *to);
 
 /* The answer as JSON on standard output; false where writing failed. */

@@ -84,10 +84,10 @@ typedef struct pdl_resource_report {
     uint32_t primary_block;   /**< What a block of the primary takes. */
     uint32_t secondary_block; /**< What a block of the secondary takes. */
     uint32_t left;            /**< Not taken on the SM that has most of the primary's blocks. */
-    /** Blocks of the secondary for which that is enough, by this resource alone; UINT32_MAX: it
-     * takes nothing of it. */
+    /** Blocks of the secondary for which that is enough for certain, by this resource alone;
+     * UINT32_MAX: it takes nothing of it. */
     uint32_t fit;
-    uint32_t reserved; /**< 0. */
+    uint32_t may_fit; /**< And if warps lie as well as they can in the SM's partitions. */
     /** For one more block than `fit`, the secondary may have at most this; registers a thread,
      * threads a block, bytes of static and dynamic shared memory a block. PDL_OVERLAP_NO_VALUE:
      * never. */
@@ -105,7 +105,8 @@ typedef struct pdl_resource_report {
 typedef struct pdl_overlap_report {
     uint32_t size;  /**< sizeof(pdl_overlap_report) as the caller was compiled. */
     int32_t device; /**< Where both would run; -1 if that is no device here. */
-    /** A pdl_known: blocks of the secondary can run while blocks of the primary do. */
+    /** A pdl_known: blocks of the secondary start while all blocks of the primary's last wave still
+     * run on their SM, or on SMs without one. PDL_NO: they start as those end, at the earliest. */
     uint32_t overlap;
     /** A pdl_known: the secondary's launch can be prepared while the primary runs, which hides most
      * of its latency also where no blocks overlap. */
@@ -121,13 +122,16 @@ typedef struct pdl_overlap_report {
     uint32_t sms_with_most;     /**< How many SMs that are. */
     uint32_t fewest_on_sm;      /**< On the others: one less, or the same if there are no others. */
     uint32_t idle_sms;          /**< SMs without a block of the primary in its last wave. */
-    uint32_t fit_beside_most;   /**< Blocks of the secondary that fit beside `most_on_sm`. */
-    uint32_t fit_beside_fewest; /**< Blocks of the secondary that fit beside `fewest_on_sm`. */
+    uint32_t fit_beside_most;   /**< Blocks of the secondary that fit for certain beside that. */
+    uint32_t fit_beside_fewest; /**< The same beside `fewest_on_sm`. */
     uint64_t fit_total;         /**< On all SMs together, at most its grid. */
     uint32_t first_out;         /**< The pdl_condition of the resource that runs out first. */
     uint32_t condition_count;   /**< How many `conditions`. */
     uint32_t resource_count;    /**< How many `resources`. */
-    uint32_t reserved;          /**< 0. */
+    /** As `fit_beside_most`, if warps lie as well as they can in the SM's partitions. */
+    uint32_t may_fit_beside_most;
+    uint32_t may_fit_beside_fewest;                          /**< As `fit_beside_fewest`. */
+    uint32_t reserved;                                       /**< 0. */
     pdl_condition_report conditions[PDL_OVERLAP_CONDITIONS]; /**< In the order of the list. */
     pdl_resource_report resources[PDL_OVERLAP_RESOURCES];    /**< In the order of the list. */
     char message[400];                                       /**< The answer as a sentence. */
@@ -138,6 +142,10 @@ typedef struct pdl_overlap_report {
 
 /**
  * Tells whether a launch would overlap the one before it, without launching.
+ *
+ * What it tells is about the time in which the primary's whole last wave runs, its blocks being
+ * taken to run equally long. Where some end before others, blocks of the secondary start in their
+ * places also if there is no room before: only the primary's tail is hidden then.
  *
  * The secondary's descriptor is the one with `overlap`. PDL_OVERLAP_REQUIRE counts as
  * PDL_OVERLAP_AUTO here: an overlap that cannot be had is an answer and no failure. Nothing is

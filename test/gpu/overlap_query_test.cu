@@ -4,7 +4,7 @@
  * ended, and on which SM.
  *
  * With --json FILE, everything that was compared is written there. */
-#include "gpu_test.cuh"
+#include "overlap_query_kernels.cuh"
 
 #include <algorithm>
 #include <map>
@@ -12,92 +12,6 @@
 #include <vector>
 
 #include <pdl/overlap.h>
-
-/* ---- kernels -------------------------------------------------------------------------------- */
-
-struct stamp {
-    unsigned long long start;
-    unsigned long long end;
-    unsigned sm;
-    unsigned reserved;
-};
-
-struct job {
-    stamp *stamps;         /* of each block */
-    const unsigned *input; /* something that no compiler knows */
-    unsigned *output;
-    unsigned before_ns; /* the trigger */
-    unsigned after_ns;  /* it, or nothing */
-    bool waits;
-    bool triggers;
-};
-
-/* Holds about `Live` registers a thread, from its first instruction to its last. */
-template <int Live> static __device__ void run(const job &job)
-{
-    const unsigned long long start = device_clock();
-    unsigned live[Live];
-#pragma unroll
-    for (int i = 0; i < Live; i++) {
-        asm volatile("ld.volatile.global.u32 %0, [%1];" : "=r"(live[i]) : "l"(job.input + i));
-    }
-    if (job.waits) {
-        PDL_WAIT();
-    }
-    if (threadIdx.x == 0) {
-        spin(job.before_ns);
-    }
-    __syncthreads();
-    if (job.triggers) {
-        PDL_LAUNCH_DEPENDENTS();
-    }
-    if (threadIdx.x == 0) {
-        spin(job.after_ns);
-    }
-    __syncthreads();
-    unsigned mixed = 0;
-#pragma unroll
-    for (int i = 0; i < Live; i++) {
-        mixed = mixed * 33 + live[i];
-    }
-    if (mixed == 12345) {
-        *job.output = mixed; /* never: the input is zero */
-    }
-    if (threadIdx.x == 0) {
-        stamp stamp = {start, 0, 0, 0};
-        asm volatile("mov.u32 %0, %%smid;" : "=r"(stamp.sm));
-        stamp.end = device_clock();
-        job.stamps[blockIdx.x] = stamp;
-    }
-}
-
-template <int Live> static __global__ void without_shared(job job)
-{
-    run<Live>(job);
-}
-
-template <int Live, int Bytes> static __global__ void with_shared(job job)
-{
-    __shared__ volatile unsigned char bytes[Bytes];
-    bytes[threadIdx.x] = static_cast<unsigned char>(job.before_ns);
-    run<Live>(job);
-}
-
-/* Names all barriers that a block can have. */
-static __global__ void with_all_barriers(job job)
-{
-    asm volatile("barrier.sync 15;" ::: "memory");
-    run<1>(job);
-}
-
-typedef void (*stamped_kernel)(job job);
-
-static const stamped_kernel kernels[] = {
-    without_shared<1>,   without_shared<8>,   without_shared<24>,   without_shared<40>,
-    without_shared<56>,  without_shared<80>,  without_shared<104>,  without_shared<136>,
-    without_shared<168>, without_shared<216>, with_shared<1, 5000>, with_shared<64, 40000>,
-};
-static const size_t kernel_count = sizeof(kernels) / sizeof(kernels[0]);
 
 /* ---- what the tests share ------------------------------------------------------------------- */
 
@@ -124,8 +38,10 @@ static int set_up(void **)
     assert_pdl(pdl_device_get(0, &fix.device));
     assert_cuda(cudaStreamCreateWithFlags(&fix.stream, cudaStreamNonBlocking));
     assert_cuda(cudaStreamCreateWithFlags(&fix.other_stream, cudaStreamNonBlocking));
-    assert_cuda(cudaMalloc(&fix.input, 256 * sizeof(*fix.input)));
-    assert_cuda(cudaMemset(fix.input, 0, 256 * sizeof(*fix.input)));
+    const size_t input_size = /* %smid may be beyond the number of SMs */
+        2 * static_cast<size_t>(fix.device.multiprocessor_count) * line_of_sm * sizeof(*fix.input);
+    assert_cuda(cudaMalloc(&fix.input, input_size));
+    assert_cuda(cudaMemset(fix.input, 0, input_size));
     assert_cuda(cudaMalloc(&fix.output, sizeof(*fix.output)));
     for (stamp *&stamps : fix.stamps) {
         assert_cuda(cudaMalloc(&stamps, most_blocks * sizeof(*stamps)));
@@ -299,15 +215,38 @@ struct pair {
 static const int runs_of_pair = 4; /* after all memory was L1, and after all was shared, in turn */
 static const unsigned before_ns = 15000;
 static const unsigned after_ns = 90000;
-static const unsigned margin_ns = 25000; /* blocks of a wave start and end that close together */
 
+/* Fewest and most that were seen. */
+struct range {
+    unsigned fewest, most;
+    bool seen;
+};
+
+static void see(range *range, unsigned count)
+{
+    range->fewest = range->seen ? std::min(range->fewest, count) : count;
+    range->most = range->seen ? std::max(range->most, count) : count;
+    range->seen = true;
+}
+
+static bool is_within(const range &range, unsigned fewest, unsigned most)
+{
+    return !range.seen || (fewest <= range.fewest && range.most <= most);
+}
+
+/* A block of the secondary overlaps if it started while the primary's whole last wave ran on its
+ * SM: before the first of those blocks ended. Those are the blocks that ended after the last
+ * trigger, before which no block of the secondary starts. On an SM that has none of them it
+ * overlaps if the primary had not ended. */
 struct observation {
-    int early_runs
-        [2];        /* runs in which a block of the secondary started early, by what was before */
-    unsigned early; /* such blocks, in the last run */
-    unsigned most_on_sm;   /* of the primary, at its end */
-    unsigned beside_most;  /* of the secondary beside them, at most */
-    unsigned beside_fewer; /* and on SMs with fewer */
+    int early_runs[2];   /* runs in which a block overlapped, by what was before */
+    unsigned early;      /* such blocks, in the last run */
+    unsigned in_tail;    /* others that started before the last end, in the last run */
+    unsigned resident;   /* of the primary on an SM at one time, at most, in the last run */
+    unsigned spread_ns;  /* from the first to the last end of the last wave, in the last run */
+    range most_on_sm;    /* of the last wave, in each run */
+    range beside_most;   /* of the secondary beside as many of the primary as were foretold, */
+    range beside_fewest; /* on each SM in each run */
 };
 
 /* Leaves the SMs' shared memory set to much or to little, as far as anyone can. */
@@ -360,38 +299,82 @@ static std::vector<stamp> stamps_of(int which, unsigned blocks)
     return stamps;
 }
 
-static void look(const pair &pair, int before, observation *seen)
+/* What happened on one SM. */
+struct sm_view {
+    unsigned last;     /* blocks of the last wave */
+    unsigned overlaps; /* blocks of the secondary */
+    unsigned long long first_end;
+};
+
+static unsigned resident_at_most(const std::vector<stamp> &stamps)
 {
-    std::map<unsigned, unsigned> last; /* of the primary on an SM, at its end */
-    std::map<unsigned, unsigned> beside;
+    unsigned most = 0;
+    std::map<unsigned, std::vector<stamp>> of_sm;
+    for (const stamp &stamp : stamps) {
+        of_sm[stamp.sm].push_back(stamp);
+    }
+    for (const auto &sm : of_sm) {
+        for (const stamp &one : sm.second) {
+            const auto runs = [&one](const stamp &other) {
+                return other.start <= one.start && one.start < other.end;
+            };
+            most = std::max(most, static_cast<unsigned>(
+                                      std::count_if(sm.second.begin(), sm.second.end(), runs)));
+        }
+    }
+    return most;
+}
+
+/* The last wave of each SM; returns when the last block of the primary ended. */
+static unsigned long long find_last_wave(const std::vector<stamp> &first,
+                                         std::map<unsigned, sm_view> *sms, unsigned *spread_ns)
+{
+    unsigned long long triggered = 0;
+    unsigned long long first_end = ~0ull;
     unsigned long long end = 0;
-    const std::vector<stamp> first = stamps_of(0, pair.first.blocks);
-    const std::vector<stamp> second = stamps_of(1, pair.second.blocks);
     for (const stamp &stamp : first) {
+        triggered = std::max(triggered, stamp.triggered);
         end = std::max(end, stamp.end);
     }
     for (const stamp &stamp : first) {
-        last[stamp.sm] += stamp.end + margin_ns > end ? 1 : 0;
-    }
-    *seen = {{seen->early_runs[0], seen->early_runs[1]}, 0, 0, 0, 0};
-    for (const stamp &stamp : second) {
-        if (stamp.start + margin_ns < end) {
-            seen->early++;
-            beside[stamp.sm]++;
+        if (stamp.end > triggered) {
+            sm_view &sm = (*sms)[stamp.sm];
+            sm.first_end = sm.last++ > 0 ? std::min(sm.first_end, stamp.end) : stamp.end;
+            first_end = std::min(first_end, stamp.end);
         }
     }
-    for (const auto &sm : last) {
-        seen->most_on_sm = std::max(seen->most_on_sm, sm.second);
+    *spread_ns = static_cast<unsigned>(end - first_end);
+    return end;
+}
+
+static void look(const pair &pair, const pdl_overlap_report &report, int before, observation *seen)
+{
+    std::map<unsigned, sm_view> sms;
+    unsigned most = 0;
+    const std::vector<stamp> first = stamps_of(0, pair.first.blocks);
+    const unsigned long long end = find_last_wave(first, &sms, &seen->spread_ns);
+    seen->early = seen->in_tail = 0;
+    seen->resident = resident_at_most(first);
+    for (const stamp &stamp : stamps_of(1, pair.second.blocks)) {
+        sm_view &sm = sms[stamp.sm];
+        const bool overlaps = stamp.start < (sm.last > 0 ? sm.first_end : end);
+        sm.overlaps += overlaps;
+        seen->early += overlaps;
+        seen->in_tail += !overlaps && stamp.start < end;
     }
-    for (const auto &sm : beside) {
-        unsigned &most =
-            last[sm.first] == seen->most_on_sm ? seen->beside_most : seen->beside_fewer;
-        most = std::max(most, sm.second);
+    for (const auto &sm : sms) {
+        most = std::max(most, sm.second.last);
+        if (sm.second.last == report.most_on_sm) {
+            see(&seen->beside_most, sm.second.overlaps);
+        } else if (sm.second.last == report.fewest_on_sm) {
+            see(&seen->beside_fewest, sm.second.overlaps);
+        }
     }
+    see(&seen->most_on_sm, most);
     seen->early_runs[before] += seen->early > 0 ? 1 : 0;
 }
 
-static observation observe(const pair &pair)
+static observation observe(const pair &pair, const pdl_overlap_report &report)
 {
     observation seen = {};
     for (int run = 0; run < runs_of_pair + 1; run++) { /* the first loads the kernels */
@@ -400,7 +383,7 @@ static observation observe(const pair &pair)
         set_carveout(pair.first.kernel, pair.first.carveout);
         launch_pair(pair);
         if (run > 0) {
-            look(pair, run % 2, &seen);
+            look(pair, report, run % 2, &seen);
         }
     }
     return seen;
@@ -417,6 +400,13 @@ static outcome judge(const pdl_overlap_report &report, const observation &seen)
     }
     const int expected = report.overlap == PDL_YES ? runs_of_pair : 0;
     return early == expected ? outcome::agreed : outcome::disagreed;
+}
+
+/* The numbers of a pair that overlaps as it was said to. */
+static bool has_room_as_said(const pdl_overlap_report &report, const observation &seen)
+{
+    return is_within(seen.beside_most, report.fit_beside_most, report.may_fit_beside_most) &&
+           is_within(seen.beside_fewest, report.fit_beside_fewest, report.may_fit_beside_fewest);
 }
 
 static const char *name_of(uint32_t known)
@@ -446,8 +436,48 @@ static std::string row_of(const launch &launch)
 struct tally {
     unsigned agreed, disagreed, open;
     unsigned room_agreed, room_disagreed; /* of pairs that overlapped as said */
+    unsigned full, full_disagreed; /* primaries that fill the device, and those that had another
+                                    * number of blocks on an SM than was said */
     std::string rows;
 };
+
+static uint64_t full_wave(const pdl_overlap_report &report)
+{
+    return static_cast<uint64_t>(report.sms) * report.primary_per_sm;
+}
+
+static std::string json_of(const range &range)
+{
+    return range.seen ? text_of("[%u, %u]", range.fewest, range.most) : "null";
+}
+
+static void add_row(const pair &pair, const pdl_overlap_report &report, const observation &seen,
+                    const char *outcome, bool room, std::string *rows)
+{
+    *rows +=
+        text_of("%s    {\"kind\": \"%s\", \"primary\": %s, \"secondary\": %s, \"triggers\": %s,\n",
+                rows->empty() ? "" : ",\n", pair.kind, json_of(pair.first).c_str(),
+                json_of(pair.second).c_str(), pair.triggers ? "true" : "false");
+    *rows +=
+        text_of("     \"said\": {\"overlap\": \"%s\", \"waves\": %u, \"per_sm\": %u, "
+                "\"most_on_sm\": %u, \"fewest_on_sm\": %u, \"beside_most\": [%u, %u], "
+                "\"beside_fewest\": [%u, %u], \"first_out\": \"%s\",\n",
+                name_of(report.overlap), report.primary_waves, report.primary_per_sm,
+                report.most_on_sm, report.fewest_on_sm, report.fit_beside_most,
+                report.may_fit_beside_most, report.fit_beside_fewest, report.may_fit_beside_fewest,
+                pdl_condition_name(static_cast<pdl_condition>(report.first_out)));
+    *rows += text_of("      \"message\": \"%s\"},\n", report.message);
+    *rows += text_of("     \"seen\": {\"runs\": %d, \"overlapped_after_shared\": %d, "
+                     "\"overlapped_after_l1\": %d, \"resident\": %u, ",
+                     runs_of_pair, seen.early_runs[0], seen.early_runs[1], seen.resident);
+    *rows += text_of("\"most_on_sm\": %s, \"beside_most\": %s, \"beside_fewest\": %s, "
+                     "\"before_first_end\": %u, \"before_last_end\": %u, \"ends_apart_ns\": %u},\n",
+                     json_of(seen.most_on_sm).c_str(), json_of(seen.beside_most).c_str(),
+                     json_of(seen.beside_fewest).c_str(), seen.early, seen.early + seen.in_tail,
+                     seen.spread_ns);
+    *rows += text_of("     \"outcome\": \"%s\", \"room_as_said\": %s}", outcome,
+                     room ? "true" : "false");
+}
 
 static void compare_pair(const pair &pair, tally *tally)
 {
@@ -461,41 +491,31 @@ static void compare_pair(const pair &pair, tally *tally)
                                   pair.triggers ? PDL_YES : PDL_NO));
     assert_pdl(pdl_overlap_query(fix.kernels[pair.first.kernel], &first,
                                  fix.kernels[pair.second.kernel], &second, 0, &report));
-    const observation seen = observe(pair);
+    const observation seen = observe(pair, report);
     const outcome outcome = judge(report, seen);
+    const bool room = has_room_as_said(report, seen);
     tally->agreed += outcome == outcome::agreed;
     tally->disagreed += outcome == outcome::disagreed;
     tally->open += outcome == outcome::open;
-    const bool room = report.fit_beside_most == seen.beside_most;
+    tally->full += report.primary_waves > 1 || report.last_wave == full_wave(report);
+    tally->full_disagreed += (report.primary_waves > 1 || report.last_wave == full_wave(report)) &&
+                             seen.resident != report.primary_per_sm;
     if (outcome == outcome::agreed && report.overlap == PDL_YES) {
         tally->room_agreed += room;
         tally->room_disagreed += !room;
     }
     print_message(
-        "%-9s %s | %s | says %-7s %2u beside %u, %5llu in all | %d+%d of %d runs, %2u beside %u, "
-        "%5u in all: %s\n",
+        "%-9s %s | %s | says %-7s %u-%u beside %u, %u-%u beside %u | %d+%d of %d runs, %u-%u "
+        "beside %u, %u-%u beside %u, %u early, %u in the tail of %u ns, %u of %u resident: %s%s\n",
         pair.kind, row_of(pair.first).c_str(), row_of(pair.second).c_str(), name_of(report.overlap),
-        report.fit_beside_most, report.most_on_sm,
-        static_cast<unsigned long long>(report.fit_total), seen.early_runs[0], seen.early_runs[1],
-        runs_of_pair, seen.beside_most, seen.most_on_sm, seen.early,
-        outcomes[static_cast<int>(outcome)]);
-    tally->rows +=
-        text_of("%s    {\"kind\": \"%s\", \"primary\": %s, \"secondary\": %s, \"triggers\": %s,\n",
-                tally->rows.empty() ? "" : ",\n", pair.kind, json_of(pair.first).c_str(),
-                json_of(pair.second).c_str(), pair.triggers ? "true" : "false");
-    tally->rows +=
-        text_of("     \"said\": {\"overlap\": \"%s\", \"most_on_sm\": %u, \"fit_beside_most\": %u, "
-                "\"fit_beside_fewest\": %u, \"fit_total\": %llu, \"first_out\": \"%s\"},\n",
-                name_of(report.overlap), report.most_on_sm, report.fit_beside_most,
-                report.fit_beside_fewest, static_cast<unsigned long long>(report.fit_total),
-                pdl_condition_name(static_cast<pdl_condition>(report.first_out)));
-    tally->rows +=
-        text_of("     \"seen\": {\"runs\": %d, \"overlapped_after_shared\": %d, "
-                "\"overlapped_after_l1\": %d, "
-                "\"most_on_sm\": %u, \"beside_most\": %u, \"beside_fewer\": %u, \"early\": %u},\n",
-                runs_of_pair, seen.early_runs[0], seen.early_runs[1], seen.most_on_sm,
-                seen.beside_most, seen.beside_fewer, seen.early);
-    tally->rows += text_of("     \"outcome\": \"%s\"}", outcomes[static_cast<int>(outcome)]);
+        report.fit_beside_most, report.may_fit_beside_most, report.most_on_sm,
+        report.fit_beside_fewest, report.may_fit_beside_fewest, report.fewest_on_sm,
+        seen.early_runs[0], seen.early_runs[1], runs_of_pair, seen.beside_most.fewest,
+        seen.beside_most.most, report.most_on_sm, seen.beside_fewest.fewest,
+        seen.beside_fewest.most, report.fewest_on_sm, seen.early, seen.in_tail, seen.spread_ns,
+        seen.resident, report.primary_per_sm, outcomes[static_cast<int>(outcome)],
+        room || report.overlap == PDL_NO ? "" : ", other room than said");
+    add_row(pair, report, seen, outcomes[static_cast<int>(outcome)], room, &tally->rows);
 }
 
 /* ---- which pairs ---------------------------------------------------------------------------- */
@@ -562,7 +582,7 @@ static pair draw_pair(const char *kind, int first_carveout, int second_carveout)
 static pair good_pair(const char *kind)
 {
     const unsigned sms = static_cast<unsigned>(fix.device.multiprocessor_count);
-    return {kind, {2, sms, 128, 4096, 100}, {3, sms, 128, 4096, 100}, true, true, true, false};
+    return {kind, {2, sms, 128, 4096, 100}, {3, sms * 8, 128, 4096, 100}, true, true, true, false};
 }
 
 static std::vector<pair> spoiled_pairs()
@@ -599,17 +619,20 @@ static void what_is_said_of_a_pair_is_what_the_device_does(void **)
     for (const pair &pair : pairs) {
         compare_pair(pair, &tally);
     }
-    print_message(
-        "pairs: %u agreed, %u disagreed, %u said to be open; blocks beside the fullest SMs: %u "
-        "agreed, %u disagreed\n",
-        tally.agreed, tally.disagreed, tally.open, tally.room_agreed, tally.room_disagreed);
+    print_message("pairs: %u agreed, %u disagreed, %u said to be open; room of those that overlap: "
+                  "%u agreed, %u disagreed; primaries that fill the device: %u, %u with other "
+                  "blocks on an SM than said\n",
+                  tally.agreed, tally.disagreed, tally.open, tally.room_agreed,
+                  tally.room_disagreed, tally.full, tally.full_disagreed);
     json += text_of("  \"pairs\": {\"agreed\": %u, \"disagreed\": %u, \"open\": %u, "
-                    "\"room_agreed\": %u, \"room_disagreed\": %u, \"rows\": [\n",
+                    "\"room_agreed\": %u, \"room_disagreed\": %u, \"full\": %u, "
+                    "\"full_disagreed\": %u, \"rows\": [\n",
                     tally.agreed, tally.disagreed, tally.open, tally.room_agreed,
-                    tally.room_disagreed) +
+                    tally.room_disagreed, tally.full, tally.full_disagreed) +
             tally.rows + "\n  ]}\n";
     assert_if_concurrent(tally.agreed >= 50);
     assert_if_concurrent(tally.disagreed == 0);
+    assert_if_concurrent(tally.room_disagreed == 0);
 }
 
 /* ---- the program ---------------------------------------------------------------------------- */

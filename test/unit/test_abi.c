@@ -208,7 +208,7 @@ FIELD(pdl_resource_report, primary_block, 12);
 FIELD(pdl_resource_report, secondary_block, 16);
 FIELD(pdl_resource_report, left, 20);
 FIELD(pdl_resource_report, fit, 24);
-FIELD(pdl_resource_report, reserved, 28);
+FIELD(pdl_resource_report, may_fit, 28);
 FIELD(pdl_resource_report, secondary_at_most, 32);
 FIELD(pdl_resource_report, primary_at_most, 36);
 SIZE(pdl_resource_report, 40);
@@ -234,11 +234,13 @@ FIELD(pdl_overlap_report, fit_total, 80);
 FIELD(pdl_overlap_report, first_out, 88);
 FIELD(pdl_overlap_report, condition_count, 92);
 FIELD(pdl_overlap_report, resource_count, 96);
-FIELD(pdl_overlap_report, reserved, 100);
-FIELD(pdl_overlap_report, conditions, 104);
-FIELD(pdl_overlap_report, resources, 6248);
-FIELD(pdl_overlap_report, message, 6568);
-SIZE(pdl_overlap_report, 6968);
+FIELD(pdl_overlap_report, may_fit_beside_most, 100);
+FIELD(pdl_overlap_report, may_fit_beside_fewest, 104);
+FIELD(pdl_overlap_report, reserved, 108);
+FIELD(pdl_overlap_report, conditions, 112);
+FIELD(pdl_overlap_report, resources, 6256);
+FIELD(pdl_overlap_report, message, 6576);
+SIZE(pdl_overlap_report, 6976);
 
 SIZE(pdl_status, 4);
 

@@ -120,6 +120,92 @@ static void barriers_that_cannot_run_out_are_enough(void **state)
     assert_int_equal(condition_of(&report, PDL_CONDITION_BARRIERS)->met, PDL_YES);
 }
 
+static struct pdl_overlap_input pair_of(struct pdl_block primary, uint64_t blocks,
+                                        struct pdl_block secondary)
+{
+    struct pdl_overlap_input input = good_input();
+    input.primary.block = primary;
+    input.primary.blocks = blocks;
+    input.secondary.block = secondary;
+    return input;
+}
+
+static void room_that_depends_on_where_warps_lie_leaves_it_open(void **state)
+{
+    (void)state;
+    /* An SM holds 1 block of 6 warps, which leaves room for a warp in two partitions. In a first
+     * wave the secondary's warps come to these; in a second who knows. */
+    const struct pdl_block primary = {.threads = 192, .registers = 226, .carveout = 100};
+    const struct pdl_block secondary = {.threads = 64, .registers = 178, .carveout = 100};
+    struct pdl_overlap_input input = pair_of(primary, 132, secondary);
+    pdl_overlap_report report = PDL_OVERLAP_REPORT_INIT;
+    pdl_overlap_judge(&input, &report);
+    assert_int_equal(report.overlap, PDL_YES);
+    assert_int_equal(report.fit_beside_most, 1);
+    input.primary.blocks = 264;
+    pdl_overlap_judge(&input, &report);
+    assert_int_equal(report.primary_waves, 2);
+    assert_int_equal(report.overlap, PDL_UNKNOWN);
+    assert_int_equal(condition_of(&report, PDL_CONDITION_REGISTERS)->met, PDL_UNKNOWN);
+    assert_int_equal(report.fit_beside_most, 0);
+    assert_int_equal(report.may_fit_beside_most, 1);
+    assert_int_equal(resource_of(&report, PDL_CONDITION_REGISTERS)->fit, 0);
+    assert_int_equal(resource_of(&report, PDL_CONDITION_REGISTERS)->may_fit, 1);
+    assert_non_null(strstr(report.message, "0 to 1 fit, as the warps happen to lie"));
+}
+
+static void registers_that_suffice_only_in_sum_do_not(void **state)
+{
+    (void)state;
+    struct pdl_overlap_input input =
+        pair_of((struct pdl_block){.threads = 96, .registers = 226, .carveout = -1}, 264,
+                (struct pdl_block){.threads = 512, .registers = 18, .carveout = -1});
+    pdl_overlap_report report = PDL_OVERLAP_REPORT_INIT;
+    pdl_overlap_judge(&input, &report);
+    assert_int_equal(report.most_on_sm, 2);
+    assert_int_equal(report.overlap, PDL_NO);
+    assert_int_equal(condition_of(&report, PDL_CONDITION_REGISTERS)->met, PDL_NO);
+}
+
+static void without_room_only_the_tail_is_said_to_be_hidden(void **state)
+{
+    (void)state;
+    const struct pdl_block half = {.threads = 512, .registers = 64, .carveout = 100};
+    struct pdl_overlap_input input = pair_of(half, 264, half);
+    pdl_overlap_report report = PDL_OVERLAP_REPORT_INIT;
+    pdl_overlap_judge(&input, &report);
+    assert_int_equal(report.overlap, PDL_NO);
+    assert_non_null(strstr(report.message, "no block of the secondary fits beside the primary's "
+                                           "last wave: they start as its blocks end"));
+    input.primary.triggers = PDL_NO; /* nothing starts as they end: all have to */
+    pdl_overlap_judge(&input, &report);
+    assert_non_null(strstr(report.message, "starts before the primary has ended, though its "
+                                           "launch is prepared early"));
+}
+
+/* What the driver may set the shared memory to is not counted as room for certain. */
+static void the_room_is_that_of_the_smallest_size_that_the_driver_may_choose(void **state)
+{
+    (void)state;
+    /* 2 blocks with 1 KiB of what is reserved go into 8 KiB, and so do 7 beside one of them. */
+    struct pdl_overlap_input input =
+        pair_of((struct pdl_block){.threads = 512, .registers = 64, .carveout = -1}, 132,
+                (struct pdl_block){.threads = 128, .registers = 32, .carveout = -1});
+    pdl_overlap_report report = PDL_OVERLAP_REPORT_INIT;
+    pdl_overlap_judge(&input, &report);
+    assert_int_equal(report.overlap, PDL_YES);
+    assert_int_equal(report.fit_beside_most, 7);
+    assert_int_equal(report.may_fit_beside_most, 8);
+    assert_non_null(strstr(report.message, "7 to 8 on each of the 132 SMs"));
+    input.primary.block.carveout = 100;
+    pdl_overlap_judge(&input, &report);
+    assert_int_equal(report.fit_beside_most, 8);
+    input.secondary.block.carveout = 0; /* another size: it may have to wait */
+    pdl_overlap_judge(&input, &report);
+    assert_int_equal(report.fit_beside_most, 0);
+    assert_int_equal(report.may_fit_beside_most, 8);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -128,6 +214,10 @@ int main(void)
         cmocka_unit_test(barriers_run_out_where_their_number_is_known),
         cmocka_unit_test(fewer_registers_than_the_compiler_can_do_with_are_not_told),
         cmocka_unit_test(barriers_that_cannot_run_out_are_enough),
+        cmocka_unit_test(room_that_depends_on_where_warps_lie_leaves_it_open),
+        cmocka_unit_test(registers_that_suffice_only_in_sum_do_not),
+        cmocka_unit_test(without_room_only_the_tail_is_said_to_be_hidden),
+        cmocka_unit_test(the_room_is_that_of_the_smallest_size_that_the_driver_may_choose),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
