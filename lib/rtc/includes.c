@@ -389,11 +389,15 @@ static void add_callee(struct scan *scan, const char *name, size_t length)
             return;
         }
     }
-    char *copy = strndup(name, length);
+    char *copy = malloc(length + 1); /* no strndup(): a file's bytes end without a NUL */
     char **callees =
         grow(scan->callees, sizeof(*scan->callees), scan->callee_count, &scan->callee_capacity);
     if (callees != NULL) {
         scan->callees = callees;
+    }
+    if (copy != NULL) {
+        memcpy(copy, name, length);
+        copy[length] = '\0';
     }
     if (copy == NULL || callees == NULL) {
         free(copy);
