@@ -300,6 +300,11 @@ def check_once(probe, compiler, arch, variant, options, standard, assemble, dire
     if assemble:
         cubin = os.path.join(directory, "probe.cubin")
         # A relocatable unit (-rdc) leaves no undefined name in a probe, so that --compile-only does.
+        if compiler.kind == "clang":  # clang 16 writes PTX 7.8, and the instructions in asm may be of 8.0
+            with open(output, encoding="utf-8") as file:
+                newer = file.read().replace(".version 7.8", ".version 8.0")
+            with open(output, "w", encoding="utf-8") as file:
+                file.write(newer)
         command = [compiler.ptxas, "-arch=sm_%d" % arch, output, "-o", cubin]
         result = run(command + (["--compile-only"] if "-rdc=true" in options else []))
         if result.returncode != 0:
