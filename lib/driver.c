@@ -3,13 +3,12 @@
 #include "driver.h"
 
 #include <dlfcn.h>
-#include <pthread.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "device.h"
 #include "error.h"
+#include "once.h"
 
 /* cuGetProcAddress of CUDA 12, which also says why an entry was not found. */
 typedef PFN_cuGetProcAddress_v12000 get_proc_address;
@@ -132,46 +131,27 @@ unload:
     return status;
 }
 
-/* What the first pdl_driver_get() came to. The lock is held while loading and to read a failure. */
-static pthread_mutex_t load_lock = PTHREAD_MUTEX_INITIALIZER;
-static _Atomic(const struct pdl_driver *) current;
 static struct pdl_driver loaded_driver;
-static pdl_error load_error;
-static bool load_failed;
+static struct pdl_once once = PDL_ONCE_INIT;
+
+static pdl_status load(void *room)
+{
+    return pdl_driver_load("libcuda.so.1", room);
+}
 
 pdl_status pdl_driver_get(const struct pdl_driver **driver)
 {
-    const struct pdl_driver *known = atomic_load_explicit(&current, memory_order_acquire);
-    if (known != NULL) {
-        *driver = known;
-        return PDL_SUCCESS;
-    }
-    pdl_status status = PDL_SUCCESS;
-    (void)pthread_mutex_lock(&load_lock);
-    known = atomic_load_explicit(&current, memory_order_relaxed);
-    if (known == NULL && load_failed) {
-        status = pdl_error_record(&load_error);
-    } else if (known == NULL) {
-        status = pdl_driver_load("libcuda.so.1", &loaded_driver);
-        if (status == PDL_SUCCESS) {
-            known = &loaded_driver;
-            atomic_store_explicit(&current, known, memory_order_release);
-        } else {
-            load_error = *pdl_last_error();
-            load_failed = true;
-        }
-    }
-    (void)pthread_mutex_unlock(&load_lock);
+    const void *table;
+    const pdl_status status = pdl_once_get(&once, load, &loaded_driver, &table);
     if (status == PDL_SUCCESS) {
-        *driver = known;
+        *driver = table;
     }
     return status;
 }
 
 void pdl_driver_override(const struct pdl_driver *driver)
 {
-    atomic_store_explicit(&current, driver, memory_order_release);
-    load_failed = false;
+    pdl_once_override(&once, driver);
     pdl_device_forget();
 }
 

@@ -3,13 +3,12 @@
 #include "compiler.h"
 
 #include <dlfcn.h>
-#include <pthread.h>
-#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "../once.h"
 #include "error.h"
 #include "library.h"
 #include "sized.h"
@@ -113,8 +112,9 @@ static pdl_status ask_version(void *library, struct pdl_rtc_compiler *compiler)
     return PDL_SUCCESS;
 }
 
-static pdl_status load(struct pdl_rtc_compiler *compiler)
+static pdl_status load(void *room)
 {
+    struct pdl_rtc_compiler *compiler = room;
     static const struct pdl_rtc_library_names names = {
         .variable = "PDL_NVRTC",
         .sonames = {"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so"},
@@ -142,44 +142,22 @@ static pdl_status load(struct pdl_rtc_compiler *compiler)
     return PDL_SUCCESS; /* it stays loaded: threads of its own may run */
 }
 
-/* What the first open came to. The lock is held while loading and to read a failure. */
-static pthread_mutex_t load_lock = PTHREAD_MUTEX_INITIALIZER;
-static _Atomic(const struct pdl_rtc_compiler *) current;
 static struct pdl_rtc_compiler loaded;
-static pdl_error load_error;
-static bool load_failed;
+static struct pdl_once once = PDL_ONCE_INIT;
 
 pdl_status pdl_rtc_compiler_open(const struct pdl_rtc_compiler **compiler)
 {
-    const struct pdl_rtc_compiler *known = atomic_load_explicit(&current, memory_order_acquire);
-    pdl_status status = PDL_SUCCESS;
-    if (known == NULL) {
-        (void)pthread_mutex_lock(&load_lock);
-        known = atomic_load_explicit(&current, memory_order_relaxed);
-        if (known == NULL && load_failed) {
-            status = pdl_error_record(&load_error);
-        } else if (known == NULL) {
-            status = load(&loaded);
-            if (status == PDL_SUCCESS) {
-                known = &loaded;
-                atomic_store_explicit(&current, known, memory_order_release);
-            } else {
-                load_error = *pdl_last_error();
-                load_failed = true;
-            }
-        }
-        (void)pthread_mutex_unlock(&load_lock);
-    }
+    const void *table;
+    const pdl_status status = pdl_once_get(&once, load, &loaded, &table);
     if (status == PDL_SUCCESS) {
-        *compiler = known;
+        *compiler = table;
     }
     return status;
 }
 
 void pdl_rtc_compiler_override(const struct pdl_rtc_compiler *compiler)
 {
-    atomic_store_explicit(&current, compiler, memory_order_release);
-    load_failed = false;
+    pdl_once_override(&once, compiler);
 }
 
 pdl_status pdl_rtc_compiler_get(pdl_rtc_compiler_info *info)

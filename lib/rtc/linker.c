@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* Loading nvJitLink. */
 #include <dlfcn.h>
-#include <pthread.h>
-#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "../once.h"
 #include "error.h"
 #include "library.h"
 
@@ -70,8 +69,9 @@ static pdl_status resolve(void *library, const char *path, struct pdl_rtc_linker
     return PDL_SUCCESS;
 }
 
-static pdl_status load(struct pdl_rtc_linker *linker)
+static pdl_status load(void *room)
 {
+    struct pdl_rtc_linker *linker = room;
     static const char *const versioned[] = {"__nvJitLinkCreate_12_0", "__nvJitLinkCreate_13_0",
                                             NULL};
     static const struct pdl_rtc_library_names names = {
@@ -104,42 +104,20 @@ static pdl_status load(struct pdl_rtc_linker *linker)
     return PDL_SUCCESS;
 }
 
-/* What the first open came to. The lock is held while loading and to read a failure. */
-static pthread_mutex_t load_lock = PTHREAD_MUTEX_INITIALIZER;
-static _Atomic(const struct pdl_rtc_linker *) current;
 static struct pdl_rtc_linker loaded;
-static pdl_error load_error;
-static bool load_failed;
+static struct pdl_once once = PDL_ONCE_INIT;
 
 pdl_status pdl_rtc_linker_open(const struct pdl_rtc_linker **linker)
 {
-    const struct pdl_rtc_linker *known = atomic_load_explicit(&current, memory_order_acquire);
-    pdl_status status = PDL_SUCCESS;
-    if (known == NULL) {
-        (void)pthread_mutex_lock(&load_lock);
-        known = atomic_load_explicit(&current, memory_order_relaxed);
-        if (known == NULL && load_failed) {
-            status = pdl_error_record(&load_error);
-        } else if (known == NULL) {
-            status = load(&loaded);
-            if (status == PDL_SUCCESS) {
-                known = &loaded;
-                atomic_store_explicit(&current, known, memory_order_release);
-            } else {
-                load_error = *pdl_last_error();
-                load_failed = true;
-            }
-        }
-        (void)pthread_mutex_unlock(&load_lock);
-    }
+    const void *table;
+    const pdl_status status = pdl_once_get(&once, load, &loaded, &table);
     if (status == PDL_SUCCESS) {
-        *linker = known;
+        *linker = table;
     }
     return status;
 }
 
 void pdl_rtc_linker_override(const struct pdl_rtc_linker *linker)
 {
-    atomic_store_explicit(&current, linker, memory_order_release);
-    load_failed = false;
+    pdl_once_override(&once, linker);
 }
