@@ -205,27 +205,12 @@ static void try_in_turn(struct partitions *found)
     found->may = packed_blocks(room, found->warps);
 }
 
-/* Which partition is next to which matters to blocks that are dealt out, and which is the first. */
-static uint32_t fewest_dealt(const uint32_t room[PARTITIONS], uint32_t warps)
-{
-    static const unsigned char orders[][PARTITIONS] = {{0, 1, 2, 3}, {0, 1, 3, 2}, {0, 2, 1, 3},
-                                                       {0, 2, 3, 1}, {0, 3, 1, 2}, {0, 3, 2, 1}};
-    uint32_t fewest = PDL_UNLIMITED;
-    for (size_t i = 0; i < sizeof(orders) / sizeof(orders[0]); i++) {
-        const uint32_t ordered[PARTITIONS] = {room[orders[i][0]], room[orders[i][1]],
-                                              room[orders[i][2]], room[orders[i][3]]};
-        for (uint32_t first = 0; first < PARTITIONS; first++) {
-            fewest = least_of(fewest, dealt_blocks(ordered, warps, first));
-        }
-    }
-    return fewest;
-}
-
 static void try_extra(struct partitions *found, const uint32_t extra[PARTITIONS])
 {
     uint32_t room[PARTITIONS];
     leave_room(found, extra, room);
-    found->sure = least_of(found->sure, fewest_dealt(room, found->warps));
+    /* From the fullest partition on to the emptiest: no other order of them holds fewer. */
+    found->sure = least_of(found->sure, dealt_blocks(room, found->warps, 0));
     found->may = most_of(found->may, packed_blocks(room, found->warps));
 }
 
