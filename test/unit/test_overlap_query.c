@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* pdl_overlap_query(): each condition broken alone, the numbers of a pair that can be counted by
  * hand, and what the caller gets wrong. */
-#include "support.h"
+#include "overlap_support.h"
 
 #include <pdl/overlap.h>
 
@@ -69,30 +69,6 @@ static pdl_overlap_report query(void)
     assert_string_not_equal(report.message, "");
     assert_int_equal(mock.launch_count, 0);
     return report;
-}
-
-static const pdl_condition_report *condition_of(const pdl_overlap_report *report,
-                                                pdl_condition condition)
-{
-    for (uint32_t i = 0; i < report->condition_count; i++) {
-        if (report->conditions[i].condition == (uint32_t)condition) {
-            return &report->conditions[i];
-        }
-    }
-    fail_msg("there is no condition %s", pdl_condition_name(condition));
-    return NULL;
-}
-
-static const pdl_resource_report *resource_of(const pdl_overlap_report *report,
-                                              pdl_condition condition)
-{
-    for (uint32_t i = 0; i < report->resource_count; i++) {
-        if (report->resources[i].condition == (uint32_t)condition) {
-            return &report->resources[i];
-        }
-    }
-    fail_msg("there is no resource %s", pdl_condition_name(condition));
-    return NULL;
 }
 
 /* The one condition has that outcome, every other one is met, and the sentence says why. */

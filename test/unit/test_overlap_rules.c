@@ -2,31 +2,7 @@
 /* The rules of an overlap on inputs that no driver gives. */
 #include "overlap_rules.h"
 
-#include "support.h"
-
-static const pdl_condition_report *condition_of(const pdl_overlap_report *report,
-                                                pdl_condition condition)
-{
-    for (uint32_t i = 0; i < report->condition_count; i++) {
-        if (report->conditions[i].condition == (uint32_t)condition) {
-            return &report->conditions[i];
-        }
-    }
-    fail_msg("there is no condition %s", pdl_condition_name(condition));
-    return NULL;
-}
-
-static const pdl_resource_report *resource_of(const pdl_overlap_report *report,
-                                              pdl_condition condition)
-{
-    for (uint32_t i = 0; i < report->resource_count; i++) {
-        if (report->resources[i].condition == (uint32_t)condition) {
-            return &report->resources[i];
-        }
-    }
-    fail_msg("there is no resource %s", pdl_condition_name(condition));
-    return NULL;
-}
+#include "overlap_support.h"
 
 static struct pdl_overlap_input good_input(void)
 {
