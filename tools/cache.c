@@ -11,10 +11,10 @@
 #include <pdl/rtc.h>
 
 #include "commands.h"
-#include "memory.h"
-#include "print.h"
+#include "common/memory.h"
+#include "common/print.h"
 #ifdef PDL_HAVE_JANSSON
-#include "json.h"
+#include "common/json.h"
 #endif
 
 static const char program[] = "pdltool cache";

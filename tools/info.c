@@ -12,8 +12,8 @@
 #endif
 
 #include "commands.h"
-#include "memory.h"
-#include "print.h"
+#include "common/memory.h"
+#include "common/print.h"
 
 /* What a field of a descriptor needs. */
 struct need {

@@ -7,12 +7,12 @@
 #include <string.h>
 
 #include "commands.h"
-#include "demangle.h"
-#include "input.h"
-#include "memory.h"
-#include "print.h"
+#include "common/demangle.h"
+#include "common/input.h"
+#include "common/memory.h"
+#include "common/print.h"
 #ifdef PDL_HAVE_JANSSON
-#include "json.h"
+#include "common/json.h"
 #endif
 
 static void usage(FILE *to)

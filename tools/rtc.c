@@ -10,12 +10,12 @@
 #include <pdl/rtc.h>
 
 #include "commands.h"
-#include "demangle.h"
-#include "input.h"
-#include "lint.h"
-#include "memory.h"
-#include "print.h"
-#include "sinks.h"
+#include "common/demangle.h"
+#include "common/input.h"
+#include "common/memory.h"
+#include "common/print.h"
+#include "common/sinks.h"
+#include "lint/lint.h"
 
 static const char program[] = "pdltool rtc";
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "arena.h"
+#include "inspect/arena.h"
 
 #include <stdarg.h>
 #include <stdio.h>

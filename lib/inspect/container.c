@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-#include "container.h"
+#include "inspect/container.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "elf64.h"
-#include "fatbin.h"
-#include "unpack.h"
+#include "code/elf64.h"
+#include "code/fatbin.h"
+#include "inspect/unpack.h"
 
 #define MAX_CUBIN ((size_t)1 << 30)
 

@@ -3,7 +3,7 @@
 #ifndef PDL_INSPECT_CONTAINER_H
 #define PDL_INSPECT_CONTAINER_H
 
-#include "inspection.h"
+#include "inspect/inspection.h"
 
 /* Adds every image that is in `bytes`, and what is in it. Fails if there is none, or none that can
  * be read. */

@@ -2,8 +2,8 @@
 /* Cubins as images of an inspection. */
 #include <string.h>
 
-#include "inspection.h"
-#include "scan.h"
+#include "code/scan.h"
+#include "inspect/inspection.h"
 
 static pdl_status add_kernel(pdl_inspection *inspection, const struct pdl_cubin_code *code)
 {

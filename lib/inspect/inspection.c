@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Inspections: how they are made, grow and are asked. */
-#include "inspection.h"
+#include "inspect/inspection.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -12,8 +12,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "container.h"
-#include "rules.h"
+#include "inspect/container.h"
+#include "inspect/rules/rules.h"
 
 #define MAX_TEXT ((uint64_t)512 << 20)
 

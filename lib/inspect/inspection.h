@@ -5,7 +5,7 @@
 
 #include <pdl/inspect.h>
 
-#include "arena.h"
+#include "inspect/arena.h"
 
 struct pdl_inspection {
     struct pdl_arena arena; /* every string and small array in it */

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* One PTX text: its functions from callees to callers, then its kernels. */
-#include "ptx.h"
+#include "inspect/ptx/ptx.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "rules.h"
+#include "inspect/rules/rules.h"
 
 /* Rounds until the summaries of functions that call each other agree. */
 #define ROUNDS_MAX 8

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "unpack.h"
+#include "inspect/unpack.h"
 
 #include <stdlib.h>
 

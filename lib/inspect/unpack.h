@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "fatbin.h"
+#include "code/fatbin.h"
 
 enum pdl_unpack_result {
     PDL_UNPACKED,

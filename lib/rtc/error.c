@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "error.h"
+#include "rtc/error.h"
 
 #include <stdarg.h>
 #include <stdio.h>

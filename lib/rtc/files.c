@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "files.h"
+#include "rtc/files.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "hash.h"
+#include "rtc/hash.h"
 
 #include <stdlib.h>
 #include <string.h>

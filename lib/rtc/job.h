@@ -5,8 +5,8 @@
 
 #include <stdatomic.h>
 
-#include "compiler.h"
-#include "request.h"
+#include "rtc/compile/compiler.h"
+#include "rtc/request/request.h"
 
 struct pdl_rtc_job {
     const struct pdl_rtc_compiler *compiler;

@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "error.h"
+#include "rtc/error.h"
 
 /* For outputs: refuses NULL and a size that cannot hold the size itself. */
 static inline pdl_status pdl_rtc_sized_check(const void *output, const char *name)

@@ -3,9 +3,9 @@
 #include <inttypes.h>
 #include <stdbool.h>
 
-#include "error.h"
-#include "sized.h"
-#include "vector_shape.h"
+#include "rtc/error.h"
+#include "rtc/sized.h"
+#include "rtc/vector_shape.h"
 
 enum {
     THREADS = 256,   /* of a block: small enough that a few blocks fill what a big one leaves */

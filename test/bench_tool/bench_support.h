@@ -14,9 +14,9 @@
 
 #include <cmocka.h>
 
-#include "bench.h"
-#include "memory.h"
-#include "output.h"
+#include "bench/bench.h"
+#include "bench/output.h"
+#include "common/memory.h"
 
 #define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
 

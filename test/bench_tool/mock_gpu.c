@@ -3,10 +3,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "gpu.h"
-#include "gpu_state.h"
-#include "gpu_time.h"
-#include "memory.h"
+#include "bench/gpu.h"
+#include "bench/gpu_state.h"
+#include "bench/gpu_time.h"
+#include "common/memory.h"
 
 struct gpu gpu = {
     .count = 1,

@@ -19,9 +19,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "bench.h"
+#include "bench/bench.h"
+#include "bench/gpu.h"
 #include "commands.h"
-#include "gpu.h"
 
 /* What a point's metrics are around. */
 struct figures {

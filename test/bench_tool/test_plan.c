@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Which suites there are, and which of their points are wanted. */
-#include "plan.h"
+#include "bench/plan.h"
 
 #include "bench_support.h"
 

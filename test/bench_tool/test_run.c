@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Measuring: what is called in which order, and what ends it early. */
-#include "run.h"
+#include "bench/run.h"
 
 #include <signal.h>
 

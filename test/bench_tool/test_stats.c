@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Statistics of samples. */
+#include "bench/stats.h"
 #include "bench_support.h"
-#include "stats.h"
 
 const struct bench_suite bench_suites[] = {{NULL, NULL, NULL}};
 

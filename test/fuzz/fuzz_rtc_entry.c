@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Files of a cache of libpdl-rtc: as they are, and with a header made right for them, so that what is behind
  * the checksum is reached. */
-#include "entry.h"
 #include "fuzz.h"
+#include "rtc/cache/entry.h"
 
 enum { HEADER = 40, SIZE_AT = 16, CHECKSUM_AT = 24 };
 

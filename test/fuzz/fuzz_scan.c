@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What libpdl itself reads of images: the tokens of PTX, and the opcodes of cubins in fatbins. */
+#include "code/scan.h"
 #include "fuzz.h"
-#include "scan.h"
 
 static void expect_answer(struct pdl_scan_answer answer)
 {

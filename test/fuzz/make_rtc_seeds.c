@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "entry.h"
+#include "rtc/cache/entry.h"
 
 static void write_seed(const char *directory, const char *name, const pdl_rtc_image *image)
 {

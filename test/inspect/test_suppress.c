@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "inspection.h"
+#include "inspect/inspection.h"
 
 #define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
 

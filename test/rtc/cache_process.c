@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "cache_support.h"
-#include "compiler.h"
+#include "rtc/compile/compiler.h"
 
 static struct {
     const char *folder, *source, *word, *compiler;

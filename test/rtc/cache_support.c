@@ -8,9 +8,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "compiler.h"
-#include "error.h"
-#include "log.h"
+#include "rtc/compile/compiler.h"
+#include "rtc/compile/image.h"
+#include "rtc/compile/log.h"
+#include "rtc/error.h"
 
 struct cache_mock cache_mock;
 

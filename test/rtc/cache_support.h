@@ -12,7 +12,7 @@
 
 #include <pdl/rtc.h>
 
-#include "image.h"
+#include "launch/image.h"
 
 struct cache_mock {
     atomic_int compilations;

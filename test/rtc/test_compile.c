@@ -5,8 +5,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "../../lib/rtc/image.h"
-#include "log.h"
+#include "rtc/compile/image.h"
+#include "rtc/compile/log.h"
 #include "rtc_support.h"
 
 static pdl_rtc_image *compiled; /* of the last success; each test frees it */

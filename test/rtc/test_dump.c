@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Files that say what did not compile, and where the default cache is. */
-#include "dump.h"
+#include "rtc/compile/dump.h"
 
 #include <errno.h>
 #include <fcntl.h>

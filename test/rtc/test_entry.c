@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Files of the cache: what is written is read, and nothing else is. */
-#include "entry.h"
+#include "rtc/cache/entry.h"
 #include "rtc_support.h"
 
 static const struct pdl_rtc_key key = {

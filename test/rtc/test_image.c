@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Images: what they say, how kernels are found in them, and kernels made of them. */
-#include "../../lib/rtc/image.h"
+#include "rtc/compile/image.h"
 
 #include "rtc_support.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What a text may include: compared with what was written down for each case, and with what NVRTC reads. */
-#include "includes.h"
+#include "rtc/request/includes.h"
 #include "rtc_support.h"
 
 #include <fcntl.h>

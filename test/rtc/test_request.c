@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What is asked for, checked and in one form: options, targets, names, headers. */
-#include "request.h"
+#include "rtc/request/request.h"
 
 #include "mock.h"
 #include "rtc_support.h"

@@ -7,9 +7,9 @@
 #include <pdl/rtc.h>
 
 #include "mock.h"
+#include "rtc/vector_shape.h"
 #include "rtc_support.h"
 #include "support.h"
-#include "vector_shape.h"
 
 static const pdl_device_info h200 = {.size = sizeof(pdl_device_info),
                                      .compute_capability_major = 9,

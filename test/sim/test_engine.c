@@ -10,8 +10,8 @@
 
 #include <cmocka.h>
 
-#include "memory.h"
-#include "sim.h"
+#include "common/memory.h"
+#include "sim/sim.h"
 
 enum { SMS = 4 };
 

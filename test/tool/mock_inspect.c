@@ -20,7 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "inspection.h"
+#include "inspect/inspection.h"
 
 static _Thread_local pdl_inspect_error last_error;
 

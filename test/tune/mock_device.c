@@ -28,10 +28,10 @@
 #include <pdl/chain.h>
 #include <pdl/rtc.h>
 
-#include "bench.h"
+#include "bench/bench.h"
+#include "bench/gpu.h"
 #include "commands.h"
-#include "gpu.h"
-#include "memory.h"
+#include "common/memory.h"
 
 struct gpu_driver cu;
 struct gpu gpu = {.count = 1,

@@ -11,8 +11,8 @@
 
 #include <cmocka.h>
 
-#include "memory.h"
-#include "tune.h"
+#include "common/memory.h"
+#include "tune/tune.h"
 
 enum { KINDS = 3, CHOICES = 5, MANY = 100000 };
 

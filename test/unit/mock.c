@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "../fake/h200.h"
+#include "core/device.h"
 #include "mock_entry.h"
 
 struct mock mock;
@@ -145,7 +146,7 @@ struct mock_kernel *mock_kernel_of_either(CUfunction function, int *device)
 
 void mock_apply(void)
 {
-    pdl_driver_override(&mock.table);
+    pdl_device_override(&mock.table);
 }
 
 CUkernel mock_cu_kernel(unsigned kernel)

@@ -9,7 +9,7 @@
 #ifndef PDL_TEST_UNIT_MOCK_H
 #define PDL_TEST_UNIT_MOCK_H
 
-#include "driver.h"
+#include "core/driver.h"
 
 #define MOCK_DEVICES    4
 #define MOCK_KERNELS    8

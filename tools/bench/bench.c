@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* pdltool bench: what launches cost and what PDL gives, measured on the device. */
-#include "bench.h"
+#include "bench/bench.h"
 
 #include <errno.h>
 #include <getopt.h>
@@ -11,15 +11,15 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "bench/environment.h"
+#include "bench/gpu.h"
+#include "bench/output.h"
+#include "bench/plan.h"
+#include "bench/run.h"
 #include "commands.h"
-#include "environment.h"
-#include "gpu.h"
-#include "memory.h"
-#include "options.h"
-#include "output.h"
-#include "plan.h"
-#include "run.h"
-#include "sinks.h"
+#include "common/memory.h"
+#include "common/options.h"
+#include "common/sinks.h"
 
 struct text_list {
     char **items;

@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "memory.h"
-#include "output.h"
+#include "bench/output.h"
+#include "common/memory.h"
 
 /* From what is to be looked at first to what is not: a row has the first of its figures' verdicts. */
 enum verdict { FAILED, WORSE, GONE, WAIVED, BETTER, NEW, NOT_MEASURED, SAME, VERDICTS };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "environment.h"
+#include "bench/environment.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -7,10 +7,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "gpu.h"
-#include "gpu_state.h"
-#include "gpu_time.h"
-#include "memory.h"
+#include "bench/gpu.h"
+#include "bench/gpu_state.h"
+#include "bench/gpu_time.h"
+#include "common/memory.h"
 
 #ifdef PDL_HAVE_GIT_VERSION
 #include "git_version.h"

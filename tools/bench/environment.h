@@ -3,7 +3,7 @@
 #ifndef PDL_TOOLS_BENCH_ENVIRONMENT_H
 #define PDL_TOOLS_BENCH_ENVIRONMENT_H
 
-#include "output.h"
+#include "bench/output.h"
 
 /* The facts of the machine, of the program, and of the device that gpu_open() opened. */
 void environment_fill(struct bench_environment *environment, int argc, char *const *argv);

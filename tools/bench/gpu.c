@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /* The device in use: opening it, its kernels and its memory. */
-#include "gpu.h"
+#include "bench/gpu.h"
 
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "bench.h"
-#include "gpu_images.h"
-#include "gpu_time.h"
-#include "memory.h"
+#include "bench/bench.h"
+#include "bench/gpu_images.h"
+#include "bench/gpu_time.h"
+#include "common/memory.h"
 
 struct gpu_driver cu;
 struct gpu gpu;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "gpu_images.h"
+#include "bench/gpu_images.h"
 
 #ifdef PDL_BENCH_KERNELS
 

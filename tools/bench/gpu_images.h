@@ -3,7 +3,7 @@
 #ifndef PDL_TOOLS_BENCH_GPU_IMAGES_H
 #define PDL_TOOLS_BENCH_GPU_IMAGES_H
 
-#include "gpu.h"
+#include "bench/gpu.h"
 
 /* From `begin`, aligned to 16 bytes; NULL in a program that was built without nvcc. */
 struct gpu_image_bytes {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-#include "gpu_state.h"
+#include "bench/gpu_state.h"
 
 #include <dlfcn.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "gpu.h"
-#include "memory.h"
+#include "bench/gpu.h"
+#include "common/memory.h"
 
 /* NVML's ABI, as nvml.h declares it: that header is in no package of its own. */
 typedef struct nvml_device *nvml_device;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* Time, on the device and on the host. */
-#include "gpu_time.h"
+#include "bench/gpu_time.h"
 
 #include <string.h>
 #include <time.h>
 
-#include "bench.h"
-#include "gpu.h"
+#include "bench/bench.h"
+#include "bench/gpu.h"
 
 /* What the gate kernel and the host share: memory of the host that the device sees. */
 struct gate {

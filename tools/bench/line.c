@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-#include "line.h"
+#include "bench/line.h"
 
 #include <stdlib.h>
 
 #include <pdl/chain.h>
 
-#include "bench.h"
-#include "memory.h"
+#include "bench/bench.h"
+#include "common/memory.h"
 
 struct line {
     enum line_way way;

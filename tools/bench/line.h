@@ -3,7 +3,7 @@
 #ifndef PDL_TOOLS_BENCH_LINE_H
 #define PDL_TOOLS_BENCH_LINE_H
 
-#include "gpu.h"
+#include "bench/gpu.h"
 
 /* Raw CUDA unless libpdl is named. */
 enum line_way {

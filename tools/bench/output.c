@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* What the forms of output share. */
-#include "output.h"
+#include "bench/output.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "memory.h"
+#include "common/memory.h"
 
 size_t output_axis_count(const struct bench_spec *spec)
 {

@@ -7,9 +7,9 @@
 #include <stddef.h>
 #include <stdio.h>
 
-#include "bench.h"
-#include "print.h"
-#include "stats.h"
+#include "bench/bench.h"
+#include "bench/stats.h"
+#include "common/print.h"
 
 /* What a run was made with and on: a list of facts. A fact is a text or a number. */
 struct bench_fact {

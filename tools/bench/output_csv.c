@@ -2,13 +2,13 @@
 /* A run as comma-separated values, quoted as RFC 4180 says: a line a metric of each point. Every axis has a
  * column of its own, which is empty where a table does not have that axis: a spreadsheet can then filter and
  * pivot by them. Shares are shares, not per cent, and what is not known is empty. */
-#include "output.h"
+#include "bench/output.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "memory.h"
+#include "common/memory.h"
 
 /* The names of all axes, each once, in the order of the tables. */
 struct axes {

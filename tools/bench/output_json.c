@@ -9,10 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bench/output.h"
 #include "commands.h"
-#include "json.h"
-#include "memory.h"
-#include "output.h"
+#include "common/json.h"
+#include "common/memory.h"
 
 enum { SCHEMA = 1 };
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* A run as tables in markdown, to be read on a terminal and on a page. */
-#include "output.h"
+#include "bench/output.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "memory.h"
+#include "common/memory.h"
 
 enum {
     LINE_WIDTH = 100,  /* of sentences */

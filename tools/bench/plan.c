@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What there is to measure, as the suites declare it, and which of it is wanted. */
-#include "plan.h"
+#include "bench/plan.h"
 
 #include <assert.h>
 #include <fnmatch.h>
@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "memory.h"
+#include "common/memory.h"
 
 struct bench_table *bench_table_add(struct bench *bench, const struct bench_spec *spec)
 {

@@ -3,7 +3,7 @@
 #ifndef PDL_TOOLS_BENCH_PLAN_H
 #define PDL_TOOLS_BENCH_PLAN_H
 
-#include "bench.h"
+#include "bench/bench.h"
 
 /* Lets the suites of these names declare their tables, all suites if there is no name. False with a line
  * on standard error if there is no such suite. */

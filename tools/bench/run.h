@@ -5,7 +5,7 @@
 
 #include <stdbool.h>
 
-#include "bench.h"
+#include "bench/bench.h"
 
 struct run_options {
     int passes;    /* 1 to BENCH_PASSES */

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-#include "runtime_launch.h"
+#include "bench/runtime_launch.h"
 
 #include <tuple>
 #include <utility>
 
 #include <pdl/cudart.h>
 
-#include "kernels/overhead.cuh"
+#include "bench/kernels/overhead.cuh"
 
 static const void *const symbols[OVERHEAD_KERNELS] = {
     reinterpret_cast<const void *>(overhead_null_0),

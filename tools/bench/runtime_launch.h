@@ -10,7 +10,7 @@
 #include <cuda.h>
 #include <pdl/pdl.h>
 
-#include "kernels/overhead.h"
+#include "bench/kernels/overhead.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-#include "stats.h"
+#include "bench/stats.h"
 
 #include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "bench.h"
-#include "memory.h"
+#include "bench/bench.h"
+#include "common/memory.h"
 
 static int by_value(const void *a, const void *b)
 {

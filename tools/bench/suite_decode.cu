@@ -10,10 +10,10 @@
 #include "../../examples/decode_ways.cuh"
 
 extern "C" {
-#include "bench.h"
+#include "bench/bench.h"
 }
-#include "gpu.h"
-#include "suites.h"
+#include "bench/gpu.h"
+#include "bench/suites.h"
 
 static const double token_bytes = 2.0 * decoder_model::all_weights;
 static const int batch_tokens = 5;

@@ -4,11 +4,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "suite_device.h"
+#include "bench/suite_device.h"
 
-#include "line.h"
-#include "memory.h"
-#include "suites.h"
+#include "bench/line.h"
+#include "bench/suites.h"
+#include "common/memory.h"
 
 /* The device Runtime's errors are cudaError_t, which the Driver API does not name. */
 enum { LAUNCH_PENDING_COUNT_EXCEEDED = 69 };

@@ -5,9 +5,9 @@
 
 #include <stdbool.h>
 
-#include "bench.h"
-#include "gpu.h"
-#include "kernels/device.h"
+#include "bench/bench.h"
+#include "bench/gpu.h"
+#include "bench/kernels/device.h"
 
 /* What is in use from a table's begin to its end; one table is measured at a time. */
 struct device {

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* Of the suite `device`: kernels in a row, by latency and by depth, and device graphs. */
-#include "suite_device.h"
+#include "bench/suite_device.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "line.h"
-#include "memory.h"
+#include "bench/line.h"
+#include "common/memory.h"
 
 static double span_ns(unsigned long long from, unsigned long long to)
 {

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* graph: lines of kernels by length, in streams, graphs and chains: what they cost to run. */
-#include "suite_graph.h"
+#include "bench/suite_graph.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "memory.h"
-#include "suites.h"
+#include "bench/suites.h"
+#include "common/memory.h"
 
 enum { BATCH = 256 }; /* kernels a sample at least: shorter lines are run several times */
 

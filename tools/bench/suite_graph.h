@@ -3,9 +3,9 @@
 #ifndef PDL_TOOLS_BENCH_SUITE_GRAPH_H
 #define PDL_TOOLS_BENCH_SUITE_GRAPH_H
 
-#include "bench.h"
-#include "gpu.h"
-#include "line.h"
+#include "bench/bench.h"
+#include "bench/gpu.h"
+#include "bench/line.h"
 
 enum {
     GRAPH_THREADS = 128,

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "memory.h"
-#include "suite_graph.h"
+#include "bench/suite_graph.h"
+#include "common/memory.h"
 
 /* ---- making and changing ---------------------------------------------------------------------- */
 

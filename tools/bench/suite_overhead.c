@@ -13,8 +13,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "suite_overhead.h"
-#include "suites.h"
+#include "bench/suite_overhead.h"
+#include "bench/suites.h"
 
 enum {
     HOST_BATCH = 200,

@@ -6,9 +6,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "bench.h"
-#include "gpu.h"
-#include "kernels/overhead.h"
+#include "bench/bench.h"
+#include "bench/gpu.h"
+#include "bench/kernels/overhead.h"
 
 /* In what form kernels are launched. The order is that of the rows. */
 enum overhead_way {

@@ -4,9 +4,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "gpu_images.h"
-#include "memory.h"
-#include "suite_overhead.h"
+#include "bench/gpu_images.h"
+#include "bench/suite_overhead.h"
+#include "common/memory.h"
 
 enum {
     DEVICES = 8, /* at most; 1, 2, 4 and 8 of them are rows */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Launches in every form, and the check that a form launches what it is said to. */
-#include "suite_overhead.h"
+#include "bench/suite_overhead.h"
 
 #include <stdint.h>
 #include <stdlib.h>
@@ -8,10 +8,10 @@
 
 #include <pdl/graph.h>
 
-#include "gpu_time.h"
-#include "line.h"
-#include "memory.h"
-#include "runtime_launch.h"
+#include "bench/gpu_time.h"
+#include "bench/line.h"
+#include "bench/runtime_launch.h"
+#include "common/memory.h"
 
 /* Which code makes the launch. */
 enum maker { BY_RUNTIME, BY_DRIVER, BY_LIBPDL, BY_LINE };

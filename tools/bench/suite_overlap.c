@@ -5,11 +5,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "kernels/overlap.h"
-#include "line.h"
-#include "memory.h"
-#include "suite_overlap.h"
-#include "suites.h"
+#include "bench/kernels/overlap.h"
+#include "bench/line.h"
+#include "bench/suite_overlap.h"
+#include "bench/suites.h"
+#include "common/memory.h"
 
 #define COUNT(array) (sizeof(array) / sizeof(*(array)))
 

@@ -3,9 +3,9 @@
 #ifndef PDL_TOOLS_BENCH_SUITE_OVERLAP_H
 #define PDL_TOOLS_BENCH_SUITE_OVERLAP_H
 
-#include "bench.h"
-#include "kernels/overlap.h"
-#include "line.h"
+#include "bench/bench.h"
+#include "bench/kernels/overlap.h"
+#include "bench/line.h"
 
 /* Two kernels take turns: the first reads the first half of `memory` and writes the second half, the
  * second one the other way round. Each half has so many results, of as many blocks. Sets in, out, results

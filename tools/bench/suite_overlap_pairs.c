@@ -5,8 +5,8 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "memory.h"
-#include "suite_overlap.h"
+#include "bench/suite_overlap.h"
+#include "common/memory.h"
 
 /* ---- one pair --------------------------------------------------------------------------------- */
 

@@ -5,10 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "gpu.h"
-#include "line.h"
-#include "memory.h"
-#include "suites.h"
+#include "bench/gpu.h"
+#include "bench/line.h"
+#include "bench/suites.h"
+#include "common/memory.h"
 
 enum {
     LATE_CYCLES = 4000, /* about 2 us: in a check one block a round comes so late */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "suites.h"
+#include "bench/suites.h"
 
 const struct bench_suite bench_suites[] = {
 #ifdef PDL_BENCH_KERNELS

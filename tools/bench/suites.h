@@ -3,7 +3,7 @@
 #ifndef PDL_TOOLS_BENCH_SUITES_H
 #define PDL_TOOLS_BENCH_SUITES_H
 
-#include "bench.h"
+#include "bench/bench.h"
 
 #ifdef __cplusplus
 extern "C" {

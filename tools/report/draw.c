@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-#include "draw.h"
+#include "report/draw.h"
 
 #include <stdlib.h>
 
-#include "../memory.h"
-#include "pen.h"
+#include "common/memory.h"
+#include "report/pen.h"
 
 char *draw_script(const struct figure *figure, enum draw_form form)
 {

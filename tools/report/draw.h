@@ -3,7 +3,7 @@
 #ifndef PDL_TOOLS_REPORT_DRAW_H
 #define PDL_TOOLS_REPORT_DRAW_H
 
-#include "figure.h"
+#include "report/figure.h"
 
 /* SVG for a page, or a PNG picture. The caller frees the script. */
 enum draw_form { DRAW_SVG, DRAW_PNG, DRAW_PNG_GD };

@@ -4,8 +4,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "../memory.h"
-#include "pen.h"
+#include "common/memory.h"
+#include "report/pen.h"
 
 enum {
     BAR = 17,

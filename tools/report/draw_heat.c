@@ -3,8 +3,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "../memory.h"
-#include "pen.h"
+#include "common/memory.h"
+#include "report/pen.h"
 
 enum { CELL = 30, BELOW = 48, HEAD = 40, GAP = 16, SCALE_WIDTH = 240, SCALE_STEPS = 40 };
 

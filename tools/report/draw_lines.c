@@ -3,7 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "pen.h"
+#include "report/pen.h"
 
 enum { PLOT_HEIGHT = 300, SMALL_PLOT_HEIGHT = 190, LABEL_ROOM = 52, TICK_HEIGHT = 40 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "figure.h"
+#include "report/figure.h"
 
 #include <math.h>
 #include <stdarg.h>
@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../memory.h"
+#include "common/memory.h"
 
 static void replace(char **text, const char *with)
 {

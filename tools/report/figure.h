@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "words.h"
+#include "report/words.h"
 
 /* What a panel's values mean. */
 enum figure_kind {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-#include "figures.h"
+#include "report/figures.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "../memory.h"
+#include "common/memory.h"
 
 /* ---- plans ------------------------------------------------------------------------------------- */
 

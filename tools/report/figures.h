@@ -3,7 +3,7 @@
 #ifndef PDL_TOOLS_REPORT_FIGURES_H
 #define PDL_TOOLS_REPORT_FIGURES_H
 
-#include "subject.h"
+#include "report/subject.h"
 
 /* Adds the figures of a table: those made for it, else bars or lines of its medians. */
 void figures_make(const struct subject *subject);

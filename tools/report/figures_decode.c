@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../memory.h"
-#include "figures.h"
+#include "common/memory.h"
+#include "report/figures.h"
 
 /* Measured apart with the same layers, without attention, on an H200: they say nothing of another device. */
 static const struct {

@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../memory.h"
-#include "figures.h"
+#include "common/memory.h"
+#include "report/figures.h"
 
 /* A table whose figures are lines over a number, one a metric. */
 static bool make_lines(const struct subject *subject, const char *x, const char *series,

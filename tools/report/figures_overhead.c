@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../memory.h"
-#include "figures.h"
+#include "common/memory.h"
+#include "report/figures.h"
 
 static const struct plan no_plan = {.metric = -1, .x = -1, .series = -1, .panel = -1};
 

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../memory.h"
-#include "figures.h"
+#include "common/memory.h"
+#include "report/figures.h"
 
 /* ---- phases ------------------------------------------------------------------------------------ */
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "gnuplot.h"
+#include "report/gnuplot.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -10,7 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "../memory.h"
+#include "common/memory.h"
 
 /* What gnuplot reads and writes: files without names, so that neither side waits for the other. */
 struct channels {

@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../memory.h"
-#include "page.h"
-#include "subject.h"
+#include "common/memory.h"
+#include "report/page.h"
+#include "report/subject.h"
 
 /* Takes the texts over. */
 static void add_card(struct cards *cards, struct card card)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* From runs to a page and its plots. */
-#include "make.h"
+#include "report/make.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -9,13 +9,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "../commands.h"
-#include "../memory.h"
-#include "draw.h"
-#include "figures.h"
-#include "gnuplot.h"
-#include "svg.h"
-#include "tuned.h"
+#include "commands.h"
+#include "common/memory.h"
+#include "report/draw.h"
+#include "report/figures.h"
+#include "report/gnuplot.h"
+#include "report/svg.h"
+#include "report/tuned.h"
 
 /* Names of files and of anchors are there once. */
 static void make_figures(struct report *report)

@@ -5,7 +5,7 @@
 
 #include <stdbool.h>
 
-#include "page.h"
+#include "report/page.h"
 
 struct report_options {
     const char *directory; /* with the JSON files */

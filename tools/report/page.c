@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-#include "page.h"
+#include "report/page.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "../memory.h"
-#include "../print.h"
-#include "subject.h"
+#include "common/memory.h"
+#include "common/print.h"
+#include "report/subject.h"
 
 /* The suites in the order in which they are best read, and what they ask. Others follow. */
 static const struct known_suite {

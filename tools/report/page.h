@@ -5,8 +5,8 @@
 
 #include <stdio.h>
 
-#include "../bench/output.h"
-#include "figure.h"
+#include "bench/output.h"
+#include "report/figure.h"
 
 /* A file that was read. */
 struct report_run {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-#include "pen.h"
+#include "report/pen.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "../memory.h"
+#include "common/memory.h"
 
 enum { LEGEND_SWATCH = 34, LEGEND_GAP = 18, LEFT_EDGE = 10 };
 

@@ -5,7 +5,7 @@
 
 #include <stdio.h>
 
-#include "draw.h"
+#include "report/draw.h"
 
 enum {
     PEN_WIDTH = 760,

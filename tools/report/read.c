@@ -7,9 +7,9 @@
 
 #include <jansson.h>
 
-#include "../memory.h"
-#include "make.h"
-#include "tuned.h"
+#include "common/memory.h"
+#include "report/make.h"
+#include "report/tuned.h"
 
 static bool ends_in_json(const char *name)
 {

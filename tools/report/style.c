@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include <stddef.h>
 
-#include "page.h"
+#include "report/page.h"
 
 const char *const page_style[] = {
     ":root { color-scheme: light dark; --page: #ffffff; --text: #1f2328; --faint: #59636e;",

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-#include "subject.h"
+#include "report/subject.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "../memory.h"
+#include "common/memory.h"
 
 struct figure *subject_figure(const struct subject *subject, enum figure_kind kind,
                               const char *part)

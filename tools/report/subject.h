@@ -6,9 +6,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "../bench/output.h"
-#include "../bench/stats.h"
-#include "figure.h"
+#include "bench/output.h"
+#include "bench/stats.h"
+#include "report/figure.h"
 
 /* A table of a run, and where its figures go. */
 struct subject {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* gnuplot's SVG has a fixed form, a tag a line or several: what is not known of it is left as it is. */
-#include "svg.h"
+#include "report/svg.h"
 
 #include <ctype.h>
 #include <stdbool.h>
@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../memory.h"
-#include "page.h"
+#include "common/memory.h"
+#include "report/page.h"
 
 /* What is written for what, longest first where one begins as another. `%` stands for the name. */
 static const struct rule {

@@ -3,7 +3,7 @@
 #ifndef PDL_TOOLS_REPORT_SVG_H
 #define PDL_TOOLS_REPORT_SVG_H
 
-#include "gnuplot.h"
+#include "report/gnuplot.h"
 
 /* The SVG as an element for a page: black becomes the text's colour, ids begin with `name`, what draws
  * nothing is gone. NULL if it is no SVG. The caller frees it. */

@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../print.h"
-#include "page.h"
-#include "subject.h"
+#include "common/print.h"
+#include "report/page.h"
+#include "report/subject.h"
 
 void html_text(FILE *to, const char *text)
 {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* The curves that `pdltool tune` measured, as maps: a panel a kind of link, by trigger and grid. */
-#include "tuned.h"
+#include "report/tuned.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "../memory.h"
+#include "common/memory.h"
 
 bool tuned_is(const json_t *root)
 {

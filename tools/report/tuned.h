@@ -7,7 +7,7 @@
 
 #include <jansson.h>
 
-#include "page.h"
+#include "report/page.h"
 
 /* Whether it looks like one. */
 bool tuned_is(const json_t *root);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "words.h"
+#include "report/words.h"
 
 #include <ctype.h>
 #include <math.h>
@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../memory.h"
-#include "../print.h"
+#include "common/memory.h"
+#include "common/print.h"
 
 void texts_take(struct texts *texts, char *text)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-#include "bench_rows.h"
+#include "sim/bench_rows.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "memory.h"
+#include "common/memory.h"
 
 enum { LINE_SHORT = 8, LINE_LONG = 72, MAIN = 4000 };
 

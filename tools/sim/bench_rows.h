@@ -5,7 +5,7 @@
 
 #include <jansson.h>
 
-#include "sim.h"
+#include "sim/sim.h"
 
 /* Predicts us a kernel for a point of the tables phases and trigger; false where it is another's. */
 bool sim_bench_predict(const struct sim_device *device, const char *table, const json_t *axes,

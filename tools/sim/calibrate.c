@@ -9,9 +9,9 @@
 #include <string.h>
 
 #include "commands.h"
-#include "json.h"
-#include "memory.h"
-#include "output.h"
+#include "common/json.h"
+#include "common/memory.h"
+#include "sim/output.h"
 
 struct bench {
     json_t *overlap, *graph;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-#include "classes.h"
+#include "sim/classes.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "memory.h"
+#include "common/memory.h"
 
 /* Times that differ by less are the same: a thousandth of a cycle. */
 static const double EPSILON = 1e-3;

@@ -3,7 +3,7 @@
 #ifndef PDL_TOOLS_SIM_CLASSES_H
 #define PDL_TOOLS_SIM_CLASSES_H
 
-#include "sim.h"
+#include "sim/sim.h"
 
 /* What a block does, one after another. */
 enum sim_step {

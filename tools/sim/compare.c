@@ -5,11 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bench_rows.h"
 #include "commands.h"
-#include "json.h"
-#include "memory.h"
-#include "output.h"
+#include "common/json.h"
+#include "common/memory.h"
+#include "sim/bench_rows.h"
+#include "sim/output.h"
 
 struct row {
     const char *id;

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "memory.h"
-#include "sim.h"
+#include "common/memory.h"
+#include "sim/sim.h"
 
 const char *const sim_resource_names[SIM_RESOURCES] = {
     [SIM_BLOCKS] = "blocks",

@@ -4,10 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "classes.h"
-#include "heap.h"
-#include "memory.h"
-#include "place.h"
+#include "common/memory.h"
+#include "sim/classes.h"
+#include "sim/heap.h"
+#include "sim/place.h"
 
 /* A launch while it runs. */
 struct running {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#include "heap.h"
+#include "sim/heap.h"
 
-#include "memory.h"
+#include "common/memory.h"
 
 static bool before(const struct sim_event *a, const struct sim_event *b)
 {

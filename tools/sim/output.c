@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-#include "output.h"
+#include "sim/output.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "memory.h"
-#include "print.h"
+#include "common/memory.h"
+#include "common/print.h"
 
 enum {
     SHOWN = 40,             /* launches in the table */
@@ -189,7 +189,7 @@ void sim_print_sweep(const struct sim_try *tries, int steps, FILE *to)
 /* ---- JSON ---------------------------------------------------------------------------------------- */
 
 #ifdef PDL_HAVE_JANSSON
-#include "json.h"
+#include "common/json.h"
 
 static void set_us(json_t *object, const char *key, double ns)
 {

@@ -6,7 +6,7 @@
 #include <pdl/timeline.h>
 #include <stdio.h>
 
-#include "sim.h"
+#include "sim/sim.h"
 
 /* A table of launches, of many the first ones, and what it comes to. */
 /* `plain`: the same without overlap, or NULL. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "place.h"
+#include "sim/place.h"
 
 #include <string.h>
 

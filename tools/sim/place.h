@@ -3,7 +3,7 @@
 #ifndef PDL_TOOLS_SIM_PLACE_H
 #define PDL_TOOLS_SIM_PLACE_H
 
-#include "classes.h"
+#include "sim/classes.h"
 
 struct sim_placer {
     struct sim_classes *classes;

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "memory.h"
-#include "read.h"
+#include "common/memory.h"
+#include "sim/read.h"
 
 enum { WORDS = 32, LAUNCHES_MOST = 10000000 };
 

@@ -3,7 +3,7 @@
 #ifndef PDL_TOOLS_SIM_READ_H
 #define PDL_TOOLS_SIM_READ_H
 
-#include "sim.h"
+#include "sim/sim.h"
 
 /* Room for what is wrong with a line. */
 enum { SIM_WRONG = 200 };

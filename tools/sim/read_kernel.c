@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "read.h"
+#include "sim/read.h"
 
 #include <errno.h>
 #include <math.h>

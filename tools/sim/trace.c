@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "json.h"
-#include "memory.h"
-#include "output.h"
+#include "common/json.h"
+#include "common/memory.h"
+#include "sim/output.h"
 
 struct block {
     uint32_t launch, sm;

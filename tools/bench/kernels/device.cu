@@ -3,7 +3,7 @@
 #include <pdl/cdp.cuh>
 #include <pdl/device.cuh>
 
-#include "device.h"
+#include "bench/kernels/device.h"
 
 typedef unsigned long long nanoseconds;
 

@@ -1,3 +1,3 @@
 /* SPDX-License-Identifier: MIT */
 /* The kernels of the suite `overhead`, for the Driver API. */
-#include "overhead.cuh"
+#include "bench/kernels/overhead.cuh"

@@ -6,7 +6,7 @@
 
 #include <pdl/device.cuh>
 
-#include "overhead.h"
+#include "bench/kernels/overhead.h"
 
 static __device__ overhead_record overhead_records;
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Kernels of the suite overlap: parts of chosen length around the wait and the trigger. */
-#include "overlap.h"
+#include "bench/kernels/overlap.h"
 
 #include <pdl/device.cuh>
 

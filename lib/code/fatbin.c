@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: MIT */
+#include "code/fatbin.h"
+
+#include <string.h>
+
+#define FLAG_LZ4          0x2000u
+#define FLAG_ZSTD         0x8000u
+#define FLAG_ARCHITECTURE 0x100000u
+#define FLAG_FAMILY       0x200000u
+
+/* How an entry begins. */
+struct entry_header {
+    uint16_t kind;
+    uint16_t version;
+    uint32_t header_size;
+    uint64_t payload_size;
+    uint32_t compressed_size;
+    uint32_t options;
+    uint16_t minor;
+    uint16_t major;
+    uint32_t target;
+    uint32_t name;
+    uint32_t name_size;
+    uint64_t flags;
+    uint64_t zero;
+    uint64_t full_size;
+};
+
+_Static_assert(sizeof(struct entry_header) == 64, "the header of an entry has no padding");
+
+bool pdl_fatbin_is(const unsigned char *bytes, size_t size)
+{
+    static const unsigned char begin[] = {0x50, 0xed, 0x55, 0xba, 1, 0};
+    return size >= PDL_FATBIN_HEADER && memcmp(bytes, begin, sizeof(begin)) == 0;
+}
+
+void pdl_fatbin_open(struct pdl_fatbin *fatbin, const unsigned char *bytes, size_t size)
+{
+    *fatbin = (struct pdl_fatbin){.bytes = bytes, .size = size};
+}
+
+/* Finds the next fatbin from `at` on, 8 bytes at a time: that is how they are aligned. */
+static bool next_fatbin(struct pdl_fatbin *fatbin)
+{
+    size_t at = (fatbin->at + 7) / 8 * 8;
+    for (; at < fatbin->size && fatbin->size - at >= PDL_FATBIN_HEADER; at += 8) {
+        uint16_t header_size = 0;
+        uint64_t body_size = 0;
+        if (!pdl_fatbin_is(fatbin->bytes + at, fatbin->size - at)) {
+            continue;
+        }
+        memcpy(&header_size, fatbin->bytes + at + 6, sizeof(header_size));
+        memcpy(&body_size, fatbin->bytes + at + 8, sizeof(body_size));
+        if (header_size < PDL_FATBIN_HEADER || header_size > fatbin->size - at) {
+            fatbin->damaged = true;
+            continue;
+        }
+        const size_t left = fatbin->size - at - header_size;
+        if (body_size > left) {
+            fatbin->damaged = true; /* the entries that are there can still be read */
+            body_size = left;
+        }
+        fatbin->at = at + header_size;
+        fatbin->end = fatbin->at + (size_t)body_size;
+        fatbin->read++;
+        return true;
+    }
+    fatbin->at = fatbin->end = fatbin->size;
+    return false;
+}
+
+static enum pdl_fatbin_compression compression(const struct entry_header *header)
+{
+    const uint64_t how = header->flags & (FLAG_LZ4 | FLAG_ZSTD);
+    if (how == FLAG_LZ4) {
+        return PDL_FATBIN_LZ4;
+    }
+    if (how == FLAG_ZSTD) {
+        return PDL_FATBIN_ZSTD;
+    }
+    return how == 0 && header->compressed_size == 0 ? PDL_FATBIN_PLAIN : PDL_FATBIN_OTHER;
+}
+
+/* Reads the entry at `at`; false if it is not whole. */
+static bool read_entry(struct pdl_fatbin *fatbin, struct pdl_fatbin_entry *entry)
+{
+    struct entry_header header;
+    const size_t left = fatbin->end - fatbin->at;
+    if (left < sizeof(header)) {
+        return false;
+    }
+    memcpy(&header, fatbin->bytes + fatbin->at, sizeof(header));
+    if (header.header_size < sizeof(header) || header.header_size > left ||
+        header.payload_size > left - header.header_size) {
+        return false;
+    }
+    const enum pdl_fatbin_compression how = compression(&header);
+    size_t size = (size_t)header.payload_size;
+    if (how != PDL_FATBIN_PLAIN && header.compressed_size > 0) {
+        if (header.compressed_size > size) {
+            return false;
+        }
+        size = header.compressed_size;
+    }
+    *entry = (struct pdl_fatbin_entry){
+        .kind = header.kind,
+        .ptx_version = header.kind == PDL_FATBIN_PTX && header.major < 1000 && header.minor < 10
+                           ? (uint16_t)(header.major * 10 + header.minor)
+                           : 0,
+        .target = header.target,
+        .suffix = '\0',
+        .compression = how,
+        .payload = fatbin->bytes + fatbin->at + header.header_size,
+        .size = size,
+        .full_size = header.full_size,
+    };
+    if ((header.flags & FLAG_ARCHITECTURE) != 0) {
+        entry->suffix = 'a';
+    } else if ((header.flags & FLAG_FAMILY) != 0) {
+        entry->suffix = 'f';
+    }
+    fatbin->at += header.header_size + (size_t)header.payload_size;
+    return true;
+}
+
+bool pdl_fatbin_next(struct pdl_fatbin *fatbin, struct pdl_fatbin_entry *entry)
+{
+    for (;;) {
+        if (fatbin->at < fatbin->end) {
+            if (read_entry(fatbin, entry)) {
+                return true;
+            }
+            /* Where the next entry would be is not known; where the next fatbin is, is. */
+            fatbin->damaged = true;
+            fatbin->at = fatbin->end;
+        }
+        if (!next_fatbin(fatbin)) {
+            return false;
+        }
+    }
+}

@@ -1,0 +1,578 @@
+/* SPDX-License-Identifier: MIT */
+/* What a cubin says of its kernels. The format is not documented; this is what ptxas and nvlink of
+ * CUDA 12 and 13 write.
+ *
+ * Each kernel has a section .text.NAME and a symbol marked as an entry. In an image that was
+ * compiled as a whole, the device functions that a kernel calls or may call through a pointer are
+ * copies in its own section; in one that was linked, or compiled to be, they have sections of their
+ * own, and .nv.callgraph and relocations tell who calls whom. */
+#include <stdlib.h>
+
+#include "code/elf64.h"
+#include "code/scan.h"
+
+/* Instructions take 16 bytes. The low 12 bits of the first word say which it is, and of these the
+ * upper three what form its operand has. The same from sm_90 to sm_121. */
+#define INSTRUCTION_SIZE      16u
+#define INSTRUCTION_WAIT      0x82eu /* ACQBULK */
+#define INSTRUCTION_TRIGGER   0x82du /* PREEXIT */
+#define INSTRUCTION_CALL_ABS  0x143u
+#define INSTRUCTION_CALL_REL  0x144u
+#define INSTRUCTION_KIND      0x1ffu
+#define INSTRUCTION_FORM      0xe00u
+#define INSTRUCTION_IMMEDIATE 0x800u
+
+/* Whose flags are laid out in which way. */
+#define OSABI_CUDA_NEW       0x41
+#define ABIVERSION_NEW       8
+#define FLAG_NEW_ACCELERATED 0x8u
+#define FLAG_OLD_ACCELERATED 0x800u
+
+#define SYMBOL_ENTRY 0x10u /* in st_other: a kernel */
+
+/* Records of .nv.info: a format, an attribute, 16 bits of value or of the size of what follows. */
+#define INFO_SIZED         4
+#define INFO_PARAMETER     0x17
+#define INFO_PARAMETER_FAR 0x45 /* where there is more than 4 KiB of parameters */
+#define INFO_REGISTERS     0x2f
+
+/* What nvcc leaves free at the beginning of a block's shared memory, from sm_90 on. */
+#define RESERVED_SHARED_MEMORY 1024
+
+/* In pdl_cubin_code.marks. The first three spread from callees to callers. */
+#define MARK_WAITS     1u
+#define MARK_TRIGGERS  2u
+#define MARK_UNKNOWN   4u  /* calls what cannot be told */
+#define MARK_CALLS_ABS 8u  /* through a register, to an address */
+#define MARK_SYSTEM    16u /* calls functions of the system, which are called so */
+
+#define NONE UINT32_MAX
+
+struct edge {
+    uint32_t caller;
+    uint32_t callee;
+};
+
+struct scan {
+    struct pdl_cubin *cubin;
+    struct pdl_elf elf;
+    struct pdl_elf_symbols symbols;
+    uint32_t *code_of; /* by section; NONE */
+    struct edge *edges;
+    uint32_t edge_count;
+    uint32_t edge_capacity;
+    size_t left; /* bytes of sections that may still be read */
+};
+
+/* ---- the target ----------------------------------------------------------------------------- */
+
+static bool target_is_known(int32_t target)
+{
+    static const int32_t known[] = {90, 100, 101, 103, 110, 120, 121};
+    for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
+        if (target == known[i]) {
+            return true;
+        }
+    }
+    return target >= 50 && target < 90; /* without waits, whatever the instructions are */
+}
+
+/* What the compiler was asked for is in a note: "-arch sm_90a". */
+static char suffix_of_note(const struct pdl_elf *elf, int32_t target)
+{
+    for (uint32_t i = 0; i < elf->section_count; i++) {
+        struct pdl_elf_section section;
+        (void)pdl_elf_section(elf, i, &section);
+        if (section.data == NULL || strcmp(section.name, ".note.nv.tkinfo") != 0) {
+            continue;
+        }
+        static const char option[] = "-arch sm_";
+        for (size_t at = 0; at + sizeof(option) + 4 < section.size; at++) {
+            const unsigned char *text = section.data + at;
+            if (memcmp(text, option, sizeof(option) - 1) != 0) {
+                continue;
+            }
+            int32_t number = 0;
+            text += sizeof(option) - 1;
+            for (int digits = 0; digits < 3 && *text >= '0' && *text <= '9'; digits++, text++) {
+                number = number * 10 + (*text - '0');
+            }
+            const bool same = number == target;
+            if (same && *text == 'a') {
+                return 'a';
+            }
+            if (same && *text == 'f') {
+                return 'f';
+            }
+            return '\0';
+        }
+        return '\0';
+    }
+    return '\0';
+}
+
+static void read_target(struct scan *scan)
+{
+    struct pdl_cubin *cubin = scan->cubin;
+    const Elf64_Ehdr *header = &scan->elf.header;
+    const uint32_t flags = header->e_flags;
+    bool accelerated;
+    if (header->e_ident[EI_OSABI] == OSABI_CUDA_NEW &&
+        header->e_ident[EI_ABIVERSION] >= ABIVERSION_NEW) {
+        cubin->target = (int32_t)(flags >> 8 & 0xff);
+        accelerated = (flags & FLAG_NEW_ACCELERATED) != 0;
+    } else {
+        cubin->target = (int32_t)(flags & 0xff);
+        accelerated = cubin->target >= 90 && (flags & FLAG_OLD_ACCELERATED) != 0;
+    }
+    cubin->suffix = suffix_of_note(&scan->elf, cubin->target);
+    if (cubin->suffix == '\0' && accelerated) {
+        cubin->suffix = 'a';
+    }
+    cubin->known = target_is_known(cubin->target);
+    cubin->relocatable = header->e_type == ET_REL;
+}
+
+/* ---- sections ------------------------------------------------------------------------------- */
+
+static bool find_code(struct scan *scan)
+{
+    struct pdl_cubin *cubin = scan->cubin;
+    const uint32_t sections = scan->elf.section_count;
+    scan->code_of = malloc((sections > 0 ? sections : 1) * sizeof(scan->code_of[0]));
+    if (scan->code_of == NULL) {
+        return false;
+    }
+    for (int pass = 0; pass < 2; pass++) {
+        uint32_t count = 0;
+        for (uint32_t i = 0; i < sections; i++) {
+            struct pdl_elf_section section;
+            (void)pdl_elf_section(&scan->elf, i, &section);
+            const char *name = pdl_elf_after(section.name, ".text.");
+            scan->code_of[i] = NONE;
+            if (name == NULL || name[0] == '\0' || section.type != SHT_PROGBITS) {
+                continue;
+            }
+            if (pass == 1) {
+                scan->code_of[i] = count;
+                cubin->codes[count] = (struct pdl_cubin_code){
+                    .name = name,
+                    .registers = -1,
+                    .parameter_count = -1,
+                    .section = i,
+                    .symbol = NONE,
+                    .own_size = section.size,
+                };
+            }
+            count++;
+        }
+        if (pass == 0) {
+            cubin->codes = malloc((count > 0 ? count : 1) * sizeof(cubin->codes[0]));
+            if (cubin->codes == NULL) {
+                return false;
+            }
+        }
+        cubin->count = count;
+    }
+    return true;
+}
+
+static struct pdl_cubin_code *code_of(const struct scan *scan, uint32_t section)
+{
+    if (section >= scan->elf.section_count || scan->code_of[section] == NONE) {
+        return NULL;
+    }
+    return &scan->cubin->codes[scan->code_of[section]];
+}
+
+/* Gives each section its symbol, and finds where the functions begin that are copies in it. */
+static void read_symbols(struct scan *scan)
+{
+    struct pdl_elf_symbol symbol;
+    for (uint32_t i = 0; pdl_elf_symbol(&scan->symbols, i, &symbol); i++) {
+        struct pdl_cubin_code *code =
+            symbol.type == STT_FUNC ? code_of(scan, symbol.section) : NULL;
+        if (code == NULL) {
+            continue;
+        }
+        if (symbol.value == 0 && code->symbol == NONE && strcmp(symbol.name, code->name) == 0) {
+            code->symbol = i;
+            code->kernel = (symbol.other & SYMBOL_ENTRY) != 0;
+            scan->cubin->function_count += code->kernel ? 0 : 1;
+        } else {
+            scan->cubin->function_count++;
+            if (symbol.value > 0 && symbol.value < code->own_size) {
+                code->own_size = symbol.value;
+            }
+        }
+    }
+}
+
+static void scan_instructions(struct pdl_cubin_code *code, const struct pdl_elf_section *section)
+{
+    for (size_t at = 0; section->size - at >= INSTRUCTION_SIZE; at += INSTRUCTION_SIZE) {
+        uint32_t word = 0;
+        memcpy(&word, section->data + at, sizeof(word));
+        const uint32_t instruction = word & (INSTRUCTION_KIND | INSTRUCTION_FORM);
+        const uint32_t kind = word & INSTRUCTION_KIND;
+        const bool own = at < code->own_size;
+        if (instruction == INSTRUCTION_WAIT) {
+            code->marks |= MARK_WAITS;
+            code->wait_count += own;
+        } else if (instruction == INSTRUCTION_TRIGGER) {
+            code->marks |= MARK_TRIGGERS;
+            code->trigger_count += own;
+        } else if ((word & INSTRUCTION_FORM) != INSTRUCTION_IMMEDIATE) {
+            /* Functions of the system are called by their address, in a register. */
+            if (kind == INSTRUCTION_CALL_ABS) {
+                code->marks |= MARK_CALLS_ABS;
+            } else if (kind == INSTRUCTION_CALL_REL) {
+                code->marks |= MARK_UNKNOWN;
+            }
+        }
+    }
+}
+
+/* ---- .nv.info ------------------------------------------------------------------------------- */
+
+struct info_record {
+    uint8_t attribute;
+    size_t size;
+    const unsigned char *value;
+};
+
+static bool next_info(const struct pdl_elf_section *section, size_t *at, struct info_record *record)
+{
+    uint16_t size = 0;
+    if (section->size < 4 || *at > section->size - 4) {
+        return false;
+    }
+    const unsigned char *bytes = section->data + *at;
+    memcpy(&size, bytes + 2, sizeof(size));
+    *at += 4;
+    *record = (struct info_record){.attribute = bytes[1], .size = 0, .value = NULL};
+    if (bytes[0] == INFO_SIZED) {
+        if (size > section->size - *at) {
+            return false;
+        }
+        record->value = bytes + 4;
+        record->size = size;
+        *at += size;
+    }
+    return true;
+}
+
+static void read_kernel_info(struct pdl_cubin_code *code, const struct pdl_elf_section *section)
+{
+    struct info_record record;
+    int32_t count = 0;
+    for (size_t at = 0; next_info(section, &at, &record);) {
+        count +=
+            record.attribute == INFO_PARAMETER || record.attribute == INFO_PARAMETER_FAR ? 1 : 0;
+    }
+    code->parameter_count = count;
+}
+
+static void read_image_info(const struct scan *scan, const struct pdl_elf_section *section)
+{
+    struct info_record record;
+    for (size_t at = 0; next_info(section, &at, &record);) {
+        uint32_t pair[2] = {0}; /* a symbol and its number of registers */
+        struct pdl_elf_symbol symbol;
+        if (record.attribute != INFO_REGISTERS || record.size != sizeof(pair)) {
+            continue;
+        }
+        memcpy(pair, record.value, sizeof(pair));
+        if (!pdl_elf_symbol(&scan->symbols, pair[0], &symbol)) {
+            continue;
+        }
+        struct pdl_cubin_code *code = code_of(scan, symbol.section);
+        if (code != NULL && code->symbol == pair[0] && pair[1] < 65536) {
+            code->registers = (int32_t)pair[1];
+        }
+    }
+}
+
+static void read_shared_memory(const struct scan *scan, const struct pdl_elf_section *section)
+{
+    const uint64_t reserved = scan->cubin->target >= 90 ? RESERVED_SHARED_MEMORY : 0;
+    const uint64_t bytes = section->memory_size;
+    if (bytes <= INT64_MAX) {
+        code_of(scan, section->info)->shared_memory =
+            (int64_t)(bytes >= reserved ? bytes - reserved : bytes);
+    }
+}
+
+/* ---- who calls whom ------------------------------------------------------------------------- */
+
+static bool add_edge(struct scan *scan, uint32_t caller, uint32_t callee)
+{
+    if (scan->edge_count == scan->edge_capacity) {
+        if (scan->edge_capacity > NONE / 2) {
+            return false;
+        }
+        const uint32_t capacity = scan->edge_capacity > 0 ? scan->edge_capacity * 2 : 64;
+        struct edge *edges = realloc(scan->edges, capacity * sizeof(edges[0]));
+        if (edges == NULL) {
+            return false;
+        }
+        scan->edges = edges;
+        scan->edge_capacity = capacity;
+    }
+    scan->edges[scan->edge_count++] = (struct edge){.caller = caller, .callee = callee};
+    return true;
+}
+
+/* A call, or another use, of a symbol by the code of a section. */
+static bool add_use(struct scan *scan, uint32_t section, uint32_t index)
+{
+    struct pdl_elf_symbol symbol;
+    struct pdl_cubin_code *caller = code_of(scan, section);
+    if (caller == NULL || !pdl_elf_symbol(&scan->symbols, index, &symbol) ||
+        symbol.type != STT_FUNC) {
+        return true;
+    }
+    const struct pdl_cubin_code *callee = code_of(scan, symbol.section);
+    if (callee == caller) {
+        return true;
+    }
+    if (callee != NULL) {
+        return add_edge(scan, scan->code_of[section], scan->code_of[callee->section]);
+    }
+    caller->marks |=
+        pdl_scan_is_system(symbol.name, strlen(symbol.name)) ? MARK_SYSTEM : MARK_UNKNOWN;
+    return true;
+}
+
+/* Pairs of symbols. A first symbol of 0 begins a group, by the second: -1 direct calls; -2 functions
+ * whose address is taken, each with a number of its type; -3 who calls through pointers, with the
+ * type. A pointer may come from anywhere, so that these are not told. */
+static bool read_callgraph(struct scan *scan, const struct pdl_elf_section *section)
+{
+    uint32_t group = 0;
+    for (size_t at = 0; section->size - at >= 8; at += 8) {
+        uint32_t pair[2];
+        struct pdl_elf_symbol caller;
+        memcpy(pair, section->data + at, sizeof(pair));
+        if (pair[0] == 0) {
+            group = pair[1];
+        } else if (group == (uint32_t)-1 || group == (uint32_t)-3) {
+            if (!pdl_elf_symbol(&scan->symbols, pair[0], &caller)) {
+                continue;
+            }
+            struct pdl_cubin_code *code = code_of(scan, caller.section);
+            if (code != NULL && group == (uint32_t)-3) {
+                code->marks |= MARK_UNKNOWN;
+            } else if (code != NULL && !add_use(scan, caller.section, pair[1])) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+static bool read_relocations(struct scan *scan, const struct pdl_elf_section *section)
+{
+    const size_t each = section->type == SHT_RELA ? sizeof(Elf64_Rela) : sizeof(Elf64_Rel);
+    for (size_t at = 0; section->size - at >= each; at += each) {
+        Elf64_Rel relocation;
+        memcpy(&relocation, section->data + at, sizeof(relocation));
+        if (!add_use(scan, section->info, (uint32_t)ELF64_R_SYM(relocation.r_info))) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Carries the first three marks from callees to callers until nothing changes. */
+static bool spread(struct scan *scan)
+{
+    struct pdl_cubin *cubin = scan->cubin;
+    const size_t count = cubin->count;
+    bool done = false;
+    /* Edges by callee: those of callee c are at first[c] up to first[c + 1]. A code is queued once
+     * a mark that it gets, so that the queue, a stack, has room for three of each. */
+    uint32_t *first = calloc(count + 2, sizeof(first[0]));
+    uint32_t *callers = malloc((scan->edge_count + (size_t)1) * sizeof(callers[0]));
+    uint32_t *queue = malloc((count * 4 + 1) * sizeof(queue[0]));
+    if (first == NULL || callers == NULL || queue == NULL) {
+        goto free;
+    }
+    for (uint32_t i = 0; i < scan->edge_count; i++) {
+        first[scan->edges[i].callee + 2]++;
+    }
+    for (size_t i = 2; i < count + 2; i++) {
+        first[i] += first[i - 1];
+    }
+    for (uint32_t i = 0; i < scan->edge_count; i++) {
+        callers[first[scan->edges[i].callee + 1]++] = scan->edges[i].caller;
+    }
+    const uint32_t spreads = MARK_WAITS | MARK_TRIGGERS | MARK_UNKNOWN;
+    size_t queued = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        if ((cubin->codes[i].marks & spreads) != 0) {
+            queue[queued++] = i;
+        }
+    }
+    while (queued > 0) {
+        const uint32_t callee = queue[--queued];
+        for (uint32_t i = first[callee]; i < first[callee + 1]; i++) {
+            struct pdl_cubin_code *caller = &cubin->codes[callers[i]];
+            const uint32_t marks = caller->marks | (cubin->codes[callee].marks & spreads);
+            if (marks != caller->marks) {
+                caller->marks = marks;
+                queue[queued++] = callers[i];
+            }
+        }
+    }
+    done = true;
+free:
+    free(first);
+    free(callers);
+    free(queue);
+    return done;
+}
+
+/* ---- all of it ------------------------------------------------------------------------------ */
+
+static bool is_whole(const struct pdl_elf *elf)
+{
+    bool whole = !elf->cut;
+    for (uint32_t i = 0; whole && i < elf->section_count; i++) {
+        struct pdl_elf_section section;
+        (void)pdl_elf_section(elf, i, &section);
+        whole = !section.cut;
+    }
+    return whole;
+}
+
+/* What there is to read in a section. */
+enum section_kind { IGNORED, CODE, SHARED, IMAGE_INFO, KERNEL_INFO, CALLGRAPH, RELOCATIONS };
+
+static enum section_kind kind_of(const struct scan *scan, uint32_t index,
+                                 const struct pdl_elf_section *section)
+{
+    const bool of_code = code_of(scan, section->info) != NULL;
+    if (code_of(scan, index) != NULL) {
+        return scan->cubin->known && scan->cubin->target >= 90 ? CODE : IGNORED;
+    }
+    if (strcmp(section->name, ".nv.info") == 0) {
+        return IMAGE_INFO;
+    }
+    if (strcmp(section->name, ".nv.callgraph") == 0) {
+        return CALLGRAPH;
+    }
+    if (of_code && pdl_elf_after(section->name, ".nv.shared.") != NULL) {
+        return SHARED;
+    }
+    if (of_code && pdl_elf_after(section->name, ".nv.info.") != NULL) {
+        return KERNEL_INFO;
+    }
+    return of_code && (section->type == SHT_RELA || section->type == SHT_REL) ? RELOCATIONS
+                                                                              : IGNORED;
+}
+
+static enum pdl_scan_result read_section(struct scan *scan, uint32_t index)
+{
+    struct pdl_elf_section section;
+    (void)pdl_elf_section(&scan->elf, index, &section);
+    const enum section_kind kind = kind_of(scan, index, &section);
+    if (kind == IGNORED) {
+        return PDL_SCAN_DONE;
+    }
+    /* Sections that lie over each other would take time and memory out of proportion. */
+    if (section.size > scan->left) {
+        return PDL_SCAN_MALFORMED;
+    }
+    scan->left -= section.size;
+    bool memory = true;
+    switch (kind) {
+    case CODE:
+        scan_instructions(code_of(scan, index), &section);
+        break;
+    case SHARED:
+        read_shared_memory(scan, &section);
+        break;
+    case IMAGE_INFO:
+        read_image_info(scan, &section);
+        break;
+    case KERNEL_INFO:
+        read_kernel_info(code_of(scan, section.info), &section);
+        break;
+    case CALLGRAPH:
+        memory = read_callgraph(scan, &section);
+        break;
+    case RELOCATIONS:
+        memory = read_relocations(scan, &section);
+        break;
+    case IGNORED:
+        break;
+    }
+    return memory ? PDL_SCAN_DONE : PDL_SCAN_NO_MEMORY;
+}
+
+static pdl_known answer(const struct pdl_cubin *cubin, uint32_t marks, uint32_t mark)
+{
+    if (!cubin->known) {
+        return PDL_UNKNOWN;
+    }
+    if (cubin->target < 90) {
+        return PDL_NO;
+    }
+    if ((marks & mark) != 0) {
+        return PDL_YES;
+    }
+    return (marks & MARK_UNKNOWN) != 0 ? PDL_UNKNOWN : PDL_NO;
+}
+
+enum pdl_scan_result pdl_scan_cubin(struct pdl_cubin *cubin, const unsigned char *bytes,
+                                    size_t size)
+{
+    struct scan scan = {.cubin = cubin, .left = size};
+    enum pdl_scan_result result = PDL_SCAN_NO_MEMORY;
+    *cubin = (struct pdl_cubin){.target = 0};
+    if (!pdl_elf_open(&scan.elf, bytes, size) || scan.elf.header.e_machine != EM_CUDA ||
+        !is_whole(&scan.elf) || !pdl_elf_symbols(&scan.elf, &scan.symbols)) {
+        return PDL_SCAN_MALFORMED;
+    }
+    read_target(&scan);
+    if (!find_code(&scan)) {
+        goto free;
+    }
+    read_symbols(&scan);
+    for (uint32_t i = 0; i < scan.elf.section_count; i++) {
+        result = read_section(&scan, i);
+        if (result != PDL_SCAN_DONE) {
+            goto free;
+        }
+    }
+    for (uint32_t i = 0; i < cubin->count; i++) {
+        struct pdl_cubin_code *code = &cubin->codes[i];
+        if ((code->marks & (MARK_CALLS_ABS | MARK_SYSTEM)) == MARK_CALLS_ABS) {
+            code->marks |= MARK_UNKNOWN;
+        }
+    }
+    if (!spread(&scan)) {
+        result = PDL_SCAN_NO_MEMORY;
+        goto free;
+    }
+    for (uint32_t i = 0; i < cubin->count; i++) {
+        struct pdl_cubin_code *code = &cubin->codes[i];
+        code->waits = answer(cubin, code->marks, MARK_WAITS);
+        code->triggers = answer(cubin, code->marks, MARK_TRIGGERS);
+    }
+free:
+    free(scan.code_of);
+    free(scan.edges);
+    if (result != PDL_SCAN_DONE) {
+        pdl_scan_cubin_free(cubin);
+    }
+    return result;
+}
+
+void pdl_scan_cubin_free(struct pdl_cubin *cubin)
+{
+    free(cubin->codes);
+    cubin->codes = NULL;
+    cubin->count = 0;
+}

@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: MIT */
+/* Devices: what they are, and whether launches may overlap on them. */
+#include "core/device.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <string.h>
+
+#include "core/error.h"
+#include "core/sized.h"
+
+/* Facts are written under the lock, once, and read without it once `known` is set. */
+static pthread_mutex_t ask_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct {
+    atomic_bool known;
+    pdl_device_info info;
+} devices[PDL_DEVICE_MAX];
+
+static pdl_status ask(const struct pdl_driver *driver, int ordinal, pdl_device_info *info)
+{
+    int cooperative = 0;
+    int cluster = 0;
+    const struct {
+        CUdevice_attribute attribute;
+        int *value;
+    } questions[] = {
+        {CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, &info->compute_capability_major},
+        {CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, &info->compute_capability_minor},
+        {CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, &info->multiprocessor_count},
+        {CU_DEVICE_ATTRIBUTE_WARP_SIZE, &info->warp_size},
+        {CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK, &info->max_threads_per_block},
+        {CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR, &info->max_threads_per_multiprocessor},
+        {CU_DEVICE_ATTRIBUTE_MAX_BLOCKS_PER_MULTIPROCESSOR, &info->max_blocks_per_multiprocessor},
+        {CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_MULTIPROCESSOR, &info->registers_per_multiprocessor},
+        {CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK, &info->shared_memory_per_block},
+        {CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN,
+         &info->shared_memory_per_block_optin},
+        {CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR,
+         &info->shared_memory_per_multiprocessor},
+        {CU_DEVICE_ATTRIBUTE_RESERVED_SHARED_MEMORY_PER_BLOCK,
+         &info->reserved_shared_memory_per_block},
+        {CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE, &info->l2_cache_size},
+        {CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X, &info->max_block[0]},
+        {CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Y, &info->max_block[1]},
+        {CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Z, &info->max_block[2]},
+        {CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X, &info->max_grid[0]},
+        {CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Y, &info->max_grid[1]},
+        {CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Z, &info->max_grid[2]},
+        {CU_DEVICE_ATTRIBUTE_COOPERATIVE_LAUNCH, &cooperative},
+        {CU_DEVICE_ATTRIBUTE_CLUSTER_LAUNCH, &cluster},
+    };
+    CUdevice device = 0;
+    CUresult result = driver->cuDeviceGet(&device, ordinal);
+    if (result != CUDA_SUCCESS) {
+        return pdl_error_from_cuda(driver, "cuDeviceGet", (int32_t)result, "to find the device");
+    }
+    for (size_t i = 0; i < sizeof(questions) / sizeof(questions[0]); i++) {
+        result = driver->cuDeviceGetAttribute(questions[i].value, questions[i].attribute, device);
+        if (result != CUDA_SUCCESS) {
+            return pdl_error_from_cuda(driver, "cuDeviceGetAttribute", (int32_t)result,
+                                       "to learn what the device is");
+        }
+    }
+    result = driver->cuDeviceGetName(info->name, (int)sizeof(info->name), device);
+    if (result != CUDA_SUCCESS) {
+        return pdl_error_from_cuda(driver, "cuDeviceGetName", (int32_t)result,
+                                   "to learn what the device is");
+    }
+    info->size = (uint32_t)sizeof(*info);
+    info->ordinal = ordinal;
+    info->driver_version = driver->version;
+    info->cooperative_launch = cooperative != 0;
+    info->cluster_launch = cluster != 0;
+    if (driver->overlap_disabled) {
+        info->overlap_reason = PDL_OVERLAP_DISABLED;
+    } else if (info->compute_capability_major < 9) {
+        info->overlap_reason = PDL_OVERLAP_DEVICE;
+    } else {
+        info->overlap_reason = PDL_OVERLAP_GRANTED;
+    }
+    info->can_overlap = info->overlap_reason == PDL_OVERLAP_GRANTED;
+    return PDL_SUCCESS;
+}
+
+pdl_status pdl_device_facts(const struct pdl_driver *driver, int device,
+                            const pdl_device_info **facts)
+{
+    pdl_status status = PDL_SUCCESS;
+    if (!atomic_load_explicit(&devices[device].known, memory_order_acquire)) {
+        (void)pthread_mutex_lock(&ask_lock);
+        if (!atomic_load_explicit(&devices[device].known, memory_order_relaxed)) {
+            pdl_device_info info = {0};
+            status = ask(driver, device, &info);
+            if (status == PDL_SUCCESS) {
+                devices[device].info = info;
+                atomic_store_explicit(&devices[device].known, true, memory_order_release);
+            }
+        }
+        (void)pthread_mutex_unlock(&ask_lock);
+    }
+    if (status == PDL_SUCCESS) {
+        *facts = &devices[device].info;
+    }
+    return status;
+}
+
+void pdl_device_override(const struct pdl_driver *driver)
+{
+    pdl_driver_override(driver);
+    for (int i = 0; i < PDL_DEVICE_MAX; i++) {
+        atomic_store_explicit(&devices[i].known, false, memory_order_release);
+    }
+}
+
+pdl_status pdl_device_of_context(const struct pdl_driver *driver, int *device)
+{
+    CUdevice current = 0;
+    const CUresult result = driver->cuCtxGetDevice(&current);
+    if (result != CUDA_SUCCESS) {
+        return pdl_error_from_cuda(driver, "cuCtxGetDevice", (int32_t)result,
+                                   "to find the current context's device");
+    }
+    if (current >= driver->device_count) {
+        return PDL_FAIL(PDL_ERROR_INVALID_DEVICE,
+                        "device %d is current and libpdl knows %d devices", current,
+                        driver->device_count);
+    }
+    *device = current;
+    return PDL_SUCCESS;
+}
+
+pdl_status pdl_device_current(int *device)
+{
+    const struct pdl_driver *driver;
+    if (device == NULL) {
+        return PDL_FAIL_FIELD(PDL_ERROR_INVALID_ARGUMENT, "device", "device is NULL");
+    }
+    const pdl_status status = pdl_driver_get(&driver);
+    return status == PDL_SUCCESS ? pdl_device_of_context(driver, device) : status;
+}
+
+pdl_status pdl_device_count(int *count)
+{
+    const struct pdl_driver *driver;
+    if (count == NULL) {
+        return PDL_FAIL_FIELD(PDL_ERROR_INVALID_ARGUMENT, "count", "count is NULL");
+    }
+    const pdl_status status = pdl_driver_get(&driver);
+    if (status == PDL_SUCCESS) {
+        *count = driver->device_count;
+    }
+    return status;
+}
+
+pdl_status pdl_device_get(int device, pdl_device_info *info)
+{
+    const struct pdl_driver *driver;
+    const pdl_device_info *facts;
+    pdl_status status = pdl_sized_check(info, "info");
+    if (status != PDL_SUCCESS) {
+        return status;
+    }
+    status = pdl_driver_get(&driver);
+    if (status != PDL_SUCCESS) {
+        return status;
+    }
+    if (device < 0 || device >= driver->device_count) {
+        return PDL_FAIL_FIELD(PDL_ERROR_INVALID_DEVICE, "device",
+                              "there is no device %d: the driver shows %d", device,
+                              driver->device_count);
+    }
+    status = pdl_device_facts(driver, device, &facts);
+    if (status == PDL_SUCCESS) {
+        pdl_sized_copy(info, facts, sizeof(*facts));
+    }
+    return status;
+}

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT */
+/* What is known of the devices, by ordinal. */
+#ifndef PDL_LIB_DEVICE_H
+#define PDL_LIB_DEVICE_H
+
+#include "core/driver.h"
+
+/* The facts of a device, asked once. `device` must be in 0 .. device_count - 1. */
+pdl_status pdl_device_facts(const struct pdl_driver *driver, int device,
+                            const pdl_device_info **facts);
+
+/* The ordinal of the current context's device. */
+pdl_status pdl_device_of_context(const struct pdl_driver *driver, int *device);
+
+/* For tests: makes pdl_driver_get() return this table (NULL: load again on the next call) and
+ * drops all facts. No other thread may be in the library. */
+void pdl_device_override(const struct pdl_driver *driver);
+
+#endif /* PDL_LIB_DEVICE_H */

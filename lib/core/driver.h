@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: MIT */
+/* The driver table: every CUDA driver call that the library makes goes through it. */
+#ifndef PDL_LIB_DRIVER_H
+#define PDL_LIB_DRIVER_H
+
+#include <cuda.h>
+#include <cudaTypedefs.h>
+#include <stdbool.h>
+
+#include "core/error.h"
+
+/* Devices beyond this many are not shown. */
+#define PDL_DEVICE_MAX 64
+
+/* The oldest driver that has all required entries, as cuDriverGetVersion counts. */
+#define PDL_DRIVER_VERSION_MIN 12000
+
+/* Types of entries that the oldest supported headers lack. */
+#if CUDA_VERSION < 12040
+typedef CUresult(CUDAAPI *PFN_cuFuncGetParamInfo_v12040)(CUfunction function, size_t index,
+                                                         size_t *offset, size_t *size);
+typedef CUresult(CUDAAPI *PFN_cuKernelGetParamInfo_v12040)(CUkernel kernel, size_t index,
+                                                           size_t *offset, size_t *size);
+#endif
+#if CUDA_VERSION < 12080
+typedef CUresult(CUDAAPI *PFN_cuStreamGetDevice_v12080)(CUstream stream, CUdevice *device);
+#endif
+
+/* R(name, version): required. O(name, version): optional, NULL where the driver is older.
+ * The version is the one that cuGetProcAddress is asked for and the typedef is named after. */
+#define PDL_DRIVER_ENTRIES(R, O)                                                                   \
+    R(cuInit, 2000)                                                                                \
+    R(cuDeviceGet, 2000)                                                                           \
+    R(cuDeviceGetCount, 2000)                                                                      \
+    R(cuDeviceGetName, 2000)                                                                       \
+    R(cuDeviceGetAttribute, 2000)                                                                  \
+    R(cuGetErrorName, 6000)                                                                        \
+    R(cuCtxGetDevice, 2000)                                                                        \
+    R(cuEventCreate, 2000)                                                                         \
+    R(cuEventDestroy, 4000)                                                                        \
+    R(cuFuncGetAttribute, 2020)                                                                    \
+    R(cuFuncSetAttribute, 9000)                                                                    \
+    R(cuLibraryLoadData, 12000)                                                                    \
+    R(cuLibraryUnload, 12000)                                                                      \
+    R(cuLibraryGetKernel, 12000)                                                                   \
+    R(cuKernelGetFunction, 12000)                                                                  \
+    R(cuKernelGetAttribute, 12000)                                                                 \
+    R(cuKernelSetAttribute, 12000)                                                                 \
+    R(cuOccupancyMaxActiveBlocksPerMultiprocessor, 6050)                                           \
+    R(cuLaunchKernelEx, 11060)                                                                     \
+    R(cuMemAlloc, 3020)                                                                            \
+    R(cuMemFree, 3020)                                                                             \
+    R(cuMemcpyDtoH, 3020)                                                                          \
+    R(cuMemsetD8, 3020)                                                                            \
+    R(cuCtxPushCurrent, 4000)                                                                      \
+    R(cuCtxPopCurrent, 4000)                                                                       \
+    R(cuStreamGetCtx, 9020)                                                                        \
+    R(cuGraphCreate, 10000)                                                                        \
+    R(cuGraphDestroy, 10000)                                                                       \
+    R(cuGraphGetNodes, 10000)                                                                      \
+    R(cuGraphNodeGetType, 10000)                                                                   \
+    R(cuGraphDestroyNode, 10000)                                                                   \
+    R(cuGraphKernelNodeGetParams, 12000)                                                           \
+    R(cuGraphKernelNodeGetAttribute, 11000)                                                        \
+    R(cuGraphKernelNodeSetAttribute, 11000)                                                        \
+    R(cuGraphInstantiateWithFlags, 11040)                                                          \
+    R(cuGraphExecDestroy, 10000)                                                                   \
+    R(cuGraphExecKernelNodeSetParams, 12000)                                                       \
+    R(cuGraphLaunch, 10000)                                                                        \
+    O(cuGraphAddNode, 12030)                                                                       \
+    O(cuGraphGetEdges, 12030)                                                                      \
+    O(cuFuncGetName, 12030)                                                                        \
+    O(cuKernelGetName, 12030)                                                                      \
+    O(cuFuncGetParamInfo, 12040)                                                                   \
+    O(cuKernelGetParamInfo, 12040)                                                                 \
+    O(cuStreamGetDevice, 12080)
+
+struct pdl_driver {
+#define PDL_DRIVER_MEMBER_(name, version_) PFN_##name##_v##version_ name;
+    PDL_DRIVER_ENTRIES(PDL_DRIVER_MEMBER_, PDL_DRIVER_MEMBER_)
+#undef PDL_DRIVER_MEMBER_
+    int version;           /* cuDriverGetVersion */
+    int device_count;      /* at least 1 */
+    bool overlap_disabled; /* PDL_OVERLAP=0 */
+};
+
+/* The table, loaded on the first call; later calls repeat the first one's outcome. On failure the
+ * thread's error is set and *driver is not written. */
+pdl_status pdl_driver_get(const struct pdl_driver **driver);
+
+/* For pdl_device_override(): makes pdl_driver_get() return this table (NULL: load again on the
+ * next call). */
+void pdl_driver_override(const struct pdl_driver *driver);
+
+/* For tests and for pdl_driver_get(): loads libcuda from `soname` into *driver. */
+pdl_status pdl_driver_load(const char *soname, struct pdl_driver *driver);
+
+/* The name of a result, such as "CUDA_ERROR_INVALID_VALUE". Never NULL. */
+const char *pdl_driver_result_name(const struct pdl_driver *driver, CUresult result);
+
+/* Classifies the result of a CUDA call that has no meaning of its own to the caller: "cuX failed:
+ * NAME" and what was being done. */
+PDL_COLD pdl_status pdl_error_from_cuda(const struct pdl_driver *driver, const char *call,
+                                        int32_t result, const char *doing);
+
+#endif /* PDL_LIB_DRIVER_H */

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT */
+/* Recording an error with its sentence, by libpdl's public call: every library made here uses it. */
+#include "core/error.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+pdl_status(pdl_error_set)(pdl_status status, struct pdl_error_source source, const char *format,
+                          ...)
+{
+    pdl_error error = {.status = status,
+                       .cuda_result = source.cuda_result,
+                       .call = source.call,
+                       .field = source.field};
+    va_list arguments;
+    va_start(arguments, format);
+    (void)vsnprintf(error.message, sizeof(error.message), format, arguments);
+    va_end(arguments);
+    return pdl_error_record(&error);
+}

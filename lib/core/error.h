@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT */
+/* Recording what failed: the thread's pdl_error. */
+#ifndef PDL_LIB_ERROR_H
+#define PDL_LIB_ERROR_H
+
+#include <pdl/pdl.h>
+
+/* Off the way of a launch that succeeds: such code is kept apart, so that the way is short in the
+ * instruction cache. */
+#define PDL_COLD __attribute__((cold, noinline))
+
+/* Off the way of most launches, and on that of some that succeed: kept apart too, but made for speed. */
+#define PDL_RARE __attribute__((noinline))
+
+/* Where an error comes from. Unset members are 0 or NULL. */
+struct pdl_error_source {
+    const char *call;  /* static string */
+    const char *field; /* static string */
+    int32_t cuda_result;
+};
+
+/* Records an error on this thread and returns `status`. Called once an error, by the function that
+ * first classifies it. */
+PDL_COLD __attribute__((format(printf, 3, 4))) pdl_status
+pdl_error_set(pdl_status status, struct pdl_error_source source, const char *format, ...);
+
+/* A recorded error is never PDL_SUCCESS. Compilers and analyzers are told, so that they see that
+ * outputs are written where there is no error. */
+static inline pdl_status pdl_error_certain(pdl_status status)
+{
+    if (status == PDL_SUCCESS) {
+        __builtin_unreachable();
+    }
+    return status;
+}
+#define pdl_error_set(...) pdl_error_certain(pdl_error_set(__VA_ARGS__))
+
+/* Shorthands for the common sources. */
+#define PDL_FAIL(status, ...) pdl_error_set((status), (struct pdl_error_source){0}, __VA_ARGS__)
+#define PDL_FAIL_FIELD(status, name, ...)                                                          \
+    pdl_error_set((status), (struct pdl_error_source){.field = (name)}, __VA_ARGS__)
+
+#endif /* PDL_LIB_ERROR_H */

@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: MIT */
+/* Copies of kernel arguments. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/error.h"
+#include "graph/chain.h"
+
+/* The size of a parameter; CUDA_ERROR_INVALID_VALUE past the last one. */
+static CUresult parameter_size(const pdl_kernel *kernel, const struct pdl_kernel_facts *facts,
+                               size_t index, size_t *size)
+{
+    size_t offset = 0;
+    if (kernel->kind == PDL_KERNEL_KERNEL) {
+        return kernel->driver->cuKernelGetParamInfo((CUkernel)facts->function, index, &offset,
+                                                    size);
+    }
+    return kernel->driver->cuFuncGetParamInfo(facts->function, index, &offset, size);
+}
+
+static bool can_ask(const pdl_kernel *kernel)
+{
+    return kernel->kind == PDL_KERNEL_KERNEL ? kernel->driver->cuKernelGetParamInfo != NULL
+                                             : kernel->driver->cuFuncGetParamInfo != NULL;
+}
+
+/* Asks for the sizes of all parameters. The caller frees *sizes. */
+static pdl_status ask_sizes(const pdl_kernel *kernel, const struct pdl_kernel_facts *facts,
+                            size_t **sizes, size_t *count)
+{
+    size_t *asked = NULL;
+    size_t room = 0;
+    size_t known = 0;
+    for (;;) {
+        if (known == room) {
+            room = room > 0 ? 2 * room : 8;
+            size_t *grown = realloc(asked, room * sizeof(*grown));
+            if (grown == NULL) {
+                free(asked);
+                return PDL_FAIL(PDL_ERROR_OUT_OF_MEMORY, "no memory for %zu parameter sizes", room);
+            }
+            asked = grown;
+        }
+        const CUresult result = parameter_size(kernel, facts, known, &asked[known]);
+        if (result == CUDA_ERROR_INVALID_VALUE) { /* past the last one */
+            *sizes = asked;
+            *count = known;
+            return PDL_SUCCESS;
+        }
+        if (result != CUDA_SUCCESS) {
+            free(asked);
+            return pdl_error_from_cuda(kernel->driver,
+                                       kernel->kind == PDL_KERNEL_KERNEL ? "cuKernelGetParamInfo"
+                                                                         : "cuFuncGetParamInfo",
+                                       (int32_t)result, "to learn a kernel's parameters");
+        }
+        known++;
+    }
+}
+
+/* Compares what the caller gave with the kernel's parameters. */
+static pdl_status compare_sizes(const pdl_kernel *kernel, const struct pdl_kernel_facts *facts,
+                                const size_t *given, size_t given_count, const size_t *asked,
+                                size_t asked_count)
+{
+    if (given_count != asked_count) {
+        return PDL_FAIL_FIELD(PDL_ERROR_ARGUMENT_SIZE, "sizes",
+                              "%zu argument sizes are given and kernel %s has %zu parameters",
+                              given_count, pdl_kernel_name(kernel, facts), asked_count);
+    }
+    for (size_t i = 0; i < given_count; i++) {
+        if (given[i] != asked[i]) {
+            return PDL_FAIL_FIELD(PDL_ERROR_ARGUMENT_SIZE, "sizes",
+                                  "argument %zu has %zu bytes and kernel %s takes %zu", i, given[i],
+                                  pdl_kernel_name(kernel, facts), asked[i]);
+        }
+    }
+    return PDL_SUCCESS;
+}
+
+static size_t aligned(size_t bytes)
+{
+    return (bytes + 15) & ~(size_t)15;
+}
+
+/* Room for two sets of values of these sizes; NULL if there is no memory. */
+static struct pdl_arguments *make_room(const size_t *sizes, size_t count)
+{
+    size_t bytes = 0; /* of one set */
+    for (size_t i = 0; i < count; i++) {
+        bytes += aligned(sizes[i]);
+    }
+    const size_t head = aligned(sizeof(struct pdl_arguments));
+    const size_t tables = aligned(count * (2 * sizeof(void *) + sizeof(size_t)));
+    struct pdl_arguments *made = calloc(1, head + tables + 2 * bytes);
+    if (made == NULL) {
+        return NULL;
+    }
+    char *const block = (char *)made;
+    made->count = count;
+    made->pointers = (void **)(block + head);
+    made->spare = made->pointers + count;
+    made->sizes = (size_t *)(made->spare + count);
+    size_t at = head + tables;
+    for (size_t i = 0; i < count; i++) {
+        made->sizes[i] = sizes[i];
+        made->pointers[i] = block + at;
+        made->spare[i] = block + at + bytes;
+        at += aligned(sizes[i]);
+    }
+    return made;
+}
+
+pdl_status pdl_arguments_copy(pdl_kernel *kernel, const struct pdl_kernel_facts *facts,
+                              void *const *args, const size_t *sizes, size_t count,
+                              struct pdl_arguments **arguments)
+{
+    size_t *asked = NULL;
+    struct pdl_arguments *copy = NULL;
+    pdl_status status = PDL_SUCCESS;
+    if (can_ask(kernel)) {
+        size_t asked_count = 0;
+        status = ask_sizes(kernel, facts, &asked, &asked_count);
+        if (status == PDL_SUCCESS && sizes != NULL) {
+            status = compare_sizes(kernel, facts, sizes, count, asked, asked_count);
+        }
+        sizes = asked;
+        count = asked_count;
+    } else if (sizes == NULL) {
+        status =
+            PDL_FAIL_FIELD(PDL_ERROR_NOT_SUPPORTED, "sizes",
+                           "the driver (%d.%d) cannot tell the sizes of a kernel's "
+                           "parameters, which needs 12.4: give them",
+                           kernel->driver->version / 1000, kernel->driver->version % 1000 / 10);
+    }
+    if (status != PDL_SUCCESS) {
+        goto done;
+    }
+    copy = make_room(sizes, count);
+    if (copy == NULL) {
+        status = PDL_FAIL(PDL_ERROR_OUT_OF_MEMORY, "no memory for %zu arguments", count);
+        goto done;
+    }
+    status = pdl_arguments_stage(copy, args);
+    if (status != PDL_SUCCESS) {
+        free(copy);
+        goto done;
+    }
+    pdl_arguments_commit(copy);
+    *arguments = copy;
+
+done:
+    free(asked);
+    return status;
+}
+
+pdl_status pdl_arguments_missing(const struct pdl_arguments *arguments, size_t index)
+{
+    return PDL_FAIL_FIELD(PDL_ERROR_INVALID_ARGUMENT, "args", "argument %zu of %zu is NULL", index,
+                          arguments->count);
+}

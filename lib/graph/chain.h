@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: MIT */
+/* The chain object. */
+#ifndef PDL_LIB_CHAIN_H
+#define PDL_LIB_CHAIN_H
+
+#include <pdl/chain.h>
+#include <stdatomic.h>
+#include <string.h>
+
+#include "core/error.h"
+#include "graph/node.h"
+
+/* A copy of a launch's arguments, as the driver takes them, and room for the next one. One block of
+ * memory. */
+struct pdl_arguments {
+    size_t count;
+    size_t *sizes;   /* bytes each */
+    void **pointers; /* to the values that are in force */
+    void **spare;    /* to as much room */
+};
+
+/* Asks the driver for the sizes of a kernel's parameters, checks them against `sizes` if that is not
+ * NULL, and copies the values. The caller frees *arguments. */
+pdl_status pdl_arguments_copy(pdl_kernel *kernel, const struct pdl_kernel_facts *facts,
+                              void *const *args, const size_t *sizes, size_t count,
+                              struct pdl_arguments **arguments);
+
+/* Refuses a missing argument. */
+PDL_COLD pdl_status pdl_arguments_missing(const struct pdl_arguments *arguments, size_t index);
+
+/* Copies values to the spare room. Most are numbers and pointers of 4 or 8 bytes. */
+static inline pdl_status pdl_arguments_stage(struct pdl_arguments *arguments, void *const *args)
+{
+    for (size_t i = 0; i < arguments->count; i++) {
+        if (args == NULL || args[i] == NULL) {
+            return pdl_arguments_missing(arguments, i);
+        }
+        switch (arguments->sizes[i]) {
+        case 4:
+            memcpy(arguments->spare[i], args[i], 4);
+            break;
+        case 8:
+            memcpy(arguments->spare[i], args[i], 8);
+            break;
+        default:
+            memcpy(arguments->spare[i], args[i], arguments->sizes[i]);
+            break;
+        }
+    }
+    return PDL_SUCCESS;
+}
+
+/* Puts what was staged in force. */
+static inline void pdl_arguments_commit(struct pdl_arguments *arguments)
+{
+    void **const staged = arguments->spare;
+    arguments->spare = arguments->pointers;
+    arguments->pointers = staged;
+}
+
+struct pdl_link {
+    pdl_kernel *kernel;
+    pdl_launch_desc desc; /* whole */
+    struct pdl_arguments *arguments;
+    bool explicit_dependencies; /* else it depends on the link added before it */
+    uint32_t on_count;
+    uint32_t *on;                   /* links that it depends on, if explicit */
+    CUgraphNode node;               /* of what was built */
+    CUDA_KERNEL_NODE_PARAMS params; /* likewise, with the link's own arguments */
+};
+
+struct pdl_chain {
+    const struct pdl_driver *driver;
+    atomic_flag busy;
+    bool built;
+    int device; /* of what was built */
+    uint32_t count;
+    uint32_t capacity;
+    struct pdl_link *links;
+    CUgraph graph; /* what was built last, or NULL */
+    CUgraphExec exec;
+};
+
+/* One thread at a time: every public call enters first, and returns through leave. */
+PDL_COLD pdl_status pdl_chain_not_entered(const struct pdl_chain *chain);
+
+static inline pdl_status pdl_chain_enter(struct pdl_chain *chain)
+{
+    if (chain == NULL || atomic_flag_test_and_set_explicit(&chain->busy, memory_order_acquire)) {
+        return pdl_chain_not_entered(chain);
+    }
+    return PDL_SUCCESS;
+}
+
+static inline pdl_status pdl_chain_leave(struct pdl_chain *chain, pdl_status status)
+{
+    atomic_flag_clear_explicit(&chain->busy, memory_order_release);
+    return status;
+}
+
+/* Refuses a link that is not there; `name` is the argument's. */
+PDL_COLD pdl_status pdl_chain_no_link(const struct pdl_chain *chain, uint32_t link,
+                                      const char *name);
+
+static inline pdl_status pdl_chain_check_link(const struct pdl_chain *chain, uint32_t link,
+                                              const char *name)
+{
+    return link < chain->count ? PDL_SUCCESS : pdl_chain_no_link(chain, link, name);
+}
+
+/* Checks a descriptor for a link, makes it whole and lowers it: for the chain's device if the chain
+ * is built, else for the one that a launch now would run on. */
+pdl_status pdl_chain_check_launch(const struct pdl_chain *chain, pdl_kernel *kernel,
+                                  const pdl_launch_desc *desc, pdl_launch_desc *whole,
+                                  struct pdl_lowered *lowered);
+
+/* Lowers a launch for the chain's device if the chain is built, else for the one that a launch now would
+ * run on. */
+pdl_status pdl_chain_lower(const struct pdl_chain *chain, pdl_kernel *kernel,
+                           const pdl_launch_desc *desc, struct pdl_lowered *lowered);
+
+/* The dependencies of a link, explicit or not. *before is where the implicit one is put. */
+const uint32_t *pdl_chain_dependencies(const struct pdl_chain *chain, uint32_t link,
+                                       uint32_t *before, uint32_t *count);
+
+#endif /* PDL_LIB_CHAIN_H */

@@ -1,0 +1,353 @@
+/* SPDX-License-Identifier: MIT */
+/* Kernel nodes added to graphs by hand. */
+#include "graph/node.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/error.h"
+
+const CUgraphEdgeData pdl_edge_data[PDL_EDGE_KINDS] = {
+    [PDL_EDGE_FULL] = {.from_port = CU_GRAPH_KERNEL_NODE_PORT_DEFAULT,
+                       .type = CU_GRAPH_DEPENDENCY_TYPE_DEFAULT},
+    [PDL_EDGE_PROGRAMMATIC] = {.from_port = CU_GRAPH_KERNEL_NODE_PORT_PROGRAMMATIC,
+                               .type = CU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC},
+    [PDL_EDGE_LAUNCH_COMPLETION] = {.from_port = CU_GRAPH_KERNEL_NODE_PORT_LAUNCH_ORDER,
+                                    .type = CU_GRAPH_DEPENDENCY_TYPE_DEFAULT},
+    [PDL_EDGE_PROGRAMMATIC_AT_BLOCK_START] = {.from_port = CU_GRAPH_KERNEL_NODE_PORT_LAUNCH_ORDER,
+                                              .type = CU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC},
+};
+
+static bool is_programmatic(uint32_t kind)
+{
+    return kind == PDL_EDGE_PROGRAMMATIC || kind == PDL_EDGE_PROGRAMMATIC_AT_BLOCK_START;
+}
+
+pdl_status pdl_node_check_driver(const struct pdl_driver *driver)
+{
+    if (driver->cuGraphAddNode == NULL || driver->cuGraphGetEdges == NULL) {
+        return PDL_FAIL(PDL_ERROR_NOT_SUPPORTED,
+                        "graph edges need a driver of CUDA 12.3 or newer, this one is %d.%d",
+                        driver->version / 1000, driver->version % 1000 / 10);
+    }
+    return PDL_SUCCESS;
+}
+
+pdl_status pdl_node_lower(pdl_kernel *kernel, int device, const pdl_launch_desc *desc,
+                          struct pdl_lowered *lowered)
+{
+    if (desc->trigger_event != NULL || desc->launch_event != NULL) {
+        const char *field = desc->trigger_event != NULL ? "trigger_event" : "launch_event";
+        return PDL_FAIL_FIELD(
+            PDL_ERROR_NOT_SUPPORTED, field,
+            "%s is set: a kernel node records no event, give its dependents an edge "
+            "of that kind",
+            field);
+    }
+    if (kernel->device >= 0 && kernel->device != device) {
+        return PDL_FAIL_FIELD(
+            PDL_ERROR_WRONG_DEVICE, "kernel",
+            "the kernel's function is of device %d and the graph is made for device "
+            "%d: a CUkernel, an image or a symbol serves every device",
+            kernel->device, device);
+    }
+    return pdl_lower(kernel, device, desc, lowered);
+}
+
+void pdl_node_reshape(CUDA_KERNEL_NODE_PARAMS *params, const CUlaunchConfig *config)
+{
+    params->gridDimX = config->gridDimX;
+    params->gridDimY = config->gridDimY;
+    params->gridDimZ = config->gridDimZ;
+    params->blockDimX = config->blockDimX;
+    params->blockDimY = config->blockDimY;
+    params->blockDimZ = config->blockDimZ;
+    params->sharedMemBytes = config->sharedMemBytes;
+}
+
+pdl_status pdl_node_params(const pdl_kernel *kernel, const struct pdl_lowered *lowered, void **args,
+                           CUDA_KERNEL_NODE_PARAMS *params)
+{
+    CUfunction function = lowered->facts->function;
+    if (kernel->kind == PDL_KERNEL_KERNEL) {
+        const CUresult result =
+            kernel->driver->cuKernelGetFunction(&function, (CUkernel)lowered->facts->function);
+        if (result != CUDA_SUCCESS) {
+            return pdl_error_from_cuda(kernel->driver, "cuKernelGetFunction", (int32_t)result,
+                                       "to add a kernel to a graph");
+        }
+    }
+    *params = (CUDA_KERNEL_NODE_PARAMS){.func = function, .kernelParams = args};
+    pdl_node_reshape(params, &lowered->config);
+    return PDL_SUCCESS;
+}
+
+static pdl_status set_attribute(const pdl_kernel *kernel, const struct pdl_lowered *lowered,
+                                CUgraphNode node, const CUlaunchAttribute *attribute)
+{
+    const CUresult result =
+        kernel->driver->cuGraphKernelNodeSetAttribute(node, attribute->id, &attribute->value);
+    if (result == CUDA_SUCCESS) {
+        return PDL_SUCCESS;
+    }
+    if (result != CUDA_ERROR_NOT_SUPPORTED && result != CUDA_ERROR_INVALID_VALUE) {
+        return pdl_error_from_cuda(kernel->driver, "cuGraphKernelNodeSetAttribute", (int32_t)result,
+                                   "to set an attribute of a kernel node");
+    }
+    const struct pdl_error_source source = {.call = "cuGraphKernelNodeSetAttribute",
+                                            .field = pdl_attribute_field((int)attribute->id),
+                                            .cuda_result = (int32_t)result};
+    return pdl_error_set(PDL_ERROR_NOT_SUPPORTED, source,
+                         "the driver refused %s for a node of kernel %s: %s", source.field,
+                         pdl_kernel_name(kernel, lowered->facts),
+                         pdl_driver_result_name(kernel->driver, result));
+}
+
+/* Sets the attributes that a node can have. */
+static pdl_status set_attributes(const pdl_kernel *kernel, const struct pdl_lowered *lowered,
+                                 CUgraphNode node)
+{
+    const CUlaunchAttribute *updatable = NULL;
+    for (unsigned i = 0; i < lowered->config.numAttrs; i++) {
+        const CUlaunchAttribute *attribute = &lowered->attributes[i];
+        if (attribute->id == CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION) {
+            continue; /* in a graph that is the edge */
+        }
+        if ((int)attribute->id == PDL_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE) {
+            updatable = attribute; /* last: such a node cannot be taken out again */
+            continue;
+        }
+        const pdl_status status = set_attribute(kernel, lowered, node, attribute);
+        if (status != PDL_SUCCESS) {
+            return status;
+        }
+    }
+    return updatable != NULL ? set_attribute(kernel, lowered, node, updatable) : PDL_SUCCESS;
+}
+
+/* ---- edges ---------------------------------------------------------------------------------- */
+
+/* After the driver refused to add a node: says so if a dependency is of another graph. */
+static pdl_status check_membership(const struct pdl_driver *driver, struct CUgraph_st *graph,
+                                   const pdl_edge *edges, size_t count)
+{
+    size_t nodes_count = 0;
+    CUgraphNode *nodes = NULL;
+    pdl_status status = PDL_SUCCESS;
+    if (driver->cuGraphGetNodes(graph, NULL, &nodes_count) != CUDA_SUCCESS) {
+        return PDL_SUCCESS;
+    }
+    nodes = malloc((nodes_count + 1) * sizeof(CUgraphNode));
+    if (nodes == NULL ||
+        (nodes_count > 0 && driver->cuGraphGetNodes(graph, nodes, &nodes_count) != CUDA_SUCCESS)) {
+        goto done; /* the driver's own word has to do */
+    }
+    for (size_t i = 0; i < count && status == PDL_SUCCESS; i++) {
+        size_t at = 0;
+        while (at < nodes_count && nodes[at] != edges[i].node) {
+            at++;
+        }
+        if (at == nodes_count) {
+            status = PDL_FAIL_FIELD(PDL_ERROR_EDGE, "dependencies",
+                                    "dependency %zu is not a node of this graph, which has %zu", i,
+                                    nodes_count);
+        }
+    }
+
+done:
+    free(nodes);
+    return status;
+}
+
+static pdl_status check_edges(const struct pdl_driver *driver, const pdl_edge *edges, size_t count,
+                              uint32_t overlap)
+{
+    for (size_t i = 0; i < count; i++) {
+        const pdl_edge *edge = &edges[i];
+        CUgraphNodeType type = CU_GRAPH_NODE_TYPE_EMPTY;
+        if (edge->node == NULL) {
+            return PDL_FAIL_FIELD(PDL_ERROR_INVALID_ARGUMENT, "dependencies",
+                                  "dependency %zu has no node", i);
+        }
+        if (edge->kind > PDL_EDGE_PROGRAMMATIC_AT_BLOCK_START || edge->reserved != 0) {
+            return PDL_FAIL_FIELD(PDL_ERROR_EDGE, "dependencies",
+                                  "dependency %zu has kind %u (of 0 to %d) and reserved %u (of 0)",
+                                  i, edge->kind, PDL_EDGE_PROGRAMMATIC_AT_BLOCK_START,
+                                  edge->reserved);
+        }
+        if (edge->kind == PDL_EDGE_FULL) {
+            continue;
+        }
+        const CUresult result = driver->cuGraphNodeGetType(edge->node, &type);
+        if (result != CUDA_SUCCESS) {
+            return pdl_error_from_cuda(driver, "cuGraphNodeGetType", (int32_t)result,
+                                       "to check a dependency");
+        }
+        if (type != CU_GRAPH_NODE_TYPE_KERNEL) {
+            return PDL_FAIL_FIELD(
+                PDL_ERROR_EDGE, "dependencies",
+                "dependency %zu is a node of type %d: only a kernel has a trigger "
+                "and a launch to depend on",
+                i, (int)type);
+        }
+        if (is_programmatic(edge->kind) && overlap == PDL_OVERLAP_NONE) {
+            return PDL_FAIL_FIELD(
+                PDL_ERROR_DESC_FIELD, "overlap",
+                "dependency %zu is programmatic and overlap is PDL_OVERLAP_NONE: ask "
+                "for PDL_OVERLAP_AUTO or PDL_OVERLAP_REQUIRE",
+                i);
+        }
+    }
+    return PDL_SUCCESS;
+}
+
+/* ---- adding --------------------------------------------------------------------------------- */
+
+static pdl_status take_device_node(const pdl_kernel *kernel, CUgraphNode node,
+                                   struct CUgraphDeviceUpdatableNode_st **device_node)
+{
+    CUlaunchAttributeValue value;
+    memset(&value, 0, sizeof(value));
+    const CUresult result = kernel->driver->cuGraphKernelNodeGetAttribute(
+        node, (CUlaunchAttributeID)PDL_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE, &value);
+    if (result != CUDA_SUCCESS) {
+        return pdl_error_from_cuda(kernel->driver, "cuGraphKernelNodeGetAttribute", (int32_t)result,
+                                   "to get the device's handle of a node");
+    }
+    pdl_device_node_get(&value, device_node);
+    return PDL_SUCCESS;
+}
+
+/* Most nodes have few dependencies: up to this many need no memory. */
+#define EDGES_ON_STACK 16
+
+_Static_assert(sizeof(CUDA_KERNEL_NODE_PARAMS) == sizeof(CUDA_KERNEL_NODE_PARAMS_v3),
+               "versions 2 and 3 have the same members in the same order");
+
+pdl_status pdl_node_add(const pdl_kernel *kernel, const struct pdl_lowered *lowered,
+                        const CUDA_KERNEL_NODE_PARAMS *kernel_params, struct CUgraph_st *graph,
+                        const pdl_edge *edges, size_t count, CUgraphNode *node)
+{
+    const struct pdl_driver *driver = kernel->driver;
+    CUgraphNodeParams params;
+    CUgraphNode few_nodes[EDGES_ON_STACK];
+    CUgraphEdgeData few_data[EDGES_ON_STACK];
+    CUgraphNode *nodes = few_nodes;
+    CUgraphEdgeData *data = few_data;
+    CUgraphNode added = NULL;
+    pdl_status status = PDL_SUCCESS;
+    if (count > EDGES_ON_STACK) {
+        nodes = malloc(count * (sizeof(*nodes) + sizeof(*data)));
+        if (nodes == NULL) {
+            return PDL_FAIL(PDL_ERROR_OUT_OF_MEMORY, "no memory for %zu dependencies", count);
+        }
+        data = (CUgraphEdgeData *)(nodes + count);
+    }
+    for (size_t i = 0; i < count; i++) {
+        const bool full = is_programmatic(edges[i].kind) && lowered->reason != PDL_OVERLAP_GRANTED;
+        nodes[i] = edges[i].node;
+        data[i] = pdl_edge_data[full ? (uint32_t)PDL_EDGE_FULL : edges[i].kind];
+    }
+    memset(&params, 0, sizeof(params));
+    params.type = CU_GRAPH_NODE_TYPE_KERNEL;
+    memcpy(&params.kernel, kernel_params, sizeof(*kernel_params));
+    const CUresult result = driver->cuGraphAddNode(&added, graph, count > 0 ? nodes : NULL,
+                                                   count > 0 ? data : NULL, count, &params);
+    if (result != CUDA_SUCCESS) {
+        if (result == CUDA_ERROR_INVALID_VALUE) {
+            status = check_membership(driver, graph, edges, count);
+        }
+        if (status == PDL_SUCCESS) {
+            status = pdl_error_from_cuda(driver, "cuGraphAddNode", (int32_t)result,
+                                         "to add a kernel node");
+        }
+        goto done;
+    }
+    status = set_attributes(kernel, lowered, added);
+    if (status != PDL_SUCCESS) {
+        (void)driver->cuGraphDestroyNode(added);
+        goto done;
+    }
+    *node = added;
+
+done:
+    if (nodes != few_nodes) {
+        free(nodes);
+    }
+    return status;
+}
+
+static pdl_status check_arguments(const void *graph, const pdl_edge *dependencies, size_t count,
+                                  const pdl_kernel *kernel, const pdl_launch_desc *desc,
+                                  const void *node)
+{
+    const struct {
+        const char *name;
+        const void *value;
+    } required[] = {
+        {"graph", graph},
+        {"kernel", kernel},
+        {"desc", desc},
+        {"node", node},
+    };
+    for (size_t i = 0; i < sizeof(required) / sizeof(required[0]); i++) {
+        if (required[i].value == NULL) {
+            return PDL_FAIL_FIELD(PDL_ERROR_INVALID_ARGUMENT, required[i].name, "%s is NULL",
+                                  required[i].name);
+        }
+    }
+    if (count > 0 && dependencies == NULL) {
+        return PDL_FAIL_FIELD(PDL_ERROR_INVALID_ARGUMENT, "dependencies",
+                              "dependencies is NULL and count is %zu", count);
+    }
+    return PDL_SUCCESS;
+}
+
+pdl_status pdl_graph_add_launch(struct CUgraph_st *graph, const pdl_edge *dependencies,
+                                size_t count, pdl_kernel *kernel, const pdl_launch_desc *desc,
+                                void *const *args, struct CUgraphNode_st **node)
+{
+    struct pdl_lowered lowered;
+    pdl_launch_desc copy;
+    CUDA_KERNEL_NODE_PARAMS params;
+    CUgraphNode added = NULL;
+    int device = -1;
+    pdl_status status = check_arguments(graph, dependencies, count, kernel, desc, node);
+    if (status != PDL_SUCCESS) {
+        return status;
+    }
+    status = pdl_node_check_driver(kernel->driver);
+    if (status != PDL_SUCCESS) {
+        return status;
+    }
+    status = pdl_desc_whole(&desc, &copy);
+    if (status != PDL_SUCCESS) {
+        return status;
+    }
+    status = check_edges(kernel->driver, dependencies, count, desc->overlap);
+    if (status != PDL_SUCCESS) {
+        return status;
+    }
+    status = pdl_kernel_device(kernel, &device);
+    if (status != PDL_SUCCESS) {
+        return status;
+    }
+    status = pdl_node_lower(kernel, device, desc, &lowered);
+    if (status != PDL_SUCCESS) {
+        return status;
+    }
+    status = pdl_node_params(kernel, &lowered, (void **)args, &params);
+    if (status == PDL_SUCCESS) {
+        status = pdl_node_add(kernel, &lowered, &params, graph, dependencies, count, &added);
+    }
+    if (status != PDL_SUCCESS) {
+        return status;
+    }
+    if (desc->device_node != NULL) {
+        status = take_device_node(kernel, added, desc->device_node);
+    }
+    if (status == PDL_SUCCESS) {
+        *node = added;
+    }
+    return status;
+}

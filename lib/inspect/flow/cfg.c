@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: MIT */
+#include "inspect/flow/cfg.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* More than any body that does not repeat large tables of branch targets. */
+#define EDGES_MAX ((uint32_t)1 << 23)
+
+static bool ends_block(const struct pdl_instruction *instruction)
+{
+    switch (instruction->opcode.op) {
+    case PDL_OP_BRANCH:
+    case PDL_OP_BRANCH_TABLE:
+    case PDL_OP_CALL:
+    case PDL_OP_RETURN:
+    case PDL_OP_EXIT:
+    case PDL_OP_TRAP:
+    case PDL_OP_WAIT:
+    case PDL_OP_TRIGGER:
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* What goes on behind it when it is guarded, so that it needs a block of its own. */
+static bool alone_if_guarded(const struct pdl_instruction *instruction)
+{
+    return instruction->guard != PDL_NONE &&
+           (instruction->opcode.op == PDL_OP_WAIT || instruction->opcode.op == PDL_OP_TRIGGER ||
+            instruction->opcode.op == PDL_OP_CALL);
+}
+
+/* Marks the first instructions of blocks in block_of: 1 for a block, 2 where an empty block goes in
+ * front of a guarded instruction that something jumps to. */
+static void mark_leaders(struct pdl_cfg *cfg, const struct pdl_body *body)
+{
+    const uint32_t count = body->instruction_count;
+    for (uint32_t i = 0; i < body->label_count; i++) {
+        cfg->block_of[body->labels[i].instruction] = 1;
+    }
+    cfg->block_of[0] = 1;
+    for (uint32_t i = 0; i < count; i++) {
+        const struct pdl_instruction *instruction = &body->instructions[i];
+        if (alone_if_guarded(instruction)) {
+            cfg->block_of[i] = cfg->block_of[i] == 0 ? 1 : 2;
+        }
+        if (ends_block(instruction) && cfg->block_of[i + 1] == 0) {
+            cfg->block_of[i + 1] = 1;
+        }
+    }
+    /* An unguarded block in front of a guarded instruction is its own if a branch ended it: then
+     * there must be one to decide from. */
+    for (uint32_t i = 1; i < count; i++) {
+        if (alone_if_guarded(&body->instructions[i]) && ends_block(&body->instructions[i - 1])) {
+            cfg->block_of[i] = 2;
+        }
+    }
+    if (count > 0 && alone_if_guarded(&body->instructions[0])) {
+        cfg->block_of[0] = 2;
+    }
+}
+
+static bool add_block(struct pdl_cfg *cfg, uint32_t first)
+{
+    if (!PDL_ROOM(cfg->blocks, cfg->block_count, cfg->block_capacity)) {
+        return false;
+    }
+    cfg->blocks[cfg->block_count++] = (struct pdl_block){.first = first, .branch = PDL_NONE};
+    return true;
+}
+
+static bool add_successor(struct pdl_cfg *cfg, struct pdl_block *block, uint32_t successor)
+{
+    if (cfg->successor_count == EDGES_MAX) {
+        return false;
+    }
+    if (!PDL_ROOM(cfg->successors, cfg->successor_count, cfg->successor_capacity)) {
+        return false;
+    }
+    cfg->successors[cfg->successor_count++] = successor;
+    block->successor_count++;
+    return true;
+}
+
+static bool no_return(const struct pdl_ptx_module *module, const struct pdl_instruction *call)
+{
+    const struct pdl_ptx_function *callee =
+        call->callee != PDL_NONE ? pdl_ptx_function_find(module, call->callee) : NULL;
+    return callee != NULL && callee->no_return;
+}
+
+/* Where a block's last instruction leads. `next` is the block behind it. */
+static bool connect(struct pdl_cfg *cfg, const struct pdl_ptx_module *module,
+                    const struct pdl_body *body, uint32_t index)
+{
+    struct pdl_block *block = &cfg->blocks[index];
+    const uint32_t next = index + 1; /* the last block is the empty one at the end */
+    const struct pdl_instruction *last =
+        block->count > 0 ? &body->instructions[block->first + block->count - 1] : NULL;
+    const uint8_t op = last != NULL ? last->opcode.op : (uint8_t)PDL_OP_OTHER;
+    block->first_successor = cfg->successor_count;
+    if (index == cfg->block_count - 1) {
+        block->exits = true;
+        return true;
+    }
+    const bool guarded = last != NULL && last->guard != PDL_NONE;
+    const uint32_t last_index = block->first + block->count - 1;
+    if (op == PDL_OP_BRANCH) {
+        for (uint32_t i = 0; i < last->operand_count; i++) {
+            const struct pdl_operand *operand = &body->operands[last->first_operand + i];
+            if (operand->kind == PDL_OPERAND_TARGET &&
+                !add_successor(cfg, block, cfg->block_of[operand->symbol])) {
+                return false;
+            }
+        }
+        block->branch = guarded ? last_index : PDL_NONE;
+        return !guarded || add_successor(cfg, block, next);
+    }
+    if (op == PDL_OP_BRANCH_TABLE) {
+        block->branch = last_index;
+        for (uint32_t i = 0; i < last->operand_count; i++) {
+            const struct pdl_operand *operand = &body->operands[last->first_operand + i];
+            if (operand->kind != PDL_OPERAND_TARGET) {
+                continue;
+            }
+            const struct pdl_target_list *list = &body->lists[operand->symbol];
+            for (uint32_t j = 0; j < list->count; j++) {
+                if (!add_successor(cfg, block,
+                                   cfg->block_of[body->targets[list->first + j].symbol])) {
+                    return false;
+                }
+            }
+        }
+        return !guarded || add_successor(cfg, block, next);
+    }
+    if (op == PDL_OP_RETURN || op == PDL_OP_EXIT || op == PDL_OP_TRAP) {
+        block->exits = op != PDL_OP_TRAP;
+        block->branch = guarded ? last_index : PDL_NONE;
+        return !guarded || add_successor(cfg, block, next);
+    }
+    if (op == PDL_OP_CALL && no_return(module, last)) {
+        return true;
+    }
+    /* In front of a guarded instruction: into it, or around it. */
+    const struct pdl_block *behind = &cfg->blocks[next];
+    if (body->instruction_count > 0 && behind->count == 1 &&
+        alone_if_guarded(&body->instructions[behind->first])) {
+        block->branch = behind->first;
+        return add_successor(cfg, block, next) && add_successor(cfg, block, next + 1);
+    }
+    return add_successor(cfg, block, next);
+}
+
+static bool find_predecessors(struct pdl_cfg *cfg)
+{
+    if (!pdl_reserve((void **)&cfg->predecessors, &cfg->predecessor_capacity, cfg->successor_count,
+                     sizeof(*cfg->predecessors))) {
+        return false;
+    }
+    for (uint32_t i = 0; i < cfg->successor_count; i++) {
+        cfg->blocks[cfg->successors[i]].predecessor_count++;
+    }
+    uint32_t first = 0;
+    for (uint32_t i = 0; i < cfg->block_count; i++) {
+        cfg->blocks[i].first_predecessor = first;
+        first += cfg->blocks[i].predecessor_count;
+        cfg->blocks[i].predecessor_count = 0;
+    }
+    for (uint32_t i = 0; i < cfg->block_count; i++) {
+        const struct pdl_block *block = &cfg->blocks[i];
+        for (uint32_t j = 0; j < block->successor_count; j++) {
+            struct pdl_block *to = &cfg->blocks[cfg->successors[block->first_successor + j]];
+            cfg->predecessors[to->first_predecessor + to->predecessor_count++] = i;
+        }
+    }
+    return true;
+}
+
+/* Tarjan's strongly connected components, without recursion: a block is in a loop if its component
+ * has more than one block, or an edge to itself. */
+static bool find_loops(struct pdl_cfg *cfg)
+{
+    const uint32_t count = cfg->block_count;
+    uint32_t *memory = calloc((size_t)count * 5, sizeof(*memory));
+    if (memory == NULL) {
+        return false;
+    }
+    uint32_t *number = memory;      /* from 1; 0: not seen */
+    uint32_t *low = memory + count; /* 0 once its component is known */
+    uint32_t *edge = memory + 2 * (size_t)count;
+    uint32_t *path = memory + 3 * (size_t)count;
+    uint32_t *stack = memory + 4 * (size_t)count;
+    uint32_t numbers = 0, stacked = 0;
+    uint32_t depth = 1;
+    path[0] = 0;
+    while (depth > 0) { /* blocks that cannot be reached from the entry are left out */
+        const uint32_t at = path[depth - 1];
+        struct pdl_block *block = &cfg->blocks[at];
+        if (number[at] == 0) {
+            number[at] = low[at] = ++numbers;
+            stack[stacked++] = at;
+        }
+        if (edge[at] < block->successor_count) {
+            const uint32_t to = cfg->successors[block->first_successor + edge[at]++];
+            block->in_loop = block->in_loop || to == at;
+            if (number[to] == 0) {
+                path[depth++] = to;
+            } else if (low[to] != 0 && number[to] < low[at]) {
+                low[at] = number[to];
+            }
+            continue;
+        }
+        depth--;
+        if (depth > 0 && low[at] < low[path[depth - 1]]) {
+            low[path[depth - 1]] = low[at];
+        }
+        if (low[at] == number[at]) {
+            const bool loop = stack[stacked - 1] != at;
+            uint32_t member;
+            do {
+                member = stack[--stacked];
+                low[member] = 0;
+                cfg->blocks[member].in_loop = cfg->blocks[member].in_loop || loop;
+            } while (member != at);
+        }
+    }
+    free(memory);
+    return true;
+}
+
+pdl_status pdl_cfg_build(struct pdl_cfg *cfg, const struct pdl_ptx_module *module,
+                         const struct pdl_body *body)
+{
+    const uint32_t count = body->instruction_count;
+    cfg->block_count = cfg->successor_count = 0;
+    if (!pdl_reserve((void **)&cfg->block_of, &cfg->block_of_capacity, (size_t)count + 1,
+                     sizeof(*cfg->block_of))) {
+        return pdl_ptx_no_memory();
+    }
+    memset(cfg->block_of, 0, ((size_t)count + 1) * sizeof(*cfg->block_of));
+    mark_leaders(cfg, body);
+    for (uint32_t i = 0; i < count; i++) {
+        const uint32_t mark = cfg->block_of[i];
+        if (mark == 2 && !add_block(cfg, i)) {
+            return pdl_ptx_no_memory();
+        }
+        if (mark != 0 && !add_block(cfg, i)) {
+            return pdl_ptx_no_memory();
+        }
+        /* A label in front of a guarded instruction means the block that decides. */
+        cfg->block_of[i] = cfg->block_count - (mark == 2 ? 2 : 1);
+        cfg->blocks[cfg->block_count - 1].count++;
+    }
+    cfg->block_of[count] = cfg->block_count;
+    if (!add_block(cfg, count)) { /* the end of the body is an exit */
+        return pdl_ptx_no_memory();
+    }
+    for (uint32_t i = 0; i < cfg->block_count; i++) {
+        if (!connect(cfg, module, body, i)) {
+            return cfg->successor_count == EDGES_MAX
+                       ? pdl_inspect_fail(PDL_ERROR_INVALID_IMAGE, body->function->line,
+                                          body->function->column,
+                                          "the function has more than %u branches", EDGES_MAX)
+                       : pdl_ptx_no_memory();
+        }
+    }
+    return find_predecessors(cfg) && find_loops(cfg) ? PDL_SUCCESS : pdl_ptx_no_memory();
+}
+
+void pdl_cfg_free(struct pdl_cfg *cfg)
+{
+    free(cfg->blocks);
+    free(cfg->successors);
+    free(cfg->predecessors);
+    free(cfg->block_of);
+}

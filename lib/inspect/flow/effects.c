@@ -1,0 +1,525 @@
+/* SPDX-License-Identifier: MIT */
+#include "inspect/flow/effects.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* A collection while it goes on. */
+struct collection {
+    struct pdl_effects *effects;
+    struct pdl_ptx_module *module;
+    struct pdl_flow *flow;
+    uint32_t limit;
+};
+
+/* Places of an effect, from where it is through the calls that lead there. */
+#define PDL_CALLS_MAX 8
+
+/* Where an effect is: the instruction of this body that has it, or calls what has it. */
+struct site {
+    const struct pdl_instruction *instruction;
+    uint32_t block;
+    struct pdl_point point;
+    bool waits_later;
+};
+
+/* ---- one effect for all that are alike ------------------------------------------------------------- */
+
+static uint64_t mix(uint64_t hash, uint64_t part)
+{
+    hash = (hash ^ part) * 0x9e3779b97f4a7c15u;
+    return hash ^ hash >> 31;
+}
+
+static bool same_place(const struct pdl_effect *a, const struct pdl_effect *b)
+{
+    if (a->place_count != b->place_count) {
+        return false;
+    }
+    if (a->place_count == 0) {
+        return a->line == b->line;
+    }
+    for (uint32_t i = 0; i < a->place_count; i++) {
+        if (a->places[i].line != b->places[i].line || a->places[i].file != b->places[i].file) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static uint64_t hash_of(const struct pdl_effect *effect, uint32_t decision)
+{
+    uint64_t hash = mix(effect->kind * 2u + effect->non_coherent, decision);
+    for (uint32_t i = 0; i < effect->place_count; i++) {
+        hash = mix(hash, effect->places[i].line);
+        hash = mix(hash, (uint64_t)(uintptr_t)effect->places[i].file);
+    }
+    hash = mix(hash, effect->place_count > 0 ? effect->place_count : effect->line);
+    if (effect->address.count > 0) {
+        hash = mix(hash, effect->address.sources[0].index);
+        hash = mix(hash, (uint32_t)effect->address.sources[0].offset);
+    }
+    return mix(hash, effect->states * 2u + effect->waits_later);
+}
+
+static bool same_effect(const struct pdl_effect *a, const struct pdl_effect *b)
+{
+    return a->kind == b->kind && a->non_coherent == b->non_coherent && a->states == b->states &&
+           a->waits_later == b->waits_later && a->divergence == b->divergence &&
+           a->address.count == b->address.count && a->address.untraced == b->address.untraced &&
+           memcmp(a->address.sources, b->address.sources,
+                  a->address.count * sizeof(a->address.sources[0])) == 0 &&
+           same_place(a, b);
+}
+
+static bool grow_slots(struct pdl_effects *effects)
+{
+    const uint32_t count = effects->slot_count == 0 ? 64 : effects->slot_count * 2;
+    uint32_t *slots = count == 0 ? NULL : calloc(count, sizeof(*slots));
+    if (slots == NULL) {
+        return false;
+    }
+    free(effects->slots);
+    effects->slots = slots;
+    effects->slot_count = count;
+    for (uint32_t i = 0; i < effects->effect_count; i++) {
+        uint64_t at = hash_of(&effects->effects[i], effects->decisions[i]);
+        while (slots[at & (count - 1)] != 0) {
+            at++;
+        }
+        slots[at & (count - 1)] = i + 1;
+    }
+    return true;
+}
+
+static pdl_status add(struct collection *collection, const struct pdl_effect *effect,
+                      uint32_t decision)
+{
+    struct pdl_effects *effects = collection->effects;
+    if (effects->effect_count >= effects->slot_count / 2 && !grow_slots(effects)) {
+        return pdl_ptx_no_memory();
+    }
+    uint32_t *slot;
+    for (uint64_t at = hash_of(effect, decision);; at++) {
+        slot = &effects->slots[at & (effects->slot_count - 1)];
+        if (*slot == 0) {
+            break;
+        }
+        struct pdl_effect *other = &effects->effects[*slot - 1];
+        if (effects->decisions[*slot - 1] == decision && same_effect(other, effect)) {
+            other->count += effect->count;
+            return PDL_SUCCESS;
+        }
+    }
+    if (effects->effect_count == collection->limit) {
+        effects->cut = true;
+        return PDL_SUCCESS;
+    }
+    if (!PDL_ROOM(effects->effects, effects->effect_count, effects->effect_capacity) ||
+        !pdl_reserve((void **)&effects->decisions, &effects->decision_capacity,
+                     (size_t)effects->effect_count + 1, sizeof(*effects->decisions))) {
+        return pdl_ptx_no_memory();
+    }
+    effects->effects[effects->effect_count] = *effect;
+    effects->decisions[effects->effect_count] = decision;
+    effects->effect_count++;
+    *slot = effects->effect_count;
+    return PDL_SUCCESS;
+}
+
+/* ---- what an instruction does ----------------------------------------------------------------------- */
+
+/* Whether an address may be in global memory. */
+static bool may_be_global(const struct pdl_value *address)
+{
+    const uint8_t global = (1u << PDL_SPACE_GLOBAL) | (1u << PDL_SPACE_GENERIC);
+    return address->spaces == 0 || (address->spaces & global) != 0 || address->untraced;
+}
+
+static void touch(struct collection *collection, const struct pdl_point *point)
+{
+    const uint8_t around = PDL_STATE_DECIDED | PDL_STATE_MBARRIER | PDL_STATE_BARRIER;
+    if (point->decision != 0 && (point->states & around) != 0) {
+        collection->effects->touched[point->decision - 1] = true;
+    }
+}
+
+/* Whether an address is in a table that the module alone knows. Compilers load from such a variable
+ * without coherence only if nothing writes it. */
+static bool in_own_table(const struct pdl_ptx_module *module, const struct pdl_value *address)
+{
+    bool own = address->count > 0 && !address->untraced;
+    for (unsigned i = 0; i < address->count && own; i++) {
+        const struct pdl_source *source = &address->sources[i];
+        own = source->kind == PDL_SOURCE_VARIABLE &&
+              source->index < module->by_name_space_capacity &&
+              (module->space_of[source->index] & PDL_PTX_TABLE) != 0;
+    }
+    return own;
+}
+
+static pdl_status access(struct collection *collection, const struct site *site, uint8_t kind,
+                         unsigned slot)
+{
+    const struct pdl_flow *flow = collection->flow;
+    const struct pdl_instruction *instruction = site->instruction;
+    const struct pdl_operand *operand = pdl_address_operand(flow->body, instruction, slot);
+    bool ok;
+    if (operand == NULL || (flow->body->function->is_entry && !flow->waits)) {
+        return PDL_SUCCESS; /* a kernel that never waits gets no findings for its accesses */
+    }
+    struct pdl_effect effect = {
+        .kind = kind,
+        .states = site->point.states,
+        .divergence = site->point.decision != 0
+                          ? flow->decisions[site->point.decision - 1].divergence
+                          : (uint8_t)PDL_DIVERGENCE_NONE,
+        .non_coherent = kind == PDL_EFFECT_READ && instruction->opcode.non_coherent,
+        .waits_later = site->waits_later,
+        .address = pdl_operand_value(flow->values, flow->body, operand),
+        .name = instruction->name,
+        .line = instruction->line,
+        .column = instruction->column,
+        .count = 1,
+    };
+    const bool any_space =
+        instruction->opcode.space == PDL_SPACE_GENERIC &&
+        (instruction->opcode.op == PDL_OP_LOAD || instruction->opcode.op == PDL_OP_STORE ||
+         instruction->opcode.op == PDL_OP_ATOMIC);
+    const bool constant =
+        (effect.address.spaces == 1u << PDL_SPACE_CONST && !effect.address.untraced) ||
+        (effect.non_coherent && in_own_table(collection->module, &effect.address));
+    if (constant || (any_space && !may_be_global(&effect.address))) {
+        return PDL_SUCCESS;
+    }
+    /* After the wait only what is non-coherent is of interest. */
+    if (!(effect.states & PDL_STATE_NOT_WAITED) && !effect.non_coherent) {
+        return PDL_SUCCESS;
+    }
+    effect.places = pdl_places_chain(collection->module, flow->body, instruction->place,
+                                     &effect.place_count, &ok);
+    if (!ok) {
+        return pdl_ptx_no_memory();
+    }
+    touch(collection, &site->point);
+    return add(collection, &effect, site->point.decision);
+}
+
+static void mention(struct pdl_mention *mention, const struct pdl_instruction *instruction)
+{
+    if (mention->count++ == 0) {
+        mention->instruction = instruction;
+    }
+}
+
+static void wait(struct collection *collection, const struct site *site, bool in_loop)
+{
+    mention(&collection->effects->wait, site->instruction);
+    if (in_loop) {
+        mention(&collection->effects->wait_in_loop, site->instruction);
+    }
+}
+
+/* `unwaited`: where the threads have not waited, they have not either when they trigger. */
+static void trigger(struct collection *collection, const struct site *site, bool in_loop,
+                    bool unwaited)
+{
+    struct pdl_effects *effects = collection->effects;
+    mention(&effects->trigger, site->instruction);
+    if (unwaited && (site->point.states & (PDL_STATE_UNWAITED | PDL_STATE_DECIDED))) {
+        mention(&effects->trigger_before_wait, site->instruction);
+    }
+    if (unwaited && (site->point.states & PDL_STATE_DECIDED)) {
+        touch(collection, &site->point);
+    }
+    if (in_loop || (site->point.triggers & PDL_TRIGGERED)) {
+        mention(&effects->repeated_trigger, site->instruction);
+    }
+}
+
+/* The states of a callee's effect, where it is called. */
+static uint8_t states_at_call(const struct pdl_effect *effect, uint8_t at_call)
+{
+    const uint8_t in = at_call & PDL_STATE_NOT_WAITED;
+    uint8_t states = at_call & PDL_STATE_WAITED;
+    if (in != 0) {
+        states |= effect->states & PDL_STATE_UNWAITED ? in : 0;
+        states |= effect->states & (uint8_t)~PDL_STATE_UNWAITED;
+    }
+    return states;
+}
+
+/* A call before the wait of what cannot be followed, or not to its end. */
+static pdl_status mention_call(struct collection *collection, const struct site *site, uint8_t kind)
+{
+    bool ok;
+    struct pdl_effect effect = {
+        .kind = kind,
+        .states = site->point.states,
+        .waits_later = site->waits_later,
+        .name = site->instruction->callee,
+        .line = site->instruction->line,
+        .column = site->instruction->column,
+        .count = 1,
+    };
+    if (!(effect.states & PDL_STATE_NOT_WAITED)) {
+        return PDL_SUCCESS;
+    }
+    effect.places = pdl_places_chain(collection->module, collection->flow->body,
+                                     site->instruction->place, &effect.place_count, &ok);
+    return ok ? add(collection, &effect, site->point.decision) : pdl_ptx_no_memory();
+}
+
+/* Whether a function's effect came through this very call before: it is recursive. */
+static bool calls_again(const struct pdl_effect *effect, const pdl_inspect_place *around,
+                        uint32_t count)
+{
+    bool again = count == 0 || effect->place_count + count > PDL_CALLS_MAX;
+    for (uint32_t i = 0; i < effect->place_count && !again; i++) {
+        again =
+            effect->places[i].line == around[0].line && effect->places[i].file == around[0].file;
+    }
+    return again;
+}
+
+static pdl_status call(struct collection *collection, const struct site *site, bool in_loop)
+{
+    const struct pdl_flow *flow = collection->flow;
+    const struct pdl_instruction *instruction = site->instruction;
+    bool harmless, ok;
+    pdl_status status = PDL_SUCCESS;
+    const struct pdl_summary *summary = pdl_flow_callee(collection->module, instruction, &harmless);
+    if (summary == NULL) {
+        if (harmless) {
+            return PDL_SUCCESS;
+        }
+        collection->effects->unknown = true;
+        return mention_call(collection, site, PDL_EFFECT_UNKNOWN_CALL);
+    }
+    collection->effects->unknown = collection->effects->unknown || summary->unknown;
+    collection->effects->barriers = collection->effects->barriers || summary->barriers;
+    collection->effects->cut = collection->effects->cut || summary->cut;
+    if (summary->waits) {
+        wait(collection, site, in_loop);
+    }
+    if (summary->triggers) {
+        trigger(collection, site, in_loop, summary->triggers_unwaited);
+    }
+    if (summary->cut) {
+        status = mention_call(collection, site, PDL_EFFECT_CUT_CALL);
+    }
+    for (uint32_t i = 0; i < summary->effect_count && status == PDL_SUCCESS; i++) {
+        struct pdl_effect effect = summary->effects[i];
+        effect.states = states_at_call(&summary->effects[i], site->point.states);
+        if (effect.states == 0 ||
+            (!(effect.states & PDL_STATE_NOT_WAITED) && !effect.non_coherent)) {
+            continue;
+        }
+        if (effect.kind == PDL_EFFECT_READ || effect.kind == PDL_EFFECT_WRITE) {
+            effect.address =
+                pdl_value_at_call(&effect.address, flow->values, flow->body, instruction);
+            if (!may_be_global(&effect.address)) {
+                continue;
+            }
+        }
+        effect.waits_later = effect.waits_later || site->waits_later;
+        effect.divergence = pdl_flow_divergence_at_call(flow, instruction, effect.divergence);
+        if (!(effect.states & PDL_STATE_DECIDED & summary->effects[i].states) &&
+            site->point.decision != 0) {
+            effect.divergence = flow->decisions[site->point.decision - 1].divergence;
+        }
+        touch(collection, &site->point);
+        if (flow->decision_of[site->block] != 0 &&
+            !(summary->effects[i].states & PDL_STATE_UNWAITED)) {
+            /* The branch in the function, and what is done behind it there. */
+            collection->effects->touched[flow->decision_of[site->block] - 1] = true;
+        }
+        /* The places of the function, and the call behind them. */
+        if (effect.place_count > 0 && instruction->place != PDL_NONE) {
+            uint32_t count;
+            const pdl_inspect_place *around =
+                pdl_places_chain(collection->module, flow->body, instruction->place, &count, &ok);
+            pdl_inspect_place *places =
+                ok ? pdl_arena_alloc(&collection->module->inspection->arena,
+                                     ((size_t)effect.place_count + count) * sizeof(*places))
+                   : NULL;
+            if (places == NULL) {
+                return pdl_ptx_no_memory();
+            }
+            memcpy(places, effect.places, effect.place_count * sizeof(*places));
+            if (!calls_again(&effect, around, count)) {
+                memcpy(places + effect.place_count, around, count * sizeof(*places));
+                effect.place_count += count;
+            }
+            effect.places = places;
+        }
+        status = add(collection, &effect, site->point.decision);
+    }
+    return status;
+}
+
+static pdl_status visit(struct collection *collection, const struct site *site, bool in_loop)
+{
+    struct pdl_effects *effects = collection->effects;
+    const struct pdl_opcode *opcode = &site->instruction->opcode;
+    pdl_status status = PDL_SUCCESS;
+    switch (opcode->op) {
+    case PDL_OP_WAIT:
+        wait(collection, site, in_loop);
+        return PDL_SUCCESS;
+    case PDL_OP_TRIGGER:
+        trigger(collection, site, in_loop, true);
+        return PDL_SUCCESS;
+    case PDL_OP_BARRIER_BLOCK:
+        effects->barriers = true;
+        if (site->waits_later && (site->point.states & PDL_STATE_UNWAITED)) {
+            mention(&effects->barrier_before_wait, site->instruction);
+        }
+        return PDL_SUCCESS;
+    case PDL_OP_CALL:
+        return call(collection, site, in_loop);
+    default:
+        break;
+    }
+    if (opcode->reads) {
+        status = access(collection, site, PDL_EFFECT_READ, opcode->read_slot);
+    }
+    if (opcode->writes && status == PDL_SUCCESS) {
+        status = access(collection, site, PDL_EFFECT_WRITE, opcode->write_slot);
+    }
+    return status;
+}
+
+static pdl_status walk_block(struct collection *collection, uint32_t index)
+{
+    struct pdl_flow *flow = collection->flow;
+    const struct pdl_block *block = &flow->cfg->blocks[index];
+    struct site site = {.block = index, .point = flow->points[index]};
+    const bool ends_with_call =
+        block->count > 0 && pdl_flow_last(flow, index)->opcode.op == PDL_OP_CALL;
+    for (uint32_t i = 0; i < block->count; i++) {
+        site.instruction = &flow->body->instructions[block->first + i];
+        site.waits_later = ends_with_call && i + 1 == block->count
+                               ? pdl_flow_waits_behind(flow, index)
+                               : pdl_flow_waits_later(flow, index);
+        const pdl_status status = visit(collection, &site, block->in_loop);
+        if (status != PDL_SUCCESS) {
+            return status;
+        }
+        pdl_flow_step(flow, site.instruction, &site.point);
+    }
+    if (block->exits) {
+        struct pdl_effects *effects = collection->effects;
+        struct pdl_point point = pdl_flow_behind(flow, index);
+        const uint32_t edge = block->successor_count;
+        if ((point.states & PDL_STATE_NOT_WAITED) && !pdl_flow_may_exit(flow, index)) {
+            point.states &= PDL_STATE_WAITED;
+        }
+        /* A guarded ret is a decision too. */
+        const uint32_t decision = pdl_flow_decision_at(flow, index, edge);
+        if (decision != 0 && (point.states & PDL_STATE_NOT_WAITED)) {
+            point.decision = point.decision == 0 ? decision : point.decision;
+            pdl_flow_decide(flow, decision, &point);
+        }
+        effects->out |= point.states;
+        effects->triggers_out |= point.states != 0 ? point.triggers : 0;
+        if (point.decision > effects->out_decision) {
+            effects->out_decision = point.decision;
+        }
+    }
+    return PDL_SUCCESS;
+}
+
+pdl_status pdl_effects_collect(struct pdl_effects *effects, struct pdl_ptx_module *module,
+                               struct pdl_flow *flow, uint32_t limit)
+{
+    struct collection collection = {effects, module, flow, limit};
+    const struct pdl_mention none = {0};
+    effects->effect_count = 0;
+    if (effects->slot_count > 0) {
+        memset(effects->slots, 0, effects->slot_count * sizeof(*effects->slots));
+    }
+    effects->trigger_before_wait = effects->trigger = none;
+    effects->repeated_trigger = effects->wait = effects->wait_in_loop = none;
+    effects->barrier_before_wait = none;
+    effects->out = effects->triggers_out = 0;
+    effects->out_decision = 0;
+    effects->barriers = effects->unknown = effects->cut = false;
+    if (!pdl_reserve((void **)&effects->touched, &effects->touched_capacity,
+                     (size_t)flow->decision_count + 1, sizeof(*effects->touched))) {
+        return pdl_ptx_no_memory();
+    }
+    memset(effects->touched, 0, ((size_t)flow->decision_count + 1) * sizeof(*effects->touched));
+    for (uint32_t i = 0; i < flow->cfg->block_count; i++) {
+        if (flow->points[i].states != 0) {
+            const pdl_status status = walk_block(&collection, i);
+            if (status != PDL_SUCCESS) {
+                return status;
+            }
+        }
+    }
+    return PDL_SUCCESS;
+}
+
+void pdl_effects_free(struct pdl_effects *effects)
+{
+    free(effects->effects);
+    free(effects->decisions);
+    free(effects->slots);
+    free(effects->touched);
+}
+
+/* ---- summaries ------------------------------------------------------------------------------------- */
+
+/* What a function returns: the values that were stored to its result. */
+static struct pdl_value result_of(const struct pdl_flow *flow)
+{
+    struct pdl_value result = {0};
+    for (uint32_t i = 0; i < flow->body->symbol_count; i++) {
+        if (flow->body->symbols[i].kind == PDL_SYMBOL_RESULT) {
+            (void)pdl_value_join(&result, &flow->values->values[i]);
+        }
+    }
+    return result;
+}
+
+struct pdl_summary *pdl_effects_summary(const struct pdl_effects *effects,
+                                        struct pdl_ptx_module *module, const struct pdl_flow *flow)
+{
+    struct pdl_summary *summary = pdl_arena_alloc(&module->arena, sizeof(*summary));
+    if (summary == NULL) {
+        return NULL;
+    }
+    summary->effects =
+        pdl_arena_alloc(&module->arena, effects->effect_count * sizeof(*summary->effects));
+    if (summary->effects == NULL) {
+        return NULL;
+    }
+    if (effects->effect_count > 0) {
+        memcpy(summary->effects, effects->effects,
+               effects->effect_count * sizeof(*summary->effects));
+    }
+    summary->effect_count = effects->effect_count;
+    summary->out = effects->out;
+    summary->divergence = effects->out_decision != 0
+                              ? flow->decisions[effects->out_decision - 1].divergence
+                              : (uint8_t)PDL_DIVERGENCE_NONE;
+    summary->waits = flow->waits;
+    summary->triggers = (effects->triggers_out & PDL_TRIGGERED) || effects->trigger.count > 0;
+    summary->triggers_always = effects->triggers_out == PDL_TRIGGERED;
+    summary->triggers_unwaited = effects->trigger_before_wait.count > 0;
+    summary->barriers = effects->barriers;
+    summary->unknown = effects->unknown;
+    summary->cut = effects->cut;
+    summary->result = result_of(flow);
+    return summary;
+}
+
+bool pdl_summary_same(const struct pdl_summary *a, const struct pdl_summary *b)
+{
+    return a->effect_count == b->effect_count && a->out == b->out && a->waits == b->waits &&
+           a->triggers == b->triggers && a->triggers_always == b->triggers_always &&
+           a->barriers == b->barriers && a->unknown == b->unknown && a->cut == b->cut &&
+           a->result.count == b->result.count && a->result.spaces == b->result.spaces &&
+           a->result.untraced == b->result.untraced;
+}

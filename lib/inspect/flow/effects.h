@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT */
+/* What a body does to memory, and in which state: collected over the flow. */
+#ifndef PDL_INSPECT_EFFECTS_H
+#define PDL_INSPECT_EFFECTS_H
+
+#include "inspect/flow/flow.h"
+#include "inspect/rules/places.h"
+
+/* Something else that a rule may speak of, at an instruction. */
+struct pdl_mention {
+    const struct pdl_instruction *instruction; /* NULL: none */
+    uint32_t count;
+};
+
+struct pdl_effects {
+    struct pdl_effect *effects;
+    uint32_t *decisions; /* by effect: that of its own body, + 1, or 0 */
+    uint32_t *slots;     /* a table of the effects by what makes them one */
+    uint32_t effect_count, effect_capacity, decision_capacity;
+    uint32_t slot_count;
+    struct pdl_mention trigger_before_wait, trigger, repeated_trigger, wait, wait_in_loop,
+        barrier_before_wait;
+    uint8_t out;           /* states at the exits */
+    uint8_t triggers_out;  /* PDL_NOT_TRIGGERED, PDL_TRIGGERED at the exits */
+    uint32_t out_decision; /* + 1, or 0 */
+    bool *touched;         /* by decision: memory is accessed, or a trigger executed, after it */
+    uint32_t touched_capacity;
+    bool barriers, unknown, cut;
+};
+
+/* Collects the effects of a body. The arrays are used again. At most `limit` effects are kept. */
+pdl_status pdl_effects_collect(struct pdl_effects *effects, struct pdl_ptx_module *module,
+                               struct pdl_flow *flow, uint32_t limit);
+void pdl_effects_free(struct pdl_effects *effects);
+
+/* A summary of them for callers, in the module's arena; NULL if there is no memory. */
+struct pdl_summary *pdl_effects_summary(const struct pdl_effects *effects,
+                                        struct pdl_ptx_module *module, const struct pdl_flow *flow);
+
+/* Whether two summaries say the same, as far as callers are concerned. */
+bool pdl_summary_same(const struct pdl_summary *a, const struct pdl_summary *b);
+
+#endif /* PDL_INSPECT_EFFECTS_H */

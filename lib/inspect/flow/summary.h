@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: MIT */
+/* What a function does to its callers: the result of the analysis of its body. */
+#ifndef PDL_INSPECT_SUMMARY_H
+#define PDL_INSPECT_SUMMARY_H
+
+#include "inspect/flow/values.h"
+
+/* What threads can have done when they come to an instruction. */
+enum {
+    PDL_STATE_UNWAITED = 1, /* they have not waited, and no branch has decided that they will not */
+    PDL_STATE_DECIDED = 2,  /* a branch led around the wait that its other way executes */
+    PDL_STATE_MBARRIER = 4, /* the same, and then they waited on an mbarrier */
+    PDL_STATE_BARRIER = 8,  /* the same, and then they passed a barrier with those that waited */
+    PDL_STATE_WAITED = 16,
+    PDL_STATE_NOT_WAITED =
+        PDL_STATE_UNWAITED | PDL_STATE_DECIDED | PDL_STATE_MBARRIER | PDL_STATE_BARRIER
+};
+
+/* Between what a branch that leads around a wait decides, from the least to the most. */
+enum pdl_divergence {
+    PDL_DIVERGENCE_NONE,   /* all threads of the grid go the same way */
+    PDL_DIVERGENCE_BLOCK,  /* all threads of a block do */
+    PDL_DIVERGENCE_CALLER, /* it depends on the function's parameters: its callers tell */
+    PDL_DIVERGENCE_THREAD  /* threads of a block may go different ways */
+};
+
+enum pdl_effect_kind {
+    PDL_EFFECT_READ,
+    PDL_EFFECT_WRITE,
+    PDL_EFFECT_UNKNOWN_CALL, /* of what cannot be read */
+    PDL_EFFECT_CUT_CALL      /* of a function with more effects than are kept */
+};
+
+/* An access, of one place in the source and one address, that a function makes. */
+struct pdl_effect {
+    uint8_t kind;       /* pdl_effect_kind */
+    uint8_t states;     /* that it is reached in, entered unwaited */
+    uint8_t divergence; /* of the branch that decided */
+    bool non_coherent;
+    bool waits_later;         /* every path from it to the function's end waits */
+    struct pdl_value address; /* its parameters are the function's */
+    uint32_t name;            /* the opcode, or of what is called */
+    uint32_t line, column;
+    uint32_t count; /* of instructions */
+    uint32_t place_count;
+    const pdl_inspect_place *places; /* in the inspection's arena */
+};
+
+#define PDL_SUMMARY_EFFECTS 128
+
+struct pdl_summary {
+    uint8_t out;        /* states at its end, entered unwaited; 0: it does not return */
+    uint8_t divergence; /* of the branch that decided, where `out` has more than one state */
+    bool waits;         /* some path of it does */
+    bool triggers;
+    bool triggers_always;
+    bool triggers_unwaited; /* before a wait, entered unwaited */
+    bool barriers;          /* it has a barrier of the block */
+    bool unknown;           /* it calls what cannot be read */
+    bool cut;               /* it has more effects than are kept */
+    struct pdl_value result;
+    struct pdl_effect *effects;
+    uint32_t effect_count;
+};
+
+#endif /* PDL_INSPECT_SUMMARY_H */

@@ -1,0 +1,659 @@
+/* SPDX-License-Identifier: MIT */
+/* The body of one function as instructions, with its scopes, labels and places. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "inspect/flow/values.h"
+#include "inspect/ptx/ptx.h"
+
+/* Registers that are declared by the number in inner scopes, in a whole text. */
+#define INNER_REGISTERS_MAX 1000000u
+
+struct reader {
+    struct pdl_ptx_module *module;
+    struct pdl_body *body;
+    struct pdl_lexer lexer;
+    uint32_t scope;
+    uint32_t depth; /* 1 is the function's own */
+    uint32_t place;
+};
+
+#define ADD(reader, array, item)                                                                   \
+    (PDL_ROOM((reader)->body->array##s, (reader)->body->array##_count,                             \
+              (reader)->body->array##_capacity)                                                    \
+         ? ((reader)->body->array##s[(reader)->body->array##_count++] = (item), true)              \
+         : false)
+
+static bool at_mark(const struct reader *reader, char mark)
+{
+    return reader->lexer.token.mark == mark;
+}
+
+static bool at_end(const struct reader *reader)
+{
+    return reader->lexer.token.kind == PDL_TOKEN_END || reader->lexer.token.kind == PDL_TOKEN_ERROR;
+}
+
+static void next(struct reader *reader)
+{
+    pdl_lexer_next(&reader->lexer);
+}
+
+static pdl_status fail(const struct reader *reader, const char *what)
+{
+    return pdl_ptx_fail(&reader->lexer, what);
+}
+
+/* ---- names and symbols ------------------------------------------------------------------------- */
+
+static bool bindings_reach(struct pdl_body *body, uint32_t name)
+{
+    const uint32_t before = body->binding_capacity;
+    if (!pdl_reserve((void **)&body->bindings, &body->binding_capacity, (size_t)name + 1,
+                     sizeof(*body->bindings))) {
+        return false;
+    }
+    memset(body->bindings + before, 0,
+           (size_t)(body->binding_capacity - before) * sizeof(*body->bindings));
+    return true;
+}
+
+/* A new symbol for a name in the current scope, or PDL_NONE. */
+static uint32_t bind(struct reader *reader, uint32_t name, struct pdl_symbol symbol, uint32_t depth)
+{
+    struct pdl_body *body = reader->body;
+    symbol.name = name;
+    if (!bindings_reach(body, name) || !ADD(reader, symbol, symbol)) {
+        return PDL_NONE;
+    }
+    struct pdl_binding *binding = &body->bindings[name];
+    if (depth > 1) {
+        const struct pdl_undo undo = {name, *binding};
+        if (!ADD(reader, undo, undo)) {
+            return PDL_NONE;
+        }
+    }
+    *binding = (struct pdl_binding){body->symbol_count - 1, body->generation, depth};
+    return body->symbol_count - 1;
+}
+
+static uint32_t name_of(struct reader *reader, const struct pdl_token *token)
+{
+    return pdl_names_add(&reader->module->names, token->text, token->length);
+}
+
+/* The symbol of a name. One that is not declared is a variable of the module, a function, a special
+ * register or a register of the function: registers may be declared by the number, and are made
+ * when they are seen. */
+static uint32_t lookup(struct reader *reader, const struct pdl_token *token)
+{
+    const struct pdl_ptx_module *module = reader->module;
+    struct pdl_body *body = reader->body;
+    const uint32_t name = name_of(reader, token);
+    if (name == PDL_NONE || !bindings_reach(body, name)) {
+        return PDL_NONE;
+    }
+    if (body->bindings[name].generation == body->generation) {
+        return body->bindings[name].symbol;
+    }
+    struct pdl_symbol symbol = {.kind = PDL_SYMBOL_REGISTER};
+    if (name < module->by_name_space_capacity && module->space_of[name] != 0) {
+        symbol.kind = PDL_SYMBOL_VARIABLE;
+        symbol.space = (uint8_t)((module->space_of[name] & ~PDL_PTX_TABLE) - 1);
+    } else if (pdl_ptx_function_find(module, name) != NULL) {
+        symbol.kind = PDL_SYMBOL_FUNCTION;
+    } else if (pdl_special_register(token->text, token->length, &symbol.index)) {
+        symbol.kind = PDL_SYMBOL_SPECIAL;
+    }
+    return bind(reader, name, symbol, 1);
+}
+
+/* `.reg .b32 a, b<4>;` and `.shared .align 4 .b8 c[16];`; the current token is the directive. */
+static pdl_status read_declaration(struct reader *reader, struct pdl_symbol symbol)
+{
+    bool named = false;
+    next(reader);
+    while (!at_mark(reader, ';')) {
+        const struct pdl_token token = reader->lexer.token;
+        if (at_end(reader) || at_mark(reader, '}')) {
+            return fail(reader, "';'");
+        }
+        if (at_mark(reader, '{') || at_mark(reader, '(') || at_mark(reader, '[')) {
+            if (!pdl_lexer_skip(&reader->lexer)) {
+                return fail(reader, "a closing bracket");
+            }
+        } else if (at_mark(reader, ',')) {
+            named = false;
+        } else if (token.kind == PDL_TOKEN_WORD && token.text[0] != '.' && !named) {
+            named = true;
+            next(reader);
+            if (at_mark(reader, '<')) {
+                uint64_t count = 0;
+                next(reader);
+                if (!pdl_token_integer(&reader->lexer.token, &count)) {
+                    return fail(reader, "a number of registers");
+                }
+                next(reader);
+                if (!at_mark(reader, '>')) {
+                    return fail(reader, "'>'");
+                }
+                next(reader);
+                /* Those of the function's own scope are made when they are seen. */
+                for (uint64_t i = 0; reader->depth > 1 && i < count; i++) {
+                    if (reader->module->inner_registers == INNER_REGISTERS_MAX || i == 4096) {
+                        break;
+                    }
+                    reader->module->inner_registers++;
+                    const char *text = pdl_arena_format(&reader->module->arena, "%.*s%u",
+                                                        (int)token.length, token.text, (unsigned)i);
+                    const uint32_t name = text == NULL ? PDL_NONE
+                                                       : pdl_names_add(&reader->module->names, text,
+                                                                       (uint32_t)strlen(text));
+                    if (name == PDL_NONE || bind(reader, name, symbol, reader->depth) == PDL_NONE) {
+                        return pdl_ptx_no_memory();
+                    }
+                }
+                continue;
+            }
+            const uint32_t name = name_of(reader, &token);
+            if (name == PDL_NONE || bind(reader, name, symbol, reader->depth) == PDL_NONE) {
+                return pdl_ptx_no_memory();
+            }
+            continue;
+        }
+        next(reader);
+    }
+    next(reader);
+    return PDL_SUCCESS;
+}
+
+static pdl_status open_scope(struct reader *reader)
+{
+    const struct pdl_scope scope = {reader->scope, reader->body->undo_count};
+    if (reader->depth == PDL_PTX_DEPTH_MAX) {
+        return pdl_inspect_fail(PDL_ERROR_INVALID_IMAGE, reader->lexer.token.line,
+                                reader->lexer.token.column, "scopes are nested more than %d deep",
+                                PDL_PTX_DEPTH_MAX);
+    }
+    if (!ADD(reader, scope, scope)) {
+        return pdl_ptx_no_memory();
+    }
+    reader->scope = reader->body->scope_count - 1;
+    reader->depth++;
+    return PDL_SUCCESS;
+}
+
+static void close_scope(struct reader *reader)
+{
+    struct pdl_body *body = reader->body;
+    const struct pdl_scope *scope = &body->scopes[reader->scope];
+    while (body->undo_count > scope->first_undo) {
+        const struct pdl_undo *undo = &body->undos[--body->undo_count];
+        body->bindings[undo->name] = undo->before;
+    }
+    reader->scope = scope->parent;
+    reader->depth--;
+}
+
+/* ---- directives --------------------------------------------------------------------------------- */
+
+static bool read_number(struct reader *reader, uint32_t *number)
+{
+    uint64_t value;
+    if (!pdl_token_integer(&reader->lexer.token, &value)) {
+        return false;
+    }
+    *number = value <= UINT32_MAX ? (uint32_t)value : UINT32_MAX;
+    next(reader);
+    return true;
+}
+
+/* `.loc 1 12 5, function_name $L__info_string0, inlined_at 1 30 9`. Line 0 is code of the
+ * compiler's own: the place before it holds on. */
+static pdl_status read_place(struct reader *reader)
+{
+    struct pdl_place place = {.function = PDL_NONE};
+    next(reader);
+    if (!read_number(reader, &place.file) || !read_number(reader, &place.line)) {
+        return fail(reader, "a file and a line");
+    }
+    (void)read_number(reader, &place.column);
+    while (at_mark(reader, ',')) {
+        next(reader);
+        if (PDL_TOKEN_IS(&reader->lexer, "function_name")) {
+            next(reader);
+            if (reader->lexer.token.kind != PDL_TOKEN_WORD) {
+                return fail(reader, "a label");
+            }
+            place.function = name_of(reader, &reader->lexer.token);
+            next(reader);
+            if (at_mark(reader, '+')) {
+                next(reader);
+                next(reader);
+            }
+        } else if (PDL_TOKEN_IS(&reader->lexer, "inlined_at")) {
+            next(reader);
+            if (!read_number(reader, &place.inlined_file) ||
+                !read_number(reader, &place.inlined_line)) {
+                return fail(reader, "a file and a line");
+            }
+            (void)read_number(reader, &place.inlined_column);
+        } else {
+            return fail(reader, "'function_name' or 'inlined_at'");
+        }
+    }
+    if (place.line != 0) {
+        if (!ADD(reader, place, place)) {
+            return pdl_ptx_no_memory();
+        }
+        reader->place = reader->body->place_count - 1;
+    }
+    return PDL_SUCCESS;
+}
+
+static pdl_status skip_statement(struct reader *reader)
+{
+    while (!at_mark(reader, ';')) {
+        if (at_end(reader) || at_mark(reader, '}')) {
+            return fail(reader, "';'");
+        }
+        next(reader);
+    }
+    next(reader);
+    return PDL_SUCCESS;
+}
+
+static pdl_status read_directive(struct reader *reader)
+{
+    static const struct {
+        const char *word;
+        struct pdl_symbol symbol;
+    } declarations[] = {
+        {".reg", {.kind = PDL_SYMBOL_REGISTER}},
+        {".param", {.kind = PDL_SYMBOL_LOCAL_PARAMETER}},
+        {".local", {.kind = PDL_SYMBOL_VARIABLE, .space = PDL_SPACE_LOCAL}},
+        {".shared", {.kind = PDL_SYMBOL_VARIABLE, .space = PDL_SPACE_SHARED}},
+        {".global", {.kind = PDL_SYMBOL_VARIABLE, .space = PDL_SPACE_GLOBAL}},
+        {".const", {.kind = PDL_SYMBOL_VARIABLE, .space = PDL_SPACE_CONST}},
+    };
+    if (PDL_TOKEN_IS(&reader->lexer, ".loc")) {
+        return read_place(reader);
+    }
+    for (size_t i = 0; i < sizeof(declarations) / sizeof(declarations[0]); i++) {
+        if (pdl_token_is(&reader->lexer.token, declarations[i].word,
+                         strlen(declarations[i].word))) {
+            return read_declaration(reader, declarations[i].symbol);
+        }
+    }
+    return skip_statement(reader); /* .pragma, .callprototype … */
+}
+
+/* A marker of the device header. */
+static pdl_status read_marker(struct reader *reader)
+{
+    const struct pdl_token token = reader->lexer.token;
+    struct pdl_marker marker = {token.text, token.length, token.line, reader->place, PDL_NONE};
+    static const char constant[] = "constant ";
+    const uint32_t length = sizeof(constant) - 1;
+    if (token.length > length && memcmp(token.text, constant, length) == 0) {
+        struct pdl_lexer inner;
+        pdl_lexer_start(&inner, token.text + length, token.text + token.length, token.line, 1);
+        pdl_lexer_next(&inner);
+        if (inner.token.kind == PDL_TOKEN_WORD) {
+            marker.symbol = lookup(reader, &inner.token);
+            if (marker.symbol == PDL_NONE) {
+                return pdl_ptx_no_memory();
+            }
+        }
+    }
+    if (!ADD(reader, marker, marker)) {
+        return pdl_ptx_no_memory();
+    }
+    next(reader);
+    return PDL_SUCCESS;
+}
+
+/* ---- instructions --------------------------------------------------------------------------------- */
+
+/* The class of an opcode, kept by its name. */
+static bool opcode_of(struct pdl_ptx_module *module, uint32_t name, struct pdl_opcode *opcode)
+{
+    const uint32_t before = module->opcode_known_capacity;
+    if (!pdl_reserve((void **)&module->opcodes, &module->opcode_capacity, (size_t)name + 1,
+                     sizeof(*module->opcodes)) ||
+        !pdl_reserve((void **)&module->opcode_known, &module->opcode_known_capacity,
+                     (size_t)name + 1, sizeof(*module->opcode_known))) {
+        return false;
+    }
+    memset(module->opcode_known + before, 0, module->opcode_known_capacity - before);
+    if (!module->opcode_known[name]) {
+        const struct pdl_name *text = &module->names.names[name];
+        module->opcodes[name] = pdl_opcode_class(text->text, text->length);
+        module->opcode_known[name] = 1;
+    }
+    *opcode = module->opcodes[name];
+    return true;
+}
+
+/* Where an operand list stands. */
+struct operands {
+    uint32_t bracket, group; /* depth of [ ], and of ( ) and { } */
+    uint32_t slot;
+    bool base;     /* the next symbol is an address */
+    bool negative; /* a '-' came before */
+    bool offset;   /* a '+' came before */
+};
+
+/* A symbol or label in an operand list. */
+static pdl_status read_symbol(struct reader *reader, struct pdl_instruction *instruction,
+                              struct operands *at)
+{
+    const struct pdl_token *token = &reader->lexer.token;
+    struct pdl_operand operand = {.kind = PDL_OPERAND_SYMBOL,
+                                  .slot = (uint16_t)(at->slot < UINT16_MAX ? at->slot : UINT16_MAX),
+                                  .memory = at->bracket > 0,
+                                  .address = at->base};
+    const bool label = instruction->opcode.op == PDL_OP_BRANCH ||
+                       (instruction->opcode.op == PDL_OP_BRANCH_TABLE && at->slot == 1);
+    if (token->length == 1 && token->text[0] == '_') {
+        return PDL_SUCCESS;
+    }
+    if (label) {
+        operand.kind = PDL_OPERAND_LABEL;
+        operand.symbol = name_of(reader, token);
+        operand.value = reader->scope;
+    } else {
+        operand.symbol = lookup(reader, token);
+    }
+    if (operand.symbol == PDL_NONE || !ADD(reader, operand, operand)) {
+        return pdl_ptx_no_memory();
+    }
+    if (instruction->opcode.op == PDL_OP_CALL && at->group == 0 &&
+        instruction->callee == PDL_NONE &&
+        reader->body->symbols[operand.symbol].kind == PDL_SYMBOL_FUNCTION) {
+        instruction->callee = reader->body->symbols[operand.symbol].name;
+    }
+    at->base = false;
+    return PDL_SUCCESS;
+}
+
+static pdl_status read_literal(struct reader *reader, const struct pdl_instruction *instruction,
+                               struct operands *at)
+{
+    struct pdl_body *body = reader->body;
+    uint64_t number = 0;
+    const bool integer = pdl_token_integer(&reader->lexer.token, &number);
+    const int64_t value = at->negative ? (int64_t)(0 - number) : (int64_t)number;
+    struct pdl_operand *last = body->operand_count > instruction->first_operand
+                                   ? &body->operands[body->operand_count - 1]
+                                   : NULL;
+    if (at->offset && last != NULL && last->kind == PDL_OPERAND_LABEL) {
+        return fail(reader, "';' after a label");
+    }
+    if (at->offset && last != NULL && last->slot == at->slot) {
+        last->value = (int64_t)((uint64_t)last->value + (integer ? (uint64_t)value : 0));
+    } else {
+        const struct pdl_operand operand = {
+            .symbol = PDL_NONE,
+            .kind = PDL_OPERAND_NUMBER,
+            .slot = (uint16_t)(at->slot < UINT16_MAX ? at->slot : UINT16_MAX),
+            .memory = at->bracket > 0,
+            .address = at->base,
+            .value = value};
+        if (!ADD(reader, operand, operand)) {
+            return pdl_ptx_no_memory();
+        }
+        at->base = false;
+    }
+    at->offset = false;
+    at->negative = false;
+    return PDL_SUCCESS;
+}
+
+static pdl_status read_operands(struct reader *reader, struct pdl_instruction *instruction)
+{
+    struct operands at = {0};
+    instruction->first_operand = reader->body->operand_count;
+    while (!at_mark(reader, ';')) {
+        pdl_status status = PDL_SUCCESS;
+        switch (reader->lexer.token.kind) {
+        case PDL_TOKEN_WORD:
+            status = read_symbol(reader, instruction, &at);
+            break;
+        case PDL_TOKEN_NUMBER:
+            status = read_literal(reader, instruction, &at);
+            break;
+        case PDL_TOKEN_MARK:
+        case PDL_TOKEN_MARKER:
+            break;
+        default:
+            return fail(reader, "';' after an instruction");
+        }
+        if (status != PDL_SUCCESS) {
+            return status;
+        }
+        switch (reader->lexer.token.mark) {
+        case '[':
+            at.base = true;
+            at.bracket++;
+            break;
+        case '(':
+        case '{':
+            at.group++;
+            break;
+        case ']':
+            if (at.bracket == 0) {
+                return fail(reader, "';' after an instruction");
+            }
+            at.bracket--;
+            break;
+        case ')':
+        case '}':
+            if (at.group == 0) {
+                return fail(reader, "';' after an instruction");
+            }
+            at.group--;
+            break;
+        case ',':
+            at.slot += at.bracket == 0 && at.group == 0;
+            break;
+        case '+':
+            at.offset = true;
+            break;
+        case '-':
+            at.negative = true;
+            break;
+        default:
+            break;
+        }
+        next(reader);
+    }
+    if (at.bracket != 0 || at.group != 0) {
+        return fail(reader, "a closing bracket");
+    }
+    instruction->operand_count = reader->body->operand_count - instruction->first_operand;
+    next(reader);
+    return PDL_SUCCESS;
+}
+
+/* `@!%p ld.global.f32 %f1, [%rd1+4];` from its opcode or guard. */
+static pdl_status read_instruction(struct reader *reader)
+{
+    struct pdl_instruction instruction = {
+        .guard = PDL_NONE, .callee = PDL_NONE, .place = reader->place};
+    if (at_mark(reader, '@')) {
+        next(reader);
+        if (at_mark(reader, '!')) {
+            instruction.guard_negated = true;
+            next(reader);
+        }
+        if (reader->lexer.token.kind != PDL_TOKEN_WORD) {
+            return fail(reader, "a predicate");
+        }
+        instruction.guard = lookup(reader, &reader->lexer.token);
+        if (instruction.guard == PDL_NONE) {
+            return pdl_ptx_no_memory();
+        }
+        next(reader);
+    }
+    const struct pdl_token token = reader->lexer.token;
+    if (token.kind != PDL_TOKEN_WORD || token.text[0] == '.' || token.text[0] == '%') {
+        return fail(reader, "an instruction");
+    }
+    instruction.line = token.line;
+    instruction.column = token.column;
+    instruction.name = name_of(reader, &token);
+    if (instruction.name == PDL_NONE ||
+        !opcode_of(reader->module, instruction.name, &instruction.opcode)) {
+        return pdl_ptx_no_memory();
+    }
+    next(reader);
+    const pdl_status status = read_operands(reader, &instruction);
+    if (status != PDL_SUCCESS) {
+        return status;
+    }
+    return ADD(reader, instruction, instruction) ? PDL_SUCCESS : pdl_ptx_no_memory();
+}
+
+/* ---- labels --------------------------------------------------------------------------------------- */
+
+/* What stands behind `name:`. */
+static pdl_status read_label(struct reader *reader, const struct pdl_token *token)
+{
+    const uint32_t name = name_of(reader, token);
+    if (name == PDL_NONE) {
+        return pdl_ptx_no_memory();
+    }
+    next(reader);
+    if (!PDL_TOKEN_IS(&reader->lexer, ".branchtargets")) {
+        if (PDL_TOKEN_IS(&reader->lexer, ".callprototype") ||
+            PDL_TOKEN_IS(&reader->lexer, ".calltargets")) {
+            return skip_statement(reader);
+        }
+        const struct pdl_label label = {name, reader->scope, reader->body->instruction_count};
+        return ADD(reader, label, label) ? PDL_SUCCESS : pdl_ptx_no_memory();
+    }
+    struct pdl_target_list list = {name, reader->scope, reader->body->target_count, 0};
+    do {
+        next(reader);
+        if (reader->lexer.token.kind != PDL_TOKEN_WORD) {
+            return fail(reader, "a label");
+        }
+        const struct pdl_operand target = {.kind = PDL_OPERAND_LABEL,
+                                           .symbol = name_of(reader, &reader->lexer.token),
+                                           .value = reader->scope};
+        if (target.symbol == PDL_NONE || !ADD(reader, target, target)) {
+            return pdl_ptx_no_memory();
+        }
+        list.count++;
+        next(reader);
+    } while (at_mark(reader, ','));
+    if (!at_mark(reader, ';')) {
+        return fail(reader, "';'");
+    }
+    next(reader);
+    return ADD(reader, list, list) ? PDL_SUCCESS : pdl_ptx_no_memory();
+}
+
+/* ---- the whole ------------------------------------------------------------------------------------ */
+
+static pdl_status read_statements(struct reader *reader)
+{
+    for (;;) {
+        pdl_status status = PDL_SUCCESS;
+        const struct pdl_token token = reader->lexer.token;
+        if (token.kind == PDL_TOKEN_END) {
+            return reader->depth == 1 ? PDL_SUCCESS : fail(reader, "'}'");
+        }
+        if (token.kind == PDL_TOKEN_MARKER) {
+            status = read_marker(reader);
+        } else if (token.mark == '{') {
+            status = open_scope(reader);
+            next(reader);
+        } else if (token.mark == '}') {
+            if (reader->depth == 1) {
+                return fail(reader, "a statement");
+            }
+            close_scope(reader);
+            next(reader);
+        } else if (token.mark == ';') {
+            next(reader);
+        } else if (token.mark == '@') {
+            status = read_instruction(reader);
+        } else if (token.kind == PDL_TOKEN_WORD && token.text[0] == '.') {
+            status = read_directive(reader);
+        } else if (token.kind == PDL_TOKEN_WORD) {
+            const char *behind = reader->lexer.at;
+            while (behind < reader->lexer.end && (*behind == ' ' || *behind == '\t')) {
+                behind++;
+            }
+            if (behind < reader->lexer.end && *behind == ':') {
+                next(reader);
+                status = read_label(reader, &token);
+            } else {
+                status = read_instruction(reader);
+            }
+        } else {
+            return fail(reader, "a statement");
+        }
+        if (status != PDL_SUCCESS) {
+            return status;
+        }
+    }
+}
+
+static bool bind_parameters(struct reader *reader, uint32_t first, uint32_t count,
+                            enum pdl_symbol_kind kind)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        const struct pdl_ptx_parameter *parameter = &reader->module->parameters[first + i];
+        const struct pdl_symbol symbol = {.kind = (uint8_t)kind,
+                                          .space = parameter->in_register ? PDL_SPACE_GENERIC
+                                                                          : PDL_SPACE_PARAM,
+                                          .index = (uint16_t)i};
+        if (bind(reader, parameter->name, symbol, 1) == PDL_NONE) {
+            return false;
+        }
+    }
+    return true;
+}
+
+pdl_status pdl_ptx_body_read(struct pdl_ptx_module *module, const struct pdl_ptx_function *function,
+                             struct pdl_body *body)
+{
+    struct reader reader = {.module = module, .body = body, .depth = 1, .place = PDL_NONE};
+    const struct pdl_scope own = {PDL_NONE, 0};
+    body->function = function;
+    body->instruction_count = body->operand_count = body->symbol_count = body->place_count = 0;
+    body->marker_count = body->label_count = body->list_count = body->target_count = 0;
+    body->scope_count = body->undo_count = 0;
+    body->generation++;
+    if (!ADD(&reader, scope, own) ||
+        !bind_parameters(&reader, function->first_parameter, function->parameter_count,
+                         PDL_SYMBOL_PARAMETER) ||
+        !bind_parameters(&reader, function->first_result, function->result_count,
+                         PDL_SYMBOL_RESULT)) {
+        return pdl_ptx_no_memory();
+    }
+    pdl_lexer_start(&reader.lexer, module->text + function->body, module->text + function->body_end,
+                    function->body_line, function->body_column);
+    reader.lexer.markers = true;
+    next(&reader);
+    const pdl_status status = read_statements(&reader);
+    return status == PDL_SUCCESS ? pdl_ptx_labels_resolve(module, body) : status;
+}
+
+void pdl_ptx_body_free(struct pdl_body *body)
+{
+    free(body->instructions);
+    free(body->operands);
+    free(body->symbols);
+    free(body->places);
+    free(body->markers);
+    free(body->labels);
+    free(body->lists);
+    free(body->targets);
+    free(body->scopes);
+    free(body->undos);
+    free(body->bindings);
+}

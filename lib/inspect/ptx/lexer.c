@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: MIT */
+#include "inspect/ptx/lexer.h"
+
+#include <string.h>
+
+/* Longer words than the longest mangled names are noise. */
+#define WORD_MAX ((size_t)1 << 20)
+
+enum { SPACE = 1, WORD_START = 2, WORD_PART = 4, DIGIT = 8, MARK = 16 };
+
+#define LETTER_(c) [c] = WORD_START | WORD_PART
+#define DIGIT_(c)  [c] = DIGIT | WORD_PART
+#define MARK_(c)   [c] = MARK
+
+static const unsigned char classes[256] = {
+    [' '] = SPACE, ['\t'] = SPACE, ['\r'] = SPACE, ['\v'] = SPACE, ['\f'] = SPACE, LETTER_('a'),
+    LETTER_('b'),  LETTER_('c'),   LETTER_('d'),   LETTER_('e'),   LETTER_('f'),   LETTER_('g'),
+    LETTER_('h'),  LETTER_('i'),   LETTER_('j'),   LETTER_('k'),   LETTER_('l'),   LETTER_('m'),
+    LETTER_('n'),  LETTER_('o'),   LETTER_('p'),   LETTER_('q'),   LETTER_('r'),   LETTER_('s'),
+    LETTER_('t'),  LETTER_('u'),   LETTER_('v'),   LETTER_('w'),   LETTER_('x'),   LETTER_('y'),
+    LETTER_('z'),  LETTER_('A'),   LETTER_('B'),   LETTER_('C'),   LETTER_('D'),   LETTER_('E'),
+    LETTER_('F'),  LETTER_('G'),   LETTER_('H'),   LETTER_('I'),   LETTER_('J'),   LETTER_('K'),
+    LETTER_('L'),  LETTER_('M'),   LETTER_('N'),   LETTER_('O'),   LETTER_('P'),   LETTER_('Q'),
+    LETTER_('R'),  LETTER_('S'),   LETTER_('T'),   LETTER_('U'),   LETTER_('V'),   LETTER_('W'),
+    LETTER_('X'),  LETTER_('Y'),   LETTER_('Z'),   LETTER_('_'),   LETTER_('$'),   LETTER_('%'),
+    LETTER_('.'),  DIGIT_('0'),    DIGIT_('1'),    DIGIT_('2'),    DIGIT_('3'),    DIGIT_('4'),
+    DIGIT_('5'),   DIGIT_('6'),    DIGIT_('7'),    DIGIT_('8'),    DIGIT_('9'),    MARK_('{'),
+    MARK_('}'),    MARK_('('),     MARK_(')'),     MARK_('['),     MARK_(']'),     MARK_('<'),
+    MARK_('>'),    MARK_(','),     MARK_(';'),     MARK_(':'),     MARK_('@'),     MARK_('!'),
+    MARK_('+'),    MARK_('-'),     MARK_('|'),     MARK_('='),     MARK_('&'),     MARK_('*'),
+    MARK_('~'),    MARK_('^'),     MARK_('?'),     MARK_('/'),
+};
+
+static bool has(char c, unsigned class)
+{
+    return (classes[(unsigned char)c] & class) != 0;
+}
+
+void pdl_lexer_start(struct pdl_lexer *lexer, const char *text, const char *end, uint32_t line,
+                     uint32_t column)
+{
+    *lexer = (struct pdl_lexer){.at = text, .end = end, .line_start = text, .line = line};
+    lexer->line_start -= column > 0 ? column - 1 : 0;
+}
+
+static void set(struct pdl_lexer *lexer, enum pdl_token_kind kind, const char *text, size_t length)
+{
+    struct pdl_token *token = &lexer->token;
+    token->kind = kind;
+    token->mark = 0;
+    token->text = text;
+    token->length = (uint32_t)length;
+    token->line = lexer->line;
+    token->column = (uint32_t)(text - lexer->line_start) + 1;
+}
+
+static void fail(struct pdl_lexer *lexer, const char *at, const char *message)
+{
+    set(lexer, PDL_TOKEN_ERROR, at, 0);
+    lexer->token.text = message;
+    lexer->at = lexer->end;
+}
+
+static void new_line(struct pdl_lexer *lexer, const char *start)
+{
+    lexer->line++;
+    lexer->line_start = start;
+}
+
+/* Skips a comment that begins at `at`; true if the lexer now has a token: a marker or an error. */
+static bool comment(struct pdl_lexer *lexer, const char *at)
+{
+    const char *end = lexer->end;
+    if (at[1] == '/') {
+        const char *stop = memchr(at, '\n', (size_t)(end - at));
+        const char *text = at + 2;
+        stop = stop != NULL ? stop : end;
+        lexer->at = stop;
+        if (lexer->markers) {
+            while (text < stop && has(*text, SPACE)) {
+                text++;
+            }
+            /* cppcheck-suppress knownConditionTrueFalse */
+            if (stop - text > 4 && memcmp(text, "pdl:", 4) == 0) {
+                set(lexer, PDL_TOKEN_MARKER, text + 4, (size_t)(stop - text) - 4);
+                return true;
+            }
+        }
+        return false;
+    }
+    for (const char *p = at + 2; p + 1 < end; p++) {
+        if (*p == '\n') {
+            new_line(lexer, p + 1);
+        } else if (p[0] == '*' && p[1] == '/') {
+            lexer->at = p + 2;
+            return false;
+        }
+    }
+    fail(lexer, end, "a comment is not closed");
+    return true;
+}
+
+static void string(struct pdl_lexer *lexer, const char *at)
+{
+    for (const char *p = at + 1; p < lexer->end && *p != '\n'; p++) {
+        if (*p == '"') {
+            set(lexer, PDL_TOKEN_STRING, at + 1, (size_t)(p - at) - 1);
+            lexer->at = p + 1;
+            return;
+        }
+        if (*p == '\\') {
+            p++;
+        }
+    }
+    fail(lexer, at, "a string is not closed");
+}
+
+static void word(struct pdl_lexer *lexer, const char *at)
+{
+    const char *end = lexer->end;
+    const char *p = at;
+    const enum pdl_token_kind kind = has(*at, DIGIT) ? PDL_TOKEN_NUMBER : PDL_TOKEN_WORD;
+    for (;;) {
+        while (p < end && has(*p, WORD_PART)) {
+            p++;
+        }
+        /* "::" is part of an opcode, ":" ends a label. */
+        /* cppcheck-suppress knownConditionTrueFalse */
+        if (end - p > 2 && p[0] == ':' && p[1] == ':' && has(p[2], WORD_PART)) {
+            p += 2;
+            continue;
+        }
+        break;
+    }
+    if ((size_t)(p - at) > WORD_MAX) {
+        fail(lexer, at, "a word of more than 1 MiB");
+        return;
+    }
+    set(lexer, kind, at, (size_t)(p - at));
+    lexer->at = p;
+}
+
+void pdl_lexer_next(struct pdl_lexer *lexer)
+{
+    for (;;) {
+        const char *at = lexer->at;
+        const char *end = lexer->end;
+        while (at < end && has(*at, SPACE)) {
+            at++;
+        }
+        lexer->at = at;
+        if (at == end) {
+            if (lexer->token.kind != PDL_TOKEN_ERROR) {
+                set(lexer, PDL_TOKEN_END, at, 0);
+            }
+            return;
+        }
+        const char c = *at;
+        if (has(c, WORD_PART)) {
+            word(lexer, at);
+            return;
+        }
+        if (c == '\n') {
+            lexer->at = at + 1;
+            new_line(lexer, at + 1);
+            continue;
+        }
+        if (c == '/' && end - at > 1 && (at[1] == '/' || at[1] == '*')) {
+            if (comment(lexer, at)) {
+                return;
+            }
+            continue;
+        }
+        if (c == '"') {
+            string(lexer, at);
+            return;
+        }
+        if (c == '#' && at == lexer->line_start) { /* a line of a preprocessor */
+            const char *stop = memchr(at, '\n', (size_t)(end - at));
+            lexer->at = stop != NULL ? stop : end;
+            continue;
+        }
+        if (has(c, MARK)) {
+            set(lexer, PDL_TOKEN_MARK, at, 1);
+            lexer->token.mark = c;
+            lexer->at = at + 1;
+            return;
+        }
+        fail(lexer, at, "a character that is not part of PTX");
+        return;
+    }
+}
+
+bool pdl_lexer_skip(struct pdl_lexer *lexer)
+{
+    uint64_t depth = 0;
+    do {
+        switch (lexer->token.mark) {
+        case '{':
+        case '(':
+        case '[':
+            depth++;
+            break;
+        case '}':
+        case ')':
+        case ']':
+            depth--;
+            break;
+        default:
+            if (lexer->token.kind == PDL_TOKEN_END || lexer->token.kind == PDL_TOKEN_ERROR) {
+                return false;
+            }
+        }
+        if (depth > 0) {
+            pdl_lexer_next(lexer);
+        }
+    } while (depth > 0);
+    return true;
+}
+
+bool pdl_token_integer(const struct pdl_token *token, uint64_t *value)
+{
+    uint64_t number = 0;
+    unsigned base = 10;
+    uint32_t i = 0;
+    if (token->kind != PDL_TOKEN_NUMBER) {
+        return false;
+    }
+    const char *text = token->text;
+    uint32_t length = token->length;
+    if (length > 1 && text[length - 1] == 'U') {
+        length--;
+    }
+    if (length > 1 && text[0] == '0') {
+        if (text[1] == 'x' || text[1] == 'X') {
+            base = 16;
+            i = 2;
+        } else if (text[1] == 'b' || text[1] == 'B') {
+            base = 2;
+            i = 2;
+        } else {
+            base = 8;
+            i = 1;
+        }
+    }
+    for (; i < length; i++) {
+        const char c = text[i];
+        unsigned digit = 16;
+        if (c >= '0' && c <= '9') {
+            digit = (unsigned)(c - '0');
+        } else if (c >= 'a' && c <= 'f') {
+            digit = (unsigned)(c - 'a') + 10;
+        } else if (c >= 'A' && c <= 'F') {
+            digit = (unsigned)(c - 'A') + 10;
+        }
+        if (digit >= base || number > (UINT64_MAX - digit) / base) {
+            return false;
+        }
+        number = number * base + digit;
+    }
+    *value = number;
+    return true;
+}

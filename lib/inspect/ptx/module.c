@@ -1,0 +1,584 @@
+/* SPDX-License-Identifier: MIT */
+/* The first pass over a PTX text: everything but what is in the bodies of functions. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "inspect/ptx/ptx.h"
+
+pdl_status pdl_ptx_no_memory(void)
+{
+    return pdl_inspect_fail(PDL_ERROR_OUT_OF_MEMORY, 0, 0, "no memory for what is in a PTX text");
+}
+
+pdl_status pdl_ptx_fail(const struct pdl_lexer *lexer, const char *what)
+{
+    const struct pdl_token *token = &lexer->token;
+    if (token->kind == PDL_TOKEN_ERROR) {
+        return pdl_inspect_fail(PDL_ERROR_INVALID_IMAGE, token->line, token->column, "%s",
+                                token->text);
+    }
+    if (token->kind == PDL_TOKEN_END) {
+        return pdl_inspect_fail(PDL_ERROR_INVALID_IMAGE, token->line, token->column,
+                                "the text ends where %s is expected", what);
+    }
+    return pdl_inspect_fail(PDL_ERROR_INVALID_IMAGE, token->line, token->column,
+                            "'%.*s%s' where %s is expected",
+                            (int)(token->length < 60 ? token->length : 60), token->text,
+                            token->length < 60 ? "" : "…", what);
+}
+
+static bool at_mark(const struct pdl_lexer *lexer, char mark)
+{
+    return lexer->token.mark == mark;
+}
+
+static bool at_end(const struct pdl_lexer *lexer)
+{
+    return lexer->token.kind == PDL_TOKEN_END || lexer->token.kind == PDL_TOKEN_ERROR;
+}
+
+/* Skips to behind the next ';' that is in no bracket. */
+static pdl_status skip_statement(struct pdl_lexer *lexer)
+{
+    while (!at_mark(lexer, ';')) {
+        if (at_mark(lexer, '{') || at_mark(lexer, '(') || at_mark(lexer, '[')) {
+            if (!pdl_lexer_skip(lexer)) {
+                return pdl_ptx_fail(lexer, "a closing bracket");
+            }
+        } else if (at_end(lexer) || at_mark(lexer, '}')) {
+            return pdl_ptx_fail(lexer, "';'");
+        }
+        pdl_lexer_next(lexer);
+    }
+    pdl_lexer_next(lexer);
+    return PDL_SUCCESS;
+}
+
+static pdl_status add_name(struct pdl_ptx_module *module, const struct pdl_token *token,
+                           uint32_t *name)
+{
+    *name = pdl_names_add(&module->names, token->text, token->length);
+    return *name != PDL_NONE ? PDL_SUCCESS : pdl_ptx_no_memory();
+}
+
+/* ---- .version, .target, .file ----------------------------------------------------------------- */
+
+static pdl_status read_version(struct pdl_ptx_module *module, struct pdl_lexer *lexer)
+{
+    unsigned major = 0, minor = 0;
+    char text[16] = "";
+    pdl_lexer_next(lexer);
+    if (lexer->token.kind != PDL_TOKEN_NUMBER || lexer->token.length >= sizeof(text)) {
+        return pdl_ptx_fail(lexer, "a version");
+    }
+    memcpy(text, lexer->token.text, lexer->token.length);
+    char *rest;
+    major = (unsigned)strtoul(text, &rest, 10);
+    minor = *rest == '.' ? (unsigned)strtoul(rest + 1, &rest, 10) : 0;
+    if (*rest != '\0' || major > 99 || minor > 9) {
+        return pdl_ptx_fail(lexer, "a version");
+    }
+    module->version = major * 10 + minor;
+    pdl_lexer_next(lexer);
+    return PDL_SUCCESS;
+}
+
+static pdl_status read_target(struct pdl_ptx_module *module, struct pdl_lexer *lexer)
+{
+    do {
+        pdl_lexer_next(lexer);
+        const struct pdl_token *token = &lexer->token;
+        if (token->kind != PDL_TOKEN_WORD) {
+            return pdl_ptx_fail(lexer, "a target");
+        }
+        module->debug = module->debug || PDL_TOKEN_IS(lexer, "debug");
+        if (token->length > 3 && token->length < 10 && memcmp(token->text, "sm_", 3) == 0) {
+            char text[12] = "";
+            char *rest;
+            memcpy(text, token->text + 3, token->length - 3);
+            module->target = (int)strtol(text, &rest, 10);
+            module->target_suffix = *rest;
+            if (module->target <= 0 || (*rest != '\0' && rest[1] != '\0')) {
+                return pdl_ptx_fail(lexer, "a target");
+            }
+        }
+        pdl_lexer_next(lexer);
+    } while (at_mark(lexer, ','));
+    return PDL_SUCCESS;
+}
+
+static pdl_status read_file(struct pdl_ptx_module *module, struct pdl_lexer *lexer)
+{
+    struct pdl_ptx_file file = {0};
+    pdl_lexer_next(lexer);
+    if (!pdl_token_integer(&lexer->token, &file.number)) {
+        return pdl_ptx_fail(lexer, "a file's number");
+    }
+    pdl_lexer_next(lexer);
+    if (lexer->token.kind != PDL_TOKEN_STRING) {
+        return pdl_ptx_fail(lexer, "a file's name");
+    }
+    if (!PDL_ROOM(module->files, module->file_count, module->file_capacity)) {
+        return pdl_ptx_no_memory();
+    }
+    file.name = pdl_arena_copy(&module->inspection->arena, lexer->token.text, lexer->token.length);
+    if (file.name == NULL) {
+        return pdl_ptx_no_memory();
+    }
+    module->files[module->file_count++] = file;
+    pdl_lexer_next(lexer);
+    while (at_mark(lexer, ',')) { /* a time and a size */
+        pdl_lexer_next(lexer);
+        pdl_lexer_next(lexer);
+    }
+    return PDL_SUCCESS;
+}
+
+/* A section of debug information; of .debug_str the labels are kept, which .loc names. */
+static pdl_status read_section(struct pdl_ptx_module *module, struct pdl_lexer *lexer)
+{
+    pdl_lexer_next(lexer);
+    const bool strings = PDL_TOKEN_IS(lexer, ".debug_str");
+    pdl_lexer_next(lexer);
+    if (!at_mark(lexer, '{')) {
+        return pdl_ptx_fail(lexer, "'{'");
+    }
+    if (!strings) {
+        if (!pdl_lexer_skip(lexer)) {
+            return pdl_ptx_fail(lexer, "'}'");
+        }
+        pdl_lexer_next(lexer);
+        return PDL_SUCCESS;
+    }
+    while (!at_mark(lexer, '}')) {
+        if (at_end(lexer)) {
+            return pdl_ptx_fail(lexer, "'}'");
+        }
+        const struct pdl_token before = lexer->token;
+        pdl_lexer_next(lexer);
+        if (before.kind == PDL_TOKEN_WORD && at_mark(lexer, ':')) {
+            struct pdl_ptx_string string;
+            const pdl_status status = add_name(module, &before, &string.name);
+            if (status != PDL_SUCCESS) {
+                return status;
+            }
+            string.offset = (uint32_t)(lexer->at - module->text);
+            if (!PDL_ROOM(module->strings, module->string_count, module->string_capacity)) {
+                return pdl_ptx_no_memory();
+            }
+            module->strings[module->string_count++] = string;
+        }
+    }
+    pdl_lexer_next(lexer);
+    return PDL_SUCCESS;
+}
+
+/* ---- functions --------------------------------------------------------------------------------- */
+
+static uint32_t type_size(const struct pdl_token *token)
+{
+    uint32_t bits = 0;
+    for (uint32_t i = 2; i < token->length && token->text[i] >= '0' && token->text[i] <= '9'; i++) {
+        bits = bits * 10 + (uint32_t)(token->text[i] - '0');
+        if (bits > 1024) {
+            return 0;
+        }
+    }
+    return bits / 8;
+}
+
+/* `(.param .align 8 .b8 name[16], .reg .b32 name2)`: adds them to the module's parameters. */
+static pdl_status read_parameters(struct pdl_ptx_module *module, struct pdl_lexer *lexer,
+                                  uint32_t *first, uint32_t *count)
+{
+    *first = module->parameter_count;
+    *count = 0;
+    pdl_lexer_next(lexer);
+    while (!at_mark(lexer, ')')) {
+        struct pdl_ptx_parameter parameter = {.name = PDL_NONE};
+        uint64_t elements = 1;
+        while (!at_mark(lexer, ',') && !at_mark(lexer, ')')) {
+            if (at_end(lexer) || at_mark(lexer, ';') || at_mark(lexer, '{')) {
+                return pdl_ptx_fail(lexer, "a parameter");
+            }
+            const struct pdl_token *token = &lexer->token;
+            parameter.in_register = parameter.in_register || PDL_TOKEN_IS(lexer, ".reg");
+            if (token->kind == PDL_TOKEN_WORD && token->text[0] == '.' && token->length > 2 &&
+                token->text[2] >= '0' && token->text[2] <= '9') {
+                parameter.size = type_size(token);
+            } else if (token->kind == PDL_TOKEN_WORD && token->text[0] != '.') {
+                const pdl_status status = add_name(module, token, &parameter.name);
+                if (status != PDL_SUCCESS) {
+                    return status;
+                }
+            } else if (at_mark(lexer, '[')) {
+                pdl_lexer_next(lexer);
+                if (pdl_token_integer(&lexer->token, &elements)) {
+                    pdl_lexer_next(lexer);
+                } else {
+                    elements = 0;
+                }
+                if (!at_mark(lexer, ']')) {
+                    return pdl_ptx_fail(lexer, "']'");
+                }
+            }
+            pdl_lexer_next(lexer);
+        }
+        if (parameter.name == PDL_NONE && !(at_mark(lexer, ')') && *count == 0)) {
+            /* Prototypes may leave names out, as `_`; a type alone is a parameter too. */
+            const pdl_status status =
+                add_name(module, &(struct pdl_token){.text = "_", .length = 1}, &parameter.name);
+            if (status != PDL_SUCCESS) {
+                return status;
+            }
+        }
+        if (parameter.name != PDL_NONE) {
+            if (*count == PDL_PTX_PARAMETERS_MAX) {
+                return pdl_ptx_fail(lexer, "the end of more than 4096 parameters");
+            }
+            parameter.size *= elements <= UINT16_MAX ? (uint32_t)elements : 0;
+            if (!PDL_ROOM(module->parameters, module->parameter_count,
+                          module->parameter_capacity)) {
+                return pdl_ptx_no_memory();
+            }
+            module->parameters[module->parameter_count++] = parameter;
+            ++*count;
+        }
+        if (at_mark(lexer, ',')) {
+            pdl_lexer_next(lexer);
+        }
+    }
+    pdl_lexer_next(lexer);
+    return PDL_SUCCESS;
+}
+
+/* `call (r), name, (…), prototype;`: the name of what is called, if it is one. */
+static pdl_status read_callee(struct pdl_ptx_module *module, struct pdl_lexer *lexer,
+                              struct pdl_ptx_function *function)
+{
+    pdl_lexer_next(lexer);
+    if (at_mark(lexer, '(')) {
+        if (!pdl_lexer_skip(lexer)) {
+            return pdl_ptx_fail(lexer, "')'");
+        }
+        pdl_lexer_next(lexer);
+        if (at_mark(lexer, ',')) {
+            pdl_lexer_next(lexer);
+        }
+    }
+    if (lexer->token.kind != PDL_TOKEN_WORD) {
+        return pdl_ptx_fail(lexer, "the name of a function");
+    }
+    uint32_t name;
+    const pdl_status status = add_name(module, &lexer->token, &name);
+    if (status != PDL_SUCCESS) {
+        return status;
+    }
+    if (!PDL_ROOM(module->callees, module->callee_count, module->callee_capacity)) {
+        return pdl_ptx_no_memory();
+    }
+    module->callees[module->callee_count++] = name;
+    function->callee_count++;
+    return PDL_SUCCESS;
+}
+
+/* From the '{' to behind the '}', noting the calls. */
+static pdl_status skip_body(struct pdl_ptx_module *module, struct pdl_lexer *lexer,
+                            struct pdl_ptx_function *function)
+{
+    uint32_t depth = 1;
+    function->has_body = true;
+    function->body = (uint32_t)(lexer->at - module->text);
+    function->body_line = lexer->token.line;
+    function->body_column = lexer->token.column + 1;
+    function->first_callee = module->callee_count;
+    pdl_lexer_next(lexer);
+    while (depth > 0) {
+        const struct pdl_token *token = &lexer->token;
+        if (token->mark == '{') {
+            depth++;
+        } else if (token->mark == '}') {
+            depth--;
+            function->body_end = (uint32_t)(token->text - module->text);
+        } else if (at_end(lexer)) {
+            return pdl_ptx_fail(lexer, "'}'");
+        } else if (token->kind == PDL_TOKEN_WORD && token->length >= 4 &&
+                   memcmp(token->text, "call", 4) == 0 &&
+                   (token->length == 4 || token->text[4] == '.')) {
+            const pdl_status status = read_callee(module, lexer, function);
+            if (status != PDL_SUCCESS) {
+                return status;
+            }
+            continue;
+        }
+        pdl_lexer_next(lexer);
+    }
+    return PDL_SUCCESS;
+}
+
+/* Sets by_name[name], which is `each` bytes wide, growing the array with zeros. */
+static bool room_by_name(void **items, uint32_t *capacity, uint32_t name, size_t each)
+{
+    const uint32_t before = *capacity;
+    if (!pdl_reserve(items, capacity, (size_t)name + 1, each)) {
+        return false;
+    }
+    memset((char *)*items + (size_t)before * each, 0, (size_t)(*capacity - before) * each);
+    return true;
+}
+
+struct pdl_ptx_function *pdl_ptx_function_find(const struct pdl_ptx_module *module, uint32_t name)
+{
+    if (name >= module->by_name_capacity || module->function_of[name] == 0) {
+        return NULL;
+    }
+    return &module->functions[module->function_of[name] - 1];
+}
+
+/* A prototype may come before the function, and more than once; the body counts. */
+static pdl_status keep_function(struct pdl_ptx_module *module,
+                                const struct pdl_ptx_function *function)
+{
+    if (!room_by_name((void **)&module->function_of, &module->by_name_capacity, function->name,
+                      sizeof(*module->function_of))) {
+        return pdl_ptx_no_memory();
+    }
+    struct pdl_ptx_function *known = pdl_ptx_function_find(module, function->name);
+    if (known != NULL) {
+        if (known->has_body && function->has_body) {
+            const struct pdl_name *name = &module->names.names[function->name];
+            return pdl_inspect_fail(PDL_ERROR_INVALID_IMAGE, function->line, function->column,
+                                    "%.*s is defined twice",
+                                    (int)(name->length < 200 ? name->length : 200), name->text);
+        }
+        if (function->has_body) {
+            const bool no_return = known->no_return || function->no_return;
+            *known = *function;
+            known->no_return = no_return;
+        }
+        return PDL_SUCCESS;
+    }
+    if (!PDL_ROOM(module->functions, module->function_count, module->function_capacity)) {
+        return pdl_ptx_no_memory();
+    }
+    module->functions[module->function_count++] = *function;
+    module->function_of[function->name] = module->function_count;
+    return PDL_SUCCESS;
+}
+
+static pdl_status read_function(struct pdl_ptx_module *module, struct pdl_lexer *lexer,
+                                bool is_entry)
+{
+    pdl_status status;
+    struct pdl_ptx_function function = {.is_entry = is_entry};
+    pdl_lexer_next(lexer);
+    while (lexer->token.kind == PDL_TOKEN_WORD && lexer->token.text[0] == '.') {
+        pdl_lexer_next(lexer); /* .attribute(…) */
+        if (at_mark(lexer, '(')) {
+            if (!pdl_lexer_skip(lexer)) {
+                return pdl_ptx_fail(lexer, "')'");
+            }
+            pdl_lexer_next(lexer);
+        }
+    }
+    if (at_mark(lexer, '(')) {
+        status = read_parameters(module, lexer, &function.first_result, &function.result_count);
+        if (status != PDL_SUCCESS) {
+            return status;
+        }
+    }
+    if (lexer->token.kind != PDL_TOKEN_WORD) {
+        return pdl_ptx_fail(lexer, "the name of a function");
+    }
+    function.line = lexer->token.line;
+    function.column = lexer->token.column;
+    status = add_name(module, &lexer->token, &function.name);
+    if (status != PDL_SUCCESS) {
+        return status;
+    }
+    pdl_lexer_next(lexer);
+    if (at_mark(lexer, '(')) {
+        status =
+            read_parameters(module, lexer, &function.first_parameter, &function.parameter_count);
+        if (status != PDL_SUCCESS) {
+            return status;
+        }
+    }
+    /* Performance directives, or ';' after a prototype. */
+    while (!at_mark(lexer, '{') && !at_mark(lexer, ';')) {
+        if (at_end(lexer) || at_mark(lexer, '}')) {
+            return pdl_ptx_fail(lexer, "a function's body");
+        }
+        if (PDL_TOKEN_IS(lexer, ".noreturn")) {
+            function.no_return = true;
+        }
+        if (PDL_TOKEN_IS(lexer, ".pragma")) {
+            status = skip_statement(lexer);
+            if (status != PDL_SUCCESS) {
+                return status;
+            }
+            continue;
+        }
+        if (at_mark(lexer, '(') && !pdl_lexer_skip(lexer)) {
+            return pdl_ptx_fail(lexer, "')'");
+        }
+        pdl_lexer_next(lexer);
+    }
+    if (at_mark(lexer, '{')) {
+        status = skip_body(module, lexer, &function);
+        if (status != PDL_SUCCESS) {
+            return status;
+        }
+    } else {
+        pdl_lexer_next(lexer);
+    }
+    return keep_function(module, &function);
+}
+
+/* ---- variables --------------------------------------------------------------------------------- */
+
+/* `.global .align 4 .b8 name[16] = {…}, name2;` */
+static pdl_status read_variables(struct pdl_ptx_module *module, struct pdl_lexer *lexer,
+                                 enum pdl_space space)
+{
+    bool named = false;
+    uint32_t last = PDL_NONE;
+    pdl_lexer_next(lexer);
+    while (!at_mark(lexer, ';')) {
+        const struct pdl_token *token = &lexer->token;
+        if (at_end(lexer) || at_mark(lexer, '}')) {
+            return pdl_ptx_fail(lexer, "';'");
+        }
+        if (token->mark == '{' || token->mark == '(' || token->mark == '[') {
+            if (!pdl_lexer_skip(lexer)) {
+                return pdl_ptx_fail(lexer, "a closing bracket");
+            }
+        } else if (token->mark == ',') {
+            named = false;
+        } else if (token->mark == '=' && last != PDL_NONE && !module->shared_name) {
+            module->space_of[last] |= PDL_PTX_TABLE;
+        } else if (token->kind == PDL_TOKEN_WORD && token->text[0] != '.' && !named) {
+            uint32_t name;
+            const pdl_status status = add_name(module, token, &name);
+            if (status != PDL_SUCCESS) {
+                return status;
+            }
+            last = name;
+            if (!room_by_name((void **)&module->space_of, &module->by_name_space_capacity, name,
+                              sizeof(*module->space_of))) {
+                return pdl_ptx_no_memory();
+            }
+            /* A '$' is in no name of a program's: such a table is the compiler's own. */
+            const bool own =
+                space == PDL_SPACE_GLOBAL && memchr(token->text, '$', token->length) != NULL;
+            module->space_of[name] = (uint8_t)((own ? PDL_SPACE_CONST : space) + 1);
+            named = true;
+        }
+        pdl_lexer_next(lexer);
+    }
+    pdl_lexer_next(lexer);
+    return PDL_SUCCESS;
+}
+
+/* ---- the whole ---------------------------------------------------------------------------------- */
+
+static const struct {
+    const char *word;
+    enum pdl_space space;
+} variables[] = {
+    {".global", PDL_SPACE_GLOBAL},     {".const", PDL_SPACE_CONST},
+    {".shared", PDL_SPACE_SHARED},     {".local", PDL_SPACE_LOCAL},
+    {".tex", PDL_SPACE_GLOBAL},        {".texref", PDL_SPACE_GLOBAL},
+    {".samplerref", PDL_SPACE_GLOBAL}, {".surfref", PDL_SPACE_GLOBAL},
+};
+
+static pdl_status read_directive(struct pdl_ptx_module *module, struct pdl_lexer *lexer)
+{
+    if (PDL_TOKEN_IS(lexer, ".entry")) {
+        return read_function(module, lexer, true);
+    }
+    if (PDL_TOKEN_IS(lexer, ".func")) {
+        return read_function(module, lexer, false);
+    }
+    if (PDL_TOKEN_IS(lexer, ".target")) {
+        return read_target(module, lexer);
+    }
+    if (PDL_TOKEN_IS(lexer, ".file")) {
+        return read_file(module, lexer);
+    }
+    if (PDL_TOKEN_IS(lexer, ".section")) {
+        return read_section(module, lexer);
+    }
+    if (PDL_TOKEN_IS(lexer, ".version")) {
+        return read_version(module, lexer);
+    }
+    if (PDL_TOKEN_IS(lexer, ".pragma") || PDL_TOKEN_IS(lexer, ".alias")) {
+        return skip_statement(lexer);
+    }
+    for (size_t i = 0; i < sizeof(variables) / sizeof(variables[0]); i++) {
+        if (pdl_token_is(&lexer->token, variables[i].word, strlen(variables[i].word))) {
+            return read_variables(module, lexer, variables[i].space);
+        }
+    }
+    if (PDL_TOKEN_IS(lexer, ".address_size") || PDL_TOKEN_IS(lexer, ".loc") ||
+        PDL_TOKEN_IS(lexer, ".extern") || PDL_TOKEN_IS(lexer, ".visible") ||
+        PDL_TOKEN_IS(lexer, ".weak") || PDL_TOKEN_IS(lexer, ".common")) {
+        do {
+            pdl_lexer_next(lexer);
+        } while (lexer->token.kind == PDL_TOKEN_NUMBER);
+        return PDL_SUCCESS;
+    }
+    if (lexer->token.kind != PDL_TOKEN_WORD || lexer->token.text[0] != '.') {
+        return pdl_ptx_fail(lexer, "a directive");
+    }
+    /* A directive of a later PTX: to the next ';' or over the next braces. */
+    while (!at_mark(lexer, ';') && !at_mark(lexer, '{')) {
+        if (at_end(lexer) || at_mark(lexer, '}')) {
+            return pdl_ptx_fail(lexer, "';' or '{' after a directive that is not known");
+        }
+        pdl_lexer_next(lexer);
+    }
+    if (at_mark(lexer, '{') && !pdl_lexer_skip(lexer)) {
+        return pdl_ptx_fail(lexer, "'}'");
+    }
+    pdl_lexer_next(lexer);
+    return PDL_SUCCESS;
+}
+
+pdl_status pdl_ptx_module_read(struct pdl_ptx_module *module)
+{
+    struct pdl_lexer lexer;
+    pdl_lexer_start(&lexer, module->text, module->end, 1, 1);
+    pdl_lexer_next(&lexer);
+    if (!PDL_TOKEN_IS(&lexer, ".version")) {
+        return pdl_ptx_fail(&lexer, "'.version'");
+    }
+    while (lexer.token.kind != PDL_TOKEN_END) {
+        const bool linkage = PDL_TOKEN_IS(&lexer, ".visible") || PDL_TOKEN_IS(&lexer, ".extern") ||
+                             PDL_TOKEN_IS(&lexer, ".weak") || PDL_TOKEN_IS(&lexer, ".common");
+        const pdl_status status = read_directive(module, &lexer);
+        module->shared_name = linkage;
+        if (status != PDL_SUCCESS) {
+            return status;
+        }
+    }
+    if (module->target == 0) {
+        return pdl_inspect_fail(PDL_ERROR_INVALID_IMAGE, 1, 1, "there is no .target sm_NN");
+    }
+    return PDL_SUCCESS;
+}
+
+void pdl_ptx_module_free(struct pdl_ptx_module *module)
+{
+    pdl_names_free(&module->names);
+    free(module->function_of);
+    free(module->space_of);
+    free(module->functions);
+    free(module->parameters);
+    free(module->callees);
+    free(module->files);
+    free(module->strings);
+    free(module->opcodes);
+    free(module->opcode_known);
+    pdl_arena_free(&module->arena);
+}

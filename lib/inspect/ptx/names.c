@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: MIT */
+#include "inspect/ptx/names.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "inspect/arena.h"
+
+static uint32_t hash_of(const char *text, uint32_t length)
+{
+    uint64_t hash = 0xcbf29ce484222325u ^ length;
+    while (length >= 8) {
+        uint64_t part;
+        memcpy(&part, text, sizeof(part));
+        hash = (hash ^ part) * 0x9e3779b97f4a7c15u;
+        hash ^= hash >> 29;
+        text += 8;
+        length -= 8;
+    }
+    uint64_t rest = 0;
+    memcpy(&rest, text, length);
+    hash = (hash ^ rest) * 0x9e3779b97f4a7c15u;
+    hash ^= hash >> 32;
+    return (uint32_t)hash;
+}
+
+bool pdl_name_begins(const struct pdl_name *name, const char *word)
+{
+    const size_t length = strlen(word);
+    return name->length >= length && memcmp(name->text, word, length) == 0;
+}
+
+/* The slot where the name is, or would go. */
+static uint32_t *slot_of(const struct pdl_names *names, const char *text, uint32_t length,
+                         uint32_t hash)
+{
+    const uint32_t mask = names->slot_count - 1;
+    for (uint32_t i = hash & mask;; i = (i + 1) & mask) {
+        if (names->slots[i] == 0) {
+            return &names->slots[i];
+        }
+        const struct pdl_name *name = &names->names[names->slots[i] - 1];
+        if (name->hash == hash && name->length == length && memcmp(name->text, text, length) == 0) {
+            return &names->slots[i];
+        }
+    }
+}
+
+static bool grow(struct pdl_names *names)
+{
+    const uint32_t count = names->slot_count == 0 ? 1024 : names->slot_count * 2;
+    uint32_t *slots = calloc(count, sizeof(*slots));
+    if (slots == NULL || count == 0) {
+        free(slots);
+        return false;
+    }
+    free(names->slots);
+    names->slots = slots;
+    names->slot_count = count;
+    for (uint32_t i = 0; i < names->count; i++) {
+        const struct pdl_name *name = &names->names[i];
+        *slot_of(names, name->text, name->length, name->hash) = i + 1;
+    }
+    return true;
+}
+
+uint32_t pdl_names_add(struct pdl_names *names, const char *text, uint32_t length)
+{
+    const uint32_t hash = hash_of(text, length);
+    if (names->count >= names->slot_count / 2 && !grow(names)) {
+        return PDL_NONE;
+    }
+    uint32_t *slot = slot_of(names, text, length, hash);
+    if (*slot == 0) {
+        if (!PDL_ROOM(names->names, names->count, names->capacity)) {
+            return PDL_NONE;
+        }
+        names->names[names->count] = (struct pdl_name){text, length, hash};
+        names->count++;
+        *slot = names->count;
+    }
+    return *slot - 1;
+}
+
+uint32_t pdl_names_find(const struct pdl_names *names, const char *text, uint32_t length)
+{
+    if (names->slot_count == 0) {
+        return PDL_NONE;
+    }
+    const uint32_t found = *slot_of(names, text, length, hash_of(text, length));
+    return found == 0 ? PDL_NONE : found - 1;
+}
+
+void pdl_names_free(struct pdl_names *names)
+{
+    free(names->names);
+    free(names->slots);
+    *names = (struct pdl_names){0};
+}

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: MIT */
+/* What takes more than one image to see: a newer device may be given older code without waits. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "inspect/rules/rules.h"
+
+static int compare_kernels(const void *left, const void *right)
+{
+    const pdl_inspect_kernel *const *a = left;
+    const pdl_inspect_kernel *const *b = right;
+    return strcmp((*a)->name, (*b)->name);
+}
+
+static int compare_findings(const void *left, const void *right)
+{
+    const pdl_lint_finding *a = left;
+    const pdl_lint_finding *b = right;
+    if (a->kernel != b->kernel) {
+        return a->kernel < b->kernel ? -1 : 1;
+    }
+    return a->line < b->line ? -1 : a->line > b->line ? 1 : a->rule - b->rule;
+}
+
+/* Brings the findings back into the order of their kernels, after some were added at the end. */
+static void sort_findings(pdl_inspection *inspection)
+{
+    if (inspection->finding_count > 0) {
+        qsort(inspection->findings, inspection->finding_count, sizeof(*inspection->findings),
+              compare_findings);
+    }
+    for (uint32_t i = 0, first = 0; i < inspection->kernel_count; i++) {
+        pdl_inspect_kernel *kernel = &inspection->kernels[i];
+        kernel->first_finding = first;
+        first += kernel->finding_count;
+    }
+}
+
+static pdl_status add(pdl_inspection *inspection, const pdl_inspect_kernel *old, int newest_waiting)
+{
+    const uint32_t index = (uint32_t)(old - inspection->kernels);
+    const pdl_inspect_image *image = &inspection->images[old->image];
+    pdl_inspect_place *place = pdl_arena_alloc(&inspection->arena, sizeof(*place));
+    const pdl_lint_finding finding = {
+        .message = pdl_arena_format(
+            &inspection->arena,
+            "the newest PTX of the kernel is for sm_%d and has no waits, while its code for sm_%d "
+            "waits: a newer device gets the one without",
+            image->target, newest_waiting),
+        .advice = "embed PTX for compute_90 or newer too, or no PTX at all",
+        .rule = PDL_LINT_COMPILED_OUT,
+        .level = PDL_LINT_WARNING,
+        .parameter = -1,
+        .line = old->line,
+        .column = 1,
+        .place_count = old->place.line != 0 ? 1 : 0,
+        .places = old->place.line != 0 ? place : NULL,
+        .count = 1,
+    };
+    if (place != NULL) {
+        *place = old->place;
+    }
+    if (place == NULL || finding.message == NULL ||
+        !pdl_inspection_add_finding(inspection, &finding)) {
+        return pdl_inspect_fail(PDL_ERROR_OUT_OF_MEMORY, 0, 0, "no memory for a finding");
+    }
+    inspection->kernels[inspection->kernel_count - 1].finding_count--;
+    inspection->findings[inspection->finding_count - 1].kernel = index;
+    inspection->kernels[index].finding_count++;
+    return PDL_SUCCESS;
+}
+
+/* The kernels of one name. */
+static pdl_status compare_images(pdl_inspection *inspection, const pdl_inspect_kernel *const *same,
+                                 uint32_t count)
+{
+    const pdl_inspect_kernel *newest_ptx = NULL;
+    int newest = 0;
+    int waiting = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        const pdl_inspect_image *image = &inspection->images[same[i]->image];
+        if (image->kind == PDL_INSPECT_PTX && image->target > newest) {
+            newest = image->target;
+            newest_ptx = same[i];
+        }
+        if (image->target >= 90 && same[i]->waits == PDL_YES && image->target > waiting) {
+            waiting = image->target;
+        }
+    }
+    return newest_ptx != NULL && newest < 90 && waiting > 0 ? add(inspection, newest_ptx, waiting)
+                                                            : PDL_SUCCESS;
+}
+
+pdl_status pdl_rules_across(pdl_inspection *inspection)
+{
+    const uint32_t count = inspection->kernel_count;
+    pdl_status status = PDL_SUCCESS;
+    if (inspection->image_count < 2 || count == 0 ||
+        (inspection->options->flags & PDL_INSPECT_FACTS_ONLY)) {
+        return PDL_SUCCESS;
+    }
+    const pdl_inspect_kernel **sorted = malloc(count * sizeof(*sorted));
+    if (sorted == NULL) {
+        return pdl_inspect_fail(PDL_ERROR_OUT_OF_MEMORY, 0, 0, "no memory for a list of kernels");
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        sorted[i] = &inspection->kernels[i];
+    }
+    qsort(sorted, count, sizeof(*sorted), compare_kernels);
+    for (uint32_t first = 0, end; first < count && status == PDL_SUCCESS; first = end) {
+        end = first + 1;
+        while (end < count && strcmp(sorted[first]->name, sorted[end]->name) == 0) {
+            end++;
+        }
+        status = compare_images(inspection, sorted + first, end - first);
+    }
+    free(sorted);
+    sort_findings(inspection);
+    return status;
+}

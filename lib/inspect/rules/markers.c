@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: MIT */
+/* What the device header's markers say: findings that are allowed, memory that nobody writes. */
+#include <fnmatch.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "inspect/rules/rules.h"
+
+/* ---- PDL_LINT_ALLOW ----------------------------------------------------------------------------- */
+
+/* `allow rule: reason`, cut in two. */
+static pdl_status note(struct pdl_allows *allows, struct pdl_ptx_module *module,
+                       struct pdl_body *body, const struct pdl_marker *marker)
+{
+    static const char word[] = "allow ";
+    const uint32_t skip = sizeof(word) - 1;
+    struct pdl_arena *arena = &module->inspection->arena;
+    bool ok;
+    uint32_t place_count;
+    if (marker->length <= skip || memcmp(marker->text, word, skip) != 0) {
+        return PDL_SUCCESS;
+    }
+    char *rule = pdl_arena_copy(arena, marker->text + skip, marker->length - skip);
+    const pdl_inspect_place *places =
+        pdl_places_chain(module, body, marker->place, &place_count, &ok);
+    if (rule == NULL || !ok) {
+        return pdl_ptx_no_memory();
+    }
+    char *reason = strchr(rule, ':');
+    if (reason != NULL) {
+        *reason++ = '\0';
+        reason += strspn(reason, " \t");
+        reason[strcspn(reason, "\r")] = '\0';
+    }
+    const char *file = place_count > 0 ? places[0].file : NULL;
+    const struct pdl_name *function = &module->names.names[body->function->name];
+    const char *name = pdl_arena_copy(arena, function->text, function->length);
+    const char *origin = file != NULL
+                             ? pdl_arena_format(arena, "%s:%u", file, places[0].line)
+                             : pdl_arena_format(arena, "kernel %s", name != NULL ? name : "");
+    const char *key = origin == NULL ? NULL : pdl_arena_format(arena, "%s %s", origin, rule);
+    const char *kernel_key =
+        name == NULL ? NULL : pdl_arena_format(arena, "kernel %s %s", name, rule);
+    if (key == NULL || kernel_key == NULL) {
+        return pdl_ptx_no_memory();
+    }
+    const pdl_lint_suppression made = {
+        .origin = origin, .text = rule, .reason = reason != NULL ? reason : ""};
+    const uint32_t before = allows->keys.count;
+    uint32_t number = pdl_names_add(&allows->keys, key, (uint32_t)strlen(key));
+    if (number != PDL_NONE && number >= before) {
+        if (!pdl_inspection_add_marker(module->inspection, &made) ||
+            !PDL_ROOM(allows->markers, allows->count, allows->capacity)) {
+            return pdl_ptx_no_memory();
+        }
+        allows->markers[allows->count++] = module->inspection->marker_count - 1;
+    }
+    /* No line of the kernel is that of no-trigger: the kernel's name finds such a marker too. */
+    if (number != PDL_NONE && pdl_lint_rule_find(rule) == PDL_LINT_NO_TRIGGER) {
+        const uint32_t same = allows->markers[number];
+        const uint32_t count = allows->keys.count;
+        number = pdl_names_add(&allows->keys, kernel_key, (uint32_t)strlen(kernel_key));
+        if (number != PDL_NONE && number >= count) {
+            if (!PDL_ROOM(allows->markers, allows->count, allows->capacity)) {
+                return pdl_ptx_no_memory();
+            }
+            allows->markers[allows->count++] = same;
+        }
+    }
+    return number != PDL_NONE ? PDL_SUCCESS : pdl_ptx_no_memory();
+}
+
+pdl_status pdl_allows_note(struct pdl_allows *allows, struct pdl_ptx_module *module,
+                           struct pdl_body *body)
+{
+    pdl_status status = PDL_SUCCESS;
+    for (uint32_t i = 0; i < body->marker_count && status == PDL_SUCCESS; i++) {
+        status = note(allows, module, body, &body->markers[i]);
+    }
+    return status;
+}
+
+void pdl_allows_free(struct pdl_allows *allows)
+{
+    free(allows->markers);
+    pdl_names_free(&allows->keys);
+}
+
+/* The marker of a key, or PDL_NONE. */
+static uint32_t find_key(const struct pdl_allows *allows, const char *where, const char *rule)
+{
+    char key[2048];
+    const int length = snprintf(key, sizeof(key), "%s %s", where, rule);
+    const uint32_t number = length > 0 && (size_t)length < sizeof(key)
+                                ? pdl_names_find(&allows->keys, key, (uint32_t)length)
+                                : PDL_NONE;
+    return number != PDL_NONE ? allows->markers[number] : PDL_NONE;
+}
+
+uint32_t pdl_allows_find(const struct pdl_allows *allows, const char *kernel,
+                         const pdl_lint_finding *finding)
+{
+    const char *rule = pdl_lint_rule_id((pdl_lint_rule)finding->rule);
+    char where[1536];
+    if (allows->count == 0) {
+        return PDL_NONE;
+    }
+    (void)snprintf(where, sizeof(where), "kernel %s", kernel);
+    uint32_t found = find_key(allows, where, rule);
+    for (uint32_t i = 0; i < finding->place_count && found == PDL_NONE; i++) {
+        const pdl_inspect_place *place = &finding->places[i];
+        for (uint32_t above = 0; above < 2 && place->file != NULL && found == PDL_NONE; above++) {
+            (void)snprintf(where, sizeof(where), "%s:%u", place->file, place->line - above);
+            found = find_key(allows, where, rule);
+        }
+    }
+    return found;
+}
+
+/* ---- PDL_CONSTANT_PARAM ------------------------------------------------------------------------- */
+
+/* More pointers than a kernel has. Those beyond are not taken for constant. */
+#define CONSTANTS_MAX 512u
+
+/* The pointers that a body's markers name: sources of values. */
+struct constants {
+    struct pdl_source *sources;
+    bool *parameters; /* whole, by number: from the options */
+    uint32_t count, capacity, parameter_capacity;
+};
+
+/* Whether `NAME` or `NUMBER`, with `KERNEL:` in front and `+BYTE` behind it or not, is a parameter;
+ * *offset is BYTE, or PDL_OFFSET_UNKNOWN for all of it. */
+static bool names_parameter(const char *text, const char *kernel, const char *const *names,
+                            uint32_t index, int32_t *offset)
+{
+    char word[256];
+    const char *colon = strrchr(text, ':');
+    if (colon != NULL) {
+        char pattern[1024];
+        const size_t length = (size_t)(colon - text);
+        if (length >= sizeof(pattern)) {
+            return false;
+        }
+        memcpy(pattern, text, length);
+        pattern[length] = '\0';
+        if (fnmatch(pattern, kernel, 0) != 0) {
+            return false;
+        }
+        text = colon + 1;
+    }
+    const size_t length = strcspn(text, "+");
+    *offset = PDL_OFFSET_UNKNOWN;
+    if (length >= sizeof(word)) {
+        return false;
+    }
+    memcpy(word, text, length);
+    word[length] = '\0';
+    if (text[length] == '+') {
+        *offset = (int32_t)(strtoul(text + length + 1, NULL, 10) & 0xffff);
+    }
+    text = word;
+    if (text[0] != '\0' && text[strspn(text, "0123456789")] == '\0') {
+        return strtoul(text, NULL, 10) == (unsigned long)index + 1;
+    }
+    return names != NULL && names[index] != NULL && strcmp(names[index], text) == 0;
+}
+
+static bool is_constant_source(const struct constants *constants, const struct pdl_source *source)
+{
+    if ((source->kind == PDL_SOURCE_PARAMETER || source->kind == PDL_SOURCE_ADDRESS) &&
+        constants->parameters[source->index]) {
+        return true;
+    }
+    for (uint32_t i = 0; i < constants->count; i++) {
+        const struct pdl_source *known = &constants->sources[i];
+        if (known->index == source->index && known->offset == source->offset &&
+            known->kind == source->kind) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool is_constant(const struct constants *constants, const struct pdl_effect *effect)
+{
+    const struct pdl_value *address = &effect->address;
+    bool constant = effect->kind == PDL_EFFECT_READ && address->count > 0 && !address->untraced;
+    for (unsigned i = 0; i < address->count && constant; i++) {
+        constant = is_constant_source(constants, &address->sources[i]);
+    }
+    return constant;
+}
+
+static pdl_status find_constants(struct constants *constants, const struct pdl_ptx_module *module,
+                                 const struct pdl_flow *flow, const char *const *names)
+{
+    const struct pdl_body *body = flow->body;
+    const struct pdl_ptx_function *function = body->function;
+    const pdl_inspect_options *options = module->inspection->options;
+    if (!pdl_reserve((void **)&constants->parameters, &constants->parameter_capacity,
+                     (size_t)function->parameter_count + 1, sizeof(*constants->parameters))) {
+        return pdl_ptx_no_memory();
+    }
+    memset(constants->parameters, 0,
+           ((size_t)function->parameter_count + 1) * sizeof(*constants->parameters));
+    for (uint32_t i = 0; i < body->marker_count; i++) {
+        if (body->markers[i].symbol == PDL_NONE) {
+            continue;
+        }
+        const struct pdl_value *value = &flow->values->values[body->markers[i].symbol];
+        for (unsigned j = 0; j < value->count; j++) {
+            if (is_constant_source(constants, &value->sources[j]) ||
+                constants->count == CONSTANTS_MAX) {
+                continue;
+            }
+            if (!PDL_ROOM(constants->sources, constants->count, constants->capacity)) {
+                return pdl_ptx_no_memory();
+            }
+            constants->sources[constants->count++] = value->sources[j];
+        }
+    }
+    if (function->is_entry && options->constant_param_count > 0) {
+        const struct pdl_name *name = &module->names.names[function->name];
+        char *kernel = strndup(name->text, name->length);
+        if (kernel == NULL) {
+            return pdl_ptx_no_memory();
+        }
+        for (uint64_t i = 0; i < options->constant_param_count; i++) {
+            for (uint32_t j = 0; j < function->parameter_count; j++) {
+                struct pdl_source source = {j, 0, PDL_SOURCE_PARAMETER};
+                if (!names_parameter(options->constant_params[i], kernel, names, j,
+                                     &source.offset)) {
+                    continue;
+                }
+                if (source.offset == PDL_OFFSET_UNKNOWN) {
+                    constants->parameters[j] = true;
+                } else if (PDL_ROOM(constants->sources, constants->count, constants->capacity)) {
+                    constants->sources[constants->count++] = source;
+                } else {
+                    free(kernel);
+                    return pdl_ptx_no_memory();
+                }
+            }
+        }
+        free(kernel);
+    }
+    return PDL_SUCCESS;
+}
+
+pdl_status pdl_constants_filter(struct pdl_effects *effects, const struct pdl_ptx_module *module,
+                                const struct pdl_flow *flow, const char *const *names)
+{
+    struct constants constants = {0};
+    uint32_t kept = 0;
+    const pdl_status status = find_constants(&constants, module, flow, names);
+    for (uint32_t i = 0; i < effects->effect_count && status == PDL_SUCCESS; i++) {
+        if (!is_constant(&constants, &effects->effects[i])) {
+            effects->effects[kept] = effects->effects[i];
+            effects->decisions[kept++] = effects->decisions[i];
+        }
+    }
+    if (status == PDL_SUCCESS) {
+        effects->effect_count = kept;
+    }
+    free(constants.sources);
+    free(constants.parameters);
+    return status;
+}
+
+bool pdl_is_overlapped(const pdl_inspection *inspection, const char *kernel)
+{
+    const pdl_inspect_options *options = inspection->options;
+    for (uint64_t i = 0; i < options->overlapped_count; i++) {
+        if (fnmatch(options->overlapped[i], kernel, 0) == 0) {
+            return true;
+        }
+    }
+    return false;
+}

@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: MIT */
+#include "inspect/rules/source.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define SIZE_LIMIT ((size_t)16 << 20)
+/* The line is that of the function's name, and the parameters follow. */
+#define LINES_AFTER 24
+/* clang gives that of the function's '{'. */
+#define LINES_BEFORE    12
+#define NAME_MAX_LENGTH 200
+
+static bool read_file(struct pdl_source_file *file, const char *path)
+{
+    struct stat about;
+    if (file->path != NULL && strcmp(file->path, path) == 0) {
+        return file->text != NULL;
+    }
+    pdl_source_free(file);
+    file->path = strdup(path);
+    if (file->path == NULL || stat(path, &about) != 0 || !S_ISREG(about.st_mode) ||
+        about.st_size <= 0 || (size_t)about.st_size > SIZE_LIMIT) {
+        return false;
+    }
+    FILE *stream = fopen(path, "rb");
+    if (stream == NULL) {
+        return false;
+    }
+    file->size = (size_t)about.st_size;
+    file->text = malloc(file->size + 1);
+    if (file->text != NULL && fread(file->text, 1, file->size, stream) == file->size) {
+        file->text[file->size] = '\0';
+    } else {
+        free(file->text);
+        file->text = NULL;
+    }
+    (void)fclose(stream);
+    return file->text != NULL;
+}
+
+void pdl_source_free(struct pdl_source_file *file)
+{
+    free(file->path);
+    free(file->text);
+    *file = (struct pdl_source_file){0};
+}
+
+static bool part_of_name(char c)
+{
+    return isalnum((unsigned char)c) || c == '_';
+}
+
+/* Behind a comment, string or character that begins at `at`, or `at`. */
+static const char *skip_quoted(const char *at)
+{
+    if (at[0] == '/' && at[1] == '/') {
+        const char *end = strchr(at, '\n');
+        return end != NULL ? end : at + strlen(at);
+    }
+    if (at[0] == '/' && at[1] == '*') {
+        const char *end = strstr(at + 2, "*/");
+        return end != NULL ? end + 2 : at + strlen(at);
+    }
+    if (at[0] == '"' || at[0] == '\'') {
+        const char *p = at + 1;
+        while (*p != '\0' && *p != at[0] && *p != '\n') {
+            p += p[0] == '\\' && p[1] != '\0' ? 2 : 1;
+        }
+        return *p == at[0] ? p + 1 : p;
+    }
+    return at;
+}
+
+/* The name in one parameter's declaration, which ends at `end`: the last word in front of `=`, `[`
+ * or the end. */
+static const char *declared_name(struct pdl_arena *arena, const char *start, const char *end)
+{
+    const char *name = NULL;
+    size_t length = 0;
+    for (const char *p = start; p < end;) {
+        const char *behind = skip_quoted(p);
+        if (behind != p) {
+            p = behind;
+        } else if (*p == '=' || *p == '[') {
+            break;
+        } else if (part_of_name(*p)) {
+            name = p;
+            while (p < end && part_of_name(*p)) {
+                p++;
+            }
+            length = (size_t)(p - name);
+        } else {
+            p++;
+        }
+    }
+    return name != NULL && length <= NAME_MAX_LENGTH && !isdigit((unsigned char)*name)
+               ? pdl_arena_copy(arena, name, length)
+               : NULL;
+}
+
+/* Reads `(…)` from behind its bracket. */
+static const char *const *read_parameters(struct pdl_arena *arena, const char *at, uint32_t count)
+{
+    const char **names = pdl_arena_alloc(arena, ((size_t)count + 1) * sizeof(*names));
+    const char *start = at;
+    uint32_t found = 0;
+    int depth = 0;
+    if (names == NULL) {
+        return NULL;
+    }
+    for (;;) {
+        const char *behind = skip_quoted(at);
+        if (behind != at) {
+            at = behind;
+            continue;
+        }
+        const char c = *at;
+        if (c == '\0' || c == ';' || (c == '{' && depth == 0)) {
+            return NULL;
+        }
+        if (depth == 0 && (c == ',' || c == ')')) {
+            if (found == count) {
+                return NULL;
+            }
+            names[found] = declared_name(arena, start, at);
+            if (names[found++] == NULL) {
+                return NULL;
+            }
+            start = at + 1;
+            if (c == ')') {
+                return found == count ? (const char *const *)names : NULL;
+            }
+        } else if (strchr("(<[{", c) != NULL) {
+            depth++;
+        } else if (strchr(")>]}", c) != NULL) {
+            depth--;
+        }
+        at++;
+    }
+}
+
+/* Whether the word in front of a '(' is the name of the function: part of its mangled name. */
+static bool is_function(const char *text, const char *bracket, const char *mangled)
+{
+    const char *end = bracket;
+    while (end > text && isspace((unsigned char)end[-1])) {
+        end--;
+    }
+    const char *start = end;
+    while (start > text && part_of_name(start[-1])) {
+        start--;
+    }
+    char word[NAME_MAX_LENGTH + 8];
+    const size_t length = (size_t)(end - start);
+    if (length == 0 || length > NAME_MAX_LENGTH) {
+        return false;
+    }
+    if (strlen(mangled) == length && memcmp(mangled, start, length) == 0) {
+        return true;
+    }
+    (void)snprintf(word, sizeof(word), "%zu%.*s", length, (int)length, start);
+    return strncmp(mangled, "_Z", 2) == 0 && strstr(mangled, word) != NULL;
+}
+
+/* The '(' behind the function's name: the first one from `at` on, up to `end` or a '{'; or, if `last`,
+ * the last one before `end`. */
+static const char *find_function(const struct pdl_source_file *file, const char *at,
+                                 const char *end, const char *name, bool last)
+{
+    const char *found = NULL;
+    while (*at != '\0' && at < end) {
+        const char *behind = skip_quoted(at);
+        if (behind != at) {
+            at = behind;
+            continue;
+        }
+        if (*at == '(' && is_function(file->text, at, name)) {
+            found = at;
+            if (!last) {
+                break;
+            }
+        }
+        if (*at == '{' && !last) {
+            break;
+        }
+        at++;
+    }
+    return found;
+}
+
+/* The beginning of a line; the end of the text if there are fewer. */
+static const char *line_start(const struct pdl_source_file *file, uint32_t line)
+{
+    const char *at = file->text;
+    for (uint32_t i = 1; i < line && *at != '\0'; i++) {
+        const char *end = strchr(at, '\n');
+        at = end != NULL ? end + 1 : file->text + file->size;
+    }
+    return at;
+}
+
+const char *const *pdl_source_parameters(struct pdl_source_file *file, struct pdl_arena *arena,
+                                         const char *path, uint32_t line, const char *name,
+                                         uint32_t count)
+{
+    if (count == 0 || line == 0 || !read_file(file, path)) {
+        return NULL;
+    }
+    const char *at = line_start(file, line);
+    const char *found = find_function(file, at, line_start(file, line + LINES_AFTER), name, false);
+    if (found == NULL) {
+        const uint32_t first = line > LINES_BEFORE ? line - LINES_BEFORE : 1;
+        found = find_function(file, line_start(file, first), at, name, true);
+    }
+    return found != NULL ? read_parameters(arena, found + 1, count) : NULL;
+}

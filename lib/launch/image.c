@@ -1,0 +1,299 @@
+/* SPDX-License-Identifier: MIT */
+/* Loading kernel images. The driver is told where an image begins and not how long it is, so that
+ * its length is checked here against what its headers say. */
+#include "launch/image.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "code/fatbin.h"
+#include "code/scan.h"
+#include "core/error.h"
+
+/* How a fatbin begins. */
+struct fatbin_header {
+    uint32_t magic;
+    uint16_t version;
+    uint16_t header_size;
+    uint64_t body_size;
+};
+
+enum image_kind { IMAGE_NONE, IMAGE_PTX, IMAGE_CUBIN, IMAGE_FATBIN };
+
+pdl_status pdl_image_read(const char *path, void **image, size_t *size)
+{
+    pdl_status status;
+    void *bytes = NULL;
+    struct stat about;
+    FILE *file = fopen(path, "rb");
+    if (file == NULL) {
+        return PDL_FAIL_FIELD(PDL_ERROR_FILE, "path", "%s cannot be opened: %s", path,
+                              strerror(errno));
+    }
+    if (fstat(fileno(file), &about) != 0 || !S_ISREG(about.st_mode)) {
+        status = PDL_FAIL_FIELD(PDL_ERROR_FILE, "path", "%s is not a regular file", path);
+        goto close;
+    }
+    const size_t length = (size_t)about.st_size;
+    bytes = malloc(length > 0 ? length : 1);
+    if (bytes == NULL) {
+        status =
+            PDL_FAIL(PDL_ERROR_OUT_OF_MEMORY, "no memory for the %zu bytes of %s", length, path);
+        goto close;
+    }
+    if (fread(bytes, 1, length, file) != length) {
+        status = PDL_FAIL_FIELD(PDL_ERROR_FILE, "path", "%s cannot be read: %s", path,
+                                ferror(file) ? strerror(errno) : "it became shorter");
+        goto close;
+    }
+    *image = bytes;
+    *size = length;
+    bytes = NULL;
+    status = PDL_SUCCESS;
+
+close:
+    free(bytes);
+    (void)fclose(file);
+    return status;
+}
+
+/* Whether `count` items of `each` bytes from `from` lie within `size` bytes. */
+static bool within(uint64_t from, uint64_t count, uint64_t each, uint64_t size)
+{
+    return from <= size && (each == 0 || count <= (size - from) / each);
+}
+
+static bool cubin_is_whole(const unsigned char *image, size_t size)
+{
+    Elf64_Ehdr header;
+    if (size < sizeof(header)) {
+        return false;
+    }
+    memcpy(&header, image, sizeof(header));
+    if (header.e_ident[EI_CLASS] != ELFCLASS64 ||
+        !within(header.e_phoff, header.e_phnum, header.e_phentsize, size) ||
+        !within(header.e_shoff, header.e_shnum, header.e_shentsize, size) ||
+        (header.e_shnum > 0 && header.e_shentsize != sizeof(Elf64_Shdr))) {
+        return false;
+    }
+    for (size_t i = 0; i < header.e_shnum; i++) {
+        Elf64_Shdr section;
+        memcpy(&section, image + header.e_shoff + i * sizeof(section), sizeof(section));
+        if (section.sh_type != SHT_NOBITS && !within(section.sh_offset, section.sh_size, 1, size)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool fatbin_is_whole(const unsigned char *image, size_t size)
+{
+    struct fatbin_header header;
+    if (size < sizeof(header)) {
+        return false;
+    }
+    memcpy(&header, image, sizeof(header));
+    return header.header_size >= sizeof(header) &&
+           within(header.header_size, header.body_size, 1, size);
+}
+
+static enum image_kind image_kind(const unsigned char *image, size_t size)
+{
+    uint32_t magic = 0;
+    if (size >= sizeof(magic)) {
+        memcpy(&magic, image, sizeof(magic));
+    }
+    if (magic == PDL_FATBIN_MAGIC) {
+        return IMAGE_FATBIN;
+    }
+    if (size >= SELFMAG && memcmp(image, ELFMAG, SELFMAG) == 0) {
+        return IMAGE_CUBIN;
+    }
+    /* PTX is text and must hold a .version directive; a NUL may only end it. */
+    const unsigned char *nul = memchr(image, '\0', size);
+    const size_t length = nul != NULL ? (size_t)(nul - image) : size;
+    static const char directive[] = ".version";
+    for (size_t i = 0; i + sizeof(directive) - 1 <= length; i++) {
+        if (memcmp(image + i, directive, sizeof(directive) - 1) == 0) {
+            return IMAGE_PTX;
+        }
+    }
+    return IMAGE_NONE;
+}
+
+/* ---- loading -------------------------------------------------------------------------------- */
+
+#define LOG_SIZE 1024
+
+/* What the compiler of PTX said, on one line. */
+static void flatten(char *log)
+{
+    log[LOG_SIZE - 1] = '\0';
+    for (char *at = log; *at != '\0'; at++) {
+        if (*at == '\n') {
+            *at = ' ';
+        }
+    }
+}
+
+/* A failure of the driver to load code, with the compiler's log if there is one. */
+static pdl_status refused(const struct pdl_driver *driver, const struct pdl_image *image,
+                          const char *call, CUresult result)
+{
+    const pdl_status status =
+        pdl_error_from_cuda(driver, call, (int32_t)result, "to load code from an image");
+    if (image->log == NULL || image->log[0] == '\0') {
+        return status;
+    }
+    const struct pdl_error_source source = {
+        .call = call, .field = "image", .cuda_result = (int32_t)result};
+    flatten(image->log);
+    return pdl_error_set(status, source, "the image cannot be loaded: %s: %s",
+                         pdl_driver_result_name(driver, result), image->log);
+}
+
+static pdl_status load(const struct pdl_driver *driver, const void *code, struct pdl_image *image)
+{
+    CUjit_option options[] = {CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
+    void *values[] = {image->log, (void *)(uintptr_t)LOG_SIZE};
+    const unsigned count = image->log != NULL ? 2 : 0;
+    const CUresult result =
+        driver->cuLibraryLoadData(&image->library, code, options, values, count, NULL, NULL, 0);
+    if (result != CUDA_SUCCESS) {
+        image->library = NULL;
+        return refused(driver, image, "cuLibraryLoadData", result);
+    }
+    return PDL_SUCCESS;
+}
+
+static pdl_status load_ptx(const struct pdl_driver *driver, const void *text, size_t size,
+                           struct pdl_image *image)
+{
+    char *copy = malloc(size + 1); /* the driver wants a NUL at the end */
+    image->log = calloc(1, LOG_SIZE);
+    if (copy == NULL || image->log == NULL) {
+        free(copy);
+        return PDL_FAIL(PDL_ERROR_OUT_OF_MEMORY, "no memory for a copy of %zu bytes of PTX", size);
+    }
+    memcpy(copy, text, size);
+    copy[size] = '\0';
+    const pdl_status status = load(driver, copy, image);
+    free(copy);
+    return status;
+}
+
+pdl_status pdl_image_load(const struct pdl_driver *driver, const void *image, size_t size,
+                          struct pdl_image *loaded)
+{
+    const unsigned char *bytes = image;
+    const enum image_kind kind = size > 0 ? image_kind(bytes, size) : IMAGE_NONE;
+    struct pdl_image made = {0};
+    if (kind == IMAGE_NONE) {
+        return PDL_FAIL_FIELD(PDL_ERROR_INVALID_IMAGE, "image",
+                              "the %zu bytes are neither PTX text nor a cubin nor a fatbin", size);
+    }
+    if ((kind == IMAGE_CUBIN && !cubin_is_whole(bytes, size)) ||
+        (kind == IMAGE_FATBIN && !fatbin_is_whole(bytes, size))) {
+        return PDL_FAIL_FIELD(PDL_ERROR_INVALID_IMAGE, "image",
+                              "the %s is cut short: its headers name more than its %zu bytes",
+                              kind == IMAGE_CUBIN ? "cubin" : "fatbin", size);
+    }
+    const pdl_status status =
+        kind == IMAGE_PTX ? load_ptx(driver, image, size, &made) : load(driver, image, &made);
+    if (status != PDL_SUCCESS) {
+        pdl_image_unload(driver, &made);
+        return status;
+    }
+    *loaded = made;
+    return PDL_SUCCESS;
+}
+
+/* ---- what the code does --------------------------------------------------------------------- */
+
+/* The compute capability of a device, 90 for 9.0; 0 if it cannot be learnt. */
+static uint32_t capability_of(const struct pdl_driver *driver, int ordinal)
+{
+    CUdevice device = 0;
+    int major = 0;
+    int minor = 0;
+    if (driver->cuDeviceGet(&device, ordinal) != CUDA_SUCCESS ||
+        driver->cuDeviceGetAttribute(&major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR,
+                                     device) != CUDA_SUCCESS ||
+        driver->cuDeviceGetAttribute(&minor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR,
+                                     device) != CUDA_SUCCESS) {
+        return 0;
+    }
+    return (uint32_t)(major * 10 + minor);
+}
+
+/* The kernel is one for all devices: they have to agree. Most machines have one kind. */
+static struct pdl_scan_answer scan_fatbin(const struct pdl_driver *driver,
+                                          const unsigned char *bytes, size_t size, const char *name)
+{
+    struct pdl_scan_answer answer = {PDL_UNKNOWN, PDL_UNKNOWN};
+    uint32_t last = 0;
+    for (int i = 0; i < driver->device_count; i++) {
+        const uint32_t capability = capability_of(driver, i);
+        if (i == 0 || capability != last) {
+            const struct pdl_scan_answer found = pdl_scan_fatbin(bytes, size, name, capability);
+            answer = i == 0 ? found : pdl_scan_either(answer, found);
+        }
+        last = capability;
+    }
+    return answer;
+}
+
+void pdl_image_scan(const struct pdl_driver *driver, const void *image, size_t size,
+                    const char *name, uint32_t *waits, uint32_t *triggers)
+{
+    struct pdl_scan_answer answer = {PDL_UNKNOWN, PDL_UNKNOWN};
+    const char *nul;
+    switch (image_kind(image, size)) {
+    case IMAGE_PTX:
+        nul = memchr(image, '\0', size);
+        answer =
+            pdl_scan_ptx(image, nul != NULL ? (size_t)(nul - (const char *)image) : size, name);
+        break;
+    case IMAGE_CUBIN:
+        answer = pdl_scan_cubin_kernel(image, size, name);
+        break;
+    case IMAGE_FATBIN:
+        answer = scan_fatbin(driver, image, size, name);
+        break;
+    case IMAGE_NONE:
+        break;
+    }
+    *waits = (uint32_t)answer.waits;
+    *triggers = (uint32_t)answer.triggers;
+}
+
+void pdl_image_unload(const struct pdl_driver *driver, struct pdl_image *image)
+{
+    if (image->library != NULL) {
+        /* Nobody could act on a failure here, and the driver keeps none of ours. */
+        (void)driver->cuLibraryUnload(image->library);
+    }
+    free(image->log);
+}
+
+pdl_status pdl_image_find(const struct pdl_driver *driver, const struct pdl_image *image,
+                          const char *name, CUkernel *kernel)
+{
+    const CUresult result = driver->cuLibraryGetKernel(kernel, image->library, name);
+    if (result == CUDA_SUCCESS) {
+        return PDL_SUCCESS;
+    }
+    if (result == CUDA_ERROR_NOT_FOUND) {
+        const struct pdl_error_source source = {
+            .call = "cuLibraryGetKernel", .field = "name", .cuda_result = (int32_t)result};
+        return pdl_error_set(PDL_ERROR_NOT_FOUND, source,
+                             "the image has no kernel named %s (C++ kernels have mangled names)",
+                             name);
+    }
+    return refused(driver, image, "cuLibraryGetKernel", result);
+}

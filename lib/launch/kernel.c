@@ -1,0 +1,462 @@
+/* SPDX-License-Identifier: MIT */
+/* Kernels: where they come from, and what is known of them on each device. */
+#include "launch/kernel.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/error.h"
+#include "core/sized.h"
+
+/* ---- creation ------------------------------------------------------------------------------- */
+
+/* A kernel without code; NULL, and the error recorded, if there is no memory. */
+static pdl_kernel *create(const struct pdl_driver *driver, enum pdl_kernel_kind kind)
+{
+    const size_t devices = (size_t)driver->device_count;
+    pdl_kernel *made = calloc(1, sizeof(*made) + devices * sizeof(made->facts[0]));
+    if (made == NULL) {
+        (void)PDL_FAIL(PDL_ERROR_OUT_OF_MEMORY, "no memory for a kernel object");
+        return NULL;
+    }
+    made->driver = driver;
+    made->kind = kind;
+    made->device = devices == 1 ? 0 : -1;
+    made->attribute_version = driver->version;
+    made->waits = PDL_UNKNOWN;
+    made->triggers = PDL_UNKNOWN;
+    (void)pthread_mutex_init(&made->lock, NULL);
+    return made;
+}
+
+static pdl_status check_creation(const void *source, const char *name, pdl_kernel *const *kernel,
+                                 const struct pdl_driver **driver)
+{
+    if (source == NULL) {
+        return PDL_FAIL_FIELD(PDL_ERROR_INVALID_ARGUMENT, name, "%s is NULL", name);
+    }
+    if (kernel == NULL) {
+        return PDL_FAIL_FIELD(PDL_ERROR_INVALID_ARGUMENT, "kernel",
+                              "kernel, where the result goes, is NULL");
+    }
+    return pdl_driver_get(driver);
+}
+
+pdl_status pdl_kernel_from_function(struct CUfunc_st *function, pdl_kernel **kernel)
+{
+    const struct pdl_driver *driver;
+    int device = -1;
+    pdl_status status = check_creation(function, "function", kernel, &driver);
+    if (status != PDL_SUCCESS) {
+        return status;
+    }
+    status = pdl_device_of_context(driver, &device);
+    if (status != PDL_SUCCESS) {
+        return status;
+    }
+    pdl_kernel *made = create(driver, PDL_KERNEL_FUNCTION);
+    if (made == NULL) {
+        return PDL_ERROR_OUT_OF_MEMORY;
+    }
+    made->function = function;
+    made->device = device;
+    *kernel = made;
+    return PDL_SUCCESS;
+}
+
+pdl_status pdl_kernel_from_kernel(struct CUkern_st *cu_kernel, pdl_kernel **kernel)
+{
+    const struct pdl_driver *driver;
+    pdl_status status = check_creation(cu_kernel, "cu_kernel", kernel, &driver);
+    if (status != PDL_SUCCESS) {
+        return status;
+    }
+    pdl_kernel *made = create(driver, PDL_KERNEL_KERNEL);
+    if (made == NULL) {
+        return PDL_ERROR_OUT_OF_MEMORY;
+    }
+    made->function = (CUfunction)cu_kernel;
+    *kernel = made;
+    return PDL_SUCCESS;
+}
+
+pdl_status pdl_kernel_from_runtime(const void *symbol, const pdl_runtime_ops *ops,
+                                   pdl_kernel **kernel)
+{
+    const struct pdl_driver *driver;
+    pdl_status status = check_creation(symbol, "symbol", kernel, &driver);
+    if (status != PDL_SUCCESS) {
+        return status;
+    }
+    if (ops == NULL || ops->size < sizeof(*ops) || ops->launch == NULL ||
+        ops->get_function == NULL) {
+        return PDL_FAIL_FIELD(PDL_ERROR_INVALID_ARGUMENT, "ops", "ops is NULL or not complete");
+    }
+    pdl_kernel *made = create(driver, PDL_KERNEL_SYMBOL);
+    if (made == NULL) {
+        return PDL_ERROR_OUT_OF_MEMORY;
+    }
+    made->symbol = symbol;
+    made->ops = ops;
+    if (ops->runtime_version < made->attribute_version) {
+        made->attribute_version = ops->runtime_version;
+    }
+    *kernel = made;
+    return PDL_SUCCESS;
+}
+
+pdl_status pdl_kernel_from_image(const void *image, size_t size, const char *name,
+                                 pdl_kernel **kernel)
+{
+    const struct pdl_driver *driver;
+    CUkernel entry = NULL;
+    if (name == NULL || name[0] == '\0') {
+        return PDL_FAIL_FIELD(PDL_ERROR_INVALID_ARGUMENT, "name", "name is NULL or empty");
+    }
+    pdl_status status = check_creation(image, "image", kernel, &driver);
+    if (status != PDL_SUCCESS) {
+        return status;
+    }
+    pdl_kernel *made = create(driver, PDL_KERNEL_KERNEL);
+    if (made == NULL) {
+        return PDL_ERROR_OUT_OF_MEMORY;
+    }
+    made->name = strdup(name);
+    if (made->name == NULL) {
+        status = PDL_FAIL(PDL_ERROR_OUT_OF_MEMORY, "no memory for a kernel's name");
+        goto destroy;
+    }
+    status = pdl_image_load(driver, image, size, &made->image);
+    if (status != PDL_SUCCESS) {
+        goto destroy;
+    }
+    status = pdl_image_find(driver, &made->image, name, &entry);
+    if (status != PDL_SUCCESS) {
+        goto destroy;
+    }
+    made->function = (CUfunction)entry;
+    pdl_image_scan(driver, image, size, name, &made->waits, &made->triggers);
+    *kernel = made;
+    return PDL_SUCCESS;
+
+destroy:
+    pdl_kernel_destroy(made);
+    return status;
+}
+
+pdl_status pdl_kernel_from_file(const char *path, const char *name, pdl_kernel **kernel)
+{
+    void *image = NULL;
+    size_t size = 0;
+    if (path == NULL) {
+        return PDL_FAIL_FIELD(PDL_ERROR_INVALID_ARGUMENT, "path", "path is NULL");
+    }
+    pdl_status status = pdl_image_read(path, &image, &size);
+    if (status == PDL_SUCCESS) {
+        status = pdl_kernel_from_image(image, size, name, kernel);
+        free(image);
+    }
+    return status;
+}
+
+void pdl_kernel_destroy(pdl_kernel *kernel)
+{
+    if (kernel == NULL) {
+        return;
+    }
+    for (int i = 0; i < kernel->driver->device_count; i++) {
+        free(atomic_load_explicit(&kernel->facts[i], memory_order_relaxed));
+    }
+    pdl_image_unload(kernel->driver, &kernel->image);
+    (void)pthread_mutex_destroy(&kernel->lock);
+    free(kernel->name);
+    free(kernel);
+}
+
+/* ---- facts ---------------------------------------------------------------------------------- */
+
+pdl_status pdl_kernel_current_device(const pdl_kernel *kernel, int *device)
+{
+    const struct pdl_driver *driver = kernel->driver;
+    if (kernel->kind == PDL_KERNEL_SYMBOL) {
+        CUdevice current = 0;
+        const CUresult result = driver->cuCtxGetDevice(&current);
+        if (result == CUDA_SUCCESS && current < driver->device_count) {
+            *device = current;
+            return PDL_SUCCESS;
+        }
+        if (result == CUDA_ERROR_INVALID_CONTEXT) {
+            /* The Runtime makes its device's context current on first need: this is one. */
+            CUfunction function;
+            (void)kernel->ops->get_function(kernel->symbol, &function);
+        }
+    }
+    return pdl_device_of_context(driver, device);
+}
+
+static CUresult get_attribute(const pdl_kernel *kernel, const struct pdl_kernel_facts *facts,
+                              CUfunction_attribute attribute, int *value)
+{
+    if (kernel->kind == PDL_KERNEL_KERNEL) {
+        return kernel->driver->cuKernelGetAttribute(value, attribute, (CUkernel)facts->function,
+                                                    (CUdevice)facts->device->ordinal);
+    }
+    return kernel->driver->cuFuncGetAttribute(value, attribute, facts->function);
+}
+
+static const char *attribute_call(const pdl_kernel *kernel)
+{
+    return kernel->kind == PDL_KERNEL_KERNEL ? "cuKernelGetAttribute" : "cuFuncGetAttribute";
+}
+
+/* Needs facts->device and fills in the rest. */
+static pdl_status ask(const pdl_kernel *kernel, struct pdl_kernel_facts *facts)
+{
+    int max_threads = 0;
+    int max_dynamic = 0;
+    const struct {
+        CUfunction_attribute attribute;
+        int *value;
+    } questions[] = {
+        {CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, &max_threads},
+        {CU_FUNC_ATTRIBUTE_PTX_VERSION, &facts->ptx_version},
+        {CU_FUNC_ATTRIBUTE_BINARY_VERSION, &facts->binary_version},
+        {CU_FUNC_ATTRIBUTE_NUM_REGS, &facts->registers},
+        {CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, &facts->static_shared_memory},
+        {CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES, &facts->local_memory},
+        {CU_FUNC_ATTRIBUTE_CONST_SIZE_BYTES, &facts->constant_memory},
+        {CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, &max_dynamic},
+    };
+    facts->function = kernel->function;
+    if (kernel->kind == PDL_KERNEL_SYMBOL) {
+        const int32_t error = kernel->ops->get_function(kernel->symbol, &facts->function);
+        if (error != 0) {
+            return pdl_error_from_cuda(kernel->driver, "cudaGetFuncBySymbol", error,
+                                       "to find the kernel of a symbol");
+        }
+    }
+    for (size_t i = 0; i < sizeof(questions) / sizeof(questions[0]); i++) {
+        const CUresult result =
+            get_attribute(kernel, facts, questions[i].attribute, questions[i].value);
+        if (result != CUDA_SUCCESS) {
+            return pdl_error_from_cuda(kernel->driver, attribute_call(kernel), (int32_t)result,
+                                       "to learn what a kernel needs");
+        }
+    }
+    const pdl_device_info *device = facts->device;
+    for (int i = 0; i < 3; i++) {
+        facts->max_grid[i] = (uint32_t)device->max_grid[i];
+        facts->max_block[i] = (uint32_t)device->max_block[i];
+    }
+    facts->overlap_reason = device->overlap_reason;
+    if (facts->overlap_reason == PDL_OVERLAP_GRANTED && facts->ptx_version < 90) {
+        facts->overlap_reason = PDL_OVERLAP_CODE;
+    }
+    facts->max_threads = (uint32_t)max_threads;
+    atomic_init(&facts->max_dynamic_shared_memory, (unsigned)max_dynamic);
+    atomic_init(&facts->occupancy, 0);
+    return PDL_SUCCESS;
+}
+
+pdl_status pdl_kernel_ask(pdl_kernel *kernel, int device, struct pdl_kernel_facts **facts)
+{
+    pdl_status status = PDL_SUCCESS;
+    (void)pthread_mutex_lock(&kernel->lock);
+    struct pdl_kernel_facts *known =
+        atomic_load_explicit(&kernel->facts[device], memory_order_relaxed);
+    if (known == NULL) {
+        known = calloc(1, sizeof(*known));
+        if (known == NULL) {
+            status = PDL_FAIL(PDL_ERROR_OUT_OF_MEMORY, "no memory for what is known of a kernel");
+        } else {
+            status = pdl_device_facts(kernel->driver, device, &known->device);
+            if (status == PDL_SUCCESS) {
+                status = ask(kernel, known);
+            }
+            if (status == PDL_SUCCESS) {
+                atomic_store_explicit(&kernel->facts[device], known, memory_order_release);
+            } else {
+                free(known);
+            }
+        }
+    }
+    (void)pthread_mutex_unlock(&kernel->lock);
+    if (status == PDL_SUCCESS) {
+        *facts = known;
+    }
+    return status;
+}
+
+pdl_status pdl_kernel_refresh_shared_memory(pdl_kernel *kernel, struct pdl_kernel_facts *facts)
+{
+    int bytes = 0;
+    const CUresult result =
+        get_attribute(kernel, facts, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, &bytes);
+    if (result != CUDA_SUCCESS) {
+        return pdl_error_from_cuda(kernel->driver, attribute_call(kernel), (int32_t)result,
+                                   "to learn how much shared memory a kernel may have");
+    }
+    atomic_store_explicit(&facts->max_dynamic_shared_memory, (unsigned)bytes, memory_order_relaxed);
+    return PDL_SUCCESS;
+}
+
+pdl_status pdl_kernel_occupancy(pdl_kernel *kernel, struct pdl_kernel_facts *facts,
+                                uint32_t threads, uint32_t dynamic_shared_memory, int *blocks)
+{
+    /* Launches repeat their shape: the last question and its answer fit one atomic word. */
+    const uint64_t question =
+        (1ull << 63) | ((uint64_t)dynamic_shared_memory << 24) | ((uint64_t)threads << 8);
+    const uint64_t last = atomic_load_explicit(&facts->occupancy, memory_order_relaxed);
+    if ((last & ~0xffull) == question) {
+        *blocks = (int)(last & 0xff);
+        return PDL_SUCCESS;
+    }
+    int answer = 0;
+    const CUresult result = kernel->driver->cuOccupancyMaxActiveBlocksPerMultiprocessor(
+        &answer, facts->function, (int)threads, dynamic_shared_memory);
+    if (result != CUDA_SUCCESS) {
+        return pdl_error_from_cuda(kernel->driver, "cuOccupancyMaxActiveBlocksPerMultiprocessor",
+                                   (int32_t)result, "to count the blocks that an SM holds");
+    }
+    if (answer <= 0xff) {
+        atomic_store_explicit(&facts->occupancy, question | (uint64_t)answer, memory_order_relaxed);
+    }
+    *blocks = answer;
+    return PDL_SUCCESS;
+}
+
+const char *pdl_kernel_name(const pdl_kernel *kernel, const struct pdl_kernel_facts *facts)
+{
+    const struct pdl_driver *driver = kernel->driver;
+    const char *name = kernel->name;
+    if (name == NULL && kernel->kind == PDL_KERNEL_KERNEL && driver->cuKernelGetName != NULL) {
+        (void)driver->cuKernelGetName(&name, (CUkernel)kernel->function);
+    } else if (name == NULL && kernel->kind != PDL_KERNEL_KERNEL && driver->cuFuncGetName != NULL) {
+        (void)driver->cuFuncGetName(&name, facts->function);
+    }
+    return name != NULL ? name : "(unnamed)";
+}
+
+/* ---- public questions and settings ---------------------------------------------------------- */
+
+static pdl_status check_kernel(const pdl_kernel *kernel)
+{
+    return kernel != NULL ? PDL_SUCCESS
+                          : PDL_FAIL_FIELD(PDL_ERROR_INVALID_ARGUMENT, "kernel", "kernel is NULL");
+}
+
+pdl_status pdl_kernel_get(pdl_kernel *kernel, int device, pdl_kernel_info *info)
+{
+    struct pdl_kernel_facts *facts;
+    int current = -1;
+    pdl_status status = check_kernel(kernel);
+    if (status != PDL_SUCCESS) {
+        return status;
+    }
+    status = pdl_sized_check(info, "info");
+    if (status != PDL_SUCCESS) {
+        return status;
+    }
+    if (device < -1 || device >= kernel->driver->device_count) {
+        return PDL_FAIL_FIELD(PDL_ERROR_INVALID_DEVICE, "device",
+                              "there is no device %d: the driver shows %d", device,
+                              kernel->driver->device_count);
+    }
+    /* Any device will do for code that needs no context. */
+    if (device < 0 || kernel->kind != PDL_KERNEL_KERNEL) {
+        status = pdl_kernel_device(kernel, &current);
+        if (status != PDL_SUCCESS) {
+            return status;
+        }
+        if (device >= 0 && device != current) {
+            return PDL_FAIL_FIELD(PDL_ERROR_INVALID_DEVICE, "device",
+                                  "the kernel can be asked about device %d now, not %d", current,
+                                  device);
+        }
+        device = current;
+    }
+    status = pdl_kernel_facts_get(kernel, device, &facts);
+    if (status != PDL_SUCCESS) {
+        return status;
+    }
+    const pdl_overlap_reason reason = pdl_kernel_overlap(kernel, facts, false);
+    const pdl_kernel_info known = {
+        .size = (uint32_t)sizeof(known),
+        .device = device,
+        .ptx_version = facts->ptx_version,
+        .binary_version = facts->binary_version,
+        .max_threads_per_block = (int32_t)facts->max_threads,
+        .registers_per_thread = facts->registers,
+        .static_shared_memory = facts->static_shared_memory,
+        .max_dynamic_shared_memory =
+            (int32_t)atomic_load_explicit(&facts->max_dynamic_shared_memory, memory_order_relaxed),
+        .local_memory = facts->local_memory,
+        .constant_memory = facts->constant_memory,
+        .waits = kernel->waits,
+        .triggers = kernel->triggers,
+        .can_overlap = reason == PDL_OVERLAP_GRANTED,
+        .overlap_reason = (uint32_t)reason,
+    };
+    pdl_sized_copy(info, &known, sizeof(known));
+    return PDL_SUCCESS;
+}
+
+pdl_status pdl_kernel_declare(pdl_kernel *kernel, pdl_known waits, pdl_known triggers)
+{
+    const pdl_status status = check_kernel(kernel);
+    if (status != PDL_SUCCESS) {
+        return status;
+    }
+    if ((unsigned)waits > PDL_YES || (unsigned)triggers > PDL_YES) {
+        return PDL_FAIL_FIELD(
+            PDL_ERROR_INVALID_ARGUMENT, (unsigned)waits > PDL_YES ? "waits" : "triggers",
+            "waits is %d and triggers is %d: a pdl_known is 0, 1 or 2", (int)waits, (int)triggers);
+    }
+    kernel->waits = (uint32_t)waits;
+    kernel->triggers = (uint32_t)triggers;
+    return PDL_SUCCESS;
+}
+
+pdl_status pdl_kernel_set_max_dynamic_shared_memory(pdl_kernel *kernel, uint32_t bytes)
+{
+    struct pdl_kernel_facts *facts;
+    int device = -1;
+    CUresult result;
+    pdl_status status = check_kernel(kernel);
+    if (status != PDL_SUCCESS) {
+        return status;
+    }
+    status = pdl_kernel_device(kernel, &device);
+    if (status != PDL_SUCCESS) {
+        return status;
+    }
+    status = pdl_kernel_facts_get(kernel, device, &facts);
+    if (status != PDL_SUCCESS) {
+        return status;
+    }
+    const uint32_t block = (uint32_t)facts->device->shared_memory_per_block_optin;
+    const uint32_t taken = (uint32_t)facts->static_shared_memory;
+    if (bytes > block - taken) {
+        return PDL_FAIL_FIELD(PDL_ERROR_SHARED_MEMORY, "bytes",
+                              "%u bytes of dynamic shared memory for kernel %s: device %d has %u a "
+                              "block and the kernel's static shared memory takes %u of them",
+                              bytes, pdl_kernel_name(kernel, facts), device, block, taken);
+    }
+    const char *call;
+    if (kernel->kind == PDL_KERNEL_KERNEL) {
+        call = "cuKernelSetAttribute";
+        result = kernel->driver->cuKernelSetAttribute(
+            CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, (int)bytes, (CUkernel)facts->function,
+            (CUdevice)device);
+    } else {
+        call = "cuFuncSetAttribute";
+        result = kernel->driver->cuFuncSetAttribute(
+            facts->function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, (int)bytes);
+    }
+    if (result != CUDA_SUCCESS) {
+        return pdl_error_from_cuda(kernel->driver, call, (int32_t)result,
+                                   "to allow a kernel more shared memory");
+    }
+    atomic_store_explicit(&facts->max_dynamic_shared_memory, bytes, memory_order_relaxed);
+    return PDL_SUCCESS;
+}

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: MIT */
+/* The kernel object, and what is known of it on a device. */
+#ifndef PDL_LIB_KERNEL_H
+#define PDL_LIB_KERNEL_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "core/device.h"
+#include "core/driver.h"
+#include "core/error.h"
+#include "launch/image.h"
+
+/* What a launch needs to know of a kernel on one device. Written once, before it is published; only
+ * the atomics change later. */
+struct pdl_kernel_facts {
+    /* First, together: what every launch looks at. */
+    CUfunction function;     /* what the driver's calls take; for a symbol, on this device */
+    uint32_t max_grid[3];    /* the device's */
+    uint32_t max_block[3];   /* likewise */
+    uint32_t max_threads;    /* a block */
+    uint32_t overlap_reason; /* of device and code: GRANTED, DISABLED, DEVICE or CODE */
+    atomic_uint max_dynamic_shared_memory; /* bytes a block */
+
+    const pdl_device_info *device;
+    int32_t ptx_version;          /* 10 * major + minor */
+    int32_t binary_version;       /* likewise */
+    int32_t registers;            /* a thread */
+    int32_t static_shared_memory; /* bytes a block */
+    int32_t local_memory;         /* bytes a thread */
+    int32_t constant_memory;      /* bytes */
+    /* The last answer of the occupancy calculator: see pdl_kernel_occupancy(). */
+    _Atomic uint64_t occupancy;
+};
+
+enum pdl_kernel_kind { PDL_KERNEL_FUNCTION, PDL_KERNEL_KERNEL, PDL_KERNEL_SYMBOL };
+
+struct pdl_kernel {
+    const struct pdl_driver *driver;
+    enum pdl_kernel_kind kind;
+    int device;          /* the only device it can run on, or -1 */
+    CUfunction function; /* FUNCTION, and KERNEL as the driver takes it: cast; else NULL */
+    const void *symbol;  /* SYMBOL */
+    const pdl_runtime_ops *ops;
+    struct pdl_image image; /* owned; empty if the code was not loaded here */
+    char *name;             /* owned; as given with an image, else NULL */
+    int attribute_version;  /* the older one of the driver and the Runtime that it is launched by */
+    uint32_t waits;         /* pdl_known */
+    uint32_t triggers;      /* pdl_known */
+    pthread_mutex_t lock;   /* held while facts are asked for */
+    _Atomic(struct pdl_kernel_facts *) facts[]; /* device_count of them */
+};
+
+/* The device that a launch now would run on, where it is not always the same. */
+pdl_status pdl_kernel_current_device(const pdl_kernel *kernel, int *device);
+
+static inline pdl_status pdl_kernel_device(const pdl_kernel *kernel, int *device)
+{
+    if (kernel->device < 0) {
+        return pdl_kernel_current_device(kernel, device);
+    }
+    *device = kernel->device;
+    return PDL_SUCCESS;
+}
+
+/* The facts of a kernel on a device, asked on first use. */
+PDL_COLD pdl_status pdl_kernel_ask(pdl_kernel *kernel, int device, struct pdl_kernel_facts **facts);
+
+static inline pdl_status pdl_kernel_facts_get(pdl_kernel *kernel, int device,
+                                              struct pdl_kernel_facts **facts)
+{
+    struct pdl_kernel_facts *known =
+        atomic_load_explicit(&kernel->facts[device], memory_order_acquire);
+    if (known == NULL) {
+        return pdl_kernel_ask(kernel, device, facts);
+    }
+    *facts = known;
+    return PDL_SUCCESS;
+}
+
+/* Asks the driver again how much dynamic shared memory the kernel may have: others can raise it
+ * too. */
+pdl_status pdl_kernel_refresh_shared_memory(pdl_kernel *kernel, struct pdl_kernel_facts *facts);
+
+/* How many blocks of that shape one SM holds at a time. */
+pdl_status pdl_kernel_occupancy(pdl_kernel *kernel, struct pdl_kernel_facts *facts,
+                                uint32_t threads, uint32_t dynamic_shared_memory, int *blocks);
+
+/* The kernel's name for messages. Never NULL. */
+const char *pdl_kernel_name(const pdl_kernel *kernel, const struct pdl_kernel_facts *facts);
+
+/* Whether PDL_OVERLAP_AUTO is granted to a launch, and if not, why. */
+static inline pdl_overlap_reason
+pdl_kernel_overlap(const pdl_kernel *kernel, const struct pdl_kernel_facts *facts, bool cooperative)
+{
+    const pdl_overlap_reason reason = (pdl_overlap_reason)facts->overlap_reason;
+    if (cooperative && (reason == PDL_OVERLAP_GRANTED || reason == PDL_OVERLAP_CODE)) {
+        return PDL_OVERLAP_COOPERATIVE;
+    }
+    if (reason == PDL_OVERLAP_GRANTED && kernel->waits == PDL_NO) {
+        return PDL_OVERLAP_NO_WAIT;
+    }
+    return reason;
+}
+
+#endif /* PDL_LIB_KERNEL_H */

@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: MIT */
+/* Launches: submitting a descriptor, and explaining what that would do. */
+#include <stdio.h>
+#include <string.h>
+
+#include "core/error.h"
+#include "core/sized.h"
+#include "launch/lower.h"
+
+/* Checks and lowers a launch. On failure *device holds if it got that far. */
+static pdl_status prepare(pdl_kernel *kernel, const pdl_launch_desc *desc, int *device,
+                          struct pdl_lowered *lowered)
+{
+    pdl_launch_desc copy;
+    if (kernel == NULL) {
+        return PDL_FAIL_FIELD(PDL_ERROR_INVALID_ARGUMENT, "kernel", "kernel is NULL");
+    }
+    if (desc == NULL) {
+        return PDL_FAIL_FIELD(PDL_ERROR_INVALID_ARGUMENT, "desc", "desc is NULL");
+    }
+    pdl_status status = pdl_desc_whole(&desc, &copy);
+    if (status != PDL_SUCCESS) {
+        return status;
+    }
+    status = pdl_kernel_device(kernel, device);
+    if (status != PDL_SUCCESS) {
+        return status;
+    }
+    return pdl_lower(kernel, *device, desc, lowered);
+}
+
+/* ---- refusals by the driver ----------------------------------------------------------------- */
+
+/* Works out which rule a refused launch broke, of those that are not checked before: the driver
+ * says only that a value or a configuration is invalid. */
+PDL_COLD static pdl_status refused(const pdl_kernel *kernel, const struct pdl_lowered *lowered,
+                                   const char *call, int32_t result)
+{
+    const CUlaunchConfig *config = &lowered->config;
+    const char *kernel_name = pdl_kernel_name(kernel, lowered->facts);
+    const char *result_name = pdl_driver_result_name(kernel->driver, (CUresult)result);
+    struct pdl_error_source source = {.call = call, .cuda_result = result};
+    const CUlaunchAttribute *cluster =
+        pdl_lowered_find(lowered, CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION);
+    const CUlaunchAttribute *trigger =
+        pdl_lowered_find(lowered, CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT);
+    const CUlaunchAttribute *completion =
+        pdl_lowered_find(lowered, CU_LAUNCH_ATTRIBUTE_LAUNCH_COMPLETION_EVENT);
+
+    if (result == CUDA_ERROR_NOT_SUPPORTED && (trigger != NULL || completion != NULL)) {
+        source.field = trigger != NULL ? "trigger_event" : "launch_event";
+        return pdl_error_set(
+            PDL_ERROR_EVENT, source,
+            "%s refused the %s of kernel %s (%s): such an event is created without "
+            "timing (CU_EVENT_DISABLE_TIMING), not interprocess; pdl_event_create() "
+            "makes one",
+            call, source.field, kernel_name, result_name);
+    }
+    if (cluster != NULL &&
+        (result == CUDA_ERROR_INVALID_CLUSTER_SIZE || result == CUDA_ERROR_INVALID_VALUE)) {
+        const unsigned blocks =
+            cluster->value.clusterDim.x * cluster->value.clusterDim.y * cluster->value.clusterDim.z;
+        if (blocks > 8 || result == CUDA_ERROR_INVALID_CLUSTER_SIZE) {
+            source.field = "cluster";
+            return pdl_error_set(
+                PDL_ERROR_INVALID_CLUSTER, source,
+                "%s refused a cluster of %u blocks for kernel %s (%s): over 8 the "
+                "kernel must allow CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE, and "
+                "all must fit on the device together",
+                call, blocks, kernel_name, result_name);
+        }
+    }
+    if (result == CUDA_ERROR_INVALID_VALUE || result == 9 /* cudaErrorInvalidConfiguration */) {
+        return pdl_error_set(PDL_ERROR_DRIVER, source,
+                             "%s refused kernel %s with grid %u x %u x %u, block %u x %u x %u, %u "
+                             "bytes of dynamic shared memory and %u attributes: %s (%d)",
+                             call, kernel_name, config->gridDimX, config->gridDimY,
+                             config->gridDimZ, config->blockDimX, config->blockDimY,
+                             config->blockDimZ, config->sharedMemBytes, config->numAttrs,
+                             result_name, (int)result);
+    }
+    return pdl_error_from_cuda(kernel->driver, call, result, "to launch a kernel");
+}
+
+/* ---- submit --------------------------------------------------------------------------------- */
+
+/* What the Runtime's side gets is the driver's configuration under another name. */
+#define SAME_PLACE(theirs, ours)                                                                   \
+    _Static_assert(offsetof(CUlaunchConfig, theirs) == offsetof(pdl_runtime_launch, ours),         \
+                   "pdl_runtime_launch has the layout of CUlaunchConfig")
+SAME_PLACE(gridDimX, grid);
+SAME_PLACE(blockDimX, block);
+SAME_PLACE(sharedMemBytes, dynamic_shared_memory);
+SAME_PLACE(hStream, stream);
+SAME_PLACE(attrs, attributes);
+SAME_PLACE(numAttrs, attribute_count);
+_Static_assert(sizeof(CUlaunchConfig) == sizeof(pdl_runtime_launch), "and no more");
+
+PDL_COLD static void copy_device_node(const struct pdl_lowered *lowered,
+                                      struct CUgraphDeviceUpdatableNode_st **device_node)
+{
+    const CUlaunchAttribute *attribute =
+        pdl_lowered_find(lowered, PDL_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE);
+    if (attribute != NULL) {
+        pdl_device_node_get(&attribute->value, device_node);
+    }
+}
+
+pdl_status pdl_launch(pdl_kernel *kernel, const pdl_launch_desc *desc, void *const *args)
+{
+    struct pdl_lowered lowered;
+    int device;
+    const pdl_status status = prepare(kernel, desc, &device, &lowered);
+    if (status != PDL_SUCCESS) {
+        return status;
+    }
+    int32_t result;
+    void **const values = (void **)args; /* CUDA's calls do not write through it */
+    if (kernel->kind == PDL_KERNEL_SYMBOL) {
+        result = kernel->ops->launch(kernel->symbol, (const void *)&lowered.config, values);
+    } else {
+        result = (int32_t)kernel->driver->cuLaunchKernelEx(&lowered.config, lowered.facts->function,
+                                                           values, NULL);
+    }
+    if (result != 0) {
+        return refused(
+            kernel, &lowered,
+            kernel->kind == PDL_KERNEL_SYMBOL ? "cudaLaunchKernelExC" : "cuLaunchKernelEx", result);
+    }
+    if (desc->size >= sizeof(*desc) && desc->device_node != NULL) {
+        copy_device_node(&lowered, desc->device_node);
+    }
+    return PDL_SUCCESS;
+}
+
+/* ---- explain -------------------------------------------------------------------------------- */
+
+const char *pdl_overlap_reason_string(pdl_overlap_reason reason)
+{
+    switch (reason) {
+    case PDL_OVERLAP_GRANTED:
+        return "the launch may overlap";
+    case PDL_OVERLAP_NOT_REQUESTED:
+        return "the descriptor asks for no overlap";
+    case PDL_OVERLAP_DISABLED:
+        return "PDL_OVERLAP=0 is set in the environment";
+    case PDL_OVERLAP_DEVICE:
+        return "the device is below compute capability 9.0";
+    case PDL_OVERLAP_CODE:
+        return "the kernel was compiled for less than compute capability 9.0, without its waits";
+    case PDL_OVERLAP_NO_WAIT:
+        return "the kernel is known not to wait for the one before";
+    case PDL_OVERLAP_COOPERATIVE:
+        return "a cooperative launch does not start before the work in front of it has ended";
+    default:
+        return "not a reason of this library";
+    }
+}
+
+static const char *waits_clause(uint32_t waits)
+{
+    return waits == PDL_YES ? "known to wait" : "not checked for waits";
+}
+
+static void describe(const pdl_kernel *kernel, const struct pdl_lowered *lowered,
+                     pdl_launch_report *report)
+{
+    const struct pdl_kernel_facts *facts = lowered->facts;
+    const bool granted = lowered->reason == PDL_OVERLAP_GRANTED;
+    report->overlap = granted;
+    report->overlap_reason = (uint32_t)lowered->reason;
+    report->attribute_count = lowered->config.numAttrs;
+    for (unsigned i = 0; i < lowered->config.numAttrs; i++) {
+        report->attributes[i] = (uint32_t)lowered->config.attrs[i].id;
+    }
+    const char *warning = "";
+    if (pdl_lowered_find(lowered, CU_LAUNCH_ATTRIBUTE_LAUNCH_COMPLETION_EVENT) != NULL) {
+        warning = "; launch_event orders none of the kernel's writes";
+    } else if (pdl_lowered_find(lowered, CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT) != NULL) {
+        warning =
+            "; what waits for trigger_event may start early in a captured graph, and was seen "
+            "not to in plain streams";
+    }
+    if (granted) {
+        (void)snprintf(report->message, sizeof(report->message),
+                       "kernel %s overlaps the work before it on device %d (%d.%d, code for %d.%d, "
+                       "%s)%s",
+                       pdl_kernel_name(kernel, facts), facts->device->ordinal,
+                       facts->device->compute_capability_major,
+                       facts->device->compute_capability_minor, facts->ptx_version / 10,
+                       facts->ptx_version % 10, waits_clause(kernel->waits), warning);
+    } else {
+        (void)snprintf(report->message, sizeof(report->message), "kernel %s does not overlap: %s%s",
+                       pdl_kernel_name(kernel, facts), pdl_overlap_reason_string(lowered->reason),
+                       warning);
+    }
+}
+
+pdl_status pdl_launch_explain(pdl_kernel *kernel, const pdl_launch_desc *desc,
+                              pdl_launch_report *report)
+{
+    struct pdl_lowered lowered = {.reason = PDL_OVERLAP_NOT_REQUESTED};
+    pdl_launch_report known = {.device = -1, .overlap_reason = PDL_OVERLAP_NOT_REQUESTED};
+    pdl_status status = pdl_sized_check(report, "report");
+    if (status != PDL_SUCCESS) {
+        return status;
+    }
+    status = prepare(kernel, desc, &known.device, &lowered);
+    if (status == PDL_SUCCESS) {
+        describe(kernel, &lowered, &known);
+    } else {
+        /* An overlap that was required and refused has its reason; other refusals came before. */
+        known.overlap_reason = (uint32_t)lowered.reason;
+        (void)snprintf(known.message, sizeof(known.message), "not launched: %s",
+                       pdl_last_error()->message);
+    }
+    pdl_sized_copy(report, &known, sizeof(known));
+    return status;
+}

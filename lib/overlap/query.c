@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: MIT */
+/* pdl_overlap_query(): what the rules need to know, asked of the kernels, the descriptors and the
+ * driver. */
+#include <pdl/overlap.h>
+
+#include "core/sized.h"
+#include "launch/lower.h"
+#include "overlap/rules.h"
+
+const char *pdl_condition_name(pdl_condition condition)
+{
+    switch (condition) {
+#define CONDITION_NAME(name, value, id, text)                                                      \
+    case name:                                                                                     \
+        return id;
+        PDL_CONDITION_LIST(CONDITION_NAME)
+#undef CONDITION_NAME
+    default:
+        return "unknown";
+    }
+}
+
+const char *pdl_condition_string(pdl_condition condition)
+{
+    switch (condition) {
+#define CONDITION_TEXT(name, value, id, text)                                                      \
+    case name:                                                                                     \
+        return text;
+        PDL_CONDITION_LIST(CONDITION_TEXT)
+#undef CONDITION_TEXT
+    default:
+        return "not a condition of this library";
+    }
+}
+
+/* ---- one launch ----------------------------------------------------------------------------- */
+
+static uint32_t or_one(uint32_t value)
+{
+    return value != 0 ? value : 1;
+}
+
+static uint32_t cluster_blocks(const pdl_launch_desc *desc)
+{
+    return or_one(desc->cluster[0]) * or_one(desc->cluster[1]) * or_one(desc->cluster[2]);
+}
+
+/* The share of shared memory that the launch prefers; -1: it leaves the choice to the driver. The
+ * kernel's own is asked each time, since anyone may set it. */
+static pdl_status get_carveout(const pdl_kernel *kernel, const struct pdl_kernel_facts *facts,
+                               const pdl_launch_desc *desc, int32_t *carveout)
+{
+    const struct pdl_driver *driver = kernel->driver;
+    const CUfunction_attribute attribute = CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT;
+    const bool is_kernel = kernel->kind == PDL_KERNEL_KERNEL;
+    if (desc->shared_memory_carveout != 0 ||
+        (desc->flags & PDL_LAUNCH_SET_SHARED_MEMORY_CARVEOUT) != 0) {
+        *carveout = (int32_t)desc->shared_memory_carveout;
+        return PDL_SUCCESS;
+    }
+    int value = -1;
+    const CUresult result =
+        is_kernel ? driver->cuKernelGetAttribute(&value, attribute, (CUkernel)facts->function,
+                                                 (CUdevice)facts->device->ordinal)
+                  : driver->cuFuncGetAttribute(&value, attribute, facts->function);
+    if (result != CUDA_SUCCESS) {
+        return pdl_error_from_cuda(driver,
+                                   is_kernel ? "cuKernelGetAttribute" : "cuFuncGetAttribute",
+                                   (int32_t)result, "to learn how a kernel's shared memory is set");
+    }
+    *carveout = value;
+    return PDL_SUCCESS;
+}
+
+/* What the driver's calculator says. It does not know of a launch's own carve-out: then it is no
+ * check. */
+static pdl_status ask_driver(pdl_kernel *kernel, struct pdl_kernel_facts *facts,
+                             const pdl_launch_desc *desc, const struct pdl_block *block,
+                             int32_t *blocks)
+{
+    if (desc->shared_memory_carveout != 0 ||
+        (desc->flags & PDL_LAUNCH_SET_SHARED_MEMORY_CARVEOUT) != 0) {
+        return PDL_SUCCESS;
+    }
+    int answer = 0;
+    const pdl_status status =
+        pdl_kernel_occupancy(kernel, facts, block->threads, desc->dynamic_shared_memory, &answer);
+    if (status == PDL_SUCCESS) {
+        *blocks = answer;
+    }
+    return status;
+}
+
+/* Checks a launch as pdl_launch() would, and fills a side of the input. */
+static pdl_status look_at(pdl_kernel *kernel, int device, const pdl_launch_desc *desc,
+                          struct pdl_overlap_side *side)
+{
+    struct pdl_lowered lowered;
+    pdl_launch_desc plain = *desc;
+    plain.overlap = PDL_OVERLAP_NONE; /* what cannot be had is an answer here */
+    pdl_status status = pdl_lower(kernel, device, &plain, &lowered);
+    if (status != PDL_SUCCESS) {
+        return status;
+    }
+    const CUlaunchConfig *config = &lowered.config;
+    struct pdl_kernel_facts *facts = lowered.facts;
+    *side = (struct pdl_overlap_side){
+        .name = pdl_kernel_name(kernel, facts),
+        .blocks = (uint64_t)config->gridDimX * config->gridDimY * config->gridDimZ,
+        .block = {.threads = config->blockDimX * config->blockDimY * config->blockDimZ,
+                  .registers = (uint32_t)facts->registers,
+                  .shared_memory =
+                      (uint32_t)facts->static_shared_memory + desc->dynamic_shared_memory},
+        .code = facts->ptx_version,
+        .waits = kernel->waits,
+        .triggers = kernel->triggers,
+        .cluster = cluster_blocks(desc),
+        .driver_per_sm = -1,
+        .cooperative = desc->cooperative != 0,
+        .block_known = true,
+    };
+    status = get_carveout(kernel, facts, desc, &side->block.carveout);
+    if (status != PDL_SUCCESS) {
+        return status;
+    }
+    return ask_driver(kernel, facts, desc, &side->block, &side->driver_per_sm);
+}
+
+/* ---- both ----------------------------------------------------------------------------------- */
+
+static struct pdl_sm sm_of(const pdl_device_info *device)
+{
+    const int32_t capability =
+        10 * device->compute_capability_major + device->compute_capability_minor;
+    return (struct pdl_sm){
+        .compute_capability = capability,
+        .threads = (uint32_t)device->max_threads_per_multiprocessor,
+        .threads_per_block = (uint32_t)device->max_threads_per_block,
+        .warp_size = (uint32_t)device->warp_size,
+        .blocks = (uint32_t)device->max_blocks_per_multiprocessor,
+        .registers = (uint32_t)device->registers_per_multiprocessor,
+        .shared_memory = (uint32_t)device->shared_memory_per_multiprocessor,
+        .shared_memory_per_block = (uint32_t)device->shared_memory_per_block_optin,
+        .reserved_shared_memory = (uint32_t)device->reserved_shared_memory_per_block,
+        .barriers = pdl_sm_barriers(capability),
+    };
+}
+
+static CUstream stream_of(const pdl_launch_desc *desc)
+{
+    if (desc->stream != NULL) {
+        return desc->stream;
+    }
+    return desc->default_stream == PDL_DEFAULT_STREAM_PER_THREAD ? CU_STREAM_PER_THREAD
+                                                                 : CU_STREAM_LEGACY;
+}
+
+static pdl_status check_arguments(const pdl_kernel *primary, const pdl_launch_desc *primary_desc,
+                                  const pdl_kernel *secondary,
+                                  const pdl_launch_desc *secondary_desc,
+                                  const pdl_overlap_report *report)
+{
+    const struct {
+        const char *name;
+        const void *argument;
+    } needed[] = {{"primary", primary},
+                  {"primary_desc", primary_desc},
+                  {"secondary", secondary},
+                  {"secondary_desc", secondary_desc}};
+    for (size_t i = 0; i < sizeof(needed) / sizeof(needed[0]); i++) {
+        if (needed[i].argument == NULL) {
+            return PDL_FAIL_FIELD(PDL_ERROR_INVALID_ARGUMENT, needed[i].name, "%s is NULL",
+                                  needed[i].name);
+        }
+    }
+    return pdl_sized_check(report, "report");
+}
+
+/* The device that both are asked about: as pdl_kernel_get() takes it. */
+static pdl_status find_device(pdl_kernel *primary, pdl_kernel *secondary, int *device)
+{
+    pdl_kernel_info info = PDL_KERNEL_INFO_INIT;
+    pdl_status status = pdl_kernel_get(primary, *device, &info);
+    if (status != PDL_SUCCESS) {
+        return status;
+    }
+    *device = info.device;
+    return pdl_kernel_get(secondary, *device, &info);
+}
+
+pdl_status pdl_overlap_query(pdl_kernel *primary, const pdl_launch_desc *primary_desc,
+                             pdl_kernel *secondary, const pdl_launch_desc *secondary_desc,
+                             int device, pdl_overlap_report *report)
+{
+    pdl_launch_desc primary_copy;
+    pdl_launch_desc secondary_copy;
+    const pdl_device_info *info = NULL;
+    struct pdl_overlap_input input = {.device = -1};
+    pdl_overlap_report known = {.size = (uint32_t)sizeof(known)};
+    pdl_status status = check_arguments(primary, primary_desc, secondary, secondary_desc, report);
+    if (status != PDL_SUCCESS) {
+        return status;
+    }
+    status = pdl_desc_whole(&primary_desc, &primary_copy);
+    if (status != PDL_SUCCESS) {
+        return status;
+    }
+    status = pdl_desc_whole(&secondary_desc, &secondary_copy);
+    if (status != PDL_SUCCESS) {
+        return status;
+    }
+    status = find_device(primary, secondary, &device);
+    if (status != PDL_SUCCESS) {
+        return status;
+    }
+    status = pdl_device_facts(primary->driver, device, &info);
+    if (status != PDL_SUCCESS) {
+        return status;
+    }
+    status = look_at(primary, device, primary_desc, &input.primary);
+    if (status != PDL_SUCCESS) {
+        return status;
+    }
+    status = look_at(secondary, device, secondary_desc, &input.secondary);
+    if (status != PDL_SUCCESS) {
+        return status;
+    }
+    const bool same_stream = stream_of(primary_desc) == stream_of(secondary_desc);
+    input.sm = sm_of(info);
+    input.sms = (uint32_t)info->multiprocessor_count;
+    input.device = device;
+    input.device_name = info->name;
+    input.disabled = primary->driver->overlap_disabled;
+    input.requested = secondary_desc->overlap != PDL_OVERLAP_NONE;
+    input.same_stream = same_stream ? PDL_YES : PDL_NO;
+    input.by_event = !same_stream && primary_desc->trigger_event != NULL;
+    pdl_overlap_judge(&input, &known);
+    pdl_sized_copy(report, &known, sizeof(known));
+    return PDL_SUCCESS;
+}

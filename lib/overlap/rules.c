@@ -1,0 +1,629 @@
+/* SPDX-License-Identifier: MIT */
+/* The conditions of an overlap, judged one by one. */
+#include "overlap/rules.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+_Static_assert(PDL_CONDITION_THREADS + PDL_RESOURCE_BARRIERS == PDL_CONDITION_BARRIERS,
+               "the conditions of resources are in the resources' order");
+
+/* What is worked out before the conditions. */
+struct judgement {
+    const struct pdl_overlap_input *input;
+    pdl_overlap_report *report;
+    bool counted;         /* both kernels' needs are known, and fit an SM */
+    uint32_t shared_size; /* what the SM's shared memory is set to, at most */
+    struct pdl_room beside_most;
+    struct pdl_room beside_fewest;
+};
+
+__attribute__((format(printf, 4, 5))) static void add(const struct judgement *judgement,
+                                                      pdl_condition condition, uint32_t met,
+                                                      const char *format, ...)
+{
+    pdl_overlap_report *report = judgement->report;
+    pdl_condition_report *made = &report->conditions[report->condition_count++];
+    va_list arguments;
+    made->condition = (uint32_t)condition;
+    made->met = met;
+    va_start(arguments, format);
+    (void)vsnprintf(made->message, sizeof(made->message), format, arguments);
+    va_end(arguments);
+}
+
+static const char *blocks_or_block(uint32_t count)
+{
+    return count == 1 ? "block" : "blocks";
+}
+
+static uint32_t yes_if(bool met)
+{
+    return met ? PDL_YES : PDL_NO;
+}
+
+/* ---- the launch ----------------------------------------------------------------------------- */
+
+static void judge_device(const struct judgement *judgement)
+{
+    const int32_t capability = judgement->input->sm.compute_capability;
+    add(judgement, PDL_CONDITION_DEVICE, yes_if(capability >= 90),
+        "%.100s is of compute capability %d.%d; 9.0 is the first that overlaps",
+        judgement->input->device_name, capability / 10, capability % 10);
+    add(judgement, PDL_CONDITION_ENVIRONMENT, yes_if(!judgement->input->disabled), "%s",
+        judgement->input->disabled ? "PDL_OVERLAP=0 is set: every launch is ordinary"
+                                   : "PDL_OVERLAP=0 is not set");
+    add(judgement, PDL_CONDITION_ATTRIBUTE, yes_if(judgement->input->requested), "%s",
+        judgement->input->requested
+            ? "the secondary's descriptor asks for the overlap"
+            : "the secondary's descriptor has PDL_OVERLAP_NONE: it asks for no overlap");
+}
+
+static void judge_stream(const struct judgement *judgement)
+{
+    const struct pdl_overlap_input *input = judgement->input;
+    if (input->same_stream == PDL_YES) {
+        add(judgement, PDL_CONDITION_STREAM, PDL_YES,
+            "both are in one stream; that nothing but an event record is between them is not "
+            "checked");
+    } else if (input->same_stream == PDL_NO && input->by_event) {
+        add(judgement, PDL_CONDITION_STREAM, PDL_UNKNOWN,
+            "the streams differ: what waits for trigger_event may start early in a captured graph, "
+            "and was seen not to in plain streams");
+    } else if (input->same_stream == PDL_NO) {
+        add(judgement, PDL_CONDITION_STREAM, PDL_NO,
+            "the streams differ: the attribute looks at the launch before it in its own stream");
+    }
+}
+
+/* What an unknown version means, or a too old one. */
+static void judge_code(const struct judgement *judgement, pdl_condition condition,
+                       const struct pdl_overlap_side *side, const char *role, const char *lost)
+{
+    if (side->code < 0) {
+        add(judgement, condition, PDL_UNKNOWN, "what the %s was compiled for is not known", role);
+    } else if (side->code >= 90) {
+        add(judgement, condition, PDL_YES, "the %s was compiled for %d.%d", role, side->code / 10,
+            side->code % 10);
+    } else {
+        add(judgement, condition, PDL_NO, "the %s was compiled for %d.%d, where its %s nothing",
+            role, side->code / 10, side->code % 10, lost);
+    }
+}
+
+static void judge_waits(const struct judgement *judgement)
+{
+    static const char *const messages[] = {
+        "not known; the overlap is granted all the same: a race if it does not wait",
+        "it is known not to wait: overlapped, it would be a data race",
+        "it is known to wait",
+    };
+    const uint32_t waits = judgement->input->secondary.waits;
+    add(judgement, PDL_CONDITION_WAITS, waits, "%s", messages[waits]);
+}
+
+static void judge_cooperative(const struct judgement *judgement)
+{
+    const bool cooperative = judgement->input->secondary.cooperative;
+    add(judgement, PDL_CONDITION_COOPERATIVE, yes_if(!cooperative), "%s",
+        cooperative ? "a cooperative launch does not start before the work in front of it has ended"
+                    : "the secondary is an ordinary launch");
+}
+
+static void judge_triggers(const struct judgement *judgement)
+{
+    static const char *const messages[] = {
+        "not known; without a trigger each block triggers by ending, and no blocks overlap",
+        "it is known not to trigger: each block does by ending, which hides only launch latency",
+        "it is known to trigger; the secondary may start when every block of it has, or has ended",
+    };
+    const uint32_t triggers = judgement->input->primary.triggers;
+    add(judgement, PDL_CONDITION_TRIGGERS, triggers, "%s", messages[triggers]);
+}
+
+static void judge_cluster(const struct judgement *judgement)
+{
+    const struct pdl_overlap_side *secondary = &judgement->input->secondary;
+    if (secondary->cluster > 1) {
+        add(judgement, PDL_CONDITION_CLUSTER, PDL_UNKNOWN,
+            "the secondary's clusters of %u blocks need that much room at once on SMs that are "
+            "neighbours, which is not modelled",
+            secondary->cluster);
+    } else {
+        add(judgement, PDL_CONDITION_CLUSTER, PDL_YES, "the secondary has no clusters");
+    }
+}
+
+/* ---- the last wave -------------------------------------------------------------------------- */
+
+/* How the primary's last blocks are spread, if all its blocks take equally long. */
+static void spread(const struct judgement *judgement)
+{
+    pdl_overlap_report *report = judgement->report;
+    const uint64_t room = (uint64_t)report->sms * report->primary_per_sm;
+    if (room == 0 || report->primary_blocks == 0) {
+        return;
+    }
+    const uint64_t waves = (report->primary_blocks + room - 1) / room;
+    report->primary_waves = waves < UINT32_MAX ? (uint32_t)waves : UINT32_MAX;
+    report->last_wave = report->primary_blocks - (waves - 1) * room;
+    const uint32_t over = (uint32_t)(report->last_wave % report->sms);
+    report->most_on_sm = (uint32_t)((report->last_wave + report->sms - 1) / report->sms);
+    report->sms_with_most = over > 0 ? over : report->sms;
+    report->fewest_on_sm = over > 0 ? report->most_on_sm - 1 : report->most_on_sm;
+    report->idle_sms = report->fewest_on_sm == 0 ? report->sms - report->sms_with_most : 0;
+}
+
+static uint64_t least_of(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+/* Without a preference the driver picks the size, and does not tell. It is said to avoid shared
+ * memory as the bottleneck of a kernel's occupancy, so that it holds at least the blocks that the
+ * kernel can have on an SM; the other end is all of the memory. */
+static uint32_t smallest_size(const struct judgement *judgement)
+{
+    const struct pdl_overlap_input *input = judgement->input;
+    const struct pdl_block *block = &input->primary.block;
+    if (block->carveout >= 0) {
+        return judgement->shared_size;
+    }
+    return pdl_sm_shared_size(&input->sm, judgement->report->primary_per_sm *
+                                              pdl_block_shared(&input->sm, block));
+}
+
+/* Whether the secondary asks for a size that may not be the one that the SM is set to. */
+static bool preferences_differ(const struct judgement *judgement)
+{
+    const struct pdl_overlap_input *input = judgement->input;
+    const struct pdl_block *secondary = &input->secondary.block;
+    return secondary->carveout >= 0 &&
+           (input->primary.block.carveout < 0 ||
+            pdl_sm_shared_for(&input->sm, secondary) != judgement->shared_size);
+}
+
+/* Blocks of the secondary for which the shared memory suffices at the size that the SM surely has;
+ * with another preference of the secondary's that is none. */
+static uint32_t sure_of_size(const struct judgement *judgement, uint32_t count)
+{
+    const struct pdl_overlap_input *input = judgement->input;
+    const uint32_t held = count * pdl_block_shared(&input->sm, &input->primary.block);
+    const uint32_t size = preferences_differ(judgement) ? 0 : smallest_size(judgement);
+    return size > held ? (size - held) / pdl_block_shared(&input->sm, &input->secondary.block) : 0;
+}
+
+/* An idle SM's shared memory can be set as the secondary wants it, another's is as the primary has
+ * it. */
+static void fit(const struct judgement *judgement, uint32_t count, struct pdl_room *room)
+{
+    const struct pdl_overlap_input *input = judgement->input;
+    const struct pdl_beside primary = {&input->primary.block, count,
+                                       judgement->report->primary_waves == 1};
+    const uint32_t size =
+        count > 0 ? judgement->shared_size : pdl_sm_shared_for(&input->sm, &input->secondary.block);
+    pdl_occupancy_beside(&input->sm, &primary, &input->secondary.block, size, room);
+    if (count > 0) {
+        room->all_sure = (uint32_t)least_of(room->all_sure, sure_of_size(judgement, count));
+    }
+}
+
+static void count_room(struct judgement *judgement)
+{
+    const struct pdl_overlap_input *input = judgement->input;
+    pdl_overlap_report *report = judgement->report;
+    uint32_t each[PDL_RESOURCE_COUNT];
+    if (!input->primary.block_known || !input->secondary.block_known) {
+        return;
+    }
+    report->primary_per_sm = pdl_occupancy_alone(&input->sm, &input->primary.block, each);
+    report->secondary_per_sm = pdl_occupancy_alone(&input->sm, &input->secondary.block, each);
+    if (report->primary_per_sm == 0 || report->secondary_per_sm == 0) {
+        return;
+    }
+    judgement->counted = true;
+    judgement->shared_size = pdl_sm_shared_for(&input->sm, &input->primary.block);
+    spread(judgement);
+    fit(judgement, report->most_on_sm, &judgement->beside_most);
+    fit(judgement, report->fewest_on_sm, &judgement->beside_fewest);
+    report->fit_beside_most = judgement->beside_most.all_sure;
+    report->fit_beside_fewest = judgement->beside_fewest.all_sure;
+    report->may_fit_beside_most = judgement->beside_most.all_may;
+    report->may_fit_beside_fewest = judgement->beside_fewest.all_may;
+    report->fit_total = (uint64_t)report->fit_beside_most * report->sms_with_most +
+                        (uint64_t)report->fit_beside_fewest * (report->sms - report->sms_with_most);
+    report->fit_total = least_of(report->fit_total, report->secondary_blocks);
+    report->first_out = (uint32_t)PDL_CONDITION_THREADS +
+                        (uint32_t)pdl_occupancy_limiter(judgement->beside_most.sure);
+}
+
+/* ---- resources ------------------------------------------------------------------------------ */
+
+static const char *const units[PDL_RESOURCE_COUNT] = {
+    "threads", "registers", "bytes of shared memory", "places for blocks", "barriers"};
+
+static bool resource_known(const struct judgement *judgement, enum pdl_resource resource)
+{
+    const struct pdl_overlap_input *input = judgement->input;
+    if (!judgement->counted) {
+        return false;
+    }
+    return resource != PDL_RESOURCE_BARRIERS ||
+           (input->sm.barriers > 0 && input->primary.barriers_known &&
+            input->secondary.barriers_known);
+}
+
+static uint32_t capacity(const struct judgement *judgement, enum pdl_resource resource)
+{
+    const struct pdl_sm *sm = &judgement->input->sm;
+    const uint32_t all[PDL_RESOURCE_COUNT] = {sm->threads, sm->registers, judgement->shared_size,
+                                              sm->blocks, sm->barriers};
+    return all[resource];
+}
+
+static uint32_t taken(const struct pdl_sm *sm, const struct pdl_block *block,
+                      enum pdl_resource resource)
+{
+    const uint32_t each[PDL_RESOURCE_COUNT] = {pdl_block_warps(sm, block) * sm->warp_size,
+                                               pdl_block_registers(sm, block),
+                                               pdl_block_shared(sm, block), 1, block->barriers};
+    return each[resource];
+}
+
+/* The next smaller amount of a resource that is allocated differently; false where there is
+ * none. */
+static bool shrink(const struct pdl_sm *sm, struct pdl_block *block, enum pdl_resource resource)
+{
+    const uint32_t least_registers = 16; /* that the compiler can be limited to */
+    const uint32_t registers_step = 8;   /* a thread: 256 a warp */
+    const uint32_t warps = pdl_block_warps(sm, block);
+    const uint32_t shared = pdl_block_shared(sm, block);
+    switch (resource) {
+    case PDL_RESOURCE_WARPS:
+        block->threads = (warps - 1) * sm->warp_size;
+        return warps > 1;
+    case PDL_RESOURCE_REGISTERS:
+        block->registers = (block->registers - 1) / registers_step * registers_step;
+        return block->registers >= least_registers;
+    case PDL_RESOURCE_SHARED_MEMORY:
+        block->shared_memory = shared - 128 - sm->reserved_shared_memory;
+        return shared >= 128 + sm->reserved_shared_memory;
+    case PDL_RESOURCE_BARRIERS:
+        block->barriers--;
+        return block->barriers < UINT32_MAX;
+    default:
+        return false;
+    }
+}
+
+static int32_t amount(const struct pdl_block *block, enum pdl_resource resource)
+{
+    const uint32_t amounts[PDL_RESOURCE_COUNT] = {block->threads, block->registers,
+                                                  block->shared_memory, 1, block->barriers};
+    return (int32_t)amounts[resource];
+}
+
+/* How small one of the two would have to be for `wanted` blocks of the secondary. */
+static int32_t at_most(const struct judgement *judgement, enum pdl_resource resource,
+                       bool of_primary, uint32_t wanted)
+{
+    const struct pdl_overlap_input *input = judgement->input;
+    struct pdl_block primary = input->primary.block;
+    struct pdl_block secondary = input->secondary.block;
+    struct pdl_block *changed = of_primary ? &primary : &secondary;
+    const struct pdl_beside beside = {&primary, judgement->report->most_on_sm,
+                                      judgement->report->primary_waves == 1};
+    while (shrink(&input->sm, changed, resource)) {
+        struct pdl_room room;
+        pdl_occupancy_beside(&input->sm, &beside, &secondary, judgement->shared_size, &room);
+        if (room.sure[resource] >= wanted) {
+            return amount(changed, resource);
+        }
+    }
+    return PDL_OVERLAP_NO_VALUE;
+}
+
+static void report_resource(const struct judgement *judgement, enum pdl_resource resource)
+{
+    const struct pdl_overlap_input *input = judgement->input;
+    pdl_overlap_report *report = judgement->report;
+    pdl_resource_report *made = &report->resources[report->resource_count++];
+    made->condition = (uint32_t)PDL_CONDITION_THREADS + (uint32_t)resource;
+    made->secondary_at_most = PDL_OVERLAP_NO_VALUE;
+    made->primary_at_most = PDL_OVERLAP_NO_VALUE;
+    made->known = resource_known(judgement, resource);
+    if (!made->known) {
+        return;
+    }
+    made->capacity = capacity(judgement, resource);
+    made->primary_block = taken(&input->sm, &input->primary.block, resource);
+    made->secondary_block = taken(&input->sm, &input->secondary.block, resource);
+    const uint64_t held = (uint64_t)made->primary_block * report->most_on_sm;
+    made->left = held < made->capacity ? made->capacity - (uint32_t)held : 0;
+    made->fit = judgement->beside_most.sure[resource];
+    made->may_fit = judgement->beside_most.may[resource];
+    if (made->fit < PDL_UNLIMITED) {
+        made->secondary_at_most = at_most(judgement, resource, false, made->fit + 1);
+        made->primary_at_most = at_most(judgement, resource, true, made->fit + 1);
+    }
+}
+
+static void judge_unknown_resource(const struct judgement *judgement, enum pdl_resource resource,
+                                   pdl_condition condition)
+{
+    const struct pdl_overlap_input *input = judgement->input;
+    const bool barriers = resource == PDL_RESOURCE_BARRIERS;
+    const uint32_t most_of_block = 16; /* barriers */
+    if (barriers && judgement->counted &&
+        input->sm.barriers >= (judgement->report->most_on_sm + 1) * most_of_block) {
+        add(judgement, condition, PDL_YES,
+            "%u would suffice if every block took %u, which is the most", input->sm.barriers,
+            most_of_block);
+    } else if (barriers && judgement->counted) {
+        add(judgement, condition, PDL_UNKNOWN,
+            "an SM has %u, and the driver does not tell how many a kernel takes; with 2 a block or "
+            "less they never run out before the places for blocks",
+            input->sm.barriers);
+    } else if (input->primary.block_known && input->secondary.block_known) {
+        add(judgement, condition, PDL_NO, "a block of the %s does not fit on an SM at all",
+            judgement->report->primary_per_sm == 0 ? "primary" : "secondary");
+    } else {
+        add(judgement, condition, PDL_UNKNOWN, "what a block of the %s takes is not known",
+            input->primary.block_known ? "secondary" : "primary");
+    }
+}
+
+/* Whether the last blocks may lie otherwise than evenly: those of a later wave go where blocks
+ * before them happened to end first, and may leave SMs empty. */
+static bool may_be_uneven(const pdl_overlap_report *report)
+{
+    return report->primary_waves > 1 &&
+           report->last_wave < (uint64_t)report->sms * report->primary_per_sm;
+}
+
+/* "3", or "3 to 5". */
+static void count_text(uint32_t sure, uint32_t may, char text[24])
+{
+    const int length = snprintf(text, 24, "%u", sure);
+    if (may > sure && length > 0) {
+        (void)snprintf(text + length, 24 - (size_t)length, " to %u", may);
+    }
+}
+
+/* What is to be said of other SMs than those with most of the primary. */
+static void tell_others(const struct judgement *judgement, enum pdl_resource resource, uint32_t met,
+                        char text[128])
+{
+    const pdl_overlap_report *report = judgement->report;
+    const uint32_t sure = judgement->beside_fewest.sure[resource];
+    const uint32_t may = judgement->beside_fewest.may[resource];
+    char count[24];
+    if (may == 0 && met == PDL_UNKNOWN) {
+        (void)snprintf(text, 128, "; if the last blocks lie unevenly, other SMs may have room");
+    } else if (report->fewest_on_sm < report->most_on_sm) {
+        count_text(sure, may, count);
+        (void)snprintf(text, 128, ", and %s beside the %u of other SMs", count,
+                       report->fewest_on_sm);
+    } else if (met == PDL_UNKNOWN) {
+        (void)snprintf(text, 128, ", as the warps happen to lie in the SM's partitions");
+    }
+}
+
+static void judge_resource(const struct judgement *judgement, enum pdl_resource resource)
+{
+    const pdl_overlap_report *report = judgement->report;
+    const pdl_condition condition = (pdl_condition)((int)PDL_CONDITION_THREADS + (int)resource);
+    const pdl_resource_report *numbers = &report->resources[resource];
+    char others[128] = "";
+    char count[24];
+    uint32_t met = PDL_NO;
+    if (!numbers->known) {
+        judge_unknown_resource(judgement, resource, condition);
+        return;
+    }
+    if (numbers->fit == PDL_UNLIMITED) {
+        add(judgement, condition, PDL_YES, "a block of the secondary takes none");
+        return;
+    }
+    if (judgement->beside_fewest.sure[resource] > 0) {
+        met = PDL_YES;
+    } else if (judgement->beside_fewest.may[resource] > 0 || may_be_uneven(report)) {
+        met = PDL_UNKNOWN;
+    }
+    tell_others(judgement, resource, met, others);
+    count_text(numbers->fit, numbers->may_fit, count);
+    add(judgement, condition, met,
+        "%u of %u %s are left beside %u %s of the primary on an SM, and a block of the secondary "
+        "takes %u: %s fit%s",
+        numbers->left, numbers->capacity, units[resource], report->most_on_sm,
+        blocks_or_block(report->most_on_sm), numbers->secondary_block, count, others);
+}
+
+/* ---- what only the driver decides ----------------------------------------------------------- */
+
+static void judge_carveout(const struct judgement *judgement)
+{
+    const struct pdl_overlap_input *input = judgement->input;
+    const uint32_t count = judgement->report->fewest_on_sm;
+    if (!judgement->counted) {
+        add(judgement, PDL_CONDITION_CARVEOUT, PDL_UNKNOWN, "what the blocks take is not known");
+        return;
+    }
+    if (count == 0) {
+        add(judgement, PDL_CONDITION_CARVEOUT, PDL_YES,
+            "%u SMs are idle in the primary's last wave: they can be set as the secondary wants",
+            judgement->report->idle_sms);
+        return;
+    }
+    const uint32_t smallest = smallest_size(judgement);
+    const uint32_t needed = count * pdl_block_shared(&input->sm, &input->primary.block) +
+                            pdl_block_shared(&input->sm, &input->secondary.block);
+    if (needed <= judgement->shared_size && preferences_differ(judgement)) {
+        add(judgement, PDL_CONDITION_CARVEOUT, PDL_UNKNOWN,
+            "the secondary prefers %u KiB of shared memory and the primary does not; some launches "
+            "of different preferences share SMs and others wait",
+            pdl_sm_shared_for(&input->sm, &input->secondary.block) / 1024);
+    } else if (needed <= smallest) {
+        add(judgement, PDL_CONDITION_CARVEOUT, PDL_YES,
+            "the SM's shared memory is set to %u KiB or more for the primary, and %u bytes hold a "
+            "block of the secondary as well",
+            smallest / 1024, needed);
+    } else if (needed > input->sm.shared_memory) {
+        add(judgement, PDL_CONDITION_CARVEOUT, PDL_YES,
+            "it does not matter: even all of the SM's shared memory is too little");
+    } else if (needed > judgement->shared_size) {
+        add(judgement, PDL_CONDITION_CARVEOUT,
+            may_be_uneven(judgement->report) ? PDL_UNKNOWN : PDL_NO,
+            "the SM's shared memory is set to %u KiB for the primary, and a block of the secondary "
+            "as well needs %u bytes; all of it, %u KiB, would do",
+            judgement->shared_size / 1024, needed, input->sm.shared_memory / 1024);
+    } else {
+        add(judgement, PDL_CONDITION_CARVEOUT, PDL_UNKNOWN,
+            "the driver sets the SM's shared memory to some size from %u to %u KiB for the "
+            "primary, and a block of the secondary as well needs %u bytes; a preferred carve-out "
+            "of 100 %% settles it",
+            smallest / 1024, judgement->shared_size / 1024, needed);
+    }
+}
+
+static void judge_occupancy(const struct judgement *judgement)
+{
+    const pdl_overlap_report *report = judgement->report;
+    const int32_t primary = judgement->input->primary.driver_per_sm;
+    const int32_t secondary = judgement->input->secondary.driver_per_sm;
+    if (primary < 0 || secondary < 0) {
+        add(judgement, PDL_CONDITION_OCCUPANCY, judgement->counted ? PDL_YES : PDL_UNKNOWN,
+            "no driver was asked");
+    } else if ((uint32_t)primary == report->primary_per_sm &&
+               (uint32_t)secondary == report->secondary_per_sm) {
+        add(judgement, PDL_CONDITION_OCCUPANCY, PDL_YES,
+            "an SM holds %d blocks of the primary or %d of the secondary, as the driver says too",
+            primary, secondary);
+    } else {
+        add(judgement, PDL_CONDITION_OCCUPANCY, PDL_UNKNOWN,
+            "here an SM holds %u blocks of the primary or %u of the secondary, and the driver says "
+            "%d and %d: it knows of something that is not counted here",
+            report->primary_per_sm, report->secondary_per_sm, primary, secondary);
+    }
+}
+
+/* ---- the answer ----------------------------------------------------------------------------- */
+
+/* Conditions of the launch itself, which decide whether it is prepared early. */
+static bool of_launch(uint32_t condition)
+{
+    return condition <= PDL_CONDITION_COOPERATIVE;
+}
+
+/* What is not known of these decides nothing: a launch whose waits are not known is granted its
+ * overlap, and a kernel that takes more barriers than its places for blocks allow is rare. */
+static uint32_t weight(const pdl_condition_report *condition)
+{
+    const bool harmless = condition->condition == PDL_CONDITION_WAITS ||
+                          condition->condition == PDL_CONDITION_BARRIERS;
+    return harmless && condition->met == PDL_UNKNOWN ? (uint32_t)PDL_YES : condition->met;
+}
+
+/* No if a condition is not met, else unknown if one is not known. *why: the first that decided
+ * it. */
+static uint32_t all_met(const pdl_overlap_report *report, bool launch_only,
+                        const pdl_condition_report **why)
+{
+    const pdl_condition_report *unknown = NULL;
+    for (uint32_t i = 0; i < report->condition_count; i++) {
+        const pdl_condition_report *condition = &report->conditions[i];
+        if (launch_only && !of_launch(condition->condition)) {
+            continue;
+        }
+        if (weight(condition) == PDL_NO) {
+            *why = condition;
+            return PDL_NO;
+        }
+        if (weight(condition) == PDL_UNKNOWN && unknown == NULL) {
+            unknown = condition;
+        }
+    }
+    *why = unknown;
+    return unknown != NULL ? PDL_UNKNOWN : PDL_YES;
+}
+
+static const char *resource_name(uint32_t condition)
+{
+    return units[condition - PDL_CONDITION_THREADS];
+}
+
+/* Where the blocks of the secondary find room. */
+static void tell_room(pdl_overlap_report *report)
+{
+    char others[96] = "";
+    char count[24];
+    if (report->fewest_on_sm < report->most_on_sm) {
+        count_text(report->fit_beside_fewest, report->may_fit_beside_fewest, count);
+        (void)snprintf(others, sizeof(others), ", and %s on each of the %u with %u", count,
+                       report->sms - report->sms_with_most, report->fewest_on_sm);
+    }
+    count_text(report->fit_beside_most, report->may_fit_beside_most, count);
+    (void)snprintf(report->message, sizeof(report->message),
+                   "%llu of the secondary's %llu blocks can start beside the primary's last wave: "
+                   "%s on each of the %u SMs that hold %u %s of the primary%s; %s run out first",
+                   (unsigned long long)report->fit_total,
+                   (unsigned long long)report->secondary_blocks, count, report->sms_with_most,
+                   report->most_on_sm, blocks_or_block(report->most_on_sm), others,
+                   resource_name(report->first_out));
+}
+
+static void conclude(pdl_overlap_report *report)
+{
+    const pdl_condition_report *why = NULL;
+    report->early_launch = all_met(report, true, &why);
+    report->overlap = all_met(report, false, &why);
+    if (report->overlap == PDL_YES) {
+        tell_room(report);
+    } else if (report->overlap == PDL_UNKNOWN) {
+        (void)snprintf(report->message, sizeof(report->message),
+                       "whether blocks overlap cannot be known: %s", why->message);
+    } else if (report->early_launch != PDL_NO && why->condition >= PDL_CONDITION_THREADS) {
+        (void)snprintf(report->message, sizeof(report->message),
+                       "no block of the secondary fits beside the primary's last wave: they start "
+                       "as its blocks end, which hides its tail and launch latency only: %s",
+                       why->message);
+    } else {
+        (void)snprintf(report->message, sizeof(report->message),
+                       "no block of the secondary starts before the primary has ended%s: %s",
+                       report->early_launch == PDL_YES ? ", though its launch is prepared early"
+                                                       : "",
+                       why->message);
+    }
+}
+
+void pdl_overlap_judge(const struct pdl_overlap_input *input, pdl_overlap_report *report)
+{
+    const uint32_t size = report->size;
+    struct judgement judgement = {.input = input, .report = report};
+    memset(report, 0, sizeof(*report));
+    report->size = size;
+    report->device = input->device;
+    report->sms = input->sms;
+    report->primary_blocks = input->primary.blocks;
+    report->secondary_blocks = input->secondary.blocks;
+    count_room(&judgement);
+    for (int i = 0; i < PDL_RESOURCE_COUNT; i++) {
+        report_resource(&judgement, (enum pdl_resource)i);
+    }
+    judge_device(&judgement);
+    judge_stream(&judgement);
+    judge_code(&judgement, PDL_CONDITION_SECONDARY_CODE, &input->secondary, "secondary",
+               "waits are");
+    judge_waits(&judgement);
+    judge_cooperative(&judgement);
+    judge_code(&judgement, PDL_CONDITION_PRIMARY_CODE, &input->primary, "primary", "triggers are");
+    judge_triggers(&judgement);
+    judge_cluster(&judgement);
+    for (int i = 0; i < PDL_RESOURCE_COUNT; i++) {
+        judge_resource(&judgement, (enum pdl_resource)i);
+    }
+    judge_carveout(&judgement);
+    judge_occupancy(&judgement);
+    conclude(report);
+}

@@ -1,0 +1,359 @@
+/* SPDX-License-Identifier: MIT */
+/* A file is a header of 40 bytes and a body, all numbers little-endian:
+ *
+ *   0  8 bytes  "PDLRTC\r\n"
+ *   8  u32      PDL_RTC_SCHEMA
+ *  12  u32      0
+ *  16  u64      size of the whole file
+ *  24  u64 x 2  XXH3-128 of the body, high half first
+ *  40  u64 x 5  the key: text, check, compilers
+ *      i32 x 2  versions of NVRTC and of nvJitLink
+ *      u32 x 2  output, number of kernels
+ *      strings  target, program, log: u64 length and the bytes
+ *      blob     code: u64 length and the bytes
+ *      for each kernel: u32 1 if an expression named it, else 0; strings expression, lowered name;
+ *      i32 waits, triggers, registers, parameters; i64 shared memory
+ */
+#include "rtc/cache/entry.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "rtc/error.h"
+
+enum { HEADER_SIZE = 40, CHECKSUM_AT = 24, KERNEL_MIN = 4 + 8 + 8 + 4 * 4 + 8 };
+
+static const unsigned char magic[8] = {'P', 'D', 'L', 'R', 'T', 'C', '\r', '\n'};
+
+/* ------------------------------------------------------------------------------------------------
+ * Writing
+ * ---------------------------------------------------------------------------------------------- */
+
+/* Counts, and writes where there are bytes to write to. */
+struct writer {
+    unsigned char *bytes;
+    size_t at;
+};
+
+static void put_bytes(struct writer *writer, const void *bytes, size_t size)
+{
+    if (writer->bytes != NULL && size > 0) {
+        memcpy(writer->bytes + writer->at, bytes, size);
+    }
+    writer->at += size;
+}
+
+static void put_number(struct writer *writer, uint64_t number, size_t size)
+{
+    unsigned char bytes[8];
+    for (size_t i = 0; i < size; i++) {
+        bytes[i] = (unsigned char)(number >> (8 * i));
+    }
+    put_bytes(writer, bytes, size);
+}
+
+static void put_hash(struct writer *writer, struct pdl_rtc_hash hash)
+{
+    put_number(writer, hash.high, 8);
+    put_number(writer, hash.low, 8);
+}
+
+static void put_signed(struct writer *writer, int32_t number)
+{
+    put_number(writer, (uint32_t)number, 4);
+}
+
+static void put_blob(struct writer *writer, const void *bytes, size_t size)
+{
+    put_number(writer, size, 8);
+    put_bytes(writer, bytes, size);
+}
+
+static void put_string(struct writer *writer, const char *text)
+{
+    put_blob(writer, text, strlen(text));
+}
+
+static void put_kernel(struct writer *writer, const pdl_rtc_entry *kernel)
+{
+    put_number(writer, kernel->name != NULL, 4);
+    put_string(writer, kernel->name != NULL ? kernel->name : "");
+    put_string(writer, kernel->lowered);
+    put_signed(writer, kernel->waits);
+    put_signed(writer, kernel->triggers);
+    put_signed(writer, kernel->registers);
+    put_signed(writer, kernel->parameter_count);
+    put_number(writer, (uint64_t)kernel->shared_memory, 8);
+}
+
+static void put_image(struct writer *writer, const pdl_rtc_image *image,
+                      const struct pdl_rtc_key *key, size_t size)
+{
+    put_bytes(writer, magic, sizeof(magic));
+    put_number(writer, PDL_RTC_SCHEMA, 4);
+    put_number(writer, 0, 4);
+    put_number(writer, size, 8);
+    put_hash(writer, (struct pdl_rtc_hash){0}); /* the checksum, once the body is there */
+    put_hash(writer, key->text);
+    put_hash(writer, key->check);
+    put_number(writer, key->compilers, 8);
+    put_signed(writer, image->compiler_version);
+    put_signed(writer, image->linker_version);
+    put_number(writer, image->output, 4);
+    put_number(writer, image->entry_count, 4);
+    put_string(writer, image->target);
+    put_string(writer, image->program);
+    put_string(writer, image->log);
+    put_blob(writer, image->code, image->code_size);
+    for (size_t i = 0; i < image->entry_count; i++) {
+        put_kernel(writer, &image->entries[i]);
+    }
+}
+
+pdl_status pdl_rtc_entry_write(const pdl_rtc_image *image, const struct pdl_rtc_key *key,
+                               unsigned char **bytes, size_t *size)
+{
+    struct writer counter = {0};
+    put_image(&counter, image, key, 0);
+    struct writer writer = {.bytes = malloc(counter.at)};
+    if (writer.bytes == NULL) {
+        return RTC_NO_MEMORY();
+    }
+    put_image(&writer, image, key, counter.at);
+    struct writer checksum = {.bytes = writer.bytes, .at = CHECKSUM_AT};
+    put_hash(&checksum, pdl_rtc_hash_bytes(writer.bytes + HEADER_SIZE, writer.at - HEADER_SIZE,
+                                           PDL_RTC_SEED_TEXT));
+    *bytes = writer.bytes;
+    *size = writer.at;
+    return PDL_SUCCESS;
+}
+
+/* ------------------------------------------------------------------------------------------------
+ * Reading
+ * ---------------------------------------------------------------------------------------------- */
+
+struct reader {
+    const unsigned char *bytes;
+    size_t size, at;
+    const char *wrong; /* the first thing that was; NULL if nothing */
+};
+
+static void set_wrong(struct reader *reader, const char *why)
+{
+    if (reader->wrong == NULL) {
+        reader->wrong = why;
+    }
+}
+
+static uint64_t get_number(struct reader *reader, size_t size)
+{
+    uint64_t number = 0;
+    if (reader->wrong != NULL || reader->size - reader->at < size) {
+        set_wrong(reader, "it ends too early");
+        return 0;
+    }
+    for (size_t i = 0; i < size; i++) {
+        number |= (uint64_t)reader->bytes[reader->at + i] << (8 * i);
+    }
+    reader->at += size;
+    return number;
+}
+
+static int32_t get_signed(struct reader *reader)
+{
+    const uint32_t number = (uint32_t)get_number(reader, 4);
+    int32_t value;
+    memcpy(&value, &number, sizeof(value));
+    return value;
+}
+
+static struct pdl_rtc_hash get_hash(struct reader *reader)
+{
+    struct pdl_rtc_hash hash;
+    hash.high = get_number(reader, 8);
+    hash.low = get_number(reader, 8);
+    return hash;
+}
+
+/* A copy of what comes next, with a NUL behind it. */
+static unsigned char *get_blob(struct reader *reader, size_t *size)
+{
+    const uint64_t length = get_number(reader, 8);
+    if (reader->wrong == NULL && reader->size - reader->at < length) {
+        set_wrong(reader, "a part of it is longer than all");
+    }
+    unsigned char *copy = reader->wrong == NULL ? malloc((size_t)length + 1) : NULL;
+    if (copy == NULL) {
+        set_wrong(reader, "there is no memory for it");
+        return NULL;
+    }
+    memcpy(copy, reader->bytes + reader->at, (size_t)length);
+    copy[length] = '\0';
+    reader->at += (size_t)length;
+    *size = (size_t)length;
+    return copy;
+}
+
+static char *get_string(struct reader *reader)
+{
+    size_t length = 0;
+    unsigned char *text = get_blob(reader, &length);
+    if (text != NULL && memchr(text, '\0', length) != NULL) {
+        set_wrong(reader, "a string of it holds a NUL");
+        free(text);
+        return NULL;
+    }
+    return (char *)text;
+}
+
+static int32_t get_known(struct reader *reader)
+{
+    const int32_t known = get_signed(reader);
+    if (known < PDL_UNKNOWN || known > PDL_YES) {
+        set_wrong(reader, "what it says of a kernel is no answer");
+    }
+    return known;
+}
+
+static void get_kernel(struct reader *reader, pdl_rtc_entry *kernel)
+{
+    const uint64_t named = get_number(reader, 4);
+    char *name = get_string(reader);
+    if (named == 0) {
+        free(name);
+        name = NULL;
+    } else if (named > 1) {
+        set_wrong(reader, "what it says of a kernel is no answer");
+    }
+    kernel->name = name;
+    kernel->lowered = get_string(reader);
+    kernel->waits = get_known(reader);
+    kernel->triggers = get_known(reader);
+    kernel->registers = get_signed(reader);
+    kernel->parameter_count = get_signed(reader);
+    kernel->shared_memory = (int64_t)get_number(reader, 8);
+}
+
+static struct pdl_rtc_key get_key(struct reader *reader)
+{
+    struct pdl_rtc_key key;
+    key.text = get_hash(reader);
+    key.check = get_hash(reader);
+    key.compilers = get_number(reader, 8);
+    return key;
+}
+
+static void check_key(struct reader *reader, const struct pdl_rtc_key *wanted)
+{
+    const struct pdl_rtc_key key = get_key(reader);
+    if (wanted != NULL && (!pdl_rtc_hash_equal(key.text, wanted->text) ||
+                           !pdl_rtc_hash_equal(key.check, wanted->check) ||
+                           (wanted->compilers != 0 && key.compilers != wanted->compilers))) {
+        set_wrong(reader, "it is of another text");
+    }
+}
+
+static void get_kernels(struct reader *reader, pdl_rtc_image *image, size_t count)
+{
+    if (reader->wrong != NULL || count > (reader->size - reader->at) / KERNEL_MIN) {
+        set_wrong(reader, "it has fewer kernels than it says");
+        return;
+    }
+    image->entries = calloc(count + 1, sizeof(*image->entries));
+    if (image->entries == NULL) {
+        set_wrong(reader, "there is no memory for it");
+        return;
+    }
+    image->entry_count = count;
+    for (size_t i = 0; i < count && reader->wrong == NULL; i++) {
+        get_kernel(reader, &image->entries[i]);
+    }
+}
+
+static void get_image(struct reader *reader, pdl_rtc_image *image)
+{
+    image->compiler_version = get_signed(reader);
+    image->linker_version = get_signed(reader);
+    image->output = (uint32_t)get_number(reader, 4);
+    const size_t count = (size_t)get_number(reader, 4);
+    char *target = get_string(reader);
+    if (target != NULL && strlen(target) < sizeof(image->target)) {
+        memcpy(image->target, target, strlen(target) + 1);
+    } else {
+        set_wrong(reader, "its target is no target");
+    }
+    free(target);
+    image->program = get_string(reader);
+    image->log = get_string(reader);
+    image->code = get_blob(reader, &image->code_size);
+    if (image->output != PDL_RTC_CUBIN && image->output != PDL_RTC_PTX) {
+        set_wrong(reader, "its code is of no known kind");
+    }
+    if (image->code_size == 0 ||
+        (image->output == PDL_RTC_PTX && image->code[image->code_size - 1] != '\0')) {
+        set_wrong(reader, "its code is not whole");
+    }
+    get_kernels(reader, image, count);
+    if (reader->wrong == NULL && reader->at != reader->size) {
+        set_wrong(reader, "there is something behind its end");
+    }
+}
+
+/* Leaves the reader at the body. */
+static void check_header(struct reader *reader)
+{
+    if (reader->size < HEADER_SIZE) {
+        set_wrong(reader, "it is too short");
+        return;
+    }
+    if (memcmp(reader->bytes, magic, sizeof(magic)) != 0) {
+        set_wrong(reader, "it is no file of a cache");
+    }
+    reader->at = sizeof(magic);
+    const uint64_t schema = get_number(reader, 4);
+    const uint64_t unused = get_number(reader, 4);
+    if (schema != PDL_RTC_SCHEMA || unused != 0) {
+        set_wrong(reader, "it is of another version of libpdl-rtc");
+    }
+    if (get_number(reader, 8) != reader->size) {
+        set_wrong(reader, "it is cut short or too long");
+    }
+    const struct pdl_rtc_hash sum = get_hash(reader);
+    if (reader->wrong == NULL &&
+        !pdl_rtc_hash_equal(sum,
+                            pdl_rtc_hash_bytes(reader->bytes + HEADER_SIZE,
+                                               reader->size - HEADER_SIZE, PDL_RTC_SEED_TEXT))) {
+        set_wrong(reader, "its checksum is wrong");
+    }
+}
+
+const char *pdl_rtc_entry_read(const unsigned char *bytes, size_t size,
+                               const struct pdl_rtc_key *key, pdl_rtc_image **image)
+{
+    struct reader reader = {.bytes = bytes, .size = size};
+    check_header(&reader);
+    if (reader.wrong == NULL) {
+        check_key(&reader, key);
+    }
+    if (reader.wrong != NULL) {
+        return reader.wrong;
+    }
+    pdl_rtc_image *made = calloc(1, sizeof(*made));
+    if (made == NULL) {
+        return "there is no memory for it";
+    }
+    atomic_init(&made->references, 1);
+    get_image(&reader, made);
+    if (reader.wrong != NULL) {
+        pdl_rtc_image_free(made);
+        return reader.wrong;
+    }
+    *image = made;
+    return NULL;
+}
+
+struct pdl_rtc_key pdl_rtc_entry_key(const unsigned char *bytes)
+{
+    struct reader reader = {.bytes = bytes, .size = HEADER_SIZE + 40, .at = HEADER_SIZE};
+    return get_key(&reader);
+}

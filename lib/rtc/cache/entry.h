@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT */
+/* An image as the bytes of a file of the cache, and back. */
+#ifndef PDL_RTC_ENTRY_H
+#define PDL_RTC_ENTRY_H
+
+#include "rtc/compile/image.h"
+#include "rtc/request/key.h"
+
+/* The caller frees *bytes. */
+pdl_status pdl_rtc_entry_write(const pdl_rtc_image *image, const struct pdl_rtc_key *key,
+                               unsigned char **bytes, size_t *size);
+
+/* Why a file cannot be used; NULL if it can, with the image. Reads any bytes safely, and takes none whose
+ * checksum, lengths or key are not right; `key` NULL: any key. Never sets the thread's error. */
+const char *pdl_rtc_entry_read(const unsigned char *bytes, size_t size,
+                               const struct pdl_rtc_key *key, pdl_rtc_image **image);
+
+/* The key in a file that could be read. */
+struct pdl_rtc_key pdl_rtc_entry_key(const unsigned char *bytes);
+
+#endif /* PDL_RTC_ENTRY_H */

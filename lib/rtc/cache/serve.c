@@ -1,0 +1,394 @@
+/* SPDX-License-Identifier: MIT */
+/* The way of a kernel: from memory as it was asked for; else from memory by its key; else from a folder; else
+ * from the compiler, by one thread of one process. */
+#include <string.h>
+#include <time.h>
+
+#include "rtc/cache/cache.h"
+#include "rtc/compile/compiler.h"
+#include "rtc/error.h"
+#include "rtc/sized.h"
+
+static uint64_t clock_ns(void)
+{
+    struct timespec now = {0};
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+/* A call that memory did not answer as it was asked. */
+struct job {
+    pdl_rtc_cache *cache;
+    struct pdl_rtc_request request;
+    struct pdl_rtc_dependencies dependencies;
+    struct pdl_rtc_key key;
+    uint64_t started;
+    bool keep; /* what is made is what its key says */
+};
+
+static void count_hit(const struct job *job, enum pdl_rtc_counter counter)
+{
+    const bool memory = counter == PDL_RTC_MEMORY_HITS;
+    pdl_rtc_cache_count(job->cache, counter, 1);
+    pdl_rtc_cache_count(job->cache, memory ? PDL_RTC_MEMORY_HIT_NS : PDL_RTC_DISK_HIT_NS,
+                        clock_ns() - job->started);
+}
+
+/* ------------------------------------------------------------------------------------------------
+ * Compiling and the folders
+ * ---------------------------------------------------------------------------------------------- */
+
+static pdl_status compile(struct job *job, pdl_rtc_image **image)
+{
+    const uint64_t from = clock_ns();
+    const pdl_status status = pdl_rtc_compile_request(&job->request, image);
+    pdl_rtc_cache_count(job->cache, PDL_RTC_COMPILE_NS, clock_ns() - from);
+    pdl_rtc_cache_count(job->cache, status == PDL_SUCCESS ? PDL_RTC_MISSES : PDL_RTC_FAILURES, 1);
+    return status;
+}
+
+static pdl_rtc_image *find(struct job *job, struct pdl_rtc_store *store)
+{
+    uint64_t damaged = 0;
+    pdl_rtc_image *image = store != NULL ? pdl_rtc_store_find(store, &job->key, &damaged) : NULL;
+    if (damaged > 0) {
+        pdl_rtc_cache_count(job->cache, PDL_RTC_DAMAGED, damaged);
+    }
+    return image;
+}
+
+static void store(struct job *job, const pdl_rtc_image *image)
+{
+    char why[160];
+    uint64_t evicted = 0;
+    pdl_rtc_cache *cache = job->cache;
+    if (pdl_rtc_store_put(cache->store, &job->key, image, &evicted, why, sizeof(why)) == NULL) {
+        pdl_rtc_cache_count(cache, PDL_RTC_STORED, 1);
+    } else {
+        pdl_rtc_cache_count(cache, PDL_RTC_STORE_FAILURES, 1);
+        pdl_rtc_cache_problem(cache, "%.80s is not written: %s",
+                              pdl_rtc_store_directory(cache->store), why);
+    }
+    if (evicted > 0) {
+        pdl_rtc_cache_count(cache, PDL_RTC_EVICTED, evicted);
+    }
+}
+
+/* Compiles, and keeps it unless a file changed between when it was looked at and when the compiler may have
+ * read it. */
+static pdl_status compile_and_store(struct job *job, pdl_rtc_image **image)
+{
+    const pdl_status status = compile(job, image);
+    if (status != PDL_SUCCESS) {
+        return status;
+    }
+    job->keep = pdl_rtc_includes_unchanged(&job->dependencies);
+    if (job->keep && job->cache->writes) {
+        store(job, *image);
+    }
+    return PDL_SUCCESS;
+}
+
+/* Only one process compiles a text: who gets the lock later finds it in the folder. */
+static pdl_status compile_locked(struct job *job, pdl_rtc_image **image)
+{
+    char why[160] = "";
+    pdl_rtc_cache *cache = job->cache;
+    if (!cache->writes) {
+        return compile_and_store(job, image);
+    }
+    const int lock = pdl_rtc_store_lock(cache->store, &job->key, why, sizeof(why));
+    if (lock < 0) {
+        pdl_rtc_cache_problem(cache, "%.80s: %s", pdl_rtc_store_directory(cache->store), why);
+    }
+    pdl_status status = PDL_SUCCESS;
+    pdl_rtc_image *found = lock >= 0 ? find(job, cache->store) : NULL;
+    if (found != NULL) {
+        pdl_rtc_cache_count(cache, PDL_RTC_WAITS, 1);
+        *image = found;
+    } else {
+        status = compile_and_store(job, image);
+    }
+    pdl_rtc_store_unlock(lock);
+    return status;
+}
+
+static pdl_status make_image(struct job *job, pdl_rtc_image **image)
+{
+    pdl_rtc_image *found = find(job, job->cache->store);
+    job->keep = true;
+    if (found != NULL) {
+        count_hit(job, PDL_RTC_DISK_HITS);
+        *image = found;
+        return PDL_SUCCESS;
+    }
+    found = find(job, job->cache->shipped);
+    if (found != NULL) {
+        count_hit(job, PDL_RTC_SHIPPED_HITS);
+        *image = found;
+        return PDL_SUCCESS;
+    }
+    if (job->key.compilers == 0) { /* which says what is missing */
+        return pdl_rtc_compile_request(&job->request, image);
+    }
+    return compile_locked(job, image);
+}
+
+/* ------------------------------------------------------------------------------------------------
+ * Jobs
+ * ---------------------------------------------------------------------------------------------- */
+
+static void end_job(struct job *job)
+{
+    pdl_rtc_includes_free(&job->dependencies);
+    pdl_rtc_request_free(&job->request);
+}
+
+/* Compilers that are not there leave the key without them: a folder may have the image all the same. */
+static pdl_status make_key(struct job *job)
+{
+    const struct pdl_rtc_compiler *compiler = NULL;
+    const struct pdl_rtc_linker *linker = NULL;
+    if (pdl_rtc_compiler_open(&compiler) != PDL_SUCCESS ||
+        (job->request.output == PDL_RTC_LTO && pdl_rtc_linker_open(&linker) != PDL_SUCCESS)) {
+        compiler = NULL;
+        linker = NULL;
+    }
+    return pdl_rtc_key_make(&job->request, &job->dependencies, compiler, linker, &job->key);
+}
+
+static pdl_status begin_job(struct job *job, pdl_rtc_cache *cache, const char *program,
+                            const char *source, const pdl_rtc_options *options, const char *name)
+{
+    *job = (struct job){.cache = cache, .started = clock_ns()};
+    pdl_status status = pdl_rtc_request_make(&job->request, program, source, options, name);
+    if (status != PDL_SUCCESS) {
+        return status;
+    }
+    job->request.cache_directory = cache->writes ? pdl_rtc_store_directory(cache->store) : NULL;
+    if ((job->request.flags & PDL_RTC_NO_CACHE) == 0) {
+        status = pdl_rtc_includes_find(&job->request, &job->dependencies);
+    }
+    if (status == PDL_SUCCESS) {
+        status = make_key(job);
+    }
+    if (status != PDL_SUCCESS) {
+        end_job(job);
+    }
+    return status;
+}
+
+/* Whether it is compiled for this call alone. */
+static bool is_uncacheable(const struct job *job)
+{
+    return (job->request.flags & PDL_RTC_NO_CACHE) != 0 || job->dependencies.unknown;
+}
+
+/* ------------------------------------------------------------------------------------------------
+ * Images
+ * ---------------------------------------------------------------------------------------------- */
+
+static pdl_status serve_image(struct job *job, pdl_rtc_image **image)
+{
+    struct pdl_rtc_flights *flights = job->cache->flights;
+    struct pdl_rtc_flight flight = {.key = &job->key};
+    pdl_rtc_image *made = NULL;
+    if (is_uncacheable(job)) {
+        return compile(job, image);
+    }
+    switch (pdl_rtc_flight_start(flights, &flight)) {
+    case PDL_RTC_FLIGHT_FOUND:
+        if (flight.waited) {
+            pdl_rtc_cache_count(job->cache, PDL_RTC_WAITS, 1);
+        } else {
+            count_hit(job, PDL_RTC_MEMORY_HITS);
+        }
+        *image = flight.image;
+        return PDL_SUCCESS;
+    case PDL_RTC_FLIGHT_FAILED:
+        return (pdl_status)pdl_last_error()->status;
+    case PDL_RTC_FLIGHT_MAKE:
+        break;
+    }
+    const pdl_status status = make_image(job, &made);
+    (void)pdl_rtc_flight_land(flights, &flight, status, job->keep ? made : NULL, NULL);
+    if (status == PDL_SUCCESS) {
+        *image = made;
+    }
+    return status;
+}
+
+pdl_status pdl_rtc_cache_compile(pdl_rtc_cache *cache, const char *program, const char *source,
+                                 const pdl_rtc_options *options, pdl_rtc_image **image)
+{
+    struct job job;
+    if (image == NULL) {
+        return RTC_FAIL_FIELD(PDL_ERROR_INVALID_ARGUMENT, "image", "image is NULL");
+    }
+    pdl_status status = pdl_rtc_cache_get(&cache);
+    if (status == PDL_SUCCESS) {
+        status = begin_job(&job, cache, program, source, options, NULL);
+    }
+    if (status == PDL_SUCCESS) {
+        status = serve_image(&job, image);
+        end_job(&job);
+    }
+    return status;
+}
+
+/* ------------------------------------------------------------------------------------------------
+ * Kernels
+ * ---------------------------------------------------------------------------------------------- */
+
+/* Compiles for this call alone; the kernel is the cache's until it goes. */
+static pdl_status serve_alone(struct job *job, const char *name, pdl_kernel **kernel)
+{
+    pdl_rtc_image *image = NULL;
+    pdl_kernel *made = NULL;
+    pdl_status status = compile(job, &image);
+    if (status == PDL_SUCCESS) {
+        status = pdl_rtc_image_kernel(image, name, &made);
+        pdl_rtc_image_free(image);
+    }
+    if (status == PDL_SUCCESS && !pdl_rtc_flights_keep(job->cache->flights, made)) {
+        pdl_kernel_destroy(made);
+        status = RTC_NO_MEMORY();
+    }
+    if (status == PDL_SUCCESS) {
+        *kernel = made;
+    }
+    return status;
+}
+
+/* Makes what nobody has: as the one thread that does, see flight.h. */
+static pdl_status make_kernel(struct job *job, struct pdl_rtc_flight *flight, pdl_kernel **kernel)
+{
+    struct pdl_rtc_flights *flights = job->cache->flights;
+    pdl_rtc_image *image = flight->image;
+    pdl_kernel *made = NULL;
+    pdl_status status = PDL_SUCCESS;
+    if (image != NULL) {
+        job->keep = true;
+        count_hit(job, PDL_RTC_MEMORY_HITS);
+    } else {
+        status = make_image(job, &image);
+    }
+    if (status != PDL_SUCCESS) {
+        (void)pdl_rtc_flight_land(flights, flight, status, NULL, NULL);
+        return status;
+    }
+    status = pdl_rtc_image_kernel(image, flight->name, &made);
+    /* One that cannot be loaded, the others load for themselves: theirs may be another kernel of it. */
+    if (job->keep) {
+        if (!pdl_rtc_flight_land(flights, flight, PDL_SUCCESS, image, made)) {
+            pdl_kernel_destroy(made);
+            status = RTC_NO_MEMORY();
+        }
+    } else {
+        (void)pdl_rtc_flight_land(flights, flight, PDL_SUCCESS, NULL, NULL);
+        if (made != NULL && !pdl_rtc_flights_keep(flights, made)) {
+            pdl_kernel_destroy(made);
+            status = RTC_NO_MEMORY();
+        }
+    }
+    pdl_rtc_image_free(image);
+    if (status == PDL_SUCCESS) {
+        *kernel = made;
+    }
+    return status;
+}
+
+static pdl_status serve_kernel(struct job *job, const char *name, pdl_kernel **kernel)
+{
+    struct pdl_rtc_flight flight = {.key = &job->key, .name = name};
+    switch (pdl_rtc_flight_start(job->cache->flights, &flight)) {
+    case PDL_RTC_FLIGHT_FOUND:
+        if (flight.waited) {
+            pdl_rtc_cache_count(job->cache, PDL_RTC_WAITS, 1);
+        } else {
+            count_hit(job, PDL_RTC_MEMORY_HITS);
+        }
+        job->keep = true;
+        *kernel = flight.kernel;
+        return PDL_SUCCESS;
+    case PDL_RTC_FLIGHT_FAILED:
+        return (pdl_status)pdl_last_error()->status;
+    case PDL_RTC_FLIGHT_MAKE:
+        break;
+    }
+    return make_kernel(job, &flight, kernel);
+}
+
+/* The slow way. With a question, the kernel is found by it from now on. */
+static pdl_status find_or_make(pdl_rtc_cache *cache, const char *source, const char *name,
+                               const pdl_rtc_options *options,
+                               const struct pdl_rtc_question *question, pdl_kernel **kernel)
+{
+    struct job job;
+    pdl_kernel *made = NULL;
+    pdl_status status = begin_job(&job, cache, NULL, source, options, name);
+    if (status != PDL_SUCCESS) {
+        return status;
+    }
+    if (is_uncacheable(&job)) {
+        status = serve_alone(&job, name, &made);
+    } else {
+        status = serve_kernel(&job, name, &made);
+    }
+    if (status == PDL_SUCCESS) {
+        /* Files that were just changed are looked at the slow way for a while. */
+        if (question != NULL && job.keep && !job.dependencies.fresh) {
+            pdl_rtc_memory_add(cache->memory, question, &job.dependencies, made);
+        }
+        *kernel = made;
+    }
+    end_job(&job);
+    return status;
+}
+
+/* The device that a target that is not named is of; -1 without a context. */
+static int current_device(const pdl_rtc_options *options)
+{
+    int device = -1;
+    if (options->target == NULL && pdl_device_current(&device) != PDL_SUCCESS) {
+        device = -1;
+    }
+    return device;
+}
+
+pdl_status pdl_rtc_kernel(pdl_rtc_cache *cache, const char *source, const char *name,
+                          const pdl_rtc_options *options, pdl_kernel **kernel)
+{
+    const uint64_t from = clock_ns();
+    pdl_rtc_options known = PDL_RTC_OPTIONS_INIT;
+    struct pdl_rtc_question question;
+    if (kernel == NULL || name == NULL) {
+        const char *field = name == NULL ? "name" : "kernel";
+        return RTC_FAIL_FIELD(PDL_ERROR_INVALID_ARGUMENT, field, "%s is NULL", field);
+    }
+    pdl_status status = pdl_rtc_cache_get(&cache);
+    if (status == PDL_SUCCESS && options != NULL) {
+        status = pdl_rtc_sized_resize(&known, sizeof(known), options,
+                                      offsetof(pdl_rtc_options, target), "options");
+    }
+    if (status != PDL_SUCCESS) {
+        return status;
+    }
+    known.size = (uint32_t)sizeof(known);
+    if (!pdl_rtc_question_make(&question, source, name, &known, current_device(&known))) {
+        return find_or_make(cache, source, name, options, NULL, kernel);
+    }
+    pdl_kernel *found = NULL;
+    if ((known.flags & PDL_RTC_NO_CACHE) == 0) {
+        found = pdl_rtc_memory_find(cache->memory, &question);
+    }
+    if (found != NULL) {
+        pdl_rtc_cache_count(cache, PDL_RTC_MEMORY_HITS, 1);
+        pdl_rtc_cache_count(cache, PDL_RTC_MEMORY_HIT_NS, clock_ns() - from);
+        *kernel = found;
+    } else {
+        status = find_or_make(cache, source, name, options, &question, kernel);
+    }
+    pdl_rtc_question_free(&question);
+    return status;
+}

@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: MIT */
+#include "rtc/cache/store.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "rtc/files.h"
+
+struct pdl_rtc_store {
+    char *directory;
+    int base;
+    bool read_only;
+    uint64_t capacity;
+    pthread_mutex_t lock; /* of what follows */
+    bool counted;         /* `bytes` is known: from the first put on */
+    uint64_t bytes;       /* of the folder, as far as this process knows */
+    uint64_t added;       /* by this process since it was counted */
+};
+
+struct pdl_rtc_store *pdl_rtc_store_open(const char *directory, bool read_only, uint64_t capacity,
+                                         char *why, size_t why_size)
+{
+    int base = -1;
+    struct pdl_rtc_store *store = NULL;
+    if (pdl_rtc_files_open(directory, !read_only, read_only, &base, why, why_size) !=
+        PDL_RTC_FILES_OPEN) {
+        return NULL;
+    }
+    store = calloc(1, sizeof(*store));
+    if (store != NULL) {
+        store->directory = strdup(directory);
+    }
+    if (store == NULL || store->directory == NULL) {
+        (void)snprintf(why, why_size, "no memory");
+        free(store);
+        (void)close(base);
+        return NULL;
+    }
+    store->base = base;
+    store->read_only = read_only;
+    store->capacity = capacity;
+    (void)pthread_mutex_init(&store->lock, NULL);
+    return store;
+}
+
+void pdl_rtc_store_close(struct pdl_rtc_store *store)
+{
+    if (store == NULL) {
+        return;
+    }
+    (void)close(store->base);
+    (void)pthread_mutex_destroy(&store->lock);
+    free(store->directory);
+    free(store);
+}
+
+const char *pdl_rtc_store_directory(const struct pdl_rtc_store *store)
+{
+    return store->directory;
+}
+
+/* ------------------------------------------------------------------------------------------------
+ * Finding
+ * ---------------------------------------------------------------------------------------------- */
+
+static pdl_rtc_image *read_image(struct pdl_rtc_store *store, int part, const char *name,
+                                 const struct pdl_rtc_key *key, uint64_t *damaged)
+{
+    pdl_rtc_image *image = NULL;
+    size_t size = 0;
+    errno = 0;
+    unsigned char *bytes = pdl_rtc_files_read(part, name, !store->read_only, &size);
+    if (bytes == NULL) {
+        *damaged += errno != ENOENT && errno != ENOMEM;
+        return NULL;
+    }
+    if (pdl_rtc_entry_read(bytes, size, key, &image) != NULL) {
+        (*damaged)++;
+    }
+    free(bytes);
+    return image;
+}
+
+/* The image of that text that the newest compiler made. */
+static pdl_rtc_image *find_any(struct pdl_rtc_store *store, int part, const char *name,
+                               const struct pdl_rtc_key *key, uint64_t *damaged)
+{
+    enum { TEXT_LENGTH = 33 }; /* with the dash */
+    const struct dirent *entry;
+    pdl_rtc_image *best = NULL;
+    const int copy = fcntl(part, F_DUPFD_CLOEXEC, 0);
+    DIR *files = copy >= 0 ? fdopendir(copy) : NULL;
+    if (files == NULL) {
+        if (copy >= 0) {
+            (void)close(copy);
+        }
+        return NULL;
+    }
+    while ((entry = readdir(files)) != NULL) {
+        if (strncmp(entry->d_name, name, TEXT_LENGTH) != 0) {
+            continue;
+        }
+        pdl_rtc_image *image = read_image(store, part, entry->d_name, key, damaged);
+        if (image != NULL && (best == NULL || image->compiler_version > best->compiler_version)) {
+            pdl_rtc_image_free(best);
+            best = image;
+        } else {
+            pdl_rtc_image_free(image);
+        }
+    }
+    (void)closedir(files);
+    return best;
+}
+
+pdl_rtc_image *pdl_rtc_store_find(struct pdl_rtc_store *store, const struct pdl_rtc_key *key,
+                                  uint64_t *damaged)
+{
+    char name[PDL_RTC_FILE_NAME];
+    char why[64];
+    pdl_rtc_files_name(key, name);
+    const char part_name[3] = {name[0], name[1], '\0'};
+    const int part =
+        pdl_rtc_files_part(store->base, part_name, false, store->read_only, why, sizeof(why));
+    if (part < 0) {
+        return NULL;
+    }
+    pdl_rtc_image *image = key->compilers != 0 ? read_image(store, part, name + 3, key, damaged)
+                                               : find_any(store, part, name + 3, key, damaged);
+    (void)close(part);
+    return image;
+}
+
+/* ------------------------------------------------------------------------------------------------
+ * Keeping
+ * ---------------------------------------------------------------------------------------------- */
+
+/* Counts the folder, and removes down to 7/8 of the capacity where it is over it, so that not every put
+ * has to. Under the lock. */
+static void make_room(struct pdl_rtc_store *store, const char *keep, uint64_t *evicted)
+{
+    struct pdl_rtc_file_list list = {0};
+    if (!pdl_rtc_files_list(store->base, true, &list, NULL)) {
+        return;
+    }
+    if (list.bytes > store->capacity) {
+        *evicted +=
+            pdl_rtc_files_evict(store->base, &list, store->capacity - store->capacity / 8, keep);
+    }
+    store->counted = true;
+    store->bytes = list.bytes;
+    store->added = 0;
+    pdl_rtc_files_free(&list);
+}
+
+/* Other processes write, too: what this one has written says when to count again, and bounds how far all of
+ * them can get over the capacity. */
+static void account(struct pdl_rtc_store *store, const char *name, size_t size, uint64_t *evicted)
+{
+    (void)pthread_mutex_lock(&store->lock);
+    store->bytes += size;
+    store->added += size;
+    if (!store->counted || store->bytes > store->capacity || store->added > store->capacity / 16) {
+        make_room(store, name, evicted);
+    }
+    (void)pthread_mutex_unlock(&store->lock);
+}
+
+const char *pdl_rtc_store_put(struct pdl_rtc_store *store, const struct pdl_rtc_key *key,
+                              const pdl_rtc_image *image, uint64_t *evicted, char *why,
+                              size_t why_size)
+{
+    char name[PDL_RTC_FILE_NAME];
+    unsigned char *bytes = NULL;
+    size_t size = 0;
+    if (store->read_only || key->compilers == 0) {
+        (void)snprintf(why, why_size, "%s is only read", store->directory);
+        return why;
+    }
+    if (pdl_rtc_entry_write(image, key, &bytes, &size) != PDL_SUCCESS) {
+        (void)snprintf(why, why_size, "no memory");
+        return why;
+    }
+    pdl_rtc_files_name(key, name);
+    const char *failed = NULL;
+    if (size > store->capacity) {
+        (void)snprintf(why, why_size, "a file of %zu bytes is more than the capacity", size);
+        failed = why;
+    } else {
+        failed = pdl_rtc_files_write(store->base, name, bytes, size, why, why_size);
+    }
+    free(bytes);
+    if (failed == NULL) {
+        account(store, name, size, evicted);
+    }
+    return failed;
+}
+
+/* ------------------------------------------------------------------------------------------------
+ * One at a time
+ * ---------------------------------------------------------------------------------------------- */
+
+int pdl_rtc_store_lock(struct pdl_rtc_store *store, const struct pdl_rtc_key *key, char *why,
+                       size_t why_size)
+{
+    struct stat about;
+    if (store->read_only) {
+        (void)snprintf(why, why_size, "%s is only read", store->directory);
+        return -1;
+    }
+    const int file = openat(store->base, "lock",
+                            O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY,
+                            S_IRUSR | S_IWUSR);
+    int error = file < 0 ? errno : 0;
+    if (file >= 0 && (fstat(file, &about) != 0 || !S_ISREG(about.st_mode))) {
+        error = EINVAL;
+    } else if (file >= 0) {
+        error = pdl_rtc_files_lock(file, key->text.low, true);
+    }
+    if (error == 0) {
+        return file;
+    }
+    if (error == ELOOP) {
+        (void)snprintf(why, why_size, "lock in it is a symbolic link, which is not followed");
+    } else {
+        (void)snprintf(why, why_size, "lock cannot be locked: %s", strerror(error));
+    }
+    if (file >= 0) {
+        (void)close(file);
+    }
+    return -1;
+}
+
+void pdl_rtc_store_unlock(int lock)
+{
+    if (lock >= 0) {
+        /* Closing is not enough where the process forked meanwhile: the child has the description, too. */
+        struct flock unlock = {.l_type = F_UNLCK, .l_whence = SEEK_SET};
+        (void)fcntl(lock, F_OFD_SETLK, &unlock);
+        (void)close(lock);
+    }
+}

@@ -1,0 +1,318 @@
+/* SPDX-License-Identifier: MIT */
+/* Compiling with NVRTC. */
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "rtc/compile/image.h"
+#include "rtc/compile/log.h"
+#include "rtc/error.h"
+#include "rtc/job.h"
+
+/* ---- what NVRTC is given -------------------------------------------------------------------- */
+
+static pdl_status check_target(const struct pdl_rtc_job *job)
+{
+    const struct pdl_rtc_compiler *compiler = job->compiler;
+    const char *target = job->request->target;
+    struct pdl_rtc_target parts;
+    if (!pdl_rtc_target_parse(target, &parts)) {
+        return RTC_FAIL_FIELD(PDL_ERROR_INVALID_ARGUMENT, "target", "%s is no target", target);
+    }
+    for (size_t i = 0; i < compiler->known_count; i++) {
+        if (compiler->known[i] == parts.number) {
+            return PDL_SUCCESS;
+        }
+    }
+    if (parts.number > compiler->newest) {
+        return RTC_FAIL_FIELD(PDL_ERROR_COMPILER_TOO_OLD, "target",
+                              "NVRTC %d.%d compiles for up to sm_%d, and %s is asked for",
+                              compiler->number / 1000, compiler->number % 1000 / 10,
+                              compiler->newest, target);
+    }
+    return RTC_FAIL_FIELD(PDL_ERROR_INVALID_ARGUMENT, "target",
+                          "NVRTC %d.%d does not compile for %s", compiler->number / 1000,
+                          compiler->number % 1000 / 10, target);
+}
+
+static pdl_status check_flags(const struct pdl_rtc_job *job)
+{
+    const struct pdl_rtc_compiler *compiler = job->compiler;
+    const uint32_t flags = job->request->flags;
+    const char *missing = NULL;
+    if ((flags & PDL_RTC_PCH) != 0 && !pdl_rtc_compiler_has_pch(compiler)) {
+        missing = "--pch, which 12.8";
+    } else if ((flags & PDL_RTC_MINIMAL) != 0 && !pdl_rtc_compiler_has_minimal(compiler)) {
+        missing = "--minimal, which 12.4";
+    }
+    return missing == NULL
+               ? PDL_SUCCESS
+               : RTC_FAIL_FIELD(PDL_ERROR_COMPILER_TOO_OLD, "flags", "NVRTC %d.%d has no %s has",
+                                compiler->number / 1000, compiler->number % 1000 / 10, missing);
+}
+
+static bool is_the_callers(const struct pdl_rtc_request *request, const char *name)
+{
+    for (size_t i = 0; i < request->header_count; i++) {
+        if (strcmp(request->headers[i].name, name) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The program with its headers: the caller's, then those of the library. */
+static pdl_status create(struct pdl_rtc_job *job)
+{
+    const struct pdl_rtc_request *request = job->request;
+    size_t embedded = 0;
+    size_t count = 0;
+    while (pdl_rtc_embedded[embedded].name != NULL) {
+        embedded++;
+    }
+    const char **texts = malloc(2 * (request->header_count + embedded) * sizeof(*texts));
+    if (texts == NULL) {
+        return RTC_NO_MEMORY();
+    }
+    const char **names = texts + request->header_count + embedded;
+    for (size_t i = 0; i < request->header_count; i++, count++) {
+        texts[count] = request->headers[i].text;
+        names[count] = request->headers[i].name;
+    }
+    for (size_t i = 0; i < embedded; i++) {
+        if (!is_the_callers(request, pdl_rtc_embedded[i].name)) {
+            texts[count] = pdl_rtc_embedded[i].text;
+            names[count] = pdl_rtc_embedded[i].name;
+            count++;
+        }
+    }
+    const nvrtcResult result = job->compiler->create(&job->program, request->source,
+                                                     request->program, (int)count, texts, names);
+    free(texts);
+    if (result != 0) {
+        job->program = NULL;
+        return pdl_rtc_job_fail_call(job, "nvrtcCreateProgram", result);
+    }
+    for (size_t i = 0; i < request->name_count; i++) {
+        const nvrtcResult added = job->compiler->add_name(job->program, request->names[i]);
+        if (added != 0) {
+            return pdl_rtc_job_fail_call(job, "nvrtcAddNameExpression", added);
+        }
+    }
+    return PDL_SUCCESS;
+}
+
+/* On the compiling thread or, it is said, another. Once it has cancelled it does so to the end. */
+static int ask_caller(void *payload, void *unused)
+{
+    struct pdl_rtc_job *job = payload;
+    (void)unused;
+    if (!atomic_load_explicit(&job->cancelled, memory_order_relaxed) &&
+        job->request->progress(job->request->progress_context) != 0) {
+        atomic_store_explicit(&job->cancelled, true, memory_order_relaxed);
+    }
+    return atomic_load_explicit(&job->cancelled, memory_order_relaxed) ? 1 : 0;
+}
+
+/* Makes NVRTC's log the thread's. */
+static pdl_status take_log(const struct pdl_rtc_job *job)
+{
+    size_t size = 0;
+    if (job->compiler->log_size(job->program, &size) != 0 || size <= 1) {
+        return PDL_SUCCESS;
+    }
+    char *log = pdl_rtc_log_room(size);
+    if (log == NULL) {
+        return RTC_NO_MEMORY();
+    }
+    if (job->compiler->log(job->program, log) != 0) {
+        log[0] = '\0';
+    }
+    log[size] = '\0';
+    return PDL_SUCCESS;
+}
+
+static pdl_status compile(struct pdl_rtc_job *job)
+{
+    enum { OWN = 5 };
+    const struct pdl_rtc_request *request = job->request;
+    char architecture[PDL_RTC_TARGET_SIZE + 24];
+    size_t count = 0;
+    const char **options = malloc((request->argument_count + OWN) * sizeof(*options));
+    if (options == NULL) {
+        return RTC_NO_MEMORY();
+    }
+    (void)snprintf(architecture, sizeof(architecture), "--gpu-architecture=%s", request->target);
+    options[count++] = architecture;
+    if (request->output == PDL_RTC_LTO) {
+        options[count++] = "--dlink-time-opt";
+    }
+    if ((request->flags & PDL_RTC_PCH) != 0) {
+        options[count++] = "--pch";
+        options[count++] = "--pch-messages=false"; /* the name of a temporary file, in every log */
+    }
+    if ((request->flags & PDL_RTC_MINIMAL) != 0) {
+        options[count++] = "--minimal";
+    }
+    for (size_t i = 0; i < request->argument_count; i++) {
+        options[count++] = request->arguments[i];
+    }
+    if (request->progress != NULL && job->compiler->flow_callback != NULL) {
+        (void)job->compiler->flow_callback(job->program, ask_caller, job);
+    }
+    const nvrtcResult result = job->compiler->compile(job->program, (int)count, options);
+    free(options);
+    const pdl_status status = take_log(job);
+    return status != PDL_SUCCESS ? status : pdl_rtc_job_judge(job, result);
+}
+
+/* ---- what comes of it ----------------------------------------------------------------------- */
+
+/* How a kind of code is got. */
+struct way {
+    const char *call;
+    nvrtcResult (*size)(nvrtcProgram program, size_t *size);
+    nvrtcResult (*get)(nvrtcProgram program, char *code);
+};
+
+static struct way way_of(const struct pdl_rtc_compiler *compiler, uint32_t output)
+{
+    switch (output) {
+    case PDL_RTC_PTX:
+        return (struct way){"nvrtcGetPTX", compiler->ptx_size, compiler->ptx};
+    case PDL_RTC_LTO:
+        return (struct way){"nvrtcGetLTOIR", compiler->lto_size, compiler->lto};
+    default:
+        return (struct way){"nvrtcGetCUBIN", compiler->cubin_size, compiler->cubin};
+    }
+}
+
+static pdl_status take_code(struct pdl_rtc_job *job)
+{
+    const struct way way = way_of(job->compiler, job->request->output);
+    nvrtcResult result = way.size(job->program, &job->code_size);
+    if (result != 0 || job->code_size == 0) {
+        return pdl_rtc_job_fail_call(job, way.call, result);
+    }
+    job->code = malloc(job->code_size);
+    if (job->code == NULL) {
+        return RTC_NO_MEMORY();
+    }
+    result = way.get(job->program, (char *)job->code);
+    return result == 0 ? PDL_SUCCESS : pdl_rtc_job_fail_call(job, way.call, result);
+}
+
+/* ---- the image ------------------------------------------------------------------------------ */
+
+static pdl_status find_lowered(const struct pdl_rtc_job *job, const char **lowered)
+{
+    const struct pdl_rtc_request *request = job->request;
+    for (size_t i = 0; i < request->name_count; i++) {
+        const nvrtcResult result =
+            job->compiler->lowered_name(job->program, request->names[i], &lowered[i]);
+        if (result != 0) {
+            return RTC_FAIL_CALL(PDL_ERROR_NOT_FOUND, "nvrtcGetLoweredName", result,
+                                 "%.100s has no %.200s: %s", request->program, request->names[i],
+                                 job->compiler->error_string(result));
+        }
+    }
+    return PDL_SUCCESS;
+}
+
+/* Takes over the job's code. */
+static pdl_status make_image(struct pdl_rtc_job *job, pdl_rtc_image **image)
+{
+    const struct pdl_rtc_request *request = job->request;
+    pdl_status status = PDL_SUCCESS;
+    const char **lowered = calloc(request->name_count + 1, sizeof(*lowered));
+    pdl_rtc_image *made = calloc(1, sizeof(*made));
+    if (lowered == NULL || made == NULL) {
+        free((void *)lowered);
+        free(made);
+        return RTC_NO_MEMORY();
+    }
+    atomic_init(&made->references, 1);
+    made->output = request->output == PDL_RTC_PTX ? PDL_RTC_PTX : PDL_RTC_CUBIN;
+    memcpy(made->target, request->target, sizeof(made->target));
+    made->compiler_version = job->compiler->number;
+    made->linker_version = job->linker != NULL ? job->linker->number : 0;
+    made->program = strdup(request->program);
+    made->log = strdup(pdl_rtc_log());
+    made->code = job->code;
+    made->code_size = job->code_size;
+    job->code = NULL;
+    status =
+        made->program != NULL && made->log != NULL ? find_lowered(job, lowered) : RTC_NO_MEMORY();
+    if (status == PDL_SUCCESS) {
+        status = pdl_rtc_image_describe(made, request->names, lowered, request->name_count);
+    }
+    free((void *)lowered);
+    if (status != PDL_SUCCESS) {
+        pdl_rtc_image_free(made);
+        return status;
+    }
+    *image = made;
+    return PDL_SUCCESS;
+}
+
+/* Everything between the compilers being there and the image. */
+static pdl_status run(struct pdl_rtc_job *job, pdl_rtc_image **image)
+{
+    pdl_status status = check_target(job);
+    if (status == PDL_SUCCESS) {
+        status = check_flags(job);
+    }
+    if (status == PDL_SUCCESS) {
+        status = create(job);
+    }
+    if (status == PDL_SUCCESS) {
+        status = compile(job);
+    }
+    if (status == PDL_SUCCESS) {
+        status = take_code(job);
+    }
+    if (status == PDL_SUCCESS && job->linker != NULL) {
+        status = pdl_rtc_job_link(job);
+    }
+    if (status == PDL_SUCCESS) {
+        status = make_image(job, image);
+    }
+    return status;
+}
+
+pdl_status pdl_rtc_compile_request(const struct pdl_rtc_request *request, pdl_rtc_image **image)
+{
+    struct pdl_rtc_job job = {.request = request};
+    atomic_init(&job.cancelled, false);
+    pdl_rtc_log_set("");
+    pdl_status status = pdl_rtc_compiler_open(&job.compiler);
+    if (status == PDL_SUCCESS && request->output == PDL_RTC_LTO) {
+        status = pdl_rtc_linker_open(&job.linker);
+    }
+    if (status != PDL_SUCCESS) {
+        return status;
+    }
+    status = run(&job, image);
+    if (job.program != NULL) {
+        (void)job.compiler->destroy(&job.program);
+    }
+    free(job.code);
+    return status;
+}
+
+pdl_status pdl_rtc_compile(const char *program, const char *source, const pdl_rtc_options *options,
+                           pdl_rtc_image **image)
+{
+    struct pdl_rtc_request request;
+    if (image == NULL) {
+        return RTC_FAIL_FIELD(PDL_ERROR_INVALID_ARGUMENT, "image", "image is NULL");
+    }
+    pdl_rtc_log_set("");
+    pdl_status status = pdl_rtc_request_make(&request, program, source, options, NULL);
+    if (status == PDL_SUCCESS) {
+        status = pdl_rtc_compile_request(&request, image);
+        pdl_rtc_request_free(&request);
+    }
+    return status;
+}

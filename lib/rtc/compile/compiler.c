@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: MIT */
+/* Loading NVRTC. */
+#include "rtc/compile/compiler.h"
+
+#include <dlfcn.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/once.h"
+#include "rtc/compile/library.h"
+#include "rtc/error.h"
+#include "rtc/sized.h"
+
+enum {
+    OLDEST = 12000,         /* nvrtcGetLTOIR, and what else is called here */
+    WITH_MINIMAL = 12040,   /* --minimal */
+    WITH_PCH = 12080,       /* --pch */
+    ARCHITECTURES_MAX = 256 /* more than there will be */
+};
+
+bool pdl_rtc_compiler_has_pch(const struct pdl_rtc_compiler *compiler)
+{
+    return compiler->number >= WITH_PCH;
+}
+
+bool pdl_rtc_compiler_has_minimal(const struct pdl_rtc_compiler *compiler)
+{
+    return compiler->number >= WITH_MINIMAL;
+}
+
+static pdl_status resolve(void *library, struct pdl_rtc_compiler *compiler)
+{
+    const struct {
+        const char *name;
+        void **slot;
+        bool optional;
+    } entries[] = {
+        {"nvrtcVersion", (void **)&compiler->version, false},
+        {"nvrtcCreateProgram", (void **)&compiler->create, false},
+        {"nvrtcDestroyProgram", (void **)&compiler->destroy, false},
+        {"nvrtcCompileProgram", (void **)&compiler->compile, false},
+        {"nvrtcAddNameExpression", (void **)&compiler->add_name, false},
+        {"nvrtcGetLoweredName", (void **)&compiler->lowered_name, false},
+        {"nvrtcGetProgramLogSize", (void **)&compiler->log_size, false},
+        {"nvrtcGetProgramLog", (void **)&compiler->log, false},
+        {"nvrtcGetPTXSize", (void **)&compiler->ptx_size, false},
+        {"nvrtcGetPTX", (void **)&compiler->ptx, false},
+        {"nvrtcGetCUBINSize", (void **)&compiler->cubin_size, false},
+        {"nvrtcGetCUBIN", (void **)&compiler->cubin, false},
+        {"nvrtcGetLTOIRSize", (void **)&compiler->lto_size, false},
+        {"nvrtcGetLTOIR", (void **)&compiler->lto, false},
+        {"nvrtcGetNumSupportedArchs", (void **)&compiler->arch_count, false},
+        {"nvrtcGetSupportedArchs", (void **)&compiler->archs, false},
+        {"nvrtcGetErrorString", (void **)&compiler->error_string, false},
+        {"nvrtcSetFlowCallback", (void **)&compiler->flow_callback, true},
+    };
+    for (size_t i = 0; i < sizeof(entries) / sizeof(entries[0]); i++) {
+        *entries[i].slot = dlsym(library, entries[i].name);
+        if (*entries[i].slot == NULL && !entries[i].optional) {
+            return RTC_FAIL_CALL(PDL_ERROR_NO_COMPILER, "dlsym", 0, "%.200s has no %s",
+                                 compiler->path, entries[i].name);
+        }
+    }
+    return PDL_SUCCESS;
+}
+
+static pdl_status ask_architectures(struct pdl_rtc_compiler *compiler)
+{
+    static int known[ARCHITECTURES_MAX]; /* written under the lock of opening */
+    int count = 0;
+    nvrtcResult result = compiler->arch_count(&count);
+    if (result == 0 && (count <= 0 || count > ARCHITECTURES_MAX)) {
+        return RTC_FAIL_CALL(PDL_ERROR_NO_COMPILER, "nvrtcGetNumSupportedArchs", 0,
+                             "%.200s compiles for %d architectures, which cannot be",
+                             compiler->path, count);
+    }
+    if (result == 0) {
+        result = compiler->archs(known);
+    }
+    if (result != 0) {
+        return RTC_FAIL_CALL(PDL_ERROR_NO_COMPILER, "nvrtcGetSupportedArchs", result,
+                             "%.200s does not say what it compiles for: %s", compiler->path,
+                             compiler->error_string(result));
+    }
+    compiler->known = known;
+    compiler->known_count = (size_t)count;
+    for (int i = 0; i < count; i++) {
+        compiler->newest = known[i] > compiler->newest ? known[i] : compiler->newest;
+    }
+    return PDL_SUCCESS;
+}
+
+static pdl_status ask_version(void *library, struct pdl_rtc_compiler *compiler)
+{
+    nvrtcResult (*version)(int *major, int *minor) = NULL;
+    int major = 0;
+    int minor = 0;
+    *(void **)&version = dlsym(library, "nvrtcVersion");
+    const nvrtcResult result = version(&major, &minor);
+    if (result != 0) {
+        return RTC_FAIL_CALL(PDL_ERROR_NO_COMPILER, "nvrtcVersion", result,
+                             "%.200s does not tell its version", compiler->path);
+    }
+    compiler->number = 1000 * major + 10 * minor;
+    if (compiler->number < OLDEST) {
+        return RTC_FAIL(PDL_ERROR_COMPILER_TOO_OLD,
+                        "%.200s is NVRTC %d.%d, and %d.%d or newer is needed", compiler->path,
+                        major, minor, OLDEST / 1000, OLDEST % 1000 / 10);
+    }
+    return PDL_SUCCESS;
+}
+
+static pdl_status load(void *room)
+{
+    struct pdl_rtc_compiler *compiler = room;
+    static const struct pdl_rtc_library_names names = {
+        .variable = "PDL_NVRTC",
+        .sonames = {"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so"},
+        .marker = "nvrtcVersion",
+    };
+    char why[512];
+    memset(compiler, 0, sizeof(*compiler));
+    void *library =
+        pdl_rtc_library_open(&names, compiler->path, sizeof(compiler->path), why, sizeof(why));
+    if (library == NULL) {
+        return RTC_FAIL_CALL(PDL_ERROR_NO_COMPILER, "dlopen", 0, "NVRTC cannot be loaded: %s", why);
+    }
+    pdl_status status = ask_version(library, compiler);
+    if (status == PDL_SUCCESS) {
+        status = resolve(library, compiler);
+    }
+    if (status == PDL_SUCCESS) {
+        status = ask_architectures(compiler);
+    }
+    if (status != PDL_SUCCESS) {
+        (void)dlclose(library);
+        return status;
+    }
+    pdl_rtc_library_identify(*(void **)&compiler->version, compiler->number, &compiler->identity);
+    return PDL_SUCCESS; /* it stays loaded: threads of its own may run */
+}
+
+static struct pdl_rtc_compiler loaded;
+static struct pdl_once once = PDL_ONCE_INIT;
+
+pdl_status pdl_rtc_compiler_open(const struct pdl_rtc_compiler **compiler)
+{
+    const void *table;
+    const pdl_status status = pdl_once_get(&once, load, &loaded, &table);
+    if (status == PDL_SUCCESS) {
+        *compiler = table;
+    }
+    return status;
+}
+
+void pdl_rtc_compiler_override(const struct pdl_rtc_compiler *compiler)
+{
+    pdl_once_override(&once, compiler);
+}
+
+pdl_status pdl_rtc_compiler_get(pdl_rtc_compiler_info *info)
+{
+    const struct pdl_rtc_compiler *compiler;
+    const struct pdl_rtc_linker *linker;
+    pdl_rtc_compiler_info known = {.size = (uint32_t)sizeof(known)};
+    pdl_status status = pdl_rtc_sized_check(info, "info");
+    if (status == PDL_SUCCESS) {
+        status = pdl_rtc_compiler_open(&compiler);
+    }
+    if (status != PDL_SUCCESS) {
+        return status;
+    }
+    const pdl_error before = *pdl_last_error();
+    if (pdl_rtc_linker_open(&linker) == PDL_SUCCESS) {
+        known.linker_version = linker->number;
+    } else {
+        (void)pdl_error_record(&before); /* no linker is no error here */
+    }
+    known.version = compiler->number;
+    known.newest_architecture = compiler->newest;
+    known.has_pch = pdl_rtc_compiler_has_pch(compiler);
+    known.has_minimal = pdl_rtc_compiler_has_minimal(compiler);
+    known.has_progress = compiler->flow_callback != NULL;
+    (void)snprintf(known.path, sizeof(known.path), "%.*s", (int)sizeof(known.path) - 1,
+                   compiler->path);
+    pdl_rtc_sized_copy(info, &known, sizeof(known));
+    return PDL_SUCCESS;
+}

@@ -1,0 +1,353 @@
+/* SPDX-License-Identifier: MIT */
+#include "rtc/compile/dump.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "rtc/compile/compiler.h"
+
+enum { DUMPS_KEPT = 32 };
+static const char prefix[] = "pdl-rtc-";
+static const char suffix[] = ".txt";
+
+/* ---- folders -------------------------------------------------------------------------------- */
+
+static char *join(const char *folder, const char *below)
+{
+    char *path = NULL;
+    return asprintf(&path, "%s%s", folder, below) < 0 ? NULL : path;
+}
+
+char *pdl_rtc_default_directory(void)
+{
+    /* A program with more rights than its user writes nowhere that the user names. */
+    const char *cache = secure_getenv("PDL_RTC_CACHE");
+    const char *given = secure_getenv("PDL_RTC_CACHE_DIR");
+    const char *xdg = secure_getenv("XDG_CACHE_HOME");
+    const char *home = secure_getenv("HOME");
+    if (cache != NULL && strcmp(cache, "0") == 0) {
+        return NULL;
+    }
+    if (given != NULL && given[0] != '\0') {
+        return strdup(given);
+    }
+    if (xdg != NULL && xdg[0] == '/') { /* others are to be ignored, says its specification */
+        return join(xdg, "/pdl");
+    }
+    return home != NULL && home[0] == '/' ? join(home, "/.cache/pdl") : NULL;
+}
+
+/* Makes a folder and those above it. */
+static bool make_folders(char *path)
+{
+    for (char *at = path + 1; *at != '\0'; at++) {
+        if (*at == '/') {
+            *at = '\0';
+            const bool made = mkdir(path, 0700) == 0 || errno == EEXIST;
+            *at = '/';
+            if (!made) {
+                return false;
+            }
+        }
+    }
+    return mkdir(path, 0700) == 0 || errno == EEXIST;
+}
+
+/* Opens the folder for dumps. The cache's own must be the user's alone: nobody else may have put a link
+ * there. */
+static int open_folder(char *path, bool own)
+{
+    struct stat status;
+    if (!make_folders(path)) {
+        return -1;
+    }
+    const int folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | (own ? O_NOFOLLOW : 0));
+    if (folder >= 0 && own &&
+        (fstat(folder, &status) != 0 || status.st_uid != geteuid() ||
+         (status.st_mode & 022) != 0)) {
+        (void)close(folder);
+        errno = EPERM;
+        return -1;
+    }
+    return folder;
+}
+
+/* ---- the newest are kept -------------------------------------------------------------------- */
+
+struct old {
+    struct timespec written;
+    char name[256];
+};
+
+static int compare_old(const void *a, const void *b)
+{
+    const struct old *x = a;
+    const struct old *y = b;
+    if (x->written.tv_sec != y->written.tv_sec) {
+        return x->written.tv_sec < y->written.tv_sec ? -1 : 1;
+    }
+    if (x->written.tv_nsec != y->written.tv_nsec) {
+        return x->written.tv_nsec < y->written.tv_nsec ? -1 : 1;
+    }
+    return strcmp(x->name, y->name);
+}
+
+static bool is_ours(const char *name)
+{
+    const size_t size = strlen(name);
+    return size < sizeof(((struct old *)NULL)->name) && size > sizeof(prefix) + sizeof(suffix) &&
+           strncmp(name, prefix, sizeof(prefix) - 1) == 0 &&
+           strcmp(name + size - (sizeof(suffix) - 1), suffix) == 0;
+}
+
+static void remove_old(int folder, struct old *files, size_t count)
+{
+    if (count > DUMPS_KEPT) {
+        qsort(files, count, sizeof(*files), compare_old);
+        for (size_t i = 0; i < count - DUMPS_KEPT; i++) {
+            (void)unlinkat(folder, files[i].name, 0);
+        }
+    }
+}
+
+/* Nothing that fails here matters. */
+static void keep_newest(int folder)
+{
+    const int again = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *listing = again >= 0 ? fdopendir(again) : NULL;
+    struct old *files = NULL;
+    size_t count = 0;
+    size_t capacity = 0;
+    if (listing == NULL) {
+        if (again >= 0) {
+            (void)close(again);
+        }
+        return;
+    }
+    for (struct dirent *entry = readdir(listing); entry != NULL; entry = readdir(listing)) {
+        struct stat status;
+        if (!is_ours(entry->d_name) ||
+            fstatat(folder, entry->d_name, &status, AT_SYMLINK_NOFOLLOW) != 0 ||
+            !S_ISREG(status.st_mode)) {
+            continue;
+        }
+        if (count == capacity) {
+            capacity = capacity != 0 ? 2 * capacity : 64;
+            struct old *more = realloc(files, capacity * sizeof(*files));
+            if (more == NULL) {
+                break;
+            }
+            files = more;
+        }
+        files[count].written = status.st_mtim;
+        (void)snprintf(files[count].name, sizeof(files[count].name), "%s", entry->d_name);
+        count++;
+    }
+    remove_old(folder, files, count);
+    free(files);
+    (void)closedir(listing);
+}
+
+/* ---- the file ------------------------------------------------------------------------------- */
+
+static const char *output_name(uint32_t output)
+{
+    switch (output) {
+    case PDL_RTC_CUBIN:
+        return "cubin";
+    case PDL_RTC_PTX:
+        return "PTX";
+    default:
+        return "LTO";
+    }
+}
+
+static void write_version(FILE *file, const char *what, int number)
+{
+    (void)fprintf(file, "# %s: %d.%d\n", what, number / 1000, number % 1000 / 10);
+}
+
+/* In single quotes for a shell. */
+static void write_quoted(FILE *file, const char *text)
+{
+    (void)fputc('\'', file);
+    for (; *text != '\0'; text++) {
+        if (*text == '\'') {
+            (void)fputs("'\\''", file);
+        } else {
+            (void)fputc(*text, file);
+        }
+    }
+    (void)fputc('\'', file);
+}
+
+static void write_command(FILE *file, const struct pdl_rtc_request *request)
+{
+    (void)fprintf(file, "# command (source and headers in files of their names): nvcc %s -arch=%s",
+                  request->output == PDL_RTC_PTX ? "-ptx" : "-cubin", request->target);
+    for (size_t i = 0; i < request->argument_count; i++) {
+        (void)fputc(' ', file);
+        write_quoted(file, request->arguments[i]);
+    }
+    (void)fputs(" -I. ", file);
+    write_quoted(file, request->program);
+    (void)fputc('\n', file);
+}
+
+static void write_head(FILE *file, const struct pdl_rtc_request *request)
+{
+    const struct pdl_rtc_compiler *compiler;
+    const struct pdl_rtc_linker *linker;
+    (void)fprintf(file, "# libpdl-rtc %d.%d.%d: a compilation that failed\n", PDL_VERSION_MAJOR,
+                  PDL_VERSION_MINOR, PDL_VERSION_PATCH);
+    (void)fprintf(file, "# program: %s\n# target: %s\n# output: %s\n", request->program,
+                  request->target, output_name(request->output));
+    if (pdl_rtc_compiler_open(&compiler) == PDL_SUCCESS) {
+        write_version(file, "NVRTC", compiler->number);
+        (void)fprintf(file, "# NVRTC's file: %s\n", compiler->path);
+    }
+    if (request->output == PDL_RTC_LTO && pdl_rtc_linker_open(&linker) == PDL_SUCCESS) {
+        write_version(file, "nvJitLink", linker->number);
+    }
+    (void)fprintf(file, "# flags:%s%s%s\n", (request->flags & PDL_RTC_PCH) != 0 ? " --pch" : "",
+                  (request->flags & PDL_RTC_MINIMAL) != 0 ? " --minimal" : "",
+                  (request->flags & (PDL_RTC_PCH | PDL_RTC_MINIMAL)) == 0 ? " none" : "");
+    for (size_t i = 0; i < request->argument_count; i++) {
+        (void)fprintf(file, "# option: %s\n", request->arguments[i]);
+    }
+    for (size_t i = 0; i < request->name_count; i++) {
+        (void)fprintf(file, "# name expression: %s\n", request->names[i]);
+    }
+    for (size_t i = 0; i < request->header_count; i++) {
+        (void)fprintf(file, "# header in memory: %s\n", request->headers[i].name);
+    }
+    write_command(file, request);
+}
+
+static void write_part(FILE *file, const char *what, const char *name, const char *text)
+{
+    const size_t size = strlen(text);
+    (void)fprintf(file, "\n#==== %s %s (%zu bytes) ====\n", what, name, size);
+    (void)fwrite(text, 1, size, file);
+    (void)fprintf(file, "%s#==== end of %s %s ====\n",
+                  size == 0 || text[size - 1] == '\n' ? "" : "\n", what, name);
+}
+
+static bool write_all(int descriptor, const struct pdl_rtc_request *request, const char *log)
+{
+    FILE *file = fdopen(descriptor, "w");
+    if (file == NULL) {
+        (void)close(descriptor);
+        return false;
+    }
+    write_head(file, request);
+    write_part(file, "log of", request->program, log);
+    write_part(file, "source", request->program, request->source);
+    for (size_t i = 0; i < request->header_count; i++) {
+        write_part(file, "header", request->headers[i].name, request->headers[i].text);
+    }
+    const bool written = fflush(file) == 0 && ferror(file) == 0;
+    const int why = errno;
+    const bool closed = fclose(file) == 0;
+    errno = written ? errno : why;
+    return written && closed;
+}
+
+/* A name that no other has: the text's, the time, the process, and a number. */
+static void make_name(const struct pdl_rtc_request *request, char *name, size_t size)
+{
+    static atomic_uint counter;
+    const char *slash = strrchr(request->program, '/');
+    char program[41];
+    char when[32] = "";
+    struct tm parts;
+    const time_t now = time(NULL);
+    (void)snprintf(program, sizeof(program), "%.40s", slash != NULL ? slash + 1 : request->program);
+    for (char *at = program; *at != '\0'; at++) {
+        const bool plain = (*at >= 'a' && *at <= 'z') || (*at >= 'A' && *at <= 'Z') ||
+                           (*at >= '0' && *at <= '9') || *at == '.' || *at == '-';
+        if (!plain) {
+            *at = '_';
+        }
+    }
+    if (gmtime_r(&now, &parts) != NULL) {
+        (void)strftime(when, sizeof(when), "%Y%m%dT%H%M%SZ", &parts);
+    }
+    (void)snprintf(name, size, "%s%s-%s-%ld-%u%s", prefix, program, when, (long)getpid(),
+                   atomic_fetch_add(&counter, 1), suffix);
+}
+
+static int create_file(int folder, const struct pdl_rtc_request *request, char *name, size_t size)
+{
+    int file = -1;
+    errno = EEXIST;
+    for (int i = 0; i < 100 && file < 0 && errno == EEXIST; i++) {
+        make_name(request, name, size);
+        file = openat(folder, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    }
+    return file;
+}
+
+/* As pdl_rtc_dump(), into a folder; errno says why it failed. */
+static bool dump_into(char *place, bool own, const struct pdl_rtc_request *request, const char *log,
+                      char *path, size_t size)
+{
+    char name[160];
+    bool written = false;
+    const int folder = open_folder(place, own);
+    if (folder < 0) {
+        return false;
+    }
+    const int file = create_file(folder, request, name, sizeof(name));
+    if (file >= 0) {
+        written = write_all(file, request, log);
+        if (!written) {
+            const int why = errno;
+            (void)unlinkat(folder, name, 0);
+            errno = why;
+        }
+    }
+    if (written) {
+        char *real = realpath(place, NULL);
+        (void)snprintf(path, size, "%s/%s", real != NULL ? real : place, name);
+        free(real);
+        keep_newest(folder);
+    }
+    const int why = errno;
+    (void)close(folder);
+    errno = why;
+    return written;
+}
+
+bool pdl_rtc_dump(const struct pdl_rtc_request *request, const char *directory, const char *log,
+                  char *path, size_t size)
+{
+    const pdl_error before = *pdl_last_error();
+    const char *given = secure_getenv("PDL_RTC_DUMP_DIR");
+    bool written = false;
+    path[0] = '\0';
+    if (given != NULL ? given[0] == '\0' : directory == NULL) {
+        return false;
+    }
+    char *place = given != NULL ? strdup(given) : join(directory, "/dumps");
+    if (place == NULL) {
+        (void)snprintf(path, size, "no memory");
+        return false;
+    }
+    written = dump_into(place, given == NULL, request, log, path, size);
+    if (!written) {
+        (void)snprintf(path, size, "%.100s: %s", place, strerror(errno));
+    }
+    free(place);
+    (void)pdl_error_record(&before);
+    return written;
+}

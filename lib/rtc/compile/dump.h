@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT */
+/* Failed compilations, written to a file for whoever looks into them. */
+#ifndef PDL_RTC_DUMP_H
+#define PDL_RTC_DUMP_H
+
+#include <stdbool.h>
+
+#include "rtc/request/request.h"
+
+/* Writes source, headers, options, versions and the log to a new file in PDL_RTC_DUMP_DIR, else in
+ * `directory`/dumps (NULL: nowhere). True with its name in `path`; false with the reason in it, or with ""
+ * where no file is wanted. Keeps the newest 32 of its files. Does not touch the thread's error. */
+bool pdl_rtc_dump(const struct pdl_rtc_request *request, const char *directory, const char *log,
+                  char *path, size_t size);
+
+/* The folder of the default cache as the environment says, made by nobody yet; NULL if there is none or
+ * memory is short. The caller frees it. */
+char *pdl_rtc_default_directory(void);
+
+#endif /* PDL_RTC_DUMP_H */

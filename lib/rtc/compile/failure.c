@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: MIT */
+/* What a compilation failed of: results and logs of NVRTC made statuses and sentences. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "rtc/compile/dump.h"
+#include "rtc/compile/log.h"
+#include "rtc/error.h"
+#include "rtc/job.h"
+
+/* Of nvrtc.h. */
+enum {
+    NVRTC_OUT_OF_MEMORY = 1,
+    NVRTC_INVALID_INPUT = 3,
+    NVRTC_INVALID_OPTION = 5,
+    NVRTC_COMPILATION = 6,
+    NVRTC_BUILTIN_OPERATION_FAILURE = 7,
+    NVRTC_NAME_EXPRESSION_NOT_VALID = 10,
+    NVRTC_CANCELLED = 16
+};
+
+/* ---- the log -------------------------------------------------------------------------------- */
+
+/* The line of a log that says what is wrong: the first with an error in it, else the first. */
+static const char *find_error(const char *log, size_t *size)
+{
+    static const char *const words[] = {"error", "fatal"};
+    const char *line = log + strspn(log, "\n");
+    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+        const char *found = strstr(log, words[i]);
+        if (found != NULL) {
+            while (found > log && found[-1] != '\n') {
+                found--;
+            }
+            line = found;
+            break;
+        }
+    }
+    *size = strcspn(line, "\n");
+    return line;
+}
+
+/* Whether every error in the log is about a name expression: NVRTC reads those as lines of a file of this
+ * name, and calls the whole a compilation that failed. */
+static bool only_names_are_wrong(const char *log)
+{
+    static const char file[] = "__nv_name_map(";
+    bool any = false;
+    while (*log != '\0') {
+        const size_t size = strcspn(log, "\n");
+        const char *error = memmem(log, size, "): error", 8);
+        if (error == NULL) {
+            error = memmem(log, size, "): catastrophic error", 21);
+        }
+        if (error != NULL) {
+            any = true;
+            if (strncmp(log, file, sizeof(file) - 1) != 0) {
+                return false;
+            }
+        }
+        log += size + (log[size] == '\n');
+    }
+    return any;
+}
+
+/* ---- failures ------------------------------------------------------------------------------- */
+
+/* "FIRST ERROR; all of it in FILE", the file's name in full if it can be. */
+pdl_status pdl_rtc_job_fail(const struct pdl_rtc_job *job, const char *call, int result)
+{
+    enum { ROOM = sizeof(((pdl_error *)NULL)->message) - 1 };
+    const struct pdl_rtc_request *request = job->request;
+    const char *directory = request->cache_directory;
+    char *default_directory = directory == NULL ? pdl_rtc_default_directory() : NULL;
+    char path[ROOM];
+    char tail[ROOM + 32] = "";
+    size_t size = 0;
+    const char *line = find_error(pdl_rtc_log(), &size);
+    const bool written = pdl_rtc_dump(request, directory != NULL ? directory : default_directory,
+                                      pdl_rtc_log(), path, sizeof(path));
+    free(default_directory);
+    if (path[0] != '\0') {
+        (void)snprintf(tail, sizeof(tail), "; %s %s",
+                       written ? "all of it in" : "not written:", path);
+    }
+    if (size == 0) {
+        line = "the compiler gives no reason";
+        size = strlen(line);
+    }
+    const size_t least = size < 100 ? size : 100; /* of the error, whatever the file is called */
+    const size_t rest = strlen(tail) < ROOM - least ? ROOM - strlen(tail) : least;
+    return RTC_FAIL_CALL(PDL_ERROR_COMPILE, call, result, "%.*s%s",
+                         (int)(size < rest ? size : rest), line, tail);
+}
+
+/* The name that NVRTC found wrong first: those before it are right. */
+static pdl_status fail_names(const struct pdl_rtc_job *job)
+{
+    static const char said[] = "Input name expression was: \"";
+    const struct pdl_rtc_request *request = job->request;
+    const char *pragma = strstr(pdl_rtc_log(), "#pragma nv_mangled_name ");
+    const char *name = NULL;
+    size_t size = 0;
+    if (pragma != NULL) {
+        name = pragma + strlen("#pragma nv_mangled_name ");
+        size = strcspn(name, "\n");
+    } else if ((name = strstr(pdl_rtc_log(), said)) != NULL) {
+        name += sizeof(said) - 1;
+        size = strcspn(name, "\"\n");
+    } else {
+        name = request->name_count > 0 ? request->names[0] : "";
+        size = strlen(name);
+    }
+    return RTC_FAIL_FIELD(PDL_ERROR_NOT_FOUND, "name", "%.100s has no %.*s", request->program,
+                          size < 200 ? (int)size : 200, name);
+}
+
+static pdl_status fail_option(const struct pdl_rtc_job *job, int result)
+{
+    size_t size = 0;
+    const char *line = find_error(pdl_rtc_log(), &size);
+    return RTC_FAIL_CALL(PDL_ERROR_OPTION, "nvrtcCompileProgram", result,
+                         "NVRTC %d.%d refuses an option: %.*s", job->compiler->number / 1000,
+                         job->compiler->number % 1000 / 10, size < 250 ? (int)size : 250, line);
+}
+
+static pdl_status fail_builtins(const struct pdl_rtc_job *job, int result)
+{
+    size_t size = 0;
+    const char *line = find_error(pdl_rtc_log(), &size);
+    return RTC_FAIL_CALL(
+        PDL_ERROR_NO_COMPILER, "nvrtcCompileProgram", result,
+        "%.150s does not find libnvrtc-builtins.so of its version, which it needs: "
+        "both must be in one folder%s%.*s",
+        job->compiler->path, size > 0 ? ": " : "", size < 100 ? (int)size : 100, line);
+}
+
+/* What a result of NVRTC's means that is none of the above. */
+pdl_status pdl_rtc_job_fail_call(const struct pdl_rtc_job *job, const char *call, int result)
+{
+    switch (result) {
+    case NVRTC_OUT_OF_MEMORY:
+        return RTC_FAIL_CALL(PDL_ERROR_OUT_OF_MEMORY, call, result, "%s: no memory", call);
+    case NVRTC_CANCELLED:
+        return RTC_FAIL_CALL(PDL_ERROR_CANCELLED, call, result, "%.100s was cancelled",
+                             job->request->program);
+    case NVRTC_INVALID_INPUT:
+        return RTC_FAIL_CALL(PDL_ERROR_INVALID_ARGUMENT, call, result, "%s refuses %.100s: %s",
+                             call, job->request->program, job->compiler->error_string(result));
+    default:
+        break;
+    }
+    if (pdl_rtc_log()[0] == '\0') {
+        char *log = pdl_rtc_log_room(256);
+        if (log != NULL) {
+            (void)snprintf(log, 256, "%s: error: %s (%d)\n", call,
+                           job->compiler->error_string(result), result);
+        }
+    }
+    return pdl_rtc_job_fail(job, call, result);
+}
+
+pdl_status pdl_rtc_job_judge(struct pdl_rtc_job *job, nvrtcResult result)
+{
+    /* It may be too late for NVRTC to stop, and the caller wants no kernel all the same. */
+    if (atomic_load_explicit(&job->cancelled, memory_order_relaxed)) {
+        result = NVRTC_CANCELLED;
+    }
+    switch (result) {
+    case 0:
+        return PDL_SUCCESS;
+    case NVRTC_INVALID_OPTION:
+        return fail_option(job, result);
+    case NVRTC_BUILTIN_OPERATION_FAILURE:
+        return fail_builtins(job, result);
+    case NVRTC_NAME_EXPRESSION_NOT_VALID:
+        return fail_names(job);
+    case NVRTC_COMPILATION:
+        return only_names_are_wrong(pdl_rtc_log())
+                   ? fail_names(job)
+                   : pdl_rtc_job_fail(job, "nvrtcCompileProgram", result);
+    default:
+        return pdl_rtc_job_fail_call(job, "nvrtcCompileProgram", result);
+    }
+}

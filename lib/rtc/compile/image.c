@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: MIT */
+#include "rtc/compile/image.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <pdl/inspect.h>
+
+#include "rtc/error.h"
+
+/* ---- life ----------------------------------------------------------------------------------- */
+
+pdl_rtc_image *pdl_rtc_image_retain(pdl_rtc_image *image)
+{
+    (void)atomic_fetch_add_explicit(&image->references, 1, memory_order_relaxed);
+    return image;
+}
+
+void pdl_rtc_image_free(pdl_rtc_image *image)
+{
+    if (image == NULL ||
+        atomic_fetch_sub_explicit(&image->references, 1, memory_order_acq_rel) != 1) {
+        return;
+    }
+    for (size_t i = 0; i < image->entry_count; i++) {
+        free((char *)image->entries[i].name);
+        free((char *)image->entries[i].lowered);
+    }
+    free(image->entries);
+    free(image->program);
+    free(image->log);
+    free(image->code);
+    free(image);
+}
+
+/* ---- what it says --------------------------------------------------------------------------- */
+
+const void *pdl_rtc_image_code(const pdl_rtc_image *image, size_t *size)
+{
+    if (size != NULL) {
+        *size = image->code_size;
+    }
+    return image->code;
+}
+
+pdl_rtc_output pdl_rtc_image_output(const pdl_rtc_image *image)
+{
+    return (pdl_rtc_output)image->output;
+}
+
+const char *pdl_rtc_image_target(const pdl_rtc_image *image)
+{
+    return image->target;
+}
+
+const char *pdl_rtc_image_log(const pdl_rtc_image *image)
+{
+    return image->log;
+}
+
+size_t pdl_rtc_image_entry_count(const pdl_rtc_image *image)
+{
+    return image->entry_count;
+}
+
+const pdl_rtc_entry *pdl_rtc_image_entry(const pdl_rtc_image *image, size_t index)
+{
+    return index < image->entry_count ? &image->entries[index] : NULL;
+}
+
+/* ---- finding -------------------------------------------------------------------------------- */
+
+/* A name that stands in a mangled one as its length and itself. */
+static const char *take_part(const char *at, const char **part, size_t *size)
+{
+    size_t length = 0;
+    while (*at >= '0' && *at <= '9' && length < 4096) {
+        length = 10 * length + (size_t)(*at++ - '0');
+    }
+    if (length == 0 || strnlen(at, length) < length) {
+        return NULL;
+    }
+    *part = at;
+    *size = length;
+    return at + length;
+}
+
+/* Whether a lowered name is that of the function, not a template's, that source calls `plain`: "scale" is
+ * _Z5scalePf, "ops::scale" is _ZN3ops5scaleEPf. */
+static bool is_plain_name(const char *lowered, const char *plain)
+{
+    const char *part = NULL;
+    size_t size = 0;
+    if (strncmp(lowered, "_Z", 2) != 0) {
+        return false;
+    }
+    const bool nested = lowered[2] == 'N';
+    const char *at = lowered + (nested ? 3 : 2);
+    do {
+        at = take_part(at, &part, &size);
+        if (at == NULL || strncmp(plain, part, size) != 0) {
+            return false;
+        }
+        plain += size;
+        if (nested && *at != 'E') {
+            if (strncmp(plain, "::", 2) != 0) {
+                return false;
+            }
+            plain += 2;
+        }
+    } while (nested && *at != 'E');
+    return *plain == '\0' && *at != 'I' && *at != '\0';
+}
+
+/* The name with blanks around it left out. */
+static bool same_expression(const char *expression, const char *name)
+{
+    name += strspn(name, " \t\n\v\f\r");
+    const size_t size = strlen(expression);
+    return strncmp(expression, name, size) == 0 &&
+           name[size + strspn(name + size, " \t\n\v\f\r")] == '\0';
+}
+
+const pdl_rtc_entry *pdl_rtc_image_find(const pdl_rtc_image *image, const char *name)
+{
+    const pdl_rtc_entry *found = NULL;
+    if (name == NULL) {
+        return NULL;
+    }
+    for (size_t i = 0; i < image->entry_count; i++) {
+        if (image->entries[i].name != NULL && same_expression(image->entries[i].name, name)) {
+            return &image->entries[i];
+        }
+    }
+    for (size_t i = 0; i < image->entry_count; i++) {
+        if (strcmp(image->entries[i].lowered, name) == 0) {
+            return &image->entries[i];
+        }
+    }
+    for (size_t i = 0; i < image->entry_count; i++) {
+        const pdl_rtc_entry *entry = &image->entries[i];
+        if (!is_plain_name(entry->lowered, name)) {
+            continue;
+        }
+        if (found != NULL && strcmp(found->lowered, entry->lowered) != 0) {
+            return NULL; /* overloaded: a plain name does not say which */
+        }
+        found = entry;
+    }
+    return found;
+}
+
+/* ---- kernels -------------------------------------------------------------------------------- */
+
+pdl_status pdl_rtc_image_kernel(const pdl_rtc_image *image, const char *name, pdl_kernel **kernel)
+{
+    pdl_kernel *made = NULL;
+    if (image == NULL || name == NULL || kernel == NULL) {
+        const char *field = name == NULL ? "name" : "kernel";
+        field = image == NULL ? "image" : field;
+        return RTC_FAIL_FIELD(PDL_ERROR_INVALID_ARGUMENT, field, "%s is NULL", field);
+    }
+    const pdl_rtc_entry *entry = pdl_rtc_image_find(image, name);
+    if (entry == NULL) {
+        return RTC_FAIL_FIELD(PDL_ERROR_NOT_FOUND, "name",
+                              "%.100s has no kernel %.150s: a template's must be among the names",
+                              image->program, name);
+    }
+    pdl_status status = pdl_kernel_from_image(image->code, image->code_size, entry->lowered, &made);
+    /* What was found when it was compiled stands above the loader's quicker look, where it is whole. */
+    if (status == PDL_SUCCESS && entry->waits != PDL_UNKNOWN && entry->triggers != PDL_UNKNOWN) {
+        status = pdl_kernel_declare(made, (pdl_known)entry->waits, (pdl_known)entry->triggers);
+    }
+    if (status != PDL_SUCCESS) {
+        pdl_kernel_destroy(made);
+        return status;
+    }
+    *kernel = made;
+    return PDL_SUCCESS;
+}
+
+/* ---- the list of kernels -------------------------------------------------------------------- */
+
+/* Adds a kernel; `name` may be NULL. */
+static pdl_status add_entry(pdl_rtc_image *image, const char *name, const char *lowered,
+                            const pdl_inspect_kernel *facts)
+{
+    pdl_rtc_entry *entry = &image->entries[image->entry_count];
+    *entry = (pdl_rtc_entry){.registers = -1, .parameter_count = -1, .shared_memory = -1};
+    if (facts != NULL) {
+        entry->waits = facts->waits;
+        entry->triggers = facts->triggers;
+        entry->registers = facts->registers;
+        entry->parameter_count = facts->parameter_count;
+        entry->shared_memory = facts->shared_memory;
+    }
+    char *name_copy = name != NULL ? strdup(name) : NULL;
+    char *lowered_copy = strdup(lowered);
+    if (lowered_copy == NULL || (name != NULL && name_copy == NULL)) {
+        free(name_copy);
+        free(lowered_copy);
+        return RTC_NO_MEMORY();
+    }
+    entry->name = name_copy;
+    entry->lowered = lowered_copy;
+    image->entry_count++;
+    return PDL_SUCCESS;
+}
+
+static const pdl_inspect_kernel *find_facts(const pdl_inspection *inspection, const char *lowered)
+{
+    const size_t count = inspection != NULL ? pdl_inspection_kernel_count(inspection) : 0;
+    for (size_t i = 0; i < count; i++) {
+        const pdl_inspect_kernel *kernel = pdl_inspection_kernel(inspection, i);
+        if (strcmp(kernel->name, lowered) == 0) {
+            return kernel;
+        }
+    }
+    return NULL;
+}
+
+static bool is_listed(const pdl_rtc_image *image, const char *lowered)
+{
+    for (size_t i = 0; i < image->entry_count; i++) {
+        if (strcmp(image->entries[i].lowered, lowered) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+pdl_status pdl_rtc_image_describe(pdl_rtc_image *image, const char *const *names,
+                                  const char *const *lowered, size_t count)
+{
+    pdl_inspect_options options = PDL_INSPECT_OPTIONS_INIT;
+    pdl_inspection *inspection = NULL;
+    options.flags = PDL_INSPECT_FACTS_ONLY | PDL_INSPECT_NO_SOURCES;
+    /* Code that libpdl-inspect cannot read has kernels all the same: those that were named. */
+    pdl_status status =
+        pdl_inspect_memory(image->code, image->code_size, image->program, &options, &inspection);
+    if (status == PDL_ERROR_OUT_OF_MEMORY) {
+        return RTC_NO_MEMORY();
+    }
+    const size_t kernels = inspection != NULL ? pdl_inspection_kernel_count(inspection) : 0;
+    image->entries = calloc(count + kernels + 1, sizeof(*image->entries));
+    image->entry_count = 0;
+    status = image->entries != NULL ? PDL_SUCCESS : RTC_NO_MEMORY();
+    for (size_t i = 0; status == PDL_SUCCESS && i < count; i++) {
+        status = add_entry(image, names[i], lowered[i], find_facts(inspection, lowered[i]));
+    }
+    for (size_t i = 0; status == PDL_SUCCESS && i < kernels; i++) {
+        const pdl_inspect_kernel *kernel = pdl_inspection_kernel(inspection, i);
+        if (!is_listed(image, kernel->name)) {
+            status = add_entry(image, NULL, kernel->name, kernel);
+        }
+    }
+    pdl_inspection_destroy(inspection);
+    return status;
+}

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT */
+/* A compiled text. */
+#ifndef PDL_RTC_IMAGE_H
+#define PDL_RTC_IMAGE_H
+
+#include <stdatomic.h>
+
+#include "rtc/request/request.h"
+
+struct pdl_rtc_image {
+    atomic_uint references; /* pdl_rtc_image_free() drops one */
+    uint32_t output;        /* CUBIN or PTX */
+    char target[PDL_RTC_TARGET_SIZE];
+    char *program;
+    char *log; /* never NULL */
+    unsigned char *code;
+    size_t code_size;
+    pdl_rtc_entry *entries; /* their strings are the image's */
+    size_t entry_count;
+    int32_t compiler_version; /* NVRTC's, and of LTO nvJitLink's; else 0 */
+    int32_t linker_version;
+};
+
+/* Compiles, without any cache. pdl_rtc_log() has what the compiler said. */
+pdl_status pdl_rtc_compile_request(const struct pdl_rtc_request *request, pdl_rtc_image **image);
+
+/* One more reference. */
+pdl_rtc_image *pdl_rtc_image_retain(pdl_rtc_image *image);
+
+/* Makes the kernels' list from the code: names as the code has them, and what is known of them by
+ * libpdl-inspect; `lowered[i]` is what the name expression `names[i]` became. Used where an image is
+ * made; what is read from a file has its list in the file. */
+pdl_status pdl_rtc_image_describe(pdl_rtc_image *image, const char *const *names,
+                                  const char *const *lowered, size_t count);
+
+#endif /* PDL_RTC_IMAGE_H */

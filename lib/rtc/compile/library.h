@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT */
+/* Finding and opening a library of the toolkit. */
+#ifndef PDL_RTC_LIBRARY_H
+#define PDL_RTC_LIBRARY_H
+
+#include "rtc/compile/compiler.h"
+
+/* Where a library is looked for. */
+struct pdl_rtc_library_names {
+    const char *variable;        /* the environment's, with the only file that is tried */
+    const char *sonames[4];      /* the newest first, then NULL */
+    const char *marker;          /* a symbol that it must have */
+    const char *const *fallback; /* other names of that symbol, NULL at the end; or NULL */
+};
+
+/* Opens it: a handle of dlopen(), and with it in `path` what was opened. NULL, with what was tried and why
+ * it failed in `why`, otherwise. */
+void *pdl_rtc_library_open(const struct pdl_rtc_library_names *names, char *path, size_t path_size,
+                           char *why, size_t why_size);
+
+/* Tells the build of the library that has that symbol, whose version is `number`. */
+void pdl_rtc_library_identify(void *symbol, int number, struct pdl_rtc_identity *identity);
+
+#endif /* PDL_RTC_LIBRARY_H */

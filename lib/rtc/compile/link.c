@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: MIT */
+/* Linking LTO-IR with nvJitLink. */
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "rtc/compile/log.h"
+#include "rtc/error.h"
+#include "rtc/job.h"
+
+enum { JITLINK_INPUT_LTOIR = 3 }; /* of nvJitLink.h */
+
+/* What nvJitLink calls those options of NVRTC that are about making machine code, which it does here. */
+static const struct {
+    const char *nvrtc;
+    const char *jitlink[4];
+} link_options[] = {
+    {"--ftz=true", {"-ftz=1"}},
+    {"--ftz=false", {"-ftz=0"}},
+    {"--prec-sqrt=true", {"-prec-sqrt=1"}},
+    {"--prec-sqrt=false", {"-prec-sqrt=0"}},
+    {"--prec-div=true", {"-prec-div=1"}},
+    {"--prec-div=false", {"-prec-div=0"}},
+    {"--fmad=true", {"-fma=1"}},
+    {"--fmad=false", {"-fma=0"}},
+    {"--use_fast_math", {"-ftz=1", "-prec-sqrt=0", "-prec-div=0", "-fma=1"}},
+    {"-use_fast_math", {"-ftz=1", "-prec-sqrt=0", "-prec-div=0", "-fma=1"}},
+    {"--generate-line-info", {"-lineinfo"}},
+    {"-lineinfo", {"-lineinfo"}},
+    {"--device-debug", {"-g"}},
+    {"-G", {"-g"}},
+};
+enum { LINK_OPTIONS = sizeof(link_options) / sizeof(link_options[0]) };
+
+/* Puts an option of NVRTC's into nvJitLink's; `made` has those that were allocated. */
+static bool translate(const char *argument, const char **options, size_t *count, char **made,
+                      size_t *made_count)
+{
+    static const char registers[] = "--maxrregcount=";
+    static const char ptxas[] = "--ptxas-options=";
+    for (size_t i = 0; i < LINK_OPTIONS; i++) {
+        if (strcmp(argument, link_options[i].nvrtc) == 0) {
+            for (size_t j = 0; j < 4 && link_options[i].jitlink[j] != NULL; j++) {
+                options[(*count)++] = link_options[i].jitlink[j];
+            }
+        }
+    }
+    if (strncmp(argument, registers, sizeof(registers) - 1) == 0) {
+        options[(*count)++] = argument + 1; /* -maxrregcount=N */
+    } else if (strncmp(argument, ptxas, sizeof(ptxas) - 1) == 0) {
+        char *option = NULL;
+        if (asprintf(&option, "-Xptxas=%s", argument + sizeof(ptxas) - 1) < 0) {
+            return false;
+        }
+        made[(*made_count)++] = option;
+        options[(*count)++] = option;
+    }
+    return true;
+}
+
+/* Adds nvJitLink's log to the thread's. */
+static void append_link_log(const struct pdl_rtc_job *job, nvJitLinkHandle handle)
+{
+    size_t size = 0;
+    if (handle == NULL || job->linker->error_log_size(handle, &size) != 0 || size <= 1) {
+        return;
+    }
+    const size_t before = strlen(pdl_rtc_log());
+    char *both = malloc(before + size + 1);
+    if (both == NULL) {
+        return;
+    }
+    memcpy(both, pdl_rtc_log(), before + 1);
+    if (job->linker->error_log(handle, both + before) == 0) {
+        both[before + size] = '\0';
+        pdl_rtc_log_set(both);
+    }
+    free(both);
+}
+
+static pdl_status fail_link(const struct pdl_rtc_job *job, nvJitLinkHandle handle, const char *call,
+                            int result)
+{
+    append_link_log(job, handle);
+    if (pdl_rtc_log()[0] == '\0') {
+        char *log = pdl_rtc_log_room(128);
+        if (log != NULL) {
+            (void)snprintf(log, 128, "%s: error %d of nvJitLink\n", call, result);
+        }
+    }
+    return pdl_rtc_job_fail(job, call, result);
+}
+
+/* Replaces the job's LTO-IR by the machine code that it becomes. */
+static pdl_status link_with(struct pdl_rtc_job *job, const char **options, size_t count)
+{
+    const struct pdl_rtc_linker *linker = job->linker;
+    nvJitLinkHandle handle = NULL;
+    unsigned char *code = NULL;
+    size_t size = 0;
+    const char *call = "nvJitLinkCreate";
+    pdl_status status = PDL_SUCCESS;
+    nvJitLinkResult result = linker->create(&handle, (uint32_t)count, options);
+    if (result == 0) {
+        call = "nvJitLinkAddData";
+        result = linker->add_data(handle, JITLINK_INPUT_LTOIR, job->code, job->code_size,
+                                  job->request->program);
+    }
+    if (result == 0) {
+        call = "nvJitLinkComplete";
+        result = linker->complete(handle);
+    }
+    if (result == 0) {
+        call = "nvJitLinkGetLinkedCubinSize";
+        result = linker->cubin_size(handle, &size);
+    }
+    if (result == 0) {
+        code = malloc(size + 1);
+        call = "nvJitLinkGetLinkedCubin";
+        result = code != NULL ? linker->cubin(handle, code) : 0;
+    }
+    if (result != 0) {
+        status = fail_link(job, handle, call, result);
+        free(code);
+    } else if (code == NULL) {
+        status = RTC_NO_MEMORY();
+    } else {
+        append_link_log(job, handle);
+        free(job->code);
+        job->code = code;
+        job->code_size = size;
+    }
+    if (handle != NULL) {
+        (void)linker->destroy(&handle);
+    }
+    return status;
+}
+
+pdl_status pdl_rtc_job_link(struct pdl_rtc_job *job)
+{
+    const struct pdl_rtc_request *request = job->request;
+    char architecture[PDL_RTC_TARGET_SIZE + 8];
+    size_t count = 0;
+    size_t made_count = 0;
+    pdl_status status = PDL_SUCCESS;
+    const char **options = malloc((4 * request->argument_count + 2) * sizeof(*options));
+    char **made = malloc((request->argument_count + 1) * sizeof(*made));
+    if (options == NULL || made == NULL) {
+        status = RTC_NO_MEMORY();
+        goto end;
+    }
+    (void)snprintf(architecture, sizeof(architecture), "-arch=%s", request->target);
+    options[count++] = architecture;
+    options[count++] = "-lto";
+    for (size_t i = 0; i < request->argument_count; i++) {
+        if (!translate(request->arguments[i], options, &count, made, &made_count)) {
+            status = RTC_NO_MEMORY();
+            goto end;
+        }
+    }
+    status = link_with(job, options, count);
+end:
+    for (size_t i = 0; i < made_count; i++) {
+        free(made[i]);
+    }
+    free(made);
+    free((void *)options);
+    return status;
+}

@@ -1,0 +1,304 @@
+/* SPDX-License-Identifier: MIT */
+/* What the forms of a timeline share: phases, ticks, lanes and characters. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/error.h"
+#include "trace/timeline.h"
+
+/* ---- phases --------------------------------------------------------------------------------- */
+
+unsigned pdl_timeline_pieces(const pdl_timeline_block *block,
+                             struct pdl_timeline_piece pieces[PDL_TIMELINE_PHASES])
+{
+    const bool waits = block->wait_ns != PDL_TIMELINE_NONE;
+    const int64_t waiting = waits ? block->wait_ns : block->start_ns;
+    const int64_t running = waits ? block->waited_ns : block->start_ns;
+    int64_t triggered =
+        block->triggered_ns != PDL_TIMELINE_NONE ? block->triggered_ns : block->end_ns;
+    triggered = triggered > running ? triggered : running;
+    const struct pdl_timeline_piece all[PDL_TIMELINE_PHASES] = {
+        {PDL_TIMELINE_BEFORE_WAIT, block->start_ns, waiting},
+        {PDL_TIMELINE_WAITING, waiting, running},
+        {PDL_TIMELINE_RUNNING, running, triggered},
+        {PDL_TIMELINE_TRIGGERED, triggered, block->end_ns},
+    };
+    unsigned count = 0;
+    for (unsigned i = 0; i < PDL_TIMELINE_PHASES; i++) {
+        if (all[i].end_ns > all[i].start_ns) {
+            pieces[count++] = all[i];
+        }
+    }
+    if (count == 0) {
+        pieces[count++] = all[PDL_TIMELINE_RUNNING];
+    }
+    return count;
+}
+
+/* ---- the axis ------------------------------------------------------------------------------- */
+
+int64_t pdl_timeline_step(int64_t span_ns, int64_t most)
+{
+    for (int64_t power = 1; power <= INT64_MAX / 10; power *= 10) {
+        for (int64_t factor = 1; factor <= 5; factor += factor == 1 ? 1 : 3) {
+            if (span_ns / most < power * factor) {
+                return power * factor;
+            }
+        }
+    }
+    return INT64_MAX;
+}
+
+int64_t pdl_timeline_zero(int64_t start_ns)
+{
+    return start_ns > INT64_C(-1000000000) && start_ns < INT64_C(1000000000) ? 0 : start_ns;
+}
+
+int64_t pdl_timeline_first_tick(int64_t time_ns, int64_t step_ns)
+{
+    const int64_t over = time_ns % step_ns;
+    return time_ns - over + (over > 0 ? step_ns : 0);
+}
+
+bool pdl_timeline_axis(const struct pdl_timeline *timeline, int64_t *start_ns, int64_t *end_ns)
+{
+    int64_t start;
+    int64_t end;
+    if (!pdl_timeline_span(timeline, PDL_TIMELINE_ALL, &start, &end)) {
+        return false;
+    }
+    end += end == start;
+    const int64_t step = pdl_timeline_step(end - start, 10);
+    const int64_t over = start % step + (start % step < 0 ? step : 0);
+    *start_ns = over <= (end - start) / 20 ? start - over : start;
+    *end_ns = end;
+    return true;
+}
+
+const char *pdl_timeline_us(int64_t time_ns, int digits, char text[PDL_TIMELINE_NUMBER])
+{
+    static const unsigned units[] = {1000, 100, 10, 1};
+    const char *sign = time_ns < 0 ? "-" : "";
+    uint64_t size = time_ns < 0 ? 0 - (uint64_t)time_ns : (uint64_t)time_ns;
+    if (digits < 0) {
+        digits = size % 1000 == 0 ? 0 : size % 100 == 0 ? 1 : size % 10 == 0 ? 2 : 3;
+    }
+    const unsigned unit = units[digits];
+    size = (size + unit / 2) / unit;
+    const unsigned thousandths = (unsigned)(size % (1000 / unit)) * unit;
+    const int length = snprintf(text, PDL_TIMELINE_NUMBER, "%s%llu.%03u", size == 0 ? "" : sign,
+                                (unsigned long long)(size / (1000 / unit)), thousandths);
+    text[length - (digits == 0 ? 4 : 3 - digits)] = '\0';
+    return text;
+}
+
+/* ---- characters ----------------------------------------------------------------------------- */
+
+#define NO_CHARACTER 0xfffdu
+
+/* Control characters, halves of pairs and the two that are none: not in XML, nor on a terminal. */
+static bool is_text(uint32_t c)
+{
+    return c >= 0x20 && (c < 0x7f || c > 0x9f) && (c < 0xd800 || c > 0xdfff) &&
+           (c & 0xfffe) != 0xfffe && c <= 0x10ffff;
+}
+
+uint32_t pdl_timeline_character(const char **text)
+{
+    static const uint32_t least[] = {0, 0x80, 0x800, 0x10000};
+    const unsigned char *at = (const unsigned char *)*text;
+    uint32_t c = *at;
+    unsigned more = 0;
+    if (c == 0) {
+        return 0;
+    }
+    if (c >= 0xc0) {
+        more = c >= 0xf0 ? 3 : c >= 0xe0 ? 2 : 1;
+        c = c < 0xf8 ? c & (0x3fu >> more) : UINT32_MAX;
+    } else if (c >= 0x80) {
+        c = UINT32_MAX;
+    }
+    *text += 1;
+    for (unsigned i = 1; i <= more && c <= 0x10ffff; i++) {
+        c = (at[i] & 0xc0) == 0x80 ? c << 6 | (at[i] & 0x3fu) : UINT32_MAX;
+    }
+    if (c > 0x10ffff || c < least[more] || !is_text(c)) {
+        return NO_CHARACTER; /* and of a wrong sequence, each byte */
+    }
+    *text += more;
+    return c;
+}
+
+void pdl_timeline_put(FILE *out, uint32_t c)
+{
+    if (c < 0x80) {
+        (void)fputc((int)c, out);
+        return;
+    }
+    if (c < 0x800) {
+        (void)fputc((int)(0xc0 | c >> 6), out);
+    } else if (c < 0x10000) {
+        (void)fputc((int)(0xe0 | c >> 12), out);
+        (void)fputc((int)(0x80 | (c >> 6 & 0x3f)), out);
+    } else {
+        (void)fputc((int)(0xf0 | c >> 18), out);
+        (void)fputc((int)(0x80 | (c >> 12 & 0x3f)), out);
+        (void)fputc((int)(0x80 | (c >> 6 & 0x3f)), out);
+    }
+    (void)fputc((int)(0x80 | (c & 0x3f)), out);
+}
+
+/* ---- lanes ---------------------------------------------------------------------------------- */
+
+static int compare_slots(const void *left, const void *right)
+{
+    const struct pdl_timeline_slot *a = left;
+    const struct pdl_timeline_slot *b = right;
+    if (a->track != b->track) {
+        return a->track < b->track ? -1 : 1;
+    }
+    if (a->sm != b->sm) {
+        return a->sm < b->sm ? -1 : 1;
+    }
+    if (a->start_ns != b->start_ns) {
+        return a->start_ns < b->start_ns ? -1 : 1;
+    }
+    return (a->index > b->index) - (a->index < b->index);
+}
+
+/* Each in the first lane that is free at its start. */
+static pdl_status assign_lanes(struct pdl_timeline_slot *slots, size_t count, uint32_t *lanes)
+{
+    uint32_t used = 0;
+    uint32_t most = 1;
+    int64_t *ends = calloc(count + 1, sizeof(*ends)); /* of the lanes of this place */
+    if (ends == NULL) {
+        return PDL_FAIL(PDL_ERROR_OUT_OF_MEMORY, "no memory for %zu lanes", count);
+    }
+    qsort(slots, count, sizeof(*slots), compare_slots);
+    for (size_t i = 0; i < count; i++) {
+        struct pdl_timeline_slot *slot = &slots[i];
+        if (i == 0 || slot->track != slots[i - 1].track || slot->sm != slots[i - 1].sm) {
+            used = 0;
+        }
+        uint32_t lane = 0;
+        while (lane < used && ends[lane] > slot->start_ns) {
+            lane++;
+        }
+        ends[lane] = slot->end_ns;
+        slot->lane = lane;
+        used = lane == used ? used + 1 : used;
+        most = used > most ? used : most;
+    }
+    free(ends);
+    *lanes = most;
+    return PDL_SUCCESS;
+}
+
+static pdl_status make_slots(size_t count, struct pdl_timeline_slot **slots)
+{
+    *slots = calloc(count + 1, sizeof(**slots));
+    if (*slots == NULL) {
+        return PDL_FAIL(PDL_ERROR_OUT_OF_MEMORY, "no memory to draw %zu blocks", count);
+    }
+    return PDL_SUCCESS;
+}
+
+pdl_status pdl_timeline_block_lanes(const struct pdl_timeline *timeline,
+                                    struct pdl_timeline_slot **slots, uint32_t *lanes)
+{
+    struct pdl_timeline_slot *made;
+    pdl_status status = make_slots((size_t)timeline->block_count, &made);
+    if (status != PDL_SUCCESS) {
+        return status;
+    }
+    for (uint64_t i = 0; i < timeline->block_count; i++) {
+        const pdl_timeline_block *block = &timeline->blocks[i];
+        made[i] = (struct pdl_timeline_slot){.track = timeline->launches[block->launch].track,
+                                             .sm = block->sm,
+                                             .index = (uint32_t)i,
+                                             .start_ns = block->start_ns,
+                                             .end_ns = block->end_ns};
+    }
+    status = assign_lanes(made, (size_t)timeline->block_count, lanes);
+    if (status != PDL_SUCCESS) {
+        free(made);
+        return status;
+    }
+    *slots = made;
+    return PDL_SUCCESS;
+}
+
+pdl_status pdl_timeline_launch_lanes(const struct pdl_timeline *timeline,
+                                     struct pdl_timeline_slot **slots, uint32_t *count,
+                                     uint32_t *lanes)
+{
+    uint32_t kept = 0;
+    struct pdl_timeline_slot *made;
+    pdl_status status = make_slots(timeline->launch_count, &made);
+    if (status != PDL_SUCCESS) {
+        return status;
+    }
+    for (uint32_t i = 0; i < timeline->launch_count; i++) {
+        const struct pdl_timeline_launch *launch = &timeline->launches[i];
+        if (launch->blocks > 0) {
+            made[kept++] = (struct pdl_timeline_slot){.track = launch->track,
+                                                      .index = i,
+                                                      .start_ns = launch->start_ns,
+                                                      .end_ns = launch->end_ns};
+        }
+    }
+    status = assign_lanes(made, kept, lanes);
+    if (status != PDL_SUCCESS) {
+        free(made);
+        return status;
+    }
+    *slots = made;
+    *count = kept;
+    return PDL_SUCCESS;
+}
+
+/* ---- cells ---------------------------------------------------------------------------------- */
+
+void pdl_timeline_spread(double *cells, uint32_t count, size_t stride, double from, double to,
+                         double width)
+{
+    for (uint32_t cell = from > 0 ? (uint32_t)from : 0; cell < count && cell < to; cell++) {
+        const double left = from > cell ? from : cell;
+        const double right = to < cell + 1.0 ? to : cell + 1.0;
+        cells[cell * stride] += (right - left) * width;
+    }
+}
+
+void pdl_timeline_fill(const struct pdl_timeline *timeline, const struct pdl_timeline_cells *cells)
+{
+    const double width = (double)(cells->end_ns - cells->start_ns) / cells->cells;
+    const size_t row_size = (size_t)cells->cells * PDL_TIMELINE_PHASES;
+    for (uint64_t i = 0; i < timeline->block_count; i++) {
+        struct pdl_timeline_piece pieces[PDL_TIMELINE_PHASES];
+        const uint32_t row = cells->row_of[timeline->blocks[i].launch];
+        if (row == UINT32_MAX) {
+            continue;
+        }
+        const unsigned count = pdl_timeline_pieces(&timeline->blocks[i], pieces);
+        for (unsigned piece = 0; piece < count; piece++) {
+            pdl_timeline_spread(cells->times + row * row_size + pieces[piece].phase, cells->cells,
+                                PDL_TIMELINE_PHASES,
+                                (double)(pieces[piece].start_ns - cells->start_ns) / width,
+                                (double)(pieces[piece].end_ns - cells->start_ns) / width, width);
+        }
+    }
+}
+
+enum pdl_timeline_phase pdl_timeline_cell_phase(const struct pdl_timeline_cells *cells,
+                                                uint32_t row, uint32_t cell)
+{
+    const double *times = cells->times + ((size_t)row * cells->cells + cell) * PDL_TIMELINE_PHASES;
+    enum pdl_timeline_phase most = PDL_TIMELINE_PHASES;
+    for (unsigned phase = 0; phase < PDL_TIMELINE_PHASES; phase++) {
+        if (times[phase] > (most == PDL_TIMELINE_PHASES ? 0.0 : times[most])) {
+            most = (enum pdl_timeline_phase)phase;
+        }
+    }
+    return most;
+}

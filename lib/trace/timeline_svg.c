@@ -1,0 +1,515 @@
+/* SPDX-License-Identifier: MIT */
+/* A timeline as a picture: a row an SM, tracks below one another on one axis. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/error.h"
+#include "trace/timeline_svg.h"
+
+#define LANE        22  /* height of a launch */
+#define BAR         12  /* of it */
+#define LANES_MOST  12  /* of launches */
+#define BARS_MOST   256 /* of launches with their phases; more are plain */
+#define ROWS_MOST   400 /* of SMs: more share rows */
+#define AREA        560 /* height of a track's SMs, where that makes no row too low */
+#define ROW_LEAST   3
+#define ROW_MOST    20
+#define HEADING     46 /* of a track */
+#define BELOW       30
+#define BLOCKS_MOST 20000 /* drawn each */
+#define LEGEND_NAME 40    /* characters */
+
+/* ---- numbers and strings ----------------------------------------------------------------------- */
+
+void pdl_timeline_svg_number(const struct svg *svg, double value)
+{
+    const long long hundredths = (long long)(value * 100 + (value < 0 ? -0.5 : 0.5));
+    const long long size = hundredths < 0 ? -hundredths : hundredths;
+    (void)fprintf(svg->out, "%s%lld", hundredths < 0 ? "-" : "", size / 100);
+    if (size % 10 != 0) {
+        (void)fprintf(svg->out, ".%02lld", size % 100);
+    } else if (size % 100 != 0) {
+        (void)fprintf(svg->out, ".%lld", size % 100 / 10);
+    }
+}
+
+static void put_attribute(const struct svg *svg, const char *name, double value)
+{
+    (void)fprintf(svg->out, " %s=\"", name);
+    pdl_timeline_svg_number(svg, value);
+    (void)fputc('"', svg->out);
+}
+
+/* At most so many characters, with an ellipsis where more were. */
+static void put_escaped(FILE *out, const char *string, uint32_t most)
+{
+    uint32_t length = 0;
+    for (uint32_t c = pdl_timeline_character(&string); c != 0;
+         c = pdl_timeline_character(&string)) {
+        if (++length > most) {
+            pdl_timeline_put(out, 0x2026);
+            return;
+        }
+        if (c == '&') {
+            (void)fputs("&amp;", out);
+        } else if (c == '<') {
+            (void)fputs("&lt;", out);
+        } else if (c == '>') {
+            (void)fputs("&gt;", out);
+        } else {
+            pdl_timeline_put(out, c);
+        }
+    }
+}
+
+double pdl_timeline_svg_x(const struct svg *svg, int64_t time_ns)
+{
+    return LEFT + (double)(time_ns - svg->start_ns) / (double)(svg->end_ns - svg->start_ns) * PLOT;
+}
+
+/* Opens a <text>; the caller puts the content and closes it. */
+static void open_text(const struct svg *svg, double x, double y, const char *class)
+{
+    (void)fprintf(svg->out, "<text class=\"%s\"", class);
+    put_attribute(svg, "x", x);
+    put_attribute(svg, "y", y);
+    (void)fputc('>', svg->out);
+}
+
+/* The class of a phase of a kernel. The trigger has its own mark, and the colour goes on. */
+void pdl_timeline_svg_open(const struct svg *svg, uint32_t launch, enum pdl_timeline_phase phase)
+{
+    const unsigned colour = svg->timeline->launches[launch].kernel % COLOURS;
+    if (phase == PDL_TIMELINE_WAITING) {
+        (void)fprintf(svg->out, "<path class=\"w%u\" d=\"", colour);
+    } else {
+        (void)fprintf(svg->out, "<path class=\"k%u%s\" d=\"", colour,
+                      phase == PDL_TIMELINE_BEFORE_WAIT ? " b" : "");
+    }
+}
+
+/* A piece of a path. Nothing is so short that it cannot be seen. */
+void pdl_timeline_svg_box(const struct svg *svg, double x, double y, double width, double height)
+{
+    (void)fputc('M', svg->out);
+    pdl_timeline_svg_number(svg, x);
+    (void)fputc(' ', svg->out);
+    pdl_timeline_svg_number(svg, y);
+    (void)fputc('h', svg->out);
+    pdl_timeline_svg_number(svg, width < 0.3 ? 0.3 : width);
+    (void)fputc('v', svg->out);
+    pdl_timeline_svg_number(svg, height);
+    (void)fputc('H', svg->out);
+    pdl_timeline_svg_number(svg, x);
+    (void)fputc('z', svg->out);
+}
+
+void pdl_timeline_svg_close(const struct svg *svg)
+{
+    (void)fputs("\"/>\n", svg->out);
+}
+
+/* ---- the frame --------------------------------------------------------------------------------- */
+
+/* Colours that the colour-blind can tell apart (Okabe and Ito), their lightness moved for each
+ * background; black for their last, as a grey. */
+static const char *const light[COLOURS] = {"#0072b2", "#e69f00", "#009e73", "#cc79a7",
+                                           "#d55e00", "#56b4e9", "#6b7280"};
+static const char *const dark[COLOURS] = {"#3d9fe0", "#f0b429", "#2cc295", "#e39ac4",
+                                          "#ee7733", "#8fd0f7", "#a3aab5"};
+
+/* Without CSS variables, which only browsers know. */
+static void put_scheme(const struct svg *svg, const char *paper, const char *area, const char *ink,
+                       const char *soft, const char *grid, const char *const colours[COLOURS])
+{
+    (void)fprintf(svg->out, ".bg{fill:%s}.area{fill:%s}.t,.h{fill:%s}.s{fill:%s}\n", paper, area,
+                  ink, soft);
+    (void)fprintf(svg->out, ".n,.mark{fill:%s;stroke:%s}.grid{stroke:%s}.tick{stroke:%s}\n", ink,
+                  paper, grid, ink);
+    for (unsigned i = 0; i < COLOURS; i++) {
+        (void)fprintf(svg->out, ".k%u{fill:%s}", i, colours[i]);
+    }
+}
+
+static void put_style(const struct svg *svg)
+{
+    FILE *out = svg->out;
+    (void)fputs("<style>\n"
+                "text{font-family:system-ui,sans-serif;font-size:12px}\n"
+                ".s,.n{font-size:11px}.h{font-size:15px}.h,.n{font-weight:600}\n"
+                ".e{text-anchor:end}.m{text-anchor:middle}\n"
+                ".n{stroke-width:3px;stroke-linejoin:round;paint-order:stroke}\n"
+                ".mark{paint-order:stroke}.tick{fill:none;stroke-width:1}.b{opacity:.5}\n",
+                out);
+    for (unsigned i = 0; i < COLOURS; i++) {
+        (void)fprintf(out, ".w%u{fill:url(#wait%u)}", i, i);
+    }
+    (void)fputc('\n', out);
+    put_scheme(svg, "#fff", "#f3f4f6", "#1b1f24", "#57606a", "#d0d7de", light);
+    (void)fputs("\n@media(prefers-color-scheme:dark){\n", out);
+    put_scheme(svg, "#0f1318", "#1a2029", "#e6edf3", "#9da7b3", "#343c47", dark);
+    (void)fputs("}\n</style>\n<defs>\n", out);
+    for (unsigned i = 0; i < COLOURS; i++) {
+        (void)fprintf(out,
+                      "<pattern id=\"wait%u\" width=\"6\" height=\"6\" "
+                      "patternUnits=\"userSpaceOnUse\" patternTransform=\"rotate(45)\">"
+                      "<rect class=\"k%u\" width=\"6\" height=\"6\" opacity=\".15\"/>"
+                      "<rect class=\"k%u\" width=\"2\" height=\"6\"/></pattern>\n",
+                      i, i, i);
+    }
+    (void)fputs("</defs>\n", out);
+}
+
+static void put_rectangle(const struct svg *svg, const char *class, double x, double y,
+                          double width, double height)
+{
+    (void)fprintf(svg->out, "<rect class=\"%s\"", class);
+    put_attribute(svg, "x", x);
+    put_attribute(svg, "y", y);
+    put_attribute(svg, "width", width);
+    put_attribute(svg, "height", height);
+    (void)fputs("/>\n", svg->out);
+}
+
+/* Digits of text at this size, roughly. */
+static double text_width(const char *string, uint32_t most)
+{
+    uint32_t length = 0;
+    while (pdl_timeline_character(&string) != 0 && length < most) {
+        length++;
+    }
+    return 6.8 * length;
+}
+
+/* A colour a kernel, then the phases. Returns the y below it; draws only if asked to. */
+static double put_legend(const struct svg *svg, double y, bool draw)
+{
+    static const struct {
+        const char *class;
+        const char *name;
+    } phases[] = {{"k6 b", "before the wait"}, {"w6", "waiting"}, {"k6", "running"}};
+    const struct pdl_timeline_names *kernels = &svg->timeline->kernels;
+    double x = LEFT;
+    for (uint32_t i = 0; i < kernels->count && i < 24; i++) {
+        const double width = 26 + text_width(kernels->names[i], LEGEND_NAME) + 18;
+        if (x > LEFT && x + width > RIGHT) {
+            x = LEFT;
+            y += 20;
+        }
+        if (draw) {
+            char class[8];
+            (void)snprintf(class, sizeof(class), "k%u", (unsigned)(i % COLOURS));
+            put_rectangle(svg, class, x, y, 18, 12);
+            open_text(svg, x + 24, y + 10, "t");
+            put_escaped(svg->out, kernels->names[i], LEGEND_NAME);
+            (void)fputs("</text>\n", svg->out);
+        }
+        x += width;
+    }
+    y += 20;
+    x = LEFT;
+    for (size_t i = 0; draw && i < sizeof(phases) / sizeof(phases[0]); i++) {
+        put_rectangle(svg, phases[i].class, x, y, 18, 12);
+        open_text(svg, x + 24, y + 10, "s");
+        (void)fprintf(svg->out, "%s</text>\n", phases[i].name);
+        x += 26 + text_width(phases[i].name, LEGEND_NAME) + 14;
+    }
+    if (draw) {
+        (void)fputs("<path class=\"mark\" d=\"M", svg->out);
+        pdl_timeline_svg_number(svg, x + 3);
+        (void)fputc(' ', svg->out);
+        pdl_timeline_svg_number(svg, y + 1);
+        (void)fputs("h10l-5 9z\"/>\n", svg->out);
+        open_text(svg, x + 20, y + 10, "s");
+        (void)fprintf(
+            svg->out,
+            "the last trigger of a launch%s: from then on the next one may start</text>\n",
+            svg->dense ? "" : ", thin lines those of blocks");
+    }
+    return y + 26;
+}
+
+static void put_axis(const struct svg *svg, double top, double bottom)
+{
+    char us[PDL_TIMELINE_NUMBER];
+    const int64_t step = pdl_timeline_step(svg->end_ns - svg->start_ns, 14);
+    const int64_t zero = pdl_timeline_zero(svg->start_ns);
+    const int64_t first = pdl_timeline_first_tick(svg->start_ns - zero, step);
+    const int64_t last = (svg->end_ns - zero - first) / step;
+    for (int64_t i = 0; i <= last; i++) {
+        const int64_t tick = first + i * step;
+        const double x = pdl_timeline_svg_x(svg, zero + tick);
+        (void)fputs("<path class=\"grid\" d=\"M", svg->out);
+        pdl_timeline_svg_number(svg, x);
+        (void)fputc(' ', svg->out);
+        pdl_timeline_svg_number(svg, top);
+        (void)fputc('V', svg->out);
+        pdl_timeline_svg_number(svg, bottom);
+        (void)fputs("\"/>\n", svg->out);
+        for (unsigned end = 0; end < 2; end++) {
+            open_text(svg, x, end == 0 ? top - 6 : bottom + 14, "s m");
+            (void)fprintf(svg->out, "%s%s</text>\n", pdl_timeline_us(tick, -1, us),
+                          i == 0 ? " µs" : "");
+        }
+    }
+}
+
+/* ---- tracks ------------------------------------------------------------------------------------ */
+
+static void put_heading(const struct svg *svg, uint32_t track, const pdl_timeline_summary *summary,
+                        double y)
+{
+    char us[PDL_TIMELINE_NUMBER];
+    const int64_t span = svg->end_ns - svg->start_ns;
+    const int digits = span < INT64_C(10000000) ? 2 : 0;
+    open_text(svg, LEFT, y + 18, "h");
+    put_escaped(svg->out, svg->timeline->tracks.names[track], 100);
+    (void)fputs("</text>\n", svg->out);
+    open_text(svg, LEFT, y + 36, "s");
+    (void)fprintf(svg->out, "%s µs", pdl_timeline_us(summary->span_ns, digits, us));
+    (void)fprintf(svg->out, " · launches overlap %s µs (%u %%)",
+                  pdl_timeline_us(summary->overlap_ns, digits, us),
+                  (unsigned)(summary->overlap_share * 100 + 0.5));
+    (void)fprintf(svg->out, " · gaps %s µs", pdl_timeline_us(summary->gap_ns, digits, us));
+    (void)fprintf(svg->out, " · blocked in waits %s µs",
+                  pdl_timeline_us(summary->blocked_ns, digits, us));
+    (void)fprintf(svg->out, " · SMs busy %u %%</text>\n",
+                  (unsigned)(summary->sm_share * 100 + 0.5));
+}
+
+/* Which runs of cells a launch has in one phase. */
+static void put_bar_phases(const struct svg *svg, const struct pdl_timeline_cells *cells,
+                           uint32_t row, uint32_t launch, double y)
+{
+    for (uint32_t cell = 0; cell < cells->cells;) {
+        const enum pdl_timeline_phase phase = pdl_timeline_cell_phase(cells, row, cell);
+        uint32_t end = cell + 1;
+        while (end < cells->cells && pdl_timeline_cell_phase(cells, row, end) == phase) {
+            end++;
+        }
+        if (phase != PDL_TIMELINE_PHASES) {
+            pdl_timeline_svg_open(svg, launch, phase);
+            pdl_timeline_svg_box(svg, LEFT + cell, y, end - cell, BAR);
+            pdl_timeline_svg_close(svg);
+        }
+        cell = end;
+    }
+}
+
+static void put_bar(const struct svg *svg, const struct pdl_timeline_cells *cells, uint32_t row,
+                    const struct pdl_timeline_slot *slot, double y)
+{
+    const struct pdl_timeline_launch *launch = &svg->timeline->launches[slot->index];
+    const char *name = svg->timeline->kernels.names[launch->kernel];
+    const double x = pdl_timeline_svg_x(svg, slot->start_ns);
+    const double width = pdl_timeline_svg_x(svg, slot->end_ns) - x;
+    if (cells != NULL) {
+        put_bar_phases(svg, cells, row, slot->index, y);
+    } else {
+        pdl_timeline_svg_open(svg, slot->index, PDL_TIMELINE_RUNNING);
+        pdl_timeline_svg_box(svg, x, y, width, BAR);
+        pdl_timeline_svg_close(svg);
+    }
+    if (cells != NULL && width > 24) {
+        open_text(svg, x + 4, y + 10, "n");
+        put_escaped(svg->out, name, (uint32_t)(width / 7));
+        (void)fputs("</text>\n", svg->out);
+    }
+    if (cells != NULL && launch->triggers > 0) {
+        (void)fputs("<path class=\"mark\" d=\"M", svg->out);
+        pdl_timeline_svg_number(svg, pdl_timeline_svg_x(svg, launch->triggered_ns) - 5);
+        (void)fputc(' ', svg->out);
+        pdl_timeline_svg_number(svg, y - 6);
+        (void)fputs("h10l-5 9z\"/>\n", svg->out);
+    }
+}
+
+/* The launches of a track as bars, from `first` on in svg->launches. */
+static pdl_status put_bars(const struct svg *svg, uint32_t track, double y)
+{
+    struct pdl_timeline_cells cells = {
+        .start_ns = svg->start_ns, .end_ns = svg->end_ns, .cells = PLOT};
+    const bool phases = svg->launch_count <= BARS_MOST;
+    const size_t room = phases ? ((size_t)svg->launch_count * PLOT + 1) * PDL_TIMELINE_PHASES : 1;
+    uint32_t *row_of = calloc((size_t)svg->timeline->launch_count + 1, sizeof(*row_of));
+    pdl_status status = PDL_SUCCESS;
+    cells.row_of = row_of;
+    cells.times = calloc(room, sizeof(*cells.times));
+    if (row_of == NULL || cells.times == NULL) {
+        status = PDL_FAIL(PDL_ERROR_OUT_OF_MEMORY, "no memory to draw %u launches",
+                          (unsigned)svg->launch_count);
+        goto done;
+    }
+    memset(row_of, 0xff, svg->timeline->launch_count * sizeof(*row_of));
+    for (uint32_t i = 0; i < svg->launch_count; i++) {
+        if (svg->launches[i].track == track) {
+            row_of[svg->launches[i].index] = i;
+        }
+    }
+    if (phases) {
+        pdl_timeline_fill(svg->timeline, &cells);
+    }
+    for (uint32_t i = 0; i < svg->launch_count; i++) {
+        const struct pdl_timeline_slot *slot = &svg->launches[i];
+        if (slot->track == track && slot->lane < LANES_MOST) {
+            put_bar(svg, phases ? &cells : NULL, i, slot, y + slot->lane * LANE + LANE - BAR);
+        }
+    }
+
+done:
+    free(cells.times);
+    free(row_of);
+    return status;
+}
+
+/* Every so many SMs, so that numbers do not touch. */
+static void put_sm_labels(const struct svg *svg, double y)
+{
+    const int64_t every =
+        pdl_timeline_step(svg->sm_count, (int64_t)(svg->rows * svg->row_height / 16) + 1);
+    for (uint32_t i = 0; i < svg->sm_count; i += (uint32_t)every) {
+        const uint32_t row = (uint32_t)((uint64_t)i * svg->rows / svg->sm_count);
+        open_text(svg, LEFT - 8, y + ((double)row + 0.5) * svg->row_height + 4, "s e");
+        (void)fprintf(svg->out, "SM %u</text>\n", svg->sms[i]);
+    }
+}
+
+static double lanes_height(const struct svg *svg)
+{
+    return (svg->launch_lanes < LANES_MOST ? svg->launch_lanes : LANES_MOST) * LANE + 8;
+}
+
+static double track_height(const struct svg *svg)
+{
+    return HEADING + lanes_height(svg) + svg->rows * svg->row_height + BELOW;
+}
+
+static pdl_status put_track(const struct svg *svg, uint32_t track, double y)
+{
+    pdl_timeline_summary summary;
+    pdl_status status = pdl_timeline_measure(svg->timeline, track, &summary);
+    if (status != PDL_SUCCESS) {
+        return status;
+    }
+    put_heading(svg, track, &summary, y);
+    open_text(svg, LEFT - 8, y + HEADING + LANE - 2, "s e");
+    (void)fputs("launches</text>\n", svg->out);
+    status = put_bars(svg, track, y + HEADING);
+    if (status == PDL_SUCCESS) {
+        put_sm_labels(svg, y + HEADING + lanes_height(svg));
+        status = pdl_timeline_svg_blocks(svg, track, y + HEADING + lanes_height(svg));
+    }
+    return status;
+}
+
+/* ---- all of it --------------------------------------------------------------------------------- */
+
+static double put_notes(const struct svg *svg, double y)
+{
+    const struct pdl_timeline_names *notes = &svg->timeline->notes;
+    for (uint32_t i = 0; i < notes->count; i++) {
+        open_text(svg, LEFT, y, "t");
+        put_escaped(svg->out, notes->names[i], 170);
+        (void)fputs("</text>\n", svg->out);
+        y += 18;
+    }
+    if (svg->timeline->lost > 0) {
+        open_text(svg, LEFT, y, "t");
+        (void)fprintf(svg->out, "The stamps of %llu %s were lost.</text>\n",
+                      (unsigned long long)svg->timeline->lost,
+                      svg->timeline->lost == 1 ? "block" : "blocks");
+        y += 18;
+    }
+    if (svg->dense) {
+        open_text(svg, LEFT, y, "t");
+        (void)fprintf(svg->out,
+                      "%llu blocks: in each small step of time a row shows what lasted longest."
+                      "</text>\n",
+                      (unsigned long long)svg->timeline->block_count);
+        y += 18;
+    }
+    return y;
+}
+
+static bool has_blocks(const struct svg *svg, uint32_t track)
+{
+    int64_t start;
+    int64_t end;
+    return pdl_timeline_span(svg->timeline, track, &start, &end);
+}
+
+static pdl_status put_picture(const struct svg *svg)
+{
+    const uint32_t tracks = svg->timeline->tracks.count;
+    const uint32_t lines =
+        svg->timeline->notes.count + (svg->timeline->lost > 0) + (svg->dense ? 1 : 0);
+    const double top = put_legend(svg, 18 + 18.0 * lines, false) + 18;
+    pdl_status status = PDL_SUCCESS;
+    double bottom = top;
+    for (uint32_t track = 0; track < tracks; track++) {
+        bottom += has_blocks(svg, track) ? track_height(svg) : 0;
+    }
+    bottom = bottom > top ? bottom - BELOW + 8 : top + 40;
+    (void)fprintf(svg->out,
+                  "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %d\" "
+                  "width=\"%d\" height=\"%d\" role=\"img\">\n<title>Timeline of %u launches"
+                  "</title>\n",
+                  WIDTH, (int)bottom + 30, WIDTH, (int)bottom + 30, (unsigned)svg->launch_count);
+    put_style(svg);
+    put_rectangle(svg, "bg", 0, 0, WIDTH, bottom + 30);
+    (void)put_legend(svg, put_notes(svg, 26) - 8, true);
+    if (svg->launch_count == 0) {
+        open_text(svg, LEFT, top + 18, "t");
+        (void)fputs("no blocks</text>\n", svg->out);
+    } else {
+        double y = top;
+        for (uint32_t track = 0; track < tracks; track++) {
+            if (has_blocks(svg, track)) {
+                put_rectangle(svg, "area", LEFT, y + HEADING + lanes_height(svg), PLOT,
+                              svg->rows * svg->row_height);
+                y += track_height(svg);
+            }
+        }
+        put_axis(svg, top, bottom);
+    }
+    double y = top;
+    for (uint32_t track = 0; track < tracks && status == PDL_SUCCESS; track++) {
+        if (has_blocks(svg, track)) {
+            status = put_track(svg, track, y);
+            y += track_height(svg);
+        }
+    }
+    (void)fputs("</svg>\n", svg->out);
+    return status;
+}
+
+static double height_of(uint32_t rows)
+{
+    const double height = AREA / (rows + 0.001);
+    return height < ROW_LEAST ? ROW_LEAST : height > ROW_MOST ? ROW_MOST : height;
+}
+
+pdl_status pdl_timeline_write_svg(const struct pdl_timeline *timeline, FILE *out)
+{
+    struct svg svg = {.timeline = timeline, .out = out};
+    pdl_status status = pdl_timeline_sms(timeline, &svg.sms, &svg.sm_count);
+    if (status == PDL_SUCCESS) {
+        status = pdl_timeline_block_lanes(timeline, &svg.blocks, &svg.lanes);
+    }
+    if (status == PDL_SUCCESS) {
+        status = pdl_timeline_launch_lanes(timeline, &svg.launches, &svg.launch_count,
+                                           &svg.launch_lanes);
+    }
+    if (status == PDL_SUCCESS) {
+        (void)pdl_timeline_axis(timeline, &svg.start_ns, &svg.end_ns);
+        svg.dense = timeline->block_count > BLOCKS_MOST || svg.sm_count > ROWS_MOST;
+        svg.rows = svg.sm_count < ROWS_MOST ? svg.sm_count : ROWS_MOST;
+        svg.row_height = height_of(svg.rows);
+        svg.row_filled = svg.row_height < 8 ? svg.row_height : svg.row_height - 2;
+        status = put_picture(&svg);
+    }
+    free(svg.launches);
+    free(svg.blocks);
+    free(svg.sms);
+    return status;
+}

@@ -1,0 +1,511 @@
+/* SPDX-License-Identifier: MIT */
+/* Traces: the buffer that blocks write their stamps to, as a ring of launches. */
+#include <pdl/trace.h>
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/device.h"
+#include "core/error.h"
+#include "core/sized.h"
+#include "trace/timeline.h"
+
+#define MILLISECOND INT64_C(1000000)
+#define SECOND      (1000 * MILLISECOND)
+
+/* See pdl_trace_collect(): what a timer does that nobody has set. */
+#define BACK_MOST   (10 * MILLISECOND)
+#define LAUNCH_MOST (600 * SECOND)
+#define GAP_MOST    (86400 * SECOND)
+
+/* As pdl/trace.cuh writes it. 0: no stamp; launches count from 1. */
+struct record {
+    uint64_t start;
+    uint64_t triggered;
+    uint64_t wait;
+    uint64_t waited;
+    uint64_t end;
+    uint32_t sm;
+    uint32_t launch;
+};
+_Static_assert(sizeof(struct record) == 48, "pdl/trace.cuh knows the size");
+_Static_assert(sizeof(pdl_trace_launch) == 24, "pdl/trace.cuh knows the layout");
+
+struct launch {
+    char *kernel;
+    char *track;
+    uint64_t at;     /* in all that was reserved since the last reset */
+    uint32_t asked;  /* blocks */
+    uint32_t blocks; /* of them with room */
+    uint32_t number;
+};
+
+struct pdl_trace {
+    pthread_mutex_t lock;
+    const struct pdl_driver *driver;
+    CUcontext context;
+    CUdeviceptr records;
+    uint32_t capacity;
+    uint32_t last_number;
+    uint64_t reserved;    /* blocks since the last reset */
+    uint64_t overwritten; /* blocks that were asked for and have no room */
+    struct launch *launches;
+    size_t first; /* launches before it have no room any more */
+    size_t count; /* with those */
+    size_t room;
+};
+
+/* ------------------------------------------------------------------------------------------------
+ * The object
+ * ---------------------------------------------------------------------------------------------- */
+
+static CUresult make_buffer(struct pdl_trace *trace, const char **call)
+{
+    const struct pdl_driver *driver = trace->driver;
+    const size_t bytes = trace->capacity * sizeof(struct record);
+    struct record last;
+    *call = "cuStreamGetCtx";
+    CUresult result = driver->cuStreamGetCtx(NULL, &trace->context);
+    if (result == CUDA_SUCCESS) {
+        *call = "cuMemAlloc";
+        result = driver->cuMemAlloc(&trace->records, bytes);
+    }
+    if (result != CUDA_SUCCESS) {
+        return result;
+    }
+    *call = "cuMemsetD8";
+    result = driver->cuMemsetD8(trace->records, 0, bytes);
+    if (result == CUDA_SUCCESS) { /* a copy to the host waits, and setting memory need not */
+        *call = "cuMemcpyDtoH";
+        result = driver->cuMemcpyDtoH(&last, trace->records + bytes - sizeof(last), sizeof(last));
+    }
+    if (result != CUDA_SUCCESS) {
+        (void)driver->cuMemFree(trace->records);
+    }
+    return result;
+}
+
+pdl_status pdl_trace_create(uint32_t capacity, pdl_trace **trace)
+{
+    const struct pdl_driver *driver;
+    const char *call;
+    int device;
+    if (trace == NULL) {
+        return PDL_FAIL_FIELD(PDL_ERROR_INVALID_ARGUMENT, "trace", "trace is NULL");
+    }
+    if (capacity == 0 || capacity > INT32_MAX) {
+        return PDL_FAIL_FIELD(PDL_ERROR_INVALID_ARGUMENT, "capacity",
+                              "capacity is %u blocks, not 1 to %d", (unsigned)capacity, INT32_MAX);
+    }
+    pdl_status status = pdl_driver_get(&driver);
+    if (status == PDL_SUCCESS) {
+        status = pdl_device_of_context(driver, &device);
+    }
+    if (status != PDL_SUCCESS) {
+        return status;
+    }
+    struct pdl_trace *made = calloc(1, sizeof(*made));
+    if (made == NULL || pthread_mutex_init(&made->lock, NULL) != 0) {
+        free(made);
+        return PDL_FAIL(PDL_ERROR_OUT_OF_MEMORY, "no memory for a trace");
+    }
+    made->driver = driver;
+    made->capacity = capacity;
+    const CUresult result = make_buffer(made, &call);
+    if (result != CUDA_SUCCESS) {
+        (void)pthread_mutex_destroy(&made->lock);
+        free(made);
+        return pdl_error_from_cuda(driver, call, (int32_t)result,
+                                   "to make a buffer for the stamps of blocks");
+    }
+    *trace = made;
+    return PDL_SUCCESS;
+}
+
+static void free_launch(struct launch *launch)
+{
+    free(launch->kernel);
+    free(launch->track);
+}
+
+static void forget_launches(struct pdl_trace *trace)
+{
+    for (size_t i = trace->first; i < trace->count; i++) {
+        free_launch(&trace->launches[i]);
+    }
+    trace->first = 0;
+    trace->count = 0;
+    trace->reserved = 0;
+    trace->overwritten = 0;
+}
+
+void pdl_trace_destroy(pdl_trace *trace)
+{
+    CUcontext before;
+    if (trace == NULL) {
+        return;
+    }
+    if (trace->driver->cuCtxPushCurrent(trace->context) == CUDA_SUCCESS) {
+        (void)trace->driver->cuMemFree(trace->records);
+        (void)trace->driver->cuCtxPopCurrent(&before);
+    }
+    forget_launches(trace);
+    free(trace->launches);
+    (void)pthread_mutex_destroy(&trace->lock);
+    free(trace);
+}
+
+void pdl_trace_reset(pdl_trace *trace)
+{
+    if (trace != NULL) {
+        (void)pthread_mutex_lock(&trace->lock);
+        forget_launches(trace);
+        (void)pthread_mutex_unlock(&trace->lock);
+    }
+}
+
+/* ------------------------------------------------------------------------------------------------
+ * Reserving
+ * ---------------------------------------------------------------------------------------------- */
+
+/* Room for one launch more, where those that were overwritten stood if they are many. */
+static bool make_room(struct pdl_trace *trace)
+{
+    if (trace->count < trace->room) {
+        return true;
+    }
+    if (trace->first > trace->count / 2) {
+        trace->count -= trace->first;
+        memmove(trace->launches, trace->launches + trace->first,
+                trace->count * sizeof(*trace->launches));
+        trace->first = 0;
+        return true;
+    }
+    const size_t room = trace->room == 0 ? 64 : 2 * trace->room;
+    struct launch *grown = realloc(trace->launches, room * sizeof(*grown));
+    if (grown == NULL) {
+        return false;
+    }
+    trace->launches = grown;
+    trace->room = room;
+    return true;
+}
+
+/* Those whose room is reserved again, were it for one block of them, are lost as a whole. */
+static void drop_overwritten(struct pdl_trace *trace)
+{
+    while (trace->first < trace->count &&
+           trace->reserved - trace->launches[trace->first].at > trace->capacity) {
+        trace->overwritten += trace->launches[trace->first].blocks;
+        free_launch(&trace->launches[trace->first++]);
+    }
+}
+
+static pdl_status reserve(struct pdl_trace *trace, const char *kernel, const char *track,
+                          uint32_t blocks, pdl_trace_launch *launch)
+{
+    struct launch made = {.at = trace->reserved, .asked = blocks};
+    if (trace->last_number == UINT32_MAX || !make_room(trace)) {
+        return PDL_FAIL(PDL_ERROR_OUT_OF_MEMORY, "no room for another launch after %u",
+                        (unsigned)trace->last_number);
+    }
+    made.kernel = strdup(kernel);
+    made.track = strdup(track != NULL ? track : "");
+    if (made.kernel == NULL || made.track == NULL) {
+        free_launch(&made);
+        return PDL_FAIL(PDL_ERROR_OUT_OF_MEMORY, "no memory for the names of a launch");
+    }
+    made.number = ++trace->last_number;
+    made.blocks = blocks < trace->capacity ? blocks : trace->capacity;
+    trace->launches[trace->count++] = made;
+    trace->reserved += made.blocks;
+    trace->overwritten += made.asked - made.blocks;
+    drop_overwritten(trace);
+    *launch = (pdl_trace_launch){.records = trace->records,
+                                 .first = (unsigned)(made.at % trace->capacity),
+                                 .capacity = trace->capacity,
+                                 .blocks = made.blocks,
+                                 .launch = made.number};
+    return PDL_SUCCESS;
+}
+
+pdl_status pdl_trace_reserve(pdl_trace *trace, const char *kernel, const char *track,
+                             uint32_t blocks, pdl_trace_launch *launch)
+{
+    if (trace == NULL) {
+        return PDL_FAIL_FIELD(PDL_ERROR_INVALID_ARGUMENT, "trace", "trace is NULL");
+    }
+    if (kernel == NULL || kernel[0] == '\0') {
+        return PDL_FAIL_FIELD(PDL_ERROR_INVALID_ARGUMENT, "kernel", "the kernel has no name");
+    }
+    if (blocks == 0) {
+        return PDL_FAIL_FIELD(PDL_ERROR_INVALID_ARGUMENT, "blocks", "blocks is 0");
+    }
+    if (launch == NULL) {
+        return PDL_FAIL_FIELD(PDL_ERROR_INVALID_ARGUMENT, "launch", "launch is NULL");
+    }
+    (void)pthread_mutex_lock(&trace->lock);
+    const pdl_status status = reserve(trace, kernel, track, blocks, launch);
+    (void)pthread_mutex_unlock(&trace->lock);
+    return status;
+}
+
+/* ------------------------------------------------------------------------------------------------
+ * Collecting
+ * ---------------------------------------------------------------------------------------------- */
+
+/* The good records of a launch. */
+struct found {
+    const struct launch *launch;
+    uint64_t blocks;
+    int64_t start;
+    int64_t end;
+    bool left_out;
+};
+
+struct collection {
+    const struct pdl_trace *trace;
+    const struct record *records; /* NULL: none was reserved */
+    struct found *found;
+    size_t count;
+    pdl_trace_report report;
+};
+
+static const struct record *record_of(const struct collection *all, const struct launch *launch,
+                                      uint32_t block)
+{
+    return &all->records[(launch->at + block) % all->trace->capacity];
+}
+
+enum record_state { GOOD, UNWRITTEN, WENT_BACK };
+
+static enum record_state state_of(const struct launch *launch, const struct record *r)
+{
+    if (r->launch != launch->number) {
+        return UNWRITTEN;
+    }
+    const bool in_order =
+        r->start <= r->end && r->end <= INT64_MAX / 2 &&
+        (r->waited == 0 || (r->start <= r->wait && r->wait <= r->waited && r->waited <= r->end)) &&
+        (r->triggered == 0 || (r->start <= r->triggered && r->triggered <= r->end));
+    return in_order ? GOOD : WENT_BACK;
+}
+
+static void look_at(struct collection *all, struct found *found)
+{
+    for (uint32_t i = 0; i < found->launch->blocks; i++) {
+        const struct record *r = record_of(all, found->launch, i);
+        const enum record_state state = state_of(found->launch, r);
+        all->report.unwritten += state == UNWRITTEN;
+        all->report.timer += state == WENT_BACK;
+        if (state != GOOD) {
+            continue;
+        }
+        const int64_t start = (int64_t)r->start;
+        const int64_t end = (int64_t)r->end;
+        found->start = found->blocks > 0 && found->start < start ? found->start : start;
+        found->end = found->blocks > 0 && found->end > end ? found->end : end;
+        found->blocks++;
+    }
+}
+
+static void leave_out(struct collection *all, struct found *found)
+{
+    if (!found->left_out) {
+        found->left_out = true;
+        all->report.timer += found->blocks;
+    }
+}
+
+/* The launch before on the same track. */
+static const struct found *before_on_track(const struct collection *all, size_t index)
+{
+    for (size_t i = index; i > 0; i--) {
+        const struct found *other = &all->found[i - 1];
+        if (other->blocks > 0 && !other->left_out &&
+            strcmp(other->launch->track, all->found[index].launch->track) == 0) {
+            return other;
+        }
+    }
+    return NULL;
+}
+
+/* Leaves out what lies before the last time that the timer was set, and what strides it. */
+static void look_for_resets(struct collection *all)
+{
+    size_t good_from = 0;
+    for (size_t i = 0; i < all->count; i++) {
+        struct found *found = &all->found[i];
+        if (found->blocks == 0) {
+            continue;
+        }
+        if (found->end - found->start > LAUNCH_MOST) {
+            leave_out(all, found);
+            continue;
+        }
+        const struct found *before = before_on_track(all, i);
+        if (before != NULL &&
+            (found->start < before->start - BACK_MOST || found->start > before->end + GAP_MOST)) {
+            good_from = i;
+        }
+    }
+    for (size_t i = 0; i < good_from; i++) {
+        leave_out(all, &all->found[i]);
+    }
+}
+
+static int64_t stamp_of(uint64_t stamp, int64_t zero)
+{
+    return stamp == 0 ? PDL_TIMELINE_NONE : (int64_t)stamp - zero;
+}
+
+static pdl_status add_blocks(const struct collection *all, const struct found *found, int64_t zero,
+                             pdl_timeline *timeline)
+{
+    uint32_t index;
+    pdl_status status =
+        pdl_timeline_add_launch(timeline, found->launch->kernel, found->launch->track, &index);
+    for (uint32_t i = 0; i < found->launch->blocks && status == PDL_SUCCESS; i++) {
+        const struct record *r = record_of(all, found->launch, i);
+        if (state_of(found->launch, r) == GOOD) {
+            const pdl_timeline_block block = {.launch = index,
+                                              .block = i,
+                                              .sm = r->sm,
+                                              .start_ns = (int64_t)r->start - zero,
+                                              .wait_ns = stamp_of(r->wait, zero),
+                                              .waited_ns = stamp_of(r->waited, zero),
+                                              .triggered_ns = stamp_of(r->triggered, zero),
+                                              .end_ns = (int64_t)r->end - zero};
+            status = pdl_timeline_add_block(timeline, &block);
+        }
+    }
+    return status;
+}
+
+static pdl_status add_lost(pdl_timeline *timeline, uint64_t blocks, const char *format)
+{
+    char note[256];
+    if (blocks == 0) {
+        return PDL_SUCCESS;
+    }
+    pdl_timeline_add_lost(timeline, blocks);
+    (void)snprintf(note, sizeof(note), "%llu %s %s", (unsigned long long)blocks,
+                   blocks == 1 ? "block" : "blocks", format);
+    return pdl_timeline_add_note(timeline, note);
+}
+
+static pdl_status add_all(struct collection *all, pdl_timeline *timeline)
+{
+    int64_t zero = INT64_MAX;
+    pdl_status status = PDL_SUCCESS;
+    for (size_t i = 0; i < all->count; i++) {
+        const struct found *found = &all->found[i];
+        if (found->blocks > 0 && !found->left_out) {
+            zero = found->start < zero ? found->start : zero;
+            all->report.launches++;
+            all->report.blocks += found->blocks;
+        }
+    }
+    for (size_t i = 0; i < all->count && status == PDL_SUCCESS; i++) {
+        if (all->found[i].blocks > 0 && !all->found[i].left_out) {
+            status = add_blocks(all, &all->found[i], zero, timeline);
+        }
+    }
+    if (status == PDL_SUCCESS) {
+        status = add_lost(timeline, all->report.overwritten,
+                          "more than the trace had room for: the oldest launches are lost");
+    }
+    if (status == PDL_SUCCESS) {
+        status = add_lost(timeline, all->report.unwritten,
+                          "left no stamps: they did not run to PDL_TRACE_END()");
+    }
+    if (status == PDL_SUCCESS) {
+        status = add_lost(timeline, all->report.timer,
+                          "left out: the device's timer was set to another time meanwhile");
+    }
+    return status;
+}
+
+/* What was reserved, from the device; *records is malloced. */
+static pdl_status copy_records(const struct pdl_trace *trace, struct record **records)
+{
+    CUcontext before;
+    const uint64_t used = trace->reserved < trace->capacity ? trace->reserved : trace->capacity;
+    const size_t bytes = (size_t)used * sizeof(struct record);
+    struct record *copy = malloc(bytes);
+    if (copy == NULL) {
+        return PDL_FAIL(PDL_ERROR_OUT_OF_MEMORY, "no memory for the stamps of %llu blocks",
+                        (unsigned long long)used);
+    }
+    const char *call = "cuCtxPushCurrent";
+    CUresult result = trace->driver->cuCtxPushCurrent(trace->context);
+    if (result == CUDA_SUCCESS) {
+        call = "cuMemcpyDtoH";
+        result = trace->driver->cuMemcpyDtoH(copy, trace->records, bytes);
+        (void)trace->driver->cuCtxPopCurrent(&before);
+    }
+    if (result != CUDA_SUCCESS) {
+        free(copy);
+        return pdl_error_from_cuda(trace->driver, call, (int32_t)result,
+                                   "to read the stamps of blocks");
+    }
+    *records = copy;
+    return PDL_SUCCESS;
+}
+
+static pdl_status collect(const struct pdl_trace *trace, pdl_timeline *timeline,
+                          pdl_trace_report *report)
+{
+    struct record *records = NULL;
+    struct collection all = {.trace = trace, .count = trace->count - trace->first};
+    pdl_status status = PDL_SUCCESS;
+    all.report.overwritten = trace->overwritten;
+    all.found = calloc(all.count + 1, sizeof(*all.found));
+    if (all.found == NULL) {
+        status = PDL_FAIL(PDL_ERROR_OUT_OF_MEMORY, "no memory for %zu launches", all.count);
+        goto done;
+    }
+    if (all.count > 0) {
+        status = copy_records(trace, &records);
+        if (status != PDL_SUCCESS) {
+            goto done;
+        }
+    }
+    all.records = records;
+    for (size_t i = 0; i < all.count; i++) {
+        all.found[i].launch = &trace->launches[trace->first + i];
+        look_at(&all, &all.found[i]);
+    }
+    look_for_resets(&all);
+    status = add_all(&all, timeline);
+    if (status == PDL_SUCCESS && report != NULL) {
+        pdl_sized_copy(report, &all.report, sizeof(all.report));
+    }
+
+done:
+    free(records);
+    free(all.found);
+    return status;
+}
+
+pdl_status pdl_trace_collect(pdl_trace *trace, pdl_timeline *timeline, pdl_trace_report *report)
+{
+    pdl_status status = PDL_SUCCESS;
+    if (trace == NULL) {
+        return PDL_FAIL_FIELD(PDL_ERROR_INVALID_ARGUMENT, "trace", "trace is NULL");
+    }
+    if (timeline == NULL) {
+        return PDL_FAIL_FIELD(PDL_ERROR_INVALID_ARGUMENT, "timeline", "timeline is NULL");
+    }
+    if (report != NULL) {
+        status = pdl_sized_check(report, "report");
+    }
+    if (status == PDL_SUCCESS) {
+        (void)pthread_mutex_lock(&trace->lock);
+        status = collect(trace, timeline, report);
+        (void)pthread_mutex_unlock(&trace->lock);
+    }
+    return status;
+}

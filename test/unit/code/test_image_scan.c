@@ -1,0 +1,349 @@
+/* SPDX-License-Identifier: MIT */
+/* What is read of the code of an image when a kernel is made from it: whether it waits and triggers,
+ * and what that means for launches. */
+#include "../../inspect/make_image.h"
+#include "support.h"
+
+#define HEAD ".version 8.5\n.target sm_90\n.address_size 64\n"
+
+/* What is known of fc1 in an image. */
+static void check_image(const void *image, size_t size, pdl_known waits, pdl_known triggers,
+                        const char *what)
+{
+    pdl_kernel *kernel = NULL;
+    pdl_kernel_info info = PDL_KERNEL_INFO_INIT;
+    assert_ok(pdl_kernel_from_image(image, size, "fc1", &kernel));
+    assert_ok(pdl_kernel_get(kernel, 0, &info));
+    if (info.waits != (uint32_t)waits || info.triggers != (uint32_t)triggers) {
+        fail_msg("waits %u, triggers %u, not %u and %u: %s", info.waits, info.triggers,
+                 (unsigned)waits, (unsigned)triggers, what);
+    }
+    pdl_kernel_destroy(kernel);
+}
+
+static void check_text(const char *text, pdl_known waits, pdl_known triggers)
+{
+    char *copy = strdup(text);
+    assert_non_null(copy);
+    check_image(copy, strlen(text), waits, triggers, text);     /* without its NUL */
+    check_image(copy, strlen(text) + 1, waits, triggers, text); /* and with it */
+    free(copy);
+}
+
+static void check_bytes(const struct bytes *bytes, pdl_known waits, pdl_known triggers)
+{
+    check_image(bytes->data, bytes->size, waits, triggers, "an image");
+}
+
+/* ---- PTX ------------------------------------------------------------------------------------ */
+
+static void waits_and_triggers_of_a_body_are_known(void **state)
+{
+    (void)state;
+    check_text(HEAD ".visible .entry fc1() { griddepcontrol.wait; ret; }", PDL_YES, PDL_NO);
+    check_text(HEAD ".entry fc1(.param .u64 a)\n.maxntid 32, 1, 1\n{\n\tret;\n}\n", PDL_NO, PDL_NO);
+    check_text(HEAD ".visible .entry fc1()\n{\n@%p1 griddepcontrol.wait;{{\n"
+                    "griddepcontrol.launch_dependents;}}ret;}",
+               PDL_YES, PDL_YES);
+}
+
+static void what_stands_in_another_kernel_is_not_in_this(void **state)
+{
+    (void)state;
+    check_text(HEAD ".visible .entry fc2() { griddepcontrol.wait; ret; }\n"
+                    ".visible .entry fc1() { ret; }\n"
+                    ".visible .entry fc11() { griddepcontrol.launch_dependents; ret; }",
+               PDL_NO, PDL_NO);
+}
+
+static void comments_and_strings_are_not_code(void **state)
+{
+    (void)state;
+    check_text(HEAD ".file 1 \"} griddepcontrol.wait;\"\n.visible .entry fc1() {\n"
+                    "// griddepcontrol.wait; }\n/* griddepcontrol.wait; } */ .pragma \"a}b\";\n"
+                    "my_griddepcontrol.wait: griddepcontrol.launch_dependents;\nret; }",
+               PDL_NO, PDL_YES);
+}
+
+static void calls_are_followed(void **state)
+{
+    (void)state;
+    static const char functions[] =
+        ".func (.param .b32 r) middle(.param .b64 a);\n"
+        ".func deep() { griddepcontrol.wait; ret; }\n"
+        ".func (.param .b32 r) middle(.param .b64 a)\n{ call.uni deep, (); call deep; ret; }\n"
+        ".func round() { call round; ret; }\n";
+    char text[1024];
+    (void)snprintf(text, sizeof(text), HEAD "%s.entry fc1() { call.uni (r0), middle, (a0); ret; }",
+                   functions);
+    check_text(text, PDL_YES, PDL_NO);
+    (void)snprintf(text, sizeof(text), HEAD "%s.entry fc1() { call round; ret; }", functions);
+    check_text(text, PDL_NO, PDL_NO);
+    (void)snprintf(text, sizeof(text),
+                   HEAD "%s.extern .func (.param .b32 r) vprintf(.param .b64 a, .param .b64 b);\n"
+                        ".entry fc1() { call.uni (r0), vprintf, (a0, a1); ret; }",
+                   functions);
+    check_text(text, PDL_NO, PDL_NO);
+}
+
+static void what_cannot_be_followed_is_unknown(void **state)
+{
+    (void)state;
+    check_text(HEAD ".extern .func far();\n.entry fc1() { call far; ret; }", PDL_UNKNOWN,
+               PDL_UNKNOWN);
+    check_text(HEAD ".entry fc1() { call (r0), %rd1, (a0), prototype_0; ret; }", PDL_UNKNOWN,
+               PDL_UNKNOWN);
+    check_text(HEAD ".entry fc1() { call %rd1, prototype_0; griddepcontrol.wait; ret; }", PDL_YES,
+               PDL_UNKNOWN);
+    check_text(HEAD ".entry fc2() { ret; }", PDL_UNKNOWN, PDL_UNKNOWN); /* no such kernel in it */
+    check_text(HEAD ".entry fc1();", PDL_UNKNOWN, PDL_UNKNOWN);         /* no body */
+    check_text(HEAD ".entry fc1() { ret;", PDL_UNKNOWN, PDL_UNKNOWN);   /* it is cut short */
+}
+
+static void no_text_does_harm(void **state)
+{
+    (void)state;
+    static const char text[] =
+        HEAD ".func (.param .b32 r) f(.param .b64 a) { ret; }\n/* c */ .file 1 \"a\"\n"
+             ".entry fc1(.param .u64 p) { call.uni (r0), f, (p); griddepcontrol.wait; ret; }";
+    const size_t head = strlen(HEAD);
+    for (size_t size = head; size <= strlen(text); size++) {
+        for (size_t skip = 0; skip < 2; skip++) {
+            pdl_kernel *kernel = NULL;
+            char *part = malloc(size);
+            assert_non_null(part);
+            memcpy(part, text, size);
+            part[size - 1] = skip != 0 ? '(' : part[size - 1];
+            assert_ok(pdl_kernel_from_image(part, size, "fc1", &kernel));
+            pdl_kernel_destroy(kernel);
+            free(part);
+        }
+    }
+}
+
+/* ---- cubins --------------------------------------------------------------------------------- */
+
+static void the_opcodes_of_a_cubin_are_looked_for(void **state)
+{
+    (void)state;
+    struct made_cubin cubin = plain_cubin;
+    struct bytes bytes = make_cubin(&cubin);
+    check_bytes(&bytes, PDL_YES, PDL_YES);
+    bytes_free(&bytes);
+    cubin.functions[0].code[1] = OP_OTHER;
+    bytes = make_cubin(&cubin);
+    check_bytes(&bytes, PDL_NO, PDL_YES);
+    bytes_free(&bytes);
+    cubin.calls[0] = (struct made_call){"fc1", "elsewhere", false};
+    bytes = make_cubin(&cubin);
+    check_bytes(&bytes, PDL_UNKNOWN, PDL_YES);
+    bytes_free(&bytes);
+    cubin.target = 200;
+    bytes = make_cubin(&cubin);
+    check_bytes(&bytes, PDL_UNKNOWN, PDL_UNKNOWN);
+    bytes_free(&bytes);
+}
+
+/* ---- fatbins -------------------------------------------------------------------------------- */
+
+struct entry {
+    unsigned kind;
+    unsigned target;
+    uint64_t flags;
+    bool waits;
+    bool compressed;
+};
+
+/* What is known of fc1 in a fatbin with these entries, on a device. */
+static void check_fatbin(const struct entry *entries, size_t count, int capability, pdl_known waits)
+{
+    struct bytes bytes = {0};
+    const size_t begin = fatbin_begin(&bytes);
+    for (size_t i = 0; i < count; i++) {
+        const struct entry *entry = &entries[i];
+        struct made_cubin cubin = plain_cubin;
+        cubin.target = entry->target;
+        cubin.functions[0].code[1] = entry->waits ? OP_WAIT : OP_OTHER;
+        struct bytes code = make_cubin(&cubin);
+        if (entry->kind == MADE_PTX) {
+            bytes_free(&code);
+            const char *text = entry->waits ? HEAD ".entry fc1() { griddepcontrol.wait; ret; }"
+                                            : HEAD ".entry fc1() { ret; }";
+            bytes_add(&code, text, strlen(text));
+        }
+        fatbin_add(&bytes, entry->kind, entry->target,
+                   entry->flags | (entry->compressed ? MADE_ZSTD : 0), code.data, code.size,
+                   entry->compressed ? code.size * 2 : 0);
+        bytes_free(&code);
+    }
+    fatbin_end(&bytes, begin);
+    int *attributes = mock.devices[0].attributes;
+    attributes[CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR] = capability / 10;
+    attributes[CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR] = capability % 10;
+    pdl_kernel *kernel = NULL;
+    assert_ok(pdl_kernel_from_image(bytes.data, bytes.size, "fc1", &kernel));
+    pdl_kernel_info info = PDL_KERNEL_INFO_INIT;
+    assert_ok(pdl_kernel_get(kernel, 0, &info));
+    if (info.waits != (uint32_t)waits) {
+        fail_msg("on %d: waits %u, not %u", capability, info.waits, (unsigned)waits);
+    }
+    pdl_kernel_destroy(kernel);
+    bytes_free(&bytes);
+}
+
+static void the_code_that_the_device_runs_decides(void **state)
+{
+    (void)state;
+    const struct entry entries[] = {
+        {MADE_CUBIN, 80, 0, false, false}, {MADE_CUBIN, 90, 0, true, false},
+        {MADE_PTX, 80, 0, false, false},   {MADE_PTX, 90, 0, false, false},
+        {MADE_CUBIN, 100, 0, true, false}, {MADE_CUBIN, 103, MADE_A, false, false},
+        {MADE_PTX, 120, 0, true, false}};
+    check_fatbin(entries, COUNT_OF(entries), 90, PDL_YES);  /* sm_90 */
+    check_fatbin(entries, COUNT_OF(entries), 100, PDL_YES); /* sm_100 */
+    check_fatbin(entries, COUNT_OF(entries), 103, PDL_NO);  /* sm_103a */
+    check_fatbin(entries, COUNT_OF(entries), 107, PDL_YES); /* sm_100, not sm_103a */
+    check_fatbin(entries, COUNT_OF(entries), 110, PDL_NO);  /* PTX for 9.0 */
+    check_fatbin(entries, COUNT_OF(entries), 121, PDL_YES); /* PTX for 12.0 */
+}
+
+static void code_for_one_architecture_or_family_is_for_no_other(void **state)
+{
+    (void)state;
+    const struct entry entries[] = {{MADE_PTX, 90, MADE_A, true, false},
+                                    {MADE_PTX, 100, MADE_F, true, false},
+                                    {MADE_PTX, 80, 0, false, false}};
+    check_fatbin(entries, COUNT_OF(entries), 90, PDL_YES);
+    check_fatbin(entries, COUNT_OF(entries), 103, PDL_YES);
+    check_fatbin(entries, COUNT_OF(entries), 110, PDL_NO);
+    check_fatbin(entries, COUNT_OF(entries), 120, PDL_NO);
+    check_fatbin(entries, 2, 120, PDL_UNKNOWN); /* none */
+}
+
+static void what_is_compressed_is_unknown_where_it_is_chosen(void **state)
+{
+    (void)state;
+    const struct entry entries[] = {{MADE_CUBIN, 90, 0, false, false},
+                                    {MADE_PTX, 90, 0, false, true}};
+    check_fatbin(entries, COUNT_OF(entries), 90, PDL_NO);
+    check_fatbin(entries, COUNT_OF(entries), 100, PDL_UNKNOWN);
+}
+
+static void code_that_is_equally_good_has_to_agree(void **state)
+{
+    (void)state;
+    struct entry entries[] = {{MADE_CUBIN, 90, 0, true, false},
+                              {MADE_CUBIN, 90, MADE_A, false, false}};
+    check_fatbin(entries, COUNT_OF(entries), 90, PDL_UNKNOWN);
+    entries[1].waits = true;
+    check_fatbin(entries, COUNT_OF(entries), 90, PDL_YES);
+}
+
+static void devices_of_two_kinds_have_to_agree(void **state)
+{
+    (void)state;
+    struct entry entries[] = {{MADE_CUBIN, 90, 0, true, false}, {MADE_CUBIN, 100, 0, true, false}};
+    int *second = mock.devices[1].attributes;
+    second[CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR] = 10;
+    mock.table.device_count = 2;
+    check_fatbin(entries, COUNT_OF(entries), 90, PDL_YES);
+    entries[1].waits = false;
+    check_fatbin(entries, COUNT_OF(entries), 90, PDL_UNKNOWN);
+}
+
+static void a_damaged_entry_is_unknown(void **state)
+{
+    (void)state;
+    struct bytes cubin = make_cubin(&plain_cubin);
+    struct bytes bytes = make_fatbin(MADE_CUBIN, 90, cubin.data, cubin.size);
+    check_bytes(&bytes, PDL_YES, PDL_YES);
+    for (size_t at = 16; at < bytes.size; at++) {
+        pdl_kernel *kernel = NULL;
+        bytes.data[at] ^= 0xff;
+        assert_ok(pdl_kernel_from_image(bytes.data, bytes.size, "fc1", &kernel));
+        pdl_kernel_destroy(kernel);
+        bytes.data[at] ^= 0xff;
+    }
+    bytes_free(&cubin);
+    bytes_free(&bytes);
+}
+
+/* ---- what it is good for -------------------------------------------------------------------- */
+
+static void a_kernel_that_does_not_wait_is_not_overlapped(void **state)
+{
+    (void)state;
+    static const char text[] = HEAD ".entry fc1() { griddepcontrol.launch_dependents; ret; }";
+    pdl_kernel *kernel = NULL;
+    pdl_launch_desc desc = plain_desc();
+    struct expected expected = {0};
+    assert_ok(pdl_kernel_from_image(text, sizeof(text), "fc1", &kernel));
+    desc.overlap = PDL_OVERLAP_AUTO;
+    assert_ok(pdl_launch(kernel, &desc, NULL));
+    assert_attributes(mock_last_launch(), &expected);
+    desc.overlap = PDL_OVERLAP_REQUIRE;
+    assert_refused(pdl_launch(kernel, &desc, NULL), PDL_ERROR_OVERLAP, "overlap",
+                   pdl_overlap_reason_string(PDL_OVERLAP_NO_WAIT));
+    pdl_kernel_destroy(kernel);
+}
+
+static void one_that_waits_is(void **state)
+{
+    (void)state;
+    static const char text[] = HEAD ".entry fc1() { griddepcontrol.wait; ret; }";
+    pdl_kernel *kernel = NULL;
+    pdl_launch_desc desc = plain_desc();
+    struct expected expected = {0};
+    expect_attribute(&expected, CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION)
+        ->programmaticStreamSerializationAllowed = 1;
+    assert_ok(pdl_kernel_from_image(text, sizeof(text), "fc1", &kernel));
+    desc.overlap = PDL_OVERLAP_REQUIRE;
+    assert_ok(pdl_launch(kernel, &desc, NULL));
+    assert_attributes(mock_last_launch(), &expected);
+    pdl_kernel_destroy(kernel);
+}
+
+static void what_is_declared_stands_above_what_was_read(void **state)
+{
+    (void)state;
+    static const char text[] = HEAD ".entry fc1() { ret; }";
+    static const pdl_known declared[] = {PDL_YES, PDL_UNKNOWN};
+    pdl_launch_desc desc = plain_desc();
+    desc.overlap = PDL_OVERLAP_REQUIRE;
+    for (size_t i = 0; i < COUNT_OF(declared); i++) {
+        pdl_kernel *kernel = NULL;
+        pdl_kernel_info info = PDL_KERNEL_INFO_INIT;
+        assert_ok(pdl_kernel_from_image(text, sizeof(text), "fc1", &kernel));
+        assert_ok(pdl_kernel_get(kernel, 0, &info));
+        assert_int_equal(info.overlap_reason, PDL_OVERLAP_NO_WAIT);
+        assert_ok(pdl_kernel_declare(kernel, declared[i], PDL_UNKNOWN));
+        assert_ok(pdl_kernel_get(kernel, 0, &info));
+        assert_int_equal(info.waits, declared[i]);
+        assert_int_equal(info.can_overlap, 1);
+        assert_ok(pdl_launch(kernel, &desc, NULL));
+        pdl_kernel_destroy(kernel);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        MOCK_TEST(waits_and_triggers_of_a_body_are_known),
+        MOCK_TEST(what_stands_in_another_kernel_is_not_in_this),
+        MOCK_TEST(comments_and_strings_are_not_code),
+        MOCK_TEST(calls_are_followed),
+        MOCK_TEST(what_cannot_be_followed_is_unknown),
+        MOCK_TEST(no_text_does_harm),
+        MOCK_TEST(the_opcodes_of_a_cubin_are_looked_for),
+        MOCK_TEST(the_code_that_the_device_runs_decides),
+        MOCK_TEST(code_for_one_architecture_or_family_is_for_no_other),
+        MOCK_TEST(what_is_compressed_is_unknown_where_it_is_chosen),
+        MOCK_TEST(code_that_is_equally_good_has_to_agree),
+        MOCK_TEST(devices_of_two_kinds_have_to_agree),
+        MOCK_TEST(a_damaged_entry_is_unknown),
+        MOCK_TEST(a_kernel_that_does_not_wait_is_not_overlapped),
+        MOCK_TEST(one_that_waits_is),
+        MOCK_TEST(what_is_declared_stands_above_what_was_read),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: MIT */
+/* Loading the driver. The libraries that are loaded are made by ../fake: each has one defect. */
+#include <dlfcn.h>
+#include <unistd.h>
+
+#include "core/device.h"
+#include "support.h"
+
+#define BAD(defect) PDL_TEST_BAD_DRIVERS "/" defect "/libcuda.so.1"
+
+static const struct {
+    const char *name;
+    int version;
+    bool required;
+    size_t offset;
+} entries[] = {
+#define REQUIRED(name, version) {#name, version, true, offsetof(struct pdl_driver, name)},
+#define OPTIONAL(name, version) {#name, version, false, offsetof(struct pdl_driver, name)},
+    PDL_DRIVER_ENTRIES(REQUIRED, OPTIONAL)
+#undef REQUIRED
+#undef OPTIONAL
+};
+
+static bool has_entry(const struct pdl_driver *driver, size_t i)
+{
+    void *address;
+    memcpy(&address, (const char *)driver + entries[i].offset, sizeof(address));
+    return address != NULL;
+}
+
+static int clear_environment(void **state)
+{
+    (void)state;
+    (void)unsetenv("PDL_OVERLAP");
+    (void)unsetenv("PDL_BAD_DRIVER_LACKS");
+    pdl_device_override(NULL);
+    return 0;
+}
+
+#define LOAD_TEST(function)                                                                        \
+    cmocka_unit_test_setup_teardown(function, clear_environment, clear_environment)
+
+/* Asserts that loading fails so, and that the caller's table is not written. */
+#define assert_not_loaded(soname, status, ...)                                                     \
+    do {                                                                                           \
+        struct pdl_driver driver_;                                                                 \
+        struct pdl_driver before_;                                                                 \
+        memset(&driver_, 0x5a, sizeof(driver_));                                                   \
+        memset(&before_, 0x5a, sizeof(before_));                                                   \
+        assert_refused(pdl_driver_load((soname), &driver_), (status), NULL, __VA_ARGS__);          \
+        assert_memory_equal(&driver_, &before_, sizeof(driver_));                                  \
+    } while (0)
+
+static void a_library_that_is_not_there_is_no_driver(void **state)
+{
+    (void)state;
+    assert_not_loaded("libpdl-no-such-library.so.1", PDL_ERROR_NO_DRIVER,
+                      "libpdl-no-such-library.so.1");
+    assert_int_equal(pdl_last_error()->cuda_result, 0);
+}
+
+static void a_file_that_is_no_library_is_no_driver(void **state)
+{
+    (void)state;
+    char path[] = "/tmp/pdl_test_driver_XXXXXX";
+    const int file = mkstemp(path);
+    assert_true(file >= 0);
+    assert_int_equal(write(file, "nothing", 7), 7);
+    assert_int_equal(close(file), 0);
+    assert_not_loaded(path, PDL_ERROR_NO_DRIVER, path);
+    assert_int_equal(unlink(path), 0);
+}
+
+static void a_library_without_a_version_is_no_driver(void **state)
+{
+    (void)state;
+    assert_not_loaded(BAD("no_version"), PDL_ERROR_NO_DRIVER, "cuDriverGetVersion");
+}
+
+static void a_stub_is_told_apart(void **state)
+{
+    (void)state;
+    assert_not_loaded(BAD("stub"), PDL_ERROR_STUB_DRIVER, "stub");
+    assert_int_equal(pdl_last_error()->cuda_result, CUDA_ERROR_STUB_LIBRARY);
+    assert_not_loaded(BAD("stub_at_init"), PDL_ERROR_STUB_DRIVER, "cuInit", "34");
+    assert_int_equal(pdl_last_error()->cuda_result, CUDA_ERROR_STUB_LIBRARY);
+}
+
+#ifdef PDL_TEST_STUB
+static void the_toolkits_stub_is_told_apart(void **state)
+{
+    (void)state;
+    assert_not_loaded(PDL_TEST_STUB, PDL_ERROR_STUB_DRIVER, "stub");
+}
+#endif
+
+static void a_driver_that_is_too_old_is_told_with_both_versions(void **state)
+{
+    (void)state;
+    assert_not_loaded(BAD("too_old"), PDL_ERROR_DRIVER_TOO_OLD, "");
+    assert_true(names_version(pdl_last_error()->message, 11080));
+    assert_true(names_version(pdl_last_error()->message, 12000));
+}
+
+static void a_driver_without_the_lookup_is_too_old(void **state)
+{
+    (void)state;
+    assert_not_loaded(BAD("no_proc_address"), PDL_ERROR_DRIVER_TOO_OLD, "");
+}
+
+static void a_failing_version_is_a_failing_driver(void **state)
+{
+    (void)state;
+    assert_not_loaded(BAD("version_fails"), PDL_ERROR_DRIVER, "cuDriverGetVersion", "999");
+    assert_string_equal(pdl_last_error()->call, "cuDriverGetVersion");
+    assert_int_equal(pdl_last_error()->cuda_result, 999);
+}
+
+static void a_driver_that_lacks_a_required_entry_is_too_old_and_the_entry_named(void **state)
+{
+    (void)state;
+    unsigned required = 0;
+    for (size_t i = 0; i < COUNT_OF(entries); i++) {
+        if (entries[i].required) {
+            assert_int_equal(setenv("PDL_BAD_DRIVER_LACKS", entries[i].name, 1), 0);
+            assert_not_loaded(BAD("good_13_0"), PDL_ERROR_DRIVER_TOO_OLD, entries[i].name);
+            required++;
+        }
+    }
+    assert_true(required > 10);
+}
+
+static void a_driver_that_lacks_an_optional_entry_is_good(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(entries); i++) {
+        if (!entries[i].required) {
+            struct pdl_driver driver;
+            memset(&driver, 0x5a, sizeof(driver));
+            assert_int_equal(setenv("PDL_BAD_DRIVER_LACKS", entries[i].name, 1), 0);
+            assert_ok(pdl_driver_load(BAD("good_13_0"), &driver));
+            for (size_t j = 0; j < COUNT_OF(entries); j++) {
+                assert_int_equal(has_entry(&driver, j), j != i);
+            }
+        }
+    }
+}
+
+static void the_oldest_driver_is_good_and_has_no_newer_entry(void **state)
+{
+    (void)state;
+    struct pdl_driver driver;
+    memset(&driver, 0x5a, sizeof(driver));
+    assert_ok(pdl_driver_load(BAD("good_12_0"), &driver));
+    assert_int_equal(driver.version, 12000);
+    assert_int_equal(driver.device_count, 1);
+    for (size_t i = 0; i < COUNT_OF(entries); i++) {
+        assert_int_equal(has_entry(&driver, i), entries[i].version <= 12000);
+    }
+}
+
+static void every_entry_is_asked_for_at_its_version(void **state)
+{
+    (void)state;
+    struct pdl_driver driver;
+    int (*asked)(const char *, int);
+    void *library = dlopen(BAD("good_13_0"), RTLD_NOW); /* keeps the record */
+    assert_non_null(library);
+    void *symbol = dlsym(library, "bad_driver_asked");
+    assert_non_null(symbol);
+    memcpy(&asked, &symbol, sizeof(asked));
+    int before[COUNT_OF(entries)];
+    for (size_t i = 0; i < COUNT_OF(entries); i++) {
+        before[i] = asked(entries[i].name, entries[i].version);
+    }
+    assert_ok(pdl_driver_load(BAD("good_13_0"), &driver));
+    for (size_t i = 0; i < COUNT_OF(entries); i++) {
+        assert_true(asked(entries[i].name, entries[i].version) > before[i]);
+    }
+    assert_int_equal(dlclose(library), 0);
+}
+
+static void a_driver_without_devices_is_told_apart(void **state)
+{
+    (void)state;
+    assert_not_loaded(BAD("no_device"), PDL_ERROR_NO_DEVICE, "");
+    assert_not_loaded(BAD("zero_devices"), PDL_ERROR_NO_DEVICE, "");
+}
+
+static void a_driver_that_does_not_start_is_a_failing_driver(void **state)
+{
+    (void)state;
+    assert_not_loaded(BAD("init_fails"), PDL_ERROR_DRIVER, "cuInit", "999");
+    assert_string_equal(pdl_last_error()->call, "cuInit");
+    assert_int_equal(pdl_last_error()->cuda_result, 999);
+    assert_not_loaded(BAD("count_fails"), PDL_ERROR_DRIVER, "cuDeviceGetCount", "999");
+    assert_string_equal(pdl_last_error()->call, "cuDeviceGetCount");
+    assert_int_equal(pdl_last_error()->cuda_result, 999);
+}
+
+static void the_switch_in_the_environment_is_read(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *value;
+        bool disabled;
+    } values[] = {{NULL, false}, {"0", true}, {"1", false}, {"", false}, {"2", false}};
+    for (size_t i = 0; i < COUNT_OF(values); i++) {
+        struct pdl_driver driver;
+        (void)unsetenv("PDL_OVERLAP");
+        if (values[i].value != NULL) {
+            assert_int_equal(setenv("PDL_OVERLAP", values[i].value, 1), 0);
+        }
+        assert_ok(pdl_driver_load(BAD("good_13_0"), &driver));
+        assert_int_equal(driver.overlap_disabled, values[i].disabled);
+    }
+}
+
+static void the_fake_driver_is_good(void **state)
+{
+    (void)state;
+    struct pdl_driver driver;
+    pdl_device_info info = PDL_DEVICE_INFO_INIT;
+    assert_ok(pdl_driver_load(PDL_TEST_FAKE_DRIVER, &driver));
+    assert_int_equal(driver.version, 13000);
+    for (size_t i = 0; i < COUNT_OF(entries); i++) {
+        if (!has_entry(&driver, i)) {
+            fail_msg("the fake driver has no %s", entries[i].name);
+        }
+    }
+    pdl_device_override(&driver);
+    assert_ok(pdl_device_get(0, &info));
+    assert_int_equal(info.multiprocessor_count, 132);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        LOAD_TEST(a_library_that_is_not_there_is_no_driver),
+        LOAD_TEST(a_file_that_is_no_library_is_no_driver),
+        LOAD_TEST(a_library_without_a_version_is_no_driver),
+        LOAD_TEST(a_stub_is_told_apart),
+#ifdef PDL_TEST_STUB
+        LOAD_TEST(the_toolkits_stub_is_told_apart),
+#endif
+        LOAD_TEST(a_driver_that_is_too_old_is_told_with_both_versions),
+        LOAD_TEST(a_driver_without_the_lookup_is_too_old),
+        LOAD_TEST(a_failing_version_is_a_failing_driver),
+        LOAD_TEST(a_driver_that_lacks_a_required_entry_is_too_old_and_the_entry_named),
+        LOAD_TEST(a_driver_that_lacks_an_optional_entry_is_good),
+        LOAD_TEST(the_oldest_driver_is_good_and_has_no_newer_entry),
+        LOAD_TEST(every_entry_is_asked_for_at_its_version),
+        LOAD_TEST(a_driver_without_devices_is_told_apart),
+        LOAD_TEST(a_driver_that_does_not_start_is_a_failing_driver),
+        LOAD_TEST(the_switch_in_the_environment_is_read),
+        LOAD_TEST(the_fake_driver_is_good),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

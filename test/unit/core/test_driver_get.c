@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: MIT */
+/* The driver as the library finds it by itself, by its usual name: here one that is too old, which
+ * the environment of this test puts first. It has its own program, because a good driver stays
+ * loaded. */
+#include <pthread.h>
+#include <unistd.h>
+
+#include "core/device.h"
+#include "support.h"
+
+static char log_path[64];
+
+/* How often libcuda.so.1 was loaded since the log was started. */
+static long loads(void)
+{
+    FILE *file = fopen(log_path, "r");
+    if (file == NULL) {
+        return 0;
+    }
+    assert_int_equal(fseek(file, 0, SEEK_END), 0);
+    const long size = ftell(file);
+    assert_int_equal(fclose(file), 0);
+    return size;
+}
+
+static int start_log(void **state)
+{
+    (void)state;
+    pdl_device_override(NULL);
+    (void)snprintf(log_path, sizeof(log_path), "/tmp/pdl_test_loads_XXXXXX");
+    const int file = mkstemp(log_path);
+    if (file < 0 || close(file) != 0) {
+        return -1;
+    }
+    return setenv("PDL_BAD_DRIVER_LOG", log_path, 1);
+}
+
+static int end_log(void **state)
+{
+    (void)unlink(log_path);
+    (void)state;
+    (void)unsetenv("PDL_BAD_DRIVER_LOG");
+    pdl_device_override(NULL);
+    return 0;
+}
+
+#define GET_TEST(function) cmocka_unit_test_setup_teardown(function, start_log, end_log)
+
+static void a_failure_to_load_is_kept_and_told_every_time(void **state)
+{
+    (void)state;
+    const struct pdl_driver *driver = (const struct pdl_driver *)&log_path;
+    for (int i = 0; i < 3; i++) {
+        assert_refused(pdl_driver_get(&driver), PDL_ERROR_DRIVER_TOO_OLD, NULL, "");
+        assert_ptr_equal(driver, &log_path);
+        assert_true(names_version(pdl_last_error()->message, 11080));
+        assert_int_equal(loads(), 1);
+        /* Another error in between does not change what is told next. */
+        assert_refused(pdl_device_get(0, NULL), PDL_ERROR_INVALID_ARGUMENT, NULL, "");
+    }
+}
+
+static void every_function_that_needs_the_driver_tells_why_there_is_none(void **state)
+{
+    (void)state;
+    static char handle;
+    int count = -1;
+    pdl_device_info info = PDL_DEVICE_INFO_INIT;
+    pdl_kernel *kernel = NULL;
+    CUevent event = NULL;
+    const pdl_status want = PDL_ERROR_DRIVER_TOO_OLD;
+    assert_refused(pdl_device_count(&count), want, NULL, "");
+    assert_refused(pdl_device_get(0, &info), want, NULL, "");
+    assert_refused(pdl_kernel_from_function((CUfunction)(void *)&handle, &kernel), want, NULL, "");
+    assert_refused(pdl_kernel_from_kernel((CUkernel)(void *)&handle, &kernel), want, NULL, "");
+    assert_refused(pdl_kernel_from_image(".version", 8, "fc1", &kernel), want, NULL, "");
+    assert_refused(pdl_event_create(&event), want, NULL, "");
+    pdl_event_destroy((CUevent)(void *)&handle);
+    assert_int_equal(count, -1);
+    assert_null(kernel);
+    assert_null(event);
+    assert_int_equal(loads(), 1);
+}
+
+#define THREADS 64
+static pthread_barrier_t start;
+
+static void *get_the_driver(void *argument)
+{
+    const struct pdl_driver *driver = NULL;
+    pdl_status *status = argument;
+    (void)pthread_barrier_wait(&start);
+    *status = pdl_driver_get(&driver);
+    if (pdl_last_error()->status != (int32_t)*status ||
+        !names_version(pdl_last_error()->message, 11080)) {
+        *status = PDL_SUCCESS; /* which is wrong */
+    }
+    return NULL;
+}
+
+static void many_first_users_load_the_driver_once_and_all_are_told(void **state)
+{
+    (void)state;
+    pthread_t threads[THREADS];
+    pdl_status statuses[THREADS];
+    assert_int_equal(pthread_barrier_init(&start, NULL, THREADS), 0);
+    for (int i = 0; i < THREADS; i++) {
+        assert_int_equal(pthread_create(&threads[i], NULL, get_the_driver, &statuses[i]), 0);
+    }
+    for (int i = 0; i < THREADS; i++) {
+        assert_int_equal(pthread_join(threads[i], NULL), 0);
+        assert_int_equal(statuses[i], PDL_ERROR_DRIVER_TOO_OLD);
+    }
+    assert_int_equal(pthread_barrier_destroy(&start), 0);
+    assert_int_equal(loads(), 1);
+}
+
+static void forgetting_the_driver_loads_it_again(void **state)
+{
+    (void)state;
+    int count = -1;
+    assert_refused(pdl_device_count(&count), PDL_ERROR_DRIVER_TOO_OLD, NULL, "");
+    assert_int_equal(loads(), 1);
+    (void)mock_setup(state);
+    assert_ok(pdl_device_count(&count));
+    assert_int_equal(count, 1);
+    assert_int_equal(loads(), 1);
+    pdl_device_override(NULL);
+    assert_refused(pdl_device_count(&count), PDL_ERROR_DRIVER_TOO_OLD, NULL, "");
+    assert_int_equal(loads(), 2);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        GET_TEST(a_failure_to_load_is_kept_and_told_every_time),
+        GET_TEST(every_function_that_needs_the_driver_tells_why_there_is_none),
+        GET_TEST(many_first_users_load_the_driver_once_and_all_are_told),
+        GET_TEST(forgetting_the_driver_loads_it_again),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: MIT */
+#include "common/cuobjdump.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <spawn.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "common/memory.h"
+
+/* The name of what is written for it, which is none that it writes. */
+static const char input_name[] = "input";
+
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+static void list_files(struct extraction *extraction)
+{
+    DIR *directory = opendir(extraction->directory);
+    if (directory == NULL) {
+        return;
+    }
+    const struct dirent *entry;
+    while ((entry = readdir(directory)) != NULL) {
+        if (entry->d_name[0] != '.') {
+            APPEND(extraction, copy_text(entry->d_name));
+        }
+    }
+    (void)closedir(directory);
+    if (extraction->count > 0) {
+        qsort(extraction->items, extraction->count, sizeof(*extraction->items), by_name);
+    }
+}
+
+static bool write_file(const char *path, const void *bytes, size_t size)
+{
+    const int file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    if (file < 0) {
+        return false;
+    }
+    const char *at = bytes;
+    while (size > 0) {
+        const ssize_t written = write(file, at, size);
+        if (written < 0 && errno != EINTR) {
+            break;
+        }
+        at += written > 0 ? written : 0;
+        size -= written > 0 ? (size_t)written : 0;
+    }
+    return close(file) == 0 && size == 0;
+}
+
+/* Runs it in the directory, where it writes its files; what it prints is not wanted. */
+static char *run(const char *directory, const char *path, pdl_inspect_kind kind)
+{
+    posix_spawn_file_actions_t actions;
+    pid_t process = 0;
+    int error = posix_spawn_file_actions_init(&actions);
+    if (error == 0) {
+        error = posix_spawn_file_actions_addchdir_np(&actions, directory);
+        if (error == 0) {
+            error =
+                posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+        }
+        if (error == 0) {
+            error =
+                posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
+        }
+        if (error == 0) {
+            char program[] = "cuobjdump";
+            char ptx[] = "-xptx";
+            char elf[] = "-xelf";
+            char all[] = "all";
+            char *file = copy_text(path);
+            char *const arguments[] = {program, kind == PDL_INSPECT_PTX ? ptx : elf, all, file,
+                                       NULL};
+            error = posix_spawnp(&process, program, &actions, NULL, arguments, environ);
+            free(file);
+        }
+        (void)posix_spawn_file_actions_destroy(&actions);
+    }
+    if (error != 0) {
+        return error == ENOENT ? copy_text("there is no cuobjdump on PATH to unpack it")
+                               : format_text("cuobjdump did not start: %s", strerror(error));
+    }
+    int status = 0;
+    while (waitpid(process, &status, 0) < 0) {
+        if (errno != EINTR) {
+            return format_text("cuobjdump was lost: %s", strerror(errno));
+        }
+    }
+    if (WIFSIGNALED(status)) {
+        return format_text("cuobjdump was ended by signal %d", WTERMSIG(status));
+    }
+    return WEXITSTATUS(status) == 0
+               ? NULL
+               : format_text("cuobjdump failed with exit code %d", WEXITSTATUS(status));
+}
+
+char *cuobjdump_extract(struct extraction *extraction, const char *path, const void *bytes,
+                        size_t size, pdl_inspect_kind kind)
+{
+    const char *tmp = getenv("TMPDIR");
+    char *why = NULL;
+    *extraction = (struct extraction){0};
+    extraction->directory =
+        format_text("%s/pdltool-XXXXXX", tmp != NULL && *tmp != '\0' ? tmp : "/tmp");
+    if (mkdtemp(extraction->directory) == NULL) {
+        why = format_text("no temporary directory: %s: %s", extraction->directory, strerror(errno));
+        free(extraction->directory);
+        extraction->directory = NULL;
+        return why;
+    }
+    if (path != NULL) {
+        char *full = realpath(path, NULL);
+        why = full != NULL ? run(extraction->directory, full, kind)
+                           : format_text("%s: %s", path, strerror(errno));
+        free(full);
+    } else {
+        char *copy = format_text("%s/%s", extraction->directory, input_name);
+        why = write_file(copy, bytes, size) ? run(extraction->directory, copy, kind)
+                                            : format_text("%s: %s", copy, strerror(errno));
+        (void)unlink(copy);
+        free(copy);
+    }
+    list_files(extraction);
+    if (why == NULL && extraction->count == 0) {
+        why = copy_text("cuobjdump unpacked nothing");
+    }
+    return why;
+}
+
+char *extraction_path(const struct extraction *extraction, size_t index)
+{
+    return format_text("%s/%s", extraction->directory, extraction->items[index]);
+}
+
+void extraction_remove(struct extraction *extraction)
+{
+    for (size_t i = 0; i < extraction->count; i++) {
+        char *path = extraction_path(extraction, i);
+        (void)unlink(path);
+        free(path);
+        free(extraction->items[i]);
+    }
+    if (extraction->directory != NULL) {
+        (void)rmdir(extraction->directory);
+    }
+    free(extraction->items);
+    free(extraction->directory);
+}

@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: MIT */
+#include "common/json.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "commands.h"
+#include "common/demangle.h"
+#include "common/memory.h"
+
+static json_t *made(json_t *value)
+{
+    if (value == NULL) {
+        (void)fputs("pdltool: out of memory\n", stderr);
+        exit(EXIT_USAGE);
+    }
+    return value;
+}
+
+json_t *json_text(const char *text)
+{
+    if (text == NULL) {
+        return json_null();
+    }
+    json_t *value = json_string(text);
+    if (value != NULL) {
+        return value;
+    }
+    char *copy = copy_text(text); /* no UTF-8, as file names need not be */
+    for (char *at = copy; *at != '\0'; at++) {
+        if ((unsigned char)*at >= 0x80) {
+            *at = '?';
+        }
+    }
+    value = made(json_string(copy));
+    free(copy);
+    return value;
+}
+
+json_t *json_number(int64_t number)
+{
+    return made(json_integer(number));
+}
+
+json_t *json_number_from(int64_t number, int64_t least)
+{
+    return number >= least ? json_number(number) : json_null();
+}
+
+void json_set(json_t *object, const char *key, json_t *value)
+{
+    if (json_object_set_new(object, key, value) != 0) {
+        (void)made(NULL);
+    }
+}
+
+void json_add(json_t *array, json_t *value)
+{
+    if (json_array_append_new(array, value) != 0) {
+        (void)made(NULL);
+    }
+}
+
+json_t *json_new_object(void)
+{
+    return made(json_object());
+}
+
+json_t *json_new_array(void)
+{
+    return made(json_array());
+}
+
+const char *kind_name(int32_t kind)
+{
+    return kind == PDL_INSPECT_PTX ? "ptx" : kind == PDL_INSPECT_SASS ? "sass" : "lto";
+}
+
+json_t *json_place(const pdl_inspect_place *place)
+{
+    if (place->file == NULL) {
+        return json_null();
+    }
+    json_t *object = json_new_object();
+    json_set(object, "file", json_text(place->file));
+    json_set(object, "line", json_number_from(place->line, 1));
+    json_set(object, "column", json_number_from(place->column, 1));
+    json_set(object, "function", json_text(place->inlined));
+    return object;
+}
+
+static json_t *json_image(const pdl_inspect_image *image, size_t input)
+{
+    json_t *object = json_new_object();
+    char *target = target_name(image);
+    json_set(object, "input", json_number((int64_t)input));
+    json_set(object, "origin", json_text(image->origin));
+    json_set(object, "kind", json_text(kind_name(image->kind)));
+    json_set(object, "target", json_text(target));
+    json_set(object, "compressed", json_boolean(image->compressed));
+    json_set(object, "unread", json_text(image->unread));
+    free(target);
+    if (image->ptx_version > 0) {
+        char *version = format_text("%u.%u", image->ptx_version / 10u, image->ptx_version % 10u);
+        json_set(object, "ptx_version", json_text(version));
+        free(version);
+    } else {
+        json_set(object, "ptx_version", json_null());
+    }
+    return object;
+}
+
+json_t *json_document(const struct inputs *inputs)
+{
+    json_t *root = json_new_object();
+    json_t *files = json_new_array();
+    json_t *images = json_new_array();
+    const unsigned version = pdl_version();
+    char *tool =
+        format_text("pdltool %u.%u.%u", version / 10000, version / 100 % 100, version % 100);
+    for (size_t i = 0; i < inputs->count; i++) {
+        const struct input *input = &inputs->items[i];
+        json_t *file = json_new_object();
+        json_set(file, "name", json_text(input->name));
+        json_set(file, "error", json_text(input->inspection == NULL ? input->error.message : NULL));
+        json_set(file, "line", json_number_from(input->error.line, 1));
+        json_set(file, "column", json_number_from(input->error.column, 1));
+        json_add(files, file);
+        const size_t count =
+            input->inspection != NULL ? pdl_inspection_image_count(input->inspection) : 0;
+        for (size_t m = 0; m < count; m++) {
+            json_add(images, json_image(pdl_inspection_image(input->inspection, m), i));
+        }
+    }
+    json_set(root, "version", json_number(1));
+    json_set(root, "tool", json_text(tool));
+    json_set(root, "inputs", files);
+    json_set(root, "images", images);
+    free(tool);
+    return root;
+}
+
+static json_t *json_kernel(const pdl_inspect_kernel *kernel, size_t first_image)
+{
+    json_t *object = json_new_object();
+    char *demangled = demangle(kernel->name);
+    json_set(object, "name", json_text(kernel->name));
+    json_set(object, "demangled", json_text(demangled));
+    json_set(object, "image", json_number((int64_t)first_image + kernel->image));
+    json_set(object, "waits", json_text(known_name(kernel->waits)));
+    json_set(object, "waits_always", json_text(known_name(kernel->waits_always)));
+    json_set(object, "triggers", json_text(known_name(kernel->triggers)));
+    json_set(object, "wait_instructions", json_number(kernel->wait_count));
+    json_set(object, "trigger_instructions", json_number(kernel->trigger_count));
+    json_set(object, "registers", json_number_from(kernel->registers, 0));
+    json_set(object, "shared_memory", json_number_from(kernel->shared_memory, 0));
+    json_set(object, "parameters", json_number_from(kernel->parameter_count, 0));
+    json_set(object, "place", json_place(&kernel->place));
+    json_set(object, "ptx_line", json_number_from(kernel->line, 1));
+    free(demangled);
+    return object;
+}
+
+json_t *json_kernels(const struct inputs *inputs)
+{
+    json_t *kernels = json_new_array();
+    size_t first_image = 0;
+    for (size_t i = 0; i < inputs->count; i++) {
+        const pdl_inspection *inspection = inputs->items[i].inspection;
+        const size_t count = inspection != NULL ? pdl_inspection_kernel_count(inspection) : 0;
+        for (size_t k = 0; k < count; k++) {
+            json_add(kernels, json_kernel(pdl_inspection_kernel(inspection, k), first_image));
+        }
+        first_image += inspection != NULL ? pdl_inspection_image_count(inspection) : 0;
+    }
+    return kernels;
+}
+
+bool json_print(json_t *root)
+{
+    const bool written = json_dumpf(root, stdout, JSON_INDENT(2)) == 0 && putchar('\n') != EOF;
+    json_decref(root);
+    return written;
+}

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: MIT */
+#include "common/memory.h"
+
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "commands.h"
+
+__attribute__((noreturn)) static void out_of_memory(void)
+{
+    (void)fputs("pdltool: out of memory\n", stderr);
+    exit(EXIT_USAGE);
+}
+
+void *allocate(size_t count, size_t each)
+{
+    void *made = calloc(count > 0 ? count : 1, each);
+    if (made == NULL) {
+        out_of_memory();
+    }
+    return made;
+}
+
+char *copy_text(const char *text)
+{
+    char *copy = strdup(text);
+    if (copy == NULL) {
+        out_of_memory();
+    }
+    return copy;
+}
+
+char *format_text(const char *format, ...)
+{
+    char *text = NULL;
+    va_list arguments;
+    va_start(arguments, format);
+    const int length = vasprintf(&text, format, arguments);
+    va_end(arguments);
+    if (length < 0) {
+        out_of_memory();
+    }
+    return text;
+}
+
+void *room_for_one(void *items, size_t count, size_t *capacity, size_t each)
+{
+    if (count < *capacity) {
+        return items;
+    }
+    const size_t room = *capacity < 16 ? 16 : *capacity * 2;
+    void *grown = room <= SIZE_MAX / each ? realloc(items, room * each) : NULL;
+    if (grown == NULL) {
+        out_of_memory();
+    }
+    *capacity = room;
+    return grown;
+}

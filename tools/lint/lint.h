@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: MIT */
+/* What lint found, for the reports. */
+#ifndef PDL_TOOLS_LINT_H
+#define PDL_TOOLS_LINT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include <pdl/inspect.h>
+
+#include "common/input.h"
+
+/* A finding in a kernel. */
+struct lint_entry {
+    const struct input *input;
+    const pdl_lint_finding *finding;
+    size_t order; /* of all entries */
+};
+
+/* The same finding in one or more kernels: an instance of a template each, or the code of one for
+ * several architectures. */
+struct lint_item {
+    const struct lint_entry *entries; /* the first is the one to show */
+    size_t count;
+};
+
+/* A suppression or a marker, over all inputs. */
+struct lint_allowance {
+    const pdl_lint_suppression *suppression;
+    unsigned long long used;
+    bool marker; /* in the source of a kernel, not in a file of suppressions */
+};
+
+struct lint_report {
+    struct inputs inputs;
+    pdl_lint_suppressions **lists; /* in the order given */
+    size_t list_count;
+    struct lint_entry *entries;
+    size_t entry_count;
+    struct lint_item *items; /* in the order of their first entries */
+    size_t item_count;
+    struct lint_allowance *allowances;
+    size_t allowance_count;
+    bool judged; /* whether all was read, so that an unused suppression is one */
+    pdl_lint_level level;
+    int exit_code;
+};
+
+/* Where a finding is: in the source or, where the code has no line information, in its PTX. */
+struct lint_place {
+    const char *file;
+    uint32_t line, column; /* 0: not known */
+    bool in_source;
+};
+struct lint_place lint_place_of(const struct lint_entry *entry);
+
+const pdl_inspect_kernel *lint_kernel_of(const struct lint_entry *entry);
+const pdl_inspect_image *lint_image_of(const struct lint_entry *entry);
+
+/* Whether the reports show a finding that is not suppressed. */
+bool lint_is_shown(const struct lint_report *report, const pdl_lint_finding *finding);
+
+/* Whether an allowance is to be reported as unused. */
+bool lint_is_unused(const struct lint_report *report, const struct lint_allowance *allowance);
+
+/* The reports, to standard output. False where writing failed. */
+bool lint_print_text(const struct lint_report *report);
+bool lint_print_summary(const struct lint_report *report);
+bool lint_print_json(const struct lint_report *report);
+bool lint_print_sarif(const struct lint_report *report);
+
+/* For another command: what is found in PTX, as text on standard output. Returns an exit code. */
+int lint_ptx(const char *name, const char *ptx, size_t size);
+
+#endif /* PDL_TOOLS_LINT_H */

@@ -1,0 +1,434 @@
+/* SPDX-License-Identifier: MIT */
+/* Kernels of `pdltool overlap`: from the command line, and from code. */
+#include "overlap/spec.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/demangle.h"
+#include "common/memory.h"
+#include "common/print.h"
+
+/* ---- values --------------------------------------------------------------------------------- */
+
+static bool parse_number(const char *text, int64_t most, int64_t *number)
+{
+    char *end = NULL;
+    errno = 0;
+    const long long value = strtoll(text, &end, 10);
+    if (text[0] < '0' || text[0] > '9' || *end != '\0' || errno != 0 || value > most) {
+        return false;
+    }
+    *number = value;
+    return true;
+}
+
+/* Bytes: a number, K or KiB behind it. */
+static bool parse_bytes(const char *text, int64_t *bytes)
+{
+    char digits[24] = "";
+    const size_t length = strspn(text, "0123456789");
+    const char *unit = text + length;
+    const bool kib = strcmp(unit, "K") == 0 || strcmp(unit, "KiB") == 0;
+    if (length == 0 || length >= sizeof(digits) || !(kib || *unit == '\0')) {
+        return false;
+    }
+    memcpy(digits, text, length);
+    if (!parse_number(digits, 1 << 20, bytes)) {
+        return false;
+    }
+    *bytes *= kib ? 1024 : 1;
+    return *bytes <= 1 << 20;
+}
+
+/* An extent: 132, 16x8, 16x8x2; as their product. */
+static bool parse_extent(const char *text, int64_t most, int64_t *product)
+{
+    char *copy = copy_text(text);
+    char *rest = copy;
+    int64_t made = 1;
+    bool good = true;
+    int axes = 0;
+    while (good && rest != NULL) {
+        int64_t number = 0;
+        char *next = strchr(rest, 'x');
+        if (next != NULL) {
+            *next++ = '\0';
+        }
+        good = ++axes <= 3 && parse_number(rest, most, &number) && number > 0;
+        good = good && made <= most / number;
+        made *= good ? number : 1;
+        rest = next;
+    }
+    free(copy);
+    *product = good ? made : *product;
+    return good;
+}
+
+static bool parse_known(const char *text, uint32_t *known)
+{
+    for (uint32_t value = PDL_UNKNOWN; value <= PDL_YES; value++) {
+        if (strcmp(text, known_name((int32_t)value)) == 0) {
+            *known = value;
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool parse_yes_or_no(const char *text, bool *value)
+{
+    uint32_t known = PDL_UNKNOWN;
+    if (!parse_known(text, &known) || known == PDL_UNKNOWN) {
+        return false;
+    }
+    *value = known == PDL_YES;
+    return true;
+}
+
+/* A compute capability: 90 or 9.0. */
+static bool parse_code(const char *text, int32_t *code)
+{
+    int64_t major = 0;
+    int64_t minor = 0;
+    char *copy = copy_text(text);
+    char *dot = strchr(copy, '.');
+    bool good;
+    if (dot != NULL) {
+        *dot = '\0';
+        good = parse_number(copy, 99, &major) && parse_number(dot + 1, 9, &minor);
+        *code = good ? (int32_t)(10 * major + minor) : *code;
+    } else {
+        good = parse_number(copy, 999, &major);
+        *code = good ? (int32_t)major : *code;
+    }
+    free(copy);
+    return good;
+}
+
+/* ---- the command line's text ---------------------------------------------------------------- */
+
+static bool set_count(const char *text, int64_t most, uint32_t *count)
+{
+    int64_t number = 0;
+    const bool good = parse_extent(text, most, &number);
+    *count = good ? (uint32_t)number : *count;
+    return good;
+}
+
+static bool set_carveout(const char *text, int32_t *carveout)
+{
+    int64_t percent = 0;
+    const bool good = parse_number(text, 100, &percent);
+    *carveout = good ? (int32_t)percent : *carveout;
+    return good;
+}
+
+static bool set_barriers(const char *text, struct overlap_spec *spec)
+{
+    int64_t number = 0;
+    if (!parse_number(text, 16, &number)) {
+        return false;
+    }
+    spec->side.block.barriers = (uint32_t)number;
+    spec->side.barriers_known = true;
+    return true;
+}
+
+static bool set_blocks(const char *text, struct overlap_spec *spec)
+{
+    int64_t blocks = 0;
+    const bool good = parse_extent(text, INT64_C(1) << 62, &blocks);
+    spec->side.blocks = good ? (uint64_t)blocks : spec->side.blocks;
+    return good;
+}
+
+/* False where the value is none; *known_key is false where there is no such key. */
+static bool set_value(struct overlap_spec *spec, const char *key, const char *value,
+                      bool *known_key)
+{
+    *known_key = true;
+    if (strcmp(key, "blocks") == 0 || strcmp(key, "grid") == 0) {
+        return set_blocks(value, spec);
+    }
+    if (strcmp(key, "threads") == 0 || strcmp(key, "block") == 0) {
+        return set_count(value, 1024, &spec->side.block.threads);
+    }
+    if (strcmp(key, "registers") == 0) {
+        return parse_number(value, 255, &spec->registers);
+    }
+    if (strcmp(key, "shared") == 0) {
+        return parse_bytes(value, &spec->static_shared);
+    }
+    if (strcmp(key, "dynamic") == 0) {
+        return parse_bytes(value, &spec->dynamic_shared);
+    }
+    if (strcmp(key, "carveout") == 0) {
+        return set_carveout(value, &spec->side.block.carveout);
+    }
+    if (strcmp(key, "barriers") == 0) {
+        return set_barriers(value, spec);
+    }
+    if (strcmp(key, "cluster") == 0) {
+        return set_count(value, 1024, &spec->side.cluster);
+    }
+    if (strcmp(key, "code") == 0) {
+        return parse_code(value, &spec->side.code);
+    }
+    if (strcmp(key, "waits") == 0) {
+        return parse_known(value, &spec->side.waits);
+    }
+    if (strcmp(key, "triggers") == 0) {
+        return parse_known(value, &spec->side.triggers);
+    }
+    if (strcmp(key, "cooperative") == 0) {
+        return parse_yes_or_no(value, &spec->side.cooperative);
+    }
+    if (strcmp(key, "overlap") == 0) {
+        return parse_yes_or_no(value, &spec->asks);
+    }
+    *known_key = false;
+    return false;
+}
+
+static bool read_part(char *part, struct overlap_spec *spec)
+{
+    char *value = strchr(part, '=');
+    bool known_key = false;
+    if (value == NULL) {
+        free(spec->kernel);
+        spec->kernel = copy_text(part);
+        return true;
+    }
+    *value++ = '\0';
+    if (set_value(spec, part, value, &known_key)) {
+        return true;
+    }
+    if (known_key) {
+        (void)fprintf(stderr, "pdltool overlap: --%s: %s cannot be %s\n", spec->role, part,
+                      value[0] != '\0' ? value : "empty");
+    } else {
+        (void)fprintf(
+            stderr,
+            "pdltool overlap: --%s: there is no %s; `pdltool overlap --help` lists what can "
+            "be told\n",
+            spec->role, part);
+    }
+    return false;
+}
+
+/* The comma that ends a part; not one of those in a C++ name, which are in brackets. */
+static char *end_of_part(char *part)
+{
+    int depth = 0;
+    for (char *at = part; *at != '\0'; at++) {
+        depth += *at == '<' || *at == '(';
+        depth -= *at == '>' || *at == ')';
+        if (*at == ',' && depth <= 0) {
+            return at;
+        }
+    }
+    return NULL;
+}
+
+/* Whether the text begins with a name: an equals sign before its first comma makes it a value. */
+bool overlap_spec_read(const char *text, struct overlap_spec *spec)
+{
+    const char *role = spec->role;
+    *spec = (struct overlap_spec){
+        .role = role,
+        .registers = -1,
+        .static_shared = -1,
+        .dynamic_shared = 0,
+        .side = {.block = {.carveout = -1}, .code = -1, .driver_per_sm = -1},
+        .asks = true,
+    };
+    char *copy = copy_text(text);
+    char *part = copy;
+    bool good = true;
+    while (good && part != NULL) {
+        char *next = end_of_part(part);
+        if (next != NULL) {
+            *next++ = '\0';
+        }
+        good = read_part(part, spec);
+        part = next;
+    }
+    free(copy);
+    return good;
+}
+
+void overlap_spec_free(struct overlap_spec *spec)
+{
+    free(spec->kernel);
+    free(spec->name);
+    free(spec->origin);
+}
+
+/* ---- code ----------------------------------------------------------------------------------- */
+
+/* Whether a kernel is the one that a text names: mangled, demangled, or that without its
+ * arguments. */
+static bool is_named(const char *mangled, const char *wanted)
+{
+    char *name = demangle(mangled);
+    bool same = strcmp(mangled, wanted) == 0 || strcmp(name, wanted) == 0;
+    char *arguments = strchr(name, '(');
+    if (arguments != NULL) {
+        *arguments = '\0';
+        /* The demangler begins a template's name with what it returns. */
+        const char *plain = strncmp(name, "void ", 5) == 0 ? name + 5 : name;
+        same = same || strcmp(plain, wanted) == 0;
+    }
+    free(name);
+    return same;
+}
+
+/* How good an image is for a device; 0: it does not run there. Machine code, and the newest, is
+ * best. */
+static int fitness(const pdl_inspect_image *image, int32_t capability)
+{
+    const bool same_major = image->target / 10 == capability / 10;
+    if (image->unread != NULL) {
+        return 0;
+    }
+    if (image->kind == PDL_INSPECT_SASS) {
+        const bool exact = image->target == capability;
+        return exact || (same_major && image->target < capability && image->target_suffix == '\0')
+                   ? 1000 + image->target
+                   : 0;
+    }
+    const bool runs =
+        image->target_suffix == 'a' ? image->target == capability : image->target <= capability;
+    return image->kind == PDL_INSPECT_PTX && runs ? image->target : 0;
+}
+
+struct found {
+    const pdl_inspect_kernel *kernel;
+    const pdl_inspect_image *image;
+    int fitness;
+    bool named; /* there is one of that name, if for other devices */
+};
+
+/* False where two kernels have that name. */
+static bool look_in(const pdl_inspection *inspection, int32_t capability,
+                    const struct overlap_spec *spec, struct found *found)
+{
+    for (size_t i = 0; i < pdl_inspection_kernel_count(inspection); i++) {
+        const pdl_inspect_kernel *kernel = pdl_inspection_kernel(inspection, i);
+        const pdl_inspect_image *image = pdl_inspection_image(inspection, kernel->image);
+        const int fits = fitness(image, capability);
+        if (!is_named(kernel->name, spec->kernel)) {
+            continue;
+        }
+        if (found->kernel != NULL && fits > 0 && strcmp(found->kernel->name, kernel->name) != 0) {
+            (void)fprintf(stderr, "pdltool overlap: --%s: ", spec->role);
+            print_plain(stderr, spec->kernel);
+            (void)fputs(" is both ", stderr);
+            print_plain(stderr, found->kernel->name);
+            (void)fputs(" and ", stderr);
+            print_plain(stderr, kernel->name);
+            (void)fputs(": give the mangled name\n", stderr);
+            return false;
+        }
+        found->named = true;
+        if (fits > found->fitness) {
+            found->kernel = kernel;
+            found->image = image;
+            found->fitness = fits;
+        }
+    }
+    return true;
+}
+
+static void take(const struct found *found, struct overlap_spec *spec)
+{
+    const pdl_inspect_kernel *kernel = found->kernel;
+    if (spec->registers < 0) {
+        spec->registers = kernel->registers;
+    }
+    if (spec->static_shared < 0) {
+        spec->static_shared = kernel->shared_memory;
+    }
+    if (spec->side.code < 0) {
+        spec->side.code = found->image->target;
+    }
+    if (spec->side.waits == PDL_UNKNOWN) {
+        spec->side.waits = (uint32_t)kernel->waits;
+    }
+    if (spec->side.triggers == PDL_UNKNOWN) {
+        spec->side.triggers = (uint32_t)kernel->triggers;
+    }
+    char *target = target_name(found->image);
+    spec->name = demangle(kernel->name);
+    spec->origin = format_text(
+        "%s for %s", found->image->kind == PDL_INSPECT_PTX ? "PTX" : "machine code", target);
+    free(target);
+}
+
+bool overlap_spec_find(const struct inputs *inputs, int32_t compute_capability,
+                       struct overlap_spec *spec)
+{
+    struct found found = {.fitness = 0};
+    if (spec->kernel == NULL) {
+        (void)fprintf(stderr,
+                      "pdltool overlap: --%s names no kernel of the file: NAME[,KEY=VALUE...]\n",
+                      spec->role);
+        return false;
+    }
+    for (size_t i = 0; i < inputs->count; i++) {
+        const pdl_inspection *inspection = inputs->items[i].inspection;
+        if (inspection != NULL && !look_in(inspection, compute_capability, spec, &found)) {
+            return false;
+        }
+    }
+    if (found.kernel == NULL) {
+        (void)fprintf(stderr, "pdltool overlap: --%s: ", spec->role);
+        print_plain(stderr, spec->kernel);
+        if (found.named) {
+            (void)fprintf(stderr, " has no code for compute capability %d.%d\n",
+                          compute_capability / 10, compute_capability % 10);
+        } else {
+            (void)fputs(" is not there; `pdltool inspect` lists the kernels\n", stderr);
+        }
+        return false;
+    }
+    take(&found, spec);
+    return true;
+}
+
+/* ---- both ----------------------------------------------------------------------------------- */
+
+static bool told(const struct overlap_spec *spec, bool known, const char *key)
+{
+    if (!known) {
+        (void)fprintf(stderr, "pdltool overlap: --%s does not say %s=...\n", spec->role, key);
+    }
+    return known;
+}
+
+bool overlap_spec_finish(struct overlap_spec *spec)
+{
+    struct pdl_overlap_side *side = &spec->side;
+    const bool from_code = spec->origin != NULL;
+    if (!told(spec, side->blocks > 0, "blocks") ||
+        !told(spec, side->block.threads > 0, "threads") ||
+        !told(spec, from_code || spec->registers >= 0, "registers")) {
+        return false;
+    }
+    if (!from_code) { /* what is not told is taken to be as it should be */
+        side->code = side->code < 0 ? 90 : side->code;
+        side->waits = side->waits == PDL_UNKNOWN ? (uint32_t)PDL_YES : side->waits;
+        side->triggers = side->triggers == PDL_UNKNOWN ? (uint32_t)PDL_YES : side->triggers;
+        spec->static_shared = spec->static_shared < 0 ? 0 : spec->static_shared;
+        spec->name = copy_text(spec->kernel != NULL ? spec->kernel : spec->role);
+    }
+    side->name = spec->name;
+    side->block_known = spec->registers >= 0 && spec->static_shared >= 0;
+    if (side->block_known) {
+        side->block.registers = (uint32_t)spec->registers;
+        side->block.shared_memory = (uint32_t)(spec->static_shared + spec->dynamic_shared);
+    }
+    return true;
+}

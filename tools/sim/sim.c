@@ -1,0 +1,391 @@
+/* SPDX-License-Identifier: MIT */
+/* pdltool sim: what launches would take, by a model, without a device. */
+#include <errno.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "commands.h"
+#include "common/memory.h"
+#include "common/options.h"
+#include "sim/output.h"
+#ifdef PDL_HAVE_JANSSON
+#include "common/json.h"
+#endif
+
+struct options {
+    const char *device, *compare, *calibrate, *output, *svg, *trace, *what_if;
+    bool json, text, plain;
+    double from, to;
+    int steps;
+};
+
+static void usage(FILE *to)
+{
+    (void)fputs(
+        "usage: pdltool sim FILE [OPTION...]\n"
+        "       pdltool sim --compare FILE [--device NAME] [--json]\n"
+        "       pdltool sim --calibrate DIR [--output FILE]\n\n"
+        "Predicts what kernels and launches take, by a model of the device that needs none. FILE\n"
+        "is a description of them or a trace that a timeline was written to; - is standard "
+        "input.\n\n"
+        "  -d, --device NAME      h200, or a file that --calibrate wrote (default: h200)\n"
+        "      --plain            beside it, the same launches without overlap\n"
+        "      --text             draws the timeline, too\n"
+        "      --svg FILE         writes it as a picture\n"
+        "      --trace FILE       writes it as a trace for Perfetto\n"
+        "      --what-if SWEEP    trigger=0..1:10: the trigger of every kernel at these shares of "
+        "its\n"
+        "                         main part, in so many steps\n"
+        "      --json             JSON instead of tables\n"
+        "      --compare FILE     predicts what `pdltool bench overlap --json` measured\n"
+        "      --calibrate DIR    makes a device of overlap.json and graph.json there\n"
+        "  -o, --output FILE      where --calibrate writes (default: standard output)\n\n"
+        "Exits with 0; 2 if something could not be read or written.\n",
+        to);
+}
+
+/* A number at the beginning of a text up to `end`, which is not a part of it. */
+static bool parse_share(const char *text, const char *end, double *share)
+{
+    char copy[16] = "";
+    char *stop = NULL;
+    const size_t size = (size_t)(end - text);
+    if (size == 0 || size >= sizeof(copy)) {
+        return false;
+    }
+    memcpy(copy, text, size);
+    *share = strtod(copy, &stop);
+    return *stop == '\0' && *share >= 0 && *share <= 1;
+}
+
+/* trigger=0..1 or trigger=0..1:10. The numbers apart: strtod() would take the first point for its own. */
+static bool parse_sweep(const char *text, struct options *chosen)
+{
+    static const char begin[] = "trigger=";
+    const char *const from = text + sizeof(begin) - 1;
+    const char *const points = strstr(text, "..");
+    if (strncmp(text, begin, sizeof(begin) - 1) != 0 || points == NULL || points < from) {
+        return false;
+    }
+    const char *const to = points + 2;
+    const char *const steps = to + strcspn(to, ":");
+    chosen->steps = 10;
+    return parse_share(from, points, &chosen->from) && parse_share(to, steps, &chosen->to) &&
+           chosen->from <= chosen->to &&
+           (*steps == '\0' ||
+            parse_count("pdltool sim", "what-if", steps + 1, 1, 1000, &chosen->steps));
+}
+
+static bool parse_what_if(struct options *chosen)
+{
+    if (parse_sweep(chosen->what_if, chosen)) {
+        return true;
+    }
+    (void)fprintf(stderr,
+                  "pdltool sim: --what-if takes trigger=FROM..TO[:STEPS], shares from 0 to 1, not "
+                  "%s\n",
+                  chosen->what_if);
+    return false;
+}
+
+static bool parse(int argc, char **argv, struct options *chosen, int *code)
+{
+    enum { PLAIN = 256, TEXT, SVG, TRACE, WHAT_IF, JSON, COMPARE, CALIBRATE };
+    static const struct option options[] = {
+        {"device", required_argument, NULL, 'd'},
+        {"plain", no_argument, NULL, PLAIN},
+        {"text", no_argument, NULL, TEXT},
+        {"svg", required_argument, NULL, SVG},
+        {"trace", required_argument, NULL, TRACE},
+        {"what-if", required_argument, NULL, WHAT_IF},
+        {"json", no_argument, NULL, JSON},
+        {"compare", required_argument, NULL, COMPARE},
+        {"calibrate", required_argument, NULL, CALIBRATE},
+        {"output", required_argument, NULL, 'o'},
+        {"help", no_argument, NULL, 'h'},
+        {NULL, 0, NULL, 0},
+    };
+    int option;
+    *code = EXIT_USAGE;
+    while ((option = getopt_long(argc, argv, "d:o:h", options, NULL)) != -1) {
+        switch (option) {
+        case 'd':
+            chosen->device = optarg;
+            break;
+        case 'o':
+            chosen->output = optarg;
+            break;
+        case PLAIN:
+            chosen->plain = true;
+            break;
+        case TEXT:
+            chosen->text = true;
+            break;
+        case SVG:
+            chosen->svg = optarg;
+            break;
+        case TRACE:
+            chosen->trace = optarg;
+            break;
+        case WHAT_IF:
+            chosen->what_if = optarg;
+            break;
+        case JSON:
+            chosen->json = true;
+            break;
+        case COMPARE:
+            chosen->compare = optarg;
+            break;
+        case CALIBRATE:
+            chosen->calibrate = optarg;
+            break;
+        case 'h':
+            usage(stdout);
+            *code = EXIT_DONE;
+            return false;
+        default:
+            return false; /* getopt has said why */
+        }
+    }
+    const bool other = chosen->compare != NULL || chosen->calibrate != NULL;
+    const bool both = chosen->compare != NULL && chosen->calibrate != NULL;
+    if (both || argc - optind != (other ? 0 : 1)) {
+        (void)fputs("pdltool sim: one description is wanted, or --compare, or --calibrate\n",
+                    stderr);
+        usage(stderr);
+        return false;
+    }
+    return chosen->what_if == NULL || parse_what_if(chosen);
+}
+
+/* ---- files --------------------------------------------------------------------------------------- */
+
+static bool read_stream(FILE *file, char **text, size_t *size)
+{
+    size_t capacity = 0;
+    *text = NULL;
+    *size = 0;
+    do {
+        capacity = capacity == 0 ? 1 << 16 : 2 * capacity;
+        char *const grown = allocate(capacity, 1);
+        if (*size > 0) {
+            memcpy(grown, *text, *size);
+        }
+        free(*text);
+        *text = grown;
+        *size += fread(*text + *size, 1, capacity - *size, file);
+    } while (*size == capacity);
+    return ferror(file) == 0;
+}
+
+static bool read_file(const char *path, char **text, size_t *size)
+{
+    const bool from_stdin = strcmp(path, "-") == 0;
+    FILE *const file = from_stdin ? stdin : fopen(path, "r");
+    *text = NULL;
+    const bool done = file != NULL && read_stream(file, text, size);
+    if (!done) {
+        (void)fprintf(stderr, "pdltool sim: %s: %s\n", path, strerror(errno));
+        free(*text);
+    }
+    if (file != NULL && !from_stdin) {
+        (void)fclose(file);
+    }
+    return done;
+}
+
+static bool choose_device(struct sim_device *device, const char *name)
+{
+    char *text = NULL;
+    size_t size = 0;
+    if (name == NULL || sim_device_known(device, name)) {
+        return name != NULL || sim_device_known(device, "h200");
+    }
+    if (!read_file(name, &text, &size)) {
+        return false;
+    }
+    const bool read = sim_device_read(device, text, size, name);
+    free(text);
+    return read;
+}
+
+/* A trace is JSON, which a description never begins like. */
+static bool is_trace(const char *text, size_t size)
+{
+    size_t at = 0;
+    while (at < size && strchr(" \t\r\n", text[at]) != NULL) {
+        at++;
+    }
+    return at < size && (text[at] == '{' || text[at] == '[');
+}
+
+static bool read_program(struct sim_program *program, const char *path)
+{
+    char *text = NULL;
+    size_t size = 0;
+    if (!read_file(path, &text, &size)) {
+        return false;
+    }
+    bool read = false;
+    const char *const name = strcmp(path, "-") == 0 ? "stdin" : path;
+    if (!is_trace(text, size)) {
+        read = sim_read(program, text, size, name);
+    } else {
+#ifdef PDL_HAVE_JANSSON
+        read = sim_read_trace(program, text, size, name);
+#else
+        (void)fputs("pdltool sim: built without jansson, it reads no traces\n", stderr);
+#endif
+    }
+    free(text);
+    return read;
+}
+
+/* ---- running ------------------------------------------------------------------------------------- */
+
+static bool write_timeline(const pdl_timeline *timeline, pdl_timeline_format format,
+                           const char *path)
+{
+    if (path != NULL && pdl_timeline_write(timeline, format, path, 0) != PDL_SUCCESS) {
+        (void)fprintf(stderr, "pdltool sim: %s\n", pdl_last_error()->message);
+        return false;
+    }
+    return true;
+}
+
+#ifdef PDL_HAVE_JANSSON
+static bool print_json(json_t *root, const struct sim_try *tries, int steps)
+{
+    if (tries != NULL) {
+        json_set(root, "what_if", sim_sweep_json(tries, steps));
+    }
+    return sim_json_print(root);
+}
+#endif
+
+static bool print_results(const struct sim_program *program, const struct sim_result *result,
+                          const struct sim_result *plain, const struct options *chosen)
+{
+    bool printed = true;
+    struct sim_try *tries = NULL;
+    if (chosen->what_if != NULL) {
+        tries = allocate((size_t)chosen->steps + 1, sizeof(*tries));
+        sim_sweep(program, chosen->from, chosen->to, chosen->steps, tries);
+    }
+#ifdef PDL_HAVE_JANSSON
+    if (chosen->json) {
+        printed = print_json(sim_json(program, result, plain), tries, chosen->steps);
+        free(tries);
+        return printed;
+    }
+#endif
+    sim_print(program, result, plain, stdout);
+    if (tries != NULL) {
+        (void)fputc('\n', stdout);
+        sim_print_sweep(tries, chosen->steps, stdout);
+    }
+    printed = fflush(stdout) == 0;
+    free(tries);
+    return printed;
+}
+
+static bool run(const struct sim_program *program, const char *prefix, struct sim_result *result,
+                pdl_timeline *timeline)
+{
+    if (timeline != NULL) {
+        return sim_run_timeline(program, prefix, result, timeline);
+    }
+    sim_run(program, result, NULL, NULL);
+    return true;
+}
+
+/* The same without overlap comes first, so that it stands above. */
+static bool run_both(const struct sim_program *program, struct sim_result results[2],
+                     pdl_timeline *timeline, bool plain)
+{
+    if (!plain) {
+        return run(program, "", &results[0], timeline);
+    }
+    struct sim_program without = sim_without_overlap(program);
+    bool done = run(&without, "without PDL: ", &results[1], timeline);
+    free(without.dependencies.items);
+    if (done && !run(program, "with PDL: ", &results[0], timeline)) {
+        sim_result_free(&results[1]);
+        done = false;
+    }
+    return done;
+}
+
+static bool print_all(const struct sim_program *program, const struct sim_result results[2],
+                      const pdl_timeline *timeline, const struct options *chosen)
+{
+    if (!print_results(program, &results[0], chosen->plain ? &results[1] : NULL, chosen)) {
+        return false;
+    }
+    if (chosen->text) {
+        (void)fputc('\n', stdout);
+        (void)fflush(stdout);
+    }
+    return write_timeline(timeline, PDL_TIMELINE_TEXT, chosen->text ? "-" : NULL) &&
+           write_timeline(timeline, PDL_TIMELINE_SVG, chosen->svg) &&
+           write_timeline(timeline, PDL_TIMELINE_TRACE, chosen->trace);
+}
+
+static bool run_program(const struct sim_program *program, const struct options *chosen)
+{
+    struct sim_result results[2] = {{.outcomes = NULL}, {.outcomes = NULL}};
+    pdl_timeline *timeline = NULL;
+    const bool wanted = chosen->text || chosen->svg != NULL || chosen->trace != NULL;
+    if (wanted && pdl_timeline_create(&timeline) != PDL_SUCCESS) {
+        (void)fprintf(stderr, "pdltool sim: %s\n", pdl_last_error()->message);
+        return false;
+    }
+    bool done = run_both(program, results, timeline, chosen->plain);
+    if (done) {
+        done = print_all(program, results, timeline, chosen);
+        sim_result_free(&results[0]);
+        sim_result_free(&results[1]);
+    }
+    pdl_timeline_destroy(timeline);
+    return done;
+}
+
+static int simulate(const struct sim_device *device, const char *path, const struct options *chosen)
+{
+    struct sim_program program;
+    sim_program_init(&program, device);
+    const bool done = read_program(&program, path) && run_program(&program, chosen);
+    sim_program_free(&program);
+    return done ? EXIT_DONE : EXIT_USAGE;
+}
+
+int command_sim(int argc, char **argv)
+{
+    struct options chosen = {.output = "-"};
+    struct sim_device device;
+    int code = EXIT_USAGE;
+    if (!parse(argc, argv, &chosen, &code)) {
+        return code;
+    }
+    if (!choose_device(&device, chosen.device)) {
+        return EXIT_USAGE;
+    }
+#ifdef PDL_HAVE_JANSSON
+    if (chosen.compare != NULL) {
+        return sim_compare(&device, chosen.compare, chosen.json);
+    }
+    if (chosen.calibrate != NULL) {
+        return sim_calibrate(&device, chosen.calibrate, chosen.output);
+    }
+#else
+    if (chosen.json || chosen.compare != NULL || chosen.calibrate != NULL) {
+        (void)fputs("pdltool sim: built without jansson, it has no --json, --compare and "
+                    "--calibrate\n",
+                    stderr);
+        return EXIT_USAGE;
+    }
+#endif
+    return simulate(&device, argv[optind], &chosen);
+}

@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: MIT */
+/* What the search found, as JSON. */
+#include "tune/tune.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "bench/gpu.h"
+#include "common/json.h"
+#include "common/memory.h"
+
+/* null where there is no number. */
+static json_t *real_or_null(double value)
+{
+    return isfinite(value) ? json_real(value) : json_null();
+}
+
+static json_t *grid_array(const unsigned *grid)
+{
+    json_t *array = json_new_array();
+    for (int i = 0; i < 3; i++) {
+        json_add(array, json_number(grid[i]));
+    }
+    return array;
+}
+
+static json_t *choice_object(const struct tune_choice *choice)
+{
+    json_t *object = json_new_object();
+    json_set(object, "trigger", json_number(choice->trigger));
+    json_set(object, "grid", grid_array(choice->grid));
+    return object;
+}
+
+static void add_measured(json_t *object, const struct tune_point *point)
+{
+    json_t *samples = json_new_array();
+    const bool any = point->count > 0;
+    for (size_t i = 0; i < point->count; i++) {
+        json_add(samples, real_or_null(point->items[i]));
+    }
+    json_set(object, "state", json_text(tune_state_names[point->state]));
+    json_set(object, "why", json_text(point->why));
+    json_set(object, "us", any ? real_or_null(point->us) : json_null());
+    json_set(object, "ratio", any ? real_or_null(point->ratio) : json_null());
+    json_set(object, "ratio_low", any ? real_or_null(point->low) : json_null());
+    json_set(object, "ratio_high", any ? real_or_null(point->high) : json_null());
+    json_set(object, "samples", samples);
+}
+
+static json_t *curve_object(const struct tune_job *job, const struct tune_curve *curve)
+{
+    const struct tune_kind *const kind = &job->kinds[curve->kind];
+    json_t *object = json_new_object();
+    json_t *others = json_new_object();
+    json_t *points = json_new_array();
+    for (size_t i = 0; i < job->kind_count; i++) {
+        json_set(others, job->kinds[i].name, choice_object(&job->kinds[i].items[curve->at[i]]));
+    }
+    for (size_t i = 0; i < curve->count; i++) {
+        json_t *point = choice_object(&kind->items[curve->items[i].choice]);
+        add_measured(point, &curve->items[i]);
+        json_add(points, point);
+    }
+    json_set(object, "sweep", json_number((int64_t)curve->sweep + 1));
+    json_set(object, "kind", json_text(kind->name));
+    json_set(object, "at", others);
+    json_set(object, "points", points);
+    json_set(object, "taken", choice_object(&kind->items[curve->taken]));
+    return object;
+}
+
+static json_t *kinds_array(const struct tune_job *job, const struct tune_result *result)
+{
+    json_t *array = json_new_array();
+    for (size_t i = 0; i < job->kind_count; i++) {
+        const struct tune_kind *const kind = &job->kinds[i];
+        json_t *object = json_new_object();
+        json_set(object, "name", json_text(kind->name));
+        json_set(object, "start", choice_object(&kind->items[kind->start]));
+        json_set(object, "chosen",
+                 result->chosen != NULL ? choice_object(&kind->items[result->chosen[i]])
+                                        : json_null());
+        json_add(array, object);
+    }
+    return array;
+}
+
+static json_t *finals_object(const struct tune_result *result)
+{
+    static const char *const keys[TUNE_FINALS] = {"no_overlap", "start", "chosen"};
+    json_t *object = json_new_object();
+    for (size_t i = 0; i < TUNE_FINALS; i++) {
+        const struct tune_point *const point = &result->finals[i];
+        json_t *final = json_null();
+        if (point->count > 0 || point->why != NULL) {
+            final = json_new_object();
+            add_measured(final, point);
+        }
+        json_set(object, keys[i], final);
+    }
+    return object;
+}
+
+void tune_write_json(const struct tune_job *job, const struct tune_result *result, FILE *to)
+{
+    const unsigned version = pdl_version();
+    char *tool =
+        format_text("pdltool %u.%u.%u", version / 10000, version / 100 % 100, version % 100);
+    json_t *root = json_new_object();
+    json_t *curves = json_new_array();
+    for (size_t i = 0; i < result->count; i++) {
+        json_add(curves, curve_object(job, &result->items[i]));
+    }
+    json_set(root, "version", json_number(1));
+    json_set(root, "tool", json_text(tool));
+    json_set(root, "chain", json_text(job->name));
+    json_set(root, "gpu", json_text(gpu.name));
+    json_set(root, "driver_version", json_number(gpu.driver_version));
+    json_set(root, "links", json_number((int64_t)job->links));
+    json_set(root, "replays_per_sample", json_number(result->batch));
+    json_set(root, "seconds", real_or_null(result->seconds));
+    json_set(root, "sweeps", json_number((int64_t)result->sweeps));
+    json_set(root, "configurations", json_number((int64_t)result->tried));
+    json_set(root, "kinds", kinds_array(job, result));
+    json_set(root, "better", json_boolean(result->better));
+    json_set(root, "last_comparison", finals_object(result));
+    json_set(root, "ended_early", json_text(result->ended_early));
+    json_set(root, "failed", json_text(result->failed));
+    json_set(root, "curves", curves);
+    (void)json_dumpf(root, to, JSON_INDENT(1) | JSON_REAL_PRECISION(7));
+    (void)fputc('\n', to);
+    json_decref(root);
+    free(tool);
+}

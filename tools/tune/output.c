@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: MIT */
+/* What the search found, as text and as CSV. */
+#include "tune/tune.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bench/gpu.h"
+#include "common/memory.h"
+#include "common/print.h"
+
+char *tune_trigger_name(int trigger)
+{
+    return trigger < 0 ? copy_text("none") : format_text("%d", trigger);
+}
+
+char *tune_grid_name(const unsigned *grid)
+{
+    return grid[1] == 1 && grid[2] == 1 ? format_text("%u", grid[0])
+                                        : format_text("%ux%ux%u", grid[0], grid[1], grid[2]);
+}
+
+static char *time_text(const struct tune_point *point)
+{
+    return point->count > 0 ? format_text("%.2f", point->us) : copy_text("-");
+}
+
+static char *ratio_text(const struct tune_point *point)
+{
+    return point->count > 0
+               ? format_text("%.4f (%.4f to %.4f)", point->ratio, point->low, point->high)
+               : copy_text("-");
+}
+
+void tune_print_head(const struct tune_job *job, FILE *to)
+{
+    char *links = format_count(job->links, "link", "links");
+    char *kinds = format_count(job->kind_count, "kind", "kinds");
+    char *results = format_count(job->result_bytes, "byte", "bytes");
+    (void)fprintf(to, "%s on %s: a chain of %s of %s, %s of results compared after each sample\n",
+                  job->name, gpu.name, links, kinds, results);
+    (void)fflush(to);
+    free(links);
+    free(kinds);
+    free(results);
+}
+
+static const char *mark(const struct tune_curve *curve, const struct tune_point *point)
+{
+    if (point->state != TUNE_RIGHT) {
+        return point->why;
+    }
+    if (point->choice == curve->taken) {
+        return point->choice == curve->at[curve->kind] ? "<- stays" : "<- taken";
+    }
+    return "";
+}
+
+void tune_print_curve(const struct tune_job *job, const struct tune_curve *curve, FILE *to)
+{
+    static const char *const headings[] = {"", "trigger", "grid", "us", "to what it was (95 %)",
+                                           ""};
+    struct table table = {.headings = headings, .right = "lrrrrl"};
+    const struct tune_kind *const kind = &job->kinds[curve->kind];
+    for (size_t i = 0; i < curve->count; i++) {
+        const struct tune_point *const point = &curve->items[i];
+        const struct tune_choice *const choice = &kind->items[point->choice];
+        table_add(&table, copy_text(""));
+        table_add(&table, tune_trigger_name(choice->trigger));
+        table_add(&table, tune_grid_name(choice->grid));
+        table_add(&table, time_text(point));
+        table_add(&table, ratio_text(point));
+        table_add(&table, copy_text(mark(curve, point)));
+    }
+    (void)fprintf(to, "\nsweep %zu, %s\n", curve->sweep + 1, kind->name);
+    table_print(&table, to);
+    table_free(&table);
+    (void)fflush(to);
+}
+
+static void print_choices(const struct tune_job *job, const struct tune_result *result, FILE *to)
+{
+    static const char *const headings[] = {"", "kind", "trigger", "grid", ""};
+    struct table table = {.headings = headings, .right = "llrrl"};
+    for (size_t i = 0; i < job->kind_count; i++) {
+        const struct tune_kind *const kind = &job->kinds[i];
+        const struct tune_choice *const choice = &kind->items[result->chosen[i]];
+        const struct tune_choice *const was = &kind->items[kind->start];
+        char *trigger = tune_trigger_name(was->trigger);
+        char *grid = tune_grid_name(was->grid);
+        table_add(&table, copy_text(""));
+        table_add(&table, copy_text(kind->name));
+        table_add(&table, tune_trigger_name(choice->trigger));
+        table_add(&table, tune_grid_name(choice->grid));
+        table_add(&table, choice == was ? copy_text("as at the start")
+                                        : format_text("was trigger %s, grid %s", trigger, grid));
+        free(trigger);
+        free(grid);
+    }
+    table_print(&table, to);
+    table_free(&table);
+}
+
+static void print_finals(const struct tune_result *result, FILE *to)
+{
+    static const char *const headings[] = {"", "", "us a replay", "to the start (95 %)", ""};
+    struct table table = {.headings = headings, .right = "llrrl"};
+    for (size_t i = 0; i < TUNE_FINALS; i++) {
+        const struct tune_point *const point = &result->finals[i];
+        if (point->count > 0 || point->why != NULL) {
+            table_add(&table, copy_text(""));
+            table_add(&table, copy_text(tune_final_names[i]));
+            table_add(&table, time_text(point));
+            table_add(&table, ratio_text(point));
+            table_add(&table, copy_text(point->why != NULL ? point->why : ""));
+        }
+    }
+    if (table.count > 0) {
+        table_print(&table, to);
+    }
+    table_free(&table);
+}
+
+/* How many of all curves' points are in that state. */
+static size_t count_state(const struct tune_result *result, enum tune_state state)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < result->count; i++) {
+        for (size_t j = 0; j < result->items[i].count; j++) {
+            count += result->items[i].items[j].state == state;
+        }
+    }
+    return count;
+}
+
+/* What the first line says of the choices. */
+static const char *verdict(const struct tune_result *result)
+{
+    if (result->failed != NULL) {
+        return "no result";
+    }
+    if (result->better) {
+        return "chosen";
+    }
+    return result->finals[TUNE_START].count > 0 ? "kept" : "the best so far";
+}
+
+void tune_print_result(const struct tune_job *job, const struct tune_result *result, FILE *to)
+{
+    static const char *const said[] = {"", "could not be built", "computed something else",
+                                       "raced"};
+    if (result->chosen != NULL) {
+        char *tried = format_count(result->tried, "configuration", "configurations");
+        char *replays = format_count((unsigned long long)result->batch, "replay", "replays");
+        (void)fprintf(to, "\n%s after %s in %.1f s, %s a sample", verdict(result), tried,
+                      result->seconds, replays);
+        (void)fprintf(to, "%s%s%s\n",
+                      result->ended_early != NULL ? "; the search ended early: " : "",
+                      result->ended_early != NULL ? result->ended_early : "",
+                      result->failed == NULL ? ":" : "");
+        if (result->failed == NULL) { /* else the times are of something else */
+            print_choices(job, result, to);
+            print_finals(result, to);
+        }
+        free(tried);
+        free(replays);
+    }
+    for (int state = TUNE_REFUSED; state <= TUNE_RACE; state++) {
+        const size_t count = count_state(result, (enum tune_state)state);
+        if (count > 0) {
+            char *points = format_count(count, "configuration", "configurations");
+            (void)fprintf(to, "%s thrown out: %s\n", points, said[state]);
+            free(points);
+        }
+    }
+    if (result->failed != NULL) {
+        (void)fprintf(to, "what was given does not work: %s\n", result->failed);
+    } else if (!result->better && result->ended_early == NULL) {
+        (void)fputs("nothing is faster than the start by more than the noise\n", to);
+    }
+    (void)fflush(to);
+}
+
+/* ---- CSV --------------------------------------------------------------------------------------- */
+
+/* A name in quotes if it needs them. */
+static void write_name(const char *name, FILE *to)
+{
+    if (strpbrk(name, ",\"\n") == NULL) {
+        (void)fputs(name, to);
+        return;
+    }
+    (void)fputc('"', to);
+    for (; *name != '\0'; name++) {
+        if (*name == '"') {
+            (void)fputc('"', to);
+        }
+        (void)fputc(*name, to);
+    }
+    (void)fputc('"', to);
+}
+
+/* Nothing where there is no number. */
+static void write_number(double value, FILE *to)
+{
+    if (isfinite(value)) {
+        (void)fprintf(to, "%.6g", value);
+    }
+    (void)fputc(',', to);
+}
+
+static void write_point(const struct tune_point *point, FILE *to)
+{
+    const double nothing = NAN;
+    const bool any = point->count > 0;
+    write_number(any ? point->us : nothing, to);
+    write_number(any ? point->p25 : nothing, to);
+    write_number(any ? point->p75 : nothing, to);
+    write_number(any ? point->ratio : nothing, to);
+    write_number(any ? point->low : nothing, to);
+    write_number(any ? point->high : nothing, to);
+    (void)fprintf(to, "%zu,%s", point->count, tune_state_names[point->state]);
+}
+
+void tune_write_csv(const struct tune_job *job, const struct tune_result *result, FILE *to)
+{
+    (void)fputs(
+        "sweep,kind,trigger,grid,us,p25,p75,ratio,ratio_low,ratio_high,samples,state,taken\n", to);
+    for (size_t i = 0; i < result->count; i++) {
+        const struct tune_curve *const curve = &result->items[i];
+        const struct tune_kind *const kind = &job->kinds[curve->kind];
+        for (size_t j = 0; j < curve->count; j++) {
+            const struct tune_point *const point = &curve->items[j];
+            char *grid = tune_grid_name(kind->items[point->choice].grid);
+            (void)fprintf(to, "%zu,", curve->sweep + 1);
+            write_name(kind->name, to);
+            (void)fprintf(to, ",%d,%s,", kind->items[point->choice].trigger, grid);
+            write_point(point, to);
+            (void)fprintf(to, ",%d\n", point->choice == curve->taken);
+            free(grid);
+        }
+    }
+    for (size_t i = 0; i < TUNE_FINALS; i++) {
+        const struct tune_point *const point = &result->finals[i];
+        if (point->count > 0) {
+            (void)fprintf(to, "last,%s,,,", tune_final_names[i]);
+            write_point(point, to);
+            (void)fprintf(to, ",%d\n", i == (result->better ? TUNE_CHOSEN : TUNE_START));
+        }
+    }
+}

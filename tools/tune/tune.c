@@ -1,0 +1,304 @@
+/* SPDX-License-Identifier: MIT */
+/* pdltool tune: the best places of the triggers and the best grids for a chain of kernels. */
+#include "tune/tune.h"
+
+#include <getopt.h>
+#include <limits.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bench/bench.h"
+#include "bench/gpu.h"
+#include "bench/run.h"
+#include "commands.h"
+#include "common/memory.h"
+#include "common/options.h"
+#include "common/sinks.h"
+
+enum { CSV, JSON, SINKS };
+
+struct command {
+    int device, batch;
+    bool attention, present;
+    const char *what; /* "decode", or a file */
+    struct tune_options options;
+};
+
+/* What exit() needs: a call that must succeed may end the program. */
+static struct {
+    struct tune_job job;
+    struct tune_result result;
+    FILE *text; /* where the search is told */
+    bool running;
+} session;
+
+static void write_csv(FILE *to)
+{
+    tune_write_csv(&session.job, &session.result, to);
+}
+
+#ifdef PDL_HAVE_JANSSON
+static void write_json(FILE *to)
+{
+    tune_write_json(&session.job, &session.result, to);
+}
+#endif
+
+static struct sink sinks[SINKS] = {
+    [CSV] = {"csv", write_csv, NULL, NULL, NULL},
+#ifdef PDL_HAVE_JANSSON
+    [JSON] = {"json", write_json, NULL, NULL, NULL},
+#endif
+};
+
+static void usage(FILE *to)
+{
+    (void)fputs(
+        "usage: pdltool tune decode [OPTION...]\n"
+        "       pdltool tune CHAIN.json [OPTION...]\n\n"
+        "Searches the places of the triggers (PDL_TRIGGER_POINT) and the grids with which a\n"
+        "chain of kernels is fastest: the decoder of the example 09_decode, or the chain that\n"
+        "a JSON file describes. Every sample's result is compared to the bit with what the\n"
+        "chain computes without overlap; what differs is thrown out.\n\n"
+        "      --part PART       of decode: attention (all of it, the default) or linear\n"
+        "      --from CHOICE     the grids that decode's search begins with: plain (the default), "
+        "a\n"
+        "                        block a multiprocessor, or present, those of the example\n"
+        "  -d, --device N        the device, from 0 (default 0)\n"
+        "      --rounds N        samples of each configuration (default 15)\n"
+        "      --batch N         replays in a sample (default: as many as take 2 ms)\n"
+        "      --restarts N      descents from disturbed places after the first one (default 3)\n"
+        "      --gain PERCENT    the least gain that counts (default 0.2)\n"
+        "      --budget SECONDS  ends the search after that (default 300)\n"
+        "      --csv FILE        a line a configuration; - is standard output\n"
+        "      --json FILE       everything, with the raw samples\n\n"
+        "Exits with 0; 1 if the chain computes something wrong as it was given; 2 if it could\n"
+        "not search; 128 and the signal's number if it was interrupted. What was found until\n"
+        "then is told.\n",
+        to);
+}
+
+/* ---- the options -------------------------------------------------------------------------------- */
+
+static bool parse_real(const char *name, const char *text, double most, double *number)
+{
+    char *end = NULL;
+    const double value = strtod(text, &end);
+    if (end == text || *end != '\0' || !(value >= 0) || value > most) {
+        (void)fprintf(stderr, "pdltool tune: --%s takes a number from 0 to %g, not %s\n", name,
+                      most, text);
+        return false;
+    }
+    *number = value;
+    return true;
+}
+
+enum {
+    OPTION_PART = 256,
+    OPTION_FROM,
+    OPTION_RESTARTS,
+    OPTION_ROUNDS,
+    OPTION_BATCH,
+    OPTION_GAIN,
+    OPTION_BUDGET,
+    OPTION_CSV,
+    OPTION_JSON
+};
+
+static bool take_sink(int which)
+{
+    if (sinks[which].write == NULL) {
+        (void)fputs("pdltool tune: built without jansson, it writes no JSON\n", stderr);
+        return false;
+    }
+    sinks[which].path = optarg;
+    return true;
+}
+
+/* False where the option makes no sense. */
+static bool take_option(struct command *command, int option)
+{
+    switch (option) {
+    case 'd':
+        return parse_count(bench_program, "device", optarg, 0, INT_MAX, &command->device);
+    case OPTION_PART:
+        command->attention = strcmp(optarg, "attention") == 0;
+        if (!command->attention && strcmp(optarg, "linear") != 0) {
+            (void)fprintf(stderr, "pdltool tune: --part takes attention or linear, not %s\n",
+                          optarg);
+            return false;
+        }
+        return true;
+    case OPTION_FROM:
+        command->present = strcmp(optarg, "present") == 0;
+        if (!command->present && strcmp(optarg, "plain") != 0) {
+            (void)fprintf(stderr, "pdltool tune: --from takes plain or present, not %s\n", optarg);
+            return false;
+        }
+        return true;
+    case OPTION_ROUNDS:
+        return parse_count(bench_program, "rounds", optarg, 3, 100000, &command->options.rounds);
+    case OPTION_RESTARTS:
+        return parse_count(bench_program, "restarts", optarg, 0, 1000000,
+                           &command->options.restarts);
+    case OPTION_BATCH:
+        return parse_count(bench_program, "batch", optarg, 1, gpu_queue_limit, &command->batch);
+    case OPTION_GAIN:
+        if (!parse_real("gain", optarg, 100, &command->options.gain)) {
+            return false;
+        }
+        command->options.gain /= 100;
+        return true;
+    case OPTION_BUDGET:
+        return parse_real("budget", optarg, 1e9, &command->options.budget);
+    case OPTION_CSV:
+        return take_sink(CSV);
+    case OPTION_JSON:
+        return take_sink(JSON);
+    default:
+        return false; /* getopt has said why */
+    }
+}
+
+/* ---- the outputs -------------------------------------------------------------------------------- */
+
+static void drop_sinks(void)
+{
+    sinks_drop(sinks, SINKS);
+}
+
+static bool open_sinks(void)
+{
+    session.text = sinks_take_stdout(sinks, SINKS) ? stderr : stdout;
+    (void)atexit(drop_sinks);
+    return sinks_open(bench_program, sinks, SINKS);
+}
+
+static bool write_sinks(void)
+{
+    return sinks_write(bench_program, sinks, SINKS);
+}
+
+/* At exit(): where a call fails that must not, the program ends. */
+static void write_what_there_is(void)
+{
+    if (session.running) {
+        session.running = false;
+        if (session.result.ended_early == NULL) {
+            session.result.ended_early = copy_text("a call failed");
+        }
+        (void)write_sinks();
+    }
+}
+
+static void report(const struct tune_job *job, const struct tune_result *result,
+                   const struct tune_curve *curve)
+{
+    (void)result;
+    if (curve != NULL) {
+        tune_print_curve(job, curve, session.text);
+    }
+}
+
+/* ---- the command -------------------------------------------------------------------------------- */
+
+static bool make_job(const struct command *command)
+{
+    if (strcmp(command->what, "decode") != 0) {
+#ifdef PDL_HAVE_JANSSON
+        return tune_file_job(&session.job, command->what);
+#else
+        (void)fputs("pdltool tune: built without jansson, it reads no JSON\n", stderr);
+        return false;
+#endif
+    }
+#ifdef PDL_BENCH_KERNELS
+    char why[512];
+    if (!tune_decode_job(&session.job, command->attention, command->present, why, sizeof(why))) {
+        (void)fprintf(stderr, "pdltool tune: %s\n", why);
+        return false;
+    }
+    return true;
+#else
+    (void)fputs("pdltool tune: built without nvcc, it has no decoder\n", stderr);
+    return false;
+#endif
+}
+
+static int run(const struct command *command)
+{
+    char why[1024];
+    if (!open_sinks()) {
+        return EXIT_USAGE;
+    }
+    if (!gpu_open(command->device, why, sizeof(why))) {
+        (void)fprintf(stderr, "pdltool tune: %s\n", why);
+        return EXIT_USAGE;
+    }
+    run_catch_signals();
+    if (!make_job(command)) {
+        tune_job_free(&session.job);
+        gpu_close();
+        return EXIT_USAGE;
+    }
+    tune_print_head(&session.job, session.text);
+    session.running = true;
+    (void)atexit(write_what_there_is);
+    tune_measure(&session.job, &command->options, command->batch, &session.result);
+    tune_print_result(&session.job, &session.result, session.text);
+    session.running = false;
+    const bool written = write_sinks();
+    const bool failed = session.result.failed != NULL;
+    tune_result_free(&session.result);
+    tune_job_free(&session.job);
+    gpu_close();
+    if (!written) {
+        return EXIT_USAGE;
+    }
+    return bench_interrupted != 0 ? 128 + (int)bench_interrupted
+           : failed               ? EXIT_FINDING
+                                  : EXIT_DONE;
+}
+
+int command_tune(int argc, char **argv)
+{
+    static const struct option options[] = {
+        {"part", required_argument, NULL, OPTION_PART},
+        {"from", required_argument, NULL, OPTION_FROM},
+        {"device", required_argument, NULL, 'd'},
+        {"restarts", required_argument, NULL, OPTION_RESTARTS},
+        {"rounds", required_argument, NULL, OPTION_ROUNDS},
+        {"batch", required_argument, NULL, OPTION_BATCH},
+        {"gain", required_argument, NULL, OPTION_GAIN},
+        {"budget", required_argument, NULL, OPTION_BUDGET},
+        {"csv", required_argument, NULL, OPTION_CSV},
+        {"json", required_argument, NULL, OPTION_JSON},
+        {"help", no_argument, NULL, 'h'},
+        {NULL, 0, NULL, 0},
+    };
+    struct command command = {
+        .attention = true,
+        .options = {.rounds = 15, .budget = 300, .gain = 0.002, .restarts = 3, .report = report},
+    };
+    int option;
+    bench_program = "pdltool tune";
+    while ((option = getopt_long(argc, argv, "d:h", options, NULL)) != -1) {
+        if (option == 'h') {
+            usage(stdout);
+            return EXIT_DONE;
+        }
+        if (!take_option(&command, option)) {
+            return EXIT_USAGE;
+        }
+    }
+    if (argc - optind != 1) {
+        (void)fputs(argc == optind
+                        ? "pdltool tune: what is to be tuned? decode, or a JSON file; see --help\n"
+                        : "pdltool tune: one chain at a time\n",
+                    stderr);
+        return EXIT_USAGE;
+    }
+    command.what = argv[optind];
+    return run(&command);
+}
