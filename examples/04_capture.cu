@@ -106,10 +106,10 @@ static bool capture(const buffers &b, gated_stream &gate, bool memset_in_front, 
     CHECK(cudaStreamEndCapture(gate.stream, &graph));
 
     pdl_full_dependency lost[8];
-    pdl_graph_census census = PDL_GRAPH_CENSUS_INIT;
+    pdl_census census = PDL_CENSUS_INIT;
     census.full_dependencies = lost;
     census.full_capacity = 8;
-    CHECK(pdl_graph_edges(graph, &census));
+    CHECK(pdl_graph_census(graph, &census));
     std::printf("memset %s: %u kernels, %u programmatic edges, %u full ones; without overlap: %u\n",
                 memset_in_front ? "in front of the line" : "in the middle", census.kernels,
                 census.programmatic, census.full, census.full_count);

@@ -80,8 +80,8 @@ static void launch_both(const setting &how, cudaStream_t one, cudaStream_t two, 
 /* The kind of the one edge between the two kernels. */
 static const char *edge_name(cudaGraph_t graph)
 {
-    pdl_graph_census census = PDL_GRAPH_CENSUS_INIT;
-    CHECK(pdl_graph_edges(graph, &census));
+    pdl_census census = PDL_CENSUS_INIT;
+    CHECK(pdl_graph_census(graph, &census));
     return census.edges != 1                    ? "not one edge"
            : census.full                        ? "full"
            : census.programmatic                ? "programmatic"

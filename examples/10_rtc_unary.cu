@@ -199,7 +199,7 @@ static void check_pair(const workplace &place, pdl_vector_type in_type, pdl_vect
               before, after);
         pdl_kernel_destroy(kernel);
     }
-    pdl_rtc_image_free(image);
+    pdl_rtc_image_destroy(image);
 }
 
 static void work(const std::vector<pdl_vector_type> &types, const std::string &target,

@@ -43,7 +43,7 @@ inline void require_device(const char *program)
         if (info.compute_capability_major >= 9) {
             return;
         }
-        reason = pdl_overlap_reason_string(PDL_OVERLAP_DEVICE);
+        reason = pdl_reason_string(PDL_REASON_DEVICE);
     }
     std::printf("%s: skipped: %s\n", program, reason);
     std::exit(77);

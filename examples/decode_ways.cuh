@@ -235,7 +235,7 @@ class decoder_runs
             CHECK(pdl_chain_explain(chain_, i, &report));
             granted += report.overlap != 0;
             if (i > 0 && report.overlap == 0) {
-                refused = static_cast<pdl_overlap_reason>(report.overlap_reason);
+                refused = static_cast<pdl_reason>(report.overlap_reason);
             }
         }
         graphs_[0] = capture(PLAIN_GRAPH, stream);
@@ -265,7 +265,7 @@ class decoder_runs
     }
 
     size_t granted = 0; /* links of the chain that overlap what is before them */
-    pdl_overlap_reason refused = PDL_OVERLAP_GRANTED; /* why one does not, if one does not */
+    pdl_reason refused = PDL_REASON_GRANTED; /* why one does not, if one does not */
 
   private:
     cudaGraphExec_t capture(way how, cudaStream_t stream) const

@@ -73,8 +73,7 @@ static void show_device(const pdl_device_info *info)
     printf("  cooperative launches: %s; clusters: %s\n", info->cooperative_launch ? "yes" : "no",
            info->cluster_launch ? "yes" : "no");
     printf("  overlap: %s\n",
-           info->can_overlap ? "yes"
-                             : pdl_overlap_reason_string((pdl_overlap_reason)info->overlap_reason));
+           info->can_overlap ? "yes" : pdl_reason_string((pdl_reason)info->overlap_reason));
 }
 
 /* All of this machine's. */

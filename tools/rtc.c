@@ -375,7 +375,7 @@ static int lint(struct arguments *arguments, const char *text, const pdl_rtc_ima
         print_plain(stderr, pdl_last_error()->message);
         (void)putc('\n', stderr);
     }
-    pdl_rtc_image_free(ptx);
+    pdl_rtc_image_destroy(ptx);
     free(virtual_target);
     return code;
 }
@@ -404,7 +404,7 @@ static int compile(struct arguments *arguments, const char *text, pdl_rtc_cache 
         print_kernels(image);
         code = arguments->no_lint ? EXIT_DONE : lint(arguments, text, image);
     }
-    pdl_rtc_image_free(image);
+    pdl_rtc_image_destroy(image);
     return code;
 }
 

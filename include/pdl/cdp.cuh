@@ -98,7 +98,7 @@ template <typename... Params> struct pdl_cdp_launch_ {
  * `<<<grid, block, shared, stream>>>` and cudaGetLastError(), which also returns, once, the error of
  * an unchecked launch that this thread made before. Errors of the device Runtime, such as
  * cudaErrorLaunchPendingCountExceeded: see pdl_cdp_set_pending_limit(). Any thread may call it; each
- * that does launches once. Since 0.1.
+ * that does launches once.
  * @param log where an error is noted, or NULL
  * @param stream cudaStreamFireAndForget, cudaStreamTailLaunch, one that a thread of this block made
  * with cudaStreamCreateWithFlags(), or 0 for the block's own
@@ -123,7 +123,7 @@ static inline __device__ cudaError_t pdl_cdp_launch(pdl_cdp_log *log, cudaStream
  * that launched it is complete, for the stream behind it, when the launched one is.
  *
  * cudaStreamFireAndForget; otherwise as pdl_cdp_launch(). What this thread wrote before is visible
- * to the kernel. Since 0.1.
+ * to the kernel.
  */
 template <int Rdc = PDL_CDP_RDC_, typename... Params, typename... Args>
 static inline __device__ cudaError_t pdl_cdp_fire_and_forget(pdl_cdp_log *log,
@@ -140,7 +140,6 @@ static inline __device__ cudaError_t pdl_cdp_fire_and_forget(pdl_cdp_log *log,
  * every thread of them wrote. Tail launches of one grid run one after the other.
  *
  * cudaStreamTailLaunch; otherwise as pdl_cdp_launch(). All of them stay pending until the grid ends.
- * Since 0.1.
  */
 template <int Rdc = PDL_CDP_RDC_, typename... Params, typename... Args>
 static inline __device__ cudaError_t pdl_cdp_tail(pdl_cdp_log *log, void (*kernel)(Params...),
@@ -158,7 +157,7 @@ static inline __device__ cudaError_t pdl_cdp_tail(pdl_cdp_log *log, void (*kerne
  * cudaGraphLaunch() into cudaStreamGraphFireAndForget. The calling kernel itself must be in a graph:
  * the host's launch of one that is not fails with cudaErrorNotSupported. A graph that is running
  * cannot be launched again (cudaErrorInvalidValue), nor can more than CUDA allows: 120 in the run of
- * one graph, siblings included. Since 0.1.
+ * one graph, siblings included.
  * @param log where an error is noted, or NULL
  * @param graph from pdl_cdp_graph_instantiate()
  */
@@ -175,7 +174,6 @@ static inline __device__ cudaError_t pdl_cdp_graph_fire_and_forget(pdl_cdp_log *
  * may launch itself so, with cudaGetCurrentGraphExec(): a loop without the host.
  *
  * cudaGraphLaunch() into cudaStreamGraphTailLaunch; otherwise as pdl_cdp_graph_fire_and_forget().
- * Since 0.1.
  */
 template <int Rdc = PDL_CDP_RDC_>
 static inline __device__ cudaError_t pdl_cdp_graph_tail(pdl_cdp_log *log, cudaGraphExec_t graph)
@@ -188,7 +186,7 @@ static inline __device__ cudaError_t pdl_cdp_graph_tail(pdl_cdp_log *log, cudaGr
  * launch of this graph does not wait for it. What this graph is a part of does.
  *
  * cudaGraphLaunch() into cudaStreamGraphFireAndForgetAsSibling; otherwise as
- * pdl_cdp_graph_fire_and_forget(). Since 0.1.
+ * pdl_cdp_graph_fire_and_forget().
  */
 template <int Rdc = PDL_CDP_RDC_>
 static inline __device__ cudaError_t pdl_cdp_graph_sibling(pdl_cdp_log *log, cudaGraphExec_t graph)
@@ -252,7 +250,7 @@ static inline pdl_status pdl_cdp_fail_call_(cudaError_t result, const char *call
  * complete. One more is dropped.
  *
  * cudaDeviceGetLimit() of cudaLimitDevRuntimePendingLaunchCount; 2048 unless something set it.
- * Thread-safe. Errors: those of the Runtime. Since 0.1.
+ * Thread-safe. Errors: those of the Runtime.
  * @param[out] error what failed, in a sentence; written on failure alone; may be NULL
  */
 static inline pdl_status pdl_cdp_get_pending_limit(size_t *launches, pdl_error *error)
@@ -275,7 +273,7 @@ static inline pdl_status pdl_cdp_get_pending_limit(size_t *launches, pdl_error *
  * takes a number that is too large, returns success and keeps a smaller one. It keeps 32 where fewer
  * are asked for. The memory for them, about 9 KiB each, is taken at once. Set it before the work is
  * launched, and not from two threads at once. Errors: PDL_ERROR_NOT_SUPPORTED (the driver keeps
- * fewer; both numbers are in the sentence), and those of the Runtime. Since 0.1.
+ * fewer; both numbers are in the sentence), and those of the Runtime.
  * @param launches as many as can be pending at any time: all that a kernel launches, and their own
  * launches too
  * @param[out] error what failed, in a sentence; written on failure alone; may be NULL
@@ -316,7 +314,7 @@ static inline pdl_status pdl_cdp_set_pending_limit(size_t launches, pdl_error *e
  * Synchronize with the kernels that write it first. The log may be in device or host memory
  * (cudaMemcpy); it is not changed. Thread-safe. Errors: PDL_ERROR_LAUNCH_RESOURCES (more launches
  * were pending than the limit allows), PDL_ERROR_DRIVER (another error: see `cuda_result`), and
- * those of the Runtime. Since 0.1.
+ * those of the Runtime.
  * @param[out] error how many failed, and the first one's error; written on failure alone; may be
  * NULL
  */
@@ -386,7 +384,6 @@ static inline const char *pdl_cdp_node_type_(cudaGraphNode_t node)
  * conditions: at least one node; kernels, copies and memsets alone, all of one device; no kernel in
  * it launches with `<<<>>>`. Thread-safe. Errors: PDL_ERROR_INVALID_ARGUMENT (no nodes),
  * PDL_ERROR_NOT_SUPPORTED (a node that cannot be, named in the sentence), and those of the Runtime.
- * Since 0.1.
  * @param[out] exec written on success alone
  * @param[out] error what failed, in a sentence; written on failure alone; may be NULL
  */

@@ -30,12 +30,12 @@ typedef struct pdl_chain pdl_chain;
  * Makes an empty chain.
  *
  * Errors: driver loading, PDL_ERROR_NOT_SUPPORTED (a driver below CUDA 12.3),
- * PDL_ERROR_INVALID_ARGUMENT, PDL_ERROR_OUT_OF_MEMORY. Since 0.1.
+ * PDL_ERROR_INVALID_ARGUMENT, PDL_ERROR_OUT_OF_MEMORY.
  */
 PDL_API pdl_status pdl_chain_create(pdl_chain **chain);
 
 /**
- * Frees a chain. NULL is allowed. A replay in flight goes on (cuGraphExecDestroy). Since 0.1.
+ * Frees a chain. NULL is allowed. A replay in flight goes on (cuGraphExecDestroy).
  */
 PDL_API void pdl_chain_destroy(pdl_chain *chain);
 
@@ -51,7 +51,7 @@ PDL_API void pdl_chain_destroy(pdl_chain *chain);
  * @param count how many sizes; 0 if sizes is NULL
  * @param[out] link the link's index, from 0 upwards; may be NULL
  * Errors: those of pdl_launch() that need no launch, PDL_ERROR_ARGUMENT_SIZE (sizes that are not
- * the kernel's, where the driver can tell), PDL_ERROR_BUSY, PDL_ERROR_OUT_OF_MEMORY. Since 0.1.
+ * the kernel's, where the driver can tell), PDL_ERROR_BUSY, PDL_ERROR_OUT_OF_MEMORY.
  */
 PDL_API pdl_status pdl_chain_add(pdl_chain *chain, pdl_kernel *kernel, const pdl_launch_desc *desc,
                                  void *const *args, const size_t *sizes, size_t count,
@@ -66,7 +66,7 @@ PDL_API pdl_status pdl_chain_add(pdl_chain *chain, pdl_kernel *kernel, const pdl
  * @param link the link that waits
  * @param on the link that it waits for, or PDL_CHAIN_START for none
  * Errors: PDL_ERROR_INVALID_ARGUMENT, PDL_ERROR_CYCLE (the dependency is not added),
- * PDL_ERROR_BUSY, PDL_ERROR_OUT_OF_MEMORY. Since 0.1.
+ * PDL_ERROR_BUSY, PDL_ERROR_OUT_OF_MEMORY.
  */
 PDL_API pdl_status pdl_chain_add_dependency(pdl_chain *chain, uint32_t link, uint32_t on);
 
@@ -75,8 +75,7 @@ PDL_API pdl_status pdl_chain_add_dependency(pdl_chain *chain, uint32_t link, uin
  * if this fails, and the chain stays usable.
  *
  * Maps to cuGraphCreate, cuGraphAddNode a link and cuGraphInstantiateWithFlags.
- * Errors: those of pdl_graph_add_launch(), PDL_ERROR_NOT_BUILT (no links), PDL_ERROR_BUSY. Since
- * 0.1.
+ * Errors: those of pdl_graph_add_launch(), PDL_ERROR_NOT_BUILT (no links), PDL_ERROR_BUSY.
  */
 PDL_API pdl_status pdl_chain_build(pdl_chain *chain);
 
@@ -84,7 +83,7 @@ PDL_API pdl_status pdl_chain_build(pdl_chain *chain);
  * Replays the whole chain in a stream of its device. Maps to one cuGraphLaunch.
  *
  * Errors: PDL_ERROR_NOT_BUILT (never built, or changed since), PDL_ERROR_WRONG_DEVICE,
- * PDL_ERROR_BUSY, and those of the driver as in pdl_launch(). Since 0.1.
+ * PDL_ERROR_BUSY, and those of the driver as in pdl_launch().
  */
 PDL_API pdl_status pdl_chain_launch(pdl_chain *chain, struct CUstream_st *stream);
 
@@ -100,7 +99,7 @@ PDL_API pdl_status pdl_chain_launch(pdl_chain *chain, struct CUstream_st *stream
  *
  * Replays that were launched before keep the old values. A built chain needs no rebuilding
  * (cuGraphExecKernelNodeSetParams). If the driver refuses, nothing has changed.
- * Errors: PDL_ERROR_INVALID_ARGUMENT, PDL_ERROR_BUSY, PDL_ERROR_DRIVER. Since 0.1.
+ * Errors: PDL_ERROR_INVALID_ARGUMENT, PDL_ERROR_BUSY, PDL_ERROR_DRIVER.
  */
 PDL_API pdl_status pdl_chain_set_args(pdl_chain *chain, uint32_t link, void *const *args);
 
@@ -111,7 +110,7 @@ PDL_API pdl_status pdl_chain_set_args(pdl_chain *chain, uint32_t link, void *con
  * changes the overlap or an attribute gives PDL_ERROR_REBUILD and changes nothing: call
  * pdl_chain_reset() first, and pdl_chain_build() afterwards. In a chain that is not built anything
  * can be changed. Errors: those of pdl_launch() that need no launch, PDL_ERROR_REBUILD,
- * PDL_ERROR_BUSY. Since 0.1.
+ * PDL_ERROR_BUSY.
  */
 PDL_API pdl_status pdl_chain_set_desc(pdl_chain *chain, uint32_t link, const pdl_launch_desc *desc);
 
@@ -119,7 +118,7 @@ PDL_API pdl_status pdl_chain_set_desc(pdl_chain *chain, uint32_t link, const pdl
  * Drops what was built and keeps the links: afterwards any descriptor can be changed, and the chain
  * must be built again. A replay in flight goes on.
  *
- * Maps to cuGraphExecDestroy. Errors: PDL_ERROR_INVALID_ARGUMENT, PDL_ERROR_BUSY. Since 0.1.
+ * Maps to cuGraphExecDestroy. Errors: PDL_ERROR_INVALID_ARGUMENT, PDL_ERROR_BUSY.
  */
 PDL_API pdl_status pdl_chain_reset(pdl_chain *chain);
 
@@ -129,7 +128,7 @@ typedef struct pdl_chain_report {
     uint32_t links;          /**< Links in the chain. */
     uint32_t dependencies;   /**< How many links this one waits for. */
     uint32_t overlap;        /**< 1 if its edges are programmatic. */
-    uint32_t overlap_reason; /**< A pdl_overlap_reason. */
+    uint32_t overlap_reason; /**< A pdl_reason. */
     uint32_t built;          /**< 1 if the chain can be launched as it is. */
     char message[400];       /**< One line: the link, what it waits for and how, and why. */
 } pdl_chain_report;
@@ -140,7 +139,7 @@ typedef struct pdl_chain_report {
 /**
  * Tells, for a link, whether it overlaps what it depends on, and why or why not.
  *
- * Errors: PDL_ERROR_INVALID_ARGUMENT, PDL_ERROR_BUSY, those of pdl_launch_explain(). Since 0.1.
+ * Errors: PDL_ERROR_INVALID_ARGUMENT, PDL_ERROR_BUSY, those of pdl_launch_explain().
  */
 PDL_API pdl_status pdl_chain_explain(pdl_chain *chain, uint32_t link, pdl_chain_report *report);
 
@@ -152,15 +151,15 @@ PDL_API pdl_status pdl_chain_explain(pdl_chain *chain, uint32_t link, pdl_chain_
  * be replaced by what was measured. The file is text, and kernels' names are made one word.
  * @param path the file, which is replaced
  * Errors: PDL_ERROR_INVALID_ARGUMENT, PDL_ERROR_BUSY, PDL_ERROR_FILE, those of
- * pdl_launch_explain(). Since 0.1.
+ * pdl_launch_explain().
  */
 PDL_API pdl_status pdl_chain_describe(pdl_chain *chain, const char *path);
 
 /**
- * The graph that a built chain was made from, for pdl_graph_edges() and cuGraphDebugDotPrint.
+ * The graph that a built chain was made from, for pdl_graph_census() and cuGraphDebugDotPrint.
  *
  * It belongs to the chain until the next build, reset or destroy; changing it does not change the
- * chain. Errors: PDL_ERROR_INVALID_ARGUMENT, PDL_ERROR_NOT_BUILT, PDL_ERROR_BUSY. Since 0.1.
+ * chain. Errors: PDL_ERROR_INVALID_ARGUMENT, PDL_ERROR_NOT_BUILT, PDL_ERROR_BUSY.
  */
 PDL_API pdl_status pdl_chain_graph(pdl_chain *chain, struct CUgraph_st **graph);
 

@@ -68,7 +68,7 @@ static inline const pdl_runtime_ops *pdl_cudart_ops_(void)
  * Serves every device. Nothing is looked up before the first launch on a device
  * (cudaGetFuncBySymbol); launches go through this translation unit's cudaLaunchKernelExC. Must be
  * called from the program or shared object that holds the kernel, and that must not be unloaded
- * before pdl_kernel_destroy(). Errors: those of pdl_kernel_from_runtime(). Thread-safe. Since 0.1.
+ * before pdl_kernel_destroy(). Errors: those of pdl_kernel_from_runtime(). Thread-safe.
  */
 static inline pdl_status pdl_kernel_from_symbol(const void *symbol, pdl_kernel **kernel)
 {
@@ -251,7 +251,7 @@ template <typename... Params> struct pdl_typed_launch_ {
  * parameters. They convert as in a call, but an arithmetic argument must be of its parameter's kind
  * and no wider (write `1.0f` for a float, `(int)n` for an int): what would change the value is
  * refused. The kernel handle is made on the first launch and kept; later launches look nothing up.
- * Errors: those of pdl_kernel_from_symbol() and pdl_launch(). Thread-safe. Since 0.1.
+ * Errors: those of pdl_kernel_from_symbol() and pdl_launch(). Thread-safe.
  */
 template <typename... Params, typename... Args>
 static inline pdl_status pdl_launch_kernel(const pdl_launch_desc &desc, void (*kernel)(Params...),

@@ -3,7 +3,7 @@
  * Programmatic Dependent Launch in CUDA Graphs: what edges a graph has, and kernel nodes added by
  * hand.
  *
- * pdl_launch() on a capturing stream makes the right edges by itself; pdl_graph_edges() shows them.
+ * pdl_launch() on a capturing stream makes the right edges by itself; pdl_graph_census() shows them.
  * A graph is not thread-safe in CUDA, and so neither are these calls on one graph.
  *
  * Needs a driver of CUDA 12.3 or newer (edge data); an older one gives PDL_ERROR_NOT_SUPPORTED.
@@ -70,9 +70,9 @@ typedef struct pdl_full_dependency {
     uint32_t between_type;           /**< CUgraphNodeType of `between`. */
 } pdl_full_dependency;
 
-/** The edges of a graph, counted. Start from PDL_GRAPH_CENSUS_INIT. */
-typedef struct pdl_graph_census {
-    uint32_t size;          /**< sizeof(pdl_graph_census) as the caller was compiled. */
+/** The edges of a graph, counted. Start from PDL_CENSUS_INIT. */
+typedef struct pdl_census {
+    uint32_t size;          /**< sizeof(pdl_census) as the caller was compiled. */
     uint32_t full_capacity; /**< In: elements of `full_dependencies`. */
     /** In: where to list the full dependencies between kernels; NULL to only count them. */
     pdl_full_dependency *full_dependencies;
@@ -86,10 +86,10 @@ typedef struct pdl_graph_census {
     uint32_t other;      /**< Edge data of a kind that this library does not know. */
     uint32_t full_count; /**< Full dependencies between kernels, direct or through other nodes; may
                               exceed full_capacity. */
-} pdl_graph_census;
+} pdl_census;
 
-/** Initializer of a pdl_graph_census. */
-#define PDL_GRAPH_CENSUS_INIT PDL_SIZED_INIT_(pdl_graph_census)
+/** Initializer of a pdl_census. */
+#define PDL_CENSUS_INIT PDL_SIZED_INIT_(pdl_census)
 
 /**
  * Counts the edges of a graph by kind and tells where overlap was lost, and why where that can be
@@ -98,11 +98,11 @@ typedef struct pdl_graph_census {
  * Child graphs and the bodies of conditional nodes count as one node. Maps to cuGraphGetNodes,
  * cuGraphGetEdges and cuGraphNodeGetType.
  * Errors: driver loading, PDL_ERROR_INVALID_ARGUMENT, PDL_ERROR_NOT_SUPPORTED,
- * PDL_ERROR_OUT_OF_MEMORY, PDL_ERROR_DRIVER. Since 0.1.
+ * PDL_ERROR_OUT_OF_MEMORY, PDL_ERROR_DRIVER.
  */
-PDL_API pdl_status pdl_graph_edges(struct CUgraph_st *graph, pdl_graph_census *census);
+PDL_API pdl_status pdl_graph_census(struct CUgraph_st *graph, pdl_census *census);
 
-/** One clause for a reason, such as "a memset stands between them". Static. Since 0.1. */
+/** One clause for a reason, such as "a memset stands between them". Static. */
 PDL_API const char *pdl_full_reason_string(pdl_full_reason reason);
 
 /**
@@ -120,7 +120,7 @@ PDL_API const char *pdl_full_reason_string(pdl_full_reason reason);
  * @param args one pointer a parameter; the values are copied
  * @param[out] node belongs to the graph
  * Errors: those of pdl_launch(), PDL_ERROR_EDGE (a programmatic or launch-completion edge from a
- * node that is not a kernel, a node of another graph, an unknown kind). Since 0.1.
+ * node that is not a kernel, a node of another graph, an unknown kind).
  */
 PDL_API pdl_status pdl_graph_add_launch(struct CUgraph_st *graph, const pdl_edge *dependencies,
                                         size_t count, pdl_kernel *kernel,

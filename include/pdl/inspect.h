@@ -71,20 +71,20 @@ typedef enum pdl_lint_rule {
         PDL_LINT_RULE_COUNT_ = 13 /* not a rule: one more than the last */
 } pdl_lint_rule;
 
-/** A rule's id, such as "read-before-wait"; "unknown" for a number that is none. Static. Since 0.1.
+/** A rule's id, such as "read-before-wait"; "unknown" for a number that is none. Static.
  */
 PDL_API const char *pdl_lint_rule_id(pdl_lint_rule rule);
 
-/** A rule in one clause. Static. Since 0.1. */
+/** A rule in one clause. Static. */
 PDL_API const char *pdl_lint_rule_summary(pdl_lint_rule rule);
 
-/** A rule's default level. Since 0.1. */
+/** A rule's default level. */
 PDL_API pdl_lint_level pdl_lint_rule_level(pdl_lint_rule rule);
 
-/** The rule of an id; 0 if there is none. Since 0.1. */
+/** The rule of an id; 0 if there is none. */
 PDL_API int32_t pdl_lint_rule_find(const char *id);
 
-/** A level's name: "note", "warning", "error"; "unknown" for a number that is none. Since 0.1. */
+/** A level's name: "note", "warning", "error"; "unknown" for a number that is none. */
 PDL_API const char *pdl_lint_level_name(pdl_lint_level level);
 
 /* ------------------------------------------------------------------------------------------------
@@ -206,7 +206,7 @@ typedef struct pdl_inspect_error {
 
 /**
  * The detail of the last call of libpdl-inspect that failed on the calling thread. Never NULL. Like
- * pdl_last_error(), of which it is independent. Since 0.1.
+ * pdl_last_error(), of which it is independent.
  */
 PDL_API const pdl_inspect_error *pdl_inspect_last_error(void);
 
@@ -218,37 +218,36 @@ PDL_API const pdl_inspect_error *pdl_inspect_last_error(void);
  *
  * Thread-safe. PDL_ERROR_INVALID_ARGUMENT; PDL_ERROR_INVALID_IMAGE: malformed, with line and column
  * if it is PTX; PDL_ERROR_NO_KERNEL_IMAGE: there is no device code in it; PDL_ERROR_OUT_OF_MEMORY.
- * Since 0.1.
  */
 PDL_API pdl_status pdl_inspect_memory(const void *bytes, size_t size, const char *name,
                                       const pdl_inspect_options *options,
                                       pdl_inspection **inspection);
 
-/** As pdl_inspect_memory() with the contents of a regular file. PDL_ERROR_FILE too. Since 0.1. */
+/** As pdl_inspect_memory() with the contents of a regular file. PDL_ERROR_FILE too. */
 PDL_API pdl_status pdl_inspect_file(const char *path, const pdl_inspect_options *options,
                                     pdl_inspection **inspection);
 
-/** Frees an inspection and everything that was read from it. NULL is fine. Since 0.1. */
+/** Frees an inspection and everything that was read from it. NULL is fine. */
 PDL_API void pdl_inspection_destroy(pdl_inspection *inspection);
 
-/** How many images. Since 0.1. */
+/** How many images. */
 PDL_API size_t pdl_inspection_image_count(const pdl_inspection *inspection);
-/** An image; NULL if there is none of that index. Since 0.1. */
+/** An image; NULL if there is none of that index. */
 PDL_API const pdl_inspect_image *pdl_inspection_image(const pdl_inspection *inspection,
                                                       size_t index);
-/** How many kernels, of all images. Since 0.1. */
+/** How many kernels, of all images. */
 PDL_API size_t pdl_inspection_kernel_count(const pdl_inspection *inspection);
-/** A kernel; NULL if there is none of that index. Since 0.1. */
+/** A kernel; NULL if there is none of that index. */
 PDL_API const pdl_inspect_kernel *pdl_inspection_kernel(const pdl_inspection *inspection,
                                                         size_t index);
-/** How many findings, of all kernels. Since 0.1. */
+/** How many findings, of all kernels. */
 PDL_API size_t pdl_inspection_finding_count(const pdl_inspection *inspection);
-/** A finding; NULL if there is none of that index. Ordered by kernel, then by line. Since 0.1. */
+/** A finding; NULL if there is none of that index. Ordered by kernel, then by line. */
 PDL_API const pdl_lint_finding *pdl_inspection_finding(const pdl_inspection *inspection,
                                                        size_t index);
-/** How many markers PDL_LINT_ALLOW() are in the code, each place in the source once. Since 0.1. */
+/** How many markers PDL_LINT_ALLOW() are in the code, each place in the source once. */
 PDL_API size_t pdl_inspection_marker_count(const pdl_inspection *inspection);
-/** A marker; NULL if there is none of that index. Since 0.1. */
+/** A marker; NULL if there is none of that index. */
 PDL_API const pdl_lint_suppression *pdl_inspection_marker(const pdl_inspection *inspection,
                                                           size_t index);
 
@@ -267,23 +266,23 @@ typedef struct pdl_lint_suppressions pdl_lint_suppressions;
  * are those of fnmatch(3); all given must match. The reason is required. `name` is for messages.
  *
  * PDL_ERROR_INVALID_ARGUMENT: a line that is none, with its number in pdl_inspect_last_error();
- * PDL_ERROR_OUT_OF_MEMORY. Since 0.1.
+ * PDL_ERROR_OUT_OF_MEMORY.
  */
 PDL_API pdl_status pdl_lint_suppressions_read(const char *text, size_t size, const char *name,
                                               pdl_lint_suppressions **suppressions);
 
-/** Frees suppressions; inspections they were applied to must have been destroyed. Since 0.1. */
+/** Frees suppressions; inspections they were applied to must have been destroyed. */
 PDL_API void pdl_lint_suppressions_destroy(pdl_lint_suppressions *suppressions);
 
 /**
  * Marks the findings that a suppression matches (`suppressed`), and counts its use. Not for an
- * inspection or suppressions that another thread uses. Since 0.1.
+ * inspection or suppressions that another thread uses.
  */
 PDL_API void pdl_lint_suppress(pdl_lint_suppressions *suppressions, pdl_inspection *inspection);
 
-/** How many suppressions. Since 0.1. */
+/** How many suppressions. */
 PDL_API size_t pdl_lint_suppressions_count(const pdl_lint_suppressions *suppressions);
-/** A suppression; NULL if there is none of that index. Since 0.1. */
+/** A suppression; NULL if there is none of that index. */
 PDL_API const pdl_lint_suppression *
 pdl_lint_suppressions_get(const pdl_lint_suppressions *suppressions, size_t index);
 

@@ -54,11 +54,11 @@ typedef enum pdl_condition {
 } pdl_condition;
 
 /**
- * A condition's id, such as "registers"; "unknown" for a number that is none. Static. Since 0.1.
+ * A condition's id, such as "registers"; "unknown" for a number that is none. Static.
  */
 PDL_API const char *pdl_condition_name(pdl_condition condition);
 
-/** What a condition says, one clause. Static. Since 0.1. */
+/** What a condition says, one clause. Static. */
 PDL_API const char *pdl_condition_string(pdl_condition condition);
 
 /** What became of a condition. */
@@ -158,7 +158,7 @@ typedef struct pdl_overlap_report {
  * @param device the ordinal, or -1 for the current context's
  * @param[in,out] report filled on success
  * Errors: PDL_ERROR_INVALID_ARGUMENT, PDL_ERROR_DESC_SIZE; those of pdl_kernel_get(); those of
- * pdl_launch() that need no launch, for either descriptor. Since 0.1.
+ * pdl_launch() that need no launch, for either descriptor.
  */
 PDL_API pdl_status pdl_overlap_query(pdl_kernel *primary, const pdl_launch_desc *primary_desc,
                                      pdl_kernel *secondary, const pdl_launch_desc *secondary_desc,

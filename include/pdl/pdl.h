@@ -157,14 +157,14 @@ typedef struct pdl_error {
  * The name of a status without its prefix, such as "INVALID_GRID"; "UNKNOWN" for a number that is
  * none.
  *
- * The string is static. Thread-safe. Cannot fail. Since 0.1.
+ * The string is static. Thread-safe. Cannot fail.
  */
 PDL_API const char *pdl_status_name(pdl_status status);
 
 /**
  * The message of a status, one clause without a full stop.
  *
- * The string is static. Thread-safe. Cannot fail. Since 0.1.
+ * The string is static. Thread-safe. Cannot fail.
  */
 PDL_API const char *pdl_status_string(pdl_status status);
 
@@ -173,7 +173,6 @@ PDL_API const char *pdl_status_string(pdl_status status);
  *
  * Like errno it is not cleared by success. Never NULL: before any failure its status is 0.
  * The struct belongs to the library and the thread; it holds until that thread's next failing call.
- * Since 0.1.
  */
 PDL_API const pdl_error *pdl_last_error(void);
 
@@ -181,11 +180,11 @@ PDL_API const pdl_error *pdl_last_error(void);
  * Makes a copy of an error the last one of the calling thread, and returns its status.
  *
  * For libraries that are built on libpdl and return its statuses, and for errors that are kept and
- * told again. The strings must be of static storage. Thread-safe. Cannot fail. Since 0.1.
+ * told again. The strings must be of static storage. Thread-safe. Cannot fail.
  */
 PDL_API pdl_status pdl_error_record(const pdl_error *error);
 
-/** The version of the library that is loaded, as PDL_VERSION counts. Cannot fail. Since 0.1. */
+/** The version of the library that is loaded, as PDL_VERSION counts. Cannot fail. */
 PDL_API uint32_t pdl_version(void);
 
 /* ------------------------------------------------------------------------------------------------
@@ -196,27 +195,28 @@ PDL_API uint32_t pdl_version(void);
 typedef enum pdl_overlap {
     /** Never: the launch is ordinary, whatever the kernel does. The default. */
     PDL_OVERLAP_NONE = 0,
-    /** Where it is safe and supported; otherwise the launch is ordinary. See ::pdl_overlap_reason.
+    /** Where it is safe and supported; otherwise the launch is ordinary. See ::pdl_reason.
      */
     PDL_OVERLAP_AUTO = 1,
     /** Where it is safe and supported; otherwise the launch fails and nothing is launched. */
     PDL_OVERLAP_REQUIRE = 2
 } pdl_overlap;
 
-/** Why an overlap was or was not granted. */
-typedef enum pdl_overlap_reason {
-    PDL_OVERLAP_GRANTED = 0,       /**< It was: the launch carries the PDL attribute. */
-    PDL_OVERLAP_NOT_REQUESTED = 1, /**< The descriptor says PDL_OVERLAP_NONE. */
-    PDL_OVERLAP_DISABLED = 2,      /**< PDL_OVERLAP=0 is set in the environment. */
-    PDL_OVERLAP_DEVICE = 3,        /**< The device's compute capability is below 9.0. */
-    PDL_OVERLAP_CODE = 4,       /**< The kernel was compiled for less than 9.0: no waits in it. */
-    PDL_OVERLAP_NO_WAIT = 5,    /**< The kernel is known not to wait: a data race. */
-    PDL_OVERLAP_COOPERATIVE = 6 /**< A cooperative launch never starts early. */
-} pdl_overlap_reason;
+/** Why an overlap was or was not granted. No value is one of a pdl_overlap, so that a descriptor
+ * whose `overlap` is a reason by mistake is refused. */
+typedef enum pdl_reason {
+    PDL_REASON_GRANTED = 16,       /**< It was: the launch carries the PDL attribute. */
+    PDL_REASON_NOT_REQUESTED = 17, /**< The descriptor says PDL_OVERLAP_NONE. */
+    PDL_REASON_DISABLED = 18,      /**< PDL_OVERLAP=0, or pdl_overlap_enable(0). */
+    PDL_REASON_DEVICE = 19,        /**< The device's compute capability is below 9.0. */
+    PDL_REASON_CODE = 20,        /**< The kernel was compiled for less than 9.0: no waits in it. */
+    PDL_REASON_NO_WAIT = 21,     /**< The kernel is known not to wait: a data race. */
+    PDL_REASON_COOPERATIVE = 22, /**< A cooperative launch never starts early. */
+    PDL_REASON_KERNEL = 23       /**< pdl_kernel_enable_overlap(kernel, 0). */
+} pdl_reason;
 
-/** One clause for a reason, such as "the device is below compute capability 9.0". Static. Since
- * 0.1. */
-PDL_API const char *pdl_overlap_reason_string(pdl_overlap_reason reason);
+/** One clause for a reason, such as "the device is below compute capability 9.0". Static. */
+PDL_API const char *pdl_reason_string(pdl_reason reason);
 
 /* ------------------------------------------------------------------------------------------------
  * Device
@@ -245,8 +245,8 @@ typedef struct pdl_device_info {
     uint32_t cooperative_launch;              /**< 1 if cooperative launches are supported. */
     uint32_t cluster_launch;                  /**< 1 if clusters are supported. */
     uint32_t can_overlap;                     /**< 1 if launches may overlap here at all. */
-    uint32_t overlap_reason; /**< A pdl_overlap_reason: why not, or PDL_OVERLAP_GRANTED. */
-    char name[128];          /**< As cuDeviceGetName, NUL-terminated. */
+    uint32_t overlap_reason;                  /**< A pdl_reason: why not, or PDL_REASON_GRANTED. */
+    char name[128];                           /**< As cuDeviceGetName, NUL-terminated. */
 } pdl_device_info;
 
 /** Initializer of a pdl_device_info. */
@@ -256,7 +256,7 @@ typedef struct pdl_device_info {
  * Counts the devices that the driver shows.
  *
  * Maps to cuDeviceGetCount, asked once. Errors: the four of driver loading (PDL_ERROR_NO_DRIVER,
- * PDL_ERROR_STUB_DRIVER, PDL_ERROR_DRIVER_TOO_OLD, PDL_ERROR_NO_DEVICE). Since 0.1.
+ * PDL_ERROR_STUB_DRIVER, PDL_ERROR_DRIVER_TOO_OLD, PDL_ERROR_NO_DEVICE).
  */
 PDL_API pdl_status pdl_device_count(int *count);
 
@@ -266,8 +266,7 @@ PDL_API pdl_status pdl_device_count(int *count);
  * Needs no context. Maps to cuDeviceGetAttribute and cuDeviceGetName, asked once a device.
  * @param device the ordinal, from 0
  * @param[in,out] info its size field says how much of it the caller knows
- * Errors: those of pdl_device_count(), PDL_ERROR_INVALID_DEVICE, PDL_ERROR_INVALID_ARGUMENT. Since
- * 0.1.
+ * Errors: those of pdl_device_count(), PDL_ERROR_INVALID_DEVICE, PDL_ERROR_INVALID_ARGUMENT.
  */
 PDL_API pdl_status pdl_device_get(int device, pdl_device_info *info);
 
@@ -275,7 +274,7 @@ PDL_API pdl_status pdl_device_get(int device, pdl_device_info *info);
  * Tells the device of the context that is current on the calling thread.
  *
  * Maps to cuCtxGetDevice. Errors: those of pdl_device_count(), PDL_ERROR_NO_CONTEXT,
- * PDL_ERROR_INVALID_ARGUMENT. Since 0.1.
+ * PDL_ERROR_INVALID_ARGUMENT.
  */
 PDL_API pdl_status pdl_device_current(int *device);
 
@@ -312,7 +311,7 @@ typedef struct pdl_kernel_info {
     uint32_t waits;                    /**< A pdl_known: executes griddepcontrol.wait. */
     uint32_t triggers;       /**< A pdl_known: executes griddepcontrol.launch_dependents. */
     uint32_t can_overlap;    /**< 1 if PDL_OVERLAP_AUTO would be granted here. */
-    uint32_t overlap_reason; /**< A pdl_overlap_reason. */
+    uint32_t overlap_reason; /**< A pdl_reason. */
 } pdl_kernel_info;
 
 /** Initializer of a pdl_kernel_info. */
@@ -323,7 +322,7 @@ typedef struct pdl_kernel_info {
  *
  * The function's context must be current. The function still belongs to its module: unload that
  * only after pdl_kernel_destroy(). Launches go through cuLaunchKernelEx. Errors: driver loading,
- * PDL_ERROR_INVALID_ARGUMENT, PDL_ERROR_NO_CONTEXT, PDL_ERROR_INVALID_HANDLE. Since 0.1.
+ * PDL_ERROR_INVALID_ARGUMENT, PDL_ERROR_NO_CONTEXT, PDL_ERROR_INVALID_HANDLE.
  */
 PDL_API pdl_status pdl_kernel_from_function(struct CUfunc_st *function, pdl_kernel **kernel);
 
@@ -332,7 +331,7 @@ PDL_API pdl_status pdl_kernel_from_function(struct CUfunc_st *function, pdl_kern
  *
  * Needs no context. The CUkernel still belongs to its CUlibrary. Launches go through
  * cuLaunchKernelEx on the current context's device. Errors: driver loading,
- * PDL_ERROR_INVALID_ARGUMENT, PDL_ERROR_OUT_OF_MEMORY. Since 0.1.
+ * PDL_ERROR_INVALID_ARGUMENT, PDL_ERROR_OUT_OF_MEMORY.
  */
 PDL_API pdl_status pdl_kernel_from_kernel(struct CUkern_st *cu_kernel, pdl_kernel **kernel);
 
@@ -349,7 +348,7 @@ PDL_API pdl_status pdl_kernel_from_kernel(struct CUkern_st *cu_kernel, pdl_kerne
  * @param name the entry's name as it stands in the image: plain for extern "C", else mangled
  * Errors: driver loading, PDL_ERROR_INVALID_ARGUMENT, PDL_ERROR_INVALID_IMAGE (with the PTX
  * compiler's log in the message), PDL_ERROR_NO_KERNEL_IMAGE, PDL_ERROR_NOT_FOUND,
- * PDL_ERROR_OUT_OF_MEMORY. Since 0.1.
+ * PDL_ERROR_OUT_OF_MEMORY.
  */
 PDL_API pdl_status pdl_kernel_from_image(const void *image, size_t size, const char *name,
                                          pdl_kernel **kernel);
@@ -357,14 +356,14 @@ PDL_API pdl_status pdl_kernel_from_image(const void *image, size_t size, const c
 /**
  * As pdl_kernel_from_image(), with the image read from a file.
  *
- * Errors: also PDL_ERROR_FILE, with what the C library says of it in the message. Since 0.1.
+ * Errors: also PDL_ERROR_FILE, with what the C library says of it in the message.
  */
 PDL_API pdl_status pdl_kernel_from_file(const char *path, const char *name, pdl_kernel **kernel);
 
 /**
  * Frees a kernel, and unloads the image if libpdl loaded it (cuLibraryUnload). NULL is allowed.
  *
- * No launch of it may be in flight if libpdl loaded the image. Since 0.1.
+ * No launch of it may be in flight if libpdl loaded the image.
  */
 PDL_API void pdl_kernel_destroy(pdl_kernel *kernel);
 
@@ -375,7 +374,7 @@ PDL_API void pdl_kernel_destroy(pdl_kernel *kernel);
  * Maps to cuFuncGetAttribute or cuKernelGetAttribute, asked once a device.
  * @param device the ordinal, or -1 for the current context's
  * Errors: PDL_ERROR_INVALID_ARGUMENT, PDL_ERROR_INVALID_DEVICE, PDL_ERROR_NO_CONTEXT,
- * PDL_ERROR_NO_KERNEL_IMAGE, PDL_ERROR_DRIVER. Since 0.1.
+ * PDL_ERROR_NO_KERNEL_IMAGE, PDL_ERROR_DRIVER.
  */
 PDL_API pdl_status pdl_kernel_get(pdl_kernel *kernel, int device, pdl_kernel_info *info);
 
@@ -383,7 +382,7 @@ PDL_API pdl_status pdl_kernel_get(pdl_kernel *kernel, int device, pdl_kernel_inf
  * Says what the kernel's code does, where the caller knows and libpdl cannot.
  *
  * A kernel declared not to wait is never overlapped. What is declared stands above what was read
- * from an image, PDL_UNKNOWN too. Call it before the kernel is shared with other threads. Errors: PDL_ERROR_INVALID_ARGUMENT. Since 0.1.
+ * from an image, PDL_UNKNOWN too. Call it before the kernel is shared with other threads. Errors: PDL_ERROR_INVALID_ARGUMENT.
  */
 PDL_API pdl_status pdl_kernel_declare(pdl_kernel *kernel, pdl_known waits, pdl_known triggers);
 
@@ -395,7 +394,7 @@ PDL_API pdl_status pdl_kernel_declare(pdl_kernel *kernel, pdl_known waits, pdl_k
  * @param bytes at most what the device has for a block (shared_memory_per_block_optin) less the
  * kernel's static shared memory
  * Errors: PDL_ERROR_INVALID_ARGUMENT, PDL_ERROR_SHARED_MEMORY, PDL_ERROR_NO_CONTEXT,
- * PDL_ERROR_DRIVER. Since 0.1.
+ * PDL_ERROR_DRIVER.
  */
 PDL_API pdl_status pdl_kernel_set_max_dynamic_shared_memory(pdl_kernel *kernel, uint32_t bytes);
 
@@ -520,7 +519,7 @@ typedef struct pdl_launch_report {
     uint32_t size;            /**< sizeof(pdl_launch_report) as the caller was compiled. */
     int32_t device;           /**< Where it would run. */
     uint32_t overlap;         /**< 1 if the launch would carry the PDL attribute. */
-    uint32_t overlap_reason;  /**< A pdl_overlap_reason. */
+    uint32_t overlap_reason;  /**< A pdl_reason. */
     uint32_t attribute_count; /**< How many launch attributes the driver would get. */
     uint32_t attributes[16];  /**< Their CUlaunchAttributeID, in order. */
     char message[400];        /**< The decision and its reason as a sentence. */
@@ -567,7 +566,7 @@ typedef struct pdl_launch_report {
  * @param args one pointer a parameter, in order; NULL if the kernel takes none. Values are copied.
  * Errors: every one of PDL_ERROR_DESC_… to PDL_ERROR_EVENT, PDL_ERROR_NOT_SUPPORTED,
  * PDL_ERROR_NO_CONTEXT, PDL_ERROR_NO_KERNEL_IMAGE, PDL_ERROR_LAUNCH_RESOURCES,
- * PDL_ERROR_INVALID_HANDLE, PDL_ERROR_DEVICE_FAULT, PDL_ERROR_DRIVER. Since 0.1.
+ * PDL_ERROR_INVALID_HANDLE, PDL_ERROR_DEVICE_FAULT, PDL_ERROR_DRIVER.
  */
 PDL_API pdl_status pdl_launch(pdl_kernel *kernel, const pdl_launch_desc *desc, void *const *args);
 
@@ -575,7 +574,7 @@ PDL_API pdl_status pdl_launch(pdl_kernel *kernel, const pdl_launch_desc *desc, v
  * Tells what pdl_launch() would do with this kernel and descriptor, without launching.
  *
  * Returns what the checks of pdl_launch() would return. The report is filled also when they fail,
- * as far as they got. Errors: those of pdl_launch() that need no launch. Since 0.1.
+ * as far as they got. Errors: those of pdl_launch() that need no launch.
  */
 PDL_API pdl_status pdl_launch_explain(pdl_kernel *kernel, const pdl_launch_desc *desc,
                                       pdl_launch_report *report);
@@ -590,12 +589,11 @@ PDL_API pdl_status pdl_launch_explain(pdl_kernel *kernel, const pdl_launch_desc 
  * The driver takes only events without timing that are not interprocess. The caller owns it: free
  * it with pdl_event_destroy(), cuEventDestroy or cudaEventDestroy. Maps to cuEventCreate with
  * CU_EVENT_DISABLE_TIMING in the current context.
- * Errors: driver loading, PDL_ERROR_INVALID_ARGUMENT, PDL_ERROR_NO_CONTEXT, PDL_ERROR_DRIVER. Since
- * 0.1.
+ * Errors: driver loading, PDL_ERROR_INVALID_ARGUMENT, PDL_ERROR_NO_CONTEXT, PDL_ERROR_DRIVER.
  */
 PDL_API pdl_status pdl_event_create(struct CUevent_st **event);
 
-/** Destroys an event. NULL is allowed. Maps to cuEventDestroy. Since 0.1. */
+/** Destroys an event. NULL is allowed. Maps to cuEventDestroy. */
 PDL_API void pdl_event_destroy(struct CUevent_st *event);
 
 /* ------------------------------------------------------------------------------------------------
@@ -630,7 +628,7 @@ typedef struct pdl_runtime_ops {
  * `ops`.
  *
  * `ops` must outlive the kernel. Errors: driver loading, PDL_ERROR_INVALID_ARGUMENT,
- * PDL_ERROR_OUT_OF_MEMORY. Since 0.1.
+ * PDL_ERROR_OUT_OF_MEMORY.
  */
 PDL_API pdl_status pdl_kernel_from_runtime(const void *symbol, const pdl_runtime_ops *ops,
                                            pdl_kernel **kernel);

@@ -134,7 +134,7 @@ typedef struct pdl_rtc_compiler_info {
  *
  * Maps to nvrtcVersion, nvrtcGetSupportedArchs and nvJitLinkVersion. Errors:
  * PDL_ERROR_NO_COMPILER, PDL_ERROR_COMPILER_TOO_OLD, PDL_ERROR_INVALID_ARGUMENT,
- * PDL_ERROR_DESC_SIZE. Since 0.1.
+ * PDL_ERROR_DESC_SIZE.
  */
 PDL_API pdl_status pdl_rtc_compiler_get(pdl_rtc_compiler_info *info);
 
@@ -164,45 +164,44 @@ typedef struct pdl_rtc_entry {
  * @param program what the compiler's messages call the text: "sigmoid.cu"; NULL: "kernel.cu"
  * @param source the text, ended by a NUL, of at most 64 MiB
  * @param options NULL: all default
- * @param[out] image freed with pdl_rtc_image_free()
+ * @param[out] image freed with pdl_rtc_image_destroy()
  * Errors: PDL_ERROR_NO_COMPILER, PDL_ERROR_COMPILER_TOO_OLD, PDL_ERROR_OPTION, PDL_ERROR_COMPILE
  * (the message has the first error and the name of the file that the whole was written to, see
  * `PDL_RTC_DUMP_DIR`; pdl_rtc_log() has everything), PDL_ERROR_CANCELLED, PDL_ERROR_NOT_FOUND (a
  * name), PDL_ERROR_INVALID_ARGUMENT, PDL_ERROR_DESC_SIZE, PDL_ERROR_DESC_TOO_NEW,
  * PDL_ERROR_OUT_OF_MEMORY; without a target those of pdl_device_get(), and PDL_ERROR_NOT_SUPPORTED
- * where NVRTC no longer compiles for the device. Since 0.1.
+ * where NVRTC no longer compiles for the device.
  */
 PDL_API pdl_status pdl_rtc_compile(const char *program, const char *source,
                                    const pdl_rtc_options *options, pdl_rtc_image **image);
 
 /** What the compiler said in the last compilation on the calling thread, all of it; "" if nothing.
- * Belongs to the thread and holds until its next compilation. Never NULL. Since 0.1. */
+ * Belongs to the thread and holds until its next compilation. Never NULL. */
 PDL_API const char *pdl_rtc_log(void);
 
-/** Frees an image. Kernels that were made from it stay. NULL is ignored. Since 0.1. */
-PDL_API void pdl_rtc_image_free(pdl_rtc_image *image);
+/** Frees an image. Kernels that were made from it stay. NULL is ignored. */
+PDL_API void pdl_rtc_image_destroy(pdl_rtc_image *image);
 
 /** The code, which lives as long as the image, and its size in bytes. PTX ends in a NUL that is
- * counted. Since 0.1. */
+ * counted. */
 PDL_API const void *pdl_rtc_image_code(const pdl_rtc_image *image, size_t *size);
 
-/** What the code is: PDL_RTC_CUBIN or PDL_RTC_PTX. Since 0.1. */
+/** What the code is: PDL_RTC_CUBIN or PDL_RTC_PTX. */
 PDL_API pdl_rtc_output pdl_rtc_image_output(const pdl_rtc_image *image);
 
-/** What it was compiled for: "sm_90". Since 0.1. */
+/** What it was compiled for: "sm_90". */
 PDL_API const char *pdl_rtc_image_target(const pdl_rtc_image *image);
 
-/** What the compiler said, warnings for the most part; "" if nothing. Kept in the cache. Since 0.1. */
+/** What the compiler said, warnings for the most part; "" if nothing. Kept in the cache. */
 PDL_API const char *pdl_rtc_image_log(const pdl_rtc_image *image);
 
-/** How many kernels it has. Since 0.1. */
+/** How many kernels it has. */
 PDL_API size_t pdl_rtc_image_entry_count(const pdl_rtc_image *image);
 
-/** A kernel of it, by its index; NULL if there is none. Since 0.1. */
+/** A kernel of it, by its index; NULL if there is none. */
 PDL_API const pdl_rtc_entry *pdl_rtc_image_entry(const pdl_rtc_image *image, size_t index);
 
-/** The kernel of a name expression, a plain name or a lowered name; NULL if there is none. Since
- * 0.1. */
+/** The kernel of a name expression, a plain name or a lowered name; NULL if there is none. */
 PDL_API const pdl_rtc_entry *pdl_rtc_image_find(const pdl_rtc_image *image, const char *name);
 
 /**
@@ -211,7 +210,7 @@ PDL_API const pdl_rtc_entry *pdl_rtc_image_find(const pdl_rtc_image *image, cons
  *
  * Each such kernel has its own copy of the text's `__device__` variables.
  * @param[out] kernel freed with pdl_kernel_destroy()
- * Errors: PDL_ERROR_NOT_FOUND, and those of pdl_kernel_from_image(). Since 0.1.
+ * Errors: PDL_ERROR_NOT_FOUND, and those of pdl_kernel_from_image().
  */
 PDL_API pdl_status pdl_rtc_image_kernel(const pdl_rtc_image *image, const char *name,
                                         pdl_kernel **kernel);
@@ -254,12 +253,12 @@ typedef struct pdl_rtc_cache_desc {
  * Errors: PDL_ERROR_CACHE where a folder that `desc` names cannot be used (it cannot be made, is no
  * folder, belongs to another user, or others may write to it); a folder of the environment's that
  * cannot be used is done without, and pdl_rtc_cache_stats() says why. PDL_ERROR_INVALID_ARGUMENT,
- * PDL_ERROR_DESC_SIZE, PDL_ERROR_DESC_TOO_NEW, PDL_ERROR_OUT_OF_MEMORY. Since 0.1.
+ * PDL_ERROR_DESC_SIZE, PDL_ERROR_DESC_TOO_NEW, PDL_ERROR_OUT_OF_MEMORY.
  */
 PDL_API pdl_status pdl_rtc_cache_create(const pdl_rtc_cache_desc *desc, pdl_rtc_cache **cache);
 
 /** Frees a cache and the kernels that came from it. Its folder stays. NULL is ignored: the default
- * cache lives as long as the process. Since 0.1. */
+ * cache lives as long as the process. */
 PDL_API void pdl_rtc_cache_destroy(pdl_rtc_cache *cache);
 
 /**
@@ -273,7 +272,7 @@ PDL_API void pdl_rtc_cache_destroy(pdl_rtc_cache *cache);
  * not be among the options' names
  * @param[out] kernel belongs to the cache: it must not be destroyed
  * Errors: those of pdl_rtc_compile() and pdl_rtc_image_kernel(). A folder that cannot be written
- * is none: see pdl_rtc_cache_stats(). Since 0.1.
+ * is none: see pdl_rtc_cache_stats().
  */
 PDL_API pdl_status pdl_rtc_kernel(pdl_rtc_cache *cache, const char *source, const char *name,
                                   const pdl_rtc_options *options, pdl_kernel **kernel);
@@ -281,7 +280,7 @@ PDL_API pdl_status pdl_rtc_kernel(pdl_rtc_cache *cache, const char *source, cons
 /**
  * As pdl_rtc_compile(), through a cache: the image, which needs no device where a target is named.
  *
- * Errors: those of pdl_rtc_compile(). Since 0.1.
+ * Errors: those of pdl_rtc_compile().
  */
 PDL_API pdl_status pdl_rtc_cache_compile(pdl_rtc_cache *cache, const char *program,
                                          const char *source, const pdl_rtc_options *options,
@@ -313,7 +312,7 @@ typedef struct pdl_rtc_stats {
 #define PDL_RTC_STATS_INIT PDL_SIZED_INIT_(pdl_rtc_stats)
 
 /** Tells what a cache did. @param cache NULL: the default cache. Errors: PDL_ERROR_INVALID_ARGUMENT,
- * PDL_ERROR_DESC_SIZE. Since 0.1. */
+ * PDL_ERROR_DESC_SIZE. */
 PDL_API pdl_status pdl_rtc_cache_stats(pdl_rtc_cache *cache, pdl_rtc_stats *stats);
 
 /* ------------------------------------------------------------------------------------------------
@@ -340,7 +339,7 @@ typedef struct pdl_rtc_file {
  * @param directory NULL: the default cache's
  * @param visit gets each; other than 0 ends it. May be NULL
  * @param[out] bytes of all files; may be NULL
- * Errors: PDL_ERROR_CACHE. Since 0.1.
+ * Errors: PDL_ERROR_CACHE.
  */
 PDL_API pdl_status pdl_rtc_folder_list(const char *directory,
                                        int32_t (*visit)(void *context, const pdl_rtc_file *file),
@@ -351,7 +350,7 @@ PDL_API pdl_status pdl_rtc_folder_list(const char *directory,
  * all), and what was left behind by processes that ended while writing. With `damaged_only` it
  * removes what is damaged and nothing else.
  *
- * Errors: PDL_ERROR_CACHE. Since 0.1.
+ * Errors: PDL_ERROR_CACHE.
  */
 PDL_API pdl_status pdl_rtc_folder_trim(const char *directory, uint64_t capacity,
                                        uint32_t damaged_only, uint64_t *removed);

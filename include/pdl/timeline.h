@@ -37,10 +37,10 @@ typedef struct pdl_timeline_block {
     int64_t end_ns;       /**< Its last instruction. */
 } pdl_timeline_block;
 
-/** Makes an empty timeline. Errors: PDL_ERROR_INVALID_ARGUMENT, PDL_ERROR_OUT_OF_MEMORY. Since 0.1. */
+/** Makes an empty timeline. Errors: PDL_ERROR_INVALID_ARGUMENT, PDL_ERROR_OUT_OF_MEMORY. */
 PDL_API pdl_status pdl_timeline_create(pdl_timeline **timeline);
 
-/** Frees it. NULL is ignored. Since 0.1. */
+/** Frees it. NULL is ignored. */
 PDL_API void pdl_timeline_destroy(pdl_timeline *timeline);
 
 /**
@@ -50,20 +50,20 @@ PDL_API void pdl_timeline_destroy(pdl_timeline *timeline);
  * @param track what it is drawn under, a stream's name or a way's ("stream", "with PDL"): launches
  * of one track share one time axis, and their gaps and overlaps are told. Copied; NULL: ""
  * @param[out] launch its index, from 0
- * Errors: PDL_ERROR_INVALID_ARGUMENT, PDL_ERROR_OUT_OF_MEMORY. Since 0.1.
+ * Errors: PDL_ERROR_INVALID_ARGUMENT, PDL_ERROR_OUT_OF_MEMORY.
  */
 PDL_API pdl_status pdl_timeline_add_launch(pdl_timeline *timeline, const char *kernel,
                                            const char *track, uint32_t *launch);
 
 /** Adds a block, in any order. Errors: PDL_ERROR_INVALID_ARGUMENT (no such launch, an end before its
- * start, a stamp outside of both), PDL_ERROR_OUT_OF_MEMORY. Since 0.1. */
+ * start, a stamp outside of both), PDL_ERROR_OUT_OF_MEMORY. */
 PDL_API pdl_status pdl_timeline_add_block(pdl_timeline *timeline, const pdl_timeline_block *block);
 
-/** Says that stamps were lost: the outputs tell so. Since 0.1. */
+/** Says that stamps were lost: the outputs tell so. */
 PDL_API void pdl_timeline_add_lost(pdl_timeline *timeline, uint64_t blocks);
 
 /** Says a sentence in every output, once however often it is given: what the times are of, what went
- * wrong with them. Copied. Errors: PDL_ERROR_INVALID_ARGUMENT, PDL_ERROR_OUT_OF_MEMORY. Since 0.1. */
+ * wrong with them. Copied. Errors: PDL_ERROR_INVALID_ARGUMENT, PDL_ERROR_OUT_OF_MEMORY. */
 PDL_API pdl_status pdl_timeline_add_note(pdl_timeline *timeline, const char *note);
 
 /** What a timeline comes to, of one track or of all. Start from PDL_TIMELINE_SUMMARY_INIT. */
@@ -86,7 +86,7 @@ typedef struct pdl_timeline_summary {
 #define PDL_TIMELINE_SUMMARY_INIT PDL_SIZED_INIT_(pdl_timeline_summary)
 
 /** Tells what it comes to. @param track NULL: all of them. Errors: PDL_ERROR_INVALID_ARGUMENT,
- * PDL_ERROR_DESC_SIZE, PDL_ERROR_NOT_FOUND (no such track), PDL_ERROR_OUT_OF_MEMORY. Since 0.1. */
+ * PDL_ERROR_DESC_SIZE, PDL_ERROR_NOT_FOUND (no such track), PDL_ERROR_OUT_OF_MEMORY. */
 PDL_API pdl_status pdl_timeline_summarize(const pdl_timeline *timeline, const char *track,
                                           pdl_timeline_summary *summary);
 
@@ -107,7 +107,7 @@ typedef enum pdl_timeline_format {
  *
  * @param path "-" is standard output
  * @param columns of text, 40 to 400; 0: 80. Of no account to the other forms
- * Errors: PDL_ERROR_INVALID_ARGUMENT, PDL_ERROR_FILE, PDL_ERROR_OUT_OF_MEMORY. Since 0.1.
+ * Errors: PDL_ERROR_INVALID_ARGUMENT, PDL_ERROR_FILE, PDL_ERROR_OUT_OF_MEMORY.
  */
 PDL_API pdl_status pdl_timeline_write(const pdl_timeline *timeline, pdl_timeline_format format,
                                       const char *path, uint32_t columns);

@@ -53,11 +53,11 @@ typedef struct pdl_trace_launch {
  * @param capacity blocks, of all launches between two calls of pdl_trace_reset(), 1 to 2^31 - 1.
  * What is reserved beyond it takes the place of the oldest launches
  * Errors: those of pdl_device_count(), PDL_ERROR_NO_CONTEXT, PDL_ERROR_INVALID_ARGUMENT,
- * PDL_ERROR_OUT_OF_MEMORY. Since 0.1.
+ * PDL_ERROR_OUT_OF_MEMORY.
  */
 PDL_API pdl_status pdl_trace_create(uint32_t capacity, pdl_trace **trace);
 
-/** Frees it. No kernel in flight may use it any more. NULL is ignored. Since 0.1. */
+/** Frees it. No kernel in flight may use it any more. NULL is ignored. */
 PDL_API void pdl_trace_destroy(pdl_trace *trace);
 
 /**
@@ -71,7 +71,7 @@ PDL_API void pdl_trace_destroy(pdl_trace *trace);
  * @param track what it is drawn under: the name of the stream, or of the way ("with PDL"). Copied;
  * NULL: ""
  * @param blocks of the grid, 1 or more
- * Errors: PDL_ERROR_INVALID_ARGUMENT, PDL_ERROR_OUT_OF_MEMORY. Thread-safe. Since 0.1.
+ * Errors: PDL_ERROR_INVALID_ARGUMENT, PDL_ERROR_OUT_OF_MEMORY. Thread-safe.
  */
 PDL_API pdl_status pdl_trace_reserve(pdl_trace *trace, const char *kernel, const char *track,
                                      uint32_t blocks, pdl_trace_launch *launch);
@@ -104,7 +104,7 @@ typedef struct pdl_trace_report {
  * Maps to cuMemcpyDtoH. May be called again: it takes nothing away.
  * @param[in,out] report NULL: none
  * Errors: PDL_ERROR_INVALID_ARGUMENT, PDL_ERROR_DESC_SIZE, PDL_ERROR_OUT_OF_MEMORY, and what an
- * earlier kernel ran into (PDL_ERROR_DEVICE_FAULT). Thread-safe. Since 0.1.
+ * earlier kernel ran into (PDL_ERROR_DEVICE_FAULT). Thread-safe.
  */
 PDL_API pdl_status pdl_trace_collect(pdl_trace *trace, pdl_timeline *timeline,
                                      pdl_trace_report *report);
@@ -114,7 +114,7 @@ PDL_API pdl_status pdl_trace_collect(pdl_trace *trace, pdl_timeline *timeline,
  *
  * No kernel with this trace is in flight. A graph or chain that was recorded before must be recorded
  * again: what its launches write is ignored, and may be where newer launches write. NULL is
- * ignored. Thread-safe. Since 0.1.
+ * ignored. Thread-safe.
  */
 PDL_API void pdl_trace_reset(pdl_trace *trace);
 

@@ -36,11 +36,10 @@ typedef enum pdl_vector_type {
     PDL_VECTOR_BOOL = 15        /**< bool: a byte */
 } pdl_vector_type;
 
-/** How a type is written in device code, such as "pdl_half"; NULL for a number that is none. Static.
- * Since 0.1. */
+/** How a type is written in device code, such as "pdl_half"; NULL for a number that is none. Static. */
 PDL_API const char *pdl_vector_type_name(pdl_vector_type type);
 
-/** Bytes of an element; 0 for a number that is none. Since 0.1. */
+/** Bytes of an element; 0 for a number that is none. */
 PDL_API uint32_t pdl_vector_type_size(pdl_vector_type type);
 
 /** An array of a kernel: `rows` rows of `columns` elements, see pdl_vector_plan_make(). */
@@ -86,7 +85,7 @@ typedef struct pdl_vector_plan {
  * @param[in,out] plan its size field says how much of it the caller knows
  * Errors: PDL_ERROR_INVALID_ARGUMENT (also an address that is no multiple of its element's size, and
  * an output whose rows overlap), PDL_ERROR_DESC_SIZE, those of pdl_device_get() and, for -1,
- * pdl_device_current(). Since 0.1.
+ * pdl_device_current().
  */
 PDL_API pdl_status pdl_vector_plan_make(const pdl_vector_operand *operands, size_t count,
                                         int64_t rows, int64_t columns, int device,

@@ -72,13 +72,13 @@ static pdl_status ask(const struct pdl_driver *driver, int ordinal, pdl_device_i
     info->cooperative_launch = cooperative != 0;
     info->cluster_launch = cluster != 0;
     if (driver->overlap_disabled) {
-        info->overlap_reason = PDL_OVERLAP_DISABLED;
+        info->overlap_reason = PDL_REASON_DISABLED;
     } else if (info->compute_capability_major < 9) {
-        info->overlap_reason = PDL_OVERLAP_DEVICE;
+        info->overlap_reason = PDL_REASON_DEVICE;
     } else {
-        info->overlap_reason = PDL_OVERLAP_GRANTED;
+        info->overlap_reason = PDL_REASON_GRANTED;
     }
-    info->can_overlap = info->overlap_reason == PDL_OVERLAP_GRANTED;
+    info->can_overlap = info->overlap_reason == PDL_REASON_GRANTED;
     return PDL_SUCCESS;
 }
 

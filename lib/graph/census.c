@@ -227,9 +227,8 @@ static pdl_full_reason reason_of_type(CUgraphNodeType type)
     }
 }
 
-static void record(const struct picture *picture, pdl_graph_census *census,
-                   const struct node *producer, const struct node *between,
-                   const struct node *consumer)
+static void record(const struct picture *picture, pdl_census *census, const struct node *producer,
+                   const struct node *between, const struct node *consumer)
 {
     const uint32_t at = census->full_count++;
     if (census->full_dependencies == NULL || at >= census->full_capacity) {
@@ -252,8 +251,8 @@ static void record(const struct picture *picture, pdl_graph_census *census,
 
 /* Walks back from `start`, a node before `consumer`, to the kernels that it depends on through
  * nodes of other types, and records each with `start` as the node between. */
-static void walk(struct picture *picture, pdl_graph_census *census, uint32_t number,
-                 struct node *start, const struct node *consumer)
+static void walk(struct picture *picture, pdl_census *census, uint32_t number, struct node *start,
+                 const struct node *consumer)
 {
     size_t depth = 0;
     if (start->seen_by == number) {
@@ -279,7 +278,7 @@ static void walk(struct picture *picture, pdl_graph_census *census, uint32_t num
     }
 }
 
-static void find_full(struct picture *picture, pdl_graph_census *census)
+static void find_full(struct picture *picture, pdl_census *census)
 {
     for (size_t n = 0; n < picture->node_count; n++) {
         const struct node *consumer = &picture->nodes[n];
@@ -307,10 +306,10 @@ static void find_full(struct picture *picture, pdl_graph_census *census)
     }
 }
 
-pdl_status pdl_graph_edges(struct CUgraph_st *graph, pdl_graph_census *census)
+pdl_status pdl_graph_census(struct CUgraph_st *graph, pdl_census *census)
 {
     struct picture picture = {0};
-    pdl_graph_census known = {0};
+    pdl_census known = {0};
     pdl_status status = pdl_sized_check(census, "census");
     if (status != PDL_SUCCESS) {
         return status;
@@ -318,9 +317,9 @@ pdl_status pdl_graph_edges(struct CUgraph_st *graph, pdl_graph_census *census)
     if (graph == NULL) {
         return PDL_FAIL_FIELD(PDL_ERROR_INVALID_ARGUMENT, "graph", "graph is NULL");
     }
-    if (census->size < offsetof(pdl_graph_census, nodes)) {
+    if (census->size < offsetof(pdl_census, nodes)) {
         return PDL_FAIL_FIELD(PDL_ERROR_DESC_SIZE, "size",
-                              "census->size is %u: start from PDL_GRAPH_CENSUS_INIT", census->size);
+                              "census->size is %u: start from PDL_CENSUS_INIT", census->size);
     }
     known.full_dependencies = census->full_dependencies;
     known.full_capacity = census->full_capacity;

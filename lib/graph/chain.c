@@ -542,7 +542,7 @@ static const char *how(bool granted, uint32_t dependencies)
 
 static pdl_status explain(struct pdl_chain *chain, uint32_t index, pdl_chain_report *report)
 {
-    struct pdl_lowered lowered = {.reason = PDL_OVERLAP_NOT_REQUESTED};
+    struct pdl_lowered lowered = {.reason = PDL_REASON_NOT_REQUESTED};
     pdl_chain_report known = {.links = chain->count, .built = chain->built};
     char links[64] = "";
     size_t written = 0;
@@ -565,14 +565,14 @@ static pdl_status explain(struct pdl_chain *chain, uint32_t index, pdl_chain_rep
         written += (size_t)snprintf(links + written, sizeof(links) - written, "%s%u",
                                     i > 0 ? ", " : " ", on[i]);
     }
-    known.overlap = lowered.reason == PDL_OVERLAP_GRANTED && known.dependencies > 0;
+    known.overlap = lowered.reason == PDL_REASON_GRANTED && known.dependencies > 0;
     known.overlap_reason = (uint32_t)lowered.reason;
-    (void)snprintf(
-        known.message, sizeof(known.message), "link %u (kernel %s) %s%s%s%s%s", index,
-        pdl_kernel_name(link->kernel, lowered.facts), how(known.overlap, known.dependencies),
-        known.dependencies > 0 ? ", link" : "", links,
-        known.overlap || known.dependencies == 0 ? "" : ": ",
-        known.overlap || known.dependencies == 0 ? "" : pdl_overlap_reason_string(lowered.reason));
+    (void)snprintf(known.message, sizeof(known.message), "link %u (kernel %s) %s%s%s%s%s", index,
+                   pdl_kernel_name(link->kernel, lowered.facts),
+                   how(known.overlap, known.dependencies), known.dependencies > 0 ? ", link" : "",
+                   links, known.overlap || known.dependencies == 0 ? "" : ": ",
+                   known.overlap || known.dependencies == 0 ? ""
+                                                            : pdl_reason_string(lowered.reason));
     pdl_sized_copy(report, &known, sizeof(known));
     return PDL_SUCCESS;
 }

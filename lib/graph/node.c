@@ -244,7 +244,7 @@ pdl_status pdl_node_add(const pdl_kernel *kernel, const struct pdl_lowered *lowe
         data = (CUgraphEdgeData *)(nodes + count);
     }
     for (size_t i = 0; i < count; i++) {
-        const bool full = is_programmatic(edges[i].kind) && lowered->reason != PDL_OVERLAP_GRANTED;
+        const bool full = is_programmatic(edges[i].kind) && lowered->reason != PDL_REASON_GRANTED;
         nodes[i] = edges[i].node;
         data[i] = pdl_edge_data[full ? (uint32_t)PDL_EDGE_FULL : edges[i].kind];
     }

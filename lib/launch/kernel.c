@@ -249,8 +249,8 @@ static pdl_status ask(const pdl_kernel *kernel, struct pdl_kernel_facts *facts)
         facts->max_block[i] = (uint32_t)device->max_block[i];
     }
     facts->overlap_reason = device->overlap_reason;
-    if (facts->overlap_reason == PDL_OVERLAP_GRANTED && facts->ptx_version < 90) {
-        facts->overlap_reason = PDL_OVERLAP_CODE;
+    if (facts->overlap_reason == PDL_REASON_GRANTED && facts->ptx_version < 90) {
+        facts->overlap_reason = PDL_REASON_CODE;
     }
     facts->max_threads = (uint32_t)max_threads;
     atomic_init(&facts->max_dynamic_shared_memory, (unsigned)max_dynamic);
@@ -379,7 +379,7 @@ pdl_status pdl_kernel_get(pdl_kernel *kernel, int device, pdl_kernel_info *info)
     if (status != PDL_SUCCESS) {
         return status;
     }
-    const pdl_overlap_reason reason = pdl_kernel_overlap(kernel, facts, false);
+    const pdl_reason reason = pdl_kernel_overlap(kernel, facts, false);
     const pdl_kernel_info known = {
         .size = (uint32_t)sizeof(known),
         .device = device,
@@ -394,7 +394,7 @@ pdl_status pdl_kernel_get(pdl_kernel *kernel, int device, pdl_kernel_info *info)
         .constant_memory = facts->constant_memory,
         .waits = kernel->waits,
         .triggers = kernel->triggers,
-        .can_overlap = reason == PDL_OVERLAP_GRANTED,
+        .can_overlap = reason == PDL_REASON_GRANTED,
         .overlap_reason = (uint32_t)reason,
     };
     pdl_sized_copy(info, &known, sizeof(known));

@@ -90,15 +90,15 @@ pdl_status pdl_kernel_occupancy(pdl_kernel *kernel, struct pdl_kernel_facts *fac
 const char *pdl_kernel_name(const pdl_kernel *kernel, const struct pdl_kernel_facts *facts);
 
 /* Whether PDL_OVERLAP_AUTO is granted to a launch, and if not, why. */
-static inline pdl_overlap_reason
-pdl_kernel_overlap(const pdl_kernel *kernel, const struct pdl_kernel_facts *facts, bool cooperative)
+static inline pdl_reason pdl_kernel_overlap(const pdl_kernel *kernel,
+                                            const struct pdl_kernel_facts *facts, bool cooperative)
 {
-    const pdl_overlap_reason reason = (pdl_overlap_reason)facts->overlap_reason;
-    if (cooperative && (reason == PDL_OVERLAP_GRANTED || reason == PDL_OVERLAP_CODE)) {
-        return PDL_OVERLAP_COOPERATIVE;
+    const pdl_reason reason = (pdl_reason)facts->overlap_reason;
+    if (cooperative && (reason == PDL_REASON_GRANTED || reason == PDL_REASON_CODE)) {
+        return PDL_REASON_COOPERATIVE;
     }
-    if (reason == PDL_OVERLAP_GRANTED && kernel->waits == PDL_NO) {
-        return PDL_OVERLAP_NO_WAIT;
+    if (reason == PDL_REASON_GRANTED && kernel->waits == PDL_NO) {
+        return PDL_REASON_NO_WAIT;
     }
     return reason;
 }

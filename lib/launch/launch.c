@@ -135,22 +135,24 @@ pdl_status pdl_launch(pdl_kernel *kernel, const pdl_launch_desc *desc, void *con
 
 /* ---- explain -------------------------------------------------------------------------------- */
 
-const char *pdl_overlap_reason_string(pdl_overlap_reason reason)
+const char *pdl_reason_string(pdl_reason reason)
 {
     switch (reason) {
-    case PDL_OVERLAP_GRANTED:
+    case PDL_REASON_GRANTED:
         return "the launch may overlap";
-    case PDL_OVERLAP_NOT_REQUESTED:
+    case PDL_REASON_NOT_REQUESTED:
         return "the descriptor asks for no overlap";
-    case PDL_OVERLAP_DISABLED:
+    case PDL_REASON_DISABLED:
         return "PDL_OVERLAP=0 is set in the environment";
-    case PDL_OVERLAP_DEVICE:
+    case PDL_REASON_DEVICE:
         return "the device is below compute capability 9.0";
-    case PDL_OVERLAP_CODE:
+    case PDL_REASON_CODE:
         return "the kernel was compiled for less than compute capability 9.0, without its waits";
-    case PDL_OVERLAP_NO_WAIT:
+    case PDL_REASON_NO_WAIT:
         return "the kernel is known not to wait for the one before";
-    case PDL_OVERLAP_COOPERATIVE:
+    case PDL_REASON_KERNEL:
+        return "pdl_kernel_enable_overlap() turned it off for the kernel";
+    case PDL_REASON_COOPERATIVE:
         return "a cooperative launch does not start before the work in front of it has ended";
     default:
         return "not a reason of this library";
@@ -166,7 +168,7 @@ static void describe(const pdl_kernel *kernel, const struct pdl_lowered *lowered
                      pdl_launch_report *report)
 {
     const struct pdl_kernel_facts *facts = lowered->facts;
-    const bool granted = lowered->reason == PDL_OVERLAP_GRANTED;
+    const bool granted = lowered->reason == PDL_REASON_GRANTED;
     report->overlap = granted;
     report->overlap_reason = (uint32_t)lowered->reason;
     report->attribute_count = lowered->config.numAttrs;
@@ -191,16 +193,15 @@ static void describe(const pdl_kernel *kernel, const struct pdl_lowered *lowered
                        facts->ptx_version % 10, waits_clause(kernel->waits), warning);
     } else {
         (void)snprintf(report->message, sizeof(report->message), "kernel %s does not overlap: %s%s",
-                       pdl_kernel_name(kernel, facts), pdl_overlap_reason_string(lowered->reason),
-                       warning);
+                       pdl_kernel_name(kernel, facts), pdl_reason_string(lowered->reason), warning);
     }
 }
 
 pdl_status pdl_launch_explain(pdl_kernel *kernel, const pdl_launch_desc *desc,
                               pdl_launch_report *report)
 {
-    struct pdl_lowered lowered = {.reason = PDL_OVERLAP_NOT_REQUESTED};
-    pdl_launch_report known = {.device = -1, .overlap_reason = PDL_OVERLAP_NOT_REQUESTED};
+    struct pdl_lowered lowered = {.reason = PDL_REASON_NOT_REQUESTED};
+    pdl_launch_report known = {.device = -1, .overlap_reason = PDL_REASON_NOT_REQUESTED};
     pdl_status status = pdl_sized_check(report, "report");
     if (status != PDL_SUCCESS) {
         return status;

@@ -287,15 +287,14 @@ PDL_RARE static pdl_status check_rare(pdl_kernel *kernel, struct pdl_kernel_fact
 }
 
 PDL_COLD static pdl_status refuse_overlap(const pdl_kernel *kernel,
-                                          const struct pdl_kernel_facts *facts,
-                                          pdl_overlap_reason reason)
+                                          const struct pdl_kernel_facts *facts, pdl_reason reason)
 {
     const int code = facts->ptx_version;
     return PDL_FAIL_FIELD(
-        reason == PDL_OVERLAP_COOPERATIVE ? PDL_ERROR_COOPERATIVE_OVERLAP : PDL_ERROR_OVERLAP,
+        reason == PDL_REASON_COOPERATIVE ? PDL_ERROR_COOPERATIVE_OVERLAP : PDL_ERROR_OVERLAP,
         "overlap",
         "kernel %s cannot overlap as required: %s (device %d is %d.%d, the code is for %d.%d)",
-        pdl_kernel_name(kernel, facts), pdl_overlap_reason_string(reason), facts->device->ordinal,
+        pdl_kernel_name(kernel, facts), pdl_reason_string(reason), facts->device->ordinal,
         facts->device->compute_capability_major, facts->device->compute_capability_minor, code / 10,
         code % 10);
 }
@@ -372,7 +371,7 @@ PDL_RARE static void append_all(const pdl_launch_desc *desc, struct pdl_lowered 
         append_word(lowered, CU_LAUNCH_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE,
                     desc->cluster_scheduling);
     }
-    if (lowered->reason == PDL_OVERLAP_GRANTED) {
+    if (lowered->reason == PDL_REASON_GRANTED) {
         append_overlap(lowered);
     }
     if (desc->trigger_event != NULL) {
@@ -485,9 +484,9 @@ pdl_status pdl_lower(pdl_kernel *kernel, int device, const pdl_launch_desc *desc
     }
     lowered->facts = facts;
     lowered->reason = desc->overlap == PDL_OVERLAP_NONE
-                          ? PDL_OVERLAP_NOT_REQUESTED
+                          ? PDL_REASON_NOT_REQUESTED
                           : pdl_kernel_overlap(kernel, facts, desc->cooperative != 0);
-    if (desc->overlap == PDL_OVERLAP_REQUIRE && lowered->reason != PDL_OVERLAP_GRANTED) {
+    if (desc->overlap == PDL_OVERLAP_REQUIRE && lowered->reason != PDL_REASON_GRANTED) {
         return refuse_overlap(kernel, facts, lowered->reason);
     }
     CUstream stream = desc->stream;
@@ -506,7 +505,7 @@ pdl_status pdl_lower(pdl_kernel *kernel, int device, const pdl_launch_desc *desc
     };
     if (rare) {
         append_all(desc, lowered);
-    } else if (lowered->reason == PDL_OVERLAP_GRANTED) {
+    } else if (lowered->reason == PDL_REASON_GRANTED) {
         append_overlap(lowered);
     }
     lowered->config.attrs = lowered->config.numAttrs > 0 ? lowered->attributes : NULL;

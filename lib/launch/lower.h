@@ -23,7 +23,7 @@ enum {
 struct pdl_lowered {
     struct pdl_kernel_facts *facts;
     CUlaunchConfig config;
-    pdl_overlap_reason reason;
+    pdl_reason reason;
     CUlaunchAttribute attributes[PDL_ATTRIBUTE_MAX]; /* config.attrs points here */
 };
 

@@ -46,7 +46,7 @@ enum part { KERNELS, NODES, EDGES };
 
 static pdl_status write_link(FILE *to, struct pdl_chain *chain, uint32_t index, enum part part)
 {
-    struct pdl_lowered lowered = {.reason = PDL_OVERLAP_NOT_REQUESTED};
+    struct pdl_lowered lowered = {.reason = PDL_REASON_NOT_REQUESTED};
     const struct pdl_link *const link = &chain->links[index];
     const pdl_status status = pdl_chain_lower(chain, link->kernel, &link->desc, &lowered);
     if (status != PDL_SUCCESS) {
@@ -62,7 +62,7 @@ static pdl_status write_link(FILE *to, struct pdl_chain *chain, uint32_t index, 
         const uint32_t *const on = pdl_chain_dependencies(chain, index, &before, &count);
         for (uint32_t i = 0; i < count; i++) {
             (void)fprintf(to, "    edge %u %u%s\n", on[i], index,
-                          lowered.reason == PDL_OVERLAP_GRANTED ? " overlap" : "");
+                          lowered.reason == PDL_REASON_GRANTED ? " overlap" : "");
         }
     }
     return PDL_SUCCESS;
@@ -101,7 +101,7 @@ static pdl_status check(struct pdl_chain *chain)
 {
     pdl_status status = PDL_SUCCESS;
     for (uint32_t i = 0; i < chain->count && status == PDL_SUCCESS; i++) {
-        struct pdl_lowered lowered = {.reason = PDL_OVERLAP_NOT_REQUESTED};
+        struct pdl_lowered lowered = {.reason = PDL_REASON_NOT_REQUESTED};
         status = pdl_chain_lower(chain, chain->links[i].kernel, &chain->links[i].desc, &lowered);
     }
     return status;

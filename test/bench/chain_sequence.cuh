@@ -253,8 +253,8 @@ class sequence
 
     static bool has_edges(cudaGraph_t graph, unsigned full, unsigned programmatic)
     {
-        pdl_graph_census census = PDL_GRAPH_CENSUS_INIT;
-        CHECK(pdl_graph_edges(graph, &census));
+        pdl_census census = PDL_CENSUS_INIT;
+        CHECK(pdl_graph_census(graph, &census));
         if (census.full == full && census.programmatic == programmatic &&
             census.edges == full + programmatic) {
             return true;

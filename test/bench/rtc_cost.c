@@ -119,7 +119,7 @@ static double compile_here(void)
     if (pdl_rtc_compile(NULL, source, &options, &image) != PDL_SUCCESS) {
         die("pdl_rtc_compile");
     }
-    pdl_rtc_image_free(image);
+    pdl_rtc_image_destroy(image);
     return now_us() - from;
 }
 
@@ -148,7 +148,7 @@ static double hit_folder(const char *name, bool expected)
         die("pdl_rtc_cache_compile");
     }
     const double time = now_us() - from;
-    pdl_rtc_image_free(image);
+    pdl_rtc_image_destroy(image);
     (void)pdl_rtc_cache_stats(cache, &stats);
     if ((stats.disk_hits == 1) != expected) {
         die("the folder did not answer as it should");

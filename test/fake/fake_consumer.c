@@ -72,21 +72,21 @@ static int check_log(void)
 struct scenario {
     const char *name;
     pdl_status loading;
-    pdl_overlap_reason reason;
+    pdl_reason reason;
     int version;
     int devices;
 };
 
 static const struct scenario scenarios[] = {
-    {"granted", PDL_SUCCESS, PDL_OVERLAP_GRANTED, 13000, 1},
-    {"several_devices", PDL_SUCCESS, PDL_OVERLAP_GRANTED, 13000, 2},
-    {"disabled", PDL_SUCCESS, PDL_OVERLAP_DISABLED, 13000, 1},
-    {"old_device", PDL_SUCCESS, PDL_OVERLAP_DEVICE, 13000, 1},
-    {"old_code", PDL_SUCCESS, PDL_OVERLAP_CODE, 13000, 1},
-    {"old_driver", PDL_SUCCESS, PDL_OVERLAP_GRANTED, 12020, 1},
-    {"oldest_driver_with_chains", PDL_SUCCESS, PDL_OVERLAP_GRANTED, 12030, 1},
-    {"no_device", PDL_ERROR_NO_DEVICE, PDL_OVERLAP_GRANTED, 0, 0},
-    {"too_old_driver", PDL_ERROR_DRIVER_TOO_OLD, PDL_OVERLAP_GRANTED, 0, 0},
+    {"granted", PDL_SUCCESS, PDL_REASON_GRANTED, 13000, 1},
+    {"several_devices", PDL_SUCCESS, PDL_REASON_GRANTED, 13000, 2},
+    {"disabled", PDL_SUCCESS, PDL_REASON_DISABLED, 13000, 1},
+    {"old_device", PDL_SUCCESS, PDL_REASON_DEVICE, 13000, 1},
+    {"old_code", PDL_SUCCESS, PDL_REASON_CODE, 13000, 1},
+    {"old_driver", PDL_SUCCESS, PDL_REASON_GRANTED, 12020, 1},
+    {"oldest_driver_with_chains", PDL_SUCCESS, PDL_REASON_GRANTED, 12030, 1},
+    {"no_device", PDL_ERROR_NO_DEVICE, PDL_REASON_GRANTED, 0, 0},
+    {"too_old_driver", PDL_ERROR_DRIVER_TOO_OLD, PDL_REASON_GRANTED, 0, 0},
 };
 
 static void run_without_a_driver(const struct scenario *scenario)
@@ -108,7 +108,7 @@ static void run_without_a_driver(const struct scenario *scenario)
 /* Builds a fork and a join, replays it, changes it, and replays it again. */
 static void run_chain(const struct scenario *scenario, pdl_kernel *fc1, CUstream stream)
 {
-    const char *kind = scenario->reason == PDL_OVERLAP_GRANTED ? "programmatic" : "full";
+    const char *kind = scenario->reason == PDL_REASON_GRANTED ? "programmatic" : "full";
     const unsigned long long handle = (unsigned long long)(uintptr_t)stream;
     const size_t sizes[] = {sizeof(uint64_t), sizeof(uint32_t)};
     const bool asks = scenario->version >= 12040;
@@ -117,7 +117,7 @@ static void run_chain(const struct scenario *scenario, pdl_kernel *fc1, CUstream
     pdl_chain *chain = NULL;
     pdl_kernel *step = NULL;
     CUgraph graph = NULL;
-    pdl_graph_census census = PDL_GRAPH_CENSUS_INIT;
+    pdl_census census = PDL_CENSUS_INIT;
 
     if (scenario->version < 12030) {
         CHECK(pdl_chain_create(&chain) == PDL_ERROR_NOT_SUPPORTED);
@@ -174,9 +174,9 @@ static void run_chain(const struct scenario *scenario, pdl_kernel *fc1, CUstream
     expect("cuGraphLaunch f=step grid=132,1,1 block=64,1,1 smem=0 args=[0x1234500000000, 0x9]");
     CHECK(pdl_chain_launch(chain, stream) == PDL_SUCCESS);
     CHECK(pdl_chain_graph(chain, &graph) == PDL_SUCCESS);
-    CHECK(pdl_graph_edges(graph, &census) == PDL_SUCCESS);
+    CHECK(pdl_graph_census(graph, &census) == PDL_SUCCESS);
     CHECK(census.kernels == 4 && census.edges == 4);
-    CHECK(census.programmatic == (scenario->reason == PDL_OVERLAP_GRANTED ? 4u : 0u));
+    CHECK(census.programmatic == (scenario->reason == PDL_REASON_GRANTED ? 4u : 0u));
     expect("cuGraphExecDestroy exec=0");
     expect("cuGraphDestroy graph=0");
     pdl_chain_destroy(chain);
@@ -187,7 +187,7 @@ static void run_chain(const struct scenario *scenario, pdl_kernel *fc1, CUstream
 static void run_launches(const struct scenario *scenario, pdl_kernel *fc1, pdl_kernel *fc2,
                          CUstream stream)
 {
-    const bool granted = scenario->reason == PDL_OVERLAP_GRANTED;
+    const bool granted = scenario->reason == PDL_REASON_GRANTED;
     const unsigned long long handle = (unsigned long long)(uintptr_t)stream;
     const char *overlap = granted ? "PROGRAMMATIC_STREAM_SERIALIZATION=1" : "";
     CUevent trigger = NULL;

@@ -41,7 +41,7 @@ static void read_bytes(const uint8_t *bytes, size_t size)
     fuzz_expect(written_size <=
                 size); /* a name that no expression gave may hold bytes: they are dropped */
     free(written);
-    pdl_rtc_image_free(image);
+    pdl_rtc_image_destroy(image);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

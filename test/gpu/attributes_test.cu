@@ -306,7 +306,7 @@ static void all_attributes_together_are_accepted_with_cooperative(void **)
     desc.cooperative = 1;
     assert_pdl(pdl_launch_explain(fix.kernels[0], &desc, &report));
     assert_int_equal(report.overlap, 0);
-    assert_int_equal(report.overlap_reason, PDL_OVERLAP_COOPERATIVE);
+    assert_int_equal(report.overlap_reason, PDL_REASON_COOPERATIVE);
     assert_int_equal(report.attribute_count, 10);
     launches(desc);
 }

@@ -273,15 +273,15 @@ static void explain_tells_what_a_link_waits_for_and_how(void **)
     assert_pdl(pdl_chain_explain(fix.chain, 1, &report));
     assert_int_equal(report.dependencies, 1);
     assert_int_equal(report.overlap, 1);
-    assert_int_equal(report.overlap_reason, PDL_OVERLAP_GRANTED);
+    assert_int_equal(report.overlap_reason, PDL_REASON_GRANTED);
     assert_non_null(strstr(report.message, "link 1 "));
     assert_non_null(strstr(report.message, "combine"));
     assert_non_null(strstr(report.message, "overlaps what it depends on, link 0"));
     assert_pdl(pdl_chain_explain(fix.chain, 2, &report));
     assert_int_equal(report.overlap, 0);
-    assert_int_equal(report.overlap_reason, PDL_OVERLAP_NOT_REQUESTED);
+    assert_int_equal(report.overlap_reason, PDL_REASON_NOT_REQUESTED);
     assert_non_null(strstr(report.message, "waits for the end of what it depends on, link 1"));
-    assert_non_null(strstr(report.message, pdl_overlap_reason_string(PDL_OVERLAP_NOT_REQUESTED)));
+    assert_non_null(strstr(report.message, pdl_reason_string(PDL_REASON_NOT_REQUESTED)));
 }
 
 static void explain_tells_why_code_for_8_0_does_not_overlap(void **)
@@ -299,7 +299,7 @@ static void explain_tells_why_code_for_8_0_does_not_overlap(void **)
     assert_chain_census(chain_edges(1, 0));
     assert_pdl(pdl_chain_explain(fix.chain, 1, &report));
     assert_int_equal(report.overlap, 0);
-    assert_int_equal(report.overlap_reason, PDL_OVERLAP_CODE);
+    assert_int_equal(report.overlap_reason, PDL_REASON_CODE);
     for (const pair_record &run : run_chain_pairs()) {
         assert_ran(run, value);
         assert_false(overlapped(run));

@@ -141,10 +141,10 @@ static void assert_shape(const seen_shape &shape, unsigned grid, unsigned block,
 
 static unsigned programmatic_edges(void)
 {
-    pdl_graph_census census = PDL_GRAPH_CENSUS_INIT;
+    pdl_census census = PDL_CENSUS_INIT;
     cudaGraph_t graph = nullptr;
     assert_pdl(pdl_chain_graph(fix.chain, &graph));
-    assert_pdl(pdl_graph_edges(graph, &census));
+    assert_pdl(pdl_graph_census(graph, &census));
     return census.programmatic;
 }
 

@@ -149,7 +149,7 @@ static void a_cooperative_consumer_in_a_stream_is_accepted_and_does_not_overlap(
     const pdl_launch_desc desc = cooperative_desc(1, 1, PDL_OVERLAP_AUTO);
     assert_pdl(pdl_launch_explain(fix.second, &desc, &report));
     assert_int_equal(report.overlap, 0);
-    assert_int_equal(report.overlap_reason, PDL_OVERLAP_COOPERATIVE);
+    assert_int_equal(report.overlap_reason, PDL_REASON_COOPERATIVE);
     assert_serial(run_pairs(fix.stream, fix.pair, 10,
                             [&] {
                                 assert_pdl(pdl_launch(fix.first, plain, PDL_ARGS(fix.pair, value)));
@@ -163,7 +163,7 @@ static void a_cooperative_link_of_a_chain_is_accepted_and_does_not_overlap(void 
     const unsigned value = 32;
     pdl_chain_report report = PDL_CHAIN_REPORT_INIT;
     pdl_full_dependency lost;
-    pdl_graph_census census = PDL_GRAPH_CENSUS_INIT;
+    pdl_census census = PDL_CENSUS_INIT;
     cudaGraph_t graph = nullptr;
     const pdl_launch_desc plain = pdl_launch_desc_make(1, 1);
     const pdl_launch_desc desc = cooperative_desc(1, 1, PDL_OVERLAP_AUTO);
@@ -174,12 +174,12 @@ static void a_cooperative_link_of_a_chain_is_accepted_and_does_not_overlap(void 
     assert_pdl(pdl_chain_build(fix.chain));
     assert_pdl(pdl_chain_explain(fix.chain, 1, &report));
     assert_int_equal(report.overlap, 0);
-    assert_int_equal(report.overlap_reason, PDL_OVERLAP_COOPERATIVE);
-    assert_non_null(strstr(report.message, pdl_overlap_reason_string(PDL_OVERLAP_COOPERATIVE)));
+    assert_int_equal(report.overlap_reason, PDL_REASON_COOPERATIVE);
+    assert_non_null(strstr(report.message, pdl_reason_string(PDL_REASON_COOPERATIVE)));
     assert_pdl(pdl_chain_graph(fix.chain, &graph));
     census.full_dependencies = &lost;
     census.full_capacity = 1;
-    assert_pdl(pdl_graph_edges(graph, &census));
+    assert_pdl(pdl_graph_census(graph, &census));
     assert_int_equal(census.full, 1);
     assert_int_equal(census.full_count, 1);
     assert_int_equal(lost.reason, PDL_FULL_COOPERATIVE);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What launches become when their stream is captured: the edges that the Programming Guide names,
- * and what pdl_graph_edges() says of them. */
+ * and what pdl_graph_census() says of them. */
 #include "graph_test.cuh"
 
 static const unsigned value = 4711;
@@ -213,10 +213,10 @@ static void an_event_record_between_does_not_end_the_overlap(void **)
 static pdl_full_dependency only_full_dependency(cudaGraph_t graph)
 {
     pdl_full_dependency list[4];
-    pdl_graph_census census = PDL_GRAPH_CENSUS_INIT;
+    pdl_census census = PDL_CENSUS_INIT;
     census.full_dependencies = list;
     census.full_capacity = 4;
-    assert_pdl(pdl_graph_edges(graph, &census));
+    assert_pdl(pdl_graph_census(graph, &census));
     assert_int_equal(census.kernels, 2);
     assert_int_equal(census.programmatic, 0);
     assert_int_equal(census.full_count, 1);
@@ -367,14 +367,14 @@ static void more_full_dependencies_than_there_is_room_for_are_counted(void **)
         }
     });
     pdl_full_dependency list[2];
-    pdl_graph_census census = PDL_GRAPH_CENSUS_INIT;
+    pdl_census census = PDL_CENSUS_INIT;
     memset(list, 0x5a, sizeof(list));
     const pdl_full_dependency untouched = list[1];
-    assert_pdl(pdl_graph_edges(graph, &census));
+    assert_pdl(pdl_graph_census(graph, &census));
     assert_int_equal(census.full_count, 2);
     census.full_dependencies = list;
     census.full_capacity = 1;
-    assert_pdl(pdl_graph_edges(graph, &census));
+    assert_pdl(pdl_graph_census(graph, &census));
     assert_int_equal(census.nodes, 5);
     assert_int_equal(census.kernels, 3);
     assert_int_equal(census.full, 4);

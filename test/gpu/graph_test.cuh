@@ -162,8 +162,8 @@ struct edge_counts {
 
 static inline void assert_census(cudaGraph_t graph, const edge_counts &expected)
 {
-    pdl_graph_census census = PDL_GRAPH_CENSUS_INIT;
-    assert_pdl(pdl_graph_edges(graph, &census));
+    pdl_census census = PDL_CENSUS_INIT;
+    assert_pdl(pdl_graph_census(graph, &census));
     assert_int_equal(census.full, expected.full);
     assert_int_equal(census.programmatic, expected.programmatic);
     assert_int_equal(census.launch_completion, expected.launch_completion);

@@ -195,7 +195,7 @@ static void what_is_told_of_a_device_is_what_the_runtime_says(void **)
     assert_int_equal(info.cooperative_launch, runtime_attribute(cudaDevAttrCooperativeLaunch));
     assert_int_equal(info.cluster_launch, runtime_attribute(cudaDevAttrClusterLaunch));
     assert_int_equal(info.can_overlap, 1);
-    assert_int_equal(info.overlap_reason, PDL_OVERLAP_GRANTED);
+    assert_int_equal(info.overlap_reason, PDL_REASON_GRANTED);
 }
 
 static void the_devices_counted_are_the_runtimes(void **)

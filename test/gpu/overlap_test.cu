@@ -113,7 +113,7 @@ static void code_for_9_0_is_reported_as_such(void **)
     assert_pdl(pdl_kernel_get(fix.second, -1, &info));
     assert_int_equal(info.ptx_version, 90);
     assert_int_equal(info.can_overlap, 1);
-    assert_int_equal(info.overlap_reason, PDL_OVERLAP_GRANTED);
+    assert_int_equal(info.overlap_reason, PDL_REASON_GRANTED);
 }
 
 static void code_for_8_0_is_reported_as_such(void **)
@@ -123,7 +123,7 @@ static void code_for_8_0_is_reported_as_such(void **)
     assert_int_equal(info.ptx_version, 80);
     assert_true(info.binary_version >= 90);
     assert_int_equal(info.can_overlap, 0);
-    assert_int_equal(info.overlap_reason, PDL_OVERLAP_CODE);
+    assert_int_equal(info.overlap_reason, PDL_REASON_CODE);
 }
 
 static void auto_does_not_overlap_code_for_8_0(void **)
@@ -137,7 +137,7 @@ static void explain_says_why_code_for_8_0_does_not_overlap(void **)
     const pdl_launch_desc desc = desc_with(PDL_OVERLAP_AUTO);
     assert_pdl(pdl_launch_explain(fix.second_old, &desc, &report));
     assert_int_equal(report.overlap, 0);
-    assert_int_equal(report.overlap_reason, PDL_OVERLAP_CODE);
+    assert_int_equal(report.overlap_reason, PDL_REASON_CODE);
     assert_int_equal(report.attribute_count, 0);
 }
 

@@ -115,13 +115,13 @@ static void what_the_code_does_decides_on_overlap(void **)
         assert_int_equal(info.waits, PDL_YES);
         assert_int_equal(info.triggers, PDL_YES);
         assert_pdl(pdl_launch_explain(waits, &desc, &report));
-        assert_int_equal(report.overlap_reason, PDL_OVERLAP_GRANTED);
+        assert_int_equal(report.overlap_reason, PDL_REASON_GRANTED);
 
         pdl_kernel *const careless = kernel_of("careless", &options);
         assert_pdl(pdl_kernel_get(careless, 0, &info));
         assert_int_equal(info.waits, PDL_NO);
         assert_pdl(pdl_launch_explain(careless, &desc, &report));
-        assert_int_equal(report.overlap_reason, PDL_OVERLAP_NO_WAIT);
+        assert_int_equal(report.overlap_reason, PDL_REASON_NO_WAIT);
     }
 }
 
@@ -133,7 +133,7 @@ static void code_for_compute_80_does_not_overlap(void **)
     const pdl_launch_desc desc = pdl_launch_desc_make(1, 32, 0, on.stream, PDL_OVERLAP_AUTO);
     pdl_kernel *const kernel = kernel_of("scale<float, 1>", &options);
     assert_pdl(pdl_launch_explain(kernel, &desc, &report));
-    assert_int_not_equal(report.overlap_reason, PDL_OVERLAP_GRANTED);
+    assert_int_not_equal(report.overlap_reason, PDL_REASON_GRANTED);
     assert_true(run_twice(kernel, 3.0f) == 9.0f);
 }
 

@@ -68,7 +68,7 @@ static inline void image_of(const char *source, const char *word)
     assert_ok(pdl_rtc_cache_compile(cache, "text.cu", source, &options, &image));
     assert_true(cache_mock_made(image, source, word));
     assert_string_equal(pdl_rtc_image_log(image), "a warning of the mock");
-    pdl_rtc_image_free(image);
+    pdl_rtc_image_destroy(image);
 }
 
 static inline pdl_kernel *kernel_of(const char *source, const char *name)

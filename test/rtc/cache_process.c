@@ -40,7 +40,7 @@ static void ask(int number)
         (void)fprintf(stderr, "%s: the image is another's\n", text);
         atomic_store(&failed, 1);
     }
-    pdl_rtc_image_free(image);
+    pdl_rtc_image_destroy(image);
 }
 
 static void *run(void *argument)

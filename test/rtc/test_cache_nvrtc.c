@@ -89,8 +89,8 @@ static void what_comes_from_the_folder_is_what_was_compiled(void **state)
             assert_int_equal(b->waits, PDL_YES);
             assert_int_equal(a->registers, b->registers);
         }
-        pdl_rtc_image_free(made);
-        pdl_rtc_image_free(read);
+        pdl_rtc_image_destroy(made);
+        pdl_rtc_image_destroy(read);
     }
 }
 
@@ -114,7 +114,7 @@ static void a_changed_header_changes_the_code(void **state)
         (void)snprintf(number, sizeof(number), "%d", n);
         pdl_rtc_image *image = image_of(source);
         assert_non_null(strstr(pdl_rtc_image_code(image, NULL), number));
-        pdl_rtc_image_free(image);
+        pdl_rtc_image_destroy(image);
     }
 }
 
@@ -139,12 +139,12 @@ static void an_lto_image_is_found_again(void **state)
         skip();
     }
     options.output = PDL_RTC_LTO;
-    pdl_rtc_image_free(image_of("extern \"C\" __global__ void k() {}"));
+    pdl_rtc_image_destroy(image_of("extern \"C\" __global__ void k() {}"));
     open_cache();
     pdl_rtc_image *image = image_of("extern \"C\" __global__ void k() {}");
     assert_int_equal(disk_hits(), 1);
     assert_int_equal(pdl_rtc_image_output(image), PDL_RTC_CUBIN);
-    pdl_rtc_image_free(image);
+    pdl_rtc_image_destroy(image);
 }
 
 #define NVRTC_TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)

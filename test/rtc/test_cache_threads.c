@@ -141,7 +141,7 @@ static void *compile_in_other(void *argument)
     if (pdl_rtc_cache_compile(argument, "text.cu", "text", &options, &image) != PDL_SUCCESS) {
         return NULL;
     }
-    pdl_rtc_image_free(image);
+    pdl_rtc_image_destroy(image);
     return argument;
 }
 

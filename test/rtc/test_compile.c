@@ -18,7 +18,7 @@ static pdl_status compile(const char *source, const pdl_rtc_options *options)
 
 static void done(void)
 {
-    pdl_rtc_image_free(compiled);
+    pdl_rtc_image_destroy(compiled);
     compiled = NULL;
 }
 
@@ -165,7 +165,7 @@ static void a_warning_is_in_the_images_log(void **state)
     assert_ok(compile("extern \"C\" __global__ void k() {}", &PDL_RTC_OPTIONS(SM90)));
     assert_string_equal(pdl_rtc_log(), ""); /* nothing of the one before */
     assert_non_null(strstr(pdl_rtc_image_log(first), "warning"));
-    pdl_rtc_image_free(first);
+    pdl_rtc_image_destroy(first);
     done();
 }
 
@@ -323,7 +323,7 @@ static void *compile_one(void *argument)
         right = right &&
                 pdl_rtc_compile(name, text, &PDL_RTC_OPTIONS(SM90), &image) == PDL_SUCCESS &&
                 pdl_rtc_image_find(image, name) != NULL && strstr(pdl_rtc_log(), said) != NULL;
-        pdl_rtc_image_free(image);
+        pdl_rtc_image_destroy(image);
         image = NULL;
     }
     return (void *)(intptr_t)right;

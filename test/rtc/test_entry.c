@@ -50,7 +50,7 @@ static const char *read_any(const struct file *file)
     pdl_rtc_image *image = NULL;
     const char *wrong = pdl_rtc_entry_read(file->bytes, file->size, NULL, &image);
     assert_true((wrong == NULL) == (image != NULL));
-    pdl_rtc_image_free(image);
+    pdl_rtc_image_destroy(image);
     return wrong;
 }
 
@@ -102,7 +102,7 @@ static void an_image_is_read_as_it_was_written(void **state)
     assert_int_equal(second->parameter_count, -1);
     assert_true(second->shared_memory == -1);
     assert_true(pdl_rtc_hash_equal(pdl_rtc_entry_key(file.bytes).text, key.text));
-    pdl_rtc_image_free(image);
+    pdl_rtc_image_destroy(image);
     free(file.bytes);
 }
 
@@ -176,7 +176,7 @@ static void a_key_without_compilers_takes_a_file_of_any(void **state)
     pdl_rtc_image *image = NULL;
     any.compilers = 0;
     assert_null(pdl_rtc_entry_read(file.bytes, file.size, &any, &image));
-    pdl_rtc_image_free(image);
+    pdl_rtc_image_destroy(image);
     free(file.bytes);
 }
 

@@ -52,7 +52,7 @@ static void fill(int number)
         options.names = kernels;
         options.name_count = 2;
         assert_ok(pdl_rtc_cache_compile(cache, program, source, &options, &image));
-        pdl_rtc_image_free(image);
+        pdl_rtc_image_destroy(image);
     }
     pdl_rtc_cache_destroy(cache);
 }

@@ -27,7 +27,7 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-    pdl_rtc_image_free(image);
+    pdl_rtc_image_destroy(image);
     return rtc_mock_teardown(state) != 0 || mock_teardown(state) != 0;
 }
 
@@ -57,9 +57,9 @@ static void an_image_lives_until_its_last_reference(void **state)
     (void)state;
     compile(NULL, 0);
     assert_ptr_equal(pdl_rtc_image_retain(image), image);
-    pdl_rtc_image_free(image);
+    pdl_rtc_image_destroy(image);
     assert_string_equal(pdl_rtc_image_entry(image, 0)->lowered, "k");
-    pdl_rtc_image_free(NULL);
+    pdl_rtc_image_destroy(NULL);
 }
 
 static void facts_are_those_of_the_code(void **state)
@@ -174,7 +174,7 @@ static void a_kernel_is_loaded_by_its_lowered_name(void **state)
     rtc_mock.lowered = "fc1";
     compile(names, 1);
     assert_ok(pdl_rtc_image_kernel(image, "t<int>", &kernel));
-    pdl_rtc_image_free(image); /* the kernel stays */
+    pdl_rtc_image_destroy(image); /* the kernel stays */
     image = NULL;
     assert_int_equal(mock.live_libraries, 1);
     assert_int_equal(info_of(kernel).waits, PDL_YES);

@@ -11,7 +11,7 @@ static pdl_status compile(const char *source, const pdl_rtc_options *options)
 
 static void done(void)
 {
-    pdl_rtc_image_free(compiled);
+    pdl_rtc_image_destroy(compiled);
     compiled = NULL;
 }
 

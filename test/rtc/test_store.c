@@ -77,7 +77,7 @@ static const char *put_key(const struct pdl_rtc_key *key, unsigned number, int32
 {
     pdl_rtc_image *image = make_image(number, version);
     const char *failed = pdl_rtc_store_put(store, key, image, &evicted, why, sizeof(why));
-    pdl_rtc_image_free(image);
+    pdl_rtc_image_destroy(image);
     return failed;
 }
 
@@ -95,7 +95,7 @@ static int find_key(const struct pdl_rtc_key *key)
     if (image != NULL) {
         assert_int_equal(sscanf((const char *)image->code, "number %d", &number), 1);
     }
-    pdl_rtc_image_free(image);
+    pdl_rtc_image_destroy(image);
     return number;
 }
 

@@ -294,7 +294,7 @@ pdl_status pdl_rtc_image_kernel(const pdl_rtc_image *image, const char *name, pd
     return pdl_kernel_from_image(image->text, strlen(image->text), name, kernel);
 }
 
-void pdl_rtc_image_free(pdl_rtc_image *image)
+void pdl_rtc_image_destroy(pdl_rtc_image *image)
 {
     if (image != NULL) {
         free(image->text);

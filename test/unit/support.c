@@ -160,7 +160,7 @@ void assert_explained(pdl_kernel *kernel, const pdl_launch_desc *desc,
     }
     assert_int_equal(report.device, launch->device);
     assert_int_equal(report.overlap, overlaps);
-    assert_int_equal(report.overlap_reason == PDL_OVERLAP_GRANTED, overlaps);
+    assert_int_equal(report.overlap_reason == PDL_REASON_GRANTED, overlaps);
     assert_string_not_equal(report.message, "");
 }
 

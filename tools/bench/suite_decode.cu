@@ -111,10 +111,9 @@ static bool same(bench_point *point, const std::vector<bf16> &got, const std::ve
 /* Waives the point and returns true where libpdl would not overlap. */
 static bool is_refused(bench_point *point, way how, const decoder_runs &runs)
 {
-    const bool refused = (how == LIBPDL || how == CHAIN) && runs.refused != PDL_OVERLAP_GRANTED;
+    const bool refused = (how == LIBPDL || how == CHAIN) && runs.refused != PDL_REASON_GRANTED;
     if (refused) {
-        bench_waive(point, "the overlap is not granted: %s",
-                    pdl_overlap_reason_string(runs.refused));
+        bench_waive(point, "the overlap is not granted: %s", pdl_reason_string(runs.refused));
     }
     return refused;
 }

@@ -430,7 +430,7 @@ static enum between captured(struct overhead_job *job)
 {
     enum { KERNELS = 3 };
     CUgraph graph = NULL;
-    pdl_graph_census census = PDL_GRAPH_CENSUS_INIT;
+    pdl_census census = PDL_CENSUS_INIT;
     pdl_full_dependency full[KERNELS];
     uint32_t cooperative = 0;
     census.full_dependencies = full;
@@ -438,7 +438,7 @@ static enum between captured(struct overhead_job *job)
     MUST(cu.cuStreamBeginCapture(gpu.stream, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL));
     run(job, KERNELS);
     MUST(cu.cuStreamEndCapture(gpu.stream, &graph));
-    MUST_PDL(pdl_graph_edges(graph, &census));
+    MUST_PDL(pdl_graph_census(graph, &census));
     for (uint32_t i = 0; i < census.full_count && i < KERNELS; i++) {
         cooperative += full[i].reason == PDL_FULL_COOPERATIVE;
     }
@@ -511,7 +511,7 @@ static bool overlap_is_off(void)
     const pdl_launch_desc desc = PDL_LAUNCH_DESC(.grid = {1}, .block = {OVERHEAD_TIMED_BLOCK},
                                                  .stream = gpu.stream, .overlap = PDL_OVERLAP_AUTO);
     MUST_PDL(pdl_launch_explain(kernel, &desc, &report));
-    return report.overlap_reason == PDL_OVERLAP_DISABLED;
+    return report.overlap_reason == PDL_REASON_DISABLED;
 }
 
 void overhead_check(struct bench_point *point, enum overhead_way way,

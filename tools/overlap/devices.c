@@ -80,7 +80,7 @@ static bool ask_machine(int ordinal, struct pdl_overlap_input *input, char name[
     };
     input->sms = (uint32_t)info.multiprocessor_count;
     input->device = ordinal;
-    input->disabled = info.overlap_reason == PDL_OVERLAP_DISABLED;
+    input->disabled = info.overlap_reason == PDL_REASON_DISABLED;
     (void)snprintf(name, 128, "%s", info.name);
     input->device_name = name;
     return true;

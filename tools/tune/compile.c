@@ -59,7 +59,7 @@ pdl_status tune_compiled_kernel(const struct pdl_rtc_image *image, const char *n
 
 void tune_compiled_free(struct pdl_rtc_image *image)
 {
-    pdl_rtc_image_free(image);
+    pdl_rtc_image_destroy(image);
 }
 
 #else

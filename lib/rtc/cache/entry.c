@@ -345,7 +345,7 @@ const char *pdl_rtc_entry_read(const unsigned char *bytes, size_t size,
     atomic_init(&made->references, 1);
     get_image(&reader, made);
     if (reader.wrong != NULL) {
-        pdl_rtc_image_free(made);
+        pdl_rtc_image_destroy(made);
         return reader.wrong;
     }
     *image = made;

@@ -262,7 +262,7 @@ void pdl_rtc_flights_free(struct pdl_rtc_flights *flights)
         struct text *text = flights->buckets[i];
         while (text != NULL) {
             struct text *next = text->next;
-            pdl_rtc_image_free(text->image);
+            pdl_rtc_image_destroy(text->image);
             free_loaded(text->loaded);
             free(text);
             text = next;

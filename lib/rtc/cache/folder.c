@@ -83,7 +83,7 @@ static const char *read_file(int base, const char *name, pdl_rtc_image **image, 
         (void)pdl_rtc_files_parse(name, &named);
         if (!pdl_rtc_hash_equal(key.text, named.text) || key.compilers != named.compilers) {
             damage = "its name is not its own";
-            pdl_rtc_image_free(*image);
+            pdl_rtc_image_destroy(*image);
             *image = NULL;
         }
     }
@@ -148,7 +148,7 @@ static int32_t show(int base, const struct pdl_rtc_file_found *found,
     }
     const int32_t result = visit(context, &file);
     free(kernels);
-    pdl_rtc_image_free(image);
+    pdl_rtc_image_destroy(image);
     return result;
 }
 
@@ -190,7 +190,7 @@ static void keep_damaged(int base, struct pdl_rtc_file_list *list)
         pdl_rtc_image *image = NULL;
         bool gone = false;
         const char *damage = read_file(base, list->items[i].name, &image, &gone);
-        pdl_rtc_image_free(image);
+        pdl_rtc_image_destroy(image);
         if (damage != NULL && !gone) {
             list->bytes += list->items[i].size;
             list->items[kept++] = list->items[i];

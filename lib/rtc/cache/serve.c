@@ -248,7 +248,7 @@ static pdl_status serve_alone(struct job *job, const char *name, pdl_kernel **ke
     pdl_status status = compile(job, &image);
     if (status == PDL_SUCCESS) {
         status = pdl_rtc_image_kernel(image, name, &made);
-        pdl_rtc_image_free(image);
+        pdl_rtc_image_destroy(image);
     }
     if (status == PDL_SUCCESS && !pdl_rtc_flights_keep(job->cache->flights, made)) {
         pdl_kernel_destroy(made);
@@ -291,7 +291,7 @@ static pdl_status make_kernel(struct job *job, struct pdl_rtc_flight *flight, pd
             status = RTC_NO_MEMORY();
         }
     }
-    pdl_rtc_image_free(image);
+    pdl_rtc_image_destroy(image);
     if (status == PDL_SUCCESS) {
         *kernel = made;
     }

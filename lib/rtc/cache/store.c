@@ -109,10 +109,10 @@ static pdl_rtc_image *find_any(struct pdl_rtc_store *store, int part, const char
         }
         pdl_rtc_image *image = read_image(store, part, entry->d_name, key, damaged);
         if (image != NULL && (best == NULL || image->compiler_version > best->compiler_version)) {
-            pdl_rtc_image_free(best);
+            pdl_rtc_image_destroy(best);
             best = image;
         } else {
-            pdl_rtc_image_free(image);
+            pdl_rtc_image_destroy(image);
         }
     }
     (void)closedir(files);

@@ -249,7 +249,7 @@ static pdl_status make_image(struct pdl_rtc_job *job, pdl_rtc_image **image)
     }
     free((void *)lowered);
     if (status != PDL_SUCCESS) {
-        pdl_rtc_image_free(made);
+        pdl_rtc_image_destroy(made);
         return status;
     }
     *image = made;

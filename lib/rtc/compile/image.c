@@ -17,7 +17,7 @@ pdl_rtc_image *pdl_rtc_image_retain(pdl_rtc_image *image)
     return image;
 }
 
-void pdl_rtc_image_free(pdl_rtc_image *image)
+void pdl_rtc_image_destroy(pdl_rtc_image *image)
 {
     if (image == NULL ||
         atomic_fetch_sub_explicit(&image->references, 1, memory_order_acq_rel) != 1) {

@@ -8,7 +8,7 @@
 #include "rtc/request/request.h"
 
 struct pdl_rtc_image {
-    atomic_uint references; /* pdl_rtc_image_free() drops one */
+    atomic_uint references; /* pdl_rtc_image_destroy() drops one */
     uint32_t output;        /* CUBIN or PTX */
     char target[PDL_RTC_TARGET_SIZE];
     char *program;

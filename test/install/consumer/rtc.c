@@ -52,7 +52,7 @@ int main(int argc, char **argv)
     } else {
         failed("not compiled");
     }
-    pdl_rtc_image_free(image);
+    pdl_rtc_image_destroy(image);
     pdl_rtc_cache_destroy(cache);
     return wrong;
 }

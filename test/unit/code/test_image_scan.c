@@ -283,7 +283,7 @@ static void a_kernel_that_does_not_wait_is_not_overlapped(void **state)
     assert_attributes(mock_last_launch(), &expected);
     desc.overlap = PDL_OVERLAP_REQUIRE;
     assert_refused(pdl_launch(kernel, &desc, NULL), PDL_ERROR_OVERLAP, "overlap",
-                   pdl_overlap_reason_string(PDL_OVERLAP_NO_WAIT));
+                   pdl_reason_string(PDL_REASON_NO_WAIT));
     pdl_kernel_destroy(kernel);
 }
 
@@ -315,7 +315,7 @@ static void what_is_declared_stands_above_what_was_read(void **state)
         pdl_kernel_info info = PDL_KERNEL_INFO_INIT;
         assert_ok(pdl_kernel_from_image(text, sizeof(text), "fc1", &kernel));
         assert_ok(pdl_kernel_get(kernel, 0, &info));
-        assert_int_equal(info.overlap_reason, PDL_OVERLAP_NO_WAIT);
+        assert_int_equal(info.overlap_reason, PDL_REASON_NO_WAIT);
         assert_ok(pdl_kernel_declare(kernel, declared[i], PDL_UNKNOWN));
         assert_ok(pdl_kernel_get(kernel, 0, &info));
         assert_int_equal(info.waits, declared[i]);

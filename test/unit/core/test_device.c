@@ -44,7 +44,7 @@ static void every_fact_is_the_drivers(void **state)
     assert_int_equal(info.cooperative_launch, 1);
     assert_int_equal(info.cluster_launch, 1);
     assert_int_equal(info.can_overlap, 1);
-    assert_int_equal(info.overlap_reason, PDL_OVERLAP_GRANTED);
+    assert_int_equal(info.overlap_reason, PDL_REASON_GRANTED);
     assert_string_equal(info.name, "mocked H200 number 0");
 }
 

@@ -66,15 +66,15 @@ static void a_number_that_is_no_status_is_unknown(void **state)
 static void every_overlap_reason_has_its_own_clause(void **state)
 {
     (void)state;
-    for (int i = 0; i <= PDL_OVERLAP_COOPERATIVE; i++) {
-        const char *clause = pdl_overlap_reason_string((pdl_overlap_reason)i);
+    for (int i = PDL_REASON_GRANTED; i <= PDL_REASON_KERNEL; i++) {
+        const char *clause = pdl_reason_string((pdl_reason)i);
         assert_non_null(clause);
         assert_string_not_equal(clause, "");
         for (int j = 0; j < i; j++) {
-            assert_string_not_equal(clause, pdl_overlap_reason_string((pdl_overlap_reason)j));
+            assert_string_not_equal(clause, pdl_reason_string((pdl_reason)j));
         }
     }
-    assert_non_null(pdl_overlap_reason_string((pdl_overlap_reason)1000));
+    assert_non_null(pdl_reason_string((pdl_reason)1000));
 }
 
 static void *fresh_thread(void *argument)

@@ -301,17 +301,17 @@ static void a_link_is_explained(void **state)
         assert_ok(pdl_chain_explain(chain, 2, &report));
         assert_int_equal(report.dependencies, 2);
         assert_int_equal(report.overlap, 1);
-        assert_int_equal(report.overlap_reason, PDL_OVERLAP_GRANTED);
+        assert_int_equal(report.overlap_reason, PDL_REASON_GRANTED);
         assert_non_null(strstr(report.message, "link 2"));
         assert_non_null(strstr(report.message, "0, 1"));
         assert_ok(pdl_chain_explain(chain, 3, &report));
         assert_int_equal(report.dependencies, 1);
         assert_int_equal(report.overlap, 0);
-        assert_int_equal(report.overlap_reason, PDL_OVERLAP_NO_WAIT);
-        assert_non_null(strstr(report.message, pdl_overlap_reason_string(PDL_OVERLAP_NO_WAIT)));
+        assert_int_equal(report.overlap_reason, PDL_REASON_NO_WAIT);
+        assert_non_null(strstr(report.message, pdl_reason_string(PDL_REASON_NO_WAIT)));
         assert_non_null(strstr(report.message, "link 2"));
         assert_ok(pdl_chain_explain(chain, 4, &report));
-        assert_int_equal(report.overlap_reason, PDL_OVERLAP_NOT_REQUESTED);
+        assert_int_equal(report.overlap_reason, PDL_REASON_NOT_REQUESTED);
         assert_null(strchr(report.message, '\n'));
         assert_int_equal(report.size, sizeof(report));
         assert_ok(pdl_chain_build(chain));
@@ -378,11 +378,11 @@ static void the_graph_is_there_to_be_counted(void **state)
 {
     (void)state;
     CUgraph graph = NULL;
-    pdl_graph_census census = PDL_GRAPH_CENSUS_INIT;
+    pdl_census census = PDL_CENSUS_INIT;
     pdl_kernel *kernel = make_kernel(FROM_FUNCTION, 0);
     pdl_chain *chain = make_line(kernel, 10);
     assert_ok(pdl_chain_graph(chain, &graph));
-    assert_ok(pdl_graph_edges(graph, &census));
+    assert_ok(pdl_graph_census(graph, &census));
     assert_int_equal(census.kernels, 10);
     assert_int_equal(census.programmatic, 9);
     assert_int_equal(census.full_count, 0);

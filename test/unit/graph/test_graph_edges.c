@@ -41,20 +41,20 @@ static void full(CUgraphNode from, CUgraphNode to)
 /* The census with room for 8; asserts that the parts make the sum. */
 static pdl_full_dependency found[8];
 
-static pdl_graph_census count(void)
+static pdl_census count(void)
 {
-    pdl_graph_census census = PDL_GRAPH_CENSUS_INIT;
+    pdl_census census = PDL_CENSUS_INIT;
     memset(found, 0xee, sizeof(found));
     census.full_dependencies = found;
     census.full_capacity = COUNT_OF(found);
-    assert_ok(pdl_graph_edges(graph, &census));
+    assert_ok(pdl_graph_census(graph, &census));
     assert_int_equal(census.edges, census.full + census.programmatic + census.launch_completion +
                                        census.programmatic_at_block_start + census.other);
     return census;
 }
 
 /* The entry for a pair; fails the test unless there is exactly one. */
-static const pdl_full_dependency *the_one(const pdl_graph_census *census, CUgraphNode producer,
+static const pdl_full_dependency *the_one(const pdl_census *census, CUgraphNode producer,
                                           CUgraphNode consumer)
 {
     const pdl_full_dependency *one = NULL;
@@ -71,7 +71,7 @@ static const pdl_full_dependency *the_one(const pdl_graph_census *census, CUgrap
 static void an_empty_graph_has_nothing_to_count(void **state)
 {
     (void)state;
-    const pdl_graph_census census = count();
+    const pdl_census census = count();
     assert_int_equal(census.nodes + census.kernels + census.edges + census.full_count, 0);
 }
 
@@ -85,7 +85,7 @@ static void edges_are_counted_by_kind(void **state)
             node = add_kernel_node(graph, kernel, &edge, 1);
         }
     }
-    const pdl_graph_census census = count();
+    const pdl_census census = count();
     assert_int_equal(census.nodes, 11);
     assert_int_equal(census.kernels, 11);
     assert_int_equal(census.edges, 10);
@@ -106,7 +106,7 @@ static void edge_data_that_is_not_known_is_counted_apart(void **state)
     mock_add_edge(first, kernel_node(0), PROGRAMMATIC, FULL_PORT);
     mock_add_edge(first, kernel_node(0), DEFAULT, 9);
     mock_add_edge(first, kernel_node(0), PROGRAMMATIC, 9);
-    const pdl_graph_census census = count();
+    const pdl_census census = count();
     assert_int_equal(census.edges, 5);
     assert_int_equal(census.other, 5);
     assert_int_equal(census.full_count, 0);
@@ -127,7 +127,7 @@ static void a_direct_full_edge_says_why_it_is_full(void **state)
     full(producer, serial);
     full(producer, cooperative);
     full(producer, old);
-    const pdl_graph_census census = count();
+    const pdl_census census = count();
     assert_int_equal(census.full_count, 3);
     assert_int_equal(the_one(&census, producer, serial)->reason, PDL_FULL_SERIAL);
     assert_int_equal(the_one(&census, producer, cooperative)->reason, PDL_FULL_COOPERATIVE);
@@ -148,7 +148,7 @@ static void a_node_of_a_cukernel_is_looked_up_as_well(void **state)
     consumer->params.kernel = mock_cu_kernel(4);
     mock.kernels[4].attributes[0][CU_FUNC_ATTRIBUTE_PTX_VERSION] = 80;
     full(producer, consumer);
-    const pdl_graph_census census = count();
+    const pdl_census census = count();
     assert_int_equal(the_one(&census, producer, consumer)->reason, PDL_FULL_CODE);
     assert_string_equal(the_one(&census, producer, consumer)->consumer_name, "fc5");
 }
@@ -160,7 +160,7 @@ static void a_name_that_the_driver_does_not_tell_is_empty(void **state)
     CUgraphNode consumer = kernel_node(2);
     full(producer, consumer);
     mock_fail(MOCK_cuFuncGetName, 0, CUDA_ERROR_NOT_FOUND);
-    const pdl_graph_census census = count();
+    const pdl_census census = count();
     assert_string_equal(the_one(&census, producer, consumer)->producer_name, "");
     assert_string_equal(the_one(&census, producer, consumer)->consumer_name, "");
     mock_fail(MOCK_cuGraphKernelNodeGetParams, 0, CUDA_ERROR_UNKNOWN);
@@ -193,7 +193,7 @@ static void what_stands_between_two_kernels_is_told(void **state)
         full(producers[i], between[i]);
         full(between[i], consumers[i]);
     }
-    const pdl_graph_census census = count();
+    const pdl_census census = count();
     assert_int_equal(census.nodes, 2 * COUNT_OF(cases) + 1);
     assert_int_equal(census.kernels, COUNT_OF(cases) + 1);
     assert_int_equal(census.full, 2 * COUNT_OF(cases));
@@ -220,7 +220,7 @@ static void of_several_nodes_between_the_one_next_to_the_consumer_is_named(void 
     full(host, set);
     full(set, consumer);
     mock_add_edge(consumer, after, PROGRAMMATIC, PROGRAMMATIC_PORT);
-    const pdl_graph_census census = count();
+    const pdl_census census = count();
     assert_int_equal(census.full_count, 1); /* the walk ends at the first kernel */
     assert_int_equal(the_one(&census, producer, consumer)->reason, PDL_FULL_MEMSET);
     assert_ptr_equal(the_one(&census, producer, consumer)->between, set);
@@ -238,7 +238,7 @@ static void a_node_between_many_kernels_makes_a_dependency_of_each_pair(void **s
     for (size_t c = 0; c < 3; c++) {
         full(set, consumers[c]);
     }
-    const pdl_graph_census census = count();
+    const pdl_census census = count();
     assert_int_equal(census.full_count, 6);
     for (size_t p = 0; p < 2; p++) {
         for (size_t c = 0; c < 3; c++) {
@@ -258,7 +258,7 @@ static void a_pair_that_is_joined_in_several_ways_counts_once(void **state)
     full(producer, set);
     full(copy, consumer);
     full(set, consumer);
-    pdl_graph_census census = count();
+    pdl_census census = count();
     assert_int_equal(census.full_count, 1);
     assert_non_null(the_one(&census, producer, consumer)->between);
     full(producer, consumer); /* the direct one is the one that is told */
@@ -278,7 +278,7 @@ static void a_way_round_through_a_memset_is_full_beside_a_programmatic_edge(void
     mock_add_edge(producer, consumer, PROGRAMMATIC, PROGRAMMATIC_PORT);
     full(producer, set);
     full(set, consumer);
-    const pdl_graph_census census = count();
+    const pdl_census census = count();
     assert_int_equal(census.programmatic, 1);
     assert_int_equal(census.full_count, 1);
     assert_int_equal(the_one(&census, producer, consumer)->reason, PDL_FULL_MEMSET);
@@ -293,7 +293,7 @@ static void a_way_through_a_launch_completion_is_not_full(void **state)
     CUgraphNode consumer = kernel_node(0);
     mock_add_edge(producer, set, DEFAULT, LAUNCH_PORT);
     full(set, consumer);
-    const pdl_graph_census census = count();
+    const pdl_census census = count();
     assert_int_equal(census.launch_completion, 1);
     assert_int_equal(census.full_count, 0);
 }
@@ -302,7 +302,7 @@ static void a_kernel_after_nothing_but_a_memset_depends_on_no_kernel(void **stat
 {
     (void)state;
     full(mock_add_node(graph, CU_GRAPH_NODE_TYPE_MEMSET), kernel_node(0));
-    const pdl_graph_census census = count();
+    const pdl_census census = count();
     assert_int_equal(census.full, 1);
     assert_int_equal(census.full_count, 0);
 }
@@ -311,7 +311,7 @@ static void what_does_not_fit_the_list_is_counted(void **state)
 {
     (void)state;
     pdl_full_dependency list[5];
-    pdl_graph_census census = PDL_GRAPH_CENSUS_INIT;
+    pdl_census census = PDL_CENSUS_INIT;
     CUgraphNode last = kernel_node(0);
     for (unsigned i = 0; i < 5; i++) {
         CUgraphNode next = kernel_node(0);
@@ -321,7 +321,7 @@ static void what_does_not_fit_the_list_is_counted(void **state)
     memset(list, 0xee, sizeof(list));
     census.full_dependencies = list;
     census.full_capacity = 3;
-    assert_ok(pdl_graph_edges(graph, &census));
+    assert_ok(pdl_graph_census(graph, &census));
     assert_int_equal(census.full_count, 5);
     assert_int_equal(census.full_capacity, 3);
     assert_ptr_equal(census.full_dependencies, list);
@@ -332,9 +332,9 @@ static void what_does_not_fit_the_list_is_counted(void **state)
     for (size_t i = 0; i < 2 * sizeof(list[0]); i++) {
         assert_int_equal(((unsigned char *)&list[3])[i], 0xee);
     }
-    census = (pdl_graph_census)PDL_GRAPH_CENSUS_INIT;
+    census = (pdl_census)PDL_CENSUS_INIT;
     census.full_capacity = 99; /* and nowhere to list */
-    assert_ok(pdl_graph_edges(graph, &census));
+    assert_ok(pdl_graph_census(graph, &census));
     assert_int_equal(census.full_count, 5);
     assert_null(census.full_dependencies);
 }
@@ -342,11 +342,11 @@ static void what_does_not_fit_the_list_is_counted(void **state)
 static void older_and_newer_callers_get_what_they_know(void **state)
 {
     (void)state;
-    const size_t older = offsetof(pdl_graph_census, programmatic);
+    const size_t older = offsetof(pdl_census, programmatic);
     unsigned char *small = malloc(older); /* of that size: a byte too many is seen */
-    pdl_graph_census seen = PDL_GRAPH_CENSUS_INIT;
+    pdl_census seen = PDL_CENSUS_INIT;
     struct {
-        pdl_graph_census census;
+        pdl_census census;
         unsigned char more[16];
     } newer;
     CUgraphNode first = kernel_node(0);
@@ -354,7 +354,7 @@ static void older_and_newer_callers_get_what_they_know(void **state)
     assert_non_null(small);
     seen.size = (uint32_t)older;
     memcpy(small, &seen, older);
-    assert_ok(pdl_graph_edges(graph, (pdl_graph_census *)(void *)small));
+    assert_ok(pdl_graph_census(graph, (pdl_census *)(void *)small));
     memcpy(&seen, small, older);
     free(small);
     assert_int_equal(seen.size, older);
@@ -362,9 +362,9 @@ static void older_and_newer_callers_get_what_they_know(void **state)
     assert_int_equal(seen.full, 1);
 
     memset(&newer, 0xff, sizeof(newer));
-    newer.census = (pdl_graph_census)PDL_GRAPH_CENSUS_INIT;
+    newer.census = (pdl_census)PDL_CENSUS_INIT;
     newer.census.size = (uint32_t)sizeof(newer);
-    assert_ok(pdl_graph_edges(graph, &newer.census));
+    assert_ok(pdl_graph_census(graph, &newer.census));
     assert_int_equal(newer.census.size, sizeof(newer));
     assert_int_equal(newer.census.full_count, 1);
     for (size_t i = 0; i < sizeof(newer.more); i++) {
@@ -375,21 +375,21 @@ static void older_and_newer_callers_get_what_they_know(void **state)
 static void bad_arguments_are_refused(void **state)
 {
     (void)state;
-    pdl_graph_census census = PDL_GRAPH_CENSUS_INIT;
-    assert_refused(pdl_graph_edges(NULL, &census), PDL_ERROR_INVALID_ARGUMENT, "graph", "graph");
-    assert_refused(pdl_graph_edges(graph, NULL), PDL_ERROR_INVALID_ARGUMENT, "census", "census");
+    pdl_census census = PDL_CENSUS_INIT;
+    assert_refused(pdl_graph_census(NULL, &census), PDL_ERROR_INVALID_ARGUMENT, "graph", "graph");
+    assert_refused(pdl_graph_census(graph, NULL), PDL_ERROR_INVALID_ARGUMENT, "census", "census");
     census.size = 0;
-    assert_refused(pdl_graph_edges(graph, &census), PDL_ERROR_DESC_SIZE, "size", "census", "0");
+    assert_refused(pdl_graph_census(graph, &census), PDL_ERROR_DESC_SIZE, "size", "census", "0");
     census.size = 8; /* its inputs are not all there */
-    assert_refused(pdl_graph_edges(graph, &census), PDL_ERROR_DESC_SIZE, "size", "census", "8");
+    assert_refused(pdl_graph_census(graph, &census), PDL_ERROR_DESC_SIZE, "size", "census", "8");
 }
 
 static void a_driver_without_edge_data_is_told(void **state)
 {
     (void)state;
-    pdl_graph_census census = PDL_GRAPH_CENSUS_INIT;
+    pdl_census census = PDL_CENSUS_INIT;
     mock_set_driver_version(12020);
-    assert_refused(pdl_graph_edges(graph, &census), PDL_ERROR_NOT_SUPPORTED, NULL, "12.3", "12.2");
+    assert_refused(pdl_graph_census(graph, &census), PDL_ERROR_NOT_SUPPORTED, NULL, "12.3", "12.2");
 }
 
 static void each_failing_question_is_an_error_and_writes_nothing(void **state)
@@ -407,10 +407,10 @@ static void each_failing_question_is_an_error_and_writes_nothing(void **state)
     full(first, kernel_node(0));
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         for (unsigned nth = 1; nth <= 2; nth++) {
-            pdl_graph_census census = PDL_GRAPH_CENSUS_INIT;
+            pdl_census census = PDL_CENSUS_INIT;
             census.nodes = 77;
             mock_fail(cases[i].entry, nth, CUDA_ERROR_UNKNOWN);
-            assert_refused(pdl_graph_edges(graph, &census), PDL_ERROR_DRIVER, NULL, cases[i].call,
+            assert_refused(pdl_graph_census(graph, &census), PDL_ERROR_DRIVER, NULL, cases[i].call,
                            "CUDA_ERROR_UNKNOWN");
             assert_string_equal(pdl_last_error()->call, cases[i].call);
             assert_int_equal(census.nodes, 77);

@@ -90,7 +90,7 @@ static void every_fact_is_the_drivers(void **state)
             assert_int_equal(info.waits, PDL_UNKNOWN);
             assert_int_equal(info.triggers, PDL_UNKNOWN);
             assert_int_equal(info.can_overlap, 1);
-            assert_int_equal(info.overlap_reason, PDL_OVERLAP_GRANTED);
+            assert_int_equal(info.overlap_reason, PDL_REASON_GRANTED);
             pdl_kernel_destroy(kernel);
         }
     }

@@ -14,24 +14,24 @@ struct situation {
 };
 
 /* The rules once more, written down independently of the library. */
-static pdl_overlap_reason oracle(const struct situation *s)
+static pdl_reason oracle(const struct situation *s)
 {
     if (s->overlap == PDL_OVERLAP_NONE) {
-        return PDL_OVERLAP_NOT_REQUESTED;
+        return PDL_REASON_NOT_REQUESTED;
     }
     if (s->disabled) {
-        return PDL_OVERLAP_DISABLED;
+        return PDL_REASON_DISABLED;
     }
     if (s->major < 9) {
-        return PDL_OVERLAP_DEVICE;
+        return PDL_REASON_DEVICE;
     }
     if (s->cooperative) {
-        return PDL_OVERLAP_COOPERATIVE;
+        return PDL_REASON_COOPERATIVE;
     }
     if (s->ptx_version < 90) {
-        return PDL_OVERLAP_CODE;
+        return PDL_REASON_CODE;
     }
-    return s->waits == PDL_NO ? PDL_OVERLAP_NO_WAIT : PDL_OVERLAP_GRANTED;
+    return s->waits == PDL_NO ? PDL_REASON_NO_WAIT : PDL_REASON_GRANTED;
 }
 
 static void check(const struct situation *s, enum kernel_source source)
@@ -39,8 +39,8 @@ static void check(const struct situation *s, enum kernel_source source)
     struct expected expected = {0};
     pdl_launch_desc desc = plain_desc();
     pdl_launch_report report = PDL_LAUNCH_REPORT_INIT;
-    const pdl_overlap_reason reason = oracle(s);
-    const bool granted = reason == PDL_OVERLAP_GRANTED;
+    const pdl_reason reason = oracle(s);
+    const bool granted = reason == PDL_REASON_GRANTED;
     const unsigned launches = mock.launch_count;
 
     pdl_kernel *kernel = make_kernel(source, 0);
@@ -62,9 +62,9 @@ static void check(const struct situation *s, enum kernel_source source)
     assert_int_equal(launched, explained);
     if (s->overlap == PDL_OVERLAP_REQUIRE && !granted) {
         assert_refused(launched,
-                       reason == PDL_OVERLAP_COOPERATIVE ? PDL_ERROR_COOPERATIVE_OVERLAP
-                                                         : PDL_ERROR_OVERLAP,
-                       "overlap", pdl_overlap_reason_string(reason));
+                       reason == PDL_REASON_COOPERATIVE ? PDL_ERROR_COOPERATIVE_OVERLAP
+                                                        : PDL_ERROR_OVERLAP,
+                       "overlap", pdl_reason_string(reason));
         assert_int_equal(mock.launch_count, launches);
     } else {
         assert_ok(launched);
@@ -186,15 +186,15 @@ static void the_infos_tell_the_same_reason(void **state)
         assert_ok(pdl_kernel_declare(kernel, s.waits, PDL_YES));
         assert_ok(pdl_kernel_get(kernel, 0, &info));
         assert_int_equal(info.overlap_reason, oracle(&s));
-        assert_int_equal(info.can_overlap, oracle(&s) == PDL_OVERLAP_GRANTED);
+        assert_int_equal(info.can_overlap, oracle(&s) == PDL_REASON_GRANTED);
         assert_int_equal(info.waits, s.waits);
         assert_int_equal(info.triggers, PDL_YES);
         assert_ok(pdl_device_get(0, &device));
-        const pdl_overlap_reason of_device = s.disabled    ? PDL_OVERLAP_DISABLED
-                                             : s.major < 9 ? PDL_OVERLAP_DEVICE
-                                                           : PDL_OVERLAP_GRANTED;
+        const pdl_reason of_device = s.disabled    ? PDL_REASON_DISABLED
+                                     : s.major < 9 ? PDL_REASON_DEVICE
+                                                   : PDL_REASON_GRANTED;
         assert_int_equal(device.overlap_reason, of_device);
-        assert_int_equal(device.can_overlap, of_device == PDL_OVERLAP_GRANTED);
+        assert_int_equal(device.can_overlap, of_device == PDL_REASON_GRANTED);
         pdl_kernel_destroy(kernel);
     }
 }

@@ -26,7 +26,7 @@ static void the_message_says_why_in_words(void **state)
     assert_ok(pdl_kernel_declare(kernel, PDL_NO, PDL_UNKNOWN));
     desc.overlap = PDL_OVERLAP_AUTO;
     assert_ok(pdl_launch_explain(kernel, &desc, &report));
-    assert_non_null(strstr(report.message, pdl_overlap_reason_string(PDL_OVERLAP_NO_WAIT)));
+    assert_non_null(strstr(report.message, pdl_reason_string(PDL_REASON_NO_WAIT)));
     pdl_kernel_destroy(kernel);
 }
 
@@ -42,7 +42,7 @@ static void a_refused_launch_is_reported_as_far_as_it_got(void **state)
     assert_refused(pdl_launch_explain(kernel, &desc, &report), PDL_ERROR_OVERLAP, "overlap", "");
     assert_int_equal(report.device, 0);
     assert_int_equal(report.overlap, 0);
-    assert_int_equal(report.overlap_reason, PDL_OVERLAP_NO_WAIT);
+    assert_int_equal(report.overlap_reason, PDL_REASON_NO_WAIT);
     assert_string_not_equal(report.message, "");
     assert_int_equal(report.size, sizeof(report));
     pdl_kernel_destroy(kernel);
@@ -67,7 +67,7 @@ static void a_report_of_an_older_caller_is_filled_to_its_end(void **state)
     assert_int_equal(seen.size, size);
     assert_int_equal(seen.device, 0);
     assert_int_equal(seen.overlap, 1);
-    assert_int_equal(seen.overlap_reason, PDL_OVERLAP_GRANTED);
+    assert_int_equal(seen.overlap_reason, PDL_REASON_GRANTED);
     free(older);
     pdl_kernel_destroy(kernel);
 }
