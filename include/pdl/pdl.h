@@ -296,22 +296,31 @@ typedef enum pdl_known {
     PDL_YES = 2      /**< Known to. */
 } pdl_known;
 
-/** What libpdl knows of a kernel on one device. Start from PDL_KERNEL_INFO_INIT. */
+/**
+ * What is known of a kernel: on a device from pdl_kernel_get(), or from its code alone
+ * (pdl/inspect.h, pdl/rtc.h), where `device` is -1 and what only a device can tell is -1 too. Start
+ * from PDL_KERNEL_INFO_INIT.
+ */
 typedef struct pdl_kernel_info {
-    uint32_t size;                 /**< sizeof(pdl_kernel_info) as the caller was compiled. */
-    int32_t device;                /**< The device that this is about. */
+    uint32_t size;  /**< sizeof(pdl_kernel_info) as the caller, or who made it, was compiled. */
+    int32_t device; /**< The device that this is about; -1 if none. */
+    /** As in the code, mangled for C++; "" if not known. Lives as long as the kernel, or what handed
+     * this out. */
+    const char *name;
     int32_t ptx_version;           /**< 10 * major + minor of the compute_XY it was compiled for. */
     int32_t binary_version;        /**< 10 * major + minor of the machine code. */
     int32_t max_threads_per_block; /**< Threads, by the kernel's registers and launch bounds. */
     int32_t registers_per_thread;  /**< 32-bit registers. */
-    int32_t static_shared_memory;  /**< Bytes a block. */
-    int32_t max_dynamic_shared_memory; /**< Bytes a block that a launch may ask for now. */
-    int32_t local_memory;              /**< Bytes a thread. */
+    int32_t static_shared_memory;  /**< Bytes per block. */
+    int32_t max_dynamic_shared_memory; /**< Bytes per block that a launch may ask for now. */
+    int32_t local_memory;              /**< Bytes per thread. */
     int32_t constant_memory;           /**< Bytes. */
+    int32_t parameter_count;           /**< Parameters. From a device: -1 before driver 12.4. */
     uint32_t waits;                    /**< A pdl_known: executes griddepcontrol.wait. */
+    uint32_t waits_always;   /**< A pdl_known: on every path. Only analysis of PTX tells. */
     uint32_t triggers;       /**< A pdl_known: executes griddepcontrol.launch_dependents. */
-    uint32_t can_overlap;    /**< 1 if PDL_OVERLAP_AUTO would be granted here. */
-    uint32_t overlap_reason; /**< A pdl_reason. */
+    uint32_t can_overlap;    /**< 1 if PDL_OVERLAP_AUTO would be granted on `device`. */
+    uint32_t overlap_reason; /**< A pdl_reason; 0 without a device. */
 } pdl_kernel_info;
 
 /** Initializer of a pdl_kernel_info. */

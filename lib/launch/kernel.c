@@ -255,6 +255,7 @@ static pdl_status ask(const pdl_kernel *kernel, struct pdl_kernel_facts *facts)
     facts->max_threads = (uint32_t)max_threads;
     atomic_init(&facts->max_dynamic_shared_memory, (unsigned)max_dynamic);
     atomic_init(&facts->occupancy, 0);
+    facts->parameter_count = -1;
     return PDL_SUCCESS;
 }
 
@@ -345,6 +346,33 @@ static pdl_status check_kernel(const pdl_kernel *kernel)
                           : PDL_FAIL_FIELD(PDL_ERROR_INVALID_ARGUMENT, "kernel", "kernel is NULL");
 }
 
+/* Asks for what launches don't need, once: the name and the number of parameters, which the driver
+ * tells one at a time. */
+static void ask_more(pdl_kernel *kernel, struct pdl_kernel_facts *facts)
+{
+    const struct pdl_driver *driver = kernel->driver;
+    const bool is_kernel = kernel->kind == PDL_KERNEL_KERNEL;
+    (void)pthread_mutex_lock(&kernel->lock);
+    if (facts->name == NULL) {
+        facts->name = pdl_kernel_name(kernel, facts);
+        while (is_kernel ? driver->cuKernelGetParamInfo != NULL
+                         : driver->cuFuncGetParamInfo != NULL) {
+            const size_t index = (size_t)facts->parameter_count + 1;
+            size_t offset;
+            size_t size;
+            const CUresult result =
+                is_kernel
+                    ? driver->cuKernelGetParamInfo((CUkernel)facts->function, index, &offset, &size)
+                    : driver->cuFuncGetParamInfo(facts->function, index, &offset, &size);
+            facts->parameter_count++;
+            if (result != CUDA_SUCCESS) {
+                break;
+            }
+        }
+    }
+    (void)pthread_mutex_unlock(&kernel->lock);
+}
+
 pdl_status pdl_kernel_get(pdl_kernel *kernel, int device, pdl_kernel_info *info)
 {
     struct pdl_kernel_facts *facts;
@@ -379,10 +407,12 @@ pdl_status pdl_kernel_get(pdl_kernel *kernel, int device, pdl_kernel_info *info)
     if (status != PDL_SUCCESS) {
         return status;
     }
+    ask_more(kernel, facts);
     const pdl_reason reason = pdl_kernel_overlap(kernel, facts, false);
     const pdl_kernel_info known = {
         .size = (uint32_t)sizeof(known),
         .device = device,
+        .name = facts->name,
         .ptx_version = facts->ptx_version,
         .binary_version = facts->binary_version,
         .max_threads_per_block = (int32_t)facts->max_threads,
@@ -392,6 +422,7 @@ pdl_status pdl_kernel_get(pdl_kernel *kernel, int device, pdl_kernel_info *info)
             (int32_t)atomic_load_explicit(&facts->max_dynamic_shared_memory, memory_order_relaxed),
         .local_memory = facts->local_memory,
         .constant_memory = facts->constant_memory,
+        .parameter_count = facts->parameter_count,
         .waits = kernel->waits,
         .triggers = kernel->triggers,
         .can_overlap = reason == PDL_REASON_GRANTED,

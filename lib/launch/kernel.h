@@ -31,6 +31,9 @@ struct pdl_kernel_facts {
     int32_t constant_memory;      /* bytes */
     /* The last answer of the occupancy calculator: see pdl_kernel_occupancy(). */
     _Atomic uint64_t occupancy;
+    /* For pdl_kernel_get(), under the kernel's lock. */
+    const char *name;        /* NULL: not asked yet */
+    int32_t parameter_count; /* -1: not known */
 };
 
 enum pdl_kernel_kind { PDL_KERNEL_FUNCTION, PDL_KERNEL_KERNEL, PDL_KERNEL_SYMBOL };
