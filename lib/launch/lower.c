@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "core/error.h"
+#include "core/sized.h"
 
 _Static_assert(sizeof(CUlaunchAttribute) == 72 && sizeof(CUlaunchAttributeValue) == 64,
                "the driver's launch attribute has 8 bytes of id and 64 of value");
@@ -16,29 +17,7 @@ _Static_assert(sizeof(CUlaunchAttribute) == 72 && sizeof(CUlaunchAttributeValue)
 
 pdl_status pdl_desc_resize(const pdl_launch_desc *desc, pdl_launch_desc *copy)
 {
-    const size_t smallest = offsetof(pdl_launch_desc, cluster);
-    const size_t largest = 4096; /* more is no size but a field that nobody has set */
-    const size_t size = desc->size;
-    if (size < smallest || size > largest) {
-        return PDL_FAIL_FIELD(
-            PDL_ERROR_DESC_SIZE, "size",
-            "desc->size is %zu, which is not in %zu to %zu: make descriptors with "
-            "PDL_LAUNCH_DESC() or pdl_launch_desc_init()",
-            size, smallest, largest);
-    }
-    const unsigned char *bytes = (const unsigned char *)desc;
-    for (size_t i = sizeof(*desc); i < size; i++) {
-        if (bytes[i] != 0) {
-            return PDL_FAIL_FIELD(
-                PDL_ERROR_DESC_TOO_NEW, "size",
-                "the descriptor has %zu bytes, this library (%d.%d.%d) knows %zu, "
-                "and byte %zu is set",
-                size, PDL_VERSION_MAJOR, PDL_VERSION_MINOR, PDL_VERSION_PATCH, sizeof(*desc), i);
-        }
-    }
-    memset(copy, 0, sizeof(*copy));
-    memcpy(copy, desc, size < sizeof(*copy) ? size : sizeof(*copy));
-    return PDL_SUCCESS;
+    return pdl_sized_resize(copy, sizeof(*copy), desc, offsetof(pdl_launch_desc, cluster), "desc");
 }
 
 /* ---- checks --------------------------------------------------------------------------------- */

@@ -169,6 +169,8 @@ static void an_info_whose_size_was_never_set_is_refused(void **state)
     pdl_device_info info;
     memset(&info, 0, sizeof(info));
     assert_refused(pdl_device_get(0, &info), PDL_ERROR_DESC_SIZE, "size", "info", "0");
+    info.size = 4097; /* what was on the stack: so much would be written */
+    assert_refused(pdl_device_get(0, &info), PDL_ERROR_DESC_SIZE, "size", "info", "4097", "4096");
 }
 
 static void an_older_callers_info_is_filled_to_its_end(void **state)
