@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT */
+/* Arrays from malloc() that grow: a pointer, a count, and a capacity of type size_t. */
+#ifndef PDL_LIB_ARRAY_H
+#define PDL_LIB_ARRAY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Makes room for `wanted` items of `each` bytes in the array that `items`, the address of a pointer,
+ * points to. New room is not zeroed. False, and the array stays as it is, without memory and for more
+ * items than 32 bits count. */
+static inline bool pdl_array_grow(void *items, size_t *capacity, size_t wanted, size_t each)
+{
+    const size_t doubled = *capacity < 8 ? 16 : *capacity * 2;
+    const size_t room = wanted > doubled ? wanted : doubled;
+    void *grown = NULL;
+    if (room > UINT32_MAX || room > SIZE_MAX / each) {
+        return false;
+    }
+    memcpy(&grown, items, sizeof(grown));
+    grown = realloc(grown, room * each);
+    if (grown == NULL) {
+        return false;
+    }
+    memcpy(items, &grown, sizeof(grown));
+    *capacity = room;
+    return true;
+}
+
+/* Whether there is room for `wanted` items, after it was made where it was not. */
+#define PDL_ARRAY_RESERVE(items, wanted, capacity)                                                 \
+    ((wanted) <= (capacity) ||                                                                     \
+     pdl_array_grow((void *)&(items), &(capacity), (wanted), sizeof(*(items))))
+
+/* The same for one item more than `count`. */
+#define PDL_ARRAY_ROOM(items, count, capacity)                                                     \
+    (((count) < (capacity) && (items) != NULL) ||                                                  \
+     pdl_array_grow((void *)&(items), &(capacity), (size_t)(count) + 1, sizeof(*(items))))
+
+#endif /* PDL_LIB_ARRAY_H */
