@@ -13,6 +13,7 @@
 
 #include <cuda_runtime_api.h>
 
+#include <pdl/detail/runtime.h>
 #include <pdl/pdl.h>
 
 #if CUDART_VERSION < 12030
@@ -79,6 +80,7 @@ static inline pdl_status pdl_kernel_from_symbol(const void *symbol, pdl_kernel *
 
 #include <atomic>
 #include <cstdlib>
+#include <cstring>
 #include <memory>
 #include <type_traits>
 #include <utility>
@@ -158,7 +160,10 @@ template <typename... Params> struct pdl_typed_kernels_ {
         node *fresh = static_cast<node *>(std::malloc(sizeof(node)));
         if (fresh == nullptr) {
             pdl_kernel_destroy(made);
-            return PDL_ERROR_OUT_OF_MEMORY;
+            pdl_error error = PDL_ERROR_INIT;
+            error.status = PDL_ERROR_OUT_OF_MEMORY;
+            std::memcpy(error.message, "no memory for a kernel", sizeof("no memory for a kernel"));
+            return pdl_error_record(&error);
         }
         fresh->symbol = symbol;
         fresh->kernel = made;
@@ -262,8 +267,8 @@ static inline pdl_status pdl_launch_kernel(const pdl_launch_desc &desc, void (*k
         pdl_arguments_fit_<same_count, pdl_types_<Params...>, pdl_types_<Args...>>::value;
     static_assert(same_count, "pdl_launch_kernel: the kernel takes another number of arguments");
     static_assert(fits, "pdl_launch_kernel: an argument does not have its parameter's type");
-    return pdl_typed_launch_<Params...>::launch(std::integral_constant < bool,
-                                                same_count &&fits > (), desc, kernel,
+    typedef std::integral_constant<bool, (same_count && fits)> checked;
+    return pdl_typed_launch_<Params...>::launch(checked(), desc, kernel,
                                                 std::forward<Args>(args)...);
 }
 

@@ -11,15 +11,18 @@
  * Conventions, for everything below:
  * - Every function that can fail returns a pdl_status: 0 is success, errors are negative. What
  *   failed, with the numbers, is in pdl_last_error(). Outputs are written on success only.
- * - A struct that a function fills begins with its size: start from the initializer beside it. A
- *   size of 0 gives PDL_ERROR_DESC_SIZE.
+ * - A struct whose first field is `size` may grow at its end in later versions; who makes it sets
+ *   `size`. Start from the initializer beside it. Of a smaller one only that much is read or
+ *   written; of a larger one, up to 16384 bytes, the rest must be zero, or becomes zero. Other sizes
+ *   give PDL_ERROR_DESC_SIZE. Where the library hands one out, `size` says how much of it there is.
+ *   A struct without `size` never changes.
  * - Every function may be called from any thread. An object may be used by many threads at once,
  *   but it may be destroyed only when no other thread uses it.
  * - libcuda.so.1 is opened on first use. A program that links libpdl starts on a machine without
  *   it.
- * - Environment, read once when the driver is first used:
- *   `PDL_OVERLAP=0` turns every overlap off (AUTO serializes, REQUIRE fails): a switch for bug
- *   hunts.
+ * - Environment, read once: `PDL_OVERLAP=0` turns every overlap off (AUTO serializes, REQUIRE
+ *   fails): a switch for bug hunts. `PDL_LOG=stderr` or `PDL_LOG=FILE` logs each kernel's first
+ *   decision about overlap and every change of it, one line each.
  */
 #ifndef PDL_PDL_H
 #define PDL_PDL_H
@@ -38,17 +41,6 @@
 #define PDL_API __attribute__((visibility("default")))
 #else
 #define PDL_API
-#endif
-
-/* In C++20, where designated initializers are, the descriptor's fields default to zero by
- * themselves, so that naming some of them draws no warning about the others. Elsewhere it is a
- * plain C struct. */
-#if defined(__cplusplus) && __cplusplus >= 202002L
-#define PDL_ZERO_                                                                                  \
-    {                                                                                              \
-    }
-#else
-#define PDL_ZERO_
 #endif
 
 /* A struct of which only `size` is set, the rest zero. */
@@ -141,17 +133,22 @@ typedef enum pdl_status {
 } pdl_status;
 
 /**
- * What the last failing call on this thread ran into.
+ * What the last failing call on this thread ran into. Start from PDL_ERROR_INIT.
  *
  * The strings of static storage (`call`, `field`) are NULL where there is nothing to name.
  */
 typedef struct pdl_error {
+    uint32_t size;       /**< sizeof(pdl_error) as who made it was compiled. */
     int32_t status;      /**< The pdl_status that the call returned. */
     int32_t cuda_result; /**< The CUresult (or cudaError_t) behind it; 0 if CUDA was not asked. */
+    uint32_t reserved;   /**< Zero. */
     const char *call;    /**< The CUDA call that failed, such as "cuLaunchKernelEx". */
     const char *field;   /**< The descriptor's field or the argument at fault, such as "block". */
     char message[384];   /**< One sentence with the numbers in it, NUL-terminated. */
 } pdl_error;
+
+/** Initializer of a pdl_error. */
+#define PDL_ERROR_INIT PDL_SIZED_INIT_(pdl_error)
 
 /**
  * The name of a status without its prefix, such as "INVALID_GRID"; "UNKNOWN" for a number that is
@@ -180,7 +177,9 @@ PDL_API const pdl_error *pdl_last_error(void);
  * Makes a copy of an error the last one of the calling thread, and returns its status.
  *
  * For libraries that are built on libpdl and return its statuses, and for errors that are kept and
- * told again. The strings must be of static storage. Thread-safe. Cannot fail.
+ * reported again. The strings must be of static storage. Thread-safe. Returns
+ * PDL_ERROR_INVALID_ARGUMENT for NULL or an error whose status is PDL_SUCCESS, and
+ * PDL_ERROR_DESC_SIZE for a size that cannot be one.
  */
 PDL_API pdl_status pdl_error_record(const pdl_error *error);
 
@@ -218,6 +217,16 @@ typedef enum pdl_reason {
 /** One clause for a reason, such as "the device is below compute capability 9.0". Static. */
 PDL_API const char *pdl_reason_string(pdl_reason reason);
 
+/**
+ * Turns overlap off (0) and on again for every launch of the process that is made from now on: a
+ * switch for bug hunts at run time.
+ *
+ * Off is as `PDL_OVERLAP=0`: PDL_OVERLAP_AUTO serializes, PDL_OVERLAP_REQUIRE fails. It never turns
+ * on what the environment turned off. A chain or graph that is built keeps its edges until it is
+ * built again. Thread-safe. Cannot fail.
+ */
+PDL_API void pdl_overlap_enable(uint32_t enabled);
+
 /* ------------------------------------------------------------------------------------------------
  * Device
  * ---------------------------------------------------------------------------------------------- */
@@ -236,7 +245,8 @@ typedef struct pdl_device_info {
     int32_t max_blocks_per_multiprocessor;  /**< Blocks. */
     int32_t registers_per_multiprocessor;   /**< 32-bit registers. */
     int32_t shared_memory_per_block;        /**< Without opting in. */
-    int32_t shared_memory_per_block_optin;  /**< With pdl_kernel_set_max_dynamic_shared_memory(). */
+    int32_t
+        shared_memory_per_block_optin; /**< By opting in: PDL_KERNEL_MAX_DYNAMIC_SHARED_MEMORY. */
     int32_t shared_memory_per_multiprocessor; /**< For all blocks on one SM. */
     int32_t reserved_shared_memory_per_block; /**< What CUDA itself takes of it, for each block. */
     int32_t l2_cache_size;                    /**< The whole L2. */
@@ -396,16 +406,49 @@ PDL_API pdl_status pdl_kernel_get(pdl_kernel *kernel, int device, pdl_kernel_inf
 PDL_API pdl_status pdl_kernel_declare(pdl_kernel *kernel, pdl_known waits, pdl_known triggers);
 
 /**
- * Lets launches of a kernel ask for up to that many bytes of dynamic shared memory, above the 48
- * KiB that need no opting in. Applies to the current context's device.
+ * Turns overlap off (0) and on again for the launches of one kernel: a switch for bug hunts, where
+ * the others are to stay as they are.
  *
- * Maps to CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES.
- * @param bytes at most what the device has for a block (shared_memory_per_block_optin) less the
- * kernel's static shared memory
- * Errors: PDL_ERROR_INVALID_ARGUMENT, PDL_ERROR_SHARED_MEMORY, PDL_ERROR_NO_CONTEXT,
- * PDL_ERROR_DRIVER.
+ * Off: PDL_OVERLAP_AUTO serializes, PDL_OVERLAP_REQUIRE fails, with PDL_REASON_KERNEL. Thread-safe.
+ * Errors: PDL_ERROR_INVALID_ARGUMENT.
  */
-PDL_API pdl_status pdl_kernel_set_max_dynamic_shared_memory(pdl_kernel *kernel, uint32_t bytes);
+PDL_API pdl_status pdl_kernel_enable_overlap(pdl_kernel *kernel, uint32_t enabled);
+
+/**
+ * Attributes of a kernel that can be set. The values are those of CUfunction_attribute; newer ones
+ * are passed to the driver as they are.
+ */
+typedef enum pdl_kernel_attribute {
+    /** Bytes of dynamic shared memory that a launch may ask for, above the 48 KiB that need no
+     * opting in: at most the device's shared_memory_per_block_optin less the static ones. */
+    PDL_KERNEL_MAX_DYNAMIC_SHARED_MEMORY = 8,
+    /** Share of the SM's L1 memory to be shared memory, percent; -1: the driver's choice. */
+    PDL_KERNEL_SHARED_MEMORY_CARVEOUT = 9,
+    /** 1: clusters of more than 8 blocks are allowed. */
+    PDL_KERNEL_NON_PORTABLE_CLUSTER_SIZE = 14,
+    /** A pdl_cluster_scheduling. */
+    PDL_KERNEL_CLUSTER_SCHEDULING = 15
+} pdl_kernel_attribute;
+
+/**
+ * Sets an attribute of a kernel on the current context's device.
+ *
+ * Maps to cuKernelSetAttribute or cuFuncSetAttribute. Thread-safe.
+ * @param attribute a pdl_kernel_attribute, or a number of CUfunction_attribute
+ * Errors: PDL_ERROR_INVALID_ARGUMENT, PDL_ERROR_SHARED_MEMORY, PDL_ERROR_NO_CONTEXT,
+ * PDL_ERROR_NOT_SUPPORTED (the driver does not know it, or it cannot be set), PDL_ERROR_DRIVER.
+ */
+PDL_API pdl_status pdl_kernel_set_attribute(pdl_kernel *kernel, int32_t attribute, int32_t value);
+
+/**
+ * The driver's handle of a kernel, for calls that libpdl does not make.
+ *
+ * It belongs to the kernel. For a kernel from a function or a symbol the device must be the current
+ * context's. Maps to cuKernelGetFunction, or cudaGetFuncBySymbol on first use.
+ * @param device the ordinal, or -1 for the current context's
+ * Errors: those of pdl_kernel_get().
+ */
+PDL_API pdl_status pdl_kernel_function(pdl_kernel *kernel, int device, struct CUfunc_st **function);
 
 /* ------------------------------------------------------------------------------------------------
  * Launch
@@ -413,9 +456,11 @@ PDL_API pdl_status pdl_kernel_set_max_dynamic_shared_memory(pdl_kernel *kernel, 
 
 /** How the blocks of a cluster are placed. CUclusterSchedulingPolicy. */
 typedef enum pdl_cluster_scheduling {
-    PDL_CLUSTER_SCHEDULING_DEFAULT = 0,       /**< The driver's choice. */
-    PDL_CLUSTER_SCHEDULING_SPREAD = 1,        /**< Blocks of a cluster spread over SMs. */
-    PDL_CLUSTER_SCHEDULING_LOAD_BALANCING = 2 /**< The hardware balances the load. */
+    PDL_CLUSTER_SCHEDULING_DEFAULT = 0,        /**< The driver's choice. */
+    PDL_CLUSTER_SCHEDULING_SPREAD = 1,         /**< Blocks of a cluster spread over SMs. */
+    PDL_CLUSTER_SCHEDULING_LOAD_BALANCING = 2, /**< The hardware balances the load. */
+    /** Blocks of a cluster near each other, for their shared memory. Rubin, CUDA 13.4. */
+    PDL_CLUSTER_SCHEDULING_RUBIN_DSMEM_LOCALITY = 3
 } pdl_cluster_scheduling;
 
 /** What the cache does with a line of an access policy window. CUaccessProperty. */
@@ -427,13 +472,29 @@ typedef enum pdl_access_property {
 
 /** An L2 access policy window. CUaccessPolicyWindow; `bytes` 0 means none. */
 typedef struct pdl_access_policy {
-    void *base PDL_ZERO_;             /**< Device address where the window begins. */
-    uint64_t bytes PDL_ZERO_;         /**< Its length; 0: no window. */
-    float hit_ratio PDL_ZERO_;        /**< Share of the lines that get hit_property, 0 to 1. */
-    uint32_t hit_property PDL_ZERO_;  /**< A pdl_access_property. */
-    uint32_t miss_property PDL_ZERO_; /**< A pdl_access_property, not PERSISTING. */
-    uint32_t reserved PDL_ZERO_;      /**< Zero. */
+    void *base;             /**< Device address where the window begins. */
+    uint64_t bytes;         /**< Its length; 0: no window. */
+    float hit_ratio;        /**< Share of the lines that get hit_property, 0 to 1. */
+    uint32_t hit_property;  /**< A pdl_access_property. */
+    uint32_t miss_property; /**< A pdl_access_property, not PERSISTING. */
+    uint32_t reserved;      /**< Zero. */
 } pdl_access_policy;
+
+/** Which cluster sizes a launch may have. CUlaunchAttributePortableClusterMode. */
+typedef enum pdl_portable_cluster_size {
+    PDL_PORTABLE_CLUSTER_SIZE_DEFAULT = 0,     /**< As PDL_KERNEL_NON_PORTABLE_CLUSTER_SIZE says. */
+    PDL_PORTABLE_CLUSTER_SIZE_REQUIRED = 1,    /**< At most 8 blocks. */
+    PDL_PORTABLE_CLUSTER_SIZE_NOT_REQUIRED = 2 /**< More than 8, where the device has room. */
+} pdl_portable_cluster_size;
+
+/** How much dynamic shared memory a launch may ask for. CUsharedMemoryMode. */
+typedef enum pdl_shared_memory_mode {
+    PDL_SHARED_MEMORY_DEFAULT = 0,         /**< As PDL_KERNEL_MAX_DYNAMIC_SHARED_MEMORY says. */
+    PDL_SHARED_MEMORY_PORTABLE = 1,        /**< At most the device's shared_memory_per_block. */
+    PDL_SHARED_MEMORY_NON_PORTABLE = 2,    /**< At most its shared_memory_per_block_optin. */
+    PDL_SHARED_MEMORY_ALLOW_OVERSIZED = 3, /**< More, which leaves 8 KiB of L1 cache. */
+    PDL_SHARED_MEMORY_PREFER_OVERSIZED = 4 /**< More, and preferably so. */
+} pdl_shared_memory_mode;
 
 /** Which stream a NULL stream is. */
 typedef enum pdl_default_stream {
@@ -459,68 +520,78 @@ enum {
  * set.
  *
  * `size` tells the library how much of the struct the caller was compiled with. A smaller one: what
- * is missing is default. A larger one, up to 4096 bytes: accepted if what the library does not
+ * is missing is default. A larger one, up to 16384 bytes: accepted if what the library does not
  * know is zero.
  *
  * Each field names the launch attribute that it becomes, and the driver (and runtime) that it needs
  * where that is newer than CUDA 12.0.
  */
 typedef struct pdl_launch_desc {
-    uint32_t size PDL_ZERO_; /**< sizeof(pdl_launch_desc) as the caller was compiled. */
+    uint32_t size; /**< sizeof(pdl_launch_desc) as the caller was compiled. */
     /** A pdl_default_stream: what a NULL `stream` means. PDL_LAUNCH_DESC() and
      * pdl_launch_desc_init() set it as the translation unit was compiled (nvcc --default-stream, or
      * CUDA_API_PER_THREAD_DEFAULT_STREAM). */
-    uint32_t default_stream PDL_ZERO_;
-    uint32_t flags PDL_ZERO_; /**< Bits PDL_LAUNCH_SET_…. */
+    uint32_t default_stream;
+    uint32_t flags; /**< Bits PDL_LAUNCH_SET_…. */
 
-    uint32_t grid[3] PDL_ZERO_;  /**< Blocks. x must be given; y and z: 0 means 1. */
-    uint32_t block[3] PDL_ZERO_; /**< Threads. x must be given; y and z: 0 means 1. */
+    uint32_t grid[3];  /**< Blocks. x must be given; y and z: 0 means 1. */
+    uint32_t block[3]; /**< Threads. x must be given; y and z: 0 means 1. */
 
     /** Blocks in a cluster; all 0: no clusters; else y and z: 0 means 1. CLUSTER_DIMENSION. Compute
      * capability 9.0. */
-    uint32_t cluster[3] PDL_ZERO_;
+    uint32_t cluster[3];
     /** A multiple of `cluster` to use where it fits. PREFERRED_CLUSTER_DIMENSION. CUDA 12.8. */
-    uint32_t preferred_cluster[3] PDL_ZERO_;
+    uint32_t preferred_cluster[3];
     /** A pdl_cluster_scheduling. CLUSTER_SCHEDULING_POLICY_PREFERENCE. */
-    uint32_t cluster_scheduling PDL_ZERO_;
+    uint32_t cluster_scheduling;
 
-    uint32_t dynamic_shared_memory PDL_ZERO_; /**< Bytes a block. */
-    struct CUstream_st *stream
-        PDL_ZERO_; /**< CUstream or cudaStream_t. NULL: the default stream. */
+    uint32_t dynamic_shared_memory; /**< Bytes a block. */
+    struct CUstream_st *stream;     /**< CUstream or cudaStream_t. NULL: the default stream. */
 
     /** A pdl_overlap. PROGRAMMATIC_STREAM_SERIALIZATION where it is granted. */
-    uint32_t overlap PDL_ZERO_;
+    uint32_t overlap;
     /** 1: all blocks run at once and may synchronize (grid sync). COOPERATIVE. */
-    uint32_t cooperative PDL_ZERO_;
+    uint32_t cooperative;
 
     /** Recorded when every block has triggered or ended; the waiter still needs the kernel-side
      * wait to see this kernel's writes. Made with pdl_event_create(). PROGRAMMATIC_EVENT. */
-    struct CUevent_st *trigger_event PDL_ZERO_;
+    struct CUevent_st *trigger_event;
     /** Recorded when every block has started. Orders nothing that the kernel writes. Made with
      * pdl_event_create(). LAUNCH_COMPLETION_EVENT. CUDA 12.3. */
-    struct CUevent_st *launch_event PDL_ZERO_;
+    struct CUevent_st *launch_event;
     /** 1: `trigger_event` counts a block as triggered when it starts. */
-    uint32_t trigger_at_block_start PDL_ZERO_;
+    uint32_t trigger_at_block_start;
 
-    int32_t priority PDL_ZERO_; /**< As of a stream: lower runs first; see `flags`. PRIORITY. */
+    int32_t priority; /**< As of a stream: lower runs first; see `flags`. PRIORITY. */
     /** 0 the default domain, 1 the remote one; see `flags`. MEM_SYNC_DOMAIN. */
-    uint32_t mem_sync_domain PDL_ZERO_;
+    uint32_t mem_sync_domain;
     /** Physical domains of the default and the remote one; see `flags`. MEM_SYNC_DOMAIN_MAP. */
-    uint8_t mem_sync_domain_map[2] PDL_ZERO_;
-    uint8_t reserved[2] PDL_ZERO_; /**< Zero. */
+    uint8_t mem_sync_domain_map[2];
+    uint8_t reserved[2]; /**< Zero. */
 
     /** Share of the SM's L1 memory to be shared memory, percent; see `flags`.
      * PREFERRED_SHARED_MEMORY_CARVEOUT. CUDA 12.5. */
-    uint32_t shared_memory_carveout PDL_ZERO_;
+    uint32_t shared_memory_carveout;
     /** 1: prefer a placement of blocks for NVLink throughput; see `flags`.
      * NVLINK_UTIL_CENTRIC_SCHEDULING. CUDA 13.0. */
-    uint32_t nvlink_centric_scheduling PDL_ZERO_;
+    uint32_t nvlink_centric_scheduling;
 
-    pdl_access_policy access_policy PDL_ZERO_; /**< ACCESS_POLICY_WINDOW. */
+    /** A pdl_portable_cluster_size. PORTABLE_CLUSTER_SIZE_MODE. CUDA 13.2. */
+    uint32_t portable_cluster_size;
+    /** A pdl_shared_memory_mode. SHARED_MEMORY_MODE. CUDA 13.2. */
+    uint32_t shared_memory_mode;
+
+    pdl_access_policy access_policy; /**< ACCESS_POLICY_WINDOW. */
 
     /** Not NULL: while capturing, makes the node updatable from the device and writes its handle
      * (CUgraphDeviceNode) here. DEVICE_UPDATABLE_KERNEL_NODE. CUDA 12.4. */
-    struct CUgraphDeviceUpdatableNode_st **device_node PDL_ZERO_;
+    struct CUgraphDeviceUpdatableNode_st **device_node;
+
+    /** CUlaunchAttribute[] that this library has no field for. They reach the driver behind the
+     * others as they are, unchecked. */
+    const void *extra_attributes;
+    uint32_t extra_attribute_count; /**< Elements of `extra_attributes`, at most 16. */
+    uint32_t reserved_end;          /**< Zero. */
 } pdl_launch_desc;
 
 /** What a launch would do, from pdl_launch_explain(). Start from PDL_LAUNCH_REPORT_INIT. */
@@ -530,7 +601,7 @@ typedef struct pdl_launch_report {
     uint32_t overlap;         /**< 1 if the launch would carry the PDL attribute. */
     uint32_t overlap_reason;  /**< A pdl_reason. */
     uint32_t attribute_count; /**< How many launch attributes the driver would get. */
-    uint32_t attributes[16];  /**< Their CUlaunchAttributeID, in order. */
+    uint32_t attributes[32];  /**< Their CUlaunchAttributeID, in order. */
     char message[400];        /**< The decision and its reason as a sentence. */
 } pdl_launch_report;
 
@@ -553,12 +624,7 @@ typedef struct pdl_launch_report {
  * a statement of its own.
  */
 #ifdef __cplusplus
-#define PDL_LAUNCH_DESC(...)                                                                       \
-    pdl_launch_desc                                                                                \
-    {                                                                                              \
-        .size = (uint32_t)sizeof(pdl_launch_desc), .default_stream = PDL_DEFAULT_STREAM,           \
-        __VA_ARGS__                                                                                \
-    }
+#include <pdl/detail/designated.h>
 #else
 #define PDL_LAUNCH_DESC(...)                                                                       \
     ((pdl_launch_desc){.size = (uint32_t)sizeof(pdl_launch_desc),                                  \
@@ -588,6 +654,31 @@ PDL_API pdl_status pdl_launch(pdl_kernel *kernel, const pdl_launch_desc *desc, v
 PDL_API pdl_status pdl_launch_explain(pdl_kernel *kernel, const pdl_launch_desc *desc,
                                       pdl_launch_report *report);
 
+/** How much of a launch runs at a time, from pdl_launch_occupancy(). Start from
+ * PDL_OCCUPANCY_INIT. */
+typedef struct pdl_occupancy {
+    uint32_t size;             /**< sizeof(pdl_occupancy) as the caller was compiled. */
+    int32_t device;            /**< Where. */
+    uint32_t blocks_per_sm;    /**< Blocks that an SM holds at a time, clusters aside. */
+    uint32_t active_blocks;    /**< Blocks that the device holds at a time, clusters counted in. */
+    uint32_t active_clusters;  /**< Clusters that it holds at a time; 0 without `cluster`. */
+    uint32_t max_cluster_size; /**< Blocks of the largest cluster that fits; 0 where clusters are
+                                     not supported. */
+} pdl_occupancy;
+
+/** Initializer of a pdl_occupancy. */
+#define PDL_OCCUPANCY_INIT PDL_SIZED_INIT_(pdl_occupancy)
+
+/**
+ * Counts the blocks and clusters of a launch that its device holds at a time.
+ *
+ * Maps to cuOccupancyMaxActiveBlocksPerMultiprocessor, and on devices with clusters to
+ * cuOccupancyMaxActiveClusters and cuOccupancyMaxPotentialClusterSize. Errors: those of pdl_launch()
+ * that need no launch, PDL_ERROR_DESC_SIZE.
+ */
+PDL_API pdl_status pdl_launch_occupancy(pdl_kernel *kernel, const pdl_launch_desc *desc,
+                                        pdl_occupancy *occupancy);
+
 /* ------------------------------------------------------------------------------------------------
  * Event
  * ---------------------------------------------------------------------------------------------- */
@@ -604,43 +695,6 @@ PDL_API pdl_status pdl_event_create(struct CUevent_st **event);
 
 /** Destroys an event. NULL is allowed. Maps to cuEventDestroy. */
 PDL_API void pdl_event_destroy(struct CUevent_st *event);
-
-/* ------------------------------------------------------------------------------------------------
- * Kernels of the CUDA Runtime: what pdl/cudart.h builds on
- * ---------------------------------------------------------------------------------------------- */
-
-/** A launch as pdl_runtime_ops::launch gets it: checked and lowered. It has CUlaunchConfig's
- * layout. */
-typedef struct pdl_runtime_launch {
-    uint32_t grid[3];               /**< Blocks. */
-    uint32_t block[3];              /**< Threads. */
-    uint32_t dynamic_shared_memory; /**< Bytes a block. */
-    uint32_t reserved;              /**< Not set. */
-    struct CUstream_st *stream;     /**< The descriptor's, or CU_STREAM_PER_THREAD. */
-    void *attributes;         /**< CUlaunchAttribute[], which cudaLaunchAttribute[] matches. */
-    uint32_t attribute_count; /**< Elements of `attributes`. */
-    uint32_t reserved_end;    /**< Not set. */
-} pdl_runtime_launch;
-
-/** How libpdl reaches the CUDA Runtime that registered a kernel. Filled by pdl/cudart.h. */
-typedef struct pdl_runtime_ops {
-    uint32_t size;           /**< sizeof(pdl_runtime_ops) as the caller was compiled. */
-    int32_t runtime_version; /**< CUDART_VERSION. */
-    /** cudaLaunchKernelExC. Returns a cudaError_t. */
-    int32_t (*launch)(const void *symbol, const pdl_runtime_launch *launch, void **args);
-    /** cudaGetFuncBySymbol for the current device. Returns a cudaError_t. */
-    int32_t (*get_function)(const void *symbol, struct CUfunc_st **function);
-} pdl_runtime_ops;
-
-/**
- * Makes a kernel from a Runtime symbol; use pdl_kernel_from_symbol() of pdl/cudart.h, which passes
- * `ops`.
- *
- * `ops` must outlive the kernel. Errors: driver loading, PDL_ERROR_INVALID_ARGUMENT,
- * PDL_ERROR_OUT_OF_MEMORY.
- */
-PDL_API pdl_status pdl_kernel_from_runtime(const void *symbol, const pdl_runtime_ops *ops,
-                                           pdl_kernel **kernel);
 
 /* ------------------------------------------------------------------------------------------------
  * Inlines

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "core/error.h"
+#include "core/gate.h"
 #include "core/sized.h"
 
 /* Facts are written under the lock, once, and read without it once `known` is set. */
@@ -71,14 +72,6 @@ static pdl_status ask(const struct pdl_driver *driver, int ordinal, pdl_device_i
     info->driver_version = driver->version;
     info->cooperative_launch = cooperative != 0;
     info->cluster_launch = cluster != 0;
-    if (driver->overlap_disabled) {
-        info->overlap_reason = PDL_REASON_DISABLED;
-    } else if (info->compute_capability_major < 9) {
-        info->overlap_reason = PDL_REASON_DEVICE;
-    } else {
-        info->overlap_reason = PDL_REASON_GRANTED;
-    }
-    info->can_overlap = info->overlap_reason == PDL_REASON_GRANTED;
     return PDL_SUCCESS;
 }
 
@@ -170,8 +163,17 @@ pdl_status pdl_device_get(int device, pdl_device_info *info)
                               driver->device_count);
     }
     status = pdl_device_facts(driver, device, &facts);
-    if (status == PDL_SUCCESS) {
-        pdl_sized_copy(info, facts, sizeof(*facts));
+    if (status != PDL_SUCCESS) {
+        return status;
     }
-    return status;
+    const struct pdl_gate gate = {
+        .disabled = driver->overlap_disabled || (pdl_gate_is_special() & PDL_GATE_OFF) != 0,
+        .capability = 10 * facts->compute_capability_major + facts->compute_capability_minor,
+        .code = PDL_GATE_CAPABILITY,
+    };
+    pdl_device_info known = *facts;
+    known.overlap_reason = (uint32_t)pdl_gate_decide(&gate);
+    known.can_overlap = known.overlap_reason == PDL_REASON_GRANTED;
+    pdl_sized_copy(info, &known, sizeof(known));
+    return PDL_SUCCESS;
 }

@@ -47,6 +47,8 @@ typedef CUresult(CUDAAPI *PFN_cuStreamGetDevice_v12080)(CUstream stream, CUdevic
     R(cuKernelGetAttribute, 12000)                                                                 \
     R(cuKernelSetAttribute, 12000)                                                                 \
     R(cuOccupancyMaxActiveBlocksPerMultiprocessor, 6050)                                           \
+    R(cuOccupancyMaxActiveClusters, 11070)                                                         \
+    R(cuOccupancyMaxPotentialClusterSize, 11070)                                                   \
     R(cuLaunchKernelEx, 11060)                                                                     \
     R(cuMemAlloc, 3020)                                                                            \
     R(cuMemFree, 3020)                                                                             \

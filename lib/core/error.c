@@ -8,7 +8,8 @@
 pdl_status(pdl_error_set)(pdl_status status, struct pdl_error_source source, const char *format,
                           ...)
 {
-    pdl_error error = {.status = status,
+    pdl_error error = {.size = (uint32_t)sizeof(pdl_error),
+                       .status = status,
                        .cuda_result = source.cuda_result,
                        .call = source.call,
                        .field = source.field};

@@ -8,7 +8,7 @@
 
 #include "core/error.h"
 
-enum { PDL_SIZED_MAX = 4096 }; /* more is no size but a field that nobody has set */
+enum { PDL_SIZED_MAX = 16384 }; /* more is no size but a field that nobody has set */
 
 /* Refuses NULL, and a size outside of `smallest` to PDL_SIZED_MAX. */
 static inline pdl_status pdl_sized_within(const void *given, size_t smallest, const char *name)

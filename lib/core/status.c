@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* Statuses, their names, and the detail of the last error on a thread. */
+#include <stddef.h>
 #include <string.h>
 
-#include <pdl/pdl.h>
+#include "core/error.h"
+#include "core/sized.h"
 
-static _Thread_local pdl_error last_error;
+static _Thread_local pdl_error last_error = PDL_ERROR_INIT;
 
 const char *pdl_status_name(pdl_status status)
 {
@@ -44,6 +46,21 @@ uint32_t pdl_version(void)
 
 pdl_status pdl_error_record(const pdl_error *error)
 {
-    last_error = *error;
-    return (pdl_status)error->status;
+    pdl_error known;
+    if (error == NULL) {
+        return PDL_FAIL_FIELD(PDL_ERROR_INVALID_ARGUMENT, "error", "error is NULL");
+    }
+    const pdl_status status =
+        pdl_sized_resize(&known, sizeof(known), error, offsetof(pdl_error, message) + 1, "error");
+    if (status != PDL_SUCCESS) {
+        return status;
+    }
+    if (known.status == PDL_SUCCESS) {
+        return PDL_FAIL_FIELD(PDL_ERROR_INVALID_ARGUMENT, "status",
+                              "error->status is PDL_SUCCESS, which is not an error");
+    }
+    known.size = (uint32_t)sizeof(known);
+    known.message[sizeof(known.message) - 1] = '\0';
+    last_error = known;
+    return (pdl_status)known.status;
 }

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "core/error.h"
+#include "core/gate.h"
 #include "core/sized.h"
 #include "graph/node.h"
 
@@ -193,7 +194,7 @@ static pdl_full_reason direct_reason(const struct pdl_driver *driver, CUgraphNod
                                      const CUDA_KERNEL_NODE_PARAMS *params)
 {
     CUlaunchAttributeValue value;
-    int ptx_version = 90;
+    int ptx_version = PDL_GATE_CAPABILITY;
     CUdevice device = 0;
     memset(&value, 0, sizeof(value));
     if (driver->cuGraphKernelNodeGetAttribute(consumer, CU_LAUNCH_ATTRIBUTE_COOPERATIVE, &value) ==
@@ -207,7 +208,7 @@ static pdl_full_reason direct_reason(const struct pdl_driver *driver, CUgraphNod
         (void)driver->cuKernelGetAttribute(&ptx_version, CU_FUNC_ATTRIBUTE_PTX_VERSION,
                                            params->kern, device);
     }
-    if (ptx_version < 90) {
+    if (ptx_version < PDL_GATE_CAPABILITY) {
         return PDL_FULL_CODE;
     }
     return PDL_FULL_SERIAL;

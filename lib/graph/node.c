@@ -68,14 +68,10 @@ void pdl_node_reshape(CUDA_KERNEL_NODE_PARAMS *params, const CUlaunchConfig *con
 pdl_status pdl_node_params(const pdl_kernel *kernel, const struct pdl_lowered *lowered, void **args,
                            CUDA_KERNEL_NODE_PARAMS *params)
 {
-    CUfunction function = lowered->facts->function;
-    if (kernel->kind == PDL_KERNEL_KERNEL) {
-        const CUresult result =
-            kernel->driver->cuKernelGetFunction(&function, (CUkernel)lowered->facts->function);
-        if (result != CUDA_SUCCESS) {
-            return pdl_error_from_cuda(kernel->driver, "cuKernelGetFunction", (int32_t)result,
-                                       "to add a kernel to a graph");
-        }
+    CUfunction function = NULL;
+    const pdl_status status = pdl_kernel_resolve(kernel, lowered->facts, &function);
+    if (status != PDL_SUCCESS) {
+        return status;
     }
     *params = (CUDA_KERNEL_NODE_PARAMS){.func = function, .kernelParams = args};
     pdl_node_reshape(params, &lowered->config);
@@ -94,8 +90,9 @@ static pdl_status set_attribute(const pdl_kernel *kernel, const struct pdl_lower
         return pdl_error_from_cuda(kernel->driver, "cuGraphKernelNodeSetAttribute", (int32_t)result,
                                    "to set an attribute of a kernel node");
     }
+    const struct pdl_attribute *row = pdl_attribute_find((int)attribute->id);
     const struct pdl_error_source source = {.call = "cuGraphKernelNodeSetAttribute",
-                                            .field = pdl_attribute_field((int)attribute->id),
+                                            .field = row != NULL ? row->field : "extra_attributes",
                                             .cuda_result = (int32_t)result};
     return pdl_error_set(PDL_ERROR_NOT_SUPPORTED, source,
                          "the driver refused %s for a node of kernel %s: %s", source.field,

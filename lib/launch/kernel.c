@@ -26,6 +26,7 @@ static pdl_kernel *create(const struct pdl_driver *driver, enum pdl_kernel_kind 
     made->waits = PDL_UNKNOWN;
     made->triggers = PDL_UNKNOWN;
     (void)pthread_mutex_init(&made->lock, NULL);
+    pdl_gate_start();
     return made;
 }
 
@@ -209,6 +210,32 @@ static const char *attribute_call(const pdl_kernel *kernel)
     return kernel->kind == PDL_KERNEL_KERNEL ? "cuKernelGetAttribute" : "cuFuncGetAttribute";
 }
 
+/* Asks the gate, and keeps its answer for launches. Under the kernel's lock. */
+static void decide(const pdl_kernel *kernel, struct pdl_kernel_facts *facts)
+{
+    const struct pdl_gate gate = {
+        .disabled = kernel->driver->overlap_disabled,
+        .kernel_off = kernel->overlap_off,
+        .capability =
+            10 * facts->device->compute_capability_major + facts->device->compute_capability_minor,
+        .code = facts->ptx_version,
+        .waits = kernel->waits,
+    };
+    atomic_store_explicit(&facts->reason, (unsigned)pdl_gate_decide(&gate), memory_order_relaxed);
+}
+
+/* The same for every device, after something about the kernel has changed. */
+static void decide_again(pdl_kernel *kernel)
+{
+    for (int i = 0; i < kernel->driver->device_count; i++) {
+        struct pdl_kernel_facts *facts =
+            atomic_load_explicit(&kernel->facts[i], memory_order_relaxed);
+        if (facts != NULL) {
+            decide(kernel, facts);
+        }
+    }
+}
+
 /* Needs facts->device and fills in the rest. */
 static pdl_status ask(const pdl_kernel *kernel, struct pdl_kernel_facts *facts)
 {
@@ -248,10 +275,8 @@ static pdl_status ask(const pdl_kernel *kernel, struct pdl_kernel_facts *facts)
         facts->max_grid[i] = (uint32_t)device->max_grid[i];
         facts->max_block[i] = (uint32_t)device->max_block[i];
     }
-    facts->overlap_reason = device->overlap_reason;
-    if (facts->overlap_reason == PDL_REASON_GRANTED && facts->ptx_version < 90) {
-        facts->overlap_reason = PDL_REASON_CODE;
-    }
+    decide(kernel, facts);
+    atomic_init(&facts->logged, 0);
     facts->max_threads = (uint32_t)max_threads;
     atomic_init(&facts->max_dynamic_shared_memory, (unsigned)max_dynamic);
     atomic_init(&facts->occupancy, 0);
@@ -326,6 +351,22 @@ pdl_status pdl_kernel_occupancy(pdl_kernel *kernel, struct pdl_kernel_facts *fac
     return PDL_SUCCESS;
 }
 
+pdl_status pdl_kernel_resolve(const pdl_kernel *kernel, const struct pdl_kernel_facts *facts,
+                              CUfunction *function)
+{
+    CUfunction found = facts->function;
+    if (kernel->kind == PDL_KERNEL_KERNEL) {
+        const CUresult result =
+            kernel->driver->cuKernelGetFunction(&found, (CUkernel)facts->function);
+        if (result != CUDA_SUCCESS) {
+            return pdl_error_from_cuda(kernel->driver, "cuKernelGetFunction", (int32_t)result,
+                                       "to find a kernel's function");
+        }
+    }
+    *function = found;
+    return PDL_SUCCESS;
+}
+
 const char *pdl_kernel_name(const pdl_kernel *kernel, const struct pdl_kernel_facts *facts)
 {
     const struct pdl_driver *driver = kernel->driver;
@@ -373,42 +414,50 @@ static void ask_more(pdl_kernel *kernel, struct pdl_kernel_facts *facts)
     (void)pthread_mutex_unlock(&kernel->lock);
 }
 
-pdl_status pdl_kernel_get(pdl_kernel *kernel, int device, pdl_kernel_info *info)
+/* The facts on a device that a caller named, -1 being the current context's. */
+static pdl_status find_facts(pdl_kernel *kernel, int *device, struct pdl_kernel_facts **facts)
 {
-    struct pdl_kernel_facts *facts;
     int current = -1;
     pdl_status status = check_kernel(kernel);
     if (status != PDL_SUCCESS) {
         return status;
     }
-    status = pdl_sized_check(info, "info");
-    if (status != PDL_SUCCESS) {
-        return status;
-    }
-    if (device < -1 || device >= kernel->driver->device_count) {
+    if (*device < -1 || *device >= kernel->driver->device_count) {
         return PDL_FAIL_FIELD(PDL_ERROR_INVALID_DEVICE, "device",
-                              "there is no device %d: the driver shows %d", device,
+                              "there is no device %d: the driver shows %d", *device,
                               kernel->driver->device_count);
     }
     /* Any device will do for code that needs no context. */
-    if (device < 0 || kernel->kind != PDL_KERNEL_KERNEL) {
+    if (*device < 0 || kernel->kind != PDL_KERNEL_KERNEL) {
         status = pdl_kernel_device(kernel, &current);
         if (status != PDL_SUCCESS) {
             return status;
         }
-        if (device >= 0 && device != current) {
+        if (*device >= 0 && *device != current) {
             return PDL_FAIL_FIELD(PDL_ERROR_INVALID_DEVICE, "device",
                                   "the kernel can be asked about device %d now, not %d", current,
-                                  device);
+                                  *device);
         }
-        device = current;
+        *device = current;
     }
-    status = pdl_kernel_facts_get(kernel, device, &facts);
+    return pdl_kernel_facts_get(kernel, *device, facts);
+}
+
+pdl_status pdl_kernel_get(pdl_kernel *kernel, int device, pdl_kernel_info *info)
+{
+    struct pdl_kernel_facts *facts;
+    pdl_status status = check_kernel(kernel);
+    if (status == PDL_SUCCESS) {
+        status = pdl_sized_check(info, "info");
+    }
+    if (status == PDL_SUCCESS) {
+        status = find_facts(kernel, &device, &facts);
+    }
     if (status != PDL_SUCCESS) {
         return status;
     }
     ask_more(kernel, facts);
-    const pdl_reason reason = pdl_kernel_overlap(kernel, facts, false);
+    const pdl_reason reason = pdl_kernel_reason(facts, false);
     const pdl_kernel_info known = {
         .size = (uint32_t)sizeof(known),
         .device = device,
@@ -443,51 +492,101 @@ pdl_status pdl_kernel_declare(pdl_kernel *kernel, pdl_known waits, pdl_known tri
             PDL_ERROR_INVALID_ARGUMENT, (unsigned)waits > PDL_YES ? "waits" : "triggers",
             "waits is %d and triggers is %d: a pdl_known is 0, 1 or 2", (int)waits, (int)triggers);
     }
+    (void)pthread_mutex_lock(&kernel->lock);
     kernel->waits = (uint32_t)waits;
     kernel->triggers = (uint32_t)triggers;
+    decide_again(kernel);
+    (void)pthread_mutex_unlock(&kernel->lock);
     return PDL_SUCCESS;
 }
 
-pdl_status pdl_kernel_set_max_dynamic_shared_memory(pdl_kernel *kernel, uint32_t bytes)
+pdl_status pdl_kernel_enable_overlap(pdl_kernel *kernel, uint32_t enabled)
 {
-    struct pdl_kernel_facts *facts;
-    int device = -1;
-    CUresult result;
+    const pdl_status status = check_kernel(kernel);
+    if (status != PDL_SUCCESS) {
+        return status;
+    }
+    (void)pthread_mutex_lock(&kernel->lock);
+    kernel->overlap_off = enabled == 0;
+    decide_again(kernel);
+    (void)pthread_mutex_unlock(&kernel->lock);
+    return PDL_SUCCESS;
+}
+
+/* The facts on the current context's device. */
+static pdl_status current_facts(pdl_kernel *kernel, int *device, struct pdl_kernel_facts **facts)
+{
     pdl_status status = check_kernel(kernel);
+    if (status == PDL_SUCCESS) {
+        status = pdl_kernel_device(kernel, device);
+    }
+    return status == PDL_SUCCESS ? pdl_kernel_facts_get(kernel, *device, facts) : status;
+}
+
+static pdl_status check_max_shared_memory(const pdl_kernel *kernel,
+                                          const struct pdl_kernel_facts *facts, int32_t bytes)
+{
+    const int32_t block = facts->device->shared_memory_per_block_optin;
+    const int32_t taken = facts->static_shared_memory;
+    if (bytes >= 0 && bytes <= block - taken) {
+        return PDL_SUCCESS;
+    }
+    return PDL_FAIL_FIELD(PDL_ERROR_SHARED_MEMORY, "value",
+                          "%d bytes of dynamic shared memory for kernel %s: device %d has %d per "
+                          "block and the kernel's static shared memory takes %d of them",
+                          bytes, pdl_kernel_name(kernel, facts), facts->device->ordinal, block,
+                          taken);
+}
+
+pdl_status pdl_kernel_set_attribute(pdl_kernel *kernel, int32_t attribute, int32_t value)
+{
+    struct pdl_kernel_facts *facts = NULL;
+    int device = -1;
+    pdl_status status = current_facts(kernel, &device, &facts);
+    if (status == PDL_SUCCESS && attribute == PDL_KERNEL_MAX_DYNAMIC_SHARED_MEMORY) {
+        status = check_max_shared_memory(kernel, facts, value);
+    }
     if (status != PDL_SUCCESS) {
         return status;
     }
-    status = pdl_kernel_device(kernel, &device);
-    if (status != PDL_SUCCESS) {
-        return status;
-    }
-    status = pdl_kernel_facts_get(kernel, device, &facts);
-    if (status != PDL_SUCCESS) {
-        return status;
-    }
-    const uint32_t block = (uint32_t)facts->device->shared_memory_per_block_optin;
-    const uint32_t taken = (uint32_t)facts->static_shared_memory;
-    if (bytes > block - taken) {
-        return PDL_FAIL_FIELD(PDL_ERROR_SHARED_MEMORY, "bytes",
-                              "%u bytes of dynamic shared memory for kernel %s: device %d has %u a "
-                              "block and the kernel's static shared memory takes %u of them",
-                              bytes, pdl_kernel_name(kernel, facts), device, block, taken);
-    }
-    const char *call;
-    if (kernel->kind == PDL_KERNEL_KERNEL) {
-        call = "cuKernelSetAttribute";
-        result = kernel->driver->cuKernelSetAttribute(
-            CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, (int)bytes, (CUkernel)facts->function,
-            (CUdevice)device);
-    } else {
-        call = "cuFuncSetAttribute";
-        result = kernel->driver->cuFuncSetAttribute(
-            facts->function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, (int)bytes);
+    const bool is_kernel = kernel->kind == PDL_KERNEL_KERNEL;
+    const CUfunction_attribute number = (CUfunction_attribute)attribute;
+    const CUresult result =
+        is_kernel ? kernel->driver->cuKernelSetAttribute(number, value, (CUkernel)facts->function,
+                                                         (CUdevice)device)
+                  : kernel->driver->cuFuncSetAttribute(facts->function, number, value);
+    if (result == CUDA_ERROR_INVALID_VALUE) {
+        const struct pdl_error_source source = {.call = is_kernel ? "cuKernelSetAttribute"
+                                                                  : "cuFuncSetAttribute",
+                                                .field = "attribute",
+                                                .cuda_result = (int32_t)result};
+        return pdl_error_set(PDL_ERROR_NOT_SUPPORTED, source,
+                             "the driver %d.%d refused the value %d for attribute %d of kernel %s",
+                             kernel->driver->version / 1000, kernel->driver->version % 1000 / 10,
+                             value, attribute, pdl_kernel_name(kernel, facts));
     }
     if (result != CUDA_SUCCESS) {
-        return pdl_error_from_cuda(kernel->driver, call, (int32_t)result,
-                                   "to allow a kernel more shared memory");
+        return pdl_error_from_cuda(kernel->driver,
+                                   is_kernel ? "cuKernelSetAttribute" : "cuFuncSetAttribute",
+                                   (int32_t)result, "to set an attribute of a kernel");
     }
-    atomic_store_explicit(&facts->max_dynamic_shared_memory, bytes, memory_order_relaxed);
+    if (attribute == PDL_KERNEL_MAX_DYNAMIC_SHARED_MEMORY) {
+        atomic_store_explicit(&facts->max_dynamic_shared_memory, (unsigned)value,
+                              memory_order_relaxed);
+    }
+    atomic_store_explicit(&facts->occupancy, 0, memory_order_relaxed); /* it may depend on it */
     return PDL_SUCCESS;
+}
+
+pdl_status pdl_kernel_function(pdl_kernel *kernel, int device, struct CUfunc_st **function)
+{
+    struct pdl_kernel_facts *facts = NULL;
+    if (function == NULL) {
+        return PDL_FAIL_FIELD(PDL_ERROR_INVALID_ARGUMENT, "function", "function is NULL");
+    }
+    const pdl_status status = find_facts(kernel, &device, &facts);
+    if (status != PDL_SUCCESS) {
+        return status;
+    }
+    return pdl_kernel_resolve(kernel, facts, function);
 }

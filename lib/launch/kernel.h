@@ -6,20 +6,23 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+#include <pdl/detail/runtime.h>
+
 #include "core/device.h"
 #include "core/driver.h"
 #include "core/error.h"
+#include "core/gate.h"
 #include "launch/image.h"
 
 /* What a launch needs to know of a kernel on one device. Written once, before it is published; only
  * the atomics change later. */
 struct pdl_kernel_facts {
     /* First, together: what every launch looks at. */
-    CUfunction function;     /* what the driver's calls take; for a symbol, on this device */
-    uint32_t max_grid[3];    /* the device's */
-    uint32_t max_block[3];   /* likewise */
-    uint32_t max_threads;    /* a block */
-    uint32_t overlap_reason; /* of device and code: GRANTED, DISABLED, DEVICE or CODE */
+    CUfunction function;   /* what the driver's calls take; for a symbol, on this device */
+    uint32_t max_grid[3];  /* the device's */
+    uint32_t max_block[3]; /* likewise */
+    uint32_t max_threads;  /* a block */
+    atomic_uint reason; /* the gate's for a launch that asks for overlap and is not cooperative */
     atomic_uint max_dynamic_shared_memory; /* bytes a block */
 
     const pdl_device_info *device;
@@ -31,6 +34,8 @@ struct pdl_kernel_facts {
     int32_t constant_memory;      /* bytes */
     /* The last answer of the occupancy calculator: see pdl_kernel_occupancy(). */
     _Atomic uint64_t occupancy;
+    atomic_uint logged; /* the pdl_reason that the log has last; 0: none */
+
     /* For pdl_kernel_get(), under the kernel's lock. */
     const char *name;        /* NULL: not asked yet */
     int32_t parameter_count; /* -1: not known */
@@ -50,6 +55,7 @@ struct pdl_kernel {
     int attribute_version;  /* the older one of the driver and the Runtime that it is launched by */
     uint32_t waits;         /* pdl_known */
     uint32_t triggers;      /* pdl_known */
+    bool overlap_off;       /* under the lock: pdl_kernel_enable_overlap(kernel, 0) */
     pthread_mutex_t lock;   /* held while facts are asked for */
     _Atomic(struct pdl_kernel_facts *) facts[]; /* device_count of them */
 };
@@ -89,21 +95,22 @@ pdl_status pdl_kernel_refresh_shared_memory(pdl_kernel *kernel, struct pdl_kerne
 pdl_status pdl_kernel_occupancy(pdl_kernel *kernel, struct pdl_kernel_facts *facts,
                                 uint32_t threads, uint32_t dynamic_shared_memory, int *blocks);
 
+/* The CUfunction of a kernel in the current context. */
+pdl_status pdl_kernel_resolve(const pdl_kernel *kernel, const struct pdl_kernel_facts *facts,
+                              CUfunction *function);
+
 /* The kernel's name for messages. Never NULL. */
 const char *pdl_kernel_name(const pdl_kernel *kernel, const struct pdl_kernel_facts *facts);
 
-/* Whether PDL_OVERLAP_AUTO is granted to a launch, and if not, why. */
-static inline pdl_reason pdl_kernel_overlap(const pdl_kernel *kernel,
-                                            const struct pdl_kernel_facts *facts, bool cooperative)
+/* The gate's decision for a launch of the kernel that asks for overlap. */
+static inline pdl_reason pdl_kernel_reason(const struct pdl_kernel_facts *facts, bool cooperative)
 {
-    const pdl_reason reason = (pdl_reason)facts->overlap_reason;
-    if (cooperative && (reason == PDL_REASON_GRANTED || reason == PDL_REASON_CODE)) {
-        return PDL_REASON_COOPERATIVE;
+    const pdl_reason reason =
+        (pdl_reason)atomic_load_explicit(&facts->reason, memory_order_relaxed);
+    if (pdl_gate_is_special() & PDL_GATE_OFF) {
+        return PDL_REASON_DISABLED;
     }
-    if (reason == PDL_REASON_GRANTED && kernel->waits == PDL_NO) {
-        return PDL_REASON_NO_WAIT;
-    }
-    return reason;
+    return cooperative ? pdl_gate_cooperative(reason) : reason;
 }
 
 #endif /* PDL_LIB_KERNEL_H */

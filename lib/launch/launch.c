@@ -5,11 +5,11 @@
 
 #include "core/error.h"
 #include "core/sized.h"
+#include "launch/log.h"
 #include "launch/lower.h"
 
-/* Checks and lowers a launch. On failure *device holds if it got that far. */
-static pdl_status prepare(pdl_kernel *kernel, const pdl_launch_desc *desc, int *device,
-                          struct pdl_lowered *lowered)
+pdl_status pdl_launch_prepare(pdl_kernel *kernel, const pdl_launch_desc *desc, int *device,
+                              struct pdl_lowered *lowered)
 {
     pdl_launch_desc copy;
     if (kernel == NULL) {
@@ -64,9 +64,9 @@ PDL_COLD static pdl_status refused(const pdl_kernel *kernel, const struct pdl_lo
             source.field = "cluster";
             return pdl_error_set(
                 PDL_ERROR_INVALID_CLUSTER, source,
-                "%s refused a cluster of %u blocks for kernel %s (%s): over 8 the "
-                "kernel must allow CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE, and "
-                "all must fit on the device together",
+                "%s refused a cluster of %u blocks for kernel %s (%s): more than 8 need "
+                "pdl_kernel_set_attribute() with PDL_KERNEL_NON_PORTABLE_CLUSTER_SIZE, and "
+                "all must fit on the device together (pdl_launch_occupancy())",
                 call, blocks, kernel_name, result_name);
         }
     }
@@ -110,7 +110,7 @@ pdl_status pdl_launch(pdl_kernel *kernel, const pdl_launch_desc *desc, void *con
 {
     struct pdl_lowered lowered;
     int device;
-    const pdl_status status = prepare(kernel, desc, &device, &lowered);
+    const pdl_status status = pdl_launch_prepare(kernel, desc, &device, &lowered);
     if (status != PDL_SUCCESS) {
         return status;
     }
@@ -127,37 +127,14 @@ pdl_status pdl_launch(pdl_kernel *kernel, const pdl_launch_desc *desc, void *con
             kernel, &lowered,
             kernel->kind == PDL_KERNEL_SYMBOL ? "cudaLaunchKernelExC" : "cuLaunchKernelEx", result);
     }
-    if (desc->size >= sizeof(*desc) && desc->device_node != NULL) {
+    pdl_log_decision(kernel, lowered.facts, lowered.reason);
+    if (desc->size >= offsetof(pdl_launch_desc, extra_attributes) && desc->device_node != NULL) {
         copy_device_node(&lowered, desc->device_node);
     }
     return PDL_SUCCESS;
 }
 
 /* ---- explain -------------------------------------------------------------------------------- */
-
-const char *pdl_reason_string(pdl_reason reason)
-{
-    switch (reason) {
-    case PDL_REASON_GRANTED:
-        return "the launch may overlap";
-    case PDL_REASON_NOT_REQUESTED:
-        return "the descriptor asks for no overlap";
-    case PDL_REASON_DISABLED:
-        return "PDL_OVERLAP=0 is set in the environment";
-    case PDL_REASON_DEVICE:
-        return "the device is below compute capability 9.0";
-    case PDL_REASON_CODE:
-        return "the kernel was compiled for less than compute capability 9.0, without its waits";
-    case PDL_REASON_NO_WAIT:
-        return "the kernel is known not to wait for the one before";
-    case PDL_REASON_KERNEL:
-        return "pdl_kernel_enable_overlap() turned it off for the kernel";
-    case PDL_REASON_COOPERATIVE:
-        return "a cooperative launch does not start before the work in front of it has ended";
-    default:
-        return "not a reason of this library";
-    }
-}
 
 static const char *waits_clause(uint32_t waits)
 {
@@ -206,7 +183,7 @@ pdl_status pdl_launch_explain(pdl_kernel *kernel, const pdl_launch_desc *desc,
     if (status != PDL_SUCCESS) {
         return status;
     }
-    status = prepare(kernel, desc, &known.device, &lowered);
+    status = pdl_launch_prepare(kernel, desc, &known.device, &lowered);
     if (status == PDL_SUCCESS) {
         describe(kernel, &lowered, &known);
     } else {

@@ -82,44 +82,70 @@ PDL_COLD static pdl_status check_shared_memory(pdl_kernel *kernel, struct pdl_ke
     }
     return PDL_FAIL_FIELD(PDL_ERROR_SHARED_MEMORY, "dynamic_shared_memory",
                           "dynamic_shared_memory is %u bytes, kernel %s may have %u on device %d "
-                          "(pdl_kernel_set_max_dynamic_shared_memory() can allow up to %d)",
+                          "(pdl_kernel_set_attribute() can allow up to %d)",
                           bytes, pdl_kernel_name(kernel, facts), limit, facts->device->ordinal,
                           facts->device->shared_memory_per_block_optin -
                               facts->static_shared_memory);
 }
 
-/* Fields whose values are a small set, or zero. */
-PDL_RARE static pdl_status check_values(const pdl_launch_desc *desc)
+PDL_COLD static pdl_status refuse_value(const char *field, uint32_t value, uint32_t limit)
 {
+    return PDL_FAIL_FIELD(PDL_ERROR_DESC_FIELD, field,
+                          "%s has the value %u, which is not one of 0 to %u", field, value, limit);
+}
+
+/* The rows of the table that a descriptor asks for, a bit each, and whether their words are within
+ * the limits. */
+static pdl_status find_attributes(const pdl_launch_desc *desc, uint32_t *asked)
+{
+    uint32_t bits = 0;
+    for (unsigned i = 0; i < PDL_ATTRIBUTE_COUNT; i++) {
+        const struct pdl_attribute *row = &pdl_attributes[i];
+        uint64_t probed = 0;
+        const char *at = (const char *)desc + row->probe;
+        if (row->probe_size == sizeof(uint32_t)) {
+            uint32_t word;
+            memcpy(&word, at, sizeof(word));
+            if (word > row->limit) {
+                return refuse_value(row->field, word, row->limit);
+            }
+            probed = word;
+        } else if (row->probe_size == sizeof(uint64_t)) {
+            memcpy(&probed, at, sizeof(uint64_t));
+        } else {
+            memcpy(&probed, at, sizeof(uint16_t));
+        }
+        bits |= (uint32_t)(probed != 0 || (desc->flags & row->flag) != 0) << i;
+    }
+    *asked = bits;
+    return PDL_SUCCESS;
+}
+
+/* Fields that become no attribute of their own. */
+static pdl_status check_values(const pdl_launch_desc *desc)
+{
+#define FLAG(number, name, field, emit, probe, flag, ...) | (flag)
+    const uint32_t known_flags = 0 PDL_ATTRIBUTE_LIST(FLAG);
+#undef FLAG
     const pdl_access_policy *policy = &desc->access_policy;
-    const uint32_t known_flags = PDL_LAUNCH_SET_PRIORITY | PDL_LAUNCH_SET_MEM_SYNC_DOMAIN |
-                                 PDL_LAUNCH_SET_MEM_SYNC_DOMAIN_MAP |
-                                 PDL_LAUNCH_SET_SHARED_MEMORY_CARVEOUT |
-                                 PDL_LAUNCH_SET_NVLINK_CENTRIC_SCHEDULING;
     const struct {
         const char *field;
         uint32_t value;
         uint32_t limit;
     } fields[] = {
         {"flags", desc->flags & ~known_flags, 0},
-        {"overlap", desc->overlap, PDL_OVERLAP_REQUIRE},
         {"default_stream", desc->default_stream, PDL_DEFAULT_STREAM_PER_THREAD},
-        {"cluster_scheduling", desc->cluster_scheduling, PDL_CLUSTER_SCHEDULING_LOAD_BALANCING},
-        {"cooperative", desc->cooperative, 1},
         {"trigger_at_block_start", desc->trigger_at_block_start, 1},
-        {"mem_sync_domain", desc->mem_sync_domain, 1},
         {"reserved", (uint32_t)(desc->reserved[0] | desc->reserved[1]), 0},
-        {"shared_memory_carveout", desc->shared_memory_carveout, 100},
-        {"nvlink_centric_scheduling", desc->nvlink_centric_scheduling, 1},
         {"access_policy.hit_property", policy->hit_property, PDL_ACCESS_PERSISTING},
         {"access_policy.miss_property", policy->miss_property, PDL_ACCESS_STREAMING},
         {"access_policy.reserved", policy->reserved, 0},
+        {"extra_attribute_count", desc->extra_attribute_count, PDL_EXTRA_ATTRIBUTES},
+        {"reserved_end", desc->reserved_end, 0},
     };
     for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++) {
         if (fields[i].value > fields[i].limit) {
-            return PDL_FAIL_FIELD(PDL_ERROR_DESC_FIELD, fields[i].field,
-                                  "%s has the value %u, which is not one of 0 to %u",
-                                  fields[i].field, fields[i].value, fields[i].limit);
+            return refuse_value(fields[i].field, fields[i].value, fields[i].limit);
         }
     }
     if (!(policy->hit_ratio >= 0.0f && policy->hit_ratio <= 1.0f)) {
@@ -132,7 +158,18 @@ PDL_RARE static pdl_status check_values(const pdl_launch_desc *desc)
                               "access_policy.base is NULL and the window has %llu bytes",
                               (unsigned long long)policy->bytes);
     }
+    if (desc->extra_attribute_count > 0 && desc->extra_attributes == NULL) {
+        return PDL_FAIL_FIELD(PDL_ERROR_DESC_FIELD, "extra_attributes",
+                              "extra_attributes is NULL and extra_attribute_count is %u",
+                              desc->extra_attribute_count);
+    }
     return PDL_SUCCESS;
+}
+
+PDL_RARE static pdl_status check_fields(const pdl_launch_desc *desc, uint32_t *asked)
+{
+    const pdl_status status = check_values(desc);
+    return status == PDL_SUCCESS ? find_attributes(desc, asked) : status;
 }
 
 static bool divides(struct extent part, struct extent whole)
@@ -212,35 +249,15 @@ static pdl_status check_cooperative(pdl_kernel *kernel, struct pdl_kernel_facts 
     return PDL_SUCCESS;
 }
 
-static pdl_status check_versions(const pdl_kernel *kernel, const pdl_launch_desc *desc)
+static pdl_status check_versions(const pdl_kernel *kernel, uint32_t asked)
 {
-    enum { NEWEST = 13000 };
     const int version = kernel->attribute_version;
-    if (version >= NEWEST) {
-        return PDL_SUCCESS;
-    }
-    const struct {
-        const char *field;
-        bool wanted;
-        int since;
-    } fields[] = {
-        {"launch_event", desc->launch_event != NULL, 12030},
-        {"device_node", desc->device_node != NULL, 12040},
-        {"shared_memory_carveout",
-         desc->shared_memory_carveout != 0 ||
-             (desc->flags & PDL_LAUNCH_SET_SHARED_MEMORY_CARVEOUT) != 0,
-         12050},
-        {"preferred_cluster", desc->preferred_cluster[0] != 0, 12080},
-        {"nvlink_centric_scheduling",
-         desc->nvlink_centric_scheduling != 0 ||
-             (desc->flags & PDL_LAUNCH_SET_NVLINK_CENTRIC_SCHEDULING) != 0,
-         NEWEST},
-    };
-    for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++) {
-        if (fields[i].wanted && version < fields[i].since) {
+    for (; asked != 0; asked &= asked - 1) {
+        const struct pdl_attribute *row = &pdl_attributes[__builtin_ctz(asked)];
+        if (version < row->since) {
             return PDL_FAIL_FIELD(
-                PDL_ERROR_NOT_SUPPORTED, fields[i].field, "%s needs CUDA %d.%d and the %s is %d.%d",
-                fields[i].field, fields[i].since / 1000, fields[i].since % 1000 / 10,
+                PDL_ERROR_NOT_SUPPORTED, row->field, "%s needs CUDA %d.%d and the %s is %d.%d",
+                row->field, row->since / 1000, row->since % 1000 / 10,
                 version < kernel->driver->version ? "program's runtime" : "driver", version / 1000,
                 version % 1000 / 10);
         }
@@ -249,7 +266,7 @@ static pdl_status check_versions(const pdl_kernel *kernel, const pdl_launch_desc
 }
 
 PDL_RARE static pdl_status check_rare(pdl_kernel *kernel, struct pdl_kernel_facts *facts,
-                                      const pdl_launch_desc *desc)
+                                      const pdl_launch_desc *desc, uint32_t asked)
 {
     pdl_status status = check_clusters(desc, facts);
     if (status == PDL_SUCCESS) {
@@ -260,7 +277,7 @@ PDL_RARE static pdl_status check_rare(pdl_kernel *kernel, struct pdl_kernel_fact
                                 "trigger_at_block_start is set and trigger_event is not");
     }
     if (status == PDL_SUCCESS) {
-        status = check_versions(kernel, desc);
+        status = check_versions(kernel, asked);
     }
     return status;
 }
@@ -280,133 +297,95 @@ PDL_COLD static pdl_status refuse_overlap(const pdl_kernel *kernel,
 
 /* ---- lowering ------------------------------------------------------------------------------- */
 
-const char *pdl_attribute_field(int id)
-{
-    static const char *const fields[] = {
-        [CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW] = "access_policy",
-        [CU_LAUNCH_ATTRIBUTE_COOPERATIVE] = "cooperative",
-        [CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION] = "cluster",
-        [CU_LAUNCH_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE] = "cluster_scheduling",
-        [CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION] = "overlap",
-        [CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT] = "trigger_event",
-        [CU_LAUNCH_ATTRIBUTE_PRIORITY] = "priority",
-        [CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP] = "mem_sync_domain_map",
-        [CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN] = "mem_sync_domain",
-        [PDL_ATTRIBUTE_PREFERRED_CLUSTER_DIMENSION] = "preferred_cluster",
-        [CU_LAUNCH_ATTRIBUTE_LAUNCH_COMPLETION_EVENT] = "launch_event",
-        [PDL_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE] = "device_node",
-        [PDL_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT] = "shared_memory_carveout",
-        [PDL_ATTRIBUTE_NVLINK_UTIL_CENTRIC_SCHEDULING] = "nvlink_centric_scheduling",
-    };
-    return fields[id];
-}
+/* What is emitted must have the driver's layout. */
+_Static_assert(
+    sizeof(CUaccessPolicyWindow) == sizeof(pdl_access_policy) &&
+        offsetof(CUaccessPolicyWindow, num_bytes) == offsetof(pdl_access_policy, bytes) &&
+        offsetof(CUaccessPolicyWindow, hitRatio) == offsetof(pdl_access_policy, hit_ratio) &&
+        offsetof(CUaccessPolicyWindow, missProp) == offsetof(pdl_access_policy, miss_property),
+    "pdl_access_policy has the layout of CUaccessPolicyWindow");
 
-/* The next attribute, its value zero. */
-static CUlaunchAttributeValue *append(struct pdl_lowered *lowered, int id)
+static void emit(const struct pdl_attribute *row, const pdl_launch_desc *desc,
+                 CUlaunchAttribute *attribute)
 {
-    CUlaunchAttribute *attribute = &lowered->attributes[lowered->config.numAttrs++];
+    const char *const field = (const char *)desc + row->offset;
+    char *const value = (char *)&attribute->value;
+    const uint32_t one = 1;
     memset(attribute, 0, sizeof(*attribute));
-    attribute->id = (CUlaunchAttributeID)id;
-    return &attribute->value;
+    attribute->id = (CUlaunchAttributeID)row->number;
+    switch ((enum pdl_emit)row->emit) {
+    case PDL_EMIT_COPY:
+        memcpy(value, field, row->size);
+        break;
+    case PDL_EMIT_EXTENT: {
+        const struct extent extent = extent_of((const uint32_t *)(const void *)field);
+        memcpy(value, &extent, sizeof(extent));
+        break;
+    }
+    case PDL_EMIT_ONE:
+    case PDL_EMIT_OVERLAP:
+        memcpy(value, &one, sizeof(one));
+        break;
+    case PDL_EMIT_TRIGGER:
+        attribute->value.programmaticEvent.event = desc->trigger_event;
+        attribute->value.programmaticEvent.triggerAtBlockStart = (int)desc->trigger_at_block_start;
+        break;
+    }
 }
 
-static void append_word(struct pdl_lowered *lowered, int id, uint32_t word)
+/* In the order of the table, which is that of the numbers; then what the caller brought. */
+PDL_RARE static void append_all(const pdl_launch_desc *desc, uint32_t asked,
+                                struct pdl_lowered *lowered)
 {
-    memcpy(append(lowered, id), &word, sizeof(word));
-}
-
-static void append_extent(struct pdl_lowered *lowered, int id, const uint32_t given[3])
-{
-    const struct extent extent = extent_of(given);
-    memcpy(append(lowered, id), &extent, sizeof(extent));
+    unsigned count = 0;
+    for (; asked != 0; asked &= asked - 1) {
+        const struct pdl_attribute *row = &pdl_attributes[__builtin_ctz(asked)];
+        if (row->emit != PDL_EMIT_OVERLAP || lowered->reason == PDL_REASON_GRANTED) {
+            emit(row, desc, &lowered->attributes[count++]);
+        }
+    }
+    if (desc->extra_attribute_count > 0) {
+        memcpy(&lowered->attributes[count], desc->extra_attributes,
+               desc->extra_attribute_count * sizeof(lowered->attributes[0]));
+        count += desc->extra_attribute_count;
+    }
+    lowered->config.numAttrs = count;
 }
 
 static void append_overlap(struct pdl_lowered *lowered)
 {
-    append(lowered, CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION)
-        ->programmaticStreamSerializationAllowed = 1;
+    CUlaunchAttribute *attribute = &lowered->attributes[lowered->config.numAttrs++];
+    memset(attribute, 0, sizeof(*attribute));
+    attribute->id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION;
+    attribute->value.programmaticStreamSerializationAllowed = 1;
 }
 
-/* In the order of the ids. */
-PDL_RARE static void append_all(const pdl_launch_desc *desc, struct pdl_lowered *lowered)
-{
-    const uint32_t flags = desc->flags;
-    if (desc->access_policy.bytes != 0) {
-        CUaccessPolicyWindow *window =
-            &append(lowered, CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW)->accessPolicyWindow;
-        window->base_ptr = desc->access_policy.base;
-        window->num_bytes = desc->access_policy.bytes;
-        window->hitRatio = desc->access_policy.hit_ratio;
-        window->hitProp = (CUaccessProperty)desc->access_policy.hit_property;
-        window->missProp = (CUaccessProperty)desc->access_policy.miss_property;
-    }
-    if (desc->cooperative) {
-        append(lowered, CU_LAUNCH_ATTRIBUTE_COOPERATIVE)->cooperative = 1;
-    }
-    if (desc->cluster[0] != 0) {
-        append_extent(lowered, CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION, desc->cluster);
-    }
-    if (desc->cluster_scheduling != 0) {
-        append_word(lowered, CU_LAUNCH_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE,
-                    desc->cluster_scheduling);
-    }
-    if (lowered->reason == PDL_REASON_GRANTED) {
-        append_overlap(lowered);
-    }
-    if (desc->trigger_event != NULL) {
-        CUlaunchAttributeValue *value = append(lowered, CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT);
-        value->programmaticEvent.event = desc->trigger_event;
-        value->programmaticEvent.triggerAtBlockStart = (int)desc->trigger_at_block_start;
-    }
-    if (desc->priority != 0 || (flags & PDL_LAUNCH_SET_PRIORITY) != 0) {
-        append(lowered, CU_LAUNCH_ATTRIBUTE_PRIORITY)->priority = desc->priority;
-    }
-    if ((desc->mem_sync_domain_map[0] | desc->mem_sync_domain_map[1]) != 0 ||
-        (flags & PDL_LAUNCH_SET_MEM_SYNC_DOMAIN_MAP) != 0) {
-        CUlaunchAttributeValue *value = append(lowered, CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP);
-        value->memSyncDomainMap.default_ = desc->mem_sync_domain_map[0];
-        value->memSyncDomainMap.remote = desc->mem_sync_domain_map[1];
-    }
-    if (desc->mem_sync_domain != 0 || (flags & PDL_LAUNCH_SET_MEM_SYNC_DOMAIN) != 0) {
-        append_word(lowered, CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN, desc->mem_sync_domain);
-    }
-    if (desc->preferred_cluster[0] != 0) {
-        append_extent(lowered, PDL_ATTRIBUTE_PREFERRED_CLUSTER_DIMENSION, desc->preferred_cluster);
-    }
-    if (desc->launch_event != NULL) {
-        append(lowered, CU_LAUNCH_ATTRIBUTE_LAUNCH_COMPLETION_EVENT)->launchCompletionEvent.event =
-            desc->launch_event;
-    }
-    if (desc->device_node != NULL) {
-        append_word(lowered, PDL_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE, 1);
-    }
-    if (desc->shared_memory_carveout != 0 || (flags & PDL_LAUNCH_SET_SHARED_MEMORY_CARVEOUT) != 0) {
-        append_word(lowered, PDL_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT,
-                    desc->shared_memory_carveout);
-    }
-    if (desc->nvlink_centric_scheduling != 0 ||
-        (flags & PDL_LAUNCH_SET_NVLINK_CENTRIC_SCHEDULING) != 0) {
-        append_word(lowered, PDL_ATTRIBUTE_NVLINK_UTIL_CENTRIC_SCHEDULING,
-                    desc->nvlink_centric_scheduling);
-    }
-}
+/* 16 bytes that compilers OR at once. */
+typedef uint64_t pair __attribute__((vector_size(16)));
 
 /* ORs the bytes of a descriptor from one offset to another, a multiple of 4 apart. */
 static inline uint64_t or_bytes(const pdl_launch_desc *desc, size_t from, size_t to)
 {
     const char *at = (const char *)desc + from;
-    uint64_t bits = 0;
-    for (; from + 8 <= to; from += 8, at += 8) {
-        uint64_t word;
-        memcpy(&word, at, sizeof(word));
-        bits |= word;
+    pair bits = {0, 0};
+    uint64_t rest = 0;
+#pragma GCC unroll 8
+    for (; from + 16 <= to; from += 16, at += 16) {
+        pair here;
+        memcpy(&here, at, sizeof(here));
+        bits |= here;
+    }
+    if (from + 8 <= to) {
+        memcpy(&rest, at, sizeof(rest));
+        from += 8;
+        at += 8;
     }
     if (from < to) {
         uint32_t half;
         memcpy(&half, at, sizeof(half));
-        bits |= half;
+        rest |= half;
     }
-    return bits;
+    return bits[0] | bits[1] | rest;
 }
 
 /* Whether anything is set beside size, grid, block, shared memory, stream and overlap: an OR over
@@ -429,8 +408,9 @@ pdl_status pdl_lower(pdl_kernel *kernel, int device, const pdl_launch_desc *desc
     }
     const bool rare = has_rare(desc) || desc->overlap > PDL_OVERLAP_REQUIRE ||
                       desc->default_stream > PDL_DEFAULT_STREAM_PER_THREAD;
+    uint32_t asked = 0;
     if (rare) {
-        status = check_values(desc);
+        status = check_fields(desc, &asked);
         if (status != PDL_SUCCESS) {
             return status;
         }
@@ -449,14 +429,15 @@ pdl_status pdl_lower(pdl_kernel *kernel, int device, const pdl_launch_desc *desc
         return refuse_threads(kernel, facts, threads);
     }
     if (desc->dynamic_shared_memory >
-        atomic_load_explicit(&facts->max_dynamic_shared_memory, memory_order_relaxed)) {
+            atomic_load_explicit(&facts->max_dynamic_shared_memory, memory_order_relaxed) &&
+        desc->shared_memory_mode == PDL_SHARED_MEMORY_DEFAULT) { /* else the mode is the limit */
         status = check_shared_memory(kernel, facts, desc->dynamic_shared_memory);
         if (status != PDL_SUCCESS) {
             return status;
         }
     }
     if (rare) {
-        status = check_rare(kernel, facts, desc);
+        status = check_rare(kernel, facts, desc, asked);
         if (status != PDL_SUCCESS) {
             return status;
         }
@@ -464,7 +445,7 @@ pdl_status pdl_lower(pdl_kernel *kernel, int device, const pdl_launch_desc *desc
     lowered->facts = facts;
     lowered->reason = desc->overlap == PDL_OVERLAP_NONE
                           ? PDL_REASON_NOT_REQUESTED
-                          : pdl_kernel_overlap(kernel, facts, desc->cooperative != 0);
+                          : pdl_kernel_reason(facts, desc->cooperative != 0);
     if (desc->overlap == PDL_OVERLAP_REQUIRE && lowered->reason != PDL_REASON_GRANTED) {
         return refuse_overlap(kernel, facts, lowered->reason);
     }
@@ -483,7 +464,7 @@ pdl_status pdl_lower(pdl_kernel *kernel, int device, const pdl_launch_desc *desc
         .hStream = stream,
     };
     if (rare) {
-        append_all(desc, lowered);
+        append_all(desc, asked, lowered);
     } else if (lowered->reason == PDL_REASON_GRANTED) {
         append_overlap(lowered);
     }

@@ -5,20 +5,14 @@
 
 #include <string.h>
 
+#include "launch/attributes.h"
 #include "launch/kernel.h"
 
-/* Every attribute that a launch accepts, once. */
-#define PDL_ATTRIBUTE_MAX 14
+/* The largest extra_attribute_count. */
+#define PDL_EXTRA_ATTRIBUTES 16
 
-/* Attributes that the oldest supported headers lack. Their numbers and values are the driver's ABI:
- * what can be asked for depends on the driver that is there, not on the headers this was compiled
- * with. */
-enum {
-    PDL_ATTRIBUTE_PREFERRED_CLUSTER_DIMENSION = 11,
-    PDL_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE = 13,
-    PDL_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT = 14,
-    PDL_ATTRIBUTE_NVLINK_UTIL_CENTRIC_SCHEDULING = 16
-};
+/* Every attribute that a launch accepts, once, and those that it brings. */
+#define PDL_ATTRIBUTE_MAX (PDL_ATTRIBUTE_COUNT + PDL_EXTRA_ATTRIBUTES)
 
 struct pdl_lowered {
     struct pdl_kernel_facts *facts;
@@ -51,8 +45,10 @@ static inline void pdl_device_node_get(const CUlaunchAttributeValue *value,
     memcpy(device_node, value->pad + 8, sizeof(*device_node));
 }
 
-/* The descriptor's field that an attribute comes from. */
-const char *pdl_attribute_field(int id);
+/* Finds the device of a launch, and checks and lowers it. On failure *device holds if it got that
+ * far. */
+pdl_status pdl_launch_prepare(pdl_kernel *kernel, const pdl_launch_desc *desc, int *device,
+                              struct pdl_lowered *lowered);
 
 /* Brings a descriptor of another size to this library's. */
 PDL_COLD pdl_status pdl_desc_resize(const pdl_launch_desc *desc, pdl_launch_desc *copy);

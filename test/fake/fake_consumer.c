@@ -253,7 +253,8 @@ static void run_launches(const struct scenario *scenario, pdl_kernel *fc1, pdl_k
     CHECK(pdl_launch(fc1,
                      &PDL_LAUNCH_DESC(.grid = {1}, .block = {1}, .dynamic_shared_memory = 65536),
                      NULL) == PDL_ERROR_SHARED_MEMORY);
-    CHECK(pdl_kernel_set_max_dynamic_shared_memory(fc1, 65536) == PDL_SUCCESS);
+    CHECK(pdl_kernel_set_attribute(fc1, PDL_KERNEL_MAX_DYNAMIC_SHARED_MEMORY, 65536) ==
+          PDL_SUCCESS);
     expect("cuLaunchKernelEx f=fc1 grid=1,1,1 block=1,1,1 smem=65536 stream=0x0 attrs=[]");
     CHECK(pdl_launch(fc1,
                      &PDL_LAUNCH_DESC(.grid = {1}, .block = {1}, .dynamic_shared_memory = 65536),

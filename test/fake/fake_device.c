@@ -371,6 +371,8 @@ static const struct {
     {"cuFuncGetName", 12030, "cuFuncGetName"},
     {"cuOccupancyMaxActiveBlocksPerMultiprocessor", 6050,
      "cuOccupancyMaxActiveBlocksPerMultiprocessor"},
+    {"cuOccupancyMaxActiveClusters", 11070, "cuOccupancyMaxActiveClusters"},
+    {"cuOccupancyMaxPotentialClusterSize", 11070, "cuOccupancyMaxPotentialClusterSize"},
     {"cuFuncGetParamInfo", 12040, "cuFuncGetParamInfo"},
     {"cuKernelGetParamInfo", 12040, "cuKernelGetParamInfo"},
     {"cuGraphCreate", 10000, "cuGraphCreate"},

@@ -539,6 +539,36 @@ FAKE_ENTRY(cuOccupancyMaxActiveBlocksPerMultiprocessor, int *blocks, CUfunction 
     return CUDA_SUCCESS;
 }
 
+/* Of a device whose SMs are in groups of 16 and 18, as an H200's: clusters of up to 8, or 16. */
+FAKE_ENTRY(cuOccupancyMaxPotentialClusterSize, int *size, CUfunction function,
+           const CUlaunchConfig *config)
+{
+    FAKE_LOG("cuOccupancyMaxPotentialClusterSize attributes=%u", config->numAttrs);
+    if (function_of(function) == NULL) {
+        return CUDA_ERROR_INVALID_HANDLE;
+    }
+    *size = 8;
+    return CUDA_SUCCESS;
+}
+
+FAKE_ENTRY(cuOccupancyMaxActiveClusters, int *clusters, CUfunction function,
+           const CUlaunchConfig *config)
+{
+    FAKE_LOG("cuOccupancyMaxActiveClusters attributes=%u", config->numAttrs);
+    if (function_of(function) == NULL) {
+        return CUDA_ERROR_INVALID_HANDLE;
+    }
+    for (unsigned i = 0; i < config->numAttrs; i++) {
+        if (config->attrs[i].id == CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION) {
+            const CUlaunchAttributeValue *value = &config->attrs[i].value;
+            const unsigned blocks = value->clusterDim.x * value->clusterDim.y * value->clusterDim.z;
+            *clusters = blocks > 8 ? 0 : (int)(132 / blocks);
+            return CUDA_SUCCESS;
+        }
+    }
+    return CUDA_ERROR_INVALID_VALUE;
+}
+
 /* ---- launches ------------------------------------------------------------------------------- */
 
 CUresult fake_check_attribute(const CUlaunchAttribute *attribute)

@@ -164,7 +164,7 @@ static void a_kernel_allowed_200_kib_of_shared_memory_uses_them(void **)
     assert_pdl(pdl_kernel_from_symbol(fill_shared_memory, &kernel));
     assert_refused(pdl_launch(kernel, &desc, PDL_ARGS(words, sum)), PDL_ERROR_SHARED_MEMORY,
                    "dynamic_shared_memory");
-    assert_pdl(pdl_kernel_set_max_dynamic_shared_memory(kernel, bytes));
+    assert_pdl(pdl_kernel_set_attribute(kernel, PDL_KERNEL_MAX_DYNAMIC_SHARED_MEMORY, bytes));
     assert_pdl(pdl_launch(kernel, &desc, PDL_ARGS(words, sum)));
     assert_cuda(cudaDeviceSynchronize());
     assert_true(*sum == static_cast<unsigned long long>(words) * (words - 1) / 2);
@@ -190,7 +190,7 @@ static void more_shared_memory_than_the_device_has_cannot_be_allowed(void **)
 {
     pdl_kernel *kernel = nullptr;
     assert_pdl(pdl_kernel_from_symbol(small_shared_memory, &kernel));
-    assert_refused(pdl_kernel_set_max_dynamic_shared_memory(kernel, 1 << 20),
+    assert_refused(pdl_kernel_set_attribute(kernel, PDL_KERNEL_MAX_DYNAMIC_SHARED_MEMORY, 1 << 20),
                    PDL_ERROR_SHARED_MEMORY, nullptr);
     pdl_kernel_destroy(kernel);
 }

@@ -50,9 +50,10 @@ static int set_up(void **)
         cudaFuncAttributes attributes;
         assert_cuda(cudaFuncGetAttributes(&attributes, kernels[i]));
         assert_pdl(pdl_kernel_from_symbol(kernels[i], &fix.kernels[i]));
-        assert_pdl(pdl_kernel_set_max_dynamic_shared_memory(
-            fix.kernels[i], static_cast<uint32_t>(fix.device.shared_memory_per_block_optin) -
-                                static_cast<uint32_t>(attributes.sharedSizeBytes)));
+        assert_pdl(pdl_kernel_set_attribute(
+            fix.kernels[i], PDL_KERNEL_MAX_DYNAMIC_SHARED_MEMORY,
+            static_cast<uint32_t>(fix.device.shared_memory_per_block_optin) -
+                static_cast<uint32_t>(attributes.sharedSizeBytes)));
     }
     assert_pdl(pdl_kernel_from_symbol(with_all_barriers, &fix.all_barriers));
     return 0;

@@ -304,7 +304,8 @@ void pdl_rtc_image_destroy(pdl_rtc_image *image)
 
 /* ---- launches --------------------------------------------------------------------------------------- */
 
-pdl_status pdl_kernel_set_max_dynamic_shared_memory(pdl_kernel *kernel, uint32_t bytes)
+pdl_status pdl_kernel_set_attribute(pdl_kernel *kernel, PDL_KERNEL_MAX_DYNAMIC_SHARED_MEMORY,
+                                    uint32_t bytes)
 {
     (void)kernel;
     return bytes <= 232448 ? PDL_SUCCESS

@@ -9,12 +9,14 @@
 #ifndef PDL_TEST_UNIT_MOCK_H
 #define PDL_TEST_UNIT_MOCK_H
 
+#include <pdl/detail/runtime.h>
+
 #include "core/driver.h"
 
 #define MOCK_DEVICES    4
 #define MOCK_KERNELS    8
 #define MOCK_LAUNCHES   64
-#define MOCK_ATTRIBUTES 24
+#define MOCK_ATTRIBUTES 32
 #define MOCK_PARAMETERS 8   /* of a kernel, at most */
 #define MOCK_ARGUMENT   64  /* bytes of one, at most */
 #define MOCK_RUNS       256 /* nodes that ran */
@@ -25,6 +27,8 @@
 #define ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE     ((CUlaunchAttributeID)13)
 #define ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT ((CUlaunchAttributeID)14)
 #define ATTRIBUTE_NVLINK_UTIL_CENTRIC_SCHEDULING   ((CUlaunchAttributeID)16)
+#define ATTRIBUTE_PORTABLE_CLUSTER_SIZE_MODE       ((CUlaunchAttributeID)17)
+#define ATTRIBUTE_SHARED_MEMORY_MODE               ((CUlaunchAttributeID)18)
 
 /* An index for each entry of the table, to count its calls and to make it fail. */
 enum mock_entry {

@@ -146,6 +146,37 @@ CUresult mock_cuOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, CUfunctio
     return mock_leave(CUDA_SUCCESS);
 }
 
+/* Both take no other attribute than the cluster. */
+static CUresult mock_clusters(int *answer, CUfunction function, const CUlaunchConfig *config,
+                              int found)
+{
+    int device = 0;
+    const unsigned known =
+        config->numAttrs == 1 && config->attrs[0].id == CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION;
+    if (config->numAttrs != known) {
+        mock_misused("an occupancy of clusters was asked with %u attributes", config->numAttrs);
+    }
+    if (mock_kernel_of_function(function, &device) == NULL) {
+        return mock_leave(CUDA_ERROR_INVALID_HANDLE);
+    }
+    *answer = found;
+    return mock_leave(CUDA_SUCCESS);
+}
+
+CUresult mock_cuOccupancyMaxActiveClusters(int *clusters, CUfunction function,
+                                           const CUlaunchConfig *config)
+{
+    MOCK_ENTER(cuOccupancyMaxActiveClusters);
+    return mock_clusters(clusters, function, config, 33);
+}
+
+CUresult mock_cuOccupancyMaxPotentialClusterSize(int *size, CUfunction function,
+                                                 const CUlaunchConfig *config)
+{
+    MOCK_ENTER(cuOccupancyMaxPotentialClusterSize);
+    return mock_clusters(size, function, config, 8);
+}
+
 /* ------------------------------------------------------------------------------------------------
  * Images
  * ---------------------------------------------------------------------------------------------- */

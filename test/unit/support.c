@@ -332,6 +332,26 @@ static void value_nvlink(CUlaunchAttributeValue *value)
     value->cooperative = 1; /* as is nvlinkUtilCentricScheduling */
 }
 
+static void set_portable_cluster_size(pdl_launch_desc *desc)
+{
+    desc->portable_cluster_size = PDL_PORTABLE_CLUSTER_SIZE_NOT_REQUIRED;
+}
+
+static void value_portable_cluster_size(CUlaunchAttributeValue *value)
+{
+    value->cooperative = 2; /* as is portableClusterSizeMode */
+}
+
+static void set_shared_memory_mode(pdl_launch_desc *desc)
+{
+    desc->shared_memory_mode = PDL_SHARED_MEMORY_ALLOW_OVERSIZED;
+}
+
+static void value_shared_memory_mode(CUlaunchAttributeValue *value)
+{
+    value->cooperative = 3; /* as is sharedMemoryMode */
+}
+
 const struct field_case field_cases[] = {
     {"access_policy", CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW, set_access_policy,
      value_access_policy},
@@ -355,6 +375,10 @@ const struct field_case field_cases[] = {
      value_carveout},
     {"nvlink_centric_scheduling", ATTRIBUTE_NVLINK_UTIL_CENTRIC_SCHEDULING, set_nvlink,
      value_nvlink},
+    {"portable_cluster_size", ATTRIBUTE_PORTABLE_CLUSTER_SIZE_MODE, set_portable_cluster_size,
+     value_portable_cluster_size},
+    {"shared_memory_mode", ATTRIBUTE_SHARED_MEMORY_MODE, set_shared_memory_mode,
+     value_shared_memory_mode},
 };
 const size_t field_case_count = COUNT_OF(field_cases);
 

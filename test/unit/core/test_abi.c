@@ -35,8 +35,13 @@ static void the_descriptor_has_no_padding_but_before_the_stream(void **state)
     ADD(reserved);
     ADD(shared_memory_carveout);
     ADD(nvlink_centric_scheduling);
+    ADD(portable_cluster_size);
+    ADD(shared_memory_mode);
     ADD(access_policy);
     ADD(device_node);
+    ADD(extra_attributes);
+    ADD(extra_attribute_count);
+    ADD(reserved_end);
 #undef ADD
     assert_int_equal(named + 4, sizeof(desc));
 }

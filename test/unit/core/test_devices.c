@@ -207,7 +207,7 @@ static void shared_memory_is_raised_on_the_current_device_only(void **state)
     pdl_kernel *kernel = make_kernel(FROM_CU_KERNEL, 0);
     desc.dynamic_shared_memory = 100000;
     mock_set_current(1);
-    assert_ok(pdl_kernel_set_max_dynamic_shared_memory(kernel, 100000));
+    assert_ok(pdl_kernel_set_attribute(kernel, PDL_KERNEL_MAX_DYNAMIC_SHARED_MEMORY, 100000));
     assert_ok(pdl_launch(kernel, &desc, NULL));
     mock_set_current(0);
     assert_refused(pdl_launch(kernel, &desc, NULL), PDL_ERROR_SHARED_MEMORY,

@@ -163,8 +163,11 @@ static void a_sentence_that_is_too_long_is_cut_and_still_ends(void **state)
 static void an_error_that_is_recorded_is_the_threads_last(void **state)
 {
     (void)state;
-    pdl_error error = {
-        .status = PDL_ERROR_COMPILE, .cuda_result = 6, .call = "call", .field = "field"};
+    pdl_error error = {.size = sizeof(error),
+                       .status = PDL_ERROR_COMPILE,
+                       .cuda_result = 6,
+                       .call = "call",
+                       .field = "field"};
     memset(error.message, 'm', sizeof(error.message) - 1);
     assert_int_equal(pdl_error_record(&error), PDL_ERROR_COMPILE);
     assert_memory_equal(pdl_last_error(), &error, sizeof(error));

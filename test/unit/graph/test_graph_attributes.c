@@ -110,7 +110,7 @@ static void each_refused_attribute_is_named_and_leaves_no_node(void **state)
     (void)state;
     static const CUresult results[] = {CUDA_ERROR_NOT_SUPPORTED, CUDA_ERROR_INVALID_VALUE};
     /* In the order in which they are set: by number, the device-updatable one last. */
-    static const CUlaunchAttributeID order[] = {1, 2, 4, 5, 8, 9, 10, 11, 14, 16, 13};
+    static const CUlaunchAttributeID order[] = {1, 2, 4, 5, 8, 9, 10, 11, 14, 16, 17, 18, 13};
     CUgraph graph = make_graph();
     pdl_kernel *kernel = make_kernel(FROM_FUNCTION, 2);
     const pdl_launch_desc desc = full_desc();

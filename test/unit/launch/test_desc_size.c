@@ -174,10 +174,10 @@ static void a_descriptor_whose_size_is_garbage_is_refused(void **state)
 {
     (void)state;
     pdl_launch_desc desc = full_desc();
-    static const uint32_t sizes[] = {4097, 0x10000, UINT32_MAX};
+    static const uint32_t sizes[] = {16385, 0x10000, UINT32_MAX};
     for (size_t i = 0; i < COUNT_OF(sizes); i++) {
         desc.size = sizes[i];
-        assert_refused(pdl_launch(kernel, &desc, NULL), PDL_ERROR_DESC_SIZE, "size", "4096");
+        assert_refused(pdl_launch(kernel, &desc, NULL), PDL_ERROR_DESC_SIZE, "size", "16384");
     }
     assert_int_equal(mock.calls[MOCK_cuLaunchKernelEx], 0);
 }

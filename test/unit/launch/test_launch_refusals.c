@@ -72,13 +72,17 @@ static void a_value_that_a_field_does_not_know_is_refused(void **state)
         uint32_t least;
     } fields[] = {
         VALUE(overlap, 3),
-        VALUE(cluster_scheduling, 3),
+        VALUE(cluster_scheduling, 4),
         VALUE(cooperative, 2),
         VALUE(trigger_at_block_start, 2),
         VALUE(default_stream, 2),
         VALUE(mem_sync_domain, 2),
         VALUE(shared_memory_carveout, 101),
         VALUE(nvlink_centric_scheduling, 2),
+        VALUE(portable_cluster_size, 3),
+        VALUE(shared_memory_mode, 5),
+        VALUE(extra_attribute_count, 17),
+        VALUE(reserved_end, 1),
     };
 #undef VALUE
     static char event;
@@ -432,7 +436,7 @@ static void a_kernel_without_a_name_is_refused_with_the_numbers_all_the_same(voi
     desc.block[1] = 8;
     mock_set_driver_version(12020); /* has no cuFuncGetName */
     assert_both_refuse(&desc, PDL_ERROR_BLOCK_TOO_LARGE, "block", "2048", "1024");
-    mock_set_driver_version(13000);
+    mock_set_driver_version(13020);
     mock_fail(MOCK_cuFuncGetName, 0, CUDA_ERROR_INVALID_HANDLE);
     assert_both_refuse(&desc, PDL_ERROR_BLOCK_TOO_LARGE, "block", "2048", "1024");
 }

@@ -23,7 +23,7 @@ static void raising_sets_the_attribute_by_the_kernels_own_call(void **state)
     (void)state;
     for (int source = 0; source < KERNEL_SOURCES; source++) {
         pdl_kernel *kernel = make_kernel((enum kernel_source)source, (unsigned)source);
-        assert_ok(pdl_kernel_set_max_dynamic_shared_memory(kernel, 100000));
+        assert_ok(pdl_kernel_set_attribute(kernel, PDL_KERNEL_MAX_DYNAMIC_SHARED_MEMORY, 100000));
         assert_int_equal(mock.kernels[source].writes, 1);
         assert_int_equal(mock.kernels[source].last_written,
                          CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES);
@@ -44,7 +44,7 @@ static void later_launches_may_ask_for_it(void **state)
         desc.dynamic_shared_memory = 100000;
         assert_refused(pdl_launch(kernel, &desc, NULL), PDL_ERROR_SHARED_MEMORY,
                        "dynamic_shared_memory", "100000", "48128");
-        assert_ok(pdl_kernel_set_max_dynamic_shared_memory(kernel, 100000));
+        assert_ok(pdl_kernel_set_attribute(kernel, PDL_KERNEL_MAX_DYNAMIC_SHARED_MEMORY, 100000));
         assert_ok(pdl_launch(kernel, &desc, NULL));
         assert_int_equal(mock_last_launch()->config.sharedMemBytes, 100000);
         assert_ok(pdl_kernel_get(kernel, 0, &info));
@@ -61,7 +61,7 @@ static void all_that_the_device_has_can_be_had(void **state)
     (void)state;
     pdl_launch_desc desc = plain_desc();
     pdl_kernel *kernel = make_kernel(FROM_FUNCTION, 0);
-    assert_ok(pdl_kernel_set_max_dynamic_shared_memory(kernel, MOST));
+    assert_ok(pdl_kernel_set_attribute(kernel, PDL_KERNEL_MAX_DYNAMIC_SHARED_MEMORY, MOST));
     desc.dynamic_shared_memory = MOST;
     assert_ok(pdl_launch(kernel, &desc, NULL));
     pdl_kernel_destroy(kernel);
@@ -74,9 +74,10 @@ static void more_than_the_device_has_is_refused_with_the_numbers(void **state)
     pdl_kernel *kernel = make_kernel(FROM_FUNCTION, 0);
     for (size_t i = 0; i < COUNT_OF(sizes); i++) {
         char number[32];
-        (void)snprintf(number, sizeof(number), "%u", sizes[i]);
-        assert_refused(pdl_kernel_set_max_dynamic_shared_memory(kernel, sizes[i]),
-                       PDL_ERROR_SHARED_MEMORY, "bytes", number, "232448", "1024", "fc1");
+        (void)snprintf(number, sizeof(number), "%d", (int)sizes[i]);
+        assert_refused(pdl_kernel_set_attribute(kernel, PDL_KERNEL_MAX_DYNAMIC_SHARED_MEMORY,
+                                                (int32_t)sizes[i]),
+                       PDL_ERROR_SHARED_MEMORY, "value", number, "232448", "1024", "fc1");
     }
     assert_int_equal(mock.calls[MOCK_cuFuncSetAttribute], 0);
     pdl_kernel_destroy(kernel);
@@ -87,8 +88,8 @@ static void lowering_the_limit_holds_too(void **state)
     (void)state;
     pdl_launch_desc desc = plain_desc();
     pdl_kernel *kernel = make_kernel(FROM_FUNCTION, 0);
-    assert_ok(pdl_kernel_set_max_dynamic_shared_memory(kernel, 100000));
-    assert_ok(pdl_kernel_set_max_dynamic_shared_memory(kernel, 1000));
+    assert_ok(pdl_kernel_set_attribute(kernel, PDL_KERNEL_MAX_DYNAMIC_SHARED_MEMORY, 100000));
+    assert_ok(pdl_kernel_set_attribute(kernel, PDL_KERNEL_MAX_DYNAMIC_SHARED_MEMORY, 1000));
     desc.dynamic_shared_memory = 1001;
     assert_refused(pdl_launch(kernel, &desc, NULL), PDL_ERROR_SHARED_MEMORY,
                    "dynamic_shared_memory", "1001", "1000");
@@ -126,8 +127,8 @@ static void a_context_must_be_current_for_a_function(void **state)
     (void)state;
     pdl_kernel *kernel = make_kernel(FROM_FUNCTION, 0);
     mock_set_current(-1);
-    assert_refused(pdl_kernel_set_max_dynamic_shared_memory(kernel, 100000), PDL_ERROR_NO_CONTEXT,
-                   NULL, "CUDA_ERROR_INVALID_CONTEXT");
+    assert_refused(pdl_kernel_set_attribute(kernel, PDL_KERNEL_MAX_DYNAMIC_SHARED_MEMORY, 100000),
+                   PDL_ERROR_NO_CONTEXT, NULL, "CUDA_ERROR_INVALID_CONTEXT");
     pdl_kernel_destroy(kernel);
 }
 
@@ -137,8 +138,8 @@ static void a_drivers_refusal_is_told_and_changes_nothing(void **state)
     pdl_launch_desc desc = plain_desc();
     pdl_kernel *kernel = make_kernel(FROM_FUNCTION, 0);
     mock_fail(MOCK_cuFuncSetAttribute, 1, CUDA_ERROR_UNKNOWN);
-    assert_refused(pdl_kernel_set_max_dynamic_shared_memory(kernel, 100000), PDL_ERROR_DRIVER, NULL,
-                   "cuFuncSetAttribute", "CUDA_ERROR_UNKNOWN");
+    assert_refused(pdl_kernel_set_attribute(kernel, PDL_KERNEL_MAX_DYNAMIC_SHARED_MEMORY, 100000),
+                   PDL_ERROR_DRIVER, NULL, "cuFuncSetAttribute", "CUDA_ERROR_UNKNOWN");
     desc.dynamic_shared_memory = 100000;
     assert_refused(pdl_launch(kernel, &desc, NULL), PDL_ERROR_SHARED_MEMORY,
                    "dynamic_shared_memory", "48128");
@@ -148,8 +149,8 @@ static void a_drivers_refusal_is_told_and_changes_nothing(void **state)
 static void a_missing_kernel_is_an_invalid_argument(void **state)
 {
     (void)state;
-    assert_refused(pdl_kernel_set_max_dynamic_shared_memory(NULL, 1000), PDL_ERROR_INVALID_ARGUMENT,
-                   "kernel", "NULL");
+    assert_refused(pdl_kernel_set_attribute(NULL, PDL_KERNEL_MAX_DYNAMIC_SHARED_MEMORY, 1000),
+                   PDL_ERROR_INVALID_ARGUMENT, "kernel", "NULL");
 }
 
 int main(void)

@@ -186,8 +186,9 @@ static void *raise_while_launching(void *argument)
         pdl_kernel_info info = PDL_KERNEL_INFO_INIT;
         desc.dynamic_shared_memory = 49152;
         desc.cooperative = worker->number % 2;
-        if (worker->number == 0 && pdl_kernel_set_max_dynamic_shared_memory(
-                                       shared[FROM_FUNCTION], 49152 + i) != PDL_SUCCESS) {
+        if (worker->number == 0 &&
+            pdl_kernel_set_attribute(shared[FROM_FUNCTION], PDL_KERNEL_MAX_DYNAMIC_SHARED_MEMORY,
+                                     49152 + i) != PDL_SUCCESS) {
             worker->wrong++;
         }
         if (pdl_launch(shared[FROM_FUNCTION], &desc, NULL) != PDL_SUCCESS ||

@@ -12,10 +12,12 @@ static const struct {
     {"shared_memory_carveout", ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT, 12050},
     {"preferred_cluster", ATTRIBUTE_PREFERRED_CLUSTER_DIMENSION, 12080},
     {"nvlink_centric_scheduling", ATTRIBUTE_NVLINK_UTIL_CENTRIC_SCHEDULING, 13000},
+    {"portable_cluster_size", ATTRIBUTE_PORTABLE_CLUSTER_SIZE_MODE, 13020},
+    {"shared_memory_mode", ATTRIBUTE_SHARED_MEMORY_MODE, 13020},
 };
 
-static const int versions[] = {12000, 12010, 12020, 12030, 12040, 12050,
-                               12060, 12080, 12090, 13000, 13010, 14000};
+static const int versions[] = {12000, 12010, 12020, 12030, 12040, 12050, 12060,
+                               12080, 12090, 13000, 13010, 13020, 14000};
 
 static int since(CUlaunchAttributeID id)
 {
@@ -80,10 +82,10 @@ static void a_field_newer_than_the_runtime_is_refused_for_its_symbols(void **sta
     for (size_t v = 0; v < COUNT_OF(versions); v++) {
         mock_runtime_ops.runtime_version = versions[v];
         pdl_kernel *kernel = make_kernel(FROM_SYMBOL, 0);
-        check(kernel, versions[v] < 13000 ? versions[v] : 13000);
+        check(kernel, versions[v] < 13020 ? versions[v] : 13020);
         pdl_kernel_destroy(kernel);
         kernel = make_kernel(FROM_FUNCTION, 0); /* which no runtime launches */
-        check(kernel, 13000);
+        check(kernel, 13020);
         pdl_kernel_destroy(kernel);
     }
 }

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: MIT */
+/* The gate: the order of the reasons, their sentences, and the switch of the process. */
+#include "core/gate.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+
+atomic_uint pdl_gate_special;
+
+static void look(void)
+{
+    const char *const log = getenv("PDL_LOG");
+    if (log != NULL && log[0] != '\0') {
+        (void)atomic_fetch_or(&pdl_gate_special, (unsigned)PDL_GATE_LOG);
+    }
+}
+
+void pdl_gate_start(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    (void)pthread_once(&once, look);
+}
+
+pdl_reason pdl_gate_decide(const struct pdl_gate *gate)
+{
+    if (gate->disabled) {
+        return PDL_REASON_DISABLED;
+    }
+    if (gate->kernel_off) {
+        return PDL_REASON_KERNEL;
+    }
+    if (gate->capability < PDL_GATE_CAPABILITY) {
+        return PDL_REASON_DEVICE;
+    }
+    if (gate->cooperative) {
+        return PDL_REASON_COOPERATIVE;
+    }
+    if (gate->code < PDL_GATE_CAPABILITY) {
+        return PDL_REASON_CODE;
+    }
+    return gate->waits == PDL_NO ? PDL_REASON_NO_WAIT : PDL_REASON_GRANTED;
+}
+
+const char *pdl_reason_string(pdl_reason reason)
+{
+    switch (reason) {
+    case PDL_REASON_GRANTED:
+        return "the launch may overlap";
+    case PDL_REASON_NOT_REQUESTED:
+        return "the descriptor asks for no overlap";
+    case PDL_REASON_DISABLED:
+        return "PDL_OVERLAP=0 or pdl_overlap_enable(0) turned overlap off";
+    case PDL_REASON_KERNEL:
+        return "pdl_kernel_enable_overlap() turned overlap off for the kernel";
+    case PDL_REASON_DEVICE:
+        return "the device is below compute capability 9.0";
+    case PDL_REASON_COOPERATIVE:
+        return "a cooperative launch does not start before the work in front of it has ended";
+    case PDL_REASON_CODE:
+        return "the kernel was compiled for less than compute capability 9.0, without its waits";
+    case PDL_REASON_NO_WAIT:
+        return "the kernel is known not to wait for the one before";
+    default:
+        return "not a reason of this library";
+    }
+}
+
+void pdl_overlap_enable(uint32_t enabled)
+{
+    if (enabled != 0) {
+        (void)atomic_fetch_and(&pdl_gate_special, ~(unsigned)PDL_GATE_OFF);
+    } else {
+        (void)atomic_fetch_or(&pdl_gate_special, (unsigned)PDL_GATE_OFF);
+    }
+}

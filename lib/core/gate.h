@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: MIT */
+/* The gate: whether a launch may overlap, and if not, why. Every such decision is made here.
+ *
+ * The first that holds is the reason:
+ *   NOT_REQUESTED  the descriptor asks for no overlap
+ *   DISABLED       the environment or pdl_overlap_enable() turned overlap off
+ *   KERNEL         pdl_kernel_enable_overlap() did, for this kernel
+ *   DEVICE         the device has no Programmatic Dependent Launch
+ *   COOPERATIVE    the launch is cooperative
+ *   CODE           the code was compiled without its waits
+ *   NO_WAIT        the code is known not to wait
+ */
+#ifndef PDL_LIB_GATE_H
+#define PDL_LIB_GATE_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+
+#include <pdl/pdl.h>
+
+/* The least compute capability of devices and code, 10 * major + minor. */
+#define PDL_GATE_CAPABILITY 90
+
+/* What the decision depends on. */
+struct pdl_gate {
+    bool disabled;    /* for the process */
+    bool kernel_off;  /* for the kernel */
+    int capability;   /* of the device */
+    int code;         /* that the kernel was compiled for; PDL_GATE_CAPABILITY if not known */
+    uint32_t waits;   /* a pdl_known */
+    bool cooperative; /* the launch */
+};
+
+/* For a launch that asks for overlap. */
+pdl_reason pdl_gate_decide(const struct pdl_gate *gate);
+
+/* A decision for a launch that is not cooperative, made for one that is. */
+static inline pdl_reason pdl_gate_cooperative(pdl_reason reason)
+{
+    const bool later =
+        reason == PDL_REASON_GRANTED || reason == PDL_REASON_CODE || reason == PDL_REASON_NO_WAIT;
+    return later ? PDL_REASON_COOPERATIVE : reason;
+}
+
+/* What makes launches look twice; zero in most processes, so that a launch tests one word. */
+enum {
+    PDL_GATE_OFF = 1, /* pdl_overlap_enable(0) */
+    PDL_GATE_LOG = 2  /* PDL_LOG is set */
+};
+extern atomic_uint pdl_gate_special;
+
+/* Looks once whether PDL_LOG is set. Called before a kernel can be launched. */
+void pdl_gate_start(void);
+
+static inline unsigned pdl_gate_is_special(void)
+{
+    return atomic_load_explicit(&pdl_gate_special, memory_order_relaxed);
+}
+
+#endif /* PDL_LIB_GATE_H */

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT */
+#include "launch/log.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Where the log goes; -1: nowhere. */
+static int log_file = -1;
+
+static void open_log(void)
+{
+    const char *const to = getenv("PDL_LOG");
+    if (to == NULL || to[0] == '\0') {
+        return;
+    }
+    log_file = strcmp(to, "stderr") == 0
+                   ? STDERR_FILENO
+                   : open(to, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY, 0666);
+    if (log_file < 0) {
+        (void)fprintf(stderr, "libpdl: PDL_LOG: %s cannot be opened: %s\n", to, strerror(errno));
+    }
+}
+
+void pdl_log_write(const pdl_kernel *kernel, struct pdl_kernel_facts *facts, pdl_reason reason)
+{
+    const unsigned before = atomic_exchange(&facts->logged, (unsigned)reason);
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    char line[1024];
+    (void)pthread_once(&once, open_log);
+    if (before == (unsigned)reason || log_file < 0) {
+        return;
+    }
+    /* One write per line, so that threads and processes may share the file. */
+    const int length = snprintf(
+        line, sizeof(line) - 1, "libpdl[%ld]: device %d, kernel %.700s: %s%s%s", (long)getpid(),
+        facts->device->ordinal, pdl_kernel_name(kernel, facts), before == 0 ? "" : "now ",
+        reason == PDL_REASON_GRANTED ? "overlaps" : "does not overlap: ",
+        reason == PDL_REASON_GRANTED ? "" : pdl_reason_string(reason));
+    const size_t end = (size_t)length < sizeof(line) - 1 ? (size_t)length : sizeof(line) - 2;
+    line[end] = '\n';
+    if (write(log_file, line, end + 1) < 0) {
+        return; /* a log that cannot be written must not fail a launch */
+    }
+}

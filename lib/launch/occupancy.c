@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: MIT */
+/* pdl_launch_occupancy(): how much of a launch runs at a time. */
+#include "core/sized.h"
+#include "launch/lower.h"
+
+static pdl_status failed(const pdl_kernel *kernel, const char *call, CUresult result)
+{
+    return pdl_error_from_cuda(kernel->driver, call, (int32_t)result,
+                               "to count what a device holds at a time");
+}
+
+/* With the launch's own attributes, of which the driver wants the cluster and the shared memory. */
+static pdl_status count_clusters(pdl_kernel *kernel, const struct pdl_lowered *lowered,
+                                 pdl_occupancy *occupancy)
+{
+    const struct pdl_driver *driver = kernel->driver;
+    CUlaunchConfig config = lowered->config;
+    const CUlaunchAttribute *cluster = pdl_lowered_find(lowered, PDL_ATTRIBUTE_CLUSTER_DIMENSION);
+    CUfunction function = NULL;
+    int largest = 0;
+    int active = 0;
+    pdl_status status = pdl_kernel_resolve(kernel, lowered->facts, &function);
+    if (status != PDL_SUCCESS) {
+        return status;
+    }
+    config.attrs = (CUlaunchAttribute *)cluster;
+    config.numAttrs = cluster != NULL;
+    CUresult result = driver->cuOccupancyMaxPotentialClusterSize(&largest, function, &config);
+    if (result != CUDA_SUCCESS) {
+        return failed(kernel, "cuOccupancyMaxPotentialClusterSize", result);
+    }
+    occupancy->max_cluster_size = (uint32_t)largest;
+    if (cluster == NULL) {
+        return PDL_SUCCESS;
+    }
+    result = driver->cuOccupancyMaxActiveClusters(&active, function, &config);
+    if (result != CUDA_SUCCESS) {
+        return failed(kernel, "cuOccupancyMaxActiveClusters", result);
+    }
+    occupancy->active_clusters = (uint32_t)active;
+    occupancy->active_blocks = (uint32_t)active * cluster->value.clusterDim.x *
+                               cluster->value.clusterDim.y * cluster->value.clusterDim.z;
+    return PDL_SUCCESS;
+}
+
+pdl_status pdl_launch_occupancy(pdl_kernel *kernel, const pdl_launch_desc *desc,
+                                pdl_occupancy *occupancy)
+{
+    struct pdl_lowered lowered;
+    pdl_occupancy known = {.size = (uint32_t)sizeof(known)};
+    int blocks = 0;
+    pdl_status status = pdl_sized_check(occupancy, "occupancy");
+    if (status == PDL_SUCCESS) {
+        status = pdl_launch_prepare(kernel, desc, &known.device, &lowered);
+    }
+    if (status != PDL_SUCCESS) {
+        return status;
+    }
+    const CUlaunchConfig *config = &lowered.config;
+    status = pdl_kernel_occupancy(kernel, lowered.facts,
+                                  config->blockDimX * config->blockDimY * config->blockDimZ,
+                                  config->sharedMemBytes, &blocks);
+    if (status != PDL_SUCCESS) {
+        return status;
+    }
+    known.blocks_per_sm = (uint32_t)blocks;
+    known.active_blocks = (uint32_t)blocks * (uint32_t)lowered.facts->device->multiprocessor_count;
+    if (lowered.facts->device->cluster_launch) {
+        status = count_clusters(kernel, &lowered, &known);
+        if (status != PDL_SUCCESS) {
+            return status;
+        }
+    }
+    pdl_sized_copy(occupancy, &known, sizeof(known));
+    return PDL_SUCCESS;
+}

@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: MIT */
+/* Attributes beyond the descriptor's fields: those that the caller brings, those of kernels, and what
+ * the driver says of clusters. */
+#include "launch/attributes.h"
+#include "support.h"
+
+static CUlaunchAttribute attribute_of(int number, uint64_t value)
+{
+    CUlaunchAttribute attribute;
+    memset(&attribute, 0, sizeof(attribute));
+    attribute.id = (CUlaunchAttributeID)number;
+    memcpy(&attribute.value, &value, sizeof(value));
+    return attribute;
+}
+
+static void extra_attributes_stand_behind_the_others_as_they_are(void **state)
+{
+    (void)state;
+    const CUlaunchAttribute extra[] = {attribute_of(99, UINT64_MAX), attribute_of(3, 7)};
+    for (int source = 0; source < KERNEL_SOURCES; source++) {
+        pdl_kernel *kernel = make_kernel((enum kernel_source)source, 0);
+        pdl_launch_desc desc = plain_desc();
+        desc.overlap = PDL_OVERLAP_AUTO;
+        desc.extra_attributes = extra;
+        desc.extra_attribute_count = COUNT_OF(extra);
+        assert_ok(pdl_launch(kernel, &desc, NULL));
+        const struct mock_launch *launch = mock_last_launch();
+        assert_int_equal(launch->attribute_count, 3);
+        assert_int_equal(launch->attributes[0].id, 6);
+        assert_memory_equal(&launch->attributes[1], extra, sizeof(extra));
+        assert_explained(kernel, &desc, launch);
+        pdl_kernel_destroy(kernel);
+    }
+}
+
+static void as_many_extra_attributes_as_there_is_room_for_fit_beside_all_others(void **state)
+{
+    (void)state;
+    CUlaunchAttribute extra[16];
+    pdl_kernel *kernel = make_kernel(FROM_FUNCTION, 0);
+    pdl_launch_desc desc = plain_desc();
+    for (size_t i = 0; i < COUNT_OF(extra); i++) {
+        extra[i] = attribute_of(100 + (int)i, i);
+    }
+    for (size_t i = 0; i < field_case_count; i++) {
+        field_cases[i].set(&desc);
+    }
+    desc.cooperative = 0;
+    desc.extra_attributes = extra;
+    desc.extra_attribute_count = COUNT_OF(extra);
+    assert_ok(pdl_launch(kernel, &desc, NULL));
+    assert_int_equal(mock_last_launch()->attribute_count, field_case_count - 1 + COUNT_OF(extra));
+    assert_explained(kernel, &desc, mock_last_launch());
+    desc.extra_attributes = NULL;
+    assert_refused(pdl_launch(kernel, &desc, NULL), PDL_ERROR_DESC_FIELD, "extra_attributes", "16");
+    pdl_kernel_destroy(kernel);
+}
+
+static void the_table_is_in_the_order_of_the_numbers_and_has_every_field_case(void **state)
+{
+    (void)state;
+    assert_int_equal(PDL_ATTRIBUTE_COUNT, field_case_count);
+    for (size_t i = 0; i < PDL_ATTRIBUTE_COUNT; i++) {
+        const struct pdl_attribute *row = &pdl_attributes[i];
+        assert_int_equal(row->number, field_cases[i].id);
+        assert_string_equal(row->field, field_cases[i].name);
+        assert_true(i == 0 || row[-1].number < row->number);
+        assert_true(row->probe_size == 2 || row->probe_size == 4 || row->probe_size == 8);
+        assert_true(row->size <= sizeof(CUlaunchAttributeValue));
+        assert_true(row->since >= 12000 && row->since % 10 == 0);
+        assert_ptr_equal(pdl_attribute_find(row->number), row);
+    }
+    assert_null(pdl_attribute_find(3));
+    assert_null(pdl_attribute_find(99));
+}
+
+static void more_shared_memory_than_the_limit_is_the_modes_matter(void **state)
+{
+    (void)state;
+    pdl_kernel *kernel = make_kernel(FROM_FUNCTION, 0);
+    pdl_launch_desc desc = plain_desc();
+    desc.dynamic_shared_memory = 300 << 10;
+    assert_refused(pdl_launch(kernel, &desc, NULL), PDL_ERROR_SHARED_MEMORY,
+                   "dynamic_shared_memory", "307200");
+    desc.shared_memory_mode = PDL_SHARED_MEMORY_ALLOW_OVERSIZED;
+    assert_ok(pdl_launch(kernel, &desc, NULL));
+    assert_int_equal(mock_last_launch()->config.sharedMemBytes, 300 << 10);
+    pdl_kernel_destroy(kernel);
+}
+
+/* ---- attributes of kernels ------------------------------------------------------------------ */
+
+static void any_attribute_of_a_kernel_reaches_the_driver(void **state)
+{
+    (void)state;
+    static const int32_t numbers[] = {
+        PDL_KERNEL_MAX_DYNAMIC_SHARED_MEMORY, PDL_KERNEL_SHARED_MEMORY_CARVEOUT,
+        PDL_KERNEL_NON_PORTABLE_CLUSTER_SIZE, PDL_KERNEL_CLUSTER_SCHEDULING};
+    for (int source = 0; source < KERNEL_SOURCES; source++) {
+        pdl_kernel *kernel = make_kernel((enum kernel_source)source, 0);
+        for (size_t i = 0; i < COUNT_OF(numbers); i++) {
+            assert_ok(pdl_kernel_set_attribute(kernel, numbers[i], 1));
+            assert_int_equal(mock.kernels[0].last_written, numbers[i]);
+            assert_int_equal(mock.kernels[0].last_value, 1);
+        }
+        pdl_kernel_destroy(kernel);
+    }
+}
+
+static void what_the_driver_refuses_is_said_with_the_number(void **state)
+{
+    (void)state;
+    pdl_kernel *kernel = make_kernel(FROM_FUNCTION, 0);
+    mock_fail(MOCK_cuFuncSetAttribute, 1, CUDA_ERROR_INVALID_VALUE);
+    assert_refused(pdl_kernel_set_attribute(kernel, 14, 77), PDL_ERROR_NOT_SUPPORTED, "attribute",
+                   "14", "77", "fc1");
+    assert_refused(pdl_kernel_set_attribute(NULL, 14, 1), PDL_ERROR_INVALID_ARGUMENT, "kernel", "");
+    pdl_kernel_destroy(kernel);
+}
+
+static void the_drivers_function_of_a_kernel_can_be_had(void **state)
+{
+    (void)state;
+    for (int source = 0; source < KERNEL_SOURCES; source++) {
+        pdl_kernel *kernel = make_kernel((enum kernel_source)source, 1);
+        CUfunction function = NULL;
+        const char *name = NULL;
+        assert_ok(pdl_kernel_function(kernel, -1, &function));
+        assert_int_equal(mock.table.cuFuncGetName(&name, function), CUDA_SUCCESS);
+        assert_string_equal(name, "fc2");
+        assert_refused(pdl_kernel_function(kernel, 77, &function), PDL_ERROR_INVALID_DEVICE,
+                       "device", "77");
+        assert_refused(pdl_kernel_function(kernel, 0, NULL), PDL_ERROR_INVALID_ARGUMENT, "function",
+                       "");
+        pdl_kernel_destroy(kernel);
+    }
+}
+
+/* ---- occupancy ------------------------------------------------------------------------------ */
+
+static void blocks_and_clusters_at_a_time_are_counted(void **state)
+{
+    (void)state;
+    for (int source = 0; source < KERNEL_SOURCES; source++) {
+        pdl_kernel *kernel = make_kernel((enum kernel_source)source, 0);
+        pdl_occupancy occupancy = PDL_OCCUPANCY_INIT;
+        pdl_launch_desc desc = plain_desc();
+        desc.overlap = PDL_OVERLAP_AUTO; /* the driver is asked without it */
+        mock.kernels[0].occupancy = 6;
+        assert_ok(pdl_launch_occupancy(kernel, &desc, &occupancy));
+        assert_int_equal(occupancy.device, 0);
+        assert_int_equal(occupancy.blocks_per_sm, 6);
+        assert_int_equal(occupancy.active_blocks, 6 * 132);
+        assert_int_equal(occupancy.active_clusters, 0);
+        assert_int_equal(occupancy.max_cluster_size, 8);
+        desc.cluster[0] = 2;
+        desc.cluster[1] = 1;
+        assert_ok(pdl_launch_occupancy(kernel, &desc, &occupancy));
+        assert_int_equal(occupancy.active_clusters, 33);
+        assert_int_equal(occupancy.active_blocks, 66);
+        pdl_kernel_destroy(kernel);
+    }
+}
+
+static void a_failing_question_of_the_occupancy_is_named(void **state)
+{
+    (void)state;
+    static const enum mock_entry entries[] = {MOCK_cuOccupancyMaxActiveClusters,
+                                              MOCK_cuOccupancyMaxPotentialClusterSize};
+    static const char *const names[] = {"cuOccupancyMaxActiveClusters",
+                                        "cuOccupancyMaxPotentialClusterSize"};
+    pdl_kernel *kernel = make_kernel(FROM_FUNCTION, 0);
+    pdl_launch_desc desc = plain_desc();
+    desc.cluster[0] = 2;
+    for (size_t i = 0; i < COUNT_OF(entries); i++) {
+        pdl_occupancy occupancy = PDL_OCCUPANCY_INIT;
+        mock_fail(entries[i], 1, CUDA_ERROR_INVALID_VALUE);
+        assert_refused(pdl_launch_occupancy(kernel, &desc, &occupancy), PDL_ERROR_DRIVER, NULL,
+                       names[i]);
+        assert_int_equal(occupancy.blocks_per_sm, 0);
+    }
+    pdl_kernel_destroy(kernel);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        MOCK_TEST(extra_attributes_stand_behind_the_others_as_they_are),
+        MOCK_TEST(as_many_extra_attributes_as_there_is_room_for_fit_beside_all_others),
+        MOCK_TEST(the_table_is_in_the_order_of_the_numbers_and_has_every_field_case),
+        MOCK_TEST(more_shared_memory_than_the_limit_is_the_modes_matter),
+        MOCK_TEST(any_attribute_of_a_kernel_reaches_the_driver),
+        MOCK_TEST(what_the_driver_refuses_is_said_with_the_number),
+        MOCK_TEST(the_drivers_function_of_a_kernel_can_be_had),
+        MOCK_TEST(blocks_and_clusters_at_a_time_are_counted),
+        MOCK_TEST(a_failing_question_of_the_occupancy_is_named),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: MIT */
+/* Overlap turned off and on at run time, for the process and for a kernel, and the log of decisions. */
+#include <unistd.h>
+
+#include "support.h"
+
+static pdl_reason reason_of(pdl_kernel *kernel)
+{
+    pdl_launch_report report = PDL_LAUNCH_REPORT_INIT;
+    pdl_launch_desc desc = plain_desc();
+    desc.overlap = PDL_OVERLAP_AUTO;
+    assert_ok(pdl_launch(kernel, &desc, NULL));
+    assert_ok(pdl_launch_explain(kernel, &desc, &report));
+    assert_int_equal(mock_last_launch()->attribute_count, report.overlap);
+    return (pdl_reason)report.overlap_reason;
+}
+
+static void a_reason_is_not_taken_for_a_mode(void **state)
+{
+    (void)state;
+    pdl_kernel *kernel = make_kernel(FROM_FUNCTION, 0);
+    for (int reason = PDL_REASON_GRANTED; reason <= PDL_REASON_KERNEL; reason++) {
+        pdl_launch_desc desc = plain_desc();
+        desc.overlap = (uint32_t)reason;
+        assert_refused(pdl_launch(kernel, &desc, NULL), PDL_ERROR_DESC_FIELD, "overlap", "overlap");
+    }
+    pdl_kernel_destroy(kernel);
+}
+
+static void the_process_turns_overlap_off_and_on(void **state)
+{
+    (void)state;
+    for (int source = 0; source < KERNEL_SOURCES; source++) {
+        pdl_kernel *kernel = make_kernel((enum kernel_source)source, 0);
+        pdl_device_info device = PDL_DEVICE_INFO_INIT;
+        pdl_launch_desc desc = plain_desc();
+        assert_int_equal(reason_of(kernel), PDL_REASON_GRANTED);
+        pdl_overlap_enable(0);
+        assert_int_equal(reason_of(kernel), PDL_REASON_DISABLED);
+        desc.overlap = PDL_OVERLAP_REQUIRE;
+        assert_refused(pdl_launch(kernel, &desc, NULL), PDL_ERROR_OVERLAP, "overlap",
+                       "pdl_overlap_enable");
+        assert_ok(pdl_device_get(0, &device));
+        assert_int_equal(device.overlap_reason, PDL_REASON_DISABLED);
+        assert_int_equal(device.can_overlap, 0);
+        pdl_overlap_enable(1);
+        assert_int_equal(reason_of(kernel), PDL_REASON_GRANTED);
+        assert_ok(pdl_device_get(0, &device));
+        assert_int_equal(device.can_overlap, 1);
+        pdl_kernel_destroy(kernel);
+    }
+}
+
+static void what_the_environment_turned_off_stays_off(void **state)
+{
+    (void)state;
+    mock.table.overlap_disabled = true;
+    pdl_kernel *kernel = make_kernel(FROM_FUNCTION, 0);
+    pdl_overlap_enable(1);
+    assert_int_equal(reason_of(kernel), PDL_REASON_DISABLED);
+    assert_ok(pdl_kernel_enable_overlap(kernel, 1));
+    assert_int_equal(reason_of(kernel), PDL_REASON_DISABLED);
+    pdl_kernel_destroy(kernel);
+}
+
+static void one_kernel_is_turned_off_and_the_others_stay(void **state)
+{
+    (void)state;
+    pdl_kernel *kernel = make_kernel(FROM_FUNCTION, 0);
+    pdl_kernel *other = make_kernel(FROM_FUNCTION, 1);
+    assert_ok(pdl_kernel_enable_overlap(kernel, 0)); /* before anything is known of it */
+    assert_int_equal(reason_of(kernel), PDL_REASON_KERNEL);
+    assert_int_equal(reason_of(other), PDL_REASON_GRANTED);
+    assert_ok(pdl_kernel_enable_overlap(kernel, 1));
+    assert_int_equal(reason_of(kernel), PDL_REASON_GRANTED);
+    assert_ok(pdl_kernel_enable_overlap(kernel, 0));
+    assert_int_equal(reason_of(kernel), PDL_REASON_KERNEL);
+    assert_ok(pdl_kernel_declare(kernel, PDL_NO, PDL_UNKNOWN));
+    assert_int_equal(reason_of(kernel), PDL_REASON_KERNEL);
+    assert_ok(pdl_kernel_enable_overlap(kernel, 1));
+    assert_int_equal(reason_of(kernel), PDL_REASON_NO_WAIT);
+    assert_refused(pdl_kernel_enable_overlap(NULL, 1), PDL_ERROR_INVALID_ARGUMENT, "kernel", "");
+    pdl_kernel_destroy(kernel);
+    pdl_kernel_destroy(other);
+}
+
+/* ---- the log, whose file main() names ------------------------------------------------------- */
+
+static char log_path[64];
+static long log_seen;
+
+/* The lines since the last call: how many, and the last one. */
+static int log_lines(char *last, size_t size)
+{
+    int count = 0;
+    FILE *from = fopen(log_path, "r");
+    last[0] = '\0';
+    if (from == NULL) {
+        return 0;
+    }
+    assert_int_equal(fseek(from, log_seen, SEEK_SET), 0);
+    while (fgets(last, (int)size, from) != NULL) {
+        count++;
+    }
+    log_seen = ftell(from);
+    (void)fclose(from);
+    return count;
+}
+
+static void the_log_has_the_first_decision_and_every_change(void **state)
+{
+    (void)state;
+    char line[1200];
+    pdl_kernel *kernel = make_kernel(FROM_FUNCTION, 0);
+    (void)log_lines(line, sizeof(line));
+    for (int i = 0; i < 3; i++) {
+        (void)reason_of(kernel);
+    }
+    assert_int_equal(log_lines(line, sizeof(line)), 1);
+    assert_non_null(strstr(line, "device 0, kernel fc1: overlaps\n"));
+    assert_ok(pdl_kernel_enable_overlap(kernel, 0));
+    (void)reason_of(kernel);
+    (void)reason_of(kernel);
+    assert_int_equal(log_lines(line, sizeof(line)), 1);
+    assert_non_null(strstr(line, "kernel fc1: now does not overlap: "));
+    assert_non_null(strstr(line, pdl_reason_string(PDL_REASON_KERNEL)));
+    assert_ok(pdl_kernel_enable_overlap(kernel, 1));
+    (void)reason_of(kernel);
+    assert_int_equal(log_lines(line, sizeof(line)), 1);
+    assert_non_null(strstr(line, "kernel fc1: now overlaps\n"));
+    pdl_kernel_destroy(kernel);
+}
+
+static void explaining_and_refusals_are_not_logged(void **state)
+{
+    (void)state;
+    char line[1200];
+    pdl_launch_report report = PDL_LAUNCH_REPORT_INIT;
+    pdl_launch_desc desc = plain_desc();
+    pdl_kernel *kernel = make_kernel(FROM_FUNCTION, 0);
+    (void)log_lines(line, sizeof(line));
+    assert_ok(pdl_launch_explain(kernel, &desc, &report));
+    desc.grid[0] = 0;
+    assert_refused(pdl_launch(kernel, &desc, NULL), PDL_ERROR_INVALID_GRID, "grid", "");
+    assert_int_equal(log_lines(line, sizeof(line)), 0);
+    pdl_kernel_destroy(kernel);
+}
+
+int main(void)
+{
+    (void)snprintf(log_path, sizeof(log_path), "switch_%ld.log", (long)getpid());
+    (void)setenv("PDL_LOG", log_path, 1);
+    const struct CMUnitTest tests[] = {
+        MOCK_TEST(a_reason_is_not_taken_for_a_mode),
+        MOCK_TEST(the_process_turns_overlap_off_and_on),
+        MOCK_TEST(what_the_environment_turned_off_stays_off),
+        MOCK_TEST(one_kernel_is_turned_off_and_the_others_stay),
+        MOCK_TEST(the_log_has_the_first_decision_and_every_change),
+        MOCK_TEST(explaining_and_refusals_are_not_logged),
+    };
+    const int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    (void)unlink(log_path);
+    return failed;
+}
