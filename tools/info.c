@@ -14,35 +14,14 @@
 #include "commands.h"
 #include "common/memory.h"
 #include "common/print.h"
-
-/* What a field of a descriptor needs. */
-struct need {
-    const char *field;
-    const char *attribute; /* CUDA's name for it, without CU_LAUNCH_ATTRIBUTE_ */
-    int driver;            /* as cuDriverGetVersion counts */
-    int capability;        /* 10 * major + minor; 0: any */
-    const char *remark;
-};
-static const struct need needs[] = {
-    {"overlap", "PROGRAMMATIC_STREAM_SERIALIZATION", 12000, 90, "the kernel's code for 9.0, too"},
-    {"trigger_event", "PROGRAMMATIC_EVENT", 12000, 90, "overlaps from a graph only"},
-    {"launch_event", "LAUNCH_COMPLETION_EVENT", 12030, 0, "the wait does not cover it"},
-    {"cluster", "CLUSTER_DIMENSION", 12000, 90, ""},
-    {"preferred_cluster", "PREFERRED_CLUSTER_DIMENSION", 12080, 0, ""},
-    {"cooperative", "COOPERATIVE", 12000, 60, "never overlaps"},
-    {"priority", "PRIORITY", 12000, 0, ""},
-    {"mem_sync_domain", "MEM_SYNC_DOMAIN", 12000, 0, ""},
-    {"access_policy", "ACCESS_POLICY_WINDOW", 12000, 80, ""},
-    {"device_node", "DEVICE_UPDATABLE_KERNEL_NODE", 12040, 0, "in a graph only"},
-    {"shared_memory_carveout", "PREFERRED_SHARED_MEMORY_CARVEOUT", 12050, 70, "a hint"},
-    {"nvlink_centric_scheduling", "NVLINK_UTIL_CENTRIC_SCHEDULING", 13000, 0, "a hint"},
-};
+#include "launch/attributes.h"
 
 /* Variables that change what a launch does, and what each does. */
 static const struct {
     const char *name, *effect;
 } switches[] = {
     {"PDL_OVERLAP", "0: no launch of libpdl overlaps"},
+    {"PDL_LOG", "where decisions about overlap are logged"},
     {"CUDA_LAUNCH_BLOCKING", "1: every launch waits for its end, so nothing overlaps"},
     {"CUDA_VISIBLE_DEVICES", "which devices there are, and their numbers"},
     {"CUDA_DEVICE_MAX_CONNECTIONS", "hardware queues; 1 puts all streams into one"},
@@ -89,10 +68,10 @@ static char *version_text(int version)
     return format_text("%d.%d", version / 1000, version % 1000 / 10);
 }
 
-static char *here(const struct need *need, const pdl_device_info *info)
+static char *here(const struct pdl_attribute *need, const pdl_device_info *info)
 {
     const int capability = 10 * info->compute_capability_major + info->compute_capability_minor;
-    if (info->driver_version < need->driver) {
+    if (info->driver_version < need->since) {
         return copy_text("no: the driver");
     }
     if (capability < need->capability) {
@@ -125,17 +104,18 @@ static void show_needs(const struct devices *devices)
         right[i] = i == 2 || i == 3 ? 'r' : 'l';
     }
     struct table table = {.headings = headings, .right = right};
-    for (size_t i = 0; i < sizeof(needs) / sizeof(needs[0]); i++) {
-        table_add(&table, copy_text(needs[i].field));
-        table_add(&table, copy_text(needs[i].attribute));
-        table_add(&table, version_text(needs[i].driver));
-        table_add(&table, needs[i].capability > 0 ? format_text("%d.%d", needs[i].capability / 10,
-                                                                needs[i].capability % 10)
-                                                  : copy_text("any"));
+    for (size_t i = 0; i < PDL_ATTRIBUTE_COUNT; i++) {
+        const struct pdl_attribute *const row = &pdl_attributes[i];
+        table_add(&table, copy_text(row->field));
+        table_add(&table, copy_text(row->name));
+        table_add(&table, version_text(row->since));
+        table_add(&table, row->capability > 0
+                              ? format_text("%d.%d", row->capability / 10, row->capability % 10)
+                              : copy_text("any"));
         for (size_t j = 0; j < shown; j++) {
-            table_add(&table, here(&needs[i], &infos[j]));
+            table_add(&table, here(row, &infos[j]));
         }
-        table_add(&table, copy_text(needs[i].remark));
+        table_add(&table, copy_text(row->remark));
     }
     printf("\nwhat a launch may ask for, and whether it is there:\n");
     table_print(&table, stdout);

@@ -2,6 +2,8 @@
 /* The conditions of an overlap, judged one by one. */
 #include "overlap/rules.h"
 
+#include "core/gate.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -48,7 +50,7 @@ static uint32_t yes_if(bool met)
 static void judge_device(const struct judgement *judgement)
 {
     const int32_t capability = judgement->input->sm.compute_capability;
-    add(judgement, PDL_CONDITION_DEVICE, yes_if(capability >= 90),
+    add(judgement, PDL_CONDITION_DEVICE, yes_if(capability >= PDL_GATE_CAPABILITY),
         "%.100s is of compute capability %d.%d; 9.0 is the first that overlaps",
         judgement->input->device_name, capability / 10, capability % 10);
     add(judgement, PDL_CONDITION_ENVIRONMENT, yes_if(!judgement->input->disabled), "%s",
@@ -83,7 +85,7 @@ static void judge_code(const struct judgement *judgement, pdl_condition conditio
 {
     if (side->code < 0) {
         add(judgement, condition, PDL_UNKNOWN, "what the %s was compiled for is not known", role);
-    } else if (side->code >= 90) {
+    } else if (side->code >= PDL_GATE_CAPABILITY) {
         add(judgement, condition, PDL_YES, "the %s was compiled for %d.%d", role, side->code / 10,
             side->code % 10);
     } else {
@@ -107,7 +109,7 @@ static void judge_cooperative(const struct judgement *judgement)
 {
     const bool cooperative = judgement->input->secondary.cooperative;
     add(judgement, PDL_CONDITION_COOPERATIVE, yes_if(!cooperative), "%s",
-        cooperative ? "a cooperative launch does not start before the work in front of it has ended"
+        cooperative ? pdl_reason_string(PDL_REASON_COOPERATIVE)
                     : "the secondary is an ordinary launch");
 }
 

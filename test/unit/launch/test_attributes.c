@@ -74,6 +74,35 @@ static void the_table_is_in_the_order_of_the_numbers_and_has_every_field_case(vo
     assert_null(pdl_attribute_find(99));
 }
 
+static void the_documentation_has_every_row(void **state)
+{
+    (void)state;
+    FILE *from = fopen(PDL_TEST_ATTRIBUTES_PAGE, "r");
+    char line[512];
+    size_t found = 0;
+    assert_non_null(from);
+    while (fgets(line, sizeof(line), from) != NULL) {
+        char expected[512];
+        char capability[16] = "any";
+        const struct pdl_attribute *row = &pdl_attributes[found];
+        if (strncmp(line, "| `", 3) != 0) {
+            continue;
+        }
+        assert_true(found < PDL_ATTRIBUTE_COUNT);
+        if (row->capability != 0) {
+            (void)snprintf(capability, sizeof(capability), "%d.%d", row->capability / 10,
+                           row->capability % 10);
+        }
+        (void)snprintf(expected, sizeof(expected), "| `%s` | %d | `%s` | %d.%d | %s | %s |\n",
+                       row->field, row->number, row->name, row->since / 1000,
+                       row->since % 1000 / 10, capability, row->remark);
+        assert_string_equal(line, expected);
+        found++;
+    }
+    (void)fclose(from);
+    assert_int_equal(found, PDL_ATTRIBUTE_COUNT);
+}
+
 static void more_shared_memory_than_the_limit_is_the_modes_matter(void **state)
 {
     (void)state;
@@ -188,6 +217,7 @@ int main(void)
         MOCK_TEST(extra_attributes_stand_behind_the_others_as_they_are),
         MOCK_TEST(as_many_extra_attributes_as_there_is_room_for_fit_beside_all_others),
         MOCK_TEST(the_table_is_in_the_order_of_the_numbers_and_has_every_field_case),
+        MOCK_TEST(the_documentation_has_every_row),
         MOCK_TEST(more_shared_memory_than_the_limit_is_the_modes_matter),
         MOCK_TEST(any_attribute_of_a_kernel_reaches_the_driver),
         MOCK_TEST(what_the_driver_refuses_is_said_with_the_number),
