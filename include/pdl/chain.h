@@ -124,20 +124,28 @@ PDL_API pdl_status pdl_chain_reset(pdl_chain *chain);
 
 /** What a link of a chain does, from pdl_chain_explain(). Start from PDL_CHAIN_REPORT_INIT. */
 typedef struct pdl_chain_report {
-    uint32_t size;           /**< sizeof(pdl_chain_report) as the caller was compiled. */
-    uint32_t links;          /**< Links in the chain. */
-    uint32_t dependencies;   /**< How many links this one waits for. */
-    uint32_t overlap;        /**< 1 if its edges are programmatic. */
-    uint32_t overlap_reason; /**< A pdl_reason. */
-    uint32_t built;          /**< 1 if the chain can be launched as it is. */
-    char message[400];       /**< One line: the link, what it waits for and how, and why. */
+    uint32_t size;                  /**< sizeof(pdl_chain_report) as the caller was compiled. */
+    uint32_t dependency_capacity;   /**< In: elements of `dependency_links`. */
+    uint32_t *dependency_links;     /**< In: where to list the links that this one waits for, as
+                                       many as fit; NULL to only count them. */
+    uint32_t dependencies;          /**< How many links this one waits for; may exceed
+                                       dependency_capacity. */
+    uint32_t links;                 /**< Links in the chain. */
+    uint32_t built;                 /**< 1 if the chain can be launched as it is. */
+    uint32_t overlap;               /**< 1 if its edges are programmatic. */
+    uint32_t overlap_reason;        /**< A pdl_reason. */
+    uint32_t grid[3];               /**< Blocks. */
+    uint32_t block[3];              /**< Threads. */
+    uint32_t dynamic_shared_memory; /**< Bytes per block. */
+    pdl_kernel *kernel;             /**< The caller's, as it was added. */
+    char message[400];              /**< One line: the link, what it waits for and how, and why. */
 } pdl_chain_report;
 
 /** Initializer of a pdl_chain_report. */
 #define PDL_CHAIN_REPORT_INIT PDL_SIZED_INIT_(pdl_chain_report)
 
 /**
- * Tells, for a link, whether it overlaps what it depends on, and why or why not.
+ * Reports what a link launches, what it waits for, and whether it overlaps that and why or why not.
  *
  * Errors: PDL_ERROR_INVALID_ARGUMENT, PDL_ERROR_BUSY, those of pdl_launch_explain().
  */

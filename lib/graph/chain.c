@@ -543,7 +543,12 @@ static const char *how(bool granted, uint32_t dependencies)
 static pdl_status explain(struct pdl_chain *chain, uint32_t index, pdl_chain_report *report)
 {
     struct pdl_lowered lowered = {.reason = PDL_REASON_NOT_REQUESTED};
-    pdl_chain_report known = {.links = chain->count, .built = chain->built};
+    pdl_chain_report known = {
+        .dependency_capacity = report->dependency_capacity,
+        .dependency_links = report->dependency_links,
+        .links = chain->count,
+        .built = chain->built,
+    };
     char links[64] = "";
     size_t written = 0;
     uint32_t before;
@@ -565,6 +570,18 @@ static pdl_status explain(struct pdl_chain *chain, uint32_t index, pdl_chain_rep
         written += (size_t)snprintf(links + written, sizeof(links) - written, "%s%u",
                                     i > 0 ? ", " : " ", on[i]);
     }
+    for (uint32_t i = 0;
+         known.dependency_links != NULL && i < known.dependency_capacity && i < known.dependencies;
+         i++) {
+        known.dependency_links[i] = on[i];
+    }
+    const CUlaunchConfig *const config = &lowered.config;
+    known.kernel = link->kernel;
+    memcpy(known.grid, (uint32_t[]){config->gridDimX, config->gridDimY, config->gridDimZ},
+           sizeof(known.grid));
+    memcpy(known.block, (uint32_t[]){config->blockDimX, config->blockDimY, config->blockDimZ},
+           sizeof(known.block));
+    known.dynamic_shared_memory = config->sharedMemBytes;
     known.overlap = lowered.reason == PDL_REASON_GRANTED && known.dependencies > 0;
     known.overlap_reason = (uint32_t)lowered.reason;
     (void)snprintf(known.message, sizeof(known.message), "link %u (kernel %s) %s%s%s%s%s", index,
@@ -580,8 +597,13 @@ static pdl_status explain(struct pdl_chain *chain, uint32_t index, pdl_chain_rep
 pdl_status pdl_chain_explain(pdl_chain *chain, uint32_t link, pdl_chain_report *report)
 {
     pdl_status status = pdl_sized_check(report, "report");
-    if (status == PDL_SUCCESS) {
-        status = pdl_chain_enter(chain);
+    if (status != PDL_SUCCESS) {
+        return status;
     }
+    if (report->size < offsetof(pdl_chain_report, dependencies)) {
+        return PDL_FAIL_FIELD(PDL_ERROR_DESC_SIZE, "size",
+                              "report->size is %u: start from PDL_CHAIN_REPORT_INIT", report->size);
+    }
+    status = pdl_chain_enter(chain);
     return status == PDL_SUCCESS ? pdl_chain_leave(chain, explain(chain, link, report)) : status;
 }

@@ -341,6 +341,60 @@ static void a_link_with_many_dependencies_is_explained(void **state)
     pdl_kernel_destroy(kernel);
 }
 
+static void a_report_lists_the_dependencies_that_fit(void **state)
+{
+    (void)state;
+    uint32_t list[4] = {77, 77, 77, 77};
+    pdl_kernel *kernel = make_kernel(FROM_FUNCTION, 0);
+    pdl_chain *chain = make_line(kernel, 5);
+    pdl_chain_report report = PDL_CHAIN_REPORT_INIT;
+    report.dependency_links = list;
+    report.dependency_capacity = 2;
+    assert_ok(pdl_chain_explain(chain, 0, &report));
+    assert_int_equal(report.dependencies, 0);
+    assert_int_equal(list[0], 77);
+    assert_ok(pdl_chain_explain(chain, 4, &report)); /* what it depends on unless told otherwise */
+    assert_int_equal(report.dependencies, 1);
+    assert_int_equal(list[0], 3);
+    assert_int_equal(list[1], 77);
+    assert_ok(pdl_chain_add_dependency(chain, 4, 2));
+    assert_ok(pdl_chain_add_dependency(chain, 4, 0));
+    assert_ok(pdl_chain_add_dependency(chain, 4, 1));
+    assert_ok(pdl_chain_explain(chain, 4, &report));
+    assert_int_equal(report.dependencies, 3);
+    assert_int_equal(report.dependency_capacity, 2);
+    assert_ptr_equal(report.dependency_links, list);
+    assert_int_equal(list[0], 2);
+    assert_int_equal(list[1], 0);
+    assert_int_equal(list[2], 77);
+    report.dependency_links = NULL; /* and nowhere to list */
+    assert_ok(pdl_chain_explain(chain, 4, &report));
+    assert_int_equal(report.dependencies, 3);
+    pdl_chain_destroy(chain);
+    pdl_kernel_destroy(kernel);
+}
+
+static void a_report_has_the_shape_of_the_launch(void **state)
+{
+    (void)state;
+    struct values values = values_of(0);
+    pdl_kernel *kernel = make_kernel(FROM_FUNCTION, 0);
+    pdl_chain *chain = make_chain();
+    pdl_chain_report report = PDL_CHAIN_REPORT_INIT;
+    pdl_launch_desc desc = plain_desc();
+    memcpy(desc.grid, (uint32_t[]){7, 0, 3}, sizeof(desc.grid));
+    memcpy(desc.block, (uint32_t[]){32, 2, 0}, sizeof(desc.block));
+    desc.dynamic_shared_memory = 4096;
+    assert_ok(pdl_chain_add(chain, kernel, &desc, VALUES(values), NULL, 0, NULL));
+    assert_ok(pdl_chain_explain(chain, 0, &report));
+    assert_ptr_equal(report.kernel, kernel);
+    assert_memory_equal(report.grid, ((uint32_t[]){7, 1, 3}), sizeof(report.grid));
+    assert_memory_equal(report.block, ((uint32_t[]){32, 2, 1}), sizeof(report.block));
+    assert_int_equal(report.dynamic_shared_memory, 4096);
+    pdl_chain_destroy(chain);
+    pdl_kernel_destroy(kernel);
+}
+
 static void a_report_goes_by_the_callers_size(void **state)
 {
     (void)state;
@@ -362,6 +416,7 @@ static void a_report_goes_by_the_callers_size(void **state)
     assert_int_equal(seen.links, 2);
     assert_int_equal(seen.overlap, 1);
     memset(&newer, 0xff, sizeof(newer));
+    newer.report = (pdl_chain_report)PDL_CHAIN_REPORT_INIT;
     newer.report.size = (uint32_t)sizeof(newer);
     assert_ok(pdl_chain_explain(chain, 1, &newer.report));
     assert_int_equal(newer.report.size, sizeof(newer));
@@ -370,6 +425,8 @@ static void a_report_goes_by_the_callers_size(void **state)
     }
     seen.size = 0;
     assert_refused(pdl_chain_explain(chain, 1, &seen), PDL_ERROR_DESC_SIZE, "size", "report", "0");
+    seen.size = 8; /* its inputs are not all there */
+    assert_refused(pdl_chain_explain(chain, 1, &seen), PDL_ERROR_DESC_SIZE, "size", "report", "8");
     pdl_chain_destroy(chain);
     pdl_kernel_destroy(kernel);
 }
@@ -413,6 +470,8 @@ int main(void)
         GRAPH_TEST(an_older_descriptor_is_accepted),
         GRAPH_TEST(a_link_is_explained),
         GRAPH_TEST(a_link_with_many_dependencies_is_explained),
+        GRAPH_TEST(a_report_lists_the_dependencies_that_fit),
+        GRAPH_TEST(a_report_has_the_shape_of_the_launch),
         GRAPH_TEST(a_report_goes_by_the_callers_size),
         GRAPH_TEST(the_graph_is_there_to_be_counted),
         GRAPH_TEST(a_driver_without_edge_data_makes_no_chain),
