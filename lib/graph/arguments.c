@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Copies of kernel arguments. */
-#include <stdlib.h>
-#include <string.h>
+#include "graph/arguments.h"
 
-#include "core/error.h"
-#include "graph/chain.h"
+#include <stdlib.h>
+
+#include "core/array.h"
 
 /* The size of a parameter; CUDA_ERROR_INVALID_VALUE past the last one. */
 static CUresult parameter_size(const pdl_kernel *kernel, const struct pdl_kernel_facts *facts,
@@ -32,14 +32,10 @@ static pdl_status ask_sizes(const pdl_kernel *kernel, const struct pdl_kernel_fa
     size_t room = 0;
     size_t known = 0;
     for (;;) {
-        if (known == room) {
-            room = room > 0 ? 2 * room : 8;
-            size_t *grown = realloc(asked, room * sizeof(*grown));
-            if (grown == NULL) {
-                free(asked);
-                return PDL_FAIL(PDL_ERROR_OUT_OF_MEMORY, "no memory for %zu parameter sizes", room);
-            }
-            asked = grown;
+        if (!PDL_ARRAY_ROOM(asked, known, room)) {
+            free(asked);
+            return PDL_FAIL(PDL_ERROR_OUT_OF_MEMORY, "no memory for %zu parameter sizes",
+                            known + 1);
         }
         const CUresult result = parameter_size(kernel, facts, known, &asked[known]);
         if (result == CUDA_ERROR_INVALID_VALUE) { /* past the last one */

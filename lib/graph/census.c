@@ -311,16 +311,12 @@ pdl_status pdl_graph_census(struct CUgraph_st *graph, pdl_census *census)
 {
     struct picture picture = {0};
     pdl_census known = {0};
-    pdl_status status = pdl_sized_check(census, "census");
+    pdl_status status = pdl_sized_within(census, offsetof(pdl_census, nodes), "census");
     if (status != PDL_SUCCESS) {
         return status;
     }
     if (graph == NULL) {
         return PDL_FAIL_FIELD(PDL_ERROR_INVALID_ARGUMENT, "graph", "graph is NULL");
-    }
-    if (census->size < offsetof(pdl_census, nodes)) {
-        return PDL_FAIL_FIELD(PDL_ERROR_DESC_SIZE, "size",
-                              "census->size is %u: start from PDL_CENSUS_INIT", census->size);
     }
     known.full_dependencies = census->full_dependencies;
     known.full_capacity = census->full_capacity;

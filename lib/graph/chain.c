@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/array.h"
 #include "core/error.h"
 #include "core/sized.h"
 
@@ -115,21 +116,6 @@ pdl_status pdl_chain_check_launch(const struct pdl_chain *chain, pdl_kernel *ker
     return pdl_chain_lower(chain, kernel, whole, lowered);
 }
 
-static pdl_status make_room(struct pdl_chain *chain)
-{
-    if (chain->count < chain->capacity) {
-        return PDL_SUCCESS;
-    }
-    const uint32_t capacity = chain->capacity > 0 ? chain->capacity * 2 : 16;
-    struct pdl_link *links = realloc(chain->links, capacity * sizeof(*links));
-    if (links == NULL) {
-        return PDL_FAIL(PDL_ERROR_OUT_OF_MEMORY, "no memory for %u links", capacity);
-    }
-    chain->links = links;
-    chain->capacity = capacity;
-    return PDL_SUCCESS;
-}
-
 static pdl_status add(struct pdl_chain *chain, pdl_kernel *kernel, const pdl_launch_desc *desc,
                       void *const *args, const size_t *sizes, size_t count)
 {
@@ -143,9 +129,8 @@ static pdl_status add(struct pdl_chain *chain, pdl_kernel *kernel, const pdl_lau
     if (status != PDL_SUCCESS) {
         return status;
     }
-    status = make_room(chain);
-    if (status != PDL_SUCCESS) {
-        return status;
+    if (!PDL_ARRAY_ROOM(chain->links, chain->count, chain->capacity)) {
+        return PDL_FAIL(PDL_ERROR_OUT_OF_MEMORY, "no memory for link %u", chain->count);
     }
     status = pdl_arguments_copy(kernel, lowered.facts, args, sizes, count, &made.arguments);
     if (status != PDL_SUCCESS) {
@@ -257,12 +242,10 @@ static pdl_status add_dependency(struct pdl_chain *chain, uint32_t link, uint32_
             return PDL_SUCCESS;
         }
     }
-    uint32_t *grown = realloc(waits->on, (waits->on_count + 1) * sizeof(*grown));
-    if (grown == NULL) {
-        return PDL_FAIL(PDL_ERROR_OUT_OF_MEMORY, "no memory for a dependency");
+    if (!PDL_ARRAY_ROOM(waits->on, waits->on_count, waits->on_capacity)) {
+        return PDL_FAIL(PDL_ERROR_OUT_OF_MEMORY, "no memory for dependency %u", waits->on_count);
     }
-    grown[waits->on_count++] = on;
-    waits->on = grown;
+    waits->on[waits->on_count++] = on;
     waits->explicit_dependencies = true;
     chain->built = false;
     return PDL_SUCCESS;
@@ -596,13 +579,10 @@ static pdl_status explain(struct pdl_chain *chain, uint32_t index, pdl_chain_rep
 
 pdl_status pdl_chain_explain(pdl_chain *chain, uint32_t link, pdl_chain_report *report)
 {
-    pdl_status status = pdl_sized_check(report, "report");
+    pdl_status status =
+        pdl_sized_within(report, offsetof(pdl_chain_report, dependencies), "report");
     if (status != PDL_SUCCESS) {
         return status;
-    }
-    if (report->size < offsetof(pdl_chain_report, dependencies)) {
-        return PDL_FAIL_FIELD(PDL_ERROR_DESC_SIZE, "size",
-                              "report->size is %u: start from PDL_CHAIN_REPORT_INIT", report->size);
     }
     status = pdl_chain_enter(chain);
     return status == PDL_SUCCESS ? pdl_chain_leave(chain, explain(chain, link, report)) : status;
