@@ -140,7 +140,7 @@ int main()
     pdl_chain *chain;
     CHECK(pdl_kernel_from_symbol(step, &steps));
     CHECK(pdl_kernel_from_symbol(join, &joins));
-    CHECK(pdl_chain_create(&chain));
+    CHECK(pdl_chain_create(nullptr, &chain));
     std::printf("%u links:\n", links);
     record(chain, b, steps, joins);
 

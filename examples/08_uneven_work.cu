@@ -46,7 +46,7 @@ struct work {
         CHECK(pdl_kernel_from_symbol(add_long, &kernels[1]));
         CHECK(pdl_kernel_from_symbol(add_middle, &kernels[2]));
         CHECK(pdl_kernel_from_symbol(add_short, &kernels[3]));
-        CHECK(pdl_chain_create(&chain));
+        CHECK(pdl_chain_create(nullptr, &chain));
         for (int i = 0; i < 4; i++) {
             const pdl_launch_desc link = desc(i, nullptr, PDL_OVERLAP_AUTO);
             CHECK(pdl_chain_add(chain, kernels[i], &link, PDL_ARGS(data, lists_, sums_), nullptr, 0,

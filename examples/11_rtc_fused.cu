@@ -75,7 +75,7 @@ static job make_job(const std::string &text, long long count, float *in, float *
     std::memcpy(made.desc.grid, plan.grid, sizeof(made.desc.grid));
     std::memcpy(made.desc.block, plan.block, sizeof(made.desc.block));
     made.fused = make_kernel(text, "fused", plan);
-    CHECK(pdl_chain_create(&made.chain));
+    CHECK(pdl_chain_create(nullptr, &made.chain));
     made.desc.overlap = PDL_OVERLAP_AUTO;
     for (int i = 0; i < operator_count; i++) {
         const float *from = i == 0 ? in : out;

@@ -227,7 +227,7 @@ class decoder_runs
             CHECK(cudaFuncSetAttribute(symbols[i], cudaFuncAttributePreferredSharedMemoryCarveout,
                                        cudaSharedmemCarveoutMaxShared));
         }
-        CHECK(pdl_chain_create(&chain_));
+        CHECK(pdl_chain_create(nullptr, &chain_));
         CHECK(steps.record(chain_, launches_, PDL_OVERLAP_AUTO));
         CHECK(pdl_chain_build(chain_));
         pdl_chain_report report = PDL_CHAIN_REPORT_INIT;

@@ -48,8 +48,8 @@ struct work {
           flags(static_cast<size_t>(stages - 1) * (n / rows)), failed(1)
     {
         CHECK(pdl_kernel_from_symbol(stage_kernel, &stage));
-        CHECK(pdl_chain_create(&one_job));
-        CHECK(pdl_chain_create(&all_jobs));
+        CHECK(pdl_chain_create(nullptr, &one_job));
+        CHECK(pdl_chain_create(nullptr, &all_jobs));
         record(one_job, 0);
         for (int job = 0; job < jobs; job++) {
             record(all_jobs, job);

@@ -26,13 +26,29 @@ typedef struct pdl_chain pdl_chain;
 /** For pdl_chain_add_dependency(): the link depends on nothing and may start with the replay. */
 #define PDL_CHAIN_START UINT32_MAX
 
+/** How a chain behaves. Start from PDL_CHAIN_OPTIONS_INIT. */
+typedef struct pdl_chain_options {
+    uint32_t size;           /**< sizeof(pdl_chain_options) as the caller was compiled. */
+    uint32_t default_stream; /**< A pdl_default_stream: what a NULL stream means to
+                                pdl_chain_launch() and pdl_chain_upload(). */
+} pdl_chain_options;
+
+/** Initializer of a pdl_chain_options: `default_stream` is what it is elsewhere in the translation
+ * unit (PDL_DEFAULT_STREAM). */
+#define PDL_CHAIN_OPTIONS_INIT                                                                     \
+    {                                                                                              \
+        (uint32_t)sizeof(pdl_chain_options), PDL_DEFAULT_STREAM                                    \
+    }
+
 /**
  * Makes an empty chain.
  *
- * Errors: driver loading, PDL_ERROR_NOT_SUPPORTED (a driver below CUDA 12.3),
+ * @param options NULL: a NULL stream is the legacy default stream, however the caller was compiled
+ * Errors: driver loading, PDL_ERROR_NOT_SUPPORTED (a driver below CUDA 12.3), PDL_ERROR_DESC_FIELD
+ * (an unknown `default_stream`), PDL_ERROR_DESC_SIZE, PDL_ERROR_DESC_TOO_NEW,
  * PDL_ERROR_INVALID_ARGUMENT, PDL_ERROR_OUT_OF_MEMORY.
  */
-PDL_API pdl_status pdl_chain_create(pdl_chain **chain);
+PDL_API pdl_status pdl_chain_create(const pdl_chain_options *options, pdl_chain **chain);
 
 /**
  * Frees a chain. NULL is allowed. A replay in flight goes on (cuGraphExecDestroy).
@@ -80,19 +96,23 @@ PDL_API pdl_status pdl_chain_add_dependency(pdl_chain *chain, uint32_t link, uin
 PDL_API pdl_status pdl_chain_build(pdl_chain *chain);
 
 /**
+ * Brings a built chain to the device, so that its first replay does not have to: else that one takes
+ * longer than the others. Replays nothing. Maps to cuGraphUpload.
+ *
+ * @param stream of the chain's device; NULL: the chain's default stream. Later work in it waits for
+ * the upload; the host does not.
+ * Errors: those of pdl_chain_launch().
+ */
+PDL_API pdl_status pdl_chain_upload(pdl_chain *chain, struct CUstream_st *stream);
+
+/**
  * Replays the whole chain in a stream of its device. Maps to one cuGraphLaunch.
  *
+ * @param stream of the chain's device; NULL: the default stream that pdl_chain_options names
  * Errors: PDL_ERROR_NOT_BUILT (never built, or changed since), PDL_ERROR_WRONG_DEVICE,
  * PDL_ERROR_BUSY, and those of the driver as in pdl_launch().
  */
 PDL_API pdl_status pdl_chain_launch(pdl_chain *chain, struct CUstream_st *stream);
-
-#if defined(CUDA_API_PER_THREAD_DEFAULT_STREAM) || defined(__CUDA_API_PER_THREAD_DEFAULT_STREAM)
-/* As everywhere in such a translation unit, a NULL stream is the thread's own
- * (CU_STREAM_PER_THREAD). */
-#define pdl_chain_launch(chain, stream)                                                            \
-    (pdl_chain_launch)((chain), (stream) != NULL ? (stream) : (struct CUstream_st *)0x2)
-#endif
 
 /**
  * Changes the argument values of a link, from the next replay on.

@@ -68,6 +68,7 @@ typedef CUresult(CUDAAPI *PFN_cuStreamGetDevice_v12080)(CUstream stream, CUdevic
     R(cuGraphInstantiateWithFlags, 11040)                                                          \
     R(cuGraphExecDestroy, 10000)                                                                   \
     R(cuGraphExecKernelNodeSetParams, 12000)                                                       \
+    R(cuGraphUpload, 11010)                                                                        \
     R(cuGraphLaunch, 10000)                                                                        \
     O(cuGraphAddNode, 12030)                                                                       \
     O(cuGraphGetEdges, 12030)                                                                      \

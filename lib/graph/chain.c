@@ -27,13 +27,33 @@ pdl_status pdl_chain_no_link(const struct pdl_chain *chain, uint32_t link, const
 
 /* ---- create and destroy --------------------------------------------------------------------- */
 
-pdl_status pdl_chain_create(pdl_chain **chain)
+static pdl_status check_options(const pdl_chain_options *given, pdl_chain_options *options)
+{
+    const pdl_status status = pdl_sized_resize(
+        options, sizeof(*options), given, offsetof(pdl_chain_options, default_stream), "options");
+    if (status == PDL_SUCCESS && options->default_stream > PDL_DEFAULT_STREAM_PER_THREAD) {
+        return PDL_FAIL_FIELD(PDL_ERROR_DESC_FIELD, "default_stream",
+                              "default_stream has the value %u, which is not one of 0 to %d",
+                              options->default_stream, PDL_DEFAULT_STREAM_PER_THREAD);
+    }
+    return status;
+}
+
+pdl_status pdl_chain_create(const pdl_chain_options *options, pdl_chain **chain)
 {
     const struct pdl_driver *driver;
+    pdl_chain_options whole = {.default_stream = PDL_DEFAULT_STREAM_LEGACY};
+    pdl_status status = PDL_SUCCESS;
     if (chain == NULL) {
         return PDL_FAIL_FIELD(PDL_ERROR_INVALID_ARGUMENT, "chain", "chain is NULL");
     }
-    pdl_status status = pdl_driver_get(&driver);
+    if (options != NULL) {
+        status = check_options(options, &whole);
+    }
+    if (status != PDL_SUCCESS) {
+        return status;
+    }
+    status = pdl_driver_get(&driver);
     if (status != PDL_SUCCESS) {
         return status;
     }
@@ -47,6 +67,8 @@ pdl_status pdl_chain_create(pdl_chain **chain)
     }
     made->driver = driver;
     made->device = -1;
+    made->default_stream =
+        whole.default_stream == PDL_DEFAULT_STREAM_PER_THREAD ? CU_STREAM_PER_THREAD : NULL;
     atomic_flag_clear(&made->busy);
     *chain = made;
     return PDL_SUCCESS;
@@ -488,29 +510,39 @@ static pdl_status check_device(const struct pdl_chain *chain, CUstream stream)
     return status;
 }
 
-static pdl_status launch(const struct pdl_chain *chain, CUstream stream)
+static inline pdl_status submit(const struct pdl_chain *chain, CUstream stream, bool upload)
 {
+    const struct pdl_driver *const driver = chain->driver;
     pdl_status status = check_built(chain);
-    if (status == PDL_SUCCESS && chain->driver->device_count > 1) {
+    if (stream == NULL) {
+        stream = chain->default_stream;
+    }
+    if (status == PDL_SUCCESS && driver->device_count > 1) {
         status = check_device(chain, stream);
     }
     if (status != PDL_SUCCESS) {
         return status;
     }
-    const CUresult result = chain->driver->cuGraphLaunch(chain->exec, stream);
+    const CUresult result = upload ? driver->cuGraphUpload(chain->exec, stream)
+                                   : driver->cuGraphLaunch(chain->exec, stream);
     if (result != CUDA_SUCCESS) {
-        return pdl_error_from_cuda(chain->driver, "cuGraphLaunch", (int32_t)result,
-                                   "to launch a chain");
+        return pdl_error_from_cuda(driver, upload ? "cuGraphUpload" : "cuGraphLaunch",
+                                   (int32_t)result,
+                                   upload ? "to upload a chain" : "to launch a chain");
     }
     return PDL_SUCCESS;
 }
 
-/* In parentheses: the header has a macro of that name for units with a per-thread default stream.
- */
-pdl_status(pdl_chain_launch)(pdl_chain *chain, struct CUstream_st *stream)
+pdl_status pdl_chain_upload(pdl_chain *chain, struct CUstream_st *stream)
 {
     const pdl_status status = pdl_chain_enter(chain);
-    return status == PDL_SUCCESS ? pdl_chain_leave(chain, launch(chain, stream)) : status;
+    return status == PDL_SUCCESS ? pdl_chain_leave(chain, submit(chain, stream, true)) : status;
+}
+
+pdl_status pdl_chain_launch(pdl_chain *chain, struct CUstream_st *stream)
+{
+    const pdl_status status = pdl_chain_enter(chain);
+    return status == PDL_SUCCESS ? pdl_chain_leave(chain, submit(chain, stream, false)) : status;
 }
 
 /* ---- explain -------------------------------------------------------------------------------- */

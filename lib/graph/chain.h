@@ -24,6 +24,7 @@ struct pdl_link {
 
 struct pdl_chain {
     const struct pdl_driver *driver;
+    CUstream default_stream; /* what a NULL stream means */
     atomic_flag busy;
     bool built;
     int device; /* of what was built */

@@ -240,7 +240,7 @@ static build_result measure_builds(unsigned kernels, int rounds, gated_stream &g
         CHECK(cudaGraphExecDestroy(exec));
         CHECK(cudaGraphDestroy(graph));
         const double again = now_ns();
-        CHECK(pdl_chain_create(&chain));
+        CHECK(pdl_chain_create(nullptr, &chain));
         made.add_links(chain);
         const double added = now_ns();
         CHECK(pdl_chain_build(chain));

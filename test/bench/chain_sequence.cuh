@@ -109,7 +109,7 @@ class sequence
         CHECK(pdl_kernel_from_symbol(symbol_, &kernel_));
         capture(PLAIN, &graphs_[0], &execs_[0]);
         capture(STREAM_PDL, &graphs_[1], &execs_[1]);
-        CHECK(pdl_chain_create(&chain_));
+        CHECK(pdl_chain_create(nullptr, &chain_));
         add_links(chain_);
         CHECK(pdl_chain_build(chain_));
     }

@@ -120,11 +120,11 @@ static void run_chain(const struct scenario *scenario, pdl_kernel *fc1, CUstream
     pdl_census census = PDL_CENSUS_INIT;
 
     if (scenario->version < 12030) {
-        CHECK(pdl_chain_create(&chain) == PDL_ERROR_NOT_SUPPORTED);
+        CHECK(pdl_chain_create(NULL, &chain) == PDL_ERROR_NOT_SUPPORTED);
         return;
     }
     CHECK(pdl_kernel_from_image(TEST_PTX, sizeof(TEST_PTX), "step", &step) == PDL_SUCCESS);
-    CHECK(pdl_chain_create(&chain) == PDL_SUCCESS);
+    CHECK(pdl_chain_create(NULL, &chain) == PDL_SUCCESS);
     const pdl_launch_desc desc =
         PDL_LAUNCH_DESC(.grid = {132}, .block = {64}, .overlap = PDL_OVERLAP_AUTO);
     CHECK(pdl_chain_add(chain, fc1, &desc, NULL, asks ? NULL : sizes, 0, NULL) == PDL_SUCCESS);
@@ -167,6 +167,8 @@ static void run_chain(const struct scenario *scenario, pdl_kernel *fc1, CUstream
     smaller.priority = -1;
     CHECK(pdl_chain_set_desc(chain, 1, &smaller) == PDL_ERROR_REBUILD);
 
+    expect("cuGraphUpload exec=0 stream=0x%llx", handle);
+    CHECK(pdl_chain_upload(chain, stream) == PDL_SUCCESS);
     expect("cuGraphLaunch exec=0 stream=0x%llx nodes=4", handle);
     expect("cuGraphLaunch f=fc1 grid=132,1,1 block=64,1,1 smem=0 args=[]");
     expect("cuGraphLaunch f=step grid=5,1,1 block=64,1,1 smem=0 args=[0x1234500000000, 0x7]");

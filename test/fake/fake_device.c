@@ -388,6 +388,7 @@ static const struct {
     {"cuGraphInstantiateWithFlags", 11040, "cuGraphInstantiateWithFlags"},
     {"cuGraphExecDestroy", 10000, "cuGraphExecDestroy"},
     {"cuGraphExecKernelNodeSetParams", 12000, "cuGraphExecKernelNodeSetParams_v2"},
+    {"cuGraphUpload", 11010, "cuGraphUpload"},
     {"cuGraphLaunch", 10000, "cuGraphLaunch"},
     {"cuLaunchKernel", 4000, "cuLaunchKernel"},
     {"cuLaunchKernelEx", 11060, "cuLaunchKernelEx"},

@@ -479,6 +479,18 @@ FAKE_ENTRY(cuGraphExecKernelNodeSetParams_v2, CUgraphExec exec, CUgraphNode node
     return CUDA_ERROR_INVALID_VALUE;
 }
 
+FAKE_ENTRY(cuGraphUpload, CUgraphExec exec, CUstream stream)
+{
+    if (fake_current_device() < 0) {
+        return CUDA_ERROR_INVALID_CONTEXT;
+    }
+    FAKE_LOG("cuGraphUpload exec=%u stream=0x%llx", exec->number,
+             (unsigned long long)(uintptr_t)stream);
+    return CUDA_SUCCESS;
+}
+
+FAKE_PTSZ(cuGraphUpload, _ptsz);
+
 FAKE_ENTRY(cuGraphLaunch, CUgraphExec exec, CUstream stream)
 {
     if (fake_current_device() < 0) {

@@ -57,7 +57,7 @@ static int set_up(void **)
     assert_cuda(cudaStreamCreateWithFlags(&fix.stream, cudaStreamNonBlocking));
     assert_cuda(cudaMalloc(&fix.pair, sizeof(*fix.pair)));
     assert_cuda(cudaMalloc(&fix.cells, cell_count * sizeof(*fix.cells)));
-    assert_pdl(pdl_chain_create(&fix.chain));
+    assert_pdl(pdl_chain_create(nullptr, &fix.chain));
     assert_pdl(pdl_kernel_from_symbol(combine, &fix.combine));
     assert_pdl(pdl_kernel_from_symbol(count, &fix.count));
     assert_pdl(pdl_kernel_from_symbol(pair_produce, &fix.first));

@@ -71,7 +71,7 @@ static int set_up(void **)
     assert_cuda(cudaMalloc(&fix.shapes, shape_count * sizeof(*fix.shapes)));
     assert_cuda(cudaMalloc(&fix.pair, sizeof(*fix.pair)));
     assert_cuda(cudaMalloc(&fix.window, window_bytes));
-    assert_pdl(pdl_chain_create(&fix.chain));
+    assert_pdl(pdl_chain_create(nullptr, &fix.chain));
     assert_pdl(pdl_kernel_from_symbol(report, &fix.report));
     assert_pdl(pdl_kernel_from_symbol(report_in_pairs, &fix.report_in_pairs));
     assert_pdl(pdl_kernel_from_symbol(hold, &fix.hold));

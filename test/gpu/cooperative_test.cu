@@ -57,7 +57,7 @@ static int set_up(void **)
     assert_cuda(cudaMemset(fix.cells, 0, fix.blocks * sizeof(*fix.cells)));
     assert_cuda(cudaMemset(fix.wrong, 0, sizeof(*fix.wrong)));
     assert_cuda(cudaDeviceSynchronize());
-    assert_pdl(pdl_chain_create(&fix.chain));
+    assert_pdl(pdl_chain_create(nullptr, &fix.chain));
     assert_pdl(pdl_kernel_from_symbol(neighbours, &fix.neighbours));
     assert_pdl(pdl_kernel_from_symbol(pair_produce, &fix.first));
     assert_pdl(pdl_kernel_from_symbol(pair_consume, &fix.second));

@@ -2,6 +2,8 @@
 /* A NULL stream means what it means in the translation unit that launches. This one is compiled
  * with
  * --default-stream per-thread; default_stream_legacy.cu is not. */
+#include <pdl/chain.h>
+
 #include "default_stream_test.cuh"
 #include "gpu_test.cuh"
 
@@ -41,6 +43,28 @@ static pdl_status launch_function_here(int *flag)
     return status;
 }
 
+/* Builds the chain on the first call for a flag: that waits for the device. */
+static pdl_status launch_chain_here(int *flag)
+{
+    static pdl_kernel *kernel;
+    static pdl_chain *chain;
+    if (chain == nullptr) {
+        const pdl_chain_options options = PDL_CHAIN_OPTIONS_INIT;
+        const pdl_launch_desc desc = pdl_launch_desc_make(1, 1);
+        assert_pdl(pdl_kernel_from_symbol(raise_flag, &kernel));
+        assert_pdl(pdl_chain_create(&options, &chain));
+        assert_pdl(pdl_chain_add(chain, kernel, &desc, PDL_ARGS(flag), nullptr, 0, nullptr));
+        assert_pdl(pdl_chain_build(chain));
+        assert_pdl(pdl_chain_upload(chain, nullptr));
+        return pdl_chain_launch(chain, nullptr);
+    }
+    const pdl_status status = pdl_chain_launch(chain, nullptr);
+    pdl_chain_destroy(chain);
+    pdl_kernel_destroy(kernel);
+    chain = nullptr;
+    return status;
+}
+
 /* Whether a launch on the NULL stream runs while a kernel spins on a stream that the legacy default
  * stream waits for. */
 static bool runs_beside_a_blocking_stream(pdl_status (*launch)(int *))
@@ -73,6 +97,11 @@ static void a_symbol_launched_from_a_per_thread_unit_runs_beside_a_blocking_stre
 static void a_function_launched_from_a_per_thread_unit_runs_beside_a_blocking_stream(void **)
 {
     assert_true(runs_beside_a_blocking_stream(launch_function_here));
+}
+
+static void a_chain_with_the_options_of_a_per_thread_unit_runs_beside_a_blocking_stream(void **)
+{
+    assert_true(runs_beside_a_blocking_stream(launch_chain_here));
 }
 
 static void a_symbol_launched_from_a_legacy_unit_waits_for_a_blocking_stream(void **)
@@ -108,6 +137,8 @@ int main()
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_symbol_launched_from_a_per_thread_unit_runs_beside_a_blocking_stream),
         cmocka_unit_test(a_function_launched_from_a_per_thread_unit_runs_beside_a_blocking_stream),
+        cmocka_unit_test(
+            a_chain_with_the_options_of_a_per_thread_unit_runs_beside_a_blocking_stream),
         cmocka_unit_test(a_symbol_launched_from_a_legacy_unit_waits_for_a_blocking_stream),
         cmocka_unit_test(a_launch_on_the_null_stream_is_captured_with_the_per_thread_stream),
     };

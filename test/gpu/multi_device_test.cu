@@ -119,7 +119,7 @@ static void assert_a_chain_a_device(pdl_kernel *kernel)
     assert_pdl(pdl_kernel_from_symbol(add_symbol, &add));
     for (int device = 0; device < 2; device++) {
         assert_cuda(cudaSetDevice(device));
-        assert_pdl(pdl_chain_create(&chains[device]));
+        assert_pdl(pdl_chain_create(nullptr, &chains[device]));
         add_link(chains[device], kernel, device, 100u * static_cast<unsigned>(device + 1));
         add_link(chains[device], add, device, 7);
         assert_pdl(pdl_chain_build(chains[device]));
@@ -170,7 +170,7 @@ static void a_chain_is_refused_by_a_stream_of_another_device(void **)
     skip_without_two_devices();
     assert_pdl(pdl_kernel_from_symbol(set_symbol, &kernel));
     assert_cuda(cudaSetDevice(0));
-    assert_pdl(pdl_chain_create(&chain));
+    assert_pdl(pdl_chain_create(nullptr, &chain));
     add_link(chain, kernel, 0, 5);
     assert_pdl(pdl_chain_build(chain));
     for (int current = 0; current < 2; current++) {
@@ -196,7 +196,7 @@ static void a_chain_may_be_built_again_on_another_device(void **)
     const unsigned value = 6;
     assert_pdl(pdl_kernel_from_symbol(set_symbol, &kernel));
     assert_cuda(cudaSetDevice(0));
-    assert_pdl(pdl_chain_create(&chain));
+    assert_pdl(pdl_chain_create(nullptr, &chain));
     const uint32_t link = add_link(chain, kernel, 0, 5);
     assert_pdl(pdl_chain_build(chain));
     assert_pdl(pdl_chain_launch(chain, sides[0].stream));
@@ -221,7 +221,7 @@ static void a_function_of_one_device_is_refused_in_a_chain_of_another(void **)
     assert_cuda(cudaSetDevice(0));
     assert_cuda(cudaGetFuncBySymbol(&function, reinterpret_cast<const void *>(set_symbol)));
     assert_pdl(pdl_kernel_from_function(function, &kernel));
-    assert_pdl(pdl_chain_create(&chain));
+    assert_pdl(pdl_chain_create(nullptr, &chain));
     add_link(chain, kernel, 0, 5);
     assert_cuda(cudaSetDevice(1));
     assert_refused(pdl_chain_build(chain), PDL_ERROR_WRONG_DEVICE, "kernel");

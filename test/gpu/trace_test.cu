@@ -310,7 +310,7 @@ static void a_replay_of_a_chain_leaves_the_newest_stamps(void **)
     pdl_chain *chain = nullptr;
     pdl_kernel *kernel = nullptr;
     assert_pdl(pdl_kernel_from_symbol(spinner, &kernel));
-    assert_pdl(pdl_chain_create(&chain));
+    assert_pdl(pdl_chain_create(nullptr, &chain));
     const pdl_launch_desc desc = pdl_launch_desc_make(32, threads, 0, nullptr, PDL_OVERLAP_AUTO);
     unsigned long long before = 5000, main_part = 20000, after = 10000;
     for (int i = 0; i < 2; i++) {

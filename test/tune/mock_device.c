@@ -312,8 +312,9 @@ pdl_status pdl_kernel_set_attribute(pdl_kernel *kernel, PDL_KERNEL_MAX_DYNAMIC_S
                            : refuse(PDL_ERROR_SHARED_MEMORY, "the mock has less shared memory");
 }
 
-pdl_status pdl_chain_create(pdl_chain **chain)
+pdl_status pdl_chain_create(const pdl_chain_options *options, pdl_chain **chain)
 {
+    (void)options;
     *chain = allocate(1, sizeof(**chain));
     return PDL_SUCCESS;
 }

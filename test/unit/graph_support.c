@@ -72,7 +72,7 @@ pdl_launch_desc overlap_desc(pdl_overlap overlap)
 pdl_chain *make_chain(void)
 {
     pdl_chain *chain = NULL;
-    assert_ok(pdl_chain_create(&chain));
+    assert_ok(pdl_chain_create(NULL, &chain));
     assert_non_null(chain);
     return chain;
 }

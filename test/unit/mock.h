@@ -129,6 +129,7 @@ struct mock {
     int live_nodes; /* of live graphs */
     int live_execs;
     int live_allocations;
+    CUstream upload_stream; /* of the last cuGraphUpload */
     unsigned replay_count;
     unsigned run_count;
     struct mock_run runs[MOCK_RUNS];      /* run i is at i % MOCK_RUNS */

@@ -264,6 +264,27 @@ static void run(const struct exec_node *node, CUstream stream)
         .replay = mock.replay_count, .stream = stream, .node = node->from, .params = node->params};
 }
 
+static CUresult check_stream(CUstream stream)
+{
+    if (mock_stream_device(stream) >= 0) {
+        return CUDA_SUCCESS;
+    }
+    return mock_current_device < 0 ? CUDA_ERROR_INVALID_CONTEXT : CUDA_ERROR_INVALID_HANDLE;
+}
+
+CUresult mock_cuGraphUpload(CUgraphExec exec, CUstream stream)
+{
+    MOCK_ENTER(cuGraphUpload);
+    if (!has_exec(exec, "cuGraphUpload")) {
+        return mock_leave(CUDA_ERROR_INVALID_VALUE);
+    }
+    const CUresult result = check_stream(stream);
+    if (result == CUDA_SUCCESS) {
+        mock.upload_stream = stream;
+    }
+    return mock_leave(result);
+}
+
 CUresult mock_cuGraphLaunch(CUgraphExec exec, CUstream stream)
 {
     MOCK_ENTER(cuGraphLaunch);
@@ -272,9 +293,9 @@ CUresult mock_cuGraphLaunch(CUgraphExec exec, CUstream stream)
     if (!has_exec(exec, "cuGraphLaunch")) {
         return mock_leave(CUDA_ERROR_INVALID_VALUE);
     }
-    if (mock_stream_device(stream) < 0) {
-        return mock_leave(mock_current_device < 0 ? CUDA_ERROR_INVALID_CONTEXT
-                                                  : CUDA_ERROR_INVALID_HANDLE);
+    const CUresult result = check_stream(stream);
+    if (result != CUDA_SUCCESS) {
+        return mock_leave(result);
     }
     mock.replay_count++;
     for (size_t i = 0; i < exec->node_count; i++) {

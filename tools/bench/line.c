@@ -124,7 +124,7 @@ static CUresult make_chain(struct line *line)
 {
     const size_t count = line->count * line->repeat;
     const double begin = host_ns();
-    pdl_status status = pdl_chain_create(&line->chain);
+    pdl_status status = pdl_chain_create(NULL, &line->chain);
     for (size_t i = 0; status == PDL_SUCCESS && i < count; i++) {
         const struct gpu_launch *const launch = &line->launches[i % line->count];
         const pdl_launch_desc desc = make_desc(launch);

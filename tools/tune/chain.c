@@ -177,7 +177,7 @@ static pdl_chain *build_of(const struct chain *chain, const size_t *choices, pdl
 {
     pdl_chain *made = NULL;
     const struct chain_link *link = NULL;
-    pdl_status status = pdl_chain_create(&made);
+    pdl_status status = pdl_chain_create(NULL, &made);
     for (size_t i = 0; status == PDL_SUCCESS && i < chain->repeat * chain->links.count; i++) {
         link = &chain->links.items[i % chain->links.count];
         status = add_link(chain, made, link,

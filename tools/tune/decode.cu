@@ -182,7 +182,7 @@ static pdl_chain *build(void *self, const size_t *choices, pdl_overlap overlap, 
         launches[step] = {decoder.kernels[v][step], choice.grid[0]};
     }
     pdl_chain *chain = nullptr;
-    pdl_status status = pdl_chain_create(&chain);
+    pdl_status status = pdl_chain_create(nullptr, &chain);
     if (status == PDL_SUCCESS) {
         status = decoder.steps.record(chain, launches, overlap);
     }

@@ -178,7 +178,7 @@ static void each_missing_argument_is_named(void **state)
     pdl_chain_report report = PDL_CHAIN_REPORT_INIT;
     CUgraph graph = NULL;
     const pdl_status bad = PDL_ERROR_INVALID_ARGUMENT;
-    assert_refused(pdl_chain_create(NULL), bad, "chain", "chain");
+    assert_refused(pdl_chain_create(NULL, NULL), bad, "chain", "chain");
     assert_refused(pdl_chain_add(NULL, kernel, &desc, VALUES(values), NULL, 0, &link), bad, "chain",
                    "chain");
     assert_refused(pdl_chain_add(chain, NULL, &desc, VALUES(values), NULL, 0, &link), bad, "kernel",
@@ -452,7 +452,7 @@ static void a_driver_without_edge_data_makes_no_chain(void **state)
     (void)state;
     pdl_chain *chain = NULL;
     mock_set_driver_version(12020);
-    assert_refused(pdl_chain_create(&chain), PDL_ERROR_NOT_SUPPORTED, NULL, "12.3", "12.2");
+    assert_refused(pdl_chain_create(NULL, &chain), PDL_ERROR_NOT_SUPPORTED, NULL, "12.3", "12.2");
     assert_null(chain);
 }
 

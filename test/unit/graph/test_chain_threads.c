@@ -177,7 +177,7 @@ static void *use_own(void *argument)
         pdl_chain *chain = NULL;
         struct values values = values_of(worker->number);
         const pdl_launch_desc desc = overlap_desc(PDL_OVERLAP_AUTO);
-        bool good = pdl_chain_create(&chain) == PDL_SUCCESS;
+        bool good = pdl_chain_create(NULL, &chain) == PDL_SUCCESS;
         for (uint32_t i = 0; i < 3; i++) {
             good = good && pdl_chain_add(chain, shared_kernel, &desc, VALUES(values), NULL, 0,
                                          NULL) == PDL_SUCCESS;

@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: MIT */
+/* Chains: the streams that they are uploaded and launched in, and what a NULL one means. This is a
+ * translation unit with a per-thread default stream. */
+#define CUDA_API_PER_THREAD_DEFAULT_STREAM
+#include "graph_support.h"
+
+static pdl_chain *make_line_of(const pdl_chain_options *options, pdl_kernel *kernel)
+{
+    pdl_chain *chain = NULL;
+    assert_ok(pdl_chain_create(options, &chain));
+    (void)add_link(chain, kernel, PDL_OVERLAP_AUTO, 0);
+    assert_ok(pdl_chain_build(chain));
+    return chain;
+}
+
+static void a_null_stream_is_the_one_that_the_options_name(void **state)
+{
+    (void)state;
+    pdl_kernel *kernel = make_kernel(FROM_FUNCTION, 0);
+    pdl_chain_options legacy = PDL_CHAIN_OPTIONS_INIT;
+    const pdl_chain_options here = PDL_CHAIN_OPTIONS_INIT;
+    legacy.default_stream = PDL_DEFAULT_STREAM_LEGACY;
+    const struct {
+        const pdl_chain_options *options;
+        CUstream stream;
+    } cases[] = {
+        {NULL, NULL},
+        {&legacy, NULL},
+        {&here, CU_STREAM_PER_THREAD},
+    };
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        pdl_chain *chain = make_line_of(cases[i].options, kernel);
+        mock.upload_stream = mock_stream(7, 0);
+        assert_ok(pdl_chain_upload(chain, NULL));
+        assert_ptr_equal(mock.upload_stream, cases[i].stream);
+        assert_ok(pdl_chain_launch(chain, NULL));
+        assert_ptr_equal(mock_ran(0)->stream, cases[i].stream);
+        const CUstream streams[] = {CU_STREAM_LEGACY, CU_STREAM_PER_THREAD, mock_stream(1, 0)};
+        for (size_t s = 0; s < COUNT_OF(streams); s++) { /* others are what they are */
+            assert_ok(pdl_chain_upload(chain, streams[s]));
+            assert_ptr_equal(mock.upload_stream, streams[s]);
+            assert_ok(pdl_chain_launch(chain, streams[s]));
+            assert_ptr_equal(mock_ran(0)->stream, streams[s]);
+        }
+        pdl_chain_destroy(chain);
+    }
+    pdl_kernel_destroy(kernel);
+}
+
+static void a_launch_evaluates_its_stream_once(void **state)
+{
+    (void)state;
+    const CUstream streams[] = {mock_stream(1, 0), mock_stream(2, 0)};
+    const CUstream *next = streams;
+    pdl_kernel *kernel = make_kernel(FROM_FUNCTION, 0);
+    pdl_chain *chain = make_line(kernel, 1);
+    assert_ok(pdl_chain_launch(chain, *next++));
+    assert_ptr_equal(mock_ran(0)->stream, streams[0]);
+    assert_ptr_equal(next, &streams[1]);
+    pdl_chain_destroy(chain);
+    pdl_kernel_destroy(kernel);
+}
+
+static void options_that_are_not_known_are_refused(void **state)
+{
+    (void)state;
+    pdl_chain *chain = NULL;
+    pdl_chain_options options = PDL_CHAIN_OPTIONS_INIT;
+    struct {
+        pdl_chain_options options;
+        uint32_t more;
+    } newer = {PDL_CHAIN_OPTIONS_INIT, 0};
+    options.default_stream = 2;
+    assert_refused(pdl_chain_create(&options, &chain), PDL_ERROR_DESC_FIELD, "default_stream",
+                   "default_stream", "2");
+    options.size = 0;
+    assert_refused(pdl_chain_create(&options, &chain), PDL_ERROR_DESC_SIZE, "size", "options", "0");
+    newer.options.size = sizeof(newer);
+    newer.more = 5;
+    assert_refused(pdl_chain_create(&newer.options, &chain), PDL_ERROR_DESC_TOO_NEW, "size",
+                   "options", "12");
+    assert_null(chain);
+    newer.more = 0;
+    assert_ok(pdl_chain_create(&newer.options, &chain));
+    pdl_chain_destroy(chain);
+}
+
+static void an_upload_is_one_call_and_replays_nothing(void **state)
+{
+    (void)state;
+    pdl_kernel *kernel = make_kernel(FROM_FUNCTION, 0);
+    pdl_chain *chain = make_line(kernel, 3);
+    const unsigned calls = mock_total_calls();
+    assert_ok(pdl_chain_upload(chain, mock_stream(1, 0)));
+    assert_int_equal(mock_total_calls() - calls, 1);
+    assert_int_equal(mock.calls[MOCK_cuGraphUpload], 1);
+    assert_int_equal(mock.replay_count, 0);
+    pdl_chain_destroy(chain);
+    pdl_kernel_destroy(kernel);
+}
+
+static void an_upload_is_refused_where_a_launch_is(void **state)
+{
+    (void)state;
+    mock.table.device_count = 2;
+    mock_apply();
+    pdl_kernel *kernel = make_kernel(FROM_CU_KERNEL, 0);
+    pdl_chain *chain = make_chain();
+    assert_refused(pdl_chain_upload(NULL, NULL), PDL_ERROR_INVALID_ARGUMENT, "chain", "chain");
+    (void)add_link(chain, kernel, PDL_OVERLAP_AUTO, 0);
+    assert_refused(pdl_chain_upload(chain, NULL), PDL_ERROR_NOT_BUILT, NULL, "is not built", "1");
+    assert_ok(pdl_chain_build(chain));
+    assert_refused(pdl_chain_upload(chain, mock_stream(0, 1)), PDL_ERROR_WRONG_DEVICE, "stream",
+                   "1", "0");
+    mock_fail(MOCK_cuGraphUpload, 1, CUDA_ERROR_OUT_OF_MEMORY);
+    assert_refused(pdl_chain_upload(chain, NULL), PDL_ERROR_OUT_OF_MEMORY, NULL, "cuGraphUpload");
+    assert_string_equal(pdl_last_error()->call, "cuGraphUpload");
+    assert_ok(pdl_chain_upload(chain, mock_stream(0, 0)));
+    assert_ok(pdl_chain_launch(chain, mock_stream(0, 0)));
+    assert_ran(0, 0);
+    pdl_chain_destroy(chain);
+    pdl_kernel_destroy(kernel);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        GRAPH_TEST(a_null_stream_is_the_one_that_the_options_name),
+        GRAPH_TEST(a_launch_evaluates_its_stream_once),
+        GRAPH_TEST(options_that_are_not_known_are_refused),
+        GRAPH_TEST(an_upload_is_one_call_and_replays_nothing),
+        GRAPH_TEST(an_upload_is_refused_where_a_launch_is),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
