@@ -7,6 +7,9 @@
  * A graph is not thread-safe in CUDA, and so neither are these calls on one graph.
  *
  * Needs a driver of CUDA 12.3 or newer (edge data); an older one gives PDL_ERROR_NOT_SUPPORTED.
+ *
+ * As everywhere in libpdl, a struct whose first field is `uint32_t size` may grow in later versions,
+ * and a struct without one never changes.
  */
 #ifndef PDL_GRAPH_H
 #define PDL_GRAPH_H
@@ -40,7 +43,7 @@ typedef enum pdl_edge_kind {
     PDL_EDGE_PROGRAMMATIC_AT_BLOCK_START = 3
 } pdl_edge_kind;
 
-/** A dependency of a node to be added. */
+/** A dependency of a node to be added: an element of the caller's array. Never changes. */
 typedef struct pdl_edge {
     struct CUgraphNode_st *node; /**< The node that it depends on, of the same graph. */
     uint32_t kind;               /**< A pdl_edge_kind; other than FULL only from kernel nodes. */
@@ -58,7 +61,8 @@ typedef enum pdl_full_reason {
     PDL_FULL_OTHER_NODE = 6   /**< A node of another type stands between them. */
 } pdl_full_reason;
 
-/** A dependency of a kernel on a kernel that allows no overlap. */
+/** A dependency of a kernel on a kernel that allows no overlap: an element of the caller's array. Never
+ * changes. */
 typedef struct pdl_full_dependency {
     struct CUgraphNode_st *producer; /**< Kernel node. */
     struct CUgraphNode_st *consumer; /**< Kernel node. */
@@ -92,8 +96,8 @@ typedef struct pdl_census {
 #define PDL_CENSUS_INIT PDL_SIZED_INIT_(pdl_census)
 
 /**
- * Counts the edges of a graph by kind and tells where overlap was lost, and why where that can be
- * told.
+ * Counts the edges of a graph by kind and reports where overlap was lost, and why where that can be
+ * known.
  *
  * Child graphs and the bodies of conditional nodes count as one node. Maps to cuGraphGetNodes,
  * cuGraphGetEdges and cuGraphNodeGetType.
@@ -101,6 +105,17 @@ typedef struct pdl_census {
  * PDL_ERROR_OUT_OF_MEMORY, PDL_ERROR_DRIVER.
  */
 PDL_API pdl_status pdl_graph_census(struct CUgraph_st *graph, pdl_census *census);
+
+/**
+ * Counts the edges of what a stream has captured so far, as pdl_graph_census() does for a graph: also
+ * what other streams of the same capture have added to it. The capture goes on.
+ *
+ * Maps to cuStreamGetCaptureInfo and the calls of pdl_graph_census().
+ * @param stream a stream that is capturing; NULL is the legacy default stream, which never is
+ * Errors: those of pdl_graph_census(), PDL_ERROR_INVALID_ARGUMENT also where the stream does not
+ * capture or its capture has failed, PDL_ERROR_INVALID_HANDLE.
+ */
+PDL_API pdl_status pdl_stream_census(struct CUstream_st *stream, pdl_census *census);
 
 /** One clause for a reason, such as "a memset stands between them". Static. */
 PDL_API const char *pdl_full_reason_string(pdl_full_reason reason);

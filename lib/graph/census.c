@@ -307,32 +307,19 @@ static void find_full(struct picture *picture, pdl_census *census)
     }
 }
 
-pdl_status pdl_graph_census(struct CUgraph_st *graph, pdl_census *census)
+/* ---- the census ----------------------------------------------------------------------------- */
+
+static pdl_status count(const struct pdl_driver *driver, CUgraph graph, pdl_census *census)
 {
-    struct picture picture = {0};
-    pdl_census known = {0};
-    pdl_status status = pdl_sized_within(census, offsetof(pdl_census, nodes), "census");
-    if (status != PDL_SUCCESS) {
-        return status;
+    struct picture picture = {.driver = driver};
+    pdl_census known = {
+        .full_dependencies = census->full_dependencies,
+        .full_capacity = census->full_capacity,
+    };
+    pdl_status status = take_nodes(&picture, graph);
+    if (status == PDL_SUCCESS) {
+        status = take_edges(&picture, graph);
     }
-    if (graph == NULL) {
-        return PDL_FAIL_FIELD(PDL_ERROR_INVALID_ARGUMENT, "graph", "graph is NULL");
-    }
-    known.full_dependencies = census->full_dependencies;
-    known.full_capacity = census->full_capacity;
-    status = pdl_driver_get(&picture.driver);
-    if (status != PDL_SUCCESS) {
-        return status;
-    }
-    status = pdl_node_check_driver(picture.driver);
-    if (status != PDL_SUCCESS) {
-        return status;
-    }
-    status = take_nodes(&picture, graph);
-    if (status != PDL_SUCCESS) {
-        goto done;
-    }
-    status = take_edges(&picture, graph);
     if (status != PDL_SUCCESS) {
         goto done;
     }
@@ -357,4 +344,55 @@ pdl_status pdl_graph_census(struct CUgraph_st *graph, pdl_census *census)
 done:
     forget(&picture);
     return status;
+}
+
+/* What both calls check. */
+static pdl_status check(const pdl_census *census, const struct pdl_driver **driver)
+{
+    pdl_status status = pdl_sized_within(census, offsetof(pdl_census, nodes), "census");
+    if (status == PDL_SUCCESS) {
+        status = pdl_driver_get(driver);
+    }
+    return status == PDL_SUCCESS ? pdl_node_check_driver(*driver) : status;
+}
+
+pdl_status pdl_graph_census(struct CUgraph_st *graph, pdl_census *census)
+{
+    const struct pdl_driver *driver;
+    if (graph == NULL) {
+        return PDL_FAIL_FIELD(PDL_ERROR_INVALID_ARGUMENT, "graph", "graph is NULL");
+    }
+    const pdl_status status = check(census, &driver);
+    return status == PDL_SUCCESS ? count(driver, graph, census) : status;
+}
+
+pdl_status pdl_stream_census(struct CUstream_st *stream, pdl_census *census)
+{
+    const struct pdl_driver *driver;
+    CUstreamCaptureStatus capture = CU_STREAM_CAPTURE_STATUS_NONE;
+    CUgraph graph = NULL;
+    pdl_status status = check(census, &driver);
+    if (status != PDL_SUCCESS) {
+        return status;
+    }
+    if (stream == NULL || stream == CU_STREAM_LEGACY) { /* asking would break others' captures */
+        return PDL_FAIL_FIELD(PDL_ERROR_INVALID_ARGUMENT, "stream",
+                              "the legacy default stream cannot capture: pass the stream of the "
+                              "capture, or CU_STREAM_PER_THREAD");
+    }
+    const CUresult result =
+        driver->cuStreamGetCaptureInfo(stream, &capture, NULL, &graph, NULL, NULL, NULL);
+    if (result != CUDA_SUCCESS) {
+        return pdl_error_from_cuda(driver, "cuStreamGetCaptureInfo", (int32_t)result,
+                                   "to find what a stream captures");
+    }
+    if (capture != CU_STREAM_CAPTURE_STATUS_ACTIVE) {
+        return PDL_FAIL_FIELD(PDL_ERROR_INVALID_ARGUMENT, "stream",
+                              capture == CU_STREAM_CAPTURE_STATUS_NONE
+                                  ? "the stream is not capturing: call this between the beginning "
+                                    "and the end of a capture"
+                                  : "the stream's capture has failed and left no graph: the call "
+                                    "that broke it returned an error");
+    }
+    return count(driver, graph, census);
 }

@@ -25,7 +25,8 @@ static bool is_programmatic(uint32_t kind)
 
 pdl_status pdl_node_check_driver(const struct pdl_driver *driver)
 {
-    if (driver->cuGraphAddNode == NULL || driver->cuGraphGetEdges == NULL) {
+    if (driver->cuGraphAddNode == NULL || driver->cuGraphGetEdges == NULL ||
+        driver->cuStreamGetCaptureInfo == NULL) {
         return PDL_FAIL(PDL_ERROR_NOT_SUPPORTED,
                         "graph edges need a driver of CUDA 12.3 or newer, this one is %d.%d",
                         driver->version / 1000, driver->version % 1000 / 10);

@@ -178,6 +178,7 @@ static void run_chain(const struct scenario *scenario, pdl_kernel *fc1, CUstream
     CHECK(pdl_chain_graph(chain, &graph) == PDL_SUCCESS);
     CHECK(pdl_graph_census(graph, &census) == PDL_SUCCESS);
     CHECK(census.kernels == 4 && census.edges == 4);
+    CHECK(pdl_stream_census(stream, &census) == PDL_ERROR_INVALID_ARGUMENT); /* not capturing */
     CHECK(census.programmatic == (scenario->reason == PDL_REASON_GRANTED ? 4u : 0u));
     expect("cuGraphExecDestroy exec=0");
     expect("cuGraphDestroy graph=0");

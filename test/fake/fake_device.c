@@ -381,6 +381,7 @@ static const struct {
     {"cuGraphDestroyNode", 10000, "cuGraphDestroyNode"},
     {"cuGraphGetNodes", 10000, "cuGraphGetNodes"},
     {"cuGraphGetEdges", 12030, "cuGraphGetEdges_v2"},
+    {"cuStreamGetCaptureInfo", 12030, "cuStreamGetCaptureInfo_v3"},
     {"cuGraphNodeGetType", 10000, "cuGraphNodeGetType"},
     {"cuGraphKernelNodeGetParams", 12000, "cuGraphKernelNodeGetParams_v2"},
     {"cuGraphKernelNodeGetAttribute", 11000, "cuGraphKernelNodeGetAttribute"},

@@ -333,6 +333,22 @@ FAKE_ENTRY(cuGraphGetEdges_v2, CUgraph graph, CUgraphNode *from, CUgraphNode *to
     return CUDA_SUCCESS;
 }
 
+FAKE_ENTRY(cuStreamGetCaptureInfo_v3, CUstream stream, CUstreamCaptureStatus *status,
+           cuuint64_t *id, CUgraph *graph, const CUgraphNode **dependencies,
+           const CUgraphEdgeData **data, size_t *count)
+{
+    (void)id;
+    (void)graph;
+    (void)dependencies;
+    (void)data;
+    (void)count;
+    FAKE_LOG("cuStreamGetCaptureInfo stream=0x%llx", (unsigned long long)(uintptr_t)stream);
+    *status = CU_STREAM_CAPTURE_STATUS_NONE;
+    return CUDA_SUCCESS;
+}
+
+FAKE_PTSZ(cuStreamGetCaptureInfo_v3, _ptsz);
+
 /* ---- nodes ---------------------------------------------------------------------------------- */
 
 FAKE_ENTRY(cuGraphNodeGetType, CUgraphNode node, CUgraphNodeType *type)

@@ -185,6 +185,10 @@ void *mock_memory(CUdeviceptr address);
 CUstream mock_stream(unsigned number, int device);
 CUcontext mock_context(int device);
 
+/* What a stream captures: a graph, nothing (NULL, CU_STREAM_CAPTURE_STATUS_NONE), or what cannot be
+ * had any more (NULL, CU_STREAM_CAPTURE_STATUS_INVALIDATED). Not for the legacy default stream. */
+void mock_capture(CUstream stream, CUgraph graph, CUstreamCaptureStatus status);
+
 /* A node that is not a kernel, with nothing before it; an edge; the edge between two nodes, NULL if
  * there is none; and how many edges end in a node. For the test's own graphs and the library's. */
 CUgraphNode mock_add_node(CUgraph graph, CUgraphNodeType type);

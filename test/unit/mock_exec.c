@@ -60,6 +60,51 @@ CUresult mock_cuStreamGetDevice(CUstream stream, CUdevice *device)
     return mock_leave(CUDA_SUCCESS);
 }
 
+static struct {
+    CUstream stream;
+    CUgraph graph;
+    CUstreamCaptureStatus status;
+} captures[STREAMS];
+
+void mock_capture(CUstream stream, CUgraph graph, CUstreamCaptureStatus status)
+{
+    size_t at = 0;
+    while (captures[at].stream != NULL && captures[at].stream != stream) {
+        at++;
+    }
+    captures[at].stream = stream;
+    captures[at].graph = graph;
+    captures[at].status = status;
+}
+
+CUresult mock_cuStreamGetCaptureInfo(CUstream stream, CUstreamCaptureStatus *status, cuuint64_t *id,
+                                     CUgraph *graph, const CUgraphNode **dependencies,
+                                     const CUgraphEdgeData **data, size_t *count)
+{
+    MOCK_ENTER(cuStreamGetCaptureInfo);
+    if (stream == NULL || stream == CU_STREAM_LEGACY) {
+        mock_misused("cuStreamGetCaptureInfo was called with the legacy default stream");
+        return mock_leave(CUDA_ERROR_STREAM_CAPTURE_IMPLICIT);
+    }
+    if (mock_stream_device(stream) < 0) {
+        return mock_leave(CUDA_ERROR_INVALID_HANDLE);
+    }
+    if (id != NULL || dependencies != NULL || data != NULL || count != NULL) {
+        mock_misused("cuStreamGetCaptureInfo was asked for what the mock does not know");
+    }
+    *status = CU_STREAM_CAPTURE_STATUS_NONE;
+    *graph = (CUgraph)(void *)&mock; /* only good if the status says so */
+    for (size_t i = 0; i < STREAMS && captures[i].stream != NULL; i++) {
+        if (captures[i].stream == stream) {
+            *status = captures[i].status;
+            if (captures[i].graph != NULL) {
+                *graph = captures[i].graph;
+            }
+        }
+    }
+    return mock_leave(CUDA_SUCCESS);
+}
+
 CUresult mock_cuCtxPushCurrent(CUcontext context)
 {
     MOCK_ENTER(cuCtxPushCurrent);
@@ -136,6 +181,7 @@ static void remove_exec(CUgraphExec exec)
 
 void mock_forget_execs(void)
 {
+    memset(captures, 0, sizeof(captures));
     while (execs != NULL) {
         remove_exec(execs);
     }

@@ -38,8 +38,8 @@ static void full(CUgraphNode from, CUgraphNode to)
     mock_add_edge(from, to, DEFAULT, FULL_PORT);
 }
 
-/* The census with room for 8; asserts that the parts make the sum. */
-static pdl_full_dependency found[8];
+/* The census with room for 16; asserts that the parts make the sum. */
+static pdl_full_dependency found[16];
 
 static pdl_census count(void)
 {
@@ -181,6 +181,12 @@ static void what_stands_between_two_kernels_is_told(void **state)
         {CU_GRAPH_NODE_TYPE_GRAPH, PDL_FULL_OTHER_NODE},
         {CU_GRAPH_NODE_TYPE_MEM_ALLOC, PDL_FULL_OTHER_NODE},
         {CU_GRAPH_NODE_TYPE_EVENT_RECORD, PDL_FULL_OTHER_NODE},
+        /* Types of newer drivers, whose names the headers need not have. */
+        {(CUgraphNodeType)13, PDL_FULL_OTHER_NODE},
+        {(CUgraphNodeType)14, PDL_FULL_OTHER_NODE},
+        {(CUgraphNodeType)17, PDL_FULL_OTHER_NODE},
+        {(CUgraphNodeType)18, PDL_FULL_OTHER_NODE},
+        {(CUgraphNodeType)1000, PDL_FULL_OTHER_NODE},
     };
     CUgraphNode last = kernel_node(0);
     CUgraphNode producers[COUNT_OF(cases)];
@@ -384,12 +390,60 @@ static void bad_arguments_are_refused(void **state)
     assert_refused(pdl_graph_census(graph, &census), PDL_ERROR_DESC_SIZE, "size", "census", "8");
 }
 
+static void a_capture_is_counted_while_it_goes_on(void **state)
+{
+    (void)state;
+    pdl_census census = PDL_CENSUS_INIT;
+    CUgraphNode first = kernel_node(1);
+    CUgraphNode second = kernel_node(2);
+    full(first, second);
+    census.full_dependencies = found;
+    census.full_capacity = COUNT_OF(found);
+    const CUstream streams[] = {mock_stream(1, 0), CU_STREAM_PER_THREAD};
+    for (size_t i = 0; i < COUNT_OF(streams); i++) {
+        mock_capture(streams[i], graph, CU_STREAM_CAPTURE_STATUS_ACTIVE);
+        assert_ok(pdl_stream_census(streams[i], &census));
+        assert_int_equal(census.kernels, 2 + i);
+        assert_int_equal(census.full, 1);
+        assert_int_equal(census.full_count, 1);
+        assert_string_equal(found[0].producer_name, "fc2");
+        assert_string_equal(found[0].consumer_name, "fc3");
+        (void)kernel_node(3); /* and the capture goes on */
+    }
+}
+
+static void a_stream_without_a_capture_has_no_census(void **state)
+{
+    (void)state;
+    const pdl_status bad = PDL_ERROR_INVALID_ARGUMENT;
+    pdl_census census = PDL_CENSUS_INIT;
+    census.nodes = 77;
+    mock_capture(mock_stream(1, 0), graph, CU_STREAM_CAPTURE_STATUS_ACTIVE);
+    mock_capture(mock_stream(2, 0), NULL, CU_STREAM_CAPTURE_STATUS_INVALIDATED);
+    assert_refused(pdl_stream_census(mock_stream(0, 0), &census), bad, "stream", "not capturing");
+    assert_refused(pdl_stream_census(mock_stream(2, 0), &census), bad, "stream", "failed");
+    assert_refused(pdl_stream_census(NULL, &census), bad, "stream", "legacy");
+    assert_refused(pdl_stream_census(CU_STREAM_LEGACY, &census), bad, "stream", "legacy");
+    assert_refused(pdl_stream_census(mock_stream(1, 0), NULL), bad, "census", "census");
+    assert_refused(pdl_stream_census((CUstream)(void *)&census, &census), PDL_ERROR_INVALID_HANDLE,
+                   NULL, "cuStreamGetCaptureInfo");
+    mock_fail(MOCK_cuStreamGetCaptureInfo, 1, CUDA_ERROR_UNKNOWN);
+    assert_refused(pdl_stream_census(mock_stream(1, 0), &census), PDL_ERROR_DRIVER, NULL,
+                   "cuStreamGetCaptureInfo");
+    assert_int_equal(census.nodes, 77);
+    census.size = 8;
+    assert_refused(pdl_stream_census(mock_stream(1, 0), &census), PDL_ERROR_DESC_SIZE, "size",
+                   "census", "8");
+}
+
 static void a_driver_without_edge_data_is_told(void **state)
 {
     (void)state;
     pdl_census census = PDL_CENSUS_INIT;
     mock_set_driver_version(12020);
     assert_refused(pdl_graph_census(graph, &census), PDL_ERROR_NOT_SUPPORTED, NULL, "12.3", "12.2");
+    assert_refused(pdl_stream_census(mock_stream(1, 0), &census), PDL_ERROR_NOT_SUPPORTED, NULL,
+                   "12.3", "12.2");
 }
 
 static void each_failing_question_is_an_error_and_writes_nothing(void **state)
@@ -450,6 +504,8 @@ int main(void)
         EDGES_TEST(what_does_not_fit_the_list_is_counted),
         EDGES_TEST(older_and_newer_callers_get_what_they_know),
         EDGES_TEST(bad_arguments_are_refused),
+        EDGES_TEST(a_capture_is_counted_while_it_goes_on),
+        EDGES_TEST(a_stream_without_a_capture_has_no_census),
         EDGES_TEST(a_driver_without_edge_data_is_told),
         EDGES_TEST(each_failing_question_is_an_error_and_writes_nothing),
         EDGES_TEST(each_reason_has_a_clause_of_its_own),
