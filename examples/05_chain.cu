@@ -143,6 +143,7 @@ int main()
     CHECK(pdl_chain_create(nullptr, &chain));
     std::printf("%u links:\n", links);
     record(chain, b, steps, joins);
+    CHECK(pdl_chain_upload(chain, gate.stream)); /* else the first replay does it */
 
     const int good = replay(chain, b, x, gate.stream);
     std::printf("%d of %d replays with changed arguments and grid are right\n", good, replays);

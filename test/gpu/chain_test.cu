@@ -258,7 +258,10 @@ static void a_link_at_the_start_does_not_wait_for_the_one_before_it(void **)
 
 static void explain_tells_what_a_link_waits_for_and_how(void **)
 {
+    uint32_t waits_for[2] = {77, 77};
     pdl_chain_report report = PDL_CHAIN_REPORT_INIT;
+    report.dependency_links = waits_for;
+    report.dependency_capacity = 2;
     add_step({1, 0, 0, 0}, PDL_OVERLAP_AUTO);
     add_step({2, 1, 0, 0}, PDL_OVERLAP_AUTO);
     add_step({3, 2, 0, 0}, PDL_OVERLAP_NONE);
@@ -280,6 +283,11 @@ static void explain_tells_what_a_link_waits_for_and_how(void **)
     assert_pdl(pdl_chain_explain(fix.chain, 2, &report));
     assert_int_equal(report.overlap, 0);
     assert_int_equal(report.overlap_reason, PDL_REASON_NOT_REQUESTED);
+    assert_int_equal(waits_for[0], 1);
+    assert_int_equal(waits_for[1], 77);
+    assert_ptr_equal(report.kernel, fix.combine);
+    assert_int_equal(report.grid[0], 1);
+    assert_int_equal(report.grid[2], 1);
     assert_non_null(strstr(report.message, "waits for the end of what it depends on, link 1"));
     assert_non_null(strstr(report.message, pdl_reason_string(PDL_REASON_NOT_REQUESTED)));
 }
@@ -410,6 +418,25 @@ static void a_chain_may_be_launched_in_the_default_stream(void **)
     assert_pdl(pdl_chain_launch(fix.chain, nullptr));
     assert_cuda(cudaMemcpy(&found, fix.cells, sizeof(found), cudaMemcpyDeviceToHost));
     assert_int_equal(found, 64);
+}
+
+static void a_chain_may_be_uploaded_before_its_first_replay(void **)
+{
+    const std::vector<step> steps = {{1, 0, 0, 1}, {2, 1, 0, 2}};
+    assert_refused(pdl_chain_upload(fix.chain, fix.stream), PDL_ERROR_NOT_BUILT, nullptr);
+    add_step(steps[0], PDL_OVERLAP_AUTO);
+    add_step(steps[1], PDL_OVERLAP_AUTO);
+    assert_pdl(pdl_chain_build(fix.chain));
+    assert_cuda(cudaMemset(fix.cells, 0, cell_count * sizeof(*fix.cells)));
+    assert_pdl(pdl_chain_upload(fix.chain, fix.stream));
+    assert_pdl(pdl_chain_upload(fix.chain, nullptr));
+    assert_cuda(cudaDeviceSynchronize());
+    unsigned found[cell_count];
+    assert_cuda(cudaMemcpy(found, fix.cells, sizeof(found), cudaMemcpyDeviceToHost));
+    for (const unsigned cell : found) {
+        assert_int_equal(cell, 0); /* nothing ran */
+    }
+    assert_computes(steps);
 }
 
 static void a_replay_in_flight_outlives_its_chain(void **)
@@ -659,6 +686,7 @@ int main()
         TEST(kernels_of_every_kind_may_stand_in_one_chain),
         TEST(a_chain_is_launched_only_as_it_was_built),
         TEST(a_chain_may_be_launched_in_the_default_stream),
+        TEST(a_chain_may_be_uploaded_before_its_first_replay),
         TEST(a_replay_in_flight_outlives_its_chain),
         TEST(a_cycle_is_refused_and_the_chain_is_as_before),
         TEST(a_link_that_is_not_there_is_refused),

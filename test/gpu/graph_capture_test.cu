@@ -129,6 +129,26 @@ static void a_launch_without_overlap_makes_a_full_edge(void **)
     }
 }
 
+static void a_capture_is_counted_while_it_goes_on(void **)
+{
+    pdl_census census = PDL_CENSUS_INIT;
+    assert_refused(pdl_stream_census(fix.stream, &census), PDL_ERROR_INVALID_ARGUMENT, "stream");
+    cudaGraph_t graph = capture([&census] {
+        assert_pdl(pdl_stream_census(fix.stream, &census));
+        assert_int_equal(census.nodes, 0);
+        launch_first(0);
+        launch_second(0, PDL_OVERLAP_AUTO);
+        assert_pdl(pdl_stream_census(fix.stream, &census));
+        assert_int_equal(census.kernels, 2);
+        assert_int_equal(census.programmatic, 1);
+        assert_refused(pdl_stream_census(fix.other, &census), PDL_ERROR_INVALID_ARGUMENT, "stream");
+        assert_refused(pdl_stream_census(nullptr, &census), PDL_ERROR_INVALID_ARGUMENT, "stream");
+        launch_first(0);
+    });
+    assert_census(graph, {1, 1, 0, 0}); /* none of these questions ended it */
+    assert_cuda(cudaGraphDestroy(graph));
+}
+
 /* The first kernel records an event as `desc` says, and the second one's stream waits for it. */
 static cudaGraph_t capture_two_streams(int kind, const pdl_launch_desc &desc)
 {
@@ -479,6 +499,7 @@ int main()
     const struct CMUnitTest tests[] = {
         TEST(a_launch_with_overlap_makes_a_programmatic_edge),
         TEST(a_launch_without_overlap_makes_a_full_edge),
+        TEST(a_capture_is_counted_while_it_goes_on),
         TEST(a_trigger_event_makes_a_programmatic_edge),
         TEST(a_trigger_event_at_block_start_makes_a_programmatic_edge_from_the_launch),
         TEST(a_launch_event_makes_a_launch_completion_edge),
