@@ -3,17 +3,10 @@
 #ifndef PDL_LIB_DRIVER_H
 #define PDL_LIB_DRIVER_H
 
-#include <cuda.h>
-#include <cudaTypedefs.h>
-#include <stdbool.h>
-
-#include "core/error.h"
+#include "core/libcuda.h"
 
 /* Devices beyond this many are not shown. */
 #define PDL_DEVICE_MAX 64
-
-/* The oldest driver that has all required entries, as cuDriverGetVersion counts. */
-#define PDL_DRIVER_VERSION_MIN 12000
 
 /* Types of entries that the oldest supported headers lack. */
 #if CUDA_VERSION < 12040
@@ -100,11 +93,16 @@ void pdl_driver_override(const struct pdl_driver *driver);
 pdl_status pdl_driver_load(const char *soname, struct pdl_driver *driver);
 
 /* The name of a result, such as "CUDA_ERROR_INVALID_VALUE". Never NULL. */
-const char *pdl_driver_result_name(const struct pdl_driver *driver, CUresult result);
+static inline const char *pdl_driver_result_name(const struct pdl_driver *driver, CUresult result)
+{
+    return pdl_libcuda_result_name(driver->cuGetErrorName, result);
+}
 
-/* Classifies the result of a CUDA call that has no meaning of its own to the caller: "cuX failed:
- * NAME" and what was being done. */
-PDL_COLD pdl_status pdl_error_from_cuda(const struct pdl_driver *driver, const char *call,
-                                        int32_t result, const char *doing);
+/* pdl_libcuda_error(), with the table's names. */
+static inline pdl_status pdl_error_from_cuda(const struct pdl_driver *driver, const char *call,
+                                             int32_t result, const char *doing)
+{
+    return pdl_libcuda_error(driver->cuGetErrorName, call, result, doing);
+}
 
 #endif /* PDL_LIB_DRIVER_H */
