@@ -43,10 +43,6 @@ typedef CUresult(CUDAAPI *PFN_cuStreamGetDevice_v12080)(CUstream stream, CUdevic
     R(cuOccupancyMaxActiveClusters, 11070)                                                         \
     R(cuOccupancyMaxPotentialClusterSize, 11070)                                                   \
     R(cuLaunchKernelEx, 11060)                                                                     \
-    R(cuMemAlloc, 3020)                                                                            \
-    R(cuMemFree, 3020)                                                                             \
-    R(cuMemcpyDtoH, 3020)                                                                          \
-    R(cuMemsetD8, 3020)                                                                            \
     R(cuCtxPushCurrent, 4000)                                                                      \
     R(cuCtxPopCurrent, 4000)                                                                       \
     R(cuStreamGetCtx, 9020)                                                                        \

@@ -4,13 +4,13 @@
 
 #include <pthread.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/device.h"
 #include "core/error.h"
 #include "core/sized.h"
-#include "trace/timeline.h"
+#include "trace/driver.h"
 
 #define MILLISECOND INT64_C(1000000)
 #define SECOND      (1000 * MILLISECOND)
@@ -44,7 +44,7 @@ struct launch {
 
 struct pdl_trace {
     pthread_mutex_t lock;
-    const struct pdl_driver *driver;
+    const struct pdl_trace_driver *driver;
     CUcontext context;
     CUdeviceptr records;
     uint32_t capacity;
@@ -63,7 +63,7 @@ struct pdl_trace {
 
 static CUresult make_buffer(struct pdl_trace *trace, const char **call)
 {
-    const struct pdl_driver *driver = trace->driver;
+    const struct pdl_trace_driver *driver = trace->driver;
     const size_t bytes = trace->capacity * sizeof(struct record);
     struct record last;
     *call = "cuStreamGetCtx";
@@ -89,7 +89,7 @@ static CUresult make_buffer(struct pdl_trace *trace, const char **call)
 
 pdl_status pdl_trace_create(uint32_t capacity, pdl_trace **trace)
 {
-    const struct pdl_driver *driver;
+    const struct pdl_trace_driver *driver;
     const char *call;
     int device;
     if (trace == NULL) {
@@ -99,9 +99,9 @@ pdl_status pdl_trace_create(uint32_t capacity, pdl_trace **trace)
         return PDL_FAIL_FIELD(PDL_ERROR_INVALID_ARGUMENT, "capacity",
                               "capacity is %u blocks, not 1 to %d", (unsigned)capacity, INT32_MAX);
     }
-    pdl_status status = pdl_driver_get(&driver);
+    pdl_status status = pdl_device_current(&device);
     if (status == PDL_SUCCESS) {
-        status = pdl_device_of_context(driver, &device);
+        status = pdl_trace_driver_get(&driver);
     }
     if (status != PDL_SUCCESS) {
         return status;
@@ -117,8 +117,8 @@ pdl_status pdl_trace_create(uint32_t capacity, pdl_trace **trace)
     if (result != CUDA_SUCCESS) {
         (void)pthread_mutex_destroy(&made->lock);
         free(made);
-        return pdl_error_from_cuda(driver, call, (int32_t)result,
-                                   "to make a buffer for the stamps of blocks");
+        return pdl_libcuda_error(driver->cuGetErrorName, call, (int32_t)result,
+                                 "to make a buffer for the stamps of blocks");
     }
     *trace = made;
     return PDL_SUCCESS;
@@ -448,8 +448,8 @@ static pdl_status copy_records(const struct pdl_trace *trace, struct record **re
     }
     if (result != CUDA_SUCCESS) {
         free(copy);
-        return pdl_error_from_cuda(trace->driver, call, (int32_t)result,
-                                   "to read the stamps of blocks");
+        return pdl_libcuda_error(trace->driver->cuGetErrorName, call, (int32_t)result,
+                                 "to read the stamps of blocks");
     }
     *records = copy;
     return PDL_SUCCESS;

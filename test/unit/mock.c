@@ -182,6 +182,9 @@ static void fill_table(void)
 #define MOCK_MEMBER_(name_, version_) mock.table.name_ = mock_##name_;
     PDL_DRIVER_ENTRIES(MOCK_MEMBER_, MOCK_MEMBER_)
 #undef MOCK_MEMBER_
+#define MOCK_TRACE_MEMBER_(name_, version_) mock.trace_table.name_ = mock_##name_;
+    PDL_TRACE_DRIVER_ENTRIES(MOCK_TRACE_MEMBER_)
+#undef MOCK_TRACE_MEMBER_
 }
 
 void mock_set_driver_version(int version)

@@ -2,16 +2,18 @@
 /* A driver table over a small model of devices, kernels, images and graphs, for unit tests.
  *
  * Every entry of PDL_DRIVER_ENTRIES has a mock_<entry>() in one of the files mock_*.c (see
- * mock_entry.h); the table is filled from the same list, so an entry without one does not link. A
- * test sets the model up directly (`mock.devices[0]…`, before the library has cached it, or
- * followed by mock_apply()), makes its calls, and reads what was recorded. mock_teardown() fails
- * the test if the library leaked or misused a handle. */
+ * mock_entry.h); the table is filled from the same list, so an entry without one does not link. The
+ * same goes for libpdl-trace's table and PDL_TRACE_DRIVER_ENTRIES. A test sets the model up directly
+ * (`mock.devices[0]…`, before the library has cached it, or followed by mock_apply()), makes its
+ * calls, and reads what was recorded. mock_teardown() fails the test if the library leaked or
+ * misused a handle. */
 #ifndef PDL_TEST_UNIT_MOCK_H
 #define PDL_TEST_UNIT_MOCK_H
 
 #include <pdl/detail/runtime.h>
 
 #include "core/driver.h"
+#include "trace/driver.h"
 
 #define MOCK_DEVICES    4
 #define MOCK_KERNELS    8
@@ -32,6 +34,10 @@
 
 /* An index for each entry of the table, to count its calls and to make it fail. */
 enum mock_entry {
+    MOCK_cuMemAlloc, /* the first four: of libpdl-trace's table alone */
+    MOCK_cuMemFree,
+    MOCK_cuMemcpyDtoH,
+    MOCK_cuMemsetD8,
 #define MOCK_ENTRY_(name, version) MOCK_##name,
     PDL_DRIVER_ENTRIES(MOCK_ENTRY_, MOCK_ENTRY_)
 #undef MOCK_ENTRY_
@@ -109,6 +115,7 @@ struct mock_run {
 struct mock {
     /* The model. */
     struct pdl_driver table;
+    struct pdl_trace_driver trace_table; /* for pdl_trace_driver_override() */
     struct mock_device devices[MOCK_DEVICES];
     struct mock_kernel kernels[MOCK_KERNELS];
     CUresult image_result; /* of cuLibraryLoadData; 0: images that begin like one are accepted */

@@ -15,6 +15,7 @@
 /* Every entry has the signature of the driver's. */
 #define MOCK_DECLARE_(name, version) __typeof__(*(PFN_##name##_v##version)0) mock_##name;
 PDL_DRIVER_ENTRIES(MOCK_DECLARE_, MOCK_DECLARE_)
+PDL_TRACE_DRIVER_ENTRIES(MOCK_DECLARE_)
 #undef MOCK_DECLARE_
 
 void mock_lock(void);

@@ -5,6 +5,14 @@
 
 #include "support.h"
 
+static int trace_setup(void **state)
+{
+    const int result = mock_setup(state);
+    pdl_trace_driver_override(&mock.trace_table);
+    return result;
+}
+#define TRACE_TEST(function) cmocka_unit_test_setup_teardown(function, trace_setup, mock_teardown)
+
 struct stamps {
     uint64_t start;
     uint64_t triggered;
@@ -473,29 +481,29 @@ static void a_trace_is_collected_from_any_context(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        MOCK_TEST(stamps_become_a_timeline_from_the_first_start_on),
-        MOCK_TEST(a_kernel_is_told_its_place_in_the_buffer),
-        MOCK_TEST(reserving_asks_the_driver_nothing),
-        MOCK_TEST(collecting_again_takes_nothing_away),
-        MOCK_TEST(two_runs_begin_at_one_point),
-        MOCK_TEST(a_replay_writes_over_the_one_before),
-        MOCK_TEST(an_empty_trace_is_no_error),
-        MOCK_TEST(the_newest_launches_take_the_place_of_the_oldest),
-        MOCK_TEST(a_launch_that_fills_the_buffer_is_kept),
-        MOCK_TEST(of_a_launch_that_is_too_large_the_first_blocks_are_kept),
-        MOCK_TEST(blocks_that_never_ran_are_counted),
-        MOCK_TEST(fresh_memory_is_not_taken_for_stamps),
-        MOCK_TEST(what_was_there_before_a_reset_is_not_collected),
-        MOCK_TEST(a_block_that_ends_before_it_starts_is_left_out),
-        MOCK_TEST(launches_before_a_timer_that_went_back_are_left_out),
-        MOCK_TEST(launches_before_a_timer_that_leapt_forward_are_left_out),
-        MOCK_TEST(a_launch_that_strides_it_is_left_out),
-        MOCK_TEST(streams_may_run_in_any_order),
-        MOCK_TEST(missing_arguments_are_refused),
-        MOCK_TEST(without_a_context_there_is_no_trace),
-        MOCK_TEST(a_failed_creation_leaves_nothing),
-        MOCK_TEST(a_kernel_that_faulted_is_told_when_collecting),
-        MOCK_TEST(a_trace_is_collected_from_any_context),
+        TRACE_TEST(stamps_become_a_timeline_from_the_first_start_on),
+        TRACE_TEST(a_kernel_is_told_its_place_in_the_buffer),
+        TRACE_TEST(reserving_asks_the_driver_nothing),
+        TRACE_TEST(collecting_again_takes_nothing_away),
+        TRACE_TEST(two_runs_begin_at_one_point),
+        TRACE_TEST(a_replay_writes_over_the_one_before),
+        TRACE_TEST(an_empty_trace_is_no_error),
+        TRACE_TEST(the_newest_launches_take_the_place_of_the_oldest),
+        TRACE_TEST(a_launch_that_fills_the_buffer_is_kept),
+        TRACE_TEST(of_a_launch_that_is_too_large_the_first_blocks_are_kept),
+        TRACE_TEST(blocks_that_never_ran_are_counted),
+        TRACE_TEST(fresh_memory_is_not_taken_for_stamps),
+        TRACE_TEST(what_was_there_before_a_reset_is_not_collected),
+        TRACE_TEST(a_block_that_ends_before_it_starts_is_left_out),
+        TRACE_TEST(launches_before_a_timer_that_went_back_are_left_out),
+        TRACE_TEST(launches_before_a_timer_that_leapt_forward_are_left_out),
+        TRACE_TEST(a_launch_that_strides_it_is_left_out),
+        TRACE_TEST(streams_may_run_in_any_order),
+        TRACE_TEST(missing_arguments_are_refused),
+        TRACE_TEST(without_a_context_there_is_no_trace),
+        TRACE_TEST(a_failed_creation_leaves_nothing),
+        TRACE_TEST(a_kernel_that_faulted_is_told_when_collecting),
+        TRACE_TEST(a_trace_is_collected_from_any_context),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
