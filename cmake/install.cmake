@@ -17,8 +17,12 @@ install(TARGETS pdl_headers pdl_static pdl EXPORT pdl-targets
 install(TARGETS pdl_inspect_static pdl_inspect EXPORT pdl-targets
     ARCHIVE COMPONENT development
     LIBRARY COMPONENT inspect NAMELINK_COMPONENT development)
+# Programs find these by their own run path, which does not reach what they need themselves.
+set_target_properties(pdl_trace PROPERTIES INSTALL_RPATH "$ORIGIN")
+install(TARGETS pdl_trace_static pdl_trace EXPORT pdl-targets
+    ARCHIVE COMPONENT development
+    LIBRARY COMPONENT trace NAMELINK_COMPONENT development)
 if(TARGET pdl_rtc)
-    # Programs find libpdl-rtc by their own run path, which does not reach what that library needs.
     set_target_properties(pdl_rtc PROPERTIES INSTALL_RPATH "$ORIGIN")
     install(TARGETS pdl_rtc_static pdl_rtc EXPORT pdl-targets
         ARCHIVE COMPONENT development
@@ -51,7 +55,7 @@ list(JOIN pdl_private_libs " " pdl_private_libs)
 # By plain names, as for CMake: a Requires.private would have to be there for the shared library too.
 list(TRANSFORM PDL_INSPECT_LIBRARIES PREPEND "-l" OUTPUT_VARIABLE pdl_inspect_private_libs)
 list(JOIN pdl_inspect_private_libs " " pdl_inspect_private_libs)
-foreach(name pdl pdl-inspect pdl-rtc)
+foreach(name pdl pdl-inspect pdl-rtc pdl-trace)
     if(name STREQUAL "pdl-rtc" AND NOT TARGET pdl_rtc)
         continue()
     endif()

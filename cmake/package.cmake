@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-# CPack: a .tar.gz of everything, and the Debian packages libpdl0, libpdl-inspect0, libpdl-rtc0, libpdl-dev
-# and pdltool. Configure with -DCMAKE_INSTALL_PREFIX=/usr for these, as the preset "package" does: then the
-# libraries go to Debian's multiarch directory. libpdl0 needs the C library only; what reads compressed code
+# CPack: a .tar.gz of everything, and the Debian packages libpdl0.1, libpdl-inspect0.1, libpdl-rtc0.1,
+# libpdl-trace0.1, libpdl-dev and pdltool. Configure with -DCMAKE_INSTALL_PREFIX=/usr for these, as the preset "package" does: then the
+# libraries go to Debian's multiarch directory. libpdl0.1 needs the C library only; what reads compressed code
 # and writes JSON is behind the others. None depends on a package of CUDA: what a program wants of it, it opens.
 
 set(CPACK_PACKAGE_NAME libpdl)
@@ -11,7 +11,7 @@ set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "${PROJECT_DESCRIPTION}")
 set(CPACK_RESOURCE_FILE_LICENSE ${PROJECT_SOURCE_DIR}/LICENSE)
 set(CPACK_GENERATOR TGZ DEB)
 set(CPACK_STRIP_FILES ON)
-set(CPACK_COMPONENTS_ALL runtime inspect development)
+set(CPACK_COMPONENTS_ALL runtime inspect trace development)
 if(TARGET pdl_rtc)
     list(APPEND CPACK_COMPONENTS_ALL rtc)
 endif()
@@ -28,6 +28,7 @@ set(pdl_this "(= ${PROJECT_VERSION}-${CPACK_DEBIAN_PACKAGE_RELEASE})")
 set(pdl_runtime libpdl${PDL_SOVERSION})
 set(pdl_inspect libpdl-inspect${PDL_SOVERSION})
 set(pdl_rtc libpdl-rtc${PDL_SOVERSION})
+set(pdl_trace libpdl-trace${PDL_SOVERSION})
 set(pdl_libraries "${pdl_runtime} ${pdl_this}, ${pdl_inspect} ${pdl_this}")
 set(CPACK_DEBIAN_RUNTIME_PACKAGE_NAME ${pdl_runtime})
 set(CPACK_DEBIAN_RUNTIME_PACKAGE_SECTION libs)
@@ -36,6 +37,10 @@ set(CPACK_DEBIAN_INSPECT_PACKAGE_SECTION libs)
 set(CPACK_DEBIAN_RTC_PACKAGE_NAME ${pdl_rtc})
 set(CPACK_DEBIAN_RTC_PACKAGE_SECTION libs)
 set(CPACK_DEBIAN_RTC_PACKAGE_DEPENDS "${pdl_libraries}")
+set(CPACK_DEBIAN_TRACE_PACKAGE_NAME ${pdl_trace})
+set(CPACK_DEBIAN_TRACE_PACKAGE_SECTION libs)
+set(CPACK_DEBIAN_TRACE_PACKAGE_DEPENDS "${pdl_runtime} ${pdl_this}")
+string(APPEND pdl_libraries ", ${pdl_trace} ${pdl_this}")
 if(TARGET pdl_rtc)
     string(APPEND pdl_libraries ", ${pdl_rtc} ${pdl_this}")
 endif()
@@ -54,16 +59,19 @@ if(PDL_DPKG_SHLIBDEPS)
     set(CPACK_DEBIAN_RUNTIME_PACKAGE_SHLIBDEPS ON)
     set(CPACK_DEBIAN_INSPECT_PACKAGE_SHLIBDEPS ON)
     set(CPACK_DEBIAN_RTC_PACKAGE_SHLIBDEPS ON)
+    set(CPACK_DEBIAN_TRACE_PACKAGE_SHLIBDEPS ON)
     set(CPACK_DEBIAN_TOOL_PACKAGE_SHLIBDEPS ON)
     # Where it finds the libraries, which no package is known to hold yet.
     set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS_PRIVATE_DIRS
-        ${PROJECT_BINARY_DIR}/lib ${PROJECT_BINARY_DIR}/lib/inspect ${PROJECT_BINARY_DIR}/lib/rtc)
+        ${PROJECT_BINARY_DIR}/lib ${PROJECT_BINARY_DIR}/lib/inspect ${PROJECT_BINARY_DIR}/lib/rtc
+        ${PROJECT_BINARY_DIR}/lib/trace)
     set(CPACK_DEBIAN_PACKAGE_GENERATE_SHLIBS ON)
 else()
     set(CPACK_DEBIAN_RUNTIME_PACKAGE_DEPENDS "libc6")
     set(CPACK_DEBIAN_INSPECT_PACKAGE_DEPENDS "libc6")
     set(CPACK_DEBIAN_INSPECT_PACKAGE_RECOMMENDS "libzstd1, liblz4-1")
     string(APPEND CPACK_DEBIAN_RTC_PACKAGE_DEPENDS ", libc6")
+    string(APPEND CPACK_DEBIAN_TRACE_PACKAGE_DEPENDS ", libc6")
     string(APPEND CPACK_DEBIAN_TOOL_PACKAGE_DEPENDS ", libc6")
 endif()
 set(pdl_summary "Launches CUDA kernels through one descriptor, with overlap where it is safe.")
@@ -72,6 +80,8 @@ set(CPACK_COMPONENT_INSPECT_DESCRIPTION
     "Tells which CUDA kernels wait and trigger, and where they touch memory too early. Shared library.")
 set(CPACK_COMPONENT_RTC_DESCRIPTION
     "Compiles CUDA kernels from text at run time, and keeps them in a cache. Shared library.")
+set(CPACK_COMPONENT_TRACE_DESCRIPTION
+    "Shows when each block of CUDA kernels started, waited, triggered and ended. Shared library.")
 set(CPACK_COMPONENT_DEVELOPMENT_DESCRIPTION "${pdl_summary} Headers and libraries.")
 set(CPACK_COMPONENT_TOOL_DESCRIPTION
     "Finds races of CUDA kernels that overlap, and measures what launches cost and what overlap gives.")

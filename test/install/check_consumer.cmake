@@ -8,12 +8,15 @@ if(NOT result EQUAL 0)
     message(FATAL_ERROR "${BUILD}\n${text}")
 endif()
 
-if(PROGRAM MATCHES "\\.shared$") # the CUDA Runtime was asked for; it must not come by libpdl
+cmake_path(GET PROGRAM FILENAME name)
+if(name MATCHES "\\.shared$") # the CUDA Runtime was asked for; it must not come by libpdl
     set(ALLOWED libcudart)
-elseif(PROGRAM MATCHES "inspect")
+elseif(name MATCHES "inspect")
     set(ALLOWED "libpdl-inspect|libzstd|liblz4")
-elseif(PROGRAM MATCHES "rtc")
+elseif(name MATCHES "rtc")
     set(ALLOWED "libpdl-rtc|libzstd|liblz4") # the codecs of a libpdl-inspect that is linked statically
+elseif(name MATCHES "trace")
+    set(ALLOWED libpdl-trace)
 endif()
 set(FILE ${PROGRAM})
 include(${CHECK_DYNAMIC})
