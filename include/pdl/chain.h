@@ -157,6 +157,8 @@ typedef struct pdl_chain_report {
     uint32_t grid[3];               /**< Blocks. */
     uint32_t block[3];              /**< Threads. */
     uint32_t dynamic_shared_memory; /**< Bytes per block. */
+    int32_t device;                 /**< The chain's if it is built, else where it would run. */
+    uint32_t reserved;              /**< 0. */
     pdl_kernel *kernel;             /**< The caller's, as it was added. */
     char message[400];              /**< One line: the link, what it waits for and how, and why. */
 } pdl_chain_report;
@@ -170,18 +172,6 @@ typedef struct pdl_chain_report {
  * Errors: PDL_ERROR_INVALID_ARGUMENT, PDL_ERROR_BUSY, those of pdl_launch_explain().
  */
 PDL_API pdl_status pdl_chain_explain(pdl_chain *chain, uint32_t link, pdl_chain_report *report);
-
-/**
- * Writes a chain as a description that `pdltool sim` reads: each link's kernel with its grid, block,
- * registers and shared memory, and how it depends on others.
- *
- * How long the kernels' phases take is not known: it is 1 us before the wait and 2 us after it, to
- * be replaced by what was measured. The file is text, and kernels' names are made one word.
- * @param path the file, which is replaced
- * Errors: PDL_ERROR_INVALID_ARGUMENT, PDL_ERROR_BUSY, PDL_ERROR_FILE, those of
- * pdl_launch_explain().
- */
-PDL_API pdl_status pdl_chain_describe(pdl_chain *chain, const char *path);
 
 /**
  * The graph that a built chain was made from, for pdl_graph_census() and cuGraphDebugDotPrint.

@@ -112,6 +112,21 @@ typedef enum pdl_timeline_format {
 PDL_API pdl_status pdl_timeline_write(const pdl_timeline *timeline, pdl_timeline_format format,
                                       const char *path, uint32_t columns);
 
+struct pdl_chain;
+
+/**
+ * Writes a chain (pdl/chain.h) as a description from which `pdltool sim` predicts its timeline: each
+ * link's kernel with its grid, block, registers and shared memory, and how it depends on others.
+ *
+ * How long the kernels' phases take is not known: it is 1 us each before the wait, before the trigger
+ * and after it, to be replaced by what was measured. The file is text, and kernels' names are made
+ * one word.
+ * @param path the file, which is replaced; "-" is standard output
+ * Errors: PDL_ERROR_INVALID_ARGUMENT (no path, or a chain without links), PDL_ERROR_FILE,
+ * PDL_ERROR_OUT_OF_MEMORY, those of pdl_chain_explain() and pdl_kernel_get().
+ */
+PDL_API pdl_status pdl_chain_describe(struct pdl_chain *chain, const char *path);
+
 #ifdef __cplusplus
 }
 #endif

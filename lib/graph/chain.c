@@ -597,6 +597,7 @@ static pdl_status explain(struct pdl_chain *chain, uint32_t index, pdl_chain_rep
     memcpy(known.block, (uint32_t[]){config->blockDimX, config->blockDimY, config->blockDimZ},
            sizeof(known.block));
     known.dynamic_shared_memory = config->sharedMemBytes;
+    known.device = lowered.facts->device->ordinal;
     known.overlap = lowered.reason == PDL_REASON_GRANTED && known.dependencies > 0;
     known.overlap_reason = (uint32_t)lowered.reason;
     (void)snprintf(known.message, sizeof(known.message), "link %u (kernel %s) %s%s%s%s%s", index,

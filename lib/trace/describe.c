@@ -1,137 +1,141 @@
 /* SPDX-License-Identifier: MIT */
 /* Chains as text for `pdltool sim`, whose docs/model.md tells what the words mean. */
-#include <errno.h>
-#include <stdio.h>
-#include <string.h>
+#include <stdlib.h>
 
-#include "graph/chain.h"
-#include "launch/kernel.h"
-#include "launch/lower.h"
+#include <pdl/chain.h>
+#include <pdl/timeline.h>
 
-/* A name as one word that no comment begins in. */
-static void write_name(FILE *to, const char *name)
+#include "core/error.h"
+#include "trace/output.h"
+
+struct link {
+    pdl_chain_report report;
+    pdl_kernel_info kernel;
+};
+
+/* ---- what is known of the links ---------------------------------------------------------------- */
+
+static pdl_status ask(pdl_chain *chain, uint32_t index, struct link *link)
 {
-    for (; *name != '\0'; name++) {
-        (void)fputc(*name > ' ' && *name < 0x7f && *name != '#' ? *name : '_', to);
+    *link = (struct link){.report = PDL_CHAIN_REPORT_INIT, .kernel = PDL_KERNEL_INFO_INIT};
+    pdl_status status = pdl_chain_explain(chain, index, &link->report);
+    if (status == PDL_SUCCESS) {
+        status = pdl_kernel_get(link->report.kernel, link->report.device, &link->kernel);
     }
+    if (status != PDL_SUCCESS || link->report.dependencies == 0) {
+        return status;
+    }
+    link->report.dependency_capacity = link->report.dependencies;
+    link->report.dependency_links =
+        calloc(link->report.dependencies, sizeof(*link->report.dependency_links));
+    if (link->report.dependency_links == NULL) {
+        return PDL_FAIL(PDL_ERROR_OUT_OF_MEMORY, "no memory for %u dependencies",
+                        (unsigned)link->report.dependencies);
+    }
+    return pdl_chain_explain(chain, index, &link->report);
 }
 
-static void write_kernel(FILE *to, uint32_t index, const struct pdl_link *link,
-                         const struct pdl_lowered *lowered)
+static void free_links(struct link *links, uint32_t count)
 {
-    const struct pdl_kernel_facts *const facts = lowered->facts;
-    const CUlaunchConfig *const config = &lowered->config;
-    const uint64_t blocks = (uint64_t)config->gridDimX * config->gridDimY * config->gridDimZ;
-    const uint64_t threads = (uint64_t)config->blockDimX * config->blockDimY * config->blockDimZ;
-    (void)fprintf(to, "kernel ");
-    write_name(to, pdl_kernel_name(link->kernel, facts));
-    (void)fprintf(to,
-                  ".%u blocks=%llu threads=%llu registers=%d shared=%llu prologue=1us before=1us "
-                  "after=1us%s%s\n",
-                  index, (unsigned long long)blocks, (unsigned long long)threads, facts->registers,
-                  (unsigned long long)facts->static_shared_memory + config->sharedMemBytes,
-                  link->kernel->waits == PDL_NO ? " nowait" : "",
-                  link->kernel->triggers == PDL_NO ? " trigger=never" : "");
+    for (uint32_t i = 0; links != NULL && i < count; i++) {
+        free(links[i].report.dependency_links);
+    }
+    free(links);
 }
 
-static void write_node(FILE *to, uint32_t index, const struct pdl_link *link,
-                       const struct pdl_kernel_facts *facts)
+/* All of them, before a file is touched. The caller frees *links in any case. */
+static pdl_status ask_all(pdl_chain *chain, struct link **links, uint32_t *count)
 {
-    (void)fprintf(to, "    node %u ", index);
-    write_name(to, pdl_kernel_name(link->kernel, facts));
-    (void)fprintf(to, ".%u\n", index);
-}
-
-enum part { KERNELS, NODES, EDGES };
-
-static pdl_status write_link(FILE *to, struct pdl_chain *chain, uint32_t index, enum part part)
-{
-    struct pdl_lowered lowered = {.reason = PDL_REASON_NOT_REQUESTED};
-    const struct pdl_link *const link = &chain->links[index];
-    const pdl_status status = pdl_chain_lower(chain, link->kernel, &link->desc, &lowered);
+    pdl_chain_report first = PDL_CHAIN_REPORT_INIT;
+    pdl_status status = pdl_chain_explain(chain, 0, &first);
     if (status != PDL_SUCCESS) {
         return status;
     }
-    if (part == KERNELS) {
-        write_kernel(to, index, link, &lowered);
-    } else if (part == NODES) {
-        write_node(to, index, link, lowered.facts);
-    } else {
-        uint32_t before;
-        uint32_t count = 0;
-        const uint32_t *const on = pdl_chain_dependencies(chain, index, &before, &count);
-        for (uint32_t i = 0; i < count; i++) {
-            (void)fprintf(to, "    edge %u %u%s\n", on[i], index,
-                          lowered.reason == PDL_REASON_GRANTED ? " overlap" : "");
-        }
+    *links = calloc(first.links, sizeof(**links));
+    if (*links == NULL) {
+        return PDL_FAIL(PDL_ERROR_OUT_OF_MEMORY, "no memory for %u links", (unsigned)first.links);
     }
-    return PDL_SUCCESS;
-}
-
-static pdl_status write_part(FILE *to, struct pdl_chain *chain, enum part part)
-{
-    pdl_status status = PDL_SUCCESS;
-    for (uint32_t i = 0; i < chain->count && status == PDL_SUCCESS; i++) {
-        status = write_link(to, chain, i, part);
+    *count = first.links;
+    for (uint32_t i = 0; i < first.links && status == PDL_SUCCESS; i++) {
+        status = ask(chain, i, &(*links)[i]);
     }
     return status;
 }
 
+/* ---- writing ----------------------------------------------------------------------------------- */
+
+/* A name as one word that no comment begins in, and with the link's number, so that it is its own. */
+static void write_name(FILE *to, const struct link *link, uint32_t index)
+{
+    for (const char *name = link->kernel.name; *name != '\0'; name++) {
+        (void)fputc(*name > ' ' && *name < 0x7f && *name != '#' ? *name : '_', to);
+    }
+    (void)fprintf(to, ".%u", (unsigned)index);
+}
+
+static unsigned long long product(const uint32_t sizes[3])
+{
+    return (unsigned long long)sizes[0] * sizes[1] * sizes[2];
+}
+
+static void write_kernel(FILE *to, const struct link *link, uint32_t index)
+{
+    const pdl_chain_report *const report = &link->report;
+    const pdl_kernel_info *const kernel = &link->kernel;
+    (void)fputs("kernel ", to);
+    write_name(to, link, index);
+    (void)fprintf(to,
+                  " blocks=%llu threads=%llu registers=%d shared=%llu prologue=1us before=1us "
+                  "after=1us%s%s\n",
+                  product(report->grid), product(report->block), (int)kernel->registers_per_thread,
+                  (unsigned long long)kernel->static_shared_memory + report->dynamic_shared_memory,
+                  kernel->waits == PDL_NO ? " nowait" : "",
+                  kernel->triggers == PDL_NO ? " trigger=never" : "");
+}
+
+static void write_edges(FILE *to, const struct link *link, uint32_t index)
+{
+    for (uint32_t i = 0; i < link->report.dependencies; i++) {
+        (void)fprintf(to, "    edge %u %u%s\n", (unsigned)link->report.dependency_links[i],
+                      (unsigned)index, link->report.overlap != 0 ? " overlap" : "");
+    }
+}
+
 /* Nodes before edges: a link may depend on one that was added later. */
-static pdl_status write_all(FILE *to, struct pdl_chain *chain)
+static void write_all(FILE *to, const struct link *links, uint32_t count)
 {
     (void)fprintf(to,
                   "# A chain of %u links. The phases of the kernels are not known: put what was "
                   "measured in their place.\n",
-                  chain->count);
-    pdl_status status = write_part(to, chain, KERNELS);
-    (void)fprintf(to, "gate\ngraph\n");
-    if (status == PDL_SUCCESS) {
-        status = write_part(to, chain, NODES);
+                  (unsigned)count);
+    for (uint32_t i = 0; i < count; i++) {
+        write_kernel(to, &links[i], i);
     }
-    if (status == PDL_SUCCESS) {
-        status = write_part(to, chain, EDGES);
+    (void)fputs("gate\ngraph\n", to);
+    for (uint32_t i = 0; i < count; i++) {
+        (void)fprintf(to, "    node %u ", (unsigned)i);
+        write_name(to, &links[i], i);
+        (void)fputc('\n', to);
     }
-    (void)fprintf(to, "end\n");
-    return status;
-}
-
-/* Whether every link could be launched: else no file is touched. */
-static pdl_status check(struct pdl_chain *chain)
-{
-    pdl_status status = PDL_SUCCESS;
-    for (uint32_t i = 0; i < chain->count && status == PDL_SUCCESS; i++) {
-        struct pdl_lowered lowered = {.reason = PDL_REASON_NOT_REQUESTED};
-        status = pdl_chain_lower(chain, chain->links[i].kernel, &chain->links[i].desc, &lowered);
+    for (uint32_t i = 0; i < count; i++) {
+        write_edges(to, &links[i], i);
     }
-    return status;
-}
-
-static pdl_status describe(struct pdl_chain *chain, const char *path)
-{
-    pdl_status status = check(chain);
-    if (status != PDL_SUCCESS) {
-        return status;
-    }
-    FILE *const to = fopen(path, "w");
-    if (to == NULL) {
-        return PDL_FAIL_FIELD(PDL_ERROR_FILE, "path", "%.200s cannot be written: %s", path,
-                              strerror(errno));
-    }
-    status = write_all(to, chain);
-    const bool written = ferror(to) == 0;
-    if ((fclose(to) != 0 || !written) && status == PDL_SUCCESS) {
-        status = PDL_FAIL_FIELD(PDL_ERROR_FILE, "path", "%.200s cannot be written: %s", path,
-                                strerror(errno));
-    }
-    return status;
+    (void)fputs("end\n", to);
 }
 
 pdl_status pdl_chain_describe(pdl_chain *chain, const char *path)
 {
-    if (path == NULL || path[0] == '\0') {
-        return PDL_FAIL_FIELD(PDL_ERROR_INVALID_ARGUMENT, "path", "there is no path");
+    struct link *links = NULL;
+    uint32_t count = 0;
+    FILE *to;
+    pdl_status status = ask_all(chain, &links, &count);
+    if (status == PDL_SUCCESS) {
+        status = pdl_output_open(path, &to);
     }
-    const pdl_status status = pdl_chain_enter(chain);
-    return status == PDL_SUCCESS ? pdl_chain_leave(chain, describe(chain, path)) : status;
+    if (status == PDL_SUCCESS) {
+        write_all(to, links, count);
+        status = pdl_output_close(to, path, status);
+    }
+    free_links(links, count);
+    return status;
 }

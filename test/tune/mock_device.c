@@ -304,11 +304,11 @@ void pdl_rtc_image_destroy(pdl_rtc_image *image)
 
 /* ---- launches --------------------------------------------------------------------------------------- */
 
-pdl_status pdl_kernel_set_attribute(pdl_kernel *kernel, PDL_KERNEL_MAX_DYNAMIC_SHARED_MEMORY,
-                                    uint32_t bytes)
+pdl_status pdl_kernel_set_attribute(pdl_kernel *kernel, int32_t attribute, int32_t value)
 {
     (void)kernel;
-    return bytes <= 232448 ? PDL_SUCCESS
+    (void)attribute;
+    return value <= 232448 ? PDL_SUCCESS
                            : refuse(PDL_ERROR_SHARED_MEMORY, "the mock has less shared memory");
 }
 

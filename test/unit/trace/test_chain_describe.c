@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include <pdl/timeline.h>
+
 #include "graph_support.h"
 
 enum { TEXT = 4096 };
@@ -100,6 +102,54 @@ static void edges_come_after_the_nodes_of_links_that_were_added_later(void **sta
     pdl_kernel_destroy(kernel);
 }
 
+static void a_link_that_waits_for_several_has_an_edge_from_each(void **state)
+{
+    (void)state;
+    pdl_kernel *kernel = make_kernel(FROM_FUNCTION, 0);
+    pdl_chain *chain = make_line(kernel, 4);
+    for (uint32_t i = 0; i < 3; i++) {
+        assert_ok(pdl_chain_add_dependency(chain, 3, i));
+    }
+    assert_ok(pdl_chain_describe(chain, path));
+    assert_non_null(strstr(written(), "    edge 0 3 overlap\n    edge 1 3 overlap\n"
+                                      "    edge 2 3 overlap\nend\n"));
+    pdl_chain_destroy(chain);
+    pdl_kernel_destroy(kernel);
+}
+
+static void a_chain_is_described_for_the_device_that_it_was_built_for(void **state)
+{
+    (void)state;
+    mock.table.device_count = 2;
+    mock.kernels[0].attributes[1][CU_FUNC_ATTRIBUTE_NUM_REGS] = 77;
+    mock_apply();
+    pdl_kernel *kernel = make_kernel(FROM_CU_KERNEL, 0);
+    mock_set_current(1);
+    pdl_chain *chain = make_line(kernel, 1);
+    mock_set_current(0);
+    assert_ok(pdl_chain_describe(chain, path));
+    assert_non_null(strstr(written(), " registers=77 "));
+    assert_ok(pdl_chain_reset(chain));
+    assert_ok(pdl_chain_describe(chain, path));
+    assert_non_null(strstr(written(), " registers=32 "));
+    pdl_chain_destroy(chain);
+    pdl_kernel_destroy(kernel);
+}
+
+static void a_chain_without_links_is_refused_and_no_file_touched(void **state)
+{
+    (void)state;
+    pdl_kernel *kernel = make_kernel(FROM_FUNCTION, 0);
+    pdl_chain *chain = make_line(kernel, 1);
+    assert_ok(pdl_chain_describe(chain, path));
+    pdl_chain *empty = make_chain();
+    assert_refused(pdl_chain_describe(empty, path), PDL_ERROR_INVALID_ARGUMENT, "link", "0");
+    assert_non_null(strstr(written(), "node 0 "));
+    pdl_chain_destroy(empty);
+    pdl_chain_destroy(chain);
+    pdl_kernel_destroy(kernel);
+}
+
 static void a_file_that_cannot_be_written_is_told(void **state)
 {
     (void)state;
@@ -120,6 +170,9 @@ int main(void)
         GRAPH_TEST(the_whole_grid_and_all_shared_memory_count),
         GRAPH_TEST(what_is_known_of_waits_and_triggers_is_told),
         GRAPH_TEST(edges_come_after_the_nodes_of_links_that_were_added_later),
+        GRAPH_TEST(a_link_that_waits_for_several_has_an_edge_from_each),
+        GRAPH_TEST(a_chain_is_described_for_the_device_that_it_was_built_for),
+        GRAPH_TEST(a_chain_without_links_is_refused_and_no_file_touched),
         GRAPH_TEST(a_file_that_cannot_be_written_is_told),
     };
     const int file = mkstemp(path);
