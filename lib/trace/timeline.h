@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* Timelines: what the object holds, for those who write it out. */
+/* Timelines: what the object holds. */
 #ifndef PDL_LIB_TIMELINE_H
 #define PDL_LIB_TIMELINE_H
 
 #include <stdbool.h>
-#include <stdio.h>
+#include <stddef.h>
 
 #include <pdl/timeline.h>
 
@@ -26,7 +26,7 @@ struct pdl_timeline_launch {
 struct pdl_timeline_names {
     char **names;
     uint32_t count;
-    uint32_t room;
+    size_t room;
 };
 
 struct pdl_timeline {
@@ -35,12 +35,15 @@ struct pdl_timeline {
     struct pdl_timeline_names notes; /* what else the outputs should say, a sentence each */
     struct pdl_timeline_launch *launches;
     uint32_t launch_count;
-    uint32_t launch_room;
+    size_t launch_room;
     pdl_timeline_block *blocks;
     uint64_t block_count;
-    uint64_t block_room;
+    size_t block_room;
     uint64_t lost;
 };
+
+/* Refuses NULL. */
+pdl_status pdl_timeline_need(const pdl_timeline *timeline);
 
 /* All tracks. */
 #define PDL_TIMELINE_ALL UINT32_MAX
@@ -52,19 +55,6 @@ int64_t pdl_timeline_blocked(const struct pdl_timeline_launch *launch);
 bool pdl_timeline_span(const struct pdl_timeline *timeline, uint32_t track, int64_t *start_ns,
                        int64_t *end_ns);
 
-/* pdl_timeline_summarize() by number. Into *summary as this library knows it. */
-pdl_status pdl_timeline_measure(const struct pdl_timeline *timeline, uint32_t track,
-                                pdl_timeline_summary *summary);
-
-/* The SMs that have blocks, in ascending order: *sms is malloced, NULL if there are none. */
-pdl_status pdl_timeline_sms(const struct pdl_timeline *timeline, uint32_t **sms, uint32_t *count);
-
-/* How long the SMs had blocks of a track in each of `cells` equal parts of a time, added over the SMs;
- * *sms is how many SMs there are in all tracks. */
-pdl_status pdl_timeline_sm_cells(const struct pdl_timeline *timeline, uint32_t track,
-                                 int64_t start_ns, int64_t end_ns, uint32_t cells, double *busy,
-                                 uint32_t *sms);
-
 /* a + b, as near as the type comes to it. */
 static inline int64_t pdl_timeline_sum(int64_t a, int64_t b)
 {
@@ -74,97 +64,5 @@ static inline int64_t pdl_timeline_sum(int64_t a, int64_t b)
     }
     return a < 0 ? INT64_MIN : INT64_MAX;
 }
-
-/* ---- what the forms share: timeline_layout.c ------------------------------------------------- */
-
-/* What a block does, in the order of its time. */
-enum pdl_timeline_phase {
-    PDL_TIMELINE_BEFORE_WAIT,
-    PDL_TIMELINE_WAITING,
-    PDL_TIMELINE_RUNNING,   /* no wait to come, and not triggered */
-    PDL_TIMELINE_TRIGGERED, /* no wait to come */
-    PDL_TIMELINE_PHASES
-};
-
-struct pdl_timeline_piece {
-    enum pdl_timeline_phase phase;
-    int64_t start_ns;
-    int64_t end_ns;
-};
-
-/* The pieces of a block's time, without empty ones but for a block of no length. Returns how many, at
- * least 1. */
-unsigned pdl_timeline_pieces(const pdl_timeline_block *block,
-                             struct pdl_timeline_piece pieces[PDL_TIMELINE_PHASES]);
-
-/* The smallest of 1, 2 and 5 times a power of ten that parts the span into no more than `most`. */
-int64_t pdl_timeline_step(int64_t span_ns, int64_t most);
-
-/* The span of a picture: of all blocks, from a round number where that is near, never empty; false if
- * there are no blocks. */
-bool pdl_timeline_axis(const struct pdl_timeline *timeline, int64_t *start_ns, int64_t *end_ns);
-
-/* What is shown as 0: 0, or where the times are a second or more from it, their start. */
-int64_t pdl_timeline_zero(int64_t start_ns);
-
-/* The first multiple of a step that is not before a time. */
-int64_t pdl_timeline_first_tick(int64_t time_ns, int64_t step_ns);
-
-/* Microseconds with so many digits after the point, at most 3; rounded. -1: as many as it takes. */
-#define PDL_TIMELINE_NUMBER 32
-const char *pdl_timeline_us(int64_t time_ns, int digits, char text[PDL_TIMELINE_NUMBER]);
-
-/* The next character of UTF-8 text, and moves on; 0 at the end, U+FFFD for what is not UTF-8 or has no
- * place in a text. */
-uint32_t pdl_timeline_character(const char **text);
-
-/* Writes a character as UTF-8. */
-void pdl_timeline_put(FILE *out, uint32_t character);
-
-/* Blocks of one place (an SM of a track, or the launches of a track) that run at once get different
- * lanes, numbered from 0 in each place. Sorted by track, SM and start. */
-struct pdl_timeline_slot {
-    uint32_t track;
-    uint32_t sm;
-    uint32_t lane;
-    uint32_t index; /* of the block or launch */
-    int64_t start_ns;
-    int64_t end_ns;
-};
-
-/* Both: *slots is malloced; *lanes is the most that a place needs, at least 1. */
-pdl_status pdl_timeline_block_lanes(const struct pdl_timeline *timeline,
-                                    struct pdl_timeline_slot **slots, uint32_t *lanes);
-pdl_status pdl_timeline_launch_lanes(const struct pdl_timeline *timeline,
-                                     struct pdl_timeline_slot **slots, uint32_t *count,
-                                     uint32_t *lanes);
-
-/* Adds a piece from `from` to `to`, in cells, to those that it lies in: the part of each times `width`.
- * Cell i is at cells[i * stride]. */
-void pdl_timeline_spread(double *cells, uint32_t count, size_t stride, double from, double to,
-                         double width);
-
-/* What launches do in each of `cells` equal parts of a span, for rows of them: the time of each phase,
- * in nanoseconds of all blocks, at times[(row * cells + cell) * PDL_TIMELINE_PHASES + phase].
- * row_of[launch] is UINT32_MAX where the launch is in no row. */
-struct pdl_timeline_cells {
-    int64_t start_ns;
-    int64_t end_ns;
-    uint32_t cells;
-    const uint32_t *row_of;
-    double *times;
-};
-void pdl_timeline_fill(const struct pdl_timeline *timeline, const struct pdl_timeline_cells *cells);
-
-/* The phase of most time in a cell; PDL_TIMELINE_PHASES if no block ran. */
-enum pdl_timeline_phase pdl_timeline_cell_phase(const struct pdl_timeline_cells *cells,
-                                                uint32_t row, uint32_t cell);
-
-/* ---- the forms; errors of the stream are left to the caller ----------------------------------- */
-
-pdl_status pdl_timeline_write_text(const struct pdl_timeline *timeline, FILE *out,
-                                   uint32_t columns);
-pdl_status pdl_timeline_write_svg(const struct pdl_timeline *timeline, FILE *out);
-pdl_status pdl_timeline_write_trace(const struct pdl_timeline *timeline, FILE *out);
 
 #endif /* PDL_LIB_TIMELINE_H */

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* What the forms of a timeline share: phases, ticks, lanes and characters. */
+#include "trace/timeline_layout.h"
+
 #include <stdlib.h>
-#include <string.h>
 
 #include "core/error.h"
-#include "trace/timeline.h"
 
 /* ---- phases --------------------------------------------------------------------------------- */
 
@@ -268,6 +268,27 @@ void pdl_timeline_spread(double *cells, uint32_t count, size_t stride, double fr
         const double right = to < cell + 1.0 ? to : cell + 1.0;
         cells[cell * stride] += (right - left) * width;
     }
+}
+
+pdl_status pdl_timeline_sm_cells(const struct pdl_timeline *timeline, uint32_t track,
+                                 int64_t start_ns, int64_t end_ns, uint32_t cells, double *busy,
+                                 uint32_t *sms)
+{
+    uint32_t *found = NULL;
+    struct pdl_timeline_interval *intervals = NULL;
+    size_t count = 0;
+    const double width = (double)(end_ns - start_ns) / cells;
+    pdl_status status = pdl_timeline_sms(timeline, &found, sms);
+    free(found);
+    if (status == PDL_SUCCESS) {
+        status = pdl_timeline_sm_times(timeline, track, &intervals, &count);
+    }
+    for (size_t i = 0; i < count; i++) {
+        pdl_timeline_spread(busy, cells, 1, (double)(intervals[i].start_ns - start_ns) / width,
+                            (double)(intervals[i].end_ns - start_ns) / width, width);
+    }
+    free(intervals);
+    return status;
 }
 
 void pdl_timeline_fill(const struct pdl_timeline *timeline, const struct pdl_timeline_cells *cells)

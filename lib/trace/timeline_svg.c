@@ -4,7 +4,8 @@
 #include <string.h>
 
 #include "core/error.h"
-#include "trace/timeline_svg.h"
+#include "trace/timeline_forms.h"
+#include "trace/timeline_svg_blocks.h"
 
 #define LANE        22  /* height of a launch */
 #define BAR         12  /* of it */
@@ -18,96 +19,6 @@
 #define BELOW       30
 #define BLOCKS_MOST 20000 /* drawn each */
 #define LEGEND_NAME 40    /* characters */
-
-/* ---- numbers and strings ----------------------------------------------------------------------- */
-
-void pdl_timeline_svg_number(const struct svg *svg, double value)
-{
-    const long long hundredths = (long long)(value * 100 + (value < 0 ? -0.5 : 0.5));
-    const long long size = hundredths < 0 ? -hundredths : hundredths;
-    (void)fprintf(svg->out, "%s%lld", hundredths < 0 ? "-" : "", size / 100);
-    if (size % 10 != 0) {
-        (void)fprintf(svg->out, ".%02lld", size % 100);
-    } else if (size % 100 != 0) {
-        (void)fprintf(svg->out, ".%lld", size % 100 / 10);
-    }
-}
-
-static void put_attribute(const struct svg *svg, const char *name, double value)
-{
-    (void)fprintf(svg->out, " %s=\"", name);
-    pdl_timeline_svg_number(svg, value);
-    (void)fputc('"', svg->out);
-}
-
-/* At most so many characters, with an ellipsis where more were. */
-static void put_escaped(FILE *out, const char *string, uint32_t most)
-{
-    uint32_t length = 0;
-    for (uint32_t c = pdl_timeline_character(&string); c != 0;
-         c = pdl_timeline_character(&string)) {
-        if (++length > most) {
-            pdl_timeline_put(out, 0x2026);
-            return;
-        }
-        if (c == '&') {
-            (void)fputs("&amp;", out);
-        } else if (c == '<') {
-            (void)fputs("&lt;", out);
-        } else if (c == '>') {
-            (void)fputs("&gt;", out);
-        } else {
-            pdl_timeline_put(out, c);
-        }
-    }
-}
-
-double pdl_timeline_svg_x(const struct svg *svg, int64_t time_ns)
-{
-    return LEFT + (double)(time_ns - svg->start_ns) / (double)(svg->end_ns - svg->start_ns) * PLOT;
-}
-
-/* Opens a <text>; the caller puts the content and closes it. */
-static void open_text(const struct svg *svg, double x, double y, const char *class)
-{
-    (void)fprintf(svg->out, "<text class=\"%s\"", class);
-    put_attribute(svg, "x", x);
-    put_attribute(svg, "y", y);
-    (void)fputc('>', svg->out);
-}
-
-/* The class of a phase of a kernel. The trigger has its own mark, and the colour goes on. */
-void pdl_timeline_svg_open(const struct svg *svg, uint32_t launch, enum pdl_timeline_phase phase)
-{
-    const unsigned colour = svg->timeline->launches[launch].kernel % COLOURS;
-    if (phase == PDL_TIMELINE_WAITING) {
-        (void)fprintf(svg->out, "<path class=\"w%u\" d=\"", colour);
-    } else {
-        (void)fprintf(svg->out, "<path class=\"k%u%s\" d=\"", colour,
-                      phase == PDL_TIMELINE_BEFORE_WAIT ? " b" : "");
-    }
-}
-
-/* A piece of a path. Nothing is so short that it cannot be seen. */
-void pdl_timeline_svg_box(const struct svg *svg, double x, double y, double width, double height)
-{
-    (void)fputc('M', svg->out);
-    pdl_timeline_svg_number(svg, x);
-    (void)fputc(' ', svg->out);
-    pdl_timeline_svg_number(svg, y);
-    (void)fputc('h', svg->out);
-    pdl_timeline_svg_number(svg, width < 0.3 ? 0.3 : width);
-    (void)fputc('v', svg->out);
-    pdl_timeline_svg_number(svg, height);
-    (void)fputc('H', svg->out);
-    pdl_timeline_svg_number(svg, x);
-    (void)fputc('z', svg->out);
-}
-
-void pdl_timeline_svg_close(const struct svg *svg)
-{
-    (void)fputs("\"/>\n", svg->out);
-}
 
 /* ---- the frame --------------------------------------------------------------------------------- */
 
@@ -160,17 +71,6 @@ static void put_style(const struct svg *svg)
     (void)fputs("</defs>\n", out);
 }
 
-static void put_rectangle(const struct svg *svg, const char *class, double x, double y,
-                          double width, double height)
-{
-    (void)fprintf(svg->out, "<rect class=\"%s\"", class);
-    put_attribute(svg, "x", x);
-    put_attribute(svg, "y", y);
-    put_attribute(svg, "width", width);
-    put_attribute(svg, "height", height);
-    (void)fputs("/>\n", svg->out);
-}
-
 /* Digits of text at this size, roughly. */
 static double text_width(const char *string, uint32_t most)
 {
@@ -199,9 +99,9 @@ static double put_legend(const struct svg *svg, double y, bool draw)
         if (draw) {
             char class[8];
             (void)snprintf(class, sizeof(class), "k%u", (unsigned)(i % COLOURS));
-            put_rectangle(svg, class, x, y, 18, 12);
-            open_text(svg, x + 24, y + 10, "t");
-            put_escaped(svg->out, kernels->names[i], LEGEND_NAME);
+            pdl_timeline_svg_rectangle(svg, class, x, y, 18, 12);
+            pdl_timeline_svg_open_text(svg, x + 24, y + 10, "t");
+            pdl_timeline_svg_escaped(svg, kernels->names[i], LEGEND_NAME);
             (void)fputs("</text>\n", svg->out);
         }
         x += width;
@@ -209,8 +109,8 @@ static double put_legend(const struct svg *svg, double y, bool draw)
     y += 20;
     x = LEFT;
     for (size_t i = 0; draw && i < sizeof(phases) / sizeof(phases[0]); i++) {
-        put_rectangle(svg, phases[i].class, x, y, 18, 12);
-        open_text(svg, x + 24, y + 10, "s");
+        pdl_timeline_svg_rectangle(svg, phases[i].class, x, y, 18, 12);
+        pdl_timeline_svg_open_text(svg, x + 24, y + 10, "s");
         (void)fprintf(svg->out, "%s</text>\n", phases[i].name);
         x += 26 + text_width(phases[i].name, LEGEND_NAME) + 14;
     }
@@ -220,7 +120,7 @@ static double put_legend(const struct svg *svg, double y, bool draw)
         (void)fputc(' ', svg->out);
         pdl_timeline_svg_number(svg, y + 1);
         (void)fputs("h10l-5 9z\"/>\n", svg->out);
-        open_text(svg, x + 20, y + 10, "s");
+        pdl_timeline_svg_open_text(svg, x + 20, y + 10, "s");
         (void)fprintf(
             svg->out,
             "the last trigger of a launch%s: from then on the next one may start</text>\n",
@@ -247,7 +147,7 @@ static void put_axis(const struct svg *svg, double top, double bottom)
         pdl_timeline_svg_number(svg, bottom);
         (void)fputs("\"/>\n", svg->out);
         for (unsigned end = 0; end < 2; end++) {
-            open_text(svg, x, end == 0 ? top - 6 : bottom + 14, "s m");
+            pdl_timeline_svg_open_text(svg, x, end == 0 ? top - 6 : bottom + 14, "s m");
             (void)fprintf(svg->out, "%s%s</text>\n", pdl_timeline_us(tick, -1, us),
                           i == 0 ? " µs" : "");
         }
@@ -262,10 +162,10 @@ static void put_heading(const struct svg *svg, uint32_t track, const pdl_timelin
     char us[PDL_TIMELINE_NUMBER];
     const int64_t span = svg->end_ns - svg->start_ns;
     const int digits = span < INT64_C(10000000) ? 2 : 0;
-    open_text(svg, LEFT, y + 18, "h");
-    put_escaped(svg->out, svg->timeline->tracks.names[track], 100);
+    pdl_timeline_svg_open_text(svg, LEFT, y + 18, "h");
+    pdl_timeline_svg_escaped(svg, svg->timeline->tracks.names[track], 100);
     (void)fputs("</text>\n", svg->out);
-    open_text(svg, LEFT, y + 36, "s");
+    pdl_timeline_svg_open_text(svg, LEFT, y + 36, "s");
     (void)fprintf(svg->out, "%s µs", pdl_timeline_us(summary->span_ns, digits, us));
     (void)fprintf(svg->out, " · launches overlap %s µs (%u %%)",
                   pdl_timeline_us(summary->overlap_ns, digits, us),
@@ -311,8 +211,8 @@ static void put_bar(const struct svg *svg, const struct pdl_timeline_cells *cell
         pdl_timeline_svg_close(svg);
     }
     if (cells != NULL && width > 24) {
-        open_text(svg, x + 4, y + 10, "n");
-        put_escaped(svg->out, name, (uint32_t)(width / 7));
+        pdl_timeline_svg_open_text(svg, x + 4, y + 10, "n");
+        pdl_timeline_svg_escaped(svg, name, (uint32_t)(width / 7));
         (void)fputs("</text>\n", svg->out);
     }
     if (cells != NULL && launch->triggers > 0) {
@@ -369,7 +269,8 @@ static void put_sm_labels(const struct svg *svg, double y)
         pdl_timeline_step(svg->sm_count, (int64_t)(svg->rows * svg->row_height / 16) + 1);
     for (uint32_t i = 0; i < svg->sm_count; i += (uint32_t)every) {
         const uint32_t row = (uint32_t)((uint64_t)i * svg->rows / svg->sm_count);
-        open_text(svg, LEFT - 8, y + ((double)row + 0.5) * svg->row_height + 4, "s e");
+        pdl_timeline_svg_open_text(svg, LEFT - 8, y + ((double)row + 0.5) * svg->row_height + 4,
+                                   "s e");
         (void)fprintf(svg->out, "SM %u</text>\n", svg->sms[i]);
     }
 }
@@ -392,7 +293,7 @@ static pdl_status put_track(const struct svg *svg, uint32_t track, double y)
         return status;
     }
     put_heading(svg, track, &summary, y);
-    open_text(svg, LEFT - 8, y + HEADING + LANE - 2, "s e");
+    pdl_timeline_svg_open_text(svg, LEFT - 8, y + HEADING + LANE - 2, "s e");
     (void)fputs("launches</text>\n", svg->out);
     status = put_bars(svg, track, y + HEADING);
     if (status == PDL_SUCCESS) {
@@ -408,20 +309,20 @@ static double put_notes(const struct svg *svg, double y)
 {
     const struct pdl_timeline_names *notes = &svg->timeline->notes;
     for (uint32_t i = 0; i < notes->count; i++) {
-        open_text(svg, LEFT, y, "t");
-        put_escaped(svg->out, notes->names[i], 170);
+        pdl_timeline_svg_open_text(svg, LEFT, y, "t");
+        pdl_timeline_svg_escaped(svg, notes->names[i], 170);
         (void)fputs("</text>\n", svg->out);
         y += 18;
     }
     if (svg->timeline->lost > 0) {
-        open_text(svg, LEFT, y, "t");
+        pdl_timeline_svg_open_text(svg, LEFT, y, "t");
         (void)fprintf(svg->out, "The stamps of %llu %s were lost.</text>\n",
                       (unsigned long long)svg->timeline->lost,
                       svg->timeline->lost == 1 ? "block" : "blocks");
         y += 18;
     }
     if (svg->dense) {
-        open_text(svg, LEFT, y, "t");
+        pdl_timeline_svg_open_text(svg, LEFT, y, "t");
         (void)fprintf(svg->out,
                       "%llu blocks: in each small step of time a row shows what lasted longest."
                       "</text>\n",
@@ -456,17 +357,17 @@ static pdl_status put_picture(const struct svg *svg)
                   "</title>\n",
                   WIDTH, (int)bottom + 30, WIDTH, (int)bottom + 30, (unsigned)svg->launch_count);
     put_style(svg);
-    put_rectangle(svg, "bg", 0, 0, WIDTH, bottom + 30);
+    pdl_timeline_svg_rectangle(svg, "bg", 0, 0, WIDTH, bottom + 30);
     (void)put_legend(svg, put_notes(svg, 26) - 8, true);
     if (svg->launch_count == 0) {
-        open_text(svg, LEFT, top + 18, "t");
+        pdl_timeline_svg_open_text(svg, LEFT, top + 18, "t");
         (void)fputs("no blocks</text>\n", svg->out);
     } else {
         double y = top;
         for (uint32_t track = 0; track < tracks; track++) {
             if (has_blocks(svg, track)) {
-                put_rectangle(svg, "area", LEFT, y + HEADING + lanes_height(svg), PLOT,
-                              svg->rows * svg->row_height);
+                pdl_timeline_svg_rectangle(svg, "area", LEFT, y + HEADING + lanes_height(svg), PLOT,
+                                           svg->rows * svg->row_height);
                 y += track_height(svg);
             }
         }

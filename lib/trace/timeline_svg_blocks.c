@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* The picture of a timeline: blocks in rows of SMs. */
+#include "trace/timeline_svg_blocks.h"
+
 #include <stdlib.h>
 #include <string.h>
 
 #include "core/error.h"
-#include "trace/timeline_svg.h"
 
 /* Of a dense picture: in each cell what lasted longest. */
 #define CELL  2

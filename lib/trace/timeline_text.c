@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "core/error.h"
-#include "trace/timeline.h"
+#include "trace/timeline_forms.h"
 
 /* Longer lists are cut: so many lines a track, and so many rows of the picture. */
 #define LINES_MOST 40

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "core/error.h"
-#include "trace/timeline.h"
+#include "trace/timeline_forms.h"
 
 /* Threads of a process: the lanes of launches, then those of SMs. */
 struct trace {

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/array.h"
 #include "core/error.h"
 #include "core/sized.h"
 #include "trace/driver.h"
@@ -173,24 +174,13 @@ void pdl_trace_reset(pdl_trace *trace)
 /* Room for one launch more, where those that were overwritten stood if they are many. */
 static bool make_room(struct pdl_trace *trace)
 {
-    if (trace->count < trace->room) {
-        return true;
-    }
-    if (trace->first > trace->count / 2) {
+    if (trace->count == trace->room && trace->first > trace->count / 2) {
         trace->count -= trace->first;
         memmove(trace->launches, trace->launches + trace->first,
                 trace->count * sizeof(*trace->launches));
         trace->first = 0;
-        return true;
     }
-    const size_t room = trace->room == 0 ? 64 : 2 * trace->room;
-    struct launch *grown = realloc(trace->launches, room * sizeof(*grown));
-    if (grown == NULL) {
-        return false;
-    }
-    trace->launches = grown;
-    trace->room = room;
-    return true;
+    return PDL_ARRAY_ROOM(trace->launches, trace->count, trace->room);
 }
 
 /* Those whose room is reserved again, were it for one block of them, are lost as a whole. */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* The picture of a timeline: what its two files share. Lengths are in pixels. */
-#ifndef PDL_LIB_TIMELINE_SVG_H
-#define PDL_LIB_TIMELINE_SVG_H
+/* The picture of a timeline: what is drawn, and the pen. Lengths are in pixels. */
+#ifndef PDL_LIB_TIMELINE_PEN_H
+#define PDL_LIB_TIMELINE_PEN_H
 
-#include "trace/timeline.h"
+#include "trace/timeline_layout.h"
 
 #define WIDTH   1200
 #define LEFT    120 /* of the plot */
@@ -39,7 +39,13 @@ void pdl_timeline_svg_open(const struct svg *svg, uint32_t launch, enum pdl_time
 void pdl_timeline_svg_box(const struct svg *svg, double x, double y, double width, double height);
 void pdl_timeline_svg_close(const struct svg *svg);
 
-/* A track's blocks, in rows of SMs below y. */
-pdl_status pdl_timeline_svg_blocks(const struct svg *svg, uint32_t track, double y);
+void pdl_timeline_svg_rectangle(const struct svg *svg, const char *class, double x, double y,
+                                double width, double height);
 
-#endif /* PDL_LIB_TIMELINE_SVG_H */
+/* Opens a <text>; the caller puts the content and closes it. */
+void pdl_timeline_svg_open_text(const struct svg *svg, double x, double y, const char *class);
+
+/* At most so many characters, with an ellipsis where more were. */
+void pdl_timeline_svg_escaped(const struct svg *svg, const char *string, uint32_t most);
+
+#endif /* PDL_LIB_TIMELINE_PEN_H */

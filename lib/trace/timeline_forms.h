@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: MIT */
+/* The forms of a timeline, each in a file of its own. Errors of the stream are left to the caller. */
+#ifndef PDL_LIB_TIMELINE_FORMS_H
+#define PDL_LIB_TIMELINE_FORMS_H
+
+#include "trace/timeline_layout.h"
+
+pdl_status pdl_timeline_write_text(const struct pdl_timeline *timeline, FILE *out,
+                                   uint32_t columns);
+pdl_status pdl_timeline_write_svg(const struct pdl_timeline *timeline, FILE *out);
+pdl_status pdl_timeline_write_trace(const struct pdl_timeline *timeline, FILE *out);
+
+#endif /* PDL_LIB_TIMELINE_FORMS_H */
