@@ -4,8 +4,10 @@
  * numbers, as text, as a picture and as a trace file.
  *
  * A pdl_timeline is filled from a device's stamps (pdl/trace.h) or by hand; `pdltool sim` fills it
- * from its model. Part of libpdl; needs neither driver nor device. Times are nanoseconds on one
+ * from its model. Part of libpdl-trace; needs neither driver nor device. Times are nanoseconds on one
  * axis, whose zero is the caller's choice.
+ *
+ * A struct that begins with its `size` may grow; one without a size never changes.
  */
 #ifndef PDL_TIMELINE_H
 #define PDL_TIMELINE_H
@@ -24,7 +26,7 @@ typedef struct pdl_timeline pdl_timeline;
 /** A stamp that was not taken: the kernel does not wait, or does not trigger. */
 #define PDL_TIMELINE_NONE INT64_MIN
 
-/** One block of a launch. */
+/** One block of a launch. Has no size: it never changes. */
 typedef struct pdl_timeline_block {
     uint32_t launch;      /**< Index of its launch. */
     uint32_t block;       /**< Linear index in the grid. */

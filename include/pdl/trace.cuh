@@ -33,7 +33,7 @@
 
 #include <pdl/device.cuh>
 
-/* As in pdl/trace.h. */
+/* As in pdl/trace.h, and never changed: kernels are compiled with it. */
 #if !defined(PDL_TRACE_LAUNCH_) && !defined(PDL_DOXYGEN)
 #define PDL_TRACE_LAUNCH_
 typedef struct pdl_trace_launch {

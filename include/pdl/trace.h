@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /** @file
  * Traces of kernels, the host side: the buffer that their blocks write stamps to, and from there to
- * a timeline. pdl/trace.cuh is the device side.
+ * a timeline. pdl/trace.cuh is the device side. Part of libpdl-trace.
  *
  * A launch reserves room for its blocks and passes what it got as the kernel's last argument. When
  * the kernels have ended, pdl_trace_collect() makes a timeline of the stamps:
@@ -35,7 +35,8 @@ typedef struct pdl_trace pdl_trace;
 /**
  * What a kernel is told: its last parameter where PDL_TRACE is 1. Zeros: it takes no stamps.
  *
- * Of 24 bytes; pdl/trace.cuh declares the same.
+ * Of 24 bytes; pdl/trace.cuh declares the same. Has no size: it never changes, because kernels are
+ * compiled with it.
  */
 typedef struct pdl_trace_launch {
     unsigned long long records; /**< The buffer's address on the device. */

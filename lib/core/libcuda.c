@@ -9,7 +9,7 @@ typedef PFN_cuGetProcAddress_v12000 get_proc_address;
 
 /* ---- entries --------------------------------------------------------------------------------- */
 
-static pdl_status resolve(get_proc_address get, const struct pdl_libcuda_entry *entries,
+static pdl_status resolve(get_proc_address look_up, const struct pdl_libcuda_entry *entries,
                           size_t count, int version)
 {
     for (size_t i = 0; i < count; i++) {
@@ -17,7 +17,7 @@ static pdl_status resolve(get_proc_address get, const struct pdl_libcuda_entry *
         CUdriverProcAddressQueryResult found = CU_GET_PROC_ADDRESS_SUCCESS;
         void *address = NULL;
         const CUresult result =
-            get(entry->name, &address, entry->version, CU_GET_PROC_ADDRESS_DEFAULT, &found);
+            look_up(entry->name, &address, entry->version, CU_GET_PROC_ADDRESS_DEFAULT, &found);
         if (result != CUDA_SUCCESS || found != CU_GET_PROC_ADDRESS_SUCCESS) {
             address = NULL;
         }
@@ -38,9 +38,9 @@ static pdl_status fill(void *library, const char *soname, const struct pdl_libcu
                        size_t count, int *version)
 {
     PFN_cuDriverGetVersion_v2020 get_version = NULL;
-    get_proc_address get = NULL;
+    get_proc_address look_up = NULL;
     *(void **)&get_version = dlsym(library, "cuDriverGetVersion");
-    *(void **)&get = dlsym(library, "cuGetProcAddress_v2");
+    *(void **)&look_up = dlsym(library, "cuGetProcAddress_v2");
     if (get_version == NULL) {
         return PDL_FAIL(PDL_ERROR_NO_DRIVER,
                         "%s is not a CUDA driver: it has no cuDriverGetVersion", soname);
@@ -58,13 +58,13 @@ static pdl_status fill(void *library, const char *soname, const struct pdl_libcu
         return pdl_libcuda_error(NULL, "cuDriverGetVersion", (int32_t)result,
                                  "while loading the driver");
     }
-    if (*version < PDL_DRIVER_VERSION_MIN || get == NULL) {
+    if (*version < PDL_DRIVER_VERSION_MIN || look_up == NULL) {
         return PDL_FAIL(PDL_ERROR_DRIVER_TOO_OLD,
                         "the CUDA driver is for CUDA %d.%d and %d.%d or newer is needed",
                         *version / 1000, *version % 1000 / 10, PDL_DRIVER_VERSION_MIN / 1000,
                         PDL_DRIVER_VERSION_MIN % 1000 / 10);
     }
-    return resolve(get, entries, count, *version);
+    return resolve(look_up, entries, count, *version);
 }
 
 pdl_status pdl_libcuda_load(const char *soname, const struct pdl_libcuda_entry *entries,
