@@ -14,9 +14,9 @@
 
 /* Where an error comes from. Unset members are 0 or NULL. */
 struct pdl_error_source {
-    const char *call;  /* static string */
-    const char *field; /* static string */
-    int32_t cuda_result;
+    const char *call;    /* static string */
+    const char *field;   /* static string */
+    int32_t cuda_result; /* what `call` returned */
 };
 
 /* Records an error on this thread and returns `status`. Called once an error, by the function that
@@ -39,5 +39,10 @@ static inline pdl_status pdl_error_certain(pdl_status status)
 #define PDL_FAIL(status, ...) pdl_error_set((status), (struct pdl_error_source){0}, __VA_ARGS__)
 #define PDL_FAIL_FIELD(status, name, ...)                                                          \
     pdl_error_set((status), (struct pdl_error_source){.field = (name)}, __VA_ARGS__)
+#define PDL_FAIL_CALL(status, name, result, ...)                                                   \
+    pdl_error_set((status),                                                                        \
+                  (struct pdl_error_source){.call = (name), .cuda_result = (int32_t)(result)},     \
+                  __VA_ARGS__)
+#define PDL_NO_MEMORY() PDL_FAIL(PDL_ERROR_OUT_OF_MEMORY, "no memory")
 
 #endif /* PDL_LIB_ERROR_H */

@@ -3,8 +3,8 @@
 #include <inttypes.h>
 #include <stdbool.h>
 
-#include "rtc/error.h"
-#include "rtc/sized.h"
+#include "core/error.h"
+#include "core/sized.h"
 #include "rtc/vector_shape.h"
 
 enum {
@@ -62,18 +62,18 @@ static pdl_status check_operand(const pdl_vector_operand *operand, size_t index)
 {
     const uint32_t size = operand->element_size;
     if (size != 1 && size != 2 && size != 4 && size != 8) {
-        return RTC_FAIL_FIELD(PDL_ERROR_INVALID_ARGUMENT, "element_size",
+        return PDL_FAIL_FIELD(PDL_ERROR_INVALID_ARGUMENT, "element_size",
                               "operand %zu has elements of %" PRIu32 " bytes, not 1, 2, 4 or 8",
                               index, size);
     }
     if (operand->address % size != 0) {
-        return RTC_FAIL_FIELD(PDL_ERROR_INVALID_ARGUMENT, "address",
+        return PDL_FAIL_FIELD(PDL_ERROR_INVALID_ARGUMENT, "address",
                               "operand %zu is at 0x%" PRIx64
                               ", which is no multiple of its elements' %" PRIu32 " bytes",
                               index, operand->address, size);
     }
     if (operand->reserved != 0) {
-        return RTC_FAIL_FIELD(PDL_ERROR_INVALID_ARGUMENT, "reserved",
+        return PDL_FAIL_FIELD(PDL_ERROR_INVALID_ARGUMENT, "reserved",
                               "operand %zu has a reserved field that is not 0", index);
     }
     return PDL_SUCCESS;
@@ -82,17 +82,17 @@ static pdl_status check_operand(const pdl_vector_operand *operand, size_t index)
 static pdl_status check(const struct job *job)
 {
     if (job->operands == NULL) {
-        return RTC_FAIL_FIELD(PDL_ERROR_INVALID_ARGUMENT, "operands", "operands is NULL");
+        return PDL_FAIL_FIELD(PDL_ERROR_INVALID_ARGUMENT, "operands", "operands is NULL");
     }
     if (job->count == 0 || job->count > PDL_VECTOR_OPERANDS_MAX) {
-        return RTC_FAIL_FIELD(PDL_ERROR_INVALID_ARGUMENT, "count",
+        return PDL_FAIL_FIELD(PDL_ERROR_INVALID_ARGUMENT, "count",
                               "there are %zu operands, not 1 to %d", job->count,
                               PDL_VECTOR_OPERANDS_MAX);
     }
     /* Far below what would overflow: elements have up to 8 bytes. */
     if (job->rows < 0 || job->columns < 0 ||
         (job->columns > 0 && job->rows > (INT64_MAX >> 4) / job->columns)) {
-        return RTC_FAIL_FIELD(PDL_ERROR_INVALID_ARGUMENT, "rows",
+        return PDL_FAIL_FIELD(PDL_ERROR_INVALID_ARGUMENT, "rows",
                               "%" PRId64 " rows of %" PRId64 " are no array", job->rows,
                               job->columns);
     }
@@ -104,7 +104,7 @@ static pdl_status check(const struct job *job)
     }
     const int64_t stride = job->operands[0].stride;
     if (job->rows > 1 && stride < job->columns && stride > -job->columns) {
-        return RTC_FAIL_FIELD(PDL_ERROR_INVALID_ARGUMENT, "stride",
+        return PDL_FAIL_FIELD(PDL_ERROR_INVALID_ARGUMENT, "stride",
                               "the output's rows of %" PRId64 " elements begin %" PRId64
                               " elements apart: they overlap",
                               job->columns, stride);
@@ -263,7 +263,7 @@ pdl_status pdl_vector_plan_make(const pdl_vector_operand *operands, size_t count
 {
     pdl_device_info info = PDL_DEVICE_INFO_INIT;
     pdl_vector_plan made;
-    pdl_status status = pdl_rtc_sized_check(plan, "plan");
+    pdl_status status = pdl_sized_check(plan, "plan");
     if (status == PDL_SUCCESS && device == -1) {
         status = pdl_device_current(&device);
     }
@@ -274,7 +274,7 @@ pdl_status pdl_vector_plan_make(const pdl_vector_operand *operands, size_t count
         status = pdl_rtc_vector_shape(&info, operands, count, rows, columns, &made);
     }
     if (status == PDL_SUCCESS) {
-        pdl_rtc_sized_copy(plan, &made, sizeof(made));
+        pdl_sized_copy(plan, &made, sizeof(made));
     }
     return status;
 }

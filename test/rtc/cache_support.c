@@ -8,10 +8,10 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "core/error.h"
 #include "rtc/compile/compiler.h"
 #include "rtc/compile/image.h"
 #include "rtc/compile/log.h"
-#include "rtc/error.h"
 
 struct cache_mock cache_mock;
 
@@ -151,11 +151,11 @@ pdl_status pdl_rtc_compile_request(const struct pdl_rtc_request *request, pdl_rt
         char log[64];
         (void)snprintf(log, sizeof(log), "log of compilation %d", number);
         pdl_rtc_log_set(log);
-        return RTC_FAIL(PDL_ERROR_COMPILE, "compilation %d failed", number);
+        return PDL_FAIL(PDL_ERROR_COMPILE, "compilation %d failed", number);
     }
     if (strstr(request->source, "CANCEL") != NULL && request->progress != NULL &&
         request->progress(request->progress_context) != 0) {
-        return RTC_FAIL(PDL_ERROR_CANCELLED, "cancelled");
+        return PDL_FAIL(PDL_ERROR_CANCELLED, "cancelled");
     }
     return make_image(request, image);
 }

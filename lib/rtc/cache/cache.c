@@ -9,9 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/error.h"
+#include "core/sized.h"
 #include "rtc/compile/dump.h"
-#include "rtc/error.h"
-#include "rtc/sized.h"
 
 #define STANDARD_CAPACITY ((uint64_t)1 << 30)
 
@@ -53,7 +53,7 @@ void pdl_rtc_cache_problem(struct pdl_rtc_cache *cache, const char *format, ...)
 
 pdl_status pdl_rtc_cache_stats(pdl_rtc_cache *cache, pdl_rtc_stats *stats)
 {
-    pdl_status status = pdl_rtc_sized_check(stats, "stats");
+    pdl_status status = pdl_sized_check(stats, "stats");
     if (status == PDL_SUCCESS) {
         status = pdl_rtc_cache_get(&cache);
     }
@@ -85,7 +85,7 @@ pdl_status pdl_rtc_cache_stats(pdl_rtc_cache *cache, pdl_rtc_stats *stats)
     (void)pthread_mutex_lock(&cache->lock);
     (void)snprintf(now.problem, sizeof(now.problem), "%s", cache->problem);
     (void)pthread_mutex_unlock(&cache->lock);
-    pdl_rtc_sized_copy(stats, &now, sizeof(now));
+    pdl_sized_copy(stats, &now, sizeof(now));
     return PDL_SUCCESS;
 }
 
@@ -141,7 +141,7 @@ static pdl_status open_store(pdl_rtc_cache *cache, const char *directory, bool d
         return PDL_SUCCESS;
     }
     if (described) {
-        return RTC_FAIL_FIELD(PDL_ERROR_CACHE, read_only ? "shipped" : "directory",
+        return PDL_FAIL_FIELD(PDL_ERROR_CACHE, read_only ? "shipped" : "directory",
                               "the cache's folder %.180s cannot be used: %s", directory, why);
     }
     pdl_rtc_cache_problem(cache, "%.80s is not used: %s", directory, why);
@@ -186,29 +186,29 @@ pdl_status pdl_rtc_cache_create(const pdl_rtc_cache_desc *desc, pdl_rtc_cache **
     pdl_rtc_cache_desc known = PDL_RTC_CACHE_DESC_INIT;
     pdl_status status = PDL_SUCCESS;
     if (cache == NULL) {
-        return RTC_FAIL_FIELD(PDL_ERROR_INVALID_ARGUMENT, "cache", "cache is NULL");
+        return PDL_FAIL_FIELD(PDL_ERROR_INVALID_ARGUMENT, "cache", "cache is NULL");
     }
     if (desc != NULL) {
-        status = pdl_rtc_sized_resize(&known, sizeof(known), desc, sizeof(known), "desc");
+        status = pdl_sized_resize(&known, sizeof(known), desc, sizeof(known.size), "desc");
     }
     if (status != PDL_SUCCESS) {
         return status;
     }
     if ((known.flags & ~known_flags) != 0) {
-        return RTC_FAIL_FIELD(PDL_ERROR_INVALID_ARGUMENT, "flags",
+        return PDL_FAIL_FIELD(PDL_ERROR_INVALID_ARGUMENT, "flags",
                               "flags is %#x: there is no flag %#x", (unsigned)known.flags,
                               (unsigned)(known.flags & ~known_flags));
     }
     pdl_rtc_cache *made = aligned_alloc(_Alignof(pdl_rtc_cache), sizeof(*made));
     if (made == NULL) {
-        return RTC_NO_MEMORY();
+        return PDL_NO_MEMORY();
     }
     memset(made, 0, sizeof(*made));
     (void)pthread_mutex_init(&made->lock, NULL);
     made->memory = pdl_rtc_memory_make();
     made->flights = pdl_rtc_flights_make();
     status =
-        made->memory != NULL && made->flights != NULL ? open_stores(made, &known) : RTC_NO_MEMORY();
+        made->memory != NULL && made->flights != NULL ? open_stores(made, &known) : PDL_NO_MEMORY();
     if (status != PDL_SUCCESS) {
         pdl_rtc_cache_destroy(made);
         return status;

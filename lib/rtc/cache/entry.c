@@ -19,7 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "rtc/error.h"
+#include "core/error.h"
 
 enum { HEADER_SIZE = 40, CHECKSUM_AT = 24, KERNEL_MIN = 4 + 8 + 8 + 4 * 4 + 8 };
 
@@ -117,7 +117,7 @@ pdl_status pdl_rtc_entry_write(const pdl_rtc_image *image, const struct pdl_rtc_
     put_image(&counter, image, key, 0);
     struct writer writer = {.bytes = malloc(counter.at)};
     if (writer.bytes == NULL) {
-        return RTC_NO_MEMORY();
+        return PDL_NO_MEMORY();
     }
     put_image(&writer, image, key, counter.at);
     struct writer checksum = {.bytes = writer.bytes, .at = CHECKSUM_AT};

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/error.h"
 #include "rtc/compile/log.h"
-#include "rtc/error.h"
 
 enum { BUCKETS = 1024 };
 /* Of the code of images, which is in the driver and in the folder as well: what comes after is not kept. */
@@ -172,7 +172,7 @@ enum pdl_rtc_flight_state pdl_rtc_flight_start(struct pdl_rtc_flights *flights,
         }
         if (*at == NULL || (*at)->attempt == NULL) {
             if (!become_maker(flight, at)) {
-                (void)RTC_NO_MEMORY();
+                (void)PDL_NO_MEMORY();
                 state = PDL_RTC_FLIGHT_FAILED;
             }
             break;

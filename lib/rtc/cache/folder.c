@@ -6,9 +6,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "core/error.h"
 #include "rtc/cache/entry.h"
 #include "rtc/compile/dump.h"
-#include "rtc/error.h"
 #include "rtc/files.h"
 
 /* Opens the base; -1 where there is none yet. */
@@ -21,7 +21,7 @@ static pdl_status open_base(const char *directory, bool read_only, int *base)
         directory = standard;
     }
     if (directory == NULL) {
-        return RTC_FAIL(PDL_ERROR_CACHE, "there is no default cache folder: neither "
+        return PDL_FAIL(PDL_ERROR_CACHE, "there is no default cache folder: neither "
                                          "PDL_RTC_CACHE_DIR, XDG_CACHE_HOME nor HOME is set");
     }
     pdl_status status = PDL_SUCCESS;
@@ -33,11 +33,11 @@ static pdl_status open_base(const char *directory, bool read_only, int *base)
         if (access(directory, F_OK) == 0) {
             break; /* a folder without a cache in it: an empty one */
         }
-        status = RTC_FAIL(PDL_ERROR_CACHE, "there is no folder %s", directory);
+        status = PDL_FAIL(PDL_ERROR_CACHE, "there is no folder %s", directory);
         break;
     case PDL_RTC_FILES_REFUSED:
         status =
-            RTC_FAIL(PDL_ERROR_CACHE, "the cache's folder %s cannot be used: %s", directory, why);
+            PDL_FAIL(PDL_ERROR_CACHE, "the cache's folder %s cannot be used: %s", directory, why);
         break;
     }
     free(standard);
@@ -164,7 +164,7 @@ pdl_status pdl_rtc_folder_list(const char *directory,
     }
     if (base >= 0 && !pdl_rtc_files_list(base, false, &list, NULL)) {
         (void)close(base);
-        return RTC_NO_MEMORY();
+        return PDL_NO_MEMORY();
     }
     for (size_t i = 0; i < list.count && visit != NULL; i++) {
         if (show(base, &list.items[i], visit, context) != 0) {
@@ -212,7 +212,7 @@ pdl_status pdl_rtc_folder_trim(const char *directory, uint64_t capacity, uint32_
     if (base >= 0) {
         if (!pdl_rtc_files_list(base, damaged_only == 0, &list, &count)) {
             (void)close(base);
-            return RTC_NO_MEMORY();
+            return PDL_NO_MEMORY();
         }
         if (damaged_only != 0) {
             keep_damaged(base, &list);

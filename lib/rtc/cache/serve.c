@@ -4,10 +4,10 @@
 #include <string.h>
 #include <time.h>
 
+#include "core/error.h"
+#include "core/sized.h"
 #include "rtc/cache/cache.h"
 #include "rtc/compile/compiler.h"
-#include "rtc/error.h"
-#include "rtc/sized.h"
 
 static uint64_t clock_ns(void)
 {
@@ -223,7 +223,7 @@ pdl_status pdl_rtc_cache_compile(pdl_rtc_cache *cache, const char *program, cons
 {
     struct job job;
     if (image == NULL) {
-        return RTC_FAIL_FIELD(PDL_ERROR_INVALID_ARGUMENT, "image", "image is NULL");
+        return PDL_FAIL_FIELD(PDL_ERROR_INVALID_ARGUMENT, "image", "image is NULL");
     }
     pdl_status status = pdl_rtc_cache_get(&cache);
     if (status == PDL_SUCCESS) {
@@ -252,7 +252,7 @@ static pdl_status serve_alone(struct job *job, const char *name, pdl_kernel **ke
     }
     if (status == PDL_SUCCESS && !pdl_rtc_flights_keep(job->cache->flights, made)) {
         pdl_kernel_destroy(made);
-        status = RTC_NO_MEMORY();
+        status = PDL_NO_MEMORY();
     }
     if (status == PDL_SUCCESS) {
         *kernel = made;
@@ -282,13 +282,13 @@ static pdl_status make_kernel(struct job *job, struct pdl_rtc_flight *flight, pd
     if (job->keep) {
         if (!pdl_rtc_flight_land(flights, flight, PDL_SUCCESS, image, made)) {
             pdl_kernel_destroy(made);
-            status = RTC_NO_MEMORY();
+            status = PDL_NO_MEMORY();
         }
     } else {
         (void)pdl_rtc_flight_land(flights, flight, PDL_SUCCESS, NULL, NULL);
         if (made != NULL && !pdl_rtc_flights_keep(flights, made)) {
             pdl_kernel_destroy(made);
-            status = RTC_NO_MEMORY();
+            status = PDL_NO_MEMORY();
         }
     }
     pdl_rtc_image_destroy(image);
@@ -364,19 +364,18 @@ pdl_status pdl_rtc_kernel(pdl_rtc_cache *cache, const char *source, const char *
     struct pdl_rtc_question question;
     if (kernel == NULL || name == NULL) {
         const char *field = name == NULL ? "name" : "kernel";
-        return RTC_FAIL_FIELD(PDL_ERROR_INVALID_ARGUMENT, field, "%s is NULL", field);
+        return PDL_FAIL_FIELD(PDL_ERROR_INVALID_ARGUMENT, field, "%s is NULL", field);
     }
     pdl_status status = pdl_rtc_cache_get(&cache);
     if (status == PDL_SUCCESS && options != NULL) {
-        status = pdl_rtc_sized_resize(&known, sizeof(known), options,
-                                      offsetof(pdl_rtc_options, target), "options");
+        status = pdl_sized_resize(&known, sizeof(known), options, sizeof(known.size), "options");
     }
     if (status != PDL_SUCCESS) {
         return status;
     }
     known.size = (uint32_t)sizeof(known);
     if (!pdl_rtc_question_make(&question, source, name, &known, current_device(&known))) {
-        return find_or_make(cache, source, name, options, NULL, kernel);
+        return find_or_make(cache, source, name, &known, NULL, kernel);
     }
     pdl_kernel *found = NULL;
     if ((known.flags & PDL_RTC_NO_CACHE) == 0) {
@@ -387,7 +386,7 @@ pdl_status pdl_rtc_kernel(pdl_rtc_cache *cache, const char *source, const char *
         pdl_rtc_cache_count(cache, PDL_RTC_MEMORY_HIT_NS, clock_ns() - from);
         *kernel = found;
     } else {
-        status = find_or_make(cache, source, name, options, &question, kernel);
+        status = find_or_make(cache, source, name, &known, &question, kernel);
     }
     pdl_rtc_question_free(&question);
     return status;

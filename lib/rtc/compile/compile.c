@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/error.h"
 #include "rtc/compile/image.h"
 #include "rtc/compile/log.h"
-#include "rtc/error.h"
 #include "rtc/job.h"
 
 /* ---- what NVRTC is given -------------------------------------------------------------------- */
@@ -18,7 +18,7 @@ static pdl_status check_target(const struct pdl_rtc_job *job)
     const char *target = job->request->target;
     struct pdl_rtc_target parts;
     if (!pdl_rtc_target_parse(target, &parts)) {
-        return RTC_FAIL_FIELD(PDL_ERROR_INVALID_ARGUMENT, "target", "%s is no target", target);
+        return PDL_FAIL_FIELD(PDL_ERROR_INVALID_ARGUMENT, "target", "%s is no target", target);
     }
     for (size_t i = 0; i < compiler->known_count; i++) {
         if (compiler->known[i] == parts.number) {
@@ -26,12 +26,12 @@ static pdl_status check_target(const struct pdl_rtc_job *job)
         }
     }
     if (parts.number > compiler->newest) {
-        return RTC_FAIL_FIELD(PDL_ERROR_COMPILER_TOO_OLD, "target",
+        return PDL_FAIL_FIELD(PDL_ERROR_COMPILER_TOO_OLD, "target",
                               "NVRTC %d.%d compiles for up to sm_%d, and %s is asked for",
                               compiler->number / 1000, compiler->number % 1000 / 10,
                               compiler->newest, target);
     }
-    return RTC_FAIL_FIELD(PDL_ERROR_INVALID_ARGUMENT, "target",
+    return PDL_FAIL_FIELD(PDL_ERROR_INVALID_ARGUMENT, "target",
                           "NVRTC %d.%d does not compile for %s", compiler->number / 1000,
                           compiler->number % 1000 / 10, target);
 }
@@ -48,7 +48,7 @@ static pdl_status check_flags(const struct pdl_rtc_job *job)
     }
     return missing == NULL
                ? PDL_SUCCESS
-               : RTC_FAIL_FIELD(PDL_ERROR_COMPILER_TOO_OLD, "flags", "NVRTC %d.%d has no %s has",
+               : PDL_FAIL_FIELD(PDL_ERROR_COMPILER_TOO_OLD, "flags", "NVRTC %d.%d has no %s has",
                                 compiler->number / 1000, compiler->number % 1000 / 10, missing);
 }
 
@@ -73,7 +73,7 @@ static pdl_status create(struct pdl_rtc_job *job)
     }
     const char **texts = malloc(2 * (request->header_count + embedded) * sizeof(*texts));
     if (texts == NULL) {
-        return RTC_NO_MEMORY();
+        return PDL_NO_MEMORY();
     }
     const char **names = texts + request->header_count + embedded;
     for (size_t i = 0; i < request->header_count; i++, count++) {
@@ -124,7 +124,7 @@ static pdl_status take_log(const struct pdl_rtc_job *job)
     }
     char *log = pdl_rtc_log_room(size);
     if (log == NULL) {
-        return RTC_NO_MEMORY();
+        return PDL_NO_MEMORY();
     }
     if (job->compiler->log(job->program, log) != 0) {
         log[0] = '\0';
@@ -141,7 +141,7 @@ static pdl_status compile(struct pdl_rtc_job *job)
     size_t count = 0;
     const char **options = malloc((request->argument_count + OWN) * sizeof(*options));
     if (options == NULL) {
-        return RTC_NO_MEMORY();
+        return PDL_NO_MEMORY();
     }
     (void)snprintf(architecture, sizeof(architecture), "--gpu-architecture=%s", request->target);
     options[count++] = architecture;
@@ -197,7 +197,7 @@ static pdl_status take_code(struct pdl_rtc_job *job)
     }
     job->code = malloc(job->code_size);
     if (job->code == NULL) {
-        return RTC_NO_MEMORY();
+        return PDL_NO_MEMORY();
     }
     result = way.get(job->program, (char *)job->code);
     return result == 0 ? PDL_SUCCESS : pdl_rtc_job_fail_call(job, way.call, result);
@@ -212,7 +212,7 @@ static pdl_status find_lowered(const struct pdl_rtc_job *job, const char **lower
         const nvrtcResult result =
             job->compiler->lowered_name(job->program, request->names[i], &lowered[i]);
         if (result != 0) {
-            return RTC_FAIL_CALL(PDL_ERROR_NOT_FOUND, "nvrtcGetLoweredName", result,
+            return PDL_FAIL_CALL(PDL_ERROR_NOT_FOUND, "nvrtcGetLoweredName", result,
                                  "%.100s has no %.200s: %s", request->program, request->names[i],
                                  job->compiler->error_string(result));
         }
@@ -230,7 +230,7 @@ static pdl_status make_image(struct pdl_rtc_job *job, pdl_rtc_image **image)
     if (lowered == NULL || made == NULL) {
         free((void *)lowered);
         free(made);
-        return RTC_NO_MEMORY();
+        return PDL_NO_MEMORY();
     }
     atomic_init(&made->references, 1);
     made->output = request->output == PDL_RTC_PTX ? PDL_RTC_PTX : PDL_RTC_CUBIN;
@@ -243,7 +243,7 @@ static pdl_status make_image(struct pdl_rtc_job *job, pdl_rtc_image **image)
     made->code_size = job->code_size;
     job->code = NULL;
     status =
-        made->program != NULL && made->log != NULL ? find_lowered(job, lowered) : RTC_NO_MEMORY();
+        made->program != NULL && made->log != NULL ? find_lowered(job, lowered) : PDL_NO_MEMORY();
     if (status == PDL_SUCCESS) {
         status = pdl_rtc_image_describe(made, request->names, lowered, request->name_count);
     }
@@ -306,7 +306,7 @@ pdl_status pdl_rtc_compile(const char *program, const char *source, const pdl_rt
 {
     struct pdl_rtc_request request;
     if (image == NULL) {
-        return RTC_FAIL_FIELD(PDL_ERROR_INVALID_ARGUMENT, "image", "image is NULL");
+        return PDL_FAIL_FIELD(PDL_ERROR_INVALID_ARGUMENT, "image", "image is NULL");
     }
     pdl_rtc_log_set("");
     pdl_status status = pdl_rtc_request_make(&request, program, source, options, NULL);

@@ -8,10 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/error.h"
 #include "core/once.h"
+#include "core/sized.h"
 #include "rtc/compile/library.h"
-#include "rtc/error.h"
-#include "rtc/sized.h"
 
 enum {
     OLDEST = 12000,         /* nvrtcGetLTOIR, and what else is called here */
@@ -59,7 +59,7 @@ static pdl_status resolve(void *library, struct pdl_rtc_compiler *compiler)
     for (size_t i = 0; i < sizeof(entries) / sizeof(entries[0]); i++) {
         *entries[i].slot = dlsym(library, entries[i].name);
         if (*entries[i].slot == NULL && !entries[i].optional) {
-            return RTC_FAIL_CALL(PDL_ERROR_NO_COMPILER, "dlsym", 0, "%.200s has no %s",
+            return PDL_FAIL_CALL(PDL_ERROR_NO_COMPILER, "dlsym", 0, "%.200s has no %s",
                                  compiler->path, entries[i].name);
         }
     }
@@ -72,7 +72,7 @@ static pdl_status ask_architectures(struct pdl_rtc_compiler *compiler)
     int count = 0;
     nvrtcResult result = compiler->arch_count(&count);
     if (result == 0 && (count <= 0 || count > ARCHITECTURES_MAX)) {
-        return RTC_FAIL_CALL(PDL_ERROR_NO_COMPILER, "nvrtcGetNumSupportedArchs", 0,
+        return PDL_FAIL_CALL(PDL_ERROR_NO_COMPILER, "nvrtcGetNumSupportedArchs", 0,
                              "%.200s compiles for %d architectures, which cannot be",
                              compiler->path, count);
     }
@@ -80,7 +80,7 @@ static pdl_status ask_architectures(struct pdl_rtc_compiler *compiler)
         result = compiler->archs(known);
     }
     if (result != 0) {
-        return RTC_FAIL_CALL(PDL_ERROR_NO_COMPILER, "nvrtcGetSupportedArchs", result,
+        return PDL_FAIL_CALL(PDL_ERROR_NO_COMPILER, "nvrtcGetSupportedArchs", result,
                              "%.200s does not say what it compiles for: %s", compiler->path,
                              compiler->error_string(result));
     }
@@ -100,12 +100,12 @@ static pdl_status ask_version(void *library, struct pdl_rtc_compiler *compiler)
     *(void **)&version = dlsym(library, "nvrtcVersion");
     const nvrtcResult result = version(&major, &minor);
     if (result != 0) {
-        return RTC_FAIL_CALL(PDL_ERROR_NO_COMPILER, "nvrtcVersion", result,
+        return PDL_FAIL_CALL(PDL_ERROR_NO_COMPILER, "nvrtcVersion", result,
                              "%.200s does not tell its version", compiler->path);
     }
     compiler->number = 1000 * major + 10 * minor;
     if (compiler->number < OLDEST) {
-        return RTC_FAIL(PDL_ERROR_COMPILER_TOO_OLD,
+        return PDL_FAIL(PDL_ERROR_COMPILER_TOO_OLD,
                         "%.200s is NVRTC %d.%d, and %d.%d or newer is needed", compiler->path,
                         major, minor, OLDEST / 1000, OLDEST % 1000 / 10);
     }
@@ -125,7 +125,7 @@ static pdl_status load(void *room)
     void *library =
         pdl_rtc_library_open(&names, compiler->path, sizeof(compiler->path), why, sizeof(why));
     if (library == NULL) {
-        return RTC_FAIL_CALL(PDL_ERROR_NO_COMPILER, "dlopen", 0, "NVRTC cannot be loaded: %s", why);
+        return PDL_FAIL_CALL(PDL_ERROR_NO_COMPILER, "dlopen", 0, "NVRTC cannot be loaded: %s", why);
     }
     pdl_status status = ask_version(library, compiler);
     if (status == PDL_SUCCESS) {
@@ -165,7 +165,7 @@ pdl_status pdl_rtc_compiler_get(pdl_rtc_compiler_info *info)
     const struct pdl_rtc_compiler *compiler;
     const struct pdl_rtc_linker *linker;
     pdl_rtc_compiler_info known = {.size = (uint32_t)sizeof(known)};
-    pdl_status status = pdl_rtc_sized_check(info, "info");
+    pdl_status status = pdl_sized_check(info, "info");
     if (status == PDL_SUCCESS) {
         status = pdl_rtc_compiler_open(&compiler);
     }
@@ -185,6 +185,6 @@ pdl_status pdl_rtc_compiler_get(pdl_rtc_compiler_info *info)
     known.has_progress = compiler->flow_callback != NULL;
     (void)snprintf(known.path, sizeof(known.path), "%.*s", (int)sizeof(known.path) - 1,
                    compiler->path);
-    pdl_rtc_sized_copy(info, &known, sizeof(known));
+    pdl_sized_copy(info, &known, sizeof(known));
     return PDL_SUCCESS;
 }

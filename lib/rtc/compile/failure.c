@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/error.h"
 #include "rtc/compile/dump.h"
 #include "rtc/compile/log.h"
-#include "rtc/error.h"
 #include "rtc/job.h"
 
 /* Of nvrtc.h. */
@@ -90,7 +90,7 @@ pdl_status pdl_rtc_job_fail(const struct pdl_rtc_job *job, const char *call, int
     }
     const size_t least = size < 100 ? size : 100; /* of the error, whatever the file is called */
     const size_t rest = strlen(tail) < ROOM - least ? ROOM - strlen(tail) : least;
-    return RTC_FAIL_CALL(PDL_ERROR_COMPILE, call, result, "%.*s%s",
+    return PDL_FAIL_CALL(PDL_ERROR_COMPILE, call, result, "%.*s%s",
                          (int)(size < rest ? size : rest), line, tail);
 }
 
@@ -112,7 +112,7 @@ static pdl_status fail_names(const struct pdl_rtc_job *job)
         name = request->name_count > 0 ? request->names[0] : "";
         size = strlen(name);
     }
-    return RTC_FAIL_FIELD(PDL_ERROR_NOT_FOUND, "name", "%.100s has no %.*s", request->program,
+    return PDL_FAIL_FIELD(PDL_ERROR_NOT_FOUND, "name", "%.100s has no %.*s", request->program,
                           size < 200 ? (int)size : 200, name);
 }
 
@@ -120,7 +120,7 @@ static pdl_status fail_option(const struct pdl_rtc_job *job, int result)
 {
     size_t size = 0;
     const char *line = find_error(pdl_rtc_log(), &size);
-    return RTC_FAIL_CALL(PDL_ERROR_OPTION, "nvrtcCompileProgram", result,
+    return PDL_FAIL_CALL(PDL_ERROR_OPTION, "nvrtcCompileProgram", result,
                          "NVRTC %d.%d refuses an option: %.*s", job->compiler->number / 1000,
                          job->compiler->number % 1000 / 10, size < 250 ? (int)size : 250, line);
 }
@@ -129,7 +129,7 @@ static pdl_status fail_builtins(const struct pdl_rtc_job *job, int result)
 {
     size_t size = 0;
     const char *line = find_error(pdl_rtc_log(), &size);
-    return RTC_FAIL_CALL(
+    return PDL_FAIL_CALL(
         PDL_ERROR_NO_COMPILER, "nvrtcCompileProgram", result,
         "%.150s does not find libnvrtc-builtins.so of its version, which it needs: "
         "both must be in one folder%s%.*s",
@@ -141,12 +141,12 @@ pdl_status pdl_rtc_job_fail_call(const struct pdl_rtc_job *job, const char *call
 {
     switch (result) {
     case NVRTC_OUT_OF_MEMORY:
-        return RTC_FAIL_CALL(PDL_ERROR_OUT_OF_MEMORY, call, result, "%s: no memory", call);
+        return PDL_FAIL_CALL(PDL_ERROR_OUT_OF_MEMORY, call, result, "%s: no memory", call);
     case NVRTC_CANCELLED:
-        return RTC_FAIL_CALL(PDL_ERROR_CANCELLED, call, result, "%.100s was cancelled",
+        return PDL_FAIL_CALL(PDL_ERROR_CANCELLED, call, result, "%.100s was cancelled",
                              job->request->program);
     case NVRTC_INVALID_INPUT:
-        return RTC_FAIL_CALL(PDL_ERROR_INVALID_ARGUMENT, call, result, "%s refuses %.100s: %s",
+        return PDL_FAIL_CALL(PDL_ERROR_INVALID_ARGUMENT, call, result, "%s refuses %.100s: %s",
                              call, job->request->program, job->compiler->error_string(result));
     default:
         break;

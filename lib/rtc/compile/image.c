@@ -7,7 +7,7 @@
 
 #include <pdl/inspect.h>
 
-#include "rtc/error.h"
+#include "core/error.h"
 
 /* ---- life ----------------------------------------------------------------------------------- */
 
@@ -159,11 +159,11 @@ pdl_status pdl_rtc_image_kernel(const pdl_rtc_image *image, const char *name, pd
     if (image == NULL || name == NULL || kernel == NULL) {
         const char *field = name == NULL ? "name" : "kernel";
         field = image == NULL ? "image" : field;
-        return RTC_FAIL_FIELD(PDL_ERROR_INVALID_ARGUMENT, field, "%s is NULL", field);
+        return PDL_FAIL_FIELD(PDL_ERROR_INVALID_ARGUMENT, field, "%s is NULL", field);
     }
     const pdl_rtc_entry *entry = pdl_rtc_image_find(image, name);
     if (entry == NULL) {
-        return RTC_FAIL_FIELD(PDL_ERROR_NOT_FOUND, "name",
+        return PDL_FAIL_FIELD(PDL_ERROR_NOT_FOUND, "name",
                               "%.100s has no kernel %.150s: a template's must be among the names",
                               image->program, name);
     }
@@ -200,7 +200,7 @@ static pdl_status add_entry(pdl_rtc_image *image, const char *name, const char *
     if (lowered_copy == NULL || (name != NULL && name_copy == NULL)) {
         free(name_copy);
         free(lowered_copy);
-        return RTC_NO_MEMORY();
+        return PDL_NO_MEMORY();
     }
     entry->name = name_copy;
     entry->lowered = lowered_copy;
@@ -240,12 +240,12 @@ pdl_status pdl_rtc_image_describe(pdl_rtc_image *image, const char *const *names
     pdl_status status =
         pdl_inspect_memory(image->code, image->code_size, image->program, &options, &inspection);
     if (status == PDL_ERROR_OUT_OF_MEMORY) {
-        return RTC_NO_MEMORY();
+        return PDL_NO_MEMORY();
     }
     const size_t kernels = inspection != NULL ? pdl_inspection_kernel_count(inspection) : 0;
     image->entries = calloc(count + kernels + 1, sizeof(*image->entries));
     image->entry_count = 0;
-    status = image->entries != NULL ? PDL_SUCCESS : RTC_NO_MEMORY();
+    status = image->entries != NULL ? PDL_SUCCESS : PDL_NO_MEMORY();
     for (size_t i = 0; status == PDL_SUCCESS && i < count; i++) {
         status = add_entry(image, names[i], lowered[i], find_facts(inspection, lowered[i]));
     }

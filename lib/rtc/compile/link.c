@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/error.h"
 #include "rtc/compile/log.h"
-#include "rtc/error.h"
 #include "rtc/job.h"
 
 enum { JITLINK_INPUT_LTOIR = 3 }; /* of nvJitLink.h */
@@ -124,7 +124,7 @@ static pdl_status link_with(struct pdl_rtc_job *job, const char **options, size_
         status = fail_link(job, handle, call, result);
         free(code);
     } else if (code == NULL) {
-        status = RTC_NO_MEMORY();
+        status = PDL_NO_MEMORY();
     } else {
         append_link_log(job, handle);
         free(job->code);
@@ -147,7 +147,7 @@ pdl_status pdl_rtc_job_link(struct pdl_rtc_job *job)
     const char **options = malloc((4 * request->argument_count + 2) * sizeof(*options));
     char **made = malloc((request->argument_count + 1) * sizeof(*made));
     if (options == NULL || made == NULL) {
-        status = RTC_NO_MEMORY();
+        status = PDL_NO_MEMORY();
         goto end;
     }
     (void)snprintf(architecture, sizeof(architecture), "-arch=%s", request->target);
@@ -155,7 +155,7 @@ pdl_status pdl_rtc_job_link(struct pdl_rtc_job *job)
     options[count++] = "-lto";
     for (size_t i = 0; i < request->argument_count; i++) {
         if (!translate(request->arguments[i], options, &count, made, &made_count)) {
-            status = RTC_NO_MEMORY();
+            status = PDL_NO_MEMORY();
             goto end;
         }
     }

@@ -5,9 +5,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/error.h"
 #include "core/once.h"
 #include "rtc/compile/library.h"
-#include "rtc/error.h"
 
 /* nvJitLink.h makes each function an inline call of one with the header's version in its name, and early
  * libraries have no others: __nvJitLinkCreate_12_0. */
@@ -62,7 +62,7 @@ static pdl_status resolve(void *library, const char *path, struct pdl_rtc_linker
     for (size_t i = 0; i < sizeof(entries) / sizeof(entries[0]); i++) {
         *entries[i].slot = find(library, entries[i].name, suffix);
         if (*entries[i].slot == NULL) {
-            return RTC_FAIL_CALL(PDL_ERROR_NO_COMPILER, "dlsym", 0, "%.200s has no %s", path,
+            return PDL_FAIL_CALL(PDL_ERROR_NO_COMPILER, "dlsym", 0, "%.200s has no %s", path,
                                  entries[i].name);
         }
     }
@@ -88,7 +88,7 @@ static pdl_status load(void *room)
     memset(linker, 0, sizeof(*linker));
     void *library = pdl_rtc_library_open(&names, path, sizeof(path), why, sizeof(why));
     if (library == NULL) {
-        return RTC_FAIL_CALL(PDL_ERROR_NO_COMPILER, "dlopen", 0,
+        return PDL_FAIL_CALL(PDL_ERROR_NO_COMPILER, "dlopen", 0,
                              "nvJitLink, which PDL_RTC_LTO needs, cannot be loaded: %s", why);
     }
     const pdl_status status = resolve(library, path, linker);

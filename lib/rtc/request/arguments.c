@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "rtc/error.h"
+#include "core/error.h"
 
 /* What comes behind an option's name. */
 enum takes {
@@ -183,7 +183,7 @@ static pdl_status check_option(struct span option)
     const struct span name = name_of(option);
     for (size_t i = 0; i < sizeof(refusals) / sizeof(refusals[0]); i++) {
         if (same_name(refusals[i].name, name)) {
-            return RTC_FAIL_FIELD(PDL_ERROR_OPTION, "arguments", "%.*s is refused: %s",
+            return PDL_FAIL_FIELD(PDL_ERROR_OPTION, "arguments", "%.*s is refused: %s",
                                   option.size < 100 ? (int)option.size : 100, option.text,
                                   refusals[i].why);
         }
@@ -200,7 +200,7 @@ static pdl_status check_ptxas(const char *value)
         for (size_t i = 0; i < sizeof(ptxas_refused) / sizeof(ptxas_refused[0]); i++) {
             const char *refused = ptxas_refused[i];
             if (strlen(refused) == size && strncmp(at + gap, refused, size) == 0) {
-                return RTC_FAIL_FIELD(PDL_ERROR_OPTION, "arguments",
+                return PDL_FAIL_FIELD(PDL_ERROR_OPTION, "arguments",
                                       "%.*s of ptxas is refused: it writes a file or chooses the "
                                       "target",
                                       (int)size, at + gap);
@@ -285,7 +285,7 @@ static pdl_status make_one(struct pdl_rtc_request *request, struct span option, 
     }
     char *argument = join(prefix, value);
     if (argument == NULL) {
-        return RTC_NO_MEMORY();
+        return PDL_NO_MEMORY();
     }
     request->arguments[request->argument_count++] = argument;
     if (prefix[0] == '\0') {
@@ -307,18 +307,18 @@ pdl_status pdl_rtc_arguments_make(struct pdl_rtc_request *request, const char *c
     request->pre_includes = calloc(count, sizeof(*request->pre_includes));
     if (request->arguments == NULL || request->directories == NULL ||
         request->pre_includes == NULL) {
-        return RTC_NO_MEMORY();
+        return PDL_NO_MEMORY();
     }
     for (size_t i = 0; i < count; i++) {
         const char *next = i + 1 < count ? arguments[i + 1] : NULL;
         bool took_next = false;
         if (arguments[i] == NULL) {
-            return RTC_FAIL_FIELD(PDL_ERROR_INVALID_ARGUMENT, "arguments",
+            return PDL_FAIL_FIELD(PDL_ERROR_INVALID_ARGUMENT, "arguments",
                                   "arguments[%zu] of %zu is NULL", i, count);
         }
         const struct span option = trim(arguments[i]);
         if (option.size == 0 || option.text[0] != '-') {
-            return RTC_FAIL_FIELD(PDL_ERROR_OPTION, "arguments", "\"%.100s\" is no option",
+            return PDL_FAIL_FIELD(PDL_ERROR_OPTION, "arguments", "\"%.100s\" is no option",
                                   arguments[i]);
         }
         pdl_status status = check_option(option);

@@ -13,7 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "rtc/error.h"
+#include "core/error.h"
 #include "rtc/request/directives.h"
 
 enum {
@@ -498,7 +498,7 @@ pdl_status pdl_rtc_includes_find(const struct pdl_rtc_request *request,
     scan_free(&scan);
     if (scan.no_memory) {
         pdl_rtc_includes_free(&found);
-        return RTC_NO_MEMORY();
+        return PDL_NO_MEMORY();
     }
     *dependencies = found;
     return PDL_SUCCESS;

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "rtc/error.h"
+#include "core/error.h"
 
 static void add_headers(struct pdl_rtc_sequence *sequence, const pdl_rtc_header *headers,
                         size_t count)
@@ -58,7 +58,7 @@ pdl_status pdl_rtc_key_make(const struct pdl_rtc_request *request,
     size_t embedded = 0;
     struct pdl_rtc_sequence *sequence = pdl_rtc_sequence_begin();
     if (sequence == NULL) {
-        return RTC_NO_MEMORY();
+        return PDL_NO_MEMORY();
     }
     while (pdl_rtc_embedded[embedded].name != NULL) {
         embedded++;

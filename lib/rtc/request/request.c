@@ -7,12 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/error.h"
+#include "core/sized.h"
 #include "rtc/compile/compiler.h"
-#include "rtc/error.h"
 #include "rtc/request/arguments.h"
-#include "rtc/sized.h"
-
-enum { SMALLEST_OPTIONS = offsetof(pdl_rtc_options, target) };
 
 /* ---- target --------------------------------------------------------------------------------- */
 
@@ -52,14 +50,14 @@ static pdl_status given_target(struct pdl_rtc_request *request, const char *targ
 {
     struct pdl_rtc_target parts;
     if (!pdl_rtc_target_parse(target, &parts)) {
-        return RTC_FAIL_FIELD(PDL_ERROR_INVALID_ARGUMENT, "target",
+        return PDL_FAIL_FIELD(PDL_ERROR_INVALID_ARGUMENT, "target",
                               "\"%.40s\" is no target: sm_90, sm_90a and compute_90 are", target);
     }
     if (request->output == PDL_RTC_DEFAULT) {
         request->output = parts.real ? PDL_RTC_CUBIN : PDL_RTC_PTX;
     }
     if (!parts.real && request->output != PDL_RTC_PTX) {
-        return RTC_FAIL_FIELD(PDL_ERROR_INVALID_ARGUMENT, "target",
+        return PDL_FAIL_FIELD(PDL_ERROR_INVALID_ARGUMENT, "target",
                               "%s is a virtual architecture, and machine code is for a real one: "
                               "sm_%d",
                               target, parts.number);
@@ -116,12 +114,12 @@ static pdl_status current_target(struct pdl_rtc_request *request)
         (void)pdl_error_record(&before);
     }
     if (parts.number == 0) {
-        return RTC_FAIL(PDL_ERROR_NOT_SUPPORTED, "NVRTC %d.%d does not compile for sm_%d any more",
+        return PDL_FAIL(PDL_ERROR_NOT_SUPPORTED, "NVRTC %d.%d does not compile for sm_%d any more",
                         compiler->number / 1000, compiler->number % 1000 / 10, number);
     }
     if (parts.number != number &&
         (request->output == PDL_RTC_CUBIN || request->output == PDL_RTC_LTO)) {
-        return RTC_FAIL(PDL_ERROR_COMPILER_TOO_OLD,
+        return PDL_FAIL(PDL_ERROR_COMPILER_TOO_OLD,
                         "the device is sm_%d, and NVRTC %d.%d knows up to sm_%d: PTX of that would "
                         "do",
                         number, compiler->number / 1000, compiler->number % 1000 / 10,
@@ -163,16 +161,16 @@ static int compare_names(const void *a, const void *b)
 static pdl_status add_name(struct pdl_rtc_request *request, const char *name)
 {
     if (name == NULL) {
-        return RTC_FAIL_FIELD(PDL_ERROR_INVALID_ARGUMENT, "names", "names[%zu] is NULL",
+        return PDL_FAIL_FIELD(PDL_ERROR_INVALID_ARGUMENT, "names", "names[%zu] is NULL",
                               request->name_count);
     }
     char *copy = copy_trimmed(name);
     if (copy == NULL) {
-        return RTC_NO_MEMORY();
+        return PDL_NO_MEMORY();
     }
     if (copy[0] == '\0' || strpbrk(copy, "\n\r") != NULL) {
         free(copy);
-        return RTC_FAIL_FIELD(PDL_ERROR_INVALID_ARGUMENT, "names",
+        return PDL_FAIL_FIELD(PDL_ERROR_INVALID_ARGUMENT, "names",
                               "\"%.100s\" is no name expression", name);
     }
     request->names[request->name_count++] = copy;
@@ -189,7 +187,7 @@ static pdl_status make_names(struct pdl_rtc_request *request, const pdl_rtc_opti
     }
     request->names = calloc(count, sizeof(*request->names));
     if (request->names == NULL) {
-        return RTC_NO_MEMORY();
+        return PDL_NO_MEMORY();
     }
     for (size_t i = 0; status == PDL_SUCCESS && i < options->name_count; i++) {
         status = add_name(request, options->names[i]);
@@ -217,7 +215,7 @@ static pdl_status check_size(const char *text, const char *what, const char *nam
 {
     *size = strnlen(text, PDL_RTC_SOURCE_MAX + (size_t)1);
     if (*size > PDL_RTC_SOURCE_MAX) {
-        return RTC_FAIL_FIELD(PDL_ERROR_INVALID_ARGUMENT, what,
+        return PDL_FAIL_FIELD(PDL_ERROR_INVALID_ARGUMENT, what,
                               "%.100s has more than the %d bytes (64 MiB) that a text may have",
                               name, PDL_RTC_SOURCE_MAX);
     }
@@ -230,7 +228,7 @@ static pdl_status check_headers(struct pdl_rtc_request *request, const pdl_rtc_o
         const pdl_rtc_header *header = &options->headers[i];
         size_t size = 0;
         if (header->name == NULL || header->name[0] == '\0' || header->text == NULL) {
-            return RTC_FAIL_FIELD(PDL_ERROR_INVALID_ARGUMENT, "headers", "headers[%zu] has no %s",
+            return PDL_FAIL_FIELD(PDL_ERROR_INVALID_ARGUMENT, "headers", "headers[%zu] has no %s",
                                   i, header->text == NULL ? "text" : "name");
         }
         const pdl_status status = check_size(header->text, "headers", header->name, &size);
@@ -239,7 +237,7 @@ static pdl_status check_headers(struct pdl_rtc_request *request, const pdl_rtc_o
         }
         for (size_t j = 0; j < i; j++) {
             if (strcmp(header->name, options->headers[j].name) == 0) {
-                return RTC_FAIL_FIELD(PDL_ERROR_INVALID_ARGUMENT, "headers",
+                return PDL_FAIL_FIELD(PDL_ERROR_INVALID_ARGUMENT, "headers",
                                       "headers[%zu] and headers[%zu] are both \"%.100s\"", j, i,
                                       header->name);
             }
@@ -265,22 +263,22 @@ static pdl_status check_options(const pdl_rtc_options *options)
         {"headers", options->headers, options->header_count},
     };
     if (options->output > PDL_RTC_LTO) {
-        return RTC_FAIL_FIELD(PDL_ERROR_INVALID_ARGUMENT, "output", "%u is no output",
+        return PDL_FAIL_FIELD(PDL_ERROR_INVALID_ARGUMENT, "output", "%u is no output",
                               (unsigned)options->output);
     }
     if ((options->flags & ~flags) != 0) {
-        return RTC_FAIL_FIELD(PDL_ERROR_INVALID_ARGUMENT, "flags",
+        return PDL_FAIL_FIELD(PDL_ERROR_INVALID_ARGUMENT, "flags",
                               "flags is 0x%x, and 0x%x is known", (unsigned)options->flags,
                               (unsigned)flags);
     }
     if (options->reserved != 0) {
-        return RTC_FAIL_FIELD(PDL_ERROR_INVALID_ARGUMENT, "reserved",
+        return PDL_FAIL_FIELD(PDL_ERROR_INVALID_ARGUMENT, "reserved",
                               "reserved is %u, and must be 0", (unsigned)options->reserved);
     }
     for (size_t i = 0; i < sizeof(arrays) / sizeof(arrays[0]); i++) {
         const bool missing = arrays[i].array == NULL && arrays[i].count > 0;
         if (missing || arrays[i].count > PDL_RTC_COUNT_MAX) {
-            return RTC_FAIL_FIELD(PDL_ERROR_INVALID_ARGUMENT, arrays[i].name,
+            return PDL_FAIL_FIELD(PDL_ERROR_INVALID_ARGUMENT, arrays[i].name,
                                   missing ? "%s is NULL, and there are %zu of it"
                                           : "%s: %zu are too many",
                                   arrays[i].name, arrays[i].count);
@@ -325,10 +323,10 @@ pdl_status pdl_rtc_request_make(struct pdl_rtc_request *request, const char *pro
                                    .source = source};
     pdl_status status = PDL_SUCCESS;
     if (source == NULL) {
-        return RTC_FAIL_FIELD(PDL_ERROR_INVALID_ARGUMENT, "source", "source is NULL");
+        return PDL_FAIL_FIELD(PDL_ERROR_INVALID_ARGUMENT, "source", "source is NULL");
     }
     if (options != NULL) {
-        status = pdl_rtc_sized_resize(&known, sizeof(known), options, SMALLEST_OPTIONS, "options");
+        status = pdl_sized_resize(&known, sizeof(known), options, sizeof(known.size), "options");
     }
     if (status == PDL_SUCCESS) {
         status = make(&made, &known, name);
