@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "cache_support.h"
-#include "rtc/compile/compiler.h"
+#include "rtc/compiler.h"
 #include "rtc_support.h"
 
 static char *folder;

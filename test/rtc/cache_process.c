@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "cache_support.h"
-#include "rtc/compile/compiler.h"
+#include "rtc/compiler.h"
 
 static struct {
     const char *folder, *source, *word, *compiler;

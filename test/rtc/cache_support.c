@@ -9,9 +9,9 @@
 #include <unistd.h>
 
 #include "core/error.h"
-#include "rtc/compile/compiler.h"
 #include "rtc/compile/image.h"
 #include "rtc/compile/log.h"
+#include "rtc/compiler.h"
 
 struct cache_mock cache_mock;
 

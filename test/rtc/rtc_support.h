@@ -6,7 +6,7 @@
 
 #include <stdbool.h>
 
-#include "rtc/compile/compiler.h"
+#include "rtc/compiler.h"
 #include "support.h"
 
 /* Members of pdl_rtc_options in a literal. */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* The cache: which tier answers, what is compiled how often, and what happens where something is in the way. */
 #include "cache_case.h"
+#include "rtc/cache/files.h"
 #include "rtc/cache/memory.h"
 #include "rtc/compile/log.h"
-#include "rtc/files.h"
 
 #include <time.h>
 

@@ -5,7 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "rtc/compile/library.h"
+#include "rtc/library.h"
 #include "rtc_support.h"
 
 /* Opens again whatever was opened, without the environment of the machine. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Looking after a cache's folder. */
 #include "cache_support.h"
-#include "rtc/files.h"
+#include "rtc/cache/files.h"
 #include "rtc_support.h"
 
 #include <fcntl.h>

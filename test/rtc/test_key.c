@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Keys: what makes another kernel makes another key, and what does not, does not. */
-#include "rtc/request/key.h"
+#include "rtc/cache/key.h"
 #include "rtc_support.h"
 
 static pdl_rtc_header headers[] = {{"a.h", "int a;"}, {"b.h", "int b;"}};

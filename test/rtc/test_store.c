@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* A folder of images: what is put is found, by nobody's link and in nobody else's folder, and the oldest goes
  * first. */
+#include "rtc/cache/files.h"
 #include "rtc/cache/store.h"
-#include "rtc/files.h"
 #include "rtc_support.h"
 
 #include <dirent.h>

@@ -3,8 +3,8 @@
 #ifndef PDL_RTC_ENTRY_H
 #define PDL_RTC_ENTRY_H
 
+#include "rtc/cache/key.h"
 #include "rtc/compile/image.h"
-#include "rtc/request/key.h"
 
 /* The caller frees *bytes. */
 pdl_status pdl_rtc_entry_write(const pdl_rtc_image *image, const struct pdl_rtc_key *key,

@@ -3,8 +3,8 @@
 #ifndef PDL_RTC_FLIGHT_H
 #define PDL_RTC_FLIGHT_H
 
+#include "rtc/cache/key.h"
 #include "rtc/compile/image.h"
-#include "rtc/request/key.h"
 
 struct pdl_rtc_flights;
 

@@ -8,8 +8,8 @@
 
 #include "core/error.h"
 #include "rtc/cache/entry.h"
+#include "rtc/cache/files.h"
 #include "rtc/compile/dump.h"
-#include "rtc/files.h"
 
 /* Opens the base; -1 where there is none yet. */
 static pdl_status open_base(const char *directory, bool read_only, int *base)

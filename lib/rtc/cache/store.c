@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "rtc/files.h"
+#include "rtc/cache/files.h"
 
 struct pdl_rtc_store {
     char *directory;

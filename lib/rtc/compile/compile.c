@@ -7,8 +7,8 @@
 
 #include "core/error.h"
 #include "rtc/compile/image.h"
+#include "rtc/compile/job.h"
 #include "rtc/compile/log.h"
-#include "rtc/job.h"
 
 /* ---- what NVRTC is given -------------------------------------------------------------------- */
 

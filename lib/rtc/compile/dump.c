@@ -13,7 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "rtc/compile/compiler.h"
+#include "rtc/compiler.h"
 
 enum { DUMPS_KEPT = 32 };
 static const char prefix[] = "pdl-rtc-";

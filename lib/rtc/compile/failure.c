@@ -6,8 +6,8 @@
 
 #include "core/error.h"
 #include "rtc/compile/dump.h"
+#include "rtc/compile/job.h"
 #include "rtc/compile/log.h"
-#include "rtc/job.h"
 
 /* Of nvrtc.h. */
 enum {

@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "core/error.h"
+#include "rtc/compile/job.h"
 #include "rtc/compile/log.h"
-#include "rtc/job.h"
 
 enum { JITLINK_INPUT_LTOIR = 3 }; /* of nvJitLink.h */
 

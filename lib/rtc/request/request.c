@@ -9,7 +9,7 @@
 
 #include "core/error.h"
 #include "core/sized.h"
-#include "rtc/compile/compiler.h"
+#include "rtc/compiler.h"
 #include "rtc/request/arguments.h"
 
 /* ---- target --------------------------------------------------------------------------------- */

@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "rtc/request/key.h"
+#include "rtc/cache/key.h"
 
 /* Below the folder, with the schema as its number: versions that cannot read each other's files do not
  * see them. */

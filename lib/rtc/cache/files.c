@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "rtc/files.h"
+#include "rtc/cache/files.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -3,7 +3,7 @@
 #ifndef PDL_RTC_KEY_H
 #define PDL_RTC_KEY_H
 
-#include "rtc/compile/compiler.h"
+#include "rtc/compiler.h"
 #include "rtc/hash.h"
 #include "rtc/request/includes.h"
 

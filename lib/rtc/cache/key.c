@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "rtc/request/key.h"
+#include "rtc/cache/key.h"
 
 #include <string.h>
 

@@ -7,7 +7,7 @@
 
 #include "core/error.h"
 #include "core/once.h"
-#include "rtc/compile/library.h"
+#include "rtc/library.h"
 
 /* nvJitLink.h makes each function an inline call of one with the header's version in its name, and early
  * libraries have no others: __nvJitLinkCreate_12_0. */

@@ -3,7 +3,7 @@
 #ifndef PDL_RTC_LIBRARY_H
 #define PDL_RTC_LIBRARY_H
 
-#include "rtc/compile/compiler.h"
+#include "rtc/compiler.h"
 
 /* Where a library is looked for. */
 struct pdl_rtc_library_names {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "rtc/compile/library.h"
+#include "rtc/library.h"
 
 #include <dlfcn.h>
 #include <link.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Loading NVRTC. */
-#include "rtc/compile/compiler.h"
+#include "rtc/compiler.h"
 
 #include <dlfcn.h>
 #include <stdbool.h>
@@ -11,7 +11,7 @@
 #include "core/error.h"
 #include "core/once.h"
 #include "core/sized.h"
-#include "rtc/compile/library.h"
+#include "rtc/library.h"
 
 enum {
     OLDEST = 12000,         /* nvrtcGetLTOIR, and what else is called here */

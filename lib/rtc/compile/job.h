@@ -5,7 +5,7 @@
 
 #include <stdatomic.h>
 
-#include "rtc/compile/compiler.h"
+#include "rtc/compiler.h"
 #include "rtc/request/request.h"
 
 struct pdl_rtc_job {
