@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/* Loading NVRTC. */
 #include "rtc/compiler.h"
 
 #include <dlfcn.h>
@@ -10,8 +9,6 @@
 
 #include "core/error.h"
 #include "core/once.h"
-#include "core/sized.h"
-#include "rtc/library.h"
 
 enum {
     OLDEST = 12000,         /* nvrtcGetLTOIR, and what else is called here */
@@ -158,33 +155,4 @@ pdl_status pdl_rtc_compiler_open(const struct pdl_rtc_compiler **compiler)
 void pdl_rtc_compiler_override(const struct pdl_rtc_compiler *compiler)
 {
     pdl_once_override(&once, compiler);
-}
-
-pdl_status pdl_rtc_compiler_get(pdl_rtc_compiler_info *info)
-{
-    const struct pdl_rtc_compiler *compiler;
-    const struct pdl_rtc_linker *linker;
-    pdl_rtc_compiler_info known = {.size = (uint32_t)sizeof(known)};
-    pdl_status status = pdl_sized_check(info, "info");
-    if (status == PDL_SUCCESS) {
-        status = pdl_rtc_compiler_open(&compiler);
-    }
-    if (status != PDL_SUCCESS) {
-        return status;
-    }
-    const pdl_error before = *pdl_last_error();
-    if (pdl_rtc_linker_open(&linker) == PDL_SUCCESS) {
-        known.linker_version = linker->number;
-    } else {
-        (void)pdl_error_record(&before); /* no linker is no error here */
-    }
-    known.version = compiler->number;
-    known.newest_architecture = compiler->newest;
-    known.has_pch = pdl_rtc_compiler_has_pch(compiler);
-    known.has_minimal = pdl_rtc_compiler_has_minimal(compiler);
-    known.has_progress = compiler->flow_callback != NULL;
-    (void)snprintf(known.path, sizeof(known.path), "%.*s", (int)sizeof(known.path) - 1,
-                   compiler->path);
-    pdl_sized_copy(info, &known, sizeof(known));
-    return PDL_SUCCESS;
 }

@@ -1,28 +1,17 @@
 /* SPDX-License-Identifier: MIT */
-/* The run-time compilers, loaded on first use: NVRTC and nvJitLink. */
+/* NVRTC, loaded on first use. */
 #ifndef PDL_RTC_COMPILER_H
 #define PDL_RTC_COMPILER_H
 
 #include <stdbool.h>
 #include <stddef.h>
-#include <stdint.h>
 
-#include <pdl/rtc.h>
+#include "rtc/library.h"
 
-/* The types of nvrtc.h and nvJitLink.h as these calls pass them: those headers are not needed to build the
- * library. A test compares them. */
-typedef int nvrtcResult;     /* 0 is success */
-typedef int nvJitLinkResult; /* likewise */
-typedef int nvJitLinkInputType;
+/* The types of nvrtc.h as these calls pass them: that header is not needed to build the library. A test
+ * compares them. */
+typedef int nvrtcResult; /* 0 is success */
 typedef struct _nvrtcProgram *nvrtcProgram;
-typedef struct nvJitLink *nvJitLinkHandle;
-
-/* What tells two builds of a library apart: its ELF build id, or what else there is (its file's size and
- * version). */
-struct pdl_rtc_identity {
-    unsigned char bytes[32];
-    size_t size;
-};
 
 /* NVRTC. Entries that newer ones have are NULL in older. */
 struct pdl_rtc_compiler {
@@ -54,33 +43,14 @@ struct pdl_rtc_compiler {
     char path[4096];
 };
 
-/* nvJitLink. */
-struct pdl_rtc_linker {
-    nvJitLinkResult (*create)(nvJitLinkHandle *handle, uint32_t count, const char **options);
-    nvJitLinkResult (*destroy)(nvJitLinkHandle *handle);
-    nvJitLinkResult (*add_data)(nvJitLinkHandle handle, nvJitLinkInputType type, const void *data,
-                                size_t size, const char *name);
-    nvJitLinkResult (*complete)(nvJitLinkHandle handle);
-    nvJitLinkResult (*cubin_size)(nvJitLinkHandle handle, size_t *size);
-    nvJitLinkResult (*cubin)(nvJitLinkHandle handle, void *cubin);
-    nvJitLinkResult (*error_log_size)(nvJitLinkHandle handle, size_t *size);
-    nvJitLinkResult (*error_log)(nvJitLinkHandle handle, char *log);
-    int number;
-    struct pdl_rtc_identity identity;
-};
-
 /* What --pch and --minimal need. */
 bool pdl_rtc_compiler_has_pch(const struct pdl_rtc_compiler *compiler);
 bool pdl_rtc_compiler_has_minimal(const struct pdl_rtc_compiler *compiler);
 
 /* The compiler, opened by the first call; later calls repeat its outcome. */
 pdl_status pdl_rtc_compiler_open(const struct pdl_rtc_compiler **compiler);
-/* Likewise the linker. */
-pdl_status pdl_rtc_linker_open(const struct pdl_rtc_linker **linker);
 
-/* For tests: what the two above give (NULL: open again on the next call). No other thread may be in the
- * library. */
+/* For tests: what that gives (NULL: open again on the next call). No other thread may be in the library. */
 void pdl_rtc_compiler_override(const struct pdl_rtc_compiler *compiler);
-void pdl_rtc_linker_override(const struct pdl_rtc_linker *linker);
 
 #endif /* PDL_RTC_COMPILER_H */

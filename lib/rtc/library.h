@@ -3,7 +3,17 @@
 #ifndef PDL_RTC_LIBRARY_H
 #define PDL_RTC_LIBRARY_H
 
-#include "rtc/compiler.h"
+#include <stddef.h>
+#include <stdint.h>
+
+#include <pdl/rtc.h>
+
+/* What tells two builds of a library apart: its ELF build id, or what else there is (its file's size and
+ * version). */
+struct pdl_rtc_identity {
+    unsigned char bytes[32];
+    size_t size;
+};
 
 /* Where a library is looked for. */
 struct pdl_rtc_library_names {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Loading nvJitLink. */
+#include "rtc/linker.h"
+
 #include <dlfcn.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -7,7 +8,6 @@
 
 #include "core/error.h"
 #include "core/once.h"
-#include "rtc/library.h"
 
 /* nvJitLink.h makes each function an inline call of one with the header's version in its name, and early
  * libraries have no others: __nvJitLinkCreate_12_0. */

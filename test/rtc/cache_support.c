@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "core/error.h"
-#include "rtc/compile/image.h"
+#include "rtc/compile/compile.h"
 #include "rtc/compile/log.h"
 #include "rtc/compiler.h"
 

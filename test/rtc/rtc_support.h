@@ -7,6 +7,7 @@
 #include <stdbool.h>
 
 #include "rtc/compiler.h"
+#include "rtc/linker.h"
 #include "support.h"
 
 /* Members of pdl_rtc_options in a literal. */

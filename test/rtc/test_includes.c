@@ -41,11 +41,11 @@ static int teardown(void **state)
 static struct pdl_rtc_request request_of(const char *source)
 {
     static const char *directories[] = {"a", "b"};
-    return (struct pdl_rtc_request){.program = "k.cu",
-                                    .source = source,
-                                    .source_size = strlen(source),
-                                    .directories = directories,
-                                    .directory_count = 2};
+    return (struct pdl_rtc_request){
+        .program = "k.cu",
+        .source = source,
+        .source_size = strlen(source),
+        .arguments = {.directories = directories, .directory_count = 2}};
 }
 
 /* The paths, each with + or - before it for one that is there or not, in one line. */
@@ -240,8 +240,8 @@ static void options_that_ask_for_files_are_unknown(void **state)
     (void)state;
     char *arguments[] = {(char *)"-DHAS=__has_include"};
     struct pdl_rtc_request request = request_of("int i;");
-    request.arguments = arguments;
-    request.argument_count = 1;
+    request.arguments.items = arguments;
+    request.arguments.count = 1;
     (void)find(&request);
     assert_true(found.unknown);
 }
@@ -278,8 +278,8 @@ static void pre_includes_are_looked_for(void **state)
     const char *pre[] = {"x.h"};
     struct pdl_rtc_request request = request_of("int i;");
     request.program = "p/k.cu";
-    request.pre_includes = pre;
-    request.pre_include_count = 1;
+    request.arguments.pre_includes = pre;
+    request.arguments.pre_include_count = 1;
     write_file("x.h", "#include <y.h>");
     assert_string_equal(find(&request), "+x.h -a/x.h -b/x.h -p/x.h -a/y.h -b/y.h");
 }

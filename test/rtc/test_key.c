@@ -18,8 +18,7 @@ static struct pdl_rtc_request request_of(const char *source)
                                     .source_size = strlen(source),
                                     .target = "sm_90",
                                     .output = PDL_RTC_CUBIN,
-                                    .arguments = arguments,
-                                    .argument_count = 2,
+                                    .arguments = {.items = arguments, .count = 2},
                                     .names = names,
                                     .name_count = 2,
                                     .headers = headers,
@@ -79,13 +78,13 @@ static void change(struct pdl_rtc_request *request, struct pdl_rtc_dependency *d
         request->flags = PDL_RTC_MINIMAL;
         break;
     case 6:
-        request->arguments = other_arguments;
+        request->arguments.items = other_arguments;
         break;
     case 7:
-        request->arguments = moved_arguments;
+        request->arguments.items = moved_arguments;
         break;
     case 8:
-        request->argument_count = 1;
+        request->arguments.count = 1;
         break;
     case 9:
         request->names = other_names;

@@ -53,8 +53,8 @@ static void every_spelling_of_an_option_becomes_one(void **state)
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         assert_ok(make(&PDL_RTC_OPTIONS(.target = "sm_90", .arguments = cases[i].given,
                                         .argument_count = cases[i].given[1] != NULL ? 2 : 1)));
-        assert_int_equal(request.argument_count, 1);
-        assert_string_equal(request.arguments[0], cases[i].canonical);
+        assert_int_equal(request.arguments.count, 1);
+        assert_string_equal(request.arguments.items[0], cases[i].canonical);
         pdl_rtc_request_free(&request);
     }
 }
@@ -63,11 +63,11 @@ static void the_order_of_options_stays(void **state)
 {
     (void)state;
     assert_ok(make(&PDL_RTC_OPTIONS(WITH("-DA", "-I", "x", "-DB", "-UA"))));
-    assert_int_equal(request.argument_count, 4);
-    assert_string_equal(request.arguments[0], "-DA");
-    assert_string_equal(request.arguments[1], "-Ix");
-    assert_string_equal(request.arguments[2], "-DB");
-    assert_string_equal(request.arguments[3], "-UA");
+    assert_int_equal(request.arguments.count, 4);
+    assert_string_equal(request.arguments.items[0], "-DA");
+    assert_string_equal(request.arguments.items[1], "-Ix");
+    assert_string_equal(request.arguments.items[2], "-DB");
+    assert_string_equal(request.arguments.items[3], "-UA");
     pdl_rtc_request_free(&request);
 }
 
@@ -76,12 +76,12 @@ static void include_directories_and_pre_includes_are_listed_in_order(void **stat
     (void)state;
     assert_ok(
         make(&PDL_RTC_OPTIONS(WITH("-Ib", "--pre-include=p", "-I", "a", "-DX", "-include", "q"))));
-    assert_int_equal(request.directory_count, 2);
-    assert_string_equal(request.directories[0], "b");
-    assert_string_equal(request.directories[1], "a");
-    assert_int_equal(request.pre_include_count, 2);
-    assert_string_equal(request.pre_includes[0], "p");
-    assert_string_equal(request.pre_includes[1], "q");
+    assert_int_equal(request.arguments.directory_count, 2);
+    assert_string_equal(request.arguments.directories[0], "b");
+    assert_string_equal(request.arguments.directories[1], "a");
+    assert_int_equal(request.arguments.pre_include_count, 2);
+    assert_string_equal(request.arguments.pre_includes[0], "p");
+    assert_string_equal(request.arguments.pre_includes[1], "q");
     pdl_rtc_request_free(&request);
 }
 
@@ -89,10 +89,10 @@ static void an_option_that_lacks_its_value_is_left_to_the_compiler(void **state)
 {
     (void)state;
     assert_ok(make(&PDL_RTC_OPTIONS(WITH("--ftz", "-I"))));
-    assert_int_equal(request.argument_count, 2);
-    assert_string_equal(request.arguments[0], "--ftz");
-    assert_string_equal(request.arguments[1], "-I");
-    assert_int_equal(request.directory_count, 0);
+    assert_int_equal(request.arguments.count, 2);
+    assert_string_equal(request.arguments.items[0], "--ftz");
+    assert_string_equal(request.arguments.items[1], "-I");
+    assert_int_equal(request.arguments.directory_count, 0);
     pdl_rtc_request_free(&request);
 }
 
@@ -139,7 +139,7 @@ static void a_value_is_not_taken_for_an_option_that_is_refused(void **state)
     (void)state;
     assert_ok(
         make(&PDL_RTC_OPTIONS(WITH("-D", "--time", "-I", "-arch=sm_80", "--pch-messages=true"))));
-    assert_int_equal(request.argument_count, 3);
+    assert_int_equal(request.arguments.count, 3);
     pdl_rtc_request_free(&request);
 }
 

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "core/error.h"
+#include "rtc/request/embedded.h"
 
 static void add_headers(struct pdl_rtc_sequence *sequence, const pdl_rtc_header *headers,
                         size_t count)
@@ -55,24 +56,20 @@ pdl_status pdl_rtc_key_make(const struct pdl_rtc_request *request,
                             const struct pdl_rtc_compiler *compiler,
                             const struct pdl_rtc_linker *linker, struct pdl_rtc_key *key)
 {
-    size_t embedded = 0;
     struct pdl_rtc_sequence *sequence = pdl_rtc_sequence_begin();
     if (sequence == NULL) {
         return PDL_NO_MEMORY();
-    }
-    while (pdl_rtc_embedded[embedded].name != NULL) {
-        embedded++;
     }
     pdl_rtc_sequence_number(sequence, PDL_RTC_SCHEMA);
     pdl_rtc_sequence_number(sequence, request->output);
     pdl_rtc_sequence_number(sequence, request->flags & ~(uint32_t)PDL_RTC_NO_CACHE);
     pdl_rtc_sequence_text(sequence, request->target);
-    add_texts(sequence, (const char *const *)request->arguments, request->argument_count);
+    add_texts(sequence, (const char *const *)request->arguments.items, request->arguments.count);
     add_texts(sequence, request->names, request->name_count);
     pdl_rtc_sequence_text(sequence, request->program);
     pdl_rtc_sequence_add(sequence, request->source, request->source_size);
     add_headers(sequence, request->headers, request->header_count);
-    add_headers(sequence, pdl_rtc_embedded, embedded);
+    add_headers(sequence, pdl_rtc_embedded, PDL_RTC_EMBEDDED);
     add_dependencies(sequence, dependencies);
     pdl_rtc_sequence_end(sequence, &key->text, &key->check);
     key->compilers = compiler != NULL ? identify(compiler, linker) : 0;

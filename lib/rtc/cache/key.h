@@ -5,6 +5,7 @@
 
 #include "rtc/compiler.h"
 #include "rtc/hash.h"
+#include "rtc/linker.h"
 #include "rtc/request/includes.h"
 
 /* Changes with whatever changes what is made of the same request, and with the format of a file. */

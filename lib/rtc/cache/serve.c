@@ -7,7 +7,7 @@
 #include "core/error.h"
 #include "core/sized.h"
 #include "rtc/cache/cache.h"
-#include "rtc/compiler.h"
+#include "rtc/compile/compile.h"
 
 static uint64_t clock_ns(void)
 {

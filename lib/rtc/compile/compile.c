@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* Compiling with NVRTC. */
+#include "rtc/compile/compile.h"
+
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "core/error.h"
-#include "rtc/compile/image.h"
+#include "core/sized.h"
 #include "rtc/compile/job.h"
 #include "rtc/compile/log.h"
+#include "rtc/request/embedded.h"
 
 /* ---- what NVRTC is given -------------------------------------------------------------------- */
 
@@ -66,21 +68,17 @@ static bool is_the_callers(const struct pdl_rtc_request *request, const char *na
 static pdl_status create(struct pdl_rtc_job *job)
 {
     const struct pdl_rtc_request *request = job->request;
-    size_t embedded = 0;
     size_t count = 0;
-    while (pdl_rtc_embedded[embedded].name != NULL) {
-        embedded++;
-    }
-    const char **texts = malloc(2 * (request->header_count + embedded) * sizeof(*texts));
+    const char **texts = malloc(2 * (request->header_count + PDL_RTC_EMBEDDED) * sizeof(*texts));
     if (texts == NULL) {
         return PDL_NO_MEMORY();
     }
-    const char **names = texts + request->header_count + embedded;
+    const char **names = texts + request->header_count + PDL_RTC_EMBEDDED;
     for (size_t i = 0; i < request->header_count; i++, count++) {
         texts[count] = request->headers[i].text;
         names[count] = request->headers[i].name;
     }
-    for (size_t i = 0; i < embedded; i++) {
+    for (size_t i = 0; i < PDL_RTC_EMBEDDED; i++) {
         if (!is_the_callers(request, pdl_rtc_embedded[i].name)) {
             texts[count] = pdl_rtc_embedded[i].text;
             names[count] = pdl_rtc_embedded[i].name;
@@ -139,7 +137,7 @@ static pdl_status compile(struct pdl_rtc_job *job)
     const struct pdl_rtc_request *request = job->request;
     char architecture[PDL_RTC_TARGET_SIZE + 24];
     size_t count = 0;
-    const char **options = malloc((request->argument_count + OWN) * sizeof(*options));
+    const char **options = malloc((request->arguments.count + OWN) * sizeof(*options));
     if (options == NULL) {
         return PDL_NO_MEMORY();
     }
@@ -155,8 +153,8 @@ static pdl_status compile(struct pdl_rtc_job *job)
     if ((request->flags & PDL_RTC_MINIMAL) != 0) {
         options[count++] = "--minimal";
     }
-    for (size_t i = 0; i < request->argument_count; i++) {
-        options[count++] = request->arguments[i];
+    for (size_t i = 0; i < request->arguments.count; i++) {
+        options[count++] = request->arguments.items[i];
     }
     if (request->progress != NULL && job->compiler->flow_callback != NULL) {
         (void)job->compiler->flow_callback(job->program, ask_caller, job);
@@ -315,4 +313,35 @@ pdl_status pdl_rtc_compile(const char *program, const char *source, const pdl_rt
         pdl_rtc_request_free(&request);
     }
     return status;
+}
+
+/* ---- which compilers there are ------------------------------------------------------------- */
+
+pdl_status pdl_rtc_compiler_get(pdl_rtc_compiler_info *info)
+{
+    const struct pdl_rtc_compiler *compiler;
+    const struct pdl_rtc_linker *linker;
+    pdl_rtc_compiler_info known = {.size = (uint32_t)sizeof(known)};
+    pdl_status status = pdl_sized_check(info, "info");
+    if (status == PDL_SUCCESS) {
+        status = pdl_rtc_compiler_open(&compiler);
+    }
+    if (status != PDL_SUCCESS) {
+        return status;
+    }
+    const pdl_error before = *pdl_last_error();
+    if (pdl_rtc_linker_open(&linker) == PDL_SUCCESS) {
+        known.linker_version = linker->number;
+    } else {
+        (void)pdl_error_record(&before); /* no linker is no error here */
+    }
+    known.version = compiler->number;
+    known.newest_architecture = compiler->newest;
+    known.has_pch = pdl_rtc_compiler_has_pch(compiler);
+    known.has_minimal = pdl_rtc_compiler_has_minimal(compiler);
+    known.has_progress = compiler->flow_callback != NULL;
+    (void)snprintf(known.path, sizeof(known.path), "%.*s", (int)sizeof(known.path) - 1,
+                   compiler->path);
+    pdl_sized_copy(info, &known, sizeof(known));
+    return PDL_SUCCESS;
 }

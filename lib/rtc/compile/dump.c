@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "rtc/compiler.h"
+#include "rtc/linker.h"
 
 enum { DUMPS_KEPT = 32 };
 static const char prefix[] = "pdl-rtc-";
@@ -194,9 +195,9 @@ static void write_command(FILE *file, const struct pdl_rtc_request *request)
 {
     (void)fprintf(file, "# command (source and headers in files of their names): nvcc %s -arch=%s",
                   request->output == PDL_RTC_PTX ? "-ptx" : "-cubin", request->target);
-    for (size_t i = 0; i < request->argument_count; i++) {
+    for (size_t i = 0; i < request->arguments.count; i++) {
         (void)fputc(' ', file);
-        write_quoted(file, request->arguments[i]);
+        write_quoted(file, request->arguments.items[i]);
     }
     (void)fputs(" -I. ", file);
     write_quoted(file, request->program);
@@ -221,8 +222,8 @@ static void write_head(FILE *file, const struct pdl_rtc_request *request)
     (void)fprintf(file, "# flags:%s%s%s\n", (request->flags & PDL_RTC_PCH) != 0 ? " --pch" : "",
                   (request->flags & PDL_RTC_MINIMAL) != 0 ? " --minimal" : "",
                   (request->flags & (PDL_RTC_PCH | PDL_RTC_MINIMAL)) == 0 ? " none" : "");
-    for (size_t i = 0; i < request->argument_count; i++) {
-        (void)fprintf(file, "# option: %s\n", request->arguments[i]);
+    for (size_t i = 0; i < request->arguments.count; i++) {
+        (void)fprintf(file, "# option: %s\n", request->arguments.items[i]);
     }
     for (size_t i = 0; i < request->name_count; i++) {
         (void)fprintf(file, "# name expression: %s\n", request->names[i]);

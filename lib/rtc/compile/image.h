@@ -21,9 +21,6 @@ struct pdl_rtc_image {
     int32_t linker_version;
 };
 
-/* Compiles, without any cache. pdl_rtc_log() has what the compiler said. */
-pdl_status pdl_rtc_compile_request(const struct pdl_rtc_request *request, pdl_rtc_image **image);
-
 /* One more reference. */
 pdl_rtc_image *pdl_rtc_image_retain(pdl_rtc_image *image);
 

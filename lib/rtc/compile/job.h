@@ -6,6 +6,7 @@
 #include <stdatomic.h>
 
 #include "rtc/compiler.h"
+#include "rtc/linker.h"
 #include "rtc/request/request.h"
 
 struct pdl_rtc_job {

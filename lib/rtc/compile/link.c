@@ -144,8 +144,8 @@ pdl_status pdl_rtc_job_link(struct pdl_rtc_job *job)
     size_t count = 0;
     size_t made_count = 0;
     pdl_status status = PDL_SUCCESS;
-    const char **options = malloc((4 * request->argument_count + 2) * sizeof(*options));
-    char **made = malloc((request->argument_count + 1) * sizeof(*made));
+    const char **options = malloc((4 * request->arguments.count + 2) * sizeof(*options));
+    char **made = malloc((request->arguments.count + 1) * sizeof(*made));
     if (options == NULL || made == NULL) {
         status = PDL_NO_MEMORY();
         goto end;
@@ -153,8 +153,8 @@ pdl_status pdl_rtc_job_link(struct pdl_rtc_job *job)
     (void)snprintf(architecture, sizeof(architecture), "-arch=%s", request->target);
     options[count++] = architecture;
     options[count++] = "-lto";
-    for (size_t i = 0; i < request->argument_count; i++) {
-        if (!translate(request->arguments[i], options, &count, made, &made_count)) {
+    for (size_t i = 0; i < request->arguments.count; i++) {
+        if (!translate(request->arguments.items[i], options, &count, made, &made_count)) {
             status = PDL_NO_MEMORY();
             goto end;
         }

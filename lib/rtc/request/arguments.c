@@ -247,14 +247,14 @@ static char *join(const char *prefix, struct span value)
     return text;
 }
 
-/* Notes what an argument says about files. Its text is the request's. */
-static void note_files(struct pdl_rtc_request *request, const char *argument)
+/* Notes what an argument says about files. Its text stays. */
+static void note_files(struct pdl_rtc_arguments *made, const char *argument)
 {
     static const char pre_include[] = "--pre-include=";
     if (strncmp(argument, "-I", 2) == 0) {
-        request->directories[request->directory_count++] = argument + 2;
+        made->directories[made->directory_count++] = argument + 2;
     } else if (strncmp(argument, pre_include, sizeof(pre_include) - 1) == 0) {
-        request->pre_includes[request->pre_include_count++] = argument + sizeof(pre_include) - 1;
+        made->pre_includes[made->pre_include_count++] = argument + sizeof(pre_include) - 1;
     }
 }
 
@@ -265,7 +265,7 @@ static bool is_switch(struct span value)
 }
 
 /* Makes one argument of one string of the caller's, or of two; `next` is NULL for the last. */
-static pdl_status make_one(struct pdl_rtc_request *request, struct span option, const char *next,
+static pdl_status make_one(struct pdl_rtc_arguments *made, struct span option, const char *next,
                            bool *took_next)
 {
     struct span value = {NULL, 0};
@@ -287,26 +287,25 @@ static pdl_status make_one(struct pdl_rtc_request *request, struct span option, 
     if (argument == NULL) {
         return PDL_NO_MEMORY();
     }
-    request->arguments[request->argument_count++] = argument;
+    made->items[made->count++] = argument;
     if (prefix[0] == '\0') {
         return PDL_SUCCESS;
     }
-    note_files(request, argument);
+    note_files(made, argument);
     return strcmp(prefix, "--ptxas-options=") == 0 ? check_ptxas(argument + strlen(prefix))
                                                    : PDL_SUCCESS;
 }
 
-pdl_status pdl_rtc_arguments_make(struct pdl_rtc_request *request, const char *const *arguments,
+pdl_status pdl_rtc_arguments_make(struct pdl_rtc_arguments *made, const char *const *arguments,
                                   size_t count)
 {
     if (count == 0) {
         return PDL_SUCCESS;
     }
-    request->arguments = calloc(count, sizeof(*request->arguments));
-    request->directories = calloc(count, sizeof(*request->directories));
-    request->pre_includes = calloc(count, sizeof(*request->pre_includes));
-    if (request->arguments == NULL || request->directories == NULL ||
-        request->pre_includes == NULL) {
+    made->items = calloc(count, sizeof(*made->items));
+    made->directories = calloc(count, sizeof(*made->directories));
+    made->pre_includes = calloc(count, sizeof(*made->pre_includes));
+    if (made->items == NULL || made->directories == NULL || made->pre_includes == NULL) {
         return PDL_NO_MEMORY();
     }
     for (size_t i = 0; i < count; i++) {
@@ -323,7 +322,7 @@ pdl_status pdl_rtc_arguments_make(struct pdl_rtc_request *request, const char *c
         }
         pdl_status status = check_option(option);
         if (status == PDL_SUCCESS) {
-            status = make_one(request, option, next, &took_next);
+            status = make_one(made, option, next, &took_next);
         }
         if (status != PDL_SUCCESS) {
             return status;
@@ -331,4 +330,14 @@ pdl_status pdl_rtc_arguments_make(struct pdl_rtc_request *request, const char *c
         i += took_next;
     }
     return PDL_SUCCESS;
+}
+
+void pdl_rtc_arguments_free(struct pdl_rtc_arguments *arguments)
+{
+    for (size_t i = 0; i < arguments->count; i++) {
+        free(arguments->items[i]);
+    }
+    free((void *)arguments->items);
+    free((void *)arguments->directories);
+    free((void *)arguments->pre_includes);
 }

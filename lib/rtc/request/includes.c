@@ -15,6 +15,7 @@
 
 #include "core/error.h"
 #include "rtc/request/directives.h"
+#include "rtc/request/embedded.h"
 
 enum {
     MAX_FILES = 1 << 16,       /* more are not looked for: the text counts as unknown */
@@ -164,13 +165,10 @@ static void add_text(struct scan *scan, const char *name, const char *bytes, siz
 static bool take_header(struct scan *scan, const char *name, size_t length)
 {
     const struct pdl_rtc_request *request = scan->request;
-    for (size_t i = 0;; i++) {
+    for (size_t i = 0; i < request->header_count + PDL_RTC_EMBEDDED; i++) {
         const pdl_rtc_header *header = i < request->header_count
                                            ? &request->headers[i]
                                            : &pdl_rtc_embedded[i - request->header_count];
-        if (header->name == NULL) {
-            return false;
-        }
         if (strlen(header->name) != length || memcmp(header->name, name, length) != 0) {
             continue;
         }
@@ -180,6 +178,7 @@ static bool take_header(struct scan *scan, const char *name, size_t length)
         }
         return true;
     }
+    return false;
 }
 
 /* ------------------------------------------------------------------------------------------------
@@ -371,8 +370,8 @@ static void look_for(struct scan *scan, const struct pdl_rtc_directive *directiv
     if (directive->form == PDL_RTC_QUOTED || name[0] == '/') {
         (void)look(scan, folder, name, length);
     }
-    for (size_t i = 0; i < request->directory_count; i++) {
-        if (look(scan, request->directories[i], name, length) && !directive->next) {
+    for (size_t i = 0; i < request->arguments.directory_count; i++) {
+        if (look(scan, request->arguments.directories[i], name, length) && !directive->next) {
             return;
         }
     }
@@ -447,15 +446,16 @@ static void search(struct scan *scan)
 static void look_for_options(struct scan *scan)
 {
     const struct pdl_rtc_request *request = scan->request;
-    for (size_t i = 0; i < request->pre_include_count; i++) {
+    for (size_t i = 0; i < request->arguments.pre_include_count; i++) {
         const struct pdl_rtc_directive directive = {.form = PDL_RTC_QUOTED,
-                                                    .name = request->pre_includes[i],
-                                                    .length = strlen(request->pre_includes[i])};
+                                                    .name = request->arguments.pre_includes[i],
+                                                    .length =
+                                                        strlen(request->arguments.pre_includes[i])};
         look_for(scan, &directive, "");
         look_for(scan, &directive, scan->texts[0].folder);
     }
-    for (size_t i = 0; i < request->argument_count; i++) {
-        if (strstr(request->arguments[i], "__has_include") != NULL) {
+    for (size_t i = 0; i < request->arguments.count; i++) {
+        if (strstr(request->arguments.items[i], "__has_include") != NULL) {
             scan->found->unknown = true;
         }
     }
@@ -482,11 +482,7 @@ pdl_status pdl_rtc_includes_find(const struct pdl_rtc_request *request,
 {
     struct pdl_rtc_dependencies found = {0};
     struct scan scan = {.request = request, .found = &found};
-    size_t embedded = 0;
-    while (pdl_rtc_embedded[embedded].name != NULL) {
-        embedded++;
-    }
-    scan.taken = calloc(request->header_count + embedded + 1, sizeof(*scan.taken));
+    scan.taken = calloc(request->header_count + PDL_RTC_EMBEDDED, sizeof(*scan.taken));
     scan.no_memory = scan.taken == NULL;
     add_callee(&scan, "__has_include", strlen("__has_include"));
     add_callee(&scan, "__has_include_next", strlen("__has_include_next"));

@@ -10,7 +10,6 @@
 #include "core/error.h"
 #include "core/sized.h"
 #include "rtc/compiler.h"
-#include "rtc/request/arguments.h"
 
 /* ---- target --------------------------------------------------------------------------------- */
 
@@ -298,7 +297,8 @@ static pdl_status make(struct pdl_rtc_request *request, const pdl_rtc_options *o
         status = check_headers(request, options);
     }
     if (status == PDL_SUCCESS) {
-        status = pdl_rtc_arguments_make(request, options->arguments, options->argument_count);
+        status = pdl_rtc_arguments_make(&request->arguments, options->arguments,
+                                        options->argument_count);
     }
     if (status == PDL_SUCCESS) {
         status = make_names(request, options, name);
@@ -341,15 +341,10 @@ pdl_status pdl_rtc_request_make(struct pdl_rtc_request *request, const char *pro
 
 void pdl_rtc_request_free(struct pdl_rtc_request *request)
 {
-    for (size_t i = 0; i < request->argument_count; i++) {
-        free(request->arguments[i]);
-    }
+    pdl_rtc_arguments_free(&request->arguments);
     for (size_t i = 0; i < request->name_count; i++) {
         free((char *)request->names[i]);
     }
-    free((void *)request->arguments);
-    free((void *)request->directories);
-    free((void *)request->pre_includes);
     free((void *)request->names);
     memset(request, 0, sizeof(*request));
 }

@@ -5,7 +5,7 @@
 
 #include <stdbool.h>
 
-#include <pdl/rtc.h>
+#include "rtc/request/arguments.h"
 
 enum { PDL_RTC_TARGET_SIZE = 16, PDL_RTC_SOURCE_MAX = 64 << 20, PDL_RTC_COUNT_MAX = 1 << 20 };
 
@@ -25,14 +25,7 @@ struct pdl_rtc_request {
     char target[PDL_RTC_TARGET_SIZE]; /* "sm_90a", "compute_90" */
     uint32_t output;                  /* CUBIN, PTX or LTO, never DEFAULT */
     uint32_t flags;
-    /* Options of NVRTC in their canonical form: one string each, one spelling ("-DN=4", "-Idir",
-     * "--std=c++17"), in their order. Neither target nor what `flags` stands for is among them. */
-    char **arguments;
-    size_t argument_count;
-    const char **directories; /* where includes are looked for: those of the arguments, in order */
-    size_t directory_count;
-    const char **pre_includes; /* of --pre-include, in order */
-    size_t pre_include_count;
+    struct pdl_rtc_arguments arguments;
     const char **names; /* name expressions, ascending, each once, blanks trimmed */
     size_t name_count;
     const pdl_rtc_header *headers; /* the caller's; the embedded ones come after them */
@@ -49,8 +42,5 @@ pdl_status pdl_rtc_request_make(struct pdl_rtc_request *request, const char *pro
                                 const char *source, const pdl_rtc_options *options,
                                 const char *name);
 void pdl_rtc_request_free(struct pdl_rtc_request *request);
-
-/* libpdl's own device headers ("pdl/device.cuh" and those beside it), ended by one without a name. */
-extern const pdl_rtc_header pdl_rtc_embedded[];
 
 #endif /* PDL_RTC_REQUEST_H */
