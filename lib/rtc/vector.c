@@ -5,7 +5,7 @@
 
 #include "core/error.h"
 #include "core/sized.h"
-#include "rtc/vector_shape.h"
+#include "rtc/vector.h"
 
 enum {
     THREADS = 256,   /* of a block: small enough that a few blocks fill what a big one leaves */

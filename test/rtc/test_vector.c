@@ -7,7 +7,7 @@
 #include <pdl/rtc.h>
 
 #include "mock.h"
-#include "rtc/vector_shape.h"
+#include "rtc/vector.h"
 #include "rtc_support.h"
 #include "support.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The arithmetic of pdl_vector_plan_make(), for any device. */
-#ifndef PDL_RTC_VECTOR_SHAPE_H
-#define PDL_RTC_VECTOR_SHAPE_H
+#ifndef PDL_RTC_VECTOR_H
+#define PDL_RTC_VECTOR_H
 
 #include <pdl/vector.h>
 
@@ -9,4 +9,4 @@
 pdl_status pdl_rtc_vector_shape(const pdl_device_info *device, const pdl_vector_operand *operands,
                                 size_t count, int64_t rows, int64_t columns, pdl_vector_plan *plan);
 
-#endif /* PDL_RTC_VECTOR_SHAPE_H */
+#endif /* PDL_RTC_VECTOR_H */
