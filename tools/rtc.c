@@ -297,16 +297,17 @@ static void print_kernels(const pdl_rtc_image *image)
     static const char *const headings[] = {"waits",      "triggers", "registers",  "shared",
                                            "parameters", "kernel",   "in the code"};
     struct table table = {.headings = headings, .right = "llrrrll"};
-    const size_t count = pdl_rtc_image_entry_count(image);
+    const size_t count = pdl_rtc_image_kernel_count(image);
     for (size_t i = 0; i < count; i++) {
-        const pdl_rtc_entry *entry = pdl_rtc_image_entry(image, i);
-        table_add(&table, copy_text(known_name(entry->waits)));
-        table_add(&table, copy_text(known_name(entry->triggers)));
-        table_add(&table, number_or_dash(entry->registers));
-        table_add(&table, number_or_dash(entry->shared_memory));
-        table_add(&table, number_or_dash(entry->parameter_count));
-        table_add(&table, entry->name != NULL ? copy_text(entry->name) : demangle(entry->lowered));
-        table_add(&table, copy_text(entry->lowered));
+        const pdl_kernel_info *info = pdl_rtc_image_info(image, i);
+        const char *expression = pdl_rtc_image_expression(image, i);
+        table_add(&table, copy_text(known_name((int32_t)info->waits)));
+        table_add(&table, copy_text(known_name((int32_t)info->triggers)));
+        table_add(&table, number_or_dash(info->registers_per_thread));
+        table_add(&table, number_or_dash(info->static_shared_memory));
+        table_add(&table, number_or_dash(info->parameter_count));
+        table_add(&table, expression != NULL ? copy_text(expression) : demangle(info->name));
+        table_add(&table, copy_text(info->name));
     }
     if (count > 0) {
         table_print(&table, stdout);
@@ -369,7 +370,8 @@ static int lint(struct arguments *arguments, const char *text, const pdl_rtc_ima
     if (pdl_rtc_compile(arguments->called, text, &options, &ptx) == PDL_SUCCESS) {
         const void *bytes = NULL;
         const size_t size = code_size(ptx, &bytes);
-        code = pdl_rtc_image_entry_count(ptx) > 0 ? lint_ptx(arguments->called, bytes, size) : code;
+        code =
+            pdl_rtc_image_kernel_count(ptx) > 0 ? lint_ptx(arguments->called, bytes, size) : code;
     } else {
         (void)fprintf(stderr, "%s: note: not linted: ", program);
         print_plain(stderr, pdl_last_error()->message);

@@ -145,17 +145,6 @@ PDL_API pdl_status pdl_rtc_compiler_get(pdl_rtc_compiler_info *info);
 /** A compiled text: code, names, and what is known of its kernels. Immutable. */
 typedef struct pdl_rtc_image pdl_rtc_image;
 
-/** A kernel of an image. Strings live as long as the image. */
-typedef struct pdl_rtc_entry {
-    const char *name;        /**< The expression that named it, or NULL if none did. */
-    const char *lowered;     /**< As it stands in the code. */
-    int32_t waits;           /**< A pdl_known: executes griddepcontrol.wait. */
-    int32_t triggers;        /**< A pdl_known: executes griddepcontrol.launch_dependents. */
-    int32_t registers;       /**< A thread's; -1 if not known, as in PTX. */
-    int32_t parameter_count; /**< -1 if not known. */
-    int64_t shared_memory;   /**< Static, bytes; -1 if not known. */
-} pdl_rtc_entry;
-
 /**
  * Compiles a text, without any cache.
  *
@@ -196,13 +185,19 @@ PDL_API const char *pdl_rtc_image_target(const pdl_rtc_image *image);
 PDL_API const char *pdl_rtc_image_log(const pdl_rtc_image *image);
 
 /** How many kernels it has. */
-PDL_API size_t pdl_rtc_image_entry_count(const pdl_rtc_image *image);
+PDL_API size_t pdl_rtc_image_kernel_count(const pdl_rtc_image *image);
 
-/** A kernel of it, by its index; NULL if there is none. */
-PDL_API const pdl_rtc_entry *pdl_rtc_image_entry(const pdl_rtc_image *image, size_t index);
+/** What is known of a kernel of it, by its index; NULL if there is none. Lives as long as the image.
+ * `name` is its lowered name, and `device` is -1. */
+PDL_API const pdl_kernel_info *pdl_rtc_image_info(const pdl_rtc_image *image, size_t index);
 
-/** The kernel of a name expression, a plain name or a lowered name; NULL if there is none. */
-PDL_API const pdl_rtc_entry *pdl_rtc_image_find(const pdl_rtc_image *image, const char *name);
+/** The name expression that named a kernel of it, by its index; NULL if none did. Lives as long as the
+ * image. */
+PDL_API const char *pdl_rtc_image_expression(const pdl_rtc_image *image, size_t index);
+
+/** What is known of the kernel of a name expression, a plain name or a lowered name; NULL if there is
+ * none. Lives as long as the image. */
+PDL_API const pdl_kernel_info *pdl_rtc_image_find(const pdl_rtc_image *image, const char *name);
 
 /**
  * Loads a kernel of an image. It serves every device that its code runs on, and its waits and

@@ -27,11 +27,12 @@ static void read_bytes(const uint8_t *bytes, size_t size)
     }
     const struct pdl_rtc_key key = pdl_rtc_entry_key(bytes);
     length += fuzz_read(image->program) + fuzz_read(image->log) + fuzz_read(image->target);
-    for (size_t i = 0; i < pdl_rtc_image_entry_count(image); i++) {
-        const pdl_rtc_entry *kernel = pdl_rtc_image_entry(image, i);
-        length += fuzz_read(kernel->name) + fuzz_read(kernel->lowered);
-        fuzz_expect((unsigned)kernel->waits <= PDL_YES && (unsigned)kernel->triggers <= PDL_YES);
-        fuzz_expect(pdl_rtc_image_find(image, kernel->lowered) != NULL);
+    for (size_t i = 0; i < pdl_rtc_image_kernel_count(image); i++) {
+        const pdl_kernel_info *info = pdl_rtc_image_info(image, i);
+        length += fuzz_read(pdl_rtc_image_expression(image, i)) + fuzz_read(info->name);
+        fuzz_expect(info->waits <= PDL_YES && info->waits_always <= PDL_YES &&
+                    info->triggers <= PDL_YES);
+        fuzz_expect(pdl_rtc_image_find(image, info->name) != NULL);
     }
     if (image->output == PDL_RTC_PTX) {
         length += fuzz_read((const char *)image->code);

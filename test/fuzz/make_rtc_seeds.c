@@ -24,24 +24,26 @@ static void write_seed(const char *directory, const char *name, const pdl_rtc_im
 
 int main(int count, char **arguments)
 {
-    pdl_rtc_entry kernels[] = {
-        {.name = "f<int>", .lowered = "_Z1fIiEvv", .waits = PDL_YES, .triggers = PDL_NO},
-        {.lowered = "g", .registers = -1, .parameter_count = -1, .shared_memory = -1}};
+    struct pdl_rtc_image_kernel kernels[] = {
+        {.expression = (char *)"f<int>",
+         .name = (char *)"_Z1fIiEvv",
+         .info = {.waits = PDL_YES, .waits_always = PDL_YES, .triggers = PDL_NO}},
+        {.name = (char *)"g", .info = {.registers_per_thread = -1, .parameter_count = -1}}};
     struct pdl_rtc_image image = {.output = PDL_RTC_PTX,
                                   .target = "sm_90a",
                                   .program = (char *)"text.cu",
                                   .log = (char *)"a warning",
                                   .code = (unsigned char *)".version 8.0\n",
                                   .code_size = 14,
-                                  .entries = kernels,
-                                  .entry_count = 2,
+                                  .kernels = kernels,
+                                  .kernel_count = 2,
                                   .compiler_version = 13000};
     if (count != 2) {
         return 2;
     }
     write_seed(arguments[1], "ptx", &image);
     image.output = PDL_RTC_CUBIN;
-    image.entry_count = 0;
+    image.kernel_count = 0;
     write_seed(arguments[1], "cubin", &image);
     return 0;
 }

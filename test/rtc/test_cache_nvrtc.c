@@ -80,14 +80,14 @@ static void what_comes_from_the_folder_is_what_was_compiled(void **state)
         assert_memory_equal(pdl_rtc_image_code(read, &sizes[1]), code, sizes[0]);
         assert_int_equal(sizes[0], sizes[1]);
         assert_int_equal(pdl_rtc_image_output(read), pdl_rtc_image_output(made));
-        assert_int_equal(pdl_rtc_image_entry_count(read), pdl_rtc_image_entry_count(made));
+        assert_int_equal(pdl_rtc_image_kernel_count(read), pdl_rtc_image_kernel_count(made));
         for (size_t n = 0; n < 2; n++) {
-            const pdl_rtc_entry *a = pdl_rtc_image_find(made, names[n]);
-            const pdl_rtc_entry *b = pdl_rtc_image_find(read, names[n]);
+            const pdl_kernel_info *a = pdl_rtc_image_find(made, names[n]);
+            const pdl_kernel_info *b = pdl_rtc_image_find(read, names[n]);
             assert_true(a != NULL && b != NULL);
-            assert_string_equal(a->lowered, b->lowered);
+            assert_string_equal(a->name, b->name);
             assert_int_equal(b->waits, PDL_YES);
-            assert_int_equal(a->registers, b->registers);
+            assert_int_equal(a->registers_per_thread, b->registers_per_thread);
         }
         pdl_rtc_image_destroy(made);
         pdl_rtc_image_destroy(read);

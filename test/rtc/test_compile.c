@@ -67,24 +67,23 @@ static void names_become_lowered_names_with_facts(void **state)
         "extern \"C\" __global__ void plain() {}\n";
     assert_ok(compile(
         text, &PDL_RTC_OPTIONS(SM90, NAMES("t<float, 3>", "a::z", "plain", "t<double,1>"))));
-    assert_int_equal(pdl_rtc_image_entry_count(compiled), 4);
-    const pdl_rtc_entry *t = pdl_rtc_image_find(compiled, "t<float, 3>");
+    assert_int_equal(pdl_rtc_image_kernel_count(compiled), 4);
+    const pdl_kernel_info *t = pdl_rtc_image_find(compiled, "t<float, 3>");
     assert_non_null(t);
-    assert_string_equal(t->lowered, "_Z1tIfLi3EEvPT_");
+    assert_string_equal(t->name, "_Z1tIfLi3EEvPT_");
     assert_int_equal(t->waits, PDL_YES);
     assert_int_equal(t->triggers, PDL_NO);
     assert_int_equal(t->parameter_count, 1);
-    assert_int_equal(t->shared_memory, 32);
-    assert_true(t->registers > 0);
-    const pdl_rtc_entry *z = pdl_rtc_image_find(compiled, "a::z");
+    assert_int_equal(t->static_shared_memory, 32);
+    assert_true(t->registers_per_thread > 0);
+    const pdl_kernel_info *z = pdl_rtc_image_find(compiled, "a::z");
     assert_non_null(z);
     assert_int_equal(z->waits, PDL_NO);
     assert_int_equal(z->triggers, PDL_YES);
     assert_int_equal(z->parameter_count, 2);
-    const pdl_rtc_entry *plain = pdl_rtc_image_find(compiled, "plain");
+    const pdl_kernel_info *plain = pdl_rtc_image_find(compiled, "plain");
     assert_non_null(plain);
     assert_string_equal(plain->name, "plain");
-    assert_string_equal(plain->lowered, "plain");
     done();
 }
 
@@ -93,9 +92,10 @@ static void a_kernel_that_nobody_named_is_there_without_an_expression(void **sta
     (void)state;
     assert_ok(compile("extern \"C\" __global__ void k() {}\n__global__ void other(int) {}",
                       &PDL_RTC_OPTIONS(SM90)));
-    assert_int_equal(pdl_rtc_image_entry_count(compiled), 2);
-    assert_null(pdl_rtc_image_find(compiled, "k")->name);
-    assert_string_equal(pdl_rtc_image_find(compiled, "other")->lowered, "_Z5otheri");
+    assert_int_equal(pdl_rtc_image_kernel_count(compiled), 2);
+    assert_null(pdl_rtc_image_expression(compiled, 0));
+    assert_non_null(pdl_rtc_image_find(compiled, "k"));
+    assert_string_equal(pdl_rtc_image_find(compiled, "other")->name, "_Z5otheri");
     done();
 }
 
@@ -259,7 +259,7 @@ static void pch_and_minimal_compile_names_too(void **state)
                     &PDL_RTC_OPTIONS(SM90, .flags = flags[i], NAMES("t<int>")));
         assert_int_equal(status, has ? PDL_SUCCESS : PDL_ERROR_COMPILER_TOO_OLD);
         if (has) {
-            assert_string_equal(pdl_rtc_image_find(compiled, "t<int>")->lowered, "_Z1tIiEvPT_");
+            assert_string_equal(pdl_rtc_image_find(compiled, "t<int>")->name, "_Z1tIiEvPT_");
             assert_null(strstr(pdl_rtc_image_log(compiled), "creating precompiled header"));
             done();
         }

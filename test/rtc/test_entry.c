@@ -21,23 +21,29 @@ struct file {
 
 static struct file make_file(void)
 {
-    pdl_rtc_entry kernels[] = {
-        {.name = "scale<float, 4>",
-         .lowered = "_Z5scaleIfLi4EEvPT_",
-         .waits = PDL_YES,
-         .triggers = PDL_NO,
-         .registers = 32,
-         .parameter_count = 3,
-         .shared_memory = (int64_t)1 << 40},
-        {.lowered = "plain", .registers = -1, .parameter_count = -1, .shared_memory = -1}};
+    struct pdl_rtc_image_kernel kernels[] = {{.expression = (char *)"scale<float, 4>",
+                                              .name = (char *)"_Z5scaleIfLi4EEvPT_",
+                                              .info = {.ptx_version = 85,
+                                                       .binary_version = 90,
+                                                       .max_threads_per_block = 1024,
+                                                       .registers_per_thread = 32,
+                                                       .static_shared_memory = INT32_MAX,
+                                                       .local_memory = 16,
+                                                       .constant_memory = 528,
+                                                       .parameter_count = 3,
+                                                       .waits = PDL_YES,
+                                                       .waits_always = PDL_NO,
+                                                       .triggers = PDL_NO}},
+                                             {.name = (char *)"plain"}};
+    kernels[1].info = pdl_rtc_image_info_of("plain");
     struct pdl_rtc_image image = {.output = PDL_RTC_PTX,
                                   .target = "sm_90a",
                                   .program = (char *)"text.cu",
                                   .log = (char *)"a warning",
                                   .code = (unsigned char *)".version 8.0",
                                   .code_size = 13,
-                                  .entries = kernels,
-                                  .entry_count = 2,
+                                  .kernels = kernels,
+                                  .kernel_count = 2,
                                   .compiler_version = 13000,
                                   .linker_version = 12080};
     struct file file = {0};
@@ -85,22 +91,31 @@ static void an_image_is_read_as_it_was_written(void **state)
     assert_memory_equal(image->code, ".version 8.0", 13);
     assert_int_equal(image->compiler_version, 13000);
     assert_int_equal(image->linker_version, 12080);
-    assert_int_equal(image->entry_count, 2);
-    const pdl_rtc_entry *first = &image->entries[0];
-    assert_string_equal(first->name, "scale<float, 4>");
-    assert_string_equal(first->lowered, "_Z5scaleIfLi4EEvPT_");
-    assert_int_equal(first->waits, PDL_YES);
-    assert_int_equal(first->triggers, PDL_NO);
-    assert_int_equal(first->registers, 32);
+    assert_int_equal(image->kernel_count, 2);
+    assert_string_equal(image->kernels[0].expression, "scale<float, 4>");
+    const pdl_kernel_info *first = &image->kernels[0].info;
+    assert_string_equal(first->name, "_Z5scaleIfLi4EEvPT_");
+    assert_int_equal(first->size, sizeof(*first));
+    assert_int_equal(first->device, -1);
+    assert_int_equal(first->ptx_version, 85);
+    assert_int_equal(first->binary_version, 90);
+    assert_int_equal(first->max_threads_per_block, 1024);
+    assert_int_equal(first->registers_per_thread, 32);
+    assert_int_equal(first->static_shared_memory, INT32_MAX);
+    assert_int_equal(first->max_dynamic_shared_memory, -1);
+    assert_int_equal(first->local_memory, 16);
+    assert_int_equal(first->constant_memory, 528);
     assert_int_equal(first->parameter_count, 3);
-    assert_true(first->shared_memory == (int64_t)1 << 40);
-    const pdl_rtc_entry *second = &image->entries[1];
-    assert_null(second->name);
-    assert_string_equal(second->lowered, "plain");
-    assert_int_equal(second->waits, PDL_UNKNOWN);
-    assert_int_equal(second->registers, -1);
-    assert_int_equal(second->parameter_count, -1);
-    assert_true(second->shared_memory == -1);
+    assert_int_equal(first->waits, PDL_YES);
+    assert_int_equal(first->waits_always, PDL_NO);
+    assert_int_equal(first->triggers, PDL_NO);
+    assert_null(image->kernels[1].expression);
+    const pdl_kernel_info *second = &image->kernels[1].info;
+    const pdl_kernel_info unknown = pdl_rtc_image_info_of(second->name);
+    assert_string_equal(second->name, "plain");
+    assert_int_equal(unknown.registers_per_thread, -1);
+    assert_int_equal(unknown.waits, PDL_UNKNOWN);
+    assert_memory_equal(second, &unknown, sizeof(unknown));
     assert_true(pdl_rtc_hash_equal(pdl_rtc_entry_key(file.bytes).text, key.text));
     pdl_rtc_image_destroy(image);
     free(file.bytes);
@@ -219,13 +234,15 @@ static void answers_that_are_none_are_noticed(void **state)
     const char lowered[] = "_Z5scaleIfLi4EEvPT_";
     unsigned char *at = memmem(file.bytes, file.size, lowered, strlen(lowered));
     assert_non_null(at);
-    at += strlen(lowered);
-    *at = 3; /* waits */
-    seal(&file);
-    assert_string_equal(read_any(&file), "what it says of a kernel is no answer");
-    *at = PDL_YES;
-    seal(&file);
-    assert_null(read_any(&file));
+    at += strlen(lowered) + (size_t)8 * 4; /* numbers, and then waits, waits_always, triggers */
+    for (size_t i = 0; i < 3; i++) {
+        at[4 * i] = 3;
+        seal(&file);
+        assert_string_equal(read_any(&file), "what it says of a kernel is no answer");
+        at[4 * i] = PDL_YES;
+        seal(&file);
+        assert_null(read_any(&file));
+    }
     free(file.bytes);
 }
 

@@ -47,9 +47,9 @@ static void an_image_says_what_it_is(void **state)
     assert_string_equal(pdl_rtc_image_log(image), "a warning\n");
     assert_int_equal(image->compiler_version, 13000);
     assert_int_equal(image->linker_version, 0);
-    assert_int_equal(pdl_rtc_image_entry_count(image), 1);
-    assert_non_null(pdl_rtc_image_entry(image, 0));
-    assert_null(pdl_rtc_image_entry(image, 1));
+    assert_int_equal(pdl_rtc_image_kernel_count(image), 1);
+    assert_non_null(pdl_rtc_image_info(image, 0));
+    assert_null(pdl_rtc_image_info(image, 1));
 }
 
 static void an_image_lives_until_its_last_reference(void **state)
@@ -58,7 +58,7 @@ static void an_image_lives_until_its_last_reference(void **state)
     compile(NULL, 0);
     assert_ptr_equal(pdl_rtc_image_retain(image), image);
     pdl_rtc_image_destroy(image);
-    assert_string_equal(pdl_rtc_image_entry(image, 0)->lowered, "k");
+    assert_string_equal(pdl_rtc_image_info(image, 0)->name, "k");
     pdl_rtc_image_destroy(NULL);
 }
 
@@ -68,15 +68,17 @@ static void facts_are_those_of_the_code(void **state)
     rtc_mock.code =
         PTX ENTRY("k", "griddepcontrol.wait;\n") ENTRY("l", "griddepcontrol.launch_dependents;\n");
     compile(NULL, 0);
-    const pdl_rtc_entry *k = pdl_rtc_image_find(image, "k");
-    const pdl_rtc_entry *l = pdl_rtc_image_find(image, "l");
+    const pdl_kernel_info *k = pdl_rtc_image_find(image, "k");
+    const pdl_kernel_info *l = pdl_rtc_image_find(image, "l");
     assert_int_equal(k->waits, PDL_YES);
+    assert_int_equal(k->waits_always, PDL_YES);
     assert_int_equal(k->triggers, PDL_NO);
+    assert_int_equal(k->device, -1);
     assert_int_equal(l->waits, PDL_NO);
     assert_int_equal(l->triggers, PDL_YES);
     assert_int_equal(k->parameter_count, 1);
-    assert_int_equal(k->registers, -1);
-    assert_int_equal(k->shared_memory, -1);
+    assert_int_equal(k->registers_per_thread, -1);
+    assert_int_equal(k->static_shared_memory, -1);
 }
 
 static void code_that_cannot_be_read_keeps_its_names_and_knows_nothing(void **state)
@@ -86,14 +88,14 @@ static void code_that_cannot_be_read_keeps_its_names_and_knows_nothing(void **st
     rtc_mock.code = "no code at all";
     rtc_mock.lowered = "_Z1tIiEvv";
     compile(names, 1);
-    assert_int_equal(pdl_rtc_image_entry_count(image), 1);
-    const pdl_rtc_entry *t = pdl_rtc_image_find(image, "t<int>");
-    assert_string_equal(t->lowered, "_Z1tIiEvv");
+    assert_int_equal(pdl_rtc_image_kernel_count(image), 1);
+    const pdl_kernel_info *t = pdl_rtc_image_find(image, "t<int>");
+    assert_string_equal(t->name, "_Z1tIiEvv");
     assert_int_equal(t->waits, PDL_UNKNOWN);
     assert_int_equal(t->triggers, PDL_UNKNOWN);
-    assert_int_equal(t->registers, -1);
+    assert_int_equal(t->registers_per_thread, -1);
     assert_int_equal(t->parameter_count, -1);
-    assert_int_equal(t->shared_memory, -1);
+    assert_int_equal(t->static_shared_memory, -1);
 }
 
 static void two_expressions_of_one_kernel_are_both_there(void **state)
@@ -103,10 +105,14 @@ static void two_expressions_of_one_kernel_are_both_there(void **state)
     rtc_mock.code = PTX ENTRY("_Z1tIiEvv", "") ENTRY("other", "");
     rtc_mock.lowered = "_Z1tIiEvv";
     compile(names, 2);
-    assert_int_equal(pdl_rtc_image_entry_count(image), 3);
-    assert_string_equal(pdl_rtc_image_find(image, "t<int>")->lowered, "_Z1tIiEvv");
-    assert_string_equal(pdl_rtc_image_find(image, "t< int >")->lowered, "_Z1tIiEvv");
-    assert_null(pdl_rtc_image_find(image, "other")->name);
+    assert_int_equal(pdl_rtc_image_kernel_count(image), 3);
+    assert_string_equal(pdl_rtc_image_find(image, "t<int>")->name, "_Z1tIiEvv");
+    assert_string_equal(pdl_rtc_image_find(image, "t< int >")->name, "_Z1tIiEvv");
+    assert_string_equal(pdl_rtc_image_expression(image, 0), "t< int >");
+    assert_string_equal(pdl_rtc_image_expression(image, 1), "t<int>");
+    assert_string_equal(pdl_rtc_image_info(image, 2)->name, "other");
+    assert_null(pdl_rtc_image_expression(image, 2));
+    assert_null(pdl_rtc_image_expression(image, 3));
 }
 
 /* ---- finding -------------------------------------------------------------------------------- */
@@ -132,9 +138,9 @@ static void a_kernel_is_found_by_expression_lowered_name_and_plain_name(void **s
         {"_Z4pairf", "_Z4pairf"},
     };
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
-        const pdl_rtc_entry *found = pdl_rtc_image_find(image, cases[i].name);
+        const pdl_kernel_info *found = pdl_rtc_image_find(image, cases[i].name);
         assert_non_null(found);
-        assert_string_equal(found->lowered, cases[i].lowered);
+        assert_string_equal(found->name, cases[i].lowered);
     }
 }
 
@@ -188,9 +194,9 @@ static void what_the_image_knows_stands_above_the_loaders_look(void **state)
     pdl_kernel *kernel = NULL;
     rtc_mock.code = PTX ENTRY("fc1", "");
     compile(NULL, 0);
-    image->entries[0].waits =
+    image->kernels[0].info.waits =
         PDL_YES; /* as if it had been found in what the loader does not read */
-    image->entries[0].triggers = PDL_YES;
+    image->kernels[0].info.triggers = PDL_YES;
     assert_ok(pdl_rtc_image_kernel(image, "fc1", &kernel));
     assert_int_equal(info_of(kernel).waits, PDL_YES);
     assert_int_equal(info_of(kernel).triggers, PDL_YES);
@@ -203,8 +209,8 @@ static void what_the_image_does_not_know_is_left_to_the_loader(void **state)
     pdl_kernel *kernel = NULL;
     rtc_mock.code = PTX ENTRY("fc1", "griddepcontrol.wait;\n");
     compile(NULL, 0);
-    image->entries[0].triggers = PDL_UNKNOWN;
-    image->entries[0].waits = PDL_UNKNOWN;
+    image->kernels[0].info.triggers = PDL_UNKNOWN;
+    image->kernels[0].info.waits = PDL_UNKNOWN;
     assert_ok(pdl_rtc_image_kernel(image, "fc1", &kernel));
     assert_int_equal(info_of(kernel).waits, PDL_YES);
     pdl_kernel_destroy(kernel);

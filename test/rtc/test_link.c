@@ -30,7 +30,7 @@ static void lto_ends_in_machine_code_with_its_kernels(void **state)
                                                  "-lineinfo", "-Xptxas", "-O1"))));
     assert_memory_equal(pdl_rtc_image_code(compiled, NULL), "\177ELF", 4);
     assert_int_equal(pdl_rtc_image_output(compiled), PDL_RTC_CUBIN);
-    assert_int_equal(pdl_rtc_image_entry_count(compiled), 2);
+    assert_int_equal(pdl_rtc_image_kernel_count(compiled), 2);
     assert_int_equal(pdl_rtc_image_find(compiled, "t<float>")->waits, PDL_YES);
     assert_non_null(pdl_rtc_image_find(compiled, "k"));
     done();

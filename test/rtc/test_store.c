@@ -65,10 +65,10 @@ static pdl_rtc_image *make_image(unsigned number, int32_t version)
     image->log = strdup("");
     image->code_size = 1000;
     image->code = calloc(1, image->code_size);
-    image->entries = calloc(1, sizeof(*image->entries));
+    image->kernels = calloc(1, sizeof(*image->kernels));
     image->compiler_version = version;
     assert_true(image->program != NULL && image->log != NULL && image->code != NULL &&
-                image->entries != NULL);
+                image->kernels != NULL);
     (void)snprintf((char *)image->code, image->code_size, "number %u", number);
     return image;
 }

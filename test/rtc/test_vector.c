@@ -316,7 +316,7 @@ static void a_text_with_the_vector_header_compiles(void **state)
         options.name_count = 1;
         assert_int_equal(pdl_rtc_compile("copy.cu", text, &options, &image), PDL_SUCCESS);
         assert_string_equal(pdl_rtc_image_log(image), "");
-        assert_int_equal(pdl_rtc_image_entry(image, 0)->waits, PDL_YES);
+        assert_int_equal(pdl_rtc_image_info(image, 0)->waits, PDL_YES);
         pdl_rtc_image_destroy(image);
     }
 }

@@ -12,16 +12,51 @@
  *      strings  target, program, log: u64 length and the bytes
  *      blob     code: u64 length and the bytes
  *      for each kernel: u32 1 if an expression named it, else 0; strings expression, lowered name;
- *      i32 waits, triggers, registers, parameters; i64 shared memory
+ *      i32 for each of `facts`
  */
 #include "rtc/cache/entry.h"
 
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "core/error.h"
 
-enum { HEADER_SIZE = 40, CHECKSUM_AT = 24, KERNEL_MIN = 4 + 8 + 8 + 4 * 4 + 8 };
+/* What a file keeps of a pdl_kernel_info, in this order. */
+static const struct {
+    size_t at;
+    bool answer; /* a pdl_known */
+} facts[] = {
+#define NUMBER(field)                                                                              \
+    {                                                                                              \
+        offsetof(pdl_kernel_info, field), false                                                    \
+    }
+#define ANSWER(field)                                                                              \
+    {                                                                                              \
+        offsetof(pdl_kernel_info, field), true                                                     \
+    }
+    NUMBER(ptx_version),
+    NUMBER(binary_version),
+    NUMBER(max_threads_per_block),
+    NUMBER(registers_per_thread),
+    NUMBER(static_shared_memory),
+    NUMBER(local_memory),
+    NUMBER(constant_memory),
+    NUMBER(parameter_count),
+    ANSWER(waits),
+    ANSWER(waits_always),
+    ANSWER(triggers),
+#undef NUMBER
+#undef ANSWER
+};
+
+enum {
+    HEADER_SIZE = 40,
+    CHECKSUM_AT = 24,
+    FACTS = sizeof(facts) / sizeof(facts[0]),
+    KERNEL_MIN = 4 + 8 + 8 + 4 * FACTS
+};
 
 static const unsigned char magic[8] = {'P', 'D', 'L', 'R', 'T', 'C', '\r', '\n'};
 
@@ -74,16 +109,16 @@ static void put_string(struct writer *writer, const char *text)
     put_blob(writer, text, strlen(text));
 }
 
-static void put_kernel(struct writer *writer, const pdl_rtc_entry *kernel)
+static void put_kernel(struct writer *writer, const struct pdl_rtc_image_kernel *kernel)
 {
-    put_number(writer, kernel->name != NULL, 4);
-    put_string(writer, kernel->name != NULL ? kernel->name : "");
-    put_string(writer, kernel->lowered);
-    put_signed(writer, kernel->waits);
-    put_signed(writer, kernel->triggers);
-    put_signed(writer, kernel->registers);
-    put_signed(writer, kernel->parameter_count);
-    put_number(writer, (uint64_t)kernel->shared_memory, 8);
+    put_number(writer, kernel->expression != NULL, 4);
+    put_string(writer, kernel->expression != NULL ? kernel->expression : "");
+    put_string(writer, kernel->name);
+    for (size_t i = 0; i < FACTS; i++) {
+        uint32_t fact;
+        memcpy(&fact, (const char *)&kernel->info + facts[i].at, sizeof(fact));
+        put_number(writer, fact, 4);
+    }
 }
 
 static void put_image(struct writer *writer, const pdl_rtc_image *image,
@@ -100,13 +135,13 @@ static void put_image(struct writer *writer, const pdl_rtc_image *image,
     put_signed(writer, image->compiler_version);
     put_signed(writer, image->linker_version);
     put_number(writer, image->output, 4);
-    put_number(writer, image->entry_count, 4);
+    put_number(writer, image->kernel_count, 4);
     put_string(writer, image->target);
     put_string(writer, image->program);
     put_string(writer, image->log);
     put_blob(writer, image->code, image->code_size);
-    for (size_t i = 0; i < image->entry_count; i++) {
-        put_kernel(writer, &image->entries[i]);
+    for (size_t i = 0; i < image->kernel_count; i++) {
+        put_kernel(writer, &image->kernels[i]);
     }
 }
 
@@ -206,32 +241,25 @@ static char *get_string(struct reader *reader)
     return (char *)text;
 }
 
-static int32_t get_known(struct reader *reader)
-{
-    const int32_t known = get_signed(reader);
-    if (known < PDL_UNKNOWN || known > PDL_YES) {
-        set_wrong(reader, "what it says of a kernel is no answer");
-    }
-    return known;
-}
-
-static void get_kernel(struct reader *reader, pdl_rtc_entry *kernel)
+static void get_kernel(struct reader *reader, struct pdl_rtc_image_kernel *kernel)
 {
     const uint64_t named = get_number(reader, 4);
-    char *name = get_string(reader);
+    kernel->expression = get_string(reader);
+    kernel->name = get_string(reader);
+    kernel->info = pdl_rtc_image_info_of(kernel->name);
     if (named == 0) {
-        free(name);
-        name = NULL;
-    } else if (named > 1) {
+        free(kernel->expression);
+        kernel->expression = NULL;
+    }
+    bool wrong = named > 1;
+    for (size_t i = 0; i < FACTS; i++) {
+        const uint32_t fact = (uint32_t)get_number(reader, 4);
+        memcpy((char *)&kernel->info + facts[i].at, &fact, sizeof(fact));
+        wrong = wrong || (facts[i].answer && fact > PDL_YES);
+    }
+    if (wrong) {
         set_wrong(reader, "what it says of a kernel is no answer");
     }
-    kernel->name = name;
-    kernel->lowered = get_string(reader);
-    kernel->waits = get_known(reader);
-    kernel->triggers = get_known(reader);
-    kernel->registers = get_signed(reader);
-    kernel->parameter_count = get_signed(reader);
-    kernel->shared_memory = (int64_t)get_number(reader, 8);
 }
 
 static struct pdl_rtc_key get_key(struct reader *reader)
@@ -259,14 +287,14 @@ static void get_kernels(struct reader *reader, pdl_rtc_image *image, size_t coun
         set_wrong(reader, "it has fewer kernels than it says");
         return;
     }
-    image->entries = calloc(count + 1, sizeof(*image->entries));
-    if (image->entries == NULL) {
+    image->kernels = calloc(count + 1, sizeof(*image->kernels));
+    if (image->kernels == NULL) {
         set_wrong(reader, "there is no memory for it");
         return;
     }
-    image->entry_count = count;
+    image->kernel_count = count;
     for (size_t i = 0; i < count && reader->wrong == NULL; i++) {
-        get_kernel(reader, &image->entries[i]);
+        get_kernel(reader, &image->kernels[i]);
     }
 }
 

@@ -91,24 +91,26 @@ static const char *read_file(int base, const char *name, pdl_rtc_image **image, 
     return damage;
 }
 
+static const char *kernel_name(const struct pdl_rtc_image_kernel *kernel)
+{
+    return kernel->expression != NULL ? kernel->expression : kernel->name;
+}
+
 /* The names of an image's kernels, a line each; NULL without memory. */
 static char *kernel_names(const pdl_rtc_image *image)
 {
     size_t size = 1;
-    for (size_t i = 0; i < image->entry_count; i++) {
-        const pdl_rtc_entry *kernel = &image->entries[i];
-        size += strlen(kernel->name != NULL ? kernel->name : kernel->lowered) + 1;
+    for (size_t i = 0; i < image->kernel_count; i++) {
+        size += strlen(kernel_name(&image->kernels[i])) + 1;
     }
     char *names = malloc(size);
     if (names == NULL) {
         return NULL;
     }
     char *at = names;
-    for (size_t i = 0; i < image->entry_count; i++) {
-        const pdl_rtc_entry *kernel = &image->entries[i];
-        const char *name = kernel->name != NULL ? kernel->name : kernel->lowered;
+    for (size_t i = 0; i < image->kernel_count; i++) {
         at = stpcpy(at, i > 0 ? "\n" : "");
-        at = stpcpy(at, name);
+        at = stpcpy(at, kernel_name(&image->kernels[i]));
     }
     *at = '\0';
     return names;

@@ -23,11 +23,11 @@ void pdl_rtc_image_destroy(pdl_rtc_image *image)
         atomic_fetch_sub_explicit(&image->references, 1, memory_order_acq_rel) != 1) {
         return;
     }
-    for (size_t i = 0; i < image->entry_count; i++) {
-        free((char *)image->entries[i].name);
-        free((char *)image->entries[i].lowered);
+    for (size_t i = 0; i < image->kernel_count; i++) {
+        free(image->kernels[i].expression);
+        free(image->kernels[i].name);
     }
-    free(image->entries);
+    free(image->kernels);
     free(image->program);
     free(image->log);
     free(image->code);
@@ -59,14 +59,19 @@ const char *pdl_rtc_image_log(const pdl_rtc_image *image)
     return image->log;
 }
 
-size_t pdl_rtc_image_entry_count(const pdl_rtc_image *image)
+size_t pdl_rtc_image_kernel_count(const pdl_rtc_image *image)
 {
-    return image->entry_count;
+    return image->kernel_count;
 }
 
-const pdl_rtc_entry *pdl_rtc_image_entry(const pdl_rtc_image *image, size_t index)
+const pdl_kernel_info *pdl_rtc_image_info(const pdl_rtc_image *image, size_t index)
 {
-    return index < image->entry_count ? &image->entries[index] : NULL;
+    return index < image->kernel_count ? &image->kernels[index].info : NULL;
+}
+
+const char *pdl_rtc_image_expression(const pdl_rtc_image *image, size_t index)
+{
+    return index < image->kernel_count ? image->kernels[index].expression : NULL;
 }
 
 /* ---- finding -------------------------------------------------------------------------------- */
@@ -122,31 +127,32 @@ static bool same_expression(const char *expression, const char *name)
            name[size + strspn(name + size, " \t\n\v\f\r")] == '\0';
 }
 
-const pdl_rtc_entry *pdl_rtc_image_find(const pdl_rtc_image *image, const char *name)
+const pdl_kernel_info *pdl_rtc_image_find(const pdl_rtc_image *image, const char *name)
 {
-    const pdl_rtc_entry *found = NULL;
+    const pdl_kernel_info *found = NULL;
     if (name == NULL) {
         return NULL;
     }
-    for (size_t i = 0; i < image->entry_count; i++) {
-        if (image->entries[i].name != NULL && same_expression(image->entries[i].name, name)) {
-            return &image->entries[i];
+    for (size_t i = 0; i < image->kernel_count; i++) {
+        const struct pdl_rtc_image_kernel *kernel = &image->kernels[i];
+        if (kernel->expression != NULL && same_expression(kernel->expression, name)) {
+            return &kernel->info;
         }
     }
-    for (size_t i = 0; i < image->entry_count; i++) {
-        if (strcmp(image->entries[i].lowered, name) == 0) {
-            return &image->entries[i];
+    for (size_t i = 0; i < image->kernel_count; i++) {
+        if (strcmp(image->kernels[i].name, name) == 0) {
+            return &image->kernels[i].info;
         }
     }
-    for (size_t i = 0; i < image->entry_count; i++) {
-        const pdl_rtc_entry *entry = &image->entries[i];
-        if (!is_plain_name(entry->lowered, name)) {
+    for (size_t i = 0; i < image->kernel_count; i++) {
+        const pdl_kernel_info *info = &image->kernels[i].info;
+        if (!is_plain_name(info->name, name)) {
             continue;
         }
-        if (found != NULL && strcmp(found->lowered, entry->lowered) != 0) {
+        if (found != NULL && strcmp(found->name, info->name) != 0) {
             return NULL; /* overloaded: a plain name does not say which */
         }
-        found = entry;
+        found = info;
     }
     return found;
 }
@@ -161,16 +167,16 @@ pdl_status pdl_rtc_image_kernel(const pdl_rtc_image *image, const char *name, pd
         field = image == NULL ? "image" : field;
         return PDL_FAIL_FIELD(PDL_ERROR_INVALID_ARGUMENT, field, "%s is NULL", field);
     }
-    const pdl_rtc_entry *entry = pdl_rtc_image_find(image, name);
-    if (entry == NULL) {
+    const pdl_kernel_info *info = pdl_rtc_image_find(image, name);
+    if (info == NULL) {
         return PDL_FAIL_FIELD(PDL_ERROR_NOT_FOUND, "name",
                               "%.100s has no kernel %.150s: a template's must be among the names",
                               image->program, name);
     }
-    pdl_status status = pdl_kernel_from_image(image->code, image->code_size, entry->lowered, &made);
+    pdl_status status = pdl_kernel_from_image(image->code, image->code_size, info->name, &made);
     /* What was found when it was compiled stands above the loader's quicker look, where it is whole. */
-    if (status == PDL_SUCCESS && entry->waits != PDL_UNKNOWN && entry->triggers != PDL_UNKNOWN) {
-        status = pdl_kernel_declare(made, (pdl_known)entry->waits, (pdl_known)entry->triggers);
+    if (status == PDL_SUCCESS && info->waits != PDL_UNKNOWN && info->triggers != PDL_UNKNOWN) {
+        status = pdl_kernel_declare(made, (pdl_known)info->waits, (pdl_known)info->triggers);
     }
     if (status != PDL_SUCCESS) {
         pdl_kernel_destroy(made);
@@ -182,48 +188,65 @@ pdl_status pdl_rtc_image_kernel(const pdl_rtc_image *image, const char *name, pd
 
 /* ---- the list of kernels -------------------------------------------------------------------- */
 
-/* Adds a kernel; `name` may be NULL. */
-static pdl_status add_entry(pdl_rtc_image *image, const char *name, const char *lowered,
-                            const pdl_inspect_kernel *facts)
+pdl_kernel_info pdl_rtc_image_info_of(const char *name)
 {
-    pdl_rtc_entry *entry = &image->entries[image->entry_count];
-    *entry = (pdl_rtc_entry){.registers = -1, .parameter_count = -1, .shared_memory = -1};
-    if (facts != NULL) {
-        entry->waits = facts->waits;
-        entry->triggers = facts->triggers;
-        entry->registers = facts->registers;
-        entry->parameter_count = facts->parameter_count;
-        entry->shared_memory = facts->shared_memory;
-    }
-    char *name_copy = name != NULL ? strdup(name) : NULL;
-    char *lowered_copy = strdup(lowered);
-    if (lowered_copy == NULL || (name != NULL && name_copy == NULL)) {
-        free(name_copy);
-        free(lowered_copy);
-        return PDL_NO_MEMORY();
-    }
-    entry->name = name_copy;
-    entry->lowered = lowered_copy;
-    image->entry_count++;
-    return PDL_SUCCESS;
+    return (pdl_kernel_info){.size = (uint32_t)sizeof(pdl_kernel_info),
+                             .device = -1,
+                             .name = name,
+                             .ptx_version = -1,
+                             .binary_version = -1,
+                             .max_threads_per_block = -1,
+                             .registers_per_thread = -1,
+                             .static_shared_memory = -1,
+                             .max_dynamic_shared_memory = -1,
+                             .local_memory = -1,
+                             .constant_memory = -1,
+                             .parameter_count = -1};
 }
 
-static const pdl_inspect_kernel *find_facts(const pdl_inspection *inspection, const char *lowered)
+static void take_facts(pdl_kernel_info *info, const pdl_inspect_kernel *facts)
+{
+    info->waits = (uint32_t)facts->waits;
+    info->waits_always = (uint32_t)facts->waits_always;
+    info->triggers = (uint32_t)facts->triggers;
+    info->registers_per_thread = facts->registers;
+    info->parameter_count = facts->parameter_count;
+    info->static_shared_memory =
+        (int32_t)(facts->shared_memory < INT32_MAX ? facts->shared_memory : INT32_MAX);
+}
+
+/* Adds a kernel; `expression` may be NULL. */
+static pdl_status add_kernel(pdl_rtc_image *image, const char *expression, const char *name,
+                             const pdl_inspect_kernel *facts)
+{
+    struct pdl_rtc_image_kernel *kernel = &image->kernels[image->kernel_count++];
+    kernel->expression = expression != NULL ? strdup(expression) : NULL;
+    kernel->name = strdup(name);
+    kernel->info = pdl_rtc_image_info_of(kernel->name);
+    if (facts != NULL) {
+        take_facts(&kernel->info, facts);
+    }
+    return kernel->name != NULL && (expression == NULL || kernel->expression != NULL)
+               ? PDL_SUCCESS
+               : PDL_NO_MEMORY();
+}
+
+static const pdl_inspect_kernel *find_facts(const pdl_inspection *inspection, const char *name)
 {
     const size_t count = inspection != NULL ? pdl_inspection_kernel_count(inspection) : 0;
     for (size_t i = 0; i < count; i++) {
         const pdl_inspect_kernel *kernel = pdl_inspection_kernel(inspection, i);
-        if (strcmp(kernel->name, lowered) == 0) {
+        if (strcmp(kernel->name, name) == 0) {
             return kernel;
         }
     }
     return NULL;
 }
 
-static bool is_listed(const pdl_rtc_image *image, const char *lowered)
+static bool is_listed(const pdl_rtc_image *image, const char *name)
 {
-    for (size_t i = 0; i < image->entry_count; i++) {
-        if (strcmp(image->entries[i].lowered, lowered) == 0) {
+    for (size_t i = 0; i < image->kernel_count; i++) {
+        if (strcmp(image->kernels[i].name, name) == 0) {
             return true;
         }
     }
@@ -243,16 +266,16 @@ pdl_status pdl_rtc_image_describe(pdl_rtc_image *image, const char *const *names
         return PDL_NO_MEMORY();
     }
     const size_t kernels = inspection != NULL ? pdl_inspection_kernel_count(inspection) : 0;
-    image->entries = calloc(count + kernels + 1, sizeof(*image->entries));
-    image->entry_count = 0;
-    status = image->entries != NULL ? PDL_SUCCESS : PDL_NO_MEMORY();
+    image->kernels = calloc(count + kernels + 1, sizeof(*image->kernels));
+    image->kernel_count = 0;
+    status = image->kernels != NULL ? PDL_SUCCESS : PDL_NO_MEMORY();
     for (size_t i = 0; status == PDL_SUCCESS && i < count; i++) {
-        status = add_entry(image, names[i], lowered[i], find_facts(inspection, lowered[i]));
+        status = add_kernel(image, names[i], lowered[i], find_facts(inspection, lowered[i]));
     }
     for (size_t i = 0; status == PDL_SUCCESS && i < kernels; i++) {
         const pdl_inspect_kernel *kernel = pdl_inspection_kernel(inspection, i);
         if (!is_listed(image, kernel->name)) {
-            status = add_entry(image, NULL, kernel->name, kernel);
+            status = add_kernel(image, NULL, kernel->name, kernel);
         }
     }
     pdl_inspection_destroy(inspection);

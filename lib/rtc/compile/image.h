@@ -7,6 +7,13 @@
 
 #include "rtc/request/request.h"
 
+/* A kernel of an image, whose strings are its own. */
+struct pdl_rtc_image_kernel {
+    char *expression; /* that named it; NULL if none did */
+    char *name;       /* as in the code: that of `info` */
+    pdl_kernel_info info;
+};
+
 struct pdl_rtc_image {
     atomic_uint references; /* pdl_rtc_image_destroy() drops one */
     uint32_t output;        /* CUBIN or PTX */
@@ -15,14 +22,17 @@ struct pdl_rtc_image {
     char *log; /* never NULL */
     unsigned char *code;
     size_t code_size;
-    pdl_rtc_entry *entries; /* their strings are the image's */
-    size_t entry_count;
+    struct pdl_rtc_image_kernel *kernels;
+    size_t kernel_count;
     int32_t compiler_version; /* NVRTC's, and of LTO nvJitLink's; else 0 */
     int32_t linker_version;
 };
 
 /* One more reference. */
 pdl_rtc_image *pdl_rtc_image_retain(pdl_rtc_image *image);
+
+/* What is known of a kernel of which nothing is known but its name. */
+pdl_kernel_info pdl_rtc_image_info_of(const char *name);
 
 /* Makes the kernels' list from the code: names as the code has them, and what is known of them by
  * libpdl-inspect; `lowered[i]` is what the name expression `names[i]` became. Used where an image is

@@ -17,7 +17,7 @@ static int failed(const char *what)
 
 static int check(const pdl_rtc_image *image, const char *expected)
 {
-    const pdl_rtc_entry *entry = pdl_rtc_image_find(image, "twice<float>");
+    const pdl_kernel_info *entry = pdl_rtc_image_find(image, "twice<float>");
     pdl_kernel *kernel = NULL;
     const char *status = NULL;
     if (entry == NULL || entry->waits != PDL_YES || entry->triggers != PDL_NO) {
