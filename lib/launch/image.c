@@ -4,12 +4,9 @@
 #include "launch/image.h"
 
 #include <elf.h>
-#include <errno.h>
 #include <stdbool.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "code/fatbin.h"
 #include "code/scan.h"
@@ -24,43 +21,6 @@ struct fatbin_header {
 };
 
 enum image_kind { IMAGE_NONE, IMAGE_PTX, IMAGE_CUBIN, IMAGE_FATBIN };
-
-pdl_status pdl_image_read(const char *path, void **image, size_t *size)
-{
-    pdl_status status;
-    void *bytes = NULL;
-    struct stat about;
-    FILE *file = fopen(path, "rb");
-    if (file == NULL) {
-        return PDL_FAIL_FIELD(PDL_ERROR_FILE, "path", "%s cannot be opened: %s", path,
-                              strerror(errno));
-    }
-    if (fstat(fileno(file), &about) != 0 || !S_ISREG(about.st_mode)) {
-        status = PDL_FAIL_FIELD(PDL_ERROR_FILE, "path", "%s is not a regular file", path);
-        goto close;
-    }
-    const size_t length = (size_t)about.st_size;
-    bytes = malloc(length > 0 ? length : 1);
-    if (bytes == NULL) {
-        status =
-            PDL_FAIL(PDL_ERROR_OUT_OF_MEMORY, "no memory for the %zu bytes of %s", length, path);
-        goto close;
-    }
-    if (fread(bytes, 1, length, file) != length) {
-        status = PDL_FAIL_FIELD(PDL_ERROR_FILE, "path", "%s cannot be read: %s", path,
-                                ferror(file) ? strerror(errno) : "it became shorter");
-        goto close;
-    }
-    *image = bytes;
-    *size = length;
-    bytes = NULL;
-    status = PDL_SUCCESS;
-
-close:
-    free(bytes);
-    (void)fclose(file);
-    return status;
-}
 
 /* Whether `count` items of `each` bytes from `from` lie within `size` bytes. */
 static bool within(uint64_t from, uint64_t count, uint64_t each, uint64_t size)

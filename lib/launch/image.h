@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* Kernel images: PTX text, cubins and fatbins, from memory or a file. */
+/* Kernel images: PTX text, cubins and fatbins. */
 #ifndef PDL_LIB_IMAGE_H
 #define PDL_LIB_IMAGE_H
 
 #include "core/driver.h"
-
-/* Reads a whole file. The caller frees *image. */
-pdl_status pdl_image_read(const char *path, void **image, size_t *size);
 
 /* A loaded image. The log is the driver's to write to for as long as the library is loaded: PTX may
  * be compiled late, when an entry is asked for or a device is first used. */

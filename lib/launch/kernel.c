@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "core/error.h"
+#include "core/file.h"
 #include "core/sized.h"
 
 /* ---- creation ------------------------------------------------------------------------------- */
@@ -152,7 +153,7 @@ pdl_status pdl_kernel_from_file(const char *path, const char *name, pdl_kernel *
     if (path == NULL) {
         return PDL_FAIL_FIELD(PDL_ERROR_INVALID_ARGUMENT, "path", "path is NULL");
     }
-    pdl_status status = pdl_image_read(path, &image, &size);
+    pdl_status status = pdl_file_read(path, (size_t)2 << 30, &image, &size);
     if (status == PDL_SUCCESS) {
         status = pdl_kernel_from_image(image, size, name, kernel);
         free(image);

@@ -405,8 +405,8 @@ static void options_of_other_sizes_follow_the_rule(void **state)
     static const char *const names[] = {"k"};
     options.known.size = 0;
     assert_refused(make(&options.known), PDL_ERROR_DESC_SIZE, "size", "0");
-    options.known.size = 5000;
-    assert_refused(make(&options.known), PDL_ERROR_DESC_SIZE, "size", "5000");
+    options.known.size = 16385;
+    assert_refused(make(&options.known), PDL_ERROR_DESC_SIZE, "size", "16385");
     options.known.size = sizeof(options);
     assert_ok(make(&options.known));
     pdl_rtc_request_free(&request);

@@ -13,6 +13,9 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "core/array.h"
+#include "core/file.h"
+
 #define TEMPORARY ".tmp-"
 
 static const int64_t second_ns = 1000000000;
@@ -22,7 +25,7 @@ enum {
     FUTURE = 2,             /* seconds that a server's clock may be ahead */
     TEMPORARY_AGE = 60 * 60 /* seconds */
 };
-static const int64_t max_file_size = INT64_C(1) << 30;
+static const size_t max_file_size = (size_t)1 << 30;
 
 static int64_t now_ns(void)
 {
@@ -197,46 +200,22 @@ static bool is_future(int64_t time, int64_t now)
     return time > now + FUTURE * second_ns;
 }
 
-/* Reads up to `size` bytes, and returns how many there were. */
-static size_t read_bytes(int file, unsigned char *bytes, size_t size)
-{
-    size_t got = 0;
-    while (got < size) {
-        const ssize_t count = read(file, bytes + got, size - got);
-        if (count < 0 && errno == EINTR) {
-            continue;
-        }
-        if (count <= 0) {
-            break;
-        }
-        got += (size_t)count;
-    }
-    return got;
-}
-
 unsigned char *pdl_rtc_files_read(int at, const char *name, bool touch, size_t *size)
 {
     struct stat about;
-    unsigned char *bytes = NULL;
-    const int file = openat(at, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    const int file = pdl_file_open(at, name, O_NOFOLLOW, &about);
     if (file < 0) {
         return NULL;
     }
-    if (fstat(file, &about) != 0 || !S_ISREG(about.st_mode) || about.st_size > max_file_size) {
-        (void)close(file);
-        errno = EINVAL;
-        return NULL;
-    }
-    bytes = malloc((size_t)about.st_size + 1);
-    if (bytes != NULL) {
-        *size = read_bytes(file, bytes, (size_t)about.st_size);
-        const int64_t now = now_ns();
-        const int64_t used = modified_ns(&about);
-        if (touch && (used < now - TOUCH_AFTER * second_ns || is_future(used, now))) {
-            set_used(file, now);
-        }
+    unsigned char *bytes = pdl_file_take(file, max_file_size, size);
+    const int error = errno;
+    const int64_t now = now_ns();
+    const int64_t used = modified_ns(&about);
+    if (bytes != NULL && touch && (used < now - TOUCH_AFTER * second_ns || is_future(used, now))) {
+        set_used(file, now);
     }
     (void)close(file);
+    errno = error;
     return bytes;
 }
 
@@ -328,23 +307,6 @@ int pdl_rtc_files_lock(int file, uint64_t byte, bool wait)
  * All files
  * ---------------------------------------------------------------------------------------------- */
 
-static bool append(struct pdl_rtc_file_list *list, const struct pdl_rtc_file_found *file)
-{
-    if (list->count == list->capacity) {
-        const size_t capacity = list->capacity == 0 ? 256 : list->capacity * 2;
-        struct pdl_rtc_file_found *grown =
-            reallocarray(list->items, capacity, sizeof(*list->items));
-        if (grown == NULL) {
-            return false;
-        }
-        list->items = grown;
-        list->capacity = capacity;
-    }
-    list->items[list->count++] = *file;
-    list->bytes += file->size;
-    return true;
-}
-
 /* Removes a file that a writer left behind: one that no living process has locked, and, because a writer
  * locks its file only after it made it, that is not of the last hour. A clock that went back makes it an
  * hour from the other side. */
@@ -405,7 +367,12 @@ static bool walk_file(struct walk *walk, int part, const char *part_name, const 
     }
     file.size = (uint64_t)about.st_size;
     file.used = used_time(walk, part, name, &about);
-    return append(walk->list, &file);
+    if (!PDL_ARRAY_ROOM(walk->list->items, walk->list->count, walk->list->capacity)) {
+        return false;
+    }
+    walk->list->items[walk->list->count++] = file;
+    walk->list->bytes += file.size;
+    return true;
 }
 
 static bool walk_part(struct walk *walk, int base, const char *part_name)

@@ -41,7 +41,7 @@ enum pdl_rtc_files_state pdl_rtc_files_open(const char *directory, bool make, bo
 int pdl_rtc_files_part(int base, const char *part, bool make, bool read_only, char *why,
                        size_t why_size);
 
-/* All of a regular file; NULL with errno. A file that changes meanwhile is cut short or padded. */
+/* All of a regular file, as pdl_file_take(); NULL with errno. */
 unsigned char *pdl_rtc_files_read(int at, const char *name, bool touch, size_t *size);
 
 void pdl_rtc_files_name(const struct pdl_rtc_key *key, char name[PDL_RTC_FILE_NAME]);

@@ -51,7 +51,8 @@ static pdl_status open_base(const char *directory, bool read_only, int *base)
 static const char *read_damage(int error)
 {
     return error == ELOOP    ? "it is a symbolic link"
-           : error == EINVAL ? "it is no regular file, or a huge one"
+           : error == EINVAL ? "it is no regular file"
+           : error == EFBIG  ? "it is a huge file"
                              : "it cannot be read";
 }
 

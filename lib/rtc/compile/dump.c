@@ -13,6 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "core/array.h"
 #include "rtc/compiler.h"
 #include "rtc/linker.h"
 
@@ -141,13 +142,8 @@ static void keep_newest(int folder)
             !S_ISREG(status.st_mode)) {
             continue;
         }
-        if (count == capacity) {
-            capacity = capacity != 0 ? 2 * capacity : 64;
-            struct old *more = realloc(files, capacity * sizeof(*files));
-            if (more == NULL) {
-                break;
-            }
-            files = more;
+        if (!PDL_ARRAY_ROOM(files, count, capacity)) {
+            break;
         }
         files[count].written = status.st_mtim;
         (void)snprintf(files[count].name, sizeof(files[count].name), "%s", entry->d_name);

@@ -5,7 +5,6 @@
  * options. Where NVRTC may or may not look, both are taken. */
 #include "rtc/request/includes.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +12,9 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "core/array.h"
 #include "core/error.h"
+#include "core/file.h"
 #include "rtc/request/directives.h"
 #include "rtc/request/embedded.h"
 
@@ -57,20 +58,6 @@ struct scan {
 /* ------------------------------------------------------------------------------------------------
  * Memory
  * ---------------------------------------------------------------------------------------------- */
-
-/* An array with room for one more; NULL without memory, and then the old one stays. */
-static void *grow(void *array, size_t size, size_t count, size_t *capacity)
-{
-    if (count < *capacity) {
-        return array;
-    }
-    const size_t wanted = *capacity == 0 ? 16 : *capacity * 2;
-    void *grown = reallocarray(array, wanted, size);
-    if (grown != NULL) {
-        *capacity = wanted;
-    }
-    return grown;
-}
 
 static size_t table_slot(const struct table *table, struct pdl_rtc_hash key)
 {
@@ -147,12 +134,8 @@ static void add_text(struct scan *scan, const char *name, const char *bytes, siz
             text.bytes = NULL;
         }
     }
-    struct text *texts =
-        grow(scan->texts, sizeof(*scan->texts), scan->text_count, &scan->text_capacity);
-    if (texts != NULL) {
-        scan->texts = texts;
-    }
-    if (text.bytes == NULL || text.folder == NULL || texts == NULL) {
+    if (text.bytes == NULL || text.folder == NULL ||
+        !PDL_ARRAY_ROOM(scan->texts, scan->text_count, scan->text_capacity)) {
         free(text.folder);
         free(text.joined);
         scan->no_memory = true;
@@ -204,54 +187,6 @@ static void take_stat(struct pdl_rtc_dependency *dependency, const struct stat *
     dependency->fresh = nanoseconds(now) - dependency->changed_ns < FRESH_NS;
 }
 
-/* All of an open file; NULL if it cannot be read. */
-static char *read_all(int file, size_t *size)
-{
-    struct stat about;
-    size_t got = 0;
-    if (fstat(file, &about) != 0 || !S_ISREG(about.st_mode) || about.st_size > MAX_FILE_SIZE) {
-        return NULL;
-    }
-    size_t capacity = (size_t)about.st_size + 1;
-    char *bytes = malloc(capacity);
-    while (bytes != NULL) {
-        const ssize_t count = read(file, bytes + got, capacity - got);
-        if (count < 0 && errno == EINTR) {
-            continue;
-        }
-        if (count < 0) {
-            free(bytes);
-            return NULL;
-        }
-        got += (size_t)count;
-        if (count == 0) {
-            break;
-        }
-        if (got == capacity) { /* it grows */
-            char *grown = realloc(bytes, capacity * 2);
-            if (grown == NULL) {
-                free(bytes);
-                return NULL;
-            }
-            bytes = grown;
-            capacity *= 2;
-        }
-    }
-    *size = got;
-    return bytes;
-}
-
-/* Opens a regular file, and no pipe that would not open before someone writes to it. */
-static int open_file(const char *path, struct stat *about)
-{
-    const int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-    if (file >= 0 && (fstat(file, about) != 0 || !S_ISREG(about->st_mode))) {
-        (void)close(file);
-        return -1;
-    }
-    return file;
-}
-
 static void take_content(struct pdl_rtc_dependency *dependency, const char *bytes, size_t size)
 {
     dependency->content = pdl_rtc_hash_bytes(bytes, size, PDL_RTC_SEED_TEXT);
@@ -283,11 +218,11 @@ static void visit_file(struct scan *scan, struct pdl_rtc_dependency *dependency)
 {
     struct stat about;
     size_t size = 0;
-    const int file = open_file(dependency->path, &about);
+    const int file = pdl_file_open(AT_FDCWD, dependency->path, 0, &about);
     if (file < 0) {
         return;
     }
-    char *bytes = read_all(file, &size);
+    char *bytes = pdl_file_take(file, MAX_FILE_SIZE, &size);
     (void)close(file);
     if (bytes == NULL) {
         scan->found->unknown = true;
@@ -341,14 +276,11 @@ static bool look(struct scan *scan, const char *folder, const char *name, size_t
         free(path);
         return true;
     }
-    struct pdl_rtc_dependency *items =
-        grow(found->items, sizeof(*found->items), found->count, &found->capacity);
-    if (items == NULL) {
+    if (!PDL_ARRAY_ROOM(found->items, found->count, found->capacity)) {
         scan->no_memory = true;
         free(path);
         return false;
     }
-    found->items = items;
     struct pdl_rtc_dependency *dependency = &found->items[found->count++];
     *dependency = (struct pdl_rtc_dependency){.path = path};
     visit_file(scan, dependency);
@@ -389,20 +321,13 @@ static void add_callee(struct scan *scan, const char *name, size_t length)
         }
     }
     char *copy = malloc(length + 1); /* no strndup(): a file's bytes end without a NUL */
-    char **callees =
-        grow(scan->callees, sizeof(*scan->callees), scan->callee_count, &scan->callee_capacity);
-    if (callees != NULL) {
-        scan->callees = callees;
-    }
-    if (copy != NULL) {
-        memcpy(copy, name, length);
-        copy[length] = '\0';
-    }
-    if (copy == NULL || callees == NULL) {
+    if (copy == NULL || !PDL_ARRAY_ROOM(scan->callees, scan->callee_count, scan->callee_capacity)) {
         free(copy);
         scan->no_memory = true;
         return;
     }
+    memcpy(copy, name, length);
+    copy[length] = '\0';
     scan->callees[scan->callee_count++] = copy;
 }
 
@@ -518,8 +443,8 @@ static bool same_content(const struct pdl_rtc_dependency *dependency)
     struct stat about;
     struct pdl_rtc_dependency now = {0};
     size_t size = 0;
-    const int file = open_file(dependency->path, &about);
-    char *bytes = file >= 0 ? read_all(file, &size) : NULL;
+    const int file = pdl_file_open(AT_FDCWD, dependency->path, 0, &about);
+    char *bytes = file >= 0 ? pdl_file_take(file, MAX_FILE_SIZE, &size) : NULL;
     if (file >= 0) {
         (void)close(file);
     }
