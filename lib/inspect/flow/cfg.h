@@ -3,7 +3,7 @@
 #ifndef PDL_INSPECT_CFG_H
 #define PDL_INSPECT_CFG_H
 
-#include "inspect/ptx/ptx.h"
+#include "inspect/ptx/body.h"
 
 /* Instructions without a branch between them. A wait, a trigger and a call are the last of their
  * block, and a guarded one is alone in its block, with a way around it. */

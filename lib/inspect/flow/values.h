@@ -4,7 +4,7 @@
 #ifndef PDL_INSPECT_VALUES_H
 #define PDL_INSPECT_VALUES_H
 
-#include "inspect/ptx/ptx.h"
+#include "inspect/ptx/body.h"
 
 enum pdl_source_kind {
     PDL_SOURCE_PARAMETER, /* a value in parameter `index`, at byte `offset` */

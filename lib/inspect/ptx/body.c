@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "inspect/flow/values.h"
-#include "inspect/ptx/ptx.h"
+#include "inspect/ptx/body.h"
 
 /* Registers that are declared by the number in inner scopes, in a whole text. */
 #define INNER_REGISTERS_MAX 1000000u

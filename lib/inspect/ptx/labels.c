@@ -2,7 +2,7 @@
 /* From the labels that branches name to instructions. */
 #include <stdlib.h>
 
-#include "inspect/ptx/ptx.h"
+#include "inspect/ptx/body.h"
 
 /* Labels and lists of targets by name and scope. */
 struct label_table {

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "inspect/ptx/ptx.h"
+#include "inspect/ptx/body.h"
 
 pdl_status pdl_ptx_no_memory(void)
 {

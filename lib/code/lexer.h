@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* PTX text as tokens. */
-#ifndef PDL_INSPECT_LEXER_H
-#define PDL_INSPECT_LEXER_H
+#ifndef PDL_CODE_LEXER_H
+#define PDL_CODE_LEXER_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -57,4 +57,4 @@ static inline bool pdl_token_is(const struct pdl_token *token, const char *word,
 /* The value of a number token; false if it is no integer or too large. */
 bool pdl_token_integer(const struct pdl_token *token, uint64_t *value);
 
-#endif /* PDL_INSPECT_LEXER_H */
+#endif /* PDL_CODE_LEXER_H */

@@ -3,7 +3,7 @@
 #ifndef PDL_INSPECT_PLACES_H
 #define PDL_INSPECT_PLACES_H
 
-#include "inspect/ptx/ptx.h"
+#include "inspect/ptx/body.h"
 
 /* The chain of a place of a body, innermost first, in the inspection's arena. *count is 0 and the
  * result NULL if there is none; *ok is false if there is no memory. */

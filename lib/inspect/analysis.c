@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* One PTX text: its functions from callees to callers, then its kernels. */
-#include "inspect/ptx/ptx.h"
+#include "inspect/ptx/body.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* A PTX text while it is read: the module, and one function's body at a time. */
-#ifndef PDL_INSPECT_PTX_H
-#define PDL_INSPECT_PTX_H
+#ifndef PDL_INSPECT_BODY_H
+#define PDL_INSPECT_BODY_H
 
+#include "code/lexer.h"
 #include "inspect/inspection.h"
-#include "inspect/ptx/lexer.h"
 #include "inspect/ptx/names.h"
 #include "inspect/ptx/opcode.h"
 
@@ -223,4 +223,4 @@ void pdl_ptx_body_free(struct pdl_body *body);
 /* Turns the labels that the branches of a body name into the instructions behind them. */
 pdl_status pdl_ptx_labels_resolve(const struct pdl_ptx_module *module, struct pdl_body *body);
 
-#endif /* PDL_INSPECT_PTX_H */
+#endif /* PDL_INSPECT_BODY_H */

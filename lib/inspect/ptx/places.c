@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "inspect/rules/places.h"
+#include "inspect/ptx/places.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "inspect/ptx/lexer.h"
+#include "code/lexer.h"
 
 #include <string.h>
 
