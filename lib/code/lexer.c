@@ -218,6 +218,17 @@ bool pdl_lexer_skip(struct pdl_lexer *lexer)
     return true;
 }
 
+void pdl_lexer_callee(struct pdl_lexer *lexer)
+{
+    pdl_lexer_next(lexer);
+    if (lexer->token.mark == '(' && pdl_lexer_skip(lexer)) {
+        pdl_lexer_next(lexer);
+        if (lexer->token.mark == ',') {
+            pdl_lexer_next(lexer);
+        }
+    }
+}
+
 bool pdl_token_integer(const struct pdl_token *token, uint64_t *value)
 {
     uint64_t number = 0;

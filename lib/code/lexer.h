@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* PTX text as tokens. */
+/* PTX text as tokens. Shared by libpdl and libpdl-inspect. */
 #ifndef PDL_CODE_LEXER_H
 #define PDL_CODE_LEXER_H
 
@@ -53,6 +53,23 @@ static inline bool pdl_token_is(const struct pdl_token *token, const char *word,
 }
 /* Whether the current token is that word, a literal. */
 #define PDL_TOKEN_IS(lexer, word) pdl_token_is(&(lexer)->token, word, sizeof(word) - 1)
+
+/* Whether the current token is `call`, with its modifiers or without. */
+static inline bool pdl_lexer_at_call(const struct pdl_lexer *lexer)
+{
+    return pdl_token_is(&lexer->token, "call", 4) ||
+           (lexer->token.kind == PDL_TOKEN_WORD && lexer->token.length > 4 &&
+            __builtin_memcmp(lexer->token.text, "call.", 5) == 0);
+}
+
+/* Goes from `call` over what it returns, if anything, to where the name of what is called stands. */
+void pdl_lexer_callee(struct pdl_lexer *lexer);
+
+/* Whether there is no further token, be it for an error. */
+static inline bool pdl_lexer_at_end(const struct pdl_lexer *lexer)
+{
+    return lexer->token.kind == PDL_TOKEN_END || lexer->token.kind == PDL_TOKEN_ERROR;
+}
 
 /* The value of a number token; false if it is no integer or too large. */
 bool pdl_token_integer(const struct pdl_token *token, uint64_t *value);

@@ -8,7 +8,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <string.h>
 
 #include <pdl/pdl.h>
 
@@ -74,19 +73,5 @@ struct pdl_scan_answer pdl_scan_fatbin(const unsigned char *bytes, size_t size, 
 
 /* What is known of code that may be either. */
 struct pdl_scan_answer pdl_scan_either(struct pdl_scan_answer a, struct pdl_scan_answer b);
-
-/* ---- both ----------------------------------------------------------------------------------- */
-
-/* Whether a function is one that the driver supplies to kernels: none of them waits. */
-static inline bool pdl_scan_is_system(const char *name, size_t size)
-{
-    static const char *const names[] = {"vprintf", "malloc", "free", "__assertfail"};
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-        if (strlen(names[i]) == size && memcmp(names[i], name, size) == 0) {
-            return true;
-        }
-    }
-    return false;
-}
 
 #endif /* PDL_INSPECT_SCAN_H */

@@ -9,7 +9,7 @@
  *
  * Where two are equally good, as sm_90 and sm_90a are on 9.0, both have to give the same answer. What
  * is compressed is not read: libpdl depends on no library for that. */
-#include <stdlib.h>
+#include <string.h>
 
 #include "code/fatbin.h"
 #include "code/scan.h"

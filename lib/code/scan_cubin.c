@@ -7,9 +7,12 @@
  * copies in its own section; in one that was linked, or compiled to be, they have sections of their
  * own, and .nv.callgraph and relocations tell who calls whom. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "code/elf64.h"
 #include "code/scan.h"
+#include "code/system.h"
+#include "core/array.h"
 
 /* Instructions take 16 bytes. The low 12 bits of the first word say which it is, and of these the
  * upper three what form its operand has. The same from sm_90 to sm_121. */
@@ -60,7 +63,7 @@ struct scan {
     uint32_t *code_of; /* by section; NONE */
     struct edge *edges;
     uint32_t edge_count;
-    uint32_t edge_capacity;
+    size_t edge_capacity;
     size_t left; /* bytes of sections that may still be read */
 };
 
@@ -307,17 +310,8 @@ static void read_shared_memory(const struct scan *scan, const struct pdl_elf_sec
 
 static bool add_edge(struct scan *scan, uint32_t caller, uint32_t callee)
 {
-    if (scan->edge_count == scan->edge_capacity) {
-        if (scan->edge_capacity > NONE / 2) {
-            return false;
-        }
-        const uint32_t capacity = scan->edge_capacity > 0 ? scan->edge_capacity * 2 : 64;
-        struct edge *edges = realloc(scan->edges, capacity * sizeof(edges[0]));
-        if (edges == NULL) {
-            return false;
-        }
-        scan->edges = edges;
-        scan->edge_capacity = capacity;
+    if (!PDL_ARRAY_ROOM(scan->edges, scan->edge_count, scan->edge_capacity)) {
+        return false;
     }
     scan->edges[scan->edge_count++] = (struct edge){.caller = caller, .callee = callee};
     return true;
@@ -340,7 +334,7 @@ static bool add_use(struct scan *scan, uint32_t section, uint32_t index)
         return add_edge(scan, scan->code_of[section], scan->code_of[callee->section]);
     }
     caller->marks |=
-        pdl_scan_is_system(symbol.name, strlen(symbol.name)) ? MARK_SYSTEM : MARK_UNKNOWN;
+        pdl_code_is_system(symbol.name, strlen(symbol.name)) ? MARK_SYSTEM : MARK_UNKNOWN;
     return true;
 }
 

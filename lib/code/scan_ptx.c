@@ -2,16 +2,15 @@
 /* Whether a kernel in a PTX text waits and triggers, by tokens. No more of the language is read than
  * tells bodies, calls and the two instructions apart. What cannot be followed is unknown. */
 #include <stdlib.h>
+#include <string.h>
 
+#include "code/lexer.h"
 #include "code/scan.h"
-
-struct token {
-    const char *text;
-    size_t size; /* 0 at the end */
-};
+#include "code/system.h"
+#include "core/array.h"
 
 struct function {
-    struct token name;
+    struct pdl_token name;
     bool body; /* without one it is a prototype, or elsewhere */
     bool waits;
     bool triggers;
@@ -22,241 +21,126 @@ struct function {
 };
 
 struct ptx_scan {
-    const char *at;
-    const char *end;
+    struct pdl_lexer lexer;
     struct function *functions;
-    struct token *calls;
-    uint32_t function_count, function_capacity;
-    uint32_t call_count, call_capacity;
+    struct pdl_token *calls;
+    uint32_t function_count, call_count;
+    size_t function_capacity, call_capacity;
 };
-
-/* ---- tokens --------------------------------------------------------------------------------- */
-
-static bool is_word(char c)
-{
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
-           c == '$' || c == '%' || c == '.';
-}
-
-static void skip_blanks(struct ptx_scan *scan)
-{
-    while (scan->at < scan->end) {
-        const char *at = scan->at;
-        const bool two = scan->end - at >= 2 && at[0] == '/';
-        if (two && at[1] == '/') {
-            const char *line = memchr(at, '\n', (size_t)(scan->end - at));
-            scan->at = line != NULL ? line : scan->end;
-        } else if (two && at[1] == '*') {
-            scan->at += 2;
-            while (scan->end - scan->at >= 2 && (scan->at[0] != '*' || scan->at[1] != '/')) {
-                scan->at++;
-            }
-            scan->at = scan->end - scan->at >= 2 ? scan->at + 2 : scan->end;
-        } else if (*at == ' ' || (*at >= '\t' && *at <= '\r')) {
-            scan->at++;
-        } else {
-            return;
-        }
-    }
-}
-
-/* A word, a string, or a single character. */
-static struct token next(struct ptx_scan *scan)
-{
-    skip_blanks(scan);
-    struct token token = {.text = scan->at, .size = 0};
-    if (scan->at == scan->end) {
-        return token;
-    }
-    if (*scan->at == '"') {
-        const char *quote = memchr(scan->at + 1, '"', (size_t)(scan->end - scan->at) - 1);
-        scan->at = quote != NULL ? quote + 1 : scan->end;
-    } else if (is_word(*scan->at)) {
-        while (scan->at < scan->end && is_word(*scan->at)) {
-            scan->at++;
-        }
-    } else {
-        scan->at++;
-    }
-    token.size = (size_t)(scan->at - token.text);
-    return token;
-}
-
-static bool is(struct token token, const char *text)
-{
-    return token.size == strlen(text) && memcmp(token.text, text, token.size) == 0;
-}
-
-static bool same(struct token a, struct token b)
-{
-    return a.size == b.size && memcmp(a.text, b.text, a.size) == 0;
-}
-
-/* Whether an instruction's name begins so, and ends there or goes on with a modifier. */
-static bool is_instruction(struct token token, const char *text)
-{
-    const size_t size = strlen(text);
-    return token.size >= size && memcmp(token.text, text, size) == 0 &&
-           (token.size == size || token.text[size] == '.');
-}
-
-/* Behind an opening bracket: goes behind the one that closes it. */
-static void skip_brackets(struct ptx_scan *scan)
-{
-    for (size_t depth = 1; depth > 0;) {
-        const struct token token = next(scan);
-        if (token.size == 0) {
-            return;
-        }
-        depth += is(token, "(");
-        depth -= is(token, ")");
-    }
-}
 
 /* ---- functions ------------------------------------------------------------------------------ */
 
-static bool grow(void **items, uint32_t *capacity, size_t each)
-{
-    if (*capacity > UINT32_MAX / 2) {
-        return false;
-    }
-    const uint32_t room = *capacity > 0 ? *capacity * 2 : 32;
-    void *grown = realloc(*items, room * each);
-    if (grown == NULL) {
-        return false;
-    }
-    *items = grown;
-    *capacity = room;
-    return true;
-}
-
 static bool add_call(struct ptx_scan *scan, struct function *function)
 {
-    struct token token = next(scan);
-    if (is(token, "(")) { /* what it returns */
-        skip_brackets(scan);
-        token = next(scan);
-        if (is(token, ",")) {
-            token = next(scan);
-        }
-    }
-    if (token.size == 0 || token.text[0] == '%' || !is_word(token.text[0])) {
+    const struct pdl_token *token = &scan->lexer.token;
+    pdl_lexer_callee(&scan->lexer);
+    if (token->kind != PDL_TOKEN_WORD || token->text[0] == '%') {
         function->unknown = true;
         return true;
     }
-    if (scan->call_count == scan->call_capacity &&
-        !grow((void **)&scan->calls, &scan->call_capacity, sizeof(scan->calls[0]))) {
+    if (!PDL_ARRAY_ROOM(scan->calls, scan->call_count, scan->call_capacity)) {
         return false;
     }
-    scan->calls[scan->call_count++] = token;
+    scan->calls[scan->call_count++] = *token;
     function->call_count++;
     return true;
 }
 
-/* Behind the brace that opens it. */
+/* From the brace that opens it to the one that closes it. */
 static bool read_body(struct ptx_scan *scan, struct function *function)
 {
+    struct pdl_lexer *lexer = &scan->lexer;
+    size_t depth = 0;
     function->body = true;
     function->first_call = scan->call_count;
-    for (size_t depth = 1; depth > 0;) {
-        const struct token token = next(scan);
-        if (token.size == 0) {
-            function->unknown = true; /* cut short */
+    do {
+        depth += lexer->token.mark == '{';
+        depth -= lexer->token.mark == '}';
+        if (depth == 0) {
             return true;
         }
-        depth += is(token, "{");
-        depth -= is(token, "}");
-        if (is(token, "griddepcontrol.wait")) {
+        if (PDL_TOKEN_IS(lexer, "griddepcontrol.wait")) {
             function->waits = true;
-        } else if (is(token, "griddepcontrol.launch_dependents")) {
+        } else if (PDL_TOKEN_IS(lexer, "griddepcontrol.launch_dependents")) {
             function->triggers = true;
-        } else if (is_instruction(token, "call") && !add_call(scan, function)) {
-            return false;
+        } else if (pdl_lexer_at_call(lexer)) {
+            if (!add_call(scan, function)) {
+                return false;
+            }
+            continue; /* what stands there may be a brace */
         }
-    }
+        pdl_lexer_next(lexer);
+    } while (!pdl_lexer_at_end(lexer));
+    function->unknown = true; /* cut short */
     return true;
 }
 
-/* Behind .entry or .func. */
+/* From .entry or .func to its last token. */
 static bool read_function(struct ptx_scan *scan)
 {
-    struct token token = next(scan);
-    if (is(token, "(")) { /* what it returns */
-        skip_brackets(scan);
-        token = next(scan);
+    struct pdl_lexer *lexer = &scan->lexer;
+    pdl_lexer_next(lexer);
+    if (lexer->token.mark == '(' && pdl_lexer_skip(lexer)) { /* what it returns */
+        pdl_lexer_next(lexer);
     }
-    if (scan->function_count == scan->function_capacity &&
-        !grow((void **)&scan->functions, &scan->function_capacity, sizeof(scan->functions[0]))) {
+    if (!PDL_ARRAY_ROOM(scan->functions, scan->function_count, scan->function_capacity)) {
         return false;
     }
-    struct function *function = &scan->functions[scan->function_count];
-    *function = (struct function){.name = token};
+    struct function *function = &scan->functions[scan->function_count++];
+    *function = (struct function){.name = lexer->token};
     /* Its parameters, and directives such as .maxntid, stand before the body. */
-    for (;;) {
-        token = next(scan);
-        if (token.size == 0 || is(token, ";")) {
-            break;
-        }
-        if (is(token, "(")) {
-            skip_brackets(scan);
-        } else if (is(token, "{")) {
-            if (!read_body(scan, function)) {
-                return false;
-            }
-            break;
+    while (!pdl_lexer_at_end(lexer) && lexer->token.mark != ';' && lexer->token.mark != '{') {
+        pdl_lexer_next(lexer);
+        if (lexer->token.mark == '(' && pdl_lexer_skip(lexer)) {
+            pdl_lexer_next(lexer);
         }
     }
-    scan->function_count++;
-    return true;
+    return lexer->token.mark != '{' || read_body(scan, function);
 }
 
 static bool read_text(struct ptx_scan *scan)
 {
-    for (;;) {
-        const struct token token = next(scan);
-        if (token.size == 0) {
-            return true;
-        }
-        if ((is(token, ".entry") || is(token, ".func")) && !read_function(scan)) {
+    for (pdl_lexer_next(&scan->lexer); !pdl_lexer_at_end(&scan->lexer);
+         pdl_lexer_next(&scan->lexer)) {
+        if ((PDL_TOKEN_IS(&scan->lexer, ".entry") || PDL_TOKEN_IS(&scan->lexer, ".func")) &&
+            !read_function(scan)) {
             return false;
         }
     }
+    return true;
 }
 
 /* ---- following calls ------------------------------------------------------------------------ */
 
-static int compare_names(const void *a, const void *b)
+static int compare_texts(const struct pdl_token *a, const struct pdl_token *b)
+{
+    const int order = memcmp(a->text, b->text, a->length < b->length ? a->length : b->length);
+    return order != 0 ? order : (a->length > b->length) - (a->length < b->length);
+}
+
+static int compare_functions(const void *a, const void *b)
 {
     const struct function *first = a;
     const struct function *second = b;
-    const size_t common =
-        first->name.size < second->name.size ? first->name.size : second->name.size;
-    const int order = memcmp(first->name.text, second->name.text, common);
-    if (order != 0) {
-        return order;
-    }
-    if (first->name.size != second->name.size) {
-        return first->name.size < second->name.size ? -1 : 1;
-    }
-    return (int)second->body - (int)first->body; /* a body before its prototypes */
+    const int order = compare_texts(&first->name, &second->name);
+    return order != 0 ? order : (int)second->body - (int)first->body; /* before its prototypes */
 }
 
 /* The functions are sorted. */
-static struct function *find(const struct ptx_scan *scan, struct token name)
+static struct function *find_function(const struct ptx_scan *scan, const struct pdl_token *name)
 {
-    const struct function wanted = {.name = name, .body = true};
     uint32_t low = 0;
     uint32_t high = scan->function_count;
     while (low < high) {
         const uint32_t middle = low + (high - low) / 2;
-        if (compare_names(&scan->functions[middle], &wanted) < 0) {
+        if (compare_texts(&scan->functions[middle].name, name) < 0) {
             low = middle + 1;
         } else {
             high = middle;
         }
     }
     struct function *found = low < scan->function_count ? &scan->functions[low] : NULL;
-    return found != NULL && same(found->name, name) ? found : NULL;
+    return found != NULL && compare_texts(&found->name, name) == 0 ? found : NULL;
 }
 
 static struct pdl_scan_answer follow(struct ptx_scan *scan, struct function *entry)
@@ -277,10 +161,10 @@ static struct pdl_scan_answer follow(struct ptx_scan *scan, struct function *ent
         triggers = triggers || function->triggers;
         unknown = unknown || function->unknown;
         for (uint32_t i = 0; i < function->call_count; i++) {
-            const struct token name = scan->calls[function->first_call + i];
-            struct function *callee = find(scan, name);
+            const struct pdl_token *name = &scan->calls[function->first_call + i];
+            struct function *callee = find_function(scan, name);
             if (callee == NULL || !callee->body) {
-                unknown = unknown || !pdl_scan_is_system(name.text, name.size);
+                unknown = unknown || !pdl_code_is_system(name->text, name->length);
             } else if (!callee->seen) {
                 callee->seen = true;
                 queue[queued++] = callee;
@@ -296,10 +180,12 @@ static struct pdl_scan_answer follow(struct ptx_scan *scan, struct function *ent
 struct pdl_scan_answer pdl_scan_ptx(const char *text, size_t size, const char *name)
 {
     struct pdl_scan_answer answer = {PDL_UNKNOWN, PDL_UNKNOWN};
-    struct ptx_scan scan = {.at = text, .end = text + size};
+    struct ptx_scan scan = {.function_count = 0};
+    pdl_lexer_start(&scan.lexer, text, text + size, 1, 1);
     if (read_text(&scan) && scan.function_count > 0) {
-        qsort(scan.functions, scan.function_count, sizeof(scan.functions[0]), compare_names);
-        struct function *entry = find(&scan, (struct token){.text = name, .size = strlen(name)});
+        const struct pdl_token wanted = {.text = name, .length = (uint32_t)strlen(name)};
+        qsort(scan.functions, scan.function_count, sizeof(scan.functions[0]), compare_functions);
+        struct function *entry = find_function(&scan, &wanted);
         if (entry != NULL && entry->body) {
             answer = follow(&scan, entry);
         }

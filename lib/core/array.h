@@ -10,12 +10,12 @@
 #include <string.h>
 
 /* Makes room for `wanted` items of `each` bytes in the array that `items`, the address of a pointer,
- * points to. New room is not zeroed. False, and the array stays as it is, without memory and for more
+ * points to; new room is zeroed. False, and the array stays as it is, without memory and for more
  * items than 32 bits count. */
 static inline bool pdl_array_grow(void *items, size_t *capacity, size_t wanted, size_t each)
 {
     const size_t doubled = *capacity < 8 ? 16 : *capacity * 2;
-    const size_t room = wanted > doubled ? wanted : doubled;
+    const size_t room = wanted > doubled || doubled > UINT32_MAX ? wanted : doubled;
     void *grown = NULL;
     if (room > UINT32_MAX || room > SIZE_MAX / each) {
         return false;
@@ -25,6 +25,7 @@ static inline bool pdl_array_grow(void *items, size_t *capacity, size_t wanted, 
     if (grown == NULL) {
         return false;
     }
+    memset((char *)grown + *capacity * each, 0, (room - *capacity) * each);
     memcpy(items, &grown, sizeof(grown));
     *capacity = room;
     return true;

@@ -2,6 +2,7 @@
 #include "inspect/arena.h"
 
 #include <stdarg.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -79,25 +80,4 @@ void pdl_arena_free(struct pdl_arena *arena)
         arena->chunks = next;
     }
     arena->used = 0;
-}
-
-bool pdl_reserve(void **items, uint32_t *capacity, size_t count, size_t each)
-{
-    if (count <= *capacity) {
-        return true;
-    }
-    size_t room = *capacity < 16 ? 16 : (size_t)*capacity * 2;
-    if (room < count) {
-        room = count;
-    }
-    if (room > UINT32_MAX || room > SIZE_MAX / each) {
-        return false;
-    }
-    void *grown = realloc(*items, room * each);
-    if (grown == NULL) {
-        return false;
-    }
-    *items = grown;
-    *capacity = (uint32_t)room;
-    return true;
 }

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* Memory that is freed all at once, and arrays that grow. */
+/* Memory that is freed all at once. */
 #ifndef PDL_INSPECT_ARENA_H
 #define PDL_INSPECT_ARENA_H
 
-#include <stdbool.h>
 #include <stddef.h>
-#include <stdint.h>
 
 struct pdl_arena_chunk;
 
@@ -30,14 +28,5 @@ void pdl_arena_reset(struct pdl_arena *arena);
 
 /* Frees everything. */
 void pdl_arena_free(struct pdl_arena *arena);
-
-/* Makes room for `count` items of `each` bytes in a malloc'd array; false if there is no memory or
- * the number does not fit 32 bits. New room is not zeroed. */
-bool pdl_reserve(void **items, uint32_t *capacity, size_t count, size_t each);
-
-/* Room for one more item of an array with `count` and `capacity` members: PDL_PUSH(list, items). */
-#define PDL_ROOM(items, count, capacity)                                                           \
-    (((count) < (capacity) && (items) != NULL) ||                                                  \
-     pdl_reserve((void **)&(items), &(capacity), (size_t)(count) + 1, sizeof(*(items))))
 
 #endif /* PDL_INSPECT_ARENA_H */

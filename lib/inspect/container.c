@@ -7,6 +7,7 @@
 
 #include "code/elf64.h"
 #include "code/fatbin.h"
+#include "code/lexer.h"
 #include "inspect/unpack.h"
 
 #define MAX_CUBIN ((size_t)1 << 30)
@@ -444,28 +445,12 @@ static pdl_status read_archive(struct reader *reader, const unsigned char *bytes
  * word stands. */
 static bool is_ptx(const unsigned char *bytes, size_t size, size_t *at)
 {
-    static const char directive[] = ".version";
-    size_t i = 0;
-    while (i < size) {
-        const bool comment = size - i >= 2 && bytes[i] == '/';
-        if (comment && bytes[i + 1] == '/') {
-            const unsigned char *line = memchr(bytes + i, '\n', size - i);
-            i = line != NULL ? (size_t)(line - bytes) : size;
-        } else if (comment && bytes[i + 1] == '*') {
-            i += 2;
-            while (size - i >= 2 && (bytes[i] != '*' || bytes[i + 1] != '/')) {
-                i++;
-            }
-            i = size - i >= 2 ? i + 2 : size;
-        } else if (bytes[i] == ' ' || (bytes[i] >= '\t' && bytes[i] <= '\r')) {
-            i++;
-        } else {
-            break;
-        }
-    }
-    *at = i;
-    return size - i >= sizeof(directive) - 1 &&
-           memcmp(bytes + i, directive, sizeof(directive) - 1) == 0;
+    const char *text = (const char *)bytes;
+    struct pdl_lexer lexer;
+    pdl_lexer_start(&lexer, text, text + size, 1, 2); /* in column 1 a '#' begins a comment */
+    pdl_lexer_next(&lexer);
+    *at = (size_t)(lexer.line_start - text) + lexer.token.column - 1;
+    return PDL_TOKEN_IS(&lexer, ".version");
 }
 
 /* What was seen, where nothing was known. */

@@ -46,7 +46,7 @@ pdl_status(pdl_inspect_fail)(pdl_status status, uint32_t line, uint32_t column, 
 bool pdl_inspection_add_image(pdl_inspection *inspection, const pdl_inspect_image *image,
                               uint32_t *index)
 {
-    if (!PDL_ROOM(inspection->images, inspection->image_count, inspection->image_capacity)) {
+    if (!PDL_ARRAY_ROOM(inspection->images, inspection->image_count, inspection->image_capacity)) {
         return false;
     }
     pdl_inspect_image *made = &inspection->images[inspection->image_count];
@@ -60,7 +60,8 @@ bool pdl_inspection_add_image(pdl_inspection *inspection, const pdl_inspect_imag
 bool pdl_inspection_add_kernel(pdl_inspection *inspection, const pdl_inspect_kernel *kernel,
                                uint32_t *index)
 {
-    if (!PDL_ROOM(inspection->kernels, inspection->kernel_count, inspection->kernel_capacity)) {
+    if (!PDL_ARRAY_ROOM(inspection->kernels, inspection->kernel_count,
+                        inspection->kernel_capacity)) {
         return false;
     }
     pdl_inspect_kernel *made = &inspection->kernels[inspection->kernel_count];
@@ -75,7 +76,8 @@ bool pdl_inspection_add_kernel(pdl_inspection *inspection, const pdl_inspect_ker
 
 bool pdl_inspection_add_finding(pdl_inspection *inspection, const pdl_lint_finding *finding)
 {
-    if (!PDL_ROOM(inspection->findings, inspection->finding_count, inspection->finding_capacity)) {
+    if (!PDL_ARRAY_ROOM(inspection->findings, inspection->finding_count,
+                        inspection->finding_capacity)) {
         return false;
     }
     pdl_lint_finding *made = &inspection->findings[inspection->finding_count++];
@@ -87,7 +89,8 @@ bool pdl_inspection_add_finding(pdl_inspection *inspection, const pdl_lint_findi
 
 bool pdl_inspection_add_marker(pdl_inspection *inspection, const pdl_lint_suppression *marker)
 {
-    if (!PDL_ROOM(inspection->markers, inspection->marker_count, inspection->marker_capacity)) {
+    if (!PDL_ARRAY_ROOM(inspection->markers, inspection->marker_count,
+                        inspection->marker_capacity)) {
         return false;
     }
     inspection->markers[inspection->marker_count++] = *marker;

@@ -5,6 +5,7 @@
 
 #include <pdl/inspect.h>
 
+#include "core/array.h"
 #include "inspect/arena.h"
 
 struct pdl_inspection {
@@ -13,10 +14,14 @@ struct pdl_inspection {
     pdl_inspect_kernel *kernels;
     pdl_lint_finding *findings;
     pdl_lint_suppression *markers;
-    uint32_t image_count, image_capacity;
-    uint32_t kernel_count, kernel_capacity;
-    uint32_t finding_count, finding_capacity;
-    uint32_t marker_count, marker_capacity;
+    uint32_t image_count;
+    size_t image_capacity;
+    uint32_t kernel_count;
+    size_t kernel_capacity;
+    uint32_t finding_count;
+    size_t finding_capacity;
+    uint32_t marker_count;
+    size_t marker_capacity;
     const pdl_inspect_options *options; /* of the size of this library; NULL once it is made */
 };
 

@@ -3,6 +3,8 @@
 
 #include <stdlib.h>
 
+#include "core/array.h"
+
 #ifdef PDL_HAVE_LZ4
 #include <limits.h>
 #include <lz4.h>
@@ -55,26 +57,22 @@ static enum pdl_unpack_result unpack_zstd(const struct pdl_fatbin_entry *entry, 
         return PDL_UNPACK_NO_MEMORY;
     }
     for (size_t left = 1; left != 0;) {
-        if (out.pos == capacity) {
-            if (capacity >= max) {
+        if (out.pos == out.size) {
+            if (out.size == max) {
                 result = PDL_UNPACK_TOO_LARGE;
                 goto free;
             }
-            capacity = capacity < step ? step : capacity * 2;
-            capacity = capacity < max ? capacity : max;
-            unsigned char *grown = realloc(made, capacity);
-            if (grown == NULL) {
+            if (!PDL_ARRAY_RESERVE(made, out.size + step, capacity)) {
                 goto free;
             }
-            made = grown;
             out.dst = made;
-            out.size = capacity;
+            out.size = capacity < max ? capacity : max;
         }
         const size_t in_before = in.pos;
         const size_t out_before = out.pos;
         left = ZSTD_decompressStream(context, &out, &in);
         if (ZSTD_isError(left) ||
-            (left != 0 && in.pos == in_before && out.pos == out_before && out.pos < capacity)) {
+            (left != 0 && in.pos == in_before && out.pos == out_before && out.pos < out.size)) {
             result = PDL_UNPACK_DAMAGED; /* or cut short */
             goto free;
         }

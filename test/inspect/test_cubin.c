@@ -2,6 +2,8 @@
 /* What is read of cubins. */
 #include "inspect_support.h"
 
+#include "code/scan.h"
+
 static pdl_inspection *inspection;
 
 /* The cubin's kernel of that name, in `inspection`. */
@@ -175,16 +177,40 @@ static void calls_are_followed_over_several_functions(void **state)
     assert_kernel(read_kernel(&cubin, "fc1"), PDL_NO, PDL_NO, 0, 0);
 }
 
-static void calls_of_the_drivers_functions_are_no_waits(void **state)
+/* What a kernel that calls a function does: by its machine code, and by its PTX as libpdl-inspect and
+ * as libpdl read it. All three have to know the same functions. */
+static void assert_call(const char *callee, pdl_known expected)
+{
+    const struct made_cubin cubin = {
+        .target = 90,
+        .functions = {{.name = "fc1", .code = {OP_CALL_POINTER, OP_EXIT}}},
+        .calls = {{"fc1", callee, false}}};
+    char text[256];
+    (void)snprintf(text, sizeof(text),
+                   ".version 8.5\n.target sm_90\n.extern .func %s();\n"
+                   ".entry fc1() { call %s; ret; }\n",
+                   callee, callee);
+    const struct pdl_scan_answer answer = pdl_scan_ptx(text, strlen(text), "fc1");
+    assert_int_equal(answer.waits, expected);
+    assert_int_equal(answer.triggers, expected);
+    assert_kernel(read_kernel(&cubin, "fc1"), expected, expected, 0, 0);
+    pdl_inspection_destroy(inspection);
+    assert_int_equal(pdl_inspect_memory(text, strlen(text), "made.ptx", NULL, &inspection), 0);
+    assert_int_equal(find_kernel(inspection, "fc1")->waits, expected);
+    assert_int_equal(find_kernel(inspection, "fc1")->triggers, expected);
+}
+
+static void every_reader_knows_the_functions_of_the_driver(void **state)
 {
     (void)state;
-    static const char *const names[] = {"vprintf", "malloc", "free", "__assertfail"};
+    static const char *const names[] = {"vprintf", "malloc", "free", "__assertfail",
+                                        "__nv_aligned_device_malloc"};
+    static const char *const others[] = {"printf", "mallo", "freed", "elsewhere"};
     for (size_t i = 0; i < COUNT_OF(names); i++) {
-        const struct made_cubin cubin = {
-            .target = 90,
-            .functions = {{.name = "fc1", .code = {OP_CALL_POINTER, OP_EXIT}}},
-            .calls = {{"fc1", names[i], false}}};
-        assert_kernel(read_kernel(&cubin, "fc1"), PDL_NO, PDL_NO, 0, 0);
+        assert_call(names[i], PDL_NO);
+    }
+    for (size_t i = 0; i < COUNT_OF(others); i++) {
+        assert_call(others[i], PDL_UNKNOWN);
     }
 }
 
@@ -368,7 +394,7 @@ int main(void)
         cmocka_unit_test(device_functions_are_no_kernels),
         cmocka_unit_test(a_copy_of_a_function_in_the_kernels_section_is_code_of_it),
         cmocka_unit_test(calls_are_followed_over_several_functions),
-        cmocka_unit_test(calls_of_the_drivers_functions_are_no_waits),
+        cmocka_unit_test(every_reader_knows_the_functions_of_the_driver),
         cmocka_unit_test(what_cannot_be_followed_is_unknown),
         cmocka_unit_test(a_callers_doubt_is_not_its_callees),
         cmocka_unit_test(a_cubin_cut_anywhere_is_refused),

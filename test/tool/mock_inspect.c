@@ -169,7 +169,7 @@ static void add_image(pdl_inspection *inspection, const struct line *line, const
     if (suffix != NULL) {
         image.target_suffix = suffix[0];
     }
-    (void)PDL_ROOM(inspection->images, inspection->image_count, inspection->image_capacity);
+    (void)PDL_ARRAY_ROOM(inspection->images, inspection->image_count, inspection->image_capacity);
     inspection->images[inspection->image_count++] = image;
 }
 
@@ -190,14 +190,14 @@ static void add_kernel(pdl_inspection *inspection, const struct line *line)
         .first_finding = inspection->finding_count,
         .place = {.file = line->texts[0], .line = (uint32_t)number_of(line, "line", 0)},
         .line = (uint32_t)number_of(line, "ptx_line", 0)};
-    (void)PDL_ROOM(inspection->kernels, inspection->kernel_count, inspection->kernel_capacity);
+    (void)PDL_ARRAY_ROOM(inspection->kernels, inspection->kernel_count, inspection->kernel_capacity);
     inspection->kernels[inspection->kernel_count++] = kernel;
     inspection->images[inspection->image_count - 1].kernel_count++;
 }
 
 static void add_finding(pdl_inspection *inspection, const pdl_lint_finding *finding)
 {
-    (void)PDL_ROOM(inspection->findings, inspection->finding_count, inspection->finding_capacity);
+    (void)PDL_ARRAY_ROOM(inspection->findings, inspection->finding_count, inspection->finding_capacity);
     inspection->findings[inspection->finding_count] = *finding;
     inspection->findings[inspection->finding_count++].kernel = inspection->kernel_count - 1;
     inspection->kernels[inspection->kernel_count - 1].finding_count++;
@@ -261,7 +261,7 @@ static void add_marker(pdl_inspection *inspection, const struct line *line)
                                          .text = line->texts[1],
                                          .reason = line->texts[2],
                                          .used = (uint32_t)number_of(line, "used", 0)};
-    (void)PDL_ROOM(inspection->markers, inspection->marker_count, inspection->marker_capacity);
+    (void)PDL_ARRAY_ROOM(inspection->markers, inspection->marker_count, inspection->marker_capacity);
     inspection->markers[inspection->marker_count++] = marker;
 }
 

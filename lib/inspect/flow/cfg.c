@@ -64,7 +64,7 @@ static void mark_leaders(struct pdl_cfg *cfg, const struct pdl_body *body)
 
 static bool add_block(struct pdl_cfg *cfg, uint32_t first)
 {
-    if (!PDL_ROOM(cfg->blocks, cfg->block_count, cfg->block_capacity)) {
+    if (!PDL_ARRAY_ROOM(cfg->blocks, cfg->block_count, cfg->block_capacity)) {
         return false;
     }
     cfg->blocks[cfg->block_count++] = (struct pdl_block){.first = first, .branch = PDL_NONE};
@@ -76,7 +76,7 @@ static bool add_successor(struct pdl_cfg *cfg, struct pdl_block *block, uint32_t
     if (cfg->successor_count == EDGES_MAX) {
         return false;
     }
-    if (!PDL_ROOM(cfg->successors, cfg->successor_count, cfg->successor_capacity)) {
+    if (!PDL_ARRAY_ROOM(cfg->successors, cfg->successor_count, cfg->successor_capacity)) {
         return false;
     }
     cfg->successors[cfg->successor_count++] = successor;
@@ -155,8 +155,7 @@ static bool connect(struct pdl_cfg *cfg, const struct pdl_ptx_module *module,
 
 static bool find_predecessors(struct pdl_cfg *cfg)
 {
-    if (!pdl_reserve((void **)&cfg->predecessors, &cfg->predecessor_capacity, cfg->successor_count,
-                     sizeof(*cfg->predecessors))) {
+    if (!PDL_ARRAY_RESERVE(cfg->predecessors, cfg->successor_count, cfg->predecessor_capacity)) {
         return false;
     }
     for (uint32_t i = 0; i < cfg->successor_count; i++) {
@@ -235,8 +234,7 @@ pdl_status pdl_cfg_build(struct pdl_cfg *cfg, const struct pdl_ptx_module *modul
 {
     const uint32_t count = body->instruction_count;
     cfg->block_count = cfg->successor_count = 0;
-    if (!pdl_reserve((void **)&cfg->block_of, &cfg->block_of_capacity, (size_t)count + 1,
-                     sizeof(*cfg->block_of))) {
+    if (!PDL_ARRAY_RESERVE(cfg->block_of, (size_t)count + 1, cfg->block_of_capacity)) {
         return pdl_ptx_no_memory();
     }
     memset(cfg->block_of, 0, ((size_t)count + 1) * sizeof(*cfg->block_of));

@@ -15,8 +15,8 @@ pdl_status pdl_conditions_start(struct pdl_conditions *conditions,
     conditions->body = body;
     conditions->cfg = cfg;
     conditions->count = 0;
-    if (!pdl_reserve((void **)&conditions->tracked, &conditions->tracked_capacity,
-                     (size_t)body->symbol_count + 1, sizeof(*conditions->tracked))) {
+    if (!PDL_ARRAY_RESERVE(conditions->tracked, (size_t)body->symbol_count + 1,
+                           conditions->tracked_capacity)) {
         return pdl_ptx_no_memory();
     }
     memset(conditions->tracked, 0, (size_t)body->symbol_count + 1);
@@ -76,8 +76,7 @@ pdl_status pdl_conditions_ready(struct pdl_conditions *conditions)
     if (conditions->count == 0) {
         return PDL_SUCCESS;
     }
-    if (!pdl_reserve((void **)&conditions->points, &conditions->point_capacity, count,
-                     sizeof(*conditions->points))) {
+    if (!PDL_ARRAY_RESERVE(conditions->points, count, conditions->point_capacity)) {
         return pdl_ptx_no_memory();
     }
     memset(conditions->points, 0, count * sizeof(*conditions->points));

@@ -22,7 +22,7 @@ struct pdl_conditions {
     const struct pdl_cfg *cfg;
     uint8_t *tracked;           /* by symbol: register + 1, or 0 */
     struct pdl_tracked *points; /* by block: at its beginning; none if nothing is tracked */
-    uint32_t tracked_capacity, point_capacity;
+    size_t tracked_capacity, point_capacity;
     uint32_t symbols[PDL_TRACKED_MAX];
     uint32_t count;
 };

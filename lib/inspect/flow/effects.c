@@ -115,9 +115,9 @@ static pdl_status add(struct collection *collection, const struct pdl_effect *ef
         effects->cut = true;
         return PDL_SUCCESS;
     }
-    if (!PDL_ROOM(effects->effects, effects->effect_count, effects->effect_capacity) ||
-        !pdl_reserve((void **)&effects->decisions, &effects->decision_capacity,
-                     (size_t)effects->effect_count + 1, sizeof(*effects->decisions))) {
+    if (!PDL_ARRAY_ROOM(effects->effects, effects->effect_count, effects->effect_capacity) ||
+        !PDL_ARRAY_RESERVE(effects->decisions, (size_t)effects->effect_count + 1,
+                           effects->decision_capacity)) {
         return pdl_ptx_no_memory();
     }
     effects->effects[effects->effect_count] = *effect;
@@ -445,8 +445,8 @@ pdl_status pdl_effects_collect(struct pdl_effects *effects, struct pdl_ptx_modul
     effects->out = effects->triggers_out = 0;
     effects->out_decision = 0;
     effects->barriers = effects->unknown = effects->cut = false;
-    if (!pdl_reserve((void **)&effects->touched, &effects->touched_capacity,
-                     (size_t)flow->decision_count + 1, sizeof(*effects->touched))) {
+    if (!PDL_ARRAY_RESERVE(effects->touched, (size_t)flow->decision_count + 1,
+                           effects->touched_capacity)) {
         return pdl_ptx_no_memory();
     }
     memset(effects->touched, 0, ((size_t)flow->decision_count + 1) * sizeof(*effects->touched));

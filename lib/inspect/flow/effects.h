@@ -16,7 +16,8 @@ struct pdl_effects {
     struct pdl_effect *effects;
     uint32_t *decisions; /* by effect: that of its own body, + 1, or 0 */
     uint32_t *slots;     /* a table of the effects by what makes them one */
-    uint32_t effect_count, effect_capacity, decision_capacity;
+    uint32_t effect_count;
+    size_t effect_capacity, decision_capacity;
     uint32_t slot_count;
     struct pdl_mention trigger_before_wait, trigger, repeated_trigger, wait, wait_in_loop,
         barrier_before_wait;
@@ -24,7 +25,7 @@ struct pdl_effects {
     uint8_t triggers_out;  /* PDL_NOT_TRIGGERED, PDL_TRIGGERED at the exits */
     uint32_t out_decision; /* + 1, or 0 */
     bool *touched;         /* by decision: memory is accessed, or a trigger executed, after it */
-    uint32_t touched_capacity;
+    size_t touched_capacity;
     bool barriers, unknown, cut;
 };
 

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "code/system.h"
+
 const struct pdl_instruction *pdl_flow_last(const struct pdl_flow *flow, uint32_t block)
 {
     const struct pdl_block *at = &flow->cfg->blocks[block];
@@ -13,8 +15,6 @@ const struct pdl_instruction *pdl_flow_last(const struct pdl_flow *flow, uint32_
 const struct pdl_summary *pdl_flow_callee(const struct pdl_ptx_module *module,
                                           const struct pdl_instruction *call, bool *harmless)
 {
-    static const char *const known[] = {"vprintf", "malloc", "free", "__assertfail",
-                                        "__nv_aligned_device_malloc"};
     *harmless = false;
     if (call->callee == PDL_NONE) {
         return NULL;
@@ -24,11 +24,7 @@ const struct pdl_summary *pdl_flow_callee(const struct pdl_ptx_module *module,
         return callee->summary;
     }
     const struct pdl_name *name = &module->names.names[call->callee];
-    for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
-        if (name->length == strlen(known[i]) && memcmp(name->text, known[i], name->length) == 0) {
-            *harmless = true;
-        }
-    }
+    *harmless = pdl_code_is_system(name->text, name->length);
     return NULL;
 }
 
@@ -152,7 +148,7 @@ static uint8_t edge_facts(const struct pdl_flow *flow, const struct pdl_block *b
 
 static bool add_decision(struct pdl_flow *flow, struct pdl_decision decision)
 {
-    if (!PDL_ROOM(flow->decisions, flow->decision_count, flow->decision_capacity)) {
+    if (!PDL_ARRAY_ROOM(flow->decisions, flow->decision_count, flow->decision_capacity)) {
         return false;
     }
     flow->decisions[flow->decision_count++] = decision;
@@ -525,14 +521,11 @@ static uint32_t barriers_of_waiters(const struct pdl_flow *flow)
 static bool reserve(struct pdl_flow *flow)
 {
     const size_t count = (size_t)flow->cfg->block_count;
-    return pdl_reserve((void **)&flow->points, &flow->point_capacity, count,
-                       sizeof(*flow->points)) &&
-           pdl_reserve((void **)&flow->facts, &flow->fact_capacity, count, sizeof(*flow->facts)) &&
-           pdl_reserve((void **)&flow->queue, &flow->queue_capacity, count, sizeof(*flow->queue)) &&
-           pdl_reserve((void **)&flow->queued, &flow->queued_capacity, count,
-                       sizeof(*flow->queued)) &&
-           pdl_reserve((void **)&flow->decision_of, &flow->decision_of_capacity, count,
-                       sizeof(*flow->decision_of));
+    return PDL_ARRAY_RESERVE(flow->points, count, flow->point_capacity) &&
+           PDL_ARRAY_RESERVE(flow->facts, count, flow->fact_capacity) &&
+           PDL_ARRAY_RESERVE(flow->queue, count, flow->queue_capacity) &&
+           PDL_ARRAY_RESERVE(flow->queued, count, flow->queued_capacity) &&
+           PDL_ARRAY_RESERVE(flow->decision_of, count, flow->decision_of_capacity);
 }
 
 pdl_status pdl_flow_run(struct pdl_flow *flow, const struct pdl_ptx_module *module,

@@ -38,8 +38,9 @@ struct pdl_flow {
     uint8_t *queued;
     struct pdl_decision *decisions;
     uint32_t *decision_of; /* by block: its first decision + 1, or 0; they follow one another */
-    uint32_t point_capacity, fact_capacity, queue_capacity, queued_capacity;
-    uint32_t decision_count, decision_capacity, decision_of_capacity;
+    size_t point_capacity, fact_capacity, queue_capacity, queued_capacity;
+    uint32_t decision_count;
+    size_t decision_capacity, decision_of_capacity;
     uint32_t barriers; /* bit by number: those that threads who waited come to */
     bool waits;        /* a wait is in the body, or in what it calls, and can be reached */
 };

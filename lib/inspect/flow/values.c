@@ -444,11 +444,11 @@ static uint32_t next_symbol(const struct pdl_body *body, const struct pdl_instru
 
 /* Fills first (by symbol) and items with the instructions that use or define each symbol. */
 static bool index_symbols(const struct pdl_body *body, bool results, uint32_t **first,
-                          uint32_t *first_capacity, uint32_t **items, uint32_t *item_capacity)
+                          size_t *first_capacity, uint32_t **items, size_t *item_capacity)
 {
     const size_t symbols = body->symbol_count;
     uint32_t at, symbol;
-    if (!pdl_reserve((void **)first, first_capacity, symbols + 2, sizeof(**first))) {
+    if (!PDL_ARRAY_RESERVE(*first, symbols + 2, *first_capacity)) {
         return false;
     }
     memset(*first, 0, (symbols + 2) * sizeof(**first));
@@ -461,7 +461,7 @@ static bool index_symbols(const struct pdl_body *body, bool results, uint32_t **
     for (size_t i = 2; i < symbols + 2; i++) {
         (*first)[i] += (*first)[i - 1];
     }
-    if (!pdl_reserve((void **)items, item_capacity, (*first)[symbols + 1], sizeof(**items))) {
+    if (!PDL_ARRAY_RESERVE(*items, (*first)[symbols + 1], *item_capacity)) {
         return false;
     }
     for (uint32_t i = 0; i < body->instruction_count; i++) {
@@ -526,12 +526,9 @@ pdl_status pdl_values_find(struct pdl_values *values, const struct pdl_ptx_modul
 {
     const size_t symbols = body->symbol_count;
     const uint32_t count = body->instruction_count;
-    if (!pdl_reserve((void **)&values->values, &values->value_capacity, symbols + 1,
-                     sizeof(*values->values)) ||
-        !pdl_reserve((void **)&values->queue, &values->queue_capacity, (size_t)count + 1,
-                     sizeof(*values->queue)) ||
-        !pdl_reserve((void **)&values->queued, &values->queued_capacity, (size_t)count + 1,
-                     sizeof(*values->queued)) ||
+    if (!PDL_ARRAY_RESERVE(values->values, symbols + 1, values->value_capacity) ||
+        !PDL_ARRAY_RESERVE(values->queue, (size_t)count + 1, values->queue_capacity) ||
+        !PDL_ARRAY_RESERVE(values->queued, (size_t)count + 1, values->queued_capacity) ||
         !index_symbols(body, true, &values->first_definition, &values->first_definition_capacity,
                        &values->definitions, &values->definition_capacity) ||
         !index_symbols(body, false, &values->first_use, &values->first_use_capacity, &values->uses,

@@ -59,8 +59,8 @@ struct pdl_values {
     uint32_t *uses;             /* instructions */
     uint32_t *queue;
     uint8_t *queued;
-    uint32_t value_capacity, first_definition_capacity, definition_capacity;
-    uint32_t first_use_capacity, use_capacity, queue_capacity, queued_capacity;
+    size_t value_capacity, first_definition_capacity, definition_capacity;
+    size_t first_use_capacity, use_capacity, queue_capacity, queued_capacity;
 };
 
 /* Whether a name is that of a special register; *depends is what its value depends on. */

@@ -19,19 +19,14 @@ struct reader {
 };
 
 #define ADD(reader, array, item)                                                                   \
-    (PDL_ROOM((reader)->body->array##s, (reader)->body->array##_count,                             \
-              (reader)->body->array##_capacity)                                                    \
+    (PDL_ARRAY_ROOM((reader)->body->array##s, (reader)->body->array##_count,                       \
+                    (reader)->body->array##_capacity)                                              \
          ? ((reader)->body->array##s[(reader)->body->array##_count++] = (item), true)              \
          : false)
 
 static bool at_mark(const struct reader *reader, char mark)
 {
     return reader->lexer.token.mark == mark;
-}
-
-static bool at_end(const struct reader *reader)
-{
-    return reader->lexer.token.kind == PDL_TOKEN_END || reader->lexer.token.kind == PDL_TOKEN_ERROR;
 }
 
 static void next(struct reader *reader)
@@ -48,14 +43,7 @@ static pdl_status fail(const struct reader *reader, const char *what)
 
 static bool bindings_reach(struct pdl_body *body, uint32_t name)
 {
-    const uint32_t before = body->binding_capacity;
-    if (!pdl_reserve((void **)&body->bindings, &body->binding_capacity, (size_t)name + 1,
-                     sizeof(*body->bindings))) {
-        return false;
-    }
-    memset(body->bindings + before, 0,
-           (size_t)(body->binding_capacity - before) * sizeof(*body->bindings));
-    return true;
+    return PDL_ARRAY_RESERVE(body->bindings, (size_t)name + 1, body->binding_capacity);
 }
 
 /* A new symbol for a name in the current scope, or PDL_NONE. */
@@ -115,7 +103,7 @@ static pdl_status read_declaration(struct reader *reader, struct pdl_symbol symb
     next(reader);
     while (!at_mark(reader, ';')) {
         const struct pdl_token token = reader->lexer.token;
-        if (at_end(reader) || at_mark(reader, '}')) {
+        if (pdl_lexer_at_end(&reader->lexer) || at_mark(reader, '}')) {
             return fail(reader, "';'");
         }
         if (at_mark(reader, '{') || at_mark(reader, '(') || at_mark(reader, '[')) {
@@ -254,7 +242,7 @@ static pdl_status read_place(struct reader *reader)
 static pdl_status skip_statement(struct reader *reader)
 {
     while (!at_mark(reader, ';')) {
-        if (at_end(reader) || at_mark(reader, '}')) {
+        if (pdl_lexer_at_end(&reader->lexer) || at_mark(reader, '}')) {
             return fail(reader, "';'");
         }
         next(reader);
@@ -318,14 +306,10 @@ static pdl_status read_marker(struct reader *reader)
 /* The class of an opcode, kept by its name. */
 static bool opcode_of(struct pdl_ptx_module *module, uint32_t name, struct pdl_opcode *opcode)
 {
-    const uint32_t before = module->opcode_known_capacity;
-    if (!pdl_reserve((void **)&module->opcodes, &module->opcode_capacity, (size_t)name + 1,
-                     sizeof(*module->opcodes)) ||
-        !pdl_reserve((void **)&module->opcode_known, &module->opcode_known_capacity,
-                     (size_t)name + 1, sizeof(*module->opcode_known))) {
+    if (!PDL_ARRAY_RESERVE(module->opcodes, (size_t)name + 1, module->opcode_capacity) ||
+        !PDL_ARRAY_RESERVE(module->opcode_known, (size_t)name + 1, module->opcode_known_capacity)) {
         return false;
     }
-    memset(module->opcode_known + before, 0, module->opcode_known_capacity - before);
     if (!module->opcode_known[name]) {
         const struct pdl_name *text = &module->names.names[name];
         module->opcodes[name] = pdl_opcode_class(text->text, text->length);

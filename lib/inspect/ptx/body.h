@@ -47,21 +47,26 @@ struct pdl_ptx_module {
     struct pdl_names names;
     uint32_t *function_of; /* by name: function + 1, or 0 */
     uint8_t *space_of;     /* by name: pdl_space + 1 of a variable of the module, or 0 */
-    uint32_t by_name_capacity, by_name_space_capacity;
+    size_t by_name_capacity, by_name_space_capacity;
     struct pdl_ptx_function *functions;
     struct pdl_ptx_parameter *parameters;
     uint32_t *callees;
     struct pdl_ptx_file *files;
     struct pdl_ptx_string *strings; /* labels in .debug_str */
-    uint32_t function_count, function_capacity;
-    uint32_t parameter_count, parameter_capacity;
-    uint32_t callee_count, callee_capacity;
-    uint32_t file_count, file_capacity;
-    uint32_t string_count, string_capacity;
+    uint32_t function_count;
+    size_t function_capacity;
+    uint32_t parameter_count;
+    size_t parameter_capacity;
+    uint32_t callee_count;
+    size_t callee_capacity;
+    uint32_t file_count;
+    size_t file_capacity;
+    uint32_t string_count;
+    size_t string_capacity;
     bool strings_sorted;
     struct pdl_opcode *opcodes; /* by name */
     uint8_t *opcode_known;
-    uint32_t opcode_capacity, opcode_known_capacity;
+    size_t opcode_capacity, opcode_known_capacity;
     int target;
     char target_suffix;
     bool debug; /* compiled with -G: values are in local memory, and not traced through it */
@@ -201,17 +206,27 @@ struct pdl_body {
     struct pdl_scope *scopes;
     struct pdl_undo *undos;
     struct pdl_binding *bindings; /* by name */
-    uint32_t instruction_count, instruction_capacity;
-    uint32_t operand_count, operand_capacity;
-    uint32_t symbol_count, symbol_capacity;
-    uint32_t place_count, place_capacity;
-    uint32_t marker_count, marker_capacity;
-    uint32_t label_count, label_capacity;
-    uint32_t list_count, list_capacity;
-    uint32_t target_count, target_capacity;
-    uint32_t scope_count, scope_capacity;
-    uint32_t undo_count, undo_capacity;
-    uint32_t binding_capacity;
+    uint32_t instruction_count;
+    size_t instruction_capacity;
+    uint32_t operand_count;
+    size_t operand_capacity;
+    uint32_t symbol_count;
+    size_t symbol_capacity;
+    uint32_t place_count;
+    size_t place_capacity;
+    uint32_t marker_count;
+    size_t marker_capacity;
+    uint32_t label_count;
+    size_t label_capacity;
+    uint32_t list_count;
+    size_t list_capacity;
+    uint32_t target_count;
+    size_t target_capacity;
+    uint32_t scope_count;
+    size_t scope_capacity;
+    uint32_t undo_count;
+    size_t undo_capacity;
+    size_t binding_capacity;
     uint32_t generation;
 };
 

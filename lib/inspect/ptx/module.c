@@ -32,11 +32,6 @@ static bool at_mark(const struct pdl_lexer *lexer, char mark)
     return lexer->token.mark == mark;
 }
 
-static bool at_end(const struct pdl_lexer *lexer)
-{
-    return lexer->token.kind == PDL_TOKEN_END || lexer->token.kind == PDL_TOKEN_ERROR;
-}
-
 /* Skips to behind the next ';' that is in no bracket. */
 static pdl_status skip_statement(struct pdl_lexer *lexer)
 {
@@ -45,7 +40,7 @@ static pdl_status skip_statement(struct pdl_lexer *lexer)
             if (!pdl_lexer_skip(lexer)) {
                 return pdl_ptx_fail(lexer, "a closing bracket");
             }
-        } else if (at_end(lexer) || at_mark(lexer, '}')) {
+        } else if (pdl_lexer_at_end(lexer) || at_mark(lexer, '}')) {
             return pdl_ptx_fail(lexer, "';'");
         }
         pdl_lexer_next(lexer);
@@ -118,7 +113,7 @@ static pdl_status read_file(struct pdl_ptx_module *module, struct pdl_lexer *lex
     if (lexer->token.kind != PDL_TOKEN_STRING) {
         return pdl_ptx_fail(lexer, "a file's name");
     }
-    if (!PDL_ROOM(module->files, module->file_count, module->file_capacity)) {
+    if (!PDL_ARRAY_ROOM(module->files, module->file_count, module->file_capacity)) {
         return pdl_ptx_no_memory();
     }
     file.name = pdl_arena_copy(&module->inspection->arena, lexer->token.text, lexer->token.length);
@@ -151,7 +146,7 @@ static pdl_status read_section(struct pdl_ptx_module *module, struct pdl_lexer *
         return PDL_SUCCESS;
     }
     while (!at_mark(lexer, '}')) {
-        if (at_end(lexer)) {
+        if (pdl_lexer_at_end(lexer)) {
             return pdl_ptx_fail(lexer, "'}'");
         }
         const struct pdl_token before = lexer->token;
@@ -163,7 +158,7 @@ static pdl_status read_section(struct pdl_ptx_module *module, struct pdl_lexer *
                 return status;
             }
             string.offset = (uint32_t)(lexer->at - module->text);
-            if (!PDL_ROOM(module->strings, module->string_count, module->string_capacity)) {
+            if (!PDL_ARRAY_ROOM(module->strings, module->string_count, module->string_capacity)) {
                 return pdl_ptx_no_memory();
             }
             module->strings[module->string_count++] = string;
@@ -198,7 +193,7 @@ static pdl_status read_parameters(struct pdl_ptx_module *module, struct pdl_lexe
         struct pdl_ptx_parameter parameter = {.name = PDL_NONE};
         uint64_t elements = 1;
         while (!at_mark(lexer, ',') && !at_mark(lexer, ')')) {
-            if (at_end(lexer) || at_mark(lexer, ';') || at_mark(lexer, '{')) {
+            if (pdl_lexer_at_end(lexer) || at_mark(lexer, ';') || at_mark(lexer, '{')) {
                 return pdl_ptx_fail(lexer, "a parameter");
             }
             const struct pdl_token *token = &lexer->token;
@@ -237,8 +232,8 @@ static pdl_status read_parameters(struct pdl_ptx_module *module, struct pdl_lexe
                 return pdl_ptx_fail(lexer, "the end of more than 4096 parameters");
             }
             parameter.size *= elements <= UINT16_MAX ? (uint32_t)elements : 0;
-            if (!PDL_ROOM(module->parameters, module->parameter_count,
-                          module->parameter_capacity)) {
+            if (!PDL_ARRAY_ROOM(module->parameters, module->parameter_count,
+                                module->parameter_capacity)) {
                 return pdl_ptx_no_memory();
             }
             module->parameters[module->parameter_count++] = parameter;
@@ -256,16 +251,7 @@ static pdl_status read_parameters(struct pdl_ptx_module *module, struct pdl_lexe
 static pdl_status read_callee(struct pdl_ptx_module *module, struct pdl_lexer *lexer,
                               struct pdl_ptx_function *function)
 {
-    pdl_lexer_next(lexer);
-    if (at_mark(lexer, '(')) {
-        if (!pdl_lexer_skip(lexer)) {
-            return pdl_ptx_fail(lexer, "')'");
-        }
-        pdl_lexer_next(lexer);
-        if (at_mark(lexer, ',')) {
-            pdl_lexer_next(lexer);
-        }
-    }
+    pdl_lexer_callee(lexer);
     if (lexer->token.kind != PDL_TOKEN_WORD) {
         return pdl_ptx_fail(lexer, "the name of a function");
     }
@@ -274,7 +260,7 @@ static pdl_status read_callee(struct pdl_ptx_module *module, struct pdl_lexer *l
     if (status != PDL_SUCCESS) {
         return status;
     }
-    if (!PDL_ROOM(module->callees, module->callee_count, module->callee_capacity)) {
+    if (!PDL_ARRAY_ROOM(module->callees, module->callee_count, module->callee_capacity)) {
         return pdl_ptx_no_memory();
     }
     module->callees[module->callee_count++] = name;
@@ -300,11 +286,9 @@ static pdl_status skip_body(struct pdl_ptx_module *module, struct pdl_lexer *lex
         } else if (token->mark == '}') {
             depth--;
             function->body_end = (uint32_t)(token->text - module->text);
-        } else if (at_end(lexer)) {
+        } else if (pdl_lexer_at_end(lexer)) {
             return pdl_ptx_fail(lexer, "'}'");
-        } else if (token->kind == PDL_TOKEN_WORD && token->length >= 4 &&
-                   memcmp(token->text, "call", 4) == 0 &&
-                   (token->length == 4 || token->text[4] == '.')) {
+        } else if (pdl_lexer_at_call(lexer)) {
             const pdl_status status = read_callee(module, lexer, function);
             if (status != PDL_SUCCESS) {
                 return status;
@@ -314,17 +298,6 @@ static pdl_status skip_body(struct pdl_ptx_module *module, struct pdl_lexer *lex
         pdl_lexer_next(lexer);
     }
     return PDL_SUCCESS;
-}
-
-/* Sets by_name[name], which is `each` bytes wide, growing the array with zeros. */
-static bool room_by_name(void **items, uint32_t *capacity, uint32_t name, size_t each)
-{
-    const uint32_t before = *capacity;
-    if (!pdl_reserve(items, capacity, (size_t)name + 1, each)) {
-        return false;
-    }
-    memset((char *)*items + (size_t)before * each, 0, (size_t)(*capacity - before) * each);
-    return true;
 }
 
 struct pdl_ptx_function *pdl_ptx_function_find(const struct pdl_ptx_module *module, uint32_t name)
@@ -339,8 +312,8 @@ struct pdl_ptx_function *pdl_ptx_function_find(const struct pdl_ptx_module *modu
 static pdl_status keep_function(struct pdl_ptx_module *module,
                                 const struct pdl_ptx_function *function)
 {
-    if (!room_by_name((void **)&module->function_of, &module->by_name_capacity, function->name,
-                      sizeof(*module->function_of))) {
+    if (!PDL_ARRAY_RESERVE(module->function_of, (size_t)function->name + 1,
+                           module->by_name_capacity)) {
         return pdl_ptx_no_memory();
     }
     struct pdl_ptx_function *known = pdl_ptx_function_find(module, function->name);
@@ -358,7 +331,7 @@ static pdl_status keep_function(struct pdl_ptx_module *module,
         }
         return PDL_SUCCESS;
     }
-    if (!PDL_ROOM(module->functions, module->function_count, module->function_capacity)) {
+    if (!PDL_ARRAY_ROOM(module->functions, module->function_count, module->function_capacity)) {
         return pdl_ptx_no_memory();
     }
     module->functions[module->function_count++] = *function;
@@ -406,7 +379,7 @@ static pdl_status read_function(struct pdl_ptx_module *module, struct pdl_lexer 
     }
     /* Performance directives, or ';' after a prototype. */
     while (!at_mark(lexer, '{') && !at_mark(lexer, ';')) {
-        if (at_end(lexer) || at_mark(lexer, '}')) {
+        if (pdl_lexer_at_end(lexer) || at_mark(lexer, '}')) {
             return pdl_ptx_fail(lexer, "a function's body");
         }
         if (PDL_TOKEN_IS(lexer, ".noreturn")) {
@@ -446,7 +419,7 @@ static pdl_status read_variables(struct pdl_ptx_module *module, struct pdl_lexer
     pdl_lexer_next(lexer);
     while (!at_mark(lexer, ';')) {
         const struct pdl_token *token = &lexer->token;
-        if (at_end(lexer) || at_mark(lexer, '}')) {
+        if (pdl_lexer_at_end(lexer) || at_mark(lexer, '}')) {
             return pdl_ptx_fail(lexer, "';'");
         }
         if (token->mark == '{' || token->mark == '(' || token->mark == '[') {
@@ -464,8 +437,8 @@ static pdl_status read_variables(struct pdl_ptx_module *module, struct pdl_lexer
                 return status;
             }
             last = name;
-            if (!room_by_name((void **)&module->space_of, &module->by_name_space_capacity, name,
-                              sizeof(*module->space_of))) {
+            if (!PDL_ARRAY_RESERVE(module->space_of, (size_t)name + 1,
+                                   module->by_name_space_capacity)) {
                 return pdl_ptx_no_memory();
             }
             /* A '$' is in no name of a program's: such a table is the compiler's own. */
@@ -533,7 +506,7 @@ static pdl_status read_directive(struct pdl_ptx_module *module, struct pdl_lexer
     }
     /* A directive of a later PTX: to the next ';' or over the next braces. */
     while (!at_mark(lexer, ';') && !at_mark(lexer, '{')) {
-        if (at_end(lexer) || at_mark(lexer, '}')) {
+        if (pdl_lexer_at_end(lexer) || at_mark(lexer, '}')) {
             return pdl_ptx_fail(lexer, "';' or '{' after a directive that is not known");
         }
         pdl_lexer_next(lexer);

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "inspect/arena.h"
+#include "core/array.h"
 
 static uint32_t hash_of(const char *text, uint32_t length)
 {
@@ -72,7 +72,7 @@ uint32_t pdl_names_add(struct pdl_names *names, const char *text, uint32_t lengt
     }
     uint32_t *slot = slot_of(names, text, length, hash);
     if (*slot == 0) {
-        if (!PDL_ROOM(names->names, names->count, names->capacity)) {
+        if (!PDL_ARRAY_ROOM(names->names, names->count, names->capacity)) {
             return PDL_NONE;
         }
         names->names[names->count] = (struct pdl_name){text, length, hash};

@@ -22,7 +22,8 @@ bool pdl_name_begins(const struct pdl_name *name, const char *word);
 struct pdl_names {
     struct pdl_name *names;
     uint32_t *slots; /* number + 1, or 0 */
-    uint32_t count, capacity;
+    uint32_t count;
+    size_t capacity;
     uint32_t slot_count;
 };
 

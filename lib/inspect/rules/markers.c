@@ -51,7 +51,7 @@ static pdl_status note(struct pdl_allows *allows, struct pdl_ptx_module *module,
     uint32_t number = pdl_names_add(&allows->keys, key, (uint32_t)strlen(key));
     if (number != PDL_NONE && number >= before) {
         if (!pdl_inspection_add_marker(module->inspection, &made) ||
-            !PDL_ROOM(allows->markers, allows->count, allows->capacity)) {
+            !PDL_ARRAY_ROOM(allows->markers, allows->count, allows->capacity)) {
             return pdl_ptx_no_memory();
         }
         allows->markers[allows->count++] = module->inspection->marker_count - 1;
@@ -62,7 +62,7 @@ static pdl_status note(struct pdl_allows *allows, struct pdl_ptx_module *module,
         const uint32_t count = allows->keys.count;
         number = pdl_names_add(&allows->keys, kernel_key, (uint32_t)strlen(kernel_key));
         if (number != PDL_NONE && number >= count) {
-            if (!PDL_ROOM(allows->markers, allows->count, allows->capacity)) {
+            if (!PDL_ARRAY_ROOM(allows->markers, allows->count, allows->capacity)) {
                 return pdl_ptx_no_memory();
             }
             allows->markers[allows->count++] = same;
@@ -127,7 +127,8 @@ uint32_t pdl_allows_find(const struct pdl_allows *allows, const char *kernel,
 struct constants {
     struct pdl_source *sources;
     bool *parameters; /* whole, by number: from the options */
-    uint32_t count, capacity, parameter_capacity;
+    uint32_t count;
+    size_t capacity, parameter_capacity;
 };
 
 /* Whether `NAME` or `NUMBER`, with `KERNEL:` in front and `+BYTE` behind it or not, is a parameter;
@@ -199,8 +200,8 @@ static pdl_status find_constants(struct constants *constants, const struct pdl_p
     const struct pdl_body *body = flow->body;
     const struct pdl_ptx_function *function = body->function;
     const pdl_inspect_options *options = module->inspection->options;
-    if (!pdl_reserve((void **)&constants->parameters, &constants->parameter_capacity,
-                     (size_t)function->parameter_count + 1, sizeof(*constants->parameters))) {
+    if (!PDL_ARRAY_RESERVE(constants->parameters, (size_t)function->parameter_count + 1,
+                           constants->parameter_capacity)) {
         return pdl_ptx_no_memory();
     }
     memset(constants->parameters, 0,
@@ -215,7 +216,7 @@ static pdl_status find_constants(struct constants *constants, const struct pdl_p
                 constants->count == CONSTANTS_MAX) {
                 continue;
             }
-            if (!PDL_ROOM(constants->sources, constants->count, constants->capacity)) {
+            if (!PDL_ARRAY_ROOM(constants->sources, constants->count, constants->capacity)) {
                 return pdl_ptx_no_memory();
             }
             constants->sources[constants->count++] = value->sources[j];
@@ -236,7 +237,8 @@ static pdl_status find_constants(struct constants *constants, const struct pdl_p
                 }
                 if (source.offset == PDL_OFFSET_UNKNOWN) {
                     constants->parameters[j] = true;
-                } else if (PDL_ROOM(constants->sources, constants->count, constants->capacity)) {
+                } else if (PDL_ARRAY_ROOM(constants->sources, constants->count,
+                                          constants->capacity)) {
                     constants->sources[constants->count++] = source;
                 } else {
                     free(kernel);

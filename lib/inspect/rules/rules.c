@@ -13,7 +13,8 @@ struct report {
     const struct pdl_allows *allows;
     const char *const *names;
     pdl_lint_finding *findings;
-    uint32_t count, capacity;
+    uint32_t count;
+    size_t capacity;
     const pdl_inspect_kernel *kernel;
 };
 
@@ -96,7 +97,7 @@ static const char *address_text(const struct report *report, const struct pdl_va
 static pdl_status add(struct report *report, pdl_lint_finding finding)
 {
     if (finding.message == NULL || finding.advice == NULL ||
-        !PDL_ROOM(report->findings, report->count, report->capacity)) {
+        !PDL_ARRAY_ROOM(report->findings, report->count, report->capacity)) {
         return pdl_ptx_no_memory();
     }
     report->findings[report->count++] = finding;

@@ -11,7 +11,8 @@
 struct pdl_allows {
     struct pdl_names keys;
     uint32_t *markers; /* in the inspection, by key */
-    uint32_t count, capacity;
+    uint32_t count;
+    size_t capacity;
 };
 
 /* Notes the markers PDL_LINT_ALLOW() in a body. */

@@ -23,8 +23,9 @@ struct pdl_lint_suppressions {
     struct pdl_arena arena;
     struct suppression *items;
     pdl_lint_suppression *shown; /* the same ones as their user sees them */
-    uint32_t count, capacity;
-    uint32_t shown_capacity;
+    uint32_t count;
+    size_t capacity;
+    size_t shown_capacity;
 };
 
 /* ---- reading ----------------------------------------------------------------------------------*/
@@ -180,8 +181,8 @@ static pdl_status add(const struct line *line, const struct suppression *suppres
         .reason = pdl_arena_copy(&list->arena, reason.at, reason.size),
     };
     if (shown.origin == NULL || shown.text == NULL || shown.reason == NULL ||
-        !PDL_ROOM(list->items, list->count, list->capacity) ||
-        !PDL_ROOM(list->shown, list->count, list->shown_capacity)) {
+        !PDL_ARRAY_ROOM(list->items, list->count, list->capacity) ||
+        !PDL_ARRAY_ROOM(list->shown, list->count, list->shown_capacity)) {
         return pdl_inspect_fail(PDL_ERROR_OUT_OF_MEMORY, line->number, 0, "out of memory");
     }
     list->items[list->count] = *suppression;
