@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* One PTX text: its functions from callees to callers, then its kernels. */
-#include "inspect/ptx/body.h"
-
 #include <stdlib.h>
 #include <string.h>
 
+#include "inspect/image.h"
+#include "inspect/ptx/labels.h"
+#include "inspect/ptx/places.h"
 #include "inspect/rules/rules.h"
+#include "inspect/rules/source.h"
 
 /* Rounds until the summaries of functions that call each other agree. */
 #define ROUNDS_MAX 8
@@ -29,6 +31,9 @@ static pdl_status analyse(struct analysis *analysis, const struct pdl_ptx_functi
     struct pdl_ptx_module *module = &analysis->module;
     const uint32_t limit = function->is_entry ? UINT32_MAX : PDL_SUMMARY_EFFECTS;
     pdl_status status = pdl_ptx_body_read(module, function, &analysis->body);
+    if (status == PDL_SUCCESS) {
+        status = pdl_ptx_labels_resolve(module, &analysis->body);
+    }
     if (status == PDL_SUCCESS) {
         status = pdl_cfg_build(&analysis->cfg, module, &analysis->body);
     }

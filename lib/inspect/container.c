@@ -8,6 +8,7 @@
 #include "code/elf64.h"
 #include "code/fatbin.h"
 #include "code/lexer.h"
+#include "inspect/image.h"
 #include "inspect/unpack.h"
 
 #define MAX_CUBIN ((size_t)1 << 30)

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "code/scan.h"
-#include "inspect/inspection.h"
+#include "inspect/image.h"
 
 static pdl_status add_kernel(pdl_inspection *inspection, const struct pdl_cubin_code *code)
 {

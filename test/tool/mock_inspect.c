@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* A stand-in for libpdl-inspect that makes an inspection of a description of one, so that the
- * commands and their reports can be tried on any. Only suppressions are the library's own.
+ * commands and their reports can be tried on any. The rules, the suppressions and the inspection
+ * itself are the library's own.
  *
  * A description is a line a thing, each a word and KEY=VALUE pairs, then texts behind bars:
  *
@@ -15,75 +16,11 @@
  *     fail status=INVALID_IMAGE line=3 column=7 | MESSAGE
  *
  * The first line of an ELF file or an archive is passed over: "\177ELF" and "!<arch>". */
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "inspect/inspection.h"
-
-static _Thread_local pdl_inspect_error last_error;
-
-const pdl_inspect_error *pdl_inspect_last_error(void)
-{
-    return &last_error;
-}
-
-pdl_status(pdl_inspect_fail)(pdl_status status, uint32_t line, uint32_t column, const char *format,
-                             ...)
-{
-    va_list arguments;
-    last_error.status = status;
-    last_error.line = line;
-    last_error.column = column;
-    va_start(arguments, format);
-    (void)vsnprintf(last_error.message, sizeof(last_error.message), format, arguments);
-    va_end(arguments);
-    return status;
-}
-
-/* ---- the rules --------------------------------------------------------------------------------*/
-
-static const struct {
-    const char *id;
-    const char *summary;
-    pdl_lint_level level;
-} rules[PDL_LINT_RULE_COUNT_] = {
-#define RULE(name, value, id_, level_, summary_) [value] = {id_, summary_, level_},
-    PDL_LINT_RULE_LIST(RULE)
-#undef RULE
-};
-
-const char *pdl_lint_rule_id(pdl_lint_rule rule)
-{
-    return rules[rule].id;
-}
-
-const char *pdl_lint_rule_summary(pdl_lint_rule rule)
-{
-    return rules[rule].summary;
-}
-
-pdl_lint_level pdl_lint_rule_level(pdl_lint_rule rule)
-{
-    return rules[rule].level;
-}
-
-int32_t pdl_lint_rule_find(const char *id)
-{
-    for (int32_t rule = 1; rule < PDL_LINT_RULE_COUNT_; rule++) {
-        if (strcmp(id, rules[rule].id) == 0) {
-            return rule;
-        }
-    }
-    return 0;
-}
-
-const char *pdl_lint_level_name(pdl_lint_level level)
-{
-    static const char *const names[] = {"unknown", "note", "warning", "error"};
-    return names[level];
-}
 
 /* ---- reading a description --------------------------------------------------------------------*/
 
@@ -163,14 +100,13 @@ static void add_image(pdl_inspection *inspection, const struct line *line, const
                                                                                 : PDL_INSPECT_LTO,
                                .target = (int32_t)number_of(line, "target", 90),
                                .ptx_version = (uint16_t)number_of(line, "version", 0),
-                               .compressed = (uint8_t)number_of(line, "compressed", 0),
-                               .first_kernel = inspection->kernel_count};
+                               .compressed = (uint8_t)number_of(line, "compressed", 0)};
     const char *suffix = value_of(line, "suffix");
     if (suffix != NULL) {
         image.target_suffix = suffix[0];
     }
-    (void)PDL_ARRAY_ROOM(inspection->images, inspection->image_count, inspection->image_capacity);
-    inspection->images[inspection->image_count++] = image;
+    uint32_t index;
+    (void)pdl_inspection_add_image(inspection, &image, &index);
 }
 
 static void add_kernel(pdl_inspection *inspection, const struct line *line)
@@ -178,7 +114,6 @@ static void add_kernel(pdl_inspection *inspection, const struct line *line)
     const char *name = value_of(line, "name");
     const pdl_inspect_kernel kernel = {
         .name = pdl_arena_copy(&inspection->arena, name, strlen(name)),
-        .image = inspection->image_count - 1,
         .waits = known_of(line, "waits"),
         .triggers = known_of(line, "triggers"),
         .waits_always = known_of(line, "always"),
@@ -187,20 +122,10 @@ static void add_kernel(pdl_inspection *inspection, const struct line *line)
         .registers = (int32_t)number_of(line, "registers", -1),
         .shared_memory = number_of(line, "shared", -1),
         .parameter_count = (int32_t)number_of(line, "parameters", -1),
-        .first_finding = inspection->finding_count,
         .place = {.file = line->texts[0], .line = (uint32_t)number_of(line, "line", 0)},
         .line = (uint32_t)number_of(line, "ptx_line", 0)};
-    (void)PDL_ARRAY_ROOM(inspection->kernels, inspection->kernel_count, inspection->kernel_capacity);
-    inspection->kernels[inspection->kernel_count++] = kernel;
-    inspection->images[inspection->image_count - 1].kernel_count++;
-}
-
-static void add_finding(pdl_inspection *inspection, const pdl_lint_finding *finding)
-{
-    (void)PDL_ARRAY_ROOM(inspection->findings, inspection->finding_count, inspection->finding_capacity);
-    inspection->findings[inspection->finding_count] = *finding;
-    inspection->findings[inspection->finding_count++].kernel = inspection->kernel_count - 1;
-    inspection->kernels[inspection->kernel_count - 1].finding_count++;
+    uint32_t index;
+    (void)pdl_inspection_add_kernel(inspection, &kernel, &index);
 }
 
 static void read_finding(pdl_inspection *inspection, const struct line *line)
@@ -215,7 +140,7 @@ static void read_finding(pdl_inspection *inspection, const struct line *line)
                                 .column = (uint32_t)number_of(line, "column", 0),
                                 .count = (uint32_t)number_of(line, "count", 1)};
     finding.level = level_of(value_of(line, "level"));
-    add_finding(inspection, &finding);
+    (void)pdl_inspection_add_finding(inspection, &finding);
 }
 
 enum { PLACES = 8 };
@@ -252,7 +177,7 @@ static void add_options(pdl_inspection *inspection, const pdl_inspect_options *o
     }
     const pdl_lint_finding finding = {
         .message = text, .rule = PDL_LINT_NO_TRIGGER, .level = PDL_LINT_NOTE, .parameter = -1};
-    add_finding(inspection, &finding);
+    (void)pdl_inspection_add_finding(inspection, &finding);
 }
 
 static void add_marker(pdl_inspection *inspection, const struct line *line)
@@ -261,8 +186,7 @@ static void add_marker(pdl_inspection *inspection, const struct line *line)
                                          .text = line->texts[1],
                                          .reason = line->texts[2],
                                          .used = (uint32_t)number_of(line, "used", 0)};
-    (void)PDL_ARRAY_ROOM(inspection->markers, inspection->marker_count, inspection->marker_capacity);
-    inspection->markers[inspection->marker_count++] = marker;
+    (void)pdl_inspection_add_marker(inspection, &marker);
 }
 
 static pdl_status fail(const struct line *line)
@@ -356,31 +280,3 @@ pdl_status pdl_inspect_file(const char *path, const pdl_inspect_options *options
     (void)fclose(file);
     return pdl_inspect_memory(bytes, size, path, options, inspection);
 }
-
-/* ---- what was read ----------------------------------------------------------------------------*/
-
-void pdl_inspection_destroy(pdl_inspection *inspection)
-{
-    if (inspection != NULL) {
-        free(inspection->images);
-        free(inspection->kernels);
-        free(inspection->findings);
-        free(inspection->markers);
-        pdl_arena_free(&inspection->arena);
-        free(inspection);
-    }
-}
-
-#define ACCESSORS(type, thing)                                                                     \
-    size_t pdl_inspection_##thing##_count(const pdl_inspection *inspection)                        \
-    {                                                                                              \
-        return inspection->thing##_count;                                                          \
-    }                                                                                              \
-    const type *pdl_inspection_##thing(const pdl_inspection *inspection, size_t index)             \
-    {                                                                                              \
-        return index < inspection->thing##_count ? &inspection->thing##s[index] : NULL;            \
-    }
-ACCESSORS(pdl_inspect_image, image)
-ACCESSORS(pdl_inspect_kernel, kernel)
-ACCESSORS(pdl_lint_finding, finding)
-ACCESSORS(pdl_lint_suppression, marker)

@@ -23,12 +23,8 @@ struct pdl_cfg {
     uint32_t *successors; /* where a branch has two, the first is that of the condition holding */
     uint32_t *predecessors;
     uint32_t *block_of; /* by instruction */
-    uint32_t block_count;
-    size_t block_capacity;
-    uint32_t successor_count;
-    size_t successor_capacity;
-    size_t predecessor_capacity;
-    size_t block_of_capacity;
+    uint32_t block_count, successor_count;
+    size_t block_capacity, successor_capacity, predecessor_capacity, block_of_capacity;
 };
 
 /* Builds the graph of a body. Block 0 is the entry. The arrays are used again. */

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "inspect/ptx/places.h"
+
 /* A collection while it goes on. */
 struct collection {
     struct pdl_effects *effects;

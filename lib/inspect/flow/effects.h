@@ -4,7 +4,6 @@
 #define PDL_INSPECT_EFFECTS_H
 
 #include "inspect/flow/flow.h"
-#include "inspect/ptx/places.h"
 
 /* Something else that a rule may speak of, at an instruction. */
 struct pdl_mention {

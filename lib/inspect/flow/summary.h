@@ -3,7 +3,9 @@
 #ifndef PDL_INSPECT_SUMMARY_H
 #define PDL_INSPECT_SUMMARY_H
 
-#include "inspect/flow/values.h"
+#include <pdl/inspect.h>
+
+#include "inspect/flow/value.h"
 
 /* What threads can have done when they come to an instruction. */
 enum {

@@ -1,54 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* Where the values of registers come from, whatever the path: which parameter an address goes
- * through, in which space it is, and whether a value differs between threads. */
+/* The values of a body's registers, whatever the path. */
 #ifndef PDL_INSPECT_VALUES_H
 #define PDL_INSPECT_VALUES_H
 
+#include "inspect/flow/value.h"
 #include "inspect/ptx/body.h"
-
-enum pdl_source_kind {
-    PDL_SOURCE_PARAMETER, /* a value in parameter `index`, at byte `offset` */
-    PDL_SOURCE_ADDRESS,   /* the address of that byte of the parameter */
-    PDL_SOURCE_POINTEE,   /* what was loaded through the pointer there */
-    PDL_SOURCE_VARIABLE   /* the variable of the module whose name is `index` */
-};
-
-#define PDL_OFFSET_UNKNOWN INT32_MIN
-
-struct pdl_source {
-    uint32_t index;
-    int32_t offset; /* PDL_OFFSET_UNKNOWN if it is computed */
-    uint32_t kind;
-};
-
-/* What a value depends on. */
-enum {
-    PDL_DEPENDS_THREAD = 1, /* the thread or the lane in its block */
-    PDL_DEPENDS_BLOCK = 2,  /* the block in its grid */
-    PDL_DEPENDS_MEMORY = 4,
-    PDL_DEPENDS_PARAMETER =
-        8 /* a parameter of the function: of a kernel, the same for all threads */
-};
-
-/* How likely it is a pointer, from not at all. */
-enum pdl_strength {
-    PDL_STRENGTH_NONE,
-    PDL_STRENGTH_NUMBER, /* computed: a product, a shift, a comparison */
-    PDL_STRENGTH_VALUE,  /* as it was passed or loaded */
-    PDL_STRENGTH_POINTER /* an address, from a cvta or a variable */
-};
-
-#define PDL_VALUE_SOURCES 6
-
-struct pdl_value {
-    uint8_t strength; /* pdl_strength */
-    uint8_t spaces;   /* 1 << pdl_space for each it is known to be in */
-    uint8_t depends;
-    uint8_t count; /* of sources */
-    bool untraced; /* it may also come from elsewhere */
-    bool defined;  /* something that was seen so far gives it a value */
-    struct pdl_source sources[PDL_VALUE_SOURCES];
-};
 
 /* The values of a body's symbols, and where they are defined. */
 struct pdl_values {
@@ -62,9 +18,6 @@ struct pdl_values {
     size_t value_capacity, first_definition_capacity, definition_capacity;
     size_t first_use_capacity, use_capacity, queue_capacity, queued_capacity;
 };
-
-/* Whether a name is that of a special register; *depends is what its value depends on. */
-bool pdl_special_register(const char *name, uint32_t length, uint16_t *depends);
 
 /* Finds the values of a body's symbols. The arrays are used again. */
 pdl_status pdl_values_find(struct pdl_values *values, const struct pdl_ptx_module *module,

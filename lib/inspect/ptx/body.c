@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* The body of one function as instructions, with its scopes, labels and places. */
+#include "inspect/ptx/body.h"
+
 #include <stdlib.h>
 #include <string.h>
 
-#include "inspect/flow/values.h"
-#include "inspect/ptx/body.h"
+#include "inspect/ptx/registers.h"
 
 /* Registers that are declared by the number in inner scopes, in a whole text. */
 #define INNER_REGISTERS_MAX 1000000u
@@ -623,8 +624,7 @@ pdl_status pdl_ptx_body_read(struct pdl_ptx_module *module, const struct pdl_ptx
                     function->body_line, function->body_column);
     reader.lexer.markers = true;
     next(&reader);
-    const pdl_status status = read_statements(&reader);
-    return status == PDL_SUCCESS ? pdl_ptx_labels_resolve(module, body) : status;
+    return read_statements(&reader);
 }
 
 void pdl_ptx_body_free(struct pdl_body *body)

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* From the labels that branches name to instructions. */
-#include <stdlib.h>
+#include "inspect/ptx/labels.h"
 
-#include "inspect/ptx/body.h"
+#include <stdlib.h>
 
 /* Labels and lists of targets by name and scope. */
 struct label_table {

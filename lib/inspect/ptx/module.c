@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* The first pass over a PTX text: everything but what is in the bodies of functions. */
+#include "inspect/ptx/module.h"
+
 #include <stdlib.h>
 #include <string.h>
-
-#include "inspect/ptx/body.h"
 
 pdl_status pdl_ptx_no_memory(void)
 {

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* What takes more than one image to see: a newer device may be given older code without waits. */
+#include "inspect/rules/across.h"
+
 #include <stdlib.h>
 #include <string.h>
-
-#include "inspect/rules/rules.h"
 
 static int compare_kernels(const void *left, const void *right)
 {

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* What the device header's markers say: findings that are allowed, memory that nobody writes. */
+#include "inspect/rules/markers.h"
+
 #include <fnmatch.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "inspect/rules/rules.h"
+#include "inspect/ptx/places.h"
 
 /* ---- PDL_LINT_ALLOW ----------------------------------------------------------------------------- */
 
@@ -269,15 +270,4 @@ pdl_status pdl_constants_filter(struct pdl_effects *effects, const struct pdl_pt
     free(constants.sources);
     free(constants.parameters);
     return status;
-}
-
-bool pdl_is_overlapped(const pdl_inspection *inspection, const char *kernel)
-{
-    const pdl_inspect_options *options = inspection->options;
-    for (uint64_t i = 0; i < options->overlapped_count; i++) {
-        if (fnmatch(options->overlapped[i], kernel, 0) == 0) {
-            return true;
-        }
-    }
-    return false;
 }

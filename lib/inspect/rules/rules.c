@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #include "inspect/rules/rules.h"
 
+#include <fnmatch.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "inspect/ptx/places.h"
 
 /* The findings of one kernel while they are made. */
 struct report {
@@ -21,6 +24,18 @@ struct report {
 static struct pdl_arena *arena_of(const struct report *report)
 {
     return &report->module->inspection->arena;
+}
+
+/* Whether the options say that the kernel is launched with overlap. */
+static bool is_overlapped(const struct report *report)
+{
+    const pdl_inspect_options *options = report->module->inspection->options;
+    for (uint64_t i = 0; i < options->overlapped_count; i++) {
+        if (fnmatch(options->overlapped[i], report->kernel->name, 0) == 0) {
+            return true;
+        }
+    }
+    return false;
 }
 
 /* ---- words ------------------------------------------------------------------------------------- */
@@ -432,7 +447,7 @@ static pdl_status ways_around(struct report *report)
         }
         /* Around a loop that waits in each turn: there may be no turn, but who would launch that? */
         if (guards_only_the_wait(report, decision)) {
-            const bool always = pdl_is_overlapped(report->module->inspection, report->kernel->name);
+            const bool always = is_overlapped(report);
             status = add_at(
                 report, PDL_LINT_NO_WAIT, always ? PDL_LINT_WARNING : PDL_LINT_NOTE, at, 1,
                 "the kernel waits only if a condition that is the same for all threads says so",
@@ -474,7 +489,7 @@ static pdl_status never_waits(struct report *report)
                       "execute PDL_WAIT() on every path, or take the trigger out and launch it "
                       "without overlap");
     }
-    const bool overlapped = pdl_is_overlapped(report->module->inspection, report->kernel->name);
+    const bool overlapped = is_overlapped(report);
     return add_at(report, PDL_LINT_NO_WAIT, overlapped ? PDL_LINT_WARNING : PDL_LINT_NOTE, NULL, 1,
                   overlapped ? "the kernel is launched with overlap and never waits"
                              : "the kernel never waits: it is not written for overlap",
@@ -493,7 +508,7 @@ static pdl_status too_old(struct report *report)
                       "griddepcontrol needs sm_90, and this code is for less: it will not assemble",
                       "compile for sm_90 or newer, or guard the instruction with __CUDA_ARCH__");
     }
-    if (pdl_is_overlapped(report->module->inspection, report->kernel->name)) {
+    if (is_overlapped(report)) {
         return add_at(report, PDL_LINT_COMPILED_OUT, PDL_LINT_WARNING, NULL, 1,
                       "the kernel is launched with overlap, and compiled for less than sm_90: its "
                       "waits are not in the code",

@@ -3,41 +3,11 @@
 #ifndef PDL_INSPECT_RULES_H
 #define PDL_INSPECT_RULES_H
 
-#include "inspect/flow/effects.h"
-#include "inspect/rules/source.h"
-
-/* The markers PDL_LINT_ALLOW() of the device header, by where they count: "FILE:LINE RULE", or, without
- * line information, "kernel NAME RULE". */
-struct pdl_allows {
-    struct pdl_names keys;
-    uint32_t *markers; /* in the inspection, by key */
-    uint32_t count;
-    size_t capacity;
-};
-
-/* Notes the markers PDL_LINT_ALLOW() in a body. */
-pdl_status pdl_allows_note(struct pdl_allows *allows, struct pdl_ptx_module *module,
-                           struct pdl_body *body);
-void pdl_allows_free(struct pdl_allows *allows);
-
-/* The marker, in the inspection, that allows a finding of a kernel; or PDL_NONE. */
-uint32_t pdl_allows_find(const struct pdl_allows *allows, const char *kernel,
-                         const pdl_lint_finding *finding);
-
-/* Takes out the reads of memory that a marker PDL_CONSTANT_PARAM() in the body, or an option, says
- * nobody writes. `names` are the parameters' names or NULL. */
-pdl_status pdl_constants_filter(struct pdl_effects *effects, const struct pdl_ptx_module *module,
-                                const struct pdl_flow *flow, const char *const *names);
+#include "inspect/rules/markers.h"
 
 /* Adds the findings of a kernel, which is the inspection's last. */
 pdl_status pdl_rules_apply(struct pdl_ptx_module *module, const struct pdl_flow *flow,
                            const struct pdl_effects *effects, const struct pdl_allows *allows,
                            const char *const *names);
-
-/* Adds the findings that take more than one image to see. */
-pdl_status pdl_rules_across(pdl_inspection *inspection);
-
-/* Whether a name matches one of the patterns of the options. */
-bool pdl_is_overlapped(const pdl_inspection *inspection, const char *kernel);
 
 #endif /* PDL_INSPECT_RULES_H */

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: MIT */
+/* How inspections are made: from memory or a file, through the images in it, to what takes all of
+ * them to see. */
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "inspect/container.h"
+#include "inspect/rules/across.h"
+
+#define MAX_TEXT ((uint64_t)512 << 20)
+
+static pdl_status check_list(const char *const *list, uint64_t count, const char *name)
+{
+    if (count > 0 && list == NULL) {
+        return pdl_inspect_fail(PDL_ERROR_INVALID_ARGUMENT, 0, 0, "%s is NULL", name);
+    }
+    for (uint64_t i = 0; i < count; i++) {
+        if (list[i] == NULL) {
+            return pdl_inspect_fail(PDL_ERROR_INVALID_ARGUMENT, 0, 0, "%s[%llu] is NULL", name,
+                                    (unsigned long long)i);
+        }
+    }
+    return PDL_SUCCESS;
+}
+
+/* The caller's options in the size of this library: what it has not is default; what only it has
+ * must not be set. */
+static pdl_status resize_options(const pdl_inspect_options *options, pdl_inspect_options *copy)
+{
+    memset(copy, 0, sizeof(*copy));
+    if (options != NULL) {
+        const size_t largest = 4096; /* more is no size but a field that nobody has set */
+        const size_t size = options->size;
+        if (size < offsetof(pdl_inspect_options, constant_params) || size > largest) {
+            return pdl_inspect_fail(PDL_ERROR_INVALID_ARGUMENT, 0, 0,
+                                    "options->size is %zu: start from PDL_INSPECT_OPTIONS_INIT",
+                                    size);
+        }
+        for (size_t i = sizeof(*copy); i < size; i++) {
+            if (((const unsigned char *)options)[i] != 0) {
+                return pdl_inspect_fail(PDL_ERROR_INVALID_ARGUMENT, 0, 0,
+                                        "options->size is %zu, and byte %zu is set: this library "
+                                        "knows %zu",
+                                        size, i, sizeof(*copy));
+            }
+        }
+        memcpy(copy, options, size < sizeof(*copy) ? size : sizeof(*copy));
+    }
+    copy->size = (uint32_t)sizeof(*copy);
+    if (copy->max_text == 0) {
+        copy->max_text = MAX_TEXT;
+    }
+    if ((copy->flags & ~(PDL_INSPECT_FACTS_ONLY | PDL_INSPECT_NO_SOURCES)) != 0) {
+        return pdl_inspect_fail(PDL_ERROR_INVALID_ARGUMENT, 0, 0,
+                                "options->flags has bits that are none: %#x", copy->flags);
+    }
+    const pdl_status status =
+        check_list(copy->constant_params, copy->constant_param_count, "constant_params");
+    return status != PDL_SUCCESS
+               ? status
+               : check_list(copy->overlapped, copy->overlapped_count, "overlapped");
+}
+
+pdl_status pdl_inspect_memory(const void *bytes, size_t size, const char *name,
+                              const pdl_inspect_options *options, pdl_inspection **inspection)
+{
+    pdl_inspect_options copy;
+    if (bytes == NULL || name == NULL || inspection == NULL) {
+        return pdl_inspect_fail(PDL_ERROR_INVALID_ARGUMENT, 0, 0, "%s is NULL",
+                                bytes == NULL ? "bytes" : (name == NULL ? "name" : "inspection"));
+    }
+    pdl_status status = resize_options(options, &copy);
+    if (status != PDL_SUCCESS) {
+        return status;
+    }
+    pdl_inspection *made = calloc(1, sizeof(*made));
+    if (made == NULL) {
+        return pdl_inspect_fail(PDL_ERROR_OUT_OF_MEMORY, 0, 0, "no memory for an inspection");
+    }
+    made->options = &copy;
+    status = pdl_container_read(made, bytes, size, name);
+    if (status == PDL_SUCCESS) {
+        status = pdl_rules_across(made);
+    }
+    made->options = NULL;
+    if (status != PDL_SUCCESS) {
+        pdl_inspection_destroy(made);
+        return status;
+    }
+    *inspection = made;
+    return PDL_SUCCESS;
+}
+
+static pdl_status file_error(const char *doing, int error)
+{
+    return pdl_inspect_fail(PDL_ERROR_FILE, 0, 0, "the file cannot be %s: %s", doing,
+                            strerror(error));
+}
+
+pdl_status pdl_inspect_file(const char *path, const pdl_inspect_options *options,
+                            pdl_inspection **inspection)
+{
+    pdl_status status;
+    struct stat about;
+    void *bytes = MAP_FAILED;
+    if (path == NULL) {
+        return pdl_inspect_fail(PDL_ERROR_INVALID_ARGUMENT, 0, 0, "path is NULL");
+    }
+    /* Not to wait for whoever would write to a pipe of that name. */
+    const int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (file < 0) {
+        return file_error("opened", errno);
+    }
+    if (fstat(file, &about) != 0) {
+        status = file_error("examined", errno);
+        goto close;
+    }
+    if (!S_ISREG(about.st_mode)) {
+        status = pdl_inspect_fail(PDL_ERROR_FILE, 0, 0, "it is not a regular file");
+        goto close;
+    }
+    const size_t size = (size_t)about.st_size;
+    if (size == 0) {
+        status = pdl_inspect_memory("", 0, path, options, inspection);
+        goto close;
+    }
+    /* Of an executable of a gigabyte only what is looked at is ever read. */
+    bytes = mmap(NULL, size, PROT_READ, MAP_PRIVATE, file, 0);
+    if (bytes == MAP_FAILED) {
+        status = file_error("mapped", errno);
+        goto close;
+    }
+    status = pdl_inspect_memory(bytes, size, path, options, inspection);
+    (void)munmap(bytes, size);
+
+close:
+    (void)close(file);
+    return status;
+}

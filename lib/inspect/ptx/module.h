@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: MIT */
+/* A PTX text while it is read: everything but the bodies of its functions. */
+#ifndef PDL_INSPECT_MODULE_H
+#define PDL_INSPECT_MODULE_H
+
+#include "code/lexer.h"
+#include "inspect/inspection.h"
+#include "inspect/ptx/names.h"
+#include "inspect/ptx/opcode.h"
+
+/* Parameters of one function. */
+#define PDL_PTX_PARAMETERS_MAX 4096
+
+/* In space_of: a variable of this module alone with an initializer. */
+#define PDL_PTX_TABLE 0x80u
+
+struct pdl_ptx_parameter {
+    uint32_t name;    /* in the module's names */
+    bool in_register; /* .reg, as functions may have */
+    uint32_t size;    /* bytes; 0 if not known */
+};
+
+/* A .entry or .func. */
+struct pdl_ptx_function {
+    uint32_t name;
+    uint32_t line; /* of its name */
+    uint32_t column;
+    bool is_entry;
+    bool has_body;
+    bool no_return;
+    uint32_t first_result, result_count;       /* in the module's parameters */
+    uint32_t first_parameter, parameter_count; /* in the module's parameters */
+    uint32_t body, body_end;                   /* offsets of what is between the braces */
+    uint32_t body_line, body_column;           /* of `body` */
+    uint32_t first_callee, callee_count;       /* names, in the module's callees */
+    struct pdl_summary *summary;               /* of a function with a body, once it is known */
+};
+
+struct pdl_ptx_module {
+    pdl_inspection *inspection;
+    const char *text;
+    const char *end;
+    struct pdl_names names;
+    uint32_t *function_of; /* by name: function + 1, or 0 */
+    uint8_t *space_of;     /* by name: pdl_space + 1 of a variable of the module, or 0 */
+    size_t by_name_capacity, by_name_space_capacity;
+    struct pdl_ptx_function *functions;
+    struct pdl_ptx_parameter *parameters;
+    uint32_t *callees;
+    struct pdl_ptx_file *files;
+    struct pdl_ptx_string *strings; /* labels in .debug_str */
+    uint32_t function_count, parameter_count, callee_count, file_count, string_count;
+    size_t function_capacity, parameter_capacity, callee_capacity, file_capacity;
+    size_t string_capacity;
+    bool strings_sorted;
+    struct pdl_opcode *opcodes; /* by name */
+    uint8_t *opcode_known;
+    size_t opcode_capacity, opcode_known_capacity;
+    int target;
+    char target_suffix;
+    bool debug; /* compiled with -G: values are in local memory, and not traced through it */
+    unsigned version;
+    bool shared_name; /* what comes next is known to other modules */
+    uint32_t image;
+    uint32_t inner_registers; /* declared by the number in inner scopes so far */
+    struct pdl_arena arena;   /* summaries */
+};
+
+/* `.file 1 "a.cu"`; the number is that of .loc. */
+struct pdl_ptx_file {
+    uint64_t number;
+    const char *name; /* in the inspection's arena */
+};
+
+/* A label in .debug_str, and where its bytes are in the text. */
+struct pdl_ptx_string {
+    uint32_t name;
+    uint32_t offset;
+};
+
+/* Reads everything but the bodies of functions. */
+pdl_status pdl_ptx_module_read(struct pdl_ptx_module *module);
+void pdl_ptx_module_free(struct pdl_ptx_module *module);
+
+/* Records a PTX error at the lexer's current token. */
+pdl_status pdl_ptx_fail(const struct pdl_lexer *lexer, const char *what);
+pdl_status pdl_ptx_no_memory(void);
+
+/* The function of a name, or NULL. */
+struct pdl_ptx_function *pdl_ptx_function_find(const struct pdl_ptx_module *module, uint32_t name);
+
+#endif /* PDL_INSPECT_MODULE_H */

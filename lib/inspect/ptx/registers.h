@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT */
+/* Special registers: %tid.x and its like. */
+#ifndef PDL_INSPECT_REGISTERS_H
+#define PDL_INSPECT_REGISTERS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* What a value depends on. */
+enum {
+    PDL_DEPENDS_THREAD = 1, /* the thread or the lane in its block */
+    PDL_DEPENDS_BLOCK = 2,  /* the block in its grid */
+    PDL_DEPENDS_MEMORY = 4,
+    PDL_DEPENDS_PARAMETER =
+        8 /* a parameter of the function: of a kernel, the same for all threads */
+};
+
+/* Whether a name is that of a special register; *depends is what its value depends on. */
+bool pdl_special_register(const char *name, uint32_t length, uint16_t *depends);
+
+#endif /* PDL_INSPECT_REGISTERS_H */
