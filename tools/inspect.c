@@ -33,7 +33,7 @@ static char *number_or_dash(int64_t number)
     return number >= 0 ? format_count((unsigned long long)number, "", "") : copy_text("-");
 }
 
-static char *known_and_count(int32_t known, uint32_t count)
+static char *known_and_count(uint32_t known, uint32_t count)
 {
     return known == PDL_YES && count > 1 ? format_text("yes, %u times", (unsigned)count)
                                          : copy_text(known_name(known));
@@ -44,14 +44,14 @@ static void add_row(struct table *table, const pdl_inspect_image *image,
 {
     table_add(table, target_name(image));
     table_add(table, copy_text(image->kind == PDL_INSPECT_PTX ? "PTX" : "SASS"));
-    table_add(table, known_and_count(kernel->waits, kernel->wait_count));
-    table_add(table, known_and_count(kernel->triggers, kernel->trigger_count));
+    table_add(table, known_and_count(kernel->info->waits, kernel->wait_count));
+    table_add(table, known_and_count(kernel->info->triggers, kernel->trigger_count));
     table_add(table, image->ptx_version > 0
                          ? format_text("%u.%u", image->ptx_version / 10u, image->ptx_version % 10u)
                          : copy_text("-"));
-    table_add(table, number_or_dash(kernel->registers));
-    table_add(table, number_or_dash(kernel->shared_memory));
-    table_add(table, demangle(kernel->name));
+    table_add(table, number_or_dash(kernel->info->registers_per_thread));
+    table_add(table, number_or_dash(kernel->info->static_shared_memory));
+    table_add(table, demangle(kernel->info->name));
 }
 
 static bool print_tables(const struct inputs *inputs)

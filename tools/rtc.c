@@ -301,8 +301,8 @@ static void print_kernels(const pdl_rtc_image *image)
     for (size_t i = 0; i < count; i++) {
         const pdl_kernel_info *info = pdl_rtc_image_info(image, i);
         const char *expression = pdl_rtc_image_expression(image, i);
-        table_add(&table, copy_text(known_name((int32_t)info->waits)));
-        table_add(&table, copy_text(known_name((int32_t)info->triggers)));
+        table_add(&table, copy_text(known_name(info->waits)));
+        table_add(&table, copy_text(known_name(info->triggers)));
         table_add(&table, number_or_dash(info->registers_per_thread));
         table_add(&table, number_or_dash(info->static_shared_memory));
         table_add(&table, number_or_dash(info->parameter_count));

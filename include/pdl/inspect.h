@@ -8,8 +8,11 @@
  *
  * A pdl_inspection is the whole result for one input: images (a PTX text, a cubin), their kernels,
  * and findings. It does not change after it was made, except by pdl_lint_suppress(), and belongs to
- * its caller; every string and struct in it lives as long as it does. Structs are read through
- * pointers that the library hands out: later versions may append fields.
+ * its caller; every string and struct in it lives as long as it does.
+ *
+ * All structs here begin with `size`, and may grow at their end in later versions, as pdl/pdl.h says.
+ * The library hands them out by pointer alone: none is part of another, and an array of them is one
+ * of pointers. A field that ends behind `size` is not there.
  */
 #ifndef PDL_INSPECT_H
 #define PDL_INSPECT_H
@@ -98,20 +101,23 @@ typedef enum pdl_inspect_kind {
     PDL_INSPECT_LTO = 3   /**< Intermediate code for link-time optimization: not read. */
 } pdl_inspect_kind;
 
-/** A place in a source file or, where the code has no line information, none: `file` is NULL. */
+/** A place in a source file. */
 typedef struct pdl_inspect_place {
+    uint32_t size;    /**< sizeof(pdl_inspect_place) as the library was compiled. */
+    uint32_t line;    /**< From 1; 0 if not known. */
     const char *file; /**< As the compiler wrote it; NULL if not known. */
     const char
-        *inlined;    /**< The (mangled) function that the code is from, if inlined; else NULL. */
-    uint32_t line;   /**< From 1; 0 if not known. */
-    uint32_t column; /**< From 1; 0 if not known. */
+        *inlined;      /**< The (mangled) function that the code is from, if inlined; else NULL. */
+    uint32_t column;   /**< From 1; 0 if not known. */
+    uint32_t reserved; /**< 0. */
 } pdl_inspect_place;
 
 /** A piece of code for one architecture. */
 typedef struct pdl_inspect_image {
+    uint32_t size;           /**< sizeof(pdl_inspect_image) as the library was compiled. */
+    int32_t kind;            /**< pdl_inspect_kind. */
     const char *origin;      /**< Where it was: the input's name, and which part of it. */
     const char *unread;      /**< Why its code was not read, a sentence; NULL if it was. */
-    int32_t kind;            /**< pdl_inspect_kind. */
     int32_t target;          /**< sm_90 is 90. */
     char target_suffix;      /**< 'a' of sm_90a, 'f' of sm_100f, or NUL. */
     uint8_t compressed;      /**< 1 if it was stored compressed. */
@@ -119,52 +125,53 @@ typedef struct pdl_inspect_image {
     uint32_t first_kernel;   /**< Its kernels are first_kernel up to first_kernel + kernel_count. */
     uint32_t kernel_count;   /**< How many there are. */
     uint32_t function_count; /**< Device functions that are not kernels, with a body. */
+    uint32_t reserved;       /**< 0. */
 } pdl_inspect_image;
 
 /** A kernel in an image. */
 typedef struct pdl_inspect_kernel {
-    const char *name;        /**< As it is in the code, mangled. */
-    uint32_t image;          /**< Index of its image. */
-    int32_t waits;           /**< pdl_known: whether any code of it, functions it calls included,
-                                  waits. Unknown if it calls what cannot be read. */
-    int32_t triggers;        /**< pdl_known. */
-    int32_t waits_always;    /**< pdl_known: whether it waits on every path. Unknown in SASS. */
-    uint32_t wait_count;     /**< Instructions in its own body. */
-    uint32_t trigger_count;  /**< Instructions in its own body. */
-    int32_t registers;       /**< A thread's; -1 if not known, as in PTX. */
-    int64_t shared_memory;   /**< Static, bytes; -1 if not known. */
-    int32_t parameter_count; /**< -1 if not known. */
-    uint32_t first_finding;  /**< Its findings are first_finding up to + finding_count. */
-    uint32_t finding_count;  /**< How many there are. */
-    pdl_inspect_place place; /**< Where it begins in its source. */
-    uint32_t line;           /**< Where it begins in the PTX text; 0 for SASS. */
+    uint32_t size;  /**< sizeof(pdl_inspect_kernel) as the library was compiled. */
+    uint32_t image; /**< Index of its image. */
+    /** What its code tells: its name, whether it waits and triggers, functions it calls included,
+     * and, of SASS, what it needs. */
+    const pdl_kernel_info *info;
+    const pdl_inspect_place *place; /**< Where it begins in its source; NULL if not known. */
+    uint32_t wait_count;            /**< Instructions in its own body. */
+    uint32_t trigger_count;         /**< Instructions in its own body. */
+    uint32_t first_finding;         /**< Its findings are first_finding up to + finding_count. */
+    uint32_t finding_count;         /**< How many there are. */
+    uint32_t line;                  /**< Where it begins in the PTX text; 0 for SASS. */
+    uint32_t reserved;              /**< 0. */
 } pdl_inspect_kernel;
 
 /** A finding of lint. */
 typedef struct pdl_lint_finding {
+    uint32_t size;              /**< sizeof(pdl_lint_finding) as the library was compiled. */
+    int32_t rule;               /**< pdl_lint_rule. */
     const char *message;        /**< What and why, a sentence without a full stop. */
     const char *advice;         /**< What to do, a sentence without a full stop. */
     const char *suppressed;     /**< The reason of what suppressed it, or NULL. */
-    int32_t rule;               /**< pdl_lint_rule. */
+    const char *parameter_name; /**< From the source, if that could be read, or the PTX; or NULL. */
     int32_t level;              /**< pdl_lint_level. */
     uint32_t kernel;            /**< Index of its kernel. */
     int32_t parameter;          /**< The kernel parameter it goes through, from 0; -1 if not one
                                         or not known. */
-    const char *parameter_name; /**< From the source, if that could be read, or the PTX; or NULL. */
     uint32_t line;              /**< In the PTX text, from 1. */
     uint32_t column;            /**< In the PTX text, from 1. */
     uint32_t place_count;       /**< 0 without line information. */
-    const pdl_inspect_place
-        *places;    /**< Innermost first; the others are where it was inlined to. */
-    uint32_t count; /**< Instructions of the same line that it stands for. */
+    /** Innermost first; the others are where it was inlined to. */
+    const pdl_inspect_place *const *places;
+    uint32_t count;    /**< Instructions of the same line that it stands for. */
+    uint32_t reserved; /**< 0. */
 } pdl_lint_finding;
 
 /** A suppression, or a marker in the source, and what it did. */
 typedef struct pdl_lint_suppression {
+    uint32_t size;      /**< sizeof(pdl_lint_suppression) as the library was compiled. */
+    uint32_t used;      /**< Findings that it suppressed; 0: it is not needed. */
     const char *origin; /**< File and line. */
     const char *text;   /**< What it suppresses, as written. */
     const char *reason; /**< As written. */
-    uint32_t used;      /**< Findings that it suppressed; 0: it is not needed. */
 } pdl_lint_suppression;
 
 /** The result for one input. Opaque. */
@@ -198,6 +205,7 @@ typedef struct pdl_inspect_options {
 
 /** What the last failing call of libpdl-inspect on a thread ran into. */
 typedef struct pdl_inspect_error {
+    uint32_t size;     /**< sizeof(pdl_inspect_error) as the library was compiled. */
     int32_t status;    /**< The pdl_status that the call returned. */
     uint32_t line;     /**< In a text, from 1; 0 where that does not apply. */
     uint32_t column;   /**< In a text, from 1; 0 where that does not apply. */

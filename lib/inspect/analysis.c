@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "code/info.h"
 #include "inspect/image.h"
 #include "inspect/ptx/labels.h"
 #include "inspect/ptx/places.h"
@@ -216,7 +217,7 @@ static pdl_status summarize_functions(struct analysis *analysis)
 
 /* ---- kernels ---------------------------------------------------------------------------------- */
 
-static int32_t known(bool yes, bool unknown)
+static uint32_t known(bool yes, bool unknown)
 {
     return yes ? PDL_YES : unknown ? PDL_UNKNOWN : PDL_NO;
 }
@@ -225,16 +226,16 @@ static int32_t known(bool yes, bool unknown)
  * that. NULL if they are not known; *ok is false if there is no memory. */
 static const char *const *parameter_names(struct analysis *analysis,
                                           const struct pdl_ptx_function *function,
-                                          const pdl_inspect_kernel *kernel, bool *ok)
+                                          const char *kernel, const pdl_inspect_place *place,
+                                          bool *ok)
 {
     struct pdl_ptx_module *module = &analysis->module;
     struct pdl_arena *arena = &module->inspection->arena;
     *ok = true;
-    if (kernel->place.file != NULL &&
+    if (place != NULL && place->file != NULL &&
         !(module->inspection->options->flags & PDL_INSPECT_NO_SOURCES)) {
-        const char *const *names =
-            pdl_source_parameters(&analysis->source, arena, kernel->place.file, kernel->place.line,
-                                  kernel->name, function->parameter_count);
+        const char *const *names = pdl_source_parameters(
+            &analysis->source, arena, place->file, place->line, kernel, function->parameter_count);
         if (names != NULL) {
             return names;
         }
@@ -245,9 +246,9 @@ static const char *const *parameter_names(struct analysis *analysis,
     for (uint32_t i = 0; made != NULL && i < function->parameter_count; i++) {
         const struct pdl_name *name =
             &module->names.names[module->parameters[function->first_parameter + i].name];
-        const size_t own = strlen(kernel->name);
+        const size_t own = strlen(kernel);
         /* Compilers call them KERNEL_param_N. */
-        if (name->length > own && memcmp(name->text, kernel->name, own) == 0) {
+        if (name->length > own && memcmp(name->text, kernel, own) == 0) {
             continue;
         }
         made[i] = pdl_arena_copy(arena, name->text, name->length);
@@ -264,36 +265,33 @@ static pdl_status add_kernel(struct analysis *analysis, const struct pdl_ptx_fun
     const struct pdl_effects *effects = &analysis->effects;
     const struct pdl_name *name = &module->names.names[function->name];
     bool ok = true;
-    uint32_t count, index;
-    pdl_inspect_kernel kernel = {
-        .name = pdl_arena_copy(&module->inspection->arena, name->text, name->length),
-        .waits = known(flow->waits, effects->unknown),
-        .triggers = known(effects->trigger.count > 0, effects->unknown),
-        .waits_always =
-            known(flow->waits && !(effects->out & PDL_STATE_NOT_WAITED), effects->unknown),
-        .registers = -1,
-        .shared_memory = -1,
-        .parameter_count = (int32_t)function->parameter_count,
-        .line = function->line,
-    };
+    pdl_inspect_kernel kernel = {.line = function->line};
+    pdl_kernel_info info =
+        pdl_code_info(pdl_arena_copy(&module->inspection->arena, name->text, name->length));
+    info.ptx_version = module->target;
+    info.binary_version = 0;
+    info.waits = known(flow->waits, effects->unknown);
+    info.triggers = known(effects->trigger.count > 0, effects->unknown);
+    info.waits_always =
+        known(flow->waits && !(effects->out & PDL_STATE_NOT_WAITED), effects->unknown);
+    info.parameter_count = (int32_t)function->parameter_count;
     for (uint32_t i = 0; i < body->instruction_count; i++) {
         kernel.wait_count += body->instructions[i].opcode.op == PDL_OP_WAIT;
         kernel.trigger_count += body->instructions[i].opcode.op == PDL_OP_TRIGGER;
     }
     if (body->place_count > 0) {
-        const pdl_inspect_place *chain = pdl_places_chain(module, body, 0, &count, &ok);
-        if (ok) {
-            kernel.place = chain[count - 1];
-        }
+        uint32_t count;
+        const pdl_inspect_place *const *chain = pdl_places_chain(module, body, 0, &count, &ok);
+        kernel.place = ok ? chain[count - 1] : NULL;
     }
-    if (!ok || kernel.name == NULL ||
-        !pdl_inspection_add_kernel(module->inspection, &kernel, &index)) {
+    if (!ok || info.name == NULL ||
+        !pdl_inspection_add_kernel(module->inspection, &kernel, &info)) {
         return pdl_ptx_no_memory();
     }
     if (module->inspection->options->flags & PDL_INSPECT_FACTS_ONLY) {
         return PDL_SUCCESS;
     }
-    const char *const *names = parameter_names(analysis, function, &kernel, &ok);
+    const char *const *names = parameter_names(analysis, function, info.name, kernel.place, &ok);
     if (!ok) {
         return pdl_ptx_no_memory();
     }

@@ -2,25 +2,25 @@
 /* Cubins as images of an inspection. */
 #include <string.h>
 
+#include "code/info.h"
 #include "code/scan.h"
 #include "inspect/image.h"
 
-static pdl_status add_kernel(pdl_inspection *inspection, const struct pdl_cubin_code *code)
+static pdl_status add_kernel(pdl_inspection *inspection, const struct pdl_cubin *cubin,
+                             const struct pdl_cubin_code *code)
 {
-    uint32_t index;
-    const char *name = pdl_arena_copy(&inspection->arena, code->name, strlen(code->name));
-    const pdl_inspect_kernel kernel = {
-        .name = name,
-        .waits = (int32_t)code->waits,
-        .triggers = (int32_t)code->triggers,
-        .waits_always = PDL_UNKNOWN,
-        .wait_count = code->wait_count,
-        .trigger_count = code->trigger_count,
-        .registers = code->registers,
-        .shared_memory = code->shared_memory,
-        .parameter_count = code->parameter_count,
-    };
-    if (name == NULL || !pdl_inspection_add_kernel(inspection, &kernel, &index)) {
+    const pdl_inspect_kernel kernel = {.wait_count = code->wait_count,
+                                       .trigger_count = code->trigger_count};
+    pdl_kernel_info info =
+        pdl_code_info(pdl_arena_copy(&inspection->arena, code->name, strlen(code->name)));
+    info.binary_version = cubin->target;
+    info.waits = code->waits;
+    info.triggers = code->triggers;
+    info.registers_per_thread = code->registers;
+    info.static_shared_memory =
+        code->shared_memory <= INT32_MAX ? (int32_t)code->shared_memory : -1;
+    info.parameter_count = code->parameter_count;
+    if (info.name == NULL || !pdl_inspection_add_kernel(inspection, &kernel, &info)) {
         return pdl_inspect_fail(PDL_ERROR_OUT_OF_MEMORY, 0, 0, "no memory for what is in a cubin");
     }
     return PDL_SUCCESS;
@@ -63,7 +63,7 @@ pdl_status pdl_cubin_read(pdl_inspection *inspection, const unsigned char *bytes
             status = pdl_inspect_fail(PDL_ERROR_INVALID_IMAGE, 0, 0,
                                       "the cubin is damaged: its names are longer than the file");
         } else if (code->kernel) {
-            status = add_kernel(inspection, code);
+            status = add_kernel(inspection, &cubin, code);
         }
     }
     pdl_scan_cubin_free(&cubin);

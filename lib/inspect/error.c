@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static _Thread_local pdl_inspect_error last_error;
+static _Thread_local pdl_inspect_error last_error = {.size = (uint32_t)sizeof(last_error)};
 
 const pdl_inspect_error *pdl_inspect_last_error(void)
 {

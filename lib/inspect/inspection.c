@@ -13,6 +13,7 @@ bool pdl_inspection_add_image(pdl_inspection *inspection, const pdl_inspect_imag
     }
     pdl_inspect_image *made = &inspection->images[inspection->image_count];
     *made = *image;
+    made->size = (uint32_t)sizeof(*made);
     made->first_kernel = inspection->kernel_count;
     made->kernel_count = 0;
     *index = inspection->image_count++;
@@ -20,19 +21,24 @@ bool pdl_inspection_add_image(pdl_inspection *inspection, const pdl_inspect_imag
 }
 
 bool pdl_inspection_add_kernel(pdl_inspection *inspection, const pdl_inspect_kernel *kernel,
-                               uint32_t *index)
+                               const pdl_kernel_info *info)
 {
-    if (!PDL_ARRAY_ROOM(inspection->kernels, inspection->kernel_count,
+    pdl_inspect_kernel *made = pdl_arena_alloc(&inspection->arena, sizeof(*made));
+    pdl_kernel_info *about = pdl_arena_alloc(&inspection->arena, sizeof(*about));
+    if (made == NULL || about == NULL ||
+        !PDL_ARRAY_ROOM(inspection->kernels, inspection->kernel_count,
                         inspection->kernel_capacity)) {
         return false;
     }
-    pdl_inspect_kernel *made = &inspection->kernels[inspection->kernel_count];
+    *about = *info;
     *made = *kernel;
+    made->size = (uint32_t)sizeof(*made);
+    made->info = about;
     made->image = inspection->image_count - 1;
     made->first_finding = inspection->finding_count;
     made->finding_count = 0;
     inspection->images[made->image].kernel_count++;
-    *index = inspection->kernel_count++;
+    inspection->kernels[inspection->kernel_count++] = made;
     return true;
 }
 
@@ -44,8 +50,8 @@ bool pdl_inspection_add_finding(pdl_inspection *inspection, const pdl_lint_findi
     }
     pdl_lint_finding *made = &inspection->findings[inspection->finding_count++];
     *made = *finding;
-    made->kernel = inspection->kernel_count - 1;
-    inspection->kernels[made->kernel].finding_count++;
+    made->size = (uint32_t)sizeof(*made);
+    inspection->kernels[made->kernel]->finding_count++;
     return true;
 }
 
@@ -55,7 +61,8 @@ bool pdl_inspection_add_marker(pdl_inspection *inspection, const pdl_lint_suppre
                         inspection->marker_capacity)) {
         return false;
     }
-    inspection->markers[inspection->marker_count++] = *marker;
+    inspection->markers[inspection->marker_count] = *marker;
+    inspection->markers[inspection->marker_count++].size = (uint32_t)sizeof(*marker);
     return true;
 }
 
@@ -90,7 +97,7 @@ size_t pdl_inspection_kernel_count(const pdl_inspection *inspection)
 
 const pdl_inspect_kernel *pdl_inspection_kernel(const pdl_inspection *inspection, size_t index)
 {
-    return index < pdl_inspection_kernel_count(inspection) ? &inspection->kernels[index] : NULL;
+    return index < pdl_inspection_kernel_count(inspection) ? inspection->kernels[index] : NULL;
 }
 
 size_t pdl_inspection_finding_count(const pdl_inspection *inspection)

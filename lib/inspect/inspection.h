@@ -10,7 +10,7 @@
 struct pdl_inspection {
     struct pdl_arena arena; /* every string and small array in it */
     pdl_inspect_image *images;
-    pdl_inspect_kernel *kernels;
+    pdl_inspect_kernel **kernels;
     pdl_lint_finding *findings;
     pdl_lint_suppression *markers;
     uint32_t image_count, kernel_count, finding_count, marker_count;
@@ -18,13 +18,13 @@ struct pdl_inspection {
     const pdl_inspect_options *options; /* of the size of this library; NULL once it is made */
 };
 
-/* Each adds one, and gives its index; false if there is no memory. An image's, a kernel's ranges
+/* Each adds a copy; false if there is no memory. Their sizes, and an image's and a kernel's ranges
  * (first_kernel, first_finding and their counts) are kept by these. Kernels are added to the last
- * image, findings to the last kernel. */
+ * image, findings to the kernel that they name. */
 bool pdl_inspection_add_image(pdl_inspection *inspection, const pdl_inspect_image *image,
                               uint32_t *index);
 bool pdl_inspection_add_kernel(pdl_inspection *inspection, const pdl_inspect_kernel *kernel,
-                               uint32_t *index);
+                               const pdl_kernel_info *info);
 bool pdl_inspection_add_finding(pdl_inspection *inspection, const pdl_lint_finding *finding);
 bool pdl_inspection_add_marker(pdl_inspection *inspection, const pdl_lint_suppression *marker);
 

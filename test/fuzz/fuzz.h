@@ -28,7 +28,7 @@ static inline void fuzz_expect(int truth)
 
 static inline size_t fuzz_read_place(const pdl_inspect_place *place)
 {
-    return fuzz_read(place->file) + fuzz_read(place->inlined);
+    return place != NULL ? fuzz_read(place->file) + fuzz_read(place->inlined) : 0;
 }
 
 /* Inspects an input, and looks at all that came of it. */
@@ -58,7 +58,7 @@ static inline void fuzz_inspect(const uint8_t *data, size_t size)
     fuzz_expect(kernels == pdl_inspection_kernel_count(inspection));
     for (size_t i = 0; i < kernels; i++) {
         const pdl_inspect_kernel *kernel = pdl_inspection_kernel(inspection, i);
-        length += fuzz_read(kernel->name) + fuzz_read_place(&kernel->place);
+        length += fuzz_read(kernel->info->name) + fuzz_read_place(kernel->place);
         fuzz_expect(kernel->first_finding == findings);
         findings += kernel->finding_count;
     }
@@ -69,7 +69,7 @@ static inline void fuzz_inspect(const uint8_t *data, size_t size)
         length += fuzz_read(finding->suppressed) + fuzz_read(finding->parameter_name);
         fuzz_expect(finding->kernel < kernels && finding->count > 0);
         for (uint32_t p = 0; p < finding->place_count; p++) {
-            length += fuzz_read_place(&finding->places[p]);
+            length += fuzz_read_place(finding->places[p]);
         }
     }
     for (size_t i = 0; i < pdl_inspection_marker_count(inspection); i++) {

@@ -51,7 +51,7 @@ void inspect_whatever(const struct bytes *bytes)
     }
     assert_int_equal(kernels, pdl_inspection_kernel_count(inspection));
     for (size_t i = 0; i < kernels; i++) {
-        length += strlen(pdl_inspection_kernel(inspection, i)->name);
+        length += strlen(pdl_inspection_kernel(inspection, i)->info->name);
     }
     assert_true(length > 0);
     pdl_inspection_destroy(inspection);
@@ -61,7 +61,7 @@ const pdl_inspect_kernel *find_kernel(const pdl_inspection *inspection, const ch
 {
     for (size_t i = 0; i < pdl_inspection_kernel_count(inspection); i++) {
         const pdl_inspect_kernel *kernel = pdl_inspection_kernel(inspection, i);
-        if (strcmp(kernel->name, name) == 0) {
+        if (strcmp(kernel->info->name, name) == 0) {
             return kernel;
         }
     }
@@ -86,9 +86,9 @@ void assert_kernel(const pdl_inspect_kernel *kernel, pdl_known waits, pdl_known 
                    unsigned wait_count, unsigned trigger_count)
 {
     assert_non_null(kernel);
-    assert_int_equal(kernel->waits, waits);
-    assert_int_equal(kernel->triggers, triggers);
+    assert_int_equal(kernel->info->waits, waits);
+    assert_int_equal(kernel->info->triggers, triggers);
     assert_int_equal(kernel->wait_count, wait_count);
     assert_int_equal(kernel->trigger_count, trigger_count);
-    assert_int_equal(kernel->waits_always, PDL_UNKNOWN);
+    assert_int_equal(kernel->info->waits_always, PDL_UNKNOWN);
 }

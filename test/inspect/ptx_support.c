@@ -28,20 +28,21 @@ __attribute__((format(printf, 2, 3))) static void append(struct text *text, cons
     text->length += (size_t)more;
 }
 
-static const char *known(int32_t value)
+static const char *known(uint32_t value)
 {
     return value == PDL_YES ? "yes" : value == PDL_NO ? "no" : "unknown";
 }
 
 static void describe_kernel(struct text *text, const pdl_inspect_kernel *kernel)
 {
-    append(text, "%s(%d) line %u: waits %s, always %s, triggers %s, %u+%u", kernel->name,
-           (int)kernel->parameter_count, (unsigned)kernel->line, known(kernel->waits),
-           known(kernel->waits_always), known(kernel->triggers), (unsigned)kernel->wait_count,
+    const pdl_kernel_info *info = kernel->info;
+    append(text, "%s(%d) line %u: waits %s, always %s, triggers %s, %u+%u", info->name,
+           (int)info->parameter_count, (unsigned)kernel->line, known(info->waits),
+           known(info->waits_always), known(info->triggers), (unsigned)kernel->wait_count,
            (unsigned)kernel->trigger_count);
-    if (kernel->place.line != 0) {
-        append(text, ", %s:%u:%u", kernel->place.file != NULL ? kernel->place.file : "?",
-               (unsigned)kernel->place.line, (unsigned)kernel->place.column);
+    if (kernel->place != NULL) {
+        append(text, ", %s:%u:%u", kernel->place->file != NULL ? kernel->place->file : "?",
+               (unsigned)kernel->place->line, (unsigned)kernel->place->column);
     }
     append(text, "\n");
 }
@@ -65,7 +66,7 @@ static void describe_finding(struct text *text, const pdl_lint_finding *finding,
         append(text, " allowed");
     }
     for (uint32_t i = 0; (show & SHOW_PLACES) && i < finding->place_count; i++) {
-        const pdl_inspect_place *place = &finding->places[i];
+        const pdl_inspect_place *place = finding->places[i];
         append(text, "%s%s:%u:%u%s%s", i == 0 ? " (" : ", ",
                place->file != NULL ? place->file : "?", (unsigned)place->line,
                (unsigned)place->column, place->inlined != NULL ? " " : "",

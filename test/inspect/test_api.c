@@ -84,7 +84,7 @@ static void there_is_nothing_behind_the_last(void **state)
     bytes_free(&cubin); /* it is not needed any more */
     assert_non_null(pdl_inspection_image(inspection, 0));
     assert_null(pdl_inspection_image(inspection, 1));
-    assert_string_equal(pdl_inspection_kernel(inspection, 0)->name, "fc1");
+    assert_string_equal(pdl_inspection_kernel(inspection, 0)->info->name, "fc1");
     assert_null(pdl_inspection_kernel(inspection, 1));
     assert_null(pdl_inspection_kernel(inspection, SIZE_MAX));
     assert_null(pdl_inspection_finding(inspection, 0));
@@ -189,7 +189,7 @@ static void files_are_read_and_closed(void **state)
     assert_int_equal(pdl_inspect_file(path, NULL, &inspection), PDL_SUCCESS);
     assert_string_equal(pdl_inspection_image(inspection, 0)->origin, path);
     assert_int_equal(truncate(path, 0), 0);
-    assert_string_equal(pdl_inspection_kernel(inspection, 0)->name, "fc1");
+    assert_string_equal(pdl_inspection_kernel(inspection, 0)->info->name, "fc1");
     pdl_inspection_destroy(inspection);
     assert_file_refused(path, PDL_ERROR_INVALID_IMAGE, "empty");
     const int after = dup(STDERR_FILENO);

@@ -9,7 +9,7 @@ static void check_machine_code(const pdl_inspection *inspection, const pdl_inspe
     const int32_t yes = has_waits ? PDL_YES : PDL_NO;
     const struct {
         const char *name;
-        int32_t waits, triggers;
+        uint32_t waits, triggers;
         uint32_t wait_count, trigger_count;
         int64_t shared_memory;
         int32_t parameters;
@@ -30,18 +30,19 @@ static void check_machine_code(const pdl_inspection *inspection, const pdl_inspe
         for (uint32_t i = 0; i < image->kernel_count; i++) {
             const pdl_inspect_kernel *one =
                 pdl_inspection_kernel(inspection, image->first_kernel + i);
-            kernel = strcmp(one->name, expected[e].name) == 0 ? one : kernel;
+            kernel = strcmp(one->info->name, expected[e].name) == 0 ? one : kernel;
         }
         assert_non_null(kernel);
-        if (kernel->waits != expected[e].waits || kernel->triggers != expected[e].triggers) {
-            fail_msg("%s: %s waits %d and triggers %d", image->origin, kernel->name, kernel->waits,
-                     kernel->triggers);
+        if (kernel->info->waits != expected[e].waits ||
+            kernel->info->triggers != expected[e].triggers) {
+            fail_msg("%s: %s waits %u and triggers %u", image->origin, kernel->info->name,
+                     kernel->info->waits, kernel->info->triggers);
         }
         assert_int_equal(kernel->wait_count, expected[e].wait_count);
         assert_int_equal(kernel->trigger_count, expected[e].trigger_count);
-        assert_int_equal(kernel->shared_memory, expected[e].shared_memory);
-        assert_int_equal(kernel->parameter_count, expected[e].parameters);
-        assert_in_range(kernel->registers, 1, 255);
+        assert_int_equal(kernel->info->static_shared_memory, expected[e].shared_memory);
+        assert_int_equal(kernel->info->parameter_count, expected[e].parameters);
+        assert_in_range(kernel->info->registers_per_thread, 1, 255);
     }
 }
 
@@ -52,8 +53,8 @@ static void check_text(const pdl_inspection *inspection, const pdl_inspect_image
     for (uint32_t i = 0; i < image->kernel_count; i++) {
         const pdl_inspect_kernel *kernel =
             pdl_inspection_kernel(inspection, image->first_kernel + i);
-        if (strcmp(kernel->name, "waits_and_triggers") == 0) {
-            assert_int_equal(kernel->waits, image->target >= 90 ? PDL_YES : PDL_NO);
+        if (strcmp(kernel->info->name, "waits_and_triggers") == 0) {
+            assert_int_equal(kernel->info->waits, image->target >= 90 ? PDL_YES : PDL_NO);
         }
     }
 }

@@ -57,10 +57,10 @@ static void assert_common(const pdl_inspection *inspection, const char *prefix)
         assert_null(image->unread);
     }
     assert_int_equal(pdl_inspection_image(inspection, 1)->ptx_version, 85);
-    assert_int_equal(pdl_inspection_kernel(inspection, 0)->waits, PDL_YES);
-    assert_int_equal(pdl_inspection_kernel(inspection, 1)->waits, PDL_YES);
-    assert_int_equal(pdl_inspection_kernel(inspection, 2)->waits, PDL_NO);
-    assert_int_equal(pdl_inspection_kernel(inspection, 3)->waits, PDL_NO);
+    assert_int_equal(pdl_inspection_kernel(inspection, 0)->info->waits, PDL_YES);
+    assert_int_equal(pdl_inspection_kernel(inspection, 1)->info->waits, PDL_YES);
+    assert_int_equal(pdl_inspection_kernel(inspection, 2)->info->waits, PDL_NO);
+    assert_int_equal(pdl_inspection_kernel(inspection, 3)->info->waits, PDL_NO);
     assert_int_equal(pdl_inspection_kernel(inspection, 3)->image, 2);
 }
 
@@ -247,7 +247,7 @@ static void check_compression(uint64_t flag, const unsigned char *data, size_t s
     assert_int_equal(image->compressed, 1);
     assert_null(image->unread);
     assert_int_equal(image->kernel_count, 2);
-    assert_int_equal(pdl_inspection_kernel(inspection, 0)->waits, PDL_YES);
+    assert_int_equal(pdl_inspection_kernel(inspection, 0)->info->waits, PDL_YES);
     pdl_inspection_destroy(inspection);
     inspection = NULL;
     pdl_inspect_options options = PDL_INSPECT_OPTIONS_INIT;
@@ -366,7 +366,7 @@ static void what_code_was_linked_from_is_left_out(void **state)
         pdl_inspection *inspection = inspect(&bytes, "file");
         assert_int_equal(pdl_inspection_image_count(inspection), 2);
         assert_int_equal(pdl_inspection_kernel_count(inspection), 3);
-        assert_string_equal(pdl_inspection_kernel(inspection, 2)->name,
+        assert_string_equal(pdl_inspection_kernel(inspection, 2)->info->name,
                             count == 1 ? "part" : "fc1");
         pdl_inspection_destroy(inspection);
         bytes_free(&bytes);

@@ -76,9 +76,9 @@ static void a_cubin_of_an_unknown_architecture_keeps_its_kernels(void **state)
     struct made_cubin cubin = plain_cubin;
     cubin.target = 200;
     const pdl_inspect_kernel *kernel = read_kernel(&cubin, "fc1");
-    assert_int_equal(kernel->waits, PDL_UNKNOWN);
-    assert_int_equal(kernel->triggers, PDL_UNKNOWN);
-    assert_int_equal(kernel->registers, 12);
+    assert_int_equal(kernel->info->waits, PDL_UNKNOWN);
+    assert_int_equal(kernel->info->triggers, PDL_UNKNOWN);
+    assert_int_equal(kernel->info->registers_per_thread, 12);
     const pdl_inspect_image *image = pdl_inspection_image(inspection, 0);
     assert_int_equal(image->target, 200);
     assert_non_null(image->unread);
@@ -92,16 +92,16 @@ static void registers_parameters_and_shared_memory_are_read(void **state)
     (void)state;
     struct made_cubin cubin = plain_cubin;
     const pdl_inspect_kernel *kernel = read_kernel(&cubin, "fc1");
-    assert_int_equal(kernel->registers, 12);
-    assert_int_equal(kernel->parameter_count, 3);
-    assert_int_equal(kernel->shared_memory, 0);
+    assert_int_equal(kernel->info->registers_per_thread, 12);
+    assert_int_equal(kernel->info->parameter_count, 3);
+    assert_int_equal(kernel->info->static_shared_memory, 0);
     assert_int_equal(kernel->line, 0);
-    assert_null(kernel->place.file);
+    assert_null(kernel->place);
     cubin.functions[0].shared_memory = 1024 + 656; /* what the system takes is no kernel's */
-    assert_int_equal(read_kernel(&cubin, "fc1")->shared_memory, 656);
+    assert_int_equal(read_kernel(&cubin, "fc1")->info->static_shared_memory, 656);
     cubin.target = 80;
     cubin.functions[0].shared_memory = 1680;
-    assert_int_equal(read_kernel(&cubin, "fc1")->shared_memory, 1680);
+    assert_int_equal(read_kernel(&cubin, "fc1")->info->static_shared_memory, 1680);
 }
 
 /* ---- waits and triggers --------------------------------------------------------------------- */
@@ -196,8 +196,8 @@ static void assert_call(const char *callee, pdl_known expected)
     assert_kernel(read_kernel(&cubin, "fc1"), expected, expected, 0, 0);
     pdl_inspection_destroy(inspection);
     assert_int_equal(pdl_inspect_memory(text, strlen(text), "made.ptx", NULL, &inspection), 0);
-    assert_int_equal(find_kernel(inspection, "fc1")->waits, expected);
-    assert_int_equal(find_kernel(inspection, "fc1")->triggers, expected);
+    assert_int_equal(find_kernel(inspection, "fc1")->info->waits, expected);
+    assert_int_equal(find_kernel(inspection, "fc1")->info->triggers, expected);
 }
 
 static void every_reader_knows_the_functions_of_the_driver(void **state)

@@ -165,17 +165,25 @@ static void many_lines_are_read(void **state)
 
 /* Two kernels; the first one's finding is in a function that was inlined. */
 struct subject {
+    pdl_kernel_info infos[2];
     pdl_inspect_kernel kernels[2];
+    pdl_inspect_kernel *kernel_list[2];
     pdl_lint_finding findings[2];
     pdl_inspect_place places[2];
+    const pdl_inspect_place *place_list[2];
     struct pdl_inspection inspection;
 };
 
 static void set_up(struct subject *subject)
 {
     memset(subject, 0, sizeof(*subject));
-    subject->kernels[0].name = "_Z3fc2PKf";
-    subject->kernels[1].name = "_Z3fc3PKf";
+    subject->infos[0].name = "_Z3fc2PKf";
+    subject->infos[1].name = "_Z3fc3PKf";
+    for (unsigned i = 0; i < 2; i++) {
+        subject->kernels[i].info = &subject->infos[i];
+        subject->kernel_list[i] = &subject->kernels[i];
+        subject->place_list[i] = &subject->places[i];
+    }
     subject->places[0] = (pdl_inspect_place){
         .file = "/home/me/src/load.cuh", .inlined = "_Z4loadPKf", .line = 30, .column = 12};
     subject->places[1] = (pdl_inspect_place){.file = "/home/me/src/fc.cu", .line = 44};
@@ -186,13 +194,13 @@ static void set_up(struct subject *subject)
                                               .parameter = 1,
                                               .parameter_name = "weights",
                                               .place_count = 2,
-                                              .places = subject->places};
+                                              .places = subject->place_list};
     subject->findings[1] = (pdl_lint_finding){.message = "second",
                                               .rule = PDL_LINT_NO_TRIGGER,
                                               .level = PDL_LINT_NOTE,
                                               .kernel = 1,
                                               .parameter = -1};
-    subject->inspection.kernels = subject->kernels;
+    subject->inspection.kernels = subject->kernel_list;
     subject->inspection.kernel_count = 2;
     subject->inspection.findings = subject->findings;
     subject->inspection.finding_count = 2;

@@ -20,6 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "code/info.h"
 #include "inspect/inspection.h"
 
 /* ---- reading a description --------------------------------------------------------------------*/
@@ -53,7 +54,7 @@ static long number_of(const struct line *line, const char *key, long otherwise)
     return value != NULL ? strtol(value, NULL, 10) : otherwise;
 }
 
-static int32_t known_of(const struct line *line, const char *key)
+static uint32_t known_of(const struct line *line, const char *key)
 {
     const char *value = value_of(line, key);
     return value == NULL               ? PDL_UNKNOWN
@@ -109,23 +110,34 @@ static void add_image(pdl_inspection *inspection, const struct line *line, const
     (void)pdl_inspection_add_image(inspection, &image, &index);
 }
 
+static pdl_inspect_place *make_place(pdl_inspection *inspection, const struct line *line)
+{
+    pdl_inspect_place *place = pdl_arena_alloc(&inspection->arena, sizeof(*place));
+    *place = (pdl_inspect_place){.size = (uint32_t)sizeof(*place),
+                                 .file = line->texts[0],
+                                 .inlined = line->texts[1],
+                                 .line = (uint32_t)number_of(line, "line", 0),
+                                 .column = (uint32_t)number_of(line, "column", 0)};
+    return place;
+}
+
 static void add_kernel(pdl_inspection *inspection, const struct line *line)
 {
     const char *name = value_of(line, "name");
-    const pdl_inspect_kernel kernel = {
-        .name = pdl_arena_copy(&inspection->arena, name, strlen(name)),
-        .waits = known_of(line, "waits"),
-        .triggers = known_of(line, "triggers"),
-        .waits_always = known_of(line, "always"),
-        .wait_count = (uint32_t)number_of(line, "wait_count", 0),
-        .trigger_count = (uint32_t)number_of(line, "trigger_count", 0),
-        .registers = (int32_t)number_of(line, "registers", -1),
-        .shared_memory = number_of(line, "shared", -1),
-        .parameter_count = (int32_t)number_of(line, "parameters", -1),
-        .place = {.file = line->texts[0], .line = (uint32_t)number_of(line, "line", 0)},
-        .line = (uint32_t)number_of(line, "ptx_line", 0)};
-    uint32_t index;
-    (void)pdl_inspection_add_kernel(inspection, &kernel, &index);
+    pdl_inspect_kernel kernel = {.wait_count = (uint32_t)number_of(line, "wait_count", 0),
+                                 .trigger_count = (uint32_t)number_of(line, "trigger_count", 0),
+                                 .line = (uint32_t)number_of(line, "ptx_line", 0)};
+    pdl_kernel_info info = pdl_code_info(pdl_arena_copy(&inspection->arena, name, strlen(name)));
+    info.waits = known_of(line, "waits");
+    info.triggers = known_of(line, "triggers");
+    info.waits_always = known_of(line, "always");
+    info.registers_per_thread = (int32_t)number_of(line, "registers", -1);
+    info.static_shared_memory = (int32_t)number_of(line, "shared", -1);
+    info.parameter_count = (int32_t)number_of(line, "parameters", -1);
+    if (line->texts[0] != NULL) {
+        kernel.place = make_place(inspection, line);
+    }
+    (void)pdl_inspection_add_kernel(inspection, &kernel, &info);
 }
 
 static void read_finding(pdl_inspection *inspection, const struct line *line)
@@ -138,6 +150,7 @@ static void read_finding(pdl_inspection *inspection, const struct line *line)
                                 .parameter = (int32_t)number_of(line, "parameter", 0) - 1,
                                 .line = (uint32_t)number_of(line, "line", 0),
                                 .column = (uint32_t)number_of(line, "column", 0),
+                                .kernel = inspection->kernel_count - 1,
                                 .count = (uint32_t)number_of(line, "count", 1)};
     finding.level = level_of(value_of(line, "level"));
     (void)pdl_inspection_add_finding(inspection, &finding);
@@ -149,13 +162,10 @@ static void add_place(pdl_inspection *inspection, const struct line *line)
 {
     pdl_lint_finding *finding = &inspection->findings[inspection->finding_count - 1];
     if (finding->places == NULL) {
-        finding->places = pdl_arena_alloc(&inspection->arena, PLACES * sizeof(pdl_inspect_place));
+        finding->places = pdl_arena_alloc(&inspection->arena, PLACES * sizeof(finding->places[0]));
     }
-    ((pdl_inspect_place *)finding->places)[finding->place_count++] =
-        (pdl_inspect_place){.file = line->texts[0],
-                            .inlined = line->texts[1],
-                            .line = (uint32_t)number_of(line, "line", 0),
-                            .column = (uint32_t)number_of(line, "column", 0)};
+    ((const pdl_inspect_place **)finding->places)[finding->place_count++] =
+        make_place(inspection, line);
 }
 
 static void add_options(pdl_inspection *inspection, const pdl_inspect_options *options)
@@ -175,8 +185,11 @@ static void add_options(pdl_inspection *inspection, const pdl_inspect_options *o
         text =
             pdl_arena_format(&inspection->arena, "%s, overlapped %s", text, options->overlapped[i]);
     }
-    const pdl_lint_finding finding = {
-        .message = text, .rule = PDL_LINT_NO_TRIGGER, .level = PDL_LINT_NOTE, .parameter = -1};
+    const pdl_lint_finding finding = {.message = text,
+                                      .rule = PDL_LINT_NO_TRIGGER,
+                                      .level = PDL_LINT_NOTE,
+                                      .kernel = inspection->kernel_count - 1,
+                                      .parameter = -1};
     (void)pdl_inspection_add_finding(inspection, &finding);
 }
 

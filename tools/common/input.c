@@ -66,7 +66,7 @@ static void add_failed(struct inputs *inputs, const char *name, const pdl_inspec
 
 static void add_unopened(struct inputs *inputs, const char *name, const char *why)
 {
-    pdl_inspect_error error = {.status = PDL_ERROR_FILE};
+    pdl_inspect_error error = {.size = (uint32_t)sizeof(error), .status = PDL_ERROR_FILE};
     (void)snprintf(error.message, sizeof(error.message), "%s", why);
     add_failed(inputs, name, &error);
 }
@@ -82,7 +82,7 @@ static bool has_kernel(const pdl_inspection *inspection, const char *name,
     for (size_t i = 0; i < count; i++) {
         const pdl_inspect_kernel *kernel = pdl_inspection_kernel(inspection, i);
         const pdl_inspect_image *image = pdl_inspection_image(inspection, kernel->image);
-        if (image->unread == NULL && strcmp(kernel->name, name) == 0 &&
+        if (image->unread == NULL && strcmp(kernel->info->name, name) == 0 &&
             (target == NULL || (image->kind == target->kind && image->target == target->target &&
                                 image->target_suffix == target->target_suffix))) {
             return true;
@@ -97,7 +97,8 @@ static bool is_known(const pdl_inspection *before, const pdl_inspection *unpacke
     const size_t count = pdl_inspection_kernel_count(unpacked);
     for (size_t i = 0; i < count; i++) {
         const pdl_inspect_kernel *kernel = pdl_inspection_kernel(unpacked, i);
-        if (!has_kernel(before, kernel->name, pdl_inspection_image(unpacked, kernel->image))) {
+        if (!has_kernel(before, kernel->info->name,
+                        pdl_inspection_image(unpacked, kernel->image))) {
             return false;
         }
     }
@@ -137,7 +138,7 @@ static bool is_covered(const pdl_inspection *inspection, const pdl_inspect_image
     for (uint32_t i = 0; i < image->kernel_count; i++) {
         const pdl_inspect_kernel *kernel =
             pdl_inspection_kernel(inspection, (size_t)image->first_kernel + i);
-        if (!has_kernel(inspection, kernel->name, NULL)) {
+        if (!has_kernel(inspection, kernel->info->name, NULL)) {
             return false;
         }
     }
@@ -341,7 +342,8 @@ void inputs_read(struct inputs *inputs, const char *argument)
         const size_t before = inputs->count;
         read_directory(inputs, argument, 0);
         if (inputs->count == before) {
-            pdl_inspect_error error = {.status = PDL_ERROR_NO_KERNEL_IMAGE,
+            pdl_inspect_error error = {.size = (uint32_t)sizeof(error),
+                                       .status = PDL_ERROR_NO_KERNEL_IMAGE,
                                        .message = "no file with device code in this directory"};
             add_failed(inputs, argument, &error);
         }
@@ -385,7 +387,7 @@ char *target_name(const pdl_inspect_image *image)
                        (int)image->target, suffix);
 }
 
-const char *known_name(int32_t known)
+const char *known_name(uint32_t known)
 {
     return known == PDL_YES ? "yes" : known == PDL_NO ? "no" : "unknown";
 }

@@ -33,6 +33,6 @@ void inputs_free(struct inputs *inputs);
 char *target_name(const pdl_inspect_image *image);
 
 /* "yes", "no" or "unknown". */
-const char *known_name(int32_t known);
+const char *known_name(uint32_t known);
 
 #endif /* PDL_TOOLS_INPUT_H */

@@ -78,7 +78,7 @@ const char *kind_name(int32_t kind)
 
 json_t *json_place(const pdl_inspect_place *place)
 {
-    if (place->file == NULL) {
+    if (place == NULL || place->file == NULL) {
         return json_null();
     }
     json_t *object = json_new_object();
@@ -142,20 +142,21 @@ json_t *json_document(const struct inputs *inputs)
 
 static json_t *json_kernel(const pdl_inspect_kernel *kernel, size_t first_image)
 {
+    const pdl_kernel_info *info = kernel->info;
     json_t *object = json_new_object();
-    char *demangled = demangle(kernel->name);
-    json_set(object, "name", json_text(kernel->name));
+    char *demangled = demangle(info->name);
+    json_set(object, "name", json_text(info->name));
     json_set(object, "demangled", json_text(demangled));
     json_set(object, "image", json_number((int64_t)first_image + kernel->image));
-    json_set(object, "waits", json_text(known_name(kernel->waits)));
-    json_set(object, "waits_always", json_text(known_name(kernel->waits_always)));
-    json_set(object, "triggers", json_text(known_name(kernel->triggers)));
+    json_set(object, "waits", json_text(known_name(info->waits)));
+    json_set(object, "waits_always", json_text(known_name(info->waits_always)));
+    json_set(object, "triggers", json_text(known_name(info->triggers)));
     json_set(object, "wait_instructions", json_number(kernel->wait_count));
     json_set(object, "trigger_instructions", json_number(kernel->trigger_count));
-    json_set(object, "registers", json_number_from(kernel->registers, 0));
-    json_set(object, "shared_memory", json_number_from(kernel->shared_memory, 0));
-    json_set(object, "parameters", json_number_from(kernel->parameter_count, 0));
-    json_set(object, "place", json_place(&kernel->place));
+    json_set(object, "registers", json_number_from(info->registers_per_thread, 0));
+    json_set(object, "shared_memory", json_number_from(info->static_shared_memory, 0));
+    json_set(object, "parameters", json_number_from(info->parameter_count, 0));
+    json_set(object, "place", json_place(kernel->place));
     json_set(object, "ptx_line", json_number_from(kernel->line, 1));
     free(demangled);
     return object;

@@ -27,13 +27,13 @@ static json_t *json_finding(const struct lint_entry *entry, size_t first_kernel)
     json_t *object = json_new_object();
     json_t *chain = json_new_array();
     json_t *ptx = json_new_object();
-    char *demangled = demangle(kernel->name);
+    char *demangled = demangle(kernel->info->name);
     char *target = target_name(image);
     json_set(object, "rule", json_text(pdl_lint_rule_id((pdl_lint_rule)finding->rule)));
     json_set(object, "level", json_text(pdl_lint_level_name((pdl_lint_level)finding->level)));
     json_set(object, "message", json_text(finding->message));
     json_set(object, "advice", json_text(finding->advice));
-    json_set(object, "kernel", json_text(kernel->name));
+    json_set(object, "kernel", json_text(kernel->info->name));
     json_set(object, "demangled", json_text(demangled));
     json_set(object, "kernel_index", json_number((int64_t)first_kernel + finding->kernel));
     json_set(object, "target", json_text(target));
@@ -41,7 +41,7 @@ static json_t *json_finding(const struct lint_entry *entry, size_t first_kernel)
     json_set(object, "line", json_number_from(place.in_source ? place.line : 0, 1));
     json_set(object, "column", json_number_from(place.in_source ? place.column : 0, 1));
     for (uint32_t i = 0; i < finding->place_count; i++) {
-        json_add(chain, json_place(&finding->places[i]));
+        json_add(chain, json_place(finding->places[i]));
     }
     json_set(object, "places", chain);
     json_set(ptx, "origin", json_text(image->origin));

@@ -325,8 +325,8 @@ const pdl_inspect_image *lint_image_of(const struct lint_entry *entry)
 struct lint_place lint_place_of(const struct lint_entry *entry)
 {
     const pdl_lint_finding *finding = entry->finding;
-    if (finding->place_count > 0 && finding->places[0].file != NULL) {
-        const pdl_inspect_place *place = &finding->places[0];
+    if (finding->place_count > 0 && finding->places[0]->file != NULL) {
+        const pdl_inspect_place *place = finding->places[0];
         return (struct lint_place){place->file, place->line, place->column, true};
     }
     return (struct lint_place){lint_image_of(entry)->origin, finding->line, finding->column, false};
@@ -419,7 +419,7 @@ static struct strings kernel_names(const struct inputs *inputs, pdl_inspect_kind
         for (size_t k = 0; k < count; k++) {
             const pdl_inspect_kernel *kernel = pdl_inspection_kernel(inspection, k);
             if (pdl_inspection_image(inspection, kernel->image)->kind == (int32_t)kind) {
-                APPEND(&names, kernel->name);
+                APPEND(&names, kernel->info->name);
             }
         }
     }

@@ -66,7 +66,7 @@ static json_t *logical_locations(const struct lint_item *item)
     json_t *list = json_new_array();
     json_t *seen = json_new_object();
     for (size_t i = 0; i < item->count; i++) {
-        const char *name = lint_kernel_of(&item->entries[i])->name;
+        const char *name = lint_kernel_of(&item->entries[i])->info->name;
         json_t *location = json_new_object();
         json_t *key = json_text(name);
         char *demangled = demangle(name);
@@ -106,12 +106,12 @@ static json_t *related_locations(const pdl_lint_finding *finding)
 {
     json_t *list = json_new_array();
     for (uint32_t i = 1; i < finding->place_count; i++) {
-        const pdl_inspect_place *place = &finding->places[i];
+        const pdl_inspect_place *place = finding->places[i];
         if (place->file == NULL) {
             continue;
         }
         json_t *location = json_new_object();
-        const char *function = finding->places[i - 1].inlined;
+        const char *function = finding->places[i - 1]->inlined;
         char *name = function != NULL ? demangle(function) : NULL;
         char *text =
             name != NULL ? format_text("%s is inlined here", name) : copy_text("inlined here");
@@ -146,8 +146,8 @@ static char *fingerprint(const struct lint_item *item, json_t *seen)
     uint64_t state = UINT64_C(0xcbf29ce484222325);
     state = hash(state, pdl_lint_rule_id((pdl_lint_rule)finding->rule));
     state = hash(state, slash != NULL ? slash + 1 : file);
-    state = hash(state, lint_kernel_of(entry)->name);
-    state = hash(state, finding->place_count > 0 ? finding->places[0].inlined : NULL);
+    state = hash(state, lint_kernel_of(entry)->info->name);
+    state = hash(state, finding->place_count > 0 ? finding->places[0]->inlined : NULL);
     state = hash(state, finding->parameter_name);
     char *digits = format_text("%016llx", (unsigned long long)state);
     const json_int_t before = json_integer_value(json_object_get(seen, digits));

@@ -67,7 +67,7 @@ static size_t count_kernels(const struct lint_item *item)
     }
     const char **names = allocate(item->count, sizeof(*names));
     for (size_t i = 0; i < item->count; i++) {
-        names[i] = lint_kernel_of(&item->entries[i])->name;
+        names[i] = lint_kernel_of(&item->entries[i])->info->name;
     }
     qsort((void *)names, item->count, sizeof(*names), by_text);
     size_t count = 1;
@@ -85,7 +85,7 @@ static void print_item(const struct colours *colours, const struct lint_item *it
     print_headline(colours, lint_place_of(&item->entries[0]), finding->level);
     print_plain(stdout, finding->message);
     printf(" [%s]\n  in kernel ", pdl_lint_rule_id((pdl_lint_rule)finding->rule));
-    print_function(lint_kernel_of(&item->entries[0])->name);
+    print_function(lint_kernel_of(&item->entries[0])->info->name);
     if (kernels > 1) {
         printf(" and %zu more", kernels - 1);
     }
@@ -94,8 +94,8 @@ static void print_item(const struct colours *colours, const struct lint_item *it
     }
     (void)putchar('\n');
     for (uint32_t i = 1; i < finding->place_count; i++) {
-        const char *function = finding->places[i - 1].inlined;
-        if (finding->places[i].file == NULL) {
+        const char *function = finding->places[i - 1]->inlined;
+        if (finding->places[i]->file == NULL) {
             continue;
         }
         (void)fputs("  ", stdout);
@@ -105,7 +105,7 @@ static void print_item(const struct colours *colours, const struct lint_item *it
             (void)fputs(", ", stdout);
         }
         (void)fputs("inlined from ", stdout);
-        print_place(finding->places[i].file, finding->places[i].line, finding->places[i].column);
+        print_place(finding->places[i]->file, finding->places[i]->line, finding->places[i]->column);
         (void)putchar('\n');
     }
     if (finding->advice != NULL) {
@@ -186,8 +186,9 @@ bool lint_print_text(const struct lint_report *report)
 
 static const char *waits_text(const pdl_inspect_kernel *kernel)
 {
-    return kernel->waits == PDL_YES && kernel->waits_always == PDL_NO ? "sometimes"
-                                                                      : known_name(kernel->waits);
+    return kernel->info->waits == PDL_YES && kernel->info->waits_always == PDL_NO
+               ? "sometimes"
+               : known_name(kernel->info->waits);
 }
 
 static void add_row(struct table *table, const struct input *input,
@@ -201,12 +202,12 @@ static void add_row(struct table *table, const struct input *input,
     }
     table_add(table, target_name(pdl_inspection_image(input->inspection, kernel->image)));
     table_add(table, copy_text(waits_text(kernel)));
-    table_add(table, copy_text(known_name(kernel->triggers)));
+    table_add(table, copy_text(known_name(kernel->info->triggers)));
     table_add(table, format_text("%zu", counts[PDL_LINT_ERROR]));
     table_add(table, format_text("%zu", counts[PDL_LINT_WARNING]));
     table_add(table, format_text("%zu", counts[PDL_LINT_NOTE]));
     table_add(table, format_text("%zu", counts[0]));
-    table_add(table, demangle(kernel->name));
+    table_add(table, demangle(kernel->info->name));
 }
 
 bool lint_print_summary(const struct lint_report *report)

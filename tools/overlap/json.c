@@ -5,7 +5,7 @@
 
 static json_t *known(uint32_t value)
 {
-    return json_text(known_name((int32_t)value));
+    return json_text(known_name(value));
 }
 
 static json_t *kernel_json(const struct overlap_spec *spec, uint32_t per_sm)

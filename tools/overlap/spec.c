@@ -69,7 +69,7 @@ static bool parse_extent(const char *text, int64_t most, int64_t *product)
 static bool parse_known(const char *text, uint32_t *known)
 {
     for (uint32_t value = PDL_UNKNOWN; value <= PDL_YES; value++) {
-        if (strcmp(text, known_name((int32_t)value)) == 0) {
+        if (strcmp(text, known_name(value)) == 0) {
             *known = value;
             return true;
         }
@@ -319,16 +319,17 @@ static bool look_in(const pdl_inspection *inspection, int32_t capability,
         const pdl_inspect_kernel *kernel = pdl_inspection_kernel(inspection, i);
         const pdl_inspect_image *image = pdl_inspection_image(inspection, kernel->image);
         const int fits = fitness(image, capability);
-        if (!is_named(kernel->name, spec->kernel)) {
+        if (!is_named(kernel->info->name, spec->kernel)) {
             continue;
         }
-        if (found->kernel != NULL && fits > 0 && strcmp(found->kernel->name, kernel->name) != 0) {
+        if (found->kernel != NULL && fits > 0 &&
+            strcmp(found->kernel->info->name, kernel->info->name) != 0) {
             (void)fprintf(stderr, "pdltool overlap: --%s: ", spec->role);
             print_plain(stderr, spec->kernel);
             (void)fputs(" is both ", stderr);
-            print_plain(stderr, found->kernel->name);
+            print_plain(stderr, found->kernel->info->name);
             (void)fputs(" and ", stderr);
-            print_plain(stderr, kernel->name);
+            print_plain(stderr, kernel->info->name);
             (void)fputs(": give the mangled name\n", stderr);
             return false;
         }
@@ -344,21 +345,21 @@ static bool look_in(const pdl_inspection *inspection, int32_t capability,
 
 static void take(const struct found *found, struct overlap_spec *spec)
 {
-    const pdl_inspect_kernel *kernel = found->kernel;
+    const pdl_kernel_info *kernel = found->kernel->info;
     if (spec->registers < 0) {
-        spec->registers = kernel->registers;
+        spec->registers = kernel->registers_per_thread;
     }
     if (spec->static_shared < 0) {
-        spec->static_shared = kernel->shared_memory;
+        spec->static_shared = kernel->static_shared_memory;
     }
     if (spec->side.code < 0) {
         spec->side.code = found->image->target;
     }
     if (spec->side.waits == PDL_UNKNOWN) {
-        spec->side.waits = (uint32_t)kernel->waits;
+        spec->side.waits = kernel->waits;
     }
     if (spec->side.triggers == PDL_UNKNOWN) {
-        spec->side.triggers = (uint32_t)kernel->triggers;
+        spec->side.triggers = kernel->triggers;
     }
     char *target = target_name(found->image);
     spec->name = demangle(kernel->name);

@@ -42,7 +42,7 @@ static bool same_place(const struct pdl_effect *a, const struct pdl_effect *b)
         return a->line == b->line;
     }
     for (uint32_t i = 0; i < a->place_count; i++) {
-        if (a->places[i].line != b->places[i].line || a->places[i].file != b->places[i].file) {
+        if (a->places[i]->line != b->places[i]->line || a->places[i]->file != b->places[i]->file) {
             return false;
         }
     }
@@ -53,8 +53,8 @@ static uint64_t hash_of(const struct pdl_effect *effect, uint32_t decision)
 {
     uint64_t hash = mix(effect->kind * 2u + effect->non_coherent, decision);
     for (uint32_t i = 0; i < effect->place_count; i++) {
-        hash = mix(hash, effect->places[i].line);
-        hash = mix(hash, (uint64_t)(uintptr_t)effect->places[i].file);
+        hash = mix(hash, effect->places[i]->line);
+        hash = mix(hash, (uint64_t)(uintptr_t)effect->places[i]->file);
     }
     hash = mix(hash, effect->place_count > 0 ? effect->place_count : effect->line);
     if (effect->address.count > 0) {
@@ -273,13 +273,13 @@ static pdl_status mention_call(struct collection *collection, const struct site 
 }
 
 /* Whether a function's effect came through this very call before: it is recursive. */
-static bool calls_again(const struct pdl_effect *effect, const pdl_inspect_place *around,
+static bool calls_again(const struct pdl_effect *effect, const pdl_inspect_place *const *around,
                         uint32_t count)
 {
     bool again = count == 0 || effect->place_count + count > PDL_CALLS_MAX;
     for (uint32_t i = 0; i < effect->place_count && !again; i++) {
-        again =
-            effect->places[i].line == around[0].line && effect->places[i].file == around[0].file;
+        again = effect->places[i]->line == around[0]->line &&
+                effect->places[i]->file == around[0]->file;
     }
     return again;
 }
@@ -339,9 +339,9 @@ static pdl_status call(struct collection *collection, const struct site *site, b
         /* The places of the function, and the call behind them. */
         if (effect.place_count > 0 && instruction->place != PDL_NONE) {
             uint32_t count;
-            const pdl_inspect_place *around =
+            const pdl_inspect_place *const *around =
                 pdl_places_chain(collection->module, flow->body, instruction->place, &count, &ok);
-            pdl_inspect_place *places =
+            const pdl_inspect_place **places =
                 ok ? pdl_arena_alloc(&collection->module->inspection->arena,
                                      ((size_t)effect.place_count + count) * sizeof(*places))
                    : NULL;

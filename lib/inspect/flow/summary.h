@@ -45,7 +45,7 @@ struct pdl_effect {
     uint32_t line, column;
     uint32_t count; /* of instructions */
     uint32_t place_count;
-    const pdl_inspect_place *places; /* in the inspection's arena */
+    const pdl_inspect_place *const *places; /* in the inspection's arena */
 };
 
 #define PDL_SUMMARY_EFFECTS 128

@@ -59,7 +59,7 @@ struct pdl_place {
     uint32_t file, line, column;
     uint32_t function; /* name of a label in .debug_str, or PDL_NONE */
     uint32_t inlined_file, inlined_line, inlined_column; /* line 0: not inlined */
-    const pdl_inspect_place *chain;                      /* once something is reported there */
+    const pdl_inspect_place *const *chain;               /* once something is reported there */
     uint32_t chain_count;
 };
 

@@ -92,9 +92,9 @@ static const struct pdl_place *caller_of(const struct pdl_body *body, const stru
     return NULL;
 }
 
-const pdl_inspect_place *pdl_places_chain(struct pdl_ptx_module *module,
-                                          const struct pdl_body *body, uint32_t place,
-                                          uint32_t *count, bool *ok)
+const pdl_inspect_place *const *pdl_places_chain(struct pdl_ptx_module *module,
+                                                 const struct pdl_body *body, uint32_t place,
+                                                 uint32_t *count, bool *ok)
 {
     pdl_inspect_place chain[CHAIN_MAX];
     uint32_t length = 0;
@@ -130,12 +130,18 @@ const pdl_inspect_place *pdl_places_chain(struct pdl_ptx_module *module,
         }
         at = caller;
     }
-    pdl_inspect_place *made = pdl_arena_alloc(&module->inspection->arena, length * sizeof(*made));
-    if (made == NULL) {
+    struct pdl_arena *arena = &module->inspection->arena;
+    const pdl_inspect_place **made = pdl_arena_alloc(arena, length * sizeof(*made));
+    pdl_inspect_place *places = pdl_arena_alloc(arena, length * sizeof(*places));
+    if (made == NULL || places == NULL) {
         *ok = false;
         return NULL;
     }
-    memcpy(made, chain, length * sizeof(*made));
+    for (uint32_t i = 0; i < length; i++) {
+        places[i] = chain[i];
+        places[i].size = (uint32_t)sizeof(places[i]);
+        made[i] = &places[i];
+    }
     asked->chain = made;
     asked->chain_count = *count = length;
     return made;

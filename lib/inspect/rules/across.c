@@ -4,11 +4,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int compare_kernels(const void *left, const void *right)
+struct named {
+    const char *name;
+    uint32_t kernel;
+};
+
+static int compare_names(const void *a, const void *b)
 {
-    const pdl_inspect_kernel *const *a = left;
-    const pdl_inspect_kernel *const *b = right;
-    return strcmp((*a)->name, (*b)->name);
+    return strcmp(((const struct named *)a)->name, ((const struct named *)b)->name);
 }
 
 static int compare_findings(const void *left, const void *right)
@@ -29,17 +32,16 @@ static void sort_findings(pdl_inspection *inspection)
               compare_findings);
     }
     for (uint32_t i = 0, first = 0; i < inspection->kernel_count; i++) {
-        pdl_inspect_kernel *kernel = &inspection->kernels[i];
+        pdl_inspect_kernel *kernel = inspection->kernels[i];
         kernel->first_finding = first;
         first += kernel->finding_count;
     }
 }
 
-static pdl_status add(pdl_inspection *inspection, const pdl_inspect_kernel *old, int newest_waiting)
+static pdl_status add(pdl_inspection *inspection, uint32_t index, int newest_waiting)
 {
-    const uint32_t index = (uint32_t)(old - inspection->kernels);
+    const pdl_inspect_kernel *old = inspection->kernels[index];
     const pdl_inspect_image *image = &inspection->images[old->image];
-    pdl_inspect_place *place = pdl_arena_alloc(&inspection->arena, sizeof(*place));
     const pdl_lint_finding finding = {
         .message = pdl_arena_format(
             &inspection->arena,
@@ -49,45 +51,40 @@ static pdl_status add(pdl_inspection *inspection, const pdl_inspect_kernel *old,
         .advice = "embed PTX for compute_90 or newer too, or no PTX at all",
         .rule = PDL_LINT_COMPILED_OUT,
         .level = PDL_LINT_WARNING,
+        .kernel = index,
         .parameter = -1,
         .line = old->line,
         .column = 1,
-        .place_count = old->place.line != 0 ? 1 : 0,
-        .places = old->place.line != 0 ? place : NULL,
+        .place_count = old->place != NULL ? 1 : 0,
+        .places = &old->place,
         .count = 1,
     };
-    if (place != NULL) {
-        *place = old->place;
-    }
-    if (place == NULL || finding.message == NULL ||
-        !pdl_inspection_add_finding(inspection, &finding)) {
+    if (finding.message == NULL || !pdl_inspection_add_finding(inspection, &finding)) {
         return pdl_inspect_fail(PDL_ERROR_OUT_OF_MEMORY, 0, 0, "no memory for a finding");
     }
-    inspection->kernels[inspection->kernel_count - 1].finding_count--;
-    inspection->findings[inspection->finding_count - 1].kernel = index;
-    inspection->kernels[index].finding_count++;
     return PDL_SUCCESS;
 }
 
 /* The kernels of one name. */
-static pdl_status compare_images(pdl_inspection *inspection, const pdl_inspect_kernel *const *same,
+static pdl_status compare_images(pdl_inspection *inspection, const struct named *same,
                                  uint32_t count)
 {
-    const pdl_inspect_kernel *newest_ptx = NULL;
+    uint32_t newest_ptx = 0;
     int newest = 0;
     int waiting = 0;
     for (uint32_t i = 0; i < count; i++) {
-        const pdl_inspect_image *image = &inspection->images[same[i]->image];
+        const pdl_inspect_kernel *kernel = inspection->kernels[same[i].kernel];
+        const pdl_inspect_image *image = &inspection->images[kernel->image];
         if (image->kind == PDL_INSPECT_PTX && image->target > newest) {
             newest = image->target;
-            newest_ptx = same[i];
+            newest_ptx = same[i].kernel;
         }
-        if (image->target >= 90 && same[i]->waits == PDL_YES && image->target > waiting) {
+        if (image->target >= 90 && kernel->info->waits == PDL_YES && image->target > waiting) {
             waiting = image->target;
         }
     }
-    return newest_ptx != NULL && newest < 90 && waiting > 0 ? add(inspection, newest_ptx, waiting)
-                                                            : PDL_SUCCESS;
+    return newest > 0 && newest < 90 && waiting > 0 ? add(inspection, newest_ptx, waiting)
+                                                    : PDL_SUCCESS;
 }
 
 pdl_status pdl_rules_across(pdl_inspection *inspection)
@@ -98,17 +95,17 @@ pdl_status pdl_rules_across(pdl_inspection *inspection)
         (inspection->options->flags & PDL_INSPECT_FACTS_ONLY)) {
         return PDL_SUCCESS;
     }
-    const pdl_inspect_kernel **sorted = malloc(count * sizeof(*sorted));
+    struct named *sorted = malloc(count * sizeof(*sorted));
     if (sorted == NULL) {
         return pdl_inspect_fail(PDL_ERROR_OUT_OF_MEMORY, 0, 0, "no memory for a list of kernels");
     }
     for (uint32_t i = 0; i < count; i++) {
-        sorted[i] = &inspection->kernels[i];
+        sorted[i] = (struct named){inspection->kernels[i]->info->name, i};
     }
-    qsort(sorted, count, sizeof(*sorted), compare_kernels);
+    qsort(sorted, count, sizeof(*sorted), compare_names);
     for (uint32_t first = 0, end; first < count && status == PDL_SUCCESS; first = end) {
         end = first + 1;
-        while (end < count && strcmp(sorted[first]->name, sorted[end]->name) == 0) {
+        while (end < count && strcmp(sorted[first].name, sorted[end].name) == 0) {
             end++;
         }
         status = compare_images(inspection, sorted + first, end - first);

@@ -23,7 +23,7 @@ static pdl_status note(struct pdl_allows *allows, struct pdl_ptx_module *module,
         return PDL_SUCCESS;
     }
     char *rule = pdl_arena_copy(arena, marker->text + skip, marker->length - skip);
-    const pdl_inspect_place *places =
+    const pdl_inspect_place *const *places =
         pdl_places_chain(module, body, marker->place, &place_count, &ok);
     if (rule == NULL || !ok) {
         return pdl_ptx_no_memory();
@@ -34,11 +34,11 @@ static pdl_status note(struct pdl_allows *allows, struct pdl_ptx_module *module,
         reason += strspn(reason, " \t");
         reason[strcspn(reason, "\r")] = '\0';
     }
-    const char *file = place_count > 0 ? places[0].file : NULL;
+    const char *file = place_count > 0 ? places[0]->file : NULL;
     const struct pdl_name *function = &module->names.names[body->function->name];
     const char *name = pdl_arena_copy(arena, function->text, function->length);
     const char *origin = file != NULL
-                             ? pdl_arena_format(arena, "%s:%u", file, places[0].line)
+                             ? pdl_arena_format(arena, "%s:%u", file, places[0]->line)
                              : pdl_arena_format(arena, "kernel %s", name != NULL ? name : "");
     const char *key = origin == NULL ? NULL : pdl_arena_format(arena, "%s %s", origin, rule);
     const char *kernel_key =
@@ -110,7 +110,7 @@ uint32_t pdl_allows_find(const struct pdl_allows *allows, const char *kernel,
     (void)snprintf(where, sizeof(where), "kernel %s", kernel);
     uint32_t found = find_key(allows, where, rule);
     for (uint32_t i = 0; i < finding->place_count && found == PDL_NONE; i++) {
-        const pdl_inspect_place *place = &finding->places[i];
+        const pdl_inspect_place *place = finding->places[i];
         for (uint32_t above = 0; above < 2 && place->file != NULL && found == PDL_NONE; above++) {
             (void)snprintf(where, sizeof(where), "%s:%u", place->file, place->line - above);
             found = find_key(allows, where, rule);

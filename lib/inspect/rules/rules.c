@@ -31,7 +31,7 @@ static bool is_overlapped(const struct report *report)
 {
     const pdl_inspect_options *options = report->module->inspection->options;
     for (uint64_t i = 0; i < options->overlapped_count; i++) {
-        if (fnmatch(options->overlapped[i], report->kernel->name, 0) == 0) {
+        if (fnmatch(options->overlapped[i], report->kernel->info->name, 0) == 0) {
             return true;
         }
     }
@@ -115,6 +115,7 @@ static pdl_status add(struct report *report, pdl_lint_finding finding)
         !PDL_ARRAY_ROOM(report->findings, report->count, report->capacity)) {
         return pdl_ptx_no_memory();
     }
+    finding.kernel = report->module->inspection->kernel_count - 1;
     report->findings[report->count++] = finding;
     return PDL_SUCCESS;
 }
@@ -144,17 +145,10 @@ static pdl_status add_at(struct report *report, pdl_lint_rule rule, pdl_lint_lev
         .parameter = -1,
         .line = report->kernel->line,
         .column = report->flow->body->function->column,
-        .place_count = report->kernel->place.line != 0 ? 1 : 0,
+        .place_count = report->kernel->place != NULL ? 1 : 0,
+        .places = &report->kernel->place,
         .count = count > 0 ? count : 1,
     };
-    if (instruction == NULL && finding.place_count > 0) {
-        pdl_inspect_place *place = pdl_arena_alloc(arena_of(report), sizeof(*place));
-        if (place == NULL) {
-            return pdl_ptx_no_memory();
-        }
-        *place = report->kernel->place;
-        finding.places = place;
-    }
     if (instruction != NULL) {
         finding.line = instruction->line;
         finding.column = instruction->column;
@@ -186,13 +180,13 @@ static bool was_moved(const struct report *report, const struct pdl_effect *effe
         report->effects->wait.count != 1) {
         return false;
     }
-    const pdl_inspect_place *wait = pdl_places_chain(
+    const pdl_inspect_place *const *waits = pdl_places_chain(
         report->module, report->flow->body, report->effects->wait.instruction->place, &count, &ok);
     if (!ok || count == 0) {
         return false;
     }
-    const pdl_inspect_place *outer = &effect->places[effect->place_count - 1];
-    wait += count - 1;
+    const pdl_inspect_place *outer = effect->places[effect->place_count - 1];
+    const pdl_inspect_place *wait = waits[count - 1];
     return outer->file != NULL && wait->file != NULL && strcmp(outer->file, wait->file) == 0 &&
            outer->line > wait->line;
 }
@@ -565,8 +559,8 @@ static int compare_places(const pdl_lint_finding *a, const pdl_lint_finding *b)
         return a->line < b->line ? -1 : a->line > b->line;
     }
     for (uint32_t i = 0; i < a->place_count && i < b->place_count; i++) {
-        const pdl_inspect_place *left = &a->places[i];
-        const pdl_inspect_place *right = &b->places[i];
+        const pdl_inspect_place *left = a->places[i];
+        const pdl_inspect_place *right = b->places[i];
         const int files = left->file == right->file ? 0
                           : left->file == NULL      ? -1
                           : right->file == NULL     ? 1
@@ -637,7 +631,7 @@ static pdl_status hand_over(struct report *report)
     for (uint32_t i = 0; i < kept; i++) {
         pdl_inspection *inspection = report->module->inspection;
         const uint32_t marker =
-            pdl_allows_find(report->allows, report->kernel->name, &report->findings[i]);
+            pdl_allows_find(report->allows, report->kernel->info->name, &report->findings[i]);
         if (marker != PDL_NONE) {
             inspection->markers[marker].used++;
             report->findings[i].suppressed = inspection->markers[marker].reason;
@@ -659,7 +653,7 @@ pdl_status pdl_rules_apply(struct pdl_ptx_module *module, const struct pdl_flow 
         .effects = effects,
         .allows = allows,
         .names = names,
-        .kernel = &module->inspection->kernels[module->inspection->kernel_count - 1],
+        .kernel = module->inspection->kernels[module->inspection->kernel_count - 1],
     };
     pdl_status status = PDL_SUCCESS;
     if (module->target < 90) {

@@ -176,6 +176,7 @@ static pdl_status add(const struct line *line, const struct suppression *suppres
 {
     struct pdl_lint_suppressions *list = line->list;
     pdl_lint_suppression shown = {
+        .size = (uint32_t)sizeof(shown),
         .origin = pdl_arena_format(&list->arena, "%s:%u", name, (unsigned)line->number),
         .text = pdl_arena_copy(&list->arena, text.at, text.size),
         .reason = pdl_arena_copy(&list->arena, reason.at, reason.size),
@@ -354,7 +355,7 @@ static bool matches_place(const struct suppression *suppression, const pdl_lint_
         return true;
     }
     for (uint32_t i = 0; i < finding->place_count; i++) {
-        const pdl_inspect_place *place = &finding->places[i];
+        const pdl_inspect_place *place = finding->places[i];
         if ((suppression->line == 0 || suppression->line == place->line) &&
             matches_path(suppression->file, place->file) &&
             matches(suppression->function, place->inlined)) {
@@ -382,7 +383,7 @@ void pdl_lint_suppress(pdl_lint_suppressions *suppressions, pdl_inspection *insp
     for (uint32_t f = 0; f < inspection->finding_count; f++) {
         pdl_lint_finding *finding = &inspection->findings[f];
         const char *kernel = finding->kernel < inspection->kernel_count
-                                 ? inspection->kernels[finding->kernel].name
+                                 ? inspection->kernels[finding->kernel]->info->name
                                  : NULL;
         /* The first that matches is the one that is used: a later one is not needed for this. */
         for (uint32_t s = 0; s < suppressions->count && finding->suppressed == NULL; s++) {

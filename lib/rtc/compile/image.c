@@ -204,20 +204,20 @@ pdl_kernel_info pdl_rtc_image_info_of(const char *name)
                              .parameter_count = -1};
 }
 
-static void take_facts(pdl_kernel_info *info, const pdl_inspect_kernel *facts)
+/* What a file of the cache keeps, too. */
+static void take_facts(pdl_kernel_info *info, const pdl_kernel_info *facts)
 {
-    info->waits = (uint32_t)facts->waits;
-    info->waits_always = (uint32_t)facts->waits_always;
-    info->triggers = (uint32_t)facts->triggers;
-    info->registers_per_thread = facts->registers;
+    info->waits = facts->waits;
+    info->waits_always = facts->waits_always;
+    info->triggers = facts->triggers;
+    info->registers_per_thread = facts->registers_per_thread;
     info->parameter_count = facts->parameter_count;
-    info->static_shared_memory =
-        (int32_t)(facts->shared_memory < INT32_MAX ? facts->shared_memory : INT32_MAX);
+    info->static_shared_memory = facts->static_shared_memory;
 }
 
 /* Adds a kernel; `expression` may be NULL. */
 static pdl_status add_kernel(pdl_rtc_image *image, const char *expression, const char *name,
-                             const pdl_inspect_kernel *facts)
+                             const pdl_kernel_info *facts)
 {
     struct pdl_rtc_image_kernel *kernel = &image->kernels[image->kernel_count++];
     kernel->expression = expression != NULL ? strdup(expression) : NULL;
@@ -231,13 +231,13 @@ static pdl_status add_kernel(pdl_rtc_image *image, const char *expression, const
                : PDL_NO_MEMORY();
 }
 
-static const pdl_inspect_kernel *find_facts(const pdl_inspection *inspection, const char *name)
+static const pdl_kernel_info *find_facts(const pdl_inspection *inspection, const char *name)
 {
     const size_t count = inspection != NULL ? pdl_inspection_kernel_count(inspection) : 0;
     for (size_t i = 0; i < count; i++) {
-        const pdl_inspect_kernel *kernel = pdl_inspection_kernel(inspection, i);
-        if (strcmp(kernel->name, name) == 0) {
-            return kernel;
+        const pdl_kernel_info *info = pdl_inspection_kernel(inspection, i)->info;
+        if (strcmp(info->name, name) == 0) {
+            return info;
         }
     }
     return NULL;
@@ -273,9 +273,9 @@ pdl_status pdl_rtc_image_describe(pdl_rtc_image *image, const char *const *names
         status = add_kernel(image, names[i], lowered[i], find_facts(inspection, lowered[i]));
     }
     for (size_t i = 0; status == PDL_SUCCESS && i < kernels; i++) {
-        const pdl_inspect_kernel *kernel = pdl_inspection_kernel(inspection, i);
-        if (!is_listed(image, kernel->name)) {
-            status = add_kernel(image, NULL, kernel->name, kernel);
+        const pdl_kernel_info *info = pdl_inspection_kernel(inspection, i)->info;
+        if (!is_listed(image, info->name)) {
+            status = add_kernel(image, NULL, info->name, info);
         }
     }
     pdl_inspection_destroy(inspection);

@@ -17,7 +17,7 @@ int main(void)
         return 1;
     }
     kernel = pdl_inspection_kernel(inspection, 0);
-    if (kernel == NULL || kernel->waits != PDL_YES || kernel->triggers != PDL_NO) {
+    if (kernel == NULL || kernel->info->waits != PDL_YES || kernel->info->triggers != PDL_NO) {
         printf("the kernel is not what it should be\n");
         wrong = 1;
     }
