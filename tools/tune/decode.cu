@@ -8,8 +8,8 @@
 #include <iterator>
 #include <string>
 
-#include "../examples/decode_reference.cuh"
-#include "../examples/decode_ways.cuh"
+#include "../../examples/decode_reference.cuh"
+#include "../../examples/decode_ways.cuh"
 #include "bench/gpu.h"
 
 extern "C" {
