@@ -5,7 +5,7 @@
 #include <stddef.h>
 
 enum {
-    PARTITIONS = 4,       /* of an SM: each has its own registers and schedules its own warps */
+    PARTITIONS = PDL_SM_PARTITIONS,
     REGISTERS_UNIT = 256, /* registers of a warp are taken in multiples of this */
     REGISTERS_OF_THREAD = 256,
     SHARED_MEMORY_UNIT = 128, /* bytes */
@@ -160,7 +160,7 @@ static bool can_hold(const uint32_t room[PARTITIONS], uint32_t warps, uint32_t c
     return places >= count * (warps % PARTITIONS);
 }
 
-static uint32_t packed_blocks(const uint32_t room[PARTITIONS], uint32_t warps)
+uint32_t pdl_packed_blocks(const uint32_t room[PARTITIONS], uint32_t warps)
 {
     uint32_t count = 0;
     while (can_hold(room, warps, count + 1)) {
@@ -202,7 +202,7 @@ static void try_in_turn(struct partitions *found)
     }
     leave_room(found, extra, room);
     found->sure = dealt_blocks(room, found->warps, total);
-    found->may = packed_blocks(room, found->warps);
+    found->may = pdl_packed_blocks(room, found->warps);
 }
 
 static void try_extra(struct partitions *found, const uint32_t extra[PARTITIONS])
@@ -211,7 +211,7 @@ static void try_extra(struct partitions *found, const uint32_t extra[PARTITIONS]
     leave_room(found, extra, room);
     /* From the fullest partition on to the emptiest: no other order of them holds fewer. */
     found->sure = least_of(found->sure, dealt_blocks(room, found->warps, 0));
-    found->may = most_of(found->may, packed_blocks(room, found->warps));
+    found->may = most_of(found->may, pdl_packed_blocks(room, found->warps));
 }
 
 /* Every way in which the other kernel's blocks can lie: each has at most one extra warp in a

@@ -36,6 +36,10 @@ struct pdl_block {
     uint32_t barriers; /* 0: none, or not known */
 };
 
+enum {
+    PDL_SM_PARTITIONS = 4 /* of an SM: each has its own registers and schedules its own warps */
+};
+
 enum pdl_resource {
     PDL_RESOURCE_WARPS,
     PDL_RESOURCE_REGISTERS,
@@ -95,6 +99,10 @@ struct pdl_room {
 void pdl_occupancy_beside(const struct pdl_sm *sm, const struct pdl_beside *other,
                           const struct pdl_block *block, uint32_t shared_size,
                           struct pdl_room *room);
+
+/* How many blocks of so many warps fit where each partition has room for so many warps, if the warps lie as
+ * well as they can. */
+uint32_t pdl_packed_blocks(const uint32_t room[PDL_SM_PARTITIONS], uint32_t warps);
 
 /* The resource with the lowest number: what runs out first. */
 enum pdl_resource pdl_occupancy_limiter(const uint32_t each[PDL_RESOURCE_COUNT]);

@@ -11,15 +11,20 @@
 #include <cmocka.h>
 
 #include "common/memory.h"
-#include "sim/sim.h"
+#include "sim/classes.h"
 
 enum { SMS = 4 };
 
 static const struct sim_device device = {
     .name = "test",
     .sms = SMS,
-    .limits =
-        {[SIM_BLOCKS] = 8, [SIM_THREADS] = 1024, [SIM_REGISTERS] = 65536, [SIM_SHARED] = 100000},
+    .sm = {.threads = 1024,
+           .threads_per_block = 1024,
+           .warp_size = 32,
+           .blocks = 8,
+           .registers = 65536,
+           .shared_memory = 100000,
+           .shared_memory_per_block = 100000},
     .depth = {1000, 1000},
     .clock_mhz = 1000,
     .gap = {1000, 400},
@@ -262,19 +267,98 @@ static void each_resource_limits_how_many_fit(void **state)
 {
     (void)state;
     struct sim_kernel kernel = {.blocks = 1, .threads = 32};
-    enum sim_resource scarce;
+    enum pdl_resource scarce;
     assert_int_equal(sim_kernel_fits(&device, &kernel, &scarce), 8);
-    assert_int_equal(scarce, SIM_BLOCKS);
+    assert_int_equal(scarce, PDL_RESOURCE_BLOCKS);
     kernel.threads = 129; /* five warps */
     assert_int_equal(sim_kernel_fits(&device, &kernel, &scarce), 1024 / 160);
-    assert_int_equal(scarce, SIM_THREADS);
+    assert_int_equal(scarce, PDL_RESOURCE_WARPS);
     kernel.threads = 128;
     kernel.registers = 255;
     assert_int_equal(sim_kernel_fits(&device, &kernel, &scarce), 2);
-    assert_int_equal(scarce, SIM_REGISTERS);
+    assert_int_equal(scarce, PDL_RESOURCE_REGISTERS);
     kernel.shared = 60000;
     assert_int_equal(sim_kernel_fits(&device, &kernel, &scarce), 1);
-    assert_int_equal(scarce, SIM_SHARED);
+    assert_int_equal(scarce, PDL_RESOURCE_SHARED_MEMORY);
+}
+
+/* An SM of an H200. */
+static const struct pdl_sm h200 = {.threads = 2048,
+                                   .threads_per_block = 1024,
+                                   .warp_size = 32,
+                                   .blocks = 32,
+                                   .registers = 65536,
+                                   .shared_memory = 233472,
+                                   .shared_memory_per_block = 232448,
+                                   .reserved_shared_memory = 1024};
+
+static void an_sm_holds_as_many_blocks_as_the_library_s_model(void **state)
+{
+    static const unsigned registers[] = {0, 16, 32, 40, 64, 72, 96, 104, 136, 255};
+    static const unsigned shared[] = {0, 20000, 100000};
+    (void)state;
+    unsigned held = 0;
+    for (unsigned threads = 32; threads <= 1024; threads += 32) {
+        for (size_t r = 0; r < sizeof(registers) / sizeof(*registers); r++) {
+            for (size_t s = 0; s < sizeof(shared) / sizeof(*shared); s++) {
+                const struct pdl_block block = {threads, registers[r], shared[s], -1, 0};
+                uint32_t each[PDL_RESOURCE_COUNT];
+                const uint32_t expected = pdl_occupancy_alone(&h200, &block, each);
+                struct sim_kernel kernel = usual;
+                kernel.threads = threads;
+                kernel.registers = registers[r];
+                kernel.shared = shared[s];
+                kernel.blocks = SMS * 40;
+                if (expected > 0) {
+                    program.device.sm = h200;
+                    launch(add_kernel(kernel), SIM_STREAM, false);
+                    assert_int_equal(run()->busiest, expected);
+                    (void)finish(state);
+                    (void)start(state);
+                    held++;
+                }
+            }
+        }
+    }
+    assert_int_equal(held, 732);
+}
+
+/* Two kernels on an SM, as the library has them where blocks came one after the other. */
+static void an_sm_has_as_much_room_beside_a_kernel_as_in_the_library_s_model(void **state)
+{
+    static const unsigned registers[] = {16, 40, 72, 136, 255};
+    enum { COUNT = sizeof(registers) / sizeof(*registers) };
+    (void)state;
+    unsigned pairs = 0;
+    for (unsigned i = 0; i < 32 * COUNT; i++) {
+        const struct sim_kernel first = {.threads = 32 * (i / COUNT + 1),
+                                         .registers = registers[i % COUNT]};
+        const struct pdl_block block = {first.threads, first.registers, 0, -1, 0};
+        struct sim_needs taken;
+        sim_kernel_needs(&(struct sim_device){.sm = h200}, &first, &taken);
+        for (unsigned j = 0; j < 32 * COUNT; j++) {
+            const struct sim_kernel second = {.threads = 32 * (j / COUNT + 1),
+                                              .registers = registers[j % COUNT]};
+            const struct pdl_block other = {second.threads, second.registers, 0, -1, 0};
+            struct sim_needs needs;
+            uint32_t each[PDL_RESOURCE_COUNT];
+            sim_kernel_needs(&(struct sim_device){.sm = h200}, &second, &needs);
+            for (uint32_t count = pdl_occupancy_alone(&h200, &block, each);
+                 count > 0 && pdl_block_fits(&h200, &other); count /= 2) {
+                struct sim_group group = {.count = count, .needs = &taken};
+                struct sim_class class = {.groups = &group, .groups_count = 1};
+                const struct pdl_beside beside = {&block, count, true};
+                struct pdl_room room;
+                for (int k = 0; k < PDL_RESOURCE_COUNT; k++) {
+                    class.used[k] = taken.each[k] * count;
+                }
+                pdl_occupancy_beside(&h200, &beside, &other, h200.shared_memory, &room);
+                assert_int_equal(sim_class_room(&class, &needs), room.all_may);
+                pairs++;
+            }
+        }
+    }
+    assert_in_range(pairs, 10000, 100000);
 }
 
 static void a_secondary_without_room_waits_for_the_primary_s_blocks(void **state)
@@ -454,6 +538,8 @@ int main(void)
         TEST(the_arguments_hold_up_a_short_prologue_of_a_first_block_only),
         TEST(blocks_without_room_come_in_waves),
         TEST(each_resource_limits_how_many_fit),
+        TEST(an_sm_holds_as_many_blocks_as_the_library_s_model),
+        TEST(an_sm_has_as_much_room_beside_a_kernel_as_in_the_library_s_model),
         TEST(a_secondary_without_room_waits_for_the_primary_s_blocks),
         TEST(blocks_go_to_the_sms_with_most_room_first),
         TEST(blocks_that_compute_share_an_sm_s_issue_slots),

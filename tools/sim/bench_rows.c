@@ -55,7 +55,7 @@ static void describe_phases(const struct sim_device *device, const json_t *axes,
 static unsigned blocks_of(const struct sim_device *device, const json_t *axes,
                           const struct sim_kernel *kernel)
 {
-    enum sim_resource scarce;
+    enum pdl_resource scarce;
     const unsigned fits = sim_kernel_fits(device, kernel, &scarce);
     return is(axes, "fill", "half")   ? device->sms / 2
            : is(axes, "fill", "most") ? device->sms * 3 / 4
@@ -67,7 +67,7 @@ static unsigned blocks_of(const struct sim_device *device, const json_t *axes,
 static void describe_trigger(const struct sim_device *device, const json_t *axes,
                              struct sim_kernel *kernel)
 {
-    const unsigned half = device->limits[SIM_SHARED] / 2;
+    const unsigned half = device->sm.shared_memory / 2;
     const char *const trigger = axis(axes, "trigger");
     const double main = 1e3 * MAIN / device->clock_mhz;
     double share = 0;

@@ -299,11 +299,10 @@ static void write_values(struct sim_device *device, const json_t *overlap, FILE 
                   "%-18s %s\n%-18s %u\n%-18s %u\n%-18s %u\n%-18s %u\n%-18s %u\n%-18s %u\n"
                   "# Not measured row by row: see docs/model.md.\n%-18s %u\n%-18s %u\n",
                   date != NULL ? date : "?", "name", device->name, "sms", device->sms, "sm-blocks",
-                  device->limits[SIM_BLOCKS], "sm-threads", device->limits[SIM_THREADS],
-                  "sm-registers", device->limits[SIM_REGISTERS], "sm-shared",
-                  device->limits[SIM_SHARED], "block-shared", device->shared_reserved,
-                  "depth-stream", device->depth[SIM_STREAM], "depth-graph",
-                  device->depth[SIM_GRAPH]);
+                  device->sm.blocks, "sm-threads", device->sm.threads, "sm-registers",
+                  device->sm.registers, "sm-shared", device->sm.shared_memory, "block-shared",
+                  device->sm.reserved_shared_memory, "depth-stream", device->depth[SIM_STREAM],
+                  "depth-graph", device->depth[SIM_GRAPH]);
     for (size_t i = 0; i < SIM_DEVICE_VALUES; i++) {
         (void)fprintf(to, "%-18s %-9.4g # %s: %s\n", values[i].name, *values[i].value,
                       values[i].unit, values[i].meaning);

@@ -34,15 +34,51 @@ void sim_classes_free(struct sim_classes *classes)
     free(classes->items);
 }
 
-unsigned sim_class_room(const struct sim_classes *classes, const struct sim_class *class,
-                        const unsigned needs[SIM_RESOURCES])
+/* A partition's registers, for which warps were dealt out one after the other. */
+static void deal_warps(uint32_t left[PDL_SM_PARTITIONS], uint32_t *dealt, uint32_t warps,
+                       uint32_t registers)
+{
+    for (uint32_t i = 0; i < PDL_SM_PARTITIONS; i++) {
+        const uint32_t taken = (warps + PDL_SM_PARTITIONS - 1 - i) / PDL_SM_PARTITIONS * registers;
+        uint32_t *const here = &left[(*dealt + i) % PDL_SM_PARTITIONS];
+        *here = *here > taken ? *here - taken : 0;
+    }
+    *dealt += warps;
+}
+
+/* By registers, as if all blocks on the SM had come one after the other. */
+static unsigned partitions_room(const struct sim_class *class, const struct sim_needs *needs)
+{
+    uint32_t room[PDL_SM_PARTITIONS];
+    uint32_t dealt = 0;
+    for (int i = 0; i < PDL_SM_PARTITIONS; i++) {
+        room[i] = needs->all[PDL_RESOURCE_REGISTERS] / PDL_SM_PARTITIONS;
+    }
+    for (size_t i = 0; i < class->groups_count; i++) {
+        const struct sim_group *const group = &class->groups[i];
+        deal_warps(room, &dealt, group->count * group->needs->each[PDL_RESOURCE_WARPS],
+                   group->needs->warp_registers);
+    }
+    const uint32_t warps = needs->each[PDL_RESOURCE_WARPS];
+    deal_warps(room, &dealt, class->placing * warps, needs->warp_registers);
+    for (int i = 0; i < PDL_SM_PARTITIONS; i++) {
+        room[i] /= needs->warp_registers;
+    }
+    return pdl_packed_blocks(room, warps);
+}
+
+unsigned sim_class_room(const struct sim_class *class, const struct sim_needs *needs)
 {
     unsigned room = ~0u;
-    for (int i = 0; i < SIM_RESOURCES; i++) {
-        if (needs[i] > 0) {
-            const unsigned fit = (classes->device->limits[i] - class->used[i]) / needs[i];
+    for (int i = 0; i < PDL_RESOURCE_COUNT; i++) {
+        if (needs->each[i] > 0) {
+            const uint32_t fit = (needs->all[i] - class->used[i]) / needs->each[i];
             room = fit < room ? fit : room;
         }
+    }
+    if (room > 0 && needs->warp_registers > 0) {
+        const unsigned fit = partitions_room(class, needs);
+        room = fit < room ? fit : room;
     }
     return room;
 }

@@ -20,6 +20,7 @@ enum sim_step {
 /* Blocks of a launch that came to an SM together. */
 struct sim_group {
     uint32_t launch;
+    const struct sim_needs *needs;
     unsigned count; /* on each SM of the class */
     enum sim_step step;
     bool fresh;       /* the launch's first there */
@@ -35,7 +36,7 @@ struct sim_class {
     uint64_t round; /* of placing, in which these were given blocks last */
     struct sim_group *groups;
     size_t groups_count, groups_capacity;
-    unsigned used[SIM_RESOURCES];
+    uint32_t used[PDL_RESOURCE_COUNT];
     double at; /* the groups' `remaining` is of then */
     double rate;
     uint32_t generation;
@@ -52,9 +53,9 @@ struct sim_classes {
 void sim_classes_init(struct sim_classes *classes, const struct sim_device *device);
 void sim_classes_free(struct sim_classes *classes);
 
-/* Blocks with these needs that an SM of the class has room for. */
-unsigned sim_class_room(const struct sim_classes *classes, const struct sim_class *class,
-                        const unsigned needs[SIM_RESOURCES]);
+/* Blocks with these needs that an SM of the class has room for. Those that are being placed are of the same
+ * kernel. */
+unsigned sim_class_room(const struct sim_class *class, const struct sim_needs *needs);
 
 /* Moves the groups to a time. */
 void sim_class_advance(struct sim_class *class, double time);

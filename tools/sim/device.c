@@ -8,13 +8,6 @@
 #include "common/memory.h"
 #include "sim/sim.h"
 
-const char *const sim_resource_names[SIM_RESOURCES] = {
-    [SIM_BLOCKS] = "blocks",
-    [SIM_THREADS] = "threads",
-    [SIM_REGISTERS] = "registers",
-    [SIM_SHARED] = "shared memory",
-};
-
 /* What pdl_embed() makes of h200.cal. */
 extern const char pdl_sim_h200[];
 extern const char pdl_sim_h200_end[];
@@ -76,13 +69,13 @@ static void counts_of(struct sim_device *device, struct counts counts[COUNTS])
 {
     const struct counts all[COUNTS] = {
         {"sms", &device->sms, 1, SIM_SMS_MOST},
-        {"sm-blocks", &device->limits[SIM_BLOCKS], 1, 1024},
-        {"sm-threads", &device->limits[SIM_THREADS], 1, 1 << 20},
-        {"sm-registers", &device->limits[SIM_REGISTERS], 1, 1 << 24},
-        {"sm-shared", &device->limits[SIM_SHARED], 1, 1 << 28},
+        {"sm-blocks", &device->sm.blocks, 1, 1024},
+        {"sm-threads", &device->sm.threads, 1, 1 << 20},
+        {"sm-registers", &device->sm.registers, 1, 1 << 24},
+        {"sm-shared", &device->sm.shared_memory, 1, 1 << 28},
         {"depth-stream", &device->depth[SIM_STREAM], 1, 1 << 30},
         {"depth-graph", &device->depth[SIM_GRAPH], 1, 1 << 30},
-        {"block-shared", &device->shared_reserved, 0, 1 << 20},
+        {"block-shared", &device->sm.reserved_shared_memory, 0, 1 << 20},
     };
     memcpy(counts, all, sizeof(all));
 }
@@ -124,19 +117,18 @@ static const char *set_value(struct sim_device *device, const char *name, const 
 
 static const char *check(const struct sim_device *device)
 {
-    for (int i = 0; i < SIM_RESOURCES; i++) {
-        if (device->limits[i] == 0) {
-            return "a limit of an SM is missing";
-        }
-    }
-    return device->sms == 0         ? "the number of SMs is missing"
-           : device->clock_mhz <= 0 ? "the clock is missing"
-                                    : NULL;
+    const struct pdl_sm *const sm = &device->sm;
+    return sm->blocks == 0 || sm->threads == 0 || sm->registers == 0 || sm->shared_memory == 0
+               ? "a limit of an SM is missing"
+           : sm->reserved_shared_memory >= sm->shared_memory ? "block-shared is all of sm-shared"
+           : device->sms == 0                                ? "the number of SMs is missing"
+           : device->clock_mhz <= 0                          ? "the clock is missing"
+                                                             : NULL;
 }
 
 bool sim_device_read(struct sim_device *device, const char *text, size_t size, const char *file)
 {
-    struct sim_device read = {.name = "device"};
+    struct sim_device read = {.name = "device", .sm = {.warp_size = 32, .threads_per_block = 1024}};
     char *const copy = allocate(size + 1, 1);
     memcpy(copy, text, size);
     const char *wrong = NULL;
@@ -158,45 +150,46 @@ bool sim_device_read(struct sim_device *device, const char *text, size_t size, c
         (void)fprintf(stderr, "%s:%u: %s\n", file, number, wrong);
         return false;
     }
+    read.sm.shared_memory_per_block = read.sm.shared_memory - read.sm.reserved_shared_memory;
     *device = read;
     return true;
 }
 
 /* ---- what a block takes -------------------------------------------------------------------------- */
 
-static unsigned round_up(unsigned value, unsigned to)
+static struct pdl_block block_of(const struct sim_kernel *kernel)
 {
-    return (value + to - 1) / to * to;
+    return (struct pdl_block){.threads = kernel->threads,
+                              .registers = kernel->registers,
+                              .shared_memory = kernel->shared,
+                              .carveout = -1};
 }
 
 void sim_kernel_needs(const struct sim_device *device, const struct sim_kernel *kernel,
-                      unsigned needs[SIM_RESOURCES])
+                      struct sim_needs *needs)
 {
-    enum { WARP = 32, WARP_REGISTERS = 256, SHARED = 128 };
-    const unsigned warps = (kernel->threads + WARP - 1) / WARP;
-    needs[SIM_BLOCKS] = 1;
-    needs[SIM_THREADS] = warps * WARP;
-    /* An SM has four parts, each with a quarter of the registers. */
-    needs[SIM_REGISTERS] =
-        kernel->registers == 0
-            ? 0
-            : round_up(warps, 4) * round_up(kernel->registers * WARP, WARP_REGISTERS);
-    needs[SIM_SHARED] = round_up(kernel->shared, SHARED) + device->shared_reserved;
+    const struct pdl_sm *const sm = &device->sm;
+    const struct pdl_block block = block_of(kernel);
+    *needs = (struct sim_needs){
+        .each = {[PDL_RESOURCE_WARPS] = pdl_block_warps(sm, &block),
+                 [PDL_RESOURCE_REGISTERS] = pdl_block_registers(sm, &block),
+                 [PDL_RESOURCE_SHARED_MEMORY] = pdl_block_shared(sm, &block),
+                 [PDL_RESOURCE_BLOCKS] = 1},
+        .all = {[PDL_RESOURCE_WARPS] = sm->threads / sm->warp_size,
+                [PDL_RESOURCE_REGISTERS] = sm->registers,
+                [PDL_RESOURCE_SHARED_MEMORY] = sm->shared_memory,
+                [PDL_RESOURCE_BLOCKS] = sm->blocks},
+        .warp_registers = pdl_warp_registers(sm, &block),
+    };
 }
 
-unsigned sim_kernel_fits(const struct sim_device *device, const struct sim_kernel *kernel,
-                         enum sim_resource *scarce)
+uint32_t sim_kernel_fits(const struct sim_device *device, const struct sim_kernel *kernel,
+                         enum pdl_resource *scarce)
 {
-    unsigned needs[SIM_RESOURCES];
-    unsigned fits = ~0u;
-    sim_kernel_needs(device, kernel, needs);
-    for (int i = 0; i < SIM_RESOURCES; i++) {
-        const unsigned here = needs[i] > 0 ? device->limits[i] / needs[i] : ~0u;
-        if (here < fits) {
-            fits = here;
-            *scarce = (enum sim_resource)i;
-        }
-    }
+    uint32_t each[PDL_RESOURCE_COUNT];
+    const struct pdl_block block = block_of(kernel);
+    const uint32_t fits = pdl_occupancy_alone(&device->sm, &block, each);
+    *scarce = pdl_occupancy_limiter(each);
     return fits;
 }
 

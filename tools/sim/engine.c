@@ -247,11 +247,10 @@ static void step(struct engine *engine, const struct sim_class *class, struct si
     }
 }
 
-static void free_blocks(struct engine *engine, struct sim_class *class,
-                        const struct sim_group *group)
+static void free_blocks(struct sim_class *class, const struct sim_group *group)
 {
-    for (int i = 0; i < SIM_RESOURCES; i++) {
-        class->used[i] -= engine->running[group->launch].unplaced.needs[i] * group->count;
+    for (int i = 0; i < PDL_RESOURCE_COUNT; i++) {
+        class->used[i] -= group->needs->each[i] * group->count;
     }
 }
 
@@ -266,7 +265,7 @@ static void run_class(struct engine *engine, struct sim_class *class)
         }
         if (group->step == SIM_ENDED) {
             end_blocks(engine, class, group);
-            free_blocks(engine, class, group);
+            free_blocks(class, group);
             sim_class_remove(class, i);
         } else {
             i++;
@@ -311,6 +310,7 @@ static void begin_blocks(struct engine *engine, uint32_t launch, double delay)
         sim_class_advance(class, engine->now);
         const struct sim_group group = {
             .launch = launch,
+            .needs = &running->unplaced.needs,
             .count = class->placing,
             .step = SIM_BEGIN,
             .fresh = first_there(running, class),
@@ -484,7 +484,7 @@ static void start(struct engine *engine)
         running->unplaced.blocks = kernel->blocks;
         running->waiting_for = launch->dependencies_count + 1; /* and the host */
         running->released = running->releases == 0;
-        sim_kernel_needs(engine->device, kernel, running->unplaced.needs);
+        sim_kernel_needs(engine->device, kernel, &running->unplaced.needs);
     }
     for (size_t i = 0; i < program->launches.count; i++) {
         let_begin(engine, (uint32_t)i, program->launches.items[i].enqueued);

@@ -4,14 +4,14 @@
 #include <string.h>
 
 /* SMs with the most room for a block, and how much that is. */
-static unsigned most_room(const struct sim_placer *placer, const unsigned needs[SIM_RESOURCES],
+static unsigned most_room(const struct sim_placer *placer, const struct sim_needs *needs,
                           unsigned *room)
 {
     unsigned sms = 0;
     *room = 1; /* none at all is not wanted */
     for (unsigned i = 0; i < placer->classes->count; i++) {
         const struct sim_class *const class = &placer->classes->items[i];
-        const unsigned here = sim_class_room(placer->classes, class, needs);
+        const unsigned here = sim_class_room(class, needs);
         if (here > *room) {
             *room = here;
             sms = 0;
@@ -28,8 +28,8 @@ static void give(struct sim_placer *placer, struct sim_unplaced *unplaced, struc
     if (blocks == 0) {
         return;
     }
-    for (int i = 0; i < SIM_RESOURCES; i++) {
-        class->used[i] += unplaced->needs[i] * blocks;
+    for (int i = 0; i < PDL_RESOURCE_COUNT; i++) {
+        class->used[i] += unplaced->needs.each[i] * blocks;
     }
     class->placing += blocks;
     class->round = placer->round;
@@ -75,7 +75,7 @@ static uint64_t find_alike(const struct sim_placer *placer, const struct sim_unp
     alike->count = 0;
     for (unsigned i = 0; i < placer->classes->count; i++) {
         const struct sim_class *const class = &placer->classes->items[i];
-        const bool fits = sim_class_room(placer->classes, class, unplaced->needs) == room;
+        const bool fits = sim_class_room(class, &unplaced->needs) == room;
         if (!fits || class->round < after || class->round > round) {
             continue;
         }
@@ -123,7 +123,7 @@ static void place_round(struct sim_placer *placer, struct sim_unplaced *unplaced
         struct sim_class *const class = &placer->classes->items[i];
         if (!all) {
             give_dealt(placer, unplaced, i, dealt);
-        } else if (sim_class_room(placer->classes, class, unplaced->needs) == room) {
+        } else if (sim_class_room(class, &unplaced->needs) == room) {
             give(placer, unplaced, class, 1);
         }
     }
@@ -137,7 +137,7 @@ static void deal(struct sim_placer *placer, const struct sim_unplaced *unplaced,
     unsigned count = 0;
     for (unsigned i = 0; i < placer->classes->count; i++) {
         const struct sim_class *const class = &placer->classes->items[i];
-        const unsigned room = sim_class_room(placer->classes, class, unplaced->needs);
+        const unsigned room = sim_class_room(class, &unplaced->needs);
         for (unsigned j = 0; j < class->count; j++) {
             sms[count++] = class->sms[j];
             dealt[class->sms[j]] = (uint16_t)room;
@@ -160,7 +160,7 @@ static void place_waiting(struct sim_placer *placer, struct sim_unplaced *unplac
     unsigned room = 0;
     for (unsigned i = 0; i < placer->classes->count; i++) {
         const struct sim_class *const class = &placer->classes->items[i];
-        room += class->count * sim_class_room(placer->classes, class, unplaced->needs);
+        room += class->count * sim_class_room(class, &unplaced->needs);
     }
     if (room == 0) {
         return;
@@ -169,7 +169,7 @@ static void place_waiting(struct sim_placer *placer, struct sim_unplaced *unplac
     if (room <= unplaced->blocks) {
         for (unsigned i = 0; i < placer->classes->count; i++) {
             struct sim_class *const class = &placer->classes->items[i];
-            give(placer, unplaced, class, sim_class_room(placer->classes, class, unplaced->needs));
+            give(placer, unplaced, class, sim_class_room(class, &unplaced->needs));
         }
         return;
     }
@@ -190,7 +190,7 @@ unsigned sim_place(struct sim_placer *placer, struct sim_unplaced *unplaced)
         place_waiting(placer, unplaced);
     }
     while (!unplaced->waited && unplaced->blocks > 0 &&
-           (sms = most_room(placer, unplaced->needs, &room)) > 0) {
+           (sms = most_room(placer, &unplaced->needs, &room)) > 0) {
         place_round(placer, unplaced, room, sms);
     }
     unplaced->waited = true;

@@ -14,7 +14,7 @@ struct sim_placer {
 /* A launch's blocks that have no SM yet. */
 struct sim_unplaced {
     unsigned blocks;
-    unsigned needs[SIM_RESOURCES];
+    struct sim_needs needs;
     bool waited; /* for room */
 };
 

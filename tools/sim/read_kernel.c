@@ -166,16 +166,20 @@ static bool kernel_word(const struct sim_device *device, const char *word,
 static bool check_fits(const struct sim_device *device, const struct sim_kernel *kernel,
                        char wrong[SIM_WRONG])
 {
-    enum sim_resource scarce = SIM_BLOCKS;
-    unsigned needs[SIM_RESOURCES];
+    static const char *const names[PDL_RESOURCE_COUNT] = {
+        [PDL_RESOURCE_WARPS] = "warps",
+        [PDL_RESOURCE_REGISTERS] = "registers",
+        [PDL_RESOURCE_SHARED_MEMORY] = "bytes of shared memory",
+        [PDL_RESOURCE_BLOCKS] = "blocks",
+    };
+    enum pdl_resource scarce = PDL_RESOURCE_BLOCKS;
+    struct sim_needs needs;
     if (sim_kernel_fits(device, kernel, &scarce) > 0) {
         return true;
     }
-    sim_kernel_needs(device, kernel, needs);
+    sim_kernel_needs(device, kernel, &needs);
     return fail(wrong, "kernel '%s' can never run: a block takes %u %s, and an SM of %s has %u",
-                kernel->name, needs[scarce],
-                scarce == SIM_SHARED ? "bytes of shared memory" : sim_resource_names[scarce],
-                device->name, device->limits[scarce]);
+                kernel->name, needs.each[scarce], names[scarce], device->name, needs.all[scarce]);
 }
 
 bool sim_read_kernel(const struct sim_device *device, char *const *words, unsigned count,

@@ -8,18 +8,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "overlap/occupancy.h"
+
 /* What a launch goes through. */
 enum sim_path { SIM_STREAM, SIM_GRAPH, SIM_PATHS };
-
-/* Resources of which an SM has so many, and a block takes so many. */
-enum sim_resource {
-    SIM_BLOCKS,
-    SIM_THREADS,
-    SIM_REGISTERS,
-    SIM_SHARED,
-    SIM_RESOURCES,
-};
-extern const char *const sim_resource_names[SIM_RESOURCES];
 
 enum { SIM_SMS_MOST = 1024 };
 
@@ -35,9 +27,8 @@ struct sim_bench {
 struct sim_device {
     char name[32];
     unsigned sms;
-    unsigned limits[SIM_RESOURCES]; /* of an SM */
-    unsigned shared_reserved;       /* bytes of a block that the system takes */
-    unsigned depth[SIM_PATHS];      /* launches that have begun and not completed, at most */
+    struct pdl_sm sm;
+    unsigned depth[SIM_PATHS]; /* launches that have begun and not completed, at most */
     double clock_mhz;
     double gap[SIM_PATHS];       /* a kernel's completion to its successor's first blocks */
     double dependent[SIM_PATHS]; /* the last trigger to the secondary's first blocks */
@@ -124,12 +115,17 @@ enum { SIM_DEVICE_VALUES = 22 };
 void sim_device_values(struct sim_device *device,
                        struct sim_device_value values[SIM_DEVICE_VALUES]);
 
-/* What a block of a kernel takes. */
+/* What a block of a kernel takes, and what an SM has of it. */
+struct sim_needs {
+    uint32_t each[PDL_RESOURCE_COUNT];
+    uint32_t all[PDL_RESOURCE_COUNT];
+    uint32_t warp_registers;
+};
 void sim_kernel_needs(const struct sim_device *device, const struct sim_kernel *kernel,
-                      unsigned needs[SIM_RESOURCES]);
+                      struct sim_needs *needs);
 /* How many blocks of it fit on an SM, and what runs out first. */
-unsigned sim_kernel_fits(const struct sim_device *device, const struct sim_kernel *kernel,
-                         enum sim_resource *scarce);
+uint32_t sim_kernel_fits(const struct sim_device *device, const struct sim_kernel *kernel,
+                         enum pdl_resource *scarce);
 
 /* ---- read.c: descriptions ----------------------------------------------------------------------- */
 

@@ -163,10 +163,11 @@ static struct sim_kernel describe(const struct sim_device *device, const struct 
     const double until = median(blocks, count, BEFORE);
     const bool never = isnan(one->triggered);
     const double end = device->block_end;
+    enum { WARP = 32 };
     return (struct sim_kernel){
         .name = copy_text(trace->launches.items[one->launch].kernel),
         .blocks = (unsigned)count,
-        .threads = most > 0 ? device->limits[SIM_THREADS] / most : 1,
+        .threads = most > 0 ? device->sm.threads / WARP / most * WARP : 1,
         .prologue = fmax(0, median(blocks, count, PROLOGUE) - device->block_start),
         .before = fmax(0, until - (never ? end : 0)),
         .after = fmax(0, after - (never ? 0 : end)),
