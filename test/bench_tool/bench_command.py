@@ -416,13 +416,13 @@ class Input(Case):
     def test_what_is_no_run(self):
         self.refused("pdltool bench: a.json: No such file or directory\n", "--input", "a.json")
         for name, text, said in (
-            ("empty", "", "a.json: line 1: '[' or '{' expected near end of file"),
+            ("empty", "", "a.json: line 1, column 0: '[' or '{' expected near end of file"),
             ("list", "[]", "a.json: it was not written by pdltool bench"),
             ("lint", '{"version": 1, "tool": "pdltool 0.1.0"}', "a.json: it was not written by pdltool bench"),
             ("later", '{"schema": 2, "tool": "pdltool bench"}', "a.json: it has the schema 2, this program knows 1"),
-            ("deep", "[" * 100000, "a.json: line 1: maximum parsing depth reached"),
-            ("binary", b"\x7fELF\0\xff", "a.json: line 1: "),
-            ("utf-8", b'{"schema": "\xff"}', "a.json: line 1: unable to decode byte 0xff"),
+            ("deep", "[" * 100000, "a.json: line 1, column 2049: maximum parsing depth reached"),
+            ("binary", b"\x7fELF\0\xff", "a.json: line 1, column 1: "),
+            ("utf-8", b'{"schema": "\xff"}', "a.json: line 1, column 12: unable to decode byte 0xff"),
         ):
             with self.subTest(name):
                 self.file("a.json", text)

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* A run as JSON, with jansson: written with a line a point, and read again. docs/bench.md documents the
  * keys. */
-#include <errno.h>
 #include <limits.h>
 #include <math.h>
 #include <stdarg.h>
@@ -577,16 +576,13 @@ static bool read_run(struct reader *reader, const json_t *root)
 bool input_json(const char *path, struct bench_run *run)
 {
     struct reader reader = {.path = path, .run = run};
-    json_error_t error;
+    char *why = NULL;
     memset(run, 0, sizeof(*run));
-    FILE *const file = fopen(path, "r");
-    if (file == NULL) {
-        return refuse(&reader, "%s", strerror(errno));
-    }
-    json_t *const root = json_loadf(file, JSON_REJECT_DUPLICATES, &error);
-    (void)fclose(file);
+    json_t *const root = json_read(path, &why);
     if (root == NULL) {
-        return refuse(&reader, "line %d: %s", error.line, error.text);
+        (void)refuse(&reader, "%s", why);
+        free(why);
+        return false;
     }
     reader.ids = json_new_object();
     const bool good = read_run(&reader, root);

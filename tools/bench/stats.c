@@ -8,13 +8,7 @@
 
 #include "bench/bench.h"
 #include "common/memory.h"
-
-static int by_value(const void *a, const void *b)
-{
-    const double left = *(const double *)a;
-    const double right = *(const double *)b;
-    return (left > right) - (left < right);
-}
+#include "common/quantile.h"
 
 /* Those that are numbers, in rising order. */
 static double *sorted(const double *samples, size_t count, size_t *kept)
@@ -26,20 +20,8 @@ static double *sorted(const double *samples, size_t count, size_t *kept)
             copy[(*kept)++] = samples[i];
         }
     }
-    qsort(copy, *kept, sizeof(*copy), by_value);
+    sort_rising(copy, *kept);
     return copy;
-}
-
-/* The value below which that share of sorted samples lies. */
-static double quantile(const double *samples, size_t count, double share)
-{
-    if (count == 0) {
-        return NAN;
-    }
-    const double at = share * (double)(count - 1);
-    const size_t below = (size_t)at;
-    const size_t above = below + 1 < count ? below + 1 : below;
-    return samples[below] + (samples[above] - samples[below]) * (at - (double)below);
 }
 
 struct stats stats_of(const double *samples, size_t count)
@@ -120,11 +102,11 @@ struct stats_ratio stats_ratio_of(const double *samples, const double *base, siz
         uint64_t state = UINT64_C(88172645463325252);
         size_t *const drawn = allocate(result.count, sizeof(*drawn));
         double *const medians = allocate(RESAMPLINGS, sizeof(*medians));
-        qsort(ratios, result.count, sizeof(*ratios), by_value);
+        sort_rising(ratios, result.count);
         for (int i = 0; i < RESAMPLINGS; i++) {
             medians[i] = resampled_median(ratios, result.count, drawn, &state);
         }
-        qsort(medians, RESAMPLINGS, sizeof(*medians), by_value);
+        sort_rising(medians, RESAMPLINGS);
         result.median = quantile(ratios, result.count, 0.5);
         result.low = quantile(medians, RESAMPLINGS, 0.025);
         result.high = quantile(medians, RESAMPLINGS, 0.975);

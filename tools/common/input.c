@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "common/cuobjdump.h"
+#include "common/file.h"
 #include "common/memory.h"
 #include "common/print.h"
 
@@ -247,39 +248,18 @@ static void read_source(struct inputs *inputs, const struct source *source)
 }
 
 /* A pipe, a terminal, or a file that is already open. */
-static void read_stream(struct inputs *inputs, const char *name, int file)
+static void read_stream(struct inputs *inputs, const char *name, FILE *file)
 {
-    struct source source = {.name = name};
-    char *bytes = NULL;
-    size_t room = 0;
     size_t size = 0;
-    for (;;) {
-        if (size == room) {
-            room = room == 0 ? (size_t)1 << 16 : room * 2;
-            char *grown = realloc(bytes, room);
-            if (grown == NULL) {
-                add_unopened(inputs, name, "out of memory");
-                break;
-            }
-            bytes = grown;
-        }
-        const ssize_t got = read(file, bytes + size, room - size);
-        if (got == 0) {
-            source.bytes = bytes;
-            source.size = size;
-            read_source(inputs, &source);
-            break;
-        }
-        if (got < 0 && errno != EINTR) {
-            add_unopened(inputs, name, strerror(errno));
-            break;
-        }
-        size += got > 0 ? (size_t)got : 0;
-        if (size > LONGEST_STREAM) {
-            add_unopened(inputs, name, "more than 512 MiB; only files can be that large");
-            break;
-        }
+    char *const bytes = file_read_stream(file, LONGEST_STREAM, &size);
+    if (bytes == NULL) {
+        add_unopened(inputs, name,
+                     errno == EFBIG ? "more than 512 MiB; only files can be that large"
+                                    : strerror(errno));
+        return;
     }
+    const struct source source = {.name = name, .bytes = bytes, .size = size};
+    read_source(inputs, &source);
     free(bytes);
 }
 
@@ -335,7 +315,7 @@ void inputs_read(struct inputs *inputs, const char *argument)
 {
     struct stat status;
     if (strcmp(argument, "-") == 0) {
-        read_stream(inputs, "<stdin>", STDIN_FILENO);
+        read_stream(inputs, "<stdin>", stdin);
     } else if (stat(argument, &status) != 0) {
         add_unopened(inputs, argument, strerror(errno));
     } else if (S_ISDIR(status.st_mode)) {
@@ -351,13 +331,13 @@ void inputs_read(struct inputs *inputs, const char *argument)
         const struct source source = {.name = argument, .path = argument};
         read_source(inputs, &source);
     } else {
-        const int file = open(argument, O_RDONLY | O_CLOEXEC);
-        if (file < 0) {
+        FILE *const file = fopen(argument, "rbe");
+        if (file == NULL) {
             add_unopened(inputs, argument, strerror(errno));
             return;
         }
         read_stream(inputs, argument, file);
-        (void)close(file);
+        (void)fclose(file);
     }
 }
 

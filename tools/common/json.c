@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 #include "common/json.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "commands.h"
 #include "common/demangle.h"
+#include "common/file.h"
 #include "common/memory.h"
 
 static json_t *made(json_t *value)
@@ -15,6 +18,23 @@ static json_t *made(json_t *value)
         exit(EXIT_USAGE);
     }
     return value;
+}
+
+json_t *json_read(const char *path, char **why)
+{
+    json_error_t error;
+    size_t size = 0;
+    char *const text = file_read(path, &size);
+    if (text == NULL) {
+        *why = copy_text(strerror(errno));
+        return NULL;
+    }
+    json_t *const root = json_loadb(text, size, JSON_REJECT_DUPLICATES, &error);
+    if (root == NULL) {
+        *why = format_text("line %d, column %d: %s", error.line, error.column, error.text);
+    }
+    free(text);
+    return root;
 }
 
 json_t *json_text(const char *text)

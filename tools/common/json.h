@@ -11,6 +11,9 @@
 
 /* All of these end the program where there is no memory. */
 
+/* A JSON file's value; NULL with what is wrong, which the caller frees. */
+json_t *json_read(const char *path, char **why);
+
 /* A string or, for NULL, null. Bytes that are no UTF-8 become question marks. */
 json_t *json_text(const char *text);
 json_t *json_number(int64_t number);

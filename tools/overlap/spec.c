@@ -8,6 +8,7 @@
 
 #include "common/demangle.h"
 #include "common/memory.h"
+#include "common/options.h"
 #include "common/print.h"
 
 /* ---- values --------------------------------------------------------------------------------- */
@@ -24,22 +25,12 @@ static bool parse_number(const char *text, int64_t most, int64_t *number)
     return true;
 }
 
-/* Bytes: a number, K or KiB behind it. */
 static bool parse_bytes(const char *text, int64_t *bytes)
 {
-    char digits[24] = "";
-    const size_t length = strspn(text, "0123456789");
-    const char *unit = text + length;
-    const bool kib = strcmp(unit, "K") == 0 || strcmp(unit, "KiB") == 0;
-    if (length == 0 || length >= sizeof(digits) || !(kib || *unit == '\0')) {
-        return false;
-    }
-    memcpy(digits, text, length);
-    if (!parse_number(digits, 1 << 20, bytes)) {
-        return false;
-    }
-    *bytes *= kib ? 1024 : 1;
-    return *bytes <= 1 << 20;
+    uint64_t size = 0;
+    const bool good = parse_size(text, 1 << 20, &size);
+    *bytes = good ? (int64_t)size : *bytes;
+    return good;
 }
 
 /* An extent: 132, 16x8, 16x8x2; as their product. */

@@ -277,11 +277,12 @@ static void find_bench(struct bench *bench)
 
 static json_t *load(const char *directory, const char *name)
 {
-    json_error_t error;
+    char *why = NULL;
     char *const path = format_text("%s/%s", directory, name);
-    json_t *const root = json_load_file(path, 0, &error);
+    json_t *const root = json_read(path, &why);
     if (root == NULL) {
-        (void)fprintf(stderr, "pdltool sim: %s: %s\n", path, error.text);
+        (void)fprintf(stderr, "pdltool sim: %s: %s\n", path, why);
+        free(why);
     }
     free(path);
     return root;

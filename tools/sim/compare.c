@@ -8,6 +8,7 @@
 #include "commands.h"
 #include "common/json.h"
 #include "common/memory.h"
+#include "common/quantile.h"
 #include "sim/bench_rows.h"
 #include "sim/output.h"
 
@@ -114,20 +115,6 @@ struct totals {
     double median, p95, worst;
 };
 
-static int by_value(const void *left, const void *right)
-{
-    const double a = *(const double *)left;
-    const double b = *(const double *)right;
-    return (a > b) - (a < b);
-}
-
-/* The smallest value that so large a share does not exceed. */
-static double quantile(const double *sorted, size_t count, double share)
-{
-    const size_t at = (size_t)ceil(share * (double)count);
-    return sorted[at > 0 ? at - 1 : 0];
-}
-
 static struct totals total(const struct rows *rows, bool fitted)
 {
     struct totals totals = {0};
@@ -142,7 +129,7 @@ static struct totals total(const struct rows *rows, bool fitted)
         }
     }
     if (totals.rows > 0) {
-        qsort(errors, totals.rows, sizeof(*errors), by_value);
+        sort_rising(errors, totals.rows);
         totals.median = quantile(errors, totals.rows, 0.5);
         totals.p95 = quantile(errors, totals.rows, 0.95);
         totals.worst = errors[totals.rows - 1];
@@ -232,11 +219,12 @@ static bool print_json(const struct rows *rows, const struct sim_device *device,
 
 int sim_compare(const struct sim_device *device, const char *path, bool as_json)
 {
-    json_error_t error;
+    char *why = NULL;
     struct rows rows = {0};
-    json_t *const root = json_load_file(path, 0, &error);
+    json_t *const root = json_read(path, &why);
     if (root == NULL) {
-        (void)fprintf(stderr, "pdltool sim: %s:%d: %s\n", path, error.line, error.text);
+        (void)fprintf(stderr, "pdltool sim: %s: %s\n", path, why);
+        free(why);
         return EXIT_USAGE;
     }
     read_rows(&rows, device, root);

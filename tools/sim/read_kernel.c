@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/options.h"
+
 __attribute__((format(printf, 2, 3))) static bool fail(char wrong[SIM_WRONG], const char *format,
                                                        ...)
 {
@@ -58,14 +60,8 @@ static bool read_time(const struct sim_device *device, const char *text, double 
 bool sim_read_count(const char *text, unsigned least, unsigned most, unsigned *count,
                     char wrong[SIM_WRONG])
 {
-    const char *unit = NULL;
-    double value = 0;
-    if (!number(wrong, text, &value, &unit)) {
-        return false;
-    }
-    value *= strcmp(unit, "K") == 0 ? 1024 : 1;
-    if ((*unit != '\0' && strcmp(unit, "K") != 0) || value != floor(value) || value < least ||
-        value > most) {
+    uint64_t value = 0;
+    if (!parse_size(text, most, &value) || value < least) {
         return fail(wrong, "'%s' is no whole number from %u to %u", text, least, most);
     }
     *count = (unsigned)value;

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "commands.h"
+#include "common/file.h"
 #include "common/memory.h"
 #include "common/options.h"
 #include "sim/output.h"
@@ -162,51 +163,24 @@ static bool parse(int argc, char **argv, struct options *chosen, int *code)
 
 /* ---- files --------------------------------------------------------------------------------------- */
 
-static bool read_stream(FILE *file, char **text, size_t *size)
+static char *read_file(const char *path, size_t *size)
 {
-    size_t capacity = 0;
-    *text = NULL;
-    *size = 0;
-    do {
-        capacity = capacity == 0 ? 1 << 16 : 2 * capacity;
-        char *const grown = allocate(capacity, 1);
-        if (*size > 0) {
-            memcpy(grown, *text, *size);
-        }
-        free(*text);
-        *text = grown;
-        *size += fread(*text + *size, 1, capacity - *size, file);
-    } while (*size == capacity);
-    return ferror(file) == 0;
-}
-
-static bool read_file(const char *path, char **text, size_t *size)
-{
-    const bool from_stdin = strcmp(path, "-") == 0;
-    FILE *const file = from_stdin ? stdin : fopen(path, "r");
-    *text = NULL;
-    const bool done = file != NULL && read_stream(file, text, size);
-    if (!done) {
+    char *const text =
+        strcmp(path, "-") == 0 ? file_read_stream(stdin, SIZE_MAX, size) : file_read(path, size);
+    if (text == NULL) {
         (void)fprintf(stderr, "pdltool sim: %s: %s\n", path, strerror(errno));
-        free(*text);
     }
-    if (file != NULL && !from_stdin) {
-        (void)fclose(file);
-    }
-    return done;
+    return text;
 }
 
 static bool choose_device(struct sim_device *device, const char *name)
 {
-    char *text = NULL;
     size_t size = 0;
     if (name == NULL || sim_device_known(device, name)) {
         return name != NULL || sim_device_known(device, "h200");
     }
-    if (!read_file(name, &text, &size)) {
-        return false;
-    }
-    const bool read = sim_device_read(device, text, size, name);
+    char *const text = read_file(name, &size);
+    const bool read = text != NULL && sim_device_read(device, text, size, name);
     free(text);
     return read;
 }
@@ -223,9 +197,9 @@ static bool is_trace(const char *text, size_t size)
 
 static bool read_program(struct sim_program *program, const char *path)
 {
-    char *text = NULL;
     size_t size = 0;
-    if (!read_file(path, &text, &size)) {
+    char *const text = read_file(path, &size);
+    if (text == NULL) {
         return false;
     }
     bool read = false;

@@ -8,6 +8,7 @@
 
 #include "common/json.h"
 #include "common/memory.h"
+#include "common/quantile.h"
 #include "sim/output.h"
 
 struct block {
@@ -94,13 +95,6 @@ static bool read_events(struct trace *trace, const json_t *root)
 
 /* ---- one launch ---------------------------------------------------------------------------------- */
 
-static int by_value(const void *left, const void *right)
-{
-    const double a = *(const double *)left;
-    const double b = *(const double *)right;
-    return (a > b) - (a < b);
-}
-
 enum phase { PROLOGUE, BEFORE, AFTER, PHASES };
 
 static double phase_of(const struct block *block, enum phase phase)
@@ -118,8 +112,8 @@ static double median(const struct block *blocks, size_t count, enum phase phase)
     for (size_t i = 0; i < count; i++) {
         values[i] = phase_of(&blocks[i], phase);
     }
-    qsort(values, count, sizeof(*values), by_value);
-    const double middle = values[count / 2];
+    sort_rising(values, count);
+    const double middle = quantile(values, count, 0.5);
     free(values);
     return fmax(0, middle);
 }

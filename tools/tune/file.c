@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* A chain that a JSON file describes, read and checked. docs/tune.md documents the keys. */
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/json.h"
 #include "common/memory.h"
 #include "tune/read.h"
 
@@ -410,15 +410,12 @@ static bool add_variants(const struct reader *reader, const struct tune_source *
 static char *read_source(const struct reader *reader, const char *path)
 {
     size_t size = 0;
-    unsigned char *const bytes = read_file(reader, "source", path, &size);
-    char *text = NULL;
-    if (bytes != NULL && memchr(bytes, '\0', size) != NULL) {
+    char *const text = read_file(reader, "source", path, &size);
+    if (text != NULL && strlen(text) != size) {
         (void)complain(reader, "source", "%s: there is a NUL byte in it: this is no text", path);
-    } else if (bytes != NULL) {
-        text = allocate(size + 1, 1);
-        memcpy(text, bytes, size);
+        free(text);
+        return NULL;
     }
-    free(bytes);
     return text;
 }
 
@@ -505,21 +502,13 @@ static bool read_chain(struct reader *reader, json_t *root)
 bool tune_file_job(struct tune_job *job, const char *path)
 {
     struct reader reader = {.path = path, .job = job};
-    json_error_t error;
+    char *why = NULL;
     const char *const slash = strrchr(path, '/');
-    FILE *const file = fopen(path, "r");
-    if (file == NULL) {
-        return complain(&reader, "", "%s", strerror(errno));
-    }
-    json_t *const root = json_loadf(file, JSON_REJECT_DUPLICATES, &error);
-    const int unread = ferror(file) != 0 ? errno : 0; /* it is a folder */
-    (void)fclose(file);
-    if (root == NULL && unread != 0) {
-        return complain(&reader, "", "%s", strerror(unread));
-    }
+    json_t *const root = json_read(path, &why);
     if (root == NULL) {
-        return complain(&reader, "", "line %d, column %d: %s", error.line, error.column,
-                        error.text);
+        (void)complain(&reader, "", "%s", why);
+        free(why);
+        return false;
     }
     reader.directory =
         slash == NULL ? copy_text(".") : format_text("%.*s", (int)(slash - path), path);

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/file.h"
 #include "common/memory.h"
 
 bool complain(const struct reader *reader, const char *where, const char *format, ...)
@@ -108,40 +109,12 @@ char *resolve(const struct reader *reader, const char *path)
     return path[0] == '/' ? copy_text(path) : format_text("%s/%s", reader->directory, path);
 }
 
-/* All that is left of it; NULL with errno where it cannot be read. */
-static unsigned char *read_all(FILE *file, size_t *size)
-{
-    unsigned char *bytes = NULL;
-    size_t room = 65536;
-    *size = 0;
-    do {
-        room *= 2;
-        unsigned char *const more = realloc(bytes, room);
-        if (more == NULL) {
-            free(bytes);
-            return NULL;
-        }
-        bytes = more;
-        *size += fread(bytes + *size, 1, room - *size, file);
-    } while (*size == room);
-    if (ferror(file) != 0) {
-        free(bytes);
-        return NULL;
-    }
-    return bytes;
-}
-
-unsigned char *read_file(const struct reader *reader, const char *where, const char *path,
-                         size_t *size)
+void *read_file(const struct reader *reader, const char *where, const char *path, size_t *size)
 {
     char *full = resolve(reader, path);
-    FILE *const file = fopen(full, "rb");
-    unsigned char *const bytes = file != NULL ? read_all(file, size) : NULL;
+    char *const bytes = file_read(full, size);
     if (bytes == NULL) {
         (void)complain(reader, where, "%s: %s", full, strerror(errno));
-    }
-    if (file != NULL) {
-        (void)fclose(file);
     }
     free(full);
     return bytes;

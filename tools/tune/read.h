@@ -44,9 +44,8 @@ bool get_text(const struct reader *reader, const char *where, const json_t *obje
 
 /* A path that was given in the file; the caller frees it. */
 char *resolve(const struct reader *reader, const char *path);
-/* The whole of a file; NULL after a complaint. */
-unsigned char *read_file(const struct reader *reader, const char *where, const char *path,
-                         size_t *size);
+/* The whole of a file and a 0 behind it; NULL after a complaint. */
+void *read_file(const struct reader *reader, const char *where, const char *path, size_t *size);
 
 /* Reads "buffers". tune_buffers.c. */
 bool read_buffers(const struct reader *reader, json_t *given);
