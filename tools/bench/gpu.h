@@ -15,41 +15,33 @@ extern "C" {
 
 /* The functions of libcuda.so.1 that the suites call, as `cu.cuMemAlloc(...)`: cuda.h's macros turn the
  * name into that of the version whose prototype it declares, here as there. */
-#define GPU_DRIVER_FUNCTIONS(entry)                                                                  \
-    entry(cuCtxGetCurrent) entry(cuCtxSetCurrent) entry(cuDeviceGetPCIBusId) entry(                  \
-        cuCtxSynchronize) entry(cuCtxGetLimit) entry(cuCtxSetLimit) entry(cuDeviceGet)               \
-        entry(cuDeviceGetAttribute) entry(cuDeviceGetCount) entry(cuDeviceGetName) entry(            \
-            cuDevicePrimaryCtxRelease) entry(cuDevicePrimaryCtxRetain) entry(cuDeviceTotalMem)       \
-            entry(cuDriverGetVersion) entry(cuEventCreate) entry(cuEventDestroy)                     \
-                entry(cuEventElapsedTime) entry(cuEventQuery) entry(cuEventRecord) entry(            \
-                    cuEventSynchronize) entry(cuFuncGetAttribute) entry(cuFuncSetAttribute)          \
-                    entry(cuGetErrorName) entry(cuGetErrorString) entry(cuGraphAddNode_v2) entry(    \
-                        cuGraphCreate) entry(cuGraphDestroy) entry(cuGraphExecDestroy)               \
-                        entry(cuGraphExecKernelNodeSetParams) entry(cuGraphExecUpdate) entry(        \
-                            cuGraphGetEdges_v2) entry(cuGraphGetNodes) entry(cuGraphInstantiate)     \
-                            entry(cuGraphInstantiateWithParams) entry(cuGraphLaunch) entry(          \
-                                cuGraphUpload) entry(cuInit) entry(cuKernelGetFunction)              \
-                                entry(cuLaunchCooperativeKernel) entry(                              \
-                                    cuLaunchCooperativeKernelMultiDevice) entry(cuLaunchKernel)      \
-                                    entry(cuLaunchKernelEx) entry(cuLibraryGetKernel)                \
-                                        entry(cuLibraryLoadData) entry(cuLibraryUnload) entry(       \
-                                            cuMemAlloc) entry(cuMemFree) entry(cuMemFreeHost)        \
-                                            entry(cuMemGetInfo) entry(cuMemHostAlloc) entry(         \
-                                                cuMemHostGetDevicePointer) entry(cuMemcpyDtoH)       \
-                                                entry(cuMemcpyHtoD) entry(cuMemsetD8) entry(         \
-                                                    cuModuleGetFunction) entry(cuModuleLoadData)     \
-                                                    entry(cuModuleUnload) entry(                     \
-                                                        cuOccupancyMaxActiveBlocksPerMultiprocessor) \
-                                                        entry(cuStreamBeginCapture) entry(           \
-                                                            cuStreamCreate) entry(cuStreamDestroy)   \
-                                                            entry(cuStreamEndCapture)                \
-                                                                entry(cuStreamQuery)                 \
-                                                                    entry(cuStreamSynchronize)       \
-                                                                        entry(cuStreamWaitEvent)
+/* clang-format off */
+#define GPU_DRIVER_FUNCTIONS(entry)                                                               \
+    entry(cuCtxGetCurrent) entry(cuCtxGetLimit) entry(cuCtxSetCurrent) entry(cuCtxSetLimit)       \
+    entry(cuCtxSynchronize) entry(cuDeviceGet) entry(cuDeviceGetAttribute)                        \
+    entry(cuDeviceGetCount) entry(cuDeviceGetName) entry(cuDeviceGetPCIBusId)                     \
+    entry(cuDevicePrimaryCtxRelease) entry(cuDevicePrimaryCtxRetain) entry(cuDeviceTotalMem)      \
+    entry(cuDriverGetVersion) entry(cuEventCreate) entry(cuEventDestroy)                          \
+    entry(cuEventElapsedTime) entry(cuEventQuery) entry(cuEventRecord) entry(cuEventSynchronize)  \
+    entry(cuFuncGetAttribute) entry(cuFuncSetAttribute) entry(cuGetErrorName)                     \
+    entry(cuGetErrorString) entry(cuGraphAddNode_v2) entry(cuGraphCreate) entry(cuGraphDestroy)   \
+    entry(cuGraphExecDestroy) entry(cuGraphExecKernelNodeSetParams) entry(cuGraphExecUpdate)      \
+    entry(cuGraphGetEdges_v2) entry(cuGraphGetNodes) entry(cuGraphInstantiate)                    \
+    entry(cuGraphInstantiateWithParams) entry(cuGraphLaunch) entry(cuGraphUpload) entry(cuInit)   \
+    entry(cuKernelGetFunction) entry(cuLaunchCooperativeKernel)                                   \
+    entry(cuLaunchCooperativeKernelMultiDevice) entry(cuLaunchKernel) entry(cuLaunchKernelEx)     \
+    entry(cuLibraryGetKernel) entry(cuLibraryLoadData) entry(cuLibraryUnload) entry(cuMemAlloc)   \
+    entry(cuMemFree) entry(cuMemFreeHost) entry(cuMemGetInfo) entry(cuMemHostAlloc)               \
+    entry(cuMemHostGetDevicePointer) entry(cuMemcpyDtoH) entry(cuMemcpyHtoD) entry(cuMemsetD8)    \
+    entry(cuModuleGetFunction) entry(cuModuleLoadData) entry(cuModuleUnload)                      \
+    entry(cuOccupancyMaxActiveBlocksPerMultiprocessor) entry(cuStreamBeginCapture)                \
+    entry(cuStreamCreate) entry(cuStreamDestroy) entry(cuStreamEndCapture) entry(cuStreamQuery)   \
+    entry(cuStreamSynchronize) entry(cuStreamWaitEvent)
+/* clang-format on */
 
 #pragma GCC diagnostic push
-#pragma GCC diagnostic ignored                                                                     \
-    "-Wdeprecated-declarations" /* the cooperative launch on several devices */
+/* the cooperative launch on several devices */
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
 struct gpu_driver {
 #define GPU_DRIVER_ENTRY(name) __typeof__(&name) name;
     GPU_DRIVER_FUNCTIONS(GPU_DRIVER_ENTRY)
