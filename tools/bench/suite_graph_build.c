@@ -290,6 +290,56 @@ static const struct bench_spec build_spec = {
     .end = build_end,
 };
 
+/* The same kernel again and again, as a program does that replays a line with other arguments. */
+static void change_measure(struct bench_point *point, double *values)
+{
+    enum { CALLS = 200 };
+    const struct build_config *const config = point->config;
+    const struct build_run *const run = build_run_of(point);
+    const size_t middle = config->kernels / 2;
+    CUresult error = CUDA_SUCCESS;
+    struct line *const line =
+        line_make(config->way, run->turns[0].launches, config->kernels, 1, &error);
+    if (line == NULL) {
+        graph_refused(point, config->kernels, error);
+        return;
+    }
+    line_set_args(line, middle, run->turns[1].launches[middle].args);
+    const double begin = host_ns();
+    for (int i = 0; i < CALLS; i++) {
+        line_set_args(line, middle, run->turns[i % 2].launches[middle].args);
+    }
+    values[0] = (host_ns() - begin) / CALLS;
+    line_free(line);
+}
+
+static const struct bench_spec change_spec = {
+    .name = "change",
+    .title = "New arguments for one kernel of a graph, again and again",
+    .note = "Host time of a call: cuGraphExecKernelNodeSetParams, for a chain "
+            "pdl_chain_set_args(). The mean of 200 calls for the kernel in the middle of a line; "
+            "`change` in the table above is of kernels whose arguments have not been changed yet.",
+    .axes = {"kernels", "way"},
+    .metrics = {{"host", "ns", false, 0.25}},
+    .rounds = 20,
+    .begin = build_begin,
+    .check = build_check,
+    .measure = change_measure,
+    .end = build_end,
+};
+
+static void declare_change(struct bench *bench)
+{
+    enum { KERNELS_256 = 4 * BUILD_WAYS };
+    struct bench_table *const table = bench_table_add(bench, &change_spec);
+    struct bench_point *before = NULL;
+    for (size_t way = 0; way < BUILD_WAYS; way++) {
+        const struct build_config *const config = &build_configs[KERNELS_256 + way];
+        const char *const values[] = {"256", line_way_names[config->way]};
+        before = bench_point_add(table, before, config, values);
+    }
+}
+
 void graph_declare_build(struct bench *bench)
 {
     struct bench_table *const table = bench_table_add(bench, &build_spec);
@@ -304,6 +354,7 @@ void graph_declare_build(struct bench *bench)
         points[way] =
             bench_point_add(table, way > 0 ? points[way - 1] : NULL, &build_configs[i], values);
     }
+    declare_change(bench);
 }
 
 /* ---- memory ----------------------------------------------------------------------------------- */

@@ -10,6 +10,9 @@ const struct bench_suite bench_suites[] = {
     {"sync", "ordering the whole device: a new kernel, grid barriers, flags, clusters", suite_sync},
     {"device", "launches from the device, beside the host's", suite_device},
     {"decode", "one token through a decoder of the 1B class", suite_decode},
+#ifdef PDL_HAVE_RTC
+    {"rtc", "compiling a kernel at run time, and finding it again", suite_rtc},
+#endif
 #endif
     {NULL, NULL, NULL}, /* without nvcc there are no kernels, and no suites */
 };

@@ -15,6 +15,7 @@ void suite_graph(struct bench *bench);    /* lines of kernels, by length */
 void suite_sync(struct bench *bench);     /* ordering across the device */
 void suite_device(struct bench *bench);   /* launches from the device */
 void suite_decode(struct bench *bench);   /* one token through a decoder */
+void suite_rtc(struct bench *bench);      /* kernels compiled at run time */
 
 #ifdef __cplusplus
 }
