@@ -11,6 +11,7 @@ import statistics
 import struct
 import subprocess
 import sys
+import urllib.parse
 import xml.etree.ElementTree
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "tool"))
@@ -20,6 +21,7 @@ import tooltest  # pylint: disable=wrong-import-position
 
 VOID = {"meta", "br", "hr", "img", "link", "input"}
 PNG = b"\x89PNG\r\n\x1a\n"
+IMAGE = "data:image/svg+xml,"
 SVG = "{http://www.w3.org/2000/svg}"
 
 
@@ -109,6 +111,10 @@ class Case(tooltest.Case):
         folder = self.path("runs/plots")
         return sorted(name for name in os.listdir(folder) if name.endswith(ending))
 
+    def read_svg(self, name):
+        with open(os.path.join(self.path("runs/plots"), name + ".svg"), encoding="utf-8", newline="") as file:
+            return file.read()
+
     def svg(self, name):
         return xml.etree.ElementTree.parse(os.path.join(self.path("runs/plots"), name + ".svg")).getroot()
 
@@ -141,13 +147,20 @@ class Page(Case):
         runs = self.whole()
         page = self.made()
         self.assertEqual(len(page.ids), len(set(page.ids)), "an id is there twice")
+        images = []
         for link in page.links:
             if link.startswith("#"):
                 self.assertIn(link[1:], page.ids)
+            elif link.startswith(IMAGE):
+                self.assertNotRegex(link, r'["#&<>\n]')
+                images.append(urllib.parse.unquote(link[len(IMAGE) :]))
             else:
                 self.assertRegex(link, r"^plots/[a-z0-9-]+\.(svg|png)$")
                 self.assertTrue(os.path.getsize(os.path.join(self.path("runs"), link)) > 0, link)
-        self.assertFalse([tag for tag, _ in page.tags if tag in ("script", "img", "iframe", "link")])
+        files = [self.read_svg(name[: -len(".svg")]) for name in self.plots("svg")]
+        self.assertEqual(sorted(images), sorted(files))
+        self.assertEqual([tag for tag, _ in page.tags].count("img"), len(images))
+        self.assertFalse([tag for tag, _ in page.tags if tag in ("script", "iframe", "link")])
         headings = page.text("h3")
         for run in runs.values():
             for one in run["tables"]:
@@ -277,12 +290,18 @@ class Plots(Case):
                 continue
             x, y = [float(number) for number in re.match(r"translate\(([-\d.]+),([-\d.]+)\)", group.get("transform")).groups()]
             length = len("".join(text.itertext())) * 6.0 * float(group.get("font-size")) / 13
-            left = {"start": x, "middle": x - length / 2, "end": x - length}[group.get("text-anchor")]
+            before = {"start": 0, "middle": length / 2, "end": length}[group.get("text-anchor")]
             message = "%s: %s" % (name, "".join(text.itertext()))
-            self.assertGreaterEqual(left, -2, message)
-            self.assertLessEqual(left + length, width + 2, message)
-            self.assertGreater(y, 8, message)
-            self.assertLess(y, height, message)
+            if "rotate(270)" in group.get("transform"):  # upwards
+                first, last, size = height - y - before, height - y - before + length, height
+                across = (x, width)
+            else:
+                first, last, size = x - before, x - before + length, width
+                across = (y, height)
+            self.assertGreaterEqual(first, -2, message)
+            self.assertLessEqual(last, size + 2, message)
+            self.assertGreater(across[0], 8, message)
+            self.assertLess(across[0], across[1], message)
 
     def bars(self, name):
         """The widths of the filled boxes of a figure, from the top."""
@@ -346,22 +365,54 @@ class Plots(Case):
         for name in ("overlap-trigger-chain-spin", "overlap-trigger-chain-work"):
             fills[name] = []
             for polygon in self.svg(name).iter(SVG + "polygon"):
+                xs = [float(pair.split(",")[0]) for pair in polygon.get("points").split()]
+                if max(xs) - min(xs) < 15:
+                    continue  # of the scale
                 color = re.search(r"rgb\(\s*(\d+),\s*(\d+),\s*(\d+)\)", polygon.get("fill") or polygon.get("style") or "")
                 if color:
                     fills[name].append([int(part) for part in color.groups()])
         self.assertTrue(any(blue - red > 60 for red, _, blue in fills["overlap-trigger-chain-spin"]))
-        self.assertFalse(any(red - blue > 60 for red, _, blue in fills["overlap-trigger-chain-spin"][40:]))
+        self.assertFalse(any(red - blue > 60 for red, _, blue in fills["overlap-trigger-chain-spin"]))
         self.assertTrue(any(red - blue > 60 for red, _, blue in fills["overlap-trigger-chain-work"]))
+
+    def key(self, name):
+        """How each curve is drawn by the figure's key: its colour, the form of its point, its dashes."""
+        entries = {}
+        for group in self.svg(name).iter(SVG + "g"):
+            text, point, path = [group.find(".//" + SVG + tag) for tag in ("text", "use", "path")]
+            if (group.get("id") or "").startswith("gnuplot_plot_") and None not in (text, point, path):
+                form = point.get("{http://www.w3.org/1999/xlink}href")
+                entries["".join(text.itertext()).strip()] = (point.get("color"), form, path.get("stroke-dasharray"))
+        return entries
+
+    def test_raw_calls_and_those_of_libpdl_are_told_apart(self):
+        self.put("a.json", make_sample.run(make_sample.overhead() + make_sample.overlap() + make_sample.graph()))
+        self.made("--require-plots")
+        pairs = {
+            "overhead-host-ecdf": [("cudaLaunchKernelExC", "pdl_launch-symbol"), ("cudaLaunchKernelEx", "pdl_launch_kernel"),
+                                   ("cuLaunchKernelEx", "pdl_launch"), ("cooperative", "pdl_launch-cooperative")],
+            "overhead-total": [("cuLaunchKernelEx", "pdl_launch"), ("cuLaunchKernelEx-pdl", "pdl_launch-auto"), ("graph-pdl", "chain")],
+            "graph-line-device": [("stream-pdl", "libpdl"), ("graph-pdl", "chain")],
+        }  # fmt: skip
+        for name, own in pairs.items():
+            key = self.key(name)
+            self.assertEqual(len(set(key.values())), len(key))
+            for raw, libpdl in own:
+                for mine, its in zip(key[libpdl], key[raw]):
+                    self.assertNotEqual(mine, its, "%s: %s, %s" % (name, raw, libpdl))
 
     def test_they_take_the_colours_of_the_page(self):
         self.put("a.json", small_run())
         page = self.made()
         with open(self.path("runs/plots/mine-one-time.svg"), encoding="utf-8") as file:
             text = file.read()
-        self.assertIn("currentColor", text)
-        self.assertIn("prefers-color-scheme: dark", text)
+        style, drawn = re.search(r"<style>(.*?)</style>(.*)", text, re.DOTALL).groups()
+        self.assertIn("prefers-color-scheme: dark", style)
+        for name in set(re.findall(r"(\w+)\s*=\s*[\"']black[\"']", drawn)):
+            self.assertRegex(style, r"\[%s=black\] \{ (color: inherit|%s: currentColor) \}" % (name, name))
+        drawn = re.sub(r"\w+\s*=\s*[\"']black[\"']", "", drawn)
         for black in ("black", "rgb(0,0,0)", "#000000", "rgb(  0,   0,   0)"):
-            self.assertNotIn(black, text.replace("'currentColor'", ""))
+            self.assertNotIn(black, drawn)
         self.assertEqual([tag for tag, _ in page.tags].count("style"), 1)  # the page's own
 
     def test_lines_over_numbers(self):
@@ -638,8 +689,8 @@ class Gnuplot(Case):
         self.made("--require-plots", code=1, message="no plots", env=env)
 
     def test_failing(self):
-        env = self.fake("echo 'line 3: out of ink' >&2\nexit 1\n")
-        page = self.made(message="line 3: out of ink", env=env)
+        env = self.fake("echo \"gnuplot> plot 'line 2'\n               ^\n         line 3: out of ink\n\" >&2\nexit 1\n")
+        page = self.made(message="gnuplot: line 3: out of ink\n", env=env)
         self.assertIn("out of ink", page.text("header"))
         self.made("--require-plots", code=1, message="out of ink", env=env)
 

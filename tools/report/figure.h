@@ -31,7 +31,7 @@ struct figure_panel {
     size_t count, capacity;
 };
 
-/* A line across the panels at a value, to compare with. */
+/* A line across the panels of bars at a value, to compare with. */
 struct figure_mark {
     double at;
     char *label;
@@ -44,8 +44,7 @@ struct figure {
     char *say;   /* what is to be seen, from the numbers */
     char *x_label, *y_label;
     bool log_x, log_y;
-    bool stepped;            /* lines: a staircase, with no marks on it */
-    bool stacked;            /* lines: panels below each other */
+    bool curves;             /* lines of many values, in panels below each other */
     double x_from, x_to;     /* what of the axis is shown; both 0: all of it */
     struct texts categories; /* of bars, stacks and spans; the columns of a heat map */
     struct texts rows;       /* of a heat map */
@@ -58,7 +57,7 @@ struct figure {
         size_t count, capacity;
     } marks;
 
-    char *svg; /* when drawn: an element to stand in a page */
+    char *svg; /* when drawn */
     bool picture;
     char *failure; /* why it was not drawn */
 };

@@ -64,12 +64,9 @@ static char *category_of(const struct bench_point *point, const struct plan *pla
 static void add_bar(struct figure *figure, const struct bench_point *point, const struct plan *plan,
                     unsigned used, const char *series)
 {
-    const struct stats stats = point_stats(point, plan->metric);
     char *category = category_of(point, plan, used);
     char *panel = panel_title(point, plan->panel);
-    const size_t place = texts_place(&figure->categories, category);
-    series_add(figure_series(figure, panel, series), (double)place, stats.median, stats.p10,
-               stats.p90);
+    point_add_bar(point, plan->metric, figure, panel, series, category);
     free(category);
     free(panel);
 }
@@ -142,14 +139,13 @@ struct figure *plan_lines(const struct subject *subject, const char *part, const
         if (!is_wanted(point, plan)) {
             continue;
         }
-        const struct stats stats = point_stats(point, plan->metric);
         char *others = point_label(point, used | 1u << plan->x);
         char *own = shown_value(point, plan->series);
         char *name =
             format_text("%s%s%s", own, *own != '\0' && *others != '\0' ? ", " : "", others);
         char *panel = panel_title(point, plan->panel);
-        series_add(figure_series(figure, panel, name), number_of(value_at(point, plan->x)),
-                   stats.median, stats.p10, stats.p90);
+        point_add(point, plan->metric, number_of(value_at(point, plan->x)),
+                  figure_series(figure, panel, name));
         free(panel);
         free(name);
         free(own);
@@ -174,9 +170,8 @@ static char *name_of(const struct bench_point *point, unsigned skip)
 /* The axes in which all wanted points agree. */
 static unsigned settled_axes(const struct bench_table *table, const struct plan *plan)
 {
-    const struct plan bare = {.metric = plan->metric, .x = -1, .series = -1, .panel = -1};
-    struct plan own = bare;
-    memcpy(own.only, plan->only, sizeof(own.only));
+    struct plan own = *plan;
+    own.x = own.series = own.panel = -1;
     return used_axes(table, &own);
 }
 
@@ -199,22 +194,18 @@ void say_extremes(struct figure *figure, const struct bench_table *table, const 
     const unsigned skip = settled_axes(table, plan);
     const double low = point_median(least, plan->metric);
     const double high = point_median(most, plan->metric);
-    char *low_text = unit_text(low, metric->unit);
+    const struct word low_text = unit_text(low, metric->unit);
     if (least == most) {
-        figure_say(figure, "One value: %s.", low_text);
+        figure_say(figure, "One value: %s.", low_text.text);
     } else {
         char *low_name = name_of(least, skip);
         char *high_name = name_of(most, skip);
-        char *high_text = unit_text(high, metric->unit);
-        char *times = times_text(high / low);
-        figure_say(figure, "Lowest: %s, %s. Highest: %s, %s%s%s%s.", low_name, low_text, high_name,
-                   high_text, low > 0 ? " (" : "", low > 0 ? times : "", low > 0 ? ")" : "");
-        free(times);
-        free(high_text);
+        figure_say(figure, "Lowest: %s, %s. Highest: %s, %s%s%s%s.", low_name, low_text.text,
+                   high_name, unit_text(high, metric->unit).text, low > 0 ? " (" : "",
+                   low > 0 ? times_text(high / low).text : "", low > 0 ? ")" : "");
         free(high_name);
         free(low_name);
     }
-    free(low_text);
 }
 
 bool say_against(struct figure *figure, const struct bench_table *table, const struct plan *plan,
@@ -232,20 +223,18 @@ bool say_against(struct figure *figure, const struct bench_table *table, const s
         return false;
     }
     const struct stats_ratio ratio = point_speedup(one, other, plan->metric);
-    char *mine = unit_text(point_median(one, plan->metric), metric->unit);
-    char *its = unit_text(point_median(other, plan->metric), metric->unit);
     char *own_name = shown_value(one, axis);
     char *its_name = shown_value(other, axis);
     const double distance = fabs(ratio.median - 1);
-    figure_say(figure, "%s: %s; %s: %s, %.*f times that.", own_name, mine, its_name, its,
+    figure_say(figure, "%s: %s; %s: %s, %.*f times that.", own_name,
+               unit_text(point_median(one, plan->metric), metric->unit).text, its_name,
+               unit_text(point_median(other, plan->metric), metric->unit).text,
                distance < 0.1 ? 3
                : distance < 9 ? 2
                               : 1,
                ratio.median);
     free(its_name);
     free(own_name);
-    free(its);
-    free(mine);
     return true;
 }
 
@@ -257,14 +246,10 @@ void say_raw(struct figure *figure, const struct bench_table *table, int metric,
     size_t count = 0;
     for (size_t i = 0; axis >= 0 && metric >= 0 && i < table->count; i++) {
         const struct bench_point *const point = table->items[i];
-        struct want wants[WANTS] = {{-1, NULL}};
         if (!has_values(point, metric) || strcmp(value_at(point, axis), mine) != 0) {
             continue;
         }
-        for (int j = 0; j < axis_count(table); j++) {
-            wants[j] = (struct want){j, j == axis ? raw : value_at(point, j)};
-        }
-        const struct bench_point *const other = find_point(table, metric, wants);
+        const struct bench_point *const other = find_counterpart(point, metric, axis, raw);
         const double ratio = other != NULL ? point_speedup(other, point, metric).median : NAN;
         if (isfinite(ratio)) {
             least = ratio < least ? ratio : least;
@@ -289,7 +274,11 @@ static int numeric_axis(const struct bench_table *table, int metric)
     size_t most = 3;
     for (int axis = 0; axis < axis_count(table); axis++) {
         struct texts values = axis_values(table, axis, metric);
-        if (values.count >= most && axis_is_numeric(table, axis, metric, most)) {
+        bool numeric = values.count >= most;
+        for (size_t i = 0; numeric && i < values.count; i++) {
+            numeric = !isnan(number_of(values.items[i]));
+        }
+        if (numeric) {
             found = axis;
             most = values.count + 1;
         }

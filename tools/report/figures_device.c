@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Launches from the device. */
-#include <stdlib.h>
 #include <string.h>
 
-#include "common/memory.h"
 #include "report/figures.h"
 
 /* A table whose figures are lines over a number, one a metric. */

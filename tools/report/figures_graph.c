@@ -48,9 +48,7 @@ static bool make_line(const struct subject *subject)
         figure_title(figure, figures[i].title);
         figure->log_x = figure->log_y = true;
         plan.only[0] = (struct want){kernels, longest};
-        char *said = value_text(number_of(longest));
-        figure_say(figure, "At %s kernels:", said);
-        free(said);
+        figure_say(figure, "At %s kernels:", value_text(number_of(longest)).text);
         if (!say_against(figure, table, &plan, way, "chain", "stream") &&
             !say_against(figure, table, &plan, way, "chain", "graph")) {
             say_extremes(figure, table, &plan);
@@ -82,77 +80,49 @@ static bool make_slope(const struct subject *subject)
 /* ---- graphs ------------------------------------------------------------------------------------ */
 
 /* A panel a metric, all with the same axes. */
-static struct figure *panels_of_metrics(const struct subject *subject, const char *part,
-                                        const char *const *metrics, size_t count)
+static bool make_build(const struct subject *subject)
 {
+    static const char *const build[] = {"make",   "instantiate", "upload",
+                                        "change", "update",      "launch"};
+    static const char *const memory[] = {"device", "host"};
     const struct bench_table *const table = subject->table;
-    struct figure *const figure = subject_figure(subject, FIGURE_LINES, part);
-    const int x = axis_of(table, "kernels");
+    const bool is_build = strcmp(table->spec.name, "build") == 0;
+    const char *const *const metrics = is_build ? build : memory;
     const int way = axis_of(table, "way");
-    for (size_t j = 0; j < count; j++) {
+    struct plan plan = no_plan;
+    plan.metric = metric_of(table, metrics[0]);
+    plan.x = axis_of(table, "kernels");
+    if (plan.metric < 0 || plan.x < 0 || way < 0) {
+        return false;
+    }
+    struct figure *const figure = subject_figure(subject, FIGURE_LINES, "");
+    for (int j = 0; j < (is_build ? 6 : 2); j++) {
         const int metric = metric_of(table, metrics[j]);
         for (size_t i = 0; metric >= 0 && i < table->count; i++) {
             const struct bench_point *const point = table->items[i];
             if (has_values(point, metric)) {
-                const struct stats stats = point_stats(point, metric);
-                series_add(figure_series(figure, metrics[j], value_at(point, way)),
-                           number_of(value_at(point, x)), stats.median, stats.p10, stats.p90);
+                point_add(point, metric, number_of(value_at(point, plan.x)),
+                          figure_series(figure, metrics[j], value_at(point, way)));
             }
         }
     }
     figure->log_x = figure->log_y = true;
-    return figure;
-}
-
-static bool make_build(const struct subject *subject)
-{
-    static const char *const metrics[] = {"make",   "instantiate", "upload",
-                                          "change", "update",      "launch"};
-    const struct bench_table *const table = subject->table;
-    struct plan plan = no_plan;
-    plan.metric = metric_of(table, "make");
-    if (plan.metric < 0 || axis_of(table, "kernels") < 0 || axis_of(table, "way") < 0) {
-        return false;
-    }
-    struct figure *const figure =
-        panels_of_metrics(subject, "", metrics, sizeof(metrics) / sizeof(metrics[0]));
-    char *longest = last_value(table, axis_of(table, "kernels"), plan.metric);
-    figure_title(figure, "Host time to make, change and launch a graph of so many kernels");
-    figure_axes(figure, "kernels", "\u00b5s");
-    plan.only[0] = (struct want){axis_of(table, "kernels"), longest};
-    char *said = value_text(number_of(longest));
-    figure_say(figure, "Made with %s kernels:", said);
-    free(said);
-    (void)say_against(figure, table, &plan, axis_of(table, "way"), "graph-pdl", "chain");
-    plan.metric = metric_of(table, "change");
-    if (plan.metric >= 0) {
-        figure_say(figure, "New arguments for one of them:");
-        (void)say_against(figure, table, &plan, axis_of(table, "way"), "graph-pdl", "chain");
-    }
-    free(longest);
-    return true;
-}
-
-static bool make_memory(const struct subject *subject)
-{
-    static const char *const metrics[] = {"device", "host"};
-    const struct bench_table *const table = subject->table;
-    struct plan plan = no_plan;
-    plan.metric = metric_of(table, "device");
-    if (plan.metric < 0 || axis_of(table, "kernels") < 0 || axis_of(table, "way") < 0) {
-        return false;
-    }
-    struct figure *const figure =
-        panels_of_metrics(subject, "", metrics, sizeof(metrics) / sizeof(metrics[0]));
-    char *longest = last_value(table, axis_of(table, "kernels"), plan.metric);
-    figure_title(figure, "Memory that a graph keeps, a kernel");
-    figure_axes(figure, "kernels", "bytes");
-    plan.only[0] = (struct want){axis_of(table, "kernels"), longest};
-    char *said = value_text(number_of(longest));
-    figure_say(figure, "Of the device's memory, with %s kernels:", said);
-    free(said);
-    if (!say_against(figure, table, &plan, axis_of(table, "way"), "graph-pdl", "chain")) {
+    char *longest = last_value(table, plan.x, plan.metric);
+    figure_title(figure, is_build
+                             ? "Host time to make, change and launch a graph of so many kernels"
+                             : "Memory that a graph keeps, a kernel");
+    figure_axes(figure, "kernels", is_build ? "\u00b5s" : "bytes");
+    plan.only[0] = (struct want){plan.x, longest};
+    figure_say(figure,
+               is_build ? "Made with %s kernels:" : "Of the device's memory, with %s kernels:",
+               value_text(number_of(longest)).text);
+    if (!say_against(figure, table, &plan, way, "graph-pdl", "chain") && !is_build) {
         say_extremes(figure, table, &plan);
+    }
+    plan.metric = metric_of(table, "change");
+    if (is_build && plan.metric >= 0) {
+        figure_say(figure, "New arguments for one of them:");
+        (void)say_against(figure, table, &plan, way, "graph-pdl", "chain");
     }
     free(longest);
     return true;
@@ -164,7 +134,7 @@ bool figures_graph(const struct subject *subject)
     return strcmp(name, "line") == 0     ? make_line(subject)
            : strcmp(name, "slope") == 0  ? make_slope(subject)
            : strcmp(name, "build") == 0  ? make_build(subject)
-           : strcmp(name, "memory") == 0 ? make_memory(subject)
+           : strcmp(name, "memory") == 0 ? make_build(subject)
                                          : false;
 }
 
@@ -200,12 +170,9 @@ static bool make_grid(const struct subject *subject)
     for (size_t i = 0; i < table->count; i++) {
         const struct bench_point *const point = table->items[i];
         if (has_values(point, metrics[0])) {
-            const struct stats stats = point_stats(point, metrics[0]);
             char *shape = format_text("%s \u00d7 %s threads", value_at(point, blocks),
                                       value_at(point, threads));
-            const size_t place = texts_place(&all->categories, value_at(point, way));
-            series_add(figure_series(all, "", shape), (double)place, stats.median, stats.p10,
-                       stats.p90);
+            point_add_bar(point, metrics[0], all, "", shape, value_at(point, way));
             free(shape);
         }
     }
@@ -232,14 +199,11 @@ static bool make_local(const struct subject *subject)
     for (size_t i = 0; i < table->count; i++) {
         const struct bench_point *const point = table->items[i];
         if (has_values(point, plan.metric)) {
-            const struct stats stats = point_stats(point, plan.metric);
             const char *const blocks = value_at(point, plan.x);
             char *category = strcmp(blocks, "1") == 0 ? copy_text("one block")
                                                       : format_text("cluster of %s", blocks);
             char *series = format_text("%s threads a block", value_at(point, plan.series));
-            const size_t place = texts_place(&figure->categories, category);
-            series_add(figure_series(figure, "", series), (double)place, stats.median, stats.p10,
-                       stats.p90);
+            point_add_bar(point, plan.metric, figure, "", series, category);
             free(series);
             free(category);
         }

@@ -94,7 +94,7 @@ static void make_shares(const struct subject *subject, int metric, int way, int 
     figure_title(figure, title);
     free(title);
     figure_axes(figure, "ns a launch", "% of batches");
-    figure->stepped = figure->stacked = true;
+    figure->curves = true;
     const double room = 0.03 * (figure->x_to - figure->x_from);
     figure->x_from -= room;
     figure->x_to += room;
@@ -155,13 +155,10 @@ static bool make_host(const struct subject *subject)
     for (size_t i = 0; i < table->count; i++) {
         const struct bench_point *const point = table->items[i];
         if (has_values(point, plan.metric) && !is_variant(value_at(point, plan.x))) {
-            const struct stats stats = point_stats(point, plan.metric);
             char *series = format_text("%s arguments", value_at(point, plan.series));
             char *name = shown_value(point, plan.x);
-            const size_t place = texts_place(&figure->categories, name);
+            point_add_bar(point, plan.metric, figure, "", series, name);
             free(name);
-            series_add(figure_series(figure, "", series), (double)place, stats.median, stats.p10,
-                       stats.p90);
             free(series);
         }
     }
@@ -173,168 +170,130 @@ static bool make_host(const struct subject *subject)
 
 /* ---- bars by way, one a metric ------------------------------------------------------------------ */
 
-struct bars {
-    const char *part, *title, *unit;
-    const char *metrics[5], *names[5];
-    struct want only;
-    enum figure_kind kind;
-    bool variants;
+/* The poster's V100 with <<<>>> and with a cooperative launch, ns. */
+struct poster {
+    const char *metric, *what;
+    double traditional, cooperative;
 };
 
-static struct figure *make_bars(const struct subject *subject, const struct bars *bars)
+static const struct bars {
+    const char *table, *title, *unit, *needs;
+    const char *metrics[4], *names[4];
+    const char *axis, *value; /* which points; NULL: all */
+    enum figure_kind kind;
+    bool variants;
+    struct poster poster[2];
+    const char *extremes; /* the metric to say them of, or NULL */
+} all_bars[] = {
+    {"latency",
+     "One empty kernel: from the launch until the host knows its end",
+     "ns",
+     "latency",
+     {"latency", "call"},
+     {"latency", "of it in the launch call"},
+     "args",
+     "0",
+     FIGURE_BARS,
+     true,
+     {{NULL, NULL, 0, 0}},
+     "latency"},
+    {"small",
+     "An empty kernel more (the poster's figure 4, left, and the device alone)",
+     "ns a kernel",
+     "additional",
+     {"host", "additional", "device"},
+     {"CPU launch overhead, 128 launches", "additional latency, 128 less 64", "on the device"},
+     "args",
+     "0",
+     FIGURE_BARS,
+     false,
+     {{"host", "CPU launch overhead", 2545, 3388},
+      {"additional", "Additional latency", 2541, 3326}},
+     NULL},
+    {"large",
+     "Kernels of 5 \u00b5s (the poster's figure 5, left)",
+     "ns a kernel",
+     "execution",
+     {"additional", "host", "wait", "execution"},
+     {"additional latency", "CPU launch overhead", "wait unit", "execution overhead"},
+     "units",
+     "5",
+     FIGURE_BARS,
+     false,
+     {{"additional", "Additional latency", 6144, 6155},
+      {"execution", "Execution overhead", 993, 1015}},
+     "execution"},
+    {"other",
+     "Where the latency of one empty kernel goes (the poster's figure 6)",
+     "ns",
+     "other",
+     {"host", "execution", "other"},
+     {"CPU launch overhead", "execution overhead", "other overhead"},
+     NULL,
+     NULL,
+     FIGURE_STACKS,
+     false,
+     {{"other", "Other overhead", 4735, 4830}},
+     NULL},
+};
+
+static void say_poster(struct figure *figure, const struct bench_table *table, struct want only,
+                       const struct poster *poster)
+{
+    static const char *const ways[] = {"chevron", "cooperative"};
+    const double then[] = {poster->traditional, poster->cooperative};
+    const int metric = metric_of(table, poster->metric);
+    for (int i = 0; i < 2; i++) {
+        const struct want wants[WANTS] = {{axis_of(table, "way"), ways[i]}, only, {-1, NULL}};
+        const struct bench_point *const point = find_point(table, metric, wants);
+        if (point == NULL) {
+            return;
+        }
+        figure_say(figure, "%s of %s: %s ns, %s on the poster's V100.", poster->what,
+                   i == 0 ? "<<<>>>" : "a cooperative launch",
+                   value_text(point_median(point, metric)).text, value_text(then[i]).text);
+    }
+}
+
+static bool make_bars(const struct subject *subject)
 {
     const struct bench_table *const table = subject->table;
+    const struct bars *bars = all_bars;
+    while (strcmp(bars->table, table->spec.name) != 0) {
+        bars++;
+    }
     const int way = axis_of(table, "way");
-    struct figure *const figure = subject_figure(subject, bars->kind, bars->part);
+    const struct want only = {bars->axis != NULL ? axis_of(table, bars->axis) : -1, bars->value};
+    if (metric_of(table, bars->needs) < 0 || way < 0 || (bars->axis != NULL && only.axis < 0)) {
+        return false;
+    }
+    struct figure *const figure = subject_figure(subject, bars->kind, "");
     for (size_t i = 0; i < table->count; i++) {
         const struct bench_point *const point = table->items[i];
-        const char *const own = value_at(point, way);
-        if ((bars->only.value != NULL &&
-             strcmp(value_at(point, bars->only.axis), bars->only.value) != 0) ||
-            (!bars->variants && is_variant(own))) {
+        if ((only.value != NULL && strcmp(value_at(point, only.axis), only.value) != 0) ||
+            (!bars->variants && is_variant(value_at(point, way)))) {
             continue;
         }
-        for (size_t j = 0; j < 5 && bars->metrics[j] != NULL; j++) {
+        for (size_t j = 0; j < 4 && bars->metrics[j] != NULL; j++) {
             const int metric = metric_of(table, bars->metrics[j]);
             if (metric >= 0 && has_values(point, metric)) {
-                const struct stats stats = point_stats(point, metric);
                 char *name = shown_value(point, way);
-                const size_t place = texts_place(&figure->categories, name);
+                point_add_bar(point, metric, figure, "", bars->names[j], name);
                 free(name);
-                series_add(figure_series(figure, "", bars->names[j]), (double)place, stats.median,
-                           stats.p10, stats.p90);
             }
         }
     }
     figure_title(figure, bars->title);
     figure_axes(figure, bars->unit, "");
-    return figure;
-}
-
-static double median_of(const struct bench_table *table, const char *metric, const char *way,
-                        struct want only)
-{
-    const int number = metric_of(table, metric);
-    const struct want wants[WANTS] = {{axis_of(table, "way"), way}, only, {-1, NULL}};
-    const struct bench_point *const point = number >= 0 ? find_point(table, number, wants) : NULL;
-    return point != NULL ? point_median(point, number) : NAN;
-}
-
-static void say_poster(struct figure *figure, const struct bench_table *table, const char *metric,
-                       struct want only, const char *what, double traditional, double cooperative)
-{
-    const double now = median_of(table, metric, "chevron", only);
-    const double now_cooperative = median_of(table, metric, "cooperative", only);
-    if (isfinite(now)) {
-        char *text = value_text(now);
-        char *then = value_text(traditional);
-        figure_say(figure, "%s of <<<>>>: %s ns, %s on the poster's V100", what, text, then);
-        free(then);
-        free(text);
-        if (isfinite(now_cooperative)) {
-            char *other = value_text(now_cooperative);
-            char *before = value_text(cooperative);
-            char *longer =
-                format_text("%s; of a cooperative launch %s, then %s.", figure->say, other, before);
-            free(figure->say);
-            figure->say = longer;
-            free(before);
-            free(other);
-        } else {
-            char *longer = format_text("%s.", figure->say);
-            free(figure->say);
-            figure->say = longer;
-        }
+    for (size_t i = 0; i < 2 && bars->poster[i].metric != NULL; i++) {
+        say_poster(figure, table, only, &bars->poster[i]);
     }
-}
-
-static bool make_latency(const struct subject *subject)
-{
-    const struct bench_table *const table = subject->table;
-    const struct plan plan = {metric_of(table, "latency"),
-                              axis_of(table, "way"),
-                              -1,
-                              -1,
-                              {{axis_of(table, "args"), "0"}}};
-    const struct bars bars = {"",
-                              "One empty kernel: from the launch until the host knows its end",
-                              "ns",
-                              {"latency", "call"},
-                              {"latency", "of it in the launch call"},
-                              {axis_of(table, "args"), "0"},
-                              FIGURE_BARS,
-                              true};
-    if (plan.metric < 0 || plan.x < 0) {
-        return false;
+    if (bars->extremes != NULL) {
+        struct plan plan = no_plan;
+        plan.metric = metric_of(table, bars->extremes);
+        plan.only[0] = only;
+        say_extremes(figure, table, &plan);
     }
-    struct figure *const figure = make_bars(subject, &bars);
-    say_extremes(figure, table, &plan);
-    return true;
-}
-
-static bool make_small(const struct subject *subject)
-{
-    const struct want only = {axis_of(subject->table, "args"), "0"};
-    const struct bars bars = {
-        "",
-        "An empty kernel more (the poster's figure 4, left, and the device alone)",
-        "ns a kernel",
-        {"host", "additional", "device"},
-        {"CPU launch overhead, 128 launches", "additional latency, 128 less 64", "on the device"},
-        only,
-        FIGURE_BARS,
-        false};
-    if (metric_of(subject->table, "additional") < 0 || axis_of(subject->table, "way") < 0) {
-        return false;
-    }
-    struct figure *const figure = make_bars(subject, &bars);
-    say_poster(figure, subject->table, "host", only, "CPU launch overhead", 2545, 3388);
-    say_poster(figure, subject->table, "additional", only, "Additional latency", 2541, 3326);
-    return true;
-}
-
-static bool make_large(const struct subject *subject)
-{
-    const struct want only = {axis_of(subject->table, "units"), "5"};
-    const struct bars bars = {
-        "",
-        "Kernels of 5 \u00b5s (the poster's figure 5, left)",
-        "ns a kernel",
-        {"additional", "host", "wait", "execution"},
-        {"additional latency", "CPU launch overhead", "wait unit", "execution overhead"},
-        only,
-        FIGURE_BARS,
-        false};
-    const struct bench_table *const table = subject->table;
-    if (metric_of(table, "execution") < 0 || axis_of(table, "way") < 0 || only.axis < 0) {
-        return false;
-    }
-    struct figure *const figure = make_bars(subject, &bars);
-    say_poster(figure, table, "additional", only, "Additional latency", 6144, 6155);
-    say_poster(figure, table, "execution", only, "Execution overhead", 993, 1015);
-    struct plan plan = no_plan;
-    plan.metric = metric_of(table, "execution");
-    plan.only[0] = only;
-    say_extremes(figure, table, &plan);
-    return true;
-}
-
-static bool make_other(const struct subject *subject)
-{
-    const struct want only = {-1, NULL};
-    const struct bars bars = {"",
-                              "Where the latency of one empty kernel goes (the poster's figure 6)",
-                              "ns",
-                              {"host", "execution", "other"},
-                              {"CPU launch overhead", "execution overhead", "other overhead"},
-                              only,
-                              FIGURE_STACKS,
-                              false};
-    if (metric_of(subject->table, "other") < 0 || axis_of(subject->table, "way") < 0) {
-        return false;
-    }
-    struct figure *const figure = make_bars(subject, &bars);
-    say_poster(figure, subject->table, "other", only, "Other overhead", 4735, 4830);
     return true;
 }
 
@@ -364,12 +323,11 @@ static bool make_unit(const struct subject *subject)
                                               {plan.panel, waits.items[i]}};
             const struct bench_point *const point = find_point(table, plan.metric, wants);
             if (point != NULL) {
-                char *text = value_text(point_median(point, plan.metric));
                 char *way = shown_value(point, plan.series);
                 figure_say(figure, "With %s units of %s each adds %s ns (%s).",
-                           units.items[units.count - 1], waits.items[i], text, way);
+                           units.items[units.count - 1], waits.items[i],
+                           value_text(point_median(point, plan.metric)).text, way);
                 free(way);
-                free(text);
             }
         }
         figure_say(figure, "The poster had about 1,020 ns from 4 units on.");
@@ -453,8 +411,8 @@ bool figures_overhead(const struct subject *subject)
         const char *table;
         bool (*make)(const struct subject *subject);
     } tables[] = {
-        {"host", make_host},   {"latency", make_latency}, {"small", make_small},
-        {"large", make_large}, {"other", make_other},     {"unit", make_unit},
+        {"host", make_host},   {"latency", make_bars},    {"small", make_bars},
+        {"large", make_bars},  {"other", make_bars},      {"unit", make_unit},
         {"total", make_total}, {"devices", make_devices},
     };
     for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]); i++) {

@@ -17,8 +17,6 @@ static bool make_phases(const struct subject *subject)
     const int parts[] = {axis_of(table, "prologue"), axis_of(table, "before"),
                          axis_of(table, "after")};
     const int results = axis_of(table, "results");
-    const struct bench_point *best[2] = {NULL, NULL};
-    double most[2] = {0, 0};
     if (metric < 0 || way < 0 || parts[0] < 0 || parts[1] < 0 || parts[2] < 0) {
         return false;
     }
@@ -28,46 +26,28 @@ static bool make_phases(const struct subject *subject)
         if (!has_values(point, metric)) {
             continue;
         }
-        const struct stats stats = point_stats(point, metric);
         char *category = format_text("%s / %s / %s", value_at(point, parts[0]),
                                      value_at(point, parts[1]), value_at(point, parts[2]));
         char *panel = results < 0
                           ? copy_text("")
                           : format_text("%s block%s with results", value_at(point, results),
                                         strcmp(value_at(point, results), "one") == 0 ? "" : "s");
-        const size_t place = texts_place(&figure->categories, category);
-        series_add(figure_series(figure, panel, value_at(point, way)), (double)place, stats.median,
-                   stats.p10, stats.p90);
+        point_add_bar(point, metric, figure, panel, value_at(point, way), category);
         free(panel);
         free(category);
-        /* libpdl's ways against the plain ones. */
-        const char *const own = value_at(point, way);
-        const int which = strcmp(own, "libpdl") == 0 ? 0 : strcmp(own, "chain") == 0 ? 1 : -1;
-        if (which >= 0) {
-            struct want wants[WANTS] = {{-1, NULL}};
-            for (int j = 0; j < axis_count(table); j++) {
-                wants[j] = (struct want){j, j == way ? (which == 0 ? "stream" : "graph")
-                                                     : value_at(point, j)};
-            }
-            const struct bench_point *const plain = find_point(table, metric, wants);
-            const double gain = plain != NULL ? point_speedup(point, plain, metric).median : NAN;
-            if (gain > most[which]) {
-                most[which] = gain;
-                best[which] = point;
-            }
-        }
     }
     figure_title(figure,
                  "A kernel of a line, by cycles before the wait / to the trigger / to the end");
     figure_axes(figure, "\u00b5s a kernel", "");
     for (int i = 0; i < 2; i++) {
-        if (best[i] != NULL) {
-            char *times = times_text(most[i]);
-            figure_say(figure, "%s gains most over a plain %s at %s / %s / %s: %s.",
-                       i == 0 ? "libpdl" : "chain", i == 0 ? "stream" : "graph",
-                       value_at(best[i], parts[0]), value_at(best[i], parts[1]),
-                       value_at(best[i], parts[2]), times);
-            free(times);
+        const char *const own = i == 0 ? "libpdl" : "chain";
+        const char *const plain = i == 0 ? "stream" : "graph";
+        double gain;
+        const struct bench_point *const best = find_best(table, metric, own, plain, &gain);
+        if (best != NULL) {
+            figure_say(figure, "%s gains most over a plain %s at %s / %s / %s: %s.", own, plain,
+                       value_at(best, parts[0]), value_at(best, parts[1]), value_at(best, parts[2]),
+                       times_text(gain).text);
         }
     }
     say_raw(figure, table, metric, way, "libpdl", "stream-pdl");
@@ -146,17 +126,13 @@ static void make_map(const struct subject *subject, const struct sweep *sweep, c
     figure_axes(figure, "trigger", "prologue, cycles");
     if (best != NULL) {
         char *where = place_of(sweep, best);
-        char *times = times_text(most);
-        figure_say(figure, "Best at %s: %s.", where, times);
-        free(times);
+        figure_say(figure, "Best at %s: %s.", where, times_text(most).text);
         free(where);
     }
     if (losses > 0) {
         char *where = place_of(sweep, worst);
-        char *times = times_text(least);
         figure_say(figure, "It loses more than 1 %% in %zu of %zu places, most at %s: %s.", losses,
-                   count, where, times);
-        free(times);
+                   count, where, times_text(least).text);
         free(where);
     } else if (count > 0) {
         figure_say(figure, "It loses more than 1 %% in none of %zu places.", count);
@@ -224,10 +200,8 @@ static bool make_conditions(const struct subject *subject)
                 wanted = wanted || strcmp(value_at(point, plan.series), ways[k]) == 0;
             }
             if (wanted && has_values(point, metric)) {
-                const struct stats stats = point_stats(point, metric);
-                const size_t place = texts_place(&figure->categories, value_at(point, plan.x));
-                series_add(figure_series(figure, panels[i].title, value_at(point, plan.series)),
-                           (double)place, stats.median, stats.p10, stats.p90);
+                point_add_bar(point, metric, figure, panels[i].title, value_at(point, plan.series),
+                              value_at(point, plan.x));
             }
         }
     }
@@ -247,21 +221,18 @@ static bool make_conditions(const struct subject *subject)
         }
     }
     if (whole != NULL) {
-        char *own = unit_text(point_median(whole, plan.metric), "us");
-        figure_say(figure, "With all that it needs, libpdl's pair overlaps by %s.", own);
-        free(own);
+        figure_say(figure, "With all that it needs, libpdl's pair overlaps by %s.",
+                   unit_text(point_median(whole, plan.metric), "us").text);
         if (which != NULL) {
-            char *other = unit_text(most, "us");
-            figure_say(figure, "Of those that lack one thing, %s has most: %s.", which, other);
+            figure_say(figure, "Of those that lack one thing, %s has most: %s.", which,
+                       unit_text(most, "us").text);
             const int useful = metric_of(table, "useful");
             const struct want wants[WANTS] = {{plan.x, which}, {plan.series, "libpdl"}};
             const struct bench_point *const point = find_point(table, useful, wants);
             if (point != NULL) {
-                char *part = unit_text(point_median(point, useful), "us");
-                figure_say(figure, "Of that, the second kernel works for %s.", part);
-                free(part);
+                figure_say(figure, "Of that, the second kernel works for %s.",
+                           unit_text(point_median(point, useful), "us").text);
             }
-            free(other);
         }
     } else {
         say_extremes(figure, table, &plan);
@@ -324,12 +295,9 @@ static bool make_timeline(const struct subject *subject)
     figure_title(figure, "Two kernels, from the first one's start");
     figure_axes(figure, "\u00b5s; from the first block's start, then by the last block", "");
     if (first != NULL && first != last) {
-        char *early = unit_text(least, "us");
-        char *late = unit_text(most, "us");
-        figure_say(figure, "Both have ended after %s with %s, after %s with %s.", early,
-                   value_at(first, way), late, value_at(last, way));
-        free(late);
-        free(early);
+        figure_say(figure, "Both have ended after %s with %s, after %s with %s.",
+                   unit_text(least, "us").text, value_at(first, way), unit_text(most, "us").text,
+                   value_at(last, way));
     }
     return true;
 }

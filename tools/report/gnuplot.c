@@ -2,7 +2,6 @@
 #include "report/gnuplot.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,132 +11,79 @@
 
 #include "common/memory.h"
 
-/* What gnuplot reads and writes: files without names, so that neither side waits for the other. */
-struct channels {
-    FILE *script, *output, *messages;
-};
-
-static void close_channels(struct channels *channels)
-{
-    FILE *const files[] = {channels->script, channels->output, channels->messages};
-    for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
-        if (files[i] != NULL) {
-            (void)fclose(files[i]);
-        }
-    }
-}
-
-static bool open_channels(struct channels *channels, const char *script, char **why)
-{
-    channels->script = tmpfile();
-    channels->output = tmpfile();
-    channels->messages = tmpfile();
-    if (channels->script == NULL || channels->output == NULL || channels->messages == NULL ||
-        fputs(script, channels->script) == EOF || fflush(channels->script) != 0 ||
-        fseek(channels->script, 0, SEEK_SET) != 0) {
-        *why = format_text("a temporary file: %s", strerror(errno));
-        return false;
-    }
-    return true;
-}
-
 static struct bytes read_all(FILE *file)
 {
-    struct bytes bytes = {NULL, 0};
-    char block[4096];
-    size_t got;
+    const long size = fseek(file, 0, SEEK_END) == 0 ? ftell(file) : 0;
+    struct bytes bytes = {allocate((size_t)size + 1, 1), 0};
     rewind(file);
-    size_t room = 1;
-    bytes.items = allocate(room, 1);
-    while ((got = fread(block, 1, sizeof(block), file)) > 0) {
-        if (bytes.count + got >= room) {
-            char *const larger = allocate(2 * (bytes.count + got), 1);
-            memcpy(larger, bytes.items, bytes.count);
-            free(bytes.items);
-            bytes.items = larger;
-            room = 2 * (bytes.count + got);
-        }
-        memcpy(bytes.items + bytes.count, block, got);
-        bytes.count += got;
-    }
+    bytes.count = fread(bytes.items, 1, (size_t)size, file);
     bytes.items[bytes.count] = '\0';
     return bytes;
 }
 
-/* The first line with something in it that is neither the script's nor the marker below it. */
+/* The last line that is not empty: what stands before is the script's line with a marker below it. */
 static char *message_of(FILE *messages, int status)
 {
     struct bytes said = read_all(messages);
-    char *found = NULL;
-    char *rest = NULL;
-    for (char *line = strtok_r(said.items, "\n", &rest); line != NULL;
-         line = strtok_r(NULL, "\n", &rest)) {
-        char *const text = line + strspn(line, " \t^");
-        const char *const own = strstr(text, "line ");
-        if (*text == '\0' || strncmp(text, "gnuplot>", 8) == 0) {
-            continue;
-        }
-        if (found == NULL || (own != NULL && own == text)) {
-            free(found);
-            found = copy_text(text);
-        }
+    while (said.count > 0 && strchr(" \t\n", said.items[said.count - 1]) != NULL) {
+        said.items[--said.count] = '\0';
     }
+    const char *const end = strrchr(said.items, '\n');
+    const char *const line = end != NULL ? end + 1 : said.items;
+    char *found = *line != '\0'         ? copy_text(line + strspn(line, " \t"))
+                  : WIFSIGNALED(status) ? format_text("ended by signal %d", WTERMSIG(status))
+                                        : format_text("ended with %d", WEXITSTATUS(status));
     free(said.items);
-    if (found == NULL) {
-        found = WIFSIGNALED(status) ? format_text("ended by signal %d", WTERMSIG(status))
-                                    : format_text("ended with %d", WEXITSTATUS(status));
-    }
     return found;
 }
 
-static int spawn(const struct channels *channels, pid_t *process)
+static int spawn(FILE *const *files, pid_t *process)
 {
     static char name[] = "gnuplot", defaults[] = "-d"; /* -d: not what the user's own file says */
     char *const arguments[] = {name, defaults, NULL};
     posix_spawn_file_actions_t actions;
-    posix_spawnattr_t attributes;
-    sigset_t none;
     int error = posix_spawn_file_actions_init(&actions);
-    if (error != 0) {
-        return error;
-    }
-    error = posix_spawnattr_init(&attributes);
     if (error == 0) {
-        (void)sigemptyset(&none);
-        (void)posix_spawnattr_setsigmask(&attributes, &none);
-        (void)posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
-        (void)posix_spawn_file_actions_adddup2(&actions, fileno(channels->script), STDIN_FILENO);
-        (void)posix_spawn_file_actions_adddup2(&actions, fileno(channels->output), STDOUT_FILENO);
-        (void)posix_spawn_file_actions_adddup2(&actions, fileno(channels->messages), STDERR_FILENO);
-        error = posix_spawnp(process, name, &actions, &attributes, arguments, environ);
-        (void)posix_spawnattr_destroy(&attributes);
+        for (int i = 0; i < 3; i++) {
+            (void)posix_spawn_file_actions_adddup2(&actions, fileno(files[i]), i);
+        }
+        error = posix_spawnp(process, name, &actions, NULL, arguments, environ);
+        (void)posix_spawn_file_actions_destroy(&actions);
     }
-    (void)posix_spawn_file_actions_destroy(&actions);
     return error;
 }
 
 bool gnuplot_run(const char *script, struct bytes *output, char **why)
 {
-    struct channels channels = {NULL, NULL, NULL};
+    /* Its input, output and messages: files without names, so that neither side waits for the other. */
+    FILE *files[] = {tmpfile(), tmpfile(), tmpfile()};
     pid_t process;
     int status = 0;
     bool drawn = false;
     *why = NULL;
-    if (open_channels(&channels, script, why)) {
-        const int error = spawn(&channels, &process);
+    if (files[0] == NULL || files[1] == NULL || files[2] == NULL ||
+        fputs(script, files[0]) == EOF || fflush(files[0]) != 0 ||
+        fseek(files[0], 0, SEEK_SET) != 0) {
+        *why = format_text("a temporary file: %s", strerror(errno));
+    } else {
+        const int error = spawn(files, &process);
         if (error != 0) {
             *why = copy_text(error == ENOENT ? "there is none in PATH" : strerror(error));
         } else {
             while (waitpid(process, &status, 0) == -1 && errno == EINTR) {
             }
-            *output = read_all(channels.output);
+            *output = read_all(files[1]);
             drawn = WIFEXITED(status) && WEXITSTATUS(status) == 0 && output->count > 0;
             if (!drawn) {
-                *why = message_of(channels.messages, status);
+                *why = message_of(files[2], status);
                 free(output->items);
             }
         }
     }
-    close_channels(&channels);
+    for (int i = 0; i < 3; i++) {
+        if (files[i] != NULL) {
+            (void)fclose(files[i]);
+        }
+    }
     return drawn;
 }

@@ -60,17 +60,15 @@ static void add_host(struct cards *cards, const struct bench_table *table)
             find_way(table, metric, "cuLaunchKernelEx-pdl", "args", counts[i]);
         if (own != NULL && raw != NULL) {
             const struct stats_ratio ratio = point_speedup(raw, own, metric);
-            char *mine = value_text(point_median(own, metric));
-            char *its = value_text(point_median(raw, metric));
             add_card(cards,
                      (struct card){
                          format_text("%.3f\u00d7", ratio.median),
                          copy_text("a launch through libpdl, of the raw call's host time"),
                          format_text("pdl_launch %s ns, cuLaunchKernelEx %s ns, both with PDL, %s "
                                      "arguments; 95 %%: %.3f to %.3f",
-                                     mine, its, counts[i], ratio.low, ratio.high)});
-            free(its);
-            free(mine);
+                                     value_text(point_median(own, metric)).text,
+                                     value_text(point_median(raw, metric)).text, counts[i],
+                                     ratio.low, ratio.high)});
             return;
         }
     }
@@ -99,17 +97,13 @@ static void add_line(struct cards *cards, const struct bench_table *table)
         }
     }
     if (own != NULL) {
-        char *mine = value_text(point_median(own, metric));
-        char *its = value_text(point_median(stream, metric));
-        char *length = value_text(number_of(value_at(own, kernels)));
         add_card(cards, (struct card){
-                            times_text(point_speedup(own, stream, metric).median),
+                            copy_text(times_text(point_speedup(own, stream, metric).median).text),
                             format_text("%s empty kernels as a chain, over a stream, with the host",
-                                        length),
-                            format_text("%s and %s ns a kernel", mine, its)});
-        free(length);
-        free(its);
-        free(mine);
+                                        value_text(number_of(value_at(own, kernels))).text),
+                            format_text("%s and %s ns a kernel",
+                                        value_text(point_median(own, metric)).text,
+                                        value_text(point_median(stream, metric)).text)});
     }
 }
 
@@ -117,29 +111,15 @@ static void add_overlap(struct cards *cards, const struct bench_table *table)
 {
     static const char *const ways[][2] = {{"libpdl", "stream"}, {"chain", "graph"}};
     const int metric = metric_of(table, "device");
-    const int way = axis_of(table, "way");
     for (size_t w = 0; w < sizeof(ways) / sizeof(ways[0]); w++) {
-        const struct bench_point *best = NULL;
-        double most = 0;
-        for (size_t i = 0; metric >= 0 && way >= 0 && i < table->count; i++) {
-            const struct bench_point *const point = table->items[i];
-            struct want wants[WANTS] = {{-1, NULL}};
-            if (!has_values(point, metric) || strcmp(value_at(point, way), ways[w][0]) != 0) {
-                continue;
-            }
-            for (int j = 0; j < axis_count(table); j++) {
-                wants[j] = (struct want){j, j == way ? ways[w][1] : value_at(point, j)};
-            }
-            const struct bench_point *const plain = find_point(table, metric, wants);
-            const double gain = plain != NULL ? point_speedup(point, plain, metric).median : 0;
-            best = gain > most ? point : best;
-            most = gain > most ? gain : most;
-        }
+        double most;
+        const struct bench_point *const best =
+            find_best(table, metric, ways[w][0], ways[w][1], &most);
         if (best != NULL) {
             add_card(
                 cards,
                 (struct card){
-                    times_text(most),
+                    copy_text(times_text(most).text),
                     format_text("overlap at its best, %s over a plain %s", ways[w][0], ways[w][1]),
                     format_text("%s / %s / %s cycles before the wait, to the trigger, to the end",
                                 value_at(best, axis_of(table, "prologue")),
@@ -155,12 +135,13 @@ static void add_order(struct cards *cards, const struct bench_table *table)
     const struct bench_point *const chain = find_way(table, metric, "chain", "blocks", "1");
     const struct bench_point *const grid = find_way(table, metric, "grid-sync", "blocks", "1");
     if (chain != NULL && grid != NULL) {
-        char *its = value_text(point_median(grid, metric));
-        add_card(cards,
-                 (struct card){unit_text(point_median(chain, metric), metric_unit(table, metric)),
-                               copy_text("to order the whole device by a new kernel of a chain"),
-                               format_text("a grid barrier of cooperative groups takes %s", its)});
-        free(its);
+        add_card(
+            cards,
+            (struct card){
+                copy_text(unit_text(point_median(chain, metric), metric_unit(table, metric)).text),
+                copy_text("to order the whole device by a new kernel of a chain"),
+                format_text("a grid barrier of cooperative groups takes %s",
+                            value_text(point_median(grid, metric)).text)});
     }
 }
 
@@ -180,16 +161,16 @@ static void add_decode(struct cards *cards, const struct bench_table *table)
                            point_median(chain, share));
     }
     if (graph != NULL) {
-        char *times = times_text(point_speedup(chain, graph, metric).median);
         char *longer = format_text("%s%sthe same kernels in a plain graph take %s as long", more,
-                                   *more != '\0' ? "; " : "", times);
-        free(times);
+                                   *more != '\0' ? "; " : "",
+                                   times_text(point_speedup(chain, graph, metric).median).text);
         free(more);
         more = longer;
     }
-    add_card(cards, (struct card){
-                        unit_text(point_median(chain, metric), metric_unit(table, metric)),
-                        copy_text("a token through the decoder's linear part, as a chain"), more});
+    add_card(cards,
+             (struct card){
+                 copy_text(unit_text(point_median(chain, metric), metric_unit(table, metric)).text),
+                 copy_text("a token through the decoder's linear part, as a chain"), more});
 }
 
 void headline_make(const struct report *report, struct cards *cards)

@@ -14,7 +14,6 @@
 #include "report/draw.h"
 #include "report/figures.h"
 #include "report/gnuplot.h"
-#include "report/svg.h"
 #include "report/tuned.h"
 
 /* Names of files and of anchors are there once. */
@@ -105,53 +104,34 @@ static void remove_plots(const char *output, const char *name)
     }
 }
 
-static enum drawn draw_svg(struct figure *figure, const char *output)
+/* Into a file of its own; the SVG into the figure as well. */
+static enum drawn draw_form(struct figure *figure, const char *output, enum draw_form form)
 {
     struct bytes drawn = {NULL, 0};
-    char *script = draw_script(figure, DRAW_SVG);
-    const bool made = gnuplot_run(script, &drawn, &figure->failure);
     enum drawn result = NOT_DRAWN;
-    free(script);
-    if (!made) {
-        return NOT_DRAWN;
-    }
-    char *element = svg_element(&drawn, figure->name, figure->title);
-    free(drawn.items);
-    if (element == NULL) {
-        figure->failure = copy_text("what gnuplot wrote is no SVG");
-    } else {
-        char *path = format_text("%s/plots/%s.svg", output, figure->name);
-        char *file = svg_file(element);
-        result = write_file(path, file, strlen(file)) ? DRAWN : NOT_WRITTEN;
-        figure->svg = element;
-        free(file);
-        free(path);
-    }
-    return result;
-}
-
-/* A gnuplot without cairo has another terminal for it. */
-static enum drawn draw_png(struct figure *figure, const char *output)
-{
-    static const enum draw_form forms[] = {DRAW_PNG, DRAW_PNG_GD};
-    enum drawn result = NOT_DRAWN;
-    for (size_t i = 0; i < 2 && result == NOT_DRAWN; i++) {
-        struct bytes drawn = {NULL, 0};
-        char *why = NULL;
-        char *script = draw_script(figure, forms[i]);
-        if (gnuplot_run(script, &drawn, &why)) {
-            char *path = format_text("%s/plots/%s.png", output, figure->name);
-            figure->picture = write_file(path, drawn.items, drawn.count);
-            result = figure->picture ? DRAWN : NOT_WRITTEN;
-            free(path);
+    char *script = draw_script(figure, form);
+    free(figure->failure);
+    if (gnuplot_run(script, &drawn, &figure->failure)) {
+        if (form == DRAW_SVG) {
+            figure->svg = draw_for_both(drawn.items);
             free(drawn.items);
-        } else if (i == 0) {
-            figure->failure = why;
-            why = NULL;
+            drawn.items = figure->svg;
+            drawn.count = figure->svg != NULL ? strlen(figure->svg) : 0;
         }
-        free(why);
-        free(script);
+        if (drawn.items == NULL) {
+            figure->failure = copy_text("what gnuplot wrote is no SVG");
+        } else {
+            char *path = format_text("%s/plots/%s.%s", output, figure->name,
+                                     form == DRAW_SVG ? "svg" : "png");
+            result = write_file(path, drawn.items, drawn.count) ? DRAWN : NOT_WRITTEN;
+            free(path);
+        }
+        if (form != DRAW_SVG) {
+            figure->picture = result == DRAWN;
+            free(drawn.items);
+        }
     }
+    free(script);
     return result;
 }
 
@@ -161,8 +141,11 @@ static bool draw_figures(const struct figures *figures, const char *output, size
     for (size_t i = 0; i < figures->count; i++) {
         struct figure *const figure = figures->items[i];
         remove_plots(output, figure->name);
-        enum drawn drawn = draw_svg(figure, output);
-        drawn = drawn == DRAWN ? draw_png(figure, output) : drawn;
+        enum drawn drawn = draw_form(figure, output, DRAW_SVG);
+        if (drawn == DRAWN) {
+            drawn = draw_form(figure, output, DRAW_PNG);
+            drawn = drawn == NOT_DRAWN ? draw_form(figure, output, DRAW_PNG_GD) : drawn;
+        }
         if (drawn == NOT_WRITTEN) {
             return false;
         }

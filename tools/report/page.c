@@ -180,6 +180,21 @@ static void put_top(FILE *to, const struct report *report, const char *title)
 
 /* ---- tables and figures ------------------------------------------------------------------------ */
 
+/* The SVG in the page: as an image of its own it shares no ids and no style with others. */
+static void put_image(FILE *to, const char *svg, const char *title)
+{
+    html_format(to, "<img alt=\"", title, "\" src=\"data:image/svg+xml,");
+    for (const char *at = svg; *at != '\0'; at++) {
+        const unsigned char c = (unsigned char)*at;
+        if (c < 0x20 || strchr("\"#%&<>", c) != NULL) {
+            (void)fprintf(to, "%%%02X", c);
+        } else {
+            (void)fputc(c, to);
+        }
+    }
+    (void)fputs("\">", to);
+}
+
 static void put_figure(FILE *to, const struct figure *figure)
 {
     if (figure->svg == NULL) {
@@ -190,7 +205,7 @@ static void put_figure(FILE *to, const struct figure *figure)
         return;
     }
     html_format(to, "<figure id=\"figure-", figure->name, "\"><div class=\"plot\">");
-    (void)fputs(figure->svg, to);
+    put_image(to, figure->svg, figure->title);
     html_format(to, "</div>\n<figcaption>", figure->say, " <span class=\"files\">");
     html_format(to, "<a href=\"plots/", figure->name, ".svg\">SVG</a>");
     if (figure->picture) {
@@ -315,23 +330,16 @@ static void put_environment(FILE *to, const struct report_run *run)
 
 static void list_suites(const struct report *report, struct texts *suites)
 {
-    struct texts all = {NULL, 0, 0};
-    for (size_t i = 0; i < report->count; i++) {
-        for (size_t j = 0; j < report->items[i].run.bench.count; j++) {
-            (void)texts_place(&all, report->items[i].run.bench.items[j]->suite);
-        }
-    }
-    for (size_t i = 0; i < KNOWN_SUITES; i++) {
-        for (size_t j = 0; j < all.count; j++) {
-            if (strcmp(all.items[j], known_suites[i].name) == 0) {
-                texts_add(suites, known_suites[i].name);
+    for (size_t k = 0; k <= KNOWN_SUITES; k++) { /* the known ones first */
+        for (size_t i = 0; i < report->count; i++) {
+            for (size_t j = 0; j < report->items[i].run.bench.count; j++) {
+                const char *const suite = report->items[i].run.bench.items[j]->suite;
+                if (k == KNOWN_SUITES || strcmp(suite, known_suites[k].name) == 0) {
+                    (void)texts_place(suites, suite);
+                }
             }
         }
     }
-    for (size_t j = 0; j < all.count; j++) {
-        (void)texts_place(suites, all.items[j]);
-    }
-    texts_free(&all);
 }
 
 void page_write(FILE *to, const struct report *report)

@@ -1,28 +1,20 @@
 /* SPDX-License-Identifier: MIT */
-/* What the kinds of figures are drawn with. Places are pixels from the left and from the top. */
+/* What the kinds of figures are drawn with. */
 #ifndef PDL_TOOLS_REPORT_PEN_H
 #define PDL_TOOLS_REPORT_PEN_H
 
 #include <stdio.h>
 
-#include "report/draw.h"
+#include "report/figure.h"
 
-enum {
-    PEN_WIDTH = 760,
-    PEN_TITLE = 34,  /* the height of the title */
-    PEN_LEGEND = 21, /* of a row of the legend */
-    PEN_ROW = 18,    /* of a line of other text */
-};
+enum { PEN_WIDTH = 760 };
 
+/* A script in the making. */
 struct pen {
     FILE *to;
     const struct figure *figure;
-    enum draw_form form;
-    int height;
-    int legend_rows;
-    int labels; /* used so far: gnuplot counts them */
-    int objects;
-    int arrows;
+    double height; /* of the figure, in pixels */
+    double head;   /* of its title and its key */
 };
 
 /* How a series of that name is drawn. The names of the ways to launch look the same in every figure. */
@@ -35,61 +27,33 @@ struct pen_style pen_style(const struct figure *figure, const char *series);
 /* The colour of bars that have no series: by what they are of. */
 unsigned pen_category_color(const char *name);
 
-/* What colours mean, for light and dark pages alike; see svg.c. */
-enum pen_ink { INK_TEXT, INK_FAINT, INK_GRID, INK_MARK, INK_AXIS };
-const char *pen_ink(const struct pen *pen, enum pen_ink ink);
+/* The names of the series of all panels. */
+void pen_series_names(const struct figure *figure, struct texts *names);
+/* The number of characters of the longest one. */
+size_t pen_longest(const struct texts *texts);
 
-/* The part of a figure that a panel's axes enclose. */
+/* `set COMMAND 'TEXT'`; texts go through here so that gnuplot takes them literally. */
+void pen_set(const struct pen *pen, const char *command, const char *text);
+/* A text alone, of so many characters at most. */
+void pen_quoted(FILE *to, const char *text, size_t most);
+/* `set xtics ('NAME' PLACE, ...)`: a name at each place that is a number; NULL: at 0, 1, 2... */
+void pen_named_tics(const struct pen *pen, char axis, const struct texts *names,
+                    const double *places);
+/* `set xrange`, and how its numbers are written. */
+void pen_axis(const struct pen *pen, char axis, double from, double to);
+/* Where the next plot goes, in pixels from the left and from the top, and what of that its title and its x axis
+ * take. gnuplot makes room for the y axis. */
 struct pen_area {
-    double left, right, top, bottom;
+    double left, top, width, height, above, below;
 };
+void pen_area(const struct pen *pen, struct pen_area area);
 
-/* Where the legend's names begin a new row: how many rows that is. */
-int pen_legend_rows(const struct figure *figure);
-/* Terminal, title and legend. The height must be known. */
-void pen_begin(struct pen *pen);
-/* Lines at the ticks: `xtics`, or `xtics ytics`. */
-void pen_grid(const struct pen *pen, const char *axes);
-void pen_area(const struct pen *pen, const struct pen_area *area);
-/* `align` is left, center or right. */
-void pen_text(struct pen *pen, double x, double y, const char *align, enum pen_ink ink,
-              const char *text);
-void pen_panel_title(struct pen *pen, double x, double y, const char *text);
-/* A text as gnuplot takes it literally. */
-void pen_quoted(FILE *to, const char *text);
-/* The same for what stands at a tick, which gnuplot takes as a format. */
-void pen_quoted_tick(FILE *to, const char *text);
-
-/* About how wide a text is. */
-double pen_text_width(const char *text);
-/* At most so wide; the caller frees it. */
-char *pen_shortened(const char *text, double width);
-
-/* The least and the greatest of what is shown. */
-struct pen_range {
-    double from, to;
-};
-void pen_range_take(struct pen_range *range, double value);
-
-/* Steps of an axis: 1, 2 or 5 times a power of ten. */
-struct pen_ticks {
-    double items[64];
-    int count;
-};
-/* As many as there is room for, `least` being what one takes; at whole ends if `widen`. */
-struct pen_ticks pen_ticks_linear(struct pen_range *range, double room, double least, bool widen);
-struct pen_ticks pen_ticks_log(const struct pen_range *range, double room, double least);
-/* `set xtics (...)`, or y; with or without what stands beside them. */
-void pen_put_ticks(const struct pen *pen, char axis, const struct pen_ticks *ticks, bool words);
-/* What stands at one of the ticks. The caller frees it. */
-char *pen_tick_text(const struct pen_ticks *ticks, double value);
-double pen_tick_width(const struct pen_ticks *ticks);
-
-void draw_lines(struct pen *pen);
-void draw_bars(struct pen *pen);
-void draw_heat(struct pen *pen);
-int height_of_lines(const struct figure *figure);
-int height_of_bars(const struct figure *figure);
-int height_of_heat(const struct figure *figure);
+void draw_lines(const struct pen *pen);
+void draw_bars(const struct pen *pen);
+void draw_heat(const struct pen *pen);
+/* Of the panels, in pixels. */
+double height_of_lines(const struct figure *figure);
+double height_of_bars(const struct figure *figure);
+double height_of_heat(const struct figure *figure);
 
 #endif /* PDL_TOOLS_REPORT_PEN_H */

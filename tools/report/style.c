@@ -35,7 +35,7 @@ const char *const page_style[] = {
     "nav a:hover { text-decoration: underline; }",
     "h2, h3 { scroll-margin-top: 3rem; }",
     "figure { margin: .8rem 0 1.6rem; break-inside: avoid; }",
-    ".plot { overflow-x: auto; } .plot svg { display: block; width: 100%; min-width: 31rem;",
+    ".plot { overflow-x: auto; } .plot img { display: block; width: 100%; min-width: 31rem;",
     "  max-width: 60rem; height: auto; }",
     "figcaption { margin-top: .3rem; max-width: 46rem; } .files { font-size: .85rem;",
     "  white-space: nowrap; }",
@@ -65,7 +65,7 @@ const char *const page_style[] = {
     "  --raised: #fff; --link: #000; --bad: #900; --odd: #640; color-scheme: light; }",
     "  body { font-size: 10pt; } nav { display: none; } .files { display: none; }",
     "  .scroll { overflow: visible; max-height: none; border: 0; }",
-    "  .plot { overflow: visible; } .plot svg { min-width: 0; max-width: 16cm; }",
+    "  .plot { overflow: visible; } .plot img { min-width: 0; max-width: 16cm; }",
     "  details:not([open]) { display: none; } h2, h3 { break-after: avoid; } }",
     NULL,
 };

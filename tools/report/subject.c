@@ -98,17 +98,6 @@ struct texts axis_values(const struct bench_table *table, int axis, int metric)
     return values;
 }
 
-bool axis_is_numeric(const struct bench_table *table, int axis, int metric, size_t least)
-{
-    struct texts values = axis_values(table, axis, metric);
-    bool numeric = values.count >= least;
-    for (size_t i = 0; i < values.count; i++) {
-        numeric = numeric && !isnan(number_of(values.items[i]));
-    }
-    texts_free(&values);
-    return numeric;
-}
-
 static bool matches(const struct bench_point *point, const struct want *wants)
 {
     for (size_t i = 0; i < WANTS && wants[i].value != NULL; i++) {
@@ -130,6 +119,34 @@ const struct bench_point *find_point(const struct bench_table *table, int metric
     return NULL;
 }
 
+const struct bench_point *find_counterpart(const struct bench_point *point, int metric, int axis,
+                                           const char *value)
+{
+    struct want wants[BENCH_AXES + 1] = {{-1, NULL}};
+    for (int i = 0; i < axis_count(point->table); i++) {
+        wants[i] = (struct want){i, i == axis ? value : value_at(point, i)};
+    }
+    return find_point(point->table, metric, wants);
+}
+
+const struct bench_point *find_best(const struct bench_table *table, int metric, const char *way,
+                                    const char *other, double *gain)
+{
+    const int axis = axis_of(table, "way");
+    const struct bench_point *best = NULL;
+    *gain = 0;
+    for (size_t i = 0; metric >= 0 && axis >= 0 && i < table->count; i++) {
+        const struct bench_point *const point = table->items[i];
+        if (has_values(point, metric) && strcmp(value_at(point, axis), way) == 0) {
+            const struct bench_point *const base = find_counterpart(point, metric, axis, other);
+            const double own = base != NULL ? point_speedup(point, base, metric).median : 0;
+            best = own > *gain ? point : best;
+            *gain = own > *gain ? own : *gain;
+        }
+    }
+    return best;
+}
+
 struct stats point_stats(const struct bench_point *point, int metric)
 {
     return stats_of(point->samples[metric].items, point->samples[metric].count);
@@ -147,6 +164,19 @@ struct stats_ratio point_speedup(const struct bench_point *point, const struct b
     const size_t others = base->samples[metric].count;
     return stats_ratio_of(base->samples[metric].items, point->samples[metric].items,
                           mine < others ? mine : others);
+}
+
+void point_add(const struct bench_point *point, int metric, double x, struct figure_series *series)
+{
+    const struct stats stats = point_stats(point, metric);
+    series_add(series, x, stats.median, stats.p10, stats.p90);
+}
+
+void point_add_bar(const struct bench_point *point, int metric, struct figure *figure,
+                   const char *panel, const char *series, const char *category)
+{
+    const size_t place = texts_place(&figure->categories, category);
+    point_add(point, metric, (double)place, figure_series(figure, panel, series));
 }
 
 char *point_label(const struct bench_point *point, unsigned skip)

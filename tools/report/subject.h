@@ -36,8 +36,6 @@ char *shown_value(const struct bench_point *point, int axis);
 bool has_values(const struct bench_point *point, int metric);
 /* The values of an axis, in the order of the points, of points that have values. */
 struct texts axis_values(const struct bench_table *table, int axis, int metric);
-/* Whether all of them are numbers, and how many different ones there are at least. */
-bool axis_is_numeric(const struct bench_table *table, int axis, int metric, size_t least);
 
 /* A value that a point is to have; an axis of -1 asks for nothing. */
 struct want {
@@ -49,11 +47,24 @@ enum { WANTS = 6 };
 const struct bench_point *find_point(const struct bench_table *table, int metric,
                                      const struct want *wants);
 
+/* The point whose other axes are the same; NULL if there is none with values. */
+const struct bench_point *find_counterpart(const struct bench_point *point, int metric, int axis,
+                                           const char *value);
+/* The point of the way that gains most over its counterpart of the other way, and how much. NULL if there is
+ * none. */
+const struct bench_point *find_best(const struct bench_table *table, int metric, const char *way,
+                                    const char *other, double *gain);
+
 struct stats point_stats(const struct bench_point *point, int metric);
 double point_median(const struct bench_point *point, int metric);
 /* How many times as long the other one takes: base / point, by the rounds that both have. */
 struct stats_ratio point_speedup(const struct bench_point *point, const struct bench_point *base,
                                  int metric);
+/* Adds its median to a figure, with a whisker from the 10th to the 90th percentile. */
+void point_add(const struct bench_point *point, int metric, double x, struct figure_series *series);
+/* The same as a bar: in a category of that name. */
+void point_add_bar(const struct bench_point *point, int metric, struct figure *figure,
+                   const char *panel, const char *series, const char *category);
 /* `graph, 132 blocks`: its values of the axes that are not in `skip`, a bit an axis. */
 char *point_label(const struct bench_point *point, unsigned skip);
 /* `device, ns`: for an axis. The caller frees it. */

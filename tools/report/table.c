@@ -44,13 +44,12 @@ void html_format(FILE *to, const char *before, const char *text, const char *aft
 /* A number as it is read, and as it is. */
 static void number_cell(FILE *to, double number)
 {
-    char *text = value_text(number);
     if (isfinite(number)) {
-        (void)fprintf(to, "<td class=\"n\" data-value=\"%.9g\">%s</td>", number, text);
+        (void)fprintf(to, "<td class=\"n\" data-value=\"%.9g\">%s</td>", number,
+                      value_text(number).text);
     } else {
         (void)fputs("<td class=\"n\">\u2013</td>", to);
     }
-    free(text);
 }
 
 static void ratio_cell(FILE *to, const struct bench_point *point, int metric)
@@ -168,57 +167,55 @@ void html_table(FILE *to, const struct bench_table *table)
 
 /* ---- what went wrong --------------------------------------------------------------------------- */
 
-/* Points for one and the same reason. */
-struct reason {
-    const char *text;
-    bool failed;
-    struct texts points;
-};
+static const char *reason_of(const struct bench_point *point, bool failed)
+{
+    return !point->selected        ? NULL
+           : failed                ? point->failed
+           : point->failed == NULL ? point->waived
+                                   : NULL;
+}
 
-static void put_reason(FILE *to, const struct reason *reason)
+/* The points that a reason is of, the first few by name. */
+static void put_reason(FILE *to, const struct bench_table *table, const char *reason, bool failed)
 {
     enum { NAMED = 4 };
-    char *count = format_count(reason->points.count, "row", "rows");
-    (void)fprintf(to, "<li><span class=\"%s\">%s</span> %s: ", reason->failed ? "bad" : "odd",
-                  reason->failed ? "FAILED" : "waived", count);
-    html_text(to, reason->text);
-    (void)fputs(" <span class=\"faint\">(", to);
-    for (size_t i = 0; i < reason->points.count && i < NAMED; i++) {
-        html_format(to, i > 0 ? "; " : "", reason->points.items[i], "");
+    struct texts points = {NULL, 0, 0};
+    for (size_t i = 0; i < table->count; i++) {
+        const char *const own = reason_of(table->items[i], failed);
+        if (own != NULL && strcmp(own, reason) == 0) {
+            texts_take(&points, point_label(table->items[i], 0));
+        }
     }
-    (void)fprintf(to, "%s)</span></li>\n", reason->points.count > NAMED ? " \u2026" : "");
+    char *count = format_count(points.count, "row", "rows");
+    (void)fprintf(to, "<li><span class=\"%s\">%s</span> %s: ", failed ? "bad" : "odd",
+                  failed ? "FAILED" : "waived", count);
+    html_text(to, reason);
+    (void)fputs(" <span class=\"faint\">(", to);
+    for (size_t i = 0; i < points.count && i < NAMED; i++) {
+        html_format(to, i > 0 ? "; " : "", points.items[i], "");
+    }
+    (void)fprintf(to, "%s)</span></li>\n", points.count > NAMED ? " \u2026" : "");
     free(count);
+    texts_free(&points);
 }
 
 void html_troubles(FILE *to, const struct bench_table *table)
 {
     bool any = false;
     for (int failed = 1; failed >= 0; failed--) {
+        struct texts reasons = {NULL, 0, 0};
         for (size_t i = 0; i < table->count; i++) {
-            const struct bench_point *const point = table->items[i];
-            const char *const why = failed                  ? point->failed
-                                    : point->failed == NULL ? point->waived
-                                                            : NULL;
-            struct reason reason = {why, failed != 0, {NULL, 0, 0}};
-            bool said = why == NULL || !point->selected;
-            for (size_t j = 0; j < table->count && !said; j++) {
-                const struct bench_point *const other = table->items[j];
-                const char *const others = failed                  ? other->failed
-                                           : other->failed == NULL ? other->waived
-                                                                   : NULL;
-                if (others == NULL || !other->selected || strcmp(others, why) != 0) {
-                    continue;
-                }
-                said = j < i;
-                texts_take(&reason.points, point_label(other, 0));
+            const char *const reason = reason_of(table->items[i], failed != 0);
+            if (reason != NULL) {
+                (void)texts_place(&reasons, reason);
             }
-            if (!said) {
-                (void)fputs(any ? "" : "<ul class=\"trouble\">\n", to);
-                any = true;
-                put_reason(to, &reason);
-            }
-            texts_free(&reason.points);
         }
+        for (size_t i = 0; i < reasons.count; i++) {
+            (void)fputs(any ? "" : "<ul class=\"trouble\">\n", to);
+            any = true;
+            put_reason(to, table, reasons.items[i], failed != 0);
+        }
+        texts_free(&reasons);
     }
     (void)fputs(any ? "</ul>\n" : "", to);
 }

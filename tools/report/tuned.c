@@ -122,19 +122,14 @@ static void say_result(struct figure *figure, const json_t *root)
     if (failed != NULL) {
         figure_say(figure, "Nothing was chosen: %s.", failed);
     } else if (isfinite(us)) {
-        char *mine = unit_text(us, "us");
-        char *before = unit_text(start, "us");
-        char *plain = unit_text(without, "us");
-        figure_say(figure, "Chosen: %s; before: %s; without overlap: %s.", mine, before, plain);
+        figure_say(figure, "Chosen: %s; before: %s; without overlap: %s.", unit_text(us, "us").text,
+                   unit_text(start, "us").text, unit_text(without, "us").text);
         if (isfinite(number_at(chosen, "ratio"))) {
             figure_say(figure,
                        "What was chosen takes %.3f times what it was (95 %%: %.3f to %.3f).",
                        number_at(chosen, "ratio"), number_at(chosen, "ratio_low"),
                        number_at(chosen, "ratio_high"));
         }
-        free(plain);
-        free(before);
-        free(mine);
     }
 }
 
@@ -168,11 +163,10 @@ bool tuned_read(const json_t *root, const char *name, struct report_tuned *tuned
     tuned->name = copy_text(name);
     tuned->chain = copy_text(json_string_value(json_object_get(root, "chain")));
     tuned->ended = ended != NULL ? copy_text(ended) : NULL;
-    char *seconds = unit_text(number_at(root, "seconds"), "s");
     tuned->where = format_text(
         "%s%s%lld configurations in %s", gpu != NULL ? gpu : "", gpu != NULL ? ", " : "",
-        (long long)json_integer_value(json_object_get(root, "configurations")), seconds);
-    free(seconds);
+        (long long)json_integer_value(json_object_get(root, "configurations")),
+        unit_text(number_at(root, "seconds"), "s").text);
     if (!read_kinds(root, tuned)) {
         tuned_free(tuned);
         return false;

@@ -3,6 +3,7 @@
 
 #include <ctype.h>
 #include <math.h>
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,32 +22,28 @@ void texts_add(struct texts *texts, const char *text)
     texts_take(texts, copy_text(text));
 }
 
-size_t texts_place(struct texts *texts, const char *text)
+static size_t find_text(const struct texts *texts, const char *text)
 {
     size_t place = 0;
     while (place < texts->count && strcmp(texts->items[place], text) != 0) {
         place++;
     }
+    return place;
+}
+
+size_t texts_place(struct texts *texts, const char *text)
+{
+    const size_t place = find_text(texts, text);
     if (place == texts->count) {
         texts_add(texts, text);
     }
     return place;
 }
 
-static bool has_text(const struct texts *texts, const char *text)
-{
-    for (size_t i = 0; i < texts->count; i++) {
-        if (strcmp(texts->items[i], text) == 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
 const char *texts_unique(struct texts *texts, char *name)
 {
     char *own = copy_text(name);
-    for (unsigned number = 2; has_text(texts, own); number++) {
+    for (unsigned number = 2; find_text(texts, own) < texts->count; number++) {
         free(own);
         own = format_text("%s-%u", name, number);
     }
@@ -75,28 +72,38 @@ char *joined_text(const struct texts *texts, const char *between)
     return all;
 }
 
-char *value_text(double value)
+__attribute__((format(printf, 1, 2))) static struct word word(const char *format, ...)
+{
+    struct word made;
+    va_list arguments;
+    va_start(arguments, format);
+    (void)vsnprintf(made.text, sizeof(made.text), format, arguments);
+    va_end(arguments);
+    return made;
+}
+
+struct word value_text(double value)
 {
     enum { DIGITS = 4 };
     const double size = fabs(value);
     if (!isfinite(value)) {
-        return copy_text(isnan(value) ? "\u2013" : value > 0 ? "\u221e" : "\u2212\u221e");
+        return word("%s", isnan(value) ? "\u2013" : value > 0 ? "\u221e" : "\u2212\u221e");
     }
     if (size >= 1e15 || (size > 0 && size < 1e-4)) {
-        return format_text("%.3g", value);
+        return word("%.3g", value);
     }
     /* What rounds to 1,000 counts as that. */
     if (size >= 999.95) {
         char *whole = format_count((unsigned long long)(size + 0.5), "", "");
-        char *text = format_text("%s%s", value < 0 ? "-" : "", whole);
+        const struct word made = word("%s%s", value < 0 ? "-" : "", whole);
         free(whole);
-        return text;
+        return made;
     }
     if (value == floor(value)) {
-        return format_text("%.0f", value);
+        return word("%.0f", value);
     }
     const int before = size < 1 ? (int)floor(log10(size)) + 1 : (int)log10(size) + 1;
-    return format_text("%.*f", DIGITS - before, value);
+    return word("%.*f", DIGITS - before, value);
 }
 
 const char *unit_name(const char *unit)
@@ -104,34 +111,15 @@ const char *unit_name(const char *unit)
     return unit == NULL ? "" : strcmp(unit, "us") == 0 ? "\u00b5s" : unit;
 }
 
-char *unit_text(double value, const char *unit)
+struct word unit_text(double value, const char *unit)
 {
     const char *const name = unit_name(unit);
-    char *number = value_text(value);
-    char *text = format_text("%s%s%s", number, *name != '\0' ? "\u00a0" : "", name);
-    free(number);
-    return text;
+    return word("%s%s%s", value_text(value).text, *name != '\0' ? "\u00a0" : "", name);
 }
 
-char *times_text(double ratio)
+struct word times_text(double ratio)
 {
-    return format_text(ratio < 10 ? "%.2f\u00d7" : "%.1f\u00d7", ratio);
-}
-
-static void add_part(char *name, size_t *used, const char *part)
-{
-    bool apart = *used > 0;
-    for (const char *at = part; *at != '\0'; at++) {
-        if (isalnum((unsigned char)*at)) {
-            if (apart) {
-                name[(*used)++] = '-';
-                apart = false;
-            }
-            name[(*used)++] = (char)tolower((unsigned char)*at);
-        } else {
-            apart = *used > 0;
-        }
-    }
+    return word(ratio < 10 ? "%.2f\u00d7" : "%.1f\u00d7", ratio);
 }
 
 char *file_name(const char *first, const char *second, const char *third, const char *fourth)
@@ -139,9 +127,20 @@ char *file_name(const char *first, const char *second, const char *third, const 
     /* Names of files have a limit of 255 in most file systems. */
     enum { LONGEST = 120 };
     char *all = format_text("%s-%s-%s-%s", first, second, third, fourth);
-    char *name = allocate(2 * strlen(all) + 2, 1);
+    char *name = allocate(LONGEST + 2, 1);
     size_t used = 0;
-    add_part(name, &used, all);
+    bool apart = false;
+    for (const char *at = all; *at != '\0' && used < LONGEST; at++) {
+        if (!isalnum((unsigned char)*at)) {
+            apart = used > 0;
+            continue;
+        }
+        if (apart) {
+            name[used++] = '-';
+        }
+        name[used++] = (char)tolower((unsigned char)*at);
+        apart = false;
+    }
     free(all);
     if (used == 0) {
         name[used++] = 'x';

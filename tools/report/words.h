@@ -17,10 +17,14 @@ void texts_take(struct texts *texts, char *text);
 size_t texts_place(struct texts *texts, const char *text);
 void texts_free(struct texts *texts);
 
-/* Each makes a text that the caller frees. */
-char *value_text(double value);                  /* four digits; whole numbers from 1,000 on */
-char *unit_text(double value, const char *unit); /* `2.05 µs`, `80 %` */
-char *times_text(double ratio);                  /* `1.24×` */
+/* A number as a text. */
+struct word {
+    char text[80];
+};
+struct word value_text(double value); /* four digits; whole numbers from 1,000 on */
+struct word unit_text(double value, const char *unit); /* `2.05 µs`, `80 %` */
+struct word times_text(double ratio);                  /* `1.24×` */
+/* The caller frees it. */
 char *joined_text(const struct texts *texts, const char *between);
 /* The name, or with a number behind it if the list has it; takes it over and adds what it returns. */
 const char *texts_unique(struct texts *texts, char *name);
