@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <string>
+#include <string_view>
 #include <vector>
 
 // The instructions -------------------------------------------------------------------------------
@@ -73,7 +74,7 @@ struct operand {
 
 #include "rtc_reference.cuh"
 
-static float toward_zero(const operand &from, const std::string &type)
+static float toward_zero(const operand &from, std::string_view type)
 {
     std::fesetround(FE_TOWARDZERO);
     volatile float to = 0;
@@ -99,7 +100,7 @@ static float toward_zero(const operand &from, const std::string &type)
 }
 
 // Not-a-number becomes what the devices make of it at worst.
-static void to_integer(const operand &to, double value, const std::string &type)
+static void to_integer(const operand &to, double value, std::string_view type)
 {
     const bool is_signed = type[0] == 's';
     const int width = type == "s32" || type == "u32" ? 32 : 64;
@@ -112,9 +113,9 @@ static void to_integer(const operand &to, double value, const std::string &type)
     to.set(static_cast<unsigned long long>(cut > high ? high : cut < low ? low : cut));
 }
 
-static void convert(const std::string &text, const operand *o)
+static void convert(std::string_view text, const operand *o)
 {
-    const std::string name = text.substr(0, text.find(' '));
+    const std::string_view name = text.substr(0, text.find(' '));
     if (name == "cvt.f32.f16") {
         o[0].set(static_cast<float>(decode(*small_float_of(PDL_VECTOR_FLOAT16), o[1].bits())));
     } else if (name == "cvt.rn.f16.f32") {
@@ -136,12 +137,12 @@ static void convert(const std::string &text, const operand *o)
     } else if (name.compare(0, 8, "cvt.rzi.") == 0) {
         to_integer(o[0], o[1].number(), name.substr(8, 3));
     } else {
-        std::printf("wrong: no instruction %s\n", text.c_str());
+        std::printf("wrong: no instruction %s\n", text.data());
         std::exit(1);
     }
 }
 
-static void execute(const std::string &text, const operand *o, unsigned count)
+static void execute(std::string_view text, const operand *o, unsigned count)
 {
     if (text.compare(0, 3, "cvt") == 0 && text.compare(0, 4, "cvta") != 0) {
         convert(text, o);
@@ -161,7 +162,7 @@ static void execute(const std::string &text, const operand *o, unsigned count)
                 return;
             }
         }
-        std::printf("wrong: no register %s\n", text.c_str());
+        std::printf("wrong: no register %s\n", text.data());
         std::exit(1);
     } else { // ld.global, st.global: a register, or two, four or eight words
         const bool store = text[0] == 's';
@@ -197,13 +198,19 @@ template <typename... A> void emulate(const char *text, const A &...a)
 
 static int wrong;
 
+static void end_after_three()
+{
+    if (++wrong == 3) {
+        std::exit(1);
+    }
+}
+
 static void complain(const char *what, const char *from, const char *to, unsigned long long bits,
                      unsigned long long old, unsigned long long got)
 {
-    if (wrong++ < 3) {
-        std::printf("wrong: %s of %s 0x%llx as %s (before: 0x%llx) is 0x%llx\n", what, from, bits,
-                    to, old, got);
-    }
+    std::printf("wrong: %s of %s 0x%llx as %s (before: 0x%llx) is 0x%llx\n", what, from, bits, to,
+                old, got);
+    end_after_three();
 }
 
 static unsigned long long random_bits()
@@ -292,7 +299,8 @@ template <typename In> void try_from(pdl_vector_type in)
     try_pair<In, bool>(in, PDL_VECTOR_BOOL);
 }
 
-static void try_types()
+/* A template, as try_grids() is, so that it costs nothing where it is not called. */
+template <typename = void> void try_types()
 {
     try_from<double>(PDL_VECTOR_FLOAT64);
     try_from<float>(PDL_VECTOR_FLOAT32);
@@ -369,12 +377,13 @@ void try_shape(const shape &s, const unsigned (&launch)[4])
             right = right && written[static_cast<size_t>(i) * sizeof(Out) + k] == (inside ? 1 : 0);
         }
     }
-    if (!right && wrong++ < 3) {
+    if (!right) {
         std::printf("wrong: width %d, unroll %d, mode %d, %d rows of %d + %d, from elements %d, "
                     "%d, %d: %s\n",
                     Width, Unroll, Mode, s.rows, s.columns, s.gap, s.out, s.a, s.b,
                     problem.empty() ? "an element" : problem.c_str());
         problem.clear();
+        end_after_three();
     }
 }
 
@@ -393,7 +402,7 @@ template <int Width, int Unroll, int Mode, typename Out, typename A, typename B>
     }
 }
 
-static void try_grids()
+template <typename = void> void try_grids()
 {
     try_shapes<16, 1, 0, signed char, unsigned char, signed char>();
     try_shapes<32, 1, 0, unsigned char, unsigned char, signed char>();
@@ -409,12 +418,7 @@ static void try_grids()
 
 int main()
 {
-#ifndef ONLY_GRIDS
-    try_types();
-#endif
-#ifndef ONLY_TYPES
-    try_grids();
-#endif
+    TRY; // vector.py says what
     return wrong == 0 ? 0 : 1;
 }
 
