@@ -17,7 +17,7 @@ template. Findings above note that nothing expects are false, in broken kernels 
 expects are no matter. A finding's line is the innermost one in the file itself, so that an access in an
 inlined function of CUDA's headers counts where it was called.
 
-Modes:
+Modes, of which one run may have several:
 
     lines     nvcc -lineinfo, the reference: rules, lines and kernels, and at least so many kernels
     newer     the same for a newer architecture
@@ -43,6 +43,7 @@ import sys
 import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
+COMPILED = {}  # what compile_all() returned, by the mode
 LEAST = {"all": 60, "broken": 25, "right": 25}
 LEVELS = {"note": 1, "warning": 2, "error": 3}
 # What a wait in front of everything mends.
@@ -277,17 +278,20 @@ def sources_for(mode):
 
 
 def compile_all(arguments, mode, directory):
-    """[(kind, source, PTX path, PTX text)], compiled a few at a time."""
+    """[(kind, source, PTX path, PTX text)], compiled a few at a time, and once for `lines` and `mutants`."""
+    if mode in COMPILED:
+        return COMPILED[mode]
     listed = list(sources_for(mode))
 
     def one(item):
         kind, source = item
         output = os.path.join(directory, "%s_%s.ptx" % (kind, os.path.basename(source.path)[:-3]))
-        text = compile_ptx(arguments, "lines" if mode == "mutants" else mode, source.path, output, source.options)
+        text = compile_ptx(arguments, mode, source.path, output, source.options)
         return kind, source, output, text
 
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count() or 1) as pool:
-        return list(pool.map(one, listed))
+        COMPILED[mode] = list(pool.map(one, listed))
+    return COMPILED[mode]
 
 
 def check_corpus(arguments, mode, directory):
@@ -324,10 +328,11 @@ def replace_instruction(text, instruction):
 def check_mutants(arguments, directory):
     """Lint has to see when the waits of right kernels go, and when broken kernels get one."""
     wrong, without, waiting = [], 0, 0
-    for kind, source, path, text in compile_all(arguments, "mutants", directory):
-        if any(option.startswith("-arch") for option in source.options):
+    for _, source, path, text in compile_all(arguments, "lines", directory):
+        if "mutants" in source.excluded or any(option.startswith("-arch") for option in source.options):
             continue
         kernels = ptx_entries(text)
+        path += ".changed"
         with open(path, "w", encoding="utf-8") as file:
             file.write(replace_instruction(text, "griddepcontrol.wait"))
         found = lint(arguments, path, source.lint + ["--overlapped", "*"], source.path)
@@ -420,7 +425,7 @@ def open_text(*parts):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     modes = ("lines", "newer", "rdc", "plain", "debug", "nvrtc", "clang", "mutants", "pages")
-    parser.add_argument("--mode", choices=modes, required=True)
+    parser.add_argument("--mode", choices=modes, required=True, nargs="+")
     parser.add_argument("--pdltool", required=True)
     parser.add_argument("--include", required=True, help="the directory that holds pdl/device.cuh")
     parser.add_argument("--nvcc", help="for all modes but nvrtc and clang")
@@ -431,11 +436,15 @@ def main():
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as directory:
         directory = arguments.keep or directory
-        if arguments.mode == "pages":
-            return check_pages(arguments, directory)
-        if arguments.mode == "mutants":
-            return check_mutants(arguments, directory)
-        return check_corpus(arguments, arguments.mode, directory)
+        wrong = 0
+        for mode in arguments.mode:
+            if mode == "pages":
+                wrong |= check_pages(arguments, directory)
+            elif mode == "mutants":
+                wrong |= check_mutants(arguments, directory)
+            else:
+                wrong |= check_corpus(arguments, mode, directory)
+        return wrong
 
 
 if __name__ == "__main__":
