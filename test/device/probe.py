@@ -371,12 +371,17 @@ def main():
     parser.add_argument("--ptxas", required=True)
     parser.add_argument("--assemble", action="store_true", help="also assemble the PTX and look at the code")
     parser.add_argument("--refused", action="store_true", help="the files must not compile")
+    parser.add_argument("--part", choices=("ends", "between"),
+                        help="of the architectures: the oldest, 90 and the newest, in each C++ standard, or the others")
     parser.add_argument("files", nargs="+")
     arguments = parser.parse_args()
     compiler = Compiler(arguments.compiler, arguments.program, arguments.include, arguments.ptxas)
     architectures = compiler.architectures()
     if not any(arch < 90 for arch in architectures) or 90 not in architectures:
         sys.exit("%s lacks compute_90 or anything older: %s" % (arguments.program, architectures))
+    ends = {min(architectures), 90, max(architectures)}
+    if arguments.part:
+        architectures = [arch for arch in architectures if (arch in ends) == (arguments.part == "ends")]
     count, wrong = 0, []
     with tempfile.TemporaryDirectory() as directory:
         for path in arguments.files:
@@ -386,7 +391,8 @@ def main():
                 probe = Probe(path)
                 if not probe.expectations:
                     sys.exit("%s expects nothing" % path)
-                done = check(probe, compiler, architectures, arguments.assemble, directory)
+                every_standard = arguments.part != "between"
+                done = check(probe, compiler, architectures, arguments.assemble, directory, every_standard)
             count, wrong = count + done[0], wrong + done[1]
     print("\n".join(wrong[:20] + ["and %d more" % (len(wrong) - 20)] * (len(wrong) > 20)))
     print("\n".join(["%d compilations for %s" % (count, architectures)]))
