@@ -1,6 +1,13 @@
 # SPDX-License-Identifier: MIT
 # Finds the CUDA headers, which the library needs, and nvcc, which tests, examples and pdltool's bench and tune need.
 
+set(pdl_cuda_download OFF)
+if(PROJECT_IS_TOP_LEVEL AND NOT FETCHCONTENT_FULLY_DISCONNECTED)
+    set(pdl_cuda_download AUTO)
+endif()
+set(PDL_CUDA_DOWNLOAD ${pdl_cuda_download} CACHE STRING
+    "Fetch nvcc and the CUDA headers from PyPI: AUTO (where there is no toolkit), ON (in any case) or OFF")
+set_property(CACHE PDL_CUDA_DOWNLOAD PROPERTY STRINGS AUTO ON OFF)
 set(pdl_cuda_roots
     ${CUDAToolkit_ROOT} $ENV{CUDAToolkit_ROOT} $ENV{CUDA_PATH} $ENV{CUDA_HOME} /usr/local/cuda)
 
@@ -16,10 +23,6 @@ else()
         PATH_SUFFIXES bin
         NO_DEFAULT_PATH
         DOC "nvcc, for what is in CUDA")
-    if(NOT PDL_NVCC)
-        pdl_off("tests and examples in CUDA, pdltool bench and tune"
-            "no nvcc on PATH, in CUDA_PATH or in /usr/local/cuda; PDL_NVCC names one elsewhere")
-    endif()
 endif()
 
 # The headers beside nvcc go first: a toolkit is used as a whole.
@@ -32,16 +35,41 @@ find_path(PDL_CUDA_INCLUDE_DIR cudaTypedefs.h
     HINTS ${CUDAToolkit_INCLUDE_DIRS} ${pdl_cuda_roots}
     PATH_SUFFIXES include targets/x86_64-linux/include targets/sbsa-linux/include
     DOC "Directory of cuda.h and cudaTypedefs.h, CUDA 12.3 or newer")
+
+if(PDL_CUDA_DOWNLOAD AND NOT (PDL_CUDA_DOWNLOAD STREQUAL "AUTO" AND (PDL_NVCC OR PDL_CUDA_INCLUDE_DIR)))
+    include(${CMAKE_CURRENT_LIST_DIR}/cuda_from_pypi.cmake)
+    set(pdl_cuda_parts runtime crt)
+    if(PDL_CUDA)
+        list(APPEND pdl_cuda_parts cccl nvcc nvvm)
+        if(PDL_BUILD_TESTS)
+            list(APPEND pdl_cuda_parts nvrtc nvjitlink)
+        endif()
+    endif()
+    pdl_cuda_from_pypi(pdl_cuda_root ${pdl_cuda_parts})
+    list(PREPEND pdl_cuda_roots ${pdl_cuda_root})
+    set(PDL_CUDA_INCLUDE_DIR ${pdl_cuda_root}/include)
+    if(PDL_CUDA)
+        set(PDL_NVCC ${pdl_cuda_root}/bin/nvcc)
+        # Where libpdl-rtc finds NVRTC in the tests.
+        set(pdl_cuda_tests ${PROJECT_BINARY_DIR}/cuda/ctest.cmake)
+        file(CONFIGURE OUTPUT ${pdl_cuda_tests} CONTENT "set(ENV{CUDA_PATH} \"@pdl_cuda_root@\")\n" @ONLY)
+        set_property(DIRECTORY APPEND PROPERTY TEST_INCLUDE_FILES ${pdl_cuda_tests})
+    endif()
+endif()
+if(PDL_CUDA AND NOT PDL_NVCC)
+    pdl_off("tests and examples in CUDA, pdltool bench and tune"
+        "no nvcc on PATH, in CUDA_PATH or in /usr/local/cuda; PDL_NVCC names one elsewhere")
+endif()
 if(NOT PDL_CUDA_INCLUDE_DIR)
     message(FATAL_ERROR "libpdl needs the CUDA headers (cuda.h, cudaTypedefs.h; 12.3 or newer): "
-        "set CUDA_PATH, or PDL_CUDA_INCLUDE_DIR to their directory")
+        "set CUDA_PATH, or PDL_CUDA_INCLUDE_DIR to their directory, or let PDL_CUDA_DOWNLOAD=ON fetch them")
 endif()
 
 file(STRINGS ${PDL_CUDA_INCLUDE_DIR}/cuda.h pdl_cuda_version REGEX "^#define CUDA_VERSION [0-9]+")
 string(REGEX REPLACE "[^0-9]" "" pdl_cuda_version "${pdl_cuda_version}")
 if(NOT pdl_cuda_version OR pdl_cuda_version LESS 12030)
     message(FATAL_ERROR "libpdl needs the headers of CUDA 12.3 (12030) or newer, and "
-        "${PDL_CUDA_INCLUDE_DIR}/cuda.h is ${pdl_cuda_version}")
+        "${PDL_CUDA_INCLUDE_DIR}/cuda.h is ${pdl_cuda_version}; PDL_CUDA_DOWNLOAD=ON fetches newer ones")
 endif()
 if(PROJECT_IS_TOP_LEVEL)
     message(STATUS "libpdl: CUDA headers ${pdl_cuda_version} in ${PDL_CUDA_INCLUDE_DIR}")
