@@ -11,6 +11,14 @@ set_property(CACHE PDL_CUDA_DOWNLOAD PROPERTY STRINGS AUTO ON OFF)
 set(pdl_cuda_roots
     ${CUDAToolkit_ROOT} $ENV{CUDAToolkit_ROOT} $ENV{CUDA_PATH} $ENV{CUDA_HOME} /usr/local/cuda)
 
+# Not a wrapper of a toolkit that is gone.
+function(pdl_nvcc_runs result program)
+    execute_process(COMMAND ${program} --version RESULT_VARIABLE status OUTPUT_QUIET ERROR_QUIET)
+    if(NOT status EQUAL 0)
+        set(${result} FALSE PARENT_SCOPE)
+    endif()
+endfunction()
+
 if(NOT PDL_CUDA)
     set(PDL_NVCC "")
     message(STATUS "libpdl: off: tests and examples in CUDA, pdltool bench and tune (PDL_CUDA is OFF)")
@@ -22,6 +30,7 @@ else()
         PATHS ${pdl_cuda_roots}
         PATH_SUFFIXES bin
         NO_DEFAULT_PATH
+        VALIDATOR pdl_nvcc_runs
         DOC "nvcc, for what is in CUDA")
 endif()
 
