@@ -59,9 +59,10 @@ if(PDL_CUDA_DOWNLOAD AND NOT (PDL_CUDA_DOWNLOAD STREQUAL "AUTO" AND (PDL_NVCC OR
     set(PDL_CUDA_INCLUDE_DIR ${pdl_cuda_root}/include)
     if(PDL_CUDA)
         set(PDL_NVCC ${pdl_cuda_root}/bin/nvcc)
-        # Where libpdl-rtc finds NVRTC in the tests.
+        # The tests load NVRTC, and NVRTC its builtins: it has no run path, so that the folder must be in the environment.
         set(pdl_cuda_tests ${PROJECT_BINARY_DIR}/cuda/ctest.cmake)
-        file(CONFIGURE OUTPUT ${pdl_cuda_tests} CONTENT "set(ENV{CUDA_PATH} \"@pdl_cuda_root@\")\n" @ONLY)
+        file(WRITE ${pdl_cuda_tests} "set(path ${pdl_cuda_root}/lib64 \$ENV{LD_LIBRARY_PATH})\n"
+            "list(JOIN path : path)\nset(ENV{LD_LIBRARY_PATH} \${path})\n")
         set_property(DIRECTORY APPEND PROPERTY TEST_INCLUDE_FILES ${pdl_cuda_tests})
     endif()
 endif()
