@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What every library here needs that calls libcuda: its entries, and what its results mean. Records errors by
- * pdl_error_record(), and needs nothing else of libpdl. */
+/* What every library here needs that calls libcuda: its entries, and what its results mean. Records
+ * errors by pdl_error_record(), and needs nothing else of libpdl. */
 #ifndef PDL_LIB_LIBCUDA_H
 #define PDL_LIB_LIBCUDA_H
 
@@ -22,8 +22,9 @@ struct pdl_libcuda_entry {
     void **slot; /* NULL where the driver is older, if the entry is not required */
 };
 
-/* Loads libcuda from `soname` and fills the slots of `count` entries. *library is a handle of dlopen(): without it
- * the slots are good for nothing. *version is what cuDriverGetVersion says. On failure nothing stays loaded. */
+/* Loads libcuda from `soname` and fills the slots of `count` entries. *library is the handle of
+ * dlopen(): once it is closed, the slots are invalid. *version is what cuDriverGetVersion says. On
+ * failure nothing stays loaded, and slots may have been written. */
 pdl_status pdl_libcuda_load(const char *soname, const struct pdl_libcuda_entry *entries,
                             size_t count, void **library, int *version);
 

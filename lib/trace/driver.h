@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* The driver table of libpdl-trace: every CUDA driver call that it makes goes through it. libpdl has its own. */
+/* The driver table of libpdl-trace: every CUDA driver call that it makes goes through it. libpdl has
+ * its own. */
 #ifndef PDL_LIB_TRACE_DRIVER_H
 #define PDL_LIB_TRACE_DRIVER_H
 
 #include "core/libcuda.h"
 
-/* R(name, version), all required. The version is the one that cuGetProcAddress is asked for and the typedef is
- * named after. */
+/* R(name, version), all required. The version is the one that cuGetProcAddress is asked for and the
+ * typedef is named after. */
 #define PDL_TRACE_DRIVER_ENTRIES(R)                                                                \
     R(cuGetErrorName, 6000)                                                                        \
     R(cuMemAlloc, 3020)                                                                            \
@@ -24,8 +25,8 @@ struct pdl_trace_driver {
 };
 
 /* The table, loaded on the first call; later calls repeat the first one's outcome. On failure the
- * thread's error is set and *driver is not written. The driver is started already: by libpdl, which the caller
- * asks for the current device first. */
+ * thread's error is set and *driver is not written. The caller has asked libpdl for the current
+ * device before, which starts the driver. */
 pdl_status pdl_trace_driver_get(const struct pdl_trace_driver **driver);
 
 /* For tests: makes pdl_trace_driver_get() return this table (NULL: load again on the next call). */

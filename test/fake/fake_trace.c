@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* libpdl-trace as a program sees it, on the fake driver: it loads its own part of the driver, and asks libpdl for the
- * rest. The fake driver's memory is the host's, so that the program can play the kernel. */
+/* libpdl-trace as a program sees it, on the fake driver: it loads its own part of the driver, and
+ * asks libpdl for the rest. The fake driver's memory is the host's, so that the program can play the
+ * kernel. */
 #include "driver_calls.h"
 
 #include <pdl/trace.h>

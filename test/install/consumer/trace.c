@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Writes a timeline as text, which needs no driver, and asks for a trace, which does. Takes the name of the status that
- * the driver's loading must come to. C99 and C++11. */
+/* Writes a timeline as text, which needs no driver, and asks for a trace, which does. Takes the name
+ * of the status that the driver's loading must come to. C99 and C++11. */
 #include <pdl/trace.h>
 #include <stdio.h>
 #include <string.h>
