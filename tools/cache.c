@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* pdltool cache: the folder where libpdl-rtc keeps what it compiled. */
-#include <ctype.h>
 #include <errno.h>
 #include <getopt.h>
 #include <stdio.h>
@@ -13,6 +12,7 @@
 #include "commands.h"
 #include "common/memory.h"
 #include "common/print.h"
+#include "core/size_text.h"
 #ifdef PDL_HAVE_JANSSON
 #include "common/json.h"
 #endif
@@ -246,25 +246,13 @@ static int trim(const struct arguments *arguments, uint64_t capacity)
 
 /* ---- the command line -------------------------------------------------------------------------*/
 
-static bool parse_size(const char *text, uint64_t *size)
+static bool read_size(const char *text, uint64_t *size)
 {
-    static const char units[] = "KMG";
-    char *end = NULL;
-    errno = 0;
-    const bool digits = *text >= '0' && *text <= '9';
-    unsigned long long value = digits ? strtoull(text, &end, 10) : 0;
-    bool good = digits && errno == 0;
-    if (good && *end != '\0') {
-        const char *unit = strchr(units, toupper((unsigned char)*end));
-        const unsigned shift = unit != NULL ? 10 * ((unsigned)(unit - units) + 1) : 0;
-        good = unit != NULL && end[1] == '\0' && value <= UINT64_MAX >> shift;
-        value <<= good ? shift : 0;
-    }
+    const bool good = pdl_size_parse(text, UINT64_MAX, size);
     if (!good) {
         (void)fprintf(stderr, "%s: a size is a number of bytes, or of K, M or G of them, not %s\n",
                       program, text);
     }
-    *size = value;
     return good;
 }
 
@@ -323,7 +311,7 @@ static int run(const struct arguments *arguments, int count, char **operands)
     } else if (strcmp(action, "clear") == 0) {
         return trim(arguments, 0);
     } else if (is_trim) {
-        return parse_size(operands[1], &size) ? trim(arguments, size) : EXIT_USAGE;
+        return read_size(operands[1], &size) ? trim(arguments, size) : EXIT_USAGE;
     } else {
         wrong = "say list, verify, trim or clear; `pdltool cache --help` tells more";
     }

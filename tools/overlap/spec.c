@@ -8,8 +8,8 @@
 
 #include "common/demangle.h"
 #include "common/memory.h"
-#include "common/options.h"
 #include "common/print.h"
+#include "core/size_text.h"
 
 /* ---- values --------------------------------------------------------------------------------- */
 
@@ -28,7 +28,7 @@ static bool parse_number(const char *text, int64_t most, int64_t *number)
 static bool parse_bytes(const char *text, int64_t *bytes)
 {
     uint64_t size = 0;
-    const bool good = parse_size(text, 1 << 20, &size);
+    const bool good = pdl_size_parse(text, 1 << 20, &size);
     *bytes = good ? (int64_t)size : *bytes;
     return good;
 }

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/options.h"
+#include "core/size_text.h"
 
 __attribute__((format(printf, 2, 3))) static bool fail(char wrong[SIM_WRONG], const char *format,
                                                        ...)
@@ -61,7 +61,7 @@ bool sim_read_count(const char *text, unsigned least, unsigned most, unsigned *c
                     char wrong[SIM_WRONG])
 {
     uint64_t value = 0;
-    if (!parse_size(text, most, &value) || value < least) {
+    if (!pdl_size_parse(text, most, &value) || value < least) {
         return fail(wrong, "'%s' is no whole number from %u to %u", text, least, most);
     }
     *count = (unsigned)value;

@@ -3,13 +3,13 @@
  * serve.c. */
 #include "rtc/cache/cache.h"
 
-#include <ctype.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "core/error.h"
+#include "core/size_text.h"
 #include "core/sized.h"
 #include "rtc/compile/dump.h"
 
@@ -93,28 +93,6 @@ pdl_status pdl_rtc_cache_stats(pdl_rtc_cache *cache, pdl_rtc_stats *stats)
  * Making one
  * ---------------------------------------------------------------------------------------------- */
 
-/* "64M"; false if it is no size. */
-static bool parse_size(const char *text, uint64_t *size)
-{
-    static const char units[] = "KMG";
-    char *end = NULL;
-    if (!isdigit((unsigned char)text[0])) {
-        return false;
-    }
-    uint64_t number = strtoull(text, &end, 10);
-    const char *unit = *end != '\0' ? strchr(units, toupper((unsigned char)*end)) : NULL;
-    if (unit != NULL) {
-        const unsigned shift = 10 * (unsigned)(unit - units + 1);
-        if (number > UINT64_MAX >> shift) {
-            return false;
-        }
-        number <<= shift;
-        end++;
-    }
-    *size = number;
-    return *end == '\0' && number > 0;
-}
-
 static uint64_t find_capacity(pdl_rtc_cache *cache, uint64_t described)
 {
     uint64_t capacity = STANDARD_CAPACITY;
@@ -122,7 +100,8 @@ static uint64_t find_capacity(pdl_rtc_cache *cache, uint64_t described)
     if (described != 0) {
         return described;
     }
-    if (given != NULL && given[0] != '\0' && !parse_size(given, &capacity)) {
+    if (given != NULL && given[0] != '\0' &&
+        (!pdl_size_parse(given, UINT64_MAX, &capacity) || capacity == 0)) {
         capacity = STANDARD_CAPACITY;
         pdl_rtc_cache_problem(cache, "PDL_RTC_CACHE_SIZE is '%.40s', which is no size: 1G it is",
                               given);
