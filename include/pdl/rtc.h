@@ -59,7 +59,8 @@ typedef enum pdl_rtc_flag {
     PDL_RTC_NO_CACHE = 4 /**< Compiled anew and not kept; for calls that have a cache. */
 } pdl_rtc_flag;
 
-/** A header that the text may include by its name, and that is nowhere on disk. */
+/** A header that the text may include by its name, and that is nowhere on disk. Callers have arrays of
+ * it: it never changes. */
 typedef struct pdl_rtc_header {
     const char *name; /**< As the text includes it: "math/ops.h". */
     const char *text; /**< Its text, ended by a NUL. */
@@ -316,6 +317,8 @@ PDL_API pdl_status pdl_rtc_cache_stats(pdl_rtc_cache *cache, pdl_rtc_stats *stat
 
 /** A file of a cache's folder. Strings hold during the call that they were passed to. */
 typedef struct pdl_rtc_file {
+    uint32_t size;            /**< sizeof(pdl_rtc_file) as the library was compiled. */
+    uint32_t output;          /**< A pdl_rtc_output: CUBIN or PTX. */
     const char *name;         /**< Relative to the folder. */
     const char *program;      /**< What the text was called; "" if the file is damaged. */
     const char *target;       /**< "sm_90" */
@@ -324,7 +327,7 @@ typedef struct pdl_rtc_file {
     uint64_t bytes;           /**< On disk. */
     int64_t used;             /**< When it was last used, seconds since 1970. */
     int32_t compiler_version; /**< NVRTC's: 1000 * major + 10 * minor. */
-    uint32_t output;          /**< A pdl_rtc_output: CUBIN or PTX. */
+    uint32_t reserved;        /**< 0. */
 } pdl_rtc_file;
 
 /**

@@ -42,7 +42,8 @@ PDL_API const char *pdl_vector_type_name(pdl_vector_type type);
 /** Bytes of an element; 0 for a number that is none. */
 PDL_API uint32_t pdl_vector_type_size(pdl_vector_type type);
 
-/** An array of a kernel: `rows` rows of `columns` elements, see pdl_vector_plan_make(). */
+/** An array of a kernel: `rows` rows of `columns` elements, see pdl_vector_plan_make(). Callers have
+ * arrays of it: it never changes. */
 typedef struct pdl_vector_operand {
     uint64_t address;      /**< In device memory, a multiple of `element_size`. Not read. */
     int64_t stride;        /**< Elements from row to row; of no matter if there is one row. */

@@ -61,6 +61,7 @@ static int32_t on_file(void *context, const pdl_rtc_file *file)
 {
     assert_ptr_equal(context, listed);
     assert_true(count < COUNT_OF(listed));
+    assert_int_equal(file->size, sizeof(*file));
     (void)snprintf(names[count], sizeof(names[0]), "%s", file->name);
     (void)snprintf(listed[count], sizeof(listed[0]), "%s%s%s", file->program,
                    file->damage != NULL ? "! " : ": ",

@@ -133,7 +133,8 @@ static int32_t show(int base, const struct pdl_rtc_file_found *found,
     if (gone) {
         return 0;
     }
-    pdl_rtc_file file = {.name = name,
+    pdl_rtc_file file = {.size = (uint32_t)sizeof(file),
+                         .name = name,
                          .program = "",
                          .target = "",
                          .kernels = "",
