@@ -12,8 +12,7 @@
 struct pdl_rtc_dependency {
     char *path;
     bool present;
-    bool
-        fresh; /* changed so shortly before it was read that its times may not show the next change */
+    bool fresh; /* read so soon after a change that its times may not show the next one */
     uint64_t device, inode, size;
     int64_t modified_ns, changed_ns;    /* st_mtim, st_ctim */
     struct pdl_rtc_hash content, check; /* of a present one, with the two seeds */
