@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Files that say what did not compile, and where the default cache is. */
 #include "rtc/compile/dump.h"
+#include "rtc/directory.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -348,7 +349,7 @@ static void the_default_folder_follows_the_environment(void **state)
         set("PDL_RTC_CACHE_DIR", cases[i].directory);
         set("XDG_CACHE_HOME", cases[i].xdg);
         set("HOME", cases[i].home);
-        char *got = pdl_rtc_default_directory();
+        char *got = pdl_rtc_directory_default();
         if (cases[i].wanted == NULL) {
             assert_null(got);
         } else {

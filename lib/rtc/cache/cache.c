@@ -11,7 +11,7 @@
 #include "core/error.h"
 #include "core/size_text.h"
 #include "core/sized.h"
-#include "rtc/compile/dump.h"
+#include "rtc/directory.h"
 
 #define STANDARD_CAPACITY ((uint64_t)1 << 30)
 
@@ -141,7 +141,7 @@ static pdl_status open_stores(pdl_rtc_cache *cache, const pdl_rtc_cache_desc *de
     if ((desc->flags & PDL_RTC_CACHE_MEMORY_ONLY) != 0) {
         return PDL_SUCCESS;
     }
-    char *standard = desc->directory == NULL ? pdl_rtc_default_directory() : NULL;
+    char *standard = desc->directory == NULL ? pdl_rtc_directory_default() : NULL;
     const char *directory = desc->directory != NULL ? desc->directory : standard;
     pdl_status status = PDL_SUCCESS;
     if (directory != NULL) {

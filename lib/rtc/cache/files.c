@@ -15,6 +15,7 @@
 
 #include "core/array.h"
 #include "core/file.h"
+#include "rtc/directory.h"
 
 #define TEMPORARY ".tmp-"
 
@@ -43,72 +44,6 @@ static int64_t modified_ns(const struct stat *about)
  * Folders
  * ---------------------------------------------------------------------------------------------- */
 
-static bool is_link(int at, const char *name)
-{
-    struct stat about;
-    return fstatat(at, name, &about, AT_SYMLINK_NOFOLLOW) == 0 && S_ISLNK(about.st_mode);
-}
-
-static bool may_use(const struct stat *about, const char *name, bool read_only, char *why,
-                    size_t why_size)
-{
-    const uid_t user = geteuid();
-    if (about->st_uid != user && !(read_only && about->st_uid == 0)) {
-        (void)snprintf(why, why_size, "%s belongs to user %u and this process is user %u's", name,
-                       (unsigned)about->st_uid, (unsigned)user);
-        return false;
-    }
-    if ((about->st_mode & (S_IWGRP | S_IWOTH)) != 0) {
-        (void)snprintf(why, why_size, "%s may be written by others (mode %03o)", name,
-                       (unsigned)about->st_mode & 07777U);
-        return false;
-    }
-    return true;
-}
-
-/* Opens a folder that may be trusted; -1 with errno and `why`. */
-static int open_folder(int at, const char *name, int flags, bool read_only, char *why,
-                       size_t why_size)
-{
-    struct stat about;
-    const int folder = openat(at, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | flags);
-    if (folder < 0) {
-        const int error = errno;
-        if ((flags & O_NOFOLLOW) != 0 && is_link(at, name)) {
-            (void)snprintf(why, why_size, "%s in it is a symbolic link, which is not followed",
-                           name);
-        } else {
-            (void)snprintf(why, why_size, "%s: %s", name, strerror(error));
-        }
-        errno = error;
-        return -1;
-    }
-    if (fstat(folder, &about) != 0 || !may_use(&about, name, read_only, why, why_size)) {
-        (void)close(folder);
-        errno = EPERM;
-        return -1;
-    }
-    return folder;
-}
-
-/* Makes a folder and those above it. What goes wrong shows when it is opened. */
-static void make_folders(const char *directory)
-{
-    char *path = strdup(directory);
-    if (path == NULL) {
-        return;
-    }
-    for (char *at = path; *at != '\0'; at++) {
-        if (*at == '/' && at > path) {
-            *at = '\0';
-            (void)mkdir(path, S_IRWXU);
-            *at = '/';
-        }
-    }
-    (void)mkdir(path, S_IRWXU);
-    free(path);
-}
-
 static int open_below(int at, const char *name, bool make, bool read_only, char *why,
                       size_t why_size)
 {
@@ -121,16 +56,16 @@ static int open_below(int at, const char *name, bool make, bool read_only, char 
             return -1;
         }
     }
-    return open_folder(at, name, O_NOFOLLOW, read_only, why, why_size);
+    return pdl_rtc_directory_open(at, name, O_NOFOLLOW, read_only, why, why_size);
 }
 
 enum pdl_rtc_files_state pdl_rtc_files_open(const char *directory, bool make, bool read_only,
                                             int *base, char *why, size_t why_size)
 {
     if (make) {
-        make_folders(directory);
+        (void)pdl_rtc_directory_make(directory); /* what goes wrong shows when it is opened */
     }
-    const int folder = open_folder(AT_FDCWD, directory, 0, read_only, why, why_size);
+    const int folder = pdl_rtc_directory_open(AT_FDCWD, directory, 0, read_only, why, why_size);
     if (folder < 0) {
         return errno == ENOENT ? PDL_RTC_FILES_NONE : PDL_RTC_FILES_REFUSED;
     }

@@ -9,7 +9,7 @@
 #include "core/error.h"
 #include "rtc/cache/entry.h"
 #include "rtc/cache/files.h"
-#include "rtc/compile/dump.h"
+#include "rtc/directory.h"
 
 /* Opens the base; -1 where there is none yet. */
 static pdl_status open_base(const char *directory, bool read_only, int *base)
@@ -17,7 +17,7 @@ static pdl_status open_base(const char *directory, bool read_only, int *base)
     char why[256] = "";
     char *standard = NULL;
     if (directory == NULL) {
-        standard = pdl_rtc_default_directory();
+        standard = pdl_rtc_directory_default();
         directory = standard;
     }
     if (directory == NULL) {

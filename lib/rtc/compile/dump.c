@@ -15,6 +15,7 @@
 
 #include "core/array.h"
 #include "rtc/compiler.h"
+#include "rtc/directory.h"
 #include "rtc/linker.h"
 
 enum { DUMPS_KEPT = 32 };
@@ -23,64 +24,16 @@ static const char suffix[] = ".txt";
 
 /* ---- folders -------------------------------------------------------------------------------- */
 
-static char *join(const char *folder, const char *below)
-{
-    char *path = NULL;
-    return asprintf(&path, "%s%s", folder, below) < 0 ? NULL : path;
-}
-
-char *pdl_rtc_default_directory(void)
-{
-    /* A program with more rights than its user writes nowhere that the user names. */
-    const char *cache = secure_getenv("PDL_RTC_CACHE");
-    const char *given = secure_getenv("PDL_RTC_CACHE_DIR");
-    const char *xdg = secure_getenv("XDG_CACHE_HOME");
-    const char *home = secure_getenv("HOME");
-    if (cache != NULL && strcmp(cache, "0") == 0) {
-        return NULL;
-    }
-    if (given != NULL && given[0] != '\0') {
-        return strdup(given);
-    }
-    if (xdg != NULL && xdg[0] == '/') { /* others are to be ignored, says its specification */
-        return join(xdg, "/pdl");
-    }
-    return home != NULL && home[0] == '/' ? join(home, "/.cache/pdl") : NULL;
-}
-
-/* Makes a folder and those above it. */
-static bool make_folders(char *path)
-{
-    for (char *at = path + 1; *at != '\0'; at++) {
-        if (*at == '/') {
-            *at = '\0';
-            const bool made = mkdir(path, 0700) == 0 || errno == EEXIST;
-            *at = '/';
-            if (!made) {
-                return false;
-            }
-        }
-    }
-    return mkdir(path, 0700) == 0 || errno == EEXIST;
-}
-
 /* Opens the folder for dumps. The cache's own must be the user's alone: nobody else may have put a link
  * there. */
-static int open_folder(char *path, bool own)
+static int open_folder(const char *path, bool own)
 {
-    struct stat status;
-    if (!make_folders(path)) {
+    char why[64];
+    if (!pdl_rtc_directory_make(path)) {
         return -1;
     }
-    const int folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | (own ? O_NOFOLLOW : 0));
-    if (folder >= 0 && own &&
-        (fstat(folder, &status) != 0 || status.st_uid != geteuid() ||
-         (status.st_mode & 022) != 0)) {
-        (void)close(folder);
-        errno = EPERM;
-        return -1;
-    }
-    return folder;
+    return own ? pdl_rtc_directory_open(AT_FDCWD, path, O_NOFOLLOW, false, why, sizeof(why))
+               : open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 }
 
 /* ---- the newest are kept -------------------------------------------------------------------- */
@@ -295,8 +248,8 @@ static int create_file(int folder, const struct pdl_rtc_request *request, char *
 }
 
 /* As pdl_rtc_dump(), into a folder; errno says why it failed. */
-static bool dump_into(char *place, bool own, const struct pdl_rtc_request *request, const char *log,
-                      char *path, size_t size)
+static bool dump_into(const char *place, bool own, const struct pdl_rtc_request *request,
+                      const char *log, char *path, size_t size)
 {
     char name[160];
     bool written = false;
@@ -335,8 +288,9 @@ bool pdl_rtc_dump(const struct pdl_rtc_request *request, const char *directory, 
     if (given != NULL ? given[0] == '\0' : directory == NULL) {
         return false;
     }
-    char *place = given != NULL ? strdup(given) : join(directory, "/dumps");
-    if (place == NULL) {
+    char *place = NULL;
+    if (asprintf(&place, "%s%s", given != NULL ? given : directory, given != NULL ? "" : "/dumps") <
+        0) {
         (void)snprintf(path, size, "no memory");
         return false;
     }

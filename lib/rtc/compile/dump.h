@@ -13,8 +13,4 @@
 bool pdl_rtc_dump(const struct pdl_rtc_request *request, const char *directory, const char *log,
                   char *path, size_t size);
 
-/* The folder of the default cache as the environment says, made by nobody yet; NULL if there is none or
- * memory is short. The caller frees it. */
-char *pdl_rtc_default_directory(void);
-
 #endif /* PDL_RTC_DUMP_H */

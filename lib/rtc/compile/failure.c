@@ -8,6 +8,7 @@
 #include "rtc/compile/dump.h"
 #include "rtc/compile/job.h"
 #include "rtc/compile/log.h"
+#include "rtc/directory.h"
 
 /* Of nvrtc.h. */
 enum {
@@ -72,7 +73,7 @@ pdl_status pdl_rtc_job_fail(const struct pdl_rtc_job *job, const char *call, int
     enum { ROOM = sizeof(((pdl_error *)NULL)->message) - 1 };
     const struct pdl_rtc_request *request = job->request;
     const char *directory = request->cache_directory;
-    char *default_directory = directory == NULL ? pdl_rtc_default_directory() : NULL;
+    char *default_directory = directory == NULL ? pdl_rtc_directory_default() : NULL;
     char path[ROOM];
     char tail[ROOM + 32] = "";
     size_t size = 0;

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: MIT */
+#include "rtc/directory.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static char *join(const char *directory, const char *below)
+{
+    char *path = NULL;
+    return asprintf(&path, "%s%s", directory, below) < 0 ? NULL : path;
+}
+
+char *pdl_rtc_directory_default(void)
+{
+    /* A program with more rights than its user writes nowhere that the user names. */
+    const char *cache = secure_getenv("PDL_RTC_CACHE");
+    const char *given = secure_getenv("PDL_RTC_CACHE_DIR");
+    const char *xdg = secure_getenv("XDG_CACHE_HOME");
+    const char *home = secure_getenv("HOME");
+    if (cache != NULL && strcmp(cache, "0") == 0) {
+        return NULL;
+    }
+    if (given != NULL && given[0] != '\0') {
+        return strdup(given);
+    }
+    if (xdg != NULL && xdg[0] == '/') { /* others are to be ignored, says its specification */
+        return join(xdg, "/pdl");
+    }
+    return home != NULL && home[0] == '/' ? join(home, "/.cache/pdl") : NULL;
+}
+
+bool pdl_rtc_directory_make(const char *directory)
+{
+    char *path = strdup(directory);
+    bool made = path != NULL;
+    for (char *at = path; made && at != NULL;) { /* up to each slash, and then the whole */
+        at = strchr(at + (*at != '\0'), '/');
+        if (at != NULL) {
+            *at = '\0';
+        }
+        made = mkdir(path, S_IRWXU) == 0 || errno == EEXIST;
+        if (at != NULL) {
+            *at = '/';
+        }
+    }
+    const int error = errno;
+    free(path);
+    errno = error;
+    return made;
+}
+
+static bool is_link(int at, const char *name)
+{
+    struct stat about;
+    return fstatat(at, name, &about, AT_SYMLINK_NOFOLLOW) == 0 && S_ISLNK(about.st_mode);
+}
+
+static bool may_use(const struct stat *about, const char *name, bool read_only, char *why,
+                    size_t why_size)
+{
+    const uid_t user = geteuid();
+    if (about->st_uid != user && !(read_only && about->st_uid == 0)) {
+        (void)snprintf(why, why_size, "%s belongs to user %u and this process is user %u's", name,
+                       (unsigned)about->st_uid, (unsigned)user);
+        return false;
+    }
+    if ((about->st_mode & (S_IWGRP | S_IWOTH)) != 0) {
+        (void)snprintf(why, why_size, "%s may be written by others (mode %03o)", name,
+                       (unsigned)about->st_mode & 07777U);
+        return false;
+    }
+    return true;
+}
+
+int pdl_rtc_directory_open(int at, const char *name, int flags, bool read_only, char *why,
+                           size_t why_size)
+{
+    struct stat about;
+    const int folder = openat(at, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | flags);
+    if (folder < 0) {
+        const int error = errno;
+        if ((flags & O_NOFOLLOW) != 0 && is_link(at, name)) {
+            (void)snprintf(why, why_size, "%s in it is a symbolic link, which is not followed",
+                           name);
+        } else {
+            (void)snprintf(why, why_size, "%s: %s", name, strerror(error));
+        }
+        errno = error;
+        return -1;
+    }
+    if (fstat(folder, &about) != 0 || !may_use(&about, name, read_only, why, why_size)) {
+        (void)close(folder);
+        errno = EPERM;
+        return -1;
+    }
+    return folder;
+}
