@@ -79,10 +79,17 @@ enum pdl_rtc_files_state pdl_rtc_files_open(const char *directory, bool make, bo
     return PDL_RTC_FILES_OPEN;
 }
 
-int pdl_rtc_files_part(int base, const char *part, bool make, bool read_only, char *why,
-                       size_t why_size)
+static int open_part(int base, const char *name, bool make, bool read_only, char *why,
+                     size_t why_size)
 {
+    const char part[3] = {name[0], name[1], '\0'};
     return open_below(base, part, make, read_only, why, why_size);
+}
+
+int pdl_rtc_files_part(int base, const char *name, bool read_only)
+{
+    char why[64];
+    return open_part(base, name, false, read_only, why, sizeof(why));
 }
 
 /* ------------------------------------------------------------------------------------------------
@@ -194,10 +201,9 @@ static int open_temporary(int part, char *name, size_t name_size)
 const char *pdl_rtc_files_write(int base, const char *name, const void *bytes, size_t size,
                                 char *why, size_t why_size)
 {
-    char part_name[3] = {name[0], name[1], '\0'};
     char temporary[64] = "";
     const char *step = "a file cannot be made";
-    const int part = pdl_rtc_files_part(base, part_name, true, false, why, why_size);
+    const int part = open_part(base, name, true, false, why, why_size);
     if (part < 0) {
         return why;
     }
@@ -312,10 +318,9 @@ static bool walk_file(struct walk *walk, int part, const char *part_name, const 
 
 static bool walk_part(struct walk *walk, int base, const char *part_name)
 {
-    char why[64];
     const struct dirent *entry;
     bool more = true;
-    const int part = pdl_rtc_files_part(base, part_name, false, true, why, sizeof(why));
+    const int part = pdl_rtc_files_part(base, part_name, true);
     DIR *files = part >= 0 ? fdopendir(part) : NULL;
     if (files == NULL) {
         if (part >= 0) {
@@ -381,9 +386,7 @@ uint64_t pdl_rtc_files_evict(int base, struct pdl_rtc_file_list *list, uint64_t 
         if (keep != NULL && strcmp(file->name, keep) == 0) {
             continue;
         }
-        char part_name[3] = {file->name[0], file->name[1], '\0'};
-        char why[64];
-        const int part = pdl_rtc_files_part(base, part_name, false, false, why, sizeof(why));
+        const int part = pdl_rtc_files_part(base, file->name, false);
         if (part < 0) {
             continue;
         }

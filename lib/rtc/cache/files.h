@@ -37,9 +37,8 @@ enum pdl_rtc_files_state { PDL_RTC_FILES_OPEN, PDL_RTC_FILES_NONE, PDL_RTC_FILES
 enum pdl_rtc_files_state pdl_rtc_files_open(const char *directory, bool make, bool read_only,
                                             int *base, char *why, size_t why_size);
 
-/* Opens the part "AB" of the base; -1 with errno, and with `why` unless it is not there. */
-int pdl_rtc_files_part(int base, const char *part, bool make, bool read_only, char *why,
-                       size_t why_size);
+/* Opens the part of the base, "AB", that a file of such a name is in; -1 with errno. */
+int pdl_rtc_files_part(int base, const char *name, bool read_only);
 
 /* All of a regular file, as pdl_file_take(); NULL with errno. */
 unsigned char *pdl_rtc_files_read(int at, const char *name, bool touch, size_t *size);

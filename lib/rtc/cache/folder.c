@@ -60,12 +60,10 @@ static const char *read_damage(int error)
  * any more. */
 static const char *read_file(int base, const char *name, pdl_rtc_image **image, bool *gone)
 {
-    const char part_name[3] = {name[0], name[1], '\0'};
-    char why[64];
     size_t size = 0;
     unsigned char *bytes = NULL;
     *gone = false;
-    const int part = pdl_rtc_files_part(base, part_name, false, true, why, sizeof(why));
+    const int part = pdl_rtc_files_part(base, name, true);
     if (part >= 0) {
         bytes = pdl_rtc_files_read(part, name + 3, false, &size);
     }

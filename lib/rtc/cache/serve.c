@@ -184,6 +184,21 @@ static bool is_uncacheable(const struct job *job)
     return (job->request.flags & PDL_RTC_NO_CACHE) != 0 || job->dependencies.unknown;
 }
 
+/* Whether the job has to make what it is for. If not, `flight` has it, or `*status` is the error of another
+ * thread that tried. */
+static bool must_make(const struct job *job, struct pdl_rtc_flight *flight, pdl_status *status)
+{
+    const enum pdl_rtc_flight_state state = pdl_rtc_flight_start(job->cache->flights, flight);
+    if (state == PDL_RTC_FLIGHT_FAILED) {
+        *status = (pdl_status)pdl_last_error()->status;
+    } else if (state == PDL_RTC_FLIGHT_FOUND && flight->waited) {
+        pdl_rtc_cache_count(job->cache, PDL_RTC_WAITS, 1);
+    } else if (state == PDL_RTC_FLIGHT_FOUND) {
+        count_hit(job, PDL_RTC_MEMORY_HITS);
+    }
+    return state == PDL_RTC_FLIGHT_MAKE;
+}
+
 /* ------------------------------------------------------------------------------------------------
  * Images
  * ---------------------------------------------------------------------------------------------- */
@@ -196,22 +211,13 @@ static pdl_status serve_image(struct job *job, pdl_rtc_image **image)
     if (is_uncacheable(job)) {
         return compile(job, image);
     }
-    switch (pdl_rtc_flight_start(flights, &flight)) {
-    case PDL_RTC_FLIGHT_FOUND:
-        if (flight.waited) {
-            pdl_rtc_cache_count(job->cache, PDL_RTC_WAITS, 1);
-        } else {
-            count_hit(job, PDL_RTC_MEMORY_HITS);
-        }
-        *image = flight.image;
-        return PDL_SUCCESS;
-    case PDL_RTC_FLIGHT_FAILED:
-        return (pdl_status)pdl_last_error()->status;
-    case PDL_RTC_FLIGHT_MAKE:
-        break;
+    pdl_status status = PDL_SUCCESS;
+    if (must_make(job, &flight, &status)) {
+        status = make_image(job, &made);
+        (void)pdl_rtc_flight_land(flights, &flight, status, job->keep ? made : NULL, NULL);
+    } else {
+        made = flight.image;
     }
-    const pdl_status status = make_image(job, &made);
-    (void)pdl_rtc_flight_land(flights, &flight, status, job->keep ? made : NULL, NULL);
     if (status == PDL_SUCCESS) {
         *image = made;
     }
@@ -301,22 +307,15 @@ static pdl_status make_kernel(struct job *job, struct pdl_rtc_flight *flight, pd
 static pdl_status serve_kernel(struct job *job, const char *name, pdl_kernel **kernel)
 {
     struct pdl_rtc_flight flight = {.key = &job->key, .name = name};
-    switch (pdl_rtc_flight_start(job->cache->flights, &flight)) {
-    case PDL_RTC_FLIGHT_FOUND:
-        if (flight.waited) {
-            pdl_rtc_cache_count(job->cache, PDL_RTC_WAITS, 1);
-        } else {
-            count_hit(job, PDL_RTC_MEMORY_HITS);
-        }
+    pdl_status status = PDL_SUCCESS;
+    if (must_make(job, &flight, &status)) {
+        return make_kernel(job, &flight, kernel);
+    }
+    if (status == PDL_SUCCESS) {
         job->keep = true;
         *kernel = flight.kernel;
-        return PDL_SUCCESS;
-    case PDL_RTC_FLIGHT_FAILED:
-        return (pdl_status)pdl_last_error()->status;
-    case PDL_RTC_FLIGHT_MAKE:
-        break;
     }
-    return make_kernel(job, &flight, kernel);
+    return status;
 }
 
 /* The slow way. With a question, the kernel is found by it from now on. */

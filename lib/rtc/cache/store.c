@@ -123,11 +123,8 @@ pdl_rtc_image *pdl_rtc_store_find(struct pdl_rtc_store *store, const struct pdl_
                                   uint64_t *damaged)
 {
     char name[PDL_RTC_FILE_NAME];
-    char why[64];
     pdl_rtc_files_name(key, name);
-    const char part_name[3] = {name[0], name[1], '\0'};
-    const int part =
-        pdl_rtc_files_part(store->base, part_name, false, store->read_only, why, sizeof(why));
+    const int part = pdl_rtc_files_part(store->base, name, store->read_only);
     if (part < 0) {
         return NULL;
     }
