@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "common/memory.h"
+#include "common/quantile.h"
 #include "report/figures.h"
 
 static const struct plan no_plan = {.metric = -1, .x = -1, .series = -1, .panel = -1};
@@ -33,13 +34,6 @@ static bool ends_in(const char *text, const char *end)
 
 /* ---- the host's cost ---------------------------------------------------------------------------- */
 
-static int by_value(const void *a, const void *b)
-{
-    const double left = *(const double *)a;
-    const double right = *(const double *)b;
-    return (left > right) - (left < right);
-}
-
 /* The shares of samples that lie below, few enough for a page. The axis goes as far as most of them. */
 static void add_shares(struct figure *figure, const char *panel, const char *name,
                        const struct bench_samples *samples)
@@ -53,14 +47,14 @@ static void add_shares(struct figure *figure, const char *panel, const char *nam
             rising[count++] = samples->items[i];
         }
     }
-    qsort(rising, count, sizeof(*rising), by_value);
+    sort_rising(rising, count);
     for (int i = 0; i <= STEPS && count > 0; i++) {
         const double share = (double)i / STEPS;
-        const double value = rising[(size_t)(share * (double)(count - 1) + 0.5)];
+        const double value = quantile(rising, count, share);
         series_add(figure_series(figure, panel, name), value, 100 * share, NAN, NAN);
     }
     if (count > 0) {
-        const double high = rising[(size_t)(shown * (double)(count - 1))];
+        const double high = quantile(rising, count, shown);
         figure->x_from =
             figure->x_from == 0 || rising[0] < figure->x_from ? rising[0] : figure->x_from;
         figure->x_to = high > figure->x_to ? high : figure->x_to;

@@ -7,6 +7,7 @@
 
 #include <jansson.h>
 
+#include "common/json.h"
 #include "common/memory.h"
 #include "report/make.h"
 #include "report/tuned.h"
@@ -68,12 +69,13 @@ static void take_tuned(struct report *report, const json_t *root, const char *pa
 /* What others wrote is left out; false where a file should be here and is not. */
 static bool read_file(struct report *report, const char *path, const char *name)
 {
-    json_error_t error;
+    char *why = NULL;
     bool read = true;
-    json_t *const root = json_load_file(path, 0, &error);
+    json_t *const root = json_read(path, &why);
     const char *const tool = json_string_value(json_object_get(root, "tool"));
     if (root == NULL) {
-        (void)fprintf(stderr, "pdltool report: %s: line %d: %s\n", path, error.line, error.text);
+        (void)fprintf(stderr, "pdltool report: %s: %s\n", path, why);
+        free(why);
         read = false;
     } else if (tool != NULL && strcmp(tool, "pdltool bench") == 0) {
         take_run(report, path, name, &read);
