@@ -217,6 +217,14 @@ class Outputs(Case):
         self.assertAlmostEqual(again["total_us"], self.result(text)["total_us"], delta=0.5)
         self.assertIsNone(again["launches"][0]["waited_us"])
 
+    def test_as_many_blocks_share_an_sm_as_in_the_trace(self):
+        for threads, blocks in ((640, 3), (288, 7), (1024, 2)):
+            text = "gate\nkernel k blocks=2000 threads=%d prologue=1us before=2us after=2us\nlaunch k\n" % threads
+            self.assertEqual(self.result(text)["launches"][0]["busiest"], blocks)
+            self.run_text(text, "--trace", self.path("a.json"))
+            result = self.tool("sim", self.path("a.json"), "--json")
+            self.assertEqual(json.loads(result.stdout)["launches"][0]["busiest"], blocks)
+
     def test_json_that_is_no_trace_is_refused(self):
         for text in ("{}", "[", '{"traceEvents": [{"ph": "X", "cat": "block"}]}'):
             self.assertEqual(self.run_text(text).returncode, 2, text)
