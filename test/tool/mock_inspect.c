@@ -124,10 +124,10 @@ static pdl_inspect_place *make_place(pdl_inspection *inspection, const struct li
 static void add_kernel(pdl_inspection *inspection, const struct line *line)
 {
     const char *name = value_of(line, "name");
+    pdl_kernel_info info = pdl_code_info(pdl_arena_copy(&inspection->arena, name, strlen(name)));
     pdl_inspect_kernel kernel = {.wait_count = (uint32_t)number_of(line, "wait_count", 0),
                                  .trigger_count = (uint32_t)number_of(line, "trigger_count", 0),
                                  .line = (uint32_t)number_of(line, "ptx_line", 0)};
-    pdl_kernel_info info = pdl_code_info(pdl_arena_copy(&inspection->arena, name, strlen(name)));
     info.waits = known_of(line, "waits");
     info.triggers = known_of(line, "triggers");
     info.waits_always = known_of(line, "always");
