@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Files of the cache: what is written is read, and nothing else is. */
+#include "code/info.h"
 #include "rtc/cache/entry.h"
 #include "rtc_support.h"
 
@@ -35,7 +36,7 @@ static struct file make_file(void)
                                                        .waits_always = PDL_NO,
                                                        .triggers = PDL_NO}},
                                              {.name = (char *)"plain"}};
-    kernels[1].info = pdl_rtc_image_info_of("plain");
+    kernels[1].info = pdl_code_info("plain");
     struct pdl_rtc_image image = {.output = PDL_RTC_PTX,
                                   .target = "sm_90a",
                                   .program = (char *)"text.cu",
@@ -111,7 +112,7 @@ static void an_image_is_read_as_it_was_written(void **state)
     assert_int_equal(first->triggers, PDL_NO);
     assert_null(image->kernels[1].expression);
     const pdl_kernel_info *second = &image->kernels[1].info;
-    const pdl_kernel_info unknown = pdl_rtc_image_info_of(second->name);
+    const pdl_kernel_info unknown = pdl_code_info(second->name);
     assert_string_equal(second->name, "plain");
     assert_int_equal(unknown.registers_per_thread, -1);
     assert_int_equal(unknown.waits, PDL_UNKNOWN);

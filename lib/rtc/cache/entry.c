@@ -21,6 +21,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "code/info.h"
 #include "core/error.h"
 
 /* What a file keeps of a pdl_kernel_info, in this order. */
@@ -246,7 +247,7 @@ static void get_kernel(struct reader *reader, struct pdl_rtc_image_kernel *kerne
     const uint64_t named = get_number(reader, 4);
     kernel->expression = get_string(reader);
     kernel->name = get_string(reader);
-    kernel->info = pdl_rtc_image_info_of(kernel->name);
+    kernel->info = pdl_code_info(kernel->name);
     if (named == 0) {
         free(kernel->expression);
         kernel->expression = NULL;

@@ -7,6 +7,7 @@
 
 #include <pdl/inspect.h>
 
+#include "code/info.h"
 #include "core/error.h"
 
 /* ---- life ----------------------------------------------------------------------------------- */
@@ -188,33 +189,6 @@ pdl_status pdl_rtc_image_kernel(const pdl_rtc_image *image, const char *name, pd
 
 /* ---- the list of kernels -------------------------------------------------------------------- */
 
-pdl_kernel_info pdl_rtc_image_info_of(const char *name)
-{
-    return (pdl_kernel_info){.size = (uint32_t)sizeof(pdl_kernel_info),
-                             .device = -1,
-                             .name = name,
-                             .ptx_version = -1,
-                             .binary_version = -1,
-                             .max_threads_per_block = -1,
-                             .registers_per_thread = -1,
-                             .static_shared_memory = -1,
-                             .max_dynamic_shared_memory = -1,
-                             .local_memory = -1,
-                             .constant_memory = -1,
-                             .parameter_count = -1};
-}
-
-/* What a file of the cache keeps, too. */
-static void take_facts(pdl_kernel_info *info, const pdl_kernel_info *facts)
-{
-    info->waits = facts->waits;
-    info->waits_always = facts->waits_always;
-    info->triggers = facts->triggers;
-    info->registers_per_thread = facts->registers_per_thread;
-    info->parameter_count = facts->parameter_count;
-    info->static_shared_memory = facts->static_shared_memory;
-}
-
 /* Adds a kernel; `expression` may be NULL. */
 static pdl_status add_kernel(pdl_rtc_image *image, const char *expression, const char *name,
                              const pdl_kernel_info *facts)
@@ -222,10 +196,8 @@ static pdl_status add_kernel(pdl_rtc_image *image, const char *expression, const
     struct pdl_rtc_image_kernel *kernel = &image->kernels[image->kernel_count++];
     kernel->expression = expression != NULL ? strdup(expression) : NULL;
     kernel->name = strdup(name);
-    kernel->info = pdl_rtc_image_info_of(kernel->name);
-    if (facts != NULL) {
-        take_facts(&kernel->info, facts);
-    }
+    kernel->info = facts != NULL ? *facts : pdl_code_info(kernel->name);
+    kernel->info.name = kernel->name;
     return kernel->name != NULL && (expression == NULL || kernel->expression != NULL)
                ? PDL_SUCCESS
                : PDL_NO_MEMORY();

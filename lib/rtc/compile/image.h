@@ -31,9 +31,6 @@ struct pdl_rtc_image {
 /* One more reference. */
 pdl_rtc_image *pdl_rtc_image_retain(pdl_rtc_image *image);
 
-/* What is known of a kernel of which nothing is known but its name. */
-pdl_kernel_info pdl_rtc_image_info_of(const char *name);
-
 /* Makes the kernels' list from the code: names as the code has them, and what is known of them by
  * libpdl-inspect; `lowered[i]` is what the name expression `names[i]` became. Used where an image is
  * made; what is read from a file has its list in the file. */
