@@ -114,7 +114,7 @@ static bool operand_value(const struct pdl_conditions *conditions, const struct 
 static bool compare(const char *relation, int64_t a, int64_t b, int64_t *value)
 {
     static const char *const names[] = {"eq.", "ne.", "lt.", "le.", "gt.", "ge."};
-    const bool results[] = {a == b, a != b, a<b, a <= b, a> b, a >= b};
+    const bool results[] = {a == b, a != b, (a < b), (a <= b), (a > b), (a >= b)};
     const int64_t limit = 1 << 15;
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
         if (memcmp(relation, names[i], 3) == 0) {

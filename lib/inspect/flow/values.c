@@ -373,7 +373,8 @@ static struct pdl_value result_of(const struct pdl_ptx_module *module,
 
 /* ---- the fixed point ------------------------------------------------------------------------------ */
 
-/* Calls `f` for each symbol that the instruction uses (`results` false) or defines. */
+/* The next symbol, from *at on, that an instruction defines (`results`) or uses; PDL_NONE behind the
+ * last. */
 static uint32_t next_symbol(const struct pdl_body *body, const struct pdl_instruction *instruction,
                             bool results, uint32_t *at)
 {
