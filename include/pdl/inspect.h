@@ -224,8 +224,8 @@ PDL_API const pdl_inspect_error *pdl_inspect_last_error(void);
  * `name` is for messages and places. `options` may be NULL. `bytes` may be freed afterwards. An
  * image in it that cannot be read (see `unread`) is no failure, as long as one can.
  *
- * Thread-safe. PDL_ERROR_INVALID_ARGUMENT; PDL_ERROR_INVALID_IMAGE: malformed, with line and column
- * if it is PTX; PDL_ERROR_NO_KERNEL_IMAGE: there is no device code in it; PDL_ERROR_OUT_OF_MEMORY.
+ * Thread-safe. PDL_ERROR_INVALID_ARGUMENT; PDL_ERROR_DESC_SIZE and PDL_ERROR_DESC_TOO_NEW: the size
+ * of `options`; PDL_ERROR_INVALID_IMAGE: malformed, with line and column if it is PTX; PDL_ERROR_NO_KERNEL_IMAGE: there is no device code in it; PDL_ERROR_OUT_OF_MEMORY.
  */
 PDL_API pdl_status pdl_inspect_memory(const void *bytes, size_t size, const char *name,
                                       const pdl_inspect_options *options,

@@ -33,16 +33,16 @@ static pdl_status resize_options(const pdl_inspect_options *options, pdl_inspect
 {
     memset(copy, 0, sizeof(*copy));
     if (options != NULL) {
-        const size_t largest = 4096; /* more is no size but a field that nobody has set */
+        const size_t largest = 16384; /* more is no size but a field that nobody has set */
         const size_t size = options->size;
         if (size < offsetof(pdl_inspect_options, constant_params) || size > largest) {
-            return pdl_inspect_fail(PDL_ERROR_INVALID_ARGUMENT, 0, 0,
+            return pdl_inspect_fail(PDL_ERROR_DESC_SIZE, 0, 0,
                                     "options->size is %zu: start from PDL_INSPECT_OPTIONS_INIT",
                                     size);
         }
         for (size_t i = sizeof(*copy); i < size; i++) {
             if (((const unsigned char *)options)[i] != 0) {
-                return pdl_inspect_fail(PDL_ERROR_INVALID_ARGUMENT, 0, 0,
+                return pdl_inspect_fail(PDL_ERROR_DESC_TOO_NEW, 0, 0,
                                         "options->size is %zu, and byte %zu is set: this library "
                                         "knows %zu",
                                         size, i, sizeof(*copy));

@@ -122,11 +122,11 @@ static void options_of_other_sizes_are_taken_if_what_is_more_is_zero(void **stat
     longer.options.size = size + 64;
     assert_int_equal(inspect_with(&longer.options), PDL_SUCCESS);
     longer.more[63] = 1;
-    assert_int_equal(inspect_with(&longer.options), PDL_ERROR_INVALID_ARGUMENT);
-    static const uint32_t sizes[] = {0, 4, 7, 4097, UINT32_MAX};
+    assert_int_equal(inspect_with(&longer.options), PDL_ERROR_DESC_TOO_NEW);
+    static const uint32_t sizes[] = {0, 4, 7, 16385, UINT32_MAX};
     for (size_t i = 0; i < COUNT_OF(sizes); i++) {
         longer.options.size = sizes[i];
-        assert_int_equal(inspect_with(&longer.options), PDL_ERROR_INVALID_ARGUMENT);
+        assert_int_equal(inspect_with(&longer.options), PDL_ERROR_DESC_SIZE);
     }
 }
 
@@ -147,6 +147,51 @@ static void options_that_are_none_are_refused(void **state)
     options.overlapped_count = 2;
     assert_int_equal(inspect_with(&options), PDL_ERROR_INVALID_ARGUMENT);
     assert_string_equal(pdl_inspect_last_error()->message, "overlapped[1] is NULL");
+}
+
+/* ---- sizes ---------------------------------------------------------------------------------- */
+
+#define assert_sized(given)                                                                        \
+    do {                                                                                           \
+        assert_non_null(given);                                                                    \
+        assert_int_equal((given)->size, sizeof(*(given)));                                         \
+    } while (0)
+
+static void everything_that_is_handed_out_says_its_size(void **state)
+{
+    (void)state;
+    static const char text[] = ".version 8.5\n.target sm_90\n.file 1 \"a.cu\"\n"
+                               ".visible .entry k(.param .u64 a)\n{\n.loc 1 12 5\n"
+                               "ld.param.u64 r, [a];\n// pdl:allow no-trigger: it is the last\n"
+                               "ld.global.u32 x, [r];\ngriddepcontrol.wait;\nret;\n}\n";
+    static const char list[] = "read-before-wait : x\n";
+    pdl_inspection *inspection = NULL;
+    pdl_lint_suppressions *suppressions = NULL;
+    assert_sized(pdl_inspect_last_error());
+    assert_int_equal(pdl_inspect_memory(text, sizeof(text), "k.ptx", NULL, &inspection), 0);
+    assert_sized(pdl_inspection_image(inspection, 0));
+    const pdl_inspect_kernel *kernel = pdl_inspection_kernel(inspection, 0);
+    assert_sized(kernel);
+    assert_sized(kernel->info);
+    assert_sized(kernel->place);
+    assert_int_equal(kernel->info->device, -1);
+    assert_int_equal(kernel->info->ptx_version, 90);
+    assert_int_equal(kernel->info->binary_version, 0);
+    assert_int_equal(kernel->info->registers_per_thread, -1);
+    assert_int_equal(kernel->info->max_threads_per_block, -1);
+    assert_int_equal(kernel->finding_count, 2);
+    for (uint32_t i = 0; i < kernel->finding_count; i++) {
+        const pdl_lint_finding *finding =
+            pdl_inspection_finding(inspection, (size_t)kernel->first_finding + i);
+        assert_sized(finding);
+        assert_int_equal(finding->place_count, 1);
+        assert_sized(finding->places[0]);
+    }
+    assert_sized(pdl_inspection_marker(inspection, 0));
+    assert_int_equal(pdl_lint_suppressions_read(list, sizeof(list) - 1, "l", &suppressions), 0);
+    assert_sized(pdl_lint_suppressions_get(suppressions, 0));
+    pdl_inspection_destroy(inspection);
+    pdl_lint_suppressions_destroy(suppressions);
 }
 
 /* ---- files ---------------------------------------------------------------------------------- */
@@ -242,6 +287,7 @@ int main(void)
         cmocka_unit_test(nothing_is_asked_of_no_inspection),
         cmocka_unit_test(there_is_nothing_behind_the_last),
         cmocka_unit_test(options_of_other_sizes_are_taken_if_what_is_more_is_zero),
+        cmocka_unit_test(everything_that_is_handed_out_says_its_size),
         cmocka_unit_test(options_that_are_none_are_refused),
         cmocka_unit_test(files_are_read_and_closed),
         cmocka_unit_test(what_is_no_regular_file_is_refused),
