@@ -116,6 +116,17 @@ bool pdl_elf_section(const struct pdl_elf *elf, uint32_t index, struct pdl_elf_s
     return true;
 }
 
+bool pdl_elf_is_whole(const struct pdl_elf *elf)
+{
+    bool whole = !elf->cut;
+    for (uint32_t i = 0; whole && i < elf->section_count; i++) {
+        struct pdl_elf_section section;
+        (void)pdl_elf_section(elf, i, &section);
+        whole = !section.cut;
+    }
+    return whole;
+}
+
 bool pdl_elf_segment(const struct pdl_elf *elf, uint32_t index, Elf64_Phdr *segment)
 {
     const uint64_t offset = elf->header.e_phoff;

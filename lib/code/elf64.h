@@ -61,6 +61,9 @@ bool pdl_elf_is(const unsigned char *bytes, size_t size);
 /* Reads the header. False if it is not whole, or of another kind than said above. */
 bool pdl_elf_open(struct pdl_elf *elf, const unsigned char *bytes, size_t size);
 
+/* Whether all that its headers name lies within the file. */
+bool pdl_elf_is_whole(const struct pdl_elf *elf);
+
 /* A section; false, and an empty one, if there is none of that index. */
 bool pdl_elf_section(const struct pdl_elf *elf, uint32_t index, struct pdl_elf_section *section);
 

@@ -39,19 +39,36 @@ void pdl_fatbin_open(struct pdl_fatbin *fatbin, const unsigned char *bytes, size
     *fatbin = (struct pdl_fatbin){.bytes = bytes, .size = size};
 }
 
+/* The size of a fatbin's header, and of its body as it says; 0 if the header is not whole. */
+static size_t read_header(const unsigned char *bytes, size_t size, uint64_t *body_size)
+{
+    uint16_t header_size = 0;
+    if (size < PDL_FATBIN_HEADER) {
+        return 0;
+    }
+    memcpy(&header_size, bytes + 6, sizeof(header_size));
+    memcpy(body_size, bytes + 8, sizeof(*body_size));
+    return header_size >= PDL_FATBIN_HEADER && header_size <= size ? header_size : 0;
+}
+
+bool pdl_fatbin_is_whole(const unsigned char *bytes, size_t size)
+{
+    uint64_t body_size = 0;
+    const size_t header_size = read_header(bytes, size, &body_size);
+    return header_size > 0 && body_size <= size - header_size;
+}
+
 /* Finds the next fatbin from `at` on, 8 bytes at a time: that is how they are aligned. */
 static bool next_fatbin(struct pdl_fatbin *fatbin)
 {
     size_t at = (fatbin->at + 7) / 8 * 8;
     for (; at < fatbin->size && fatbin->size - at >= PDL_FATBIN_HEADER; at += 8) {
-        uint16_t header_size = 0;
         uint64_t body_size = 0;
         if (!pdl_fatbin_is(fatbin->bytes + at, fatbin->size - at)) {
             continue;
         }
-        memcpy(&header_size, fatbin->bytes + at + 6, sizeof(header_size));
-        memcpy(&body_size, fatbin->bytes + at + 8, sizeof(body_size));
-        if (header_size < PDL_FATBIN_HEADER || header_size > fatbin->size - at) {
+        const size_t header_size = read_header(fatbin->bytes + at, fatbin->size - at, &body_size);
+        if (header_size == 0) {
             fatbin->damaged = true;
             continue;
         }

@@ -429,17 +429,6 @@ free:
 
 /* ---- all of it ------------------------------------------------------------------------------ */
 
-static bool is_whole(const struct pdl_elf *elf)
-{
-    bool whole = !elf->cut;
-    for (uint32_t i = 0; whole && i < elf->section_count; i++) {
-        struct pdl_elf_section section;
-        (void)pdl_elf_section(elf, i, &section);
-        whole = !section.cut;
-    }
-    return whole;
-}
-
 /* What there is to read in a section. */
 enum section_kind { IGNORED, CODE, SHARED, IMAGE_INFO, KERNEL_INFO, CALLGRAPH, RELOCATIONS };
 
@@ -526,7 +515,7 @@ enum pdl_scan_result pdl_scan_cubin(struct pdl_cubin *cubin, const unsigned char
     enum pdl_scan_result result = PDL_SCAN_NO_MEMORY;
     *cubin = (struct pdl_cubin){.target = 0};
     if (!pdl_elf_open(&scan.elf, bytes, size) || scan.elf.header.e_machine != EM_CUDA ||
-        !is_whole(&scan.elf) || !pdl_elf_symbols(&scan.elf, &scan.symbols)) {
+        !pdl_elf_is_whole(&scan.elf) || !pdl_elf_symbols(&scan.elf, &scan.symbols)) {
         return PDL_SCAN_MALFORMED;
     }
     read_target(&scan);

@@ -3,63 +3,21 @@
  * its length is checked here against what its headers say. */
 #include "launch/image.h"
 
-#include <elf.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "code/elf64.h"
 #include "code/fatbin.h"
 #include "code/scan.h"
 #include "core/error.h"
 
-/* How a fatbin begins. */
-struct fatbin_header {
-    uint32_t magic;
-    uint16_t version;
-    uint16_t header_size;
-    uint64_t body_size;
-};
-
 enum image_kind { IMAGE_NONE, IMAGE_PTX, IMAGE_CUBIN, IMAGE_FATBIN };
-
-/* Whether `count` items of `each` bytes from `from` lie within `size` bytes. */
-static bool within(uint64_t from, uint64_t count, uint64_t each, uint64_t size)
-{
-    return from <= size && (each == 0 || count <= (size - from) / each);
-}
 
 static bool cubin_is_whole(const unsigned char *image, size_t size)
 {
-    Elf64_Ehdr header;
-    if (size < sizeof(header)) {
-        return false;
-    }
-    memcpy(&header, image, sizeof(header));
-    if (header.e_ident[EI_CLASS] != ELFCLASS64 ||
-        !within(header.e_phoff, header.e_phnum, header.e_phentsize, size) ||
-        !within(header.e_shoff, header.e_shnum, header.e_shentsize, size) ||
-        (header.e_shnum > 0 && header.e_shentsize != sizeof(Elf64_Shdr))) {
-        return false;
-    }
-    for (size_t i = 0; i < header.e_shnum; i++) {
-        Elf64_Shdr section;
-        memcpy(&section, image + header.e_shoff + i * sizeof(section), sizeof(section));
-        if (section.sh_type != SHT_NOBITS && !within(section.sh_offset, section.sh_size, 1, size)) {
-            return false;
-        }
-    }
-    return true;
-}
-
-static bool fatbin_is_whole(const unsigned char *image, size_t size)
-{
-    struct fatbin_header header;
-    if (size < sizeof(header)) {
-        return false;
-    }
-    memcpy(&header, image, sizeof(header));
-    return header.header_size >= sizeof(header) &&
-           within(header.header_size, header.body_size, 1, size);
+    struct pdl_elf elf;
+    return pdl_elf_open(&elf, image, size) && pdl_elf_is_whole(&elf);
 }
 
 static enum image_kind image_kind(const unsigned char *image, size_t size)
@@ -71,7 +29,7 @@ static enum image_kind image_kind(const unsigned char *image, size_t size)
     if (magic == PDL_FATBIN_MAGIC) {
         return IMAGE_FATBIN;
     }
-    if (size >= SELFMAG && memcmp(image, ELFMAG, SELFMAG) == 0) {
+    if (pdl_elf_is(image, size)) {
         return IMAGE_CUBIN;
     }
     /* PTX is text and must hold a .version directive; a NUL may only end it. */
@@ -158,7 +116,7 @@ pdl_status pdl_image_load(const struct pdl_driver *driver, const void *image, si
                               "the %zu bytes are neither PTX text nor a cubin nor a fatbin", size);
     }
     if ((kind == IMAGE_CUBIN && !cubin_is_whole(bytes, size)) ||
-        (kind == IMAGE_FATBIN && !fatbin_is_whole(bytes, size))) {
+        (kind == IMAGE_FATBIN && !pdl_fatbin_is_whole(bytes, size))) {
         return PDL_FAIL_FIELD(PDL_ERROR_INVALID_IMAGE, "image",
                               "the %s is cut short: its headers name more than its %zu bytes",
                               kind == IMAGE_CUBIN ? "cubin" : "fatbin", size);
