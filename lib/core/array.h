@@ -16,12 +16,12 @@ static inline bool pdl_array_grow(void *items, size_t *capacity, size_t wanted, 
 {
     const size_t doubled = *capacity < 8 ? 16 : *capacity * 2;
     const size_t room = wanted > doubled || doubled > UINT32_MAX ? wanted : doubled;
-    void *grown = NULL;
+    void *old = NULL;
     if (room > UINT32_MAX || room > SIZE_MAX / each) {
         return false;
     }
-    memcpy(&grown, items, sizeof(grown));
-    grown = realloc(grown, room * each);
+    memcpy(&old, items, sizeof(old));
+    void *grown = realloc(old, room * each);
     if (grown == NULL) {
         return false;
     }
