@@ -6,7 +6,7 @@
 static void check_machine_code(const pdl_inspection *inspection, const pdl_inspect_image *image)
 {
     const bool has_waits = image->target >= 90;
-    const int32_t yes = has_waits ? PDL_YES : PDL_NO;
+    const uint32_t yes = has_waits ? PDL_YES : PDL_NO;
     const struct {
         const char *name;
         uint32_t waits, triggers;
