@@ -1,0 +1,144 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Checks the rooms of lib/ by their #includes.
+
+A room may include the rooms that ROOMS lists for it and itself, and no file may reach itself through
+others: a source and the header of the same name count as one. The core of the library stays small.
+"""
+
+import argparse
+import os
+import re
+import subprocess
+import sys
+
+# Each room with the rooms that it stands on. A folder within a room is a room of its own.
+ROOMS = {
+    "core": (),
+    "code": ("core",),
+    "launch": ("code", "core"),
+    "overlap": ("launch", "core"),
+    "graph": ("launch", "core"),
+    "trace": ("core",),
+    "inspect/ptx": ("inspect", "code", "core"),
+    "inspect/flow": ("inspect/ptx", "inspect", "code", "core"),
+    "inspect/rules": ("inspect/flow", "inspect/ptx", "inspect", "code", "core"),
+    "inspect": ("code", "core"),
+    "rtc": ("core",),
+    "rtc/request": ("rtc", "core"),
+    "rtc/compile": ("rtc/request", "rtc", "code", "core"),
+    "rtc/cache": ("rtc/compile", "rtc/request", "rtc", "code", "core"),
+}
+# Files that stand above their room: the front doors.
+DOORS = {
+    "inspect/inspect.c": ("inspect/rules", "inspect/flow", "inspect/ptx"),
+    "inspect/analysis.c": ("inspect/rules", "inspect/flow", "inspect/ptx"),
+    "inspect/container.c": ("inspect/rules", "inspect/flow", "inspect/ptx"),
+}
+# What libpdl is beside the readers of code, which it shares.
+SMALL = ("core", "launch", "overlap", "graph")
+MOST_LINES = 7000
+MOST_BYTES = 120_000
+
+INCLUDE = re.compile(r'^#include "([^"]+)"', re.MULTILINE)
+
+
+def read(lib):
+    """The files below lib/, each with the files of lib/ that it includes."""
+    files = {}
+    for folder, _, names in os.walk(lib):
+        for name in names:
+            if name.endswith((".c", ".h")):
+                path = os.path.join(folder, name)
+                with open(path, encoding="utf-8") as text:
+                    files[os.path.relpath(path, lib)] = INCLUDE.findall(text.read())
+    return files
+
+
+def room_of(path):
+    return os.path.dirname(path)
+
+
+def wrong_arrows(files):
+    for path, includes in sorted(files.items()):
+        room = room_of(path)
+        if room not in ROOMS:
+            yield f"lib/{path} is in no room that this check knows"
+            continue
+        for include in includes:
+            if include not in files:
+                yield f"lib/{path} includes {include}, which is not written from lib/"
+                continue
+            below = (room,) + ROOMS[room] + DOORS.get(path, ())
+            if room_of(include) not in below:
+                yield f"lib/{path} includes {include}: {room} may include {', '.join(below)}"
+
+
+def circles(files):
+    """The groups of units that reach each other, by Tarjan's algorithm."""
+    graph = {}
+    for path, includes in files.items():
+        unit = os.path.splitext(path)[0]
+        others = {os.path.splitext(include)[0] for include in includes if include in files}
+        graph.setdefault(unit, set()).update(others - {unit})
+    number, low, stack, found = {}, {}, [], []
+
+    def visit(unit):
+        number[unit] = low[unit] = len(number)
+        stack.append(unit)
+        for other in sorted(graph.get(unit, ())):
+            if other not in number:
+                visit(other)
+                low[unit] = min(low[unit], low[other])
+            elif other in stack:
+                low[unit] = min(low[unit], number[other])
+        if low[unit] == number[unit]:
+            group = stack[stack.index(unit):]
+            del stack[stack.index(unit):]
+            if len(group) > 1:
+                found.append(group)
+
+    for unit in sorted(graph):
+        if unit not in number:
+            visit(unit)
+    return [f"circle: {', '.join(sorted(group))}" for group in found]
+
+
+def sizes(lib, files):
+    """Lines per room, and what is wrong with them."""
+    lines = {}
+    for path in files:
+        with open(os.path.join(lib, path), encoding="utf-8") as text:
+            room = path.split("/")[0]
+            lines[room] = lines.get(room, 0) + sum(1 for _ in text)
+    small = sum(lines[room] for room in SMALL)
+    print("lines:", ", ".join(f"{room} {count}" for room, count in sorted(lines.items())))
+    print(f"{', '.join(SMALL)} together: {small} lines of at most {MOST_LINES}")
+    return [f"{small} lines in {', '.join(SMALL)}: the most is {MOST_LINES}"] if small > MOST_LINES else []
+
+
+def code_size(library):
+    listed = subprocess.run(["size", "-A", library], check=True, capture_output=True, text=True).stdout
+    size = sum(int(line.split()[1]) for line in listed.splitlines() if line.startswith(".text"))
+    print(f"code of {os.path.basename(library)}: {size} bytes of at most {MOST_BYTES}")
+    return [f"{library} has {size} bytes of code: the most is {MOST_BYTES}"] if size > MOST_BYTES else []
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("lib", help="the folder of the rooms")
+    parser.add_argument("--library", help="libpdl.so as built with optimization")
+    arguments = parser.parse_args()
+    files = read(arguments.lib)
+    if not files:
+        sys.exit(f"there are no sources in {arguments.lib}")
+    wrong = list(wrong_arrows(files)) + circles(files) + sizes(arguments.lib, files)
+    if arguments.library:
+        wrong += code_size(arguments.library)
+    for line in wrong:
+        print(line, file=sys.stderr)
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
