@@ -143,7 +143,7 @@ def broken(arguments, directory):
         text = file.read()
     include, wrong = os.path.join(directory, "include"), []
     os.makedirs(os.path.join(include, "pdl"))
-    for name in ("pdl.h", "version.h"):
+    for name in ("pdl.h", "version.h", "detail"):
         os.symlink(os.path.join(os.path.abspath(arguments.include), "pdl", name), os.path.join(include, "pdl", name))
     for what, old, new in BREAKS:
         code = text[text.index("#if PDL_CDP_RDC_\n/*") :] # what the comments say stays
