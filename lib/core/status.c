@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* Statuses, their names, and the detail of the last error on a thread. */
+#include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 
-#include "core/error.h"
-#include "core/sized.h"
+#include <pdl/pdl.h>
 
 static _Thread_local pdl_error last_error = PDL_ERROR_INIT;
 
@@ -44,23 +45,41 @@ uint32_t pdl_version(void)
     return PDL_VERSION;
 }
 
+/* Whether an error has a size that it can have, and is zero where this library knows nothing. What
+ * other structs are checked by records errors by this very call. */
+static bool can_be_read(const pdl_error *error)
+{
+    const unsigned char *bytes = (const unsigned char *)error;
+    uint32_t size = error->size;
+    if (size <= offsetof(pdl_error, message) || size > 16384) {
+        return false;
+    }
+    while (size > sizeof(*error) && bytes[size - 1] == 0) {
+        size--;
+    }
+    return size <= sizeof(*error);
+}
+
 pdl_status pdl_error_record(const pdl_error *error)
 {
-    pdl_error known;
-    if (error == NULL) {
-        return PDL_FAIL_FIELD(PDL_ERROR_INVALID_ARGUMENT, "error", "error is NULL");
+    pdl_error known = PDL_ERROR_INIT;
+    if (error == NULL || error->status == PDL_SUCCESS) {
+        known.status = PDL_ERROR_INVALID_ARGUMENT;
+        known.field = "error";
+        (void)snprintf(known.message, sizeof(known.message), "error is %s",
+                       error == NULL ? "NULL" : "PDL_SUCCESS, which is not an error");
+    } else if (!can_be_read(error)) {
+        known.status = error->size > sizeof(known) && error->size <= 16384 ? PDL_ERROR_DESC_TOO_NEW
+                                                                           : PDL_ERROR_DESC_SIZE;
+        known.field = "size";
+        (void)snprintf(known.message, sizeof(known.message),
+                       "error->size is %u and this library knows %zu: start from PDL_ERROR_INIT",
+                       error->size, sizeof(known));
+    } else {
+        memcpy(&known, error, error->size < sizeof(known) ? error->size : sizeof(known));
+        known.size = (uint32_t)sizeof(known);
+        known.message[sizeof(known.message) - 1] = '\0';
     }
-    const pdl_status status =
-        pdl_sized_resize(&known, sizeof(known), error, offsetof(pdl_error, message) + 1, "error");
-    if (status != PDL_SUCCESS) {
-        return status;
-    }
-    if (known.status == PDL_SUCCESS) {
-        return PDL_FAIL_FIELD(PDL_ERROR_INVALID_ARGUMENT, "status",
-                              "error->status is PDL_SUCCESS, which is not an error");
-    }
-    known.size = (uint32_t)sizeof(known);
-    known.message[sizeof(known.message) - 1] = '\0';
     last_error = known;
     return (pdl_status)known.status;
 }

@@ -176,6 +176,19 @@ static void an_error_that_is_recorded_is_the_threads_last(void **state)
     assert_memory_equal(pdl_last_error(), &error, sizeof(error));
 }
 
+static void what_is_no_error_is_not_recorded_as_one(void **state)
+{
+    (void)state;
+    pdl_error error = PDL_ERROR_INIT;
+    assert_refused(pdl_error_record(NULL), PDL_ERROR_INVALID_ARGUMENT, "error", "NULL");
+    assert_refused(pdl_error_record(&error), PDL_ERROR_INVALID_ARGUMENT, "error", "PDL_SUCCESS");
+    error.status = PDL_ERROR_BUSY;
+    error.size = 0;
+    assert_refused(pdl_error_record(&error), PDL_ERROR_DESC_SIZE, "size", "PDL_ERROR_INIT");
+    error.size = 16385;
+    assert_refused(pdl_error_record(&error), PDL_ERROR_DESC_SIZE, "size", "16385");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -189,6 +202,7 @@ int main(void)
         MOCK_TEST(a_new_error_leaves_nothing_of_the_old_one),
         MOCK_TEST(each_thread_has_its_own_last_error),
         cmocka_unit_test(an_error_that_is_recorded_is_the_threads_last),
+        cmocka_unit_test(what_is_no_error_is_not_recorded_as_one),
         MOCK_TEST(a_sentence_that_is_too_long_is_cut_and_still_ends),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
