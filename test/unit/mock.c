@@ -255,7 +255,7 @@ int mock_setup(void **state)
     memset(mock_events.used, 0, sizeof(mock_events.used));
     memset(mock_libraries.used, 0, sizeof(mock_libraries.used));
     fill_table();
-    mock.table.version = 13020;
+    mock.table.version = MOCK_VERSION;
     mock.table.device_count = 1;
     for (int d = 0; d < MOCK_DEVICES; d++) {
         (void)snprintf(mock.devices[d].name, sizeof(mock.devices[d].name), "mocked H200 number %d",
@@ -279,7 +279,7 @@ int mock_setup(void **state)
         }
     }
     mock_runtime_ops = (pdl_runtime_ops){.size = (uint32_t)sizeof(pdl_runtime_ops),
-                                         .runtime_version = 13020,
+                                         .runtime_version = MOCK_VERSION,
                                          .launch = mock_runtime_launch,
                                          .get_function = mock_runtime_get_function};
     mock_runtime_launch_result = 0;

@@ -17,6 +17,7 @@
 
 #define MOCK_DEVICES    4
 #define MOCK_KERNELS    8
+#define MOCK_VERSION    14000 /* of driver and Runtime: newer than every attribute */
 #define MOCK_LAUNCHES   64
 #define MOCK_ATTRIBUTES 32
 #define MOCK_PARAMETERS 8   /* of a kernel, at most */

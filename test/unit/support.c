@@ -352,34 +352,43 @@ static void value_shared_memory_mode(CUlaunchAttributeValue *value)
     value->cooperative = 3; /* as is sharedMemoryMode */
 }
 
+#define CASE(field, id_, since_, set_, value_)                                                     \
+    {                                                                                              \
+        .name = #field, .id = (CUlaunchAttributeID)(id_), .since = (since_),                       \
+        .end = offsetof(pdl_launch_desc, field) + sizeof(((pdl_launch_desc *)NULL)->field),        \
+        .set = (set_), .value = (value_),                                                          \
+    }
 const struct field_case field_cases[] = {
-    {"access_policy", CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW, set_access_policy,
-     value_access_policy},
-    {"cooperative", CU_LAUNCH_ATTRIBUTE_COOPERATIVE, set_cooperative, value_one},
-    {"cluster", CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION, set_cluster, value_cluster},
-    {"cluster_scheduling", CU_LAUNCH_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE,
-     set_cluster_scheduling, value_cluster_scheduling},
-    {"overlap", CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION, set_overlap, value_overlap},
-    {"trigger_event", CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT, set_trigger_event,
-     value_trigger_event},
-    {"priority", CU_LAUNCH_ATTRIBUTE_PRIORITY, set_priority, value_priority},
-    {"mem_sync_domain_map", CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP, set_domain_map,
-     value_domain_map},
-    {"mem_sync_domain", CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN, set_domain, value_domain},
-    {"preferred_cluster", ATTRIBUTE_PREFERRED_CLUSTER_DIMENSION, set_preferred_cluster,
-     value_preferred_cluster},
-    {"launch_event", CU_LAUNCH_ATTRIBUTE_LAUNCH_COMPLETION_EVENT, set_launch_event,
-     value_launch_event},
-    {"device_node", ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE, set_device_node, value_device_node},
-    {"shared_memory_carveout", ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT, set_carveout,
-     value_carveout},
-    {"nvlink_centric_scheduling", ATTRIBUTE_NVLINK_UTIL_CENTRIC_SCHEDULING, set_nvlink,
-     value_nvlink},
-    {"portable_cluster_size", ATTRIBUTE_PORTABLE_CLUSTER_SIZE_MODE, set_portable_cluster_size,
-     value_portable_cluster_size},
-    {"shared_memory_mode", ATTRIBUTE_SHARED_MEMORY_MODE, set_shared_memory_mode,
-     value_shared_memory_mode},
+    CASE(access_policy, CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW, 12000, set_access_policy,
+         value_access_policy),
+    CASE(cooperative, CU_LAUNCH_ATTRIBUTE_COOPERATIVE, 12000, set_cooperative, value_one),
+    CASE(cluster, CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION, 12000, set_cluster, value_cluster),
+    CASE(cluster_scheduling, CU_LAUNCH_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE, 12000,
+         set_cluster_scheduling, value_cluster_scheduling),
+    CASE(overlap, CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION, 12000, set_overlap,
+         value_overlap),
+    CASE(trigger_event, CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT, 12000, set_trigger_event,
+         value_trigger_event),
+    CASE(priority, CU_LAUNCH_ATTRIBUTE_PRIORITY, 12000, set_priority, value_priority),
+    CASE(mem_sync_domain_map, CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP, 12000, set_domain_map,
+         value_domain_map),
+    CASE(mem_sync_domain, CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN, 12000, set_domain, value_domain),
+    CASE(preferred_cluster, ATTRIBUTE_PREFERRED_CLUSTER_DIMENSION, 12080, set_preferred_cluster,
+         value_preferred_cluster),
+    CASE(launch_event, CU_LAUNCH_ATTRIBUTE_LAUNCH_COMPLETION_EVENT, 12030, set_launch_event,
+         value_launch_event),
+    CASE(device_node, ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE, 12040, set_device_node,
+         value_device_node),
+    CASE(shared_memory_carveout, ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT, 12050, set_carveout,
+         value_carveout),
+    CASE(nvlink_centric_scheduling, ATTRIBUTE_NVLINK_UTIL_CENTRIC_SCHEDULING, 13000, set_nvlink,
+         value_nvlink),
+    CASE(portable_cluster_size, ATTRIBUTE_PORTABLE_CLUSTER_SIZE_MODE, 13020,
+         set_portable_cluster_size, value_portable_cluster_size),
+    CASE(shared_memory_mode, ATTRIBUTE_SHARED_MEMORY_MODE, 13020, set_shared_memory_mode,
+         value_shared_memory_mode),
 };
+#undef CASE
 const size_t field_case_count = COUNT_OF(field_cases);
 
 const struct field_case *field_case_of(CUlaunchAttributeID id)

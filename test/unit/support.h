@@ -68,6 +68,8 @@ void assert_explained(pdl_kernel *kernel, const pdl_launch_desc *desc,
 struct field_case {
     const char *name;
     CUlaunchAttributeID id; /* cases are in the order of these */
+    int since;              /* the oldest driver, as cuDriverGetVersion counts */
+    size_t end;             /* of the field in the descriptor */
     void (*set)(pdl_launch_desc *desc);
     void (*value)(CUlaunchAttributeValue *value);
 };

@@ -23,7 +23,7 @@ static void every_fact_is_the_drivers(void **state)
     assert_int_equal(info.ordinal, 0);
     assert_int_equal(info.compute_capability_major, 9);
     assert_int_equal(info.compute_capability_minor, 0);
-    assert_int_equal(info.driver_version, 13020);
+    assert_int_equal(info.driver_version, MOCK_VERSION);
     assert_int_equal(info.multiprocessor_count, 132);
     assert_int_equal(info.warp_size, 32);
     assert_int_equal(info.max_threads_per_block, 1024);

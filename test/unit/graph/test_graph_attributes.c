@@ -110,12 +110,20 @@ static void each_refused_attribute_is_named_and_leaves_no_node(void **state)
     (void)state;
     static const CUresult results[] = {CUDA_ERROR_NOT_SUPPORTED, CUDA_ERROR_INVALID_VALUE};
     /* In the order in which they are set: by number, the device-updatable one last. */
-    static const CUlaunchAttributeID order[] = {1, 2, 4, 5, 8, 9, 10, 11, 14, 16, 17, 18, 13};
+    CUlaunchAttributeID order[MOCK_ATTRIBUTES];
+    unsigned count = 0;
+    for (size_t i = 0; i < field_case_count; i++) {
+        const CUlaunchAttributeID id = field_cases[i].id;
+        if (!is_of_launches_only(id) && id != ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE) {
+            order[count++] = id;
+        }
+    }
+    order[count++] = ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE;
     CUgraph graph = make_graph();
     pdl_kernel *kernel = make_kernel(FROM_FUNCTION, 2);
     const pdl_launch_desc desc = full_desc();
     for (size_t r = 0; r < COUNT_OF(results); r++) {
-        for (unsigned i = 0; i < COUNT_OF(order); i++) {
+        for (unsigned i = 0; i < count; i++) {
             CUgraphNode node = NOT_WRITTEN;
             struct values values = values_of(0);
             const char *field = field_case_of(order[i])->name;

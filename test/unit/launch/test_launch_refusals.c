@@ -436,7 +436,7 @@ static void a_kernel_without_a_name_is_refused_with_the_numbers_all_the_same(voi
     desc.block[1] = 8;
     mock_set_driver_version(12020); /* has no cuFuncGetName */
     assert_both_refuse(&desc, PDL_ERROR_BLOCK_TOO_LARGE, "block", "2048", "1024");
-    mock_set_driver_version(13020);
+    mock_set_driver_version(MOCK_VERSION);
     mock_fail(MOCK_cuFuncGetName, 0, CUDA_ERROR_INVALID_HANDLE);
     assert_both_refuse(&desc, PDL_ERROR_BLOCK_TOO_LARGE, "block", "2048", "1024");
 }

@@ -2,31 +2,11 @@
 /* Fields that are newer than the driver, or than the runtime that launches a symbol. */
 #include "support.h"
 
-static const struct {
-    const char *field;
-    CUlaunchAttributeID id;
-    int since;
-} newer_fields[] = {
-    {"launch_event", CU_LAUNCH_ATTRIBUTE_LAUNCH_COMPLETION_EVENT, 12030},
-    {"device_node", ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE, 12040},
-    {"shared_memory_carveout", ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT, 12050},
-    {"preferred_cluster", ATTRIBUTE_PREFERRED_CLUSTER_DIMENSION, 12080},
-    {"nvlink_centric_scheduling", ATTRIBUTE_NVLINK_UTIL_CENTRIC_SCHEDULING, 13000},
-    {"portable_cluster_size", ATTRIBUTE_PORTABLE_CLUSTER_SIZE_MODE, 13020},
-    {"shared_memory_mode", ATTRIBUTE_SHARED_MEMORY_MODE, 13020},
-};
-
-static const int versions[] = {12000, 12010, 12020, 12030, 12040, 12050, 12060,
-                               12080, 12090, 13000, 13010, 13020, 14000};
-
-static int since(CUlaunchAttributeID id)
+/* Versions on both sides of where each field came, which the oldest driver may be. */
+static int version_at(size_t index)
 {
-    for (size_t i = 0; i < COUNT_OF(newer_fields); i++) {
-        if (newer_fields[i].id == id) {
-            return newer_fields[i].since;
-        }
-    }
-    return 12000;
+    const int version = field_cases[index / 2].since - (index % 2 == 0 ? 10 : 0);
+    return version < 12000 ? 12000 : version;
 }
 
 static pdl_launch_desc desc_with(const struct field_case *field)
@@ -47,14 +27,14 @@ static void check(pdl_kernel *kernel, int version)
         const pdl_launch_desc desc = desc_with(field);
         const unsigned launches = mock.launch_count;
         pdl_launch_report report = PDL_LAUNCH_REPORT_INIT;
-        if (version >= since(field->id)) {
+        if (version >= field->since) {
             assert_ok(pdl_launch(kernel, &desc, NULL));
             assert_explained(kernel, &desc, mock_last_launch());
             continue;
         }
         assert_refused(pdl_launch(kernel, &desc, NULL), PDL_ERROR_NOT_SUPPORTED, field->name,
                        field->name);
-        assert_true(names_version(pdl_last_error()->message, since(field->id)));
+        assert_true(names_version(pdl_last_error()->message, field->since));
         assert_true(names_version(pdl_last_error()->message, version));
         assert_refused(pdl_launch_explain(kernel, &desc, &report), PDL_ERROR_NOT_SUPPORTED,
                        field->name, "");
@@ -65,12 +45,13 @@ static void check(pdl_kernel *kernel, int version)
 static void a_field_newer_than_the_driver_is_refused_with_both_versions(void **state)
 {
     (void)state;
-    for (size_t v = 0; v < COUNT_OF(versions); v++) {
-        mock_set_driver_version(versions[v]);
+    for (size_t i = 0; i < 2 * field_case_count; i++) {
+        const int version = version_at(i);
+        mock_set_driver_version(version);
         for (int source = 0; source < KERNEL_SOURCES; source++) {
-            mock_runtime_ops.runtime_version = 14000;
+            mock_runtime_ops.runtime_version = MOCK_VERSION;
             pdl_kernel *kernel = make_kernel((enum kernel_source)source, 0);
-            check(kernel, versions[v]);
+            check(kernel, version);
             pdl_kernel_destroy(kernel);
         }
     }
@@ -79,13 +60,13 @@ static void a_field_newer_than_the_driver_is_refused_with_both_versions(void **s
 static void a_field_newer_than_the_runtime_is_refused_for_its_symbols(void **state)
 {
     (void)state;
-    for (size_t v = 0; v < COUNT_OF(versions); v++) {
-        mock_runtime_ops.runtime_version = versions[v];
+    for (size_t i = 0; i < 2 * field_case_count; i++) {
+        mock_runtime_ops.runtime_version = version_at(i);
         pdl_kernel *kernel = make_kernel(FROM_SYMBOL, 0);
-        check(kernel, versions[v] < 13020 ? versions[v] : 13020);
+        check(kernel, version_at(i));
         pdl_kernel_destroy(kernel);
         kernel = make_kernel(FROM_FUNCTION, 0); /* which no runtime launches */
-        check(kernel, 13020);
+        check(kernel, MOCK_VERSION);
         pdl_kernel_destroy(kernel);
     }
 }
