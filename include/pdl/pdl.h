@@ -314,7 +314,7 @@ typedef enum pdl_known {
 typedef struct pdl_kernel_info {
     uint32_t size;  /**< sizeof(pdl_kernel_info) as the caller, or who made it, was compiled. */
     int32_t device; /**< The device that this is about; -1 if none. */
-    /** As in the code, mangled for C++; "" if not known. Lives as long as the kernel, or what handed
+    /** As in the code, mangled for C++; "(unnamed)" where the driver cannot tell (before CUDA 12.3). Lives as long as the kernel, or what handed
      * this out. */
     const char *name;
     int32_t ptx_version;           /**< 10 * major + minor of the compute_XY it was compiled for. */

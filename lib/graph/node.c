@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "core/error.h"
+#include "launch/log.h"
 
 const CUgraphEdgeData pdl_edge_data[PDL_EDGE_KINDS] = {
     [PDL_EDGE_FULL] = {.from_port = CU_GRAPH_KERNEL_NODE_PORT_DEFAULT,
@@ -266,6 +267,7 @@ pdl_status pdl_node_add(const pdl_kernel *kernel, const struct pdl_lowered *lowe
         (void)driver->cuGraphDestroyNode(added);
         goto done;
     }
+    pdl_log_decision(kernel, lowered->facts, lowered->reason);
     *node = added;
 
 done:

@@ -2,7 +2,7 @@
 /* Overlap turned off and on at run time, for the process and for a kernel, and the log of decisions. */
 #include <unistd.h>
 
-#include "support.h"
+#include "graph_support.h"
 
 static pdl_reason reason_of(pdl_kernel *kernel)
 {
@@ -131,6 +131,20 @@ static void the_log_has_the_first_decision_and_every_change(void **state)
     pdl_kernel_destroy(kernel);
 }
 
+static void nodes_of_graphs_are_logged_as_launches_are(void **state)
+{
+    (void)state;
+    char line[1200];
+    CUgraph graph = make_graph();
+    pdl_kernel *kernel = make_kernel(FROM_FUNCTION, 0);
+    (void)log_lines(line, sizeof(line));
+    (void)add_kernel_node(graph, kernel, NULL, 0);
+    assert_int_equal(log_lines(line, sizeof(line)), 1);
+    assert_non_null(strstr(line, "device 0, kernel fc1: overlaps\n"));
+    destroy_graph(graph);
+    pdl_kernel_destroy(kernel);
+}
+
 static void explaining_and_refusals_are_not_logged(void **state)
 {
     (void)state;
@@ -156,6 +170,7 @@ int main(void)
         MOCK_TEST(what_the_environment_turned_off_stays_off),
         MOCK_TEST(one_kernel_is_turned_off_and_the_others_stay),
         MOCK_TEST(the_log_has_the_first_decision_and_every_change),
+        GRAPH_TEST(nodes_of_graphs_are_logged_as_launches_are),
         MOCK_TEST(explaining_and_refusals_are_not_logged),
     };
     const int failed = cmocka_run_group_tests(tests, NULL, NULL);
