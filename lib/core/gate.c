@@ -9,7 +9,7 @@ atomic_uint pdl_gate_special;
 
 static void look(void)
 {
-    const char *const log = getenv("PDL_LOG");
+    const char *const log = secure_getenv("PDL_LOG");
     if (log != NULL && log[0] != '\0') {
         (void)atomic_fetch_or(&pdl_gate_special, (unsigned)PDL_GATE_LOG);
     }

@@ -47,7 +47,7 @@ enum {
     PDL_GATE_OFF = 1, /* pdl_overlap_enable(0) */
     PDL_GATE_LOG = 2  /* PDL_LOG is set */
 };
-extern atomic_uint pdl_gate_special;
+extern __attribute__((visibility("hidden"))) atomic_uint pdl_gate_special;
 
 /* Looks once whether PDL_LOG is set. Called before a kernel can be launched. */
 void pdl_gate_start(void);

@@ -267,7 +267,7 @@ pdl_status pdl_node_add(const pdl_kernel *kernel, const struct pdl_lowered *lowe
         (void)driver->cuGraphDestroyNode(added);
         goto done;
     }
-    pdl_log_decision(kernel, lowered->facts, lowered->reason);
+    pdl_log_decision(kernel, lowered);
     *node = added;
 
 done:

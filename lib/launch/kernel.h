@@ -80,11 +80,14 @@ static inline pdl_status pdl_kernel_facts_get(pdl_kernel *kernel, int device,
 {
     struct pdl_kernel_facts *known =
         atomic_load_explicit(&kernel->facts[device], memory_order_acquire);
+    pdl_status status = PDL_SUCCESS;
     if (known == NULL) {
-        return pdl_kernel_ask(kernel, device, facts);
+        struct pdl_kernel_facts *fresh = NULL; /* so that `facts` may stay in a register */
+        status = pdl_kernel_ask(kernel, device, &fresh);
+        known = fresh;
     }
     *facts = known;
-    return PDL_SUCCESS;
+    return status;
 }
 
 /* Asks the driver again how much dynamic shared memory the kernel may have: others can raise it
@@ -107,7 +110,7 @@ static inline pdl_reason pdl_kernel_reason(const struct pdl_kernel_facts *facts,
 {
     const pdl_reason reason =
         (pdl_reason)atomic_load_explicit(&facts->reason, memory_order_relaxed);
-    if (pdl_gate_is_special() & PDL_GATE_OFF) {
+    if (pdl_gate_is_special() && (pdl_gate_is_special() & PDL_GATE_OFF)) {
         return PDL_REASON_DISABLED;
     }
     return cooperative ? pdl_gate_cooperative(reason) : reason;

@@ -96,13 +96,14 @@ SAME_PLACE(attrs, attributes);
 SAME_PLACE(numAttrs, attribute_count);
 _Static_assert(sizeof(CUlaunchConfig) == sizeof(pdl_runtime_launch), "and no more");
 
-PDL_COLD static void copy_device_node(const struct pdl_lowered *lowered,
-                                      struct CUgraphDeviceUpdatableNode_st **device_node)
+/* The caller's descriptor, which may be older: it has the field if it became an attribute. */
+PDL_RARE static void copy_device_node(const struct pdl_lowered *lowered,
+                                      const pdl_launch_desc *desc)
 {
     const CUlaunchAttribute *attribute =
         pdl_lowered_find(lowered, PDL_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE);
     if (attribute != NULL) {
-        pdl_device_node_get(&attribute->value, device_node);
+        pdl_device_node_get(&attribute->value, desc->device_node);
     }
 }
 
@@ -127,9 +128,9 @@ pdl_status pdl_launch(pdl_kernel *kernel, const pdl_launch_desc *desc, void *con
             kernel, &lowered,
             kernel->kind == PDL_KERNEL_SYMBOL ? "cudaLaunchKernelExC" : "cuLaunchKernelEx", result);
     }
-    pdl_log_decision(kernel, lowered.facts, lowered.reason);
-    if (desc->size >= offsetof(pdl_launch_desc, extra_attributes) && desc->device_node != NULL) {
-        copy_device_node(&lowered, desc->device_node);
+    pdl_log_decision(kernel, &lowered);
+    if (lowered.rare) {
+        copy_device_node(&lowered, desc);
     }
     return PDL_SUCCESS;
 }

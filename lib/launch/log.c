@@ -13,7 +13,7 @@ static int log_file = -1;
 
 static void open_log(void)
 {
-    const char *const to = getenv("PDL_LOG");
+    const char *const to = secure_getenv("PDL_LOG");
     if (to == NULL || to[0] == '\0') {
         return;
     }
@@ -25,12 +25,17 @@ static void open_log(void)
     }
 }
 
-void pdl_log_write(const pdl_kernel *kernel, struct pdl_kernel_facts *facts, pdl_reason reason)
+void pdl_log_write(const pdl_kernel *kernel, const struct pdl_lowered *lowered)
 {
-    const unsigned before = atomic_exchange(&facts->logged, (unsigned)reason);
+    struct pdl_kernel_facts *const facts = lowered->facts;
+    const pdl_reason reason = lowered->reason;
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     char line[1024];
+    if ((pdl_gate_is_special() & PDL_GATE_LOG) == 0) {
+        return;
+    }
     (void)pthread_once(&once, open_log);
+    const unsigned before = atomic_exchange(&facts->logged, (unsigned)reason);
     if (before == (unsigned)reason || log_file < 0) {
         return;
     }

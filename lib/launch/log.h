@@ -3,17 +3,15 @@
 #ifndef PDL_LIB_LOG_H
 #define PDL_LIB_LOG_H
 
-#include "launch/kernel.h"
+#include "launch/lower.h"
 
-PDL_COLD void pdl_log_write(const pdl_kernel *kernel, struct pdl_kernel_facts *facts,
-                            pdl_reason reason);
+PDL_COLD void pdl_log_write(const pdl_kernel *kernel, const struct pdl_lowered *lowered);
 
-/* A launch, or a node of a graph, was made with this decision. */
-static inline void pdl_log_decision(const pdl_kernel *kernel, struct pdl_kernel_facts *facts,
-                                    pdl_reason reason)
+/* A launch, or a node of a graph, was made of this. */
+static inline void pdl_log_decision(const pdl_kernel *kernel, const struct pdl_lowered *lowered)
 {
-    if ((pdl_gate_is_special() & PDL_GATE_LOG) != 0) {
-        pdl_log_write(kernel, facts, reason);
+    if (pdl_gate_is_special()) {
+        pdl_log_write(kernel, lowered);
     }
 }
 

@@ -334,11 +334,10 @@ static void emit(const struct pdl_attribute *row, const pdl_launch_desc *desc,
 }
 
 /* In the order of the table, which is that of the numbers; then what the caller brought. */
-PDL_RARE static void append_all(const pdl_launch_desc *desc, uint32_t asked,
-                                struct pdl_lowered *lowered)
+PDL_RARE static void append_all(const pdl_launch_desc *desc, struct pdl_lowered *lowered)
 {
     unsigned count = 0;
-    for (; asked != 0; asked &= asked - 1) {
+    for (uint32_t asked = lowered->asked; asked != 0; asked &= asked - 1) {
         const struct pdl_attribute *row = &pdl_attributes[__builtin_ctz(asked)];
         if (row->emit != PDL_EMIT_OVERLAP || lowered->reason == PDL_REASON_GRANTED) {
             emit(row, desc, &lowered->attributes[count++]);
@@ -354,48 +353,40 @@ PDL_RARE static void append_all(const pdl_launch_desc *desc, uint32_t asked,
 
 static void append_overlap(struct pdl_lowered *lowered)
 {
-    CUlaunchAttribute *attribute = &lowered->attributes[lowered->config.numAttrs++];
+    CUlaunchAttribute *attribute = &lowered->attributes[0];
     memset(attribute, 0, sizeof(*attribute));
     attribute->id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION;
     attribute->value.programmaticStreamSerializationAllowed = 1;
+    lowered->config.numAttrs = 1;
 }
 
 /* 16 bytes that compilers OR at once. */
 typedef uint64_t pair __attribute__((vector_size(16)));
 
-/* ORs the bytes of a descriptor from one offset to another, a multiple of 4 apart. */
-static inline uint64_t or_bytes(const pdl_launch_desc *desc, size_t from, size_t to)
+/* ORs the bytes of a descriptor from one offset to another, at least 16 apart; the last 16 may be
+ * some that were seen already. */
+static inline pair or_bytes(const pdl_launch_desc *desc, size_t from, size_t to)
 {
-    const char *at = (const char *)desc + from;
-    pair bits = {0, 0};
-    uint64_t rest = 0;
+    const char *const bytes = (const char *)desc;
+    pair bits;
+    memcpy(&bits, bytes + to - sizeof(bits), sizeof(bits));
 #pragma GCC unroll 8
-    for (; from + 16 <= to; from += 16, at += 16) {
+    for (; from + sizeof(bits) < to; from += sizeof(bits)) {
         pair here;
-        memcpy(&here, at, sizeof(here));
+        memcpy(&here, bytes + from, sizeof(here));
         bits |= here;
     }
-    if (from + 8 <= to) {
-        memcpy(&rest, at, sizeof(rest));
-        from += 8;
-        at += 8;
-    }
-    if (from < to) {
-        uint32_t half;
-        memcpy(&half, at, sizeof(half));
-        rest |= half;
-    }
-    return bits[0] | bits[1] | rest;
+    return bits;
 }
 
 /* Whether anything is set beside size, grid, block, shared memory, stream and overlap: an OR over
  * the rest, without branches. */
 static inline bool has_rare(const pdl_launch_desc *desc)
 {
-    return (desc->flags |
-            or_bytes(desc, offsetof(pdl_launch_desc, cluster),
-                     offsetof(pdl_launch_desc, dynamic_shared_memory)) |
-            or_bytes(desc, offsetof(pdl_launch_desc, cooperative), sizeof(*desc))) != 0;
+    const pair bits = or_bytes(desc, offsetof(pdl_launch_desc, cluster),
+                               offsetof(pdl_launch_desc, dynamic_shared_memory)) |
+                      or_bytes(desc, offsetof(pdl_launch_desc, cooperative), sizeof(*desc));
+    return (desc->flags | bits[0] | bits[1]) != 0;
 }
 
 pdl_status pdl_lower(pdl_kernel *kernel, int device, const pdl_launch_desc *desc,
@@ -406,11 +397,10 @@ pdl_status pdl_lower(pdl_kernel *kernel, int device, const pdl_launch_desc *desc
     if (status != PDL_SUCCESS) {
         return status;
     }
-    const bool rare = has_rare(desc) || desc->overlap > PDL_OVERLAP_REQUIRE ||
-                      desc->default_stream > PDL_DEFAULT_STREAM_PER_THREAD;
-    uint32_t asked = 0;
+    const uint32_t rare = has_rare(desc) || desc->overlap > PDL_OVERLAP_REQUIRE ||
+                          desc->default_stream > PDL_DEFAULT_STREAM_PER_THREAD;
     if (rare) {
-        status = check_fields(desc, &asked);
+        status = check_fields(desc, &lowered->asked);
         if (status != PDL_SUCCESS) {
             return status;
         }
@@ -437,12 +427,13 @@ pdl_status pdl_lower(pdl_kernel *kernel, int device, const pdl_launch_desc *desc
         }
     }
     if (rare) {
-        status = check_rare(kernel, facts, desc, asked);
+        status = check_rare(kernel, facts, desc, lowered->asked);
         if (status != PDL_SUCCESS) {
             return status;
         }
     }
     lowered->facts = facts;
+    lowered->rare = rare;
     lowered->reason = desc->overlap == PDL_OVERLAP_NONE
                           ? PDL_REASON_NOT_REQUESTED
                           : pdl_kernel_reason(facts, desc->cooperative != 0);
@@ -453,21 +444,21 @@ pdl_status pdl_lower(pdl_kernel *kernel, int device, const pdl_launch_desc *desc
     if (stream == NULL && desc->default_stream == PDL_DEFAULT_STREAM_PER_THREAD) {
         stream = CU_STREAM_PER_THREAD;
     }
-    lowered->config = (CUlaunchConfig){
-        .gridDimX = grid.x,
-        .gridDimY = grid.y,
-        .gridDimZ = grid.z,
-        .blockDimX = block.x,
-        .blockDimY = block.y,
-        .blockDimZ = block.z,
-        .sharedMemBytes = desc->dynamic_shared_memory,
-        .hStream = stream,
-    };
+    CUlaunchConfig *const config = &lowered->config;
+    config->gridDimX = grid.x;
+    config->gridDimY = grid.y;
+    config->gridDimZ = grid.z;
+    config->blockDimX = block.x;
+    config->blockDimY = block.y;
+    config->blockDimZ = block.z;
+    config->sharedMemBytes = desc->dynamic_shared_memory;
+    config->hStream = stream;
+    config->numAttrs = 0;
     if (rare) {
-        append_all(desc, asked, lowered);
+        append_all(desc, lowered);
     } else if (lowered->reason == PDL_REASON_GRANTED) {
         append_overlap(lowered);
     }
-    lowered->config.attrs = lowered->config.numAttrs > 0 ? lowered->attributes : NULL;
+    config->attrs = config->numAttrs > 0 ? lowered->attributes : NULL;
     return PDL_SUCCESS;
 }

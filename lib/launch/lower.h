@@ -18,6 +18,8 @@ struct pdl_lowered {
     struct pdl_kernel_facts *facts;
     CUlaunchConfig config;
     pdl_reason reason;
+    uint32_t rare;  /* whether more was asked for than the short way has, */
+    uint32_t asked; /* and if so, the rows of the table of attributes, a bit each */
     CUlaunchAttribute attributes[PDL_ATTRIBUTE_MAX]; /* config.attrs points here */
 };
 
