@@ -10,8 +10,8 @@
 
 #include <cmocka.h>
 
-#include "../fake/h200.h"
 #include "core/device.h"
+#include "h200.h"
 #include "mock_entry.h"
 
 struct mock mock;

@@ -7,8 +7,8 @@
  * (`mock.devices[0]…`, before the library has cached it, or followed by mock_apply()), makes its
  * calls, and reads what was recorded. mock_teardown() fails the test if the library leaked or
  * misused a handle. */
-#ifndef PDL_TEST_UNIT_MOCK_H
-#define PDL_TEST_UNIT_MOCK_H
+#ifndef PDL_TEST_CUDA_MOCK_H
+#define PDL_TEST_CUDA_MOCK_H
 
 #include <pdl/detail/runtime.h>
 
@@ -218,4 +218,4 @@ extern int32_t mock_runtime_launch_result;
 extern int32_t mock_runtime_function_result;
 extern unsigned mock_runtime_function_calls;
 
-#endif /* PDL_TEST_UNIT_MOCK_H */
+#endif /* PDL_TEST_CUDA_MOCK_H */

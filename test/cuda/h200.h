@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* The attributes of an H200, as the driver reports them: what the mock's and the fake's devices
  * are. */
-#ifndef PDL_TEST_FAKE_H200_H
-#define PDL_TEST_FAKE_H200_H
+#ifndef PDL_TEST_CUDA_H200_H
+#define PDL_TEST_CUDA_H200_H
 
 /* X(attribute without CU_DEVICE_ATTRIBUTE_, value) */
 #define H200_ATTRIBUTES(X)                                                                         \
@@ -35,4 +35,4 @@
     X(RESERVED_SHARED_MEMORY_PER_BLOCK, 1024)                                                      \
     X(CLUSTER_LAUNCH, 1)
 
-#endif /* PDL_TEST_FAKE_H200_H */
+#endif /* PDL_TEST_CUDA_H200_H */

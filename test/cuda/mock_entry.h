@@ -4,8 +4,8 @@
  * An entry begins with MOCK_ENTER(its name), which counts the call, takes the lock, and returns if
  * the test wants the call to fail; it ends with mock_leave(result). No cmocka assertion may be made
  * in one: threads that cmocka does not know call them. They call mock_misused() instead. */
-#ifndef PDL_TEST_UNIT_MOCK_ENTRY_H
-#define PDL_TEST_UNIT_MOCK_ENTRY_H
+#ifndef PDL_TEST_CUDA_MOCK_ENTRY_H
+#define PDL_TEST_CUDA_MOCK_ENTRY_H
 
 #include <stddef.h>
 #include <stdint.h>
@@ -102,4 +102,4 @@ struct mock_kernel *mock_kernel_of_either(CUfunction function, int *device);
 int32_t mock_runtime_launch(const void *symbol, const pdl_runtime_launch *launch, void **arguments);
 int32_t mock_runtime_get_function(const void *symbol, CUfunction *function);
 
-#endif /* PDL_TEST_UNIT_MOCK_ENTRY_H */
+#endif /* PDL_TEST_CUDA_MOCK_ENTRY_H */
