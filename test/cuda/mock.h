@@ -1,16 +1,21 @@
 /* SPDX-License-Identifier: MIT */
-/* A driver table over a small model of devices, kernels, images and graphs, for unit tests.
+/* A small model of CUDA: devices, contexts, streams, events, images, kernels, launches, graphs and
+ * memory. It is used in two ways.
  *
- * Every entry of PDL_DRIVER_ENTRIES has a mock_<entry>() in one of the files mock_*.c (see
- * mock_entry.h); the table is filled from the same list, so an entry without one does not link. The
- * same goes for libpdl-trace's table and PDL_TRACE_DRIVER_ENTRIES. A test sets the model up directly
- * (`mock.devices[0]…`, before the library has cached it, or followed by mock_apply()), makes its
- * calls, and reads what was recorded. mock_teardown() fails the test if the library leaked or
- * misused a handle. */
+ * Unit tests use it as a driver table. Every entry of PDL_DRIVER_ENTRIES has a mock_<entry>() in one
+ * of the files mock_*.c (see mock_entry.h); the table is filled from the same list, so an entry
+ * without one does not link. The same goes for libpdl-trace's table and PDL_TRACE_DRIVER_ENTRIES. A
+ * test sets the model up directly (`mock.devices[0]…`, before the library has cached it, or followed
+ * by mock_apply()), makes its calls, and reads what was recorded. mock_teardown() fails the test if
+ * the library leaked or misused a handle. test/unit/mock.c is what only unit tests have of this.
+ *
+ * The fake libcuda.so.1 exports the same entries, see test/fake/fake_cuda.c. */
 #ifndef PDL_TEST_CUDA_MOCK_H
 #define PDL_TEST_CUDA_MOCK_H
 
 #include <pdl/detail/runtime.h>
+
+#include <stdio.h>
 
 #include "core/driver.h"
 #include "trace/driver.h"
@@ -20,7 +25,7 @@
 #define MOCK_VERSION    14000 /* of driver and Runtime: newer than every attribute */
 #define MOCK_LAUNCHES   64
 #define MOCK_ATTRIBUTES 32
-#define MOCK_PARAMETERS 8   /* of a kernel, at most */
+#define MOCK_PARAMETERS 16  /* of a kernel, at most */
 #define MOCK_ARGUMENT   64  /* bytes of one, at most */
 #define MOCK_RUNS       256 /* nodes that ran */
 
@@ -57,11 +62,14 @@ struct mock_device {
 /* One kernel. It has a CUkernel and, on every device, a CUfunction. */
 struct mock_kernel {
     const char *name;
-    bool in_image; /* cuLibraryGetKernel finds it */
+    bool in_image;                  /* cuLibraryGetKernel finds it */
+    char handles[1 + MOCK_DEVICES]; /* their addresses are the handles: CUkernel, CUfunctions */
+    CUlibrary library;              /* of one that was found in an image: that image, */
+    struct mock_kernel *next;       /* and what else was found there */
     unsigned parameter_count;
     size_t parameter_sizes[MOCK_PARAMETERS];
     int attributes[MOCK_DEVICES][CU_FUNC_ATTRIBUTE_MAX];
-    int occupancy;                                       /* blocks on an SM */
+    int occupancy; /* blocks on an SM; -1: what fits by threads and shared memory */
     unsigned reads[MOCK_DEVICES][CU_FUNC_ATTRIBUTE_MAX]; /* calls that read the attribute */
     unsigned writes;                                     /* calls that set an attribute */
     CUfunction_attribute last_written;                   /* what the last of them set */
@@ -99,6 +107,7 @@ struct mock_node_params {
 struct CUgraphNode_st {
     mock_node *next; /* of the graph, in the order of adding */
     mock_graph *graph;
+    unsigned number; /* in its graph, also counting what was destroyed */
     CUgraphNodeType type;
     struct mock_node_params params;
     void *pointers[MOCK_PARAMETERS]; /* into params.arguments */
@@ -115,6 +124,11 @@ struct mock_run {
 
 struct mock {
     /* The model. */
+    bool
+        is_fake; /* it is a whole driver: cuInit comes first, no context is current at first, images
+                      are searched for kernels, launches and their attributes are checked */
+    int code;    /* what images are compiled for */
+    FILE *log;   /* NULL: none */
     struct pdl_driver table;
     struct pdl_trace_driver trace_table; /* for pdl_trace_driver_override() */
     struct mock_device devices[MOCK_DEVICES];
@@ -126,6 +140,7 @@ struct mock {
         *device_node; /* what a launch with a device-updatable node gets */
 
     /* The record. */
+    bool initialized;
     unsigned calls[MOCK_ENTRY_COUNT];
     unsigned launch_count;
     struct mock_launch launches[MOCK_LAUNCHES]; /* launch i is at i % MOCK_LAUNCHES */
@@ -134,6 +149,8 @@ struct mock {
     int live_libraries;
     int live_events;
     int live_graphs;
+    unsigned graphs_made;
+    unsigned execs_made;
     int live_nodes; /* of live graphs */
     int live_execs;
     int live_allocations;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The mocked driver: devices, contexts, results and events. */
+/* The model of CUDA: devices and results. */
 #include <stdio.h>
 
 #include "mock_entry.h"
@@ -10,12 +10,26 @@ CUresult mock_cuInit(unsigned flags)
     if (flags != 0) {
         mock_misused("cuInit was called with flags %u", flags);
     }
-    return mock_leave(CUDA_SUCCESS);
+    mock.initialized = mock.table.device_count > 0;
+    return mock_leave(mock.initialized ? CUDA_SUCCESS : CUDA_ERROR_NO_DEVICE);
+}
+
+bool mock_is_device(CUdevice device)
+{
+    return device >= 0 && device < mock.table.device_count;
+}
+
+static bool needs_init(void)
+{
+    return mock.is_fake && !mock.initialized;
 }
 
 CUresult mock_cuDeviceGet(CUdevice *device, int ordinal)
 {
     MOCK_ENTER(cuDeviceGet);
+    if (needs_init()) {
+        return mock_leave(CUDA_ERROR_NOT_INITIALIZED);
+    }
     if (!mock_is_device(ordinal)) {
         return mock_leave(CUDA_ERROR_INVALID_DEVICE);
     }
@@ -26,6 +40,9 @@ CUresult mock_cuDeviceGet(CUdevice *device, int ordinal)
 CUresult mock_cuDeviceGetCount(int *count)
 {
     MOCK_ENTER(cuDeviceGetCount);
+    if (needs_init()) {
+        return mock_leave(CUDA_ERROR_NOT_INITIALIZED);
+    }
     *count = mock.table.device_count;
     return mock_leave(CUDA_SUCCESS);
 }
@@ -58,82 +75,46 @@ CUresult mock_cuGetErrorName(CUresult error, const char **name)
     MOCK_ENTER(cuGetErrorName);
     *name = NULL;
     switch (error) {
-#define MOCK_RESULT(name_)                                                                         \
+#define RESULT(name_)                                                                              \
     case name_:                                                                                    \
         *name = #name_;                                                                            \
-        return mock_leave(CUDA_SUCCESS);
-        MOCK_RESULT(CUDA_SUCCESS)
-        MOCK_RESULT(CUDA_ERROR_INVALID_VALUE)
-        MOCK_RESULT(CUDA_ERROR_OUT_OF_MEMORY)
-        MOCK_RESULT(CUDA_ERROR_NOT_INITIALIZED)
-        MOCK_RESULT(CUDA_ERROR_STUB_LIBRARY)
-        MOCK_RESULT(CUDA_ERROR_NO_DEVICE)
-        MOCK_RESULT(CUDA_ERROR_INVALID_DEVICE)
-        MOCK_RESULT(CUDA_ERROR_INVALID_IMAGE)
-        MOCK_RESULT(CUDA_ERROR_INVALID_CONTEXT)
-        MOCK_RESULT(CUDA_ERROR_NO_BINARY_FOR_GPU)
-        MOCK_RESULT(CUDA_ERROR_INVALID_PTX)
-        MOCK_RESULT(CUDA_ERROR_UNSUPPORTED_PTX_VERSION)
-        MOCK_RESULT(CUDA_ERROR_INVALID_SOURCE)
-        MOCK_RESULT(CUDA_ERROR_INVALID_HANDLE)
-        MOCK_RESULT(CUDA_ERROR_NOT_FOUND)
-        MOCK_RESULT(CUDA_ERROR_ILLEGAL_ADDRESS)
-        MOCK_RESULT(CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES)
-        MOCK_RESULT(CUDA_ERROR_LAUNCH_TIMEOUT)
-        MOCK_RESULT(CUDA_ERROR_ASSERT)
-        MOCK_RESULT(CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED)
-        MOCK_RESULT(CUDA_ERROR_HARDWARE_STACK_ERROR)
-        MOCK_RESULT(CUDA_ERROR_ILLEGAL_INSTRUCTION)
-        MOCK_RESULT(CUDA_ERROR_MISALIGNED_ADDRESS)
-        MOCK_RESULT(CUDA_ERROR_INVALID_ADDRESS_SPACE)
-        MOCK_RESULT(CUDA_ERROR_INVALID_PC)
-        MOCK_RESULT(CUDA_ERROR_LAUNCH_FAILED)
-        MOCK_RESULT(CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE)
-        MOCK_RESULT(CUDA_ERROR_NOT_PERMITTED)
-        MOCK_RESULT(CUDA_ERROR_NOT_SUPPORTED)
-        MOCK_RESULT(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED)
-        MOCK_RESULT(CUDA_ERROR_STREAM_CAPTURE_INVALIDATED)
-        MOCK_RESULT(CUDA_ERROR_INVALID_CLUSTER_SIZE)
-        MOCK_RESULT(CUDA_ERROR_UNKNOWN)
-#undef MOCK_RESULT
+        break;
+        RESULT(CUDA_SUCCESS)
+        RESULT(CUDA_ERROR_INVALID_VALUE)
+        RESULT(CUDA_ERROR_OUT_OF_MEMORY)
+        RESULT(CUDA_ERROR_NOT_INITIALIZED)
+        RESULT(CUDA_ERROR_STUB_LIBRARY)
+        RESULT(CUDA_ERROR_NO_DEVICE)
+        RESULT(CUDA_ERROR_INVALID_DEVICE)
+        RESULT(CUDA_ERROR_INVALID_IMAGE)
+        RESULT(CUDA_ERROR_INVALID_CONTEXT)
+        RESULT(CUDA_ERROR_NO_BINARY_FOR_GPU)
+        RESULT(CUDA_ERROR_INVALID_PTX)
+        RESULT(CUDA_ERROR_UNSUPPORTED_PTX_VERSION)
+        RESULT(CUDA_ERROR_INVALID_SOURCE)
+        RESULT(CUDA_ERROR_INVALID_HANDLE)
+        RESULT(CUDA_ERROR_NOT_FOUND)
+        RESULT(CUDA_ERROR_ILLEGAL_ADDRESS)
+        RESULT(CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES)
+        RESULT(CUDA_ERROR_LAUNCH_TIMEOUT)
+        RESULT(CUDA_ERROR_ASSERT)
+        RESULT(CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED)
+        RESULT(CUDA_ERROR_HARDWARE_STACK_ERROR)
+        RESULT(CUDA_ERROR_ILLEGAL_INSTRUCTION)
+        RESULT(CUDA_ERROR_MISALIGNED_ADDRESS)
+        RESULT(CUDA_ERROR_INVALID_ADDRESS_SPACE)
+        RESULT(CUDA_ERROR_INVALID_PC)
+        RESULT(CUDA_ERROR_LAUNCH_FAILED)
+        RESULT(CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE)
+        RESULT(CUDA_ERROR_NOT_PERMITTED)
+        RESULT(CUDA_ERROR_NOT_SUPPORTED)
+        RESULT(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED)
+        RESULT(CUDA_ERROR_STREAM_CAPTURE_INVALIDATED)
+        RESULT(CUDA_ERROR_INVALID_CLUSTER_SIZE)
+        RESULT(CUDA_ERROR_UNKNOWN)
+#undef RESULT
     default:
-        return mock_leave(CUDA_ERROR_INVALID_VALUE);
+        break;
     }
-}
-
-CUresult mock_cuCtxGetDevice(CUdevice *device)
-{
-    MOCK_ENTER(cuCtxGetDevice);
-    if (mock_current_device < 0) {
-        return mock_leave(CUDA_ERROR_INVALID_CONTEXT);
-    }
-    *device = mock_current_device;
-    return mock_leave(CUDA_SUCCESS);
-}
-
-/* ------------------------------------------------------------------------------------------------
- * Events
- * ---------------------------------------------------------------------------------------------- */
-
-CUresult mock_cuEventCreate(CUevent *event, unsigned flags)
-{
-    MOCK_ENTER(cuEventCreate);
-    if (mock_current_device < 0) {
-        return mock_leave(CUDA_ERROR_INVALID_CONTEXT);
-    }
-    void *handle = mock_pool_take(&mock_events);
-    if (handle == NULL) {
-        return mock_leave(CUDA_ERROR_OUT_OF_MEMORY);
-    }
-    mock.event_flags = flags;
-    *event = (CUevent)handle;
-    return mock_leave(CUDA_SUCCESS);
-}
-
-CUresult mock_cuEventDestroy(CUevent event)
-{
-    MOCK_ENTER(cuEventDestroy);
-    return mock_leave(mock_pool_give(&mock_events, event, "cuEventDestroy")
-                          ? CUDA_SUCCESS
-                          : CUDA_ERROR_INVALID_HANDLE);
+    return mock_leave(*name != NULL ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Inside the mock: what its entries share. See mock.h for what tests use.
+/* Inside the model: what its entries share. See mock.h for what tests use.
  *
  * An entry begins with MOCK_ENTER(its name), which counts the call, takes the lock, and returns if
  * the test wants the call to fail; it ends with mock_leave(result). No cmocka assertion may be made
@@ -12,14 +12,90 @@
 
 #include "mock.h"
 
+/* X(name, since, symbol): the entries of the model, each with the CUDA version since which it has been
+ * what it is, and the name that libcuda.so.1 exports it by. */
+#define MOCK_ENTRIES(X)                                                                            \
+    X(cuInit, 2000, cuInit)                                                                        \
+    X(cuGetErrorName, 6000, cuGetErrorName)                                                        \
+    X(cuDeviceGet, 2000, cuDeviceGet)                                                              \
+    X(cuDeviceGetCount, 2000, cuDeviceGetCount)                                                    \
+    X(cuDeviceGetName, 2000, cuDeviceGetName)                                                      \
+    X(cuDeviceGetAttribute, 2000, cuDeviceGetAttribute)                                            \
+    X(cuCtxPushCurrent, 4000, cuCtxPushCurrent_v2)                                                 \
+    X(cuCtxPopCurrent, 4000, cuCtxPopCurrent_v2)                                                   \
+    X(cuCtxGetDevice, 2000, cuCtxGetDevice)                                                        \
+    X(cuMemAlloc, 3020, cuMemAlloc_v2)                                                             \
+    X(cuMemFree, 3020, cuMemFree_v2)                                                               \
+    X(cuMemcpyDtoH, 3020, cuMemcpyDtoH_v2)                                                         \
+    X(cuMemsetD8, 3020, cuMemsetD8_v2)                                                             \
+    X(cuStreamGetCtx, 9020, cuStreamGetCtx)                                                        \
+    X(cuStreamGetDevice, 12080, cuStreamGetDevice)                                                 \
+    X(cuStreamGetCaptureInfo, 12030, cuStreamGetCaptureInfo_v3)                                    \
+    X(cuEventCreate, 2000, cuEventCreate)                                                          \
+    X(cuEventDestroy, 4000, cuEventDestroy_v2)                                                     \
+    X(cuLibraryLoadData, 12000, cuLibraryLoadData)                                                 \
+    X(cuLibraryUnload, 12000, cuLibraryUnload)                                                     \
+    X(cuLibraryGetKernel, 12000, cuLibraryGetKernel)                                               \
+    X(cuKernelGetFunction, 12000, cuKernelGetFunction)                                             \
+    X(cuKernelGetAttribute, 12000, cuKernelGetAttribute)                                           \
+    X(cuKernelSetAttribute, 12000, cuKernelSetAttribute)                                           \
+    X(cuKernelGetName, 12030, cuKernelGetName)                                                     \
+    X(cuKernelGetParamInfo, 12040, cuKernelGetParamInfo)                                           \
+    X(cuFuncGetAttribute, 2020, cuFuncGetAttribute)                                                \
+    X(cuFuncSetAttribute, 9000, cuFuncSetAttribute)                                                \
+    X(cuFuncGetName, 12030, cuFuncGetName)                                                         \
+    X(cuFuncGetParamInfo, 12040, cuFuncGetParamInfo)                                               \
+    X(cuOccupancyMaxActiveBlocksPerMultiprocessor, 6050,                                           \
+      cuOccupancyMaxActiveBlocksPerMultiprocessor)                                                 \
+    X(cuOccupancyMaxActiveClusters, 11070, cuOccupancyMaxActiveClusters)                           \
+    X(cuOccupancyMaxPotentialClusterSize, 11070, cuOccupancyMaxPotentialClusterSize)               \
+    X(cuLaunchKernelEx, 11060, cuLaunchKernelEx)                                                   \
+    X(cuGraphCreate, 10000, cuGraphCreate)                                                         \
+    X(cuGraphDestroy, 10000, cuGraphDestroy)                                                       \
+    X(cuGraphAddNode, 12030, cuGraphAddNode_v2)                                                    \
+    X(cuGraphDestroyNode, 10000, cuGraphDestroyNode)                                               \
+    X(cuGraphGetNodes, 10000, cuGraphGetNodes)                                                     \
+    X(cuGraphGetEdges, 12030, cuGraphGetEdges_v2)                                                  \
+    X(cuGraphNodeGetType, 10000, cuGraphNodeGetType)                                               \
+    X(cuGraphKernelNodeGetParams, 12000, cuGraphKernelNodeGetParams_v2)                            \
+    X(cuGraphKernelNodeGetAttribute, 11000, cuGraphKernelNodeGetAttribute)                         \
+    X(cuGraphKernelNodeSetAttribute, 11000, cuGraphKernelNodeSetAttribute)                         \
+    X(cuGraphInstantiateWithFlags, 11040, cuGraphInstantiateWithFlags)                             \
+    X(cuGraphExecDestroy, 10000, cuGraphExecDestroy)                                               \
+    X(cuGraphExecKernelNodeSetParams, 12000, cuGraphExecKernelNodeSetParams_v2)                    \
+    X(cuGraphUpload, 11010, cuGraphUpload)                                                         \
+    X(cuGraphLaunch, 10000, cuGraphLaunch)
+
+/* In libcuda.so.1 an entry is a symbol under its exported name. In C it keeps its own, because cuda.h
+ * declares and renames entries (cuMemAlloc to cuMemAlloc_v2) in ways that differ between its
+ * versions. MOCK_PER_THREAD exports it to programs compiled with a per-thread default stream. */
+#ifdef MOCK_EXPORTED
+#define MOCK_DECLARE_(name, since, symbol)                                                         \
+    mock_##name##_type mock_##name __asm__(#symbol) __attribute__((visibility("default")));
+#define MOCK_PER_THREAD(name, symbol, suffix)                                                      \
+    extern __typeof__(mock_##name) mock_##name##suffix __asm__(#symbol #suffix)                    \
+        __attribute__((alias(#symbol), visibility("default")))
+#else
+#define MOCK_DECLARE_(name, since, symbol)    mock_##name##_type mock_##name;
+#define MOCK_PER_THREAD(name, symbol, suffix) _Static_assert(1, "it is not exported")
+#endif
+
 /* Every entry has the signature of the driver's. */
-#define MOCK_DECLARE_(name, version) __typeof__(*(PFN_##name##_v##version)0) mock_##name;
-PDL_DRIVER_ENTRIES(MOCK_DECLARE_, MOCK_DECLARE_)
-PDL_TRACE_DRIVER_ENTRIES(MOCK_DECLARE_)
+#define MOCK_TYPE_(name, version)                                                                  \
+    typedef __typeof__(*(PFN_##name##_v##version)0) mock_##name##_type;
+PDL_DRIVER_ENTRIES(MOCK_TYPE_, MOCK_TYPE_)
+PDL_TRACE_DRIVER_ENTRIES(MOCK_TYPE_)
+#undef MOCK_TYPE_
+MOCK_ENTRIES(MOCK_DECLARE_)
 #undef MOCK_DECLARE_
 
-void mock_lock(void);
+/* Takes the lock. The name is that of the call in the log. */
+void mock_lock(const char *name);
+
+/* The same for an entry: counts the call, and returns the failure that the test wants. */
 CUresult mock_enter(enum mock_entry entry);
+
+/* Writes a line of the log if the call has written none, and releases the lock. */
 CUresult mock_leave(CUresult result);
 
 #define MOCK_ENTER(name)                                                                           \
@@ -30,65 +106,67 @@ CUresult mock_leave(CUresult result);
         }                                                                                          \
     } while (0)
 
-/* Notes what a correct caller would not do: mock_teardown() fails the test. Under the lock. */
+/* Notes what a correct caller would not do: mock_teardown() fails the test. Under the lock, as
+ * everything below. */
 __attribute__((format(printf, 1, 2))) void mock_misused(const char *format, ...);
 
-/* The device of the calling thread's context; -1: none is current. */
-extern _Thread_local int mock_current_device;
+/* A line of the log, if there is one: the name of the call, and this. */
+#define MOCK_LOG(...)                                                                              \
+    do {                                                                                           \
+        if (mock.log != NULL) {                                                                    \
+            mock_log(__VA_ARGS__);                                                                 \
+        }                                                                                          \
+    } while (0)
+__attribute__((format(printf, 1, 2))) void mock_log(const char *format, ...);
+
+/* What a launch, an attribute and a kernel node look like in the log. */
+void mock_log_launch(const CUlaunchConfig *config, const char *name);
+void mock_log_node(const char *head, const struct mock_node_params *params);
+void mock_format_attribute(char *text, size_t size, const CUlaunchAttribute *attribute);
+
+/* Fills the model: H200s with the H200's compute capability, and `mock.code` for it. */
+void mock_reset(void);
+
+/* Frees what a program left. */
+void mock_forget(void);
 
 bool mock_is_device(CUdevice device);
+
+/* The device of the calling thread's context, and that context; -1 and NULL: none is current. */
+int mock_current_device(void);
+CUcontext mock_current_context(void);
 
 /* Of the calling thread: contexts pushed and not popped. */
 extern _Thread_local int mock_context_depth;
 
-/* The device of a stream; -1 if it is none. */
+struct CUctx_st {
+    struct CUctx_st *next;
+    int device;
+    int retained; /* of a device's primary one: how often */
+};
+CUresult mock_create_context(CUcontext *context, CUdevice device); /* and pushes it */
+void mock_destroy_context(CUcontext context);
+bool mock_has_context(CUcontext context, const char *call);
+void mock_make_current(CUcontext context);
+
+/* The device of a stream; -1 if it is none. And what is wrong with a stream in that case. */
 int mock_stream_device(CUstream stream);
+CUresult mock_check_stream(CUstream stream);
 
-/* Graphs, for executable ones. Under the lock. */
-struct mock_edge {
-    struct mock_edge *next;
-    mock_node *from;
-    mock_node *to;
-    CUgraphEdgeData data;
+struct CUstream_st {
+    struct CUstream_st *next;
+    CUcontext context;
 };
-struct CUgraph_st {
-    mock_graph *next;
-    mock_node *nodes;
-    struct mock_edge *edges;
+void mock_create_stream(CUstream *stream); /* of the current context */
+CUresult mock_destroy_stream(CUstream stream);
+struct CUevent_st {
+    struct CUevent_st *next;
+    unsigned flags;
 };
-bool mock_has_graph(CUgraph graph, const char *call); /* notes misuse if not */
-bool mock_has_node(CUgraphNode node, const char *call);
-CUresult mock_copy_params(struct mock_node_params *to, const CUDA_KERNEL_NODE_PARAMS *from,
-                          const char *call);
-struct mock_kernel *mock_kernel_of_params(const struct mock_node_params *params, int *device);
+bool mock_has_event(CUevent event, const char *call);
 
-/* Frees what a test left. */
-void mock_forget_graphs(void);
-void mock_forget_execs(void);
-void mock_forget_memory(void);
-
-/* Handles are addresses of single bytes, so that every one that is passed in can be told. */
-#define MOCK_POOL 256
-
-struct mock_pool {
-    const char *what;
-    int *live;
-    bool used[MOCK_POOL];
-    char handles[MOCK_POOL];
-};
-
-extern struct mock_pool mock_events;
-extern struct mock_pool mock_libraries;
-
-/* A handle that is not in use, now in use; NULL if there is none left. Under the lock, as the next
- * two. */
-void *mock_pool_take(struct mock_pool *pool);
-
-/* Whether a handle is in use; if not, that is noted as misuse by `call`. */
-bool mock_pool_has(const struct mock_pool *pool, const void *handle, const char *call);
-
-/* Takes a handle back. */
-bool mock_pool_give(struct mock_pool *pool, const void *handle, const char *call);
+/* Whether all of a piece of device memory is allocated. */
+bool mock_has_memory(CUdeviceptr address, size_t bytes, const char *call);
 
 /* The kernel that a handle stands for; NULL if it stands for none. *device is what the function is
  * for. */
@@ -98,8 +176,60 @@ struct mock_kernel *mock_kernel_of_cu_kernel(CUkernel kernel);
 /* As launches and the occupancy query take it: a function, or a kernel cast to one. */
 struct mock_kernel *mock_kernel_of_either(CUfunction function, int *device);
 
-/* The operations behind mock_runtime_ops. */
-int32_t mock_runtime_launch(const void *symbol, const pdl_runtime_launch *launch, void **arguments);
-int32_t mock_runtime_get_function(const void *symbol, CUfunction *function);
+/* What a kernel has before anything is set. */
+void mock_init_kernel(struct mock_kernel *kernel, const char *name);
+
+/* Images. A library is one, and so is a module. */
+struct CUlib_st {
+    struct CUlib_st *next;
+    unsigned char *bytes;
+    size_t size;
+    bool is_text;
+    bool is_compressed; /* some of it cannot be searched for names */
+    struct mock_kernel *kernels;
+    char *log; /* where the library's user wants its log */
+    size_t log_size;
+};
+CUresult mock_load(const void *code, CUlibrary *library);
+bool mock_has_library(CUlibrary library, const char *call);
+void mock_unload(CUlibrary library);
+struct mock_kernel *mock_find_kernel(CUlibrary library, const char *name);
+
+/* All kernels there are, one after the other, from NULL to NULL. */
+struct mock_kernel *mock_next_kernel(const struct mock_kernel *kernel);
+void mock_write_late_logs(void);
+
+/* A launch, and the record of one. */
+CUresult mock_launch(const CUlaunchConfig *config, CUfunction function, void **arguments,
+                     void **extra);
+struct mock_launch *mock_next_launch(CUlaunchAttribute *attributes, unsigned count);
+CUresult mock_check_attribute(const CUlaunchAttribute *attribute);
+
+/* Graphs, for executable ones. */
+struct mock_edge {
+    struct mock_edge *next;
+    mock_node *from;
+    mock_node *to;
+    CUgraphEdgeData data;
+};
+struct CUgraph_st {
+    mock_graph *next;
+    unsigned number;
+    unsigned made; /* nodes, also those destroyed again */
+    mock_node *nodes;
+    struct mock_edge *edges;
+};
+bool mock_has_graph(CUgraph graph, const char *call); /* notes misuse if not */
+bool mock_has_node(CUgraphNode node, const char *call);
+CUresult mock_copy_params(struct mock_node_params *to, const CUDA_KERNEL_NODE_PARAMS *from,
+                          const char *call);
+struct mock_kernel *mock_kernel_of_params(const struct mock_node_params *params, int *device);
+
+/* The parts of mock_forget(). */
+void mock_forget_streams(void);
+void mock_forget_images(void);
+void mock_forget_graphs(void);
+void mock_forget_execs(void);
+void mock_forget_memory(void);
 
 #endif /* PDL_TEST_CUDA_MOCK_ENTRY_H */

@@ -1,141 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* The mocked driver: streams, contexts that are pushed, and executable graphs. */
+/* The model of CUDA: executable graphs, which are snapshots, and their launches. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "mock_entry.h"
-
-#define STREAMS 8
-#define STACK   8
-
-static char streams[STREAMS][MOCK_DEVICES];
-static char contexts[MOCK_DEVICES];
-
-_Thread_local int mock_context_depth;
-static _Thread_local int stack[STACK];
-
-/* ------------------------------------------------------------------------------------------------
- * Streams and contexts
- * ---------------------------------------------------------------------------------------------- */
-
-CUstream mock_stream(unsigned number, int device)
-{
-    return (CUstream)(void *)&streams[number][device];
-}
-
-CUcontext mock_context(int device)
-{
-    return (CUcontext)(void *)&contexts[device];
-}
-
-int mock_stream_device(CUstream stream)
-{
-    const uintptr_t at = (uintptr_t)stream;
-    const uintptr_t first = (uintptr_t)&streams[0][0];
-    if (stream == NULL || stream == CU_STREAM_LEGACY || stream == CU_STREAM_PER_THREAD) {
-        return mock_current_device;
-    }
-    return at >= first && at < first + sizeof(streams) ? (int)((at - first) % MOCK_DEVICES) : -1;
-}
-
-CUresult mock_cuStreamGetCtx(CUstream stream, CUcontext *context)
-{
-    MOCK_ENTER(cuStreamGetCtx);
-    const int device = mock_stream_device(stream);
-    if (device < 0) {
-        return mock_leave(CUDA_ERROR_INVALID_HANDLE);
-    }
-    *context = mock_context(device);
-    return mock_leave(CUDA_SUCCESS);
-}
-
-CUresult mock_cuStreamGetDevice(CUstream stream, CUdevice *device)
-{
-    MOCK_ENTER(cuStreamGetDevice);
-    const int found = mock_stream_device(stream);
-    if (found < 0) {
-        return mock_leave(CUDA_ERROR_INVALID_HANDLE);
-    }
-    *device = found;
-    return mock_leave(CUDA_SUCCESS);
-}
-
-static struct {
-    CUstream stream;
-    CUgraph graph;
-    CUstreamCaptureStatus status;
-} captures[STREAMS];
-
-void mock_capture(CUstream stream, CUgraph graph, CUstreamCaptureStatus status)
-{
-    size_t at = 0;
-    while (captures[at].stream != NULL && captures[at].stream != stream) {
-        at++;
-    }
-    captures[at].stream = stream;
-    captures[at].graph = graph;
-    captures[at].status = status;
-}
-
-CUresult mock_cuStreamGetCaptureInfo(CUstream stream, CUstreamCaptureStatus *status, cuuint64_t *id,
-                                     CUgraph *graph, const CUgraphNode **dependencies,
-                                     const CUgraphEdgeData **data, size_t *count)
-{
-    MOCK_ENTER(cuStreamGetCaptureInfo);
-    if (stream == NULL || stream == CU_STREAM_LEGACY) {
-        mock_misused("cuStreamGetCaptureInfo was called with the legacy default stream");
-        return mock_leave(CUDA_ERROR_STREAM_CAPTURE_IMPLICIT);
-    }
-    if (mock_stream_device(stream) < 0) {
-        return mock_leave(CUDA_ERROR_INVALID_HANDLE);
-    }
-    if (id != NULL || dependencies != NULL || data != NULL || count != NULL) {
-        mock_misused("cuStreamGetCaptureInfo was asked for what the mock does not know");
-    }
-    *status = CU_STREAM_CAPTURE_STATUS_NONE;
-    *graph = (CUgraph)(void *)&mock; /* only good if the status says so */
-    for (size_t i = 0; i < STREAMS && captures[i].stream != NULL; i++) {
-        if (captures[i].stream == stream) {
-            *status = captures[i].status;
-            if (captures[i].graph != NULL) {
-                *graph = captures[i].graph;
-            }
-        }
-    }
-    return mock_leave(CUDA_SUCCESS);
-}
-
-CUresult mock_cuCtxPushCurrent(CUcontext context)
-{
-    MOCK_ENTER(cuCtxPushCurrent);
-    const ptrdiff_t device = (char *)(void *)context - contexts;
-    if (device < 0 || device >= MOCK_DEVICES || mock_context_depth == STACK) {
-        mock_misused("cuCtxPushCurrent was called with %p, which is not a context",
-                     (void *)context);
-        return mock_leave(CUDA_ERROR_INVALID_CONTEXT);
-    }
-    stack[mock_context_depth++] = mock_current_device;
-    mock_current_device = (int)device;
-    return mock_leave(CUDA_SUCCESS);
-}
-
-CUresult mock_cuCtxPopCurrent(CUcontext *context)
-{
-    MOCK_ENTER(cuCtxPopCurrent);
-    if (mock_context_depth == 0) {
-        mock_misused("cuCtxPopCurrent was called and nothing had been pushed");
-        return mock_leave(CUDA_ERROR_INVALID_CONTEXT);
-    }
-    if (context != NULL) {
-        *context = mock_context(mock_current_device);
-    }
-    mock_current_device = stack[--mock_context_depth];
-    return mock_leave(CUDA_SUCCESS);
-}
-
-/* ------------------------------------------------------------------------------------------------
- * Executable graphs: snapshots
- * ---------------------------------------------------------------------------------------------- */
 
 struct exec_node {
     CUgraphNode from; /* the node that it was made from */
@@ -146,6 +14,7 @@ struct exec_node {
 
 struct CUgraphExec_st {
     struct CUgraphExec_st *next;
+    unsigned number;
     CUgraph from;
     size_t node_count;
     size_t edge_count;
@@ -181,7 +50,6 @@ static void remove_exec(CUgraphExec exec)
 
 void mock_forget_execs(void)
 {
-    memset(captures, 0, sizeof(captures));
     while (execs != NULL) {
         remove_exec(execs);
     }
@@ -204,6 +72,9 @@ CUresult mock_cuGraphInstantiateWithFlags(CUgraphExec *exec, CUgraph graph,
     *exec = (CUgraphExec)(void *)&mock; /* nobody promises what a failure leaves there */
     if (!mock_has_graph(graph, "cuGraphInstantiateWithFlags")) {
         return mock_leave(CUDA_ERROR_INVALID_VALUE);
+    }
+    if (mock.is_fake && mock_current_device() < 0) {
+        return mock_leave(CUDA_ERROR_INVALID_CONTEXT);
     }
     CUgraphExec made = calloc(1, sizeof(*made));
     if (made == NULL) {
@@ -229,11 +100,13 @@ CUresult mock_cuGraphInstantiateWithFlags(CUgraphExec *exec, CUgraph graph,
     for (const struct mock_edge *edge = graph->edges; edge != NULL; edge = edge->next) {
         made->edges[at++] = *edge;
     }
+    made->number = mock.execs_made++;
     made->from = graph;
     made->next = execs;
     execs = made;
     mock.live_execs++;
     mock.instantiate_flags = flags;
+    MOCK_LOG("graph=%u flags=%llu exec=%u", graph->number, flags, made->number);
     *exec = made;
     return mock_leave(CUDA_SUCCESS);
 }
@@ -244,6 +117,7 @@ CUresult mock_cuGraphExecDestroy(CUgraphExec exec)
     if (!has_exec(exec, "cuGraphExecDestroy")) {
         return mock_leave(CUDA_ERROR_INVALID_VALUE);
     }
+    MOCK_LOG("exec=%u", exec->number);
     remove_exec(exec);
     return mock_leave(CUDA_SUCCESS);
 }
@@ -281,6 +155,11 @@ CUresult mock_cuGraphExecKernelNodeSetParams(CUgraphExec exec, CUgraphNode node,
         return mock_leave(CUDA_ERROR_INVALID_VALUE);
     }
     of->params = made;
+    if (mock.log != NULL) {
+        char head[64];
+        (void)snprintf(head, sizeof(head), "exec=%u node=%u result=0 ", exec->number, node->number);
+        mock_log_node(head, &made);
+    }
     return mock_leave(CUDA_SUCCESS);
 }
 
@@ -308,14 +187,9 @@ static void run(const struct exec_node *node, CUstream stream)
     }
     mock.runs[mock.run_count++ % MOCK_RUNS] = (struct mock_run){
         .replay = mock.replay_count, .stream = stream, .node = node->from, .params = node->params};
-}
-
-static CUresult check_stream(CUstream stream)
-{
-    if (mock_stream_device(stream) >= 0) {
-        return CUDA_SUCCESS;
+    if (mock.log != NULL) {
+        mock_log_node("", &node->params);
     }
-    return mock_current_device < 0 ? CUDA_ERROR_INVALID_CONTEXT : CUDA_ERROR_INVALID_HANDLE;
 }
 
 CUresult mock_cuGraphUpload(CUgraphExec exec, CUstream stream)
@@ -324,9 +198,10 @@ CUresult mock_cuGraphUpload(CUgraphExec exec, CUstream stream)
     if (!has_exec(exec, "cuGraphUpload")) {
         return mock_leave(CUDA_ERROR_INVALID_VALUE);
     }
-    const CUresult result = check_stream(stream);
+    const CUresult result = mock_check_stream(stream);
     if (result == CUDA_SUCCESS) {
         mock.upload_stream = stream;
+        MOCK_LOG("exec=%u stream=0x%llx", exec->number, (unsigned long long)(uintptr_t)stream);
     }
     return mock_leave(result);
 }
@@ -339,11 +214,13 @@ CUresult mock_cuGraphLaunch(CUgraphExec exec, CUstream stream)
     if (!has_exec(exec, "cuGraphLaunch")) {
         return mock_leave(CUDA_ERROR_INVALID_VALUE);
     }
-    const CUresult result = check_stream(stream);
+    const CUresult result = mock_check_stream(stream);
     if (result != CUDA_SUCCESS) {
         return mock_leave(result);
     }
     mock.replay_count++;
+    MOCK_LOG("exec=%u stream=0x%llx nodes=%zu", exec->number, (unsigned long long)(uintptr_t)stream,
+             exec->node_count);
     for (size_t i = 0; i < exec->node_count; i++) {
         exec->nodes[i].ran = false;
     }
@@ -366,3 +243,6 @@ CUresult mock_cuGraphLaunch(CUgraphExec exec, CUstream stream)
     }
     return mock_leave(CUDA_SUCCESS);
 }
+
+MOCK_PER_THREAD(cuGraphUpload, cuGraphUpload, _ptsz);
+MOCK_PER_THREAD(cuGraphLaunch, cuGraphLaunch, _ptsz);

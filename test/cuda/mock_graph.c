@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The mocked driver: graphs and their nodes. A handle is the object itself, and every one that is
+/* The model of CUDA: graphs and their nodes. A handle is the object itself, and every one that is
  * passed in is looked up among the live ones first. */
 #include <stdlib.h>
 #include <string.h>
@@ -68,6 +68,7 @@ static mock_node *append_node(mock_graph *graph, CUgraphNodeType type)
         abort();
     }
     node->graph = graph;
+    node->number = graph->made++;
     node->type = type;
     for (size_t i = 0; i < MOCK_PARAMETERS; i++) {
         node->pointers[i] = node->params.arguments[i];
@@ -145,7 +146,7 @@ struct mock_kernel *mock_kernel_of_params(const struct mock_node_params *params,
     if (params->function != NULL) {
         return mock_kernel_of_function(params->function, device);
     }
-    *device = mock_current_device;
+    *device = mock_current_device();
     return mock_kernel_of_cu_kernel(params->kernel);
 }
 
@@ -172,6 +173,9 @@ CUresult mock_copy_params(struct mock_node_params *to, const CUDA_KERNEL_NODE_PA
     if (from->gridDimX == 0 || from->gridDimY == 0 || from->gridDimZ == 0 || from->blockDimX == 0 ||
         from->blockDimY == 0 || from->blockDimZ == 0) {
         mock_misused("%s was called with an empty grid or block", call);
+        return CUDA_ERROR_INVALID_VALUE;
+    }
+    if (mock.is_fake && from->blockDimX * from->blockDimY * from->blockDimZ > 1024) {
         return CUDA_ERROR_INVALID_VALUE;
     }
     memset(made.arguments, 0, sizeof(made.arguments));
@@ -239,7 +243,9 @@ CUresult mock_cuGraphCreate(CUgraph *graph, unsigned flags)
     }
     made->next = graphs;
     graphs = made;
+    made->number = mock.graphs_made++;
     mock.live_graphs++;
+    MOCK_LOG("flags=%u graph=%u", flags, made->number);
     *graph = made;
     return mock_leave(CUDA_SUCCESS);
 }
@@ -250,6 +256,7 @@ CUresult mock_cuGraphDestroy(CUgraph graph)
     if (!mock_has_graph(graph, "cuGraphDestroy")) {
         return mock_leave(CUDA_ERROR_INVALID_VALUE);
     }
+    MOCK_LOG("graph=%u", graph->number);
     remove_graph(graph);
     return mock_leave(CUDA_SUCCESS);
 }
@@ -270,7 +277,39 @@ static CUresult check_dependency(const mock_graph *graph, const mock_node *from,
         mock_misused("an edge begins at port %d of a node that is not a kernel", data->from_port);
         return CUDA_ERROR_INVALID_VALUE;
     }
+    if (data->type > CU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC ||
+        (data->from_port != data->type &&
+         data->from_port != CU_GRAPH_KERNEL_NODE_PORT_LAUNCH_ORDER)) {
+        mock_misused("an edge of type %d begins at port %d", data->type, data->from_port);
+        return CUDA_ERROR_INVALID_VALUE;
+    }
     return CUDA_SUCCESS;
+}
+
+static const char *edge_name(const CUgraphEdgeData *data)
+{
+    if (data->type == CU_GRAPH_DEPENDENCY_TYPE_DEFAULT) {
+        return data->from_port == CU_GRAPH_KERNEL_NODE_PORT_DEFAULT ? "full" : "launch completion";
+    }
+    return data->from_port == CU_GRAPH_KERNEL_NODE_PORT_LAUNCH_ORDER ? "programmatic at block start"
+                                                                     : "programmatic";
+}
+
+static void log_node(const mock_node *node)
+{
+    char head[1024];
+    const char *separator = "";
+    size_t at = (size_t)snprintf(head, sizeof(head), "graph=%u node=%u after=[",
+                                 node->graph->number, node->number);
+    for (const struct mock_edge *edge = node->graph->edges; edge != NULL; edge = edge->next) {
+        if (edge->to == node && at < sizeof(head) - 64) {
+            at += (size_t)snprintf(head + at, sizeof(head) - at, "%s%u %s", separator,
+                                   edge->from->number, edge_name(&edge->data));
+            separator = ", ";
+        }
+    }
+    (void)snprintf(head + at, sizeof(head) - at, "] ");
+    mock_log_node(head, &node->params);
 }
 
 CUresult mock_cuGraphAddNode(CUgraphNode *node, CUgraph graph, const CUgraphNode *dependencies,
@@ -304,10 +343,14 @@ CUresult mock_cuGraphAddNode(CUgraphNode *node, CUgraph graph, const CUgraphNode
     const CUresult result = mock_copy_params(&made->params, &kernel, "cuGraphAddNode");
     if (result != CUDA_SUCCESS) {
         remove_node(made);
+        graph->made--;
         return mock_leave(result);
     }
     for (size_t i = 0; i < count; i++) {
         append_edge(dependencies[i], made, data != NULL ? data[i] : full);
+    }
+    if (mock.log != NULL) {
+        log_node(made);
     }
     *node = made;
     return mock_leave(CUDA_SUCCESS);
@@ -319,6 +362,7 @@ CUresult mock_cuGraphDestroyNode(CUgraphNode node)
     if (!mock_has_node(node, "cuGraphDestroyNode")) {
         return mock_leave(CUDA_ERROR_INVALID_VALUE);
     }
+    MOCK_LOG("graph=%u node=%u", node->graph->number, node->number);
     for (unsigned i = 0; i < node->params.attribute_count; i++) {
         if (node->params.attributes[i].id == ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE) {
             mock_misused("cuGraphDestroyNode was called for a device-updatable node");
@@ -453,6 +497,16 @@ CUresult mock_cuGraphKernelNodeSetAttribute(CUgraphNode node, CUlaunchAttributeI
         mock_misused("attribute %d was set on a node: it is one of launches only", (int)id);
         return mock_leave(CUDA_ERROR_INVALID_VALUE);
     }
+    const CUlaunchAttribute given = {.id = id, .value = *value};
+    const CUresult result = mock.is_fake ? mock_check_attribute(&given) : CUDA_SUCCESS;
+    if (result != CUDA_SUCCESS) {
+        return mock_leave(result);
+    }
+    if (mock.log != NULL) {
+        char text[256];
+        mock_format_attribute(text, sizeof(text), &given);
+        mock_log("graph=%u node=%u %s result=0", node->graph->number, node->number, text);
+    }
     CUlaunchAttribute *attribute = find_attribute(node, id);
     if (attribute == NULL) {
         if (node->params.attribute_count == MOCK_ATTRIBUTES) {
@@ -460,8 +514,7 @@ CUresult mock_cuGraphKernelNodeSetAttribute(CUgraphNode node, CUlaunchAttributeI
         }
         attribute = &node->params.attributes[node->params.attribute_count++];
     }
-    attribute->id = id;
-    attribute->value = *value;
+    *attribute = given;
     node->sets++;
     return mock_leave(CUDA_SUCCESS);
 }

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* The mocked driver and runtime: launches. */
+/* The model of CUDA: launches. */
 #include <string.h>
 
 #include "mock_entry.h"
 
-static void record_attributes(struct mock_launch *launch, CUlaunchAttribute *attributes,
-                              unsigned count)
+struct mock_launch *mock_next_launch(CUlaunchAttribute *attributes, unsigned count)
 {
+    struct mock_launch *launch = &mock.launches[mock.launch_count++ % MOCK_LAUNCHES];
+    memset(launch, 0, sizeof(*launch));
+    launch->device = mock_current_device();
     launch->attribute_count = count;
     if (count > MOCK_ATTRIBUTES) {
         mock_misused("a launch carries %u attributes", count);
@@ -18,77 +20,96 @@ static void record_attributes(struct mock_launch *launch, CUlaunchAttribute *att
             memcpy(attributes[i].value.pad + 8, &mock.device_node, sizeof(mock.device_node));
         }
     }
+    return launch;
 }
 
-static struct mock_launch *next_launch(void)
+/* Whether an event was created in a way that a launch may record it. */
+static CUresult check_event(CUevent event)
 {
-    struct mock_launch *launch = &mock.launches[mock.launch_count++ % MOCK_LAUNCHES];
-    memset(launch, 0, sizeof(*launch));
-    launch->device = mock_current_device;
-    return launch;
+    return mock_has_event(event, "a launch") && (event->flags & CU_EVENT_DISABLE_TIMING) != 0 &&
+                   (event->flags & CU_EVENT_INTERPROCESS) == 0
+               ? CUDA_SUCCESS
+               : CUDA_ERROR_NOT_SUPPORTED;
+}
+
+CUresult mock_check_attribute(const CUlaunchAttribute *attribute)
+{
+    switch ((int)attribute->id) {
+    case 3: /* a stream's, not a launch's */
+        return CUDA_ERROR_INVALID_VALUE;
+    case 7:
+    case 12:
+        if ((int)attribute->id == 12 && mock.table.version < 12030) {
+            return CUDA_ERROR_INVALID_VALUE;
+        }
+        return check_event(attribute->value.programmaticEvent.event);
+    case 13: /* only while capturing, which this driver cannot do */
+        return CUDA_ERROR_INVALID_VALUE;
+    case 14:
+        return mock.table.version < 12050 ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
+    case 11:
+        return mock.table.version < 12080 ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
+    case 16:
+        return mock.table.version < 13000 ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
+    default:
+        return (unsigned)attribute->id > 16 ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
+    }
+}
+
+/* What the real driver checks of a launch, of which unit tests make such that it would refuse. */
+static CUresult check(const CUlaunchConfig *config, const struct mock_kernel *kernel)
+{
+    const int *const attributes = kernel->attributes[mock_current_device()];
+    const unsigned threads = config->blockDimX * config->blockDimY * config->blockDimZ;
+    const int most = attributes[CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES];
+    if (config->gridDimX == 0 || config->gridDimY == 0 || config->gridDimZ == 0 || threads == 0 ||
+        threads > 1024 || config->sharedMemBytes > (unsigned)most) {
+        return CUDA_ERROR_INVALID_VALUE;
+    }
+    for (unsigned i = 0; i < config->numAttrs; i++) {
+        const CUresult result = mock_check_attribute(&config->attrs[i]);
+        if (result != CUDA_SUCCESS) {
+            return result;
+        }
+    }
+    return CUDA_SUCCESS;
+}
+
+CUresult mock_launch(const CUlaunchConfig *config, CUfunction function, void **arguments,
+                     void **extra)
+{
+    int device = 0;
+    const struct mock_kernel *kernel = mock_kernel_of_either(function, &device);
+    if (mock_current_device() < 0) {
+        return CUDA_ERROR_INVALID_CONTEXT;
+    }
+    if (kernel == NULL) {
+        return CUDA_ERROR_INVALID_HANDLE;
+    }
+    if (device != mock_current_device()) {
+        mock_misused("a function of device %d was launched with device %d current", device,
+                     mock_current_device());
+    }
+    const CUresult result = mock.is_fake ? check(config, kernel) : CUDA_SUCCESS;
+    if (result != CUDA_SUCCESS) {
+        return result;
+    }
+    struct mock_launch *launch = mock_next_launch(config->attrs, config->numAttrs);
+    launch->function = function;
+    launch->config = *config;
+    launch->arguments = arguments;
+    launch->extra = extra;
+    if (mock.log != NULL) {
+        mock_log_launch(config, kernel->name);
+    }
+    return CUDA_SUCCESS;
 }
 
 CUresult mock_cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction function, void **arguments,
                                void **extra)
 {
     MOCK_ENTER(cuLaunchKernelEx);
-    int device = 0;
-    if (mock_current_device < 0) {
-        return mock_leave(CUDA_ERROR_INVALID_CONTEXT);
-    }
-    if (mock_kernel_of_either(function, &device) == NULL) {
-        return mock_leave(CUDA_ERROR_INVALID_HANDLE);
-    }
-    if (device != mock_current_device) {
-        mock_misused("a function of device %d was launched with device %d current", device,
-                     mock_current_device);
-    }
-    struct mock_launch *launch = next_launch();
-    launch->function = function;
-    launch->config = *config;
-    launch->arguments = arguments;
-    launch->extra = extra;
-    record_attributes(launch, config->attrs, config->numAttrs);
-    return mock_leave(CUDA_SUCCESS);
+    return mock_leave(mock_launch(config, function, arguments, extra));
 }
 
-int32_t mock_runtime_launch(const void *symbol, const pdl_runtime_launch *from, void **arguments)
-{
-    mock_lock();
-    const int32_t result = mock_runtime_launch_result;
-    if (result == 0) {
-        struct mock_launch *launch = next_launch();
-        launch->by_runtime = true;
-        launch->symbol = symbol;
-        launch->config.gridDimX = from->grid[0];
-        launch->config.gridDimY = from->grid[1];
-        launch->config.gridDimZ = from->grid[2];
-        launch->config.blockDimX = from->block[0];
-        launch->config.blockDimY = from->block[1];
-        launch->config.blockDimZ = from->block[2];
-        launch->config.sharedMemBytes = from->dynamic_shared_memory;
-        launch->config.hStream = from->stream;
-        launch->config.attrs = from->attributes;
-        launch->config.numAttrs = from->attribute_count;
-        launch->arguments = arguments;
-        record_attributes(launch, from->attributes, from->attribute_count);
-    }
-    (void)mock_leave(CUDA_SUCCESS);
-    return result;
-}
-
-int32_t mock_runtime_get_function(const void *symbol, CUfunction *function)
-{
-    mock_lock();
-    const int32_t result = mock_runtime_function_result;
-    mock_runtime_function_calls++;
-    if (result == 0 && mock_current_device < 0) {
-        mock_current_device = 0; /* the Runtime makes its device's context when it needs one */
-    }
-    if (result == 0) {
-        const ptrdiff_t i = (const struct mock_kernel *)symbol - mock.kernels;
-        *function = mock_function((unsigned)i, mock_current_device);
-    }
-    (void)mock_leave(CUDA_SUCCESS);
-    return result;
-}
+MOCK_PER_THREAD(cuLaunchKernelEx, cuLaunchKernelEx, _ptsz);

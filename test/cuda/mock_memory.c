@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The mocked driver: device memory. It is the host's, filled with what nobody has written. */
+/* The model of CUDA: device memory. It is the host's, filled with what nobody has written. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,7 +13,7 @@ struct allocation {
 
 static struct allocation *allocations;
 
-static bool has(CUdeviceptr address, size_t bytes, const char *call)
+bool mock_has_memory(CUdeviceptr address, size_t bytes, const char *call)
 {
     for (const struct allocation *a = allocations; a != NULL; a = a->next) {
         const uintptr_t begin = (uintptr_t)a->memory;
@@ -43,7 +43,7 @@ void mock_forget_memory(void)
 CUresult mock_cuMemAlloc(CUdeviceptr *address, size_t bytes)
 {
     MOCK_ENTER(cuMemAlloc);
-    if (mock_current_device < 0) {
+    if (mock_current_device() < 0) {
         return mock_leave(CUDA_ERROR_INVALID_CONTEXT);
     }
     const size_t size = (sizeof(struct allocation) + bytes + 255) / 256 * 256;
@@ -79,7 +79,7 @@ CUresult mock_cuMemFree(CUdeviceptr address)
 CUresult mock_cuMemcpyDtoH(void *to, CUdeviceptr from, size_t bytes)
 {
     MOCK_ENTER(cuMemcpyDtoH);
-    if (mock_current_device < 0 || !has(from, bytes, "cuMemcpyDtoH")) {
+    if (mock_current_device() < 0 || !mock_has_memory(from, bytes, "cuMemcpyDtoH")) {
         return mock_leave(CUDA_ERROR_INVALID_VALUE);
     }
     memcpy(to, mock_memory(from), bytes);
@@ -89,9 +89,12 @@ CUresult mock_cuMemcpyDtoH(void *to, CUdeviceptr from, size_t bytes)
 CUresult mock_cuMemsetD8(CUdeviceptr address, unsigned char byte, size_t count)
 {
     MOCK_ENTER(cuMemsetD8);
-    if (mock_current_device < 0 || !has(address, count, "cuMemsetD8")) {
+    if (mock_current_device() < 0 || !mock_has_memory(address, count, "cuMemsetD8")) {
         return mock_leave(CUDA_ERROR_INVALID_VALUE);
     }
     memset(mock_memory(address), byte, count);
     return mock_leave(CUDA_SUCCESS);
 }
+
+MOCK_PER_THREAD(cuMemcpyDtoH, cuMemcpyDtoH_v2, _ptds);
+MOCK_PER_THREAD(cuMemsetD8, cuMemsetD8_v2, _ptds);

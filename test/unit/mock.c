@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The mocked driver's model and bookkeeping: see mock.h. */
-#include <pthread.h>
+/* The model of CUDA as a driver table for unit tests: what tests set, and what they ask for. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -11,157 +10,16 @@
 #include <cmocka.h>
 
 #include "core/device.h"
-#include "h200.h"
 #include "mock_entry.h"
 
-struct mock mock;
 pdl_runtime_ops mock_runtime_ops;
 int32_t mock_runtime_launch_result;
 int32_t mock_runtime_function_result;
 unsigned mock_runtime_function_calls;
 
-_Thread_local int mock_current_device;
-struct mock_pool mock_events = {.what = "event", .live = &mock.live_events};
-struct mock_pool mock_libraries = {.what = "library", .live = &mock.live_libraries};
-
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static char function_handles[MOCK_KERNELS][MOCK_DEVICES];
-static char kernel_handles[MOCK_KERNELS];
-
-/* ------------------------------------------------------------------------------------------------
- * What entries call
- * ---------------------------------------------------------------------------------------------- */
-
-void mock_lock(void)
-{
-    (void)pthread_mutex_lock(&lock);
-}
-
-CUresult mock_enter(enum mock_entry entry)
-{
-    if (mock.on_entry != NULL) {
-        mock.on_entry(entry);
-    }
-    mock_lock();
-    mock.calls[entry]++;
-    if (mock.fail_always[entry]) {
-        return mock.fail_with[entry];
-    }
-    if (mock.fail_at[entry] != 0 && --mock.fail_at[entry] == 0) {
-        return mock.fail_with[entry];
-    }
-    return CUDA_SUCCESS;
-}
-
-CUresult mock_leave(CUresult result)
-{
-    (void)pthread_mutex_unlock(&lock);
-    return result;
-}
-
-void mock_misused(const char *format, ...)
-{
-    if (mock.misuse[0] == '\0') {
-        va_list arguments;
-        va_start(arguments, format);
-        (void)vsnprintf(mock.misuse, sizeof(mock.misuse), format, arguments);
-        va_end(arguments);
-    }
-}
-
-bool mock_is_device(CUdevice device)
-{
-    return device >= 0 && device < mock.table.device_count;
-}
-
-/* The position of a handle in an array of them; -1 if it is not from there. */
-static ptrdiff_t handle_index(const void *handle, const char *handles, size_t count)
-{
-    const uintptr_t at = (uintptr_t)handle;
-    const uintptr_t first = (uintptr_t)handles;
-    return at >= first && at < first + count ? (ptrdiff_t)(at - first) : -1;
-}
-
-void *mock_pool_take(struct mock_pool *pool)
-{
-    for (size_t i = 0; i < MOCK_POOL; i++) {
-        if (!pool->used[i]) {
-            pool->used[i] = true;
-            (*pool->live)++;
-            return &pool->handles[i];
-        }
-    }
-    return NULL;
-}
-
-bool mock_pool_has(const struct mock_pool *pool, const void *handle, const char *call)
-{
-    const ptrdiff_t i = handle_index(handle, pool->handles, sizeof(pool->handles));
-    if (i < 0 || !pool->used[i]) {
-        mock_misused("%s was called with %p, which is not a live %s", call, handle, pool->what);
-        return false;
-    }
-    return true;
-}
-
-bool mock_pool_give(struct mock_pool *pool, const void *handle, const char *call)
-{
-    if (!mock_pool_has(pool, handle, call)) {
-        return false;
-    }
-    pool->used[handle_index(handle, pool->handles, sizeof(pool->handles))] = false;
-    (*pool->live)--;
-    return true;
-}
-
-struct mock_kernel *mock_kernel_of_function(CUfunction function, int *device)
-{
-    const ptrdiff_t i = handle_index(function, &function_handles[0][0], sizeof(function_handles));
-    if (i < 0) {
-        return NULL;
-    }
-    *device = (int)(i % MOCK_DEVICES);
-    return &mock.kernels[i / MOCK_DEVICES];
-}
-
-struct mock_kernel *mock_kernel_of_cu_kernel(CUkernel kernel)
-{
-    const ptrdiff_t i = handle_index(kernel, kernel_handles, sizeof(kernel_handles));
-    return i < 0 ? NULL : &mock.kernels[i];
-}
-
-struct mock_kernel *mock_kernel_of_either(CUfunction function, int *device)
-{
-    struct mock_kernel *kernel = mock_kernel_of_function(function, device);
-    if (kernel == NULL) {
-        kernel = mock_kernel_of_cu_kernel((CUkernel)(void *)function);
-        *device = mock_current_device;
-    }
-    return kernel;
-}
-
-/* ------------------------------------------------------------------------------------------------
- * What tests call
- * ---------------------------------------------------------------------------------------------- */
-
 void mock_apply(void)
 {
     pdl_device_override(&mock.table);
-}
-
-CUkernel mock_cu_kernel(unsigned kernel)
-{
-    return (CUkernel)(void *)&kernel_handles[kernel];
-}
-
-CUfunction mock_function(unsigned kernel, int device)
-{
-    return (CUfunction)(void *)&function_handles[kernel][device];
-}
-
-void mock_set_current(int device)
-{
-    mock_current_device = device;
 }
 
 void mock_fail(enum mock_entry entry, unsigned nth, CUresult result)
@@ -246,42 +104,67 @@ const struct mock_run *mock_ran(unsigned n)
     return &mock.runs[(mock.run_count - count + n) % MOCK_RUNS];
 }
 
+static int32_t runtime_launch(const void *symbol, const pdl_runtime_launch *from, void **arguments)
+{
+    mock_lock("a runtime call");
+    const int32_t result = mock_runtime_launch_result;
+    if (result == 0) {
+        struct mock_launch *launch = mock_next_launch(from->attributes, from->attribute_count);
+        launch->by_runtime = true;
+        launch->symbol = symbol;
+        launch->config.gridDimX = from->grid[0];
+        launch->config.gridDimY = from->grid[1];
+        launch->config.gridDimZ = from->grid[2];
+        launch->config.blockDimX = from->block[0];
+        launch->config.blockDimY = from->block[1];
+        launch->config.blockDimZ = from->block[2];
+        launch->config.sharedMemBytes = from->dynamic_shared_memory;
+        launch->config.hStream = from->stream;
+        launch->config.attrs = from->attributes;
+        launch->config.numAttrs = from->attribute_count;
+        launch->arguments = arguments;
+    }
+    (void)mock_leave(CUDA_SUCCESS);
+    return result;
+}
+
+static int32_t runtime_get_function(const void *symbol, CUfunction *function)
+{
+    mock_lock("a runtime call");
+    const int32_t result = mock_runtime_function_result;
+    mock_runtime_function_calls++;
+    if (result == 0 && mock_current_device() < 0) {
+        mock_set_current(0); /* the Runtime makes its device's context when it needs one */
+    }
+    if (result == 0) {
+        const ptrdiff_t i = (const struct mock_kernel *)symbol - mock.kernels;
+        *function = mock_function((unsigned)i, mock_current_device());
+    }
+    (void)mock_leave(CUDA_SUCCESS);
+    return result;
+}
+
 int mock_setup(void **state)
 {
     static const char *const names[MOCK_KERNELS] = {"fc1", "fc2", "fc3", "fc4",
                                                     "fc5", "fc6", "fc7", "fc8"};
     (void)state;
-    memset(&mock, 0, sizeof(mock));
-    memset(mock_events.used, 0, sizeof(mock_events.used));
-    memset(mock_libraries.used, 0, sizeof(mock_libraries.used));
+    mock_reset();
     fill_table();
     mock.table.version = MOCK_VERSION;
     mock.table.device_count = 1;
     for (int d = 0; d < MOCK_DEVICES; d++) {
         (void)snprintf(mock.devices[d].name, sizeof(mock.devices[d].name), "mocked H200 number %d",
                        d);
-#define MOCK_ATTRIBUTE_(attribute, value)                                                          \
-    mock.devices[d].attributes[CU_DEVICE_ATTRIBUTE_##attribute] = value;
-        H200_ATTRIBUTES(MOCK_ATTRIBUTE_)
-#undef MOCK_ATTRIBUTE_
     }
     for (int k = 0; k < MOCK_KERNELS; k++) {
-        mock.kernels[k].name = names[k];
-        mock.kernels[k].in_image = true;
+        mock_init_kernel(&mock.kernels[k], names[k]);
         mock.kernels[k].occupancy = 2;
-        for (int d = 0; d < MOCK_DEVICES; d++) {
-            int *attributes = mock.kernels[k].attributes[d];
-            attributes[CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK] = 1024;
-            attributes[CU_FUNC_ATTRIBUTE_NUM_REGS] = 32;
-            attributes[CU_FUNC_ATTRIBUTE_PTX_VERSION] = 90;
-            attributes[CU_FUNC_ATTRIBUTE_BINARY_VERSION] = 90;
-            attributes[CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES] = 49152;
-        }
     }
     mock_runtime_ops = (pdl_runtime_ops){.size = (uint32_t)sizeof(pdl_runtime_ops),
                                          .runtime_version = MOCK_VERSION,
-                                         .launch = mock_runtime_launch,
-                                         .get_function = mock_runtime_get_function};
+                                         .launch = runtime_launch,
+                                         .get_function = runtime_get_function};
     mock_runtime_launch_result = 0;
     mock_runtime_function_result = 0;
     mock_runtime_function_calls = 0;
@@ -303,10 +186,7 @@ int mock_teardown(void **state)
                     mock.live_events, mock.live_graphs, mock.live_nodes, mock.live_execs,
                     mock.live_allocations, mock_context_depth);
     }
-    mock_forget_memory();
-    mock_forget_execs();
-    mock_forget_graphs();
-    mock_context_depth = 0;
+    mock_forget();
     mock_set_current(0);
     return good ? 0 : -1;
 }

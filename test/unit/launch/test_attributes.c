@@ -182,11 +182,12 @@ static void blocks_and_clusters_at_a_time_are_counted(void **state)
         assert_int_equal(occupancy.active_blocks, 6 * 132);
         assert_int_equal(occupancy.active_clusters, 0);
         assert_int_equal(occupancy.max_cluster_size, 8);
-        desc.cluster[0] = 2;
+        desc.grid[0] = 128;
+        desc.cluster[0] = 8;
         desc.cluster[1] = 1;
         assert_ok(pdl_launch_occupancy(kernel, &desc, &occupancy));
-        assert_int_equal(occupancy.active_clusters, 33);
-        assert_int_equal(occupancy.active_blocks, 66);
+        assert_int_equal(occupancy.active_clusters, 16);
+        assert_int_equal(occupancy.active_blocks, 128);
         pdl_kernel_destroy(kernel);
     }
 }

@@ -1,0 +1,344 @@
+/* SPDX-License-Identifier: MIT */
+/* The model of CUDA: contexts, streams and events. Every one that is passed in is looked up among
+ * the live ones first. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "mock_entry.h"
+
+#define STREAMS 8
+#define STACK   16
+
+static struct CUctx_st primary[MOCK_DEVICES];
+static struct CUctx_st *contexts; /* that were created */
+static struct CUstream_st test_streams[STREAMS][MOCK_DEVICES];
+static struct CUstream_st *streams; /* that were created */
+static struct CUevent_st *events;
+
+/* The last one is current; the first one was not pushed. */
+static _Thread_local CUcontext stack[STACK];
+static _Thread_local bool has_begun;
+_Thread_local int mock_context_depth;
+
+/* ------------------------------------------------------------------------------------------------
+ * Contexts
+ * ---------------------------------------------------------------------------------------------- */
+
+CUcontext mock_context(int device)
+{
+    return &primary[device];
+}
+
+static int device_of(const struct CUctx_st *context)
+{
+    const bool is_primary = context >= primary && context < primary + MOCK_DEVICES;
+    return is_primary ? (int)(context - primary) : context->device;
+}
+
+CUcontext mock_current_context(void)
+{
+    if (!has_begun) {
+        has_begun = true;
+        stack[0] = mock.is_fake ? NULL : mock_context(0);
+    }
+    return stack[mock_context_depth];
+}
+
+int mock_current_device(void)
+{
+    const struct CUctx_st *current = mock_current_context();
+    return current != NULL ? device_of(current) : -1;
+}
+
+void mock_make_current(CUcontext context)
+{
+    has_begun = true;
+    stack[mock_context_depth] = context;
+}
+
+void mock_set_current(int device)
+{
+    mock_make_current(device >= 0 ? mock_context(device) : NULL);
+}
+
+bool mock_has_context(CUcontext context, const char *call)
+{
+    for (int i = 0; i < MOCK_DEVICES; i++) {
+        if (context == &primary[i]) {
+            return true;
+        }
+    }
+    for (const struct CUctx_st *live = contexts; live != NULL; live = live->next) {
+        if (live == context) {
+            return true;
+        }
+    }
+    mock_misused("%s was called with %p, which is not a context", call, (void *)context);
+    return false;
+}
+
+static CUresult push(CUcontext context)
+{
+    if (mock_context_depth + 1 == STACK) {
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    }
+    (void)mock_current_context();
+    stack[++mock_context_depth] = context;
+    return CUDA_SUCCESS;
+}
+
+CUresult mock_cuCtxGetDevice(CUdevice *device)
+{
+    MOCK_ENTER(cuCtxGetDevice);
+    if (mock_current_device() < 0) {
+        return mock_leave(CUDA_ERROR_INVALID_CONTEXT);
+    }
+    *device = mock_current_device();
+    return mock_leave(CUDA_SUCCESS);
+}
+
+CUresult mock_cuCtxPushCurrent(CUcontext context)
+{
+    MOCK_ENTER(cuCtxPushCurrent);
+    if (!mock_has_context(context, "cuCtxPushCurrent")) {
+        return mock_leave(CUDA_ERROR_INVALID_CONTEXT);
+    }
+    return mock_leave(push(context));
+}
+
+CUresult mock_cuCtxPopCurrent(CUcontext *context)
+{
+    MOCK_ENTER(cuCtxPopCurrent);
+    if (mock_context_depth == 0) {
+        mock_misused("cuCtxPopCurrent was called and nothing had been pushed");
+        return mock_leave(CUDA_ERROR_INVALID_CONTEXT);
+    }
+    if (context != NULL) {
+        *context = mock_current_context();
+    }
+    mock_context_depth--;
+    return mock_leave(CUDA_SUCCESS);
+}
+
+/* ------------------------------------------------------------------------------------------------
+ * Streams
+ * ---------------------------------------------------------------------------------------------- */
+
+CUstream mock_stream(unsigned number, int device)
+{
+    return &test_streams[number][device];
+}
+
+/* The default streams are the current context's. */
+static CUcontext context_of(CUstream stream)
+{
+    const uintptr_t at = (uintptr_t)stream;
+    const uintptr_t first = (uintptr_t)test_streams;
+    if (stream == NULL || stream == CU_STREAM_LEGACY || stream == CU_STREAM_PER_THREAD) {
+        return mock_current_context();
+    }
+    if (at >= first && at < first + sizeof(test_streams)) {
+        return mock_context((int)((at - first) / sizeof(test_streams[0][0]) % MOCK_DEVICES));
+    }
+    for (const struct CUstream_st *live = streams; live != NULL; live = live->next) {
+        if (live == stream) {
+            return live->context;
+        }
+    }
+    return NULL;
+}
+
+int mock_stream_device(CUstream stream)
+{
+    const struct CUctx_st *context = context_of(stream);
+    return context != NULL ? device_of(context) : -1;
+}
+
+CUresult mock_check_stream(CUstream stream)
+{
+    if (context_of(stream) != NULL) {
+        return CUDA_SUCCESS;
+    }
+    return mock_current_device() < 0 ? CUDA_ERROR_INVALID_CONTEXT : CUDA_ERROR_INVALID_HANDLE;
+}
+
+CUresult mock_cuStreamGetCtx(CUstream stream, CUcontext *context)
+{
+    MOCK_ENTER(cuStreamGetCtx);
+    const CUresult result = mock_check_stream(stream);
+    if (result == CUDA_SUCCESS) {
+        *context = context_of(stream);
+    }
+    return mock_leave(result);
+}
+
+CUresult mock_cuStreamGetDevice(CUstream stream, CUdevice *device)
+{
+    MOCK_ENTER(cuStreamGetDevice);
+    const CUresult result = mock_check_stream(stream);
+    if (result == CUDA_SUCCESS) {
+        *device = mock_stream_device(stream);
+    }
+    return mock_leave(result);
+}
+
+static struct {
+    CUstream stream;
+    CUgraph graph;
+    CUstreamCaptureStatus status;
+} captures[STREAMS];
+
+void mock_capture(CUstream stream, CUgraph graph, CUstreamCaptureStatus status)
+{
+    size_t at = 0;
+    while (captures[at].stream != NULL && captures[at].stream != stream) {
+        at++;
+    }
+    captures[at].stream = stream;
+    captures[at].graph = graph;
+    captures[at].status = status;
+}
+
+CUresult mock_cuStreamGetCaptureInfo(CUstream stream, CUstreamCaptureStatus *status, cuuint64_t *id,
+                                     CUgraph *graph, const CUgraphNode **dependencies,
+                                     const CUgraphEdgeData **data, size_t *count)
+{
+    MOCK_ENTER(cuStreamGetCaptureInfo);
+    if (stream == NULL || stream == CU_STREAM_LEGACY) {
+        mock_misused("cuStreamGetCaptureInfo was called with the legacy default stream");
+        return mock_leave(CUDA_ERROR_STREAM_CAPTURE_IMPLICIT);
+    }
+    const CUresult result = mock_check_stream(stream);
+    if (result != CUDA_SUCCESS) {
+        return mock_leave(result);
+    }
+    if (id != NULL || dependencies != NULL || data != NULL || count != NULL) {
+        mock_misused("cuStreamGetCaptureInfo was asked for what the mock does not know");
+    }
+    *status = CU_STREAM_CAPTURE_STATUS_NONE;
+    *graph = (CUgraph)(void *)&mock; /* only good if the status says so */
+    for (size_t i = 0; i < STREAMS && captures[i].stream != NULL; i++) {
+        if (captures[i].stream == stream) {
+            *status = captures[i].status;
+            if (captures[i].graph != NULL) {
+                *graph = captures[i].graph;
+            }
+        }
+    }
+    return mock_leave(CUDA_SUCCESS);
+}
+
+MOCK_PER_THREAD(cuStreamGetCaptureInfo, cuStreamGetCaptureInfo_v3, _ptsz);
+
+/* ------------------------------------------------------------------------------------------------
+ * Events
+ * ---------------------------------------------------------------------------------------------- */
+
+bool mock_has_event(CUevent event, const char *call)
+{
+    for (const struct CUevent_st *live = events; live != NULL; live = live->next) {
+        if (live == event) {
+            return true;
+        }
+    }
+    mock_misused("%s was called with %p, which is not a live event", call, (void *)event);
+    return false;
+}
+
+CUresult mock_cuEventCreate(CUevent *event, unsigned flags)
+{
+    MOCK_ENTER(cuEventCreate);
+    if (mock_current_device() < 0) {
+        return mock_leave(CUDA_ERROR_INVALID_CONTEXT);
+    }
+    CUevent made = calloc(1, sizeof(*made));
+    if (made == NULL) {
+        abort();
+    }
+    *made = (struct CUevent_st){.next = events, .flags = flags};
+    events = made;
+    mock.live_events++;
+    mock.event_flags = flags;
+    *event = made;
+    return mock_leave(CUDA_SUCCESS);
+}
+
+CUresult mock_cuEventDestroy(CUevent event)
+{
+    MOCK_ENTER(cuEventDestroy);
+    if (!mock_has_event(event, "cuEventDestroy")) {
+        return mock_leave(CUDA_ERROR_INVALID_HANDLE);
+    }
+    CUevent *at = &events;
+    while (*at != event) {
+        at = &(*at)->next;
+    }
+    *at = event->next;
+    free(event);
+    mock.live_events--;
+    return mock_leave(CUDA_SUCCESS);
+}
+
+/* ------------------------------------------------------------------------------------------------
+ * What a program makes and unit tests do not
+ * ---------------------------------------------------------------------------------------------- */
+
+CUresult mock_create_context(CUcontext *context, CUdevice device)
+{
+    CUcontext made = calloc(1, sizeof(*made));
+    if (made == NULL) {
+        abort();
+    }
+    *made = (struct CUctx_st){.next = contexts, .device = device};
+    contexts = made;
+    *context = made;
+    return push(made);
+}
+
+void mock_destroy_context(CUcontext context)
+{
+    CUcontext *at = &contexts;
+    while (*at != context) {
+        at = &(*at)->next;
+    }
+    *at = context->next;
+    if (mock_current_context() == context) {
+        stack[mock_context_depth] = NULL;
+        mock_context_depth -= mock_context_depth > 0;
+    }
+    free(context);
+}
+
+void mock_create_stream(CUstream *stream)
+{
+    CUstream made = calloc(1, sizeof(*made));
+    if (made == NULL) {
+        abort();
+    }
+    *made = (struct CUstream_st){.next = streams, .context = mock_current_context()};
+    streams = made;
+    *stream = made;
+}
+
+CUresult mock_destroy_stream(CUstream stream)
+{
+    for (CUstream *at = &streams; *at != NULL; at = &(*at)->next) {
+        if (*at == stream) {
+            *at = stream->next;
+            free(stream);
+            return CUDA_SUCCESS;
+        }
+    }
+    return CUDA_ERROR_INVALID_HANDLE;
+}
+
+void mock_forget_streams(void)
+{
+    memset(captures, 0, sizeof(captures));
+    mock_context_depth = 0;
+    while (events != NULL) {
+        struct CUevent_st *next = events->next;
+        free(events);
+        events = next;
+    }
+}
