@@ -145,7 +145,7 @@ struct CUctx_st {
     int retained; /* of a device's primary one: how often */
 };
 CUresult mock_create_context(CUcontext *context, CUdevice device); /* and pushes it */
-void mock_destroy_context(CUcontext context);
+CUresult mock_destroy_context(CUcontext context);
 bool mock_has_context(CUcontext context, const char *call);
 void mock_make_current(CUcontext context);
 

@@ -295,11 +295,14 @@ CUresult mock_create_context(CUcontext *context, CUdevice device)
     return push(made);
 }
 
-void mock_destroy_context(CUcontext context)
+CUresult mock_destroy_context(CUcontext context)
 {
     CUcontext *at = &contexts;
-    while (*at != context) {
+    while (*at != NULL && *at != context) {
         at = &(*at)->next;
+    }
+    if (context == NULL || *at == NULL) {
+        return CUDA_ERROR_INVALID_CONTEXT; /* also a device's primary one */
     }
     *at = context->next;
     if (mock_current_context() == context) {
@@ -307,6 +310,7 @@ void mock_destroy_context(CUcontext context)
         mock_context_depth -= mock_context_depth > 0;
     }
     free(context);
+    return CUDA_SUCCESS;
 }
 
 void mock_create_stream(CUstream *stream)

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* Inside the fake libcuda.so.1: its state and its log.
+/* The fake libcuda.so.1: the model of CUDA (test/cuda) as a shared library.
  *
- * The library stands in for the CUDA driver on machines without a GPU. It takes images and
- * launches, keeps memory on the host so that copies work, runs no kernel, and writes down what it
- * was asked to do. Graphs of kernels can be built and launched; capturing cannot be done.
+ * It stands in for the CUDA driver on machines without a GPU. It takes images and launches, keeps
+ * memory on the host so that copies work, runs no kernel, and writes down what it was asked to do.
+ * Graphs of kernels can be built and launched; capturing cannot be done. The model exports its
+ * entries itself; those that only programs call are here.
  *
  * Environment, read when the library is loaded:
  *   PDL_FAKE_CC              compute capability of the devices, such as 8.0 (default 9.0)
@@ -17,70 +18,53 @@
 #ifndef PDL_TEST_FAKE_FAKE_CUDA_H
 #define PDL_TEST_FAKE_FAKE_CUDA_H
 
-#include <cuda.h>
+#include "mock_entry.h"
 
-#include <stdatomic.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
+/* X(name, since, symbol): the entries that the model does not have, as MOCK_ENTRIES. Entries with
+ * several versions stand newest first. */
+#define FAKE_ENTRIES(X)                                                                            \
+    X(cuDriverGetVersion, 2020, cuDriverGetVersion)                                                \
+    X(cuGetProcAddress, 12000, cuGetProcAddress_v2)                                                \
+    X(cuGetErrorString, 6000, cuGetErrorString)                                                    \
+    X(cuDeviceGetUuid, 11040, cuDeviceGetUuid_v2)                                                  \
+    X(cuDeviceTotalMem, 3020, cuDeviceTotalMem_v2)                                                 \
+    X(cuDevicePrimaryCtxRetain, 7000, cuDevicePrimaryCtxRetain)                                    \
+    X(cuDevicePrimaryCtxRelease, 11000, cuDevicePrimaryCtxRelease_v2)                              \
+    X(cuCtxCreate, 13000, cuCtxCreate_v4)                                                          \
+    X(cuCtxCreate, 3020, cuCtxCreate_v2)                                                           \
+    X(cuCtxDestroy, 4000, cuCtxDestroy_v2)                                                         \
+    X(cuCtxSetCurrent, 4000, cuCtxSetCurrent)                                                      \
+    X(cuCtxGetCurrent, 4000, cuCtxGetCurrent)                                                      \
+    X(cuCtxSynchronize, 2000, cuCtxSynchronize)                                                    \
+    X(cuMemcpyHtoD, 3020, cuMemcpyHtoD_v2)                                                         \
+    X(cuMemcpyDtoD, 3020, cuMemcpyDtoD_v2)                                                         \
+    X(cuMemcpyHtoDAsync, 3020, cuMemcpyHtoDAsync_v2)                                               \
+    X(cuMemcpyDtoHAsync, 3020, cuMemcpyDtoHAsync_v2)                                               \
+    X(cuMemsetD32, 3020, cuMemsetD32_v2)                                                           \
+    X(cuMemsetD8Async, 3020, cuMemsetD8Async)                                                      \
+    X(cuMemsetD32Async, 3020, cuMemsetD32Async)                                                    \
+    X(cuStreamCreate, 2000, cuStreamCreate)                                                        \
+    X(cuStreamCreateWithPriority, 5050, cuStreamCreateWithPriority)                                \
+    X(cuStreamDestroy, 4000, cuStreamDestroy_v2)                                                   \
+    X(cuStreamSynchronize, 2000, cuStreamSynchronize)                                              \
+    X(cuStreamWaitEvent, 3020, cuStreamWaitEvent)                                                  \
+    X(cuEventRecord, 2000, cuEventRecord)                                                          \
+    X(cuEventQuery, 2000, cuEventQuery)                                                            \
+    X(cuEventSynchronize, 2000, cuEventSynchronize)                                                \
+    X(cuEventElapsedTime, 2000, cuEventElapsedTime_v2)                                             \
+    X(cuModuleLoadData, 2000, cuModuleLoadData)                                                    \
+    X(cuModuleLoadDataEx, 2010, cuModuleLoadDataEx)                                                \
+    X(cuModuleGetFunction, 2000, cuModuleGetFunction)                                              \
+    X(cuModuleUnload, 2000, cuModuleUnload)                                                        \
+    X(cuLaunchKernel, 4000, cuLaunchKernel)
 
-/* Defines an entry under the name that the library exports. In C it has another one, because cuda.h
- * declares and renames (cuMemAlloc to cuMemAlloc_v2) in ways that differ between its versions. */
+/* Defines an entry under the name that the library exports, and for programs compiled with a
+ * per-thread default stream. */
 #define FAKE_ENTRY(symbol, ...)                                                                    \
     __attribute__((visibility("default"))) CUresult fake_##symbol(__VA_ARGS__) __asm__(#symbol);   \
     CUresult fake_##symbol(__VA_ARGS__)
-
-/* The same entry for programs compiled with a per-thread default stream. */
-#define FAKE_PTSZ(symbol, suffix)                                                                  \
+#define FAKE_PER_THREAD(symbol, suffix)                                                            \
     extern __typeof__(fake_##symbol) fake_##symbol##suffix __asm__(#symbol #suffix)                \
         __attribute__((alias(#symbol), visibility("default")))
-
-struct fake_state {
-    int devices;
-    int major;
-    int minor;
-    int driver_version;
-    int ptx_version;
-    FILE *log; /* NULL: nothing is logged, and launches do next to nothing */
-    FILE *count;
-    atomic_ulong launches;
-};
-
-extern struct fake_state fake;
-
-/* One line of the log, if there is one. */
-#define FAKE_LOG(...)                                                                              \
-    do {                                                                                           \
-        if (__builtin_expect(fake.log != NULL, 0)) {                                               \
-            fake_log(__VA_ARGS__);                                                                 \
-        }                                                                                          \
-    } while (0)
-__attribute__((format(printf, 1, 2))) void fake_log(const char *format, ...);
-
-/* The line of a launch, with its attributes by name. */
-void fake_log_launch(const char *call, const CUlaunchConfig *config, const char *name);
-
-/* The text of an attribute as it stands in the lines of launches: NAME=value. */
-void fake_format_attribute(char *text, size_t size, const CUlaunchAttribute *attribute);
-
-/* The device of the calling thread's context; -1: none is current. */
-int fake_current_device(void);
-CUcontext fake_current_context(void);
-int fake_context_device(CUcontext context);
-
-/* The name of a kernel, handed in as either kind; NULL if it is none. */
-const char *fake_function_name(CUfunction function);
-
-/* What the driver tells of a kernel's parameters. They are read from PTX text only: a kernel of a
- * binary image has none here. */
-#define FAKE_PARAMETERS 64
-CUresult fake_parameter(CUfunction function, size_t index, size_t *offset, size_t *size);
-
-/* Whether a launch or a node may have an attribute. */
-CUresult fake_check_attribute(const CUlaunchAttribute *attribute);
-
-/* Whether an event was created in a way that a launch may record it. */
-bool fake_event_is_launchable(CUevent event);
 
 #endif /* PDL_TEST_FAKE_FAKE_CUDA_H */
