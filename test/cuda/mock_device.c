@@ -67,6 +67,7 @@ CUresult mock_cuDeviceGetAttribute(int *value, CUdevice_attribute attribute, CUd
         return mock_leave(CUDA_ERROR_INVALID_VALUE);
     }
     *value = mock.devices[device].attributes[attribute];
+    MOCK_LOG("attribute=%d device=%d value=%d", (int)attribute, device, *value);
     return mock_leave(CUDA_SUCCESS);
 }
 

@@ -66,26 +66,22 @@
     X(cuGraphUpload, 11010, cuGraphUpload)                                                         \
     X(cuGraphLaunch, 10000, cuGraphLaunch)
 
-/* In libcuda.so.1 an entry is a symbol under its exported name. In C it keeps its own, because cuda.h
- * declares and renames entries (cuMemAlloc to cuMemAlloc_v2) in ways that differ between its
- * versions. MOCK_PER_THREAD exports it to programs compiled with a per-thread default stream. */
-#ifdef MOCK_EXPORTED
-#define MOCK_DECLARE_(name, since, symbol)                                                         \
-    mock_##name##_type mock_##name __asm__(#symbol) __attribute__((visibility("default")));
-#define MOCK_PER_THREAD(name, symbol, suffix)                                                      \
-    extern __typeof__(mock_##name) mock_##name##suffix __asm__(#symbol #suffix)                    \
-        __attribute__((alias(#symbol), visibility("default")))
-#else
-#define MOCK_DECLARE_(name, since, symbol)    mock_##name##_type mock_##name;
-#define MOCK_PER_THREAD(name, symbol, suffix) _Static_assert(1, "it is not exported")
-#endif
-
 /* Every entry has the signature of the driver's. */
 #define MOCK_TYPE_(name, version)                                                                  \
     typedef __typeof__(*(PFN_##name##_v##version)0) mock_##name##_type;
 PDL_DRIVER_ENTRIES(MOCK_TYPE_, MOCK_TYPE_)
 PDL_TRACE_DRIVER_ENTRIES(MOCK_TYPE_)
 #undef MOCK_TYPE_
+
+/* In libcuda.so.1 an entry is a symbol under its exported name. In C it keeps its own, because cuda.h
+ * declares and renames entries (cuMemAlloc to cuMemAlloc_v2) in ways that differ between its
+ * versions. */
+#ifdef MOCK_EXPORTED
+#define MOCK_DECLARE_(name, since, symbol)                                                         \
+    mock_##name##_type mock_##name __asm__(#symbol) __attribute__((visibility("default")));
+#else
+#define MOCK_DECLARE_(name, since, symbol) mock_##name##_type mock_##name;
+#endif
 MOCK_ENTRIES(MOCK_DECLARE_)
 #undef MOCK_DECLARE_
 
@@ -139,13 +135,6 @@ CUcontext mock_current_context(void);
 /* Of the calling thread: contexts pushed and not popped. */
 extern _Thread_local int mock_context_depth;
 
-struct CUctx_st {
-    struct CUctx_st *next;
-    int device;
-    int retained; /* of a device's primary one: how often */
-};
-CUresult mock_create_context(CUcontext *context, CUdevice device); /* and pushes it */
-CUresult mock_destroy_context(CUcontext context);
 bool mock_has_context(CUcontext context, const char *call);
 void mock_make_current(CUcontext context);
 
@@ -153,17 +142,11 @@ void mock_make_current(CUcontext context);
 int mock_stream_device(CUstream stream);
 CUresult mock_check_stream(CUstream stream);
 
-struct CUstream_st {
-    struct CUstream_st *next;
-    CUcontext context;
-};
+/* Streams of programs. */
 void mock_create_stream(CUstream *stream); /* of the current context */
 CUresult mock_destroy_stream(CUstream stream);
-struct CUevent_st {
-    struct CUevent_st *next;
-    unsigned flags;
-};
-bool mock_has_event(CUevent event, const char *call);
+/* Whether an event was created in a way that a launch may record it. */
+CUresult mock_check_event(CUevent event);
 
 /* Whether all of a piece of device memory is allocated. */
 bool mock_has_memory(CUdeviceptr address, size_t bytes, const char *call);

@@ -243,6 +243,3 @@ CUresult mock_cuGraphLaunch(CUgraphExec exec, CUstream stream)
     }
     return mock_leave(CUDA_SUCCESS);
 }
-
-MOCK_PER_THREAD(cuGraphUpload, cuGraphUpload, _ptsz);
-MOCK_PER_THREAD(cuGraphLaunch, cuGraphLaunch, _ptsz);

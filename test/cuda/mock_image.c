@@ -371,6 +371,7 @@ CUresult mock_cuLibraryGetKernel(CUkernel *kernel, CUlibrary library, const char
             found = &mock.kernels[i];
         }
     }
+    MOCK_LOG("name=%s result=%d", name, found != NULL ? 0 : (int)CUDA_ERROR_NOT_FOUND);
     if (found == NULL) {
         return mock_leave(CUDA_ERROR_NOT_FOUND);
     }

@@ -82,6 +82,7 @@ static CUresult read_attribute(struct mock_kernel *kernel, int device,
     mock_write_late_logs();
     kernel->reads[device][attribute]++;
     *value = kernel->attributes[device][attribute];
+    MOCK_LOG("f=%s device=%d attribute=%d value=%d", kernel->name, device, (int)attribute, *value);
     return CUDA_SUCCESS;
 }
 
@@ -100,6 +101,7 @@ static CUresult write_attribute(struct mock_kernel *kernel, int device,
         }
     }
     kernel->attributes[device][attribute] = value;
+    MOCK_LOG("f=%s device=%d attribute=%d value=%d", kernel->name, device, (int)attribute, value);
     return CUDA_SUCCESS;
 }
 

@@ -23,15 +23,6 @@ struct mock_launch *mock_next_launch(CUlaunchAttribute *attributes, unsigned cou
     return launch;
 }
 
-/* Whether an event was created in a way that a launch may record it. */
-static CUresult check_event(CUevent event)
-{
-    return mock_has_event(event, "a launch") && (event->flags & CU_EVENT_DISABLE_TIMING) != 0 &&
-                   (event->flags & CU_EVENT_INTERPROCESS) == 0
-               ? CUDA_SUCCESS
-               : CUDA_ERROR_NOT_SUPPORTED;
-}
-
 CUresult mock_check_attribute(const CUlaunchAttribute *attribute)
 {
     switch ((int)attribute->id) {
@@ -42,7 +33,7 @@ CUresult mock_check_attribute(const CUlaunchAttribute *attribute)
         if ((int)attribute->id == 12 && mock.table.version < 12030) {
             return CUDA_ERROR_INVALID_VALUE;
         }
-        return check_event(attribute->value.programmaticEvent.event);
+        return mock_check_event(attribute->value.programmaticEvent.event);
     case 13: /* only while capturing, which this driver cannot do */
         return CUDA_ERROR_INVALID_VALUE;
     case 14:
@@ -111,5 +102,3 @@ CUresult mock_cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction function
     MOCK_ENTER(cuLaunchKernelEx);
     return mock_leave(mock_launch(config, function, arguments, extra));
 }
-
-MOCK_PER_THREAD(cuLaunchKernelEx, cuLaunchKernelEx, _ptsz);

@@ -56,6 +56,7 @@ CUresult mock_cuMemAlloc(CUdeviceptr *address, size_t bytes)
     memset(made->memory, 0xa5, bytes);
     allocations = made;
     mock.live_allocations++;
+    MOCK_LOG("bytes=%zu", bytes);
     *address = (CUdeviceptr)(uintptr_t)made->memory;
     return mock_leave(CUDA_SUCCESS);
 }
@@ -95,6 +96,3 @@ CUresult mock_cuMemsetD8(CUdeviceptr address, unsigned char byte, size_t count)
     memset(mock_memory(address), byte, count);
     return mock_leave(CUDA_SUCCESS);
 }
-
-MOCK_PER_THREAD(cuMemcpyDtoH, cuMemcpyDtoH_v2, _ptds);
-MOCK_PER_THREAD(cuMemsetD8, cuMemsetD8_v2, _ptds);

@@ -9,8 +9,19 @@
 #define STREAMS 8
 #define STACK   16
 
+struct CUctx_st {
+    char none;
+};
+struct CUstream_st {
+    struct CUstream_st *next;
+    CUcontext context;
+};
+struct CUevent_st {
+    struct CUevent_st *next;
+    unsigned flags;
+};
+
 static struct CUctx_st primary[MOCK_DEVICES];
-static struct CUctx_st *contexts; /* that were created */
 static struct CUstream_st test_streams[STREAMS][MOCK_DEVICES];
 static struct CUstream_st *streams; /* that were created */
 static struct CUevent_st *events;
@@ -29,12 +40,6 @@ CUcontext mock_context(int device)
     return &primary[device];
 }
 
-static int device_of(const struct CUctx_st *context)
-{
-    const bool is_primary = context >= primary && context < primary + MOCK_DEVICES;
-    return is_primary ? (int)(context - primary) : context->device;
-}
-
 CUcontext mock_current_context(void)
 {
     if (!has_begun) {
@@ -47,7 +52,7 @@ CUcontext mock_current_context(void)
 int mock_current_device(void)
 {
     const struct CUctx_st *current = mock_current_context();
-    return current != NULL ? device_of(current) : -1;
+    return current != NULL ? (int)(current - primary) : -1;
 }
 
 void mock_make_current(CUcontext context)
@@ -68,23 +73,8 @@ bool mock_has_context(CUcontext context, const char *call)
             return true;
         }
     }
-    for (const struct CUctx_st *live = contexts; live != NULL; live = live->next) {
-        if (live == context) {
-            return true;
-        }
-    }
     mock_misused("%s was called with %p, which is not a context", call, (void *)context);
     return false;
-}
-
-static CUresult push(CUcontext context)
-{
-    if (mock_context_depth + 1 == STACK) {
-        return CUDA_ERROR_OUT_OF_MEMORY;
-    }
-    (void)mock_current_context();
-    stack[++mock_context_depth] = context;
-    return CUDA_SUCCESS;
 }
 
 CUresult mock_cuCtxGetDevice(CUdevice *device)
@@ -103,7 +93,12 @@ CUresult mock_cuCtxPushCurrent(CUcontext context)
     if (!mock_has_context(context, "cuCtxPushCurrent")) {
         return mock_leave(CUDA_ERROR_INVALID_CONTEXT);
     }
-    return mock_leave(push(context));
+    if (mock_context_depth + 1 == STACK) {
+        return mock_leave(CUDA_ERROR_OUT_OF_MEMORY);
+    }
+    (void)mock_current_context();
+    stack[++mock_context_depth] = context;
+    return mock_leave(CUDA_SUCCESS);
 }
 
 CUresult mock_cuCtxPopCurrent(CUcontext *context)
@@ -151,7 +146,7 @@ static CUcontext context_of(CUstream stream)
 int mock_stream_device(CUstream stream)
 {
     const struct CUctx_st *context = context_of(stream);
-    return context != NULL ? device_of(context) : -1;
+    return context != NULL ? (int)(context - primary) : -1;
 }
 
 CUresult mock_check_stream(CUstream stream)
@@ -160,6 +155,29 @@ CUresult mock_check_stream(CUstream stream)
         return CUDA_SUCCESS;
     }
     return mock_current_device() < 0 ? CUDA_ERROR_INVALID_CONTEXT : CUDA_ERROR_INVALID_HANDLE;
+}
+
+void mock_create_stream(CUstream *stream)
+{
+    CUstream made = calloc(1, sizeof(*made));
+    if (made == NULL) {
+        abort();
+    }
+    *made = (struct CUstream_st){.next = streams, .context = mock_current_context()};
+    streams = made;
+    *stream = made;
+}
+
+CUresult mock_destroy_stream(CUstream stream)
+{
+    for (CUstream *at = &streams; *at != NULL; at = &(*at)->next) {
+        if (*at == stream) {
+            *at = stream->next;
+            free(stream);
+            return CUDA_SUCCESS;
+        }
+    }
+    return CUDA_ERROR_INVALID_HANDLE;
 }
 
 CUresult mock_cuStreamGetCtx(CUstream stream, CUcontext *context)
@@ -228,13 +246,11 @@ CUresult mock_cuStreamGetCaptureInfo(CUstream stream, CUstreamCaptureStatus *sta
     return mock_leave(CUDA_SUCCESS);
 }
 
-MOCK_PER_THREAD(cuStreamGetCaptureInfo, cuStreamGetCaptureInfo_v3, _ptsz);
-
 /* ------------------------------------------------------------------------------------------------
  * Events
  * ---------------------------------------------------------------------------------------------- */
 
-bool mock_has_event(CUevent event, const char *call)
+static bool has_event(CUevent event, const char *call)
 {
     for (const struct CUevent_st *live = events; live != NULL; live = live->next) {
         if (live == event) {
@@ -243,6 +259,14 @@ bool mock_has_event(CUevent event, const char *call)
     }
     mock_misused("%s was called with %p, which is not a live event", call, (void *)event);
     return false;
+}
+
+CUresult mock_check_event(CUevent event)
+{
+    return has_event(event, "a launch") && (event->flags & CU_EVENT_DISABLE_TIMING) != 0 &&
+                   (event->flags & CU_EVENT_INTERPROCESS) == 0
+               ? CUDA_SUCCESS
+               : CUDA_ERROR_NOT_SUPPORTED;
 }
 
 CUresult mock_cuEventCreate(CUevent *event, unsigned flags)
@@ -266,7 +290,7 @@ CUresult mock_cuEventCreate(CUevent *event, unsigned flags)
 CUresult mock_cuEventDestroy(CUevent event)
 {
     MOCK_ENTER(cuEventDestroy);
-    if (!mock_has_event(event, "cuEventDestroy")) {
+    if (!has_event(event, "cuEventDestroy")) {
         return mock_leave(CUDA_ERROR_INVALID_HANDLE);
     }
     CUevent *at = &events;
@@ -277,63 +301,6 @@ CUresult mock_cuEventDestroy(CUevent event)
     free(event);
     mock.live_events--;
     return mock_leave(CUDA_SUCCESS);
-}
-
-/* ------------------------------------------------------------------------------------------------
- * What a program makes and unit tests do not
- * ---------------------------------------------------------------------------------------------- */
-
-CUresult mock_create_context(CUcontext *context, CUdevice device)
-{
-    CUcontext made = calloc(1, sizeof(*made));
-    if (made == NULL) {
-        abort();
-    }
-    *made = (struct CUctx_st){.next = contexts, .device = device};
-    contexts = made;
-    *context = made;
-    return push(made);
-}
-
-CUresult mock_destroy_context(CUcontext context)
-{
-    CUcontext *at = &contexts;
-    while (*at != NULL && *at != context) {
-        at = &(*at)->next;
-    }
-    if (context == NULL || *at == NULL) {
-        return CUDA_ERROR_INVALID_CONTEXT; /* also a device's primary one */
-    }
-    *at = context->next;
-    if (mock_current_context() == context) {
-        stack[mock_context_depth] = NULL;
-        mock_context_depth -= mock_context_depth > 0;
-    }
-    free(context);
-    return CUDA_SUCCESS;
-}
-
-void mock_create_stream(CUstream *stream)
-{
-    CUstream made = calloc(1, sizeof(*made));
-    if (made == NULL) {
-        abort();
-    }
-    *made = (struct CUstream_st){.next = streams, .context = mock_current_context()};
-    streams = made;
-    *stream = made;
-}
-
-CUresult mock_destroy_stream(CUstream stream)
-{
-    for (CUstream *at = &streams; *at != NULL; at = &(*at)->next) {
-        if (*at == stream) {
-            *at = stream->next;
-            free(stream);
-            return CUDA_SUCCESS;
-        }
-    }
-    return CUDA_ERROR_INVALID_HANDLE;
 }
 
 void mock_forget_streams(void)

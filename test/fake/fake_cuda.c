@@ -1,15 +1,46 @@
 /* SPDX-License-Identifier: MIT */
-/* The fake libcuda.so.1: its environment, and cuGetProcAddress. */
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE /* dladdr() */
-#endif
-#include "fake_cuda.h"
-
-#include <dlfcn.h>
+/* The fake libcuda.so.1: the model of CUDA (test/cuda) as a shared library.
+ *
+ * It stands in for the CUDA driver on machines without a GPU. It takes images and launches, keeps
+ * memory on the host so that copies work, runs no kernel, and writes down what it was asked to do.
+ * Graphs of kernels can be built and launched; capturing cannot be done. The model exports its
+ * entries itself; those that only programs call are here.
+ *
+ * Environment, read when the library is loaded:
+ *   PDL_FAKE_CC              compute capability of the devices, such as 8.0 (default 9.0)
+ *   PDL_FAKE_DRIVER_VERSION  what cuDriverGetVersion says, such as 12020 (default 13000); what is
+ *                            newer is not found
+ *   PDL_FAKE_DEVICES         how many devices there are (default 1; 0: cuInit finds none)
+ *   PDL_FAKE_PTX_VERSION     what kernels were compiled for, such as 80 (default: as PDL_FAKE_CC)
+ *   PDL_FAKE_LOG             a file, or - for standard error: one line a call
+ */
 #include <stdlib.h>
 #include <string.h>
 
-static FILE *count;
+#include "mock_entry.h"
+
+/* X(name, since, symbol): the entries that the model does not have, as MOCK_ENTRIES. */
+#define FAKE_ENTRIES(X)                                                                            \
+    X(cuDriverGetVersion, 2020, cuDriverGetVersion)                                                \
+    X(cuDevicePrimaryCtxRetain, 7000, cuDevicePrimaryCtxRetain)                                    \
+    X(cuDevicePrimaryCtxRelease, 11000, cuDevicePrimaryCtxRelease_v2)                              \
+    X(cuCtxSetCurrent, 4000, cuCtxSetCurrent)                                                      \
+    X(cuMemcpyHtoD, 3020, cuMemcpyHtoD_v2)                                                         \
+    X(cuStreamCreate, 2000, cuStreamCreate)                                                        \
+    X(cuStreamDestroy, 4000, cuStreamDestroy_v2)                                                   \
+    X(cuStreamSynchronize, 2000, cuStreamSynchronize)                                              \
+    X(cuModuleLoadData, 2000, cuModuleLoadData)                                                    \
+    X(cuModuleGetFunction, 2000, cuModuleGetFunction)                                              \
+    X(cuModuleUnload, 2000, cuModuleUnload)
+
+/* Defines an entry under the name that the library exports. */
+#define FAKE_ENTRY(symbol, ...)                                                                    \
+    __attribute__((visibility("default"))) CUresult fake_##symbol(__VA_ARGS__) __asm__(#symbol);   \
+    CUresult fake_##symbol(__VA_ARGS__)
+
+/* ------------------------------------------------------------------------------------------------
+ * The environment
+ * ---------------------------------------------------------------------------------------------- */
 
 static int number_of(const char *variable, int otherwise)
 {
@@ -58,54 +89,154 @@ __attribute__((constructor)) static void fake_start(void)
         attributes[CU_DEVICE_ATTRIBUTE_CLUSTER_LAUNCH] = major >= 9;
     }
     mock.log = stream_of("PDL_FAKE_LOG");
-    count = stream_of("PDL_FAKE_COUNT");
-}
-
-static void end(FILE **file)
-{
-    if (*file != NULL && *file != stderr) {
-        (void)fclose(*file);
-    }
-    *file = NULL;
 }
 
 __attribute__((destructor)) static void fake_end(void)
 {
     mock_lock("the end");
-    if (count != NULL) {
-        (void)fprintf(count, "launches=%u\n", mock.launch_count + mock.run_count);
-        (void)fflush(count);
+    FILE *log = mock.log;
+    mock.log = NULL;
+    if (log != NULL && log != stderr) {
+        (void)fclose(log);
     }
-    end(&count);
-    end(&mock.log);
     (void)mock_leave(CUDA_SUCCESS);
 }
+
+/* ------------------------------------------------------------------------------------------------
+ * Entries that the library does not call, but programs do
+ * ---------------------------------------------------------------------------------------------- */
+
+static CUresult need_context(void)
+{
+    return mock_current_device() >= 0 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_CONTEXT;
+}
+
+FAKE_ENTRY(cuDriverGetVersion, int *version)
+{
+    mock_lock("cuDriverGetVersion");
+    *version = mock.table.version;
+    return mock_leave(CUDA_SUCCESS);
+}
+
+static CUresult check_device(CUdevice device)
+{
+    if (!mock.initialized) {
+        return CUDA_ERROR_NOT_INITIALIZED;
+    }
+    return mock_is_device(device) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_DEVICE;
+}
+
+FAKE_ENTRY(cuDevicePrimaryCtxRetain, CUcontext *context, CUdevice device)
+{
+    mock_lock("cuDevicePrimaryCtxRetain");
+    const CUresult result = check_device(device);
+    if (result == CUDA_SUCCESS) {
+        *context = mock_context(device);
+    }
+    return mock_leave(result);
+}
+
+FAKE_ENTRY(cuDevicePrimaryCtxRelease_v2, CUdevice device)
+{
+    mock_lock("cuDevicePrimaryCtxRelease");
+    return mock_leave(check_device(device));
+}
+
+FAKE_ENTRY(cuCtxSetCurrent, CUcontext context)
+{
+    mock_lock("cuCtxSetCurrent");
+    if (context != NULL && !mock_has_context(context, "cuCtxSetCurrent")) {
+        return mock_leave(CUDA_ERROR_INVALID_CONTEXT);
+    }
+    mock_make_current(context);
+    MOCK_LOG("device=%d", mock_current_device());
+    return mock_leave(CUDA_SUCCESS);
+}
+
+FAKE_ENTRY(cuMemcpyHtoD_v2, CUdeviceptr to, const void *from, size_t bytes)
+{
+    mock_lock("cuMemcpyHtoD");
+    if (need_context() != CUDA_SUCCESS || !mock_has_memory(to, bytes, "cuMemcpyHtoD")) {
+        return mock_leave(CUDA_ERROR_INVALID_VALUE);
+    }
+    memcpy(mock_memory(to), from, bytes);
+    return mock_leave(CUDA_SUCCESS);
+}
+
+FAKE_ENTRY(cuStreamCreate, CUstream *stream, unsigned flags)
+{
+    (void)flags;
+    mock_lock("cuStreamCreate");
+    const CUresult result = need_context();
+    if (result == CUDA_SUCCESS) {
+        mock_create_stream(stream);
+    }
+    return mock_leave(result);
+}
+
+FAKE_ENTRY(cuStreamDestroy_v2, CUstream stream)
+{
+    mock_lock("cuStreamDestroy");
+    return mock_leave(mock_destroy_stream(stream));
+}
+
+FAKE_ENTRY(cuStreamSynchronize, CUstream stream)
+{
+    mock_lock("cuStreamSynchronize");
+    return mock_leave(mock_check_stream(stream));
+}
+
+FAKE_ENTRY(cuModuleLoadData, CUmodule *module, const void *code)
+{
+    CUlibrary library = NULL;
+    mock_lock("cuModuleLoadData");
+    CUresult result = need_context();
+    if (result == CUDA_SUCCESS) {
+        result = mock_load(code, &library);
+    }
+    if (result == CUDA_SUCCESS) {
+        *module = (CUmodule)(void *)library;
+    }
+    return mock_leave(result);
+}
+
+FAKE_ENTRY(cuModuleGetFunction, CUfunction *function, CUmodule module, const char *name)
+{
+    CUlibrary library = (CUlibrary)(void *)module;
+    mock_lock("cuModuleGetFunction");
+    if (!mock_has_library(library, "cuModuleGetFunction")) {
+        return mock_leave(CUDA_ERROR_INVALID_HANDLE);
+    }
+    struct mock_kernel *found = mock_find_kernel(library, name);
+    if (found == NULL || need_context() != CUDA_SUCCESS) {
+        return mock_leave(found == NULL ? CUDA_ERROR_NOT_FOUND : need_context());
+    }
+    *function = (CUfunction)(void *)&found->handles[1 + mock_current_device()];
+    return mock_leave(CUDA_SUCCESS);
+}
+
+FAKE_ENTRY(cuModuleUnload, CUmodule module)
+{
+    return mock_cuLibraryUnload((CUlibrary)(void *)module);
+}
+
+/* ------------------------------------------------------------------------------------------------
+ * Finding entries
+ * ---------------------------------------------------------------------------------------------- */
+
+typedef void (*any_function)(void);
 
 static const struct {
     const char *name;
     int since;
-    const char *symbol;
+    any_function function;
 } entries[] = {
-#define ENTRY(name, since, symbol) {#name, since, #symbol},
-    MOCK_ENTRIES(ENTRY) FAKE_ENTRIES(ENTRY)
-#undef ENTRY
+#define OF_MODEL(name, since, symbol) {#name, since, (any_function)mock_##name},
+#define OF_FAKE(name, since, symbol)  {#name, since, (any_function)fake_##symbol},
+    MOCK_ENTRIES(OF_MODEL) FAKE_ENTRIES(OF_FAKE)
+#undef OF_MODEL
+#undef OF_FAKE
 };
-
-/* The address of one of this library's own exports. */
-static void *own_symbol(const char *symbol)
-{
-    Dl_info self;
-    if (dladdr(&mock, &self) == 0) {
-        return NULL;
-    }
-    void *library = dlopen(self.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
-    if (library == NULL) {
-        return NULL;
-    }
-    void *address = dlsym(library, symbol);
-    (void)dlclose(library);
-    return address;
-}
 
 FAKE_ENTRY(cuGetProcAddress_v2, const char *name, void **address, int version, cuuint64_t flags,
            CUdriverProcAddressQueryResult *found)
@@ -120,8 +251,7 @@ FAKE_ENTRY(cuGetProcAddress_v2, const char *name, void **address, int version, c
         result = CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT;
         if (entries[i].since <= version && entries[i].since <= mock.table.version) {
             result = CU_GET_PROC_ADDRESS_SUCCESS;
-            *address = own_symbol(entries[i].symbol);
-            break;
+            memcpy(address, &entries[i].function, sizeof(*address));
         }
     }
     MOCK_LOG("name=%s version=%d flags=%llu found=%d", name, version, (unsigned long long)flags,
