@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* A small model of CUDA: devices, contexts, streams, events, images, kernels, launches, graphs and
- * memory. It is used in two ways.
+/* A small model of CUDA: devices, contexts, streams, events, images, kernels, launches, graphs
+ * and memory. It is used in two ways.
  *
- * Unit tests use it as a driver table. Every entry of PDL_DRIVER_ENTRIES has a mock_<entry>() in one
- * of the files mock_*.c (see mock_entry.h); the table is filled from the same list, so an entry
- * without one does not link. The same goes for libpdl-trace's table and PDL_TRACE_DRIVER_ENTRIES. A
- * test sets the model up directly (`mock.devices[0]…`, before the library has cached it, or followed
- * by mock_apply()), makes its calls, and reads what was recorded. mock_teardown() fails the test if
- * the library leaked or misused a handle. test/unit/mock.c is what only unit tests have of this.
+ * Unit tests use it as a driver table. Every entry of PDL_DRIVER_ENTRIES has a mock_<entry>() in
+ * one of the files mock_*.c (see mock_entry.h); the table is filled from the same list, so an
+ * entry without one does not link. The same goes for libpdl-trace's table and
+ * PDL_TRACE_DRIVER_ENTRIES. A test sets the model up directly (`mock.devices[0]…`, before the
+ * library has cached it, or followed by mock_apply()), makes its calls, and reads what was
+ * recorded. mock_teardown() fails the test if the library leaked or misused a handle.
+ * test/unit/mock.c is what only unit tests have of this.
  *
  * The fake libcuda.so.1 exports the same entries, see test/fake/fake_cuda.c. */
 #ifndef PDL_TEST_CUDA_MOCK_H
@@ -123,12 +124,11 @@ struct mock_run {
 };
 
 struct mock {
-    /* The model. */
-    bool
-        is_fake; /* it is a whole driver: cuInit comes first, no context is current at first, images
-                      are searched for kernels, launches and their attributes are checked */
-    int code;    /* what images are compiled for */
-    FILE *log;   /* NULL: none */
+    /* The model. First, whether it is a whole driver: cuInit comes first, no context is current at
+     * first, images are searched for kernels, and launches and their attributes are checked. */
+    bool is_fake;
+    int code;  /* what kernels are compiled for, such as 90 */
+    FILE *log; /* NULL: none */
     struct pdl_driver table;
     struct pdl_trace_driver trace_table; /* for pdl_trace_driver_override() */
     struct mock_device devices[MOCK_DEVICES];
@@ -140,7 +140,7 @@ struct mock {
         *device_node; /* what a launch with a device-updatable node gets */
 
     /* The record. */
-    bool initialized;
+    bool initialized; /* by cuInit */
     unsigned calls[MOCK_ENTRY_COUNT];
     unsigned launch_count;
     struct mock_launch launches[MOCK_LAUNCHES]; /* launch i is at i % MOCK_LAUNCHES */
@@ -149,11 +149,11 @@ struct mock {
     int live_libraries;
     int live_events;
     int live_graphs;
-    unsigned graphs_made;
-    unsigned execs_made;
     int live_nodes; /* of live graphs */
     int live_execs;
     int live_allocations;
+    unsigned graphs_made; /* which numbers them */
+    unsigned execs_made;
     CUstream upload_stream; /* of the last cuGraphUpload */
     unsigned replay_count;
     unsigned run_count;

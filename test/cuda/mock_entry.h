@@ -12,8 +12,8 @@
 
 #include "mock.h"
 
-/* X(name, since, symbol): the entries of the model, each with the CUDA version since which it has been
- * what it is, and the name that libcuda.so.1 exports it by. */
+/* X(name, since, symbol): the entries of the model, each with the CUDA version since which it
+ * has been what it is, and the name that libcuda.so.1 exports it by. */
 #define MOCK_ENTRIES(X)                                                                            \
     X(cuInit, 2000, cuInit)                                                                        \
     X(cuGetErrorName, 6000, cuGetErrorName)                                                        \
@@ -73,9 +73,9 @@ PDL_DRIVER_ENTRIES(MOCK_TYPE_, MOCK_TYPE_)
 PDL_TRACE_DRIVER_ENTRIES(MOCK_TYPE_)
 #undef MOCK_TYPE_
 
-/* In libcuda.so.1 an entry is a symbol under its exported name. In C it keeps its own, because cuda.h
- * declares and renames entries (cuMemAlloc to cuMemAlloc_v2) in ways that differ between its
- * versions. */
+/* In libcuda.so.1 an entry is a symbol under its exported name. In C it keeps its own, because
+ * cuda.h declares and renames entries (cuMemAlloc to cuMemAlloc_v2) in ways that differ between
+ * its versions. */
 #ifdef MOCK_EXPORTED
 #define MOCK_DECLARE_(name, since, symbol)                                                         \
     mock_##name##_type mock_##name __asm__(#symbol) __attribute__((visibility("default")));
@@ -85,7 +85,7 @@ PDL_TRACE_DRIVER_ENTRIES(MOCK_TYPE_)
 MOCK_ENTRIES(MOCK_DECLARE_)
 #undef MOCK_DECLARE_
 
-/* Takes the lock. The name is that of the call in the log. */
+/* Takes the lock. The name is that of the call in the log. For calls that are not in mock_entry. */
 void mock_lock(const char *name);
 
 /* The same for an entry: counts the call, and returns the failure that the test wants. */
@@ -120,7 +120,8 @@ void mock_log_launch(const CUlaunchConfig *config, const char *name);
 void mock_log_node(const char *head, const struct mock_node_params *params);
 void mock_format_attribute(char *text, size_t size, const CUlaunchAttribute *attribute);
 
-/* Fills the model: H200s with the H200's compute capability, and `mock.code` for it. */
+/* Fills the model: H200s, and code for them; no device is to be seen yet, and there is no
+ * kernel. */
 void mock_reset(void);
 
 /* Frees what a program left. */
@@ -128,23 +129,22 @@ void mock_forget(void);
 
 bool mock_is_device(CUdevice device);
 
-/* The device of the calling thread's context, and that context; -1 and NULL: none is current. */
-int mock_current_device(void);
+/* Contexts. A device has one. Of the calling thread: the current one and its device (NULL and -1:
+ * none is current), and how many were pushed and not popped. */
 CUcontext mock_current_context(void);
-
-/* Of the calling thread: contexts pushed and not popped. */
-extern _Thread_local int mock_context_depth;
-
-bool mock_has_context(CUcontext context, const char *call);
+int mock_current_device(void);
 void mock_make_current(CUcontext context);
+bool mock_has_context(CUcontext context, const char *call); /* notes misuse if not */
+extern _Thread_local int mock_context_depth;
 
 /* The device of a stream; -1 if it is none. And what is wrong with a stream in that case. */
 int mock_stream_device(CUstream stream);
 CUresult mock_check_stream(CUstream stream);
 
-/* Streams of programs. */
-void mock_create_stream(CUstream *stream); /* of the current context */
+/* Streams beside those of mock_stream(), of the current context. */
+void mock_create_stream(CUstream *stream);
 CUresult mock_destroy_stream(CUstream stream);
+
 /* Whether an event was created in a way that a launch may record it. */
 CUresult mock_check_event(CUevent event);
 
@@ -154,12 +154,12 @@ bool mock_has_memory(CUdeviceptr address, size_t bytes, const char *call);
 /* The kernel that a handle stands for; NULL if it stands for none. *device is what the function is
  * for. */
 struct mock_kernel *mock_kernel_of_function(CUfunction function, int *device);
-struct mock_kernel *mock_kernel_of_cu_kernel(CUkernel kernel);
+struct mock_kernel *mock_kernel_of_cu_kernel(CUkernel handle);
 
 /* As launches and the occupancy query take it: a function, or a kernel cast to one. */
 struct mock_kernel *mock_kernel_of_either(CUfunction function, int *device);
 
-/* What a kernel has before anything is set. */
+/* What a kernel has before anything is set. The name is not copied. */
 void mock_init_kernel(struct mock_kernel *kernel, const char *name);
 
 /* Images. A library is one, and so is a module. */
@@ -174,13 +174,16 @@ struct CUlib_st {
     size_t log_size;
 };
 CUresult mock_load(const void *code, CUlibrary *library);
-bool mock_has_library(CUlibrary library, const char *call);
+bool mock_has_library(CUlibrary library, const char *call); /* notes misuse if not */
 void mock_unload(CUlibrary library);
+void mock_write_late_logs(void);
+
+/* The kernel of a name in an image; NULL: there is none. */
 struct mock_kernel *mock_find_kernel(CUlibrary library, const char *name);
 
-/* All kernels there are, one after the other, from NULL to NULL. */
+/* All kernels there are, those of the model and of images, one after the other, from NULL to
+ * NULL. */
 struct mock_kernel *mock_next_kernel(const struct mock_kernel *kernel);
-void mock_write_late_logs(void);
 
 /* A launch, and the record of one. */
 CUresult mock_launch(const CUlaunchConfig *config, CUfunction function, void **arguments,

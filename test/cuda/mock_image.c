@@ -220,7 +220,8 @@ static size_t size_of_parameter(const char *from, const char *end)
     return 0;
 }
 
-/* The list in parentheses after `.entry name` of PTX text. A kernel of a binary image has none here. */
+/* The list in parentheses after `.entry name` of PTX text. A kernel of a binary image has none
+ * here. */
 static void read_parameters(const struct CUlib_st *image, struct mock_kernel *kernel)
 {
     const char *text = (const char *)image->bytes;
@@ -250,6 +251,9 @@ static void read_parameters(const struct CUlib_st *image, struct mock_kernel *ke
                 return;
             }
             kernel->parameter_sizes[kernel->parameter_count++] = size;
+        }
+        if (next != NULL) {
+            mock_misused("%s has more than %d parameters", kernel->name, MOCK_PARAMETERS);
         }
         return;
     }

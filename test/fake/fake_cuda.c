@@ -262,8 +262,8 @@ FAKE_ENTRY(cuGetProcAddress_v2, const char *name, void **address, int version, c
     return mock_leave(*address != NULL ? CUDA_SUCCESS : CUDA_ERROR_NOT_FOUND);
 }
 
-/* NVRTC asks for a table where there is a driver, and takes "none" for an answer, but not that this entry is
- * missing. */
+/* NVRTC asks for a table where there is a driver, and takes "none" for an answer, but not that
+ * this entry is missing. */
 FAKE_ENTRY(cuGetExportTable, const void **table, const CUuuid *id)
 {
     (void)id;
