@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: MIT
-# CPack: a .tar.gz of everything, and the Debian packages libpdl0.1, libpdl-inspect0.1, libpdl-rtc0.1,
-# libpdl-trace0.1, libpdl-dev and pdltool. Configure with -DCMAKE_INSTALL_PREFIX=/usr for these, as the preset "package" does: then the
-# libraries go to Debian's multiarch directory. libpdl0.1 needs the C library only; what reads compressed code
-# and writes JSON is behind the others. None depends on a package of CUDA: what a program wants of it, it opens.
+# CPack: a .tar.gz of everything, and Debian packages: libpdl, libpdl-inspect, libpdl-rtc and libpdl-trace, each with
+# the version in its soname behind its name, libpdl-dev and pdltool. Configure with -DCMAKE_INSTALL_PREFIX=/usr for
+# these, as the preset "package" does: then the libraries go to Debian's multiarch directory. libpdl needs the C library
+# only; what reads compressed code and writes JSON is behind the others. None depends on a package of CUDA: what a
+# program wants of it, it opens.
 
 set(CPACK_PACKAGE_NAME libpdl)
 set(CPACK_PACKAGE_VENDOR "libpdl authors")
