@@ -90,8 +90,8 @@ static bool load_kernel(const struct chain *chain, struct chain_kind *kind, int 
     }
     pdl_status status = load_code(variant, code, kind->kernel, kernel);
     if (status == PDL_SUCCESS && *kernel != NULL && kind->shared > WITHOUT_ASKING) {
-        status =
-            pdl_kernel_set_attribute(*kernel, PDL_KERNEL_MAX_DYNAMIC_SHARED_MEMORY, kind->shared);
+        status = pdl_kernel_set_attribute(*kernel, PDL_KERNEL_MAX_DYNAMIC_SHARED_MEMORY,
+                                          (int32_t)kind->shared);
     }
     if (status != PDL_SUCCESS) {
         *why = format_text("kernel %s, trigger %d: %s", kind->kernel, trigger,
