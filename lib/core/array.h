@@ -28,7 +28,7 @@ static inline bool pdl_array_grow(void *items, size_t *capacity, size_t wanted, 
     memset((char *)grown + *capacity * each, 0, (room - *capacity) * each);
     memcpy(items, &grown, sizeof(grown));
     *capacity = room;
-    return true;
+    return true; /* cppcheck-suppress memleak ; `items` has it */
 }
 
 /* Whether there is room for `wanted` items, after it was made where it was not. */

@@ -19,14 +19,14 @@ static inline bool pdl_size_parse(const char *text, uint64_t most, uint64_t *siz
         return false;
     }
     errno = 0;
-    const unsigned long long number = strtoull(text, &end, 10);
+    const unsigned long long digits = strtoull(text, &end, 10);
     const char *unit = *end != '\0' ? strchr(units, *end) : NULL;
     const unsigned shift = unit != NULL ? 10 * ((unsigned)(unit - units) / 2 + 1) : 0;
     end += unit != NULL ? (strcmp(end + 1, "iB") == 0 ? 3 : 1) : 0;
-    if (errno != 0 || *end != '\0' || number > most >> shift) {
+    if (errno != 0 || *end != '\0' || digits > most >> shift) {
         return false;
     }
-    *size = number << shift;
+    *size = digits << shift;
     return true;
 }
 

@@ -309,7 +309,7 @@ static void find_full(struct picture *picture, pdl_census *census)
 
 /* ---- the census ----------------------------------------------------------------------------- */
 
-static pdl_status count(const struct pdl_driver *driver, CUgraph graph, pdl_census *census)
+static pdl_status take_census(const struct pdl_driver *driver, CUgraph graph, pdl_census *census)
 {
     struct picture picture = {.driver = driver};
     pdl_census known = {
@@ -363,7 +363,7 @@ pdl_status pdl_graph_census(struct CUgraph_st *graph, pdl_census *census)
         return PDL_FAIL_FIELD(PDL_ERROR_INVALID_ARGUMENT, "graph", "graph is NULL");
     }
     const pdl_status status = check(census, &driver);
-    return status == PDL_SUCCESS ? count(driver, graph, census) : status;
+    return status == PDL_SUCCESS ? take_census(driver, graph, census) : status;
 }
 
 pdl_status pdl_stream_census(struct CUstream_st *stream, pdl_census *census)
@@ -394,5 +394,5 @@ pdl_status pdl_stream_census(struct CUstream_st *stream, pdl_census *census)
                                   : "the stream's capture has failed and left no graph: the call "
                                     "that broke it returned an error");
     }
-    return count(driver, graph, census);
+    return take_census(driver, graph, census);
 }

@@ -25,8 +25,9 @@ static void put_terminal(const struct pen *pen, enum draw_form form)
         [DRAW_PNG_GD] = "png truecolor",
     };
     const int scale = form == DRAW_PNG ? 2 : 1;
+    const int height = (int)pen->height;
     (void)fprintf(pen->to, "set encoding utf8\nset terminal %s noenhanced size %d,%d\n",
-                  terminals[form], scale * PEN_WIDTH, scale * (int)pen->height);
+                  terminals[form], scale * PEN_WIDTH, scale * height);
 }
 
 /* gnuplot takes letters to be wider than they are: the key is told so. */
@@ -37,8 +38,8 @@ static size_t key_excess(const struct texts *names)
 
 static size_t key_columns(const struct texts *names)
 {
-    const size_t fit = PEN_WIDTH / (9 * (pen_longest(names) - key_excess(names) + 8));
-    return fit > 1 ? fit : 1;
+    const size_t width = 9 * (pen_longest(names) - key_excess(names) + 8);
+    return width <= PEN_WIDTH ? PEN_WIDTH / width : 1;
 }
 
 static double head_height(const struct figure *figure)

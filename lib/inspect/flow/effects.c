@@ -245,7 +245,7 @@ static uint8_t states_at_call(const struct pdl_effect *effect, uint8_t at_call)
     const uint8_t in = at_call & PDL_STATE_NOT_WAITED;
     uint8_t states = at_call & PDL_STATE_WAITED;
     if (in != 0) {
-        states |= effect->states & PDL_STATE_UNWAITED ? in : 0;
+        states |= (effect->states & PDL_STATE_UNWAITED) != 0 ? in : 0;
         states |= effect->states & (uint8_t)~PDL_STATE_UNWAITED;
     }
     return states;

@@ -44,8 +44,9 @@ static uint8_t end_waits(const struct pdl_flow *flow, uint32_t block)
     if (last->opcode.op == PDL_OP_CALL) {
         const struct pdl_summary *summary = pdl_flow_callee(flow->module, last, &harmless);
         if (summary != NULL) {
-            return (uint8_t)((summary->waits ? PDL_BLOCK_MAY_WAIT : 0) |
-                             (summary->out & PDL_STATE_NOT_WAITED ? PDL_BLOCK_MAY_NOT_WAIT : 0));
+            return (
+                uint8_t)((summary->waits ? PDL_BLOCK_MAY_WAIT : 0) |
+                         ((summary->out & PDL_STATE_NOT_WAITED) != 0 ? PDL_BLOCK_MAY_NOT_WAIT : 0));
         }
     }
     return PDL_BLOCK_MAY_NOT_WAIT;
@@ -108,7 +109,7 @@ static uint8_t divergence_of(const struct pdl_flow *flow, uint8_t depends)
     if ((depends & PDL_DEPENDS_PARAMETER) && !flow->body->function->is_entry) {
         return PDL_DIVERGENCE_CALLER;
     }
-    return depends & PDL_DEPENDS_BLOCK ? PDL_DIVERGENCE_BLOCK : PDL_DIVERGENCE_NONE;
+    return (depends & PDL_DEPENDS_BLOCK) != 0 ? PDL_DIVERGENCE_BLOCK : PDL_DIVERGENCE_NONE;
 }
 
 uint8_t pdl_flow_divergence_at_call(const struct pdl_flow *flow, const struct pdl_instruction *call,
