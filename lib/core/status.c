@@ -45,13 +45,15 @@ uint32_t pdl_version(void)
     return PDL_VERSION;
 }
 
+enum { LARGEST = 16384 }; /* a struct, as PDL_SIZED_MAX says for the others */
+
 /* Whether an error has a size that it can have, and is zero where this library knows nothing. What
  * other structs are checked by records errors by this very call. */
 static bool can_be_read(const pdl_error *error)
 {
     const unsigned char *bytes = (const unsigned char *)error;
     uint32_t size = error->size;
-    if (size <= offsetof(pdl_error, message) || size > 16384) {
+    if (size <= offsetof(pdl_error, message) || size > LARGEST) {
         return false;
     }
     while (size > sizeof(*error) && bytes[size - 1] == 0) {
@@ -69,8 +71,9 @@ pdl_status pdl_error_record(const pdl_error *error)
         (void)snprintf(known.message, sizeof(known.message), "error is %s",
                        error == NULL ? "NULL" : "PDL_SUCCESS, which is not an error");
     } else if (!can_be_read(error)) {
-        known.status = error->size > sizeof(known) && error->size <= 16384 ? PDL_ERROR_DESC_TOO_NEW
-                                                                           : PDL_ERROR_DESC_SIZE;
+        known.status = error->size > sizeof(known) && error->size <= LARGEST
+                           ? PDL_ERROR_DESC_TOO_NEW
+                           : PDL_ERROR_DESC_SIZE;
         known.field = "size";
         (void)snprintf(known.message, sizeof(known.message),
                        "error->size is %u and this library knows %zu: start from PDL_ERROR_INIT",

@@ -6,24 +6,6 @@
 
 #include "core/array.h"
 
-/* The size of a parameter; CUDA_ERROR_INVALID_VALUE past the last one. */
-static CUresult parameter_size(const pdl_kernel *kernel, const struct pdl_kernel_facts *facts,
-                               size_t index, size_t *size)
-{
-    size_t offset = 0;
-    if (kernel->kind == PDL_KERNEL_KERNEL) {
-        return kernel->driver->cuKernelGetParamInfo((CUkernel)facts->function, index, &offset,
-                                                    size);
-    }
-    return kernel->driver->cuFuncGetParamInfo(facts->function, index, &offset, size);
-}
-
-static bool can_ask(const pdl_kernel *kernel)
-{
-    return kernel->kind == PDL_KERNEL_KERNEL ? kernel->driver->cuKernelGetParamInfo != NULL
-                                             : kernel->driver->cuFuncGetParamInfo != NULL;
-}
-
 /* Asks for the sizes of all parameters. The caller frees *sizes. */
 static pdl_status ask_sizes(const pdl_kernel *kernel, const struct pdl_kernel_facts *facts,
                             size_t **sizes, size_t *count)
@@ -37,7 +19,7 @@ static pdl_status ask_sizes(const pdl_kernel *kernel, const struct pdl_kernel_fa
             return PDL_FAIL(PDL_ERROR_OUT_OF_MEMORY, "no memory for %zu parameter sizes",
                             known + 1);
         }
-        const CUresult result = parameter_size(kernel, facts, known, &asked[known]);
+        const CUresult result = pdl_kernel_parameter_size(kernel, facts, known, &asked[known]);
         if (result == CUDA_ERROR_INVALID_VALUE) { /* past the last one */
             *sizes = asked;
             *count = known;
@@ -114,7 +96,7 @@ pdl_status pdl_arguments_copy(pdl_kernel *kernel, const struct pdl_kernel_facts 
     size_t *asked = NULL;
     struct pdl_arguments *copy = NULL;
     pdl_status status = PDL_SUCCESS;
-    if (can_ask(kernel)) {
+    if (pdl_kernel_has_parameter_sizes(kernel)) {
         size_t asked_count = 0;
         status = ask_sizes(kernel, facts, &asked, &asked_count);
         if (status == PDL_SUCCESS && sizes != NULL) {

@@ -196,19 +196,32 @@ pdl_status pdl_kernel_current_device(const pdl_kernel *kernel, int *device)
     return pdl_device_of_context(driver, device);
 }
 
-static CUresult get_attribute(const pdl_kernel *kernel, const struct pdl_kernel_facts *facts,
-                              CUfunction_attribute attribute, int *value)
+pdl_status pdl_kernel_read_attribute(const pdl_kernel *kernel, const struct pdl_kernel_facts *facts,
+                                     CUfunction_attribute attribute, const char *doing, int *value)
 {
-    if (kernel->kind == PDL_KERNEL_KERNEL) {
-        return kernel->driver->cuKernelGetAttribute(value, attribute, (CUkernel)facts->function,
-                                                    (CUdevice)facts->device->ordinal);
+    const bool is_kernel = kernel->kind == PDL_KERNEL_KERNEL;
+    const CUresult result =
+        is_kernel
+            ? kernel->driver->cuKernelGetAttribute(value, attribute, (CUkernel)facts->function,
+                                                   (CUdevice)facts->device->ordinal)
+            : kernel->driver->cuFuncGetAttribute(value, attribute, facts->function);
+    if (result != CUDA_SUCCESS) {
+        return pdl_error_from_cuda(kernel->driver,
+                                   is_kernel ? "cuKernelGetAttribute" : "cuFuncGetAttribute",
+                                   (int32_t)result, doing);
     }
-    return kernel->driver->cuFuncGetAttribute(value, attribute, facts->function);
+    return PDL_SUCCESS;
 }
 
-static const char *attribute_call(const pdl_kernel *kernel)
+CUresult pdl_kernel_parameter_size(const pdl_kernel *kernel, const struct pdl_kernel_facts *facts,
+                                   size_t index, size_t *size)
 {
-    return kernel->kind == PDL_KERNEL_KERNEL ? "cuKernelGetAttribute" : "cuFuncGetAttribute";
+    size_t offset = 0;
+    if (kernel->kind == PDL_KERNEL_KERNEL) {
+        return kernel->driver->cuKernelGetParamInfo((CUkernel)facts->function, index, &offset,
+                                                    size);
+    }
+    return kernel->driver->cuFuncGetParamInfo(facts->function, index, &offset, size);
 }
 
 /* Asks the gate, and keeps its answer for launches. Under the kernel's lock. */
@@ -264,11 +277,11 @@ static pdl_status ask(const pdl_kernel *kernel, struct pdl_kernel_facts *facts)
         }
     }
     for (size_t i = 0; i < sizeof(questions) / sizeof(questions[0]); i++) {
-        const CUresult result =
-            get_attribute(kernel, facts, questions[i].attribute, questions[i].value);
-        if (result != CUDA_SUCCESS) {
-            return pdl_error_from_cuda(kernel->driver, attribute_call(kernel), (int32_t)result,
-                                       "to learn what a kernel needs");
+        const pdl_status status =
+            pdl_kernel_read_attribute(kernel, facts, questions[i].attribute,
+                                      "to learn what a kernel needs", questions[i].value);
+        if (status != PDL_SUCCESS) {
+            return status;
         }
     }
     const pdl_device_info *device = facts->device;
@@ -317,11 +330,11 @@ pdl_status pdl_kernel_ask(pdl_kernel *kernel, int device, struct pdl_kernel_fact
 pdl_status pdl_kernel_refresh_shared_memory(pdl_kernel *kernel, struct pdl_kernel_facts *facts)
 {
     int bytes = 0;
-    const CUresult result =
-        get_attribute(kernel, facts, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, &bytes);
-    if (result != CUDA_SUCCESS) {
-        return pdl_error_from_cuda(kernel->driver, attribute_call(kernel), (int32_t)result,
-                                   "to learn how much shared memory a kernel may have");
+    const pdl_status status =
+        pdl_kernel_read_attribute(kernel, facts, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
+                                  "to learn how much shared memory a kernel may have", &bytes);
+    if (status != PDL_SUCCESS) {
+        return status;
     }
     atomic_store_explicit(&facts->max_dynamic_shared_memory, (unsigned)bytes, memory_order_relaxed);
     return PDL_SUCCESS;
@@ -392,24 +405,16 @@ static pdl_status check_kernel(const pdl_kernel *kernel)
  * tells one at a time. */
 static void ask_more(pdl_kernel *kernel, struct pdl_kernel_facts *facts)
 {
-    const struct pdl_driver *driver = kernel->driver;
-    const bool is_kernel = kernel->kind == PDL_KERNEL_KERNEL;
+    size_t size;
     (void)pthread_mutex_lock(&kernel->lock);
     if (facts->name == NULL) {
         facts->name = pdl_kernel_name(kernel, facts);
-        while (is_kernel ? driver->cuKernelGetParamInfo != NULL
-                         : driver->cuFuncGetParamInfo != NULL) {
-            const size_t index = (size_t)facts->parameter_count + 1;
-            size_t offset;
-            size_t size;
-            const CUresult result =
-                is_kernel
-                    ? driver->cuKernelGetParamInfo((CUkernel)facts->function, index, &offset, &size)
-                    : driver->cuFuncGetParamInfo(facts->function, index, &offset, &size);
-            facts->parameter_count++;
-            if (result != CUDA_SUCCESS) {
-                break;
+        if (pdl_kernel_has_parameter_sizes(kernel)) {
+            int32_t count = 0;
+            while (pdl_kernel_parameter_size(kernel, facts, (size_t)count, &size) == CUDA_SUCCESS) {
+                count++;
             }
+            facts->parameter_count = count;
         }
     }
     (void)pthread_mutex_unlock(&kernel->lock);
@@ -514,16 +519,6 @@ pdl_status pdl_kernel_enable_overlap(pdl_kernel *kernel, uint32_t enabled)
     return PDL_SUCCESS;
 }
 
-/* The facts on the current context's device. */
-static pdl_status current_facts(pdl_kernel *kernel, int *device, struct pdl_kernel_facts **facts)
-{
-    pdl_status status = check_kernel(kernel);
-    if (status == PDL_SUCCESS) {
-        status = pdl_kernel_device(kernel, device);
-    }
-    return status == PDL_SUCCESS ? pdl_kernel_facts_get(kernel, *device, facts) : status;
-}
-
 static pdl_status check_max_shared_memory(const pdl_kernel *kernel,
                                           const struct pdl_kernel_facts *facts, int32_t bytes)
 {
@@ -543,7 +538,7 @@ pdl_status pdl_kernel_set_attribute(pdl_kernel *kernel, int32_t attribute, int32
 {
     struct pdl_kernel_facts *facts = NULL;
     int device = -1;
-    pdl_status status = current_facts(kernel, &device, &facts);
+    pdl_status status = find_facts(kernel, &device, &facts);
     if (status == PDL_SUCCESS && attribute == PDL_KERNEL_MAX_DYNAMIC_SHARED_MEMORY) {
         status = check_max_shared_memory(kernel, facts, value);
     }

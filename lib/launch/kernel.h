@@ -90,6 +90,21 @@ static inline pdl_status pdl_kernel_facts_get(pdl_kernel *kernel, int device,
     return status;
 }
 
+/* An attribute of the kernel, as it is now; `doing` is for the error. */
+pdl_status pdl_kernel_read_attribute(const pdl_kernel *kernel, const struct pdl_kernel_facts *facts,
+                                     CUfunction_attribute attribute, const char *doing, int *value);
+
+/* Whether the driver tells the sizes of parameters, which it does since CUDA 12.4. */
+static inline bool pdl_kernel_has_parameter_sizes(const pdl_kernel *kernel)
+{
+    return kernel->kind == PDL_KERNEL_KERNEL ? kernel->driver->cuKernelGetParamInfo != NULL
+                                             : kernel->driver->cuFuncGetParamInfo != NULL;
+}
+
+/* The size of a parameter, where they are told; CUDA_ERROR_INVALID_VALUE past the last one. */
+CUresult pdl_kernel_parameter_size(const pdl_kernel *kernel, const struct pdl_kernel_facts *facts,
+                                   size_t index, size_t *size);
+
 /* Asks the driver again how much dynamic shared memory the kernel may have: others can raise it
  * too. */
 pdl_status pdl_kernel_refresh_shared_memory(pdl_kernel *kernel, struct pdl_kernel_facts *facts);
@@ -110,7 +125,7 @@ static inline pdl_reason pdl_kernel_reason(const struct pdl_kernel_facts *facts,
 {
     const pdl_reason reason =
         (pdl_reason)atomic_load_explicit(&facts->reason, memory_order_relaxed);
-    if (pdl_gate_is_special() && (pdl_gate_is_special() & PDL_GATE_OFF)) {
+    if ((pdl_gate_is_special() & PDL_GATE_OFF) != 0) {
         return PDL_REASON_DISABLED;
     }
     return cooperative ? pdl_gate_cooperative(reason) : reason;

@@ -50,23 +50,17 @@ static uint32_t cluster_blocks(const pdl_launch_desc *desc)
 static pdl_status get_carveout(const pdl_kernel *kernel, const struct pdl_kernel_facts *facts,
                                const pdl_launch_desc *desc, int32_t *carveout)
 {
-    const struct pdl_driver *driver = kernel->driver;
-    const CUfunction_attribute attribute = CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT;
-    const bool is_kernel = kernel->kind == PDL_KERNEL_KERNEL;
     if (desc->shared_memory_carveout != 0 ||
         (desc->flags & PDL_LAUNCH_SET_SHARED_MEMORY_CARVEOUT) != 0) {
         *carveout = (int32_t)desc->shared_memory_carveout;
         return PDL_SUCCESS;
     }
     int value = -1;
-    const CUresult result =
-        is_kernel ? driver->cuKernelGetAttribute(&value, attribute, (CUkernel)facts->function,
-                                                 (CUdevice)facts->device->ordinal)
-                  : driver->cuFuncGetAttribute(&value, attribute, facts->function);
-    if (result != CUDA_SUCCESS) {
-        return pdl_error_from_cuda(driver,
-                                   is_kernel ? "cuKernelGetAttribute" : "cuFuncGetAttribute",
-                                   (int32_t)result, "to learn how a kernel's shared memory is set");
+    const pdl_status status =
+        pdl_kernel_read_attribute(kernel, facts, CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT,
+                                  "to learn how a kernel's shared memory is set", &value);
+    if (status != PDL_SUCCESS) {
+        return status;
     }
     *carveout = value;
     return PDL_SUCCESS;
