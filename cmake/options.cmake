@@ -18,6 +18,43 @@ target_compile_options(pdl_options INTERFACE
     "$<$<COMPILE_LANGUAGE:C>:-Wundef;-Wvla;-Wwrite-strings;-Wpointer-arith;-Wformat=2>"
     "$<$<AND:$<COMPILE_LANGUAGE:C>,$<BOOL:${PDL_WERROR}>>:-Werror>")
 
+# Hardening of what is built: what this compiler and linker know of it. A distribution that has flags of its own turns
+# this off.
+if(PDL_HARDENING)
+    include(CheckCCompilerFlag)
+    include(CheckLinkerFlag)
+    include(CheckPIESupported)
+    set(flags -fstack-protector-strong -fstack-clash-protection)
+    if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64)$")
+        list(APPEND flags -fcf-protection)
+    elseif(CMAKE_SYSTEM_PROCESSOR MATCHES "^(aarch64|arm64)$")
+        list(APPEND flags -mbranch-protection=standard)
+    endif()
+    foreach(flag IN LISTS flags)
+        string(MAKE_C_IDENTIFIER "PDL_HAVE${flag}" have)
+        check_c_compiler_flag(${flag} ${have})
+        if(${have})
+            add_compile_options("$<$<COMPILE_LANGUAGE:C>:${flag}>" "$<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=${flag}>")
+        endif()
+    endforeach()
+    if(NOT PDL_SANITIZE) # which have checks of their own
+        # It needs an optimizing compiler. A compiler that does not know level 3 takes it for 2; nvcc's parser does not
+        # know what level 3 is made of.
+        set(optimized "$<CONFIG:Release,RelWithDebInfo,MinSizeRel>")
+        add_compile_options(
+            "$<$<AND:$<COMPILE_LANGUAGE:C>,${optimized}>:-U_FORTIFY_SOURCE;-D_FORTIFY_SOURCE=3>"
+            "$<$<AND:$<COMPILE_LANGUAGE:CUDA>,${optimized}>:-U_FORTIFY_SOURCE;-D_FORTIFY_SOURCE=2>")
+    endif()
+    check_linker_flag(C "LINKER:-z,relro,-z,now" PDL_HAVE_RELRO_NOW)
+    if(PDL_HAVE_RELRO_NOW)
+        add_link_options("$<HOST_LINK:LINKER:-z,relro,-z,now>")
+    endif()
+    check_pie_supported(LANGUAGES C)
+    if(CMAKE_C_LINK_PIE_SUPPORTED)
+        set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+    endif()
+endif()
+
 # pdl_sanitize: reaches every target that links a libpdl target of this build tree.
 add_library(pdl_sanitize INTERFACE)
 if(PDL_SANITIZE)
