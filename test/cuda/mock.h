@@ -152,6 +152,7 @@ struct mock {
     int live_nodes; /* of live graphs */
     int live_execs;
     int live_allocations;
+    int live_streams;     /* that were created, not those of mock_stream() */
     unsigned graphs_made; /* which numbers them */
     unsigned execs_made;
     CUstream upload_stream; /* of the last cuGraphUpload */

@@ -12,12 +12,42 @@ struct mock mock;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static const char *call; /* the entry that has the lock */
 static bool has_logged;
+static CUresult late_failure; /* of a call that releases something */
+
+/* Whether a call releases something: the driver then does so and reports an earlier failure. */
+static bool releases(enum mock_entry entry)
+{
+    switch (entry) {
+    case MOCK_cuMemFree:
+    case MOCK_cuEventDestroy:
+    case MOCK_cuLibraryUnload:
+    case MOCK_cuCtxPopCurrent:
+    case MOCK_cuGraphDestroy:
+    case MOCK_cuGraphDestroyNode:
+    case MOCK_cuGraphExecDestroy:
+        return true;
+    default:
+        return false;
+    }
+}
 
 void mock_lock(const char *name)
 {
     (void)pthread_mutex_lock(&lock);
     call = name;
     has_logged = false;
+    late_failure = CUDA_SUCCESS;
+}
+
+static CUresult wanted_failure(enum mock_entry entry)
+{
+    if (mock.fail_always[entry]) {
+        return mock.fail_with[entry];
+    }
+    if (mock.fail_at[entry] != 0 && --mock.fail_at[entry] == 0) {
+        return mock.fail_with[entry];
+    }
+    return mock_chance(entry);
 }
 
 CUresult mock_enter(enum mock_entry entry)
@@ -32,17 +62,22 @@ CUresult mock_enter(enum mock_entry entry)
     }
     mock_lock(names[entry]);
     mock.calls[entry]++;
-    if (mock.fail_always[entry]) {
-        return mock.fail_with[entry];
+    const CUresult result = wanted_failure(entry);
+    if (result != CUDA_SUCCESS) {
+        mock_note_failure(call, result);
     }
-    if (mock.fail_at[entry] != 0 && --mock.fail_at[entry] == 0) {
-        return mock.fail_with[entry];
+    if (releases(entry)) {
+        late_failure = result;
+        return CUDA_SUCCESS;
     }
-    return CUDA_SUCCESS;
+    return result;
 }
 
 CUresult mock_leave(CUresult result)
 {
+    if (result == CUDA_SUCCESS) {
+        result = late_failure;
+    }
     if (mock.log != NULL && !has_logged) {
         mock_log("result=%d", (int)result);
     }
@@ -94,4 +129,5 @@ void mock_forget(void)
     mock_forget_graphs();
     mock_forget_images();
     mock_forget_streams();
+    mock_forget_soak();
 }

@@ -88,7 +88,8 @@ MOCK_ENTRIES(MOCK_DECLARE_)
 /* Takes the lock. The name is that of the call in the log. For calls that are not in mock_entry. */
 void mock_lock(const char *name);
 
-/* The same for an entry: counts the call, and returns the failure that the test wants. */
+/* The same for an entry: counts the call, and returns the failure that the test wants. A call that
+ * releases something does so all the same, and mock_leave() returns the failure. */
 CUresult mock_enter(enum mock_entry entry);
 
 /* Writes a line of the log if the call has written none, and releases the lock. */
@@ -144,6 +145,16 @@ CUresult mock_check_stream(CUstream stream);
 /* Streams beside those of mock_stream(), of the current context. */
 void mock_create_stream(CUstream *stream);
 CUresult mock_destroy_stream(CUstream stream);
+
+/* Failures: the one that chance wants, and a note of one that a call returned. */
+CUresult mock_chance(enum mock_entry entry);
+void mock_note_failure(const char *call, CUresult result);
+
+/* Show who watches (soak.h) a kernel that runs. */
+void mock_see_launch(const CUlaunchConfig *config, const struct mock_kernel *kernel,
+                     void *const *arguments);
+void mock_see_node(CUgraphExec exec, unsigned number, CUstream stream,
+                   const struct mock_node_params *params);
 
 /* Whether an event was created in a way that a launch may record it. */
 CUresult mock_check_event(CUevent event);
@@ -217,5 +228,6 @@ void mock_forget_images(void);
 void mock_forget_graphs(void);
 void mock_forget_execs(void);
 void mock_forget_memory(void);
+void mock_forget_soak(void);
 
 #endif /* PDL_TEST_CUDA_MOCK_ENTRY_H */

@@ -7,6 +7,7 @@
 
 struct exec_node {
     CUgraphNode from; /* the node that it was made from */
+    unsigned number;  /* of that, which may be destroyed meanwhile */
     CUgraphNodeType type;
     bool ran;
     struct mock_node_params params;
@@ -93,8 +94,8 @@ CUresult mock_cuGraphInstantiateWithFlags(CUgraphExec *exec, CUgraph graph,
     }
     size_t at = 0;
     for (mock_node *node = graph->nodes; node != NULL; node = node->next) {
-        made->nodes[at++] =
-            (struct exec_node){.from = node, .type = node->type, .params = node->params};
+        made->nodes[at++] = (struct exec_node){
+            .from = node, .number = node->number, .type = node->type, .params = node->params};
     }
     at = 0;
     for (const struct mock_edge *edge = graph->edges; edge != NULL; edge = edge->next) {
@@ -177,7 +178,7 @@ static bool is_ready(CUgraphExec exec, const struct exec_node *node)
     return !node->ran;
 }
 
-static void run(const struct exec_node *node, CUstream stream)
+static void run(CUgraphExec exec, const struct exec_node *node, CUstream stream)
 {
     int device = 0;
     (void)mock_kernel_of_params(&node->params, &device);
@@ -187,6 +188,7 @@ static void run(const struct exec_node *node, CUstream stream)
     }
     mock.runs[mock.run_count++ % MOCK_RUNS] = (struct mock_run){
         .replay = mock.replay_count, .stream = stream, .node = node->from, .params = node->params};
+    mock_see_node(exec, node->number, stream, &node->params);
     if (mock.log != NULL) {
         mock_log_node("", &node->params);
     }
@@ -233,7 +235,7 @@ CUresult mock_cuGraphLaunch(CUgraphExec exec, CUstream stream)
                 progress = true;
                 done++;
                 if (node->type == CU_GRAPH_NODE_TYPE_KERNEL) {
-                    run(node, stream);
+                    run(exec, node, stream);
                 }
             }
         }

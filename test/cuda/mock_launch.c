@@ -90,6 +90,7 @@ CUresult mock_launch(const CUlaunchConfig *config, CUfunction function, void **a
     launch->config = *config;
     launch->arguments = arguments;
     launch->extra = extra;
+    mock_see_launch(config, kernel, arguments);
     if (mock.log != NULL) {
         mock_log_launch(config, kernel->name);
     }

@@ -165,6 +165,7 @@ void mock_create_stream(CUstream *stream)
     }
     *made = (struct CUstream_st){.next = streams, .context = mock_current_context()};
     streams = made;
+    mock.live_streams++;
     *stream = made;
 }
 
@@ -174,6 +175,7 @@ CUresult mock_destroy_stream(CUstream stream)
         if (*at == stream) {
             *at = stream->next;
             free(stream);
+            mock.live_streams--;
             return CUDA_SUCCESS;
         }
     }
@@ -307,6 +309,9 @@ void mock_forget_streams(void)
 {
     memset(captures, 0, sizeof(captures));
     mock_context_depth = 0;
+    while (streams != NULL) {
+        (void)mock_destroy_stream(streams);
+    }
     while (events != NULL) {
         struct CUevent_st *next = events->next;
         free(events);

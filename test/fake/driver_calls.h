@@ -24,7 +24,7 @@ static inline void *driver_symbol(const char *name)
     void *library = dlopen("libcuda.so.1", RTLD_NOW);
     void *symbol = library != NULL ? dlsym(library, name) : NULL;
     if (symbol == NULL) {
-        fprintf(stderr, "libcuda.so.1 or its %s is missing: %s\n", name, dlerror());
+        (void)fprintf(stderr, "libcuda.so.1 or its %s is missing: %s\n", name, dlerror());
         exit(2);
     }
     return symbol;
@@ -38,7 +38,7 @@ static inline void *driver_symbol(const char *name)
         memcpy(&call_, &symbol_, sizeof(call_));                                                   \
         const CUresult result_ = call_(__VA_ARGS__);                                               \
         if (result_ != CUDA_SUCCESS) {                                                             \
-            fprintf(stderr, #name " returned %d\n", (int)result_);                                 \
+            (void)fprintf(stderr, #name " returned %d\n", (int)result_);                           \
             exit(2);                                                                               \
         }                                                                                          \
     } while (0)

@@ -4,7 +4,8 @@
  * It stands in for the CUDA driver on machines without a GPU. It takes images and launches, keeps
  * memory on the host so that copies work, runs no kernel, and writes down what it was asked to do.
  * Graphs of kernels can be built and launched; capturing cannot be done. The model exports its
- * entries itself; those that only programs call are here.
+ * entries itself; those that only programs call are here. It also exports what soak.h declares, for
+ * programs that check what they got.
  *
  * Environment, read when the library is loaded:
  *   PDL_FAKE_CC              compute capability of the devices, such as 8.0 (default 9.0)
@@ -12,12 +13,14 @@
  *                            newer is not found
  *   PDL_FAKE_DEVICES         how many devices there are (default 1; 0: cuInit finds none)
  *   PDL_FAKE_PTX_VERSION     what kernels were compiled for, such as 80 (default: as PDL_FAKE_CC)
+ *   PDL_FAKE_FAIL            SEED:N makes N of a million calls fail, see mock_fail_randomly()
  *   PDL_FAKE_LOG             a file, or - for standard error: one line a call
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "mock_entry.h"
+#include "soak.h"
 
 /* X(name, since, symbol): the entries that the model does not have, as MOCK_ENTRIES. */
 #define FAKE_ENTRIES(X)                                                                            \
@@ -68,9 +71,12 @@ static FILE *stream_of(const char *variable)
 __attribute__((constructor)) static void fake_start(void)
 {
     const char *capability = getenv("PDL_FAKE_CC");
+    const char *fail = getenv("PDL_FAKE_FAIL");
     const int devices = number_of("PDL_FAKE_DEVICES", 1);
     int major = 9;
     int minor = 0;
+    unsigned long long seed = 0;
+    unsigned per_million = 0;
     if (capability == NULL || sscanf(capability, "%d.%d", &major, &minor) != 2) {
         major = 9;
         minor = 0;
@@ -89,6 +95,9 @@ __attribute__((constructor)) static void fake_start(void)
         attributes[CU_DEVICE_ATTRIBUTE_CLUSTER_LAUNCH] = major >= 9;
     }
     mock.log = stream_of("PDL_FAKE_LOG");
+    if (fail != NULL && sscanf(fail, "%llu:%u", &seed, &per_million) == 2) {
+        mock_fail_randomly(seed, per_million, NULL, 0);
+    }
 }
 
 __attribute__((destructor)) static void fake_end(void)

@@ -123,6 +123,7 @@ static int32_t runtime_launch(const void *symbol, const pdl_runtime_launch *from
         launch->config.attrs = from->attributes;
         launch->config.numAttrs = from->attribute_count;
         launch->arguments = arguments;
+        mock_see_launch(&launch->config, symbol, arguments);
     }
     (void)mock_leave(CUDA_SUCCESS);
     return result;
