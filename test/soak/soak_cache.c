@@ -80,7 +80,31 @@ static void ask_failing(struct worker *worker)
     }
 }
 
-/* Changes the header of this thread, as an editor does, and asks. */
+/* A kernel, which asks the driver. NULL where that failed. */
+static pdl_kernel *load(struct worker *worker, const char *source)
+{
+    pdl_kernel *kernel = NULL;
+    pdl_rtc_options options = PDL_RTC_OPTIONS_INIT;
+    options.target = "compute_90";
+    if (pdl_rtc_kernel(cache, source, "k", &options, &kernel) == PDL_SUCCESS) {
+        atomic_fetch_add(&counts.loaded, 1);
+    } else if (pdl_last_error()->cuda_result == 0) {
+        fault(worker, "a kernel is not loaded: %s", pdl_last_error()->message);
+    } else {
+        atomic_fetch_add(&counts.failed_calls, 1);
+    }
+    return kernel;
+}
+
+static void load_text(struct worker *worker)
+{
+    char source[64];
+    (void)snprintf(source, sizeof(source), "kernel text %u", draw(worker, KERNEL_TEXTS));
+    (void)load(worker, source);
+}
+
+/* Changes the header of this thread, as an editor does, and asks for an image or a kernel. A kernel of the old header
+ * lives as long as the cache, so that one of the new header is another. */
 static void change_header(struct worker *worker)
 {
     char path[512];
@@ -97,25 +121,16 @@ static void change_header(struct worker *worker)
         fault(worker, "%s cannot be written: %s", path, strerror(errno));
     }
     (void)snprintf(source, sizeof(source), "#include \"%s\"", path);
-    ask(worker, cache, source, word);
-    atomic_fetch_add(&counts.changed_headers, 1);
-}
-
-/* Loads a kernel, which asks the driver. */
-static void load(struct worker *worker)
-{
-    char source[64];
-    pdl_kernel *kernel = NULL;
-    pdl_rtc_options options = PDL_RTC_OPTIONS_INIT;
-    options.target = "compute_90";
-    (void)snprintf(source, sizeof(source), "kernel text %u", draw(worker, KERNEL_TEXTS));
-    if (pdl_rtc_kernel(cache, source, "k", &options, &kernel) == PDL_SUCCESS) {
-        atomic_fetch_add(&counts.loaded, 1);
-    } else if (pdl_last_error()->cuda_result == 0) {
-        fault(worker, "a kernel is not loaded: %s", pdl_last_error()->message);
+    if (draw(worker, 2) == 0) {
+        ask(worker, cache, source, word);
     } else {
-        atomic_fetch_add(&counts.failed_calls, 1);
+        const pdl_kernel *kernel = load(worker, source);
+        if (kernel != NULL && kernel == worker->of_header) {
+            fault(worker, "a header changed, and its kernel did not");
+        }
+        worker->of_header = kernel != NULL ? kernel : worker->of_header;
     }
+    atomic_fetch_add(&counts.changed_headers, 1);
 }
 
 void cache_step(struct worker *worker)
@@ -127,7 +142,7 @@ void cache_step(struct worker *worker)
     } else if (kind < 75) {
         change_header(worker);
     } else if (kind < 95) {
-        load(worker);
+        load_text(worker);
     } else {
         ask_failing(worker);
     }

@@ -201,6 +201,7 @@ static void *work(void *argument)
     while (!atomic_load(&ending)) {
         if (atomic_load(&pausing)) {
             driver_clear(worker);
+            worker->of_header = NULL;
             (void)pthread_barrier_wait(&paused);
             (void)pthread_barrier_wait(&resumed);
         }

@@ -29,7 +29,8 @@ struct worker {
     atomic_ulong steps;
     const char *doing; /* the last step */
     struct driver_objects *driver;
-    unsigned words; /* of the header that this thread changes */
+    unsigned words;              /* of the header that this thread changes */
+    const pdl_kernel *of_header; /* the last kernel that included it; NULL: none of this cache */
 };
 
 /* A number below `below`. */
