@@ -294,10 +294,10 @@ static void take_step()
     } else if (kind < 95) {
         refuse();
     } else if (kind < 98) {
-        soak.kernel_on = !soak.kernel_on;
+        soak.kernel_on = draw(4) != 0;
         CHECK(pdl_kernel_enable_overlap(soak.kernel, soak.kernel_on));
     } else {
-        soak.process_on = !soak.process_on;
+        soak.process_on = draw(4) != 0;
         pdl_overlap_enable(soak.process_on);
     }
 }
