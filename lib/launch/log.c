@@ -17,9 +17,12 @@ static void open_log(void)
     if (to == NULL || to[0] == '\0') {
         return;
     }
-    log_file = strcmp(to, "stderr") == 0
-                   ? STDERR_FILENO
-                   : open(to, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY, 0666);
+    /* A named pipe may hold up no launch, and end no process: it is open for reading too, so that it always has a
+     * reader, and what does not fit into it is lost. */
+    log_file =
+        strcmp(to, "stderr") == 0
+            ? STDERR_FILENO
+            : open(to, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0666);
     if (log_file < 0) {
         (void)fprintf(stderr, "libpdl: PDL_LOG: %s cannot be opened: %s\n", to, strerror(errno));
     }

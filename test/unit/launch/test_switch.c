@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Overlap turned off and on at run time, for the process and for a kernel, and the log of decisions. */
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "graph_support.h"
@@ -160,11 +163,43 @@ static void explaining_and_refusals_are_not_logged(void **state)
     pdl_kernel_destroy(kernel);
 }
 
+/* In a child, whose log is not open yet. */
+static void a_named_pipe_as_the_log_holds_up_no_launch(void **state)
+{
+    (void)state;
+    char pipe_path[80];
+    int status = -1;
+    (void)snprintf(pipe_path, sizeof(pipe_path), "%s.pipe", log_path);
+    (void)unlink(pipe_path);
+    assert_int_equal(mkfifo(pipe_path, 0600), 0);
+    const pid_t child = fork();
+    if (child == 0) {
+        (void)alarm(20);
+        (void)setenv("PDL_LOG", pipe_path, 1);
+        pdl_kernel *kernel = make_kernel(FROM_FUNCTION, 0);
+        for (uint32_t i = 0; i < 2000; i++) { /* more than a pipe holds */
+            (void)pdl_kernel_enable_overlap(kernel, i % 2);
+            (void)reason_of(kernel);
+        }
+        const int reader = open(pipe_path, O_RDONLY | O_NONBLOCK);
+        char line[32] = "";
+        _exit(reader >= 0 && read(reader, line, sizeof(line) - 1) > 0 &&
+                      strncmp(line, "libpdl[", 7) == 0
+                  ? 0
+                  : 1);
+    }
+    assert_true(child > 0);
+    assert_int_equal(waitpid(child, &status, 0), child);
+    (void)unlink(pipe_path);
+    assert_int_equal(status, 0);
+}
+
 int main(void)
 {
     (void)snprintf(log_path, sizeof(log_path), "switch_%ld.log", (long)getpid());
     (void)setenv("PDL_LOG", log_path, 1);
     const struct CMUnitTest tests[] = {
+        MOCK_TEST(a_named_pipe_as_the_log_holds_up_no_launch), /* before the log is open */
         MOCK_TEST(a_reason_is_not_taken_for_a_mode),
         MOCK_TEST(the_process_turns_overlap_off_and_on),
         MOCK_TEST(what_the_environment_turned_off_stays_off),
