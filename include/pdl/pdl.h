@@ -325,7 +325,8 @@ typedef struct pdl_kernel_info {
     int32_t max_dynamic_shared_memory; /**< Bytes per block that a launch may ask for now. */
     int32_t local_memory;              /**< Bytes per thread. */
     int32_t constant_memory;           /**< Bytes. */
-    int32_t parameter_count;           /**< Parameters. From a device: -1 before driver 12.4. */
+    int32_t parameter_count;           /**< Parameters. -1: not known, as before driver 12.4
+                                            where libpdl has not loaded the image. */
     uint32_t waits;                    /**< A pdl_known: executes griddepcontrol.wait. */
     uint32_t waits_always;   /**< A pdl_known: on every path. Only analysis of PTX tells. */
     uint32_t triggers;       /**< A pdl_known: executes griddepcontrol.launch_dependents. */

@@ -27,10 +27,7 @@ static pdl_status ask_sizes(const pdl_kernel *kernel, const struct pdl_kernel_fa
         }
         if (result != CUDA_SUCCESS) {
             free(asked);
-            return pdl_error_from_cuda(kernel->driver,
-                                       kernel->kind == PDL_KERNEL_KERNEL ? "cuKernelGetParamInfo"
-                                                                         : "cuFuncGetParamInfo",
-                                       (int32_t)result, "to learn a kernel's parameters");
+            return pdl_kernel_parameters_failed(kernel, result);
         }
         known++;
     }
@@ -96,27 +93,28 @@ pdl_status pdl_arguments_copy(pdl_kernel *kernel, const struct pdl_kernel_facts 
     size_t *asked = NULL;
     struct pdl_arguments *copy = NULL;
     pdl_status status = PDL_SUCCESS;
-    if (pdl_kernel_has_parameter_sizes(kernel)) {
-        size_t asked_count = 0;
-        status = ask_sizes(kernel, facts, &asked, &asked_count);
-        if (status == PDL_SUCCESS && sizes != NULL) {
-            status = compare_sizes(kernel, facts, sizes, count, asked, asked_count);
-        }
-        sizes = asked;
-        count = asked_count;
-    } else if (sizes == NULL) {
-        status =
-            PDL_FAIL_FIELD(PDL_ERROR_NOT_SUPPORTED, "sizes",
-                           "the driver (%d.%d) cannot tell the sizes of a kernel's "
-                           "parameters, which needs 12.4: give them",
-                           kernel->driver->version / 1000, kernel->driver->version % 1000 / 10);
+    size_t asked_count = 0;
+    if (!pdl_kernel_has_parameter_sizes(kernel)) {
+        /* The driver reads as much as the kernel takes, whatever the caller says. */
+        return PDL_FAIL(
+            PDL_ERROR_NOT_SUPPORTED,
+            "the parameters of kernel %s are not known: the driver (%d.%d) reports them "
+            "from 12.4 on, and before that they are read from an image that "
+            "pdl_kernel_from_image() or pdl_kernel_from_file() loads, if it is not "
+            "compressed",
+            pdl_kernel_name(kernel, facts), kernel->driver->version / 1000,
+            kernel->driver->version % 1000 / 10);
+    }
+    status = ask_sizes(kernel, facts, &asked, &asked_count);
+    if (status == PDL_SUCCESS && sizes != NULL) {
+        status = compare_sizes(kernel, facts, sizes, count, asked, asked_count);
     }
     if (status != PDL_SUCCESS) {
         goto done;
     }
-    copy = make_room(sizes, count);
+    copy = make_room(asked, asked_count);
     if (copy == NULL) {
-        status = PDL_FAIL(PDL_ERROR_OUT_OF_MEMORY, "no memory for %zu arguments", count);
+        status = PDL_FAIL(PDL_ERROR_OUT_OF_MEMORY, "no memory for %zu arguments", asked_count);
         goto done;
     }
     status = pdl_arguments_stage(copy, args);

@@ -17,8 +17,9 @@ struct pdl_arguments {
     void **spare;    /* to as much room */
 };
 
-/* Asks the driver for the sizes of a kernel's parameters, checks them against `sizes` if that is not
- * NULL, and copies the values. The caller frees *arguments. */
+/* Takes the sizes of a kernel's parameters from the driver or the kernel's image, compares them with
+ * `sizes` if that is not NULL, and copies the values. Refuses a kernel whose sizes are not known. The
+ * caller frees *arguments. */
 pdl_status pdl_arguments_copy(pdl_kernel *kernel, const struct pdl_kernel_facts *facts,
                               void *const *args, const size_t *sizes, size_t count,
                               struct pdl_arguments **arguments);

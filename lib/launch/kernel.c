@@ -137,6 +137,11 @@ pdl_status pdl_kernel_from_image(const void *image, size_t size, const char *nam
         goto destroy;
     }
     made->function = (CUfunction)entry;
+    if (driver->cuKernelGetParamInfo == NULL &&
+        !pdl_parameters_read(&made->parameters, image, size, name)) {
+        status = PDL_FAIL(PDL_ERROR_OUT_OF_MEMORY, "no memory for a kernel's parameter sizes");
+        goto destroy;
+    }
     pdl_image_scan(driver, image, size, name, &made->waits, &made->triggers);
     *kernel = made;
     return PDL_SUCCESS;
@@ -171,6 +176,7 @@ void pdl_kernel_destroy(pdl_kernel *kernel)
     }
     pdl_image_unload(kernel->driver, &kernel->image);
     (void)pthread_mutex_destroy(&kernel->lock);
+    free(kernel->parameters.sizes);
     free(kernel->name);
     free(kernel);
 }
@@ -217,11 +223,26 @@ CUresult pdl_kernel_parameter_size(const pdl_kernel *kernel, const struct pdl_ke
                                    size_t index, size_t *size)
 {
     size_t offset = 0;
+    if (kernel->parameters.known) {
+        if (index >= kernel->parameters.count) {
+            return CUDA_ERROR_INVALID_VALUE;
+        }
+        *size = kernel->parameters.sizes[index];
+        return CUDA_SUCCESS;
+    }
     if (kernel->kind == PDL_KERNEL_KERNEL) {
         return kernel->driver->cuKernelGetParamInfo((CUkernel)facts->function, index, &offset,
                                                     size);
     }
     return kernel->driver->cuFuncGetParamInfo(facts->function, index, &offset, size);
+}
+
+pdl_status pdl_kernel_parameters_failed(const pdl_kernel *kernel, CUresult result)
+{
+    return pdl_error_from_cuda(kernel->driver,
+                               kernel->kind == PDL_KERNEL_KERNEL ? "cuKernelGetParamInfo"
+                                                                 : "cuFuncGetParamInfo",
+                               (int32_t)result, "to learn a kernel's parameters");
 }
 
 /* Asks the gate, and keeps its answer for launches. Under the kernel's lock. */
@@ -381,6 +402,8 @@ pdl_status pdl_kernel_resolve(const pdl_kernel *kernel, const struct pdl_kernel_
     return PDL_SUCCESS;
 }
 
+static const char unnamed[] = "(unnamed)";
+
 const char *pdl_kernel_name(const pdl_kernel *kernel, const struct pdl_kernel_facts *facts)
 {
     const struct pdl_driver *driver = kernel->driver;
@@ -390,7 +413,7 @@ const char *pdl_kernel_name(const pdl_kernel *kernel, const struct pdl_kernel_fa
     } else if (name == NULL && kernel->kind != PDL_KERNEL_KERNEL && driver->cuFuncGetName != NULL) {
         (void)driver->cuFuncGetName(&name, facts->function);
     }
-    return name != NULL ? name : "(unnamed)";
+    return name != NULL ? name : unnamed;
 }
 
 /* ---- public questions and settings ---------------------------------------------------------- */
@@ -401,23 +424,38 @@ static pdl_status check_kernel(const pdl_kernel *kernel)
                           : PDL_FAIL_FIELD(PDL_ERROR_INVALID_ARGUMENT, "kernel", "kernel is NULL");
 }
 
-/* Asks for what launches don't need, once: the name and the number of parameters, which the driver
- * tells one at a time. */
-static void ask_more(pdl_kernel *kernel, struct pdl_kernel_facts *facts)
+/* Counts the parameters, which the driver lists one at a time. */
+static pdl_status count_parameters(const pdl_kernel *kernel, struct pdl_kernel_facts *facts)
 {
+    CUresult result = CUDA_SUCCESS;
+    int32_t count = 0;
     size_t size;
+    while (result == CUDA_SUCCESS) {
+        result = pdl_kernel_parameter_size(kernel, facts, (size_t)count, &size);
+        count += result == CUDA_SUCCESS;
+    }
+    if (result != CUDA_ERROR_INVALID_VALUE) { /* which ends the list */
+        return pdl_kernel_parameters_failed(kernel, result);
+    }
+    facts->parameter_count = count;
+    return PDL_SUCCESS;
+}
+
+/* Asks for what launches don't need, once: the name and the number of parameters. */
+static pdl_status ask_more(pdl_kernel *kernel, struct pdl_kernel_facts *facts, const char **name)
+{
+    pdl_status status = PDL_SUCCESS;
     (void)pthread_mutex_lock(&kernel->lock);
-    if (facts->name == NULL) {
-        facts->name = pdl_kernel_name(kernel, facts);
-        if (pdl_kernel_has_parameter_sizes(kernel)) {
-            int32_t count = 0;
-            while (pdl_kernel_parameter_size(kernel, facts, (size_t)count, &size) == CUDA_SUCCESS) {
-                count++;
-            }
-            facts->parameter_count = count;
-        }
+    *name = facts->name;
+    if (*name == NULL) {
+        *name = pdl_kernel_name(kernel, facts);
+        facts->name = *name != unnamed ? *name : NULL; /* the driver may know it next time */
+    }
+    if (facts->parameter_count < 0 && pdl_kernel_has_parameter_sizes(kernel)) {
+        status = count_parameters(kernel, facts);
     }
     (void)pthread_mutex_unlock(&kernel->lock);
+    return status;
 }
 
 /* The facts on a device that a caller named, -1 being the current context's. */
@@ -452,6 +490,7 @@ static pdl_status find_facts(pdl_kernel *kernel, int *device, struct pdl_kernel_
 pdl_status pdl_kernel_get(pdl_kernel *kernel, int device, pdl_kernel_info *info)
 {
     struct pdl_kernel_facts *facts;
+    const char *name = NULL;
     pdl_status status = check_kernel(kernel);
     if (status == PDL_SUCCESS) {
         status = pdl_sized_check(info, "info");
@@ -459,15 +498,17 @@ pdl_status pdl_kernel_get(pdl_kernel *kernel, int device, pdl_kernel_info *info)
     if (status == PDL_SUCCESS) {
         status = find_facts(kernel, &device, &facts);
     }
+    if (status == PDL_SUCCESS) {
+        status = ask_more(kernel, facts, &name);
+    }
     if (status != PDL_SUCCESS) {
         return status;
     }
-    ask_more(kernel, facts);
     const pdl_reason reason = pdl_kernel_reason(facts, false);
     const pdl_kernel_info known = {
         .size = (uint32_t)sizeof(known),
         .device = device,
-        .name = facts->name,
+        .name = name,
         .ptx_version = facts->ptx_version,
         .binary_version = facts->binary_version,
         .max_threads_per_block = (int32_t)facts->max_threads,

@@ -8,6 +8,7 @@
 
 #include <pdl/detail/runtime.h>
 
+#include "code/parameters.h"
 #include "core/device.h"
 #include "core/driver.h"
 #include "core/error.h"
@@ -50,13 +51,14 @@ struct pdl_kernel {
     CUfunction function; /* FUNCTION, and KERNEL as the driver takes it: cast; else NULL */
     const void *symbol;  /* SYMBOL */
     const pdl_runtime_ops *ops;
-    struct pdl_image image; /* owned; empty if the code was not loaded here */
-    char *name;             /* owned; as given with an image, else NULL */
-    int attribute_version;  /* the older one of the driver and the Runtime that it is launched by */
-    uint32_t waits;         /* pdl_known */
-    uint32_t triggers;      /* pdl_known */
-    bool overlap_off;       /* under the lock: pdl_kernel_enable_overlap(kernel, 0) */
-    pthread_mutex_t lock;   /* held while facts are asked for */
+    struct pdl_image image;           /* owned; empty if the code was not loaded here */
+    char *name;                       /* owned; as given with an image, else NULL */
+    struct pdl_parameters parameters; /* of the image, where the driver does not report them */
+    int attribute_version; /* the older one of the driver and the Runtime that it is launched by */
+    uint32_t waits;        /* pdl_known */
+    uint32_t triggers;     /* pdl_known */
+    bool overlap_off;      /* under the lock: pdl_kernel_enable_overlap(kernel, 0) */
+    pthread_mutex_t lock;  /* held while facts are asked for */
     _Atomic(struct pdl_kernel_facts *) facts[]; /* device_count of them */
 };
 
@@ -94,16 +96,21 @@ static inline pdl_status pdl_kernel_facts_get(pdl_kernel *kernel, int device,
 pdl_status pdl_kernel_read_attribute(const pdl_kernel *kernel, const struct pdl_kernel_facts *facts,
                                      CUfunction_attribute attribute, const char *doing, int *value);
 
-/* Whether the driver tells the sizes of parameters, which it does since CUDA 12.4. */
+/* Whether the sizes of parameters are known: the driver reports them since CUDA 12.4, and an image
+ * that was loaded here lists them. */
 static inline bool pdl_kernel_has_parameter_sizes(const pdl_kernel *kernel)
 {
-    return kernel->kind == PDL_KERNEL_KERNEL ? kernel->driver->cuKernelGetParamInfo != NULL
-                                             : kernel->driver->cuFuncGetParamInfo != NULL;
+    return kernel->parameters.known ||
+           (kernel->kind == PDL_KERNEL_KERNEL ? kernel->driver->cuKernelGetParamInfo != NULL
+                                              : kernel->driver->cuFuncGetParamInfo != NULL);
 }
 
-/* The size of a parameter, where they are told; CUDA_ERROR_INVALID_VALUE past the last one. */
+/* The size of a parameter, where they are known; CUDA_ERROR_INVALID_VALUE past the last one. */
 CUresult pdl_kernel_parameter_size(const pdl_kernel *kernel, const struct pdl_kernel_facts *facts,
                                    size_t index, size_t *size);
+
+/* Any other result of it as an error. */
+PDL_COLD pdl_status pdl_kernel_parameters_failed(const pdl_kernel *kernel, CUresult result);
 
 /* Asks the driver again how much dynamic shared memory the kernel may have: others can raise it
  * too. */

@@ -111,7 +111,6 @@ static void run_chain(const struct scenario *scenario, pdl_kernel *fc1, CUstream
     const char *kind = scenario->reason == PDL_REASON_GRANTED ? "programmatic" : "full";
     const unsigned long long handle = (unsigned long long)(uintptr_t)stream;
     const size_t sizes[] = {sizeof(uint64_t), sizeof(uint32_t)};
-    const bool asks = scenario->version >= 12040;
     uint64_t pointer = 0x1234500000000;
     uint32_t number = 7;
     pdl_chain *chain = NULL;
@@ -127,15 +126,13 @@ static void run_chain(const struct scenario *scenario, pdl_kernel *fc1, CUstream
     CHECK(pdl_chain_create(NULL, &chain) == PDL_SUCCESS);
     const pdl_launch_desc desc =
         PDL_LAUNCH_DESC(.grid = {132}, .block = {64}, .overlap = PDL_OVERLAP_AUTO);
-    CHECK(pdl_chain_add(chain, fc1, &desc, NULL, asks ? NULL : sizes, 0, NULL) == PDL_SUCCESS);
+    CHECK(pdl_chain_add(chain, fc1, &desc, NULL, NULL, 0, NULL) == PDL_SUCCESS);
     for (int i = 0; i < 3; i++, number++) {
-        CHECK(pdl_chain_add(chain, step, &desc, PDL_ARGS(pointer, number), asks ? NULL : sizes,
-                            asks ? 0 : 2, NULL) == PDL_SUCCESS);
+        CHECK(pdl_chain_add(chain, step, &desc, PDL_ARGS(pointer, number), i > 0 ? sizes : NULL,
+                            i > 0 ? 2 : 0, NULL) == PDL_SUCCESS);
     }
-    if (asks) {
-        CHECK(pdl_chain_add(chain, step, &desc, PDL_ARGS(pointer, number), sizes, 1, NULL) ==
-              PDL_ERROR_ARGUMENT_SIZE);
-    }
+    CHECK(pdl_chain_add(chain, step, &desc, PDL_ARGS(pointer, number), sizes, 1, NULL) ==
+          PDL_ERROR_ARGUMENT_SIZE);
     CHECK(pdl_chain_add_dependency(chain, 2, 0) == PDL_SUCCESS);
     CHECK(pdl_chain_add_dependency(chain, 3, 1) == PDL_SUCCESS);
     CHECK(pdl_chain_add_dependency(chain, 3, 2) == PDL_SUCCESS);
