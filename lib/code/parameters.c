@@ -31,7 +31,7 @@ static bool put(struct pdl_parameters *parameters, uint32_t index, uint32_t size
 static uint32_t type_size(const char *type, size_t length)
 {
     static const char sizes[][5] = {"8", "16", "32", "64", "128"};
-    if (length < 2 || memchr("busf", type[0], 4) == NULL) {
+    if (length < 2 || strchr("busf", type[0]) == NULL) {
         return 0;
     }
     for (uint32_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {

@@ -36,6 +36,7 @@ struct node {
     uint32_t first_edge; /* of those that end here, in `incoming` */
     uint32_t edge_count;
     uint32_t seen_by; /* the walk that was here last */
+    uint32_t way; /* 1 + the node that a walk goes on to, past nodes with one way; 0: not known */
 };
 
 /* A graph as it is while it is counted: nodes sorted by handle, edges by the node where they end.
@@ -250,6 +251,38 @@ static void record(const struct picture *picture, pdl_census *census, const stru
     };
 }
 
+/* The node before one that is not a kernel, if it is the only one, no kernel, and the edge full. */
+static struct node *only_before(const struct picture *picture, const struct node *node)
+{
+    if (node->edge_count != 1) {
+        return NULL;
+    }
+    const uint32_t edge = picture->incoming[node->first_edge];
+    struct node *before = find(picture, picture->from[edge]);
+    return before->type != CU_GRAPH_NODE_TYPE_KERNEL && is_full(&picture->data[edge]) ? before
+                                                                                      : NULL;
+}
+
+/* The first node of a line of such nodes, so that many walks through a long line are short. */
+static const struct node *shorten(const struct picture *picture, struct node *node)
+{
+    struct node *end = node;
+    struct node *before;
+    while (end->way == 0 && (before = only_before(picture, end)) != NULL) {
+        end->way = 1 + (uint32_t)(before - picture->nodes);
+        end = before;
+    }
+    while (end->way != 0) {
+        end = &picture->nodes[end->way - 1];
+    }
+    while (node != end) { /* straight there from now on */
+        struct node *const next = &picture->nodes[node->way - 1];
+        node->way = 1 + (uint32_t)(end - picture->nodes);
+        node = next;
+    }
+    return end;
+}
+
 /* Walks back from `start`, a node before `consumer`, to the kernels that it depends on through
  * nodes of other types, and records each with `start` as the node between. */
 static void walk(struct picture *picture, pdl_census *census, uint32_t number, struct node *start,
@@ -262,7 +295,7 @@ static void walk(struct picture *picture, pdl_census *census, uint32_t number, s
     start->seen_by = number;
     picture->stack[depth++] = (uint32_t)(start - picture->nodes);
     while (depth > 0) {
-        const struct node *at = &picture->nodes[picture->stack[--depth]];
+        const struct node *at = shorten(picture, &picture->nodes[picture->stack[--depth]]);
         for (uint32_t i = 0; i < at->edge_count; i++) {
             const uint32_t edge = picture->incoming[at->first_edge + i];
             struct node *before = find(picture, picture->from[edge]);

@@ -67,6 +67,8 @@ pdl_status pdl_chain_create(const pdl_chain_options *options, pdl_chain **chain)
     }
     made->driver = driver;
     made->device = -1;
+    made->first = PDL_NO_LINK;
+    made->last = PDL_NO_LINK;
     made->default_stream =
         whole.default_stream == PDL_DEFAULT_STREAM_PER_THREAD ? CU_STREAM_PER_THREAD : NULL;
     atomic_flag_clear(&made->busy);
@@ -93,6 +95,7 @@ void pdl_chain_destroy(pdl_chain *chain)
     for (uint32_t i = 0; i < chain->count; i++) {
         free(chain->links[i].arguments);
         free(chain->links[i].on);
+        free(chain->links[i].by);
     }
     free(chain->links);
     free(chain);
@@ -159,6 +162,7 @@ static pdl_status add(struct pdl_chain *chain, pdl_kernel *kernel, const pdl_lau
         return status;
     }
     chain->links[chain->count++] = made;
+    pdl_chain_put_last(chain, chain->count - 1);
     chain->built = false;
     return PDL_SUCCESS;
 }
@@ -192,39 +196,20 @@ const uint32_t *pdl_chain_dependencies(const struct pdl_chain *chain, uint32_t l
     return before;
 }
 
-/* Whether `link` depends on `target`, directly or not. */
-static pdl_status depends(const struct pdl_chain *chain, uint32_t link, uint32_t target,
-                          bool *answer)
+/* Looks in the shorter list. */
+static bool depends_directly(const struct pdl_link *link, const struct pdl_link *on,
+                             uint32_t link_number, uint32_t on_number)
 {
-    const size_t count = chain->count;
-    uint32_t *stack = malloc(count * sizeof(*stack));
-    bool *seen = calloc(count, sizeof(*seen));
-    pdl_status status = PDL_SUCCESS;
-    size_t depth = 0;
-    if (stack == NULL || seen == NULL) {
-        status =
-            PDL_FAIL(PDL_ERROR_OUT_OF_MEMORY, "no memory to check %zu links for a cycle", count);
-        goto done;
-    }
-    stack[depth++] = link;
-    seen[link] = true;
-    while (depth > 0) {
-        uint32_t before;
-        uint32_t on_count;
-        const uint32_t *on = pdl_chain_dependencies(chain, stack[--depth], &before, &on_count);
-        for (uint32_t i = 0; i < on_count; i++) {
-            if (!seen[on[i]]) {
-                seen[on[i]] = true;
-                stack[depth++] = on[i];
-            }
+    const bool in_on = link->on_count <= on->by_count;
+    const uint32_t *list = in_on ? link->on : on->by;
+    const uint32_t count = in_on ? link->on_count : on->by_count;
+    const uint32_t wanted = in_on ? on_number : link_number;
+    for (uint32_t i = 0; i < count; i++) {
+        if (list[i] == wanted) {
+            return true;
         }
     }
-    *answer = seen[target];
-
-done:
-    free(stack);
-    free(seen);
-    return status;
+    return false;
 }
 
 static pdl_status add_dependency(struct pdl_chain *chain, uint32_t link, uint32_t on)
@@ -249,7 +234,11 @@ static pdl_status add_dependency(struct pdl_chain *chain, uint32_t link, uint32_
     if (status != PDL_SUCCESS) {
         return status;
     }
-    status = depends(chain, on, link, &cycle);
+    struct pdl_link *waited = &chain->links[on];
+    if (depends_directly(waits, waited, link, on)) {
+        return PDL_SUCCESS;
+    }
+    status = pdl_chain_put_after(chain, link, on, &cycle);
     if (status != PDL_SUCCESS) {
         return status;
     }
@@ -259,15 +248,12 @@ static pdl_status add_dependency(struct pdl_chain *chain, uint32_t link, uint32_
                                          : "link %u cannot wait for link %u, which waits for it",
                               link, on);
     }
-    for (uint32_t i = 0; i < waits->on_count; i++) {
-        if (waits->on[i] == on) {
-            return PDL_SUCCESS;
-        }
-    }
-    if (!PDL_ARRAY_ROOM(waits->on, waits->on_count, waits->on_capacity)) {
+    if (!PDL_ARRAY_ROOM(waits->on, waits->on_count, waits->on_capacity) ||
+        !PDL_ARRAY_ROOM(waited->by, waited->by_count, waited->by_capacity)) {
         return PDL_FAIL(PDL_ERROR_OUT_OF_MEMORY, "no memory for dependency %u", waits->on_count);
     }
     waits->on[waits->on_count++] = on;
+    waited->by[waited->by_count++] = link;
     waits->explicit_dependencies = true;
     chain->built = false;
     return PDL_SUCCESS;
@@ -284,7 +270,6 @@ pdl_status pdl_chain_add_dependency(pdl_chain *chain, uint32_t link, uint32_t on
 /* A build under way: nothing of the chain changes before it has succeeded. */
 struct build {
     int device;
-    uint32_t *order;                 /* links, each after what it depends on */
     CUgraphNode *nodes;              /* by link */
     CUDA_KERNEL_NODE_PARAMS *params; /* by link */
     pdl_edge *edges;                 /* room for the dependencies of any link */
@@ -292,28 +277,6 @@ struct build {
     CUgraph graph;
     CUgraphExec exec;
 };
-
-/* An order in which every link comes after those that it depends on. There are no cycles:
- * dependencies that would close one are refused. */
-static void order_links(const struct pdl_chain *chain, uint32_t *order, bool *placed)
-{
-    uint32_t done = 0;
-    while (done < chain->count) {
-        for (uint32_t link = 0; link < chain->count; link++) {
-            uint32_t before;
-            uint32_t on_count;
-            const uint32_t *on = pdl_chain_dependencies(chain, link, &before, &on_count);
-            bool ready = !placed[link];
-            for (uint32_t i = 0; i < on_count && ready; i++) {
-                ready = placed[on[i]];
-            }
-            if (ready) {
-                placed[link] = true;
-                order[done++] = link;
-            }
-        }
-    }
-}
 
 static pdl_status add_node(const struct pdl_chain *chain, struct build *build, uint32_t link)
 {
@@ -350,8 +313,8 @@ static pdl_status make_graph(const struct pdl_chain *chain, struct build *build)
         build->graph = NULL;
         return pdl_error_from_cuda(driver, "cuGraphCreate", (int32_t)result, "to build a chain");
     }
-    for (uint32_t i = 0; i < chain->count; i++) {
-        const pdl_status status = add_node(chain, build, build->order[i]);
+    for (uint32_t link = chain->first; link != PDL_NO_LINK; link = chain->links[link].later) {
+        const pdl_status status = add_node(chain, build, link);
         if (status != PDL_SUCCESS) {
             return status;
         }
@@ -373,7 +336,6 @@ static pdl_status build_chain(struct pdl_chain *chain)
 {
     struct build build = {.device = -1};
     const size_t count = chain->count;
-    bool *placed = NULL;
     pdl_status status;
     if (count == 0) {
         return PDL_FAIL(PDL_ERROR_NOT_BUILT, "the chain has no links to build");
@@ -382,17 +344,13 @@ static pdl_status build_chain(struct pdl_chain *chain)
     if (status != PDL_SUCCESS) {
         return status;
     }
-    placed = calloc(count, sizeof(*placed));
-    build.order = malloc(count * sizeof(*build.order));
     build.nodes = calloc(count, sizeof(CUgraphNode));
     build.params = calloc(count, sizeof(*build.params));
     build.edges = malloc(count * sizeof(*build.edges));
-    if (placed == NULL || build.order == NULL || build.nodes == NULL || build.params == NULL ||
-        build.edges == NULL) {
+    if (build.nodes == NULL || build.params == NULL || build.edges == NULL) {
         status = PDL_FAIL(PDL_ERROR_OUT_OF_MEMORY, "no memory to build %zu links", count);
         goto done;
     }
-    order_links(chain, build.order, placed);
     status = make_graph(chain, &build);
     if (status != PDL_SUCCESS) {
         discard(chain->driver, build.graph, build.exec);
@@ -409,8 +367,6 @@ static pdl_status build_chain(struct pdl_chain *chain)
     chain->built = true;
 
 done:
-    free(placed);
-    free(build.order);
     free(build.nodes);
     free(build.params);
     free(build.edges);

@@ -10,6 +10,9 @@
 #include "graph/arguments.h"
 #include "graph/node.h"
 
+/* Where there is none. */
+#define PDL_NO_LINK UINT32_MAX
+
 struct pdl_link {
     pdl_kernel *kernel;
     pdl_launch_desc desc; /* whole */
@@ -17,7 +20,14 @@ struct pdl_link {
     bool explicit_dependencies; /* else it depends on the link added before it */
     uint32_t on_count;
     size_t on_capacity;
-    uint32_t *on;                   /* links that it depends on, if explicit */
+    uint32_t *on; /* links that it depends on, if explicit */
+    uint32_t by_count;
+    size_t by_capacity;
+    uint32_t *by;                   /* links that depend on it explicitly */
+    uint64_t place;                 /* the order of links, see chain_order.c, */
+    uint32_t earlier;               /* as a list */
+    uint32_t later;                 /* likewise */
+    uint64_t found_by;              /* the search that was here last */
     CUgraphNode node;               /* of what was built */
     CUDA_KERNEL_NODE_PARAMS params; /* likewise, with the link's own arguments */
 };
@@ -31,7 +41,10 @@ struct pdl_chain {
     uint32_t count;
     size_t capacity;
     struct pdl_link *links;
-    CUgraph graph; /* what was built last, or NULL */
+    uint32_t first; /* of the order of links; or PDL_NO_LINK */
+    uint32_t last;
+    uint64_t searches; /* that chain_order.c has made */
+    CUgraph graph;     /* what was built last, or NULL */
     CUgraphExec exec;
 };
 
@@ -72,6 +85,13 @@ pdl_status pdl_chain_check_launch(const struct pdl_chain *chain, pdl_kernel *ker
  * run on. */
 pdl_status pdl_chain_lower(const struct pdl_chain *chain, pdl_kernel *kernel,
                            const pdl_launch_desc *desc, struct pdl_lowered *lowered);
+
+/* The order of links, which is kept while dependencies are added: each link comes after those that it
+ * depends on. Puts a link that was just added last. */
+void pdl_chain_put_last(struct pdl_chain *chain, uint32_t link);
+
+/* Makes `link` come after `on`, if it does not. *cycle: it cannot, because `on` depends on it. */
+pdl_status pdl_chain_put_after(struct pdl_chain *chain, uint32_t link, uint32_t on, bool *cycle);
 
 /* The dependencies of a link, explicit or not. *before is where the implicit one is put. */
 const uint32_t *pdl_chain_dependencies(const struct pdl_chain *chain, uint32_t link,

@@ -126,6 +126,15 @@ static pdl_status set_attributes(const pdl_kernel *kernel, const struct pdl_lowe
 
 /* ---- edges ---------------------------------------------------------------------------------- */
 
+static int by_address(const void *left, const void *right)
+{
+    uintptr_t a = 0;
+    uintptr_t b = 0;
+    memcpy(&a, left, sizeof(a));
+    memcpy(&b, right, sizeof(b));
+    return (a > b) - (a < b);
+}
+
 /* After the driver refused to add a node: says so if a dependency is of another graph. */
 static pdl_status check_membership(const struct pdl_driver *driver, struct CUgraph_st *graph,
                                    const pdl_edge *edges, size_t count)
@@ -141,12 +150,9 @@ static pdl_status check_membership(const struct pdl_driver *driver, struct CUgra
         (nodes_count > 0 && driver->cuGraphGetNodes(graph, nodes, &nodes_count) != CUDA_SUCCESS)) {
         goto done; /* the driver's own word has to do */
     }
+    qsort(nodes, nodes_count, sizeof(CUgraphNode), by_address);
     for (size_t i = 0; i < count && status == PDL_SUCCESS; i++) {
-        size_t at = 0;
-        while (at < nodes_count && nodes[at] != edges[i].node) {
-            at++;
-        }
-        if (at == nodes_count) {
+        if (bsearch(&edges[i].node, nodes, nodes_count, sizeof(CUgraphNode), by_address) == NULL) {
             status = PDL_FAIL_FIELD(PDL_ERROR_EDGE, "dependencies",
                                     "dependency %zu is not a node of this graph, which has %zu", i,
                                     nodes_count);
