@@ -166,6 +166,8 @@ struct mock {
     unsigned fail_at[MOCK_ENTRY_COUNT];
     CUresult fail_with[MOCK_ENTRY_COUNT];
     bool fail_always[MOCK_ENTRY_COUNT];
+    unsigned fail_any_at; /* the same for calls of all entries together, without cuGetErrorName */
+    CUresult fail_any_with;
 
     /* Called on the way into every entry, without the lock, so that it may wait. */
     void (*on_entry)(enum mock_entry entry);

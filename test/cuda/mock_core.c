@@ -12,6 +12,7 @@ struct mock mock;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static const char *call; /* the entry that has the lock */
 static bool has_logged;
+_Thread_local bool mock_is_inside;
 static CUresult late_failure; /* of a call that releases something */
 
 /* Whether a call releases something: the driver then does so and reports an earlier failure. */
@@ -34,6 +35,7 @@ static bool releases(enum mock_entry entry)
 void mock_lock(const char *name)
 {
     (void)pthread_mutex_lock(&lock);
+    mock_is_inside = true;
     call = name;
     has_logged = false;
     late_failure = CUDA_SUCCESS;
@@ -46,6 +48,9 @@ static CUresult wanted_failure(enum mock_entry entry)
     }
     if (mock.fail_at[entry] != 0 && --mock.fail_at[entry] == 0) {
         return mock.fail_with[entry];
+    }
+    if (mock.fail_any_at != 0 && entry != MOCK_cuGetErrorName && --mock.fail_any_at == 0) {
+        return mock_is_answer(entry, mock.fail_any_with) ? CUDA_SUCCESS : mock.fail_any_with;
     }
     return mock_chance(entry);
 }
@@ -81,6 +86,7 @@ CUresult mock_leave(CUresult result)
     if (mock.log != NULL && !has_logged) {
         mock_log("result=%d", (int)result);
     }
+    mock_is_inside = false;
     (void)pthread_mutex_unlock(&lock);
     return result;
 }

@@ -92,6 +92,9 @@ void mock_lock(const char *name);
  * releases something does so all the same, and mock_leave() returns the failure. */
 CUresult mock_enter(enum mock_entry entry);
 
+/* Whether the calling thread is in an entry: what is allocated there is the model's. */
+extern _Thread_local bool mock_is_inside;
+
 /* Writes a line of the log if the call has written none, and releases the lock. */
 CUresult mock_leave(CUresult result);
 
@@ -148,6 +151,7 @@ CUresult mock_destroy_stream(CUstream stream);
 
 /* Failures: the one that chance wants, and a note of one that a call returned. */
 CUresult mock_chance(enum mock_entry entry);
+bool mock_is_answer(enum mock_entry entry, CUresult result); /* which no failure can be told from */
 void mock_note_failure(const char *call, CUresult result);
 
 /* Show who watches (soak.h) a kernel that runs. */

@@ -52,6 +52,12 @@ void mock_fail_randomly(uint64_t seed, unsigned per_million, const CUresult *res
     (void)mock_leave(CUDA_SUCCESS);
 }
 
+bool mock_is_answer(enum mock_entry entry, CUresult result)
+{
+    return result == CUDA_ERROR_INVALID_VALUE &&
+           (entry == MOCK_cuFuncGetParamInfo || entry == MOCK_cuKernelGetParamInfo);
+}
+
 CUresult mock_chance(enum mock_entry entry)
 {
     if (chance.per_million == 0 || entry == MOCK_cuGetErrorName ||
@@ -59,9 +65,7 @@ CUresult mock_chance(enum mock_entry entry)
         return CUDA_SUCCESS;
     }
     const CUresult result = chance.results[next_random() % chance.count];
-    const bool is_answer = result == CUDA_ERROR_INVALID_VALUE &&
-                           (entry == MOCK_cuFuncGetParamInfo || entry == MOCK_cuKernelGetParamInfo);
-    return is_answer ? CUDA_ERROR_UNKNOWN : result;
+    return mock_is_answer(entry, result) ? CUDA_ERROR_UNKNOWN : result;
 }
 
 void mock_note_failure(const char *call, CUresult result)

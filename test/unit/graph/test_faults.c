@@ -1,0 +1,543 @@
+/* SPDX-License-Identifier: MIT */
+/* Every public function while something fails: each allocation in turn, then each call of the driver
+ * with several results. It reports what failed, leaves its outputs alone, loses nothing, and works
+ * when it is called again. */
+#include <pdl/overlap.h>
+#include <unistd.h>
+
+#include "graph_support.h"
+#include "mock_entry.h"
+#include "soak.h"
+
+/* ---- allocations ------------------------------------------------------------------------------- */
+
+static bool is_watching;      /* allocations are those of the library */
+static unsigned fail_at;      /* the n-th from now fails; 0: none */
+static unsigned failed_count; /* of them */
+static void *live[65536];
+static unsigned live_count;
+
+static void *note(void *memory)
+{
+    if (is_watching && !mock_is_inside && memory != NULL) {
+        assert_true(live_count < COUNT_OF(live));
+        live[live_count++] = memory;
+    }
+    return memory;
+}
+
+static void forget(const void *memory)
+{
+    for (unsigned i = live_count; memory != NULL && i-- > 0;) {
+        if (live[i] == memory) {
+            live[i] = live[--live_count];
+            return;
+        }
+    }
+}
+
+static bool fails(void)
+{
+    if (!is_watching || mock_is_inside || fail_at == 0 || --fail_at != 0) {
+        return false;
+    }
+    failed_count++;
+    return true;
+}
+
+/* The linker gives calls of malloc() to __wrap_malloc(), and __real_malloc() is the C library's. */
+void *__real_malloc(size_t size);
+void *__real_calloc(size_t count, size_t size);
+void *__real_realloc(void *memory, size_t size);
+char *__real_strdup(const char *text);
+void __real_free(void *memory);
+void *__wrap_malloc(size_t size);
+void *__wrap_calloc(size_t count, size_t size);
+void *__wrap_realloc(void *memory, size_t size);
+char *__wrap_strdup(const char *text);
+void __wrap_free(void *memory);
+
+void *__wrap_malloc(size_t size)
+{
+    return fails() ? NULL : note(__real_malloc(size));
+}
+
+void *__wrap_calloc(size_t count, size_t size)
+{
+    return fails() ? NULL : note(__real_calloc(count, size));
+}
+
+void *__wrap_realloc(void *memory, size_t size)
+{
+    if (fails()) {
+        return NULL;
+    }
+    forget(memory);
+    return note(__real_realloc(memory, size));
+}
+
+char *__wrap_strdup(const char *text)
+{
+    return fails() ? NULL : note(__real_strdup(text));
+}
+
+void __wrap_free(void *memory)
+{
+    forget(memory);
+    __real_free(memory);
+}
+
+/* ---- what the functions work on ------------------------------------------------------------------ */
+
+static const char image[] = ".version 8.0\n.target sm_90\n.address_size 64\n"
+                            ".visible .entry fc1(.param .u64 a, .param .u32 b)\n"
+                            "{ griddepcontrol.wait; call (), f, (); ret; }\n.func f() { ret; }\n";
+static char image_path[] = "/tmp/pdl_test_faults_XXXXXX";
+static struct values values;
+
+/* Made anew for each attempt. */
+static struct {
+    pdl_kernel *used;   /* in the chains */
+    pdl_kernel *kernel; /* of which nothing is known yet */
+    pdl_chain *chain;   /* of 20 links, not built */
+    pdl_chain *built;
+    CUgraph graph; /* with 20 nodes, and a 21st that depends on one of them in full */
+    pdl_edge edges[20];
+    CUevent event;
+    union { /* what a function writes */
+        unsigned char bytes[8192];
+        uint32_t size;
+        pdl_kernel *kernel;
+        pdl_chain *chain;
+        CUevent event;
+        CUgraph graph;
+        CUgraphNode node;
+        CUfunction function;
+        uint32_t number;
+        int integer;
+    } out;
+} with;
+
+static pdl_chain *chain_of(uint32_t links)
+{
+    const pdl_launch_desc desc = overlap_desc(PDL_OVERLAP_AUTO);
+    pdl_chain *chain = make_chain();
+    for (uint32_t i = 0; i < links; i++) {
+        assert_ok(pdl_chain_add(chain, with.used, &desc, VALUES(values), NULL, 0, NULL));
+    }
+    for (uint32_t i = 0; i + 1 < links; i++) { /* more than fit on the stack of an edge's adder */
+        assert_ok(pdl_chain_add_dependency(chain, links - 1, i));
+    }
+    if (links > 10) {
+        assert_ok(pdl_chain_add_dependency(chain, 10, PDL_CHAIN_START));
+    }
+    return chain;
+}
+
+static void open_fixture(int version, int devices)
+{
+    memset(&with, 0, sizeof(with));
+    mock.table.device_count = devices;
+    mock_set_driver_version(version); /* and nothing is known of devices */
+    values = values_of(1);
+    assert_ok(pdl_kernel_from_image(image, sizeof(image), "fc1", &with.used));
+    if (version >= 12030) {
+        with.chain = chain_of(20);
+        with.built = chain_of(3);
+        assert_ok(pdl_chain_build(with.built));
+        with.graph = make_graph();
+        for (unsigned i = 0; i < 20; i++) {
+            with.edges[i] = (pdl_edge){.node = add_kernel_node(with.graph, with.used, NULL, 0),
+                                       .kind = PDL_EDGE_PROGRAMMATIC};
+        }
+        const pdl_edge full = {.node = with.edges[0].node, .kind = PDL_EDGE_FULL};
+        (void)add_kernel_node(with.graph, with.used, &full, 1);
+        mock_capture(mock_stream(0, 0), with.graph, CU_STREAM_CAPTURE_STATUS_ACTIVE);
+    }
+    assert_ok(pdl_event_create(&with.event));
+    assert_ok(pdl_kernel_from_image(image, sizeof(image), "fc1", &with.kernel));
+    mock_apply();
+}
+
+static void close_fixture(void)
+{
+    pdl_chain_destroy(with.chain);
+    pdl_chain_destroy(with.built);
+    pdl_kernel_destroy(with.kernel);
+    pdl_kernel_destroy(with.used);
+    pdl_event_destroy(with.event);
+    if (with.graph != NULL) {
+        destroy_graph(with.graph);
+    }
+}
+
+/* ---- the table ------------------------------------------------------------------------------------ */
+
+/* How a function is called, and how what it made is destroyed. */
+struct row {
+    const char *function;
+    pdl_status (*run)(void);
+    void (*undo)(void);
+    uint32_t size;   /* of the struct that it fills; 0: none */
+    bool old_driver; /* runs on one without graph edges, too */
+};
+
+#define RUN(name, ...)                                                                             \
+    static pdl_status run_##name(void)                                                             \
+    {                                                                                              \
+        __VA_ARGS__                                                                                \
+    }
+#define UNDO(name, ...)                                                                            \
+    static void undo_##name(void)                                                                  \
+    {                                                                                              \
+        __VA_ARGS__                                                                                \
+    }
+
+static pdl_launch_desc full_desc(void)
+{
+    pdl_launch_desc desc = overlap_desc(PDL_OVERLAP_AUTO);
+    desc.priority = -1;
+    desc.mem_sync_domain = 1;
+    return desc;
+}
+
+UNDO(kernel, pdl_kernel_destroy(with.out.kernel);)
+UNDO(chain, pdl_chain_destroy(with.out.chain);)
+UNDO(event, pdl_event_destroy(with.out.event);)
+RUN(chain_create, return pdl_chain_create(NULL, &with.out.chain);)
+RUN(chain_add, const pdl_launch_desc desc = full_desc();
+    return pdl_chain_add(with.chain, with.kernel, &desc, VALUES(values), value_sizes, 2,
+                         &with.out.number);)
+RUN(
+    chain_add_first, const pdl_launch_desc desc = full_desc(); pdl_chain *chain = NULL;
+    pdl_status status = pdl_chain_create(NULL, &chain); if (status == PDL_SUCCESS) {
+        status = pdl_chain_add(chain, with.kernel, &desc, VALUES(values), NULL, 0, NULL);
+    } pdl_chain_destroy(chain);
+    return status;)
+RUN(chain_add_dependency, return pdl_chain_add_dependency(with.chain, 4, 10);)
+RUN(chain_build, return pdl_chain_build(with.chain);)
+RUN(chain_build_again, return pdl_chain_build(with.built);)
+RUN(chain_explain, return pdl_chain_explain(with.chain, 19, (void *)with.out.bytes);)
+RUN(chain_graph, return pdl_chain_graph(with.built, &with.out.graph);)
+RUN(chain_launch, return pdl_chain_launch(with.built, mock_stream(0, 0));)
+RUN(chain_upload, return pdl_chain_upload(with.built, mock_stream(0, 0));)
+RUN(chain_reset, return pdl_chain_reset(with.built);)
+RUN(chain_set_args, return pdl_chain_set_args(with.built, 1, VALUES(values));)
+RUN(chain_set_desc, pdl_launch_desc desc = overlap_desc(PDL_OVERLAP_AUTO); desc.grid[0] = 7;
+    return pdl_chain_set_desc(with.built, 1, &desc);)
+RUN(chain_destroy, pdl_chain_destroy(with.built); with.built = NULL; return PDL_SUCCESS;)
+RUN(device_count, return pdl_device_count(&with.out.integer);)
+RUN(device_current, return pdl_device_current(&with.out.integer);)
+RUN(device_get, return pdl_device_get(0, (void *)with.out.bytes);)
+RUN(event_create, return pdl_event_create(&with.out.event);)
+RUN(event_destroy, pdl_event_destroy(with.event); with.event = NULL; return PDL_SUCCESS;)
+RUN(graph_add_launch, pdl_launch_desc desc = overlap_desc(PDL_OVERLAP_AUTO); desc.priority = -1;
+    return pdl_graph_add_launch(with.graph, with.edges, 20, with.kernel, &desc, VALUES(values),
+                                &with.out.node);)
+RUN(graph_census, return pdl_graph_census(with.graph, (void *)with.out.bytes);)
+RUN(graph_census_listed, static pdl_full_dependency listed[4];
+    pdl_census *census = (void *)with.out.bytes; census->full_dependencies = listed;
+    census->full_capacity = 4; const pdl_status status = pdl_graph_census(with.graph, census);
+    assert_true(status != PDL_SUCCESS || census->full_count == 1); census->full_dependencies = NULL;
+    census->full_capacity = 0; return status;)
+RUN(stream_census, return pdl_stream_census(mock_stream(0, 0), (void *)with.out.bytes);)
+RUN(kernel_destroy, pdl_kernel_destroy(with.kernel); with.kernel = NULL; return PDL_SUCCESS;)
+RUN(kernel_from_file, return pdl_kernel_from_file(image_path, "fc1", &with.out.kernel);)
+RUN(kernel_from_function, return pdl_kernel_from_function(mock_function(0, 0), &with.out.kernel);)
+RUN(kernel_from_image, return pdl_kernel_from_image(image, sizeof(image), "fc1", &with.out.kernel);)
+RUN(kernel_from_kernel, return pdl_kernel_from_kernel(mock_cu_kernel(0), &with.out.kernel);)
+RUN(kernel_from_runtime,
+    return pdl_kernel_from_runtime(&mock.kernels[0], &mock_runtime_ops, &with.out.kernel);)
+RUN(kernel_function, return pdl_kernel_function(with.kernel, 0, &with.out.function);)
+RUN(kernel_get, return pdl_kernel_get(with.kernel, -1, (void *)with.out.bytes);)
+RUN(kernel_set_attribute,
+    return pdl_kernel_set_attribute(with.kernel, PDL_KERNEL_MAX_DYNAMIC_SHARED_MEMORY, 65536);)
+RUN(launch, const pdl_launch_desc desc = full_desc();
+    return pdl_launch(with.kernel, &desc, VALUES(values));)
+RUN(launch_again, const pdl_launch_desc desc = full_desc();
+    return pdl_launch(with.used, &desc, VALUES(values));)
+RUN(launch_cooperative, pdl_launch_desc desc = plain_desc(); desc.cooperative = 1;
+    return pdl_launch(with.kernel, &desc, VALUES(values));)
+RUN(launch_cluster, pdl_launch_desc desc = plain_desc(); desc.cluster[0] = 2;
+    return pdl_launch(with.kernel, &desc, VALUES(values));)
+RUN(launch_event, pdl_launch_desc desc = plain_desc(); desc.trigger_event = with.event;
+    return pdl_launch(with.kernel, &desc, VALUES(values));)
+RUN(
+    launch_symbol, const pdl_launch_desc desc = full_desc(); pdl_kernel *kernel = NULL;
+    pdl_status status = pdl_kernel_from_runtime(&mock.kernels[0], &mock_runtime_ops, &kernel);
+    if (status == PDL_SUCCESS) {
+        status = pdl_launch(kernel, &desc, VALUES(values));
+    } pdl_kernel_destroy(kernel);
+    return status;)
+RUN(launch_explain, pdl_launch_desc desc = full_desc();
+    return pdl_launch_explain(with.kernel, &desc, (void *)with.out.bytes);)
+RUN(launch_occupancy, pdl_launch_desc desc = plain_desc(); desc.cluster[0] = 2;
+    return pdl_launch_occupancy(with.kernel, &desc, (void *)with.out.bytes);)
+RUN(overlap_query, const pdl_launch_desc desc = overlap_desc(PDL_OVERLAP_AUTO);
+    return pdl_overlap_query(with.used, &desc, with.kernel, &desc, -1, (void *)with.out.bytes);)
+
+#define ROW(function, name, undo, size, old)                                                       \
+    {                                                                                              \
+#function, run_##name, undo, size, old                                                     \
+    }
+#define SIZE(type) ((uint32_t)sizeof(type))
+static const struct row rows[] = {
+    ROW(pdl_chain_create, chain_create, undo_chain, 0, false),
+    ROW(pdl_chain_add, chain_add, NULL, 0, false),
+    ROW(pdl_chain_add, chain_add_first, NULL, 0, false),
+    ROW(pdl_chain_add_dependency, chain_add_dependency, NULL, 0, false),
+    ROW(pdl_chain_build, chain_build, NULL, 0, false),
+    ROW(pdl_chain_build, chain_build_again, NULL, 0, false),
+    ROW(pdl_chain_explain, chain_explain, NULL, SIZE(pdl_chain_report), false),
+    ROW(pdl_chain_graph, chain_graph, NULL, 0, false),
+    ROW(pdl_chain_launch, chain_launch, NULL, 0, false),
+    ROW(pdl_chain_upload, chain_upload, NULL, 0, false),
+    ROW(pdl_chain_reset, chain_reset, NULL, 0, false),
+    ROW(pdl_chain_set_args, chain_set_args, NULL, 0, false),
+    ROW(pdl_chain_set_desc, chain_set_desc, NULL, 0, false),
+    ROW(pdl_chain_destroy, chain_destroy, NULL, 0, false),
+    ROW(pdl_device_count, device_count, NULL, 0, true),
+    ROW(pdl_device_current, device_current, NULL, 0, true),
+    ROW(pdl_device_get, device_get, NULL, SIZE(pdl_device_info), true),
+    ROW(pdl_event_create, event_create, undo_event, 0, true),
+    ROW(pdl_event_destroy, event_destroy, NULL, 0, true),
+    ROW(pdl_graph_add_launch, graph_add_launch, NULL, 0, false),
+    ROW(pdl_graph_census, graph_census, NULL, SIZE(pdl_census), false),
+    ROW(pdl_graph_census, graph_census_listed, NULL, SIZE(pdl_census), false),
+    ROW(pdl_stream_census, stream_census, NULL, SIZE(pdl_census), false),
+    ROW(pdl_kernel_destroy, kernel_destroy, NULL, 0, true),
+    ROW(pdl_kernel_from_file, kernel_from_file, undo_kernel, 0, true),
+    ROW(pdl_kernel_from_function, kernel_from_function, undo_kernel, 0, true),
+    ROW(pdl_kernel_from_image, kernel_from_image, undo_kernel, 0, true),
+    ROW(pdl_kernel_from_kernel, kernel_from_kernel, undo_kernel, 0, true),
+    ROW(pdl_kernel_from_runtime, kernel_from_runtime, undo_kernel, 0, true),
+    ROW(pdl_kernel_function, kernel_function, NULL, 0, true),
+    ROW(pdl_kernel_get, kernel_get, NULL, SIZE(pdl_kernel_info), true),
+    ROW(pdl_kernel_set_attribute, kernel_set_attribute, NULL, 0, true),
+    ROW(pdl_launch, launch, NULL, 0, true),
+    ROW(pdl_launch, launch_again, NULL, 0, true),
+    ROW(pdl_launch, launch_cooperative, NULL, 0, true),
+    ROW(pdl_launch, launch_cluster, NULL, 0, true),
+    ROW(pdl_launch, launch_event, NULL, 0, true),
+    ROW(pdl_launch, launch_symbol, NULL, 0, true),
+    ROW(pdl_launch_explain, launch_explain, NULL, SIZE(pdl_launch_report), true),
+    ROW(pdl_launch_occupancy, launch_occupancy, NULL, SIZE(pdl_occupancy), true),
+    ROW(pdl_overlap_query, overlap_query, NULL, SIZE(pdl_overlap_report), true),
+};
+
+/* These neither allocate nor call the driver. */
+static const char *const others[] = {
+    "pdl_condition_name",     "pdl_condition_string", "pdl_error_record",
+    "pdl_full_reason_string", "pdl_kernel_declare",   "pdl_kernel_enable_overlap",
+    "pdl_last_error",         "pdl_overlap_enable",   "pdl_reason_string",
+    "pdl_status_name",        "pdl_status_string",    "pdl_version",
+};
+
+static bool is_known(const char *function)
+{
+    bool known = false;
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        known = known || strcmp(rows[i].function, function) == 0;
+    }
+    for (size_t i = 0; i < COUNT_OF(others); i++) {
+        known = known || strcmp(others[i], function) == 0;
+    }
+    return known;
+}
+
+static void every_public_function_has_a_row(void **state)
+{
+    char line[256];
+    unsigned count = 0;
+    FILE *map = fopen(PDL_TEST_MAP, "r");
+    (void)state;
+    assert_non_null(map);
+    while (fgets(line, sizeof(line), map) != NULL) {
+        char function[256];
+        if (sscanf(line, " %255[a-z_];", function) == 1 && strncmp(function, "pdl_", 4) == 0) {
+            if (!is_known(function)) {
+                fail_msg("%s is in " PDL_TEST_MAP " and in neither table", function);
+            }
+            count++;
+        }
+    }
+    assert_int_equal(fclose(map), 0);
+    assert_true(count > 40);
+}
+
+/* ---- attempts --------------------------------------------------------------------------------------- */
+
+/* Calls that the library can do without, or whose failure nobody could act on. */
+static bool may_fail_quietly(const struct row *row, const char *call)
+{
+    static const char *const any[] = {"cuFuncGetName",      "cuKernelGetName", "cuLibraryUnload",
+                                      "cuEventDestroy",     "cuGraphDestroy",  "cuGraphExecDestroy",
+                                      "cuGraphDestroyNode", "cuCtxPopCurrent"};
+    for (size_t i = 0; i < COUNT_OF(any); i++) {
+        if (strcmp(any[i], call) == 0) {
+            return true;
+        }
+    }
+    /* What a census says of a dependency that it lists is as much as can be learnt. */
+    if (row->run == run_graph_census_listed && (strncmp(call, "cuGraphKernelNodeGet", 20) == 0 ||
+                                                strcmp(call, "cuFuncGetAttribute") == 0)) {
+        return true;
+    }
+    /* Asked again: the Runtime may make a context in between. */
+    return row->run == run_launch_symbol && strcmp(call, "cuCtxGetDevice") == 0;
+}
+
+/* What the attempt is about, for a failure's message. */
+static char about[256];
+
+#define CHECK(condition)                                                                           \
+    do {                                                                                           \
+        if (!(condition)) {                                                                        \
+            fail_msg("%s: %s is wrong; last error: %s", about, #condition,                         \
+                     pdl_last_error()->message);                                                   \
+        }                                                                                          \
+    } while (0)
+
+static pdl_status attempt(const struct row *row, bool *untouched)
+{
+    static unsigned char before[sizeof(with.out)];
+    memset(&with.out, 0x5a, sizeof(with.out));
+    if (row->size != 0) {
+        memset(&with.out, 0, row->size);
+        with.out.size = row->size;
+    }
+    memcpy(before, &with.out, sizeof(before));
+    is_watching = true;
+    const pdl_status status = row->run();
+    is_watching = false;
+    /* The report of a launch says why it would fail. */
+    *untouched = row->run == run_launch_explain || memcmp(before, &with.out, sizeof(before)) == 0;
+    return status;
+}
+
+/* After a failure that happened once: the next call works, and nothing is left of either. */
+static void finish(const struct row *row, pdl_status status)
+{
+    bool untouched = false;
+    if (status != PDL_SUCCESS) {
+        status = attempt(row, &untouched);
+        CHECK(status == PDL_SUCCESS);
+    }
+    if (row->undo != NULL) {
+        row->undo();
+    }
+    close_fixture();
+    struct mock_live left;
+    mock_count_live(&left);
+    CHECK(live_count == 0);
+    CHECK(left.libraries == 0 && left.graphs == 0 && left.nodes == 0 && left.execs == 0);
+    CHECK(left.events == 0 && left.contexts == 0);
+    CHECK(mock.misuse[0] == '\0');
+}
+
+static const struct {
+    int version;
+    int devices;
+} drivers[] = {{MOCK_VERSION, 1}, {12030, 2}, {12000, 1}};
+
+static bool is_for(const struct row *row, int version)
+{
+    return row->old_driver || version >= 12030;
+}
+
+static void memory_that_runs_out_is_reported_and_nothing_is_lost(void **state)
+{
+    unsigned most = 0;
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(rows) * COUNT_OF(drivers); i++) {
+        const struct row *row = &rows[i % COUNT_OF(rows)];
+        const int version = drivers[i / COUNT_OF(rows)].version;
+        bool more = is_for(row, version);
+        for (unsigned k = 1; more; k++) {
+            bool untouched = false;
+            (void)snprintf(about, sizeof(about), "%s, row %zu, driver %d, allocation %u fails",
+                           row->function, i % COUNT_OF(rows), version, k);
+            open_fixture(version, drivers[i / COUNT_OF(rows)].devices);
+            failed_count = 0;
+            fail_at = k;
+            const pdl_status status = attempt(row, &untouched);
+            fail_at = 0;
+            more = failed_count > 0;
+            CHECK(status == PDL_SUCCESS || (more && status == PDL_ERROR_OUT_OF_MEMORY));
+            CHECK(status == PDL_SUCCESS || untouched);
+            CHECK(status == PDL_SUCCESS || pdl_last_error()->status == status);
+            most = k > most ? k : most;
+            finish(row, status);
+        }
+    }
+    assert_true(most > 4); /* it does fail */
+}
+
+static void a_driver_call_that_fails_is_reported_and_nothing_is_lost(void **state)
+{
+    static const CUresult results[] = {CUDA_ERROR_OUT_OF_MEMORY, CUDA_ERROR_INVALID_VALUE,
+                                       CUDA_ERROR_LAUNCH_FAILED, CUDA_ERROR_NOT_SUPPORTED,
+                                       CUDA_ERROR_NOT_READY};
+    unsigned most = 0;
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(rows) * COUNT_OF(drivers) * COUNT_OF(results); i++) {
+        const struct row *row = &rows[i % COUNT_OF(rows)];
+        const size_t driver = i / COUNT_OF(rows) % COUNT_OF(drivers);
+        const int version = drivers[driver].version;
+        const CUresult result = results[i / COUNT_OF(rows) / COUNT_OF(drivers)];
+        bool more = is_for(row, version);
+        for (unsigned k = 1; more; k++) {
+            const char *call = NULL;
+            bool untouched = false;
+            open_fixture(version, drivers[driver].devices);
+            (void)snprintf(about, sizeof(about), "%s, row %zu, driver %d, call %u returns %d",
+                           row->function, i % COUNT_OF(rows), version, k, (int)result);
+            const unsigned long before = mock_failures(NULL, NULL);
+            mock.fail_any_at = k;
+            mock.fail_any_with = result;
+            const pdl_status status = attempt(row, &untouched);
+            more = mock.fail_any_at == 0;
+            mock.fail_any_at = 0;
+            const bool failed = mock_failures(&call, NULL) > before;
+            if (failed) {
+                (void)snprintf(about + strlen(about), sizeof(about) - strlen(about), " from %s",
+                               call);
+            }
+            if (!failed || may_fail_quietly(row, call)) {
+                CHECK(status == PDL_SUCCESS);
+            } else {
+                CHECK(status != PDL_SUCCESS && pdl_last_error()->status == status);
+                CHECK(pdl_last_error()->cuda_result == (int32_t)result);
+                CHECK(pdl_last_error()->call != NULL && strcmp(pdl_last_error()->call, call) == 0);
+                CHECK(untouched);
+            }
+            most = k > most ? k : most;
+            finish(row, status);
+        }
+    }
+    assert_true(most > 20);
+}
+
+static int make_image_file(void **state)
+{
+    (void)state;
+    const int file = mkstemp(image_path);
+    const bool good = file >= 0 && write(file, image, sizeof(image)) == (ssize_t)sizeof(image);
+    return file < 0 || close(file) != 0 || !good;
+}
+
+static int remove_image_file(void **state)
+{
+    (void)state;
+    return unlink(image_path);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_public_function_has_a_row),
+        GRAPH_TEST(memory_that_runs_out_is_reported_and_nothing_is_lost),
+        GRAPH_TEST(a_driver_call_that_fails_is_reported_and_nothing_is_lost),
+    };
+    return cmocka_run_group_tests(tests, make_image_file, remove_image_file);
+}
