@@ -2,16 +2,16 @@
 /* Devices: what they are, and whether launches may overlap on them. */
 #include "core/device.h"
 
-#include <pthread.h>
 #include <stdatomic.h>
 #include <string.h>
 
 #include "core/error.h"
 #include "core/gate.h"
+#include "core/lock.h"
 #include "core/sized.h"
 
 /* Facts are written under the lock, once, and read without it once `known` is set. */
-static pthread_mutex_t ask_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct pdl_lock ask_lock;
 static struct {
     atomic_bool known;
     pdl_device_info info;
@@ -80,7 +80,7 @@ pdl_status pdl_device_facts(const struct pdl_driver *driver, int device,
 {
     pdl_status status = PDL_SUCCESS;
     if (!atomic_load_explicit(&devices[device].known, memory_order_acquire)) {
-        (void)pthread_mutex_lock(&ask_lock);
+        pdl_lock_take(&ask_lock);
         if (!atomic_load_explicit(&devices[device].known, memory_order_relaxed)) {
             pdl_device_info info = {0};
             status = ask(driver, device, &info);
@@ -89,7 +89,7 @@ pdl_status pdl_device_facts(const struct pdl_driver *driver, int device,
                 atomic_store_explicit(&devices[device].known, true, memory_order_release);
             }
         }
-        (void)pthread_mutex_unlock(&ask_lock);
+        pdl_lock_release(&ask_lock);
     }
     if (status == PDL_SUCCESS) {
         *facts = &devices[device].info;

@@ -4,22 +4,23 @@
 #ifndef PDL_LIB_ONCE_H
 #define PDL_LIB_ONCE_H
 
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 
 #include <pdl/pdl.h>
 
+#include "core/lock.h"
+
 /* What the first use came to. The lock is held while loading and to read a failure. */
 struct pdl_once {
-    pthread_mutex_t lock;
+    struct pdl_lock lock;
     _Atomic(const void *) table; /* NULL: not loaded */
     pdl_error error;
     bool failed;
 };
 #define PDL_ONCE_INIT                                                                              \
     {                                                                                              \
-        .lock = PTHREAD_MUTEX_INITIALIZER                                                          \
+        .failed = false                                                                            \
     }
 
 /* Gives the table; loads it into `room` if nobody has tried before. On failure the thread's error is set,
@@ -30,7 +31,7 @@ static inline pdl_status pdl_once_get(struct pdl_once *once, pdl_status (*load)(
     const void *known = atomic_load_explicit(&once->table, memory_order_acquire);
     pdl_status status = PDL_SUCCESS;
     if (known == NULL) {
-        (void)pthread_mutex_lock(&once->lock);
+        pdl_lock_take(&once->lock);
         known = atomic_load_explicit(&once->table, memory_order_relaxed);
         if (known == NULL && once->failed) {
             status = pdl_error_record(&once->error);
@@ -44,7 +45,7 @@ static inline pdl_status pdl_once_get(struct pdl_once *once, pdl_status (*load)(
                 once->failed = true;
             }
         }
-        (void)pthread_mutex_unlock(&once->lock);
+        pdl_lock_release(&once->lock);
     }
     if (status == PDL_SUCCESS) {
         *table = known;

@@ -26,7 +26,6 @@ static pdl_kernel *create(const struct pdl_driver *driver, enum pdl_kernel_kind 
     made->attribute_version = driver->version;
     made->waits = PDL_UNKNOWN;
     made->triggers = PDL_UNKNOWN;
-    (void)pthread_mutex_init(&made->lock, NULL);
     pdl_gate_start();
     return made;
 }
@@ -175,7 +174,6 @@ void pdl_kernel_destroy(pdl_kernel *kernel)
         free(atomic_load_explicit(&kernel->facts[i], memory_order_relaxed));
     }
     pdl_image_unload(kernel->driver, &kernel->image);
-    (void)pthread_mutex_destroy(&kernel->lock);
     free(kernel->parameters.sizes);
     free(kernel->name);
     free(kernel);
@@ -322,7 +320,7 @@ static pdl_status ask(const pdl_kernel *kernel, struct pdl_kernel_facts *facts)
 pdl_status pdl_kernel_ask(pdl_kernel *kernel, int device, struct pdl_kernel_facts **facts)
 {
     pdl_status status = PDL_SUCCESS;
-    (void)pthread_mutex_lock(&kernel->lock);
+    pdl_lock_take(&kernel->lock);
     struct pdl_kernel_facts *known =
         atomic_load_explicit(&kernel->facts[device], memory_order_relaxed);
     if (known == NULL) {
@@ -341,7 +339,7 @@ pdl_status pdl_kernel_ask(pdl_kernel *kernel, int device, struct pdl_kernel_fact
             }
         }
     }
-    (void)pthread_mutex_unlock(&kernel->lock);
+    pdl_lock_release(&kernel->lock);
     if (status == PDL_SUCCESS) {
         *facts = known;
     }
@@ -445,7 +443,7 @@ static pdl_status count_parameters(const pdl_kernel *kernel, struct pdl_kernel_f
 static pdl_status ask_more(pdl_kernel *kernel, struct pdl_kernel_facts *facts, const char **name)
 {
     pdl_status status = PDL_SUCCESS;
-    (void)pthread_mutex_lock(&kernel->lock);
+    pdl_lock_take(&kernel->lock);
     *name = facts->name;
     if (*name == NULL) {
         *name = pdl_kernel_name(kernel, facts);
@@ -454,7 +452,7 @@ static pdl_status ask_more(pdl_kernel *kernel, struct pdl_kernel_facts *facts, c
     if (facts->parameter_count < 0 && pdl_kernel_has_parameter_sizes(kernel)) {
         status = count_parameters(kernel, facts);
     }
-    (void)pthread_mutex_unlock(&kernel->lock);
+    pdl_lock_release(&kernel->lock);
     return status;
 }
 
@@ -539,11 +537,11 @@ pdl_status pdl_kernel_declare(pdl_kernel *kernel, pdl_known waits, pdl_known tri
             PDL_ERROR_INVALID_ARGUMENT, (unsigned)waits > PDL_YES ? "waits" : "triggers",
             "waits is %d and triggers is %d: a pdl_known is 0, 1 or 2", (int)waits, (int)triggers);
     }
-    (void)pthread_mutex_lock(&kernel->lock);
+    pdl_lock_take(&kernel->lock);
     kernel->waits = (uint32_t)waits;
     kernel->triggers = (uint32_t)triggers;
     decide_again(kernel);
-    (void)pthread_mutex_unlock(&kernel->lock);
+    pdl_lock_release(&kernel->lock);
     return PDL_SUCCESS;
 }
 
@@ -553,10 +551,10 @@ pdl_status pdl_kernel_enable_overlap(pdl_kernel *kernel, uint32_t enabled)
     if (status != PDL_SUCCESS) {
         return status;
     }
-    (void)pthread_mutex_lock(&kernel->lock);
+    pdl_lock_take(&kernel->lock);
     kernel->overlap_off = enabled == 0;
     decide_again(kernel);
-    (void)pthread_mutex_unlock(&kernel->lock);
+    pdl_lock_release(&kernel->lock);
     return PDL_SUCCESS;
 }
 

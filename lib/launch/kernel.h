@@ -3,7 +3,6 @@
 #ifndef PDL_LIB_KERNEL_H
 #define PDL_LIB_KERNEL_H
 
-#include <pthread.h>
 #include <stdatomic.h>
 
 #include <pdl/detail/runtime.h>
@@ -13,6 +12,7 @@
 #include "core/driver.h"
 #include "core/error.h"
 #include "core/gate.h"
+#include "core/lock.h"
 #include "launch/image.h"
 
 /* What a launch needs to know of a kernel on one device. Written once, before it is published; only
@@ -58,7 +58,7 @@ struct pdl_kernel {
     uint32_t waits;        /* pdl_known */
     uint32_t triggers;     /* pdl_known */
     bool overlap_off;      /* under the lock: pdl_kernel_enable_overlap(kernel, 0) */
-    pthread_mutex_t lock;  /* held while facts are asked for */
+    struct pdl_lock lock;  /* held while facts are asked for */
     _Atomic(struct pdl_kernel_facts *) facts[]; /* device_count of them */
 };
 

@@ -8,8 +8,14 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "core/lock.h"
+
 /* Where the log goes; -1: nowhere. */
 static int log_file = -1;
+
+/* Opening a pipe takes until someone reads it: no lock that a fork leaves locked. */
+static struct pdl_lock open_lock;
+static atomic_bool is_open; /* or was tried */
 
 static void open_log(void)
 {
@@ -32,12 +38,18 @@ void pdl_log_write(const pdl_kernel *kernel, const struct pdl_lowered *lowered)
 {
     struct pdl_kernel_facts *const facts = lowered->facts;
     const pdl_reason reason = lowered->reason;
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
     char line[1024];
     if ((pdl_gate_is_special() & PDL_GATE_LOG) == 0) {
         return;
     }
-    (void)pthread_once(&once, open_log);
+    if (!atomic_load_explicit(&is_open, memory_order_acquire)) {
+        pdl_lock_take(&open_lock);
+        if (!atomic_load_explicit(&is_open, memory_order_relaxed)) {
+            open_log();
+            atomic_store_explicit(&is_open, true, memory_order_release);
+        }
+        pdl_lock_release(&open_lock);
+    }
     const unsigned before = atomic_exchange(&facts->logged, (unsigned)reason);
     if (before == (unsigned)reason || log_file < 0) {
         return;
