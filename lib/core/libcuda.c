@@ -16,8 +16,12 @@ static pdl_status resolve(get_proc_address look_up, const struct pdl_libcuda_ent
         const struct pdl_libcuda_entry *entry = &entries[i];
         CUdriverProcAddressQueryResult found = CU_GET_PROC_ADDRESS_SUCCESS;
         void *address = NULL;
-        const CUresult result =
-            look_up(entry->name, &address, entry->version, CU_GET_PROC_ADDRESS_DEFAULT, &found);
+        /* A driver is not asked for what is newer than it is: it might give an older variant of the
+         * entry, which takes other arguments. */
+        const CUresult result = entry->version <= version
+                                    ? look_up(entry->name, &address, entry->version,
+                                              CU_GET_PROC_ADDRESS_DEFAULT, &found)
+                                    : CUDA_ERROR_NOT_FOUND;
         if (result != CUDA_SUCCESS || found != CU_GET_PROC_ADDRESS_SUCCESS) {
             address = NULL;
         }

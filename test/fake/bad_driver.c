@@ -11,6 +11,8 @@
  *
  * and while it runs, from the environment:
  *   PDL_BAD_DRIVER_LACKS  cuGetProcAddress does not find this entry
+ *   PDL_BAD_DRIVER_IGNORES_VERSIONS
+ *                         cuGetProcAddress finds everything, as if it were asked for no version
  *   PDL_BAD_DRIVER_LOG    each load adds a byte to this file, so that a test can count them */
 #include <cuda.h>
 #include <stdio.h>
@@ -112,7 +114,9 @@ ENTRY(cuGetProcAddress_v2, const char *name, void **address, int version, cuuint
         (void)snprintf(asked[asked_count], sizeof(asked[0]), "%s", name);
         asked_version[asked_count++] = version;
     }
-    if (flags != 0 || version > BAD_VERSION || (lacks != NULL && strcmp(name, lacks) == 0)) {
+    if (flags != 0 ||
+        (version > BAD_VERSION && getenv("PDL_BAD_DRIVER_IGNORES_VERSIONS") == NULL) ||
+        (lacks != NULL && strcmp(name, lacks) == 0)) {
         if (found != NULL) {
             *found = CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND;
         }

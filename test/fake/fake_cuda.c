@@ -14,6 +14,8 @@
  *   PDL_FAKE_DEVICES         how many devices there are (default 1; 0: cuInit finds none)
  *   PDL_FAKE_PTX_VERSION     what kernels were compiled for, such as 80 (default: as PDL_FAKE_CC)
  *   PDL_FAKE_FAIL            SEED:N makes N of a million calls fail, see mock_fail_randomly()
+ *   PDL_FAKE_VARIANTS        if it is set when an entry is asked for: every entry has a variant before
+ *                            and one after the version that it has here, which must not be called
  *   PDL_FAKE_LOG             a file, or - for standard error: one line a call
  */
 #include <stdlib.h>
@@ -247,18 +249,30 @@ static const struct {
 #undef OF_FAKE
 };
 
+/* A variant of an entry that takes other arguments. */
+static CUresult other_variant(void)
+{
+    (void)fprintf(stderr, "a variant of another version was called\n");
+    abort();
+}
+
 FAKE_ENTRY(cuGetProcAddress_v2, const char *name, void **address, int version, cuuint64_t flags,
            CUdriverProcAddressQueryResult *found)
 {
     mock_lock("cuGetProcAddress");
     CUdriverProcAddressQueryResult result = CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND;
+    const bool has_variants = getenv("PDL_FAKE_VARIANTS") != NULL;
     *address = NULL;
     for (size_t i = 0; i < sizeof(entries) / sizeof(entries[0]); i++) {
         if (strcmp(entries[i].name, name) != 0) {
             continue;
         }
         result = CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT;
-        if (entries[i].since <= version && entries[i].since <= mock.table.version) {
+        if (has_variants && entries[i].since != version) {
+            const any_function other = (any_function)other_variant;
+            result = CU_GET_PROC_ADDRESS_SUCCESS;
+            memcpy(address, &other, sizeof(*address));
+        } else if (entries[i].since <= version && entries[i].since <= mock.table.version) {
             result = CU_GET_PROC_ADDRESS_SUCCESS;
             memcpy(address, &entries[i].function, sizeof(*address));
         }

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "core/device.h"
+#include "mock_entry.h"
 #include "support.h"
 
 #define BAD(defect) PDL_TEST_BAD_DRIVERS "/" defect "/libcuda.so.1"
@@ -33,6 +34,8 @@ static int clear_environment(void **state)
     (void)state;
     (void)unsetenv("PDL_OVERLAP");
     (void)unsetenv("PDL_BAD_DRIVER_LACKS");
+    (void)unsetenv("PDL_BAD_DRIVER_IGNORES_VERSIONS");
+    (void)unsetenv("PDL_FAKE_VARIANTS");
     pdl_device_override(NULL);
     return 0;
 }
@@ -180,6 +183,71 @@ static void every_entry_is_asked_for_at_its_version(void **state)
     assert_int_equal(dlclose(library), 0);
 }
 
+static void what_is_newer_than_the_driver_is_not_taken_from_it(void **state)
+{
+    (void)state;
+    struct pdl_driver driver;
+    assert_int_equal(setenv("PDL_BAD_DRIVER_IGNORES_VERSIONS", "1", 1), 0);
+    assert_ok(pdl_driver_load(BAD("good_12_0"), &driver));
+    for (size_t i = 0; i < COUNT_OF(entries); i++) {
+        assert_int_equal(has_entry(&driver, i), entries[i].version <= 12000);
+    }
+}
+
+/* The symbol by which libcuda.so.1 exports the variant of an entry that the library calls. */
+static const char *symbol_of(const char *entry)
+{
+#define SYMBOL(name, since, symbol)                                                                \
+    if (strcmp(entry, #name) == 0) {                                                               \
+        return #symbol;                                                                            \
+    }
+    MOCK_ENTRIES(SYMBOL)
+#undef SYMBOL
+    fail_msg("the model has no %s", entry);
+    return "";
+}
+
+static void the_fake_driver_looks_at_the_version_that_it_is_asked_for(void **state)
+{
+    (void)state;
+    void *library = dlopen(PDL_TEST_FAKE_DRIVER, RTLD_NOW);
+    assert_non_null(library);
+    void *const symbol = dlsym(library, "cuGetProcAddress_v2");
+    PFN_cuGetProcAddress_v12000 look_up = NULL;
+    assert_non_null(symbol);
+    memcpy(&look_up, &symbol, sizeof(symbol));
+    for (size_t i = 0; i < COUNT_OF(entries); i++) {
+        CUdriverProcAddressQueryResult found = CU_GET_PROC_ADDRESS_SUCCESS;
+        void *address = &found;
+        assert_int_equal(look_up(entries[i].name, &address, entries[i].version, 0, &found), 0);
+        assert_ptr_equal(address, dlsym(library, symbol_of(entries[i].name)));
+        assert_int_not_equal(look_up(entries[i].name, &address, entries[i].version - 1, 0, &found),
+                             0);
+        assert_null(address);
+        assert_int_equal(found, CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT);
+    }
+    assert_int_equal(dlclose(library), 0);
+}
+
+static void of_several_variants_the_right_one_is_taken(void **state)
+{
+    (void)state;
+    struct pdl_driver driver;
+    void *library = dlopen(PDL_TEST_FAKE_DRIVER, RTLD_NOW);
+    assert_non_null(library);
+    assert_int_equal(setenv("PDL_FAKE_VARIANTS", "1", 1), 0);
+    assert_ok(pdl_driver_load(PDL_TEST_FAKE_DRIVER, &driver));
+    for (size_t i = 0; i < COUNT_OF(entries); i++) {
+        void *address;
+        memcpy(&address, (const char *)&driver + entries[i].offset, sizeof(address));
+        if (address != dlsym(library, symbol_of(entries[i].name))) {
+            fail_msg("%s of version %d is not %s", entries[i].name, entries[i].version,
+                     symbol_of(entries[i].name));
+        }
+    }
+    assert_int_equal(dlclose(library), 0);
+}
+
 static void a_driver_without_devices_is_told_apart(void **state)
 {
     (void)state;
@@ -250,6 +318,9 @@ int main(void)
         LOAD_TEST(a_driver_that_lacks_an_optional_entry_is_good),
         LOAD_TEST(the_oldest_driver_is_good_and_has_no_newer_entry),
         LOAD_TEST(every_entry_is_asked_for_at_its_version),
+        LOAD_TEST(what_is_newer_than_the_driver_is_not_taken_from_it),
+        LOAD_TEST(the_fake_driver_looks_at_the_version_that_it_is_asked_for),
+        LOAD_TEST(of_several_variants_the_right_one_is_taken),
         LOAD_TEST(a_driver_without_devices_is_told_apart),
         LOAD_TEST(a_driver_that_does_not_start_is_a_failing_driver),
         LOAD_TEST(the_switch_in_the_environment_is_read),
