@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the forms of a timeline share: phases, ticks, lanes and characters. */
+/* What the forms of a timeline share: phases, ticks, lanes and cells. */
 #include "trace/timeline_layout.h"
 
 #include <stdlib.h>
@@ -90,62 +90,6 @@ const char *pdl_timeline_us(int64_t time_ns, int digits, char text[PDL_TIMELINE_
                                 (unsigned long long)(size / (1000 / unit)), thousandths);
     text[length - (digits == 0 ? 4 : 3 - digits)] = '\0';
     return text;
-}
-
-/* ---- characters ----------------------------------------------------------------------------- */
-
-#define NO_CHARACTER 0xfffdu
-
-/* Control characters, halves of pairs and the two that are none: not in XML, nor on a terminal. */
-static bool is_text(uint32_t c)
-{
-    return c >= 0x20 && (c < 0x7f || c > 0x9f) && (c < 0xd800 || c > 0xdfff) &&
-           (c & 0xfffe) != 0xfffe && c <= 0x10ffff;
-}
-
-uint32_t pdl_timeline_character(const char **text)
-{
-    static const uint32_t least[] = {0, 0x80, 0x800, 0x10000};
-    const unsigned char *at = (const unsigned char *)*text;
-    uint32_t c = *at;
-    unsigned more = 0;
-    if (c == 0) {
-        return 0;
-    }
-    if (c >= 0xc0) {
-        more = c >= 0xf0 ? 3 : c >= 0xe0 ? 2 : 1;
-        c = c < 0xf8 ? c & (0x3fu >> more) : UINT32_MAX;
-    } else if (c >= 0x80) {
-        c = UINT32_MAX;
-    }
-    *text += 1;
-    for (unsigned i = 1; i <= more && c <= 0x10ffff; i++) {
-        c = (at[i] & 0xc0) == 0x80 ? c << 6 | (at[i] & 0x3fu) : UINT32_MAX;
-    }
-    if (c > 0x10ffff || c < least[more] || !is_text(c)) {
-        return NO_CHARACTER; /* and of a wrong sequence, each byte */
-    }
-    *text += more;
-    return c;
-}
-
-void pdl_timeline_put(FILE *out, uint32_t c)
-{
-    if (c < 0x80) {
-        (void)fputc((int)c, out);
-        return;
-    }
-    if (c < 0x800) {
-        (void)fputc((int)(0xc0 | c >> 6), out);
-    } else if (c < 0x10000) {
-        (void)fputc((int)(0xe0 | c >> 12), out);
-        (void)fputc((int)(0x80 | (c >> 6 & 0x3f)), out);
-    } else {
-        (void)fputc((int)(0xf0 | c >> 18), out);
-        (void)fputc((int)(0x80 | (c >> 12 & 0x3f)), out);
-        (void)fputc((int)(0x80 | (c >> 6 & 0x3f)), out);
-    }
-    (void)fputc((int)(0x80 | (c & 0x3f)), out);
 }
 
 /* ---- lanes ---------------------------------------------------------------------------------- */

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* What the forms of a timeline share: phases, ticks, lanes, cells and characters. */
+/* What the forms of a timeline share: phases, ticks, lanes and cells. */
 #ifndef PDL_LIB_TIMELINE_LAYOUT_H
 #define PDL_LIB_TIMELINE_LAYOUT_H
 
-#include <stdio.h>
-
+#include "trace/text.h"
 #include "trace/timeline_summary.h"
 
 /* What a block does, in the order of its time. */
@@ -43,13 +42,6 @@ int64_t pdl_timeline_first_tick(int64_t time_ns, int64_t step_ns);
 /* Microseconds with so many digits after the point, at most 3; rounded. -1: as many as it takes. */
 #define PDL_TIMELINE_NUMBER 32
 const char *pdl_timeline_us(int64_t time_ns, int digits, char text[PDL_TIMELINE_NUMBER]);
-
-/* The next character of UTF-8 text, and moves on; 0 at the end, U+FFFD for what is not UTF-8 or has no
- * place in a text. */
-uint32_t pdl_timeline_character(const char **text);
-
-/* Writes a character as UTF-8. */
-void pdl_timeline_put(FILE *out, uint32_t character);
 
 /* Blocks of one place (an SM of a track, or the launches of a track) that run at once get different
  * lanes, numbered from 0 in each place. Sorted by track, SM and start. */

@@ -21,27 +21,6 @@ static void put_attribute(const struct svg *svg, const char *name, double value)
     (void)fputc('"', svg->out);
 }
 
-void pdl_timeline_svg_escaped(const struct svg *svg, const char *string, uint32_t most)
-{
-    uint32_t length = 0;
-    for (uint32_t c = pdl_timeline_character(&string); c != 0;
-         c = pdl_timeline_character(&string)) {
-        if (++length > most) {
-            pdl_timeline_put(svg->out, 0x2026);
-            return;
-        }
-        if (c == '&') {
-            (void)fputs("&amp;", svg->out);
-        } else if (c == '<') {
-            (void)fputs("&lt;", svg->out);
-        } else if (c == '>') {
-            (void)fputs("&gt;", svg->out);
-        } else {
-            pdl_timeline_put(svg->out, c);
-        }
-    }
-}
-
 double pdl_timeline_svg_x(const struct svg *svg, int64_t time_ns)
 {
     return LEFT + (double)(time_ns - svg->start_ns) / (double)(svg->end_ns - svg->start_ns) * PLOT;

@@ -42,10 +42,7 @@ void pdl_timeline_svg_close(const struct svg *svg);
 void pdl_timeline_svg_rectangle(const struct svg *svg, const char *class, double x, double y,
                                 double width, double height);
 
-/* Opens a <text>; the caller puts the content and closes it. */
+/* Opens a <text>; the caller puts the content, with pdl_text_put_xml(), and closes it. */
 void pdl_timeline_svg_open_text(const struct svg *svg, double x, double y, const char *class);
-
-/* At most so many characters, with an ellipsis where more were. */
-void pdl_timeline_svg_escaped(const struct svg *svg, const char *string, uint32_t most);
 
 #endif /* PDL_LIB_TIMELINE_PEN_H */

@@ -75,7 +75,7 @@ static void put_style(const struct svg *svg)
 static double text_width(const char *string, uint32_t most)
 {
     uint32_t length = 0;
-    while (pdl_timeline_character(&string) != 0 && length < most) {
+    while (pdl_text_next(&string) != 0 && length < most) {
         length++;
     }
     return 6.8 * length;
@@ -101,7 +101,7 @@ static double put_legend(const struct svg *svg, double y, bool draw)
             (void)snprintf(class, sizeof(class), "k%u", (unsigned)(i % COLOURS));
             pdl_timeline_svg_rectangle(svg, class, x, y, 18, 12);
             pdl_timeline_svg_open_text(svg, x + 24, y + 10, "t");
-            pdl_timeline_svg_escaped(svg, kernels->names[i], LEGEND_NAME);
+            pdl_text_put_xml(svg->out, kernels->names[i], LEGEND_NAME);
             (void)fputs("</text>\n", svg->out);
         }
         x += width;
@@ -163,7 +163,7 @@ static void put_heading(const struct svg *svg, uint32_t track, const pdl_timelin
     const int64_t span = svg->end_ns - svg->start_ns;
     const int digits = span < INT64_C(10000000) ? 2 : 0;
     pdl_timeline_svg_open_text(svg, LEFT, y + 18, "h");
-    pdl_timeline_svg_escaped(svg, svg->timeline->tracks.names[track], 100);
+    pdl_text_put_xml(svg->out, svg->timeline->tracks.names[track], 100);
     (void)fputs("</text>\n", svg->out);
     pdl_timeline_svg_open_text(svg, LEFT, y + 36, "s");
     (void)fprintf(svg->out, "%s µs", pdl_timeline_us(summary->span_ns, digits, us));
@@ -212,7 +212,7 @@ static void put_bar(const struct svg *svg, const struct pdl_timeline_cells *cell
     }
     if (cells != NULL && width > 24) {
         pdl_timeline_svg_open_text(svg, x + 4, y + 10, "n");
-        pdl_timeline_svg_escaped(svg, name, (uint32_t)(width / 7));
+        pdl_text_put_xml(svg->out, name, (uint32_t)(width / 7));
         (void)fputs("</text>\n", svg->out);
     }
     if (cells != NULL && launch->triggers > 0) {
@@ -310,7 +310,7 @@ static double put_notes(const struct svg *svg, double y)
     const struct pdl_timeline_names *notes = &svg->timeline->notes;
     for (uint32_t i = 0; i < notes->count; i++) {
         pdl_timeline_svg_open_text(svg, LEFT, y, "t");
-        pdl_timeline_svg_escaped(svg, notes->names[i], 170);
+        pdl_text_put_xml(svg->out, notes->names[i], 170);
         (void)fputs("</text>\n", svg->out);
         y += 18;
     }

@@ -27,8 +27,9 @@ struct text {
 
 static uint32_t length_of(const char *string)
 {
+    struct pdl_text_shown shown = pdl_text_show(string);
     uint32_t length = 0;
-    while (pdl_timeline_character(&string) != 0) {
+    while (pdl_text_shown_next(&shown) != 0) {
         length++;
     }
     return length;
@@ -38,9 +39,10 @@ static uint32_t length_of(const char *string)
 static void put_name(struct text *text, const char *name, uint32_t width)
 {
     const bool cut = length_of(name) > width;
+    struct pdl_text_shown shown = pdl_text_show(name);
     for (uint32_t i = 0; i < width; i++) {
-        const uint32_t c = pdl_timeline_character(&name);
-        pdl_timeline_put(text->out, cut && i + 1 == width ? 0x2026 : c != 0 ? c : ' ');
+        const uint32_t c = pdl_text_shown_next(&shown);
+        pdl_text_put(text->out, cut && i + 1 == width ? 0x2026 : c != 0 ? c : ' ');
     }
 }
 
@@ -68,12 +70,12 @@ __attribute__((format(printf, 2, 3))) static void put_words(struct text *text, c
         text->column++;
     }
     text->words = true;
-    const char *at = words;
-    for (uint32_t c = pdl_timeline_character(&at); c != 0; c = pdl_timeline_character(&at)) {
+    struct pdl_text_shown shown = pdl_text_show(words);
+    for (uint32_t c = pdl_text_shown_next(&shown); c != 0; c = pdl_text_shown_next(&shown)) {
         if (text->column == text->columns) { /* longer than a line */
             next_line(text);
         }
-        pdl_timeline_put(text->out, c);
+        pdl_text_put(text->out, c);
         text->column++;
     }
 }
@@ -292,8 +294,8 @@ static void put_row(struct text *text, const struct picture *picture, uint32_t r
     }
     (void)fputc(' ', text->out);
     for (uint32_t cell = 0; cell < picture->cells.cells; cell++) {
-        pdl_timeline_put(text->out,
-                         phase_characters[pdl_timeline_cell_phase(&picture->cells, row, cell)]);
+        pdl_text_put(text->out,
+                     phase_characters[pdl_timeline_cell_phase(&picture->cells, row, cell)]);
     }
     (void)fputc('\n', text->out);
 }
@@ -319,7 +321,7 @@ static pdl_status put_sms(struct text *text, const struct picture *picture, uint
             const double share = busy[cell] / (width * sms);
             const uint32_t eighths = (uint32_t)(share * 8 + 0.5);
             const uint32_t shown = share > 0 && eighths == 0 ? 1 : eighths < 8 ? eighths : 8;
-            pdl_timeline_put(text->out, shown == 0 ? ' ' : 0x2580 + shown);
+            pdl_text_put(text->out, shown == 0 ? ' ' : 0x2580 + shown);
         }
         (void)fputc('\n', text->out);
     }

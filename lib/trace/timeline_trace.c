@@ -22,19 +22,6 @@ struct trace {
 
 /* ---- JSON ------------------------------------------------------------------------------------ */
 
-static void put_string(FILE *out, const char *string)
-{
-    (void)fputc('"', out);
-    for (uint32_t c = pdl_timeline_character(&string); c != 0;
-         c = pdl_timeline_character(&string)) {
-        if (c == '"' || c == '\\') {
-            (void)fputc('\\', out);
-        }
-        pdl_timeline_put(out, c);
-    }
-    (void)fputc('"', out);
-}
-
 /* Times are microseconds there; three digits after the point keep the nanoseconds. */
 static void put_time(FILE *out, const char *key, int64_t time_ns)
 {
@@ -73,7 +60,7 @@ static void put_process(struct trace *trace, uint32_t track)
     const char *name = trace->timeline->tracks.names[track];
     open_event(trace, "M", track, 0);
     (void)fputs(",\"name\":\"process_name\",\"args\":{\"name\":", trace->out);
-    put_string(trace->out, name[0] != '\0' ? name : "kernels");
+    pdl_text_put_json(trace->out, name[0] != '\0' ? name : "kernels");
     (void)fputs("}}", trace->out);
     open_event(trace, "M", track, 0);
     (void)fprintf(trace->out, ",\"name\":\"process_sort_index\",\"args\":{\"sort_index\":%u}}",
@@ -138,7 +125,7 @@ static void put_launch(struct trace *trace, const struct pdl_timeline_slot *slot
     const struct pdl_timeline_launch *launch = &trace->timeline->launches[slot->index];
     open_event(trace, "X", slot->track, launch_thread(slot->lane));
     (void)fputs(",\"cat\":\"launch\",\"name\":", trace->out);
-    put_string(trace->out, trace->timeline->kernels.names[launch->kernel]);
+    pdl_text_put_json(trace->out, trace->timeline->kernels.names[launch->kernel]);
     put_time(trace->out, "ts", slot->start_ns);
     put_time(trace->out, "dur", slot->end_ns - slot->start_ns);
     (void)fprintf(trace->out, ",\"args\":{\"launch\":%u,\"blocks\":%llu", (unsigned)slot->index,
@@ -164,7 +151,7 @@ static void put_block(struct trace *trace, const struct pdl_timeline_slot *slot)
     const uint32_t kernel = trace->timeline->launches[block->launch].kernel;
     open_event(trace, "X", slot->track, block_thread(trace, slot));
     (void)fputs(",\"cat\":\"block\",\"name\":", trace->out);
-    put_string(trace->out, trace->timeline->kernels.names[kernel]);
+    pdl_text_put_json(trace->out, trace->timeline->kernels.names[kernel]);
     put_time(trace->out, "ts", block->start_ns);
     put_time(trace->out, "dur", block->end_ns - block->start_ns);
     (void)fprintf(trace->out, ",\"args\":{\"launch\":%u,\"block\":%u,\"sm\":%u",
@@ -195,7 +182,7 @@ static void put_other(struct trace *trace)
                   (unsigned long long)trace->timeline->lost);
     for (uint32_t i = 0; i < notes->count; i++) {
         (void)fprintf(trace->out, ",\"note_%u\":", (unsigned)i + 1);
-        put_string(trace->out, notes->names[i]);
+        pdl_text_put_json(trace->out, notes->names[i]);
     }
     (void)fputs("}}\n", trace->out);
 }

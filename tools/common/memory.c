@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "common/memory.h"
 
-#include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -33,17 +32,38 @@ char *copy_text(const char *text)
     return copy;
 }
 
-char *format_text(const char *format, ...)
+char *format_text_of(const char *format, va_list arguments)
 {
     char *text = NULL;
-    va_list arguments;
-    va_start(arguments, format);
-    const int length = vasprintf(&text, format, arguments);
-    va_end(arguments);
-    if (length < 0) {
+    if (vasprintf(&text, format, arguments) < 0) {
         out_of_memory();
     }
     return text;
+}
+
+char *format_text(const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    char *const text = format_text_of(format, arguments);
+    va_end(arguments);
+    return text;
+}
+
+FILE *memory_open(char **text, size_t *size)
+{
+    FILE *const stream = open_memstream(text, size);
+    if (stream == NULL) {
+        out_of_memory();
+    }
+    return stream;
+}
+
+void memory_close(FILE *stream)
+{
+    if (fclose(stream) != 0) {
+        out_of_memory();
+    }
 }
 
 void *room_for_one(void *items, size_t count, size_t *capacity, size_t each)

@@ -3,12 +3,19 @@
 #ifndef PDL_TOOLS_MEMORY_H
 #define PDL_TOOLS_MEMORY_H
 
+#include <stdarg.h>
 #include <stddef.h>
+#include <stdio.h>
 
 /* Each ends the program with EXIT_USAGE and a line where there is no memory. */
 void *allocate(size_t count, size_t each);
 char *copy_text(const char *text);
 __attribute__((format(printf, 1, 2))) char *format_text(const char *format, ...);
+__attribute__((format(printf, 1, 0))) char *format_text_of(const char *format, va_list arguments);
+
+/* A stream into memory, whose text the caller frees after it was closed. */
+FILE *memory_open(char **text, size_t *size);
+void memory_close(FILE *stream);
 
 /* Room for one more item of `each` bytes in an array with `count` items; returns the array. */
 void *room_for_one(void *items, size_t count, size_t *capacity, size_t each);

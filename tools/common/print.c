@@ -1,18 +1,38 @@
 /* SPDX-License-Identifier: MIT */
 #include "common/print.h"
 
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "common/memory.h"
+#include "trace/text.h"
 
 void print_plain(FILE *to, const char *text)
 {
-    for (const char *at = text; *at != '\0'; at++) {
-        const unsigned char c = (unsigned char)*at;
-        (void)putc(c < 0x20 || c == 0x7f ? '?' : c, to);
-    }
+    pdl_text_put_shown(to, text, PRINT_MOST);
+}
+
+char *plain_text(const char *text)
+{
+    char *made = NULL;
+    size_t size = 0;
+    FILE *const to = memory_open(&made, &size);
+    print_plain(to, text);
+    memory_close(to);
+    return made;
+}
+
+void print_line(FILE *to, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    char *const text = format_text_of(format, arguments);
+    va_end(arguments);
+    print_plain(to, text);
+    (void)putc('\n', to);
+    free(text);
 }
 
 char *format_count(unsigned long long count, const char *one, const char *many)
@@ -41,7 +61,9 @@ bool wants_colours(FILE *to)
 
 void table_add(struct table *table, char *cell)
 {
-    APPEND(table, cell);
+    char *const plain = plain_text(cell);
+    free(cell);
+    APPEND(table, plain);
 }
 
 /* Columns on a terminal: UTF-8's continuation bytes take none. */
@@ -61,7 +83,7 @@ static void print_cell(FILE *to, const char *text, size_t width, bool right, boo
     if (right) {
         (void)fprintf(to, "%*s", (int)blanks, "");
     }
-    print_plain(to, text);
+    (void)fputs(text, to);
     if (last) {
         (void)putc('\n', to);
     } else {

@@ -7,8 +7,15 @@
 #include <stddef.h>
 #include <stdio.h>
 
-/* Text that comes from an input: what would steer a terminal is shown as '?'. */
+/* What comes from outside (inputs, names of files, arguments, what other programs say) goes to a terminal through
+ * these three. What would steer it, and what is not UTF-8, is shown as an escape: \x1b, \x9b, \u202e. A text of more
+ * than PRINT_MOST characters has an ellipsis where the rest was, before its last quarter. */
+enum { PRINT_MOST = 1000 };
 void print_plain(FILE *to, const char *text);
+/* The same as a text, which the caller frees. */
+char *plain_text(const char *text);
+/* A line that is formatted as by printf(), then printed as one text; the newline is added. */
+__attribute__((format(printf, 2, 3))) void print_line(FILE *to, const char *format, ...);
 
 /* `1 file`, `2 files`, `1,024 files`: into a buffer that the caller frees. */
 char *format_count(unsigned long long count, const char *one, const char *many);
