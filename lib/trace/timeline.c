@@ -2,8 +2,8 @@
 /* Timelines: launches and their blocks. */
 #include "trace/timeline.h"
 
+#include <search.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "core/array.h"
 #include "core/error.h"
@@ -12,30 +12,37 @@
  * and is at 1.8e18. */
 #define TIME_LIMIT ((INT64_C(1) << 62) - 1)
 
-/* The index of a name, added if it is new. The newest are the likeliest. */
-static pdl_status name_index(struct pdl_timeline_names *names, const char *name, uint32_t *index)
+static pdl_status name_index(struct pdl_names *names, const char *name, uint32_t *index)
 {
-    for (uint32_t i = names->count; i > 0; i--) {
-        if (strcmp(names->names[i - 1], name) == 0) {
-            *index = i - 1;
-            return PDL_SUCCESS;
-        }
-    }
-    char *copy = PDL_ARRAY_ROOM(names->names, names->count, names->room) ? strdup(name) : NULL;
-    if (copy == NULL) {
-        return PDL_FAIL(PDL_ERROR_OUT_OF_MEMORY, "no memory for a name");
-    }
-    names->names[names->count] = copy;
-    *index = names->count++;
-    return PDL_SUCCESS;
+    return pdl_names_add(names, name, index)
+               ? PDL_SUCCESS
+               : PDL_FAIL(PDL_ERROR_OUT_OF_MEMORY, "no memory for a name");
 }
 
-static void free_names(struct pdl_timeline_names *names)
+static int compare_sms(const void *left, const void *right)
 {
-    for (uint32_t i = 0; i < names->count; i++) {
-        free(names->names[i]);
+    const uint32_t a = *(const uint32_t *)left;
+    const uint32_t b = *(const uint32_t *)right;
+    return (a > b) - (a < b);
+}
+
+static bool add_sm(struct pdl_timeline_sms *sms, uint32_t sm)
+{
+    if (tfind(&sm, &sms->tree, compare_sms) != NULL) {
+        return true;
     }
-    free((void *)names->names);
+    uint32_t *const own =
+        PDL_ARRAY_ROOM(sms->items, sms->count, sms->room) ? malloc(sizeof(*own)) : NULL;
+    if (own == NULL) {
+        return false;
+    }
+    *own = sm;
+    if (tsearch(own, &sms->tree, compare_sms) == NULL) {
+        free(own);
+        return false;
+    }
+    sms->items[sms->count++] = sm;
+    return true;
 }
 
 /* ------------------------------------------------------------------------------------------------
@@ -58,11 +65,15 @@ pdl_status pdl_timeline_create(pdl_timeline **timeline)
 void pdl_timeline_destroy(pdl_timeline *timeline)
 {
     if (timeline != NULL) {
-        free_names(&timeline->kernels);
-        free_names(&timeline->tracks);
-        free_names(&timeline->notes);
+        pdl_names_free(&timeline->kernels);
+        pdl_names_free(&timeline->tracks);
+        pdl_names_free(&timeline->notes);
+        free(timeline->launches_of);
         free(timeline->launches);
         free(timeline->blocks);
+        free(timeline->next_blocks);
+        free(timeline->sms.items);
+        tdestroy(timeline->sms.tree, free);
         free(timeline);
     }
 }
@@ -75,11 +86,29 @@ pdl_status pdl_timeline_need(const pdl_timeline *timeline)
     return PDL_SUCCESS;
 }
 
+/* Room for one track more comes first, so that there is never a track without launches_of. */
+static pdl_status track_index(pdl_timeline *timeline, const char *name, uint32_t *index)
+{
+    const uint32_t count = timeline->tracks.count;
+    if (!PDL_ARRAY_ROOM(timeline->launches_of, count, timeline->track_room)) {
+        return PDL_FAIL(PDL_ERROR_OUT_OF_MEMORY, "no memory for track %u", (unsigned)count);
+    }
+    const pdl_status status = name_index(&timeline->tracks, name, index);
+    if (status == PDL_SUCCESS && *index == count) {
+        timeline->launches_of[count] =
+            (struct pdl_timeline_track){PDL_TIMELINE_END, PDL_TIMELINE_END};
+    }
+    return status;
+}
+
 pdl_status pdl_timeline_add_launch(pdl_timeline *timeline, const char *kernel, const char *track,
                                    uint32_t *launch)
 {
     struct pdl_timeline_launch made = {.waited_ns = PDL_TIMELINE_NONE,
-                                       .triggered_ns = PDL_TIMELINE_NONE};
+                                       .triggered_ns = PDL_TIMELINE_NONE,
+                                       .next = PDL_TIMELINE_END,
+                                       .first_block = PDL_TIMELINE_END,
+                                       .last_block = PDL_TIMELINE_END};
     pdl_status status = pdl_timeline_need(timeline);
     if (status != PDL_SUCCESS) {
         return status;
@@ -99,13 +128,17 @@ pdl_status pdl_timeline_add_launch(pdl_timeline *timeline, const char *kernel, c
     }
     status = name_index(&timeline->kernels, kernel, &made.kernel);
     if (status == PDL_SUCCESS) {
-        status = name_index(&timeline->tracks, track != NULL ? track : "", &made.track);
+        status = track_index(timeline, track != NULL ? track : "", &made.track);
     }
     if (status != PDL_SUCCESS) {
         return status;
     }
-    timeline->launches[timeline->launch_count] = made;
-    *launch = timeline->launch_count++;
+    const uint32_t index = timeline->launch_count++;
+    struct pdl_timeline_track *const of = &timeline->launches_of[made.track];
+    timeline->launches[index] = made;
+    *(of->first == PDL_TIMELINE_END ? &of->first : &timeline->launches[of->last].next) = index;
+    of->last = index;
+    *launch = index;
     return PDL_SUCCESS;
 }
 
@@ -192,12 +225,20 @@ pdl_status pdl_timeline_add_block(pdl_timeline *timeline, const pdl_timeline_blo
     if (status != PDL_SUCCESS) {
         return status;
     }
-    if (!PDL_ARRAY_ROOM(timeline->blocks, timeline->block_count, timeline->block_room)) {
+    if (!PDL_ARRAY_ROOM(timeline->blocks, timeline->block_count, timeline->block_room) ||
+        !PDL_ARRAY_ROOM(timeline->next_blocks, timeline->block_count, timeline->next_room) ||
+        !add_sm(&timeline->sms, block->sm)) {
         return PDL_FAIL(PDL_ERROR_OUT_OF_MEMORY, "no memory for block %llu",
                         (unsigned long long)timeline->block_count);
     }
-    timeline->blocks[timeline->block_count++] = *block;
-    add_to_launch(&timeline->launches[block->launch], block);
+    const uint32_t index = (uint32_t)timeline->block_count++;
+    struct pdl_timeline_launch *const launch = &timeline->launches[block->launch];
+    timeline->blocks[index] = *block;
+    timeline->next_blocks[index] = PDL_TIMELINE_END;
+    *(launch->blocks == 0 ? &launch->first_block : &timeline->next_blocks[launch->last_block]) =
+        index;
+    launch->last_block = index;
+    add_to_launch(launch, block);
     return PDL_SUCCESS;
 }
 
@@ -233,9 +274,10 @@ bool pdl_timeline_span(const struct pdl_timeline *timeline, uint32_t track, int6
                        int64_t *end_ns)
 {
     bool found = false;
-    for (uint32_t i = 0; i < timeline->launch_count; i++) {
+    PDL_TIMELINE_EACH(timeline, track, i)
+    {
         const struct pdl_timeline_launch *launch = &timeline->launches[i];
-        if (launch->blocks == 0 || (track != PDL_TIMELINE_ALL && launch->track != track)) {
+        if (launch->blocks == 0) {
             continue;
         }
         *start_ns = found && *start_ns < launch->start_ns ? *start_ns : launch->start_ns;

@@ -8,6 +8,8 @@
 
 #include <pdl/timeline.h>
 
+#include "trace/names.h"
+
 /* The blocks of a launch in short. The times mean something only if there are blocks. */
 struct pdl_timeline_launch {
     uint32_t kernel; /* index of its name */
@@ -20,23 +22,38 @@ struct pdl_timeline_launch {
     int64_t waited_ns;    /* the last return from a wait; PDL_TIMELINE_NONE if !waits */
     int64_t triggered_ns; /* the last trigger; PDL_TIMELINE_NONE if !triggers */
     int64_t blocked_ns;   /* of all blocks together */
+    uint32_t next;        /* launch of the track; PDL_TIMELINE_END: there is none */
+    uint32_t first_block; /* likewise */
+    uint32_t last_block;
 };
 
-/* Strings, each once, in the order of their coming. */
-struct pdl_timeline_names {
-    char **names;
+/* The launches of a track: each leads to the next one, so that a track is as cheap to sum up among many. */
+struct pdl_timeline_track {
+    uint32_t first;
+    uint32_t last;
+};
+
+/* The SMs that have blocks, in the order of their coming. */
+struct pdl_timeline_sms {
+    uint32_t *items;
     uint32_t count;
     size_t room;
+    void *tree; /* of tsearch() */
 };
 
 struct pdl_timeline {
-    struct pdl_timeline_names kernels;
-    struct pdl_timeline_names tracks;
-    struct pdl_timeline_names notes; /* what else the outputs should say, a sentence each */
+    struct pdl_names kernels;
+    struct pdl_names tracks;
+    struct pdl_timeline_track *launches_of; /* each track */
+    size_t track_room;
+    struct pdl_names notes; /* what else the outputs should say, a sentence each */
     struct pdl_timeline_launch *launches;
     uint32_t launch_count;
     size_t launch_room;
     pdl_timeline_block *blocks;
+    uint32_t *next_blocks; /* of each block: the next one of its launch */
+    size_t next_room;
+    struct pdl_timeline_sms sms;
     uint64_t block_count;
     size_t block_room;
     uint64_t lost;
@@ -47,6 +64,29 @@ pdl_status pdl_timeline_need(const pdl_timeline *timeline);
 
 /* All tracks. */
 #define PDL_TIMELINE_ALL UINT32_MAX
+
+/* No launch, no block. */
+#define PDL_TIMELINE_END UINT32_MAX
+
+/* The launches of a track, or of all. */
+static inline uint32_t pdl_timeline_first(const struct pdl_timeline *timeline, uint32_t track)
+{
+    if (track != PDL_TIMELINE_ALL) {
+        return timeline->launches_of[track].first;
+    }
+    return timeline->launch_count > 0 ? 0 : PDL_TIMELINE_END;
+}
+static inline uint32_t pdl_timeline_next(const struct pdl_timeline *timeline, uint32_t track,
+                                         uint32_t launch)
+{
+    if (track != PDL_TIMELINE_ALL) {
+        return timeline->launches[launch].next;
+    }
+    return launch + 1 < timeline->launch_count ? launch + 1 : PDL_TIMELINE_END;
+}
+#define PDL_TIMELINE_EACH(timeline, track, launch)                                                 \
+    for (uint32_t launch = pdl_timeline_first(timeline, track); launch != PDL_TIMELINE_END;        \
+         launch = pdl_timeline_next(timeline, track, launch))
 
 /* The launch's blocks spent this long in waits, the mean of a block. */
 int64_t pdl_timeline_blocked(const struct pdl_timeline_launch *launch);

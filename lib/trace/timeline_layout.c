@@ -110,32 +110,63 @@ static int compare_slots(const void *left, const void *right)
     return (a->index > b->index) - (a->index < b->index);
 }
 
-/* Each in the first lane that is free at its start. */
-static pdl_status assign_lanes(struct pdl_timeline_slot *slots, size_t count, uint32_t *lanes)
+/* When each lane of a place is free, and above two of them, the earlier time: the first lane that is free at a
+ * time is found in as many steps as the number of lanes has digits. */
+struct lanes {
+    int64_t *free_at;
+    size_t leaves; /* a power of two */
+};
+
+static void set_lane(const struct lanes *lanes, uint32_t lane, int64_t free_at)
 {
+    size_t at = lanes->leaves + lane;
+    lanes->free_at[at] = free_at;
+    for (at /= 2; at > 0; at /= 2) {
+        const int64_t left = lanes->free_at[2 * at];
+        const int64_t right = lanes->free_at[2 * at + 1];
+        lanes->free_at[at] = left < right ? left : right;
+    }
+}
+
+static uint32_t free_lane(const struct lanes *lanes, int64_t time_ns)
+{
+    size_t at = 1;
+    while (at < lanes->leaves) {
+        at = 2 * at + (lanes->free_at[2 * at] > time_ns);
+    }
+    return (uint32_t)(at - lanes->leaves);
+}
+
+/* Each in the first lane that is free at its start. */
+static pdl_status assign_lanes(struct pdl_timeline_slot *slots, size_t count, uint32_t *most)
+{
+    struct lanes lanes = {.leaves = 1};
     uint32_t used = 0;
-    uint32_t most = 1;
-    int64_t *ends = calloc(count + 1, sizeof(*ends)); /* of the lanes of this place */
-    if (ends == NULL) {
+    while (lanes.leaves < count) {
+        lanes.leaves *= 2;
+    }
+    lanes.free_at = calloc(2 * lanes.leaves, sizeof(*lanes.free_at));
+    if (lanes.free_at == NULL) {
         return PDL_FAIL(PDL_ERROR_OUT_OF_MEMORY, "no memory for %zu lanes", count);
     }
+    for (size_t i = 0; i < 2 * lanes.leaves; i++) {
+        lanes.free_at[i] = INT64_MIN;
+    }
     qsort(slots, count, sizeof(*slots), compare_slots);
+    *most = 1;
     for (size_t i = 0; i < count; i++) {
         struct pdl_timeline_slot *slot = &slots[i];
-        if (i == 0 || slot->track != slots[i - 1].track || slot->sm != slots[i - 1].sm) {
-            used = 0;
+        if (i > 0 && (slot->track != slots[i - 1].track || slot->sm != slots[i - 1].sm)) {
+            for (; used > 0; used--) {
+                set_lane(&lanes, used - 1, INT64_MIN);
+            }
         }
-        uint32_t lane = 0;
-        while (lane < used && ends[lane] > slot->start_ns) {
-            lane++;
-        }
-        ends[lane] = slot->end_ns;
-        slot->lane = lane;
-        used = lane == used ? used + 1 : used;
-        most = used > most ? used : most;
+        slot->lane = free_lane(&lanes, slot->start_ns);
+        set_lane(&lanes, slot->lane, slot->end_ns);
+        used = slot->lane == used ? used + 1 : used;
+        *most = used > *most ? used : *most;
     }
-    free(ends);
-    *lanes = most;
+    free(lanes.free_at);
     return PDL_SUCCESS;
 }
 
@@ -202,6 +233,25 @@ pdl_status pdl_timeline_launch_lanes(const struct pdl_timeline *timeline,
     return PDL_SUCCESS;
 }
 
+void pdl_timeline_slots_of(const struct pdl_timeline_slot *slots, size_t count, uint32_t track,
+                           size_t *from, size_t *to)
+{
+    const uint64_t ends[2] = {track, (uint64_t)track + 1};
+    size_t *const found[2] = {from, to};
+    for (unsigned i = 0; i < 2; i++) { /* the first slot whose track is not before that */
+        size_t low = 0;
+        for (size_t high = count; low < high;) {
+            const size_t middle = low + (high - low) / 2;
+            if (slots[middle].track < ends[i]) {
+                low = middle + 1;
+            } else {
+                high = middle;
+            }
+        }
+        *found[i] = low;
+    }
+}
+
 /* ---- cells ---------------------------------------------------------------------------------- */
 
 void pdl_timeline_spread(double *cells, uint32_t count, size_t stride, double from, double to,
@@ -218,15 +268,11 @@ pdl_status pdl_timeline_sm_cells(const struct pdl_timeline *timeline, uint32_t t
                                  int64_t start_ns, int64_t end_ns, uint32_t cells, double *busy,
                                  uint32_t *sms)
 {
-    uint32_t *found = NULL;
     struct pdl_timeline_interval *intervals = NULL;
     size_t count = 0;
     const double width = (double)(end_ns - start_ns) / cells;
-    pdl_status status = pdl_timeline_sms(timeline, &found, sms);
-    free(found);
-    if (status == PDL_SUCCESS) {
-        status = pdl_timeline_sm_times(timeline, track, &intervals, &count);
-    }
+    const pdl_status status = pdl_timeline_sm_times(timeline, track, &intervals, &count);
+    *sms = timeline->sms.count;
     for (size_t i = 0; i < count; i++) {
         pdl_timeline_spread(busy, cells, 1, (double)(intervals[i].start_ns - start_ns) / width,
                             (double)(intervals[i].end_ns - start_ns) / width, width);
@@ -235,23 +281,26 @@ pdl_status pdl_timeline_sm_cells(const struct pdl_timeline *timeline, uint32_t t
     return status;
 }
 
-void pdl_timeline_fill(const struct pdl_timeline *timeline, const struct pdl_timeline_cells *cells)
+static void fill_block(const pdl_timeline_block *block, const struct pdl_timeline_cells *cells,
+                       double *times)
 {
     const double width = (double)(cells->end_ns - cells->start_ns) / cells->cells;
-    const size_t row_size = (size_t)cells->cells * PDL_TIMELINE_PHASES;
-    for (uint64_t i = 0; i < timeline->block_count; i++) {
-        struct pdl_timeline_piece pieces[PDL_TIMELINE_PHASES];
-        const uint32_t row = cells->row_of[timeline->blocks[i].launch];
-        if (row == UINT32_MAX) {
-            continue;
-        }
-        const unsigned count = pdl_timeline_pieces(&timeline->blocks[i], pieces);
-        for (unsigned piece = 0; piece < count; piece++) {
-            pdl_timeline_spread(cells->times + row * row_size + pieces[piece].phase, cells->cells,
-                                PDL_TIMELINE_PHASES,
-                                (double)(pieces[piece].start_ns - cells->start_ns) / width,
-                                (double)(pieces[piece].end_ns - cells->start_ns) / width, width);
-        }
+    struct pdl_timeline_piece pieces[PDL_TIMELINE_PHASES];
+    const unsigned count = pdl_timeline_pieces(block, pieces);
+    for (unsigned piece = 0; piece < count; piece++) {
+        pdl_timeline_spread(times + pieces[piece].phase, cells->cells, PDL_TIMELINE_PHASES,
+                            (double)(pieces[piece].start_ns - cells->start_ns) / width,
+                            (double)(pieces[piece].end_ns - cells->start_ns) / width, width);
+    }
+}
+
+void pdl_timeline_fill(const struct pdl_timeline *timeline, uint32_t launch,
+                       const struct pdl_timeline_cells *cells, uint32_t row)
+{
+    double *times = cells->times + (size_t)row * cells->cells * PDL_TIMELINE_PHASES;
+    for (uint32_t i = timeline->launches[launch].first_block; i != PDL_TIMELINE_END;
+         i = timeline->next_blocks[i]) {
+        fill_block(&timeline->blocks[i], cells, times);
     }
 }
 

@@ -61,22 +61,27 @@ pdl_status pdl_timeline_launch_lanes(const struct pdl_timeline *timeline,
                                      struct pdl_timeline_slot **slots, uint32_t *count,
                                      uint32_t *lanes);
 
+/* Where the slots of a track are: from *from to before *to. */
+void pdl_timeline_slots_of(const struct pdl_timeline_slot *slots, size_t count, uint32_t track,
+                           size_t *from, size_t *to);
+
 /* Adds a piece from `from` to `to`, in cells, to those that it lies in: the part of each times `width`.
  * Cell i is at cells[i * stride]. */
 void pdl_timeline_spread(double *cells, uint32_t count, size_t stride, double from, double to,
                          double width);
 
 /* What launches do in each of `cells` equal parts of a span, for rows of them: the time of each phase,
- * in nanoseconds of all blocks, at times[(row * cells + cell) * PDL_TIMELINE_PHASES + phase].
- * row_of[launch] is UINT32_MAX where the launch is in no row. */
+ * in nanoseconds of all blocks, at times[(row * cells + cell) * PDL_TIMELINE_PHASES + phase]. */
 struct pdl_timeline_cells {
     int64_t start_ns;
     int64_t end_ns;
     uint32_t cells;
-    const uint32_t *row_of;
     double *times;
 };
-void pdl_timeline_fill(const struct pdl_timeline *timeline, const struct pdl_timeline_cells *cells);
+
+/* Adds a launch to a row. */
+void pdl_timeline_fill(const struct pdl_timeline *timeline, uint32_t launch,
+                       const struct pdl_timeline_cells *cells, uint32_t row);
 
 /* The phase of most time in a cell; PDL_TIMELINE_PHASES if no block ran. */
 enum pdl_timeline_phase pdl_timeline_cell_phase(const struct pdl_timeline_cells *cells,

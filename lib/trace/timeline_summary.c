@@ -89,12 +89,12 @@ static size_t collect(const struct pdl_timeline *timeline, uint32_t track, enum 
                       struct pdl_timeline_interval *intervals)
 {
     size_t count = 0;
-    for (uint64_t i = 0; i < timeline->block_count; i++) {
-        const pdl_timeline_block *block = &timeline->blocks[i];
-        if (track == PDL_TIMELINE_ALL || timeline->launches[block->launch].track == track) {
-            const uint32_t group = by == BY_NOTHING  ? 0
-                                   : by == BY_LAUNCH ? block->launch
-                                                     : block->sm;
+    PDL_TIMELINE_EACH(timeline, track, launch)
+    {
+        for (uint32_t i = timeline->launches[launch].first_block; i != PDL_TIMELINE_END;
+             i = timeline->next_blocks[i]) {
+            const pdl_timeline_block *block = &timeline->blocks[i];
+            const uint32_t group = by == BY_NOTHING ? 0 : by == BY_LAUNCH ? launch : block->sm;
             intervals[count++] =
                 (struct pdl_timeline_interval){group, block->start_ns, block->end_ns};
         }
@@ -107,14 +107,25 @@ static size_t collect_launches(const struct pdl_timeline *timeline, uint32_t tra
                                struct pdl_timeline_interval *intervals)
 {
     size_t count = 0;
-    for (uint32_t i = 0; i < timeline->launch_count; i++) {
+    PDL_TIMELINE_EACH(timeline, track, i)
+    {
         const struct pdl_timeline_launch *launch = &timeline->launches[i];
-        if (launch->blocks > 0 && (track == PDL_TIMELINE_ALL || launch->track == track)) {
+        if (launch->blocks > 0) {
             intervals[count++] =
                 (struct pdl_timeline_interval){0, launch->start_ns, launch->end_ns};
         }
     }
     return count;
+}
+
+static size_t blocks_in(const struct pdl_timeline *timeline, uint32_t track)
+{
+    size_t blocks = 0;
+    PDL_TIMELINE_EACH(timeline, track, i)
+    {
+        blocks += (size_t)timeline->launches[i].blocks;
+    }
+    return blocks;
 }
 
 static int compare_sms(const void *left, const void *right)
@@ -126,23 +137,17 @@ static int compare_sms(const void *left, const void *right)
 
 pdl_status pdl_timeline_sms(const struct pdl_timeline *timeline, uint32_t **sms, uint32_t *count)
 {
-    uint32_t kept = 0;
-    uint32_t *found = calloc((size_t)timeline->block_count + 1, sizeof(*found));
-    if (found == NULL) {
-        return PDL_FAIL(PDL_ERROR_OUT_OF_MEMORY, "no memory for the SMs of %llu blocks",
-                        (unsigned long long)timeline->block_count);
+    const size_t found = timeline->sms.count;
+    uint32_t *sorted = calloc(found + 1, sizeof(*sorted));
+    if (sorted == NULL) {
+        return PDL_FAIL(PDL_ERROR_OUT_OF_MEMORY, "no memory for %zu SMs", found);
     }
-    for (uint64_t i = 0; i < timeline->block_count; i++) {
-        found[i] = timeline->blocks[i].sm;
+    if (found > 0) {
+        memcpy(sorted, timeline->sms.items, found * sizeof(*sorted));
+        qsort(sorted, found, sizeof(*sorted), compare_sms);
     }
-    qsort(found, (size_t)timeline->block_count, sizeof(*found), compare_sms);
-    for (uint64_t i = 0; i < timeline->block_count; i++) {
-        if (kept == 0 || found[kept - 1] != found[i]) {
-            found[kept++] = found[i];
-        }
-    }
-    *sms = found;
-    *count = kept;
+    *sms = sorted;
+    *count = (uint32_t)found;
     return PDL_SUCCESS;
 }
 
@@ -150,9 +155,10 @@ pdl_status pdl_timeline_sms(const struct pdl_timeline *timeline, uint32_t **sms,
 static void add_launches(const struct pdl_timeline *timeline, uint32_t track,
                          pdl_timeline_summary *summary)
 {
-    for (uint32_t i = 0; i < timeline->launch_count; i++) {
+    PDL_TIMELINE_EACH(timeline, track, i)
+    {
         const struct pdl_timeline_launch *launch = &timeline->launches[i];
-        if (launch->blocks == 0 || (track != PDL_TIMELINE_ALL && launch->track != track)) {
+        if (launch->blocks == 0) {
             continue;
         }
         summary->launches++;
@@ -167,22 +173,15 @@ pdl_status pdl_timeline_measure(const struct pdl_timeline *timeline, uint32_t tr
                                 pdl_timeline_summary *summary)
 {
     pdl_timeline_summary measured = {.size = (uint32_t)sizeof(measured), .lost = timeline->lost};
-    const size_t most = (size_t)timeline->block_count + timeline->launch_count + 1;
+    const size_t most = blocks_in(timeline, track) + 1; /* a launch that counts has one at least */
     struct pdl_timeline_interval *intervals = calloc(most, sizeof(*intervals));
     int64_t *times = calloc(2 * most, sizeof(*times));
-    uint32_t *sms = NULL;
-    uint32_t sm_count = 0;
     int64_t start = 0;
     int64_t end = 0;
     size_t count;
     pdl_status status = PDL_SUCCESS;
     if (intervals == NULL || times == NULL) {
-        status = PDL_FAIL(PDL_ERROR_OUT_OF_MEMORY, "no memory to sum up %llu blocks",
-                          (unsigned long long)timeline->block_count);
-        goto done;
-    }
-    status = pdl_timeline_sms(timeline, &sms, &sm_count);
-    if (status != PDL_SUCCESS) {
+        status = PDL_FAIL(PDL_ERROR_OUT_OF_MEMORY, "no memory to sum up %zu blocks", most);
         goto done;
     }
     add_launches(timeline, track, &measured);
@@ -198,12 +197,12 @@ pdl_status pdl_timeline_measure(const struct pdl_timeline *timeline, uint32_t tr
     if (measured.span_ns > 0) {
         count = unite(intervals, collect(timeline, track, BY_SM, intervals));
         measured.overlap_share = (double)measured.overlap_ns / (double)measured.span_ns;
-        measured.sm_share = (double)sum_of(intervals, count) / (double)measured.span_ns / sm_count;
+        measured.sm_share =
+            (double)sum_of(intervals, count) / (double)measured.span_ns / timeline->sms.count;
     }
     *summary = measured;
 
 done:
-    free(sms);
     free(times);
     free(intervals);
     return status;
@@ -212,10 +211,10 @@ done:
 pdl_status pdl_timeline_sm_times(const struct pdl_timeline *timeline, uint32_t track,
                                  struct pdl_timeline_interval **intervals, size_t *count)
 {
-    struct pdl_timeline_interval *made = calloc((size_t)timeline->block_count + 1, sizeof(*made));
+    const size_t blocks = blocks_in(timeline, track);
+    struct pdl_timeline_interval *made = calloc(blocks + 1, sizeof(*made));
     if (made == NULL) {
-        return PDL_FAIL(PDL_ERROR_OUT_OF_MEMORY, "no memory for the SMs of %llu blocks",
-                        (unsigned long long)timeline->block_count);
+        return PDL_FAIL(PDL_ERROR_OUT_OF_MEMORY, "no memory for the SMs of %zu blocks", blocks);
     }
     *count = unite(made, collect(timeline, track, BY_SM, made));
     *intervals = made;
@@ -224,11 +223,8 @@ pdl_status pdl_timeline_sm_times(const struct pdl_timeline *timeline, uint32_t t
 
 static pdl_status find_track(const pdl_timeline *timeline, const char *track, uint32_t *index)
 {
-    for (uint32_t i = 0; i < timeline->tracks.count; i++) {
-        if (strcmp(timeline->tracks.names[i], track) == 0) {
-            *index = i;
-            return PDL_SUCCESS;
-        }
+    if (pdl_names_find(&timeline->tracks, track, index)) {
+        return PDL_SUCCESS;
     }
     return PDL_FAIL_FIELD(PDL_ERROR_NOT_FOUND, "track", "the timeline has no track \"%.100s\"",
                           track);

@@ -88,7 +88,7 @@ static double put_legend(const struct svg *svg, double y, bool draw)
         const char *class;
         const char *name;
     } phases[] = {{"k6 b", "before the wait"}, {"w6", "waiting"}, {"k6", "running"}};
-    const struct pdl_timeline_names *kernels = &svg->timeline->kernels;
+    const struct pdl_names *kernels = &svg->timeline->kernels;
     double x = LEFT;
     for (uint32_t i = 0; i < kernels->count && i < 24; i++) {
         const double width = 26 + text_width(kernels->names[i], LEGEND_NAME) + 18;
@@ -224,42 +224,33 @@ static void put_bar(const struct svg *svg, const struct pdl_timeline_cells *cell
     }
 }
 
-/* The launches of a track as bars, from `first` on in svg->launches. */
+/* The launches of a track as bars. */
 static pdl_status put_bars(const struct svg *svg, uint32_t track, double y)
 {
     struct pdl_timeline_cells cells = {
         .start_ns = svg->start_ns, .end_ns = svg->end_ns, .cells = PLOT};
     const bool phases = svg->launch_count <= BARS_MOST;
-    const size_t room = phases ? ((size_t)svg->launch_count * PLOT + 1) * PDL_TIMELINE_PHASES : 1;
-    uint32_t *row_of = calloc((size_t)svg->timeline->launch_count + 1, sizeof(*row_of));
-    pdl_status status = PDL_SUCCESS;
-    cells.row_of = row_of;
-    cells.times = calloc(room, sizeof(*cells.times));
-    if (row_of == NULL || cells.times == NULL) {
-        status = PDL_FAIL(PDL_ERROR_OUT_OF_MEMORY, "no memory to draw %u launches",
-                          (unsigned)svg->launch_count);
-        goto done;
-    }
-    memset(row_of, 0xff, svg->timeline->launch_count * sizeof(*row_of));
-    for (uint32_t i = 0; i < svg->launch_count; i++) {
-        if (svg->launches[i].track == track) {
-            row_of[svg->launches[i].index] = i;
-        }
-    }
+    size_t from = 0;
+    size_t to = 0;
+    pdl_timeline_slots_of(svg->launches, svg->launch_count, track, &from, &to);
     if (phases) {
-        pdl_timeline_fill(svg->timeline, &cells);
-    }
-    for (uint32_t i = 0; i < svg->launch_count; i++) {
-        const struct pdl_timeline_slot *slot = &svg->launches[i];
-        if (slot->track == track && slot->lane < LANES_MOST) {
-            put_bar(svg, phases ? &cells : NULL, i, slot, y + slot->lane * LANE + LANE - BAR);
+        cells.times = calloc((to - from) * PLOT * PDL_TIMELINE_PHASES + 1, sizeof(*cells.times));
+        if (cells.times == NULL) {
+            return PDL_FAIL(PDL_ERROR_OUT_OF_MEMORY, "no memory to draw %zu launches", to - from);
         }
     }
-
-done:
+    for (size_t i = from; i < to; i++) {
+        const struct pdl_timeline_slot *slot = &svg->launches[i];
+        const uint32_t row = (uint32_t)(i - from);
+        if (slot->lane < LANES_MOST) {
+            if (phases) {
+                pdl_timeline_fill(svg->timeline, slot->index, &cells, row);
+            }
+            put_bar(svg, phases ? &cells : NULL, row, slot, y + slot->lane * LANE + LANE - BAR);
+        }
+    }
     free(cells.times);
-    free(row_of);
-    return status;
+    return PDL_SUCCESS;
 }
 
 /* Every so many SMs, so that numbers do not touch. */
@@ -307,7 +298,7 @@ static pdl_status put_track(const struct svg *svg, uint32_t track, double y)
 
 static double put_notes(const struct svg *svg, double y)
 {
-    const struct pdl_timeline_names *notes = &svg->timeline->notes;
+    const struct pdl_names *notes = &svg->timeline->notes;
     for (uint32_t i = 0; i < notes->count; i++) {
         pdl_timeline_svg_open_text(svg, LEFT, y, "t");
         pdl_text_put_xml(svg->out, notes->names[i], 170);

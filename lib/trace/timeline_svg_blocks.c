@@ -11,6 +11,11 @@
 #define CELL  2
 #define CELLS (PLOT / CELL)
 
+/* A block's slot with its launch. */
+struct place {
+    uint32_t launch, slot;
+};
+
 static uint32_t row_of_sm(const struct svg *svg, uint32_t sm)
 {
     uint32_t from = 0;
@@ -32,12 +37,12 @@ static double y_of(const struct svg *svg, const struct pdl_timeline_slot *slot, 
            slot->lane * svg->row_filled / svg->lanes;
 }
 
-static void put_phase(const struct svg *svg, uint32_t launch, enum pdl_timeline_phase phase,
-                      const uint32_t *order, size_t count, double y)
+static void put_phase(const struct svg *svg, enum pdl_timeline_phase phase,
+                      const struct place *places, size_t count, double y)
 {
     bool open = false;
     for (size_t i = 0; i < count; i++) {
-        const struct pdl_timeline_slot *slot = &svg->blocks[order[i]];
+        const struct pdl_timeline_slot *slot = &svg->blocks[places[i].slot];
         struct pdl_timeline_piece pieces[PDL_TIMELINE_PHASES];
         const unsigned parts = pdl_timeline_pieces(&svg->timeline->blocks[slot->index], pieces);
         for (unsigned part = 0; part < parts; part++) {
@@ -45,7 +50,7 @@ static void put_phase(const struct svg *svg, uint32_t launch, enum pdl_timeline_
                 continue;
             }
             if (!open) {
-                pdl_timeline_svg_open(svg, launch, phase);
+                pdl_timeline_svg_open(svg, places[i].launch, phase);
                 open = true;
             }
             const double x = pdl_timeline_svg_x(svg, pieces[part].start_ns);
@@ -60,18 +65,18 @@ static void put_phase(const struct svg *svg, uint32_t launch, enum pdl_timeline_
 }
 
 /* A launch's blocks in their lanes: a path for each phase, and the marks of the triggers. */
-static void put_launch_blocks(const struct svg *svg, uint32_t launch, const uint32_t *order,
-                              size_t count, double y)
+static void put_launch_blocks(const struct svg *svg, const struct place *places, size_t count,
+                              double y)
 {
     for (unsigned phase = 0; phase < PDL_TIMELINE_PHASES; phase++) {
-        put_phase(svg, launch, (enum pdl_timeline_phase)phase, order, count, y);
+        put_phase(svg, (enum pdl_timeline_phase)phase, places, count, y);
     }
-    if (svg->timeline->launches[launch].triggers == 0) {
+    if (svg->timeline->launches[places[0].launch].triggers == 0) {
         return;
     }
     (void)fputs("<path class=\"tick\" d=\"", svg->out);
     for (size_t i = 0; i < count; i++) {
-        const struct pdl_timeline_slot *slot = &svg->blocks[order[i]];
+        const struct pdl_timeline_slot *slot = &svg->blocks[places[i].slot];
         const int64_t triggered = svg->timeline->blocks[slot->index].triggered_ns;
         if (triggered != PDL_TIMELINE_NONE) {
             (void)fputc('M', svg->out);
@@ -134,7 +139,7 @@ static void put_cells(const struct svg *svg, const struct cell *cells, double y)
     }
 }
 
-/* The slots of a track, which stand together: from..to. */
+/* The slots of a track: from..to. */
 static void put_dense_blocks(const struct svg *svg, size_t from, size_t to, struct cell *cells,
                              double y)
 {
@@ -149,56 +154,50 @@ static void put_dense_blocks(const struct svg *svg, size_t from, size_t to, stru
     }
 }
 
-/* Their places by launch: those of launch i are order[first[i]] to order[first[i + 1] - 1]. */
-static void sort_by_launch(const struct svg *svg, size_t from, size_t to, size_t *first,
-                           uint32_t *order)
+static int by_launch(const void *left, const void *right)
 {
-    const pdl_timeline_block *blocks = svg->timeline->blocks;
-    for (size_t i = from; i < to; i++) {
-        first[blocks[svg->blocks[i].index].launch + 2]++;
+    const struct place *a = left;
+    const struct place *b = right;
+    return a->launch != b->launch ? (a->launch < b->launch ? -1 : 1)
+                                  : (a->slot > b->slot) - (a->slot < b->slot);
+}
+
+/* Launch by launch. */
+static pdl_status put_sparse_blocks(const struct svg *svg, size_t from, size_t to, double y)
+{
+    const size_t count = to - from;
+    struct place *places = calloc(count + 1, sizeof(*places));
+    if (places == NULL) {
+        return PDL_FAIL(PDL_ERROR_OUT_OF_MEMORY, "no memory to draw %zu blocks", count);
     }
-    for (uint32_t i = 0; i < svg->timeline->launch_count; i++) {
-        first[i + 2] += first[i + 1];
+    for (size_t i = 0; i < count; i++) {
+        const uint32_t block = svg->blocks[from + i].index;
+        places[i] = (struct place){svg->timeline->blocks[block].launch, (uint32_t)(from + i)};
     }
-    for (size_t i = from; i < to; i++) { /* moves first[i + 1] from a launch's begin to its end */
-        order[first[blocks[svg->blocks[i].index].launch + 1]++] = (uint32_t)i;
+    qsort(places, count, sizeof(*places), by_launch);
+    for (size_t first = 0, end = 0; first < count; first = end) {
+        while (end < count && places[end].launch == places[first].launch) {
+            end++;
+        }
+        put_launch_blocks(svg, places + first, end - first, y);
     }
+    free(places);
+    return PDL_SUCCESS;
 }
 
 pdl_status pdl_timeline_svg_blocks(const struct svg *svg, uint32_t track, double y)
 {
-    const size_t all = (size_t)svg->timeline->block_count;
-    const uint32_t launches = svg->timeline->launch_count;
-    pdl_status status = PDL_SUCCESS;
     size_t from = 0;
-    while (from < all && svg->blocks[from].track < track) {
-        from++;
+    size_t to = 0;
+    pdl_timeline_slots_of(svg->blocks, (size_t)svg->timeline->block_count, track, &from, &to);
+    if (!svg->dense) {
+        return put_sparse_blocks(svg, from, to, y);
     }
-    size_t to = from;
-    while (to < all && svg->blocks[to].track == track) {
-        to++;
-    }
-    size_t *first = calloc((size_t)launches + 2, sizeof(*first));
-    uint32_t *order = calloc(to - from + 1, sizeof(*order));
     struct cell *cells = calloc(CELLS, sizeof(*cells));
-    if (first == NULL || order == NULL || cells == NULL) {
-        status = PDL_FAIL(PDL_ERROR_OUT_OF_MEMORY, "no memory to draw %zu blocks", to - from);
-        goto done;
+    if (cells == NULL) {
+        return PDL_FAIL(PDL_ERROR_OUT_OF_MEMORY, "no memory to draw %zu blocks", to - from);
     }
-    if (svg->dense) {
-        put_dense_blocks(svg, from, to, cells, y);
-        goto done;
-    }
-    sort_by_launch(svg, from, to, first, order);
-    for (uint32_t i = 0; i < launches; i++) {
-        if (first[i + 1] > first[i]) {
-            put_launch_blocks(svg, i, order + first[i], first[i + 1] - first[i], y);
-        }
-    }
-
-done:
+    put_dense_blocks(svg, from, to, cells, y);
     free(cells);
-    free(order);
-    free(first);
-    return status;
+    return PDL_SUCCESS;
 }

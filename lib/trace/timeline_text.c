@@ -186,13 +186,12 @@ static void put_launches(struct text *text, uint32_t track)
         (void)fprintf(text->out, "%*s", NUMBER_WIDTH, heads[i]);
     }
     (void)fputc('\n', text->out);
-    for (uint32_t i = 0; i < text->timeline->launch_count; i++) {
-        all += text->timeline->launches[i].track == track;
+    PDL_TIMELINE_EACH(text->timeline, track, i)
+    {
+        all++;
     }
-    for (uint32_t i = 0; i < text->timeline->launch_count; i++) {
-        if (text->timeline->launches[i].track != track) {
-            continue;
-        }
+    PDL_TIMELINE_EACH(text->timeline, track, i)
+    {
         const uint32_t half = LINES_MOST / 2;
         if (all <= LINES_MOST || seen < half || seen >= all - half) {
             put_launch(text, i);
@@ -210,7 +209,6 @@ struct picture {
     struct pdl_timeline_cells cells; /* all rows of a track */
     uint32_t label_width;
     uint32_t rows;
-    uint32_t *row_of;   /* of each launch */
     uint32_t *first_of; /* of each row: its first launch */
     bool by_kernel;
 };
@@ -224,22 +222,18 @@ static const uint32_t phase_characters[PDL_TIMELINE_PHASES + 1] = {
 
 static pdl_status make_picture(const struct text *text, struct picture *picture)
 {
-    const uint32_t launches = text->timeline->launch_count;
     uint32_t label = text->columns / 5;
     label = label < 10 ? 10 : label > 24 ? 24 : label;
     *picture = (struct picture){.label_width = label};
     picture->cells.cells = text->columns - label;
     picture->cells.start_ns = text->start_ns;
     picture->cells.end_ns = text->end_ns;
-    picture->row_of = calloc((size_t)launches + 1, sizeof(*picture->row_of));
     picture->first_of = calloc(ROWS_MOST, sizeof(*picture->first_of));
     picture->cells.times = calloc((size_t)ROWS_MOST * picture->cells.cells * PDL_TIMELINE_PHASES,
                                   sizeof(*picture->cells.times));
-    if (picture->row_of == NULL || picture->first_of == NULL || picture->cells.times == NULL) {
-        return PDL_FAIL(PDL_ERROR_OUT_OF_MEMORY, "no memory for a picture of %u launches",
-                        (unsigned)launches);
+    if (picture->first_of == NULL || picture->cells.times == NULL) {
+        return PDL_FAIL(PDL_ERROR_OUT_OF_MEMORY, "no memory for a picture of %d rows", ROWS_MOST);
     }
-    picture->cells.row_of = picture->row_of;
     return PDL_SUCCESS;
 }
 
@@ -247,37 +241,41 @@ static void free_picture(struct picture *picture)
 {
     free(picture->cells.times);
     free(picture->first_of);
-    free(picture->row_of);
 }
 
-/* A row a launch, or a kernel where there are too many launches; what is over is in the last row. */
-static void choose_rows(const struct pdl_timeline *timeline, uint32_t track,
-                        struct picture *picture)
+/* The row of a launch, which is added if it is new; what is over is in the last row. */
+static uint32_t row_of(const struct pdl_timeline *timeline, struct picture *picture,
+                       uint32_t launch)
 {
+    for (uint32_t row = 0; picture->by_kernel && row < picture->rows; row++) {
+        if (timeline->launches[picture->first_of[row]].kernel ==
+            timeline->launches[launch].kernel) {
+            return row;
+        }
+    }
+    if (picture->rows < ROWS_MOST) {
+        picture->first_of[picture->rows++] = launch;
+    }
+    return picture->rows - 1;
+}
+
+/* A row a launch, or a kernel where there are too many launches. */
+static void fill_rows(const struct pdl_timeline *timeline, uint32_t track, struct picture *picture)
+{
+    const size_t row_size = (size_t)picture->cells.cells * PDL_TIMELINE_PHASES;
     uint32_t launches = 0;
+    memset(picture->cells.times, 0, sizeof(*picture->cells.times) * picture->rows * row_size);
     picture->rows = 0;
-    for (uint32_t i = 0; i < timeline->launch_count; i++) {
-        launches += timeline->launches[i].track == track && timeline->launches[i].blocks > 0;
+    PDL_TIMELINE_EACH(timeline, track, i)
+    {
+        launches += timeline->launches[i].blocks > 0;
     }
     picture->by_kernel = launches > ROWS_MOST;
-    for (uint32_t i = 0; i < timeline->launch_count; i++) {
-        const struct pdl_timeline_launch *launch = &timeline->launches[i];
-        uint32_t row = picture->rows;
-        picture->row_of[i] = UINT32_MAX;
-        if (launch->track != track || launch->blocks == 0) {
-            continue;
+    PDL_TIMELINE_EACH(timeline, track, i)
+    {
+        if (timeline->launches[i].blocks > 0) {
+            pdl_timeline_fill(timeline, i, &picture->cells, row_of(timeline, picture, i));
         }
-        for (uint32_t other = 0; picture->by_kernel && other < picture->rows; other++) {
-            if (timeline->launches[picture->first_of[other]].kernel == launch->kernel) {
-                row = other;
-                break;
-            }
-        }
-        row = row < ROWS_MOST ? row : ROWS_MOST - 1;
-        if (row == picture->rows) {
-            picture->first_of[picture->rows++] = i;
-        }
-        picture->row_of[i] = row;
     }
 }
 
@@ -378,11 +376,7 @@ static pdl_status put_picture(struct text *text)
         if (!pdl_timeline_span(text->timeline, track, &start, &end)) {
             continue;
         }
-        memset(picture.cells.times, 0,
-               sizeof(*picture.cells.times) * ROWS_MOST * picture.cells.cells *
-                   PDL_TIMELINE_PHASES);
-        choose_rows(text->timeline, track, &picture);
-        pdl_timeline_fill(text->timeline, &picture.cells);
+        fill_rows(text->timeline, track, &picture);
         by_kernel = by_kernel || picture.by_kernel;
         if (text->timeline->tracks.names[track][0] != '\0') {
             put_sentence(text, text->timeline->tracks.names[track]);

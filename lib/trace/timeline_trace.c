@@ -175,7 +175,7 @@ static void put_block(struct trace *trace, const struct pdl_timeline_slot *slot)
 /* What is no event: viewers show it as properties of the trace. */
 static void put_other(struct trace *trace)
 {
-    const struct pdl_timeline_names *notes = &trace->timeline->notes;
+    const struct pdl_names *notes = &trace->timeline->notes;
     (void)fprintf(trace->out,
                   "],\n\"otherData\":{\"producer\":\"libpdl %d.%d.%d\",\"lost_blocks\":%llu",
                   PDL_VERSION_MAJOR, PDL_VERSION_MINOR, PDL_VERSION_PATCH,
