@@ -105,7 +105,7 @@ class BadInput(Case):
             self.assertEqual(result.stderr.count("\n"), 1)
 
     def test_too_many_launches_are_told(self):
-        self.refused(KERNEL + "repeat 10000\nrepeat 10000\nlaunch k\nend\nend\n", "4: more than 10000000 launches")
+        self.refused(KERNEL + "repeat 10000\nrepeat 10000\nlaunch k\nend\nend\n", "4: more than 1000000 launches")
 
 
 class Describe(Case):

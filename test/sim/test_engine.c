@@ -73,7 +73,7 @@ static void launch(uint32_t kernel, enum sim_path path, bool overlap)
 static const struct sim_outcome *run(void)
 {
     sim_result_free(&result);
-    sim_run(&program, &result, NULL, NULL);
+    assert_true(sim_run(&program, &result, NULL, NULL));
     return result.outcomes;
 }
 
@@ -474,7 +474,7 @@ static void each_block_is_told_once_with_stamps_in_order(void **state)
     struct sim_kernel kernel = usual;
     kernel.blocks = 3 * SMS;
     launch(add_kernel(kernel), SIM_STREAM, false);
-    sim_run(&program, &result, tell, &told);
+    assert_true(sim_run(&program, &result, tell, &told));
     assert_int_equal(told.blocks, 3 * SMS);
     assert_true(told.in_order);
     for (int i = 0; i < SMS; i++) {

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "common/memory.h"
 
-#include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -64,6 +62,15 @@ void memory_close(FILE *stream)
     if (fclose(stream) != 0) {
         out_of_memory();
     }
+}
+
+uint32_t name_index(struct pdl_names *names, const char *name)
+{
+    uint32_t index = 0;
+    if (!pdl_names_add(names, name, &index)) {
+        out_of_memory();
+    }
+    return index;
 }
 
 void *room_for_one(void *items, size_t count, size_t *capacity, size_t each)

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #include <errno.h>
 #include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/memory.h"
+#include "common/print.h"
 #include "sim/sim.h"
 
 /* What pdl_embed() makes of h200.cal. */
@@ -21,39 +23,53 @@ bool sim_device_known(struct sim_device *device, const char *name)
 void sim_device_values(struct sim_device *device, struct sim_device_value values[SIM_DEVICE_VALUES])
 {
     const struct sim_device_value all[SIM_DEVICE_VALUES] = {
-        {"clock", "MHz", "the SMs' clock", &device->clock_mhz},
+        {"clock", "MHz", "the SMs' clock", &device->clock_mhz, 0, 0},
         {"gap-stream", "ns", "completion to the next kernel's first blocks, in a stream",
-         &device->gap[SIM_STREAM]},
-        {"gap-graph", "ns", "the same along a full edge of a graph", &device->gap[SIM_GRAPH]},
+         &device->gap[SIM_STREAM], 0, 0},
+        {"gap-graph", "ns", "the same along a full edge of a graph", &device->gap[SIM_GRAPH], 0, 0},
         {"dependent-stream", "ns", "last trigger to the secondary's first blocks, in a stream",
-         &device->dependent[SIM_STREAM]},
+         &device->dependent[SIM_STREAM], 0, 0},
         {"dependent-graph", "ns", "the same along a programmatic edge",
-         &device->dependent[SIM_GRAPH]},
+         &device->dependent[SIM_GRAPH], 0, 0},
         {"release-stream", "ns", "the primary's completion to the waits' return, in a stream",
-         &device->release[SIM_STREAM]},
-        {"release-graph", "ns", "the same along a programmatic edge", &device->release[SIM_GRAPH]},
-        {"block-start", "ns", "of each block before its prologue", &device->block_start},
-        {"block-end", "ns", "of each block after its last phase", &device->block_end},
-        {"refill", "ns", "a block's end to the start of the next one in its place",
-         &device->refill},
-        {"placing", "ns", "for each block that a launch places at once", &device->placing},
+         &device->release[SIM_STREAM], 0, 0},
+        {"release-graph", "ns", "the same along a programmatic edge", &device->release[SIM_GRAPH],
+         0, 0},
+        {"block-start", "ns", "of each block before its prologue", &device->block_start, 0, 0},
+        {"block-end", "ns", "of each block after its last phase", &device->block_end, 0, 0},
+        {"refill", "ns", "a block's end to the start of the next one in its place", &device->refill,
+         0, 0},
+        {"placing", "ns", "for each block that a launch places at once", &device->placing, 0, 0},
         {"arguments", "ns", "until a kernel's first block on an SM has its arguments",
-         &device->arguments},
-        {"flush", "ns", "last end to completion, where each SM has written", &device->flush},
-        {"host-launch", "ns", "the host's time for a launch", &device->host_launch},
-        {"host-overlap", "ns", "the same with PDL", &device->host_overlap},
-        {"host-graph", "ns", "the host's time for the launch of a graph", &device->host_graph},
-        {"host-node", "ns", "in it, for each kernel", &device->host_node},
-        {"submit", "ns", "end of the host's call to the device's start", &device->submit},
+         &device->arguments, 0, 0},
+        {"flush", "ns", "last end to completion, where each SM has written", &device->flush, 0, 0},
+        {"host-launch", "ns", "the host's time for a launch", &device->host_launch, 0, 0},
+        {"host-overlap", "ns", "the same with PDL", &device->host_overlap, 0, 0},
+        {"host-graph", "ns", "the host's time for the launch of a graph", &device->host_graph, 0,
+         0},
+        {"host-node", "ns", "in it, for each kernel", &device->host_node, 0, 0},
+        {"submit", "ns", "end of the host's call to the device's start", &device->submit, 0, 0},
         {"bench-read", "ns", "the bench's kernels: what they read after the wait",
-         &device->bench.read},
+         &device->bench.read, 0, 0},
         {"bench-additions", "cycles", "the bench's kernels: for a cycle's worth of additions",
-         &device->bench.additions},
-        {"bench-tail", "ns", "the bench's kernels: checking the sums", &device->bench.tail},
+         &device->bench.additions, 0, 0},
+        {"bench-tail", "ns", "the bench's kernels: checking the sums", &device->bench.tail, 0, 0},
         {"bench-weight", "blocks", "the bench's kernels: what counting takes from adding",
-         &device->bench.weight},
+         &device->bench.weight, 0, 0},
     };
+    static const struct {
+        const char *unit;
+        double least, most;
+    } ranges[] = {{"MHz", 1, 1e6}, {"ns", 0, 1e9}, {"cycles", 0, 1e6}, {"blocks", 0, 1e6}};
     memcpy(values, all, sizeof(all));
+    for (size_t i = 0; i < SIM_DEVICE_VALUES; i++) {
+        for (size_t j = 0; j < sizeof(ranges) / sizeof(ranges[0]); j++) {
+            if (strcmp(values[i].unit, ranges[j].unit) == 0) {
+                values[i].least = ranges[j].least;
+                values[i].most = ranges[j].most;
+            }
+        }
+    }
 }
 
 /* ---- reading a calibration ----------------------------------------------------------------------- */
@@ -80,8 +96,19 @@ static void counts_of(struct sim_device *device, struct counts counts[COUNTS])
     memcpy(counts, all, sizeof(all));
 }
 
-/* One line: a name and a value. What is wrong with it, or NULL. */
-static const char *set_value(struct sim_device *device, const char *name, const char *text)
+__attribute__((format(printf, 2, 3))) static bool fail(char wrong[SIM_WRONG], const char *format,
+                                                       ...)
+{
+    va_list list;
+    va_start(list, format);
+    (void)vsnprintf(wrong, SIM_WRONG, format, list);
+    va_end(list);
+    return false;
+}
+
+/* One line: a name and a value. */
+static bool set_value(struct sim_device *device, const char *name, const char *text,
+                      char wrong[SIM_WRONG])
 {
     struct counts counts[COUNTS];
     struct sim_device_value values[SIM_DEVICE_VALUES];
@@ -89,30 +116,38 @@ static const char *set_value(struct sim_device *device, const char *name, const 
     sim_device_values(device, values);
     if (strcmp(name, "name") == 0) {
         (void)snprintf(device->name, sizeof(device->name), "%s", text);
-        return NULL;
+        return true;
     }
     char *end = NULL;
     errno = 0;
     const double value = strtod(text, &end);
     if (end == text || *end != '\0' || errno != 0 || !isfinite(value) || value < 0) {
-        return "the value is no number of 0 or more";
+        return fail(wrong, "the value is no number of 0 or more");
     }
     for (size_t i = 0; i < COUNTS; i++) {
         if (strcmp(counts[i].name, name) == 0) {
             if (value < counts[i].least || value > counts[i].most || value != floor(value)) {
-                return "the value is out of bounds";
+                return fail(wrong, "the value is out of bounds: %s is a whole number from %u to %u",
+                            name, counts[i].least, counts[i].most);
             }
             *counts[i].value = (unsigned)value;
-            return NULL;
+            return true;
         }
     }
     for (size_t i = 0; i < SIM_DEVICE_VALUES; i++) {
         if (strcmp(values[i].name, name) == 0) {
             *values[i].value = value;
-            return NULL;
+            return sim_device_check(&values[i], wrong);
         }
     }
-    return "no such value";
+    return fail(wrong, "no such value");
+}
+
+bool sim_device_check(const struct sim_device_value *value, char wrong[SIM_WRONG])
+{
+    return (*value->value >= value->least && *value->value <= value->most) ||
+           fail(wrong, "the value is out of bounds: %s is from %.0f to %.0f %s, not %g",
+                value->name, value->least, value->most, value->unit, *value->value);
 }
 
 static const char *check(const struct sim_device *device)
@@ -131,23 +166,25 @@ bool sim_device_read(struct sim_device *device, const char *text, size_t size, c
     struct sim_device read = {.name = "device", .sm = {.warp_size = 32, .threads_per_block = 1024}};
     char *const copy = allocate(size + 1, 1);
     memcpy(copy, text, size);
-    const char *wrong = NULL;
+    char wrong[SIM_WRONG] = "";
+    bool right = true;
     unsigned number = 0;
     char *rest = copy;
-    for (char *line; wrong == NULL && (line = strsep(&rest, "\n")) != NULL;) {
+    for (char *line; right && (line = strsep(&rest, "\n")) != NULL;) {
         number++;
         line[strcspn(line, "#\r")] = '\0';
         char *words = NULL;
         const char *const name = strtok_r(line, " \t", &words);
         const char *const value = name != NULL ? strtok_r(NULL, " \t", &words) : NULL;
         if (name != NULL) {
-            wrong = value == NULL ? "a value is missing" : set_value(&read, name, value);
+            right = value == NULL ? fail(wrong, "a value is missing")
+                                  : set_value(&read, name, value, wrong);
         }
     }
-    wrong = wrong != NULL ? wrong : check(&read);
+    const char *const missing = right ? check(&read) : NULL;
     free(copy);
-    if (wrong != NULL) {
-        (void)fprintf(stderr, "%s:%u: %s\n", file, number, wrong);
+    if (!right || missing != NULL) {
+        print_line(stderr, "%s:%u: %s", file, number, right ? missing : wrong);
         return false;
     }
     read.sm.shared_memory_per_block = read.sm.shared_memory - read.sm.reserved_shared_memory;

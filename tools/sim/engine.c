@@ -21,7 +21,7 @@ struct running {
     bool triggered_all, completed;
     uint32_t completions;             /* programmatic dependencies that have not completed */
     uint64_t seen[SIM_SMS_MOST / 64]; /* SMs that have had a block of it */
-    uint32_t *next;                   /* launches that depend on it */
+    struct sim_dependency *next;      /* launches that depend on it, and how */
     uint32_t next_count;
 };
 
@@ -33,12 +33,13 @@ struct engine {
     struct sim_placer placer;
     struct sim_heap heap;
     struct running *running;
-    uint32_t *successors; /* of all, one after another */
-    uint32_t *queue;      /* launches with blocks to place, in the order in which they came */
+    struct sim_dependency *successors; /* of all, one after another */
+    uint32_t *queue; /* launches with blocks to place, in the order in which they came */
     size_t queue_first, queue_end;
     uint32_t *held; /* launches that may begin, likewise */
     size_t held_first, held_end;
     unsigned begun[SIM_PATHS]; /* and not completed */
+    size_t completed;
     double now;
     void (*block)(void *context, const struct sim_block *block);
     void *context;
@@ -86,15 +87,7 @@ static void for_successors(struct engine *engine, uint32_t launch,
 {
     const struct running *const running = &engine->running[launch];
     for (uint32_t i = 0; i < running->next_count; i++) {
-        const uint32_t next = running->next[i];
-        const struct sim_launch *const other = &engine->program->launches.items[next];
-        for (uint32_t j = 0; j < other->dependencies_count; j++) {
-            const struct sim_dependency *const dependency =
-                &engine->program->dependencies.items[other->dependencies + j];
-            if (dependency->on == launch) {
-                act(engine, next, dependency->programmatic);
-            }
-        }
+        act(engine, running->next[i].on, running->next[i].programmatic);
     }
 }
 
@@ -254,14 +247,16 @@ static void free_blocks(struct sim_class *class, const struct sim_group *group)
     }
 }
 
-/* Everything on a class that ends now. */
-static void run_class(struct engine *engine, struct sim_class *class)
+/* Everything on a class that ends now; false where nothing does. */
+static bool run_class(struct engine *engine, struct sim_class *class)
 {
+    bool stepped = false;
     sim_class_advance(class, engine->now);
     for (size_t i = 0; i < class->groups_count;) {
         struct sim_group *const group = &class->groups[i];
         while (group->remaining == 0 && group->step != SIM_ENDED) {
             step(engine, class, group);
+            stepped = true;
         }
         if (group->step == SIM_ENDED) {
             end_blocks(engine, class, group);
@@ -272,6 +267,7 @@ static void run_class(struct engine *engine, struct sim_class *class)
         }
     }
     class->changed = true;
+    return stepped;
 }
 
 /* ---- placing ------------------------------------------------------------------------------------- */
@@ -366,7 +362,7 @@ static void release(struct engine *engine, uint32_t launch)
             }
         }
         if (waits) {
-            run_class(engine, class);
+            (void)run_class(engine, class);
         }
     }
 }
@@ -386,14 +382,24 @@ static void admit(struct engine *engine)
     }
 }
 
+/* Something ends on a class, unless the event is void. Where nothing does, the same event would come again and
+ * again. */
+static void end_on_class(struct engine *engine, const struct sim_event *event)
+{
+    struct sim_class *const class = &engine->classes.items[event->index];
+    if (event->index < engine->classes.count && event->generation == class->generation) {
+        const bool changed = class->changed; /* by another event of this time */
+        if (!run_class(engine, class) && !changed) {
+            engine->result->wrong = "the clock does not advance";
+        }
+    }
+}
+
 static void handle(struct engine *engine, const struct sim_event *event)
 {
     switch (event->kind) {
     case SIM_EVENT_GROUP:
-        if (event->index < engine->classes.count &&
-            event->generation == engine->classes.items[event->index].generation) {
-            run_class(engine, &engine->classes.items[event->index]);
-        }
+        end_on_class(engine, event);
         break;
     case SIM_EVENT_LAUNCH:
         engine->held[engine->held_end++] = event->index;
@@ -404,6 +410,7 @@ static void handle(struct engine *engine, const struct sim_event *event)
         break;
     case SIM_EVENT_COMPLETE:
         engine->result->outcomes[event->index].completed = engine->now;
+        engine->completed++;
         engine->begun[path_of(engine, event->index)]--;
         admit(engine);
         for_successors(engine, event->index, after_completion);
@@ -433,7 +440,12 @@ static void loop(struct engine *engine)
 {
     static const double SAME = 1e-3; /* ns */
     struct sim_event event;
-    while (sim_heap_pop(&engine->heap, &event)) {
+    while (engine->result->wrong == NULL && sim_heap_pop(&engine->heap, &event)) {
+        if (!(event.time <= SIM_TIME_MOST)) {
+            engine->result->wrong =
+                "the launches take longer than " SIM_TIME_TEXT ", the most that is simulated";
+            break;
+        }
         engine->now = max(engine->now, event.time);
         engine->result->events++;
         handle(engine, &event);
@@ -444,6 +456,9 @@ static void loop(struct engine *engine)
         }
     }
     engine->result->end = engine->now;
+    if (engine->result->wrong == NULL && engine->completed < engine->program->launches.count) {
+        engine->result->wrong = "a launch never ends, because no SM has room for its blocks";
+    }
 }
 
 /* ---- from a program to the first event ----------------------------------------------------------- */
@@ -455,7 +470,7 @@ static void link_launches(struct engine *engine)
     for (size_t i = 0; i < program->dependencies.count; i++) {
         engine->running[program->dependencies.items[i].on].next_count++;
     }
-    uint32_t *next = engine->successors;
+    struct sim_dependency *next = engine->successors;
     for (size_t i = 0; i < program->launches.count; i++) {
         engine->running[i].next = next;
         next += engine->running[i].next_count;
@@ -467,7 +482,8 @@ static void link_launches(struct engine *engine)
             const struct sim_dependency *const dependency =
                 &program->dependencies.items[launch->dependencies + j];
             struct running *const on = &engine->running[dependency->on];
-            on->next[on->next_count++] = (uint32_t)i;
+            on->next[on->next_count++] =
+                (struct sim_dependency){(uint32_t)i, dependency->programmatic};
             engine->running[i].releases += dependency->programmatic;
             engine->running[i].completions += dependency->programmatic;
         }
@@ -491,7 +507,7 @@ static void start(struct engine *engine)
     }
 }
 
-void sim_run(const struct sim_program *program, struct sim_result *result,
+bool sim_run(const struct sim_program *program, struct sim_result *result,
              void (*block)(void *context, const struct sim_block *block), void *context)
 {
     struct engine engine = {
@@ -517,6 +533,7 @@ void sim_run(const struct sim_program *program, struct sim_result *result,
     free(engine.queue);
     free(engine.successors);
     free(engine.running);
+    return result->wrong == NULL;
 }
 
 void sim_result_free(struct sim_result *result)

@@ -43,10 +43,11 @@ void sim_print(const struct sim_program *program, const struct sim_result *resul
         table_add(&table, us(outcome->completed));
         table_add(&table, format_text("%u", outcome->busiest));
     }
-    (void)fprintf(to,
-                  "Predicted for %s (us; start of the first block, last of the others;\n"
-                  "busiest: blocks on the SM with most of them)\n\n",
-                  program->device.name);
+    (void)fputs("Predicted for ", to);
+    print_plain(to, program->device.name);
+    (void)fputs(" (us; start of the first block, last of the others;\n"
+                "busiest: blocks on the SM with most of them)\n\n",
+                to);
     table_print(&table, to);
     table_free(&table);
     if (count > SHOWN) {
@@ -54,13 +55,19 @@ void sim_print(const struct sim_program *program, const struct sim_result *resul
     }
     (void)fprintf(to, "\n%zu launches, %.3f us, %.3f us each\n", count, 1e-3 * result->end,
                   1e-3 * result->end / (double)count);
-    if (plain != NULL) {
+    if (plain != NULL && result->end > 0) {
         (void)fprintf(to, "without overlap %.3f us: %.3f times as long\n", 1e-3 * plain->end,
                       plain->end / result->end);
     }
 }
 
 /* ---- timelines ----------------------------------------------------------------------------------- */
+
+bool sim_tell_wrong(const struct sim_result *result)
+{
+    print_line(stderr, "pdltool sim: %s", result->wrong);
+    return false;
+}
 
 struct filling {
     pdl_timeline *timeline;
@@ -119,15 +126,13 @@ bool sim_run_timeline(const struct sim_program *program, const char *prefix,
     }
     struct filling filling = {.timeline = timeline, .status = PDL_SUCCESS};
     add_launches(program, prefix, &filling);
-    if (filling.status == PDL_SUCCESS) {
-        sim_run(program, result, add_block, &filling);
-        if (filling.status == PDL_SUCCESS) {
-            return true;
-        }
-        sim_result_free(result);
+    if (filling.status == PDL_SUCCESS && !sim_run(program, result, add_block, &filling)) {
+        return sim_tell_wrong(result);
     }
-    (void)fprintf(stderr, "pdltool sim: %s\n", pdl_last_error()->message);
-    return false;
+    if (filling.status != PDL_SUCCESS) {
+        print_line(stderr, "pdltool sim: %s", pdl_last_error()->message);
+    }
+    return filling.status == PDL_SUCCESS;
 }
 
 struct sim_program sim_without_overlap(const struct sim_program *program)
@@ -143,12 +148,13 @@ struct sim_program sim_without_overlap(const struct sim_program *program)
 
 /* ---- the trigger's place --------------------------------------------------------------------------- */
 
-void sim_sweep(const struct sim_program *program, double from, double to, int steps,
+bool sim_sweep(const struct sim_program *program, double from, double to, int steps,
                struct sim_try *tries)
 {
     struct sim_program changed = *program;
     changed.kernels.items = allocate(program->kernels.count, sizeof(*changed.kernels.items));
-    for (int i = 0; i <= steps; i++) {
+    bool done = true;
+    for (int i = 0; i <= steps && done; i++) {
         struct sim_result result;
         tries[i].share = steps > 0 ? from + (to - from) * i / steps : from;
         for (size_t j = 0; j < program->kernels.count; j++) {
@@ -159,11 +165,12 @@ void sim_sweep(const struct sim_program *program, double from, double to, int st
             kernel->before = tries[i].share * main;
             kernel->after = main - kernel->before;
         }
-        sim_run(&changed, &result, NULL, NULL);
+        done = sim_run(&changed, &result, NULL, NULL) || sim_tell_wrong(&result);
         tries[i].ns = result.end;
         sim_result_free(&result);
     }
     free(changed.kernels.items);
+    return done;
 }
 
 void sim_print_sweep(const struct sim_try *tries, int steps, FILE *to)
@@ -179,7 +186,7 @@ void sim_print_sweep(const struct sim_try *tries, int steps, FILE *to)
         to, "The trigger's place (share of the main part before it), and all launches' time\n\n");
     for (int i = 0; i <= steps; i++) {
         (void)fprintf(to, "  %5.3f %12.3f us  ", tries[i].share, 1e-3 * tries[i].ns);
-        for (int j = 0; j < (int)(BAR * tries[i].ns / most); j++) {
+        for (int j = 0; most > 0 && j < (int)(BAR * tries[i].ns / most); j++) {
             (void)fputc('#', to);
         }
         (void)fprintf(to, "%s\n", i == best ? "  best" : "");

@@ -13,8 +13,11 @@
 void sim_print(const struct sim_program *program, const struct sim_result *result,
                const struct sim_result *plain, FILE *to);
 
+/* Says on standard error why a run did not come to its end; returns false. */
+bool sim_tell_wrong(const struct sim_result *result);
+
 /* Runs it and adds it to a timeline, each track's name after a prefix. False with a line on standard error
- * where it has more blocks than that is for. */
+ * where it has more blocks than that is for, or does not come to its end. */
 bool sim_run_timeline(const struct sim_program *program, const char *prefix,
                       struct sim_result *result, pdl_timeline *timeline);
 
@@ -26,8 +29,8 @@ struct sim_try {
     double share; /* of a kernel's main part before its trigger */
     double ns;
 };
-/* Runs it with every kernel's trigger at so many places; tries has steps + 1 items. */
-void sim_sweep(const struct sim_program *program, double from, double to, int steps,
+/* Runs it with every kernel's trigger at so many places; tries has steps + 1 items. False as above. */
+bool sim_sweep(const struct sim_program *program, double from, double to, int steps,
                struct sim_try *tries);
 void sim_print_sweep(const struct sim_try *tries, int steps, FILE *to);
 

@@ -6,13 +6,21 @@
 #include <string.h>
 
 #include "common/memory.h"
+#include "common/print.h"
 #include "sim/read.h"
 
-enum { WORDS = 32, LAUNCHES_MOST = 10000000 };
+enum {
+    WORDS = 32,
+    DEPTH = 64, /* of repeat and graph in each other */
+    LAUNCHES_MOST = 1000000,
+    LINES_MOST = 10000000,   /* as often as they are run */
+    ORDERED_MOST = 50000000, /* launches that others come after, as often as they do */
+};
 
 struct line {
     char *words[WORDS];
     unsigned count, number;
+    size_t end; /* of a graph or repeat: the line that ends it, or the number of lines */
 };
 
 /* A launch that others may have to come after. */
@@ -22,7 +30,6 @@ struct set {
 };
 
 struct stream {
-    char *name;
     uint32_t track;
     struct set last;    /* what its next launch comes after */
     struct set events;  /* likewise, by events */
@@ -30,7 +37,6 @@ struct stream {
 };
 
 struct event {
-    char *name;
     bool recorded;
     struct set after;    /* what the record came after */
     struct set awaiting; /* launches that came before the record */
@@ -42,16 +48,13 @@ struct edge {
     unsigned line;
 };
 
-struct node {
-    char *name;
-    uint32_t launch;
-};
-
 struct reader {
     struct sim_program *program;
     const char *file;
     bool failed, gate, in_graph, in_repeat;
     double host; /* how far the host has come */
+    size_t lines_run, ordered;
+    struct pdl_names kernel_names, stream_names, event_names; /* by the index of what they name */
     struct {
         struct line *items;
         size_t count, capacity;
@@ -68,10 +71,8 @@ struct reader {
         struct edge *items;
         size_t count, capacity;
     } edges;
-    struct {
-        struct node *items;
-        size_t count, capacity;
-    } nodes;              /* of the graph that is being read */
+    struct pdl_names nodes; /* of the graph that is being read */
+    struct set node_launches;
     uint32_t graph_first; /* its first launch */
     size_t graph_edges;   /* its first edge */
     struct stream graph_stream;
@@ -83,10 +84,10 @@ __attribute__((format(printf, 3, 4))) static bool fail(struct reader *reader, un
     if (!reader->failed) { /* the first is told */
         va_list list;
         va_start(list, format);
-        (void)fprintf(stderr, "%s:%u: ", reader->file, line);
-        (void)vfprintf(stderr, format, list);
-        (void)fputc('\n', stderr);
+        char *const wrong = format_text_of(format, list);
         va_end(list);
+        print_line(stderr, "%s:%u: %s", reader->file, line, wrong);
+        free(wrong);
     }
     reader->failed = true;
     return false;
@@ -94,13 +95,7 @@ __attribute__((format(printf, 3, 4))) static bool fail(struct reader *reader, un
 
 static bool find_kernel(const struct reader *reader, const char *name, uint32_t *index)
 {
-    for (size_t i = 0; i < reader->program->kernels.count; i++) {
-        if (strcmp(reader->program->kernels.items[i].name, name) == 0) {
-            *index = (uint32_t)i;
-            return true;
-        }
-    }
-    return false;
+    return pdl_names_find(&reader->kernel_names, name, index);
 }
 
 static bool read_kernel(struct reader *reader, const struct line *line)
@@ -112,7 +107,7 @@ static bool read_kernel(struct reader *reader, const struct line *line)
         return fail(reader, line->number, "a kernel needs a name");
     }
     if (find_kernel(reader, line->words[1], &index)) {
-        return fail(reader, line->number, "there is a kernel '%s' already, in line %u",
+        return fail(reader, line->number, "there is a kernel '%.60s' already, in line %u",
                     line->words[1], reader->program->kernels.items[index].line);
     }
     if (reader->in_repeat || reader->in_graph) {
@@ -122,6 +117,7 @@ static bool read_kernel(struct reader *reader, const struct line *line)
                          wrong)) {
         return fail(reader, line->number, "%s", wrong);
     }
+    (void)name_index(&reader->kernel_names, kernel.name);
     kernel.name = copy_text(kernel.name);
     kernel.line = line->number;
     APPEND(&reader->program->kernels, kernel);
@@ -139,33 +135,54 @@ static uint32_t add_track(struct reader *reader, const char *name)
 
 static struct stream *find_stream(struct reader *reader, const char *name)
 {
-    for (size_t i = 0; i < reader->streams.count; i++) {
-        if (strcmp(reader->streams.items[i].name, name) == 0) {
-            return &reader->streams.items[i];
-        }
+    const uint32_t index = name_index(&reader->stream_names, name);
+    if (index == reader->streams.count) {
+        const struct stream stream = {.track = add_track(reader, name)};
+        APPEND(&reader->streams, stream);
     }
-    const struct stream stream = {.name = copy_text(name), .track = add_track(reader, name)};
-    APPEND(&reader->streams, stream);
-    return &reader->streams.items[reader->streams.count - 1];
+    return &reader->streams.items[index];
 }
 
 static struct event *find_event(struct reader *reader, const char *name)
 {
-    for (size_t i = 0; i < reader->events.count; i++) {
-        if (strcmp(reader->events.items[i].name, name) == 0) {
-            return &reader->events.items[i];
-        }
+    const uint32_t index = name_index(&reader->event_names, name);
+    if (index == reader->events.count) {
+        const struct event event = {.recorded = false};
+        APPEND(&reader->events, event);
     }
-    const struct event event = {.name = copy_text(name)};
-    APPEND(&reader->events, event);
-    return &reader->events.items[reader->events.count - 1];
+    return &reader->events.items[index];
+}
+
+/* One launch more that others come after: repeats and graphs multiply them. */
+static bool may_order(struct reader *reader, unsigned line)
+{
+    return ++reader->ordered <= ORDERED_MOST ||
+           fail(reader, line, "launches come after more than %d others", ORDERED_MOST);
 }
 
 static void add_edge(struct reader *reader, uint32_t from, uint32_t to, bool programmatic,
                      unsigned line)
 {
     const struct edge edge = {from, to, programmatic, line};
-    APPEND(&reader->edges, edge);
+    if (may_order(reader, line)) {
+        APPEND(&reader->edges, edge);
+    }
+}
+
+static void add_all(struct reader *reader, struct set *to, const struct set *from, unsigned line)
+{
+    for (size_t i = 0; i < from->count && may_order(reader, line); i++) {
+        APPEND(to, from->items[i]);
+    }
+}
+
+/* Of each launch of a set, an edge to one. */
+static void add_edges(struct reader *reader, const struct set *from, uint32_t to, bool programmatic,
+                      unsigned line)
+{
+    for (size_t i = 0; i < from->count && !reader->failed; i++) {
+        add_edge(reader, from->items[i], to, programmatic, line);
+    }
 }
 
 /* The launch has to come after what the stream awaits and nobody has recorded yet. */
@@ -188,12 +205,8 @@ static bool add_launch(struct reader *reader, struct stream *stream, uint32_t ke
         return fail(reader, line, "more than %d launches", LAUNCHES_MOST);
     }
     APPEND(&reader->program->launches, launch);
-    for (size_t i = 0; i < stream->last.count; i++) {
-        add_edge(reader, stream->last.items[i], index, overlap, line);
-    }
-    for (size_t i = 0; i < stream->events.count; i++) {
-        add_edge(reader, stream->events.items[i], index, false, line);
-    }
+    add_edges(reader, &stream->last, index, overlap, line);
+    add_edges(reader, &stream->events, index, false, line);
     await_events(reader, stream, index);
     stream->last.count = stream->events.count = 0;
     APPEND(&stream->last, index);
@@ -212,7 +225,7 @@ static bool read_options(struct reader *reader, const struct line *line, unsigne
         } else if (overlap != NULL && strcmp(line->words[i], "overlap") == 0) {
             *overlap = true;
         } else {
-            return fail(reader, line->number, "'%s' does not belong here", line->words[i]);
+            return fail(reader, line->number, "'%.60s' does not belong here", line->words[i]);
         }
     }
     if (stream != NULL) {
@@ -236,7 +249,7 @@ static bool read_launch(struct reader *reader, const struct line *line)
         return false;
     }
     if (!find_kernel(reader, line->words[1], &kernel)) {
-        return fail(reader, line->number, "there is no kernel '%s'", line->words[1]);
+        return fail(reader, line->number, "there is no kernel '%.60s'", line->words[1]);
     }
     if (!add_launch(reader, stream, kernel, overlap, reader->in_graph ? SIM_GRAPH : SIM_STREAM,
                     line->number)) {
@@ -258,11 +271,10 @@ static bool read_record(struct reader *reader, const struct line *line)
         return false;
     }
     struct event *const event = find_event(reader, line->words[1]);
-    for (size_t i = event->after.count = 0; i < stream->last.count; i++) {
-        APPEND(&event->after, stream->last.items[i]);
-        for (size_t j = 0; j < event->awaiting.count; j++) {
-            add_edge(reader, stream->last.items[i], event->awaiting.items[j], false, line->number);
-        }
+    event->after.count = 0;
+    add_all(reader, &event->after, &stream->last, line->number);
+    for (size_t i = 0; i < event->awaiting.count; i++) {
+        add_edges(reader, &stream->last, event->awaiting.items[i], false, line->number);
     }
     event->awaiting.count = 0;
     event->recorded = true;
@@ -277,9 +289,7 @@ static bool read_await(struct reader *reader, const struct line *line)
         return false;
     }
     struct event *const event = find_event(reader, line->words[1]);
-    for (size_t i = 0; i < event->after.count; i++) {
-        APPEND(&stream->events, event->after.items[i]);
-    }
+    add_all(reader, &stream->events, &event->after, line->number);
     if (!event->recorded) {
         APPEND(&stream->awaited, (uint32_t)(event - reader->events.items));
     }
@@ -290,13 +300,10 @@ static bool read_await(struct reader *reader, const struct line *line)
 
 static bool find_node(const struct reader *reader, const char *name, uint32_t *launch)
 {
-    for (size_t i = 0; i < reader->nodes.count; i++) {
-        if (strcmp(reader->nodes.items[i].name, name) == 0) {
-            *launch = reader->nodes.items[i].launch;
-            return true;
-        }
-    }
-    return false;
+    uint32_t index = 0;
+    const bool found = pdl_names_find(&reader->nodes, name, &index);
+    *launch = found ? reader->node_launches.items[index] : *launch;
+    return found;
 }
 
 static bool read_node(struct reader *reader, const struct line *line)
@@ -306,13 +313,13 @@ static bool read_node(struct reader *reader, const struct line *line)
         return fail(reader, line->number, "node needs a name and a kernel");
     }
     if (find_node(reader, line->words[1], &index)) {
-        return fail(reader, line->number, "there is a node '%s' already", line->words[1]);
+        return fail(reader, line->number, "there is a node '%.60s' already", line->words[1]);
     }
     if (!find_kernel(reader, line->words[2], &index)) {
-        return fail(reader, line->number, "there is no kernel '%s'", line->words[2]);
+        return fail(reader, line->number, "there is no kernel '%.60s'", line->words[2]);
     }
-    const struct node node = {line->words[1], (uint32_t)reader->program->launches.count};
-    APPEND(&reader->nodes, node);
+    (void)name_index(&reader->nodes, line->words[1]);
+    APPEND(&reader->node_launches, (uint32_t)reader->program->launches.count);
     reader->graph_stream.last.count = 0; /* edges say what it depends on */
     return add_launch(reader, &reader->graph_stream, index, false, SIM_GRAPH, line->number);
 }
@@ -326,7 +333,7 @@ static bool read_edge(struct reader *reader, const struct line *line)
     }
     for (int i = 0; i < 2; i++) {
         if (!find_node(reader, line->words[1 + i], &ends[i])) {
-            return fail(reader, line->number, "there is no node '%s'", line->words[1 + i]);
+            return fail(reader, line->number, "there is no node '%.60s'", line->words[1 + i]);
         }
     }
     if (!read_options(reader, line, 3, NULL, &overlap)) {
@@ -339,15 +346,21 @@ static bool read_edge(struct reader *reader, const struct line *line)
 /* Launches of the graph without anything before or after them. */
 static void find_ends(const struct reader *reader, bool first, struct set *ends)
 {
-    for (size_t i = reader->graph_first; i < reader->program->launches.count; i++) {
-        bool is_end = true;
-        for (size_t j = reader->graph_edges; j < reader->edges.count && is_end; j++) {
-            is_end = (first ? reader->edges.items[j].to : reader->edges.items[j].from) != i;
-        }
-        if (is_end) {
-            APPEND(ends, (uint32_t)i);
+    const size_t count = reader->program->launches.count - reader->graph_first;
+    bool *const inner = allocate(count, sizeof(*inner));
+    for (size_t i = reader->graph_edges; i < reader->edges.count; i++) {
+        const struct edge *const edge = &reader->edges.items[i];
+        const uint32_t launch = first ? edge->to : edge->from;
+        if (launch >= reader->graph_first) {
+            inner[launch - reader->graph_first] = true;
         }
     }
+    for (size_t i = 0; i < count; i++) {
+        if (!inner[i]) {
+            APPEND(ends, (uint32_t)(reader->graph_first + i));
+        }
+    }
+    free(inner);
 }
 
 /* The graph comes after what is in its stream, and what follows comes after all of it. */
@@ -365,14 +378,10 @@ static void join_graph(struct reader *reader, struct stream *stream, unsigned li
     for (size_t i = reader->graph_first; i < reader->program->launches.count; i++) {
         reader->program->launches.items[i].enqueued = reader->host + device->submit;
     }
-    for (size_t i = 0; i < first.count; i++) {
+    for (size_t i = 0; i < first.count && !reader->failed; i++) {
         await_events(reader, stream, first.items[i]);
-        for (size_t j = 0; j < stream->last.count; j++) {
-            add_edge(reader, stream->last.items[j], first.items[i], false, line);
-        }
-        for (size_t j = 0; j < stream->events.count; j++) {
-            add_edge(reader, stream->events.items[j], first.items[i], false, line);
-        }
+        add_edges(reader, &stream->last, first.items[i], false, line);
+        add_edges(reader, &stream->events, first.items[i], false, line);
     }
     free(first.items);
     if (last.count > 0) {
@@ -385,22 +394,6 @@ static void join_graph(struct reader *reader, struct stream *stream, unsigned li
 /* ---- the lines ----------------------------------------------------------------------------------- */
 
 static bool run_lines(struct reader *reader, size_t from, size_t to);
-
-/* The `end` of the graph or repeat in a line; the number of lines where it is missing. */
-static size_t find_end(const struct reader *reader, size_t from)
-{
-    unsigned depth = 1;
-    size_t at = from + 1;
-    for (; at < reader->lines.count; at++) {
-        const char *const word = reader->lines.items[at].words[0];
-        depth += strcmp(word, "graph") == 0 || strcmp(word, "repeat") == 0;
-        depth -= strcmp(word, "end") == 0;
-        if (depth == 0) {
-            break;
-        }
-    }
-    return at;
-}
 
 static bool run_repeat(struct reader *reader, size_t from, size_t to)
 {
@@ -438,7 +431,8 @@ static bool run_graph(struct reader *reader, size_t from, size_t to)
     reader->in_graph = true;
     reader->graph_first = (uint32_t)reader->program->launches.count;
     reader->graph_edges = reader->edges.count;
-    reader->nodes.count = 0;
+    pdl_names_free(&reader->nodes);
+    reader->node_launches.count = 0;
     reader->graph_stream.track = stream->track;
     reader->graph_stream.last.count = 0;
     const bool done = run_lines(reader, from + 1, to);
@@ -462,7 +456,7 @@ static bool read_gate(struct reader *reader, const struct line *line)
 {
     reader->gate = true;
     return line->count == 1 ||
-           fail(reader, line->number, "'%s' does not belong here", line->words[1]);
+           fail(reader, line->number, "'%.60s' does not belong here", line->words[1]);
 }
 
 /* One line that is neither repeat nor graph. */
@@ -481,34 +475,59 @@ static bool run_line(struct reader *reader, const struct line *line)
     for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++) {
         if (strcmp(words[i].word, line->words[0]) == 0) {
             if (!(reader->in_graph ? words[i].in_graph : words[i].outside)) {
-                return fail(reader, line->number, "'%s' belongs %s a graph", line->words[0],
+                return fail(reader, line->number, "'%.60s' belongs %s a graph", line->words[0],
                             reader->in_graph ? "outside of" : "in");
             }
             return words[i].read(reader, line);
         }
     }
-    return fail(reader, line->number, "unknown word '%s'", line->words[0]);
+    return fail(reader, line->number, "unknown word '%.60s'", line->words[0]);
 }
 
 static bool run_lines(struct reader *reader, size_t from, size_t to)
 {
     for (size_t i = from; i < to; i++) {
         const struct line *const line = &reader->lines.items[i];
+        if (++reader->lines_run > LINES_MOST) {
+            return fail(reader, line->number, "more than %d lines, each as often as it is repeated",
+                        LINES_MOST);
+        }
         const bool repeat = strcmp(line->words[0], "repeat") == 0;
         if (!repeat && strcmp(line->words[0], "graph") != 0) {
-            if (!run_line(reader, line)) {
+            if (!run_line(reader, line) || reader->failed) {
                 return false;
             }
             continue;
         }
-        const size_t end = find_end(reader, i);
+        const size_t end = line->end;
         if (end >= to) {
             return fail(reader, line->number, "%s without an end", line->words[0]);
         }
-        if (!(repeat ? run_repeat : run_graph)(reader, i, end)) {
+        if (!(repeat ? run_repeat : run_graph)(reader, i, end) || reader->failed) {
             return false;
         }
         i = end;
+    }
+    return true;
+}
+
+/* Tells each graph and repeat where it ends. */
+static bool find_line_ends(struct reader *reader)
+{
+    size_t open[DEPTH];
+    size_t depth = 0;
+    for (size_t i = 0; i < reader->lines.count; i++) {
+        struct line *const line = &reader->lines.items[i];
+        if (strcmp(line->words[0], "graph") == 0 || strcmp(line->words[0], "repeat") == 0) {
+            if (depth == DEPTH) {
+                return fail(reader, line->number, "more than %d of repeat and graph in each other",
+                            DEPTH);
+            }
+            line->end = reader->lines.count;
+            open[depth++] = i;
+        } else if (depth > 0 && strcmp(line->words[0], "end") == 0) {
+            reader->lines.items[open[--depth]].end = i;
+        }
     }
     return true;
 }
@@ -568,52 +587,80 @@ static void add_dependencies(struct reader *reader)
     }
 }
 
+/* What comes directly after each launch, of which all[first[i]] .. all[first[i + 1] - 1] come after launch i. */
+static uint32_t *find_successors(const struct sim_program *program, size_t *first)
+{
+    const size_t count = program->launches.count;
+    uint32_t *const all = allocate(program->dependencies.count, sizeof(*all));
+    for (size_t i = 0; i < program->dependencies.count; i++) {
+        first[program->dependencies.items[i].on + 2]++;
+    }
+    for (size_t i = 0; i < count; i++) {
+        first[i + 2] += first[i + 1];
+    }
+    for (size_t i = 0; i < count; i++) { /* moves first[on + 1] from its begin to its end */
+        const struct sim_launch *const launch = &program->launches.items[i];
+        for (uint32_t j = 0; j < launch->dependencies_count; j++) {
+            const uint32_t on = program->dependencies.items[launch->dependencies + j].on;
+            all[first[on + 1]++] = (uint32_t)i;
+        }
+    }
+    return all;
+}
+
+/* The number of launches that can have their turn; waits_for[i] is 0 for these. */
+static size_t count_turns(const struct sim_program *program, uint32_t *waits_for)
+{
+    const size_t count = program->launches.count;
+    size_t *const first = allocate(count + 2, sizeof(*first));
+    uint32_t *const after = find_successors(program, first);
+    uint32_t *const turns = allocate(count, sizeof(*turns));
+    size_t had = 0;
+    for (size_t i = 0; i < count; i++) {
+        waits_for[i] = program->launches.items[i].dependencies_count;
+        if (waits_for[i] == 0) {
+            turns[had++] = (uint32_t)i;
+        }
+    }
+    for (size_t i = 0; i < had; i++) {
+        for (size_t j = first[turns[i]]; j < first[turns[i] + 1]; j++) {
+            if (--waits_for[after[j]] == 0) {
+                turns[had++] = after[j];
+            }
+        }
+    }
+    free(turns);
+    free(after);
+    free(first);
+    return had;
+}
+
 /* Whether every launch can have its turn: else the last line that orders two that cannot is named. */
 static bool check_cycle(struct reader *reader)
 {
-    const struct sim_program *const program = reader->program;
-    const size_t count = program->launches.count;
-    bool more = true;
-    /* In the order of the text one pass is enough, but for edges that lead back. */
-    bool *const done = allocate(count + 1, sizeof(*done));
-    size_t finished = 0;
-    while (more && finished < count) {
-        more = false;
-        for (size_t i = 0; i < count; i++) {
-            const struct sim_launch *const launch = &program->launches.items[i];
-            bool ready = !done[i];
-            for (uint32_t j = 0; j < launch->dependencies_count && ready; j++) {
-                ready = done[program->dependencies.items[launch->dependencies + j].on];
-            }
-            done[i] = done[i] || ready;
-            finished += ready;
-            more = more || ready;
+    const size_t count = reader->program->launches.count;
+    uint32_t *const waits_for = allocate(count, sizeof(*waits_for));
+    if (count_turns(reader->program, waits_for) < count) {
+        unsigned last = 0; /* what closes it */
+        for (size_t i = 0; i < reader->edges.count; i++) {
+            const struct edge *const edge = &reader->edges.items[i];
+            const bool both = waits_for[edge->to] > 0 && waits_for[edge->from] > 0;
+            last = both && edge->line > last ? edge->line : last;
         }
-    }
-    unsigned last = 0; /* what closes it */
-    for (size_t i = 0; finished < count && i < reader->edges.count; i++) {
-        const struct edge *const edge = &reader->edges.items[i];
-        if (!done[edge->to] && !done[edge->from] && edge->line > last) {
-            last = edge->line;
-        }
-    }
-    if (finished < count) {
         (void)fail(reader, last, "a cycle: this makes a launch wait for itself");
     }
-    free(done);
+    free(waits_for);
     return !reader->failed;
 }
 
 static void free_reader(struct reader *reader)
 {
     for (size_t i = 0; i < reader->streams.count; i++) {
-        free(reader->streams.items[i].name);
         free(reader->streams.items[i].last.items);
         free(reader->streams.items[i].events.items);
         free(reader->streams.items[i].awaited.items);
     }
     for (size_t i = 0; i < reader->events.count; i++) {
-        free(reader->events.items[i].name);
         free(reader->events.items[i].after.items);
         free(reader->events.items[i].awaiting.items);
     }
@@ -621,7 +668,11 @@ static void free_reader(struct reader *reader)
     free(reader->streams.items);
     free(reader->events.items);
     free(reader->edges.items);
-    free(reader->nodes.items);
+    pdl_names_free(&reader->nodes);
+    free(reader->node_launches.items);
+    pdl_names_free(&reader->kernel_names);
+    pdl_names_free(&reader->stream_names);
+    pdl_names_free(&reader->event_names);
     free(reader->lines.items);
 }
 
@@ -630,7 +681,8 @@ bool sim_read(struct sim_program *program, const char *text, size_t size, const 
     struct reader reader = {.program = program, .file = file};
     char *const copy = allocate(size + 1, 1);
     memcpy(copy, text, size);
-    bool read = split_lines(&reader, copy) && run_lines(&reader, 0, reader.lines.count);
+    bool read = split_lines(&reader, copy) && find_line_ends(&reader) &&
+                run_lines(&reader, 0, reader.lines.count);
     if (read) {
         add_dependencies(&reader);
         read = check_cycle(&reader);

@@ -5,9 +5,6 @@
 
 #include "sim/sim.h"
 
-/* Room for what is wrong with a line. */
-enum { SIM_WRONG = 200 };
-
 /* The value of a word NAME=VALUE, or NULL where it is another one. */
 const char *sim_value_of(const char *word, const char *name);
 

@@ -10,6 +10,7 @@
 #include "common/file.h"
 #include "common/memory.h"
 #include "common/options.h"
+#include "common/print.h"
 #include "sim/output.h"
 #ifdef PDL_HAVE_JANSSON
 #include "common/json.h"
@@ -84,10 +85,9 @@ static bool parse_what_if(struct options *chosen)
     if (parse_sweep(chosen->what_if, chosen)) {
         return true;
     }
-    (void)fprintf(stderr,
-                  "pdltool sim: --what-if takes trigger=FROM..TO[:STEPS], shares from 0 to 1, not "
-                  "%s\n",
-                  chosen->what_if);
+    print_line(stderr,
+               "pdltool sim: --what-if takes trigger=FROM..TO[:STEPS], shares from 0 to 1, not %s",
+               chosen->what_if);
     return false;
 }
 
@@ -168,7 +168,7 @@ static char *read_file(const char *path, size_t *size)
     char *const text =
         strcmp(path, "-") == 0 ? file_read_stream(stdin, SIZE_MAX, size) : file_read(path, size);
     if (text == NULL) {
-        (void)fprintf(stderr, "pdltool sim: %s: %s\n", path, strerror(errno));
+        print_line(stderr, "pdltool sim: %s: %s", path, strerror(errno));
     }
     return text;
 }
@@ -223,7 +223,7 @@ static bool write_timeline(const pdl_timeline *timeline, pdl_timeline_format for
                            const char *path)
 {
     if (path != NULL && pdl_timeline_write(timeline, format, path, 0) != PDL_SUCCESS) {
-        (void)fprintf(stderr, "pdltool sim: %s\n", pdl_last_error()->message);
+        print_line(stderr, "pdltool sim: %s", pdl_last_error()->message);
         return false;
     }
     return true;
@@ -246,7 +246,10 @@ static bool print_results(const struct sim_program *program, const struct sim_re
     struct sim_try *tries = NULL;
     if (chosen->what_if != NULL) {
         tries = allocate((size_t)chosen->steps + 1, sizeof(*tries));
-        sim_sweep(program, chosen->from, chosen->to, chosen->steps, tries);
+        if (!sim_sweep(program, chosen->from, chosen->to, chosen->steps, tries)) {
+            free(tries);
+            return false;
+        }
     }
 #ifdef PDL_HAVE_JANSSON
     if (chosen->json) {
@@ -271,8 +274,7 @@ static bool run(const struct sim_program *program, const char *prefix, struct si
     if (timeline != NULL) {
         return sim_run_timeline(program, prefix, result, timeline);
     }
-    sim_run(program, result, NULL, NULL);
-    return true;
+    return sim_run(program, result, NULL, NULL) || sim_tell_wrong(result);
 }
 
 /* The same without overlap comes first, so that it stands above. */
@@ -283,13 +285,9 @@ static bool run_both(const struct sim_program *program, struct sim_result result
         return run(program, "", &results[0], timeline);
     }
     struct sim_program without = sim_without_overlap(program);
-    bool done = run(&without, "without PDL: ", &results[1], timeline);
+    const bool done = run(&without, "without PDL: ", &results[1], timeline);
     free(without.dependencies.items);
-    if (done && !run(program, "with PDL: ", &results[0], timeline)) {
-        sim_result_free(&results[1]);
-        done = false;
-    }
-    return done;
+    return done && run(program, "with PDL: ", &results[0], timeline);
 }
 
 static bool print_all(const struct sim_program *program, const struct sim_result results[2],
@@ -313,15 +311,13 @@ static bool run_program(const struct sim_program *program, const struct options 
     pdl_timeline *timeline = NULL;
     const bool wanted = chosen->text || chosen->svg != NULL || chosen->trace != NULL;
     if (wanted && pdl_timeline_create(&timeline) != PDL_SUCCESS) {
-        (void)fprintf(stderr, "pdltool sim: %s\n", pdl_last_error()->message);
+        print_line(stderr, "pdltool sim: %s", pdl_last_error()->message);
         return false;
     }
-    bool done = run_both(program, results, timeline, chosen->plain);
-    if (done) {
-        done = print_all(program, results, timeline, chosen);
-        sim_result_free(&results[0]);
-        sim_result_free(&results[1]);
-    }
+    const bool done = run_both(program, results, timeline, chosen->plain) &&
+                      print_all(program, results, timeline, chosen);
+    sim_result_free(&results[0]);
+    sim_result_free(&results[1]);
     pdl_timeline_destroy(timeline);
     return done;
 }

@@ -15,6 +15,10 @@ enum sim_path { SIM_STREAM, SIM_GRAPH, SIM_PATHS };
 
 enum { SIM_SMS_MOST = 1024 };
 
+/* The longest time, 1000 s: a double still tells a thousandth of a nanosecond there. */
+#define SIM_TIME_MOST 1e12
+#define SIM_TIME_TEXT "1000 s"
+
 /* What the kernels of `pdltool bench overlap` do beside what their parameters say. */
 struct sim_bench {
     double read;      /* what they read after the wait */
@@ -110,10 +114,16 @@ bool sim_device_read(struct sim_device *device, const char *text, size_t size, c
 struct sim_device_value {
     const char *name, *unit, *meaning;
     double *value;
+    double least, most;
 };
 enum { SIM_DEVICE_VALUES = 22 };
 void sim_device_values(struct sim_device *device,
                        struct sim_device_value values[SIM_DEVICE_VALUES]);
+
+/* Room for what is wrong with a line. */
+enum { SIM_WRONG = 200 };
+/* Whether the value is in its range. */
+bool sim_device_check(const struct sim_device_value *value, char wrong[SIM_WRONG]);
 
 /* What a block of a kernel takes, and what an SM has of it. */
 struct sim_needs {
@@ -159,10 +169,12 @@ struct sim_result {
     struct sim_outcome *outcomes; /* one a launch */
     double end;                   /* the last completion */
     uint64_t events;              /* that were processed */
+    const char *wrong;            /* why it did not come to its end; NULL where it did */
 };
 
-/* Runs it. `block` is told of each block at its end, unless it is NULL. */
-void sim_run(const struct sim_program *program, struct sim_result *result,
+/* Runs it. `block` is told of each block at its end, unless it is NULL. False where it does not come to its end;
+ * the caller frees the result in any case. */
+bool sim_run(const struct sim_program *program, struct sim_result *result,
              void (*block)(void *context, const struct sim_block *block), void *context);
 void sim_result_free(struct sim_result *result);
 

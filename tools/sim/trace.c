@@ -8,21 +8,40 @@
 
 #include "common/json.h"
 #include "common/memory.h"
+#include "common/print.h"
 #include "common/quantile.h"
 #include "sim/output.h"
 
+enum { LAUNCHES_MOST = 1000000 };
+
+#define NONE    INT64_MIN
+#define NS_MOST (INT64_C(1) << 62) /* of a stamp, so that the difference of any two is one, too */
+
+/* Stamps are whole nanoseconds: a double does not tell those of a clock that counts from 1970. */
 struct block {
     uint32_t launch, sm;
-    double start, wait, waited, triggered, end; /* NAN: no such stamp */
+    int64_t start, wait, waited, triggered, end; /* NONE: no such stamp */
 };
 
 struct launch {
-    const char *kernel;
-    json_int_t track;
-    double first, last; /* start and end */
+    const char *kernel;  /* NULL: none was read */
+    uint32_t process;    /* its track */
+    int64_t first, last; /* start and end */
+};
+
+struct process {
+    const char *name; /* NULL: it has none */
+    long last;        /* the launch that was added last; -1: none */
 };
 
 struct trace {
+    const char *file;
+    size_t event;                  /* that is being read */
+    struct pdl_names process_keys; /* the traces' `pid` */
+    struct {
+        struct process *items;
+        size_t count, capacity;
+    } processes;
     struct {
         struct block *items;
         size_t count, capacity;
@@ -33,27 +52,109 @@ struct trace {
     } launches;
 };
 
+/* ---- numbers --------------------------------------------------------------------------------------- */
+
+/* Makes strings of a JSON text's numbers, so that they are read with all their digits. Returns the new size; `to` may
+ * be NULL. */
+static size_t quote_numbers(const char *text, size_t size, char *to)
+{
+    size_t used = 0;
+    bool in_string = false;
+    for (size_t i = 0; i < size;) {
+        size_t length = 1;
+        const bool number = !in_string && (text[i] == '-' || (text[i] >= '0' && text[i] <= '9'));
+        if (number) {
+            while (i + length < size && memchr("0123456789+-.eE", text[i + length], 15) != NULL) {
+                length++;
+            }
+        } else if (in_string && text[i] == '\\' && i + 1 < size) {
+            length = 2;
+        } else if (text[i] == '"') {
+            in_string = !in_string;
+        }
+        if (to != NULL) {
+            to[used] = '"';
+            memcpy(to + used + number, text + i, length);
+            to[used + number + length] =
+                '"'; /* the next one overwrites it where this is no number */
+        }
+        used += length + (number ? 2 : 0);
+        i += length;
+    }
+    return used;
+}
+
 static bool has_text(const json_t *object, const char *key, const char *text)
 {
     const char *const value = json_string_value(json_object_get(object, key));
     return value != NULL && strcmp(value, text) == 0;
 }
 
-static double stamp(const json_t *args, const char *key)
+/* A number of an event, times a factor and rounded; false with a line where it is none from `least` to `most`. */
+static bool read_number(const struct trace *trace, const json_t *object, const char *key,
+                        int factor, int64_t least, int64_t most, int64_t *number)
 {
-    const json_t *const value = json_object_get(args, key);
-    return json_is_number(value) ? json_number_value(value) : NAN;
+    const char *const text = json_string_value(json_object_get(object, key));
+    char *end = NULL;
+    const long double value = text != NULL ? strtold(text, &end) * factor : 0;
+    if (end == text || *end != '\0' ||
+        !(value >= (long double)least && value <= (long double)most)) {
+        print_line(stderr, "%s: event %zu: %s is %.60s, not a number from %lld to %lld",
+                   trace->file, trace->event, key, text != NULL ? text : "missing",
+                   (long long)(least / factor), (long long)(most / factor));
+        return false;
+    }
+    *number = llroundl(value);
+    return true;
 }
 
-/* A block, and its launch where it is the first of it. False where something is missing. */
+static bool read_stamp(const struct trace *trace, const json_t *args, const char *key,
+                       const struct block *block, int64_t *stamp)
+{
+    const json_t *const value = json_object_get(args, key);
+    *stamp = NONE;
+    return value == NULL || json_is_null(value) ||
+           read_number(trace, args, key, 1, block->start, block->end, stamp);
+}
+
+/* ---- events ---------------------------------------------------------------------------------------- */
+
+static uint32_t process_of(struct trace *trace, const json_t *event)
+{
+    const char *const pid = json_string_value(json_object_get(event, "pid"));
+    const uint32_t index = name_index(&trace->process_keys, pid != NULL ? pid : "");
+    if (index == trace->processes.count) {
+        const struct process process = {NULL, -1};
+        APPEND(&trace->processes, process);
+    }
+    return index;
+}
+
+/* A block, and its launch where it is the first of it. False with a line where something is wrong. */
 static bool add_block(struct trace *trace, const json_t *event)
 {
     const json_t *const args = json_object_get(event, "args");
-    const json_int_t index = json_integer_value(json_object_get(args, "launch"));
-    const double start = 1e3 * json_number_value(json_object_get(event, "ts"));
-    const double takes = 1e3 * json_number_value(json_object_get(event, "dur"));
     const char *const name = json_string_value(json_object_get(event, "name"));
-    if (name == NULL || index < 0 || index > 1000000 || takes < 0) {
+    struct block block;
+    int64_t index = 0;
+    int64_t sm = 0;
+    int64_t takes = 0;
+    if (name == NULL) {
+        print_line(stderr, "%s: event %zu: a block without a name", trace->file, trace->event);
+        return false;
+    }
+    if (!read_number(trace, args, "launch", 1, 0, LAUNCHES_MOST - 1, &index) ||
+        !read_number(trace, args, "sm", 1, 0, UINT32_MAX, &sm) ||
+        !read_number(trace, event, "ts", 1000, -NS_MOST, NS_MOST, &block.start) ||
+        !read_number(trace, event, "dur", 1000, 0, (int64_t)SIM_TIME_MOST, &takes)) {
+        return false;
+    }
+    block.launch = (uint32_t)index;
+    block.sm = (uint32_t)sm;
+    block.end = block.start + takes;
+    if (!read_stamp(trace, args, "wait_ns", &block, &block.wait) ||
+        !read_stamp(trace, args, "waited_ns", &block, &block.waited) ||
+        !read_stamp(trace, args, "triggered_ns", &block, &block.triggered)) {
         return false;
     }
     while (trace->launches.count <= (size_t)index) {
@@ -62,33 +163,32 @@ static bool add_block(struct trace *trace, const json_t *event)
     }
     struct launch *const launch = &trace->launches.items[index];
     const bool first = launch->kernel == NULL;
-    launch->first = first || start < launch->first ? start : launch->first;
-    launch->last = first || start + takes > launch->last ? start + takes : launch->last;
+    launch->first = first || block.start < launch->first ? block.start : launch->first;
+    launch->last = first || block.end > launch->last ? block.end : launch->last;
     launch->kernel = name;
-    launch->track = json_integer_value(json_object_get(event, "pid"));
-    const struct block block = {
-        .launch = (uint32_t)index,
-        .sm = (uint32_t)json_integer_value(json_object_get(args, "sm")),
-        .start = start,
-        .wait = stamp(args, "wait_ns"),
-        .waited = stamp(args, "waited_ns"),
-        .triggered = stamp(args, "triggered_ns"),
-        .end = start + takes,
-    };
+    launch->process = process_of(trace, event);
     APPEND(&trace->blocks, block);
     return true;
 }
 
+/* False with a line. */
 static bool read_events(struct trace *trace, const json_t *root)
 {
-    size_t i = 0;
     const json_t *event = NULL;
-    json_array_foreach(json_object_get(root, "traceEvents"), i, event)
+    json_array_foreach(json_object_get(root, "traceEvents"), trace->event, event)
     {
-        if (has_text(event, "cat", "block") && has_text(event, "ph", "X") &&
-            !add_block(trace, event)) {
+        const char *const name =
+            json_string_value(json_object_get(json_object_get(event, "args"), "name"));
+        if (has_text(event, "name", "process_name") && name != NULL) {
+            const uint32_t process = process_of(trace, event);
+            trace->processes.items[process].name = name;
+        } else if (has_text(event, "cat", "block") && has_text(event, "ph", "X") &&
+                   !add_block(trace, event)) {
             return false;
         }
+    }
+    if (trace->blocks.count == 0) {
+        print_line(stderr, "%s:1: no trace of blocks as a timeline is written", trace->file);
     }
     return trace->blocks.count > 0;
 }
@@ -99,11 +199,12 @@ enum phase { PROLOGUE, BEFORE, AFTER, PHASES };
 
 static double phase_of(const struct block *block, enum phase phase)
 {
-    const double main = isnan(block->waited) ? block->start : block->waited;
-    const double trigger = isnan(block->triggered) ? block->end : fmax(block->triggered, main);
-    return phase == PROLOGUE ? (isnan(block->wait) ? 0 : block->wait - block->start)
-           : phase == BEFORE ? trigger - main
-                             : block->end - trigger;
+    const int64_t main = block->waited == NONE ? block->start : block->waited;
+    const int64_t triggered = block->triggered == NONE ? block->end : block->triggered;
+    const int64_t trigger = triggered > main ? triggered : main;
+    return (double)(phase == PROLOGUE ? (block->wait == NONE ? 0 : block->wait - block->start)
+                    : phase == BEFORE ? trigger - main
+                                      : block->end - trigger);
 }
 
 static double median(const struct block *blocks, size_t count, enum phase phase)
@@ -118,24 +219,52 @@ static double median(const struct block *blocks, size_t count, enum phase phase)
     return fmax(0, middle);
 }
 
+static int compare_times(const void *left, const void *right)
+{
+    const int64_t a = *(const int64_t *)left;
+    const int64_t b = *(const int64_t *)right;
+    return (a > b) - (a < b);
+}
+
+/* Most blocks of one SM at the start of any of them, in the order of which they come; *limited becomes true where one
+ * had ended before another started. `ends` has room for their ends. */
+static unsigned most_on_sm(const struct block *blocks, size_t count, int64_t *ends, bool *limited)
+{
+    unsigned most = 0;
+    size_t started = 0;
+    size_t ended = 0;
+    for (size_t i = 0; i < count; i++) {
+        ends[i] = blocks[i].end;
+    }
+    qsort(ends, count, sizeof(*ends), compare_times);
+    for (size_t i = 0; i < count; i++) {
+        while (started < count && blocks[started].start <= blocks[i].start) {
+            started++;
+        }
+        while (ended < count && ends[ended] <= blocks[i].start) {
+            ended++;
+        }
+        most = started - ended > most ? (unsigned)(started - ended) : most;
+    }
+    *limited = *limited || ended > 0;
+    return most;
+}
+
 /* Most blocks of the launch that an SM had at a time, or 0 where each SM had all of its blocks at once: then
  * nobody knows how many it has room for. They come in the order of their SMs. */
 static unsigned most_at_once(const struct block *blocks, size_t count)
 {
+    int64_t *const ends = allocate(count, sizeof(*ends));
     unsigned most = 0;
     bool limited = false;
-    for (size_t i = 0; i < count; i++) {
-        unsigned beside = 0;
-        size_t first = i;
-        while (first > 0 && blocks[first - 1].sm == blocks[i].sm) {
-            first--;
+    for (size_t first = 0, end = 0; first < count; first = end) {
+        while (end < count && blocks[end].sm == blocks[first].sm) {
+            end++;
         }
-        for (size_t j = first; j < count && blocks[j].sm == blocks[i].sm; j++) {
-            beside += blocks[j].start <= blocks[i].start && blocks[j].end > blocks[i].start;
-            limited = limited || blocks[j].end <= blocks[i].start;
-        }
-        most = beside > most ? beside : most;
+        const unsigned here = most_on_sm(blocks + first, end - first, ends, &limited);
+        most = here > most ? here : most;
     }
+    free(ends);
     return limited ? most : 0;
 }
 
@@ -155,75 +284,46 @@ static struct sim_kernel describe(const struct sim_device *device, const struct 
     const struct block *const one = &blocks[0];
     const double after = median(blocks, count, AFTER);
     const double until = median(blocks, count, BEFORE);
-    const bool never = isnan(one->triggered);
+    const bool never = one->triggered == NONE;
     const double end = device->block_end;
     enum { WARP = 32 };
+    const unsigned warps = device->sm.threads / WARP;
     return (struct sim_kernel){
         .name = copy_text(trace->launches.items[one->launch].kernel),
         .blocks = (unsigned)count,
-        .threads = most > 0 ? device->sm.threads / WARP / most * WARP : 1,
+        .threads = most > 0 && warps / most > 0 ? warps / most * WARP : 1,
         .prologue = fmax(0, median(blocks, count, PROLOGUE) - device->block_start),
         .before = fmax(0, until - (never ? end : 0)),
         .after = fmax(0, after - (never ? 0 : end)),
-        .waits = !isnan(one->waited),
-        .trigger = never                                             ? SIM_TRIGGER_NEVER
-                   : !isnan(one->wait) && one->triggered < one->wait ? SIM_TRIGGER_START
-                                                                     : SIM_TRIGGER_MAIN,
+        .waits = one->waited != NONE,
+        .trigger = never                        ? SIM_TRIGGER_NEVER
+                   : one->triggered < one->wait ? SIM_TRIGGER_START
+                                                : SIM_TRIGGER_MAIN, /* NONE is before all */
         .writes = true,
     };
 }
 
 /* ---- all launches -------------------------------------------------------------------------------- */
 
-/* The launch of the same track before one, in the trace's order; -1 where there is none. */
-static long one_before(const struct trace *trace, size_t index)
-{
-    for (size_t i = index; i > 0; i--) {
-        if (trace->launches.items[i - 1].kernel != NULL &&
-            trace->launches.items[i - 1].track == trace->launches.items[index].track) {
-            return (long)(i - 1);
-        }
-    }
-    return -1;
-}
-
-static uint32_t track_of(struct sim_program *program, const json_t *root, json_int_t pid)
-{
-    const char *name = "trace";
-    size_t i = 0;
-    const json_t *event = NULL;
-    json_array_foreach(json_object_get(root, "traceEvents"), i, event)
-    {
-        const char *const text =
-            json_string_value(json_object_get(json_object_get(event, "args"), "name"));
-        if (has_text(event, "name", "process_name") && text != NULL &&
-            json_integer_value(json_object_get(event, "pid")) == pid) {
-            name = text;
-        }
-    }
-    for (size_t j = 0; j < program->tracks.count; j++) {
-        if (strcmp(program->tracks.items[j], name) == 0) {
-            return (uint32_t)j;
-        }
-    }
-    char *const copy = copy_text(name);
-    APPEND(&program->tracks, copy);
-    return (uint32_t)program->tracks.count - 1;
-}
-
 /* A launch that started before the one before it had ended was launched to overlap. */
-static void add_launch(struct sim_program *program, const struct trace *trace, const json_t *root,
-                       size_t index, uint32_t *indices)
+static void add_launch(struct sim_program *program, struct trace *trace, size_t index,
+                       uint32_t *indices, struct pdl_names *tracks)
 {
     const struct launch *const launch = &trace->launches.items[index];
-    const long previous = one_before(trace, index);
+    struct process *const process = &trace->processes.items[launch->process];
+    const char *const name = process->name != NULL ? process->name : "trace";
+    const long previous = process->last;
     const struct sim_launch item = {
         .kernel = (uint32_t)program->kernels.count - 1,
-        .track = track_of(program, root, launch->track),
+        .track = name_index(tracks, name),
         .path = SIM_STREAM,
         .dependencies = (uint32_t)program->dependencies.count,
         .dependencies_count = previous >= 0,
     };
+    if (item.track == program->tracks.count) {
+        APPEND(&program->tracks, copy_text(name));
+    }
+    process->last = (long)index;
     indices[index] = (uint32_t)program->launches.count;
     APPEND(&program->launches, item);
     if (previous >= 0) {
@@ -233,9 +333,10 @@ static void add_launch(struct sim_program *program, const struct trace *trace, c
     }
 }
 
-static void make_program(struct sim_program *program, struct trace *trace, const json_t *root)
+static void make_program(struct sim_program *program, struct trace *trace)
 {
     uint32_t *const indices = allocate(trace->launches.count, sizeof(*indices));
+    struct pdl_names tracks = {.names = NULL};
     qsort(trace->blocks.items, trace->blocks.count, sizeof(*trace->blocks.items), by_launch_and_sm);
     for (size_t first = 0, end = 0; first < trace->blocks.count; first = end) {
         const uint32_t index = trace->blocks.items[first].launch;
@@ -245,25 +346,30 @@ static void make_program(struct sim_program *program, struct trace *trace, const
         const struct sim_kernel kernel =
             describe(&program->device, trace, &trace->blocks.items[first], end - first);
         APPEND(&program->kernels, kernel);
-        add_launch(program, trace, root, index, indices);
+        add_launch(program, trace, index, indices, &tracks);
     }
+    pdl_names_free(&tracks);
     free(indices);
 }
 
 bool sim_read_trace(struct sim_program *program, const char *text, size_t size, const char *file)
 {
     json_error_t error;
-    struct trace trace = {.blocks = {NULL, 0, 0}};
-    json_t *const root = json_loadb(text, size, 0, &error);
-    bool read = false;
+    struct trace trace = {.file = file};
+    const size_t quoted_size = quote_numbers(text, size, NULL);
+    char *const quoted = allocate(quoted_size + 2, 1); /* it writes a byte beyond */
+    (void)quote_numbers(text, size, quoted);
+    json_t *const root = json_loadb(quoted, quoted_size, 0, &error);
+    free(quoted);
     if (root == NULL) {
-        (void)fprintf(stderr, "%s:%d: %s\n", file, error.line, error.text);
-    } else if (!read_events(&trace, root)) {
-        (void)fprintf(stderr, "%s:1: no trace of blocks as a timeline is written\n", file);
-    } else {
-        make_program(program, &trace, root);
-        read = true;
+        print_line(stderr, "%s:%d: %s", file, error.line, error.text);
     }
+    const bool read = root != NULL && read_events(&trace, root);
+    if (read) {
+        make_program(program, &trace);
+    }
+    pdl_names_free(&trace.process_keys);
+    free(trace.processes.items);
     free(trace.blocks.items);
     free(trace.launches.items);
     json_decref(root);
