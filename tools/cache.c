@@ -250,8 +250,8 @@ static bool read_size(const char *text, uint64_t *size)
 {
     const bool good = pdl_size_parse(text, UINT64_MAX, size);
     if (!good) {
-        (void)fprintf(stderr, "%s: a size is a number of bytes, or of K, M or G of them, not %s\n",
-                      program, text);
+        print_line(stderr, "%s: a size is a number of bytes, or of K, M or G of them, not %s",
+                   program, text);
     }
     return good;
 }
@@ -269,10 +269,10 @@ static bool read_arguments(struct arguments *arguments, int argc, char **argv)
             arguments->directory = optarg;
         } else if (option == 'j') {
 #ifndef PDL_HAVE_JANSSON
-            (void)fprintf(stderr,
-                          "%s: --json is not in this build, which was made without the JSON "
-                          "library jansson\n",
-                          program);
+            print_line(stderr,
+                       "%s: --json is not in this build, which was made without the JSON "
+                       "library jansson",
+                       program);
             return false;
 #endif
             arguments->json = true;
@@ -283,7 +283,7 @@ static bool read_arguments(struct arguments *arguments, int argc, char **argv)
             arguments->done = true;
             return true;
         } else {
-            (void)fprintf(stderr, "`%s --help` tells the options\n", program);
+            print_line(stderr, "`%s --help` tells the options", program);
             return false;
         }
     }
@@ -315,7 +315,7 @@ static int run(const struct arguments *arguments, int count, char **operands)
     } else {
         wrong = "say list, verify, trim or clear; `pdltool cache --help` tells more";
     }
-    (void)fprintf(stderr, "%s: %s\n", program, wrong);
+    print_line(stderr, "%s: %s", program, wrong);
     return EXIT_USAGE;
 }
 
@@ -327,8 +327,7 @@ int command_cache(int argc, char **argv)
         code = arguments.done ? EXIT_DONE : run(&arguments, argc - optind, argv + optind);
     }
     if (fflush(stdout) != 0) {
-        (void)fprintf(stderr, "%s: the report could not be written: %s\n", program,
-                      strerror(errno));
+        print_line(stderr, "%s: the report could not be written: %s", program, strerror(errno));
         code = EXIT_USAGE;
     }
     return code;

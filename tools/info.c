@@ -39,7 +39,7 @@ static const struct {
 
 static void show_device(const pdl_device_info *info)
 {
-    printf("device %d: %s\n", info->ordinal, info->name);
+    print_line(stdout, "device %d: %s", info->ordinal, info->name);
     printf("  compute capability %d.%d, %d SMs, %d MiB of L2\n", info->compute_capability_major,
            info->compute_capability_minor, info->multiprocessor_count, info->l2_cache_size >> 20);
     printf("  an SM: %d threads, %d blocks, %d registers, %d KiB of shared memory\n",
@@ -152,7 +152,7 @@ static void show_compiler(void)
 #ifdef PDL_HAVE_RTC
     pdl_rtc_compiler_info info = PDL_RTC_COMPILER_INFO_INIT;
     if (pdl_rtc_compiler_get(&info) != PDL_SUCCESS) {
-        printf("no NVRTC: %s\n", pdl_last_error()->message);
+        print_line(stdout, "no NVRTC: %s", pdl_last_error()->message);
         return;
     }
     printf("NVRTC %d.%d, up to compute_%d", info.version / 1000, info.version % 1000 / 10,
@@ -160,7 +160,7 @@ static void show_compiler(void)
     if (info.linker_version > 0) {
         printf(", nvJitLink %d.%d", info.linker_version / 1000, info.linker_version % 1000 / 10);
     }
-    printf(" (%s)\n", info.path);
+    print_line(stdout, " (%s)", info.path);
 #endif
 }
 
@@ -187,7 +187,7 @@ static int show_devices(void)
 {
     int count = 0;
     if (pdl_device_count(&count) != PDL_SUCCESS) {
-        printf("no device: %s\n", pdl_last_error()->message);
+        print_line(stdout, "no device: %s", pdl_last_error()->message);
         return EXIT_FINDING;
     }
     pdl_device_info *const infos = allocate((size_t)count, sizeof(*infos));
@@ -195,7 +195,7 @@ static int show_devices(void)
     for (int device = 0; device < count && code == EXIT_DONE; device++) {
         infos[device].size = (uint32_t)sizeof(infos[device]);
         if (pdl_device_get(device, &infos[device]) != PDL_SUCCESS) {
-            printf("device %d: %s\n", device, pdl_last_error()->message);
+            print_line(stdout, "device %d: %s", device, pdl_last_error()->message);
             code = EXIT_FINDING;
         }
     }
@@ -227,7 +227,7 @@ int command_info(int argc, char **argv)
         return EXIT_DONE;
     }
     if (optind < argc) {
-        (void)fprintf(stderr, "pdltool info: %s is one argument too many\n", argv[optind]);
+        print_line(stderr, "pdltool info: %s is one argument too many", argv[optind]);
         return EXIT_USAGE;
     }
     const unsigned version = pdl_version();

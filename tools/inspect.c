@@ -128,8 +128,7 @@ int command_inspect(int argc, char **argv)
     }
     int code = inputs.incomplete ? EXIT_USAGE : EXIT_DONE;
     if (!print(&inputs) || fflush(stdout) != 0) {
-        (void)fprintf(stderr, "pdltool inspect: the report could not be written: %s\n",
-                      strerror(errno));
+        print_line(stderr, "pdltool inspect: the report could not be written: %s", strerror(errno));
         code = EXIT_USAGE;
     }
     inputs_free(&inputs);

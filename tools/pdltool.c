@@ -6,6 +6,7 @@
 #include <pdl/pdl.h>
 
 #include "commands.h"
+#include "common/print.h"
 
 static const struct command {
     const char *name;
@@ -60,7 +61,6 @@ int main(int argc, char **argv)
             return commands[i].run(argc - 1, argv + 1);
         }
     }
-    (void)fprintf(stderr, "pdltool: there is no command %s; `pdltool --help` lists them\n",
-                  argv[1]);
+    print_line(stderr, "pdltool: there is no command %s; `pdltool --help` lists them", argv[1]);
     return EXIT_USAGE;
 }

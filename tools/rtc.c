@@ -85,7 +85,7 @@ static bool read_output(const char *text, uint32_t *output)
             return true;
         }
     }
-    (void)fprintf(stderr, "%s: --output is cubin, ptx or lto, not %s\n", program, text);
+    print_line(stderr, "%s: --output is cubin, ptx or lto, not %s", program, text);
     return false;
 }
 
@@ -126,9 +126,8 @@ static bool read_option(struct arguments *arguments, int option)
         arguments->done = true;
         return true;
     default:
-        (void)fprintf(stderr,
-                      "`%s --help` tells the options; those of the compiler come after --\n",
-                      program);
+        print_line(stderr, "`%s --help` tells the options; those of the compiler come after --",
+                   program);
         return false;
     }
 }
@@ -146,7 +145,7 @@ static bool check_arguments(struct arguments *arguments, char *const *operands, 
         wrong = "-o wants a file: the report goes to standard output";
     }
     if (wrong != NULL) {
-        (void)fprintf(stderr, "%s: %s\n", program, wrong);
+        print_line(stderr, "%s: %s", program, wrong);
         return false;
     }
     arguments->file = operands[0];
@@ -191,7 +190,7 @@ static bool read_arguments(struct arguments *arguments, int argc, char **argv)
 static char *complain(const char *file, const char *why)
 {
     print_plain(stderr, file);
-    (void)fprintf(stderr, ": error: %s\n", why);
+    print_line(stderr, ": error: %s", why);
     return NULL;
 }
 
@@ -226,6 +225,9 @@ static void print_lines(FILE *to, const char *text)
     while (*text != '\0') {
         const size_t length = strcspn(text, "\n");
         char *line = format_text("%.*s", (int)length, text);
+        for (char *tab = line; (tab = strchr(tab, '\t')) != NULL;) {
+            *tab = ' '; /* what is below it stays there */
+        }
         print_plain(to, line);
         (void)putc('\n', to);
         free(line);
@@ -434,8 +436,7 @@ static int run(struct arguments *arguments)
     pdl_rtc_cache_destroy(cache);
     free(text);
     if (fflush(stdout) != 0) {
-        (void)fprintf(stderr, "%s: the report could not be written: %s\n", program,
-                      strerror(errno));
+        print_line(stderr, "%s: the report could not be written: %s", program, strerror(errno));
         code = EXIT_USAGE;
     }
     return code;

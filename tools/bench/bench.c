@@ -19,6 +19,7 @@
 #include "commands.h"
 #include "common/memory.h"
 #include "common/options.h"
+#include "common/print.h"
 #include "common/sinks.h"
 
 struct text_list {
@@ -144,7 +145,7 @@ void bench_abort(const char *format, ...)
     va_start(arguments, format);
     (void)vsnprintf(reason, sizeof(reason), format, arguments);
     va_end(arguments);
-    (void)fprintf(stderr, "%s: %s\n", bench_program, reason);
+    print_line(stderr, "%s: %s", bench_program, reason);
     if (session.run.ended_early == NULL) {
         session.run.ended_early = copy_text(reason);
     }
@@ -164,7 +165,7 @@ static int list_points(void)
         }
     }
     if (fflush(stdout) != 0) {
-        (void)fprintf(stderr, "pdltool bench: --list: %s\n", strerror(errno));
+        print_line(stderr, "pdltool bench: --list: %s", strerror(errno));
         return EXIT_USAGE;
     }
     return EXIT_DONE;
@@ -175,7 +176,7 @@ static int measure(const struct command *command, int argc, char **argv)
     char why[1024];
     char *text = NULL;
     if (!gpu_open(command->device, why, sizeof(why))) {
-        (void)fprintf(stderr, "pdltool bench: %s\n", why);
+        print_line(stderr, "pdltool bench: %s", why);
         return EXIT_USAGE;
     }
     environment_fill(&session.run.environment, argc, argv);
@@ -186,7 +187,7 @@ static int measure(const struct command *command, int argc, char **argv)
     environment_add_state(&session.run.environment, "after");
     if (signal_number != 0) {
         text = format_text("interrupted by signal %d", signal_number);
-        (void)fprintf(stderr, "pdltool bench: %s; what was measured until then is written\n", text);
+        print_line(stderr, "pdltool bench: %s; what was measured until then is written", text);
         session.run.ended_early = text;
     }
     gpu_close();
@@ -202,7 +203,7 @@ static int compare(void)
     FILE *const to = taken ? stderr : stdout;
     const size_t worse = compare_runs(&session.before, &session.run, to);
     if (fflush(to) != 0) {
-        (void)fprintf(stderr, "pdltool bench: --compare: %s\n", strerror(errno));
+        print_line(stderr, "pdltool bench: --compare: %s", strerror(errno));
         return EXIT_USAGE;
     }
     return worse > 0 ? EXIT_FINDING : EXIT_DONE;
@@ -217,8 +218,8 @@ static int finish(const struct command *command, int code)
     }
     const size_t failures = run_failures(&session.run.bench);
     if (failures > 0) {
-        (void)fprintf(stderr, "pdltool bench: %zu %s\n", failures,
-                      failures == 1 ? "point failed" : "points failed");
+        print_line(stderr, "pdltool bench: %zu %s", failures,
+                   failures == 1 ? "point failed" : "points failed");
         code = code == EXIT_DONE ? EXIT_FINDING : code;
     }
 #ifdef PDL_HAVE_JANSSON

@@ -12,6 +12,7 @@
 #include "commands.h"
 #include "common/json.h"
 #include "common/memory.h"
+#include "common/print.h"
 
 enum { SCHEMA = 1 };
 
@@ -245,12 +246,12 @@ __attribute__((format(printf, 2, 3))) static bool refuse(const struct reader *re
                                                          const char *format, ...)
 {
     va_list arguments;
-    (void)fprintf(stderr, "pdltool bench: %s: %s%s", reader->path, reader->where,
-                  reader->where[0] != '\0' ? ": " : "");
     va_start(arguments, format);
-    (void)vfprintf(stderr, format, arguments);
+    char *const wrong = format_text_of(format, arguments);
     va_end(arguments);
-    (void)fputc('\n', stderr);
+    print_line(stderr, "pdltool bench: %s: %s%s%s", reader->path, reader->where,
+               reader->where[0] != '\0' ? ": " : "", wrong);
+    free(wrong);
     return false;
 }
 

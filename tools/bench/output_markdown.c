@@ -84,25 +84,28 @@ static char *percent(double share)
 /* What would end the cell or steer a terminal is made harmless. */
 static char *cell_text(const char *text)
 {
-    char *const safe = allocate(2 * strlen(text) + 1, 1);
+    char *const plain = plain_text(text);
+    char *const safe = allocate(2 * strlen(plain) + 1, 1);
     size_t used = 0;
-    for (const char *at = text; *at != '\0'; at++) {
-        const unsigned char c = (unsigned char)*at;
-        if (c == '|') {
+    for (const char *at = plain; *at != '\0'; at++) {
+        if (*at == '|') {
             safe[used++] = '\\';
         }
-        safe[used++] = (char)(c < 0x20 || c == 0x7f ? '?' : c);
+        safe[used++] = *at;
     }
+    free(plain);
     return safe;
 }
 
-/* On a terminal: UTF-8's continuation bytes take no column, and what cell_text() adds takes one. */
+/* On a terminal: UTF-8's continuation bytes take no column. */
 static size_t cell_width(const char *text)
 {
+    char *const safe = cell_text(text);
     size_t width = 0;
-    for (; *text != '\0'; text++) {
-        width += (((unsigned char)*text & 0xc0) != 0x80) + (size_t)(*text == '|');
+    for (const char *at = safe; *at != '\0'; at++) {
+        width += ((unsigned char)*at & 0xc0) != 0x80;
     }
+    free(safe);
     return width;
 }
 
@@ -361,7 +364,9 @@ static void print_sentences(const char *text, FILE *to)
                 (void)putc(column + 1 + length > LINE_WIDTH ? '\n' : ' ', to);
                 column = column + 1 + length > LINE_WIDTH ? 0 : column + 1;
             }
-            (void)fprintf(to, "%.*s", (int)length, text);
+            char *const word = format_text("%.*s", (int)length, text);
+            print_plain(to, word);
+            free(word);
             column += length;
         }
         text += length + (text[length] != '\0');

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "common/memory.h"
+#include "common/print.h"
 
 struct bench_table *bench_table_add(struct bench *bench, const struct bench_spec *spec)
 {
@@ -106,7 +107,9 @@ bool plan_declare(struct bench *bench, char *const *names, size_t count)
     }
     for (size_t i = 0; i < count; i++) {
         if (find_suite(names[i]) == NULL) {
-            (void)fprintf(stderr, "pdltool bench: there is no suite %s; there are:", names[i]);
+            (void)fputs("pdltool bench: there is no suite ", stderr);
+            print_plain(stderr, names[i]);
+            (void)fputs("; there are:", stderr);
             for (const struct bench_suite *suite = bench_suites; suite->name != NULL; suite++) {
                 (void)fprintf(stderr, " %s", suite->name);
             }

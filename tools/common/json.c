@@ -10,6 +10,7 @@
 #include "common/demangle.h"
 #include "common/file.h"
 #include "common/memory.h"
+#include "trace/text.h"
 
 static json_t *made(json_t *value)
 {
@@ -46,12 +47,13 @@ json_t *json_text(const char *text)
     if (value != NULL) {
         return value;
     }
-    char *copy = copy_text(text); /* no UTF-8, as file names need not be */
-    for (char *at = copy; *at != '\0'; at++) {
-        if ((unsigned char)*at >= 0x80) {
-            *at = '?';
-        }
+    char *copy = NULL; /* not UTF-8, as file names need not be */
+    size_t size = 0;
+    FILE *const to = memory_open(&copy, &size);
+    for (uint32_t c = pdl_text_next(&text); c != 0; c = pdl_text_next(&text)) {
+        pdl_text_put(to, c);
     }
+    memory_close(to);
     value = made(json_string(copy));
     free(copy);
     return value;
@@ -199,7 +201,10 @@ json_t *json_kernels(const struct inputs *inputs)
 
 bool json_print(json_t *root)
 {
-    const bool written = json_dumpf(root, stdout, JSON_INDENT(2)) == 0 && putchar('\n') != EOF;
+    const bool written =
+        json_dumpf(root, stdout, JSON_INDENT(2) | JSON_ENSURE_ASCII | JSON_REAL_PRECISION(12)) ==
+            0 &&
+        putchar('\n') != EOF && fflush(stdout) == 0;
     json_decref(root);
     return written;
 }

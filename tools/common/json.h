@@ -14,7 +14,7 @@
 /* A JSON file's value; NULL with what is wrong, which the caller frees. */
 json_t *json_read(const char *path, char **why);
 
-/* A string or, for NULL, null. Bytes that are no UTF-8 become question marks. */
+/* A string or, for NULL, null. Bytes that are not UTF-8 become U+FFFD. */
 json_t *json_text(const char *text);
 json_t *json_number(int64_t number);
 /* null where the number is below `least`. */
@@ -38,7 +38,8 @@ json_t *json_place(const pdl_inspect_place *place);
 /* "PTX", "SASS", "LTO" in small letters. */
 const char *kind_name(int32_t kind);
 
-/* Prints a document to standard output and frees it; false where writing failed. */
+/* Prints a document to standard output and frees it; false where writing failed. Numbers have as many digits as are
+ * measured. The text is ASCII, so that no name in it steers a terminal. */
 bool json_print(json_t *root);
 
 #endif /* PDL_TOOLS_JSON_H */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "common/options.h"
+#include "common/print.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -12,8 +13,8 @@ bool parse_count(const char *program, const char *name, const char *text, int le
     errno = 0;
     const long value = strtol(text, &end, 10);
     if (end == text || *end != '\0' || errno != 0 || value < least || value > most) {
-        (void)fprintf(stderr, "%s: --%s takes a number from %d to %d, not %s\n", program, name,
-                      least, most, text);
+        print_line(stderr, "%s: --%s takes a number from %d to %d, not %s", program, name, least,
+                   most, text);
         return false;
     }
     *count = (int)value;

@@ -8,10 +8,11 @@
 #include <unistd.h>
 
 #include "common/memory.h"
+#include "common/print.h"
 
 static bool complain(const char *program, const struct sink *sink, const char *what)
 {
-    (void)fprintf(stderr, "%s: --%s %s: %s\n", program, sink->name, sink->path, what);
+    print_line(stderr, "%s: --%s %s: %s", program, sink->name, sink->path, what);
     return false;
 }
 
@@ -62,7 +63,7 @@ bool sinks_open(const char *program, struct sink *sinks, size_t count)
         if (is_stdout(sink)) {
             sink->file = stdout;
             if (sinks_take_stdout(sinks, i)) {
-                (void)fprintf(stderr, "%s: only one form can go to standard output\n", program);
+                print_line(stderr, "%s: only one form can go to standard output", program);
                 return false;
             }
             continue;

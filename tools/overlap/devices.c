@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/print.h"
 #include "overlap/spec.h"
 
 enum { KIB = 1024 };
@@ -61,8 +62,7 @@ static bool ask_machine(int ordinal, struct pdl_overlap_input *input, char name[
 {
     pdl_device_info info = PDL_DEVICE_INFO_INIT;
     if (pdl_device_get(ordinal, &info) != PDL_SUCCESS) {
-        (void)fprintf(stderr, "pdltool overlap: device %d: %s\n", ordinal,
-                      pdl_last_error()->message);
+        print_line(stderr, "pdltool overlap: device %d: %s", ordinal, pdl_last_error()->message);
         return false;
     }
     const int32_t capability = 10 * info.compute_capability_major + info.compute_capability_minor;
@@ -152,10 +152,10 @@ bool overlap_device_find(const char *text, struct pdl_overlap_input *input, char
         return ask_machine((int)ordinal, input, name);
     }
     if (!find_name(text, input, name) && !read_capability(text, input, name)) {
-        (void)fprintf(stderr,
-                      "pdltool overlap: no device is known as %s; `pdltool overlap --help` lists "
-                      "what is\n",
-                      text);
+        print_line(stderr,
+                   "pdltool overlap: no device is known as %s; `pdltool overlap --help` lists "
+                   "what is",
+                   text);
         return false;
     }
     input->device_name = name;

@@ -69,7 +69,9 @@ static void print_kernel(const struct overlap_spec *spec, uint32_t per_sm)
         free(bytes);
     }
     if (spec->origin != NULL) {
-        (void)printf(" (%s)", spec->origin);
+        (void)fputs(" (", stdout);
+        print_plain(stdout, spec->origin);
+        (void)putchar(')');
     }
     (void)putchar('\n');
     free(blocks);
@@ -138,8 +140,8 @@ static bool print_text(const struct pdl_overlap_input *input, const struct overl
                        const pdl_overlap_report *report)
 {
     static const char *const answers[] = {"unknown", "no", "yes"};
-    (void)printf("device: %s, compute capability %d.%d, %u SMs\n", input->device_name,
-                 input->sm.compute_capability / 10, input->sm.compute_capability % 10, input->sms);
+    print_line(stdout, "device: %s, compute capability %d.%d, %u SMs", input->device_name,
+               input->sm.compute_capability / 10, input->sm.compute_capability % 10, input->sms);
     print_kernel(&specs[0], report->primary_per_sm);
     print_kernel(&specs[1], report->secondary_per_sm);
     print_wave(report);
@@ -238,8 +240,7 @@ static int answer(const struct request *request, const struct inputs *inputs,
     input.requested = specs[1].asks;
     pdl_overlap_judge(&input, &report);
     if (!request->print(&input, specs, &report) || fflush(stdout) != 0) {
-        (void)fprintf(stderr, "pdltool overlap: the answer could not be written: %s\n",
-                      strerror(errno));
+        print_line(stderr, "pdltool overlap: the answer could not be written: %s", strerror(errno));
         return EXIT_USAGE;
     }
     return report.overlap == PDL_NO ? EXIT_FINDING : EXIT_DONE;

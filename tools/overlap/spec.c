@@ -197,8 +197,8 @@ static bool read_part(char *part, struct overlap_spec *spec)
         return true;
     }
     if (known_key) {
-        (void)fprintf(stderr, "pdltool overlap: --%s: %s cannot be %s\n", spec->role, part,
-                      value[0] != '\0' ? value : "empty");
+        print_line(stderr, "pdltool overlap: --%s: %s cannot be %s", spec->role, part,
+                   value[0] != '\0' ? value : "empty");
     } else {
         (void)fprintf(
             stderr,
@@ -364,9 +364,8 @@ bool overlap_spec_find(const struct inputs *inputs, int32_t compute_capability,
 {
     struct found found = {.fitness = 0};
     if (spec->kernel == NULL) {
-        (void)fprintf(stderr,
-                      "pdltool overlap: --%s names no kernel of the file: NAME[,KEY=VALUE...]\n",
-                      spec->role);
+        print_line(stderr, "pdltool overlap: --%s names no kernel of the file: NAME[,KEY=VALUE...]",
+                   spec->role);
         return false;
     }
     for (size_t i = 0; i < inputs->count; i++) {
@@ -379,8 +378,8 @@ bool overlap_spec_find(const struct inputs *inputs, int32_t compute_capability,
         (void)fprintf(stderr, "pdltool overlap: --%s: ", spec->role);
         print_plain(stderr, spec->kernel);
         if (found.named) {
-            (void)fprintf(stderr, " has no code for compute capability %d.%d\n",
-                          compute_capability / 10, compute_capability % 10);
+            print_line(stderr, " has no code for compute capability %d.%d", compute_capability / 10,
+                       compute_capability % 10);
         } else {
             (void)fputs(" is not there; `pdltool inspect` lists the kernels\n", stderr);
         }
@@ -395,7 +394,7 @@ bool overlap_spec_find(const struct inputs *inputs, int32_t compute_capability,
 static bool told(const struct overlap_spec *spec, bool known, const char *key)
 {
     if (!known) {
-        (void)fprintf(stderr, "pdltool overlap: --%s does not say %s=...\n", spec->role, key);
+        print_line(stderr, "pdltool overlap: --%s does not say %s=...", spec->role, key);
     }
     return known;
 }

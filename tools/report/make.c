@@ -11,6 +11,7 @@
 
 #include "commands.h"
 #include "common/memory.h"
+#include "common/print.h"
 #include "report/draw.h"
 #include "report/figures.h"
 #include "report/gnuplot.h"
@@ -72,7 +73,7 @@ static bool write_file(const char *path, const char *bytes, size_t count)
         }
     }
     if (!written) {
-        (void)fprintf(stderr, "pdltool report: %s: %s\n", path, strerror(error));
+        print_line(stderr, "pdltool report: %s: %s", path, strerror(error));
     }
     free(part);
     return written;
@@ -85,7 +86,7 @@ static bool make_directory(const char *path)
         (errno == EEXIST && stat(path, &status) == 0 && S_ISDIR(status.st_mode))) {
         return true;
     }
-    (void)fprintf(stderr, "pdltool report: %s: %s\n", path, strerror(errno));
+    print_line(stderr, "pdltool report: %s: %s", path, strerror(errno));
     return false;
 }
 
@@ -150,8 +151,7 @@ static bool draw_figures(const struct figures *figures, const char *output, size
             return false;
         }
         if (drawn == NOT_DRAWN) {
-            (void)fprintf(stderr, "pdltool report: gnuplot: %s: %s\n", figure->name,
-                          figure->failure);
+            print_line(stderr, "pdltool report: gnuplot: %s: %s", figure->name, figure->failure);
             (*failures)++;
         }
     }
@@ -181,7 +181,7 @@ static bool have_gnuplot(struct report *report)
     if (have) {
         free(drawn.items);
     } else {
-        (void)fprintf(stderr, "pdltool report: no plots: gnuplot: %s\n", why);
+        print_line(stderr, "pdltool report: no plots: gnuplot: %s", why);
         texts_take(&report->troubles, format_text("There are no plots: gnuplot: %s.", why));
     }
     free(why);
@@ -196,7 +196,7 @@ static bool write_page(const struct report *report, const char *output)
     size_t length = 0;
     FILE *const to = open_memstream(&page, &length);
     if (to == NULL) {
-        (void)fprintf(stderr, "pdltool report: %s\n", strerror(errno));
+        print_line(stderr, "pdltool report: %s", strerror(errno));
         return false;
     }
     page_write(to, report);
@@ -204,7 +204,7 @@ static bool write_page(const struct report *report, const char *output)
     char *path = format_text("%s/index.html", output);
     const bool written = whole && write_file(path, page, length);
     if (written) {
-        printf("%s\n", path);
+        print_line(stdout, "%s", path);
     }
     free(path);
     free(page);

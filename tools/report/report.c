@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "commands.h"
+#include "common/print.h"
 #include "report/make.h"
 
 static void usage(FILE *to)
@@ -56,8 +57,7 @@ int command_report(int argc, char **argv)
         }
     }
     if (argc - optind != 1) {
-        (void)fprintf(stderr, "pdltool report: one folder is wanted, %d are there\n",
-                      argc - optind);
+        print_line(stderr, "pdltool report: one folder is wanted, %d are there", argc - optind);
         usage(stderr);
         return EXIT_USAGE;
     }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "sim/bench_rows.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,9 +20,18 @@ static bool is(const json_t *axes, const char *name, const char *value)
     return strcmp(axis(axes, name), value) == 0;
 }
 
+/* A number of 0 or more; NAN: it is none up to `most`. */
+static double number(const char *text, double most)
+{
+    char *end = NULL;
+    const double value = strtod(text, &end);
+    return end != text && *end == '\0' && value >= 0 && value <= most ? value : NAN;
+}
+
 static double cycles(const struct sim_device *device, const char *text)
 {
-    return 1e3 * strtod(text, NULL) / device->clock_mhz;
+    enum { CYCLES_MOST = 1000000000 };
+    return 1e3 * number(text, CYCLES_MOST) / device->clock_mhz;
 }
 
 /* A line of so many launches, each after the one before. */
@@ -82,7 +92,7 @@ static void describe_trigger(const struct sim_device *device, const json_t *axes
         kernel->trigger = SIM_TRIGGER_NEVER;
         share = 1;
     } else if (strcmp(trigger, "any") != 0) {
-        share = strtod(trigger, NULL);
+        share = number(trigger, 1);
     }
     kernel->before = share * main;
     kernel->after = (1 - share) * main;
@@ -110,12 +120,12 @@ static void add_overheads(const struct sim_bench *kernels, bool working, struct 
     }
 }
 
+/* NAN where it does not come to its end. */
 static double length_us(struct sim_program *program, size_t length, bool graph, bool overlap)
 {
     struct sim_result result;
     line(program, length, graph, overlap);
-    sim_run(program, &result, NULL, NULL);
-    const double end = result.end;
+    const double end = sim_run(program, &result, NULL, NULL) ? result.end : NAN;
     sim_result_free(&result);
     return 1e-3 * end;
 }
@@ -140,12 +150,16 @@ bool sim_bench_predict(const struct sim_device *device, const char *table, const
         describe_trigger(device, axes, &kernel);
     }
     add_overheads(&device->bench, !phases && is(axes, "main", "work"), &kernel);
+    const double all = kernel.prologue + kernel.before + kernel.after + kernel.read + kernel.tail;
+    if (!(all <= SIM_TIME_MOST)) { /* NAN, too */
+        return false;
+    }
     APPEND(&program.kernels, kernel);
     *us = (length_us(&program, LINE_LONG, graph, overlap) -
            length_us(&program, LINE_SHORT, graph, overlap)) /
           (LINE_LONG - LINE_SHORT);
     sim_program_free(&program);
-    return true;
+    return *us > 0;
 }
 
 /* Cells of the table trigger that a calibration is made of; docs/model.md says why these. */

@@ -11,13 +11,13 @@
 #include "commands.h"
 #include "common/json.h"
 #include "common/memory.h"
+#include "common/print.h"
 #include "sim/output.h"
 
 struct bench {
     json_t *overlap, *graph;
     struct sim_device device;
-    const char *missing; /* the first row that was not there */
-    char missing_text[160];
+    char wrong[SIM_WRONG]; /* the first thing that is; empty: nothing */
 };
 
 /* A sum over rows, for their mean. */
@@ -61,6 +61,21 @@ static const json_t *find(const json_t *root, const char *id)
     return NULL;
 }
 
+/* Of what a row measured, in us or ns. */
+#define MEDIAN_MOST 1e9
+
+/* Keeps the first that is told. */
+__attribute__((format(printf, 2, 3))) static void tell_wrong(struct bench *bench,
+                                                             const char *format, ...)
+{
+    if (bench->wrong[0] == '\0') {
+        va_list list;
+        va_start(list, format);
+        (void)vsnprintf(bench->wrong, sizeof(bench->wrong), format, list);
+        va_end(list);
+    }
+}
+
 /* The median of a metric of the row whose name the format makes. */
 __attribute__((format(printf, 4, 5))) static double row(struct bench *bench, const json_t *root,
                                                         const char *metric, const char *format, ...)
@@ -72,11 +87,14 @@ __attribute__((format(printf, 4, 5))) static double row(struct bench *bench, con
     va_end(list);
     const json_t *const median = json_object_get(
         json_object_get(json_object_get(find(root, id), "metrics"), metric), "median");
-    if (!json_is_number(median) && bench->missing == NULL) {
-        (void)snprintf(bench->missing_text, sizeof(bench->missing_text), "%s", id);
-        bench->missing = bench->missing_text;
+    const double value = json_number_value(median);
+    if (!json_is_number(median)) {
+        tell_wrong(bench, "there is no %s", id);
+    } else if (!(fabs(value) <= MEDIAN_MOST)) {
+        tell_wrong(bench, "%s: the median of %s is %g, not from %.0f to %.0f", id, metric, value,
+                   -MEDIAN_MOST, MEDIAN_MOST);
     }
-    return json_number_value(median);
+    return value;
 }
 
 /* ns a kernel of the table phases. */
@@ -121,8 +139,12 @@ static void find_clock(struct bench *bench)
     if (clock > 0) {
         bench->device.clock_mhz = round(clock);
     }
-    if (sms > 0 && sms <= SIM_SMS_MOST) {
-        bench->device.sms = (unsigned)sms;
+    if (sms > 0) {
+        bench->device.sms = sms <= SIM_SMS_MOST ? (unsigned)sms : 0;
+    }
+    if (bench->device.sms < 2) { /* what more blocks cost is found by more SMs */
+        tell_wrong(bench, "multiprocessors is %lld, not from 2 to %d", (long long)sms,
+                   SIM_SMS_MOST);
     }
 }
 
@@ -273,6 +295,19 @@ static void find_bench(struct bench *bench)
     device->bench.weight = at_least_0(mean_of(&weight));
 }
 
+/* Each is one that a calibration may have, or the rows are wrong. */
+static void check_values(struct bench *bench)
+{
+    struct sim_device_value values[SIM_DEVICE_VALUES];
+    char wrong[SIM_WRONG];
+    sim_device_values(&bench->device, values);
+    for (size_t i = 0; i < SIM_DEVICE_VALUES; i++) {
+        if (!sim_device_check(&values[i], wrong)) {
+            tell_wrong(bench, "%s", wrong);
+        }
+    }
+}
+
 /* ---- files --------------------------------------------------------------------------------------- */
 
 static json_t *load(const char *directory, const char *name)
@@ -281,7 +316,7 @@ static json_t *load(const char *directory, const char *name)
     char *const path = format_text("%s/%s", directory, name);
     json_t *const root = json_read(path, &why);
     if (root == NULL) {
-        (void)fprintf(stderr, "pdltool sim: %s: %s\n", path, why);
+        print_line(stderr, "pdltool sim: %s: %s", path, why);
         free(why);
     }
     free(path);
@@ -294,14 +329,15 @@ static void write_values(struct sim_device *device, const json_t *overlap, FILE 
     const char *const date =
         json_string_value(json_object_get(json_object_get(overlap, "environment"), "date"));
     sim_device_values(device, values);
+    (void)fputs("# Made by `pdltool sim --calibrate` of `pdltool bench graph overlap`, ", to);
+    print_plain(to, date != NULL ? date : "?");
     (void)fprintf(to,
-                  "# Made by `pdltool sim --calibrate` of `pdltool bench graph overlap`, %s.\n"
-                  "# docs/model.md says which rows each value comes from.\n"
+                  ".\n# docs/model.md says which rows each value comes from.\n"
                   "%-18s %s\n%-18s %u\n%-18s %u\n%-18s %u\n%-18s %u\n%-18s %u\n%-18s %u\n"
                   "# Not measured row by row: see docs/model.md.\n%-18s %u\n%-18s %u\n",
-                  date != NULL ? date : "?", "name", device->name, "sms", device->sms, "sm-blocks",
-                  device->sm.blocks, "sm-threads", device->sm.threads, "sm-registers",
-                  device->sm.registers, "sm-shared", device->sm.shared_memory, "block-shared",
+                  "name", device->name, "sms", device->sms, "sm-blocks", device->sm.blocks,
+                  "sm-threads", device->sm.threads, "sm-registers", device->sm.registers,
+                  "sm-shared", device->sm.shared_memory, "block-shared",
                   device->sm.reserved_shared_memory, "depth-stream", device->depth[SIM_STREAM],
                   "depth-graph", device->depth[SIM_GRAPH]);
     for (size_t i = 0; i < SIM_DEVICE_VALUES; i++) {
@@ -318,7 +354,7 @@ static int write_file(struct bench *bench, const char *output)
         write_values(&bench->device, bench->overlap, file);
     }
     if (file == NULL || ferror(file) != 0 || (!to_stdout && fclose(file) != 0)) {
-        (void)fprintf(stderr, "pdltool sim: %s: %s\n", output, strerror(errno));
+        print_line(stderr, "pdltool sim: %s: %s", output, strerror(errno));
         return EXIT_USAGE;
     }
     return EXIT_DONE;
@@ -340,8 +376,9 @@ int sim_calibrate(const struct sim_device *device, const char *directory, const 
         find_gap(&bench);
         find_host(&bench);
         find_bench(&bench);
-        if (bench.missing != NULL) {
-            (void)fprintf(stderr, "pdltool sim: %s: there is no %s\n", directory, bench.missing);
+        check_values(&bench);
+        if (bench.wrong[0] != '\0') {
+            print_line(stderr, "pdltool sim: %s: %s", directory, bench.wrong);
         } else {
             code = write_file(&bench, output);
         }

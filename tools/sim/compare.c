@@ -8,6 +8,7 @@
 #include "commands.h"
 #include "common/json.h"
 #include "common/memory.h"
+#include "common/print.h"
 #include "common/quantile.h"
 #include "sim/bench_rows.h"
 #include "sim/output.h"
@@ -20,6 +21,11 @@ struct row {
 };
 
 struct rows {
+    struct pdl_names ids; /* of each, once */
+    struct {
+        size_t *items;
+        size_t count, capacity;
+    } of_id; /* the first row */
     struct row *items;
     size_t count, capacity;
 };
@@ -59,12 +65,8 @@ static bool is_raw(const char *way)
 static size_t find_plain(const struct rows *rows, const json_t *against, size_t own)
 {
     const char *const id = json_string_value(against);
-    for (size_t i = 0; id != NULL && i < rows->count; i++) {
-        if (strcmp(rows->items[i].id, id) == 0) {
-            return i;
-        }
-    }
-    return own;
+    uint32_t index = 0;
+    return id != NULL && pdl_names_find(&rows->ids, id, &index) ? rows->of_id.items[index] : own;
 }
 
 static void add_row(struct rows *rows, const struct sim_device *device, const char *table,
@@ -81,12 +83,16 @@ static void add_row(struct rows *rows, const struct sim_device *device, const ch
             json_number_value(json_object_get(json_object_get(metrics, "device"), "median")),
     };
     if (id == NULL || way == NULL || !is_raw(way) || !(row.measured > 0) ||
+        !(row.measured <= 1e-3 * SIM_TIME_MOST) ||
         !sim_bench_predict(device, table, axes, &row.predicted)) {
         return;
     }
     const bool plain = strcmp(way, "stream") == 0 || strcmp(way, "graph") == 0;
     row.plain =
         plain ? rows->count : find_plain(rows, json_object_get(point, "against"), rows->count);
+    if (name_index(&rows->ids, id) == rows->of_id.count) {
+        APPEND(&rows->of_id, rows->count);
+    }
     APPEND(rows, row);
 }
 
@@ -155,9 +161,9 @@ static void print(const struct rows *rows)
     for (size_t i = 0; i < rows->count; i++) {
         const struct row *const row = &rows->items[i];
         const bool wrong = counts_for_sign(rows, row) && !sign_right(rows, row);
-        printf("%7.3f us %7.3f us %+7.1f%%  %s%s%s\n", row->measured, row->predicted,
-               100 * error_of(row), row->id, row->fitted ? " (calibrated with)" : "",
-               wrong ? " SIGN" : "");
+        printf("%7.3f us %7.3f us %+7.1f%%  ", row->measured, row->predicted, 100 * error_of(row));
+        print_plain(stdout, row->id);
+        printf("%s%s\n", row->fitted ? " (calibrated with)" : "", wrong ? " SIGN" : "");
     }
     printf("\n");
     print_totals(rows, true);
@@ -201,8 +207,8 @@ static json_t *rows_json(const struct rows *rows)
     return array;
 }
 
-static bool print_json(const struct rows *rows, const struct sim_device *device,
-                       const json_t *bench)
+static bool print_rows_json(const struct rows *rows, const struct sim_device *device,
+                            const json_t *bench)
 {
     const json_t *const environment = json_object_get(bench, "environment");
     json_t *const root = json_new_object();
@@ -214,7 +220,7 @@ static bool print_json(const struct rows *rows, const struct sim_device *device,
     json_set(root, "calibrated_with", totals_json(rows, true));
     json_set(root, "validation", totals_json(rows, false));
     json_set(root, "rows", rows_json(rows));
-    return sim_json_print(root);
+    return json_print(root);
 }
 
 int sim_compare(const struct sim_device *device, const char *path, bool as_json)
@@ -223,20 +229,22 @@ int sim_compare(const struct sim_device *device, const char *path, bool as_json)
     struct rows rows = {0};
     json_t *const root = json_read(path, &why);
     if (root == NULL) {
-        (void)fprintf(stderr, "pdltool sim: %s: %s\n", path, why);
+        print_line(stderr, "pdltool sim: %s: %s", path, why);
         free(why);
         return EXIT_USAGE;
     }
     read_rows(&rows, device, root);
     int code = EXIT_DONE;
     if (rows.count == 0) {
-        (void)fprintf(stderr, "pdltool sim: %s: no rows of `pdltool bench overlap`\n", path);
+        print_line(stderr, "pdltool sim: %s: no rows of `pdltool bench overlap`", path);
         code = EXIT_USAGE;
     } else if (as_json) {
-        code = print_json(&rows, device, root) ? EXIT_DONE : EXIT_USAGE;
+        code = print_rows_json(&rows, device, root) ? EXIT_DONE : EXIT_USAGE;
     } else {
         print(&rows);
     }
+    pdl_names_free(&rows.ids);
+    free(rows.of_id.items);
     free(rows.items);
     json_decref(root);
     return code;

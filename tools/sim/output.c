@@ -120,8 +120,8 @@ bool sim_run_timeline(const struct sim_program *program, const char *prefix,
         blocks += kernel_of(program, i)->blocks;
     }
     if (blocks > DRAWN) {
-        (void)fprintf(stderr, "pdltool sim: a timeline of %.0f blocks; at most %d are drawn\n",
-                      blocks, DRAWN);
+        print_line(stderr, "pdltool sim: a timeline of %.0f blocks; at most %d are drawn", blocks,
+                   DRAWN);
         return false;
     }
     struct filling filling = {.timeline = timeline, .status = PDL_SUCCESS};
@@ -237,15 +237,6 @@ json_t *sim_json(const struct sim_program *program, const struct sim_result *res
     }
     json_set(root, "launches", launches);
     return root;
-}
-
-/* As many digits as were measured. */
-bool sim_json_print(json_t *root)
-{
-    const bool printed = json_dumpf(root, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(12)) == 0 &&
-                         fputc('\n', stdout) != EOF && fflush(stdout) == 0;
-    json_decref(root);
-    return printed;
 }
 
 json_t *sim_sweep_json(const struct sim_try *tries, int steps)

@@ -38,8 +38,6 @@ void sim_print_sweep(const struct sim_try *tries, int steps, FILE *to);
 #include <jansson.h>
 json_t *sim_json(const struct sim_program *program, const struct sim_result *result,
                  const struct sim_result *plain);
-/* Prints a document to standard output and frees it; false where writing failed. */
-bool sim_json_print(json_t *root);
 json_t *sim_sweep_json(const struct sim_try *tries, int steps);
 
 /* Predicts each row of `pdltool bench overlap --json` and compares; takes docs/model.md's exit codes. */

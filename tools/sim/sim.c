@@ -230,12 +230,12 @@ static bool write_timeline(const pdl_timeline *timeline, pdl_timeline_format for
 }
 
 #ifdef PDL_HAVE_JANSSON
-static bool print_json(json_t *root, const struct sim_try *tries, int steps)
+static bool print_all_json(json_t *root, const struct sim_try *tries, int steps)
 {
     if (tries != NULL) {
         json_set(root, "what_if", sim_sweep_json(tries, steps));
     }
-    return sim_json_print(root);
+    return json_print(root);
 }
 #endif
 
@@ -253,7 +253,7 @@ static bool print_results(const struct sim_program *program, const struct sim_re
     }
 #ifdef PDL_HAVE_JANSSON
     if (chosen->json) {
-        printed = print_json(sim_json(program, result, plain), tries, chosen->steps);
+        printed = print_all_json(sim_json(program, result, plain), tries, chosen->steps);
         free(tries);
         return printed;
     }

@@ -128,7 +128,7 @@ void tune_write_json(const struct tune_job *job, const struct tune_result *resul
     json_set(root, "ended_early", json_text(result->ended_early));
     json_set(root, "failed", json_text(result->failed));
     json_set(root, "curves", curves);
-    (void)json_dumpf(root, to, JSON_INDENT(1) | JSON_REAL_PRECISION(7));
+    (void)json_dumpf(root, to, JSON_INDENT(1) | JSON_REAL_PRECISION(7) | JSON_ENSURE_ASCII);
     (void)fputc('\n', to);
     json_decref(root);
     free(tool);

@@ -39,8 +39,8 @@ void tune_print_head(const struct tune_job *job, FILE *to)
     char *links = format_count(job->links, "link", "links");
     char *kinds = format_count(job->kind_count, "kind", "kinds");
     char *results = format_count(job->result_bytes, "byte", "bytes");
-    (void)fprintf(to, "%s on %s: a chain of %s of %s, %s of results compared after each sample\n",
-                  job->name, gpu.name, links, kinds, results);
+    print_line(to, "%s on %s: a chain of %s of %s, %s of results compared after each sample",
+               job->name, gpu.name, links, kinds, results);
     (void)fflush(to);
     free(links);
     free(kinds);
@@ -74,7 +74,8 @@ void tune_print_curve(const struct tune_job *job, const struct tune_curve *curve
         table_add(&table, ratio_text(point));
         table_add(&table, copy_text(mark(curve, point)));
     }
-    (void)fprintf(to, "\nsweep %zu, %s\n", curve->sweep + 1, kind->name);
+    (void)fputc('\n', to);
+    print_line(to, "sweep %zu, %s", curve->sweep + 1, kind->name);
     table_print(&table, to);
     table_free(&table);
     (void)fflush(to);
@@ -156,10 +157,9 @@ void tune_print_result(const struct tune_job *job, const struct tune_result *res
         char *replays = format_count((unsigned long long)result->batch, "replay", "replays");
         (void)fprintf(to, "\n%s after %s in %.1f s, %s a sample", verdict(result), tried,
                       result->seconds, replays);
-        (void)fprintf(to, "%s%s%s\n",
-                      result->ended_early != NULL ? "; the search ended early: " : "",
-                      result->ended_early != NULL ? result->ended_early : "",
-                      result->failed == NULL ? ":" : "");
+        print_line(to, "%s%s%s", result->ended_early != NULL ? "; the search ended early: " : "",
+                   result->ended_early != NULL ? result->ended_early : "",
+                   result->failed == NULL ? ":" : "");
         if (result->failed == NULL) { /* else the times are of something else */
             print_choices(job, result, to);
             print_finals(result, to);
@@ -176,7 +176,7 @@ void tune_print_result(const struct tune_job *job, const struct tune_result *res
         }
     }
     if (result->failed != NULL) {
-        (void)fprintf(to, "what was given does not work: %s\n", result->failed);
+        print_line(to, "what was given does not work: %s", result->failed);
     } else if (!result->better && result->ended_early == NULL) {
         (void)fputs("nothing is faster than the start by more than the noise\n", to);
     }

@@ -8,16 +8,17 @@
 
 #include "common/file.h"
 #include "common/memory.h"
+#include "common/print.h"
 
 bool complain(const struct reader *reader, const char *where, const char *format, ...)
 {
     va_list arguments;
-    (void)fprintf(stderr, "pdltool tune: %s: %s%s", reader->path, where,
-                  *where != '\0' ? ": " : "");
     va_start(arguments, format);
-    (void)vfprintf(stderr, format, arguments);
+    char *const wrong = format_text_of(format, arguments);
     va_end(arguments);
-    (void)fputc('\n', stderr);
+    print_line(stderr, "pdltool tune: %s: %s%s%s", reader->path, where, *where != '\0' ? ": " : "",
+               wrong);
+    free(wrong);
     return false;
 }
 

@@ -14,6 +14,7 @@
 #include "commands.h"
 #include "common/memory.h"
 #include "common/options.h"
+#include "common/print.h"
 #include "common/sinks.h"
 
 enum { CSV, JSON, SINKS };
@@ -86,8 +87,8 @@ static bool parse_real(const char *name, const char *text, double most, double *
     char *end = NULL;
     const double value = strtod(text, &end);
     if (end == text || *end != '\0' || !(value >= 0) || value > most) {
-        (void)fprintf(stderr, "pdltool tune: --%s takes a number from 0 to %g, not %s\n", name,
-                      most, text);
+        print_line(stderr, "pdltool tune: --%s takes a number from 0 to %g, not %s", name, most,
+                   text);
         return false;
     }
     *number = value;
@@ -125,15 +126,14 @@ static bool take_option(struct command *command, int option)
     case OPTION_PART:
         command->attention = strcmp(optarg, "attention") == 0;
         if (!command->attention && strcmp(optarg, "linear") != 0) {
-            (void)fprintf(stderr, "pdltool tune: --part takes attention or linear, not %s\n",
-                          optarg);
+            print_line(stderr, "pdltool tune: --part takes attention or linear, not %s", optarg);
             return false;
         }
         return true;
     case OPTION_FROM:
         command->present = strcmp(optarg, "present") == 0;
         if (!command->present && strcmp(optarg, "plain") != 0) {
-            (void)fprintf(stderr, "pdltool tune: --from takes plain or present, not %s\n", optarg);
+            print_line(stderr, "pdltool tune: --from takes plain or present, not %s", optarg);
             return false;
         }
         return true;
@@ -216,7 +216,7 @@ static bool make_job(const struct command *command)
 #ifdef PDL_BENCH_KERNELS
     char why[512];
     if (!tune_decode_job(&session.job, command->attention, command->present, why, sizeof(why))) {
-        (void)fprintf(stderr, "pdltool tune: %s\n", why);
+        print_line(stderr, "pdltool tune: %s", why);
         return false;
     }
     return true;
@@ -233,7 +233,7 @@ static int run(const struct command *command)
         return EXIT_USAGE;
     }
     if (!gpu_open(command->device, why, sizeof(why))) {
-        (void)fprintf(stderr, "pdltool tune: %s\n", why);
+        print_line(stderr, "pdltool tune: %s", why);
         return EXIT_USAGE;
     }
     run_catch_signals();
