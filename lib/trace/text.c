@@ -121,10 +121,15 @@ void pdl_text_put_shown(FILE *out, const char *text, size_t most)
     }
 }
 
-/* Whether an editor and a browser draw it as themselves; XML 1.0 forbids most of the others. */
-static bool is_drawn(uint32_t c)
+/* XML 1.0 forbids most of the others. */
+uint32_t pdl_text_drawn(uint32_t c)
 {
-    return c >= 0x20 && (c < 0x7f || c > 0x9f) && c <= 0x10ffff && (c & 0xfffe) != 0xfffe;
+    if (c >= '\t' && c <= '\r') {
+        return ' ';
+    }
+    return c >= 0x20 && (c < 0x7f || c > 0x9f) && is_character(c) && (c & 0xfffe) != 0xfffe
+               ? c
+               : NO_CHARACTER;
 }
 
 static void put_xml(FILE *out, uint32_t c)
@@ -135,7 +140,7 @@ static void put_xml(FILE *out, uint32_t c)
     if (found != NULL) {
         (void)fputs(names[found - special], out);
     } else {
-        pdl_text_put(out, is_drawn(c) ? c : NO_CHARACTER);
+        pdl_text_put(out, pdl_text_drawn(c));
     }
 }
 

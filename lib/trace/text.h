@@ -31,6 +31,9 @@ uint32_t pdl_text_shown_next(struct pdl_text_shown *shown);
  * its last quarter. */
 void pdl_text_put_shown(FILE *out, const char *text, size_t most);
 
+/* A character as it may stand in a picture or a page: itself, a blank for white space, or U+FFFD. */
+uint32_t pdl_text_drawn(uint32_t character);
+
 /* Puts a text as content or as the value of an attribute of XML 1.0 or HTML; U+FFFD for what has no place
  * there. Of more than `most` characters, the last that is put is an ellipsis. */
 void pdl_text_put_xml(FILE *out, const char *text, size_t most);

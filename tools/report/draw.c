@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "report/draw.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "common/memory.h"
@@ -89,17 +90,30 @@ char *draw_script(const struct figure *figure, enum draw_form form)
     size_t length = 0;
     struct pen pen = {.figure = figure, .head = head_height(figure)};
     pen.height = pen.head + kinds[figure->kind].height(figure);
-    pen.to = open_memstream(&script, &length);
-    if (pen.to == NULL) {
-        return copy_text("");
-    }
+    pen.to = memory_open(&script, &length);
     put_terminal(&pen, form);
     (void)fputs("set style fill solid 1 noborder\nset errorbars 0\nset multiplot\n", pen.to);
     put_head(&pen);
     kinds[figure->kind].draw(&pen);
     (void)fputs("unset multiplot\n", pen.to);
-    (void)fclose(pen.to);
+    memory_close(pen.to);
     return script;
+}
+
+/* gnuplot escapes no '>', which XML wants in this one place. Nothing that gnuplot writes has a section that ends so. */
+static char *escape_section_ends(const char *drawn)
+{
+    static const char wrong[] = "]]>";
+    char *text = NULL;
+    size_t size = 0;
+    FILE *const to = memory_open(&text, &size);
+    for (const char *at; (at = strstr(drawn, wrong)) != NULL; drawn = at + strlen(wrong)) {
+        (void)fwrite(drawn, 1, (size_t)(at - drawn), to);
+        (void)fputs("]]&gt;", to);
+    }
+    (void)fputs(drawn, to);
+    memory_close(to);
+    return text;
 }
 
 char *draw_for_both(const char *drawn)
@@ -110,11 +124,15 @@ char *draw_for_both(const char *drawn)
         return NULL;
     }
     const char *const rest = at + strlen(before);
-    return format_text("%.*s\n<style>:root { color: #1f2328 }\n"
-                       "@media (prefers-color-scheme: dark) { :root { color: #e6edf3 } }\n"
-                       "[color=black] { color: inherit } [stroke=black] { stroke: currentColor }\n"
-                       "[fill=black] { fill: currentColor }\n"
-                       ".gridline { stroke: currentColor; stroke-opacity: .16 }\n"
-                       "#gnuplot_canvas { pointer-events: none }</style>%s", /* no tooltips */
-                       (int)(rest - drawn), drawn, rest);
+    char *const safe = escape_section_ends(rest);
+    char *const both =
+        format_text("%.*s\n<style>:root { color: #1f2328 }\n"
+                    "@media (prefers-color-scheme: dark) { :root { color: #e6edf3 } }\n"
+                    "[color=black] { color: inherit } [stroke=black] { stroke: currentColor }\n"
+                    "[fill=black] { fill: currentColor }\n"
+                    ".gridline { stroke: currentColor; stroke-opacity: .16 }\n"
+                    "#gnuplot_canvas { pointer-events: none }</style>%s", /* no tooltips */
+                    (int)(rest - drawn), drawn, safe);
+    free(safe);
+    return both;
 }

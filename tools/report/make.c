@@ -194,15 +194,11 @@ static bool write_page(const struct report *report, const char *output)
 {
     char *page = NULL;
     size_t length = 0;
-    FILE *const to = open_memstream(&page, &length);
-    if (to == NULL) {
-        print_line(stderr, "pdltool report: %s", strerror(errno));
-        return false;
-    }
+    FILE *const to = memory_open(&page, &length);
     page_write(to, report);
-    const bool whole = fclose(to) == 0;
+    memory_close(to);
     char *path = format_text("%s/index.html", output);
-    const bool written = whole && write_file(path, page, length);
+    const bool written = write_file(path, page, length);
     if (written) {
         print_line(stdout, "%s", path);
     }

@@ -4,6 +4,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "trace/text.h"
+
 /* At least 3:1 against both a white and a nearly black page. */
 #define GREY       0x808080
 #define BLUE       0x0072b2
@@ -122,10 +124,8 @@ static void put_quoted(FILE *to, const char *text, size_t most, bool format)
 {
     size_t length = 0;
     (void)putc('\'', to);
-    for (const char *at = text; *at != '\0'; at++) {
-        const unsigned char c = (unsigned char)*at;
-        length += is_begin(*at);
-        if (length > most) {
+    for (uint32_t c = pdl_text_next(&text); c != 0; c = pdl_text_next(&text)) {
+        if (++length > most) {
             (void)fputs("\u2026", to);
             break;
         }
@@ -134,7 +134,7 @@ static void put_quoted(FILE *to, const char *text, size_t most, bool format)
         } else if (c == '%' && format) {
             (void)fputs("%%", to);
         } else {
-            (void)putc(c < 0x20 || c == 0x7f ? ' ' : c, to);
+            pdl_text_put(to, pdl_text_drawn(c));
         }
     }
     (void)putc('\'', to);

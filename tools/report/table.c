@@ -7,31 +7,11 @@
 #include "common/print.h"
 #include "report/page.h"
 #include "report/subject.h"
+#include "trace/text.h"
 
 void html_text(FILE *to, const char *text)
 {
-    for (const char *at = text; *at != '\0'; at++) {
-        const unsigned char c = (unsigned char)*at;
-        switch (c) {
-        case '&':
-            (void)fputs("&amp;", to);
-            break;
-        case '<':
-            (void)fputs("&lt;", to);
-            break;
-        case '>':
-            (void)fputs("&gt;", to);
-            break;
-        case '"':
-            (void)fputs("&quot;", to);
-            break;
-        case '\'':
-            (void)fputs("&#39;", to);
-            break;
-        default:
-            (void)fputc(c < 0x20 || c == 0x7f ? ' ' : c, to);
-        }
-    }
+    pdl_text_put_xml(to, text, SIZE_MAX);
 }
 
 void html_format(FILE *to, const char *before, const char *text, const char *after)

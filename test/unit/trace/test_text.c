@@ -78,6 +78,12 @@ static void xml_gets_no_character_that_it_forbids(void **state)
     check(xml, "\x01\xff\xef\xbf\xbf\xed\xa0\x80", "\ufffd\ufffd\ufffd\ufffd\ufffd\ufffd");
 }
 
+static void xml_gets_blanks_for_white_space(void **state)
+{
+    (void)state;
+    check(xml, "a\tb\r\nc", "a b  c");
+}
+
 static void xml_is_cut_after_characters_and_not_within_a_name(void **state)
 {
     (void)state;
@@ -102,6 +108,7 @@ int main(void)
         cmocka_unit_test(a_long_text_has_an_ellipsis_before_its_last_quarter),
         cmocka_unit_test(xml_gets_its_special_characters_by_name),
         cmocka_unit_test(xml_gets_no_character_that_it_forbids),
+        cmocka_unit_test(xml_gets_blanks_for_white_space),
         cmocka_unit_test(xml_is_cut_after_characters_and_not_within_a_name),
         cmocka_unit_test(json_keeps_what_unicode_has_and_replaces_the_rest),
     };
