@@ -12,6 +12,7 @@ import struct
 import subprocess
 import sys
 import urllib.parse
+import xml.dom.minidom
 import xml.etree.ElementTree
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "tool"))
@@ -593,6 +594,26 @@ class Hostile(Case):
         shown = " ".join(self.texts("mine-one-time"))
         for name in names:
             self.assertIn(name.replace("'", "\u2019"), shown)
+
+    def test_pictures_and_the_page_are_well_formed_whatever_the_names(self):
+        names = ["a ]]> b", "-->", "<!--", "<![CDATA[", "\"><script>alert(1)</script>", "`touch pwned`", "$(touch pwned)", "&amp;",
+                 "".join(map(chr, range(0x20, 0x7f))), "".join(map(chr, range(0x80, 0x100))), "\u202e\u2028\ufeff\ufffe\U000e0041 end"]  # fmt: skip
+        for where in ("line", "bar"):
+            own = table(axes=["way", "other"] if where == "bar" else ["other", "way"], title=names[0], note="".join(map(chr, range(1, 0x100))))
+            for i, name in enumerate(names):
+                own.add((name, i % 2) if where == "bar" else (i % 2, name), [i + 1])
+            self.put("%s.json" % where, make_sample.run([own], gpu=names[0]))
+        page = self.made("--require-plots")
+        self.assertFalse(os.path.exists(self.path("pwned")))
+        self.assertFalse([tag for tag, _ in page.tags if tag == "script"])
+        plots = self.plots(".svg")
+        self.assertTrue(plots)
+        for plot in plots:
+            root = xml.dom.minidom.parse(self.path("runs/plots/" + plot))  # fails where it is not well-formed
+            self.assertEqual(root.getElementsByTagName("script"), [])
+        shown = " ".join(self.texts(plots[0][:-4]))
+        for name in ("a ]]> b", "-->", "<![CDATA[", "&amp;", "`touch pwned`"):
+            self.assertIn(name, shown)
 
     def test_names_that_are_no_file_names(self):
         own = table(suite="../../up", name="a/b\u00e9 \u4e2d")

@@ -3,7 +3,11 @@
 
 import json
 import os
+import re
+import resource
 import sys
+import unicodedata
+import xml.dom.minidom
 
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
 sys.path.insert(0, os.path.join(ROOT, "test", "tool"))
@@ -106,6 +110,259 @@ class BadInput(Case):
 
     def test_too_many_launches_are_told(self):
         self.refused(KERNEL + "repeat 10000\nrepeat 10000\nlaunch k\nend\nend\n", "4: more than 1000000 launches")
+
+
+class Bounds(Case):
+    def test_a_time_that_is_too_long_is_told_with_the_range(self):
+        for time in ("2e7ms", "1e308ms", "1000000.001ms", "1e13ns", "1e18c", "1e300us"):
+            self.refused(f"kernel k blocks=1 threads=1 before={time}\n", f"1: a time is from 0 to 1000 s, not {time}")
+
+    def test_the_longest_time_is_taken(self):
+        result = self.result("gate\nkernel k blocks=1 threads=1 before=999999ms\nlaunch k\n")
+        self.assertGreater(result["total_us"], 999999000)
+
+    def test_times_that_are_too_long_together_are_told(self):
+        kernel = "kernel k blocks=1 threads=1 before=999999ms after=999999ms tail=999999ms\n"
+        for launches in ("launch k\n", "repeat 1000\nlaunch k\nend\n", "launch k\nlaunch k overlap\n"):
+            for options in ((), ("--plain",), ("--text",), ("--what-if", "trigger=0..1:3"), ("--json",)):
+                result = self.run_text(kernel + launches, *options)
+                self.assertEqual((result.returncode, result.stdout), (2, ""), options)
+                self.assertIn("longer than 1000 s, the most that is simulated", result.stderr)
+
+    def test_a_clock_far_from_0_still_advances(self):
+        text = "gate\nkernel long blocks=1 threads=32 before=990000ms\nkernel k blocks=300 threads=1024 before=0.001ns issue=0.3\n"
+        text += "launch long\nrepeat 200\nlaunch k overlap\nend\n"
+        self.assertEqual(len(self.result(text)["launches"]), 201)
+
+    def test_a_kernel_of_the_most_blocks_ends(self):
+        self.assertGreater(self.result("kernel k blocks=2147483648 threads=1024\nlaunch k\n")["total_us"], 0)
+
+    def test_more_blocks_are_told(self):
+        for blocks in ("2147483649", "1e18", "99999999999999999999", "4G"):
+            self.refused(f"kernel k blocks={blocks} threads=1\n", f"1: '{blocks}' is no whole number from 1 to 2147483648")
+
+    def test_repeats_of_lines_that_launch_nothing_end(self):
+        for line in ("record e", "await e"):
+            text = KERNEL + "launch k\nrecord e\n" + "repeat 1000000\n" * 3 + line + "\nend\nend\nend\n"
+            self.refused(text, "7: more than 10000000 lines, each as often as it is repeated")
+
+    def test_graphs_that_come_after_each_other_by_too_many_edges_are_told(self):
+        graph = "graph\n" + "".join(f"node n{i} k\n" for i in range(9000)) + "end\n"
+        result = self.run_text(KERNEL + graph + graph)
+        self.assertEqual(result.returncode, 2)
+        self.assertIn("launches come after more than 50000000 others", result.stderr)
+
+    def test_repeats_are_not_in_each_other_without_end(self):
+        self.refused("repeat 1\n" * 100000, "65: more than 64 of repeat and graph in each other")
+
+    def calibrated(self, *lines):
+        calibration = os.path.join(ROOT, "tools", "sim", "h200.cal")
+        with open(calibration, encoding="utf-8") as file:
+            text = file.read()
+        path = self.file("it.cal", text + "".join(line + "\n" for line in lines))
+        return self.run_text(KERNEL + "launch k\n", "-d", path)
+
+    def test_values_of_a_device_have_ranges(self):
+        self.assertEqual(self.calibrated("gap-stream 1e9").returncode, 0)
+        for line, wanted in (
+            ("clock 1e-300", "clock is from 1 to 1000000 MHz, not 1e-300"),
+            ("clock 1e300", "clock is from 1 to 1000000 MHz, not 1e+300"),
+            ("host-launch 1e300", "host-launch is from 0 to 1000000000 ns, not 1e+300"),
+            ("bench-additions 1e300", "bench-additions is from 0 to 1000000 cycles"),
+            ("bench-weight 1e300", "bench-weight is from 0 to 1000000 blocks"),
+            ("sms 1e18", "sms is a whole number from 1 to 1024"),
+            ("submit nan", "the value is no number of 0 or more"),
+            ("submit inf", "the value is no number of 0 or more"),
+            ("submit 1e999", "the value is no number of 0 or more"),
+        ):
+            result = self.calibrated(line)
+            self.assertEqual((result.returncode, result.stdout), (2, ""), line)
+            self.assertIn(wanted, result.stderr)
+
+    def test_a_device_that_has_no_room_for_a_block_is_told(self):
+        trace = self.trace([self.block(0, 0)])
+        result = self.tool("sim", trace, "-d", self.file("it.cal", "clock 1000\nsms 1\nsm-blocks 1\nsm-threads 1\nsm-registers 1\nsm-shared 1\n"))
+        self.assertEqual((result.returncode, result.stdout), (2, ""))
+        self.assertIn("no SM has room for its blocks", result.stderr)
+
+    @staticmethod
+    def block(launch, start_ns, **args):
+        args = {"launch": launch, "sm": 0, **{key: start_ns + value for key, value in args.items()}}
+        ts = "%d.%03d" % divmod(start_ns, 1000)
+        text = json.dumps({"ph": "X", "cat": "block", "pid": 1, "name": "k", "ts": 0, "dur": 5.25, "args": args})
+        return text.replace('"ts": 0', '"ts": ' + ts)
+
+    def trace(self, events):
+        return self.file("it.json", '{"traceEvents": [' + ",\n".join(events) + "]}")
+
+    def test_stamps_since_1970_count_as_those_from_0(self):
+        totals = []
+        for first in (0, 10**9, 1790000000000000001, 2**62 - 10**6):
+            stamps = {"wait_ns": 1000, "waited_ns": 1003, "triggered_ns": 4001}
+            events = [self.block(i, first + 4003 * i, **stamps) for i in range(20)]
+            result = self.tool("sim", self.trace(events), "--json")
+            self.assertEqual((result.returncode, result.stderr), (0, ""))
+            totals.append(json.loads(result.stdout)["launches"])
+        self.assertEqual(totals[1:], totals[:1] * 3)
+
+    def test_numbers_of_a_trace_have_ranges(self):
+        good = self.block(0, 1000, wait_ns=1000, waited_ns=1000)
+        for old, new, wanted in (
+            ('"dur": 5.25', '"dur": 1e400', "dur is 1e400, not a number from 0 to 1000000000"),
+            ('"dur": 5.25', '"dur": -1', "dur is -1, not"),
+            ('"dur": 5.25', '"dur": "x"', "dur is x, not"),
+            ('"dur": 5.25, ', "", "dur is missing, not"),
+            ('"ts": 1.000', '"ts": 99999999999999999999999', "ts is 99999999999999999999999, not a number from -4611686018427387 to"),
+            ('"ts": 1.000', '"ts": null', "ts is missing, not"),
+            ('"launch": 0', '"launch": 1e18', "launch is 1e18, not a number from 0 to 999999"),
+            ('"launch": 0', '"launch": -1', "launch is -1, not"),
+            ('"sm": 0', '"sm": 18446744073709551616', "sm is 18446744073709551616, not a number from 0 to 4294967295"),
+            ('"wait_ns": 2000', '"wait_ns": 9007199254740993', "wait_ns is 9007199254740993, not a number from 1000 to 6250"),
+        ):
+            self.assertIn(old, good)
+            result = self.tool("sim", self.trace([good.replace(old, new)]))
+            self.assertEqual((result.returncode, result.stdout), (2, ""), new)
+            self.assertIn("event 0: " + wanted, result.stderr)
+
+
+# Bytes that are part of a name: no white space, which ends it, and no '#', where a comment begins.
+BYTES = bytes(byte for byte in range(1, 256) if bytes([byte]) not in b" \t\r\n\v\f#=")
+NAMES = [
+    BYTES, b"]]>", b"-->", b"<!--", b'"><script>alert(1)</script>', b"`touch_pwned`", b"\\n", b"$(touch_pwned)", b"%s%n", b"&amp;",
+    "\u009b31m\u202e\u2066\u2028\ufeff\uffff\U000e0041".encode(), b"\x9b\xc0\xaf\xed\xa0\x80\xf4\x90\x80\x80\xe2\x82", b"x" * 100000,
+    "\u00e4\u4f60\U0001f600".encode(),
+]  # fmt: skip
+
+
+class Names(Case):
+    TEXT = b"gate\n" + b"".join(
+        b"kernel %s blocks=4 threads=32 before=1us\nlaunch %s stream=%s\n" % (name, name, name) for name in NAMES
+    )
+
+    def harmless(self, text):
+        """As a terminal sees it: lines of characters that show as themselves."""
+        self.assertNotIn("\ufffd", text)  # what was no UTF-8
+        bad = {c for c in text if unicodedata.category(c) in ("Cc", "Cf", "Zl", "Zp", "Cs")}
+        self.assertEqual(bad - {"\n"}, set())
+        self.assertLess(max(map(len, text.split("\n"))), 4000)
+
+    def test_tables_and_drawings_keep_printable_names_and_escape_others(self):
+        result = self.run_text(self.TEXT, "--text", "--plain")
+        self.assertEqual((result.returncode, result.stderr), (0, ""))
+        self.harmless(result.stdout)
+        for name in ("]]>", "\u00e4\u4f60\U0001f600", "\\u009b31m\\u202e\\u2066\\u2028\\ufeff", "\\x9b\\xc0\\xaf"):
+            self.assertIn(name, result.stdout)
+
+    def test_a_picture_is_xml(self):
+        self.assertEqual(self.run_text(self.TEXT, "--svg", "it.svg").returncode, 0)
+        root = xml.dom.minidom.parse(self.path("it.svg"))
+        texts = ["".join(child.data for child in text.childNodes) for text in root.getElementsByTagName("text")]
+        for name in (b"]]>", b"-->", b'"><script>alert(1)</script>', b"&amp;"):
+            self.assertIn(name.decode(), texts)
+        self.assertEqual(root.getElementsByTagName("script"), [])
+
+    def test_json_and_traces_are_json_and_read_again(self):
+        result = self.run_text(self.TEXT, "--json", "--trace", "it.json")
+        self.assertEqual((result.returncode, result.stderr), (0, ""))
+        self.harmless(result.stdout.replace("x" * 100000, "").replace("\x7f", ""))
+        names = [launch["kernel"] for launch in json.loads(result.stdout)["launches"]]
+        self.assertEqual(names, [re.sub("[\udc80-\udcff]", "\ufffd", name.decode(errors="surrogateescape")) for name in NAMES])
+        with open(self.path("it.json"), "rb") as file:
+            json.loads(file.read().decode())
+        again = json.loads(self.tool("sim", "it.json", "--json").stdout)
+        self.assertEqual({launch["kernel"] for launch in again["launches"]}, set(names))
+
+    def test_messages_are_one_harmless_line(self):
+        for name in NAMES:
+            for text in (b"launch " + name, b"kernel k " + name, name, b"kernel k blocks=" + name, b"kernel k blocks=1 threads=1 before=" + name):
+                result = self.run_text(text + b"\n")
+                self.assertEqual((result.returncode, result.stdout), (2, ""))
+                self.assertEqual(result.stderr.count("\n"), 1)
+                self.harmless(result.stderr)
+
+    def test_names_of_files_and_arguments_are_harmless(self):
+        evil = "it\x1b[31m\n\u009b\u202e.pdlsim"
+        for arguments in (("sim", evil), ("sim", "x", "-d", evil), ("sim", "--compare", evil), ("sim", "--calibrate", evil),
+                          ("sim", "x", "--what-if", evil), (evil,), ("report", evil), ("overlap", "x", "--sms", evil)):  # fmt: skip
+            result = self.tool(*arguments)
+            self.assertEqual(result.returncode, 2, arguments)
+            self.harmless(result.stderr)
+            self.assertIn("\\x1b[31m\\x0a\\u009b\\u202e" if arguments[0] != "overlap" else "", result.stderr)
+
+
+class Scale(Case):
+    """Four times as many of a thing take about four times as long."""
+
+    def seconds(self, make, count):
+        self.file("it.pdlsim", make(count))
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        result = self.tool("sim", "it.pdlsim")
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        self.assertIn(result.returncode, (0, 2))
+        return after.ru_utime - before.ru_utime
+
+    def grows_as_the_size(self, make, count=10000):
+        for _ in range(3):
+            once, four_times = self.seconds(make, count), self.seconds(make, 4 * count)
+            if four_times < 8 * once + 0.2:
+                return
+        self.fail(f"{count} take {once:.3f} s, and {4 * count} take {four_times:.3f} s")
+
+    @staticmethod
+    def graph(edges):
+        small = "kernel k blocks=1 threads=32 before=1us\n"
+        return lambda n: "gate\n" + small + "graph\n" + "".join(f"node n{i} k\n" for i in range(n)) + edges(n) + "end\n"
+
+    def test_nodes_in_a_line(self):
+        self.grows_as_the_size(self.graph(lambda n: "".join(f"edge n{i} n{i + 1}\n" for i in range(n - 1))))
+
+    def test_nodes_in_a_line_from_the_last_to_the_first(self):
+        self.grows_as_the_size(self.graph(lambda n: "".join(f"edge n{i + 1} n{i}\n" for i in range(n - 1))))
+
+    def test_nodes_that_one_comes_after(self):
+        self.grows_as_the_size(self.graph(lambda n: "".join(f"edge n{i} n{n - 1}\n" for i in range(n - 1))))
+
+    def test_nodes_without_edges(self):
+        self.grows_as_the_size(self.graph(lambda n: ""))
+
+    def test_nodes_in_a_circle(self):
+        self.grows_as_the_size(self.graph(lambda n: "".join(f"edge n{i} n{(i + 1) % n}\n" for i in range(n))))
+
+    def test_streams(self):
+        self.grows_as_the_size(lambda n: "gate\n" + KERNEL + "".join(f"launch k stream=s{i}\n" for i in range(n)))
+
+    def test_kernels(self):
+        line = "kernel k%d blocks=1 threads=32\nlaunch k%d\n"
+        self.grows_as_the_size(lambda n: "gate\n" + "".join(line % (i, i) for i in range(n)))
+
+    def test_events(self):
+        line = "launch k stream=a\nrecord e%d stream=a\nawait e%d stream=b\nlaunch k stream=b\n"
+        self.grows_as_the_size(lambda n: "gate\n" + KERNEL + "".join(line % (i, i) for i in range(n)))
+
+    def test_graphs_and_repeats(self):
+        lines = "repeat 1\ngraph\nnode a k\nnode b k\nedge a b\nend\nend\n"
+        self.grows_as_the_size(lambda n: "gate\n" + KERNEL + lines * n, 5000)
+
+    @staticmethod
+    def trace(launch, process, sm):
+        def make(n):
+            events = []
+            for i in range(n):
+                events.append({"ph": "M", "pid": process(i), "name": "process_name", "args": {"name": f"p{process(i)}"}})
+                args = {"launch": launch(i), "sm": sm(i)}
+                events.append({"ph": "X", "cat": "block", "pid": process(i), "name": "k", "ts": i, "dur": n if sm(i) == 0 else 5, "args": args})
+            return json.dumps({"traceEvents": events})
+
+        return make
+
+    def test_tracks_of_a_trace(self):
+        self.grows_as_the_size(self.trace(lambda i: i, lambda i: i, lambda i: 1))
+
+    def test_launches_of_a_trace(self):
+        self.grows_as_the_size(self.trace(lambda i: i, lambda i: 1, lambda i: 1))
+
+    def test_blocks_on_an_sm_of_a_trace(self):
+        self.grows_as_the_size(self.trace(lambda i: 0, lambda i: 1, lambda i: 0))
 
 
 class Describe(Case):

@@ -521,6 +521,46 @@ static void the_same_program_runs_the_same_way_again(void **state)
     assert_true(run()[19].end == first);
 }
 
+/* ---- runs without an end ---------------------------------------------------------------------------- */
+
+static void refuses(const char *words)
+{
+    sim_result_free(&result);
+    assert_false(sim_run(&program, &result, NULL, NULL));
+    assert_non_null(strstr(result.wrong, words));
+}
+
+static void a_time_at_which_the_clock_cannot_tell_a_step_ends_the_run(void **state)
+{
+    (void)state;
+    struct sim_kernel kernel = usual;
+    const double times[] = {1e13, 1e18, 1e300};
+    for (size_t i = 0; i < sizeof(times) / sizeof(times[0]); i++) {
+        program.launches.count = program.dependencies.count = 0;
+        kernel.before = times[i];
+        launch(add_kernel(kernel), SIM_STREAM, false);
+        launch(add_kernel(usual), SIM_STREAM, false);
+        refuses("1000 s");
+    }
+}
+
+static void a_launch_that_comes_too_late_ends_the_run(void **state)
+{
+    (void)state;
+    launch(add_kernel(usual), SIM_STREAM, false);
+    program.launches.items[0].enqueued = 1e18;
+    refuses("1000 s");
+}
+
+static void a_block_that_no_sm_has_room_for_ends_the_run(void **state)
+{
+    (void)state;
+    struct sim_kernel kernel = usual;
+    kernel.shared = 1000000;
+    launch(add_kernel(kernel), SIM_STREAM, false);
+    refuses("never ends");
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, start, finish)
@@ -549,6 +589,9 @@ int main(void)
         TEST(each_block_is_told_once_with_stamps_in_order),
         TEST(events_grow_with_the_launches_and_not_with_the_blocks),
         TEST(the_same_program_runs_the_same_way_again),
+        TEST(a_time_at_which_the_clock_cannot_tell_a_step_ends_the_run),
+        TEST(a_launch_that_comes_too_late_ends_the_run),
+        TEST(a_block_that_no_sm_has_room_for_ends_the_run),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

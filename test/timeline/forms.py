@@ -196,6 +196,12 @@ class Picture(unittest.TestCase):
                 down = min(y + height, oy + oheight) - max(y, oy)
                 self.assertFalse(across > 0.02 and down > 0.02)
 
+    def test_notes_come_through_as_text(self):
+        root = xml.etree.ElementTree.fromstring(Sample.of("nasty").svg)
+        texts = [text.text for text in root.iter(SVG + "text")]
+        self.assertIn('--> <!-- <![CDATA[ "><script>alert(1)</script> &amp; `x` $(x) ]]>', texts)
+        self.assertEqual([element.tag for element in root.iter() if "script" in element.tag], [])
+
     def test_waits_are_hatched_in_the_kernels_colour(self):
         svg = Sample.of("pair").svg
         self.assertIn('<path class="w1" d="M', svg)  # fc2 waits

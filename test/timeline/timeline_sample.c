@@ -78,6 +78,13 @@ static void nasty(void)
     for (unsigned i = 0; i < 4; i++) {
         layer(names[i], names[(i + 1) % 4], (int64_t)i * 100, -1, 3, 2);
     }
+    char bytes[256] = "";
+    for (unsigned i = 1; i < 256; i++) {
+        bytes[i - 1] = (char)i;
+    }
+    CHECK(pdl_timeline_add_note(timeline, bytes));
+    CHECK(pdl_timeline_add_note(
+        timeline, "--> <!-- <![CDATA[ \"><script>alert(1)</script> &amp; `x` $(x) ]]>"));
     CHECK(pdl_timeline_add_note(timeline, names[0]));
     CHECK(pdl_timeline_add_note(timeline, names[2]));
 }
