@@ -379,7 +379,8 @@ static pdl_status put_picture(struct text *text)
         fill_rows(text->timeline, track, &picture);
         by_kernel = by_kernel || picture.by_kernel;
         if (text->timeline->tracks.names[track][0] != '\0') {
-            put_sentence(text, text->timeline->tracks.names[track]);
+            put_words(text, "%.400s", text->timeline->tracks.names[track]);
+            end_paragraph(text);
         }
         for (uint32_t row = 0; row < picture.rows; row++) {
             put_row(text, &picture, row);
