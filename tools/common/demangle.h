@@ -3,8 +3,9 @@
 #ifndef PDL_TOOLS_DEMANGLE_H
 #define PDL_TOOLS_DEMANGLE_H
 
-/* A copy to free: demangled, or as it is where it is no mangled name or there is no demangler.
- * Never NULL: the program ends where there is no memory. */
+/* A copy to free: demangled, or as shown() has it where it is no mangled name, there is no demangler, or
+ * the text would be longer than LONGEST_SHOWN or take too long. Not for two threads at once. Never
+ * NULL: the program ends where there is no memory. */
 char *demangle(const char *name);
 
 #endif /* PDL_TOOLS_DEMANGLE_H */
