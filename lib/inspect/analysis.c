@@ -247,8 +247,10 @@ static const char *const *parameter_names(struct analysis *analysis,
         const struct pdl_name *name =
             &module->names.names[module->parameters[function->first_parameter + i].name];
         const size_t own = strlen(kernel);
-        /* Compilers call them KERNEL_param_N. */
-        if (name->length > own && memcmp(name->text, kernel, own) == 0) {
+        /* Compilers call them KERNEL_param_N. A name that a source would not have is not repeated in
+         * each finding. */
+        if ((name->length > own && memcmp(name->text, kernel, own) == 0) ||
+            name->length > PDL_SOURCE_NAME_MAX) {
             continue;
         }
         made[i] = pdl_arena_copy(arena, name->text, name->length);

@@ -10,6 +10,7 @@
 #include "common/demangle.h"
 #include "common/file.h"
 #include "common/memory.h"
+#include "common/shown.h"
 #include "trace/text.h"
 
 static json_t *made(json_t *value)
@@ -59,6 +60,14 @@ json_t *json_text(const char *text)
     return value;
 }
 
+json_t *json_shown(const char *text)
+{
+    char *cut = text != NULL ? shown(text) : NULL;
+    json_t *value = json_text(cut);
+    free(cut);
+    return value;
+}
+
 json_t *json_number(int64_t number)
 {
     return made(json_integer(number));
@@ -104,10 +113,10 @@ json_t *json_place(const pdl_inspect_place *place)
         return json_null();
     }
     json_t *object = json_new_object();
-    json_set(object, "file", json_text(place->file));
+    json_set(object, "file", json_shown(place->file));
     json_set(object, "line", json_number_from(place->line, 1));
     json_set(object, "column", json_number_from(place->column, 1));
-    json_set(object, "function", json_text(place->inlined));
+    json_set(object, "function", json_shown(place->inlined));
     return object;
 }
 
@@ -116,11 +125,11 @@ static json_t *json_image(const pdl_inspect_image *image, size_t input)
     json_t *object = json_new_object();
     char *target = target_name(image);
     json_set(object, "input", json_number((int64_t)input));
-    json_set(object, "origin", json_text(image->origin));
+    json_set(object, "origin", json_shown(image->origin));
     json_set(object, "kind", json_text(kind_name(image->kind)));
     json_set(object, "target", json_text(target));
     json_set(object, "compressed", json_boolean(image->compressed));
-    json_set(object, "unread", json_text(image->unread));
+    json_set(object, "unread", json_shown(image->unread));
     free(target);
     if (image->ptx_version > 0) {
         char *version = format_text("%u.%u", image->ptx_version / 10u, image->ptx_version % 10u);
@@ -143,8 +152,9 @@ json_t *json_document(const struct inputs *inputs)
     for (size_t i = 0; i < inputs->count; i++) {
         const struct input *input = &inputs->items[i];
         json_t *file = json_new_object();
-        json_set(file, "name", json_text(input->name));
-        json_set(file, "error", json_text(input->inspection == NULL ? input->error.message : NULL));
+        json_set(file, "name", json_shown(input->name));
+        json_set(file, "error",
+                 json_shown(input->inspection == NULL ? input->error.message : NULL));
         json_set(file, "line", json_number_from(input->error.line, 1));
         json_set(file, "column", json_number_from(input->error.column, 1));
         json_add(files, file);
@@ -167,7 +177,7 @@ static json_t *json_kernel(const pdl_inspect_kernel *kernel, size_t first_image)
     const pdl_kernel_info *info = kernel->info;
     json_t *object = json_new_object();
     char *demangled = demangle(info->name);
-    json_set(object, "name", json_text(info->name));
+    json_set(object, "name", json_shown(info->name));
     json_set(object, "demangled", json_text(demangled));
     json_set(object, "image", json_number((int64_t)first_image + kernel->image));
     json_set(object, "waits", json_text(known_name(info->waits)));

@@ -16,6 +16,8 @@ json_t *json_read(const char *path, char **why);
 
 /* A string or, for NULL, null. Bytes that are not UTF-8 become U+FFFD. */
 json_t *json_text(const char *text);
+/* Likewise of an input's text, as much as shown() leaves of it. */
+json_t *json_shown(const char *text);
 json_t *json_number(int64_t number);
 /* null where the number is below `least`. */
 json_t *json_number_from(int64_t number, int64_t least);

@@ -14,7 +14,7 @@ static json_t *json_parameter(const pdl_lint_finding *finding)
     }
     json_t *object = json_new_object();
     json_set(object, "number", json_number_from((int64_t)finding->parameter + 1, 1));
-    json_set(object, "name", json_text(finding->parameter_name));
+    json_set(object, "name", json_shown(finding->parameter_name));
     return object;
 }
 
@@ -31,26 +31,26 @@ static json_t *json_finding(const struct lint_entry *entry, size_t first_kernel)
     char *target = target_name(image);
     json_set(object, "rule", json_text(pdl_lint_rule_id((pdl_lint_rule)finding->rule)));
     json_set(object, "level", json_text(pdl_lint_level_name((pdl_lint_level)finding->level)));
-    json_set(object, "message", json_text(finding->message));
-    json_set(object, "advice", json_text(finding->advice));
-    json_set(object, "kernel", json_text(kernel->info->name));
+    json_set(object, "message", json_shown(finding->message));
+    json_set(object, "advice", json_shown(finding->advice));
+    json_set(object, "kernel", json_shown(kernel->info->name));
     json_set(object, "demangled", json_text(demangled));
     json_set(object, "kernel_index", json_number((int64_t)first_kernel + finding->kernel));
     json_set(object, "target", json_text(target));
-    json_set(object, "file", json_text(place.in_source ? place.file : NULL));
+    json_set(object, "file", json_shown(place.in_source ? place.file : NULL));
     json_set(object, "line", json_number_from(place.in_source ? place.line : 0, 1));
     json_set(object, "column", json_number_from(place.in_source ? place.column : 0, 1));
     for (uint32_t i = 0; i < finding->place_count; i++) {
         json_add(chain, json_place(finding->places[i]));
     }
     json_set(object, "places", chain);
-    json_set(ptx, "origin", json_text(image->origin));
+    json_set(ptx, "origin", json_shown(image->origin));
     json_set(ptx, "line", json_number_from(finding->line, 1));
     json_set(ptx, "column", json_number_from(finding->column, 1));
     json_set(object, "ptx", ptx);
     json_set(object, "parameter", json_parameter(finding));
     json_set(object, "instructions", json_number(finding->count));
-    json_set(object, "suppressed", json_text(finding->suppressed));
+    json_set(object, "suppressed", json_shown(finding->suppressed));
     free(target);
     free(demangled);
     return object;
@@ -61,9 +61,9 @@ static json_t *json_allowance(const struct lint_report *report,
 {
     json_t *object = json_new_object();
     json_set(object, "kind", json_text(allowance->marker ? "marker" : "file"));
-    json_set(object, "origin", json_text(allowance->suppression->origin));
-    json_set(object, "text", json_text(allowance->suppression->text));
-    json_set(object, "reason", json_text(allowance->suppression->reason));
+    json_set(object, "origin", json_shown(allowance->suppression->origin));
+    json_set(object, "text", json_shown(allowance->suppression->text));
+    json_set(object, "reason", json_shown(allowance->suppression->reason));
     json_set(object, "used", json_number((int64_t)allowance->used));
     json_set(object, "unused", json_boolean(lint_is_unused(report, allowance)));
     return object;

@@ -121,16 +121,14 @@ static bool read_option(struct arguments *arguments, int option)
     case 'f':
         arguments->fail_on = strcmp(optarg, "never") == 0 ? (int)FAIL_NEVER : level_of(optarg);
         if (arguments->fail_on == 0) {
-            (void)fprintf(stderr,
-                          "pdltool lint: --fail-on is note, warning, error or never, not %s\n",
-                          optarg);
+            print_line(stderr, "pdltool lint: --fail-on is note, warning, error or never, not %s",
+                       optarg);
         }
         return arguments->fail_on != 0;
     case 'l': {
         const int level = level_of(optarg);
         if (level == 0) {
-            (void)fprintf(stderr, "pdltool lint: --level is note, warning or error, not %s\n",
-                          optarg);
+            print_line(stderr, "pdltool lint: --level is note, warning or error, not %s", optarg);
             return false;
         }
         arguments->level = (pdl_lint_level)level;
@@ -202,13 +200,14 @@ static char *read_list(const char *path, size_t *size)
     struct stat status;
     char *text = NULL;
     *size = 0;
-    const int file = open(path, O_RDONLY | O_CLOEXEC);
+    const int file =
+        open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* not to wait for a pipe's writer */
     if (file < 0 || fstat(file, &status) != 0) {
-        (void)fprintf(stderr, "%s: error: %s\n", path, strerror(errno));
+        print_line(stderr, "%s: error: %s", path, strerror(errno));
     } else if (!S_ISREG(status.st_mode) || status.st_size > LONGEST_LIST) {
-        (void)fprintf(stderr, "%s: error: %s\n", path,
-                      S_ISREG(status.st_mode) ? "more than 16 MiB of suppressions"
-                                              : "not a regular file");
+        print_line(stderr, "%s: error: %s", path,
+                   S_ISREG(status.st_mode) ? "more than 16 MiB of suppressions"
+                                           : "not a regular file");
     } else {
         text = allocate((size_t)status.st_size + 1, 1);
         while (*size < (size_t)status.st_size) {
@@ -217,7 +216,7 @@ static char *read_list(const char *path, size_t *size)
                 break;
             }
             if (got < 0 && errno != EINTR) {
-                (void)fprintf(stderr, "%s: error: %s\n", path, strerror(errno));
+                print_line(stderr, "%s: error: %s", path, strerror(errno));
                 free(text);
                 text = NULL;
                 break;
@@ -245,10 +244,8 @@ static bool read_suppressions(struct lint_report *report, const struct strings *
         free(text);
         if (status != PDL_SUCCESS) {
             const pdl_inspect_error *error = pdl_inspect_last_error();
-            (void)fprintf(stderr, "%s:%u:%u: error: ", files->items[i], (unsigned)error->line,
-                          (unsigned)error->column);
-            print_plain(stderr, error->message);
-            (void)putc('\n', stderr);
+            print_line(stderr, "%s:%u:%u: error: %s", files->items[i], (unsigned)error->line,
+                       (unsigned)error->column, error->message);
             return false;
         }
         report->list_count++;
@@ -448,12 +445,9 @@ static void tell_unanalysed(const struct inputs *inputs)
     if (count > 0) {
         char *kernels = format_count(count, "kernel", "kernels");
         char *name = demangle(example);
-        (void)fprintf(stderr,
-                      "pdltool lint: note: %s without PTX, for which there are no findings"
-                      "%s '",
-                      kernels, count > 1 ? ", such as" : ":");
-        print_plain(stderr, name);
-        (void)fputs("'\n", stderr);
+        print_line(stderr,
+                   "pdltool lint: note: %s without PTX, for which there are no findings%s '%s'",
+                   kernels, count > 1 ? ", such as" : ":", name);
         free(name);
         free(kernels);
     }

@@ -6,12 +6,13 @@
 #include "common/demangle.h"
 #include "common/json.h"
 #include "common/memory.h"
+#include "common/shown.h"
 #include "lint/lint.h"
 
 static json_t *message(const char *text)
 {
     json_t *object = json_new_object();
-    json_set(object, "text", json_text(text));
+    json_set(object, "text", json_shown(text));
     return object;
 }
 
@@ -44,10 +45,12 @@ static json_t *physical_location(const char *path, uint32_t line, uint32_t colum
 {
     json_t *physical = json_new_object();
     json_t *artifact = json_new_object();
-    char *uri = uri_of(path);
+    char *cut = shown(path);
+    char *uri = uri_of(cut);
     json_set(artifact, "uri", json_text(uri));
     json_set(physical, "artifactLocation", artifact);
     free(uri);
+    free(cut);
     if (line > 0) {
         json_t *region = json_new_object();
         json_set(region, "startLine", json_number(line));
@@ -68,11 +71,11 @@ static json_t *logical_locations(const struct lint_item *item)
     for (size_t i = 0; i < item->count; i++) {
         const char *name = lint_kernel_of(&item->entries[i])->info->name;
         json_t *location = json_new_object();
-        json_t *key = json_text(name);
+        json_t *key = json_shown(name);
         char *demangled = demangle(name);
         json_set(location, "name", json_text(demangled));
         json_set(location, "fullyQualifiedName", json_text(demangled));
-        json_set(location, "decoratedName", json_text(name));
+        json_set(location, "decoratedName", json_shown(name));
         json_set(location, "kind", json_text("function"));
         free(demangled);
         if (json_object_get(seen, json_string_value(key)) == NULL) {
@@ -135,6 +138,15 @@ static uint64_t hash(uint64_t state, const char *text)
     return (state ^ 0xff) * UINT64_C(0x100000001b3); /* no byte of UTF-8, so that ends count */
 }
 
+/* Of a text as it is shown: the time that one takes does not go with the length of a name. */
+static uint64_t hash_shown(uint64_t state, const char *text)
+{
+    char *cut = shown(text != NULL ? text : "");
+    state = hash(state, cut);
+    free(cut);
+    return state;
+}
+
 /* What stays when lines above the finding come and go: no numbers of lines, and not all of the
  * path, which begins differently on each machine. */
 static char *fingerprint(const struct lint_item *item, json_t *seen)
@@ -146,7 +158,7 @@ static char *fingerprint(const struct lint_item *item, json_t *seen)
     uint64_t state = UINT64_C(0xcbf29ce484222325);
     state = hash(state, pdl_lint_rule_id((pdl_lint_rule)finding->rule));
     state = hash(state, slash != NULL ? slash + 1 : file);
-    state = hash(state, lint_kernel_of(entry)->info->name);
+    state = hash_shown(state, lint_kernel_of(entry)->info->name);
     state = hash(state, finding->place_count > 0 ? finding->places[0]->inlined : NULL);
     state = hash(state, finding->parameter_name);
     char *digits = format_text("%016llx", (unsigned long long)state);
@@ -177,7 +189,7 @@ static json_t *suppressions_of(const struct lint_report *report, const pdl_lint_
         json_set(suppression, "kind",
                  json_text(is_from_list(report, finding->suppressed) ? "external" : "inSource"));
         json_set(suppression, "status", json_text("accepted"));
-        json_set(suppression, "justification", json_text(finding->suppressed));
+        json_set(suppression, "justification", json_shown(finding->suppressed));
         json_add(list, suppression);
     }
     return list;
@@ -204,7 +216,7 @@ static json_t *result_of(const struct lint_report *report, const struct lint_ite
     json_set(result, "suppressions", suppressions_of(report, finding));
     json_set(partial, "pdlLint/v1", json_text(print));
     json_set(result, "partialFingerprints", partial);
-    json_set(properties, "ptxOrigin", json_text(lint_image_of(&item->entries[0])->origin));
+    json_set(properties, "ptxOrigin", json_shown(lint_image_of(&item->entries[0])->origin));
     json_set(properties, "ptxLine", json_number(finding->line));
     json_set(properties, "instructions", json_number(finding->count));
     json_set(result, "properties", properties);

@@ -9,6 +9,7 @@
 #include "common/demangle.h"
 #include "common/memory.h"
 #include "common/print.h"
+#include "common/shown.h"
 
 /* Colours as GCC has them; empty strings where none are wanted. */
 struct colours {
@@ -26,9 +27,16 @@ static const char *colour_of(const struct colours *colours, int32_t level)
                                        : colours->error;
 }
 
+static void print_shown(const char *text)
+{
+    char *cut = shown(text); /* what is not shown is not walked over either, for each finding */
+    print_plain(stdout, cut);
+    free(cut);
+}
+
 static void print_place(const char *file, uint32_t line, uint32_t column)
 {
-    print_plain(stdout, file);
+    print_shown(file);
     if (line > 0) {
         printf(":%u", (unsigned)line);
         if (column > 0) {
@@ -83,7 +91,7 @@ static void print_item(const struct colours *colours, const struct lint_item *it
     const pdl_lint_finding *finding = item->entries[0].finding;
     const size_t kernels = count_kernels(item);
     print_headline(colours, lint_place_of(&item->entries[0]), finding->level);
-    print_plain(stdout, finding->message);
+    print_shown(finding->message);
     printf(" [%s]\n  in kernel ", pdl_lint_rule_id((pdl_lint_rule)finding->rule));
     print_function(lint_kernel_of(&item->entries[0])->info->name);
     if (kernels > 1) {
@@ -110,7 +118,7 @@ static void print_item(const struct colours *colours, const struct lint_item *it
     }
     if (finding->advice != NULL) {
         printf("  %snote:%s ", colours->note, colours->end);
-        print_plain(stdout, finding->advice);
+        print_shown(finding->advice);
         (void)putchar('\n');
     }
 }
@@ -120,7 +128,7 @@ static void print_unused(const struct colours *colours, const struct lint_allowa
     print_headline(colours, (struct lint_place){.file = allowance->suppression->origin},
                    PDL_LINT_WARNING);
     printf("unused %s '", allowance->marker ? "marker" : "suppression");
-    print_plain(stdout, allowance->suppression->text);
+    print_shown(allowance->suppression->text);
     (void)fputs("': it suppresses nothing\n", stdout);
 }
 

@@ -115,7 +115,9 @@ static pdl_status read_file(struct pdl_ptx_module *module, struct pdl_lexer *lex
     if (!PDL_ARRAY_ROOM(module->files, module->file_count, module->file_capacity)) {
         return pdl_ptx_no_memory();
     }
-    file.name = pdl_arena_copy(&module->inspection->arena, lexer->token.text, lexer->token.length);
+    const uint32_t length = lexer->token.length;
+    file.name = pdl_arena_copy(&module->inspection->arena, lexer->token.text,
+                               length < PDL_PTX_FILE_MAX ? length : PDL_PTX_FILE_MAX);
     if (file.name == NULL) {
         return pdl_ptx_no_memory();
     }

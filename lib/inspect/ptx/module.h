@@ -10,6 +10,8 @@
 
 /* Parameters of one function. */
 #define PDL_PTX_PARAMETERS_MAX 4096
+/* Bytes of a file's name that are kept: no file that can be opened has a longer one. */
+#define PDL_PTX_FILE_MAX 4096u
 
 /* In space_of: a variable of this module alone with an initializer. */
 #define PDL_PTX_TABLE 0x80u

@@ -36,14 +36,18 @@ static pdl_status note(struct pdl_allows *allows, struct pdl_ptx_module *module,
     }
     const char *file = place_count > 0 ? places[0]->file : NULL;
     const struct pdl_name *function = &module->names.names[body->function->name];
-    const char *name = pdl_arena_copy(arena, function->text, function->length);
-    const char *origin = file != NULL
-                             ? pdl_arena_format(arena, "%s:%u", file, places[0]->line)
-                             : pdl_arena_format(arena, "kernel %s", name != NULL ? name : "");
-    const char *key = origin == NULL ? NULL : pdl_arena_format(arena, "%s %s", origin, rule);
+    /* A text may hold a marker every few bytes: what is kept of each does not go with the name's length. */
+    const char *origin =
+        file != NULL ? pdl_arena_format(arena, "%s:%u", file, places[0]->line)
+                     : pdl_arena_format(arena, "kernel %.*s",
+                                        (int)(function->length < 1000 ? function->length : 1000),
+                                        function->text);
     const char *kernel_key =
-        name == NULL ? NULL : pdl_arena_format(arena, "kernel %s %s", name, rule);
-    if (key == NULL || kernel_key == NULL) {
+        pdl_arena_format(arena, "kernel %u %s", (unsigned)body->function->name, rule);
+    const char *key = file != NULL && origin != NULL
+                          ? pdl_arena_format(arena, "%s %s", origin, rule)
+                          : kernel_key;
+    if (origin == NULL || key == NULL || kernel_key == NULL) {
         return pdl_ptx_no_memory();
     }
     const pdl_lint_suppression made = {
@@ -91,7 +95,7 @@ void pdl_allows_free(struct pdl_allows *allows)
 /* The marker of a key, or PDL_NONE. */
 static uint32_t find_key(const struct pdl_allows *allows, const char *where, const char *rule)
 {
-    char key[2048];
+    char key[PDL_PTX_FILE_MAX + 64];
     const int length = snprintf(key, sizeof(key), "%s %s", where, rule);
     const uint32_t number = length > 0 && (size_t)length < sizeof(key)
                                 ? pdl_names_find(&allows->keys, key, (uint32_t)length)
@@ -99,15 +103,15 @@ static uint32_t find_key(const struct pdl_allows *allows, const char *where, con
     return number != PDL_NONE ? allows->markers[number] : PDL_NONE;
 }
 
-uint32_t pdl_allows_find(const struct pdl_allows *allows, const char *kernel,
+uint32_t pdl_allows_find(const struct pdl_allows *allows, uint32_t kernel,
                          const pdl_lint_finding *finding)
 {
     const char *rule = pdl_lint_rule_id((pdl_lint_rule)finding->rule);
-    char where[1536];
+    char where[PDL_PTX_FILE_MAX + 16];
     if (allows->count == 0) {
         return PDL_NONE;
     }
-    (void)snprintf(where, sizeof(where), "kernel %s", kernel);
+    (void)snprintf(where, sizeof(where), "kernel %u", (unsigned)kernel);
     uint32_t found = find_key(allows, where, rule);
     for (uint32_t i = 0; i < finding->place_count && found == PDL_NONE; i++) {
         const pdl_inspect_place *place = finding->places[i];

@@ -6,7 +6,7 @@
 #include "inspect/flow/effects.h"
 
 /* The markers PDL_LINT_ALLOW() of the device header, by where they count: "FILE:LINE RULE", or, without
- * line information, "kernel NAME RULE". */
+ * line information, "kernel NUMBER RULE" with the number of the kernel's name. */
 struct pdl_allows {
     struct pdl_names keys;
     uint32_t *markers; /* in the inspection, by key */
@@ -19,8 +19,8 @@ pdl_status pdl_allows_note(struct pdl_allows *allows, struct pdl_ptx_module *mod
                            struct pdl_body *body);
 void pdl_allows_free(struct pdl_allows *allows);
 
-/* The marker, in the inspection, that allows a finding of a kernel; or PDL_NONE. */
-uint32_t pdl_allows_find(const struct pdl_allows *allows, const char *kernel,
+/* The marker, in the inspection, that allows a finding of the kernel of a name; or PDL_NONE. */
+uint32_t pdl_allows_find(const struct pdl_allows *allows, uint32_t kernel,
                          const pdl_lint_finding *finding);
 
 /* Takes out the reads of memory that a marker PDL_CONSTANT_PARAM() in the body, or an option, says

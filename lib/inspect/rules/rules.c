@@ -630,8 +630,8 @@ static pdl_status hand_over(struct report *report)
     qsort(report->findings, kept, sizeof(*report->findings), compare_lines);
     for (uint32_t i = 0; i < kept; i++) {
         pdl_inspection *inspection = report->module->inspection;
-        const uint32_t marker =
-            pdl_allows_find(report->allows, report->kernel->info->name, &report->findings[i]);
+        const uint32_t marker = pdl_allows_find(report->allows, report->flow->body->function->name,
+                                                &report->findings[i]);
         if (marker != PDL_NONE) {
             inspection->markers[marker].used++;
             report->findings[i].suppressed = inspection->markers[marker].reason;

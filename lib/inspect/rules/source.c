@@ -11,8 +11,7 @@
 /* The line is that of the function's name, and the parameters follow. */
 #define LINES_AFTER 24
 /* clang gives that of the function's '{'. */
-#define LINES_BEFORE    12
-#define NAME_MAX_LENGTH 200
+#define LINES_BEFORE 12
 
 static bool read_file(struct pdl_source_file *file, const char *path)
 {
@@ -97,7 +96,7 @@ static const char *declared_name(struct pdl_arena *arena, const char *start, con
             p++;
         }
     }
-    return name != NULL && length <= NAME_MAX_LENGTH && !isdigit((unsigned char)*name)
+    return name != NULL && length <= PDL_SOURCE_NAME_MAX && !isdigit((unsigned char)*name)
                ? pdl_arena_copy(arena, name, length)
                : NULL;
 }
@@ -154,9 +153,9 @@ static bool is_function(const char *text, const char *bracket, const char *mangl
     while (start > text && part_of_name(start[-1])) {
         start--;
     }
-    char word[NAME_MAX_LENGTH + 8];
+    char word[PDL_SOURCE_NAME_MAX + 8];
     const size_t length = (size_t)(end - start);
-    if (length == 0 || length > NAME_MAX_LENGTH) {
+    if (length == 0 || length > PDL_SOURCE_NAME_MAX) {
         return false;
     }
     if (strlen(mangled) == length && memcmp(mangled, start, length) == 0) {

@@ -8,6 +8,9 @@
 
 #include "inspect/arena.h"
 
+/* Longer names are not looked for. */
+#define PDL_SOURCE_NAME_MAX 200
+
 /* The source file that was read last. All zero is none. */
 struct pdl_source_file {
     char *path;
