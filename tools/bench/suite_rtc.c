@@ -16,6 +16,7 @@
 #include "bench/suites.h"
 #include "common/file.h"
 #include "common/memory.h"
+#include "common/temporary.h"
 
 static const char source[] = "extern \"C\" __global__ void scale(float *x, float a, int n)\n"
                              "{\n"
@@ -218,7 +219,7 @@ static struct place places[] = {
     {"memory", "0", 0, NULL}, {"folder", "0", 0, NULL}, {"folder", "10000", 10000, NULL}};
 enum { PLACES = sizeof(places) / sizeof(places[0]) };
 
-static char *folder; /* with a folder for each place */
+static struct temporary folder = {.keeper.socket = -1}; /* with a folder for each place */
 
 static struct place *place_of(const struct bench_point *point)
 {
@@ -230,38 +231,25 @@ static bool is_in_memory(const struct bench_point *point)
     return strcmp(point->values[0], "memory") == 0;
 }
 
-static int remove_one(const char *path, const struct stat *status, int kind, struct FTW *where)
-{
-    (void)status;
-    (void)kind;
-    (void)where;
-    return remove(path);
-}
-
 /* At exit(), too: a suite may end the program. */
 static void remove_folder(void)
 {
-    if (folder != NULL) {
-        (void)nftw(folder, remove_one, 16, FTW_DEPTH | FTW_PHYS);
-        free(folder);
-        folder = NULL;
-    }
+    temporary_remove(&folder);
 }
 
 static void make_folder(void)
 {
     static bool registered;
-    const char *const base = getenv("TMPDIR");
-    folder = format_text("%s/pdltool-rtc-XXXXXX", base != NULL ? base : "/tmp");
-    if (mkdtemp(folder) == NULL || (!registered && atexit(remove_folder) != 0)) {
-        bench_abort("%s: a temporary folder cannot be made", folder);
+    char *const why = temporary_make(&folder);
+    if (why != NULL || (!registered && atexit(remove_folder) != 0)) {
+        bench_abort("%s", why != NULL ? why : "no memory for what is done at the end");
     }
     registered = true;
 }
 
 static char *directory_of(const struct place *place)
 {
-    return format_text("%s/%d", folder, (int)(place - places));
+    return format_text("%s/%d", folder.path, (int)(place - places));
 }
 
 static pdl_rtc_cache *make_cache(const struct place *place)

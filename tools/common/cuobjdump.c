@@ -4,6 +4,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <spawn.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -23,7 +24,7 @@ static int by_name(const void *a, const void *b)
 
 static void list_files(struct extraction *extraction)
 {
-    DIR *directory = opendir(extraction->directory);
+    DIR *directory = opendir(extraction->directory.path);
     if (directory == NULL) {
         return;
     }
@@ -57,14 +58,31 @@ static bool write_file(const char *path, const void *bytes, size_t size)
     return close(file) == 0 && size == 0;
 }
 
+/* A process group of its own, so that nothing that it starts is left behind. */
+static int set_group(posix_spawnattr_t *attributes, const sigset_t *mask)
+{
+    int error = posix_spawnattr_init(attributes);
+    if (error == 0) {
+        error =
+            posix_spawnattr_setflags(attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK);
+    }
+    return error != 0 ? error : posix_spawnattr_setsigmask(attributes, mask);
+}
+
 /* Runs it in the directory, where it writes its files; what it prints is not wanted. */
-static char *run(const char *directory, const char *path, pdl_inspect_kind kind)
+static char *run(const struct temporary *directory, const char *path, pdl_inspect_kind kind)
 {
     posix_spawn_file_actions_t actions;
+    posix_spawnattr_t attributes;
     pid_t process = 0;
+    sigset_t blocked;
+    sigset_t before;
+    /* No signal ends the tool between the process and the keeper's knowing it. */
+    (void)sigfillset(&blocked);
+    (void)sigprocmask(SIG_SETMASK, &blocked, &before);
     int error = posix_spawn_file_actions_init(&actions);
     if (error == 0) {
-        error = posix_spawn_file_actions_addchdir_np(&actions, directory);
+        error = posix_spawn_file_actions_addchdir_np(&actions, directory->path);
         if (error == 0) {
             error =
                 posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
@@ -74,6 +92,9 @@ static char *run(const char *directory, const char *path, pdl_inspect_kind kind)
                 posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
         }
         if (error == 0) {
+            error = set_group(&attributes, &before);
+        }
+        if (error == 0) {
             char program[] = "cuobjdump";
             char ptx[] = "-xptx";
             char elf[] = "-xelf";
@@ -81,11 +102,16 @@ static char *run(const char *directory, const char *path, pdl_inspect_kind kind)
             char *file = copy_text(path);
             char *const arguments[] = {program, kind == PDL_INSPECT_PTX ? ptx : elf, all, file,
                                        NULL};
-            error = posix_spawnp(&process, program, &actions, NULL, arguments, environ);
+            error = posix_spawnp(&process, program, &actions, &attributes, arguments, environ);
             free(file);
+            (void)posix_spawnattr_destroy(&attributes);
         }
         (void)posix_spawn_file_actions_destroy(&actions);
     }
+    if (error == 0) {
+        temporary_group(directory, process);
+    }
+    (void)sigprocmask(SIG_SETMASK, &before, NULL);
     if (error != 0) {
         return error == ENOENT ? copy_text("there is no cuobjdump on PATH to unpack it")
                                : format_text("cuobjdump did not start: %s", strerror(error));
@@ -96,6 +122,7 @@ static char *run(const char *directory, const char *path, pdl_inspect_kind kind)
             return format_text("cuobjdump was lost: %s", strerror(errno));
         }
     }
+    temporary_group(directory, 0);
     if (WIFSIGNALED(status)) {
         return format_text("cuobjdump was ended by signal %d", WTERMSIG(status));
     }
@@ -107,25 +134,19 @@ static char *run(const char *directory, const char *path, pdl_inspect_kind kind)
 char *cuobjdump_extract(struct extraction *extraction, const char *path, const void *bytes,
                         size_t size, pdl_inspect_kind kind)
 {
-    const char *tmp = getenv("TMPDIR");
-    char *why = NULL;
     *extraction = (struct extraction){0};
-    extraction->directory =
-        format_text("%s/pdltool-XXXXXX", tmp != NULL && *tmp != '\0' ? tmp : "/tmp");
-    if (mkdtemp(extraction->directory) == NULL) {
-        why = format_text("no temporary directory: %s: %s", extraction->directory, strerror(errno));
-        free(extraction->directory);
-        extraction->directory = NULL;
+    char *why = temporary_make(&extraction->directory);
+    if (why != NULL) {
         return why;
     }
     if (path != NULL) {
         char *full = realpath(path, NULL);
-        why = full != NULL ? run(extraction->directory, full, kind)
+        why = full != NULL ? run(&extraction->directory, full, kind)
                            : format_text("%s: %s", path, strerror(errno));
         free(full);
     } else {
-        char *copy = format_text("%s/%s", extraction->directory, input_name);
-        why = write_file(copy, bytes, size) ? run(extraction->directory, copy, kind)
+        char *copy = format_text("%s/%s", extraction->directory.path, input_name);
+        why = write_file(copy, bytes, size) ? run(&extraction->directory, copy, kind)
                                             : format_text("%s: %s", copy, strerror(errno));
         (void)unlink(copy);
         free(copy);
@@ -139,20 +160,14 @@ char *cuobjdump_extract(struct extraction *extraction, const char *path, const v
 
 char *extraction_path(const struct extraction *extraction, size_t index)
 {
-    return format_text("%s/%s", extraction->directory, extraction->items[index]);
+    return format_text("%s/%s", extraction->directory.path, extraction->items[index]);
 }
 
 void extraction_remove(struct extraction *extraction)
 {
     for (size_t i = 0; i < extraction->count; i++) {
-        char *path = extraction_path(extraction, i);
-        (void)unlink(path);
-        free(path);
         free(extraction->items[i]);
     }
-    if (extraction->directory != NULL) {
-        (void)rmdir(extraction->directory);
-    }
+    temporary_remove(&extraction->directory);
     free(extraction->items);
-    free(extraction->directory);
 }

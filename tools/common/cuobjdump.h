@@ -7,9 +7,11 @@
 
 #include <pdl/inspect.h>
 
+#include "common/temporary.h"
+
 /* What it unpacked: files in a directory of their own. */
 struct extraction {
-    char *directory;
+    struct temporary directory;
     char **items; /* names in the directory, sorted */
     size_t count, capacity;
 };

@@ -2,9 +2,7 @@
 #include "common/demangle.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <search.h>
-#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,10 +10,10 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/time.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "common/memory.h"
+#include "common/process.h"
 #include "common/shown.h"
 
 #ifdef PDL_HAVE_CXA_DEMANGLE
@@ -31,12 +29,6 @@ enum {
     WORKER_SECONDS = 1,         /* of the processor, for all names of a worker */
     WORKER_MEMORY = 32 << 20,   /* bytes beyond what the worker starts with */
     MOST_WORKERS = 3            /* where as many were lost, names stay mangled */
-};
-
-struct worker {
-    int socket; /* a packet per name, and a packet per answer; -1: there is none */
-    pid_t process;
-    int lost;
 };
 
 /* ---- in the worker ----------------------------------------------------------------------------*/
@@ -82,28 +74,14 @@ static void answer(int socket, const char *name)
     free(text);
 }
 
-__attribute__((noreturn)) static void work(int socket)
+static void work(int socket)
 {
     static char name[LONGEST_NAME + 1];
-    static const int defaults[] = {SIGINT, SIGTERM, SIGHUP, SIGPROF, SIGXCPU};
-    sigset_t none;
-    for (size_t i = 0; i < sizeof(defaults) / sizeof(defaults[0]); i++) {
-        (void)signal(defaults[i], SIG_DFL);
-    }
-    (void)sigemptyset(&none);
-    (void)sigprocmask(SIG_SETMASK, &none, NULL);
-    const int nowhere = open("/dev/null", O_RDWR | O_CLOEXEC);
-    for (int file = STDIN_FILENO; file <= STDERR_FILENO; file++) {
-        (void)dup2(nowhere, file);
-    }
     limit(RLIMIT_CORE, 0);
     limit(RLIMIT_CPU, WORKER_SECONDS);
     limit_memory();
-    for (;;) {
-        const ssize_t got = recv(socket, name, LONGEST_NAME, 0);
-        if (got <= 0) {
-            _exit(0); /* whoever asked is gone */
-        }
+    ssize_t got;
+    while ((got = recv(socket, name, LONGEST_NAME, 0)) > 0) {
         name[got] = '\0';
         answer(socket, name);
     }
@@ -111,56 +89,25 @@ __attribute__((noreturn)) static void work(int socket)
 
 /* ---- in the tool ------------------------------------------------------------------------------*/
 
-static bool start(struct worker *worker)
-{
-    int ends[2];
-    if (worker->socket >= 0) {
-        return true;
-    }
-    if (worker->lost == MOST_WORKERS ||
-        socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) {
-        return false;
-    }
-    worker->process = fork();
-    if (worker->process == 0) {
-        (void)close(ends[0]);
-        work(ends[1]);
-    }
-    (void)close(ends[1]);
-    if (worker->process < 0) {
-        (void)close(ends[0]);
-        worker->lost = MOST_WORKERS;
-        return false;
-    }
-    worker->socket = ends[0];
-    return true;
-}
-
-static void lose(struct worker *worker)
-{
-    (void)close(worker->socket);
-    while (waitpid(worker->process, NULL, 0) < 0 && errno == EINTR) {
-    }
-    worker->socket = -1;
-    worker->lost++;
-}
-
 /* The demangled name, which the caller frees; NULL where there is none. */
-static char *ask(struct worker *worker, const char *name)
+static char *ask(const char *name)
 {
+    static struct process worker = {.socket = -1};
+    static int lost;
     char text[LONGEST_SHOWN + 1];
     const size_t length = strlen(name);
-    if (!start(worker)) {
+    if (lost == MOST_WORKERS || (worker.socket < 0 && !process_start(&worker, work))) {
         return NULL;
     }
     ssize_t got = -1;
-    if (send(worker->socket, name, length, MSG_NOSIGNAL) == (ssize_t)length) {
+    if (send(worker.socket, name, length, MSG_NOSIGNAL) == (ssize_t)length) {
         do {
-            got = recv(worker->socket, text, LONGEST_SHOWN, 0);
+            got = recv(worker.socket, text, LONGEST_SHOWN, 0);
         } while (got < 0 && errno == EINTR);
     }
     if (got <= 0) {
-        lose(worker);
+        process_end(&worker);
+        lost++;
         return NULL;
     }
     text[got] = '\0';
@@ -181,14 +128,13 @@ static int by_name(const void *a, const void *b)
 static const char *find(const char *name)
 {
     static void *known;
-    static struct worker worker = {.socket = -1};
     const struct pair wanted = {.name = (char *)name}; /* it is only compared */
     struct pair *const *found = tfind(&wanted, &known, by_name);
     if (found != NULL) {
         return (*found)->text;
     }
     struct pair *made = allocate(1, sizeof(*made));
-    *made = (struct pair){copy_text(name), ask(&worker, name)};
+    *made = (struct pair){copy_text(name), ask(name)};
     made->text = made->text != NULL ? made->text : shown(name);
     (void)tsearch(made, &known, by_name); /* without memory it is asked for again */
     return made->text;

@@ -1,0 +1,241 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""What pdltool makes of inputs that someone made to do harm: names that expand, texts that steer a terminal,
+signals while it works, files that never end."""
+
+import json
+import os
+import resource
+import signal
+import subprocess
+import time
+
+import tooltest
+
+HEAD = ".version 7.8\n.target sm_90\n.address_size 64\n"
+
+
+def kernel(name, loads=1, lines=""):
+    """A kernel with so many findings, in lines of their own."""
+    load = lines + "    ld.global.f32 %f1, [%rd3];\n"
+    return (".visible .entry " + name + "(\n    .param .u64 p0,\n    .param .u64 p1\n)\n{\n"
+            "    .reg .b64 %rd<5>;\n    .reg .f32 %f<2>;\n"
+            "    ld.param.u64 %rd1, [p0];\n    ld.param.u64 %rd2, [p1];\n"
+            "    cvta.to.global.u64 %rd3, %rd1;\n    cvta.to.global.u64 %rd4, %rd2;\n"
+            + load * loads +
+            "    griddepcontrol.wait;\n    st.global.f32 [%rd4], %f1;\n"
+            "    griddepcontrol.launch_dependents;\n    ret;\n}\n")
+
+
+def digits(number):
+    text = ""
+    while number:
+        text = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"[number % 36] + text
+        number //= 36
+    return text or "0"
+
+
+def doubling(times):
+    """A mangled name that is twice as long, demangled, with each time more."""
+    name = "_Z1fI1aIiiE"
+    for i in range(times):
+        name += "S0_IS%s_S%s_E" % (digits(i + 1), digits(i + 1))
+    return name + "EvT_"
+
+
+class Case(tooltest.Case):
+    def lint(self, *arguments, **options):
+        return self.tool("lint", *[word for word in arguments if word], **options)
+
+
+class Names(Case):
+    """What is shown of a name, and what that costs."""
+
+    def forms(self):
+        return ("", "--summary") if "json" in tooltest.without else ("", "--summary", "--json", "--sarif")
+
+    def need_demangler(self):
+        if "demangled" in tooltest.without:
+            self.skipTest("names are not demangled in this build")
+
+    def run_small(self, *arguments):
+        """With a gigabyte for the tool and what it starts; returns the output."""
+        def limit():
+            if "sanitized" not in tooltest.without:
+                resource.setrlimit(resource.RLIMIT_AS, (1 << 30, 1 << 30))
+        return self.lint(*arguments, preexec_fn=limit)
+
+    def test_a_name_that_doubles_a_few_times_is_demangled(self):
+        self.need_demangler()
+        path = self.file("a.ptx", HEAD + kernel(doubling(3)))
+        self.assertIn("in kernel 'void f<a<int, int>, a<a<int, int>, a<int, int> >,", self.lint(path).stdout)
+
+    def test_a_name_that_expands_without_end_stays_mangled(self):
+        name = doubling(60)
+        path = self.file("a.ptx", HEAD + kernel(name, 20))
+        for form in self.forms():
+            begin = time.monotonic()
+            result = self.run_small(form, path)
+            self.assertLess(time.monotonic() - begin, 20, form)
+            self.assertIn(name, result.stdout.replace("\\n", ""), form)
+            self.assertLess(len(result.stdout), 500000, form)
+
+    def test_many_such_names_take_no_longer_than_a_few(self):
+        path = self.file("a.ptx", HEAD + "".join(kernel(doubling(40 + i)) for i in range(100)))
+        begin = time.monotonic()
+        self.run_small("--summary", path)
+        self.assertLess(time.monotonic() - begin, 30)
+
+    def test_names_behind_one_that_expands_are_demangled(self):
+        self.need_demangler()
+        path = self.file("a.ptx", HEAD + kernel(doubling(60)) + kernel("_Z4goodPKfPf"))
+        self.assertIn("good(float const*, float*)", self.run_small(path).stdout)
+
+    def test_a_long_name_is_cut_in_each_finding(self):
+        path = self.file("a.ptx", HEAD + kernel("k" * 500000, 300))
+        for form in self.forms():
+            self.assertLess(len(self.run_small(form, path).stdout), 300 * 20000, form)
+
+    def test_long_names_that_differ_at_their_ends_stay_different(self):
+        if "json" in tooltest.without:
+            self.skipTest("no JSON")
+        path = self.file("a.ptx", HEAD + kernel("k" * 9000 + "a") + kernel("k" * 9000 + "b"))
+        names = {finding["kernel"] for finding in json.loads(self.lint("--json", path).stdout)["findings"]}
+        self.assertEqual(len(names), 2)
+        self.assertTrue(all(len(name) <= 4096 for name in names))
+
+    def test_a_long_path_is_cut_in_each_finding(self):
+        text = HEAD + '.file 1 "/' + "d" * 400000 + '"\n'
+        body = kernel("k").replace("    ld.global.f32 %f1, [%rd3];\n", "".join(
+            "    .loc 1 %d 1\n    ld.global.f32 %%f1, [%%rd3];\n" % line for line in range(1, 300)))
+        path = self.file("a.ptx", text + body)
+        for form in self.forms():
+            self.assertLess(len(self.run_small(form, path).stdout), 300 * 20000, form)
+
+
+def control_characters(text):
+    return sorted({c for c in text if c != "\n" and (ord(c) < 0x20 or 0x7F <= ord(c) < 0xA0 or c in "\u2028\u2029\u202e")})
+
+
+class Escapes(Case):
+    """Nothing of an input reaches the terminal as something that it acts on."""
+
+    EVIL = "\x1b[31mred\x1b]0;title\x07\x7f\u009b2J\u202egnp\u2028"
+
+    def check(self, *arguments):
+        result = self.lint(*arguments)
+        for name, text in (("output", result.stdout), ("error", result.stderr)):
+            self.assertEqual(control_characters(text), [], (arguments, name))
+        return result
+
+    def forms(self, path):
+        for form in ("", "--summary"):
+            self.check(*[word for word in (form, "--level=note", path) if word])
+        if "json" not in tooltest.without:
+            for form in ("--json", "--sarif"):
+                json.loads(self.check(form, "--level=note", path).stdout)
+
+    def test_the_name_of_a_source(self):
+        text = HEAD + '.file 1 "/x/' + self.EVIL + '.cu"\n' + kernel("k", 2, "    .loc 1 30 12\n")
+        self.forms(self.file("a.ptx", text))
+
+    def test_bytes_that_are_not_utf_8(self):
+        text = HEAD.encode() + b'.file 1 "/x/\x9b2J\xff\xc2.cu"\n' + kernel("k", 2, "    .loc 1 30 12\n").encode()
+        self.forms(self.file("a.ptx", text))
+
+    def test_the_name_of_an_inlined_function(self):
+        info = ".section .debug_str\n{\n$L__info_string0:\n" + "".join(
+            ".b8 %d\n" % byte for byte in self.EVIL.encode() + b"\0") + "}\n"
+        lines = "    .loc 1 30 12, function_name $L__info_string0, inlined_at 1 50 1\n"
+        self.forms(self.file("a.ptx", HEAD + '.file 1 "a.cu"\n' + kernel("k", 2, lines) + info))
+
+    def test_a_marker(self):
+        text = HEAD + kernel("k", 2, "    // pdl:allow no-trigger" + self.EVIL + ": because " + self.EVIL + "\n")
+        self.forms(self.file("a.ptx", text))
+
+    def test_the_name_of_the_input(self):
+        path = self.file(self.EVIL.replace("/", "") + ".ptx", HEAD + kernel("k"))
+        self.forms(path)
+        self.check("--suppressions", path, path)
+        self.check("--suppressions", path + "x", path)
+        self.check("--level", self.EVIL, path)
+        self.check("--fail-on", self.EVIL, path)
+
+    def test_an_input_that_is_none(self):
+        self.forms(self.file(self.EVIL.replace("/", ""), self.EVIL))
+        self.forms(self.file("a.ptx", HEAD + self.EVIL))
+
+    def test_a_reason_in_a_list(self):
+        path = self.file("a.ptx", HEAD + kernel("k"))
+        for reason in ("a\u009b2Jb\u202ec", "a\x1b[2J"):
+            listed = self.file("list", "read-before-wait : %s\nno-wait kernel=%s : %s\n" % (reason, reason, reason))
+            self.check("--suppressions", listed, path)
+            if "json" not in tooltest.without:
+                self.check("--json", "--suppressions", listed, path)
+                self.check("--sarif", "--suppressions", listed, path)
+
+
+class Temporary(Case):
+    """The folder of cuobjdump goes with the tool, whatever ends that."""
+
+    def start(self, script):
+        path = self.file("bin/cuobjdump", "#!/bin/sh\n" + script)
+        os.chmod(path, 0o755)
+        os.mkdir(self.path("tmp"))
+        env = {**os.environ, "PATH": os.path.dirname(path) + ":" + os.environ["PATH"], "TMPDIR": self.path("tmp")}
+        damaged = self.file("a.fatbin", b"\x50\xed\x55\xba\x01\0\x10\0" + b"\xff" * 8)
+        return subprocess.Popen([tooltest.program, "lint", damaged], env=env, cwd=self.directory,
+                                stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+
+    def file(self, name, content):
+        os.makedirs(os.path.dirname(self.path(name)), exist_ok=True)
+        return super().file(name, content)
+
+    def wait_for(self, condition, what):
+        end = time.monotonic() + 30
+        while not condition():
+            self.assertLess(time.monotonic(), end, what)
+            time.sleep(0.01)
+
+    def end(self, number):
+        tool = self.start("echo $$ > %s; echo x > left; mkdir deep; echo x > deep/er; sleep 300 & wait\n"
+                          % self.path("pid"))
+        self.wait_for(lambda: os.path.exists(self.path("pid")) and open(self.path("pid")).read().endswith("\n"),
+                      tool.args)
+        self.wait_for(lambda: any("er" in files for _, _, files in os.walk(self.path("tmp"))), "its files")
+        child = int(open(self.path("pid"), encoding="ascii").read())
+        tool.send_signal(number)
+        self.assertEqual(tool.wait(30), -number)
+        tool.stderr.close()
+        self.wait_for(lambda: os.listdir(self.path("tmp")) == [], "the folder is there")
+
+        def is_gone():
+            try:
+                with open("/proc/%d/stat" % child, encoding="ascii") as file:
+                    return file.read().rsplit(")", 1)[1].split()[0] in "ZX" # until init has waited for it
+            except OSError:
+                return True
+        self.wait_for(is_gone, "cuobjdump is there")
+
+    def test_interrupt(self):
+        self.end(signal.SIGINT)
+
+    def test_terminate(self):
+        self.end(signal.SIGTERM)
+
+    def test_hang_up(self):
+        self.end(signal.SIGHUP)
+
+    def test_kill(self):
+        self.end(signal.SIGKILL)
+
+    def test_without_a_signal(self):
+        for script in ("mkdir deep; echo x > deep/er; exit 3\n", "echo x > x.ptx\n", "kill -9 $$\n", "exit 0\n"):
+            tool = self.start(script)
+            tool.communicate(timeout=30)
+            self.assertEqual(os.listdir(self.path("tmp")), [], script)
+            os.rmdir(self.path("tmp"))
+
+
+if __name__ == "__main__":
+    tooltest.main(globals())
