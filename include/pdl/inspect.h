@@ -125,7 +125,7 @@ typedef struct pdl_inspect_image {
     uint32_t first_kernel;   /**< Its kernels are first_kernel up to first_kernel + kernel_count. */
     uint32_t kernel_count;   /**< How many there are. */
     uint32_t function_count; /**< Device functions that are not kernels, with a body. */
-    uint32_t reserved;       /**< 0. */
+    uint32_t left_out;       /**< 1 if it was not unpacked because of a limit of the options. */
 } pdl_inspect_image;
 
 /** A kernel in an image. */
@@ -193,6 +193,11 @@ typedef struct pdl_inspect_options {
     const char *const *overlapped;
     uint64_t overlapped_count; /**< How many `overlapped`. */
     uint64_t max_text;         /**< The longest PTX text that is read, in bytes; 0: 512 MiB. */
+    /**
+     * How much is unpacked of all the compressed images in an input, in bytes; 0: 64 MiB or, if that is
+     * more, 16 times the input's size. Of an image that would be more, and of those behind it, `left_out` is set.
+     */
+    uint64_t max_unpacked;
 } pdl_inspect_options;
 
 /** Facts of images and kernels only: no analysis and no findings. */
@@ -222,7 +227,8 @@ PDL_API const pdl_inspect_error *pdl_inspect_last_error(void);
  * Reads PTX text, a cubin, a fatbin or an ELF file with device code from memory, and analyses it.
  *
  * `name` is for messages and places. `options` may be NULL. `bytes` may be freed afterwards. An
- * image in it that cannot be read (see `unread`) is no failure, as long as one can.
+ * image in it that cannot be read (see `unread`) is no failure, as long as one can, or one was left out
+ * because of `max_unpacked`.
  *
  * Thread-safe. PDL_ERROR_INVALID_ARGUMENT; PDL_ERROR_DESC_SIZE and PDL_ERROR_DESC_TOO_NEW: the size
  * of `options`; PDL_ERROR_INVALID_IMAGE: malformed, with line and column if it is PTX; PDL_ERROR_NO_KERNEL_IMAGE: there is no device code in it; PDL_ERROR_OUT_OF_MEMORY.

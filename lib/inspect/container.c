@@ -13,6 +13,10 @@
 
 #define MAX_CUBIN ((size_t)1 << 30)
 
+/* What is unpacked unless the options say more: a compressed text is rarely a tenth of itself. */
+#define LEAST_UNPACKED  ((uint64_t)64 << 20)
+#define UNPACKED_TO_ONE 16u
+
 /* While one input is walked. */
 struct reader {
     pdl_inspection *inspection;
@@ -21,6 +25,9 @@ struct reader {
     bool is_relocatable_part; /* the fatbins walked now are what it was linked from */
     uint32_t readable;        /* images whose code was read, or tells why not image by image */
     const char *first_unread; /* of the first image that was not read */
+    uint64_t max_unpacked;
+    uint64_t left; /* of that; 0: no image is unpacked any more */
+    bool left_out; /* one was not because of that */
 };
 
 static pdl_status no_memory(void)
@@ -55,7 +62,7 @@ static pdl_status leave_unread(struct reader *reader, uint32_t image, struct mar
     inspection->marker_count = mark.markers;
     about->kernel_count = 0;
     about->function_count = 0;
-    about->unread = pdl_arena_copy(&inspection->arena, why, strlen(why));
+    about->unread = why != NULL ? pdl_arena_copy(&inspection->arena, why, strlen(why)) : NULL;
     if (about->unread == NULL) {
         return no_memory();
     }
@@ -108,7 +115,7 @@ static pdl_status read_bare(struct reader *reader, const unsigned char *bytes, s
 
 /* ---- fatbins -------------------------------------------------------------------------------- */
 
-static const char *unpack_message(enum pdl_unpack_result result,
+static const char *unpack_message(struct reader *reader, enum pdl_unpack_result result,
                                   enum pdl_fatbin_compression compression)
 {
     switch (result) {
@@ -120,7 +127,12 @@ static const char *unpack_message(enum pdl_unpack_result result,
     case PDL_UNPACK_UNKNOWN:
         return "it is compressed in a way that is not known";
     case PDL_UNPACK_TOO_LARGE:
-        return "it would be larger than what is read when it is decompressed";
+        if (reader->left > 0) {
+            return "it would be larger than what is read when it is decompressed";
+        }
+        return pdl_arena_format(&reader->inspection->arena,
+                                "with it, more than %llu bytes of the input would be decompressed",
+                                (unsigned long long)reader->max_unpacked);
     default:
         return "its compressed data are damaged";
     }
@@ -172,6 +184,24 @@ static bool is_relocatable_cubin(const unsigned char *bytes, size_t size)
     return pdl_elf_open(&elf, bytes, size) && elf.header.e_type == ET_REL;
 }
 
+/* Decompresses an entry of at most `max` bytes, as long as there is some left of what may be of all. */
+static enum pdl_unpack_result unpack(struct reader *reader, const struct pdl_fatbin_entry *entry,
+                                     size_t max, unsigned char **bytes, size_t *size)
+{
+    const bool last = reader->left < max;
+    if (reader->left == 0) {
+        return PDL_UNPACK_TOO_LARGE;
+    }
+    const enum pdl_unpack_result result =
+        pdl_unpack(entry, last ? (size_t)reader->left : max, bytes, size);
+    /* An attempt counts too: each could otherwise take the time of all. */
+    reader->left -= *size < reader->left ? *size : reader->left;
+    if (result == PDL_UNPACK_TOO_LARGE && last) {
+        reader->left = 0;
+    }
+    return result;
+}
+
 static pdl_status read_entry(struct reader *reader, const struct pdl_fatbin_entry *entry)
 {
     uint32_t image = 0;
@@ -185,7 +215,7 @@ static pdl_status read_entry(struct reader *reader, const struct pdl_fatbin_entr
     if ((text || machine) && entry->compression != PDL_FATBIN_PLAIN) {
         const uint64_t max_text = inspection->options->max_text;
         const size_t max = text && max_text < SIZE_MAX ? (size_t)max_text : MAX_CUBIN;
-        result = pdl_unpack(entry, max, &unpacked, &size);
+        result = unpack(reader, entry, max, &unpacked, &size);
         if (result == PDL_UNPACK_NO_MEMORY) {
             return no_memory();
         }
@@ -215,8 +245,10 @@ static pdl_status read_entry(struct reader *reader, const struct pdl_fatbin_entr
                                   ? "it is intermediate code for link-time optimization"
                                   : "it is of a kind that is not known");
     } else if (result != PDL_UNPACKED) {
+        about->left_out = result == PDL_UNPACK_TOO_LARGE;
+        reader->left_out = reader->left_out || (about->left_out && reader->left == 0);
         status = leave_unread(reader, image, mark_of(inspection),
-                              unpack_message(result, entry->compression));
+                              unpack_message(reader, result, entry->compression));
     } else {
         status = read_code(reader, entry, bytes, size, image);
         if (machine && status == PDL_SUCCESS && about->target_suffix == '\0') {
@@ -280,6 +312,9 @@ static pdl_status search(struct reader *reader, const unsigned char *bytes, size
     return size > skip ? read_fatbins(reader, bytes + skip, size - skip, true) : PDL_SUCCESS;
 }
 
+/* What segments have in common: the pages where one ends and the next one begins. */
+#define SHARED_MAX ((uint64_t)64 * 65536)
+
 static pdl_status read_segments(struct reader *reader, const struct pdl_elf *elf)
 {
     Elf64_Phdr segment;
@@ -292,7 +327,7 @@ static pdl_status read_segments(struct reader *reader, const struct pdl_elf *elf
             continue;
         }
         total += size;
-        if (total > elf->size + (uint64_t)elf->header.e_phnum * 65536) { /* they share pages */
+        if (total > elf->size + SHARED_MAX) {
             return pdl_inspect_fail(PDL_ERROR_INVALID_IMAGE, 0, 0,
                                     "the ELF file is damaged: its segments lie over each other");
         }
@@ -504,7 +539,14 @@ static pdl_status read_any(struct reader *reader, const unsigned char *bytes, si
 pdl_status pdl_container_read(pdl_inspection *inspection, const unsigned char *bytes, size_t size,
                               const char *name)
 {
-    struct reader reader = {.inspection = inspection, .name = name};
+    struct reader reader = {
+        .inspection = inspection, .name = name, .max_unpacked = inspection->options->max_unpacked};
+    if (reader.max_unpacked == 0) {
+        reader.max_unpacked = (uint64_t)size > LEAST_UNPACKED / UNPACKED_TO_ONE
+                                  ? (uint64_t)size * UNPACKED_TO_ONE
+                                  : LEAST_UNPACKED;
+    }
+    reader.left = reader.max_unpacked;
     const pdl_status status = read_any(&reader, bytes, size);
     if (status != PDL_SUCCESS) {
         return status;
@@ -512,7 +554,7 @@ pdl_status pdl_container_read(pdl_inspection *inspection, const unsigned char *b
     if (inspection->image_count == 0) {
         return pdl_inspect_fail(PDL_ERROR_NO_KERNEL_IMAGE, 0, 0, "there is no device code in it");
     }
-    if (reader.readable == 0) {
+    if (reader.readable == 0 && !reader.left_out) {
         return pdl_inspect_fail(PDL_ERROR_INVALID_IMAGE, 0, 0,
                                 "none of its %u images can be read; of the first, %s",
                                 inspection->image_count, reader.first_unread);

@@ -30,6 +30,7 @@ static enum pdl_unpack_result unpack_lz4(const struct pdl_fatbin_entry *entry, s
     if (made == NULL) {
         return PDL_UNPACK_NO_MEMORY;
     }
+    *size = full_size;
     const int length = LZ4_decompress_safe((const char *)entry->payload, (char *)made,
                                            (int)entry->size, (int)full_size);
     if (length < 0 || (size_t)length != full_size) {
@@ -37,7 +38,6 @@ static enum pdl_unpack_result unpack_lz4(const struct pdl_fatbin_entry *entry, s
         return PDL_UNPACK_DAMAGED;
     }
     *bytes = made;
-    *size = full_size;
     return PDL_UNPACKED;
 }
 #endif
@@ -78,10 +78,10 @@ static enum pdl_unpack_result unpack_zstd(const struct pdl_fatbin_entry *entry, 
         }
     }
     *bytes = made;
-    *size = out.pos;
     made = NULL;
     result = PDL_UNPACKED;
 free:
+    *size = out.pos;
     free(made);
     (void)ZSTD_freeDCtx(context);
     return result;
@@ -93,7 +93,7 @@ enum pdl_unpack_result pdl_unpack(const struct pdl_fatbin_entry *entry, size_t m
 {
     (void)max;
     (void)bytes;
-    (void)size;
+    *size = 0;
     switch (entry->compression) {
     case PDL_FATBIN_LZ4:
 #ifdef PDL_HAVE_LZ4

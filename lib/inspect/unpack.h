@@ -18,7 +18,8 @@ enum pdl_unpack_result {
 };
 
 /* Decompresses an entry's payload into memory of its own, which the caller frees. What the entry
- * claims about the size is not relied on: no more memory is taken than the data fill. */
+ * claims about the size is not relied on: no more memory is taken than the data fill. `size` says how much
+ * was decompressed, also where that was for nothing. */
 enum pdl_unpack_result pdl_unpack(const struct pdl_fatbin_entry *entry, size_t max,
                                   unsigned char **bytes, size_t *size);
 

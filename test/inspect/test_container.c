@@ -305,6 +305,79 @@ static void zstandard_is_read(void **state)
 #endif
 }
 
+#ifdef PDL_HAVE_ZSTD
+/* A fatbin with texts of `size` bytes, compressed; the first one is cut short by some bytes. */
+static struct bytes make_compressed_texts(unsigned count, size_t size, size_t cut)
+{
+    struct bytes bytes = {0};
+    const size_t room = ZSTD_compressBound(size);
+    char *text = malloc(size);
+    unsigned char *data = malloc(room);
+    assert_non_null(text);
+    assert_non_null(data);
+    memset(text, ' ', size);
+    memcpy(text, ptx_text, strlen(ptx_text));
+    const size_t length = ZSTD_compress(data, room, text, size, 1);
+    assert_false(ZSTD_isError(length));
+    const size_t begin = fatbin_begin(&bytes);
+    for (unsigned i = 0; i < count; i++) {
+        fatbin_add(&bytes, MADE_PTX, 90, MADE_ZSTD, data, length - (i == 0 ? cut : 0), size);
+    }
+    fatbin_end(&bytes, begin);
+    free(text);
+    free(data);
+    return bytes;
+}
+
+/* Which of the images of the bytes are left out, as digits, and with a '-' those unread otherwise. */
+static void assert_left_out(const struct bytes *bytes, uint64_t max_unpacked, const char *expected)
+{
+    pdl_inspection *inspection = NULL;
+    pdl_inspect_options options = PDL_INSPECT_OPTIONS_INIT;
+    char seen[16] = "";
+    options.max_unpacked = max_unpacked;
+    assert_int_equal(pdl_inspect_memory(bytes->data, bytes->size, "file", &options, &inspection),
+                     PDL_SUCCESS);
+    for (size_t i = 0; i < pdl_inspection_image_count(inspection); i++) {
+        const pdl_inspect_image *image = pdl_inspection_image(inspection, i);
+        seen[i] = image->left_out ? '1' : image->unread != NULL ? '-' : '0';
+        assert_int_equal(image->kernel_count, seen[i] == '0' ? 2 : 0);
+    }
+    assert_string_equal(seen, expected);
+    pdl_inspection_destroy(inspection);
+}
+
+static void images_that_are_too_much_together_are_left_out(void **state)
+{
+    (void)state;
+    struct bytes bytes = make_compressed_texts(3, 100000, 0);
+    assert_left_out(&bytes, 0, "000");
+    assert_left_out(&bytes, 300000, "000");
+    assert_left_out(&bytes, 299999, "001");
+    assert_left_out(&bytes, 100000, "011");
+    assert_left_out(&bytes, 99999, "111");
+    bytes_free(&bytes);
+}
+
+static void no_more_than_64_mebibytes_are_unpacked_of_a_small_input(void **state)
+{
+    (void)state;
+    struct bytes bytes = make_compressed_texts(2, (size_t)40 << 20, 0);
+    assert_left_out(&bytes, 0, "01");
+    assert_left_out(&bytes, (uint64_t)80 << 20, "00");
+    bytes_free(&bytes);
+}
+
+static void what_was_unpacked_in_vain_counts(void **state)
+{
+    (void)state;
+    struct bytes bytes = make_compressed_texts(3, (size_t)1 << 20, 2);
+    assert_left_out(&bytes, (uint64_t)3 << 20, "-00");
+    assert_left_out(&bytes, (uint64_t)2 << 20, "-01");
+    bytes_free(&bytes);
+}
+#endif
+
 static void another_compression_is_said_to_be_unknown(void **state)
 {
     (void)state;
@@ -556,6 +629,11 @@ int main(void)
         cmocka_unit_test(a_fatbin_without_entries_holds_no_code),
         cmocka_unit_test(lz4_is_read),
         cmocka_unit_test(zstandard_is_read),
+#ifdef PDL_HAVE_ZSTD
+        cmocka_unit_test(images_that_are_too_much_together_are_left_out),
+        cmocka_unit_test(no_more_than_64_mebibytes_are_unpacked_of_a_small_input),
+        cmocka_unit_test(what_was_unpacked_in_vain_counts),
+#endif
         cmocka_unit_test(another_compression_is_said_to_be_unknown),
         cmocka_unit_test(programs_libraries_and_objects_are_read),
         cmocka_unit_test(fatbins_are_found_without_section_headers_and_in_other_sections),

@@ -7,6 +7,7 @@ import json
 import os
 import resource
 import signal
+import struct
 import subprocess
 import time
 
@@ -173,6 +174,69 @@ class Escapes(Case):
             if "json" not in tooltest.without:
                 self.check("--json", "--suppressions", listed, path)
                 self.check("--sarif", "--suppressions", listed, path)
+
+
+def lz4_length(length):
+    return b"\xff" * ((length - 15) // 255) + bytes([(length - 15) % 255]) if length >= 15 else b""
+
+
+def lz4(begin, blanks, end):
+    """A block that becomes a text with so many blanks in it."""
+    begin += b" "
+    return (bytes([min(len(begin), 15) << 4 | 15]) + lz4_length(len(begin)) + begin + b"\x01\0" +
+            lz4_length(blanks - 4) + bytes([min(len(end), 15) << 4]) + lz4_length(len(end)) + end)
+
+
+def fatbin(*entries):
+    """Of PTX, compressed: pairs of a block and the size that it is of."""
+    body = b""
+    for block, size in entries:
+        padded = block + b"\0" * (-len(block) % 8)
+        body += struct.pack("<HHIQIIHHIIIQQQ", 1, 0x101, 64, len(padded), len(block), 0, 5, 8, 90, 0, 0, 0x2000, 0, size)
+        body += padded
+    return struct.pack("<IHHQ", 0xBA55ED50, 1, 16, len(body)) + body
+
+
+class Unpacked(Case):
+    """Little input that becomes much."""
+
+    def make(self, blanks, *names):
+        texts = [(HEAD.encode(), kernel(name).encode()) for name in names]
+        return self.file("a.fatbin", fatbin(*[(lz4(begin, blanks, end), len(begin) + 1 + blanks + len(end))
+                                              for begin, end in texts]))
+
+    def lint(self, *arguments, **options):
+        result = super().lint(*arguments, **options)
+        if "without support" in result.stderr:
+            self.skipTest("LZ4 is not in this build")
+        return result
+
+    def test_what_is_too_much_is_left_out_and_said(self):
+        path = self.make(30 << 20, "first", "second", "third", "fourth")
+        begin = time.monotonic()
+        result = self.lint(path)
+        self.assertIn("'second'", result.stdout)
+        self.assertNotIn("'third'", result.stdout)
+        self.assertEqual(result.stderr, path + ": error: 2 images left out: with it, more than 67108864 bytes of the "
+                         "input would be decompressed\n")
+        self.assertEqual(result.returncode, 2)
+        self.assertLess(time.monotonic() - begin, 30)
+
+    def test_the_limit_can_be_raised(self):
+        path = self.make(30 << 20, "first", "second", "third", "fourth")
+        result = self.lint("--max-unpacked=200M", path)
+        self.assertIn("'fourth'", result.stdout)
+        self.assertEqual((result.stderr, result.returncode), ("", 1))
+        self.assertEqual(self.lint("--max-unpacked=much", path).returncode, 2)
+
+    def test_cuobjdump_does_not_unpack_it_instead(self):
+        path = self.make(70 << 20, "first")
+        tool = self.file("cuobjdump", "#!/bin/sh\ntouch %s\n" % self.path("called"))
+        os.chmod(tool, 0o755)
+        result = self.lint(path, env={"PATH": self.directory + ":" + os.environ["PATH"]})
+        self.assertEqual(result.returncode, 2)
+        self.assertFalse(os.path.exists(self.path("called")))
+        self.assertIn("1 image left out", result.stderr)
 
 
 class Temporary(Case):

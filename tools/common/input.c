@@ -146,6 +146,28 @@ static bool is_covered(const pdl_inspection *inspection, const pdl_inspect_image
     return image->kernel_count > 0;
 }
 
+/* Says what was not unpacked because it is too much. */
+static void tell_left_out(struct inputs *inputs, const struct source *source,
+                          const pdl_inspection *inspection)
+{
+    const size_t count = pdl_inspection_image_count(inspection);
+    const char *why = NULL;
+    size_t left_out = 0;
+    for (size_t i = 0; i < count; i++) {
+        const pdl_inspect_image *image = pdl_inspection_image(inspection, i);
+        why = left_out == 0 ? image->unread : why;
+        left_out += image->left_out;
+    }
+    if (left_out > 0) {
+        char *images = format_count(left_out, "image", "images");
+        char *message = format_text("%s left out: %s", images, why);
+        say(source->name, "error", message);
+        inputs->incomplete = true;
+        free(message);
+        free(images);
+    }
+}
+
 static void read_unread(struct inputs *inputs, const struct source *source,
                         const pdl_inspection *inspection)
 {
@@ -154,7 +176,7 @@ static void read_unread(struct inputs *inputs, const struct source *source,
     const size_t count = pdl_inspection_image_count(inspection);
     for (size_t i = 0; i < count; i++) {
         const pdl_inspect_image *image = pdl_inspection_image(inspection, i);
-        if (image->unread == NULL) {
+        if (image->unread == NULL || image->left_out) {
             continue;
         }
         const bool unpackable = image->kind == PDL_INSPECT_PTX || image->kind == PDL_INSPECT_SASS;
@@ -217,6 +239,7 @@ static void read_source(struct inputs *inputs, const struct source *source)
                                                        inputs->options, &inspection);
     if (status == PDL_SUCCESS) {
         add(inputs, source->name, inspection, NULL);
+        tell_left_out(inputs, source, inspection);
         read_unread(inputs, source, inspection);
         return;
     }

@@ -15,6 +15,7 @@
 #include "common/demangle.h"
 #include "common/memory.h"
 #include "common/print.h"
+#include "core/size_text.h"
 
 enum { FAIL_NEVER = PDL_LINT_ERROR + 1 };
 
@@ -56,11 +57,15 @@ static void usage(FILE *to)
         "                        is a warning; PATTERN as in fnmatch(3), on the mangled name\n"
         "  --suppressions=FILE   findings that are known and accepted: a line each,\n"
         "                        RULE [KEY=PATTERN]... : REASON\n\n"
+        "what is read:\n"
+        "  --max-unpacked=SIZE   of an input's compressed code, in bytes, or 64K, 64M, 1G "
+        "(default:\n"
+        "                        64M or, if that is more, 16 times the input)\n"
+        "  --no-source           do not open source files to learn the names of parameters\n\n"
         "what is shown:\n"
         "  --level=LEVEL         the least level shown: note, warning (default) or error\n"
         "  --summary             a table of the kernels instead of the findings\n"
-        "  --json, --sarif       the findings as JSON, as SARIF 2.1.0\n"
-        "  --no-source           do not open source files to learn the names of parameters\n\n"
+        "  --json, --sarif       the findings as JSON, as SARIF 2.1.0\n\n"
         "exit code:\n"
         "  --fail-on=LEVEL       the least level that makes it 1: note, warning (default), error,\n"
         "                        or never\n"
@@ -134,6 +139,14 @@ static bool read_option(struct arguments *arguments, int option)
         arguments->level = (pdl_lint_level)level;
         return true;
     }
+    case 'u':
+        if (!pdl_size_parse(optarg, UINT64_MAX, &arguments->options.max_unpacked) ||
+            arguments->options.max_unpacked == 0) {
+            print_line(stderr, "pdltool lint: --max-unpacked is a size such as 64M or 1G, not %s",
+                       optarg);
+            return false;
+        }
+        return true;
     case 'm':
         return set_form(arguments, "summary", lint_print_summary);
 #ifdef PDL_HAVE_JANSSON
@@ -167,6 +180,7 @@ static bool read_arguments(struct arguments *arguments, int argc, char **argv)
                                             {"suppressions", required_argument, NULL, 's'},
                                             {"fail-on", required_argument, NULL, 'f'},
                                             {"level", required_argument, NULL, 'l'},
+                                            {"max-unpacked", required_argument, NULL, 'u'},
                                             {"summary", no_argument, NULL, 'm'},
                                             {"json", no_argument, NULL, 'j'},
                                             {"sarif", no_argument, NULL, 'r'},
