@@ -197,6 +197,32 @@ def fatbin(*entries):
     return struct.pack("<IHHQ", 0xBA55ED50, 1, 16, len(body)) + body
 
 
+class Large(Case):
+    """Time goes with the size of what is read, and no more."""
+
+    def seconds_of(self, *arguments):
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        self.lint(*arguments)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+    def test_many_kernels_of_a_long_source(self):
+        for name in ("a.cu", "b.cu"):
+            self.file(name, "x = (y);\n" * 1700000)
+        files = '.file 1 "%s"\n.file 2 "%s"\n' % (self.path("a.cu"), self.path("b.cu"))
+        for turn in (1, 2):
+            text = "".join(kernel("k%d" % i, 1, "    .loc %d %d 1\n" % (i % turn + 1, 500000 * (1 + i % 5)))
+                           for i in range(2500))
+            path = self.file("a.ptx", HEAD + files + text)
+            self.assertLess(self.seconds_of("--summary", path), 60 if "sanitized" in tooltest.without else 6)
+
+    def test_many_kernels_of_a_source_in_one_line(self):
+        self.file("a.cu", "x = (y);" * 1700000)
+        text = "".join(kernel("k%d" % i, 1, "    .loc 1 1 1\n") for i in range(1000))
+        path = self.file("a.ptx", HEAD + '.file 1 "%s"\n' % self.path("a.cu") + text)
+        self.assertLess(self.seconds_of("--summary", path), 60 if "sanitized" in tooltest.without else 6)
+
+
 class Unpacked(Case):
     """Little input that becomes much."""
 

@@ -7,11 +7,41 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "core/array.h"
+
 #define SIZE_LIMIT ((size_t)16 << 20)
 /* The line is that of the function's name, and the parameters follow. */
 #define LINES_AFTER 24
 /* clang gives that of the function's '{'. */
 #define LINES_BEFORE 12
+/* More than so many lines have, around the one that is looked at. */
+#define NEAR ((size_t)1 << 14)
+/* No more is read for one PTX text, whose kernels may say that they are from two files in turn. */
+#define READ_LIMIT ((size_t)256 << 20)
+
+/* Notes where the lines begin. */
+static bool find_lines(struct pdl_source_file *file)
+{
+    const char *at = file->text;
+    size_t capacity = 0;
+    while (at != NULL) {
+        if (!PDL_ARRAY_ROOM(file->lines, file->line_count, capacity)) {
+            return false;
+        }
+        file->lines[file->line_count++] = (uint32_t)(at - file->text);
+        at = strchr(at, '\n');
+        at = at != NULL ? at + 1 : NULL;
+    }
+    return true;
+}
+
+static void forget(struct pdl_source_file *file)
+{
+    free(file->path);
+    free(file->text);
+    free(file->lines);
+    *file = (struct pdl_source_file){.read = file->read};
+}
 
 static bool read_file(struct pdl_source_file *file, const char *path)
 {
@@ -19,21 +49,22 @@ static bool read_file(struct pdl_source_file *file, const char *path)
     if (file->path != NULL && strcmp(file->path, path) == 0) {
         return file->text != NULL;
     }
-    pdl_source_free(file);
+    forget(file);
     file->path = strdup(path);
     if (file->path == NULL || stat(path, &about) != 0 || !S_ISREG(about.st_mode) ||
-        about.st_size <= 0 || (size_t)about.st_size > SIZE_LIMIT) {
+        about.st_size <= 0 || (size_t)about.st_size > SIZE_LIMIT ||
+        file->read + (size_t)about.st_size > READ_LIMIT) {
         return false;
     }
     FILE *stream = fopen(path, "rb");
     if (stream == NULL) {
         return false;
     }
-    file->size = (size_t)about.st_size;
-    file->text = malloc(file->size + 1);
-    if (file->text != NULL && fread(file->text, 1, file->size, stream) == file->size) {
-        file->text[file->size] = '\0';
-    } else {
+    const size_t size = (size_t)about.st_size;
+    file->read += size;
+    file->size = size;
+    file->text = calloc(size + 1, 1);
+    if (file->text != NULL && (fread(file->text, 1, size, stream) != size || !find_lines(file))) {
         free(file->text);
         file->text = NULL;
     }
@@ -43,9 +74,8 @@ static bool read_file(struct pdl_source_file *file, const char *path)
 
 void pdl_source_free(struct pdl_source_file *file)
 {
-    free(file->path);
-    free(file->text);
-    *file = (struct pdl_source_file){0};
+    forget(file);
+    file->read = 0;
 }
 
 static bool part_of_name(char c)
@@ -192,14 +222,9 @@ static const char *find_function(const struct pdl_source_file *file, const char 
 }
 
 /* The beginning of a line; the end of the text if there are fewer. */
-static const char *line_start(const struct pdl_source_file *file, uint32_t line)
+static char *line_start(const struct pdl_source_file *file, uint32_t line)
 {
-    const char *at = file->text;
-    for (uint32_t i = 1; i < line && *at != '\0'; i++) {
-        const char *end = strchr(at, '\n');
-        at = end != NULL ? end + 1 : file->text + file->size;
-    }
-    return at;
+    return file->text + (line <= file->line_count ? file->lines[line - 1] : file->size);
 }
 
 const char *const *pdl_source_parameters(struct pdl_source_file *file, struct pdl_arena *arena,
@@ -209,11 +234,19 @@ const char *const *pdl_source_parameters(struct pdl_source_file *file, struct pd
     if (count == 0 || line == 0 || !read_file(file, path)) {
         return NULL;
     }
-    const char *at = line_start(file, line);
-    const char *found = find_function(file, at, line_start(file, line + LINES_AFTER), name, false);
+    char *at = line_start(file, line);
+    const char *end =
+        line_start(file, line <= UINT32_MAX - LINES_AFTER ? line + LINES_AFTER : line);
+    char *stop = at + strnlen(at, NEAR);
+    const char cut = *stop;
+    *stop = '\0'; /* nothing looks further: a line may be the whole file */
+    const char *found = find_function(file, at, end, name, false);
     if (found == NULL) {
-        const uint32_t first = line > LINES_BEFORE ? line - LINES_BEFORE : 1;
-        found = find_function(file, line_start(file, first), at, name, true);
+        const char *first = line_start(file, line > LINES_BEFORE ? line - LINES_BEFORE : 1);
+        found =
+            find_function(file, (size_t)(at - first) > NEAR ? at - NEAR : first, at, name, true);
     }
-    return found != NULL ? read_parameters(arena, found + 1, count) : NULL;
+    const char *const *names = found != NULL ? read_parameters(arena, found + 1, count) : NULL;
+    *stop = cut;
+    return names;
 }

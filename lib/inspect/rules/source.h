@@ -15,7 +15,10 @@
 struct pdl_source_file {
     char *path;
     char *text;
+    uint32_t *lines; /* where they begin */
     size_t size;
+    uint32_t line_count;
+    size_t read; /* bytes of all files so far */
 };
 
 /* The names of the `count` parameters of the function whose mangled name is `name` and which begins
