@@ -32,7 +32,7 @@ char *file_read_stream(FILE *file, size_t most, size_t *size)
 char *file_read(const char *path, size_t *size)
 {
     FILE *const file = fopen(path, "rbe");
-    char *const bytes = file != NULL ? file_read_stream(file, SIZE_MAX, size) : NULL;
+    char *const bytes = file != NULL ? file_read_stream(file, FILE_LONGEST, size) : NULL;
     if (file != NULL) {
         const int error = errno;
         (void)fclose(file);

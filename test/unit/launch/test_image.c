@@ -461,10 +461,42 @@ static void a_directory_is_not_a_file(void **state)
 static void a_device_is_not_read_as_a_file(void **state)
 {
     (void)state;
+    static const char *const devices[] = {"/dev/null", "/dev/zero"};
     pdl_kernel *kernel = NULL;
-    assert_refused(pdl_kernel_from_file("/dev/null", "fc1", &kernel), PDL_ERROR_FILE, "path",
-                   "/dev/null");
+    for (size_t i = 0; i < COUNT_OF(devices); i++) {
+        assert_refused(pdl_kernel_from_file(devices[i], "fc1", &kernel), PDL_ERROR_FILE, "path",
+                       devices[i]);
+        assert_null(kernel);
+    }
+}
+
+static void a_pipe_is_not_waited_for(void **state)
+{
+    (void)state;
+    char path[128];
+    pdl_kernel *kernel = NULL;
+    (void)snprintf(path, sizeof(path), "%s/pipe", directory);
+    assert_int_equal(mkfifo(path, 0600), 0);
+    (void)alarm(20); /* ends the test where it waits */
+    assert_refused(pdl_kernel_from_file(path, "fc1", &kernel), PDL_ERROR_FILE, "path", path,
+                   "not a regular file");
+    (void)alarm(0);
     assert_null(kernel);
+    assert_int_equal(unlink(path), 0);
+}
+
+static void an_empty_file_is_no_image(void **state)
+{
+    (void)state;
+    char path[128];
+    pdl_kernel *kernel = NULL;
+    (void)snprintf(path, sizeof(path), "%s/empty", directory);
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    assert_int_equal(fclose(file), 0);
+    assert_int_not_equal(pdl_kernel_from_file(path, "fc1", &kernel), PDL_SUCCESS);
+    assert_null(kernel);
+    assert_int_equal(unlink(path), 0);
 }
 
 static void no_file_stays_open(void **state)
@@ -581,6 +613,8 @@ int main(void)
         FILE_TEST(a_file_that_is_missing_is_told_as_the_c_library_does),
         FILE_TEST(a_directory_is_not_a_file),
         FILE_TEST(a_device_is_not_read_as_a_file),
+        FILE_TEST(a_pipe_is_not_waited_for),
+        FILE_TEST(an_empty_file_is_no_image),
         FILE_TEST(no_file_stays_open),
         FILE_TEST(an_unreadable_file_is_told_as_the_c_library_does),
         FILE_TEST(a_path_through_a_file_is_told_as_the_c_library_does),
