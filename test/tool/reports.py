@@ -130,7 +130,7 @@ class Text(Case):
 
     def test_terminals_are_not_steered(self):
         text = of_level("warning").replace("found", "fo\033[2Jund\a")
-        self.assertIn("fo?[2Jund?", self.lint(self.file("k.ptx", text)).stdout)
+        self.assertIn("fo\\x1b[2Jund\\x07", self.lint(self.file("k.ptx", text)).stdout)
 
     def test_colours_on_terminals_only(self):
         path = self.file("k.ptx", of_level("warning"))
@@ -612,7 +612,7 @@ class Json(Case):
         with open(path, "wb") as file:
             file.write(ONE.encode())
         result = json.loads(self.lint("--json", path).stdout)
-        self.assertTrue(result["inputs"][0]["name"].endswith("/caf?.ptx"))
+        self.assertTrue(result["inputs"][0]["name"].endswith("/caf\ufffd.ptx"))
 
 
 class Sarif(Case):

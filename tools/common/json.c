@@ -209,11 +209,25 @@ json_t *json_kernels(const struct inputs *inputs)
     return kernels;
 }
 
+/* Of the characters that a terminal does not show, jansson leaves one as it is. It is in strings only. */
+static int print_part(const char *text, size_t size, void *to)
+{
+    for (const char *const end = text + size; text < end;) {
+        const char *found = memchr(text, 0x7f, (size_t)(end - text));
+        const size_t plain = (size_t)((found != NULL ? found : end) - text);
+        if (fwrite(text, 1, plain, to) != plain || (found != NULL && fputs("\\u007f", to) == EOF)) {
+            return -1;
+        }
+        text += plain + (found != NULL);
+    }
+    return 0;
+}
+
 bool json_print(json_t *root)
 {
     const bool written =
-        json_dumpf(root, stdout, JSON_INDENT(2) | JSON_ENSURE_ASCII | JSON_REAL_PRECISION(12)) ==
-            0 &&
+        json_dump_callback(root, print_part, stdout,
+                           JSON_INDENT(2) | JSON_ENSURE_ASCII | JSON_REAL_PRECISION(12)) == 0 &&
         putchar('\n') != EOF && fflush(stdout) == 0;
     json_decref(root);
     return written;
