@@ -45,7 +45,7 @@ static size_t key_columns(const struct texts *names)
 
 static double head_height(const struct figure *figure)
 {
-    struct texts names = {NULL, 0, 0};
+    struct texts names = {.items = NULL};
     pen_series_names(figure, &names);
     const size_t columns = key_columns(&names);
     const size_t rows = names.count > 1 ? (names.count + columns - 1) / columns : 0;
@@ -56,7 +56,7 @@ static double head_height(const struct figure *figure)
 /* The title, and the key of all panels: a plot of its own, whose curves lie outside it. */
 static void put_head(const struct pen *pen)
 {
-    struct texts names = {NULL, 0, 0};
+    struct texts names = {.items = NULL};
     pen_area(pen, (struct pen_area){0, 0, PEN_WIDTH, pen->head, TITLE, 0});
     (void)fputs("unset border\nunset tics\nset lmargin 0\nset rmargin 0\n", pen->to);
     (void)fputs("set title font ',15' offset 0,-1.1\n", pen->to);

@@ -20,8 +20,8 @@
 /* Names of files and of anchors are there once. */
 static void make_figures(struct report *report)
 {
-    struct texts names = {NULL, 0, 0};
-    struct texts anchors = {NULL, 0, 0};
+    struct texts names = {.items = NULL};
+    struct texts anchors = {.items = NULL};
     for (size_t i = 0; i < report->count; i++) {
         struct report_run *const run = &report->items[i];
         for (size_t j = 0; j < run->run.bench.count; j++) {

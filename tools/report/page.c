@@ -66,7 +66,7 @@ static const char *fact(const struct bench_run *run, const char *key)
 /* The different texts that runs have for a fact, no more than the first so many bytes of each. */
 static char *all_facts(const struct report *report, const char *key, int most)
 {
-    struct texts texts = {NULL, 0, 0};
+    struct texts texts = {.items = NULL};
     for (size_t i = 0; i < report->count; i++) {
         const char *const text = fact(&report->items[i].run, key);
         if (text != NULL && *text != '\0' && strcmp(text, "unknown") != 0) {
@@ -344,7 +344,7 @@ static void list_suites(const struct report *report, struct texts *suites)
 
 void page_write(FILE *to, const struct report *report)
 {
-    struct texts suites = {NULL, 0, 0};
+    struct texts suites = {.items = NULL};
     char *gpus = all_facts(report, "gpu", 1000);
     char *title = format_text("Launches and overlap%s%s", *gpus != '\0' ? " on " : "", gpus);
     (void)fputs("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"

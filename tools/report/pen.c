@@ -84,7 +84,7 @@ struct pen_style pen_style(const struct figure *figure, const char *series)
     static const int points[] = {7, 5, 9, 11, 13, 6, 4, 8, 10, 12};
     static const char *const dashes[] = {SOLID, BROKEN, "(2,3)"};
     enum { COLORS = sizeof(colors) / sizeof(colors[0]) };
-    struct texts names = {NULL, 0, 0};
+    struct texts names = {.items = NULL};
     bool all_known = true;
     pen_series_names(figure, &names);
     for (size_t i = 0; i < names.count; i++) {

@@ -92,7 +92,7 @@ static bool read_file(struct report *report, const char *path, const char *name)
 
 bool report_read(const char *directory, struct report *report, bool *whole)
 {
-    struct texts files = {NULL, 0, 0};
+    struct texts files = {.items = NULL};
     if (!list_files(directory, &files)) {
         return false;
     }

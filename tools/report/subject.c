@@ -89,7 +89,7 @@ bool has_values(const struct bench_point *point, int metric)
 
 struct texts axis_values(const struct bench_table *table, int axis, int metric)
 {
-    struct texts values = {NULL, 0, 0};
+    struct texts values = {.items = NULL};
     for (size_t i = 0; i < table->count; i++) {
         if (has_values(table->items[i], metric)) {
             (void)texts_place(&values, value_at(table->items[i], axis));
@@ -181,7 +181,7 @@ void point_add_bar(const struct bench_point *point, int metric, struct figure *f
 
 char *point_label(const struct bench_point *point, unsigned skip)
 {
-    struct texts parts = {NULL, 0, 0};
+    struct texts parts = {.items = NULL};
     for (int i = 0; i < axis_count(point->table); i++) {
         if ((skip & 1u << i) == 0) {
             texts_take(&parts, shown_value(point, i));

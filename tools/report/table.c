@@ -159,7 +159,7 @@ static const char *reason_of(const struct bench_point *point, bool failed)
 static void put_reason(FILE *to, const struct bench_table *table, const char *reason, bool failed)
 {
     enum { NAMED = 4 };
-    struct texts points = {NULL, 0, 0};
+    struct texts points = {.items = NULL};
     for (size_t i = 0; i < table->count; i++) {
         const char *const own = reason_of(table->items[i], failed);
         if (own != NULL && strcmp(own, reason) == 0) {
@@ -183,7 +183,7 @@ void html_troubles(FILE *to, const struct bench_table *table)
 {
     bool any = false;
     for (int failed = 1; failed >= 0; failed--) {
-        struct texts reasons = {NULL, 0, 0};
+        struct texts reasons = {.items = NULL};
         for (size_t i = 0; i < table->count; i++) {
             const char *const reason = reason_of(table->items[i], failed != 0);
             if (reason != NULL) {

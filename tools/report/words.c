@@ -14,6 +14,9 @@
 
 void texts_take(struct texts *texts, char *text)
 {
+    if (name_index(&texts->names, text) == texts->places.count) {
+        APPEND(&texts->places, texts->count);
+    }
     APPEND(texts, text);
 }
 
@@ -24,11 +27,8 @@ void texts_add(struct texts *texts, const char *text)
 
 static size_t find_text(const struct texts *texts, const char *text)
 {
-    size_t place = 0;
-    while (place < texts->count && strcmp(texts->items[place], text) != 0) {
-        place++;
-    }
-    return place;
+    uint32_t index = 0;
+    return pdl_names_find(&texts->names, text, &index) ? texts->places.items[index] : texts->count;
 }
 
 size_t texts_place(struct texts *texts, const char *text)
@@ -58,17 +58,20 @@ void texts_free(struct texts *texts)
         free(texts->items[i]);
     }
     free(texts->items);
+    pdl_names_free(&texts->names);
+    free(texts->places.items);
     memset(texts, 0, sizeof(*texts));
 }
 
 char *joined_text(const struct texts *texts, const char *between)
 {
-    char *all = copy_text("");
+    char *all = NULL;
+    size_t size = 0;
+    FILE *const to = memory_open(&all, &size);
     for (size_t i = 0; i < texts->count; i++) {
-        char *longer = format_text("%s%s%s", all, i > 0 ? between : "", texts->items[i]);
-        free(all);
-        all = longer;
+        (void)fprintf(to, "%s%s", i > 0 ? between : "", texts->items[i]);
     }
+    memory_close(to);
     return all;
 }
 

@@ -5,10 +5,17 @@
 
 #include <stddef.h>
 
+#include "trace/names.h"
+
 /* A list of texts that it owns. */
 struct texts {
     char **items;
     size_t count, capacity;
+    struct pdl_names names; /* each text once */
+    struct {
+        size_t *items;
+        size_t count, capacity;
+    } places; /* where each of these stands first */
 };
 void texts_add(struct texts *texts, const char *text);
 /* Takes the text over. */
