@@ -68,7 +68,7 @@ static void nasty(void)
 {
     static const char other_scripts[] =
         "\xc3\xa4\xe4\xbd\xa0\xf0\x9f\x98\x80 \xff\xc3 \xed\xa0\x80 \xef\xbf\xbf \xc0\xaf "
-        "\xc2\x9b \xe2\x80\xae cut\xe2\x82"; /* and what is no UTF-8 */
+        "\xc2\x9b \xe2\x80\xa8 cut\xe2\x82"; /* and what is no UTF-8 */
     static const char *const names[] = {
         "void gemm<float, 2>(float const*, char&) [clone] \"quoted\" 'a' ]]>",
         "back\\slash\nnew line\ttab\x01\x7f end",

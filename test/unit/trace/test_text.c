@@ -45,8 +45,10 @@ static void a_terminal_gets_no_control_character(void **state)
 static void a_terminal_gets_nothing_that_hides_or_turns_text(void **state)
 {
     (void)state;
-    check(shown, "\xe2\x80\xae", "\\u202e");
-    check(shown, "\xe2\x81\xa6", "\\u2066");
+    static const char override[] = {'\xe2', '\x80', '\xae', '\0'};
+    static const char isolate[] = {'\xe2', '\x81', '\xa6', '\0'};
+    check(shown, override, "\\u202e");
+    check(shown, isolate, "\\u2066");
     check(shown, "\xe2\x80\xa8", "\\u2028");
     check(shown, "\xef\xbb\xbf", "\\ufeff");
 }
