@@ -56,6 +56,7 @@ void pdl_scan_cubin_free(struct pdl_cubin *cubin);
 struct pdl_scan_answer {
     pdl_known waits;
     pdl_known triggers;
+    bool no_memory; /* and therefore unknown */
 };
 
 /* Whether the kernel of that name in a PTX text waits and triggers, by the text's tokens. Unknown

@@ -14,13 +14,14 @@
 #include "code/fatbin.h"
 #include "code/scan.h"
 
-static const struct pdl_scan_answer unknown = {PDL_UNKNOWN, PDL_UNKNOWN};
+static const struct pdl_scan_answer unknown = {.no_memory = false};
 
 struct pdl_scan_answer pdl_scan_either(struct pdl_scan_answer a, struct pdl_scan_answer b)
 {
     return (struct pdl_scan_answer){
         .waits = a.waits == b.waits ? a.waits : PDL_UNKNOWN,
         .triggers = a.triggers == b.triggers ? a.triggers : PDL_UNKNOWN,
+        .no_memory = a.no_memory || b.no_memory,
     };
 }
 
@@ -29,13 +30,15 @@ struct pdl_scan_answer pdl_scan_cubin_kernel(const unsigned char *bytes, size_t 
 {
     struct pdl_scan_answer answer = unknown;
     struct pdl_cubin cubin;
-    if (pdl_scan_cubin(&cubin, bytes, size) != PDL_SCAN_DONE) {
-        return unknown;
+    const enum pdl_scan_result result = pdl_scan_cubin(&cubin, bytes, size);
+    if (result != PDL_SCAN_DONE) {
+        answer.no_memory = result == PDL_SCAN_NO_MEMORY;
+        return answer;
     }
     for (uint32_t i = 0; i < cubin.count; i++) {
         const struct pdl_cubin_code *code = &cubin.codes[i];
         if (code->kernel && strcmp(code->name, name) == 0) {
-            answer = (struct pdl_scan_answer){code->waits, code->triggers};
+            answer = (struct pdl_scan_answer){.waits = code->waits, .triggers = code->triggers};
             break;
         }
     }

@@ -151,7 +151,7 @@ static struct pdl_scan_answer follow(struct ptx_scan *scan, struct function *ent
     uint32_t queued = 0;
     struct function **queue = malloc(scan->function_count * sizeof(struct function *));
     if (queue == NULL) {
-        return (struct pdl_scan_answer){PDL_UNKNOWN, PDL_UNKNOWN};
+        return (struct pdl_scan_answer){.no_memory = true};
     }
     entry->seen = true;
     queue[queued++] = entry;
@@ -179,10 +179,11 @@ static struct pdl_scan_answer follow(struct ptx_scan *scan, struct function *ent
 
 struct pdl_scan_answer pdl_scan_ptx(const char *text, size_t size, const char *name)
 {
-    struct pdl_scan_answer answer = {PDL_UNKNOWN, PDL_UNKNOWN};
+    struct pdl_scan_answer answer = {.no_memory = false};
     struct ptx_scan scan = {.function_count = 0};
     pdl_lexer_start(&scan.lexer, text, text + size, 1, 1);
-    if (read_text(&scan) && scan.function_count > 0) {
+    answer.no_memory = !read_text(&scan);
+    if (!answer.no_memory && scan.function_count > 0) {
         const struct pdl_token wanted = {.text = name, .length = (uint32_t)strlen(name)};
         qsort(scan.functions, scan.function_count, sizeof(scan.functions[0]), compare_functions);
         struct function *entry = find_function(&scan, &wanted);

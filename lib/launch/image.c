@@ -133,43 +133,56 @@ pdl_status pdl_image_load(const struct pdl_driver *driver, const void *image, si
 
 /* ---- what the code does --------------------------------------------------------------------- */
 
-/* The compute capability of a device, 90 for 9.0; 0 if it cannot be learnt. */
-static uint32_t capability_of(const struct pdl_driver *driver, int ordinal)
+/* The compute capability of a device, 90 for 9.0. */
+static pdl_status capability_of(const struct pdl_driver *driver, int ordinal, uint32_t *capability)
 {
+    static const char doing[] = "to find which code of an image the device runs";
+    const char *call = "cuDeviceGet";
     CUdevice device = 0;
     int major = 0;
     int minor = 0;
-    if (driver->cuDeviceGet(&device, ordinal) != CUDA_SUCCESS ||
-        driver->cuDeviceGetAttribute(&major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR,
-                                     device) != CUDA_SUCCESS ||
-        driver->cuDeviceGetAttribute(&minor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR,
-                                     device) != CUDA_SUCCESS) {
-        return 0;
+    CUresult result = driver->cuDeviceGet(&device, ordinal);
+    if (result == CUDA_SUCCESS) {
+        call = "cuDeviceGetAttribute";
+        result = driver->cuDeviceGetAttribute(&major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR,
+                                              device);
     }
-    return (uint32_t)(major * 10 + minor);
+    if (result == CUDA_SUCCESS) {
+        result = driver->cuDeviceGetAttribute(&minor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR,
+                                              device);
+    }
+    if (result != CUDA_SUCCESS) {
+        return pdl_error_from_cuda(driver, call, (int32_t)result, doing);
+    }
+    *capability = (uint32_t)(10 * major + minor);
+    return PDL_SUCCESS;
 }
 
 /* The kernel is one for all devices: they have to agree. Most machines have one kind. */
-static struct pdl_scan_answer scan_fatbin(const struct pdl_driver *driver,
-                                          const unsigned char *bytes, size_t size, const char *name)
+static pdl_status scan_fatbin(const struct pdl_driver *driver, const unsigned char *bytes,
+                              size_t size, const char *name, struct pdl_scan_answer *answer)
 {
-    struct pdl_scan_answer answer = {PDL_UNKNOWN, PDL_UNKNOWN};
     uint32_t last = 0;
     for (int i = 0; i < driver->device_count; i++) {
-        const uint32_t capability = capability_of(driver, i);
+        uint32_t capability = 0;
+        const pdl_status status = capability_of(driver, i, &capability);
+        if (status != PDL_SUCCESS) {
+            return status;
+        }
         if (i == 0 || capability != last) {
             const struct pdl_scan_answer found = pdl_scan_fatbin(bytes, size, name, capability);
-            answer = i == 0 ? found : pdl_scan_either(answer, found);
+            *answer = i == 0 ? found : pdl_scan_either(*answer, found);
         }
         last = capability;
     }
-    return answer;
+    return PDL_SUCCESS;
 }
 
-void pdl_image_scan(const struct pdl_driver *driver, const void *image, size_t size,
-                    const char *name, uint32_t *waits, uint32_t *triggers)
+pdl_status pdl_image_scan(const struct pdl_driver *driver, const void *image, size_t size,
+                          const char *name, uint32_t *waits, uint32_t *triggers)
 {
-    struct pdl_scan_answer answer = {PDL_UNKNOWN, PDL_UNKNOWN};
+    struct pdl_scan_answer answer = {.no_memory = false};
+    pdl_status status = PDL_SUCCESS;
     const char *nul;
     switch (image_kind(image, size)) {
     case IMAGE_PTX:
@@ -181,13 +194,18 @@ void pdl_image_scan(const struct pdl_driver *driver, const void *image, size_t s
         answer = pdl_scan_cubin_kernel(image, size, name);
         break;
     case IMAGE_FATBIN:
-        answer = scan_fatbin(driver, image, size, name);
+        status = scan_fatbin(driver, image, size, name, &answer);
         break;
     case IMAGE_NONE:
         break;
     }
+    if (status == PDL_SUCCESS && answer.no_memory) {
+        status =
+            PDL_FAIL(PDL_ERROR_OUT_OF_MEMORY, "no memory to look for the waits of kernel %s", name);
+    }
     *waits = (uint32_t)answer.waits;
     *triggers = (uint32_t)answer.triggers;
+    return status;
 }
 
 void pdl_image_unload(const struct pdl_driver *driver, struct pdl_image *image)

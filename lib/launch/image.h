@@ -18,8 +18,8 @@ pdl_status pdl_image_load(const struct pdl_driver *driver, const void *image, si
 
 /* Looks for waits and triggers of a kernel in the code of an image that was loaded. Each is
  * unknown where that cannot be told, or is not the same on all devices. */
-void pdl_image_scan(const struct pdl_driver *driver, const void *image, size_t size,
-                    const char *name, uint32_t *waits, uint32_t *triggers);
+pdl_status pdl_image_scan(const struct pdl_driver *driver, const void *image, size_t size,
+                          const char *name, uint32_t *waits, uint32_t *triggers);
 
 /* Unloads it. An image that is all zero is none. */
 void pdl_image_unload(const struct pdl_driver *driver, struct pdl_image *image);

@@ -141,7 +141,10 @@ pdl_status pdl_kernel_from_image(const void *image, size_t size, const char *nam
         status = PDL_FAIL(PDL_ERROR_OUT_OF_MEMORY, "no memory for a kernel's parameter sizes");
         goto destroy;
     }
-    pdl_image_scan(driver, image, size, name, &made->waits, &made->triggers);
+    status = pdl_image_scan(driver, image, size, name, &made->waits, &made->triggers);
+    if (status != PDL_SUCCESS) {
+        goto destroy;
+    }
     *kernel = made;
     return PDL_SUCCESS;
 

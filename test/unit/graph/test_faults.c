@@ -5,7 +5,9 @@
 #include <pdl/overlap.h>
 #include <unistd.h>
 
+#include "../../inspect/make_image.h"
 #include "graph_support.h"
+#include "launch/kernel.h"
 #include "mock_entry.h"
 #include "soak.h"
 
@@ -91,7 +93,8 @@ void __wrap_free(void *memory)
 
 static const char image[] = ".version 8.0\n.target sm_90\n.address_size 64\n"
                             ".visible .entry fc1(.param .u64 a, .param .u32 b)\n"
-                            "{ griddepcontrol.wait; call (), f, (); ret; }\n.func f() { ret; }\n";
+                            "{ griddepcontrol.wait; call (), f, (); ret; }\n.func f() { ret; }\n"
+                            ".visible .entry fc2() { call (), f, (); ret; }\n";
 static char image_path[] = "/tmp/pdl_test_faults_XXXXXX";
 static struct values values;
 
@@ -244,6 +247,11 @@ RUN(stream_census, return pdl_stream_census(mock_stream(0, 0), (void *)with.out.
 RUN(kernel_destroy, pdl_kernel_destroy(with.kernel); with.kernel = NULL; return PDL_SUCCESS;)
 RUN(kernel_from_file, return pdl_kernel_from_file(image_path, "fc1", &with.out.kernel);)
 RUN(kernel_from_function, return pdl_kernel_from_function(mock_function(0, 0), &with.out.kernel);)
+/* The code does not wait, and every successful call has to know that. */
+static struct bytes fatbin;
+RUN(kernel_from_fatbin, const pdl_status status = pdl_kernel_from_image(fatbin.data, fatbin.size,
+                                                                        "fc2", &with.out.kernel);
+    assert_true(status != PDL_SUCCESS || with.out.kernel->waits == PDL_NO); return status;)
 RUN(kernel_from_image, return pdl_kernel_from_image(image, sizeof(image), "fc1", &with.out.kernel);)
 RUN(kernel_from_kernel, return pdl_kernel_from_kernel(mock_cu_kernel(0), &with.out.kernel);)
 RUN(kernel_from_runtime,
@@ -309,6 +317,7 @@ static const struct row rows[] = {
     ROW(pdl_kernel_from_file, kernel_from_file, undo_kernel, 0, true),
     ROW(pdl_kernel_from_function, kernel_from_function, undo_kernel, 0, true),
     ROW(pdl_kernel_from_image, kernel_from_image, undo_kernel, 0, true),
+    ROW(pdl_kernel_from_image, kernel_from_fatbin, undo_kernel, 0, true),
     ROW(pdl_kernel_from_kernel, kernel_from_kernel, undo_kernel, 0, true),
     ROW(pdl_kernel_from_runtime, kernel_from_runtime, undo_kernel, 0, true),
     ROW(pdl_kernel_function, kernel_function, NULL, 0, true),
@@ -522,6 +531,7 @@ static int make_image_file(void **state)
 {
     (void)state;
     const int file = mkstemp(image_path);
+    fatbin = make_fatbin(MADE_PTX, 90, image, sizeof(image));
     const bool good = file >= 0 && write(file, image, sizeof(image)) == (ssize_t)sizeof(image);
     return file < 0 || close(file) != 0 || !good;
 }
@@ -529,6 +539,7 @@ static int make_image_file(void **state)
 static int remove_image_file(void **state)
 {
     (void)state;
+    bytes_free(&fatbin);
     return unlink(image_path);
 }
 
