@@ -34,6 +34,7 @@ static const struct {
     {"PDL_RTC_CACHE_DIR", "where they are kept"},
     {"PDL_RTC_CACHE_SHIPPED", "where shipped ones are"},
     {"PDL_RTC_CACHE_SIZE", "how much of them is kept"},
+    {"PDL_RTC_CACHE_WAIT", "how many seconds another's compilation is waited for"},
     {"PDL_RTC_DUMP_DIR", "where failed compilations are written"},
 };
 

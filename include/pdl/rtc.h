@@ -18,6 +18,9 @@
  * - `PDL_RTC_CACHE_DIR`: its folder; else `$XDG_CACHE_HOME/pdl`, else `$HOME/.cache/pdl`.
  * - `PDL_RTC_CACHE_SHIPPED`: a folder that is read and never written, for caches that were shipped.
  * - `PDL_RTC_CACHE_SIZE`: how large the folder may grow, in bytes or with K, M or G (default 1G).
+ * - `PDL_RTC_CACHE_WAIT`: how many seconds a call waits for another thread or process that compiles
+ *   its text, before it compiles it as well (default 60, at most a day; 0: it never waits). Read
+ *   for each cache that is made.
  * - `PDL_RTC_DUMP_DIR`: where failed compilations are written, read at each failure. Unset: `dumps`
  *   in the cache's folder (the default cache's where there is none); empty: nowhere.
  * - `PDL_NVRTC`, `PDL_NVJITLINK`: the library's file, read on first use. Unset: what the loader
@@ -92,7 +95,8 @@ typedef struct pdl_rtc_options {
     size_t header_count;           /**< How many there are. */
     /** Called now and then while NVRTC compiles (12.8; before, never), as a rule on the compiling thread:
      * other than 0 cancels with PDL_ERROR_CANCELLED. Threads that wait for the same kernel are not
-     * asked and compile it themselves then. May be NULL. */
+     * asked and compile it themselves then. It may ask a cache for other texts, but not for the one
+     * that is being compiled (PDL_ERROR_BUSY). May be NULL. */
     int32_t (*progress)(void *context);
     void *progress_context; /**< Passed to `progress`. */
 } pdl_rtc_options;
@@ -219,8 +223,9 @@ PDL_API pdl_status pdl_rtc_image_kernel(const pdl_rtc_image *image, const char *
  * Kernels that were compiled before: in memory, in a folder, and in a second folder that is only
  * read.
  *
- * One text is compiled once at a time, in the process and across processes that share the folder.
- * What is damaged, cut short or of another version of this library is compiled again.
+ * One text is compiled once at a time, in the process and across processes that share the folder;
+ * who has waited for `PDL_RTC_CACHE_WAIT` seconds compiles it as well. A child of a fork may use the
+ * caches of its parent, but no driver: a target must be named. What is damaged, cut short or of another version of this library is compiled again.
  */
 typedef struct pdl_rtc_cache pdl_rtc_cache;
 
@@ -267,7 +272,8 @@ PDL_API void pdl_rtc_cache_destroy(pdl_rtc_cache *cache);
  * @param name a name expression, "scale<float, 4>", or the plain name of an extern "C" kernel; it need
  * not be among the options' names
  * @param[out] kernel belongs to the cache: it must not be destroyed
- * Errors: those of pdl_rtc_compile() and pdl_rtc_image_kernel(). A folder that cannot be written
+ * Errors: those of pdl_rtc_compile() and pdl_rtc_image_kernel(); PDL_ERROR_BUSY in a `progress` for
+ * the text that it is called for. A folder that cannot be written
  * is none: see pdl_rtc_cache_stats().
  */
 PDL_API pdl_status pdl_rtc_kernel(pdl_rtc_cache *cache, const char *source, const char *name,
@@ -276,7 +282,8 @@ PDL_API pdl_status pdl_rtc_kernel(pdl_rtc_cache *cache, const char *source, cons
 /**
  * As pdl_rtc_compile(), through a cache: the image, which needs no device where a target is named.
  *
- * Errors: those of pdl_rtc_compile().
+ * Errors: those of pdl_rtc_compile(); PDL_ERROR_BUSY in a `progress` for the text that it is called
+ * for.
  */
 PDL_API pdl_status pdl_rtc_cache_compile(pdl_rtc_cache *cache, const char *program,
                                          const char *source, const pdl_rtc_options *options,

@@ -27,8 +27,8 @@ class Faults(unittest.TestCase):
     def tearDown(self):
         shutil.rmtree(self.directory)
 
-    def start(self, *arguments, folder=None, fault=None, after=0):
-        env = dict(os.environ)
+    def start(self, *arguments, folder=None, fault=None, after=0, **variables):
+        env = dict(os.environ, **variables)
         if fault:
             env.update(LD_PRELOAD=f"{preload} {shim}".strip(), FAULT=fault, FAULT_AFTER=str(after))
         return subprocess.Popen(
@@ -108,6 +108,41 @@ class Faults(unittest.TestCase):
         process.kill()
         process.communicate()
         self.assertEqual(self.finish(waiting)["misses"], 1)
+
+    def test_the_lock_of_a_killed_process_is_free_although_its_child_lives(self):
+        file = os.path.join(self.directory, "child")
+        process = self.start("--milliseconds", 60000, "--fork", file)
+        while not os.path.exists(file):
+            time.sleep(0.01)
+        process.kill()
+        process.communicate()
+        with open(file, encoding="utf-8") as opened:
+            child = int(opened.read())
+        try:
+            start = time.monotonic()
+            self.assertEqual(self.ask()["misses"], 1)
+            self.assertLess(time.monotonic() - start, 30)
+            os.kill(child, 0)
+        finally:
+            os.kill(child, signal.SIGKILL)
+
+    def test_a_stopped_process_is_waited_for_until_the_limit(self):
+        process = self.start("--milliseconds", 300)
+        while not self.compiled():
+            time.sleep(0.01)
+        process.send_signal(signal.SIGSTOP)
+        try:
+            waiting = [self.start(PDL_RTC_CACHE_WAIT="1") for _ in range(3)]
+            for each in waiting:
+                stats = self.finish(each)
+                self.assertEqual(stats["misses"] + stats["waits"], 1)
+                if stats["misses"] == 1:
+                    self.assertIn("another process has been compiling the text for 1 s", stats["problem"])
+            self.assertEqual(self.ask()["disk_hits"], 1)
+        finally:
+            process.send_signal(signal.SIGCONT)
+        self.assertEqual(self.finish(process)["misses"], 1)
+        self.assertEqual(self.ask()["disk_hits"], 1)
 
     def test_what_killed_processes_left_is_removed_when_it_is_old(self):
         self.finish(self.start(fault="KILL_WRITE", after=100), -signal.SIGKILL)

@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -159,6 +160,15 @@ static void assert_why_has(const char *words)
     if (strstr(why, words) == NULL) {
         fail_msg("'%s' does not say '%s'", why, words);
     }
+}
+
+/* Tries to lock a key, and unlocks it again. */
+static int lock_key(const struct pdl_rtc_key *key)
+{
+    struct pdl_rtc_held lock;
+    const int error = pdl_rtc_store_lock(store, key, 0, &lock, why, sizeof(why));
+    pdl_rtc_held_close(&lock);
+    return error;
 }
 
 /* ---- putting and finding ------------------------------------------------------------------------- */
@@ -356,7 +366,7 @@ static void a_link_as_the_lock_is_not_followed(void **state)
     (void)state;
     const struct pdl_rtc_key key = key_of(1);
     assert_int_equal(symlink("../elsewhere", PDL_RTC_FILES_BASE "/lock"), 0);
-    assert_int_equal(pdl_rtc_store_lock(store, &key, why, sizeof(why)), -1);
+    assert_int_equal(lock_key(&key), ELOOP);
     assert_why_has("symbolic link");
     assert_int_equal(access("elsewhere", F_OK), -1);
 }
@@ -372,7 +382,7 @@ static void what_is_no_regular_file_is_not_read(void **state)
     assert_null(put(1));
     assert_int_equal(find(1), 1);
     assert_int_equal(mkfifo(PDL_RTC_FILES_BASE "/lock", 0600), 0);
-    assert_int_equal(pdl_rtc_store_lock(store, &key, why, sizeof(why)), -1);
+    assert_int_equal(lock_key(&key), EINVAL);
 }
 
 static void a_folder_in_a_files_place_is_a_problem(void **state)
@@ -506,7 +516,7 @@ static void what_a_dead_writer_left_is_removed_when_it_is_old(void **state)
         set_age(names[i], ages[i]);
     }
     const int writer = open(names[3], O_WRONLY);
-    assert_int_equal(pdl_rtc_files_lock(writer, 0, false), 0);
+    assert_int_equal(pdl_rtc_files_lock(writer, 0), 0);
     reopen(false, large);
     assert_null(put(2));
     assert_int_equal(access(names[0], F_OK), 0);
@@ -528,7 +538,7 @@ static void a_folder_that_is_only_read_is_not_touched(void **state)
     assert_int_equal(find(1), 1);
     assert_true(age_of(path_of(1)) >= 1000);
     assert_non_null(put(2));
-    assert_int_equal(pdl_rtc_store_lock(store, &key, why, sizeof(why)), -1);
+    assert_int_equal(lock_key(&key), EROFS);
     assert_int_equal(access(PDL_RTC_FILES_BASE "/lock", F_OK), -1);
 }
 
@@ -536,7 +546,7 @@ static bool is_locked(uint64_t byte)
 {
     const int file = open(PDL_RTC_FILES_BASE "/lock", O_RDWR);
     assert_true(file >= 0);
-    const int error = pdl_rtc_files_lock(file, byte, false);
+    const int error = pdl_rtc_files_lock(file, byte);
     assert_int_equal(close(file), 0);
     return error != 0;
 }
@@ -547,16 +557,72 @@ static void a_lock_is_of_one_key(void **state)
     const struct pdl_rtc_key one = key_of(1);
     struct pdl_rtc_key huge = key_of(2);
     huge.text.low = ~(uint64_t)0;
-    const int first = pdl_rtc_store_lock(store, &one, why, sizeof(why));
-    const int second = pdl_rtc_store_lock(store, &huge, why, sizeof(why));
-    assert_true(first >= 0 && second >= 0);
+    struct pdl_rtc_held first;
+    struct pdl_rtc_held second;
+    assert_int_equal(pdl_rtc_store_lock(store, &one, 0, &first, why, sizeof(why)), 0);
+    assert_int_equal(pdl_rtc_store_lock(store, &huge, 0, &second, why, sizeof(why)), 0);
     assert_true(is_locked(1));
     assert_true(is_locked(~(uint64_t)0));
     assert_false(is_locked(2));
-    pdl_rtc_store_unlock(first);
+    pdl_rtc_held_close(&first);
     assert_false(is_locked(1));
-    pdl_rtc_store_unlock(second);
-    pdl_rtc_store_unlock(-1);
+    pdl_rtc_held_close(&second);
+    pdl_rtc_held_close(&second);
+}
+
+static void a_wait_for_a_lock_has_a_limit(void **state)
+{
+    (void)state;
+    const struct pdl_rtc_key key = key_of(1);
+    struct pdl_rtc_held first;
+    struct pdl_rtc_held second;
+    assert_int_equal(pdl_rtc_store_lock(store, &key, 0, &first, why, sizeof(why)), 0);
+    assert_int_equal(pdl_rtc_store_lock(store, &key, 50000000, &second, why, sizeof(why)), EAGAIN);
+    assert_why_has("another process has been compiling the text for 0 s");
+    assert_int_equal(second.file, -1);
+    pdl_rtc_held_close(&first);
+    assert_int_equal(lock_key(&key), 0);
+}
+
+/* Whether something holds in a child of a fork. */
+static bool in_child(bool (*holds)(void))
+{
+    int status = 1;
+    const pid_t child = fork();
+    if (child == 0) {
+        _exit(holds() ? 0 : 1);
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+static struct pdl_rtc_held held[3];
+static int held_files[3];
+
+static bool none_is_open(void)
+{
+    bool none = true;
+    for (size_t i = 0; i < COUNT_OF(held); i++) {
+        none = none && held[i].file == -1 && fcntl(held_files[i], F_GETFD) == -1;
+        pdl_rtc_held_close(&held[i]); /* whatever has that number now stays open */
+    }
+    return none;
+}
+
+static void a_child_of_a_fork_has_no_locks(void **state)
+{
+    (void)state;
+    for (unsigned i = 0; i < COUNT_OF(held); i++) {
+        const struct pdl_rtc_key key = key_of(i + 1);
+        assert_int_equal(pdl_rtc_store_lock(store, &key, 0, &held[i], why, sizeof(why)), 0);
+        held_files[i] = held[i].file;
+    }
+    assert_true(in_child(none_is_open));
+    for (unsigned i = 0; i < COUNT_OF(held); i++) {
+        assert_true(is_locked(i + 1)); /* the child's end changes nothing */
+        pdl_rtc_held_close(&held[i]);
+        assert_false(is_locked(i + 1));
+    }
 }
 
 #define STORE_TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
@@ -591,6 +657,8 @@ int main(void)
         STORE_TEST(what_a_dead_writer_left_is_removed_when_it_is_old),
         STORE_TEST(a_folder_that_is_only_read_is_not_touched),
         STORE_TEST(a_lock_is_of_one_key),
+        STORE_TEST(a_wait_for_a_lock_has_a_limit),
+        STORE_TEST(a_child_of_a_fork_has_no_locks),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -14,6 +14,7 @@
 #include "rtc/directory.h"
 
 #define STANDARD_CAPACITY ((uint64_t)1 << 30)
+enum { STANDARD_WAIT = 60, LONGEST_WAIT = 24 * 60 * 60 }; /* seconds */
 
 /* ------------------------------------------------------------------------------------------------
  * Statistics
@@ -90,7 +91,7 @@ pdl_status pdl_rtc_cache_stats(pdl_rtc_cache *cache, pdl_rtc_stats *stats)
 }
 
 /* ------------------------------------------------------------------------------------------------
- * Making one
+ * The folders
  * ---------------------------------------------------------------------------------------------- */
 
 static uint64_t find_capacity(pdl_rtc_cache *cache, uint64_t described)
@@ -107,6 +108,18 @@ static uint64_t find_capacity(pdl_rtc_cache *cache, uint64_t described)
                               given);
     }
     return capacity;
+}
+
+static uint64_t find_wait_ns(pdl_rtc_cache *cache)
+{
+    uint64_t seconds = STANDARD_WAIT;
+    const char *given = secure_getenv("PDL_RTC_CACHE_WAIT");
+    if (given != NULL && given[0] != '\0' && !pdl_size_parse(given, LONGEST_WAIT, &seconds)) {
+        pdl_rtc_cache_problem(cache,
+                              "PDL_RTC_CACHE_WAIT is '%.40s', and not 0 to %d seconds: %d it is",
+                              given, LONGEST_WAIT, STANDARD_WAIT);
+    }
+    return seconds * 1000000000;
 }
 
 /* Opens a folder that the description names, which must be usable, or one of the environment's, which is
@@ -159,6 +172,85 @@ static pdl_status open_stores(pdl_rtc_cache *cache, const pdl_rtc_cache_desc *de
     return status;
 }
 
+/* ------------------------------------------------------------------------------------------------
+ * Forks
+ * ---------------------------------------------------------------------------------------------- */
+
+static pthread_mutex_t standard_lock = PTHREAD_MUTEX_INITIALIZER; /* of making it */
+static _Atomic(pdl_rtc_cache *) standard;
+
+static pthread_mutex_t all_lock = PTHREAD_MUTEX_INITIALIZER; /* of `all` and `watches_forks` */
+static pdl_rtc_cache *all;
+static bool watches_forks;
+
+static void before_fork(void)
+{
+    (void)pthread_mutex_lock(&all_lock);
+    for (pdl_rtc_cache *cache = all; cache != NULL; cache = cache->next) {
+        pdl_rtc_flights_before_fork(cache->flights);
+    }
+}
+
+static void in_parent(void)
+{
+    for (pdl_rtc_cache *cache = all; cache != NULL; cache = cache->next) {
+        pdl_rtc_flights_after_fork(cache->flights, false);
+    }
+    (void)pthread_mutex_unlock(&all_lock);
+}
+
+/* Other locks are held while files are read and written, for which a fork does not wait. Threads that had
+ * them are not here, and what they were at counts for nothing. */
+static void in_child(void)
+{
+    for (pdl_rtc_cache *cache = all; cache != NULL; cache = cache->next) {
+        (void)pthread_mutex_init(&cache->lock, NULL);
+        pdl_rtc_memory_forked(cache->memory);
+        if (cache->store != NULL) {
+            pdl_rtc_store_forked(cache->store);
+        }
+        if (cache->shipped != NULL) {
+            pdl_rtc_store_forked(cache->shipped);
+        }
+        pdl_rtc_flights_after_fork(cache->flights, true);
+    }
+    (void)pthread_mutex_init(&standard_lock, NULL);
+    pdl_rtc_compiler_forked();
+    pdl_rtc_linker_forked();
+    (void)pthread_mutex_unlock(&all_lock);
+}
+
+/* False without memory. */
+static bool watch(pdl_rtc_cache *cache)
+{
+    (void)pthread_mutex_lock(&all_lock);
+    watches_forks = watches_forks || pthread_atfork(before_fork, in_parent, in_child) == 0;
+    const bool watched = watches_forks;
+    if (watched) {
+        cache->next = all;
+        all = cache;
+    }
+    (void)pthread_mutex_unlock(&all_lock);
+    return watched;
+}
+
+static void unwatch(const pdl_rtc_cache *cache)
+{
+    (void)pthread_mutex_lock(&all_lock);
+    pdl_rtc_cache **at = &all;
+    while (*at != NULL && *at != cache) {
+        at = &(*at)->next;
+    }
+    if (*at != NULL) {
+        *at = cache->next;
+    }
+    (void)pthread_mutex_unlock(&all_lock);
+}
+
+/* ------------------------------------------------------------------------------------------------
+ * Making and destroying
+ * ---------------------------------------------------------------------------------------------- */
+
 pdl_status pdl_rtc_cache_create(const pdl_rtc_cache_desc *desc, pdl_rtc_cache **cache)
 {
     const uint32_t known_flags = PDL_RTC_CACHE_MEMORY_ONLY | PDL_RTC_CACHE_READ_ONLY;
@@ -184,10 +276,14 @@ pdl_status pdl_rtc_cache_create(const pdl_rtc_cache_desc *desc, pdl_rtc_cache **
     }
     memset(made, 0, sizeof(*made));
     (void)pthread_mutex_init(&made->lock, NULL);
+    made->wait_ns = find_wait_ns(made);
     made->memory = pdl_rtc_memory_make();
-    made->flights = pdl_rtc_flights_make();
+    made->flights = pdl_rtc_flights_make(made->wait_ns);
     status =
         made->memory != NULL && made->flights != NULL ? open_stores(made, &known) : PDL_NO_MEMORY();
+    if (status == PDL_SUCCESS && !watch(made)) {
+        status = PDL_NO_MEMORY();
+    }
     if (status != PDL_SUCCESS) {
         pdl_rtc_cache_destroy(made);
         return status;
@@ -199,9 +295,6 @@ pdl_status pdl_rtc_cache_create(const pdl_rtc_cache_desc *desc, pdl_rtc_cache **
 /* ------------------------------------------------------------------------------------------------
  * The default cache
  * ---------------------------------------------------------------------------------------------- */
-
-static pthread_mutex_t standard_lock = PTHREAD_MUTEX_INITIALIZER;
-static _Atomic(pdl_rtc_cache *) standard;
 
 pdl_status pdl_rtc_cache_get(pdl_rtc_cache **cache)
 {
@@ -232,6 +325,7 @@ void pdl_rtc_cache_destroy(pdl_rtc_cache *cache)
     if (cache == NULL) {
         return;
     }
+    unwatch(cache);
     pdl_rtc_memory_free(cache->memory);
     pdl_rtc_flights_free(cache->flights);
     pdl_rtc_store_close(cache->store);

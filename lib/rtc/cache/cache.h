@@ -41,6 +41,8 @@ struct pdl_rtc_cache {
     struct pdl_rtc_store *store;   /* NULL: none */
     struct pdl_rtc_store *shipped; /* NULL: none */
     bool writes;                   /* the store is written to */
+    uint64_t wait_ns;              /* how long another's compilation is waited for */
+    struct pdl_rtc_cache *next;    /* of all */
     pthread_mutex_t lock;          /* of `problem` */
     char problem[256];
 };

@@ -15,6 +15,7 @@
 
 #include "core/array.h"
 #include "core/file.h"
+#include "rtc/cache/held.h"
 #include "rtc/directory.h"
 
 #define TEMPORARY ".tmp-"
@@ -179,16 +180,16 @@ static bool write_bytes(int file, const unsigned char *bytes, size_t size)
 }
 
 /* A new file under a name that nobody else has. Its lock tells that its writer lives. */
-static int open_temporary(int part, char *name, size_t name_size)
+static int open_temporary(int part, struct pdl_rtc_held *held, char *name, size_t name_size)
 {
     static atomic_uint counter;
     for (int attempt = 0; attempt < 100; attempt++) {
         (void)snprintf(name, name_size, TEMPORARY "%ld-%u-%" PRIx64, (long)getpid(),
                        atomic_fetch_add(&counter, 1), (uint64_t)now_ns());
-        const int file = openat(part, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
-                                S_IRUSR | S_IWUSR);
+        const int file = pdl_rtc_held_open(
+            held, part, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, S_IRUSR | S_IWUSR);
         if (file >= 0) {
-            (void)pdl_rtc_files_lock(file, 0, false);
+            (void)pdl_rtc_files_lock(file, 0);
             return file;
         }
         if (errno != EEXIST) {
@@ -208,7 +209,8 @@ const char *pdl_rtc_files_write(int base, const char *name, const void *bytes, s
         return why;
     }
     bool done = false;
-    const int file = open_temporary(part, temporary, sizeof(temporary));
+    struct pdl_rtc_held held;
+    const int file = open_temporary(part, &held, temporary, sizeof(temporary));
     if (file >= 0) {
         step = "a file cannot be written";
         done = write_bytes(file, bytes, size);
@@ -220,7 +222,7 @@ const char *pdl_rtc_files_write(int base, const char *name, const void *bytes, s
         if (!done) {
             (void)unlinkat(part, temporary, 0);
         }
-        (void)close(file); /* what close() may say comes too late: the checksum tells */
+        pdl_rtc_held_close(&held); /* what close() may say comes too late: the checksum tells */
         errno = error;
     }
     if (!done) {
@@ -230,18 +232,16 @@ const char *pdl_rtc_files_write(int base, const char *name, const void *bytes, s
     return done ? NULL : why;
 }
 
-int pdl_rtc_files_lock(int file, uint64_t byte, bool wait)
+int pdl_rtc_files_lock(int file, uint64_t byte)
 {
     struct flock lock = {.l_type = F_WRLCK,
                          .l_whence = SEEK_SET,
                          .l_start = (off_t)(byte & ((UINT64_C(1) << 62) - 1)),
                          .l_len = 1};
-    while (fcntl(file, wait ? F_OFD_SETLKW : F_OFD_SETLK, &lock) != 0) {
-        if (errno != EINTR) {
-            return errno;
-        }
+    if (fcntl(file, F_OFD_SETLK, &lock) == 0) {
+        return 0;
     }
-    return 0;
+    return errno == EACCES ? EAGAIN : errno;
 }
 
 /* ------------------------------------------------------------------------------------------------
@@ -258,7 +258,7 @@ static bool remove_left(int part, const char *name, const struct stat *about, in
         return false;
     }
     const int file = openat(part, name, O_WRONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
-    const bool abandoned = file >= 0 && pdl_rtc_files_lock(file, 0, false) == 0;
+    const bool abandoned = file >= 0 && pdl_rtc_files_lock(file, 0) == 0;
     const bool removed = (abandoned || S_ISLNK(about->st_mode)) && unlinkat(part, name, 0) == 0;
     if (file >= 0) {
         (void)close(file);

@@ -61,7 +61,8 @@ void pdl_rtc_files_free(struct pdl_rtc_file_list *list);
 uint64_t pdl_rtc_files_evict(int base, struct pdl_rtc_file_list *list, uint64_t capacity,
                              const char *keep);
 
-/* Locks a byte of an open file against other processes and descriptions: 0 or errno. */
-int pdl_rtc_files_lock(int file, uint64_t byte, bool wait);
+/* Locks a byte of an open file against other processes and descriptions: 0 or errno, which is EAGAIN where
+ * another has it. */
+int pdl_rtc_files_lock(int file, uint64_t byte);
 
 #endif /* PDL_RTC_FILES_H */

@@ -226,6 +226,12 @@ struct pdl_rtc_memory *pdl_rtc_memory_make(void)
     return made;
 }
 
+/* A head of a chain is written at once: whatever a thread was at, the chains are whole. */
+void pdl_rtc_memory_forked(struct pdl_rtc_memory *memory)
+{
+    (void)pthread_mutex_init(&memory->lock, NULL);
+}
+
 void pdl_rtc_memory_free(struct pdl_rtc_memory *memory)
 {
     if (memory == NULL) {

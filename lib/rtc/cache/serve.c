@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The way of a kernel: from memory as it was asked for; else from memory by its key; else from a folder; else
  * from the compiler, by one thread of one process. */
+#include <errno.h>
 #include <string.h>
 #include <time.h>
 
@@ -22,9 +23,34 @@ struct job {
     struct pdl_rtc_request request;
     struct pdl_rtc_dependencies dependencies;
     struct pdl_rtc_key key;
+    struct pdl_rtc_flight *flight; /* NULL: of a text that is compiled for this call alone */
     uint64_t started;
     bool keep; /* what is made is what its key says */
 };
+
+/* What this thread is compiling, the newest first: more than one where `progress` asks for another text. */
+struct making {
+    const struct pdl_rtc_key *key;
+    const struct making *outer;
+};
+static _Thread_local const struct making *making;
+
+/* Such a call would wait for itself, or compile without end. */
+static bool is_making(const struct pdl_rtc_key *key)
+{
+    const struct making *at = making;
+    while (at != NULL && !(pdl_rtc_hash_equal(at->key->text, key->text) &&
+                           pdl_rtc_hash_equal(at->key->check, key->check))) {
+        at = at->outer;
+    }
+    return at != NULL;
+}
+
+/* Who is waited for may wait for others, and these for this thread: so it waits for nobody. */
+static bool may_wait(void)
+{
+    return making == NULL;
+}
 
 static void count_hit(const struct job *job, enum pdl_rtc_counter counter)
 {
@@ -41,7 +67,10 @@ static void count_hit(const struct job *job, enum pdl_rtc_counter counter)
 static pdl_status compile(struct job *job, pdl_rtc_image **image)
 {
     const uint64_t from = clock_ns();
+    const struct making here = {.key = &job->key, .outer = making};
+    making = &here;
     const pdl_status status = pdl_rtc_compile_request(&job->request, image);
+    making = here.outer;
     pdl_rtc_cache_count(job->cache, PDL_RTC_COMPILE_NS, clock_ns() - from);
     pdl_rtc_cache_count(job->cache, status == PDL_SUCCESS ? PDL_RTC_MISSES : PDL_RTC_FAILURES, 1);
     return status;
@@ -89,27 +118,33 @@ static pdl_status compile_and_store(struct job *job, pdl_rtc_image **image)
     return PDL_SUCCESS;
 }
 
-/* Only one process compiles a text: who gets the lock later finds it in the folder. */
+/* Only one process compiles a text: who gets the lock later finds it in the folder. Who does not get it in
+ * time may do so as well. */
 static pdl_status compile_locked(struct job *job, pdl_rtc_image **image)
 {
     char why[160] = "";
+    struct pdl_rtc_held lock;
     pdl_rtc_cache *cache = job->cache;
+    const uint64_t limit_ns = may_wait() ? cache->wait_ns : 0;
     if (!cache->writes) {
         return compile_and_store(job, image);
     }
-    const int lock = pdl_rtc_store_lock(cache->store, &job->key, why, sizeof(why));
-    if (lock < 0) {
+    pdl_rtc_flight_extend(cache->flights, job->flight, limit_ns);
+    const int error =
+        pdl_rtc_store_lock(cache->store, &job->key, limit_ns, &lock, why, sizeof(why));
+    if (error != 0 && !(error == EAGAIN && limit_ns == 0)) {
         pdl_rtc_cache_problem(cache, "%.80s: %s", pdl_rtc_store_directory(cache->store), why);
     }
+    pdl_rtc_flight_extend(cache->flights, job->flight, 0);
     pdl_status status = PDL_SUCCESS;
-    pdl_rtc_image *found = lock >= 0 ? find(job, cache->store) : NULL;
+    pdl_rtc_image *found = error == 0 || error == EAGAIN ? find(job, cache->store) : NULL;
     if (found != NULL) {
         pdl_rtc_cache_count(cache, PDL_RTC_WAITS, 1);
         *image = found;
     } else {
         status = compile_and_store(job, image);
     }
-    pdl_rtc_store_unlock(lock);
+    pdl_rtc_held_close(&lock);
     return status;
 }
 
@@ -172,6 +207,12 @@ static pdl_status begin_job(struct job *job, pdl_rtc_cache *cache, const char *p
     if (status == PDL_SUCCESS) {
         status = make_key(job);
     }
+    if (status == PDL_SUCCESS && is_making(&job->key)) {
+        status = PDL_FAIL(PDL_ERROR_BUSY,
+                          "this thread is compiling %.100s, and asks for it meanwhile: "
+                          "`progress` may ask for other texts only",
+                          job->request.program);
+    }
     if (status != PDL_SUCCESS) {
         end_job(job);
     }
@@ -186,8 +227,10 @@ static bool is_uncacheable(const struct job *job)
 
 /* Whether the job has to make what it is for. If not, `flight` has it, or `*status` is the error of another
  * thread that tried. */
-static bool must_make(const struct job *job, struct pdl_rtc_flight *flight, pdl_status *status)
+static bool must_make(struct job *job, struct pdl_rtc_flight *flight, pdl_status *status)
 {
+    flight->may_wait = may_wait();
+    job->flight = flight;
     const enum pdl_rtc_flight_state state = pdl_rtc_flight_start(job->cache->flights, flight);
     if (state == PDL_RTC_FLIGHT_FAILED) {
         *status = (pdl_status)pdl_last_error()->status;

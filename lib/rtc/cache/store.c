@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "rtc/cache/files.h"
@@ -203,43 +204,59 @@ const char *pdl_rtc_store_put(struct pdl_rtc_store *store, const struct pdl_rtc_
  * One at a time
  * ---------------------------------------------------------------------------------------------- */
 
-int pdl_rtc_store_lock(struct pdl_rtc_store *store, const struct pdl_rtc_key *key, char *why,
-                       size_t why_size)
+/* Tries again and again: a wait in fcntl() has no limit. */
+static int lock_within(int file, uint64_t byte, uint64_t limit_ns)
+{
+    enum { FIRST_NS = 1000000, MOST_NS = 32000000 };
+    uint64_t waited = 0;
+    uint64_t pause = FIRST_NS;
+    int error = pdl_rtc_files_lock(file, byte);
+    while (error == EAGAIN && waited < limit_ns) {
+        const struct timespec time = {.tv_nsec = (long)pause};
+        (void)nanosleep(&time, NULL);
+        waited += pause;
+        pause = 2 * pause < MOST_NS ? 2 * pause : MOST_NS;
+        error = pdl_rtc_files_lock(file, byte);
+    }
+    return error;
+}
+
+int pdl_rtc_store_lock(struct pdl_rtc_store *store, const struct pdl_rtc_key *key,
+                       uint64_t limit_ns, struct pdl_rtc_held *lock, char *why, size_t why_size)
 {
     struct stat about;
+    lock->file = -1;
     if (store->read_only) {
         (void)snprintf(why, why_size, "%s is only read", store->directory);
-        return -1;
+        return EROFS;
     }
-    const int file = openat(store->base, "lock",
-                            O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY,
-                            S_IRUSR | S_IWUSR);
+    const int file =
+        pdl_rtc_held_open(lock, store->base, "lock",
+                          O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY, S_IRUSR | S_IWUSR);
     int error = file < 0 ? errno : 0;
     if (file >= 0 && (fstat(file, &about) != 0 || !S_ISREG(about.st_mode))) {
         error = EINVAL;
     } else if (file >= 0) {
-        error = pdl_rtc_files_lock(file, key->text.low, true);
-    }
-    if (error == 0) {
-        return file;
+        error = lock_within(file, key->text.low, limit_ns);
     }
     if (error == ELOOP) {
         (void)snprintf(why, why_size, "lock in it is a symbolic link, which is not followed");
-    } else {
+    } else if (error == EAGAIN) {
+        (void)snprintf(why, why_size,
+                       "another process has been compiling the text for %.0f s, which is then "
+                       "compiled here as well",
+                       (double)limit_ns / 1e9);
+    } else if (error != 0) {
         (void)snprintf(why, why_size, "lock cannot be locked: %s", strerror(error));
     }
-    if (file >= 0) {
-        (void)close(file);
+    if (error != 0) {
+        pdl_rtc_held_close(lock);
     }
-    return -1;
+    return error;
 }
 
-void pdl_rtc_store_unlock(int lock)
+void pdl_rtc_store_forked(struct pdl_rtc_store *store)
 {
-    if (lock >= 0) {
-        /* Closing is not enough where the process forked meanwhile: the child has the description, too. */
-        struct flock unlock = {.l_type = F_UNLCK, .l_whence = SEEK_SET};
-        (void)fcntl(lock, F_OFD_SETLK, &unlock);
-        (void)close(lock);
-    }
+    (void)pthread_mutex_init(&store->lock, NULL);
+    store->counted = false;
 }

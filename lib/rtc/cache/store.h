@@ -6,13 +6,15 @@
  *
  * FOLDER/pdl-rtc-1/AB/TEXTKEY-COMPILERS: a file an image, AB the first byte of the key. A file is written
  * under another name and renamed, and never changed. FOLDER/pdl-rtc-1/lock: a byte of it is locked for each
- * key that is being compiled (fcntl, open file description locks: gone with the process that had them). */
+ * key that is being compiled (fcntl, open file description locks: gone with the process that had them, as a
+ * child of a fork closes them: held.h). */
 #ifndef PDL_RTC_STORE_H
 #define PDL_RTC_STORE_H
 
 #include <stdbool.h>
 
 #include "rtc/cache/entry.h"
+#include "rtc/cache/held.h"
 
 struct pdl_rtc_store;
 
@@ -33,10 +35,13 @@ const char *pdl_rtc_store_put(struct pdl_rtc_store *store, const struct pdl_rtc_
                               const pdl_rtc_image *image, uint64_t *evicted, char *why,
                               size_t why_size);
 
-/* Waits until no other process compiles that key, and keeps others from it. Returns a descriptor for
- * unlock, or -1, with the reason in `why`, where locks cannot be had (then each compiles for itself). */
-int pdl_rtc_store_lock(struct pdl_rtc_store *store, const struct pdl_rtc_key *key, char *why,
-                       size_t why_size);
-void pdl_rtc_store_unlock(int lock);
+/* Waits until no other process compiles that key, for at most `limit_ns`, and keeps others from it until
+ * pdl_rtc_held_close(). 0, or errno with the reason in `why`: EAGAIN where another has it still, anything
+ * else where locks cannot be had. Then each compiles for itself. */
+int pdl_rtc_store_lock(struct pdl_rtc_store *store, const struct pdl_rtc_key *key,
+                       uint64_t limit_ns, struct pdl_rtc_held *lock, char *why, size_t why_size);
+
+/* In the child of a fork: whoever had the locks of this process's memory is not there. */
+void pdl_rtc_store_forked(struct pdl_rtc_store *store);
 
 #endif /* PDL_RTC_STORE_H */
