@@ -299,7 +299,7 @@ typedef struct pdl_rtc_stats {
     uint64_t misses;         /**< Compiled. */
     uint64_t waits;          /**< Found after another thread or process had compiled it. */
     uint64_t failures;       /**< Compilations that failed. */
-    uint64_t damaged;        /**< Files that were there and could not be used. */
+    uint64_t damaged;        /**< Files that were there and could not be used, or trusted. */
     uint64_t stored;         /**< Written to `directory`. */
     uint64_t store_failures; /**< Could not be written; `problem` has the last reason. */
     uint64_t evicted;        /**< Files removed to stay within the capacity. */
@@ -344,7 +344,7 @@ typedef struct pdl_rtc_file {
  * @param directory NULL: the default cache's
  * @param visit gets each; other than 0 ends it. May be NULL
  * @param[out] bytes of all files; may be NULL
- * Errors: PDL_ERROR_CACHE.
+ * Errors: PDL_ERROR_CACHE, PDL_ERROR_OUT_OF_MEMORY.
  */
 PDL_API pdl_status pdl_rtc_folder_list(const char *directory,
                                        int32_t (*visit)(void *context, const pdl_rtc_file *file),
@@ -353,9 +353,9 @@ PDL_API pdl_status pdl_rtc_folder_list(const char *directory,
 /**
  * Removes files, the one used longest ago first, until the rest takes at most `capacity` bytes (0:
  * all), and what was left behind by processes that ended while writing. With `damaged_only` it
- * removes what is damaged and nothing else.
+ * removes what is damaged and nothing else; if a file cannot be judged it removes nothing.
  *
- * Errors: PDL_ERROR_CACHE.
+ * Errors: PDL_ERROR_CACHE, PDL_ERROR_OUT_OF_MEMORY.
  */
 PDL_API pdl_status pdl_rtc_folder_trim(const char *directory, uint64_t capacity,
                                        uint32_t damaged_only, uint64_t *removed);

@@ -3,11 +3,14 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include "core/error.h"
 
 static char *join(const char *directory, const char *below)
 {
@@ -15,29 +18,46 @@ static char *join(const char *directory, const char *below)
     return asprintf(&path, "%s%s", directory, below) < 0 ? NULL : path;
 }
 
-char *pdl_rtc_directory_default(void)
+pdl_status pdl_rtc_directory_default(char **directory)
 {
     /* A program with more rights than its user writes nowhere that the user names. */
     const char *cache = secure_getenv("PDL_RTC_CACHE");
     const char *given = secure_getenv("PDL_RTC_CACHE_DIR");
     const char *xdg = secure_getenv("XDG_CACHE_HOME");
     const char *home = secure_getenv("HOME");
+    char *found = NULL;
     if (cache != NULL && strcmp(cache, "0") == 0) {
-        return NULL;
+        *directory = NULL;
+        return PDL_SUCCESS;
     }
     if (given != NULL && given[0] != '\0') {
-        return strdup(given);
+        found = strdup(given);
+    } else if (xdg != NULL &&
+               xdg[0] == '/') { /* others are to be ignored, says its specification */
+        found = join(xdg, "/pdl");
+    } else if (home != NULL && home[0] == '/') {
+        found = join(home, "/.cache/pdl");
+    } else {
+        *directory = NULL;
+        return PDL_SUCCESS;
     }
-    if (xdg != NULL && xdg[0] == '/') { /* others are to be ignored, says its specification */
-        return join(xdg, "/pdl");
+    if (found == NULL) {
+        return PDL_NO_MEMORY();
     }
-    return home != NULL && home[0] == '/' ? join(home, "/.cache/pdl") : NULL;
+    *directory = found;
+    return PDL_SUCCESS;
 }
 
 bool pdl_rtc_directory_make(const char *directory)
 {
-    char *path = strdup(directory);
-    bool made = path != NULL;
+    char path[PATH_MAX];
+    const size_t size = strlen(directory);
+    bool made = size < sizeof(path);
+    if (!made) {
+        errno = ENAMETOOLONG;
+        return false;
+    }
+    memcpy(path, directory, size + 1);
     for (char *at = path; made && at != NULL;) { /* up to each slash, and then the whole */
         at = strchr(at + (*at != '\0'), '/');
         if (at != NULL) {
@@ -48,9 +68,6 @@ bool pdl_rtc_directory_make(const char *directory)
             *at = '/';
         }
     }
-    const int error = errno;
-    free(path);
-    errno = error;
     return made;
 }
 
@@ -60,21 +77,36 @@ static bool is_link(int at, const char *name)
     return fstatat(at, name, &about, AT_SYMLINK_NOFOLLOW) == 0 && S_ISLNK(about.st_mode);
 }
 
+static bool is_owned(const struct stat *about, bool read_only)
+{
+    return about->st_uid == geteuid() || (read_only && about->st_uid == 0);
+}
+
+static bool is_private(const struct stat *about)
+{
+    return (about->st_mode & (S_IWGRP | S_IWOTH)) == 0;
+}
+
+const char *pdl_rtc_directory_doubt(const struct stat *about, bool read_only)
+{
+    return !is_owned(about, read_only) ? "it belongs to another user"
+           : !is_private(about)        ? "it may be written by others"
+                                       : NULL;
+}
+
 static bool may_use(const struct stat *about, const char *name, bool read_only, char *why,
                     size_t why_size)
 {
-    const uid_t user = geteuid();
-    if (about->st_uid != user && !(read_only && about->st_uid == 0)) {
+    if (!is_owned(about, read_only)) {
         (void)snprintf(why, why_size, "%s belongs to user %u and this process is user %u's", name,
-                       (unsigned)about->st_uid, (unsigned)user);
-        return false;
-    }
-    if ((about->st_mode & (S_IWGRP | S_IWOTH)) != 0) {
+                       (unsigned)about->st_uid, (unsigned)geteuid());
+    } else if (!is_private(about)) {
         (void)snprintf(why, why_size, "%s may be written by others (mode %03o)", name,
                        (unsigned)about->st_mode & 07777U);
-        return false;
+    } else {
+        return true;
     }
-    return true;
+    return false;
 }
 
 int pdl_rtc_directory_open(int at, const char *name, int flags, bool read_only, char *why,

@@ -5,10 +5,13 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <sys/stat.h>
 
-/* The folder of the default cache as the environment says, made by nobody yet; NULL if there is none or
- * memory is short. The caller frees it. */
-char *pdl_rtc_directory_default(void);
+#include <pdl/pdl.h>
+
+/* The folder of the default cache as the environment says, made by nobody yet; NULL if there is none. The
+ * caller frees it. PDL_ERROR_OUT_OF_MEMORY. */
+pdl_status pdl_rtc_directory_default(char **directory);
 
 /* Makes a folder and those above it, for the user alone. False with errno. */
 bool pdl_rtc_directory_make(const char *directory);
@@ -17,5 +20,9 @@ bool pdl_rtc_directory_make(const char *directory);
  * nobody else may write to it. -1 with errno, and with the reason in `why`, if not. */
 int pdl_rtc_directory_open(int at, const char *name, int flags, bool read_only, char *why,
                            size_t why_size);
+
+/* Why a file or a folder is not to be trusted, a clause: it must be the user's (one that is only read: or
+ * root's), and nobody else may write to it. NULL if it is. */
+const char *pdl_rtc_directory_doubt(const struct stat *about, bool read_only);
 
 #endif /* PDL_RTC_DIRECTORY_H */

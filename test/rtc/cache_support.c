@@ -91,7 +91,6 @@ static char *make_code(const struct pdl_rtc_request *request, char **lowered)
     put_comment(to, request->source);
     put_comment(to, content);
     for (size_t i = 0; i < request->name_count; i++) {
-        lowered[i] = strdup(request->names[i]);
         for (char *c = lowered[i]; *c != '\0'; c++) {
             *c = strchr("<>, ", *c) != NULL ? '_' : *c;
         }
@@ -107,25 +106,42 @@ static char *make_code(const struct pdl_rtc_request *request, char **lowered)
 
 static pdl_status make_image(const struct pdl_rtc_request *request, pdl_rtc_image **image)
 {
+    enum { NAMES = 64 };
     pdl_rtc_image *made = calloc(1, sizeof(*made));
-    char *lowered[64] = {NULL};
-    if (made == NULL || request->name_count > 64) {
+    char *lowered[NAMES] = {NULL};
+    bool whole = made != NULL;
+    if (request->name_count > NAMES) {
         abort();
     }
-    atomic_init(&made->references, 1);
-    made->output = PDL_RTC_PTX;
-    (void)snprintf(made->target, sizeof(made->target), "%s", request->target);
-    made->program = strdup(request->program);
-    made->log = strdup("a warning of the mock");
-    made->code = (unsigned char *)make_code(request, lowered);
-    made->code_size = strlen((const char *)made->code) + 1;
-    made->compiler_version = cache_mock.version;
-    const pdl_status status = pdl_rtc_image_describe(
-        made, request->names, (const char *const *)lowered, request->name_count);
+    for (size_t i = 0; i < request->name_count; i++) {
+        lowered[i] = strdup(request->names[i]);
+        whole = whole && lowered[i] != NULL;
+    }
+    pdl_status status = whole ? PDL_SUCCESS : PDL_NO_MEMORY();
+    if (whole) {
+        atomic_init(&made->references, 1);
+        made->output = PDL_RTC_PTX;
+        (void)snprintf(made->target, sizeof(made->target), "%s", request->target);
+        made->program = strdup(request->program);
+        made->log = strdup("a warning of the mock");
+        made->code = (unsigned char *)make_code(request, lowered);
+        made->code_size = strlen((const char *)made->code) + 1;
+        made->compiler_version = cache_mock.version;
+        status = made->program == NULL || made->log == NULL
+                     ? PDL_NO_MEMORY()
+                     : pdl_rtc_image_describe(made, request->names, (const char *const *)lowered,
+                                              request->name_count);
+    }
     for (size_t i = 0; i < request->name_count; i++) {
         free(lowered[i]);
     }
-    *image = made;
+    if (status == PDL_SUCCESS) {
+        *image = made;
+    } else if (whole) {
+        pdl_rtc_image_destroy(made);
+    } else {
+        free(made);
+    }
     return status;
 }
 

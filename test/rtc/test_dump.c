@@ -349,7 +349,8 @@ static void the_default_folder_follows_the_environment(void **state)
         set("PDL_RTC_CACHE_DIR", cases[i].directory);
         set("XDG_CACHE_HOME", cases[i].xdg);
         set("HOME", cases[i].home);
-        char *got = pdl_rtc_directory_default();
+        char *got = NULL;
+        assert_ok(pdl_rtc_directory_default(&got));
         if (cases[i].wanted == NULL) {
             assert_null(got);
         } else {

@@ -172,6 +172,33 @@ static void damage_is_told(void **state)
     assert_non_null(strstr(listed[2], ".cu: "));
 }
 
+static void a_file_that_may_not_be_trusted_is_damaged(void **state)
+{
+    (void)state;
+    uint64_t removed = 0;
+    fill(3);
+    most = 0;
+    list();
+    for (size_t i = 0; i < 3; i++) {
+        set_age(names[i], 3000 - 1000 * (time_t)i);
+    }
+    assert_int_equal(chmod(names[0], 0620), 0);
+    if (geteuid() == 0) {
+        assert_int_equal(chown(names[1], 1234, 0), 0);
+    } else {
+        assert_int_equal(chmod(names[1], 0602), 0);
+    }
+    list();
+    assert_string_equal(listed[0], "! it may be written by others");
+    assert_string_equal(listed[1], geteuid() == 0 ? "! it belongs to another user"
+                                                  : "! it may be written by others");
+    assert_non_null(strstr(listed[2], ".cu: "));
+    assert_ok(pdl_rtc_folder_trim(folder, 0, 1, &removed));
+    assert_int_equal(removed, 2);
+    list();
+    assert_int_equal(count, 1);
+}
+
 static void a_file_under_anothers_name_is_damaged(void **state)
 {
     (void)state;
@@ -250,6 +277,7 @@ int main(void)
         FOLDER_TEST(a_folder_without_a_cache_is_empty),
         FOLDER_TEST(a_folder_that_is_not_there_is_an_error),
         FOLDER_TEST(damage_is_told),
+        FOLDER_TEST(a_file_that_may_not_be_trusted_is_damaged),
         FOLDER_TEST(a_file_under_anothers_name_is_damaged),
         FOLDER_TEST(only_what_is_damaged_is_removed),
         FOLDER_TEST(trimming_removes_the_oldest),

@@ -3,6 +3,7 @@
  * serve.c. */
 #include "rtc/cache/cache.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -132,6 +133,9 @@ static pdl_status open_store(pdl_rtc_cache *cache, const char *directory, bool d
     if (*store != NULL) {
         return PDL_SUCCESS;
     }
+    if (errno == ENOMEM) {
+        return PDL_NO_MEMORY();
+    }
     if (described) {
         return PDL_FAIL_FIELD(PDL_ERROR_CACHE, read_only ? "shipped" : "directory",
                               "the cache's folder %.180s cannot be used: %s", directory, why);
@@ -154,9 +158,10 @@ static pdl_status open_stores(pdl_rtc_cache *cache, const pdl_rtc_cache_desc *de
     if ((desc->flags & PDL_RTC_CACHE_MEMORY_ONLY) != 0) {
         return PDL_SUCCESS;
     }
-    char *standard = desc->directory == NULL ? pdl_rtc_directory_default() : NULL;
+    char *standard = NULL;
+    pdl_status status =
+        desc->directory == NULL ? pdl_rtc_directory_default(&standard) : PDL_SUCCESS;
     const char *directory = desc->directory != NULL ? desc->directory : standard;
-    pdl_status status = PDL_SUCCESS;
     if (directory != NULL) {
         status = open_store(cache, directory, desc->directory != NULL, read_only, capacity,
                             &cache->store);

@@ -168,6 +168,8 @@ pdl_status pdl_rtc_entry_write(const pdl_rtc_image *image, const struct pdl_rtc_
  * Reading
  * ---------------------------------------------------------------------------------------------- */
 
+const char pdl_rtc_entry_no_memory[] = "there is no memory for it";
+
 struct reader {
     const unsigned char *bytes;
     size_t size, at;
@@ -220,7 +222,7 @@ static unsigned char *get_blob(struct reader *reader, size_t *size)
     }
     unsigned char *copy = reader->wrong == NULL ? malloc((size_t)length + 1) : NULL;
     if (copy == NULL) {
-        set_wrong(reader, "there is no memory for it");
+        set_wrong(reader, pdl_rtc_entry_no_memory);
         return NULL;
     }
     memcpy(copy, reader->bytes + reader->at, (size_t)length);
@@ -290,7 +292,7 @@ static void get_kernels(struct reader *reader, pdl_rtc_image *image, size_t coun
     }
     image->kernels = calloc(count + 1, sizeof(*image->kernels));
     if (image->kernels == NULL) {
-        set_wrong(reader, "there is no memory for it");
+        set_wrong(reader, pdl_rtc_entry_no_memory);
         return;
     }
     image->kernel_count = count;
@@ -369,7 +371,7 @@ const char *pdl_rtc_entry_read(const unsigned char *bytes, size_t size,
     }
     pdl_rtc_image *made = calloc(1, sizeof(*made));
     if (made == NULL) {
-        return "there is no memory for it";
+        return pdl_rtc_entry_no_memory;
     }
     atomic_init(&made->references, 1);
     get_image(&reader, made);

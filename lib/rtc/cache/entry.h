@@ -10,6 +10,9 @@
 pdl_status pdl_rtc_entry_write(const pdl_rtc_image *image, const struct pdl_rtc_key *key,
                                unsigned char **bytes, size_t *size);
 
+/* What pdl_rtc_entry_read() returns, this very pointer, where it says nothing of the file. */
+extern const char pdl_rtc_entry_no_memory[];
+
 /* Why a file cannot be used; NULL if it can, with the image. Reads any bytes safely, and takes none whose
  * checksum, lengths or key are not right; `key` NULL: any key. Never sets the thread's error. */
 const char *pdl_rtc_entry_read(const unsigned char *bytes, size_t size,

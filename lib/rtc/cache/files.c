@@ -73,6 +73,7 @@ enum pdl_rtc_files_state pdl_rtc_files_open(const char *directory, bool make, bo
     const int opened = open_below(folder, PDL_RTC_FILES_BASE, make, read_only, why, why_size);
     const int error = errno;
     (void)close(folder);
+    errno = error;
     if (opened < 0) {
         return error == ENOENT ? PDL_RTC_FILES_NONE : PDL_RTC_FILES_REFUSED;
     }
@@ -143,14 +144,33 @@ static bool is_future(int64_t time, int64_t now)
     return time > now + FUTURE * second_ns;
 }
 
-unsigned char *pdl_rtc_files_read(int at, const char *name, bool touch, size_t *size)
+/* Whether an error is this process's, and says nothing of a file. */
+static bool is_own(int error)
+{
+    return error == ENOMEM || error == EMFILE || error == ENFILE;
+}
+
+static const char *read_damage(int error)
+{
+    return error == ENOENT || is_own(error) ? NULL
+           : error == ELOOP                 ? "it is a symbolic link"
+           : error == EINVAL                ? "it is no regular file"
+           : error == EFBIG                 ? "it is a huge file"
+                                            : "it cannot be read";
+}
+
+unsigned char *pdl_rtc_files_read(int at, const char *name, bool read_only, bool touch,
+                                  size_t *size, const char **damage)
 {
     struct stat about;
     const int file = pdl_file_open(at, name, O_NOFOLLOW, &about);
     if (file < 0) {
+        *damage = read_damage(errno);
         return NULL;
     }
-    unsigned char *bytes = pdl_file_take(file, max_file_size, size);
+    *damage = pdl_rtc_directory_doubt(&about, read_only);
+    errno = EPERM;
+    unsigned char *bytes = *damage == NULL ? pdl_file_take(file, max_file_size, size) : NULL;
     const int error = errno;
     const int64_t now = now_ns();
     const int64_t used = modified_ns(&about);
@@ -158,6 +178,9 @@ unsigned char *pdl_rtc_files_read(int at, const char *name, bool touch, size_t *
         set_used(file, now);
     }
     (void)close(file);
+    if (bytes == NULL && *damage == NULL) {
+        *damage = read_damage(error);
+    }
     errno = error;
     return bytes;
 }
@@ -271,6 +294,7 @@ struct walk {
     int64_t now;
     struct pdl_rtc_file_list *list;
     uint64_t removed;
+    int error; /* why it ended too early */
 };
 
 static int64_t used_time(const struct walk *walk, int part, const char *name,
@@ -309,6 +333,7 @@ static bool walk_file(struct walk *walk, int part, const char *part_name, const 
     file.size = (uint64_t)about.st_size;
     file.used = used_time(walk, part, name, &about);
     if (!PDL_ARRAY_ROOM(walk->list->items, walk->list->count, walk->list->capacity)) {
+        walk->error = ENOMEM;
         return false;
     }
     walk->list->items[walk->list->count++] = file;
@@ -323,10 +348,11 @@ static bool walk_part(struct walk *walk, int base, const char *part_name)
     const int part = pdl_rtc_files_part(base, part_name, true);
     DIR *files = part >= 0 ? fdopendir(part) : NULL;
     if (files == NULL) {
+        walk->error = is_own(errno) ? errno : 0;
         if (part >= 0) {
             (void)close(part);
         }
-        return true;
+        return walk->error == 0;
     }
     while (more && (entry = readdir(files)) != NULL) {
         more = entry->d_name[0] == '.' && strncmp(entry->d_name, TEMPORARY, strlen(TEMPORARY)) != 0
@@ -347,13 +373,13 @@ static int by_use(const void *left, const void *right)
     return strcmp(a->name, b->name);
 }
 
-bool pdl_rtc_files_list(int base, bool tidy, struct pdl_rtc_file_list *list, uint64_t *removed)
+int pdl_rtc_files_list(int base, bool tidy, struct pdl_rtc_file_list *list, uint64_t *removed)
 {
     struct pdl_rtc_file_list made = {0};
     struct walk walk = {.tidy = tidy, .now = now_ns(), .list = &made};
     bool more = true;
     for (unsigned part = 0; more && part < 256; part++) {
-        char name[3];
+        char name[4];
         (void)snprintf(name, sizeof(name), "%02x", part);
         more = walk_part(&walk, base, name);
     }
@@ -362,13 +388,13 @@ bool pdl_rtc_files_list(int base, bool tidy, struct pdl_rtc_file_list *list, uin
     }
     if (!more) {
         pdl_rtc_files_free(&made);
-        return false;
+        return walk.error;
     }
     if (made.count > 0) {
         qsort(made.items, made.count, sizeof(*made.items), by_use);
     }
     *list = made;
-    return true;
+    return 0;
 }
 
 void pdl_rtc_files_free(struct pdl_rtc_file_list *list)

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* Looking after a folder: pdl_rtc_folder_list() and pdl_rtc_folder_trim(). */
 #include <errno.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "core/error.h"
@@ -11,23 +13,30 @@
 #include "rtc/cache/files.h"
 #include "rtc/directory.h"
 
-/* Opens the base; -1 where there is none yet. */
-static pdl_status open_base(const char *directory, bool read_only, int *base)
+/* A folder that is open. */
+struct folder {
+    int base;       /* -1: there is none yet */
+    bool read_only; /* it is root's, and this process is not */
+};
+
+static pdl_status open_base(const char *directory, bool read_only, struct folder *folder)
 {
     char why[256] = "";
     char *standard = NULL;
-    if (directory == NULL) {
-        standard = pdl_rtc_directory_default();
-        directory = standard;
+    struct stat about;
+    pdl_status status = directory == NULL ? pdl_rtc_directory_default(&standard) : PDL_SUCCESS;
+    if (status != PDL_SUCCESS) {
+        return status;
     }
+    directory = directory != NULL ? directory : standard;
     if (directory == NULL) {
         return PDL_FAIL(PDL_ERROR_CACHE, "there is no default cache folder: neither "
                                          "PDL_RTC_CACHE_DIR, XDG_CACHE_HOME nor HOME is set");
     }
-    pdl_status status = PDL_SUCCESS;
-    *base = -1;
-    switch (pdl_rtc_files_open(directory, false, read_only, base, why, sizeof(why))) {
+    *folder = (struct folder){.base = -1};
+    switch (pdl_rtc_files_open(directory, false, read_only, &folder->base, why, sizeof(why))) {
     case PDL_RTC_FILES_OPEN:
+        folder->read_only = fstat(folder->base, &about) == 0 && about.st_uid != geteuid();
         break;
     case PDL_RTC_FILES_NONE:
         if (access(directory, F_OK) == 0) {
@@ -36,58 +45,71 @@ static pdl_status open_base(const char *directory, bool read_only, int *base)
         status = PDL_FAIL(PDL_ERROR_CACHE, "there is no folder %s", directory);
         break;
     case PDL_RTC_FILES_REFUSED:
-        status =
-            PDL_FAIL(PDL_ERROR_CACHE, "the cache's folder %s cannot be used: %s", directory, why);
+        status = errno == ENOMEM
+                     ? PDL_NO_MEMORY()
+                     : PDL_FAIL(PDL_ERROR_CACHE, "the cache's folder %s cannot be used: %s",
+                                directory, why);
         break;
     }
     free(standard);
     return status;
 }
 
+static void close_base(const struct folder *folder)
+{
+    if (folder->base >= 0) {
+        (void)close(folder->base);
+    }
+}
+
+/* Where this process lacks something. */
+static pdl_status fail(const char *what, int error)
+{
+    return error == ENOMEM
+               ? PDL_NO_MEMORY()
+               : PDL_FAIL(PDL_ERROR_CACHE, "%s cannot be read: %s", what, strerror(error));
+}
+
 /* ------------------------------------------------------------------------------------------------
  * A file
  * ---------------------------------------------------------------------------------------------- */
 
-static const char *read_damage(int error)
-{
-    return error == ELOOP    ? "it is a symbolic link"
-           : error == EINVAL ? "it is no regular file"
-           : error == EFBIG  ? "it is a huge file"
-                             : "it cannot be read";
-}
+/* A file of the list, as it was read: neither an image nor damage where it is not there any more. */
+struct reading {
+    pdl_rtc_image *image;
+    const char *damage; /* why it cannot be used */
+};
 
-/* Reads a file of the list. Returns why it cannot be used, NULL with the image; `*gone` if it is not there
- * any more. */
-static const char *read_file(int base, const char *name, pdl_rtc_image **image, bool *gone)
+static pdl_status read_file(const struct folder *folder, const char *name, struct reading *reading)
 {
     size_t size = 0;
     unsigned char *bytes = NULL;
-    *gone = false;
-    const int part = pdl_rtc_files_part(base, name, true);
+    struct pdl_rtc_key named;
+    *reading = (struct reading){0};
+    const int part = pdl_rtc_files_part(folder->base, name, true);
     if (part >= 0) {
-        bytes = pdl_rtc_files_read(part, name + 3, false, &size);
+        bytes =
+            pdl_rtc_files_read(part, name + 3, folder->read_only, false, &size, &reading->damage);
     }
     const int error = errno;
     if (part >= 0) {
         (void)close(part);
     }
     if (bytes == NULL) {
-        *gone = error == ENOENT;
-        return read_damage(error);
+        return error == ENOENT || reading->damage != NULL ? PDL_SUCCESS : fail(name, error);
     }
-    struct pdl_rtc_key named;
-    const char *damage = pdl_rtc_entry_read(bytes, size, NULL, image);
-    if (damage == NULL) {
+    reading->damage = pdl_rtc_entry_read(bytes, size, NULL, &reading->image);
+    if (reading->damage == NULL) {
         const struct pdl_rtc_key key = pdl_rtc_entry_key(bytes);
         (void)pdl_rtc_files_parse(name, &named);
         if (!pdl_rtc_hash_equal(key.text, named.text) || key.compilers != named.compilers) {
-            damage = "its name is not its own";
-            pdl_rtc_image_destroy(*image);
-            *image = NULL;
+            reading->damage = "its name is not its own";
+            pdl_rtc_image_destroy(reading->image);
+            reading->image = NULL;
         }
     }
     free(bytes);
-    return damage;
+    return reading->damage == pdl_rtc_entry_no_memory ? PDL_NO_MEMORY() : PDL_SUCCESS;
 }
 
 static const char *kernel_name(const struct pdl_rtc_image_kernel *kernel)
@@ -119,39 +141,43 @@ static char *kernel_names(const pdl_rtc_image *image)
  * The calls
  * ---------------------------------------------------------------------------------------------- */
 
-/* Shows a file to the visitor; other than 0 ends the list. */
-static int32_t show(int base, const struct pdl_rtc_file_found *found,
-                    int32_t (*visit)(void *context, const pdl_rtc_file *file), void *context)
+/* Shows a file to the visitor; `*ended` if that wants no more. */
+static pdl_status show(const struct folder *folder, const struct pdl_rtc_file_found *found,
+                       int32_t (*visit)(void *context, const pdl_rtc_file *file), void *context,
+                       bool *ended)
 {
     char name[sizeof(PDL_RTC_FILES_BASE) + PDL_RTC_FILE_NAME];
-    pdl_rtc_image *image = NULL;
-    bool gone = false;
-    (void)snprintf(name, sizeof(name), "%s/%s", PDL_RTC_FILES_BASE, found->name);
-    const char *damage = read_file(base, found->name, &image, &gone);
-    if (gone) {
-        return 0;
+    struct reading reading;
+    pdl_status status = read_file(folder, found->name, &reading);
+    if (status != PDL_SUCCESS || (reading.image == NULL && reading.damage == NULL)) {
+        return status;
     }
+    (void)snprintf(name, sizeof(name), "%s/%s", PDL_RTC_FILES_BASE, found->name);
     pdl_rtc_file file = {.size = (uint32_t)sizeof(file),
                          .name = name,
                          .program = "",
                          .target = "",
                          .kernels = "",
-                         .damage = damage,
+                         .damage = reading.damage,
                          .bytes = found->size,
                          .used = found->used / 1000000000};
     char *kernels = NULL;
-    if (image != NULL) {
-        kernels = kernel_names(image);
-        file.program = image->program;
-        file.target = image->target;
-        file.kernels = kernels != NULL ? kernels : "";
-        file.compiler_version = image->compiler_version;
-        file.output = image->output;
+    if (reading.image != NULL) {
+        kernels = kernel_names(reading.image);
+        file.program = reading.image->program;
+        file.target = reading.image->target;
+        file.kernels = kernels;
+        file.compiler_version = reading.image->compiler_version;
+        file.output = reading.image->output;
     }
-    const int32_t result = visit(context, &file);
+    if (file.kernels == NULL) {
+        status = PDL_NO_MEMORY();
+    } else {
+        *ended = visit(context, &file) != 0;
+    }
     free(kernels);
-    pdl_rtc_image_destroy(image);
-    return result;
+    pdl_rtc_image_destroy(reading.image);
+    return status;
 }
 
 pdl_status pdl_rtc_folder_list(const char *directory,
@@ -159,73 +185,73 @@ pdl_status pdl_rtc_folder_list(const char *directory,
                                void *context, uint64_t *bytes)
 {
     struct pdl_rtc_file_list list = {0};
-    int base;
-    pdl_status status = open_base(directory, true, &base);
+    struct folder folder;
+    bool ended = visit == NULL;
+    pdl_status status = open_base(directory, true, &folder);
     if (status != PDL_SUCCESS) {
         return status;
     }
-    if (base >= 0 && !pdl_rtc_files_list(base, false, &list, NULL)) {
-        (void)close(base);
-        return PDL_NO_MEMORY();
+    const int error = folder.base >= 0 ? pdl_rtc_files_list(folder.base, false, &list, NULL) : 0;
+    if (error != 0) {
+        status = fail("the folder", error);
     }
-    for (size_t i = 0; i < list.count && visit != NULL; i++) {
-        if (show(base, &list.items[i], visit, context) != 0) {
-            break;
-        }
+    for (size_t i = 0; status == PDL_SUCCESS && !ended && i < list.count; i++) {
+        status = show(&folder, &list.items[i], visit, context, &ended);
     }
-    if (bytes != NULL) {
+    if (status == PDL_SUCCESS && bytes != NULL) {
         *bytes = list.bytes;
     }
     pdl_rtc_files_free(&list);
-    if (base >= 0) {
-        (void)close(base);
-    }
-    return PDL_SUCCESS;
+    close_base(&folder);
+    return status;
 }
 
 /* Leaves in the list what is damaged. */
-static void keep_damaged(int base, struct pdl_rtc_file_list *list)
+static pdl_status keep_damaged(const struct folder *folder, struct pdl_rtc_file_list *list)
 {
     size_t kept = 0;
     list->bytes = 0;
     for (size_t i = 0; i < list->count; i++) {
-        pdl_rtc_image *image = NULL;
-        bool gone = false;
-        const char *damage = read_file(base, list->items[i].name, &image, &gone);
-        pdl_rtc_image_destroy(image);
-        if (damage != NULL && !gone) {
+        struct reading reading;
+        const pdl_status status = read_file(folder, list->items[i].name, &reading);
+        if (status != PDL_SUCCESS) {
+            return status;
+        }
+        pdl_rtc_image_destroy(reading.image);
+        if (reading.damage != NULL) {
             list->bytes += list->items[i].size;
             list->items[kept++] = list->items[i];
         }
     }
     list->count = kept;
+    return PDL_SUCCESS;
 }
 
 pdl_status pdl_rtc_folder_trim(const char *directory, uint64_t capacity, uint32_t damaged_only,
                                uint64_t *removed)
 {
     struct pdl_rtc_file_list list = {0};
+    struct folder folder;
     uint64_t count = 0;
-    int base;
-    pdl_status status = open_base(directory, false, &base);
+    pdl_status status = open_base(directory, false, &folder);
     if (status != PDL_SUCCESS) {
         return status;
     }
-    if (base >= 0) {
-        if (!pdl_rtc_files_list(base, damaged_only == 0, &list, &count)) {
-            (void)close(base);
-            return PDL_NO_MEMORY();
-        }
-        if (damaged_only != 0) {
-            keep_damaged(base, &list);
-            capacity = 0;
-        }
-        count += pdl_rtc_files_evict(base, &list, capacity, NULL);
-        pdl_rtc_files_free(&list);
-        (void)close(base);
+    const int error =
+        folder.base >= 0 ? pdl_rtc_files_list(folder.base, damaged_only == 0, &list, &count) : 0;
+    if (error != 0) {
+        status = fail("the folder", error);
+    } else if (damaged_only != 0) {
+        status = keep_damaged(&folder, &list);
+        capacity = 0;
     }
-    if (removed != NULL) {
+    if (status == PDL_SUCCESS && folder.base >= 0) {
+        count += pdl_rtc_files_evict(folder.base, &list, capacity, NULL);
+    }
+    pdl_rtc_files_free(&list);
+    close_base(&folder);
+    if (status == PDL_SUCCESS && removed != NULL) {
         *removed = count;
     }
-    return PDL_SUCCESS;
+    return status;
 }

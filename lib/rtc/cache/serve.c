@@ -76,14 +76,19 @@ static pdl_status compile(struct job *job, pdl_rtc_image **image)
     return status;
 }
 
-static pdl_rtc_image *find(struct job *job, struct pdl_rtc_store *store)
+/* `*image` is NULL where a folder (NULL: none) does not have it. */
+static pdl_status find(struct job *job, struct pdl_rtc_store *store, pdl_rtc_image **image)
 {
     uint64_t damaged = 0;
-    pdl_rtc_image *image = store != NULL ? pdl_rtc_store_find(store, &job->key, &damaged) : NULL;
+    *image = NULL;
+    if (store == NULL) {
+        return PDL_SUCCESS;
+    }
+    const pdl_status status = pdl_rtc_store_find(store, &job->key, image, &damaged);
     if (damaged > 0) {
         pdl_rtc_cache_count(job->cache, PDL_RTC_DAMAGED, damaged);
     }
-    return image;
+    return status;
 }
 
 static void store(struct job *job, const pdl_rtc_image *image)
@@ -137,11 +142,14 @@ static pdl_status compile_locked(struct job *job, pdl_rtc_image **image)
     }
     pdl_rtc_flight_extend(cache->flights, job->flight, 0);
     pdl_status status = PDL_SUCCESS;
-    pdl_rtc_image *found = error == 0 || error == EAGAIN ? find(job, cache->store) : NULL;
+    pdl_rtc_image *found = NULL;
+    if (error == 0 || error == EAGAIN) {
+        status = find(job, cache->store, &found);
+    }
     if (found != NULL) {
         pdl_rtc_cache_count(cache, PDL_RTC_WAITS, 1);
         *image = found;
-    } else {
+    } else if (status == PDL_SUCCESS) {
         status = compile_and_store(job, image);
     }
     pdl_rtc_held_close(&lock);
@@ -150,16 +158,19 @@ static pdl_status compile_locked(struct job *job, pdl_rtc_image **image)
 
 static pdl_status make_image(struct job *job, pdl_rtc_image **image)
 {
-    pdl_rtc_image *found = find(job, job->cache->store);
+    pdl_rtc_image *found = NULL;
+    enum pdl_rtc_counter counter = PDL_RTC_DISK_HITS;
     job->keep = true;
-    if (found != NULL) {
-        count_hit(job, PDL_RTC_DISK_HITS);
-        *image = found;
-        return PDL_SUCCESS;
+    pdl_status status = find(job, job->cache->store, &found);
+    if (status == PDL_SUCCESS && found == NULL) {
+        counter = PDL_RTC_SHIPPED_HITS;
+        status = find(job, job->cache->shipped, &found);
     }
-    found = find(job, job->cache->shipped);
+    if (status != PDL_SUCCESS) {
+        return status;
+    }
     if (found != NULL) {
-        count_hit(job, PDL_RTC_SHIPPED_HITS);
+        count_hit(job, counter);
         *image = found;
         return PDL_SUCCESS;
     }

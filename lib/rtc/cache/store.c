@@ -12,7 +12,9 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "core/error.h"
 #include "rtc/cache/files.h"
+#include "rtc/directory.h"
 
 struct pdl_rtc_store {
     char *directory;
@@ -42,6 +44,7 @@ struct pdl_rtc_store *pdl_rtc_store_open(const char *directory, bool read_only, 
         (void)snprintf(why, why_size, "no memory");
         free(store);
         (void)close(base);
+        errno = ENOMEM;
         return NULL;
     }
     store->base = base;
@@ -71,68 +74,82 @@ const char *pdl_rtc_store_directory(const struct pdl_rtc_store *store)
  * Finding
  * ---------------------------------------------------------------------------------------------- */
 
-static pdl_rtc_image *read_image(struct pdl_rtc_store *store, int part, const char *name,
-                                 const struct pdl_rtc_key *key, uint64_t *damaged)
+static pdl_status read_image(struct pdl_rtc_store *store, int part, const char *name,
+                             const struct pdl_rtc_key *key, pdl_rtc_image **image,
+                             uint64_t *damaged)
 {
-    pdl_rtc_image *image = NULL;
+    const char *damage = NULL;
     size_t size = 0;
-    errno = 0;
-    unsigned char *bytes = pdl_rtc_files_read(part, name, !store->read_only, &size);
-    if (bytes == NULL) {
-        *damaged += errno != ENOENT && errno != ENOMEM;
-        return NULL;
+    unsigned char *bytes =
+        pdl_rtc_files_read(part, name, store->read_only, !store->read_only, &size, &damage);
+    if (bytes == NULL && errno == ENOMEM) {
+        return PDL_NO_MEMORY();
     }
-    if (pdl_rtc_entry_read(bytes, size, key, &image) != NULL) {
-        (*damaged)++;
+    if (bytes != NULL) {
+        damage = pdl_rtc_entry_read(bytes, size, key, image);
+        free(bytes);
     }
-    free(bytes);
-    return image;
+    if (damage == pdl_rtc_entry_no_memory) {
+        return PDL_NO_MEMORY();
+    }
+    *damaged += damage != NULL;
+    return PDL_SUCCESS;
 }
 
 /* The image of that text that the newest compiler made. */
-static pdl_rtc_image *find_any(struct pdl_rtc_store *store, int part, const char *name,
-                               const struct pdl_rtc_key *key, uint64_t *damaged)
+static pdl_status find_any(struct pdl_rtc_store *store, int part, const char *name,
+                           const struct pdl_rtc_key *key, pdl_rtc_image **image, uint64_t *damaged)
 {
     enum { TEXT_LENGTH = 33 }; /* with the dash */
     const struct dirent *entry;
     pdl_rtc_image *best = NULL;
+    pdl_status status = PDL_SUCCESS;
     const int copy = fcntl(part, F_DUPFD_CLOEXEC, 0);
     DIR *files = copy >= 0 ? fdopendir(copy) : NULL;
     if (files == NULL) {
+        const bool no_memory = errno == ENOMEM;
         if (copy >= 0) {
             (void)close(copy);
         }
-        return NULL;
+        return no_memory ? PDL_NO_MEMORY() : PDL_SUCCESS;
     }
-    while ((entry = readdir(files)) != NULL) {
+    while (status == PDL_SUCCESS && (entry = readdir(files)) != NULL) {
         if (strncmp(entry->d_name, name, TEXT_LENGTH) != 0) {
             continue;
         }
-        pdl_rtc_image *image = read_image(store, part, entry->d_name, key, damaged);
-        if (image != NULL && (best == NULL || image->compiler_version > best->compiler_version)) {
+        pdl_rtc_image *found = NULL;
+        status = read_image(store, part, entry->d_name, key, &found, damaged);
+        if (found != NULL && (best == NULL || found->compiler_version > best->compiler_version)) {
             pdl_rtc_image_destroy(best);
-            best = image;
+            best = found;
         } else {
-            pdl_rtc_image_destroy(image);
+            pdl_rtc_image_destroy(found);
         }
     }
     (void)closedir(files);
-    return best;
+    if (status != PDL_SUCCESS) {
+        pdl_rtc_image_destroy(best);
+        return status;
+    }
+    *image = best;
+    return PDL_SUCCESS;
 }
 
-pdl_rtc_image *pdl_rtc_store_find(struct pdl_rtc_store *store, const struct pdl_rtc_key *key,
-                                  uint64_t *damaged)
+pdl_status pdl_rtc_store_find(struct pdl_rtc_store *store, const struct pdl_rtc_key *key,
+                              pdl_rtc_image **image, uint64_t *damaged)
 {
     char name[PDL_RTC_FILE_NAME];
+    *image = NULL;
     pdl_rtc_files_name(key, name);
     const int part = pdl_rtc_files_part(store->base, name, store->read_only);
     if (part < 0) {
-        return NULL;
+        return errno == ENOMEM ? PDL_NO_MEMORY() : PDL_SUCCESS;
     }
-    pdl_rtc_image *image = key->compilers != 0 ? read_image(store, part, name + 3, key, damaged)
-                                               : find_any(store, part, name + 3, key, damaged);
+    const pdl_status status = key->compilers != 0
+                                  ? read_image(store, part, name + 3, key, image, damaged)
+                                  : find_any(store, part, name + 3, key, image, damaged);
     (void)close(part);
-    return image;
+    return status;
 }
 
 /* ------------------------------------------------------------------------------------------------
@@ -144,7 +161,7 @@ pdl_rtc_image *pdl_rtc_store_find(struct pdl_rtc_store *store, const struct pdl_
 static void make_room(struct pdl_rtc_store *store, const char *keep, uint64_t *evicted)
 {
     struct pdl_rtc_file_list list = {0};
-    if (!pdl_rtc_files_list(store->base, true, &list, NULL)) {
+    if (pdl_rtc_files_list(store->base, true, &list, NULL) != 0) {
         return;
     }
     if (list.bytes > store->capacity) {
@@ -233,9 +250,12 @@ int pdl_rtc_store_lock(struct pdl_rtc_store *store, const struct pdl_rtc_key *ke
     const int file =
         pdl_rtc_held_open(lock, store->base, "lock",
                           O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY, S_IRUSR | S_IWUSR);
+    const char *doubt = NULL;
     int error = file < 0 ? errno : 0;
     if (file >= 0 && (fstat(file, &about) != 0 || !S_ISREG(about.st_mode))) {
         error = EINVAL;
+    } else if (file >= 0 && (doubt = pdl_rtc_directory_doubt(&about, false)) != NULL) {
+        error = EPERM;
     } else if (file >= 0) {
         error = lock_within(file, key->text.low, limit_ns);
     }
@@ -247,7 +267,8 @@ int pdl_rtc_store_lock(struct pdl_rtc_store *store, const struct pdl_rtc_key *ke
                        "compiled here as well",
                        (double)limit_ns / 1e9);
     } else if (error != 0) {
-        (void)snprintf(why, why_size, "lock cannot be locked: %s", strerror(error));
+        (void)snprintf(why, why_size, "lock cannot be locked: %s",
+                       doubt != NULL ? doubt : strerror(error));
     }
     if (error != 0) {
         pdl_rtc_held_close(lock);

@@ -73,13 +73,16 @@ pdl_status pdl_rtc_job_fail(const struct pdl_rtc_job *job, const char *call, int
     enum { ROOM = sizeof(((pdl_error *)NULL)->message) - 1 };
     const struct pdl_rtc_request *request = job->request;
     const char *directory = request->cache_directory;
-    char *default_directory = directory == NULL ? pdl_rtc_directory_default() : NULL;
-    char path[ROOM];
+    char *default_directory = NULL;
+    char path[ROOM] = "no memory";
     char tail[ROOM + 32] = "";
     size_t size = 0;
     const char *line = find_error(pdl_rtc_log(), &size);
-    const bool written = pdl_rtc_dump(request, directory != NULL ? directory : default_directory,
-                                      pdl_rtc_log(), path, sizeof(path));
+    bool written = false;
+    if (directory != NULL || pdl_rtc_directory_default(&default_directory) == PDL_SUCCESS) {
+        written = pdl_rtc_dump(request, directory != NULL ? directory : default_directory,
+                               pdl_rtc_log(), path, sizeof(path));
+    }
     free(default_directory);
     if (path[0] != '\0') {
         (void)snprintf(tail, sizeof(tail), "; %s %s",

@@ -1,0 +1,351 @@
+/* SPDX-License-Identifier: MIT */
+/* Every allocation of a call fails once: the call is then out of memory, or does without it, and no file of the
+ * folder is the worse for it. */
+#include "cache_case.h"
+#include "core/error.h"
+#include "rtc/cache/files.h"
+#include "rtc/compile/job.h"
+#include "rtc/compile/log.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdarg.h>
+
+/* ---- allocations that fail ----------------------------------------------------------------------- */
+
+static struct {
+    bool counts;
+    unsigned calls;
+    unsigned failing; /* from 1 */
+} allocations;
+
+static bool fails(void)
+{
+    if (allocations.counts && ++allocations.calls == allocations.failing) {
+        errno = ENOMEM;
+        return true;
+    }
+    return false;
+}
+
+/* The linker brings the library's calls here. */
+#define WRAP(type, name, parameters, arguments, failed)                                            \
+    type __real_##name parameters;                                                                 \
+    type __wrap_##name parameters;                                                                 \
+    type __wrap_##name parameters                                                                  \
+    {                                                                                              \
+        return fails() ? (failed) : __real_##name arguments;                                       \
+    }
+WRAP(void *, malloc, (size_t size), (size), NULL)
+WRAP(void *, calloc, (size_t count, size_t size), (count, size), NULL)
+WRAP(void *, realloc, (void *memory, size_t size), (memory, size), NULL)
+WRAP(void *, aligned_alloc, (size_t alignment, size_t size), (alignment, size), NULL)
+WRAP(char *, strdup, (const char *text), (text), NULL)
+WRAP(char *, strndup, (const char *text, size_t size), (text, size), NULL)
+WRAP(char *, realpath, (const char *path, char *resolved), (path, resolved), NULL)
+WRAP(DIR *, fdopendir, (int file), (file), NULL)
+WRAP(FILE *, fdopen, (int file, const char *mode), (file, mode), NULL)
+
+int __wrap_asprintf(char **text, const char *format, ...);
+int __wrap_asprintf(char **text, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    const int size = fails() ? -1 : vasprintf(text, format, arguments);
+    va_end(arguments);
+    return size;
+}
+
+/* ---- what is there ------------------------------------------------------------------------------- */
+
+enum { TEXTS = 3 };
+
+static const char *source_of(unsigned number)
+{
+    static char source[32];
+    (void)snprintf(source, sizeof(source), "text %u", number);
+    return source;
+}
+
+/* A folder with TEXTS files, and a cache that has not read them. */
+static void fill(void)
+{
+    pdl_rtc_cache_destroy(cache);
+    cache = NULL;
+    rtc_folder_remove(strdup("cache"));
+    open_cache(0);
+    for (unsigned i = 0; i < TEXTS; i++) {
+        image_of(source_of(i), NULL);
+    }
+    open_cache(0);
+    atomic_store(&cache_mock.compilations, 0);
+}
+
+static int32_t count_whole(void *context, const pdl_rtc_file *file)
+{
+    assert_null(file->damage);
+    assert_string_equal(file->target, "compute_90");
+    (*(unsigned *)context)++;
+    return 0;
+}
+
+static unsigned whole_files(void)
+{
+    unsigned count = 0;
+    assert_ok(pdl_rtc_folder_list("cache", count_whole, &count, NULL));
+    return count;
+}
+
+/* ---- calls --------------------------------------------------------------------------------------- */
+
+static pdl_rtc_cache *made;
+
+static pdl_status create(void)
+{
+    pdl_rtc_cache_desc desc = PDL_RTC_CACHE_DESC_INIT;
+    desc.directory = "new/folder";
+    desc.shipped = "cache";
+    return pdl_rtc_cache_create(&desc, &made);
+}
+
+static pdl_status create_default(void)
+{
+    return pdl_rtc_cache_create(NULL, &made);
+}
+
+/* A cache without the folder would be a wrong answer. */
+static void check_made(pdl_status status)
+{
+    pdl_rtc_stats now = PDL_RTC_STATS_INIT;
+    assert_true((status == PDL_SUCCESS) == (made != NULL));
+    if (made != NULL) {
+        assert_ok(pdl_rtc_cache_stats(made, &now));
+        assert_non_null(strstr(now.directory, "new/folder"));
+        assert_string_equal(now.problem, "");
+    }
+    pdl_rtc_cache_destroy(made);
+    made = NULL;
+}
+
+static pdl_rtc_image *image;
+static pdl_kernel *kernel;
+
+static pdl_status look_up(void)
+{
+    return pdl_rtc_cache_compile(cache, "text.cu", source_of(1), &options, &image);
+}
+
+static pdl_status load(void)
+{
+    options.target = "compute_90";
+    return pdl_rtc_kernel(cache, source_of(1), "k", &options, &kernel);
+}
+
+static pdl_status compile_new(void)
+{
+    return pdl_rtc_cache_compile(cache, "text.cu", source_of(TEXTS), &options, &image);
+}
+
+static void check_image(pdl_status status, const char *source)
+{
+    assert_true((status == PDL_SUCCESS) == (image != NULL));
+    assert_true(image == NULL || cache_mock_made(image, source, NULL));
+    pdl_rtc_image_destroy(image);
+    image = NULL;
+}
+
+/* Whatever happens, what is there is neither compiled again nor counted as damaged. */
+static void check_hit(pdl_status status)
+{
+    check_image(status, source_of(1));
+    const pdl_rtc_stats now = stats();
+    assert_int_equal(compilations(), 0);
+    assert_int_equal(now.damaged + now.misses, 0);
+    assert_int_equal(now.disk_hits, status == PDL_SUCCESS);
+    assert_int_equal(whole_files(), TEXTS);
+}
+
+static void check_new(pdl_status status)
+{
+    check_image(status, source_of(TEXTS));
+    assert_int_equal(stats().damaged, 0);
+    assert_true(whole_files() >= TEXTS);
+}
+
+static void check_kernel(pdl_status status)
+{
+    assert_true((status == PDL_SUCCESS) == (kernel != NULL));
+    assert_int_equal(stats().damaged, 0);
+    assert_true(whole_files() >= TEXTS);
+    kernel = NULL;
+}
+
+static void fill_without_compiler(void)
+{
+    cache_mock_start(13000, "one");
+    fill();
+    cache_mock_start(0, NULL);
+}
+
+static unsigned seen;
+
+static pdl_status list_all(void)
+{
+    seen = 0;
+    return pdl_rtc_folder_list("cache", count_whole, &seen, NULL);
+}
+
+static void check_list(pdl_status status)
+{
+    assert_true(status == PDL_SUCCESS ? seen == TEXTS : seen <= TEXTS);
+    assert_int_equal(whole_files(), TEXTS);
+}
+
+static uint64_t removed;
+
+static pdl_status remove_damaged(void)
+{
+    removed = 0;
+    return pdl_rtc_folder_trim("cache", 0, 1, &removed);
+}
+
+/* A good file never counts as damaged. */
+static void check_remove_damaged(pdl_status status)
+{
+    (void)status;
+    assert_int_equal(removed, 0);
+    assert_int_equal(whole_files(), TEXTS);
+}
+
+static pdl_status trim(void)
+{
+    removed = 0;
+    return pdl_rtc_folder_trim("cache", 0, 0, &removed);
+}
+
+static void check_trim(pdl_status status)
+{
+    assert_int_equal(removed, status == PDL_SUCCESS ? TEXTS : 0);
+    assert_int_equal(whole_files(), status == PDL_SUCCESS ? 0 : TEXTS);
+}
+
+static struct pdl_rtc_request request;
+
+static void prepare_failure(void)
+{
+    pdl_rtc_request_free(&request);
+    assert_ok(pdl_rtc_request_make(&request, "text.cu", "text", &options, NULL));
+    pdl_rtc_log_set("text.cu(1): error: of the text");
+}
+
+/* The compilation's failure stays what it is: PDL_SUCCESS here. */
+static pdl_status fail_and_dump(void)
+{
+    const struct pdl_rtc_job job = {.request = &request};
+    const pdl_status status = pdl_rtc_job_fail(&job, "call", 1);
+    return status == PDL_ERROR_COMPILE ? PDL_SUCCESS : status;
+}
+
+static void check_dump(pdl_status status)
+{
+    const char *message = pdl_last_error()->message;
+    const char *path = strstr(message, "all of it in ");
+    assert_int_equal(status, PDL_SUCCESS);
+    assert_non_null(strstr(message, "of the text"));
+    if (path != NULL) {
+        assert_int_equal(access(path + strlen("all of it in "), R_OK), 0);
+    } else if (strstr(message, "not written: ") == NULL || strstr(message, "memory") == NULL) {
+        fail_msg("%s", message);
+    }
+}
+
+/* ---- each of them -------------------------------------------------------------------------------- */
+
+static void each_fails(const char *what, void (*prepare)(void), pdl_status (*call)(void),
+                       void (*check)(pdl_status status))
+{
+    unsigned k = 0;
+    do {
+        k++;
+        prepare();
+        allocations.failing = k;
+        allocations.calls = 0;
+        allocations.counts = true;
+        const pdl_status status = call();
+        allocations.counts = false;
+        if (status != PDL_SUCCESS && status != PDL_ERROR_OUT_OF_MEMORY) {
+            fail_msg("%s: allocation %u failed, and that gave %d: %s", what, k, (int)status,
+                     pdl_last_error()->message);
+        }
+        assert_true(status == PDL_SUCCESS || pdl_last_error()->status == status);
+        assert_true(status == PDL_SUCCESS || allocations.calls >= k);
+        check(status);
+    } while (allocations.calls >= k);
+    print_message("%s: %u allocations\n", what, k - 1);
+    assert_true(k > 1);
+}
+
+static void nothing(void)
+{
+}
+
+static void a_cache_is_created_or_out_of_memory(void **state)
+{
+    (void)state;
+    fill();
+    each_fails("create", nothing, create, check_made);
+    (void)setenv("PDL_RTC_CACHE_DIR", "new/folder", 1);
+    each_fails("create from PDL_RTC_CACHE_DIR", nothing, create_default, check_made);
+    (void)unsetenv("PDL_RTC_CACHE_DIR");
+    char *home = realpath(".", NULL);
+    char *xdg = NULL;
+    assert_true(asprintf(&xdg, "%s/new/folder", home) > 0);
+    (void)setenv("XDG_CACHE_HOME", xdg, 1);
+    each_fails("create from XDG_CACHE_HOME", nothing, create_default, check_made);
+    (void)unsetenv("XDG_CACHE_HOME");
+    free(home);
+    free(xdg);
+}
+
+static void a_file_is_found_or_the_call_out_of_memory(void **state)
+{
+    (void)state;
+    each_fails("look up", fill, look_up, check_hit);
+    each_fails("look up without a compiler", fill_without_compiler, look_up, check_hit);
+}
+
+static void a_text_is_compiled_and_kept_or_the_call_out_of_memory(void **state)
+{
+    (void)state;
+    each_fails("compile", fill, compile_new, check_new);
+    each_fails("kernel", fill, load, check_kernel);
+}
+
+static void a_folder_is_listed_and_trimmed_or_the_call_out_of_memory(void **state)
+{
+    (void)state;
+    each_fails("list", fill, list_all, check_list);
+    each_fails("remove what is damaged", fill, remove_damaged, check_remove_damaged);
+    each_fails("trim", fill, trim, check_trim);
+}
+
+static void a_failure_is_dumped_or_says_why_not(void **state)
+{
+    (void)state;
+    (void)setenv("PDL_RTC_CACHE_DIR", "cache", 1);
+    each_fails("dump", prepare_failure, fail_and_dump, check_dump);
+    (void)unsetenv("PDL_RTC_CACHE_DIR");
+    pdl_rtc_request_free(&request);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        CACHE_TEST(a_cache_is_created_or_out_of_memory),
+        CACHE_TEST(a_file_is_found_or_the_call_out_of_memory),
+        CACHE_TEST(a_text_is_compiled_and_kept_or_the_call_out_of_memory),
+        CACHE_TEST(a_folder_is_listed_and_trimmed_or_the_call_out_of_memory),
+        CACHE_TEST(a_failure_is_dumped_or_says_why_not),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
