@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "core/array.h"
+#include "core/path_text.h"
 
 int pdl_file_open(int at, const char *path, int flags, struct stat *about)
 {
@@ -58,10 +59,10 @@ pdl_status pdl_file_read(const char *path, size_t limit, void **bytes, size_t *s
     struct stat about;
     const int file = pdl_file_open(AT_FDCWD, path, 0, &about);
     if (file < 0 && errno == EINVAL) {
-        return PDL_FAIL_FIELD(PDL_ERROR_FILE, "path", "%s is not a regular file", path);
+        return PDL_FAIL_FIELD(PDL_ERROR_FILE, "path", "%s is not a regular file", PDL_PATH(path));
     }
     if (file < 0) {
-        return PDL_FAIL_FIELD(PDL_ERROR_FILE, "path", "%s cannot be opened: %s", path,
+        return PDL_FAIL_FIELD(PDL_ERROR_FILE, "path", "%s cannot be opened: %s", PDL_PATH(path),
                               strerror(errno));
     }
     void *taken = pdl_file_take(file, limit, size);
@@ -69,13 +70,14 @@ pdl_status pdl_file_read(const char *path, size_t limit, void **bytes, size_t *s
     (void)close(file);
     if (taken == NULL && error == ENOMEM) {
         return PDL_FAIL(PDL_ERROR_OUT_OF_MEMORY, "no memory for the %lld bytes of %s",
-                        (long long)about.st_size, path);
+                        (long long)about.st_size, PDL_PATH(path));
     }
     if (taken == NULL && error == EFBIG) {
-        return PDL_FAIL_FIELD(PDL_ERROR_FILE, "path", "%s has more than %zu bytes", path, limit);
+        return PDL_FAIL_FIELD(PDL_ERROR_FILE, "path", "%s has more than %zu bytes", PDL_PATH(path),
+                              limit);
     }
     if (taken == NULL) {
-        return PDL_FAIL_FIELD(PDL_ERROR_FILE, "path", "%s cannot be read: %s", path,
+        return PDL_FAIL_FIELD(PDL_ERROR_FILE, "path", "%s cannot be read: %s", PDL_PATH(path),
                               strerror(error));
     }
     *bytes = taken;

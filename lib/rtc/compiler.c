@@ -9,6 +9,7 @@
 
 #include "core/error.h"
 #include "core/once.h"
+#include "core/path_text.h"
 
 enum {
     OLDEST = 12000,         /* nvrtcGetLTOIR, and what else is called here */
@@ -56,8 +57,8 @@ static pdl_status resolve(void *library, struct pdl_rtc_compiler *compiler)
     for (size_t i = 0; i < sizeof(entries) / sizeof(entries[0]); i++) {
         *entries[i].slot = dlsym(library, entries[i].name);
         if (*entries[i].slot == NULL && !entries[i].optional) {
-            return PDL_FAIL_CALL(PDL_ERROR_NO_COMPILER, "dlsym", 0, "%.200s has no %s",
-                                 compiler->path, entries[i].name);
+            return PDL_FAIL_CALL(PDL_ERROR_NO_COMPILER, "dlsym", 0, "%s has no %s",
+                                 PDL_PATH(compiler->path), entries[i].name);
         }
     }
     return PDL_SUCCESS;
@@ -70,15 +71,15 @@ static pdl_status ask_architectures(struct pdl_rtc_compiler *compiler)
     nvrtcResult result = compiler->arch_count(&count);
     if (result == 0 && (count <= 0 || count > ARCHITECTURES_MAX)) {
         return PDL_FAIL_CALL(PDL_ERROR_NO_COMPILER, "nvrtcGetNumSupportedArchs", 0,
-                             "%.200s compiles for %d architectures, which cannot be",
-                             compiler->path, count);
+                             "%s compiles for %d architectures, which cannot be",
+                             PDL_PATH(compiler->path), count);
     }
     if (result == 0) {
         result = compiler->archs(known);
     }
     if (result != 0) {
         return PDL_FAIL_CALL(PDL_ERROR_NO_COMPILER, "nvrtcGetSupportedArchs", result,
-                             "%.200s does not say what it compiles for: %s", compiler->path,
+                             "%s does not say what it compiles for: %s", PDL_PATH(compiler->path),
                              compiler->error_string(result));
     }
     compiler->known = known;
@@ -98,12 +99,12 @@ static pdl_status ask_version(void *library, struct pdl_rtc_compiler *compiler)
     const nvrtcResult result = version(&major, &minor);
     if (result != 0) {
         return PDL_FAIL_CALL(PDL_ERROR_NO_COMPILER, "nvrtcVersion", result,
-                             "%.200s does not tell its version", compiler->path);
+                             "%s does not tell its version", PDL_PATH(compiler->path));
     }
     compiler->number = 1000 * major + 10 * minor;
     if (compiler->number < OLDEST) {
         return PDL_FAIL(PDL_ERROR_COMPILER_TOO_OLD,
-                        "%.200s is NVRTC %d.%d, and %d.%d or newer is needed", compiler->path,
+                        "%s is NVRTC %d.%d, and %d.%d or newer is needed", PDL_PATH(compiler->path),
                         major, minor, OLDEST / 1000, OLDEST % 1000 / 10);
     }
     return PDL_SUCCESS;

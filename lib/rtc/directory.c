@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "core/error.h"
+#include "core/path_text.h"
 
 static char *join(const char *directory, const char *below)
 {
@@ -97,11 +98,12 @@ const char *pdl_rtc_directory_doubt(const struct stat *about, bool read_only)
 static bool may_use(const struct stat *about, const char *name, bool read_only, char *why,
                     size_t why_size)
 {
+    const struct pdl_path_text path = pdl_path_text(name, 80);
     if (!is_owned(about, read_only)) {
-        (void)snprintf(why, why_size, "%s belongs to user %u and this process is user %u's", name,
-                       (unsigned)about->st_uid, (unsigned)geteuid());
+        (void)snprintf(why, why_size, "%s belongs to user %u and this process is user %u's",
+                       path.text, (unsigned)about->st_uid, (unsigned)geteuid());
     } else if (!is_private(about)) {
-        (void)snprintf(why, why_size, "%s may be written by others (mode %03o)", name,
+        (void)snprintf(why, why_size, "%s may be written by others (mode %03o)", path.text,
                        (unsigned)about->st_mode & 07777U);
     } else {
         return true;
@@ -120,7 +122,7 @@ int pdl_rtc_directory_open(int at, const char *name, int flags, bool read_only, 
             (void)snprintf(why, why_size, "%s in it is a symbolic link, which is not followed",
                            name);
         } else {
-            (void)snprintf(why, why_size, "%s: %s", name, strerror(error));
+            (void)snprintf(why, why_size, "%s: %s", pdl_path_text(name, 80).text, strerror(error));
         }
         errno = error;
         return -1;

@@ -9,6 +9,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "core/path_text.h"
+
 /* ---- opening -------------------------------------------------------------------------------- */
 
 struct attempt {
@@ -30,9 +32,13 @@ static void take_reason(struct attempt *attempt, const char *file, const char *w
         into = attempt->any;
     }
     if (into[0] == '\0') {
+        const size_t size = strlen(file);
+        if (strncmp(why, file, size) == 0 && strncmp(why + size, ": ", 2) == 0) {
+            why += size + 2;
+        }
         const bool named = strstr(why, file) != NULL;
-        (void)snprintf(into, sizeof(attempt->first), "%s%s%s", named ? "" : file, named ? "" : ": ",
-                       why);
+        (void)snprintf(into, sizeof(attempt->first), "%.60s%s%s",
+                       named ? "" : pdl_path_text(file, 60).text, named ? "" : ": ", why);
     }
 }
 
@@ -96,7 +102,8 @@ void *pdl_rtc_library_open(const struct pdl_rtc_library_names *names, char *path
     if (given != NULL && given[0] != '\0') {
         handle = try_file(&attempt, given);
         if (handle == NULL) {
-            (void)snprintf(why, why_size, "%s names %s: %s", names->variable, given,
+            (void)snprintf(why, why_size, "%s names %s: %s", names->variable,
+                           pdl_path_text(given, 120).text,
                            attempt.first[0] != '\0' ? attempt.first : attempt.any);
         }
         return handle;
@@ -109,7 +116,8 @@ void *pdl_rtc_library_open(const struct pdl_rtc_library_names *names, char *path
         if (folder != NULL && folder[0] != '\0') {
             const size_t used = strlen(folders);
             handle = try_folder(&attempt, folder, "/lib64");
-            (void)snprintf(folders + used, sizeof(folders) - used, ", %s/lib64", folder);
+            (void)snprintf(folders + used, sizeof(folders) - used, ", %.60s/lib64",
+                           pdl_path_text(folder, 60).text);
         }
     }
     if (handle == NULL) {

@@ -8,6 +8,7 @@
 
 #include "core/error.h"
 #include "core/once.h"
+#include "core/path_text.h"
 
 /* nvJitLink.h makes each function an inline call of one with the header's version in its name, and early
  * libraries have no others: __nvJitLinkCreate_12_0. */
@@ -62,7 +63,7 @@ static pdl_status resolve(void *library, const char *path, struct pdl_rtc_linker
     for (size_t i = 0; i < sizeof(entries) / sizeof(entries[0]); i++) {
         *entries[i].slot = find(library, entries[i].name, suffix);
         if (*entries[i].slot == NULL) {
-            return PDL_FAIL_CALL(PDL_ERROR_NO_COMPILER, "dlsym", 0, "%.200s has no %s", path,
+            return PDL_FAIL_CALL(PDL_ERROR_NO_COMPILER, "dlsym", 0, "%s has no %s", PDL_PATH(path),
                                  entries[i].name);
         }
     }

@@ -7,10 +7,11 @@
 #include <string.h>
 
 #include "core/error.h"
+#include "core/path_text.h"
 
 static pdl_status not_written(const char *path, const char *why)
 {
-    return PDL_FAIL_FIELD(PDL_ERROR_FILE, "path", "%.200s cannot be written: %s", path, why);
+    return PDL_FAIL_FIELD(PDL_ERROR_FILE, "path", "%s cannot be written: %s", PDL_PATH(path), why);
 }
 
 pdl_status pdl_output_open(const char *path, FILE **out)

@@ -405,6 +405,65 @@ static void damaged_files_are_compiled_anew(void **state)
     assert_int_equal(compilations(), 2);
 }
 
+/* A path of about 4,000 bytes below `from`, whose last part is "end". The caller frees it. */
+static char *long_path(const char *from)
+{
+    char *path = NULL;
+    size_t size = 0;
+    FILE *to = open_memstream(&path, &size);
+    assert_non_null(to);
+    (void)fputs(from, to);
+    for (int i = 0; i < 40; i++) {
+        (void)fprintf(to, "/%098d", i);
+    }
+    (void)fputs("/end", to);
+    assert_int_equal(fclose(to), 0);
+    return path;
+}
+
+static void a_long_path_leaves_the_reason_in_the_message(void **state)
+{
+    (void)state;
+    pdl_rtc_cache *made = NULL;
+    pdl_rtc_cache_desc desc = PDL_RTC_CACHE_DESC_INIT;
+    char *path = long_path("/dev/null");
+    desc.directory = path;
+    assert_refused(pdl_rtc_cache_create(&desc, &made), PDL_ERROR_CACHE, "directory",
+                   "/end cannot be used: /dev/null/");
+    assert_non_null(strstr(pdl_last_error()->message, "/end: Not a directory"));
+    assert_refused(pdl_rtc_folder_list(path, NULL, NULL, NULL), PDL_ERROR_CACHE, NULL,
+                   "/end: Not a directory");
+    assert_refused(pdl_rtc_folder_trim(path, 0, 0, NULL), PDL_ERROR_CACHE, NULL,
+                   "/end: Not a directory");
+    (void)setenv("PDL_RTC_CACHE_DIR", path, 1);
+    assert_ok(pdl_rtc_cache_create(NULL, &made));
+    pdl_rtc_stats now = PDL_RTC_STATS_INIT;
+    assert_ok(pdl_rtc_cache_stats(made, &now));
+    assert_non_null(strstr(now.problem, "/end is not used: "));
+    assert_non_null(strstr(now.problem, "Not a directory"));
+    pdl_rtc_cache_destroy(made);
+    free(path);
+
+    /* One that is there, and then may not be used. */
+    char *here = realpath(".", NULL);
+    path = long_path(here);
+    path[strlen(path) - 200] = '\0';
+    desc.directory = path;
+    made = NULL;
+    assert_ok(pdl_rtc_cache_create(&desc, &made));
+    pdl_rtc_cache_destroy(made);
+    made = NULL;
+    assert_int_equal(chmod(path, 0777), 0);
+    assert_refused(pdl_rtc_cache_create(&desc, &made), PDL_ERROR_CACHE, "directory",
+                   "may be written by others (mode 777)");
+    free(path);
+    path = long_path(here);
+    assert_refused(pdl_rtc_folder_list(path, NULL, NULL, NULL), PDL_ERROR_CACHE, NULL,
+                   "there is no folder /");
+    free(path);
+    free(here);
+}
+
 /* ---- the environment ----------------------------------------------------------------------------- */
 
 static pdl_rtc_stats stats_of_environment(void)
@@ -513,6 +572,7 @@ int main(void)
         CACHE_TEST(bad_arguments_are_refused),
         CACHE_TEST(a_folder_that_cannot_be_written_is_a_problem_and_no_failure),
         CACHE_TEST(damaged_files_are_compiled_anew),
+        CACHE_TEST(a_long_path_leaves_the_reason_in_the_message),
         CACHE_TEST(the_environment_names_the_folders),
         CACHE_TEST(what_the_environment_gets_wrong_is_a_problem),
         CACHE_TEST(the_size_of_the_environment_is_kept_to),

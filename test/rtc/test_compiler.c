@@ -284,10 +284,39 @@ static void the_real_compilers_say_what_they_are(void **state)
     assert_true(compiler->identity.size >= 16);
 }
 
+static void a_long_path_leaves_the_reason_in_the_message(void **state)
+{
+    (void)state;
+    pdl_rtc_compiler_info info = PDL_RTC_COMPILER_INFO_INIT;
+    char path[4000];
+    memset(path, 'x', sizeof(path) - 1);
+    memcpy(path, "/nowhere/", 9);
+    for (size_t at = 100; at < sizeof(path) - 100; at += 100) {
+        path[at] = '/';
+    }
+    memcpy(path + sizeof(path) - 8, "/end.so", 8);
+    assert_int_equal(setenv("PDL_NVRTC", path, 1), 0);
+    assert_refused(pdl_rtc_compiler_get(&info), PDL_ERROR_NO_COMPILER, NULL, "/end.so",
+                   "No such file or directory");
+    assert_int_equal(unsetenv("PDL_NVRTC"), 0);
+    pdl_rtc_compiler_override(NULL);
+    assert_int_equal(setenv("CUDA_PATH", path, 1), 0);
+    assert_int_equal(setenv("CUDA_HOME", path, 1), 0);
+    const pdl_status status = pdl_rtc_compiler_get(&info);
+    const char *message = pdl_last_error()->message;
+    assert_int_equal(unsetenv("CUDA_PATH"), 0);
+    assert_int_equal(unsetenv("CUDA_HOME"), 0);
+    if (status != PDL_SUCCESS) { /* there may be one for the loader */
+        assert_non_null(strstr(message, "/end.so/lib64 and in /usr/local/cuda/lib64: "));
+        assert_non_null(strstr(message, "No such file or directory"));
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(the_file_of_the_environment_is_the_only_one_tried),
+        TEST(a_long_path_leaves_the_reason_in_the_message),
         TEST(a_failure_is_kept_and_told_again),
         TEST(a_file_that_is_no_library_is_named),
         TEST(a_library_that_is_no_nvrtc_is_named),

@@ -106,6 +106,26 @@ static void a_dump_is_the_users_alone(void **state)
     free(dumps);
 }
 
+static void a_long_folder_leaves_the_files_name_and_the_reason(void **state)
+{
+    (void)state;
+    char long_folder[3000];
+    const size_t size = (size_t)snprintf(long_folder, sizeof(long_folder), "%s", folder);
+    memset(long_folder + size, 'x', sizeof(long_folder) - size);
+    for (size_t at = size; at < sizeof(long_folder); at += 100) {
+        long_folder[at] = '/';
+    }
+    long_folder[sizeof(long_folder) - 1] = '\0';
+    assert_true(dump(long_folder));
+    assert_int_equal(strlen(path), 250);
+    assert_non_null(strstr(path, "..."));
+    assert_non_null(strstr(path, "/dumps/pdl-rtc-bad_name.cu-"));
+    assert_string_equal(path + strlen(path) - 4, ".txt");
+    memcpy(long_folder, "/dev/null/", 10);
+    assert_false(dump(long_folder));
+    assert_non_null(strstr(path, "/dumps: Not a directory"));
+}
+
 static void each_dump_has_a_file_of_its_own(void **state)
 {
     (void)state;
@@ -374,6 +394,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(a_dump_has_everything_that_a_compilation_was_made_of),
         TEST(a_dump_is_the_users_alone),
+        TEST(a_long_folder_leaves_the_files_name_and_the_reason),
         TEST(each_dump_has_a_file_of_its_own),
         TEST(a_link_planted_as_the_file_is_not_followed),
         TEST(the_newest_32_are_kept_and_other_files_stay),

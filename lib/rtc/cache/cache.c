@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "core/error.h"
+#include "core/path_text.h"
 #include "core/size_text.h"
 #include "core/sized.h"
 #include "rtc/directory.h"
@@ -138,9 +139,10 @@ static pdl_status open_store(pdl_rtc_cache *cache, const char *directory, bool d
     }
     if (described) {
         return PDL_FAIL_FIELD(PDL_ERROR_CACHE, read_only ? "shipped" : "directory",
-                              "the cache's folder %.180s cannot be used: %s", directory, why);
+                              "the cache's folder %s cannot be used: %s",
+                              pdl_path_text(directory, 180).text, why);
     }
-    pdl_rtc_cache_problem(cache, "%.80s is not used: %s", directory, why);
+    pdl_rtc_cache_problem(cache, "%s is not used: %s", pdl_path_text(directory, 80).text, why);
     return PDL_SUCCESS;
 }
 

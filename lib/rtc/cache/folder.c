@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "core/error.h"
+#include "core/path_text.h"
 #include "rtc/cache/entry.h"
 #include "rtc/cache/files.h"
 #include "rtc/directory.h"
@@ -21,7 +22,7 @@ struct folder {
 
 static pdl_status open_base(const char *directory, bool read_only, struct folder *folder)
 {
-    char why[256] = "";
+    char why[160] = "";
     char *standard = NULL;
     struct stat about;
     pdl_status status = directory == NULL ? pdl_rtc_directory_default(&standard) : PDL_SUCCESS;
@@ -42,13 +43,13 @@ static pdl_status open_base(const char *directory, bool read_only, struct folder
         if (access(directory, F_OK) == 0) {
             break; /* a folder without a cache in it: an empty one */
         }
-        status = PDL_FAIL(PDL_ERROR_CACHE, "there is no folder %s", directory);
+        status = PDL_FAIL(PDL_ERROR_CACHE, "there is no folder %s", PDL_PATH(directory));
         break;
     case PDL_RTC_FILES_REFUSED:
         status = errno == ENOMEM
                      ? PDL_NO_MEMORY()
                      : PDL_FAIL(PDL_ERROR_CACHE, "the cache's folder %s cannot be used: %s",
-                                directory, why);
+                                pdl_path_text(directory, 180).text, why);
         break;
     }
     free(standard);

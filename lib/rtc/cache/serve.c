@@ -6,6 +6,7 @@
 #include <time.h>
 
 #include "core/error.h"
+#include "core/path_text.h"
 #include "core/sized.h"
 #include "rtc/cache/cache.h"
 #include "rtc/compile/compile.h"
@@ -91,6 +92,11 @@ static pdl_status find(struct job *job, struct pdl_rtc_store *store, pdl_rtc_ima
     return status;
 }
 
+static struct pdl_path_text short_directory(const struct pdl_rtc_store *store)
+{
+    return pdl_path_text(pdl_rtc_store_directory(store), 80);
+}
+
 static void store(struct job *job, const pdl_rtc_image *image)
 {
     char why[160];
@@ -100,8 +106,8 @@ static void store(struct job *job, const pdl_rtc_image *image)
         pdl_rtc_cache_count(cache, PDL_RTC_STORED, 1);
     } else {
         pdl_rtc_cache_count(cache, PDL_RTC_STORE_FAILURES, 1);
-        pdl_rtc_cache_problem(cache, "%.80s is not written: %s",
-                              pdl_rtc_store_directory(cache->store), why);
+        pdl_rtc_cache_problem(cache, "%s is not written: %s", short_directory(cache->store).text,
+                              why);
     }
     if (evicted > 0) {
         pdl_rtc_cache_count(cache, PDL_RTC_EVICTED, evicted);
@@ -138,7 +144,7 @@ static pdl_status compile_locked(struct job *job, pdl_rtc_image **image)
     const int error =
         pdl_rtc_store_lock(cache->store, &job->key, limit_ns, &lock, why, sizeof(why));
     if (error != 0 && !(error == EAGAIN && limit_ns == 0)) {
-        pdl_rtc_cache_problem(cache, "%.80s: %s", pdl_rtc_store_directory(cache->store), why);
+        pdl_rtc_cache_problem(cache, "%s: %s", short_directory(cache->store).text, why);
     }
     pdl_rtc_flight_extend(cache->flights, job->flight, 0);
     pdl_status status = PDL_SUCCESS;

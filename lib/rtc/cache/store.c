@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "core/error.h"
+#include "core/path_text.h"
 #include "rtc/cache/files.h"
 #include "rtc/directory.h"
 
@@ -195,7 +196,7 @@ const char *pdl_rtc_store_put(struct pdl_rtc_store *store, const struct pdl_rtc_
     unsigned char *bytes = NULL;
     size_t size = 0;
     if (store->read_only || key->compilers == 0) {
-        (void)snprintf(why, why_size, "%s is only read", store->directory);
+        (void)snprintf(why, why_size, "%s is only read", pdl_path_text(store->directory, 80).text);
         return why;
     }
     if (pdl_rtc_entry_write(image, key, &bytes, &size) != PDL_SUCCESS) {
@@ -244,7 +245,7 @@ int pdl_rtc_store_lock(struct pdl_rtc_store *store, const struct pdl_rtc_key *ke
     struct stat about;
     lock->file = -1;
     if (store->read_only) {
-        (void)snprintf(why, why_size, "%s is only read", store->directory);
+        (void)snprintf(why, why_size, "%s is only read", pdl_path_text(store->directory, 80).text);
         return EROFS;
     }
     const int file =

@@ -14,11 +14,15 @@
 #include <unistd.h>
 
 #include "core/array.h"
+#include "core/path_text.h"
 #include "rtc/compiler.h"
 #include "rtc/directory.h"
 #include "rtc/linker.h"
 
-enum { DUMPS_KEPT = 32 };
+enum {
+    DUMPS_KEPT = 32,
+    DUMP_PATH = 250 /* bytes of a message, which says what is wrong as well */
+};
 static const char prefix[] = "pdl-rtc-";
 static const char suffix[] = ".txt";
 
@@ -268,7 +272,9 @@ static bool dump_into(const char *place, bool own, const struct pdl_rtc_request 
     }
     if (written) {
         char *real = realpath(place, NULL);
-        (void)snprintf(path, size, "%s/%s", real != NULL ? real : place, name);
+        const size_t room = DUMP_PATH - 1 - strlen(name);
+        (void)snprintf(path, size, "%s/%s", pdl_path_text(real != NULL ? real : place, room).text,
+                       name);
         free(real);
         keep_newest(folder);
     }
@@ -296,7 +302,7 @@ bool pdl_rtc_dump(const struct pdl_rtc_request *request, const char *directory, 
     }
     written = dump_into(place, given == NULL, request, log, path, size);
     if (!written) {
-        (void)snprintf(path, size, "%.100s: %s", place, strerror(errno));
+        (void)snprintf(path, size, "%s: %s", pdl_path_text(place, 100).text, strerror(errno));
     }
     free(place);
     (void)pdl_error_record(&before);
