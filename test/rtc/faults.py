@@ -298,6 +298,17 @@ class Faults(unittest.TestCase):
         self.assertIn("symbolic link", output)
         self.assertEqual(os.listdir(target), [name])
 
+    def test_files_that_others_evict_are_never_damaged_or_wrong(self):
+        few = {"PDL_RTC_CACHE_SIZE": "2K"}  # of about 20 files there is room for 4
+        processes = [
+            self.start("--keys", 20, "--threads", 2, "--seed", seed, "--rounds", 1, **few) for seed in range(6)
+        ]
+        stats = [self.finish(process) for process in processes]
+        for each in stats:
+            self.assertEqual((each["damaged"], each["store_failures"], each["problem"]), (0, 0, ""))
+        self.assertGreater(sum(each["evicted"] for each in stats), 20)
+        self.assertLess(len(self.files()), 20)
+
     # ---- many ----------------------------------------------------------------------------------
 
     def test_sixteen_processes_compile_each_text_once(self):

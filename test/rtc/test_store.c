@@ -72,6 +72,18 @@ static void a_damaged_file_is_counted_and_replaced(void **state)
     assert_int_equal(find(1), 1);
 }
 
+/* A file of a few hundred bytes. */
+static const char *put_small(void)
+{
+    const struct pdl_rtc_key key = key_of(1);
+    pdl_rtc_image *image = make_image(1, 13000);
+    image->code_size = 16;
+    image->code[15] = '\0';
+    const char *failed = pdl_rtc_store_put(store, &key, image, &evicted, why, sizeof(why));
+    pdl_rtc_image_destroy(image);
+    return failed;
+}
+
 /* A file that is read, its bytes, and one change after the other. */
 static void assert_damaged_and_replaced(const char *path, const char *bytes, size_t size,
                                         const char *right, size_t right_size)
@@ -83,7 +95,7 @@ static void assert_damaged_and_replaced(const char *path, const char *bytes, siz
     damaged = 0;
     assert_int_equal(find(1), -1);
     assert_int_equal(damaged, 1);
-    assert_null(put(1));
+    assert_null(put_small());
     char *now = rtc_file_read(path);
     assert_memory_equal(now, right, right_size);
     free(now);
@@ -95,7 +107,7 @@ static void every_damage_is_counted_and_replaced(void **state)
     static const unsigned char masks[] = {0x01, 0x80, 0xff};
     struct stat about;
     char path[128];
-    assert_null(put(1));
+    assert_null(put_small());
     (void)snprintf(path, sizeof(path), "%s", path_of(1));
     assert_int_equal(stat(path, &about), 0);
     const size_t size = (size_t)about.st_size;
