@@ -17,7 +17,7 @@ struct pdl_path_text {
 static inline struct pdl_path_text pdl_path_text(const char *path, size_t most)
 {
     static const char gap[] = "...";
-    struct pdl_path_text made;
+    struct pdl_path_text made = {""};
     const size_t size = strlen(path);
     if (size <= most) {
         memcpy(made.text, path, size + 1);
