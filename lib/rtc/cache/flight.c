@@ -200,6 +200,7 @@ enum pdl_rtc_flight_state pdl_rtc_flight_start(struct pdl_rtc_flights *flights,
                 (void)PDL_NO_MEMORY();
                 state = PDL_RTC_FLIGHT_FAILED;
             }
+            flight->late = attempt != NULL;
             break;
         }
         flight->waited = true;

@@ -28,6 +28,7 @@ struct pdl_rtc_flight {
     pdl_rtc_image *image; /* a reference of the caller's; with `name` only what is there already */
     pdl_kernel *kernel;
     bool waited; /* for another thread that made it */
+    bool late;   /* with MAKE: another is at it for too long, or is not to be waited for */
 };
 
 enum pdl_rtc_flight_state {

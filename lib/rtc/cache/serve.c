@@ -136,7 +136,8 @@ static pdl_status compile_locked(struct job *job, pdl_rtc_image **image)
     char why[160] = "";
     struct pdl_rtc_held lock;
     pdl_rtc_cache *cache = job->cache;
-    const uint64_t limit_ns = may_wait() ? cache->wait_ns : 0;
+    /* Who was late in memory need not wait for this process's own lock. */
+    const uint64_t limit_ns = may_wait() && !job->flight->late ? cache->wait_ns : 0;
     if (!cache->writes) {
         return compile_and_store(job, image);
     }
