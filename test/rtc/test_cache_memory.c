@@ -56,6 +56,18 @@ int __wrap_asprintf(char **text, const char *format, ...)
     return size;
 }
 
+/* What asprintf() is with _FORTIFY_SOURCE. */
+int __wrap___asprintf_chk(char **text, int flag, const char *format, ...);
+int __wrap___asprintf_chk(char **text, int flag, const char *format, ...)
+{
+    va_list arguments;
+    (void)flag;
+    va_start(arguments, format);
+    const int size = fails() ? -1 : vasprintf(text, format, arguments);
+    va_end(arguments);
+    return size;
+}
+
 /* ---- what is there ------------------------------------------------------------------------------- */
 
 enum { TEXTS = 3 };

@@ -97,7 +97,7 @@ static void a_text_that_asks_for_itself_is_refused(void **state)
                              .as_kernel = i >= 2};
         open_cache(i % 2 == 0 ? 0 : PDL_RTC_CACHE_MEMORY_ONLY);
         inner.cache = outer.cache = cache;
-        (void)system("rm -rf cache/*/[0-9a-f]*");
+        assert_ok(pdl_rtc_folder_trim("cache", 0, 0, NULL));
         (void)run_call(&outer);
         assert_int_equal(outer.status, PDL_SUCCESS);
         assert_int_equal(inner.status, PDL_ERROR_BUSY);
@@ -347,7 +347,7 @@ static void *ask_for_many(void *argument)
             return NULL;
         }
         if (i % 16 == 15) {
-            (void)system("rm -rf cache/*/0*");
+            (void)pdl_rtc_folder_trim("cache", 1000, 0, NULL);
         }
     }
     return argument;
