@@ -46,7 +46,7 @@ WRAP(char *, realpath, (const char *path, char *resolved), (path, resolved), NUL
 WRAP(DIR *, fdopendir, (int file), (file), NULL)
 WRAP(FILE *, fdopen, (int file, const char *mode), (file, mode), NULL)
 
-int __wrap_asprintf(char **text, const char *format, ...);
+__attribute__((format(printf, 2, 3))) int __wrap_asprintf(char **text, const char *format, ...);
 int __wrap_asprintf(char **text, const char *format, ...)
 {
     va_list arguments;
@@ -57,7 +57,8 @@ int __wrap_asprintf(char **text, const char *format, ...)
 }
 
 /* What asprintf() is with _FORTIFY_SOURCE. */
-int __wrap___asprintf_chk(char **text, int flag, const char *format, ...);
+__attribute__((format(printf, 3, 4))) int __wrap___asprintf_chk(char **text, int flag,
+                                                                const char *format, ...);
 int __wrap___asprintf_chk(char **text, int flag, const char *format, ...)
 {
     va_list arguments;

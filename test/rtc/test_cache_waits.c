@@ -201,6 +201,7 @@ static void a_callback_that_waits_for_a_thread_that_waits_for_it_goes_on(void **
         (void)run_call(&outer);
         assert_int_equal(outer.status, PDL_SUCCESS);
         assert_int_equal(inner.status, PDL_SUCCESS);
+        assert_string_equal(stats().problem, ""); /* nor did it wait for its own process's lock */
     }
     assert_int_equal(compilations(), 4);
 }
