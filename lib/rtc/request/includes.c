@@ -17,9 +17,11 @@
 #include "core/file.h"
 #include "rtc/request/directives.h"
 #include "rtc/request/embedded.h"
+#include "rtc/request/set.h"
 
 enum {
     MAX_FILES = 1 << 16,       /* more are not looked for: the text counts as unknown */
+    MAX_READ = 16,             /* how often a text is read for more callees, likewise */
     FRESH_NS = 2 * 1000000000, /* the coarsest times of usual file systems */
     MAX_FILE_SIZE = 256 << 20
 };
@@ -29,16 +31,9 @@ struct text {
     const char *bytes;
     size_t size;
     char *folder;        /* "" is the working directory */
-    char *joined;        /* its own copy, or NULL */
-    bool trigraphs;      /* a computed name may hide behind one: see directives.h */
-    bool read;           /* its directives were */
-    size_t callees_read; /* as many of the scan's */
-};
-
-/* A set of hashes, each with a number. */
-struct table {
-    struct pdl_rtc_hash *keys; /* all zero: free */
-    size_t capacity, count;    /* a power of two */
+    char *own;           /* the bytes, where they are not the caller's */
+    size_t callees_read; /* as many of the scan's; 0: its directives were not, either */
+    size_t times_read;
 };
 
 struct scan {
@@ -46,62 +41,16 @@ struct scan {
     struct pdl_rtc_dependencies *found;
     struct text *texts;
     size_t text_count, text_capacity;
-    bool *taken;    /* the headers in memory that are included: the request's, then the embedded */
-    char **callees; /* __has_include and macros that are made of it */
-    size_t callee_count, callee_capacity;
-    struct table paths;   /* that were looked for */
-    struct table visited; /* files that were read, by identity */
-    size_t current;       /* the text that is read */
+    bool *taken; /* the headers in memory that are included: the request's, then the embedded */
+    bool plain;  /* a raw string may be a plain one */
+    struct pdl_rtc_macros macros;
+    struct pdl_rtc_set headers; /* those in memory, by name */
+    struct pdl_rtc_set asked;   /* what was looked for, from which folder */
+    struct pdl_rtc_set paths;   /* that were looked at */
+    struct pdl_rtc_set visited; /* files that were read, by identity */
+    size_t current;             /* the text that is read */
     bool no_memory;
 };
-
-/* ------------------------------------------------------------------------------------------------
- * Memory
- * ---------------------------------------------------------------------------------------------- */
-
-static size_t table_slot(const struct table *table, struct pdl_rtc_hash key)
-{
-    size_t slot = (size_t)key.low & (table->capacity - 1);
-    while ((table->keys[slot].high != 0 || table->keys[slot].low != 0) &&
-           !pdl_rtc_hash_equal(table->keys[slot], key)) {
-        slot = (slot + 1) & (table->capacity - 1);
-    }
-    return slot;
-}
-
-static bool table_grow(struct table *table)
-{
-    struct table grown = {.capacity = table->capacity == 0 ? 64 : table->capacity * 2,
-                          .count = table->count};
-    grown.keys = calloc(grown.capacity, sizeof(*grown.keys));
-    if (grown.keys == NULL) {
-        return false;
-    }
-    for (size_t i = 0; i < table->capacity; i++) {
-        if (table->keys[i].high != 0 || table->keys[i].low != 0) {
-            grown.keys[table_slot(&grown, table->keys[i])] = table->keys[i];
-        }
-    }
-    free(table->keys);
-    *table = grown;
-    return true;
-}
-
-/* Whether it is new. */
-static bool table_add(struct scan *scan, struct table *table, struct pdl_rtc_hash key)
-{
-    if (table->count * 2 >= table->capacity && !table_grow(table)) {
-        scan->no_memory = true;
-        return false;
-    }
-    const size_t slot = table_slot(table, key);
-    if (pdl_rtc_hash_equal(table->keys[slot], key)) {
-        return false;
-    }
-    table->keys[slot] = key;
-    table->count++;
-    return true;
-}
 
 /* ------------------------------------------------------------------------------------------------
  * Texts
@@ -114,54 +63,45 @@ static char *folder_of(const char *name)
     return strndup(name, slash == NULL ? 0 : slash == name ? 1 : (size_t)(slash - name));
 }
 
-/* Takes `owned` over, which holds the bytes; NULL: they are the caller's. */
-static void add_text(struct scan *scan, const char *name, const char *bytes, size_t size,
-                     char *owned)
+/* Takes `own` over, which holds the bytes; NULL: they are the caller's. */
+static void add_text(struct scan *scan, const char *name, const char *bytes, size_t size, char *own)
 {
-    struct text text = {.bytes = bytes, .size = size, .folder = folder_of(name)};
-    text.joined = owned;
-    if (pdl_rtc_directives_need_join(bytes, size)) {
-        if (owned == NULL) {
-            text.joined = malloc(size + 1);
-            if (text.joined != NULL) {
-                memcpy(text.joined, bytes, size);
-            }
-        }
-        if (text.joined != NULL) {
-            text.bytes = text.joined;
-            text.size = pdl_rtc_directives_join(text.joined, size, &text.trigraphs);
-        } else {
-            text.bytes = NULL;
-        }
-    }
-    if (text.bytes == NULL || text.folder == NULL ||
+    const struct text text = {.bytes = bytes, .size = size, .folder = folder_of(name), .own = own};
+    if (text.folder == NULL ||
         !PDL_ARRAY_ROOM(scan->texts, scan->text_count, scan->text_capacity)) {
         free(text.folder);
-        free(text.joined);
+        free(text.own);
         scan->no_memory = true;
         return;
     }
     scan->texts[scan->text_count++] = text;
 }
 
+static const pdl_rtc_header *header_at(const struct scan *scan, size_t i)
+{
+    const struct pdl_rtc_request *request = scan->request;
+    return i < request->header_count ? &request->headers[i]
+                                     : &pdl_rtc_embedded[i - request->header_count];
+}
+
+static struct pdl_rtc_hash hash_of(const char *text, size_t size)
+{
+    return pdl_rtc_hash_bytes(text, size, PDL_RTC_SEED_TEXT);
+}
+
 /* Whether a header in memory has that name. */
 static bool take_header(struct scan *scan, const char *name, size_t length)
 {
-    const struct pdl_rtc_request *request = scan->request;
-    for (size_t i = 0; i < request->header_count + PDL_RTC_EMBEDDED; i++) {
-        const pdl_rtc_header *header = i < request->header_count
-                                           ? &request->headers[i]
-                                           : &pdl_rtc_embedded[i - request->header_count];
-        if (strlen(header->name) != length || memcmp(header->name, name, length) != 0) {
-            continue;
-        }
-        if (!scan->taken[i]) {
-            scan->taken[i] = true;
-            add_text(scan, header->name, header->text, strlen(header->text), NULL);
-        }
-        return true;
+    const size_t *found = pdl_rtc_set_find(&scan->headers, hash_of(name, length));
+    if (found == NULL) {
+        return false;
     }
-    return false;
+    if (!scan->taken[*found]) {
+        const pdl_rtc_header *header = header_at(scan, *found);
+        scan->taken[*found] = true;
+        add_text(scan, header->name, header->text, strlen(header->text), NULL);
+    }
+    return true;
 }
 
 /* ------------------------------------------------------------------------------------------------
@@ -209,8 +149,8 @@ static bool is_new(struct scan *scan, const char *path, const struct stat *about
         identity[3] = folder.st_ino;
     }
     free(name);
-    return table_add(scan, &scan->visited,
-                     pdl_rtc_hash_bytes(identity, sizeof(identity), PDL_RTC_SEED_TEXT));
+    return pdl_rtc_set_add(&scan->visited,
+                           pdl_rtc_hash_bytes(identity, sizeof(identity), PDL_RTC_SEED_TEXT), 0);
 }
 
 /* Reads a file that was looked for, if it is there. */
@@ -255,17 +195,15 @@ static char *join_path(const char *folder, const char *name, size_t length)
     return path;
 }
 
-/* Looks for a file in a folder. Whether it is there. */
-static bool look(struct scan *scan, const char *folder, const char *name, size_t length)
+/* Looks at a path, which it takes over. Whether a file is there. */
+static bool look_at(struct scan *scan, char *path)
 {
     struct pdl_rtc_dependencies *found = scan->found;
-    char *path = join_path(name[0] == '/' ? "" : folder, name, length);
     if (path == NULL) {
         scan->no_memory = true;
         return false;
     }
-    const struct pdl_rtc_hash key = pdl_rtc_hash_bytes(path, strlen(path), PDL_RTC_SEED_TEXT);
-    if (!table_add(scan, &scan->paths, key)) {
+    if (!pdl_rtc_set_add(&scan->paths, hash_of(path, strlen(path)), 0)) {
         struct stat about;
         const bool present = stat(path, &about) == 0 && S_ISREG(about.st_mode);
         free(path);
@@ -287,19 +225,59 @@ static bool look(struct scan *scan, const char *folder, const char *name, size_t
     return dependency->present;
 }
 
+/* Whether the name may stand for one that ends in .stdh: NVRTC tries that where a name has no dot. */
+static bool has_second_name(const char *name, size_t length)
+{
+    const char *slash = memrchr(name, '/', length);
+    const char *last = slash != NULL ? slash + 1 : name;
+    return memchr(last, '.', (size_t)(name + length - last)) == NULL;
+}
+
+/* Looks for a file in a folder. Whether it is there. */
+static bool look(struct scan *scan, const char *folder, const char *name, size_t length)
+{
+    static const char ending[] = ".stdh";
+    char *path = join_path(name[0] == '/' ? "" : folder, name, length);
+    const size_t size = path != NULL ? strlen(path) : 0;
+    char *second =
+        path != NULL && has_second_name(name, length) ? malloc(size + sizeof(ending)) : NULL;
+    if (second != NULL) {
+        memcpy(second, path, size);
+        memcpy(second + size, ending, sizeof(ending));
+    }
+    bool present = look_at(scan, path);
+    if (present || second == NULL) {
+        free(second);
+    } else {
+        present = look_at(scan, second);
+    }
+    return present;
+}
+
+/* Whether the same was not asked for before, from the same folder. */
+static bool is_question(struct scan *scan, const struct pdl_rtc_directive *directive,
+                        const char *folder)
+{
+    const uint64_t form = directive->quoted * UINT64_C(2) + directive->next;
+    const struct pdl_rtc_hash name = hash_of(directive->name, directive->length);
+    const struct pdl_rtc_hash place = hash_of(folder, directive->quoted ? strlen(folder) : 0);
+    const uint64_t all[] = {form, name.high, name.low, place.high, place.low};
+    return pdl_rtc_set_add(&scan->asked, hash_of((const char *)all, sizeof(all)), 0);
+}
+
 static void look_for(struct scan *scan, const struct pdl_rtc_directive *directive,
                      const char *folder)
 {
     const struct pdl_rtc_request *request = scan->request;
     const char *name = directive->name;
     const size_t length = directive->length;
-    if (length == 0 || memchr(name, '\0', length) != NULL) {
+    if (length == 0 || !is_question(scan, directive, folder)) {
         return;
     }
     if (take_header(scan, name, length) && !directive->next) {
         return;
     }
-    if (directive->form == PDL_RTC_QUOTED || name[0] == '/') {
+    if (directive->quoted || name[0] == '/') {
         (void)look(scan, folder, name, length);
     }
     for (size_t i = 0; i < request->arguments.directory_count; i++) {
@@ -313,93 +291,136 @@ static void look_for(struct scan *scan, const struct pdl_rtc_directive *directiv
  * The search
  * ---------------------------------------------------------------------------------------------- */
 
-static void add_callee(struct scan *scan, const char *name, size_t length)
-{
-    for (size_t i = 0; i < scan->callee_count; i++) {
-        if (strlen(scan->callees[i]) == length && memcmp(scan->callees[i], name, length) == 0) {
-            return;
-        }
-    }
-    char *copy = malloc(length + 1); /* no strndup(): a file's bytes end without a NUL */
-    if (copy == NULL || !PDL_ARRAY_ROOM(scan->callees, scan->callee_count, scan->callee_capacity)) {
-        free(copy);
-        scan->no_memory = true;
-        return;
-    }
-    memcpy(copy, name, length);
-    copy[length] = '\0';
-    scan->callees[scan->callee_count++] = copy;
-}
-
 static void on_directive(void *context, const struct pdl_rtc_directive *directive)
 {
     struct scan *scan = context;
-    if (directive->form == PDL_RTC_ALIAS) {
-        add_callee(scan, directive->name, directive->length);
-    } else if (directive->form == PDL_RTC_COMPUTED) {
-        scan->found->unknown = true;
-    } else {
+    if (!scan->no_memory && !scan->found->unknown) {
         look_for(scan, directive, scan->texts[scan->current].folder);
     }
+}
+
+/* Reads one text, again where there are callees that it was not read for. Whether it was. */
+static bool read_text(struct scan *scan, size_t i)
+{
+    const struct text text = scan->texts[i];
+    const struct pdl_rtc_reading reading = {.text = text.bytes,
+                                            .size = text.size,
+                                            .plain = scan->plain,
+                                            .from = text.callees_read,
+                                            .macros = &scan->macros,
+                                            .visit = on_directive,
+                                            .context = scan};
+    if (text.callees_read == scan->macros.callee_count) {
+        return false;
+    }
+    scan->current = i;
+    scan->texts[i].callees_read = scan->macros.callee_count;
+    scan->macros.unknown = scan->macros.unknown || scan->texts[i].times_read++ >= MAX_READ;
+    scan->no_memory = !pdl_rtc_directives_read(&reading) || scan->no_memory;
+    return true;
 }
 
 /* Texts and callees are added on the way: until there is nothing that was not looked at. */
 static void search(struct scan *scan)
 {
     bool again = true;
-    while (again && !scan->no_memory && !scan->found->unknown) {
+    while (again) {
         again = false;
-        for (size_t i = 0; i < scan->text_count && !scan->no_memory; i++) {
-            const struct text text = scan->texts[i];
-            scan->current = i;
-            if (!text.read) {
-                scan->texts[i].read = true;
-                pdl_rtc_directives_includes(text.bytes, text.size, on_directive, scan);
-                scan->found->unknown = scan->found->unknown || text.trigraphs;
-                again = true;
-            }
-            while (scan->texts[i].callees_read < scan->callee_count && !scan->no_memory) {
-                const char *callee = scan->callees[scan->texts[i].callees_read++];
-                pdl_rtc_directives_calls(text.bytes, text.size, callee, on_directive, scan);
-                again = true;
+        for (size_t i = 0; i < scan->text_count; i++) {
+            again = read_text(scan, i) || again;
+            scan->found->unknown = scan->found->unknown || scan->macros.unknown;
+            if (scan->no_memory || scan->found->unknown) {
+                return;
             }
         }
     }
+    scan->found->unknown = pdl_rtc_macros_hide(&scan->macros);
 }
 
 /* What the options include: as if from the working directory, and as if from the text. */
-static void look_for_options(struct scan *scan)
+static void look_for_pre_includes(struct scan *scan)
 {
-    const struct pdl_rtc_request *request = scan->request;
-    for (size_t i = 0; i < request->arguments.pre_include_count; i++) {
-        const struct pdl_rtc_directive directive = {.form = PDL_RTC_QUOTED,
-                                                    .name = request->arguments.pre_includes[i],
-                                                    .length =
-                                                        strlen(request->arguments.pre_includes[i])};
+    const struct pdl_rtc_arguments *arguments = &scan->request->arguments;
+    for (size_t i = 0; i < arguments->pre_include_count; i++) {
+        const struct pdl_rtc_directive directive = {.quoted = true,
+                                                    .name = arguments->pre_includes[i],
+                                                    .length = strlen(arguments->pre_includes[i])};
         look_for(scan, &directive, "");
         look_for(scan, &directive, scan->texts[0].folder);
     }
-    for (size_t i = 0; i < request->arguments.count; i++) {
-        if (strstr(request->arguments.items[i], "__has_include") != NULL) {
-            scan->found->unknown = true;
+}
+
+/* A macro of the options, as a text that defines it. */
+static void add_macro(struct scan *scan, const char *macro)
+{
+    static const char define[] = "#define ";
+    const size_t size = sizeof(define) - 1 + strlen(macro);
+    char *text = malloc(size + 1);
+    if (text == NULL) {
+        scan->no_memory = true;
+        return;
+    }
+    memcpy(text, define, sizeof(define) - 1);
+    memcpy(text + sizeof(define) - 1, macro, strlen(macro) + 1);
+    char *value = strchr(text, '=');
+    if (value != NULL) {
+        *value = ' ';
+    }
+    add_text(scan, "", text, size, text);
+}
+
+static void read_options(struct scan *scan)
+{
+    static const char *const standards[] = {"c++11", "c++14", "c++17", "c++20", "c++23"};
+    static const char standard[] = "--std=";
+    const struct pdl_rtc_arguments *arguments = &scan->request->arguments;
+    look_for_pre_includes(scan);
+    for (size_t i = 0; i < arguments->count && !scan->no_memory; i++) {
+        const char *item = arguments->items[i];
+        if (strncmp(item, "-D", 2) == 0) {
+            add_macro(scan, item + 2);
+        } else if (strncmp(item, standard, sizeof(standard) - 1) == 0) {
+            bool known = false;
+            for (size_t s = 0; s < sizeof(standards) / sizeof(standards[0]); s++) {
+                known = known || strcmp(item + sizeof(standard) - 1, standards[s]) == 0;
+            }
+            scan->plain = scan->plain || !known;
         }
     }
 }
 
-static void scan_free(struct scan *scan)
+static void begin(struct scan *scan)
 {
+    const struct pdl_rtc_request *request = scan->request;
+    const size_t count = request->header_count + PDL_RTC_EMBEDDED;
+    pdl_rtc_macros_begin(&scan->macros);
+    scan->taken = calloc(count, sizeof(*scan->taken));
+    scan->no_memory = scan->taken == NULL;
+    for (size_t i = 0; i < count; i++) {
+        const char *name = header_at(scan, i)->name;
+        (void)pdl_rtc_set_add(&scan->headers, hash_of(name, strlen(name)), i);
+    }
+    add_text(scan, request->program, request->source, request->source_size, NULL);
+}
+
+/* Whether there was not enough memory for all of it. */
+static bool end(struct scan *scan)
+{
+    struct pdl_rtc_set *sets[] = {&scan->headers, &scan->asked, &scan->paths, &scan->visited};
+    bool no_memory =
+        scan->no_memory || scan->macros.defined.no_memory || scan->macros.named.no_memory;
+    for (size_t i = 0; i < sizeof(sets) / sizeof(sets[0]); i++) {
+        no_memory = no_memory || sets[i]->no_memory;
+        pdl_rtc_set_free(sets[i]);
+    }
     for (size_t i = 0; i < scan->text_count; i++) {
         free(scan->texts[i].folder);
-        free(scan->texts[i].joined);
-    }
-    for (size_t i = 0; i < scan->callee_count; i++) {
-        free(scan->callees[i]);
+        free(scan->texts[i].own);
     }
     free(scan->texts);
-    free(scan->callees);
     free(scan->taken);
-    free(scan->paths.keys);
-    free(scan->visited.keys);
+    pdl_rtc_macros_end(&scan->macros);
+    return no_memory;
 }
 
 pdl_status pdl_rtc_includes_find(const struct pdl_rtc_request *request,
@@ -407,17 +428,12 @@ pdl_status pdl_rtc_includes_find(const struct pdl_rtc_request *request,
 {
     struct pdl_rtc_dependencies found = {0};
     struct scan scan = {.request = request, .found = &found};
-    scan.taken = calloc(request->header_count + PDL_RTC_EMBEDDED, sizeof(*scan.taken));
-    scan.no_memory = scan.taken == NULL;
-    add_callee(&scan, "__has_include", strlen("__has_include"));
-    add_callee(&scan, "__has_include_next", strlen("__has_include_next"));
-    add_text(&scan, request->program, request->source, request->source_size, NULL);
+    begin(&scan);
     if (!scan.no_memory) {
-        look_for_options(&scan);
+        read_options(&scan);
         search(&scan);
     }
-    scan_free(&scan);
-    if (scan.no_memory) {
+    if (end(&scan)) {
         pdl_rtc_includes_free(&found);
         return PDL_NO_MEMORY();
     }

@@ -1,0 +1,515 @@
+/* SPDX-License-Identifier: MIT */
+/* What the scan of includes promises, the other way round: texts that include files in every form that the
+ * preprocessor knows are compiled through a cache; then one file changes, comes or goes; then what the cache gives
+ * must be what a compilation without it gives.
+ *
+ *     rtc_includes_random [TEXTS [SEED]]
+ *
+ * Text i is made of SEED + i alone: `rtc_includes_random 1 N` does text N again, and prints it. 10,000 texts take
+ * about ten minutes; PDL_NVRTC chooses the compiler. */
+#include <pdl/rtc.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "rtc/request/includes.h"
+#include "rtc_support.h"
+
+enum { TEXT_SIZE = 1 << 14, MEMORY_HEADERS = 3, COMMON = 22, CHANGES = 3 };
+
+/* ---- chance -------------------------------------------------------------------------------------- */
+
+static uint64_t chance_state;
+
+static uint64_t chance(uint64_t below)
+{
+    chance_state += UINT64_C(0x9e3779b97f4a7c15);
+    uint64_t z = chance_state;
+    z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+    z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
+    return (z ^ (z >> 31)) % below;
+}
+
+#define ONE_OF(array) ((array)[chance(sizeof(array) / sizeof((array)[0]))])
+
+/* ---- texts --------------------------------------------------------------------------------------- */
+
+/* Where files are, and what they are called: most of them are not there. */
+static const char *const folders[] = {".", "a", "b", "p", "a/s", "s"};
+static const char *const names[] = {"x.h", "y.h", "s/x.h", "e", "../b/x.h"};
+static const char *const files[] = {"x.h", "y.h", "e", "e.stdh"};
+
+/* Standards that a form of directives is for. */
+enum { ANY = 0, TO_14 = 1, FROM_11 = 2 };
+
+/* The forms. $N is a name as it is included, $Q in quotes, $A in angle brackets, $S a name without its ".h", $I a number
+ * that nothing else has, $K a kernel of its own, $M a macro that is a name. */
+static const struct form {
+    int standard;
+    const char *text;
+} forms[] = {
+    /* The usual ones, which the scan is certain of: COMMON of them. */
+    {ANY, "#include $N\n"},
+    {ANY, "#if __has_include($N)\n#include $N\n#endif\n"},
+    {ANY, "#if __has_include($N)\n#/**/include/* a */$N\r\n#endif\n"},
+    {ANY, "#if __has_include($N)\n/* a\n */ %:include $N\n#endif\n"},
+    {ANY, "#if __has_include($N)\n \t#\tinc\\\nlude\f\\\r\n$N // x\n#endif\n"},
+    {ANY, "#if __has_include($N)\n$K#endif\n"},
+    {ANY, "#if !defined(__has_include) || ! __has_include /**/ ( $N )\n$K#endif\n"},
+    {ANY, "#if 0\n#elif __has_include($N) && __has_include($N)\n$K#endif\n"},
+    {ANY, "#ifdef __has_include_next\n#if __has_include_next($N)\n$K#endif\n#endif\n"},
+    {ANY, "__device__ int v$I = __has_include($N);\n"},
+    {ANY, "#define H$I(x) __has_include(x)\n#if H$I($N)\n$K#endif\n"},
+    {ANY,
+     "#define H$I(x) (1 && __has_include( x ))\n#define G$I(x) H$I(x)\n#if G$I($N)\n$K#endif\n"},
+    {ANY, "#define H$I(...) __has_include(__VA_ARGS__)\n#if H$I($N)\n$K#endif\n"},
+    {ANY, "#define H$I __has_include\n#if H$I($N)\n$K#endif\n"},
+    {ANY, "#define H$I __has_include // x\n#define G$I H$I\n#if G$I ($N)\n$K#endif\n"},
+    {ANY, "#define H$I __has_include($A)\n#if H$I\n$K#endif\n"},
+    {ANY, "#ifndef XH\n#define XH(x) __has_include(x)\n#endif\n"},
+    {ANY, "#ifdef XH\n#if XH($N)\n$K#endif\n#endif\n"},
+    {ANY, "#ifdef OPTION_HAS\n#if OPTION_HAS($N)\n$K#endif\n#endif\n"},
+    {ANY, "// #include $N\n"},
+    {ANY, "/*\n#include M \" ' R\"( $N\n*/\n"},
+    {ANY, "#if 0\n#include $N\n#endif\n"},
+    /* Others. */
+    {TO_14, "?\?=include $N\n"},
+    {TO_14, "#inc?\?/\nlude $N\n"},
+    {ANY, "#inc\\\nlude $N\n"},
+    {ANY, "#include \\\r\n $N\n"},
+    {ANY, "$M#include M$I\n"},
+    {ANY, "$M/* */ %: include M$I // x\n"},
+    {ANY, "#define T$I(x) #x\n#if __has_include(\"x.h\")\n#include T$I(x.h)\n#endif\n"},
+    {ANY, "#include_next $N\n"},
+    /* What begins or ends a comment or a string. */
+    {ANY, "$M// c \\ \n#include M$I\n"},
+    {ANY, "$M// c \\\t\n#include M$I\n"},
+    {ANY, "$M// c \\\f\n#include M$I\n"},
+    {ANY, "$M// ?\?/\n#include M$I\n"},
+    {ANY, "$M#define S$I R\"/*(\"\n#include M$I\n//)/*\" */\n"},
+    {FROM_11, "$M#define S$I R\"(\n#include M$I\n)\"\n"},
+    {FROM_11, "$M#define S$I u8R\"x(/*)x\"\n#include M$I\n//*/\n"},
+    {FROM_11, "$M#define S$I R\"x( )\\\nx\" /* )x\"\n#include M$I\n/**/\n"},
+    {ANY, "$M#define S$I 1'0 /*'*/\n#include M$I\n//*/\n"},
+    {ANY, "$M#if 0\nit's 5's /*\n#endif\n#include M$I\n/**/\n"},
+    {ANY, "$M#if 0\n\" /*\n#endif\n#include M$I\n/**/\n"},
+    {ANY, "$M#define S$I \"/*\"\n#include M$I\n//*/\n"},
+    {ANY, "$M#define S$I 1p+R\"(\n#include M$I\n#define U$I )\"\n"},
+    {ANY, "$M#pragma S$I it's /*\n#include M$I\n/**/\n"},
+    {ANY, "$M#define F$I(x)\nF$I(\n#include M$I\n)\n"},
+    /* What is asked for. */
+    {ANY, "$M#if __has_include(M$I)\n$K#endif\n"},
+    {ANY, "#define P$I ($N)\n#if __has_include P$I\n$K#endif\n"},
+    {ANY,
+     "#define H$I(x) (1 && __has_include( x ))\n#define G$I(x) H$I(x)\n#if G$I($N)\n$K#endif\n"},
+    {ANY, "#define H$I(a, b) __has_include(b)\n#if H$I($N, $Q)\n$K#endif\n"},
+    {ANY, "#define H$I(x) __has_include\n#if H$I($N)($Q)\n$K#endif\n"},
+    {ANY, "#define H$I __has_include (\n#if H$I $N)\n$K#endif\n"},
+    {ANY, "#define H$I __has_include($Q)\n#if H$I\n$K#endif\n"},
+    {ANY, "#define H$I(a) __has_include(<a.h>)\n#if H$I($S)\n$K#endif\n"},
+    {ANY, "#define w$I $S\n#define H$I(x) __has_include(x)\n#if H$I(<w$I.h>)\n$K#endif\n"},
+    {ANY, "#define w$I $S\n#define H$I __has_include(<w$I.h>)\n#if H$I\n$K#endif\n"},
+    {ANY, "#define C$I(a, b) a##b\n#if C$I(__has_, include)($N)\n$K#endif\n"},
+    {ANY, "#define C$I(a, b) a %:%: b\n#if C$I(_, _has_include)($N)\n$K#endif\n"},
+    {ANY, "#define C$I(a, b, c) a##b##c\n#if C$I(__, has, _include)($N)\n$K#endif\n"},
+    {ANY, "#define C$I(a, b) a##b\n__device__ int v$I = C$I(__has_inc, lude)($N);\n"},
+    {ANY, "#define A$I __has_\n#define B$I include\n#define C$I(a, b) a##b\n#define D$I(a, b) "
+          "C$I(a, b)\n"
+          "#if D$I(A$I, B$I)($N)\n$K#endif\n"},
+    {ANY,
+     "#define H$I(x) __has_include(x)\n#define C$I(a, b) a##b\n#if C$I(H, $I)($N)\n$K#endif\n"},
+    {ANY, "#define HA$I##_q\n#define HAS_$I(x) __has_include(x)\n#define C$I(a, b) a##b\n"
+          "#if C$I(HAS, _$I)($N)\n$K#endif\n"},
+    /* What one text defines and another uses. */
+    {ANY, "#undef XQ\n#define XQ __has_include($N)\n"},
+    {ANY, "#ifdef XQ\n#if XQ\n$K#endif\n#endif\n"},
+    {ANY, "#undef XM\n#define XM $N\n"},
+    {ANY, "#ifdef XM\n#include XM\n#endif\n"},
+    {ANY, "#ifdef XM\n#if __has_include(XM)\n$K#endif\n#endif\n"},
+    /* What the options define. */
+    {ANY, "#ifdef OPTION_NAME\n#include OPTION_NAME\n#endif\n"},
+    {ANY, "#ifdef OPTION_PASTE\n#if OPTION_PASTE(__has, _include)($N)\n$K#endif\n#endif\n"},
+    {ANY, "#ifdef OPTION_PART\n#define C$I(a, b) a##b\n#define D$I(a, b) C$I(a, b)\n"
+          "#if D$I(OPTION_PART, include)($N)\n$K#endif\n#endif\n"},
+    /* What only looks so. */
+    {ANY, "/*\n#include M \" ' R\"( $N\n*/\n"},
+    {ANY, "#define S$I \"#include $N\" // \\\n#include M$I\n"},
+    {ANY, "#define F$I(include) #include\n"},
+};
+
+static bool verbose;
+static unsigned number;       /* of what nothing else has */
+static const char *last_name; /* that a form was given */
+static bool old;              /* the standard is older than C++17 */
+static bool oldest;           /* and C++11 */
+
+struct text {
+    char bytes[TEXT_SIZE];
+    size_t size;
+};
+
+static void add(struct text *text, const char *bytes)
+{
+    const size_t size = strlen(bytes);
+    assert_true(text->size + size < sizeof(text->bytes));
+    memcpy(text->bytes + text->size, bytes, size + 1);
+    text->size += size;
+}
+
+static void add_number(struct text *text, const char *before, unsigned value, const char *after)
+{
+    char digits[96];
+    (void)snprintf(digits, sizeof(digits), "%s%u%s", before, value, after);
+    add(text, digits);
+}
+
+static void add_name(struct text *text, const char *name, bool quoted)
+{
+    add(text, quoted ? "\"" : "<");
+    add(text, name);
+    add(text, quoted ? "\"" : ">");
+}
+
+static void add_form(struct text *text)
+{
+    const struct form *form = chance(4) > 0 ? &forms[chance(COMMON)] : &ONE_OF(forms);
+    const char *name = last_name = ONE_OF(names);
+    const bool quoted = chance(2) == 0;
+    const unsigned own = ++number;
+    if ((form->standard == TO_14 && !old) || (form->standard == FROM_11 && oldest)) {
+        form = &forms[0];
+    }
+    for (const char *at = form->text; *at != '\0'; at++) {
+        const char one[2] = {*at, '\0'};
+        if (*at != '$') {
+            add(text, one);
+            continue;
+        }
+        switch (*++at) {
+        case 'N':
+            add_name(text, name, quoted);
+            break;
+        case 'Q':
+            add_name(text, name, true);
+            break;
+        case 'A':
+            add_name(text, name, false);
+            break;
+        case 'S':
+            add(text, chance(2) == 0 ? "x" : "y");
+            break;
+        case 'I':
+            add_number(text, "", own, "");
+            break;
+        case 'K':
+            add_number(text, "extern \"C\" __global__ void k", own, "() {}\n");
+            break;
+        default:
+            add_number(text, "#define M", own, " ");
+            add_name(text, name, quoted);
+            add(text, "\n");
+        }
+    }
+}
+
+/* A header, which shows in the code when it is read. */
+static void add_header(struct text *text)
+{
+    const unsigned own = ++number;
+    add_number(text, chance(4) == 0 ? "#pragma once\n#ifndef G" : "#ifndef G", own, "\n");
+    add_number(text, "#define G", own, "\n");
+    for (uint64_t i = chance(3); i > 0; i--) {
+        add_form(text);
+    }
+    add_number(text, "extern \"C\" __global__ void k", own, "() {}\n#endif");
+    add(text, chance(8) == 0 ? "" : "\n");
+}
+
+/* ---- files --------------------------------------------------------------------------------------- */
+
+static void path_of(char *path, size_t size, const char *folder, const char *name)
+{
+    (void)snprintf(path, size, "%s/%s", folder, name);
+}
+
+static void write_header(const char *path)
+{
+    static struct text text;
+    text.size = 0;
+    add_header(&text);
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    assert_int_equal(fwrite(text.bytes, 1, text.size, file), text.size);
+    assert_int_equal(fclose(file), 0);
+}
+
+/* About two of five files are there. A link to another is one of them now and then. */
+static void make_files(void)
+{
+    char path[64];
+    for (size_t d = 0; d < COUNT_OF(folders); d++) {
+        for (size_t f = 0; f < COUNT_OF(files); f++) {
+            path_of(path, sizeof(path), folders[d], files[f]);
+            (void)unlink(path);
+            if (chance(5) < 2) {
+                write_header(path);
+            } else if (chance(40) == 0) {
+                assert_int_equal(symlink("x.h", path), 0);
+            }
+        }
+    }
+}
+
+/* Changes a file, removes it, or makes it: as a rule one that the last form of the text may be about. */
+static void change_file(void)
+{
+    char path[64];
+    struct stat about;
+    const char *slash = strrchr(last_name, '/');
+    do {
+        const char *name = chance(4) > 0 ? slash != NULL ? slash + 1 : last_name : ONE_OF(files);
+        path_of(path, sizeof(path), ONE_OF(folders), name);
+    } while (lstat(path, &about) != 0 && chance(2) == 0);
+    const bool there = lstat(path, &about) == 0;
+    (void)unlink(path);
+    if (!there || chance(3) > 0) {
+        write_header(path);
+    }
+    if (verbose) {
+        (void)printf("%s is %s\n", path,
+                     !there                     ? "new"
+                     : lstat(path, &about) == 0 ? "another one"
+                                                : "gone");
+    }
+}
+
+/* ---- one text ------------------------------------------------------------------------------------ */
+
+struct counts {
+    unsigned texts, compiled, unknown, hits, stale;
+};
+
+/* All that a text is compiled with. */
+struct asked {
+    const char *program;
+    struct text source, texts[MEMORY_HEADERS];
+    pdl_rtc_header headers[MEMORY_HEADERS];
+    const char *arguments[16];
+    pdl_rtc_options options;
+};
+
+static void add_arguments(struct asked *asked)
+{
+    static const char *const standards[] = {"--std=c++03", "--std=c++11", "-std=c++14",
+                                            "--std=c++17", "--std=c++20"};
+    static const char *const options[] = {
+        "-DOPTION_NAME=<x.h>",        "-DOPTION_NAME=\"y.h\"",
+        "-DOPTION_HAS=__has_include", "-DOPTION_HAS(x)=__has_include(x)",
+        "-DOPTION_PASTE(a,b)=a##b",   "-DOPTION_PART=__has_",
+        "--pre-include=x.h",          "--pre-include=e"};
+    static const char *const directories[] = {"-Ia", "-I./b", "-Ip/../a", "-I.", "-Ib/"};
+    size_t count = 0;
+    const uint64_t standard = chance(8);
+    if (standard < COUNT_OF(standards)) {
+        asked->arguments[count++] = standards[standard];
+    }
+    old = standard < 3;
+    oldest = standard == 0;
+    for (uint64_t i = chance(3); i > 0; i--) {
+        asked->arguments[count++] = ONE_OF(options);
+    }
+    for (uint64_t i = chance(4); i > 0; i--) {
+        asked->arguments[count++] = ONE_OF(directories);
+    }
+    asked->options.arguments = asked->arguments;
+    asked->options.argument_count = count;
+}
+
+static void make_text(struct asked *asked, bool minimal)
+{
+    static const char *const programs[] = {"k.cu", "p/k.cu", "a/k.cu"};
+    static const char *const memory[MEMORY_HEADERS] = {"y.h", "p/x.h", "s/y.h"};
+    *asked = (struct asked){.program = ONE_OF(programs), .options = PDL_RTC_OPTIONS_INIT};
+    number = 0;
+    add_arguments(asked);
+    make_files();
+    for (size_t i = 0; i < MEMORY_HEADERS; i++) {
+        if (chance(4) == 0) {
+            add_header(&asked->texts[i]);
+            asked->headers[asked->options.header_count++] =
+                (pdl_rtc_header){memory[i], asked->texts[i].bytes};
+        }
+    }
+    for (uint64_t i = 1 + chance(4); i > 0; i--) {
+        add_form(&asked->source);
+    }
+    add(&asked->source, "extern \"C\" __global__ void k() {}\n");
+    asked->options.target = "compute_90";
+    asked->options.output = PDL_RTC_PTX;
+    asked->options.flags = minimal ? PDL_RTC_MINIMAL : 0;
+    asked->options.headers = asked->headers;
+}
+
+static pdl_rtc_image *compile(pdl_rtc_cache *cache, struct asked *asked, uint32_t flags)
+{
+    pdl_rtc_image *image = NULL;
+    pdl_rtc_options options = asked->options;
+    options.flags |= flags;
+    (void)pdl_rtc_cache_compile(cache, asked->program, asked->source.bytes, &options, &image);
+    return image;
+}
+
+static void find(struct asked *asked, struct pdl_rtc_dependencies *found)
+{
+    struct pdl_rtc_request request;
+    assert_ok(
+        pdl_rtc_request_make(&request, asked->program, asked->source.bytes, &asked->options, NULL));
+    assert_ok(pdl_rtc_includes_find(&request, found));
+    pdl_rtc_request_free(&request);
+    for (size_t i = 0; i < found->count; i++) {
+        found->items[i].fresh = false; /* as if they had been looked at much later */
+    }
+}
+
+static void print_file(const char *path)
+{
+    char target[64] = "";
+    char *text = rtc_file_read(path);
+    if (readlink(path, target, sizeof(target) - 1) > 0) {
+        (void)printf("---- %s links to %s\n", path, target);
+    } else if (text != NULL) {
+        (void)printf("---- %s\n%s", path, text);
+    }
+    free(text);
+}
+
+static void print_text(const struct asked *asked)
+{
+    char path[64];
+    (void)printf("---- %s\n%s", asked->program, asked->source.bytes);
+    for (size_t i = 0; i < asked->options.argument_count; i++) {
+        (void)printf("---- option %s\n", asked->arguments[i]);
+    }
+    for (size_t i = 0; i < asked->options.header_count; i++) {
+        (void)printf("---- in memory %s\n%s", asked->headers[i].name, asked->headers[i].text);
+    }
+    for (size_t i = 0; i < COUNT_OF(folders) * COUNT_OF(files); i++) {
+        path_of(path, sizeof(path), folders[i / COUNT_OF(files)], files[i % COUNT_OF(files)]);
+        if (access(path, F_OK) == 0) {
+            print_file(path);
+        }
+    }
+    (void)printf("----\n");
+}
+
+static uint64_t hits(pdl_rtc_cache *cache)
+{
+    pdl_rtc_stats stats = PDL_RTC_STATS_INIT;
+    assert_ok(pdl_rtc_cache_stats(cache, &stats));
+    return stats.memory_hits + stats.disk_hits;
+}
+
+/* Whether an image, if there is one, has that code. */
+static bool has_code(const pdl_rtc_image *image, const char *code)
+{
+    size_t size = 0;
+    return image != NULL && strcmp(pdl_rtc_image_code(image, &size), code) == 0;
+}
+
+/* Changes a file and asks again. Whether what was known of the files says that nothing has changed; then it is
+ * compared. */
+static bool ask_again(pdl_rtc_cache *cache, struct asked *asked,
+                      const struct pdl_rtc_dependencies *known, const char *code,
+                      struct counts *counts)
+{
+    change_file();
+    const uint64_t before = hits(cache);
+    pdl_rtc_image *second = compile(cache, asked, 0);
+    const bool hit = hits(cache) > before || (!known->unknown && pdl_rtc_includes_unchanged(known));
+    if (hit) {
+        pdl_rtc_image *fresh = compile(cache, asked, PDL_RTC_NO_CACHE);
+        counts->hits++;
+        counts->stale += !has_code(fresh, code) || (second != NULL && !has_code(second, code));
+        pdl_rtc_image_destroy(fresh);
+    }
+    pdl_rtc_image_destroy(second);
+    return hit;
+}
+
+/* An image that is held is found in memory, another in the folder. What was found out about the files decides about
+ * kernels in memory. */
+static void run_text(pdl_rtc_cache *cache, struct asked *asked, struct counts *counts)
+{
+    struct pdl_rtc_dependencies known = {0};
+    size_t size = 0;
+    const char *name = last_name;
+    const unsigned stale = counts->stale;
+    pdl_rtc_image *first = compile(cache, asked, 0);
+    counts->texts++;
+    if (first == NULL) {
+        return;
+    }
+    char *code = strdup(pdl_rtc_image_code(first, &size));
+    assert_non_null(code);
+    find(asked, &known);
+    counts->compiled++;
+    counts->unknown += known.unknown;
+    if (chance(2) == 0) {
+        pdl_rtc_image_destroy(first);
+        first = NULL;
+    }
+    for (int i = 0; i < CHANGES && !known.unknown; i++) {
+        last_name = name;
+        if (!ask_again(cache, asked, &known, code, counts) || counts->stale > stale) {
+            break;
+        }
+    }
+    pdl_rtc_image_destroy(first);
+    pdl_rtc_includes_free(&known);
+    free(code);
+}
+
+int main(int argc, char **argv)
+{
+    static struct asked asked;
+    const unsigned long texts = argc > 1 ? strtoul(argv[1], NULL, 10) : 100;
+    const uint64_t seed = argc > 2 ? strtoull(argv[2], NULL, 10) : 1;
+    struct counts counts = {0};
+    pdl_rtc_compiler_info compiler = PDL_RTC_COMPILER_INFO_INIT;
+    pdl_rtc_cache_desc desc = PDL_RTC_CACHE_DESC_INIT;
+    pdl_rtc_cache *cache = NULL;
+    if (pdl_rtc_compiler_get(&compiler) != PDL_SUCCESS) {
+        (void)printf("there is no NVRTC\n");
+        return 77;
+    }
+    char *folder = rtc_folder_make();
+    char *kept = rtc_folder_make();
+    desc.directory = kept;
+    if (setenv("PDL_RTC_DUMP_DIR", "", 1) != 0 || chdir(folder) != 0 ||
+        pdl_rtc_cache_create(&desc, &cache) != PDL_SUCCESS) {
+        return 1;
+    }
+    for (size_t i = 1; i < COUNT_OF(folders); i++) {
+        assert_int_equal(mkdir(folders[i], 0700), 0);
+    }
+    verbose = texts == 1;
+    for (unsigned long i = 0; i < texts; i++) {
+        const unsigned before = counts.stale;
+        chance_state = seed + i;
+        make_text(&asked, compiler.has_minimal != 0);
+        if (verbose) {
+            print_text(&asked);
+        }
+        run_text(cache, &asked, &counts);
+        if (counts.stale > before) {
+            (void)printf("text %llu is stale\n", (unsigned long long)(seed + i));
+        }
+    }
+    pdl_rtc_cache_destroy(cache);
+    (void)printf("NVRTC %d.%d: %u texts, %u compiled, of these %u unknown; %u hits; %u stale\n",
+                 compiler.version / 1000, compiler.version % 1000 / 10, counts.texts,
+                 counts.compiled, counts.unknown, counts.hits, counts.stale);
+    const int left = chdir("/");
+    rtc_folder_remove(folder);
+    rtc_folder_remove(kept);
+    return counts.stale > 0 || left != 0 || counts.hits == 0;
+}
