@@ -235,16 +235,206 @@ static void what_only_looks_computed_is_known(void **state)
     }
 }
 
-static void options_that_ask_for_files_are_unknown(void **state)
+static const char *find_with(const char *source, const char *option)
 {
-    (void)state;
-    char *arguments[] = {(char *)"-DHAS=__has_include"};
-    struct pdl_rtc_request request = request_of("int i;");
+    char *arguments[] = {(char *)option};
+    struct pdl_rtc_request request = request_of(source);
     request.arguments.items = arguments;
     request.arguments.count = 1;
-    (void)find(&request);
+    return find(&request);
+}
+
+/* A name that only the right reading of what stands before it has in code. */
+static void what_hides_a_directive_is_read_as_nvrtc_does(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *option;
+    } cases[] = {
+        {"// a \\ \n#include NAME", "-DX"},
+        {"// a \\\t\n#include NAME", "-DX"},
+        {"// a \\\f\n#include NAME", "-DX"},
+        {"// a ?\?/\n#include NAME", "-DX"},
+        {"#define S R\"/*(\"\n#include NAME\n//)/*\" */", "--std=c++03"},
+        {"#define S 1'0 /*'*/\n#include NAME\n//*/", "--std=c++11"},
+        {"#define S 1'0 /*'*/\n#include NAME\n//*/", "--std=c++14"},
+        {"#if 0\n5's /*\n#endif\n#include NAME\n/**/", "-DX"},
+        {"#define S 1p+R\"(\n#include NAME\n//)\"", "-DX"},
+        {"#define S R\"x( )\\\nx\" /* )x\"\n#include NAME\n/**/", "-DX"},
+        {"#define S R\"ab\"\n#include NAME\n//(", "-DX"},
+        {"struct s {}; /*\n*/ #include NAME", "-DX"},
+        {"#include <x/*y.h>\n#include NAME\n/**/", "-DX"},
+        {"#if 0\n#include <don't/*y.h>\n#endif\n#include NAME\n/**/", "-DX"},
+        {"/* *\\\n/\n#include NAME\n/**/", "-DX"},
+        {"?\?=include NAME", "-DX"},
+    };
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        (void)find_with(cases[i].text, cases[i].option);
+        if (!found.unknown) {
+            fail_msg("text %zu is known: %s", i, cases[i].text);
+        }
+    }
+}
+
+static void what_macros_make_of_has_include_is_unknown(void **state)
+{
+    (void)state;
+    static const char *const texts[] = {
+        "#define P (<x.h>)\n#if __has_include P\n#endif",
+        "#define C(a, b) a##b\n#if C(__has_, include)(<x.h>)\n#endif",
+        "#define C(a, b) a %:%: b\n#if C(_, _has_include)(<x.h>)\n#endif",
+        "#define C(a, b) a #\\\n# b\n#if C(__has_i, nclude)(<x.h>)\n#endif",
+        "#define A __has_\n#define C(a, b) a##b\n#define D(a) C(a, include)\nint i = D(A)(<x.h>);",
+        "#define C(a, b, c, d, e, f) a##b##c##d##e##f\n#if C(_, _, has, _in, cl, "
+        "ude)(<x.h>)\n#endif",
+        "#define HAS(x) __has_include(x)\n#define C(a, b) a##b\n#if C(HA, S)(<x.h>)\n#endif",
+        "#define H25(x) __has_include(x)\n#define C(a, b) a##b\n#if C(H, 25)(<x.h>)\n#endif",
+        "#define APPLY(f, x) f(x)\n#if APPLY(__has_include, <x.h>)\n#endif",
+        "#define H(a, b) __has_include(b)\n#if H(<y.h>, <x.h>)\n#endif",
+        "#define H(x) __has_include\n#if H(<y.h>)(<x.h>)\n#endif",
+        "#define H __has_include (\n#if H <x.h>)\n#endif",
+        "#define H(x) __has_include(<x.h>)\n#if H(y)\n#endif",
+        "#define y x\n#define H(a) __has_include(a)\n#if H(<y.h>)\n#endif",
+        "#define H __has_include(<y.h>)\n#define y x\n#if H\n#endif",
+        "#define H(a) __has_include(a)\n#if H(<x/**/.h>)\n#endif",
+        "#define H(a) __has_include(a)\n#if H(<__CUDACC_VER_MAJOR__/x.h>)\n#endif",
+        "#define H __has_include(\"x.h\")\n#if H\n#endif",
+        "#if __has_include(\n<x.h>)\n#endif",
+        "#pragma unroll __has_include(NAME)",
+        "#define D defined __has_include (NAME)",
+    };
+    for (size_t i = 0; i < COUNT_OF(texts); i++) {
+        (void)find_in(texts[i]);
+        if (!found.unknown) {
+            fail_msg("text %zu is known: %s", i, texts[i]);
+        }
+    }
+}
+
+static void has_include_that_macros_leave_as_it_is_is_followed(void **state)
+{
+    (void)state;
+    static const char *const texts[] = {
+        "#define _HAS(_X) __has_include(_X)\n#if defined(__has_include) && _HAS(<x.h>)\n#endif",
+        "#define H __has_include // x\n#define G H\n#if G /* */ (<x.h>)\n#endif",
+        "#define H(...) (1 && __has_include( __VA_ARGS__ ))\n#if H( <x.h> )\n#endif",
+        "#define H __has_include(<x.h>)\n#if H\n#endif",
+        "#define C(a, b) a##b\n#define S(x) #x\nint __has_, inc;\n#include <x.h>",
+        "#ifdef __has_include_next\n#error no __has_include here\n#endif\n#include <x.h>",
+        "int i = __has_include(<x.h>);",
+    };
+    for (size_t i = 0; i < COUNT_OF(texts); i++) {
+        if (strcmp(find_in(texts[i]), "-a/x.h -b/x.h") != 0 || found.unknown) {
+            fail_msg("text %zu: %s", i, texts[i]);
+        }
+    }
+}
+
+static void options_define_macros_as_texts_do(void **state)
+{
+    (void)state;
+    assert_string_equal(find_with("#if H(<x.h>)\n#endif", "-DH=__has_include"), "-a/x.h -b/x.h");
+    assert_false(found.unknown);
+    assert_string_equal(find_with("#if H(<x.h>)\n#endif", "-DH(x)=__has_include(x)"),
+                        "-a/x.h -b/x.h");
+    assert_false(found.unknown);
+    (void)find_with("#if H(NAME)\n#endif", "-DH=__has_include");
+    assert_true(found.unknown);
+    (void)find_with("#if C(__has_, include)(<x.h>)\n#endif", "-DC(a, b)=a##b");
+    assert_true(found.unknown);
+    (void)find_with(
+        "#define C(a, b) a##b\n#define D(a, b) C(a, b)\n#if D(A, include)(<x.h>)\n#endif",
+        "-DA=__has_");
     assert_true(found.unknown);
 }
+
+static void a_name_without_a_dot_may_be_that_of_a_stdh_file(void **state)
+{
+    (void)state;
+    write_file("b/x.stdh", "");
+    assert_string_equal(find_in("#include <x>"), "-a/x -a/x.stdh -b/x +b/x.stdh");
+    assert_string_equal(find_in("#include <s.d/x>"),
+                        "-a/s.d/x -a/s.d/x.stdh -b/s.d/x -b/s.d/x.stdh");
+}
+
+static void has_include_next_is_looked_for_everywhere(void **state)
+{
+    (void)state;
+    write_file("a/x.h", "");
+    assert_string_equal(find_in("#if __has_include_next(<x.h>)\n#endif"), "+a/x.h -b/x.h");
+}
+
+static void a_file_with_a_nul_is_unknown(void **state)
+{
+    (void)state;
+    FILE *file = fopen("a/x.h", "w");
+    assert_non_null(file);
+    assert_int_equal(fwrite("//\0\n", 1, 4, file), 4);
+    assert_int_equal(fclose(file), 0);
+    (void)find_in("#include <x.h>");
+    assert_true(found.unknown);
+}
+
+/* ---- how long it takes --------------------------------------------------------------------------- */
+
+/* So often that a time which grows as its square would be a minute and more. */
+enum { MANY = 50000 };
+
+/* The line many times, with a number for each $. */
+static char *repeat(const char *line)
+{
+    const size_t each = strlen(line) + 24;
+    char *text = malloc(each * MANY);
+    size_t size = 0;
+    assert_non_null(text);
+    for (int i = 0; i < MANY; i++) {
+        for (const char *at = line; *at != '\0'; at++) {
+            if (*at == '$') {
+                size += (size_t)snprintf(text + size, 8, "%d", i);
+            } else {
+                text[size++] = *at;
+            }
+        }
+    }
+    text[size] = '\0';
+    return text;
+}
+
+static void long_texts_are_read_once(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *line;
+        bool unknown;
+    } cases[] = {
+        {"#if __has_include(<x$.h>)\n#endif\n", false},
+        {"// __has_include(NAME$)\n", false},
+        {"// #include NAME$\n", false},
+        {"/* #include NAME$ */ int i;", false},
+        {"int i = 1'000'$'0; // #include NAME\n", false},
+        {"#define H$(x) __has_include(x)\n#if H$(<x$.h>)\n#endif\n", true},
+        {"auto s = R\"$(\n", false},
+        {"#include <x #$ /* /* ", true},
+    };
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        struct timespec from;
+        struct timespec to;
+        char *text = repeat(cases[i].line);
+        struct pdl_rtc_request request = request_of(text);
+        request.arguments.directory_count = 1;
+        pdl_rtc_includes_free(&found);
+        assert_int_equal(clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &from), 0);
+        assert_ok(pdl_rtc_includes_find(&request, &found));
+        assert_int_equal(clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &to), 0);
+        free(text);
+        if (found.unknown != cases[i].unknown || to.tv_sec - from.tv_sec > 10) {
+            fail_msg("%s: %ld s, %s", cases[i].line, (long)(to.tv_sec - from.tv_sec),
+                     found.unknown ? "unknown" : "known");
+        }
+    }
+}
+
+/* ---- which files ----------------------------------------------------------------------------------- */
 
 static void headers_in_memory_come_before_files(void **state)
 {
@@ -488,7 +678,14 @@ int main(void)
         FILE_TEST(directives_are_found_however_they_are_written),
         FILE_TEST(names_that_a_macro_computes_are_unknown),
         FILE_TEST(what_only_looks_computed_is_known),
-        FILE_TEST(options_that_ask_for_files_are_unknown),
+        FILE_TEST(what_hides_a_directive_is_read_as_nvrtc_does),
+        FILE_TEST(what_macros_make_of_has_include_is_unknown),
+        FILE_TEST(has_include_that_macros_leave_as_it_is_is_followed),
+        FILE_TEST(options_define_macros_as_texts_do),
+        FILE_TEST(a_name_without_a_dot_may_be_that_of_a_stdh_file),
+        FILE_TEST(has_include_next_is_looked_for_everywhere),
+        FILE_TEST(a_file_with_a_nul_is_unknown),
+        FILE_TEST(long_texts_are_read_once),
         FILE_TEST(headers_in_memory_come_before_files),
         FILE_TEST(embedded_headers_need_no_file),
         FILE_TEST(pre_includes_are_looked_for),

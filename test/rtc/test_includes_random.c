@@ -95,6 +95,7 @@ static const struct form {
     {ANY, "$M#define S$I \"/*\"\n#include M$I\n//*/\n"},
     {ANY, "$M#define S$I 1p+R\"(\n#include M$I\n#define U$I )\"\n"},
     {ANY, "$M#pragma S$I it's /*\n#include M$I\n/**/\n"},
+    {ANY, "$Mstruct S$I {}; /*\n*/ #include M$I\n"},
     {ANY, "$M#define F$I(x)\nF$I(\n#include M$I\n)\n"},
     /* What is asked for. */
     {ANY, "$M#if __has_include(M$I)\n$K#endif\n"},
@@ -111,6 +112,10 @@ static const struct form {
     {ANY, "#define C$I(a, b) a##b\n#if C$I(__has_, include)($N)\n$K#endif\n"},
     {ANY, "#define C$I(a, b) a %:%: b\n#if C$I(_, _has_include)($N)\n$K#endif\n"},
     {ANY, "#define C$I(a, b, c) a##b##c\n#if C$I(__, has, _include)($N)\n$K#endif\n"},
+    {TO_14, "#define C$I(a, b) a ?\?=?\?= b\n#if C$I(__has, _include)($N)\n$K#endif\n"},
+    {ANY, "#define C$I(a, b) a #\\\n# b\n#if C$I(__has, _include)($N)\n$K#endif\n"},
+    {ANY, "__global__ void k$I() {\n#pragma unroll __has_include(M$I)\nfor (int i = 0; i < 9; i++) "
+          "asm(\"\");\n}\n"},
     {ANY, "#define C$I(a, b) a##b\n__device__ int v$I = C$I(__has_inc, lude)($N);\n"},
     {ANY, "#define A$I __has_\n#define B$I include\n#define C$I(a, b) a##b\n#define D$I(a, b) "
           "C$I(a, b)\n"
@@ -171,7 +176,7 @@ static void add_name(struct text *text, const char *name, bool quoted)
 
 static void add_form(struct text *text)
 {
-    const struct form *form = chance(4) > 0 ? &forms[chance(COMMON)] : &ONE_OF(forms);
+    const struct form *form = chance(6) > 0 ? &forms[chance(COMMON)] : &ONE_OF(forms);
     const char *name = last_name = ONE_OF(names);
     const bool quoted = chance(2) == 0;
     const unsigned own = ++number;

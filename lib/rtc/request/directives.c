@@ -259,9 +259,24 @@ static void check_tokens(const struct reader *reader, const struct pdl_rtc_direc
     }
 }
 
-/* The one parameter of the macro, "..." being __VA_ARGS__, and what follows the list. False if it has none, or
- * several. All of them count as defined: what they stand for is not in the text. */
-static bool read_parameter(struct reader *reader, const char *macro, const char **from,
+/* Whether the word stands in the name. */
+static bool has_word(const struct pdl_rtc_directive *directive, const char *word, size_t length)
+{
+    const char *end = directive->name + directive->length;
+    for (const char *at = directive->name; length > 0 && at < end;) {
+        const char *after = skip_word(at, end);
+        if ((size_t)(after - at) == length && memcmp(at, word, length) == 0) {
+            return true;
+        }
+        at = after > at ? after : at + 1;
+    }
+    return false;
+}
+
+/* The one parameter of the macro, "..." being __VA_ARGS__. False if it has none, or several. A name that one of them
+ * stands in, which may be NULL, is not the one that is looked for. */
+static bool read_parameter(struct reader *reader, const char *macro,
+                           const struct pdl_rtc_directive *named, const char **from,
                            const char **to)
 {
     const char *end = reader->end;
@@ -274,7 +289,9 @@ static bool read_parameter(struct reader *reader, const char *macro, const char 
     do {
         *from = skip_blanks(at + 1, end);
         *to = skip_word(*from, end);
-        pdl_rtc_macros_define(reader->macros, *from, (size_t)(*to - *from));
+        if (named != NULL && has_word(named, *from, (size_t)(*to - *from))) {
+            reader->macros->unknown = true;
+        }
         at = skip_blanks(*to, end);
         count++;
         if (starts(at, end, "...") && *to == *from) {
@@ -295,7 +312,7 @@ static bool is_alias(struct reader *reader, const char *macro, const char *calle
     const char *from;
     const char *to;
     const char *after = skip_word(macro, end);
-    if (!read_parameter(reader, macro, &from, &to)) {
+    if (!read_parameter(reader, macro, NULL, &from, &to)) {
         return skip_blanks(after, end) == callee && after < callee &&
                (at == end || *at == '\n'); /* the whole of what it stands for */
     }
@@ -327,7 +344,7 @@ static void read_call(struct reader *reader, const struct path *path, const char
     charge(reader, after, at);
     if (path->place == PLACE_DEFINE && named) {
         /* A file in quotes is looked for beside the text that uses the macro, wherever that is. */
-        (void)read_parameter(reader, path->macro, &from, &to);
+        (void)read_parameter(reader, path->macro, &directive, &from, &to);
         macros->unknown = macros->unknown || directive.quoted;
     } else if (path->place == PLACE_DEFINE && is_alias(reader, path->macro, word, at)) {
         pdl_rtc_macros_add(macros, path->macro,
@@ -533,6 +550,10 @@ static void step(struct reader *reader, struct path *path)
         path->at = skip_spaces(at, end);
     } else if (at_comment(at, end)) {
         path->at = skip_comment(at, end);
+        if (path->place != PLACE_LINE && memchr(at, '\n', (size_t)(path->at - at)) != NULL) {
+            fork_path(reader, path, path->at,
+                      PLACE_LINE); /* NVRTC takes a # for the line's first */
+        }
     } else if (mark > 0) {
         read_directive(reader, path, mark);
     } else {

@@ -21,7 +21,7 @@ struct pdl_rtc_macros {
     struct pdl_rtc_callee callees[PDL_RTC_CALLEES];
     size_t callee_count;
     uint32_t pairs[256][8];     /* which letters follow which in a callee */
-    struct pdl_rtc_set defined; /* the macros' names and those of their parameters */
+    struct pdl_rtc_set defined; /* the names of macros */
     struct pdl_rtc_set named;   /* words of names that a macro may change */
     bool pastes;                /* some text has ## */
     bool unknown;               /* something is asked for that cannot be told */
