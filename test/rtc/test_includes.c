@@ -357,6 +357,42 @@ static void a_name_without_a_dot_may_be_that_of_a_stdh_file(void **state)
                         "-a/s.d/x -a/s.d/x.stdh -b/s.d/x -b/s.d/x.stdh");
 }
 
+static void name_expressions_are_read_as_the_text(void **state)
+{
+    (void)state;
+    const char *names[] = {"k<__has_include(<x.h>)>"};
+    struct pdl_rtc_request request = request_of("template <int i> __global__ void k() {}");
+    request.names = names;
+    request.name_count = 1;
+    assert_string_equal(find(&request), "-a/x.h -b/x.h");
+    assert_false(found.unknown);
+    names[0] = "k<__has_include(NAME)>";
+    (void)find(&request);
+    assert_true(found.unknown);
+}
+
+/* For #pragma once. */
+static void names_of_one_file_are_known(void **state)
+{
+    (void)state;
+    const pdl_rtc_header header = {"b/x.h", ""};
+    struct pdl_rtc_request request = request_of("#include <x.h>\n#include <y.h>\n#include <z.h>\n");
+    write_file("a/x.h", "#pragma once\n");
+    write_file("a/z.h", "#pragma once\n");
+    assert_int_equal(symlink("x.h", "a/y.h"), 0);
+    assert_string_equal(find(&request), "+a/x.h +a/y.h +a/z.h");
+    assert_int_equal(found.items[0].twin, 0);
+    assert_int_equal(found.items[1].twin, 1);
+    assert_int_equal(found.items[2].twin, 0);
+    request = request_of("#include <b/x.h>\n#include \"b/y.h\"\n");
+    request.headers = &header;
+    request.header_count = 1;
+    write_file("b/x.h", "#pragma once\n");
+    assert_int_equal(link("b/x.h", "b/y.h"), 0);
+    (void)find(&request);
+    assert_int_not_equal(found.items[0].twin, 0);
+}
+
 static void has_include_next_is_looked_for_everywhere(void **state)
 {
     (void)state;
@@ -683,6 +719,8 @@ int main(void)
         FILE_TEST(has_include_that_macros_leave_as_it_is_is_followed),
         FILE_TEST(options_define_macros_as_texts_do),
         FILE_TEST(a_name_without_a_dot_may_be_that_of_a_stdh_file),
+        FILE_TEST(name_expressions_are_read_as_the_text),
+        FILE_TEST(names_of_one_file_are_known),
         FILE_TEST(has_include_next_is_looked_for_everywhere),
         FILE_TEST(a_file_with_a_nul_is_unknown),
         FILE_TEST(long_texts_are_read_once),

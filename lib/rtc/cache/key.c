@@ -35,6 +35,9 @@ static void add_dependencies(struct pdl_rtc_sequence *sequence,
             pdl_rtc_sequence_text(sequence, dependency->path);
             pdl_rtc_sequence_hash(sequence, dependency->content);
             pdl_rtc_sequence_hash(sequence, dependency->check);
+            if (dependency->twin != 0) {
+                pdl_rtc_sequence_number(sequence, dependency->twin);
+            }
         }
     }
 }

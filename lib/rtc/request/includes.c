@@ -47,7 +47,8 @@ struct scan {
     struct pdl_rtc_set headers; /* those in memory, by name */
     struct pdl_rtc_set asked;   /* what was looked for, from which folder */
     struct pdl_rtc_set paths;   /* that were looked at */
-    struct pdl_rtc_set visited; /* files that were read, by identity */
+    struct pdl_rtc_set visited; /* files that were read, by identity and folder */
+    struct pdl_rtc_set files;   /* the numbers of those that were found, by identity */
     size_t current;             /* the text that is read */
     bool no_memory;
 };
@@ -153,6 +154,12 @@ static bool is_new(struct scan *scan, const char *path, const struct stat *about
                            pdl_rtc_hash_bytes(identity, sizeof(identity), PDL_RTC_SEED_TEXT), 0);
 }
 
+static struct pdl_rtc_hash identity_of(const struct stat *about)
+{
+    const uint64_t identity[] = {about->st_dev, about->st_ino};
+    return pdl_rtc_hash_bytes(identity, sizeof(identity), PDL_RTC_SEED_TEXT);
+}
+
 /* Reads a file that was looked for, if it is there. */
 static void visit_file(struct scan *scan, struct pdl_rtc_dependency *dependency)
 {
@@ -171,6 +178,10 @@ static void visit_file(struct scan *scan, struct pdl_rtc_dependency *dependency)
     take_stat(dependency, &about);
     take_content(dependency, bytes, size);
     scan->found->fresh = scan->found->fresh || dependency->fresh;
+    if (!pdl_rtc_set_add(&scan->files, identity_of(&about), scan->found->count)) {
+        const size_t *twin = pdl_rtc_set_find(&scan->files, identity_of(&about));
+        dependency->twin = twin != NULL ? *twin : 0;
+    }
     if (is_new(scan, dependency->path, &about)) {
         add_text(scan, dependency->path, bytes, size, bytes);
     } else {
@@ -320,6 +331,21 @@ static bool read_text(struct scan *scan, size_t i)
     return true;
 }
 
+/* To #pragma once, a header in memory is the file of its name, if there is one. */
+static void find_twins_of_headers(struct scan *scan)
+{
+    struct stat about;
+    for (size_t i = 0; i < scan->request->header_count + PDL_RTC_EMBEDDED; i++) {
+        const size_t *twin = NULL;
+        if (scan->taken[i] && stat(header_at(scan, i)->name, &about) == 0) {
+            twin = pdl_rtc_set_find(&scan->files, identity_of(&about));
+        }
+        if (twin != NULL) {
+            scan->found->items[*twin - 1].twin = scan->found->count + 1 + i;
+        }
+    }
+}
+
 /* Texts and callees are added on the way: until there is nothing that was not looked at. */
 static void search(struct scan *scan)
 {
@@ -335,6 +361,7 @@ static void search(struct scan *scan)
         }
     }
     scan->found->unknown = pdl_rtc_macros_hide(&scan->macros);
+    find_twins_of_headers(scan);
 }
 
 /* What the options include: as if from the working directory, and as if from the text. */
@@ -389,6 +416,17 @@ static void read_options(struct scan *scan)
     }
 }
 
+/* Name expressions are code as any other, which NVRTC reads behind the text. */
+static void add_names(struct scan *scan)
+{
+    const struct pdl_rtc_request *request = scan->request;
+    for (size_t i = 0; i < request->name_count && !scan->no_memory; i++) {
+        const char *name = request->names[i];
+        add_text(scan, request->program, name, strlen(name), NULL);
+        add_text(scan, "", name, strlen(name), NULL);
+    }
+}
+
 static void begin(struct scan *scan)
 {
     const struct pdl_rtc_request *request = scan->request;
@@ -406,7 +444,8 @@ static void begin(struct scan *scan)
 /* Whether there was not enough memory for all of it. */
 static bool end(struct scan *scan)
 {
-    struct pdl_rtc_set *sets[] = {&scan->headers, &scan->asked, &scan->paths, &scan->visited};
+    struct pdl_rtc_set *sets[] = {&scan->headers, &scan->asked, &scan->paths, &scan->visited,
+                                  &scan->files};
     bool no_memory =
         scan->no_memory || scan->macros.defined.no_memory || scan->macros.named.no_memory;
     for (size_t i = 0; i < sizeof(sets) / sizeof(sets[0]); i++) {
@@ -431,6 +470,7 @@ pdl_status pdl_rtc_includes_find(const struct pdl_rtc_request *request,
     begin(&scan);
     if (!scan.no_memory) {
         read_options(&scan);
+        add_names(&scan);
         search(&scan);
     }
     if (end(&scan)) {

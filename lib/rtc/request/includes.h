@@ -13,6 +13,8 @@ struct pdl_rtc_dependency {
     char *path;
     bool present;
     bool fresh; /* read so soon after a change that its times may not show the next one */
+    /* Which other one is the same file, by another name: #pragma once asks. 0: none before it. */
+    size_t twin;
     uint64_t device, inode, size;
     int64_t modified_ns, changed_ns;    /* st_mtim, st_ctim */
     struct pdl_rtc_hash content, check; /* of a present one, with the two seeds */
@@ -21,11 +23,11 @@ struct pdl_rtc_dependency {
 struct pdl_rtc_dependencies {
     struct pdl_rtc_dependency *items;
     size_t count, capacity;
-    bool unknown; /* something is included whose name the preprocessor computes */
+    bool unknown; /* something is included whose name cannot be told without preprocessing */
     bool fresh;   /* one of them is */
 };
 
-/* Everything that the text, its headers and its --pre-includes may include from disk, whatever
+/* Everything that the text, its headers, names and options may include from disk, whatever
  * conditions stand around it: more than the compiler reads, never less. */
 pdl_status pdl_rtc_includes_find(const struct pdl_rtc_request *request,
                                  struct pdl_rtc_dependencies *dependencies);
