@@ -216,16 +216,19 @@ static void add_form(struct text *text)
     }
 }
 
-/* A header, which shows in the code when it is read. */
+/* A header, which shows in the code when it is read, and when it is read twice. */
 static void add_header(struct text *text)
 {
     const unsigned own = ++number;
-    add_number(text, chance(4) == 0 ? "#pragma once\n#ifndef G" : "#ifndef G", own, "\n");
+    add_number(text, chance(3) == 0 ? "#pragma once\n#ifndef G" : "#ifndef G", own, "\n");
     add_number(text, "#define G", own, "\n");
     for (uint64_t i = chance(3); i > 0; i--) {
         add_form(text);
     }
-    add_number(text, "extern \"C\" __global__ void k", own, "() {}\n#endif");
+    add_number(text, "extern \"C\" __global__ void k", own, "() {}\n");
+    add_number(text, "#elif !defined(T", own, ")\n");
+    add_number(text, "#define T", own, "\n");
+    add_number(text, "extern \"C\" __global__ void t", own, "() {}\n#endif");
     add(text, chance(8) == 0 ? "" : "\n");
 }
 
@@ -236,15 +239,20 @@ static void path_of(char *path, size_t size, const char *folder, const char *nam
     (void)snprintf(path, size, "%s/%s", folder, name);
 }
 
+static void write_file(const char *path, const char *bytes, size_t size)
+{
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    assert_int_equal(fwrite(bytes, 1, size, file), size);
+    assert_int_equal(fclose(file), 0);
+}
+
 static void write_header(const char *path)
 {
     static struct text text;
     text.size = 0;
     add_header(&text);
-    FILE *file = fopen(path, "w");
-    assert_non_null(file);
-    assert_int_equal(fwrite(text.bytes, 1, text.size, file), text.size);
-    assert_int_equal(fclose(file), 0);
+    write_file(path, text.bytes, text.size);
 }
 
 /* About two of five files are there. A link to another is one of them now and then. */
@@ -257,8 +265,8 @@ static void make_files(void)
             (void)unlink(path);
             if (chance(5) < 2) {
                 write_header(path);
-            } else if (chance(40) == 0) {
-                assert_int_equal(symlink("x.h", path), 0);
+            } else if (chance(12) == 0) {
+                assert_int_equal(symlink(chance(2) == 0 ? "x.h" : "y.h", path), 0);
             }
         }
     }
@@ -275,10 +283,15 @@ static void change_file(void)
         path_of(path, sizeof(path), ONE_OF(folders), name);
     } while (lstat(path, &about) != 0 && chance(2) == 0);
     const bool there = lstat(path, &about) == 0;
+    const bool copies = there && S_ISLNK(about.st_mode) && access(path, R_OK) == 0;
+    char *text = copies ? rtc_file_read(path) : NULL;
     (void)unlink(path);
-    if (!there || chance(3) > 0) {
+    if (text != NULL) {
+        write_file(path, text, strlen(text)); /* a copy in the place of a link */
+    } else if (!there || chance(3) > 0) {
         write_header(path);
     }
+    free(text);
     if (verbose) {
         (void)printf("%s is %s\n", path,
                      !there                     ? "new"
@@ -298,7 +311,8 @@ struct asked {
     const char *program;
     struct text source, texts[MEMORY_HEADERS];
     pdl_rtc_header headers[MEMORY_HEADERS];
-    const char *arguments[16];
+    const char *arguments[16], *names[1];
+    struct text name;
     pdl_rtc_options options;
 };
 
@@ -347,7 +361,13 @@ static void make_text(struct asked *asked, bool minimal)
     for (uint64_t i = 1 + chance(4); i > 0; i--) {
         add_form(&asked->source);
     }
-    add(&asked->source, "extern \"C\" __global__ void k() {}\n");
+    add(&asked->source, "template <int i> __global__ void k() {}\n");
+    add(&asked->name, "k<__has_include(");
+    add_name(&asked->name, last_name, chance(2) == 0);
+    add(&asked->name, ")>");
+    asked->names[0] = chance(6) == 0 ? asked->name.bytes : "k<7>";
+    asked->options.names = asked->names;
+    asked->options.name_count = 1;
     asked->options.target = "compute_90";
     asked->options.output = PDL_RTC_PTX;
     asked->options.flags = minimal ? PDL_RTC_MINIMAL : 0;
@@ -379,11 +399,11 @@ static void print_file(const char *path)
 {
     char target[64] = "";
     char *text = rtc_file_read(path);
+    (void)printf("---- %s", path);
     if (readlink(path, target, sizeof(target) - 1) > 0) {
-        (void)printf("---- %s links to %s\n", path, target);
-    } else if (text != NULL) {
-        (void)printf("---- %s\n%s", path, text);
+        (void)printf(" links to %s", target);
     }
+    (void)printf("\n%s", text);
     free(text);
 }
 
@@ -394,6 +414,7 @@ static void print_text(const struct asked *asked)
     for (size_t i = 0; i < asked->options.argument_count; i++) {
         (void)printf("---- option %s\n", asked->arguments[i]);
     }
+    (void)printf("---- name %s\n", asked->names[0]);
     for (size_t i = 0; i < asked->options.header_count; i++) {
         (void)printf("---- in memory %s\n%s", asked->headers[i].name, asked->headers[i].text);
     }
