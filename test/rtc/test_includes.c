@@ -285,8 +285,7 @@ static void what_macros_make_of_has_include_is_unknown(void **state)
         "#define C(a, b) a %:%: b\n#if C(_, _has_include)(<x.h>)\n#endif",
         "#define C(a, b) a #\\\n# b\n#if C(__has_i, nclude)(<x.h>)\n#endif",
         "#define A __has_\n#define C(a, b) a##b\n#define D(a) C(a, include)\nint i = D(A)(<x.h>);",
-        "#define C(a, b, c, d, e, f) a##b##c##d##e##f\n#if C(_, _, has, _in, cl, "
-        "ude)(<x.h>)\n#endif",
+        "#define C(a, b, c, d, e) a##b##c##d##e\n#if C(_, _, has, _in, clude)(<x.h>)\n#endif",
         "#define HAS(x) __has_include(x)\n#define C(a, b) a##b\n#if C(HA, S)(<x.h>)\n#endif",
         "#define H25(x) __has_include(x)\n#define C(a, b) a##b\n#if C(H, 25)(<x.h>)\n#endif",
         "#define APPLY(f, x) f(x)\n#if APPLY(__has_include, <x.h>)\n#endif",

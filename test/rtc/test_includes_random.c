@@ -255,7 +255,7 @@ static void write_header(const char *path)
     write_file(path, text.bytes, text.size);
 }
 
-/* About two of five files are there. A link to another is one of them now and then. */
+/* About two of five files are there, and some are links. */
 static void make_files(void)
 {
     char path[64];
@@ -527,7 +527,7 @@ int main(int argc, char **argv)
         }
         run_text(cache, &asked, &counts);
         if (counts.stale > before) {
-            (void)printf("text %llu is stale\n", (unsigned long long)(seed + i));
+            (void)printf("text %llu is stale\n", (unsigned long long)seed + i);
         }
     }
     pdl_rtc_cache_destroy(cache);

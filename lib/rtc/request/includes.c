@@ -6,6 +6,7 @@
 #include "rtc/request/includes.h"
 
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -67,7 +68,8 @@ static char *folder_of(const char *name)
 /* Takes `own` over, which holds the bytes; NULL: they are the caller's. */
 static void add_text(struct scan *scan, const char *name, const char *bytes, size_t size, char *own)
 {
-    const struct text text = {.bytes = bytes, .size = size, .folder = folder_of(name), .own = own};
+    struct text text = {.bytes = bytes, .size = size, .folder = folder_of(name)};
+    text.own = own;
     if (text.folder == NULL ||
         !PDL_ARRAY_ROOM(scan->texts, scan->text_count, scan->text_capacity)) {
         free(text.folder);
@@ -189,21 +191,14 @@ static void visit_file(struct scan *scan, struct pdl_rtc_dependency *dependency)
     }
 }
 
-static char *join_path(const char *folder, const char *name, size_t length)
+static char *join_path(const char *folder, const char *name, size_t length, const char *ending)
 {
     const size_t before = strlen(folder);
-    char *path = malloc(before + length + 2);
-    if (path == NULL) {
-        return NULL;
-    }
-    memcpy(path, folder, before);
-    size_t size = before;
-    if (before > 0 && folder[before - 1] != '/') {
-        path[size++] = '/';
-    }
-    memcpy(path + size, name, length);
-    path[size + length] = '\0';
-    return path;
+    const char *slash = before > 0 && folder[before - 1] != '/' ? "/" : "";
+    char *path = NULL;
+    const int size =
+        asprintf(&path, "%s%s%.*s%s", folder, slash, (int)length, name, ending); /* or -1 */
+    return size >= 0 ? path : NULL;
 }
 
 /* Looks at a path, which it takes over. Whether a file is there. */
@@ -248,21 +243,13 @@ static bool has_second_name(const char *name, size_t length)
 static bool look(struct scan *scan, const char *folder, const char *name, size_t length)
 {
     static const char ending[] = ".stdh";
-    char *path = join_path(name[0] == '/' ? "" : folder, name, length);
-    const size_t size = path != NULL ? strlen(path) : 0;
-    char *second =
-        path != NULL && has_second_name(name, length) ? malloc(size + sizeof(ending)) : NULL;
-    if (second != NULL) {
-        memcpy(second, path, size);
-        memcpy(second + size, ending, sizeof(ending));
+    const char *from = name[0] == '/' ? "" : folder;
+    char *path = join_path(from, name, length, "");
+    if (look_at(scan, path)) {
+        return true;
     }
-    bool present = look_at(scan, path);
-    if (present || second == NULL) {
-        free(second);
-    } else {
-        present = look_at(scan, second);
-    }
-    return present;
+    return has_second_name(name, length) && !scan->no_memory &&
+           look_at(scan, join_path(from, name, length, ending));
 }
 
 /* Whether the same was not asked for before, from the same folder. */

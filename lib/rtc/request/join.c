@@ -19,13 +19,18 @@ static size_t rest_of_line(const char *at, const char *end, bool blanks)
 /* What a trigraph stands for; NUL if there is none. */
 static char trigraph(const char *at, const char *end)
 {
-    static const char last[] = "=/'()!<>-";
-    static const char stands[] = "#\\^[]|{}~";
-    if (end - at < 3 || at[0] != '?' || at[1] != '?' || at[2] == '\0') {
+    static const char trigraphs[][2] = {{'=', '#'}, {'/', '\\'}, {'\'', '^'},
+                                        {'(', '['}, {')', ']'},  {'!', '|'},
+                                        {'<', '{'}, {'>', '}'},  {'-', '~'}};
+    if (end - at < 3 || at[0] != '?' || at[1] != '?') {
         return '\0';
     }
-    const char *found = strchr(last, at[2]);
-    return found != NULL ? stands[found - last] : '\0';
+    for (size_t i = 0; i < sizeof(trigraphs) / sizeof(trigraphs[0]); i++) {
+        if (trigraphs[i][0] == at[2]) {
+            return trigraphs[i][1];
+        }
+    }
+    return '\0';
 }
 
 unsigned pdl_rtc_join_needs(const char *text, size_t size)
@@ -59,12 +64,17 @@ bool pdl_rtc_join(const char *text, size_t size, unsigned what, struct pdl_rtc_j
         return false;
     }
     while (text < end) {
-        const char stands = (what & PDL_RTC_JOIN_TRIGRAPHS) != 0 ? trigraph(text, end) : '\0';
-        const char c = stands != '\0' ? stands : *text;
-        const char *next = text + (stands != '\0' ? 3 : 1);
-        const size_t rest =
-            c == '\\' ? rest_of_line(next, end, (what & PDL_RTC_JOIN_BLANKS) != 0) : 0;
-        if (rest > 0 || stands != '\0') {
+        const char *next = text + 1;
+        char c = *text;
+        const char stands = trigraph(text, end);
+        const bool replaced = stands != '\0' && (what & PDL_RTC_JOIN_TRIGRAPHS) != 0;
+        if (replaced) {
+            c = stands;
+            next = text + 3;
+        }
+        const bool blanks = (what & PDL_RTC_JOIN_BLANKS) != 0;
+        const size_t rest = c == '\\' ? rest_of_line(next, end, blanks) : 0;
+        if (rest > 0 || replaced) {
             mark(joined);
         }
         if (rest == 0) {
