@@ -126,6 +126,11 @@ static void options_with_side_effects_are_refused_by_name(void **state)
         "-Xnvvm=-O1",
         "-Xcudafe",
         "--enable-cache-trace",
+        "--tile-only",
+        "--simt-only",
+        "-enable_tile",
+        "--skip-cuda-tile-packaging",
+        "--use-bundled-headers=x",
     };
     for (size_t i = 0; i < COUNT_OF(refused); i++) {
         const char *bare = refused[i] + strspn(refused[i], " ");

@@ -77,7 +77,10 @@ static const struct refusal {
     {"pch-dir", WRITES},
     {"enable-cache-trace", WRITES},
 #undef WRITES
-    {"use-pch", "it reads a file that the cache does not know of"},
+#define READS "it reads files that the cache does not know of"
+    {"use-pch", READS},
+    {"use-bundled-headers", READS},
+#undef READS
 #define TARGET "the options' target is for it"
     {"gpu-architecture", TARGET},
     {"arch", TARGET},
@@ -96,6 +99,10 @@ static const struct refusal {
     {"ptx", OUTPUT},
     {"fatbin", OUTPUT},
     {"ltoir", OUTPUT},
+    {"enable-tile", OUTPUT},
+    {"tile-only", OUTPUT},
+    {"simt-only", OUTPUT},
+    {"skip-cuda-tile-packaging", OUTPUT},
 #undef OUTPUT
     {"pch", "the flag PDL_RTC_PCH is for it"},
     {"minimal", "the flag PDL_RTC_MINIMAL is for it"},
