@@ -94,9 +94,10 @@ typedef struct pdl_rtc_options {
     const pdl_rtc_header *headers; /**< Headers in memory, before those on disk. */
     size_t header_count;           /**< How many there are. */
     /** Called now and then while NVRTC compiles (12.8; before, never), as a rule on the compiling thread:
-     * other than 0 cancels with PDL_ERROR_CANCELLED. Threads that wait for the same kernel are not
-     * asked and compile it themselves then. It may ask a cache for other texts, but not for the one
-     * that is being compiled (PDL_ERROR_BUSY). May be NULL. */
+     * other than 0 cancels with PDL_ERROR_CANCELLED, and it is not called again. NVRTC 13.2 and newer
+     * may crash when it is stopped: there it compiles to the end, and what it made is dropped. Threads
+     * that wait for the same kernel are not asked and compile it themselves then. It may ask a cache
+     * for other texts, but not for the one that is being compiled (PDL_ERROR_BUSY). May be NULL. */
     int32_t (*progress)(void *context);
     void *progress_context; /**< Passed to `progress`. */
 } pdl_rtc_options;
@@ -127,7 +128,8 @@ typedef struct pdl_rtc_compiler_info {
     int32_t newest_architecture; /**< Of those that NVRTC compiles for: 120 for compute_120. */
     uint32_t has_pch;            /**< 1 if PDL_RTC_PCH can be had. */
     uint32_t has_minimal;        /**< 1 if PDL_RTC_MINIMAL can be had. */
-    uint32_t has_progress;       /**< 1 if `progress` is called. */
+    uint32_t has_progress;       /**< 1 if `progress` is called (12.8), whether or not it ends a
+                                      compilation early. */
     char path[236];              /**< NVRTC's file, cut short if need be; NUL-terminated. */
 } pdl_rtc_compiler_info;
 

@@ -15,6 +15,7 @@ enum {
     OLDEST = 12000,         /* nvrtcGetLTOIR, and what else is called here */
     WITH_MINIMAL = 12040,   /* --minimal */
     WITH_PCH = 12080,       /* --pch */
+    UNSTOPPABLE = 13020,    /* from here to 13.5 at least, it may crash where it is cancelled */
     ARCHITECTURES_MAX = 256 /* more than there will be */
 };
 
@@ -26,6 +27,11 @@ bool pdl_rtc_compiler_has_pch(const struct pdl_rtc_compiler *compiler)
 bool pdl_rtc_compiler_has_minimal(const struct pdl_rtc_compiler *compiler)
 {
     return compiler->number >= WITH_MINIMAL;
+}
+
+bool pdl_rtc_compiler_stops(const struct pdl_rtc_compiler *compiler)
+{
+    return compiler->number < UNSTOPPABLE;
 }
 
 static pdl_status resolve(void *library, struct pdl_rtc_compiler *compiler)

@@ -43,6 +43,9 @@ struct pdl_rtc_compiler {
     char path[4096];
 };
 
+/* Whether it stops where the flow callback says so, and does not crash. */
+bool pdl_rtc_compiler_stops(const struct pdl_rtc_compiler *compiler);
+
 /* What --pch and --minimal need. */
 bool pdl_rtc_compiler_has_pch(const struct pdl_rtc_compiler *compiler);
 bool pdl_rtc_compiler_has_minimal(const struct pdl_rtc_compiler *compiler);

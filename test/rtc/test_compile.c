@@ -298,7 +298,7 @@ static void the_caller_is_asked_and_may_cancel(void **state)
     assert_true(progress.asked > 1);
     assert_false(progress.elsewhere);
     const int all = progress.asked;
-    for (int until = 1; until <= all; until += all / 4 + 1) {
+    for (int until = 1; until <= all; until += all / 60 + 1) {
         progress = (struct progress){.until = until, .thread = pthread_self()};
         assert_refused(
             compile(text, &PDL_RTC_OPTIONS(SM90, .progress = ask, .progress_context = &progress)),
@@ -459,6 +459,24 @@ static void a_caller_that_cancelled_gets_no_image_even_if_nvrtc_goes_on(void **s
     assert_int_equal(progress.asked, 2);  /* the caller, until it has said so */
 }
 
+static void an_nvrtc_that_a_cancellation_crashes_goes_on_and_there_is_no_image(void **state)
+{
+    (void)state;
+    static const int numbers[] = {13020, 13050, 14000};
+    for (size_t i = 0; i < COUNT_OF(numbers); i++) {
+        struct progress progress = {.until = 2, .thread = pthread_self()};
+        rtc_mock.table.number = numbers[i];
+        rtc_mock.ask = 5;
+        rtc_mock.asked = 0;
+        assert_refused(
+            compile("", &PDL_RTC_OPTIONS(SM90, .progress = ask, .progress_context = &progress)),
+            PDL_ERROR_CANCELLED, NULL, "t.cu");
+        assert_int_equal(rtc_mock.asked, 5);
+        assert_int_equal(rtc_mock.answer, 0);
+        assert_int_equal(progress.asked, 2);
+    }
+}
+
 static void an_nvrtc_without_the_callback_never_asks(void **state)
 {
     (void)state;
@@ -573,6 +591,7 @@ int main(void)
         RTC_MOCK_TEST(each_result_of_nvrtc_becomes_a_status),
         RTC_MOCK_TEST(every_call_of_nvrtc_may_fail),
         RTC_MOCK_TEST(a_caller_that_cancelled_gets_no_image_even_if_nvrtc_goes_on),
+        RTC_MOCK_TEST(an_nvrtc_that_a_cancellation_crashes_goes_on_and_there_is_no_image),
         RTC_MOCK_TEST(an_nvrtc_without_the_callback_never_asks),
         RTC_MOCK_TEST(a_long_log_is_whole_and_the_message_ends),
         RTC_MOCK_TEST(the_log_may_be_set_from_itself),

@@ -101,7 +101,8 @@ static pdl_status create(struct pdl_rtc_job *job)
     return PDL_SUCCESS;
 }
 
-/* On the compiling thread or, it is said, another. Once it has cancelled it does so to the end. */
+/* On the compiling thread or, it is said, another. Once it has cancelled it does so to the end. An NVRTC
+ * that a cancellation crashes goes on, and what it makes is dropped. */
 static int ask_caller(void *payload, void *unused)
 {
     struct pdl_rtc_job *job = payload;
@@ -110,7 +111,8 @@ static int ask_caller(void *payload, void *unused)
         job->request->progress(job->request->progress_context) != 0) {
         atomic_store_explicit(&job->cancelled, true, memory_order_relaxed);
     }
-    return atomic_load_explicit(&job->cancelled, memory_order_relaxed) ? 1 : 0;
+    return pdl_rtc_compiler_stops(job->compiler) &&
+           atomic_load_explicit(&job->cancelled, memory_order_relaxed);
 }
 
 /* Makes NVRTC's log the thread's. */
