@@ -56,8 +56,12 @@ typedef enum pdl_rtc_output {
 
 /** Flags of a compilation. Each needs an NVRTC that has it, else PDL_ERROR_COMPILER_TOO_OLD. */
 typedef enum pdl_rtc_flag {
-    PDL_RTC_PCH = 1,     /**< NVRTC's `--pch`: precompiled headers, kept in a temporary
-                              folder until the process ends (12.8). */
+    /** NVRTC's `--pch` (12.8): headers are precompiled for later texts of the process that begin with
+     * the same directives, include the same headers and have the same options. They lie in a folder
+     * below `$TMPDIR` (`/tmp`) that only the user may read, and that is removed when the process
+     * exits. Where that folder cannot be used, or has less than 320 MiB left, and where it is not
+     * known what the text includes, it is compiled without. */
+    PDL_RTC_PCH = 1,
     PDL_RTC_MINIMAL = 2, /**< NVRTC's `--minimal`: fewer built-in declarations (12.4). */
     PDL_RTC_NO_CACHE = 4 /**< Compiled anew and not kept; for calls that have a cache. */
 } pdl_rtc_flag;

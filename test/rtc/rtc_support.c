@@ -57,6 +57,12 @@ static nvrtcResult mock_compile(nvrtcProgram program, int count, const char *con
         rtc_mock.asked++;
         rtc_mock.answer = flow_callback(flow_payload, NULL);
     }
+    if (rtc_mock.while_compiling != NULL) {
+        rtc_mock.while_compiling();
+    }
+    if (rtc_mock.pch_result != 0 && rtc_mock_had("--pch")) {
+        return rtc_mock.pch_result;
+    }
     return rtc_mock.compile_result;
 }
 

@@ -32,6 +32,8 @@ bool rtc_have_nvrtc(void);
 struct rtc_mock {
     struct pdl_rtc_compiler table; /* what pdl_rtc_compiler_override() was given */
     nvrtcResult create_result, add_name_result, compile_result, lowered_result, code_result;
+    nvrtcResult pch_result; /* of a compilation with --pch, before compile_result */
+    void (*while_compiling)(void);
     const char *log;     /* of a compilation */
     const char *code;    /* ended by a NUL, which counts */
     const char *lowered; /* what every name becomes; NULL: itself */

@@ -351,12 +351,12 @@ static void nvrtc_gets_the_options_in_order(void **state)
     (void)state;
     assert_ok(compile("", &PDL_RTC_OPTIONS(SM90, .flags = PDL_RTC_PCH | PDL_RTC_MINIMAL,
                                            ARGUMENTS("-DA", "-UA"))));
-    assert_int_equal(rtc_mock.option_count, 6);
+    assert_int_equal(rtc_mock.option_count, 8);
     assert_string_equal(rtc_mock.options[0], "--gpu-architecture=sm_90");
     assert_string_equal(rtc_mock.options[1], "--pch");
-    assert_string_equal(rtc_mock.options[3], "--minimal");
-    assert_string_equal(rtc_mock.options[4], "-DA");
-    assert_string_equal(rtc_mock.options[5], "-UA");
+    assert_string_equal(rtc_mock.options[5], "--minimal");
+    assert_string_equal(rtc_mock.options[6], "-DA");
+    assert_string_equal(rtc_mock.options[7], "-UA");
     done();
 }
 

@@ -10,6 +10,7 @@
 #include "core/sized.h"
 #include "rtc/compile/job.h"
 #include "rtc/compile/log.h"
+#include "rtc/compile/pch.h"
 #include "rtc/request/embedded.h"
 
 /* ---- what NVRTC is given -------------------------------------------------------------------- */
@@ -133,9 +134,11 @@ static pdl_status take_log(const struct pdl_rtc_job *job)
     return PDL_SUCCESS;
 }
 
-static pdl_status compile(struct pdl_rtc_job *job)
+/* With a precompiled header where `pch` is on. */
+static pdl_status call_compile(struct pdl_rtc_job *job, const struct pdl_rtc_pch *pch,
+                               nvrtcResult *result)
 {
-    enum { OWN = 5 };
+    enum { OWN = 7 };
     const struct pdl_rtc_request *request = job->request;
     char architecture[PDL_RTC_TARGET_SIZE + 24];
     size_t count = 0;
@@ -148,9 +151,11 @@ static pdl_status compile(struct pdl_rtc_job *job)
     if (request->output == PDL_RTC_LTO) {
         options[count++] = "--dlink-time-opt";
     }
-    if ((request->flags & PDL_RTC_PCH) != 0) {
+    if (pch->on) {
         options[count++] = "--pch";
         options[count++] = "--pch-messages=false"; /* the name of a temporary file, in every log */
+        options[count++] = "--pch-verbose=false";
+        options[count++] = pch->option;
     }
     if ((request->flags & PDL_RTC_MINIMAL) != 0) {
         options[count++] = "--minimal";
@@ -161,9 +166,41 @@ static pdl_status compile(struct pdl_rtc_job *job)
     if (request->progress != NULL && job->compiler->flow_callback != NULL) {
         (void)job->compiler->flow_callback(job->program, ask_caller, job);
     }
-    const nvrtcResult result = job->compiler->compile(job->program, (int)count, options);
-    free(options);
-    const pdl_status status = take_log(job);
+    *result = job->compiler->compile(job->program, (int)count, options);
+    free((void *)options);
+    return PDL_SUCCESS;
+}
+
+/* Creates and compiles the program. A precompiled header that cannot be written or read fails the text, as
+ * an error of the text does: it is compiled again without, and that counts. */
+static pdl_status compile(struct pdl_rtc_job *job)
+{
+    struct pdl_rtc_pch pch = {0};
+    nvrtcResult result = 0;
+    pdl_status status = PDL_SUCCESS;
+    if ((job->request->flags & PDL_RTC_PCH) != 0) {
+        status = pdl_rtc_pch_begin(&pch, job->request, job->compiler);
+    }
+    if (status == PDL_SUCCESS) {
+        status = create(job);
+    }
+    if (status == PDL_SUCCESS) {
+        status = call_compile(job, &pch, &result);
+    }
+    bool good = status == PDL_SUCCESS && result == 0;
+    if (status == PDL_SUCCESS && result != 0 && pch.on &&
+        !atomic_load_explicit(&job->cancelled, memory_order_relaxed)) {
+        (void)job->compiler->destroy(&job->program);
+        status = create(job);
+        if (status == PDL_SUCCESS) {
+            status = call_compile(job, &(struct pdl_rtc_pch){0}, &result);
+        }
+        good = result != 0 && !pch.making; /* the text is at fault, and not what was there before */
+    }
+    pdl_rtc_pch_end(&pch, good);
+    if (status == PDL_SUCCESS) {
+        status = take_log(job);
+    }
     return status != PDL_SUCCESS ? status : pdl_rtc_job_judge(job, result);
 }
 
@@ -262,9 +299,6 @@ static pdl_status run(struct pdl_rtc_job *job, pdl_rtc_image **image)
     pdl_status status = check_target(job);
     if (status == PDL_SUCCESS) {
         status = check_flags(job);
-    }
-    if (status == PDL_SUCCESS) {
-        status = create(job);
     }
     if (status == PDL_SUCCESS) {
         status = compile(job);
