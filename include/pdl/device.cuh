@@ -285,10 +285,8 @@ template <> struct pdl_bits_<16> {
     }
     __attribute__((device, always_inline)) void load_halves(const void *from)
     {
-        asm volatile("ld.u64 %0, [%2]; ld.u64 %1, [%2+8];"
-                     : "=&l"(value[0]), "=l"(value[1])
-                     : "l"(from)
-                     : "memory");
+        asm volatile("ld.u64 %0, [%1];" : "=l"(value[0]) : "l"(from) : "memory");
+        asm volatile("ld.u64 %0, [%1+8];" : "=l"(value[1]) : "l"(from) : "memory");
     }
 };
 

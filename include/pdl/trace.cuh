@@ -93,7 +93,7 @@ PDL_DEVICE_INLINE_ unsigned long long pdl_trace_waits_(const pdl_trace_launch &l
     unsigned long long from;
     asm volatile("{ .reg .pred p; setp.ne.u64 p, %1, 0; mov.u64 %0, 0; "
                  "@p mov.u64 %0, %%globaltimer; }"
-                 : "=&l"(from)
+                 : "=l"(from)
                  : "l"(pdl_trace_record_(launch))
                  : "memory");
     return from;
