@@ -25,7 +25,7 @@
  *   in the cache's folder (the default cache's where there is none); empty: nowhere.
  * - `PDL_NVRTC`, `PDL_NVJITLINK`: the library's file, read on first use. Unset: what the loader
  *   finds as libnvrtc.so.13 or .12, then in `$CUDA_PATH/lib64`, `$CUDA_HOME/lib64` and
- *   `/usr/local/cuda/lib64`.
+ *   `/usr/local/cuda/lib64`. NVRTC's builtins library is taken from the folder of NVRTC.
  */
 #ifndef PDL_RTC_H
 #define PDL_RTC_H

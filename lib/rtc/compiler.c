@@ -116,6 +116,17 @@ static pdl_status ask_version(void *library, struct pdl_rtc_compiler *compiler)
     return PDL_SUCCESS;
 }
 
+/* NVRTC opens a second library by its name in the first compilation, and not every build of it looks for
+ * it beside itself. */
+static void open_builtins(const struct pdl_rtc_compiler *compiler)
+{
+    char name[64];
+    (void)snprintf(name, sizeof(name), "libnvrtc-builtins%s.so.%d.%d",
+                   strstr(compiler->path, "libnvrtc.alt.") != NULL ? ".alt" : "",
+                   compiler->number / 1000, compiler->number % 1000 / 10);
+    pdl_rtc_library_open_beside(compiler->path, name);
+}
+
 static pdl_status load(void *room)
 {
     struct pdl_rtc_compiler *compiler = room;
@@ -142,6 +153,7 @@ static pdl_status load(void *room)
         (void)dlclose(library);
         return status;
     }
+    open_builtins(compiler);
     pdl_rtc_library_identify(*(void **)&compiler->version, compiler->number, &compiler->identity);
     return PDL_SUCCESS; /* it stays loaded: threads of its own may run */
 }

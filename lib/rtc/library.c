@@ -131,6 +131,29 @@ void *pdl_rtc_library_open(const struct pdl_rtc_library_names *names, char *path
     return handle;
 }
 
+static bool open_in_folder_of(const char *path, const char *name)
+{
+    const char *slash = strrchr(path, '/');
+    char *file = NULL;
+    if (slash == NULL || asprintf(&file, "%.*s/%s", (int)(slash - path), path, name) < 0) {
+        return false;
+    }
+    const bool opened = dlopen(file, RTLD_NOW | RTLD_LOCAL) != NULL;
+    free(file);
+    return opened;
+}
+
+void pdl_rtc_library_open_beside(const char *path, const char *name)
+{
+    if (!open_in_folder_of(path, name)) {
+        char *target = realpath(path, NULL);
+        if (target != NULL) {
+            (void)open_in_folder_of(target, name);
+        }
+        free(target);
+    }
+}
+
 /* ---- identity ------------------------------------------------------------------------------- */
 
 struct search {

@@ -28,6 +28,11 @@ struct pdl_rtc_library_names {
 void *pdl_rtc_library_open(const struct pdl_rtc_library_names *names, char *path, size_t path_size,
                            char *why, size_t why_size);
 
+/* Opens NAME for good in the folder that an open library's file, or what that is a link to, is in. What that
+ * library opens by its name alone is this one from then on, and not what the loader's paths have, if
+ * anything. Where it is not there nothing happens. */
+void pdl_rtc_library_open_beside(const char *path, const char *name);
+
 /* Tells the build of the library that has that symbol, whose version is `number`. */
 void pdl_rtc_library_identify(void *symbol, int number, struct pdl_rtc_identity *identity);
 

@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 #include <pthread.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "rtc/library.h"
@@ -98,6 +99,54 @@ static void an_nvrtc_that_lacks_a_function_is_refused_by_its_name(void **state)
     assert_refused(pdl_rtc_compiler_open(&compiler), PDL_ERROR_NO_COMPILER, NULL, "libpartial.so",
                    "nvrtcCreateProgram");
     free(path);
+}
+
+/* That a compiler which is opened as PATH finds its builtins by their name. */
+static void assert_builtins_are_found(const char *path)
+{
+    const struct pdl_rtc_compiler *compiler;
+    assert_int_equal(setenv("PDL_NVRTC", path, 1), 0);
+    assert_ok(pdl_rtc_compiler_open(&compiler));
+    void *builtins = dlopen("libnvrtc-builtins.so.12.77", RTLD_NOW);
+    assert_non_null(builtins);
+    assert_int_equal(dlclose(builtins), 0);
+}
+
+/* In a process of its own: what was opened for good stays open. */
+static void in_a_child(void (*check)(const char *path), const char *path)
+{
+    int status = 0;
+    const pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        check(path);
+        _exit(0);
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+}
+
+static void an_nvrtc_finds_the_builtins_beside_it(void **state)
+{
+    (void)state;
+    char *path = stand_in("libwhole.so");
+    assert_null(dlopen("libnvrtc-builtins.so.12.77", RTLD_NOW));
+    in_a_child(assert_builtins_are_found, path);
+    free(path);
+}
+
+static void an_nvrtc_that_is_a_link_finds_the_builtins_beside_its_file(void **state)
+{
+    (void)state;
+    char *path = stand_in("libwhole.so");
+    char *folder = rtc_folder_make();
+    char *link = NULL;
+    assert_true(asprintf(&link, "%s/libnvrtc.so.12", folder) > 0);
+    assert_int_equal(symlink(path, link), 0);
+    in_a_child(assert_builtins_are_found, link);
+    free(link);
+    free(path);
+    rtc_folder_remove(folder);
 }
 
 static void the_toolkits_folders_are_looked_into(void **state)
@@ -322,6 +371,8 @@ int main(void)
         TEST(a_library_that_is_no_nvrtc_is_named),
         TEST(an_old_nvrtc_is_refused_with_both_versions),
         TEST(an_nvrtc_that_lacks_a_function_is_refused_by_its_name),
+        TEST(an_nvrtc_finds_the_builtins_beside_it),
+        TEST(an_nvrtc_that_is_a_link_finds_the_builtins_beside_its_file),
         TEST(the_toolkits_folders_are_looked_into),
         TEST(an_nvjitlink_with_versioned_names_alone_will_do),
         TEST(two_builds_of_a_library_have_two_identities),
