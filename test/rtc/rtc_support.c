@@ -97,7 +97,7 @@ static nvrtcResult mock_log(nvrtcProgram program, char *log)
 static nvrtcResult mock_code_size(nvrtcProgram program, size_t *size)
 {
     (void)program;
-    *size = strlen(rtc_mock.code) + 1;
+    *size = rtc_mock.no_code ? 0 : strlen(rtc_mock.code) + 1;
     return rtc_mock.code_result;
 }
 

@@ -34,6 +34,7 @@ struct rtc_mock {
     nvrtcResult create_result, add_name_result, compile_result, lowered_result, code_result;
     nvrtcResult pch_result; /* of a compilation with --pch, before compile_result */
     void (*while_compiling)(void);
+    bool no_code;
     const char *log;     /* of a compilation */
     const char *code;    /* ended by a NUL, which counts */
     const char *lowered; /* what every name becomes; NULL: itself */

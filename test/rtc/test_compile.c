@@ -412,9 +412,13 @@ static void each_result_of_nvrtc_becomes_a_status(void **state)
          "nvrtc: error: failed to open libnvrtc-builtins.so.13.0.\n",
          PDL_ERROR_NO_COMPILER,
          {"/mock/libnvrtc.so.13", "libnvrtc-builtins.so", "failed to open"}},
+        {2, "", PDL_ERROR_COMPILE, {"NVRTC_ERROR_OF_THE_MOCK", "2", ""}},
+        {4, "", PDL_ERROR_COMPILE, {"NVRTC_ERROR_OF_THE_MOCK", "4", ""}},
         {10, "", PDL_ERROR_NOT_FOUND, {"t.cu", "k", ""}},
         {11, "", PDL_ERROR_COMPILE, {"NVRTC_ERROR_INTERNAL_ERROR", "all of it in", ""}},
         {16, "", PDL_ERROR_CANCELLED, {"t.cu", "cancelled", ""}},
+        {17, "", PDL_ERROR_COMPILE, {"17", "", ""}},
+        {18, "", PDL_ERROR_COMPILE, {"18", "", ""}},
         {99, "", PDL_ERROR_COMPILE, {"99", "", ""}},
     };
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
@@ -432,18 +436,29 @@ static void every_call_of_nvrtc_may_fail(void **state)
     (void)state;
     nvrtcResult *const results[] = {&rtc_mock.create_result, &rtc_mock.add_name_result,
                                     &rtc_mock.lowered_result, &rtc_mock.code_result};
-    static const pdl_status statuses[] = {PDL_ERROR_COMPILE, PDL_ERROR_COMPILE, PDL_ERROR_NOT_FOUND,
-                                          PDL_ERROR_COMPILE};
     static const char *const calls[] = {"nvrtcCreateProgram", "nvrtcAddNameExpression",
                                         "nvrtcGetLoweredName", "nvrtcGetCUBIN"};
     for (size_t i = 0; i < COUNT_OF(results); i++) {
         *results[i] = 11;
-        assert_refused(compile("", &PDL_RTC_OPTIONS(SM90, NAMES("k"))), statuses[i], NULL,
+        assert_refused(compile("", &PDL_RTC_OPTIONS(SM90, NAMES("k"))), PDL_ERROR_COMPILE, NULL,
                        "NVRTC_ERROR_INTERNAL_ERROR");
         assert_string_equal(pdl_last_error()->call, calls[i]);
         assert_int_equal(rtc_mock.programs, 0);
+        *results[i] = 1;
+        assert_refused(compile("", &PDL_RTC_OPTIONS(SM90, NAMES("k"))), PDL_ERROR_OUT_OF_MEMORY,
+                       NULL, calls[i]);
         *results[i] = 0;
     }
+    rtc_mock.lowered_result = 10;
+    assert_refused(compile("", &PDL_RTC_OPTIONS(SM90, NAMES("k"))), PDL_ERROR_NOT_FOUND, NULL, "k");
+}
+
+static void a_compiler_that_gives_no_code_is_named(void **state)
+{
+    (void)state;
+    rtc_mock.no_code = true;
+    assert_refused(compile("", &PDL_RTC_OPTIONS(SM90)), PDL_ERROR_COMPILE, NULL, "nvrtcGetCUBIN",
+                   "no code");
 }
 
 static void a_caller_that_cancelled_gets_no_image_even_if_nvrtc_goes_on(void **state)
@@ -590,6 +605,7 @@ int main(void)
         RTC_MOCK_TEST(flags_that_nvrtc_is_too_old_for_are_refused_with_both_versions),
         RTC_MOCK_TEST(each_result_of_nvrtc_becomes_a_status),
         RTC_MOCK_TEST(every_call_of_nvrtc_may_fail),
+        RTC_MOCK_TEST(a_compiler_that_gives_no_code_is_named),
         RTC_MOCK_TEST(a_caller_that_cancelled_gets_no_image_even_if_nvrtc_goes_on),
         RTC_MOCK_TEST(an_nvrtc_that_a_cancellation_crashes_goes_on_and_there_is_no_image),
         RTC_MOCK_TEST(an_nvrtc_without_the_callback_never_asks),

@@ -71,6 +71,8 @@ static void fast_math_reaches_the_linker(void **state)
     assert_true(fast < exact); /* an exact division is a function of its own */
 }
 
+static nvJitLinkResult link_result = 4;
+
 static nvJitLinkResult link_create(nvJitLinkHandle *handle, uint32_t count, const char **options)
 {
     (void)handle;
@@ -78,7 +80,7 @@ static nvJitLinkResult link_create(nvJitLinkHandle *handle, uint32_t count, cons
     for (uint32_t i = 0; i < count && i < COUNT_OF(rtc_mock.options); i++) {
         (void)snprintf(rtc_mock.options[i], sizeof(rtc_mock.options[i]), "%s", options[i]);
     }
-    return 4; /* nothing more is wanted */
+    return link_result; /* nothing more is wanted */
 }
 
 static void the_linker_gets_the_options_that_are_about_machine_code(void **state)
@@ -121,6 +123,31 @@ static void the_linker_gets_the_options_that_are_about_machine_code(void **state
     }
 }
 
+static void each_result_of_nvjitlink_becomes_a_status(void **state)
+{
+    (void)state;
+    static const struct pdl_rtc_linker linker = {.create = link_create, .number = 12030};
+    static const struct {
+        nvJitLinkResult result;
+        pdl_status status;
+    } cases[] = {{1, PDL_ERROR_OPTION},
+                 {11, PDL_ERROR_OPTION},
+                 {14, PDL_ERROR_COMPILER_TOO_OLD},
+                 {16, PDL_ERROR_COMPILER_TOO_OLD},
+                 {17, PDL_ERROR_COMPILER_TOO_OLD},
+                 {3, PDL_ERROR_COMPILE},
+                 {6, PDL_ERROR_COMPILE},
+                 {99, PDL_ERROR_COMPILE}};
+    pdl_rtc_linker_override(&linker);
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        link_result = cases[i].result;
+        assert_refused(compile("", &PDL_RTC_OPTIONS(SM90, .output = PDL_RTC_LTO)), cases[i].status,
+                       NULL, cases[i].status == PDL_ERROR_COMPILE ? "nvJitLink" : "12.3");
+        assert_int_equal(pdl_last_error()->cuda_result, cases[i].result);
+    }
+    link_result = 4;
+}
+
 static void the_linker_is_opened_for_lto_alone(void **state)
 {
     (void)state;
@@ -143,6 +170,7 @@ int main(void)
     };
     const struct CMUnitTest mocked[] = {
         RTC_MOCK_TEST(the_linker_gets_the_options_that_are_about_machine_code),
+        RTC_MOCK_TEST(each_result_of_nvjitlink_becomes_a_status),
         RTC_MOCK_TEST(the_linker_is_opened_for_lto_alone),
     };
     return rtc_run(mocked, real);

@@ -15,8 +15,9 @@ _Static_assert(NVRTC_SUCCESS == 0 && NVRTC_ERROR_OUT_OF_MEMORY == 1 &&
                    NVRTC_ERROR_INVALID_INPUT == 3 && NVRTC_ERROR_INVALID_OPTION == 5 &&
                    NVRTC_ERROR_COMPILATION == 6 && NVRTC_ERROR_BUILTIN_OPERATION_FAILURE == 7 &&
                    NVRTC_ERROR_NAME_EXPRESSION_NOT_VALID == 10,
-               "lib/rtc/compile/failure.c has these numbers");
-_Static_assert(NVJITLINK_SUCCESS == 0 && NVJITLINK_INPUT_LTOIR == 3,
+               "lib/rtc/compile/job.h has these numbers");
+_Static_assert(NVJITLINK_SUCCESS == 0 && NVJITLINK_ERROR_UNRECOGNIZED_OPTION == 1 &&
+                   NVJITLINK_INPUT_LTOIR == 3,
                "lib/rtc/compile/link.c has these");
 
 /* The signatures of compiler.h, with the toolkit's types. */

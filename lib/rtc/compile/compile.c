@@ -248,6 +248,9 @@ static pdl_status find_lowered(const struct pdl_rtc_job *job, const char **lower
     for (size_t i = 0; i < request->name_count; i++) {
         const nvrtcResult result =
             job->compiler->lowered_name(job->program, request->names[i], &lowered[i]);
+        if (result != 0 && result != NVRTC_NAME_EXPRESSION_NOT_VALID) {
+            return pdl_rtc_job_fail_call(job, "nvrtcGetLoweredName", result);
+        }
         if (result != 0) {
             return PDL_FAIL_CALL(PDL_ERROR_NOT_FOUND, "nvrtcGetLoweredName", result,
                                  "%.100s has no %.200s: %s", request->program, request->names[i],

@@ -11,17 +11,6 @@
 #include "rtc/compile/log.h"
 #include "rtc/directory.h"
 
-/* Of nvrtc.h. */
-enum {
-    NVRTC_OUT_OF_MEMORY = 1,
-    NVRTC_INVALID_INPUT = 3,
-    NVRTC_INVALID_OPTION = 5,
-    NVRTC_COMPILATION = 6,
-    NVRTC_BUILTIN_OPERATION_FAILURE = 7,
-    NVRTC_NAME_EXPRESSION_NOT_VALID = 10,
-    NVRTC_CANCELLED = 16
-};
-
 /* ---- the log -------------------------------------------------------------------------------- */
 
 /* The line of a log that says what is wrong: the first with an error in it, else the first. */
@@ -160,7 +149,8 @@ pdl_status pdl_rtc_job_fail_call(const struct pdl_rtc_job *job, const char *call
         char *log = pdl_rtc_log_room(256);
         if (log != NULL) {
             (void)snprintf(log, 256, "%s: error: %s (%d)\n", call,
-                           job->compiler->error_string(result), result);
+                           result != 0 ? job->compiler->error_string(result) : "it gives no code",
+                           result);
         }
     }
     return pdl_rtc_job_fail(job, call, result);

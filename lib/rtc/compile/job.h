@@ -9,6 +9,17 @@
 #include "rtc/linker.h"
 #include "rtc/request/request.h"
 
+/* Of nvrtc.h. */
+enum {
+    NVRTC_OUT_OF_MEMORY = 1,
+    NVRTC_INVALID_INPUT = 3,
+    NVRTC_INVALID_OPTION = 5,
+    NVRTC_COMPILATION = 6,
+    NVRTC_BUILTIN_OPERATION_FAILURE = 7,
+    NVRTC_NAME_EXPRESSION_NOT_VALID = 10,
+    NVRTC_CANCELLED = 16
+};
+
 struct pdl_rtc_job {
     const struct pdl_rtc_compiler *compiler;
     const struct pdl_rtc_linker *linker; /* of LTO, else NULL */

@@ -9,7 +9,15 @@
 #include "rtc/compile/job.h"
 #include "rtc/compile/log.h"
 
-enum { JITLINK_INPUT_LTOIR = 3 }; /* of nvJitLink.h */
+/* Of nvJitLink.h. */
+enum {
+    JITLINK_INPUT_LTOIR = 3,
+    JITLINK_UNRECOGNIZED_OPTION = 1,
+    JITLINK_INCOMPATIBLE_OPTIONS = 11,
+    JITLINK_OUTDATED_LIBRARY = 14,
+    JITLINK_UNRECOGNIZED_ARCH = 16,
+    JITLINK_UNSUPPORTED_ARCH = 17
+};
 
 /* What nvJitLink calls those options of NVRTC that are about making machine code, which it does here. */
 static const struct {
@@ -82,7 +90,25 @@ static void append_link_log(const struct pdl_rtc_job *job, nvJitLinkHandle handl
 static pdl_status fail_link(const struct pdl_rtc_job *job, nvJitLinkHandle handle, const char *call,
                             int result)
 {
+    const int number = job->linker->number;
     append_link_log(job, handle);
+    switch (result) {
+    case JITLINK_UNRECOGNIZED_OPTION:
+    case JITLINK_INCOMPATIBLE_OPTIONS:
+        return PDL_FAIL_CALL(PDL_ERROR_OPTION, call, result,
+                             "nvJitLink %d.%d refuses an option: %.200s", number / 1000,
+                             number % 1000 / 10, pdl_rtc_log());
+    case JITLINK_OUTDATED_LIBRARY:
+    case JITLINK_UNRECOGNIZED_ARCH:
+    case JITLINK_UNSUPPORTED_ARCH:
+        return PDL_FAIL_CALL(PDL_ERROR_COMPILER_TOO_OLD, call, result,
+                             "nvJitLink %d.%d does not link what NVRTC %d.%d makes for %s: %.150s",
+                             number / 1000, number % 1000 / 10, job->compiler->number / 1000,
+                             job->compiler->number % 1000 / 10, job->request->target,
+                             pdl_rtc_log());
+    default:
+        break;
+    }
     if (pdl_rtc_log()[0] == '\0') {
         char *log = pdl_rtc_log_room(128);
         if (log != NULL) {
