@@ -53,12 +53,6 @@ static inline pdl_status pdl_once_get(struct pdl_once *once, pdl_status (*load)(
     return status;
 }
 
-/* In the child of a fork: a thread that was loading is not there, and the next one loads again. */
-static inline void pdl_once_forked(struct pdl_once *once)
-{
-    (void)pthread_mutex_init(&once->lock, NULL);
-}
-
 /* For tests: gives this table from now on (NULL: loads again). No other thread may be in the library. */
 static inline void pdl_once_override(struct pdl_once *once, const void *table)
 {

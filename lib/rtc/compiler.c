@@ -171,11 +171,6 @@ pdl_status pdl_rtc_compiler_open(const struct pdl_rtc_compiler **compiler)
     return status;
 }
 
-void pdl_rtc_compiler_forked(void)
-{
-    pdl_once_forked(&once);
-}
-
 void pdl_rtc_compiler_override(const struct pdl_rtc_compiler *compiler)
 {
     pdl_once_override(&once, compiler);

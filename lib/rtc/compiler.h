@@ -53,9 +53,6 @@ bool pdl_rtc_compiler_has_minimal(const struct pdl_rtc_compiler *compiler);
 /* The compiler, opened by the first call; later calls repeat its outcome. */
 pdl_status pdl_rtc_compiler_open(const struct pdl_rtc_compiler **compiler);
 
-/* In the child of a fork: a thread that was opening it is not there. */
-void pdl_rtc_compiler_forked(void);
-
 /* For tests: what that gives (NULL: open again on the next call). No other thread may be in the library. */
 void pdl_rtc_compiler_override(const struct pdl_rtc_compiler *compiler);
 

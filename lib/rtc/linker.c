@@ -118,11 +118,6 @@ pdl_status pdl_rtc_linker_open(const struct pdl_rtc_linker **linker)
     return status;
 }
 
-void pdl_rtc_linker_forked(void)
-{
-    pdl_once_forked(&once);
-}
-
 void pdl_rtc_linker_override(const struct pdl_rtc_linker *linker)
 {
     pdl_once_override(&once, linker);

@@ -27,9 +27,6 @@ struct pdl_rtc_linker {
 /* The linker, opened by the first call; later calls repeat its outcome. */
 pdl_status pdl_rtc_linker_open(const struct pdl_rtc_linker **linker);
 
-/* In the child of a fork: a thread that was opening it is not there. */
-void pdl_rtc_linker_forked(void);
-
 /* For tests, as pdl_rtc_compiler_override(). */
 void pdl_rtc_linker_override(const struct pdl_rtc_linker *linker);
 

@@ -48,9 +48,9 @@ void pdl_rtc_cache_problem(struct pdl_rtc_cache *cache, const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
-    (void)pthread_mutex_lock(&cache->lock);
+    pdl_lock_take(&cache->lock);
     (void)vsnprintf(cache->problem, sizeof(cache->problem), format, arguments);
-    (void)pthread_mutex_unlock(&cache->lock);
+    pdl_lock_release(&cache->lock);
     va_end(arguments);
 }
 
@@ -85,9 +85,9 @@ pdl_status pdl_rtc_cache_stats(pdl_rtc_cache *cache, pdl_rtc_stats *stats)
         (void)snprintf(now.shipped, sizeof(now.shipped), "%s",
                        pdl_rtc_store_directory(cache->shipped));
     }
-    (void)pthread_mutex_lock(&cache->lock);
+    pdl_lock_take(&cache->lock);
     (void)snprintf(now.problem, sizeof(now.problem), "%s", cache->problem);
-    (void)pthread_mutex_unlock(&cache->lock);
+    pdl_lock_release(&cache->lock);
     pdl_sized_copy(stats, &now, sizeof(now));
     return PDL_SUCCESS;
 }
@@ -183,7 +183,7 @@ static pdl_status open_stores(pdl_rtc_cache *cache, const pdl_rtc_cache_desc *de
  * Forks
  * ---------------------------------------------------------------------------------------------- */
 
-static pthread_mutex_t standard_lock = PTHREAD_MUTEX_INITIALIZER; /* of making it */
+static struct pdl_lock standard_lock; /* of making it */
 static _Atomic(pdl_rtc_cache *) standard;
 
 static pthread_mutex_t all_lock = PTHREAD_MUTEX_INITIALIZER; /* of `all` and `watches_forks` */
@@ -206,13 +206,10 @@ static void in_parent(void)
     (void)pthread_mutex_unlock(&all_lock);
 }
 
-/* Other locks are held while files are read and written, for which a fork does not wait. Threads that had
- * them are not here, and what they were at counts for nothing. */
+/* Threads that compiled are not here, and what they were at counts for nothing. */
 static void in_child(void)
 {
     for (pdl_rtc_cache *cache = all; cache != NULL; cache = cache->next) {
-        (void)pthread_mutex_init(&cache->lock, NULL);
-        pdl_rtc_memory_forked(cache->memory);
         if (cache->store != NULL) {
             pdl_rtc_store_forked(cache->store);
         }
@@ -221,9 +218,6 @@ static void in_child(void)
         }
         pdl_rtc_flights_after_fork(cache->flights, true);
     }
-    (void)pthread_mutex_init(&standard_lock, NULL);
-    pdl_rtc_compiler_forked();
-    pdl_rtc_linker_forked();
     (void)pthread_mutex_unlock(&all_lock);
 }
 
@@ -282,7 +276,6 @@ pdl_status pdl_rtc_cache_create(const pdl_rtc_cache_desc *desc, pdl_rtc_cache **
         return PDL_NO_MEMORY();
     }
     memset(made, 0, sizeof(*made));
-    (void)pthread_mutex_init(&made->lock, NULL);
     made->wait_ns = find_wait_ns(made);
     made->memory = pdl_rtc_memory_make();
     made->flights = pdl_rtc_flights_make(made->wait_ns);
@@ -311,7 +304,7 @@ pdl_status pdl_rtc_cache_get(pdl_rtc_cache **cache)
     }
     pdl_rtc_cache *made = atomic_load_explicit(&standard, memory_order_acquire);
     if (made == NULL) {
-        (void)pthread_mutex_lock(&standard_lock);
+        pdl_lock_take(&standard_lock);
         made = atomic_load_explicit(&standard, memory_order_relaxed);
         if (made == NULL) {
             status = pdl_rtc_cache_create(NULL, &made);
@@ -319,7 +312,7 @@ pdl_status pdl_rtc_cache_get(pdl_rtc_cache **cache)
         if (status == PDL_SUCCESS) {
             atomic_store_explicit(&standard, made, memory_order_release);
         }
-        (void)pthread_mutex_unlock(&standard_lock);
+        pdl_lock_release(&standard_lock);
     }
     if (status == PDL_SUCCESS) {
         *cache = made;
@@ -337,6 +330,5 @@ void pdl_rtc_cache_destroy(pdl_rtc_cache *cache)
     pdl_rtc_flights_free(cache->flights);
     pdl_rtc_store_close(cache->store);
     pdl_rtc_store_close(cache->shipped);
-    (void)pthread_mutex_destroy(&cache->lock);
     free(cache);
 }

@@ -6,6 +6,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+#include "core/lock.h"
 #include "rtc/cache/flight.h"
 #include "rtc/cache/memory.h"
 #include "rtc/cache/store.h"
@@ -43,7 +44,7 @@ struct pdl_rtc_cache {
     bool writes;                   /* the store is written to */
     uint64_t wait_ns;              /* how long another's compilation is waited for */
     struct pdl_rtc_cache *next;    /* of all */
-    pthread_mutex_t lock;          /* of `problem` */
+    struct pdl_lock lock;          /* of `problem` */
     char problem[256];
 };
 

@@ -3,10 +3,11 @@
  * holds is marked and stays until the cache goes: a reader may be at it. */
 #include "rtc/cache/memory.h"
 
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "core/lock.h"
 
 enum { BUCKETS = 4096 };
 
@@ -21,7 +22,7 @@ struct answer {
 };
 
 struct pdl_rtc_memory {
-    pthread_mutex_t lock; /* of adding */
+    struct pdl_lock lock; /* of adding */
     _Atomic(struct answer *) buckets[BUCKETS];
 };
 
@@ -198,7 +199,7 @@ void pdl_rtc_memory_add(struct pdl_rtc_memory *memory, const struct pdl_rtc_ques
     made->kernel = kernel;
     made->dependencies = *dependencies;
     *dependencies = (struct pdl_rtc_dependencies){0};
-    (void)pthread_mutex_lock(&memory->lock);
+    pdl_lock_take(&memory->lock);
     struct answer *other = find(memory, question);
     if (other != NULL && other->kernel == kernel) {
         free_answer(made); /* another thread was faster */
@@ -210,26 +211,19 @@ void pdl_rtc_memory_add(struct pdl_rtc_memory *memory, const struct pdl_rtc_ques
         made->next = atomic_load_explicit(bucket, memory_order_relaxed);
         atomic_store_explicit(bucket, made, memory_order_release);
     }
-    (void)pthread_mutex_unlock(&memory->lock);
+    pdl_lock_release(&memory->lock);
 }
 
 struct pdl_rtc_memory *pdl_rtc_memory_make(void)
 {
-    struct pdl_rtc_memory *made = malloc(sizeof(*made));
+    struct pdl_rtc_memory *made = calloc(1, sizeof(*made));
     if (made == NULL) {
         return NULL;
     }
     for (size_t i = 0; i < BUCKETS; i++) {
         atomic_init(&made->buckets[i], NULL);
     }
-    (void)pthread_mutex_init(&made->lock, NULL);
     return made;
-}
-
-/* A head of a chain is written at once: whatever a thread was at, the chains are whole. */
-void pdl_rtc_memory_forked(struct pdl_rtc_memory *memory)
-{
-    (void)pthread_mutex_init(&memory->lock, NULL);
 }
 
 void pdl_rtc_memory_free(struct pdl_rtc_memory *memory)
@@ -245,6 +239,5 @@ void pdl_rtc_memory_free(struct pdl_rtc_memory *memory)
             answer = next;
         }
     }
-    (void)pthread_mutex_destroy(&memory->lock);
     free(memory);
 }

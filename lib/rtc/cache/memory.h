@@ -37,9 +37,6 @@ void pdl_rtc_memory_free(struct pdl_rtc_memory *memory);
 pdl_kernel *pdl_rtc_memory_find(struct pdl_rtc_memory *memory,
                                 const struct pdl_rtc_question *question);
 
-/* In the child of a fork: whoever had the lock is not there. */
-void pdl_rtc_memory_forked(struct pdl_rtc_memory *memory);
-
 /* Remembers a kernel, and takes the dependencies over. Does nothing without memory. */
 void pdl_rtc_memory_add(struct pdl_rtc_memory *memory, const struct pdl_rtc_question *question,
                         struct pdl_rtc_dependencies *dependencies, pdl_kernel *kernel);

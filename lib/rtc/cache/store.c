@@ -4,7 +4,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +12,7 @@
 #include <unistd.h>
 
 #include "core/error.h"
+#include "core/lock.h"
 #include "core/path_text.h"
 #include "rtc/cache/files.h"
 #include "rtc/directory.h"
@@ -22,7 +22,7 @@ struct pdl_rtc_store {
     int base;
     bool read_only;
     uint64_t capacity;
-    pthread_mutex_t lock; /* of what follows */
+    struct pdl_lock lock; /* of what follows */
     bool counted;         /* `bytes` is known: from the first put on */
     uint64_t bytes;       /* of the folder, as far as this process knows */
     uint64_t added;       /* by this process since it was counted */
@@ -51,7 +51,6 @@ struct pdl_rtc_store *pdl_rtc_store_open(const char *directory, bool read_only, 
     store->base = base;
     store->read_only = read_only;
     store->capacity = capacity;
-    (void)pthread_mutex_init(&store->lock, NULL);
     return store;
 }
 
@@ -61,7 +60,6 @@ void pdl_rtc_store_close(struct pdl_rtc_store *store)
         return;
     }
     (void)close(store->base);
-    (void)pthread_mutex_destroy(&store->lock);
     free(store->directory);
     free(store);
 }
@@ -179,13 +177,13 @@ static void make_room(struct pdl_rtc_store *store, const char *keep, uint64_t *e
  * them can get over the capacity. */
 static void account(struct pdl_rtc_store *store, const char *name, size_t size, uint64_t *evicted)
 {
-    (void)pthread_mutex_lock(&store->lock);
+    pdl_lock_take(&store->lock);
     store->bytes += size;
     store->added += size;
     if (!store->counted || store->bytes > store->capacity || store->added > store->capacity / 16) {
         make_room(store, name, evicted);
     }
-    (void)pthread_mutex_unlock(&store->lock);
+    pdl_lock_release(&store->lock);
 }
 
 const char *pdl_rtc_store_put(struct pdl_rtc_store *store, const struct pdl_rtc_key *key,
@@ -279,6 +277,5 @@ int pdl_rtc_store_lock(struct pdl_rtc_store *store, const struct pdl_rtc_key *ke
 
 void pdl_rtc_store_forked(struct pdl_rtc_store *store)
 {
-    (void)pthread_mutex_init(&store->lock, NULL);
     store->counted = false;
 }

@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +15,7 @@
 #include <unistd.h>
 
 #include "core/error.h"
+#include "core/lock.h"
 #include "rtc/directory.h"
 #include "rtc/request/embedded.h"
 
@@ -278,8 +278,7 @@ struct place {
     uint64_t used; /* the clock's */
 };
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static pthread_cond_t made = PTHREAD_COND_INITIALIZER;
+static struct pdl_lock lock;
 static struct {
     pid_t owner; /* a fork is another process, and has none yet */
     int base;    /* locked as long as the process lives; -1: none can be made */
@@ -287,10 +286,7 @@ static struct {
     uint64_t clock;
     struct place places[FOLDERS_MAX];
     size_t count;
-} here;
-
-/* A compilation that the progress callback of another begins must not wait for that one. */
-static _Thread_local bool inside;
+} here = {.base = -1};
 
 /* A new folder of the process, locked before another process takes it for one that was left. */
 static int make_base(char *path, size_t size)
@@ -333,6 +329,7 @@ static bool have_base(void)
         if (here.owner != 0 && here.base >= 0) {
             (void)close(here.base); /* its maker's: it stays locked for that one */
         }
+        here.base = -1; /* also for a child that is forked meanwhile */
         here.owner = process;
         here.count = 0;
         remove_left();
@@ -380,14 +377,14 @@ static void make_room(size_t count)
     }
 }
 
-/* With the lock: waits while another thread fills the folder. */
+/* With the lock. Not a folder that another compilation fills: to wait for that one takes no less time than to compile
+ * without, and it may be waiting for this one. */
 static bool take_place(struct pdl_rtc_pch *pch)
 {
     char name[NAME_SIZE];
     struct place *place = find_place(pch->hash);
-    while (place != NULL && place->making) {
-        (void)pthread_cond_wait(&made, &lock);
-        place = find_place(pch->hash);
+    if (place != NULL && place->making) {
+        return false;
     }
     folder_name(pch->hash, name);
     if (place == NULL) {
@@ -408,22 +405,18 @@ pdl_status pdl_rtc_pch_begin(struct pdl_rtc_pch *pch, const struct pdl_rtc_reque
                              const struct pdl_rtc_compiler *compiler)
 {
     *pch = (struct pdl_rtc_pch){0};
-    if (inside) {
-        return PDL_SUCCESS;
-    }
     pdl_status status = pdl_rtc_includes_find(request, &pch->dependencies);
     if (status == PDL_SUCCESS && !pch->dependencies.unknown) {
         status = hash_request(pch, request, compiler);
         if (status == PDL_SUCCESS) {
-            (void)pthread_mutex_lock(&lock);
+            pdl_lock_take(&lock);
             pch->on = have_base() && take_place(pch);
-            (void)pthread_mutex_unlock(&lock);
+            pdl_lock_release(&lock);
         }
     }
     if (!pch->on) {
         pdl_rtc_includes_free(&pch->dependencies);
     }
-    inside = pch->on;
     return status;
 }
 
@@ -435,7 +428,7 @@ void pdl_rtc_pch_end(struct pdl_rtc_pch *pch, bool good)
     }
     good = good && pdl_rtc_includes_unchanged(&pch->dependencies);
     folder_name(pch->hash, name);
-    (void)pthread_mutex_lock(&lock);
+    pdl_lock_take(&lock);
     struct place *place = here.owner == getpid() ? find_place(pch->hash) : NULL;
     if (place != NULL && (pch->making || !place->making)) {
         place->making = false;
@@ -445,17 +438,13 @@ void pdl_rtc_pch_end(struct pdl_rtc_pch *pch, bool good)
         }
         make_room(0);
     }
-    if (pch->making) {
-        (void)pthread_cond_broadcast(&made);
-    }
-    (void)pthread_mutex_unlock(&lock);
+    pdl_lock_release(&lock);
     pdl_rtc_includes_free(&pch->dependencies);
-    inside = false;
 }
 
 void pdl_rtc_pch_clear(void)
 {
-    (void)pthread_mutex_lock(&lock);
+    pdl_lock_take(&lock);
     if (here.owner == getpid() && here.base >= 0) {
         remove_base(AT_FDCWD, here.path, here.base);
         (void)close(here.base);
@@ -464,7 +453,7 @@ void pdl_rtc_pch_clear(void)
         here.owner = 0;
         here.count = 0;
     }
-    (void)pthread_mutex_unlock(&lock);
+    pdl_lock_release(&lock);
 }
 
 __attribute__((destructor)) static void clear_at_exit(void)

@@ -15,14 +15,15 @@
 /* A compilation's use of a folder. */
 struct pdl_rtc_pch {
     bool on;     /* there is a folder */
-    bool making; /* it is new, and others wait for what comes of it */
+    bool making; /* it is new, and nobody else's yet */
     struct pdl_rtc_hash hash;
     struct pdl_rtc_dependencies dependencies;
     char option[4096]; /* "--pch-dir=FOLDER" */
 };
 
-/* Finds or makes the folder of a request. Without one (it is not known what the text includes, or no
- * temporary folder can be made) the text is to be compiled without, and `on` is false. */
+/* Finds or makes the folder of a request. Without one (it is not known what the text includes, another
+ * compilation is filling the folder, or none can be made) the text is to be compiled without, and `on` is
+ * false. */
 pdl_status pdl_rtc_pch_begin(struct pdl_rtc_pch *pch, const struct pdl_rtc_request *request,
                              const struct pdl_rtc_compiler *compiler);
 
