@@ -264,7 +264,7 @@ static struct node *only_before(const struct picture *picture, const struct node
 }
 
 /* The first node of a line of such nodes, so that many walks through a long line are short. */
-static const struct node *shorten(const struct picture *picture, struct node *node)
+static struct node *shorten(const struct picture *picture, struct node *node)
 {
     struct node *end = node;
     struct node *before;
@@ -295,7 +295,12 @@ static void walk(struct picture *picture, pdl_census *census, uint32_t number, s
     start->seen_by = number;
     picture->stack[depth++] = (uint32_t)(start - picture->nodes);
     while (depth > 0) {
-        const struct node *at = shorten(picture, &picture->nodes[picture->stack[--depth]]);
+        struct node *const popped = &picture->nodes[picture->stack[--depth]];
+        struct node *const at = shorten(picture, popped);
+        if (at != popped && at->seen_by == number) {
+            continue; /* another line led there */
+        }
+        at->seen_by = number;
         for (uint32_t i = 0; i < at->edge_count; i++) {
             const uint32_t edge = picture->incoming[at->first_edge + i];
             struct node *before = find(picture, picture->from[edge]);

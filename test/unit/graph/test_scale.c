@@ -288,8 +288,7 @@ static void shuffled(uint32_t count)
     X(fan_out)                                                                                     \
     X(fan_out_from_the_last)                                                                       \
     X(fan_in)                                                                                      \
-    X(fan_in_to_the_first)                                                                         \
-    X(shuffled)
+    X(fan_in_to_the_first)
 
 #define WORK_(shape)                                                                               \
     static void chain_##shape(uint32_t count)                                                      \
@@ -299,12 +298,19 @@ static void shuffled(uint32_t count)
 SHAPES(WORK_)
 #undef WORK_
 
+/* Fewer links, for what is visited by chance leaves the caches. */
+static void chain_shuffled(uint32_t count)
+{
+    chain_of(count / 4, shuffled);
+}
+
 static void a_chain_of_any_shape_takes_time_in_proportion(void **state)
 {
     (void)state;
 #define ASSERT_(shape) assert_in_proportion(#shape, chain_##shape);
     SHAPES(ASSERT_)
 #undef ASSERT_
+    assert_in_proportion("shuffled", chain_shuffled);
 }
 
 /* Reachability by the definition: what a link waits for, and what that waits for. */
@@ -398,6 +404,24 @@ static void census_behind_a_line_of_memsets(uint32_t count)
     memset(node_types, 0, sizeof(node_types));
 }
 
+/* Many kernels before one memset, which many others depend on, and a kernel behind them all. */
+static void census_through_lines_that_meet(uint32_t count)
+{
+    const uint32_t half = count / 2;
+    for (uint32_t i = 0; i < count; i++) {
+        node_types[i] =
+            i >= half && i + 1 < count ? CU_GRAPH_NODE_TYPE_MEMSET : CU_GRAPH_NODE_TYPE_KERNEL;
+        if (i < half) {
+            keep_edge(i, half);
+        } else if (i > half && i + 1 < count) {
+            keep_edge(half, i);
+            keep_edge(i, count - 1);
+        }
+    }
+    census_of(count);
+    memset(node_types, 0, sizeof(node_types));
+}
+
 static void refused_node_of_a_fan(uint32_t count)
 {
     const pdl_launch_desc desc = plain_desc();
@@ -429,6 +453,7 @@ static void a_graph_of_any_shape_takes_time_in_proportion(void **state)
     assert_in_proportion("a census of a reversed line", census_of_a_reversed_line);
     assert_in_proportion("a census of a fan", census_of_a_fan);
     assert_in_proportion("a census behind a line of memsets", census_behind_a_line_of_memsets);
+    assert_in_proportion("a census through lines that meet", census_through_lines_that_meet);
     assert_in_proportion("a refused node with many dependencies", refused_node_of_a_fan);
 }
 
