@@ -420,7 +420,8 @@ static pdl_status attempt(const struct row *row, bool *untouched)
     const pdl_status status = row->run();
     is_watching = false;
     /* The report of a launch says why it would fail. */
-    *untouched = row->run == run_launch_explain || memcmp(before, with.out.bytes, sizeof(before)) == 0;
+    *untouched =
+        row->run == run_launch_explain || memcmp(before, with.out.bytes, sizeof(before)) == 0;
     return status;
 }
 
