@@ -208,7 +208,7 @@ class Forms(Case):
         result = self.bench("--rounds", "3")
         self.assertTrue(result.stdout.startswith("# pdltool bench\n\n- date: 2"), result.stdout[:100])
         self.assertIn("- command: pdltool bench --rounds 3\n", result.stdout)
-        self.assertIn("- gpu: Mock ?[2J | GPU\n", result.stdout)  # what would steer a terminal does not
+        self.assertIn("- gpu: Mock \\x1b[2J | GPU\n", result.stdout)  # what would steer a terminal does not
         self.assertIn("- driver: 580.65.06\n", result.stdout)
         self.assertIn("- temperature_c: 30 before, 31 after\n", result.stdout)
         self.assertNotIn("Ended early", result.stdout)

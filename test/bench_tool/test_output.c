@@ -133,7 +133,7 @@ static void markdown_of_a_run(void **state)
     assert_string_equal(text,
                         "# pdltool bench\n"
                         "\n"
-                        "- gpu: H?2J\n"
+                        "- gpu: H\\x1b2J\n"
                         "- clock_mhz: 1,980 before, 1,965 after\n"
                         "- bytes: 150,754,820,096\n"
                         "- power_w_after: 75.25\n"
@@ -259,7 +259,7 @@ static void markdown_without_comparisons_has_no_ratios(void **state)
     char *const text = text_of(output_markdown, &run);
     assert_has(text, "| host (ns) | Noise | rate (1/s) | Noise |\n");
     assert_has_not(text, "empty");
-    assert_has(text, "| ra?[2Jw | 1      |"); /* what would steer a terminal does not */
+    assert_has(text, "| ra\\x1b[2Jw | 1      |"); /* what would steer a terminal does not */
     free(text);
     bench_run_free(&run);
 }

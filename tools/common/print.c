@@ -61,7 +61,7 @@ bool wants_colours(FILE *to)
 
 void table_add(struct table *table, char *cell)
 {
-    char *const plain = plain_text(cell);
+    char *const plain = cell != NULL ? plain_text(cell) : NULL;
     free(cell);
     APPEND(table, plain);
 }
