@@ -66,7 +66,9 @@ static size_t find_plain(const struct rows *rows, const json_t *against, size_t 
 {
     const char *const id = json_string_value(against);
     uint32_t index = 0;
-    return id != NULL && pdl_names_find(&rows->ids, id, &index) ? rows->of_id.items[index] : own;
+    return id != NULL && rows->of_id.items != NULL && pdl_names_find(&rows->ids, id, &index)
+               ? rows->of_id.items[index]
+               : own;
 }
 
 static void add_row(struct rows *rows, const struct sim_device *device, const char *table,
