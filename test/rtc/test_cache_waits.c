@@ -335,6 +335,19 @@ static void a_callback_may_fork(void **state)
     assert_int_equal(in_callback[1], PDL_ERROR_BUSY);
 }
 
+/* The address sanitizer's own allocator keeps its locks over a fork, so that a child may hang in malloc(). */
+#if defined(__SANITIZE_ADDRESS__)
+enum { MALLOC_FORKS = 0 };
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+enum { MALLOC_FORKS = 0 };
+#else
+enum { MALLOC_FORKS = 1 };
+#endif
+#else
+enum { MALLOC_FORKS = 1 };
+#endif
+
 static atomic_bool stop;
 
 static void *ask_for_many(void *argument)
@@ -359,6 +372,9 @@ static void a_child_never_waits_for_a_thread_that_is_not_there(void **state)
 {
     (void)state;
     pthread_t threads[3];
+    if (!MALLOC_FORKS) {
+        skip();
+    }
     atomic_store(&stop, false);
     for (size_t i = 0; i < COUNT_OF(threads); i++) {
         assert_int_equal(pthread_create(&threads[i], NULL, ask_for_many, threads), 0);
