@@ -216,6 +216,14 @@ class Large(Case):
             path = self.file("a.ptx", HEAD + files + text)
             self.assertLess(self.seconds_of("--summary", path), 60 if "sanitized" in tooltest.without else 6)
 
+    def test_many_markers_in_a_kernel_with_a_long_name(self):
+        def limit():
+            if "sanitized" not in tooltest.without:
+                resource.setrlimit(resource.RLIMIT_AS, (1 << 30, 1 << 30))
+        markers = "".join("// pdl:allow no-wait%d: r\n" % i for i in range(20000))
+        result = self.lint("--summary", self.file("a.ptx", HEAD + kernel("k" * 300000, 1, markers)), preexec_fn=limit)
+        self.assertEqual((result.stderr, result.returncode), ("", 1))
+
     def test_many_kernels_of_a_source_in_one_line(self):
         self.file("a.cu", "x = (y);" * 1700000)
         text = "".join(kernel("k%d" % i, 1, "    .loc 1 1 1\n") for i in range(1000))
