@@ -173,6 +173,57 @@ static void what_a_precompiled_header_fails_is_compiled_without(void **state)
     assert_refused(compile("", &PCH()), PDL_ERROR_COMPILE, NULL, "t.cu(1): error: x");
 }
 
+static void what_failed_a_text_goes_and_what_did_not_stays(void **state)
+{
+    (void)state;
+    char *folder = folder_after("", &PCH());
+    char *base = strdup(folder);
+    assert_non_null(base);
+    *strrchr(base, '/') = '\0';
+    rtc_mock.log = "t.cu(1): error: x";
+    rtc_mock.compile_result = 6;
+    assert_refused(compile("", &PCH()), PDL_ERROR_COMPILE, NULL, "error: x");
+    assert_int_equal(access(folder, F_OK), 0); /* the text is wrong */
+    assert_refused(compile("", &PCH(ARGUMENTS("-DN"))), PDL_ERROR_COMPILE, NULL, "error: x");
+    assert_int_equal(rtc_folder_count(base, ""), 1); /* a new one, which nobody knows to be whole */
+    rtc_mock.compile_result = 0;
+    rtc_mock.pch_result = 6;
+    assert_ok(compile("", &PCH()));
+    assert_int_not_equal(access(folder, F_OK), 0);
+    free(folder);
+    free(base);
+}
+
+static pthread_t waiting;
+
+static void *compile_the_same(void *unused)
+{
+    pdl_rtc_image *image = NULL;
+    (void)unused;
+    const pdl_status status = pdl_rtc_compile("t.cu", "", &PCH(), &image);
+    pdl_rtc_image_destroy(image);
+    return (void *)(intptr_t)(status == PDL_SUCCESS);
+}
+
+static void begin_another(void)
+{
+    rtc_mock.while_compiling = NULL;
+    assert_int_equal(pthread_create(&waiting, NULL, compile_the_same, NULL), 0);
+    (void)usleep(100000);
+    assert_int_equal(rtc_mock.compilations, 1);
+}
+
+static void a_thread_waits_for_the_one_that_makes_what_it_needs(void **state)
+{
+    (void)state;
+    void *right = NULL;
+    rtc_mock.while_compiling = begin_another;
+    assert_ok(compile("", &PCH()));
+    assert_int_equal(pthread_join(waiting, &right), 0);
+    assert_non_null(right);
+    assert_int_equal(rtc_mock.compilations, 2);
+}
+
 static int32_t cancel(void *context)
 {
     (void)context;
@@ -353,8 +404,9 @@ static int32_t compile_within(void *context)
     pdl_rtc_image *image = NULL;
     (void)context;
     rtc_mock.ask = 0;
-    return pdl_rtc_compile("t.cu", "", &PCH(), &image) != PDL_SUCCESS ||
-           (pdl_rtc_image_destroy(image), 0);
+    const pdl_status status = pdl_rtc_compile("t.cu", "", &PCH(), &image);
+    pdl_rtc_image_destroy(image);
+    return status != PDL_SUCCESS;
 }
 
 static void a_compilation_within_another_does_not_wait_for_it(void **state)
@@ -614,6 +666,8 @@ int main(void)
         MOCKED(only_what_is_the_same_shares_a_folder),
         MOCKED(a_text_whose_includes_are_not_known_is_compiled_without),
         MOCKED(what_a_precompiled_header_fails_is_compiled_without),
+        MOCKED(what_failed_a_text_goes_and_what_did_not_stays),
+        MOCKED(a_thread_waits_for_the_one_that_makes_what_it_needs),
         MOCKED(what_was_cancelled_is_not_compiled_again),
         MOCKED(without_a_temporary_folder_a_text_is_compiled_without),
         MOCKED(where_files_must_be_small_a_text_is_compiled_without),
