@@ -4,6 +4,7 @@
 #include <ftw.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <sys/file.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -194,34 +195,40 @@ static void what_failed_a_text_goes_and_what_did_not_stays(void **state)
     free(base);
 }
 
-static pthread_t waiting;
+struct waiting {
+    struct pdl_rtc_request request;
+    atomic_bool through;
+};
 
-static void *compile_the_same(void *unused)
+static void *begin_the_same(void *argument)
 {
-    pdl_rtc_image *image = NULL;
-    (void)unused;
-    const pdl_status status = pdl_rtc_compile("t.cu", "", &PCH(), &image);
-    pdl_rtc_image_destroy(image);
-    return (void *)(intptr_t)(status == PDL_SUCCESS);
-}
-
-static void begin_another(void)
-{
-    rtc_mock.while_compiling = NULL;
-    assert_int_equal(pthread_create(&waiting, NULL, compile_the_same, NULL), 0);
-    (void)usleep(100000);
-    assert_int_equal(rtc_mock.compilations, 1);
+    struct waiting *waiting = argument;
+    struct pdl_rtc_pch pch;
+    const pdl_status status = pdl_rtc_pch_begin(&pch, &waiting->request, &rtc_mock.table);
+    atomic_store(&waiting->through, true);
+    const bool right = status == PDL_SUCCESS && pch.on && !pch.making;
+    pdl_rtc_pch_end(&pch, true);
+    return (void *)(intptr_t)right;
 }
 
 static void a_thread_waits_for_the_one_that_makes_what_it_needs(void **state)
 {
     (void)state;
+    struct waiting waiting;
+    struct pdl_rtc_pch pch;
+    pthread_t thread;
     void *right = NULL;
-    rtc_mock.while_compiling = begin_another;
-    assert_ok(compile("", &PCH()));
-    assert_int_equal(pthread_join(waiting, &right), 0);
+    atomic_init(&waiting.through, false);
+    assert_ok(pdl_rtc_request_make(&waiting.request, "t.cu", "", &PCH(), NULL));
+    assert_ok(pdl_rtc_pch_begin(&pch, &waiting.request, &rtc_mock.table));
+    assert_true(pch.on && pch.making);
+    assert_int_equal(pthread_create(&thread, NULL, begin_the_same, &waiting), 0);
+    (void)usleep(100000);
+    assert_false(atomic_load(&waiting.through));
+    pdl_rtc_pch_end(&pch, true);
+    assert_int_equal(pthread_join(thread, &right), 0);
     assert_non_null(right);
-    assert_int_equal(rtc_mock.compilations, 2);
+    pdl_rtc_request_free(&waiting.request);
 }
 
 static int32_t cancel(void *context)
