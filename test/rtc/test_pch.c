@@ -4,7 +4,6 @@
 #include <ftw.h>
 #include <pthread.h>
 #include <signal.h>
-#include <stdatomic.h>
 #include <sys/file.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -195,40 +194,24 @@ static void what_failed_a_text_goes_and_what_did_not_stays(void **state)
     free(base);
 }
 
-struct waiting {
-    struct pdl_rtc_request request;
-    atomic_bool through;
-};
-
-static void *begin_the_same(void *argument)
-{
-    struct waiting *waiting = argument;
-    struct pdl_rtc_pch pch;
-    const pdl_status status = pdl_rtc_pch_begin(&pch, &waiting->request, &rtc_mock.table);
-    atomic_store(&waiting->through, true);
-    const bool right = status == PDL_SUCCESS && pch.on && !pch.making;
-    pdl_rtc_pch_end(&pch, true);
-    return (void *)(intptr_t)right;
-}
-
-static void a_thread_waits_for_the_one_that_makes_what_it_needs(void **state)
+static void nobody_waits_for_the_one_that_makes_what_it_needs(void **state)
 {
     (void)state;
-    struct waiting waiting;
-    struct pdl_rtc_pch pch;
-    pthread_t thread;
-    void *right = NULL;
-    atomic_init(&waiting.through, false);
-    assert_ok(pdl_rtc_request_make(&waiting.request, "t.cu", "", &PCH(), NULL));
-    assert_ok(pdl_rtc_pch_begin(&pch, &waiting.request, &rtc_mock.table));
-    assert_true(pch.on && pch.making);
-    assert_int_equal(pthread_create(&thread, NULL, begin_the_same, &waiting), 0);
-    (void)usleep(100000);
-    assert_false(atomic_load(&waiting.through));
-    pdl_rtc_pch_end(&pch, true);
-    assert_int_equal(pthread_join(thread, &right), 0);
-    assert_non_null(right);
-    pdl_rtc_request_free(&waiting.request);
+    struct pdl_rtc_request request;
+    struct pdl_rtc_pch first;
+    struct pdl_rtc_pch meanwhile;
+    struct pdl_rtc_pch later;
+    assert_ok(pdl_rtc_request_make(&request, "t.cu", "", &PCH(), NULL));
+    assert_ok(pdl_rtc_pch_begin(&first, &request, &rtc_mock.table));
+    assert_true(first.on && first.making);
+    assert_ok(pdl_rtc_pch_begin(&meanwhile, &request, &rtc_mock.table));
+    assert_false(meanwhile.on);
+    pdl_rtc_pch_end(&meanwhile, true);
+    pdl_rtc_pch_end(&first, true);
+    assert_ok(pdl_rtc_pch_begin(&later, &request, &rtc_mock.table));
+    assert_true(later.on && !later.making);
+    pdl_rtc_pch_end(&later, true);
+    pdl_rtc_request_free(&request);
 }
 
 static int32_t cancel(void *context)
@@ -674,7 +657,7 @@ int main(void)
         MOCKED(a_text_whose_includes_are_not_known_is_compiled_without),
         MOCKED(what_a_precompiled_header_fails_is_compiled_without),
         MOCKED(what_failed_a_text_goes_and_what_did_not_stays),
-        MOCKED(a_thread_waits_for_the_one_that_makes_what_it_needs),
+        MOCKED(nobody_waits_for_the_one_that_makes_what_it_needs),
         MOCKED(what_was_cancelled_is_not_compiled_again),
         MOCKED(without_a_temporary_folder_a_text_is_compiled_without),
         MOCKED(where_files_must_be_small_a_text_is_compiled_without),
