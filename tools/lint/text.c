@@ -145,7 +145,7 @@ static void print_part(bool *first, size_t count, const char *one, const char *m
 /* How many were shown, and what was not. Nothing where there is nothing. */
 static void print_totals(const struct lint_report *report)
 {
-    size_t shown[PDL_LINT_ERROR + 1] = {0};
+    size_t seen[PDL_LINT_ERROR + 1] = {0};
     size_t hidden[PDL_LINT_ERROR + 1] = {0};
     size_t suppressed = 0;
     bool first = true;
@@ -154,14 +154,14 @@ static void print_totals(const struct lint_report *report)
         if (finding->suppressed != NULL) {
             suppressed++;
         } else if (lint_is_shown(report, finding)) {
-            shown[finding->level]++;
+            seen[finding->level]++;
         } else {
             hidden[finding->level]++;
         }
     }
-    print_part(&first, shown[PDL_LINT_ERROR], "error", "errors");
-    print_part(&first, shown[PDL_LINT_WARNING], "warning", "warnings");
-    print_part(&first, shown[PDL_LINT_NOTE], "note", "notes");
+    print_part(&first, seen[PDL_LINT_ERROR], "error", "errors");
+    print_part(&first, seen[PDL_LINT_WARNING], "warning", "warnings");
+    print_part(&first, seen[PDL_LINT_NOTE], "note", "notes");
     print_part(&first, hidden[PDL_LINT_WARNING], "warning not shown", "warnings not shown");
     print_part(&first, hidden[PDL_LINT_NOTE], "note not shown", "notes not shown");
     if (hidden[PDL_LINT_NOTE] > 0) {
