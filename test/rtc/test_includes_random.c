@@ -497,7 +497,7 @@ static void run_text(pdl_rtc_cache *cache, struct asked *asked, struct counts *c
 int main(int argc, char **argv)
 {
     static struct asked asked;
-    const unsigned long texts = argc > 1 ? strtoul(argv[1], NULL, 10) : 100;
+    const unsigned long texts = argc > 1 ? strtoul(argv[1], NULL, 10) : 60;
     const uint64_t seed = argc > 2 ? strtoull(argv[2], NULL, 10) : 1;
     struct counts counts = {0};
     pdl_rtc_compiler_info compiler = PDL_RTC_COMPILER_INFO_INIT;
