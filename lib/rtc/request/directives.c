@@ -203,7 +203,8 @@ static void take_calls(const struct reader *reader, size_t number)
     const struct pdl_rtc_callee *callee = &reader->macros->callees[number];
     const char *at = reader->text;
     while ((at = memmem(at, (size_t)(reader->end - at), callee->name, callee->length)) != NULL) {
-        struct pdl_rtc_directive directive = {.next = number > 0};
+        struct pdl_rtc_directive directive = {
+            .next = true}; /* NVRTC 12.0 looks past headers in memory */
         at = skip_spaces(at + callee->length, reader->end);
         if (at < reader->end && *at == '(' &&
             read_name(skip_spaces(at + 1, reader->end), reader->end, &directive) != NULL) {
@@ -329,9 +330,10 @@ static bool is_alias(struct reader *reader, const char *macro, const char *calle
 
 /* A callee that stands at `word` in code. */
 static void read_call(struct reader *reader, const struct path *path, const char *word,
-                      const char *after, size_t number)
+                      const char *after)
 {
-    struct pdl_rtc_directive directive = {.next = number > 0};
+    struct pdl_rtc_directive directive = {.next =
+                                              true}; /* NVRTC 12.0 looks past headers in memory */
     struct pdl_rtc_macros *macros = reader->macros;
     const char *end = reader->end;
     const char *at = skip_blanks(after, end);
@@ -487,7 +489,7 @@ static void read_word(struct reader *reader, struct path *path)
     if (number == reader->macros->callee_count) {
         take_word(reader, path, after);
     } else if (number >= reader->reading->from && path->place != PLACE_IGNORED) {
-        read_call(reader, path, word, after, number);
+        read_call(reader, path, word, after);
     }
     path->at = behind != NULL ? behind : after;
 }
