@@ -54,6 +54,11 @@ struct trace {
 
 /* ---- numbers --------------------------------------------------------------------------------------- */
 
+static bool is_in_number(char c)
+{
+    return (c >= '0' && c <= '9') || c == '+' || c == '-' || c == '.' || c == 'e' || c == 'E';
+}
+
 /* Makes strings of a JSON text's numbers, so that they are read with all their digits. Returns the new size; `to` may
  * be NULL. */
 static size_t quote_numbers(const char *text, size_t size, char *to)
@@ -64,7 +69,7 @@ static size_t quote_numbers(const char *text, size_t size, char *to)
         size_t length = 1;
         const bool number = !in_string && (text[i] == '-' || (text[i] >= '0' && text[i] <= '9'));
         if (number) {
-            while (i + length < size && memchr("0123456789+-.eE", text[i + length], 15) != NULL) {
+            while (i + length < size && is_in_number(text[i + length])) {
                 length++;
             }
         } else if (in_string && text[i] == '\\' && i + 1 < size) {
