@@ -17,6 +17,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/time.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -126,6 +127,7 @@ static void fork_child(struct worker *worker, unsigned slot)
     const pid_t pid = fork();
     if (pid == 0) {
         worker->doing = "a child";
+        (void)prctl(PR_SET_PDEATHSIG, SIGKILL); /* also where it is stopped */
         (void)alarm(HANG_SECONDS); /* ends it, which is a fault */
         (void)signal(SIGALRM, SIG_DFL);
         _exit(cache_child(worker));
