@@ -13,7 +13,7 @@
 /* Where the log goes; -1: nowhere. */
 static int log_file = -1;
 
-/* Opening a pipe takes until someone reads it: no lock that a fork leaves locked. */
+/* No lock that a fork leaves locked. */
 static struct pdl_lock open_lock;
 static atomic_bool is_open; /* or was tried */
 

@@ -65,7 +65,7 @@ class Faults(unittest.TestCase):
 
     def files(self, temporary=False):
         found = []
-        for folder, _, names in os.walk(os.path.join(self.folder, "pdl-rtc-1")):
+        for folder, _, names in os.walk(os.path.join(self.folder, "pdl-rtc-2")):
             found += [os.path.join(folder, name) for name in names if name != "lock"]
         return [name for name in found if os.path.basename(name).startswith(".tmp-") == temporary]
 
@@ -291,7 +291,7 @@ class Faults(unittest.TestCase):
 
         shutil.rmtree(self.folder)
         os.mkdir(self.folder, 0o700)
-        os.symlink(target, os.path.join(self.folder, "pdl-rtc-1"))
+        os.symlink(target, os.path.join(self.folder, "pdl-rtc-2"))
         process = self.start()
         output, _ = process.communicate(timeout=60)
         self.assertEqual(process.returncode, 3)

@@ -108,7 +108,7 @@ static inline int find(unsigned number)
     return find_key(&key);
 }
 
-/* "pdl-rtc-1/AB/NAME" of a number, as the working directory is the folder. */
+/* "pdl-rtc-2/AB/NAME" of a number, as the working directory is the folder. */
 static inline const char *path_of(unsigned number)
 {
     static char path[128];

@@ -204,7 +204,7 @@ static void nonsense_with_a_right_checksum_is_noticed(void **state)
         size_t at, size;
         uint64_t number;
     } changes[] = {
-        {8, 4, 2},                             /* the schema */
+        {8, 4, 1},                             /* the schema */
         {12, 4, 1},                            /* what is not used yet */
         {BODY_VERSIONS + 8, 4, 3},             /* LTO is no output of a file */
         {BODY_VERSIONS + 8, 4, 0},             /* nor is none */

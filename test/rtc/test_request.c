@@ -182,6 +182,11 @@ static void what_is_no_option_is_refused(void **state)
     assert_refused(make(&PDL_RTC_OPTIONS(WITH("@file"))), PDL_ERROR_OPTION, "arguments", "@file");
     assert_refused(make(&PDL_RTC_OPTIONS(WITH("-DA", NULL, "-DB"))), PDL_ERROR_INVALID_ARGUMENT,
                    "arguments", "arguments[1]", "3");
+    /* NVRTC would take the next option for the value. */
+    assert_refused(make(&PDL_RTC_OPTIONS(WITH("-I", "", "-DA"))), PDL_ERROR_OPTION, "arguments",
+                   "-I", "empty");
+    assert_refused(make(&PDL_RTC_OPTIONS(WITH("--pre-include=", "-DA"))), PDL_ERROR_OPTION,
+                   "arguments", "--pre-include", "empty");
 }
 
 /* ---- targets -------------------------------------------------------------------------------- */

@@ -202,7 +202,7 @@ static void age(struct worker *worker, int folder, const char *name)
 static void harm_file(struct worker *worker)
 {
     char path[512];
-    (void)snprintf(path, sizeof(path), "%s/pdl-rtc-1/%02x", directory, draw(worker, 256));
+    (void)snprintf(path, sizeof(path), "%s/pdl-rtc-2/%02x", directory, draw(worker, 256));
     DIR *files = opendir(path);
     const struct dirent *entry;
     if (files == NULL) {

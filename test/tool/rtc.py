@@ -68,7 +68,7 @@ class Case(tooltest.Case):
         return sorted(os.path.join(path, name) for path, _, names in os.walk(self.directory) for name in names if name != "lock")
 
     def entries(self, folder="cache"):
-        return sorted(glob.glob(self.path(folder) + "/pdl-rtc-1/??/*"))
+        return sorted(glob.glob(self.path(folder) + "/pdl-rtc-2/??/*"))
 
     def damage(self, path):
         with open(path, "r+b") as file:

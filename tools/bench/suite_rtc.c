@@ -268,7 +268,7 @@ static char *found_file;
 static int find_file(const char *path, const struct stat *status, int kind, struct FTW *where)
 {
     (void)status;
-    if (kind == FTW_F && where->level == 3) { /* DIRECTORY/pdl-rtc-1/AB/FILE */
+    if (kind == FTW_F && where->level == 3) { /* DIRECTORY/pdl-rtc-2/AB/FILE */
         found_file = copy_text(path);
         return 1;
     }
@@ -286,7 +286,7 @@ static bool add_others(const struct place *place)
     bool good = bytes != NULL;
     for (int i = 0; i < place->others && good; i++) {
         const unsigned part = (unsigned)rand_r(&state) % 256;
-        char *const in = format_text("%s/pdl-rtc-1/%02x", directory, part);
+        char *const in = format_text("%s/pdl-rtc-2/%02x", directory, part);
         char *const path = format_text("%s/%02x%014x%016x-%016x", in, part,
                                        (unsigned)rand_r(&state), (unsigned)i, 1U);
         (void)mkdir(in, S_IRWXU);

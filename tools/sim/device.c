@@ -96,8 +96,7 @@ static void counts_of(struct sim_device *device, struct counts counts[COUNTS])
     memcpy(counts, all, sizeof(all));
 }
 
-__attribute__((format(printf, 2, 3))) static bool fail(char wrong[SIM_WRONG], const char *format,
-                                                       ...)
+bool sim_fail(char wrong[SIM_WRONG], const char *format, ...)
 {
     va_list list;
     va_start(list, format);
@@ -122,13 +121,14 @@ static bool set_value(struct sim_device *device, const char *name, const char *t
     errno = 0;
     const double value = strtod(text, &end);
     if (end == text || *end != '\0' || errno != 0 || !isfinite(value) || value < 0) {
-        return fail(wrong, "the value is no number of 0 or more");
+        return sim_fail(wrong, "the value is no number of 0 or more");
     }
     for (size_t i = 0; i < COUNTS; i++) {
         if (strcmp(counts[i].name, name) == 0) {
             if (value < counts[i].least || value > counts[i].most || value != floor(value)) {
-                return fail(wrong, "the value is out of bounds: %s is a whole number from %u to %u",
-                            name, counts[i].least, counts[i].most);
+                return sim_fail(wrong,
+                                "the value is out of bounds: %s is a whole number from %u to %u",
+                                name, counts[i].least, counts[i].most);
             }
             *counts[i].value = (unsigned)value;
             return true;
@@ -140,14 +140,14 @@ static bool set_value(struct sim_device *device, const char *name, const char *t
             return sim_device_check(&values[i], wrong);
         }
     }
-    return fail(wrong, "no such value");
+    return sim_fail(wrong, "no such value");
 }
 
 bool sim_device_check(const struct sim_device_value *value, char wrong[SIM_WRONG])
 {
     return (*value->value >= value->least && *value->value <= value->most) ||
-           fail(wrong, "the value is out of bounds: %s is from %.0f to %.0f %s, not %g",
-                value->name, value->least, value->most, value->unit, *value->value);
+           sim_fail(wrong, "the value is out of bounds: %s is from %.0f to %.0f %s, not %g",
+                    value->name, value->least, value->most, value->unit, *value->value);
 }
 
 static const char *check(const struct sim_device *device)
@@ -177,7 +177,7 @@ bool sim_device_read(struct sim_device *device, const char *text, size_t size, c
         const char *const name = strtok_r(line, " \t", &words);
         const char *const value = name != NULL ? strtok_r(NULL, " \t", &words) : NULL;
         if (name != NULL) {
-            right = value == NULL ? fail(wrong, "a value is missing")
+            right = value == NULL ? sim_fail(wrong, "a value is missing")
                                   : set_value(&read, name, value, wrong);
         }
     }

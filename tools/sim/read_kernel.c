@@ -10,16 +10,6 @@
 
 #include "core/size_text.h"
 
-__attribute__((format(printf, 2, 3))) static bool fail(char wrong[SIM_WRONG], const char *format,
-                                                       ...)
-{
-    va_list list;
-    va_start(list, format);
-    (void)vsnprintf(wrong, SIM_WRONG, format, list);
-    va_end(list);
-    return false;
-}
-
 /* A number with a unit: what follows the number is left in *unit. */
 static bool number(char wrong[SIM_WRONG], const char *text, double *value, const char **unit)
 {
@@ -28,7 +18,7 @@ static bool number(char wrong[SIM_WRONG], const char *text, double *value, const
     *value = strtod(text, &end);
     *unit = end;
     if (end == text || errno != 0 || !isfinite(*value)) {
-        return fail(wrong, "'%.60s' is no number", text);
+        return sim_fail(wrong, "'%.60s' is no number", text);
     }
     return true;
 }
@@ -42,7 +32,7 @@ static bool read_time(const struct sim_device *device, const char *text, double 
         return false;
     }
     if (value < 0) {
-        return fail(wrong, "a time below 0: %.60s", text);
+        return sim_fail(wrong, "a time below 0: %.60s", text);
     }
     const double factor = strcmp(unit, "ns") == 0       ? 1
                           : strcmp(unit, "us") == 0     ? 1e3
@@ -51,11 +41,11 @@ static bool read_time(const struct sim_device *device, const char *text, double 
                           : value == 0 && *unit == '\0' ? 1
                                                         : 0;
     if (factor == 0) {
-        return fail(wrong, "a time is in ns, us, ms or c (cycles), not '%.60s'", text);
+        return sim_fail(wrong, "a time is in ns, us, ms or c (cycles), not '%.60s'", text);
     }
     *ns = value * factor;
     return *ns <= SIM_TIME_MOST ||
-           fail(wrong, "a time is from 0 to " SIM_TIME_TEXT ", not %.60s", text);
+           sim_fail(wrong, "a time is from 0 to " SIM_TIME_TEXT ", not %.60s", text);
 }
 
 bool sim_read_count(const char *text, unsigned least, unsigned most, unsigned *count,
@@ -63,7 +53,7 @@ bool sim_read_count(const char *text, unsigned least, unsigned most, unsigned *c
 {
     uint64_t value = 0;
     if (!pdl_size_parse(text, most, &value) || value < least) {
-        return fail(wrong, "'%.60s' is no whole number from %u to %u", text, least, most);
+        return sim_fail(wrong, "'%.60s' is no whole number from %u to %u", text, least, most);
     }
     *count = (unsigned)value;
     return true;
@@ -76,7 +66,7 @@ static bool read_share(char wrong[SIM_WRONG], const char *text, double *share)
         return false;
     }
     return (*unit == '\0' && *share >= 0 && *share <= 1) ||
-           fail(wrong, "'%.60s' is no number from 0 to 1", text);
+           sim_fail(wrong, "'%.60s' is no number from 0 to 1", text);
 }
 
 const char *sim_value_of(const char *word, const char *name)
@@ -96,7 +86,7 @@ static bool read_trigger(char wrong[SIM_WRONG], const char *text, enum sim_trigg
             return true;
         }
     }
-    return fail(wrong, "trigger is main, start or never, not '%.60s'", text);
+    return sim_fail(wrong, "trigger is main, start or never, not '%.60s'", text);
 }
 
 /* A word with a value. */
@@ -138,7 +128,7 @@ static bool kernel_value(const struct sim_device *device, const char *word,
     if ((value = sim_value_of(word, "issue-prologue")) != NULL) {
         return read_share(wrong, value, &kernel->issue_prologue);
     }
-    return fail(wrong, "a kernel has no '%.60s'", word);
+    return sim_fail(wrong, "a kernel has no '%.60s'", word);
 }
 
 static bool kernel_word(const struct sim_device *device, const char *word,
@@ -175,8 +165,9 @@ static bool check_fits(const struct sim_device *device, const struct sim_kernel 
         return true;
     }
     sim_kernel_needs(device, kernel, &needs);
-    return fail(wrong, "kernel '%.60s' can never run: a block takes %u %s, and an SM of %s has %u",
-                kernel->name, needs.each[scarce], names[scarce], device->name, needs.all[scarce]);
+    return sim_fail(
+        wrong, "kernel '%.60s' can never run: a block takes %u %s, and an SM of %s has %u",
+        kernel->name, needs.each[scarce], names[scarce], device->name, needs.all[scarce]);
 }
 
 bool sim_read_kernel(const struct sim_device *device, char *const *words, unsigned count,
@@ -190,7 +181,7 @@ bool sim_read_kernel(const struct sim_device *device, char *const *words, unsign
         }
     }
     if (kernel->blocks == 0 || kernel->threads == 0) {
-        return fail(wrong, "kernel '%.60s' needs blocks= and threads=", kernel->name);
+        return sim_fail(wrong, "kernel '%.60s' needs blocks= and threads=", kernel->name);
     }
     return check_fits(device, kernel, wrong);
 }

@@ -122,6 +122,9 @@ void sim_device_values(struct sim_device *device,
 
 /* Room for what is wrong with a line. */
 enum { SIM_WRONG = 200 };
+
+/* Says why in `wrong`. Always false. */
+__attribute__((format(printf, 2, 3))) bool sim_fail(char wrong[SIM_WRONG], const char *format, ...);
 /* Whether the value is in its range. */
 bool sim_device_check(const struct sim_device_value *value, char wrong[SIM_WRONG]);
 

@@ -2,10 +2,12 @@
 #include "inspect/rules/source.h"
 
 #include <ctype.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "core/array.h"
 
@@ -51,14 +53,13 @@ static bool read_file(struct pdl_source_file *file, const char *path)
     }
     forget(file);
     file->path = strdup(path);
-    if (file->path == NULL || stat(path, &about) != 0 || !S_ISREG(about.st_mode) ||
+    /* A path of the input's: it may be a pipe. */
+    const int opened = file->path != NULL ? open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK) : -1;
+    FILE *stream = opened >= 0 ? fdopen(opened, "rb") : NULL;
+    if (stream == NULL || fstat(opened, &about) != 0 || !S_ISREG(about.st_mode) ||
         about.st_size <= 0 || (size_t)about.st_size > SIZE_LIMIT ||
         file->read + (size_t)about.st_size > READ_LIMIT) {
-        return false;
-    }
-    FILE *stream = fopen(path, "rb");
-    if (stream == NULL) {
-        return false;
+        goto close;
     }
     const size_t size = (size_t)about.st_size;
     file->read += size;
@@ -68,7 +69,13 @@ static bool read_file(struct pdl_source_file *file, const char *path)
         free(file->text);
         file->text = NULL;
     }
-    (void)fclose(stream);
+
+close:
+    if (stream != NULL) {
+        (void)fclose(stream);
+    } else if (opened >= 0) {
+        (void)close(opened);
+    }
     return file->text != NULL;
 }
 

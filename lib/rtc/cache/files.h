@@ -11,8 +11,8 @@
 
 /* Below the folder, with the schema as its number: versions that cannot read each other's files do not
  * see them. */
-#define PDL_RTC_FILES_BASE "pdl-rtc-1"
-_Static_assert(PDL_RTC_SCHEMA == 1, "PDL_RTC_FILES_BASE goes with PDL_RTC_SCHEMA");
+#define PDL_RTC_FILES_BASE "pdl-rtc-2"
+_Static_assert(PDL_RTC_SCHEMA == 2, "PDL_RTC_FILES_BASE goes with PDL_RTC_SCHEMA");
 
 enum { PDL_RTC_FILE_NAME = 2 + 1 + 32 + 1 + 16 + 1 };
 

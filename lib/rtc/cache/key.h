@@ -9,7 +9,7 @@
 #include "rtc/request/includes.h"
 
 /* Changes with whatever changes what is made of the same request, and with the format of a file. */
-enum { PDL_RTC_SCHEMA = 1 };
+enum { PDL_RTC_SCHEMA = 2 };
 
 struct pdl_rtc_key {
     /* All but the compilers: schema, output, target, flags, arguments, names, program, source, headers,

@@ -5,8 +5,8 @@
  * read: or to root) and not be writable by others. The same goes for each file. Below it no symbolic link is
  * followed.
  *
- * FOLDER/pdl-rtc-1/AB/TEXTKEY-COMPILERS: a file an image, AB the first byte of the key. A file is written
- * under another name and renamed, and never changed. FOLDER/pdl-rtc-1/lock: a byte of it is locked for each
+ * FOLDER/pdl-rtc-2/AB/TEXTKEY-COMPILERS: a file an image, AB the first byte of the key. A file is written
+ * under another name and renamed, and never changed. FOLDER/pdl-rtc-2/lock: a byte of it is locked for each
  * key that is being compiled (fcntl, open file description locks: gone with the process that had them, as a
  * child of a fork closes them: held.h). */
 #ifndef PDL_RTC_STORE_H

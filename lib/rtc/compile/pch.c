@@ -17,7 +17,7 @@
 #include "core/error.h"
 #include "core/lock.h"
 #include "rtc/directory.h"
-#include "rtc/request/embedded.h"
+#include "rtc/request/inputs.h"
 
 #define BASE     "pdl-rtc-pch-"
 #define TEMPLATE BASE "XXXXXX"
@@ -118,16 +118,6 @@ size_t pdl_rtc_pch_prefix(const char *source, size_t size)
     return (size_t)(at - source);
 }
 
-static void add_headers(struct pdl_rtc_sequence *sequence, const pdl_rtc_header *headers,
-                        size_t count)
-{
-    pdl_rtc_sequence_number(sequence, count);
-    for (size_t i = 0; i < count; i++) {
-        pdl_rtc_sequence_text(sequence, headers[i].name);
-        pdl_rtc_sequence_text(sequence, headers[i].text);
-    }
-}
-
 /* Of everything but the body of the text and the names in it. */
 static pdl_status hash_request(struct pdl_rtc_pch *pch, const struct pdl_rtc_request *request,
                                const struct pdl_rtc_compiler *compiler)
@@ -139,26 +129,8 @@ static pdl_status hash_request(struct pdl_rtc_pch *pch, const struct pdl_rtc_req
     }
     pdl_rtc_sequence_number(sequence, (uint64_t)compiler->number);
     pdl_rtc_sequence_add(sequence, compiler->identity.bytes, compiler->identity.size);
-    pdl_rtc_sequence_number(sequence, request->output);
-    pdl_rtc_sequence_number(sequence, request->flags & ~(uint32_t)PDL_RTC_NO_CACHE);
-    pdl_rtc_sequence_text(sequence, request->target);
-    pdl_rtc_sequence_number(sequence, request->arguments.count);
-    for (size_t i = 0; i < request->arguments.count; i++) {
-        pdl_rtc_sequence_text(sequence, request->arguments.items[i]);
-    }
-    pdl_rtc_sequence_text(sequence, request->program);
-    pdl_rtc_sequence_add(sequence, request->source,
-                         pdl_rtc_pch_prefix(request->source, request->source_size));
-    add_headers(sequence, request->headers, request->header_count);
-    add_headers(sequence, pdl_rtc_embedded, PDL_RTC_EMBEDDED);
-    for (size_t i = 0; i < pch->dependencies.count; i++) {
-        const struct pdl_rtc_dependency *dependency = &pch->dependencies.items[i];
-        if (dependency->present) {
-            pdl_rtc_sequence_text(sequence, dependency->path);
-            pdl_rtc_sequence_hash(sequence, dependency->content);
-            pdl_rtc_sequence_hash(sequence, dependency->check);
-        }
-    }
+    pdl_rtc_inputs_add(sequence, request, pdl_rtc_pch_prefix(request->source, request->source_size),
+                       &pch->dependencies);
     pdl_rtc_sequence_end(sequence, &pch->hash, &check);
     return PDL_SUCCESS;
 }

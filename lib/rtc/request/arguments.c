@@ -290,6 +290,10 @@ static pdl_status make_one(struct pdl_rtc_arguments *made, struct span option, c
     } else {
         value = option; /* as it is: where a value is missing NVRTC says so */
     }
+    if (prefix[0] != '\0' && value.size == 0) { /* NVRTC would take the next option for it */
+        return PDL_FAIL_FIELD(PDL_ERROR_OPTION, "arguments", "the value of %.*s is empty",
+                              (int)strlen(spelling->name), spelling->name);
+    }
     char *argument = join(prefix, value);
     if (argument == NULL) {
         return PDL_NO_MEMORY();

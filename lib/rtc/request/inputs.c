@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: MIT */
+#include "rtc/request/inputs.h"
+
+#include "rtc/request/embedded.h"
+
+static void add_headers(struct pdl_rtc_sequence *sequence, const pdl_rtc_header *headers,
+                        size_t count)
+{
+    pdl_rtc_sequence_number(sequence, count);
+    for (size_t i = 0; i < count; i++) {
+        pdl_rtc_sequence_text(sequence, headers[i].name);
+        pdl_rtc_sequence_text(sequence, headers[i].text);
+    }
+}
+
+void pdl_rtc_inputs_add_texts(struct pdl_rtc_sequence *sequence, const char *const *texts,
+                              size_t count)
+{
+    pdl_rtc_sequence_number(sequence, count);
+    for (size_t i = 0; i < count; i++) {
+        pdl_rtc_sequence_text(sequence, texts[i]);
+    }
+}
+
+/* Those that are there: their paths, which the compiler puts into what it makes, and what they hold. A file
+ * that is not there shows by what is read in its place. */
+static void add_dependencies(struct pdl_rtc_sequence *sequence,
+                             const struct pdl_rtc_dependencies *dependencies)
+{
+    for (size_t i = 0; i < dependencies->count; i++) {
+        const struct pdl_rtc_dependency *dependency = &dependencies->items[i];
+        if (dependency->present) {
+            pdl_rtc_sequence_text(sequence, dependency->path);
+            pdl_rtc_sequence_hash(sequence, dependency->content);
+            pdl_rtc_sequence_hash(sequence, dependency->check);
+            if (dependency->twin != 0) {
+                pdl_rtc_sequence_number(sequence, dependency->twin);
+            }
+        }
+    }
+}
+
+void pdl_rtc_inputs_add(struct pdl_rtc_sequence *sequence, const struct pdl_rtc_request *request,
+                        size_t source_size, const struct pdl_rtc_dependencies *dependencies)
+{
+    pdl_rtc_sequence_number(sequence, request->output);
+    pdl_rtc_sequence_number(sequence, request->flags & ~(uint32_t)PDL_RTC_NO_CACHE);
+    pdl_rtc_sequence_text(sequence, request->target);
+    pdl_rtc_inputs_add_texts(sequence, (const char *const *)request->arguments.items,
+                             request->arguments.count);
+    pdl_rtc_sequence_text(sequence, request->program);
+    pdl_rtc_sequence_add(sequence, request->source, source_size);
+    add_headers(sequence, request->headers, request->header_count);
+    add_headers(sequence, pdl_rtc_embedded, PDL_RTC_EMBEDDED);
+    add_dependencies(sequence, dependencies);
+}
