@@ -48,6 +48,7 @@ static void forget(struct pdl_source_file *file)
 static bool read_file(struct pdl_source_file *file, const char *path)
 {
     struct stat about;
+    bool whole = false;
     if (file->path != NULL && strcmp(file->path, path) == 0) {
         return file->text != NULL;
     }
@@ -65,7 +66,8 @@ static bool read_file(struct pdl_source_file *file, const char *path)
     file->read += size;
     file->size = size;
     file->text = calloc(size + 1, 1);
-    if (file->text != NULL && (fread(file->text, 1, size, stream) != size || !find_lines(file))) {
+    whole = file->text != NULL && fread(file->text, 1, size, stream) == size && find_lines(file);
+    if (!whole) {
         free(file->text);
         file->text = NULL;
     }
@@ -76,7 +78,7 @@ close:
     } else if (opened >= 0) {
         (void)close(opened);
     }
-    return file->text != NULL;
+    return whole;
 }
 
 void pdl_source_free(struct pdl_source_file *file)
