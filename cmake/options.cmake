@@ -46,8 +46,8 @@ if(PDL_HARDENING)
             "$<$<AND:$<COMPILE_LANGUAGE:CUDA>,${optimized}>:-U_FORTIFY_SOURCE;-D_FORTIFY_SOURCE=2>")
     endif()
     check_linker_flag(C "LINKER:-z,relro,-z,now" PDL_HAVE_RELRO_NOW)
-    if(PDL_HAVE_RELRO_NOW)
-        add_link_options("$<HOST_LINK:LINKER:-z,relro,-z,now>")
+    if(PDL_HAVE_RELRO_NOW) # HOST_LINK makes several options of one with commas, of which equal ones are dropped
+        add_link_options("$<HOST_LINK:SHELL:-z relro>" "$<HOST_LINK:SHELL:-z now>")
     endif()
     if(PROJECT_IS_TOP_LEVEL) # it sets variables that another project may have for itself
         check_pie_supported(LANGUAGES C)
