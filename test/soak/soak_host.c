@@ -128,7 +128,7 @@ static void fork_child(struct worker *worker, unsigned slot)
     if (pid == 0) {
         worker->doing = "a child";
         (void)prctl(PR_SET_PDEATHSIG, SIGKILL); /* also where it is stopped */
-        (void)alarm(HANG_SECONDS); /* ends it, which is a fault */
+        (void)alarm(HANG_SECONDS);              /* ends it, which is a fault */
         (void)signal(SIGALRM, SIG_DFL);
         _exit(cache_child(worker));
     }
@@ -336,6 +336,8 @@ int main(int count, char **arguments)
     if (mkdtemp(folder) == NULL) {
         fault(NULL, "%s: %s", folder, strerror(errno));
     }
+    (void)setenv("PDL_RTC_CACHE_WAIT", "2",
+                 0); /* so that stopped children hold nobody up for a minute */
     driver_start();
     cache_start(folder);
     cache_open();
