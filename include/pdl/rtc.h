@@ -231,7 +231,8 @@ PDL_API pdl_status pdl_rtc_image_kernel(const pdl_rtc_image *image, const char *
  *
  * One text is compiled once at a time, in the process and across processes that share the folder;
  * who has waited for `PDL_RTC_CACHE_WAIT` seconds compiles it as well. A child of a fork may use the
- * caches of its parent, but no driver: a target must be named. What is damaged, cut short or of another version of this library is compiled again.
+ * caches of its parent, but no driver: a target must be named. What is damaged, cut short or of
+ * another version of this library is compiled again.
  */
 typedef struct pdl_rtc_cache pdl_rtc_cache;
 
