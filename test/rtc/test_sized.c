@@ -50,11 +50,8 @@ static int teardown(void **state)
 
 int main(void)
 {
-#define SIZED_TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
     const struct CMUnitTest tests[] = {
-        SIZED_TEST(an_older_callers_output_is_filled_to_its_end_and_not_behind_it),
-        SIZED_TEST(a_newer_callers_output_is_zero_where_this_library_knows_nothing),
-        SIZED_TEST(a_size_that_cannot_be_one_is_refused_and_nothing_is_written),
+        SIZED_TESTS(setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -29,4 +29,13 @@ void an_older_callers_output_is_filled_to_its_end_and_not_behind_it(void **state
 void a_newer_callers_output_is_zero_where_this_library_knows_nothing(void **state);
 void a_size_that_cannot_be_one_is_refused_and_nothing_is_written(void **state);
 
+/* These three, for a list of tests. */
+#define SIZED_TEST(function, setup, teardown)                                                      \
+    cmocka_unit_test_setup_teardown(function, setup, teardown)
+#define SIZED_TESTS(setup, teardown)                                                               \
+    SIZED_TEST(an_older_callers_output_is_filled_to_its_end_and_not_behind_it, setup, teardown),   \
+        SIZED_TEST(a_newer_callers_output_is_zero_where_this_library_knows_nothing, setup,         \
+                   teardown),                                                                      \
+        SIZED_TEST(a_size_that_cannot_be_one_is_refused_and_nothing_is_written, setup, teardown)
+
 #endif /* PDL_TEST_UNIT_SIZED_H */

@@ -134,15 +134,11 @@ static int teardown(void **state)
     return mock_teardown(state);
 }
 
-#define SIZED_TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        SIZED_TEST(an_older_callers_output_is_filled_to_its_end_and_not_behind_it),
-        SIZED_TEST(a_newer_callers_output_is_zero_where_this_library_knows_nothing),
-        SIZED_TEST(a_size_that_cannot_be_one_is_refused_and_nothing_is_written),
-        SIZED_TEST(inputs_may_be_shorter_and_longer_where_that_is_zero),
+        SIZED_TESTS(setup, teardown),
+        SIZED_TEST(inputs_may_be_shorter_and_longer_where_that_is_zero, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
