@@ -31,7 +31,7 @@ static bool find_lines(struct pdl_source_file *file)
             return false;
         }
         file->lines[file->line_count++] = (uint32_t)(at - file->text);
-        at = strchr(at, '\n');
+        at = memchr(at, '\n', file->size - (size_t)(at - file->text));
         at = at != NULL ? at + 1 : NULL;
     }
     return true;
