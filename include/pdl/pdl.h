@@ -211,7 +211,18 @@ typedef enum pdl_reason {
     PDL_REASON_CODE = 20,        /**< The kernel was compiled for less than 9.0: no waits in it. */
     PDL_REASON_NO_WAIT = 21,     /**< The kernel is known not to wait: a data race. */
     PDL_REASON_COOPERATIVE = 22, /**< A cooperative launch never starts early. */
-    PDL_REASON_KERNEL = 23       /**< pdl_kernel_enable_overlap(kernel, 0). */
+    PDL_REASON_KERNEL = 23,      /**< pdl_kernel_enable_overlap(kernel, 0). */
+    /** Whether the kernel waits is not known: its code is not at hand or cannot be read. */
+    PDL_REASON_WAITS_UNKNOWN = 24,
+    /** A kernel in front of it does not wait, so that its own wait does not cover what is in front
+     * of that one. Chains and hand-built graphs. */
+    PDL_REASON_PREDECESSOR = 25,
+    PDL_REASON_NOT_CAPTURING = 26, /**< Only launches that are captured may overlap. */
+    PDL_REASON_TUNED = 27,         /**< The tuned file measured that the overlap does not pay. */
+    PDL_REASON_EXCLUDED = 28,      /**< The kernel is in the list of those to leave alone. */
+    /** PDL_OVERLAP_STRICT=1, and the kernel is not shown to wait on every path before it touches
+     * memory. */
+    PDL_REASON_STRICT = 29
 } pdl_reason;
 
 /** One clause for a reason, such as "the device is below compute capability 9.0". Static. */

@@ -170,6 +170,7 @@ pdl_status pdl_device_get(int device, pdl_device_info *info)
         .disabled = driver->overlap_disabled || (pdl_gate_is_special() & PDL_GATE_OFF) != 0,
         .capability = 10 * facts->compute_capability_major + facts->compute_capability_minor,
         .code = PDL_GATE_CAPABILITY,
+        .waits = PDL_YES,
     };
     pdl_device_info known = *facts;
     known.overlap_reason = (uint32_t)pdl_gate_decide(&gate);

@@ -38,7 +38,10 @@ pdl_reason pdl_gate_decide(const struct pdl_gate *gate)
     if (gate->code < PDL_GATE_CAPABILITY) {
         return PDL_REASON_CODE;
     }
-    return gate->waits == PDL_NO ? PDL_REASON_NO_WAIT : PDL_REASON_GRANTED;
+    if (gate->waits != PDL_YES) {
+        return gate->waits == PDL_NO ? PDL_REASON_NO_WAIT : PDL_REASON_WAITS_UNKNOWN;
+    }
+    return PDL_REASON_GRANTED;
 }
 
 const char *pdl_reason_string(pdl_reason reason)
@@ -60,6 +63,18 @@ const char *pdl_reason_string(pdl_reason reason)
         return "the kernel was compiled for less than compute capability 9.0, without its waits";
     case PDL_REASON_NO_WAIT:
         return "the kernel is known not to wait for the one before";
+    case PDL_REASON_WAITS_UNKNOWN:
+        return "whether the kernel waits for the one before is not known";
+    case PDL_REASON_PREDECESSOR:
+        return "a kernel in front of it does not wait for what is in front of that one";
+    case PDL_REASON_NOT_CAPTURING:
+        return "only launches that are captured into a graph may overlap";
+    case PDL_REASON_TUNED:
+        return "the tuned file says that overlap does not pay for this kernel and shape";
+    case PDL_REASON_EXCLUDED:
+        return "the kernel is in the list of kernels that are left alone";
+    case PDL_REASON_STRICT:
+        return "the kernel is not shown to wait on every path before it touches memory";
     default:
         return "not a reason of this library";
     }

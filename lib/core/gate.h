@@ -9,6 +9,7 @@
  *   COOPERATIVE    the launch is cooperative
  *   CODE           the code was compiled without its waits
  *   NO_WAIT        the code is known not to wait
+ *   WAITS_UNKNOWN  or nobody knows
  */
 #ifndef PDL_LIB_GATE_H
 #define PDL_LIB_GATE_H
@@ -37,9 +38,9 @@ pdl_reason pdl_gate_decide(const struct pdl_gate *gate);
 /* A decision for a launch that is not cooperative, made for one that is. */
 static inline pdl_reason pdl_gate_cooperative(pdl_reason reason)
 {
-    const bool later =
-        reason == PDL_REASON_GRANTED || reason == PDL_REASON_CODE || reason == PDL_REASON_NO_WAIT;
-    return later ? PDL_REASON_COOPERATIVE : reason;
+    const bool earlier = reason == PDL_REASON_DISABLED || reason == PDL_REASON_KERNEL ||
+                         reason == PDL_REASON_EXCLUDED || reason == PDL_REASON_DEVICE;
+    return earlier ? reason : PDL_REASON_COOPERATIVE;
 }
 
 /* What makes launches look twice; zero in most processes, so that a launch tests one word. */

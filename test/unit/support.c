@@ -23,6 +23,8 @@ pdl_kernel *make_kernel(enum kernel_source source, unsigned kernel)
         break;
     }
     assert_non_null(made);
+    /* None of them has code that could be read. */
+    assert_ok(pdl_kernel_declare(made, PDL_YES, PDL_UNKNOWN));
     return made;
 }
 
