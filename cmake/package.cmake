@@ -54,6 +54,10 @@ set(CPACK_DEBIAN_TOOL_PACKAGE_SECTION devel)
 set(CPACK_DEBIAN_TOOL_PACKAGE_SUGGESTS gnuplot-nox)
 set(CPACK_DEBIAN_TOOL_PACKAGE_DEPENDS "${pdl_libraries}")
 
+# What they open at run time, to read code that is compressed.
+set(CPACK_DEBIAN_RUNTIME_PACKAGE_RECOMMENDS "libzstd1, liblz4-1")
+set(CPACK_DEBIAN_INSPECT_PACKAGE_RECOMMENDS "libzstd1, liblz4-1")
+
 find_program(PDL_DPKG_SHLIBDEPS dpkg-shlibdeps)
 mark_as_advanced(PDL_DPKG_SHLIBDEPS)
 if(PDL_DPKG_SHLIBDEPS)
@@ -70,7 +74,6 @@ if(PDL_DPKG_SHLIBDEPS)
 else()
     set(CPACK_DEBIAN_RUNTIME_PACKAGE_DEPENDS "libc6")
     set(CPACK_DEBIAN_INSPECT_PACKAGE_DEPENDS "libc6")
-    set(CPACK_DEBIAN_INSPECT_PACKAGE_RECOMMENDS "libzstd1, liblz4-1")
     string(APPEND CPACK_DEBIAN_RTC_PACKAGE_DEPENDS ", libc6")
     string(APPEND CPACK_DEBIAN_TRACE_PACKAGE_DEPENDS ", libc6")
     string(APPEND CPACK_DEBIAN_TOOL_PACKAGE_DEPENDS ", libc6")

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Small scans for whether kernels wait and trigger. scan_cubin.c is how both libpdl and
- * libpdl-inspect read machine code; scan_ptx.c and scan_choice.c are libpdl's own, for the images
- * that it loads itself (libpdl-inspect reads PTX in full). */
+ * libpdl-inspect read machine code; scan_ptx.c and scan_choice.c are libpdl's own (libpdl-inspect
+ * reads PTX in full). */
 #ifndef PDL_INSPECT_SCAN_H
 #define PDL_INSPECT_SCAN_H
 
@@ -52,23 +52,52 @@ void pdl_scan_cubin_free(struct pdl_cubin *cubin);
 
 /* ---- what libpdl asks ----------------------------------------------------------------------- */
 
-/* What code does, as far as it is known. */
+/* Why something is not known of a kernel. */
+enum pdl_why {
+    PDL_WHY_NOTHING,   /* all is known */
+    PDL_WHY_NOT_FOUND, /* there is no code of it */
+    PDL_WHY_CALLS,     /* it calls through pointers, or what is not there */
+    PDL_WHY_TARGET,    /* machine code whose instructions are not known */
+    PDL_WHY_LIBRARY,   /* compressed, and the library for that cannot be opened */
+    PDL_WHY_DAMAGED,   /* or of a form that is not known */
+    PDL_WHY_DIFFERENT, /* several codes of that name do different things */
+    PDL_WHY_VERSION,   /* the driver says that it runs other code than was read */
+    PDL_WHY_UNNAMED,   /* the driver does not tell the kernel's name: before CUDA 12.3 */
+    PDL_WHY_NO_MEMORY
+};
+
+/* One clause, such as "its code was not found". */
+const char *pdl_why_string(enum pdl_why why);
+
+/* What the code of a kernel does, as far as it is known. */
 struct pdl_scan_answer {
     pdl_known waits;
     pdl_known triggers;
-    bool no_memory; /* and therefore unknown */
+    enum pdl_why why; /* if one of them is unknown */
+    uint32_t target;  /* that the code is for: 90 of sm_90 or compute_90; 0 if not known */
+    bool ptx;         /* PTX, which the driver compiles; else machine code */
 };
 
-/* Whether the kernel of that name in a PTX text waits and triggers, by the text's tokens. Unknown
- * if there is no such kernel, here and below. */
-struct pdl_scan_answer pdl_scan_ptx(const char *text, size_t size, const char *name);
+/* What is called for each kernel; it returns false to end the scan for want of memory. Names need
+ * not end in a NUL. */
+typedef bool (*pdl_scan_visitor)(void *context, const char *name, size_t length,
+                                 const struct pdl_scan_answer *answer);
 
-/* The same for a kernel in a cubin. */
+/* Visits the kernels of a PTX text, by its tokens; `target` is passed on. False without memory. */
+bool pdl_scan_ptx_each(const char *text, size_t size, uint32_t target, pdl_scan_visitor visit,
+                       void *context);
+
+/* Visits the kernels of the code that a driver chooses from a fatbin for a device, whose compute
+ * capability is 90 for 9.0: the newest cubin that fits, else PTX; `ptx_only` as under
+ * CUDA_FORCE_PTX_JIT. Returns PDL_WHY_NOTHING if all of it was visited, PDL_WHY_NOT_FOUND if
+ * nothing fits. */
+enum pdl_why pdl_scan_fatbin_each(const unsigned char *bytes, size_t size, uint32_t capability,
+                                  bool ptx_only, pdl_scan_visitor visit, void *context);
+
+/* What is known of the kernel of a name: in a PTX text, in a cubin, in a fatbin as above. */
+struct pdl_scan_answer pdl_scan_ptx(const char *text, size_t size, const char *name);
 struct pdl_scan_answer pdl_scan_cubin_kernel(const unsigned char *bytes, size_t size,
                                              const char *name);
-
-/* The same for the code that a driver chooses from a fatbin for a device, whose compute capability
- * is 90 for 9.0. */
 struct pdl_scan_answer pdl_scan_fatbin(const unsigned char *bytes, size_t size, const char *name,
                                        uint32_t capability);
 

@@ -7,51 +7,163 @@
  * or an older one; PTX for compute_XYa and compute_XYf is as bound as machine code is. (A user can
  * have PTX compiled always, with CUDA_FORCE_PTX_JIT: that is the same source.)
  *
- * Where two are equally good, as sm_90 and sm_90a are on 9.0, both have to give the same answer. What
- * is compressed is not read: libpdl depends on no library for that. */
+ * Where two are equally good, as sm_90 and sm_90a are on 9.0, both have to give the same answer. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "code/fatbin.h"
 #include "code/scan.h"
+#include "code/unpack.h"
 
-static const struct pdl_scan_answer unknown = {.no_memory = false};
+/* More of one entry is not unpacked. */
+#define MOST_UNPACKED ((size_t)1 << 30)
+
+const char *pdl_why_string(enum pdl_why why)
+{
+    switch (why) {
+    case PDL_WHY_NOTHING:
+        return "it is known";
+    case PDL_WHY_NOT_FOUND:
+        return "its code was not found";
+    case PDL_WHY_CALLS:
+        return "it calls functions through pointers, or functions whose code is not there";
+    case PDL_WHY_TARGET:
+        return "it is machine code whose instructions are not known";
+    case PDL_WHY_LIBRARY:
+        return "its code is compressed, and libzstd.so.1 or liblz4.so.1 cannot be opened";
+    case PDL_WHY_DAMAGED:
+        return "its code is damaged, or of a form that is not known";
+    case PDL_WHY_DIFFERENT:
+        return "there are several codes of its name, which do different things";
+    case PDL_WHY_VERSION:
+        return "the driver runs other code than what was found";
+    case PDL_WHY_UNNAMED:
+        return "the driver does not tell its name (it does since CUDA 12.3)";
+    case PDL_WHY_NO_MEMORY:
+        return "there is no memory to read its code";
+    }
+    return "it was not looked for";
+}
 
 struct pdl_scan_answer pdl_scan_either(struct pdl_scan_answer a, struct pdl_scan_answer b)
 {
-    return (struct pdl_scan_answer){
-        .waits = a.waits == b.waits ? a.waits : PDL_UNKNOWN,
-        .triggers = a.triggers == b.triggers ? a.triggers : PDL_UNKNOWN,
-        .no_memory = a.no_memory || b.no_memory,
-    };
+    struct pdl_scan_answer both = a;
+    both.waits = a.waits == b.waits ? a.waits : PDL_UNKNOWN;
+    both.triggers = a.triggers == b.triggers ? a.triggers : PDL_UNKNOWN;
+    both.why = a.why > b.why ? a.why : b.why;
+    if (both.why == PDL_WHY_NOTHING && (a.waits != b.waits || a.triggers != b.triggers)) {
+        both.why = PDL_WHY_DIFFERENT;
+    }
+    return both;
 }
 
-struct pdl_scan_answer pdl_scan_cubin_kernel(const unsigned char *bytes, size_t size,
-                                             const char *name)
+/* ---- one kernel by its name ------------------------------------------------------------------ */
+
+struct wanted {
+    const char *name;
+    size_t length;
+    bool found;
+    struct pdl_scan_answer answer;
+};
+
+static bool match(void *context, const char *name, size_t length,
+                  const struct pdl_scan_answer *answer)
 {
-    struct pdl_scan_answer answer = unknown;
+    struct wanted *wanted = context;
+    if (length == wanted->length && memcmp(name, wanted->name, length) == 0) {
+        wanted->answer = wanted->found ? pdl_scan_either(wanted->answer, *answer) : *answer;
+        wanted->found = true;
+    }
+    return true;
+}
+
+static struct wanted want(const char *name)
+{
+    return (struct wanted){
+        .name = name, .length = strlen(name), .answer = {.why = PDL_WHY_NOT_FOUND}};
+}
+
+/* What was found, or nothing if not all was read. */
+static struct pdl_scan_answer settle(const struct wanted *wanted, enum pdl_why why)
+{
+    const struct pdl_scan_answer unknown = {.why = why};
+    return why == PDL_WHY_NOTHING ? wanted->answer : unknown;
+}
+
+/* ---- cubins and fatbins ---------------------------------------------------------------------- */
+
+static enum pdl_why visit_cubin(const unsigned char *bytes, size_t size, pdl_scan_visitor visit,
+                                void *context)
+{
     struct pdl_cubin cubin;
     const enum pdl_scan_result result = pdl_scan_cubin(&cubin, bytes, size);
+    bool good = true;
     if (result != PDL_SCAN_DONE) {
-        answer.no_memory = result == PDL_SCAN_NO_MEMORY;
-        return answer;
+        return result == PDL_SCAN_NO_MEMORY ? PDL_WHY_NO_MEMORY : PDL_WHY_DAMAGED;
     }
-    for (uint32_t i = 0; i < cubin.count; i++) {
+    for (uint32_t i = 0; good && i < cubin.count; i++) {
         const struct pdl_cubin_code *code = &cubin.codes[i];
-        if (code->kernel && strcmp(code->name, name) == 0) {
-            answer = (struct pdl_scan_answer){.waits = code->waits, .triggers = code->triggers};
-            break;
+        const bool known = code->waits != PDL_UNKNOWN && code->triggers != PDL_UNKNOWN;
+        struct pdl_scan_answer answer = {
+            .waits = code->waits,
+            .triggers = code->triggers,
+            .target = (uint32_t)cubin.target,
+        };
+        if (!known) {
+            answer.why = cubin.known ? PDL_WHY_CALLS : PDL_WHY_TARGET;
         }
+        good = !code->kernel || visit(context, code->name, strlen(code->name), &answer);
     }
     pdl_scan_cubin_free(&cubin);
-    return answer;
+    return good ? PDL_WHY_NOTHING : PDL_WHY_NO_MEMORY;
+}
+
+static enum pdl_why why_packed(enum pdl_unpack_result result)
+{
+    switch (result) {
+    case PDL_UNPACKED:
+        return PDL_WHY_NOTHING;
+    case PDL_UNPACK_NO_LIBRARY:
+        return PDL_WHY_LIBRARY;
+    case PDL_UNPACK_NO_MEMORY:
+        return PDL_WHY_NO_MEMORY;
+    default:
+        return PDL_WHY_DAMAGED;
+    }
+}
+
+static enum pdl_why visit_entry(const struct pdl_fatbin_entry *entry, pdl_scan_visitor visit,
+                                void *context)
+{
+    const unsigned char *bytes = entry->payload;
+    unsigned char *unpacked = NULL;
+    size_t size = entry->size;
+    enum pdl_why why = PDL_WHY_NOTHING;
+    if (entry->compression != PDL_FATBIN_PLAIN) {
+        why = why_packed(pdl_unpack(entry, MOST_UNPACKED, &unpacked, &size));
+        bytes = unpacked;
+    }
+    if (why == PDL_WHY_NOTHING && entry->kind == PDL_FATBIN_CUBIN) {
+        why = visit_cubin(bytes, size, visit, context);
+    } else if (why == PDL_WHY_NOTHING) {
+        const char *text = (const char *)bytes; /* padded with NULs */
+        const char *nul = memchr(text, '\0', size);
+        size = nul != NULL ? (size_t)(nul - text) : size;
+        if (!pdl_scan_ptx_each(text, size, entry->target, visit, context)) {
+            why = PDL_WHY_NO_MEMORY;
+        }
+    }
+    free(unpacked);
+    return why;
 }
 
 /* How good an entry is for a device: 0 not at all, else more is better. */
-static uint32_t fitness(const struct pdl_fatbin_entry *entry, uint32_t capability)
+static uint32_t fitness(const struct pdl_fatbin_entry *entry, uint32_t capability, bool ptx_only)
 {
     const uint32_t target = entry->target;
     const bool machine = entry->kind == PDL_FATBIN_CUBIN;
-    if ((!machine && entry->kind != PDL_FATBIN_PTX) || target == 0 || target > capability) {
+    if ((!machine && entry->kind != PDL_FATBIN_PTX) || (machine && ptx_only) || target == 0 ||
+        target > capability) {
         return 0;
     }
     if (entry->suffix == 'a' && target != capability) {
@@ -63,42 +175,51 @@ static uint32_t fitness(const struct pdl_fatbin_entry *entry, uint32_t capabilit
     return machine ? 1000 + target : target;
 }
 
-static struct pdl_scan_answer answer_of(const struct pdl_fatbin_entry *entry, const char *name)
+enum pdl_why pdl_scan_fatbin_each(const unsigned char *bytes, size_t size, uint32_t capability,
+                                  bool ptx_only, pdl_scan_visitor visit, void *context)
 {
-    if (entry->compression != PDL_FATBIN_PLAIN) {
-        return unknown;
+    struct pdl_fatbin fatbin;
+    struct pdl_fatbin_entry entry;
+    enum pdl_why why = PDL_WHY_NOTHING;
+    uint32_t best = 0;
+    pdl_fatbin_open(&fatbin, bytes, size);
+    while (pdl_fatbin_next(&fatbin, &entry) && fatbin.read <= 1) {
+        const uint32_t fit = fitness(&entry, capability, ptx_only);
+        best = fit > best ? fit : best;
     }
-    if (entry->kind == PDL_FATBIN_CUBIN) {
-        return pdl_scan_cubin_kernel(entry->payload, entry->size, name);
+    if (best == 0 || fatbin.damaged) {
+        return fatbin.damaged ? PDL_WHY_DAMAGED : PDL_WHY_NOT_FOUND;
     }
-    const char *text = (const char *)entry->payload; /* padded with NULs */
-    const char *nul = memchr(text, '\0', entry->size);
-    return pdl_scan_ptx(text, nul != NULL ? (size_t)(nul - text) : entry->size, name);
+    pdl_fatbin_open(&fatbin, bytes, size);
+    while (why == PDL_WHY_NOTHING && pdl_fatbin_next(&fatbin, &entry) && fatbin.read <= 1) {
+        if (fitness(&entry, capability, ptx_only) == best) {
+            why = visit_entry(&entry, visit, context);
+        }
+    }
+    return why;
+}
+
+/* ---- by name ---------------------------------------------------------------------------------- */
+
+struct pdl_scan_answer pdl_scan_ptx(const char *text, size_t size, const char *name)
+{
+    struct wanted wanted = want(name);
+    const bool good = pdl_scan_ptx_each(text, size, 0, match, &wanted);
+    return settle(&wanted, good ? PDL_WHY_NOTHING : PDL_WHY_NO_MEMORY);
+}
+
+struct pdl_scan_answer pdl_scan_cubin_kernel(const unsigned char *bytes, size_t size,
+                                             const char *name)
+{
+    struct wanted wanted = want(name);
+    const enum pdl_why why = visit_cubin(bytes, size, match, &wanted);
+    return settle(&wanted, why);
 }
 
 struct pdl_scan_answer pdl_scan_fatbin(const unsigned char *bytes, size_t size, const char *name,
                                        uint32_t capability)
 {
-    struct pdl_fatbin fatbin;
-    struct pdl_fatbin_entry entry;
-    struct pdl_scan_answer answer = unknown;
-    uint32_t best = 0;
-    pdl_fatbin_open(&fatbin, bytes, size);
-    while (pdl_fatbin_next(&fatbin, &entry) && fatbin.read <= 1) {
-        const uint32_t fit = fitness(&entry, capability);
-        best = fit > best ? fit : best;
-    }
-    if (best == 0 || fatbin.damaged) {
-        return unknown;
-    }
-    bool first = true;
-    pdl_fatbin_open(&fatbin, bytes, size);
-    while (pdl_fatbin_next(&fatbin, &entry) && fatbin.read <= 1) {
-        if (fitness(&entry, capability) == best) {
-            const struct pdl_scan_answer found = answer_of(&entry, name);
-            answer = first ? found : pdl_scan_either(answer, found);
-            first = false;
-        }
-    }
-    return answer;
+    struct wanted wanted = want(name);
+    const enum pdl_why why = pdl_scan_fatbin_each(bytes, size, capability, false, match, &wanted);
+    return settle(&wanted, why);
 }

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "code/calls.h"
 #include "code/elf64.h"
 #include "code/scan.h"
 #include "code/system.h"
@@ -51,17 +52,12 @@
 
 #define NONE UINT32_MAX
 
-struct edge {
-    uint32_t caller;
-    uint32_t callee;
-};
-
 struct scan {
     struct pdl_cubin *cubin;
     struct pdl_elf elf;
     struct pdl_elf_symbols symbols;
     uint32_t *code_of; /* by section; NONE */
-    struct edge *edges;
+    struct pdl_call *edges;
     uint32_t edge_count;
     size_t edge_capacity;
     size_t left; /* bytes of sections that may still be read */
@@ -313,7 +309,7 @@ static bool add_edge(struct scan *scan, uint32_t caller, uint32_t callee)
     if (!PDL_ARRAY_ROOM(scan->edges, scan->edge_count, scan->edge_capacity)) {
         return false;
     }
-    scan->edges[scan->edge_count++] = (struct edge){.caller = caller, .callee = callee};
+    scan->edges[scan->edge_count++] = (struct pdl_call){.caller = caller, .callee = callee};
     return true;
 }
 
@@ -376,55 +372,6 @@ static bool read_relocations(struct scan *scan, const struct pdl_elf_section *se
         }
     }
     return true;
-}
-
-/* Carries the first three marks from callees to callers until nothing changes. */
-static bool spread(struct scan *scan)
-{
-    struct pdl_cubin *cubin = scan->cubin;
-    const size_t count = cubin->count;
-    bool done = false;
-    /* Edges by callee: those of callee c are at first[c] up to first[c + 1]. A code is queued once
-     * a mark that it gets, so that the queue, a stack, has room for three of each. */
-    uint32_t *first = calloc(count + 2, sizeof(first[0]));
-    uint32_t *callers = malloc((scan->edge_count + (size_t)1) * sizeof(callers[0]));
-    uint32_t *queue = malloc((count * 4 + 1) * sizeof(queue[0]));
-    if (first == NULL || callers == NULL || queue == NULL) {
-        goto free;
-    }
-    for (uint32_t i = 0; i < scan->edge_count; i++) {
-        first[scan->edges[i].callee + 2]++;
-    }
-    for (size_t i = 2; i < count + 2; i++) {
-        first[i] += first[i - 1];
-    }
-    for (uint32_t i = 0; i < scan->edge_count; i++) {
-        callers[first[scan->edges[i].callee + 1]++] = scan->edges[i].caller;
-    }
-    const uint32_t spreads = MARK_WAITS | MARK_TRIGGERS | MARK_UNKNOWN;
-    size_t queued = 0;
-    for (uint32_t i = 0; i < count; i++) {
-        if ((cubin->codes[i].marks & spreads) != 0) {
-            queue[queued++] = i;
-        }
-    }
-    while (queued > 0) {
-        const uint32_t callee = queue[--queued];
-        for (uint32_t i = first[callee]; i < first[callee + 1]; i++) {
-            struct pdl_cubin_code *caller = &cubin->codes[callers[i]];
-            const uint32_t marks = caller->marks | (cubin->codes[callee].marks & spreads);
-            if (marks != caller->marks) {
-                caller->marks = marks;
-                queue[queued++] = callers[i];
-            }
-        }
-    }
-    done = true;
-free:
-    free(first);
-    free(callers);
-    free(queue);
-    return done;
 }
 
 /* ---- all of it ------------------------------------------------------------------------------ */
@@ -535,7 +482,9 @@ enum pdl_scan_result pdl_scan_cubin(struct pdl_cubin *cubin, const unsigned char
             code->marks |= MARK_UNKNOWN;
         }
     }
-    if (!spread(&scan)) {
+    if (cubin->count > 0 &&
+        !pdl_calls_spread(&cubin->codes[0].marks, sizeof(cubin->codes[0]), cubin->count,
+                          MARK_WAITS | MARK_TRIGGERS | MARK_UNKNOWN, scan.edges, scan.edge_count)) {
         result = PDL_SCAN_NO_MEMORY;
         goto free;
     }

@@ -9,7 +9,7 @@
 #include "code/fatbin.h"
 #include "code/lexer.h"
 #include "inspect/image.h"
-#include "inspect/unpack.h"
+#include "code/unpack.h"
 
 #define MAX_CUBIN ((size_t)1 << 30)
 
@@ -119,11 +119,10 @@ static const char *unpack_message(struct reader *reader, enum pdl_unpack_result 
                                   enum pdl_fatbin_compression compression)
 {
     switch (result) {
-    case PDL_UNPACK_NOT_BUILT:
+    case PDL_UNPACK_NO_LIBRARY:
         return compression == PDL_FATBIN_LZ4
-                   ? "it is compressed with LZ4, for which libpdl-inspect was built without support"
-                   : "it is compressed with Zstandard, for which libpdl-inspect was built without "
-                     "support";
+                   ? "it is compressed with LZ4, and liblz4.so.1 cannot be opened"
+                   : "it is compressed with Zstandard, and libzstd.so.1 cannot be opened";
     case PDL_UNPACK_UNKNOWN:
         return "it is compressed in a way that is not known";
     case PDL_UNPACK_TOO_LARGE:

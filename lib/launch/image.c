@@ -181,7 +181,7 @@ static pdl_status scan_fatbin(const struct pdl_driver *driver, const unsigned ch
 pdl_status pdl_image_scan(const struct pdl_driver *driver, const void *image, size_t size,
                           const char *name, uint32_t *waits, uint32_t *triggers)
 {
-    struct pdl_scan_answer answer = {.no_memory = false};
+    struct pdl_scan_answer answer = {.why = PDL_WHY_NOT_FOUND};
     pdl_status status = PDL_SUCCESS;
     const char *nul;
     switch (image_kind(image, size)) {
@@ -199,7 +199,7 @@ pdl_status pdl_image_scan(const struct pdl_driver *driver, const void *image, si
     case IMAGE_NONE:
         break;
     }
-    if (status == PDL_SUCCESS && answer.no_memory) {
+    if (status == PDL_SUCCESS && answer.why == PDL_WHY_NO_MEMORY) {
         status =
             PDL_FAIL(PDL_ERROR_OUT_OF_MEMORY, "no memory to look for the waits of kernel %s", name);
     }

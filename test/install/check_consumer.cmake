@@ -12,9 +12,9 @@ cmake_path(GET PROGRAM FILENAME name)
 if(name MATCHES "\\.shared$") # the CUDA Runtime was asked for; it must not come by libpdl
     set(ALLOWED libcudart)
 elseif(name MATCHES "inspect")
-    set(ALLOWED "libpdl-inspect|libzstd|liblz4")
+    set(ALLOWED libpdl-inspect)
 elseif(name MATCHES "rtc")
-    set(ALLOWED "libpdl-rtc|libzstd|liblz4") # the codecs of a libpdl-inspect that is linked statically
+    set(ALLOWED libpdl-rtc)
 elseif(name MATCHES "trace")
     set(ALLOWED libpdl-trace)
 endif()

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Decompresses what is stored compressed in fatbins. */
-#ifndef PDL_INSPECT_UNPACK_H
-#define PDL_INSPECT_UNPACK_H
+/* Decompresses what is stored compressed in fatbins, by libzstd or liblz4 where they are installed. */
+#ifndef PDL_LIB_UNPACK_H
+#define PDL_LIB_UNPACK_H
 
 #include <stddef.h>
 #include <stdint.h>
@@ -10,8 +10,8 @@
 
 enum pdl_unpack_result {
     PDL_UNPACKED,
-    PDL_UNPACK_NOT_BUILT, /* the library for it was not there when this one was built */
-    PDL_UNPACK_UNKNOWN,   /* no known compression */
+    PDL_UNPACK_NO_LIBRARY, /* libzstd or liblz4 cannot be opened */
+    PDL_UNPACK_UNKNOWN,    /* no known compression */
     PDL_UNPACK_DAMAGED,
     PDL_UNPACK_TOO_LARGE, /* it would be more than `max` bytes */
     PDL_UNPACK_NO_MEMORY
@@ -23,4 +23,4 @@ enum pdl_unpack_result {
 enum pdl_unpack_result pdl_unpack(const struct pdl_fatbin_entry *entry, size_t max,
                                   unsigned char **bytes, size_t *size);
 
-#endif /* PDL_INSPECT_UNPACK_H */
+#endif /* PDL_LIB_UNPACK_H */

@@ -1,0 +1,428 @@
+/* SPDX-License-Identifier: MIT */
+/* Where nvcc leaves device code in a program: a small struct, the wrapper, in writable memory for
+ * each source file that was compiled as a whole, and one for all that were linked (-rdc, -dlto).
+ * A wrapper points to a fatbin. The loader has both in memory, so that neither the file nor its
+ * section headers are needed.
+ *
+ * The first question about an object makes an index of its kernels for the device: names as two
+ * hashes, and what the kernels do. Time and memory grow with the object's code, and with nothing
+ * else. Indices are dropped when anything was unloaded since: another object may lie there now. */
+#include "code/object.h"
+
+#include <dlfcn.h>
+#include <link.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "code/fatbin.h"
+#include "core/array.h"
+#include "core/lock.h"
+
+#define WRAPPER_MAGIC  0x466243b1u
+#define WRAPPER_LINKED 2u /* in `version`: made by the device linker */
+
+/* As in fatbinary_section.h. */
+struct wrapper {
+    uint32_t magic;
+    uint32_t version;
+    const unsigned char *data; /* a fatbin */
+    const unsigned char *const
+        *inputs; /* LINKED: the fatbins that it was linked from, up to NULL */
+};
+
+struct segment {
+    const unsigned char *begin;
+    size_t size;
+    bool writable;
+};
+
+#define MOST_SEGMENTS 32
+
+/* A program or shared object in memory. */
+struct object {
+    uintptr_t base;
+    unsigned long long unloads; /* of any object, until this was looked at */
+    const char *path;           /* as the loader has it */
+    struct segment segments[MOST_SEGMENTS];
+    uint32_t count;
+};
+
+struct found {
+    uint64_t hash[2]; /* of the name */
+    uint32_t target;
+    uint8_t ptx;
+    uint8_t waits;
+    uint8_t triggers;
+    uint8_t why;
+};
+
+struct index {
+    struct index *next;
+    uintptr_t base;
+    uint32_t capability;
+    bool ptx_only;
+    enum pdl_why why; /* not all could be read */
+    struct found *found;
+    uint32_t count;
+    size_t capacity;
+};
+
+/* ---- objects ---------------------------------------------------------------------------------- */
+
+static void describe(const struct dl_phdr_info *info, struct object *object)
+{
+    *object = (struct object){
+        .base = info->dlpi_addr, .unloads = info->dlpi_subs, .path = info->dlpi_name};
+    for (unsigned i = 0; i < info->dlpi_phnum && object->count < MOST_SEGMENTS; i++) {
+        const ElfW(Phdr) *header = &info->dlpi_phdr[i];
+        if (header->p_type == PT_LOAD && (header->p_flags & PF_R) != 0) {
+            object->segments[object->count++] = (struct segment){
+                .begin = (const unsigned char *)info->dlpi_addr + header->p_vaddr,
+                .size = header->p_filesz,
+                .writable = (header->p_flags & PF_W) != 0,
+            };
+        }
+    }
+}
+
+/* How much of an object lies at an address and behind it, in one segment. */
+static size_t room_at(const struct object *object, const void *address)
+{
+    for (uint32_t i = 0; i < object->count; i++) {
+        const struct segment *segment = &object->segments[i];
+        const uintptr_t offset = (uintptr_t)address - (uintptr_t)segment->begin;
+        if (offset < segment->size) {
+            return segment->size - offset;
+        }
+    }
+    return 0;
+}
+
+struct search {
+    const void *address;
+    struct object object;
+};
+
+static int look_at(struct dl_phdr_info *info, size_t size, void *context)
+{
+    struct search *search = context;
+    (void)size;
+    describe(info, &search->object);
+    return room_at(&search->object, search->address) > 0;
+}
+
+static bool find_object(const void *address, struct object *object)
+{
+    struct search search = {.address = address};
+    const bool found = dl_iterate_phdr(look_at, &search) != 0;
+    *object = search.object;
+    return found;
+}
+
+/* ---- the index -------------------------------------------------------------------------------- */
+
+static void hash_name(const char *name, size_t length, uint64_t hash[2])
+{
+    uint64_t a = 0xcbf29ce484222325u; /* FNV-1a, and a polynomial */
+    uint64_t b = length;
+    for (size_t i = 0; i < length; i++) {
+        const unsigned char c = (unsigned char)name[i];
+        a = (a ^ c) * 0x100000001b3u;
+        b = (b << 5 | b >> 59) * 0x9e3779b97f4a7c15u + c;
+    }
+    hash[0] = a;
+    hash[1] = b;
+}
+
+static int compare(const void *a, const void *b)
+{
+    const struct found *first = a;
+    const struct found *second = b;
+    const int order = (first->hash[0] > second->hash[0]) - (first->hash[0] < second->hash[0]);
+    return order != 0 ? order
+                      : (first->hash[1] > second->hash[1]) - (first->hash[1] < second->hash[1]);
+}
+
+static bool add(void *context, const char *name, size_t length,
+                const struct pdl_scan_answer *answer)
+{
+    struct index *index = context;
+    if (!PDL_ARRAY_ROOM(index->found, index->count, index->capacity)) {
+        return false;
+    }
+    struct found *found = &index->found[index->count++];
+    *found = (struct found){
+        .target = answer->target,
+        .ptx = answer->ptx,
+        .waits = (uint8_t)answer->waits,
+        .triggers = (uint8_t)answer->triggers,
+        .why = (uint8_t)answer->why,
+    };
+    hash_name(name, length, found->hash);
+    return true;
+}
+
+static int compare_addresses(const void *a, const void *b)
+{
+    const unsigned char *const *first = a;
+    const unsigned char *const *second = b;
+    return (*first > *second) - (*first < *second);
+}
+
+/* The next wrapper at or behind an address in a segment. Any memory of the program may lie there,
+ * also what sanitizers put between variables and what other threads write. */
+__attribute__((no_sanitize("address", "thread"))) static const uint32_t *
+next_magic(const uint32_t *at, const uint32_t *end)
+{
+    while (at < end && *(const volatile uint32_t *)at != WRAPPER_MAGIC) {
+        at += 2; /* a wrapper is aligned as its pointers are */
+    }
+    return at < end ? at : NULL;
+}
+
+struct wrappers {
+    struct wrapper *items;
+    uint32_t count;
+    size_t capacity;
+    const unsigned char **inputs; /* what was linked into others */
+    uint32_t input_count;
+    size_t input_capacity;
+};
+
+static bool add_inputs(const struct object *object, struct wrappers *wrappers,
+                       const unsigned char *const *inputs)
+{
+    while (room_at(object, inputs) >= sizeof(*inputs) && *inputs != NULL) {
+        if (!PDL_ARRAY_ROOM(wrappers->inputs, wrappers->input_count, wrappers->input_capacity)) {
+            return false;
+        }
+        wrappers->inputs[wrappers->input_count++] = *inputs++;
+    }
+    return true;
+}
+
+static bool find_wrappers(const struct object *object, struct wrappers *wrappers)
+{
+    for (uint32_t i = 0; i < object->count; i++) {
+        const struct segment *segment = &object->segments[i];
+        const size_t skip = -(uintptr_t)segment->begin % sizeof(void *);
+        if (!segment->writable || segment->size < skip + sizeof(struct wrapper)) {
+            continue;
+        }
+        const uint32_t *at = (const uint32_t *)(const void *)(segment->begin + skip);
+        const uint32_t *const end =
+            at + (segment->size - skip - sizeof(struct wrapper)) / sizeof(*at) + 1;
+        for (; (at = next_magic(at, end)) != NULL; at += 2) {
+            const struct wrapper *wrapper = (const void *)at;
+            const size_t room = room_at(object, wrapper->data);
+            if (wrapper->version < 1 || wrapper->version > WRAPPER_LINKED ||
+                room < PDL_FATBIN_HEADER || !pdl_fatbin_is(wrapper->data, room)) {
+                continue;
+            }
+            if (!PDL_ARRAY_ROOM(wrappers->items, wrappers->count, wrappers->capacity) ||
+                (wrapper->version == WRAPPER_LINKED &&
+                 !add_inputs(object, wrappers, wrapper->inputs))) {
+                return false;
+            }
+            wrappers->items[wrappers->count++] = *wrapper;
+        }
+    }
+    if (wrappers->input_count > 0) {
+        qsort(wrappers->inputs, wrappers->input_count, sizeof(wrappers->inputs[0]),
+              compare_addresses);
+    }
+    return true;
+}
+
+static bool is_input(const struct wrappers *wrappers, const unsigned char *data)
+{
+    return wrappers->input_count > 0 &&
+           bsearch(&data, wrappers->inputs, wrappers->input_count, sizeof(wrappers->inputs[0]),
+                   compare_addresses) != NULL;
+}
+
+/* What was linked holds the code of its inputs. Where it has none for the device, the driver would
+ * link the inputs' PTX: that is not read, and its kernels are not found. */
+static void read_object(const struct object *object, struct index *index)
+{
+    struct wrappers wrappers = {.count = 0};
+    if (!find_wrappers(object, &wrappers)) {
+        index->why = PDL_WHY_NO_MEMORY;
+    }
+    for (uint32_t i = 0; i < wrappers.count && index->why != PDL_WHY_NO_MEMORY; i++) {
+        const unsigned char *data = wrappers.items[i].data;
+        if (!is_input(&wrappers, data)) {
+            const enum pdl_why why = pdl_scan_fatbin_each(
+                data, room_at(object, data), index->capability, index->ptx_only, add, index);
+            index->why = why != PDL_WHY_NOTHING && why != PDL_WHY_NOT_FOUND ? why : index->why;
+        }
+    }
+    free(wrappers.items);
+    free(wrappers.inputs);
+    if (index->count > 0) {
+        qsort(index->found, index->count, sizeof(index->found[0]), compare);
+    }
+}
+
+static void free_index(struct index *index)
+{
+    free(index->found);
+    free(index);
+}
+
+/* All indices, and the number of unloaded objects when they were made. Published by its last write:
+ * see core/lock.h. */
+static struct pdl_lock lock;
+static struct index *indices;
+static unsigned long long unloads;
+
+/* The index of an object, made if there is none; NULL without memory. Under the lock. */
+static const struct index *index_of(const struct object *object, uint32_t capability)
+{
+    const char *const forced = getenv("CUDA_FORCE_PTX_JIT");
+    const bool ptx_only = forced != NULL && strcmp(forced, "1") == 0;
+    while (unloads != object->unloads && indices != NULL) {
+        struct index *next = indices->next;
+        free_index(indices);
+        indices = next;
+    }
+    unloads = object->unloads;
+    for (const struct index *index = indices; index != NULL; index = index->next) {
+        if (index->base == object->base && index->capability == capability &&
+            index->ptx_only == ptx_only) {
+            return index;
+        }
+    }
+    struct index *made = calloc(1, sizeof(*made));
+    if (made == NULL) {
+        return NULL;
+    }
+    *made = (struct index){
+        .next = indices, .base = object->base, .capability = capability, .ptx_only = ptx_only};
+    read_object(object, made);
+    if (made->why == PDL_WHY_NO_MEMORY) {
+        free_index(made);
+        return NULL;
+    }
+    indices = made;
+    return made;
+}
+
+/* ---- questions -------------------------------------------------------------------------------- */
+
+/* Where an object brings several codes of a name, the driver's versions tell them apart. */
+static struct pdl_scan_answer look_up(const struct index *index, const struct found *wanted,
+                                      const struct pdl_object_code *code)
+{
+    struct pdl_scan_answer answer = {.why = PDL_WHY_NOT_FOUND};
+    bool first = true;
+    const struct found *at = index->count > 0 ? bsearch(wanted, index->found, index->count,
+                                                        sizeof(index->found[0]), compare)
+                                              : NULL;
+    while (at != NULL && at > index->found && compare(at - 1, wanted) == 0) {
+        at--;
+    }
+    for (; at != NULL && at < index->found + index->count && compare(at, wanted) == 0; at++) {
+        const struct pdl_scan_answer found = {
+            .waits = (pdl_known)at->waits,
+            .triggers = (pdl_known)at->triggers,
+            .why = (enum pdl_why)at->why,
+            .target = at->target,
+            .ptx = at->ptx != 0,
+        };
+        if (found.target != (found.ptx ? code->ptx_version : code->binary_version)) {
+            answer.why = first ? PDL_WHY_VERSION : answer.why;
+            continue;
+        }
+        answer = first ? found : pdl_scan_either(answer, found);
+        first = false;
+    }
+    return answer;
+}
+
+static struct pdl_scan_answer ask_object(const struct object *object, const char *name,
+                                         const struct pdl_object_code *code)
+{
+    struct pdl_scan_answer answer = {.why = PDL_WHY_NO_MEMORY};
+    struct found wanted = {.target = 0};
+    hash_name(name, strlen(name), wanted.hash);
+    pdl_lock_take(&lock);
+    const struct index *index = index_of(object, code->capability);
+    if (index != NULL) {
+        answer = look_up(index, &wanted, code);
+        if (index->why != PDL_WHY_NOTHING) { /* more of it may be where nothing could be read */
+            answer = (struct pdl_scan_answer){.why = index->why};
+        }
+    }
+    pdl_lock_release(&lock);
+    return answer;
+}
+
+/* The objects of the process, by name. */
+struct others {
+    char **paths;
+    uint32_t count;
+    size_t capacity;
+    bool no_memory;
+};
+
+static int add_path(struct dl_phdr_info *info, size_t size, void *context)
+{
+    struct others *others = context;
+    (void)size;
+    char *const path = strdup(info->dlpi_name);
+    if (path == NULL || !PDL_ARRAY_ROOM(others->paths, others->count, others->capacity)) {
+        free(path);
+        others->no_memory = true;
+        return 1;
+    }
+    others->paths[others->count++] = path;
+    return 0;
+}
+
+/* A stub that is exported may be one for several objects, which then share its address: any of them
+ * may have registered the kernel last. Adds what those say. */
+static struct pdl_scan_answer ask_others(const struct object *own, const char *symbol,
+                                         const char *name, const struct pdl_object_code *code,
+                                         struct pdl_scan_answer answer)
+{
+    struct others others = {.count = 0};
+    (void)dl_iterate_phdr(add_path, &others);
+    for (uint32_t i = 0; i < others.count; i++) {
+        struct object object;
+        const char *const path = others.paths[i][0] != '\0' ? others.paths[i] : NULL;
+        void *const handle = dlopen(path, RTLD_LAZY | RTLD_NOLOAD);
+        const void *const stub = handle != NULL ? dlsym(handle, symbol) : NULL;
+        /* dlsym() also finds what the object depends on, which has its own turn. */
+        if (stub != NULL && find_object(stub, &object) && object.base != own->base &&
+            strcmp(object.path, others.paths[i]) == 0) {
+            const struct pdl_scan_answer found = ask_object(&object, name, code);
+            if (answer.why == PDL_WHY_NOT_FOUND) {
+                answer = found;
+            } else if (found.why != PDL_WHY_NOT_FOUND) {
+                answer = pdl_scan_either(answer, found);
+            }
+        }
+        if (handle != NULL) {
+            (void)dlclose(handle);
+        }
+        free(others.paths[i]);
+    }
+    free(others.paths);
+    return others.no_memory ? (struct pdl_scan_answer){.why = PDL_WHY_NO_MEMORY} : answer;
+}
+
+struct pdl_scan_answer pdl_object_scan(const void *stub, const char *name,
+                                       const struct pdl_object_code *code)
+{
+    struct object object;
+    Dl_info known;
+    if (!find_object(stub, &object)) {
+        return (struct pdl_scan_answer){.why = PDL_WHY_NOT_FOUND};
+    }
+    struct pdl_scan_answer answer = ask_object(&object, name, code);
+    if (dladdr(stub, &known) != 0 && known.dli_sname != NULL && known.dli_saddr == stub) {
+        answer = ask_others(&object, known.dli_sname, name, code, answer);
+    }
+    return answer;
+}

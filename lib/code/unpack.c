@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: MIT */
+/* The libraries that decompress are opened when the first entry needs them, so that nothing links
+ * them. What is declared here of them has not changed since their version 1.0. */
+#include "code/unpack.h"
+
+#include <dlfcn.h>
+#include <limits.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+
+#include "core/array.h"
+#include "core/lock.h"
+
+/* No block of LZ4 is larger. */
+#define LZ4_LARGEST 0x7e000000u
+
+struct zstd_in {
+    const void *bytes;
+    size_t size;
+    size_t at;
+};
+
+struct zstd_out {
+    void *bytes;
+    size_t size;
+    size_t at;
+};
+
+struct codecs {
+    int (*lz4_decompress)(const char *in, char *out, int in_size, int out_size);
+    void *(*zstd_create)(void);
+    size_t (*zstd_decompress)(void *context, struct zstd_out *out, struct zstd_in *in);
+    unsigned (*zstd_is_error)(size_t result);
+    size_t (*zstd_free)(void *context);
+};
+
+/* What there is of them: a call that is not there is NULL. They stay open. */
+static const struct codecs *codecs_get(void)
+{
+    static struct pdl_lock lock;
+    static struct codecs codecs;
+    static atomic_bool ready;
+    if (!atomic_load_explicit(&ready, memory_order_acquire)) {
+        pdl_lock_take(&lock);
+        if (!atomic_load_explicit(&ready, memory_order_relaxed)) {
+            void *const lz4 = dlopen("liblz4.so.1", RTLD_NOW | RTLD_LOCAL);
+            void *const zstd = dlopen("libzstd.so.1", RTLD_NOW | RTLD_LOCAL);
+            if (lz4 != NULL) {
+                *(void **)&codecs.lz4_decompress = dlsym(lz4, "LZ4_decompress_safe");
+            }
+            if (zstd != NULL) {
+                *(void **)&codecs.zstd_create = dlsym(zstd, "ZSTD_createDCtx");
+                *(void **)&codecs.zstd_decompress = dlsym(zstd, "ZSTD_decompressStream");
+                *(void **)&codecs.zstd_is_error = dlsym(zstd, "ZSTD_isError");
+                *(void **)&codecs.zstd_free = dlsym(zstd, "ZSTD_freeDCtx");
+            }
+            atomic_store_explicit(&ready, true, memory_order_release);
+        }
+        pdl_lock_release(&lock);
+    }
+    return &codecs;
+}
+
+/* A block of LZ4 says nothing of its size, but cannot grow more than 255-fold. */
+static enum pdl_unpack_result unpack_lz4(const struct pdl_fatbin_entry *entry, size_t max,
+                                         unsigned char **bytes, size_t *size)
+{
+    if (entry->size > LZ4_LARGEST || entry->full_size == 0 ||
+        entry->full_size > (uint64_t)entry->size * 255 + 64) {
+        return PDL_UNPACK_DAMAGED;
+    }
+    if (entry->full_size > max || entry->full_size > INT_MAX) {
+        return PDL_UNPACK_TOO_LARGE;
+    }
+    const struct codecs *codecs = codecs_get();
+    if (codecs->lz4_decompress == NULL) {
+        return PDL_UNPACK_NO_LIBRARY;
+    }
+    const size_t full_size = (size_t)entry->full_size;
+    unsigned char *made = malloc(full_size);
+    if (made == NULL) {
+        return PDL_UNPACK_NO_MEMORY;
+    }
+    *size = full_size;
+    const int length = codecs->lz4_decompress((const char *)entry->payload, (char *)made,
+                                              (int)entry->size, (int)full_size);
+    if (length < 0 || (size_t)length != full_size) {
+        free(made);
+        return PDL_UNPACK_DAMAGED;
+    }
+    *bytes = made;
+    return PDL_UNPACKED;
+}
+
+static enum pdl_unpack_result unpack_zstd(const struct pdl_fatbin_entry *entry, size_t max,
+                                          unsigned char **bytes, size_t *size)
+{
+    enum pdl_unpack_result result = PDL_UNPACK_NO_MEMORY;
+    const size_t step = (size_t)1 << 16;
+    unsigned char *made = NULL;
+    size_t capacity = 0;
+    struct zstd_in in = {.bytes = entry->payload, .size = entry->size};
+    struct zstd_out out = {.size = 0};
+    const struct codecs *codecs = codecs_get();
+    if (codecs->zstd_create == NULL || codecs->zstd_decompress == NULL ||
+        codecs->zstd_is_error == NULL || codecs->zstd_free == NULL) {
+        return PDL_UNPACK_NO_LIBRARY;
+    }
+    void *context = codecs->zstd_create();
+    if (context == NULL) {
+        return PDL_UNPACK_NO_MEMORY;
+    }
+    for (size_t left = 1; left != 0;) {
+        if (out.at == out.size) {
+            if (out.size == max) {
+                result = PDL_UNPACK_TOO_LARGE;
+                goto free;
+            }
+            if (!PDL_ARRAY_RESERVE(made, out.size + step, capacity)) {
+                goto free;
+            }
+            out.bytes = made;
+            out.size = capacity < max ? capacity : max;
+        }
+        const size_t in_before = in.at;
+        const size_t out_before = out.at;
+        left = codecs->zstd_decompress(context, &out, &in);
+        if (codecs->zstd_is_error(left) ||
+            (left != 0 && in.at == in_before && out.at == out_before && out.at < out.size)) {
+            result = PDL_UNPACK_DAMAGED; /* or cut short */
+            goto free;
+        }
+    }
+    *bytes = made;
+    made = NULL;
+    result = PDL_UNPACKED;
+free:
+    *size = out.at;
+    free(made);
+    (void)codecs->zstd_free(context);
+    return result;
+}
+
+enum pdl_unpack_result pdl_unpack(const struct pdl_fatbin_entry *entry, size_t max,
+                                  unsigned char **bytes, size_t *size)
+{
+    *size = 0;
+    switch (entry->compression) {
+    case PDL_FATBIN_LZ4:
+        return unpack_lz4(entry, max, bytes, size);
+    case PDL_FATBIN_ZSTD:
+        return unpack_zstd(entry, max, bytes, size);
+    default:
+        return PDL_UNPACK_UNKNOWN;
+    }
+}
