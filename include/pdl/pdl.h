@@ -343,6 +343,9 @@ typedef struct pdl_kernel_info {
     uint32_t triggers;       /**< A pdl_known: executes griddepcontrol.launch_dependents. */
     uint32_t can_overlap;    /**< 1 if PDL_OVERLAP_AUTO would be granted on `device`. */
     uint32_t overlap_reason; /**< A pdl_reason; 0 without a device. */
+    /** Why `waits` or `triggers` is PDL_UNKNOWN, as a clause such as "its code was not found";
+     * NULL if both are known, and from pdl/inspect.h and pdl/rtc.h. Static. */
+    const char *unknown_why;
 } pdl_kernel_info;
 
 /** Initializer of a pdl_kernel_info. */
@@ -367,12 +370,32 @@ PDL_API pdl_status pdl_kernel_from_function(struct CUfunc_st *function, pdl_kern
 PDL_API pdl_status pdl_kernel_from_kernel(struct CUkern_st *cu_kernel, pdl_kernel **kernel);
 
 /**
+ * As pdl_kernel_from_function(), with the image that the function's module was loaded from, so that
+ * libpdl can read whether the kernel waits and triggers.
+ *
+ * The image is read now and not kept. If the driver reports that the function is code of another
+ * version than the image holds for the device, what it does stays unknown. Maps to cuFuncGetName
+ * (CUDA 12.3; before that it stays unknown too).
+ * @param image the bytes: PTX text, a cubin or a fatbin
+ * @param size how many bytes there are
+ * Errors: those of pdl_kernel_from_function(), PDL_ERROR_INVALID_IMAGE, PDL_ERROR_NOT_FOUND (the image
+ * has no kernel of the function's name), PDL_ERROR_OUT_OF_MEMORY.
+ */
+PDL_API pdl_status pdl_kernel_from_function_image(struct CUfunc_st *function, const void *image,
+                                                  size_t size, pdl_kernel **kernel);
+
+/** The same for a CUkernel: see pdl_kernel_from_kernel(). Maps to cuKernelGetName. */
+PDL_API pdl_status pdl_kernel_from_kernel_image(struct CUkern_st *cu_kernel, const void *image,
+                                                size_t size, pdl_kernel **kernel);
+
+/**
  * Loads an image (PTX text, cubin or fatbin) and makes a kernel from the entry of that name.
  *
  * Needs no context; one kernel serves every device. The image is not kept and may be freed; PTX
  * text need not end in a NUL. The loaded code belongs to the kernel. Whether it waits and triggers
- * is read from the code that the devices here run, where that is not compressed and calls nothing
- * that is not in it: see `waits` of pdl_kernel_info. Maps to cuLibraryLoadData and
+ * is read from the code that the devices here run; it stays unknown where that calls what is not in
+ * it, or is compressed and the library for that (libzstd.so.1, liblz4.so.1) is not installed: see
+ * `waits` of pdl_kernel_info. Maps to cuLibraryLoadData and
  * cuLibraryGetKernel.
  * @param image the bytes
  * @param size how many bytes there are

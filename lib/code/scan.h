@@ -55,6 +55,8 @@ void pdl_scan_cubin_free(struct pdl_cubin *cubin);
 /* Why something is not known of a kernel. */
 enum pdl_why {
     PDL_WHY_NOTHING,   /* all is known */
+    PDL_WHY_NO_IMAGE,  /* nobody gave its code */
+    PDL_WHY_DECLARED,  /* the caller said that it is unknown */
     PDL_WHY_NOT_FOUND, /* there is no code of it */
     PDL_WHY_CALLS,     /* it calls through pointers, or what is not there */
     PDL_WHY_TARGET,    /* machine code whose instructions are not known */

@@ -23,6 +23,10 @@ const char *pdl_why_string(enum pdl_why why)
     switch (why) {
     case PDL_WHY_NOTHING:
         return "it is known";
+    case PDL_WHY_NO_IMAGE:
+        return "its code was not given";
+    case PDL_WHY_DECLARED:
+        return "it was declared so";
     case PDL_WHY_NOT_FOUND:
         return "its code was not found";
     case PDL_WHY_CALLS:
@@ -50,6 +54,7 @@ struct pdl_scan_answer pdl_scan_either(struct pdl_scan_answer a, struct pdl_scan
     struct pdl_scan_answer both = a;
     both.waits = a.waits == b.waits ? a.waits : PDL_UNKNOWN;
     both.triggers = a.triggers == b.triggers ? a.triggers : PDL_UNKNOWN;
+    both.target = a.target == b.target ? a.target : 0;
     both.why = a.why > b.why ? a.why : b.why;
     if (both.why == PDL_WHY_NOTHING && (a.waits != b.waits || a.triggers != b.triggers)) {
         both.why = PDL_WHY_DIFFERENT;

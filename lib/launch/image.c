@@ -9,7 +9,6 @@
 
 #include "code/elf64.h"
 #include "code/fatbin.h"
-#include "code/scan.h"
 #include "core/error.h"
 
 enum image_kind { IMAGE_NONE, IMAGE_PTX, IMAGE_CUBIN, IMAGE_FATBIN };
@@ -42,6 +41,12 @@ static enum image_kind image_kind(const unsigned char *image, size_t size)
         }
     }
     return IMAGE_NONE;
+}
+
+PDL_COLD static pdl_status not_an_image(size_t size)
+{
+    return PDL_FAIL_FIELD(PDL_ERROR_INVALID_IMAGE, "image",
+                          "the %zu bytes are neither PTX text nor a cubin nor a fatbin", size);
 }
 
 /* ---- loading -------------------------------------------------------------------------------- */
@@ -112,8 +117,7 @@ pdl_status pdl_image_load(const struct pdl_driver *driver, const void *image, si
     const enum image_kind kind = size > 0 ? image_kind(bytes, size) : IMAGE_NONE;
     struct pdl_image made = {0};
     if (kind == IMAGE_NONE) {
-        return PDL_FAIL_FIELD(PDL_ERROR_INVALID_IMAGE, "image",
-                              "the %zu bytes are neither PTX text nor a cubin nor a fatbin", size);
+        return not_an_image(size);
     }
     if ((kind == IMAGE_CUBIN && !cubin_is_whole(bytes, size)) ||
         (kind == IMAGE_FATBIN && !pdl_fatbin_is_whole(bytes, size))) {
@@ -179,32 +183,29 @@ static pdl_status scan_fatbin(const struct pdl_driver *driver, const unsigned ch
 }
 
 pdl_status pdl_image_scan(const struct pdl_driver *driver, const void *image, size_t size,
-                          const char *name, uint32_t *waits, uint32_t *triggers)
+                          const char *name, struct pdl_scan_answer *answer)
 {
-    struct pdl_scan_answer answer = {.why = PDL_WHY_NOT_FOUND};
     pdl_status status = PDL_SUCCESS;
     const char *nul;
-    switch (image_kind(image, size)) {
+    switch (size > 0 ? image_kind(image, size) : IMAGE_NONE) {
     case IMAGE_PTX:
         nul = memchr(image, '\0', size);
-        answer =
+        *answer =
             pdl_scan_ptx(image, nul != NULL ? (size_t)(nul - (const char *)image) : size, name);
         break;
     case IMAGE_CUBIN:
-        answer = pdl_scan_cubin_kernel(image, size, name);
+        *answer = pdl_scan_cubin_kernel(image, size, name);
         break;
     case IMAGE_FATBIN:
-        status = scan_fatbin(driver, image, size, name, &answer);
+        status = scan_fatbin(driver, image, size, name, answer);
         break;
     case IMAGE_NONE:
-        break;
+        return not_an_image(size);
     }
-    if (status == PDL_SUCCESS && answer.why == PDL_WHY_NO_MEMORY) {
+    if (status == PDL_SUCCESS && answer->why == PDL_WHY_NO_MEMORY) {
         status =
             PDL_FAIL(PDL_ERROR_OUT_OF_MEMORY, "no memory to look for the waits of kernel %s", name);
     }
-    *waits = (uint32_t)answer.waits;
-    *triggers = (uint32_t)answer.triggers;
     return status;
 }
 

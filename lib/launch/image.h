@@ -3,6 +3,7 @@
 #ifndef PDL_LIB_IMAGE_H
 #define PDL_LIB_IMAGE_H
 
+#include "code/scan.h"
 #include "core/driver.h"
 
 /* A loaded image. The log is the driver's to write to for as long as the library is loaded: PTX may
@@ -16,10 +17,10 @@ struct pdl_image {
 pdl_status pdl_image_load(const struct pdl_driver *driver, const void *image, size_t size,
                           struct pdl_image *loaded);
 
-/* Looks for waits and triggers of a kernel in the code of an image that was loaded. Each is
- * unknown where that cannot be told, or is not the same on all devices. */
+/* Looks for waits and triggers of a kernel in the code of an image. Each is unknown where that
+ * cannot be told, or is not the same on all devices. */
 pdl_status pdl_image_scan(const struct pdl_driver *driver, const void *image, size_t size,
-                          const char *name, uint32_t *waits, uint32_t *triggers);
+                          const char *name, struct pdl_scan_answer *answer);
 
 /* Unloads it. An image that is all zero is none. */
 void pdl_image_unload(const struct pdl_driver *driver, struct pdl_image *image);

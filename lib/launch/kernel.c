@@ -5,9 +5,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "code/object.h"
 #include "core/error.h"
 #include "core/file.h"
 #include "core/sized.h"
+
+/* What a kernel is called whose name the driver does not tell. */
+static const char unnamed[] = "(unnamed)";
 
 /* ---- creation ------------------------------------------------------------------------------- */
 
@@ -24,8 +28,7 @@ static pdl_kernel *create(const struct pdl_driver *driver, enum pdl_kernel_kind 
     made->kind = kind;
     made->device = devices == 1 ? 0 : -1;
     made->attribute_version = driver->version;
-    made->waits = PDL_UNKNOWN;
-    made->triggers = PDL_UNKNOWN;
+    made->known = pdl_known_pack(&(struct pdl_scan_answer){.why = PDL_WHY_NO_IMAGE});
     pdl_gate_start();
     return made;
 }
@@ -110,6 +113,7 @@ pdl_status pdl_kernel_from_image(const void *image, size_t size, const char *nam
                                  pdl_kernel **kernel)
 {
     const struct pdl_driver *driver;
+    struct pdl_scan_answer answer;
     CUkernel entry = NULL;
     if (name == NULL || name[0] == '\0') {
         return PDL_FAIL_FIELD(PDL_ERROR_INVALID_ARGUMENT, "name", "name is NULL or empty");
@@ -141,16 +145,72 @@ pdl_status pdl_kernel_from_image(const void *image, size_t size, const char *nam
         status = PDL_FAIL(PDL_ERROR_OUT_OF_MEMORY, "no memory for a kernel's parameter sizes");
         goto destroy;
     }
-    status = pdl_image_scan(driver, image, size, name, &made->waits, &made->triggers);
+    status = pdl_image_scan(driver, image, size, name, &answer);
     if (status != PDL_SUCCESS) {
         goto destroy;
     }
+    made->known = pdl_known_pack(&answer);
     *kernel = made;
     return PDL_SUCCESS;
 
 destroy:
     pdl_kernel_destroy(made);
     return status;
+}
+
+/* Reads the code that a caller says a kernel has. */
+static pdl_status add_image(pdl_kernel *kernel, const void *image, size_t size)
+{
+    const struct pdl_kernel_facts facts = {.function = kernel->function};
+    const char *const name = pdl_kernel_name(kernel, &facts);
+    struct pdl_scan_answer answer = {.why = PDL_WHY_UNNAMED};
+    if (image == NULL) {
+        return PDL_FAIL_FIELD(PDL_ERROR_INVALID_ARGUMENT, "image", "image is NULL");
+    }
+    if (name != unnamed) {
+        const pdl_status status = pdl_image_scan(kernel->driver, image, size, name, &answer);
+        if (status != PDL_SUCCESS) {
+            return status;
+        }
+    }
+    if (answer.why == PDL_WHY_NOT_FOUND) {
+        return PDL_FAIL_FIELD(PDL_ERROR_NOT_FOUND, "image", "the image has no kernel named %s",
+                              name);
+    }
+    kernel->known = pdl_known_pack(&answer);
+    kernel->target = answer.target;
+    kernel->target_ptx = answer.ptx;
+    return PDL_SUCCESS;
+}
+
+static pdl_status with_image(pdl_status status, pdl_kernel *made, const void *image, size_t size,
+                             pdl_kernel **kernel)
+{
+    if (status == PDL_SUCCESS) {
+        status = add_image(made, image, size);
+    }
+    if (status != PDL_SUCCESS) {
+        pdl_kernel_destroy(made);
+        return status;
+    }
+    *kernel = made;
+    return PDL_SUCCESS;
+}
+
+pdl_status pdl_kernel_from_function_image(struct CUfunc_st *function, const void *image,
+                                          size_t size, pdl_kernel **kernel)
+{
+    pdl_kernel *made = NULL;
+    const pdl_status status = pdl_kernel_from_function(function, kernel != NULL ? &made : NULL);
+    return with_image(status, made, image, size, kernel);
+}
+
+pdl_status pdl_kernel_from_kernel_image(struct CUkern_st *cu_kernel, const void *image, size_t size,
+                                        pdl_kernel **kernel)
+{
+    pdl_kernel *made = NULL;
+    const pdl_status status = pdl_kernel_from_kernel(cu_kernel, kernel != NULL ? &made : NULL);
+    return with_image(status, made, image, size, kernel);
 }
 
 pdl_status pdl_kernel_from_file(const char *path, const char *name, pdl_kernel **kernel)
@@ -249,15 +309,20 @@ pdl_status pdl_kernel_parameters_failed(const pdl_kernel *kernel, CUresult resul
 /* Asks the gate, and keeps its answer for launches. Under the kernel's lock. */
 static void decide(const pdl_kernel *kernel, struct pdl_kernel_facts *facts)
 {
+    const unsigned known = atomic_load_explicit(&facts->known, memory_order_relaxed);
     const struct pdl_gate gate = {
         .disabled = kernel->driver->overlap_disabled,
         .kernel_off = kernel->overlap_off,
         .capability =
             10 * facts->device->compute_capability_major + facts->device->compute_capability_minor,
         .code = facts->ptx_version,
-        .waits = kernel->waits,
+        .waits = facts->unread ? (uint32_t)PDL_YES : (uint32_t)pdl_known_waits(known),
     };
-    atomic_store_explicit(&facts->reason, (unsigned)pdl_gate_decide(&gate), memory_order_relaxed);
+    pdl_reason reason = pdl_gate_decide(&gate);
+    if (facts->unread && reason == PDL_REASON_GRANTED) {
+        reason = (pdl_reason)0; /* it is for the code to say */
+    }
+    atomic_store_explicit(&facts->reason, (unsigned)reason, memory_order_relaxed);
 }
 
 /* The same for every device, after something about the kernel has changed. */
@@ -267,9 +332,50 @@ static void decide_again(pdl_kernel *kernel)
         struct pdl_kernel_facts *facts =
             atomic_load_explicit(&kernel->facts[i], memory_order_relaxed);
         if (facts != NULL) {
+            if (kernel->declared) {
+                atomic_store_explicit(&facts->known, kernel->known, memory_order_relaxed);
+                facts->unread = false;
+            }
             decide(kernel, facts);
         }
     }
+}
+
+/* Finds the code of a symbol. Without memory it stays unknown, and is looked for another time. Under the
+ * kernel's lock. */
+static void read_code(const pdl_kernel *kernel, struct pdl_kernel_facts *facts)
+{
+    const struct pdl_object_code code = {
+        .capability = (uint32_t)(10 * facts->device->compute_capability_major +
+                                 facts->device->compute_capability_minor),
+        .ptx_version = (uint32_t)facts->ptx_version,
+        .binary_version = (uint32_t)facts->binary_version,
+    };
+    const char *const name = pdl_kernel_name(kernel, facts);
+    const struct pdl_scan_answer answer = name != unnamed
+                                              ? pdl_object_scan(kernel->symbol, name, &code)
+                                              : (struct pdl_scan_answer){.why = PDL_WHY_UNNAMED};
+    atomic_store_explicit(&facts->known, pdl_known_pack(&answer), memory_order_relaxed);
+    facts->unread = answer.why == PDL_WHY_NO_MEMORY;
+}
+
+unsigned pdl_kernel_known(pdl_kernel *kernel, struct pdl_kernel_facts *facts)
+{
+    pdl_lock_take(&kernel->lock);
+    if (facts->unread) {
+        read_code(kernel, facts);
+        decide(kernel, facts);
+    }
+    const unsigned known = atomic_load_explicit(&facts->known, memory_order_relaxed);
+    pdl_lock_release(&kernel->lock);
+    return known;
+}
+
+pdl_reason pdl_kernel_decide(pdl_kernel *kernel, struct pdl_kernel_facts *facts)
+{
+    (void)pdl_kernel_known(kernel, facts);
+    const unsigned reason = atomic_load_explicit(&facts->reason, memory_order_relaxed);
+    return reason != 0 ? (pdl_reason)reason : PDL_REASON_WAITS_UNKNOWN;
 }
 
 /* Needs facts->device and fills in the rest. */
@@ -311,6 +417,12 @@ static pdl_status ask(const pdl_kernel *kernel, struct pdl_kernel_facts *facts)
         facts->max_grid[i] = (uint32_t)device->max_grid[i];
         facts->max_block[i] = (uint32_t)device->max_block[i];
     }
+    const int runs = kernel->target_ptx ? facts->ptx_version : facts->binary_version;
+    const bool other = kernel->target != 0 && (int)kernel->target != runs && !kernel->declared;
+    atomic_init(&facts->known,
+                other ? pdl_known_pack(&(struct pdl_scan_answer){.why = PDL_WHY_VERSION})
+                      : kernel->known);
+    facts->unread = kernel->kind == PDL_KERNEL_SYMBOL && !kernel->declared;
     decide(kernel, facts);
     atomic_init(&facts->logged, 0);
     facts->max_threads = (uint32_t)max_threads;
@@ -402,8 +514,6 @@ pdl_status pdl_kernel_resolve(const pdl_kernel *kernel, const struct pdl_kernel_
     *function = found;
     return PDL_SUCCESS;
 }
-
-static const char unnamed[] = "(unnamed)";
 
 const char *pdl_kernel_name(const pdl_kernel *kernel, const struct pdl_kernel_facts *facts)
 {
@@ -505,7 +615,8 @@ pdl_status pdl_kernel_get(pdl_kernel *kernel, int device, pdl_kernel_info *info)
     if (status != PDL_SUCCESS) {
         return status;
     }
-    const pdl_reason reason = pdl_kernel_reason(facts, false);
+    const unsigned code = pdl_kernel_known(kernel, facts);
+    const pdl_reason reason = pdl_kernel_reason(kernel, facts, false);
     const pdl_kernel_info known = {
         .size = (uint32_t)sizeof(known),
         .device = device,
@@ -520,10 +631,12 @@ pdl_status pdl_kernel_get(pdl_kernel *kernel, int device, pdl_kernel_info *info)
         .local_memory = facts->local_memory,
         .constant_memory = facts->constant_memory,
         .parameter_count = facts->parameter_count,
-        .waits = kernel->waits,
-        .triggers = kernel->triggers,
+        .waits = (uint32_t)pdl_known_waits(code),
+        .triggers = (uint32_t)pdl_known_triggers(code),
         .can_overlap = reason == PDL_REASON_GRANTED,
         .overlap_reason = (uint32_t)reason,
+        .unknown_why =
+            pdl_known_why(code) != PDL_WHY_NOTHING ? pdl_why_string(pdl_known_why(code)) : NULL,
     };
     pdl_sized_copy(info, &known, sizeof(known));
     return PDL_SUCCESS;
@@ -541,8 +654,12 @@ pdl_status pdl_kernel_declare(pdl_kernel *kernel, pdl_known waits, pdl_known tri
             "waits is %d and triggers is %d: a pdl_known is 0, 1 or 2", (int)waits, (int)triggers);
     }
     pdl_lock_take(&kernel->lock);
-    kernel->waits = (uint32_t)waits;
-    kernel->triggers = (uint32_t)triggers;
+    kernel->known = pdl_known_pack(&(struct pdl_scan_answer){
+        .waits = waits,
+        .triggers = triggers,
+        .why = waits == PDL_UNKNOWN || triggers == PDL_UNKNOWN ? PDL_WHY_DECLARED : PDL_WHY_NOTHING,
+    });
+    kernel->declared = true;
     decide_again(kernel);
     pdl_lock_release(&kernel->lock);
     return PDL_SUCCESS;

@@ -8,6 +8,7 @@
 #include <pdl/detail/runtime.h>
 
 #include "code/parameters.h"
+#include "code/scan.h"
 #include "core/device.h"
 #include "core/driver.h"
 #include "core/error.h"
@@ -23,7 +24,8 @@ struct pdl_kernel_facts {
     uint32_t max_grid[3];  /* the device's */
     uint32_t max_block[3]; /* likewise */
     uint32_t max_threads;  /* a block */
-    atomic_uint reason; /* the gate's for a launch that asks for overlap and is not cooperative */
+    atomic_uint reason; /* the gate's for a launch that asks for overlap and is not cooperative; 0:
+                           it depends on code that was not read yet */
     atomic_uint max_dynamic_shared_memory; /* bytes a block */
 
     const pdl_device_info *device;
@@ -36,6 +38,8 @@ struct pdl_kernel_facts {
     /* The last answer of the occupancy calculator: see pdl_kernel_occupancy(). */
     _Atomic uint64_t occupancy;
     atomic_uint logged; /* the pdl_reason that the log has last; 0: none */
+    atomic_uint known;  /* of its code: pdl_kernel_waits() and so on */
+    bool unread;        /* under the kernel's lock: nobody has looked for the code of its symbol */
 
     /* For pdl_kernel_get(), under the kernel's lock. */
     const char *name;        /* NULL: not asked yet */
@@ -55,10 +59,12 @@ struct pdl_kernel {
     char *name;                       /* owned; as given with an image, else NULL */
     struct pdl_parameters parameters; /* of the image, where the driver does not report them */
     int attribute_version; /* the older one of the driver and the Runtime that it is launched by */
-    uint32_t waits;        /* pdl_known */
-    uint32_t triggers;     /* pdl_known */
-    bool overlap_off;      /* under the lock: pdl_kernel_enable_overlap(kernel, 0) */
-    struct pdl_lock lock;  /* held while facts are asked for */
+    unsigned known;        /* of the code, unless it is another one on each device */
+    bool declared;         /* by the caller, which stands above the code */
+    uint32_t target;  /* of an image that the caller gave, which the driver must bear out; or 0 */
+    bool target_ptx;  /* whether that is a version of PTX */
+    bool overlap_off; /* under the lock: pdl_kernel_enable_overlap(kernel, 0) */
+    struct pdl_lock lock;                       /* held while facts are asked for */
     _Atomic(struct pdl_kernel_facts *) facts[]; /* device_count of them */
 };
 
@@ -73,6 +79,30 @@ static inline pdl_status pdl_kernel_device(const pdl_kernel *kernel, int *device
     *device = kernel->device;
     return PDL_SUCCESS;
 }
+
+/* What is known of code, in a word. */
+static inline unsigned pdl_known_pack(const struct pdl_scan_answer *answer)
+{
+    return (unsigned)answer->waits | (unsigned)answer->triggers << 2 | (unsigned)answer->why << 4;
+}
+
+static inline pdl_known pdl_known_waits(unsigned known)
+{
+    return (pdl_known)(known & 3);
+}
+
+static inline pdl_known pdl_known_triggers(unsigned known)
+{
+    return (pdl_known)(known >> 2 & 3);
+}
+
+static inline enum pdl_why pdl_known_why(unsigned known)
+{
+    return (enum pdl_why)(known >> 4);
+}
+
+/* What is known of the kernel's code on a device. Finds and reads the code of a symbol, once. */
+unsigned pdl_kernel_known(pdl_kernel *kernel, struct pdl_kernel_facts *facts);
 
 /* The facts of a kernel on a device, asked on first use. */
 PDL_COLD pdl_status pdl_kernel_ask(pdl_kernel *kernel, int device, struct pdl_kernel_facts **facts);
@@ -127,11 +157,25 @@ pdl_status pdl_kernel_resolve(const pdl_kernel *kernel, const struct pdl_kernel_
 /* The kernel's name for messages. Never NULL. */
 const char *pdl_kernel_name(const pdl_kernel *kernel, const struct pdl_kernel_facts *facts);
 
-/* The gate's decision for a launch of the kernel that asks for overlap. */
-static inline pdl_reason pdl_kernel_reason(const struct pdl_kernel_facts *facts, bool cooperative)
+/* Why what a reason says is unknown is so: a clause; "" for the other reasons. */
+static inline const char *pdl_kernel_unknown_why(const struct pdl_kernel_facts *facts,
+                                                 pdl_reason reason)
 {
-    const pdl_reason reason =
-        (pdl_reason)atomic_load_explicit(&facts->reason, memory_order_relaxed);
+    const unsigned known = atomic_load_explicit(&facts->known, memory_order_relaxed);
+    return reason == PDL_REASON_WAITS_UNKNOWN ? pdl_why_string(pdl_known_why(known)) : "";
+}
+
+/* Decides what was left open until the code had been read. */
+PDL_COLD pdl_reason pdl_kernel_decide(pdl_kernel *kernel, struct pdl_kernel_facts *facts);
+
+/* The gate's decision for a launch of the kernel that asks for overlap. */
+static inline pdl_reason pdl_kernel_reason(pdl_kernel *kernel, struct pdl_kernel_facts *facts,
+                                           bool cooperative)
+{
+    pdl_reason reason = (pdl_reason)atomic_load_explicit(&facts->reason, memory_order_relaxed);
+    if (reason == 0) {
+        reason = pdl_kernel_decide(kernel, facts);
+    }
     if ((pdl_gate_is_special() & PDL_GATE_OFF) != 0) {
         return PDL_REASON_DISABLED;
     }

@@ -137,11 +137,6 @@ pdl_status pdl_launch(pdl_kernel *kernel, const pdl_launch_desc *desc, void *con
 
 /* ---- explain -------------------------------------------------------------------------------- */
 
-static const char *waits_clause(uint32_t waits)
-{
-    return waits == PDL_YES ? "known to wait" : "not checked for waits";
-}
-
 static void describe(const pdl_kernel *kernel, const struct pdl_lowered *lowered,
                      pdl_launch_report *report)
 {
@@ -164,14 +159,17 @@ static void describe(const pdl_kernel *kernel, const struct pdl_lowered *lowered
     if (granted) {
         (void)snprintf(report->message, sizeof(report->message),
                        "kernel %s overlaps the work before it on device %d (%d.%d, code for %d.%d, "
-                       "%s)%s",
+                       "known to wait)%s",
                        pdl_kernel_name(kernel, facts), facts->device->ordinal,
                        facts->device->compute_capability_major,
                        facts->device->compute_capability_minor, facts->ptx_version / 10,
-                       facts->ptx_version % 10, waits_clause(kernel->waits), warning);
+                       facts->ptx_version % 10, warning);
     } else {
-        (void)snprintf(report->message, sizeof(report->message), "kernel %s does not overlap: %s%s",
-                       pdl_kernel_name(kernel, facts), pdl_reason_string(lowered->reason), warning);
+        const char *const why = pdl_kernel_unknown_why(facts, lowered->reason);
+        (void)snprintf(report->message, sizeof(report->message),
+                       "kernel %s does not overlap: %s%s%s%s", pdl_kernel_name(kernel, facts),
+                       pdl_reason_string(lowered->reason), why[0] != '\0' ? ": " : "", why,
+                       warning);
     }
 }
 

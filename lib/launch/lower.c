@@ -286,13 +286,14 @@ PDL_COLD static pdl_status refuse_overlap(const pdl_kernel *kernel,
                                           const struct pdl_kernel_facts *facts, pdl_reason reason)
 {
     const int code = facts->ptx_version;
+    const char *const why = pdl_kernel_unknown_why(facts, reason);
     return PDL_FAIL_FIELD(
         reason == PDL_REASON_COOPERATIVE ? PDL_ERROR_COOPERATIVE_OVERLAP : PDL_ERROR_OVERLAP,
         "overlap",
-        "kernel %s cannot overlap as required: %s (device %d is %d.%d, the code is for %d.%d)",
-        pdl_kernel_name(kernel, facts), pdl_reason_string(reason), facts->device->ordinal,
-        facts->device->compute_capability_major, facts->device->compute_capability_minor, code / 10,
-        code % 10);
+        "kernel %s cannot overlap as required: %s%s%s (device %d is %d.%d, the code is for %d.%d)",
+        pdl_kernel_name(kernel, facts), pdl_reason_string(reason), why[0] != '\0' ? ": " : "", why,
+        facts->device->ordinal, facts->device->compute_capability_major,
+        facts->device->compute_capability_minor, code / 10, code % 10);
 }
 
 /* ---- lowering ------------------------------------------------------------------------------- */
@@ -436,7 +437,7 @@ pdl_status pdl_lower(pdl_kernel *kernel, int device, const pdl_launch_desc *desc
     lowered->rare = rare;
     lowered->reason = desc->overlap == PDL_OVERLAP_NONE
                           ? PDL_REASON_NOT_REQUESTED
-                          : pdl_kernel_reason(facts, desc->cooperative != 0);
+                          : pdl_kernel_reason(kernel, facts, desc->cooperative != 0);
     if (desc->overlap == PDL_OVERLAP_REQUIRE && lowered->reason != PDL_REASON_GRANTED) {
         return refuse_overlap(kernel, facts, lowered->reason);
     }

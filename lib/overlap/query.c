@@ -98,6 +98,7 @@ static pdl_status look_at(pdl_kernel *kernel, int device, const pdl_launch_desc 
     }
     const CUlaunchConfig *config = &lowered.config;
     struct pdl_kernel_facts *facts = lowered.facts;
+    const unsigned known = pdl_kernel_known(kernel, facts);
     *side = (struct pdl_overlap_side){
         .name = pdl_kernel_name(kernel, facts),
         .blocks = (uint64_t)config->gridDimX * config->gridDimY * config->gridDimZ,
@@ -106,8 +107,8 @@ static pdl_status look_at(pdl_kernel *kernel, int device, const pdl_launch_desc 
                   .shared_memory =
                       (uint32_t)facts->static_shared_memory + desc->dynamic_shared_memory},
         .code = facts->ptx_version,
-        .waits = kernel->waits,
-        .triggers = kernel->triggers,
+        .waits = (uint32_t)pdl_known_waits(known),
+        .triggers = (uint32_t)pdl_known_triggers(known),
         .cluster = cluster_blocks(desc),
         .driver_per_sm = -1,
         .cooperative = desc->cooperative != 0,

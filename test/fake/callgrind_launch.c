@@ -21,7 +21,8 @@ int main(int argc, char **argv)
     DRIVER_CALL(cuModuleGetFunction, (CUfunction *, CUmodule, const char *), &function, module,
                 "fc1");
     DRIVER_CALL(cuStreamCreate, (CUstream *, unsigned), &stream, 0);
-    if (pdl_kernel_from_function(function, &kernel) != PDL_SUCCESS) {
+    if (pdl_kernel_from_function_image(function, TEST_PTX, sizeof(TEST_PTX), &kernel) !=
+        PDL_SUCCESS) {
         fprintf(stderr, "%s\n", pdl_last_error()->message);
         return 2;
     }

@@ -318,7 +318,13 @@ static void run(const struct scenario *scenario)
     DRIVER_CALL(cuMemcpyDtoH_v2, (void *, CUdeviceptr, size_t), &there_and_back[1], memory,
                 sizeof(int));
     CHECK(there_and_back[1] == 12345);
-    CHECK(pdl_kernel_from_function(function, &fc2) == PDL_SUCCESS);
+    CHECK(pdl_kernel_from_function_image(function, TEST_PTX, sizeof(TEST_PTX), &fc2) ==
+          PDL_SUCCESS);
+    if (scenario->version < 12030) { /* the driver does not tell which kernel of the image it is */
+        CHECK(pdl_kernel_get(fc2, 0, &kernel_info) == PDL_SUCCESS);
+        CHECK(kernel_info.waits == PDL_UNKNOWN && kernel_info.unknown_why != NULL);
+        CHECK(pdl_kernel_declare(fc2, PDL_YES, PDL_UNKNOWN) == PDL_SUCCESS);
+    }
 
     if (failures == 0) {
         run_launches(scenario, fc1, fc2, stream);

@@ -7,7 +7,7 @@
  * Kernels and descriptors
  * ---------------------------------------------------------------------------------------------- */
 
-pdl_kernel *make_kernel(enum kernel_source source, unsigned kernel)
+pdl_kernel *make_unknown_kernel(enum kernel_source source, unsigned kernel)
 {
     pdl_kernel *made = NULL;
     switch (source) {
@@ -23,7 +23,12 @@ pdl_kernel *make_kernel(enum kernel_source source, unsigned kernel)
         break;
     }
     assert_non_null(made);
-    /* None of them has code that could be read. */
+    return made;
+}
+
+pdl_kernel *make_kernel(enum kernel_source source, unsigned kernel)
+{
+    pdl_kernel *made = make_unknown_kernel(source, kernel);
     assert_ok(pdl_kernel_declare(made, PDL_YES, PDL_UNKNOWN));
     return made;
 }

@@ -25,6 +25,9 @@
 enum kernel_source { FROM_FUNCTION, FROM_CU_KERNEL, FROM_SYMBOL, KERNEL_SOURCES };
 pdl_kernel *make_kernel(enum kernel_source source, unsigned kernel);
 
+/* The same, of which nobody knows whether it waits. */
+pdl_kernel *make_unknown_kernel(enum kernel_source source, unsigned kernel);
+
 /* A descriptor of 132 blocks of 256 threads. */
 pdl_launch_desc plain_desc(void);
 

@@ -309,7 +309,7 @@ static void what_is_declared_stands_above_what_was_read(void **state)
     static const char text[] = HEAD ".entry fc1() { ret; }";
     static const pdl_known declared[] = {PDL_YES, PDL_UNKNOWN};
     pdl_launch_desc desc = plain_desc();
-    desc.overlap = PDL_OVERLAP_REQUIRE;
+    desc.overlap = PDL_OVERLAP_AUTO;
     for (size_t i = 0; i < COUNT_OF(declared); i++) {
         pdl_kernel *kernel = NULL;
         pdl_kernel_info info = PDL_KERNEL_INFO_INIT;
@@ -319,8 +319,10 @@ static void what_is_declared_stands_above_what_was_read(void **state)
         assert_ok(pdl_kernel_declare(kernel, declared[i], PDL_UNKNOWN));
         assert_ok(pdl_kernel_get(kernel, 0, &info));
         assert_int_equal(info.waits, declared[i]);
-        assert_int_equal(info.can_overlap, 1);
+        assert_int_equal(info.overlap_reason,
+                         declared[i] == PDL_YES ? PDL_REASON_GRANTED : PDL_REASON_WAITS_UNKNOWN);
         assert_ok(pdl_launch(kernel, &desc, NULL));
+        assert_int_equal(mock_last_launch()->attribute_count, declared[i] == PDL_YES);
         pdl_kernel_destroy(kernel);
     }
 }

@@ -251,9 +251,15 @@ RUN(kernel_from_function, return pdl_kernel_from_function(mock_function(0, 0), &
 static struct bytes fatbin;
 RUN(kernel_from_fatbin, const pdl_status status = pdl_kernel_from_image(fatbin.data, fatbin.size,
                                                                         "fc2", &with.out.kernel);
-    assert_true(status != PDL_SUCCESS || with.out.kernel->waits == PDL_NO); return status;)
+    assert_true(status != PDL_SUCCESS || pdl_known_waits(with.out.kernel->known) == PDL_NO);
+    return status;)
 RUN(kernel_from_image, return pdl_kernel_from_image(image, sizeof(image), "fc1", &with.out.kernel);)
 RUN(kernel_from_kernel, return pdl_kernel_from_kernel(mock_cu_kernel(0), &with.out.kernel);)
+RUN(kernel_from_function_image,
+    return pdl_kernel_from_function_image(mock_function(0, 0), image, sizeof(image),
+                                          &with.out.kernel);)
+RUN(kernel_from_kernel_image,
+    return pdl_kernel_from_kernel_image(mock_cu_kernel(0), image, sizeof(image), &with.out.kernel);)
 RUN(kernel_from_runtime,
     return pdl_kernel_from_runtime(&mock.kernels[0], &mock_runtime_ops, &with.out.kernel);)
 RUN(kernel_function, return pdl_kernel_function(with.kernel, 0, &with.out.function);)
@@ -319,6 +325,8 @@ static const struct row rows[] = {
     ROW(pdl_kernel_from_image, kernel_from_image, undo_kernel, 0, true),
     ROW(pdl_kernel_from_image, kernel_from_fatbin, undo_kernel, 0, true),
     ROW(pdl_kernel_from_kernel, kernel_from_kernel, undo_kernel, 0, true),
+    ROW(pdl_kernel_from_function_image, kernel_from_function_image, undo_kernel, 0, true),
+    ROW(pdl_kernel_from_kernel_image, kernel_from_kernel_image, undo_kernel, 0, true),
     ROW(pdl_kernel_from_runtime, kernel_from_runtime, undo_kernel, 0, true),
     ROW(pdl_kernel_function, kernel_function, NULL, 0, true),
     ROW(pdl_kernel_get, kernel_get, NULL, SIZE(pdl_kernel_info), true),

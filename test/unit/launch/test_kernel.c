@@ -87,7 +87,7 @@ static void every_fact_is_the_drivers(void **state)
             assert_int_equal(info.ptx_version, 91);
             assert_int_equal(info.binary_version, 92);
             assert_int_equal(info.max_dynamic_shared_memory, 5555);
-            assert_int_equal(info.waits, PDL_UNKNOWN);
+            assert_int_equal(info.waits, PDL_YES); /* as make_kernel() declares */
             assert_int_equal(info.triggers, PDL_UNKNOWN);
             assert_int_equal(info.can_overlap, 1);
             assert_int_equal(info.overlap_reason, PDL_REASON_GRANTED);
@@ -117,7 +117,7 @@ static void what_is_known_of_one_kernel_is_not_told_of_another(void **state)
     (void)state;
     pdl_kernel_info info = PDL_KERNEL_INFO_INIT;
     pdl_kernel *first = make_kernel(FROM_FUNCTION, 0);
-    pdl_kernel *second = make_kernel(FROM_FUNCTION, 1);
+    pdl_kernel *second = make_unknown_kernel(FROM_FUNCTION, 1);
     mock.kernels[1].attributes[0][CU_FUNC_ATTRIBUTE_NUM_REGS] = 99;
     assert_ok(pdl_kernel_declare(first, PDL_NO, PDL_YES));
     assert_ok(pdl_kernel_get(second, 0, &info));

@@ -31,7 +31,10 @@ static pdl_reason oracle(const struct situation *s)
     if (s->ptx_version < 90) {
         return PDL_REASON_CODE;
     }
-    return s->waits == PDL_NO ? PDL_REASON_NO_WAIT : PDL_REASON_GRANTED;
+    if (s->waits == PDL_NO) {
+        return PDL_REASON_NO_WAIT;
+    }
+    return s->waits == PDL_YES ? PDL_REASON_GRANTED : PDL_REASON_WAITS_UNKNOWN;
 }
 
 static void check(const struct situation *s, enum kernel_source source)
@@ -124,15 +127,28 @@ static void code_for_an_older_architecture_is_not_overlapped_though_its_binary_i
     pdl_kernel_destroy(kernel);
 }
 
-static void a_kernel_that_is_not_known_to_wait_is_trusted(void **state)
+static void a_kernel_that_is_not_known_to_wait_is_not_overlapped(void **state)
 {
     (void)state;
-    pdl_launch_desc desc = plain_desc();
-    pdl_kernel *kernel = make_kernel(FROM_FUNCTION, 0); /* nothing declared */
-    desc.overlap = PDL_OVERLAP_REQUIRE;
-    assert_ok(pdl_launch(kernel, &desc, NULL));
-    assert_int_equal(mock_last_launch()->attribute_count, 1);
-    pdl_kernel_destroy(kernel);
+    for (int source = 0; source < KERNEL_SOURCES; source++) {
+        pdl_launch_desc desc = plain_desc();
+        pdl_launch_report report = PDL_LAUNCH_REPORT_INIT;
+        pdl_kernel_info info = PDL_KERNEL_INFO_INIT;
+        pdl_kernel *kernel = make_unknown_kernel((enum kernel_source)source, 0);
+        desc.overlap = PDL_OVERLAP_AUTO;
+        assert_ok(pdl_launch(kernel, &desc, NULL));
+        assert_int_equal(mock_last_launch()->attribute_count, 0);
+        assert_ok(pdl_launch_explain(kernel, &desc, &report));
+        assert_int_equal(report.overlap_reason, PDL_REASON_WAITS_UNKNOWN);
+        assert_ok(pdl_kernel_get(kernel, 0, &info));
+        assert_int_equal(info.waits, PDL_UNKNOWN);
+        assert_non_null(strstr(info.unknown_why, "code"));
+        assert_non_null(strstr(report.message, info.unknown_why));
+        desc.overlap = PDL_OVERLAP_REQUIRE;
+        assert_refused(pdl_launch(kernel, &desc, NULL), PDL_ERROR_OVERLAP, "overlap", "not known",
+                       info.unknown_why);
+        pdl_kernel_destroy(kernel);
+    }
 }
 
 static void whether_it_triggers_does_not_matter(void **state)
@@ -204,7 +220,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         MOCK_TEST(the_attribute_is_set_exactly_when_every_rule_allows_it),
         MOCK_TEST(code_for_an_older_architecture_is_not_overlapped_though_its_binary_is_new),
-        MOCK_TEST(a_kernel_that_is_not_known_to_wait_is_trusted),
+        MOCK_TEST(a_kernel_that_is_not_known_to_wait_is_not_overlapped),
         MOCK_TEST(whether_it_triggers_does_not_matter),
         MOCK_TEST(a_declaration_can_be_taken_back),
         MOCK_TEST(the_infos_tell_the_same_reason),
