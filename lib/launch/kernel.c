@@ -616,7 +616,7 @@ pdl_status pdl_kernel_get(pdl_kernel *kernel, int device, pdl_kernel_info *info)
         return status;
     }
     const unsigned code = pdl_kernel_known(kernel, facts);
-    const pdl_reason reason = pdl_kernel_reason(kernel, facts, false);
+    const pdl_reason reason = pdl_kernel_reason(facts, false);
     const pdl_kernel_info known = {
         .size = (uint32_t)sizeof(known),
         .device = device,

@@ -168,14 +168,12 @@ static inline const char *pdl_kernel_unknown_why(const struct pdl_kernel_facts *
 /* Decides what was left open until the code had been read. */
 PDL_COLD pdl_reason pdl_kernel_decide(pdl_kernel *kernel, struct pdl_kernel_facts *facts);
 
-/* The gate's decision for a launch of the kernel that asks for overlap. */
-static inline pdl_reason pdl_kernel_reason(pdl_kernel *kernel, struct pdl_kernel_facts *facts,
-                                           bool cooperative)
+/* The gate's decision for a launch of the kernel that asks for overlap; 0: see
+ * pdl_kernel_decide(). */
+static inline pdl_reason pdl_kernel_reason(const struct pdl_kernel_facts *facts, bool cooperative)
 {
-    pdl_reason reason = (pdl_reason)atomic_load_explicit(&facts->reason, memory_order_relaxed);
-    if (reason == 0) {
-        reason = pdl_kernel_decide(kernel, facts);
-    }
+    const pdl_reason reason =
+        (pdl_reason)atomic_load_explicit(&facts->reason, memory_order_relaxed);
     if ((pdl_gate_is_special() & PDL_GATE_OFF) != 0) {
         return PDL_REASON_DISABLED;
     }

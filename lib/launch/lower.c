@@ -296,6 +296,18 @@ PDL_COLD static pdl_status refuse_overlap(const pdl_kernel *kernel,
         facts->device->compute_capability_minor, code / 10, code % 10);
 }
 
+/* For a launch that asks for overlap, where it is not granted at once. */
+PDL_COLD static pdl_status check_overlap(pdl_kernel *kernel, const pdl_launch_desc *desc,
+                                         struct pdl_lowered *lowered)
+{
+    if (lowered->reason == 0) {
+        lowered->reason = pdl_kernel_decide(kernel, lowered->facts);
+    }
+    return desc->overlap == PDL_OVERLAP_REQUIRE && lowered->reason != PDL_REASON_GRANTED
+               ? refuse_overlap(kernel, lowered->facts, lowered->reason)
+               : PDL_SUCCESS;
+}
+
 /* ---- lowering ------------------------------------------------------------------------------- */
 
 /* What is emitted must have the driver's layout. */
@@ -437,9 +449,12 @@ pdl_status pdl_lower(pdl_kernel *kernel, int device, const pdl_launch_desc *desc
     lowered->rare = rare;
     lowered->reason = desc->overlap == PDL_OVERLAP_NONE
                           ? PDL_REASON_NOT_REQUESTED
-                          : pdl_kernel_reason(kernel, facts, desc->cooperative != 0);
-    if (desc->overlap == PDL_OVERLAP_REQUIRE && lowered->reason != PDL_REASON_GRANTED) {
-        return refuse_overlap(kernel, facts, lowered->reason);
+                          : pdl_kernel_reason(facts, desc->cooperative != 0);
+    if (desc->overlap != PDL_OVERLAP_NONE && lowered->reason != PDL_REASON_GRANTED) {
+        status = check_overlap(kernel, desc, lowered);
+        if (status != PDL_SUCCESS) {
+            return status;
+        }
     }
     CUstream stream = desc->stream;
     if (stream == NULL && desc->default_stream == PDL_DEFAULT_STREAM_PER_THREAD) {
