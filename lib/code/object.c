@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Where nvcc leaves device code in a program: a small struct, the wrapper, in writable memory for
+/* Where nvcc leaves device code in a program: a small struct, the wrapper, for
  * each source file that was compiled as a whole, and one for all that were linked (-rdc, -dlto).
  * A wrapper points to a fatbin. The loader has both in memory, so that neither the file nor its
  * section headers are needed.
@@ -33,6 +33,7 @@ struct wrapper {
 struct segment {
     const unsigned char *begin;
     size_t size;
+    size_t filled; /* from the file; the rest began as zeros */
     bool writable;
 };
 
@@ -78,7 +79,8 @@ static void describe(const struct dl_phdr_info *info, struct object *object)
         if (header->p_type == PT_LOAD && (header->p_flags & PF_R) != 0) {
             object->segments[object->count++] = (struct segment){
                 .begin = (const unsigned char *)info->dlpi_addr + header->p_vaddr,
-                .size = header->p_filesz,
+                .size = header->p_memsz,
+                .filled = header->p_filesz,
                 .writable = (header->p_flags & PF_W) != 0,
             };
         }
@@ -201,17 +203,17 @@ static bool add_inputs(const struct object *object, struct wrappers *wrappers,
     return true;
 }
 
-static bool find_wrappers(const struct object *object, struct wrappers *wrappers)
+static bool find_wrappers(const struct object *object, bool writable, struct wrappers *wrappers)
 {
     for (uint32_t i = 0; i < object->count; i++) {
         const struct segment *segment = &object->segments[i];
         const size_t skip = -(uintptr_t)segment->begin % sizeof(void *);
-        if (!segment->writable || segment->size < skip + sizeof(struct wrapper)) {
+        if (segment->writable != writable || segment->filled < skip + sizeof(struct wrapper)) {
             continue;
         }
         const uint32_t *at = (const uint32_t *)(const void *)(segment->begin + skip);
         const uint32_t *const end =
-            at + (segment->size - skip - sizeof(struct wrapper)) / sizeof(*at) + 1;
+            at + (segment->filled - skip - sizeof(struct wrapper)) / sizeof(*at) + 1;
         for (; (at = next_magic(at, end)) != NULL; at += 2) {
             const struct wrapper *wrapper = (const void *)at;
             const size_t room = room_at(object, wrapper->data);
@@ -246,7 +248,9 @@ static bool is_input(const struct wrappers *wrappers, const unsigned char *data)
 static void read_object(const struct object *object, struct index *index)
 {
     struct wrappers wrappers = {.count = 0};
-    if (!find_wrappers(object, &wrappers)) {
+    /* Programs whose code lies at fixed addresses have their wrappers in constant memory. */
+    if (!find_wrappers(object, true, &wrappers) ||
+        (wrappers.count == 0 && !find_wrappers(object, false, &wrappers))) {
         index->why = PDL_WHY_NO_MEMORY;
     }
     for (uint32_t i = 0; i < wrappers.count && index->why != PDL_WHY_NO_MEMORY; i++) {
