@@ -97,7 +97,7 @@ static void judge_code(const struct judgement *judgement, pdl_condition conditio
 static void judge_waits(const struct judgement *judgement)
 {
     static const char *const messages[] = {
-        "not known; the overlap is granted all the same: a race if it does not wait",
+        "whether it waits is not known: only a kernel that is known to wait is overlapped",
         "it is known not to wait: overlapped, it would be a data race",
         "it is known to wait",
     };
@@ -518,13 +518,17 @@ static bool of_launch(uint32_t condition)
     return condition <= PDL_CONDITION_COOPERATIVE;
 }
 
-/* What is not known of these decides nothing: a launch whose waits are not known is granted its
- * overlap, and a kernel that takes more barriers than its places for blocks allow is rare. */
+/* What is not known of two conditions decides: a launch whose waits are not known is not overlapped, and a
+ * kernel that takes more barriers than its places for blocks allow is rare. */
 static uint32_t weight(const pdl_condition_report *condition)
 {
-    const bool harmless = condition->condition == PDL_CONDITION_WAITS ||
-                          condition->condition == PDL_CONDITION_BARRIERS;
-    return harmless && condition->met == PDL_UNKNOWN ? (uint32_t)PDL_YES : condition->met;
+    if (condition->met != PDL_UNKNOWN) {
+        return condition->met;
+    }
+    if (condition->condition == PDL_CONDITION_WAITS) {
+        return PDL_NO;
+    }
+    return condition->condition == PDL_CONDITION_BARRIERS ? PDL_YES : PDL_UNKNOWN;
 }
 
 /* No if a condition is not met, else unknown if one is not known. *why: the first that decided
