@@ -61,6 +61,7 @@ typedef CUresult(CUDAAPI *PFN_cuStreamGetDevice_v12080)(CUstream stream, CUdevic
     R(cuGraphLaunch, 10000)                                                                        \
     O(cuGraphAddNode, 12030)                                                                       \
     O(cuGraphGetEdges, 12030)                                                                      \
+    O(cuGraphNodeGetDependencies, 12030)                                                           \
     O(cuStreamGetCaptureInfo, 12030)                                                               \
     O(cuFuncGetName, 12030)                                                                        \
     O(cuKernelGetName, 12030)                                                                      \

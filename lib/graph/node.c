@@ -27,7 +27,7 @@ static bool is_programmatic(uint32_t kind)
 pdl_status pdl_node_check_driver(const struct pdl_driver *driver)
 {
     if (driver->cuGraphAddNode == NULL || driver->cuGraphGetEdges == NULL ||
-        driver->cuStreamGetCaptureInfo == NULL) {
+        driver->cuGraphNodeGetDependencies == NULL || driver->cuStreamGetCaptureInfo == NULL) {
         return PDL_FAIL(PDL_ERROR_NOT_SUPPORTED,
                         "graph edges need a driver of CUDA 12.3 or newer, this one is %d.%d",
                         driver->version / 1000, driver->version % 1000 / 10);
@@ -164,9 +164,11 @@ done:
     return status;
 }
 
+/* *broken: the first one that is programmatic and behind which an overlap breaks the order, or `count`. */
 static pdl_status check_edges(const struct pdl_driver *driver, const pdl_edge *edges, size_t count,
-                              uint32_t overlap)
+                              uint32_t overlap, size_t *broken)
 {
+    *broken = count;
     for (size_t i = 0; i < count; i++) {
         const pdl_edge *edge = &edges[i];
         CUgraphNodeType type = CU_GRAPH_NODE_TYPE_EMPTY;
@@ -201,6 +203,14 @@ static pdl_status check_edges(const struct pdl_driver *driver, const pdl_edge *e
                 "dependency %zu is programmatic and overlap is PDL_OVERLAP_NONE: ask "
                 "for PDL_OVERLAP_AUTO or PDL_OVERLAP_REQUIRE",
                 i);
+        }
+        if (is_programmatic(edge->kind) && *broken == count) {
+            bool breaks = false;
+            const pdl_status status = pdl_neighbour_check(driver, edge->node, &breaks);
+            if (status != PDL_SUCCESS) {
+                return status;
+            }
+            *broken = breaks ? i : count;
         }
     }
     return PDL_SUCCESS;
@@ -274,6 +284,9 @@ pdl_status pdl_node_add(const pdl_kernel *kernel, const struct pdl_lowered *lowe
         goto done;
     }
     pdl_log_decision(kernel, lowered);
+    if (lowered->reason == PDL_REASON_GRANTED) {
+        pdl_neighbour_note(&lowered->facts->neighbour, kernel_params->func);
+    }
     *node = added;
 
 done:
@@ -318,6 +331,7 @@ pdl_status pdl_graph_add_launch(struct CUgraph_st *graph, const pdl_edge *depend
     CUDA_KERNEL_NODE_PARAMS params;
     CUgraphNode added = NULL;
     int device = -1;
+    size_t broken = 0;
     pdl_status status = check_arguments(graph, dependencies, count, kernel, desc, node);
     if (status != PDL_SUCCESS) {
         return status;
@@ -330,7 +344,7 @@ pdl_status pdl_graph_add_launch(struct CUgraph_st *graph, const pdl_edge *depend
     if (status != PDL_SUCCESS) {
         return status;
     }
-    status = check_edges(kernel->driver, dependencies, count, desc->overlap);
+    status = check_edges(kernel->driver, dependencies, count, desc->overlap, &broken);
     if (status != PDL_SUCCESS) {
         return status;
     }
@@ -341,6 +355,16 @@ pdl_status pdl_graph_add_launch(struct CUgraph_st *graph, const pdl_edge *depend
     status = pdl_node_lower(kernel, device, desc, &lowered);
     if (status != PDL_SUCCESS) {
         return status;
+    }
+    if (broken < count && lowered.reason == PDL_REASON_GRANTED) {
+        lowered.reason = PDL_REASON_PREDECESSOR;
+        if (desc->overlap == PDL_OVERLAP_REQUIRE) {
+            return PDL_FAIL_FIELD(
+                PDL_ERROR_OVERLAP, "overlap",
+                "kernel %s cannot overlap as required: %s (dependency %zu overlaps what it depends "
+                "on, and libpdl has added no kernel of its function that waits)",
+                pdl_kernel_name(kernel, lowered.facts), pdl_reason_string(lowered.reason), broken);
+        }
     }
     status = pdl_node_params(kernel, &lowered, (void **)args, &params);
     if (status == PDL_SUCCESS) {

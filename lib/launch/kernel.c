@@ -234,7 +234,12 @@ void pdl_kernel_destroy(pdl_kernel *kernel)
         return;
     }
     for (int i = 0; i < kernel->driver->device_count; i++) {
-        free(atomic_load_explicit(&kernel->facts[i], memory_order_relaxed));
+        struct pdl_kernel_facts *facts =
+            atomic_load_explicit(&kernel->facts[i], memory_order_relaxed);
+        if (facts != NULL) {
+            pdl_neighbour_forget(&facts->neighbour);
+        }
+        free(facts);
     }
     pdl_image_unload(kernel->driver, &kernel->image);
     free(kernel->parameters.sizes);

@@ -15,6 +15,7 @@
 #include "core/gate.h"
 #include "core/lock.h"
 #include "launch/image.h"
+#include "launch/neighbour.h"
 
 /* What a launch needs to know of a kernel on one device. Written once, before it is published; only
  * the atomics change later. */
@@ -40,6 +41,7 @@ struct pdl_kernel_facts {
     atomic_uint logged; /* the pdl_reason that the log has last; 0: none */
     atomic_uint known;  /* of its code: pdl_kernel_waits() and so on */
     bool unread;        /* under the kernel's lock: nobody has looked for the code of its symbol */
+    struct pdl_neighbour neighbour;
 
     /* For pdl_kernel_get(), under the kernel's lock. */
     const char *name;        /* NULL: not asked yet */

@@ -56,6 +56,7 @@
     X(cuGraphDestroyNode, 10000, cuGraphDestroyNode)                                               \
     X(cuGraphGetNodes, 10000, cuGraphGetNodes)                                                     \
     X(cuGraphGetEdges, 12030, cuGraphGetEdges_v2)                                                  \
+    X(cuGraphNodeGetDependencies, 12030, cuGraphNodeGetDependencies_v2)                            \
     X(cuGraphNodeGetType, 10000, cuGraphNodeGetType)                                               \
     X(cuGraphKernelNodeGetParams, 12000, cuGraphKernelNodeGetParams_v2)                            \
     X(cuGraphKernelNodeGetAttribute, 11000, cuGraphKernelNodeGetAttribute)                         \

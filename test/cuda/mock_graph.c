@@ -425,6 +425,36 @@ CUresult mock_cuGraphGetEdges(CUgraph graph, CUgraphNode *from, CUgraphNode *to,
  * Nodes
  * ---------------------------------------------------------------------------------------------- */
 
+CUresult mock_cuGraphNodeGetDependencies(CUgraphNode node, CUgraphNode *dependencies,
+                                         CUgraphEdgeData *data, size_t *count)
+{
+    MOCK_ENTER(cuGraphNodeGetDependencies);
+    size_t total = 0;
+    if (!mock_has_node(node, "cuGraphNodeGetDependencies")) {
+        return mock_leave(CUDA_ERROR_INVALID_VALUE);
+    }
+    if (dependencies == NULL && data != NULL) {
+        mock_misused("cuGraphNodeGetDependencies was called with some of its arrays only");
+        return mock_leave(CUDA_ERROR_INVALID_VALUE);
+    }
+    for (const struct mock_edge *edge = node->graph->edges; edge != NULL; edge = edge->next) {
+        if (edge->to != node) {
+            continue;
+        }
+        if (dependencies != NULL && total < *count) {
+            dependencies[total] = edge->from;
+            if (data != NULL) {
+                data[total] = edge->data;
+            } else if (edge->data.type != 0 || edge->data.from_port != 0) {
+                return mock_leave(CUDA_ERROR_LOSSY_QUERY);
+            }
+        }
+        total++;
+    }
+    *count = dependencies != NULL && *count < total ? *count : total;
+    return mock_leave(CUDA_SUCCESS);
+}
+
 CUresult mock_cuGraphNodeGetType(CUgraphNode node, CUgraphNodeType *type)
 {
     MOCK_ENTER(cuGraphNodeGetType);
