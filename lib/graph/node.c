@@ -53,7 +53,9 @@ pdl_status pdl_node_lower(pdl_kernel *kernel, int device, const pdl_launch_desc 
             "%d: a CUkernel, an image or a symbol serves every device",
             kernel->device, device);
     }
-    return pdl_lower(kernel, device, desc, lowered);
+    const pdl_status status = pdl_lower(kernel, device, desc, lowered);
+    lowered->config.hStream = NULL; /* a node is in none */
+    return status;
 }
 
 void pdl_node_reshape(CUDA_KERNEL_NODE_PARAMS *params, const CUlaunchConfig *config)

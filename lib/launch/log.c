@@ -34,6 +34,48 @@ static void open_log(void)
     }
 }
 
+/* Whether a launch overlaps that was not granted it, by extra_attributes or in a capture, which goes on from its node,
+ * and is of a kernel that may not wait. */
+static bool overlaps_anyway(const pdl_kernel *kernel, const struct pdl_lowered *lowered)
+{
+    const struct pdl_driver *const driver = kernel->driver;
+    const CUstream stream = lowered->config.hStream;
+    CUstreamCaptureStatus capture = CU_STREAM_CAPTURE_STATUS_NONE;
+    CUgraph graph = NULL;
+    const CUgraphNode *nodes = NULL;
+    const CUgraphEdgeData *data = NULL;
+    size_t count = 0;
+    if (lowered->reason == PDL_REASON_GRANTED) {
+        return false;
+    }
+    bool overlaps =
+        pdl_lowered_find(lowered, CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION) != NULL;
+    if (!overlaps && stream != NULL && stream != CU_STREAM_LEGACY &&
+        driver->cuStreamGetCaptureInfo != NULL &&
+        driver->cuStreamGetCaptureInfo(stream, &capture, NULL, &graph, &nodes, &data, &count) ==
+            CUDA_SUCCESS &&
+        capture == CU_STREAM_CAPTURE_STATUS_ACTIVE && count == 1) {
+        (void)pdl_neighbour_check(driver, nodes[0], &overlaps);
+    }
+    return overlaps &&
+           pdl_known_waits(pdl_kernel_known((pdl_kernel *)kernel, lowered->facts)) != PDL_YES;
+}
+
+/* What a decision means for the kernels after, or what to do about it. */
+static const char *advice(pdl_reason reason, bool anyway)
+{
+    if (anyway) {
+        return ", and may not wait: neither it nor a kernel after it is ordered with the kernels "
+               "in front";
+    }
+    if (reason == PDL_REASON_WAITS_UNKNOWN) {
+        return "; pass its code to pdl_kernel_from_function_image(), or if it waits say "
+               "pdl_kernel_declare(kernel, PDL_YES, ...)";
+    }
+    return reason == PDL_REASON_NO_WAIT ? ": the next wait so covers what is in front of it, too"
+                                        : "";
+}
+
 void pdl_log_write(const pdl_kernel *kernel, const struct pdl_lowered *lowered)
 {
     struct pdl_kernel_facts *const facts = lowered->facts;
@@ -50,16 +92,23 @@ void pdl_log_write(const pdl_kernel *kernel, const struct pdl_lowered *lowered)
         }
         pdl_lock_release(&open_lock);
     }
-    const unsigned before = atomic_exchange(&facts->logged, (unsigned)reason);
-    if (before == (unsigned)reason || log_file < 0) {
+    const bool anyway = overlaps_anyway(kernel, lowered);
+    const unsigned now = (unsigned)reason | (unsigned)anyway << 16;
+    const unsigned before = atomic_exchange(&facts->logged, now);
+    if (before == now || log_file < 0) {
         return;
     }
+    const char *const why = pdl_kernel_unknown_why(facts, reason);
     /* One write per line, so that threads and processes may share the file. */
-    const int length = snprintf(
-        line, sizeof(line) - 1, "libpdl[%ld]: device %d, kernel %.700s: %s%s%s", (long)getpid(),
-        facts->device->ordinal, pdl_kernel_name(kernel, facts), before == 0 ? "" : "now ",
-        reason == PDL_REASON_GRANTED ? "overlaps" : "does not overlap: ",
-        reason == PDL_REASON_GRANTED ? "" : pdl_reason_string(reason));
+    const int length =
+        snprintf(line, sizeof(line) - 1, "libpdl[%ld]: device %d, kernel %.500s: %s%s%s%s%s%s",
+                 (long)getpid(), facts->device->ordinal, pdl_kernel_name(kernel, facts),
+                 before == 0 ? "" : "now ",
+                 reason == PDL_REASON_GRANTED ? "overlaps"
+                 : anyway                     ? "overlaps although "
+                                              : "does not overlap: ",
+                 reason == PDL_REASON_GRANTED ? "" : pdl_reason_string(reason),
+                 why[0] != '\0' ? ": " : "", why, advice(reason, anyway));
     const size_t end = (size_t)length < sizeof(line) - 1 ? (size_t)length : sizeof(line) - 2;
     line[end] = '\n';
     if (write(log_file, line, end + 1) < 0) {

@@ -206,6 +206,8 @@ static struct {
     CUstream stream;
     CUgraph graph;
     CUstreamCaptureStatus status;
+    CUgraphNode last; /* of the graph: what the next launch depends on */
+    CUgraphEdgeData data;
 } captures[STREAMS];
 
 void mock_capture(CUstream stream, CUgraph graph, CUstreamCaptureStatus status)
@@ -232,8 +234,12 @@ CUresult mock_cuStreamGetCaptureInfo(CUstream stream, CUstreamCaptureStatus *sta
     if (result != CUDA_SUCCESS) {
         return mock_leave(result);
     }
-    if (id != NULL || dependencies != NULL || data != NULL || count != NULL) {
+    if (id != NULL || (dependencies == NULL) != (data == NULL) ||
+        (dependencies == NULL) != (count == NULL)) {
         mock_misused("cuStreamGetCaptureInfo was asked for what the mock does not know");
+    }
+    if (count != NULL) {
+        *count = 0;
     }
     *status = CU_STREAM_CAPTURE_STATUS_NONE;
     *graph = (CUgraph)(void *)&mock; /* only good if the status says so */
@@ -242,6 +248,16 @@ CUresult mock_cuStreamGetCaptureInfo(CUstream stream, CUstreamCaptureStatus *sta
             *status = captures[i].status;
             if (captures[i].graph != NULL) {
                 *graph = captures[i].graph;
+            }
+            if (captures[i].graph != NULL && count != NULL) {
+                CUgraphNode last = captures[i].graph->nodes;
+                while (last != NULL && last->next != NULL) {
+                    last = last->next;
+                }
+                captures[i].last = last;
+                *count = last != NULL;
+                *dependencies = &captures[i].last;
+                *data = &captures[i].data;
             }
         }
     }

@@ -134,6 +134,96 @@ static void the_log_has_the_first_decision_and_every_change(void **state)
     pdl_kernel_destroy(kernel);
 }
 
+static void what_may_not_wait_is_logged_with_what_to_do(void **state)
+{
+    (void)state;
+    char line[1200];
+    pdl_kernel *kernel = make_kernel(FROM_FUNCTION, 0);
+    assert_ok(pdl_kernel_declare(kernel, PDL_UNKNOWN, PDL_UNKNOWN));
+    (void)log_lines(line, sizeof(line));
+    assert_int_equal(reason_of(kernel), PDL_REASON_WAITS_UNKNOWN);
+    assert_int_equal(reason_of(kernel), PDL_REASON_WAITS_UNKNOWN);
+    assert_int_equal(log_lines(line, sizeof(line)), 1);
+    assert_non_null(strstr(line, "kernel fc1: does not overlap: "));
+    assert_non_null(strstr(line, pdl_reason_string(PDL_REASON_WAITS_UNKNOWN)));
+    assert_non_null(strstr(line, "pdl_kernel_from_function_image()"));
+    assert_non_null(strstr(line, "pdl_kernel_declare(kernel, PDL_YES, ...)"));
+    assert_ok(pdl_kernel_declare(kernel, PDL_NO, PDL_UNKNOWN));
+    assert_int_equal(reason_of(kernel), PDL_REASON_NO_WAIT);
+    assert_int_equal(log_lines(line, sizeof(line)), 1);
+    assert_non_null(strstr(line, "now does not overlap: "));
+    assert_non_null(strstr(line, "the next wait"));
+    assert_ok(pdl_kernel_declare(kernel, PDL_YES, PDL_UNKNOWN));
+    assert_int_equal(reason_of(kernel), PDL_REASON_GRANTED);
+    assert_int_equal(log_lines(line, sizeof(line)), 1);
+    assert_non_null(strstr(line, "now overlaps\n"));
+    pdl_kernel_destroy(kernel);
+}
+
+static void the_attribute_that_was_not_granted_is_logged(void **state)
+{
+    (void)state;
+    char line[1200];
+    CUlaunchAttribute attribute = {.id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION};
+    pdl_launch_desc desc = plain_desc();
+    pdl_kernel *kernel = make_kernel(FROM_FUNCTION, 0);
+    attribute.value.programmaticStreamSerializationAllowed = 1;
+    desc.extra_attributes = &attribute;
+    desc.extra_attribute_count = 1;
+    (void)log_lines(line, sizeof(line));
+    assert_ok(pdl_launch(kernel, &desc, NULL)); /* it waits */
+    assert_int_equal(log_lines(line, sizeof(line)), 1);
+    assert_non_null(strstr(line, "kernel fc1: does not overlap: "));
+    assert_ok(pdl_kernel_declare(kernel, PDL_UNKNOWN, PDL_UNKNOWN));
+    for (int i = 0; i < 2; i++) {
+        assert_ok(pdl_launch(kernel, &desc, NULL));
+    }
+    assert_int_equal(log_lines(line, sizeof(line)), 1);
+    assert_non_null(strstr(line, "kernel fc1: now overlaps although the descriptor asks for no"));
+    assert_non_null(strstr(line, "may not wait"));
+    pdl_kernel_destroy(kernel);
+}
+
+/* What a launch with PDL_OVERLAP_NONE becomes behind a trigger_event. */
+static void a_captured_programmatic_event_is_logged(void **state)
+{
+    (void)state;
+    char line[1200];
+    CUgraph graph = make_graph();
+    CUgraph other = make_graph();
+    CUstream stream = mock_stream(1, 0);
+    pdl_launch_desc desc = plain_desc();
+    struct values values = values_of(0);
+    desc.stream = stream;
+    for (int waits = PDL_UNKNOWN; waits <= PDL_YES; waits++) {
+        for (unsigned char type = 0; type <= 1; type++) {
+            pdl_kernel *kernel = make_kernel(FROM_FUNCTION, 0);
+            CUgraphNode nodes[2];
+            for (size_t i = 0; i < 2; i++) {
+                nodes[i] = mock_add_node(graph, CU_GRAPH_NODE_TYPE_KERNEL);
+                nodes[i]->params.function = mock_function(0, 0);
+            }
+            mock_add_edge(nodes[0], nodes[1], type, type);
+            mock_capture(stream, graph, CU_STREAM_CAPTURE_STATUS_ACTIVE);
+            assert_ok(pdl_kernel_declare(kernel, (pdl_known)waits, PDL_UNKNOWN));
+            (void)log_lines(line, sizeof(line));
+            assert_ok(pdl_launch(kernel, &desc, VALUES(values)));
+            assert_int_equal(log_lines(line, sizeof(line)), 1);
+            assert_int_equal(strstr(line, "kernel fc1: overlaps although ") != NULL,
+                             type == 1 && waits != PDL_YES);
+            assert_ok(pdl_graph_add_launch(other, NULL, 0, kernel, &desc, VALUES(values), nodes));
+            (void)log_lines(line, sizeof(line));
+            assert_null(strstr(line, "although")); /* a node is in no stream */
+            mock_capture(stream, NULL, CU_STREAM_CAPTURE_STATUS_NONE);
+            assert_ok(pdl_launch(kernel, &desc, VALUES(values)));
+            assert_int_equal(log_lines(line, sizeof(line)), 0);
+            pdl_kernel_destroy(kernel);
+        }
+    }
+    destroy_graph(graph);
+    destroy_graph(other);
+}
+
 static void nodes_of_graphs_are_logged_as_launches_are(void **state)
 {
     (void)state;
@@ -144,6 +234,14 @@ static void nodes_of_graphs_are_logged_as_launches_are(void **state)
     (void)add_kernel_node(graph, kernel, NULL, 0);
     assert_int_equal(log_lines(line, sizeof(line)), 1);
     assert_non_null(strstr(line, "device 0, kernel fc1: overlaps\n"));
+    const pdl_edge edge = {.node = mock_add_node(graph, CU_GRAPH_NODE_TYPE_KERNEL),
+                           .kind = PDL_EDGE_PROGRAMMATIC};
+    mock_add_edge(mock_node_at(graph, 0), edge.node, CU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC, 1);
+    edge.node->params.function = mock_function(1, 0);
+    (void)add_kernel_node(graph, kernel, &edge, 1);
+    assert_int_equal(log_lines(line, sizeof(line)), 1);
+    assert_non_null(strstr(line, "now does not overlap: "));
+    assert_non_null(strstr(line, pdl_reason_string(PDL_REASON_PREDECESSOR)));
     destroy_graph(graph);
     pdl_kernel_destroy(kernel);
 }
@@ -205,6 +303,9 @@ int main(void)
         MOCK_TEST(what_the_environment_turned_off_stays_off),
         MOCK_TEST(one_kernel_is_turned_off_and_the_others_stay),
         MOCK_TEST(the_log_has_the_first_decision_and_every_change),
+        MOCK_TEST(what_may_not_wait_is_logged_with_what_to_do),
+        MOCK_TEST(the_attribute_that_was_not_granted_is_logged),
+        GRAPH_TEST(a_captured_programmatic_event_is_logged),
         GRAPH_TEST(nodes_of_graphs_are_logged_as_launches_are),
         MOCK_TEST(explaining_and_refusals_are_not_logged),
     };
