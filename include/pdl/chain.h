@@ -5,7 +5,8 @@
  * A chain is a list of links, each a kernel with its descriptor and a copy of its arguments. A link
  * depends on the one added before it, unless pdl_chain_add_dependency() says otherwise. How it
  * depends is decided by its own overlap mode and the gate of launches: programmatic where
- * pdl_launch() would have overlapped, else full.
+ * pdl_launch() would have overlapped, else full. A link that does not wait, or may not, so starts when
+ * all in front of it has ended, and the wait of the link after it covers that as well.
  *
  * A chain belongs to one device: the current context's when it is built. One thread at a time may
  * use a chain; a second one gets PDL_ERROR_BUSY. Replays of one chain never overlap each other:

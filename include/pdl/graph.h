@@ -125,9 +125,12 @@ PDL_API const char *pdl_full_reason_string(pdl_full_reason reason);
  *
  * The descriptor's stream is not used, and events are not allowed in it: in a graph they are edges.
  * Programmatic edges go through the gate of launches: with PDL_OVERLAP_REQUIRE a launch that may
- * not overlap is refused, with PDL_OVERLAP_AUTO its programmatic edges become full. A programmatic
+ * not overlap is refused, with PDL_OVERLAP_AUTO its programmatic edges become full. So it is behind a
+ * node with a programmatic edge of its own whose function no kernel has that libpdl added to a graph with
+ * its overlap granted: that node may not wait for what it overlaps (PDL_REASON_PREDECESSOR). A programmatic
  * edge to a descriptor with PDL_OVERLAP_NONE is an error. Runs in the current context. Maps to
- * cuGraphAddNode and cuGraphKernelNodeSetAttribute; if an attribute is refused the node is taken
+ * cuGraphAddNode, cuGraphKernelNodeSetAttribute, and for programmatic edges cuGraphKernelNodeGetParams
+ * and cuGraphNodeGetDependencies; if an attribute is refused the node is taken
  * out again. (A device-updatable node whose handle cannot be read stays: CUDA does not remove such
  * nodes.) A priority counts only in a graph that is instantiated with
  * CUDA_GRAPH_INSTANTIATE_FLAG_USE_NODE_PRIORITY.

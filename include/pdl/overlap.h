@@ -148,7 +148,8 @@ typedef struct pdl_overlap_report {
  * places also if there is no room before: only the primary's tail is hidden then.
  *
  * The secondary's descriptor is the one with `overlap`. PDL_OVERLAP_REQUIRE counts as
- * PDL_OVERLAP_AUTO here: an overlap that cannot be had is an answer and no failure. Nothing is
+ * PDL_OVERLAP_AUTO here: an overlap that cannot be had is an answer and no failure. A secondary of
+ * which it is not known whether it waits is not overlapped, and the answer is PDL_NO. Nothing is
  * assumed about what else is in the stream: the primary must be what is right in front of the
  * secondary.
  *
