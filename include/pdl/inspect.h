@@ -265,6 +265,24 @@ PDL_API size_t pdl_inspection_marker_count(const pdl_inspection *inspection);
 PDL_API const pdl_lint_suppression *pdl_inspection_marker(const pdl_inspection *inspection,
                                                           size_t index);
 
+/**
+ * Whether the code that a device of a compute capability (90 for 9.0) runs of a kernel is shown to
+ * wait on every path before it touches memory.
+ *
+ * The code is that which the driver chooses from the images; of machine code it is the PTX for the
+ * same target beside it that tells. PDL_YES: it waits, and has no finding that counts. Findings count
+ * that are not suppressed, and that are warnings or errors, or of any level if their rule is
+ * ::PDL_LINT_READ_BEFORE_WAIT, ::PDL_LINT_WRITE_BEFORE_WAIT, ::PDL_LINT_PARTIAL_WAIT or
+ * ::PDL_LINT_NO_WAIT: their notes are about what lint cannot see. PDL_NO: it has such findings, or
+ * does not wait. PDL_UNKNOWN: there is no PTX of it, no kernel of that (mangled) name, or the
+ * inspection has facts only.
+ *
+ * `waits_always` may be NULL. It gets what pdl_kernel_info.waits_always is in that code: PDL_NO also
+ * if some threads leave before the wait, which does no harm. Thread-safe. Cannot fail.
+ */
+PDL_API pdl_known pdl_inspection_shown(const pdl_inspection *inspection, const char *kernel,
+                                       int32_t capability, pdl_known *waits_always);
+
 /* ------------------------------------------------------------------------------------------------
  * Suppressions
  * ---------------------------------------------------------------------------------------------- */

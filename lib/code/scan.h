@@ -103,6 +103,9 @@ struct pdl_scan_answer pdl_scan_cubin_kernel(const unsigned char *bytes, size_t 
 struct pdl_scan_answer pdl_scan_fatbin(const unsigned char *bytes, size_t size, const char *name,
                                        uint32_t capability);
 
+/* How good code for a target is for a device, as the driver chooses: 0 not at all, else more is better. */
+uint32_t pdl_scan_fitness(bool machine, uint32_t target, char suffix, uint32_t capability);
+
 /* What is known of code that may be either. */
 struct pdl_scan_answer pdl_scan_either(struct pdl_scan_answer a, struct pdl_scan_answer b);
 

@@ -162,22 +162,23 @@ static enum pdl_why visit_entry(const struct pdl_fatbin_entry *entry, pdl_scan_v
     return why;
 }
 
-/* How good an entry is for a device: 0 not at all, else more is better. */
-static uint32_t fitness(const struct pdl_fatbin_entry *entry, uint32_t capability, bool ptx_only)
+uint32_t pdl_scan_fitness(bool machine, uint32_t target, char suffix, uint32_t capability)
 {
-    const uint32_t target = entry->target;
-    const bool machine = entry->kind == PDL_FATBIN_CUBIN;
-    if ((!machine && entry->kind != PDL_FATBIN_PTX) || (machine && ptx_only) || target == 0 ||
-        target > capability) {
+    if (target == 0 || target > capability || (suffix == 'a' && target != capability)) {
         return 0;
     }
-    if (entry->suffix == 'a' && target != capability) {
-        return 0;
-    }
-    if ((machine || entry->suffix == 'f') && target / 10 != capability / 10) {
+    if ((machine || suffix == 'f') && target / 10 != capability / 10) {
         return 0;
     }
     return machine ? 1000 + target : target;
+}
+
+static uint32_t fitness(const struct pdl_fatbin_entry *entry, uint32_t capability, bool ptx_only)
+{
+    const bool machine = entry->kind == PDL_FATBIN_CUBIN;
+    return (machine && !ptx_only) || entry->kind == PDL_FATBIN_PTX
+               ? pdl_scan_fitness(machine, entry->target, entry->suffix, capability)
+               : 0;
 }
 
 enum pdl_why pdl_scan_fatbin_each(const unsigned char *bytes, size_t size, uint32_t capability,

@@ -82,6 +82,7 @@ pdl_status pdl_inspect_memory(const void *bytes, size_t size, const char *name,
         return pdl_inspect_fail(PDL_ERROR_OUT_OF_MEMORY, 0, 0, "no memory for an inspection");
     }
     made->options = &copy;
+    made->facts_only = (copy.flags & PDL_INSPECT_FACTS_ONLY) != 0;
     status = pdl_container_read(made, bytes, size, name);
     if (status == PDL_SUCCESS) {
         status = pdl_rules_across(made);

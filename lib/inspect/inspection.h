@@ -16,6 +16,7 @@ struct pdl_inspection {
     uint32_t image_count, kernel_count, finding_count, marker_count;
     size_t image_capacity, kernel_capacity, finding_capacity, marker_capacity;
     const pdl_inspect_options *options; /* of the size of this library; NULL once it is made */
+    bool facts_only;                    /* PDL_INSPECT_FACTS_ONLY was among them */
 };
 
 /* Each adds a copy; false if there is no memory. Their sizes, and an image's and a kernel's ranges

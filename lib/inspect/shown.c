@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: MIT */
+/* Whether a kernel is shown to wait, in the code that a device is given. */
+#include <string.h>
+
+#include "code/scan.h"
+#include "inspect/inspection.h"
+
+struct verdict {
+    bool found;      /* there was something to judge */
+    uint32_t shown;  /* pdl_known */
+    uint32_t always; /* waits_always, a pdl_known */
+};
+
+/* Both have to hold: less is known of the two than of either. */
+static void join(struct verdict *all, struct verdict one)
+{
+    if (!all->found || one.shown < all->shown) {
+        all->shown = one.shown;
+    }
+    if (!all->found || one.always < all->always) {
+        all->always = one.always;
+    }
+    all->found = true;
+}
+
+/* Of the rules about waiting even a note says that something was not shown. */
+static bool is_doubt(const pdl_lint_finding *finding)
+{
+    switch (finding->rule) {
+    case PDL_LINT_READ_BEFORE_WAIT:
+    case PDL_LINT_WRITE_BEFORE_WAIT:
+    case PDL_LINT_NO_WAIT:
+    case PDL_LINT_PARTIAL_WAIT:
+        return finding->suppressed == NULL;
+    default:
+        return finding->suppressed == NULL && finding->level >= PDL_LINT_WARNING;
+    }
+}
+
+static struct verdict judge_kernel(const pdl_inspection *inspection,
+                                   const pdl_inspect_kernel *kernel)
+{
+    struct verdict one = {.shown = kernel->info->waits == PDL_YES ? PDL_YES : PDL_NO,
+                          .always = kernel->info->waits_always};
+    for (uint32_t i = 0; i < kernel->finding_count; i++) {
+        if (is_doubt(&inspection->findings[kernel->first_finding + i])) {
+            one.shown = PDL_NO;
+        }
+    }
+    return one;
+}
+
+/* Judges the kernel in the PTX for the target of some code, which may be that PTX itself. */
+static struct verdict judge_code(const pdl_inspection *inspection, const pdl_inspect_image *code,
+                                 const char *name)
+{
+    struct verdict all = {.found = false};
+    for (uint32_t i = 0; i < inspection->kernel_count; i++) {
+        const pdl_inspect_kernel *kernel = inspection->kernels[i];
+        const pdl_inspect_image *image = &inspection->images[kernel->image];
+        if (image->kind == PDL_INSPECT_PTX && image->target == code->target &&
+            image->target_suffix == code->target_suffix && strcmp(kernel->info->name, name) == 0) {
+            join(&all, judge_kernel(inspection, kernel));
+        }
+    }
+    return all;
+}
+
+pdl_known pdl_inspection_shown(const pdl_inspection *inspection, const char *kernel,
+                               int32_t capability, pdl_known *waits_always)
+{
+    struct verdict all = {.found = false};
+    uint32_t best = 1;
+    if (inspection != NULL && kernel != NULL && capability > 0 && !inspection->facts_only) {
+        for (uint32_t i = 0; i < inspection->image_count; i++) {
+            const pdl_inspect_image *image = &inspection->images[i];
+            const uint32_t fitness =
+                image->kind == PDL_INSPECT_LTO
+                    ? 0
+                    : pdl_scan_fitness(image->kind == PDL_INSPECT_SASS, (uint32_t)image->target,
+                                       image->target_suffix, (uint32_t)capability);
+            if (fitness >= best) {
+                all.found = all.found && fitness == best;
+                best = fitness;
+                join(&all, judge_code(inspection, image, kernel));
+            }
+        }
+    }
+    if (waits_always != NULL) {
+        *waits_always = (pdl_known)all.always;
+    }
+    return (pdl_known)all.shown;
+}

@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: MIT */
+/* Which kernels are shown to wait on every path before they touch memory, and in which of several codes. */
+#include "ptx_support.h"
+
+#define WAIT       "griddepcontrol.wait;\n"
+#define READ       "ld.global.u32 r, [ga];\n"
+#define SAY(known) ((const char *const[]){"unknown", "no", "yes"}[known])
+
+static void assert_shown(const char *title, const struct bytes *bytes, uint32_t flags,
+                         int32_t capability, const char *expected)
+{
+    pdl_inspect_options options = PDL_INSPECT_OPTIONS_INIT;
+    pdl_inspection *inspection = NULL;
+    pdl_known always = PDL_YES;
+    char found[64];
+    options.flags = flags;
+    assert_int_equal(pdl_inspect_memory(bytes->data, bytes->size, "t", &options, &inspection), 0);
+    const pdl_known shown = pdl_inspection_shown(inspection, "k", capability, &always);
+    assert_int_equal(pdl_inspection_shown(inspection, "k", capability, NULL), shown);
+    assert_int_equal(pdl_inspection_shown(inspection, "other", capability, NULL), PDL_UNKNOWN);
+    assert_int_equal(pdl_inspection_shown(inspection, NULL, capability, NULL), PDL_UNKNOWN);
+    (void)snprintf(found, sizeof(found), "shown %s, always %s", SAY(shown), SAY(always));
+    if (strcmp(found, expected) != 0) {
+        fail_msg("%s: %s, and should be %s", title, found, expected);
+    }
+    pdl_inspection_destroy(inspection);
+}
+
+static void assert_text_shown(const char *title, const char *text, const char *expected)
+{
+    struct bytes bytes = {0};
+    bytes_add(&bytes, text, strlen(text) + 1);
+    assert_shown(title, &bytes, 0, 90, expected);
+    assert_shown(title, &bytes, PDL_INSPECT_FACTS_ONLY, 90, "shown unknown, always unknown");
+    bytes_free(&bytes);
+}
+
+static void a_wait_on_every_path_before_memory_is_shown(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *title;
+        const char *text;
+        const char *expected;
+    } cases[] = {
+        {"first of all", PTX_KERNEL(WAIT READ), "shown yes, always yes"},
+        {"in both branches",
+         PTX_KERNEL("setp.eq.u32 p, n, 7; @p bra A;\n" WAIT "bra B; A:\n" WAIT "B:\n" READ),
+         "shown yes, always yes"},
+        {"in a function that is called",
+         PTX_HEADER ".func f()\n{\n" WAIT "ret;\n}\n" PTX_KERNEL_BEGIN
+                    "call f;\n" READ PTX_KERNEL_END,
+         "shown yes, always yes"},
+        {"not by threads that leave at once",
+         PTX_KERNEL("setp.eq.u32 p, t, 0; @p bra A;\n" WAIT READ "A:\n"), "shown yes, always no"},
+        {"behind work on shared memory",
+         PTX_KERNEL("st.shared.u32 [s], 1; bar.sync 0;\n" WAIT READ), "shown yes, always yes"},
+        {"behind a read of what is constant", PTX_KERNEL("// pdl:constant ga\n" READ WAIT),
+         "shown yes, always yes"},
+        {"behind a read that is allowed",
+         PTX_KERNEL("// pdl:allow read-before-wait: a table\n" READ WAIT), "shown yes, always yes"},
+        {"with notes of other rules",
+         PTX_KERNEL("griddepcontrol.launch_dependents;\nbar.sync 0;\n" WAIT WAIT READ),
+         "shown yes, always yes"},
+        {"nowhere", PTX_KERNEL(READ), "shown no, always no"},
+        {"nowhere, and nothing is touched", PTX_KERNEL(""), "shown no, always no"},
+        {"behind a read", PTX_KERNEL(READ WAIT READ), "shown no, always yes"},
+        {"behind a write", PTX_KERNEL("st.global.u32 [ga], 1;\n" WAIT), "shown no, always yes"},
+        {"behind a read that another rule allows",
+         PTX_KERNEL("// pdl:allow no-wait: why\n" READ WAIT), "shown no, always yes"},
+        {"in a branch of all threads, and then a read",
+         PTX_KERNEL("setp.eq.u32 p, n, 7; @p bra A;\n" WAIT "A:\n" READ), "shown no, always no"},
+        {"in a branch of all threads, and nothing else",
+         PTX_KERNEL("setp.gt.u32 p, n, 7; @p bra A;\n" WAIT READ "A:\n"), "shown no, always no"},
+        {"in a branch of some threads",
+         PTX_KERNEL("setp.eq.u32 p, t, 0; @p bra A;\n" WAIT "A:\n" READ), "shown no, always no"},
+        {"in a branch of some threads, before a barrier",
+         PTX_KERNEL("setp.eq.u32 p, t, 0; @p bra A;\n" WAIT "A: bar.sync 0;\n" READ),
+         "shown no, always no"},
+        {"behind a call of what is not there",
+         PTX_HEADER ".extern .func f();\n" PTX_KERNEL_BEGIN "call f;\n" WAIT PTX_KERNEL_END,
+         "shown no, always yes"},
+        {"perhaps in a call of what is not there",
+         PTX_HEADER ".extern .func f();\n" PTX_KERNEL_BEGIN "call f;\n" PTX_KERNEL_END,
+         "shown no, always unknown"},
+        {"before a non-coherent read", PTX_KERNEL(WAIT "ld.global.nc.u32 r, [ga];\n"),
+         "shown no, always yes"},
+        {"in code for an older device", ".version 8.7 .target sm_80\n.entry k() { ret; }\n",
+         "shown no, always no"},
+        {"in code for a newer device", ".version 8.7 .target sm_100\n.entry k() { " WAIT " }\n",
+         "shown unknown, always unknown"},
+    };
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        assert_text_shown(cases[i].title, cases[i].text, cases[i].expected);
+    }
+    assert_int_equal(pdl_inspection_shown(NULL, "k", 90, NULL), PDL_UNKNOWN);
+}
+
+/* ---- several codes of one kernel ------------------------------------------------------------ */
+
+/* A code in a fatbin: PTX that waits ('y') or does not ('n'), a cubin ('c'), code for linking ('l'). */
+struct code {
+    char kind;
+    unsigned target;
+    uint64_t flags;
+};
+
+static struct bytes fatbin_of(const struct code *codes)
+{
+    struct bytes bytes = {0};
+    struct made_cubin made = plain_cubin;
+    made.functions[0].name = "k";
+    const size_t begin = fatbin_begin(&bytes);
+    for (const struct code *code = codes; code->kind != '\0'; code++) {
+        char text[128];
+        struct bytes payload = {0};
+        unsigned kind = MADE_PTX;
+        if (code->kind == 'c') {
+            made.target = code->target;
+            payload = make_cubin(&made);
+            kind = MADE_CUBIN;
+        } else {
+            (void)snprintf(text, sizeof(text), ".version 8.7 .target sm_%u%s\n.entry k() { %s }\n",
+                           code->target, code->flags == MADE_A ? "a" : "",
+                           code->kind == 'y' ? WAIT : "ret;");
+            bytes_add(&payload, text, strlen(text));
+            kind = code->kind == 'l' ? MADE_LTO : MADE_PTX;
+        }
+        fatbin_add(&bytes, kind, code->target, code->flags, payload.data, payload.size, 0);
+        bytes_free(&payload);
+    }
+    fatbin_end(&bytes, begin);
+    return bytes;
+}
+
+static void the_code_that_a_device_runs_decides(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *title;
+        struct code codes[5];
+        int32_t capability;
+        const char *expected;
+    } cases[] = {
+        {"PTX alone", {{'y', 90, 0}}, 90, "shown yes, always yes"},
+        {"PTX alone, on a newer device", {{'y', 90, 0}}, 120, "shown yes, always yes"},
+        {"the newest PTX", {{'y', 90, 0}, {'n', 100, 0}}, 103, "shown no, always no"},
+        {"the newest PTX, which comes first",
+         {{'n', 100, 0}, {'y', 90, 0}},
+         103,
+         "shown no, always no"},
+        {"the newest PTX that it can run",
+         {{'n', 100, 0}, {'y', 90, 0}},
+         90,
+         "shown yes, always yes"},
+        {"machine code with its PTX", {{'c', 90, 0}, {'y', 90, 0}}, 90, "shown yes, always yes"},
+        {"machine code with its PTX behind another's",
+         {{'n', 80, 0}, {'c', 80, 0}, {'y', 90, 0}, {'c', 90, 0}},
+         90,
+         "shown yes, always yes"},
+        {"machine code alone", {{'c', 90, 0}}, 90, "shown unknown, always unknown"},
+        {"machine code with PTX for a newer device",
+         {{'c', 90, 0}, {'y', 100, 0}},
+         90,
+         "shown unknown, always unknown"},
+        {"machine code with PTX for an older device",
+         {{'y', 90, 0}, {'c', 100, 0}},
+         100,
+         "shown unknown, always unknown"},
+        {"machine code of another generation",
+         {{'c', 90, 0}, {'y', 90, 0}},
+         100,
+         "shown yes, always yes"},
+        {"PTX for the device alone, on it", {{'y', 90, MADE_A}}, 90, "shown yes, always yes"},
+        {"PTX for another device alone", {{'y', 90, MADE_A}}, 100, "shown unknown, always unknown"},
+        {"machine code of which either may be run",
+         {{'c', 90, 0}, {'y', 90, 0}, {'c', 90, MADE_A}, {'n', 90, MADE_A}},
+         90,
+         "shown no, always no"},
+        {"the same, of which one has no PTX",
+         {{'c', 90, 0}, {'y', 90, 0}, {'c', 90, MADE_A}},
+         90,
+         "shown unknown, always unknown"},
+        {"code for linking beside it", {{'l', 90, 0}, {'y', 90, 0}}, 90, "shown yes, always yes"},
+        {"nothing for the device", {{'y', 100, 0}}, 90, "shown unknown, always unknown"},
+    };
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        struct bytes bytes = fatbin_of(cases[i].codes);
+        assert_shown(cases[i].title, &bytes, 0, cases[i].capability, cases[i].expected);
+        bytes_free(&bytes);
+    }
+}
+
+static void what_a_suppression_matches_does_not_count(void **state)
+{
+    (void)state;
+    static const char text[] = PTX_KERNEL(READ WAIT);
+    static const char rules[] = "read-before-wait kernel=k : a table\n";
+    pdl_inspection *inspection = NULL;
+    pdl_lint_suppressions *suppressions = NULL;
+    assert_int_equal(pdl_inspect_memory(text, strlen(text), "t", NULL, &inspection), 0);
+    assert_int_equal(pdl_lint_suppressions_read(rules, strlen(rules), "f", &suppressions), 0);
+    assert_int_equal(pdl_inspection_shown(inspection, "k", 90, NULL), PDL_NO);
+    pdl_lint_suppress(suppressions, inspection);
+    assert_int_equal(pdl_inspection_shown(inspection, "k", 90, NULL), PDL_YES);
+    assert_int_equal(pdl_inspection_shown(inspection, "k", 0, NULL), PDL_UNKNOWN);
+    assert_int_equal(pdl_inspection_shown(inspection, "k", -90, NULL), PDL_UNKNOWN);
+    pdl_inspection_destroy(inspection);
+    pdl_lint_suppressions_destroy(suppressions);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_wait_on_every_path_before_memory_is_shown),
+        cmocka_unit_test(the_code_that_a_device_runs_decides),
+        cmocka_unit_test(what_a_suppression_matches_does_not_count),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
