@@ -49,7 +49,8 @@ struct object {
 };
 
 struct found {
-    uint64_t hash[2]; /* of the name */
+    uint64_t hash[2];          /* of the name */
+    const unsigned char *data; /* the fatbin that it is in */
     uint32_t target;
     uint8_t ptx;
     uint8_t waits;
@@ -63,6 +64,7 @@ struct index {
     uint32_t capability;
     bool ptx_only;
     enum pdl_why why; /* not all could be read */
+    const unsigned char *reading;
     struct found *found;
     uint32_t count;
     size_t capacity;
@@ -154,6 +156,7 @@ static bool add(void *context, const char *name, size_t length,
     }
     struct found *found = &index->found[index->count++];
     *found = (struct found){
+        .data = index->reading,
         .target = answer->target,
         .ptx = answer->ptx,
         .waits = (uint8_t)answer->waits,
@@ -255,6 +258,7 @@ static void read_object(const struct object *object, struct index *index)
     }
     for (uint32_t i = 0; i < wrappers.count && index->why != PDL_WHY_NO_MEMORY; i++) {
         const unsigned char *data = wrappers.items[i].data;
+        index->reading = data;
         if (!is_input(&wrappers, data)) {
             const enum pdl_why why = pdl_scan_fatbin_each(
                 data, room_at(object, data), index->capability, index->ptx_only, add, index);
@@ -315,7 +319,8 @@ static const struct index *index_of(const struct object *object, uint32_t capabi
 /* ---- questions -------------------------------------------------------------------------------- */
 
 /* Where an object brings several codes of a name, the driver's versions tell them apart. */
-static struct pdl_scan_answer look_up(const struct index *index, const struct found *wanted,
+static struct pdl_scan_answer look_up(const struct object *object, const struct index *index,
+                                      const struct found *wanted, const char *name,
                                       const struct pdl_object_code *code)
 {
     struct pdl_scan_answer answer = {.why = PDL_WHY_NOT_FOUND};
@@ -327,7 +332,7 @@ static struct pdl_scan_answer look_up(const struct index *index, const struct fo
         at--;
     }
     for (; at != NULL && at < index->found + index->count && compare(at, wanted) == 0; at++) {
-        const struct pdl_scan_answer found = {
+        struct pdl_scan_answer found = {
             .waits = (pdl_known)at->waits,
             .triggers = (pdl_known)at->triggers,
             .why = (enum pdl_why)at->why,
@@ -337,6 +342,10 @@ static struct pdl_scan_answer look_up(const struct index *index, const struct fo
         if (found.target != (found.ptx ? code->ptx_version : code->binary_version)) {
             answer.why = first ? PDL_WHY_VERSION : answer.why;
             continue;
+        }
+        if (pdl_strict_is_on()) {
+            found.strict =
+                pdl_strict_look(at->data, room_at(object, at->data), name, code->capability);
         }
         answer = first ? found : pdl_scan_either(answer, found);
         first = false;
@@ -353,7 +362,7 @@ static struct pdl_scan_answer ask_object(const struct object *object, const char
     pdl_lock_take(&lock);
     const struct index *index = index_of(object, code->capability);
     if (index != NULL) {
-        answer = look_up(index, &wanted, code);
+        answer = look_up(object, index, &wanted, name, code);
         if (index->why != PDL_WHY_NOTHING) { /* more of it may be where nothing could be read */
             answer = (struct pdl_scan_answer){.why = index->why};
         }

@@ -41,7 +41,7 @@ pdl_reason pdl_gate_decide(const struct pdl_gate *gate)
     if (gate->waits != PDL_YES) {
         return gate->waits == PDL_NO ? PDL_REASON_NO_WAIT : PDL_REASON_WAITS_UNKNOWN;
     }
-    return PDL_REASON_GRANTED;
+    return gate->strict ? PDL_REASON_STRICT : PDL_REASON_GRANTED;
 }
 
 const char *pdl_reason_string(pdl_reason reason)

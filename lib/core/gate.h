@@ -10,6 +10,7 @@
  *   CODE           the code was compiled without its waits
  *   NO_WAIT        the code is known not to wait
  *   WAITS_UNKNOWN  or nobody knows
+ *   STRICT         or it is not shown to wait before it touches memory, in strict mode
  */
 #ifndef PDL_LIB_GATE_H
 #define PDL_LIB_GATE_H
@@ -29,6 +30,7 @@ struct pdl_gate {
     int capability;   /* of the device */
     int code;         /* that the kernel was compiled for; PDL_GATE_CAPABILITY if not known */
     uint32_t waits;   /* a pdl_known */
+    bool strict;      /* strict mode does not find the kernel shown to wait */
     bool cooperative; /* the launch */
 };
 

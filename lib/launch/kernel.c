@@ -322,6 +322,7 @@ static void decide(const pdl_kernel *kernel, struct pdl_kernel_facts *facts)
             10 * facts->device->compute_capability_major + facts->device->compute_capability_minor,
         .code = facts->ptx_version,
         .waits = facts->unread ? (uint32_t)PDL_YES : (uint32_t)pdl_known_waits(known),
+        .strict = pdl_known_refused(known),
     };
     pdl_reason reason = pdl_gate_decide(&gate);
     if (facts->unread && reason == PDL_REASON_GRANTED) {
@@ -637,6 +638,7 @@ pdl_status pdl_kernel_get(pdl_kernel *kernel, int device, pdl_kernel_info *info)
         .constant_memory = facts->constant_memory,
         .parameter_count = facts->parameter_count,
         .waits = (uint32_t)pdl_known_waits(code),
+        .waits_always = (uint32_t)pdl_known_waits_always(code),
         .triggers = (uint32_t)pdl_known_triggers(code),
         .can_overlap = reason == PDL_REASON_GRANTED,
         .overlap_reason = (uint32_t)reason,

@@ -85,7 +85,9 @@ static inline pdl_status pdl_kernel_device(const pdl_kernel *kernel, int *device
 /* What is known of code, in a word. */
 static inline unsigned pdl_known_pack(const struct pdl_scan_answer *answer)
 {
-    return (unsigned)answer->waits | (unsigned)answer->triggers << 2 | (unsigned)answer->why << 4;
+    return (unsigned)answer->waits | (unsigned)answer->triggers << 2 |
+           (unsigned)answer->strict.waits_always << 4 | (unsigned)answer->strict.refused << 6 |
+           (unsigned)answer->why << 7;
 }
 
 static inline pdl_known pdl_known_waits(unsigned known)
@@ -98,9 +100,19 @@ static inline pdl_known pdl_known_triggers(unsigned known)
     return (pdl_known)(known >> 2 & 3);
 }
 
+static inline pdl_known pdl_known_waits_always(unsigned known)
+{
+    return (pdl_known)(known >> 4 & 3);
+}
+
+static inline bool pdl_known_refused(unsigned known) /* by strict mode */
+{
+    return (known >> 6 & 1) != 0;
+}
+
 static inline enum pdl_why pdl_known_why(unsigned known)
 {
-    return (enum pdl_why)(known >> 4);
+    return (enum pdl_why)(known >> 7);
 }
 
 /* What is known of the kernel's code on a device. Finds and reads the code of a symbol, once. */

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: MIT */
+#include "code/strict.h"
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <pdl/inspect.h>
+
+#include "code/fatbin.h"
+#include "core/lock.h"
+
+/* ---- libpdl-inspect ------------------------------------------------------------------------- */
+
+#define TEXT_OF_(number) #number
+#define TEXT_OF(number)  TEXT_OF_(number)
+#if PDL_VERSION_MAJOR > 0
+#define INSPECT_SONAME "libpdl-inspect.so." TEXT_OF(PDL_VERSION_MAJOR)
+#else
+#define INSPECT_SONAME "libpdl-inspect.so.0." TEXT_OF(PDL_VERSION_MINOR)
+#endif
+
+/* Written once. */
+static bool strict_on;
+static __typeof__(pdl_inspect_memory) *inspect_memory; /* NULL: there is no libpdl-inspect */
+static __typeof__(pdl_inspection_shown) *inspection_shown;
+static __typeof__(pdl_inspection_destroy) *inspection_destroy;
+
+/* The one that was installed with this library, or any. */
+static void *open_inspect(void)
+{
+    Dl_info self;
+    void *library = NULL;
+    char *beside = NULL;
+    const char *slash = dladdr(&strict_on, &self) != 0 ? strrchr(self.dli_fname, '/') : NULL;
+    if (slash != NULL && asprintf(&beside, "%.*s/" INSPECT_SONAME, (int)(slash - self.dli_fname),
+                                  self.dli_fname) >= 0) {
+        library = dlopen(beside, RTLD_NOW | RTLD_LOCAL);
+        free(beside);
+    }
+    return library != NULL ? library : dlopen(INSPECT_SONAME, RTLD_NOW | RTLD_LOCAL);
+}
+
+static void start_strict(void)
+{
+    const char *wanted = secure_getenv("PDL_OVERLAP_STRICT");
+    strict_on = wanted != NULL && strcmp(wanted, "1") == 0;
+    void *library = strict_on ? open_inspect() : NULL;
+    if (library != NULL) {
+        *(void **)&inspection_destroy = dlsym(library, "pdl_inspection_destroy");
+        *(void **)&inspect_memory = dlsym(library, "pdl_inspect_memory");
+        *(void **)&inspection_shown = dlsym(library, "pdl_inspection_shown"); /* the newest */
+    }
+    if (strict_on && inspection_shown == NULL) {
+        const char *why = dlerror();
+        inspect_memory = NULL;
+        (void)fprintf(stderr,
+                      "libpdl: PDL_OVERLAP_STRICT=1 needs " INSPECT_SONAME
+                      "; without it only kernels that are declared to wait overlap: %s\n",
+                      why != NULL ? why : "no reason given");
+    }
+}
+
+bool pdl_strict_is_on(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    (void)pthread_once(&once, start_strict);
+    return strict_on;
+}
+
+/* ---- what it shows -------------------------------------------------------------------------- */
+
+/* The last image that was analysed: most have more kernels than one. */
+static struct {
+    struct pdl_lock lock;
+    pdl_inspection *inspection; /* NULL: none, or it could not be read */
+    size_t size;
+    uint64_t hash;
+} last;
+
+/* Under the lock. */
+static const pdl_inspection *analyse_image(const unsigned char *image, size_t size)
+{
+    pdl_inspect_options options = PDL_INSPECT_OPTIONS_INIT;
+    pdl_inspection *made = last.inspection;
+    uint64_t hash = 0xcbf29ce484222325; /* FNV-1a */
+    for (size_t i = 0; i < size; i++) {
+        hash = (hash ^ image[i]) * 0x100000001b3;
+    }
+    if (made == NULL || last.size != size || last.hash != hash) {
+        last.inspection = NULL; /* first: a child of a fork finds all of one or none */
+        inspection_destroy(made);
+        made = NULL;
+        options.flags = PDL_INSPECT_NO_SOURCES;
+        (void)inspect_memory(image, size, "the image", &options, &made);
+        last.size = size;
+        last.hash = hash;
+        last.inspection = made;
+    }
+    return made;
+}
+
+struct pdl_strict pdl_strict_look(const void *image, size_t size, const char *name,
+                                  uint32_t capability)
+{
+    struct pdl_strict strict = {.refused = pdl_strict_is_on()};
+    struct pdl_fatbin fatbin;
+    struct pdl_fatbin_entry entry;
+    if (inspect_memory == NULL) {
+        return strict;
+    }
+    if (pdl_fatbin_is(image, size)) { /* others may follow, which are not this kernel's */
+        pdl_fatbin_open(&fatbin, image, size);
+        size = pdl_fatbin_next(&fatbin, &entry) && fatbin.read == 1 ? fatbin.end : 0;
+    }
+    pdl_lock_take(&last.lock);
+    strict.refused = inspection_shown(analyse_image(image, size), name, (int32_t)capability,
+                                      &strict.waits_always) != PDL_YES;
+    pdl_lock_release(&last.lock);
+    return strict;
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT */
+/* Strict mode, PDL_OVERLAP_STRICT=1: a kernel overlaps only if libpdl-inspect shows, from the PTX in its image, that
+ * it waits on every path before it touches memory. Looked at when a kernel is made, and never by a launch. */
+#ifndef PDL_LIB_STRICT_H
+#define PDL_LIB_STRICT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include <pdl/pdl.h>
+
+/* What strict mode holds of a kernel. All zero without it. */
+struct pdl_strict {
+    bool refused;           /* its code does not show it to wait */
+    pdl_known waits_always; /* on every path to an exit */
+};
+
+/* The first call finds out, and if the mode is on, loads libpdl-inspect, or says on stderr why it cannot. */
+bool pdl_strict_is_on(void);
+
+/* What an image (PTX text, cubin, or the first fatbin in memory, compressed or not) shows of a kernel on a device whose
+ * compute capability is 90 for 9.0; see pdl_inspection_shown(). */
+struct pdl_strict pdl_strict_look(const void *image, size_t size, const char *name,
+                                  uint32_t capability);
+
+/* What holds of code that may be either. */
+static inline struct pdl_strict pdl_strict_both(struct pdl_strict a, struct pdl_strict b)
+{
+    return (struct pdl_strict){
+        .refused = a.refused || b.refused,
+        .waits_always = a.waits_always < b.waits_always ? a.waits_always : b.waits_always,
+    };
+}
+
+#endif /* PDL_LIB_STRICT_H */
