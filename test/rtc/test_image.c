@@ -216,6 +216,28 @@ static void what_the_image_does_not_know_is_left_to_the_loader(void **state)
     pdl_kernel_destroy(kernel);
 }
 
+static void strict_mode_declares_no_kernel_to_wait(void **state)
+{
+    (void)state;
+    pdl_kernel *kernel = NULL;
+    rtc_mock.code = PTX ENTRY("fc1", "") ENTRY("fc2", "griddepcontrol.wait;\n");
+    compile(NULL, 0);
+    image->kernels[0].info.waits = PDL_YES;
+    image->kernels[1].info.waits = PDL_NO;
+    assert_int_equal(setenv("PDL_OVERLAP_STRICT", "1", 1), 0);
+    assert_ok(pdl_rtc_image_kernel(image, "fc1", &kernel));
+    assert_int_equal(info_of(kernel).waits, PDL_NO);
+    pdl_kernel_destroy(kernel);
+    assert_ok(pdl_rtc_image_kernel(image, "fc2", &kernel));
+    assert_int_equal(info_of(kernel).waits, PDL_NO);
+    pdl_kernel_destroy(kernel);
+    assert_int_equal(setenv("PDL_OVERLAP_STRICT", "0", 1), 0);
+    assert_ok(pdl_rtc_image_kernel(image, "fc1", &kernel));
+    assert_int_equal(info_of(kernel).waits, PDL_YES);
+    pdl_kernel_destroy(kernel);
+    assert_int_equal(unsetenv("PDL_OVERLAP_STRICT"), 0);
+}
+
 static void a_kernel_that_is_not_there_is_not_found(void **state)
 {
     (void)state;
@@ -264,6 +286,7 @@ int main(void)
         TEST(a_kernel_is_loaded_by_its_lowered_name),
         TEST(what_the_image_knows_stands_above_the_loaders_look),
         TEST(what_the_image_does_not_know_is_left_to_the_loader),
+        TEST(strict_mode_declares_no_kernel_to_wait),
         TEST(a_kernel_that_is_not_there_is_not_found),
         TEST(what_the_driver_refuses_is_its_error),
         TEST(missing_arguments_are_refused),

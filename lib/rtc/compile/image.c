@@ -160,6 +160,13 @@ const pdl_kernel_info *pdl_rtc_image_find(const pdl_rtc_image *image, const char
 
 /* ---- kernels -------------------------------------------------------------------------------- */
 
+/* In strict mode a declaration that a kernel waits is the program's to make: it stands above what the code shows. */
+static bool may_declare(uint32_t waits)
+{
+    const char *strict = secure_getenv("PDL_OVERLAP_STRICT");
+    return waits != PDL_YES || strict == NULL || strcmp(strict, "1") != 0;
+}
+
 pdl_status pdl_rtc_image_kernel(const pdl_rtc_image *image, const char *name, pdl_kernel **kernel)
 {
     pdl_kernel *made = NULL;
@@ -176,7 +183,8 @@ pdl_status pdl_rtc_image_kernel(const pdl_rtc_image *image, const char *name, pd
     }
     pdl_status status = pdl_kernel_from_image(image->code, image->code_size, info->name, &made);
     /* What was found when it was compiled stands above the loader's quicker look, where it is whole. */
-    if (status == PDL_SUCCESS && info->waits != PDL_UNKNOWN && info->triggers != PDL_UNKNOWN) {
+    if (status == PDL_SUCCESS && info->waits != PDL_UNKNOWN && info->triggers != PDL_UNKNOWN &&
+        may_declare(info->waits)) {
         status = pdl_kernel_declare(made, (pdl_known)info->waits, (pdl_known)info->triggers);
     }
     if (status != PDL_SUCCESS) {
