@@ -22,7 +22,8 @@
  *   it.
  * - Environment, read once: `PDL_OVERLAP=0` turns every overlap off (AUTO serializes, REQUIRE
  *   fails): a switch for bug hunts. `PDL_LOG=stderr` or `PDL_LOG=FILE` logs each kernel's first
- *   decision about overlap and every change of it, one line each.
+ *   decision about overlap and every change of it, one line each. `PDL_OVERLAP_STRICT=1` grants
+ *   overlaps only to kernels that libpdl-inspect shows to wait before they touch memory.
  */
 #ifndef PDL_PDL_H
 #define PDL_PDL_H
@@ -339,7 +340,8 @@ typedef struct pdl_kernel_info {
     int32_t parameter_count;           /**< Parameters. -1: not known, as before driver 12.4
                                             where libpdl has not loaded the image. */
     uint32_t waits;                    /**< A pdl_known: executes griddepcontrol.wait. */
-    uint32_t waits_always;   /**< A pdl_known: on every path. Only analysis of PTX tells. */
+    uint32_t waits_always;   /**< A pdl_known: on every path. Only analysis of PTX tells, which
+                                    pdl_kernel_get() knows of with PDL_OVERLAP_STRICT=1. */
     uint32_t triggers;       /**< A pdl_known: executes griddepcontrol.launch_dependents. */
     uint32_t can_overlap;    /**< 1 if PDL_OVERLAP_AUTO would be granted on `device`. */
     uint32_t overlap_reason; /**< A pdl_reason; 0 without a device. */
@@ -436,7 +438,7 @@ PDL_API pdl_status pdl_kernel_get(pdl_kernel *kernel, int device, pdl_kernel_inf
  * Says what the kernel's code does, where the caller knows and libpdl cannot.
  *
  * A kernel declared not to wait is never overlapped. What is declared stands above what was read
- * from an image, PDL_UNKNOWN too. Call it before the kernel is shared with other threads. Errors: PDL_ERROR_INVALID_ARGUMENT.
+ * from an image, PDL_UNKNOWN too, and PDL_YES above PDL_OVERLAP_STRICT=1. Call it before the kernel is shared with other threads. Errors: PDL_ERROR_INVALID_ARGUMENT.
  */
 PDL_API pdl_status pdl_kernel_declare(pdl_kernel *kernel, pdl_known waits, pdl_known triggers);
 
