@@ -7,8 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <pdl/inspect.h>
-
 #include "code/fatbin.h"
 #include "core/lock.h"
 
@@ -24,9 +22,9 @@
 
 /* Written once. */
 static bool strict_on;
-static __typeof__(pdl_inspect_memory) *inspect_memory; /* NULL: there is no libpdl-inspect */
-static __typeof__(pdl_inspection_shown) *inspection_shown;
-static __typeof__(pdl_inspection_destroy) *inspection_destroy;
+static pdl_strict_memory *inspect_memory; /* NULL: there is no libpdl-inspect */
+static pdl_strict_shown *inspection_shown;
+static pdl_strict_destroy *inspection_destroy;
 
 /* The one that was installed with this library, or any. */
 static void *open_inspect(void)
@@ -75,29 +73,29 @@ bool pdl_strict_is_on(void)
 /* The last image that was analysed: most have more kernels than one. */
 static struct {
     struct pdl_lock lock;
-    pdl_inspection *inspection; /* NULL: none, or it could not be read */
+    struct pdl_inspection *inspection; /* NULL: none, or it could not be read */
     size_t size;
     uint64_t hash;
-} last;
+} last_analysed;
 
 /* Under the lock. */
-static const pdl_inspection *analyse_image(const unsigned char *image, size_t size)
+static const struct pdl_inspection *analyse_image(const unsigned char *image, size_t size)
 {
-    pdl_inspect_options options = PDL_INSPECT_OPTIONS_INIT;
-    pdl_inspection *made = last.inspection;
+    const struct pdl_strict_options options = {sizeof(options), PDL_STRICT_NO_SOURCES};
+    struct pdl_inspection *made = last_analysed.inspection;
     uint64_t hash = 0xcbf29ce484222325; /* FNV-1a */
     for (size_t i = 0; i < size; i++) {
         hash = (hash ^ image[i]) * 0x100000001b3;
     }
-    if (made == NULL || last.size != size || last.hash != hash) {
-        last.inspection = NULL; /* first: a child of a fork finds all of one or none */
+    if (made == NULL || last_analysed.size != size || last_analysed.hash != hash) {
+        last_analysed.inspection = NULL; /* first: a child of a fork finds all of one or none */
         inspection_destroy(made);
         made = NULL;
-        options.flags = PDL_INSPECT_NO_SOURCES;
-        (void)inspect_memory(image, size, "the image", &options, &made);
-        last.size = size;
-        last.hash = hash;
-        last.inspection = made;
+        (void)inspect_memory(image, size, "the image", (const struct pdl_inspect_options *)&options,
+                             &made);
+        last_analysed.size = size;
+        last_analysed.hash = hash;
+        last_analysed.inspection = made;
     }
     return made;
 }
@@ -111,13 +109,14 @@ struct pdl_strict pdl_strict_look(const void *image, size_t size, const char *na
     if (inspect_memory == NULL) {
         return strict;
     }
-    if (pdl_fatbin_is(image, size)) { /* others may follow, which are not this kernel's */
-        pdl_fatbin_open(&fatbin, image, size);
+    const unsigned char *const bytes = (const unsigned char *)image;
+    if (pdl_fatbin_is(bytes, size)) { /* others may follow, which are not this kernel's */
+        pdl_fatbin_open(&fatbin, bytes, size);
         size = pdl_fatbin_next(&fatbin, &entry) && fatbin.read == 1 ? fatbin.end : 0;
     }
-    pdl_lock_take(&last.lock);
-    strict.refused = inspection_shown(analyse_image(image, size), name, (int32_t)capability,
+    pdl_lock_take(&last_analysed.lock);
+    strict.refused = inspection_shown(analyse_image(bytes, size), name, (int32_t)capability,
                                       &strict.waits_always) != PDL_YES;
-    pdl_lock_release(&last.lock);
+    pdl_lock_release(&last_analysed.lock);
     return strict;
 }

@@ -32,4 +32,21 @@ static inline struct pdl_strict pdl_strict_both(struct pdl_strict a, struct pdl_
     };
 }
 
+/* What is used of pdl/inspect.h, which who has libpdl in two files does not have. lib/inspect/shown.c compares. */
+struct pdl_inspect_options;
+struct pdl_inspection;
+typedef pdl_status pdl_strict_memory(const void *bytes, size_t size, const char *name,
+                                     const struct pdl_inspect_options *options,
+                                     struct pdl_inspection **inspection);
+typedef pdl_known pdl_strict_shown(const struct pdl_inspection *inspection, const char *kernel,
+                                   int32_t capability, pdl_known *waits_always);
+typedef void pdl_strict_destroy(struct pdl_inspection *inspection);
+
+/* The beginning of a pdl_inspect_options, and PDL_INSPECT_NO_SOURCES. */
+struct pdl_strict_options {
+    uint32_t size;
+    uint32_t flags;
+};
+#define PDL_STRICT_NO_SOURCES 2u
+
 #endif /* PDL_LIB_STRICT_H */

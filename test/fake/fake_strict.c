@@ -2,7 +2,7 @@
 /* Strict mode as programs meet it: libpdl.so and libpdl-inspect.so as they are built, on the fake driver. The argument
  * says what the environment (CMakeLists.txt) makes of them: "off", "strict", or "missing", where PDL_OVERLAP_STRICT
  * is 1 and there is no libpdl-inspect. */
-#include <pdl/pdl.h>
+#include <pdl/detail/runtime.h>
 
 #include <pthread.h>
 #include <stdbool.h>
@@ -81,17 +81,14 @@ static void check_reason(pdl_kernel *kernel, const char *what, pdl_reason reason
     }
 }
 
-/* A kernel of an image, and then the same kernel declared to wait. */
-static void check_kernel(const char *what, const struct bytes *image,
-                         const struct expected *expected)
+/* A kernel as it is, and then the same kernel declared to wait. Destroys it. */
+static void check_answers(pdl_kernel *kernel, const char *what, const struct expected *expected)
 {
-    pdl_kernel *kernel = NULL;
     pdl_kernel_info info = PDL_KERNEL_INFO_INIT;
     pdl_reason reason = mode == STRICT ? expected->strict : expected->otherwise;
     if (mode == MISSING && reason == PDL_REASON_GRANTED) {
         reason = PDL_REASON_STRICT;
     }
-    CHECK(pdl_kernel_from_image(image->data, image->size, expected->name, &kernel) == PDL_SUCCESS);
     if (kernel == NULL) {
         return;
     }
@@ -103,6 +100,14 @@ static void check_kernel(const char *what, const struct bytes *image,
     CHECK(pdl_kernel_declare(kernel, PDL_NO, PDL_UNKNOWN) == PDL_SUCCESS);
     check_reason(kernel, "declared not to wait", PDL_REASON_NO_WAIT);
     pdl_kernel_destroy(kernel);
+}
+
+static void check_kernel(const char *what, const struct bytes *image,
+                         const struct expected *expected)
+{
+    pdl_kernel *kernel = NULL;
+    CHECK(pdl_kernel_from_image(image->data, image->size, expected->name, &kernel) == PDL_SUCCESS);
+    check_answers(kernel, what, expected);
 }
 
 static void check_texts(void)
@@ -169,6 +174,59 @@ static void check_handle(void)
     CHECK(pdl_kernel_declare(kernel, PDL_YES, PDL_UNKNOWN) == PDL_SUCCESS);
     check_reason(kernel, "a handle that is declared", PDL_REASON_GRANTED);
     pdl_kernel_destroy(kernel);
+    DRIVER_CALL(cuModuleUnload, (CUmodule), module);
+}
+
+/* What nvcc leaves in a program: a fatbin, and a struct that points to it. Another fatbin follows the first, as linkers
+ * put them, in which the kernels of the same names never wait. */
+static unsigned char device_code[8192] = {1};
+static struct {
+    uint32_t magic;
+    uint32_t version;
+    const void *data;
+    void *unused;
+} wrapper = {0x466243b1, 1, device_code, NULL};
+
+static CUfunction symbol_function;
+
+static int32_t get_function(const void *symbol, struct CUfunc_st **function)
+{
+    (void)symbol;
+    *function = symbol_function;
+    return 0;
+}
+
+static int32_t launch_symbol(const void *symbol, const pdl_runtime_launch *launch, void **arguments)
+{
+    (void)symbol;
+    (void)launch;
+    (void)arguments;
+    return 0;
+}
+
+static void check_symbols(void)
+{
+    static const char follows[] = ".version 8.7\n.target sm_90\n" ENTRY("waits", READ);
+    const pdl_runtime_ops ops = {.size = sizeof(ops),
+                                 .runtime_version = 13000,
+                                 .launch = launch_symbol,
+                                 .get_function = get_function};
+    CUmodule module = NULL;
+    struct bytes fatbin = make_fatbin(MADE_PTX, 90, text, sizeof(text));
+    struct bytes next = make_fatbin(MADE_PTX, 90, follows, sizeof(follows));
+    CHECK(fatbin.size + next.size <= sizeof(device_code));
+    memcpy(device_code, fatbin.data, fatbin.size);
+    memcpy(device_code + fatbin.size, next.data, next.size);
+    DRIVER_CALL(cuModuleLoadData, (CUmodule *, const void *), &module, text);
+    for (size_t i = 0; i < sizeof(kernels) / sizeof(kernels[0]); i++) {
+        pdl_kernel *kernel = NULL;
+        DRIVER_CALL(cuModuleGetFunction, (CUfunction *, CUmodule, const char *), &symbol_function,
+                    module, kernels[i].name);
+        CHECK(pdl_kernel_from_runtime(&wrapper, &ops, &kernel) == PDL_SUCCESS);
+        check_answers(kernel, kernels[i].name, &kernels[i]);
+    }
+    bytes_free(&next);
+    bytes_free(&fatbin);
     DRIVER_CALL(cuModuleUnload, (CUmodule), module);
 }
 
@@ -256,6 +314,7 @@ int main(int argc, char **argv)
     check_a_twin();
     check_binaries();
     check_handle();
+    check_symbols();
     check_threads();
     check_said(file, kept);
     return failures != 0;
