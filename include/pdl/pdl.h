@@ -24,6 +24,7 @@
  *   fails): a switch for bug hunts. `PDL_LOG=stderr` or `PDL_LOG=FILE` logs each kernel's first
  *   decision about overlap and every change of it, one line each. `PDL_OVERLAP_STRICT=1` grants
  *   overlaps only to kernels that libpdl-inspect shows to wait before they touch memory.
+ *   pdl/policy.h has `PDL_OVERLAP=capture`, `PDL_OVERLAP_EXCLUDE` and `PDL_TUNED`.
  */
 #ifndef PDL_PDL_H
 #define PDL_PDL_H
@@ -199,7 +200,14 @@ typedef enum pdl_overlap {
      */
     PDL_OVERLAP_AUTO = 1,
     /** Where it is safe and supported; otherwise the launch fails and nothing is launched. */
-    PDL_OVERLAP_REQUIRE = 2
+    PDL_OVERLAP_REQUIRE = 2,
+    /** As PDL_OVERLAP_AUTO while the stream captures into a graph, and in graphs and chains;
+     * otherwise the launch is ordinary. Asks the driver (cuStreamIsCapturing) at each launch that
+     * could overlap. */
+    PDL_OVERLAP_CAPTURE = 3,
+    /** As PDL_OVERLAP_AUTO, unless the tuned file says that it does not pay for the kernel and the
+     * shape; see pdl/policy.h. */
+    PDL_OVERLAP_TUNED = 4
 } pdl_overlap;
 
 /** Why an overlap was or was not granted. No value is one of a pdl_overlap, so that a descriptor

@@ -46,6 +46,7 @@ typedef CUresult(CUDAAPI *PFN_cuStreamGetDevice_v12080)(CUstream stream, CUdevic
     R(cuCtxPushCurrent, 4000)                                                                      \
     R(cuCtxPopCurrent, 4000)                                                                       \
     R(cuStreamGetCtx, 9020)                                                                        \
+    R(cuStreamIsCapturing, 10000)                                                                  \
     R(cuGraphCreate, 10000)                                                                        \
     R(cuGraphDestroy, 10000)                                                                       \
     R(cuGraphGetNodes, 10000)                                                                      \

@@ -29,6 +29,9 @@ pdl_reason pdl_gate_decide(const struct pdl_gate *gate)
     if (gate->kernel_off) {
         return PDL_REASON_KERNEL;
     }
+    if (gate->excluded) {
+        return PDL_REASON_EXCLUDED;
+    }
     if (gate->capability < PDL_GATE_CAPABILITY) {
         return PDL_REASON_DEVICE;
     }

@@ -5,12 +5,14 @@
  *   NOT_REQUESTED  the descriptor asks for no overlap
  *   DISABLED       the environment or pdl_overlap_enable() turned overlap off
  *   KERNEL         pdl_kernel_enable_overlap() did, for this kernel
+ *   EXCLUDED       the kernel is in the list of a policy (launch/policy.h)
  *   DEVICE         the device has no Programmatic Dependent Launch
  *   COOPERATIVE    the launch is cooperative
  *   CODE           the code was compiled without its waits
  *   NO_WAIT        the code is known not to wait
  *   WAITS_UNKNOWN  or nobody knows
  *   STRICT         or it is not shown to wait before it touches memory, in strict mode
+ * What is granted then, the policies may still take away.
  */
 #ifndef PDL_LIB_GATE_H
 #define PDL_LIB_GATE_H
@@ -27,6 +29,7 @@
 struct pdl_gate {
     bool disabled;    /* for the process */
     bool kernel_off;  /* for the kernel */
+    bool excluded;    /* likewise, by a policy */
     int capability;   /* of the device */
     int code;         /* that the kernel was compiled for; PDL_GATE_CAPABILITY if not known */
     uint32_t waits;   /* a pdl_known */
@@ -47,8 +50,9 @@ static inline pdl_reason pdl_gate_cooperative(pdl_reason reason)
 
 /* What makes launches look twice; zero in most processes, so that a launch tests one word. */
 enum {
-    PDL_GATE_OFF = 1, /* pdl_overlap_enable(0) */
-    PDL_GATE_LOG = 2  /* PDL_LOG is set */
+    PDL_GATE_OFF = 1,   /* pdl_overlap_enable(0) */
+    PDL_GATE_LOG = 2,   /* PDL_LOG is set */
+    PDL_GATE_POLICY = 4 /* there is or was a policy */
 };
 extern __attribute__((visibility("hidden"))) atomic_uint pdl_gate_special;
 

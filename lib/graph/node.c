@@ -53,7 +53,9 @@ pdl_status pdl_node_lower(pdl_kernel *kernel, int device, const pdl_launch_desc 
             "%d: a CUkernel, an image or a symbol serves every device",
             kernel->device, device);
     }
-    const pdl_status status = pdl_lower(kernel, device, desc, lowered);
+    pdl_launch_desc node = *desc;
+    node.stream = PDL_NODE_STREAM;
+    const pdl_status status = pdl_lower(kernel, device, &node, lowered);
     lowered->config.hStream = NULL; /* a node is in none */
     return status;
 }

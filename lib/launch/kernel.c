@@ -30,6 +30,7 @@ static pdl_kernel *create(const struct pdl_driver *driver, enum pdl_kernel_kind 
     made->attribute_version = driver->version;
     made->known = pdl_known_pack(&(struct pdl_scan_answer){.why = PDL_WHY_NO_IMAGE});
     pdl_gate_start();
+    pdl_policy_start();
     return made;
 }
 
@@ -315,9 +316,13 @@ pdl_status pdl_kernel_parameters_failed(const pdl_kernel *kernel, CUresult resul
 static void decide(const pdl_kernel *kernel, struct pdl_kernel_facts *facts)
 {
     const unsigned known = atomic_load_explicit(&facts->known, memory_order_relaxed);
+    const struct pdl_policies *const policies = pdl_policy_now();
+    const bool named = (pdl_gate_is_special() & PDL_GATE_POLICY) != 0;
+    const char *const name = named ? pdl_kernel_name(kernel, facts) : "";
     const struct pdl_gate gate = {
         .disabled = kernel->driver->overlap_disabled,
         .kernel_off = kernel->overlap_off,
+        .excluded = named && pdl_policy_excludes(policies, name),
         .capability =
             10 * facts->device->compute_capability_major + facts->device->compute_capability_minor,
         .code = facts->ptx_version,
@@ -329,6 +334,18 @@ static void decide(const pdl_kernel *kernel, struct pdl_kernel_facts *facts)
         reason = (pdl_reason)0; /* it is for the code to say */
     }
     atomic_store_explicit(&facts->reason, (unsigned)reason, memory_order_relaxed);
+    atomic_store_explicit(&facts->tuned, named ? pdl_policy_lines(policies, name) : NULL,
+                          memory_order_relaxed);
+    atomic_store_explicit(&facts->policies, named ? policies : NULL, memory_order_release);
+}
+
+void pdl_kernel_follow(pdl_kernel *kernel, struct pdl_kernel_facts *facts)
+{
+    if (atomic_load_explicit(&facts->policies, memory_order_acquire) != pdl_policy_now()) {
+        pdl_lock_take(&kernel->lock);
+        decide(kernel, facts);
+        pdl_lock_release(&kernel->lock);
+    }
 }
 
 /* The same for every device, after something about the kernel has changed. */
@@ -622,7 +639,7 @@ pdl_status pdl_kernel_get(pdl_kernel *kernel, int device, pdl_kernel_info *info)
         return status;
     }
     const unsigned code = pdl_kernel_known(kernel, facts);
-    const pdl_reason reason = pdl_kernel_reason(facts, false);
+    const pdl_reason reason = pdl_kernel_reason(kernel, facts, false);
     const pdl_kernel_info known = {
         .size = (uint32_t)sizeof(known),
         .device = device,

@@ -16,6 +16,7 @@
 #include "core/lock.h"
 #include "launch/image.h"
 #include "launch/neighbour.h"
+#include "launch/policy.h"
 
 /* What a launch needs to know of a kernel on one device. Written once, before it is published; only
  * the atomics change later. */
@@ -38,6 +39,9 @@ struct pdl_kernel_facts {
     int32_t constant_memory;      /* bytes */
     /* The last answer of the occupancy calculator: see pdl_kernel_occupancy(). */
     _Atomic uint64_t occupancy;
+    /* The policies that `reason` was decided under, and the kernel's lines in their tuned file. */
+    _Atomic(const struct pdl_policies *) policies;
+    _Atomic(const struct pdl_tuned_line *) tuned;
     atomic_uint logged; /* the pdl_reason that the log has last; 0: none */
     atomic_uint known;  /* of its code: pdl_kernel_waits() and so on */
     bool unread;        /* under the kernel's lock: nobody has looked for the code of its symbol */
@@ -182,15 +186,23 @@ static inline const char *pdl_kernel_unknown_why(const struct pdl_kernel_facts *
 /* Decides what was left open until the code had been read. */
 PDL_COLD pdl_reason pdl_kernel_decide(pdl_kernel *kernel, struct pdl_kernel_facts *facts);
 
+/* Decides again if the policies have changed. */
+void pdl_kernel_follow(pdl_kernel *kernel, struct pdl_kernel_facts *facts);
+
 /* The gate's decision for a launch of the kernel that asks for overlap; 0: see
  * pdl_kernel_decide(). */
-static inline pdl_reason pdl_kernel_reason(const struct pdl_kernel_facts *facts, bool cooperative)
+static inline pdl_reason pdl_kernel_reason(pdl_kernel *kernel, struct pdl_kernel_facts *facts,
+                                           bool cooperative)
 {
-    const pdl_reason reason =
-        (pdl_reason)atomic_load_explicit(&facts->reason, memory_order_relaxed);
-    if ((pdl_gate_is_special() & PDL_GATE_OFF) != 0) {
+    const unsigned special = pdl_gate_is_special();
+    if ((special & PDL_GATE_OFF) != 0) {
         return PDL_REASON_DISABLED;
     }
+    if ((special & PDL_GATE_POLICY) != 0) {
+        pdl_kernel_follow(kernel, facts);
+    }
+    const pdl_reason reason =
+        (pdl_reason)atomic_load_explicit(&facts->reason, memory_order_relaxed);
     return cooperative ? pdl_gate_cooperative(reason) : reason;
 }
 

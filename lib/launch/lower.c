@@ -402,6 +402,21 @@ static inline bool has_rare(const pdl_launch_desc *desc)
     return (desc->flags | bits[0] | bits[1]) != 0;
 }
 
+/* The decision about overlap, where more than the facts may have a say. */
+PDL_RARE static pdl_reason decide(pdl_kernel *kernel, struct pdl_kernel_facts *facts,
+                                  const pdl_launch_desc *desc)
+{
+    if (desc->overlap == PDL_OVERLAP_NONE) {
+        return PDL_REASON_NOT_REQUESTED;
+    }
+    pdl_reason reason = pdl_kernel_reason(kernel, facts, desc->cooperative != 0);
+    if (reason == 0) {
+        reason = pdl_kernel_decide(kernel, facts);
+    }
+    return reason == PDL_REASON_GRANTED ? pdl_policy_decide(kernel->driver, facts->tuned, desc)
+                                        : reason;
+}
+
 pdl_status pdl_lower(pdl_kernel *kernel, int device, const pdl_launch_desc *desc,
                      struct pdl_lowered *lowered)
 {
@@ -447,9 +462,13 @@ pdl_status pdl_lower(pdl_kernel *kernel, int device, const pdl_launch_desc *desc
     }
     lowered->facts = facts;
     lowered->rare = rare;
-    lowered->reason = desc->overlap == PDL_OVERLAP_NONE
-                          ? PDL_REASON_NOT_REQUESTED
-                          : pdl_kernel_reason(facts, desc->cooperative != 0);
+    if ((rare | pdl_gate_is_special()) != 0) {
+        lowered->reason = decide(kernel, facts, desc);
+    } else if (desc->overlap == PDL_OVERLAP_NONE) {
+        lowered->reason = PDL_REASON_NOT_REQUESTED;
+    } else {
+        lowered->reason = (pdl_reason)atomic_load_explicit(&facts->reason, memory_order_relaxed);
+    }
     if (desc->overlap != PDL_OVERLAP_NONE && lowered->reason != PDL_REASON_GRANTED) {
         status = check_overlap(kernel, desc, lowered);
         if (status != PDL_SUCCESS) {

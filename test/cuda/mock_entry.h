@@ -30,6 +30,7 @@
     X(cuMemsetD8, 3020, cuMemsetD8_v2)                                                             \
     X(cuStreamGetCtx, 9020, cuStreamGetCtx)                                                        \
     X(cuStreamGetDevice, 12080, cuStreamGetDevice)                                                 \
+    X(cuStreamIsCapturing, 10000, cuStreamIsCapturing)                                             \
     X(cuStreamGetCaptureInfo, 12030, cuStreamGetCaptureInfo_v3)                                    \
     X(cuEventCreate, 2000, cuEventCreate)                                                          \
     X(cuEventDestroy, 4000, cuEventDestroy_v2)                                                     \

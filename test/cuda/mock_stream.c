@@ -221,6 +221,30 @@ void mock_capture(CUstream stream, CUgraph graph, CUstreamCaptureStatus status)
     captures[at].status = status;
 }
 
+static CUstreamCaptureStatus capture_status(CUstream stream)
+{
+    for (size_t i = 0; i < STREAMS && captures[i].stream != NULL; i++) {
+        if (captures[i].stream == stream) {
+            return captures[i].status;
+        }
+    }
+    return CU_STREAM_CAPTURE_STATUS_NONE;
+}
+
+CUresult mock_cuStreamIsCapturing(CUstream stream, CUstreamCaptureStatus *status)
+{
+    MOCK_ENTER(cuStreamIsCapturing);
+    if (stream == NULL || stream == CU_STREAM_LEGACY) {
+        mock_misused("cuStreamIsCapturing was called with the legacy default stream");
+        return mock_leave(CUDA_ERROR_STREAM_CAPTURE_IMPLICIT);
+    }
+    const CUresult result = mock_check_stream(stream);
+    if (result == CUDA_SUCCESS) {
+        *status = capture_status(stream);
+    }
+    return mock_leave(result);
+}
+
 CUresult mock_cuStreamGetCaptureInfo(CUstream stream, CUstreamCaptureStatus *status, cuuint64_t *id,
                                      CUgraph *graph, const CUgraphNode **dependencies,
                                      const CUgraphEdgeData **data, size_t *count)
@@ -241,11 +265,10 @@ CUresult mock_cuStreamGetCaptureInfo(CUstream stream, CUstreamCaptureStatus *sta
     if (count != NULL) {
         *count = 0;
     }
-    *status = CU_STREAM_CAPTURE_STATUS_NONE;
+    *status = capture_status(stream);
     *graph = (CUgraph)(void *)&mock; /* only good if the status says so */
     for (size_t i = 0; i < STREAMS && captures[i].stream != NULL; i++) {
         if (captures[i].stream == stream) {
-            *status = captures[i].status;
             if (captures[i].graph != NULL) {
                 *graph = captures[i].graph;
             }
