@@ -14,13 +14,13 @@ enum { MOST_BYTES = 16 << 20 };
 
 const char *pdl_name_plain(const char *name, char plain[PDL_PLAIN_NAME])
 {
-    const bool nested = strncmp(name, "_ZN", 3) == 0;
-    const char *at = name + (nested ? 3 : 2);
-    const char *found = NULL;
-    unsigned size = 0;
     if (strncmp(name, "_Z", 2) != 0) {
         return name;
     }
+    const bool nested = name[2] == 'N';
+    const char *at = name + 2 + nested;
+    const char *found = NULL;
+    unsigned size = 0;
     do {
         int digits = 0;
         at += *at == 'L'; /* static */
@@ -143,8 +143,8 @@ pdl_status pdl_tuned_read(const char *path, struct pdl_tuned_file *file)
     for (size_t i = 1; i < count; i++) {
         lines[i - 1].last = strcmp(lines[i - 1].name, lines[i].name) != 0;
     }
-    *file = (struct pdl_tuned_file){lines, count};
-    return PDL_SUCCESS; /* the names point into the bytes, which stay */
+    *file = (struct pdl_tuned_file){bytes, lines, count};
+    return PDL_SUCCESS;
 
 free:
     free(lines);

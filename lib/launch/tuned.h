@@ -16,6 +16,7 @@ struct pdl_tuned_line {
 };
 
 struct pdl_tuned_file {
+    char *text; /* which the names point into */
     struct pdl_tuned_line *lines;
     size_t count;
 };

@@ -3,6 +3,7 @@
  * with several results. It reports what failed, leaves its outputs alone, loses nothing, and works
  * when it is called again. */
 #include <pdl/overlap.h>
+#include <pdl/policy.h>
 #include <unistd.h>
 
 #include "../../inspect/make_image.h"
@@ -96,6 +97,7 @@ static const char image[] = ".version 8.0\n.target sm_90\n.address_size 64\n"
                             "{ griddepcontrol.wait; call (), f, (); ret; }\n.func f() { ret; }\n"
                             ".visible .entry fc2() { call (), f, (); ret; }\n";
 static char image_path[] = "/tmp/pdl_test_faults_XXXXXX";
+static char tuned_path[] = "/tmp/pdl_test_tuned_XXXXXX";
 static struct values values;
 
 /* Made anew for each attempt. */
@@ -290,6 +292,19 @@ RUN(launch_occupancy, pdl_launch_desc desc = plain_desc(); desc.cluster[0] = 2;
 RUN(overlap_query, const pdl_launch_desc desc = overlap_desc(PDL_OVERLAP_AUTO);
     return pdl_overlap_query(with.used, &desc, with.kernel, &desc, -1, (void *)with.out.bytes);)
 
+RUN(policy_set,
+    const pdl_policy policy = {.size = sizeof(policy), .exclude = "fc7:fc8", .tuned = tuned_path};
+    return pdl_policy_set(&policy);)
+/* A policy stays, on purpose. */
+static void undo_policy(void)
+{
+    const struct pdl_policies *const kept = pdl_policy_now();
+    forget(kept);
+    forget(kept->exclude);
+    forget(kept->tuned.lines);
+    forget(kept->tuned.text);
+}
+
 #define ROW(function, name, undo, size, old)                                                       \
     {                                                                                              \
 #function, run_##name, undo, size, old                                                     \
@@ -340,14 +355,18 @@ static const struct row rows[] = {
     ROW(pdl_launch_explain, launch_explain, NULL, SIZE(pdl_launch_report), true),
     ROW(pdl_launch_occupancy, launch_occupancy, NULL, SIZE(pdl_occupancy), true),
     ROW(pdl_overlap_query, overlap_query, NULL, SIZE(pdl_overlap_report), true),
+    ROW(pdl_policy_set, policy_set, undo_policy, 0, true),
 };
 
 /* These neither allocate nor call the driver. */
 static const char *const others[] = {
-    "pdl_condition_name",     "pdl_condition_string", "pdl_error_record",
-    "pdl_full_reason_string", "pdl_kernel_declare",   "pdl_kernel_enable_overlap",
-    "pdl_last_error",         "pdl_overlap_enable",   "pdl_reason_string",
-    "pdl_status_name",        "pdl_status_string",    "pdl_version",
+    "pdl_condition_name", "pdl_condition_string",
+    "pdl_error_record",   "pdl_full_reason_string",
+    "pdl_kernel_declare", "pdl_kernel_enable_overlap",
+    "pdl_last_error",     "pdl_overlap_enable",
+    "pdl_reason_string",  "pdl_status_name",
+    "pdl_status_string",  "pdl_tuned_find",
+    "pdl_version",
 };
 
 static bool is_known(const char *function)
@@ -542,6 +561,11 @@ static int make_image_file(void **state)
     const int file = mkstemp(image_path);
     fatbin = make_fatbin(MADE_PTX, 90, image, sizeof(image));
     const bool good = file >= 0 && write(file, image, sizeof(image)) == (ssize_t)sizeof(image);
+    static const char lines[] = "pdl-tuned 1\nfc9 1 1 serial\n";
+    const int tuned = mkstemp(tuned_path);
+    if (tuned < 0 || write(tuned, lines, strlen(lines)) < 0 || close(tuned) != 0) {
+        return 1;
+    }
     return file < 0 || close(file) != 0 || !good;
 }
 
@@ -549,7 +573,7 @@ static int remove_image_file(void **state)
 {
     (void)state;
     bytes_free(&fatbin);
-    return unlink(image_path);
+    return unlink(image_path) | unlink(tuned_path);
 }
 
 int main(void)

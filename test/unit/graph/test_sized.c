@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The rule of structs that begin with their size, for every one that libpdl fills or takes: see sized.h. */
 #include <pdl/overlap.h>
+#include <pdl/policy.h>
 
 #include "graph_support.h"
 #include "sized.h"
@@ -71,12 +72,24 @@ static pdl_status take_desc(void *from)
     return pdl_launch(kernel, from, VALUES(((struct values){1, 2})));
 }
 
+static pdl_status fill_tuned(void *to)
+{
+    const uint32_t one[3] = {1, 1, 1};
+    return pdl_tuned_find("fc1", one, one, to);
+}
+
+static pdl_status take_policy(void *from)
+{
+    return pdl_policy_set(from);
+}
+
 const struct sized_output sized_outputs[] = {
     {"pdl_device_get", fill_device, sizeof(pdl_device_info), 4},
     {"pdl_kernel_get", fill_kernel, sizeof(pdl_kernel_info), 4},
     {"pdl_launch_explain", fill_report, sizeof(pdl_launch_report), 4},
     {"pdl_launch_occupancy", fill_occupancy, sizeof(pdl_occupancy), 4},
     {"pdl_overlap_query", fill_query, sizeof(pdl_overlap_report), 4},
+    {"pdl_tuned_find", fill_tuned, sizeof(pdl_tuned), 4},
     {"pdl_graph_census", fill_census, sizeof(pdl_census), offsetof(pdl_census, nodes)},
     {"pdl_stream_census", fill_capture, sizeof(pdl_census), offsetof(pdl_census, nodes)},
     {"pdl_chain_explain", fill_chain, sizeof(pdl_chain_report),
@@ -89,6 +102,7 @@ static void inputs_may_be_shorter_and_longer_where_that_is_zero(void **state)
     (void)state;
     const pdl_launch_desc desc = plain_desc();
     const pdl_chain_options options = PDL_CHAIN_OPTIONS_INIT;
+    const pdl_policy policy = PDL_POLICY_INIT;
     const pdl_error error = {.size = sizeof(error), .status = PDL_ERROR_BUSY, .message = "m"};
     const struct {
         pdl_status (*take)(void *from);
@@ -98,6 +112,7 @@ static void inputs_may_be_shorter_and_longer_where_that_is_zero(void **state)
     } inputs[] = {
         {take_desc, &desc, sizeof(desc), offsetof(pdl_launch_desc, cluster)},
         {take_chain_options, &options, sizeof(options), 4},
+        {take_policy, &policy, sizeof(policy), 4},
         {take_error, &error, sizeof(error), offsetof(pdl_error, message) + 4},
     };
     for (size_t i = 0; i < COUNT_OF(inputs); i++) {
