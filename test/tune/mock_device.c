@@ -230,6 +230,13 @@ pdl_status pdl_kernel_from_image(const void *image, size_t size, const char *nam
     return PDL_SUCCESS;
 }
 
+pdl_status pdl_kernel_get(pdl_kernel *kernel, int device, pdl_kernel_info *info)
+{
+    (void)device;
+    info->name = kernel->name;
+    return PDL_SUCCESS;
+}
+
 void pdl_kernel_destroy(pdl_kernel *kernel)
 {
     if (kernel != NULL) {

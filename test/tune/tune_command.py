@@ -235,7 +235,7 @@ class Search(Chains):
     def test_csv(self):
         self.tune(self.chain(), *QUICK, "--csv", "out.csv")
         rows = list(csv.DictReader(io.StringIO(self.read("out.csv"))))
-        self.assertEqual(list(rows[0]), "sweep,kind,trigger,grid,us,p25,p75,ratio,ratio_low,ratio_high,samples,state,taken".split(","))
+        self.assertEqual(list(rows[0]), "sweep,kind,trigger,grid,overlap,us,p25,p75,ratio,ratio_low,ratio_high,samples,state,taken".split(","))
         first = [row for row in rows if (row["sweep"], row["kind"]) == ("1", "first")]
         self.assertEqual(len(first), 15)
         self.assertEqual([(row["trigger"], row["grid"]) for row in first if row["taken"] == "1"], [("3", "132")])
@@ -613,7 +613,7 @@ class CommandLine(Case):
             result = self.tune(option)
             self.assertTrue(result.stdout.startswith("usage: pdltool tune decode [OPTION...]\n"))
             self.assertEqual(result.stderr, "")
-        for option in "part from device rounds batch restarts gain budget csv json".split():
+        for option in "part from device rounds batch restarts gain budget save csv json".split():
             self.assertIn("--" + option, result.stdout)
 
     def test_one_chain(self):

@@ -101,11 +101,21 @@ static bool load_kernel(const struct chain *chain, struct chain_kind *kind, int 
     return true;
 }
 
-static bool load_kernels(struct chain *chain, char **why)
+/* What launches will know the kernel by: of a source, `kernel` is an expression. */
+static char *name_of(const struct chain *chain, const struct chain_kind *kind, int trigger)
+{
+    pdl_kernel_info info = PDL_KERNEL_INFO_INIT;
+    pdl_kernel *const kernel =
+        kind->kernels[find_variant(chain, trigger) - chain->variants.items][CHAIN_PLAIN];
+    const bool known = pdl_kernel_get(kernel, -1, &info) == PDL_SUCCESS && info.name[0] != '(';
+    return copy_text(known ? info.name : kind->kernel);
+}
+
+static bool load_kernels(struct chain *chain, struct tune_job *job, char **why)
 {
     for (size_t i = 0; i < chain->kinds.count; i++) {
         struct chain_kind *const kind = &chain->kinds.items[i];
-        const struct tune_kind *const choices = &chain->job->kinds[i];
+        struct tune_kind *const choices = &job->kinds[i];
         kind->kernels = allocate(chain->variants.count, sizeof(*kind->kernels));
         for (size_t j = 0; j < CHAIN_CODES * choices->count; j++) {
             if (!load_kernel(chain, kind, choices->items[j / CHAIN_CODES].trigger,
@@ -113,11 +123,14 @@ static bool load_kernels(struct chain *chain, char **why)
                 return false;
             }
         }
+        choices->kernel = name_of(chain, kind, choices->items[0].trigger);
+        choices->never = !kind->overlap;
+        memcpy(choices->block, kind->block, sizeof(kind->block));
     }
     return true;
 }
 
-bool chain_load(struct chain *chain, char **why)
+bool chain_load(struct chain *chain, struct tune_job *job, char **why)
 {
     size_t needed = 0;
     size_t left = 0;
@@ -139,7 +152,7 @@ bool chain_load(struct chain *chain, char **why)
     for (size_t i = 0; i < chain->links.count; i++) {
         complete_arguments(chain, &chain->links.items[i]);
     }
-    return load_kernels(chain, why);
+    return load_kernels(chain, job, why);
 }
 
 /* ---- the job ------------------------------------------------------------------------------------ */
@@ -153,7 +166,7 @@ static pdl_launch_desc make_desc(const struct chain_kind *kind, const struct tun
     memcpy(desc.block, kind->block, sizeof(desc.block));
     memcpy(desc.cluster, kind->cluster, sizeof(desc.cluster));
     desc.dynamic_shared_memory = kind->shared;
-    desc.overlap = (uint32_t)(kind->overlap ? overlap : PDL_OVERLAP_NONE);
+    desc.overlap = (uint32_t)(kind->overlap && !choice->serial ? overlap : PDL_OVERLAP_NONE);
     if (kind->carveout >= 0) {
         desc.shared_memory_carveout = (uint32_t)kind->carveout;
         desc.flags |= PDL_LAUNCH_SET_SHARED_MEMORY_CARVEOUT;

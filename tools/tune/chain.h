@@ -73,7 +73,7 @@ struct chain {
 };
 
 /* Takes memory, fills it, completes the arguments and loads the kernels. False with the reason. */
-bool chain_load(struct chain *chain, char **why);
+bool chain_load(struct chain *chain, struct tune_job *job, char **why);
 /* The callbacks of the job: the kinds' choices are there already. */
 void chain_make_job(struct chain *chain, struct tune_job *job);
 void chain_free(struct chain *chain);

@@ -50,9 +50,8 @@ class tuned_decoder
             MUST(cu.cuLibraryLoadData(&libraries[i], variants[i].image, nullptr, nullptr, 0,
                                       nullptr, nullptr, 0));
             for (int kind = 0; kind < STEP_KINDS; kind++) {
-                const char *name = nullptr;
-                CHECK(cudaFuncGetName(&name, symbols[kind])); /* the same in every image */
-                kernels[i][kind] = load(libraries[i], name,
+                CHECK(cudaFuncGetName(&names[kind], symbols[kind])); /* the same in every image */
+                kernels[i][kind] = load(libraries[i], names[kind],
                                         decoder_steps::shared_bytes(static_cast<step_kind>(kind)));
             }
         }
@@ -94,6 +93,7 @@ class tuned_decoder
     decoder_model model;
     decoder_steps steps;
     CUlibrary libraries[variant_count] = {};
+    const char *names[STEP_KINDS] = {};
     pdl_kernel *kernels[variant_count][STEP_KINDS] = {};
     const tune_kind *kinds = nullptr; /* the job's */
     step_kind kind_steps[STEP_KINDS] = {};
@@ -144,6 +144,7 @@ static void add_kind(tune_job *job, tuned_decoder &decoder, step_kind step, bool
                                                                   : tuned_decoder::gpu_blocks();
     tune_kind &kind = job->kinds[job->kind_count];
     kind.name = copy_text(step_names[step]);
+    kind.kernel = copy_text(decoder.names[step]);
     const std::vector<unsigned> grids = grids_of(step);
     kind.items =
         static_cast<tune_choice *>(allocate(variant_count * grids.size(), sizeof(*kind.items)));
@@ -155,7 +156,7 @@ static void add_kind(tune_job *job, tuned_decoder &decoder, step_kind step, bool
             if (grid == first_grid && v.trigger == 0) {
                 kind.start = kind.count;
             }
-            kind.items[kind.count++] = {v.trigger, {grid, 1, 1}};
+            kind.items[kind.count++] = {v.trigger, {grid, 1, 1}, false};
         }
     }
     decoder.kind_steps[job->kind_count++] = step;

@@ -21,7 +21,7 @@ static bool read_triggers(const struct reader *reader, const char *where, json_t
     list = list != NULL ? list : json_object_get(root, "triggers");
     if (list == NULL) {
         for (int trigger = -1; trigger <= 0; trigger++) {
-            const struct tune_choice choice = {trigger, {1, 1, 1}};
+            const struct tune_choice choice = {trigger, {1, 1, 1}, false};
             APPEND(kind, choice);
         }
         return true;
@@ -40,7 +40,7 @@ static bool read_triggers(const struct reader *reader, const char *where, json_t
                 return complain(reader, where, "\"triggers\" has %d twice", (int)trigger);
             }
         }
-        const struct tune_choice choice = {(int)trigger, {1, 1, 1}};
+        const struct tune_choice choice = {(int)trigger, {1, 1, 1}, false};
         APPEND(kind, choice);
     }
     return true;
@@ -126,12 +126,31 @@ static bool read_launch(const struct reader *reader, const char *where, json_t *
     if (!read_shape(reader, where, "block", block, kind->block) ||
         (cluster != NULL && !read_shape(reader, where, "cluster", cluster, kind->cluster)) ||
         !get_integer(reader, where, given, "shared", 0, INT32_MAX, &shared) ||
-        !get_integer(reader, where, given, "carveout", 0, 100, &carveout) ||
-        !get_flag(reader, where, given, "overlap", &kind->overlap)) {
+        !get_integer(reader, where, given, "carveout", 0, 100, &carveout)) {
         return false;
     }
     kind->shared = (uint32_t)shared;
     kind->carveout = (int)carveout;
+    return true;
+}
+
+/* Whether launches of the kind overlap; with "both", each choice is tried without as well. */
+static bool read_overlap(const struct reader *reader, const char *where, const json_t *given,
+                         struct chain_kind *kind, struct tune_kind *choices)
+{
+    const json_t *const value = json_object_get(given, "overlap");
+    const char *const text = json_string_value(value);
+    const bool both = text != NULL && strcmp(text, "both") == 0;
+    const size_t count = choices->count;
+    if (value != NULL && !json_is_boolean(value) && !both) {
+        return complain(reader, where, "\"overlap\" is true or false, or \"both\"");
+    }
+    kind->overlap = !json_is_false(value);
+    for (size_t i = 0; both && i < count; i++) {
+        struct tune_choice choice = choices->items[i];
+        choice.serial = true;
+        APPEND(choices, choice);
+    }
     return true;
 }
 
@@ -151,7 +170,8 @@ static bool read_kind(const struct reader *reader, json_t *root, const char *nam
         !get_text(reader, where, given, "kernel", &kernel) ||
         !read_triggers(reader, where, given, root, choices) ||
         !read_grids(reader, where, given, choices) || !find_start(reader, where, given, choices) ||
-        !read_launch(reader, where, given, &kind)) {
+        !read_launch(reader, where, given, &kind) ||
+        !read_overlap(reader, where, given, &kind, choices)) {
         return false;
     }
     kind.kernel = copy_text(kernel);
@@ -491,7 +511,7 @@ static bool read_chain(struct reader *reader, json_t *root)
     }
     reader->chain->repeat = (size_t)repeat;
     chain_make_job(reader->chain, reader->job);
-    if (!chain_load(reader->chain, &why)) {
+    if (!chain_load(reader->chain, reader->job, &why)) {
         (void)complain(reader, "", "%s", why);
         free(why);
         return false;

@@ -72,7 +72,8 @@ void tune_print_curve(const struct tune_job *job, const struct tune_curve *curve
         table_add(&table, tune_grid_name(choice->grid));
         table_add(&table, time_text(point));
         table_add(&table, ratio_text(point));
-        table_add(&table, copy_text(mark(curve, point)));
+        table_add(&table,
+                  format_text("%s%s", choice->serial ? "no overlap " : "", mark(curve, point)));
     }
     (void)fputc('\n', to);
     print_line(to, "sweep %zu, %s", curve->sweep + 1, kind->name);
@@ -95,8 +96,10 @@ static void print_choices(const struct tune_job *job, const struct tune_result *
         table_add(&table, copy_text(kind->name));
         table_add(&table, tune_trigger_name(choice->trigger));
         table_add(&table, tune_grid_name(choice->grid));
-        table_add(&table, choice == was ? copy_text("as at the start")
-                                        : format_text("was trigger %s, grid %s", trigger, grid));
+        table_add(&table, choice == was
+                              ? copy_text("as at the start")
+                              : format_text("%swas trigger %s, grid %s",
+                                            choice->serial ? "no overlap; " : "", trigger, grid));
         free(trigger);
         free(grid);
     }
@@ -226,8 +229,9 @@ static void write_point(const struct tune_point *point, FILE *to)
 
 void tune_write_csv(const struct tune_job *job, const struct tune_result *result, FILE *to)
 {
-    (void)fputs(
-        "sweep,kind,trigger,grid,us,p25,p75,ratio,ratio_low,ratio_high,samples,state,taken\n", to);
+    (void)fputs("sweep,kind,trigger,grid,overlap,us,p25,p75,ratio,ratio_low,ratio_high,samples,"
+                "state,taken\n",
+                to);
     for (size_t i = 0; i < result->count; i++) {
         const struct tune_curve *const curve = &result->items[i];
         const struct tune_kind *const kind = &job->kinds[curve->kind];
@@ -236,7 +240,8 @@ void tune_write_csv(const struct tune_job *job, const struct tune_result *result
             char *grid = tune_grid_name(kind->items[point->choice].grid);
             (void)fprintf(to, "%zu,", curve->sweep + 1);
             write_name(kind->name, to);
-            (void)fprintf(to, ",%d,%s,", kind->items[point->choice].trigger, grid);
+            (void)fprintf(to, ",%d,%s,%d,", kind->items[point->choice].trigger, grid,
+                          !kind->never && !kind->items[point->choice].serial);
             write_point(point, to);
             (void)fprintf(to, ",%d\n", point->choice == curve->taken);
             free(grid);
@@ -245,7 +250,7 @@ void tune_write_csv(const struct tune_job *job, const struct tune_result *result
     for (size_t i = 0; i < TUNE_FINALS; i++) {
         const struct tune_point *const point = &result->finals[i];
         if (point->count > 0) {
-            (void)fprintf(to, "last,%s,,,", tune_final_names[i]);
+            (void)fprintf(to, "last,%s,,,,", tune_final_names[i]);
             write_point(point, to);
             (void)fprintf(to, ",%d\n", i == (result->better ? TUNE_CHOSEN : TUNE_START));
         }

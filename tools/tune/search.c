@@ -460,6 +460,7 @@ void tune_job_free(struct tune_job *job)
     }
     for (size_t i = 0; i < job->kind_count; i++) {
         free(job->kinds[i].name);
+        free(job->kinds[i].kernel);
         free(job->kinds[i].items);
     }
     free(job->kinds);

@@ -17,7 +17,7 @@
 #include "common/print.h"
 #include "common/sinks.h"
 
-enum { CSV, JSON, SINKS };
+enum { CSV, SAVE, JSON, SINKS };
 
 struct command {
     int device, batch;
@@ -39,6 +39,11 @@ static void write_csv(FILE *to)
     tune_write_csv(&session.job, &session.result, to);
 }
 
+static void write_saved(FILE *to)
+{
+    tune_write_saved(&session.job, &session.result, to);
+}
+
 #ifdef PDL_HAVE_JANSSON
 static void write_json(FILE *to)
 {
@@ -48,6 +53,7 @@ static void write_json(FILE *to)
 
 static struct sink sinks[SINKS] = {
     [CSV] = {"csv", write_csv, NULL, NULL, NULL},
+    [SAVE] = {"save", write_saved, NULL, NULL, NULL},
 #ifdef PDL_HAVE_JANSSON
     [JSON] = {"json", write_json, NULL, NULL, NULL},
 #endif
@@ -72,6 +78,7 @@ static void usage(FILE *to)
         "      --restarts N      descents from disturbed places after the first one (default 3)\n"
         "      --gain PERCENT    the least gain that counts (default 0.2)\n"
         "      --budget SECONDS  ends the search after that (default 300)\n"
+        "      --save FILE       what was chosen, for PDL_TUNED and pdl_policy_set()\n"
         "      --csv FILE        a line a configuration; - is standard output\n"
         "      --json FILE       everything, with the raw samples\n\n"
         "Exits with 0; 1 if the chain computes something wrong as it was given; 2 if it could\n"
@@ -103,6 +110,7 @@ enum {
     OPTION_BATCH,
     OPTION_GAIN,
     OPTION_BUDGET,
+    OPTION_SAVE,
     OPTION_CSV,
     OPTION_JSON
 };
@@ -152,6 +160,8 @@ static bool take_option(struct command *command, int option)
         return true;
     case OPTION_BUDGET:
         return parse_real("budget", optarg, 1e9, &command->options.budget);
+    case OPTION_SAVE:
+        return take_sink(SAVE);
     case OPTION_CSV:
         return take_sink(CSV);
     case OPTION_JSON:
@@ -272,6 +282,7 @@ int command_tune(int argc, char **argv)
         {"batch", required_argument, NULL, OPTION_BATCH},
         {"gain", required_argument, NULL, OPTION_GAIN},
         {"budget", required_argument, NULL, OPTION_BUDGET},
+        {"save", required_argument, NULL, OPTION_SAVE},
         {"csv", required_argument, NULL, OPTION_CSV},
         {"json", required_argument, NULL, OPTION_JSON},
         {"help", no_argument, NULL, 'h'},

@@ -19,6 +19,7 @@ extern "C" {
 struct tune_choice {
     int trigger; /* PDL_TRIGGER_SELECT: the place of the trigger; -1: none */
     unsigned grid[3];
+    bool serial; /* without overlap, where it is tried with and without */
 };
 
 /* Links that have the same kernel and the same launch. */
@@ -26,7 +27,10 @@ struct tune_kind {
     char *name;
     struct tune_choice *items;
     size_t count, capacity;
-    size_t start; /* the choice to begin with: what there is now */
+    size_t start;      /* the choice to begin with: what there is now */
+    char *kernel;      /* its name in the code; NULL: not known */
+    unsigned block[3]; /* x 0: not known */
+    bool never;        /* overlaps in no choice */
 };
 
 /* A chain that can be built with any choice for each kind, and checked. */
@@ -172,6 +176,8 @@ void tune_print_head(const struct tune_job *job, FILE *to);
 void tune_print_curve(const struct tune_job *job, const struct tune_curve *curve, FILE *to);
 void tune_print_result(const struct tune_job *job, const struct tune_result *result, FILE *to);
 void tune_write_csv(const struct tune_job *job, const struct tune_result *result, FILE *to);
+/* As libpdl reads it: tune_saved.c. */
+void tune_write_saved(const struct tune_job *job, const struct tune_result *result, FILE *to);
 /* With jansson: tune_json.c. */
 void tune_write_json(const struct tune_job *job, const struct tune_result *result, FILE *to);
 
