@@ -50,8 +50,7 @@ static void look(void)
                               .tuned = has_file ? tuned : NULL,
                               .tuned_auto = has_file};
     if (fill(&environment, &given) != PDL_SUCCESS) {
-        (void)fprintf(stderr, "libpdl: PDL_OVERLAP_EXCLUDE or PDL_TUNED: %s\n",
-                      pdl_last_error()->message);
+        (void)fprintf(stderr, "libpdl: PDL_TUNED: %s\n", pdl_last_error()->message);
     }
     if (given.capture_only || given.exclude != NULL || has_file) {
         publish(&environment);

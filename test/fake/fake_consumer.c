@@ -81,6 +81,7 @@ static const struct scenario scenarios[] = {
     {"granted", PDL_SUCCESS, PDL_REASON_GRANTED, 13000, 1},
     {"several_devices", PDL_SUCCESS, PDL_REASON_GRANTED, 13000, 2},
     {"disabled", PDL_SUCCESS, PDL_REASON_DISABLED, 13000, 1},
+    {"excluded", PDL_SUCCESS, PDL_REASON_EXCLUDED, 13000, 1},
     {"old_device", PDL_SUCCESS, PDL_REASON_DEVICE, 13000, 1},
     {"old_code", PDL_SUCCESS, PDL_REASON_CODE, 13000, 1},
     {"old_driver", PDL_SUCCESS, PDL_REASON_GRANTED, 12020, 1},

@@ -8,6 +8,7 @@
  *     case NAME TRIGGER GRID US STATE
  * The first case that fits (- fits all) says how long a kernel takes, and what becomes of it:
  *     right
+ *     slower    right, and slower with overlap
  *     wrong     computes something else
  *     race      the same where it may overlap
  *     hidden    the same where faults are injected as well
@@ -430,9 +431,10 @@ pdl_status pdl_chain_launch(pdl_chain *chain, CUstream stream)
             word = word * 31 + more;
             memcpy(link->to + (size_t)j * 4, &word, sizeof(word));
         }
+        const double overlap = strcmp(link->state, "slower") == 0 ? 3 : 1;
         /* noise of up to 0.2 % */
         const double noise = 1 + 1e-5 * (double)((launches++ * 2654435761u >> 8) % 200);
-        device_us += link->us * noise * (link->overlap ? 1 : 1.5) * (link->faulty ? 50 : 1);
+        device_us += link->us * noise * (link->overlap ? overlap : 1.5) * (link->faulty ? 50 : 1);
     }
     return PDL_SUCCESS;
 }

@@ -85,7 +85,7 @@ static void write_kind(const struct tune_job *job, const struct tune_result *res
     char *head = head_of(job, result, number);
     (void)fprintf(to, "%s%s %s trigger=%d", is_taken(job, result, number) ? "# " : "", head,
                   serial ? "serial" : "overlap", choice->trigger);
-    if (isfinite(gain) && gain < 1e6) {
+    if (!kind->never && isfinite(gain) && gain < 1e6) {
         const unsigned long thousandths = (unsigned long)(1000 * gain + 0.5);
         (void)fprintf(to, " gain=%lu.%03lu", thousandths / 1000, thousandths % 1000);
     }
