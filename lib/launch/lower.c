@@ -296,15 +296,19 @@ PDL_COLD static pdl_status refuse_overlap(const pdl_kernel *kernel,
         facts->device->compute_capability_minor, code / 10, code % 10);
 }
 
-/* For a launch that asks for overlap, where it is not granted at once. */
-PDL_COLD static pdl_status check_overlap(pdl_kernel *kernel, const pdl_launch_desc *desc,
-                                         struct pdl_lowered *lowered)
+/* For a launch that asks for overlap, where more than what is known of the kernel may have a say. */
+PDL_RARE static pdl_status check_overlap(pdl_kernel *kernel, struct pdl_kernel_facts *facts,
+                                         const pdl_launch_desc *desc, pdl_reason *reason)
 {
-    if (lowered->reason == 0) {
-        lowered->reason = pdl_kernel_decide(kernel, lowered->facts);
+    *reason = pdl_kernel_reason(kernel, facts, desc->cooperative != 0);
+    if (*reason == 0) {
+        *reason = pdl_kernel_decide(kernel, facts);
     }
-    return desc->overlap == PDL_OVERLAP_REQUIRE && lowered->reason != PDL_REASON_GRANTED
-               ? refuse_overlap(kernel, lowered->facts, lowered->reason)
+    if (*reason == PDL_REASON_GRANTED) {
+        *reason = pdl_policy_decide(kernel->driver, facts->tuned, desc);
+    }
+    return desc->overlap == PDL_OVERLAP_REQUIRE && *reason != PDL_REASON_GRANTED
+               ? refuse_overlap(kernel, facts, *reason)
                : PDL_SUCCESS;
 }
 
@@ -402,21 +406,6 @@ static inline bool has_rare(const pdl_launch_desc *desc)
     return (desc->flags | bits[0] | bits[1]) != 0;
 }
 
-/* The decision about overlap, where more than the facts may have a say. */
-PDL_RARE static pdl_reason decide(pdl_kernel *kernel, struct pdl_kernel_facts *facts,
-                                  const pdl_launch_desc *desc)
-{
-    if (desc->overlap == PDL_OVERLAP_NONE) {
-        return PDL_REASON_NOT_REQUESTED;
-    }
-    pdl_reason reason = pdl_kernel_reason(kernel, facts, desc->cooperative != 0);
-    if (reason == 0) {
-        reason = pdl_kernel_decide(kernel, facts);
-    }
-    return reason == PDL_REASON_GRANTED ? pdl_policy_decide(kernel->driver, facts->tuned, desc)
-                                        : reason;
-}
-
 pdl_status pdl_lower(pdl_kernel *kernel, int device, const pdl_launch_desc *desc,
                      struct pdl_lowered *lowered)
 {
@@ -462,17 +451,14 @@ pdl_status pdl_lower(pdl_kernel *kernel, int device, const pdl_launch_desc *desc
     }
     lowered->facts = facts;
     lowered->rare = rare;
-    if ((rare | pdl_gate_is_special()) != 0) {
-        lowered->reason = decide(kernel, facts, desc);
-    } else if (desc->overlap == PDL_OVERLAP_NONE) {
-        lowered->reason = PDL_REASON_NOT_REQUESTED;
-    } else {
+    lowered->reason = PDL_REASON_NOT_REQUESTED;
+    if (desc->overlap != PDL_OVERLAP_NONE) {
         lowered->reason = (pdl_reason)atomic_load_explicit(&facts->reason, memory_order_relaxed);
-    }
-    if (desc->overlap != PDL_OVERLAP_NONE && lowered->reason != PDL_REASON_GRANTED) {
-        status = check_overlap(kernel, desc, lowered);
-        if (status != PDL_SUCCESS) {
-            return status;
+        if ((rare | pdl_gate_is_special()) != 0 || lowered->reason != PDL_REASON_GRANTED) {
+            status = check_overlap(kernel, facts, desc, &lowered->reason);
+            if (status != PDL_SUCCESS) {
+                return status;
+            }
         }
     }
     CUstream stream = desc->stream;
