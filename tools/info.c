@@ -20,8 +20,10 @@
 static const struct {
     const char *name, *effect;
 } switches[] = {
-    {"PDL_OVERLAP", "0: no launch of libpdl overlaps"},
+    {"PDL_OVERLAP", "0: no launch of libpdl overlaps; capture: only those that are captured"},
     {"PDL_OVERLAP_STRICT", "1: only kernels that are shown to wait overlap"},
+    {"PDL_OVERLAP_EXCLUDE", "patterns of kernels that do not overlap"},
+    {"PDL_TUNED", "a file of pdltool tune: what does not overlap"},
     {"PDL_LOG", "where decisions about overlap are logged"},
     {"CUDA_LAUNCH_BLOCKING", "1: every launch waits for its end, so nothing overlaps"},
     {"CUDA_VISIBLE_DEVICES", "which devices there are, and their numbers"},

@@ -32,7 +32,7 @@ typedef struct pdl_policy {
     uint32_t capture_only;
     /** The kernels to leave alone (PDL_REASON_EXCLUDED): patterns of fnmatch(3), separated by
      * colons; NULL for none. A pattern is compared with the kernel's whole name and, of a mangled
-     * C++ name, with the function's own: `fc2` and `_Z3fc2*` both match `_ZN2nn3fc2EPKf`'s... */
+     * C++ name, with the function's own: `fc2` matches `_ZN2nn3fc2EPKf`. */
     const char *exclude;
     /** The path of a file of `pdltool tune --save`, read now; NULL for none. It decides for
      * descriptors with PDL_OVERLAP_TUNED. */
