@@ -166,6 +166,37 @@ static void what_is_not_safe_stays_the_reason(void **state)
     pdl_kernel_destroy(kernel);
 }
 
+static void patterns_match_the_whole_name_and_the_functions_own(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *exclude;
+        bool matches;
+    } cases[] = {
+        {"fc9", true},         {"fc?", true}, {"*fc9*", true}, {"_ZN2nn3fc9IfEEvPKT_", true},
+        {"_Z*PKT_", true},     {"nn", false}, {"fc", false},   {"c9", false},
+        {"*fc9", true},        {"", false},   {"::", false},   {"x:[e-g]c9:y", true},
+        {"x:[e-g]c9y", false},
+    };
+    const pdl_launch_desc desc = overlap_desc(PDL_OVERLAP_AUTO);
+    mock.kernels[0].name = "_ZN2nn3fc9IfEEvPKT_";
+    pdl_kernel *kernel = make_kernel(FROM_CU_KERNEL, 0);
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        assert_ok(pdl_policy_set(&(pdl_policy)SETTING(.exclude = cases[i].exclude)));
+        assert_int_equal(reason_of(kernel, &desc),
+                         cases[i].matches ? PDL_REASON_EXCLUDED : PDL_REASON_GRANTED);
+    }
+    pdl_kernel_destroy(kernel);
+    mock_set_driver_version(12020); /* which tells no names */
+    mock_apply();
+    kernel = make_kernel(FROM_CU_KERNEL, 0);
+    assert_ok(pdl_policy_set(&(pdl_policy)SETTING(.exclude = "fc9")));
+    assert_int_equal(reason_of(kernel, &desc), PDL_REASON_GRANTED);
+    assert_ok(pdl_policy_set(&(pdl_policy)SETTING(.exclude = "*")));
+    assert_int_equal(reason_of(kernel, &desc), PDL_REASON_EXCLUDED);
+    pdl_kernel_destroy(kernel);
+}
+
 /* The mock complains of whoever asks it about the legacy stream. */
 static void default_streams_and_failures_of_the_driver(void **state)
 {
@@ -554,6 +585,7 @@ int main(void)
                                         mock_teardown),
         POLICY_TEST(every_policy_decides_for_every_mode_and_kernel),
         POLICY_TEST(what_is_not_safe_stays_the_reason),
+        POLICY_TEST(patterns_match_the_whole_name_and_the_functions_own),
         POLICY_TEST(default_streams_and_failures_of_the_driver),
         POLICY_TEST(graphs_and_chains_are_captured_and_follow_the_rest),
         POLICY_TEST(lines_that_cannot_be_read_are_refused_by_their_number),
