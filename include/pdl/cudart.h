@@ -67,7 +67,7 @@ static inline const pdl_runtime_ops *pdl_cudart_ops_(void)
  * of an `extern "C" __global__` one declared as an ordinary function.
  *
  * Serves every device. Nothing is looked up before the first launch on a device
- * (cudaGetFuncBySymbol); launches go through this translation unit's cudaLaunchKernelExC. Must be
+ * (cudaGetFuncBySymbol), and the kernel can be used on after cudaDeviceReset(); launches go through this translation unit's cudaLaunchKernelExC. Must be
  * called from the program or shared object that holds the kernel, and that must not be unloaded
  * before pdl_kernel_destroy(). Errors: those of pdl_kernel_from_runtime(). Thread-safe.
  */
@@ -81,8 +81,6 @@ static inline pdl_status pdl_kernel_from_symbol(const void *symbol, pdl_kernel *
 #include <atomic>
 #include <cstdlib>
 #include <cstring>
-#include <type_traits>
-#include <utility>
 
 /** As above, from the kernel itself: `pdl_kernel_from_symbol(fc2<float>, &kernel)`. */
 template <typename... Params>
@@ -182,95 +180,35 @@ template <typename... Params> struct pdl_typed_kernels_ {
     }
 };
 
-/* Whether an argument may be passed for a parameter: it converts implicitly, and an arithmetic one
- * does not change its kind (integer, floating, bool, pointer) or lose bits. */
-template <typename Param, typename Arg> struct pdl_argument_fits_ {
-    typedef typename std::decay<Arg>::type given;
-    static constexpr bool arithmetic =
-        std::is_arithmetic<Param>::value || std::is_arithmetic<given>::value;
-    static constexpr bool same_kind =
-        std::is_arithmetic<Param>::value && std::is_arithmetic<given>::value &&
-        std::is_floating_point<Param>::value == std::is_floating_point<given>::value &&
-        std::is_same<Param, bool>::value == std::is_same<given, bool>::value &&
-        sizeof(given) <= sizeof(Param);
-    static constexpr bool value =
-        std::is_same<Param, given>::value ||
-        (std::is_convertible<Arg, Param>::value && (!arithmetic || same_kind));
-};
-
-template <bool... Values> struct pdl_all_ {
-    static constexpr bool value =
-        std::is_same<pdl_all_<Values..., true>, pdl_all_<true, Values...>>::value;
-};
-
-template <typename... Types> struct pdl_types_ {
-};
-
-template <bool SameCount, typename Params, typename Args> struct pdl_arguments_fit_ {
-    static constexpr bool value = true; /* a wrong count has its own message */
-};
-template <typename... Params, typename... Args>
-struct pdl_arguments_fit_<true, pdl_types_<Params...>, pdl_types_<Args...>> {
-    static constexpr bool value = pdl_all_<pdl_argument_fits_<Params, Args>::value...>::value;
-};
-
-template <typename... Params>
-inline pdl_status pdl_launch_values_(pdl_kernel *kernel, const pdl_launch_desc &desc,
-                                     Params... params)
-{
-    /* What std::addressof() does: <memory> would be a sixth of what compilers read here. */
-    void *args[] = {const_cast<char *>(&reinterpret_cast<const volatile char &>(params))...,
-                    nullptr};
-    return pdl_launch(kernel, &desc, args);
-}
-
-/* With the right number of arguments. */
-template <typename... Params> struct pdl_typed_launch_ {
-    template <typename... Args>
-    static pdl_status launch(std::true_type, const pdl_launch_desc &desc, void (*symbol)(Params...),
-                             Args &&...args)
-    {
-        pdl_kernel *kernel;
-        const pdl_status status = pdl_typed_kernels_<Params...>::get(symbol, &kernel);
-        if (status != PDL_SUCCESS) {
-            return status;
-        }
-        return pdl_launch_values_<Params...>(kernel, desc,
-                                             static_cast<Params>(std::forward<Args>(args))...);
-    }
-
-    template <typename... Args>
-    static pdl_status launch(std::false_type, const pdl_launch_desc &, void (*)(Params...),
-                             Args &&...)
-    {
-        return PDL_ERROR_INVALID_ARGUMENT; /* the static_assert has refused it */
-    }
-};
-
 } // namespace
+
+/* A parameter's type that is not deduced from its argument. */
+template <typename Type> struct pdl_exactly_ {
+    typedef Type type;
+};
 
 /**
  * Launches a `__global__` function with typed arguments: `pdl_launch_kernel(desc, fc2, weights, y,
  * z)`.
  *
- * The number and the types of the arguments are checked at compile time against the kernel's
- * parameters. They convert as in a call, but an arithmetic argument must be of its parameter's kind
- * and no wider (write `1.0f` for a float, `(int)n` for an int): what would change the value is
- * refused. The kernel handle is made on the first launch and kept; later launches look nothing up.
- * Errors: those of pdl_kernel_from_symbol() and pdl_launch(). Thread-safe.
+ * Takes the arguments that a call `fc2(weights, y, z)` would take, and passes them as that call
+ * would: each initializes a parameter of the kernel's type, with the conversions, warnings and
+ * errors of a call. The kernel handle is made on the first launch and kept; later launches look
+ * nothing up. Errors: those of pdl_kernel_from_symbol() and pdl_launch(). Thread-safe.
  */
-template <typename... Params, typename... Args>
+template <typename... Params>
 static inline pdl_status pdl_launch_kernel(const pdl_launch_desc &desc, void (*kernel)(Params...),
-                                           Args &&...args)
+                                           typename pdl_exactly_<Params>::type... args)
 {
-    static constexpr bool same_count = sizeof...(Params) == sizeof...(Args);
-    static constexpr bool fits =
-        pdl_arguments_fit_<same_count, pdl_types_<Params...>, pdl_types_<Args...>>::value;
-    static_assert(same_count, "pdl_launch_kernel: the kernel takes another number of arguments");
-    static_assert(fits, "pdl_launch_kernel: an argument does not have its parameter's type");
-    typedef std::integral_constant<bool, (same_count && fits)> checked;
-    return pdl_typed_launch_<Params...>::launch(checked(), desc, kernel,
-                                                std::forward<Args>(args)...);
+    pdl_kernel *made;
+    const pdl_status status = pdl_typed_kernels_<Params...>::get(kernel, &made);
+    if (status != PDL_SUCCESS) {
+        return status;
+    }
+    /* What std::addressof() does: <memory> would be a sixth of what compilers read here. */
+    void *values[] = {const_cast<char *>(&reinterpret_cast<const volatile char &>(args))...,
+                      nullptr};
+    return pdl_launch(made, &desc, values);
 }
 
 #endif /* __cplusplus */
