@@ -7,19 +7,23 @@
 #include "core/array.h"
 
 /* Asks for the sizes of all parameters. The caller frees *sizes. */
-static pdl_status ask_sizes(const pdl_kernel *kernel, const struct pdl_kernel_facts *facts,
-                            size_t **sizes, size_t *count)
+static pdl_status ask_sizes(const pdl_kernel *kernel, size_t **sizes, size_t *count)
 {
     size_t *asked = NULL;
     size_t room = 0;
     size_t known = 0;
+    CUfunction handle;
+    const pdl_status status = pdl_kernel_handle(kernel, &handle);
+    if (status != PDL_SUCCESS) {
+        return status;
+    }
     for (;;) {
         if (!PDL_ARRAY_ROOM(asked, known, room)) {
             free(asked);
             return PDL_FAIL(PDL_ERROR_OUT_OF_MEMORY, "no memory for %zu parameter sizes",
                             known + 1);
         }
-        const CUresult result = pdl_kernel_parameter_size(kernel, facts, known, &asked[known]);
+        const CUresult result = pdl_kernel_parameter_size(kernel, handle, known, &asked[known]);
         if (result == CUDA_ERROR_INVALID_VALUE) { /* past the last one */
             *sizes = asked;
             *count = known;
@@ -34,20 +38,19 @@ static pdl_status ask_sizes(const pdl_kernel *kernel, const struct pdl_kernel_fa
 }
 
 /* Compares what the caller gave with the kernel's parameters. */
-static pdl_status compare_sizes(const pdl_kernel *kernel, const struct pdl_kernel_facts *facts,
-                                const size_t *given, size_t given_count, const size_t *asked,
-                                size_t asked_count)
+static pdl_status compare_sizes(const pdl_kernel *kernel, const size_t *given, size_t given_count,
+                                const size_t *asked, size_t asked_count)
 {
     if (given_count != asked_count) {
         return PDL_FAIL_FIELD(PDL_ERROR_ARGUMENT_SIZE, "sizes",
                               "%zu argument sizes are given and kernel %s has %zu parameters",
-                              given_count, pdl_kernel_name(kernel, facts), asked_count);
+                              given_count, pdl_kernel_name(kernel), asked_count);
     }
     for (size_t i = 0; i < given_count; i++) {
         if (given[i] != asked[i]) {
             return PDL_FAIL_FIELD(PDL_ERROR_ARGUMENT_SIZE, "sizes",
                                   "argument %zu has %zu bytes and kernel %s takes %zu", i, given[i],
-                                  pdl_kernel_name(kernel, facts), asked[i]);
+                                  pdl_kernel_name(kernel), asked[i]);
         }
     }
     return PDL_SUCCESS;
@@ -86,9 +89,8 @@ static struct pdl_arguments *make_room(const size_t *sizes, size_t count)
     return made;
 }
 
-pdl_status pdl_arguments_copy(pdl_kernel *kernel, const struct pdl_kernel_facts *facts,
-                              void *const *args, const size_t *sizes, size_t count,
-                              struct pdl_arguments **arguments)
+pdl_status pdl_arguments_copy(pdl_kernel *kernel, void *const *args, const size_t *sizes,
+                              size_t count, struct pdl_arguments **arguments)
 {
     size_t *asked = NULL;
     struct pdl_arguments *copy = NULL;
@@ -102,12 +104,12 @@ pdl_status pdl_arguments_copy(pdl_kernel *kernel, const struct pdl_kernel_facts 
             "from 12.4 on, and before that they are read from an image that "
             "pdl_kernel_from_image() or pdl_kernel_from_file() loads, if it is not "
             "compressed",
-            pdl_kernel_name(kernel, facts), kernel->driver->version / 1000,
+            pdl_kernel_name(kernel), kernel->driver->version / 1000,
             kernel->driver->version % 1000 / 10);
     }
-    status = ask_sizes(kernel, facts, &asked, &asked_count);
+    status = ask_sizes(kernel, &asked, &asked_count);
     if (status == PDL_SUCCESS && sizes != NULL) {
-        status = compare_sizes(kernel, facts, sizes, count, asked, asked_count);
+        status = compare_sizes(kernel, sizes, count, asked, asked_count);
     }
     if (status != PDL_SUCCESS) {
         goto done;

@@ -20,9 +20,8 @@ struct pdl_arguments {
 /* Takes the sizes of a kernel's parameters from the driver or the kernel's image, compares them with
  * `sizes` if that is not NULL, and copies the values. Refuses a kernel whose sizes are not known. The
  * caller frees *arguments. */
-pdl_status pdl_arguments_copy(pdl_kernel *kernel, const struct pdl_kernel_facts *facts,
-                              void *const *args, const size_t *sizes, size_t count,
-                              struct pdl_arguments **arguments);
+pdl_status pdl_arguments_copy(pdl_kernel *kernel, void *const *args, const size_t *sizes,
+                              size_t count, struct pdl_arguments **arguments);
 
 /* Refuses a missing argument. */
 PDL_COLD pdl_status pdl_arguments_missing(const struct pdl_arguments *arguments, size_t index);

@@ -157,7 +157,7 @@ static pdl_status add(struct pdl_chain *chain, pdl_kernel *kernel, const pdl_lau
     if (!PDL_ARRAY_ROOM(chain->links, chain->count, chain->capacity)) {
         return PDL_FAIL(PDL_ERROR_OUT_OF_MEMORY, "no memory for link %u", chain->count);
     }
-    status = pdl_arguments_copy(kernel, lowered.facts, args, sizes, count, &made.arguments);
+    status = pdl_arguments_copy(kernel, args, sizes, count, &made.arguments);
     if (status != PDL_SUCCESS) {
         return status;
     }
@@ -557,9 +557,9 @@ static pdl_status explain(struct pdl_chain *chain, uint32_t index, pdl_chain_rep
     known.overlap = lowered.reason == PDL_REASON_GRANTED && known.dependencies > 0;
     known.overlap_reason = (uint32_t)lowered.reason;
     (void)snprintf(known.message, sizeof(known.message), "link %u (kernel %s) %s%s%s%s%s", index,
-                   pdl_kernel_name(link->kernel, lowered.facts),
-                   how(known.overlap, known.dependencies), known.dependencies > 0 ? ", link" : "",
-                   links, known.overlap || known.dependencies == 0 ? "" : ": ",
+                   pdl_kernel_name(link->kernel), how(known.overlap, known.dependencies),
+                   known.dependencies > 0 ? ", link" : "", links,
+                   known.overlap || known.dependencies == 0 ? "" : ": ",
                    known.overlap || known.dependencies == 0 ? ""
                                                             : pdl_reason_string(lowered.reason));
     pdl_sized_copy(report, &known, sizeof(known));

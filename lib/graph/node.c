@@ -75,7 +75,7 @@ pdl_status pdl_node_params(const pdl_kernel *kernel, const struct pdl_lowered *l
                            CUDA_KERNEL_NODE_PARAMS *params)
 {
     CUfunction function = NULL;
-    const pdl_status status = pdl_kernel_resolve(kernel, lowered->facts, &function);
+    const pdl_status status = pdl_kernel_resolve(kernel, &function);
     if (status != PDL_SUCCESS) {
         return status;
     }
@@ -84,8 +84,8 @@ pdl_status pdl_node_params(const pdl_kernel *kernel, const struct pdl_lowered *l
     return PDL_SUCCESS;
 }
 
-static pdl_status set_attribute(const pdl_kernel *kernel, const struct pdl_lowered *lowered,
-                                CUgraphNode node, const CUlaunchAttribute *attribute)
+static pdl_status set_attribute(const pdl_kernel *kernel, CUgraphNode node,
+                                const CUlaunchAttribute *attribute)
 {
     const CUresult result =
         kernel->driver->cuGraphKernelNodeSetAttribute(node, attribute->id, &attribute->value);
@@ -102,8 +102,7 @@ static pdl_status set_attribute(const pdl_kernel *kernel, const struct pdl_lower
                                             .cuda_result = (int32_t)result};
     return pdl_error_set(PDL_ERROR_NOT_SUPPORTED, source,
                          "the driver refused %s for a node of kernel %s: %s", source.field,
-                         pdl_kernel_name(kernel, lowered->facts),
-                         pdl_driver_result_name(kernel->driver, result));
+                         pdl_kernel_name(kernel), pdl_driver_result_name(kernel->driver, result));
 }
 
 /* Sets the attributes that a node can have. */
@@ -120,12 +119,12 @@ static pdl_status set_attributes(const pdl_kernel *kernel, const struct pdl_lowe
             updatable = attribute; /* last: such a node cannot be taken out again */
             continue;
         }
-        const pdl_status status = set_attribute(kernel, lowered, node, attribute);
+        const pdl_status status = set_attribute(kernel, node, attribute);
         if (status != PDL_SUCCESS) {
             return status;
         }
     }
-    return updatable != NULL ? set_attribute(kernel, lowered, node, updatable) : PDL_SUCCESS;
+    return updatable != NULL ? set_attribute(kernel, node, updatable) : PDL_SUCCESS;
 }
 
 /* ---- edges ---------------------------------------------------------------------------------- */
@@ -367,7 +366,7 @@ pdl_status pdl_graph_add_launch(struct CUgraph_st *graph, const pdl_edge *depend
                 PDL_ERROR_OVERLAP, "overlap",
                 "kernel %s cannot overlap as required: %s (dependency %zu overlaps what it depends "
                 "on, and libpdl has added no kernel of its function that waits)",
-                pdl_kernel_name(kernel, lowered.facts), pdl_reason_string(lowered.reason), broken);
+                pdl_kernel_name(kernel), pdl_reason_string(lowered.reason), broken);
         }
     }
     status = pdl_node_params(kernel, &lowered, (void **)args, &params);

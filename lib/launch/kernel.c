@@ -162,8 +162,7 @@ destroy:
 /* Reads the code that a caller says a kernel has. */
 static pdl_status add_image(pdl_kernel *kernel, const void *image, size_t size)
 {
-    const struct pdl_kernel_facts facts = {.function = kernel->function};
-    const char *const name = pdl_kernel_name(kernel, &facts);
+    const char *const name = pdl_kernel_name(kernel);
     struct pdl_scan_answer answer = {.why = PDL_WHY_UNNAMED};
     if (image == NULL) {
         return PDL_FAIL_FIELD(PDL_ERROR_INVALID_ARGUMENT, "image", "image is NULL");
@@ -239,6 +238,7 @@ void pdl_kernel_destroy(pdl_kernel *kernel)
             atomic_load_explicit(&kernel->facts[i], memory_order_relaxed);
         if (facts != NULL) {
             pdl_neighbour_forget(&facts->neighbour);
+            free(facts->name);
         }
         free(facts);
     }
@@ -260,8 +260,9 @@ pdl_status pdl_kernel_current_device(const pdl_kernel *kernel, int *device)
             *device = current;
             return PDL_SUCCESS;
         }
-        if (result == CUDA_ERROR_INVALID_CONTEXT) {
-            /* The Runtime makes its device's context current on first need: this is one. */
+        if (result != CUDA_SUCCESS) {
+            /* The Runtime makes its device's context on first need, and again after
+             * cudaDeviceReset(): this is one. */
             CUfunction function;
             (void)kernel->ops->get_function(kernel->symbol, &function);
         }
@@ -269,15 +270,27 @@ pdl_status pdl_kernel_current_device(const pdl_kernel *kernel, int *device)
     return pdl_device_of_context(driver, device);
 }
 
-pdl_status pdl_kernel_read_attribute(const pdl_kernel *kernel, const struct pdl_kernel_facts *facts,
-                                     CUfunction_attribute attribute, const char *doing, int *value)
+pdl_status pdl_kernel_handle(const pdl_kernel *kernel, CUfunction *handle)
+{
+    *handle = kernel->function;
+    if (kernel->kind == PDL_KERNEL_SYMBOL) {
+        const int32_t error = kernel->ops->get_function(kernel->symbol, handle);
+        if (error != 0) {
+            return pdl_error_from_cuda(kernel->driver, "cudaGetFuncBySymbol", error,
+                                       "to find the kernel of a symbol");
+        }
+    }
+    return PDL_SUCCESS;
+}
+
+static pdl_status read_attribute(const pdl_kernel *kernel, CUfunction handle, int device,
+                                 CUfunction_attribute attribute, const char *doing, int *value)
 {
     const bool is_kernel = kernel->kind == PDL_KERNEL_KERNEL;
     const CUresult result =
-        is_kernel
-            ? kernel->driver->cuKernelGetAttribute(value, attribute, (CUkernel)facts->function,
-                                                   (CUdevice)facts->device->ordinal)
-            : kernel->driver->cuFuncGetAttribute(value, attribute, facts->function);
+        is_kernel ? kernel->driver->cuKernelGetAttribute(value, attribute, (CUkernel)handle,
+                                                         (CUdevice)device)
+                  : kernel->driver->cuFuncGetAttribute(value, attribute, handle);
     if (result != CUDA_SUCCESS) {
         return pdl_error_from_cuda(kernel->driver,
                                    is_kernel ? "cuKernelGetAttribute" : "cuFuncGetAttribute",
@@ -286,8 +299,18 @@ pdl_status pdl_kernel_read_attribute(const pdl_kernel *kernel, const struct pdl_
     return PDL_SUCCESS;
 }
 
-CUresult pdl_kernel_parameter_size(const pdl_kernel *kernel, const struct pdl_kernel_facts *facts,
-                                   size_t index, size_t *size)
+pdl_status pdl_kernel_read_attribute(const pdl_kernel *kernel, const struct pdl_kernel_facts *facts,
+                                     CUfunction_attribute attribute, const char *doing, int *value)
+{
+    CUfunction handle;
+    const pdl_status status = pdl_kernel_handle(kernel, &handle);
+    return status == PDL_SUCCESS
+               ? read_attribute(kernel, handle, facts->device->ordinal, attribute, doing, value)
+               : status;
+}
+
+CUresult pdl_kernel_parameter_size(const pdl_kernel *kernel, CUfunction handle, size_t index,
+                                   size_t *size)
 {
     size_t offset = 0;
     if (kernel->parameters.known) {
@@ -298,10 +321,9 @@ CUresult pdl_kernel_parameter_size(const pdl_kernel *kernel, const struct pdl_ke
         return CUDA_SUCCESS;
     }
     if (kernel->kind == PDL_KERNEL_KERNEL) {
-        return kernel->driver->cuKernelGetParamInfo((CUkernel)facts->function, index, &offset,
-                                                    size);
+        return kernel->driver->cuKernelGetParamInfo((CUkernel)handle, index, &offset, size);
     }
-    return kernel->driver->cuFuncGetParamInfo(facts->function, index, &offset, size);
+    return kernel->driver->cuFuncGetParamInfo(handle, index, &offset, size);
 }
 
 pdl_status pdl_kernel_parameters_failed(const pdl_kernel *kernel, CUresult result)
@@ -374,7 +396,7 @@ static void read_code(const pdl_kernel *kernel, struct pdl_kernel_facts *facts)
         .ptx_version = (uint32_t)facts->ptx_version,
         .binary_version = (uint32_t)facts->binary_version,
     };
-    const char *const name = pdl_kernel_name(kernel, facts);
+    const char *const name = pdl_kernel_name(kernel);
     const struct pdl_scan_answer answer = name != unnamed
                                               ? pdl_object_scan(kernel->symbol, name, &code)
                                               : (struct pdl_scan_answer){.why = PDL_WHY_UNNAMED};
@@ -419,21 +441,14 @@ static pdl_status ask(const pdl_kernel *kernel, struct pdl_kernel_facts *facts)
         {CU_FUNC_ATTRIBUTE_CONST_SIZE_BYTES, &facts->constant_memory},
         {CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, &max_dynamic},
     };
-    facts->function = kernel->function;
-    if (kernel->kind == PDL_KERNEL_SYMBOL) {
-        const int32_t error = kernel->ops->get_function(kernel->symbol, &facts->function);
-        if (error != 0) {
-            return pdl_error_from_cuda(kernel->driver, "cudaGetFuncBySymbol", error,
-                                       "to find the kernel of a symbol");
-        }
+    CUfunction handle;
+    pdl_status status = pdl_kernel_handle(kernel, &handle);
+    for (size_t i = 0; status == PDL_SUCCESS && i < sizeof(questions) / sizeof(questions[0]); i++) {
+        status = read_attribute(kernel, handle, facts->device->ordinal, questions[i].attribute,
+                                "to learn what a kernel needs", questions[i].value);
     }
-    for (size_t i = 0; i < sizeof(questions) / sizeof(questions[0]); i++) {
-        const pdl_status status =
-            pdl_kernel_read_attribute(kernel, facts, questions[i].attribute,
-                                      "to learn what a kernel needs", questions[i].value);
-        if (status != PDL_SUCCESS) {
-            return status;
-        }
+    if (status != PDL_SUCCESS) {
+        return status;
     }
     const pdl_device_info *device = facts->device;
     for (int i = 0; i < 3; i++) {
@@ -509,8 +524,13 @@ pdl_status pdl_kernel_occupancy(pdl_kernel *kernel, struct pdl_kernel_facts *fac
         return PDL_SUCCESS;
     }
     int answer = 0;
+    CUfunction handle;
+    const pdl_status status = pdl_kernel_handle(kernel, &handle);
+    if (status != PDL_SUCCESS) {
+        return status;
+    }
     const CUresult result = kernel->driver->cuOccupancyMaxActiveBlocksPerMultiprocessor(
-        &answer, facts->function, (int)threads, dynamic_shared_memory);
+        &answer, handle, (int)threads, dynamic_shared_memory);
     if (result != CUDA_SUCCESS) {
         return pdl_error_from_cuda(kernel->driver, "cuOccupancyMaxActiveBlocksPerMultiprocessor",
                                    (int32_t)result, "to count the blocks that an SM holds");
@@ -522,13 +542,15 @@ pdl_status pdl_kernel_occupancy(pdl_kernel *kernel, struct pdl_kernel_facts *fac
     return PDL_SUCCESS;
 }
 
-pdl_status pdl_kernel_resolve(const pdl_kernel *kernel, const struct pdl_kernel_facts *facts,
-                              CUfunction *function)
+pdl_status pdl_kernel_resolve(const pdl_kernel *kernel, CUfunction *function)
 {
-    CUfunction found = facts->function;
+    CUfunction found;
+    const pdl_status status = pdl_kernel_handle(kernel, &found);
+    if (status != PDL_SUCCESS) {
+        return status;
+    }
     if (kernel->kind == PDL_KERNEL_KERNEL) {
-        const CUresult result =
-            kernel->driver->cuKernelGetFunction(&found, (CUkernel)facts->function);
+        const CUresult result = kernel->driver->cuKernelGetFunction(&found, (CUkernel)found);
         if (result != CUDA_SUCCESS) {
             return pdl_error_from_cuda(kernel->driver, "cuKernelGetFunction", (int32_t)result,
                                        "to find a kernel's function");
@@ -538,14 +560,16 @@ pdl_status pdl_kernel_resolve(const pdl_kernel *kernel, const struct pdl_kernel_
     return PDL_SUCCESS;
 }
 
-const char *pdl_kernel_name(const pdl_kernel *kernel, const struct pdl_kernel_facts *facts)
+const char *pdl_kernel_name(const pdl_kernel *kernel)
 {
     const struct pdl_driver *driver = kernel->driver;
     const char *name = kernel->name;
+    CUfunction handle;
     if (name == NULL && kernel->kind == PDL_KERNEL_KERNEL && driver->cuKernelGetName != NULL) {
         (void)driver->cuKernelGetName(&name, (CUkernel)kernel->function);
-    } else if (name == NULL && kernel->kind != PDL_KERNEL_KERNEL && driver->cuFuncGetName != NULL) {
-        (void)driver->cuFuncGetName(&name, facts->function);
+    } else if (name == NULL && kernel->kind != PDL_KERNEL_KERNEL && driver->cuFuncGetName != NULL &&
+               pdl_kernel_handle(kernel, &handle) == PDL_SUCCESS) {
+        (void)driver->cuFuncGetName(&name, handle);
     }
     return name != NULL ? name : unnamed;
 }
@@ -562,10 +586,15 @@ static pdl_status check_kernel(const pdl_kernel *kernel)
 static pdl_status count_parameters(const pdl_kernel *kernel, struct pdl_kernel_facts *facts)
 {
     CUresult result = CUDA_SUCCESS;
+    CUfunction handle;
     int32_t count = 0;
     size_t size;
+    const pdl_status status = pdl_kernel_handle(kernel, &handle);
+    if (status != PDL_SUCCESS) {
+        return status;
+    }
     while (result == CUDA_SUCCESS) {
-        result = pdl_kernel_parameter_size(kernel, facts, (size_t)count, &size);
+        result = pdl_kernel_parameter_size(kernel, handle, (size_t)count, &size);
         count += result == CUDA_SUCCESS;
     }
     if (result != CUDA_ERROR_INVALID_VALUE) { /* which ends the list */
@@ -582,8 +611,10 @@ static pdl_status ask_more(pdl_kernel *kernel, struct pdl_kernel_facts *facts, c
     pdl_lock_take(&kernel->lock);
     *name = facts->name;
     if (*name == NULL) {
-        *name = pdl_kernel_name(kernel, facts);
-        facts->name = *name != unnamed ? *name : NULL; /* the driver may know it next time */
+        *name = pdl_kernel_name(kernel);
+        /* The driver may know it next time, and the one that it gave lives as long as the code. */
+        *name = facts->name = *name != unnamed ? strdup(*name) : NULL;
+        *name = *name != NULL ? *name : unnamed;
     }
     if (facts->parameter_count < 0 && pdl_kernel_has_parameter_sizes(kernel)) {
         status = count_parameters(kernel, facts);
@@ -713,8 +744,7 @@ static pdl_status check_max_shared_memory(const pdl_kernel *kernel,
     return PDL_FAIL_FIELD(PDL_ERROR_SHARED_MEMORY, "value",
                           "%d bytes of dynamic shared memory for kernel %s: device %d has %d per "
                           "block and the kernel's static shared memory takes %d of them",
-                          bytes, pdl_kernel_name(kernel, facts), facts->device->ordinal, block,
-                          taken);
+                          bytes, pdl_kernel_name(kernel), facts->device->ordinal, block, taken);
 }
 
 pdl_status pdl_kernel_set_attribute(pdl_kernel *kernel, int32_t attribute, int32_t value)
@@ -728,12 +758,16 @@ pdl_status pdl_kernel_set_attribute(pdl_kernel *kernel, int32_t attribute, int32
     if (status != PDL_SUCCESS) {
         return status;
     }
+    CUfunction handle;
+    status = pdl_kernel_handle(kernel, &handle);
+    if (status != PDL_SUCCESS) {
+        return status;
+    }
     const bool is_kernel = kernel->kind == PDL_KERNEL_KERNEL;
     const CUfunction_attribute number = (CUfunction_attribute)attribute;
-    const CUresult result =
-        is_kernel ? kernel->driver->cuKernelSetAttribute(number, value, (CUkernel)facts->function,
-                                                         (CUdevice)device)
-                  : kernel->driver->cuFuncSetAttribute(facts->function, number, value);
+    const CUresult result = is_kernel ? kernel->driver->cuKernelSetAttribute(
+                                            number, value, (CUkernel)handle, (CUdevice)device)
+                                      : kernel->driver->cuFuncSetAttribute(handle, number, value);
     if (result == CUDA_ERROR_INVALID_VALUE) {
         const struct pdl_error_source source = {.call = is_kernel ? "cuKernelSetAttribute"
                                                                   : "cuFuncSetAttribute",
@@ -742,7 +776,7 @@ pdl_status pdl_kernel_set_attribute(pdl_kernel *kernel, int32_t attribute, int32
         return pdl_error_set(PDL_ERROR_NOT_SUPPORTED, source,
                              "the driver %d.%d refused the value %d for attribute %d of kernel %s",
                              kernel->driver->version / 1000, kernel->driver->version % 1000 / 10,
-                             value, attribute, pdl_kernel_name(kernel, facts));
+                             value, attribute, pdl_kernel_name(kernel));
     }
     if (result != CUDA_SUCCESS) {
         return pdl_error_from_cuda(kernel->driver,
@@ -767,5 +801,5 @@ pdl_status pdl_kernel_function(pdl_kernel *kernel, int device, struct CUfunc_st 
     if (status != PDL_SUCCESS) {
         return status;
     }
-    return pdl_kernel_resolve(kernel, facts, function);
+    return pdl_kernel_resolve(kernel, function);
 }

@@ -22,7 +22,6 @@
  * the atomics change later. */
 struct pdl_kernel_facts {
     /* First, together: what every launch looks at. */
-    CUfunction function;   /* what the driver's calls take; for a symbol, on this device */
     uint32_t max_grid[3];  /* the device's */
     uint32_t max_block[3]; /* likewise */
     uint32_t max_threads;  /* a block */
@@ -48,7 +47,7 @@ struct pdl_kernel_facts {
     struct pdl_neighbour neighbour;
 
     /* For pdl_kernel_get(), under the kernel's lock. */
-    const char *name;        /* NULL: not asked yet */
+    char *name;              /* owned; NULL: not asked yet */
     int32_t parameter_count; /* -1: not known */
 };
 
@@ -140,6 +139,10 @@ static inline pdl_status pdl_kernel_facts_get(pdl_kernel *kernel, int device,
     return status;
 }
 
+/* What the driver's calls take: the CUfunction, or the CUkernel, cast. A symbol's is asked for each
+ * time, since cudaDeviceReset() makes another. */
+pdl_status pdl_kernel_handle(const pdl_kernel *kernel, CUfunction *handle);
+
 /* An attribute of the kernel, as it is now; `doing` is for the error. */
 pdl_status pdl_kernel_read_attribute(const pdl_kernel *kernel, const struct pdl_kernel_facts *facts,
                                      CUfunction_attribute attribute, const char *doing, int *value);
@@ -154,8 +157,8 @@ static inline bool pdl_kernel_has_parameter_sizes(const pdl_kernel *kernel)
 }
 
 /* The size of a parameter, where they are known; CUDA_ERROR_INVALID_VALUE past the last one. */
-CUresult pdl_kernel_parameter_size(const pdl_kernel *kernel, const struct pdl_kernel_facts *facts,
-                                   size_t index, size_t *size);
+CUresult pdl_kernel_parameter_size(const pdl_kernel *kernel, CUfunction handle, size_t index,
+                                   size_t *size);
 
 /* Any other result of it as an error. */
 PDL_COLD pdl_status pdl_kernel_parameters_failed(const pdl_kernel *kernel, CUresult result);
@@ -169,11 +172,10 @@ pdl_status pdl_kernel_occupancy(pdl_kernel *kernel, struct pdl_kernel_facts *fac
                                 uint32_t threads, uint32_t dynamic_shared_memory, int *blocks);
 
 /* The CUfunction of a kernel in the current context. */
-pdl_status pdl_kernel_resolve(const pdl_kernel *kernel, const struct pdl_kernel_facts *facts,
-                              CUfunction *function);
+pdl_status pdl_kernel_resolve(const pdl_kernel *kernel, CUfunction *function);
 
 /* The kernel's name for messages. Never NULL. */
-const char *pdl_kernel_name(const pdl_kernel *kernel, const struct pdl_kernel_facts *facts);
+const char *pdl_kernel_name(const pdl_kernel *kernel);
 
 /* Why what a reason says is unknown is so: a clause; "" for the other reasons. */
 static inline const char *pdl_kernel_unknown_why(const struct pdl_kernel_facts *facts,

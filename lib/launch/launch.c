@@ -37,7 +37,7 @@ PDL_COLD static pdl_status refused(const pdl_kernel *kernel, const struct pdl_lo
                                    const char *call, int32_t result)
 {
     const CUlaunchConfig *config = &lowered->config;
-    const char *kernel_name = pdl_kernel_name(kernel, lowered->facts);
+    const char *kernel_name = pdl_kernel_name(kernel);
     const char *result_name = pdl_driver_result_name(kernel->driver, (CUresult)result);
     struct pdl_error_source source = {.call = call, .cuda_result = result};
     const CUlaunchAttribute *cluster =
@@ -120,7 +120,7 @@ pdl_status pdl_launch(pdl_kernel *kernel, const pdl_launch_desc *desc, void *con
     if (kernel->kind == PDL_KERNEL_SYMBOL) {
         result = kernel->ops->launch(kernel->symbol, (const void *)&lowered.config, values);
     } else {
-        result = (int32_t)kernel->driver->cuLaunchKernelEx(&lowered.config, lowered.facts->function,
+        result = (int32_t)kernel->driver->cuLaunchKernelEx(&lowered.config, kernel->function,
                                                            values, NULL);
     }
     if (result != 0) {
@@ -160,14 +160,14 @@ static void describe(const pdl_kernel *kernel, const struct pdl_lowered *lowered
         (void)snprintf(report->message, sizeof(report->message),
                        "kernel %s overlaps the work before it on device %d (%d.%d, code for %d.%d, "
                        "known to wait)%s",
-                       pdl_kernel_name(kernel, facts), facts->device->ordinal,
+                       pdl_kernel_name(kernel), facts->device->ordinal,
                        facts->device->compute_capability_major,
                        facts->device->compute_capability_minor, facts->ptx_version / 10,
                        facts->ptx_version % 10, warning);
     } else {
         const char *const why = pdl_kernel_unknown_why(facts, lowered->reason);
         (void)snprintf(report->message, sizeof(report->message),
-                       "kernel %s does not overlap: %s%s%s%s", pdl_kernel_name(kernel, facts),
+                       "kernel %s does not overlap: %s%s%s%s", pdl_kernel_name(kernel),
                        pdl_reason_string(lowered->reason), why[0] != '\0' ? ": " : "", why,
                        warning);
     }

@@ -63,8 +63,8 @@ PDL_COLD static pdl_status refuse_threads(const pdl_kernel *kernel,
 {
     return PDL_FAIL_FIELD(PDL_ERROR_BLOCK_TOO_LARGE, "block",
                           "block.x*y*z is %llu, kernel %s allows %u on device %d",
-                          (unsigned long long)threads, pdl_kernel_name(kernel, facts),
-                          facts->max_threads, facts->device->ordinal);
+                          (unsigned long long)threads, pdl_kernel_name(kernel), facts->max_threads,
+                          facts->device->ordinal);
 }
 
 /* The limit may have been raised behind our back: ask before refusing. */
@@ -83,7 +83,7 @@ PDL_COLD static pdl_status check_shared_memory(pdl_kernel *kernel, struct pdl_ke
     return PDL_FAIL_FIELD(PDL_ERROR_SHARED_MEMORY, "dynamic_shared_memory",
                           "dynamic_shared_memory is %u bytes, kernel %s may have %u on device %d "
                           "(pdl_kernel_set_attribute() can allow up to %d)",
-                          bytes, pdl_kernel_name(kernel, facts), limit, facts->device->ordinal,
+                          bytes, pdl_kernel_name(kernel), limit, facts->device->ordinal,
                           facts->device->shared_memory_per_block_optin -
                               facts->static_shared_memory);
 }
@@ -243,7 +243,7 @@ static pdl_status check_cooperative(pdl_kernel *kernel, struct pdl_kernel_facts 
                               "the cooperative grid has %llu blocks and device %d holds %llu of "
                               "kernel %s at a time (%d on each of %d SMs)",
                               (unsigned long long)wanted, facts->device->ordinal,
-                              (unsigned long long)room, pdl_kernel_name(kernel, facts), blocks,
+                              (unsigned long long)room, pdl_kernel_name(kernel), blocks,
                               facts->device->multiprocessor_count);
     }
     return PDL_SUCCESS;
@@ -291,7 +291,7 @@ PDL_COLD static pdl_status refuse_overlap(const pdl_kernel *kernel,
         reason == PDL_REASON_COOPERATIVE ? PDL_ERROR_COOPERATIVE_OVERLAP : PDL_ERROR_OVERLAP,
         "overlap",
         "kernel %s cannot overlap as required: %s%s%s (device %d is %d.%d, the code is for %d.%d)",
-        pdl_kernel_name(kernel, facts), pdl_reason_string(reason), why[0] != '\0' ? ": " : "", why,
+        pdl_kernel_name(kernel), pdl_reason_string(reason), why[0] != '\0' ? ": " : "", why,
         facts->device->ordinal, facts->device->compute_capability_major,
         facts->device->compute_capability_minor, code / 10, code % 10);
 }

@@ -19,7 +19,7 @@ static pdl_status count_clusters(pdl_kernel *kernel, const struct pdl_lowered *l
     CUfunction function = NULL;
     int largest = 0;
     int active = 0;
-    pdl_status status = pdl_kernel_resolve(kernel, lowered->facts, &function);
+    pdl_status status = pdl_kernel_resolve(kernel, &function);
     if (status != PDL_SUCCESS) {
         return status;
     }

@@ -100,7 +100,7 @@ static pdl_status look_at(pdl_kernel *kernel, int device, const pdl_launch_desc 
     struct pdl_kernel_facts *facts = lowered.facts;
     const unsigned known = pdl_kernel_known(kernel, facts);
     *side = (struct pdl_overlap_side){
-        .name = pdl_kernel_name(kernel, facts),
+        .name = pdl_kernel_name(kernel),
         .blocks = (uint64_t)config->gridDimX * config->gridDimY * config->gridDimZ,
         .block = {.threads = config->blockDimX * config->blockDimY * config->blockDimZ,
                   .registers = (uint32_t)facts->registers,

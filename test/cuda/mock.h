@@ -63,10 +63,11 @@ struct mock_device {
 /* One kernel. It has a CUkernel and, on every device, a CUfunction. */
 struct mock_kernel {
     const char *name;
-    bool in_image;                  /* cuLibraryGetKernel finds it */
-    char handles[1 + MOCK_DEVICES]; /* their addresses are the handles: CUkernel, CUfunctions */
-    CUlibrary library;              /* of one that was found in an image: that image, */
-    struct mock_kernel *next;       /* and what else was found there */
+    bool in_image; /* cuLibraryGetKernel finds it */
+    /* Their addresses are the handles: CUkernel, CUfunctions, CUfunctions after a reset. */
+    char handles[1 + 2 * MOCK_DEVICES];
+    CUlibrary library;        /* of one that was found in an image: that image, */
+    struct mock_kernel *next; /* and what else was found there */
     unsigned parameter_count;
     size_t parameter_sizes[MOCK_PARAMETERS];
     int attributes[MOCK_DEVICES][CU_FUNC_ATTRIBUTE_MAX];
@@ -160,6 +161,7 @@ struct mock {
     unsigned run_count;
     struct mock_run runs[MOCK_RUNS];      /* run i is at i % MOCK_RUNS */
     unsigned long long instantiate_flags; /* of the last cuGraphInstantiateWithFlags */
+    unsigned resets;                      /* mock_device_reset() */
     char misuse[256];                     /* the first thing that a correct caller would not do */
 
     /* Failures to inject: call number `fail_at` from now (1: the next; 0: none) of an entry. */
@@ -189,6 +191,9 @@ CUfunction mock_function(unsigned kernel, int device);
 
 /* Makes the device current on the calling thread; -1: no context. */
 void mock_set_current(int device);
+
+/* What cudaDeviceReset() does: all CUfunctions become invalid, and others take their place. */
+void mock_device_reset(void);
 
 /* Makes the n-th call from now of an entry fail (0: every call): mock_fail(MOCK_cuInit, 1, …). */
 void mock_fail(enum mock_entry entry, unsigned nth, CUresult result);

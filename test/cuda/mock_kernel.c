@@ -4,14 +4,22 @@
 
 #include "mock_entry.h"
 
-/* The kernel that a handle is of, and which of its handles that is; NULL if there is none. */
+enum { AFTER_RESET = 1 + MOCK_DEVICES };
+
+/* The kernel that a handle is of, and which of its handles that is: 0 the CUkernel, else the
+ * CUfunction of that device + 1; NULL if there is none. */
 static struct mock_kernel *kernel_of(const void *handle, int *which)
 {
     struct mock_kernel *kernel = NULL;
     while ((kernel = mock_next_kernel(kernel)) != NULL) {
         const uintptr_t first = (uintptr_t)kernel->handles;
         if ((uintptr_t)handle >= first && (uintptr_t)handle < first + sizeof(kernel->handles)) {
-            *which = (int)((uintptr_t)handle - first);
+            const int at = (int)((uintptr_t)handle - first);
+            if (at > 0 && (at >= AFTER_RESET) != (mock.resets % 2 != 0)) {
+                mock_misused("a CUfunction from before the device was reset");
+                return NULL;
+            }
+            *which = at >= AFTER_RESET ? at - MOCK_DEVICES : at;
             return kernel;
         }
     }
@@ -20,7 +28,7 @@ static struct mock_kernel *kernel_of(const void *handle, int *which)
 
 static CUfunction function_on(struct mock_kernel *kernel, int device)
 {
-    return (CUfunction)(void *)&kernel->handles[1 + device];
+    return (CUfunction)(void *)&kernel->handles[device + (mock.resets % 2 != 0 ? AFTER_RESET : 1)];
 }
 
 CUkernel mock_cu_kernel(unsigned kernel)
@@ -54,6 +62,12 @@ struct mock_kernel *mock_kernel_of_either(CUfunction function, int *device)
     struct mock_kernel *kernel = kernel_of(function, &which);
     *device = which > 0 ? which - 1 : mock_current_device();
     return kernel;
+}
+
+void mock_device_reset(void)
+{
+    mock.resets++;
+    mock_set_current(-1);
 }
 
 void mock_init_kernel(struct mock_kernel *kernel, const char *name)

@@ -2,6 +2,8 @@
 /* Kernels of the CUDA Runtime: launched through the caller's operations, otherwise like the others.
  * That the lowering is the same is asserted in test_launch_fields.c, which runs each case for all
  * kinds. */
+#include <pdl/chain.h>
+
 #include "support.h"
 
 static void a_symbol_is_launched_by_the_runtime_and_not_by_the_driver(void **state)
@@ -125,6 +127,76 @@ static void the_cooperative_limit_is_asked_of_the_symbols_function(void **state)
     pdl_kernel_destroy(kernel);
 }
 
+static void a_symbol_outlives_the_reset_of_its_device(void **state)
+{
+    (void)state;
+    static const size_t sizes[] = {8, 4};
+    const int value[2] = {1, 2};
+    void *const args[] = {(void *)&value, (void *)&value[0], NULL};
+    pdl_launch_desc desc = plain_desc();
+    pdl_kernel_info info = PDL_KERNEL_INFO_INIT;
+    pdl_kernel_info later = PDL_KERNEL_INFO_INIT;
+    pdl_occupancy occupancy = PDL_OCCUPANCY_INIT;
+    pdl_launch_report report = PDL_LAUNCH_REPORT_INIT;
+    struct CUfunc_st *function = NULL;
+    pdl_kernel *kernel = make_kernel(FROM_SYMBOL, 2);
+    mock.kernels[2].parameter_count = 2;
+    memcpy(mock.kernels[2].parameter_sizes, sizes, sizeof(sizes));
+    assert_ok(pdl_launch(kernel, &desc, args));
+    assert_ok(pdl_kernel_get(kernel, -1, &info));
+    assert_string_equal(info.name, "fc3");
+    for (int i = 0; i < 2; i++) { /* what a kernel is first asked after each of two resets */
+        mock_device_reset();
+        assert_ok(pdl_kernel_function(kernel, -1, &function));
+        assert_ptr_equal(function, mock_function(2, 0));
+        mock_device_reset();
+        assert_ok(pdl_kernel_set_attribute(kernel, PDL_KERNEL_MAX_DYNAMIC_SHARED_MEMORY, 100000));
+        mock_device_reset();
+        assert_ok(pdl_launch_occupancy(kernel, &desc, &occupancy));
+        mock_device_reset();
+        assert_ok(pdl_launch_explain(kernel, &desc, &report));
+        assert_non_null(strstr(report.message, "fc3"));
+        mock_device_reset();
+        assert_ok(pdl_launch(kernel, &desc, args));
+        assert_ok(pdl_kernel_get(kernel, -1, &later));
+        assert_string_equal(later.name, "fc3");
+        assert_ptr_equal(later.name, info.name); /* which is the kernel's own */
+        assert_int_equal(later.parameter_count, 2);
+        desc.dynamic_shared_memory = 120000; /* more than it may have */
+        mock_device_reset();
+        assert_refused(pdl_launch(kernel, &desc, args), PDL_ERROR_SHARED_MEMORY, NULL, "fc3");
+        mock_device_reset();
+        desc = plain_desc();
+        desc.cooperative = 1;
+        desc.block[0] = 128 << i; /* another question for the occupancy calculator */
+        assert_ok(pdl_launch(kernel, &desc, args));
+        desc = plain_desc();
+    }
+    pdl_kernel_destroy(kernel);
+}
+
+static void a_chain_is_built_of_a_symbol_after_the_reset_of_its_device(void **state)
+{
+    (void)state;
+    static const size_t sizes[] = {8};
+    const int value[2] = {1, 2};
+    void *const args[] = {(void *)&value, NULL};
+    const pdl_launch_desc desc = plain_desc();
+    pdl_kernel *kernel = make_kernel(FROM_SYMBOL, 2);
+    pdl_chain *chain = NULL;
+    mock.kernels[2].parameter_count = 1;
+    memcpy(mock.kernels[2].parameter_sizes, sizes, sizeof(sizes));
+    assert_ok(pdl_launch(kernel, &desc, args));
+    mock_device_reset();
+    assert_ok(pdl_kernel_get(kernel, -1, &(pdl_kernel_info)PDL_KERNEL_INFO_INIT)); /* a context */
+    assert_ok(pdl_chain_create(NULL, &chain));
+    assert_ok(pdl_chain_add(chain, kernel, &desc, args, sizes, 1, NULL));
+    assert_ok(pdl_chain_build(chain));
+    assert_ok(pdl_chain_launch(chain, mock_stream(0, 0)));
+    pdl_chain_destroy(chain);
+    pdl_kernel_destroy(kernel);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -136,6 +208,8 @@ int main(void)
         MOCK_TEST(a_symbol_that_cannot_be_found_fails_the_launch_and_is_looked_up_again),
         MOCK_TEST(no_stream_is_passed_on_so_that_the_runtime_may_choose),
         MOCK_TEST(the_cooperative_limit_is_asked_of_the_symbols_function),
+        MOCK_TEST(a_symbol_outlives_the_reset_of_its_device),
+        MOCK_TEST(a_chain_is_built_of_a_symbol_after_the_reset_of_its_device),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
