@@ -8,27 +8,19 @@
 
 enum { SPACE = 1, WORD_START = 2, WORD_PART = 4, DIGIT = 8, MARK = 16 };
 
-#define LETTER_(c) [c] = WORD_START | WORD_PART
-#define DIGIT_(c)  [c] = DIGIT | WORD_PART
-#define MARK_(c)   [c] = MARK
-
+/* By character: 16 of ASCII per row, without designators, which C++ has not for arrays. */
+enum { O = 0, S = SPACE, L = WORD_START | WORD_PART, D = DIGIT | WORD_PART, M = MARK };
 static const unsigned char classes[256] = {
-    [' '] = SPACE, ['\t'] = SPACE, ['\r'] = SPACE, ['\v'] = SPACE, ['\f'] = SPACE, LETTER_('a'),
-    LETTER_('b'),  LETTER_('c'),   LETTER_('d'),   LETTER_('e'),   LETTER_('f'),   LETTER_('g'),
-    LETTER_('h'),  LETTER_('i'),   LETTER_('j'),   LETTER_('k'),   LETTER_('l'),   LETTER_('m'),
-    LETTER_('n'),  LETTER_('o'),   LETTER_('p'),   LETTER_('q'),   LETTER_('r'),   LETTER_('s'),
-    LETTER_('t'),  LETTER_('u'),   LETTER_('v'),   LETTER_('w'),   LETTER_('x'),   LETTER_('y'),
-    LETTER_('z'),  LETTER_('A'),   LETTER_('B'),   LETTER_('C'),   LETTER_('D'),   LETTER_('E'),
-    LETTER_('F'),  LETTER_('G'),   LETTER_('H'),   LETTER_('I'),   LETTER_('J'),   LETTER_('K'),
-    LETTER_('L'),  LETTER_('M'),   LETTER_('N'),   LETTER_('O'),   LETTER_('P'),   LETTER_('Q'),
-    LETTER_('R'),  LETTER_('S'),   LETTER_('T'),   LETTER_('U'),   LETTER_('V'),   LETTER_('W'),
-    LETTER_('X'),  LETTER_('Y'),   LETTER_('Z'),   LETTER_('_'),   LETTER_('$'),   LETTER_('%'),
-    LETTER_('.'),  DIGIT_('0'),    DIGIT_('1'),    DIGIT_('2'),    DIGIT_('3'),    DIGIT_('4'),
-    DIGIT_('5'),   DIGIT_('6'),    DIGIT_('7'),    DIGIT_('8'),    DIGIT_('9'),    MARK_('{'),
-    MARK_('}'),    MARK_('('),     MARK_(')'),     MARK_('['),     MARK_(']'),     MARK_('<'),
-    MARK_('>'),    MARK_(','),     MARK_(';'),     MARK_(':'),     MARK_('@'),     MARK_('!'),
-    MARK_('+'),    MARK_('-'),     MARK_('|'),     MARK_('='),     MARK_('&'),     MARK_('*'),
-    MARK_('~'),    MARK_('^'),     MARK_('?'),     MARK_('/'),
+    /* clang-format off */
+    O, O, O, O, O, O, O, O, O, S, O, S, S, S, O, O,
+    O, O, O, O, O, O, O, O, O, O, O, O, O, O, O, O,
+    S, M, O, O, L, L, M, O, M, M, M, M, M, M, L, M,
+    D, D, D, D, D, D, D, D, D, D, M, M, M, M, M, M,
+    M, L, L, L, L, L, L, L, L, L, L, L, L, L, L, L,
+    L, L, L, L, L, L, L, L, L, L, L, M, O, M, M, L,
+    O, L, L, L, L, L, L, L, L, L, L, L, L, L, L, L,
+    L, L, L, L, L, L, L, L, L, L, L, M, M, M, M, O,
+    /* clang-format on */
 };
 
 static bool has(char c, unsigned class)
