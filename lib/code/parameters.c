@@ -261,14 +261,15 @@ static enum outcome read_fatbin(struct pdl_parameters *parameters, const unsigne
 bool pdl_parameters_read(struct pdl_parameters *parameters, const void *image, size_t size,
                          const char *name)
 {
+    const unsigned char *const bytes = image;
     struct pdl_parameters read = {.known = false};
     enum outcome outcome;
-    if (pdl_elf_is(image, size)) {
-        outcome = read_cubin(&read, image, size, name);
-    } else if (pdl_fatbin_is(image, size)) {
-        outcome = read_fatbin(&read, image, size, name);
+    if (pdl_elf_is(bytes, size)) {
+        outcome = read_cubin(&read, bytes, size, name);
+    } else if (pdl_fatbin_is(bytes, size)) {
+        outcome = read_fatbin(&read, bytes, size, name);
     } else {
-        outcome = read_ptx(&read, image, size, name);
+        outcome = read_ptx(&read, (const char *)image, size, name);
     }
     if (outcome != READ) {
         free(read.sizes);

@@ -59,7 +59,7 @@ static struct pdl_once once = PDL_ONCE_INIT;
 
 static pdl_status load(void *room)
 {
-    return pdl_driver_load("libcuda.so.1", room);
+    return pdl_driver_load("libcuda.so.1", (struct pdl_driver *)room);
 }
 
 pdl_status pdl_driver_get(const struct pdl_driver **driver)
@@ -67,7 +67,7 @@ pdl_status pdl_driver_get(const struct pdl_driver **driver)
     const void *table;
     const pdl_status status = pdl_once_get(&once, load, &loaded_driver, &table);
     if (status == PDL_SUCCESS) {
-        *driver = table;
+        *driver = (const struct pdl_driver *)table;
     }
     return status;
 }

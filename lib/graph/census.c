@@ -351,8 +351,15 @@ static pdl_status take_census(const struct pdl_driver *driver, CUgraph graph, pd
 {
     struct picture picture = {.driver = driver};
     pdl_census known = {
-        .full_dependencies = census->full_dependencies,
         .full_capacity = census->full_capacity,
+        .full_dependencies = census->full_dependencies,
+    };
+    uint32_t *const counters[PDL_EDGE_KINDS + 1] = {
+        [PDL_EDGE_FULL] = &known.full,
+        [PDL_EDGE_PROGRAMMATIC] = &known.programmatic,
+        [PDL_EDGE_LAUNCH_COMPLETION] = &known.launch_completion,
+        [PDL_EDGE_PROGRAMMATIC_AT_BLOCK_START] = &known.programmatic_at_block_start,
+        [PDL_EDGE_KINDS] = &known.other,
     };
     pdl_status status = take_nodes(&picture, graph);
     if (status == PDL_SUCCESS) {
@@ -366,13 +373,6 @@ static pdl_status take_census(const struct pdl_driver *driver, CUgraph graph, pd
     for (size_t i = 0; i < picture.node_count; i++) {
         known.kernels += picture.nodes[i].type == CU_GRAPH_NODE_TYPE_KERNEL;
     }
-    uint32_t *const counters[PDL_EDGE_KINDS + 1] = {
-        [PDL_EDGE_FULL] = &known.full,
-        [PDL_EDGE_PROGRAMMATIC] = &known.programmatic,
-        [PDL_EDGE_LAUNCH_COMPLETION] = &known.launch_completion,
-        [PDL_EDGE_PROGRAMMATIC_AT_BLOCK_START] = &known.programmatic_at_block_start,
-        [PDL_EDGE_KINDS] = &known.other,
-    };
     for (size_t i = 0; i < picture.edge_count; i++) {
         (*counters[kind_of(&picture.data[i])])++;
     }

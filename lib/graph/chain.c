@@ -548,10 +548,10 @@ static pdl_status explain(struct pdl_chain *chain, uint32_t index, pdl_chain_rep
     }
     const CUlaunchConfig *const config = &lowered.config;
     known.kernel = link->kernel;
-    memcpy(known.grid, (uint32_t[]){config->gridDimX, config->gridDimY, config->gridDimZ},
-           sizeof(known.grid));
-    memcpy(known.block, (uint32_t[]){config->blockDimX, config->blockDimY, config->blockDimZ},
-           sizeof(known.block));
+    const uint32_t grid[] = {config->gridDimX, config->gridDimY, config->gridDimZ};
+    const uint32_t block[] = {config->blockDimX, config->blockDimY, config->blockDimZ};
+    memcpy(known.grid, grid, sizeof(known.grid));
+    memcpy(known.block, block, sizeof(known.block));
     known.dynamic_shared_memory = config->sharedMemBytes;
     known.device = lowered.facts->device->ordinal;
     known.overlap = lowered.reason == PDL_REASON_GRANTED && known.dependencies > 0;

@@ -207,18 +207,19 @@ pdl_status pdl_image_scan(const struct pdl_driver *driver, const void *image, si
                           const char *name, struct pdl_scan_answer *answer)
 {
     pdl_status status = PDL_SUCCESS;
+    const unsigned char *bytes = image;
+    const char *text = image;
     const char *nul;
-    switch (size > 0 ? image_kind(image, size) : IMAGE_NONE) {
+    switch (size > 0 ? image_kind(bytes, size) : IMAGE_NONE) {
     case IMAGE_PTX:
-        nul = memchr(image, '\0', size);
-        *answer =
-            pdl_scan_ptx(image, nul != NULL ? (size_t)(nul - (const char *)image) : size, name);
+        nul = memchr(text, '\0', size);
+        *answer = pdl_scan_ptx(text, nul != NULL ? (size_t)(nul - text) : size, name);
         break;
     case IMAGE_CUBIN:
-        *answer = pdl_scan_cubin_kernel(image, size, name);
+        *answer = pdl_scan_cubin_kernel(bytes, size, name);
         break;
     case IMAGE_FATBIN:
-        status = scan_fatbin(driver, image, size, name, answer);
+        status = scan_fatbin(driver, bytes, size, name, answer);
         break;
     case IMAGE_NONE:
         return not_an_image(size);

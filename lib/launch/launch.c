@@ -118,7 +118,8 @@ pdl_status pdl_launch(pdl_kernel *kernel, const pdl_launch_desc *desc, void *con
     int32_t result;
     void **const values = (void **)args; /* CUDA's calls do not write through it */
     if (kernel->kind == PDL_KERNEL_SYMBOL) {
-        result = kernel->ops->launch(kernel->symbol, (const void *)&lowered.config, values);
+        result = kernel->ops->launch(
+            kernel->symbol, (const pdl_runtime_launch *)(const void *)&lowered.config, values);
     } else {
         result = (int32_t)kernel->driver->cuLaunchKernelEx(&lowered.config, kernel->function,
                                                            values, NULL);
