@@ -39,7 +39,8 @@
  * ---------------------------------------------------------------------------------------------- */
 
 /** Marks what the shared library exports. */
-#if defined(__GNUC__)
+#if defined(PDL_API) /* by the form of libpdl that is one file */
+#elif defined(__GNUC__)
 #define PDL_API __attribute__((visibility("default")))
 #else
 #define PDL_API

@@ -1,0 +1,4 @@
+#ifdef __cplusplus
+@POP@
+#endif
+#endif /* PDL_IMPLEMENTATION */
