@@ -34,6 +34,7 @@
 #define PDL_SINGLE_END_    }
 
 /* C11 in C++: a void pointer becomes any other, and atomics, which only these calls can look into. */
+namespace {
 struct pdl_single_pointer_ {
     void *pointer;
     pdl_single_pointer_(const void *from) : pointer(const_cast<void *>(from)) {}
@@ -50,6 +51,7 @@ struct pdl_single_pointer_ {
         return pointer != other;
     }
 };
+} // namespace
 template <typename Type> struct pdl_single_atomic_ {
     Type value;
 };
