@@ -28,6 +28,7 @@
 #define PDL_SINGLE_EXTERN_ static
 #define PDL_SINGLE_BEGIN_  static
 #define PDL_SINGLE_END_
+#define PDL_SINGLE_ADDRESS_(...) (&(__VA_ARGS__))
 #else
 #define PDL_SINGLE_EXTERN_ namespace { extern
 #define PDL_SINGLE_BEGIN_  namespace {
@@ -51,7 +52,12 @@ struct pdl_single_pointer_ {
         return pointer != other;
     }
 };
+template <typename Type> static inline Type *pdl_single_address_(Type &&value)
+{
+    return &value;
+}
 } // namespace
+#define PDL_SINGLE_ADDRESS_(...) pdl_single_address_(__VA_ARGS__)
 template <typename Type> struct pdl_single_atomic_ {
     Type value;
 };

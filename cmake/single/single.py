@@ -217,10 +217,20 @@ def rename(tokens, new):
             previous = token.text
 
 
-def cast_voids(tokens):
-    """Writes the cast of `struct node *node = data;` where `data` is a void pointer, which C++ does not convert."""
+def for_cxx(tokens):
+    """Writes what C++ wants of bodies: the cast of `struct node *node = data;` where `data` is a void pointer, and
+    another way to pass `&(struct node){0}` to a function."""
     for part in declarations(tokens):
         texts = [tokens[i].text for i in part]
+        for at, text in enumerate(texts):
+            if text == "&" and texts[at - 1] in "(," and texts[at + 1:at + 3] == ["(", "struct"] and texts[at + 4:at + 6] == [")", "{"]:
+                end = at + 6
+                depth = 1
+                while depth > 0:
+                    depth += (texts[end] == "{") - (texts[end] == "}")
+                    end += 1
+                tokens[part[at]].text = "PDL_SINGLE_ADDRESS_("
+                tokens[part[end - 1]].text = "})"
         voids = {name for at, name in enumerate(texts) if texts[at - 2:at] == ["void", "*"] and tokens[part[at]].kind == "name"}
         start = 0
         for at, text in enumerate(texts):
@@ -352,7 +362,7 @@ class Single:
                 elif linked and "static" not in words[:words.index(name)]:
                     self.functions.add(name)
                     tokens[part[0]].text = "static " + tokens[part[0]].text
-        tokens = cast_voids(tokens)
+        tokens = for_cxx(tokens)
         rename(tokens, {word: word + "_" for word in CXX_KEYWORDS})
         return front + banner("lib/" + path) + tidy(unlex(tokens))
 
@@ -399,7 +409,7 @@ class Single:
                 if other != (path, given):
                     die(f"{given} of lib/{path} and {other[1]} of lib/{other[0]} would both become {new[name]}: "
                         "rename one of them")
-            tokens = cast_voids(tokens)
+            tokens = for_cxx(tokens)
             rename(tokens, new)
             texts.append(front + banner("lib/" + path) + tidy(unlex(tokens)))
         for path in sorted(set(self.sources) | {path for path in self.done if not path.startswith("pdl/")}):
