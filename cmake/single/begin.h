@@ -52,9 +52,9 @@ struct pdl_single_pointer_ {
         return pointer != other;
     }
 };
-template <typename Type> static inline Type *pdl_single_address_(Type &&value)
+template <typename Type> static inline Type *pdl_single_address_(const Type &value)
 {
-    return &value;
+    return const_cast<Type *>(&value);
 }
 } // namespace
 #define PDL_SINGLE_ADDRESS_(...) pdl_single_address_(__VA_ARGS__)
