@@ -305,8 +305,12 @@ class Single:
 
     def public_part(self):
         host = [header for header in self.public_headers if not header.endswith(".cuh")]
-        # First what needs nothing.
-        host.sort(key=lambda path: (any(f"<{name}>" in read(self.root, "include/" + path) for name in OPTIONAL), path))
+
+        def rank(path):  # first what needs nothing, last what hides warnings about the rest
+            text = read(self.root, "include/" + path)
+            return "system_header" in text, any(f"<{name}>" in text for name in OPTIONAL), path
+
+        host.sort(key=rank)
         text = "#ifndef __CUDACC_RTC__\n\n" + "".join(self.public(header) for header in host)
         for path, conditions in self.deferred:
             text += "".join(condition + "\n" for condition in conditions)

@@ -102,7 +102,7 @@ class Test:
             self.take("copy.c", "copy." + suffix)
             self.take("copies.c")
             for name in ("first", "second"):
-                run(*compiler, *STRICT, "-fPIC", "-shared", *self.cuda, f"-DNAME={name}", "copy." + suffix, "-o",
+                run(*compiler, "-fPIC", "-shared", *self.cuda, f"-DNAME={name}", "copy." + suffix, "-o",
                     f"lib{name}.so", *LIBRARIES)
             run(self.arguments.cc, "copies.c", "-o", "copies", "-L.", "-lfirst", "-lsecond", "-Wl,-rpath,$ORIGIN")
             self.start("copies")
