@@ -34,7 +34,7 @@
 #define PDL_SINGLE_BEGIN_  namespace {
 #define PDL_SINGLE_END_    }
 
-/* C11 in C++: a void pointer becomes any other, and atomics, which only these calls can look into. */
+/* C11 in C++: a void pointer becomes any other, and atomics, on GCC's own calls. */
 namespace {
 struct pdl_single_pointer_ {
     void *pointer;
@@ -60,6 +60,17 @@ template <typename Type> static inline Type *pdl_single_address_(const Type &val
 #define PDL_SINGLE_ADDRESS_(...) pdl_single_address_(__VA_ARGS__)
 template <typename Type> struct pdl_single_atomic_ {
     Type value;
+    pdl_single_atomic_() = default;
+    constexpr pdl_single_atomic_(Type from) : value(from) {}
+    operator Type() const
+    {
+        return __atomic_load_n(&value, __ATOMIC_SEQ_CST);
+    }
+    Type operator=(Type from)
+    {
+        __atomic_store_n(&value, from, __ATOMIC_SEQ_CST);
+        return from;
+    }
 };
 
 @PUSH@

@@ -218,8 +218,12 @@ def rename(tokens, new):
 
 
 def for_cxx(tokens):
-    """Writes what C++ wants of bodies: the cast of `struct node *node = data;` where `data` is a void pointer, and
-    another way to pass `&(struct node){0}` to a function."""
+    """Writes what C++ wants: `_Atomic(int)` for `_Atomic int`, the cast of `struct node *node = data;` where `data` is a
+    void pointer, and another way to pass `&(struct node){0}` to a function."""
+    seen = code(tokens)
+    for i, following in zip(seen, seen[1:]):
+        if tokens[i].text == "_Atomic" and tokens[following].kind == "name":
+            tokens[following].text = f"({tokens[following].text})"
     for part in declarations(tokens):
         texts = [tokens[i].text for i in part]
         for at, text in enumerate(texts):
@@ -407,8 +411,9 @@ class Single:
             new = {word: word + "_" for word in CXX_KEYWORDS}
             for name in sorted(self.own_names(tokens, path), key=str):
                 given = bare(name)
-                prefix = "PDL_" + stem.upper() if given == given.upper() else "pdl_" + stem
-                new[name] = f"{prefix}_{given.rstrip('_')}_"
+                prefix, inner = ("PDL_" + stem.upper(), "INNER_") if given == given.upper() else ("pdl_" + stem, "inner_")
+                # Two underscores in a row are C++'s.
+                new[name] = f"{prefix}_{given.rstrip('_')}_{inner if given != given.rstrip('_') else ''}"
                 other = new_names.setdefault(new[name], (path, given))
                 if other != (path, given):
                     die(f"{given} of lib/{path} and {other[1]} of lib/{other[0]} would both become {new[name]}: "

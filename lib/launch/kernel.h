@@ -37,7 +37,7 @@ struct pdl_kernel_facts {
     int32_t local_memory;         /* bytes a thread */
     int32_t constant_memory;      /* bytes */
     /* The last answer of the occupancy calculator: see pdl_kernel_occupancy(). */
-    _Atomic(uint64_t) occupancy;
+    _Atomic uint64_t occupancy;
     /* The policies that `reason` was decided under, and the kernel's lines in their tuned file. */
     _Atomic(const struct pdl_policies *) policies;
     _Atomic(const struct pdl_tuned_line *) tuned;
