@@ -340,7 +340,7 @@ static void decide(const pdl_kernel *kernel, struct pdl_kernel_facts *facts)
     const unsigned known = atomic_load_explicit(&facts->known, memory_order_relaxed);
     const struct pdl_policies *const policies = pdl_policy_now();
     const bool named = (pdl_gate_is_special() & PDL_GATE_POLICY) != 0;
-    const char *const name = named ? pdl_kernel_name(kernel, facts) : "";
+    const char *const name = named ? pdl_kernel_name(kernel) : "";
     const struct pdl_gate gate = {
         .disabled = kernel->driver->overlap_disabled,
         .kernel_off = kernel->overlap_off,
