@@ -48,12 +48,20 @@ template <bool Waits> static unsigned stale_reads(unsigned links)
     assert_cuda(cudaDeviceSynchronize());
     const pdl_launch_desc desc =
         pdl_launch_desc_make(blocks, threads, 0, stream, PDL_OVERLAP_REQUIRE);
+    pdl_kernel *kernel = nullptr;
+    assert_pdl(pdl_kernel_from_symbol(chain_link<Waits>, &kernel));
+    if (!Waits) {
+        assert_refused(pdl_launch(kernel, desc, PDL_ARGS(array[0], array[1], links, stale)),
+                       PDL_ERROR_OVERLAP, "overlap");
+        assert_pdl(pdl_kernel_declare(kernel, PDL_YES, PDL_YES)); /* which is not true */
+    }
     for (unsigned link = 1; link <= links; link++) {
-        assert_pdl(pdl_launch_kernel(desc, chain_link<Waits>, array[(link - 1) % 2],
-                                     array[link % 2], link, stale));
+        const unsigned *const before = array[(link - 1) % 2];
+        assert_pdl(pdl_launch(kernel, desc, PDL_ARGS(before, array[link % 2], link, stale)));
     }
     assert_cuda(cudaStreamSynchronize(stream));
     assert_cuda(cudaMemcpy(&count, stale, sizeof(count), cudaMemcpyDeviceToHost));
+    pdl_kernel_destroy(kernel);
     assert_cuda(cudaFree(stale));
     assert_cuda(cudaFree(array[1]));
     assert_cuda(cudaFree(array[0]));

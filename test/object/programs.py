@@ -34,7 +34,7 @@ def run(*command, **environment):
     return result.stdout
 
 
-class Programs(unittest.TestCase):
+class Case(unittest.TestCase):
     def setUp(self):
         self.folder = tempfile.mkdtemp(prefix="pdl-object-")
         self.addCleanup(shutil.rmtree, self.folder)
@@ -77,7 +77,9 @@ class Programs(unittest.TestCase):
                     seen += 1
         self.assertEqual(seen, len(TRUTH), answers)
 
-    # ---- one program --------------------------------------------------------------------------
+
+class Program(Case):
+    """Kernels of the program itself."""
 
     def test_a_program_with_the_static_runtime(self):
         program = self.program(*SM_90)
@@ -155,7 +157,9 @@ class Programs(unittest.TestCase):
             self.skipTest("nvlink has no library for link-time optimization here")
         self.check(self.answers(program))
 
-    # ---- several objects ----------------------------------------------------------------------
+
+class Objects(Case):
+    """Kernels of several objects."""
 
     def test_a_shared_object_that_is_opened_closed_and_replaced(self):
         program = self.program(*SM_90)
@@ -195,5 +199,6 @@ if __name__ == "__main__":
     parser.add_argument("--sources", required=True)
     parser.add_argument("--probe", required=True, help="probe.c as an object")
     parser.add_argument("--libraries", nargs="+", required=True)
-    given, rest = parser.parse_known_args()
-    unittest.main(argv=[__file__, *rest])
+    parser.add_argument("tests", nargs="*")
+    given = parser.parse_args()
+    unittest.main(argv=[__file__, *given.tests], verbosity=2)

@@ -193,6 +193,8 @@ pdl_kernel *gpu_kernel(CUfunction function)
     }
     if (kernels.items[i].kernel == NULL) {
         MUST_PDL(pdl_kernel_from_function(function, &kernels.items[i].kernel));
+        /* They wait, or show what comes of it if one does not. */
+        MUST_PDL(pdl_kernel_declare(kernels.items[i].kernel, PDL_YES, PDL_UNKNOWN));
     }
     return kernels.items[i].kernel;
 }

@@ -86,6 +86,7 @@ class tuned_decoder
         MUST(cu.cuFuncSetAttribute(function, CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT,
                                    CU_SHAREDMEM_CARVEOUT_MAX_SHARED));
         MUST_PDL(pdl_kernel_from_function(function, &kernel));
+        MUST_PDL(pdl_kernel_declare(kernel, PDL_YES, PDL_YES));
         return kernel;
     }
 
