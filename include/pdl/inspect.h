@@ -272,8 +272,8 @@ PDL_API const pdl_lint_suppression *pdl_inspection_marker(const pdl_inspection *
  * The code is that which the driver chooses from the images; of machine code it is the PTX for the
  * same target beside it that tells. PDL_YES: it waits, and has no finding that counts. Findings count
  * that are not suppressed, and that are warnings or errors, or of any level if their rule is
- * ::PDL_LINT_READ_BEFORE_WAIT, ::PDL_LINT_WRITE_BEFORE_WAIT, ::PDL_LINT_PARTIAL_WAIT or
- * ::PDL_LINT_NO_WAIT: their notes are about what lint cannot see. PDL_NO: it has such findings, or
+ * PDL_LINT_READ_BEFORE_WAIT, PDL_LINT_WRITE_BEFORE_WAIT, PDL_LINT_PARTIAL_WAIT or
+ * PDL_LINT_NO_WAIT: their notes are about what lint cannot see. PDL_NO: it has such findings, or
  * does not wait. PDL_UNKNOWN: there is no PTX of it, no kernel of that (mangled) name, or the
  * inspection has facts only.
  *
