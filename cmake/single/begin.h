@@ -56,7 +56,6 @@ template <typename Type> static inline Type *pdl_single_address_(const Type &val
 {
     return const_cast<Type *>(&value);
 }
-} // namespace
 #define PDL_SINGLE_ADDRESS_(...) pdl_single_address_(__VA_ARGS__)
 template <typename Type> struct pdl_single_atomic_ {
     Type value;
@@ -72,6 +71,7 @@ template <typename Type> struct pdl_single_atomic_ {
         return from;
     }
 };
+} // namespace
 
 @PUSH@
 #define _Static_assert static_assert

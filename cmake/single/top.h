@@ -15,10 +15,12 @@
  *
  * What is in it, and what it takes the place of:
  *
- *     host API        pdl/pdl.h, chain.h, graph.h, overlap.h      always
- *     device side     pdl/device.cuh                              in CUDA sources; all that NVRTC sees
- *     CUDA Runtime    pdl/cudart.h: the typed launch              in CUDA sources, and elsewhere behind
- *                                                                 <cuda_runtime_api.h> or with PDL_CUDART
+ *     pdl/pdl.h, chain.h, graph.h, overlap.h, policy.h    always
+ *     pdl/device.cuh                                      in CUDA sources; all that NVRTC sees
+ *     pdl/cuda_error.h: statuses as errors of CUDA        in CUDA sources, and behind <cuda.h> or
+ *                                                         <cuda_runtime_api.h>
+ *     pdl/cudart.h: kernels from symbols, typed launch    in CUDA sources, behind <cuda_runtime_api.h>, and with
+ *                                                         PDL_CUDART
  *
  * Macros, to be the same in the whole program:
  *

@@ -146,19 +146,22 @@ class Test:
                 file.write("not a library\n")
         self.start("kernel", "NO_DRIVER")
 
-    def cuda_runtime_in_host_code(self):
-        """pdl/cudart.h's part is there behind the Runtime's header and with PDL_CUDART, and only then."""
-        for number, (text, there) in enumerate((('#include "pdl.h"', False),
-                                                ('#include <cuda_runtime_api.h>\n#include "pdl.h"', True),
-                                                ('#define PDL_CUDART\n#include "pdl.h"', True),
-                                                ('#include "pdl.h"\n#define PDL_CUDART\n#include "pdl.h"', True))):
+    def cuda_headers_in_host_code(self):
+        """The parts of pdl/cudart.h and pdl/cuda_error.h are there behind CUDA's headers, and only then."""
+        both = {"cudart", "error"}
+        for number, (text, there) in enumerate((('#include "pdl.h"', set()),
+                                                ('#include <cuda.h>\n#include "pdl.h"', {"error"}),
+                                                ('#include <cuda_runtime_api.h>\n#include "pdl.h"', both),
+                                                ('#define PDL_CUDART\n#include "pdl.h"', both),
+                                                ('#include "pdl.h"\n#define PDL_CUDART\n#include "pdl.h"', both))):
             for suffix, standard in (("c", "c99"), ("cpp", "c++11")):
                 name = f"host{number}.{suffix}"
                 with open(name, "w", encoding="utf-8") as file:
-                    file.write(text + "\n#ifdef PDL_CUDART_H\nint there;\n#endif\nint always;\n")
+                    file.write(text + "\n#ifdef PDL_CUDART_H\nint cudart;\n#endif\n"
+                               "#ifdef PDL_CUDA_ERROR_H\nint error;\n#endif\nint always;\n")
                 compiler, _ = self.compiler(standard)
                 run(*compiler, *STRICT, *self.cuda, "-c", name, "-o", "host.o")
-                self.expect_symbols(name, {"there", "always"} if there else {"always"}, "-g", "host.o")
+                self.expect_symbols(name, there | {"always"}, "-g", "host.o")
 
     def same_bytes(self):
         for seed, directory in (("1", "/"), ("2", self.arguments.work)):
