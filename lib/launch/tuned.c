@@ -143,7 +143,7 @@ pdl_status pdl_tuned_read(const char *path, struct pdl_tuned_file *file)
     for (size_t i = 1; i < count; i++) {
         lines[i - 1].last = strcmp(lines[i - 1].name, lines[i].name) != 0;
     }
-    *file = (struct pdl_tuned_file){bytes, lines, count};
+    *file = (struct pdl_tuned_file){(char *)bytes, lines, count};
     return PDL_SUCCESS;
 
 free:
