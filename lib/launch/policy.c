@@ -154,8 +154,8 @@ pdl_status pdl_tuned_find(const char *kernel, const uint32_t grid[3], const uint
     return PDL_SUCCESS;
 }
 
-/* Whether it goes into a graph. The legacy stream captures nothing, and must not be asked while others capture. What the driver
- * fails to answer, the launch will report. */
+/* Whether it goes into a graph. The legacy stream captures nothing, and must not be asked while others
+ * capture. What the driver fails to answer, the launch will report. */
 static bool is_captured(const struct pdl_driver *driver, const pdl_launch_desc *desc)
 {
     CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
