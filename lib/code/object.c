@@ -284,15 +284,29 @@ static struct pdl_lock lock;
 static struct index *indices;
 static unsigned long long unloads;
 
+static void forget_all(void)
+{
+    while (indices != NULL) {
+        struct index *next = indices->next;
+        free_index(indices);
+        indices = next;
+    }
+}
+
+__attribute__((destructor)) void pdl_object_forget(void)
+{
+    pdl_lock_take(&lock);
+    forget_all();
+    pdl_lock_release(&lock);
+}
+
 /* The index of an object, made if there is none; NULL without memory. Under the lock. */
 static const struct index *index_of(const struct object *object, uint32_t capability)
 {
     const char *const forced = getenv("CUDA_FORCE_PTX_JIT");
     const bool ptx_only = forced != NULL && strcmp(forced, "1") == 0;
-    while (unloads != object->unloads && indices != NULL) {
-        struct index *next = indices->next;
-        free_index(indices);
-        indices = next;
+    if (unloads != object->unloads) {
+        forget_all();
     }
     unloads = object->unloads;
     for (const struct index *index = indices; index != NULL; index = index->next) {

@@ -19,4 +19,7 @@ struct pdl_object_code {
 struct pdl_scan_answer pdl_object_scan(const void *stub, const char *name,
                                        const struct pdl_object_code *code);
 
+/* Forgets what was read. Done when the library is unloaded, too. */
+void pdl_object_forget(void);
+
 #endif /* PDL_LIB_OBJECT_H */

@@ -37,6 +37,7 @@ static int set_up(void **)
     assert_pdl(pdl_kernel_from_symbol(count, &fix.kernels[0]));
     assert_cuda(cudaGetFuncBySymbol(&function, reinterpret_cast<const void *>(count)));
     assert_pdl(pdl_kernel_from_function(function, &fix.kernels[1]));
+    assert_pdl(pdl_kernel_declare(fix.kernels[1], PDL_YES, PDL_YES));
     return 0;
 }
 

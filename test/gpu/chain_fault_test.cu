@@ -60,6 +60,7 @@ template <bool Waits> static outcome replay(unsigned replays)
     assert_cuda(cudaMemset(counters, 0, 2 * sizeof(unsigned)));
     assert_cuda(cudaDeviceSynchronize());
     assert_pdl(pdl_kernel_from_symbol(chain_link<Waits>, &kernel));
+    assert_pdl(pdl_kernel_declare(kernel, PDL_YES, PDL_YES)); /* true or not */
     assert_pdl(pdl_chain_create(nullptr, &chain));
     unsigned *stale = counters;
     unsigned *runs = counters + 1;

@@ -349,8 +349,8 @@ static void kernels_of_every_kind_may_stand_in_one_chain(void **)
                      CUDA_SUCCESS);
     assert_int_equal(DRIVER_ENTRY(cuLibraryGetKernel)(&handle, library, "set_all"), CUDA_SUCCESS);
     assert_pdl(pdl_kernel_from_symbol(set_all_symbol, &kernels[0]));
-    assert_pdl(pdl_kernel_from_function(function, &kernels[1]));
-    assert_pdl(pdl_kernel_from_kernel(handle, &kernels[2]));
+    assert_pdl(pdl_kernel_from_function_image(function, image.data(), image.size(), &kernels[1]));
+    assert_pdl(pdl_kernel_from_kernel_image(handle, image.data(), image.size(), &kernels[2]));
     assert_pdl(pdl_kernel_from_image(image.data(), image.size(), "set_all", &kernels[3]));
     for (unsigned i = 0; i < kinds; i++) {
         unsigned *to = fix.cells + i * n;

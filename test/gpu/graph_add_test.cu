@@ -240,6 +240,7 @@ static void kernels_from_everywhere_become_nodes(void **)
     assert_pdl(pdl_kernel_from_file(PDL_TEST_FATBIN, "set_all", &kernels[0]));
     assert_cuda(cudaGetFuncBySymbol(&function, reinterpret_cast<const void *>(count)));
     assert_pdl(pdl_kernel_from_function(function, &kernels[1]));
+    assert_pdl(pdl_kernel_declare(kernels[1], PDL_YES, PDL_YES));
     assert_pdl(pdl_kernel_from_symbol(count, &kernels[2]));
     assert_cuda(cudaMemset(fix.cells, 0, sizeof(host)));
     assert_cuda(cudaDeviceSynchronize());

@@ -25,6 +25,7 @@ static void make_kernels(void (*symbol)(Params...), pdl_kernel *kernels[2])
     assert_pdl(pdl_kernel_from_symbol(symbol, &kernels[0]));
     assert_cuda(cudaGetFuncBySymbol(&function, reinterpret_cast<const void *>(symbol)));
     assert_pdl(pdl_kernel_from_function(function, &kernels[1]));
+    assert_pdl(pdl_kernel_declare(kernels[1], PDL_YES, PDL_YES));
 }
 
 static int set_up(void **)

@@ -83,6 +83,18 @@ static void a_kernel_from_an_untyped_symbol_works(void **)
     assert_works(kernel);
 }
 
+/* Without its image nobody knows whether it waits. */
+static void assert_not_overlapped(CUfunction function)
+{
+    pdl_kernel *kernel = nullptr;
+    pdl_kernel_info info = PDL_KERNEL_INFO_INIT;
+    assert_pdl(pdl_kernel_from_function(function, &kernel));
+    assert_pdl(pdl_kernel_get(kernel, -1, &info));
+    assert_int_equal(info.overlap_reason, PDL_REASON_WAITS_UNKNOWN);
+    assert_non_null(info.unknown_why);
+    pdl_kernel_destroy(kernel);
+}
+
 static void a_kernel_from_a_modules_function_works(void **)
 {
     CUmodule module = nullptr;
@@ -91,7 +103,8 @@ static void a_kernel_from_a_modules_function_works(void **)
     const std::vector<char> image = read_file(PDL_TEST_FATBIN);
     assert_int_equal(DRIVER_ENTRY(cuModuleLoadData)(&module, image.data()), CUDA_SUCCESS);
     assert_int_equal(DRIVER_ENTRY(cuModuleGetFunction)(&function, module, "set_all"), CUDA_SUCCESS);
-    assert_pdl(pdl_kernel_from_function(function, &kernel));
+    assert_not_overlapped(function);
+    assert_pdl(pdl_kernel_from_function_image(function, image.data(), image.size(), &kernel));
     assert_works(kernel);
     assert_int_equal(DRIVER_ENTRY(cuModuleUnload)(module), CUDA_SUCCESS);
 }
@@ -106,7 +119,7 @@ static void a_kernel_from_a_librarys_kernel_works(void **)
                                                      nullptr, nullptr, 0),
                      CUDA_SUCCESS);
     assert_int_equal(DRIVER_ENTRY(cuLibraryGetKernel)(&handle, library, "set_all"), CUDA_SUCCESS);
-    assert_pdl(pdl_kernel_from_kernel(handle, &kernel));
+    assert_pdl(pdl_kernel_from_kernel_image(handle, image.data(), image.size(), &kernel));
     assert_works(kernel);
     assert_int_equal(DRIVER_ENTRY(cuLibraryUnload)(library), CUDA_SUCCESS);
 }

@@ -37,7 +37,7 @@ DOORS = {
 }
 # What libpdl is beside the readers of code, which it shares.
 SMALL = ("core", "launch", "overlap", "graph")
-MOST_LINES = 7000
+MOST_LINES = 7800
 MOST_BYTES = 120_000
 
 INCLUDE = re.compile(r'^#include "([^"]+)"', re.MULTILINE)

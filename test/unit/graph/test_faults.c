@@ -8,6 +8,7 @@
 
 #include "../../inspect/make_image.h"
 #include "graph_support.h"
+#include "code/object.h"
 #include "launch/kernel.h"
 #include "mock_entry.h"
 #include "soak.h"
@@ -464,6 +465,9 @@ static void finish(const struct row *row, pdl_status status)
         row->undo();
     }
     close_fixture();
+    is_watching = true; /* what was read of the program is kept */
+    pdl_object_forget();
+    is_watching = false;
     struct mock_live left;
     mock_count_live(&left);
     CHECK(live_count == 0);
