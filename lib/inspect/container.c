@@ -8,8 +8,8 @@
 #include "code/elf64.h"
 #include "code/fatbin.h"
 #include "code/lexer.h"
-#include "inspect/image.h"
 #include "code/unpack.h"
+#include "inspect/image.h"
 
 #define MAX_CUBIN ((size_t)1 << 30)
 

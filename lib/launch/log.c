@@ -39,7 +39,7 @@ static void open_log(void)
 static bool overlaps_anyway(const pdl_kernel *kernel, const struct pdl_lowered *lowered)
 {
     const struct pdl_driver *const driver = kernel->driver;
-    const CUstream stream = lowered->config.hStream;
+    CUstream stream = lowered->config.hStream;
     CUstreamCaptureStatus capture = CU_STREAM_CAPTURE_STATUS_NONE;
     CUgraph graph = NULL;
     const CUgraphNode *nodes = NULL;

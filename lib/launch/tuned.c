@@ -1,16 +1,32 @@
 /* SPDX-License-Identifier: MIT */
 #include "launch/tuned.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "code/elf64.h"
 #include "core/array.h"
 #include "core/error.h"
 #include "core/file.h"
 #include "core/path_text.h"
 
 enum { MOST_BYTES = 16 << 20 };
+
+/* Takes decimal digits; false without any, and for more than `most`. */
+static bool take_number(const char **text, uint32_t most, uint32_t *number)
+{
+    const char *at = *text;
+    uint64_t value = 0;
+    for (; *at >= '0' && *at <= '9' && value <= most; at++) {
+        value = value * 10 + (uint64_t)(*at - '0');
+    }
+    if (at == *text || value > most) {
+        return false;
+    }
+    *text = at;
+    *number = (uint32_t)value;
+    return true;
+}
 
 const char *pdl_name_plain(const char *name, char plain[PDL_PLAIN_NAME])
 {
@@ -20,15 +36,13 @@ const char *pdl_name_plain(const char *name, char plain[PDL_PLAIN_NAME])
     const bool nested = name[2] == 'N';
     const char *at = name + 2 + nested;
     const char *found = NULL;
-    unsigned size = 0;
+    uint32_t size = 0;
     do {
-        int digits = 0;
         at += *at == 'L'; /* static */
-        if (sscanf(at, "%3u%n", &size, &digits) != 1 || size >= PDL_PLAIN_NAME ||
-            strnlen(at + digits, size) < size) {
+        if (!take_number(&at, PDL_PLAIN_NAME - 1, &size) || strnlen(at, size) < size) {
             return name;
         }
-        found = at + digits;
+        found = at;
         at = found + size;
     } while (nested && *at != 'I' && *at != 'E');
     memcpy(plain, found, size);
@@ -43,21 +57,63 @@ static bool take_shape(char *text, uint32_t least[3], uint32_t most[3])
 {
     const bool any = strcmp(text, "*") == 0;
     for (int i = 0; i < 3; i++) {
-        const char *const axis = strsep(&text, "x");
-        unsigned long from = 1;
-        unsigned long to = any ? UINT32_MAX : 1;
+        const char *axis = strsep(&text, "x");
+        least[i] = 1;
+        most[i] = any ? UINT32_MAX : 1;
         if (axis != NULL && !any) {
-            int end = 0;
-            const int count = sscanf(axis, "%10lu%n..%10lu%n", &from, &end, &to, &end);
-            to = count == 2 ? to : from;
-            if (count < 1 || axis[end] != '\0' || from < 1 || from > to || to > UINT32_MAX) {
+            if (!take_number(&axis, UINT32_MAX, &least[i])) {
+                return false;
+            }
+            most[i] = least[i];
+            if (strncmp(axis, "..", 2) == 0) {
+                axis += 2;
+                if (!take_number(&axis, UINT32_MAX, &most[i])) {
+                    return false;
+                }
+            }
+            if (*axis != '\0' || least[i] < 1 || least[i] > most[i]) {
                 return false;
             }
         }
-        least[i] = (uint32_t)from;
-        most[i] = (uint32_t)to;
     }
     return text == NULL;
+}
+
+/* "trigger=3", "trigger=-1". */
+static bool take_trigger(const char *word, pdl_tuned *is)
+{
+    uint32_t number = 0;
+    const char *at = pdl_elf_after(word, "trigger=");
+    if (at == NULL) {
+        return false;
+    }
+    if (strcmp(at, "-1") != 0) {
+        if (!take_number(&at, INT32_MAX, &number) || *at != '\0') {
+            return false;
+        }
+        is->trigger = (int32_t)number;
+    } else {
+        is->trigger = -1;
+    }
+    is->has_trigger = 1;
+    return true;
+}
+
+/* "gain=1.125". strtod() depends on the locale. */
+static bool take_gain(const char *word, pdl_tuned *is)
+{
+    uint32_t whole = 0;
+    uint32_t part = 0;
+    const char *at = pdl_elf_after(word, "gain=");
+    if (at == NULL || !take_number(&at, 999999, &whole) || *at != '.' || strlen(at) != 4) {
+        return false;
+    }
+    at++;
+    if (!take_number(&at, 999, &part) || *at != '\0') {
+        return false;
+    }
+    is->gain = whole + part / 1000.0;
+    return true;
 }
 
 /* What is wrong with a line; NULL: nothing. */
@@ -78,16 +134,7 @@ static const char *take_line(char *text, struct pdl_tuned_line *line)
     }
     line->is.overlap = word[0] == 'o' ? PDL_YES : PDL_NO;
     while ((word = strtok_r(NULL, blanks, &text)) != NULL) {
-        unsigned whole = 0;
-        unsigned part = 0;
-        int end = 0;
-        if (sscanf(word, "trigger=%9d%n", &line->is.trigger, &end) == 1 && word[end] == '\0' &&
-            line->is.trigger >= -1) {
-            line->is.has_trigger = 1;
-        } else if (sscanf(word, "gain=%6u.%3u%n", &whole, &part, &end) == 2 && word[end] == '\0' &&
-                   word[end - 4] == '.') {
-            line->is.gain = whole + part / 1000.0; /* strtod() depends on the locale */
-        } else {
+        if (!take_trigger(word, &line->is) && !take_gain(word, &line->is)) {
             return "only trigger=N, from -1, and gain=N.NNN follow overlap or serial";
         }
     }

@@ -7,8 +7,8 @@
 #include <unistd.h>
 
 #include "../../inspect/make_image.h"
-#include "graph_support.h"
 #include "code/object.h"
+#include "graph_support.h"
 #include "launch/kernel.h"
 #include "mock_entry.h"
 #include "soak.h"
