@@ -436,7 +436,8 @@ static struct pdl_scan_answer ask_others(const struct object *own, const char *s
         free(others.paths[i]);
     }
     free(others.paths);
-    return others.no_memory ? (struct pdl_scan_answer){.why = PDL_WHY_NO_MEMORY} : answer;
+    const struct pdl_scan_answer nothing = {.why = PDL_WHY_NO_MEMORY};
+    return others.no_memory ? nothing : answer;
 }
 
 struct pdl_scan_answer pdl_object_scan(const void *stub, const char *name,
