@@ -3,10 +3,9 @@
  * libpdl for programs of the CUDA Runtime: kernels from `__global__` symbols, and a typed launch in
  * C++.
  *
- * This is the only libpdl header that includes a Runtime header by itself. Everything in it is compiled into
- * the translation unit that includes it, so that a kernel is launched by the Runtime that
- * registered it, whether the program links cudart statically or shared, and `--default-stream
- * per-thread` keeps its meaning. libpdl itself links no Runtime.
+ * Everything in it is compiled into the translation unit that includes it, so that a kernel is
+ * launched by the Runtime that registered it, whether the program links cudart statically or shared,
+ * and `--default-stream per-thread` keeps its meaning. libpdl itself links no Runtime.
  */
 #ifndef PDL_CUDART_H
 #define PDL_CUDART_H

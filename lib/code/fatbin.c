@@ -51,11 +51,11 @@ static size_t read_header(const unsigned char *bytes, size_t size, uint64_t *bod
     return header_size >= PDL_FATBIN_HEADER && header_size <= size ? header_size : 0;
 }
 
-bool pdl_fatbin_is_whole(const unsigned char *bytes, size_t size)
+size_t pdl_fatbin_size(const unsigned char *bytes, size_t size)
 {
     uint64_t body_size = 0;
     const size_t header_size = read_header(bytes, size, &body_size);
-    return header_size > 0 && body_size <= size - header_size;
+    return header_size > 0 && body_size <= size - header_size ? header_size + (size_t)body_size : 0;
 }
 
 /* Finds the next fatbin from `at` on, 8 bytes at a time: that is how they are aligned. */

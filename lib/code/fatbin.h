@@ -53,8 +53,8 @@ struct pdl_fatbin_entry {
 /* Whether a whole fatbin's header stands at the beginning of memory. */
 bool pdl_fatbin_is(const unsigned char *bytes, size_t size);
 
-/* Whether the first fatbin in memory, of whatever version, lies within it. */
-bool pdl_fatbin_is_whole(const unsigned char *bytes, size_t size);
+/* The size of the first fatbin in memory, of whatever version; 0 if it does not lie within it. */
+size_t pdl_fatbin_size(const unsigned char *bytes, size_t size);
 
 /* Begins to walk the fatbins in memory. */
 void pdl_fatbin_open(struct pdl_fatbin *fatbin, const unsigned char *bytes, size_t size);

@@ -246,6 +246,15 @@ static bool is_input(const struct wrappers *wrappers, const unsigned char *data)
                    compare_addresses) != NULL;
 }
 
+/* More may follow behind it that is not its own. */
+static enum pdl_why read_fatbin(const unsigned char *data, size_t room, struct index *index)
+{
+    const size_t size = pdl_fatbin_size(data, room);
+    return size > 0
+               ? pdl_scan_fatbin_each(data, size, index->capability, index->ptx_only, add, index)
+               : PDL_WHY_DAMAGED;
+}
+
 /* What was linked holds the code of its inputs. Where it has none for the device, the driver would
  * link the inputs' PTX: that is not read, and its kernels are not found. */
 static void read_object(const struct object *object, struct index *index)
@@ -260,8 +269,7 @@ static void read_object(const struct object *object, struct index *index)
         const unsigned char *data = wrappers.items[i].data;
         index->reading = data;
         if (!is_input(&wrappers, data)) {
-            const enum pdl_why why = pdl_scan_fatbin_each(
-                data, room_at(object, data), index->capability, index->ptx_only, add, index);
+            const enum pdl_why why = read_fatbin(data, room_at(object, data), index);
             index->why = why != PDL_WHY_NOTHING && why != PDL_WHY_NOT_FOUND ? why : index->why;
         }
     }

@@ -104,15 +104,12 @@ struct pdl_strict pdl_strict_look(const void *image, size_t size, const char *na
                                   uint32_t capability)
 {
     struct pdl_strict strict = {.refused = pdl_strict_is_on()};
-    struct pdl_fatbin fatbin;
-    struct pdl_fatbin_entry entry;
     if (inspect_memory == NULL) {
         return strict;
     }
     const unsigned char *const bytes = (const unsigned char *)image;
     if (pdl_fatbin_is(bytes, size)) { /* others may follow, which are not this kernel's */
-        pdl_fatbin_open(&fatbin, bytes, size);
-        size = pdl_fatbin_next(&fatbin, &entry) && fatbin.read == 1 ? fatbin.end : 0;
+        size = pdl_fatbin_size(bytes, size);
     }
     pdl_lock_take(&last_analysed.lock);
     strict.refused = inspection_shown(analyse_image(bytes, size), name, (int32_t)capability,

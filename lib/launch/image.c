@@ -121,7 +121,7 @@ pdl_status pdl_image_load(const struct pdl_driver *driver, const void *image, si
         return not_an_image(size);
     }
     if ((kind == IMAGE_CUBIN && !cubin_is_whole(bytes, size)) ||
-        (kind == IMAGE_FATBIN && !pdl_fatbin_is_whole(bytes, size))) {
+        (kind == IMAGE_FATBIN && pdl_fatbin_size(bytes, size) == 0)) {
         return PDL_FAIL_FIELD(PDL_ERROR_INVALID_IMAGE, "image",
                               "the %s is cut short: its headers name more than its %zu bytes",
                               kind == IMAGE_CUBIN ? "cubin" : "fatbin", size);

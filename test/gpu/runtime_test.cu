@@ -64,12 +64,55 @@ static void a_typed_launch_works(void **)
     });
 }
 
+/* The Runtime makes another context, another module and another function. */
+static void a_kernel_is_used_on_after_its_device_was_reset(void **)
+{
+    static pdl_kernel *kernel;
+    pdl_kernel_info info = PDL_KERNEL_INFO_INIT;
+    pdl_kernel_info later = PDL_KERNEL_INFO_INIT;
+    pdl_occupancy occupancy = PDL_OCCUPANCY_INIT;
+    const pdl_launch_desc desc = pdl_launch_desc_make(1, 32);
+    pdl_launch_desc large = desc;
+    struct CUfunc_st *function = nullptr;
+    const auto launch = [](const pdl_launch_desc &like, vectors *v) {
+        const int *a = v->a;
+        const int *b = v->b;
+        int *sum = v->sum;
+        return pdl_launch(kernel, like, PDL_ARGS(a, b, sum));
+    };
+    large.dynamic_shared_memory = 100000; /* more than it may have yet */
+    assert_pdl(pdl_kernel_from_symbol(add, &kernel));
+    assert_adds(launch);
+    assert_pdl(pdl_kernel_get(kernel, 0, &info));
+    for (int i = 0; i < 2; i++) {
+        assert_cuda(cudaDeviceReset());
+        assert_pdl(pdl_kernel_get(kernel, 0, &later));
+        assert_string_equal(later.name, info.name);
+        assert_cuda(cudaDeviceReset());
+        assert_pdl(pdl_kernel_function(kernel, 0, &function));
+        assert_non_null(function);
+        assert_cuda(cudaDeviceReset());
+        assert_refused(pdl_launch(kernel, &large, nullptr), PDL_ERROR_SHARED_MEMORY,
+                       "dynamic_shared_memory");
+        assert_cuda(cudaDeviceReset());
+        assert_pdl(pdl_launch_occupancy(kernel, &desc, &occupancy));
+        assert_cuda(cudaDeviceReset());
+        assert_adds(launch);
+        assert_cuda(cudaDeviceReset());
+        assert_adds([](const pdl_launch_desc &like, vectors *v) {
+            return pdl_launch_kernel(like, add, v->a, v->b, v->sum);
+        });
+    }
+    pdl_kernel_destroy(kernel);
+}
+
 int main()
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_runtime_is_linked_as_this_test_is_named),
         cmocka_unit_test(a_kernel_from_a_symbol_works),
         cmocka_unit_test(a_typed_launch_works),
+        cmocka_unit_test(a_kernel_is_used_on_after_its_device_was_reset),
     };
     const int unavailable = no_device();
     return unavailable != 0 ? unavailable : cmocka_run_group_tests(tests, NULL, NULL);
