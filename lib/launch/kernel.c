@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Kernels: where they come from, and what is known of them on each device. */
+/* Kernels: what is known of them on each device. */
 #include "launch/kernel.h"
 
 #include <stdlib.h>
@@ -7,246 +7,7 @@
 
 #include "code/object.h"
 #include "core/error.h"
-#include "core/file.h"
 #include "core/sized.h"
-
-/* What a kernel is called whose name the driver does not tell. */
-static const char unnamed[] = "(unnamed)";
-
-/* ---- creation ------------------------------------------------------------------------------- */
-
-/* A kernel without code; NULL, and the error recorded, if there is no memory. */
-static pdl_kernel *create(const struct pdl_driver *driver, enum pdl_kernel_kind kind)
-{
-    const size_t devices = (size_t)driver->device_count;
-    pdl_kernel *made = calloc(1, sizeof(*made) + devices * sizeof(made->facts[0]));
-    if (made == NULL) {
-        (void)PDL_FAIL(PDL_ERROR_OUT_OF_MEMORY, "no memory for a kernel object");
-        return NULL;
-    }
-    made->driver = driver;
-    made->kind = kind;
-    made->device = devices == 1 ? 0 : -1;
-    made->attribute_version = driver->version;
-    made->known = pdl_known_pack(&(struct pdl_scan_answer){.why = PDL_WHY_NO_IMAGE});
-    pdl_gate_start();
-    pdl_policy_start();
-    return made;
-}
-
-static pdl_status check_creation(const void *source, const char *name, pdl_kernel *const *kernel,
-                                 const struct pdl_driver **driver)
-{
-    if (source == NULL) {
-        return PDL_FAIL_FIELD(PDL_ERROR_INVALID_ARGUMENT, name, "%s is NULL", name);
-    }
-    if (kernel == NULL) {
-        return PDL_FAIL_FIELD(PDL_ERROR_INVALID_ARGUMENT, "kernel",
-                              "kernel, where the result goes, is NULL");
-    }
-    return pdl_driver_get(driver);
-}
-
-pdl_status pdl_kernel_from_function(struct CUfunc_st *function, pdl_kernel **kernel)
-{
-    const struct pdl_driver *driver;
-    int device = -1;
-    pdl_status status = check_creation(function, "function", kernel, &driver);
-    if (status != PDL_SUCCESS) {
-        return status;
-    }
-    status = pdl_device_of_context(driver, &device);
-    if (status != PDL_SUCCESS) {
-        return status;
-    }
-    pdl_kernel *made = create(driver, PDL_KERNEL_FUNCTION);
-    if (made == NULL) {
-        return PDL_ERROR_OUT_OF_MEMORY;
-    }
-    made->function = function;
-    made->device = device;
-    *kernel = made;
-    return PDL_SUCCESS;
-}
-
-pdl_status pdl_kernel_from_kernel(struct CUkern_st *cu_kernel, pdl_kernel **kernel)
-{
-    const struct pdl_driver *driver;
-    pdl_status status = check_creation(cu_kernel, "cu_kernel", kernel, &driver);
-    if (status != PDL_SUCCESS) {
-        return status;
-    }
-    pdl_kernel *made = create(driver, PDL_KERNEL_KERNEL);
-    if (made == NULL) {
-        return PDL_ERROR_OUT_OF_MEMORY;
-    }
-    made->function = (CUfunction)cu_kernel;
-    *kernel = made;
-    return PDL_SUCCESS;
-}
-
-pdl_status pdl_kernel_from_runtime(const void *symbol, const pdl_runtime_ops *ops,
-                                   pdl_kernel **kernel)
-{
-    const struct pdl_driver *driver;
-    pdl_status status = check_creation(symbol, "symbol", kernel, &driver);
-    if (status != PDL_SUCCESS) {
-        return status;
-    }
-    if (ops == NULL || ops->size < sizeof(*ops) || ops->launch == NULL ||
-        ops->get_function == NULL) {
-        return PDL_FAIL_FIELD(PDL_ERROR_INVALID_ARGUMENT, "ops", "ops is NULL or not complete");
-    }
-    pdl_kernel *made = create(driver, PDL_KERNEL_SYMBOL);
-    if (made == NULL) {
-        return PDL_ERROR_OUT_OF_MEMORY;
-    }
-    made->symbol = symbol;
-    made->ops = ops;
-    if (ops->runtime_version < made->attribute_version) {
-        made->attribute_version = ops->runtime_version;
-    }
-    *kernel = made;
-    return PDL_SUCCESS;
-}
-
-pdl_status pdl_kernel_from_image(const void *image, size_t size, const char *name,
-                                 pdl_kernel **kernel)
-{
-    const struct pdl_driver *driver;
-    struct pdl_scan_answer answer;
-    CUkernel entry = NULL;
-    if (name == NULL || name[0] == '\0') {
-        return PDL_FAIL_FIELD(PDL_ERROR_INVALID_ARGUMENT, "name", "name is NULL or empty");
-    }
-    pdl_status status = check_creation(image, "image", kernel, &driver);
-    if (status != PDL_SUCCESS) {
-        return status;
-    }
-    pdl_kernel *made = create(driver, PDL_KERNEL_KERNEL);
-    if (made == NULL) {
-        return PDL_ERROR_OUT_OF_MEMORY;
-    }
-    made->name = strdup(name);
-    if (made->name == NULL) {
-        status = PDL_FAIL(PDL_ERROR_OUT_OF_MEMORY, "no memory for a kernel's name");
-        goto destroy;
-    }
-    status = pdl_image_load(driver, image, size, &made->image);
-    if (status != PDL_SUCCESS) {
-        goto destroy;
-    }
-    status = pdl_image_find(driver, &made->image, name, &entry);
-    if (status != PDL_SUCCESS) {
-        goto destroy;
-    }
-    made->function = (CUfunction)entry;
-    if (driver->cuKernelGetParamInfo == NULL &&
-        !pdl_parameters_read(&made->parameters, image, size, name)) {
-        status = PDL_FAIL(PDL_ERROR_OUT_OF_MEMORY, "no memory for a kernel's parameter sizes");
-        goto destroy;
-    }
-    status = pdl_image_scan(driver, image, size, name, &answer);
-    if (status != PDL_SUCCESS) {
-        goto destroy;
-    }
-    made->known = pdl_known_pack(&answer);
-    *kernel = made;
-    return PDL_SUCCESS;
-
-destroy:
-    pdl_kernel_destroy(made);
-    return status;
-}
-
-/* Reads the code that a caller says a kernel has. */
-static pdl_status add_image(pdl_kernel *kernel, const void *image, size_t size)
-{
-    const char *const name = pdl_kernel_name(kernel);
-    struct pdl_scan_answer answer = {.why = PDL_WHY_UNNAMED};
-    if (image == NULL) {
-        return PDL_FAIL_FIELD(PDL_ERROR_INVALID_ARGUMENT, "image", "image is NULL");
-    }
-    if (name != unnamed) {
-        const pdl_status status = pdl_image_scan(kernel->driver, image, size, name, &answer);
-        if (status != PDL_SUCCESS) {
-            return status;
-        }
-    }
-    if (answer.why == PDL_WHY_NOT_FOUND) {
-        return PDL_FAIL_FIELD(PDL_ERROR_NOT_FOUND, "image", "the image has no kernel named %s",
-                              name);
-    }
-    kernel->known = pdl_known_pack(&answer);
-    kernel->target = answer.target;
-    kernel->target_ptx = answer.ptx;
-    return PDL_SUCCESS;
-}
-
-static pdl_status with_image(pdl_status status, pdl_kernel *made, const void *image, size_t size,
-                             pdl_kernel **kernel)
-{
-    if (status == PDL_SUCCESS) {
-        status = add_image(made, image, size);
-    }
-    if (status != PDL_SUCCESS) {
-        pdl_kernel_destroy(made);
-        return status;
-    }
-    *kernel = made;
-    return PDL_SUCCESS;
-}
-
-pdl_status pdl_kernel_from_function_image(struct CUfunc_st *function, const void *image,
-                                          size_t size, pdl_kernel **kernel)
-{
-    pdl_kernel *made = NULL;
-    const pdl_status status = pdl_kernel_from_function(function, kernel != NULL ? &made : NULL);
-    return with_image(status, made, image, size, kernel);
-}
-
-pdl_status pdl_kernel_from_kernel_image(struct CUkern_st *cu_kernel, const void *image, size_t size,
-                                        pdl_kernel **kernel)
-{
-    pdl_kernel *made = NULL;
-    const pdl_status status = pdl_kernel_from_kernel(cu_kernel, kernel != NULL ? &made : NULL);
-    return with_image(status, made, image, size, kernel);
-}
-
-pdl_status pdl_kernel_from_file(const char *path, const char *name, pdl_kernel **kernel)
-{
-    void *image = NULL;
-    size_t size = 0;
-    if (path == NULL) {
-        return PDL_FAIL_FIELD(PDL_ERROR_INVALID_ARGUMENT, "path", "path is NULL");
-    }
-    pdl_status status = pdl_file_read(path, (size_t)2 << 30, &image, &size);
-    if (status == PDL_SUCCESS) {
-        status = pdl_kernel_from_image(image, size, name, kernel);
-        free(image);
-    }
-    return status;
-}
-
-void pdl_kernel_destroy(pdl_kernel *kernel)
-{
-    if (kernel == NULL) {
-        return;
-    }
-    for (int i = 0; i < kernel->driver->device_count; i++) {
-        struct pdl_kernel_facts *facts =
-            atomic_load_explicit(&kernel->facts[i], memory_order_relaxed);
-        if (facts != NULL) {
-            pdl_neighbour_forget(&facts->neighbour);
-            free(facts->name);
-        }
-        free(facts);
-    }
-    pdl_image_unload(kernel->driver, &kernel->image);
-    free(kernel->parameters.sizes);
-    free(kernel->name);
-    free(kernel);
-}
 
 /* ---- facts ---------------------------------------------------------------------------------- */
 
@@ -396,8 +157,8 @@ static void read_code(const pdl_kernel *kernel, struct pdl_kernel_facts *facts)
         .ptx_version = (uint32_t)facts->ptx_version,
         .binary_version = (uint32_t)facts->binary_version,
     };
-    const char *const name = pdl_kernel_name(kernel);
-    const struct pdl_scan_answer answer = name != unnamed
+    const char *const name = pdl_kernel_told_name(kernel);
+    const struct pdl_scan_answer answer = name != NULL
                                               ? pdl_object_scan(kernel->symbol, name, &code)
                                               : (struct pdl_scan_answer){.why = PDL_WHY_UNNAMED};
     atomic_store_explicit(&facts->known, pdl_known_pack(&answer), memory_order_relaxed);
@@ -457,9 +218,8 @@ static pdl_status ask(const pdl_kernel *kernel, struct pdl_kernel_facts *facts)
     }
     const int runs = kernel->target_ptx ? facts->ptx_version : facts->binary_version;
     const bool other = kernel->target != 0 && (int)kernel->target != runs && !kernel->declared;
-    atomic_init(&facts->known,
-                other ? pdl_known_pack(&(struct pdl_scan_answer){.why = PDL_WHY_VERSION})
-                      : kernel->known);
+    const struct pdl_scan_answer nothing = {.why = PDL_WHY_VERSION};
+    atomic_init(&facts->known, other ? pdl_known_pack(&nothing) : kernel->known);
     facts->unread = kernel->kind == PDL_KERNEL_SYMBOL && !kernel->declared;
     decide(kernel, facts);
     atomic_init(&facts->logged, 0);
@@ -560,7 +320,7 @@ pdl_status pdl_kernel_resolve(const pdl_kernel *kernel, CUfunction *function)
     return PDL_SUCCESS;
 }
 
-const char *pdl_kernel_name(const pdl_kernel *kernel)
+const char *pdl_kernel_told_name(const pdl_kernel *kernel)
 {
     const struct pdl_driver *driver = kernel->driver;
     const char *name = kernel->name;
@@ -571,7 +331,13 @@ const char *pdl_kernel_name(const pdl_kernel *kernel)
                pdl_kernel_handle(kernel, &handle) == PDL_SUCCESS) {
         (void)driver->cuFuncGetName(&name, handle);
     }
-    return name != NULL ? name : unnamed;
+    return name;
+}
+
+const char *pdl_kernel_name(const pdl_kernel *kernel)
+{
+    const char *name = pdl_kernel_told_name(kernel);
+    return name != NULL ? name : "(unnamed)";
 }
 
 /* ---- public questions and settings ---------------------------------------------------------- */
@@ -611,10 +377,10 @@ static pdl_status ask_more(pdl_kernel *kernel, struct pdl_kernel_facts *facts, c
     pdl_lock_take(&kernel->lock);
     *name = facts->name;
     if (*name == NULL) {
-        *name = pdl_kernel_name(kernel);
+        *name = pdl_kernel_told_name(kernel);
         /* The driver may know it next time, and the one that it gave lives as long as the code. */
-        *name = facts->name = *name != unnamed ? strdup(*name) : NULL;
-        *name = *name != NULL ? *name : unnamed;
+        *name = facts->name = *name != NULL ? strdup(*name) : NULL;
+        *name = *name != NULL ? *name : "(unnamed)";
     }
     if (facts->parameter_count < 0 && pdl_kernel_has_parameter_sizes(kernel)) {
         status = count_parameters(kernel, facts);
@@ -699,6 +465,11 @@ pdl_status pdl_kernel_get(pdl_kernel *kernel, int device, pdl_kernel_info *info)
 
 pdl_status pdl_kernel_declare(pdl_kernel *kernel, pdl_known waits, pdl_known triggers)
 {
+    const struct pdl_scan_answer answer = {
+        .waits = waits,
+        .triggers = triggers,
+        .why = waits == PDL_UNKNOWN || triggers == PDL_UNKNOWN ? PDL_WHY_DECLARED : PDL_WHY_NOTHING,
+    };
     const pdl_status status = check_kernel(kernel);
     if (status != PDL_SUCCESS) {
         return status;
@@ -709,11 +480,7 @@ pdl_status pdl_kernel_declare(pdl_kernel *kernel, pdl_known waits, pdl_known tri
             "waits is %d and triggers is %d: a pdl_known is 0, 1 or 2", (int)waits, (int)triggers);
     }
     pdl_lock_take(&kernel->lock);
-    kernel->known = pdl_known_pack(&(struct pdl_scan_answer){
-        .waits = waits,
-        .triggers = triggers,
-        .why = waits == PDL_UNKNOWN || triggers == PDL_UNKNOWN ? PDL_WHY_DECLARED : PDL_WHY_NOTHING,
-    });
+    kernel->known = pdl_known_pack(&answer);
     kernel->declared = true;
     decide_again(kernel);
     pdl_lock_release(&kernel->lock);

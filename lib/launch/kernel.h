@@ -174,6 +174,9 @@ pdl_status pdl_kernel_occupancy(pdl_kernel *kernel, struct pdl_kernel_facts *fac
 /* The CUfunction of a kernel in the current context. */
 pdl_status pdl_kernel_resolve(const pdl_kernel *kernel, CUfunction *function);
 
+/* The kernel's name; NULL if the driver does not tell it. */
+const char *pdl_kernel_told_name(const pdl_kernel *kernel);
+
 /* The kernel's name for messages. Never NULL. */
 const char *pdl_kernel_name(const pdl_kernel *kernel);
 
