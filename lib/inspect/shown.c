@@ -81,8 +81,8 @@ pdl_known pdl_inspection_shown(const pdl_inspection *inspection, const char *ker
                                int32_t capability, pdl_known *waits_always)
 {
     struct verdict all = {.found = false};
-    uint32_t best = 1;
     if (inspection != NULL && kernel != NULL && capability > 0 && !inspection->facts_only) {
+        uint32_t best = 1;
         for (uint32_t i = 0; i < inspection->image_count; i++) {
             const pdl_inspect_image *image = &inspection->images[i];
             const uint32_t fitness =
