@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Where nvcc leaves device code in a program: a small struct, the wrapper, for
- * each source file that was compiled as a whole, and one for all that were linked (-rdc, -dlto).
+/* Where nvcc leaves device code in a program: a small struct, the wrapper, for each source file that
+ * was compiled as a whole, and one for all that were linked (-rdc, -dlto).
  * A wrapper points to a fatbin. The loader has both in memory, so that neither the file nor its
  * section headers are needed.
  *
@@ -295,9 +295,9 @@ static unsigned long long unloads;
 static void forget_all(void)
 {
     while (indices != NULL) {
-        struct index *next = indices->next;
-        free_index(indices);
-        indices = next;
+        struct index *first = indices;
+        indices = first->next; /* before it is freed: a child of a fork finds no freed one */
+        free_index(first);
     }
 }
 
