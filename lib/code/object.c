@@ -16,6 +16,7 @@
 
 #include "code/fatbin.h"
 #include "core/array.h"
+#include "core/hash.h"
 #include "core/lock.h"
 
 #define WRAPPER_MAGIC  0x466243b1u
@@ -127,15 +128,12 @@ static bool find_object(const void *address, struct object *object)
 
 static void hash_name(const char *name, size_t length, uint64_t hash[2])
 {
-    uint64_t a = 0xcbf29ce484222325u; /* FNV-1a, and a polynomial */
-    uint64_t b = length;
+    uint64_t other = length; /* a polynomial */
     for (size_t i = 0; i < length; i++) {
-        const unsigned char c = (unsigned char)name[i];
-        a = (a ^ c) * 0x100000001b3u;
-        b = (b << 5 | b >> 59) * 0x9e3779b97f4a7c15u + c;
+        other = (other << 5 | other >> 59) * 0x9e3779b97f4a7c15u + (unsigned char)name[i];
     }
-    hash[0] = a;
-    hash[1] = b;
+    hash[0] = pdl_hash(PDL_HASH_START, name, length);
+    hash[1] = other;
 }
 
 static int compare(const void *a, const void *b)

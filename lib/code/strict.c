@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "code/fatbin.h"
+#include "core/hash.h"
 #include "core/lock.h"
 
 /* ---- libpdl-inspect ------------------------------------------------------------------------- */
@@ -83,10 +84,7 @@ static const struct pdl_inspection *analyse_image(const unsigned char *image, si
 {
     const struct pdl_strict_options options = {sizeof(options), PDL_STRICT_NO_SOURCES};
     struct pdl_inspection *made = last_analysed.inspection;
-    uint64_t hash = 0xcbf29ce484222325; /* FNV-1a */
-    for (size_t i = 0; i < size; i++) {
-        hash = (hash ^ image[i]) * 0x100000001b3;
-    }
+    const uint64_t hash = pdl_hash(PDL_HASH_START, image, size);
     if (made == NULL || last_analysed.size != size || last_analysed.hash != hash) {
         last_analysed.inspection = NULL; /* first: a child of a fork finds all of one or none */
         inspection_destroy(made);

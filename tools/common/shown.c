@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "common/memory.h"
+#include "core/hash.h"
 
 char *shown(const char *text)
 {
@@ -14,10 +15,8 @@ char *shown(const char *text)
     if (length <= LONGEST_SHOWN) {
         return copy_text(text);
     }
-    uint64_t hash = UINT64_C(0xcbf29ce484222325) + length; /* FNV-1a */
-    for (const char *at = text + length - LONGEST_SHOWN; *at != '\0'; at++) {
-        hash = (hash ^ (unsigned char)*at) * UINT64_C(0x100000001b3);
-    }
+    const uint64_t hash =
+        pdl_hash(PDL_HASH_START + length, text + length - LONGEST_SHOWN, LONGEST_SHOWN);
     int kept = LONGEST_SHOWN - TAIL;
     while (kept > 0 && ((unsigned char)text[kept] & 0xc0) == 0x80) {
         kept--; /* no character of UTF-8 is cut in two */

@@ -7,6 +7,7 @@
 #include "common/json.h"
 #include "common/memory.h"
 #include "common/shown.h"
+#include "core/hash.h"
 #include "lint/lint.h"
 
 static json_t *message(const char *text)
@@ -132,10 +133,9 @@ static json_t *related_locations(const pdl_lint_finding *finding)
 
 static uint64_t hash(uint64_t state, const char *text)
 {
-    for (const char *at = text != NULL ? text : ""; *at != '\0'; at++) {
-        state = (state ^ (unsigned char)*at) * UINT64_C(0x100000001b3); /* FNV-1a */
-    }
-    return (state ^ 0xff) * UINT64_C(0x100000001b3); /* no byte of UTF-8, so that ends count */
+    static const unsigned char end = 0xff; /* no byte of UTF-8, so that ends count */
+    state = text != NULL ? pdl_hash(state, text, strlen(text)) : state;
+    return pdl_hash(state, &end, 1);
 }
 
 /* Of a text as it is shown: the time that one takes does not go with the length of a name. */
@@ -155,7 +155,7 @@ static char *fingerprint(const struct lint_item *item, json_t *seen)
     const pdl_lint_finding *finding = entry->finding;
     const char *file = lint_place_of(entry).file;
     const char *slash = strrchr(file, '/');
-    uint64_t state = UINT64_C(0xcbf29ce484222325);
+    uint64_t state = PDL_HASH_START;
     state = hash(state, pdl_lint_rule_id((pdl_lint_rule)finding->rule));
     state = hash(state, slash != NULL ? slash + 1 : file);
     state = hash_shown(state, lint_kernel_of(entry)->info->name);
