@@ -20,8 +20,9 @@
 #define PDL_WATCH_CHUNK_MAGIC 0x4b4e4843u /* "CHNK" */
 
 enum {
-    PDL_WATCH_PAGE = 4096,        /* of the format, whatever the machine's is */
-    PDL_WATCH_CHUNK = 256 * 1024, /* of most chunks; one record that is longer has a chunk for itself */
+    PDL_WATCH_PAGE = 4096, /* of the format, whatever the machine's is */
+    PDL_WATCH_CHUNK =
+        256 * 1024, /* of most chunks; one record that is longer has a chunk for itself */
     PDL_WATCH_COMMAND = 1024
 };
 
@@ -33,14 +34,19 @@ struct pdl_watch_header {
     uint32_t header_size; /* of this struct */
     uint32_t process;     /* pid */
     uint32_t parent;
-    uint32_t ended;             /* 1: the process came to its exit; 0: it runs, was killed or executed another program */
+    uint32_t
+        ended; /* 1: the process came to its exit; 0: it runs, was killed or executed another program */
     uint64_t start_ns;          /* when the recording began */
     uint64_t start_realtime_ns; /* the same moment by CLOCK_REALTIME */
-    uint64_t lost;              /* records that found no room: the disk is full, or the file as large as allowed */
-    uint64_t lost_device;       /* executions that CUPTI dropped */
-    uint32_t cupti_version;     /* 0: not used */
-    uint32_t driver_version;    /* as cuDriverGetVersion() counts */
-    char command[PDL_WATCH_COMMAND]; /* the program's arguments, a blank between two; cut where it is longer */
+    uint64_t
+        lost; /* records that found no room: the disk is full, or the file as large as allowed */
+    uint64_t lost_device;    /* executions that CUPTI dropped */
+    uint32_t cupti_version;  /* 0: not used */
+    uint32_t driver_version; /* as cuDriverGetVersion() counts */
+    uint32_t first_chunk;    /* where the first chunk is; others follow one another */
+    uint32_t reserved;
+    char command
+        [PDL_WATCH_COMMAND]; /* the program's arguments, a blank between two; cut where it is longer */
 };
 
 struct pdl_watch_chunk {
@@ -65,7 +71,7 @@ enum pdl_watch_kind {
     PDL_WATCH_CLONE,     /* a node was copied: into another graph or an executable one */
     PDL_WATCH_RANGE,     /* NVTX */
     PDL_WATCH_NOTE,      /* a sentence about the recording: what could not be seen, and why */
-    PDL_WATCH_LOG        /* a line that libpdl wrote to PDL_LOG; pdltool adds these when the program has ended */
+    PDL_WATCH_LOG /* a line that libpdl wrote to PDL_LOG; pdltool adds these when the program has ended */
 };
 
 /* What each record begins with. A multiple of 8 bytes. */
@@ -85,8 +91,8 @@ struct pdl_watch_name {
 
 struct pdl_watch_device {
     struct pdl_watch_record record;
-    uint32_t context; /* CUPTI's id of the context; 0 without CUPTI */
-    uint32_t device;  /* ordinal in the process */
+    uint32_t context;    /* CUPTI's id of the context; 0 without CUPTI */
+    uint32_t device;     /* ordinal in the process */
     uint32_t capability; /* 90 for 9.0 */
     uint32_t sms;
     uint32_t threads; /* of an SM, and so on */
@@ -128,7 +134,7 @@ enum pdl_watch_proved {
 
 struct pdl_watch_image {
     struct pdl_watch_record record;
-    uint32_t form; /* enum pdl_watch_form */
+    uint32_t form;   /* enum pdl_watch_form */
     uint32_t target; /* 90; 0: it says so itself */
     uint64_t hash;   /* pdl_hash() of its bytes: each is recorded once */
     unsigned char bytes[];
@@ -136,13 +142,13 @@ struct pdl_watch_image {
 
 enum pdl_watch_form {
     PDL_WATCH_CUBIN = 1, /* what the driver runs */
-    PDL_WATCH_PTX        /* what the program brings along for a kernel that was launched, decompressed */
+    PDL_WATCH_PTX /* what the program brings along for a kernel that was launched, decompressed */
 };
 
 /* Of a LAUNCH and of a NODE. */
 enum pdl_watch_flags {
-    PDL_WATCH_OVERLAP = 1 << 0,          /* programmatic stream serialization, as the driver got it */
-    PDL_WATCH_EVENT = 1 << 1,            /* a programmatic event */
+    PDL_WATCH_OVERLAP = 1 << 0, /* programmatic stream serialization, as the driver got it */
+    PDL_WATCH_EVENT = 1 << 1,   /* a programmatic event */
     PDL_WATCH_EVENT_BLOCK_START = 1 << 2,
     PDL_WATCH_COMPLETION_EVENT = 1 << 3, /* a launch-completion event */
     PDL_WATCH_COOPERATIVE = 1 << 4,
@@ -154,8 +160,8 @@ enum pdl_watch_flags {
     PDL_WATCH_NOT_PROVED = 1 << 10, /* was to be added, and the kernel is not proved to wait */
     PDL_WATCH_AMPLIFIED = 1 << 11,  /* what is before it was delayed */
     PDL_WATCH_PRIORITY = 1 << 12,
-    PDL_WATCH_DOMAIN = 1 << 13,     /* a memory sync domain of its own */
-    PDL_WATCH_OTHER = 1 << 14       /* further attributes */
+    PDL_WATCH_DOMAIN = 1 << 13, /* a memory sync domain of its own */
+    PDL_WATCH_OTHER = 1 << 14   /* further attributes */
 };
 
 /* `stream` here and below is a handle: 1 is the legacy default stream, 2 the thread's own. */
@@ -180,16 +186,16 @@ struct pdl_watch_launch {
 enum pdl_watch_operations {
     PDL_WATCH_COPY = 1,
     PDL_WATCH_SET,
-    PDL_WATCH_EVENT_RECORD,  /* detail: the event */
-    PDL_WATCH_EVENT_WAIT,    /* of a stream; detail: the event */
+    PDL_WATCH_EVENT_RECORD, /* detail: the event */
+    PDL_WATCH_EVENT_WAIT,   /* of a stream; detail: the event */
     PDL_WATCH_HOST_FUNCTION,
-    PDL_WATCH_GRAPH_LAUNCH,  /* detail: the handle of the executable graph */
-    PDL_WATCH_VALUE,         /* a stream waits for a value in memory or writes one */
-    PDL_WATCH_ALLOCATION,    /* in stream order, or a free */
-    PDL_WATCH_SYNCHRONIZE,   /* the host waited for a stream, an event or all; detail: the event */
+    PDL_WATCH_GRAPH_LAUNCH, /* detail: the handle of the executable graph */
+    PDL_WATCH_VALUE,        /* a stream waits for a value in memory or writes one */
+    PDL_WATCH_ALLOCATION,   /* in stream order, or a free */
+    PDL_WATCH_SYNCHRONIZE,  /* the host waited for a stream, an event or all; detail: the event */
     PDL_WATCH_CAPTURE_BEGIN,
     PDL_WATCH_CAPTURE_END,
-    PDL_WATCH_MANY           /* a call that does several of these */
+    PDL_WATCH_MANY /* a call that does several of these */
 };
 
 struct pdl_watch_operation {
@@ -250,9 +256,9 @@ struct pdl_watch_graph {
 
 struct pdl_watch_node {
     struct pdl_watch_record record;
-    uint64_t node;  /* CUPTI's id in the graph that was instantiated */
-    uint64_t graph; /* handle of the executable graph */
-    uint32_t type;  /* CUgraphNodeType */
+    uint64_t node;     /* CUPTI's id in the graph that was instantiated */
+    uint64_t graph;    /* handle of the executable graph */
+    uint32_t type;     /* CUgraphNodeType */
     uint32_t function; /* 0: no kernel */
     uint32_t flags;    /* enum pdl_watch_flags */
     uint32_t grid[3];

@@ -46,14 +46,20 @@ __attribute__((format(printf, 1, 2))) void pdl_watch_say(const char *format, ...
 
 /* Opens it if settings ask for one; the first call does, and again in a child of a fork. False if there is none. */
 bool pdl_watch_recording_open(void);
-/* Whether there is one, and the window is open. Cheap. */
-bool pdl_watch_recording_on(void);
+/* Whether there is one, and the window is open: launches, operations and executions are recorded then, names,
+ * functions and code always. Cheap. */
+bool pdl_watch_window_is_open(void);
+/* Counts a launch for the window, and opens or closes it. */
+void pdl_watch_window_launch(uint32_t number);
+/* Within ranges of settings->range or not. */
+void pdl_watch_window_range(bool inside);
 /* Room for a record of `size` bytes, zeroed but for its header; NULL if it is lost, which is counted. What was written
  * counts once pdl_watch_commit() was called, on the same thread, before its next reservation. */
 void *pdl_watch_reserve(enum pdl_watch_kind kind, size_t size);
 void pdl_watch_commit(void *record);
 /* A record whose text or bytes follow a struct of `head` bytes. */
-void *pdl_watch_reserve_text(enum pdl_watch_kind kind, size_t head, const void *text, size_t length);
+void *pdl_watch_reserve_text(enum pdl_watch_kind kind, size_t head, const void *text,
+                             size_t length);
 void pdl_watch_count_lost_device(uint64_t executions);
 void pdl_watch_set_versions(uint32_t cupti, uint32_t driver);
 /* What the header says at the end. */
@@ -61,49 +67,66 @@ void pdl_watch_recording_end(void);
 /* The time of everything, in ns. */
 uint64_t pdl_watch_now(void);
 
-/* ---- the driver (driver.c) ------------------------------------------------------------------------- */
-
-/* Calls of libcuda that the library makes itself: the driver's own, never the interposed ones. Members that the driver
- * lacks are NULL. NULL itself before libcuda is there. */
-struct pdl_watch_driver;
-const struct pdl_watch_driver *pdl_watch_driver(void);
-
 /* ---- kernels (functions.c) ------------------------------------------------------------------------- */
+
+/* All kernels of one name. Lives as long as the process. */
+struct pdl_watch_kernel {
+    uint32_t id;               /* of the NAME record */
+    _Atomic uint32_t launches; /* so far */
+    _Atomic(void *) rule; /* for change.c: what it found out about the name; NULL: not asked yet */
+    _Atomic uint32_t rule_set; /* which rules that is of */
+    const char *text;          /* mangled; "" if the driver does not tell */
+};
 
 /* A kernel as loaded, by its handle, which may be a CUfunction or a CUkernel. Made when it is first seen; lives as long
  * as the process. */
-struct pdl_watch_kernel;    /* all of one name */
-struct pdl_watch_function_of {
+struct pdl_watch_loaded {
     uint32_t id; /* of the FUNCTION record */
-    uint32_t name;
-    const char *text; /* mangled name; "" if the driver does not tell */
     struct pdl_watch_kernel *kernel;
+    uint64_t handle;
+    uint32_t generation;
     int32_t ptx_version, binary_version;
-    uint32_t capability; /* of the device, 90 for 9.0 */
+    uint32_t capability;           /* of the device, 90 for 9.0; 0: not known */
+    _Atomic uint32_t proved;       /* enum pdl_watch_proved, for prove.c */
+    struct pdl_watch_loaded *next; /* in its bucket */
 };
-const struct pdl_watch_function_of *pdl_watch_function(CUfunction handle);
-/* The id of a name. */
-uint32_t pdl_watch_name(const char *text);
-/* The next number of a launch of a kernel of that name, from 1; and of all launches. */
-uint32_t pdl_watch_nth(const struct pdl_watch_function_of *function, uint32_t *number);
+
+/* Thread-safe, without a lock once it is known. NULL without memory, and for NULL. */
+struct pdl_watch_loaded *pdl_watch_function(CUfunction handle);
+/* The kernels of a name, made if it is new. NULL without memory. */
+struct pdl_watch_kernel *pdl_watch_kernel(const char *text);
+/* Code was unloaded: handles may be given out again for other kernels. */
+void pdl_watch_functions_forget(void);
 
 /* ---- what is seen of a launch (launches.c) ----------------------------------------------------------- */
 
 /* A launch that is being made: between the two calls, on one thread. */
 struct pdl_watch_call {
     uint64_t begin_ns;
-    const struct pdl_watch_function_of *function;
+    struct pdl_watch_loaded *function;
     uint32_t number, nth;
-    uint32_t flags; /* ASKED, ADDED, … as change.c sets them; the rest comes from the configuration */
+    uint32_t
+        flags; /* ASKED, ADDED, … as the interposer sets them; the rest comes from the configuration */
+    bool active; /* between begin and end */
+    bool recorded;
 };
-/* The thread's launch that the interposer has begun, NULL outside: CUPTI's callbacks write their record into this
- * one's name, so that a launch is seen once. */
-struct pdl_watch_call *pdl_watch_call_of_thread(void);
+/* The thread's launch. The interposer begins and ends it around the driver's call; CUPTI's callbacks in between find it
+ * active and complete it. Without an interposer they begin and end it themselves. */
+struct pdl_watch_call *pdl_watch_call(void);
 void pdl_watch_call_begin(struct pdl_watch_call *call, CUfunction handle);
-/* Writes the LAUNCH. `stream` is normalized by pdl_watch_stream(). */
-void pdl_watch_call_end(const struct pdl_watch_call *call, const CUlaunchConfig *config,
-                        uint64_t stream, CUresult result, uint32_t correlation, uint32_t context,
-                        bool captured);
+/* Writes the LAUNCH, unless it was written or is outside of the window. `stream` is as pdl_watch_stream() gives it. */
+void pdl_watch_call_record(struct pdl_watch_call *call, const CUlaunchConfig *config,
+                           uint64_t stream, CUresult result, uint32_t correlation,
+                           uint32_t context);
+/* What a configuration's attributes say, as enum pdl_watch_flags. */
+uint32_t pdl_watch_flags_of(const CUlaunchAttribute *attributes, unsigned count);
+/* Whether a stream is being captured. */
+bool pdl_watch_is_captured(CUstream stream, bool per_thread);
+/* A capture began or ended. */
+void pdl_watch_captures(int change);
+/* The OPERATION record. */
+void pdl_watch_operation(uint32_t operation, uint64_t begin_ns, uint64_t stream, uint64_t detail,
+                         uint32_t correlation, uint32_t context, bool captured);
 /* The handle of a stream as it is recorded; `per_thread`: the call was one of the _ptsz form. */
 static inline uint64_t pdl_watch_stream(CUstream stream, bool per_thread)
 {
@@ -118,20 +141,26 @@ void pdl_watch_image_given(const void *image);
 /* The driver has loaded a cubin, CUPTI says: recorded, once. */
 void pdl_watch_cubin_loaded(const void *cubin, size_t size);
 /* Records the PTX that the program brings along for a kernel. When it is first launched. */
-void pdl_watch_image_of(const struct pdl_watch_function_of *function);
+void pdl_watch_image_of(struct pdl_watch_loaded *function);
 /* Whether the kernel is proved to wait on every path before it touches memory; found out once for each. */
-enum pdl_watch_proved pdl_watch_prove(const struct pdl_watch_function_of *function);
+enum pdl_watch_proved pdl_watch_prove(struct pdl_watch_loaded *function);
 
 /* ---- changes (change.c, amplify.c) ------------------------------------------------------------------ */
 
-/* Whether there are rules at all. */
-bool pdl_watch_changes(void);
+/* The real dlsym(), not the one that this library exports. */
+void *pdl_watch_symbol(void *library, const char *name);
 
 /* ---- CUPTI (cupti.c, callbacks.c, activity.c, graphs.c) ---------------------------------------------- */
 
 /* Opens CUPTI and starts it. False, and pdl_watch_say() has said why, where that fails. */
 bool pdl_watch_cupti_start(void);
+/* Whether it runs. */
+bool pdl_watch_cupti_runs(void);
 /* Has it hand over what it holds. */
 void pdl_watch_cupti_flush(void);
+/* Device times on or off. */
+void pdl_watch_activities(bool on);
+/* What has become known of a context's device: a DEVICE record, once. */
+void pdl_watch_device(CUcontext context, uint32_t context_id);
 
 #endif /* PDL_LIB_WATCH_WATCH_H */

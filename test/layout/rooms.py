@@ -25,6 +25,7 @@ ROOMS = {
     "inspect/rules": ("inspect/flow", "inspect/ptx", "inspect", "code", "core"),
     "inspect": ("code", "core"),
     "rtc": ("core",),
+    "watch": ("code", "core"),
     "rtc/request": ("rtc", "core"),
     "rtc/compile": ("rtc/request", "rtc", "code", "core"),
     "rtc/cache": ("rtc/compile", "rtc/request", "rtc", "code", "core"),

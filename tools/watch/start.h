@@ -7,21 +7,22 @@
 #include <stdint.h>
 
 struct start {
-    const char *record;    /* file of the recording; NULL: none. Further processes add .2, .3 … */
-    const char *rules;     /* file of rules, see watch/change.h; NULL: nothing is changed */
-    const char *range;     /* NVTX; NULL */
-    const char *log;       /* where libpdl's decisions go (PDL_LOG), unless the user's environment names one; NULL */
-    uint64_t skip, count;  /* launches; 0 */
-    double seconds;        /* of the window; 0: no end */
-    double timeout;        /* seconds after which the program is ended; 0: never */
-    bool interpose;        /* preload the library too: rules need it */
-    bool cupti;            /* device times */
-    bool quiet;            /* the program's output goes to /dev/null */
+    const char *record; /* file of the recording; NULL: none. Further processes add .2, .3 … */
+    const char *rules;  /* file of rules, see watch/change.h; NULL: nothing is changed */
+    const char *range;  /* NVTX; NULL */
+    const char *
+        log; /* where libpdl's decisions go (PDL_LOG), unless the user's environment names one; NULL */
+    uint64_t skip, count; /* launches; 0 */
+    double seconds;       /* of the window; 0: no end */
+    double timeout;       /* seconds after which the program is ended; 0: never */
+    bool interpose;       /* preload the library too: rules need it */
+    bool cupti;           /* device times */
+    bool quiet;           /* the program's output goes to /dev/null */
 };
 
 /* How it went. */
 struct started {
-    int exit_code;    /* the program's, or 128 + signal as a shell has it; 126, 127: it could not be started */
+    int exit_code; /* the program's, or 128 + signal as a shell has it; 126, 127: it could not be started */
     int signal;       /* that ended it; 0 */
     bool not_started; /* a line on standard error says why */
     bool timed_out;

@@ -20,50 +20,51 @@
 /* Why a run did not begin before the one in front of it had ended: the first that holds. */
 enum watch_reason {
     WATCH_OVERLAPPED,
-    WATCH_FIRST,           /* nothing is in front of it */
-    WATCH_NOT_ASKED,       /* launched without the attribute, or by a full edge that was never programmatic */
-    WATCH_TAKEN_OUT,       /* libpdl-watch did */
-    WATCH_COOPERATIVE,     /* asked for, and nothing that the driver does overlaps it */
-    WATCH_OLD_CODE,        /* asked for, and the code that ran is for less than 9.0: its waits are not in it */
+    WATCH_FIRST,     /* nothing is in front of it */
+    WATCH_NOT_ASKED, /* launched without the attribute, or by a full edge that was never programmatic */
+    WATCH_TAKEN_OUT,   /* libpdl-watch did */
+    WATCH_COOPERATIVE, /* asked for, and nothing that the driver does overlaps it */
+    WATCH_OLD_CODE, /* asked for, and the code that ran is for less than 9.0: its waits are not in it */
     WATCH_OLD_DEVICE,
-    WATCH_COPY_BETWEEN,    /* a copy or memset in the stream, or a node of the graph that is no kernel */
-    WATCH_EVENT_BETWEEN,   /* the stream waited for an event of another stream */
-    WATCH_HOST_BETWEEN,    /* a host function */
-    WATCH_OTHER_BETWEEN,   /* another operation: a value, an allocation, a launch of a graph, another context */
-    WATCH_EVENT_EAGER,     /* a programmatic event to another stream, outside of a graph: the driver does not overlap it */
-    WATCH_FULL_EDGE,       /* asked for in the capture, and the edge is full, or one of several is */
-    WATCH_NO_ROOM,         /* no block of it fits beside those in front */
-    WATCH_HOST_LATE,       /* the launch call came when the run in front had ended, or nearly */
+    WATCH_COPY_BETWEEN, /* a copy or memset in the stream, or a node of the graph that is no kernel */
+    WATCH_EVENT_BETWEEN, /* the stream waited for an event of another stream */
+    WATCH_HOST_BETWEEN,  /* a host function */
+    WATCH_OTHER_BETWEEN, /* another operation: a value, an allocation, a launch of a graph, another context */
+    WATCH_EVENT_EAGER, /* a programmatic event to another stream, outside of a graph: the driver does not overlap it */
+    WATCH_FULL_EDGE, /* asked for in the capture, and the edge is full, or one of several is */
+    WATCH_NO_ROOM,   /* no block of it fits beside those in front */
+    WATCH_HOST_LATE, /* the launch call came when the run in front had ended, or nearly */
     WATCH_TRIGGERS_AT_END, /* the run in front never triggers: this one's blocks start when its last ones end */
-    WATCH_WAITS_FIRST,     /* nothing is before its wait: only the latency of the launch is hidden */
-    WATCH_UNKNOWN,         /* none of the above explains it */
+    WATCH_WAITS_FIRST, /* nothing is before its wait: only the latency of the launch is hidden */
+    WATCH_UNKNOWN,     /* none of the above explains it */
     WATCH_REASON_COUNT
 };
 
 /* What is wrong with a kernel that was launched with overlap. */
 enum watch_race {
     WATCH_RACE_NONE,
-    WATCH_RACE_NO_WAIT,     /* never waits */
-    WATCH_RACE_OLD_CODE,    /* was compiled for less than 9.0, so that its waits are not in it */
-    WATCH_RACE_SOME_PATHS,  /* does not wait on every path, or touches memory before it waits: findings tell */
-    WATCH_RACE_UNKNOWN      /* no code, or code that could not be followed: not an error */
+    WATCH_RACE_NO_WAIT,  /* never waits */
+    WATCH_RACE_OLD_CODE, /* was compiled for less than 9.0, so that its waits are not in it */
+    WATCH_RACE_SOME_PATHS, /* does not wait on every path, or touches memory before it waits: findings tell */
+    WATCH_RACE_UNKNOWN /* no code, or code that could not be followed: not an error */
 };
 
 struct watch_kernel {
-    const char *name;  /* mangled */
-    const char *shown; /* as people read it */
+    const char *name;                                              /* mangled */
+    const char *shown;                                             /* as people read it */
     int32_t registers, static_shared, ptx_version, binary_version; /* -1: not known */
     /* From its code. */
     pdl_known waits, triggers;
     pdl_known shown_to_wait; /* on every path before it touches memory */
-    bool touches_before_wait_known, work_before_wait; /* whether there is work before the wait that overlap hides */
+    bool touches_before_wait_known,
+        work_before_wait;    /* whether there is work before the wait that overlap hides */
     const char *why_unknown; /* NULL: known */
     enum watch_race race;
     const char *finding; /* the first that libpdl-inspect reports, with its place; NULL */
     /* Sums. */
-    uint64_t launches;  /* runs on the device, or calls where there are no device times */
-    uint64_t asked;     /* with overlap, by the program */
-    uint64_t granted;   /* as the driver got it */
+    uint64_t launches; /* runs on the device, or calls where there are no device times */
+    uint64_t asked;    /* with overlap, by the program */
+    uint64_t granted;  /* as the driver got it */
     uint64_t overlapped;
     uint64_t added, removed, not_proved; /* by libpdl-watch */
     uint64_t time_ns, overlap_ns;
@@ -77,8 +78,9 @@ struct watch_run {
     uint64_t node;
     uint32_t kernel; /* index; WATCH_NONE: a copy or memset */
     uint32_t process;
-    uint32_t track;  /* index of its stream, or of its graph's branch */
-    uint32_t launch; /* index of its launch or of that of its graph's launch's operation; WATCH_NONE */
+    uint32_t track; /* index of its stream, or of its graph's branch */
+    uint32_t
+        launch; /* index of its launch or of that of its graph's launch's operation; WATCH_NONE */
     uint32_t before; /* index of the run before it in the stream or graph; WATCH_NONE */
     uint32_t pair;   /* index; WATCH_NONE */
     uint32_t grid[3];
@@ -107,12 +109,13 @@ struct watch_pair {
     bool in_graph;
     uint64_t count, overlapped;
     uint64_t overlap_ns;
-    uint64_t gap_ns;     /* between the end of the first and the start of the second, added up */
-    uint64_t saving_ns;  /* that overlap would save at most */
+    uint64_t gap_ns;    /* between the end of the first and the start of the second, added up */
+    uint64_t saving_ns; /* that overlap would save at most */
     uint64_t reasons[WATCH_REASON_COUNT];
-    enum watch_reason reason; /* the commonest of those that did not overlap; WATCH_OVERLAPPED if all did */
-    const char *detail;  /* numbers that belong to it; NULL */
-    uint32_t example;    /* a run with that reason */
+    enum watch_reason
+        reason; /* the commonest of those that did not overlap; WATCH_OVERLAPPED if all did */
+    const char *detail; /* numbers that belong to it; NULL */
+    uint32_t example;   /* a run with that reason */
 };
 
 /* What to do next. Ordered by what it could save. */
@@ -126,8 +129,8 @@ struct watch_advice {
 
 struct watch_device {
     uint32_t process, context, device, capability, sms;
-    uint32_t threads, blocks, registers, shared_memory, shared_memory_per_block, reserved_shared_memory,
-        threads_per_block;
+    uint32_t threads, blocks, registers, shared_memory, shared_memory_per_block,
+        reserved_shared_memory, threads_per_block;
     const char *name;
 };
 
@@ -143,7 +146,7 @@ struct watch_range {
 };
 
 struct watch_process {
-    const char *path;    /* of the recording */
+    const char *path; /* of the recording */
     const char *command;
     uint32_t id, parent, cupti_version, driver_version;
     uint64_t start_ns, start_realtime_ns;
@@ -161,8 +164,8 @@ struct watch_process {
 
 /* Which runs are looked at. Zeroed: all. */
 struct watch_window {
-    uint64_t skip, count; /* launches; count 0: all */
-    uint64_t ns;          /* from the first launch; 0: all */
+    uint64_t skip, count;       /* launches; count 0: all */
+    uint64_t ns;                /* from the first launch; 0: all */
     const char *const *kernels; /* globs of mangled or shown names */
     size_t kernel_count;
     const char *range; /* a glob of names of NVTX ranges; NULL */
@@ -173,7 +176,7 @@ struct watch {
     WATCH_LIST(struct watch_kernel) kernels;
     WATCH_LIST(struct watch_launch) launches;
     WATCH_LIST(struct watch_run) runs;
-    WATCH_LIST(struct watch_pair) pairs;     /* by what they could save, then by count */
+    WATCH_LIST(struct watch_pair) pairs; /* by what they could save, then by count */
     WATCH_LIST(struct watch_advice) advice;
     WATCH_LIST(struct watch_device) devices;
     WATCH_LIST(struct watch_track) tracks;
@@ -181,13 +184,13 @@ struct watch {
     WATCH_LIST(const char *) notes;
     struct {
         uint64_t launches, asked, granted, overlapped, graph_runs, races;
-        uint64_t kernel_ns;  /* of all runs, added up */
-        uint64_t busy_ns;    /* some kernel ran */
-        uint64_t saved_ns;   /* two ran of which one waited for the other */
-        uint64_t saving_ns;  /* that overlap would save at most */
+        uint64_t kernel_ns; /* of all runs, added up */
+        uint64_t busy_ns;   /* some kernel ran */
+        uint64_t saved_ns;  /* two ran of which one waited for the other */
+        uint64_t saving_ns; /* that overlap would save at most */
         uint64_t added, removed, not_proved;
     } sums;
-    bool has_times; /* CUPTI was there */
+    bool has_times;            /* CUPTI was there */
     struct watch_store *store; /* private to recording.c and join.c */
 };
 
