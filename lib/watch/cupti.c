@@ -82,7 +82,8 @@ static int open_beside(struct dl_phdr_info *info, size_t size, void *found)
 static void *open_cupti(void)
 {
     static const char *const variables[] = {"CUDA_PATH", "CUDA_HOME", "CUDAToolkit_ROOT"};
-    static const char *const below[] = {"/extras/CUPTI/lib64", "/lib64", "/lib"};
+    static const char *const below[] = {"/extras/CUPTI/lib64", "/lib64",
+                                        "/targets/x86_64-linux/lib", "/targets/sbsa-linux/lib"};
     const char *const given = pdl_watch_settings()->cupti_path;
     void *library = NULL;
     if (given != NULL) {
@@ -99,10 +100,10 @@ static void *open_cupti(void)
     for (size_t i = 0; i < sizeof(sonames) / sizeof(sonames[0]) && library == NULL; i++) {
         library = dlopen(sonames[i], RTLD_NOW | RTLD_LOCAL);
     }
-    for (size_t i = 0; i < 3 * sizeof(below) / sizeof(below[0]) && library == NULL; i++) {
-        const char *const root = secure_getenv(variables[i / 3]);
+    for (size_t i = 0; i < 4 * sizeof(variables) / sizeof(variables[0]) && library == NULL; i++) {
+        const char *const root = secure_getenv(variables[i / 4]);
         if (root != NULL) {
-            library = open_in(root, below[i % 3]);
+            library = open_in(root, below[i % 4]);
         }
     }
     for (size_t i = 0; i < sizeof(below) / sizeof(below[0]) && library == NULL; i++) {

@@ -4,9 +4,11 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include <pdl/pdl.h>
+
 #include "watch/watch.h"
 
-int InitializeInjection(void);
+PDL_API int InitializeInjection(void);
 
 static void at_end(void)
 {

@@ -4,6 +4,8 @@
 #include <stdatomic.h>
 #include <string.h>
 
+#include <pdl/pdl.h>
+
 #include "watch/watch.h"
 
 #if defined(__has_include)
@@ -12,7 +14,7 @@
 #endif
 #endif
 
-int InitializeInjectionNvtx2(void *get_table);
+PDL_API int InitializeInjectionNvtx2(void *get_table);
 
 #ifdef HAVE_NVTX
 #include <nvtx3/nvToolsExt.h>
