@@ -212,6 +212,13 @@ static void launch(const CUpti_CallbackData *data, bool is_ex, bool cooperative,
         if (!call->active) {
             pdl_watch_call_begin(call, is_ex ? ex->f : plain->f);
         }
+        if (is_ex && ex->config != NULL) { /* for the node, if it is captured */
+            call->flags |= pdl_watch_flags_of(ex->config->attrs, ex->config->numAttrs);
+            call->flags |=
+                (call->flags & PDL_WATCH_OVERLAP) != 0 && (call->flags & PDL_WATCH_ADDED) == 0
+                    ? PDL_WATCH_ASKED
+                    : 0;
+        }
         return;
     }
     const CUlaunchConfig *used = &config;
