@@ -9,6 +9,9 @@ set(pdl_cuda_wheel_cccl nvidia-cuda-cccl 13.0.85
 set(pdl_cuda_wheel_crt nvidia-cuda-crt 13.0.88
     2c8043c7c9e02492716426e9919fc78d2c5b3b2a7a768a88e952676b08aa55a4
     ee2ea2a97073e02ee62bb27841f437332be2c248e3eac013df07997ada39c003)
+set(pdl_cuda_wheel_cupti nvidia-cuda-cupti 13.0.85
+    4eb01c08e859bf924d222250d2e8f8b8ff6d3db4721288cf35d14252a4d933c8
+    796bd679890ee55fb14a94629b698b6db54bcfd833d391d5e94017dd9d7d3151)
 set(pdl_cuda_wheel_nvcc nvidia-cuda-nvcc 13.0.88
     56fe502eb77625a12f25172caa3cdddb4e4c8ba2c8c17dba44b164761b380f03
     c7ff28f86a24effdc6c034fa15230c549a273e4771b10a7fec14996f8cf3307f)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-# CPack: a .tar.gz of everything, and Debian packages: libpdl, libpdl-inspect, libpdl-rtc and libpdl-trace, each with
-# the version in its soname behind its name, libpdl-dev and pdltool. Configure with -DCMAKE_INSTALL_PREFIX=/usr for
+# CPack: a .tar.gz of everything, and Debian packages: libpdl, libpdl-inspect, libpdl-rtc, libpdl-trace and
+# libpdl-watch, each with the version in its soname behind its name, libpdl-dev and pdltool. Configure with -DCMAKE_INSTALL_PREFIX=/usr for
 # these, as the preset "package" does: then the libraries go to Debian's multiarch directory. libpdl needs the C library
 # only; what reads compressed code and writes JSON is behind the others. None depends on a package of CUDA: what a
 # program wants of it, it opens.
@@ -16,6 +16,9 @@ set(CPACK_COMPONENTS_ALL runtime inspect trace development)
 if(TARGET pdl_rtc)
     list(APPEND CPACK_COMPONENTS_ALL rtc)
 endif()
+if(TARGET pdl_watch)
+    list(APPEND CPACK_COMPONENTS_ALL watch)
+endif()
 if(PDL_BUILD_TOOLS)
     list(APPEND CPACK_COMPONENTS_ALL tool)
 endif()
@@ -30,6 +33,7 @@ set(pdl_runtime libpdl${PDL_SOVERSION})
 set(pdl_inspect libpdl-inspect${PDL_SOVERSION})
 set(pdl_rtc libpdl-rtc${PDL_SOVERSION})
 set(pdl_trace libpdl-trace${PDL_SOVERSION})
+set(pdl_watch libpdl-watch${PDL_SOVERSION})
 set(pdl_libraries "${pdl_runtime} ${pdl_this}, ${pdl_inspect} ${pdl_this}")
 set(CPACK_DEBIAN_RUNTIME_PACKAGE_NAME ${pdl_runtime})
 set(CPACK_DEBIAN_RUNTIME_PACKAGE_SECTION libs)
@@ -41,6 +45,9 @@ set(CPACK_DEBIAN_RTC_PACKAGE_DEPENDS "${pdl_libraries}")
 set(CPACK_DEBIAN_TRACE_PACKAGE_NAME ${pdl_trace})
 set(CPACK_DEBIAN_TRACE_PACKAGE_SECTION libs)
 set(CPACK_DEBIAN_TRACE_PACKAGE_DEPENDS "${pdl_runtime} ${pdl_this}")
+set(CPACK_DEBIAN_WATCH_PACKAGE_NAME ${pdl_watch})
+set(CPACK_DEBIAN_WATCH_PACKAGE_SECTION devel)
+set(CPACK_DEBIAN_WATCH_PACKAGE_RECOMMENDS "${pdl_inspect} ${pdl_this}")
 string(APPEND pdl_libraries ", ${pdl_trace} ${pdl_this}")
 if(TARGET pdl_rtc)
     string(APPEND pdl_libraries ", ${pdl_rtc} ${pdl_this}")
@@ -53,6 +60,7 @@ set(CPACK_DEBIAN_TOOL_PACKAGE_NAME pdltool)
 set(CPACK_DEBIAN_TOOL_PACKAGE_SECTION devel)
 set(CPACK_DEBIAN_TOOL_PACKAGE_SUGGESTS gnuplot-nox)
 set(CPACK_DEBIAN_TOOL_PACKAGE_DEPENDS "${pdl_libraries}")
+set(CPACK_DEBIAN_TOOL_PACKAGE_RECOMMENDS "${pdl_watch} ${pdl_this}")
 
 # What they open at run time, to read code that is compressed.
 set(CPACK_DEBIAN_RUNTIME_PACKAGE_RECOMMENDS "libzstd1, liblz4-1")
@@ -65,6 +73,7 @@ if(PDL_DPKG_SHLIBDEPS)
     set(CPACK_DEBIAN_INSPECT_PACKAGE_SHLIBDEPS ON)
     set(CPACK_DEBIAN_RTC_PACKAGE_SHLIBDEPS ON)
     set(CPACK_DEBIAN_TRACE_PACKAGE_SHLIBDEPS ON)
+    set(CPACK_DEBIAN_WATCH_PACKAGE_SHLIBDEPS ON)
     set(CPACK_DEBIAN_TOOL_PACKAGE_SHLIBDEPS ON)
     # Where it finds the libraries, which no package is known to hold yet.
     set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS_PRIVATE_DIRS
@@ -74,6 +83,7 @@ if(PDL_DPKG_SHLIBDEPS)
 else()
     set(CPACK_DEBIAN_RUNTIME_PACKAGE_DEPENDS "libc6")
     set(CPACK_DEBIAN_INSPECT_PACKAGE_DEPENDS "libc6")
+    set(CPACK_DEBIAN_WATCH_PACKAGE_DEPENDS "libc6")
     string(APPEND CPACK_DEBIAN_RTC_PACKAGE_DEPENDS ", libc6")
     string(APPEND CPACK_DEBIAN_TRACE_PACKAGE_DEPENDS ", libc6")
     string(APPEND CPACK_DEBIAN_TOOL_PACKAGE_DEPENDS ", libc6")
@@ -86,6 +96,8 @@ set(CPACK_COMPONENT_RTC_DESCRIPTION
     "Compiles CUDA kernels from text at run time, and keeps them in a cache. Shared library.")
 set(CPACK_COMPONENT_TRACE_DESCRIPTION
     "Shows when each block of CUDA kernels started, waited, triggered and ended. Shared library.")
+set(CPACK_COMPONENT_WATCH_DESCRIPTION
+    "Records the kernel launches of a program that runs under pdltool watch. Loaded into programs.")
 set(CPACK_COMPONENT_DEVELOPMENT_DESCRIPTION "${pdl_summary} Headers and libraries.")
 set(CPACK_COMPONENT_TOOL_DESCRIPTION
     "Finds races of CUDA kernels that overlap, and measures what launches cost and what overlap gives.")
