@@ -43,6 +43,7 @@ static void read_settings(void)
         .count = (uint64_t)number_of("PDL_WATCH_COUNT", 0),
         .ns = (uint64_t)(number_of("PDL_WATCH_SECONDS", 0) * 1e9),
         .cupti = number_of("PDL_WATCH_CUPTI", 1) != 0,
+        .times = number_of("PDL_WATCH_TIMES", 1) != 0,
         .code = number_of("PDL_WATCH_CODE", 1) != 0,
     };
 }

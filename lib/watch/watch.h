@@ -20,6 +20,7 @@
  *   PDL_WATCH_RECORD    the file of the first process; others add .2, .3 … Without it nothing is recorded.
  *   PDL_WATCH_RULES     a file that says which overlaps to add and to take out, see change.h
  *   PDL_WATCH_CUPTI     0: do not open it; launches then have no device times
+ *   PDL_WATCH_TIMES     0: launches and what is between them are recorded, and no device times, which cost most
  *   PDL_WATCH_LIMIT     most bytes of a recording, default 2 GiB
  *   PDL_WATCH_CODE      0: record no device code
  *   PDL_WATCH_SKIP, PDL_WATCH_COUNT, PDL_WATCH_SECONDS   a window: launches to leave out at the beginning, launches, time
@@ -33,7 +34,7 @@ struct pdl_watch_settings {
     uint64_t limit;
     uint64_t skip, count; /* launches; count 0: all */
     uint64_t ns;          /* 0: all */
-    bool cupti, code;
+    bool cupti, times, code;
 };
 
 /* Read once. All in it stays. */
