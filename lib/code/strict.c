@@ -23,8 +23,8 @@
 
 /* Written once. */
 static bool strict_on;
-static pdl_strict_memory *inspect_memory; /* NULL: there is no libpdl-inspect */
-static pdl_strict_shown *inspection_shown;
+static pdl_strict_memory *inspect_memory;
+static pdl_strict_shown *inspection_shown; /* NULL: there is no libpdl-inspect, or an older one */
 static pdl_strict_destroy *inspection_destroy;
 
 /* The one that was installed with this library, or any. */
@@ -42,23 +42,41 @@ static void *open_inspect(void)
     return library != NULL ? library : dlopen(INSPECT_SONAME, RTLD_NOW | RTLD_LOCAL);
 }
 
-static void start_strict(void)
+static const char *inspect_missing; /* why */
+
+static void load_inspect(void)
 {
-    const char *wanted = secure_getenv("PDL_OVERLAP_STRICT");
-    strict_on = wanted != NULL && strcmp(wanted, "1") == 0;
-    void *library = strict_on ? open_inspect() : NULL;
+    static char why[256];
+    void *const library = open_inspect();
     if (library != NULL) {
         *(void **)&inspection_destroy = dlsym(library, "pdl_inspection_destroy");
         *(void **)&inspect_memory = dlsym(library, "pdl_inspect_memory");
         *(void **)&inspection_shown = dlsym(library, "pdl_inspection_shown"); /* the newest */
     }
-    if (strict_on && inspection_shown == NULL) {
-        const char *why = dlerror();
-        inspect_memory = NULL;
+    if (inspection_shown == NULL) {
+        const char *const reason = dlerror();
+        (void)snprintf(why, sizeof(why), "%s", reason != NULL ? reason : "no reason given");
+        inspect_missing = why;
+    }
+}
+
+const char *pdl_strict_load(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    (void)pthread_once(&once, load_inspect);
+    return inspect_missing;
+}
+
+static void start_strict(void)
+{
+    const char *wanted = secure_getenv("PDL_OVERLAP_STRICT");
+    strict_on = wanted != NULL && strcmp(wanted, "1") == 0;
+    const char *const why = strict_on ? pdl_strict_load() : NULL;
+    if (why != NULL) {
         (void)fprintf(stderr,
                       "libpdl: PDL_OVERLAP_STRICT=1 needs " INSPECT_SONAME
                       "; without it only kernels that are declared to wait overlap: %s\n",
-                      why != NULL ? why : "no reason given");
+                      why);
     }
 }
 
@@ -98,20 +116,31 @@ static const struct pdl_inspection *analyse_image(const unsigned char *image, si
     return made;
 }
 
-struct pdl_strict pdl_strict_look(const void *image, size_t size, const char *name,
-                                  uint32_t capability)
+pdl_known pdl_strict_ask(const void *image, size_t size, const char *name, uint32_t capability,
+                         pdl_known *waits_always)
 {
-    struct pdl_strict strict = {.refused = pdl_strict_is_on()};
-    if (inspect_memory == NULL) {
-        return strict;
-    }
     const unsigned char *const bytes = (const unsigned char *)image;
+    *waits_always = PDL_UNKNOWN;
+    if (pdl_strict_load() != NULL) {
+        return PDL_UNKNOWN;
+    }
     if (pdl_fatbin_is(bytes, size)) { /* others may follow, which are not this kernel's */
         size = pdl_fatbin_size(bytes, size);
     }
     pdl_lock_take(&last_analysed.lock);
-    strict.refused = inspection_shown(analyse_image(bytes, size), name, (int32_t)capability,
-                                      &strict.waits_always) != PDL_YES;
+    const pdl_known shown =
+        inspection_shown(analyse_image(bytes, size), name, (int32_t)capability, waits_always);
     pdl_lock_release(&last_analysed.lock);
+    return shown;
+}
+
+struct pdl_strict pdl_strict_look(const void *image, size_t size, const char *name,
+                                  uint32_t capability)
+{
+    struct pdl_strict strict = {.refused = false};
+    if (pdl_strict_is_on()) {
+        strict.refused =
+            pdl_strict_ask(image, size, name, capability, &strict.waits_always) != PDL_YES;
+    }
     return strict;
 }

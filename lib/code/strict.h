@@ -18,6 +18,13 @@ struct pdl_strict {
 /* The first call finds out, and if the mode is on, loads libpdl-inspect, or says on stderr why it cannot. */
 bool pdl_strict_is_on(void);
 
+/* Loads libpdl-inspect, for which the mode need not be on: NULL, or why that fails. */
+const char *pdl_strict_load(void);
+
+/* What libpdl-inspect shows of a kernel, see pdl_inspection_shown(): PDL_UNKNOWN where it cannot be loaded. */
+pdl_known pdl_strict_ask(const void *image, size_t size, const char *name, uint32_t capability,
+                         pdl_known *waits_always);
+
 /* What an image (PTX text, cubin, or the first fatbin in memory, compressed or not) shows of a kernel on a device whose
  * compute capability is 90 for 9.0; see pdl_inspection_shown(). */
 struct pdl_strict pdl_strict_look(const void *image, size_t size, const char *name,
