@@ -30,4 +30,17 @@ void pdl_watch_rules_free(struct pdl_watch_rules *rules);
 enum pdl_watch_change pdl_watch_rules_find(const struct pdl_watch_rules *rules, const char *name,
                                            uint32_t nth, bool *delay);
 
+/* Whether a rule adds overlaps; whether one delays. */
+bool pdl_watch_rules_add(const struct pdl_watch_rules *rules);
+bool pdl_watch_rules_delay(const struct pdl_watch_rules *rules);
+
+/* The rules that matter to a name, found once so that each of its launches is cheap to look up. NULL without memory;
+ * good for as long as the rules. */
+struct pdl_watch_rules_of;
+struct pdl_watch_rules_of *pdl_watch_rules_for(const struct pdl_watch_rules *rules,
+                                               const char *name);
+void pdl_watch_rules_of_free(struct pdl_watch_rules_of *of);
+enum pdl_watch_change pdl_watch_rules_at(const struct pdl_watch_rules_of *of, uint32_t nth,
+                                         bool *delay);
+
 #endif /* PDL_LIB_WATCH_CHANGE_H */
