@@ -26,6 +26,7 @@ struct started {
     int signal;       /* that ended it; 0 */
     bool not_started; /* a line on standard error says why */
     bool timed_out;
+    int interrupted; /* the first signal that asked pdltool to end meanwhile: SIGINT, SIGTERM …; 0 */
 };
 
 /* Runs it and waits for its end. Signals that the terminal sends to both are left to the program; SIGTERM and SIGHUP are passed
