@@ -21,5 +21,6 @@ int command_report(int argc, char **argv);
 int command_rtc(int argc, char **argv);
 int command_sim(int argc, char **argv);
 int command_tune(int argc, char **argv);
+int command_watch(int argc, char **argv);
 
 #endif /* PDL_TOOLS_COMMANDS_H */

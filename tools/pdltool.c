@@ -29,6 +29,7 @@ static const struct command {
 #endif
     {"sim", command_sim, "what launches would take, by a model, without a device"},
     {"tune", command_tune, "the best trigger points and grid sizes for a chain of kernels"},
+    {"watch", command_watch, "any program's launches: do they overlap, why not, and is it safe"},
 };
 
 static void usage(FILE *to)

@@ -17,6 +17,8 @@
 
 #define WATCH_NONE UINT32_MAX
 
+struct started; /* see start.h */
+
 /* Why a run did not begin before the one in front of it had ended: the first that holds. */
 enum watch_reason {
     WATCH_OVERLAPPED,
@@ -191,6 +193,7 @@ struct watch {
         uint64_t added, removed, not_proved;
     } sums;
     bool has_times;            /* CUPTI was there */
+    const struct started *program; /* how it went; NULL: recordings are read */
     struct watch_store *store; /* private to recording.c and join.c */
 };
 
@@ -213,7 +216,10 @@ const char *watch_race_word(enum watch_race race);
 /* The forms. False where writing failed. */
 struct watch_limits {
     size_t kernels, pairs, advice; /* rows of each; 0: all */
+    bool full_names;
 };
+/* To standard output: the first line of the text alone, the text, JSON. */
+bool watch_print_verdict(const struct watch *watch);
 bool watch_print_text(const struct watch *watch, const struct watch_limits *limits);
 bool watch_print_json(const struct watch *watch);
 bool watch_write_trace(const struct watch *watch, const char *path);

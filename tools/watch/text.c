@@ -1,0 +1,467 @@
+/* SPDX-License-Identifier: MIT */
+/* The report for people: the verdict first, then races, kernels, neighbours, and what to do. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/input.h"
+#include "common/memory.h"
+#include "common/print.h"
+#include "watch/brief.h"
+#include "watch/start.h"
+#include "watch/watch.h"
+
+/* Of a name in a table, beside the table's numbers. Of a pair there are two. */
+enum { NAME_COLUMNS = 40, PAIR_NAME_COLUMNS = 26 };
+
+struct text {
+    const struct watch *watch;
+    const struct watch_limits *limits;
+    bool explained[WATCH_REASON_COUNT]; /* reasons that a table has */
+};
+
+static char *number(uint64_t value)
+{
+    return format_count(value, "", "");
+}
+
+static char *dash(void)
+{
+    return copy_text("-");
+}
+
+/* The word for programs as people write it. */
+static char *reason_cell(struct text *text, enum watch_reason reason)
+{
+    char *const word = copy_text(watch_reason_word(reason));
+    for (char *c = word; *c != '\0'; c++) {
+        *c = *c == '_' ? ' ' : *c;
+    }
+    text->explained[reason] = true;
+    return word;
+}
+
+static char *name_cell(const struct text *text, uint32_t kernel, size_t columns)
+{
+    if (kernel == WATCH_NONE || kernel >= text->watch->kernels.count) {
+        return copy_text("copy or memset");
+    }
+    const char *const shown = text->watch->kernels.items[kernel].shown;
+    return text->limits->full_names ? copy_text(shown) : brief_name(shown, columns);
+}
+
+static void print_name(const struct text *text, uint32_t kernel)
+{
+    char *const name = name_cell(text, kernel, 100);
+    print_plain(stdout, name);
+    free(name);
+}
+
+static size_t rows_of(size_t count, size_t limit)
+{
+    return limit > 0 && count > limit ? limit : count;
+}
+
+static void print_left_out(size_t count, size_t shown, const char *one, const char *many)
+{
+    if (count > shown) {
+        char *const left = format_count(count - shown, one, many);
+        printf("  and %s more; --all shows all\n", left);
+        free(left);
+    }
+}
+
+/* ---- the verdict ------------------------------------------------------------------------------ */
+
+static void print_overlap(const struct watch *watch)
+{
+    char *const overlapped = number(watch->sums.overlapped);
+    char *const share = brief_share(watch->sums.overlapped, watch->sums.launches);
+    char *const saved = brief_time(watch->sums.saved_ns);
+    char *const saving = brief_time(watch->sums.saving_ns);
+    printf(", %s overlapped the one before", overlapped);
+    if (watch->sums.overlapped > 0) {
+        printf(" (%s), which saved %s", share, saved);
+    }
+    if (watch->sums.saving_ns > 0) {
+        printf("; overlap would save at most %s%s", saving,
+               watch->sums.overlapped > 0 ? " more" : "");
+    }
+    free(saving);
+    free(saved);
+    free(share);
+    free(overlapped);
+}
+
+static const char *nothing(const struct watch *watch)
+{
+    return watch->processes.count == 0
+               ? "nothing was recorded: the program does not use CUDA, or the driver did not load "
+                 "libpdl-watch"
+               : "no kernel was launched";
+}
+
+bool watch_print_verdict(const struct watch *watch)
+{
+    if (watch->sums.launches == 0) {
+        (void)puts(nothing(watch));
+        return ferror(stdout) == 0;
+    }
+    char *const launches = format_count(watch->sums.launches, "launch", "launches");
+    char *const asked = number(watch->sums.asked);
+    (void)fputs(launches, stdout);
+    if (watch->sums.graph_runs > 0) {
+        char *const runs = number(watch->sums.graph_runs);
+        printf(" (%s in graphs)", runs);
+        free(runs);
+    }
+    printf(": %s asked for overlap", asked);
+    if (watch->has_times) {
+        print_overlap(watch);
+    } else {
+        (void)fputs("; without CUPTI's times it is not known which overlapped", stdout);
+    }
+    if (watch->sums.races > 0) {
+        char *const races = format_count(watch->sums.races, "kernel races", "kernels race");
+        printf("; %s", races);
+        free(races);
+    } else {
+        (void)fputs("; no races", stdout);
+    }
+    (void)putchar('\n');
+    free(asked);
+    free(launches);
+    return ferror(stdout) == 0;
+}
+
+/* ---- how far to trust it ---------------------------------------------------------------------- */
+
+static void print_program(const struct watch *watch)
+{
+    const struct started *const program = watch->program;
+    if (program != NULL && program->signal != 0) {
+        print_line(stdout, "the program was ended by signal %d (%s)", program->signal,
+                   strsignal(program->signal));
+    } else if (program != NULL && program->exit_code != 0 && !program->not_started) {
+        printf("the program ended with exit code %d\n", program->exit_code);
+    }
+}
+
+static void print_processes(const struct watch *watch)
+{
+    for (size_t i = 0; i < watch->processes.count; i++) {
+        const struct watch_process *const process = &watch->processes.items[i];
+        if (watch->processes.count > 1) {
+            print_line(stdout, "process %u: %s", process->id, process->command);
+        }
+        if (!process->ended) {
+            printf(
+                "process %u did not come to its exit: it was killed, executed another program or "
+                "still runs\n",
+                process->id);
+        }
+        if (process->damaged) {
+            print_line(stdout, "%s is damaged: what was read of it is reported", process->path);
+        }
+        if (process->lost > 0) {
+            char *const lost = format_count(process->lost, "record was", "records were");
+            printf("process %u: %s lost: the disk is full, or the recording as large as "
+                   "PDL_WATCH_LIMIT allows\n",
+                   process->id, lost);
+            free(lost);
+        }
+        if (process->lost_device > 0) {
+            char *const lost = format_count(process->lost_device, "run on the device was",
+                                            "runs on the device were");
+            printf("process %u: %s dropped by CUPTI\n", process->id, lost);
+            free(lost);
+        }
+    }
+    for (size_t i = 0; i < watch->notes.count; i++) {
+        print_line(stdout, "note: %s", watch->notes.items[i]);
+    }
+}
+
+static void print_changes(const struct watch *watch)
+{
+    static const char *const texts[] = {
+        "to %s overlap was added", "from %s overlap was taken out",
+        "%s did not get overlap: their kernels are not proved to wait before they touch memory"};
+    const uint64_t counts[] = {watch->sums.added, watch->sums.removed, watch->sums.not_proved};
+    for (size_t i = 0; i < 3; i++) {
+        if (counts[i] > 0) {
+            char *const launches = format_count(counts[i], "launch", "launches");
+            const char *const place = strstr(texts[i], "%s");
+            printf("%.*s%s%s\n", (int)(place - texts[i]), texts[i], launches, place + 2);
+            free(launches);
+        }
+    }
+}
+
+/* ---- races ------------------------------------------------------------------------------------ */
+
+static void print_race(const struct text *text, uint32_t index)
+{
+    const struct watch_kernel *const kernel = &text->watch->kernels.items[index];
+    char *const launches = format_count(kernel->granted, "launch", "launches");
+    (void)fputs(kernel->race == WATCH_RACE_UNKNOWN ? "  unknown: " : "  race: ", stdout);
+    print_name(text, index);
+    printf("\n    %s with overlap; ", launches);
+    print_plain(stdout, watch_race_text(kernel->race));
+    if (kernel->race == WATCH_RACE_UNKNOWN && kernel->why_unknown != NULL) {
+        (void)fputs(": ", stdout);
+        print_plain(stdout, kernel->why_unknown);
+    }
+    (void)putchar('\n');
+    if (kernel->finding != NULL) {
+        (void)fputs("    ", stdout);
+        print_plain(stdout, kernel->finding);
+        (void)putchar('\n');
+    }
+    free(launches);
+}
+
+static void print_races(const struct text *text)
+{
+    const struct watch *const watch = text->watch;
+    size_t unknown = 0;
+    bool heading = false;
+    for (uint32_t i = 0; i < watch->kernels.count; i++) {
+        const enum watch_race race = watch->kernels.items[i].race;
+        unknown += race == WATCH_RACE_UNKNOWN;
+        if (race != WATCH_RACE_NONE && race != WATCH_RACE_UNKNOWN) {
+            (void)fputs(heading ? ""
+                                : "\nraces: kernels that are launched with overlap, and do not "
+                                  "wait for the one before\n",
+                        stdout);
+            heading = true;
+            print_race(text, i);
+        }
+    }
+    if (unknown == 0) {
+        return;
+    }
+    const size_t most = rows_of(unknown, text->limits->kernels);
+    size_t shown = 0;
+    (void)fputs("\nnot judged: kernels that are launched with overlap\n", stdout);
+    for (uint32_t i = 0; i < watch->kernels.count && shown < most; i++) {
+        if (watch->kernels.items[i].race == WATCH_RACE_UNKNOWN) {
+            print_race(text, i);
+            shown++;
+        }
+    }
+    print_left_out(unknown, shown, "kernel", "kernels");
+}
+
+/* ---- by kernel -------------------------------------------------------------------------------- */
+
+static int by_weight(const void *a, const void *b)
+{
+    const struct watch_kernel *const x = *(const struct watch_kernel *const *)a;
+    const struct watch_kernel *const y = *(const struct watch_kernel *const *)b;
+    if (x->time_ns != y->time_ns) {
+        return x->time_ns < y->time_ns ? 1 : -1;
+    }
+    if (x->launches != y->launches) {
+        return x->launches < y->launches ? 1 : -1;
+    }
+    return (x > y) - (x < y);
+}
+
+/* Of those that did not overlap, the commonest; WATCH_OVERLAPPED: none. The first in a stream has none in front. */
+static enum watch_reason commonest(const struct watch_kernel *kernel)
+{
+    unsigned best = WATCH_OVERLAPPED;
+    for (unsigned i = WATCH_FIRST + 1; i < WATCH_REASON_COUNT; i++) {
+        if (kernel->reasons[i] > (best == WATCH_OVERLAPPED ? 0 : kernel->reasons[best])) {
+            best = i;
+        }
+    }
+    if (best == WATCH_OVERLAPPED && kernel->reasons[WATCH_FIRST] > 0 && kernel->overlapped == 0) {
+        best = WATCH_FIRST;
+    }
+    return (enum watch_reason)best;
+}
+
+static char *code_cell(const struct watch_kernel *kernel)
+{
+    const int32_t code = kernel->binary_version > 0 ? kernel->binary_version : kernel->ptx_version;
+    return code > 0 ? format_text("%d.%d", (int)(code / 10), (int)(code % 10)) : copy_text("?");
+}
+
+static void add_kernel(struct text *text, struct table *table, const struct watch_kernel *kernel)
+{
+    const bool times = text->watch->has_times;
+    const enum watch_reason reason = commonest(kernel);
+    table_add(table, number(kernel->launches));
+    table_add(table, times ? brief_time(kernel->time_ns) : dash());
+    table_add(table, number(kernel->asked));
+    table_add(table, times ? number(kernel->overlapped) : dash());
+    table_add(table, times && kernel->overlapped > 0
+                         ? brief_time(kernel->overlap_ns / kernel->overlapped)
+                         : dash());
+    table_add(table, times && kernel->time_ns > 0 && kernel->overlapped > 0
+                         ? brief_share(kernel->overlap_ns, kernel->time_ns)
+                         : dash());
+    table_add(table, copy_text(known_name((uint32_t)kernel->waits)));
+    table_add(table, copy_text(known_name((uint32_t)kernel->triggers)));
+    table_add(table, code_cell(kernel));
+    table_add(table, reason == WATCH_OVERLAPPED ? dash() : reason_cell(text, reason));
+    table_add(table,
+              name_cell(text, (uint32_t)(kernel - text->watch->kernels.items), NAME_COLUMNS));
+}
+
+static void print_kernels(struct text *text)
+{
+    static const char *const headings[] = {"launches", "time",    "asked", "overlapped",
+                                           "by",       "of it",   "waits", "triggers",
+                                           "code",     "why not", "kernel"};
+    const struct watch *const watch = text->watch;
+    struct table table = {.headings = headings, .right = "rrrrrrlllll"};
+    const struct watch_kernel **const sorted = allocate(watch->kernels.count, sizeof(*sorted));
+    size_t count = 0;
+    for (size_t i = 0; i < watch->kernels.count; i++) {
+        if (watch->kernels.items[i].launches > 0) {
+            sorted[count++] = &watch->kernels.items[i];
+        }
+    }
+    if (count > 0) {
+        qsort((void *)sorted, count, sizeof(*sorted), by_weight);
+    }
+    const size_t shown = rows_of(count, text->limits->kernels);
+    for (size_t i = 0; i < shown; i++) {
+        add_kernel(text, &table, sorted[i]);
+    }
+    if (shown > 0) {
+        (void)puts("\nby kernel");
+        table_print(&table, stdout);
+        print_left_out(count, shown, "kernel", "kernels");
+    }
+    table_free(&table);
+    free((void *)sorted);
+}
+
+/* ---- by pair ---------------------------------------------------------------------------------- */
+
+static void add_pair(struct text *text, struct table *table, const struct watch_pair *pair,
+                     size_t row)
+{
+    const uint64_t apart = pair->count > pair->overlapped ? pair->count - pair->overlapped : 0;
+    char *const first = name_cell(text, pair->first, PAIR_NAME_COLUMNS);
+    char *const second = name_cell(text, pair->second, PAIR_NAME_COLUMNS);
+    table_add(table, format_text("%zu", row + 1));
+    table_add(table, number(pair->count));
+    table_add(table, number(pair->overlapped));
+    table_add(table,
+              pair->overlapped > 0 ? brief_time(pair->overlap_ns / pair->overlapped) : dash());
+    table_add(table, apart > 0 ? brief_time(pair->gap_ns / apart) : dash());
+    table_add(table, pair->saving_ns > 0 ? brief_time(pair->saving_ns) : dash());
+    table_add(table, pair->reason == WATCH_OVERLAPPED ? dash() : reason_cell(text, pair->reason));
+    table_add(table, format_text("%s → %s%s", first, second, pair->in_graph ? ", graph" : ""));
+    free(second);
+    free(first);
+}
+
+static void print_pairs(struct text *text)
+{
+    static const char *const headings[] = {"",    "times", "overlapped", "by",
+                                           "gap", "saves", "why not",    "neighbours"};
+    const struct watch *const watch = text->watch;
+    struct table table = {.headings = headings, .right = "rrrrrrll"};
+    const size_t shown = rows_of(watch->pairs.count, text->limits->pairs);
+    if (shown == 0) {
+        return;
+    }
+    for (size_t i = 0; i < shown; i++) {
+        add_pair(text, &table, &watch->pairs.items[i], i);
+    }
+    (void)puts("\nby pair of neighbours in a stream or a graph");
+    table_print(&table, stdout);
+    print_left_out(watch->pairs.count, shown, "pair", "pairs");
+    for (size_t i = 0; i < shown; i++) {
+        if (watch->pairs.items[i].detail != NULL) {
+            print_line(stdout, "  %zu: %s", i + 1, watch->pairs.items[i].detail);
+        }
+    }
+    table_free(&table);
+}
+
+static void print_reasons(struct text *text)
+{
+    bool heading = false;
+    for (unsigned i = WATCH_OVERLAPPED + 1; i < WATCH_REASON_COUNT; i++) {
+        if (text->explained[i]) {
+            (void)fputs(heading ? "" : "\nwhy not\n", stdout);
+            heading = true;
+            char *const word = reason_cell(text, (enum watch_reason)i);
+            print_line(stdout, "  %-16s %s", word, watch_reason_text((enum watch_reason)i));
+            free(word);
+        }
+    }
+}
+
+/* ---- what libpdl says, and what to do --------------------------------------------------------- */
+
+static void print_decisions(const struct text *text)
+{
+    bool heading = false;
+    size_t count = 0;
+    const size_t most = rows_of(text->watch->kernels.count, text->limits->kernels);
+    for (uint32_t i = 0; i < text->watch->kernels.count; i++) {
+        const struct watch_kernel *const kernel = &text->watch->kernels.items[i];
+        if (kernel->decision == NULL || count++ >= most) {
+            continue;
+        }
+        (void)fputs(heading ? "" : "\nlibpdl's decisions\n", stdout);
+        heading = true;
+        (void)fputs("  ", stdout);
+        print_name(text, i);
+        (void)fputs(": ", stdout);
+        print_plain(stdout, kernel->decision);
+        (void)putchar('\n');
+    }
+    print_left_out(count, rows_of(count, most), "kernel", "kernels");
+}
+
+static void print_advice(const struct text *text)
+{
+    const struct watch *const watch = text->watch;
+    const size_t shown = rows_of(watch->advice.count, text->limits->advice);
+    if (shown == 0) {
+        return;
+    }
+    (void)puts("\nwhat to do next");
+    for (size_t i = 0; i < shown; i++) {
+        const struct watch_advice *const advice = &watch->advice.items[i];
+        printf("  %zu. ", i + 1);
+        print_plain(stdout, advice->text);
+        char *const launches = format_count(advice->count, "launch", "launches");
+        char *const saving = brief_time(advice->saving_ns);
+        if (advice->saving_ns > 0) {
+            printf(" (%s, at most %s)\n", launches, saving);
+        } else {
+            printf(" (%s)\n", launches);
+        }
+        free(saving);
+        free(launches);
+    }
+    print_left_out(watch->advice.count, shown, "piece of advice", "pieces of advice");
+}
+
+bool watch_print_text(const struct watch *watch, const struct watch_limits *limits)
+{
+    struct text text = {.watch = watch, .limits = limits};
+    (void)watch_print_verdict(watch);
+    print_program(watch);
+    print_processes(watch);
+    print_changes(watch);
+    print_races(&text);
+    print_kernels(&text);
+    if (watch->has_times) {
+        print_pairs(&text);
+    }
+    print_reasons(&text);
+    print_decisions(&text);
+    print_advice(&text);
+    return ferror(stdout) == 0;
+}
