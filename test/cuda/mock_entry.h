@@ -13,9 +13,19 @@
 #include "mock.h"
 
 /* X(name, since, symbol): the entries of the model, each with the CUDA version since which it
- * has been what it is, and the name that libcuda.so.1 exports it by. */
-#define MOCK_ENTRIES(X)                                                                            \
+ * has been what it is, and the name that libcuda.so.1 exports it by. First those that a driver which
+ * is watched (test/watch/watched_cuda.c) exports itself. */
+#define MOCK_SHOWN_ENTRIES(X)                                                                      \
     X(cuInit, 2000, cuInit)                                                                        \
+    X(cuMemcpyDtoH, 3020, cuMemcpyDtoH_v2)                                                         \
+    X(cuMemsetD8, 3020, cuMemsetD8_v2)                                                             \
+    X(cuLibraryLoadData, 12000, cuLibraryLoadData)                                                 \
+    X(cuLaunchKernelEx, 11060, cuLaunchKernelEx)                                                   \
+    X(cuGraphAddNode, 12030, cuGraphAddNode_v2)                                                    \
+    X(cuGraphInstantiateWithFlags, 11040, cuGraphInstantiateWithFlags)                             \
+    X(cuGraphExecDestroy, 10000, cuGraphExecDestroy)                                               \
+    X(cuGraphLaunch, 10000, cuGraphLaunch)
+#define MOCK_QUIET_ENTRIES(X)                                                                      \
     X(cuGetErrorName, 6000, cuGetErrorName)                                                        \
     X(cuDeviceGet, 2000, cuDeviceGet)                                                              \
     X(cuDeviceGetCount, 2000, cuDeviceGetCount)                                                    \
@@ -26,15 +36,12 @@
     X(cuCtxGetDevice, 2000, cuCtxGetDevice)                                                        \
     X(cuMemAlloc, 3020, cuMemAlloc_v2)                                                             \
     X(cuMemFree, 3020, cuMemFree_v2)                                                               \
-    X(cuMemcpyDtoH, 3020, cuMemcpyDtoH_v2)                                                         \
-    X(cuMemsetD8, 3020, cuMemsetD8_v2)                                                             \
     X(cuStreamGetCtx, 9020, cuStreamGetCtx)                                                        \
     X(cuStreamGetDevice, 12080, cuStreamGetDevice)                                                 \
     X(cuStreamIsCapturing, 10000, cuStreamIsCapturing)                                             \
     X(cuStreamGetCaptureInfo, 12030, cuStreamGetCaptureInfo_v3)                                    \
     X(cuEventCreate, 2000, cuEventCreate)                                                          \
     X(cuEventDestroy, 4000, cuEventDestroy_v2)                                                     \
-    X(cuLibraryLoadData, 12000, cuLibraryLoadData)                                                 \
     X(cuLibraryUnload, 12000, cuLibraryUnload)                                                     \
     X(cuLibraryGetKernel, 12000, cuLibraryGetKernel)                                               \
     X(cuKernelGetFunction, 12000, cuKernelGetFunction)                                             \
@@ -50,10 +57,8 @@
       cuOccupancyMaxActiveBlocksPerMultiprocessor)                                                 \
     X(cuOccupancyMaxActiveClusters, 11070, cuOccupancyMaxActiveClusters)                           \
     X(cuOccupancyMaxPotentialClusterSize, 11070, cuOccupancyMaxPotentialClusterSize)               \
-    X(cuLaunchKernelEx, 11060, cuLaunchKernelEx)                                                   \
     X(cuGraphCreate, 10000, cuGraphCreate)                                                         \
     X(cuGraphDestroy, 10000, cuGraphDestroy)                                                       \
-    X(cuGraphAddNode, 12030, cuGraphAddNode_v2)                                                    \
     X(cuGraphDestroyNode, 10000, cuGraphDestroyNode)                                               \
     X(cuGraphGetNodes, 10000, cuGraphGetNodes)                                                     \
     X(cuGraphGetEdges, 12030, cuGraphGetEdges_v2)                                                  \
@@ -62,11 +67,9 @@
     X(cuGraphKernelNodeGetParams, 12000, cuGraphKernelNodeGetParams_v2)                            \
     X(cuGraphKernelNodeGetAttribute, 11000, cuGraphKernelNodeGetAttribute)                         \
     X(cuGraphKernelNodeSetAttribute, 11000, cuGraphKernelNodeSetAttribute)                         \
-    X(cuGraphInstantiateWithFlags, 11040, cuGraphInstantiateWithFlags)                             \
-    X(cuGraphExecDestroy, 10000, cuGraphExecDestroy)                                               \
     X(cuGraphExecKernelNodeSetParams, 12000, cuGraphExecKernelNodeSetParams_v2)                    \
-    X(cuGraphUpload, 11010, cuGraphUpload)                                                         \
-    X(cuGraphLaunch, 10000, cuGraphLaunch)
+    X(cuGraphUpload, 11010, cuGraphUpload)
+#define MOCK_ENTRIES(X) MOCK_SHOWN_ENTRIES(X) MOCK_QUIET_ENTRIES(X)
 
 /* Every entry has the signature of the driver's. */
 #define MOCK_TYPE_(name, version)                                                                  \
@@ -78,14 +81,19 @@ PDL_TRACE_DRIVER_ENTRIES(MOCK_TYPE_)
 /* In libcuda.so.1 an entry is a symbol under its exported name. In C it keeps its own, because
  * cuda.h declares and renames entries (cuMemAlloc to cuMemAlloc_v2) in ways that differ between
  * its versions. */
-#ifdef MOCK_EXPORTED
-#define MOCK_DECLARE_(name, since, symbol)                                                         \
-    mock_##name##_type mock_##name __asm__(#symbol) __attribute__((visibility("default")));
-#else
 #define MOCK_DECLARE_(name, since, symbol) mock_##name##_type mock_##name;
-#endif
+#define MOCK_EXPORT_(name, since, symbol)                                                          \
+    mock_##name##_type mock_##name __asm__(#symbol) __attribute__((visibility("default")));
+#if !defined(MOCK_EXPORTED)
 MOCK_ENTRIES(MOCK_DECLARE_)
+#elif !defined(MOCK_WATCHED)
+MOCK_ENTRIES(MOCK_EXPORT_)
+#else
+MOCK_SHOWN_ENTRIES(MOCK_DECLARE_)
+MOCK_QUIET_ENTRIES(MOCK_EXPORT_)
+#endif
 #undef MOCK_DECLARE_
+#undef MOCK_EXPORT_
 
 /* Takes the lock. The name is that of the call in the log. For calls that are not in mock_entry. */
 void mock_lock(const char *name);

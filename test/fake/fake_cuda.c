@@ -23,6 +23,9 @@
 
 #include "mock_entry.h"
 #include "soak.h"
+#ifdef MOCK_WATCHED
+#include "watched_entries.h"
+#endif
 
 /* X(name, since, symbol): the entries that the model does not have, as MOCK_ENTRIES. */
 #define FAKE_ENTRIES(X)                                                                            \
@@ -244,7 +247,14 @@ static const struct {
 } entries[] = {
 #define OF_MODEL(name, since, symbol) {#name, since, (any_function)mock_##name},
 #define OF_FAKE(name, since, symbol)  {#name, since, (any_function)fake_##symbol},
-    MOCK_ENTRIES(OF_MODEL) FAKE_ENTRIES(OF_FAKE)
+#ifdef MOCK_WATCHED
+#define OF_SHOWN(name, since, symbol) {#name, since, (any_function)shown_##symbol},
+    MOCK_SHOWN_ENTRIES(OF_SHOWN) WATCHED_ENTRIES(OF_SHOWN) MOCK_QUIET_ENTRIES(OF_MODEL)
+#undef OF_SHOWN
+#else
+    MOCK_ENTRIES(OF_MODEL)
+#endif
+        FAKE_ENTRIES(OF_FAKE)
 #undef OF_MODEL
 #undef OF_FAKE
 };
