@@ -208,9 +208,10 @@ static void launch(const CUpti_CallbackData *data, bool is_ex, bool cooperative,
     CUlaunchConfig config = {0};
     CUlaunchAttribute attribute;
     if (data->callbackSite == CUPTI_API_ENTER) {
-        *data->correlationData = !call->active; /* else the interposer's own */
-        if (!call->active) {
+        /* Else the interposer began it. One that a callback began and that did not end was lost on the way. */
+        if (!call->active || call->by_callback) {
             pdl_watch_call_begin(call, is_ex ? ex->f : plain->f);
+            call->by_callback = true;
         }
         if (is_ex && ex->config != NULL) { /* for the node, if it is captured */
             call->flags |= pdl_watch_flags_of(ex->config->attrs, ex->config->numAttrs);
@@ -219,6 +220,9 @@ static void launch(const CUpti_CallbackData *data, bool is_ex, bool cooperative,
                     ? PDL_WATCH_ASKED
                     : 0;
         }
+        return;
+    }
+    if (!call->active) {
         return;
     }
     const CUlaunchConfig *used = &config;
@@ -235,7 +239,7 @@ static void launch(const CUpti_CallbackData *data, bool is_ex, bool cooperative,
         pdl_watch_call_record(call, used, pdl_watch_stream(used->hStream, per_thread), result,
                               data->correlationId, data->contextUid);
     }
-    if (*data->correlationData != 0) {
+    if (call->by_callback) {
         call->active = false;
     }
 }

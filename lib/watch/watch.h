@@ -108,7 +108,8 @@ struct pdl_watch_call {
     uint32_t number, nth;
     uint32_t
         flags; /* ASKED, ADDED, … as the interposer sets them; the rest comes from the configuration */
-    bool active; /* between begin and end */
+    bool active;      /* between begin and end */
+    bool by_callback; /* a callback began it */
     bool recorded;
 };
 /* The thread's launch. The interposer begins and ends it around the driver's call; CUPTI's callbacks in between find it
