@@ -11,6 +11,7 @@
  *   push=NAME, pop, mark=NAME           NVTX
  *   reset                               what cudaDeviceReset() does, and begin again
  *   no                                  first: no CUDA at all
+ *   later                               first: none until launches are made by a child, or `begin`
  */
 #include "watched.h"
 
@@ -36,6 +37,7 @@ static CUevent event;
 static CUgraph graph;
 static CUgraphExec exec;
 static struct bytes image;
+static bool has_begun;
 
 void watched_fail(const char *what)
 {
@@ -91,6 +93,7 @@ static void begin(void)
     CALL(cuStreamCreate, &stream, CU_STREAM_NON_BLOCKING);
     CALL(cuMemAlloc, &memory, BYTES);
     CALL(cuEventCreate, &event, CU_EVENT_DISABLE_TIMING);
+    has_begun = true;
 }
 
 /* ---- launches --------------------------------------------------------------------------------------- */
@@ -124,6 +127,9 @@ static void launch_overlapped(CUstream in)
 
 void watched_launch(unsigned count)
 {
+    if (!has_begun) {
+        begin();
+    }
     for (unsigned i = 0; i < count; i++) {
         launch_plainly(stream);
     }
@@ -305,6 +311,8 @@ static bool others(const char *word, const char *value)
         (void)nvtxRangePop();
     } else if (strcmp(word, "mark") == 0) {
         nvtxMarkA(value);
+    } else if (strcmp(word, "begin") == 0) {
+        begin();
     } else if (strcmp(word, "reset") == 0) {
         CALL(cuDevicePrimaryCtxReset, 0);
         begin();
@@ -345,8 +353,11 @@ int main(int count, char **words)
     if (driver == NULL) {
         watched_fail("no libcuda.so.1");
     }
-    begin();
-    watched_do(words + 1);
+    const bool later = count > 1 && strcmp(words[1], "later") == 0;
+    if (!later) {
+        begin();
+    }
+    watched_do(words + 1 + later);
     bytes_free(&image);
     return 0;
 }

@@ -208,12 +208,23 @@ def test_a_killed_process_leaves_what_it_had():
 
 def test_a_forks_child_has_a_recording_of_its_own():
     for word in ("fork", "fork_exit"):
+        clean()
+        run(["later", word + "=5", word + "=4", "begin", "plain=2"])
+        recordings = [Recording(path(name)) for name in ("recording", "recording.2", "recording.3")]
+        equal([len(r.launchs) for r in recordings], [5, 4, 2])
+        equal([r.parent for r in recordings[:2]], 2 * [recordings[2].process])
+        equal([r.ended for r in recordings], [word == "fork", word == "fork", 1])
+
+
+def test_a_forks_child_leaves_its_parents_recording_alone():
+    for word in ("fork", "fork_exit"):
         r = record(["plain=3", word + "=5", "plain=2"])
         equal((len(r.launchs), r.ended), (5, 1))
         equal([launch.number for launch in r.launchs], [1, 2, 3, 4, 5])
-        if os.path.exists(path("recording.2")):
-            child = Recording(path("recording.2"))
-            equal((child.parent, child.process != r.process), (r.process, True))
+    clean()
+    run(["later", "push=before", "fork=5", "pop", "begin", "plain=2"])
+    r, child = Recording(path("recording")), Recording(path("recording.2"))
+    equal((len(r.launchs), len(r.ranges), len(child.launchs), child.parent), (2, 2, 5, r.process))
 
 
 def test_a_program_that_is_executed_has_a_recording_of_its_own():
