@@ -284,14 +284,20 @@ static bool create(const char *base)
     return true;
 }
 
-/* A child of a fork: what its parent writes is not its own. Chunks that it has of it are unmapped nowhere: the child of a
- * program with threads may do next to nothing here. */
+/* A child of a fork: what its parent writes is not its own. What is mapped stays so: the child of a program with threads
+ * may do next to nothing here. */
 static void forget(void)
 {
     const uint32_t generation = atomic_load(&recording.generation);
+    free(recording.path);
+    free(writer.chunk);
+    while (recording.left != NULL) {
+        struct chunk *const next = recording.left->next;
+        free(recording.left);
+        recording.left = next;
+    }
     recording.tried = false;
     recording.stopped = false;
-    recording.left = NULL;
     recording.header = NULL;
     recording.path = NULL;
     memset(&writer, 0, sizeof(writer));
