@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: MIT */
+/* What the programs share that `pdltool watch` and `pdltool bisect` are tried on: checks of calls, a launch with and
+ * without overlap, kernels' clocks, and a gate that holds a stream until the host opens it. They are written as a user
+ * writes them, on the CUDA Runtime alone: nothing here is libpdl's. */
+#ifndef PDL_TEST_WATCH_PROGRAMS_CUH
+#define PDL_TEST_WATCH_PROGRAMS_CUH
+
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <ctime>
+
+#include <cuda_runtime.h>
+
+#define CHECK(call) check((call), #call, __FILE__, __LINE__)
+
+/* 3: not the 1 of a wrong result. */
+static inline void check(cudaError_t error, const char *call, const char *file, int line)
+{
+    if (error != cudaSuccess) {
+        fprintf(stderr, "%s:%d: %s: %s\n", file, line, call, cudaGetErrorString(error));
+        exit(3);
+    }
+}
+
+/* Exits with 77, "skipped", where there is no device of compute capability 9.0 or newer. */
+static inline void need_device(void)
+{
+    int count = 0, major = 0;
+    const cudaError_t error = cudaGetDeviceCount(&count);
+    if (error == cudaSuccess && count > 0) {
+        CHECK(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, 0));
+    }
+    if (major < 9) {
+        fprintf(stderr, "skipped: no device of compute capability 9.0\n");
+        exit(77);
+    }
+}
+
+static inline int sm_count(void)
+{
+    int count = 0;
+    CHECK(cudaDeviceGetAttribute(&count, cudaDevAttrMultiProcessorCount, 0));
+    return count;
+}
+
+/* ---- the host ------------------------------------------------------------------------------------ */
+
+static inline uint64_t host_ns(void)
+{
+    timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return static_cast<uint64_t>(now.tv_sec) * 1000000000u + static_cast<uint64_t>(now.tv_nsec);
+}
+
+static inline void host_spin(uint64_t ns)
+{
+    const uint64_t begin = host_ns();
+    while (host_ns() - begin < ns) {
+    }
+}
+
+/* ---- the device ---------------------------------------------------------------------------------- */
+
+/* Nanoseconds, the same clock on every SM. It steps: truth.cu measures by how much. */
+__device__ __forceinline__ unsigned long long device_clock()
+{
+    unsigned long long now;
+    asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now)::"memory");
+    return now;
+}
+
+__device__ __forceinline__ void spin(unsigned ns)
+{
+    const unsigned long long begin = device_clock();
+    while (device_clock() - begin < ns) {
+    }
+}
+
+/* In cycles of the SM, for work that is to scale with its clock as real work does. */
+__device__ __forceinline__ void spin_cycles(long long cycles)
+{
+    const long long begin = clock64();
+    while (clock64() - begin < cycles) {
+    }
+}
+
+/* ---- launches ------------------------------------------------------------------------------------ */
+
+template <typename... Params, typename... Args>
+static inline void launch(void (*kernel)(Params...), unsigned grid, unsigned block, size_t shared,
+                          cudaStream_t stream, bool overlap, Args... arguments)
+{
+    cudaLaunchAttribute attribute = {};
+    attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+    attribute.val.programmaticStreamSerializationAllowed = 1;
+    cudaLaunchConfig_t config = {};
+    config.gridDim = dim3(grid);
+    config.blockDim = dim3(block);
+    config.dynamicSmemBytes = shared;
+    config.stream = stream;
+    config.attrs = &attribute;
+    config.numAttrs = overlap ? 1 : 0;
+    CHECK(cudaLaunchKernelEx(&config, kernel, static_cast<Params>(arguments)...));
+}
+
+/* Gives up after two seconds: then the host was kept off. */
+static __global__ void gate_kernel(const volatile unsigned *open)
+{
+    const unsigned long long begin = device_clock();
+    while (*open == 0 && device_clock() - begin < 2000000000ull) {
+    }
+}
+
+/* What is launched behind a closed gate is in the queue as a whole before any of it runs. */
+class gate {
+  public:
+    void close(cudaStream_t stream)
+    {
+        if (flag_ == nullptr) {
+            CHECK(cudaHostAlloc(&flag_, sizeof(*flag_), cudaHostAllocMapped));
+        }
+        *const_cast<volatile unsigned *>(flag_) = 0;
+        gate_kernel<<<1, 1, 0, stream>>>(flag_);
+        CHECK(cudaGetLastError());
+    }
+    void open()
+    {
+        if (flag_ != nullptr) {
+            *const_cast<volatile unsigned *>(flag_) = 1;
+        }
+    }
+
+  private:
+    unsigned *flag_ = nullptr;
+};
+
+#endif /* PDL_TEST_WATCH_PROGRAMS_CUH */

@@ -1,0 +1,45 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Whether `pdltool watch` names as races the broken kernels of lint_pairs.cuh, and none of the sound ones."""
+
+import sys
+
+import watched
+
+# The broken kernels that do not wait at all in what was run. The others are named where their PTX is there to analyse.
+NEVER_WAIT = ["never_waits_broken"]
+SOUND = ["prepare", "produce"]
+
+
+def main():
+    options = watched.parser(__doc__).parse_args()
+    tool = watched.Tool(options)
+    text = options.out / "races.txt" if options.out is not None else None
+    result = tool.watch([tool.program("races")], text=text)
+    if result.skipped:
+        return watched.SKIPPED
+    if result.report is None:
+        return watched.end([result.problem])
+    kernels = {}
+    for kernel in result.report["kernels"]:
+        name = watched.kernel_name(kernel).split("(")[0]
+        kernels[name] = {"race": kernel.get("race"), "finding": kernel.get("finding")}
+    failures = []
+    broken = {name: kernel for name, kernel in kernels.items() if name.endswith("_broken")}
+    sound = {name: kernel for name, kernel in kernels.items() if name.endswith("_mended") or name in SOUND}
+    named = [name for name, kernel in broken.items() if kernel["race"] not in (None, "none", "unknown")]
+    if len(broken) != 20 or len(sound) != 22:
+        failures.append(f"{len(broken)} broken kernels and {len(sound)} sound ones were seen, not 20 and 22")
+    failures += [f"{name} never waits, and is not named" for name in NEVER_WAIT if name not in named]
+    failures += [f"{name} is sound, and is named: {kernel}" for name, kernel in sound.items()
+                 if kernel["race"] not in (None, "none")]
+    for name, kernel in sorted(broken.items()):
+        watched.say(f"{name}: {kernel['race']} {kernel['finding'] or ''}")
+    watched.say(f"{len(named)} of {len(broken)} broken kernels named as races")
+    watched.write(options, "races", {"program": "races", "named": len(named), "broken": broken, "sound": sound,
+                                     "failures": failures})
+    return watched.end(failures)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,164 @@
+# SPDX-License-Identifier: MIT
+"""What the scripts of this folder share: running a program with a time limit, under `pdltool watch` and as it is,
+reading what the tool says, and writing results."""
+
+import argparse
+import glob
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+SKIPPED = 77
+
+
+class Finished:
+    """How a program went."""
+
+    def __init__(self, code, out, err, seconds, timed_out):
+        self.code, self.out, self.err, self.seconds, self.timed_out = code, out, err, seconds, timed_out
+
+    def line_of_json(self):
+        """The line that a program printed about itself, or None."""
+        for line in self.out.splitlines():
+            if line.startswith('{"program"'):
+                return json.loads(line)
+        return None
+
+
+def run(command, timeout=120, env=None, cwd=None):
+    """Runs a program in a process group of its own, which ends with it or when the time is up."""
+    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+        begin = time.monotonic()
+        try:
+            process = subprocess.Popen([str(word) for word in command], stdin=subprocess.DEVNULL, stdout=out,
+                                       stderr=err, start_new_session=True, env=env, cwd=cwd)
+        except OSError as error:
+            return Finished(127, "", str(error), 0.0, False)
+        timed_out = False
+        try:
+            process.wait(timeout)
+        except subprocess.TimeoutExpired:
+            timed_out = True
+        seconds = time.monotonic() - begin
+        try:
+            os.killpg(process.pid, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
+        process.wait()
+        texts = []
+        for file in (out, err):
+            file.seek(0)
+            texts.append(file.read().decode(errors="replace"))
+        code = process.returncode
+        return Finished(128 - code if code < 0 else code, texts[0], texts[1], seconds, timed_out)
+
+
+class Watched:
+    """A watched run: how the program went, and what the tool says of the recording."""
+
+    def __init__(self, finished, report, problem, recording_bytes):
+        self.finished, self.report, self.problem = finished, report, problem
+        self.recording_bytes = recording_bytes
+
+    @property
+    def skipped(self):
+        return self.finished.code == SKIPPED
+
+
+class Tool:
+    """pdltool, and the programs of a build."""
+
+    def __init__(self, options):
+        self.pdltool = options.pdltool
+        self.programs = options.programs
+
+    def program(self, name):
+        return str(Path(self.programs) / name)
+
+    def command(self, record, options, command):
+        return [self.pdltool, "watch", "--fail-on", "never", "--record", record, *options, "--", *command]
+
+    def report(self, files, options=(), timeout=120):
+        """The recordings' report as JSON; None and why not."""
+        command = [self.pdltool, "watch", "--fail-on", "never", "--json", *options]
+        for file in files:
+            command += ["--input", file]
+        finished = run(command, timeout)
+        try:
+            return json.loads(finished.out), None
+        except ValueError as error:
+            return None, f"exit code {finished.code}, {error}: {finished.err[-400:]}"
+
+    def watch(self, command, options=(), timeout=120, env=None, text=None, read_options=()):
+        """Runs a program watched, then reads the recordings. `text`: a file for the report that people read."""
+        with tempfile.TemporaryDirectory() as folder:
+            record = os.path.join(folder, "recording")
+            finished = run(self.command(record, list(options), command), timeout, env)
+            files = sorted(glob.glob(glob.escape(record) + "*"))
+            size = sum(os.path.getsize(file) for file in files)
+            report, problem = (None, "no recording: " + finished.err[-400:])
+            if files:
+                report, problem = self.report(files, read_options)
+                if text is not None:
+                    words = [self.pdltool, "watch", "--fail-on", "never"]
+                    for file in files:
+                        words += ["--input", file]
+                    Path(text).write_text(run(words).out, encoding="utf-8")
+        return Watched(finished, report, problem, size)
+
+
+# ---- what the report says -----------------------------------------------------------------------------
+
+def kernel_name(kernel):
+    return kernel.get("shown") or kernel.get("name") or ""
+
+
+# ---- numbers ------------------------------------------------------------------------------------------
+
+def quantile(values, share):
+    ordered = sorted(values)
+    return ordered[min(len(ordered) - 1, int(share * len(ordered)))] if ordered else None
+
+
+def median(values):
+    return quantile(values, 0.5)
+
+
+def spread(values):
+    """Of errors: median, and how large they are."""
+    sizes = [abs(value) for value in values]
+    return {"count": len(values), "median": median(values), "median_size": median(sizes),
+            "p99_size": quantile(sizes, 0.99), "max_size": max(sizes) if sizes else None}
+
+
+# ---- the command line -----------------------------------------------------------------------------------
+
+def parser(text):
+    options = argparse.ArgumentParser(description=text.splitlines()[0])
+    options.add_argument("--pdltool", required=True)
+    options.add_argument("--programs", required=True, help="folder of the programs of this folder, as built")
+    options.add_argument("--out", type=Path, help="folder for results")
+    options.add_argument("--check", action="store_true", help="as a test: quick, without bounds on times")
+    return options
+
+
+def write(options, name, result):
+    if options.out is not None:
+        options.out.mkdir(parents=True, exist_ok=True)
+        path = options.out / (name + ".json")
+        path.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+
+
+def say(*words):
+    print(*words, flush=True)
+
+
+def end(failures):
+    for failure in failures:
+        print("failed:", failure, file=sys.stderr)
+    return 1 if failures else 0
