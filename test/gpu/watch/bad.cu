@@ -64,7 +64,8 @@ static int end_badly(const char *how, char **argv)
         start();
         run(100);
     } else if (strcmp(how, "descriptors") == 0) {
-        for (int i = 3; i < 1024; i++) { /* the driver's own too: only what needs none still works */
+        for (int i = 3; i < 1024;
+             i++) { /* the driver's own too: only what needs none still works */
             close(i);
         }
         for (int i = 0; i < 10; i++) {
@@ -73,7 +74,8 @@ static int end_badly(const char *how, char **argv)
         }
         (void)cudaStreamSynchronize(stream);
         _exit(6);
-    } else if (strcmp(how, "fork") == 0) { /* a child that does nothing with CUDA, and ends by exit() */
+    } else if (strcmp(how, "fork") ==
+               0) { /* a child that does nothing with CUDA, and ends by exit() */
         const pid_t child = fork();
         if (child == 0) {
             exit(0);

@@ -28,7 +28,7 @@ static void multiply_all()
 {
     for (int i = 0; i < 20; i++) {
         multiply(4096, 4096, 4096);
-        multiply(4096, 1, 4096); /* a matrix and a vector */
+        multiply(4096, 1, 4096);  /* a matrix and a vector */
         multiply(256, 256, 8192); /* small, and deep: its sums are split */
         multiply(1024, 16, 4096);
     }

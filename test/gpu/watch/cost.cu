@@ -9,7 +9,8 @@
 
 #include "programs.cuh"
 
-static const unsigned batch = 200; /* kernels; what the queue of a stream holds without holding up the host */
+static const unsigned batch =
+    200; /* kernels; what the queue of a stream holds without holding up the host */
 
 static __global__ void empty(unsigned *)
 {
@@ -75,12 +76,14 @@ static double median(std::vector<double> &values)
     return values[values.size() / 2];
 }
 
-static medians measure(kernel_pointer kernel, unsigned blocks, bool overlap, bool in_graph, unsigned batches)
+static medians measure(kernel_pointer kernel, unsigned blocks, bool overlap, bool in_graph,
+                       unsigned batches)
 {
     const cudaGraphExec_t executable = in_graph ? record(kernel, blocks, overlap) : nullptr;
     std::vector<double> host, device;
     for (unsigned i = 0; i < batches + 3; i++) {
-        if (i > 0) { /* a kernel is loaded when it is first launched, which waits for those that run */
+        if (i >
+            0) { /* a kernel is loaded when it is first launched, which waits for those that run */
             doors.close(stream);
         }
         CHECK(cudaEventRecord(begin, stream));
@@ -137,7 +140,8 @@ int main(int argc, char **argv)
     }
     const bool asks = overlap || in_graph;
     const medians light = measure(asks ? chained : empty, 1, asks, in_graph, batches);
-    const medians heavy = measure(asks ? working<true> : working<false>, blocks, asks, in_graph, batches);
+    const medians heavy =
+        measure(asks ? working<true> : working<false>, blocks, asks, in_graph, batches);
     printf("{\"program\": \"cost\", \"way\": \"%s\", \"kernels\": %u, \"host_ns\": %.1f,"
            " \"device_ns_empty\": %.1f, \"device_ns_working\": %.1f}\n",
            way, batch * batches, light.host_ns, light.device_ns, heavy.device_ns);

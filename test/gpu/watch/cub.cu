@@ -38,8 +38,10 @@ static bool check_size(int count, cudaStream_t stream)
     CHECK(cudaMalloc(&sum, sizeof(*sum)));
     CHECK(cudaMemcpy(in, host.data(), bytes, cudaMemcpyHostToDevice));
     bool right = true;
-    const auto compare = [&](const char *what, const std::vector<unsigned> &expected, const unsigned *device) {
-        CHECK(cudaMemcpy(result.data(), device, expected.size() * sizeof(unsigned), cudaMemcpyDeviceToHost));
+    const auto compare = [&](const char *what, const std::vector<unsigned> &expected,
+                             const unsigned *device) {
+        CHECK(cudaMemcpy(result.data(), device, expected.size() * sizeof(unsigned),
+                         cudaMemcpyDeviceToHost));
         if (!std::equal(expected.begin(), expected.end(), result.begin())) {
             fprintf(stderr, "%s of %d: wrong\n", what, count);
             right = false;

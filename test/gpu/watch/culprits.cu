@@ -64,7 +64,8 @@ static __global__ void stage(const lanes *from, lanes *to, unsigned window_ns)
 
 typedef void (*stage_kernel)(const lanes *from, lanes *to, unsigned window_ns);
 
-template <int... Numbers> static stage_kernel find(int number, int broken, std::integer_sequence<int, Numbers...>)
+template <int... Numbers>
+static stage_kernel find(int number, int broken, std::integer_sequence<int, Numbers...>)
 {
     static const stage_kernel all_kernels[][4] = {
         {stage<Numbers, 0>, stage<Numbers, 1>, stage<Numbers, 2>, stage<Numbers, 3>}...};

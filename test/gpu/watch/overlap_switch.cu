@@ -8,11 +8,13 @@
 #include "programs.cuh"
 
 static const unsigned threads = 128;
-static const unsigned batch = 200; /* kernels; what the queue of a stream holds without holding up the host */
+static const unsigned batch =
+    200; /* kernels; what the queue of a stream holds without holding up the host */
 static const unsigned batches = 41;
 
 /* Phases in cycles: a prologue that needs nothing of the kernel in front, and the work. */
-static const long long prologue_cycles = 4000, before_trigger_cycles = 200, after_trigger_cycles = 4800;
+static const long long prologue_cycles = 4000, before_trigger_cycles = 200,
+                       after_trigger_cycles = 4800;
 
 static __global__ void stage(const unsigned *from, unsigned *to, unsigned cells)
 {
@@ -52,7 +54,8 @@ static void launch_batch(cudaStream_t stream)
 static uint64_t hash_results()
 {
     std::vector<unsigned> cells(blocks * threads);
-    CHECK(cudaMemcpy(cells.data(), buffers[0], cells.size() * sizeof(cells[0]), cudaMemcpyDeviceToHost));
+    CHECK(cudaMemcpy(cells.data(), buffers[0], cells.size() * sizeof(cells[0]),
+                     cudaMemcpyDeviceToHost));
     uint64_t hash = 14695981039346656037ull; /* FNV-1a */
     for (const unsigned cell : cells) {
         hash = (hash ^ cell) * 1099511628211ull;

@@ -114,7 +114,8 @@ static __global__ void gate_kernel(const volatile unsigned *open)
 }
 
 /* What is launched behind a closed gate is in the queue as a whole before any of it runs. */
-class gate {
+class gate
+{
   public:
     void close(cudaStream_t stream)
     {

@@ -22,7 +22,8 @@ static void start(void (*kernel)(const unsigned *, unsigned *))
 
 static void start(void (*kernel)(const uint4 *, unsigned *))
 {
-    launch(kernel, blocks, threads, 0, stream, true, reinterpret_cast<const uint4 *>(used.data), used.out);
+    launch(kernel, blocks, threads, 0, stream, true, reinterpret_cast<const uint4 *>(used.data),
+           used.out);
 }
 
 static void start(void (*kernel)(cell_arrays))

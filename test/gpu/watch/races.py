@@ -23,16 +23,16 @@ def main():
     kernels = {}
     for kernel in result.report["kernels"]:
         name = watched.kernel_name(kernel).split("(")[0]
-        kernels[name] = {"race": kernel.get("race"), "finding": kernel.get("finding")}
+        kernels[name] = {"race": watched.word(kernel["race"]), "finding": kernel["finding"]}
     failures = []
     broken = {name: kernel for name, kernel in kernels.items() if name.endswith("_broken")}
     sound = {name: kernel for name, kernel in kernels.items() if name.endswith("_mended") or name in SOUND}
-    named = [name for name, kernel in broken.items() if kernel["race"] not in (None, "none", "unknown")]
+    named = [name for name, kernel in broken.items() if kernel["race"] not in ("none", "unknown")]
     if len(broken) != 20 or len(sound) != 22:
         failures.append(f"{len(broken)} broken kernels and {len(sound)} sound ones were seen, not 20 and 22")
     failures += [f"{name} never waits, and is not named" for name in NEVER_WAIT if name not in named]
     failures += [f"{name} is sound, and is named: {kernel}" for name, kernel in sound.items()
-                 if kernel["race"] not in (None, "none")]
+                 if kernel["race"] != "none"]
     for name, kernel in sorted(broken.items()):
         watched.say(f"{name}: {kernel['race']} {kernel['finding'] or ''}")
     watched.say(f"{len(named)} of {len(broken)} broken kernels named as races")

@@ -17,13 +17,10 @@ def expected_word(name):
 def reasons_of(report):
     """How often each reason was given for the secondary, whatever was in front of it."""
     counts = {}
-    kernels = report["kernels"]
-    for kernel in kernels:
+    for kernel in report["kernels"]:
         if "secondary" in watched.kernel_name(kernel):
-            for word, count in kernel.get("reasons", {}).items():
-                counts[word] = counts.get(word, 0) + count
-            if kernel.get("overlapped"):
-                counts["overlapped"] = max(counts.get("overlapped", 0), kernel["overlapped"])
+            for reason, count in kernel["reasons"].items():
+                counts[watched.word(reason)] = counts.get(watched.word(reason), 0) + count
     return counts
 
 

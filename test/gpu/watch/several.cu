@@ -35,7 +35,8 @@ static unsigned run_chain(int device)
     }
     std::vector<unsigned> result(cells);
     CHECK(cudaStreamSynchronize(stream));
-    CHECK(cudaMemcpy(result.data(), buffers[steps % 2], cells * sizeof(unsigned), cudaMemcpyDeviceToHost));
+    CHECK(cudaMemcpy(result.data(), buffers[steps % 2], cells * sizeof(unsigned),
+                     cudaMemcpyDeviceToHost));
     unsigned wrong = 0;
     for (const unsigned cell : result) {
         wrong += cell != steps;

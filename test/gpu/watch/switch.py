@@ -33,8 +33,8 @@ def run_way(tool, place, way):
 
 
 def sums_of(report):
-    return {key: report["sums"].get(key) for key in ("launches", "added", "removed", "not_proved", "overlapped")
-            } if report and "sums" in report else None
+    return {key: watched.sums(report).get(key) for key in ("launches", "added", "removed", "not_proved", "overlapped")
+            } if report is not None else None
 
 
 def main():

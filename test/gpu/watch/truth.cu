@@ -13,7 +13,7 @@
 static const unsigned most_blocks = 4096;
 
 struct phases {
-    unsigned before, after; /* ns: around the trigger, or around the wait */
+    unsigned before, after;     /* ns: around the trigger, or around the wait */
     unsigned long long *stamps; /* per block: begin, end */
 };
 
@@ -125,16 +125,25 @@ static std::vector<pair> make_pairs()
             for (const shape &shape : shapes) {
                 pairs.push_back({std::string(trigger.name) + ", prologue " +
                                      std::to_string(prologue) + " ns, " + shape.name,
-                                 first, second_kernel<true, false>, shape.first_grid,
-                                 shape.first_block, shape.second_grid, shape.second_block, 0, 0,
+                                 first,
+                                 second_kernel<true, false>,
+                                 shape.first_grid,
+                                 shape.first_block,
+                                 shape.second_grid,
+                                 shape.second_block,
+                                 0,
+                                 0,
                                  {trigger.before, trigger.after, nullptr},
                                  {prologue, 5000, nullptr},
-                                 true, false, QUEUED});
+                                 true,
+                                 false,
+                                 QUEUED});
             }
         }
     }
-    const pair base = {"", first_kernel<TRIGGER, false>, second_kernel<true, false>, sms, 128, sms,
-                       128, 0, 0, {2000, 18000, nullptr}, {3000, 5000, nullptr}, true, false, QUEUED};
+    const pair base = {
+        "", first_kernel<TRIGGER, false>, second_kernel<true, false>, sms,  128,   sms,   128, 0,
+        0,  {2000, 18000, nullptr},       {3000, 5000, nullptr},      true, false, QUEUED};
     const auto add = [&](const char *name, auto change) {
         pair other = base;
         other.name = name;
@@ -177,8 +186,10 @@ static std::vector<pair> make_pairs()
         p.second = second_kernel<true, true>;
         p.first_block = p.second_block = 512;
     });
-    add("shared memory for one block", [](pair &p) { p.first_shared = p.second_shared = 200 << 10; });
-    add("shared memory for two blocks", [](pair &p) { p.first_shared = p.second_shared = 100 << 10; });
+    add("shared memory for one block",
+        [](pair &p) { p.first_shared = p.second_shared = 200 << 10; });
+    add("shared memory for two blocks",
+        [](pair &p) { p.first_shared = p.second_shared = 100 << 10; });
     add("1024 threads", [](pair &p) { p.first_block = p.second_block = 1024; });
     add("full of threads", [=](pair &p) {
         p.first_block = p.second_block = 1024;
@@ -266,8 +277,8 @@ static cudaGraphExec_t record(const pair &pair, cudaStream_t stream)
     return executable;
 }
 
-static void print_span(const char *name, const std::vector<unsigned long long> &all, unsigned blocks,
-                       unsigned long long *begin, unsigned long long *end)
+static void print_span(const char *name, const std::vector<unsigned long long> &all,
+                       unsigned blocks, unsigned long long *begin, unsigned long long *end)
 {
     unsigned long long last_begin = 0, first_end = ~0ull;
     *begin = ~0ull;
@@ -286,7 +297,8 @@ static void print_span(const char *name, const std::vector<unsigned long long> &
 static void print_round(const pair &pair, const char *way, unsigned round, const char *separator)
 {
     std::vector<unsigned long long> first(2 * pair.first_grid), second(2 * pair.second_grid);
-    CHECK(cudaMemcpy(first.data(), stamps, first.size() * sizeof(first[0]), cudaMemcpyDeviceToHost));
+    CHECK(
+        cudaMemcpy(first.data(), stamps, first.size() * sizeof(first[0]), cudaMemcpyDeviceToHost));
     CHECK(cudaMemcpy(second.data(), stamps + 2 * most_blocks, second.size() * sizeof(second[0]),
                      cudaMemcpyDeviceToHost));
     unsigned long long first_begin, first_end, second_begin, second_end;
@@ -330,7 +342,8 @@ int main(int argc, char **argv)
     const std::vector<pair> pairs = make_pairs();
     for (const pair &pair : pairs) {
         for (const kernel_pointer kernel : {pair.first, pair.second}) {
-            CHECK(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, 200 << 10));
+            CHECK(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                       200 << 10));
         }
     }
     cudaStream_t stream;
@@ -339,7 +352,8 @@ int main(int argc, char **argv)
     measure_step<<<1, 1, 0, stream>>>(stamps);
     CHECK(cudaStreamSynchronize(stream));
     CHECK(cudaMemcpy(&step, stamps, sizeof(step), cudaMemcpyDeviceToHost));
-    printf("{\"program\": \"truth\", \"pairs\": %zu, \"rounds\": %u, \"clock_step_ns\": %llu, \"runs\": [",
+    printf("{\"program\": \"truth\", \"pairs\": %zu, \"rounds\": %u, \"clock_step_ns\": %llu, "
+           "\"runs\": [",
            pairs.size(), rounds, step);
     const char *separator = "";
     for (const pair &pair : pairs) {

@@ -44,7 +44,7 @@ def compare(stamps, report):
         rows.append({
             "pair": pair["pair"], "way": pair["way"],
             "true_overlap_ns": true_overlap, "told_overlap_ns": told_overlap,
-            "overlapped": pair["overlapped"], "told": second["overlapped"], "reason": second.get("reason"),
+            "overlapped": pair["overlapped"], "told": second["overlapped"], "reason": second["reason"],
             "errors": {
                 "start of the first": first["start_ns"] - own["start"] - zero,
                 "length of the first": first["end_ns"] - first["start_ns"] - (own["end"] - own["start"]),
@@ -71,8 +71,7 @@ def main():
     tool = watched.Tool(options)
     with tempfile.TemporaryDirectory() as folder:
         path = str(Path(folder) / "stamps.json")
-        result = tool.watch([tool.program("truth"), "--rounds", str(options.rounds), "--output", path],
-                            read_options=["--runs"])
+        result = tool.watch([tool.program("truth"), "--rounds", str(options.rounds), "--output", path], runs=True)
         if result.skipped:
             return watched.SKIPPED
         if result.finished.code != 0 or result.report is None:

@@ -11,6 +11,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from decimal import Decimal
 from pathlib import Path
 
 SKIPPED = 77
@@ -30,6 +31,32 @@ class Finished:
         return None
 
 
+def descendants(root):
+    """Of a process, itself last."""
+    children = {}
+    for path in glob.glob("/proc/[0-9]*/stat"):
+        try:
+            fields = Path(path).read_text(encoding="utf-8", errors="replace").rsplit(")", 1)[1].split()
+        except OSError:
+            continue
+        children.setdefault(int(fields[1]), []).append(int(path.split("/")[2]))
+    found, queue = [], [root]
+    while queue:
+        process = queue.pop()
+        found.append(process)
+        queue += children.get(process, [])
+    return found[::-1]
+
+
+def kill_tree(root):
+    """What it started is in process groups of its own, if this module started it."""
+    for process in descendants(root):
+        try:
+            os.kill(process, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
+
+
 def run(command, timeout=120, env=None, cwd=None):
     """Runs a program in a process group of its own, which ends with it or when the time is up."""
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
@@ -44,6 +71,7 @@ def run(command, timeout=120, env=None, cwd=None):
             process.wait(timeout)
         except subprocess.TimeoutExpired:
             timed_out = True
+            kill_tree(process.pid)
         seconds = time.monotonic() - begin
         try:
             os.killpg(process.pid, signal.SIGKILL)
@@ -83,19 +111,24 @@ class Tool:
     def command(self, record, options, command):
         return [self.pdltool, "watch", "--fail-on", "never", "--record", record, *options, "--", *command]
 
-    def report(self, files, options=(), timeout=120):
-        """The recordings' report as JSON; None and why not."""
-        command = [self.pdltool, "watch", "--fail-on", "never", "--json", *options]
+    def read(self, files, options=(), timeout=60):
+        """Has the tool read recordings."""
+        command = [self.pdltool, "watch", "--fail-on", "never", *options]
         for file in files:
             command += ["--input", file]
-        finished = run(command, timeout)
+        return run(command, timeout)
+
+    def report(self, files, options=(), timeout=60):
+        """The recordings' report as JSON; None and why not."""
+        finished = self.read(files, ["--json", *options], timeout)
         try:
             return json.loads(finished.out), None
         except ValueError as error:
             return None, f"exit code {finished.code}, {error}: {finished.err[-400:]}"
 
-    def watch(self, command, options=(), timeout=120, env=None, text=None, read_options=()):
-        """Runs a program watched, then reads the recordings. `text`: a file for the report that people read."""
+    def watch(self, command, options=(), timeout=120, env=None, text=None, runs=False):
+        """Runs a program watched, then reads the recordings. `text`: a file for the report that people read. `runs`: the
+        report gets "runs", those of kernels."""
         with tempfile.TemporaryDirectory() as folder:
             record = os.path.join(folder, "recording")
             finished = run(self.command(record, list(options), command), timeout, env)
@@ -103,19 +136,42 @@ class Tool:
             size = sum(os.path.getsize(file) for file in files)
             report, problem = (None, "no recording: " + finished.err[-400:])
             if files:
-                report, problem = self.report(files, read_options)
+                report, problem = self.report(files)
                 if text is not None:
-                    words = [self.pdltool, "watch", "--fail-on", "never"]
-                    for file in files:
-                        words += ["--input", file]
-                    Path(text).write_text(run(words).out, encoding="utf-8")
+                    Path(text).parent.mkdir(parents=True, exist_ok=True)
+                    Path(text).write_text(self.read(files).out, encoding="utf-8")
+                if runs and report is not None:
+                    trace = os.path.join(folder, "trace.json")
+                    self.read(files, ["--trace", trace])
+                    report["runs"] = runs_of_trace(trace)
         return Watched(finished, report, problem, size)
 
 
 # ---- what the report says -----------------------------------------------------------------------------
 
 def kernel_name(kernel):
-    return kernel.get("shown") or kernel.get("name") or ""
+    return kernel.get("demangled") or kernel.get("name") or ""
+
+
+def word(text):
+    """A reason as the tool writes it, in one spelling."""
+    return (text or "").replace("-", "_").replace(" ", "_")
+
+
+def sums(report):
+    return (report or {}).get("verdict") or {}
+
+
+def runs_of_trace(path):
+    """The kernels' runs of a file that --trace wrote. Times are ns from its beginning."""
+    found = []
+    for event in json.loads(Path(path).read_text(encoding="utf-8"), parse_float=Decimal)["traceEvents"]:
+        if event.get("ph") == "X" and event.get("cat") == "kernel":
+            start, length = event["ts"] * 1000, event["dur"] * 1000
+            reason = word(event["args"]["overlap"])
+            found.append({"kernel": event["name"], "start_ns": int(start), "end_ns": int(start + length),
+                          "in_graph": event["args"]["in_graph"], "reason": reason, "overlapped": reason == "overlapped"})
+    return found
 
 
 # ---- numbers ------------------------------------------------------------------------------------------
