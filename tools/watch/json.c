@@ -6,7 +6,7 @@
 
 #include "common/memory.h"
 #include "watch/start.h"
-#include "watch/watch.h"
+#include "watch/model.h"
 
 static json_t *count_json(uint64_t count)
 {

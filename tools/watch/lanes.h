@@ -3,7 +3,7 @@
 #ifndef PDL_TOOLS_WATCH_LANES_H
 #define PDL_TOOLS_WATCH_LANES_H
 
-#include "watch/watch.h"
+#include "watch/model.h"
 
 enum { LANES_MOST = 64 }; /* of a track; what needs more shares the last */
 

@@ -11,7 +11,7 @@
 #include "trace/text.h"
 #include "watch/brief.h"
 #include "watch/lanes.h"
-#include "watch/watch.h"
+#include "watch/model.h"
 
 enum {
     RUNS_MOST = 200,

@@ -5,7 +5,7 @@
 
 #include "trace/names.h"
 #include "watch/ids.h"
-#include "watch/watch.h"
+#include "watch/model.h"
 
 /* Of a launch or a run: what is between it and the run before it. */
 enum store_between {

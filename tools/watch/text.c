@@ -9,7 +9,7 @@
 #include "common/print.h"
 #include "watch/brief.h"
 #include "watch/start.h"
-#include "watch/watch.h"
+#include "watch/model.h"
 
 /* Of a name in a table, beside the table's numbers. Of a pair there are two. */
 enum { NAME_COLUMNS = 40, PAIR_NAME_COLUMNS = 26 };

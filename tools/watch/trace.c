@@ -13,7 +13,7 @@
 #include "common/print.h"
 #include "trace/text.h"
 #include "watch/lanes.h"
-#include "watch/watch.h"
+#include "watch/model.h"
 
 struct trace {
     const struct watch *watch;

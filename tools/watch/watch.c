@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* pdltool watch: the command line, and what happens in which order. */
-#include "watch/watch.h"
+#include "watch/model.h"
 
 #include <errno.h>
 #include <fcntl.h>

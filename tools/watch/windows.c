@@ -194,7 +194,7 @@ static struct span find_span(struct watch *watch, const struct watch_window *win
                                ? call->begin_ns + window->ns - 1
                                : UINT64_MAX;
         }
-        if (number == span.last + 1 && call->begin_ns - 1 < span.last_ns) {
+        if (number != 0 && number == span.last + 1 && call->begin_ns - 1 < span.last_ns) {
             span.last_ns = call->begin_ns - 1;
         }
         call->number = (uint32_t)number++;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "watch/watch.h"
+#include "watch/model.h"
 
 static const struct {
     const char *word, *text;
