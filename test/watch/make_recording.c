@@ -40,6 +40,7 @@ void recording_begin(struct recording *recording)
     header->process = 1000;
     header->parent = 999;
     header->ended = 1;
+    header->first_chunk = PDL_WATCH_PAGE;
     header->start_ns = 1000;
     header->start_realtime_ns = UINT64_C(1700000000000000000);
     header->cupti_version = 130000;

@@ -411,9 +411,8 @@ static bool is_empty(const unsigned char *page, size_t size)
 }
 
 /* Pages without a chunk are room that was not used. Behind something else the next chunk is looked for. */
-static void read_chunks(struct reading *reading)
+static void read_chunks(struct reading *reading, size_t at)
 {
-    size_t at = PDL_WATCH_PAGE;
     while (at < reading->size) {
         const size_t left = reading->size - at;
         const struct pdl_watch_chunk *const chunk = (const void *)(reading->bytes + at);
@@ -522,7 +521,12 @@ static bool read_recording(struct watch *watch, const char *path)
                               .size = size,
                               .process = (uint32_t)watch->processes.count,
                               .start_ns = header->start_ns};
-    read_chunks(&reading);
+    if (header->first_chunk >= sizeof(*header) && header->first_chunk % PDL_WATCH_PAGE == 0) {
+        read_chunks(&reading, header->first_chunk);
+    } else {
+        reading.damaged = true;
+        read_chunks(&reading, PDL_WATCH_PAGE);
+    }
     const struct watch_process process = {
         .path = store_text(store, copy_text(path)),
         .command = store_text(store, command),

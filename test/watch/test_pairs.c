@@ -1,0 +1,612 @@
+/* SPDX-License-Identifier: MIT */
+/* Why neighbours do not overlap, races, and what to do: each on a recording made for it. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "judge.h"
+
+enum { ASKED = PDL_WATCH_ASKED | PDL_WATCH_OVERLAP };
+
+static struct recording recording;
+static struct watch watch;
+
+/* ---- reasons, in a stream --------------------------------------------------------------------- */
+
+static void begin(void)
+{
+    recording_begin(&recording);
+    make_kernels(&recording);
+}
+
+/* first and second, which asks, with something between. */
+static void between(enum pdl_watch_operations operation, uint64_t detail)
+{
+    begin();
+    make_launch(&recording, 0, 1, 0);
+    (void)recording_operation(&recording, operation, 0x100, launch_time(1) - 500, 0, detail);
+    make_launch(&recording, 1, 2, ASKED);
+}
+
+static void assert_reason(enum watch_reason reason)
+{
+    judge_made(&watch, &recording);
+    const struct watch_pair *const pair = pair_named(&watch, "first", "second");
+    assert_string_equal(watch_reason_word(pair->reason), watch_reason_word(reason));
+    assert_int_equal(pair->count, 1);
+    assert_int_equal(pair->reasons[reason], 1);
+    assert_int_equal(kernel_named(&watch, "second")->reasons[reason], 1);
+    assert_int_equal(watch.runs.items[pair->example].reason, reason);
+}
+
+static void assert_reason_and_free(enum watch_reason reason)
+{
+    assert_reason(reason);
+    watch_free(&watch);
+}
+
+static void what_begins_before_the_end_overlapped(void **state)
+{
+    (void)state;
+    begin();
+    make_launch(&recording, 0, 1, 0);
+    (void)recording_launch(&recording, 2, 0x100, launch_time(1), 2, ASKED);
+    (void)recording_execution(&recording, 2, 7, run_time(0) + LENGTH - 4000,
+                              run_time(0) + 2 * LENGTH, 2);
+    assert_reason(WATCH_OVERLAPPED);
+    const struct watch_pair *const pair = pair_named(&watch, "first", "second");
+    assert_int_equal(pair->overlap_ns, 4000);
+    assert_int_equal(pair->saving_ns, 0);
+    assert_int_equal(watch.sums.overlapped, 1);
+    assert_int_equal(watch.sums.saved_ns, 4000);
+    assert_int_equal(watch.sums.busy_ns, 2 * LENGTH);
+    assert_int_equal(watch.sums.kernel_ns, LENGTH + LENGTH + 4000);
+    watch_free(&watch);
+}
+
+static void the_first_run_of_a_stream_has_nothing_in_front(void **state)
+{
+    (void)state;
+    begin();
+    make_launch(&recording, 0, 1, ASKED);
+    judge_made(&watch, &recording);
+    assert_int_equal(watch.pairs.count, 0);
+    assert_int_equal(watch.runs.items[0].reason, WATCH_FIRST);
+    watch_free(&watch);
+}
+
+static void a_plain_launch_did_not_ask(void **state)
+{
+    (void)state;
+    begin();
+    make_launch(&recording, 0, 1, 0);
+    make_launch(&recording, 1, 2, 0);
+    assert_reason(WATCH_NOT_ASKED);
+    assert_true(pair_named(&watch, "first", "second")->saving_ns >= GAP);
+    assert_int_equal(watch.advice.count, 1);
+    assert_non_null(strstr(watch.advice.items[0].text, "launch second with the attribute"));
+    assert_non_null(strstr(watch.advice.items[0].text, "--overlap on"));
+    watch_free(&watch);
+}
+
+static void times_that_are_off_do_not_make_a_plain_launch_overlap(void **state)
+{
+    (void)state;
+    begin();
+    make_launch(&recording, 0, 1, 0);
+    (void)recording_launch(&recording, 2, 0x100, launch_time(1), 2, 0);
+    (void)recording_execution(&recording, 2, 7, run_time(0) + LENGTH - 50,
+                              run_time(0) + 2 * LENGTH, 2);
+    assert_reason_and_free(WATCH_NOT_ASKED);
+}
+
+static void overlap_that_was_taken_out_says_so(void **state)
+{
+    (void)state;
+    begin();
+    make_launch(&recording, 0, 1, 0);
+    make_launch(&recording, 1, 2, PDL_WATCH_ASKED | PDL_WATCH_REMOVED);
+    assert_reason(WATCH_TAKEN_OUT);
+    assert_int_equal(watch.sums.removed, 1);
+    watch_free(&watch);
+}
+
+static void a_cooperative_launch_does_not_overlap(void **state)
+{
+    (void)state;
+    begin();
+    make_launch(&recording, 0, 1, 0);
+    make_launch(&recording, 1, 2, ASKED | PDL_WATCH_COOPERATIVE);
+    assert_reason(WATCH_COOPERATIVE);
+    assert_int_equal(watch.sums.saving_ns, 0);
+    watch_free(&watch);
+}
+
+static void old_code_does_not_overlap(void **state)
+{
+    (void)state;
+    recording_begin(&recording);
+    recording_device(&recording, 1);
+    recording_name(&recording, 1, "first");
+    recording_name(&recording, 2, "second");
+    (void)recording_function(&recording, 1, 1);
+    recording_function(&recording, 2, 2)->ptx_version = 80;
+    make_launch(&recording, 0, 1, 0);
+    make_launch(&recording, 1, 2, ASKED);
+    assert_reason(WATCH_OLD_CODE);
+    assert_string_equal(pair_named(&watch, "first", "second")->detail, "compiled for 8.0");
+    assert_int_equal(kernel_named(&watch, "second")->race, WATCH_RACE_OLD_CODE);
+    watch_free(&watch);
+}
+
+static void an_old_device_does_not_overlap(void **state)
+{
+    const struct pdl_watch_device device = {.context = 1, .capability = 80, .sms = 108};
+    (void)state;
+    recording_begin(&recording);
+    (void)recording_add(&recording, PDL_WATCH_DEVICE, &device, sizeof(device), "A100", 4);
+    make_kernels(&recording); /* its device comes second */
+    make_launch(&recording, 0, 1, 0);
+    make_launch(&recording, 1, 2, ASKED);
+    assert_reason_and_free(WATCH_OLD_DEVICE);
+}
+
+static void a_copy_between_ends_the_overlap(void **state)
+{
+    (void)state;
+    between(PDL_WATCH_SET, 0);
+    assert_reason_and_free(WATCH_COPY_BETWEEN);
+}
+
+static void a_copy_that_is_known_by_its_run_alone_is_between_too(void **state)
+{
+    (void)state;
+    begin();
+    make_launch(&recording, 0, 1, 0);
+    make_launch(&recording, 2, 2, ASKED);
+    recording_transfer(&recording, PDL_WATCH_COPY, 7, run_time(1), run_time(1) + 100, 77);
+    assert_reason_and_free(WATCH_COPY_BETWEEN);
+}
+
+static void an_event_of_another_stream_is_between(void **state)
+{
+    (void)state;
+    between(PDL_WATCH_EVENT_WAIT, 0x5000);
+    (void)recording_operation(&recording, PDL_WATCH_EVENT_RECORD, 0x200, launch_time(0), 0, 0x5000);
+    assert_reason_and_free(WATCH_EVENT_BETWEEN);
+}
+
+static void an_event_of_the_same_stream_is_not(void **state)
+{
+    (void)state;
+    between(PDL_WATCH_EVENT_WAIT, 0x5000);
+    (void)recording_operation(&recording, PDL_WATCH_EVENT_RECORD, 0x100, launch_time(0) + 100, 0,
+                              0x5000);
+    assert_reason_and_free(WATCH_UNKNOWN);
+}
+
+static void a_host_function_is_between(void **state)
+{
+    (void)state;
+    between(PDL_WATCH_HOST_FUNCTION, 0);
+    assert_reason_and_free(WATCH_HOST_BETWEEN);
+}
+
+static void other_operations_are_between(void **state)
+{
+    static const enum pdl_watch_operations operations[] = {PDL_WATCH_VALUE, PDL_WATCH_ALLOCATION,
+                                                           PDL_WATCH_GRAPH_LAUNCH};
+    (void)state;
+    for (size_t i = 0; i < sizeof(operations) / sizeof(operations[0]); i++) {
+        between(operations[i], 0);
+        assert_reason_and_free(WATCH_OTHER_BETWEEN);
+    }
+}
+
+static void records_and_synchronization_are_not_between(void **state)
+{
+    static const enum pdl_watch_operations operations[] = {PDL_WATCH_EVENT_RECORD,
+                                                           PDL_WATCH_SYNCHRONIZE};
+    (void)state;
+    for (size_t i = 0; i < sizeof(operations) / sizeof(operations[0]); i++) {
+        between(operations[i], 0x77);
+        assert_reason_and_free(WATCH_UNKNOWN);
+    }
+}
+
+static void a_programmatic_event_overlaps_no_other_stream(void **state)
+{
+    (void)state;
+    begin();
+    make_launch(&recording, 0, 1, PDL_WATCH_EVENT);
+    (void)recording_operation(&recording, PDL_WATCH_EVENT_WAIT, 0x200, launch_time(1) - 500, 0,
+                              0x5000);
+    (void)recording_launch(&recording, 2, 0x200, launch_time(1), 2, 0);
+    (void)recording_execution(&recording, 2, 8, run_time(1), run_time(1) + LENGTH, 2);
+    assert_reason(WATCH_EVENT_EAGER);
+    assert_int_equal(kernel_named(&watch, "second")->asked, 1);
+    watch_free(&watch);
+}
+
+static void no_room_names_the_resource(void **state)
+{
+    (void)state;
+    begin();
+    make_launch(&recording, 0, 1, 0);
+    (void)recording_launch(&recording, 2, 0x100, launch_time(1), 2, ASKED);
+    struct pdl_watch_execution *const run = recording_execution(
+        &recording, 2, 7, run_time(1), run_time(1) + LENGTH, 2);
+    run->dynamic_shared = 231000;
+    assert_reason_and_free(WATCH_UNKNOWN); /* beside a kernel that takes none there is room */
+
+    begin();
+    (void)recording_launch(&recording, 1, 0x100, launch_time(0), 1, 0);
+    recording_execution(&recording, 1, 7, run_time(0), run_time(0) + LENGTH, 1)->dynamic_shared =
+        120000;
+    (void)recording_launch(&recording, 2, 0x100, launch_time(1), 2, ASKED);
+    recording_execution(&recording, 2, 7, run_time(1), run_time(1) + LENGTH, 2)->dynamic_shared =
+        120000;
+    assert_reason(WATCH_NO_ROOM);
+    assert_string_equal(pair_named(&watch, "first", "second")->detail,
+                        "an SM has room for 0 blocks of second beside 1 of first: shared memory");
+    watch_free(&watch);
+}
+
+static void idle_sms_have_room(void **state)
+{
+    (void)state;
+    begin();
+    (void)recording_launch(&recording, 1, 0x100, launch_time(0), 1, 0);
+    struct pdl_watch_execution *run =
+        recording_execution(&recording, 1, 7, run_time(0), run_time(0) + LENGTH, 1);
+    run->dynamic_shared = 120000;
+    run->grid[0] = 131;
+    (void)recording_launch(&recording, 2, 0x100, launch_time(1), 2, ASKED);
+    run = recording_execution(&recording, 2, 7, run_time(1), run_time(1) + LENGTH, 2);
+    run->dynamic_shared = 120000;
+    assert_reason_and_free(WATCH_UNKNOWN);
+}
+
+static void a_late_host_is_named(void **state)
+{
+    (void)state;
+    begin();
+    make_launch(&recording, 0, 1, 0);
+    (void)recording_launch(&recording, 2, 0x100, run_time(0) + LENGTH + 5000, 2, ASKED);
+    (void)recording_execution(&recording, 2, 7, run_time(0) + LENGTH + 9000,
+                              run_time(0) + 2 * LENGTH, 2);
+    assert_reason(WATCH_HOST_LATE);
+    const struct watch_pair *const pair = pair_named(&watch, "first", "second");
+    assert_string_equal(pair->detail, "the call came 5.0 us after the run in front had ended");
+    assert_int_equal(pair->saving_ns, 0);
+    assert_int_equal(watch.advice.count, 1);
+    assert_non_null(strstr(watch.advice.items[0].text, "record a graph"));
+    assert_int_equal(watch.advice.items[0].saving_ns, 9000 - 1500);
+    watch_free(&watch);
+}
+
+static void chain_with_code(const char *first, const char *second)
+{
+    recording_begin(&recording);
+    recording_device(&recording, 1);
+    recording_name(&recording, 1, "first");
+    recording_name(&recording, 2, "second");
+    (void)recording_function(&recording, 1, 1);
+    (void)recording_function(&recording, 2, 2);
+    make_ptx(&recording, "first", first);
+    make_ptx(&recording, "second", second);
+    make_launch(&recording, 0, 1, 0);
+    make_launch(&recording, 1, 2, ASKED);
+}
+
+#define WAIT    "griddepcontrol.wait;\n"
+#define TRIGGER "griddepcontrol.launch_dependents;\n"
+#define LOAD    "ld.global.f32 %f1, [%rd2];\n"
+#define STORE   "st.global.f32 [%rd2], %f1;\n"
+
+static void a_kernel_without_a_trigger_triggers_at_its_end(void **state)
+{
+    (void)state;
+    chain_with_code(WAIT LOAD STORE, WAIT LOAD STORE);
+    assert_reason(WATCH_TRIGGERS_AT_END);
+    assert_int_equal(watch.advice.count, 1);
+    assert_non_null(strstr(watch.advice.items[0].text, "trigger in first"));
+    watch_free(&watch);
+}
+
+static void nothing_in_front_of_the_wait_hides_latency_alone(void **state)
+{
+    (void)state;
+    chain_with_code(TRIGGER WAIT LOAD STORE, WAIT LOAD STORE);
+    assert_reason(WATCH_WAITS_FIRST);
+    assert_true(kernel_named(&watch, "second")->touches_before_wait_known);
+    assert_false(kernel_named(&watch, "second")->work_before_wait);
+    watch_free(&watch);
+}
+
+static void what_nothing_explains_is_unknown(void **state)
+{
+    (void)state;
+    begin();
+    make_launch(&recording, 0, 1, 0);
+    make_launch(&recording, 1, 2, ASKED);
+    assert_reason(WATCH_UNKNOWN);
+    assert_true(kernel_named(&watch, "second")->work_before_wait);
+    watch_free(&watch);
+}
+
+/* ---- reasons, in a graph ---------------------------------------------------------------------- */
+
+/* A launch of graph 0x900 (3 of CUPTI's) whose nodes 11 and 12 were cloned to 21 and 22. */
+static void make_graph(uint32_t flags, bool programmatic)
+{
+    begin();
+    recording_graph(&recording, 0x900, 3, 2, 1);
+    (void)recording_node(&recording, 0x900, 11, 1, 0);
+    (void)recording_node(&recording, 0x900, 12, 2, flags);
+    recording_edge(&recording, 0x900, 11, 12, programmatic);
+    recording_clone(&recording, 11, 21);
+    recording_clone(&recording, 12, 22);
+    (void)recording_operation(&recording, PDL_WATCH_GRAPH_LAUNCH, 0x100, launch_time(0), 1, 0x900);
+}
+
+static void run_node(uint64_t node, uint32_t name, unsigned i)
+{
+    struct pdl_watch_execution *const run =
+        recording_execution(&recording, name, 7, run_time(i), run_time(i) + LENGTH, 1);
+    run->node = node;
+    run->graph = 3;
+}
+
+static void a_full_edge_that_was_asked_for_is_named(void **state)
+{
+    (void)state;
+    make_graph(ASKED, false);
+    run_node(21, 1, 0);
+    run_node(22, 2, 1);
+    assert_reason(WATCH_FULL_EDGE);
+    assert_int_equal(kernel_named(&watch, "second")->granted, 0);
+    watch_free(&watch);
+}
+
+static void a_full_edge_that_nobody_asked_about_did_not_ask(void **state)
+{
+    (void)state;
+    make_graph(0, false);
+    run_node(21, 1, 0);
+    run_node(22, 2, 1);
+    assert_reason_and_free(WATCH_NOT_ASKED);
+}
+
+static void one_full_edge_of_two_suffices(void **state)
+{
+    (void)state;
+    make_graph(0, true);
+    (void)recording_node(&recording, 0x900, 13, 1, 0);
+    recording_edge(&recording, 0x900, 13, 12, false);
+    recording_clone(&recording, 13, 23);
+    run_node(21, 1, 0);
+    run_node(23, 1, 1);
+    run_node(22, 2, 2);
+    assert_reason(WATCH_FULL_EDGE);
+    /* The one that ended last is in front. */
+    const struct watch_pair *const pair = pair_named(&watch, "first", "second");
+    assert_int_equal(watch.runs.items[watch.runs.items[pair->example].before].node, 23);
+    watch_free(&watch);
+}
+
+static void nodes_that_are_no_kernels_are_between(void **state)
+{
+    static const struct {
+        uint32_t type;
+        enum watch_reason reason;
+    } cases[] = {{1, WATCH_COPY_BETWEEN},
+                 {2, WATCH_COPY_BETWEEN},
+                 {3, WATCH_HOST_BETWEEN},
+                 {6, WATCH_EVENT_BETWEEN},
+                 {10, WATCH_OTHER_BETWEEN}};
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        begin();
+        recording_graph(&recording, 0x900, 3, 3, 2);
+        (void)recording_node(&recording, 0x900, 11, 1, 0);
+        recording_node(&recording, 0x900, 13, 0, 0)->type = cases[i].type;
+        (void)recording_node(&recording, 0x900, 12, 2, ASKED);
+        recording_edge(&recording, 0x900, 11, 13, false);
+        recording_edge(&recording, 0x900, 13, 12, false);
+        recording_clone(&recording, 11, 21);
+        recording_clone(&recording, 12, 22);
+        run_node(21, 1, 0);
+        run_node(22, 2, 1);
+        assert_reason_and_free(cases[i].reason);
+    }
+}
+
+static void a_programmatic_edge_overlaps(void **state)
+{
+    (void)state;
+    make_graph(0, true);
+    run_node(21, 1, 0);
+    struct pdl_watch_execution *const run = recording_execution(
+        &recording, 2, 7, run_time(0) + 6000, run_time(0) + 2 * LENGTH, 1);
+    run->node = 22;
+    run->graph = 3;
+    assert_reason(WATCH_OVERLAPPED);
+    assert_int_equal(watch.sums.graph_runs, 2);
+    assert_int_equal(watch.sums.asked, 1);
+    assert_int_equal(watch.sums.granted, 1);
+    assert_true(pair_named(&watch, "first", "second")->in_graph);
+    watch_free(&watch);
+}
+
+/* ---- races ------------------------------------------------------------------------------------ */
+
+static void assert_race(enum watch_race race, unsigned count)
+{
+    judge_made(&watch, &recording);
+    assert_string_equal(watch_race_word(kernel_named(&watch, "second")->race),
+                        watch_race_word(race));
+    assert_int_equal(watch.sums.races, count);
+}
+
+static void a_kernel_that_never_waits_is_a_race(void **state)
+{
+    (void)state;
+    chain_with_code(WAIT LOAD STORE, LOAD STORE);
+    assert_race(WATCH_RACE_NO_WAIT, 1);
+    /* The head of the chain is launched plainly. */
+    assert_int_equal(kernel_named(&watch, "first")->race, WATCH_RACE_NONE);
+    watch_free(&watch);
+}
+
+static void a_read_before_the_wait_is_a_race_with_its_finding(void **state)
+{
+    (void)state;
+    chain_with_code(WAIT LOAD STORE, LOAD WAIT STORE);
+    assert_race(WATCH_RACE_SOME_PATHS, 1);
+    assert_non_null(strstr(kernel_named(&watch, "second")->finding, "read-before-wait"));
+    watch_free(&watch);
+}
+
+static void a_kernel_that_waits_first_is_none(void **state)
+{
+    (void)state;
+    chain_with_code(LOAD STORE, WAIT LOAD STORE);
+    assert_race(WATCH_RACE_NONE, 0);
+    assert_int_equal(kernel_named(&watch, "second")->shown_to_wait, PDL_YES);
+    watch_free(&watch);
+}
+
+static void code_that_was_not_recorded_is_no_race(void **state)
+{
+    (void)state;
+    recording_begin(&recording);
+    recording_name(&recording, 1, "first");
+    recording_name(&recording, 2, "second");
+    (void)recording_function(&recording, 2, 2);
+    make_launch(&recording, 0, 1, 0);
+    make_launch(&recording, 1, 2, ASKED);
+    assert_race(WATCH_RACE_UNKNOWN, 0);
+    assert_non_null(kernel_named(&watch, "second")->why_unknown);
+    watch_free(&watch);
+}
+
+static void images_that_differ_are_unknown(void **state)
+{
+    (void)state;
+    chain_with_code(WAIT LOAD STORE, LOAD WAIT STORE);
+    make_ptx(&recording, "second", WAIT LOAD STORE);
+    assert_race(WATCH_RACE_UNKNOWN, 0);
+    assert_non_null(strstr(kernel_named(&watch, "second")->why_unknown, "differ"));
+    watch_free(&watch);
+}
+
+static void code_of_another_version_than_ran_does_not_count(void **state)
+{
+    static const char old[] = ".version 8.0\n.target sm_100\n.address_size 64\n"
+                              ".visible .entry second()\n{\nret;\n}\n";
+    (void)state;
+    chain_with_code(WAIT LOAD STORE, WAIT LOAD STORE);
+    recording_image(&recording, PDL_WATCH_PTX, old, sizeof(old) - 1);
+    assert_race(WATCH_RACE_NONE, 0);
+    watch_free(&watch);
+}
+
+static void overlap_without_a_recorded_run_is_a_race_as_well(void **state)
+{
+    (void)state;
+    chain_with_code(WAIT LOAD STORE, LOAD STORE);
+    recording_free(&recording);
+    recording_begin(&recording);
+    recording_name(&recording, 1, "first");
+    recording_name(&recording, 2, "second");
+    (void)recording_function(&recording, 1, 1);
+    (void)recording_function(&recording, 2, 2);
+    make_ptx(&recording, "second", LOAD STORE);
+    make_launch(&recording, 0, 1, 0);
+    (void)recording_launch(&recording, 2, 0x100, launch_time(1), 2, ASKED);
+    assert_race(WATCH_RACE_NO_WAIT, 1);
+    watch_free(&watch);
+}
+
+/* ---- what to do ------------------------------------------------------------------------------- */
+
+static void advice_comes_by_what_it_saves(void **state)
+{
+    (void)state;
+    begin();
+    for (unsigned i = 0; i < 30; i++) {
+        make_launch(&recording, i, i % 3 == 2 ? 2 : 1, 0);
+    }
+    judge_made(&watch, &recording);
+    assert_int_equal(watch.advice.count, 2);
+    assert_true(watch.advice.items[0].saving_ns > watch.advice.items[1].saving_ns);
+    assert_non_null(strstr(watch.advice.items[0].text, "launch first with"));
+    assert_non_null(strstr(watch.advice.items[0].text, "19 launches, at most "));
+    assert_int_equal(watch.advice.items[1].count, 10);
+    assert_int_equal(watch.sums.saving_ns,
+                     watch.advice.items[0].saving_ns + watch.advice.items[1].saving_ns);
+    watch_free(&watch);
+}
+
+static void libpdls_last_decision_is_kept(void **state)
+{
+    (void)state;
+    begin();
+    make_launch(&recording, 0, 1, 0);
+    recording_text(&recording, PDL_WATCH_LOG, "libpdl[1]: device 0, kernel first: overlaps");
+    recording_text(&recording, PDL_WATCH_LOG,
+                   "libpdl[1]: device 0, kernel first: now does not overlap: it says so");
+    recording_text(&recording, PDL_WATCH_LOG, "libpdl[1]: nonsense, kernel ");
+    judge_made(&watch, &recording);
+    assert_string_equal(kernel_named(&watch, "first")->decision,
+                        "now does not overlap: it says so");
+    watch_free(&watch);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_begins_before_the_end_overlapped),
+        cmocka_unit_test(the_first_run_of_a_stream_has_nothing_in_front),
+        cmocka_unit_test(a_plain_launch_did_not_ask),
+        cmocka_unit_test(times_that_are_off_do_not_make_a_plain_launch_overlap),
+        cmocka_unit_test(overlap_that_was_taken_out_says_so),
+        cmocka_unit_test(a_cooperative_launch_does_not_overlap),
+        cmocka_unit_test(old_code_does_not_overlap),
+        cmocka_unit_test(an_old_device_does_not_overlap),
+        cmocka_unit_test(a_copy_between_ends_the_overlap),
+        cmocka_unit_test(a_copy_that_is_known_by_its_run_alone_is_between_too),
+        cmocka_unit_test(an_event_of_another_stream_is_between),
+        cmocka_unit_test(an_event_of_the_same_stream_is_not),
+        cmocka_unit_test(a_host_function_is_between),
+        cmocka_unit_test(other_operations_are_between),
+        cmocka_unit_test(records_and_synchronization_are_not_between),
+        cmocka_unit_test(a_programmatic_event_overlaps_no_other_stream),
+        cmocka_unit_test(no_room_names_the_resource),
+        cmocka_unit_test(idle_sms_have_room),
+        cmocka_unit_test(a_late_host_is_named),
+        cmocka_unit_test(a_kernel_without_a_trigger_triggers_at_its_end),
+        cmocka_unit_test(nothing_in_front_of_the_wait_hides_latency_alone),
+        cmocka_unit_test(what_nothing_explains_is_unknown),
+        cmocka_unit_test(a_full_edge_that_was_asked_for_is_named),
+        cmocka_unit_test(a_full_edge_that_nobody_asked_about_did_not_ask),
+        cmocka_unit_test(one_full_edge_of_two_suffices),
+        cmocka_unit_test(nodes_that_are_no_kernels_are_between),
+        cmocka_unit_test(a_programmatic_edge_overlaps),
+        cmocka_unit_test(a_kernel_that_never_waits_is_a_race),
+        cmocka_unit_test(a_read_before_the_wait_is_a_race_with_its_finding),
+        cmocka_unit_test(a_kernel_that_waits_first_is_none),
+        cmocka_unit_test(code_that_was_not_recorded_is_no_race),
+        cmocka_unit_test(images_that_differ_are_unknown),
+        cmocka_unit_test(code_of_another_version_than_ran_does_not_count),
+        cmocka_unit_test(overlap_without_a_recorded_run_is_a_race_as_well),
+        cmocka_unit_test(advice_comes_by_what_it_saves),
+        cmocka_unit_test(libpdls_last_decision_is_kept),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
