@@ -47,10 +47,12 @@ static size_t put_lines(const char *text, size_t size, char *to)
 static bool is_recording_of_the_dead(int file)
 {
     struct pdl_watch_header header;
-    return pread(file, &header, sizeof(header), 0) == (ssize_t)sizeof(header) &&
-           memcmp(header.magic, PDL_WATCH_MAGIC, sizeof(header.magic)) == 0 &&
-           header.version == PDL_WATCH_VERSION && header.order == PDL_WATCH_ORDER &&
-           (header.ended != 0 || header.process == 0 || kill((pid_t)header.process, 0) != 0);
+    if (pread(file, &header, sizeof(header), 0) != (ssize_t)sizeof(header) ||
+        memcmp(header.magic, PDL_WATCH_MAGIC, sizeof(header.magic)) != 0 ||
+        header.version != PDL_WATCH_VERSION || header.order != PDL_WATCH_ORDER) {
+        return false;
+    }
+    return header.ended != 0 || (kill((pid_t)header.process, 0) != 0 && errno == ESRCH);
 }
 
 static bool write_all(int file, const char *bytes, size_t size, off_t at)

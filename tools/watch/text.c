@@ -101,6 +101,28 @@ static const char *nothing(const struct watch *watch)
                : "no kernel was launched";
 }
 
+static size_t count_unknown(const struct watch *watch)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < watch->kernels.count; i++) {
+        count += watch->kernels.items[i].race == WATCH_RACE_UNKNOWN;
+    }
+    return count;
+}
+
+static void print_judgement(const struct watch *watch)
+{
+    const size_t unknown = count_unknown(watch);
+    char *const races = format_count(watch->sums.races, "kernel races", "kernels race");
+    printf("; %s", watch->sums.races > 0 ? races : "no races");
+    if (unknown > 0) {
+        char *const kernels = format_count(unknown, "kernel", "kernels");
+        printf(", %s not judged", kernels);
+        free(kernels);
+    }
+    free(races);
+}
+
 bool watch_print_verdict(const struct watch *watch)
 {
     if (watch->sums.launches == 0) {
@@ -121,13 +143,7 @@ bool watch_print_verdict(const struct watch *watch)
     } else {
         (void)fputs("; without CUPTI's times it is not known which overlapped", stdout);
     }
-    if (watch->sums.races > 0) {
-        char *const races = format_count(watch->sums.races, "kernel races", "kernels race");
-        printf("; %s", races);
-        free(races);
-    } else {
-        (void)fputs("; no races", stdout);
-    }
+    print_judgement(watch);
     (void)putchar('\n');
     free(asked);
     free(launches);
@@ -224,11 +240,10 @@ static void print_race(const struct text *text, uint32_t index)
 static void print_races(const struct text *text)
 {
     const struct watch *const watch = text->watch;
-    size_t unknown = 0;
+    const size_t unknown = count_unknown(watch);
     bool heading = false;
     for (uint32_t i = 0; i < watch->kernels.count; i++) {
         const enum watch_race race = watch->kernels.items[i].race;
-        unknown += race == WATCH_RACE_UNKNOWN;
         if (race != WATCH_RACE_NONE && race != WATCH_RACE_UNKNOWN) {
             (void)fputs(heading ? ""
                                 : "\nraces: kernels that are launched with overlap, and do not "

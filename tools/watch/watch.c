@@ -217,13 +217,15 @@ static bool read_option(struct request *request, int option)
         request->quiet = true;
         return true;
     case 'j':
+#ifdef PDL_HAVE_JANSSON
         request->json = true;
-#ifndef PDL_HAVE_JANSSON
+        return true;
+#else
         (void)fputs("pdltool watch: --json is not in this build, which was made without the JSON "
                     "library jansson\n",
                     stderr);
+        return false;
 #endif
-        return request->json;
     case 't':
         request->trace = optarg;
         return true;

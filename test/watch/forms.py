@@ -1,0 +1,339 @@
+# SPDX-License-Identifier: MIT
+"""What pdltool watch writes: on models of recordings, which forms_model.c makes by the name of the recording."""
+
+import json
+import unittest
+import xml.etree.ElementTree as ET
+
+import tooltest
+
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+class Case(tooltest.Case):
+    def watch(self, *arguments, code=0, env=None):
+        result = self.tool("watch", *arguments, env=env)
+        self.assertEqual(result.returncode, code, result.stderr)
+        return result
+
+    def report(self, model, *arguments, code=0):
+        return self.watch("--input", model, *arguments, code=code).stdout
+
+    def section(self, text, heading):
+        """The lines below a heading, up to an empty line."""
+        lines = text.split("\n")
+        start = next(i for i, line in enumerate(lines) if line.startswith(heading)) + 1
+        return lines[start : lines.index("", start)] if "" in lines[start:] else lines[start:]
+
+
+class Text(Case):
+    def test_the_first_line_is_the_verdict(self):
+        first = self.report("chain").split("\n")[0]
+        self.assertEqual(
+            first,
+            "12,945 launches (300 in graphs): 12,345 asked for overlap, 12,340 overlapped the one before (95 %), which "
+            "saved 24.7 ms; overlap would save at most 1.50 ms more; no races",
+        )
+
+    def test_quiet_leaves_only_the_verdict(self):
+        self.assertEqual(self.report("chain", "--quiet"), self.report("chain").split("\n")[0] + "\n")
+        self.assertEqual(self.report("chain", "-q"), self.report("chain", "--quiet"))
+
+    def test_no_launch_is_said_plainly(self):
+        self.assertEqual(self.report("empty"), "no kernel was launched\n")
+
+    def test_without_times_no_overlap_is_claimed_and_it_says_why(self):
+        text = self.report("no-times")
+        self.assertTrue(text.startswith("3 launches: 1 asked for overlap; without CUPTI's times it is not known which overlapped; no races\n"), text)
+        self.assertIn("note: libcupti.so was not found\n", text)
+        self.assertNotIn("by pair", text)
+
+    def test_what_was_lost_is_said(self):
+        text = self.report("no-times")
+        self.assertIn("process 1000 did not come to its exit", text)
+        self.assertIn("no-times is damaged", text)
+        self.assertIn("process 1000: 1,234 records were lost: the disk is full", text)
+        self.assertIn("process 1000: 1 run on the device was dropped by CUPTI", text)
+
+    def test_races_are_named_with_what_was_found(self):
+        lines = self.section(self.report("races", code=1), "races")
+        self.assertEqual(
+            lines,
+            [
+                "  race: broken(float*)",
+                "    40 launches with overlap; it never waits",
+                "  race: hasty(float*)",
+                "    40 launches with overlap; it does not wait on every path before it touches memory",
+                "    kernel.cu:12: a store before the wait",
+            ],
+        )
+
+    def test_what_could_not_be_judged_is_apart_and_no_race(self):
+        text = self.report("races", code=1)
+        self.assertIn("; 2 kernels race, 1 kernel not judged\n", text)
+        self.assertEqual(
+            self.section(text, "not judged"),
+            ["  unknown: opaque(float*)", "    40 launches with overlap; whether it waits in time is not known: it calls through a pointer"],
+        )
+
+    def test_changes_are_told(self):
+        text = self.report("races", code=1)
+        self.assertIn("\nto 40 launches overlap was added\n", text)
+        self.assertIn("\nfrom 1 launch overlap was taken out\n", text)
+        self.assertIn("\n1,000 launches did not get overlap: their kernels are not proved", text)
+
+    def test_a_kernel_has_a_row_with_numbers_and_units(self):
+        rows = self.section(self.report("chain"), "by kernel")
+        self.assertEqual(rows[0].split()[:5], ["launches", "time", "asked", "overlapped", "by"])
+        self.assertEqual(
+            rows[1].split(), ["12,345", "61.7", "ms", "12,345", "12,340", "2.00", "µs", "40", "%", "yes", "yes", "9.0", "host", "late", "scale(float*)"]
+        )
+        self.assertEqual(rows[2].split()[:6], ["600", "3.00", "ms", "0", "0", "-"])
+        self.assertIn("not asked", rows[2])
+
+    def test_a_pair_has_a_row_and_its_numbers_below(self):
+        rows = self.section(self.report("chain"), "by pair")
+        self.assertEqual(rows[1].split()[:9], ["1", "600", "0", "-", "1.00", "µs", "1.50", "ms", "not"])
+        self.assertIn("scale(float*) → ", rows[1])
+        self.assertTrue(rows[2].endswith("→ copy or memset, graph"), rows[2])
+        self.assertEqual(rows[3], "  1: it has 132 blocks of 256 threads")
+
+    def test_each_reason_of_a_table_is_explained_and_no_other(self):
+        rows = self.section(self.report("chain"), "why not")
+        self.assertEqual([row.split("  ")[1] for row in rows], ["not asked", "host late"])
+
+    def test_advice_and_decisions_are_last(self):
+        text = self.report("chain")
+        self.assertEqual(self.section(text, "what to do next")[0], "  1. ask for overlap (600 launches, at most 1.50 ms)")
+        self.assertIn("does not overlap: it is not known whether it waits", self.section(text, "libpdl's decisions")[0])
+
+    def test_the_tables_fit_into_120_columns(self):
+        for line in self.report("chain").split("\n")[1:]:
+            self.assertLessEqual(len(line), 120, line)
+
+    def test_rows_are_limited_and_the_rest_counted(self):
+        text = self.report("many", "--rows", "3")
+        self.assertEqual(len(self.section(text, "by kernel")), 5)
+        self.assertIn("  and 37 kernels more; --all shows all\n", text)
+        self.assertIn("  and 37 pairs more; --all shows all\n", text)
+        self.assertNotIn(" more;", self.report("many", "--all"))
+
+    def test_kernels_come_by_their_time(self):
+        rows = self.section(self.report("many", "--all"), "by kernel")
+        self.assertEqual([row.split()[-1] for row in rows[1:]], [f"kernel{i}(int)" for i in range(40)])
+
+    def test_nothing_from_outside_steers_the_terminal(self):
+        text = self.report("hostile", "--all", code=0) + self.report("hostile", "-q")
+        for character in "\x1b\u202e":
+            self.assertNotIn(character, text)
+        self.assertIn("\\x1b[2J", text)
+
+
+class Names(Case):
+    def test_a_long_name_loses_parameters_and_namespaces_first(self):
+        row = self.section(self.report("chain"), "by kernel")[2]
+        self.assertTrue(row.endswith("  vectorized_elementwise_kernel<4, FillFu…") or row.endswith("vectorized_elementwise_kernel<…>"), row)
+
+    def test_all_shows_whole_names(self):
+        row = self.section(self.report("chain", "--all"), "by kernel")[2]
+        self.assertTrue(row.endswith("(int, at::native::FillFunctor<float>, std::array<char*, 1ul>)"), row)
+
+
+class Json(Case):
+    def document(self, model, *arguments, code=0):
+        result = self.report(model, "--json", *arguments, code=code)
+        document = json.loads(result)
+        if tooltest.schemas:
+            import jsonschema  # pylint: disable=import-outside-toplevel
+
+            with open(tooltest.schemas[0], encoding="ascii") as file:
+                jsonschema.Draft7Validator(json.load(file)).validate(document)
+        return document
+
+    def test_every_model_is_as_the_schema_says(self):
+        for model in ("chain", "races", "unknown", "no-times", "hostile", "many", "empty"):
+            with self.subTest(model):
+                self.document(model, code=1 if model == "races" else 0)
+
+    def test_it_has_what_the_text_has(self):
+        document = self.document("chain")
+        self.assertEqual(document["verdict"]["overlapped"], 12340)
+        self.assertEqual(document["kernels"][0]["reasons"], {"overlapped": 12340, "host_late": 5})
+        self.assertEqual((document["pairs"][0]["first"], document["pairs"][0]["second"], document["pairs"][0]["reason"]), (0, 1, "not_asked"))
+        self.assertIsNone(document["pairs"][1]["second"])
+        self.assertEqual(document["advice"][0]["saving_ns"], 1500000)
+        self.assertIsNone(document["program"])
+
+    def test_without_times_what_needs_them_is_null(self):
+        document = self.document("no-times")
+        self.assertFalse(document["has_times"])
+        for key in ("overlapped", "saved_ns", "saving_ns"):
+            self.assertIsNone(document["verdict"][key])
+
+    def test_it_is_ascii(self):
+        self.assertTrue(self.report("hostile", "--json").isascii())
+
+
+class Trace(Case):
+    def trace(self, model):
+        self.report(model, "--trace", "x.json", "-q")
+        with open(self.path("x.json"), encoding="utf-8") as file:
+            return json.load(file)["traceEvents"]
+
+    def test_each_run_is_a_slice_on_the_track_of_its_stream(self):
+        events = self.trace("chain")
+        runs = [event for event in events if event.get("cat") == "kernel"]
+        self.assertEqual(len(runs), 600)
+        self.assertEqual({event["pid"] for event in runs}, {2})
+        self.assertEqual((runs[0]["dur"], runs[0]["name"], runs[0]["args"]["grid"]), (5, "scale(float*)", "132x1x1"))
+        names = {event["tid"]: event["args"]["name"] for event in events if event["ph"] == "M" and event["name"] == "thread_name"}
+        self.assertEqual({names[event["tid"]] for event in runs}, {"stream 7", "stream 7, overlapping"})
+
+    def test_slices_of_one_track_do_not_overlap(self):
+        ends = {}
+        for event in self.trace("chain"):
+            if event.get("cat") in ("kernel", "transfer"):
+                self.assertGreaterEqual(event["ts"] + 1e-9, ends.get(event["tid"], 0))
+                ends[event["tid"]] = event["ts"] + event["dur"]
+
+    def test_an_arrow_goes_from_each_launch_to_its_run(self):
+        events = self.trace("chain")
+        runs = {(event["pid"], event["tid"], event["ts"]) for event in events if event.get("cat") == "kernel"}
+        calls = {(event["pid"], event["tid"], event["ts"]) for event in events if event["ph"] == "X" and event["cat"] == "launch"}
+        starts = {event["id"]: (event["pid"], event["tid"], event["ts"]) for event in events if event["ph"] == "s"}
+        ends = {event["id"]: (event["pid"], event["tid"], event["ts"]) for event in events if event["ph"] == "f"}
+        self.assertEqual((len(starts), set(starts)), (600, set(ends)))
+        self.assertEqual((set(starts.values()), set(ends.values())), (calls, runs))
+
+    def test_ranges_are_there(self):
+        self.assertEqual([event["ph"] for event in self.trace("chain") if event.get("cat") == "NVTX"], ["b", "e"])
+
+    def test_no_time_is_negative(self):
+        for model in ("chain", "hostile"):
+            for event in self.trace(model):
+                self.assertGreaterEqual(event.get("ts", 0), 0)
+                self.assertGreaterEqual(event.get("dur", 0), 0)
+
+
+class Picture(Case):
+    def picture(self, model):
+        self.report(model, "--svg", "x.svg", "-q")
+        return ET.parse(self.path("x.svg")).getroot()
+
+    def texts(self, root):
+        return [text.text for text in root.iter(SVG + "text")]
+
+    def runs(self, root):
+        return [box for box in root.iter(SVG + "rect") if box.find(SVG + "title") is not None]
+
+    def test_it_has_at_most_200_runs_and_says_so(self):
+        root = self.picture("chain")
+        self.assertEqual(len(self.runs(root)), 200)
+        self.assertIn("200 of 601 runs, around those whose overlap could save most.", self.texts(root))
+
+    def test_the_run_that_stands_for_the_first_pair_is_in_it(self):
+        titles = [box.find(SVG + "title").text for box in self.runs(self.picture("chain"))]
+        self.assertIn("scale(float*), 5.00 µs: it overlapped", titles)
+        self.assertNotIn("scale(float*), 5.00 µs: nothing is in front of it", titles)
+
+    def test_each_stream_with_runs_has_a_heading(self):
+        texts = self.texts(self.picture("chain"))
+        self.assertIn("stream 7", texts)
+        self.assertNotIn("stream 8", texts)
+
+    def test_runs_of_one_row_do_not_overlap(self):
+        ends = {}
+        for box in self.runs(self.picture("chain")):
+            x, row = float(box.get("x")), box.get("y")
+            self.assertGreaterEqual(x + 0.02, ends.get(row, 0))
+            ends[row] = x + float(box.get("width"))
+        self.assertGreater(len(ends), 1)
+
+    def test_all_is_within_the_picture(self):
+        for model in ("chain", "many", "hostile"):
+            root = self.picture(model)
+            for box in root.iter(SVG + "rect"):
+                self.assertGreaterEqual(float(box.get("x")), 0)
+                self.assertLessEqual(float(box.get("x")) + float(box.get("width")), 1200)
+                self.assertLessEqual(float(box.get("y")) + float(box.get("height")), float(root.get("height")) + 1)
+
+    def test_a_picture_of_nothing_says_so(self):
+        self.assertIn("Nothing has run, or there are no device times.", self.texts(self.picture("empty")))
+
+
+class CommandLine(Case):
+    def refused(self, *arguments):
+        result = self.watch(*arguments, code=2)
+        self.assertEqual(result.stdout, "")
+        return result.stderr
+
+    def test_what_is_wrong_is_said(self):
+        for arguments, said in (
+            ((), "no program to run and no --input"),
+            (("--input", "chain", "--", "true"), "no program runs then"),
+            (("--input", "chain", "--record", "x"), "not for --input"),
+            (("--input", "chain", "--overlap", "off"), "not for --input"),
+            (("--overlap", "maybe", "--", "true"), "--overlap is on or off, not maybe"),
+            (("--only", "x", "--", "true"), "--only and --except say"),
+            (("--overlap", "on", "--only", "a@1-x", "--", "true"), "not a@1-x"),
+            (("--overlap", "on", "--except", "", "--", "true"), "--except takes"),
+            (("--fail-on", "rac", "--input", "chain"), "not rac"),
+            (("--fail-on", "race,", "--input", "chain"), "not race,"),
+            (("--seconds", "0", "--input", "chain"), "a number above 0"),
+            (("--rows", "0", "--input", "chain"), "--rows takes a number from 1"),
+            (("--count", "-1", "--input", "chain"), "--count takes a number from 1"),
+            (("--what",), "--help"),
+            (("--input", "unreadable"), "unreadable: is no recording"),
+            (("--input", "chain", "--output", "no/folder"), "--output no/folder: No such file"),
+        ):
+            with self.subTest(arguments):
+                self.assertIn(said, self.refused(*arguments))
+
+    def test_patterns_with_numbers_are_taken(self):
+        for pattern in ("scale*@1,5-9,20-", "=_Z5scalePf", "*", "a@7"):
+            self.watch("--overlap", "off", "--only", pattern, "--", "true")
+
+    def test_a_race_is_a_finding_unless_it_is_not_to_be(self):
+        self.report("races", code=1)
+        self.report("races", "--fail-on", "never", code=0)
+        self.report("races", "--fail-on", "unknown", code=1)
+        self.report("races", "--fail-on", "no-overlap", code=0)
+
+    def test_what_is_unknown_is_no_finding_unless_it_is_to_be(self):
+        self.report("unknown", code=0)
+        self.report("unknown", "--fail-on", "race,unknown", code=1)
+        self.report("unknown", "--fail-on", "no-overlap", code=1)
+
+    def test_the_window_is_for_what_is_read(self):
+        arguments = ("--skip", "5", "--count", "7", "--seconds", "0.5", "--kernel", "a*", "--kernel", "b", "--range", "step")
+        result = self.watch("--input", "chain", *arguments, env={"FORMS_WINDOW": "1"})
+        self.assertIn("window 5 7 500000000 2 step\n", result.stderr)
+
+    def test_several_recordings_are_read_together(self):
+        text = self.report("chain", "--input", "chain", "again", "chain")
+        for process in range(1000, 1004):
+            self.assertIn(f"process {process}: ./program --fast\n", text)
+
+    def test_the_report_goes_into_a_file(self):
+        self.assertEqual(self.report("chain", "--output", "report"), "")
+        with open(self.path("report"), encoding="utf-8") as file:
+            self.assertEqual(file.read(), self.report("chain"))
+
+    def test_a_file_that_cannot_be_written_is_said(self):
+        for option in ("--trace", "--svg"):
+            result = self.watch("--input", "chain", option, "no/folder", code=2)
+            self.assertIn(f"{option} no/folder: No such file or directory", result.stderr)
+
+    def test_a_full_disk_is_said(self):
+        for option in ("--trace", "--svg", "--output"):
+            result = self.watch("--input", "chain", option, "/dev/full", code=2)
+            self.assertIn("No space left on device", result.stderr)
+
+    def test_json_is_refused_where_it_is_not_built(self):
+        if "json" not in tooltest.without:
+            raise unittest.SkipTest("it is built")
+        self.assertIn("without the JSON library", self.refused("--json", "--input", "chain"))
+
+
+if __name__ == "__main__":
+    tooltest.main(globals())

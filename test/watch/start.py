@@ -1,0 +1,315 @@
+# SPDX-License-Identifier: MIT
+"""How pdltool watch starts a program: its environment, signals, exit codes, and what becomes of its recording."""
+
+import os
+import signal
+import struct
+import subprocess
+import sys
+import time
+import unittest
+
+import tooltest
+
+LIBRARY = os.path.realpath(os.environ["PDL_WATCH_LIBRARY"])
+PAGE, LOG = 4096, 15
+
+# A program that records: a header, as lib/watch/format.h has it.
+RECORDER = """
+import os, struct, sys
+with open(os.environ["PDL_WATCH_RECORD"] + (sys.argv[1] if len(sys.argv) > 1 else ""), "wb") as file:
+    header = struct.pack("=8sIIIIIIQQQQII", b"PDLWATCH", 1, 0x01020304, 4096, os.getpid(), 1, 1, 0, 0, 0, 0, 0, 0)
+    file.write(header.ljust(4096, b"\\0"))
+if "PDL_LOG" in os.environ:
+    with open(os.environ["PDL_LOG"], "a") as file:
+        file.write("libpdl[1]: device 0, kernel scale: overlaps\\n\\nlibpdl[1]: second line\\n")
+"""
+
+
+class Case(tooltest.Case):
+    def watch(self, *arguments, env=None, **options):
+        """Any exit code."""
+        return subprocess.run(
+            [tooltest.program, "watch", *arguments],
+            capture_output=True,
+            env={**os.environ, **(env or {})},
+            cwd=self.directory,
+            text=True,
+            timeout=60,
+            check=False,
+            **options,
+        )
+
+    def variables(self, *options, env=None):
+        """Those of the program."""
+        result = self.watch(*options, "--", "env", "-0", env=env)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        return dict(item.split("=", 1) for item in result.stdout.split("\0") if item)
+
+    def script(self, name, text):
+        path = self.file(name, text)
+        os.chmod(path, 0o755)
+        return path
+
+    def recorder(self):
+        return [sys.executable, self.file("recorder.py", RECORDER)]
+
+
+class Environment(Case):
+    def test_the_driver_and_nvtx_are_told_of_the_library(self):
+        variables = self.variables()
+        self.assertEqual(variables["CUDA_INJECTION64_PATH"], LIBRARY)
+        self.assertEqual(variables["NVTX_INJECTION64_PATH"], LIBRARY)
+        self.assertNotIn("LD_PRELOAD", variables)
+        self.assertNotIn("PDL_WATCH_RULES", variables)
+
+    def test_the_window_is_handed_on(self):
+        variables = self.variables("--skip", "5", "--count", "7", "--seconds", "0.25", "--range", "my step")
+        self.assertEqual([variables["PDL_WATCH_" + name] for name in ("SKIP", "COUNT", "RANGE")], ["5", "7", "my step"])
+        self.assertEqual(float(variables["PDL_WATCH_SECONDS"]), 0.25)
+
+    def test_settings_of_an_outer_pdltool_are_not_handed_on(self):
+        old = {"PDL_WATCH_" + name: "9" for name in ("SKIP", "COUNT", "SECONDS", "RANGE", "RULES", "RECORD")}
+        variables = self.variables(env=old)
+        self.assertEqual([name for name in old if variables.get(name) == "9"], [])
+
+    def test_the_users_other_settings_stay(self):
+        variables = self.variables(env={"PDL_WATCH_LIMIT": "1000000", "PDL_WATCH_CODE": "0", "PDL_CUPTI_PATH": "/x", "PDL_LOG": "stderr"})
+        self.assertEqual([variables[name] for name in ("PDL_WATCH_LIMIT", "PDL_WATCH_CODE", "PDL_CUPTI_PATH", "PDL_LOG")], ["1000000", "0", "/x", "stderr"])
+
+    def test_paths_are_whole(self):
+        self.assertEqual(self.variables("--record", "x.rec")["PDL_WATCH_RECORD"], self.path("x.rec"))
+
+    def test_without_cupti_the_library_is_preloaded(self):
+        variables = self.variables("--no-cupti")
+        self.assertEqual((variables["PDL_WATCH_CUPTI"], variables["LD_PRELOAD"]), ("0", LIBRARY))
+
+    def test_a_change_preloads_the_library_in_front_of_what_is_there(self):
+        result = self.watch("--overlap", "off", "--", "sh", "-c", "echo $LD_PRELOAD", env={"LD_PRELOAD": "libm.so.6", "TELLER_SAYS": "1"})
+        self.assertEqual(result.stdout, LIBRARY + ":libm.so.6\n")
+        self.assertIn("teller: loaded\n", result.stderr)
+
+    def test_rules_are_written_for_it(self):
+        for options, rules in (
+            (("off",), "off *\n"),
+            (("on", "--only", "a*@1-3", "--only", "=b", "--except", "c"), "on a*@1-3\non =b\nkeep c\n"),
+            (("off", "--except", "c@2"), "off *\nkeep c@2\n"),
+        ):
+            with self.subTest(options):
+                result = self.watch("--overlap", *options, "--", "sh", "-c", 'cat "$PDL_WATCH_RULES"')
+                self.assertEqual((result.stdout, result.returncode), (rules, 0))
+
+    def test_another_tool_that_is_injected_stays_and_is_named(self):
+        result = self.watch("--", "sh", "-c", "echo $CUDA_INJECTION64_PATH $LD_PRELOAD", env={"CUDA_INJECTION64_PATH": "/opt/tool.so"})
+        self.assertEqual(result.stdout, f"/opt/tool.so {LIBRARY}\n")
+        self.assertIn("CUDA_INJECTION64_PATH names another tool, which stays: /opt/tool.so", result.stderr)
+
+    def test_another_nvtx_tool_matters_only_for_ranges(self):
+        env = {"NVTX_INJECTION64_PATH": "/opt/nvtx.so"}
+        self.assertEqual(self.variables(env=env)["NVTX_INJECTION64_PATH"], "/opt/nvtx.so")
+        self.assertNotIn("NVTX", self.watch("--", "true", env=env).stderr)
+        self.assertIn("ranges are not seen", self.watch("--range", "x", "--", "true", env=env).stderr)
+
+    def test_a_path_that_cannot_be_preloaded_is_refused(self):
+        os.mkdir(self.path("a b"))
+        os.symlink(LIBRARY, self.path("link"))
+        with open(LIBRARY, "rb") as file:
+            copy = self.file("a b/x.so", file.read())
+        result = self.watch("--overlap", "off", "--", "true", env={"PDL_WATCH_LIBRARY": copy})
+        self.assertEqual(result.returncode, 2)
+        self.assertIn("LD_PRELOAD takes no path with a blank", result.stderr)
+        self.assertEqual(self.watch("--", "true", env={"PDL_WATCH_LIBRARY": copy}).returncode, 0)
+
+    def test_a_library_that_is_not_there_is_named(self):
+        result = self.watch("--", "true", env={"PDL_WATCH_LIBRARY": "/no/such.so"})
+        self.assertEqual((result.returncode, result.stdout), (2, ""))
+        self.assertIn("PDL_WATCH_LIBRARY is /no/such.so: No such file", result.stderr)
+
+
+class Run(Case):
+    def test_standard_streams_are_the_programs_own(self):
+        result = self.watch("--output", "report", "--", "sh", "-c", "cat; echo error >&2", input="input\n")
+        self.assertEqual((result.stdout, result.stderr), ("input\n", "error\n"))
+        with open(self.path("report"), encoding="utf-8") as file:
+            self.assertTrue(file.read().startswith("nothing was recorded: the program does not use CUDA"))
+
+    def test_the_report_is_on_standard_error(self):
+        result = self.watch("--", "echo", "out")
+        self.assertEqual(result.stdout, "out\n")
+        self.assertTrue(result.stderr.startswith("nothing was recorded"), result.stderr)
+
+    def test_closed_descriptors_stay_closed(self):
+        script = 'import os\nfor i in range(64):\n try: os.fstat(i); print(i, end=" ")\n except OSError: pass'
+        command = 'exec 3>&- 4>&- 5>&- 0<&-; "$@"'
+        result = subprocess.run(
+            ["sh", "-c", command, "sh", tooltest.program, "watch", "-q", "--", sys.executable, "-c", script],
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+        self.assertEqual((result.stdout, result.returncode), ("1 2 ", 0), result.stderr)
+
+    def test_the_exit_code_is_the_programs(self):
+        for code in (0, 1, 3, 255):
+            self.assertEqual(self.watch("--", "sh", "-c", f"exit {code}").returncode, code)
+
+    def test_arguments_are_the_programs_own(self):
+        result = self.watch("--", "printf", "%s|", "--json", "-q", "", "a b")
+        self.assertEqual(result.stdout, "--json|-q||a b|")
+        self.assertEqual(self.watch("printf", "%s|", "--json").stdout, "--json|")
+
+    def test_a_signal_that_ends_the_program_is_told_as_a_shell_does(self):
+        result = self.watch("--", "sh", "-c", "kill -SEGV $$")
+        self.assertEqual(result.returncode, 128 + signal.SIGSEGV)
+        self.assertIn(f"the program was ended by signal {int(signal.SIGSEGV)} (Segmentation fault)", result.stderr)
+
+    def test_a_finding_counts_where_the_program_succeeds(self):
+        env = {"FORMS_MODEL": "races"}
+        self.assertEqual(self.watch("--", *self.recorder(), env=env).returncode, 1)
+        self.assertEqual(self.watch("--fail-on", "never", "--", *self.recorder(), env=env).returncode, 0)
+        self.assertEqual(self.watch("--", "sh", "-c", '"$@"; exit 7', "sh", *self.recorder(), env=env).returncode, 7)
+
+    def start(self, *command):
+        return subprocess.Popen(
+            [tooltest.program, "watch", "-q", "--", *command], stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=self.directory, text=True
+        )
+
+    def test_sigterm_and_sighup_are_passed_on(self):
+        for number, name in ((signal.SIGTERM, "TERM"), (signal.SIGHUP, "HUP")):
+            with self.subTest(name):
+                tool = self.start("sh", "-c", f"trap 'echo got; exit 5' {name}; echo ready; while :; do sleep 0.05; done")
+                self.assertEqual(tool.stdout.readline(), "ready\n")
+                tool.send_signal(number)
+                self.assertEqual((tool.communicate(timeout=30)[0], tool.returncode), ("got\n", 5))
+
+    def test_sigint_is_left_to_the_program(self):
+        for number in (signal.SIGINT, signal.SIGQUIT):
+            tool = self.start("sh", "-c", "echo ready; sleep 0.4; exit 6")
+            self.assertEqual(tool.stdout.readline(), "ready\n")
+            tool.send_signal(number)
+            self.assertEqual((tool.wait(timeout=30), tool.communicate()[0]), (6, ""))
+
+    def test_the_program_has_the_signals_of_its_caller(self):
+        script = "import signal; print(signal.pthread_sigmask(0, []), *(signal.getsignal(n).name for n in (17, 1, 15)))"
+        result = self.watch("-q", "--", sys.executable, "-c", script)
+        self.assertEqual(result.stdout, "set() SIG_DFL SIG_DFL SIG_DFL\n")
+
+    def test_nothing_temporary_is_left(self):
+        os.mkdir(self.path("tmp"))
+        self.watch("--overlap", "off", "--", *self.recorder(), env={"TMPDIR": self.path("tmp")})
+        self.assertEqual(os.listdir(self.path("tmp")), [])
+
+    def test_nothing_temporary_is_left_when_the_tool_is_killed(self):
+        os.mkdir(self.path("tmp"))
+        os.environ["TMPDIR"] = self.path("tmp")
+        try:
+            tool = self.start("sh", "-c", "echo $$; sleep 1")
+        finally:
+            del os.environ["TMPDIR"]
+        self.assertTrue(tool.stdout.readline().strip().isdigit())
+        self.assertEqual(len(os.listdir(self.path("tmp"))), 1)
+        tool.kill()
+        tool.communicate(timeout=30)
+        end = time.monotonic() + 20
+        while os.listdir(self.path("tmp")) and time.monotonic() < end:
+            time.sleep(0.05)
+        self.assertEqual(os.listdir(self.path("tmp")), [])
+
+
+class Failures(Case):
+    def failed(self, *command, code):
+        result = self.watch("--", *command)
+        self.assertEqual((result.returncode, result.stdout), (code, ""), result.stderr)
+        self.assertEqual(result.stderr.count("\n"), 1, result.stderr)
+        return result.stderr
+
+    def test_a_program_that_is_not_there(self):
+        self.assertIn("no-such-program cannot be started: there is no such program in PATH", self.failed("no-such-program", code=127))
+        self.assertIn("./nothing cannot be started: there is no such file", self.failed("./nothing", code=127))
+
+    def test_a_program_that_is_not_executable(self):
+        self.file("data", "echo no\n")
+        self.assertIn("./data cannot be started: Permission denied", self.failed("./data", code=126))
+        self.assertIn("/ cannot be started: Permission denied", self.failed("/", code=126))
+
+    def test_a_script_without_its_interpreter(self):
+        self.script("script", "#!/no/such/interpreter\n")
+        self.assertIn("its interpreter or dynamic linker does not exist", self.failed("./script", code=127))
+
+    def test_a_script_without_a_first_line_runs_as_in_a_shell(self):
+        self.script("script", "echo hello\n")
+        self.assertEqual(self.watch("--", "./script").stdout, "hello\n")
+
+    def test_a_program_with_more_rights_is_told(self):
+        if os.geteuid() != 0:
+            raise unittest.SkipTest("only root can give files away")
+        for mode, owner, group, word in ((0o4755, 65534, -1, "set-uid"), (0o2755, -1, 65534, "set-gid")):
+            with open("/bin/true", "rb") as file:
+                path = self.file("copy" + word, file.read())
+            os.chown(path, owner, group)
+            os.chmod(path, mode)
+            result = self.watch("--", path)
+            self.assertIn(f"{path} is {word}: the dynamic linker ignores LD_PRELOAD", result.stderr)
+        self.assertNotIn("set-uid", self.watch("--", "true").stderr)
+
+    def test_a_name_that_steers_a_terminal_is_escaped(self):
+        self.assertIn("\\x1b[2J", self.failed("\x1b[2J", code=127))
+
+
+class Recording(Case):
+    def records(self, path):
+        """Kinds and texts of the chunks' records behind the header."""
+        with open(path, "rb") as file:
+            data = file.read()
+        found = []
+        at = PAGE
+        while at < len(data):
+            magic, size = struct.unpack_from("=II", data, at)
+            self.assertEqual((magic, size % PAGE), (0x4B4E4843, 0))
+            inside = at + 16
+            while inside < at + size and struct.unpack_from("=I", data, inside)[0]:
+                length, kind, extra = struct.unpack_from("=IHH", data, inside)
+                self.assertEqual(length % 8, 0)
+                found.append((kind, data[inside + 8 : inside + length - extra].decode()))
+                inside += length
+            at += size
+        self.assertEqual(at, len(data))
+        return found
+
+    def test_the_lines_of_libpdls_log_are_added_and_the_log_is_gone(self):
+        os.mkdir(self.path("tmp"))
+        self.watch("--record", "x.rec", "--", *self.recorder(), env={"TMPDIR": self.path("tmp")})
+        lines = ["libpdl[1]: device 0, kernel scale: overlaps", "libpdl[1]: second line"]
+        self.assertEqual(self.records(self.path("x.rec")), [(LOG, line) for line in lines])
+
+    def test_a_users_log_is_the_users(self):
+        log = self.path("log")
+        self.watch("--record", "x.rec", "--", *self.recorder(), env={"PDL_LOG": log})
+        self.assertEqual(self.records(self.path("x.rec")), [])
+        self.assertTrue(os.path.exists(log))
+
+    def test_a_recording_that_is_still_written_is_left_alone(self):
+        script = '"$@" & wait; exec 9<>"$PDL_WATCH_RECORD"; python3 -c "import struct,os; f=open(os.environ[\'PDL_WATCH_RECORD\'],\'r+b\'); f.seek(20); f.write(struct.pack(\'=III\', 1, 1, 0))"'
+        self.watch("--record", "x.rec", "--", "sh", "-c", script, "sh", *self.recorder())
+        self.assertEqual(self.records(self.path("x.rec")), [])
+
+    def test_an_older_recording_is_replaced_with_all_its_files(self):
+        for _ in range(2):
+            result = self.watch("--record", "x.rec", "--", "sh", "-c", '"$@"; "$@" .2', "sh", *self.recorder(), env={"FORMS_MODEL": "chain"})
+            self.assertEqual(result.returncode, 0, result.stderr)
+            self.assertIn("process 1001: ", result.stderr)
+        self.watch("--record", "x.rec", "--", "true")
+        self.assertEqual([name for name in os.listdir(self.directory) if name.startswith("x.rec")], [])
+
+    def test_a_file_that_is_no_recording_stays(self):
+        path = self.file("precious", "do not lose me")
+        result = self.watch("--record", "precious", "--", "echo", "ran")
+        self.assertEqual((result.returncode, result.stdout), (2, ""))
+        self.assertIn("precious is there, and is not a recording: it stays", result.stderr)
+        with open(path, encoding="ascii") as file:
+            self.assertEqual(file.read(), "do not lose me")
+
+
+if __name__ == "__main__":
+    tooltest.main(globals())
