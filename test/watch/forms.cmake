@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: MIT
 # pdltool watch: what it writes, on models of recordings, and how it starts a program.
 
+if(NOT PDL_BUILD_TOOLS)
+    return()
+endif()
 set(watch_tools ${PROJECT_SOURCE_DIR}/tools/watch)
 get_property(watch_tool_sources GLOBAL PROPERTY PDL_TOOL_SOURCES)
 get_property(watch_tool_json_sources GLOBAL PROPERTY PDL_TOOL_JSON_SOURCES)

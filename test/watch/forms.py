@@ -132,7 +132,7 @@ class Text(Case):
 class Names(Case):
     def test_a_long_name_loses_parameters_and_namespaces_first(self):
         row = self.section(self.report("chain"), "by kernel")[2]
-        self.assertTrue(row.endswith("  vectorized_elementwise_kernel<4, FillFu…") or row.endswith("vectorized_elementwise_kernel<…>"), row)
+        self.assertTrue(row.endswith("  vectorized_elementwise_kernel…"), row)
 
     def test_all_shows_whole_names(self):
         row = self.section(self.report("chain", "--all"), "by kernel")[2]

@@ -129,7 +129,7 @@ char *brief_name(const char *shown, size_t columns)
         remove_all(name, "<unnamed>::");
         remove_namespaces(name);
     }
-    for (int depth = 3; depth > 0 && width_of(name) > columns; depth--) {
+    for (int depth = 3; depth > 1 && width_of(name) > columns; depth--) {
         char *const less = without_arguments(name, depth);
         free(name);
         name = less;

@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 /* A demangled name in at most so many columns, which the caller frees: without its parameters, then without its
- * namespaces, then without the arguments of its templates' arguments, then without those, then cut. */
+ * namespaces, then without the arguments of its templates' arguments, then cut. */
 char *brief_name(const char *shown, size_t columns);
 
 /* "4.51 µs", "12.3 ms": three digits, which the caller frees. */

@@ -95,8 +95,7 @@ static void put_scheme(const struct picture *picture, const char *paper, const c
 {
     (void)fprintf(picture->out, ".bg{fill:%s}.area{fill:%s}.t,.h{fill:%s}.s{fill:%s}\n", paper,
                   area, ink, soft);
-    (void)fprintf(picture->out, ".n{fill:%s;stroke:%s}.grid{stroke:%s}.over{fill:none;stroke:%s}\n",
-                  ink, paper, grid, ink);
+    (void)fprintf(picture->out, ".n{fill:%s;stroke:%s}.grid{stroke:%s}\n", ink, paper, grid);
     for (unsigned i = 0; i < COLOURS; i++) {
         (void)fprintf(picture->out, ".k%u{fill:%s}", i, colours[i]);
     }
@@ -111,7 +110,7 @@ static void put_style(const struct picture *picture)
     (void)fputs("<style>\ntext{font-family:system-ui,sans-serif;font-size:12px}\n"
                 ".s,.n{font-size:11px}.h{font-size:15px}.h,.n{font-weight:600}\n"
                 ".e{text-anchor:end}.m{text-anchor:middle}\n"
-                ".n{stroke-width:3px;stroke-linejoin:round;paint-order:stroke}\n",
+                ".n{stroke-width:3px;stroke-linejoin:round;paint-order:stroke}.grid{opacity:.6}\n",
                 picture->out);
     put_scheme(picture, "#fff", "#f3f4f6", "#1b1f24", "#57606a", "#d0d7de", light);
     (void)fputs("\n@media(prefers-color-scheme:dark){\n", picture->out);
@@ -310,7 +309,7 @@ static void put_notes(const struct picture *picture, double y)
         note = format_text("%zu of %s, around those whose overlap could save most.", picture->count,
                            runs);
     } else {
-        note = format_text("All of %s.", runs);
+        note = format_text("%s, all that there are.", runs);
     }
     put_text(picture, "t", LEFT, y, note, 200);
     free(note);

@@ -12,7 +12,7 @@
 #include "watch/model.h"
 
 /* Of a name in a table, beside the table's numbers. Of a pair there are two. */
-enum { NAME_COLUMNS = 40, PAIR_NAME_COLUMNS = 26 };
+enum { NAME_COLUMNS = 30, PAIR_NAME_COLUMNS = 24 };
 
 struct text {
     const struct watch *watch;
