@@ -199,9 +199,13 @@ static const struct context *context_now(const struct pdl_watch_driver *driver)
     struct context made = {.context = current};
     CUstreamCaptureMode mode =
         CU_STREAM_CAPTURE_MODE_RELAXED; /* loading is fine while others capture */
-    (void)driver->cuThreadExchangeStreamCaptureMode(&mode);
+    if (driver->cuThreadExchangeStreamCaptureMode != NULL) {
+        (void)driver->cuThreadExchangeStreamCaptureMode(&mode);
+    }
     load_kernels(driver, &made);
-    (void)driver->cuThreadExchangeStreamCaptureMode(&mode);
+    if (driver->cuThreadExchangeStreamCaptureMode != NULL) {
+        (void)driver->cuThreadExchangeStreamCaptureMode(&mode);
+    }
     struct context *const kept = &amplify.contexts[amplify.context_count++];
     *kept = made;
     return kept;
@@ -212,7 +216,7 @@ static bool hold_up(CUstream stream, bool per_thread)
     const struct pdl_watch_driver *const driver = pdl_watch_driver();
     if (amplify.gate_ns == 0 || driver == NULL || driver->cuCtxGetCurrent == NULL ||
         driver->cuModuleLoadData == NULL || driver->cuModuleGetFunction == NULL ||
-        driver->cuLaunchKernel == NULL || driver->cuThreadExchangeStreamCaptureMode == NULL) {
+        driver->cuLaunchKernel == NULL) {
         return false;
     }
     const struct context *const context = context_now(driver);
