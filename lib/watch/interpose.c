@@ -54,11 +54,23 @@ static void *wrapper_of(const struct hook *hook)
     return (void *)(uintptr_t)hook->wrapper;
 }
 
-/* Remembers an address unless there is one; which there is then. */
-static void *keep(_Atomic(void *) *slot, void *address)
+/* A driver may find this library's calls under its own names, as everybody does. */
+static bool is_wrapper(const void *address)
 {
-    void *kept = NULL;
-    return atomic_compare_exchange_strong(slot, &kept, address) ? address : kept;
+    bool is = false;
+    for (size_t i = 0; i < PDL_WATCH_HOOK_COUNT; i++) {
+        is = is || address == wrapper_of(&hooks[i]);
+    }
+    return is;
+}
+
+/* Remembers an address unless there is one. */
+static void keep(_Atomic(void *) *slot, void *address)
+{
+    void *none = NULL;
+    if (address != NULL && !is_wrapper(address)) {
+        (void)atomic_compare_exchange_strong(slot, &none, address);
+    }
 }
 
 static void *driver_symbol(struct hook *hook)
@@ -66,8 +78,8 @@ static void *driver_symbol(struct hook *hook)
     void *address = atomic_load_explicit(&hook->driver, memory_order_acquire);
     if (address == NULL) {
         void *const library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD); /* and stays */
-        address = library != NULL ? pdl_watch_symbol(library, hook->symbol) : NULL;
-        address = address != NULL ? keep(&hook->driver, address) : NULL;
+        keep(&hook->driver, library != NULL ? pdl_watch_symbol(library, hook->symbol) : NULL);
+        address = atomic_load_explicit(&hook->driver, memory_order_acquire);
     }
     return address;
 }
@@ -79,8 +91,8 @@ pdl_watch_function_pointer pdl_watch_real(enum pdl_watch_hooks id)
     if (pdl_watch_depth == 0) {
         address = atomic_load_explicit(&hook->found, memory_order_acquire);
         if (address == NULL) { /* a program that links libcuda, or what wraps it */
-            address = pdl_watch_symbol(RTLD_NEXT, hook->symbol);
-            address = address != NULL ? keep(&hook->found, address) : NULL;
+            keep(&hook->found, pdl_watch_symbol(RTLD_NEXT, hook->symbol));
+            address = atomic_load_explicit(&hook->found, memory_order_acquire);
         }
     }
     if (address == NULL) {
@@ -296,8 +308,8 @@ struct pdl_watch_answer pdl_watch_dlsym_ask(void *library, const char *name, con
         return ask_real; /* which says why */
     }
     if (begins(file_of(found), "libcuda.so")) {
-        (void)keep(&hook->driver, found);
-        (void)keep(&hook->found, found);
+        keep(&hook->driver, found);
+        keep(&hook->found, found);
         return (struct pdl_watch_answer){wrapper_of(hook), 1};
     }
     /* The program asks whether it has the call at all, and it is exported here. Without a driver it has not. */
@@ -340,7 +352,8 @@ static void *look_up(const struct hook *hook)
  * arguments for other versions. Where a driver has one for both kinds of default stream, the flags decide. */
 static void replace(const char *name, void **address, cuuint64_t flags)
 {
-    if (pdl_watch_depth > 0 || name == NULL || address == NULL || *address == NULL) {
+    if (pdl_watch_depth > 0 || name == NULL || address == NULL || *address == NULL ||
+        is_wrapper(*address)) {
         return;
     }
     const size_t length = strlen(name);
@@ -352,8 +365,8 @@ static void replace(const char *name, void **address, cuuint64_t flags)
             if ((pass == 0) == (hook->per_thread == per_thread) &&
                 (strcmp(hook->name, name) == 0 || strcmp(hook->symbol, name) == 0) &&
                 look_up(hook) == *address) {
-                (void)keep(&hook->driver, *address);
-                (void)keep(&hook->found, *address);
+                keep(&hook->driver, *address);
+                keep(&hook->found, *address);
                 *address = wrapper_of(hook);
                 return;
             }
