@@ -295,6 +295,12 @@ FAKE_ENTRY(cuGetProcAddress_v2, const char *name, void **address, int version, c
     return mock_leave(*address != NULL ? CUDA_SUCCESS : CUDA_ERROR_NOT_FOUND);
 }
 
+/* As CUDA 11 had it. */
+FAKE_ENTRY(cuGetProcAddress, const char *name, void **address, int version, cuuint64_t flags)
+{
+    return fake_cuGetProcAddress_v2(name, address, version, flags, NULL);
+}
+
 /* NVRTC asks for a table where there is a driver, and takes "none" for an answer, but not that
  * this entry is missing. */
 FAKE_ENTRY(cuGetExportTable, const void **table, const CUuuid *id)
