@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: MIT
+# libpdl-watch between programs and a driver, and its parts.
+
+if(NOT TARGET pdl_watch)
+    return()
+endif()
+
+# Libraries of other people.
+foreach(which 1 2 3 4)
+    add_library(interposed_next_${which} MODULE interposed_next.c)
+    target_compile_definitions(interposed_next_${which} PRIVATE WHICH=${which} _GNU_SOURCE)
+    target_include_directories(interposed_next_${which} SYSTEM PRIVATE ${PDL_CUDA_INCLUDE_DIR})
+    target_link_libraries(interposed_next_${which} PRIVATE pdl_options ${CMAKE_DL_LIBS})
+    set_target_properties(interposed_next_${which} PROPERTIES C_STANDARD 11 C_VISIBILITY_PRESET hidden)
+endforeach()
+
+# The rules and the registry of code, with what they need of the library.
+include(${PROJECT_SOURCE_DIR}/cmake/cmocka.cmake)
+if(TARGET pdl_cmocka)
+    add_executable(watch_rules test_rules.c ${PROJECT_SOURCE_DIR}/lib/watch/change.c)
+    add_executable(watch_images test_images.c ../inspect/make_image.c ${PROJECT_SOURCE_DIR}/lib/watch/images.c
+        $<TARGET_OBJECTS:pdl_room_code>)
+    target_compile_definitions(watch_images PRIVATE PDL_TEST_OBJECT="$<TARGET_FILE:interposed_next_1>")
+    add_dependencies(watch_images interposed_next_1)
+    if(TARGET pdl_codec_zstd)
+        target_link_libraries(watch_images PRIVATE pdl_codec_zstd ${PDL_ZSTD_LIBRARY})
+    endif()
+    foreach(topic rules images)
+        target_link_libraries(watch_${topic} PRIVATE pdl_private pdl_cmocka ${CMAKE_DL_LIBS} pthread)
+        set_target_properties(watch_${topic} PROPERTIES C_STANDARD 11 C_EXTENSIONS OFF)
+        add_test(NAME unit.watch_${topic} COMMAND watch_${topic})
+        set_tests_properties(unit.watch_${topic} PROPERTIES LABELS unit TIMEOUT 120)
+    endforeach()
+endif()
+
+if(NOT TARGET pdl_watched_cuda OR NOT Python3_FOUND)
+    return()
+endif()
+target_link_options(pdl_watched_cuda PRIVATE LINKER:-Bsymbolic-functions) # as a driver finds its own calls
+foreach(program interposed interposed_linked)
+    add_executable(${program} interposed.c ../inspect/make_image.c)
+    target_link_libraries(${program} PRIVATE pdl_options pdl_sanitize pthread ${CMAKE_DL_LIBS})
+    target_include_directories(${program} SYSTEM PRIVATE ${PDL_CUDA_INCLUDE_DIR})
+    target_compile_definitions(${program} PRIVATE _GNU_SOURCE)
+    set_target_properties(${program} PROPERTIES C_STANDARD 11)
+    add_dependencies(${program} pdl_watched_cuda pdl_watch pdl_inspect)
+endforeach()
+target_link_libraries(interposed_linked PRIVATE pdl_watched_cuda)
+target_compile_definitions(interposed_linked PRIVATE INTERPOSED_LINKED)
+set_target_properties(interposed_linked PROPERTIES BUILD_WITH_INSTALL_RPATH ON) # which has none
+add_executable(interposed_scopes interposed_scopes.c)
+target_compile_definitions(interposed_scopes PRIVATE _GNU_SOURCE)
+target_link_libraries(interposed_scopes PRIVATE pdl_options pdl_sanitize ${CMAKE_DL_LIBS})
+set_target_properties(interposed_scopes PROPERTIES C_STANDARD 11)
+add_dependencies(interposed_scopes interposed_next_1 interposed_next_2 interposed_next_3 interposed_next_4)
+
+# A sanitizer's library has to come before all others.
+set(runtime)
+foreach(sanitizer asan tsan)
+    string(REPLACE "san" "" kind ${sanitizer})
+    if((kind STREQUAL "a" AND PDL_SANITIZE MATCHES "address") OR (kind STREQUAL "t" AND PDL_SANITIZE MATCHES "thread"))
+        execute_process(COMMAND ${CMAKE_C_COMPILER} -print-file-name=lib${sanitizer}.so
+            OUTPUT_VARIABLE found OUTPUT_STRIP_TRAILING_WHITESPACE)
+        list(APPEND runtime --runtime ${found})
+    endif()
+endforeach()
+
+# Each function of interposed.py that begins with test_ is a test.
+file(STRINGS interposed.py tests REGEX "^def test_[a-z0-9_]+\\(")
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS interposed.py)
+foreach(test ${tests})
+    string(REGEX REPLACE "^def test_([a-z0-9_]+).*" "\\1" test ${test})
+    add_test(NAME interpose.${test} COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_SOURCE_DIR}/interposed.py
+        --program $<TARGET_FILE:interposed> --linked $<TARGET_FILE:interposed_linked>
+        --scopes $<TARGET_FILE:interposed_scopes> --library $<TARGET_FILE:pdl_watch>
+        --driver $<TARGET_FILE_DIR:pdl_watched_cuda> --inspect $<TARGET_FILE_DIR:pdl_inspect>
+        --directory ${CMAKE_CURRENT_BINARY_DIR}/interposed_${test}
+        --others $<TARGET_FILE:interposed_next_1> $<TARGET_FILE:interposed_next_2>
+        --wrappers $<TARGET_FILE:interposed_next_3> $<TARGET_FILE:interposed_next_4> ${runtime} ${test})
+    set_tests_properties(interpose.${test} PROPERTIES LABELS fake TIMEOUT 120)
+endforeach()

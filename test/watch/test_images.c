@@ -1,0 +1,348 @@
+/* SPDX-License-Identifier: MIT */
+/* The registry of the code that a program gives to the driver. What is recorded lands here. */
+#include <dlfcn.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#ifdef PDL_HAVE_ZSTD
+#include <zstd.h>
+#endif
+
+#include "../inspect/make_image.h"
+#include "core/hash.h"
+#include "watch/images.h"
+#include "watch/watch.h"
+
+#define PTX(name, more)                                                                            \
+    ".version 8.7\n.target sm_90\n.address_size 64\n.visible .entry " name "()\n{ ret; }\n" more
+
+/* ---- what the registry calls ------------------------------------------------------------------------ */
+
+static struct pdl_watch_settings settings = {.record = "recording", .code = true};
+
+enum { HEAD = offsetof(struct pdl_watch_image, bytes), MOST = 8192 };
+struct recorded {
+    uint64_t place[(HEAD + MOST) / 8]; /* a struct pdl_watch_image with its bytes */
+    size_t size;
+};
+static struct recorded recorded[32];
+static unsigned recorded_count;
+
+static struct pdl_watch_image *image_of(struct recorded *one)
+{
+    return (struct pdl_watch_image *)one->place;
+}
+
+static const struct pdl_watch_image *last_image(void)
+{
+    return image_of(&recorded[recorded_count - 1]);
+}
+
+const struct pdl_watch_settings *pdl_watch_settings(void)
+{
+    return &settings;
+}
+
+bool pdl_watch_recording_open(void)
+{
+    return settings.record != NULL;
+}
+
+void *pdl_watch_reserve_text(enum pdl_watch_kind kind, size_t head, const void *text, size_t length)
+{
+    assert_int_equal(kind, PDL_WATCH_IMAGE);
+    assert_int_equal(head, HEAD);
+    assert_true(recorded_count < 32 && length <= MOST);
+    struct recorded *const one = &recorded[recorded_count];
+    memset(one, 0, sizeof(*one));
+    memcpy(image_of(one)->bytes, text, length);
+    one->size = length;
+    return image_of(one);
+}
+
+void pdl_watch_commit(void *record)
+{
+    struct recorded *const one = &recorded[recorded_count];
+    const struct pdl_watch_image *const image = image_of(one);
+    assert_ptr_equal(record, image);
+    assert_true(image->hash == pdl_hash(PDL_HASH_START, image->bytes, one->size));
+    recorded_count++;
+}
+
+/* ---- questions ------------------------------------------------------------------------------------------ */
+
+static struct pdl_watch_loaded function;
+static struct pdl_watch_kernel kernel;
+
+static struct pdl_watch_loaded *function_of(const char *name, int ptx_version)
+{
+    kernel.text = name;
+    function.kernel = &kernel;
+    function.ptx_version = ptx_version;
+    function.binary_version = 90;
+    function.capability = 90;
+    return &function;
+}
+
+static bool count(void *context, const char *text, size_t size, uint32_t target)
+{
+    unsigned *const found = context;
+    assert_true(target == 0 || target == 90 || target == 80);
+    assert_true(size > 10 && memcmp(text, ".version", 8) == 0 && memchr(text, '\0', size) == NULL);
+    (*found)++;
+    return true;
+}
+
+static unsigned codes_of(const char *name, int ptx_version)
+{
+    unsigned found = 0;
+    const bool any = pdl_watch_images_each(function_of(name, ptx_version), count, &found);
+    assert_int_equal(any, found > 0);
+    return found;
+}
+
+/* How many more were recorded. */
+static unsigned recorded_of(const char *name, int ptx_version)
+{
+    const unsigned before = recorded_count;
+    pdl_watch_image_of(function_of(name, ptx_version));
+    return recorded_count - before;
+}
+
+/* ---- tests ------------------------------------------------------------------------------------------------ */
+
+static void a_text_is_kept_and_recorded_once(void **state)
+{
+    (void)state;
+    char *const text = strdup(PTX("text_one", ".entry text_two() { ret; }\n"));
+    const size_t size = strlen(text);
+    pdl_watch_image_given(text);
+    pdl_watch_image_given(text);
+    memset(text, 'x', size);
+    free(text);
+    assert_int_equal(codes_of("text_one", 90), 1);
+    assert_int_equal(codes_of("text_two", 90), 1);
+    assert_int_equal(codes_of("text", 90), 0);
+    assert_int_equal(recorded_of("text_one", 90), 1);
+    assert_int_equal(recorded_of("text_two", 90), 0);
+    assert_int_equal(last_image()->form, PDL_WATCH_PTX);
+    assert_int_equal(recorded[recorded_count - 1].size, size);
+}
+
+static void a_fatbin_in_other_memory_is_copied(void **state)
+{
+    (void)state;
+    struct bytes made = {NULL, 0};
+    const size_t begin = fatbin_begin(&made);
+    const char one[] = PTX("member_one", "");
+    const char old[] = PTX("member_old", "");
+    fatbin_add(&made, MADE_PTX, 90, 0, one, sizeof(one), 0);
+    fatbin_add(&made, MADE_PTX, 80, 0, old, sizeof(old), 0);
+    fatbin_end(&made, begin);
+    pdl_watch_image_given(made.data);
+    memset(made.data, 0xff, made.size);
+    bytes_free(&made);
+    assert_int_equal(codes_of("member_one", 90), 1);
+    assert_int_equal(codes_of("member_one", 80), 0); /* the driver says that it runs other code */
+    assert_int_equal(codes_of("member_old", 90), 0);
+    assert_int_equal(codes_of("member_old", 80), 1);
+    assert_int_equal(codes_of("member_old", -1), 1); /* it says nothing */
+    assert_int_equal(recorded_of("member_old", 80), 1);
+    assert_int_equal(last_image()->target, 80);
+}
+
+/* Not all zero: that would lie in memory that the file does not fill. */
+static unsigned char room[2][8192] __attribute__((aligned(8))) = {{1}, {1}};
+
+static void put(unsigned char *to, const char *text, size_t size)
+{
+    struct bytes made = make_fatbin(MADE_PTX, 90, text, size);
+    assert_true(made.size <= sizeof(room[0]));
+    memcpy(to, made.data, made.size);
+    bytes_free(&made);
+}
+
+struct wrapper {
+    uint32_t magic, version;
+    const void *data;
+    const void *inputs;
+};
+
+static void a_fatbin_of_the_program_is_read_when_it_is_needed(void **state)
+{
+    (void)state;
+    const char early[] = PTX("early", "");
+    const char later[] = PTX("later", "");
+    const struct wrapper wrapper = {0x466243b1, 1, room[0], NULL};
+    put(room[0], early, sizeof(early));
+    pdl_watch_image_given(&wrapper);
+    pdl_watch_image_given(room[0]);
+    put(room[0], later, sizeof(later));
+    assert_int_equal(codes_of("early", 90), 0);
+    assert_int_equal(codes_of("later", 90), 1);
+}
+
+static void a_linked_wrapper_has_inputs(void **state)
+{
+    (void)state;
+    const char input[] = PTX("linked_input", "");
+    const void *const inputs[] = {room[1], NULL};
+    const struct wrapper wrapper = {0x466243b1, 2, room[0], inputs};
+    put(room[1], input, sizeof(input));
+    pdl_watch_image_given(&wrapper);
+    assert_int_equal(codes_of("linked_input", 90), 1);
+}
+
+static void what_was_unloaded_is_not_read(void **state)
+{
+    (void)state;
+    const char unloaded[] = PTX("unloaded", "");
+    for (int indexed = 0; indexed < 2; indexed++) {
+        void *const object = dlopen(PDL_TEST_OBJECT, RTLD_NOW | RTLD_LOCAL);
+        assert_non_null(object);
+        unsigned char *const place = dlsym(object, "cutest_room");
+        assert_non_null(place);
+        put(place, unloaded, sizeof(unloaded));
+        pdl_watch_image_given(place);
+        if (indexed != 0) {
+            assert_true(codes_of("unloaded", 90) >= 1);
+        }
+        assert_int_equal(dlclose(object), 0);
+        assert_int_equal(codes_of("unloaded", 90), 0);
+    }
+}
+
+static void compressed_members_are_read(void **state)
+{
+    (void)state;
+#ifdef PDL_HAVE_ZSTD
+    const char text[] = PTX("compressed", "");
+    unsigned char packed[1024];
+    struct bytes made = {NULL, 0};
+    const size_t size = ZSTD_compress(packed, sizeof(packed), text, sizeof(text), 3);
+    assert_false(ZSTD_isError(size));
+    const size_t begin = fatbin_begin(&made);
+    fatbin_add(&made, MADE_PTX, 90, MADE_ZSTD, packed, size, sizeof(text));
+    fatbin_end(&made, begin);
+    pdl_watch_image_given(made.data);
+    bytes_free(&made);
+    assert_int_equal(codes_of("compressed", 90), 1);
+    assert_int_equal(recorded_of("compressed", 90), 1);
+    assert_int_equal(recorded[recorded_count - 1].size, sizeof(text) - 1);
+#else
+    skip();
+#endif
+}
+
+static void cubins_are_recorded_once_and_whole(void **state)
+{
+    (void)state;
+    struct bytes made = make_cubin(&plain_cubin);
+    const unsigned before = recorded_count;
+    pdl_watch_image_given(made.data); /* which finds out how long it is */
+    pdl_watch_cubin_loaded(made.data, made.size);
+    assert_int_equal(recorded_count, before + 1);
+    assert_int_equal(last_image()->form, PDL_WATCH_CUBIN);
+    assert_int_equal(recorded[before].size, made.size);
+    bytes_free(&made);
+}
+
+static void what_is_no_code_does_no_harm(void **state)
+{
+    (void)state;
+    static const unsigned char huge[64] __attribute__((aligned(8))) = {
+        0x50, 0xed, 0x55, 0xba, 1, 0, 16, 0, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f};
+    unsigned char elf[64] = {0x7f, 'E', 'L', 'F', 2, 1, 1};
+    const struct wrapper empty = {0x466243b1, 1, NULL, NULL};
+    static const char *const texts[] = {
+        "", "a", "ab", "abc", ".entry", ".entry ", "no code at all"};
+    const unsigned before = recorded_count;
+    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+        char *const copy = strdup(texts[i]); /* so that the sanitizers see who reads past it */
+        pdl_watch_image_given(copy);
+        pdl_watch_image_bytes(copy, strlen(copy));
+        free(copy);
+    }
+    pdl_watch_image_given(huge);
+    pdl_watch_image_bytes(huge, sizeof(huge));
+    pdl_watch_image_given(elf);
+    pdl_watch_image_given(&empty);
+    assert_int_equal(codes_of("nowhere", 90), 0);
+    assert_int_equal(recorded_of("nowhere", 90), 0);
+    assert_int_equal(recorded_count, before);
+}
+
+static void nothing_is_recorded_where_nobody_wants_it(void **state)
+{
+    (void)state;
+    struct bytes made = make_cubin(&(const struct made_cubin){
+        .target = 90, .functions = {{.name = "unwanted", .code = {OP_EXIT}}}});
+    settings.code = false;
+    const unsigned before = recorded_count;
+    pdl_watch_image_given(PTX("unwanted", ""));
+    pdl_watch_image_given(made.data);
+    assert_int_equal(recorded_of("unwanted", 90), 0);
+    assert_int_equal(recorded_count, before);
+    assert_int_equal(codes_of("unwanted", 90), 1); /* but it is there for rules */
+    settings.code = true;
+    bytes_free(&made);
+}
+
+static void *give_and_ask(void *number)
+{
+    char text[256];
+    char name[32];
+    for (int i = 0; i < 50; i++) {
+        (void)snprintf(name, sizeof(name), "of_thread_%d_%d", *(const int *)number, i);
+        (void)snprintf(text, sizeof(text), ".version 8.7\n.target sm_90\n.entry %s() { ret; }\n",
+                       name);
+        pdl_watch_image_given(text);
+        struct pdl_watch_kernel own = {.text = name};
+        const struct pdl_watch_loaded loaded = {.kernel = &own, .ptx_version = 90};
+        unsigned found = 0;
+        if (!pdl_watch_images_each(&loaded, count, &found) || found != 1) {
+            return number;
+        }
+    }
+    return NULL;
+}
+
+static void threads_may_give_code_at_once(void **state)
+{
+    (void)state;
+    pthread_t threads[4];
+    int numbers[4] = {0, 1, 2, 3};
+    for (int i = 0; i < 4; i++) {
+        assert_int_equal(pthread_create(&threads[i], NULL, give_and_ask, &numbers[i]), 0);
+    }
+    for (int i = 0; i < 4; i++) {
+        void *wrong = NULL;
+        assert_int_equal(pthread_join(threads[i], &wrong), 0);
+        assert_null(wrong);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_text_is_kept_and_recorded_once),
+        cmocka_unit_test(a_fatbin_in_other_memory_is_copied),
+        cmocka_unit_test(a_fatbin_of_the_program_is_read_when_it_is_needed),
+        cmocka_unit_test(a_linked_wrapper_has_inputs),
+        cmocka_unit_test(what_was_unloaded_is_not_read),
+        cmocka_unit_test(compressed_members_are_read),
+        cmocka_unit_test(cubins_are_recorded_once_and_whole),
+        cmocka_unit_test(what_is_no_code_does_no_harm),
+        cmocka_unit_test(nothing_is_recorded_where_nobody_wants_it),
+        cmocka_unit_test(threads_may_give_code_at_once),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
