@@ -1,21 +1,21 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""all.py BUILD OUT [SECONDS]: see all.sh."""
+"""all.py BUILD OUT [SECONDS [PART...]]: see all.sh."""
 
 import json
 import os
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import watched
 
 HERE = Path(__file__).resolve().parent
 # In order of importance: the script, its options, the most seconds that it may take.
-PARTS = [
-    ("switch", [], 90), ("reasons", [], 60), ("races", [], 30), ("truth", [], 40), ("bisect", [], 110),
-    ("cost", ["--rounds", "3"], 90), ("others", [], 150), ("bad", [], 90),
-]
+ALONE = [("reasons", [], 70), ("races", [], 30), ("truth", [], 50), ("switch", [], 110),
+         ("bisect", ["--seconds", "40"], 160), ("cost", ["--rounds", "3"], 110)]
+SIDE_BY_SIDE = [("others", [], 200), ("bad", [], 120)]
 
 
 def library_of(build):
@@ -24,38 +24,57 @@ def library_of(build):
     return None
 
 
-def main():
-    if len(sys.argv) not in (3, 4):
-        print(f"usage: {sys.argv[0]} BUILD OUT [SECONDS]", file=sys.stderr)
-        return 2
-    build, out = Path(sys.argv[1]).resolve(), Path(sys.argv[2]).resolve()
-    until = time.monotonic() + (float(sys.argv[3]) if len(sys.argv) == 4 else 480)
-    out.mkdir(parents=True, exist_ok=True)
-    env = dict(os.environ)
-    library = library_of(build)
-    if library is not None:
-        env.setdefault("PDL_WATCH_LIBRARY", library)
-    summary = {}
-    for name, options, seconds in PARTS:
-        left = until - time.monotonic()
+class All:
+    def __init__(self, build, out, until):
+        self.build, self.out, self.until = build, out, until
+        self.summary = {}
+        self.env = dict(os.environ)
+        library = library_of(build)
+        if library is not None:
+            self.env.setdefault("PDL_WATCH_LIBRARY", library)
+
+    def run(self, part):
+        name, options, seconds = part
+        left = self.until - time.monotonic()
         if left < 5:
-            summary[name] = {"result": "no time left"}
-            continue
-        command = [sys.executable, "-B", HERE / f"{name}.py", "--pdltool", build / "tools/pdltool", "--programs",
-                   build / "test/gpu/watch", "--out", out, *options]
-        finished = watched.run(command, min(seconds, left), env)
-        (out / f"{name}.log").write_text(finished.out + finished.err, encoding="utf-8")
-        word = ("out of time" if finished.timed_out else
-                {0: "as it should be", watched.SKIPPED: "skipped"}.get(finished.code, "failed"))
-        summary[name] = {"result": word, "exit_code": finished.code, "seconds": round(finished.seconds, 1),
-                         "failures": [line for line in finished.err.splitlines() if line.startswith("failed:")]}
-        (out / "summary.json").write_text(json.dumps(summary, indent=1) + "\n", encoding="utf-8")
-        print(f"==== {name}: {word}, {finished.seconds:.1f} s")
-        print((finished.out + finished.err)[-3000:], flush=True)
-    (out / "summary.json").write_text(json.dumps(summary, indent=1) + "\n", encoding="utf-8")
-    for name, part in summary.items():
+            self.summary[name] = {"result": "no time left"}
+            return
+        command = [sys.executable, "-B", HERE / f"{name}.py", "--pdltool", self.build / "tools/pdltool", "--programs",
+                   self.build / "test/gpu/watch", "--out", self.out, *options]
+        finished = watched.run(command, min(seconds, left), self.env)
+        (self.out / f"{name}.log").write_text(finished.out + finished.err, encoding="utf-8")
+        result = ("out of time" if finished.timed_out else
+                  {0: "as it should be", watched.SKIPPED: "skipped"}.get(finished.code, "failed"))
+        self.summary[name] = {"result": result, "exit_code": finished.code, "seconds": round(finished.seconds, 1),
+                              "failures": [line for line in finished.err.splitlines() if line.startswith("failed:")]}
+        self.write()
+        print(f"==== {name}: {result}, {finished.seconds:.1f} s\n" + (finished.out + finished.err)[-2500:], flush=True)
+
+    def write(self):
+        (self.out / "summary.json").write_text(json.dumps(dict(self.summary), indent=1) + "\n", encoding="utf-8")
+
+
+def main():
+    if len(sys.argv) < 3:
+        print(f"usage: {sys.argv[0]} BUILD OUT [SECONDS [PART...]]", file=sys.stderr)
+        return 2
+    chosen = sys.argv[4:]
+    unknown = set(chosen) - {name for name, _, _ in ALONE + SIDE_BY_SIDE}
+    if unknown:
+        print(f"no such part: {', '.join(sorted(unknown))}", file=sys.stderr)
+        return 2
+    seconds = float(sys.argv[3]) if len(sys.argv) > 3 else 480
+    everything = All(Path(sys.argv[1]).resolve(), Path(sys.argv[2]).resolve(), time.monotonic() + seconds)
+    everything.out.mkdir(parents=True, exist_ok=True)
+    for part in ALONE:
+        if not chosen or part[0] in chosen:
+            everything.run(part)
+    with ThreadPoolExecutor() as pool:
+        list(pool.map(everything.run, [part for part in SIDE_BY_SIDE if not chosen or part[0] in chosen]))
+    everything.write()
+    for name, part in everything.summary.items():
         print(f"{name}: {part['result']}")
-    return 0 if all(part["result"] in ("as it should be", "skipped") for part in summary.values()) else 1
+    return 0 if all(part["result"] in ("as it should be", "skipped") for part in everything.summary.values()) else 1
 
 
 if __name__ == "__main__":

@@ -11,8 +11,8 @@ import time
 
 import watched
 
-MODES = [("as it is", None), ("watched", []), ("watched, no device times", ["--no-times"]),
-         ("--overlap off", ["--overlap", "off", "--no-times"])]
+MODES = [("as it is", None), ("watched", []), ("watched, no device times", ["--no-cupti"]),
+         ("--overlap off", ["--overlap", "off", "--no-cupti"])]
 FIGURES = ["host_ns", "device_ns_empty", "device_ns_working"]
 
 

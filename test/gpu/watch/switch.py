@@ -13,11 +13,11 @@ WAYS = [
     ("plain", "overlap_switch", "plain", None),
     ("plain, watched", "overlap_switch", "plain", []),
     ("plain, --overlap on", "overlap_switch", "plain", ["--overlap", "on"]),
-    ("plain, --overlap on, no device times", "overlap_switch", "plain", ["--overlap", "on", "--no-times"]),
+    ("plain, --overlap on, no device times", "overlap_switch", "plain", ["--overlap", "on", "--no-cupti"]),
     ("attribute", "overlap_switch", "attribute", None),
     ("attribute, watched", "overlap_switch", "attribute", []),
     ("attribute, --overlap off", "overlap_switch", "attribute", ["--overlap", "off"]),
-    ("attribute, --overlap off, no device times", "overlap_switch", "attribute", ["--overlap", "off", "--no-times"]),
+    ("attribute, --overlap off, no device times", "overlap_switch", "attribute", ["--overlap", "off", "--no-cupti"]),
     ("built without PDL", "overlap_switch_without_pdl", "plain", None),
     ("built without PDL, watched", "overlap_switch_without_pdl", "plain", []),
 ]
