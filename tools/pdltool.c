@@ -14,6 +14,7 @@ static const struct command {
     const char *summary;
 } commands[] = {
     {"bench", command_bench, "what launches cost and what PDL gives, raw CUDA beside libpdl"},
+    {"bisect", command_bisect, "which kernel's overlap makes a command fail"},
 #ifdef PDL_HAVE_RTC
     {"cache", command_cache, "the folder of kernels that were compiled at run time"},
 #endif

@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: MIT */
+#include "bisect/bisect.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "commands.h"
+#include "common/memory.h"
+#include "common/print.h"
+#include "trace/text.h"
+
+enum { MOST_BEFORE = 3 };
+
+int report_exit_code(enum bisect_outcome outcome)
+{
+    if (outcome == BISECT_FOUND) {
+        return EXIT_DONE;
+    }
+    return outcome == BISECT_ABORTED ? EXIT_USAGE : EXIT_FINDING;
+}
+
+static char *part_text(const struct bisect *bisect, const struct culprit *culprit, uint32_t kernel)
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *const to = memory_open(&text, &size);
+    subset_put_numbers(to, &bisect->log.suspects[kernel], culprit->subset.parts[kernel]);
+    memory_close(to);
+    return text;
+}
+
+static bool is_part(const struct bisect *bisect, const struct culprit *culprit, uint32_t kernel)
+{
+    const bool *const part = culprit->subset.parts[kernel];
+    bool all = true;
+    for (uint32_t i = 0; part != NULL && i < bisect->log.suspects[kernel].count; i++) {
+        all = all && part[i];
+    }
+    return part != NULL && !all;
+}
+
+char *report_pattern(const struct bisect *bisect, const struct culprit *culprit, uint32_t kernel)
+{
+    const char *const name = bisect->log.suspects[kernel].name;
+    if (!culprit->only_these || !is_part(bisect, culprit, kernel)) {
+        return format_text("=%s", name);
+    }
+    char *const part = part_text(bisect, culprit, kernel);
+    char *const text = format_text("=%s@%s", name, part);
+    free(part);
+    return text;
+}
+
+/* ---- what was found --------------------------------------------------------------------------- */
+
+static void print_code(const struct watch_kernel *kernel)
+{
+    static const char *const known[] = {"unknown", "no", "yes"};
+    if (kernel == NULL) {
+        print_line(stdout, "    code: not in the recording");
+        return;
+    }
+    print_line(stdout, "    code: waits: %s, triggers: %s%s%s",
+               kernel->waits <= PDL_YES ? known[kernel->waits] : known[0],
+               kernel->triggers <= PDL_YES ? known[kernel->triggers] : known[0],
+               kernel->race != WATCH_RACE_NONE ? "; " : "",
+               kernel->race != WATCH_RACE_NONE ? watch_race_text(kernel->race) : "");
+    if (kernel->finding != NULL) {
+        print_line(stdout, "    lint: %s", kernel->finding);
+    } else if (kernel->why_unknown != NULL) {
+        print_line(stdout, "    lint: unknown: %s", kernel->why_unknown);
+    }
+}
+
+static void print_launches(const struct bisect *bisect, const struct culprit *culprit,
+                           uint32_t kernel)
+{
+    char *const all = format_count(bisect->log.suspects[kernel].count, "launch with overlap",
+                                   "launches with overlap");
+    if (is_part(bisect, culprit, kernel)) {
+        char *const part = part_text(bisect, culprit, kernel);
+        print_line(stdout, "    launches that are enough: %s, of %s", part, all);
+        free(part);
+    } else {
+        print_line(stdout, "    launches: %s", all);
+    }
+    free(all);
+}
+
+static void print_before(const struct bisect *bisect, const struct culprit *culprit,
+                         uint32_t kernel)
+{
+    struct suspect_before before[MOST_BEFORE];
+    const size_t count = suspects_before(bisect, culprit, kernel, before, MOST_BEFORE);
+    for (size_t i = 0; i < count; i++) {
+        char *const launches = format_count(before[i].count, "launch", "launches");
+        print_line(stdout, "    launched behind: %s (%s)", before[i].shown, launches);
+        free(launches);
+    }
+}
+
+static void print_culprit(const struct bisect *bisect, const struct culprit *culprit)
+{
+    char *const kernels = format_count(culprit->count, "kernel", "kernels");
+    if (!culprit->complete) {
+        print_line(stdout,
+                   "The command fails where %s overlap; the search for a smaller set was given up.",
+                   kernels);
+    } else if (culprit->count == 1) {
+        print_line(stdout, "The command fails where only this kernel overlaps:");
+    } else {
+        print_line(stdout,
+                   "The command fails where only these %s overlap, and not without any one of "
+                   "them:",
+                   kernels);
+    }
+    for (uint32_t i = 0; i < culprit->count; i++) {
+        const uint32_t kernel = culprit->kernels[i];
+        char *const shown = suspects_shown(bisect, kernel);
+        print_line(stdout, "  %s", shown);
+        if (strcmp(shown, bisect->log.suspects[kernel].name) != 0) {
+            print_line(stdout, "    name: %s", bisect->log.suspects[kernel].name);
+        }
+        free(shown);
+        if (culprit->unresolved[i]) {
+            print_line(stdout,
+                       "    not resolved: without it the command cannot be judged (exit 125)");
+        }
+        print_launches(bisect, culprit, kernel);
+        print_before(bisect, culprit, kernel);
+        print_code(suspects_kernel(bisect, kernel));
+    }
+    if (culprit->narrowed && !culprit->narrowed_fully) {
+        print_line(stdout, "  It takes many of these launches; a smaller number was not found.");
+    } else if (culprit->narrowed && culprit->only_these) {
+        print_line(stdout, "  With all other launches overlapping it passes.");
+    } else if (culprit->narrowed) {
+        print_line(stdout, "  Other launches make it fail as well: these are an example.");
+    }
+    free(kernels);
+}
+
+/* Not by print_line(), which shortens: this is to be copied. A mangled name has nothing that a terminal obeys, and others
+ * are escaped. */
+static void put_whole(const char *text)
+{
+    pdl_text_put_shown(stdout, text, SIZE_MAX);
+}
+
+static void print_remedy(const struct bisect *bisect)
+{
+    char *exclude = copy_text("");
+    bool in_part = false;
+    (void)printf(bisect->options.added ? "\nTo add all other overlaps:\n"
+                                       : "\nTo run it without these overlaps:\n");
+    (void)printf("  pdltool watch --overlap=%s", bisect->options.added ? "on" : "off");
+    for (size_t i = 0; i < bisect->culprits.count; i++) {
+        const struct culprit *const culprit = &bisect->culprits.items[i];
+        for (uint32_t j = 0; j < culprit->count; j++) {
+            char *const pattern = report_pattern(bisect, culprit, culprit->kernels[j]);
+            char *const more = format_text("%s%s%s", exclude, *exclude != '\0' ? ":" : "",
+                                           bisect->log.suspects[culprit->kernels[j]].name);
+            (void)fputs(bisect->options.added ? " --except='" : " --only='", stdout);
+            put_whole(pattern);
+            (void)fputs("'", stdout);
+            in_part = in_part || strchr(pattern, '@') != NULL;
+            free(exclude);
+            free(pattern);
+            exclude = more;
+        }
+    }
+    (void)printf(" -- COMMAND\n");
+    if (!bisect->options.added) {
+        (void)fputs("or, where libpdl launches them:\n  PDL_OVERLAP_EXCLUDE='", stdout);
+        put_whole(exclude);
+        (void)printf("' COMMAND%s\n", in_part ? "   (all launches of the kernels)" : "");
+    }
+    free(exclude);
+}
+
+static void print_rules(const struct bisect *bisect)
+{
+    (void)puts("or as rules, in a file that PDL_WATCH_RULES names:");
+    for (size_t i = 0; i < bisect->culprits.count; i++) {
+        const struct culprit *const culprit = &bisect->culprits.items[i];
+        for (uint32_t j = 0; j < culprit->count; j++) {
+            char *const pattern = report_pattern(bisect, culprit, culprit->kernels[j]);
+            (void)fputs(bisect->options.added ? "  keep " : "  off ", stdout);
+            put_whole(pattern);
+            (void)putchar('\n');
+            free(pattern);
+        }
+    }
+}
+
+static void print_sureness(const struct bisect *bisect)
+{
+    if (bisect->most_passes == 0) {
+        return;
+    }
+    char *const runs = format_count(bisect->runs, "run", "runs");
+    print_line(stdout,
+               "\n%u steps, %s of the command. With overlaps that make it fail, a run fails with a "
+               "chance of "
+               "about %.2g; a step passed after %u to %u runs. The chance that any of these passes "
+               "was luck: "
+               "%.2g.",
+               bisect->steps, runs, odds_of_failure(&bisect->odds), (unsigned)bisect->least_passes,
+               (unsigned)bisect->most_passes, bisect->false_pass);
+    free(runs);
+}
+
+static void print_found(const struct bisect *bisect)
+{
+    for (size_t i = 0; i < bisect->culprits.count; i++) {
+        if (i > 0) {
+            print_line(stdout, "\nWithout those, it fails for another reason.");
+        }
+        print_culprit(bisect, &bisect->culprits.items[i]);
+    }
+    print_remedy(bisect);
+    print_rules(bisect);
+}
+
+static void print_interrupted(const struct bisect *bisect)
+{
+    if (bisect->culprits.count > 0) {
+        print_line(stdout, "Found before the interruption, and not checked to the end:");
+        for (size_t i = 0; i < bisect->culprits.count; i++) {
+            print_culprit(bisect, &bisect->culprits.items[i]);
+        }
+    }
+    if (bisect->log.path != NULL) {
+        print_line(stderr, "interrupted; the same command line with --continue %s goes on",
+                   bisect->log.path);
+    } else {
+        print_line(stderr, "interrupted; with --log FILE, a search can be continued");
+    }
+}
+
+bool report_text(const struct bisect *bisect)
+{
+    const bool limited = steps_base(bisect) == SUBSET_SUSPECTS_OFF;
+    switch (bisect->outcome) {
+    case BISECT_FOUND:
+        print_found(bisect);
+        break;
+    case BISECT_NEVER_FAILS:
+        print_line(stdout, "The command passes as it is: there is nothing to search. A rare "
+                           "failure needs more runs "
+                           "(--runs, --most-runs) or --amplify.");
+        break;
+    case BISECT_NO_OVERLAP:
+        print_line(stdout,
+                   bisect->options.added
+                       ? "libpdl-watch adds no overlap to a launch of the command."
+                       : "No launch of the command%s asks for overlap: overlap is not the cause.",
+                   limited ? " that is suspected" : "");
+        break;
+    case BISECT_NOT_OVERLAP:
+        print_line(stdout, "The command fails without %s as well: %s is not the cause.",
+                   limited                 ? "the overlap of the suspects"
+                   : bisect->options.added ? "an added overlap"
+                                           : "any overlap",
+                   limited ? "it" : "overlap");
+        break;
+    case BISECT_NOT_JUDGED:
+        print_line(stdout,
+                   "The command cannot be judged (exit 125) in a step that all others depend on.");
+        break;
+    case BISECT_NOT_REPEATED:
+        print_line(stdout, "The command fails as it is, and passes where all kernels of its first "
+                           "runs overlap: it "
+                           "launches other kernels from run to run, or fails too rarely for so "
+                           "many runs (--runs).");
+        break;
+    case BISECT_INTERRUPTED:
+        print_interrupted(bisect);
+        break;
+    case BISECT_ABORTED:
+        break;
+    }
+    if (bisect->outcome != BISECT_ABORTED && bisect->outcome != BISECT_INTERRUPTED) {
+        print_sureness(bisect);
+    }
+    return fflush(stdout) == 0 && ferror(stdout) == 0;
+}
