@@ -79,7 +79,8 @@ struct state {
 static const char *kernel_name(unsigned kernel)
 {
     static char name[64];
-    (void)snprintf(name, sizeof(name), "_Z%zukernel%u%svv", strlen("kernel") + (kernel > 9 ? 2 : 1), kernel, "");
+    (void)snprintf(name, sizeof(name), "_Z%zukernel%u%svv", strlen("kernel") + (kernel > 9 ? 2 : 1),
+                   kernel, "");
     if (option("vary") != NULL) {
         (void)snprintf(name, sizeof(name), "varied%u_%ld", kernel, (long)getpid());
     }
@@ -95,14 +96,16 @@ static bool can_fail(const struct state *state, char *fault, bool *delayed)
         return false;
     }
     char *rest = NULL;
-    for (char *part = strtok_r(fault, "+", &rest); part != NULL; part = strtok_r(NULL, "+", &rest)) {
+    for (char *part = strtok_r(fault, "+", &rest); part != NULL;
+         part = strtok_r(NULL, "+", &rest)) {
         unsigned kernel = 0;
         unsigned first = 1;
         unsigned last = state->launches;
         const int read = sscanf(part, "%u@%u-%u", &kernel, &first, &last);
         last = read == 2 ? first : last;
         bool any = false;
-        for (unsigned i = first; kernel < state->kernels && i <= last && i <= state->launches; i++) {
+        for (unsigned i = first; kernel < state->kernels && i <= last && i <= state->launches;
+             i++) {
             any = any || state->at[kernel * state->launches + i - 1];
         }
         if (!any) {
@@ -118,7 +121,8 @@ static bool fails(const struct state *state)
     char faults[256];
     char *rest = NULL;
     (void)snprintf(faults, sizeof(faults), "%s", arguments[3]);
-    for (char *fault = strtok_r(faults, ",", &rest); fault != NULL; fault = strtok_r(NULL, ",", &rest)) {
+    for (char *fault = strtok_r(faults, ",", &rest); fault != NULL;
+         fault = strtok_r(NULL, ",", &rest)) {
         bool delayed = false;
         if (can_fail(state, fault, &delayed)) {
             const double chance = number("chance", 1);
@@ -154,7 +158,8 @@ static void write_recording(const struct state *state, bool failing)
         for (unsigned i = 0; i < state->kernels; i++) {
             const bool on = state->at[i * state->launches + j];
             const unsigned flags = (own ? PDL_WATCH_ASKED : 0u) | (on ? PDL_WATCH_OVERLAP : 0u) |
-                                   (on && !own ? PDL_WATCH_ADDED : 0u) | (!on && own ? PDL_WATCH_REMOVED : 0u);
+                                   (on && !own ? PDL_WATCH_ADDED : 0u) |
+                                   (!on && own ? PDL_WATCH_REMOVED : 0u);
             recording_launch(&recording, i + 1, 16, time, 0, flags)->nth = j + 1;
             time += 3000;
         }
@@ -169,8 +174,10 @@ static void overlap(struct state *state, const struct pdl_watch_rules *rules)
         for (unsigned j = 0; j < state->launches; j++) {
             bool delay = false;
             const enum pdl_watch_change change =
-                rules != NULL ? pdl_watch_rules_find(rules, kernel_name(i), j + 1, &delay) : PDL_WATCH_KEEP;
-            state->at[i * state->launches + j] = change == PDL_WATCH_ON || (change == PDL_WATCH_KEEP && own);
+                rules != NULL ? pdl_watch_rules_find(rules, kernel_name(i), j + 1, &delay)
+                              : PDL_WATCH_KEEP;
+            state->at[i * state->launches + j] =
+                change == PDL_WATCH_ON || (change == PDL_WATCH_KEEP && own);
             state->delayed[i] = state->delayed[i] || delay;
             state->overlapping[i] += state->at[i * state->launches + j];
         }

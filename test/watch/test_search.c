@@ -350,7 +350,7 @@ static void a_search_goes_on_from_its_log_wherever_it_was_stopped(void **state)
         const struct search search = {.count = 64, .test = ask, .context = &oracle};
         struct search_result result = {0};
         struct log log = {0};
-        char *arguments[] = {"./a program", "", "\\n\n", NULL};
+        char *arguments[] = {(char[]){"./a program"}, (char[]){""}, (char[]){"\\n\n"}, NULL};
         assert_int_equal(truncate(path, 0), 0);
         assert_true(log_open(&log, path, true));
         assert_true(log_command(&log, arguments));

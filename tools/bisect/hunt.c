@@ -30,6 +30,17 @@ static uint32_t launch_steps(const struct bisect *bisect, uint64_t launches)
                : 0;
 }
 
+/* And for those of one kernel, whichever it will be. */
+static uint32_t later_steps(const struct bisect *bisect)
+{
+    uint64_t launches = 0;
+    for (uint32_t i = 0; i < suspect_count(bisect); i++) {
+        launches += bisect->log.suspects[i].count;
+    }
+    return launch_steps(bisect, suspect_count(bisect) > 0 ? launches / suspect_count(bisect) : 0) +
+           STEPS_OF_CHECKS;
+}
+
 /* ---- kernels ---------------------------------------------------------------------------------- */
 
 struct among { /* which suspects are searched */
@@ -42,15 +53,11 @@ static enum search_verdict test_kernels(void *context, const uint32_t *set, uint
 {
     const struct among *const among = context;
     struct subset subset = make_subset(among->bisect);
-    uint64_t launches = 0;
     for (uint32_t i = 0; i < count; i++) {
         subset.whole[among->kernels[set[i]]] = true;
-        launches += subset.suspects[among->kernels[set[i]]].count;
     }
-    const uint64_t of_one = count > 0 ? launches / count : 0;
     const enum search_verdict verdict =
-        steps_test(among->bisect, &subset, NULL,
-                   left + launch_steps(among->bisect, of_one) + STEPS_OF_CHECKS, false);
+        steps_test(among->bisect, &subset, NULL, left + later_steps(among->bisect), false);
     subset_free(&subset);
     return verdict;
 }
@@ -92,7 +99,7 @@ static enum search_verdict test_launches(void *context, const uint32_t *set, uin
     const struct launches *const launches = context;
     struct subset subset = of_launches(launches, set, count, true);
     const enum search_verdict verdict =
-        steps_test(launches->bisect, &subset, NULL, left + STEPS_OF_CHECKS, false);
+        steps_test(launches->bisect, &subset, NULL, left + 1, false);
     subset_free(&subset);
     return verdict;
 }
@@ -217,7 +224,7 @@ static enum bisect_outcome find_culprits(struct bisect *bisect)
     uint32_t *const kernels = allocate((size_t)suspect_count(bisect) + 1, sizeof(*kernels));
     uint32_t count = take_rest(bisect, kernels);
     enum search_verdict verdict = test_all(bisect, kernels, count, "all suspects overlap",
-                                           search_log2(count) + 1 + STEPS_OF_CHECKS);
+                                           search_log2(count) + 1 + later_steps(bisect));
     enum bisect_outcome outcome = BISECT_FOUND;
     if (verdict == SEARCH_PASSES || verdict == SEARCH_SKIPPED) {
         outcome = verdict == SEARCH_PASSES ? BISECT_NOT_REPEATED : BISECT_NOT_JUDGED;
@@ -228,7 +235,8 @@ static enum bisect_outcome find_culprits(struct bisect *bisect)
             count = take_rest(bisect, kernels);
             verdict = count == 0 ? SEARCH_PASSES
                                  : test_all(bisect, kernels, count,
-                                            "all kernels but those that were found overlap", 1);
+                                            "all kernels but those that were found overlap",
+                                            later_steps(bisect));
         }
     }
     free(kernels);
@@ -267,7 +275,7 @@ static enum bisect_outcome test_without(struct bisect *bisect)
     struct subset none = make_subset(bisect);
     steps_remove_recordings(bisect);
     const enum search_verdict verdict =
-        steps_test(bisect, &none, what, search_log2(suspects_any(bisect)) + 2 + STEPS_OF_CHECKS,
+        steps_test(bisect, &none, what, search_log2(suspects_any(bisect)) + 2 + later_steps(bisect),
                    !bisect->log.has_suspects);
     subset_free(&none);
     if (verdict == SEARCH_PASSES && !bisect->log.has_suspects) {

@@ -199,14 +199,13 @@ static void print_sureness(const struct bisect *bisect)
         return;
     }
     char *const runs = format_count(bisect->runs, "run", "runs");
-    print_line(stdout,
-               "\n%u steps, %s of the command. With overlaps that make it fail, a run fails with a "
-               "chance of "
-               "about %.2g; a step passed after %u to %u runs. The chance that any of these passes "
-               "was luck: "
-               "%.2g.",
-               bisect->steps, runs, odds_of_failure(&bisect->odds), (unsigned)bisect->least_passes,
-               (unsigned)bisect->most_passes, bisect->false_pass);
+    (void)putchar('\n');
+    print_line(
+        stdout,
+        "%u steps, %s of the command. Where it can fail, about %.2g of the runs do; a step passed "
+        "after %u to %u runs. The chance that one of these passes was luck is at most about %.2g.",
+        bisect->steps, runs, odds_of_failure(&bisect->odds), (unsigned)bisect->least_passes,
+        (unsigned)bisect->most_passes, bisect->false_pass);
     free(runs);
 }
 
@@ -214,7 +213,7 @@ static void print_found(const struct bisect *bisect)
 {
     for (size_t i = 0; i < bisect->culprits.count; i++) {
         if (i > 0) {
-            print_line(stdout, "\nWithout those, it fails for another reason.");
+            (void)puts("\nWithout the overlaps above, it still fails:");
         }
         print_culprit(bisect, &bisect->culprits.items[i]);
     }
