@@ -6,7 +6,7 @@
 
 #include "commands.h"
 #include "common/memory.h"
-#include "watch/watch.h"
+#include "watch/model.h"
 
 static const char *model;
 

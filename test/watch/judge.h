@@ -4,7 +4,7 @@
 #define PDL_TEST_JUDGE_H
 
 #include "make_recording.h"
-#include "watch/watch.h"
+#include "watch/model.h"
 
 /* Times of the usual chain, in ns: calls come early, each run takes 10 µs, and a gap is 1.5 µs. */
 enum { US = 1000, CALLS = 1000000, RUNS = 2000000, LENGTH = 10 * US, GAP = 1500 };

@@ -13,7 +13,7 @@
 #include "bisect/subset.h"
 #include "bisect/trial.h"
 #include "common/temporary.h"
-#include "watch/watch.h"
+#include "watch/model.h"
 
 struct bisect_patterns {
     const char **items;
