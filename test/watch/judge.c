@@ -89,9 +89,9 @@ void make_launch(struct recording *recording, unsigned i, uint32_t function, uin
 
 static bool is_named(const struct watch *watch, uint32_t kernel, const char *name)
 {
-    return kernel == WATCH_NONE ? name == NULL
-                                : name != NULL &&
-                                      strcmp(watch->kernels.items[kernel].name, name) == 0;
+    return kernel == WATCH_NONE
+               ? name == NULL
+               : name != NULL && strcmp(watch->kernels.items[kernel].name, name) == 0;
 }
 
 const struct watch_pair *pair_named(const struct watch *watch, const char *first,

@@ -18,7 +18,7 @@ set(pdl_watch_reader_sources watch/code.c watch/front.c watch/graphs.c watch/ids
 list(TRANSFORM pdl_watch_reader_sources PREPEND ${PROJECT_SOURCE_DIR}/tools/)
 add_library(pdl_watch_reader STATIC ${pdl_watch_reader_sources})
 set_target_properties(pdl_watch_reader PROPERTIES C_STANDARD 11)
-target_link_libraries(pdl_watch_reader PUBLIC pdl_tool_plain pdl_inspect_static pdl_headers)
+target_link_libraries(pdl_watch_reader PUBLIC pdl_tool_plain pdl::inspect pdl_headers)
 
 include(${PROJECT_SOURCE_DIR}/cmake/cmocka.cmake)
 if(TARGET pdl_cmocka)

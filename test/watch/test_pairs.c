@@ -99,8 +99,8 @@ static void times_that_are_off_do_not_make_a_plain_launch_overlap(void **state)
     begin();
     make_launch(&recording, 0, 1, 0);
     (void)recording_launch(&recording, 2, 0x100, launch_time(1), 2, 0);
-    (void)recording_execution(&recording, 2, 7, run_time(0) + LENGTH - 50,
-                              run_time(0) + 2 * LENGTH, 2);
+    (void)recording_execution(&recording, 2, 7, run_time(0) + LENGTH - 50, run_time(0) + 2 * LENGTH,
+                              2);
     assert_reason_and_free(WATCH_NOT_ASKED);
 }
 
@@ -238,8 +238,8 @@ static void no_room_names_the_resource(void **state)
     begin();
     make_launch(&recording, 0, 1, 0);
     (void)recording_launch(&recording, 2, 0x100, launch_time(1), 2, ASKED);
-    struct pdl_watch_execution *const run = recording_execution(
-        &recording, 2, 7, run_time(1), run_time(1) + LENGTH, 2);
+    struct pdl_watch_execution *const run =
+        recording_execution(&recording, 2, 7, run_time(1), run_time(1) + LENGTH, 2);
     run->dynamic_shared = 231000;
     assert_reason_and_free(WATCH_UNKNOWN); /* beside a kernel that takes none there is room */
 
@@ -431,8 +431,8 @@ static void a_programmatic_edge_overlaps(void **state)
     (void)state;
     make_graph(0, true);
     run_node(21, 1, 0);
-    struct pdl_watch_execution *const run = recording_execution(
-        &recording, 2, 7, run_time(0) + 6000, run_time(0) + 2 * LENGTH, 1);
+    struct pdl_watch_execution *const run =
+        recording_execution(&recording, 2, 7, run_time(0) + 6000, run_time(0) + 2 * LENGTH, 1);
     run->node = 22;
     run->graph = 3;
     assert_reason(WATCH_OVERLAPPED);

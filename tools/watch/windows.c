@@ -194,8 +194,8 @@ static struct span find_span(struct watch *watch, const struct watch_window *win
                                ? call->begin_ns + window->ns - 1
                                : UINT64_MAX;
         }
-        if (number != 0 && number == span.last + 1 && call->begin_ns - 1 < span.last_ns) {
-            span.last_ns = call->begin_ns - 1;
+        if (number > 0 && number - 1 == span.last && call->begin_ns < span.last_ns) {
+            span.last_ns = call->begin_ns; /* for what no call is known of */
         }
         call->number = (uint32_t)number++;
     }
