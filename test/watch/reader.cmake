@@ -22,7 +22,7 @@ target_link_libraries(pdl_watch_reader PUBLIC pdl_tool_plain pdl::inspect pdl_he
 
 include(${PROJECT_SOURCE_DIR}/cmake/cmocka.cmake)
 if(TARGET pdl_cmocka)
-    foreach(topic reader pairs)
+    foreach(topic reader join pairs)
         add_executable(watch_${topic} ${CMAKE_CURRENT_LIST_DIR}/test_${topic}.c ${CMAKE_CURRENT_LIST_DIR}/judge.c)
         set_target_properties(watch_${topic} PROPERTIES C_STANDARD 11)
         target_link_libraries(watch_${topic} PRIVATE pdl_watch_reader pdl_make_recording pdl_cmocka)
