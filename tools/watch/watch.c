@@ -38,7 +38,7 @@ static void usage(FILE *to)
 {
     (void)fputs(
         "usage: pdltool watch [OPTION...] -- PROGRAM [ARGUMENT...]\n"
-        "       pdltool watch [OPTION...] --input FILE...\n\n"
+        "       pdltool watch [OPTION...] --input FILE [FILE...]\n\n"
         "Runs a program as it is, and tells of each kernel that it launches whether the launch "
         "asks\n"
         "for overlap (Programmatic Dependent Launch), whether the kernel then overlaps the one "
