@@ -248,13 +248,13 @@ static bool decide(const struct launch *launch, struct pdl_watch_call *call, uin
         copy_config(launch->config, overlaps, changed);
     }
     if (wanted.delay) {
-        const bool recorded = call->recorded;
+        const struct pdl_watch_call kept = *call;
         call->recorded = true; /* launches in there are not the program's */
-        if (pdl_watch_amplify(call->function->kernel, launch->config->hStream, launch->per_thread,
-                              key, delay && overlaps)) {
-            call->flags |= PDL_WATCH_AMPLIFIED;
-        }
-        call->recorded = recorded;
+        call->flags = 0;
+        const bool held = pdl_watch_amplify(call->function->kernel, launch->config->hStream,
+                                            launch->per_thread, key, delay && overlaps);
+        *call = kept;
+        call->flags |= held ? PDL_WATCH_AMPLIFIED : 0;
     }
     return overlaps != asked;
 }
@@ -282,12 +282,13 @@ static CUresult launch_watched(const struct launch *launch)
         key = key_of(config->hStream, launch->per_thread);
     }
     if (has_rules && decide(launch, call, key, &changed)) {
+        const uint32_t flags = call->flags;
         config = &changed.config;
         result = launch->real_ex(config, launch->function, launch->parameters, launch->extra);
         copy_back(&changed, launch->config);
         if ((result == CUDA_ERROR_INVALID_VALUE || result == CUDA_ERROR_NOT_SUPPORTED) &&
             (call->flags & PDL_WATCH_ADDED) != 0) { /* that does not go with it */
-            call->flags &= ~(uint32_t)PDL_WATCH_ADDED;
+            call->flags = flags & ~(uint32_t)PDL_WATCH_ADDED;
             call->recorded = false;
             config = launch->config;
             result = launch_as_is(launch);
