@@ -10,7 +10,7 @@
 struct pdl_watch_loaded;
 
 /* As pdl_watch_image_given(), for code whose size is known. It is copied. */
-void pdl_watch_image_bytes(const void *bytes, size_t size);
+void pdl_watch_image_bytes(const void *image, size_t size);
 
 /* Calls `look` with each PTX text that has the function's name as a kernel and is for what the driver says the function
  * was compiled for (`target`: 90; 0: a text by itself, which says so), until it returns false. False: none has. */

@@ -84,9 +84,9 @@ static void *driver_symbol(struct hook *hook)
     return address;
 }
 
-pdl_watch_function_pointer pdl_watch_real(enum pdl_watch_hooks id)
+pdl_watch_function_pointer pdl_watch_real(enum pdl_watch_hooks which)
 {
-    struct hook *const hook = &hooks[id];
+    struct hook *const hook = &hooks[which];
     void *address = NULL;
     if (pdl_watch_depth == 0) {
         address = atomic_load_explicit(&hook->found, memory_order_acquire);
@@ -115,8 +115,8 @@ __attribute__((visibility("hidden"))) void *pdl_watch_dlsym_find(void);
 __attribute__((visibility("hidden"))) struct pdl_watch_answer
 pdl_watch_dlsym_ask(void *library, const char *name, const void *caller);
 
-/* The C library's, or that of a library which was preloaded after this one. */
-void *pdl_watch_dlsym_find(void)
+/* The C library's, or that of a library which was preloaded after this one. A sanitizer asks before it has begun. */
+__attribute__((no_sanitize("address", "thread", "undefined"))) void *pdl_watch_dlsym_find(void)
 {
     void *real = atomic_load_explicit(&pdl_watch_dlsym_real, memory_order_acquire);
 #ifdef __GLIBC__

@@ -40,7 +40,7 @@ typedef void (*pdl_watch_function_pointer)(void);
 
 /* What a replaced call calls: as the program found it, or, below another replaced call on the thread, the driver's
  * own. NULL if there is no driver. */
-pdl_watch_function_pointer pdl_watch_real(enum pdl_watch_hooks hook);
+pdl_watch_function_pointer pdl_watch_real(enum pdl_watch_hooks which);
 
 /* Whether the environment asks for anything. Begins the recording, if the driver has not called InitializeInjection(). */
 bool pdl_watch_is_wanted(void);
