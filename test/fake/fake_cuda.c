@@ -35,6 +35,7 @@
     X(cuCtxSetCurrent, 4000, cuCtxSetCurrent)                                                      \
     X(cuMemcpyHtoD, 3020, cuMemcpyHtoD_v2)                                                         \
     X(cuStreamCreate, 2000, cuStreamCreate)                                                        \
+    X(cuStreamCreateWithPriority, 5050, cuStreamCreateWithPriority)                                \
     X(cuStreamDestroy, 4000, cuStreamDestroy_v2)                                                   \
     X(cuStreamSynchronize, 2000, cuStreamSynchronize)                                              \
     X(cuModuleLoadData, 2000, cuModuleLoadData)                                                    \
@@ -186,6 +187,12 @@ FAKE_ENTRY(cuStreamCreate, CUstream *stream, unsigned flags)
         mock_create_stream(stream);
     }
     return mock_leave(result);
+}
+
+FAKE_ENTRY(cuStreamCreateWithPriority, CUstream *stream, unsigned flags, int priority)
+{
+    (void)priority;
+    return fake_cuStreamCreate(stream, flags);
 }
 
 FAKE_ENTRY(cuStreamDestroy_v2, CUstream stream)
