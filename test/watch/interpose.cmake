@@ -43,7 +43,7 @@ foreach(program interposed interposed_linked)
     target_include_directories(${program} SYSTEM PRIVATE ${PDL_CUDA_INCLUDE_DIR})
     target_compile_definitions(${program} PRIVATE _GNU_SOURCE)
     set_target_properties(${program} PROPERTIES C_STANDARD 11)
-    add_dependencies(${program} pdl_watched_cuda pdl_watch pdl_inspect)
+    add_dependencies(${program} pdl_watched_cuda pdl_mock_cupti pdl_watch pdl_inspect)
 endforeach()
 target_link_libraries(interposed_linked PRIVATE pdl_watched_cuda)
 target_compile_definitions(interposed_linked PRIVATE INTERPOSED_LINKED)
@@ -53,6 +53,17 @@ target_compile_definitions(interposed_scopes PRIVATE _GNU_SOURCE)
 target_link_libraries(interposed_scopes PRIVATE pdl_options pdl_sanitize ${CMAKE_DL_LIBS})
 set_target_properties(interposed_scopes PROPERTIES C_STANDARD 11)
 add_dependencies(interposed_scopes interposed_next_1 interposed_next_2 interposed_next_3 interposed_next_4)
+
+# The library as it is where there is no libpdl-inspect.
+get_target_property(sources pdl_watch SOURCES)
+get_target_property(options pdl_watch LINK_OPTIONS)
+add_library(pdl_watch_alone MODULE ${sources})
+target_link_options(pdl_watch_alone PRIVATE ${options})
+target_link_libraries(pdl_watch_alone PRIVATE pdl_options pdl_sanitize ${CMAKE_DL_LIBS} pthread)
+set_target_properties(pdl_watch_alone PROPERTIES
+    LINKER_LANGUAGE C
+    LIBRARY_OUTPUT_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/alone)
+add_dependencies(interposed pdl_watch_alone)
 
 # A sanitizer's library has to come before all others.
 set(runtime)
@@ -73,7 +84,9 @@ foreach(test ${tests})
     add_test(NAME interpose.${test} COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_SOURCE_DIR}/interposed.py
         --program $<TARGET_FILE:interposed> --linked $<TARGET_FILE:interposed_linked>
         --scopes $<TARGET_FILE:interposed_scopes> --library $<TARGET_FILE:pdl_watch>
-        --driver $<TARGET_FILE_DIR:pdl_watched_cuda> --inspect $<TARGET_FILE_DIR:pdl_inspect>
+        --alone $<TARGET_FILE:pdl_watch_alone>
+        --driver $<TARGET_FILE_DIR:pdl_watched_cuda> --cupti $<TARGET_FILE:pdl_mock_cupti>
+        --inspect $<TARGET_FILE_DIR:pdl_inspect>
         --directory ${CMAKE_CURRENT_BINARY_DIR}/interposed_${test}
         --others $<TARGET_FILE:interposed_next_1> $<TARGET_FILE:interposed_next_2>
         --wrappers $<TARGET_FILE:interposed_next_3> $<TARGET_FILE:interposed_next_4> ${runtime} ${test})

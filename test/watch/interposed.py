@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Programs with libpdl-watch preloaded, on a driver that writes down what it is asked to do. Each test_*() is a test."""
+"""Programs with libpdl-watch preloaded, on a driver that writes down what it is asked to do. test_*() are the tests."""
 
 import argparse
 import os
@@ -33,7 +33,7 @@ class Run:
         self.log = folder / "log"
         paths = [args.driver] + ([args.inspect] if inspect else [])
         variables = dict(os.environ, LD_LIBRARY_PATH=os.pathsep.join(map(str, paths)), PDL_FAKE_LOG=str(self.log),
-                         PDL_WATCH_CUPTI="0", **environment)
+                         **{"PDL_WATCH_CUPTI": "0", **environment})
         libraries = [args.library] if preload is None else preload
         if libraries:
             variables["LD_PRELOAD"] = os.pathsep.join([*args.runtime, *map(str, libraries)])
@@ -174,7 +174,7 @@ def test_wrong_rules_change_nothing_and_are_said_once():
 
 
 def test_without_the_lint_nothing_is_added():
-    run = Run("no_lint", "waits waits! waits2", rules="on *\n", inspect=False)
+    run = Run("no_lint", "waits waits! waits2", rules="on *\n", inspect=False, preload=[args.alone])
     assert run.overlaps() == ["waits", "waits!", "waits2"]
     assert len(run.said) == 1 and "libpdl-inspect" in run.said[0], run.said
 
@@ -205,6 +205,19 @@ def test_what_was_changed_is_recorded():
     assert run.overlaps() == ["branch", "never", "waits!"]
 
 
+def test_with_cupti_each_launch_is_recorded_once():
+    commands = "waits waits! never never! waits* 1 never! waits fatbin waits"
+    rules = "on waits\noff never@1-2\ndelay waits\n"
+    alone = Run("alone", commands, rules=rules, record=True)
+    both = Run("both", commands, rules=rules, record=True, PDL_WATCH_CUPTI="1", PDL_CUPTI_PATH=str(args.cupti))
+    assert alone.launches == both.launches and both.said == [], both.said
+    found = [launches_of(run.folder / "record") for run in (alone, both)]
+    assert found[0] == found[1] and len(found[0]) == 8, found
+    correlations = [struct.unpack_from("<I", data, 28)[0] for kind, data in records(both.folder / "record")
+                    if kind == 5]
+    assert len(set(correlations)) == 8 and 0 not in correlations, correlations
+
+
 def test_code_is_recorded_once():
     for commands, count in ("waits never waits", 1), ("fatbin waits never", 1), ("copy waits wrapper never", 1):
         run = Run("code", commands, record=True)
@@ -232,10 +245,14 @@ def test_a_gate_goes_before_the_primary():
     gates = [i for i, name in enumerate(overlaps) if name == "pdl_watch_gate"]
     assert 20 <= len(gates) <= 100 and all(b - a > 2 for a, b in zip(gates, gates[1:])), gates
     assert len({b - a for a, b in zip(gates, gates[1:])}) > 2
-    run = Run("delay_load", pair * 3, rules="delay waits\n", PDL_WATCH_DELAY="20,x")
-    assert "pdl_watch_gate" in run.overlaps()
-    run = Run("delay_wrong", pair * 3, rules="delay waits\n", PDL_WATCH_DELAY="soon")
-    assert len(run.said) == 1 and "PDL_WATCH_DELAY" in run.said[0], run.said
+    run = Run("delay_load", pair * 3, rules="delay waits\n", PDL_WATCH_DELAY="20,10")
+    assert "pdl_watch_gate" in run.overlaps() and "pdl_watch_load" in run.overlaps()
+    run = Run("delay_off", pair * 3, rules="delay waits\n", PDL_WATCH_DELAY="0")
+    assert run.overlaps() == pair * 3
+    for wrong in "soon", "20,x", "20 ", "-1", "20,10,5", "100001":
+        run = Run("delay_wrong", pair * 3, rules="delay waits\n", PDL_WATCH_DELAY=wrong)
+        assert len(run.said) == 1 and "PDL_WATCH_DELAY" in run.said[0], (wrong, run.said)
+        assert "pdl_watch_gate" in run.overlaps()
 
 
 def test_other_wrappers_are_called_too():
@@ -272,7 +289,7 @@ def test_programs_without_cuda_notice_nothing():
 def main():
     global args
     parser = argparse.ArgumentParser()
-    for name in "program", "linked", "scopes", "library", "driver", "inspect", "directory":
+    for name in "program", "linked", "scopes", "library", "alone", "driver", "cupti", "inspect", "directory":
         parser.add_argument(f"--{name}", type=pathlib.Path, required=True)
     parser.add_argument("--others", nargs=2, required=True)
     parser.add_argument("--wrappers", nargs=2, required=True)
