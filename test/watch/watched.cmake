@@ -26,6 +26,11 @@ target_compile_definitions(watched PRIVATE _GNU_SOURCE)
 set_target_properties(watched PROPERTIES C_STANDARD 11)
 add_dependencies(watched pdl_watched_cuda pdl_mock_cupti pdl_watch)
 
+set(tool)
+if(TARGET pdltool)
+    set(tool --tool $<TARGET_FILE:pdltool>)
+endif()
+
 # Each function of watched.py that begins with test_ is a test.
 file(STRINGS watched.py tests REGEX "^def test_[a-z0-9_]+\\(")
 set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS watched.py)
@@ -34,6 +39,6 @@ foreach(test ${tests})
     add_test(NAME watch.${test} COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_SOURCE_DIR}/watched.py
         --program $<TARGET_FILE:watched> --library $<TARGET_FILE:pdl_watch>
         --driver $<TARGET_FILE_DIR:pdl_watched_cuda> --cupti $<TARGET_FILE:pdl_mock_cupti>
-        --directory ${CMAKE_CURRENT_BINARY_DIR}/${test} ${test})
+        ${tool} --directory ${CMAKE_CURRENT_BINARY_DIR}/${test} ${test})
     set_tests_properties(watch.${test} PROPERTIES LABELS fake TIMEOUT 120 SKIP_RETURN_CODE 77)
 endforeach()

@@ -6,6 +6,7 @@ Each function whose name begins with test_ is a test: watched.py [OPTION…] NAM
 
 import argparse
 import glob
+import json
 import os
 import shutil
 import signal
@@ -434,11 +435,84 @@ def test_a_window_that_is_closed_costs_no_records():
     equal((r.launchs, r.executions, r.operations), ([], [], []))
 
 
+# ---- pdltool -------------------------------------------------------------------------------------------------
+
+def watch(words, cupti="", code=0, options=(), program=None, reads=True):
+    """Runs pdltool watch; returns what it reports, what the program wrote and what was said."""
+    if ARGUMENTS.tool is None:
+        sys.exit(77)
+    variables = environment(cupti, PDL_WATCH_LIBRARY=ARGUMENTS.library)
+    for name in ("CUDA_INJECTION64_PATH", "NVTX_INJECTION64_PATH", "PDL_WATCH_RECORD"):
+        del variables[name]
+    if os.path.exists(path("report")):
+        os.remove(path("report"))
+    done = subprocess.run([ARGUMENTS.tool, "watch", "--json", "--output", path("report"), *options, "--",
+                           program or ARGUMENTS.program, *words], env=variables, timeout=100, check=False, text=True,
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    if "jansson" in done.stderr:
+        sys.exit(77)
+    equal((done.returncode, done.stderr if done.returncode != code else ""), (code, ""))
+    if not reads:
+        return None, done.stdout, done.stderr
+    with open(path("report"), encoding="utf-8") as file:
+        return json.load(file), done.stdout, done.stderr
+
+
+def test_pdltool_reports_what_a_program_did():
+    report, output, errors = watch(["say=hello", "plain=30", "overlap=20", "memset", "overlap=1", "graph=5", "exit=3"],
+                                   code=3)
+    equal((output, errors), ("hello\n", ""))
+    verdict = report["verdict"]
+    equal([verdict[name] for name in ("launches", "graph_runs", "asked", "overlapped", "races")], [66, 15, 26, 25, 0])
+    kernels = {kernel["name"]: kernel for kernel in report["kernels"]}
+    equal({name: (k["launches"], k["overlapped"], k["waits"], k["triggers"]) for name, k in kernels.items()},
+          {"fc1": (35, 0, "no", "yes"), "fc2": (31, 25, "yes", "no")})
+    equal((report["processes"][0]["ended"], report["processes"][0]["lost"], report["program"]["exit_code"]),
+          (True, 0, 3))
+
+
+def test_pdltool_follows_children_and_what_is_executed():
+    for word, ended in (("spawn", [True, True]), ("exec", [False, True])):
+        report, _, _ = watch(["plain=5", word, "overlap=3"])
+        equal(report["verdict"]["launches"], 8)
+        equal([process["ended"] for process in report["processes"]], ended)
+
+
+def test_pdltool_reports_what_a_killed_program_did():
+    report, _, _ = watch(["plain=500", "kill=9"], code=128 + 9)
+    equal(report["program"]["signal"], 9)
+    equal(report["processes"][0]["ended"], False)
+    assert 400 < report["verdict"]["launches"] <= 500, report["verdict"] # those whose records CUPTI had handed over
+    equal(report["kernels"][0]["name"], "fc1")
+
+
+def test_pdltool_watches_programs_that_cannot_be():
+    _, _, errors = watch([], code=127, program=path("none"), reads=False)
+    assert "cannot be started" in errors, errors
+    with open(path("text"), "w", encoding="ascii") as file:
+        file.write("no program")
+    _, _, errors = watch([], code=126, program=path("text"), reads=False)
+    assert "cannot be started" in errors, errors
+    report, output, _ = watch(["no", "say=hello", "exit=4"], code=4)
+    equal((output, report["verdict"]["launches"], report["processes"]), ("hello\n", 0, []))
+
+
+def test_pdltool_reads_what_went_astray():
+    for seed in range(1, 21):
+        report, _, _ = watch(EVERYTHING, f"seed={seed}" + (",small,threads" if seed % 2 else ""),
+                             options=["--fail-on", "never"])
+        assert report["verdict"]["launches"] > 100, seed
+    for plan in ("zero", "backwards", "future", "unknown", "null", "huge", "never", "late", "taken"):
+        _, _, errors = watch(EVERYTHING, plan, options=["--fail-on", "never"])
+        assert len(errors.splitlines()) == (plan == "taken"), (plan, errors)
+
+
 def main():
     global ARGUMENTS
     parser = argparse.ArgumentParser()
     for option in ("program", "library", "driver", "cupti", "directory"):
         parser.add_argument("--" + option, required=True)
+    parser.add_argument("--tool")
     parser.add_argument("test")
     ARGUMENTS = parser.parse_args()
     shutil.rmtree(ARGUMENTS.directory, ignore_errors=True)
