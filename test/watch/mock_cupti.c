@@ -33,7 +33,7 @@
 
 #include "watched_cuda.h"
 
-enum { PENDING = 64, THREADS = 4, KERNEL_NS = 20000 };
+enum { PENDING = 64, THREADS = 4, KERNEL_NS = 1000000 };
 
 struct mock_plan mock_plan;
 struct mock_state mock_state;
