@@ -50,21 +50,24 @@ def try_signal(tool, number, to_program):
     """A signal from outside: to the program, or to the tool, which passes it on."""
     with tempfile.TemporaryDirectory() as folder:
         record = os.path.join(folder, "recording")
-        process = subprocess.Popen(tool.command(record, [], [tool.program("bad"), "hangs"]), start_new_session=True,
-                                   stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
-        time.sleep(4) # it has launched by then
-        target = process.pid
-        if to_program:
-            children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text(encoding="ascii").split()
-            target = int(children[0]) if children else target
-        os.kill(target, number)
-        try:
-            _, error = process.communicate(timeout=20)
-            hung = False
-        except subprocess.TimeoutExpired:
-            os.killpg(process.pid, signal.SIGKILL)
-            _, error = process.communicate()
-            hung = True
+        with open(os.path.join(folder, "stderr"), "w+b") as error_file:
+            process = subprocess.Popen(tool.command(record, [], [tool.program("bad"), "hangs"]), start_new_session=True,
+                                       stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=error_file)
+            time.sleep(4) # it has launched by then
+            target = process.pid
+            if to_program:
+                children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text(encoding="ascii").split()
+                target = int(children[0]) if children else target
+            os.kill(target, number)
+            try:
+                process.wait(20)
+                hung = False
+            except subprocess.TimeoutExpired:
+                hung = True
+            watched.kill_tree(process.pid)
+            process.wait()
+            error_file.seek(0)
+            error = error_file.read()
         files = sorted(glob.glob(record + "*"))
         report, problem = tool.report(files) if files else (None, "no recording")
         code = process.returncode

@@ -24,7 +24,8 @@ static inline void check(cudaError_t error, const char *call, const char *file, 
     }
 }
 
-/* Exits with 77, "skipped", where there is no device of compute capability 9.0 or newer. */
+/* Exits where there is no device of compute capability 9.0 or newer: with 77, "skipped", or with 3 where
+ * PDL_TEST_REQUIRE_GPU=1 says that there is one. */
 static inline void need_device(void)
 {
     int count = 0, major = 0;
@@ -33,8 +34,11 @@ static inline void need_device(void)
         CHECK(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, 0));
     }
     if (major < 9) {
-        fprintf(stderr, "skipped: no device of compute capability 9.0\n");
-        exit(77);
+        const char *required = getenv("PDL_TEST_REQUIRE_GPU");
+        const bool fail = required != nullptr && strcmp(required, "1") == 0;
+        fprintf(stderr, "%s: no device of compute capability 9.0 (%s)\n",
+                fail ? "failed" : "skipped", cudaGetErrorString(error));
+        exit(fail ? 3 : 77);
     }
 }
 
