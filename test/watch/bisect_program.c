@@ -98,13 +98,14 @@ static bool can_fail(const struct state *state, char *fault, bool *delayed)
     char *rest = NULL;
     for (char *part = strtok_r(fault, "+", &rest); part != NULL;
          part = strtok_r(NULL, "+", &rest)) {
-        unsigned kernel = 0;
-        unsigned first = 1;
-        unsigned last = state->launches;
-        const int read = sscanf(part, "%u@%u-%u", &kernel, &first, &last);
-        last = read == 2 ? first : last;
+        char *at = NULL;
+        const unsigned long kernel = strtoul(part, &at, 10);
+        const unsigned long first = *at == '@' ? strtoul(at + 1, &at, 10) : 1;
+        const unsigned long last = *at == '-'                  ? strtoul(at + 1, &at, 10)
+                                   : strchr(part, '@') == NULL ? state->launches
+                                                               : first;
         bool any = false;
-        for (unsigned i = first; kernel < state->kernels && i <= last && i <= state->launches;
+        for (unsigned long i = first; kernel < state->kernels && i <= last && i <= state->launches;
              i++) {
             any = any || state->at[kernel * state->launches + i - 1];
         }

@@ -282,13 +282,13 @@ int command_bisect(int argc, char **argv)
 {
     struct bisect bisect = {
         .options = {.confidence = 0.99, .most_runs = DEFAULT_MOST_RUNS, .launches = true},
-        .folder = TEMPORARY_NONE};
+        .folder = TEMPORARY_NONE,
+        .outcome = BISECT_ABORTED};
     int code = read_options(&bisect.options, argc, argv);
     if (code < 0) {
         code = EXIT_USAGE;
         if (prepare(&bisect)) {
             steps_catch_signals();
-            bisect.outcome = BISECT_ABORTED;
             bisect.outcome = hunt(&bisect);
             code = report(&bisect);
         }

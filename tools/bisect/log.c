@@ -135,25 +135,33 @@ void log_suspects(struct log *log, struct suspect *suspects, uint32_t count)
 
 /* ---- reading ---------------------------------------------------------------------------------- */
 
+/* A number of a launch, and moves on; 0: there is none. */
+static uint32_t read_number(const char **text)
+{
+    char *end = NULL;
+    const unsigned long number = **text >= '0' && **text <= '9' ? strtoul(*text, &end, 10) : 0;
+    *text = end != NULL ? end : *text;
+    return number < UINT32_MAX ? (uint32_t)number : 0;
+}
+
 static bool read_numbers(struct suspect *suspect, const char *text)
 {
     size_t room = 0;
     uint32_t before = 0;
     while (*text != '\0') {
-        unsigned first;
-        unsigned last;
-        int used = 0;
-        if (sscanf(text, "%9u-%9u%n", &first, &last, &used) != 2 || first <= before ||
-            last < first) {
+        const uint32_t first = read_number(&text);
+        if (first <= before || *text++ != '-') {
             return false;
         }
-        for (unsigned nth = first; nth <= last; nth++) {
+        const uint32_t last = read_number(&text);
+        if (last < first || (*text != '\0' && *text++ != ',')) {
+            return false;
+        }
+        for (uint32_t nth = first; nth <= last; nth++) {
             suspect->nths = room_for_one(suspect->nths, suspect->count, &room, sizeof(uint32_t));
             suspect->nths[suspect->count++] = nth;
         }
         before = last;
-        text += used;
-        text += *text == ',';
     }
     return suspect->count > 0;
 }
