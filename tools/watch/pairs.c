@@ -128,21 +128,15 @@ struct judging {
 static bool has_no_room(struct judging *judging, const struct watch_run *first,
                         const struct watch_run *second)
 {
-    const struct {
-        uint32_t kernels[2], grid[3], device, shared[5], padding;
-        uint16_t blocks[2][4];
-    } sizes = {
-        {first->kernel, second->kernel},
-        {first->grid[0], first->grid[1], first->grid[2]},
-        second->device,
-        {first->static_shared, first->dynamic_shared, first->shared_size, second->static_shared,
-         second->dynamic_shared},
-        0,
-        {{first->block[0], first->block[1], first->block[2], first->registers},
-         {second->block[0], second->block[1], second->block[2], second->registers}},
+    const uint32_t sizes[] = {
+        first->kernel,      second->kernel,        second->device,         first->grid[0],
+        first->grid[1],     first->grid[2],        first->block[0],        first->block[1],
+        first->block[2],    first->registers,      first->static_shared,   first->dynamic_shared,
+        first->shared_size, second->block[0],      second->block[1],       second->block[2],
+        second->registers,  second->static_shared, second->dynamic_shared,
     };
     uint32_t *const place =
-        ids_put(&judging->rooms, pdl_hash(PDL_HASH_START, &sizes, sizeof(sizes)), 0);
+        ids_put(&judging->rooms, pdl_hash(PDL_HASH_START, sizes, sizeof(sizes)), 0);
     if (*place == WATCH_NONE) {
         char *const missing =
             judging->rooms.count <= MOST_ROOMS ? room_missing(judging->watch, first, second) : NULL;
