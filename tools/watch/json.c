@@ -5,8 +5,8 @@
 #include <stdlib.h>
 
 #include "common/memory.h"
-#include "watch/start.h"
 #include "watch/model.h"
+#include "watch/start.h"
 
 static json_t *count_json(uint64_t count)
 {

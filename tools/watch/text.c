@@ -8,8 +8,8 @@
 #include "common/memory.h"
 #include "common/print.h"
 #include "watch/brief.h"
-#include "watch/start.h"
 #include "watch/model.h"
+#include "watch/start.h"
 
 /* Of a name in a table, beside the table's numbers. Of a pair there are two. */
 enum { NAME_COLUMNS = 30, PAIR_NAME_COLUMNS = 24 };
