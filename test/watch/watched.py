@@ -260,6 +260,14 @@ def test_a_recording_that_goes_away_harms_nobody():
     equal(len(r.launchs) + len(r.executions) + r.lost >= 40001, True)
 
 
+def test_a_file_in_the_place_of_the_recording_is_left_alone():
+    clean()
+    file = path("recording")
+    one_line(run(["plain=1", "unlink=" + file, "put=" + file, "plain=20000"]), "ends here", "was replaced")
+    with open(file, encoding="ascii") as mine:
+        equal(mine.read(), "what the program wrote")
+
+
 def test_a_recording_has_a_limit():
     for variables, words in (({"PDL_WATCH_LIMIT": 1 << 20}, []), ({}, ["limit=1048576"])):
         clean()

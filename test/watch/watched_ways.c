@@ -8,6 +8,7 @@
  *   close           closes all descriptors but the standard ones, and opens a file that gets such a number
  *   check           what is in that file, is what was written to it
  *   unlink=FILE, move=FILE    the file, to FILE.old
+ *   put=FILE                  a file of its own of that name
  *   chdir=FOLDER, limit=BYTES (of files), say=TEXT, sleep=MS
  *   kill=N, exit=N, _exit=N   by that signal; with that code
  */
@@ -117,6 +118,14 @@ static void move_away(const char *path)
     }
 }
 
+static void put(const char *path)
+{
+    FILE *const file = fopen(path, "wx");
+    if (file == NULL || fputs(text, file) < 0 || fclose(file) != 0) {
+        watched_fail("cannot write a file");
+    }
+}
+
 bool watched_process(const char *word, const char *value, char **rest)
 {
     const unsigned count = (unsigned)strtoul(value, NULL, 10);
@@ -141,6 +150,8 @@ bool watched_process(const char *word, const char *value, char **rest)
         (void)unlink(value);
     } else if (strcmp(word, "move") == 0) {
         move_away(value);
+    } else if (strcmp(word, "put") == 0) {
+        put(value);
     } else if (strcmp(word, "chdir") == 0) {
         if (chdir(value) != 0) {
             watched_fail("cannot change the folder");
