@@ -13,7 +13,7 @@ struct odds {
 /* Of runs with overlaps that make it fail, so many failed. */
 void odds_add(struct odds *odds, uint32_t failures, uint32_t runs);
 
-/* The chance that a run fails with such overlaps, rather too low than too high. */
+/* The share of runs with such overlaps that fail. */
 double odds_of_failure(const struct odds *odds);
 
 /* The chance that so many runs pass where they could fail. */
