@@ -10,15 +10,19 @@
 
 PDL_API int InitializeInjection(void);
 
+static _Atomic int process; /* that it was called in: a child of a fork calls it again */
+
 static void at_end(void)
 {
-    pdl_watch_cupti_flush();
-    pdl_watch_recording_end();
+    if (atomic_load(&process) ==
+        (int)getpid()) { /* a child of a fork has nothing of CUPTI but its memory */
+        pdl_watch_cupti_flush();
+        pdl_watch_recording_end();
+    }
 }
 
 int InitializeInjection(void)
 {
-    static _Atomic int process; /* that it was called in: a child of a fork calls it again */
     static atomic_bool registered;
     if (atomic_exchange(&process, (int)getpid()) == (int)getpid()) {
         return 1;

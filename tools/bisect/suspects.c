@@ -59,6 +59,7 @@ static int rank(const struct watch_kernel *kernel)
         return 0;
     case WATCH_RACE_SOME_PATHS:
         return 1;
+    case WATCH_RACE_EARLY:
     case WATCH_RACE_UNKNOWN:
         return 2;
     default:

@@ -17,13 +17,16 @@ struct facts {
         fronted;     /* code that the driver loaded, PTX and the front of the wait were found */
     bool differ;     /* two images do not agree */
     bool warned;     /* a finding is a race */
+    bool skips;      /* of them one says that some threads or launches do not wait */
     bool overlapped; /* was launched with overlap, even if no run of it is known */
 };
 
 struct looking {
     struct watch *watch;
     struct facts *facts;
-    struct ids words; /* hashes of the names of kernels */
+    struct ids words;     /* hashes of the names of kernels */
+    const char **granted; /* names of those that were launched with overlap */
+    size_t granted_count;
 };
 
 /* ---- which images matter ---------------------------------------------------------------------- */
@@ -94,10 +97,13 @@ static pdl_known read_findings(const struct looking *looking, const pdl_inspecti
             continue;
         }
         shown = PDL_NO;
-        if (kernel->finding == NULL || (warns && !facts->warned)) {
+        const bool skips =
+            warns && (finding->rule == PDL_LINT_PARTIAL_WAIT || finding->rule == PDL_LINT_NO_WAIT);
+        if (kernel->finding == NULL || (warns && !facts->warned) || (skips && !facts->skips)) {
             kernel->finding = store_text(looking->watch->store, finding_text(finding));
         }
         facts->warned = facts->warned || warns;
+        facts->skips = facts->skips || skips;
     }
     return shown;
 }
@@ -160,6 +166,8 @@ static void read_image(const struct looking *looking, const struct store_image *
     pdl_inspect_options options = PDL_INSPECT_OPTIONS_INIT;
     pdl_inspection *inspection = NULL;
     /* The sources may be those of another machine. */
+    options.overlapped = looking->granted;
+    options.overlapped_count = looking->granted_count;
     options.flags =
         PDL_INSPECT_NO_SOURCES | (image->form == PDL_WATCH_CUBIN ? PDL_INSPECT_FACTS_ONLY : 0u);
     if (pdl_inspect_memory(image->bytes, image->size, "recorded code", &options, &inspection) !=
@@ -223,7 +231,7 @@ static enum watch_race race_of(const struct watch_kernel *kernel, const struct f
         return WATCH_RACE_NO_WAIT;
     }
     if (kernel->waits == PDL_YES && facts->warned && !facts->differ) {
-        return WATCH_RACE_SOME_PATHS;
+        return facts->skips ? WATCH_RACE_SOME_PATHS : WATCH_RACE_EARLY;
     }
     return kernel->waits == PDL_YES && kernel->shown_to_wait == PDL_YES ? WATCH_RACE_NONE
                                                                         : WATCH_RACE_UNKNOWN;
@@ -244,6 +252,12 @@ void watch_look_at_code(struct watch *watch)
             looking.facts[launch->kernel].overlapped = true;
         }
     }
+    looking.granted = allocate(watch->kernels.count, sizeof(*looking.granted));
+    for (size_t i = 0; i < watch->kernels.count; i++) {
+        if (watch->kernels.items[i].granted > 0 || looking.facts[i].overlapped) {
+            looking.granted[looking.granted_count++] = watch->kernels.items[i].name;
+        }
+    }
     for (int form = PDL_WATCH_CUBIN; form <= PDL_WATCH_PTX; form++) {
         for (size_t i = 0; i < watch->store->images.count; i++) {
             const struct store_image *const image = &watch->store->images.items[i];
@@ -259,5 +273,6 @@ void watch_look_at_code(struct watch *watch)
         kernel->race = race_of(kernel, &looking.facts[i]);
     }
     ids_free(&looking.words);
+    free(looking.granted);
     free(looking.facts);
 }

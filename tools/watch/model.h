@@ -45,9 +45,11 @@ enum watch_reason {
 /* What is wrong with a kernel that was launched with overlap. */
 enum watch_race {
     WATCH_RACE_NONE,
-    WATCH_RACE_NO_WAIT,  /* never waits */
-    WATCH_RACE_OLD_CODE, /* was compiled for less than 9.0, so that its waits are not in it */
-    WATCH_RACE_SOME_PATHS, /* does not wait on every path, or touches memory before it waits: findings tell */
+    WATCH_RACE_NO_WAIT,    /* never waits */
+    WATCH_RACE_OLD_CODE,   /* was compiled for less than 9.0, so that its waits are not in it */
+    WATCH_RACE_SOME_PATHS, /* does not wait on every path: its finding tells */
+    WATCH_RACE_EARLY,  /* touches memory before it waits: a race, unless no kernel in flight writes
+                            * that memory, which only the host knows: not an error */
     WATCH_RACE_UNKNOWN /* no code, or code that could not be followed: not an error */
 };
 
@@ -192,9 +194,9 @@ struct watch {
         uint64_t saving_ns; /* that overlap would save at most */
         uint64_t added, removed, not_proved;
     } sums;
-    bool has_times;            /* CUPTI was there */
+    bool has_times;                /* CUPTI was there */
     const struct started *program; /* how it went; NULL: recordings are read */
-    struct watch_store *store; /* private to recording.c and join.c */
+    struct watch_store *store;     /* private to recording.c and join.c */
 };
 
 /* Reads recordings. False with a line on stderr for a file that is none or cannot be read; a damaged one is read as far
@@ -210,6 +212,10 @@ void watch_free(struct watch *watch);
 /* One clause for people: "the launch did not ask for overlap"; and a word for programs: "not_asked". */
 const char *watch_reason_text(enum watch_reason reason);
 const char *watch_reason_word(enum watch_reason reason);
+/* Whether it is one for certain. */
+bool watch_race_is_one(enum watch_race race);
+/* Whether that is open: the code leaves it to the host, or could not be followed. */
+bool watch_race_is_open(enum watch_race race);
 const char *watch_race_text(enum watch_race race);
 const char *watch_race_word(enum watch_race race);
 

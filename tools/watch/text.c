@@ -105,7 +105,7 @@ static size_t count_unknown(const struct watch *watch)
 {
     size_t count = 0;
     for (size_t i = 0; i < watch->kernels.count; i++) {
-        count += watch->kernels.items[i].race == WATCH_RACE_UNKNOWN;
+        count += watch_race_is_open(watch->kernels.items[i].race);
     }
     return count;
 }
@@ -220,7 +220,10 @@ static void print_race(const struct text *text, uint32_t index)
 {
     const struct watch_kernel *const kernel = &text->watch->kernels.items[index];
     char *const launches = format_count(kernel->granted, "launch", "launches");
-    (void)fputs(kernel->race == WATCH_RACE_UNKNOWN ? "  unknown: " : "  race: ", stdout);
+    (void)fputs(kernel->race == WATCH_RACE_UNKNOWN ? "  unknown: "
+                : kernel->race == WATCH_RACE_EARLY ? "  early: "
+                                                   : "  race: ",
+                stdout);
     print_name(text, index);
     printf("\n    %s with overlap; ", launches);
     print_plain(stdout, watch_race_text(kernel->race));
@@ -244,7 +247,7 @@ static void print_races(const struct text *text)
     bool heading = false;
     for (uint32_t i = 0; i < watch->kernels.count; i++) {
         const enum watch_race race = watch->kernels.items[i].race;
-        if (race != WATCH_RACE_NONE && race != WATCH_RACE_UNKNOWN) {
+        if (watch_race_is_one(race)) {
             (void)fputs(heading ? ""
                                 : "\nraces: kernels that are launched with overlap, and do not "
                                   "wait for the one before\n",
@@ -260,7 +263,7 @@ static void print_races(const struct text *text)
     size_t shown = 0;
     (void)fputs("\nnot judged: kernels that are launched with overlap\n", stdout);
     for (uint32_t i = 0; i < watch->kernels.count && shown < most; i++) {
-        if (watch->kernels.items[i].race == WATCH_RACE_UNKNOWN) {
+        if (watch_race_is_open(watch->kernels.items[i].race)) {
             print_race(text, i);
             shown++;
         }
@@ -450,15 +453,7 @@ static void print_advice(const struct text *text)
         const struct watch_advice *const advice = &watch->advice.items[i];
         printf("  %zu. ", i + 1);
         print_plain(stdout, advice->text);
-        char *const launches = format_count(advice->count, "launch", "launches");
-        char *const saving = brief_time(advice->saving_ns);
-        if (advice->saving_ns > 0) {
-            printf(" (%s, at most %s)\n", launches, saving);
-        } else {
-            printf(" (%s)\n", launches);
-        }
-        free(saving);
-        free(launches);
+        (void)putchar('\n');
     }
     print_left_out(watch->advice.count, shown, "piece of advice", "pieces of advice");
 }

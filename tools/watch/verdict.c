@@ -22,7 +22,7 @@ static void add_kernels(struct watch *watch)
         watch->sums.added += kernel->added;
         watch->sums.removed += kernel->removed;
         watch->sums.not_proved += kernel->not_proved;
-        watch->sums.races += kernel->race != WATCH_RACE_NONE && kernel->race != WATCH_RACE_UNKNOWN;
+        watch->sums.races += watch_race_is_one(kernel->race);
     }
     for (size_t i = 0; i < watch->pairs.count; i++) {
         watch->sums.saving_ns += watch->pairs.items[i].saving_ns;
@@ -86,7 +86,7 @@ struct groups {
 static char *time_text(uint64_t ns)
 {
     const double each[] = {1e9, 1e6, 1e3};
-    static const char *const units[] = {"s", "ms", "us"};
+    static const char *const units[] = {"s", "ms", "µs"};
     for (size_t i = 0; i < sizeof(each) / sizeof(each[0]); i++) {
         if ((double)ns >= each[i]) {
             return format_text("%.1f %s", (double)ns / each[i], units[i]);

@@ -317,7 +317,7 @@ static bool read_request(struct request *request, int argc, char **argv)
 static bool has_unknown(const struct watch *watch)
 {
     for (size_t i = 0; i < watch->kernels.count; i++) {
-        if (watch->kernels.items[i].race == WATCH_RACE_UNKNOWN) {
+        if (watch_race_is_open(watch->kernels.items[i].race)) {
             return true;
         }
     }

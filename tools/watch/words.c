@@ -32,8 +32,9 @@ static const struct {
     [WATCH_RACE_NO_WAIT] = {"no_wait", "it never waits"},
     [WATCH_RACE_OLD_CODE] = {"old_code",
                              "it was compiled for less than 9.0, where its waits do nothing"},
-    [WATCH_RACE_SOME_PATHS] = {"some_paths",
-                               "it does not wait on every path before it touches memory"},
+    [WATCH_RACE_SOME_PATHS] = {"some_paths", "some of its threads or launches do not wait"},
+    [WATCH_RACE_EARLY] = {"early", "it touches memory before it waits, which is right only if no "
+                                   "kernel in flight writes that memory"},
     [WATCH_RACE_UNKNOWN] = {"unknown", "whether it waits in time is not known"},
 };
 
@@ -45,6 +46,17 @@ const char *watch_reason_text(enum watch_reason reason)
 const char *watch_reason_word(enum watch_reason reason)
 {
     return reason < WATCH_REASON_COUNT ? reasons[reason].word : "unknown";
+}
+
+bool watch_race_is_one(enum watch_race race)
+{
+    return race == WATCH_RACE_NO_WAIT || race == WATCH_RACE_OLD_CODE ||
+           race == WATCH_RACE_SOME_PATHS;
+}
+
+bool watch_race_is_open(enum watch_race race)
+{
+    return race == WATCH_RACE_EARLY || race == WATCH_RACE_UNKNOWN;
 }
 
 const char *watch_race_text(enum watch_race race)
