@@ -141,8 +141,11 @@ static bool has_no_room(struct judging *judging, const struct watch_run *first,
         first->shared_size, second->block[0],      second->block[1],       second->block[2],
         second->registers,  second->static_shared, second->dynamic_shared,
     };
-    uint32_t *const place =
-        ids_put(&judging->rooms, pdl_hash(PDL_HASH_START, sizes, sizeof(sizes)), 0);
+    uint64_t hash = PDL_HASH_START;
+    for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+        hash = (hash ^ sizes[i]) * UINT64_C(0x100000001b3);
+    }
+    uint32_t *const place = ids_put(&judging->rooms, hash, 0);
     if (*place == WATCH_NONE) {
         char *const missing =
             judging->rooms.count <= MOST_ROOMS ? room_missing(judging->watch, first, second) : NULL;
