@@ -280,14 +280,13 @@ static void put_axis(const struct picture *picture, double top, double bottom)
 }
 
 /* Returns the y below it. */
-static double put_legend(const struct picture *picture, double y)
+static double put_legend(const struct picture *picture, const uint32_t *kernels, size_t count,
+                         double y)
 {
-    const size_t shown =
-        picture->kernels.count < LEGEND_MOST ? picture->kernels.count : LEGEND_MOST;
+    const size_t shown = count < LEGEND_MOST ? count : LEGEND_MOST;
     for (size_t i = 0; i < shown; i++) {
         const double x = LEFT + (double)(i % 2) * (RIGHT - LEFT) / 2;
-        char *const name =
-            brief_name(kernel_name(picture->watch, picture->kernels.items[i]), LEGEND_NAME);
+        char *const name = brief_name(kernel_name(picture->watch, kernels[i]), LEGEND_NAME);
         char class[8];
         (void)snprintf(class, sizeof(class), "k%u", (unsigned)(i % COLOURS));
         put_box(picture, class, x, y, 18, 12);
@@ -329,7 +328,7 @@ static double put_body(struct picture *picture)
         put_axis(picture, top, y);
         y += 30;
     }
-    return put_legend(picture, y);
+    return put_legend(picture, picture->kernels.items, picture->kernels.count, y);
 }
 
 static void put_picture(struct picture *picture, FILE *out)
