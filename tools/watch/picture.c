@@ -284,6 +284,7 @@ static double put_legend(const struct picture *picture, const uint32_t *kernels,
                          double y)
 {
     const size_t shown = count < LEGEND_MOST ? count : LEGEND_MOST;
+    /* cppcheck-suppress knownConditionTrueFalse; colour_of() adds kernels */
     for (size_t i = 0; i < shown; i++) {
         const double x = LEFT + (double)(i % 2) * (RIGHT - LEFT) / 2;
         char *const name = brief_name(kernel_name(picture->watch, kernels[i]), LEGEND_NAME);
@@ -292,10 +293,10 @@ static double put_legend(const struct picture *picture, const uint32_t *kernels,
         put_box(picture, class, x, y, 18, 12);
         (void)fputs("/>\n", picture->out);
         put_text(picture, "t", x + 24, y + 10, name, LEGEND_NAME);
-        y += i % 2 == 1 || i + 1 == shown ? LINE : 0;
+        y += i % 2 == 1 ? LINE : 0;
         free(name);
     }
-    return y + 8;
+    return y + LINE + 8;
 }
 
 static void put_notes(const struct picture *picture, double y)
