@@ -9,7 +9,7 @@
  *
  * A load, blocks on all SMs that write and read memory while the pair runs, makes the primary last longer.
  *
- * PDL_WATCH_DELAY has the microseconds of both, "40,0": the load goes on for its time after the gate. */
+ * PDL_WATCH_DELAY has the microseconds of both, "40,40": the load goes on for its time after the gate. */
 #include "watch/amplify.h"
 
 #include <stdlib.h>
@@ -21,7 +21,7 @@
 
 enum {
     GATE_US = 40,
-    LOAD_US = 0,
+    LOAD_US = 40,
     MOST_US = 100000,
     APART = 8, /* launches at most between two gates in a chain of raced launches */
     LOAD_THREADS = 128

@@ -11,13 +11,14 @@
 static _Atomic uint32_t numbers; /* launches of the process */
 static _Atomic int captures;     /* under way, as far as their begin and end are seen */
 
+/* Asked of the kernel once: a call costs as much as all else here. */
 static uint32_t thread_id(void)
 {
-    static __thread uint32_t id, process;
-    const uint32_t self = (uint32_t)getpid();
-    if (id == 0 || process != self) {
+    static __thread uint32_t id, forks;
+    const uint32_t now = pdl_watch_forks();
+    if (id == 0 || forks != now) {
         id = (uint32_t)syscall(SYS_gettid);
-        process = self;
+        forks = now;
     }
     return id;
 }
@@ -98,9 +99,11 @@ void pdl_watch_captures(int change)
 bool pdl_watch_is_captured(CUstream stream, bool per_thread)
 {
     CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
+    if (pdl_watch_cupti_runs() && atomic_load_explicit(&captures, memory_order_relaxed) <= 0) {
+        return false;
+    }
     const struct pdl_watch_driver *const driver = pdl_watch_driver();
-    if ((pdl_watch_cupti_runs() && atomic_load_explicit(&captures, memory_order_relaxed) <= 0) ||
-        driver == NULL || driver->cuStreamIsCapturing == NULL) {
+    if (driver == NULL || driver->cuStreamIsCapturing == NULL) {
         return false;
     }
     if (stream == NULL && per_thread) {

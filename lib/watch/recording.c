@@ -162,8 +162,8 @@ static void *grow(size_t size)
                 why = "the file was replaced";
             } else if ((error = posix_fallocate(file, (off_t)recording.end, (off_t)size)) != 0) {
                 why = strerror(error);
-            } else if ((map = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, file,
-                                   (off_t)recording.end)) == MAP_FAILED) {
+            } else if ((map = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE,
+                                   file, (off_t)recording.end)) == MAP_FAILED) {
                 why = strerror(errno);
             }
             (void)close(file);
@@ -284,10 +284,18 @@ static bool create(const char *base)
     return true;
 }
 
+static _Atomic uint32_t forks;
+
+uint32_t pdl_watch_forks(void)
+{
+    return atomic_load_explicit(&forks, memory_order_relaxed);
+}
+
 /* A child of a fork: what its parent writes is not its own. What is mapped stays so: the child of a program with threads
  * may do next to nothing here. */
 static void forget(void)
 {
+    atomic_fetch_add(&forks, 1);
     const uint32_t generation = atomic_load(&recording.generation);
     free(recording.path);
     free(writer.chunk);

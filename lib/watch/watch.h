@@ -65,6 +65,8 @@ void pdl_watch_count_lost_device(uint64_t executions);
 void pdl_watch_set_versions(uint32_t cupti, uint32_t driver);
 /* What the header says at the end. */
 void pdl_watch_recording_end(void);
+/* Forks between the process that loaded the library and this one, once it has a recording. */
+uint32_t pdl_watch_forks(void);
 /* The time of everything, in ns. */
 uint64_t pdl_watch_now(void);
 

@@ -13,7 +13,7 @@ if(TARGET pdl_cmocka)
     set_target_properties(watch_search PROPERTIES C_STANDARD 11)
     target_link_libraries(watch_search PRIVATE pdl_headers pdl_tool_plain pdl_cmocka)
     add_test(NAME watch.search COMMAND watch_search)
-    set_tests_properties(watch.search PROPERTIES LABELS watch TIMEOUT 120)
+    set_tests_properties(watch.search PROPERTIES LABELS unit TIMEOUT 120)
 endif()
 
 find_package(Python3 QUIET COMPONENTS Interpreter)
@@ -40,5 +40,5 @@ foreach(case ${cases})
         COMMAND ${CMAKE_COMMAND} -E env PYTHONPATH=${PROJECT_SOURCE_DIR}/test/tool
             PDL_WATCH_LIBRARY=$<TARGET_FILE:watch_bisect_library> BISECT_PROGRAM=$<TARGET_FILE:watch_bisect_program>
             ${Python3_EXECUTABLE} ${CMAKE_CURRENT_LIST_DIR}/bisect.py --pdltool $<TARGET_FILE:pdltool> ${case})
-    set_tests_properties(tool.bisect.${case} PROPERTIES LABELS watch TIMEOUT 300)
+    set_tests_properties(tool.bisect.${case} PROPERTIES LABELS tool TIMEOUT 300)
 endforeach()

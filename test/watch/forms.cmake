@@ -41,7 +41,7 @@ function(pdl_add_watch_cases script program prefix)
         add_test(NAME watch.${prefix}${class}
             COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_SOURCE_DIR}/${script}
                 --pdltool $<TARGET_FILE:${program}> ${options} ${class})
-        set_tests_properties(watch.${prefix}${class} PROPERTIES LABELS watch TIMEOUT 120
+        set_tests_properties(watch.${prefix}${class} PROPERTIES LABELS tool TIMEOUT 120
             ENVIRONMENT "PYTHONPATH=${PROJECT_SOURCE_DIR}/test/tool;PDL_WATCH_LIBRARY=$<TARGET_FILE:watch_teller>")
     endforeach()
 endfunction()

@@ -44,7 +44,7 @@ class Text(Case):
 
     def test_without_times_no_overlap_is_claimed_and_it_says_why(self):
         text = self.report("no-times")
-        self.assertTrue(text.startswith("3 launches: 1 asked for overlap; without CUPTI's times it is not known which overlapped; no races\n"), text)
+        self.assertTrue(text.startswith("3 launches: 1 asked for overlap; without device times it is not known which overlapped; no races\n"), text)
         self.assertIn("note: libcupti.so was not found\n", text)
         self.assertNotIn("by pair", text)
 
@@ -63,7 +63,7 @@ class Text(Case):
                 "  race: broken(float*)",
                 "    40 launches with overlap; it never waits",
                 "  race: hasty(float*)",
-                "    40 launches with overlap; it does not wait on every path before it touches memory",
+                "    40 launches with overlap; some of its threads or launches do not wait",
                 "    kernel.cu:12: a store before the wait",
             ],
         )
@@ -104,7 +104,7 @@ class Text(Case):
 
     def test_advice_and_decisions_are_last(self):
         text = self.report("chain")
-        self.assertEqual(self.section(text, "what to do next")[0], "  1. ask for overlap (600 launches, at most 1.50 ms)")
+        self.assertEqual(self.section(text, "what to do next")[0], "  1. ask for overlap")
         self.assertIn("does not overlap: it is not known whether it waits", self.section(text, "libpdl's decisions")[0])
 
     def test_the_tables_fit_into_120_columns(self):

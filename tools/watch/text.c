@@ -95,6 +95,11 @@ static void print_overlap(const struct watch *watch)
 
 static const char *nothing(const struct watch *watch)
 {
+    for (size_t i = 0; i < watch->processes.count; i++) {
+        if (watch->processes.items[i].cupti_version == 0) {
+            return "no launch was seen: CUPTI was not there, and --no-cupti does without it";
+        }
+    }
     return watch->processes.count == 0
                ? "nothing was recorded: the program does not use CUDA, or the driver did not load "
                  "libpdl-watch"
@@ -141,7 +146,7 @@ bool watch_print_verdict(const struct watch *watch)
     if (watch->has_times) {
         print_overlap(watch);
     } else {
-        (void)fputs("; without CUPTI's times it is not known which overlapped", stdout);
+        (void)fputs("; without device times it is not known which overlapped", stdout);
     }
     print_judgement(watch);
     (void)putchar('\n');

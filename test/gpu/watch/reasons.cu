@@ -204,8 +204,31 @@ static void event_eager()
     CHECK(cudaStreamWaitEvent(stream, join, 0));
 }
 
-/* In a graph, behind two kernels: the edge from the one of the other stream is full. */
+/* Captured with the attribute; then somebody makes the graph's edges full, as who knows nothing of their data does. */
 static void full_edge()
+{
+    first();
+    second();
+}
+
+static void make_edges_full(cudaGraph_t graph)
+{
+    cudaGraphNode_t from[64], to[64];
+    cudaGraphEdgeData data[64] = {}, full[64] = {};
+    size_t count = 64;
+#if CUDART_VERSION >= 13000
+    CHECK(cudaGraphGetEdges(graph, from, to, data, &count));
+    CHECK(cudaGraphRemoveDependencies(graph, from, to, data, count));
+    CHECK(cudaGraphAddDependencies(graph, from, to, full, count));
+#else
+    CHECK(cudaGraphGetEdges_v2(graph, from, to, data, &count));
+    CHECK(cudaGraphRemoveDependencies_v2(graph, from, to, data, count));
+    CHECK(cudaGraphAddDependencies_v2(graph, from, to, full, count));
+#endif
+}
+
+/* Behind two kernels, the one of another stream never triggers: both edges are programmatic. */
+static void two_in_front()
 {
     static cudaEvent_t fork, join;
     if (fork == nullptr) {
@@ -273,6 +296,7 @@ static const reason reasons[] = {
     {"other_between", other_between, true, false},
     {"event_eager", event_eager, true, false},
     {"full_edge", full_edge, false, true},
+    {"triggers_at_end_of_two", two_in_front, false, true},
     {"no_room", no_room, true, false},
     {"no_room_graph", no_room, false, true},
     {"host_late", host_late, false, false},
@@ -281,13 +305,16 @@ static const reason reasons[] = {
     {"waits_first", waits_first, true, false},
 };
 
-static cudaGraphExec_t record(void (*launches)())
+static cudaGraphExec_t record(void (*launches)(), void (*change)(cudaGraph_t) = nullptr)
 {
     cudaGraph_t graph = nullptr;
     cudaGraphExec_t executable = nullptr;
     CHECK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
     launches();
     CHECK(cudaStreamEndCapture(stream, &graph));
+    if (change != nullptr) {
+        change(graph);
+    }
     CHECK(cudaGraphInstantiate(&executable, graph, 0));
     CHECK(cudaGraphDestroy(graph));
     return executable;
@@ -295,7 +322,10 @@ static cudaGraphExec_t record(void (*launches)())
 
 static void run(const reason &reason)
 {
-    const cudaGraphExec_t executable = reason.in_graph ? record(reason.launch) : nullptr;
+    const cudaGraphExec_t executable =
+        reason.in_graph
+            ? record(reason.launch, reason.launch == full_edge ? make_edges_full : nullptr)
+            : nullptr;
     for (int i = 0; i <= rounds; i++) {
         /* A kernel is loaded when it is first launched, which waits for those that run: not behind the gate. */
         if (reason.in_stream && i > 0) {
