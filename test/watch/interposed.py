@@ -231,7 +231,7 @@ def test_code_is_recorded_once():
 
 def test_a_gate_goes_before_the_primary():
     pair = ["never", "waits!"]
-    run = Run("delay", pair * 4 + ["late", "waits!"], rules="delay waits\n", record=True)
+    run = Run("delay", pair * 4 + ["late", "waits!"], rules="delay waits\n", record=True, PDL_WATCH_DELAY="40,0")
     gated = ["pdl_watch_gate", "never", "waits!"]
     assert run.overlaps() == pair + gated * 3 + ["late", "waits!"], run.overlaps()
     flags = [flags >> 11 & 1 for name, _, _, flags in launches_of(run.folder / "record") if name == "waits"]
@@ -240,7 +240,7 @@ def test_a_gate_goes_before_the_primary():
     run = Run("delay_none", pair * 4, rules="delay waits\noff *\n")
     assert "pdl_watch_gate" not in run.overlaps()
     # In a chain each launch is at times right behind one with a gate, and none is always behind its own.
-    run = Run("delay_chain", ["waits!"] * 200, rules="delay *\n")
+    run = Run("delay_chain", ["waits!"] * 200, rules="delay *\n", PDL_WATCH_DELAY="40,0")
     overlaps = run.overlaps()
     gates = [i for i, name in enumerate(overlaps) if name == "pdl_watch_gate"]
     assert 20 <= len(gates) <= 100 and all(b - a > 2 for a, b in zip(gates, gates[1:])), gates

@@ -112,7 +112,7 @@ def main():
     failures = [] if sound.code == 0 else [f"the program is wrong as it is: {sound.out} {sound.err}"]
     rates = {
         "rare host, as it is": rate(tool, RARE, options.repeats),
-        "rare host, delayed": rate(tool, RARE, options.repeats, "delay *stage*\n"),
+        "rare host, delayed": rate(tool, RARE, options.repeats, "delay *stage*\n", "40,0"),
         "rare host, only the culprit delayed": rate(tool, RARE, options.repeats, "delay *stage*ILi29E*\n"),
         "rare host, delayed, with load": rate(tool, RARE, options.repeats, "delay *stage*\n", "40,40"),
         "rare host, delayed by 200 us": rate(tool, RARE, options.repeats, "delay *stage*\n", "200,0"),
@@ -122,7 +122,7 @@ def main():
     if window is not None:
         arguments = ["--broken", "29", "--window-ns", str(window[0]), "--rounds", "4"]
         rates["narrow window, as it is"] = {**rate(tool, arguments, options.repeats), "window_ns": window[0]}
-        for name, delay in (("delayed", None), ("delayed, with load", "40,40")):
+        for name, delay in (("delayed", "40,0"), ("delayed, with load", None)):
             rates["narrow window, " + name] = {**rate(tool, arguments, options.repeats, "delay *stage*\n", delay),
                                                "window_ns": window[0]}
     for name, found in rates.items():
