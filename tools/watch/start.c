@@ -311,8 +311,8 @@ static void wait_for_end(const struct run *run)
 {
     double end = run->start->timeout > 0 ? now() + run->start->timeout : INFINITY;
     while (!has_ended(run)) {
-        /* Not to sleep for ever, whatever becomes of SIGCHLD. */
-        const double left = fmin(fmax(end - now(), 0), 3600);
+        /* SIGCHLD may get lost, where the program's parent is traced or in a sandbox. */
+        const double left = fmin(fmax(end - now(), 0), 1);
         const struct timespec pause = {.tv_sec = (time_t)left,
                                        .tv_nsec = (long)((left - floor(left)) * 1e9)};
         take_signal(run, sigtimedwait(&run->signals, NULL, &pause));
