@@ -91,7 +91,7 @@ void pdl_watch_say(const char *format, ...)
 {
     static struct pdl_lock lock;
     static const char *said[SAID_MOST]; /* formats, which are literals */
-    static size_t count;
+    static size_t count = 0;
     char line[640] = "libpdl-watch: ";
     const size_t head = strlen(line);
     bool known = false;
@@ -156,7 +156,7 @@ static void *grow(size_t size)
         if (file < 0) {
             why = strerror(errno);
         } else {
-            int error = 0;
+            int error;
             if (fstat(file, &about) != 0 || about.st_dev != recording.device ||
                 about.st_ino != recording.inode) {
                 why = "the file was replaced";
