@@ -268,7 +268,7 @@ static void operate(const CUpti_CallbackData *data, const struct call *call)
     if (call->operation == PDL_WATCH_CAPTURE_BEGIN && !failed) {
         pdl_watch_captures(1);
     }
-    const CUstream stream = stream_of(call, parameters);
+    CUstream stream = stream_of(call, parameters);
     const bool captured = pdl_watch_is_captured(stream, call->per_thread != 0);
     if (call->operation == PDL_WATCH_CAPTURE_END) {
         pdl_watch_captures(-1);

@@ -173,6 +173,7 @@ static void record_edges(const struct pdl_watch_driver *driver, CUgraph graph,
     free(from);
 }
 
+/* NOLINTNEXTLINE(misc-no-recursion): graphs in graphs, DEPTH_MOST deep */
 static void record_graph(const struct pdl_watch_driver *driver, CUgraph graph,
                          CUgraphExec executable, unsigned depth, uint32_t *nodes_total,
                          uint32_t *edges_total)

@@ -84,6 +84,11 @@ class Environment(Case):
         variables = self.variables("--no-cupti")
         self.assertEqual((variables["PDL_WATCH_CUPTI"], variables["LD_PRELOAD"]), ("0", LIBRARY))
 
+    def test_without_times_cupti_is_used_all_the_same(self):
+        variables = self.variables("--no-times")
+        self.assertEqual(variables["PDL_WATCH_TIMES"], "0")
+        self.assertNotIn("PDL_WATCH_CUPTI", variables)
+
     def test_a_change_preloads_the_library_in_front_of_what_is_there(self):
         result = self.watch("--overlap", "off", "--", "sh", "-c", "echo $LD_PRELOAD", env={"LD_PRELOAD": "libm.so.6", "TELLER_SAYS": "1"})
         self.assertEqual(result.stdout, LIBRARY + ":libm.so.6\n")

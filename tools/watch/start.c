@@ -152,11 +152,16 @@ static bool set_environment(struct variables *variables, const struct start *sta
     set_number(variables, "PDL_WATCH_COUNT", start->count);
     (void)snprintf(seconds, sizeof(seconds), "%.9f", start->seconds);
     for (char *c = seconds; *c != '\0'; c++) {
-        *c = *c == ',' ? '.' : *c; /* as a locale may have it */
+        if (*c == ',') { /* as a locale may have it */
+            *c = '.';
+        }
     }
     variables_set(variables, "PDL_WATCH_SECONDS", start->seconds > 0 ? seconds : NULL);
     if (!start->cupti) {
         variables_set(variables, "PDL_WATCH_CUPTI", "0");
+    }
+    if (start->no_times) {
+        variables_set(variables, "PDL_WATCH_TIMES", "0");
     }
     if (start->log != NULL && variables_get(variables, "PDL_LOG") == NULL) {
         set_path(variables, "PDL_LOG", start->log);

@@ -16,7 +16,8 @@ struct start {
     double seconds;       /* of the window; 0: no end */
     double timeout;       /* seconds after which the program is ended; 0: never */
     bool interpose;       /* preload the library too: rules need it */
-    bool cupti;           /* device times */
+    bool cupti;           /* used, where it is */
+    bool no_times;        /* of the device, where it is used */
     bool quiet;           /* the program's output goes to /dev/null */
 };
 

@@ -35,7 +35,9 @@ static char *reason_cell(struct text *text, enum watch_reason reason)
 {
     char *const word = copy_text(watch_reason_word(reason));
     for (char *c = word; *c != '\0'; c++) {
-        *c = *c == '_' ? ' ' : *c;
+        if (*c == '_') {
+            *c = ' ';
+        }
     }
     text->explained[reason] = true;
     return word;

@@ -5,6 +5,7 @@
 
 #include "common/memory.h"
 #include "common/print.h"
+#include "watch/brief.h"
 #include "watch/store.h"
 
 /* ---- sums ------------------------------------------------------------------------------------- */
@@ -83,18 +84,6 @@ struct groups {
     struct ids places;
 };
 
-static char *time_text(uint64_t ns)
-{
-    const double each[] = {1e9, 1e6, 1e3};
-    static const char *const units[] = {"s", "ms", "µs"};
-    for (size_t i = 0; i < sizeof(each) / sizeof(each[0]); i++) {
-        if ((double)ns >= each[i]) {
-            return format_text("%.1f %s", (double)ns / each[i], units[i]);
-        }
-    }
-    return format_text("%u ns", (unsigned)ns);
-}
-
 /* Those of which something can be said. */
 static bool has_advice(enum watch_reason reason)
 {
@@ -133,9 +122,15 @@ static void add_run(struct watch *watch, struct groups *groups, const struct wat
     }
 }
 
-static char *not_asked_text(const struct watch_kernel *kernel, bool in_graph)
+/* A kernel's name as a sentence has room for it. */
+static const char *name_of(const struct watch *watch, uint32_t kernel)
 {
-    const char *const name = kernel->shown;
+    enum { COLUMNS = 72 };
+    return store_text(watch->store, brief_name(watch->kernels.items[kernel].shown, COLUMNS));
+}
+
+static char *not_asked_text(const struct watch_kernel *kernel, const char *name, bool in_graph)
+{
     char *text = NULL;
     size_t size = 0;
     FILE *const out = memory_open(&text, &size);
@@ -172,12 +167,11 @@ static char *not_asked_text(const struct watch_kernel *kernel, bool in_graph)
 /* What to do, without its numbers. */
 static char *action_text(const struct watch *watch, const struct group *group)
 {
-    const struct watch_kernel *const kernel = &watch->kernels.items[group->kernel];
     const struct watch_pair *const pair = &watch->pairs.items[group->pair];
-    const char *const name = kernel->shown;
+    const char *const name = name_of(watch, group->kernel);
     switch (group->reason) {
     case WATCH_NOT_ASKED:
-        return not_asked_text(kernel, group->in_graph);
+        return not_asked_text(&watch->kernels.items[group->kernel], name, group->in_graph);
     case WATCH_TAKEN_OUT:
         return format_text("leave the overlap of %s in, which the rules took out", name);
     case WATCH_OLD_CODE:
@@ -212,7 +206,7 @@ static char *action_text(const struct watch *watch, const struct group *group)
                            "smaller blocks in %s or %s",
                            pair->detail != NULL ? ": " : "",
                            pair->detail != NULL ? pair->detail : "", name,
-                           watch->kernels.items[pair->second].shown);
+                           name_of(watch, pair->second));
     case WATCH_TRIGGERS_AT_END:
         return format_text("trigger in %s, which never does: griddepcontrol.launch_dependents as "
                            "soon as its blocks are all running",
@@ -229,7 +223,7 @@ static const char *advice_text(struct watch *watch, char *action, uint64_t count
                                uint64_t saving_ns)
 {
     char *const launches = format_count(count, "launch", "launches");
-    char *const time = time_text(saving_ns);
+    char *const time = brief_time(saving_ns);
     char *const text = watch->has_times ? format_text("%s; %s, at most %s", action, launches, time)
                                         : format_text("%s; %s", action, launches);
     free(action);

@@ -31,7 +31,7 @@ struct request {
     double seconds;
     int skip, count, rows;
     unsigned fail_on; /* enum finding */
-    bool all, no_cupti, quiet, json, done;
+    bool all, no_cupti, no_times, quiet, json, done;
 };
 
 static void usage(FILE *to)
@@ -50,6 +50,8 @@ static void usage(FILE *to)
         "  --seconds S           so long, from the first of them\n"
         "  --range NAME          what is launched within NVTX ranges of this name\n"
         "  --kernel PATTERN      kernels of this name in the report; as in fnmatch(3)\n"
+        "  --no-times            launches and what is between them, and no device times: costs\n"
+        "                        less\n"
         "  --no-cupti            without CUPTI: no device times, so that it is not known what\n"
         "                        overlapped\n"
         "  --record FILE         keep the recording; further processes have FILE.2, FILE.3 ...\n"
@@ -193,6 +195,9 @@ static bool read_option(struct request *request, int option)
     case 'n':
         request->no_cupti = true;
         return true;
+    case 'N':
+        request->no_times = true;
+        return true;
     case 'O':
         request->overlap = optarg;
         if (strcmp(optarg, "on") != 0 && strcmp(optarg, "off") != 0) {
@@ -258,9 +263,11 @@ static bool check_request(const struct request *request)
     if (runs && request->inputs.count > 0) {
         return complain("--input reads a recording, and no program runs then");
     }
-    if (!runs && (request->record != NULL || request->overlap != NULL || request->no_cupti)) {
-        return complain("--record, --overlap and --no-cupti are for a program that runs, not for "
-                        "--input");
+    if (!runs && (request->record != NULL || request->overlap != NULL || request->no_cupti ||
+                  request->no_times)) {
+        return complain(
+            "--record, --overlap, --no-times and --no-cupti are for a program that runs, not for "
+            "--input");
     }
     if (request->overlap == NULL && request->only.count + request->except.count > 0) {
         return complain("--only and --except say for which launches --overlap is");
@@ -273,27 +280,18 @@ static bool check_request(const struct request *request)
 
 static bool read_request(struct request *request, int argc, char **argv)
 {
-    static const struct option options[] = {{"input", required_argument, NULL, 'i'},
-                                            {"record", required_argument, NULL, 'R'},
-                                            {"skip", required_argument, NULL, 's'},
-                                            {"count", required_argument, NULL, 'c'},
-                                            {"seconds", required_argument, NULL, 'S'},
-                                            {"range", required_argument, NULL, 'r'},
-                                            {"kernel", required_argument, NULL, 'k'},
-                                            {"no-cupti", no_argument, NULL, 'n'},
-                                            {"overlap", required_argument, NULL, 'O'},
-                                            {"only", required_argument, NULL, 'y'},
-                                            {"except", required_argument, NULL, 'x'},
-                                            {"output", required_argument, NULL, 'o'},
-                                            {"rows", required_argument, NULL, 'w'},
-                                            {"all", no_argument, NULL, 'a'},
-                                            {"quiet", no_argument, NULL, 'q'},
-                                            {"json", no_argument, NULL, 'j'},
-                                            {"trace", required_argument, NULL, 't'},
-                                            {"svg", required_argument, NULL, 'v'},
-                                            {"fail-on", required_argument, NULL, 'f'},
-                                            {"help", no_argument, NULL, 'h'},
-                                            {NULL, 0, NULL, 0}};
+    static const struct option options[] = {
+        {"input", required_argument, NULL, 'i'},   {"record", required_argument, NULL, 'R'},
+        {"skip", required_argument, NULL, 's'},    {"count", required_argument, NULL, 'c'},
+        {"seconds", required_argument, NULL, 'S'}, {"range", required_argument, NULL, 'r'},
+        {"kernel", required_argument, NULL, 'k'},  {"no-cupti", no_argument, NULL, 'n'},
+        {"no-times", no_argument, NULL, 'N'},      {"overlap", required_argument, NULL, 'O'},
+        {"only", required_argument, NULL, 'y'},    {"except", required_argument, NULL, 'x'},
+        {"output", required_argument, NULL, 'o'},  {"rows", required_argument, NULL, 'w'},
+        {"all", no_argument, NULL, 'a'},           {"quiet", no_argument, NULL, 'q'},
+        {"json", no_argument, NULL, 'j'},          {"trace", required_argument, NULL, 't'},
+        {"svg", required_argument, NULL, 'v'},     {"fail-on", required_argument, NULL, 'f'},
+        {"help", no_argument, NULL, 'h'},          {NULL, 0, NULL, 0}};
     int option;
     /* What follows the program is the program's. */
     while ((option = getopt_long(argc, argv, "+hq", options, NULL)) != -1) {
@@ -448,7 +446,8 @@ static int run_in(const struct request *request, const char *folder, int output)
                                 .count = (uint64_t)request->count,
                                 .seconds = request->seconds,
                                 .interpose = request->overlap != NULL || request->no_cupti,
-                                .cupti = !request->no_cupti};
+                                .cupti = !request->no_cupti,
+                                .no_times = request->no_times};
     struct started started = {0};
     struct paths files = {0};
     int code = EXIT_USAGE;

@@ -11,7 +11,8 @@ import time
 
 import watched
 
-MODES = [("as it is", None), ("watched", []), ("watched, no device times", ["--no-cupti"]),
+MODES = [("as it is", None), ("watched", []), ("watched, no device times", ["--no-times"]),
+         ("watched, without CUPTI", ["--no-cupti"]),
          ("--overlap off", ["--overlap", "off", "--no-cupti"])]
 FIGURES = ["host_ns", "device_ns_empty", "device_ns_working"]
 
