@@ -221,8 +221,10 @@ static void make_hostile(struct watch *watch)
 
 static void make_many(struct watch *watch)
 {
+    static char names[40][24];
     for (unsigned i = 0; i < 40; i++) {
-        char *const name = format_text("kernel%u(int)", i);
+        char *const name = names[i];
+        (void)snprintf(name, sizeof(names[i]), "kernel%u(int)", i);
         struct watch_kernel *const kernel = add_kernel(watch, name, name);
         kernel->launches = 1000 - i;
         kernel->time_ns = 1000000 - i;

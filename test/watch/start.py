@@ -91,6 +91,8 @@ class Environment(Case):
 
     def test_a_change_preloads_the_library_in_front_of_what_is_there(self):
         result = self.watch("--overlap", "off", "--", "sh", "-c", "echo $LD_PRELOAD", env={"LD_PRELOAD": "libm.so.6", "TELLER_SAYS": "1"})
+        if "ASan runtime does not come first" in result.stderr: # a library with a sanitizer, and a shell without
+            self.skipTest("the library cannot be loaded into other programs")
         self.assertEqual(result.stdout, LIBRARY + ":libm.so.6\n")
         self.assertIn("teller: loaded\n", result.stderr)
 
