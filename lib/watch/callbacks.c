@@ -281,6 +281,9 @@ static void operate(const CUpti_CallbackData *data, const struct call *call)
                             pdl_watch_stream(stream, call->per_thread != 0), detail,
                             data->correlationId, data->contextUid, captured);
     }
+    if (call->operation == PDL_WATCH_SYNCHRONIZE) {
+        pdl_watch_cupti_flush_at_times();
+    }
 }
 
 static void instantiated(const CUpti_CallbackData *data)

@@ -160,6 +160,9 @@ void *pdl_watch_symbol(void *library, const char *name);
 bool pdl_watch_cupti_start(void);
 /* Whether it runs. */
 bool pdl_watch_cupti_runs(void);
+/* Has it hand over what has ended, if it did not lately: for processes that are killed. By itself it does so only when a
+ * buffer is full. When the host has waited for the device, little is held up. */
+void pdl_watch_cupti_flush_at_times(void);
 /* Has it hand over what it holds. */
 void pdl_watch_cupti_flush(void);
 /* Device times on or off. */

@@ -58,6 +58,10 @@ endif()
 pdl_add_watch_cases(forms.py watch_forms forms. Text Names Trace Picture CommandLine)
 if(watch_tool_json_sources)
     pdl_add_watch_cases(forms.py watch_forms forms. Json)
+    # Recordings of real programs.
+    add_test(NAME watch.real
+        COMMAND ${Python3_EXECUTABLE} -B ${CMAKE_CURRENT_SOURCE_DIR}/real.py $<TARGET_FILE:pdltool>)
+    set_tests_properties(watch.real PROPERTIES LABELS tool TIMEOUT 120)
 endif()
 pdl_add_watch_cases(start.py watch_forms start. Environment Run Failures Recording)
 set(options --without json)

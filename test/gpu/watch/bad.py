@@ -57,7 +57,7 @@ def try_signal(tool, number, to_program):
             target = process.pid
             if to_program:
                 children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text(encoding="ascii").split()
-                target = int(children[0]) if children else target
+                target = int(children[-1]) if children else target # in front of it is a process of the tool
             os.kill(target, number)
             try:
                 process.wait(20)
