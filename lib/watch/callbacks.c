@@ -235,7 +235,7 @@ static void launch(const CUpti_CallbackData *data, bool is_ex, bool cooperative,
                                 ? *(const CUresult *)data->functionReturnValue
                                 : CUDA_SUCCESS;
     if (used != NULL) {
-        pdl_watch_device(data->context, data->contextUid);
+        pdl_watch_device(data->contextUid);
         pdl_watch_call_record(call, used, pdl_watch_stream(used->hStream, per_thread), result,
                               data->correlationId, data->contextUid);
     }
@@ -390,7 +390,7 @@ static uint32_t ask(const struct pdl_watch_driver *driver, CUdevice device,
                : 0;
 }
 
-void pdl_watch_device(CUcontext context, uint32_t context_id)
+void pdl_watch_device(uint32_t context_id)
 {
     enum { CONTEXTS = 64 };
     static _Atomic uint32_t known[CONTEXTS]; /* ids + 1 */
@@ -399,7 +399,6 @@ void pdl_watch_device(CUcontext context, uint32_t context_id)
     CUdevice device = 0;
     CUuuid uuid;
     char name[256] = "";
-    (void)context;
     if (*place == context_id + 1 || driver == NULL || driver->cuDeviceGetAttribute == NULL ||
         driver->cuCtxGetDevice == NULL || driver->cuCtxGetDevice(&device) != CUDA_SUCCESS) {
         return;

@@ -300,7 +300,7 @@ static CUresult launch_watched(const struct launch *launch)
         note(call, config, key);
     }
     if (!pdl_watch_cupti_runs()) {
-        pdl_watch_device(NULL, 0);
+        pdl_watch_device(0);
     }
     pdl_watch_call_record(call, config, pdl_watch_stream(config->hStream, launch->per_thread),
                           result, 0, 0);

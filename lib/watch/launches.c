@@ -12,7 +12,7 @@ static _Atomic uint32_t numbers; /* launches of the process */
 static _Atomic int captures;     /* under way, as far as their begin and end are seen */
 
 /* Asked of the kernel once: a call costs as much as all else here. */
-static uint32_t thread_id(void)
+uint32_t pdl_watch_thread(void)
 {
     static __thread uint32_t id, forks;
     const uint32_t now = pdl_watch_forks();
@@ -142,7 +142,7 @@ void pdl_watch_call_record(struct pdl_watch_call *call, const CUlaunchConfig *co
     record->number = call->number;
     record->nth = call->nth;
     record->context = context;
-    record->thread = thread_id();
+    record->thread = pdl_watch_thread();
     record->flags = flags;
     record->grid[0] = config->gridDimX;
     record->grid[1] = config->gridDimY;
@@ -172,7 +172,7 @@ void pdl_watch_operation(uint32_t operation, uint64_t begin_ns, uint64_t stream,
         record->correlation = correlation;
         record->operation = operation;
         record->context = context;
-        record->thread = thread_id();
+        record->thread = pdl_watch_thread();
         record->captured = captured;
         pdl_watch_commit(record);
     }

@@ -18,8 +18,6 @@ PDL_API int InitializeInjectionNvtx2(void *get_table);
 
 #ifdef HAVE_NVTX
 #include <nvtx3/nvToolsExt.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 enum { DEPTH_MOST = 64 };
 
@@ -52,7 +50,7 @@ static void record_range(enum pdl_watch_ranges what, uint64_t id, const char *te
     if (record != NULL) {
         record->time_ns = pdl_watch_now();
         record->id = id;
-        record->thread = (uint32_t)syscall(SYS_gettid);
+        record->thread = pdl_watch_thread();
         record->what = what;
         pdl_watch_commit(record);
     }

@@ -67,6 +67,8 @@ void pdl_watch_set_versions(uint32_t cupti, uint32_t driver);
 void pdl_watch_recording_end(void);
 /* Forks between the process that loaded the library and this one, once it has a recording. */
 uint32_t pdl_watch_forks(void);
+/* The id of this thread, as records have it. */
+uint32_t pdl_watch_thread(void);
 /* The time of everything, in ns. */
 uint64_t pdl_watch_now(void);
 
@@ -168,6 +170,6 @@ void pdl_watch_cupti_flush(void);
 /* Device times on or off. */
 void pdl_watch_activities(bool on);
 /* What has become known of a context's device: a DEVICE record, once. */
-void pdl_watch_device(CUcontext context, uint32_t context_id);
+void pdl_watch_device(uint32_t context_id);
 
 #endif /* PDL_LIB_WATCH_WATCH_H */
