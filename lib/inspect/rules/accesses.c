@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: MIT */
+#include <stdio.h>
+#include <string.h>
+
+#include "inspect/ptx/places.h"
+#include "inspect/rules/report.h"
+
+/* Whether a read stands above the wait in the code and behind it in the source. */
+static bool was_moved(const struct pdl_report *report, const struct pdl_effect *effect)
+{
+    uint32_t count;
+    bool ok;
+    if (!effect->non_coherent || effect->place_count == 0 || !effect->waits_later ||
+        report->effects->wait.count != 1) {
+        return false;
+    }
+    const pdl_inspect_place *const *waits = pdl_places_chain(
+        report->module, report->flow->body, report->effects->wait.instruction->place, &count, &ok);
+    if (!ok || count == 0) {
+        return false;
+    }
+    const pdl_inspect_place *outer = effect->places[effect->place_count - 1];
+    const pdl_inspect_place *wait = waits[count - 1];
+    return outer->file != NULL && wait->file != NULL && strcmp(outer->file, wait->file) == 0 &&
+           outer->line > wait->line;
+}
+
+static const char *verb(const struct pdl_effect *effect)
+{
+    return effect->kind == PDL_EFFECT_WRITE ? "write" : "read";
+}
+
+static const char *before_wait_advice(const struct pdl_report *report,
+                                      const pdl_lint_finding *finding,
+                                      const struct pdl_effect *effect)
+{
+    if (effect->kind == PDL_EFFECT_WRITE) {
+        return "wait first: the kernels before this one may still read or write that memory";
+    }
+    const char *constant = pdl_report_constant_advice(report, finding, &effect->address);
+    return constant == NULL ? NULL
+                            : pdl_arena_format(pdl_report_arena(report), "wait first%s", constant);
+}
+
+/* Nobody has waited yet, or a branch led around the wait. */
+static pdl_status unwaited_access(struct pdl_report *report, const struct pdl_effect *effect,
+                                  uint32_t decision)
+{
+    const uint8_t states = effect->states;
+    const bool write = effect->kind == PDL_EFFECT_WRITE;
+    pdl_lint_finding finding = pdl_report_finding(effect, PDL_LINT_WARNING);
+    const char *through = pdl_report_address(report, &effect->address, &finding);
+    if (through == NULL) {
+        return pdl_ptx_no_memory();
+    }
+    if (report->module->debug && effect->address.untraced) {
+        finding.level = PDL_LINT_NOTE;
+    }
+    /* A branch that all threads take alike, and behind which a wait can still come, decided nothing. */
+    const bool undecided = (states & PDL_STATE_DECIDED) && decision != 0 &&
+                           effect->divergence == PDL_DIVERGENCE_NONE &&
+                           !report->flow->decisions[decision - 1].never;
+    if ((states & PDL_STATE_UNWAITED) || undecided ||
+        ((states & PDL_STATE_DECIDED) && effect->waits_later)) {
+        const bool moved = was_moved(report, effect);
+        finding.rule = moved   ? PDL_LINT_NC_AFTER_WAIT
+                       : write ? PDL_LINT_WRITE_BEFORE_WAIT
+                               : PDL_LINT_READ_BEFORE_WAIT;
+        finding.message =
+            moved ? pdl_arena_format(pdl_report_arena(report),
+                                     "a non-coherent load%s stands behind the wait in the source, "
+                                     "and the compiler moved it above",
+                                     through)
+                  : pdl_arena_format(pdl_report_arena(report),
+                                     "%ss global memory%s before the wait", verb(effect), through);
+        finding.advice = moved ? "declare the pointer without __restrict__ (PDL_RESTRICT), or load "
+                                 "with PDL_LOAD()"
+                               : before_wait_advice(report, &finding, effect);
+        return pdl_report_add(report, finding);
+    }
+    finding.rule = PDL_LINT_PARTIAL_WAIT;
+    if (states & PDL_STATE_DECIDED) {
+        if (effect->divergence == PDL_DIVERGENCE_NONE && decision != 0 &&
+            report->flow->decisions[decision - 1].never) {
+            return PDL_SUCCESS; /* the branch is reported */
+        }
+        finding.message =
+            pdl_arena_format(pdl_report_arena(report),
+                             "some %s %s global memory%s without the wait that others execute",
+                             effect->divergence == PDL_DIVERGENCE_BLOCK ? "blocks" : "threads",
+                             verb(effect), through);
+    } else if (states & PDL_STATE_MBARRIER) {
+        finding.level = write ? PDL_LINT_NOTE : finding.level;
+        finding.message = pdl_arena_format(
+            pdl_report_arena(report),
+            "some threads %s global memory%s without the wait that others execute, behind an "
+            "mbarrier%s",
+            verb(effect), through,
+            write ? " that may order them behind those"
+                  : ", which orders them only if a thread that waited arrives on it");
+    } else {
+        finding.level = PDL_LINT_NOTE;
+        finding.message = pdl_arena_format(
+            pdl_report_arena(report),
+            "some threads %s global memory%s without the wait that others execute, and rely on a "
+            "barrier or a call behind it",
+            verb(effect), through);
+    }
+    finding.advice =
+        "let every thread that touches memory of the kernels before execute the wait itself";
+    return pdl_report_add(report, finding);
+}
+
+static pdl_status unknown_call(struct pdl_report *report, const struct pdl_effect *effect)
+{
+    const struct pdl_name *name =
+        effect->name != PDL_NONE ? &report->module->names.names[effect->name] : NULL;
+    pdl_lint_finding finding = pdl_report_finding(effect, PDL_LINT_NOTE);
+    finding.rule = PDL_LINT_READ_BEFORE_WAIT;
+    finding.parameter = -1;
+    finding.advice = "wait before the call, or look at what is called";
+    finding.message =
+        name == NULL
+            ? "calls through a pointer before the wait: what is called may access memory, and it "
+              "may wait"
+            : pdl_arena_format(pdl_report_arena(report), "calls '%.*s' before the wait, %s",
+                               (int)(name->length < 200 ? name->length : 200), name->text,
+                               effect->kind == PDL_EFFECT_CUT_CALL
+                                   ? "which has more accesses to memory than are followed"
+                                   : "whose code is not here: it may access memory, and it may "
+                                     "wait");
+    return pdl_report_add(report, finding);
+}
+
+static pdl_status non_coherent(struct pdl_report *report, const struct pdl_effect *effect)
+{
+    pdl_lint_finding finding = pdl_report_finding(effect, PDL_LINT_WARNING);
+    finding.rule = PDL_LINT_NC_AFTER_WAIT;
+    const char *through = pdl_report_address(report, &effect->address, &finding);
+    finding.message =
+        through == NULL
+            ? NULL
+            : pdl_arena_format(pdl_report_arena(report),
+                               "a non-coherent load%s after the wait: it may be moved above it, "
+                               "and memory that another kernel writes must not be read so",
+                               through);
+    const char *constant = pdl_report_constant_advice(report, &finding, &effect->address);
+    finding.advice = constant == NULL
+                         ? NULL
+                         : pdl_arena_format(pdl_report_arena(report),
+                                            "declare the pointer with PDL_RESTRICT or load with "
+                                            "PDL_LOAD()%s",
+                                            constant);
+    return pdl_report_add(report, finding);
+}
+
+pdl_status pdl_report_accesses(struct pdl_report *report)
+{
+    pdl_status status = PDL_SUCCESS;
+    for (uint32_t i = 0; i < report->effects->effect_count && status == PDL_SUCCESS; i++) {
+        const struct pdl_effect *effect = &report->effects->effects[i];
+        if (effect->kind == PDL_EFFECT_UNKNOWN_CALL || effect->kind == PDL_EFFECT_CUT_CALL) {
+            status = unknown_call(report, effect);
+        } else if (effect->states & PDL_STATE_NOT_WAITED) {
+            status = unwaited_access(report, effect, report->effects->decisions[i]);
+        } else {
+            status = non_coherent(report, effect);
+        }
+    }
+    return status;
+}
