@@ -141,7 +141,8 @@ typedef struct pdl_inspect_kernel {
     uint32_t first_finding;         /**< Its findings are first_finding up to + finding_count. */
     uint32_t finding_count;         /**< How many there are. */
     uint32_t line;                  /**< Where it begins in the PTX text; 0 for SASS. */
-    uint32_t reserved;              /**< 0. */
+    uint32_t touches_memory;        /**< pdl_known: whether it accesses global memory. */
+    const char *unchecked;          /**< Why no findings are made of it; NULL if they are. */
 } pdl_inspect_kernel;
 
 /** A finding of lint. */
@@ -161,8 +162,10 @@ typedef struct pdl_lint_finding {
     uint32_t place_count;       /**< 0 without line information. */
     /** Innermost first; the others are where it was inlined to. */
     const pdl_inspect_place *const *places;
-    uint32_t count;    /**< Instructions of the same line that it stands for. */
-    uint32_t reserved; /**< 0. */
+    uint32_t count; /**< Instructions of the same line that it stands for. */
+    uint32_t place; /**< Index of the place to show first: where the code around the wait has it. */
+    int32_t parameter_offset; /**< The pointer's byte in the parameter; -1 if not known. */
+    uint32_t reserved;        /**< 0. */
 } pdl_lint_finding;
 
 /** A suppression, or a marker in the source, and what it did. */
@@ -198,6 +201,21 @@ typedef struct pdl_inspect_options {
      * more, 16 times the input's size. Of an image that would be more, and of those behind it, `left_out` is set.
      */
     uint64_t max_unpacked;
+    /**
+     * Kernels that were seen to be launched with overlap, by their mangled names: one that does not
+     * wait is an error.
+     */
+    const char *const *launched_overlapped;
+    uint64_t launched_overlapped_count; /**< How many `launched_overlapped`. */
+    /**
+     * Kernels that were seen to be launched, and without overlap only, by their mangled names: they
+     * have no findings about what comes before the wait.
+     */
+    const char *const *launched_plain;
+    uint64_t launched_plain_count; /**< How many `launched_plain`. */
+    /** Patterns as in fnmatch(3) of source files that are not the user's: `place` avoids them. */
+    const char *const *third_party;
+    uint64_t third_party_count; /**< How many `third_party`. */
 } pdl_inspect_options;
 
 /** Facts of images and kernels only: no analysis and no findings. */

@@ -58,11 +58,22 @@ static pdl_status resize_options(const pdl_inspect_options *options, pdl_inspect
         return pdl_inspect_fail(PDL_ERROR_INVALID_ARGUMENT, 0, 0,
                                 "options->flags has bits that are none: %#x", copy->flags);
     }
-    const pdl_status status =
-        check_list(copy->constant_params, copy->constant_param_count, "constant_params");
-    return status != PDL_SUCCESS
-               ? status
-               : check_list(copy->overlapped, copy->overlapped_count, "overlapped");
+    const struct {
+        const char *const *list;
+        uint64_t count;
+        const char *name;
+    } lists[] = {
+        {copy->constant_params, copy->constant_param_count, "constant_params"},
+        {copy->overlapped, copy->overlapped_count, "overlapped"},
+        {copy->launched_overlapped, copy->launched_overlapped_count, "launched_overlapped"},
+        {copy->launched_plain, copy->launched_plain_count, "launched_plain"},
+        {copy->third_party, copy->third_party_count, "third_party"},
+    };
+    pdl_status status = PDL_SUCCESS;
+    for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]) && status == PDL_SUCCESS; i++) {
+        status = check_list(lists[i].list, lists[i].count, lists[i].name);
+    }
+    return status;
 }
 
 pdl_status pdl_inspect_memory(const void *bytes, size_t size, const char *name,

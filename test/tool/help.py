@@ -145,7 +145,7 @@ class Completion(Case):
 
     def test_options_after_a_partial_word_are_completed(self):
         self.assertEqual(self.complete("lint", "--su"), ["--summary", "--suppressions"])
-        self.assertEqual(self.complete("lint", "--json", "fc.ptx", "--no"), ["--no-source"])
+        self.assertEqual(self.complete("lint", "--json", "fc.ptx", "--no-s"), ["--no-source"])
         self.assertEqual(self.complete("--v"), ["--version"])
 
     def test_options_of_one_command_are_not_those_of_another(self):

@@ -63,6 +63,10 @@ bool lint_is_shown(const struct lint_report *report, const pdl_lint_finding *fin
 /* Whether an allowance is to be reported as unused. */
 bool lint_is_unused(const struct lint_report *report, const struct lint_allowance *allowance);
 
+/* Fills the report's items and allowances, once all is read (gather.c). */
+void lint_gather_findings(struct lint_report *report);
+void lint_gather_allowances(struct lint_report *report);
+
 /* The reports, to standard output. False where writing failed. */
 bool lint_print_text(const struct lint_report *report);
 bool lint_print_summary(const struct lint_report *report);

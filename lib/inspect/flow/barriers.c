@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What barriers do for threads that have not waited. */
-#include "inspect/flow/steps.h"
+#include "inspect/flow/flow.h"
 
 /* The bit of a barrier's number; all bits if it is computed. Hardware has 16. */
 static uint32_t barrier_number(const struct pdl_flow *flow,

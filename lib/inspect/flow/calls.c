@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What calls do to waits and triggers. */
 #include "code/system.h"
-#include "inspect/flow/steps.h"
+#include "inspect/flow/flow.h"
 
 const struct pdl_summary *pdl_flow_callee(const struct pdl_ptx_module *module,
                                           const struct pdl_instruction *call, bool *harmless)

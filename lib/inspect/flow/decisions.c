@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Which blocks come to a wait, and the branches that decide it. */
-#include "inspect/flow/steps.h"
+#include "inspect/flow/flow.h"
 
 /* ---- which blocks come to a wait ------------------------------------------------------------------ */
 

@@ -4,8 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "inspect/flow/steps.h"
-
 const struct pdl_instruction *pdl_flow_last(const struct pdl_flow *flow, uint32_t block)
 {
     const struct pdl_block *at = &flow->cfg->blocks[block];

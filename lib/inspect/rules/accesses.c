@@ -118,6 +118,7 @@ static pdl_status unknown_call(struct pdl_report *report, const struct pdl_effec
     pdl_lint_finding finding = pdl_report_finding(effect, PDL_LINT_NOTE);
     finding.rule = PDL_LINT_READ_BEFORE_WAIT;
     finding.parameter = -1;
+    finding.parameter_offset = -1;
     finding.advice = "wait before the call, or look at what is called";
     finding.message =
         name == NULL

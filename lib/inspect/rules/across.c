@@ -53,6 +53,7 @@ static pdl_status add(pdl_inspection *inspection, uint32_t index, int newest_wai
         .level = PDL_LINT_WARNING,
         .kernel = index,
         .parameter = -1,
+        .parameter_offset = -1,
         .line = old->line,
         .column = 1,
         .place_count = old->place != NULL ? 1 : 0,

@@ -60,6 +60,7 @@ pdl_status pdl_report_add_at(struct pdl_report *report, pdl_lint_rule rule, pdl_
         .rule = rule,
         .level = level,
         .parameter = -1,
+        .parameter_offset = -1,
         .line = report->kernel->line,
         .column = report->flow->body->function->column,
         .place_count = report->kernel->place != NULL ? 1 : 0,

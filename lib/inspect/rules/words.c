@@ -46,6 +46,7 @@ const char *pdl_report_address(const struct pdl_report *report, const struct pdl
     const struct pdl_name *names = report->module->names.names;
     const struct pdl_source *source = &address->sources[0];
     finding->parameter = -1;
+    finding->parameter_offset = -1;
     if (address->count == 0) {
         return "";
     }
