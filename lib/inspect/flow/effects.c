@@ -14,9 +14,6 @@ struct collection {
     uint32_t limit;
 };
 
-/* Places of an effect, from where it is through the calls that lead there. */
-#define PDL_CALLS_MAX 8
-
 /* Where an effect is: the instruction of this body that has it, or calls what has it. */
 struct site {
     const struct pdl_instruction *instruction;
@@ -276,7 +273,7 @@ static pdl_status mention_call(struct collection *collection, const struct site 
 static bool calls_again(const struct pdl_effect *effect, const pdl_inspect_place *const *around,
                         uint32_t count)
 {
-    bool again = count == 0 || effect->place_count + count > PDL_CALLS_MAX;
+    bool again = count == 0 || effect->place_count >= PDL_CHAIN_MAX;
     for (uint32_t i = 0; i < effect->place_count && !again; i++) {
         again = effect->places[i]->line == around[0]->line &&
                 effect->places[i]->file == around[0]->file;
@@ -341,19 +338,14 @@ static pdl_status call(struct collection *collection, const struct site *site, b
             uint32_t count;
             const pdl_inspect_place *const *around =
                 pdl_places_chain(collection->module, flow->body, instruction->place, &count, &ok);
-            const pdl_inspect_place **places =
-                ok ? pdl_arena_alloc(&collection->module->inspection->arena,
-                                     ((size_t)effect.place_count + count) * sizeof(*places))
-                   : NULL;
-            if (places == NULL) {
+            if (ok && !calls_again(&effect, around, count)) {
+                effect.places =
+                    pdl_places_join(&collection->module->inspection->arena, effect.places,
+                                    effect.place_count, around, count, &effect.place_count);
+            }
+            if (!ok || effect.places == NULL) {
                 return pdl_ptx_no_memory();
             }
-            memcpy(places, effect.places, effect.place_count * sizeof(*places));
-            if (!calls_again(&effect, around, count)) {
-                memcpy(places + effect.place_count, around, count * sizeof(*places));
-                effect.place_count += count;
-            }
-            effect.places = places;
         }
         status = add(collection, &effect, site->point.decision);
     }

@@ -60,7 +60,11 @@ struct pdl_place {
     uint32_t function; /* name of a label in .debug_str, or PDL_NONE */
     uint32_t inlined_file, inlined_line, inlined_column; /* line 0: not inlined */
     const pdl_inspect_place *const *chain;               /* once something is reported there */
+    const pdl_inspect_place *frame;                      /* this one in chains */
     uint32_t chain_count;
+    uint32_t depth;  /* of this place in its chain, from 1; 0: the places are not linked yet */
+    uint32_t caller; /* the place that it was inlined to, or PDL_NONE */
+    uint32_t outer;  /* the place around it that begins the outer end of long chains */
 };
 
 /* `// pdl:…` */

@@ -153,7 +153,7 @@ static pdl_status read_section(struct pdl_ptx_module *module, struct pdl_lexer *
         const struct pdl_token before = lexer->token;
         pdl_lexer_next(lexer);
         if (before.kind == PDL_TOKEN_WORD && at_mark(lexer, ':')) {
-            struct pdl_ptx_string string;
+            struct pdl_ptx_string string = {0};
             const pdl_status status = add_name(module, &before, &string.name);
             if (status != PDL_SUCCESS) {
                 return status;

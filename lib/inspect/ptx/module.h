@@ -78,6 +78,7 @@ struct pdl_ptx_file {
 struct pdl_ptx_string {
     uint32_t name;
     uint32_t offset;
+    const char *text; /* once it was asked for, in the inspection's arena */
 };
 
 /* Reads everything but the bodies of functions. */

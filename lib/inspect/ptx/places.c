@@ -4,10 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Functions inlined into one another. */
-#define CHAIN_MAX 8
-/* Places that are looked through for the caller's own place. */
-#define SEARCH_MAX 4096
+/* Places at each end of a chain that are kept where it is longer than PDL_CHAIN_MAX. */
+#define ENDS 8u
+/* In `depth`, while the places on the way to the outermost one are gone through. */
+#define ON_THE_WAY UINT32_MAX
 
 static int by_name(const void *a, const void *b)
 {
@@ -55,12 +55,12 @@ static const char *debug_string(struct pdl_ptx_module *module, uint32_t name)
         qsort(module->strings, module->string_count, sizeof(*module->strings), by_name);
         module->strings_sorted = true;
     }
-    const struct pdl_ptx_string *found =
+    struct pdl_ptx_string *found =
         module->string_count == 0 ? NULL
                                   : bsearch(&wanted, module->strings, module->string_count,
                                             sizeof(*module->strings), by_name);
-    if (found == NULL) {
-        return NULL;
+    if (found == NULL || found->text != NULL) {
+        return found != NULL ? found->text : NULL;
     }
     struct pdl_lexer lexer;
     pdl_lexer_start(&lexer, module->text + found->offset, module->end, 1, 1);
@@ -74,30 +74,153 @@ static const char *debug_string(struct pdl_ptx_module *module, uint32_t name)
         }
         text[length++] = (char)byte;
     } while (length < sizeof(text));
-    return pdl_arena_copy(&module->inspection->arena, text, length);
+    found->text = pdl_arena_copy(&module->inspection->arena, text, length);
+    return found->text;
 }
 
-/* The place where the code around an inlined function stands, if that was inlined too. */
-static const struct pdl_place *caller_of(const struct pdl_body *body, const struct pdl_place *place)
+/* ---- who was inlined where --------------------------------------------------------------------- */
+
+static uint32_t *slot_of(const struct pdl_body *body, uint32_t *slots, uint32_t mask, uint32_t file,
+                         uint32_t line, uint32_t column)
 {
-    const uint32_t count = body->place_count < SEARCH_MAX ? body->place_count : SEARCH_MAX;
-    /* cppcheck-suppress knownConditionTrueFalse */
-    for (uint32_t i = 0; i < count; i++) {
-        const struct pdl_place *other = &body->places[i];
-        if (other != place && other->inlined_line != 0 && other->file == place->inlined_file &&
-            other->line == place->inlined_line && other->column == place->inlined_column) {
-            return other;
+    uint64_t hash = (((uint64_t)file << 32 | line) ^ (uint64_t)column << 20) * 0x9e3779b97f4a7c15u;
+    for (hash ^= hash >> 29;; hash++) {
+        uint32_t *slot = &slots[hash & mask];
+        const struct pdl_place *place = *slot != 0 ? &body->places[*slot - 1] : NULL;
+        if (place == NULL ||
+            (place->line == line && place->file == file && place->column == column)) {
+            return slot;
         }
     }
-    return NULL;
+}
+
+/* The places where the code around inlined functions stands, if that was inlined too. A `.loc` tells a
+ * line, which may be there several times: the nearest one before it is meant, since compilers write it
+ * in front of what was inlined to it. */
+static bool find_callers(const struct pdl_body *body)
+{
+    struct pdl_place *places = body->places;
+    uint32_t size = 16;
+    while (size / 2 <= body->place_count) {
+        size *= 2;
+    }
+    uint32_t *slots = calloc(size, sizeof(*slots));
+    if (slots == NULL) {
+        return false;
+    }
+    for (uint32_t i = 0; i < body->place_count; i++) {
+        struct pdl_place *place = &places[i];
+        place->caller = PDL_NONE;
+        if (place->inlined_line == 0) {
+            continue;
+        }
+        const uint32_t *caller = slot_of(body, slots, size - 1, place->inlined_file,
+                                         place->inlined_line, place->inlined_column);
+        place->caller = *caller != 0 ? *caller - 1 : PDL_NONE;
+        *slot_of(body, slots, size - 1, place->file, place->line, place->column) = i + 1;
+    }
+    for (uint32_t i = 0; i < body->place_count; i++) { /* or one behind it */
+        struct pdl_place *place = &places[i];
+        if (place->inlined_line != 0 && place->caller == PDL_NONE) {
+            const uint32_t *caller = slot_of(body, slots, size - 1, place->inlined_file,
+                                             place->inlined_line, place->inlined_column);
+            place->caller = *caller != 0 && *caller != i + 1 ? *caller - 1 : PDL_NONE;
+        }
+    }
+    free(slots);
+    return true;
+}
+
+/* How far in a place is, and which of those around it begins the outer end of a chain. */
+static void measure(struct pdl_place *places, uint32_t index)
+{
+    struct pdl_place *place = &places[index];
+    const struct pdl_place *caller = place->caller != PDL_NONE ? &places[place->caller] : NULL;
+    place->depth = place->inlined_line == 0 ? 1 : caller == NULL ? 2 : caller->depth + 1;
+    place->outer = place->depth <= ENDS || caller == NULL ? index : caller->outer;
+}
+
+static bool link_places(const struct pdl_body *body)
+{
+    struct pdl_place *places = body->places;
+    if (!find_callers(body)) {
+        return false;
+    }
+    for (uint32_t i = 0; i < body->place_count; i++) {
+        uint32_t at = i;
+        uint32_t inner = PDL_NONE;
+        while (at != PDL_NONE && places[at].depth == 0) {
+            places[at].depth = ON_THE_WAY;
+            places[at].outer = inner;
+            inner = at;
+            at = places[at].caller;
+        }
+        if (at != PDL_NONE && places[at].depth == ON_THE_WAY) {
+            places[inner].caller = PDL_NONE; /* inlined to itself: a line that is there twice */
+        }
+        while (inner != PDL_NONE) {
+            at = places[inner].outer;
+            measure(places, inner);
+            inner = at;
+        }
+    }
+    return true;
+}
+
+/* ---- chains ------------------------------------------------------------------------------------ */
+
+/* What is shown of a place; behind it, where nothing else tells, the place that it was inlined to. */
+static const pdl_inspect_place *frame_of(struct pdl_ptx_module *module, struct pdl_place *place)
+{
+    if (place->frame == NULL) {
+        const bool inlined = place->inlined_line != 0;
+        pdl_inspect_place *frame =
+            pdl_arena_alloc(&module->inspection->arena, 2 * sizeof(*frame));
+        if (frame == NULL) {
+            return NULL;
+        }
+        frame[0] = (pdl_inspect_place){
+            .size = (uint32_t)sizeof(*frame),
+            .file = file_name(module, place->file),
+            .inlined =
+                inlined && place->function != PDL_NONE ? debug_string(module, place->function) : NULL,
+            .line = place->line,
+            .column = place->column,
+        };
+        frame[1] = (pdl_inspect_place){.size = (uint32_t)sizeof(*frame),
+                                       .file = file_name(module, place->inlined_file),
+                                       .line = place->inlined_line,
+                                       .column = place->inlined_column};
+        place->frame = frame;
+    }
+    return place->frame;
+}
+
+static const pdl_inspect_place gap = {.size = (uint32_t)sizeof(gap)};
+
+const pdl_inspect_place *const *pdl_places_join(struct pdl_arena *arena,
+                                                const pdl_inspect_place *const *inner,
+                                                uint32_t inner_count,
+                                                const pdl_inspect_place *const *outer,
+                                                uint32_t outer_count, uint32_t *count)
+{
+    const uint32_t all = inner_count + outer_count;
+    const uint32_t kept = all < PDL_CHAIN_MAX ? all : PDL_CHAIN_MAX;
+    const pdl_inspect_place **made = pdl_arena_alloc(arena, (kept + 1) * sizeof(*made));
+    for (uint32_t i = 0; made != NULL && i < kept; i++) {
+        const uint32_t from = all > PDL_CHAIN_MAX && i > ENDS ? i + all - PDL_CHAIN_MAX : i;
+        made[i] = all > PDL_CHAIN_MAX && i == ENDS ? &gap
+                  : from < inner_count             ? inner[from]
+                                                   : outer[from - inner_count];
+    }
+    *count = kept;
+    return made;
 }
 
 const pdl_inspect_place *const *pdl_places_chain(struct pdl_ptx_module *module,
                                                  const struct pdl_body *body, uint32_t place,
                                                  uint32_t *count, bool *ok)
 {
-    pdl_inspect_place chain[CHAIN_MAX];
-    uint32_t length = 0;
     *count = 0;
     *ok = true;
     if (place == PDL_NONE) {
@@ -108,39 +231,24 @@ const pdl_inspect_place *const *pdl_places_chain(struct pdl_ptx_module *module,
         *count = asked->chain_count;
         return asked->chain;
     }
-    const struct pdl_place *at = asked;
-    while (length < CHAIN_MAX) {
-        const bool inlined = at->inlined_line != 0;
-        chain[length++] = (pdl_inspect_place){
-            .file = file_name(module, at->file),
-            .inlined =
-                inlined && at->function != PDL_NONE ? debug_string(module, at->function) : NULL,
-            .line = at->line,
-            .column = at->column,
-        };
-        if (!inlined || length == CHAIN_MAX) {
-            break;
+    *ok = asked->depth != 0 || link_places(body);
+    const uint32_t length = asked->depth < PDL_CHAIN_MAX ? asked->depth : PDL_CHAIN_MAX;
+    const pdl_inspect_place **made =
+        *ok ? pdl_arena_alloc(&module->inspection->arena, length * sizeof(*made)) : NULL;
+    struct pdl_place *at = asked;
+    *ok = made != NULL;
+    for (uint32_t i = 0; i < length && *ok; i++) {
+        if (i == ENDS && asked->depth > PDL_CHAIN_MAX) {
+            made[i] = &gap;
+            at = &body->places[asked->outer];
+            continue;
         }
-        const struct pdl_place *caller = caller_of(body, at);
-        if (caller == NULL) {
-            chain[length++] = (pdl_inspect_place){.file = file_name(module, at->inlined_file),
-                                                  .line = at->inlined_line,
-                                                  .column = at->inlined_column};
-            break;
-        }
-        at = caller;
+        made[i] = at != NULL ? frame_of(module, at) : made[i - 1] + 1;
+        *ok = made[i] != NULL;
+        at = at != NULL && at->caller != PDL_NONE ? &body->places[at->caller] : NULL;
     }
-    struct pdl_arena *arena = &module->inspection->arena;
-    const pdl_inspect_place **made = pdl_arena_alloc(arena, length * sizeof(*made));
-    pdl_inspect_place *places = pdl_arena_alloc(arena, length * sizeof(*places));
-    if (made == NULL || places == NULL) {
-        *ok = false;
+    if (!*ok) {
         return NULL;
-    }
-    for (uint32_t i = 0; i < length; i++) {
-        places[i] = chain[i];
-        places[i].size = (uint32_t)sizeof(places[i]);
-        made[i] = &places[i];
     }
     asked->chain = made;
     asked->chain_count = *count = length;

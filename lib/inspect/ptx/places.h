@@ -5,11 +5,22 @@
 
 #include "inspect/ptx/body.h"
 
+/* Places in a chain. Of a longer one both ends are kept, and between them one without a file says
+ * that some are left out. */
+#define PDL_CHAIN_MAX 17u
+
 /* The chain of a place of a body, innermost first, in the inspection's arena. *count is 0 and the
  * result NULL if there is none; *ok is false if there is no memory. */
 const pdl_inspect_place *const *pdl_places_chain(struct pdl_ptx_module *module,
                                                  const struct pdl_body *body, uint32_t place,
                                                  uint32_t *count, bool *ok);
+
+/* A chain and what is around it as one; NULL if there is no memory. */
+const pdl_inspect_place *const *pdl_places_join(struct pdl_arena *arena,
+                                                const pdl_inspect_place *const *inner,
+                                                uint32_t inner_count,
+                                                const pdl_inspect_place *const *outer,
+                                                uint32_t outer_count, uint32_t *count);
 
 /* Brings the files into the order of their numbers, once all of them are read. */
 void pdl_places_sort_files(struct pdl_ptx_module *module);

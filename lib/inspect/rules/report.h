@@ -5,6 +5,13 @@
 
 #include "inspect/rules/markers.h"
 
+/* The ways from the outside to the kernel's waits, through what is inlined: a table of hashes. */
+struct pdl_ways {
+    uint64_t *slots;
+    uint32_t size, count;
+    bool noted;
+};
+
 struct pdl_report {
     struct pdl_ptx_module *module;
     const struct pdl_flow *flow;
@@ -15,6 +22,7 @@ struct pdl_report {
     uint32_t count;
     size_t capacity;
     const pdl_inspect_kernel *kernel;
+    struct pdl_ways ways;
 };
 
 struct pdl_arena *pdl_report_arena(const struct pdl_report *report);
@@ -41,6 +49,9 @@ pdl_status pdl_report_add_mention(struct pdl_report *report, pdl_lint_rule rule,
 
 /* Joins the findings that are one, and adds them to the inspection by line. */
 pdl_status pdl_report_hand_over(struct pdl_report *report);
+
+/* Sets which of a finding's places is shown first; false if there is no memory (headline.c). */
+bool pdl_report_headline(struct pdl_report *report, pdl_lint_finding *finding);
 
 /* ---- words (words.c) ---------------------------------------------------------------------------- */
 

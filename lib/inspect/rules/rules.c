@@ -74,5 +74,6 @@ pdl_status pdl_rules_apply(struct pdl_ptx_module *module, const struct pdl_flow 
         status = pdl_report_hand_over(&report);
     }
     free(report.findings);
+    free(report.ways.slots);
     return status;
 }
