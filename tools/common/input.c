@@ -168,11 +168,52 @@ static void tell_left_out(struct inputs *inputs, const struct source *source,
     }
 }
 
+/* What is said of images, each once: an input may have thousands of which the same is said. */
+struct sayings {
+    struct pdl_names texts;
+    struct saying {
+        const char *origin; /* the first image's */
+        const char *level;
+        size_t count;
+    } *items; /* by text */
+    size_t capacity;
+};
+
+static void add_saying(struct sayings *sayings, const char *origin, const char *level,
+                       const char *message)
+{
+    const uint32_t before = sayings->texts.count;
+    const uint32_t index = name_index(&sayings->texts, message);
+    if (index >= before) {
+        sayings->items =
+            room_for_one(sayings->items, index, &sayings->capacity, sizeof(*sayings->items));
+        sayings->items[index] = (struct saying){origin, level, 0};
+    }
+    sayings->items[index].count++;
+}
+
+static void tell_sayings(struct sayings *sayings)
+{
+    for (uint32_t i = 0; i < sayings->texts.count; i++) {
+        const struct saying *saying = &sayings->items[i];
+        char *images = format_count(saying->count - 1, "more image", "more images");
+        char *message = saying->count > 1 ? format_text("%s; the same holds for %s",
+                                                        sayings->texts.names[i], images)
+                                          : copy_text(sayings->texts.names[i]);
+        say(saying->origin, saying->level, message);
+        free(message);
+        free(images);
+    }
+    free(sayings->items);
+    pdl_names_free(&sayings->texts);
+}
+
 static void read_unread(struct inputs *inputs, const struct source *source,
                         const pdl_inspection *inspection)
 {
     char *why[PDL_INSPECT_LTO + 1] = {NULL};
     bool tried[PDL_INSPECT_LTO + 1] = {false};
+    struct sayings sayings = {0};
     const size_t count = pdl_inspection_image_count(inspection);
     for (size_t i = 0; i < count; i++) {
         const pdl_inspect_image *image = pdl_inspection_image(inspection, i);
@@ -200,10 +241,11 @@ static void read_unread(struct inputs *inputs, const struct source *source,
         more = failure != NULL ? failure : more;
         char *message = format_text("%s%s%s", image->unread, more != NULL ? "; " : "",
                                     more != NULL ? more : "");
-        say(image->origin, failure != NULL ? "error" : "note", message);
+        add_saying(&sayings, image->origin, failure != NULL ? "error" : "note", message);
         inputs->incomplete |= failure != NULL;
         free(message);
     }
+    tell_sayings(&sayings);
     for (size_t i = 0; i < sizeof(why) / sizeof(why[0]); i++) {
         free(why[i]);
     }

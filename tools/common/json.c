@@ -109,7 +109,7 @@ const char *kind_name(int32_t kind)
 
 json_t *json_place(const pdl_inspect_place *place)
 {
-    if (place == NULL || place->file == NULL) {
+    if (place == NULL) {
         return json_null();
     }
     json_t *object = json_new_object();

@@ -34,7 +34,7 @@ json_t *json_document(const struct inputs *inputs);
 /* All kernels of all inputs. */
 json_t *json_kernels(const struct inputs *inputs);
 
-/* null without a file. */
+/* null for NULL; the file of a place is null where it is not known. */
 json_t *json_place(const pdl_inspect_place *place);
 
 /* "PTX", "SASS", "LTO" in small letters. */

@@ -5,6 +5,7 @@
 
 #include "common/demangle.h"
 #include "common/memory.h"
+#include "common/shorten.h"
 #include "lint/lint.h"
 
 /* Markers in a header come with every input that includes it: one place and text is one marker. */
@@ -73,11 +74,19 @@ const pdl_inspect_image *lint_image_of(const struct lint_entry *entry)
     return pdl_inspection_image(entry->input->inspection, lint_kernel_of(entry)->image);
 }
 
+const pdl_inspect_place *lint_headline(const pdl_lint_finding *finding)
+{
+    if (finding->place < finding->place_count && finding->places[finding->place]->file != NULL) {
+        return finding->places[finding->place];
+    }
+    return finding->place_count > 0 && finding->places[0]->file != NULL ? finding->places[0] : NULL;
+}
+
 struct lint_place lint_place_of(const struct lint_entry *entry)
 {
     const pdl_lint_finding *finding = entry->finding;
-    if (finding->place_count > 0 && finding->places[0]->file != NULL) {
-        const pdl_inspect_place *place = finding->places[0];
+    const pdl_inspect_place *place = lint_headline(finding);
+    if (place != NULL) {
         return (struct lint_place){place->file, place->line, place->column, true};
     }
     return (struct lint_place){lint_image_of(entry)->origin, finding->line, finding->column, false};
@@ -88,69 +97,279 @@ bool lint_is_shown(const struct lint_report *report, const pdl_lint_finding *fin
     return finding->suppressed == NULL && finding->level >= (int32_t)report->level;
 }
 
-static int by_number(uint64_t a, uint64_t b)
+/* ---- what makes findings one -------------------------------------------------------------------*/
+
+/* An entry while entries are brought together. */
+struct member {
+    struct lint_entry entry;
+    const char *file;    /* of the source; else of the input */
+    const char *subject; /* what the message is about: a variable, a function that is called; or "" */
+    const char *owner;   /* without a line of the source: the kernel without its template arguments */
+    uint32_t line;       /* 0: not known */
+    uint32_t group;
+    bool excused; /* suppressed: such a finding does not speak for others */
+};
+
+struct gathering {
+    struct pdl_names texts; /* owners and subjects */
+    struct member *members;
+    size_t count;
+};
+
+static const char *keep(struct gathering *gathering, const char *text)
+{
+    const uint32_t index = name_index(&gathering->texts, text);
+    return gathering->texts.names[index];
+}
+
+static int by_number(int64_t a, int64_t b)
 {
     return (a > b) - (a < b);
 }
 
-/* What makes findings the same: all that is shown but the kernel. In the PTX, a place belongs to
- * one kernel anyway. */
-static int by_look(const struct lint_entry *a, const struct lint_entry *b)
+/* What the message has in quotation marks, where no parameter tells findings apart. */
+static const char *subject_of(struct gathering *gathering, const pdl_lint_finding *finding)
 {
-    const struct lint_place x = lint_place_of(a);
-    const struct lint_place y = lint_place_of(b);
-    int order = by_number(x.line, y.line);
-    order = order != 0 ? order : by_number((uint32_t)a->finding->rule, (uint32_t)b->finding->rule);
-    order = order != 0 ? order : by_number(x.column, y.column);
-    order =
-        order != 0 ? order : by_number((uint32_t)a->finding->level, (uint32_t)b->finding->level);
+    const char *begin = finding->parameter < 0 ? strchr(finding->message, '\'') : NULL;
+    const char *end = begin != NULL ? strchr(begin + 1, '\'') : NULL;
+    if (end == NULL) {
+        return "";
+    }
+    char *text = format_text("%.*s", (int)(end - begin), begin);
+    const char *kept = keep(gathering, text);
+    free(text);
+    return kept;
+}
+
+static struct member member_of(struct gathering *gathering, struct lint_entry entry)
+{
+    const pdl_inspect_place *place = lint_headline(entry.finding);
+    struct member member = {.entry = entry,
+                            .file = place != NULL ? place->file : entry.input->name,
+                            .subject = subject_of(gathering, entry.finding),
+                            .owner = "",
+                            .line = place != NULL ? place->line : 0,
+                            .excused = entry.finding->suppressed != NULL};
+    if (place == NULL) {
+        char *name = demangle(lint_kernel_of(&entry)->info->name);
+        char *alone = template_name(name);
+        member.owner = keep(gathering, alone);
+        free(alone);
+        free(name);
+    }
+    return member;
+}
+
+/* By everything but the rule and the pointer in the parameter. */
+static int by_line(const struct member *a, const struct member *b)
+{
+    int order = by_number(a->line == 0, b->line == 0);
+    order = order != 0 ? order : by_number(a->line, b->line);
+    order = order != 0 ? order : by_number(a->excused, b->excused);
+    order = order != 0 ? order : a->file == b->file ? 0 : strcmp(a->file, b->file);
+    order = order != 0 ? order : by_number(a->entry.finding->parameter, b->entry.finding->parameter);
+    order = order != 0 ? order : a->owner == b->owner ? 0 : strcmp(a->owner, b->owner);
+    return order != 0 ? order : a->subject == b->subject ? 0 : strcmp(a->subject, b->subject);
+}
+
+static int by_look(const void *a, const void *b)
+{
+    const struct member *x = a;
+    const struct member *y = b;
+    int order = by_line(x, y);
     order = order != 0 ? order
-                       : by_number(a->finding->suppressed != NULL, b->finding->suppressed != NULL);
-    order = order != 0 ? order : strcmp(x.file, y.file);
-    return order != 0 ? order : strcmp(a->finding->message, b->finding->message);
+                       : by_number(x->entry.finding->parameter_offset,
+                                   y->entry.finding->parameter_offset);
+    order = order != 0 ? order : by_number(x->entry.finding->rule, y->entry.finding->rule);
+    return order != 0 ? order : by_number((int64_t)x->entry.order, (int64_t)y->entry.order);
 }
 
-static int by_look_and_order(const void *a, const void *b)
+static int by_group(const void *a, const void *b)
 {
-    const struct lint_entry *x = a;
-    const struct lint_entry *y = b;
-    const int order = by_look(x, y);
-    return order != 0 ? order : by_number(x->order, y->order);
+    const struct member *x = a;
+    const struct member *y = b;
+    int order = by_number(x->group, y->group);
+    order = order != 0 ? order : by_number(y->entry.finding->level, x->entry.finding->level);
+    return order != 0 ? order : by_number((int64_t)x->entry.order, (int64_t)y->entry.order);
 }
 
-static int by_first_entry(const void *a, const void *b)
+/* Whether the second, which follows the first, goes with it: the same access is a partial-wait where other threads
+ * have waited. */
+static bool goes_with(const struct member *first, const struct member *second)
 {
-    const struct lint_item *x = a;
-    const struct lint_item *y = b;
-    return by_number(x->entries[0].order, y->entries[0].order);
+    const pdl_lint_finding *a = first->entry.finding;
+    const pdl_lint_finding *b = second->entry.finding;
+    return by_line(first, second) == 0 && a->parameter_offset == b->parameter_offset &&
+           (a->rule == b->rule ||
+            (b->rule == PDL_LINT_PARTIAL_WAIT &&
+             (a->rule == PDL_LINT_READ_BEFORE_WAIT || a->rule == PDL_LINT_WRITE_BEFORE_WAIT)));
+}
+
+static int by_kernel(const void *a, const void *b)
+{
+    const struct lint_entry *x = &((const struct member *)a)->entry;
+    const struct lint_entry *y = &((const struct member *)b)->entry;
+    return strcmp(lint_kernel_of(x)->info->name, lint_kernel_of(y)->info->name);
+}
+
+static int by_group_and_kernel(const void *a, const void *b)
+{
+    const int order = by_number(((const struct member *)a)->group, ((const struct member *)b)->group);
+    return order != 0 ? order : by_kernel(a, b);
+}
+
+/* Whether no kernel is in both of two lists that are sorted by kernels. */
+static bool are_apart(const struct member *a, size_t a_count, const struct member *b, size_t b_count)
+{
+    size_t i = 0;
+    size_t j = 0;
+    while (i < a_count && j < b_count) {
+        const int order = by_kernel(&a[i], &b[j]);
+        if (order == 0) {
+            return false;
+        }
+        i += order < 0;
+        j += order > 0;
+    }
+    return true;
+}
+
+/* Fields of a struct are at other bytes in other instances of a template: pointers at different bytes that no kernel
+ * has both of are one. `members` are all of one line, and few groups. */
+static void join_offsets(struct member *members, size_t count)
+{
+    enum { MOST = 64 };
+    size_t starts[MOST + 1];
+    size_t joined[MOST]; /* the group that one goes with */
+    size_t groups = 0;
+    qsort(members, count, sizeof(*members), by_group_and_kernel);
+    for (size_t i = 0; i < count; i++) {
+        if (i == 0 || members[i - 1].group != members[i].group) {
+            if (groups == MOST) {
+                return;
+            }
+            starts[groups++] = i;
+        }
+    }
+    starts[groups] = count;
+    for (size_t g = 0; g < groups; g++) {
+        const struct member *own = &members[starts[g]];
+        joined[g] = g;
+        for (size_t first = 0; first < g && joined[g] == g; first++) {
+            bool apart = joined[first] == first && own->entry.finding->parameter >= 0 &&
+                         members[starts[first]].entry.finding->rule == own->entry.finding->rule;
+            for (size_t other = first; other < g && apart; other++) {
+                apart = joined[other] != first ||
+                        are_apart(&members[starts[other]], starts[other + 1] - starts[other], own,
+                                  starts[g + 1] - starts[g]);
+            }
+            joined[g] = apart ? first : g;
+        }
+        for (size_t i = starts[g]; i < starts[g + 1] && joined[g] != g; i++) {
+            members[i].group = members[starts[joined[g]]].group;
+        }
+    }
+}
+
+static int by_text(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+size_t lint_count_kernels(const struct lint_item *item, bool *same)
+{
+    const char **names = allocate(item->count, sizeof(*names));
+    char *first = NULL;
+    size_t count = 0;
+    for (size_t i = 0; i < item->count; i++) {
+        names[i] = lint_kernel_of(&item->entries[i])->info->name;
+    }
+    qsort((void *)names, item->count, sizeof(*names), by_text);
+    *same = true;
+    for (size_t i = 0; i < item->count; i++) {
+        if (i > 0 && strcmp(names[i - 1], names[i]) == 0) {
+            continue;
+        }
+        count++;
+        if (*same) {
+            char *name = demangle(names[i]);
+            char *alone = template_name(name);
+            *same = first == NULL || strcmp(first, alone) == 0;
+            free(name);
+            free(first);
+            first = alone;
+        }
+    }
+    free(first);
+    free((void *)names);
+    return count;
+}
+
+static void find_groups(struct gathering *gathering)
+{
+    struct member *members = gathering->members;
+    uint32_t groups = 0;
+    size_t begin = 0; /* of those of the same line */
+    qsort(members, gathering->count, sizeof(*members), by_look);
+    for (size_t i = 0; i < gathering->count; i++) {
+        groups += i > 0 && !goes_with(&members[i - 1], &members[i]) ? 1 : 0;
+        members[i].group = groups;
+    }
+    for (size_t i = 1; i <= gathering->count; i++) {
+        if (i == gathering->count || by_line(&members[i - 1], &members[i]) != 0) {
+            if (members[begin].group != members[i - 1].group) {
+                join_offsets(&members[begin], i - begin);
+            }
+            begin = i;
+        }
+    }
+    qsort(members, gathering->count, sizeof(*members), by_group);
+}
+
+static int by_order(const void *a, const void *b)
+{
+    return by_number((int64_t)((const struct lint_item *)a)->order,
+                     (int64_t)((const struct lint_item *)b)->order);
 }
 
 void lint_gather_findings(struct lint_report *report)
 {
+    struct gathering gathering = {0};
     size_t count = 0;
     for (size_t i = 0; i < report->inputs.count; i++) {
         const pdl_inspection *inspection = report->inputs.items[i].inspection;
         count += inspection != NULL ? pdl_inspection_finding_count(inspection) : 0;
     }
-    report->entries = allocate(count, sizeof(*report->entries));
-    report->items = allocate(count, sizeof(*report->items));
+    gathering.members = allocate(count, sizeof(*gathering.members));
     for (size_t i = 0; i < report->inputs.count; i++) {
         const struct input *input = &report->inputs.items[i];
         const size_t own =
             input->inspection != NULL ? pdl_inspection_finding_count(input->inspection) : 0;
         for (size_t f = 0; f < own; f++) {
-            report->entries[report->entry_count] = (struct lint_entry){
-                input, pdl_inspection_finding(input->inspection, f), report->entry_count};
-            report->entry_count++;
+            const struct lint_entry entry = {input, pdl_inspection_finding(input->inspection, f),
+                                             gathering.count};
+            gathering.members[gathering.count] = member_of(&gathering, entry);
+            gathering.count++;
         }
     }
-    qsort(report->entries, count, sizeof(*report->entries), by_look_and_order);
+    find_groups(&gathering);
+    report->entries = allocate(count, sizeof(*report->entries));
+    report->items = allocate(count, sizeof(*report->items));
     for (size_t i = 0; i < count; i++) {
-        if (i > 0 && by_look(&report->entries[i - 1], &report->entries[i]) == 0) {
-            report->items[report->item_count - 1].count++;
+        const struct member *member = &gathering.members[i];
+        report->entries[i] = member->entry;
+        if (i > 0 && gathering.members[i - 1].group == member->group) {
+            struct lint_item *item = &report->items[report->item_count - 1];
+            item->count++;
+            item->order = member->entry.order < item->order ? member->entry.order : item->order;
         } else {
-            report->items[report->item_count++] = (struct lint_item){&report->entries[i], 1};
+            report->items[report->item_count++] =
+                (struct lint_item){&report->entries[i], 1, member->entry.order, ""};
         }
     }
-    qsort(report->items, report->item_count, sizeof(*report->items), by_first_entry);
+    report->entry_count = count;
+    free(gathering.members);
+    pdl_names_free(&gathering.texts);
+    qsort(report->items, report->item_count, sizeof(*report->items), by_order);
+    lint_fingerprint(report);
 }

@@ -15,10 +15,12 @@ static json_t *json_parameter(const pdl_lint_finding *finding)
     json_t *object = json_new_object();
     json_set(object, "number", json_number_from((int64_t)finding->parameter + 1, 1));
     json_set(object, "name", json_shown(finding->parameter_name));
+    json_set(object, "offset", json_number_from(finding->parameter_offset, 0));
     return object;
 }
 
-static json_t *json_finding(const struct lint_entry *entry, size_t first_kernel)
+static json_t *json_finding(const struct lint_entry *entry, size_t first_kernel,
+                            const char *fingerprint)
 {
     const pdl_lint_finding *finding = entry->finding;
     const pdl_inspect_kernel *kernel = lint_kernel_of(entry);
@@ -44,6 +46,7 @@ static json_t *json_finding(const struct lint_entry *entry, size_t first_kernel)
         json_add(chain, json_place(finding->places[i]));
     }
     json_set(object, "places", chain);
+    json_set(object, "place", json_number_from(place.in_source ? (int64_t)finding->place : -1, 0));
     json_set(ptx, "origin", json_shown(image->origin));
     json_set(ptx, "line", json_number_from(finding->line, 1));
     json_set(ptx, "column", json_number_from(finding->column, 1));
@@ -51,6 +54,7 @@ static json_t *json_finding(const struct lint_entry *entry, size_t first_kernel)
     json_set(object, "parameter", json_parameter(finding));
     json_set(object, "instructions", json_number(finding->count));
     json_set(object, "suppressed", json_shown(finding->suppressed));
+    json_set(object, "fingerprint", json_text(fingerprint));
     free(target);
     free(demangled);
     return object;
@@ -75,6 +79,13 @@ bool lint_print_json(const struct lint_report *report)
     json_t *findings = json_new_array();
     json_t *allowances = json_new_array();
     size_t first_kernel = 0;
+    size_t order = 0;
+    const char **fingerprints = allocate(report->entry_count, sizeof(*fingerprints));
+    for (size_t i = 0; i < report->item_count; i++) {
+        for (size_t e = 0; e < report->items[i].count; e++) {
+            fingerprints[report->items[i].entries[e].order] = report->items[i].fingerprint;
+        }
+    }
     json_set(root, "kernels", json_kernels(&report->inputs));
     for (size_t i = 0; i < report->inputs.count; i++) {
         const struct input *input = &report->inputs.items[i];
@@ -82,15 +93,16 @@ bool lint_print_json(const struct lint_report *report)
             continue;
         }
         const size_t count = pdl_inspection_finding_count(input->inspection);
-        for (size_t f = 0; f < count; f++) {
+        for (size_t f = 0; f < count; f++, order++) {
             const struct lint_entry entry = {input, pdl_inspection_finding(input->inspection, f),
-                                             f};
+                                             order};
             if (entry.finding->level >= (int32_t)report->level) {
-                json_add(findings, json_finding(&entry, first_kernel));
+                json_add(findings, json_finding(&entry, first_kernel, fingerprints[order]));
             }
         }
         first_kernel += pdl_inspection_kernel_count(input->inspection);
     }
+    free((void *)fingerprints);
     for (size_t i = 0; i < report->allowance_count; i++) {
         json_add(allowances, json_allowance(report, &report->allowances[i]));
     }

@@ -186,6 +186,7 @@ static void free_report(struct lint_report *report)
     for (size_t i = 0; i < report->list_count; i++) {
         pdl_lint_suppressions_destroy(report->lists[i]);
     }
+    lint_sources_free(report->sources);
     free(report->lists);
     free(report->entries);
     free(report->items);
@@ -202,6 +203,8 @@ static int run(struct lint_report *report, struct lint_options *options)
     inspect->overlapped_count = options->overlapped.count;
     report->inputs.options = inspect;
     report->level = options->level;
+    report->full_names = options->full_names;
+    report->sources = options->no_source ? NULL : lint_sources_new();
     if (!read_suppressions(report, &options->suppressions)) {
         return EXIT_USAGE;
     }
@@ -215,7 +218,9 @@ static int run(struct lint_report *report, struct lint_options *options)
 int lint_ptx(const char *name, const char *ptx, size_t size)
 {
     const pdl_inspect_options options = PDL_INSPECT_OPTIONS_INIT;
-    struct lint_report report = {.inputs = {.options = &options}, .level = PDL_LINT_WARNING};
+    struct lint_report report = {.inputs = {.options = &options},
+                                 .level = PDL_LINT_WARNING,
+                                 .sources = lint_sources_new()};
     inputs_read_memory(&report.inputs, name, ptx, size);
     judge(&report, PDL_LINT_WARNING);
     const int code = print(&report, lint_print_text);

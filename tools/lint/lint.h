@@ -9,6 +9,7 @@
 #include <pdl/inspect.h>
 
 #include "common/input.h"
+#include "lint/sources.h"
 
 /* A finding in a kernel. */
 struct lint_entry {
@@ -17,11 +18,13 @@ struct lint_entry {
     size_t order; /* of all entries */
 };
 
-/* The same finding in one or more kernels: an instance of a template each, or the code of one for
- * several architectures. */
+/* What is found in one line about one parameter: in instances of a template, in the code of one kernel for
+ * several architectures, through what is inlined to that line, in several states of threads. */
 struct lint_item {
-    const struct lint_entry *entries; /* the first is the one to show */
+    const struct lint_entry *entries; /* the first is the one to show, the worst */
     size_t count;
+    size_t order;         /* among all items */
+    char fingerprint[32]; /* it stays when lines move; no other item's */
 };
 
 /* A suppression or a marker, over all inputs. */
@@ -44,6 +47,8 @@ struct lint_report {
     bool judged; /* whether all was read, so that an unused suppression is one */
     pdl_lint_level level;
     int exit_code;
+    struct lint_sources *sources; /* NULL: none are opened */
+    bool full_names;              /* template arguments are not left out */
 };
 
 /* Where a finding is: in the source or, where the code has no line information, in its PTX. */
@@ -63,15 +68,32 @@ bool lint_is_shown(const struct lint_report *report, const pdl_lint_finding *fin
 /* Whether an allowance is to be reported as unused. */
 bool lint_is_unused(const struct lint_report *report, const struct lint_allowance *allowance);
 
+/* The place that a finding's line is at, of its chain; NULL without line information. */
+const pdl_inspect_place *lint_headline(const pdl_lint_finding *finding);
+
+/* How many kernels an item is in: one for two architectures is one. `same` tells whether all are instances of one
+ * template or one kernel. */
+size_t lint_count_kernels(const struct lint_item *item, bool *same);
+
+/* "in kernel 'k'", "in 12 instances of 'k'"; the caller frees it (text.c). */
+char *lint_kernels_text(const struct lint_report *report, const struct lint_item *item);
+
 /* Fills the report's items and allowances, once all is read (gather.c). */
 void lint_gather_findings(struct lint_report *report);
 void lint_gather_allowances(struct lint_report *report);
+
+/* Gives the items their fingerprints (fingerprint.c). */
+void lint_fingerprint(struct lint_report *report);
 
 /* The reports, to standard output. False where writing failed. */
 bool lint_print_text(const struct lint_report *report);
 bool lint_print_summary(const struct lint_report *report);
 bool lint_print_json(const struct lint_report *report);
 bool lint_print_sarif(const struct lint_report *report);
+bool lint_print_github(const struct lint_report *report);
+
+/* The line of a place with a caret under its column; nothing where the source cannot be read (excerpt.c). */
+void lint_print_excerpt(const struct lint_report *report, struct lint_place place);
 
 /* For another command: what is found in PTX, as text on standard output. Returns an exit code. */
 int lint_ptx(const char *name, const char *ptx, size_t size);

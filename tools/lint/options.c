@@ -84,6 +84,7 @@ static bool read_form(struct lint_options *options, const char *form)
     } forms[] = {
         {"text", lint_print_text},
         {"summary", lint_print_summary},
+        {"github", lint_print_github},
 #ifdef PDL_HAVE_JANSSON
         {"json", lint_print_json},
         {"sarif", lint_print_sarif},
@@ -112,7 +113,7 @@ static bool read_form(struct lint_options *options, const char *form)
         options->print = forms[i].print;
         return true;
     }
-    print_line(stderr, "pdltool lint: --format is text, summary, json or sarif, not %s", form);
+    print_line(stderr, "pdltool lint: --format is text, summary, json, sarif or github, not %s", form);
     return false;
 }
 

@@ -7,7 +7,6 @@
 #include "common/json.h"
 #include "common/memory.h"
 #include "common/shown.h"
-#include "core/hash.h"
 #include "lint/lint.h"
 
 static json_t *message(const char *text)
@@ -105,20 +104,25 @@ static json_t *location_of(const struct lint_item *item)
     return location;
 }
 
-/* Where the code was inlined to, from the inside out. */
+/* The other places of the chain, from the inside out: what is inlined to the finding's line, and where that is
+ * inlined to. */
 static json_t *related_locations(const pdl_lint_finding *finding)
 {
     json_t *list = json_new_array();
-    for (uint32_t i = 1; i < finding->place_count; i++) {
+    const pdl_inspect_place *headline = lint_headline(finding);
+    bool inside = true;
+    for (uint32_t i = 0; i < finding->place_count; i++) {
         const pdl_inspect_place *place = finding->places[i];
-        if (place->file == NULL) {
+        inside = inside && place != headline;
+        if (place->file == NULL || place == headline) {
             continue;
         }
         json_t *location = json_new_object();
-        const char *function = finding->places[i - 1]->inlined;
+        const char *function = inside ? place->inlined : i > 0 ? finding->places[i - 1]->inlined : NULL;
         char *name = function != NULL ? demangle(function) : NULL;
-        char *text =
-            name != NULL ? format_text("%s is inlined here", name) : copy_text("inlined here");
+        char *text = inside ? format_text("the access, in %s", name != NULL ? name : "the kernel")
+                     : name != NULL ? format_text("%s is inlined here", name)
+                                    : copy_text("inlined here");
         json_set(location, "physicalLocation",
                  physical_location(place->file, place->line, place->column));
         json_set(location, "message", message(text));
@@ -130,44 +134,6 @@ static json_t *related_locations(const pdl_lint_finding *finding)
 }
 
 /* ---- results ----------------------------------------------------------------------------------*/
-
-static uint64_t hash(uint64_t state, const char *text)
-{
-    static const unsigned char end = 0xff; /* no byte of UTF-8, so that ends count */
-    state = text != NULL ? pdl_hash(state, text, strlen(text)) : state;
-    return pdl_hash(state, &end, 1);
-}
-
-/* Of a text as it is shown: the time that one takes does not go with the length of a name. */
-static uint64_t hash_shown(uint64_t state, const char *text)
-{
-    char *cut = shown(text != NULL ? text : "");
-    state = hash(state, cut);
-    free(cut);
-    return state;
-}
-
-/* What stays when lines above the finding come and go: no numbers of lines, and not all of the
- * path, which begins differently on each machine. */
-static char *fingerprint(const struct lint_item *item, json_t *seen)
-{
-    const struct lint_entry *entry = &item->entries[0];
-    const pdl_lint_finding *finding = entry->finding;
-    const char *file = lint_place_of(entry).file;
-    const char *slash = strrchr(file, '/');
-    uint64_t state = PDL_HASH_START;
-    state = hash(state, pdl_lint_rule_id((pdl_lint_rule)finding->rule));
-    state = hash(state, slash != NULL ? slash + 1 : file);
-    state = hash_shown(state, lint_kernel_of(entry)->info->name);
-    state = hash(state, finding->place_count > 0 ? finding->places[0]->inlined : NULL);
-    state = hash(state, finding->parameter_name);
-    char *digits = format_text("%016llx", (unsigned long long)state);
-    const json_int_t before = json_integer_value(json_object_get(seen, digits));
-    json_set(seen, digits, json_number(before + 1));
-    char *text = format_text("%s:%lld", digits, (long long)before + 1);
-    free(digits);
-    return text;
-}
 
 /* The reason is the very string of the suppression that was used; a marker's is the inspection's.
  */
@@ -195,8 +161,7 @@ static json_t *suppressions_of(const struct lint_report *report, const pdl_lint_
     return list;
 }
 
-static json_t *result_of(const struct lint_report *report, const struct lint_item *item,
-                         json_t *fingerprints)
+static json_t *result_of(const struct lint_report *report, const struct lint_item *item)
 {
     const pdl_lint_finding *finding = item->entries[0].finding;
     json_t *result = json_new_object();
@@ -205,7 +170,6 @@ static json_t *result_of(const struct lint_report *report, const struct lint_ite
     json_t *properties = json_new_object();
     char *text = finding->advice != NULL ? format_text("%s; %s", finding->message, finding->advice)
                                          : copy_text(finding->message);
-    char *print = fingerprint(item, fingerprints);
     json_set(result, "ruleId", json_text(pdl_lint_rule_id((pdl_lint_rule)finding->rule)));
     json_set(result, "ruleIndex", json_number(finding->rule - 1));
     json_set(result, "level", json_text(pdl_lint_level_name((pdl_lint_level)finding->level)));
@@ -214,13 +178,12 @@ static json_t *result_of(const struct lint_report *report, const struct lint_ite
     json_set(result, "locations", locations);
     json_set(result, "relatedLocations", related_locations(finding));
     json_set(result, "suppressions", suppressions_of(report, finding));
-    json_set(partial, "pdlLint/v1", json_text(print));
+    json_set(partial, "pdlLint/v2", json_text(item->fingerprint));
     json_set(result, "partialFingerprints", partial);
     json_set(properties, "ptxOrigin", json_shown(lint_image_of(&item->entries[0])->origin));
     json_set(properties, "ptxLine", json_number(finding->line));
     json_set(properties, "instructions", json_number(finding->count));
     json_set(result, "properties", properties);
-    free(print);
     free(text);
     return result;
 }
@@ -314,13 +277,11 @@ bool lint_print_sarif(const struct lint_report *report)
     json_t *runs = json_new_array();
     json_t *run = json_new_object();
     json_t *results = json_new_array();
-    json_t *fingerprints = json_new_object();
     for (size_t i = 0; i < report->item_count; i++) {
         if (report->items[i].entries[0].finding->level >= (int32_t)report->level) {
-            json_add(results, result_of(report, &report->items[i], fingerprints));
+            json_add(results, result_of(report, &report->items[i]));
         }
     }
-    json_decref(fingerprints);
     json_set(root, "$schema",
              json_text("https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/"
                        "sarif-schema-2.1.0.json"));

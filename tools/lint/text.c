@@ -9,6 +9,7 @@
 #include "common/demangle.h"
 #include "common/memory.h"
 #include "common/print.h"
+#include "common/shorten.h"
 #include "common/shown.h"
 
 /* Colours as GCC has them; empty strings where none are wanted. */
@@ -53,74 +54,199 @@ static void print_headline(const struct colours *colours, struct lint_place plac
            pdl_lint_level_name((pdl_lint_level)level), colours->end);
 }
 
-static void print_function(const char *name)
+/* Columns of a name; of one that is longer the template arguments are left out. */
+enum { NAME_MOST = 80 };
+
+static char *name_of(const struct lint_report *report, const char *name)
 {
     char *demangled = demangle(name);
-    (void)putchar('\'');
-    print_plain(stdout, demangled);
-    (void)putchar('\'');
+    char *text = shorten_name(demangled, report->full_names ? LONGEST_SHOWN : NAME_MOST);
     free(demangled);
+    return text;
 }
 
-static int by_text(const void *a, const void *b)
+static void print_function(const struct lint_report *report, const char *name)
 {
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
+    char *text = name_of(report, name);
+    (void)putchar('\'');
+    print_plain(stdout, text);
+    (void)putchar('\'');
+    free(text);
 }
 
-/* How many kernels an item is in: the same one for two architectures is one. */
-static size_t count_kernels(const struct lint_item *item)
+char *lint_kernels_text(const struct lint_report *report, const struct lint_item *item)
 {
-    if (item->count == 1) {
-        return 1;
+    bool same;
+    const size_t kernels = lint_count_kernels(item, &same);
+    const char *first = lint_kernel_of(&item->entries[0])->info->name;
+    char *text;
+    if (kernels > 1 && same) {
+        char *demangled = demangle(first);
+        char *alone = template_name(demangled);
+        char *count = format_count(kernels, "", "");
+        text = format_text("in %s instances of '%s'", count, alone);
+        free(count);
+        free(alone);
+        free(demangled);
+    } else {
+        char *name = name_of(report, first);
+        char *more = kernels > 1 ? format_count(kernels - 1, "", "") : copy_text("");
+        text = format_text("in kernel '%s'%s%s%s", name, kernels > 1 ? " and " : "", more,
+                           kernels > 1 ? " more" : "");
+        free(more);
+        free(name);
     }
-    const char **names = allocate(item->count, sizeof(*names));
+    return text;
+}
+
+/* Instructions in the first kernel. */
+static uint64_t count_instructions(const struct lint_item *item)
+{
+    uint64_t count = 0;
     for (size_t i = 0; i < item->count; i++) {
-        names[i] = lint_kernel_of(&item->entries[i])->info->name;
+        if (item->entries[i].input == item->entries[0].input &&
+            item->entries[i].finding->kernel == item->entries[0].finding->kernel) {
+            count += item->entries[i].finding->count;
+        }
     }
-    qsort((void *)names, item->count, sizeof(*names), by_text);
-    size_t count = 1;
-    for (size_t i = 1; i < item->count; i++) {
-        count += strcmp(names[i - 1], names[i]) != 0;
-    }
-    free((void *)names);
     return count;
 }
 
-static void print_item(const struct colours *colours, const struct lint_item *item)
+/* ---- the chain --------------------------------------------------------------------------------*/
+
+/* An entry's line inside of what is inlined to the headline or, without a source, in the PTX. */
+struct inner {
+    const char *file;
+    uint32_t line;
+};
+
+static int by_inner(const void *a, const void *b)
 {
-    const pdl_lint_finding *finding = item->entries[0].finding;
-    const size_t kernels = count_kernels(item);
-    print_headline(colours, lint_place_of(&item->entries[0]), finding->level);
-    print_shown(finding->message);
-    printf(" [%s]\n  in kernel ", pdl_lint_rule_id((pdl_lint_rule)finding->rule));
-    print_function(lint_kernel_of(&item->entries[0])->info->name);
-    if (kernels > 1) {
-        printf(" and %zu more", kernels - 1);
+    const struct inner *x = a;
+    const struct inner *y = b;
+    const int order = strcmp(x->file, y->file);
+    return order != 0 ? order : (x->line > y->line) - (x->line < y->line);
+}
+
+/* The lines of an item's entries, each once and sorted. The caller frees them. */
+static struct inner *find_inner(const struct lint_item *item, size_t *count)
+{
+    struct inner *lines = allocate(item->count, sizeof(*lines));
+    size_t kept = 0;
+    *count = 0;
+    for (size_t i = 0; i < item->count; i++) {
+        const pdl_lint_finding *finding = item->entries[i].finding;
+        const bool in_source = finding->place_count > 0 && finding->places[0]->file != NULL;
+        lines[i].file =
+            in_source ? finding->places[0]->file : lint_image_of(&item->entries[i])->origin;
+        lines[i].line = in_source ? finding->places[0]->line : finding->line;
     }
-    if (finding->count > 1) {
-        printf(", by %u instructions", (unsigned)finding->count);
+    qsort(lines, item->count, sizeof(*lines), by_inner);
+    for (size_t i = 0; i < item->count; i++) {
+        if (i == 0 || by_inner(&lines[kept - 1], &lines[i]) != 0) {
+            lines[kept++] = lines[i];
+        }
     }
-    (void)putchar('\n');
-    for (uint32_t i = 1; i < finding->place_count; i++) {
-        const char *function = finding->places[i - 1]->inlined;
-        if (finding->places[i]->file == NULL) {
+    *count = kept;
+    return lines;
+}
+
+/* `  also at a.cuh:8, 12, b.cuh:3 and 4 more lines` */
+static void print_lines(const struct inner *lines, size_t count, const char *what)
+{
+    enum { MOST = 6 };
+    const size_t shown_lines = count <= MOST + 1 ? count : MOST;
+    printf("  %s ", what);
+    for (size_t i = 0; i < shown_lines; i++) {
+        if (i > 0 && strcmp(lines[i - 1].file, lines[i].file) == 0) {
+            printf(", %u", (unsigned)lines[i].line);
             continue;
         }
-        (void)fputs("  ", stdout);
-        if (function != NULL) {
-            (void)fputs("in ", stdout);
-            print_function(function);
-            (void)fputs(", ", stdout);
+        (void)fputs(i > 0 ? ", " : "", stdout);
+        print_place(lines[i].file, lines[i].line, 0);
+    }
+    if (count > shown_lines) {
+        char *more = format_count(count - shown_lines, "", "");
+        printf(" and %s more lines", more);
+        free(more);
+    }
+    (void)putchar('\n');
+}
+
+static void print_at(const pdl_inspect_place *place)
+{
+    print_place(place->file, place->line, place->column);
+}
+
+/* What is inlined to the headline, and where that is inlined to. Of a long chain the middle is left out. */
+static void print_chain(const struct lint_report *report, const pdl_lint_finding *finding)
+{
+    enum { ENDS = 2 };
+    const uint32_t place = finding->place < finding->place_count ? finding->place : 0;
+    bool left_out = false;
+    for (uint32_t i = 0; i < finding->place_count; i++) {
+        const uint32_t to_end = i < place ? place - i : finding->place_count - i;
+        const uint32_t from_begin = i < place ? i : i - place - 1;
+        const pdl_inspect_place *at = finding->places[i];
+        const char *function = i < place ? at->inlined : i > 0 ? finding->places[i - 1]->inlined : NULL;
+        if (i == place) {
+            left_out = false;
+            continue;
         }
-        (void)fputs("inlined from ", stdout);
-        print_place(finding->places[i]->file, finding->places[i]->line, finding->places[i]->column);
+        if (at->file == NULL || (from_begin >= ENDS && to_end > ENDS)) {
+            (void)fputs(left_out ? "" : "  …\n", stdout);
+            left_out = true;
+            continue;
+        }
+        if (i < place) {
+            (void)fputs("  at ", stdout);
+            print_at(at);
+            (void)fputs(function != NULL ? ", in " : "", stdout);
+        } else {
+            (void)fputs(function != NULL ? "  in " : "  ", stdout);
+        }
+        if (function != NULL) {
+            print_function(report, function);
+        }
+        if (i > place) {
+            (void)fputs(function != NULL ? ", inlined from " : "inlined from ", stdout);
+            print_at(at);
+        }
         (void)putchar('\n');
+    }
+}
+
+static void print_item(const struct lint_report *report, const struct colours *colours,
+                       const struct lint_item *item)
+{
+    const pdl_lint_finding *finding = item->entries[0].finding;
+    const struct lint_place place = lint_place_of(&item->entries[0]);
+    const uint64_t instructions = count_instructions(item);
+    char *kernels = lint_kernels_text(report, item);
+    size_t count;
+    struct inner *lines = find_inner(item, &count);
+    print_headline(colours, place, finding->level);
+    print_shown(finding->message);
+    printf(" [%s]\n", pdl_lint_rule_id((pdl_lint_rule)finding->rule));
+    lint_print_excerpt(report, place);
+    (void)fputs("  ", stdout);
+    print_plain(stdout, kernels);
+    if (instructions > 1) {
+        printf(", by %llu instructions", (unsigned long long)instructions);
+    }
+    (void)putchar('\n');
+    if (count == 1) {
+        print_chain(report, finding);
+    } else {
+        print_lines(lines, count, "at");
     }
     if (finding->advice != NULL) {
         printf("  %snote:%s ", colours->note, colours->end);
         print_shown(finding->advice);
         (void)putchar('\n');
     }
+    free(lines);
+    free(kernels);
 }
 
 static void print_unused(const struct colours *colours, const struct lint_allowance *allowance)
@@ -176,15 +302,21 @@ static void print_totals(const struct lint_report *report)
 bool lint_print_text(const struct lint_report *report)
 {
     const struct colours *colours = wants_colours(stdout) ? &coloured : &plain;
+    bool without_source = false;
     for (size_t i = 0; i < report->item_count; i++) {
         if (lint_is_shown(report, report->items[i].entries[0].finding)) {
-            print_item(colours, &report->items[i]);
+            print_item(report, colours, &report->items[i]);
+            without_source |= !lint_place_of(&report->items[i].entries[0]).in_source;
         }
     }
     for (size_t i = 0; i < report->allowance_count; i++) {
         if (report->level <= PDL_LINT_WARNING && lint_is_unused(report, &report->allowances[i])) {
             print_unused(colours, &report->allowances[i]);
         }
+    }
+    if (without_source) {
+        printf("%snote:%s compile with -lineinfo (clang: -gline-tables-only) to see lines of the source\n",
+               colours->note, colours->end);
     }
     print_totals(report);
     return ferror(stdout) == 0;

@@ -126,6 +126,9 @@ static int compare_findings(const void *left, const void *right)
     if (a->parameter != b->parameter) {
         return a->parameter < b->parameter ? -1 : 1;
     }
+    if (a->parameter_offset != b->parameter_offset) {
+        return a->parameter_offset < b->parameter_offset ? -1 : 1;
+    }
     if (a->level != b->level) {
         return a->level > b->level ? -1 : 1;
     }
@@ -134,7 +137,8 @@ static int compare_findings(const void *left, const void *right)
 
 static bool are_one(const pdl_lint_finding *a, const pdl_lint_finding *b)
 {
-    return compare_places(a, b) == 0 && a->rule == b->rule && a->parameter == b->parameter;
+    return compare_places(a, b) == 0 && a->rule == b->rule && a->parameter == b->parameter &&
+           a->parameter_offset == b->parameter_offset;
 }
 
 static int compare_lines(const void *left, const void *right)
@@ -172,7 +176,8 @@ pdl_status pdl_report_hand_over(struct pdl_report *report)
             inspection->markers[marker].used++;
             report->findings[i].suppressed = inspection->markers[marker].reason;
         }
-        if (!pdl_inspection_add_finding(inspection, &report->findings[i])) {
+        if (!pdl_report_headline(report, &report->findings[i]) ||
+            !pdl_inspection_add_finding(inspection, &report->findings[i])) {
             return pdl_ptx_no_memory();
         }
     }

@@ -39,6 +39,16 @@ static const char *parameter_text(const struct pdl_report *report, const struct 
                                            number, ordinal_suffix(number));
 }
 
+/* The byte of the pointer in the parameter; -1 if it is not known, or is not one. */
+static int32_t offset_of(const struct pdl_value *address)
+{
+    const struct pdl_source *source = &address->sources[0];
+    return address->count == 1 && source->kind != PDL_SOURCE_ADDRESS &&
+                   source->offset != PDL_OFFSET_UNKNOWN
+               ? source->offset
+               : -1;
+}
+
 /* " through parameter 'w' (1st)", " in the variable x", or "". Also sets the finding's parameter. */
 const char *pdl_report_address(const struct pdl_report *report, const struct pdl_value *address,
                                pdl_lint_finding *finding)
@@ -62,6 +72,7 @@ const char *pdl_report_address(const struct pdl_report *report, const struct pdl
     if (address->count == 1 || address->sources[1].index == source->index) {
         finding->parameter = (int32_t)source->index;
         finding->parameter_name = report->names != NULL ? report->names[source->index] : NULL;
+        finding->parameter_offset = offset_of(address);
     }
     if (parameter == NULL) {
         return NULL;
