@@ -347,6 +347,7 @@ pdl_status pdl_ptx_read(pdl_inspection *inspection, const char *text, size_t siz
     }
     analysis->module.inspection = inspection;
     analysis->module.image = image;
+    analysis->module.source = &analysis->source;
     analysis->module.text = text;
     analysis->module.end = text + size;
     const pdl_status status = read_all(analysis);

@@ -128,7 +128,8 @@ static int by_inner(const void *a, const void *b)
     return order != 0 ? order : (x->line > y->line) - (x->line < y->line);
 }
 
-/* The lines of an item's entries, each once and sorted. The caller frees them. */
+/* The lines of an item's entries, each once and sorted; of PTX those in the text that is shown. The caller frees
+ * them. */
 static struct inner *find_inner(const struct lint_item *item, size_t *count)
 {
     struct inner *lines = allocate(item->count, sizeof(*lines));
@@ -142,8 +143,10 @@ static struct inner *find_inner(const struct lint_item *item, size_t *count)
         lines[i].line = in_source ? finding->places[0]->line : finding->line;
     }
     qsort(lines, item->count, sizeof(*lines), by_inner);
+    const struct lint_place place = lint_place_of(&item->entries[0]);
     for (size_t i = 0; i < item->count; i++) {
-        if (i == 0 || by_inner(&lines[kept - 1], &lines[i]) != 0) {
+        if ((kept == 0 || by_inner(&lines[kept - 1], &lines[i]) != 0) &&
+            (place.in_source || strcmp(lines[i].file, place.file) == 0)) {
             lines[kept++] = lines[i];
         }
     }

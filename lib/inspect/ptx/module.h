@@ -38,6 +38,17 @@ struct pdl_ptx_function {
     struct pdl_summary *summary;               /* of a function with a body, once it is known */
 };
 
+/* What is written at a wait or a trigger in the source. */
+struct pdl_said {
+    const char *file;
+    const char *name;
+    uint32_t line;
+    bool wait;
+};
+
+/* How many of them are kept. */
+#define PDL_IDIOMS 8
+
 struct pdl_ptx_module {
     pdl_inspection *inspection;
     const char *text;
@@ -66,6 +77,10 @@ struct pdl_ptx_module {
     uint32_t image;
     uint32_t inner_registers; /* declared by the number in inner scopes so far */
     struct pdl_arena arena;   /* summaries */
+    struct pdl_source_file *source; /* the source that was read last */
+    struct pdl_said said[PDL_IDIOMS];
+    unsigned next_said;
+    const char *wait_name; /* what the text's first wait is written as; NULL: not known yet */
 };
 
 /* `.file 1 "a.cu"`; the number is that of .loc. */

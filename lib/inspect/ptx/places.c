@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "inspect/ptx/places.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -252,5 +253,42 @@ const pdl_inspect_place *const *pdl_places_chain(struct pdl_ptx_module *module,
     }
     asked->chain = made;
     asked->chain_count = *count = length;
+    return made;
+}
+
+const pdl_inspect_place *const *pdl_places_before(struct pdl_ptx_module *module, const char *at,
+                                                  uint32_t *count)
+{
+    enum { FAR = 1 << 16 };
+    static const char word[] = ".loc";
+    const size_t length = sizeof(word) - 1;
+    const char *first = (size_t)(at - module->text) > FAR ? at - FAR : module->text;
+    char line[512];
+    *count = 0;
+    while (at > first && !(at[0] == '.' && memcmp(at, word, length) == 0)) {
+        at--;
+    }
+    const size_t room = (size_t)(module->end - at);
+    const size_t size = room < sizeof(line) - 1 ? room : sizeof(line) - 1;
+    memcpy(line, at, size);
+    line[size] = '\0';
+    line[strcspn(line, "\r\n")] = '\0';
+    struct pdl_place place = {.function = PDL_NONE};
+    char label[256] = "";
+    if (memcmp(line, word, length) != 0 ||
+        sscanf(line, ".loc %u %u %u, function_name %255[^, +], inlined_at %u %u %u", &place.file,
+               &place.line, &place.column, label, &place.inlined_file, &place.inlined_line,
+               &place.inlined_column) < 2) {
+        return NULL;
+    }
+    place.function = pdl_names_find(&module->names, label, (uint32_t)strlen(label));
+    const pdl_inspect_place *frame = frame_of(module, &place);
+    const pdl_inspect_place **made =
+        frame != NULL ? pdl_arena_alloc(&module->inspection->arena, 2 * sizeof(*made)) : NULL;
+    if (made != NULL) {
+        made[0] = frame;
+        made[1] = frame + 1;
+        *count = place.inlined_line != 0 ? 2 : 1;
+    }
     return made;
 }

@@ -35,11 +35,24 @@ static const char *before_wait_advice(const struct pdl_report *report,
                                       const struct pdl_effect *effect)
 {
     if (effect->kind == PDL_EFFECT_WRITE) {
-        return "wait first: the kernels before this one may still read or write that memory";
+        return pdl_arena_format(pdl_report_arena(report),
+                                "wait first, with %s: the kernels before this one may still read "
+                                "or write that memory",
+                                pdl_report_idiom(report)->wait);
     }
     const char *constant = pdl_report_constant_advice(report, finding, &effect->address);
     return constant == NULL ? NULL
-                            : pdl_arena_format(pdl_report_arena(report), "wait first%s", constant);
+                            : pdl_arena_format(pdl_report_arena(report), "wait first, with %s%s",
+                                               pdl_report_idiom(report)->wait, constant);
+}
+
+/* How to load what the wait protects. */
+static const char *load_advice(const struct pdl_report *report)
+{
+    return pdl_report_idiom(report)->macros
+               ? "declare the pointer with PDL_RESTRICT or load with PDL_LOAD()"
+               : "declare the pointer without __restrict__, and load without __ldg() or "
+                 "ld.global.nc";
 }
 
 /* Nobody has waited yet, or a branch led around the wait. */
@@ -73,8 +86,7 @@ static pdl_status unwaited_access(struct pdl_report *report, const struct pdl_ef
                                      through)
                   : pdl_arena_format(pdl_report_arena(report),
                                      "%ss global memory%s before the wait", verb(effect), through);
-        finding.advice = moved ? "declare the pointer without __restrict__ (PDL_RESTRICT), or load "
-                                 "with PDL_LOAD()"
+        finding.advice = moved ? load_advice(report)
                                : before_wait_advice(report, &finding, effect);
         return pdl_report_add(report, finding);
     }
@@ -106,8 +118,10 @@ static pdl_status unwaited_access(struct pdl_report *report, const struct pdl_ef
             "barrier or a call behind it",
             verb(effect), through);
     }
-    finding.advice =
-        "let every thread that touches memory of the kernels before execute the wait itself";
+    finding.advice = pdl_arena_format(
+        pdl_report_arena(report),
+        "let every thread that touches memory of the kernels before execute %s itself",
+        pdl_report_idiom(report)->wait);
     return pdl_report_add(report, finding);
 }
 
@@ -148,9 +162,7 @@ static pdl_status non_coherent(struct pdl_report *report, const struct pdl_effec
     const char *constant = pdl_report_constant_advice(report, &finding, &effect->address);
     finding.advice = constant == NULL
                          ? NULL
-                         : pdl_arena_format(pdl_report_arena(report),
-                                            "declare the pointer with PDL_RESTRICT or load with "
-                                            "PDL_LOAD()%s",
+                         : pdl_arena_format(pdl_report_arena(report), "%s%s", load_advice(report),
                                             constant);
     return pdl_report_add(report, finding);
 }

@@ -99,8 +99,9 @@ pdl_status pdl_report_ways_around(struct pdl_report *report)
                       "trigger"
                     : "all threads may go around the wait here: then the next kernel's wait does "
                       "not cover the kernel before this one",
-            touched ? "wait on every path, or launch without overlap when this path is taken"
-                    : "wait on every path");
+            pdl_arena_format(pdl_report_arena(report), "execute %s on every path%s",
+                             pdl_report_idiom(report)->wait,
+                             touched ? ", or launch without overlap when this path is taken" : ""));
     }
     if (exits > 0 && status == PDL_SUCCESS) {
         status = pdl_report_add_at(
@@ -124,15 +125,19 @@ pdl_status pdl_report_never_waits(struct pdl_report *report)
             report, PDL_LINT_NO_WAIT, PDL_LINT_WARNING, trigger->instruction, trigger->count,
             "the kernel triggers and never waits: it does not see what the kernels "
             "before it write, and the next one's wait does not cover them",
-            "execute PDL_WAIT() on every path, or take the trigger out and launch it "
-            "without overlap");
+            pdl_arena_format(pdl_report_arena(report),
+                             "execute %s on every path, or take the trigger out and launch it "
+                             "without overlap",
+                             pdl_report_idiom(report)->wait));
     }
     const bool overlapped = pdl_report_is_overlapped(report);
     return pdl_report_add_at(
         report, PDL_LINT_NO_WAIT, overlapped ? PDL_LINT_WARNING : PDL_LINT_NOTE, NULL, 1,
         overlapped ? "the kernel is launched with overlap and never waits"
                    : "the kernel never waits: it is not written for overlap",
-        overlapped ? "execute PDL_WAIT() on every path, or launch it without overlap"
+        overlapped ? pdl_arena_format(pdl_report_arena(report),
+                                      "execute %s on every path, or launch it without overlap",
+                                      pdl_report_idiom(report)->wait)
                    : "launch it without overlap");
 }
 

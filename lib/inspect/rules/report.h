@@ -12,6 +12,14 @@ struct pdl_ways {
     bool noted;
 };
 
+/* What the code writes where it waits and triggers. */
+struct pdl_idiom {
+    const char *wait; /* NULL: not looked for yet */
+    const char *trigger;
+    bool macros; /* libpdl's own */
+    struct pdl_report *report;
+};
+
 struct pdl_report {
     struct pdl_ptx_module *module;
     const struct pdl_flow *flow;
@@ -23,6 +31,7 @@ struct pdl_report {
     size_t capacity;
     const pdl_inspect_kernel *kernel;
     struct pdl_ways ways;
+    struct pdl_idiom *idiom;
 };
 
 struct pdl_arena *pdl_report_arena(const struct pdl_report *report);
@@ -52,6 +61,9 @@ pdl_status pdl_report_hand_over(struct pdl_report *report);
 
 /* Sets which of a finding's places is shown first; false if there is no memory (headline.c). */
 bool pdl_report_headline(struct pdl_report *report, pdl_lint_finding *finding);
+
+/* What the kernel writes to wait and to trigger or, where it does neither, other kernels of the text do (idiom.c). */
+const struct pdl_idiom *pdl_report_idiom(const struct pdl_report *report);
 
 /* ---- words (words.c) ---------------------------------------------------------------------------- */
 

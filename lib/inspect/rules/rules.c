@@ -45,7 +45,9 @@ static pdl_status waiting_kernel(struct pdl_report *report)
             report, PDL_LINT_NO_TRIGGER, PDL_LINT_NOTE, NULL, 1,
             "the kernel waits and never triggers: the next one starts when all its "
             "blocks have ended, and only its launch latency is hidden",
-            "execute PDL_LAUNCH_DEPENDENTS() where the next kernel should start");
+            pdl_arena_format(pdl_report_arena(report),
+                             "execute %s where the next kernel should start",
+                             pdl_report_idiom(report)->trigger));
     }
     return status;
 }
@@ -62,7 +64,9 @@ pdl_status pdl_rules_apply(struct pdl_ptx_module *module, const struct pdl_flow 
         .names = names,
         .kernel = module->inspection->kernels[module->inspection->kernel_count - 1],
     };
+    struct pdl_idiom idiom = {.report = &report};
     pdl_status status = PDL_SUCCESS;
+    report.idiom = &idiom;
     if (module->target < 90) {
         status = pdl_report_too_old(&report);
     } else if (flow->waits) {

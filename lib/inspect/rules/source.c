@@ -259,3 +259,19 @@ const char *const *pdl_source_parameters(struct pdl_source_file *file, struct pd
     *stop = cut;
     return names;
 }
+
+bool pdl_source_line(struct pdl_source_file *file, const char *path, uint32_t line, char *text,
+                     size_t size)
+{
+    if (line == 0 || !read_file(file, path) || line > file->line_count) {
+        return false;
+    }
+    const char *at = line_start(file, line);
+    size_t length = 0;
+    while (length + 1 < size && at[length] != '\0' && at[length] != '\n') {
+        length++;
+    }
+    memcpy(text, at, length);
+    text[length] = '\0';
+    return true;
+}

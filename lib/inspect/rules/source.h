@@ -27,6 +27,10 @@ const char *const *pdl_source_parameters(struct pdl_source_file *file, struct pd
                                          const char *path, uint32_t line, const char *name,
                                          uint32_t count);
 
+/* A line of a file, as much as there is room for; false if it cannot be read. */
+bool pdl_source_line(struct pdl_source_file *file, const char *path, uint32_t line, char *text,
+                     size_t size);
+
 void pdl_source_free(struct pdl_source_file *file);
 
 #endif /* PDL_INSPECT_SOURCE_H */

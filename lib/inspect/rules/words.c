@@ -93,8 +93,10 @@ const char *pdl_report_constant_advice(const struct pdl_report *report,
         return "";
     }
     if (address->sources[0].kind == PDL_SOURCE_POINTEE) {
-        return pdl_arena_format(pdl_report_arena(report), "%sPDL_CONSTANT_PARAM() with the pointer",
-                                text);
+        return pdl_report_idiom(report)->macros
+                   ? pdl_arena_format(pdl_report_arena(report),
+                                      "%sPDL_CONSTANT_PARAM() with the pointer", text)
+                   : "";
     }
     const struct pdl_source *source = &address->sources[0];
     const uint32_t size = pdl_report_parameter_size(report, source);
@@ -105,6 +107,10 @@ const char *pdl_report_constant_advice(const struct pdl_report *report,
     if (finding->parameter_name == NULL) {
         return pdl_arena_format(pdl_report_arena(report), "%s--constant-param %d%s", text,
                                 finding->parameter + 1, field);
+    }
+    if (!pdl_report_idiom(report)->macros) {
+        return pdl_arena_format(pdl_report_arena(report), "%s--constant-param %s%s", text,
+                                finding->parameter_name, field);
     }
     return pdl_arena_format(
         pdl_report_arena(report), "%sPDL_CONSTANT_PARAM(%s%s), --constant-param %s%s", text,
