@@ -8,7 +8,7 @@
  *     mock
  *     image kind=ptx target=90 suffix=a version=85 | ORIGIN | UNREAD
  *     kernel name=_Z1fv waits=yes always=no triggers=no wait_count=2 registers=32 shared=1024
- *     finding rule=read-before-wait level=warning line=12 column=5 parameter=1 count=2 |
+ *     finding rule=read-before-wait level=warning line=12 column=5 parameter=1 offset=8 count=2 place=1 |
  *         MESSAGE | ADVICE | PARAMETER NAME | SUPPRESSED          (in one line)
  *     place line=30 column=12 | FILE | FUNCTION                   (of the last finding)
  *     options                                  (a finding that tells them, or a kernel facts_only)
@@ -151,12 +151,14 @@ static void read_finding(pdl_inspection *inspection, const struct line *line)
                                 .line = (uint32_t)number_of(line, "line", 0),
                                 .column = (uint32_t)number_of(line, "column", 0),
                                 .kernel = inspection->kernel_count - 1,
+                                .parameter_offset = (int32_t)number_of(line, "offset", -1),
+                                .place = (uint32_t)number_of(line, "place", 0),
                                 .count = (uint32_t)number_of(line, "count", 1)};
     finding.level = level_of(value_of(line, "level"));
     (void)pdl_inspection_add_finding(inspection, &finding);
 }
 
-enum { PLACES = 8 };
+enum { PLACES = 20 };
 
 static void add_place(pdl_inspection *inspection, const struct line *line)
 {

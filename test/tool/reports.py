@@ -98,18 +98,109 @@ class Text(Case):
         self.assertEqual(result.stdout.count("reads through 'w'"), 1)
         self.assertIn(" and 1 more, ", result.stdout)
 
+    FINDING = "finding rule=%s level=%s line=9 parameter=%d offset=%d | %s\nplace line=%d column=%d | %s\n"
+
+    def looks(self, *looks):
+        return self.lint(self.file("k.ptx", "mock\nimage\nkernel name=k\n" + "".join(self.FINDING % look for look in looks)))
+
     def test_what_differs_is_shown_each(self):
-        finding = "finding rule=%s level=%s line=9 | %s\nplace line=7 column=%d | %s\n"
-        looks = [
-            ("no-wait", "warning", "m", 2, "t.cuh"),
-            ("no-trigger", "warning", "m", 2, "t.cuh"),
-            ("no-wait", "error", "m", 2, "t.cuh"),
-            ("no-wait", "warning", "other", 2, "t.cuh"),
-            ("no-wait", "warning", "m", 3, "t.cuh"),
-            ("no-wait", "warning", "m", 2, "u.cuh"),
-        ]
-        text = "mock\nimage\nkernel name=k\n" + "".join(finding % look for look in looks)
-        self.assertIn("1 error, 5 warnings\n", self.lint(self.file("k.ptx", text)).stdout)
+        result = self.looks(
+            ("no-wait", "warning", 0, -1, "m", 7, 2, "t.cuh"),
+            ("no-trigger", "warning", 0, -1, "m", 7, 2, "t.cuh"),
+            ("no-wait", "warning", 0, -1, "m", 7, 2, "u.cuh"),
+            ("no-wait", "warning", 0, -1, "m", 8, 2, "t.cuh"),
+            ("no-wait", "warning", 1, 0, "m", 7, 2, "t.cuh"),
+            ("no-wait", "warning", 1, 8, "m", 7, 2, "t.cuh"),
+            ("no-wait", "warning", 0, -1, "in 'a'", 7, 2, "t.cuh"),
+            ("no-wait", "warning", 0, -1, "in 'b'", 7, 2, "t.cuh"),
+            ("read-before-wait", "warning", 1, -1, "r", 7, 2, "t.cuh"),
+            ("write-before-wait", "warning", 1, -1, "w", 7, 2, "t.cuh"),
+        )
+        self.assertIn("10 warnings\n", result.stdout)
+
+    def test_states_of_one_line_and_parameter_are_one_finding_of_the_worst_level(self):
+        result = self.looks(
+            ("partial-wait", "note", 1, 0, "some blocks read", 7, 2, "t.cuh"),
+            ("partial-wait", "error", 1, 0, "some threads read", 7, 3, "t.cuh"),
+            ("read-before-wait", "warning", 1, 0, "reads", 7, 2, "t.cuh"),
+        )
+        self.assertIn("t.cuh:7:3: error: some threads read [partial-wait]\n  in kernel 'k', by 3 instructions\n", result.stdout)
+        self.assertIn("1 error\n", result.stdout)
+
+    def test_suppressed_findings_do_not_hide_others(self):
+        result = self.looks(
+            ("no-wait", "error", 1, 0, "m | - | - | because", 7, 2, "t.cuh"),
+            ("no-wait", "warning", 1, 0, "m", 7, 2, "t.cuh"),
+        )
+        self.assertIn("1 warning, 1 suppressed\n", result.stdout)
+
+    def test_instances_are_counted(self):
+        names = {"_Z1aIiEvv": "a<int>()", "_Z1aIfEvv": "a<float>()"}
+        text = MANY.replace("plain", "_Z1aIdEvv")
+        result = self.lint(self.file("t.ptx", text)).stdout
+        self.assertIn("in 3 instances of 'a'" if "demangled" not in tooltest.without else "in kernel '_Z1aIiEvv' and 2 more", result)
+        self.assertIn(self.names("in kernel 'void a<float>()'\n", {k: "void " + v for k, v in names.items()}), result)
+
+    def test_pointers_at_other_bytes_in_other_instances_are_one(self):
+        finding = "finding rule=no-wait level=warning line=9 parameter=1 offset=%d | m\nplace line=7 | t.cuh\n"
+        result = self.lint(self.file("a.ptx", "mock\nimage\nkernel name=a\n" + finding % 8 + finding % 16 +
+                                     "kernel name=b\n" + finding % 24 + finding % 32 + "kernel name=c\n" + finding % 40)).stdout
+        self.assertEqual(result.count("t.cuh:7: warning: m"), 2)
+        self.assertIn("in kernel 'a' and 2 more", result)
+        self.assertIn("in kernel 'a' and 1 more", result)
+
+    def test_without_lines_a_kernel_and_parameter_are_one(self):
+        finding = "finding rule=no-wait level=warning line=%d parameter=1 | m\n"
+        path = self.file("a.ptx", "mock\nimage | a.ptx\nkernel name=a\n" + finding % 9 + finding % 12 + "kernel name=b\n" + finding % 20)
+        result = self.lint(path).stdout
+        self.assertIn("a.ptx:9: warning: m [no-wait]\n  in kernel 'a', by 2 instructions\n  at a.ptx:9, 12\n", result)
+        self.assertIn("a.ptx:20: warning: m [no-wait]\n  in kernel 'b'\n", result)
+        self.assertEqual(result.count("compile with -lineinfo"), 1)
+        self.assertNotIn("-lineinfo", self.lint(self.file("fc.ptx", ONE)).stdout)
+
+    CHAIN = ("mock\nimage\nkernel name=k\nfinding rule=no-wait level=warning line=9 place=%d | m\n"
+             "place line=3 column=4 | deep.hpp | f\nplace line=5 | middle.cuh | g\nplace line=7 | own.cu | h\nplace line=9 | main.cu\n")
+
+    def test_the_place_that_the_library_chose_comes_first(self):
+        result = self.lint(self.file("a.ptx", self.CHAIN % 2)).stdout
+        self.assertEqual(
+            result,
+            "own.cu:7: warning: m [no-wait]\n  in kernel 'k'\n  at deep.hpp:3:4, in 'f'\n  at middle.cuh:5, in 'g'\n"
+            "  in 'h', inlined from main.cu:9\n1 warning\n",
+        )
+        self.assertIn("deep.hpp:3:4: warning", self.lint(self.file("a.ptx", self.CHAIN % 9)).stdout)
+
+    def test_several_lines_of_what_is_inlined_are_listed(self):
+        text = "mock\nimage\nkernel name=k\n"
+        for line in range(20):
+            text += ("finding rule=no-wait level=warning line=%d place=1 | m\nplace line=%d | deep.hpp | f\nplace line=7 | own.cu\n"
+                     % (line, 100 + line))
+        result = self.lint(self.file("a.ptx", text)).stdout
+        self.assertIn("own.cu:7: warning: m [no-wait]\n  in kernel 'k', by 20 instructions\n"
+                      "  at deep.hpp:100, 101, 102, 103, 104, 105 and 14 more lines\n1 warning\n", result)
+
+    def test_the_middle_of_a_long_chain_is_left_out(self):
+        text = "mock\nimage\nkernel name=k\nfinding rule=no-wait level=warning line=9 place=15 | m\n"
+        text += "".join("place line=%d | %s | f%d\n" % (line, "-" if line == 8 else "a.cu", line) for line in range(16))
+        result = self.lint(self.file("a.ptx", text)).stdout
+        self.assertEqual(
+            result.split("\n")[2:-2],
+            ["  at a.cu, in 'f0'", "  at a.cu:1, in 'f1'", "  …", "  at a.cu:13, in 'f13'", "  at a.cu:14, in 'f14'"],
+        )
+
+    LONG = "_Z1fI1aI1bIiiiiiiiiiiEiiiiiiiiiES1_IiiiiiiiiiiiiiiiEEvv"
+
+    def test_long_names_are_shortened_from_the_inside(self):
+        if "demangled" in tooltest.without:
+            self.skipTest("names are not demangled in this build")
+        text = of_level("warning").replace("name=k", "name=" + self.LONG)
+        result = self.lint(self.file("a.ptx", text)).stdout
+        name = result.split("in kernel '")[1].split("'")[0]
+        self.assertIn("...", name)
+        self.assertLessEqual(len(name), 80)
+        result = self.lint("--full-names", self.file("a.ptx", text)).stdout
+        self.assertNotIn("...", result)
+        self.assertIn("b<int, int, int", result)
 
     def test_a_line_of_ptx_is_not_the_same_in_another_input(self):
         result = self.lint(self.file("a.ptx", LEVELS), self.file("b.ptx", LEVELS))
@@ -167,6 +258,97 @@ class Text(Case):
         self.assertIn("the report could not be written", result.stderr)
 
 
+class Excerpts(Case):
+    """The line of the source, and a caret under its column."""
+
+    def show(self, source, line, column, *arguments):
+        self.file("fc.cu", source)
+        text = of_level("warning") + "place line=%d column=%d | fc.cu\n" % (line, column)
+        lines = self.lint(*arguments, self.file("fc.ptx", text)).stdout.split("\n")
+        self.assertTrue(lines[0].startswith("fc.cu:%d" % line))
+        return lines[1 : lines.index("  in kernel 'k'")]
+
+    def test_the_line_and_a_caret(self):
+        self.assertEqual(self.show("a\n  x = y[i];\n", 2, 7), ["    2 |     x = y[i];", "      |         ^"])
+        self.assertEqual(self.show("a\nb = c;", 2, 0), ["    2 |     b = c;"])
+        self.assertEqual(self.show("x = 1;\r\n", 1, 6), ["    1 |     x = 1;", "      |          ^"])
+
+    def test_tabs_and_wide_characters(self):
+        self.assertEqual(self.show("\tx\t= y;\n", 1, 4), ["    1 |     x       = y;", "      |             ^"])
+        self.assertEqual(self.show("/* \u00e9\u00e9 */ y;\n", 1, 12), ["    1 |     /* \u00e9\u00e9 */ y;", "      |              ^"])
+
+    def test_long_lines_are_cut_around_the_caret(self):
+        for column in (1, 90, 300, 598):
+            line, caret = self.show("x" * (column - 1) + "Y" + "x" * (598 - column) + "\n", 1, column)
+            self.assertLess(len(line), 115)
+            self.assertEqual(line[caret.index("^")], "Y", column)
+        self.assertEqual(self.show("x" * 5000 + "\n", 1, 1), [])
+
+    def test_terminals_are_not_steered(self):
+        line, caret = self.show("a\033[2J\u202e\x07 b;\n", 1, 11)
+        self.assertEqual((line, caret.index("^")), ("    1 |     a?[2J?? b;", line.index("b")))
+        self.show(b"a\x9b\xff b;\n", 1, 1)
+
+    def test_what_cannot_be_read_is_not_shown(self):
+        self.assertEqual(self.show("a;\n", 3, 1), [])
+        self.assertEqual(self.show("a;\n", 1, 9), [])
+        self.assertEqual(self.show("a;\n\n", 2, 0), [])
+        self.assertEqual(self.show("a;\n", 1, 1, "--no-source"), [])
+        os.remove(self.path("fc.cu"))
+        os.mkfifo(self.path("pipe"))
+        for name in ("missing.cu", "pipe", self.directory, "/dev/zero"):
+            text = of_level("warning") + "place line=1 column=1 | %s\n" % name
+            self.assertNotIn(" | ", self.lint(self.file("fc.ptx", text)).stdout)
+
+
+class Github(Case):
+    """Workflow commands of GitHub's runners."""
+
+    def github(self, *arguments, **options):
+        return self.lint("--format=github", *arguments, **options)
+
+    def test_form(self):
+        result = self.github(self.file("fc.ptx", ONE), self.file("t.ptx", MANY))
+        lines = result.stdout.splitlines()
+        kernel = self.names("fc2(float const*)", {"_Z3fc2PKf": "fc2(float const*)"})
+        self.assertEqual(lines[0], "::warning file=fc.cu,line=30,col=12,title=read-before-wait::"
+                         "reads through 'w'%0Ain kernel '" + kernel + "'%0Aload it later")
+        self.assertEqual((len(lines), result.stderr, result.returncode), (3, "", 1))
+
+    def test_levels(self):
+        path = self.file("k.ptx", LEVELS)
+        self.assertEqual([line.split()[0] for line in self.github("--level=note", path).stdout.splitlines()],
+                         ["::notice", "::warning", "::error"])
+        self.assertEqual(self.github("--level=error", "--fail-on=never", path).returncode, 0)
+
+    def test_what_separates_is_escaped(self):
+        text = of_level("warning").replace("found", "50%: a,b") + "place line=3 | a,b:c%d.cu\n"
+        result = self.github(self.file("k.ptx", text)).stdout
+        self.assertIn("file=a%2Cb%3Ac%25d.cu,line=3,title=no-wait::50%25: a,b%0A", result)
+
+    def test_an_input_ends_no_line(self):
+        text = of_level("warning").replace("found", "a\r::set-env name=X::y\x1b[2J")
+        result = self.github(self.file("k.ptx", text)).stdout
+        self.assertEqual(len(result.splitlines()), 1)
+        self.assertIn("a%0D::set-env", result)
+        self.assertNotIn("\x1b", result)
+
+    def test_paths_are_those_of_the_repository(self):
+        text = of_level("warning") + "place line=3 | %s/src/a.cu\n" % self.directory
+        path = self.file("k.ptx", text)
+        self.assertIn(" file=src/a.cu,", self.github(path).stdout)
+        self.assertIn(" file=a.cu,", self.github(path, env={"GITHUB_WORKSPACE": self.path("src")}).stdout)
+        self.assertIn(" file=%s/src/a.cu," % self.directory, self.github(path, env={"GITHUB_WORKSPACE": "/x"}).stdout)
+
+    def test_what_could_not_be_read_and_unused_suppressions(self):
+        result = self.github(self.path("missing"))
+        self.assertIn("::error file=missing,title=pdltool lint::No such file", result.stdout)
+        self.assertEqual(result.returncode, 2)
+        result = self.github("--suppressions", self.file("s", "no-wait : gone\n"), self.file("fc.ptx", ONE))
+        self.assertIn("::warning title=pdltool lint::", result.stdout)
+        self.assertIn("s:1: unused suppression 'no-wait'", result.stdout)
+
+
 class Suppressions(Case):
     def suppress(self, text, *arguments):
         return self.lint("--suppressions", self.file("list", text), *arguments)
@@ -177,7 +359,7 @@ class Suppressions(Case):
 
     def test_every_suppressed_kernel_by_itself(self):
         result = self.suppress("read-before-wait kernel=plain : fine\n", self.file("t.ptx", MANY))
-        self.assertIn("and 1 more\n", result.stdout)
+        self.assertIn(" and 1 more\n" if "demangled" in tooltest.without else "in 2 instances of 'a'\n", result.stdout)
         self.assertIn("2 warnings, 1 suppressed\n", result.stdout)
 
     def test_several_lists(self):
@@ -362,6 +544,11 @@ class Cuobjdump(Case):
         self.assertEqual(result.returncode, 1)
         with open(self.environment["LOG"], encoding="utf-8") as log:
             self.assertEqual(log.read(), "-xptx all %s\n" % self.program)
+
+    def test_what_holds_for_many_images_is_said_once(self):
+        self.install("exit 1\n")
+        result = self.run_lint(kind="lto", more="image kind=lto | p(3) | it is compressed in a way that is not known\n" * 2000)
+        self.assertEqual(result.stderr, "p(2): note: it is compressed in a way that is not known; the same holds for 2,000 more images\n")
 
     def test_a_cubin_is_unpacked(self):
         self.unpacks({"x.1.sm_90.cubin": "mock\nimage kind=sass\nkernel name=s waits=no\n"})
@@ -585,9 +772,21 @@ class Json(Case):
                     {"file": "main.cu", "line": 44, "column": 3, "function": None},
                 ],
                 "ptx": {"origin": path, "line": 123, "column": 5},
-                "parameter": {"number": 1, "name": "w"}, "instructions": 2, "suppressed": None,
+                "parameter": {"number": 1, "name": "w", "offset": None}, "instructions": 2, "suppressed": None,
+                "place": 0, "fingerprint": result["findings"][0]["fingerprint"],
             }],
         )
+        self.assertRegex(result["findings"][0]["fingerprint"], "^[0-9a-f]{16}:1$")
+
+    def test_the_file_is_that_of_the_place_shown_first(self):
+        result = json.loads(self.lint("--json", self.file("a.ptx", Text.CHAIN % 2)).stdout)["findings"][0]
+        self.assertEqual((result["file"], result["line"], result["place"], len(result["places"])), ("own.cu", 7, 2, 4))
+        result = json.loads(self.lint("--json", "--level=note", self.file("k.ptx", LEVELS)).stdout)["findings"][0]
+        self.assertEqual((result["file"], result["place"]), (None, None))
+
+    def test_findings_of_one_item_have_its_fingerprint(self):
+        result = json.loads(self.lint("--json", self.file("t.ptx", MANY)).stdout)["findings"]
+        self.assertEqual([result[0]["fingerprint"] == f["fingerprint"] for f in result], [True, True, False, True, True])
 
     def test_every_kernel_has_its_own_finding(self):
         result = json.loads(self.lint("--json", self.file("t.ptx", MANY), self.file("fc.ptx", ONE)).stdout)
@@ -684,16 +883,42 @@ class Sarif(Case):
     def test_fingerprints_stay_when_lines_move(self):
         def prints(text):
             results = self.sarif(self.file("fc.ptx", text))["results"]
-            return [r["partialFingerprints"]["pdlLint/v1"] for r in results]
+            return [r["partialFingerprints"]["pdlLint/v2"] for r in results]
 
         moved = ONE.replace("line=30", "line=31").replace("line=123", "line=140")
         self.assertEqual(prints(ONE), prints(moved))
         self.assertEqual(prints(ONE), prints(ONE.replace("| fc.cu", "| /elsewhere/fc.cu")))
-        self.assertNotEqual(prints(ONE), prints(ONE.replace("_Z3fc2PKf", "_Z3fc3PKf")))
+        self.assertNotEqual(prints(ONE), prints(ONE.replace("_Z6helper", "_Z6hinder")))
         self.assertNotEqual(prints(ONE), prints(ONE.replace("read-before", "write-before")))
         self.assertNotEqual(prints(ONE), prints(ONE.replace("| w\n", "| x\n")))
         two = prints(ONE + ONE.split("\n", 3)[3].replace("line=30", "line=31"))
         self.assertEqual(len(set(two)), 2)
+
+    def test_fingerprints_tell_lines_apart_by_what_is_in_them(self):
+        def prints(source, *lines):
+            self.file("fc.cu", source)
+            text = "mock\nimage\nkernel name=k\n"
+            for line in lines:
+                text += "finding rule=no-wait level=warning line=%d | m\nplace line=%d | fc.cu\n" % (line, line)
+            return [r["partialFingerprints"]["pdlLint/v2"] for r in self.sarif(self.file("fc.ptx", text))["results"]]
+
+        one, other = prints("a;\nb;\n", 1, 2)
+        self.assertNotEqual(one.split(":")[0], other.split(":")[0])
+        self.assertEqual(prints("new;\n\t b ;\n    a;\n", 2, 3), [other, one])
+        self.assertEqual(prints("a;\na;\n", 1, 2), [one, one.replace(":1", ":2")])
+
+    def test_instances_do_not_count_in_fingerprints(self):
+        if "demangled" in tooltest.without:
+            self.skipTest("names are not demangled in this build")
+        first = self.sarif(self.file("t.ptx", MANY))["results"][0]
+        second = self.sarif(self.file("t.ptx", MANY.replace("_Z1aIiEvv", "_Z1aIjEvv")))["results"][0]
+        self.assertEqual(first["partialFingerprints"], second["partialFingerprints"])
+
+    def test_the_line_shown_first_is_the_location_and_the_others_are_related(self):
+        result = self.sarif(self.file("a.ptx", Text.CHAIN % 2))["results"][0]
+        self.assertEqual(result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"], "own.cu")
+        related = [(r["physicalLocation"]["artifactLocation"]["uri"], r["message"]["text"]) for r in result["relatedLocations"]]
+        self.assertEqual(related, [("deep.hpp", "the access, in f"), ("middle.cuh", "the access, in g"), ("main.cu", "h is inlined here")])
 
 
 if __name__ == "__main__":

@@ -145,7 +145,7 @@ class Compile(Nvrtc):
 
     def test_findings(self):
         result = self.rtc("scale.cu", "-t", "sm_90", "--no-cache", code=1)
-        self.assertRegex(result.stdout, r"scale\.cu:%d:[0-9]+: warning: .*\[read-before-wait\]\n  in kernel 'plain'" % EARLY)
+        self.assertRegex(result.stdout, r"scale\.cu:%d:[0-9]+: warning: .*\[read-before-wait\]\n.* EARLY\n +\| +\^\n  in kernel 'plain'" % EARLY)
         self.assertEqual(self.rtc("trivial.cu", "-t", "sm_90", "--no-cache").returncode, 0)
         self.assertNotIn("warning", self.rtc("scale.cu", "-t", "sm_90", "--no-cache", "--no-lint").stdout)
 

@@ -69,7 +69,7 @@ class Names(Case):
     def test_a_name_that_doubles_a_few_times_is_demangled(self):
         self.need_demangler()
         path = self.file("a.ptx", HEAD + kernel(doubling(3)))
-        self.assertIn("in kernel 'void f<a<int, int>, a<a<int, int>, a<int, int> >,", self.lint(path).stdout)
+        self.assertIn("in kernel 'void f<a<int, int>, a<a<int, int>, a<int, int> >,", self.lint("--full-names", path).stdout)
 
     def test_a_name_that_expands_without_end_stays_mangled(self):
         name = doubling(60)

@@ -107,7 +107,7 @@ struct member {
     const char *owner;   /* without a line of the source: the kernel without its template arguments */
     uint32_t line;       /* 0: not known */
     uint32_t group;
-    bool excused; /* suppressed: such a finding does not speak for others */
+    const char *reason; /* of what suppressed it, or "": such a finding does not speak for others */
 };
 
 struct gathering {
@@ -133,7 +133,7 @@ static const char *subject_of(struct gathering *gathering, const pdl_lint_findin
     const char *begin = finding->parameter < 0 ? strchr(finding->message, '\'') : NULL;
     const char *end = begin != NULL ? strchr(begin + 1, '\'') : NULL;
     if (end == NULL) {
-        return "";
+        return finding->parameter < 0 && strncmp(finding->message, "calls ", 6) == 0 ? "calls" : "";
     }
     char *text = format_text("%.*s", (int)(end - begin), begin);
     const char *kept = keep(gathering, text);
@@ -149,7 +149,9 @@ static struct member member_of(struct gathering *gathering, struct lint_entry en
                             .subject = subject_of(gathering, entry.finding),
                             .owner = "",
                             .line = place != NULL ? place->line : 0,
-                            .excused = entry.finding->suppressed != NULL};
+                            .reason = entry.finding->suppressed != NULL
+                                          ? entry.finding->suppressed
+                                          : ""};
     if (place == NULL) {
         char *name = demangle(lint_kernel_of(&entry)->info->name);
         char *alone = template_name(name);
@@ -165,8 +167,8 @@ static int by_line(const struct member *a, const struct member *b)
 {
     int order = by_number(a->line == 0, b->line == 0);
     order = order != 0 ? order : by_number(a->line, b->line);
-    order = order != 0 ? order : by_number(a->excused, b->excused);
     order = order != 0 ? order : a->file == b->file ? 0 : strcmp(a->file, b->file);
+    order = order != 0 ? order : strcmp(a->reason, b->reason);
     order = order != 0 ? order : by_number(a->entry.finding->parameter, b->entry.finding->parameter);
     order = order != 0 ? order : a->owner == b->owner ? 0 : strcmp(a->owner, b->owner);
     return order != 0 ? order : a->subject == b->subject ? 0 : strcmp(a->subject, b->subject);
