@@ -175,8 +175,9 @@ static const pdl_inspect_place *frame_of(struct pdl_ptx_module *module, struct p
 {
     if (place->frame == NULL) {
         const bool inlined = place->inlined_line != 0;
+        const bool last = inlined && place->caller == PDL_NONE;
         pdl_inspect_place *frame =
-            pdl_arena_alloc(&module->inspection->arena, 2 * sizeof(*frame));
+            pdl_arena_alloc(&module->inspection->arena, (last ? 2 : 1) * sizeof(*frame));
         if (frame == NULL) {
             return NULL;
         }
@@ -188,10 +189,12 @@ static const pdl_inspect_place *frame_of(struct pdl_ptx_module *module, struct p
             .line = place->line,
             .column = place->column,
         };
-        frame[1] = (pdl_inspect_place){.size = (uint32_t)sizeof(*frame),
-                                       .file = file_name(module, place->inlined_file),
-                                       .line = place->inlined_line,
-                                       .column = place->inlined_column};
+        if (last) {
+            frame[1] = (pdl_inspect_place){.size = (uint32_t)sizeof(*frame),
+                                           .file = file_name(module, place->inlined_file),
+                                           .line = place->inlined_line,
+                                           .column = place->inlined_column};
+        }
         place->frame = frame;
     }
     return place->frame;
@@ -286,9 +289,10 @@ const pdl_inspect_place *const *pdl_places_before(struct pdl_ptx_module *module,
     const pdl_inspect_place **made =
         frame != NULL ? pdl_arena_alloc(&module->inspection->arena, 2 * sizeof(*made)) : NULL;
     if (made != NULL) {
-        made[0] = frame;
-        made[1] = frame + 1;
         *count = place.inlined_line != 0 ? 2 : 1;
+        for (uint32_t i = 0; i < *count; i++) {
+            made[i] = frame + i;
+        }
     }
     return made;
 }
