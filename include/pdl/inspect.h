@@ -128,6 +128,13 @@ typedef struct pdl_inspect_image {
     uint32_t left_out;       /**< 1 if it was not unpacked because of a limit of the options. */
 } pdl_inspect_image;
 
+/** How a kernel is launched. */
+typedef enum pdl_inspect_launch {
+    PDL_INSPECT_LAUNCH_UNKNOWN = 0,   /**< The options do not tell. */
+    PDL_INSPECT_LAUNCH_PLAIN = 1,     /**< Without overlap only. */
+    PDL_INSPECT_LAUNCH_OVERLAPPED = 2 /**< With overlap, at least once. */
+} pdl_inspect_launch;
+
 /** A kernel in an image. */
 typedef struct pdl_inspect_kernel {
     uint32_t size;  /**< sizeof(pdl_inspect_kernel) as the library was compiled. */
@@ -143,6 +150,8 @@ typedef struct pdl_inspect_kernel {
     uint32_t line;                  /**< Where it begins in the PTX text; 0 for SASS. */
     uint32_t touches_memory;        /**< pdl_known: whether it accesses global memory. */
     const char *unchecked;          /**< Why no findings are made of it; NULL if they are. */
+    uint32_t launch;                /**< pdl_inspect_launch, as the options tell. */
+    uint32_t reserved;              /**< 0. */
 } pdl_inspect_kernel;
 
 /** A finding of lint. */
@@ -165,7 +174,7 @@ typedef struct pdl_lint_finding {
     uint32_t count; /**< Instructions of the same line that it stands for. */
     uint32_t place; /**< Index of the place to show first: where the code around the wait has it. */
     int32_t parameter_offset; /**< The pointer's byte in the parameter; -1 if not known. */
-    uint32_t reserved;        /**< 0. */
+    uint32_t plain; /**< 1 if `suppressed` because the kernel is launched without overlap only. */
 } pdl_lint_finding;
 
 /** A suppression, or a marker in the source, and what it did. */
@@ -188,7 +197,7 @@ typedef struct pdl_inspect_options {
      * Parameters whose memory no kernel in flight writes: reading it before the wait is right. Each
      * is NAME or NUMBER (from 1), or KERNEL:NAME or KERNEL:NUMBER, KERNEL a pattern as in
      * fnmatch(3) on the mangled name, and of a struct one pointer only with +BYTE, its offset, behind
-     * that. Names come from the source or the PTX.
+     * that. Names come from the source or the PTX; NAME may be a pattern, too.
      */
     const char *const *constant_params;
     uint64_t constant_param_count; /**< How many `constant_params`. */
@@ -203,20 +212,33 @@ typedef struct pdl_inspect_options {
     uint64_t max_unpacked;
     /**
      * Kernels that were seen to be launched with overlap, by their mangled names: one that does not
-     * wait is an error.
+     * wait is an error. This counts more than `plain`, `overlapped` and `launched_plain`, in this order.
+     * Of names with internal linkage, what depends on the compilation of the file is not compared.
      */
     const char *const *launched_overlapped;
     uint64_t launched_overlapped_count; /**< How many `launched_overlapped`. */
     /**
-     * Kernels that were seen to be launched, and without overlap only, by their mangled names: they
-     * have no findings about what comes before the wait.
+     * Kernels that were seen to be launched, and without overlap only, by their mangled names: findings
+     * of these about waiting, which take overlap for granted, are suppressed.
      */
     const char *const *launched_plain;
     uint64_t launched_plain_count; /**< How many `launched_plain`. */
     /** Patterns as in fnmatch(3) of source files that are not the user's: `place` avoids them. */
     const char *const *third_party;
     uint64_t third_party_count; /**< How many `third_party`. */
+    /** Patterns of kernels that are launched without overlap only, as `launched_plain`. */
+    const char *const *plain;
+    uint64_t plain_count; /**< How many `plain`. */
 } pdl_inspect_options;
+
+/** A list of pdl_inspect_options whose entries match something or not. */
+typedef enum pdl_inspect_list {
+    PDL_INSPECT_CONSTANT_PARAMS = 1,
+    PDL_INSPECT_OVERLAPPED = 2,
+    PDL_INSPECT_PLAIN = 3,
+    PDL_INSPECT_LAUNCHED_OVERLAPPED = 4,
+    PDL_INSPECT_LAUNCHED_PLAIN = 5
+} pdl_inspect_list;
 
 /** Facts of images and kernels only: no analysis and no findings. */
 #define PDL_INSPECT_FACTS_ONLY 1u
@@ -282,6 +304,13 @@ PDL_API size_t pdl_inspection_marker_count(const pdl_inspection *inspection);
 /** A marker; NULL if there is none of that index. */
 PDL_API const pdl_lint_suppression *pdl_inspection_marker(const pdl_inspection *inspection,
                                                           size_t index);
+
+/**
+ * How many kernels an entry of a list of the options matched or, of `constant_params`, parameters of
+ * kernels; 0 if there is no entry of that index. Kernels in machine code count, too.
+ */
+PDL_API uint64_t pdl_inspection_matches(const pdl_inspection *inspection, pdl_inspect_list list,
+                                        uint64_t index);
 
 /**
  * Whether the code that a device of a compute capability (90 for 9.0) runs of a kernel is shown to

@@ -277,6 +277,7 @@ static pdl_status add_kernel(struct analysis *analysis, const struct pdl_ptx_fun
     info.waits_always =
         known(flow->waits && !(effects->out & PDL_STATE_NOT_WAITED), effects->unknown);
     info.parameter_count = (int32_t)function->parameter_count;
+    kernel.touches_memory = known(effects->touches, effects->unknown);
     for (uint32_t i = 0; i < body->instruction_count; i++) {
         kernel.wait_count += body->instructions[i].opcode.op == PDL_OP_WAIT;
         kernel.trigger_count += body->instructions[i].opcode.op == PDL_OP_TRIGGER;

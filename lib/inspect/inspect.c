@@ -10,6 +10,7 @@
 
 #include "inspect/container.h"
 #include "inspect/rules/across.h"
+#include "inspect/rules/launched.h"
 
 #define MAX_TEXT ((uint64_t)512 << 20)
 
@@ -68,6 +69,7 @@ static pdl_status resize_options(const pdl_inspect_options *options, pdl_inspect
         {copy->launched_overlapped, copy->launched_overlapped_count, "launched_overlapped"},
         {copy->launched_plain, copy->launched_plain_count, "launched_plain"},
         {copy->third_party, copy->third_party_count, "third_party"},
+        {copy->plain, copy->plain_count, "plain"},
     };
     pdl_status status = PDL_SUCCESS;
     for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]) && status == PDL_SUCCESS; i++) {
@@ -94,10 +96,17 @@ pdl_status pdl_inspect_memory(const void *bytes, size_t size, const char *name,
     }
     made->options = &copy;
     made->facts_only = (copy.flags & PDL_INSPECT_FACTS_ONLY) != 0;
-    status = pdl_container_read(made, bytes, size, name);
+    status = pdl_launched_prepare(made);
+    if (status == PDL_SUCCESS) {
+        status = pdl_container_read(made, bytes, size, name);
+    }
     if (status == PDL_SUCCESS) {
         status = pdl_rules_across(made);
     }
+    if (status == PDL_SUCCESS) {
+        pdl_launched_count(made);
+    }
+    pdl_launched_free(made);
     made->options = NULL;
     if (status != PDL_SUCCESS) {
         pdl_inspection_destroy(made);

@@ -74,6 +74,7 @@ void pdl_inspection_destroy(pdl_inspection *inspection)
         free(inspection->kernels);
         free(inspection->findings);
         free(inspection->markers);
+        free(inspection->matches);
         free(inspection);
     }
 }
@@ -118,4 +119,23 @@ size_t pdl_inspection_marker_count(const pdl_inspection *inspection)
 const pdl_lint_suppression *pdl_inspection_marker(const pdl_inspection *inspection, size_t index)
 {
     return index < pdl_inspection_marker_count(inspection) ? &inspection->markers[index] : NULL;
+}
+
+uint32_t *pdl_inspection_counts(const pdl_inspection *inspection, pdl_inspect_list list)
+{
+    uint64_t first = 0;
+    for (int i = PDL_INSPECT_CONSTANT_PARAMS; i < (int)list; i++) {
+        first += inspection->list_counts[i];
+    }
+    return inspection->matches != NULL ? inspection->matches + first : NULL;
+}
+
+uint64_t pdl_inspection_matches(const pdl_inspection *inspection, pdl_inspect_list list,
+                                uint64_t index)
+{
+    const bool exists = inspection != NULL && inspection->matches != NULL &&
+                        (int)list >= PDL_INSPECT_CONSTANT_PARAMS &&
+                        (int)list <= PDL_INSPECT_LAUNCHED_PLAIN &&
+                        index < inspection->list_counts[list];
+    return exists ? pdl_inspection_counts(inspection, list)[index] : 0;
 }

@@ -7,6 +7,8 @@
 #include "inspect/arena.h"
 #include "inspect/error.h"
 
+struct pdl_launches;
+
 struct pdl_inspection {
     struct pdl_arena arena; /* every string and small array in it */
     pdl_inspect_image *images;
@@ -17,6 +19,9 @@ struct pdl_inspection {
     size_t image_capacity, kernel_capacity, finding_capacity, marker_capacity;
     const pdl_inspect_options *options; /* of the size of this library; NULL once it is made */
     bool facts_only;                    /* PDL_INSPECT_FACTS_ONLY was among them */
+    struct pdl_launches *launches;      /* the names in the options; NULL once it is made */
+    uint32_t *matches; /* by entry of the options' lists, one list behind the other */
+    uint64_t list_counts[PDL_INSPECT_LAUNCHED_PLAIN + 1]; /* by pdl_inspect_list */
 };
 
 /* Each adds a copy; false if there is no memory. Their sizes, and an image's and a kernel's ranges
@@ -28,5 +33,8 @@ bool pdl_inspection_add_kernel(pdl_inspection *inspection, const pdl_inspect_ker
                                const pdl_kernel_info *info);
 bool pdl_inspection_add_finding(pdl_inspection *inspection, const pdl_lint_finding *finding);
 bool pdl_inspection_add_marker(pdl_inspection *inspection, const pdl_lint_suppression *marker);
+
+/* By entry of a list of the options, how often it matched: a part of `matches`. */
+uint32_t *pdl_inspection_counts(const pdl_inspection *inspection, pdl_inspect_list list);
 
 #endif /* PDL_INSPECT_INSPECTION_H */

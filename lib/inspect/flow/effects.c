@@ -164,8 +164,10 @@ static pdl_status access(struct collection *collection, const struct site *site,
     const struct pdl_instruction *instruction = site->instruction;
     const struct pdl_operand *operand = pdl_address_operand(flow->body, instruction, slot);
     bool ok;
-    if (operand == NULL || (flow->body->function->is_entry && !flow->waits)) {
-        return PDL_SUCCESS; /* a kernel that never waits gets no findings for its accesses */
+    /* A kernel that never waits gets no findings for its accesses. */
+    const bool only_whether = flow->body->function->is_entry && !flow->waits;
+    if (operand == NULL || (only_whether && collection->effects->touches)) {
+        return PDL_SUCCESS;
     }
     struct pdl_effect effect = {
         .kind = kind,
@@ -189,6 +191,10 @@ static pdl_status access(struct collection *collection, const struct site *site,
         (effect.address.spaces == 1u << PDL_SPACE_CONST && !effect.address.untraced) ||
         (effect.non_coherent && in_own_table(collection->module, &effect.address));
     if (constant || (any_space && !may_be_global(&effect.address))) {
+        return PDL_SUCCESS;
+    }
+    collection->effects->touches = true;
+    if (only_whether) {
         return PDL_SUCCESS;
     }
     /* After the wait only what is non-coherent is of interest. */
@@ -298,6 +304,7 @@ static pdl_status call(struct collection *collection, const struct site *site, b
     collection->effects->unknown = collection->effects->unknown || summary->unknown;
     collection->effects->barriers = collection->effects->barriers || summary->barriers;
     collection->effects->cut = collection->effects->cut || summary->cut;
+    collection->effects->touches = collection->effects->touches || summary->touches;
     if (summary->waits) {
         wait(collection, site, in_loop);
     }
@@ -438,7 +445,7 @@ pdl_status pdl_effects_collect(struct pdl_effects *effects, struct pdl_ptx_modul
     effects->barrier_before_wait = none;
     effects->out = effects->triggers_out = 0;
     effects->out_decision = 0;
-    effects->barriers = effects->unknown = effects->cut = false;
+    effects->barriers = effects->unknown = effects->cut = effects->touches = false;
     if (!PDL_ARRAY_RESERVE(effects->touched, (size_t)flow->decision_count + 1,
                            effects->touched_capacity)) {
         return pdl_ptx_no_memory();
@@ -505,6 +512,7 @@ struct pdl_summary *pdl_effects_summary(const struct pdl_effects *effects,
     summary->barriers = effects->barriers;
     summary->unknown = effects->unknown;
     summary->cut = effects->cut;
+    summary->touches = effects->touches;
     summary->result = result_of(flow);
     return summary;
 }
@@ -514,6 +522,6 @@ bool pdl_summary_same(const struct pdl_summary *a, const struct pdl_summary *b)
     return a->effect_count == b->effect_count && a->out == b->out && a->waits == b->waits &&
            a->triggers == b->triggers && a->triggers_always == b->triggers_always &&
            a->barriers == b->barriers && a->unknown == b->unknown && a->cut == b->cut &&
-           a->result.count == b->result.count && a->result.spaces == b->result.spaces &&
-           a->result.untraced == b->result.untraced;
+           a->touches == b->touches && a->result.count == b->result.count &&
+           a->result.spaces == b->result.spaces && a->result.untraced == b->result.untraced;
 }

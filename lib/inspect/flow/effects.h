@@ -26,6 +26,7 @@ struct pdl_effects {
     bool *touched;         /* by decision: memory is accessed, or a trigger executed, after it */
     size_t touched_capacity;
     bool barriers, unknown, cut;
+    bool touches; /* global memory, in whatever state */
 };
 
 /* Collects the effects of a body. The arrays are used again. At most `limit` effects are kept. */

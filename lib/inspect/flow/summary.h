@@ -59,6 +59,7 @@ struct pdl_summary {
     bool triggers_unwaited; /* before a wait, entered unwaited */
     bool barriers;          /* it has a barrier of the block */
     bool unknown;           /* it calls what cannot be read */
+    bool touches;           /* it may access global memory, in whatever state */
     bool cut;               /* it has more effects than are kept */
     struct pdl_value result;
     struct pdl_effect *effects;

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "inspect/rules/launched.h"
+
 struct named {
     const char *name;
     uint32_t kernel;
@@ -38,19 +40,15 @@ static void sort_findings(pdl_inspection *inspection)
     }
 }
 
-static pdl_status add(pdl_inspection *inspection, uint32_t index, int newest_waiting)
+static pdl_status add(pdl_inspection *inspection, uint32_t index, pdl_lint_level level,
+                      const char *message, const char *advice)
 {
     const pdl_inspect_kernel *old = inspection->kernels[index];
-    const pdl_inspect_image *image = &inspection->images[old->image];
     const pdl_lint_finding finding = {
-        .message = pdl_arena_format(
-            &inspection->arena,
-            "the newest PTX of the kernel is for sm_%d and has no waits, while its code for sm_%d "
-            "waits: a newer device gets the one without",
-            image->target, newest_waiting),
-        .advice = "embed PTX for compute_90 or newer too, or no PTX at all",
+        .message = message,
+        .advice = advice,
         .rule = PDL_LINT_COMPILED_OUT,
-        .level = PDL_LINT_WARNING,
+        .level = level,
         .kernel = index,
         .parameter = -1,
         .parameter_offset = -1,
@@ -73,6 +71,7 @@ static pdl_status compare_images(pdl_inspection *inspection, const struct named 
     uint32_t newest_ptx = 0;
     int newest = 0;
     int waiting = 0;
+    int latest = 0; /* of machine code, too */
     for (uint32_t i = 0; i < count; i++) {
         const pdl_inspect_kernel *kernel = inspection->kernels[same[i].kernel];
         const pdl_inspect_image *image = &inspection->images[kernel->image];
@@ -83,16 +82,32 @@ static pdl_status compare_images(pdl_inspection *inspection, const struct named 
         if (image->target >= 90 && kernel->info->waits == PDL_YES && image->target > waiting) {
             waiting = image->target;
         }
+        latest = image->target > latest ? image->target : latest;
     }
-    return newest > 0 && newest < 90 && waiting > 0 ? add(inspection, newest_ptx, waiting)
-                                                    : PDL_SUCCESS;
+    if (newest > 0 && newest < 90 && waiting > 0) {
+        return add(inspection, newest_ptx, PDL_LINT_WARNING,
+                   pdl_arena_format(&inspection->arena,
+                                    "the newest PTX of the kernel is for sm_%d and has no waits, "
+                                    "while its code for sm_%d waits: a newer device gets the one "
+                                    "without",
+                                    newest, waiting),
+                   "embed PTX for compute_90 or newer too, or no PTX at all");
+    }
+    if (newest > 0 && latest < 90 &&
+        pdl_launched_find(inspection, same[0].name) == PDL_HOW_SEEN_OVERLAPPED) {
+        return add(inspection, newest_ptx, PDL_LINT_ERROR,
+                   "the kernel was launched with overlap, and is compiled for less than sm_90: its "
+                   "waits are not in the code",
+                   "compile it for sm_90 or newer, or launch it without overlap");
+    }
+    return PDL_SUCCESS;
 }
 
 pdl_status pdl_rules_across(pdl_inspection *inspection)
 {
     const uint32_t count = inspection->kernel_count;
     pdl_status status = PDL_SUCCESS;
-    if (inspection->image_count < 2 || count == 0 ||
+    if ((inspection->image_count < 2 && inspection->launches == NULL) || count == 0 ||
         (inspection->options->flags & PDL_INSPECT_FACTS_ONLY)) {
         return PDL_SUCCESS;
     }

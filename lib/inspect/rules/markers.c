@@ -136,7 +136,7 @@ struct constants {
     size_t capacity, parameter_capacity;
 };
 
-/* Whether `NAME` or `NUMBER`, with `KERNEL:` in front and `+BYTE` behind it or not, is a parameter;
+/* Whether `NAME`, a pattern, or `NUMBER`, with `KERNEL:` in front and `+BYTE` behind it or not, is a parameter;
  * *offset is BYTE, or PDL_OFFSET_UNKNOWN for all of it. */
 static bool names_parameter(const char *text, const char *kernel, const char *const *names,
                             uint32_t index, int32_t *offset)
@@ -170,7 +170,8 @@ static bool names_parameter(const char *text, const char *kernel, const char *co
     if (text[0] != '\0' && text[strspn(text, "0123456789")] == '\0') {
         return strtoul(text, NULL, 10) == (unsigned long)index + 1;
     }
-    return names != NULL && names[index] != NULL && strcmp(names[index], text) == 0;
+    return strcmp(text, "*") == 0 ||
+           (names != NULL && names[index] != NULL && fnmatch(text, names[index], 0) == 0);
 }
 
 static bool is_constant_source(const struct constants *constants, const struct pdl_source *source)
@@ -240,6 +241,7 @@ static pdl_status find_constants(struct constants *constants, const struct pdl_p
                                      &source.offset)) {
                     continue;
                 }
+                pdl_inspection_counts(module->inspection, PDL_INSPECT_CONSTANT_PARAMS)[i]++;
                 if (source.offset == PDL_OFFSET_UNKNOWN) {
                     constants->parameters[j] = true;
                 } else if (PDL_ARRAY_ROOM(constants->sources, constants->count,

@@ -84,7 +84,8 @@ pdl_status pdl_report_ways_around(struct pdl_report *report)
         }
         /* Around a loop that waits in each turn: there may be no turn, but who would launch that? */
         if (guards_only_the_wait(report, decision)) {
-            const bool always = pdl_report_is_overlapped(report);
+            /* Launches that were seen may well be those that set the flag. */
+            const bool always = report->launched == PDL_HOW_SAID_OVERLAPPED;
             status = pdl_report_add_at(
                 report, PDL_LINT_NO_WAIT, always ? PDL_LINT_WARNING : PDL_LINT_NOTE, at, 1,
                 "the kernel waits only if a condition that is the same for all threads says so",
@@ -122,7 +123,9 @@ pdl_status pdl_report_never_waits(struct pdl_report *report)
     }
     if (trigger->count > 0) {
         return pdl_report_add_at(
-            report, PDL_LINT_NO_WAIT, PDL_LINT_WARNING, trigger->instruction, trigger->count,
+            report, PDL_LINT_NO_WAIT,
+            report->launched == PDL_HOW_SEEN_OVERLAPPED ? PDL_LINT_ERROR : PDL_LINT_WARNING,
+            trigger->instruction, trigger->count,
             "the kernel triggers and never waits: it does not see what the kernels "
             "before it write, and the next one's wait does not cover them",
             pdl_arena_format(pdl_report_arena(report),
@@ -130,15 +133,26 @@ pdl_status pdl_report_never_waits(struct pdl_report *report)
                              "without overlap",
                              pdl_report_idiom(report)->wait));
     }
-    const bool overlapped = pdl_report_is_overlapped(report);
+    static const struct {
+        pdl_lint_level level;
+        const char *message;
+    } kinds[] = {
+        [PDL_HOW_UNKNOWN] = {PDL_LINT_NOTE,
+                             "the kernel never waits: it is not written for overlap"},
+        [PDL_HOW_PLAIN] = {PDL_LINT_NOTE, "the kernel never waits: it is not written for overlap"},
+        [PDL_HOW_SAID_OVERLAPPED] = {PDL_LINT_WARNING,
+                                     "the kernel is launched with overlap and never waits"},
+        [PDL_HOW_SEEN_OVERLAPPED] = {PDL_LINT_ERROR,
+                                     "the kernel was launched with overlap and never waits"},
+    };
+    const pdl_lint_level level = kinds[report->launched].level;
     return pdl_report_add_at(
-        report, PDL_LINT_NO_WAIT, overlapped ? PDL_LINT_WARNING : PDL_LINT_NOTE, NULL, 1,
-        overlapped ? "the kernel is launched with overlap and never waits"
-                   : "the kernel never waits: it is not written for overlap",
-        overlapped ? pdl_arena_format(pdl_report_arena(report),
-                                      "execute %s on every path, or launch it without overlap",
-                                      pdl_report_idiom(report)->wait)
-                   : "launch it without overlap");
+        report, PDL_LINT_NO_WAIT, level, NULL, 1, kinds[report->launched].message,
+        level > PDL_LINT_NOTE
+            ? pdl_arena_format(pdl_report_arena(report),
+                               "execute %s on every path, or launch it without overlap",
+                               pdl_report_idiom(report)->wait)
+            : "launch it without overlap");
 }
 
 pdl_status pdl_report_too_old(struct pdl_report *report)
@@ -152,7 +166,7 @@ pdl_status pdl_report_too_old(struct pdl_report *report)
             "griddepcontrol needs sm_90, and this code is for less: it will not assemble",
             "compile for sm_90 or newer, or guard the instruction with __CUDA_ARCH__");
     }
-    if (pdl_report_is_overlapped(report)) {
+    if (report->launched == PDL_HOW_SAID_OVERLAPPED) {
         return pdl_report_add_at(
             report, PDL_LINT_COMPILED_OUT, PDL_LINT_WARNING, NULL, 1,
             "the kernel is launched with overlap, and compiled for less than sm_90: its "

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "inspect/rules/report.h"
 
-#include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,18 +9,6 @@
 struct pdl_arena *pdl_report_arena(const struct pdl_report *report)
 {
     return &report->module->inspection->arena;
-}
-
-/* Whether the options say that the kernel is launched with overlap. */
-bool pdl_report_is_overlapped(const struct pdl_report *report)
-{
-    const pdl_inspect_options *options = report->module->inspection->options;
-    for (uint64_t i = 0; i < options->overlapped_count; i++) {
-        if (fnmatch(options->overlapped[i], report->kernel->info->name, 0) == 0) {
-            return true;
-        }
-    }
-    return false;
 }
 
 /* ---- findings ----------------------------------------------------------------------------------- */
@@ -151,6 +138,21 @@ static int compare_lines(const void *left, const void *right)
     return a->rule < b->rule ? -1 : a->rule > b->rule;
 }
 
+/* Whether what a rule finds does harm only in a kernel that is launched with overlap. */
+static bool needs_overlap(int32_t rule)
+{
+    switch (rule) {
+    case PDL_LINT_READ_BEFORE_WAIT:
+    case PDL_LINT_WRITE_BEFORE_WAIT:
+    case PDL_LINT_NO_WAIT:
+    case PDL_LINT_PARTIAL_WAIT:
+    case PDL_LINT_NC_AFTER_WAIT:
+        return true;
+    default:
+        return false;
+    }
+}
+
 /* Joins the findings that are one, and adds them to the inspection by line. */
 pdl_status pdl_report_hand_over(struct pdl_report *report)
 {
@@ -175,6 +177,9 @@ pdl_status pdl_report_hand_over(struct pdl_report *report)
         if (marker != PDL_NONE) {
             inspection->markers[marker].used++;
             report->findings[i].suppressed = inspection->markers[marker].reason;
+        } else if (report->launched == PDL_HOW_PLAIN && needs_overlap(report->findings[i].rule)) {
+            report->findings[i].suppressed = "the kernel is launched without overlap only";
+            report->findings[i].plain = 1;
         }
         if (!pdl_report_headline(report, &report->findings[i]) ||
             !pdl_inspection_add_finding(inspection, &report->findings[i])) {

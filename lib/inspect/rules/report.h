@@ -3,6 +3,7 @@
 #ifndef PDL_INSPECT_REPORT_H
 #define PDL_INSPECT_REPORT_H
 
+#include "inspect/rules/launched.h"
 #include "inspect/rules/markers.h"
 
 /* The ways from the outside to the kernel's waits, through what is inlined: a table of hashes. */
@@ -32,12 +33,10 @@ struct pdl_report {
     const pdl_inspect_kernel *kernel;
     struct pdl_ways ways;
     struct pdl_idiom *idiom;
+    enum pdl_launched_how launched;
 };
 
 struct pdl_arena *pdl_report_arena(const struct pdl_report *report);
-
-/* Whether the options say that the kernel is launched with overlap. */
-bool pdl_report_is_overlapped(const struct pdl_report *report);
 
 /* ---- adding (report.c) -------------------------------------------------------------------------- */
 

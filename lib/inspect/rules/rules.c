@@ -67,6 +67,7 @@ pdl_status pdl_rules_apply(struct pdl_ptx_module *module, const struct pdl_flow 
     struct pdl_idiom idiom = {.report = &report};
     pdl_status status = PDL_SUCCESS;
     report.idiom = &idiom;
+    report.launched = pdl_launched_find(module->inspection, report.kernel->info->name);
     if (module->target < 90) {
         status = pdl_report_too_old(&report);
     } else if (flow->waits) {
