@@ -7,8 +7,8 @@
  * of CUDA, and starts no process. `pdltool lint` and `pdltool inspect` are made of it.
  *
  * A pdl_inspection is the whole result for one input: images (a PTX text, a cubin), their kernels,
- * and findings. It does not change after it was made, except by pdl_lint_suppress(), and belongs to
- * its caller; every string and struct in it lives as long as it does.
+ * and findings. It does not change after it was made, except by pdl_lint_suppress() and
+ * pdl_lint_suppress_finding(), and belongs to its caller; every string and struct in it lives as long as it does.
  *
  * All structs here begin with `size`, and may grow at their end in later versions, as pdl/pdl.h says.
  * The library hands them out by pointer alone: none is part of another, and an array of them is one
@@ -358,6 +358,13 @@ PDL_API void pdl_lint_suppressions_destroy(pdl_lint_suppressions *suppressions);
  * inspection or suppressions that another thread uses.
  */
 PDL_API void pdl_lint_suppress(pdl_lint_suppressions *suppressions, pdl_inspection *inspection);
+
+/**
+ * Marks one of an inspection's findings as suppressed, unless it is already. `reason` must live as long as
+ * the inspection.
+ */
+PDL_API void pdl_lint_suppress_finding(pdl_inspection *inspection, const pdl_lint_finding *finding,
+                                       const char *reason);
 
 /** How many suppressions. */
 PDL_API size_t pdl_lint_suppressions_count(const pdl_lint_suppressions *suppressions);

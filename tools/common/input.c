@@ -44,6 +44,7 @@ static void add(struct inputs *inputs, const char *name, pdl_inspection *inspect
 {
     const struct input input = {.name = copy_text(name),
                                 .inspection = inspection,
+                                .owner = inputs->owner,
                                 .error = error != NULL ? *error : (pdl_inspect_error){0}};
     APPEND(inputs, input);
 }
@@ -175,7 +176,7 @@ struct sayings {
         const char *origin; /* the first image's */
         const char *level;
         size_t count;
-    } *items; /* by text */
+    } * items; /* by text */
     size_t capacity;
 };
 
@@ -379,6 +380,9 @@ static void read_directory(struct inputs *inputs, const char *path, int depth)
 void inputs_read(struct inputs *inputs, const char *argument)
 {
     struct stat status;
+    if (inputs->prepare != NULL) {
+        inputs->prepare(inputs, argument);
+    }
     if (strcmp(argument, "-") == 0) {
         read_stream(inputs, "<stdin>", stdin);
     } else if (stat(argument, &status) != 0) {
@@ -409,6 +413,9 @@ void inputs_read(struct inputs *inputs, const char *argument)
 void inputs_read_memory(struct inputs *inputs, const char *name, const void *bytes, size_t size)
 {
     const struct source source = {.name = name, .bytes = bytes, .size = size};
+    if (inputs->prepare != NULL) {
+        inputs->prepare(inputs, name);
+    }
     read_source(inputs, &source);
 }
 

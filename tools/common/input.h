@@ -13,6 +13,7 @@ struct input {
     char *name;
     pdl_inspection *inspection;
     pdl_inspect_error error;
+    void *owner; /* what `inputs` had when it was read */
 };
 
 struct inputs {
@@ -20,6 +21,9 @@ struct inputs {
     struct input *items;
     size_t count, capacity;
     bool incomplete; /* something could not be read: the exit code is EXIT_USAGE */
+    /* Called before something is read, with its name: it may change the options and the owner. NULL: nothing is. */
+    void (*prepare)(struct inputs *inputs, const char *name);
+    void *context, *owner;
 };
 
 /* Reads what an argument names, which may be many files, and says on standard error what cannot be

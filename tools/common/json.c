@@ -183,6 +183,11 @@ static json_t *json_kernel(const pdl_inspect_kernel *kernel, size_t first_image)
     json_set(object, "waits", json_text(known_name(info->waits)));
     json_set(object, "waits_always", json_text(known_name(info->waits_always)));
     json_set(object, "triggers", json_text(known_name(info->triggers)));
+    json_set(object, "touches_memory", json_text(known_name(kernel->touches_memory)));
+    json_set(object, "launch",
+             json_text(kernel->launch == PDL_INSPECT_LAUNCH_PLAIN        ? "plain"
+                       : kernel->launch == PDL_INSPECT_LAUNCH_OVERLAPPED ? "overlapped"
+                                                                         : NULL));
     json_set(object, "wait_instructions", json_number(kernel->wait_count));
     json_set(object, "trigger_instructions", json_number(kernel->trigger_count));
     json_set(object, "registers", json_number_from(info->registers_per_thread, 0));

@@ -28,7 +28,8 @@ void lint_gather_allowances(struct lint_report *report)
         const size_t count = inspection != NULL ? pdl_inspection_marker_count(inspection) : 0;
         for (size_t m = 0; m < count; m++) {
             const pdl_lint_suppression *marker = pdl_inspection_marker(inspection, m);
-            const struct lint_allowance allowance = {marker, marker->used, true};
+            const struct lint_allowance allowance = {marker, marker->used, "marker",
+                                                     PDL_LINT_WARNING};
             APPEND(&all, allowance);
         }
     }
@@ -49,12 +50,21 @@ void lint_gather_allowances(struct lint_report *report)
         for (size_t s = 0; s < count; s++) {
             const pdl_lint_suppression *suppression =
                 pdl_lint_suppressions_get(report->lists[l], s);
-            const struct lint_allowance allowance = {suppression, suppression->used, false};
+            const struct lint_allowance allowance = {suppression, suppression->used,
+                                                     "suppression", PDL_LINT_WARNING};
             APPEND(&all, allowance);
         }
     }
     report->allowances = all.items;
     report->allowance_count = all.count;
+    report->allowance_capacity = all.capacity;
+}
+
+void lint_add_allowance(struct lint_report *report, const struct lint_allowance *allowance)
+{
+    report->allowances = room_for_one(report->allowances, report->allowance_count,
+                                      &report->allowance_capacity, sizeof(*allowance));
+    report->allowances[report->allowance_count++] = *allowance;
 }
 
 bool lint_is_unused(const struct lint_report *report, const struct lint_allowance *allowance)

@@ -110,10 +110,10 @@ bool lint_print_github(const struct lint_report *report)
     }
     for (size_t i = 0; i < report->allowance_count; i++) {
         const struct lint_allowance *allowance = &report->allowances[i];
-        if (report->level <= PDL_LINT_WARNING && lint_is_unused(report, allowance)) {
+        if (report->level <= allowance->level && lint_is_unused(report, allowance)) {
             char *message = format_text("%s: unused %s '%s': it suppresses nothing",
                                         allowance->suppression->origin,
-                                        allowance->marker ? "marker" : "suppression",
+                                        allowance->what,
                                         allowance->suppression->text);
             print_command(PDL_LINT_WARNING, (struct lint_place){.file = NULL}, "pdltool lint",
                           message);

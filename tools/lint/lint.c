@@ -3,66 +3,27 @@
 #include "lint/lint.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "commands.h"
 #include "common/demangle.h"
 #include "common/memory.h"
 #include "common/print.h"
+#include "lint/gate.h"
 #include "lint/options.h"
-
-/* No list of suppressions is longer. */
-#define LONGEST_LIST ((off_t)16 << 20)
+#include "lint/setup.h"
+#include "lint/statements.h"
 
 /* ---- suppressions -----------------------------------------------------------------------------*/
-
-/* The text of a list, which the caller frees; NULL where it cannot be read. */
-static char *read_list(const char *path, size_t *size)
-{
-    struct stat status;
-    char *text = NULL;
-    *size = 0;
-    const int file =
-        open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* not to wait for a pipe's writer */
-    if (file < 0 || fstat(file, &status) != 0) {
-        print_line(stderr, "%s: error: %s", path, strerror(errno));
-    } else if (!S_ISREG(status.st_mode) || status.st_size > LONGEST_LIST) {
-        print_line(stderr, "%s: error: %s", path,
-                   S_ISREG(status.st_mode) ? "more than 16 MiB of suppressions"
-                                           : "not a regular file");
-    } else {
-        text = allocate((size_t)status.st_size + 1, 1);
-        while (*size < (size_t)status.st_size) {
-            const ssize_t got = read(file, text + *size, (size_t)status.st_size - *size);
-            if (got == 0) {
-                break;
-            }
-            if (got < 0 && errno != EINTR) {
-                print_line(stderr, "%s: error: %s", path, strerror(errno));
-                free(text);
-                text = NULL;
-                break;
-            }
-            *size += got > 0 ? (size_t)got : 0;
-        }
-    }
-    if (file >= 0) {
-        (void)close(file);
-    }
-    return text;
-}
 
 static bool read_suppressions(struct lint_report *report, const struct lint_strings *files)
 {
     report->lists = allocate(files->count, sizeof(*report->lists));
     for (size_t i = 0; i < files->count; i++) {
         size_t size = 0;
-        char *text = read_list(files->items[i], &size);
+        char *text = lint_read_list(files->items[i], &size);
         if (text == NULL) {
             return false;
         }
@@ -155,19 +116,36 @@ static int exit_code(const struct lint_report *report, int fail_on)
 
 /* ---- the command ------------------------------------------------------------------------------*/
 
-/* All that the reports need of what was read. */
-static void judge(struct lint_report *report, int fail_on)
+/* What decides which findings count; NULL: nothing does but the code. */
+struct judges {
+    struct lint_setups *setups;
+    struct lint_gate gate;
+};
+
+/* All that the reports need of what was read. False where that cannot be written. */
+static bool judge(struct lint_report *report, struct judges *judges, int fail_on)
 {
+    bool done = true;
     report->judged = !report->inputs.incomplete;
     for (size_t l = 0; l < report->list_count; l++) {
         for (size_t i = 0; i < report->inputs.count; i++) {
             pdl_lint_suppress(report->lists[l], report->inputs.items[i].inspection);
         }
     }
+    if (judges != NULL) {
+        lint_setups_apply(judges->setups, &report->inputs);
+        lint_gate_sift(&judges->gate, &report->inputs);
+    }
     tell_unanalysed(&report->inputs);
     lint_gather_findings(report);
     lint_gather_allowances(report);
+    if (judges != NULL) {
+        lint_setups_count(judges->setups, &report->inputs);
+        lint_setups_tell(judges->setups, report);
+        done = lint_gate_compare(&judges->gate, report, fail_on);
+    }
     report->exit_code = exit_code(report, fail_on);
+    return done;
 }
 
 static int print(const struct lint_report *report, bool (*form)(const struct lint_report *report))
@@ -193,36 +171,40 @@ static void free_report(struct lint_report *report)
     free(report->allowances);
 }
 
-static int run(struct lint_report *report, struct lint_options *options)
+static int run(struct lint_report *report, struct judges *judges, struct lint_options *options)
 {
-    pdl_inspect_options *inspect = &options->inspect;
-    inspect->flags = options->no_source ? PDL_INSPECT_NO_SOURCES : 0;
-    inspect->constant_params = options->constant_params.items;
-    inspect->constant_param_count = options->constant_params.count;
-    inspect->overlapped = options->overlapped.items;
-    inspect->overlapped_count = options->overlapped.count;
-    report->inputs.options = inspect;
+    options->inspect.flags = options->no_source ? PDL_INSPECT_NO_SOURCES : 0;
     report->level = options->level;
     report->full_names = options->full_names;
     report->sources = options->no_source ? NULL : lint_sources_new();
-    if (!read_suppressions(report, &options->suppressions)) {
+    if (!lint_setups_begin(&judges->setups, options, &report->inputs) ||
+        !lint_gate_open(&judges->gate, options) ||
+        !read_suppressions(report, &options->suppressions)) {
         return EXIT_USAGE;
     }
     for (size_t i = 0; i < options->files.count; i++) {
         inputs_read(&report->inputs, options->files.items[i]);
     }
-    judge(report, options->fail_on);
+    if (lint_setups_failed(judges->setups)) {
+        return EXIT_USAGE;
+    }
+    const int fail_on = lint_setups_fail_on(judges->setups, options);
+    if (!judge(report, judges, fail_on)) {
+        return EXIT_USAGE;
+    }
+    if (options->write_baseline != NULL) {
+        return report->inputs.incomplete ? EXIT_USAGE : EXIT_DONE;
+    }
     return print(report, options->print);
 }
 
 int lint_ptx(const char *name, const char *ptx, size_t size)
 {
     const pdl_inspect_options options = PDL_INSPECT_OPTIONS_INIT;
-    struct lint_report report = {.inputs = {.options = &options},
-                                 .level = PDL_LINT_WARNING,
-                                 .sources = lint_sources_new()};
+    struct lint_report report = {
+        .inputs = {.options = &options}, .level = PDL_LINT_WARNING, .sources = lint_sources_new()};
     inputs_read_memory(&report.inputs, name, ptx, size);
-    judge(&report, PDL_LINT_WARNING);
+    (void)judge(&report, NULL, PDL_LINT_WARNING);
     const int code = print(&report, lint_print_text);
     free_report(&report);
     return code;
@@ -235,11 +217,14 @@ int command_lint(int argc, char **argv)
                                    .print = lint_print_text,
                                    .inspect = PDL_INSPECT_OPTIONS_INIT};
     struct lint_report report = {0};
+    struct judges judges = {0};
     int code = EXIT_USAGE;
     if (lint_read_options(&options, argc, argv)) {
-        code = options.done ? EXIT_DONE : run(&report, &options);
+        code = options.done ? EXIT_DONE : run(&report, &judges, &options);
     }
-    free_report(&report);
+    free_report(&report); /* before the suppressions of project files */
+    lint_gate_close(&judges.gate);
+    lint_setups_free(judges.setups);
     lint_free_options(&options);
     return code;
 }

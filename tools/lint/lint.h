@@ -27,11 +27,12 @@ struct lint_item {
     char fingerprint[32]; /* it stays when lines move; no other item's */
 };
 
-/* A suppression or a marker, over all inputs. */
+/* A suppression, a marker or another statement, over all inputs. */
 struct lint_allowance {
     const pdl_lint_suppression *suppression;
     unsigned long long used;
-    bool marker; /* in the source of a kernel, not in a file of suppressions */
+    const char *what;     /* "marker", "suppression"; of other statements "option", "line" */
+    pdl_lint_level level; /* at which it is reported where it is unused */
 };
 
 struct lint_report {
@@ -43,7 +44,7 @@ struct lint_report {
     struct lint_item *items; /* in the order of their first entries */
     size_t item_count;
     struct lint_allowance *allowances;
-    size_t allowance_count;
+    size_t allowance_count, allowance_capacity;
     bool judged; /* whether all was read, so that an unused suppression is one */
     pdl_lint_level level;
     int exit_code;
@@ -81,6 +82,8 @@ char *lint_kernels_text(const struct lint_report *report, const struct lint_item
 /* Fills the report's items and allowances, once all is read (gather.c). */
 void lint_gather_findings(struct lint_report *report);
 void lint_gather_allowances(struct lint_report *report);
+/* Adds one more. */
+void lint_add_allowance(struct lint_report *report, const struct lint_allowance *allowance);
 
 /* Gives the items their fingerprints (fingerprint.c). */
 void lint_fingerprint(struct lint_report *report);

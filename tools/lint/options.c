@@ -173,6 +173,7 @@ static bool read_option(struct lint_options *options, int option)
     case 'F':
         return read_form(options, optarg);
     case 'f':
+        options->fail_on_given = true;
         options->fail_on = strcmp(optarg, "never") == 0 ? (int)LINT_FAIL_NEVER : level_of(optarg);
         if (options->fail_on == 0) {
             print_line(stderr, "pdltool lint: --fail-on is note, warning, error or never, not %s",

@@ -8,6 +8,7 @@
 #include "common/memory.h"
 #include "common/shown.h"
 #include "lint/lint.h"
+#include "lint/sift.h"
 
 static json_t *message(const char *text)
 {
@@ -118,7 +119,9 @@ static json_t *related_locations(const pdl_lint_finding *finding)
             continue;
         }
         json_t *location = json_new_object();
-        const char *function = inside ? place->inlined : i > 0 ? finding->places[i - 1]->inlined : NULL;
+        const char *function = inside  ? place->inlined
+                               : i > 0 ? finding->places[i - 1]->inlined
+                                       : NULL;
         char *name = function != NULL ? demangle(function) : NULL;
         char *text = inside ? format_text("the access, in %s", name != NULL ? name : "the kernel")
                      : name != NULL ? format_text("%s is inlined here", name)
@@ -140,7 +143,8 @@ static json_t *related_locations(const pdl_lint_finding *finding)
 static bool is_from_list(const struct lint_report *report, const char *reason)
 {
     for (size_t i = 0; i < report->allowance_count; i++) {
-        if (!report->allowances[i].marker && report->allowances[i].suppression->reason == reason) {
+        if (strcmp(report->allowances[i].what, "marker") != 0 &&
+            report->allowances[i].suppression->reason == reason) {
             return true;
         }
     }
@@ -153,7 +157,10 @@ static json_t *suppressions_of(const struct lint_report *report, const pdl_lint_
     if (finding->suppressed != NULL) {
         json_t *suppression = json_new_object();
         json_set(suppression, "kind",
-                 json_text(is_from_list(report, finding->suppressed) ? "external" : "inSource"));
+                 json_text(is_from_list(report, finding->suppressed) ||
+                                   lint_sifted(finding) > LINT_SIFTED_SUPPRESSED
+                               ? "external"
+                               : "inSource"));
         json_set(suppression, "status", json_text("accepted"));
         json_set(suppression, "justification", json_shown(finding->suppressed));
         json_add(list, suppression);
@@ -258,8 +265,7 @@ static json_t *invocations(const struct lint_report *report)
         const struct lint_allowance *allowance = &report->allowances[i];
         if (lint_is_unused(report, allowance)) {
             char *text = format_text("%s: unused %s '%s'", allowance->suppression->origin,
-                                     allowance->marker ? "marker" : "suppression",
-                                     allowance->suppression->text);
+                                     allowance->what, allowance->suppression->text);
             json_add(notifications, notification("warning", text, NULL));
             free(text);
         }

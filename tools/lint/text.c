@@ -11,6 +11,8 @@
 #include "common/print.h"
 #include "common/shorten.h"
 #include "common/shown.h"
+#include "lint/never.h"
+#include "lint/sift.h"
 
 /* Colours as GCC has them; empty strings where none are wanted. */
 struct colours {
@@ -255,10 +257,13 @@ static void print_item(const struct lint_report *report, const struct colours *c
 static void print_unused(const struct colours *colours, const struct lint_allowance *allowance)
 {
     print_headline(colours, (struct lint_place){.file = allowance->suppression->origin},
-                   PDL_LINT_WARNING);
-    printf("unused %s '", allowance->marker ? "marker" : "suppression");
+                   (int32_t)allowance->level);
+    printf("unused %s '", allowance->what);
     print_shown(allowance->suppression->text);
-    (void)fputs("': it suppresses nothing\n", stdout);
+    printf("': it %s nothing\n", allowance->suppression->reason[0] != '\0' ||
+                                         strcmp(allowance->what, "marker") == 0
+                                     ? "suppresses"
+                                     : "matches");
 }
 
 static void print_part(bool *first, size_t count, const char *one, const char *many)
@@ -276,12 +281,12 @@ static void print_totals(const struct lint_report *report)
 {
     size_t seen[PDL_LINT_ERROR + 1] = {0};
     size_t hidden[PDL_LINT_ERROR + 1] = {0};
-    size_t suppressed = 0;
+    size_t sifted[LINT_SIFTED_COUNT] = {0};
     bool first = true;
     for (size_t i = 0; i < report->item_count; i++) {
         const pdl_lint_finding *finding = report->items[i].entries[0].finding;
         if (finding->suppressed != NULL) {
-            suppressed++;
+            sifted[lint_sifted(finding)]++;
         } else if (lint_is_shown(report, finding)) {
             seen[finding->level]++;
         } else {
@@ -296,10 +301,25 @@ static void print_totals(const struct lint_report *report)
     if (hidden[PDL_LINT_NOTE] > 0) {
         (void)fputs(" (--level=note shows them)", stdout);
     }
-    print_part(&first, suppressed, "suppressed", "suppressed");
+    for (int why = LINT_SIFTED_SUPPRESSED; why < LINT_SIFTED_COUNT; why++) {
+        const char *text = lint_sifted_text((enum lint_sifted)why);
+        print_part(&first, sifted[why], text, text);
+    }
     if (!first) {
         (void)putchar('\n');
     }
+}
+
+/* Where the notes are shown, each of the kernels has one. */
+static void print_never(const struct lint_report *report, const struct colours *colours)
+{
+    char *text = report->level == PDL_LINT_WARNING ? lint_never_text(&report->inputs) : NULL;
+    if (text != NULL) {
+        printf("%snote:%s ", colours->note, colours->end);
+        print_plain(stdout, text);
+        (void)putchar('\n');
+    }
+    free(text);
 }
 
 bool lint_print_text(const struct lint_report *report)
@@ -313,7 +333,8 @@ bool lint_print_text(const struct lint_report *report)
         }
     }
     for (size_t i = 0; i < report->allowance_count; i++) {
-        if (report->level <= PDL_LINT_WARNING && lint_is_unused(report, &report->allowances[i])) {
+        if (report->level <= report->allowances[i].level &&
+            lint_is_unused(report, &report->allowances[i])) {
             print_unused(colours, &report->allowances[i]);
         }
     }
@@ -321,6 +342,7 @@ bool lint_print_text(const struct lint_report *report)
         printf("%snote:%s compile with -lineinfo (clang: -gline-tables-only) to see lines of the source\n",
                colours->note, colours->end);
     }
+    print_never(report, colours);
     print_totals(report);
     return ferror(stdout) == 0;
 }

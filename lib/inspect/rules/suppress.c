@@ -397,3 +397,14 @@ void pdl_lint_suppress(pdl_lint_suppressions *suppressions, pdl_inspection *insp
         }
     }
 }
+
+void pdl_lint_suppress_finding(pdl_inspection *inspection, const pdl_lint_finding *finding,
+                               const char *reason)
+{
+    if (inspection == NULL || finding == NULL || finding < inspection->findings ||
+        finding >= inspection->findings + inspection->finding_count || reason == NULL ||
+        finding->suppressed != NULL) {
+        return;
+    }
+    inspection->findings[finding - inspection->findings].suppressed = reason;
+}

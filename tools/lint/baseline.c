@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: MIT */
+#include "lint/baseline.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/demangle.h"
+#include "common/print.h"
+#include "common/shorten.h"
+#include "lint/sift.h"
+
+static const char first_line[] = "# pdltool lint baseline 1";
+
+/* ---- reading ----------------------------------------------------------------------------------*/
+
+static bool wrong(struct lint_mistake *mistake, uint32_t line, size_t column, const char *message)
+{
+    mistake->line = line;
+    mistake->column = (uint32_t)column + 1;
+    (void)snprintf(mistake->message, sizeof(mistake->message), "%s", message);
+    return false;
+}
+
+/* What is in the brackets at a line's end: hexadecimal digits, and a colon and a number behind them. */
+static bool is_print(const char *text, size_t length)
+{
+    size_t digits = 0;
+    while (digits < length && strchr("0123456789abcdef", text[digits]) != NULL &&
+           text[digits] != '\0') {
+        digits++;
+    }
+    if (digits == 0 || digits == length || text[digits] != ':' || length > 40) {
+        return false;
+    }
+    size_t number = digits + 1;
+    while (number < length && text[number] >= '0' && text[number] <= '9') {
+        number++;
+    }
+    return number == length && number > digits + 1;
+}
+
+static bool read_line(struct lint_baseline *baseline, const char *at, size_t length,
+                      uint32_t number, struct lint_mistake *mistake)
+{
+    size_t open = length;
+    while (open > 0 && at[open - 1] != '[') {
+        open--;
+    }
+    if (at[length - 1] != ']' || open == 0 || !is_print(at + open, length - 1 - open)) {
+        return wrong(mistake, number, open > 0 ? open - 1 : length - 1,
+                     "an entry ends in a fingerprint, such as [0123456789abcdef:1]");
+    }
+    char *const print = format_text("%.*s", (int)(length - 1 - open), at + open);
+    (void)name_index(&baseline->prints, print);
+    free(print);
+    return true;
+}
+
+bool lint_baseline_parse(struct lint_baseline *baseline, const char *text, size_t size,
+                         struct lint_mistake *mistake)
+{
+    uint32_t number = 0;
+    for (size_t at = 0; at < size;) {
+        const char *const newline = memchr(text + at, '\n', size - at);
+        const size_t whole = newline != NULL ? (size_t)(newline - text) - at : size - at;
+        size_t length = whole;
+        while (length > 0 && strchr(" \t\r", text[at + length - 1]) != NULL &&
+               text[at + length - 1] != '\0') {
+            length--;
+        }
+        number += number < UINT32_MAX;
+        if (number == 1 && (length != sizeof(first_line) - 1 ||
+                            memcmp(text + at, first_line, sizeof(first_line) - 1) != 0)) {
+            return wrong(mistake, 1, 0, "not a baseline of pdltool lint");
+        }
+        if (length > 0 && text[at] != '#' &&
+            !read_line(baseline, text + at, length, number, mistake)) {
+            return false;
+        }
+        at += whole + 1;
+    }
+    baseline->found = allocate(baseline->prints.count, sizeof(*baseline->found));
+    return number > 0 || wrong(mistake, 1, 0, "not a baseline of pdltool lint");
+}
+
+void lint_baseline_free(struct lint_baseline *baseline)
+{
+    pdl_names_free(&baseline->prints);
+    free(baseline->found);
+}
+
+/* ---- applying ---------------------------------------------------------------------------------*/
+
+size_t lint_baseline_apply(struct lint_baseline *baseline, const struct lint_report *report,
+                           size_t *gone)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < report->item_count; i++) {
+        const struct lint_item *const item = &report->items[i];
+        uint32_t index = 0;
+        if (!pdl_names_find(&baseline->prints, item->fingerprint, &index)) {
+            continue;
+        }
+        baseline->found[index] = true;
+        if (item->entries[0].finding->suppressed == NULL) {
+            count++;
+            for (size_t e = 0; e < item->count; e++) {
+                lint_sift_out(&item->entries[e], LINT_SIFTED_BASELINE);
+            }
+        }
+    }
+    *gone = 0;
+    for (uint32_t i = 0; i < baseline->prints.count; i++) {
+        *gone += !baseline->found[i];
+    }
+    return count;
+}
+
+/* ---- writing ----------------------------------------------------------------------------------*/
+
+/* A finding in words that stay the same as long as it does. */
+static char *entry_text(const struct lint_item *item)
+{
+    const struct lint_entry *const entry = &item->entries[0];
+    const pdl_lint_finding *const finding = entry->finding;
+    const char *const file = lint_place_of(entry).file;
+    const char *const slash = strrchr(file, '/');
+    char *const name = demangle(lint_kernel_of(entry)->info->name);
+    char *const kernel = template_name(name);
+    char *const text =
+        format_text("%s: %s%s%s in %s", slash != NULL ? slash + 1 : file,
+                    pdl_lint_rule_id((pdl_lint_rule)finding->rule),
+                    finding->parameter_name != NULL ? " of " : "",
+                    finding->parameter_name != NULL ? finding->parameter_name : "", kernel);
+    char *const shown = plain_text(text);
+    char *const whole = format_text("%s [%s]", shown, item->fingerprint);
+    free(shown);
+    free(text);
+    free(kernel);
+    free(name);
+    return whole;
+}
+
+static int by_text(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+bool lint_baseline_write(const struct lint_report *report, const char *path, int level,
+                         size_t *count)
+{
+    struct {
+        char **items;
+        size_t count, capacity;
+    } lines = {NULL, 0, 0};
+    for (size_t i = 0; i < report->item_count; i++) {
+        const pdl_lint_finding *const finding = report->items[i].entries[0].finding;
+        if (finding->suppressed == NULL && finding->level >= level) {
+            char *const line = entry_text(&report->items[i]);
+            APPEND(&lines, line);
+        }
+    }
+    if (lines.count > 0) {
+        qsort(lines.items, lines.count, sizeof(*lines.items), by_text);
+    }
+    FILE *const file = strcmp(path, "-") == 0 ? stdout : fopen(path, "we");
+    bool written = file != NULL;
+    if (written) {
+        (void)fprintf(file, "%s\n# What was found: a line each, which ends in its fingerprint.\n",
+                      first_line);
+        for (size_t i = 0; i < lines.count; i++) {
+            (void)fprintf(file, "%s\n", lines.items[i]);
+        }
+        written = ferror(file) == 0 && fflush(file) == 0;
+        written = (file == stdout || fclose(file) == 0) && written;
+    }
+    const int error = errno;
+    *count = lines.count;
+    for (size_t i = 0; i < lines.count; i++) {
+        free(lines.items[i]);
+    }
+    free(lines.items);
+    errno = error;
+    return written;
+}

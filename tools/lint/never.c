@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: MIT */
+/* One line about the kernels that never wait, as long as nobody says how they are launched. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/demangle.h"
+#include "common/memory.h"
+#include "common/print.h"
+#include "common/shorten.h"
+#include "common/shown.h"
+#include "lint/never.h"
+
+struct names {
+    char **items;
+    size_t count, capacity;
+};
+
+static int by_text(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* Sorts, and leaves each once. */
+static void sort(struct names *names)
+{
+    size_t kept = 0;
+    if (names->count == 0) {
+        return;
+    }
+    qsort(names->items, names->count, sizeof(*names->items), by_text);
+    for (size_t i = 1; i < names->count; i++) {
+        if (strcmp(names->items[kept], names->items[i]) == 0) {
+            free(names->items[i]);
+        } else {
+            names->items[++kept] = names->items[i];
+        }
+    }
+    names->count = kept + 1;
+}
+
+static void release(const struct names *names)
+{
+    for (size_t i = 0; i < names->count; i++) {
+        free(names->items[i]);
+    }
+    free(names->items);
+}
+
+/* ---- instances of a template ------------------------------------------------------------------*/
+
+static const char *skip_digits(const char *at)
+{
+    return at + strspn(at, "0123456789");
+}
+
+/* Behind an identifier with its length in front, or `at` if there is none. */
+static const char *skip_identifier(const char *at)
+{
+    size_t length = 0;
+    const char *const name = skip_digits(at);
+    for (const char *digit = at; digit < name && length <= LONGEST_SHOWN * 16; digit++) {
+        length = length * 10 + (size_t)(*digit - '0');
+    }
+    return name > at && length <= strlen(name) ? name + length : at;
+}
+
+/* Behind the type that a literal is of: a letter, an enumeration, a nested name. `at` if it is another. */
+static const char *skip_type(const char *at)
+{
+    if (*at >= '0' && *at <= '9') {
+        return skip_identifier(at);
+    }
+    if (*at != 'N') {
+        return *at >= 'a' && *at <= 'z' ? at + 1 : at;
+    }
+    const char *end = at + 1;
+    while (*end != 'E' && *end != '\0') {
+        const char *next = skip_identifier(end);
+        if (*end == 'S') { /* what came before */
+            next = end[1] >= 'a' && end[1] <= 'z' ? end + 2 : end + 1 + strcspn(end + 1, "_");
+            next += next > end + 1 && *next == '_' ? 1 : 0;
+        }
+        if (next == end) {
+            return at; /* a template in a template's argument: such a literal stays */
+        }
+        end = next;
+    }
+    return *end == 'E' ? end + 1 : at;
+}
+
+/* A mangled name without the values of literals among template arguments: what instances that differ in flags and
+ * numbers only have in common. The caller frees it. */
+char *lint_family(const char *name)
+{
+    char *const family = allocate(strlen(name) + 1, 1);
+    char *to = family;
+    const char *at = name;
+    if (strncmp(name, "_Z", 2) != 0) {
+        memcpy(family, name, strlen(name) + 1);
+        return family;
+    }
+    while (*at != '\0') {
+        const char *end = skip_identifier(at);
+        if (*at == 'L') {
+            const char *const type = skip_type(at + 1);
+            const char *const number = type + (*type == 'n');
+            const char *const behind = skip_digits(number);
+            if (type > at + 1 && behind > number && *behind == 'E') {
+                *to++ = 'L';
+                at = behind;
+                continue;
+            }
+        }
+        end = end > at ? end : at + 1;
+        memcpy(to, at, (size_t)(end - at));
+        to += end - at;
+        at = end;
+    }
+    *to = '\0';
+    return family;
+}
+
+/* ---- the kernels ------------------------------------------------------------------------------*/
+
+/* Whether the only finding about its waiting is that it never does. */
+static bool is_open(const pdl_inspection *inspection, const pdl_inspect_kernel *kernel)
+{
+    if (kernel->info->waits != PDL_NO || kernel->touches_memory == PDL_NO ||
+        kernel->launch != PDL_INSPECT_LAUNCH_UNKNOWN) {
+        return false;
+    }
+    for (uint32_t i = 0; i < kernel->finding_count; i++) {
+        const pdl_lint_finding *const finding =
+            pdl_inspection_finding(inspection, (size_t)kernel->first_finding + i);
+        if (finding->rule == PDL_LINT_NO_WAIT && finding->level == PDL_LINT_NOTE &&
+            finding->suppressed == NULL) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void collect(const struct inputs *inputs, struct names *open, struct names *waiting)
+{
+    for (size_t i = 0; i < inputs->count; i++) {
+        const pdl_inspection *const inspection = inputs->items[i].inspection;
+        const size_t count = inspection != NULL ? pdl_inspection_kernel_count(inspection) : 0;
+        for (size_t k = 0; k < count; k++) {
+            const pdl_inspect_kernel *const kernel = pdl_inspection_kernel(inspection, k);
+            if (is_open(inspection, kernel)) {
+                APPEND(open, copy_text(kernel->info->name));
+            } else if (kernel->info->waits == PDL_YES) {
+                APPEND(waiting, lint_family(kernel->info->name));
+            }
+        }
+    }
+    sort(open);
+    sort(waiting);
+}
+
+/* Without those of which another instance waits: the flag is a template argument there. */
+static void leave_out(struct names *open, const struct names *waiting)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < open->count; i++) {
+        char *const family = lint_family(open->items[i]);
+        if (waiting->count > 0 && bsearch(&family, waiting->items, waiting->count,
+                                          sizeof(*waiting->items), by_text) != NULL) {
+            free(open->items[i]);
+        } else {
+            open->items[kept++] = open->items[i];
+        }
+        free(family);
+    }
+    open->count = kept;
+}
+
+/* "a, b, c and 5 more" */
+static char *list_of(const struct names *names)
+{
+    enum { MOST = 3 };
+    char *text = NULL;
+    size_t size = 0;
+    FILE *const out = memory_open(&text, &size);
+    for (size_t i = 0; i < names->count && i < MOST; i++) {
+        char *const name = shown(names->items[i]);
+        const char *const before = i == 0                                   ? ""
+                                   : i + 1 == names->count && i + 1 <= MOST ? " and "
+                                                                            : ", ";
+        (void)fprintf(out, "%s%s", before, name);
+        free(name);
+    }
+    if (names->count > MOST) {
+        char *const more = format_count(names->count - MOST, "", "");
+        (void)fprintf(out, " and %.*s more", (int)strcspn(more, " "), more);
+        free(more);
+    }
+    memory_close(out);
+    return text;
+}
+
+char *lint_never_text(const struct inputs *inputs)
+{
+    struct names open = {0};
+    struct names waiting = {0};
+    struct names templates = {0};
+    char *text = NULL;
+    collect(inputs, &open, &waiting);
+    leave_out(&open, &waiting);
+    for (size_t i = 0; i < open.count; i++) {
+        char *const demangled = demangle(open.items[i]);
+        APPEND(&templates, template_name(demangled));
+        free(demangled);
+    }
+    sort(&templates);
+    if (open.count > 0) {
+        const bool one = open.count == 1;
+        char *const list = list_of(&templates);
+        char *const count = format_count(open.count, "kernel never waits", "kernels never wait");
+        char *const names = templates.count == open.count
+                                ? copy_text("")
+                                : format_text("instances of %zu %s: ", templates.count,
+                                              templates.count == 1 ? "template" : "names");
+        text =
+            format_text("%s: %s%s; a race if %s launched with overlap (--overlapped, --launches)",
+                        count, names, list, one ? "it is" : "they are");
+        free(names);
+        free(count);
+        free(list);
+    }
+    release(&templates);
+    release(&waiting);
+    release(&open);
+    return text;
+}

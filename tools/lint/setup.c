@@ -1,0 +1,524 @@
+/* SPDX-License-Identifier: MIT */
+#include "lint/setup.h"
+
+#include <errno.h>
+#include <fnmatch.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "common/demangle.h"
+#include "common/memory.h"
+#include "common/print.h"
+#include "lint/sift.h"
+#include "lint/statements.h"
+
+static const char project_name[] = ".pdl-lint";
+
+/* The command line together with one project file or none. The lists of the options have those of the command line
+ * first. */
+struct setup {
+    struct lint_statements own; /* of the project file */
+    bool named;                 /* by --project: it is meant for this run and no other */
+    pdl_inspect_options options;
+    struct lint_strings constant_params, overlapped, plain, third_party, seen_overlapped,
+        seen_plain;
+    pdl_lint_suppressions *suppressions;
+};
+
+struct lint_setups {
+    const struct lint_options *command;
+    struct lint_statements base; /* of the command line */
+    struct setup **items;        /* the first without a project file */
+    size_t count, capacity;
+    struct setup *named;      /* of --project */
+    struct pdl_names folders; /* that were looked at */
+    struct {
+        struct setup **items; /* by folder */
+        size_t count, capacity;
+    } setups_of;
+    bool failed;
+};
+
+/* ---- one setup --------------------------------------------------------------------------------*/
+
+static void add_patterns(struct lint_strings *to, const struct lint_statement_list *from)
+{
+    for (size_t i = 0; i < from->count; i++) {
+        APPEND(to, copy_text(from->items[i].pattern));
+    }
+}
+
+/* A path begins with what is not known on another machine: a pattern matches what follows any slash. One of a folder
+ * matches what is in it. */
+static void add_paths(struct lint_strings *to, const struct lint_statement_list *from)
+{
+    for (size_t i = 0; i < from->count; i++) {
+        const char *const pattern = from->items[i].pattern;
+        const size_t length = strlen(pattern);
+        const int used = (int)(length > 1 && pattern[length - 1] == '/' ? length - 1 : length);
+        const char *const before = pattern[0] == '/' || pattern[0] == '*' ? "" : "*/";
+        APPEND(to, format_text("%.*s", used, pattern));
+        APPEND(to, format_text("%.*s/*", used, pattern));
+        APPEND(to, format_text("%s%.*s", before, used, pattern));
+        APPEND(to, format_text("%s%.*s/*", before, used, pattern));
+    }
+}
+
+enum { FORMS_OF_PATH = 4 };
+
+static void add_launched(struct setup *setup, const struct lint_statements *from)
+{
+    for (uint32_t i = 0; i < from->launched.count; i++) {
+        struct lint_strings *const to = (from->how.items[i] & LAUNCHED_OVERLAPPED) != 0
+                                            ? &setup->seen_overlapped
+                                            : &setup->seen_plain;
+        APPEND(to, copy_text(from->launched.names[i]));
+    }
+}
+
+static void fill(struct setup *setup, const struct lint_setups *setups)
+{
+    const struct lint_statements *const both[] = {&setups->base, &setup->own};
+    for (size_t i = 0; i < 2; i++) {
+        add_patterns(&setup->constant_params, &both[i]->constant_params);
+        add_patterns(&setup->overlapped, &both[i]->overlapped);
+        add_patterns(&setup->plain, &both[i]->plain);
+        add_paths(&setup->third_party, &both[i]->third_party);
+        add_launched(setup, both[i]);
+    }
+    pdl_inspect_options *const options = &setup->options;
+    *options = setups->command->inspect;
+    options->constant_params = setup->constant_params.items;
+    options->constant_param_count = setup->constant_params.count;
+    options->overlapped = setup->overlapped.items;
+    options->overlapped_count = setup->overlapped.count;
+    options->plain = setup->plain.items;
+    options->plain_count = setup->plain.count;
+    options->third_party = setup->third_party.items;
+    options->third_party_count = setup->third_party.count;
+    options->launched_overlapped = setup->seen_overlapped.items;
+    options->launched_overlapped_count = setup->seen_overlapped.count;
+    options->launched_plain = setup->seen_plain.items;
+    options->launched_plain_count = setup->seen_plain.count;
+}
+
+static void free_strings(const struct lint_strings *strings)
+{
+    for (size_t i = 0; i < strings->count; i++) {
+        free((void *)strings->items[i]);
+    }
+    free((void *)strings->items);
+}
+
+static void free_setup(struct setup *setup)
+{
+    lint_statements_free(&setup->own);
+    pdl_lint_suppressions_destroy(setup->suppressions);
+    free_strings(&setup->constant_params);
+    free_strings(&setup->overlapped);
+    free_strings(&setup->plain);
+    free_strings(&setup->third_party);
+    free_strings(&setup->seen_overlapped);
+    free_strings(&setup->seen_plain);
+    free(setup);
+}
+
+static bool read_launches(struct lint_statements *statements)
+{
+    for (size_t i = 0; i < statements->launches.count; i++) {
+        if (!lint_launches_read(statements, &statements->launches.items[i])) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* ---- project files ----------------------------------------------------------------------------*/
+
+static void tell_mistake(const char *path, uint32_t line, uint32_t column, const char *message)
+{
+    print_line(stderr, "%s:%u:%u: error: %s", path, (unsigned)line, (unsigned)column, message);
+}
+
+static bool read_project(struct setup *setup, const char *path)
+{
+    struct lint_mistake mistake;
+    size_t size = 0;
+    char *const text = lint_read_list(path, &size);
+    const char *const slash = strrchr(path, '/');
+    if (text == NULL) {
+        return false;
+    }
+    setup->own.path = copy_text(path);
+    setup->own.folder =
+        slash != NULL ? format_text("%.*s", (int)(slash - path), path) : copy_text(".");
+    const bool right = lint_project_parse(&setup->own, text, size, path, false, &mistake);
+    free(text);
+    if (!right) {
+        tell_mistake(path, mistake.line, mistake.column, mistake.message);
+        return false;
+    }
+    if (setup->own.suppressions != NULL &&
+        pdl_lint_suppressions_read(setup->own.suppressions, setup->own.suppressions_size, path,
+                                   &setup->suppressions) != PDL_SUCCESS) {
+        const pdl_inspect_error *const error = pdl_inspect_last_error();
+        tell_mistake(path, error->line, error->column, error->message);
+        return false;
+    }
+    return read_launches(&setup->own);
+}
+
+static struct setup *add_setup(struct lint_setups *setups, const char *path, bool named)
+{
+    struct setup *const setup = allocate(1, sizeof(*setup));
+    setup->named = named;
+    APPEND(setups, setup);
+    if (path != NULL && !read_project(setup, path)) {
+        setups->failed = true;
+    }
+    fill(setup, setups);
+    return setup;
+}
+
+static bool is_file(const char *path)
+{
+    struct stat status;
+    return stat(path, &status) == 0 && S_ISREG(status.st_mode);
+}
+
+/* The setup of the nearest project file in a folder, an absolute path, or above it. */
+static struct setup *setup_above(struct lint_setups *setups, char *folder)
+{
+    struct setup *setup = setups->items[0];
+    for (;;) {
+        uint32_t known = 0;
+        bool found = false;
+        if (pdl_names_find(&setups->folders, folder, &known)) {
+            setup = setups->setups_of.items[known];
+            break;
+        }
+        (void)name_index(&setups->folders, folder);
+        char *const path =
+            format_text("%s/%s", strcmp(folder, "/") == 0 ? "" : folder, project_name);
+        if (is_file(path)) {
+            setup = add_setup(setups, path, false);
+            found = true;
+        }
+        free(path);
+        if (found || strcmp(folder, "/") == 0) {
+            break;
+        }
+        char *const slash = strrchr(folder, '/');
+        slash[slash == folder ? 1 : 0] = '\0';
+    }
+    while (setups->setups_of.count < setups->folders.count) {
+        APPEND(&setups->setups_of, setup);
+    }
+    return setup;
+}
+
+/* The folder of an input, which the caller frees; NULL if there is none. */
+static char *folder_of(const char *name)
+{
+    struct stat status;
+    char *const resolved = realpath(strcmp(name, "-") == 0 || name[0] == '<' ? "." : name, NULL);
+    if (resolved != NULL && (stat(resolved, &status) != 0 || !S_ISDIR(status.st_mode))) {
+        char *const slash = strrchr(resolved, '/');
+        slash[slash == resolved ? 1 : 0] = '\0';
+    }
+    return resolved;
+}
+
+static void prepare(struct inputs *inputs, const char *name)
+{
+    struct lint_setups *const setups = inputs->context;
+    struct setup *setup = setups->named != NULL ? setups->named : setups->items[0];
+    if (setups->named == NULL && !setups->command->no_project) {
+        char *const folder = folder_of(name);
+        if (folder != NULL) {
+            setup = setup_above(setups, folder);
+        }
+        free(folder);
+    }
+    inputs->options = &setup->options;
+    inputs->owner = setup;
+}
+
+/* ---- the command line -------------------------------------------------------------------------*/
+
+static void state_all(struct lint_statement_list *to, const struct lint_strings *from,
+                      const char *option)
+{
+    for (size_t i = 0; i < from->count; i++) {
+        char *const text = format_text("--%s=%s", option, from->items[i]);
+        lint_state(to, from->items[i], "command line", text);
+        free(text);
+    }
+}
+
+static void state_command_line(struct lint_statements *base, const struct lint_options *options)
+{
+    state_all(&base->constant_params, &options->constant_params, "constant-param");
+    state_all(&base->overlapped, &options->overlapped, "overlapped");
+    state_all(&base->third_party, &options->third_party, "third-party");
+    for (size_t i = 0; i < options->launches.count; i++) {
+        const char *const path = options->launches.items[i];
+        const struct lint_launch_file file = {.path = copy_text(path),
+                                              .told = {.size = (uint32_t)sizeof(file.told),
+                                                       .origin = copy_text("command line"),
+                                                       .text = format_text("--launches=%s", path),
+                                                       .reason = ""}};
+        APPEND(&base->launches, file);
+    }
+}
+
+bool lint_setups_begin(struct lint_setups **made, struct lint_options *options,
+                       struct inputs *inputs)
+{
+    struct lint_setups *const setups = allocate(1, sizeof(*setups));
+    *made = setups;
+    setups->command = options;
+    state_command_line(&setups->base, options);
+    if (!read_launches(&setups->base)) {
+        return false;
+    }
+    (void)add_setup(setups, NULL, false);
+    if (options->project != NULL) {
+        setups->named = add_setup(setups, options->project, true);
+    }
+    inputs->context = setups;
+    inputs->prepare = prepare;
+    inputs->options = &setups->items[0]->options;
+    inputs->owner = setups->items[0];
+    return !setups->failed;
+}
+
+void lint_setups_free(struct lint_setups *setups)
+{
+    if (setups == NULL) {
+        return;
+    }
+    for (size_t i = 0; i < setups->count; i++) {
+        free_setup(setups->items[i]);
+    }
+    pdl_names_free(&setups->folders);
+    free(setups->setups_of.items);
+    free(setups->items);
+    lint_statements_free(&setups->base);
+    free(setups);
+}
+
+bool lint_setups_failed(const struct lint_setups *setups)
+{
+    return setups->failed;
+}
+
+int lint_setups_fail_on(const struct lint_setups *setups, const struct lint_options *options)
+{
+    int level = 0;
+    for (size_t i = 0; i < setups->count; i++) { /* the strictest of them */
+        const int own = setups->items[i]->own.fail_on;
+        level = own != 0 && (level == 0 || own < level) ? own : level;
+    }
+    return options->fail_on_given || level == 0 ? options->fail_on : level;
+}
+
+bool lint_setups_require_checked(const struct lint_setups *setups,
+                                 const struct lint_options *options)
+{
+    bool required = options->require_checked;
+    for (size_t i = 0; i < setups->count; i++) {
+        required = required || setups->items[i]->own.require_checked;
+    }
+    return required;
+}
+
+/* ---- after reading ----------------------------------------------------------------------------*/
+
+/* The pattern of third-party files, a form of which matches a path; NULL if none does. */
+static pdl_lint_suppression *third_party_of(struct lint_setups *setups, struct setup *setup,
+                                            const char *path)
+{
+    const size_t base = setups->base.third_party.count;
+    for (size_t i = 0; i < setup->third_party.count; i++) {
+        if (fnmatch(setup->third_party.items[i], path, 0) == 0) {
+            const size_t index = i / FORMS_OF_PATH;
+            return index < base ? &setups->base.third_party.items[index].told
+                                : &setup->own.third_party.items[index - base].told;
+        }
+    }
+    return NULL;
+}
+
+static void apply_to(struct lint_setups *setups, const struct input *input)
+{
+    struct setup *const setup = input->owner;
+    const size_t count = pdl_inspection_finding_count(input->inspection);
+    const char *last = NULL; /* findings of one file follow each other */
+    pdl_lint_suppression *last_found = NULL;
+    pdl_lint_suppress(setup->suppressions, input->inspection);
+    for (size_t i = 0; i < count && setup->third_party.count > 0; i++) {
+        const struct lint_entry entry = {input, pdl_inspection_finding(input->inspection, i), i};
+        const pdl_inspect_place *const place = lint_headline(entry.finding);
+        if (place == NULL || entry.finding->suppressed != NULL) {
+            continue;
+        }
+        if (place->file != last) {
+            last = place->file;
+            last_found = third_party_of(setups, setup, last);
+        }
+        if (last_found != NULL) {
+            last_found->used += last_found->used < UINT32_MAX;
+            lint_sift_out(&entry, LINT_SIFTED_THIRD_PARTY);
+        }
+    }
+}
+
+void lint_setups_apply(struct lint_setups *setups, const struct inputs *inputs)
+{
+    for (size_t i = 0; i < inputs->count; i++) {
+        if (inputs->items[i].inspection != NULL) {
+            apply_to(setups, &inputs->items[i]);
+        }
+    }
+}
+
+static void use(pdl_lint_suppression *told, uint64_t matches)
+{
+    told->used = matches < UINT32_MAX - told->used ? told->used + (uint32_t)matches : UINT32_MAX;
+}
+
+static void count_list(const struct input *input, pdl_inspect_list which,
+                       struct lint_statement_list *base, struct lint_statement_list *own)
+{
+    for (size_t i = 0; i < base->count; i++) {
+        use(&base->items[i].told, pdl_inspection_matches(input->inspection, which, i));
+    }
+    for (size_t i = 0; i < own->count; i++) {
+        use(&own->items[i].told, pdl_inspection_matches(input->inspection, which, base->count + i));
+    }
+}
+
+/* Names of launches that an input has. `at` is where those of the statements begin in both lists. */
+static void find_launched(const struct input *input, const struct lint_statements *statements,
+                          uint64_t at[2], bool *found)
+{
+    for (uint32_t i = 0; i < statements->launched.count; i++) {
+        const bool overlapped = (statements->how.items[i] & LAUNCHED_OVERLAPPED) != 0;
+        const uint64_t index = at[overlapped]++;
+        found[i] = found[i] || pdl_inspection_matches(input->inspection,
+                                                      overlapped ? PDL_INSPECT_LAUNCHED_OVERLAPPED
+                                                                 : PDL_INSPECT_LAUNCHED_PLAIN,
+                                                      index) > 0;
+    }
+}
+
+static void use_launches(struct lint_statements *statements, const bool *found)
+{
+    size_t missing = 0;
+    const char *example = NULL;
+    for (size_t f = 0; f < statements->launches.count; f++) {
+        struct lint_launch_file *const file = &statements->launches.items[f];
+        for (size_t i = 0; i < file->names.count; i++) {
+            use(&file->told, found[file->names.items[i]]);
+        }
+        for (size_t i = 0; i < statements->overlapped.count + statements->plain.count; i++) {
+            const struct lint_statement *const statement =
+                i < statements->overlapped.count
+                    ? &statements->overlapped.items[i]
+                    : &statements->plain.items[i - statements->overlapped.count];
+            const size_t length = strlen(file->path);
+            if (strncmp(statement->told.origin, file->path, length) == 0 &&
+                statement->told.origin[length] == ':') {
+                use(&file->told, 1); /* its lines speak for themselves */
+            }
+        }
+    }
+    for (uint32_t i = 0; i < statements->launched.count; i++) {
+        if (!found[i]) {
+            example = example != NULL ? example : statements->launched.names[i];
+            missing++;
+        }
+    }
+    if (missing > 0) {
+        char *const kernels = format_count(missing, "kernel", "kernels");
+        char *const name = demangle(example);
+        print_line(stderr, "pdltool lint: note: %s launched that no input has%s '%s'", kernels,
+                   missing > 1 ? ", such as" : ":", name);
+        free(name);
+        free(kernels);
+    }
+}
+
+void lint_setups_count(struct lint_setups *setups, const struct inputs *inputs)
+{
+    bool *const base_found = allocate(setups->base.launched.count + 1, sizeof(*base_found));
+    for (size_t s = 0; s < setups->count; s++) {
+        struct setup *const setup = setups->items[s];
+        bool *const found = allocate(setup->own.launched.count + 1, sizeof(*found));
+        bool any = false;
+        for (size_t i = 0; i < inputs->count; i++) {
+            const struct input *const input = &inputs->items[i];
+            uint64_t at[2] = {0, 0};
+            if (input->owner != setup || input->inspection == NULL) {
+                continue;
+            }
+            any = true;
+            count_list(input, PDL_INSPECT_CONSTANT_PARAMS, &setups->base.constant_params,
+                       &setup->own.constant_params);
+            count_list(input, PDL_INSPECT_OVERLAPPED, &setups->base.overlapped,
+                       &setup->own.overlapped);
+            count_list(input, PDL_INSPECT_PLAIN, &setups->base.plain, &setup->own.plain);
+            find_launched(input, &setups->base, at, base_found);
+            find_launched(input, &setup->own, at, found);
+        }
+        if (any) {
+            use_launches(&setup->own, found);
+        }
+        free(found);
+    }
+    use_launches(&setups->base, base_found);
+    free(base_found);
+}
+
+/* ---- what was of no use -----------------------------------------------------------------------*/
+
+static void tell(struct lint_report *report, const pdl_lint_suppression *told, const char *what,
+                 pdl_lint_level level)
+{
+    const struct lint_allowance allowance = {told, told->used, what, level};
+    lint_add_allowance(report, &allowance);
+}
+
+static void tell_statements(struct lint_report *report, const struct lint_statements *statements,
+                            const char *what, pdl_lint_level level)
+{
+    const struct lint_statement_list *const lists[] = {&statements->constant_params,
+                                                       &statements->overlapped, &statements->plain,
+                                                       &statements->third_party};
+    for (size_t l = 0; l < sizeof(lists) / sizeof(lists[0]); l++) {
+        for (size_t i = 0; i < lists[l]->count; i++) {
+            tell(report, &lists[l]->items[i].told, what, level);
+        }
+    }
+    for (size_t i = 0; i < statements->launches.count; i++) {
+        tell(report, &statements->launches.items[i].told, what, level);
+    }
+}
+
+/* A project file that was found holds for more than what is read in this run. */
+void lint_setups_tell(const struct lint_setups *setups, struct lint_report *report)
+{
+    tell_statements(report, &setups->base, "option", PDL_LINT_WARNING);
+    for (size_t s = 0; s < setups->count; s++) {
+        const struct setup *const setup = setups->items[s];
+        const pdl_lint_level level = setup->named ? PDL_LINT_WARNING : PDL_LINT_NOTE;
+        tell_statements(report, &setup->own, "line", level);
+        for (size_t i = 0; i < pdl_lint_suppressions_count(setup->suppressions); i++) {
+            tell(report, pdl_lint_suppressions_get(setup->suppressions, i), "line", level);
+        }
+    }
+}

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: MIT */
+/* What people say about their kernels: on the command line, in project files, in lists of launches. */
+#ifndef PDL_TOOLS_LINT_STATEMENTS_H
+#define PDL_TOOLS_LINT_STATEMENTS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <pdl/inspect.h>
+
+#include "common/memory.h"
+
+/* One statement. */
+struct lint_statement {
+    char *pattern;
+    pdl_lint_suppression told; /* for reports: where it stands, its text, how often it was of use */
+};
+
+struct lint_statement_list {
+    struct lint_statement *items;
+    size_t count, capacity;
+};
+
+/* A file that says how kernels were launched. */
+struct lint_launch_file {
+    char *path;
+    pdl_lint_suppression told;
+    struct {
+        uint32_t *items; /* in `launched` */
+        size_t count, capacity;
+    } names;
+};
+
+/* All statements of one origin: of the command line, or of a project file. */
+struct lint_statements {
+    char *path;   /* of the project file; NULL: the command line */
+    char *folder; /* that paths in it begin at */
+    struct lint_statement_list constant_params, overlapped, plain, third_party;
+    struct {
+        struct lint_launch_file *items;
+        size_t count, capacity;
+    } launches;
+    struct pdl_names launched; /* names of kernels in recordings and logs */
+    struct {
+        uint8_t *items; /* by name: LAUNCHED_… */
+        size_t count, capacity;
+    } how;
+    char *
+        suppressions; /* a text that has those of the file, each where it stands in the file; or NULL */
+    size_t suppressions_size;
+    int fail_on; /* pdl_lint_level, LINT_FAIL_NEVER, or 0: it does not say */
+    bool require_checked;
+};
+
+enum { LAUNCHED_PLAIN = 1, LAUNCHED_OVERLAPPED = 2 };
+
+/* Where a text has something wrong. */
+struct lint_mistake {
+    uint32_t line, column; /* from 1 */
+    char message[160];
+};
+
+/* Adds a statement. `origin` is "FILE:LINE" or "command line", `text` what is written there. */
+void lint_state(struct lint_statement_list *list, const char *pattern, const char *origin,
+                const char *text);
+void lint_statements_free(struct lint_statements *statements);
+
+/* A file of at most 16 MiB and a 0 behind it, which the caller frees; NULL with a line on standard error. */
+char *lint_read_list(const char *path, size_t *size);
+
+/* Reads a project file; `of` is of its file. A list of launches may only have `overlapped` and `plain` lines (project.c). */
+bool lint_project_parse(struct lint_statements *statements, const char *text, size_t size,
+                        const char *of, bool is_list, struct lint_mistake *mistake);
+
+/* Adds how kernels were launched, as one of the files of the statements tells: a recording, a log or a list. False with
+ * a line on standard error (launches.c). */
+bool lint_launches_read(struct lint_statements *statements, struct lint_launch_file *file);
+
+/* Adds the kernels in the lines of libpdl's log; how many there were (launches.c). */
+size_t lint_launches_parse_log(struct lint_statements *statements, struct lint_launch_file *file,
+                               const char *text, size_t size);
+
+#endif /* PDL_TOOLS_LINT_STATEMENTS_H */
