@@ -39,13 +39,12 @@ static uint64_t hash_of(const struct lint_report *report, const struct lint_item
     const char *rule = pdl_lint_rule_id((pdl_lint_rule)finding->rule);
     const char *file = lint_place_of(entry).file;
     const char *slash = strrchr(file, '/');
-    char *name = demangle(place != NULL && place->inlined != NULL
-                              ? place->inlined
-                              : lint_kernel_of(entry)->info->name);
+    char *name =
+        demangle(place != NULL && place->inlined != NULL ? place->inlined
+                                                         : lint_kernel_of(entry)->info->name);
     char *function = template_name(name);
-    char *parameter = finding->parameter_name != NULL
-                          ? copy_text(finding->parameter_name)
-                          : format_text("%d", (int)finding->parameter);
+    char *parameter = finding->parameter_name != NULL ? copy_text(finding->parameter_name)
+                                                      : format_text("%d", (int)finding->parameter);
     size_t length = 0;
     const char *line = place != NULL && report->sources != NULL
                            ? lint_source_line(report->sources, place->file, place->line, &length)

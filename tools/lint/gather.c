@@ -50,8 +50,8 @@ void lint_gather_allowances(struct lint_report *report)
         for (size_t s = 0; s < count; s++) {
             const pdl_lint_suppression *suppression =
                 pdl_lint_suppressions_get(report->lists[l], s);
-            const struct lint_allowance allowance = {suppression, suppression->used,
-                                                     "suppression", PDL_LINT_WARNING};
+            const struct lint_allowance allowance = {suppression, suppression->used, "suppression",
+                                                     PDL_LINT_WARNING};
             APPEND(&all, allowance);
         }
     }
@@ -112,10 +112,11 @@ bool lint_is_shown(const struct lint_report *report, const pdl_lint_finding *fin
 /* An entry while entries are brought together. */
 struct member {
     struct lint_entry entry;
-    const char *file;    /* of the source; else of the input */
-    const char *subject; /* what the message is about: a variable, a function that is called; or "" */
-    const char *owner;   /* without a line of the source: the kernel without its template arguments */
-    uint32_t line;       /* 0: not known */
+    const char *file; /* of the source; else of the input */
+    const char
+        *subject;      /* what the message is about: a variable, a function that is called; or "" */
+    const char *owner; /* without a line of the source: the kernel without its template arguments */
+    uint32_t line;     /* 0: not known */
     uint32_t group;
     const char *reason; /* of what suppressed it, or "": such a finding does not speak for others */
 };
@@ -159,9 +160,8 @@ static struct member member_of(struct gathering *gathering, struct lint_entry en
                             .subject = subject_of(gathering, entry.finding),
                             .owner = "",
                             .line = place != NULL ? place->line : 0,
-                            .reason = entry.finding->suppressed != NULL
-                                          ? entry.finding->suppressed
-                                          : ""};
+                            .reason =
+                                entry.finding->suppressed != NULL ? entry.finding->suppressed : ""};
     if (place == NULL) {
         char *name = demangle(lint_kernel_of(&entry)->info->name);
         char *alone = template_name(name);
@@ -179,7 +179,8 @@ static int by_line(const struct member *a, const struct member *b)
     order = order != 0 ? order : by_number(a->line, b->line);
     order = order != 0 ? order : a->file == b->file ? 0 : strcmp(a->file, b->file);
     order = order != 0 ? order : strcmp(a->reason, b->reason);
-    order = order != 0 ? order : by_number(a->entry.finding->parameter, b->entry.finding->parameter);
+    order =
+        order != 0 ? order : by_number(a->entry.finding->parameter, b->entry.finding->parameter);
     order = order != 0 ? order : a->owner == b->owner ? 0 : strcmp(a->owner, b->owner);
     return order != 0 ? order : a->subject == b->subject ? 0 : strcmp(a->subject, b->subject);
 }
@@ -189,9 +190,9 @@ static int by_look(const void *a, const void *b)
     const struct member *x = a;
     const struct member *y = b;
     int order = by_line(x, y);
-    order = order != 0 ? order
-                       : by_number(x->entry.finding->parameter_offset,
-                                   y->entry.finding->parameter_offset);
+    order = order != 0
+                ? order
+                : by_number(x->entry.finding->parameter_offset, y->entry.finding->parameter_offset);
     order = order != 0 ? order : by_number(x->entry.finding->rule, y->entry.finding->rule);
     return order != 0 ? order : by_number((int64_t)x->entry.order, (int64_t)y->entry.order);
 }
@@ -226,12 +227,14 @@ static int by_kernel(const void *a, const void *b)
 
 static int by_group_and_kernel(const void *a, const void *b)
 {
-    const int order = by_number(((const struct member *)a)->group, ((const struct member *)b)->group);
+    const int order =
+        by_number(((const struct member *)a)->group, ((const struct member *)b)->group);
     return order != 0 ? order : by_kernel(a, b);
 }
 
 /* Whether no kernel is in both of two lists that are sorted by kernels. */
-static bool are_apart(const struct member *a, size_t a_count, const struct member *b, size_t b_count)
+static bool are_apart(const struct member *a, size_t a_count, const struct member *b,
+                      size_t b_count)
 {
     size_t i = 0;
     size_t j = 0;

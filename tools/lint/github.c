@@ -20,12 +20,12 @@ static void print_escaped(const char *text, bool property)
     char *escaped = allocate(3 * strlen(cut) + 1, 1);
     char *to = escaped;
     for (const char *at = cut; *at != '\0'; at++) {
-        const char *code = *at == '%'                  ? "%25"
-                           : *at == '\r'               ? "%0D"
-                           : *at == '\n'               ? "%0A"
-                           : property && *at == ':'    ? "%3A"
-                           : property && *at == ','    ? "%2C"
-                                                       : NULL;
+        const char *code = *at == '%'               ? "%25"
+                           : *at == '\r'            ? "%0D"
+                           : *at == '\n'            ? "%0A"
+                           : property && *at == ':' ? "%3A"
+                           : property && *at == ',' ? "%2C"
+                                                    : NULL;
         if (code != NULL) {
             to = stpcpy(to, code);
         } else {
@@ -54,7 +54,8 @@ static const char *in_repository(const char *file)
 static void print_command(int32_t level, struct lint_place place, const char *title,
                           const char *message)
 {
-    const char *const name = level == PDL_LINT_NOTE ? "notice" : pdl_lint_level_name((pdl_lint_level)level);
+    const char *const name =
+        level == PDL_LINT_NOTE ? "notice" : pdl_lint_level_name((pdl_lint_level)level);
     printf("::%s ", name);
     if (place.file != NULL) {
         (void)fputs("file=", stdout);
@@ -83,9 +84,9 @@ static void print_item(const struct lint_report *report, const struct lint_item 
     if (!place.in_source && strcmp(place.file, entry->input->name) != 0) {
         place = (struct lint_place){.file = entry->input->name}; /* no line of that file */
     }
-    char *message = format_text("%s\n%s%s%s", finding->message, kernels,
-                                finding->advice != NULL ? "\n" : "",
-                                finding->advice != NULL ? finding->advice : "");
+    char *message =
+        format_text("%s\n%s%s%s", finding->message, kernels, finding->advice != NULL ? "\n" : "",
+                    finding->advice != NULL ? finding->advice : "");
     print_command(finding->level, place, pdl_lint_rule_id((pdl_lint_rule)finding->rule), message);
     free(message);
     free(kernels);
@@ -112,8 +113,7 @@ bool lint_print_github(const struct lint_report *report)
         const struct lint_allowance *allowance = &report->allowances[i];
         if (report->level <= allowance->level && lint_is_unused(report, allowance)) {
             char *message = format_text("%s: unused %s '%s': it suppresses nothing",
-                                        allowance->suppression->origin,
-                                        allowance->what,
+                                        allowance->suppression->origin, allowance->what,
                                         allowance->suppression->text);
             print_command(PDL_LINT_WARNING, (struct lint_place){.file = NULL}, "pdltool lint",
                           message);

@@ -164,7 +164,7 @@ static void free_report(struct lint_report *report)
     for (size_t i = 0; i < report->list_count; i++) {
         pdl_lint_suppressions_destroy(report->lists[i]);
     }
-    lint_sources_free(report->sources);
+    lint_source_text_free(report->sources);
     free(report->lists);
     free(report->entries);
     free(report->items);
@@ -176,7 +176,7 @@ static int run(struct lint_report *report, struct judges *judges, struct lint_op
     options->inspect.flags = options->no_source ? PDL_INSPECT_NO_SOURCES : 0;
     report->level = options->level;
     report->full_names = options->full_names;
-    report->sources = options->no_source ? NULL : lint_sources_new();
+    report->sources = options->no_source ? NULL : lint_source_text_new();
     if (!lint_setups_begin(&judges->setups, options, &report->inputs) ||
         !lint_gate_open(&judges->gate, options) ||
         !read_suppressions(report, &options->suppressions)) {
@@ -201,8 +201,9 @@ static int run(struct lint_report *report, struct judges *judges, struct lint_op
 int lint_ptx(const char *name, const char *ptx, size_t size)
 {
     const pdl_inspect_options options = PDL_INSPECT_OPTIONS_INIT;
-    struct lint_report report = {
-        .inputs = {.options = &options}, .level = PDL_LINT_WARNING, .sources = lint_sources_new()};
+    struct lint_report report = {.inputs = {.options = &options},
+                                 .level = PDL_LINT_WARNING,
+                                 .sources = lint_source_text_new()};
     inputs_read_memory(&report.inputs, name, ptx, size);
     (void)judge(&report, NULL, PDL_LINT_WARNING);
     const int code = print(&report, lint_print_text);

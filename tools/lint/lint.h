@@ -9,7 +9,7 @@
 #include <pdl/inspect.h>
 
 #include "common/input.h"
-#include "lint/sources.h"
+#include "lint/source_text.h"
 
 /* A finding in a kernel. */
 struct lint_entry {
@@ -48,8 +48,8 @@ struct lint_report {
     bool judged; /* whether all was read, so that an unused suppression is one */
     pdl_lint_level level;
     int exit_code;
-    struct lint_sources *sources; /* NULL: none are opened */
-    bool full_names;              /* template arguments are not left out */
+    struct lint_source_text *sources; /* NULL: none are opened */
+    bool full_names;                  /* template arguments are not left out */
 };
 
 /* Where a finding is: in the source or, where the code has no line information, in its PTX. */

@@ -82,12 +82,9 @@ static bool read_form(struct lint_options *options, const char *form)
         const char *name;
         bool (*print)(const struct lint_report *report);
     } forms[] = {
-        {"text", lint_print_text},
-        {"summary", lint_print_summary},
-        {"github", lint_print_github},
+        {"text", lint_print_text}, {"summary", lint_print_summary}, {"github", lint_print_github},
 #ifdef PDL_HAVE_JANSSON
-        {"json", lint_print_json},
-        {"sarif", lint_print_sarif},
+        {"json", lint_print_json}, {"sarif", lint_print_sarif},
 #else
         {"json", NULL},
         {"sarif", NULL},
@@ -113,7 +110,8 @@ static bool read_form(struct lint_options *options, const char *form)
         options->print = forms[i].print;
         return true;
     }
-    print_line(stderr, "pdltool lint: --format is text, summary, json, sarif or github, not %s", form);
+    print_line(stderr, "pdltool lint: --format is text, summary, json, sarif or github, not %s",
+               form);
     return false;
 }
 

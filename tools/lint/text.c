@@ -193,7 +193,9 @@ static void print_chain(const struct lint_report *report, const pdl_lint_finding
         const uint32_t to_end = i < place ? place - i : finding->place_count - i;
         const uint32_t from_begin = i < place ? i : i - place - 1;
         const pdl_inspect_place *at = finding->places[i];
-        const char *function = i < place ? at->inlined : i > 0 ? finding->places[i - 1]->inlined : NULL;
+        const char *function = i < place ? at->inlined
+                               : i > 0   ? finding->places[i - 1]->inlined
+                                         : NULL;
         if (i == place) {
             left_out = false;
             continue;
@@ -260,10 +262,10 @@ static void print_unused(const struct colours *colours, const struct lint_allowa
                    (int32_t)allowance->level);
     printf("unused %s '", allowance->what);
     print_shown(allowance->suppression->text);
-    printf("': it %s nothing\n", allowance->suppression->reason[0] != '\0' ||
-                                         strcmp(allowance->what, "marker") == 0
-                                     ? "suppresses"
-                                     : "matches");
+    printf("': it %s nothing\n",
+           allowance->suppression->reason[0] != '\0' || strcmp(allowance->what, "marker") == 0
+               ? "suppresses"
+               : "matches");
 }
 
 static void print_part(bool *first, size_t count, const char *one, const char *many)
@@ -339,7 +341,8 @@ bool lint_print_text(const struct lint_report *report)
         }
     }
     if (without_source) {
-        printf("%snote:%s compile with -lineinfo (clang: -gline-tables-only) to see lines of the source\n",
+        printf("%snote:%s compile with -lineinfo (clang: -gline-tables-only) to see lines of the "
+               "source\n",
                colours->note, colours->end);
     }
     print_never(report, colours);

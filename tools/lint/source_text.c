@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "lint/sources.h"
+#include "lint/source_text.h"
 
 #include <fcntl.h>
 #include <stdlib.h>
@@ -19,19 +19,19 @@ struct file {
     size_t count, capacity;
 };
 
-struct lint_sources {
+struct lint_source_text {
     struct pdl_names paths;
     struct file *files; /* by path */
     size_t capacity;
     size_t size; /* of all texts */
 };
 
-struct lint_sources *lint_sources_new(void)
+struct lint_source_text *lint_source_texts_new(void)
 {
-    return allocate(1, sizeof(struct lint_sources));
+    return allocate(1, sizeof(struct lint_source_text));
 }
 
-void lint_sources_free(struct lint_sources *sources)
+void lint_source_texts_free(struct lint_source_text *sources)
 {
     if (sources == NULL) {
         return;
@@ -45,7 +45,7 @@ void lint_sources_free(struct lint_sources *sources)
     free(sources);
 }
 
-static void read_file(struct lint_sources *sources, const char *path, struct file *file)
+static void read_file(struct lint_source_text *sources, const char *path, struct file *file)
 {
     struct stat about;
     const int opened = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
@@ -73,12 +73,12 @@ static void read_file(struct lint_sources *sources, const char *path, struct fil
     }
 }
 
-const char *lint_source_line(struct lint_sources *sources, const char *path, uint32_t line,
+const char *lint_source_line(struct lint_source_text *sources, const char *path, uint32_t line,
                              size_t *length)
 {
     uint32_t index;
-    if (line == 0 || (!pdl_names_find(&sources->paths, path, &index) &&
-                      sources->paths.count >= MOST_FILES)) {
+    if (line == 0 ||
+        (!pdl_names_find(&sources->paths, path, &index) && sources->paths.count >= MOST_FILES)) {
         return NULL;
     }
     const uint32_t before = sources->paths.count;

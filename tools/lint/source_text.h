@@ -6,14 +6,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct lint_sources;
+struct lint_source_text;
 
-struct lint_sources *lint_sources_new(void);
-void lint_sources_free(struct lint_sources *sources);
+struct lint_source_text *lint_source_text_new(void);
+void lint_source_text_free(struct lint_source_text *sources);
 
 /* A line, from 1, without its end; NULL where the file cannot be read, is not a regular one or too long, or has no
  * such line. It lives as long as the sources. */
-const char *lint_source_line(struct lint_sources *sources, const char *path, uint32_t line,
+const char *lint_source_line(struct lint_source_text *sources, const char *path, uint32_t line,
                              size_t *length);
 
 #endif /* PDL_TOOLS_LINT_SOURCES_H */
