@@ -66,7 +66,7 @@ static void add_failed(struct inputs *inputs, const char *name, const pdl_inspec
     inputs->incomplete = true;
 }
 
-static void add_unopened(struct inputs *inputs, const char *name, const char *why)
+void inputs_add_failed(struct inputs *inputs, const char *name, const char *why)
 {
     pdl_inspect_error error = {.size = (uint32_t)sizeof(error), .status = PDL_ERROR_FILE};
     (void)snprintf(error.message, sizeof(error.message), "%s", why);
@@ -319,9 +319,9 @@ static void read_stream(struct inputs *inputs, const char *name, FILE *file)
     size_t size = 0;
     char *const bytes = file_read_stream(file, LONGEST_STREAM, &size);
     if (bytes == NULL) {
-        add_unopened(inputs, name,
-                     errno == EFBIG ? "more than 512 MiB; only files can be that large"
-                                    : strerror(errno));
+        inputs_add_failed(inputs, name,
+                          errno == EFBIG ? "more than 512 MiB; only files can be that large"
+                                         : strerror(errno));
         return;
     }
     const struct source source = {.name = name, .bytes = bytes, .size = size};
@@ -350,7 +350,7 @@ static void read_directory(struct inputs *inputs, const char *path, int depth)
     struct dirent **entries = NULL;
     const int count = scandir(path, &entries, NULL, by_name);
     if (count < 0) {
-        add_unopened(inputs, path, strerror(errno));
+        inputs_add_failed(inputs, path, strerror(errno));
         return;
     }
     for (int i = 0; i < count; i++) {
@@ -363,7 +363,7 @@ static void read_directory(struct inputs *inputs, const char *path, int depth)
             if (depth < DEEPEST_DIRECTORY) {
                 read_directory(inputs, inner, depth + 1);
             } else {
-                add_unopened(inputs, inner, "too many directories in each other");
+                inputs_add_failed(inputs, inner, "too many directories in each other");
             }
         } else if (S_ISREG(status.st_mode) &&
                    (ends_in(name, ".ptx") || ends_in(name, ".cubin") || ends_in(name, ".fatbin") ||
@@ -386,7 +386,7 @@ void inputs_read(struct inputs *inputs, const char *argument)
     if (strcmp(argument, "-") == 0) {
         read_stream(inputs, "<stdin>", stdin);
     } else if (stat(argument, &status) != 0) {
-        add_unopened(inputs, argument, strerror(errno));
+        inputs_add_failed(inputs, argument, strerror(errno));
     } else if (S_ISDIR(status.st_mode)) {
         const size_t before = inputs->count;
         read_directory(inputs, argument, 0);
@@ -402,7 +402,7 @@ void inputs_read(struct inputs *inputs, const char *argument)
     } else {
         FILE *const file = fopen(argument, "rbe");
         if (file == NULL) {
-            add_unopened(inputs, argument, strerror(errno));
+            inputs_add_failed(inputs, argument, strerror(errno));
             return;
         }
         read_stream(inputs, argument, file);

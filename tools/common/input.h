@@ -31,6 +31,8 @@ struct inputs {
 void inputs_read(struct inputs *inputs, const char *argument);
 /* Likewise what is in memory, under a name. */
 void inputs_read_memory(struct inputs *inputs, const char *name, const void *bytes, size_t size);
+/* Adds one that could not be read, and says so. */
+void inputs_add_failed(struct inputs *inputs, const char *name, const char *why);
 void inputs_free(struct inputs *inputs);
 
 /* "sm_90a" for code, "compute_90a" for PTX; the caller frees it. */

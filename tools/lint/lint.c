@@ -11,6 +11,7 @@
 #include "common/demangle.h"
 #include "common/memory.h"
 #include "common/print.h"
+#include "lint/compile.h"
 #include "lint/gate.h"
 #include "lint/options.h"
 #include "lint/setup.h"
@@ -182,9 +183,7 @@ static int run(struct lint_report *report, struct judges *judges, struct lint_op
         !read_suppressions(report, &options->suppressions)) {
         return EXIT_USAGE;
     }
-    for (size_t i = 0; i < options->files.count; i++) {
-        inputs_read(&report->inputs, options->files.items[i]);
-    }
+    lint_read_files(options, &report->inputs);
     if (lint_setups_failed(judges->setups)) {
         return EXIT_USAGE;
     }

@@ -26,12 +26,12 @@ struct lint_source_text {
     size_t size; /* of all texts */
 };
 
-struct lint_source_text *lint_source_texts_new(void)
+struct lint_source_text *lint_source_text_new(void)
 {
     return allocate(1, sizeof(struct lint_source_text));
 }
 
-void lint_source_texts_free(struct lint_source_text *sources)
+void lint_source_text_free(struct lint_source_text *sources)
 {
     if (sources == NULL) {
         return;

@@ -16,6 +16,7 @@
 
 #include "common/memory.h"
 #include "common/print.h"
+#include "common/program.h"
 #include "watch/start_log.h"
 #include "watch/variables.h"
 
@@ -171,33 +172,12 @@ static bool set_environment(struct variables *variables, const struct start *sta
 
 /* ---- the program's file ----------------------------------------------------------------------- */
 
-/* The file that execvp() would run, which the caller frees; NULL: none. */
-static char *find_program(const char *name)
-{
-    if (strchr(name, '/') != NULL) {
-        return copy_text(name);
-    }
-    const char *folders = getenv("PATH");
-    folders = folders != NULL ? folders : "/bin:/usr/bin";
-    for (const char *end = folders; end != NULL; folders = end != NULL ? end + 1 : NULL) {
-        end = strchr(folders, ':');
-        const int length = end != NULL ? (int)(end - folders) : (int)strlen(folders);
-        char *const path =
-            length > 0 ? format_text("%.*s/%s", length, folders, name) : copy_text(name);
-        if (access(path, X_OK) == 0) {
-            return path;
-        }
-        free(path);
-    }
-    return NULL;
-}
-
 /* The loader and the driver do not load libraries that the environment names into a program that has more rights than
  * its caller. */
 static void tell_of_rights(const char *name)
 {
     struct stat status;
-    char *const path = find_program(name);
+    char *const path = program_find(name);
     if (path != NULL && stat(path, &status) == 0) {
         const bool user = (status.st_mode & S_ISUID) != 0 && status.st_uid != geteuid();
         const bool group = (status.st_mode & S_ISGID) != 0 && (status.st_mode & S_IXGRP) != 0 &&

@@ -60,8 +60,9 @@ static int open_below(int at, const char *name, bool make, bool read_only, char 
     return pdl_rtc_directory_open(at, name, O_NOFOLLOW, read_only, why, why_size);
 }
 
-enum pdl_rtc_files_state pdl_rtc_files_open(const char *directory, bool make, bool read_only,
-                                            int *base, char *why, size_t why_size)
+enum pdl_rtc_files_state pdl_rtc_files_open_base(const char *directory, const char *name, bool make,
+                                                 bool read_only, int *base, char *why,
+                                                 size_t why_size)
 {
     if (make) {
         (void)pdl_rtc_directory_make(directory); /* what goes wrong shows when it is opened */
@@ -70,7 +71,7 @@ enum pdl_rtc_files_state pdl_rtc_files_open(const char *directory, bool make, bo
     if (folder < 0) {
         return errno == ENOENT ? PDL_RTC_FILES_NONE : PDL_RTC_FILES_REFUSED;
     }
-    const int opened = open_below(folder, PDL_RTC_FILES_BASE, make, read_only, why, why_size);
+    const int opened = open_below(folder, name, make, read_only, why, why_size);
     const int error = errno;
     (void)close(folder);
     errno = error;
@@ -79,6 +80,13 @@ enum pdl_rtc_files_state pdl_rtc_files_open(const char *directory, bool make, bo
     }
     *base = opened;
     return PDL_RTC_FILES_OPEN;
+}
+
+enum pdl_rtc_files_state pdl_rtc_files_open(const char *directory, bool make, bool read_only,
+                                            int *base, char *why, size_t why_size)
+{
+    return pdl_rtc_files_open_base(directory, PDL_RTC_FILES_BASE, make, read_only, base, why,
+                                   why_size);
 }
 
 static int open_part(int base, const char *name, bool make, bool read_only, char *why,

@@ -37,6 +37,11 @@ enum pdl_rtc_files_state { PDL_RTC_FILES_OPEN, PDL_RTC_FILES_NONE, PDL_RTC_FILES
 enum pdl_rtc_files_state pdl_rtc_files_open(const char *directory, bool make, bool read_only,
                                             int *base, char *why, size_t why_size);
 
+/* Likewise another base, of files that hold something else. */
+enum pdl_rtc_files_state pdl_rtc_files_open_base(const char *directory, const char *name, bool make,
+                                                 bool read_only, int *base, char *why,
+                                                 size_t why_size);
+
 /* Opens the part of the base, "AB", that a file of such a name is in; -1 with errno. */
 int pdl_rtc_files_part(int base, const char *name, bool read_only);
 

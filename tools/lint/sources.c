@@ -1,0 +1,463 @@
+/* SPDX-License-Identifier: MIT */
+#include "lint/sources.h"
+
+#include <fnmatch.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "common/memory.h"
+#include "common/print.h"
+#include "core/hash.h"
+#include "lint/paths.h"
+#ifdef PDL_HAVE_JANSSON
+#include "lint/database.h"
+#endif
+
+/* ---- lists ------------------------------------------------------------------------------------*/
+
+void compilations_free(struct compilations *compilations)
+{
+    for (size_t i = 0; i < compilations->count; i++) {
+        free(compilations->items[i].directory);
+        free(compilations->items[i].file);
+        argv_free(&compilations->items[i].arguments);
+    }
+    free(compilations->items);
+    *compilations = (struct compilations){0};
+}
+
+void units_free(struct units *units)
+{
+    for (size_t i = 0; i < units->count; i++) {
+        command_free(&units->items[i].command);
+        free(units->items[i].directory);
+        free(units->items[i].file);
+        free(units->items[i].name);
+    }
+    free(units->items);
+    *units = (struct units){0};
+}
+
+/* ---- arguments --------------------------------------------------------------------------------*/
+
+static bool ends_in(const char *text, const char *end)
+{
+    const size_t length = strlen(text);
+    const size_t tail = strlen(end);
+    return length > tail && strcmp(text + length - tail, end) == 0;
+}
+
+static bool is_cxx(const char *name)
+{
+    return ends_in(name, ".cpp") || ends_in(name, ".cc") || ends_in(name, ".cxx") ||
+           ends_in(name, ".c") || ends_in(name, ".C");
+}
+
+static bool is_directory(const char *path)
+{
+    struct stat about;
+    return stat(path, &about) == 0 && S_ISDIR(about.st_mode);
+}
+
+/* Whether the options make CUDA of what is C++ by its name. */
+static bool options_say_cuda(const struct lint_options *options)
+{
+    struct argv words = {0};
+    argv_add(&words, "");
+    for (size_t i = 0; i < options->compiler_options.count; i++) {
+        argv_add(&words, options->compiler_options.items[i]);
+    }
+    const bool cuda = command_is_cuda(&words, "");
+    argv_free(&words);
+    return cuda;
+}
+
+bool lint_is_source(const struct lint_options *options, const char *argument)
+{
+    if (ends_in(argument, ".cu") || ends_in(argument, ".cuh")) {
+        return true;
+    }
+    if (options->compile_commands != NULL) {
+        return is_cxx(argument) || is_directory(argument) ||
+               (strpbrk(argument, "*?[") != NULL && access(argument, F_OK) != 0);
+    }
+    return is_cxx(argument) && options_say_cuda(options);
+}
+
+/* ---- architectures ----------------------------------------------------------------------------*/
+
+/* Those that --arch names; false with a line where it names none. */
+static bool read_architectures(const char *text, struct command *into)
+{
+    while (*text != '\0') {
+        const size_t length = strcspn(text, ",");
+        char *const name = format_text("%.*s", (int)length, text);
+        struct architecture found;
+        const bool known = architecture_parse(name, &found) && found.number >= ARCHITECTURE_LEAST;
+        if (!known) {
+            print_line(stderr,
+                       "pdltool lint: --arch takes architectures from sm_90 on, such as 90a or "
+                       "sm_100a, or all, not %s",
+                       name);
+        }
+        free(name);
+        if (!known) {
+            return false;
+        }
+        APPEND(into, found);
+        text += length + (text[length] == ',');
+    }
+    return into->count > 0;
+}
+
+/* ---- units ------------------------------------------------------------------------------------*/
+
+/* What is known of all units, and what was seen while they were made. */
+struct making {
+    const struct lint_options *options;
+    const struct command *wanted; /* its architectures are those of --arch */
+    bool all;                     /* --arch=all */
+    struct units *units;
+    size_t older; /* whose commands name older architectures only */
+};
+
+static void add_unit(const struct making *making, const struct command *command,
+                     const struct compilation *compilation, struct architecture architecture)
+{
+    struct unit unit = {
+        .command = {.kind = command->kind},
+        .architecture = architecture,
+        .directory = compilation->directory != NULL ? copy_text(compilation->directory) : NULL,
+        .file = copy_text(compilation->file)};
+    for (size_t i = 0; i < command->arguments.count; i++) {
+        argv_add(&unit.command.arguments, command->arguments.items[i]);
+    }
+    if (compilation->directory != NULL) {
+        char *const path = path_absolute(compilation->directory, compilation->file);
+        unit.name = path_shown(path);
+        free(path);
+    } else {
+        unit.name = copy_text(compilation->file);
+    }
+    APPEND(making->units, unit);
+}
+
+/* Adds the words of a variable of the environment. */
+static void add_variable(struct argv *arguments, const char *name)
+{
+    const char *const value = getenv(name);
+    if (value != NULL) {
+        argv_split(arguments, value);
+    }
+}
+
+/* Makes units of a source. */
+static void make_units(struct making *making, const struct compilation *compilation,
+                       enum compiler_kind kind)
+{
+    struct argv arguments = {0};
+    struct command command;
+    argv_add(&arguments, compilation->arguments.items[0]);
+    if (kind == COMPILER_NVCC) { /* nvcc itself would add them to what is asked of it here */
+        add_variable(&arguments, "NVCC_PREPEND_FLAGS");
+    }
+    for (size_t i = 1; i < compilation->arguments.count; i++) {
+        argv_add(&arguments, compilation->arguments.items[i]);
+    }
+    for (size_t i = 0;
+         making->options->compile_commands != NULL && i < making->options->compiler_options.count;
+         i++) {
+        argv_add(&arguments, making->options->compiler_options.items[i]);
+    }
+    if (kind == COMPILER_NVCC) {
+        add_variable(&arguments, "NVCC_APPEND_FLAGS");
+    }
+    command_read(&command, kind, &arguments, compilation->directory, compilation->file);
+    if (making->wanted->count > 0) {
+        for (size_t i = 0; i < making->wanted->count; i++) {
+            add_unit(making, &command, compilation, making->wanted->items[i]);
+        }
+    } else if (command.count == 0) {
+        making->older += command.older;
+        add_unit(making, &command, compilation, command_default(kind));
+    } else {
+        for (size_t i = 0; i < (making->all ? command.count : 1); i++) {
+            add_unit(making, &command, compilation, command.items[i]);
+        }
+    }
+    command_free(&command);
+}
+
+static void tell_older(size_t older)
+{
+    if (older > 0) {
+        char *const files = format_count(older, "file", "files");
+        print_line(stderr,
+                   "pdltool lint: note: %s compiled for architectures older than sm_90, which have "
+                   "no PDL: linted as for sm_90; --arch names another",
+                   files);
+        free(files);
+    }
+}
+
+/* ---- files that are named ---------------------------------------------------------------------*/
+
+/* nvcc, CUDACXX with its options, or what --nvcc names. */
+static void add_compiler(const struct lint_options *options, struct argv *arguments)
+{
+    const char *const variable = getenv("CUDACXX");
+    if (options->compiler != NULL) {
+        argv_add(arguments, options->compiler);
+    } else if (variable != NULL && *variable != '\0') {
+        if (access(variable, X_OK) == 0) {
+            argv_add(arguments, variable); /* a path, blanks and all */
+        } else {
+            argv_split(arguments, variable);
+            command_drop_launchers(arguments);
+        }
+    }
+    if (arguments->count == 0) {
+        argv_add(arguments, "nvcc");
+    }
+}
+
+static void find_named(struct making *making, const struct lint_strings *files)
+{
+    for (size_t i = 0; i < files->count; i++) {
+        struct compilation compilation = {.file = copy_text(files->items[i])};
+        add_compiler(making->options, &compilation.arguments);
+        for (size_t o = 0; o < making->options->compiler_options.count; o++) {
+            argv_add(&compilation.arguments, making->options->compiler_options.items[o]);
+        }
+        const enum compiler_kind kind = compiler_kind_of(compilation.arguments.items[0]);
+        make_units(making, &compilation, kind != COMPILER_UNKNOWN ? kind : COMPILER_NVCC);
+        free(compilation.file);
+        argv_free(&compilation.arguments);
+    }
+}
+
+/* ---- files of a database ----------------------------------------------------------------------*/
+
+#ifdef PDL_HAVE_JANSSON
+/* What the command line names: a path, a folder, or a pattern. */
+struct selection {
+    const char *text;
+    char *path;
+    char *real; /* NULL: it is not there */
+    bool directory;
+    bool used;
+};
+
+static bool is_selected_by(const struct selection *selection, const char *path, const char *shown,
+                           const char *real)
+{
+    const size_t length = strlen(selection->path);
+    if (selection->directory) {
+        return (strncmp(path, selection->path, length) == 0 && path[length] == '/') ||
+               (real != NULL && selection->real != NULL &&
+                strncmp(real, selection->real, strlen(selection->real)) == 0 &&
+                real[strlen(selection->real)] == '/');
+    }
+    return strcmp(path, selection->path) == 0 ||
+           (real != NULL && selection->real != NULL && strcmp(real, selection->real) == 0) ||
+           fnmatch(selection->text, shown, 0) == 0 || fnmatch(selection->text, path, 0) == 0;
+}
+
+static bool is_selected(struct selection *selections, size_t count,
+                        const struct compilation *compilation)
+{
+    char *const path = path_absolute(compilation->directory, compilation->file);
+    char *const shown = path_shown(path);
+    char *const real = realpath(path, NULL);
+    bool found = count == 0;
+    for (size_t i = 0; i < count; i++) {
+        if (is_selected_by(&selections[i], path, shown, real)) {
+            selections[i].used = true;
+            found = true;
+        }
+    }
+    free(real);
+    free(shown);
+    free(path);
+    return found;
+}
+
+/* Whether two entries say the same: a source that is part of two targets may be compiled as often, to the same code. */
+static bool is_same_unit(const struct unit *a, const struct unit *b)
+{
+    bool same = strcmp(a->directory, b->directory) == 0 && strcmp(a->file, b->file) == 0 &&
+                a->architecture.number == b->architecture.number &&
+                a->architecture.suffix == b->architecture.suffix &&
+                a->command.arguments.count == b->command.arguments.count;
+    for (size_t i = 0; same && i < a->command.arguments.count; i++) {
+        same = strcmp(a->command.arguments.items[i], b->command.arguments.items[i]) == 0;
+    }
+    return same;
+}
+
+static uint64_t hash_unit(const struct unit *unit)
+{
+    uint64_t hash = pdl_hash(PDL_HASH_START, unit->file, strlen(unit->file));
+    for (size_t i = 0; i < unit->command.arguments.count; i++) {
+        const char *const word = unit->command.arguments.items[i];
+        hash = pdl_hash(hash, word, strlen(word) + 1);
+    }
+    return hash;
+}
+
+struct numbered {
+    uint64_t hash;
+    size_t index;
+};
+
+static int by_hash(const void *a, const void *b)
+{
+    const struct numbered *const x = a;
+    const struct numbered *const y = b;
+    return x->hash != y->hash ? (x->hash > y->hash) - (x->hash < y->hash)
+                              : (x->index > y->index) - (x->index < y->index);
+}
+
+static void drop_twins(struct units *units)
+{
+    struct numbered *const numbers = allocate(units->count, sizeof(*numbers));
+    bool *const dropped = allocate(units->count, sizeof(*dropped));
+    for (size_t i = 0; i < units->count; i++) {
+        numbers[i] = (struct numbered){hash_unit(&units->items[i]), i};
+    }
+    qsort(numbers, units->count, sizeof(*numbers), by_hash);
+    for (size_t i = 1; i < units->count; i++) {
+        dropped[numbers[i].index] =
+            numbers[i].hash == numbers[i - 1].hash &&
+            is_same_unit(&units->items[numbers[i].index], &units->items[numbers[i - 1].index]);
+    }
+    struct units kept = {0};
+    struct units rest = {0};
+    for (size_t i = 0; i < units->count; i++) {
+        APPEND(dropped[i] ? &rest : &kept, units->items[i]);
+    }
+    units_free(&rest);
+    free(units->items);
+    *units = kept;
+    free(dropped);
+    free(numbers);
+}
+
+/* The compiler of an entry: --nvcc stands for any nvcc, so that a database from another machine can be used. */
+static enum compiler_kind take_compiler(const struct lint_options *options, struct argv *arguments)
+{
+    command_drop_launchers(arguments);
+    const enum compiler_kind kind = compiler_kind_of(arguments->items[0]);
+    if (options->compiler == NULL) {
+        return kind;
+    }
+    enum compiler_kind wanted = compiler_kind_of(options->compiler);
+    wanted = wanted == COMPILER_UNKNOWN ? COMPILER_NVCC : wanted;
+    if (kind != COMPILER_UNKNOWN && kind != wanted) {
+        return kind;
+    }
+    free(arguments->items[0]);
+    arguments->items[0] = copy_text(options->compiler);
+    return wanted;
+}
+
+static void find_entries(struct making *making, struct compilations *compilations,
+                         struct selection *selections, size_t count)
+{
+    size_t unknown = 0;
+    const char *example = NULL;
+    for (size_t i = 0; i < compilations->count; i++) {
+        struct compilation *const compilation = &compilations->items[i];
+        if (!command_is_cuda(&compilation->arguments, compilation->file) ||
+            !is_selected(selections, count, compilation)) {
+            continue;
+        }
+        const enum compiler_kind kind = take_compiler(making->options, &compilation->arguments);
+        if (kind == COMPILER_UNKNOWN) {
+            unknown++;
+            example = compilation->arguments.items[0];
+        } else {
+            make_units(making, compilation, kind);
+        }
+    }
+    drop_twins(making->units);
+    if (unknown > 0) {
+        char *const files = format_count(unknown, "file", "files");
+        print_line(stderr,
+                   "pdltool lint: note: %s left out: %s is neither nvcc nor clang by its name; "
+                   "--nvcc names the compiler to use",
+                   files, example);
+        free(files);
+    }
+}
+
+static bool find_in_database(struct making *making, const struct lint_strings *files)
+{
+    const char *const database = making->options->compile_commands;
+    char *const path = is_directory(database) ? format_text("%s/compile_commands.json", database)
+                                              : copy_text(database);
+    struct compilations compilations = {0};
+    struct selection *const selections = allocate(files->count, sizeof(*selections));
+    bool found = database_read(path, &compilations);
+    if (found) {
+        for (size_t i = 0; i < files->count; i++) {
+            selections[i] = (struct selection){.text = files->items[i],
+                                               .path = path_absolute(NULL, files->items[i]),
+                                               .real = realpath(files->items[i], NULL),
+                                               .directory = is_directory(files->items[i])};
+        }
+        find_entries(making, &compilations, selections, files->count);
+        for (size_t i = 0; i < files->count; i++) {
+            if (!selections[i].used) {
+                print_line(stderr, "%s: error: no CUDA source of %s", files->items[i], path);
+                found = false;
+            }
+            free(selections[i].path);
+            free(selections[i].real);
+        }
+        if (files->count == 0 && making->units->count == 0) {
+            print_line(stderr, "%s: error: no CUDA source is compiled by it", path);
+            found = false;
+        }
+    }
+    free(selections);
+    compilations_free(&compilations);
+    free(path);
+    return found;
+}
+#else
+static bool find_in_database(struct making *making, const struct lint_strings *files)
+{
+    (void)making;
+    (void)files;
+    (void)fputs("pdltool lint: compile_commands.json cannot be read by this build, which was made "
+                "without the JSON library jansson\n",
+                stderr);
+    return false;
+}
+#endif
+
+bool units_find(const struct lint_options *options, const struct lint_strings *files,
+                struct units *units)
+{
+    struct command wanted = {0};
+    struct making making = {.options = options, .wanted = &wanted, .units = units};
+    making.all = options->architecture != NULL && strcmp(options->architecture, "all") == 0;
+    if (options->architecture != NULL && !making.all &&
+        !read_architectures(options->architecture, &wanted)) {
+        command_free(&wanted);
+        return false;
+    }
+    bool found = true;
+    if (options->compile_commands != NULL) {
+        found = find_in_database(&making, files);
+    } else {
+        find_named(&making, files);
+    }
+    tell_older(making.older);
+    command_free(&wanted);
+    return found;
+}
