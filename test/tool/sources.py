@@ -1,0 +1,633 @@
+# SPDX-License-Identifier: MIT
+"""pdltool lint on sources: which compiler is run how, what is read from compile_commands.json, and what is kept."""
+
+import glob
+import json
+import os
+import re
+import shlex
+import signal
+import stat
+import subprocess
+import sys
+import time
+
+import make_project
+import tooltest
+
+STAND_IN = os.path.join(os.path.dirname(os.path.abspath(__file__)), "stand_in.py")
+BROKEN = "// a kernel\n// READS\n"
+
+
+class Case(tooltest.Case):
+    """Compilers are stand-ins, and the cache is the test's own."""
+
+    def setUp(self):
+        super().setUp()
+        for name in ("nvcc", "clang++"):
+            self.compiler("bin/" + name)
+        os.mkdir(self.path("tmp"))
+        os.mkdir(self.path("work"))
+        self.directory = self.path("work")
+        self.environment = {
+            "PATH": self.path("../bin") + ":" + os.environ["PATH"],
+            "STAND_IN_LOG": self.path("../log"),
+            "TMPDIR": self.path("../tmp"),
+            "XDG_CACHE_HOME": self.path("../cache"),
+            "PWD": self.directory,
+        }
+        for name in ("PDL_RTC_CACHE", "PDL_RTC_CACHE_DIR", "CUDACXX", "NVCC_PREPEND_FLAGS", "NVCC_APPEND_FLAGS"):
+            self.environment[name] = ""
+
+    def tearDown(self):
+        self.assertEqual(os.listdir(self.path("../tmp")), [])
+        self.directory = os.path.dirname(self.directory)
+        super().tearDown()
+
+    def file(self, name, content):
+        os.makedirs(os.path.dirname(self.path(name)), exist_ok=True)
+        path = super().file(name, content)
+        os.utime(path, ns=(self.old(), self.old()))
+        return path
+
+    def old(self):
+        """Times of files that are not of the last seconds, each another one."""
+        self.times = getattr(self, "times", 0) + 1
+        return (1_700_000_000 + self.times) * 1_000_000_000
+
+    def compiler(self, name):
+        path = self.file(name, f"#!{sys.executable} -SE\n" + open(STAND_IN, encoding="utf-8").read())
+        os.chmod(path, 0o755)
+        return path
+
+    def lint(self, *arguments, **environment):
+        return self.tool("lint", *arguments, env={**self.environment, **environment})
+
+    def commands(self):
+        """What was compiled since the last time."""
+        try:
+            with open(self.path("../log"), encoding="utf-8") as file:
+                lines = [json.loads(line) for line in file]
+            os.remove(self.path("../log"))
+            return lines
+        except FileNotFoundError:
+            return []
+
+    def compiled(self):
+        return sorted(os.path.basename(command["argv"][-1]) for command in self.commands())
+
+    def words(self, *arguments, **environment):
+        """The only command's words, without what is the tool's own."""
+        result = self.lint(*arguments, **environment)
+        commands = self.commands()
+        self.assertEqual(len(commands), 1, result.stderr)
+        words = commands[0]["argv"]
+        self.assertEqual((words[-6], words[-5], words[-3]), ("-MD", "-MF", "-o"))
+        return [os.path.basename(words[0]), *words[1:-6], words[-1]]
+
+
+class Compile(Case):
+    NVCC = ["-w", "-ptx", "-lineinfo"]
+
+    def test_a_source_is_compiled_and_its_finding_is_at_its_line(self):
+        self.file("kernels/a.cu", BROKEN)
+        result = self.lint("kernels/a.cu")
+        self.assertEqual((result.returncode, result.stderr), (1, ""))
+        self.assertRegex(result.stdout, r"(?m)^kernels/a\.cu:2:5: warning: reads global memory .*\[read-before-wait\]$")
+
+    def test_one_that_waits_first_is_right(self):
+        self.file("a.cu", "// WAITS")
+        result = self.lint("a.cu")
+        self.assertEqual((result.returncode, result.stderr), (0, ""))
+
+    def test_paths_outside_of_the_working_directory_are_whole(self):
+        path = self.file("../elsewhere/a.cu", BROKEN)
+        self.assertIn(os.path.realpath(path) + ":2:5: warning", self.lint("../elsewhere/a.cu").stdout)
+
+    def test_the_compiler_gets_the_options_behind_two_dashes(self):
+        self.file("a.cu", BROKEN)
+        self.assertEqual(
+            self.words("a.cu", "--", "-O3", "-I", "in clude", "-DX=1", "-std=c++17"),
+            ["nvcc", "-O3", "-I", "in clude", "-DX=1", "-std=c++17", *self.NVCC, "-arch=sm_90a", "a.cu"],
+        )
+
+    def test_what_would_change_the_output_is_left_out(self):
+        self.file("a.cu", BROKEN)
+        words = "-c -o a.o -G -lineinfo -MD -MF a.d -MT a --ptx -dlto -Xptxas -v --ptxas-options=-O1 -t 4 --keep --keep-dir k"
+        words += " -Werror all-warnings -v --fatbin --threads=2 -odir x b.o -Xfatbin -compress-all -lcudart -Xcompiler -fPIC"
+        self.assertEqual(
+            self.words("a.cu", "--", *words.split()),
+            ["nvcc", "-lcudart", "-Xcompiler", "-fPIC", *self.NVCC, "-arch=sm_90a", "a.cu"],
+        )
+
+    def test_the_value_of_an_option_is_not_taken_for_an_option(self):
+        self.file("a.cu", BROKEN)
+        words = ["-Xcompiler", "-G", "-D", "-c", "-include", "b.cu", "-Xcudafe", "-v"]
+        self.assertEqual(self.words("a.cu", "--", *words)[1:9], words)
+
+    def test_code_that_calls_other_files_stays_so(self):
+        self.file("a.cu", BROKEN)
+        self.assertEqual(self.words("a.cu", "--", "-dc")[1:2], ["-rdc=true"])
+
+    def architectures(self, *arguments, options=()):
+        self.file("a.cu", BROKEN + "// " + " ".join(arguments))
+        self.lint(*options, "--no-cache", "a.cu", "--", *arguments)
+        return [word.split("_")[1] for command in self.commands() for word in command["argv"] if word.startswith("-arch=")]
+
+    def test_the_newest_architecture_counts(self):
+        for arguments, expected in (
+            ([], "90a"),
+            (["-arch=sm_90"], "90"),
+            (["-arch", "sm_100a"], "100a"),
+            (["--gpu-architecture=compute_90a"], "90a"),
+            (["-gencode", "arch=compute_80,code=sm_80", "-gencode=arch=compute_90,code=[sm_90,compute_90]"], "90"),
+            (["-gencode", "arch=compute_90a,code=sm_90a", "-gencode", "arch=compute_90,code=sm_90"], "90a"),
+            (["--generate-code=arch=compute_120f,code=[sm_120f]", "-gencode", "arch=compute_100a,code=sm_100a"], "120f"),
+            (["-arch=all"], "90"),
+            (["-arch=native"], "90a"),
+            (["-gencode", "arch=compute_80,code=sm_90", "-arch=compute_90", "-code=sm_120"], "90"),
+        ):
+            with self.subTest(arguments):
+                self.assertEqual(self.architectures(*arguments), [expected])
+
+    def test_code_for_older_architectures_is_linted_as_for_sm_90_and_that_is_said(self):
+        self.file("a.cu", BROKEN)
+        result = self.lint("a.cu", "--", "-arch=sm_80")
+        self.assertEqual(result.returncode, 1)
+        self.assertRegex(result.stderr, r"^pdltool lint: note: 1 file compiled for architectures older than sm_90, .*\n$")
+
+    def test_architectures_can_be_named(self):
+        named = ["-gencode", "arch=compute_90a,code=sm_90a", "-gencode", "arch=compute_100a,code=sm_100a"]
+        for option, expected in (("--arch=90", ["90"]), ("--arch=sm_90a,sm_120", ["120", "90a"]), ("--arch=all", ["100a", "90a"])):
+            self.assertEqual(sorted(self.architectures(*named, options=[option])), expected)
+
+    def test_no_architecture_without_pdl_can_be_named(self):
+        self.file("a.cu", BROKEN)
+        for name in ("80", "sm_75", "native", "90b", ""):
+            result = self.lint("--arch=" + name, "a.cu")
+            self.assertEqual((result.returncode, self.commands()), (2, []), name)
+
+    def test_files_that_are_cuda_only_by_an_option(self):
+        self.file("a.cpp", BROKEN)
+        self.file("b.cuh", BROKEN)
+        self.assertEqual(self.words("a.cpp", "--", "-x", "cu")[1:3], ["-x", "cu"])
+        self.assertEqual(self.words("b.cuh")[1:3], ["-x", "cu"])
+        self.assertEqual(self.lint("a.cpp").returncode, 2)
+        self.assertEqual(self.commands(), [])
+
+    def test_what_a_compiler_says_of_an_error_is_shown_as_it_is(self):
+        self.file("a.cu", "FAIL")
+        self.file("b.cu", BROKEN)
+        result = self.lint("a.cu", "b.cu")
+        self.assertEqual(result.returncode, 2)
+        self.assertEqual(result.stdout.count("warning: reads"), 1)
+        self.assertRegex(
+            result.stderr,
+            r"^a line on standard output\na\.cu\(1\): error: FAIL is not a declaration\n"
+            r"a\.cu: error: the compiler failed with exit code 1\n2 files: 1 compiled, 1 not compiled, \d+\.\d s\n$",
+        )
+
+    def test_what_a_compiler_says_does_not_steer_the_terminal(self):
+        self.file("a\x1b[31m.cu", "FAIL")
+        result = self.lint("a\x1b[31m.cu")
+        self.assertNotIn("\x1b", result.stderr)
+        self.assertIn(r"\x1b[31m.cu(1): error", result.stderr)
+
+    def test_there_may_be_no_compiler(self):
+        self.file("a.cu", BROKEN)
+        for options, what in ((["--nvcc=no-such-nvcc"], "there is no compiler no-such-nvcc on PATH"), (["--nvcc=./nvcc"], "there is no compiler ./nvcc")):
+            result = self.lint(*options, "a.cu")
+            self.assertEqual((result.returncode, result.stderr), (2, f"a.cu: error: {what}\n"))
+
+    def test_options_for_nothing_are_an_error(self):
+        self.file("a.ptx", ".version 8.0\n.target sm_90\n.address_size 64\n")
+        result = self.lint("a.ptx", "--", "-O3")
+        self.assertEqual(result.returncode, 2)
+        self.assertIn("no source is compiled", result.stderr)
+
+    def test_the_compiler_of_the_environment(self):
+        self.file("a.cu", BROKEN)
+        other = self.compiler("../other/my nvcc")
+        self.assertEqual(self.words("a.cu", CUDACXX=other)[0], "my nvcc")
+        self.assertEqual(self.words("a.cu", CUDACXX="ccache nvcc -DY")[:2], ["nvcc", "-DY"])
+        self.assertEqual(self.words("--nvcc=nvcc", "--no-cache", "a.cu", CUDACXX=other)[0], "nvcc")
+
+    def test_what_nvcc_would_add_itself_is_read_like_the_rest(self):
+        self.file("a.cu", BROKEN)
+        words = self.words("a.cu", "--", "-DM", NVCC_PREPEND_FLAGS="-DA -arch=sm_100a", NVCC_APPEND_FLAGS="-G '-DZ=a b'")
+        self.assertEqual(words[1:4] + words[-2:], ["-DA", "-DM", "-DZ=a b", "-arch=sm_100a", "a.cu"])
+        self.lint("a.cu", "--", "-DN", NVCC_APPEND_FLAGS="-G")
+        self.assertEqual(self.commands()[0]["flags"], {})
+
+    def test_clang_is_asked_in_its_own_words(self):
+        self.file("a.cu", BROKEN)
+        clang = ["-w", "--cuda-device-only", "-S", "-gline-tables-only"]
+        options = "-c -o x -g -O0 -MD -MFx.d --cuda-gpu-arch=sm_80 --offload-arch=sm_90a -Xcuda-ptxas -v -flto=thin --cuda-path=/c -Iy"
+        self.assertEqual(
+            self.words("a.cu", "--", *options.split(), CUDACXX="clang++"),
+            ["clang++", "--cuda-path=/c", "-Iy", "-O2", *clang, "--cuda-gpu-arch=sm_90a", "a.cu"],
+        )
+        self.assertEqual(
+            self.words("--nvcc=clang++", "a.cu", "--", "-O3"),
+            ["clang++", "-O3", *clang, "--cuda-gpu-arch=sm_90", "a.cu"],
+        )
+
+    def test_several_are_compiled_at_once_and_reported_in_order(self):
+        names = [f"k{i}.cu" for i in range(6)]
+        for name in names:
+            self.file(name, BROKEN)
+        begin = time.monotonic()
+        result = self.lint("-j6", "--no-cache", *names, STAND_IN_SECONDS="0.5")
+        self.assertLess(time.monotonic() - begin, 2.5)
+        self.assertEqual(re.findall(r"(?m)^(\S+?):2:5: warning", result.stdout), names)
+        self.assertRegex(result.stderr, r"^6 files: 6 compiled, \d+\.\d s\n$")
+
+    def test_sources_and_device_code_in_one_run(self):
+        self.file("a.cu", BROKEN)
+        self.file("b.ptx", ".version 8.0\n.target sm_90\n.address_size 64\n")
+        self.assertEqual(self.lint("a.cu", "b.ptx").returncode, 1)
+
+
+class Cache(Case):
+    """Of two sources, with a header that both include and one that one includes."""
+
+    def setUp(self):
+        super().setUp()
+        self.file("h.cuh", "// a header")
+        self.file("a b.cuh", "// with a blank")
+        self.file("a.cu", BROKEN + '#include "h.cuh"\n#include "a b.cuh"\n')
+        self.file("b.cu", BROKEN + '#include "h.cuh"\n')
+        self.first = self.both()
+        self.assertEqual(self.compiled(), ["a.cu", "b.cu"])
+
+    def both(self, *arguments, **environment):
+        result = self.lint("a.cu", "b.cu", *arguments, **environment)
+        self.assertEqual(result.returncode, 1, result.stderr)
+        return result
+
+    def entries(self):
+        return glob.glob(self.path("../cache/pdl/pdl-lint-1/??/*"))
+
+    def test_nothing_is_compiled_again(self):
+        result = self.both()
+        self.assertEqual(self.compiled(), [])
+        self.assertEqual(result.stdout, self.first.stdout)
+        self.assertRegex(result.stderr, r"^2 files: 2 from the cache, \d+\.\d s\n$")
+
+    def test_a_source_that_changed(self):
+        self.file("a.cu", "\n" + BROKEN)
+        result = self.both()
+        self.assertEqual(self.compiled(), ["a.cu"])
+        self.assertIn("a.cu:3:5: warning", result.stdout)
+        self.assertRegex(result.stderr, r"^2 files: 1 compiled, 1 from the cache, \d+\.\d s\n$")
+
+    def test_a_header_that_changed(self):
+        self.file("h.cuh", "// another header")
+        self.both()
+        self.assertEqual(self.compiled(), ["a.cu", "b.cu"])
+        self.file("a b.cuh", "// WITH A BLANK")
+        self.both()
+        self.assertEqual(self.compiled(), ["a.cu"])
+
+    def test_a_header_that_is_gone(self):
+        os.remove(self.path("a b.cuh"))
+        result = self.lint("a.cu", "b.cu")
+        self.assertEqual((result.returncode, self.compiled()), (2, ["a.cu"]))
+
+    def test_the_same_content_with_another_time(self):
+        self.file("h.cuh", "// a header")
+        self.both()
+        self.assertEqual(self.compiled(), [])
+
+    def test_another_content_of_the_same_size(self):
+        self.file("h.cuh", "// A HEADER")
+        self.both()
+        self.assertEqual(self.compiled(), ["a.cu", "b.cu"])
+
+    def test_a_change_right_after_one_is_seen_although_the_time_is_the_same(self):
+        now = time.time_ns() - 1_000_000_000
+        for content, expected in (("// 1 header", ["a.cu", "b.cu"]), ("// 2 header", ["a.cu", "b.cu"]), ("// 2 header", [])):
+            os.utime(self.file("h.cuh", content), ns=(now, now))
+            self.both()
+            self.assertEqual(self.compiled(), expected)
+
+    def test_what_changes_while_it_is_compiled_is_not_kept(self):
+        future = time.time_ns() + 60_000_000_000
+        self.file("h.cuh", "// of the future")
+        os.utime(self.path("h.cuh"), ns=(future, future))
+        for _ in range(2):
+            self.both()
+            self.assertEqual(self.compiled(), ["a.cu", "b.cu"])
+
+    def test_other_options_another_architecture_and_another_folder(self):
+        self.both("--", "-DX")
+        self.assertEqual(self.compiled(), ["a.cu", "b.cu"])
+        self.both("--arch=100a")
+        self.assertEqual(self.compiled(), ["a.cu", "b.cu"])
+        self.both(CPATH="/x")
+        self.assertEqual(self.compiled(), ["a.cu", "b.cu"])
+        self.both("--", "-DX")
+        self.assertEqual(self.compiled(), [])
+
+    def test_options_of_lint_do_not_matter(self):
+        self.assertEqual(self.lint("a.cu", "b.cu", "--constant-param=1", "--fail-on=never").returncode, 0)
+        self.assertEqual(self.compiled(), [])
+
+    def test_another_compiler(self):
+        self.both(STAND_IN_VERSION="2")
+        self.assertEqual(self.compiled(), ["a.cu", "b.cu"])
+        self.compiler("../bin/nvcc")
+        with open(self.path("../bin/nvcc"), "a", encoding="utf-8") as file:
+            file.write("# newer\n")
+        self.both()
+        self.assertEqual(self.compiled(), ["a.cu", "b.cu"])
+
+    def test_without_a_cache(self):
+        for arguments, environment in (["--no-cache"], {}), ([], {"PDL_RTC_CACHE": "0"}):
+            self.both(*arguments, **environment)
+            self.assertEqual(self.compiled(), ["a.cu", "b.cu"])
+
+    def test_a_folder_that_cannot_be_used(self):
+        self.file("../file", "")
+        result = self.both(XDG_CACHE_HOME=self.path("../file"))
+        self.assertIn("note: the cache's folder", result.stderr)
+        os.chmod(self.path("../cache/pdl/pdl-lint-1"), stat.S_IRWXU | stat.S_IRWXO)
+        self.assertIn("may be written by others", self.both().stderr)
+
+    def test_damaged_files_are_not_used(self):
+        self.commands()
+        for damage in (lambda b: b"", lambda b: b[:-1], lambda b: b[:40], lambda b: b + b"x", lambda b: b[:-9] + b"X" + b[-8:], lambda b: b"\xff" * 99,
+                       lambda b: b[: b.index(b"\n")], lambda b: b.replace(b" ", b"\0", 1)):
+            for path in self.entries():
+                with open(path, "rb") as file:
+                    content = file.read()
+                with open(path, "wb") as file:
+                    file.write(damage(content))
+            self.assertEqual(self.both().stdout, self.first.stdout)
+            self.assertEqual(self.compiled(), ["a.cu", "b.cu"])
+        self.assertEqual(len(self.entries()), 2)
+
+    def test_failures_are_not_kept(self):
+        self.file("a.cu", "FAIL")
+        for _ in range(2):
+            self.assertEqual(self.lint("a.cu").returncode, 2)
+            self.assertEqual(self.compiled(), ["a.cu"])
+
+    def test_where_the_tool_is_called_does_not_matter_to_a_database(self):
+        if "json" in tooltest.without:
+            self.skipTest("no JSON")
+        self.file("build/compile_commands.json", json.dumps([{"directory": self.directory, "file": "a.cu", "command": "nvcc -c a.cu"}]))
+        self.lint("-p", "build")
+        self.commands()
+        os.chdir(self.path("build"))
+        result = subprocess.run([tooltest.program, "lint", "-p", "."], env={**os.environ, **self.environment, "PWD": ""}, stdout=subprocess.PIPE, text=True, check=False)
+        os.chdir("/")
+        self.assertEqual(self.compiled(), [])
+        self.assertIn(self.path("a.cu") + ":2:5: warning", result.stdout)
+
+
+class Database(Case):
+    def database(self, *entries, name="build/compile_commands.json"):
+        return self.file(name, json.dumps([{"directory": self.directory, **entry} for entry in entries]))
+
+    def entry(self, file, command="nvcc -c", **more):
+        self.file(file, BROKEN)
+        return {"file": file, "command": f"{command} {shlex.quote(file)} -o x.o", **more}
+
+    def test_all_cuda_sources_are_linted(self):
+        self.database(self.entry("a.cu"), self.entry("b.cpp", "g++ -c"), self.entry("c.cpp", "nvcc -x cu -c"), self.entry("d.cpp", "nvcc -c"))
+        for option in (["-p", "build"], ["-pbuild"], ["--compile-commands=build/compile_commands.json"]):
+            result = self.lint("--no-cache", *option)
+            self.assertEqual((result.returncode, self.compiled()), (1, ["a.cu", "c.cpp"]))
+        self.assertRegex(result.stderr, r"^2 files: 2 compiled, \d+\.\d s\n$")
+
+    def test_the_directory_of_an_entry(self):
+        os.mkdir(self.path("deep"))
+        self.file("deep/src/a.cu", BROKEN)
+        self.database({"directory": self.path("deep"), "file": "src/a.cu", "command": "nvcc -Iinclude -c src/a.cu"})
+        result = self.lint("-p", "build")
+        command = self.commands()[0]
+        self.assertEqual((command["directory"], command["argv"][-1]), (self.path("deep"), "src/a.cu"))
+        self.assertIn("deep/src/a.cu:2:5: warning", result.stdout)
+
+    def test_a_command_is_split_as_a_shell_does(self):
+        self.file("a b.cu", BROKEN)
+        command = r"""nvcc  -DA="\"x y\"" -DB='a"b\c' -DC=\"z\" -DD=\\\"q\\\" -DE="\d\$" -DF= ''  -I "p q" -DG=$HOME -c 'a b.cu' -o "x.o" """
+        self.database({"file": "a b.cu", "command": command})
+        self.assertEqual(
+            self.words("-p", "build")[1:11],
+            ['-DA="x y"', '-DB=a"b\\c', '-DC="z"', '-DD=\\"q\\"', "-DE=\\d$", "-DF=", "", "-I", "p q", "-DG=$HOME"],
+        )
+
+    def test_arguments_are_taken_as_they_are(self):
+        self.file("a.cu", BROKEN)
+        self.database({"file": "a.cu", "arguments": ["nvcc", '-DA="b c"', "-c", "a.cu", "-o", "a.o"]})
+        self.assertEqual(self.words("-p", "build")[1], '-DA="b c"')
+
+    def test_launchers_are_dropped(self):
+        for launcher in ("ccache", "/usr/bin/sccache", "env A=b ccache", "distcc"):
+            self.database(self.entry("a.cu", launcher + " nvcc -DX -c"))
+            self.assertEqual(self.words("--no-cache", "-p", "build")[:2], ["nvcc", "-DX"])
+
+    def test_response_files(self):
+        self.file("sub/one.rsp", '-DONE "-DB=c d" --options-file two.rsp,three.rsp\n')
+        self.file("sub/two.rsp", "-DTWO\n-arch=sm_100a")
+        self.file("sub/three.rsp", "-G @four.rsp")
+        self.file("sub/four.rsp", "-DFOUR")
+        self.file("sub/a.cu", BROKEN)
+        entry = {"directory": self.path("sub"), "file": "a.cu"}
+        for option in ("--options-file one.rsp", "--options-file=one.rsp", "-optf one.rsp", "@one.rsp"):
+            self.database({**entry, "command": f"nvcc -DA {option} -DZ -c a.cu"})
+            words = self.words("--no-cache", "-p", "build")
+            self.assertEqual(words[1:7] + words[-2:], ["-DA", "-DONE", "-DB=c d", "-DTWO", "-DFOUR", "-DZ", "-arch=sm_100a", "a.cu"])
+        self.database({**entry, "command": "nvcc --options-file none.rsp -c a.cu"})
+        self.assertEqual(self.words("--no-cache", "-p", "build")[1:3], ["--options-file", "none.rsp"])
+        self.file("sub/loop.rsp", "-DL @loop.rsp")
+        self.database({**entry, "command": "nvcc @loop.rsp -c a.cu"})
+        self.assertLess(len(self.words("--no-cache", "-p", "build")), 100)
+
+    def test_files_and_patterns_select(self):
+        self.database(*(self.entry(name) for name in ("k/a.cu", "k/b.cu", "other/c.cu")))
+        os.symlink("k", self.path("link"))
+        for names, expected in (
+            (["k/a.cu"], ["a.cu"]),
+            (["./k/../k/a.cu", "other/c.cu"], ["a.cu", "c.cu"]),
+            ([self.path("k/b.cu")], ["b.cu"]),
+            (["link/b.cu"], ["b.cu"]),
+            (["k/*.cu"], ["a.cu", "b.cu"]),
+            (["*/[bc].cu"], ["b.cu", "c.cu"]),
+            (["k"], ["a.cu", "b.cu"]),
+            (["k/", "k/a.cu"], ["a.cu", "b.cu"]),
+        ):
+            with self.subTest(names):
+                result = self.lint("--no-cache", "-p", "build", *names)
+                self.assertEqual((result.returncode, self.compiled()), (1, expected))
+
+    def test_a_file_that_is_not_in_it(self):
+        self.database(self.entry("a.cu"))
+        self.file("b.cu", BROKEN)
+        result = self.lint("-p", "build", "a.cu", "b.cu", "x*.cu")
+        self.assertEqual((result.returncode, self.compiled()), (2, ["a.cu"]))
+        self.assertEqual(result.stderr.count(": error: no CUDA source of build/compile_commands.json\n"), 2)
+
+    def test_other_inputs_may_be_named(self):
+        self.database(self.entry("a.cu"))
+        self.file("b.ptx", ".version 8.0\n.target sm_90\n.address_size 64\n")
+        self.assertEqual((self.lint("-p", "build", "b.ptx").returncode, self.compiled()), (0, []))
+
+    def test_the_same_command_twice_is_compiled_once(self):
+        self.database(self.entry("a.cu"), self.entry("a.cu", "nvcc -o y.o -c"), self.entry("a.cu", "nvcc -DX -c"))
+        self.lint("-p", "build")
+        self.assertEqual(self.compiled(), ["a.cu", "a.cu"])
+
+    def test_options_behind_two_dashes_are_added(self):
+        self.database(self.entry("a.cu"))
+        self.assertEqual(self.words("-p", "build", "--", "-DX")[1], "-DX")
+
+    def test_another_compiler_of_the_same_kind(self):
+        self.database(self.entry("a.cu", "/no/such/bin/nvcc -c"), self.entry("b.cu", "clang++ -c"), self.entry("c.cu", "/opt/wrapper -c"))
+        result = self.lint("-p", "build")
+        self.assertEqual((result.returncode, self.compiled()), (2, ["b.cu"]))
+        self.assertIn("a.cu: error: there is no compiler /no/such/bin/nvcc\n", result.stderr)
+        self.assertIn("note: 1 file left out: /opt/wrapper is neither nvcc nor clang", result.stderr)
+        result = self.lint("-p", "build", "--nvcc=nvcc")
+        self.assertEqual((result.returncode, self.compiled()), (1, ["a.cu", "c.cu"]))
+
+    def test_what_is_not_a_database(self):
+        self.file("build/compile_commands.json", "")
+        for content, what in (
+            ("", "line 1"),
+            ("{}", "not an array"),
+            ("[1]", "entry 1: it is not an object"),
+            ('[{"file": "a.cu", "command": "nvcc"}]', 'entry 1: it has no "directory"'),
+            ('[{"directory": "/", "command": "nvcc"}]', 'it has no "file"'),
+            ('[{"directory": "/", "file": "a.cu"}]', 'neither "command" nor "arguments"'),
+            ('[{"directory": "/", "file": "a.cu", "command": "  "}]', "its command is empty"),
+            ('[{"directory": "/", "file": "a.cu", "arguments": [1]}]', "not a string"),
+            ('[{"directory": "/", "file": "a.cu", "arguments": "nvcc"}]', "not an array"),
+            ("[]", "no CUDA source is compiled by it"),
+            ('[{"directory": "/", "file": "a.c", "command": "cc a.c"}]', "no CUDA source is compiled by it"),
+        ):
+            with self.subTest(content):
+                self.file("build/compile_commands.json", content)
+                result = self.lint("-p", "build")
+                self.assertEqual((result.returncode, result.stdout), (2, ""))
+                self.assertRegex(result.stderr, r"(?m)^build/compile_commands\.json: error: .*" + re.escape(what))
+        self.assertIn("No such file", self.lint("-p", "nowhere").stderr)
+
+    def test_a_project_of_a_generator(self):
+        """Of five files, as CMake writes their commands. One has a race, and one changes."""
+        sources = make_project.make(self.directory, 5)
+        for path in glob.glob(self.path("*/*.cu")) + glob.glob(self.path("*/*.cuh")):
+            with open(path, encoding="ascii") as file:
+                text = file.read().replace("__syncthreads();", "// WAITS" if not make_project.is_broken(int(re.search(r"(\d*)\.", path)[1] or 0)) else "// READS")
+            self.file(path, text)
+        options = f"-forward-unknown-to-host-compiler -DNAME=\\\"a\\\" -I{self.path('include')} --generate-code=arch=compute_90a,code=[sm_90a] -x cu -c"
+        self.database(*({"directory": self.path("build"), "file": self.path(name), "command": f"nvcc {options} {self.path(name)} -o {name}.o"} for name in sources))
+        result = self.lint("-p", "build")
+        self.assertRegex(result.stdout, r"^kernels/scale_3\.cu:\d+:5: warning")
+        self.assertEqual((result.returncode, len(self.commands()), result.stdout.count(" warning: ")), (1, 5, 1))
+        if "cache" in tooltest.without:
+            return
+        self.file("include/own_2.cuh", "// changed")
+        result = self.lint("-p", "build")
+        self.assertEqual(self.compiled(), ["scale_2.cu"])
+        self.assertRegex(result.stderr, r"^5 files: 1 compiled, 4 from the cache, \d+\.\d s\n$")
+
+
+class Ends(Case):
+    """Compilers and their folder go with the tool, whatever ends that."""
+
+    def wait_for(self, condition, what):
+        end = time.monotonic() + 30
+        while not condition():
+            self.assertLess(time.monotonic(), end, what)
+            time.sleep(0.01)
+
+    def is_gone(self, process):
+        try:
+            with open(f"/proc/{process}/stat", encoding="ascii") as file:
+                return file.read().rsplit(")", 1)[1].split()[0] in "ZX"  # until init has waited for it
+        except OSError:
+            return True
+
+    def end(self, number):
+        self.file("a.cu", "SLEEP")
+        self.file("b.cu", "SLEEP")
+        with subprocess.Popen(
+            [tooltest.program, "lint", "-j2", "a.cu", "b.cu"],
+            env={**os.environ, **self.environment},
+            cwd=self.directory,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+        ) as tool:
+            named = self.path("../log.pid")
+            self.wait_for(lambda: os.path.exists(named) and open(named, encoding="ascii").read().endswith("\n"), "a compiler")
+            with open(named, encoding="ascii") as file:
+                process = int(file.read())
+            self.assertFalse(self.is_gone(process))
+            tool.send_signal(number)
+            self.assertEqual(tool.wait(30), -number)
+            self.wait_for(lambda: self.is_gone(process), "the compiler is there")
+            self.wait_for(lambda: os.listdir(self.path("../tmp")) == [], "the folder is there")
+            self.assertEqual(tool.stdout.read(), b"")
+
+    def test_interrupt(self):
+        self.end(signal.SIGINT)
+
+    def test_terminate(self):
+        self.end(signal.SIGTERM)
+
+    def test_kill(self):
+        self.end(signal.SIGKILL)
+
+
+class Plain(Case):
+    """A build without the JSON library and without the cache."""
+
+    def test_a_database_cannot_be_read(self):
+        self.file("build/compile_commands.json", "[]")
+        result = self.lint("-p", "build")
+        self.assertEqual(result.returncode, 2)
+        self.assertIn("made without the JSON library jansson", result.stderr)
+
+    def test_sources_are_compiled_each_time(self):
+        self.file("a.cu", BROKEN)
+        for _ in range(2):
+            self.lint("a.cu")
+            self.assertEqual(self.compiled(), ["a.cu"])
+
+
+class Toolkit(Case):
+    """With nvcc itself."""
+
+    def setUp(self):
+        super().setUp()
+        self.environment["PATH"] = os.environ["PATH"]
+
+    def test_a_project(self):
+        sources = make_project.make(self.directory, 5)
+        options = f"-DNAME=\\\"a\\\" -I{self.path('include')} --generate-code=arch=compute_90a,code=[sm_90a] -x cu -c -MD -MF x.d -Xptxas -v"
+        commands = [
+            {"directory": self.path("build"), "file": self.path(name), "command": f"{tooltest.nvcc} {options} {self.path(name)} -o {name}.o"}
+            for name in sources
+        ]
+        self.file("build/compile_commands.json", json.dumps(commands))
+        for path in glob.glob(self.path("*/*.cu*")):
+            os.utime(path, ns=(self.old(), self.old()))
+        result = self.lint("-p", "build")
+        self.assertEqual((result.returncode, result.stdout.count(" warning: ")), (1, 1), result.stderr)
+        self.assertIn("kernels/scale_3.cu:", result.stdout)
+        self.assertRegex(result.stderr, r"^5 files: 5 compiled, \d+\.\d s\n$")
+        self.file("include/own_2.cuh", "constexpr float factor_2 = 3.0f;\n")
+        self.assertRegex(self.lint("-p", "build").stderr, r"^5 files: 1 compiled, 4 from the cache, \d+\.\d s\n$")
+
+    def test_a_source(self):
+        self.file("a.cu", "__global__ void k(const float *x, float *y)\n{\n    float v = *x;\n    cudaGridDependencySynchronize();\n    *y = v;\n}\n")
+        result = self.lint("--nvcc", tooltest.nvcc, "a.cu", "--", "-Werror", "all-warnings", "-G", "-dc")
+        self.assertEqual((result.returncode, result.stderr), (1, ""))
+        self.assertRegex(result.stdout, r"(?m)^a\.cu:3:\d+: warning: .*\[read-before-wait\]$")
+
+
+if __name__ == "__main__":
+    tooltest.main(globals())
