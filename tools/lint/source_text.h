@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Lines of source files, each of which is read once. */
-#ifndef PDL_TOOLS_LINT_SOURCES_H
-#define PDL_TOOLS_LINT_SOURCES_H
+#ifndef PDL_TOOLS_LINT_SOURCE_TEXT_H
+#define PDL_TOOLS_LINT_SOURCE_TEXT_H
 
 #include <stddef.h>
 #include <stdint.h>
@@ -16,4 +16,4 @@ void lint_source_text_free(struct lint_source_text *sources);
 const char *lint_source_line(struct lint_source_text *sources, const char *path, uint32_t line,
                              size_t *length);
 
-#endif /* PDL_TOOLS_LINT_SOURCES_H */
+#endif /* PDL_TOOLS_LINT_SOURCE_TEXT_H */
