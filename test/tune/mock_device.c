@@ -174,6 +174,14 @@ struct pdl_chain {
 
 static pdl_error last_error;
 
+/* What the files of a cache leave an error with. */
+pdl_status pdl_error_record(const pdl_error *error);
+pdl_status pdl_error_record(const pdl_error *error)
+{
+    last_error = *error;
+    return error->status;
+}
+
 static pdl_status refuse(pdl_status status, const char *message)
 {
     last_error.status = status;
