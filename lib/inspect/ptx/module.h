@@ -75,8 +75,8 @@ struct pdl_ptx_module {
     unsigned version;
     bool shared_name; /* what comes next is known to other modules */
     uint32_t image;
-    uint32_t inner_registers; /* declared by the number in inner scopes so far */
-    struct pdl_arena arena;   /* summaries */
+    uint32_t inner_registers;       /* declared by the number in inner scopes so far */
+    struct pdl_arena arena;         /* summaries */
     struct pdl_source_file *source; /* the source that was read last */
     struct pdl_said said[PDL_IDIOMS];
     unsigned next_said;

@@ -56,10 +56,10 @@ static const char *debug_string(struct pdl_ptx_module *module, uint32_t name)
         qsort(module->strings, module->string_count, sizeof(*module->strings), by_name);
         module->strings_sorted = true;
     }
-    struct pdl_ptx_string *found =
-        module->string_count == 0 ? NULL
-                                  : bsearch(&wanted, module->strings, module->string_count,
-                                            sizeof(*module->strings), by_name);
+    struct pdl_ptx_string *found = module->string_count == 0
+                                       ? NULL
+                                       : bsearch(&wanted, module->strings, module->string_count,
+                                                 sizeof(*module->strings), by_name);
     if (found == NULL || found->text != NULL) {
         return found != NULL ? found->text : NULL;
     }
@@ -125,7 +125,12 @@ static bool find_callers(const struct pdl_body *body)
         if (place->inlined_line != 0 && place->caller == PDL_NONE) {
             const uint32_t *caller = slot_of(body, slots, size - 1, place->inlined_file,
                                              place->inlined_line, place->inlined_column);
-            place->caller = *caller != 0 && *caller != i + 1 ? *caller - 1 : PDL_NONE;
+            /* Not a line that is inlined to itself, as in a recursion. */
+            place->caller = *caller != 0 && (place->file != place->inlined_file ||
+                                             place->line != place->inlined_line ||
+                                             place->column != place->inlined_column)
+                                ? *caller - 1
+                                : PDL_NONE;
         }
     }
     free(slots);
@@ -184,8 +189,9 @@ static const pdl_inspect_place *frame_of(struct pdl_ptx_module *module, struct p
         frame[0] = (pdl_inspect_place){
             .size = (uint32_t)sizeof(*frame),
             .file = file_name(module, place->file),
-            .inlined =
-                inlined && place->function != PDL_NONE ? debug_string(module, place->function) : NULL,
+            .inlined = inlined && place->function != PDL_NONE
+                           ? debug_string(module, place->function)
+                           : NULL,
             .line = place->line,
             .column = place->column,
         };

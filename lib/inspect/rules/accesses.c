@@ -86,8 +86,7 @@ static pdl_status unwaited_access(struct pdl_report *report, const struct pdl_ef
                                      through)
                   : pdl_arena_format(pdl_report_arena(report),
                                      "%ss global memory%s before the wait", verb(effect), through);
-        finding.advice = moved ? load_advice(report)
-                               : before_wait_advice(report, &finding, effect);
+        finding.advice = moved ? load_advice(report) : before_wait_advice(report, &finding, effect);
         return pdl_report_add(report, finding);
     }
     finding.rule = PDL_LINT_PARTIAL_WAIT;
@@ -160,10 +159,9 @@ static pdl_status non_coherent(struct pdl_report *report, const struct pdl_effec
                                "and memory that another kernel writes must not be read so",
                                through);
     const char *constant = pdl_report_constant_advice(report, &finding, &effect->address);
-    finding.advice = constant == NULL
-                         ? NULL
-                         : pdl_arena_format(pdl_report_arena(report), "%s%s", load_advice(report),
-                                            constant);
+    finding.advice = constant == NULL ? NULL
+                                      : pdl_arena_format(pdl_report_arena(report), "%s%s",
+                                                         load_advice(report), constant);
     return pdl_report_add(report, finding);
 }
 

@@ -38,13 +38,23 @@ static bool has_include_of(const char *path, const char *folder)
 /* CUDA's own headers, wherever they were installed. Templates that come with it are a library. */
 static bool is_toolkits(const char *path)
 {
-    static const char *const folders[] = {"cuda/std", "cuda/__ptx", "libcudacxx", "cooperative_groups",
-                                          "crt", "usr/include", "usr/lib/gcc"};
-    static const char *const files[] = {
-        "cuda_device_runtime_api.h", "cuda_fp16.h",       "cuda_fp16.hpp",    "cuda_bf16.h",
-        "cuda_bf16.hpp",             "cuda_fp8.h",        "cuda_fp8.hpp",     "cuda_fp6.hpp",
-        "cuda_fp4.hpp",              "cuda_pipeline.h",   "cuda_awbarrier.h", "cooperative_groups.h",
-        "device_functions.h",        "vector_functions.hpp"};
+    static const char *const folders[] = {"cuda/std",           "cuda/__ptx", "libcudacxx",
+                                          "cooperative_groups", "crt",        "usr/include",
+                                          "usr/lib/gcc"};
+    static const char *const files[] = {"cuda_device_runtime_api.h",
+                                        "cuda_fp16.h",
+                                        "cuda_fp16.hpp",
+                                        "cuda_bf16.h",
+                                        "cuda_bf16.hpp",
+                                        "cuda_fp8.h",
+                                        "cuda_fp8.hpp",
+                                        "cuda_fp6.hpp",
+                                        "cuda_fp4.hpp",
+                                        "cuda_pipeline.h",
+                                        "cuda_awbarrier.h",
+                                        "cooperative_groups.h",
+                                        "device_functions.h",
+                                        "vector_functions.hpp"};
     const char *slash = strrchr(path, '/');
     const char *name = slash != NULL ? slash + 1 : path;
     for (size_t i = 0; i < sizeof(folders) / sizeof(folders[0]); i++) {
@@ -67,9 +77,9 @@ static bool is_toolkits(const char *path)
 
 static int owner_of(const pdl_inspect_options *options, const char *path)
 {
-    static const char *const libraries[] = {"cub",         "thrust",     "include/cutlass",
+    static const char *const libraries[] = {"cub",          "thrust",      "include/cutlass",
                                             "include/cute", "third_party", "thirdparty",
-                                            "3rdparty",    "_deps"};
+                                            "3rdparty",     "_deps"};
     if (path == NULL) {
         return TOOLKIT; /* there is nothing to show */
     }

@@ -43,8 +43,8 @@ static const char *counterpart(struct pdl_arena *arena, const char *text, bool t
 /* Whether a name speaks of what a wait or a trigger does: any function may have the instruction in it. */
 static bool speaks_of_it(const char *name, size_t length)
 {
-    static const char *const words[] = {"wait",    "sync",   "depend",  "gdc",
-                                        "pdl",     "acquire", "trigger", "release"};
+    static const char *const words[] = {"wait", "sync",    "depend",  "gdc",
+                                        "pdl",  "acquire", "trigger", "release"};
     for (size_t at = 0; at < length; at++) {
         for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
             const size_t size = strlen(words[i]);

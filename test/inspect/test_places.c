@@ -1,0 +1,311 @@
+/* SPDX-License-Identifier: MIT */
+/* The chain of places of a finding, which of them comes first, and how advice names what waits. */
+#include <unistd.h>
+
+#include "ptx_support.h"
+
+#define WAIT "griddepcontrol.wait;\n"
+#define READ "ld.global.u32 r, [ga];\n"
+#define FILES                                                                                      \
+    ".file 1 \"own.cu\"\n.file 2 \"/usr/local/cuda-13.0/targets/x86_64-linux/include/"             \
+    "cuda_device_runtime_api.h\"\n.file 3 \"lib/deep.hpp\"\n.file 4 "                              \
+    "\"/usr/local/cuda/include/cccl/cub/block.cuh\"\n.file 5 \"kernel.py\"\n"
+
+struct text {
+    char at[1 << 16];
+    size_t length;
+};
+
+__attribute__((format(printf, 2, 3))) static void append(struct text *text, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    text->length += (size_t)vsnprintf(text->at + text->length, sizeof(text->at) - text->length,
+                                      format, arguments);
+    va_end(arguments);
+    assert_true(text->length < sizeof(text->at));
+}
+
+static pdl_inspection *inspect_text(const char *text, const char *third_party)
+{
+    pdl_inspection *inspection = NULL;
+    pdl_inspect_options options = PDL_INSPECT_OPTIONS_INIT;
+    options.third_party = &third_party;
+    options.third_party_count = third_party != NULL;
+    assert_int_equal(pdl_inspect_memory(text, strlen(text), "x", &options, &inspection),
+                     PDL_SUCCESS);
+    return inspection;
+}
+
+/* The chains of the findings about accesses: "7 9 *12", a star at the place that comes first, a gap as "-". */
+static void check_chains(const char *title, const char *body, const char *third_party,
+                         const char *expected)
+{
+    static struct text text, found;
+    text.length = found.length = 0;
+    found.at[0] = '\0';
+    append(&text, "%s%s%s", PTX_HEADER PTX_KERNEL_BEGIN, body, PTX_KERNEL_END FILES);
+    pdl_inspection *inspection = inspect_text(text.at, third_party);
+    for (size_t i = 0; i < pdl_inspection_finding_count(inspection); i++) {
+        const pdl_lint_finding *finding = pdl_inspection_finding(inspection, i);
+        if (finding->rule != PDL_LINT_READ_BEFORE_WAIT && finding->rule != PDL_LINT_NO_WAIT) {
+            continue;
+        }
+        append(&found, "%s", found.length > 0 ? "; " : "");
+        for (uint32_t p = 0; p < finding->place_count; p++) {
+            append(&found, "%s%s", p > 0 ? " " : "", p == finding->place ? "*" : "");
+            if (finding->places[p]->file == NULL) {
+                append(&found, "-");
+            } else {
+                append(&found, "%u", (unsigned)finding->places[p]->line);
+            }
+        }
+    }
+    pdl_inspection_destroy(inspection);
+    if (strcmp(found.at, expected) != 0) {
+        fail_msg("%s: %s, not %s", title, found.at, expected);
+    }
+}
+
+static void chains_end_in_the_kernel(void **state)
+{
+    (void)state;
+    check_chains("not inlined", ".loc 1 7 1\n" READ WAIT, NULL, "*7");
+    check_chains("once", ".loc 1 9 1, inlined_at 1 7 1\n" READ ".loc 1 8 1\n" WAIT, NULL, "9 *7");
+    check_chains("the caller before it",
+                 ".loc 1 9 1, inlined_at 1 7 1\n.loc 1 12 1, inlined_at 1 9 1\n" READ
+                 ".loc 1 8 1\n" WAIT,
+                 NULL, "12 9 *7");
+    check_chains("the caller behind it",
+                 ".loc 1 12 1, inlined_at 1 9 1\n" READ
+                 ".loc 1 9 1, inlined_at 1 7 1\nadd.u32 t, t, 1;\n.loc 1 8 1\n" WAIT,
+                 NULL, "12 9 *7");
+    check_chains("inlined to its own line",
+                 ".loc 1 7 1, inlined_at 1 7 1\n" READ ".loc 1 7 1, inlined_at 1 7 1\n" READ
+                 ".loc 1 8 1\n" WAIT,
+                 NULL, "7 *7; 7 7 *7");
+    check_chains("in a circle",
+                 ".loc 1 5 1, inlined_at 1 6 1\n" READ ".loc 1 6 1, inlined_at 1 5 1\n" READ
+                 ".loc 1 8 1\n" WAIT,
+                 NULL, "5 6 *5; 6 *5");
+}
+
+static void the_nearest_caller_is_meant(void **state)
+{
+    (void)state;
+    /* One helper line, 12, inlined to one line, 9, of a function that is inlined twice. */
+    check_chains("two ways to one line",
+                 ".loc 1 9 1, inlined_at 1 6 1\n.loc 1 12 1, inlined_at 1 9 1\n" READ
+                 ".loc 1 9 1, inlined_at 1 7 1\n.loc 1 12 1, inlined_at 1 9 1\n" READ
+                 ".loc 1 8 1\n" WAIT,
+                 NULL, "12 9 *6; 12 9 *7");
+}
+
+static void long_chains_keep_both_ends(void **state)
+{
+    (void)state;
+    static struct text body;
+    for (unsigned depth = 16; depth <= 40; depth += 8) {
+        body.length = 0;
+        for (unsigned i = 1; i < depth; i++) {
+            append(&body, ".loc 1 %u 1, inlined_at 1 %u 1\n", 10 + i, 9 + i);
+        }
+        append(&body, READ ".loc 1 11 1, inlined_at 1 10 1\n.loc 1 3 1, inlined_at 1 11 1\n" WAIT);
+        check_chains("long", body.at, NULL,
+                     depth == 16   ? "25 24 23 22 21 20 19 18 17 16 15 14 13 *12 11 10"
+                     : depth == 24 ? "33 32 31 30 29 28 27 26 - 17 16 15 14 13 *12 11 10"
+                     : depth == 32 ? "41 40 39 38 37 36 35 34 - 17 16 15 14 13 *12 11 10"
+                                   : "49 48 47 46 45 44 43 42 - 17 16 15 14 13 *12 11 10");
+    }
+    /* They differ at their outer ends only. */
+    body.length = 0;
+    for (unsigned outer = 2; outer <= 4; outer++) {
+        append(&body, ".loc 1 10 1, inlined_at 1 %u 1\n", outer);
+        for (unsigned i = 1; i < 20; i++) {
+            append(&body, ".loc 1 %u 1, inlined_at 1 %u 1\n", 10 + i, 9 + i);
+        }
+        append(&body, READ);
+    }
+    append(&body, ".loc 1 8 1\n" WAIT);
+    check_chains("three ways", body.at, NULL,
+                 "29 28 27 26 25 24 23 22 - 16 15 14 13 12 11 10 *2; "
+                 "29 28 27 26 25 24 23 22 - 16 15 14 13 12 11 10 *3; "
+                 "29 28 27 26 25 24 23 22 - 16 15 14 13 12 11 10 *4");
+}
+
+static void the_line_beside_the_wait_comes_first(void **state)
+{
+    (void)state;
+    check_chains("both in one inlined function",
+                 ".loc 1 20 1, inlined_at 1 7 1\n.loc 1 30 1, inlined_at 1 20 1\n" READ
+                 ".loc 1 21 1, inlined_at 1 7 1\n" WAIT,
+                 NULL, "30 *20 7");
+    check_chains("the deepest of two waits",
+                 ".loc 1 20 1, inlined_at 1 7 1\n.loc 1 30 1, inlined_at 1 20 1\n" READ
+                 ".loc 1 21 1, inlined_at 1 7 1\n" WAIT ".loc 1 8 1\n" WAIT,
+                 NULL, "30 *20 7");
+    check_chains("at the very line of the wait", ".loc 1 20 1, inlined_at 1 7 1\n" READ WAIT, NULL,
+                 "*20 7");
+    check_chains("no wait", ".loc 1 20 1, inlined_at 1 7 1\ngriddepcontrol.launch_dependents;\n",
+                 NULL, "20 *7");
+    check_chains("a function that waits is called",
+                 ".loc 1 20 1, inlined_at 1 7 1\n" READ ".loc 1 21 1, inlined_at 1 7 1\n" WAIT,
+                 NULL, "*20 7");
+}
+
+static void headers_do_not_come_first(void **state)
+{
+    (void)state;
+    check_chains("CUDA's own",
+                 ".loc 2 20 1, inlined_at 1 7 1\n" READ ".loc 2 21 1, inlined_at 1 7 1\n" WAIT,
+                 NULL, "20 *7");
+    check_chains("a library that is not known to be one",
+                 ".loc 3 20 1, inlined_at 1 7 1\n" READ ".loc 3 21 1, inlined_at 1 7 1\n" WAIT,
+                 NULL, "*20 7");
+    check_chains("a library",
+                 ".loc 3 20 1, inlined_at 1 7 1\n" READ ".loc 3 21 1, inlined_at 1 7 1\n" WAIT,
+                 "lib/*", "20 *7");
+    check_chains("templates that come with CUDA",
+                 ".loc 4 20 1, inlined_at 1 7 1\n" READ ".loc 4 21 1, inlined_at 1 7 1\n" WAIT,
+                 NULL, "20 *7");
+    check_chains("a user's function in a library's kernel",
+                 ".loc 1 20 1, inlined_at 3 7 1\n" READ ".loc 3 8 1\n" WAIT, "lib/*", "*20 7");
+    check_chains("a library's kernel", ".loc 3 20 1, inlined_at 3 7 1\n" READ ".loc 3 8 1\n" WAIT,
+                 "lib/*", "20 *7");
+    check_chains("CUDA's own in a library's kernel",
+                 ".loc 2 20 1, inlined_at 4 9 1\n" READ ".loc 4 8 1\n" WAIT, NULL, "20 *9");
+    check_chains("nothing else", ".loc 2 20 1\n" READ ".loc 2 8 1\n" WAIT, NULL, "*20");
+}
+
+/* ---- advice ------------------------------------------------------------------------------------ */
+
+/* The advice of the first finding of a rule in a text with a function's name in it. */
+static void check_advice(const char *title, const char *before, const char *body, const char *name,
+                         pdl_lint_rule rule, const char *words)
+{
+    static struct text text;
+    bool found = false;
+    text.length = 0;
+    append(&text, "%s%s%s%s%s%s", PTX_HEADER, before, PTX_KERNEL_BEGIN, body, PTX_KERNEL_END,
+           FILES);
+    append(&text, ".section .debug_str { $L:\n");
+    for (const char *at = name; *at != '\0'; at++) {
+        append(&text, ".b8 %d\n", *at);
+    }
+    append(&text, ".b8 0\n}\n");
+    pdl_inspection *inspection = inspect_text(text.at, NULL);
+    for (size_t i = 0; i < pdl_inspection_finding_count(inspection) && !found; i++) {
+        const pdl_lint_finding *finding = pdl_inspection_finding(inspection, i);
+        found = finding->rule == (int32_t)rule;
+        if (found && strstr(finding->advice, words) == NULL) {
+            fail_msg("%s: '%s' is not in: %s", title, words, finding->advice);
+        }
+    }
+    pdl_inspection_destroy(inspection);
+    assert_true(found);
+}
+
+#define IN_HELPER ".loc 1 7 1\n" READ ".loc 2 466 1, function_name $L, inlined_at 1 8 1\n" WAIT
+
+static void advice_names_what_the_code_uses(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name;
+        const char *wait, *trigger;
+    } helpers[] = {
+        {"_ZN34_INTERNAL_c4f3fa6b_4_a_cu_6d34aabe29cudaGridDependencySynchronizeEv",
+         "with cudaGridDependencySynchronize()", "cudaTriggerProgrammaticLaunchCompletion()"},
+        {"_ZN7cutlass4arch23wait_on_dependent_gridsEv",
+         "with cutlass::arch::wait_on_dependent_grids()",
+         "execute cutlass::arch::launch_dependent_grids()"},
+        {"_ZN4cuda3ptx19griddepcontrol_waitEv", "with cuda::ptx::griddepcontrol_wait()",
+         "execute cuda::ptx::griddepcontrol_launch_dependents()"},
+        {"_Z8pdl_waitv", "with pdl_wait()", "cudaTriggerProgrammaticLaunchCompletion()"},
+        {"_Z4bodyPKf", "with asm volatile(\"griddepcontrol.wait;\" ::: \"memory\")",
+         "execute asm volatile(\"griddepcontrol.launch_dependents;\" ::: \"memory\")"},
+        {"_Z8pdl_waitPKf", "with asm volatile", "execute asm volatile"},
+        {"_Z4bodyv", "with asm volatile", "execute asm volatile"},
+        {"_ZN999999999999999999999999999999999999991aEv", "with asm volatile", "asm"},
+        {"_ZN", "with asm volatile", "asm"},
+    };
+    for (size_t i = 0; i < COUNT_OF(helpers); i++) {
+        check_advice(helpers[i].name, "", IN_HELPER, helpers[i].name, PDL_LINT_READ_BEFORE_WAIT,
+                     helpers[i].wait);
+        check_advice(helpers[i].name, "", IN_HELPER, helpers[i].name, PDL_LINT_NO_TRIGGER,
+                     helpers[i].trigger);
+    }
+    check_advice("no line information", "", READ WAIT, "f", PDL_LINT_READ_BEFORE_WAIT,
+                 "with cudaGridDependencySynchronize(), or");
+    check_advice("libpdl's marker", "", READ WAIT "// pdl:constant gb\n", "f",
+                 PDL_LINT_READ_BEFORE_WAIT,
+                 "with PDL_WAIT(), or, if no kernel in flight writes "
+                 "that memory, say so: PDL_CONSTANT_PARAM(a)");
+    check_advice("Python", "", ".loc 5 7 1\n" READ ".loc 5 8 1\n" WAIT, "f",
+                 PDL_LINT_READ_BEFORE_WAIT, "with tl.extra.cuda.gdc_wait()");
+    check_advice("a write", "", ".loc 1 7 1\nst.global.u32 [ga], 1;\n" WAIT, "f",
+                 PDL_LINT_WRITE_BEFORE_WAIT, "with asm volatile");
+}
+
+#define OTHER                                                                                      \
+    ".visible .entry other() {\n.loc 2 466 1, function_name $L, inlined_at 1 8 1\n" WAIT "ret; "   \
+    "}\n"
+
+static void a_kernel_without_a_wait_is_told_what_others_use(void **state)
+{
+    (void)state;
+    static const char trigger[] = "griddepcontrol.launch_dependents;\n";
+    check_advice("another kernel", OTHER, trigger, "_ZN7cutlass4arch23wait_on_dependent_gridsEv",
+                 PDL_LINT_NO_WAIT,
+                 "execute cutlass::arch::wait_on_dependent_grids() on every path");
+    check_advice(
+        "its own trigger", OTHER,
+        ".loc 2 466 1, function_name $L, inlined_at 1 8 1\ngriddepcontrol.launch_dependents;\n",
+        "_Z21gdc_launch_dependentsv", PDL_LINT_NO_WAIT, "execute gdc_wait() on every path");
+    check_advice("nobody", "", trigger, "f", PDL_LINT_NO_WAIT,
+                 "execute cudaGridDependencySynchronize() on every path");
+}
+
+static void macros_are_named_by_the_line_of_the_source(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *line, *words;
+    } lines[] = {
+        {"    PDL_WAIT(); // first", "with PDL_WAIT(), or, if no kernel in flight writes that "
+                                     "memory, say so: PDL_CONSTANT_PARAM(a), --constant-param a"},
+        {"_CCCL_PDL_GRID_DEPENDENCY_SYNC();", "with _CCCL_PDL_GRID_DEPENDENCY_SYNC()"},
+        {"if (enabled()) my::grid_wait( );", "with my::grid_wait()"},
+        {"asm volatile(\"griddepcontrol.wait;\");", "with asm volatile"},
+        {"x = y; // PDL_WAIT()", "with asm volatile"},
+    };
+    for (size_t i = 0; i < COUNT_OF(lines); i++) {
+        char path[] = "/tmp/pdl-places-XXXXXX";
+        static struct text body;
+        const int file = mkstemp(path);
+        assert_true(file >= 0);
+        assert_true(dprintf(file, "first\n%s\n", lines[i].line) > 0);
+        assert_int_equal(close(file), 0);
+        body.length = 0;
+        append(&body,
+               ".loc 7 1 1\n" READ ".loc 7 2 1\n" WAIT PTX_KERNEL_END ".file 7 \"%s\"\n.func f() {",
+               path);
+        check_advice(lines[i].line, "", body.at, "f", PDL_LINT_READ_BEFORE_WAIT, lines[i].words);
+        assert_int_equal(unlink(path), 0);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(chains_end_in_the_kernel),
+        cmocka_unit_test(the_nearest_caller_is_meant),
+        cmocka_unit_test(long_chains_keep_both_ends),
+        cmocka_unit_test(the_line_beside_the_wait_comes_first),
+        cmocka_unit_test(headers_do_not_come_first),
+        cmocka_unit_test(advice_names_what_the_code_uses),
+        cmocka_unit_test(a_kernel_without_a_wait_is_told_what_others_use),
+        cmocka_unit_test(macros_are_named_by_the_line_of_the_source),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
