@@ -112,11 +112,10 @@ bool lint_print_github(const struct lint_report *report)
     for (size_t i = 0; i < report->allowance_count; i++) {
         const struct lint_allowance *allowance = &report->allowances[i];
         if (report->level <= allowance->level && lint_is_unused(report, allowance)) {
-            char *message = format_text("%s: unused %s '%s': it suppresses nothing",
-                                        allowance->suppression->origin, allowance->what,
-                                        allowance->suppression->text);
-            print_command(PDL_LINT_WARNING, (struct lint_place){.file = NULL}, "pdltool lint",
-                          message);
+            char *message = format_text("%s: unused %s '%s'", allowance->suppression->origin,
+                                        allowance->what, allowance->suppression->text);
+            print_command((int32_t)allowance->level, (struct lint_place){.file = NULL},
+                          "pdltool lint", message);
             free(message);
         }
     }
