@@ -7,8 +7,8 @@
  *
  *     mock
  *     image kind=ptx target=90 suffix=a version=85 | ORIGIN | UNREAD
- *     kernel name=_Z1fv waits=yes always=no triggers=no wait_count=2 registers=32 shared=1024
- *     finding rule=read-before-wait level=warning line=12 column=5 parameter=1 offset=8 count=2 place=1 |
+ *     kernel name=_Z1fv waits=yes always=no triggers=no wait_count=2 registers=32 shared=1024 touches=yes launch=1
+ *     finding rule=read-before-wait level=warning line=12 column=5 parameter=1 offset=8 count=2 place=1 plain=1 |
  *         MESSAGE | ADVICE | PARAMETER NAME | SUPPRESSED          (in one line)
  *     place line=30 column=12 | FILE | FUNCTION                   (of the last finding)
  *     options                                  (a finding that tells them, or a kernel facts_only)
@@ -134,6 +134,8 @@ static void add_kernel(pdl_inspection *inspection, const struct line *line)
     info.registers_per_thread = (int32_t)number_of(line, "registers", -1);
     info.static_shared_memory = (int32_t)number_of(line, "shared", -1);
     info.parameter_count = (int32_t)number_of(line, "parameters", -1);
+    kernel.touches_memory = known_of(line, "touches");
+    kernel.launch = (uint32_t)number_of(line, "launch", PDL_INSPECT_LAUNCH_UNKNOWN);
     if (line->texts[0] != NULL) {
         kernel.place = make_place(inspection, line);
     }
@@ -153,6 +155,7 @@ static void read_finding(pdl_inspection *inspection, const struct line *line)
                                 .kernel = inspection->kernel_count - 1,
                                 .parameter_offset = (int32_t)number_of(line, "offset", -1),
                                 .place = (uint32_t)number_of(line, "place", 0),
+                                .plain = (uint32_t)number_of(line, "plain", 0),
                                 .count = (uint32_t)number_of(line, "count", 1)};
     finding.level = level_of(value_of(line, "level"));
     (void)pdl_inspection_add_finding(inspection, &finding);
@@ -183,9 +186,22 @@ static void add_options(pdl_inspection *inspection, const pdl_inspect_options *o
         text = pdl_arena_format(&inspection->arena, "%s, constant %s", text,
                                 options->constant_params[i]);
     }
-    for (uint64_t i = 0; i < options->overlapped_count; i++) {
-        text =
-            pdl_arena_format(&inspection->arena, "%s, overlapped %s", text, options->overlapped[i]);
+    const struct {
+        const char *name;
+        const char *const *items;
+        uint64_t count;
+    } lists[] = {
+        {"overlapped", options->overlapped, options->overlapped_count},
+        {"plain", options->plain, options->plain_count},
+        {"third-party", options->third_party, options->third_party_count},
+        {"launched-overlapped", options->launched_overlapped, options->launched_overlapped_count},
+        {"launched-plain", options->launched_plain, options->launched_plain_count},
+    };
+    for (size_t l = 0; l < sizeof(lists) / sizeof(lists[0]); l++) {
+        for (uint64_t i = 0; i < lists[l].count; i++) {
+            text = pdl_arena_format(&inspection->arena, "%s, %s %s", text, lists[l].name,
+                                    lists[l].items[i]);
+        }
     }
     const pdl_lint_finding finding = {.message = text,
                                       .rule = PDL_LINT_NO_TRIGGER,

@@ -387,9 +387,42 @@ static bool holds_place(const struct lint_changes *changes, const pdl_inspect_pl
     return false;
 }
 
-bool lint_changes_hold(const struct lint_changes *changes, const pdl_lint_finding *finding,
-                       const pdl_inspect_kernel *kernel)
+/* Where the kernel behind another in the same file begins, as far as the input knows; UINT32_MAX if there is none. */
+static uint32_t next_kernel(const pdl_inspection *inspection, const pdl_inspect_place *kernel)
 {
+    uint32_t next = UINT32_MAX;
+    for (size_t i = 0; i < pdl_inspection_kernel_count(inspection); i++) {
+        const pdl_inspect_place *const other = pdl_inspection_kernel(inspection, i)->place;
+        if (other != NULL && other->line > kernel->line && other->line < next &&
+            other->file != NULL && strcmp(other->file, kernel->file) == 0) {
+            next = other->line;
+        }
+    }
+    return next;
+}
+
+/* Whether a kernel without a wait may have lost it. */
+static bool lost_its_wait(const struct lint_changes *changes, const pdl_inspection *inspection,
+                          const pdl_inspect_place *kernel)
+{
+    const char *const path = plain_path(kernel->file);
+    for (size_t i = first_of(changes, last_part(path));
+         i < changes->count && strcmp(last_part(changes->items[i].path), last_part(path)) == 0;
+         i++) {
+        const struct lint_changed_file *const file = &changes->items[i];
+        if (may_be_same(path, file->path) && file->wait_count > 0 &&
+            lost_a_wait(file, kernel->line, next_kernel(inspection, kernel))) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool lint_changes_hold(const struct lint_changes *changes, const pdl_inspection *inspection,
+                       const pdl_lint_finding *finding)
+{
+    const pdl_inspect_place *const kernel =
+        pdl_inspection_kernel(inspection, finding->kernel)->place;
     bool known = false;
     for (uint32_t i = 0; i < finding->place_count; i++) {
         const pdl_inspect_place *const place = finding->places[i];
@@ -397,9 +430,10 @@ bool lint_changes_hold(const struct lint_changes *changes, const pdl_lint_findin
             continue;
         }
         known = true;
-        if (holds_place(changes, place, kernel->place)) {
+        if (holds_place(changes, place, kernel)) {
             return true;
         }
     }
-    return !known;
+    return !known || (finding->rule == PDL_LINT_NO_WAIT && kernel != NULL && kernel->file != NULL &&
+                      lost_its_wait(changes, inspection, kernel));
 }

@@ -35,8 +35,8 @@ bool lint_changes_parse(struct lint_changes *changes, const char *text, size_t s
 void lint_changes_free(struct lint_changes *changes);
 
 /* Whether a finding is on a line that was added, at any place of its chain, or behind a wait that was taken out of its
- * kernel. Without line information, nobody knows: then it is taken to be. */
-bool lint_changes_hold(const struct lint_changes *changes, const pdl_lint_finding *finding,
-                       const pdl_inspect_kernel *kernel);
+ * kernel; one that the kernel never waits holds if a wait was taken out of it. Without line information, nobody knows: then it is taken to be. */
+bool lint_changes_hold(const struct lint_changes *changes, const pdl_inspection *inspection,
+                       const pdl_lint_finding *finding);
 
 #endif /* PDL_TOOLS_LINT_CHANGED_H */

@@ -72,7 +72,7 @@ void lint_gate_sift(const struct lint_gate *gate, const struct inputs *inputs)
             const struct lint_entry entry = {input, pdl_inspection_finding(input->inspection, f),
                                              f};
             if (entry.finding->suppressed == NULL &&
-                !lint_changes_hold(&gate->changes, entry.finding, lint_kernel_of(&entry))) {
+                !lint_changes_hold(&gate->changes, input->inspection, entry.finding)) {
                 lint_sift_out(&entry, LINT_SIFTED_UNCHANGED);
             }
         }
