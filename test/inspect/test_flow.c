@@ -208,9 +208,13 @@ static void a_barrier_behind_the_wait_makes_it_a_note(void **state)
          PTX_KERNEL(IF_THREAD "@p bra A;\n" WAIT "A:\nbar.arrive 0, 64;\n" READ),
          "partial-wait warning 8 a"},
         {"the cluster's barrier",
+         PTX_KERNEL("mov.u32 rank, %cluster_ctarank; setp.ne.u32 p, rank, 0;\n@p bra A;\n" WAIT
+                    "A:\nbarrier.cluster.arrive;\nbarrier.cluster.wait;\n" READ),
+         "partial-wait note 9 a"},
+        {"the cluster's barrier, and a wait in one block of the grid",
          PTX_KERNEL(IF_BLOCK "@p bra A;\n" WAIT "A:\nbarrier.cluster.arrive;\n"
                              "barrier.cluster.wait;\n" READ),
-         "partial-wait note 9 a"},
+         "partial-wait warning 9 a"},
         {"and only its wait",
          PTX_KERNEL(IF_BLOCK "@p bra A;\n" WAIT "A:\nbarrier.cluster.arrive;\n" READ),
          "partial-wait warning 8 a"},
@@ -218,10 +222,10 @@ static void a_barrier_behind_the_wait_makes_it_a_note(void **state)
          PTX_KERNEL(IF_THREAD "@p bra A;\n" WAIT
                               "A:\nmbarrier.try_wait.parity.shared.b64 q, [m], 0;\n" READ),
          "partial-wait warning 8 a"},
-        {"a write behind an mbarrier",
+        {"a write behind an mbarrier that nobody arrives on",
          PTX_KERNEL(IF_THREAD "@p bra A;\n" WAIT
                               "A:\nmbarrier.test_wait.shared.b64 q, [m], x;\n" WRITE),
-         "partial-wait note 8 b"},
+         "partial-wait warning 8 b"},
         {"and then a barrier of the block",
          PTX_KERNEL(IF_THREAD "@p bra A;\n" WAIT
                               "A:\nmbarrier.test_wait.shared.b64 q, [m], x;\nbar.sync 0;\n" READ),

@@ -31,6 +31,7 @@ uint8_t pdl_flow_divergence_at_call(const struct pdl_flow *flow, const struct pd
 void pdl_flow_pass_call(const struct pdl_flow *flow, const struct pdl_summary *summary,
                         uint32_t block, struct pdl_point *point)
 {
+    pdl_flow_enter_call(flow, summary, block, point);
     const uint8_t in = point->states & PDL_STATE_NOT_WAITED;
     const uint8_t out = summary->out;
     uint8_t states = point->states & PDL_STATE_WAITED;
@@ -54,10 +55,10 @@ void pdl_flow_pass_call(const struct pdl_flow *flow, const struct pdl_summary *s
         }
     }
     point->states = states;
-    if (summary->barriers) {
-        const struct pdl_instruction barrier = {.opcode = {.op = PDL_OP_BARRIER_BLOCK}};
-        pdl_flow_step(flow, &barrier, point);
-    }
+    pdl_flow_leave_call(flow, block,
+                        (in & PDL_STATE_UNWAITED) != 0 &&
+                            (out & (PDL_STATE_DECIDED | PDL_STATE_MBARRIER)) != 0,
+                        point);
     if (summary->triggers) {
         point->triggers =
             summary->triggers_always ? PDL_TRIGGERED : (uint8_t)(point->triggers | PDL_TRIGGERED);

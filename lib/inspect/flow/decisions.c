@@ -86,11 +86,12 @@ uint8_t pdl_flow_divergence_of(const struct pdl_flow *flow, uint8_t depends)
     return (depends & PDL_DEPENDS_BLOCK) != 0 ? PDL_DIVERGENCE_BLOCK : PDL_DIVERGENCE_NONE;
 }
 
-static uint8_t branch_divergence(const struct pdl_flow *flow, const struct pdl_block *block)
+/* What the condition of a block's branch depends on. */
+static uint8_t branch_depends(const struct pdl_flow *flow, const struct pdl_block *block)
 {
     uint8_t depends = 0;
     if (block->branch == PDL_NONE) {
-        return PDL_DIVERGENCE_NONE;
+        return 0;
     }
     const struct pdl_instruction *branch = &flow->body->instructions[block->branch];
     if (branch->guard != PDL_NONE) {
@@ -102,7 +103,7 @@ static uint8_t branch_divergence(const struct pdl_flow *flow, const struct pdl_b
                                      &flow->body->operands[branch->first_operand])
                        .depends;
     }
-    return pdl_flow_divergence_of(flow, depends);
+    return depends;
 }
 
 /* The facts of an edge; the one behind the successors is an exit. */
@@ -141,6 +142,9 @@ bool pdl_flow_find_decisions(struct pdl_flow *flow)
                 .divergence = pdl_flow_divergence_at_call(flow, last, summary->divergence),
                 .never = block->successor_count > 0 &&
                          !(edge_facts(flow, block, 0) & PDL_BLOCK_MAY_WAIT),
+                .depends = summary->divergence == PDL_DIVERGENCE_CALLER
+                               ? pdl_arguments_depend(flow->values, flow->body, last)
+                               : summary->depends,
                 .call = true};
             if (!add_decision(flow, decision)) {
                 return false;
@@ -161,9 +165,12 @@ bool pdl_flow_find_decisions(struct pdl_flow *flow)
             if (!(facts & PDL_BLOCK_MAY_NOT_WAIT) || !(some_always || (some_wait && never))) {
                 continue;
             }
+            const uint8_t depends = branch_depends(flow, block);
             const struct pdl_decision decision = {.block = i,
                                                   .edge = j,
-                                                  .divergence = branch_divergence(flow, block),
+                                                  .divergence =
+                                                      pdl_flow_divergence_of(flow, depends),
+                                                  .depends = depends,
                                                   .never = never};
             if (!add_decision(flow, decision)) {
                 return false;

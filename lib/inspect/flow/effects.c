@@ -135,6 +135,24 @@ static bool may_be_global(const struct pdl_value *address)
     return address->spaces == 0 || (address->spaces & global) != 0 || address->untraced;
 }
 
+/* Says which barrier does not order those who come to a point. */
+static bool name_barrier(struct collection *collection, const struct pdl_point *point,
+                         struct pdl_effect *effect)
+{
+    if (point->missed == 0 || !(point->states & PDL_STATE_DECIDED)) {
+        return true;
+    }
+    const struct pdl_instruction *barrier =
+        &collection->flow->body->instructions[point->missed - 1];
+    uint32_t count;
+    bool ok;
+    const pdl_inspect_place *const *places =
+        pdl_places_chain(collection->module, collection->flow->body, barrier->place, &count, &ok);
+    effect->why = point->why;
+    effect->barrier_line = !ok ? 0 : count > 0 ? places[count - 1]->line : barrier->line;
+    return ok;
+}
+
 static void touch(struct collection *collection, const struct pdl_point *point)
 {
     const uint8_t around = PDL_STATE_DECIDED | PDL_STATE_MBARRIER | PDL_STATE_BARRIER;
@@ -182,6 +200,7 @@ static pdl_status access(struct collection *collection, const struct site *site,
         .line = instruction->line,
         .column = instruction->column,
         .count = 1,
+        .phases = site->point.least,
     };
     const bool any_space =
         instruction->opcode.space == PDL_SPACE_GENERIC &&
@@ -203,7 +222,7 @@ static pdl_status access(struct collection *collection, const struct site *site,
     }
     effect.places = pdl_places_chain(collection->module, flow->body, instruction->place,
                                      &effect.place_count, &ok);
-    if (!ok) {
+    if (!ok || !name_barrier(collection, &site->point, &effect)) {
         return pdl_ptx_no_memory();
     }
     touch(collection, &site->point);
@@ -316,7 +335,9 @@ static pdl_status call(struct collection *collection, const struct site *site, b
     }
     for (uint32_t i = 0; i < summary->effect_count && status == PDL_SUCCESS; i++) {
         struct pdl_effect effect = summary->effects[i];
-        effect.states = states_at_call(&summary->effects[i], site->point.states);
+        struct pdl_point point = site->point;
+        pdl_flow_pass_phases(flow, summary->effects[i].phases, &point);
+        effect.states = states_at_call(&summary->effects[i], point.states);
         if (effect.states == 0 ||
             (!(effect.states & PDL_STATE_NOT_WAITED) && !effect.non_coherent)) {
             continue;
@@ -327,6 +348,9 @@ static pdl_status call(struct collection *collection, const struct site *site, b
             if (!may_be_global(&effect.address)) {
                 continue;
             }
+        }
+        if (effect.why == PDL_BARRIER_NONE_PASSED && !name_barrier(collection, &point, &effect)) {
+            return pdl_ptx_no_memory();
         }
         effect.waits_later = effect.waits_later || site->waits_later;
         effect.divergence = pdl_flow_divergence_at_call(flow, instruction, effect.divergence);
@@ -485,7 +509,7 @@ static struct pdl_value result_of(const struct pdl_flow *flow)
 }
 
 struct pdl_summary *pdl_effects_summary(const struct pdl_effects *effects,
-                                        struct pdl_ptx_module *module, const struct pdl_flow *flow)
+                                        struct pdl_ptx_module *module, struct pdl_flow *flow)
 {
     struct pdl_summary *summary = pdl_arena_alloc(&module->arena, sizeof(*summary));
     if (summary == NULL) {
@@ -505,6 +529,13 @@ struct pdl_summary *pdl_effects_summary(const struct pdl_effects *effects,
     summary->divergence = effects->out_decision != 0
                               ? flow->decisions[effects->out_decision - 1].divergence
                               : (uint8_t)PDL_DIVERGENCE_NONE;
+    summary->depends = effects->out_decision != 0
+                           ? flow->decisions[effects->out_decision - 1].depends
+                           : (uint8_t)0;
+    pdl_flow_summarize_barriers(flow, summary);
+    if (!pdl_mbarriers_summarize(&flow->mbarriers, flow, &module->arena, summary)) {
+        return NULL;
+    }
     summary->waits = flow->waits;
     summary->triggers = (effects->triggers_out & PDL_TRIGGERED) || effects->trigger.count > 0;
     summary->triggers_always = effects->triggers_out == PDL_TRIGGERED;
@@ -521,7 +552,9 @@ bool pdl_summary_same(const struct pdl_summary *a, const struct pdl_summary *b)
 {
     return a->effect_count == b->effect_count && a->out == b->out && a->waits == b->waits &&
            a->triggers == b->triggers && a->triggers_always == b->triggers_always &&
-           a->barriers == b->barriers && a->unknown == b->unknown && a->cut == b->cut &&
+           a->barriers == b->barriers && a->phases == b->phases && a->arrivals == b->arrivals &&
+           a->ahead == b->ahead && a->need == b->need && a->meets == b->meets &&
+           a->use_count == b->use_count && a->unknown == b->unknown && a->cut == b->cut &&
            a->touches == b->touches && a->result.count == b->result.count &&
            a->result.spaces == b->result.spaces && a->result.untraced == b->result.untraced;
 }

@@ -36,7 +36,7 @@ void pdl_effects_free(struct pdl_effects *effects);
 
 /* A summary of them for callers, in the module's arena; NULL if there is no memory. */
 struct pdl_summary *pdl_effects_summary(const struct pdl_effects *effects,
-                                        struct pdl_ptx_module *module, const struct pdl_flow *flow);
+                                        struct pdl_ptx_module *module, struct pdl_flow *flow);
 
 /* Whether two summaries say the same, as far as callers are concerned. */
 bool pdl_summary_same(const struct pdl_summary *a, const struct pdl_summary *b);

@@ -4,6 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Mbarriers in a row, by which threads that waited order others. */
+#define ROUNDS_MAX 8u
+
 const struct pdl_instruction *pdl_flow_last(const struct pdl_flow *flow, uint32_t block)
 {
     const struct pdl_block *at = &flow->cfg->blocks[block];
@@ -40,11 +43,16 @@ static bool may_take(const struct pdl_flow *flow, uint32_t block, uint32_t edge,
     return (edge == 0) == holds;
 }
 
-bool pdl_flow_may_exit(const struct pdl_flow *flow, uint32_t block)
+bool pdl_flow_may_go(const struct pdl_flow *flow, uint32_t block, uint32_t edge)
 {
     struct pdl_tracked known;
     pdl_conditions_behind(&flow->conditions, block, &known);
-    return may_take(flow, block, flow->cfg->blocks[block].successor_count, &known);
+    return may_take(flow, block, edge, &known);
+}
+
+bool pdl_flow_may_exit(const struct pdl_flow *flow, uint32_t block)
+{
+    return pdl_flow_may_go(flow, block, flow->cfg->blocks[block].successor_count);
 }
 
 /* The registers that decide who goes around a wait. */
@@ -65,6 +73,7 @@ static void track_conditions(struct pdl_flow *flow)
 void pdl_flow_decide(struct pdl_flow *flow, uint32_t decision, struct pdl_point *point)
 {
     flow->decisions[decision - 1].reached = true;
+    pdl_flow_decide_needs(flow, decision, (point->states & PDL_STATE_UNWAITED) != 0, point);
     point->states = pdl_change_states(point->states, PDL_STATE_UNWAITED, PDL_STATE_DECIDED);
 }
 
@@ -83,6 +92,8 @@ struct pdl_point pdl_flow_behind(const struct pdl_flow *flow, uint32_t index)
     if (last->opcode.op == PDL_OP_WAIT) {
         point.states = PDL_STATE_WAITED;
         point.decision = 0;
+        point.need = 0;
+        point.missed = 0;
     } else if (last->opcode.op == PDL_OP_TRIGGER) {
         point.triggers = PDL_TRIGGERED;
     } else if (last->opcode.op == PDL_OP_CALL) {
@@ -129,6 +140,16 @@ static bool take_edge(struct pdl_flow *flow, uint32_t from, uint32_t edge, struc
     if (point.states == 0) {
         return false;
     }
+    if (flow->mbarriers.waits && flow->mbarriers.edge_of[from] != 0 &&
+        flow->mbarriers.success[from] == edge) {
+        const uint32_t wait = flow->mbarriers.edge_of[from] - 1;
+        pdl_flow_awaited(&flow->mbarriers.operations[wait], &point);
+    }
+    if (flow->mbarriers.waits && flow->mbarriers.around[from] != 0 &&
+        flow->mbarriers.none[from] == edge) {
+        const uint32_t wait = flow->mbarriers.around[from] - 1;
+        pdl_flow_presume(&flow->mbarriers.operations[wait], &point);
+    }
     if (point.states & PDL_STATE_NOT_WAITED) {
         const uint32_t decision = pdl_flow_decision_at(flow, from, edge);
         changed = join_conditions(flow, from, edge, to, known);
@@ -138,14 +159,25 @@ static bool take_edge(struct pdl_flow *flow, uint32_t from, uint32_t edge, struc
         }
     } else {
         point.decision = 0;
+        point.need = 0;
+        point.missed = 0;
     }
     struct pdl_point *at = &flow->points[to];
     const struct pdl_point before = *at;
     at->states |= point.states;
     at->triggers |= point.triggers;
     at->decision = pdl_flow_heavier(flow, at->decision, point.decision);
+    at->open = at->open || point.open;
+    at->need = pdl_counts_most(at->need, point.need);
+    at->most = pdl_counts_most(at->most, point.most);
+    at->least = before.states != 0 ? pdl_counts_least(at->least, point.least) : point.least;
+    if (point.missed > at->missed) {
+        at->missed = point.missed;
+        at->why = point.why;
+    }
     return changed || at->states != before.states || at->triggers != before.triggers ||
-           at->decision != before.decision;
+           at->decision != before.decision || at->open != before.open || at->need != before.need ||
+           at->most != before.most || at->least != before.least || at->missed != before.missed;
 }
 
 /* From the entry on, as long as something changes. The queue is a ring. */
@@ -176,6 +208,19 @@ static void run(struct pdl_flow *flow)
             }
         }
     }
+}
+
+static pdl_status run_again(struct pdl_flow *flow)
+{
+    memset(flow->points, 0, flow->cfg->block_count * sizeof(*flow->points));
+    for (uint32_t i = 0; i < flow->decision_count; i++) {
+        flow->decisions[i].reached = false;
+    }
+    const pdl_status status = pdl_conditions_ready(&flow->conditions);
+    if (status == PDL_SUCCESS) {
+        run(flow);
+    }
+    return status;
 }
 
 static bool reserve(struct pdl_flow *flow)
@@ -214,19 +259,22 @@ pdl_status pdl_flow_run(struct pdl_flow *flow, const struct pdl_ptx_module *modu
         track_conditions(flow);
         status = pdl_conditions_ready(&flow->conditions);
     }
+    flow->waits = (flow->facts[0] & PDL_BLOCK_MAY_WAIT) != 0;
+    if (status == PDL_SUCCESS &&
+        (!pdl_shared_start(&flow->shared, module, body, cfg, values) ||
+         !pdl_mbarriers_find(&flow->mbarriers, flow) || !pdl_flow_start_barriers(flow))) {
+        status = pdl_ptx_no_memory();
+    }
     if (status == PDL_SUCCESS) {
-        flow->waits = (flow->facts[0] & PDL_BLOCK_MAY_WAIT) != 0;
-        flow->barriers = UINT32_MAX;
         run(flow);
-        /* Once more, if threads that go around the wait meet at barriers of their own. */
-        flow->barriers = pdl_flow_barriers_of_waiters(flow);
-        if (flow->waits && flow->decision_count > 0 && flow->barriers != UINT32_MAX) {
-            memset(flow->points, 0, count * sizeof(*flow->points));
-            for (uint32_t i = 0; i < flow->decision_count; i++) {
-                flow->decisions[i].reached = false;
-            }
-            status = pdl_conditions_ready(&flow->conditions);
-            run(flow);
+        bool again = pdl_flow_count_barriers(flow);
+        /* Threads that an mbarrier orders arrive on others. */
+        for (unsigned round = 0; again && status == PDL_SUCCESS && round < ROUNDS_MAX; round++) {
+            status = run_again(flow);
+            again = pdl_mbarriers_judge(&flow->mbarriers, flow);
+        }
+        if (again && status == PDL_SUCCESS) {
+            status = run_again(flow);
         }
     }
     return status;
@@ -241,4 +289,11 @@ void pdl_flow_free(struct pdl_flow *flow)
     pdl_conditions_free(&flow->conditions);
     free(flow->decisions);
     free(flow->decision_of);
+    pdl_shared_free(&flow->shared);
+    pdl_mbarriers_free(&flow->mbarriers);
+    free(flow->barriers);
+    free(flow->taken);
+    free(flow->reach);
+    free(flow->ahead);
+    free(flow->meets);
 }

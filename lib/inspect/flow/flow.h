@@ -4,6 +4,7 @@
 #define PDL_INSPECT_FLOW_H
 
 #include "inspect/flow/conditions.h"
+#include "inspect/flow/mbarriers.h"
 #include "inspect/flow/summary.h"
 
 /* Whether threads have triggered. */
@@ -14,16 +15,24 @@ struct pdl_decision {
     uint32_t block;
     uint32_t edge; /* of the block's successors; their number means the exit of a guarded ret */
     uint8_t divergence;
-    bool never;   /* no wait can be reached from there */
-    bool call;    /* the branch is in the function that the block calls */
-    bool reached; /* by threads that have not waited */
+    uint8_t depends; /* PDL_DEPENDS_… of its condition */
+    uint64_t need;   /* of those that go around: PDL_NEED_… by barrier */
+    bool never;      /* no wait can be reached from there */
+    bool call;       /* the branch is in the function that the block calls */
+    bool reached;    /* by threads that have not waited */
 };
 
 /* What holds at a point. */
 struct pdl_point {
     uint8_t states;    /* PDL_STATE_…; 0: not reached */
     uint8_t triggers;  /* PDL_NOT_TRIGGERED, PDL_TRIGGERED */
+    bool open;         /* threads arrived at the cluster's barrier, and have not waited there */
+    uint8_t why;       /* pdl_barrier_why, of `missed` */
+    uint32_t missed;   /* the last barrier that did not order threads around the wait, + 1; 0 */
     uint32_t decision; /* the last one on the way without a wait, + 1; 0 for none */
+    uint64_t need;     /* of threads around the wait: PDL_NEED_… by barrier */
+    uint64_t least;    /* phases completed since the function's entry, at least */
+    uint64_t most;     /* arrivals since then, at most */
 };
 
 struct pdl_flow {
@@ -41,8 +50,17 @@ struct pdl_flow {
     size_t point_capacity, fact_capacity, queue_capacity, queued_capacity;
     uint32_t decision_count;
     size_t decision_capacity, decision_of_capacity;
-    uint32_t barriers; /* bit by number: those that threads who waited come to */
-    bool waits;        /* a wait is in the body, or in what it calls, and can be reached */
+    struct pdl_shared_values shared;
+    struct pdl_mbarriers mbarriers;
+    uint8_t *taken;     /* by successor: those that have not waited take that edge undecided */
+    uint8_t *reach;     /* by block: states, whatever barriers do */
+    uint64_t *ahead;    /* by block: arrivals before the wait that is next, as barriers.c says */
+    uint32_t *meets;    /* by block: bit by barrier that is arrived at from there on */
+    uint32_t *barriers; /* by instruction that is on one: bit by barrier */
+    size_t barrier_capacity, taken_capacity, reach_capacity, ahead_capacity, meet_capacity;
+    bool counted;  /* the function has barriers */
+    bool one_warp; /* all threads of a block are in one warp */
+    bool waits;    /* a wait is in the body, or in what it calls, and can be reached */
 };
 
 enum {
@@ -71,6 +89,9 @@ bool pdl_flow_waits_behind(const struct pdl_flow *flow, uint32_t block);
 
 /* What holds behind a block, before its branch. */
 struct pdl_point pdl_flow_behind(const struct pdl_flow *flow, uint32_t index);
+
+/* Whether threads that have not waited may take an edge of a block, as far as its guard is known. */
+bool pdl_flow_may_go(const struct pdl_flow *flow, uint32_t block, uint32_t edge);
 
 /* Whether threads that have not waited may leave through the ret at the end of a block, as far as its
  * guard is known. */
@@ -119,9 +140,63 @@ uint32_t pdl_flow_heavier(const struct pdl_flow *flow, uint32_t a, uint32_t b);
 
 /* ---- barriers (barriers.c) ---------------------------------------------------------------------- */
 
-/* The barriers of the block that threads who waited come to, or arrive at. All, if a function that is
- * called has some. */
-uint32_t pdl_flow_barriers_of_waiters(const struct pdl_flow *flow);
+/* Starts without knowing anything of barriers: none orders. false if there is no memory. */
+bool pdl_flow_start_barriers(struct pdl_flow *flow);
+
+/* Counts the arrivals between the decisions and the waits, once it is known who goes where; true if the
+ * flow has to be run again for it. */
+bool pdl_flow_count_barriers(struct pdl_flow *flow);
+
+/* What barriers are to those that have not waited and take a decision; undecided: for the first time. */
+void pdl_flow_decide_needs(const struct pdl_flow *flow, uint32_t decision, bool undecided,
+                           struct pdl_point *point);
+
+/* Threads around the wait pass so many phases of barriers. */
+void pdl_flow_pass_phases(const struct pdl_flow *flow, uint64_t phases, struct pdl_point *point);
+
+/* The same for the barriers of a function that is called, and what is counted up. */
+void pdl_flow_enter_call(const struct pdl_flow *flow, const struct pdl_summary *summary,
+                         uint32_t block, struct pdl_point *point);
+
+/* What holds for those who have gone around the wait in a function; `around`: there are such. */
+void pdl_flow_leave_call(const struct pdl_flow *flow, uint32_t block, bool around,
+                         struct pdl_point *point);
+
+/* What the barriers of a function are to its callers. */
+void pdl_flow_summarize_barriers(const struct pdl_flow *flow, struct pdl_summary *summary);
+
+/* Threads wait on an mbarrier, or have by the branch that is taken. */
+void pdl_flow_await(const struct pdl_flow *flow, uint32_t instruction, struct pdl_point *point);
+void pdl_flow_awaited(const struct pdl_mbarrier_operation *wait, struct pdl_point *point);
+
+/* They go around a loop that waits on an mbarrier, which has no turn. */
+void pdl_flow_presume(const struct pdl_mbarrier_operation *wait, struct pdl_point *point);
+
+/* ---- mbarriers (mbarriers.c) -------------------------------------------------------------------- */
+
+/* Finds the operations on mbarriers in the body; false if there is no memory. */
+bool pdl_mbarriers_find(struct pdl_mbarriers *mbarriers, struct pdl_flow *flow);
+void pdl_mbarriers_free(struct pdl_mbarriers *mbarriers);
+
+/* Judges the waits by who arrives, as far as the flow is known; true if one is judged otherwise than
+ * before, and the flow has to be run again. */
+bool pdl_mbarriers_judge(struct pdl_mbarriers *mbarriers, const struct pdl_flow *flow);
+
+/* The operation of an instruction, or NULL. */
+struct pdl_mbarrier_operation *pdl_mbarriers_at(const struct pdl_mbarriers *mbarriers,
+                                                uint32_t instruction);
+
+/* Hands its operations over to the callers of a function; false if there is no memory. */
+bool pdl_mbarriers_summarize(const struct pdl_mbarriers *mbarriers, struct pdl_flow *flow,
+                             struct pdl_arena *arena, struct pdl_summary *summary);
+
+/* The operand of an operation on an mbarrier in a slot that is no address, or NULL. */
+const struct pdl_operand *pdl_mbarrier_operand(const struct pdl_flow *flow, uint32_t instruction,
+                                               unsigned slot);
+
+/* Finds the parities of the first waits on the mbarriers of a place (first.c). */
+void pdl_first_parities(struct pdl_mbarriers *mbarriers, const struct pdl_flow *flow,
+                        uint32_t place);
 
 /* ---- calls (calls.c) ---------------------------------------------------------------------------- */
 

@@ -5,6 +5,8 @@
 
 #include <pdl/inspect.h>
 
+#include "inspect/flow/barriers.h"
+#include "inspect/flow/mbarriers.h"
 #include "inspect/flow/value.h"
 
 /* What threads can have done when they come to an instruction. */
@@ -43,7 +45,10 @@ struct pdl_effect {
     struct pdl_value address; /* its parameters are the function's */
     uint32_t name;            /* the opcode, or of what is called */
     uint32_t line, column;
-    uint32_t count; /* of instructions */
+    uint32_t count;        /* of instructions */
+    uint8_t why;           /* pdl_barrier_why */
+    uint32_t barrier_line; /* in the source, of the barrier that does not order; 0: not known */
+    uint64_t phases;       /* of barriers completed since the function's entry, at least */
     uint32_t place_count;
     const pdl_inspect_place *const *places; /* in the inspection's arena */
 };
@@ -53,14 +58,22 @@ struct pdl_effect {
 struct pdl_summary {
     uint8_t out;        /* states at its end, entered unwaited; 0: it does not return */
     uint8_t divergence; /* of the branch that decided, where `out` has more than one state */
+    uint8_t depends;    /* what that one's condition depends on */
     bool waits;         /* some path of it does */
     bool triggers;
     bool triggers_always;
     bool triggers_unwaited; /* before a wait, entered unwaited */
     bool barriers;          /* it has a barrier of the block */
+    uint64_t phases;        /* of barriers that it completes, at least */
+    uint64_t arrivals;      /* at barriers, at most */
+    uint64_t ahead;         /* those before its wait, as barriers.c says */
+    uint64_t need;          /* of threads that go around its wait */
+    uint32_t meets;         /* bit by barrier that it arrives at */
     bool unknown;           /* it calls what cannot be read */
     bool touches;           /* it may access global memory, in whatever state */
     bool cut;               /* it has more effects than are kept */
+    struct pdl_mbarrier_use *uses;
+    uint32_t use_count;
     struct pdl_value result;
     struct pdl_effect *effects;
     uint32_t effect_count;

@@ -250,6 +250,16 @@ static void move_address(struct pdl_value *value, bool known, int64_t by)
     }
 }
 
+/* What the remainder of a division by `by` depends on: of a thread's number the lane, of a block's that
+ * in its cluster. */
+static uint8_t low_bits(uint8_t depends, int64_t by)
+{
+    if (by > 0 && by <= 32 && (by & (by - 1)) == 0) {
+        depends &= (uint8_t)~PDL_DEPENDS_WARP;
+    }
+    return by > 0 && by <= 16 ? depends & (uint8_t)~PDL_DEPENDS_CLUSTER : depends;
+}
+
 static struct pdl_value carried(const struct pdl_ptx_module *module,
                                 const struct pdl_values *values, const struct pdl_body *body,
                                 const struct pdl_instruction *instruction)
@@ -286,6 +296,9 @@ static struct pdl_value carried(const struct pdl_ptx_module *module,
         } else {
             combine(&value, &part);
         }
+    }
+    if (by > 0 && pdl_name_begins(name, "and.")) {
+        value.depends = low_bits(value.depends, by + 1);
     }
     if (some_space && any_space) {
         value.spaces |= 1u << PDL_SPACE_GENERIC;
@@ -356,7 +369,14 @@ static struct pdl_value result_of(const struct pdl_ptx_module *module,
         value.depends |= PDL_DEPENDS_THREAD;
         return value;
     case PDL_OP_SCALE:
-        return number(depends_on_operands(values, body, instruction));
+        value = number(depends_on_operands(values, body, instruction));
+        if (instruction->operand_count == 3 &&
+            body->operands[instruction->first_operand + 2].kind == PDL_OPERAND_NUMBER &&
+            pdl_name_begins(&module->names.names[instruction->name], "rem.")) {
+            value.depends =
+                low_bits(value.depends, body->operands[instruction->first_operand + 2].value);
+        }
+        return value;
     case PDL_OP_LOAD:
         return load_value(module, values, body, instruction, element);
     case PDL_OP_STORE: /* to parameter space */
@@ -521,9 +541,8 @@ void pdl_values_free(struct pdl_values *values)
 
 /* ---- calls ---------------------------------------------------------------------------------------- */
 
-/* The value of a call's argument. */
-static struct pdl_value argument(const struct pdl_values *values, const struct pdl_body *body,
-                                 const struct pdl_instruction *call, uint32_t index)
+const struct pdl_operand *pdl_call_argument(const struct pdl_body *body,
+                                            const struct pdl_instruction *call, uint32_t index)
 {
     uint32_t callee_slot = 0;
     uint32_t seen = 0;
@@ -538,10 +557,20 @@ static struct pdl_value argument(const struct pdl_values *values, const struct p
     for (uint32_t i = 0; i < call->operand_count; i++) {
         const struct pdl_operand *operand = &body->operands[call->first_operand + i];
         if (operand->slot == callee_slot + 1 && seen++ == index) {
-            return pdl_operand_value(values, body, operand);
+            return operand;
         }
     }
-    return (struct pdl_value){.strength = PDL_STRENGTH_VALUE, .untraced = true, .defined = true};
+    return NULL;
+}
+
+/* The value of a call's argument. */
+static struct pdl_value argument(const struct pdl_values *values, const struct pdl_body *body,
+                                 const struct pdl_instruction *call, uint32_t index)
+{
+    const struct pdl_operand *operand = pdl_call_argument(body, call, index);
+    const struct pdl_value unknown = {
+        .strength = PDL_STRENGTH_VALUE, .untraced = true, .defined = true};
+    return operand != NULL ? pdl_operand_value(values, body, operand) : unknown;
 }
 
 uint8_t pdl_arguments_depend(const struct pdl_values *values, const struct pdl_body *body,

@@ -36,6 +36,10 @@ const struct pdl_operand *pdl_address_operand(const struct pdl_body *body,
                                               const struct pdl_instruction *instruction,
                                               unsigned slot);
 
+/* The operand that is passed to a parameter in a call, or NULL. */
+const struct pdl_operand *pdl_call_argument(const struct pdl_body *body,
+                                            const struct pdl_instruction *call, uint32_t index);
+
 /* What the arguments of a call depend on, together. */
 uint8_t pdl_arguments_depend(const struct pdl_values *values, const struct pdl_body *body,
                              const struct pdl_instruction *call);

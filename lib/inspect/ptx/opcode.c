@@ -108,6 +108,10 @@ static struct pdl_opcode atomic(const struct parts *parts, bool result)
 static struct pdl_opcode copy(const struct parts *parts)
 {
     struct pdl_opcode opcode = {.op = PDL_OP_OTHER, .no_result = true};
+    if (part_is(parts, 2, "mbarrier")) { /* cp.async.mbarrier.arrive */
+        opcode.op = PDL_OP_MBARRIER_ARRIVE;
+        return opcode;
+    }
     const unsigned global = find(parts, "global");
     const unsigned shared = find(parts, "shared");
     if (global != 0 && shared != 0) {
@@ -135,7 +139,7 @@ static struct pdl_opcode barrier(const struct parts *parts)
         return control(PDL_OP_BARRIER_WARP);
     }
     if (has(parts, "cluster")) {
-        return control(has(parts, "wait") ? PDL_OP_BARRIER_CLUSTER : PDL_OP_OTHER);
+        return control(has(parts, "wait") ? PDL_OP_BARRIER_CLUSTER : PDL_OP_CLUSTER_ARRIVE);
     }
     if (has(parts, "arrive")) {
         return control(PDL_OP_BARRIER_ARRIVE);
@@ -147,9 +151,19 @@ static struct pdl_opcode barrier(const struct parts *parts)
 
 static struct pdl_opcode mbarrier(const struct parts *parts)
 {
-    return part_is(parts, 1, "try_wait") || part_is(parts, 1, "test_wait")
-               ? value(PDL_OP_BARRIER_MEMORY)
-               : value(PDL_OP_OTHER);
+    static const char *const arrivals[] = {"arrive", "arrive_drop", "expect_tx", "complete_tx"};
+    if (part_is(parts, 1, "try_wait") || part_is(parts, 1, "test_wait")) {
+        return value(PDL_OP_BARRIER_MEMORY);
+    }
+    if (part_is(parts, 1, "init")) {
+        return control(PDL_OP_MBARRIER_INIT);
+    }
+    for (size_t i = 0; i < sizeof(arrivals) / sizeof(arrivals[0]); i++) {
+        if (part_is(parts, 1, arrivals[i])) {
+            return value(PDL_OP_MBARRIER_ARRIVE);
+        }
+    }
+    return value(PDL_OP_OTHER);
 }
 
 static struct pdl_opcode multimem(const struct parts *parts)
@@ -246,50 +260,61 @@ static struct pdl_opcode other(const struct parts *parts)
     return value(PDL_OP_OTHER);
 }
 
+static struct pdl_opcode class_of(const struct parts *parts)
+{
+    if (part_is(parts, 0, "ld") || part_is(parts, 0, "ldu")) {
+        return load(parts);
+    }
+    if (part_is(parts, 0, "st")) {
+        return store(parts);
+    }
+    if (part_is(parts, 0, "atom") || part_is(parts, 0, "red")) {
+        return atomic(parts, part_is(parts, 0, "atom"));
+    }
+    if (part_is(parts, 0, "cp")) {
+        return copy(parts);
+    }
+    if (part_is(parts, 0, "griddepcontrol")) {
+        return control(part_is(parts, 1, "wait") ? PDL_OP_WAIT : PDL_OP_TRIGGER);
+    }
+    if (part_is(parts, 0, "bar") || part_is(parts, 0, "barrier")) {
+        return barrier(parts);
+    }
+    if (part_is(parts, 0, "mbarrier")) {
+        return mbarrier(parts);
+    }
+    if (part_is(parts, 0, "multimem")) {
+        return multimem(parts);
+    }
+    if (part_is(parts, 0, "tensormap")) {
+        return tensormap(parts);
+    }
+    if (part_is(parts, 0, "wmma")) {
+        return wmma(parts);
+    }
+    if (part_is(parts, 0, "tex") || part_is(parts, 0, "tld4") || part_is(parts, 0, "suld")) {
+        struct pdl_opcode opcode = texture(false);
+        opcode.non_coherent = !part_is(parts, 0, "suld");
+        return opcode;
+    }
+    if (part_is(parts, 0, "sust") || part_is(parts, 0, "sured")) {
+        return texture(true);
+    }
+    if (part_is(parts, 0, "discard")) { /* discard.global.L2 [a], 128: what was there is gone */
+        return store(parts);
+    }
+    return other(parts);
+}
+
 struct pdl_opcode pdl_opcode_class(const char *text, size_t length)
 {
     struct parts parts;
     split(&parts, text, length);
-    if (part_is(&parts, 0, "ld") || part_is(&parts, 0, "ldu")) {
-        return load(&parts);
+    struct pdl_opcode opcode = class_of(&parts);
+    if (part_is(&parts, 0, "tcgen05") && part_is(&parts, 1, "commit")) {
+        opcode.op = PDL_OP_MBARRIER_ARRIVE;
     }
-    if (part_is(&parts, 0, "st")) {
-        return store(&parts);
-    }
-    if (part_is(&parts, 0, "atom") || part_is(&parts, 0, "red")) {
-        return atomic(&parts, part_is(&parts, 0, "atom"));
-    }
-    if (part_is(&parts, 0, "cp")) {
-        return copy(&parts);
-    }
-    if (part_is(&parts, 0, "griddepcontrol")) {
-        return control(part_is(&parts, 1, "wait") ? PDL_OP_WAIT : PDL_OP_TRIGGER);
-    }
-    if (part_is(&parts, 0, "bar") || part_is(&parts, 0, "barrier")) {
-        return barrier(&parts);
-    }
-    if (part_is(&parts, 0, "mbarrier")) {
-        return mbarrier(&parts);
-    }
-    if (part_is(&parts, 0, "multimem")) {
-        return multimem(&parts);
-    }
-    if (part_is(&parts, 0, "tensormap")) {
-        return tensormap(&parts);
-    }
-    if (part_is(&parts, 0, "wmma")) {
-        return wmma(&parts);
-    }
-    if (part_is(&parts, 0, "tex") || part_is(&parts, 0, "tld4") || part_is(&parts, 0, "suld")) {
-        struct pdl_opcode opcode = texture(false);
-        opcode.non_coherent = !part_is(&parts, 0, "suld");
-        return opcode;
-    }
-    if (part_is(&parts, 0, "sust") || part_is(&parts, 0, "sured")) {
-        return texture(true);
-    }
-    if (part_is(&parts, 0, "discard")) { /* discard.global.L2 [a], 128: what was there is gone */
-        return store(&parts);
-    }
-    return other(&parts);
+    opcode.completes = opcode.op != PDL_OP_MBARRIER_ARRIVE && !part_is(&parts, 0, "mbarrier") &&
+                       !part_is(&parts, 0, "fence") && has(&parts, "mbarrier");
+    return opcode;
 }

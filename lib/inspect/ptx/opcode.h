@@ -21,9 +21,12 @@ enum pdl_op {
     PDL_OP_TRIGGER,         /* griddepcontrol.launch_dependents */
     PDL_OP_BARRIER_BLOCK,   /* bar.sync and its like */
     PDL_OP_BARRIER_ARRIVE,  /* bar.arrive: it does not wait */
+    PDL_OP_CLUSTER_ARRIVE,  /* barrier.cluster.arrive */
     PDL_OP_BARRIER_CLUSTER, /* barrier.cluster.wait */
     PDL_OP_BARRIER_WARP,    /* bar.warp.sync */
     PDL_OP_BARRIER_MEMORY,  /* mbarrier.try_wait, test_wait */
+    PDL_OP_MBARRIER_INIT,
+    PDL_OP_MBARRIER_ARRIVE, /* mbarrier.arrive, expect_tx and its like; tcgen05.commit */
     /* memory */
     PDL_OP_LOAD,
     PDL_OP_STORE,
@@ -54,6 +57,7 @@ struct pdl_opcode {
     bool writes;       /* the same, at `write_slot` */
     bool non_coherent; /* the read */
     bool no_result;    /* its first operand is none */
+    bool completes;    /* transactions on an mbarrier, the last address of its operands */
     uint8_t read_slot; /* operands are counted by commas outside of brackets */
     uint8_t write_slot;
 };

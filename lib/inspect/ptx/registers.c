@@ -10,15 +10,15 @@ bool pdl_special_register(const char *name, uint32_t length, uint16_t *depends)
         const char *prefix;
         uint16_t depends;
     } registers[] = {
-        {"%tid.", PDL_DEPENDS_THREAD},
+        {"%tid.", PDL_DEPENDS_THREAD | PDL_DEPENDS_WARP},
         {"%laneid", PDL_DEPENDS_THREAD},
-        {"%warpid", PDL_DEPENDS_THREAD},
+        {"%warpid", PDL_DEPENDS_THREAD | PDL_DEPENDS_WARP},
         {"%lanemask_", PDL_DEPENDS_THREAD},
-        {"%clock", PDL_DEPENDS_THREAD},
-        {"%globaltimer", PDL_DEPENDS_THREAD},
-        {"%ctaid.", PDL_DEPENDS_BLOCK},
-        {"%smid", PDL_DEPENDS_BLOCK},
-        {"%clusterid.", PDL_DEPENDS_BLOCK},
+        {"%clock", PDL_DEPENDS_THREAD | PDL_DEPENDS_WARP},
+        {"%globaltimer", PDL_DEPENDS_THREAD | PDL_DEPENDS_WARP},
+        {"%ctaid.", PDL_DEPENDS_BLOCK | PDL_DEPENDS_CLUSTER},
+        {"%smid", PDL_DEPENDS_BLOCK | PDL_DEPENDS_CLUSTER},
+        {"%clusterid.", PDL_DEPENDS_BLOCK | PDL_DEPENDS_CLUSTER},
         {"%cluster_ctaid.", PDL_DEPENDS_BLOCK},
         {"%cluster_ctarank", PDL_DEPENDS_BLOCK},
         {"%ntid.", 0},

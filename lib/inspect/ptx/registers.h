@@ -12,7 +12,9 @@ enum {
     PDL_DEPENDS_BLOCK = 2,  /* the block in its grid */
     PDL_DEPENDS_MEMORY = 4,
     PDL_DEPENDS_PARAMETER =
-        8 /* a parameter of the function: of a kernel, the same for all threads */
+        8,                 /* a parameter of the function: of a kernel, the same for all threads */
+    PDL_DEPENDS_WARP = 16, /* with THREAD: warps may differ, and not only the lanes of each */
+    PDL_DEPENDS_CLUSTER = 32 /* with BLOCK: clusters may differ, and not only the blocks of each */
 };
 
 /* Whether a name is that of a special register; *depends is what its value depends on. */

@@ -55,6 +55,27 @@ static const char *load_advice(const struct pdl_report *report)
                  "ld.global.nc";
 }
 
+/* "; the barrier at line 7 …": why the last barrier that they passed does not order them, or "". */
+static const char *why_unordered(const struct pdl_report *report, const struct pdl_effect *effect)
+{
+    static const char *const barriers[] = {
+        [PDL_BARRIER_TOO_EARLY] = "the barrier at line %u does not order them: those that wait "
+                                  "arrive there before their wait",
+        [PDL_BARRIER_NOBODY] = "no thread that has waited arrives on the mbarrier at line %u",
+        [PDL_BARRIER_PASSES] = "their first wait on the mbarrier at line %u does not block "
+                               "(parity 1)",
+        [PDL_BARRIER_PREFILLED] = "those that wait complete the first phase of the mbarrier at "
+                                  "line %u before their wait",
+    };
+    if (effect->why == PDL_BARRIER_NONE_PASSED || effect->barrier_line == 0) {
+        return "";
+    }
+    const char *format = barriers[effect->why];
+    const char *number = strstr(format, "%u");
+    return pdl_arena_format(pdl_report_arena(report), "; %.*s%u%s", (int)(number - format), format,
+                            effect->barrier_line, number + 2);
+}
+
 /* Nobody has waited yet, or a branch led around the wait. */
 static pdl_status unwaited_access(struct pdl_report *report, const struct pdl_effect *effect,
                                   uint32_t decision)
@@ -95,20 +116,21 @@ static pdl_status unwaited_access(struct pdl_report *report, const struct pdl_ef
             report->flow->decisions[decision - 1].never) {
             return PDL_SUCCESS; /* the branch is reported */
         }
+        const char *why = why_unordered(report, effect);
         finding.message =
-            pdl_arena_format(pdl_report_arena(report),
-                             "some %s %s global memory%s without the wait that others execute",
-                             effect->divergence == PDL_DIVERGENCE_BLOCK ? "blocks" : "threads",
-                             verb(effect), through);
+            why == NULL ? NULL
+                        : pdl_arena_format(
+                              pdl_report_arena(report),
+                              "some %s %s global memory%s without the wait that others execute%s",
+                              effect->divergence == PDL_DIVERGENCE_BLOCK ? "blocks" : "threads",
+                              verb(effect), through, why);
     } else if (states & PDL_STATE_MBARRIER) {
-        finding.level = write ? PDL_LINT_NOTE : finding.level;
+        finding.level = PDL_LINT_NOTE;
         finding.message = pdl_arena_format(
             pdl_report_arena(report),
             "some threads %s global memory%s without the wait that others execute, behind an "
-            "mbarrier%s",
-            verb(effect), through,
-            write ? " that may order them behind those"
-                  : ", which orders them only if a thread that waited arrives on it");
+            "mbarrier that threads which waited may complete",
+            verb(effect), through);
     } else {
         finding.level = PDL_LINT_NOTE;
         finding.message = pdl_arena_format(

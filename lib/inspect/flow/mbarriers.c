@@ -1,0 +1,635 @@
+/* SPDX-License-Identifier: MIT */
+#include "inspect/flow/mbarriers.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "inspect/flow/barriers.h"
+#include "inspect/flow/flow.h"
+
+/* ---- finding ------------------------------------------------------------------------------------- */
+
+/* Another slot of an address that operations are on; PDL_NONE if there are too many. */
+static uint32_t place_of(struct pdl_mbarriers *mbarriers, const struct pdl_shared *address)
+{
+    for (uint32_t i = 0; i < mbarriers->place_count; i++) {
+        if (pdl_shared_same(&mbarriers->places[i].address, address)) {
+            return i;
+        }
+    }
+    if (mbarriers->place_count == PDL_MBARRIER_PLACES) {
+        return PDL_NONE;
+    }
+    mbarriers->places[mbarriers->place_count] = (struct pdl_mbarrier_place){.address = *address};
+    return mbarriers->place_count++;
+}
+
+static bool kind_of(const struct pdl_flow *flow, const struct pdl_instruction *instruction,
+                    uint8_t *kind)
+{
+    const struct pdl_name *name = &flow->module->names.names[instruction->name];
+    switch (instruction->opcode.op) {
+    case PDL_OP_BARRIER_MEMORY:
+        *kind = PDL_MBARRIER_TOKEN;
+        for (uint32_t i = 0; i + 7 <= name->length; i++) {
+            if (memcmp(name->text + i, ".parity", 7) == 0) {
+                *kind = PDL_MBARRIER_WAIT;
+            }
+        }
+        return true;
+    case PDL_OP_MBARRIER_INIT:
+        *kind = PDL_MBARRIER_INIT;
+        return true;
+    case PDL_OP_MBARRIER_ARRIVE:
+        *kind = pdl_name_begins(name, "mbarrier.expect_tx") ||
+                        pdl_name_begins(name, "mbarrier.complete_tx")
+                    ? PDL_MBARRIER_COMPLETE
+                    : PDL_MBARRIER_ARRIVE;
+        return true;
+    default:
+        *kind = PDL_MBARRIER_COMPLETE;
+        return instruction->opcode.completes;
+    }
+}
+
+/* The address of the mbarrier: of operations that have more than one, the last. */
+static const struct pdl_operand *address_of(const struct pdl_body *body,
+                                            const struct pdl_instruction *instruction)
+{
+    const struct pdl_operand *address = NULL;
+    for (uint32_t i = 0; i < instruction->operand_count; i++) {
+        const struct pdl_operand *operand = &body->operands[instruction->first_operand + i];
+        address = operand->address ? operand : address;
+    }
+    return address;
+}
+
+const struct pdl_operand *pdl_mbarrier_operand(const struct pdl_flow *flow, uint32_t instruction,
+                                               unsigned slot)
+{
+    const struct pdl_instruction *at = &flow->body->instructions[instruction];
+    for (uint32_t i = 0; i < at->operand_count; i++) {
+        const struct pdl_operand *operand = &flow->body->operands[at->first_operand + i];
+        if (operand->slot == slot && !operand->memory) {
+            return operand;
+        }
+    }
+    return NULL;
+}
+
+/* The wait on an mbarrier whose result a register holds, as it is or negated; NULL if it holds anything
+ * else. */
+static struct pdl_mbarrier_operation *result_of(const struct pdl_flow *flow,
+                                                const struct pdl_mbarriers *mbarriers,
+                                                uint32_t symbol, bool *success)
+{
+    const struct pdl_values *values = flow->values;
+    *success = true;
+    for (unsigned depth = 0; depth < 16; depth++) {
+        if (values->first_definition[symbol + 1] - values->first_definition[symbol] != 1) {
+            return NULL;
+        }
+        const uint32_t index = values->definitions[values->first_definition[symbol]];
+        const struct pdl_instruction *at = &flow->body->instructions[index];
+        const struct pdl_operand *operands = &flow->body->operands[at->first_operand];
+        const struct pdl_name *name = &flow->module->names.names[at->name];
+        if (at->opcode.op == PDL_OP_BARRIER_MEMORY) {
+            return pdl_mbarriers_at(mbarriers, index);
+        }
+        if (at->operand_count < 2 || operands[1].kind != PDL_OPERAND_SYMBOL) {
+            if (at->operand_count != 4 || !pdl_name_begins(name, "selp.") ||
+                operands[1].kind != PDL_OPERAND_NUMBER || operands[2].kind != PDL_OPERAND_NUMBER ||
+                operands[3].kind != PDL_OPERAND_SYMBOL ||
+                (operands[1].value == 0) == (operands[2].value == 0)) {
+                return NULL;
+            }
+            *success = *success == (operands[1].value != 0);
+            symbol = operands[3].symbol;
+            continue;
+        }
+        const bool constant = at->operand_count == 3 && operands[2].kind == PDL_OPERAND_NUMBER;
+        const int64_t value = constant ? operands[2].value : 0;
+        if (constant && (value == 0 || value == 1) && pdl_name_begins(name, "setp.eq")) {
+            *success = *success == (value == 1);
+        } else if (constant && (value == 0 || value == 1) && pdl_name_begins(name, "setp.ne")) {
+            *success = *success == (value == 0);
+        } else if (pdl_name_begins(name, "not.pred") ||
+                   (constant && value == 1 && pdl_name_begins(name, "xor."))) {
+            *success = !*success;
+        } else if (!(at->operand_count == 2 &&
+                     (pdl_name_begins(name, "mov.") || pdl_name_begins(name, "cvt."))) &&
+                   !(constant && (value & 1) && pdl_name_begins(name, "and."))) {
+            return NULL;
+        }
+        symbol = operands[1].symbol;
+    }
+    return NULL;
+}
+
+/* The branches that go by a wait's result. */
+static void find_edges(struct pdl_mbarriers *mbarriers, const struct pdl_flow *flow)
+{
+    for (uint32_t i = 0; i < flow->cfg->block_count; i++) {
+        const uint32_t branch = flow->cfg->blocks[i].branch;
+        bool success = false;
+        mbarriers->edge_of[i] = 0;
+        if (branch == PDL_NONE || flow->body->instructions[branch].guard == PDL_NONE ||
+            flow->body->instructions[branch].opcode.op != PDL_OP_BRANCH) {
+            continue;
+        }
+        const struct pdl_instruction *at = &flow->body->instructions[branch];
+        struct pdl_mbarrier_operation *wait = result_of(flow, mbarriers, at->guard, &success);
+        if (wait != NULL) {
+            wait->on_edge = true;
+            mbarriers->edge_of[i] = (uint32_t)(wait - mbarriers->operations) + 1;
+            mbarriers->success[i] = success != at->guard_negated ? 0 : 1;
+        }
+    }
+}
+
+/* ---- loops without a turn ---------------------------------------------------------------------------- */
+
+/* Whether a branch asks for all threads of a block alike whether there is something to do: whether a
+ * number is greater than another, and not what a flag says. */
+static bool asks_for_work(const struct pdl_flow *flow, const struct pdl_block *block)
+{
+    static const char *const relations[] = {"lt", "le", "gt", "ge", "lo", "ls", "hi", "hs"};
+    const struct pdl_values *values = flow->values;
+    if (block->branch == PDL_NONE || block->successor_count != 2) {
+        return false;
+    }
+    const struct pdl_instruction *branch = &flow->body->instructions[block->branch];
+    const uint32_t guard = branch->guard;
+    if (branch->opcode.op != PDL_OP_BRANCH || guard == PDL_NONE ||
+        values->first_definition[guard + 1] - values->first_definition[guard] != 1 ||
+        (values->values[guard].depends & (PDL_DEPENDS_THREAD | PDL_DEPENDS_MEMORY)) != 0) {
+        return false;
+    }
+    const struct pdl_instruction *test =
+        &flow->body->instructions[values->definitions[values->first_definition[guard]]];
+    const struct pdl_name *name = &flow->module->names.names[test->name];
+    bool asks = false;
+    for (size_t i = 0; i < sizeof(relations) / sizeof(relations[0]); i++) {
+        asks = asks || (pdl_name_begins(name, "setp.") && name->length > 7 &&
+                        memcmp(name->text + 5, relations[i], 2) == 0 && name->text[7] == '.');
+    }
+    return asks;
+}
+
+/* A wait on an mbarrier, + 1, to which every way from a block on soon comes; 0 if there is none. Asserts
+ * and their like are on the way. */
+static uint32_t wait_from(const struct pdl_mbarriers *mbarriers, const struct pdl_flow *flow,
+                          uint32_t block)
+{
+    uint32_t seen[24], count = 1, wait = 0;
+    seen[0] = block;
+    for (uint32_t i = 0; i < count; i++) {
+        const struct pdl_block *at = &flow->cfg->blocks[seen[i]];
+        if (mbarriers->edge_of[seen[i]] != 0) {
+            wait = wait == 0 ? mbarriers->edge_of[seen[i]] : wait;
+            continue;
+        }
+        if (at->exits || at->successor_count == 0 || at->successor_count > 2) {
+            return 0;
+        }
+        for (uint32_t j = 0; j < at->successor_count; j++) {
+            const uint32_t to = flow->cfg->successors[at->first_successor + j];
+            bool known = false;
+            for (uint32_t k = 0; k < count; k++) {
+                known = known || seen[k] == to;
+            }
+            if (!known && count == sizeof(seen) / sizeof(seen[0])) {
+                return 0;
+            }
+            if (!known) {
+                seen[count++] = to;
+            }
+        }
+    }
+    return wait;
+}
+
+/* Whether a block does nothing with memory before other ways join it. */
+static bool joins(const struct pdl_flow *flow, uint32_t block)
+{
+    for (unsigned i = 0; i < 4; i++) {
+        const struct pdl_block *at = &flow->cfg->blocks[block];
+        if (at->predecessor_count > 1) {
+            return true;
+        }
+        for (uint32_t j = at->first; j < at->first + at->count; j++) {
+            const uint8_t op = flow->body->instructions[j].opcode.op;
+            if (op != PDL_OP_CARRY && op != PDL_OP_SCALE && op != PDL_OP_BRANCH) {
+                return false;
+            }
+        }
+        if (at->successor_count != 1) {
+            break;
+        }
+        block = flow->cfg->successors[at->first_successor];
+    }
+    return false;
+}
+
+/* The branches around a loop that waits on an mbarrier in each turn, or around its first turn: who would
+ * launch that without one? */
+static void find_ways_around(struct pdl_mbarriers *mbarriers, const struct pdl_flow *flow)
+{
+    for (uint32_t i = 0; i < flow->cfg->block_count; i++) {
+        const struct pdl_block *block = &flow->cfg->blocks[i];
+        mbarriers->around[i] = 0;
+        if (mbarriers->edge_of[i] != 0 || !asks_for_work(flow, block)) {
+            continue;
+        }
+        for (uint32_t j = 0; j < 2 && mbarriers->around[i] == 0; j++) {
+            const uint32_t *to = &flow->cfg->successors[block->first_successor];
+            if (joins(flow, to[j])) {
+                mbarriers->around[i] = wait_from(mbarriers, flow, to[1 - j]);
+                mbarriers->none[i] = (uint8_t)j;
+            }
+        }
+    }
+}
+
+/* ---- which are the same --------------------------------------------------------------------------- */
+
+/* Whether an mbarrier at an offset is one of those of an array from another offset on. The next array
+ * begins where something else is indexed. */
+static bool in_array(const struct pdl_mbarriers *mbarriers, const struct pdl_shared *array,
+                     int64_t offset)
+{
+    bool in = offset >= array->offset;
+    for (uint32_t i = 0; i < mbarriers->place_count && in; i++) {
+        const struct pdl_shared *other = &mbarriers->places[i].address;
+        in = !other->indexed || other->root != array->root || other->base != array->base ||
+             other->argument != array->argument || other->offset <= array->offset ||
+             other->offset > offset;
+    }
+    return in;
+}
+
+static void compare(const struct pdl_mbarriers *mbarriers, const struct pdl_shared *a,
+                    const struct pdl_shared *b, bool *exact, bool *may)
+{
+    *exact = false;
+    *may = true;
+    if (a->kind != PDL_SHARED_ADDRESS || b->kind != PDL_SHARED_ADDRESS || a->argument ||
+        b->argument || a->root == PDL_NONE || b->root == PDL_NONE) {
+        *exact = a->kind == PDL_SHARED_ADDRESS && pdl_shared_same(a, b) && !a->indexed;
+        return;
+    }
+    if (a->root != b->root) {
+        *may = false;
+    } else if (a->base == b->base) {
+        *exact = a->indexed == b->indexed ? a->offset == b->offset
+                 : a->indexed             ? in_array(mbarriers, a, b->offset)
+                                          : in_array(mbarriers, b, a->offset);
+        *may = *exact;
+    }
+}
+
+static void match_places(struct pdl_mbarriers *mbarriers)
+{
+    for (uint32_t i = 0; i < mbarriers->place_count; i++) {
+        struct pdl_mbarrier_place *place = &mbarriers->places[i];
+        for (uint32_t j = 0; j < mbarriers->place_count; j++) {
+            bool exact, may;
+            compare(mbarriers, &place->address, &mbarriers->places[j].address, &exact, &may);
+            place->exact |= (uint64_t)exact << j;
+            place->may |= (uint64_t)may << j;
+        }
+    }
+}
+
+/* Whether each mbarrier that a place may be is initialized for one arrival. */
+static void find_counts(struct pdl_mbarriers *mbarriers, struct pdl_flow *flow)
+{
+    uint64_t some = 0, more = 0;
+    for (uint32_t i = 0; i < mbarriers->count; i++) {
+        const struct pdl_mbarrier_operation *init = &mbarriers->operations[i];
+        const struct pdl_instruction *at = &flow->body->instructions[init->instruction];
+        int64_t count = 0;
+        if (init->kind != PDL_MBARRIER_INIT) {
+            continue;
+        }
+        const struct pdl_operand *operand = pdl_mbarrier_operand(flow, init->instruction, 1);
+        const bool one =
+            operand != NULL && pdl_shared_number(&flow->shared, operand, &count) && count == 1;
+        const struct pdl_shared address =
+            pdl_shared_operand(&flow->shared, address_of(flow->body, at));
+        for (uint32_t j = 0; j < mbarriers->place_count; j++) {
+            bool exact, may;
+            compare(mbarriers, &mbarriers->places[j].address, &address, &exact, &may);
+            some |= (uint64_t)may << j;
+            more |= (uint64_t)(may && !one) << j;
+        }
+    }
+    for (uint32_t j = 0; j < mbarriers->place_count; j++) {
+        mbarriers->places[j].counts_one = (some & ~more) >> j & 1u;
+    }
+}
+
+/* What is passed to a parameter of a function that is called: what was stored there, or the argument
+ * itself. NULL if it is not known. */
+static const struct pdl_operand *argument_of(const struct pdl_flow *flow,
+                                             const struct pdl_instruction *call, uint32_t index)
+{
+    const struct pdl_operand *argument = pdl_call_argument(flow->body, call, index);
+    if (argument == NULL || argument->kind != PDL_OPERAND_SYMBOL ||
+        flow->body->symbols[argument->symbol].kind != PDL_SYMBOL_LOCAL_PARAMETER) {
+        return argument;
+    }
+    const uint32_t first = flow->values->first_definition[argument->symbol];
+    if (flow->values->first_definition[argument->symbol + 1] - first != 1) {
+        return NULL;
+    }
+    const struct pdl_instruction *store =
+        &flow->body->instructions[flow->values->definitions[first]];
+    return store->operand_count == 2 ? &flow->body->operands[store->first_operand + 1] : NULL;
+}
+
+static bool add_operation(struct pdl_mbarriers *mbarriers, struct pdl_mbarrier_operation operation)
+{
+    if (!PDL_ARRAY_ROOM(mbarriers->operations, mbarriers->count, mbarriers->capacity)) {
+        return false;
+    }
+    mbarriers->waits = mbarriers->waits || operation.kind <= PDL_MBARRIER_TOKEN;
+    mbarriers->operations[mbarriers->count++] = operation;
+    return true;
+}
+
+/* The operation of an instruction, or none. */
+static bool find_operation(struct pdl_mbarriers *mbarriers, struct pdl_flow *flow, uint32_t index)
+{
+    const struct pdl_instruction *at = &flow->body->instructions[index];
+    struct pdl_mbarrier_operation operation = {.instruction = index,
+                                               .constant = PDL_PARITY_UNKNOWN,
+                                               .states = PDL_STATE_UNWAITED,
+                                               .place = PDL_NONE};
+    const struct pdl_operand *address =
+        kind_of(flow, at, &operation.kind) ? address_of(flow->body, at) : NULL;
+    if (address == NULL) {
+        return true;
+    }
+    if (operation.kind != PDL_MBARRIER_INIT) {
+        const struct pdl_shared value = pdl_shared_operand(&flow->shared, address);
+        operation.place = place_of(mbarriers, &value);
+    }
+    if (operation.kind <= PDL_MBARRIER_TOKEN) {
+        const struct pdl_operand *result = pdl_mbarrier_operand(flow, index, 0);
+        operation.wanted = pdl_mbarrier_operand(flow, index, 2);
+        operation.used =
+            result != NULL && result->kind == PDL_OPERAND_SYMBOL &&
+            flow->values->first_use[result->symbol] != flow->values->first_use[result->symbol + 1];
+    }
+    return add_operation(mbarriers, operation);
+}
+
+/* The operations of a function that is called. */
+static bool find_uses(struct pdl_mbarriers *mbarriers, struct pdl_flow *flow, uint32_t index)
+{
+    const struct pdl_instruction *at = &flow->body->instructions[index];
+    bool harmless;
+    const struct pdl_summary *summary = pdl_flow_callee(flow->module, at, &harmless);
+    for (uint32_t i = 0; summary != NULL && i < summary->use_count; i++) {
+        const struct pdl_mbarrier_use *use = &summary->uses[i];
+        struct pdl_shared address = use->address;
+        struct pdl_mbarrier_operation operation = {.instruction = index,
+                                                   .kind = use->kind,
+                                                   .constant = use->constant,
+                                                   .states = use->states,
+                                                   .used = true};
+        if (address.argument) {
+            const struct pdl_operand *passed = argument_of(flow, at, address.root);
+            const struct pdl_shared nothing = {.root = PDL_NONE, .base = PDL_NONE};
+            address = passed != NULL ? pdl_shared_operand(&flow->shared, passed) : nothing;
+            address.offset += use->address.offset;
+            address.indexed = address.indexed || use->address.indexed;
+        } else if (address.base != PDL_NONE) {
+            address.base = PDL_NONE; /* a register of that function */
+            address.root = PDL_NONE;
+        }
+        operation.place = place_of(mbarriers, &address);
+        if (use->argument != PDL_NONE) {
+            operation.wanted = argument_of(flow, at, use->argument);
+        }
+        if (!add_operation(mbarriers, operation)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+bool pdl_mbarriers_find(struct pdl_mbarriers *mbarriers, struct pdl_flow *flow)
+{
+    mbarriers->count = mbarriers->place_count = 0;
+    mbarriers->waits = false;
+    for (uint32_t i = 0; i < flow->body->instruction_count; i++) {
+        const bool call = flow->body->instructions[i].opcode.op == PDL_OP_CALL;
+        if (!(call ? find_uses(mbarriers, flow, i) : find_operation(mbarriers, flow, i))) {
+            return false;
+        }
+    }
+    if (!mbarriers->waits) {
+        return true;
+    }
+    if (!PDL_ARRAY_RESERVE(mbarriers->edge_of, flow->cfg->block_count, mbarriers->edge_capacity) ||
+        !PDL_ARRAY_RESERVE(mbarriers->success, flow->cfg->block_count,
+                           mbarriers->success_capacity) ||
+        !PDL_ARRAY_RESERVE(mbarriers->around, flow->cfg->block_count, mbarriers->around_capacity) ||
+        !PDL_ARRAY_RESERVE(mbarriers->none, flow->cfg->block_count, mbarriers->none_capacity)) {
+        return false;
+    }
+    find_edges(mbarriers, flow);
+    find_ways_around(mbarriers, flow);
+    match_places(mbarriers);
+    find_counts(mbarriers, flow);
+    return true;
+}
+
+void pdl_mbarriers_free(struct pdl_mbarriers *mbarriers)
+{
+    free(mbarriers->operations);
+    free(mbarriers->edge_of);
+    free(mbarriers->success);
+    free(mbarriers->around);
+    free(mbarriers->none);
+}
+
+struct pdl_mbarrier_operation *pdl_mbarriers_at(const struct pdl_mbarriers *mbarriers,
+                                                uint32_t instruction)
+{
+    uint32_t low = 0, high = mbarriers->count;
+    while (low < high) {
+        const uint32_t middle = low + (high - low) / 2;
+        if (mbarriers->operations[middle].instruction < instruction) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low < mbarriers->count && mbarriers->operations[low].instruction == instruction
+               ? &mbarriers->operations[low]
+               : NULL;
+}
+
+/* ---- who arrives ----------------------------------------------------------------------------------- */
+
+/* Bit by place. */
+struct arrivals {
+    uint64_t ordered; /* by threads that have waited, or are ordered behind those */
+    uint64_t early;   /* by threads that wait later */
+    uint64_t again;   /* by threads that have waited, as one of those that a phase needs */
+    bool anywhere;    /* ordered ones on places that are not known */
+};
+
+static void add_arrival(struct arrivals *arrivals, const struct pdl_mbarrier_operation *operation,
+                        uint8_t states, bool waits_ahead)
+{
+    const uint64_t bit =
+        operation->place != PDL_NONE ? UINT64_C(1) << operation->place : UINT64_C(0);
+    if (states & (PDL_STATE_WAITED | PDL_STATE_BARRIER)) {
+        arrivals->ordered |= bit;
+        arrivals->anywhere = arrivals->anywhere || bit == 0;
+    }
+    if (operation->kind == PDL_MBARRIER_ARRIVE) {
+        arrivals->early |= (states & PDL_STATE_UNWAITED) != 0 && waits_ahead ? bit : 0;
+        arrivals->again |= (states & PDL_STATE_WAITED) != 0 ? bit : 0;
+    }
+}
+
+static struct arrivals find_arrivals(const struct pdl_mbarriers *mbarriers,
+                                     const struct pdl_flow *flow)
+{
+    struct arrivals arrivals = {0};
+    struct pdl_point point = {0};
+    uint32_t block = PDL_NONE, stepped = 0;
+    for (uint32_t i = 0; i < mbarriers->count; i++) {
+        const struct pdl_mbarrier_operation *operation = &mbarriers->operations[i];
+        const uint32_t at = flow->cfg->block_of[operation->instruction];
+        if (operation->kind != PDL_MBARRIER_ARRIVE && operation->kind != PDL_MBARRIER_COMPLETE) {
+            continue;
+        }
+        if (at != block) {
+            block = at;
+            point = flow->points[at];
+            stepped = flow->cfg->blocks[at].first;
+        }
+        for (; stepped < operation->instruction; stepped++) {
+            pdl_flow_step(flow, &flow->body->instructions[stepped], &point);
+        }
+        uint8_t states = operation->states & (uint8_t)~PDL_STATE_UNWAITED;
+        states |= (operation->states & PDL_STATE_UNWAITED) != 0 ? point.states : 0;
+        add_arrival(&arrivals, operation, states, flow->ahead[at] != 0);
+    }
+    return arrivals;
+}
+
+static void judge(struct pdl_mbarriers *mbarriers, const struct pdl_flow *flow,
+                  const struct arrivals *arrivals, struct pdl_mbarrier_operation *wait)
+{
+    struct pdl_mbarrier_place *place =
+        wait->place != PDL_NONE ? &mbarriers->places[wait->place] : NULL;
+    const uint64_t may = place != NULL ? place->may : UINT64_MAX;
+    wait->why = PDL_BARRIER_NONE_PASSED;
+    wait->verdict = PDL_MBARRIER_NOTHING;
+    if (!(may & arrivals->ordered) && !arrivals->anywhere) {
+        wait->why = PDL_BARRIER_NOBODY;
+        return;
+    }
+    wait->verdict = PDL_MBARRIER_DOUBT;
+    if (place == NULL) {
+        return;
+    }
+    if (!place->judged) {
+        pdl_first_parities(mbarriers, flow, wait->place);
+        place->judged = true;
+    }
+    const uint8_t parity = wait->kind == PDL_MBARRIER_TOKEN ? (uint8_t)0 : wait->parity;
+    if (parity == 1 || parity == PDL_PARITY_LATER) { /* those before it have ordered, or do not */
+        wait->verdict = PDL_MBARRIER_NOTHING;
+        wait->why = parity == 1 ? PDL_BARRIER_PASSES : PDL_BARRIER_NONE_PASSED;
+    } else if ((may & arrivals->early) != 0 && (may & arrivals->again) != 0) {
+        wait->verdict = place->counts_one ? PDL_MBARRIER_NOTHING : PDL_MBARRIER_DOUBT;
+        wait->why = place->counts_one ? PDL_BARRIER_PREFILLED : PDL_BARRIER_NONE_PASSED;
+    } else if (parity == 0 && (place->exact & arrivals->ordered) != 0) {
+        wait->verdict = PDL_MBARRIER_ORDERS;
+    }
+}
+
+bool pdl_mbarriers_judge(struct pdl_mbarriers *mbarriers, const struct pdl_flow *flow)
+{
+    bool changed = false;
+    if (!mbarriers->waits) {
+        return false;
+    }
+    const struct arrivals arrivals = find_arrivals(mbarriers, flow);
+    for (uint32_t i = 0; i < mbarriers->count; i++) {
+        struct pdl_mbarrier_operation *wait = &mbarriers->operations[i];
+        if (wait->kind <= PDL_MBARRIER_TOKEN) {
+            const uint8_t verdict = wait->verdict, why = wait->why;
+            judge(mbarriers, flow, &arrivals, wait);
+            changed = changed || wait->verdict != verdict || wait->why != why;
+        }
+    }
+    return changed;
+}
+
+/* ---- callers --------------------------------------------------------------------------------------- */
+
+bool pdl_mbarriers_summarize(const struct pdl_mbarriers *mbarriers, struct pdl_flow *flow,
+                             struct pdl_arena *arena, struct pdl_summary *summary)
+{
+    const uint32_t count =
+        mbarriers->count < PDL_MBARRIER_USES ? mbarriers->count : PDL_MBARRIER_USES;
+    if (count == 0) {
+        return true;
+    }
+    summary->uses = pdl_arena_alloc(arena, count * sizeof(*summary->uses));
+    for (uint32_t i = 0; i < mbarriers->count && summary->uses != NULL; i++) {
+        const struct pdl_mbarrier_operation *operation = &mbarriers->operations[i];
+        const uint32_t block = flow->cfg->block_of[operation->instruction];
+        struct pdl_mbarrier_use use = {
+            .kind = operation->kind,
+            .constant = operation->constant,
+            .states = flow->points[block].states,
+            .argument = PDL_NONE,
+            .address = {.root = PDL_NONE, .base = PDL_NONE},
+        };
+        if (operation->kind == PDL_MBARRIER_INIT || use.states == 0 ||
+            (operation->kind <= PDL_MBARRIER_TOKEN && !operation->used)) {
+            continue;
+        }
+        if (operation->place != PDL_NONE) {
+            use.address = mbarriers->places[operation->place].address;
+        }
+        if (operation->wanted != NULL) {
+            const struct pdl_shared wanted = pdl_shared_operand(&flow->shared, operation->wanted);
+            if (wanted.kind == PDL_SHARED_NUMBER && !wanted.indexed) {
+                use.constant = (uint8_t)(wanted.offset & 1);
+            } else if (wanted.argument && wanted.base == PDL_NONE && wanted.offset == 0 &&
+                       !wanted.indexed) {
+                use.argument = wanted.root;
+            }
+        }
+        bool same = false;
+        for (uint32_t j = 0; j < summary->use_count && !same; j++) {
+            const struct pdl_mbarrier_use *other = &summary->uses[j];
+            same = other->kind == use.kind && other->constant == use.constant &&
+                   other->states == use.states && other->argument == use.argument &&
+                   pdl_shared_same(&other->address, &use.address);
+        }
+        if (!same && summary->use_count < count) {
+            summary->uses[summary->use_count++] = use;
+        } else if (!same) { /* of more it is only known that they are there */
+            summary->uses[count - 1] = (struct pdl_mbarrier_use){
+                .kind = use.kind,
+                .constant = PDL_PARITY_UNKNOWN,
+                .states = use.states,
+                .argument = PDL_NONE,
+                .address = {.root = PDL_NONE, .base = PDL_NONE},
+            };
+        }
+    }
+    return summary->uses != NULL;
+}
