@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: MIT
 """What `pdltool lint` says about the pairs of kernels that lint_pairs_test.cu runs on a device.
 
-Compiles lint_pairs.cuh to PTX and reads its list of pairs: lint must find the rule of each pair in the
-broken kernel, at its source, and nothing above a note in any other kernel. Needs no device.
+Reads the lists of pairs in headers and compiles the last header, which includes the others, to PTX: lint
+must find the rule of each pair in the broken kernel, at its source, and nothing above a note in any other
+kernel. Needs no device.
 """
 
 import argparse
@@ -15,11 +16,12 @@ import tempfile
 from pathlib import Path
 
 HARMLESS = "note"
+OVERLAPPED = ("flag_skips*", "told_not_to*")  # that they never wait is right unless they are launched so
 
 
 def read_pairs(source):
     """The list of pairs: a dictionary from name to rule."""
-    begin = source.index("#define LINT_PAIR_LIST(X)")
+    begin = re.search(r"#define LINT_\w*PAIR_LIST\(X\)", source).start()
     end = re.compile(r"[^\\]\n").search(source, begin).end()
     pairs = re.findall(r'\bX\((\w+),\s*"([\w-]+)"', source[begin:end])
     if len(pairs) != len(dict(pairs)) or not pairs:
@@ -29,7 +31,7 @@ def read_pairs(source):
 
 def source_lines(source, kernel):
     """The lines of a kernel's body, from 1."""
-    begin = re.search(rf"\bvoid {kernel}\(", source)
+    begin = re.search(rf"\b{kernel}\(", source)
     if begin is None:
         raise SystemExit(f"there is no kernel {kernel} in the source")
     end = source.index("\n}\n", begin.end())
@@ -46,7 +48,8 @@ def compile_ptx(nvcc, include, source, ptx):
 
 def lint(pdltool, ptx):
     """Findings by kernel."""
-    command = [pdltool, "lint", "--json", "--level", "note", "--fail-on", "never", "--overlapped", "flag_skips*", ptx]
+    command = [pdltool, "lint", "--json", "--level", "note", "--fail-on", "never"]
+    command += [f"--overlapped={pattern}" for pattern in OVERLAPPED] + [ptx]
     result = subprocess.run(command, stdout=subprocess.PIPE, check=True)
     found = {}
     for finding in json.loads(result.stdout)["findings"]:
@@ -58,12 +61,13 @@ def in_words(findings):
     return ", ".join(f"{f['level']} {f['rule']}" for f in findings) or "nothing"
 
 
-def check(pairs, source, file_name, kernels, found):
+def check(sources, kernels, found):
     """Yields what is wrong."""
+    pairs = {name: rule for source in sources.values() for name, rule in read_pairs(source).items()}
     broken = {f"{name}_broken": rule for name, rule in pairs.items()}
     expected = set(broken) | {f"{name}_mended" for name in pairs} | {"prepare", "produce"}
     if set(kernels) != expected:
-        yield f"the kernels are not those of the list: {sorted(set(kernels) ^ expected)}"
+        yield f"the kernels are not those of the lists: {sorted(set(kernels) ^ expected)}"
     for stray in sorted(set(found) - set(kernels)):
         yield f"findings in {stray}, which is not in the PTX"
     for kernel in kernels:
@@ -77,7 +81,8 @@ def check(pairs, source, file_name, kernels, found):
         if not named:
             yield f"{kernel}: {in_words(open_findings)}, and it should have {broken[kernel]} above a note"
             continue
-        lines = source_lines(source, kernel)
+        file_name = next(name for name, source in sources.items() if f" {kernel}(" in source)
+        lines = source_lines(sources[file_name], kernel)
         places = [p for f in named for p in f["places"]]
         if not any(p["line"] in lines and Path(p["file"]).name == file_name for p in places):
             yield f"{kernel}: {broken[kernel]} is not found in lines {lines[0]} to {lines[-1]}: {places}"
@@ -88,19 +93,18 @@ def main():
     parser.add_argument("--nvcc", required=True)
     parser.add_argument("--pdltool", required=True)
     parser.add_argument("--include", required=True)
-    parser.add_argument("source", type=Path)
+    parser.add_argument("source", type=Path, nargs="+")
     options = parser.parse_args()
-    source = options.source.read_text(encoding="utf-8")
-    pairs = read_pairs(source)
+    sources = {path.name: path.read_text(encoding="utf-8") for path in options.source}
     with tempfile.TemporaryDirectory() as directory:
         ptx = str(Path(directory) / "lint_pairs.ptx")
-        kernels = compile_ptx(options.nvcc, options.include, options.source, ptx)
+        kernels = compile_ptx(options.nvcc, options.include, options.source[-1], ptx)
         found = lint(options.pdltool, ptx)
-    wrong = list(check(pairs, source, options.source.name, kernels, found))
+    wrong = list(check(sources, kernels, found))
     for line in wrong:
         print(line, file=sys.stderr)
     if not wrong:
-        print(f"{len(pairs)} pairs: each broken kernel has its rule, no other one more than a note")
+        print(f"{len(kernels)} kernels: each broken one has its rule, no other one more than a note")
     return 1 if wrong else 0
 
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* The rules of `pdltool lint` mean something: of each pair in lint_pairs.cuh the broken kernel gives
- * wrong results on a device in every round, and the mended one never. With --json FILE the counts go
+/* The rules of `pdltool lint` mean something: of each pair in lint_pairs.cuh and lint_order_pairs.cuh
+ * the broken kernel gives wrong results on a device in every round, and the mended one never. With --json FILE the counts go
  * there as well. Compiled with -DPDL_FAULT_INJECT: after its trigger the primary sleeps for 100
  * microseconds before it writes. */
 #include <tuple>
 
 #include "gpu_test.cuh"
-#include "lint_pairs.cuh"
+#include "lint_order_pairs.cuh"
 
 static const unsigned rounds = 20;
 
@@ -118,7 +118,7 @@ static pdl_status start_kernel(const pdl_launch_desc &desc, const array_set &arr
      {},                                                                                           \
      {},                                                                                           \
      false},
-static lint_pair pairs[] = {LINT_PAIR_LIST(PAIR)};
+static lint_pair pairs[] = {LINT_PAIR_LIST(PAIR) LINT_ORDER_PAIR_LIST(PAIR)};
 #undef PAIR
 
 static const size_t pair_count = sizeof(pairs) / sizeof(pairs[0]);
