@@ -17,6 +17,7 @@ import tempfile
 import unittest
 
 import measure
+import shapes
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 LARGE = os.environ.get("PDL_TEST_LARGE", "0") not in ("", "0")
@@ -409,6 +410,30 @@ class Strange(BadInput):
         result = lint(path)
         self.assertEqual(result.code, 2, result)
         self.assertNotIn("\x1b", result.error)
+
+
+class Growth(BadInput):
+    """Twice as many of one thing take twice the time, give or take a factor of two."""
+
+    def grows(self, shape):
+        seconds = []
+        for count in (50000, 100000):
+            path = self.file(shape(count))
+            runs = [lint(path) for _ in range(2)]
+            for run in runs:
+                self.bounded(run, 20, 2000)
+                self.assertIn(run.code, (0, 1), run)
+            seconds.append(min(run.busy for run in runs))
+        # Less than a tenth of a second says nothing.
+        self.assertLess(seconds[1], 4 * max(seconds[0], 0.1), f"{shape.__name__}: {seconds}")
+
+
+def add_growth(shape):
+    setattr(Growth, "test_" + shape.__name__, lambda self: self.grows(shape))
+
+
+for each in shapes.SHAPES:
+    add_growth(each)
 
 
 def main():

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""How long `pdltool lint` takes, and how much memory, on PTX of 1, 10 and 100 MB.
+"""How long `pdltool lint` takes, and how much memory, on PTX of 1, 10 and 100 MB, and on many of one thing.
 
 The text is what nvcc makes of a few kernels, again and again with other names: many functions of a size
-that occurs. Prints a line of JSON a size; fails if 10 MB take more than --seconds or --mebibytes.
+that occurs. Prints a line of JSON per size; fails if 10 MB take more than --seconds or --mebibytes. With
+--counts, also a line per shape of shapes.py and count.
 """
 
 import argparse
@@ -16,6 +17,7 @@ import sys
 import tempfile
 
 import measure
+import shapes
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 MB = 1000000
@@ -67,12 +69,26 @@ def write(path, head, bodies, size):
             turn += 1
 
 
+def grow(pdltool, path, counts, runs):
+    for shape in shapes.SHAPES:
+        for count in counts:
+            with open(path, "w", encoding="utf-8") as to:
+                to.write(shape(count))
+            found = [measure.Run([pdltool, "lint", "--no-source", path]) for _ in range(runs)]
+            if any(run.code not in (0, 1) for run in found):
+                sys.exit(f"{shape.__name__}({count}): {found[0]}")
+            print(json.dumps({"shape": shape.__name__, "count": count, "size": os.path.getsize(path),
+                              "busy": round(statistics.median(run.busy for run in found), 3),
+                              "rss": int(max(run.mebibytes for run in found) * (1 << 20))}), flush=True)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--pdltool", required=True)
     parser.add_argument("--nvcc", required=True)
     parser.add_argument("--include", required=True, help="where the device header is")
     parser.add_argument("--sizes", type=float, nargs="+", default=[1, 10, 100], help="in MB")
+    parser.add_argument("--counts", type=int, nargs="+", default=[], help="of each thing of shapes.py")
     parser.add_argument("--runs", type=int, default=5, help="the median of so many is taken")
     parser.add_argument("--seconds", type=float, default=2.0, help="for 10 MB, no more than that")
     parser.add_argument("--mebibytes", type=float, default=200.0, help="for 10 MB, no more than that")
@@ -99,6 +115,7 @@ def main():
             if size == 10 and (figures["busy"] > options.seconds or figures["rss"] > options.mebibytes * (1 << 20)):
                 print(f"10 MB take more than {options.seconds} s or {options.mebibytes} MiB", file=sys.stderr)
                 failed = True
+        grow(options.pdltool, path, options.counts, options.runs)
     sys.exit(failed)
 
 

@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: MIT
+"""PTX texts of a given number of one thing each, for the tests of how time grows."""
+
+HEAD = ".version 8.7\n.target sm_90\n.address_size 64\n"
+KERNEL = (
+    ".visible .entry k(.param .u64 a, .param .u32 n)\n{\n"
+    "ld.param.u64 %ra, [a];\ncvta.to.global.u64 %ra, %ra;\nld.param.u32 %n, [n];\nmov.u32 %t, %tid.x;\n"
+    "setp.eq.u32 %p, %t, 0;\n"
+)
+READ = "ld.global.u32 %r1, [%ra];\n"
+WAIT = "griddepcontrol.wait;\n"
+END = "ret;\n}\n"
+# A function that reads through its parameter and calls another with it.
+CALLER = (
+    ".func f{0}(.param .b64 x)\n{{\nld.param.u64 %rd1, [x];\nld.global.u32 %r1, [%rd1+{2}];\n.param .b64 q;\n"
+    "st.param.b64 [q], %rd1;\ncall f{1}, (q);\nret;\n}}\n"
+)
+CALL = ".param .b64 q;\nst.param.b64 [q], %ra;\ncall f{0}, (q);\n"
+
+
+def labels(count):
+    """Blocks that lead to one another in no order."""
+    body = "".join(f"L{i}:\nadd.u32 %r1, %r1, 1;\n@%p bra L{i * 7919 % count};\n" for i in range(count))
+    return HEAD + KERNEL + body + WAIT + READ + END
+
+
+def labels_around_waits(count):
+    """Blocks of which every other one waits, each on a way around the next."""
+    body = "".join(f"@%p bra L{i};\n" + (WAIT if i % 2 else READ) + f"L{i}:\n" for i in range(count))
+    return HEAD + KERNEL + body + READ + END
+
+
+def functions_in_a_chain(count):
+    text = ".func f0(.param .b64 x)\n{\nret;\n}\n"
+    text += "".join(CALLER.format(i, i - 1, 4 * (i % 8)) for i in range(1, count))
+    return HEAD + text + KERNEL + CALL.format(count - 1) + WAIT + END
+
+
+def functions_in_a_cycle(count):
+    text = "".join(CALLER.format(i, (i + 1) % count, 4 * (i % 8)) for i in range(count))
+    return HEAD + text + KERNEL + CALL.format(0) + WAIT + END
+
+
+def functions_behind_a_pointer(count):
+    """Functions whose addresses are taken, and as many calls through pointers."""
+    names = ", ".join(f"f{i}" for i in range(count))
+    text = "".join(
+        f".func f{i}(.param .b64 x)\n{{\n{WAIT if i % 2 else ''}ret;\n}}\n" for i in range(count))
+    text += f".global .align 8 .u64 table[{count}] = {{{names}}};\n"
+    body = "".join(
+        "ld.global.u64 %h, [table];\n{\n.param .b64 q;\nst.param.b64 [q], %ra;\n"
+        f"P{i}: .callprototype ()_ (.param .b64 _);\ncall %h, (q), P{i};\n}}\n" for i in range(count))
+    return HEAD + text + KERNEL + body + READ + WAIT + END
+
+
+def predicates(count):
+    """Predicates that guard a read and are tested again."""
+    body = "".join(
+        f"setp.eq.u32 %p{i}, %n, {i};\n@%p{i} ld.global.u32 %r1, [%ra+{4 * (i % 8)}];\n" for i in range(count))
+    body += WAIT + "".join(f"@!%p{i} bra L{i};\n{READ}L{i}:\n" for i in range(count))
+    return HEAD + KERNEL + body + END
+
+
+def predicates_of_predicates(count):
+    """Each predicate is made of the one before it, and the last one decides."""
+    body = "setp.lt.u32 %p0, %t, 32;\n" + "".join(
+        f"setp.ne.u32 %q{i}, %n, {i};\nand.pred %p{i}, %p{i - 1}, %q{i};\n" for i in range(1, count))
+    return HEAD + KERNEL + body + f"@%p{count - 1} bra L;\n{WAIT}L:\n{READ}{END}"
+
+
+def flags(count):
+    """Turns of `if (!waited) { wait; waited = true; }`, each with a flag of its own."""
+    body = "".join(
+        f"mov.u32 %f{i}, 0;\n@%p mov.u32 %f{i}, 1;\nsetp.ne.u32 %q{i}, %f{i}, 0;\n@%q{i} bra L{i};\n{WAIT}L{i}:\n"
+        for i in range(count))
+    return HEAD + KERNEL + body + READ + END
+
+
+def frames(count):
+    """A read that was inlined through so many places."""
+    text = '.file 1 "a.cu"\n' + KERNEL + ".loc 1 1 1\nmov.u32 %r0, 0;\n" + "".join(
+        f".loc 1 {i + 1} 1, function_name L, inlined_at 1 {i} 1\n{READ}" for i in range(1, count))
+    return HEAD + text + WAIT + END
+
+
+def switch_targets(count):
+    text = "ts: .branchtargets " + ",".join(f"L{i}" for i in range(count)) + ";\nbrx.idx %t, ts;\n"
+    text += "".join(f"L{i}:\n" + (WAIT if i % 2 else "") + "bra.uni E;\n" for i in range(count))
+    return HEAD + KERNEL + text + "E:\n" + READ + END
+
+
+def barriers(count):
+    """Named barriers in turn, which some arrive at and others wait for."""
+    body = "@%p bra A;\n" + "".join(f"bar.sync {i % 15 + 1}, 64;\n" for i in range(count)) + READ + "bra.uni E;\nA:\n"
+    body += WAIT + "".join(f"bar.arrive {i % 15 + 1}, 64;\n" for i in range(count)) + "E:\n"
+    return HEAD + KERNEL + body + END
+
+
+def mbarriers(count):
+    """mbarriers in shared memory, each arrived at by one who waited and awaited by the others."""
+    text = f".shared .align 8 .b64 full[{count}];\n" + KERNEL + "@%p bra A;\n" + "".join(
+        f"W{i}:\nmbarrier.try_wait.parity.shared.b64 %q{i}, [full+{8 * i}], 0;\n@!%q{i} bra W{i};\n{READ}"
+        for i in range(count))
+    text += "bra.uni E;\nA:\n" + WAIT + "".join(
+        f"mbarrier.arrive.shared.b64 _, [full+{8 * i}];\n" for i in range(count)) + "E:\n"
+    return HEAD + text + END
+
+
+SHAPES = (labels, labels_around_waits, functions_in_a_chain, functions_in_a_cycle, functions_behind_a_pointer,
+          predicates, predicates_of_predicates, flags, frames, switch_targets, barriers, mbarriers)
