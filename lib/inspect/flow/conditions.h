@@ -1,59 +1,92 @@
 /* SPDX-License-Identifier: MIT */
 /* What is known of a few registers on the paths on which nobody has waited yet, so that
- * `if (first) { wait; first = false; }` in a loop is seen through. */
+ * `if (first) { wait; first = false; }` in a loop is seen through, and that those who read behind
+ * `if (tid == 0)` are among those who waited behind `if (tid < 32)`. */
 #ifndef PDL_INSPECT_CONDITIONS_H
 #define PDL_INSPECT_CONDITIONS_H
 
 #include "inspect/flow/cfg.h"
+#include "inspect/flow/formulas.h"
 #include "inspect/flow/values.h"
 
 #define PDL_TRACKED_MAX 62
 
-/* The tracked registers at a point: not set yet, known, or neither. */
+/* What is known of a tracked register. */
+struct pdl_fact {
+    struct pdl_range range;
+    uint32_t same; /* the tracked register that it is a copy of, + 1; or 0 */
+};
+
+/* The tracked registers at a point. */
 struct pdl_tracked {
     uint64_t set;   /* bit by register: some path sets it */
-    uint64_t known; /* bit by register: all that do agree on values[] */
-    int64_t values[PDL_TRACKED_MAX];
+    uint64_t fresh; /* bit by register: its formula holds, its terms are as they were */
+    struct pdl_fact facts[PDL_TRACKED_MAX];
 };
 
 struct pdl_conditions {
     const struct pdl_ptx_module *module;
     const struct pdl_body *body;
     const struct pdl_cfg *cfg;
-    uint8_t *tracked;           /* by symbol: register + 1, or 0 */
-    struct pdl_tracked *points; /* by block: at its beginning; none if nothing is tracked */
-    size_t tracked_capacity, point_capacity;
+    const struct pdl_values *values;
+    uint8_t *tracked;       /* by symbol: register + 1, or 0; and PDL_TRACKED_NEGATED */
+    struct pdl_fact *facts; /* by block, and by register in it: at its beginning */
+    uint64_t *set, *fresh;  /* by block */
+    uint8_t *joins;         /* by block: how often what is known changed */
+    size_t tracked_capacity, fact_capacity, set_capacity, fresh_capacity, join_capacity;
     uint32_t symbols[PDL_TRACKED_MAX];
-    uint32_t count;
+    struct pdl_formula formulas[PDL_TRACKED_MAX]; /* of registers with one definition */
+    uint64_t users[PDL_TRACKED_MAX];              /* bit by register: it is a term of theirs */
+    uint64_t invariant; /* bit by register: of a thread it has one value throughout */
+    struct pdl_tracked entry;
+    uint32_t count, limit;
 };
 
 /* Starts with nothing tracked. The arrays are used again. */
 pdl_status pdl_conditions_start(struct pdl_conditions *conditions,
                                 const struct pdl_ptx_module *module, const struct pdl_body *body,
-                                const struct pdl_cfg *cfg);
+                                const struct pdl_cfg *cfg, const struct pdl_values *values);
 
 /* Tracks a register and those that its value is made of. */
-void pdl_conditions_track(struct pdl_conditions *conditions, const struct pdl_values *values,
-                          uint32_t symbol);
+void pdl_conditions_track(struct pdl_conditions *conditions, uint32_t symbol);
 
-/* Makes room for what is known at each block, after the last register was added. */
+/* Tracks a register if its value is made of one that is tracked. */
+void pdl_conditions_track_related(struct pdl_conditions *conditions, uint32_t symbol);
+
+/* Makes room for what is known at each block, and finds what is known at the body's entry, after the
+ * last register was added. */
 pdl_status pdl_conditions_ready(struct pdl_conditions *conditions);
 void pdl_conditions_free(struct pdl_conditions *conditions);
 
-/* What is known behind a block. */
+/* Says that a parameter of the function has a value, or a predicate, wherever it is the same for a
+ * thread throughout; before the flow runs. False if that contradicts what is known. */
+bool pdl_conditions_know_parameter(struct pdl_conditions *conditions, uint32_t index,
+                                   int64_t value);
+bool pdl_conditions_know(struct pdl_conditions *conditions, uint32_t symbol, bool value);
+
+/* Whether a register has the same value throughout, of a thread. */
+bool pdl_conditions_is_invariant(const struct pdl_conditions *conditions, uint32_t symbol);
+
+/* What is known at the beginning of a block, and behind it. */
+void pdl_conditions_at(const struct pdl_conditions *conditions, uint32_t block,
+                       struct pdl_tracked *known);
 void pdl_conditions_behind(const struct pdl_conditions *conditions, uint32_t block,
                            struct pdl_tracked *known);
 
-/* Adds what is known of a symbol where a branch on it was taken. */
-void pdl_conditions_assume(const struct pdl_conditions *conditions, struct pdl_tracked *known,
-                           uint32_t symbol, bool value);
+/* Takes what is known over an instruction. */
+void pdl_conditions_step(const struct pdl_conditions *conditions,
+                         const struct pdl_instruction *instruction, struct pdl_tracked *known);
+
+/* Adds what is known of a symbol where a branch on it was taken; false if nobody can take it. */
+bool pdl_conditions_assume(const struct pdl_conditions *conditions, struct pdl_tracked *known,
+                           uint32_t symbol, int64_t value);
 
 /* Joins what is known on one more way to a block; true if that changed it. */
 bool pdl_conditions_join(struct pdl_conditions *conditions, uint32_t block,
                          const struct pdl_tracked *from);
 
-/* The value of a symbol, if it is known. */
-bool pdl_conditions_value(const struct pdl_conditions *conditions, const struct pdl_tracked *known,
-                          uint32_t symbol, int64_t *value);
+/* The values that a symbol can have. */
+struct pdl_range pdl_conditions_range(const struct pdl_conditions *conditions,
+                                      const struct pdl_tracked *known, uint32_t symbol);
 
 #endif /* PDL_INSPECT_CONDITIONS_H */

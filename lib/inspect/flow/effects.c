@@ -415,6 +415,17 @@ static pdl_status visit(struct collection *collection, const struct site *site, 
     return status;
 }
 
+/* Whether an access in a block has a guard. */
+static bool has_guards(const struct pdl_flow *flow, const struct pdl_block *block)
+{
+    bool found = false;
+    for (uint32_t i = 0; i < block->count && !found; i++) {
+        const struct pdl_instruction *at = &flow->body->instructions[block->first + i];
+        found = at->guard != PDL_NONE && (at->opcode.reads || at->opcode.writes);
+    }
+    return found;
+}
+
 static pdl_status walk_block(struct collection *collection, uint32_t index)
 {
     struct pdl_flow *flow = collection->flow;
@@ -422,14 +433,30 @@ static pdl_status walk_block(struct collection *collection, uint32_t index)
     struct site site = {.block = index, .point = flow->points[index]};
     const bool ends_with_call =
         block->count > 0 && pdl_flow_last(flow, index)->opcode.op == PDL_OP_CALL;
+    /* What is known is looked at where an access has a guard. */
+    struct pdl_tracked known;
+    const bool guards = flow->conditions.count > 0 && has_guards(flow, block) &&
+                        (site.point.states & PDL_STATE_NOT_WAITED) != 0;
+    if (guards) {
+        pdl_conditions_at(&flow->conditions, index, &known);
+    }
     for (uint32_t i = 0; i < block->count; i++) {
         site.instruction = &flow->body->instructions[block->first + i];
+        const uint8_t states = site.point.states;
+        if (guards && !pdl_flow_executes(flow, site.instruction, &known)) {
+            site.point.states &= PDL_STATE_WAITED;
+        }
         site.waits_later = ends_with_call && i + 1 == block->count
                                ? pdl_flow_waits_behind(flow, index)
                                : pdl_flow_waits_later(flow, index);
-        const pdl_status status = visit(collection, &site, block->in_loop);
+        const pdl_status status =
+            site.point.states != 0 ? visit(collection, &site, block->in_loop) : PDL_SUCCESS;
         if (status != PDL_SUCCESS) {
             return status;
+        }
+        site.point.states = states;
+        if (guards) {
+            pdl_conditions_step(&flow->conditions, site.instruction, &known);
         }
         pdl_flow_step(flow, site.instruction, &site.point);
     }

@@ -9,13 +9,22 @@
 /* Larger bodies do without. */
 #define BLOCKS_MAX 50000u
 
+#define CONSTANTS_MAX 62
+
+/* The tracked registers at a point: not set yet, known, or neither. */
+struct constants {
+    uint64_t set;   /* bit by register: some path sets it */
+    uint64_t known; /* bit by register: all that do agree on values[] */
+    int64_t values[CONSTANTS_MAX];
+};
+
 struct first {
     const struct pdl_flow *flow;
     uint32_t place;
     uint8_t *number; /* by symbol: of what is tracked + 1, or 0 */
-    uint32_t symbols[PDL_TRACKED_MAX];
+    uint32_t symbols[CONSTANTS_MAX];
     uint32_t count;
-    struct pdl_tracked *points; /* by block */
+    struct constants *points; /* by block */
     uint8_t *state;             /* by block: REACHED, QUEUED */
     uint32_t *stack;
     uint32_t depth;
@@ -170,7 +179,7 @@ static bool compute(const struct pdl_name *name, const int64_t *in, const bool *
 
 static void track(struct first *first, uint32_t symbol)
 {
-    if (first->count < PDL_TRACKED_MAX && first->number[symbol] == 0) {
+    if (first->count < CONSTANTS_MAX && first->number[symbol] == 0) {
         first->symbols[first->count++] = symbol;
         first->number[symbol] = (uint8_t)first->count;
     }
@@ -203,7 +212,7 @@ static void track_origins(struct first *first)
     }
 }
 
-static bool value_of(const struct first *first, const struct pdl_tracked *known,
+static bool value_of(const struct first *first, const struct constants *known,
                      const struct pdl_operand *operand, int64_t *value)
 {
     *value = operand->value;
@@ -221,7 +230,7 @@ static bool value_of(const struct first *first, const struct pdl_tracked *known,
     return true;
 }
 
-static bool register_value(const struct first *first, const struct pdl_tracked *known,
+static bool register_value(const struct first *first, const struct constants *known,
                            uint32_t symbol, int64_t *value)
 {
     const struct pdl_operand operand = {.kind = PDL_OPERAND_SYMBOL, .symbol = symbol};
@@ -229,7 +238,7 @@ static bool register_value(const struct first *first, const struct pdl_tracked *
 }
 
 static void define(const struct first *first, const struct pdl_instruction *instruction,
-                   struct pdl_tracked *known)
+                   struct constants *known)
 {
     const struct pdl_operand *operands = &first->flow->body->operands[instruction->first_operand];
     const struct pdl_name *name = &first->flow->module->names.names[instruction->name];
@@ -275,9 +284,9 @@ static void define(const struct first *first, const struct pdl_instruction *inst
 
 /* ---- paths ---------------------------------------------------------------------------------------- */
 
-static void reach(struct first *first, uint32_t block, const struct pdl_tracked *from)
+static void reach(struct first *first, uint32_t block, const struct constants *from)
 {
-    struct pdl_tracked *to = &first->points[block];
+    struct constants *to = &first->points[block];
     bool changed = !(first->state[block] & REACHED);
     for (uint32_t i = 0; i < first->count; i++) {
         const uint64_t bit = UINT64_C(1) << i;
@@ -304,7 +313,7 @@ static void reach(struct first *first, uint32_t block, const struct pdl_tracked 
 
 /* The wait is come to for the first time. */
 static void await(const struct first *first, struct pdl_mbarrier_operation *wait,
-                  const struct pdl_tracked *known)
+                  const struct constants *known)
 {
     int64_t value = wait->constant;
     const bool has = wait->constant != PDL_PARITY_UNKNOWN ||
@@ -316,7 +325,7 @@ static void await(const struct first *first, struct pdl_mbarrier_operation *wait
 }
 
 /* Whether a path goes on behind the instructions of a block; *known is what holds there. */
-static bool walk(const struct first *first, uint32_t index, struct pdl_tracked *known)
+static bool walk(const struct first *first, uint32_t index, struct constants *known)
 {
     const struct pdl_block *block = &first->flow->cfg->blocks[index];
     for (uint32_t i = block->first; i < block->first + block->count; i++) {
@@ -345,7 +354,7 @@ static bool walk(const struct first *first, uint32_t index, struct pdl_tracked *
 }
 
 static bool may_take(const struct first *first, uint32_t index, uint32_t edge,
-                     const struct pdl_tracked *known)
+                     const struct constants *known)
 {
     const struct pdl_flow *flow = first->flow;
     const struct pdl_block *block = &flow->cfg->blocks[index];
@@ -370,7 +379,7 @@ static bool may_take(const struct first *first, uint32_t index, uint32_t edge,
 
 static void run(struct first *first)
 {
-    struct pdl_tracked known = {0};
+    struct constants known = {0};
     reach(first, 0, &known);
     while (first->depth > 0) {
         const uint32_t index = first->stack[--first->depth];

@@ -22,32 +22,34 @@ static bool ends_path(const struct pdl_instruction *branch)
            branch->opcode.op == PDL_OP_TRAP;
 }
 
-/* Whether threads that have not waited, of whom `known` is known, may take an edge. */
-static bool may_take(const struct pdl_flow *flow, uint32_t block, uint32_t edge,
-                     const struct pdl_tracked *known)
+/* What is known where an edge was taken; false if threads that have not waited cannot take it. */
+static bool behind_edge(const struct pdl_flow *flow, uint32_t block, uint32_t edge,
+                        struct pdl_tracked *known)
 {
     const struct pdl_block *at = &flow->cfg->blocks[block];
-    int64_t value = 0;
-    if (at->branch == PDL_NONE) {
+    if (at->branch == PDL_NONE || flow->conditions.count == 0) {
         return true;
     }
     const struct pdl_instruction *branch = &flow->body->instructions[at->branch];
-    if (branch->guard == PDL_NONE || branch->opcode.op == PDL_OP_BRANCH_TABLE ||
-        !pdl_conditions_value(&flow->conditions, known, branch->guard, &value)) {
+    if (branch->opcode.op == PDL_OP_BRANCH_TABLE) {
+        const struct pdl_operand *index = &flow->body->operands[branch->first_operand];
+        return branch->guard != PDL_NONE || branch->operand_count == 0 ||
+               index->kind != PDL_OPERAND_SYMBOL ||
+               pdl_conditions_assume(&flow->conditions, known, index->symbol, edge);
+    }
+    if (branch->guard == PDL_NONE) {
         return true;
     }
-    const bool holds = (value != 0) != branch->guard_negated;
-    if (ends_path(branch)) {
-        return (edge == at->successor_count) == holds;
-    }
-    return (edge == 0) == holds;
+    const bool first = ends_path(branch) ? edge == at->successor_count : edge == 0;
+    return pdl_conditions_assume(&flow->conditions, known, branch->guard,
+                                 first != branch->guard_negated);
 }
 
 bool pdl_flow_may_go(const struct pdl_flow *flow, uint32_t block, uint32_t edge)
 {
     struct pdl_tracked known;
     pdl_conditions_behind(&flow->conditions, block, &known);
-    return may_take(flow, block, edge, &known);
+    return behind_edge(flow, block, edge, &known);
 }
 
 bool pdl_flow_may_exit(const struct pdl_flow *flow, uint32_t block)
@@ -55,15 +57,52 @@ bool pdl_flow_may_exit(const struct pdl_flow *flow, uint32_t block)
     return pdl_flow_may_go(flow, block, flow->cfg->blocks[block].successor_count);
 }
 
-/* The registers that decide who goes around a wait. */
+bool pdl_flow_executes(const struct pdl_flow *flow, const struct pdl_instruction *instruction,
+                       const struct pdl_tracked *known)
+{
+    if (instruction->guard == PDL_NONE || flow->conditions.count == 0) {
+        return true;
+    }
+    struct pdl_tracked there = *known;
+    return pdl_conditions_assume(&flow->conditions, &there, instruction->guard,
+                                 !instruction->guard_negated);
+}
+
+/* The register that decides a branch; PDL_NONE if there is none. */
+static uint32_t decider(const struct pdl_flow *flow, const struct pdl_block *block)
+{
+    if (block->branch == PDL_NONE) {
+        return PDL_NONE;
+    }
+    const struct pdl_instruction *branch = &flow->body->instructions[block->branch];
+    const struct pdl_operand *index = &flow->body->operands[branch->first_operand];
+    if (branch->guard == PDL_NONE && branch->opcode.op == PDL_OP_BRANCH_TABLE &&
+        branch->operand_count > 0 && index->kind == PDL_OPERAND_SYMBOL) {
+        return index->symbol;
+    }
+    return branch->guard;
+}
+
+/* The registers that decide who goes around a wait, and those of the branches and guards that ask
+ * the same. */
 static void track_conditions(struct pdl_flow *flow)
 {
     for (uint32_t i = 0; i < flow->decision_count; i++) {
-        const struct pdl_block *block = &flow->cfg->blocks[flow->decisions[i].block];
-        if (block->branch != PDL_NONE &&
-            flow->body->instructions[block->branch].guard != PDL_NONE) {
-            pdl_conditions_track(&flow->conditions, flow->values,
-                                 flow->body->instructions[block->branch].guard);
+        const uint32_t symbol = decider(flow, &flow->cfg->blocks[flow->decisions[i].block]);
+        if (symbol != PDL_NONE) {
+            pdl_conditions_track(&flow->conditions, symbol);
+        }
+    }
+    for (uint32_t i = 0; i < flow->cfg->block_count && flow->conditions.count > 0; i++) {
+        const uint32_t symbol = decider(flow, &flow->cfg->blocks[i]);
+        if (symbol != PDL_NONE) {
+            pdl_conditions_track_related(&flow->conditions, symbol);
+        }
+    }
+    for (uint32_t i = 0; i < flow->body->instruction_count && flow->conditions.count > 0; i++) {
+        const struct pdl_instruction *at = &flow->body->instructions[i];
+        if (at->guard != PDL_NONE && (at->opcode.reads || at->opcode.writes)) {
+            pdl_conditions_track_related(&flow->conditions, at->guard);
         }
     }
 }
@@ -109,33 +148,18 @@ struct pdl_point pdl_flow_behind(const struct pdl_flow *flow, uint32_t index)
     return point;
 }
 
-/* Brings what is known behind a block to a successor, and what its branch says there. */
-static bool join_conditions(struct pdl_flow *flow, uint32_t from, uint32_t edge, uint32_t to,
-                            const struct pdl_tracked *known)
-{
-    const struct pdl_block *block = &flow->cfg->blocks[from];
-    const struct pdl_instruction *branch =
-        block->branch != PDL_NONE ? &flow->body->instructions[block->branch] : NULL;
-    if (flow->conditions.count == 0) {
-        return false;
-    }
-    if (branch == NULL || branch->guard == PDL_NONE || branch->opcode.op == PDL_OP_BRANCH_TABLE) {
-        return pdl_conditions_join(&flow->conditions, to, known);
-    }
-    struct pdl_tracked there = *known;
-    pdl_conditions_assume(&flow->conditions, &there, branch->guard,
-                          (edge == 0 && !ends_path(branch)) != branch->guard_negated);
-    return pdl_conditions_join(&flow->conditions, to, &there);
-}
-
 /* Brings what holds behind a block to one of its successors; true if that changed it. */
 static bool take_edge(struct pdl_flow *flow, uint32_t from, uint32_t edge, struct pdl_point point,
                       const struct pdl_tracked *known)
 {
     const uint32_t to = flow->cfg->successors[flow->cfg->blocks[from].first_successor + edge];
+    struct pdl_tracked there;
     bool changed = false;
-    if ((point.states & PDL_STATE_NOT_WAITED) && !may_take(flow, from, edge, known)) {
-        point.states &= PDL_STATE_WAITED;
+    if (point.states & PDL_STATE_NOT_WAITED) {
+        there = *known;
+        if (!behind_edge(flow, from, edge, &there)) {
+            point.states &= PDL_STATE_WAITED;
+        }
     }
     if (point.states == 0) {
         return false;
@@ -152,7 +176,7 @@ static bool take_edge(struct pdl_flow *flow, uint32_t from, uint32_t edge, struc
     }
     if (point.states & PDL_STATE_NOT_WAITED) {
         const uint32_t decision = pdl_flow_decision_at(flow, from, edge);
-        changed = join_conditions(flow, from, edge, to, known);
+        changed = pdl_conditions_join(&flow->conditions, to, &there);
         if (decision != 0) {
             point.decision = pdl_flow_heavier(flow, point.decision, decision);
             pdl_flow_decide(flow, decision, &point);
@@ -254,7 +278,7 @@ pdl_status pdl_flow_run(struct pdl_flow *flow, const struct pdl_ptx_module *modu
     if (!pdl_flow_find_decisions(flow)) {
         return pdl_ptx_no_memory();
     }
-    pdl_status status = pdl_conditions_start(&flow->conditions, module, body, cfg);
+    pdl_status status = pdl_conditions_start(&flow->conditions, module, body, cfg, values);
     if (status == PDL_SUCCESS) {
         track_conditions(flow);
         status = pdl_conditions_ready(&flow->conditions);

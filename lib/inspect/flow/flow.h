@@ -97,6 +97,11 @@ bool pdl_flow_may_go(const struct pdl_flow *flow, uint32_t block, uint32_t edge)
  * guard is known. */
 bool pdl_flow_may_exit(const struct pdl_flow *flow, uint32_t block);
 
+/* Whether threads that have not waited, of whom something is known, may execute an instruction that may
+ * have a guard. */
+bool pdl_flow_executes(const struct pdl_flow *flow, const struct pdl_instruction *instruction,
+                       const struct pdl_tracked *known);
+
 /* The decision of an edge of a block, one of its successors or, one more, the exit of a guarded ret;
  * + 1, or 0. */
 uint32_t pdl_flow_decision_at(const struct pdl_flow *flow, uint32_t block, uint32_t edge);

@@ -327,6 +327,7 @@ struct operands {
     bool base;     /* the next symbol is an address */
     bool negative; /* a '-' came before */
     bool offset;   /* a '+' came before */
+    bool inverted; /* a '!' came before, or a result that is not wanted */
 };
 
 /* A symbol or label in an operand list. */
@@ -337,12 +338,15 @@ static pdl_status read_symbol(struct reader *reader, struct pdl_instruction *ins
     struct pdl_operand operand = {.kind = PDL_OPERAND_SYMBOL,
                                   .slot = (uint16_t)(at->slot < UINT16_MAX ? at->slot : UINT16_MAX),
                                   .memory = at->bracket > 0,
-                                  .address = at->base};
+                                  .address = at->base,
+                                  .negated = at->inverted};
     const bool label = instruction->opcode.op == PDL_OP_BRANCH ||
                        (instruction->opcode.op == PDL_OP_BRANCH_TABLE && at->slot == 1);
     if (token->length == 1 && token->text[0] == '_') {
+        at->inverted = true;
         return PDL_SUCCESS;
     }
+    at->inverted = false;
     if (label) {
         operand.kind = PDL_OPERAND_LABEL;
         operand.symbol = name_of(reader, token);
@@ -384,6 +388,7 @@ static pdl_status read_literal(struct reader *reader, const struct pdl_instructi
             .slot = (uint16_t)(at->slot < UINT16_MAX ? at->slot : UINT16_MAX),
             .memory = at->bracket > 0,
             .address = at->base,
+            .negated = !integer,
             .value = value};
         if (!ADD(reader, operand, operand)) {
             return pdl_ptx_no_memory();
@@ -441,6 +446,10 @@ static pdl_status read_operands(struct reader *reader, struct pdl_instruction *i
             break;
         case ',':
             at.slot += at.bracket == 0 && at.group == 0;
+            at.inverted = false;
+            break;
+        case '!':
+            at.inverted = true;
             break;
         case '+':
             at.offset = true;

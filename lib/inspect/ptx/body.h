@@ -39,6 +39,8 @@ struct pdl_operand {
     uint8_t kind;
     bool memory;   /* inside [ ] */
     bool address;  /* the first inside [ ]: the base of the address */
+    bool negated;  /* a symbol behind '!'; a second result behind `_|`; a number that is no
+                      integer */
     int64_t value; /* a number, or what is added to the symbol */
 };
 

@@ -1,0 +1,293 @@
+/* SPDX-License-Identifier: MIT */
+#include "inspect/flow/formulas.h"
+
+#include <string.h>
+
+/* ---- opcodes -------------------------------------------------------------------------------------- */
+
+#define PARTS_MAX 8
+
+/* An opcode's words between its dots. */
+struct parts {
+    const char *text[PARTS_MAX];
+    uint32_t length[PARTS_MAX];
+    uint32_t count;
+};
+
+static struct parts split(const struct pdl_name *name)
+{
+    struct parts parts = {.count = 0};
+    uint32_t begin = 0;
+    for (uint32_t i = 0; i <= name->length && parts.count < PARTS_MAX; i++) {
+        if (i == name->length || name->text[i] == '.') {
+            parts.text[parts.count] = name->text + begin;
+            parts.length[parts.count++] = i - begin;
+            begin = i + 1;
+        }
+    }
+    return parts;
+}
+
+static bool is_word(const struct parts *parts, uint32_t index, const char *word)
+{
+    return index < parts->count && parts->length[index] == strlen(word) &&
+           memcmp(parts->text[index], word, parts->length[index]) == 0;
+}
+
+static bool has_word(const struct parts *parts, const char *word)
+{
+    for (uint32_t i = 1; i < parts->count; i++) {
+        if (is_word(parts, i, word)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+struct type {
+    uint8_t bits; /* 0: no integer or predicate */
+    bool is_signed;
+};
+
+static struct type type_at(const struct parts *parts, uint32_t index)
+{
+    static const struct {
+        const char *digits;
+        uint8_t bits;
+    } widths[] = {{"8", 8}, {"16", 16}, {"32", 32}, {"64", 64}};
+    struct type type = {0, false};
+    if (is_word(parts, index, "pred")) {
+        type.bits = 1;
+        return type;
+    }
+    const char letter =
+        index < parts->count && parts->length[index] > 1 ? parts->text[index][0] : '\0';
+    if (letter != 'u' && letter != 's' && letter != 'b') {
+        return type;
+    }
+    const uint32_t length = parts->length[index] - 1;
+    for (size_t i = 0; i < sizeof(widths) / sizeof(widths[0]); i++) {
+        if (length == strlen(widths[i].digits) &&
+            memcmp(parts->text[index] + 1, widths[i].digits, length) == 0) {
+            type.bits = widths[i].bits;
+        }
+    }
+    type.is_signed = letter == 's';
+    return type;
+}
+
+/* ---- terms ---------------------------------------------------------------------------------------- */
+
+/* Fills the terms with the operands behind the result, one a slot; false if they are others. */
+static bool read_terms(const struct pdl_body *body, const struct pdl_instruction *instruction,
+                       struct pdl_formula *formula)
+{
+    for (uint32_t i = 0; i < instruction->operand_count; i++) {
+        const struct pdl_operand *operand = &body->operands[instruction->first_operand + i];
+        if (operand->slot == 0) {
+            continue;
+        }
+        const bool number = operand->kind == PDL_OPERAND_NUMBER && !operand->negated;
+        const bool symbol = operand->kind == PDL_OPERAND_SYMBOL && operand->value == 0;
+        if (operand->slot != formula->count + 1 || formula->count == PDL_FORMULA_TERMS ||
+            operand->memory || (!number && !symbol)) {
+            return false;
+        }
+        formula->terms[formula->count++] =
+            (struct pdl_term){operand->symbol, operand->negated, operand->value};
+    }
+    return formula->count > 0;
+}
+
+static uint32_t result_count(const struct pdl_body *body, const struct pdl_instruction *instruction)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < instruction->operand_count; i++) {
+        count += body->operands[instruction->first_operand + i].slot == 0;
+    }
+    return count;
+}
+
+static void swap_terms(struct pdl_formula *formula)
+{
+    const struct pdl_term first = formula->terms[0];
+    formula->terms[0] = formula->terms[1];
+    formula->terms[1] = first;
+}
+
+/* A load from parameter or constant memory, but not of what a call left. */
+static struct pdl_formula read_load(const struct pdl_body *body,
+                                    const struct pdl_instruction *instruction,
+                                    const struct parts *parts, unsigned element)
+{
+    const struct pdl_formula none = {.op = PDL_FORMULA_NONE};
+    const struct type type = type_at(parts, parts->count - 1);
+    const struct pdl_operand *address = NULL;
+    if (instruction->opcode.space != PDL_SPACE_PARAM &&
+        instruction->opcode.space != PDL_SPACE_CONST) {
+        return none;
+    }
+    for (uint32_t i = 0; i < instruction->operand_count; i++) {
+        const struct pdl_operand *operand = &body->operands[instruction->first_operand + i];
+        address = operand->slot == 1 && operand->address ? operand : address;
+    }
+    if (address == NULL || address->kind != PDL_OPERAND_SYMBOL) {
+        return none;
+    }
+    const uint8_t kind = body->symbols[address->symbol].kind;
+    if (kind == PDL_SYMBOL_LOCAL_PARAMETER || kind == PDL_SYMBOL_RESULT) {
+        return none;
+    }
+    struct pdl_formula formula = {.op = PDL_FORMULA_LOAD,
+                                  .bits = type.bits != 0 ? type.bits : 64,
+                                  .is_signed = type.is_signed,
+                                  .count = 1};
+    /* Narrow values are extended to the register's width, which is that or more. */
+    formula.result_bits = type.bits == 0 ? 64 : type.bits == 8 ? 16 : type.bits;
+    formula.terms[0] = (struct pdl_term){address->symbol, false,
+                                         address->value + (int64_t)element * (formula.bits / 8)};
+    return formula;
+}
+
+/* ---- comparisons ---------------------------------------------------------------------------------- */
+
+static struct pdl_formula read_comparison(const struct parts *parts, struct pdl_formula formula,
+                                          unsigned element)
+{
+    static const struct {
+        const char *word;
+        uint8_t relation;
+        bool swapped, inverted, is_unsigned;
+    } relations[] = {
+        {"eq", PDL_RELATION_EQUAL, false, false, false},
+        {"ne", PDL_RELATION_EQUAL, false, true, false},
+        {"lt", PDL_RELATION_LESS, false, false, false},
+        {"ge", PDL_RELATION_LESS, false, true, false},
+        {"gt", PDL_RELATION_LESS, true, false, false},
+        {"le", PDL_RELATION_LESS, true, true, false},
+        {"lo", PDL_RELATION_LESS, false, false, true},
+        {"hs", PDL_RELATION_LESS, false, true, true},
+        {"hi", PDL_RELATION_LESS, true, false, true},
+        {"ls", PDL_RELATION_LESS, true, true, true},
+    };
+    const struct type type = type_at(parts, parts->count - 1);
+    formula.op = element == 0 ? PDL_FORMULA_OPAQUE : PDL_FORMULA_NONE;
+    formula.result_bits = 1;
+    for (size_t i = 0; i < sizeof(relations) / sizeof(relations[0]) && type.bits > 1; i++) {
+        if (!is_word(parts, 1, relations[i].word)) {
+            continue;
+        }
+        formula.op = PDL_FORMULA_COMPARE;
+        formula.bits = type.bits;
+        formula.is_signed = type.is_signed && !relations[i].is_unsigned;
+        formula.relation = relations[i].relation;
+        formula.inverted = relations[i].inverted != (element == 1);
+        if (relations[i].swapped) {
+            swap_terms(&formula);
+        }
+    }
+    if (formula.op == PDL_FORMULA_COMPARE && formula.count == 3) {
+        formula.combine = has_word(parts, "and")  ? PDL_COMBINE_AND
+                          : has_word(parts, "or") ? PDL_COMBINE_OR
+                                                  : PDL_COMBINE_XOR;
+    }
+    if (element > 1 || formula.count < 2 || formula.count > 3) {
+        formula.op = PDL_FORMULA_NONE;
+    }
+    return formula;
+}
+
+/* ---- the rest ------------------------------------------------------------------------------------- */
+
+/* By an opcode's first word: what it is of integers. */
+static const struct {
+    const char *word;
+    uint8_t op;
+    uint8_t count; /* of terms */
+} plain[] = {
+    {"mov", PDL_FORMULA_COPY, 1}, {"add", PDL_FORMULA_ADD, 2}, {"sub", PDL_FORMULA_SUB, 2},
+    {"mul", PDL_FORMULA_MUL, 2},  {"mad", PDL_FORMULA_MAD, 3}, {"shl", PDL_FORMULA_SHL, 2},
+    {"shr", PDL_FORMULA_SHR, 2},  {"div", PDL_FORMULA_DIV, 2}, {"rem", PDL_FORMULA_REM, 2},
+    {"and", PDL_FORMULA_AND, 2},  {"or", PDL_FORMULA_OR, 2},   {"xor", PDL_FORMULA_XOR, 2},
+    {"min", PDL_FORMULA_MIN, 2},  {"max", PDL_FORMULA_MAX, 2}, {"bfe", PDL_FORMULA_FIELD, 3},
+    {"not", PDL_FORMULA_XOR, 1},  {"neg", PDL_FORMULA_SUB, 1}, {"selp", PDL_FORMULA_SELECT, 3},
+    {"cvt", PDL_FORMULA_COPY, 1},
+};
+
+static struct pdl_formula read_plain(const struct parts *parts, struct pdl_formula formula)
+{
+    const struct type type = type_at(parts, parts->count - 1);
+    uint8_t op = PDL_FORMULA_OPAQUE;
+    for (size_t i = 0; i < sizeof(plain) / sizeof(plain[0]); i++) {
+        if (is_word(parts, 0, plain[i].word) && formula.count == plain[i].count) {
+            op = plain[i].op;
+        }
+    }
+    if (op == PDL_FORMULA_OPAQUE || type.bits == 0 || has_word(parts, "sat") ||
+        has_word(parts, "hi") || has_word(parts, "relu")) {
+        return formula;
+    }
+    formula.bits = formula.result_bits = type.bits;
+    formula.is_signed = type.is_signed;
+    if (is_word(parts, 0, "cvt")) {
+        const struct type to = type_at(parts, 1);
+        if (parts->count != 3 || to.bits == 0) {
+            return formula;
+        }
+        formula.result_bits = to.bits;
+    } else if (has_word(parts, "wide")) {
+        formula.result_bits = (uint8_t)(type.bits * 2);
+    } else if (is_word(parts, 0, "bfe") && type.is_signed) {
+        return formula;
+    } else if (is_word(parts, 0, "not")) {
+        formula.terms[formula.count++] =
+            (struct pdl_term){PDL_NONE, false, type.bits == 1 ? 1 : -1};
+    } else if (is_word(parts, 0, "neg")) {
+        formula.terms[formula.count++] = (struct pdl_term){PDL_NONE, false, 0};
+        swap_terms(&formula);
+    }
+    formula.op = op;
+    return formula;
+}
+
+struct pdl_formula pdl_formula_read(const struct pdl_ptx_module *module,
+                                    const struct pdl_body *body,
+                                    const struct pdl_instruction *instruction, unsigned element)
+{
+    const struct pdl_formula none = {.op = PDL_FORMULA_NONE};
+    const struct parts parts = split(&module->names.names[instruction->name]);
+    const uint8_t op = instruction->opcode.op;
+    if (op == PDL_OP_LOAD) {
+        return read_load(body, instruction, &parts, element);
+    }
+    struct pdl_formula formula = {.op = PDL_FORMULA_OPAQUE,
+                                  .relation = (uint8_t)element,
+                                  .bits = 64,
+                                  .result_bits = 64,
+                                  .name = instruction->name};
+    /* Those that depend on more than their operands are none. */
+    const bool pure = op == PDL_OP_CARRY || op == PDL_OP_SCALE || op == PDL_OP_CVTA ||
+                      is_word(&parts, 0, "elect") ||
+                      (is_word(&parts, 0, "shfl") && has_word(&parts, "idx") && element == 0);
+    if (!pure || has_word(&parts, "cc") || is_word(&parts, 0, "addc") ||
+        is_word(&parts, 0, "subc") || is_word(&parts, 0, "madc") ||
+        !read_terms(body, instruction, &formula)) {
+        return none;
+    }
+    if (is_word(&parts, 0, "setp")) {
+        formula.relation = 0;
+        return read_comparison(&parts, formula, element);
+    }
+    return op == PDL_OP_LANE || element > 0 || result_count(body, instruction) > 1
+               ? formula
+               : read_plain(&parts, formula);
+}
+
+struct pdl_range pdl_formula_type(unsigned bits)
+{
+    if (bits == 1) {
+        return pdl_range_of(0, 1);
+    }
+    return bits >= 64 ? pdl_range_all()
+                      : pdl_range_of(-(INT64_C(1) << (bits - 1)), (INT64_C(1) << (bits - 1)) - 1);
+}
