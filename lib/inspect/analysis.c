@@ -275,7 +275,8 @@ static pdl_status add_kernel(struct analysis *analysis, const struct pdl_ptx_fun
     info.waits = known(flow->waits, effects->unknown);
     info.triggers = known(effects->trigger.count > 0, effects->unknown);
     info.waits_always =
-        known(flow->waits && !(effects->out & PDL_STATE_NOT_WAITED), effects->unknown);
+        known(flow->waits && !(effects->out & PDL_STATE_NOT_WAITED) && !flow->switched,
+              effects->unknown);
     info.parameter_count = (int32_t)function->parameter_count;
     kernel.touches_memory = known(effects->touches, effects->unknown);
     for (uint32_t i = 0; i < body->instruction_count; i++) {

@@ -105,7 +105,7 @@ static const struct pdl_instruction *definition_of(const struct pdl_conditions *
     return instruction->guard == PDL_NONE ? instruction : NULL;
 }
 
-static struct pdl_formula formula_of(const struct pdl_conditions *conditions, uint32_t symbol)
+struct pdl_formula pdl_conditions_formula(const struct pdl_conditions *conditions, uint32_t symbol)
 {
     unsigned element = 0;
     const struct pdl_instruction *instruction =
@@ -172,7 +172,7 @@ static bool same_formula(const struct pdl_conditions *conditions, const struct p
 static void add(struct pdl_conditions *conditions, uint32_t symbol)
 {
     const struct pdl_formula none = {.op = PDL_FORMULA_NONE};
-    struct pdl_formula formula = formula_of(conditions, symbol);
+    struct pdl_formula formula = pdl_conditions_formula(conditions, symbol);
     bool invariant = conditions->body->symbols[symbol].kind != PDL_SYMBOL_REGISTER;
     if (conditions->tracked[symbol] != 0 || conditions->count == conditions->limit) {
         return;
@@ -253,7 +253,7 @@ static void add_with_terms(struct pdl_conditions *conditions, uint32_t symbol)
     }
     path[depth].symbol = symbol;
     path[depth].next = 0;
-    path[depth++].formula = formula_of(conditions, symbol);
+    path[depth++].formula = pdl_conditions_formula(conditions, symbol);
     while (depth > 0) {
         const struct pdl_formula *formula = &path[depth - 1].formula;
         if (path[depth - 1].next < formula->count) {
@@ -265,7 +265,7 @@ static void add_with_terms(struct pdl_conditions *conditions, uint32_t symbol)
             if (depth < DEPTH_MAX && !again && can_track(conditions, term)) {
                 path[depth].symbol = term;
                 path[depth].next = 0;
-                path[depth++].formula = formula_of(conditions, term);
+                path[depth++].formula = pdl_conditions_formula(conditions, term);
             }
             continue;
         }
@@ -321,7 +321,7 @@ void pdl_conditions_track_related(struct pdl_conditions *conditions, uint32_t sy
     }
     waiting[0] = symbol;
     while (looked < count && !related) {
-        const struct pdl_formula formula = formula_of(conditions, waiting[looked++]);
+        const struct pdl_formula formula = pdl_conditions_formula(conditions, waiting[looked++]);
         for (unsigned i = 0; i < formula.count; i++) {
             const uint32_t term = formula.terms[i].symbol;
             related = related || number_of(conditions, term) != 0;
@@ -593,6 +593,17 @@ static void put(struct pdl_conditions *conditions, uint32_t block, const struct 
     conditions->fresh[block] = known->fresh;
 }
 
+void pdl_conditions_again(struct pdl_conditions *conditions)
+{
+    const size_t count = conditions->cfg->block_count;
+    if (conditions->count > 0) {
+        memset(conditions->set, 0, count * sizeof(*conditions->set));
+        memset(conditions->fresh, 0, count * sizeof(*conditions->fresh));
+        memset(conditions->joins, 0, count);
+        put(conditions, 0, &conditions->entry);
+    }
+}
+
 pdl_status pdl_conditions_ready(struct pdl_conditions *conditions)
 {
     const size_t count = conditions->cfg->block_count;
@@ -606,11 +617,8 @@ pdl_status pdl_conditions_ready(struct pdl_conditions *conditions)
         !PDL_ARRAY_RESERVE(conditions->joins, count, conditions->join_capacity)) {
         return pdl_ptx_no_memory();
     }
-    memset(conditions->set, 0, count * sizeof(*conditions->set));
-    memset(conditions->fresh, 0, count * sizeof(*conditions->fresh));
-    memset(conditions->joins, 0, count);
     find_entry(conditions);
-    put(conditions, 0, &conditions->entry);
+    pdl_conditions_again(conditions);
     return PDL_SUCCESS;
 }
 

@@ -29,7 +29,7 @@ struct pdl_conditions {
     const struct pdl_body *body;
     const struct pdl_cfg *cfg;
     const struct pdl_values *values;
-    uint8_t *tracked;       /* by symbol: register + 1, or 0; and PDL_TRACKED_NEGATED */
+    uint8_t *tracked;       /* by symbol: register + 1, or 0; and whether it is the opposite */
     struct pdl_fact *facts; /* by block, and by register in it: at its beginning */
     uint64_t *set, *fresh;  /* by block */
     uint8_t *joins;         /* by block: how often what is known changed */
@@ -56,6 +56,9 @@ void pdl_conditions_track_related(struct pdl_conditions *conditions, uint32_t sy
 /* Makes room for what is known at each block, and finds what is known at the body's entry, after the
  * last register was added. */
 pdl_status pdl_conditions_ready(struct pdl_conditions *conditions);
+
+/* Forgets what is known at the blocks, but not at the entry. */
+void pdl_conditions_again(struct pdl_conditions *conditions);
 void pdl_conditions_free(struct pdl_conditions *conditions);
 
 /* Says that a parameter of the function has a value, or a predicate, wherever it is the same for a
@@ -84,6 +87,9 @@ bool pdl_conditions_assume(const struct pdl_conditions *conditions, struct pdl_t
 /* Joins what is known on one more way to a block; true if that changed it. */
 bool pdl_conditions_join(struct pdl_conditions *conditions, uint32_t block,
                          const struct pdl_tracked *from);
+
+/* The formula of a register that one instruction defines. */
+struct pdl_formula pdl_conditions_formula(const struct pdl_conditions *conditions, uint32_t symbol);
 
 /* The values that a symbol can have. */
 struct pdl_range pdl_conditions_range(const struct pdl_conditions *conditions,

@@ -171,7 +171,8 @@ bool pdl_flow_find_decisions(struct pdl_flow *flow)
                                                   .divergence =
                                                       pdl_flow_divergence_of(flow, depends),
                                                   .depends = depends,
-                                                  .never = never};
+                                                  .never = never,
+                                                  .data = (depends & PDL_DEPENDS_MEMORY) != 0};
             if (!add_decision(flow, decision)) {
                 return false;
             }

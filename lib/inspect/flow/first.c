@@ -25,7 +25,7 @@ struct first {
     uint32_t symbols[CONSTANTS_MAX];
     uint32_t count;
     struct constants *points; /* by block */
-    uint8_t *state;             /* by block: REACHED, QUEUED */
+    uint8_t *state;           /* by block: REACHED, QUEUED */
     uint32_t *stack;
     uint32_t depth;
     struct pdl_mbarriers *mbarriers;

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "inspect/flow/switches.h"
+
 /* Mbarriers in a row, by which threads that waited order others. */
 #define ROUNDS_MAX 8u
 
@@ -234,17 +236,14 @@ static void run(struct pdl_flow *flow)
     }
 }
 
-static pdl_status run_again(struct pdl_flow *flow)
+static void run_again(struct pdl_flow *flow)
 {
     memset(flow->points, 0, flow->cfg->block_count * sizeof(*flow->points));
     for (uint32_t i = 0; i < flow->decision_count; i++) {
         flow->decisions[i].reached = false;
     }
-    const pdl_status status = pdl_conditions_ready(&flow->conditions);
-    if (status == PDL_SUCCESS) {
-        run(flow);
-    }
-    return status;
+    pdl_conditions_again(&flow->conditions);
+    run(flow);
 }
 
 static bool reserve(struct pdl_flow *flow)
@@ -283,6 +282,9 @@ pdl_status pdl_flow_run(struct pdl_flow *flow, const struct pdl_ptx_module *modu
         track_conditions(flow);
         status = pdl_conditions_ready(&flow->conditions);
     }
+    if (status == PDL_SUCCESS) {
+        status = pdl_flow_find_switches(flow);
+    }
     flow->waits = (flow->facts[0] & PDL_BLOCK_MAY_WAIT) != 0;
     if (status == PDL_SUCCESS &&
         (!pdl_shared_start(&flow->shared, module, body, cfg, values) ||
@@ -293,12 +295,12 @@ pdl_status pdl_flow_run(struct pdl_flow *flow, const struct pdl_ptx_module *modu
         run(flow);
         bool again = pdl_flow_count_barriers(flow);
         /* Threads that an mbarrier orders arrive on others. */
-        for (unsigned round = 0; again && status == PDL_SUCCESS && round < ROUNDS_MAX; round++) {
-            status = run_again(flow);
+        for (unsigned round = 0; again && round < ROUNDS_MAX; round++) {
+            run_again(flow);
             again = pdl_mbarriers_judge(&flow->mbarriers, flow);
         }
-        if (again && status == PDL_SUCCESS) {
-            status = run_again(flow);
+        if (again) {
+            run_again(flow);
         }
     }
     return status;

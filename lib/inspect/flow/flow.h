@@ -20,6 +20,8 @@ struct pdl_decision {
     bool never;      /* no wait can be reached from there */
     bool call;       /* the branch is in the function that the block calls */
     bool reached;    /* by threads that have not waited */
+    bool launch;     /* a flag of the launch makes it, see switches.c */
+    bool data;       /* it depends on what is loaded from memory */
 };
 
 /* What holds at a point. */
@@ -61,6 +63,7 @@ struct pdl_flow {
     bool counted;  /* the function has barriers */
     bool one_warp; /* all threads of a block are in one warp */
     bool waits;    /* a wait is in the body, or in what it calls, and can be reached */
+    bool switched; /* flags of the launch are taken for set */
 };
 
 enum {

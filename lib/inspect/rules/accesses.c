@@ -119,11 +119,16 @@ static pdl_status unwaited_access(struct pdl_report *report, const struct pdl_ef
         const char *why = why_unordered(report, effect);
         finding.message =
             why == NULL ? NULL
-                        : pdl_arena_format(
-                              pdl_report_arena(report),
-                              "some %s %s global memory%s without the wait that others execute%s",
-                              effect->divergence == PDL_DIVERGENCE_BLOCK ? "blocks" : "threads",
-                              verb(effect), through, why);
+            : decision != 0 && report->flow->decisions[decision - 1].data
+                ? pdl_arena_format(pdl_report_arena(report),
+                                   "%ss global memory%s without the wait, where data that is read "
+                                   "from memory before it says so",
+                                   verb(effect), through)
+                : pdl_arena_format(
+                      pdl_report_arena(report),
+                      "some %s %s global memory%s without the wait that others execute%s",
+                      effect->divergence == PDL_DIVERGENCE_BLOCK ? "blocks" : "threads",
+                      verb(effect), through, why);
     } else if (states & PDL_STATE_MBARRIER) {
         finding.level = PDL_LINT_NOTE;
         finding.message = pdl_arena_format(

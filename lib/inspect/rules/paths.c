@@ -1,62 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-#include <string.h>
-
 #include "inspect/rules/report.h"
 
-/* Whether a branch tests a flag: `setp.eq` or `setp.ne` of something with 0 or 1. */
-static bool tests_a_flag(const struct pdl_report *report, const struct pdl_block *block)
-{
-    const struct pdl_values *values = report->flow->values;
-    const struct pdl_body *body = report->flow->body;
-    const uint32_t guard =
-        block->branch != PDL_NONE ? body->instructions[block->branch].guard : PDL_NONE;
-    if (guard == PDL_NONE ||
-        values->first_definition[guard + 1] - values->first_definition[guard] != 1) {
-        return false;
-    }
-    const struct pdl_instruction *test =
-        &body->instructions[values->definitions[values->first_definition[guard]]];
-    const struct pdl_name *name = &report->module->names.names[test->name];
-    if (test->operand_count != 3) {
-        return false;
-    }
-    const struct pdl_operand *last = &body->operands[test->first_operand + 2];
-    return name->length > 7 &&
-           (memcmp(name->text, "setp.eq", 7) == 0 || memcmp(name->text, "setp.ne", 7) == 0) &&
-           last->kind == PDL_OPERAND_NUMBER && (last->value == 0 || last->value == 1);
-}
-
 /* `if (overlapped) { wait }`: the launch is the other half of it, and not in this code. */
-static bool guards_only_the_wait(const struct pdl_report *report,
-                                 const struct pdl_decision *decision)
+static bool is_switch(const struct pdl_report *report, const struct pdl_decision *decision)
 {
-    const struct pdl_cfg *cfg = report->flow->cfg;
-    const struct pdl_block *block = &cfg->blocks[decision->block];
-    if (decision->call || block->successor_count != 2 || decision->edge > 1 ||
-        !tests_a_flag(report, block)) {
-        return false;
-    }
-    const uint32_t around = cfg->successors[block->first_successor + decision->edge];
-    const uint32_t other = cfg->successors[block->first_successor + 1 - decision->edge];
-    uint32_t at = other;
-    bool waits = false;
-    /* A register may be set on the way, as compilers do where paths meet again. */
-    for (unsigned blocks = 0; at != around && blocks < 3; blocks++) {
-        const struct pdl_block *way = &cfg->blocks[at];
-        for (uint32_t i = 0; i < way->count; i++) {
-            const uint8_t op = report->flow->body->instructions[way->first + i].opcode.op;
-            waits = waits || op == PDL_OP_WAIT;
-            if (op != PDL_OP_WAIT && op != PDL_OP_CARRY && op != PDL_OP_SCALE &&
-                op != PDL_OP_BRANCH) {
-                return false;
-            }
-        }
-        if (way->successor_count != 1 || way->count > 4) {
-            return false;
-        }
-        at = cfg->successors[way->first_successor];
-    }
-    return waits && at == around;
+    return decision->launch && !decision->reached &&
+           (report->flow->points[decision->block].states & PDL_STATE_NOT_WAITED) != 0;
 }
 
 /* The branches that lead around the wait for good. */
@@ -73,6 +22,15 @@ pdl_status pdl_report_ways_around(struct pdl_report *report)
             decision->call              ? pdl_flow_last(report->flow, decision->block)
             : block->branch != PDL_NONE ? &report->flow->body->instructions[block->branch]
                                         : NULL;
+        if (at != NULL && is_switch(report, decision)) {
+            /* Launches that were seen may well be those that set the flag. */
+            const bool always = report->launched == PDL_HOW_SAID_OVERLAPPED;
+            status = pdl_report_add_at(
+                report, PDL_LINT_NO_WAIT, always ? PDL_LINT_WARNING : PDL_LINT_NOTE, at, 1,
+                "the kernel waits only if a condition that is the same for all threads says so",
+                "launch it with overlap only where it waits");
+            continue;
+        }
         if (!decision->never || !decision->reached || at == NULL) {
             continue;
         }
@@ -83,15 +41,6 @@ pdl_status pdl_report_ways_around(struct pdl_report *report)
             continue;
         }
         /* Around a loop that waits in each turn: there may be no turn, but who would launch that? */
-        if (guards_only_the_wait(report, decision)) {
-            /* Launches that were seen may well be those that set the flag. */
-            const bool always = report->launched == PDL_HOW_SAID_OVERLAPPED;
-            status = pdl_report_add_at(
-                report, PDL_LINT_NO_WAIT, always ? PDL_LINT_WARNING : PDL_LINT_NOTE, at, 1,
-                "the kernel waits only if a condition that is the same for all threads says so",
-                "launch it with overlap only where it waits");
-            continue;
-        }
         const bool no_turn = report->effects->wait_in_loop.count == report->effects->wait.count &&
                              !block->in_loop && !report->module->debug;
         status = pdl_report_add_at(

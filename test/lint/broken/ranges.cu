@@ -82,7 +82,7 @@ __global__ void other_rows(const float *x, float *y)
 __global__ void not_the_first_tile(const float *x, float *y, int tiles, int begin)
 {
     for (int tile = begin + blockIdx.x; tile < tiles; tile += gridDim.x) {
-        if (tile == blockIdx.x) {
+        if (tile == (int)blockIdx.x) {
             PDL_WAIT();
         }
         y[tile * 128 + threadIdx.x] = // EXPECT: partial-wait
@@ -108,7 +108,7 @@ __global__ void waited_too_soon(const float *x, float *y, int tiles)
 {
     bool waited = threadIdx.x != 0;
     for (int tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
-        float value = tanhf((float)tile);
+        float value = (float)tile * 3;
         if (!waited) {
             PDL_WAIT();
             waited = true;
@@ -154,11 +154,11 @@ __global__ void wrong_result(const float *x, float *y)
                  "setp.lo.u32 in|out, %0, 32;\n"
                  "@in griddepcontrol.wait;\n"
                  "@in bra OUT;\n"
-                 "ld.global.f32 v, [%1];\n"
-                 "st.global.f32 [%2], v;\n"
+                 "ld.f32 v, [%1];\n"
+                 "st.f32 [%2], v;\n"
                  "OUT:\n"
                  "}" ::"r"(threadIdx.x),
-                 "l"(__cvta_generic_to_global(x)), "l"(__cvta_generic_to_global(y))
+                 "l"(x), "l"(y)
                  : "memory");
 }
 

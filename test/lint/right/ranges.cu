@@ -84,7 +84,7 @@ __global__ void all_but_the_first_warp(const float *x, float *y)
 __global__ void first_tile(const float *x, float *y, int tiles)
 {
     for (int tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
-        if (tile == blockIdx.x) {
+        if (tile == (int)blockIdx.x) {
             PDL_WAIT(); // EXPECT note: wait-in-loop
         }
         y[tile * 128 + threadIdx.x] = x[tile * 128 + threadIdx.x];
@@ -108,7 +108,7 @@ __global__ void waited_flag(const float *x, float *y, int tiles)
 {
     bool waited = false;
     for (int tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
-        float value = tanhf((float)tile);
+        float value = (float)tile * 3;
         if (!waited) {
             PDL_WAIT(); // EXPECT note: wait-in-loop
             waited = true;
@@ -145,8 +145,7 @@ __global__ void first_row_waits(const float *x, float *y)
 // The flattened index, computed once.
 __global__ void flattened(const float *x, float *y)
 {
-    const unsigned rank =
-        threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z);
+    const unsigned rank = threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z);
     if (rank < 32) {
         PDL_WAIT();
     }
@@ -194,11 +193,11 @@ __global__ void predicated(const float *x, float *y)
                  "and.pred both, p, q;\n"
                  "@!both bra OUT;\n"
                  ".reg .f32 v;\n"
-                 "ld.global.f32 v, [%1];\n"
-                 "st.global.f32 [%2], v;\n"
+                 "ld.f32 v, [%1];\n"
+                 "st.f32 [%2], v;\n"
                  "OUT:\n"
                  "}" ::"r"(threadIdx.x),
-                 "l"(__cvta_generic_to_global(x)), "l"(__cvta_generic_to_global(y))
+                 "l"(x), "l"(y)
                  : "memory");
 }
 
@@ -211,10 +210,10 @@ __global__ void two_results(const float *x, float *y)
                  "setp.lo.u32 in|out, %0, 32;\n"
                  "@in griddepcontrol.wait;\n"
                  "@out bra OUT;\n"
-                 "ld.global.f32 v, [%1];\n"
-                 "st.global.f32 [%2], v;\n"
+                 "ld.f32 v, [%1];\n"
+                 "st.f32 [%2], v;\n"
                  "OUT:\n"
                  "}" ::"r"(threadIdx.x),
-                 "l"(__cvta_generic_to_global(x)), "l"(__cvta_generic_to_global(y))
+                 "l"(x), "l"(y)
                  : "memory");
 }

@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: MIT
+// A parameter says whether the launch is one with overlap: true where it waits, and it decides nothing
+// else. Compilers make two copies of what comes behind.
+// COMPILERS: nvcc nvrtc clang
+#include <pdl/device.cuh>
+
+#if !defined(__CUDACC_RTC__)
+#include "../math.cuh"
+#endif
+
+// The plain form.
+__global__ void enabled(const float *x, float *y, bool enable_pdl)
+{
+    if (enable_pdl) { // EXPECT note: no-wait
+        PDL_WAIT();
+    }
+    y[threadIdx.x] = x[threadIdx.x];
+}
+
+// The trigger asks as well.
+__global__ void trigger_asks_too(const float *x, float *y, bool enable_pdl)
+{
+    if (enable_pdl) { // EXPECT note: no-wait
+        PDL_WAIT();
+    }
+    float value = x[threadIdx.x];
+    if (enable_pdl) {
+        PDL_LAUNCH_DEPENDENTS();
+    }
+    y[threadIdx.x] = value * 2;
+}
+
+// A number that is not zero.
+__global__ void number_as_flag(const float *x, float *y, int pdl)
+{
+    if (pdl != 0) { // EXPECT note: no-wait
+        PDL_WAIT();
+    }
+    y[threadIdx.x] = x[threadIdx.x];
+}
+
+struct options {
+    const float *x;
+    float *y;
+    int n;
+    bool overlapped;
+    unsigned flags;
+    int mode;
+};
+
+// In a struct of parameters.
+__global__ void field(const options o)
+{
+    if (o.overlapped) { // EXPECT note: no-wait
+        PDL_WAIT();
+    }
+    for (int i = threadIdx.x; i < o.n; i += blockDim.x) {
+        o.y[i] = o.x[i];
+    }
+}
+
+// One bit of several, of which others decide what is computed.
+__global__ void one_bit(const options o)
+{
+    if (o.flags & 4) { // EXPECT note: no-wait
+        PDL_WAIT();
+    }
+    float value = o.x[threadIdx.x];
+    if (o.flags & 1) {
+        value = o.x[threadIdx.x + 128] * 3;
+    }
+    o.y[threadIdx.x] = value;
+}
+
+// A value of an enumeration.
+__global__ void launch_mode(const options o)
+{
+    if (o.mode == 2) { // EXPECT note: no-wait
+        PDL_WAIT();
+    }
+    o.y[threadIdx.x] = o.x[threadIdx.x];
+}
+
+// Two at once.
+__global__ void flag_and_architecture(const float *x, float *y, bool enable_pdl, int sm)
+{
+    if (enable_pdl && sm >= 90) { // EXPECT note: no-wait
+        PDL_WAIT();
+    }
+    y[threadIdx.x] = x[threadIdx.x];
+}
+
+// The compiler may unswitch the loop.
+__global__ void in_a_loop(const float *x, float *y, int tiles, bool enable_pdl)
+{
+    bool first = true;
+    for (int tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
+        if (enable_pdl && first) {
+            PDL_WAIT(); // EXPECT note: wait-in-loop
+            first = false;
+        }
+        y[tile * 128 + threadIdx.x] = x[tile * 128 + threadIdx.x];
+    }
+}
+
+// Two copies of the body, made by hand: the same lines, in two instances of a function.
+__device__ __forceinline__ void body(const float *x, float *y, int n)
+{
+    for (int i = threadIdx.x; i < n; i += blockDim.x) {
+        y[i] = x[i] * 2 + x[i + n];
+    }
+}
+
+__global__ void two_copies(const float *x, float *y, int n, bool enable_pdl)
+{
+    if (enable_pdl) { // EXPECT note: no-wait
+        PDL_WAIT();
+        body(x, y, n);
+        PDL_LAUNCH_DEPENDENTS();
+    } else {
+        body(x, y, n);
+    }
+}
+
+// The flag and the thread that waits for all; the barrier orders the others.
+__global__ void flag_and_thread(const float *x, float *y, bool enable_pdl)
+{
+    if (enable_pdl && threadIdx.x == 0) {
+        PDL_WAIT();
+    }
+    __syncthreads();
+    y[threadIdx.x] = x[threadIdx.x];
+}
+
+// The flag and the warp that reads.
+__global__ void flag_in_a_warp(const float *x, float *y, bool enable_pdl)
+{
+    __shared__ float part[32];
+    if (threadIdx.x < 32) {
+        if (enable_pdl) { // EXPECT note: no-wait
+            PDL_WAIT();
+        }
+        part[threadIdx.x] = x[threadIdx.x];
+        y[threadIdx.x] = part[threadIdx.x];
+    }
+}
+
+// In front of a wait for everybody, something is fetched only with overlap.
+__global__ void helper_asks(const float *x, float *y, int n, int enable_pdl)
+{
+    extern __shared__ float room[];
+    if (enable_pdl) { // EXPECT note: no-wait
+        PDL_WAIT();
+    }
+    float sum = 0;
+    for (int i = threadIdx.x; i < n; i += blockDim.x) {
+        room[i] = x[i];
+        sum += room[i];
+    }
+    __syncthreads();
+    for (int i = n / 2; i > 0; i /= 2) {
+        if (threadIdx.x < i) {
+            room[threadIdx.x] += room[threadIdx.x + i];
+        }
+        __syncthreads();
+    }
+    if (threadIdx.x == 0) {
+        y[0] = room[0] + sum;
+    }
+}
+
+__constant__ int overlap_switch;
+
+// In constant memory, which the host sets.
+__global__ void constant_switch(const float *x, float *y)
+{
+    if (overlap_switch) { // EXPECT note: no-wait
+        PDL_WAIT();
+    }
+    y[threadIdx.x] = x[threadIdx.x];
+}
