@@ -171,7 +171,8 @@ static void code_that_is_not_there_is_said_so(void **state)
         {"after it", WITH(".extern .func f();\n", WAIT "call f;\n" READ),
          "k(3) line 3: waits yes, always yes, triggers unknown, 1+0"},
         {"and no wait", WITH(".extern .func f();\n", "call f;\n" READ),
-         "k(3) line 3: waits unknown, always unknown, triggers unknown, 0+0"},
+         "k(3) line 3: waits unknown, always unknown, triggers unknown, 0+0\n"
+         "no-wait note 3"},
         {"through a pointer",
          WITH("", "pr: .callprototype _ (.param .u64 _);\nld.global.u64 x, [ga];\n" WAIT
                   ".param .b64 q; st.param.b64 [q], gb; call x, (q), pr;\n"),
@@ -182,9 +183,10 @@ static void code_that_is_not_there_is_said_so(void **state)
                   "call (v), x, (q), pr;\n" WAIT),
          "k(3) line 2: waits yes, always yes, triggers unknown, 1+0\n"
          "read-before-wait note 4"},
-        {"an access behind it relies on it", WITH(".extern .func f();\n", "call f;\n" READ WAIT),
+        {"an access behind it, and a wait behind that",
+         WITH(".extern .func f();\n", "call f;\n" READ WAIT),
          "k(3) line 3: waits yes, always yes, triggers unknown, 1+0\n"
-         "read-before-wait note 4\npartial-wait note 5 a"},
+         "read-before-wait note 4\nread-before-wait warning 5 a"},
         {"functions of the driver touch nothing of the program's",
          WITH(".extern .func (.param .b32 o) vprintf(.param .b64 x, .param .b64 y);\n"
               ".extern .func __assertfail(.param .b64 x);\n",

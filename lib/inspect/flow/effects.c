@@ -14,6 +14,9 @@ struct collection {
     uint32_t limit;
 };
 
+/* Effects in all summaries of a text, from which on each keeps fewer. */
+#define KEPT_MANY (UINT64_C(1) << 18)
+
 /* Where an effect is: the instruction of this body that has it, or calls what has it. */
 struct site {
     const struct pdl_instruction *instruction;
@@ -262,13 +265,15 @@ static void trigger(struct collection *collection, const struct site *site, bool
 }
 
 /* The states of a callee's effect, where it is called. */
-static uint8_t states_at_call(const struct pdl_effect *effect, uint8_t at_call)
+static uint8_t states_at_call(const struct pdl_flow *flow, const struct pdl_effect *effect,
+                              uint32_t block, uint8_t at_call)
 {
     const uint8_t in = at_call & PDL_STATE_NOT_WAITED;
     uint8_t states = at_call & PDL_STATE_WAITED;
     if (in != 0) {
-        states |= (effect->states & PDL_STATE_UNWAITED) != 0 ? in : 0;
-        states |= effect->states & (uint8_t)~PDL_STATE_UNWAITED;
+        const uint8_t of = pdl_flow_states_of_callee(flow, effect->states, block);
+        states |= (of & PDL_STATE_UNWAITED) != 0 ? in : 0;
+        states |= of & (uint8_t)~PDL_STATE_UNWAITED;
     }
     return states;
 }
@@ -306,6 +311,15 @@ static bool calls_again(const struct pdl_effect *effect, const pdl_inspect_place
     return again;
 }
 
+/* Notes a call of what cannot be read. */
+static void know_unknown(struct pdl_effects *effects, uint32_t name)
+{
+    if (!effects->unknown) {
+        effects->unknown_name = name;
+    }
+    effects->unknown = true;
+}
+
 static pdl_status call(struct collection *collection, const struct site *site, bool in_loop)
 {
     const struct pdl_flow *flow = collection->flow;
@@ -317,10 +331,12 @@ static pdl_status call(struct collection *collection, const struct site *site, b
         if (harmless) {
             return PDL_SUCCESS;
         }
-        collection->effects->unknown = true;
+        know_unknown(collection->effects, instruction->callee);
         return mention_call(collection, site, PDL_EFFECT_UNKNOWN_CALL);
     }
-    collection->effects->unknown = collection->effects->unknown || summary->unknown;
+    if (summary->unknown) {
+        know_unknown(collection->effects, summary->unknown_name);
+    }
     collection->effects->barriers = collection->effects->barriers || summary->barriers;
     collection->effects->cut = collection->effects->cut || summary->cut;
     collection->effects->touches = collection->effects->touches || summary->touches;
@@ -333,11 +349,14 @@ static pdl_status call(struct collection *collection, const struct site *site, b
     if (summary->cut) {
         status = mention_call(collection, site, PDL_EFFECT_CUT_CALL);
     }
+    if (status == PDL_SUCCESS && (instruction->called_is & PDL_CALLED_GUESSED)) {
+        status = mention_call(collection, site, PDL_EFFECT_GUESSED_CALL);
+    }
     for (uint32_t i = 0; i < summary->effect_count && status == PDL_SUCCESS; i++) {
         struct pdl_effect effect = summary->effects[i];
         struct pdl_point point = site->point;
         pdl_flow_pass_phases(flow, summary->effects[i].phases, &point);
-        effect.states = states_at_call(&summary->effects[i], point.states);
+        effect.states = states_at_call(flow, &summary->effects[i], site->block, point.states);
         if (effect.states == 0 ||
             (!(effect.states & PDL_STATE_NOT_WAITED) && !effect.non_coherent)) {
             continue;
@@ -497,6 +516,7 @@ pdl_status pdl_effects_collect(struct pdl_effects *effects, struct pdl_ptx_modul
     effects->out = effects->triggers_out = 0;
     effects->out_decision = 0;
     effects->barriers = effects->unknown = effects->cut = effects->touches = false;
+    effects->unknown_name = PDL_NONE;
     if (!PDL_ARRAY_RESERVE(effects->touched, (size_t)flow->decision_count + 1,
                            effects->touched_capacity)) {
         return pdl_ptx_no_memory();
@@ -535,17 +555,30 @@ static struct pdl_value result_of(const struct pdl_flow *flow)
     return result;
 }
 
-struct pdl_summary *pdl_effects_summary(const struct pdl_effects *effects,
-                                        struct pdl_ptx_module *module, struct pdl_flow *flow)
+uint32_t pdl_summary_limit(const struct pdl_ptx_module *module)
 {
-    struct pdl_summary *summary = pdl_arena_alloc(&module->arena, sizeof(*summary));
+    const uint64_t kept = module->kept_effects;
+    return kept < KEPT_MANY       ? PDL_SUMMARY_EFFECTS
+           : kept < 2 * KEPT_MANY ? PDL_SUMMARY_EFFECTS / 16
+                                  : 1;
+}
+
+struct pdl_summary *pdl_effects_summary(const struct pdl_effects *effects,
+                                        struct pdl_ptx_module *module, struct pdl_flow *flow,
+                                        struct pdl_summary *before)
+{
+    struct pdl_summary *summary =
+        before != NULL ? before : pdl_arena_alloc(&module->arena, sizeof(*summary));
     if (summary == NULL) {
         return NULL;
     }
-    summary->effects =
-        pdl_arena_alloc(&module->arena, effects->effect_count * sizeof(*summary->effects));
-    if (summary->effects == NULL) {
-        return NULL;
+    if (summary->effect_count < effects->effect_count) {
+        module->kept_effects += effects->effect_count;
+        summary->effects =
+            pdl_arena_alloc(&module->arena, effects->effect_count * sizeof(*summary->effects));
+        if (summary->effects == NULL) {
+            return NULL;
+        }
     }
     if (effects->effect_count > 0) {
         memcpy(summary->effects, effects->effects,
@@ -571,6 +604,7 @@ struct pdl_summary *pdl_effects_summary(const struct pdl_effects *effects,
     summary->unknown = effects->unknown;
     summary->cut = effects->cut;
     summary->touches = effects->touches;
+    summary->unknown_name = effects->unknown_name;
     summary->result = result_of(flow);
     return summary;
 }

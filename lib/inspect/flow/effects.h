@@ -25,6 +25,7 @@ struct pdl_effects {
     uint32_t out_decision; /* + 1, or 0 */
     bool *touched;         /* by decision: memory is accessed, or a trigger executed, after it */
     size_t touched_capacity;
+    uint32_t unknown_name; /* of the first call that cannot be read; PDL_NONE through a pointer */
     bool barriers, unknown, cut;
     bool touches; /* global memory, in whatever state */
 };
@@ -34,9 +35,14 @@ pdl_status pdl_effects_collect(struct pdl_effects *effects, struct pdl_ptx_modul
                                struct pdl_flow *flow, uint32_t limit);
 void pdl_effects_free(struct pdl_effects *effects);
 
-/* A summary of them for callers, in the module's arena; NULL if there is no memory. */
+/* How many effects a summary keeps: fewer, once a text has had very many. */
+uint32_t pdl_summary_limit(const struct pdl_ptx_module *module);
+
+/* A summary of them for callers, in the module's arena: over `before`, the one of an earlier round, or
+ * a new one where that is NULL. NULL if there is no memory. */
 struct pdl_summary *pdl_effects_summary(const struct pdl_effects *effects,
-                                        struct pdl_ptx_module *module, struct pdl_flow *flow);
+                                        struct pdl_ptx_module *module, struct pdl_flow *flow,
+                                        struct pdl_summary *before);
 
 /* Whether two summaries say the same, as far as callers are concerned. */
 bool pdl_summary_same(const struct pdl_summary *a, const struct pdl_summary *b);

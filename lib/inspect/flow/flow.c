@@ -107,6 +107,12 @@ static void track_conditions(struct pdl_flow *flow)
             pdl_conditions_track_related(&flow->conditions, at->guard);
         }
     }
+    for (uint32_t i = 0; flow->special && i < flow->cfg->block_count; i++) {
+        const uint32_t symbol = decider(flow, &flow->cfg->blocks[i]);
+        if (symbol != PDL_NONE) {
+            pdl_conditions_track(&flow->conditions, symbol);
+        }
+    }
 }
 
 /* ---- the flow --------------------------------------------------------------------------------------- */
@@ -122,7 +128,6 @@ struct pdl_point pdl_flow_behind(const struct pdl_flow *flow, uint32_t index)
 {
     const struct pdl_block *block = &flow->cfg->blocks[index];
     struct pdl_point point = flow->points[index];
-    bool harmless;
     for (uint32_t i = 0; i < block->count; i++) {
         pdl_flow_step(flow, &flow->body->instructions[block->first + i], &point);
     }
@@ -138,14 +143,7 @@ struct pdl_point pdl_flow_behind(const struct pdl_flow *flow, uint32_t index)
     } else if (last->opcode.op == PDL_OP_TRIGGER) {
         point.triggers = PDL_TRIGGERED;
     } else if (last->opcode.op == PDL_OP_CALL) {
-        const struct pdl_summary *summary = pdl_flow_callee(flow->module, last, &harmless);
-        if (summary != NULL) {
-            pdl_flow_pass_call(flow, summary, index, &point);
-        } else if (!harmless) { /* it may wait */
-            point.states = pdl_change_states(
-                point.states, PDL_STATE_UNWAITED | PDL_STATE_DECIDED | PDL_STATE_MBARRIER,
-                PDL_STATE_BARRIER);
-        }
+        pdl_flow_pass_call(flow, index, &point);
     }
     return point;
 }
@@ -274,7 +272,7 @@ pdl_status pdl_flow_run(struct pdl_flow *flow, const struct pdl_ptx_module *modu
     memset(flow->queued, 0, count);
     memset(flow->decision_of, 0, count * sizeof(*flow->decision_of));
     pdl_flow_find_facts(flow);
-    if (!pdl_flow_find_decisions(flow)) {
+    if (!pdl_flow_find_unknown(flow) || !pdl_flow_find_decisions(flow)) {
         return pdl_ptx_no_memory();
     }
     pdl_status status = pdl_conditions_start(&flow->conditions, module, body, cfg, values);
@@ -322,4 +320,5 @@ void pdl_flow_free(struct pdl_flow *flow)
     free(flow->reach);
     free(flow->ahead);
     free(flow->meets);
+    free(flow->behind_wait);
 }

@@ -60,10 +60,13 @@ struct pdl_flow {
     uint32_t *meets;    /* by block: bit by barrier that is arrived at from there on */
     uint32_t *barriers; /* by instruction that is on one: bit by barrier */
     size_t barrier_capacity, taken_capacity, reach_capacity, ahead_capacity, meet_capacity;
-    bool counted;  /* the function has barriers */
-    bool one_warp; /* all threads of a block are in one warp */
-    bool waits;    /* a wait is in the body, or in what it calls, and can be reached */
-    bool switched; /* flags of the launch are taken for set */
+    bool counted;         /* the function has barriers */
+    bool one_warp;        /* all threads of a block are in one warp */
+    bool waits;           /* a wait is in the body, or in what it calls, and can be reached */
+    bool switched;        /* flags of the launch are taken for set */
+    uint8_t *behind_wait; /* by block: a wait can come before it; valid if some call is unknown */
+    size_t behind_wait_capacity;
+    bool special; /* the function is called with constants; set it first */
 };
 
 enum {
@@ -208,8 +211,14 @@ void pdl_first_parities(struct pdl_mbarriers *mbarriers, const struct pdl_flow *
 
 /* ---- calls (calls.c) ---------------------------------------------------------------------------- */
 
-/* What holds behind a call of a function that was analysed. */
-void pdl_flow_pass_call(const struct pdl_flow *flow, const struct pdl_summary *summary,
-                        uint32_t block, struct pdl_point *point);
+/* Finds where code that is not here may be what waits; false if there is no memory. */
+bool pdl_flow_find_unknown(struct pdl_flow *flow);
+
+/* States of a function that a block calls, as they are there: PDL_STATE_CALLED only if what is not here
+ * may be what waits. */
+uint8_t pdl_flow_states_of_callee(const struct pdl_flow *flow, uint8_t states, uint32_t block);
+
+/* What holds behind the call that ends a block. */
+void pdl_flow_pass_call(const struct pdl_flow *flow, uint32_t block, struct pdl_point *point);
 
 #endif /* PDL_INSPECT_FLOW_H */

@@ -16,8 +16,9 @@ enum {
     PDL_STATE_MBARRIER = 4, /* the same, and then they waited on an mbarrier */
     PDL_STATE_BARRIER = 8,  /* the same, and then they passed a barrier with those that waited */
     PDL_STATE_WAITED = 16,
-    PDL_STATE_NOT_WAITED =
-        PDL_STATE_UNWAITED | PDL_STATE_DECIDED | PDL_STATE_MBARRIER | PDL_STATE_BARRIER
+    PDL_STATE_CALLED = 32, /* they have not waited, unless code that is not here did it for them */
+    PDL_STATE_NOT_WAITED = PDL_STATE_UNWAITED | PDL_STATE_DECIDED | PDL_STATE_MBARRIER |
+                           PDL_STATE_BARRIER | PDL_STATE_CALLED
 };
 
 /* Between what a branch that leads around a wait decides, from the least to the most. */
@@ -32,6 +33,7 @@ enum pdl_effect_kind {
     PDL_EFFECT_READ,
     PDL_EFFECT_WRITE,
     PDL_EFFECT_UNKNOWN_CALL, /* of what cannot be read */
+    PDL_EFFECT_GUESSED_CALL, /* of one of those in the module, or of what cannot be read */
     PDL_EFFECT_CUT_CALL      /* of a function with more effects than are kept */
 };
 
@@ -74,6 +76,8 @@ struct pdl_summary {
     bool cut;               /* it has more effects than are kept */
     struct pdl_mbarrier_use *uses;
     uint32_t use_count;
+    uint32_t unknown_name; /* of the first that cannot be read; PDL_NONE through a pointer */
+    uint64_t parameters;   /* bit by number, the first 64: those that decide what it does */
     struct pdl_value result;
     struct pdl_effect *effects;
     uint32_t effect_count;

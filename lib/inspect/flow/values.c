@@ -160,8 +160,8 @@ static bool is_result(const struct pdl_body *body, const struct pdl_instruction 
         return false;
     }
     if (instruction->opcode.op == PDL_OP_CALL) {
-        return operand->slot == 0 && body->symbols[operand->symbol].kind != PDL_SYMBOL_FUNCTION &&
-               body->operands[instruction->first_operand + instruction->operand_count - 1].slot > 0;
+        return operand->slot < instruction->target_slot &&
+               body->symbols[operand->symbol].kind != PDL_SYMBOL_FUNCTION;
     }
     return !instruction->opcode.no_result && operand->slot == 0 && !operand->memory;
 }
@@ -544,19 +544,10 @@ void pdl_values_free(struct pdl_values *values)
 const struct pdl_operand *pdl_call_argument(const struct pdl_body *body,
                                             const struct pdl_instruction *call, uint32_t index)
 {
-    uint32_t callee_slot = 0;
     uint32_t seen = 0;
     for (uint32_t i = 0; i < call->operand_count; i++) {
         const struct pdl_operand *operand = &body->operands[call->first_operand + i];
-        if (operand->kind == PDL_OPERAND_SYMBOL &&
-            body->symbols[operand->symbol].kind == PDL_SYMBOL_FUNCTION) {
-            callee_slot = operand->slot;
-            break;
-        }
-    }
-    for (uint32_t i = 0; i < call->operand_count; i++) {
-        const struct pdl_operand *operand = &body->operands[call->first_operand + i];
-        if (operand->slot == callee_slot + 1 && seen++ == index) {
+        if (operand->slot == call->target_slot + 1u && seen++ == index) {
             return operand;
         }
     }

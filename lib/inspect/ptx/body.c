@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "code/system.h"
 #include "inspect/ptx/registers.h"
 
 /* Registers that are declared by the number in inner scopes, in a whole text. */
@@ -358,9 +359,12 @@ static pdl_status read_symbol(struct reader *reader, struct pdl_instruction *ins
         return pdl_ptx_no_memory();
     }
     if (instruction->opcode.op == PDL_OP_CALL && at->group == 0 &&
-        instruction->callee == PDL_NONE &&
-        reader->body->symbols[operand.symbol].kind == PDL_SYMBOL_FUNCTION) {
-        instruction->callee = reader->body->symbols[operand.symbol].name;
+        instruction->target == PDL_NONE) {
+        instruction->target = operand.symbol;
+        instruction->target_slot = operand.slot;
+        if (reader->body->symbols[operand.symbol].kind == PDL_SYMBOL_FUNCTION) {
+            instruction->callee = reader->body->symbols[operand.symbol].name;
+        }
     }
     at->base = false;
     return PDL_SUCCESS;
@@ -389,6 +393,7 @@ static pdl_status read_literal(struct reader *reader, const struct pdl_instructi
             .memory = at->bracket > 0,
             .address = at->base,
             .negated = !integer,
+            .fraction = !integer,
             .value = value};
         if (!ADD(reader, operand, operand)) {
             return pdl_ptx_no_memory();
@@ -470,11 +475,40 @@ static pdl_status read_operands(struct reader *reader, struct pdl_instruction *i
     return PDL_SUCCESS;
 }
 
+/* Functions of CUDA's device runtime stand for what they do. */
+static void know_callee(const struct pdl_ptx_module *module, struct pdl_instruction *call)
+{
+    const struct pdl_ptx_function *callee = pdl_ptx_function_find(module, call->callee);
+    if (callee == NULL || callee->has_body) {
+        return;
+    }
+    const struct pdl_name *name = &module->names.names[call->callee];
+    switch (pdl_code_system(name->text, name->length)) {
+    case PDL_SYSTEM_WAIT:
+        call->opcode = (struct pdl_opcode){.op = PDL_OP_WAIT, .no_result = true};
+        break;
+    case PDL_SYSTEM_TRIGGER:
+        call->opcode = (struct pdl_opcode){.op = PDL_OP_TRIGGER, .no_result = true};
+        break;
+    case PDL_SYSTEM_BARRIER:
+        call->opcode = (struct pdl_opcode){.op = PDL_OP_BARRIER_BLOCK, .no_result = true};
+        break;
+    case PDL_SYSTEM_HARMLESS:
+        call->called_is = PDL_CALLED_HARMLESS | PDL_CALLED_NEVER_WAITS;
+        break;
+    case PDL_SYSTEM_LAUNCH:
+        call->called_is = PDL_CALLED_NEVER_WAITS;
+        break;
+    default:
+        break;
+    }
+}
+
 /* `@!%p ld.global.f32 %f1, [%rd1+4];` from its opcode or guard. */
 static pdl_status read_instruction(struct reader *reader)
 {
     struct pdl_instruction instruction = {
-        .guard = PDL_NONE, .callee = PDL_NONE, .place = reader->place};
+        .guard = PDL_NONE, .callee = PDL_NONE, .target = PDL_NONE, .place = reader->place};
     if (at_mark(reader, '@')) {
         next(reader);
         if (at_mark(reader, '!')) {
@@ -506,27 +540,17 @@ static pdl_status read_instruction(struct reader *reader)
     if (status != PDL_SUCCESS) {
         return status;
     }
+    if (instruction.callee != PDL_NONE) {
+        know_callee(reader->module, &instruction);
+    }
     return ADD(reader, instruction, instruction) ? PDL_SUCCESS : pdl_ptx_no_memory();
 }
 
 /* ---- labels --------------------------------------------------------------------------------------- */
 
-/* What stands behind `name:`. */
-static pdl_status read_label(struct reader *reader, const struct pdl_token *token)
+/* The names behind .branchtargets or .calltargets: a list, and its number. */
+static pdl_status read_targets(struct reader *reader, uint32_t name, uint32_t *number)
 {
-    const uint32_t name = name_of(reader, token);
-    if (name == PDL_NONE) {
-        return pdl_ptx_no_memory();
-    }
-    next(reader);
-    if (!PDL_TOKEN_IS(&reader->lexer, ".branchtargets")) {
-        if (PDL_TOKEN_IS(&reader->lexer, ".callprototype") ||
-            PDL_TOKEN_IS(&reader->lexer, ".calltargets")) {
-            return skip_statement(reader);
-        }
-        const struct pdl_label label = {name, reader->scope, reader->body->instruction_count};
-        return ADD(reader, label, label) ? PDL_SUCCESS : pdl_ptx_no_memory();
-    }
     struct pdl_target_list list = {name, reader->scope, reader->body->target_count, 0};
     do {
         next(reader);
@@ -546,7 +570,49 @@ static pdl_status read_label(struct reader *reader, const struct pdl_token *toke
         return fail(reader, "';'");
     }
     next(reader);
+    *number = reader->body->list_count;
     return ADD(reader, list, list) ? PDL_SUCCESS : pdl_ptx_no_memory();
+}
+
+/* `name: .callprototype (…) _ (…);` and `name: .calltargets f, g;`, which indirect calls name. */
+static pdl_status read_callees(struct reader *reader, uint32_t name, enum pdl_symbol_kind kind)
+{
+    struct pdl_symbol symbol = {.kind = (uint8_t)kind};
+    uint32_t number;
+    if (kind == PDL_SYMBOL_PROTOTYPE) {
+        next(reader);
+    }
+    const pdl_status status = kind == PDL_SYMBOL_PROTOTYPE
+                                  ? pdl_ptx_prototype_read(reader->module, &reader->lexer, &number)
+                                  : read_targets(reader, name, &number);
+    if (status != PDL_SUCCESS) {
+        return status;
+    }
+    symbol.index = number < UINT16_MAX ? (uint16_t)(number + 1) : 0;
+    return bind(reader, name, symbol, reader->depth) != PDL_NONE ? PDL_SUCCESS
+                                                                 : pdl_ptx_no_memory();
+}
+
+/* What stands behind `name:`. */
+static pdl_status read_label(struct reader *reader, const struct pdl_token *token)
+{
+    const uint32_t name = name_of(reader, token);
+    uint32_t number;
+    if (name == PDL_NONE) {
+        return pdl_ptx_no_memory();
+    }
+    next(reader);
+    if (PDL_TOKEN_IS(&reader->lexer, ".branchtargets")) {
+        return read_targets(reader, name, &number);
+    }
+    if (PDL_TOKEN_IS(&reader->lexer, ".callprototype")) {
+        return read_callees(reader, name, PDL_SYMBOL_PROTOTYPE);
+    }
+    if (PDL_TOKEN_IS(&reader->lexer, ".calltargets")) {
+        return read_callees(reader, name, PDL_SYMBOL_TARGETS);
+    }
+    const struct pdl_label label = {name, reader->scope, reader->body->instruction_count};
+    return ADD(reader, label, label) ? PDL_SUCCESS : pdl_ptx_no_memory();
 }
 
 /* ---- the whole ------------------------------------------------------------------------------------ */

@@ -15,7 +15,9 @@ enum pdl_symbol_kind {
     PDL_SYMBOL_RESULT,          /* of the function; index is its number */
     PDL_SYMBOL_LOCAL_PARAMETER, /* a .param declared in the body, for a call */
     PDL_SYMBOL_VARIABLE,        /* space is set */
-    PDL_SYMBOL_FUNCTION
+    PDL_SYMBOL_FUNCTION,
+    PDL_SYMBOL_PROTOTYPE, /* of an indirect call; index is its number + 1, 0 if there are too many */
+    PDL_SYMBOL_TARGETS    /* what an indirect call may call; index is the list's number + 1, or 0 */
 };
 
 struct pdl_symbol {
@@ -41,6 +43,7 @@ struct pdl_operand {
     bool address;  /* the first inside [ ]: the base of the address */
     bool negated;  /* a symbol behind '!'; a second result behind `_|`; a number that is no
                       integer */
+    bool fraction; /* a number that is no integer, of value 0 */
     int64_t value; /* a number, or what is added to the symbol */
 };
 
@@ -53,7 +56,18 @@ struct pdl_instruction {
     uint32_t place; /* in places, or PDL_NONE */
     uint32_t first_operand;
     uint32_t operand_count;
-    uint32_t callee; /* of a call: the function's name; PDL_NONE if it is indirect */
+    uint32_t callee;      /* of a call: the function's name; PDL_NONE if it is indirect */
+    uint32_t target;      /* of a call: the symbol of what is called, or PDL_NONE */
+    uint16_t target_slot; /* where that stands, between results and arguments */
+    uint8_t called_is;    /* PDL_CALLED_… */
+    const struct pdl_summary *called; /* what it does, once that is known; or NULL */
+};
+
+/* What is known of the functions that an instruction calls. */
+enum {
+    PDL_CALLED_HARMLESS = 1,    /* they touch nothing of the program's, and do not wait */
+    PDL_CALLED_NEVER_WAITS = 2, /* they do not wait */
+    PDL_CALLED_GUESSED = 4      /* all that the module has; there may be others */
 };
 
 /* What `.loc` said. */

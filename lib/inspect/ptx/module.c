@@ -183,6 +183,46 @@ static uint32_t type_size(const struct pdl_token *token)
     return bits / 8;
 }
 
+/* One of `(.param .align 8 .b8 name[16], .reg .b32 name2)`. Without a name, as prototypes may be, and
+ * without a type it is none: its name is PDL_NONE, and so is its size. */
+static pdl_status read_parameter(struct pdl_ptx_module *module, struct pdl_lexer *lexer,
+                                 struct pdl_ptx_parameter *parameter, bool *there)
+{
+    uint64_t elements = 1;
+    *parameter = (struct pdl_ptx_parameter){.name = PDL_NONE};
+    *there = false;
+    while (!at_mark(lexer, ',') && !at_mark(lexer, ')')) {
+        if (pdl_lexer_at_end(lexer) || at_mark(lexer, ';') || at_mark(lexer, '{')) {
+            return pdl_ptx_fail(lexer, "a parameter");
+        }
+        const struct pdl_token *token = &lexer->token;
+        *there = true;
+        parameter->in_register = parameter->in_register || PDL_TOKEN_IS(lexer, ".reg");
+        if (token->kind == PDL_TOKEN_WORD && token->text[0] == '.' && token->length > 2 &&
+            token->text[2] >= '0' && token->text[2] <= '9') {
+            parameter->size = type_size(token);
+        } else if (token->kind == PDL_TOKEN_WORD && token->text[0] != '.') {
+            const pdl_status status = add_name(module, token, &parameter->name);
+            if (status != PDL_SUCCESS) {
+                return status;
+            }
+        } else if (at_mark(lexer, '[')) {
+            pdl_lexer_next(lexer);
+            if (pdl_token_integer(&lexer->token, &elements)) {
+                pdl_lexer_next(lexer);
+            } else {
+                elements = 0;
+            }
+            if (!at_mark(lexer, ']')) {
+                return pdl_ptx_fail(lexer, "']'");
+            }
+        }
+        pdl_lexer_next(lexer);
+    }
+    parameter->size *= elements <= UINT16_MAX ? (uint32_t)elements : 0;
+    return PDL_SUCCESS;
+}
+
 /* `(.param .align 8 .b8 name[16], .reg .b32 name2)`: adds them to the module's parameters. */
 static pdl_status read_parameters(struct pdl_ptx_module *module, struct pdl_lexer *lexer,
                                   uint32_t *first, uint32_t *count)
@@ -191,48 +231,22 @@ static pdl_status read_parameters(struct pdl_ptx_module *module, struct pdl_lexe
     *count = 0;
     pdl_lexer_next(lexer);
     while (!at_mark(lexer, ')')) {
-        struct pdl_ptx_parameter parameter = {.name = PDL_NONE};
-        uint64_t elements = 1;
-        while (!at_mark(lexer, ',') && !at_mark(lexer, ')')) {
-            if (pdl_lexer_at_end(lexer) || at_mark(lexer, ';') || at_mark(lexer, '{')) {
-                return pdl_ptx_fail(lexer, "a parameter");
-            }
-            const struct pdl_token *token = &lexer->token;
-            parameter.in_register = parameter.in_register || PDL_TOKEN_IS(lexer, ".reg");
-            if (token->kind == PDL_TOKEN_WORD && token->text[0] == '.' && token->length > 2 &&
-                token->text[2] >= '0' && token->text[2] <= '9') {
-                parameter.size = type_size(token);
-            } else if (token->kind == PDL_TOKEN_WORD && token->text[0] != '.') {
-                const pdl_status status = add_name(module, token, &parameter.name);
-                if (status != PDL_SUCCESS) {
-                    return status;
-                }
-            } else if (at_mark(lexer, '[')) {
-                pdl_lexer_next(lexer);
-                if (pdl_token_integer(&lexer->token, &elements)) {
-                    pdl_lexer_next(lexer);
-                } else {
-                    elements = 0;
-                }
-                if (!at_mark(lexer, ']')) {
-                    return pdl_ptx_fail(lexer, "']'");
-                }
-            }
-            pdl_lexer_next(lexer);
-        }
-        if (parameter.name == PDL_NONE && !(at_mark(lexer, ')') && *count == 0)) {
+        struct pdl_ptx_parameter parameter;
+        bool there;
+        pdl_status status = read_parameter(module, lexer, &parameter, &there);
+        if (status == PDL_SUCCESS && parameter.name == PDL_NONE &&
+            !(at_mark(lexer, ')') && *count == 0)) {
             /* Prototypes may leave names out, as `_`; a type alone is a parameter too. */
-            const pdl_status status =
+            status =
                 add_name(module, &(struct pdl_token){.text = "_", .length = 1}, &parameter.name);
-            if (status != PDL_SUCCESS) {
-                return status;
-            }
+        }
+        if (status != PDL_SUCCESS) {
+            return status;
         }
         if (parameter.name != PDL_NONE) {
             if (*count == PDL_PTX_PARAMETERS_MAX) {
                 return pdl_ptx_fail(lexer, "the end of more than 4096 parameters");
             }
-            parameter.size *= elements <= UINT16_MAX ? (uint32_t)elements : 0;
             if (!PDL_ARRAY_ROOM(module->parameters, module->parameter_count,
                                 module->parameter_capacity)) {
                 return pdl_ptx_no_memory();
@@ -248,6 +262,49 @@ static pdl_status read_parameters(struct pdl_ptx_module *module, struct pdl_lexe
     return PDL_SUCCESS;
 }
 
+pdl_status pdl_ptx_prototype_read(struct pdl_ptx_module *module, struct pdl_lexer *lexer,
+                                  uint32_t *prototype)
+{
+    uint64_t key = PDL_PROTOTYPE_KEY;
+    bool results = true; /* until the `_` that stands for the function's name */
+    while (!at_mark(lexer, ';')) {
+        if (pdl_lexer_at_end(lexer) || at_mark(lexer, '}') || at_mark(lexer, '{')) {
+            return pdl_ptx_fail(lexer, "';'");
+        }
+        if (results && lexer->token.kind == PDL_TOKEN_WORD && lexer->token.text[0] != '.') {
+            results = false;
+            key = pdl_prototype_key(key, PDL_PROTOTYPE_RESULTS);
+        }
+        const bool list = at_mark(lexer, '(');
+        pdl_lexer_next(lexer);
+        while (list && !at_mark(lexer, ')')) {
+            struct pdl_ptx_parameter parameter;
+            bool there;
+            const pdl_status status = read_parameter(module, lexer, &parameter, &there);
+            if (status != PDL_SUCCESS) {
+                return status;
+            }
+            key = there ? pdl_prototype_key(key, parameter.size) : key;
+            if (at_mark(lexer, ',')) {
+                pdl_lexer_next(lexer);
+            }
+        }
+    }
+    *prototype = pdl_prototype_add(&module->pointers, key);
+    return *prototype != PDL_NONE ? PDL_SUCCESS : pdl_ptx_no_memory();
+}
+
+static pdl_status add_callee(struct pdl_ptx_module *module, struct pdl_ptx_function *function,
+                             uint32_t callee)
+{
+    if (!PDL_ARRAY_ROOM(module->callees, module->callee_count, module->callee_capacity)) {
+        return pdl_ptx_no_memory();
+    }
+    module->callees[module->callee_count++] = callee;
+    function->callee_count++;
+    return PDL_SUCCESS;
+}
+
 /* `call (r), name, (…), prototype;`: the name of what is called, if it is one. */
 static pdl_status read_callee(struct pdl_ptx_module *module, struct pdl_lexer *lexer,
                               struct pdl_ptx_function *function)
@@ -258,15 +315,59 @@ static pdl_status read_callee(struct pdl_ptx_module *module, struct pdl_lexer *l
     }
     uint32_t name;
     const pdl_status status = add_name(module, &lexer->token, &name);
-    if (status != PDL_SUCCESS) {
-        return status;
+    return status == PDL_SUCCESS ? add_callee(module, function, name) : status;
+}
+
+/* `.callprototype (…) _ (…);`, which an indirect call names. */
+static pdl_status read_prototype(struct pdl_ptx_module *module, struct pdl_lexer *lexer,
+                                 struct pdl_ptx_function *function)
+{
+    uint32_t prototype;
+    pdl_lexer_next(lexer);
+    const pdl_status status = pdl_ptx_prototype_read(module, lexer, &prototype);
+    return status == PDL_SUCCESS ? add_callee(module, function, PDL_PTX_INDIRECT | prototype)
+                                 : status;
+}
+
+/* `mov.u64 %rd1, name;` and `.calltargets name, name;`: names that may be those of functions. */
+static pdl_status read_address(struct pdl_ptx_module *module, struct pdl_lexer *lexer,
+                               struct pdl_ptx_function *function)
+{
+    const bool targets = PDL_TOKEN_IS(lexer, ".calltargets");
+    if (!targets) {
+        do { /* over the result */
+            pdl_lexer_next(lexer);
+        } while (lexer->token.kind == PDL_TOKEN_WORD);
+        if (!at_mark(lexer, ',')) {
+            return PDL_SUCCESS;
+        }
     }
-    if (!PDL_ARRAY_ROOM(module->callees, module->callee_count, module->callee_capacity)) {
-        return pdl_ptx_no_memory();
-    }
-    module->callees[module->callee_count++] = name;
-    function->callee_count++;
+    do {
+        pdl_lexer_next(lexer);
+        uint32_t name;
+        if (lexer->token.kind != PDL_TOKEN_WORD || lexer->token.text[0] == '%') {
+            return PDL_SUCCESS;
+        }
+        pdl_status status = add_name(module, &lexer->token, &name);
+        if (status == PDL_SUCCESS && targets) {
+            status = add_callee(module, function, name);
+        }
+        if (status == PDL_SUCCESS) {
+            status = pdl_pointers_take(&module->pointers, name) ? PDL_SUCCESS : pdl_ptx_no_memory();
+        }
+        if (status != PDL_SUCCESS) {
+            return status;
+        }
+        pdl_lexer_next(lexer);
+    } while (targets && at_mark(lexer, ','));
     return PDL_SUCCESS;
+}
+
+/* Whether the current token is `mov`, with its type. */
+static bool at_mov(const struct pdl_lexer *lexer)
+{
+    return lexer->token.kind == PDL_TOKEN_WORD && lexer->token.length > 4 &&
+           memcmp(lexer->token.text, "mov.", 4) == 0;
 }
 
 /* From the '{' to behind the '}', noting the calls. */
@@ -289,12 +390,20 @@ static pdl_status skip_body(struct pdl_ptx_module *module, struct pdl_lexer *lex
             function->body_end = (uint32_t)(token->text - module->text);
         } else if (pdl_lexer_at_end(lexer)) {
             return pdl_ptx_fail(lexer, "'}'");
-        } else if (pdl_lexer_at_call(lexer)) {
-            const pdl_status status = read_callee(module, lexer, function);
-            if (status != PDL_SUCCESS) {
-                return status;
+        } else {
+            pdl_status (*const read)(struct pdl_ptx_module *, struct pdl_lexer *,
+                                     struct pdl_ptx_function *) =
+                pdl_lexer_at_call(lexer)                               ? read_callee
+                : at_mov(lexer) || PDL_TOKEN_IS(lexer, ".calltargets") ? read_address
+                : PDL_TOKEN_IS(lexer, ".callprototype")                ? read_prototype
+                                                                       : NULL;
+            if (read != NULL) {
+                const pdl_status status = read(module, lexer, function);
+                if (status != PDL_SUCCESS) {
+                    return status;
+                }
+                continue;
             }
-            continue;
         }
         pdl_lexer_next(lexer);
     }
@@ -344,7 +453,7 @@ static pdl_status read_function(struct pdl_ptx_module *module, struct pdl_lexer 
                                 bool is_entry)
 {
     pdl_status status;
-    struct pdl_ptx_function function = {.is_entry = is_entry};
+    struct pdl_ptx_function function = {.is_entry = is_entry, .prototype = PDL_NONE};
     pdl_lexer_next(lexer);
     while (lexer->token.kind == PDL_TOKEN_WORD && lexer->token.text[0] == '.') {
         pdl_lexer_next(lexer); /* .attribute(…) */
@@ -411,17 +520,66 @@ static pdl_status read_function(struct pdl_ptx_module *module, struct pdl_lexer 
 
 /* ---- variables --------------------------------------------------------------------------------- */
 
+/* The initializer of a variable, of elements of `size` bytes: notes whose addresses it holds, as in
+ * `{0, name, generic(name)+16, 0xFF(name)}`. The current token becomes the one behind it. */
+static pdl_status read_initializer(struct pdl_ptx_module *module, struct pdl_lexer *lexer,
+                                   uint32_t variable, uint32_t size)
+{
+    uint64_t offset = 0;
+    uint32_t depth = 0;
+    pdl_lexer_next(lexer);
+    for (;;) {
+        const struct pdl_token *token = &lexer->token;
+        if (pdl_lexer_at_end(lexer)) {
+            return pdl_ptx_fail(lexer, "';'");
+        }
+        if (token->mark == ';' || (token->mark == ',' && depth == 0)) {
+            return PDL_SUCCESS;
+        }
+        if (token->mark == '{' || token->mark == '(') {
+            depth++;
+        } else if (token->mark == '}' || token->mark == ')') {
+            if (depth-- == 0) {
+                return pdl_ptx_fail(lexer, "';'");
+            }
+        } else if (token->mark == ',') {
+            offset += size;
+        } else if (token->kind == PDL_TOKEN_WORD && !PDL_TOKEN_IS(lexer, "generic")) {
+            /* An address in bytes, one after the other, is one. */
+            uint32_t name;
+            const pdl_status status = add_name(module, token, &name);
+            if (status != PDL_SUCCESS) {
+                return status;
+            }
+            if (!pdl_pointers_put(&module->pointers, variable, offset & ~UINT64_C(7), name)) {
+                return pdl_ptx_no_memory();
+            }
+        }
+        pdl_lexer_next(lexer);
+    }
+}
+
 /* `.global .align 4 .b8 name[16] = {…}, name2;` */
 static pdl_status read_variables(struct pdl_ptx_module *module, struct pdl_lexer *lexer,
                                  enum pdl_space space)
 {
     bool named = false;
-    uint32_t last = PDL_NONE;
+    uint32_t last = PDL_NONE, size = 0;
     pdl_lexer_next(lexer);
     while (!at_mark(lexer, ';')) {
         const struct pdl_token *token = &lexer->token;
         if (pdl_lexer_at_end(lexer) || at_mark(lexer, '}')) {
             return pdl_ptx_fail(lexer, "';'");
+        }
+        if (token->mark == '=' && last != PDL_NONE) {
+            if (!module->shared_name) {
+                module->space_of[last] |= PDL_PTX_TABLE;
+            }
+            const pdl_status status = read_initializer(module, lexer, last, size);
+            if (status != PDL_SUCCESS) {
+                return status;
+            }
+            continue;
         }
         if (token->mark == '{' || token->mark == '(' || token->mark == '[') {
             if (!pdl_lexer_skip(lexer)) {
@@ -429,8 +587,9 @@ static pdl_status read_variables(struct pdl_ptx_module *module, struct pdl_lexer
             }
         } else if (token->mark == ',') {
             named = false;
-        } else if (token->mark == '=' && last != PDL_NONE && !module->shared_name) {
-            module->space_of[last] |= PDL_PTX_TABLE;
+        } else if (token->kind == PDL_TOKEN_WORD && token->text[0] == '.' && token->length > 2 &&
+                   token->text[2] >= '0' && token->text[2] <= '9') {
+            size = type_size(token);
         } else if (token->kind == PDL_TOKEN_WORD && token->text[0] != '.' && !named) {
             uint32_t name;
             const pdl_status status = add_name(module, token, &name);
@@ -539,7 +698,7 @@ pdl_status pdl_ptx_module_read(struct pdl_ptx_module *module)
     if (module->target == 0) {
         return pdl_inspect_fail(PDL_ERROR_INVALID_IMAGE, 1, 1, "there is no .target sm_NN");
     }
-    return PDL_SUCCESS;
+    return pdl_pointers_sort(module) ? PDL_SUCCESS : pdl_ptx_no_memory();
 }
 
 void pdl_ptx_module_free(struct pdl_ptx_module *module)
@@ -550,6 +709,7 @@ void pdl_ptx_module_free(struct pdl_ptx_module *module)
     free(module->functions);
     free(module->parameters);
     free(module->callees);
+    pdl_pointers_free(&module->pointers);
     free(module->files);
     free(module->strings);
     free(module->opcodes);

@@ -7,6 +7,7 @@
 #include "inspect/inspection.h"
 #include "inspect/ptx/names.h"
 #include "inspect/ptx/opcode.h"
+#include "inspect/ptx/pointers.h"
 
 /* Parameters of one function. */
 #define PDL_PTX_PARAMETERS_MAX 4096
@@ -22,6 +23,9 @@ struct pdl_ptx_parameter {
     uint32_t size;    /* bytes; 0 if not known */
 };
 
+/* In the module's callees: an indirect call of a prototype, and not a name. */
+#define PDL_PTX_INDIRECT 0x80000000u
+
 /* A .entry or .func. */
 struct pdl_ptx_function {
     uint32_t name;
@@ -30,12 +34,15 @@ struct pdl_ptx_function {
     bool is_entry;
     bool has_body;
     bool no_return;
+    bool in_group;                             /* its summary is not final yet */
     uint32_t first_result, result_count;       /* in the module's parameters */
     uint32_t first_parameter, parameter_count; /* in the module's parameters */
     uint32_t body, body_end;                   /* offsets of what is between the braces */
     uint32_t body_line, body_column;           /* of `body` */
-    uint32_t first_callee, callee_count;       /* names, in the module's callees */
+    uint32_t first_callee, callee_count;       /* in the module's callees */
+    uint32_t prototype;                        /* if its address is taken; else PDL_NONE */
     struct pdl_summary *summary;               /* of a function with a body, once it is known */
+    struct pdl_special *specials;              /* the same for constant arguments */
 };
 
 /* What is written at a wait or a trigger in the source. */
@@ -60,6 +67,7 @@ struct pdl_ptx_module {
     struct pdl_ptx_function *functions;
     struct pdl_ptx_parameter *parameters;
     uint32_t *callees;
+    struct pdl_ptx_pointers pointers;
     struct pdl_ptx_file *files;
     struct pdl_ptx_string *strings; /* labels in .debug_str */
     uint32_t function_count, parameter_count, callee_count, file_count, string_count;
@@ -76,6 +84,7 @@ struct pdl_ptx_module {
     bool shared_name; /* what comes next is known to other modules */
     uint32_t image;
     uint32_t inner_registers;       /* declared by the number in inner scopes so far */
+    uint64_t kept_effects;          /* in all summaries so far */
     struct pdl_arena arena;         /* summaries */
     struct pdl_source_file *source; /* the source that was read last */
     struct pdl_said said[PDL_IDIOMS];
@@ -99,6 +108,10 @@ struct pdl_ptx_string {
 /* Reads everything but the bodies of functions. */
 pdl_status pdl_ptx_module_read(struct pdl_ptx_module *module);
 void pdl_ptx_module_free(struct pdl_ptx_module *module);
+
+/* Reads `(…) _ (…)` behind .callprototype: *prototype is its number. */
+pdl_status pdl_ptx_prototype_read(struct pdl_ptx_module *module, struct pdl_lexer *lexer,
+                                  uint32_t *prototype);
 
 /* Records a PTX error at the lexer's current token. */
 pdl_status pdl_ptx_fail(const struct pdl_lexer *lexer, const char *what);

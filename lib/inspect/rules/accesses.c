@@ -87,6 +87,17 @@ static pdl_status unwaited_access(struct pdl_report *report, const struct pdl_ef
     if (through == NULL) {
         return pdl_ptx_no_memory();
     }
+    if (!(states & PDL_STATE_NOT_WAITED & ~PDL_STATE_CALLED)) {
+        finding.level = PDL_LINT_NOTE;
+        finding.rule = write ? PDL_LINT_WRITE_BEFORE_WAIT : PDL_LINT_READ_BEFORE_WAIT;
+        finding.message = pdl_arena_format(
+            pdl_report_arena(report),
+            "%ss global memory%s behind a call of code that is not here: before the wait, unless "
+            "that code waits",
+            verb(effect), through);
+        finding.advice = "look at what is called, or wait in front of the access";
+        return pdl_report_add(report, finding);
+    }
     if (report->module->debug && effect->address.untraced) {
         finding.level = PDL_LINT_NOTE;
     }
@@ -151,6 +162,20 @@ static pdl_status unwaited_access(struct pdl_report *report, const struct pdl_ef
     return pdl_report_add(report, finding);
 }
 
+/* What is known of a function that is called before the wait. */
+static const char *why_unknown(const struct pdl_report *report, const struct pdl_effect *effect)
+{
+    const struct pdl_ptx_function *function =
+        effect->name != PDL_NONE ? pdl_ptx_function_find(report->module, effect->name) : NULL;
+    if (effect->kind == PDL_EFFECT_CUT_CALL) {
+        return "which has more accesses to memory than are followed";
+    }
+    if (function != NULL && function->has_body) {
+        return "which is of functions that call each other in more ways than are followed";
+    }
+    return "whose code is not here: it may access memory, and it may wait";
+}
+
 static pdl_status unknown_call(struct pdl_report *report, const struct pdl_effect *effect)
 {
     const struct pdl_name *name =
@@ -161,15 +186,15 @@ static pdl_status unknown_call(struct pdl_report *report, const struct pdl_effec
     finding.parameter_offset = -1;
     finding.advice = "wait before the call, or look at what is called";
     finding.message =
-        name == NULL
+        effect->kind == PDL_EFFECT_GUESSED_CALL
+            ? "calls through a pointer before the wait: every function here that it may mean is "
+              "followed, and there may be others elsewhere"
+        : name == NULL
             ? "calls through a pointer before the wait: what is called may access memory, and it "
               "may wait"
             : pdl_arena_format(pdl_report_arena(report), "calls '%.*s' before the wait, %s",
                                (int)(name->length < 200 ? name->length : 200), name->text,
-                               effect->kind == PDL_EFFECT_CUT_CALL
-                                   ? "which has more accesses to memory than are followed"
-                                   : "whose code is not here: it may access memory, and it may "
-                                     "wait");
+                               why_unknown(report, effect));
     return pdl_report_add(report, finding);
 }
 
@@ -197,7 +222,7 @@ pdl_status pdl_report_accesses(struct pdl_report *report)
     pdl_status status = PDL_SUCCESS;
     for (uint32_t i = 0; i < report->effects->effect_count && status == PDL_SUCCESS; i++) {
         const struct pdl_effect *effect = &report->effects->effects[i];
-        if (effect->kind == PDL_EFFECT_UNKNOWN_CALL || effect->kind == PDL_EFFECT_CUT_CALL) {
+        if (effect->kind != PDL_EFFECT_READ && effect->kind != PDL_EFFECT_WRITE) {
             status = unknown_call(report, effect);
         } else if (effect->states & PDL_STATE_NOT_WAITED) {
             status = unwaited_access(report, effect, report->effects->decisions[i]);

@@ -63,12 +63,41 @@ pdl_status pdl_report_ways_around(struct pdl_report *report)
     return status;
 }
 
+/* A kernel whose only wait can be in code that is not here. */
+static pdl_status waits_elsewhere(struct pdl_report *report)
+{
+    const bool overlapped =
+        report->launched == PDL_HOW_SAID_OVERLAPPED || report->launched == PDL_HOW_SEEN_OVERLAPPED;
+    const uint32_t name = report->effects->unknown_name;
+    const struct pdl_name *text = name != PDL_NONE ? &report->module->names.names[name] : NULL;
+    const char *where =
+        text == NULL ? "code that is called through a pointer"
+                     : pdl_arena_format(pdl_report_arena(report), "'%.*s', whose code is not here",
+                                        (int)(text->length < 200 ? text->length : 200), text->text);
+    const char *message =
+        where == NULL ? NULL
+                      : pdl_arena_format(pdl_report_arena(report),
+                                         overlapped ? "the kernel is launched with overlap, and "
+                                                      "may wait only in %s"
+                                                    : "the kernel may wait only in %s",
+                                         where);
+    return pdl_report_add_at(
+        report, PDL_LINT_NO_WAIT, overlapped ? PDL_LINT_WARNING : PDL_LINT_NOTE, NULL, 1, message,
+        overlapped ? pdl_arena_format(pdl_report_arena(report),
+                                      "execute %s in the kernel itself, or check the program that "
+                                      "it is linked to",
+                                      pdl_report_idiom(report)->wait)
+                   : "look at what is called, or check the program that it is linked to");
+}
+
 pdl_status pdl_report_never_waits(struct pdl_report *report)
 {
     const struct pdl_mention *trigger = &report->effects->trigger;
-    /* What cannot be read may wait; what always traps does nothing. */
-    if (report->effects->unknown || report->effects->out == 0) {
-        return PDL_SUCCESS;
+    if (report->effects->out == 0) {
+        return PDL_SUCCESS; /* what always traps does nothing */
+    }
+    if (report->effects->unknown) {
+        return waits_elsewhere(report);
     }
     if (trigger->count > 0) {
         return pdl_report_add_at(
