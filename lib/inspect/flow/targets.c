@@ -222,6 +222,7 @@ static void trace_load(struct trace *trace, struct pdl_instruction *load, uint32
         } else {
             add_set(trace, known ? SET_SLOT : SET_TABLE, address.variable,
                     known ? (uint32_t)address.offset : 0);
+            load->opcode.reads = false; /* what it holds is what the module says */
         }
         return;
     }

@@ -17,8 +17,8 @@ struct pdl_targets {
     uint32_t round; /* summaries that were not final in an earlier one are joined anew */
 };
 
-/* Finds what an indirect call calls: sets `called` and `called_is` of the instruction. A load from the
- * table of a class is no read of memory any more. */
+/* Finds what an indirect call calls: sets `called` and `called_is` of the instruction. A load from a
+ * table is no read of memory any more. */
 pdl_status pdl_targets_resolve(struct pdl_targets *targets, struct pdl_ptx_module *module,
                                struct pdl_body *body, const struct pdl_values *values,
                                const struct pdl_folding *folding, struct pdl_instruction *call);

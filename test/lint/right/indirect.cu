@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Nobody knows what is called, but it is called after the wait.
+// What is called through a pointer is called after the wait.
 // COMPILERS: nvcc nvrtc clang
-// NOT mutants: what is called might wait
 #include <pdl/device.cuh>
 
 #if !defined(__CUDACC_RTC__)
