@@ -261,7 +261,9 @@ static struct pdl_constant result_of(const struct pdl_folding *folding,
          pdl_name_begins(name, "xor."))) {
         return bitwise(name->text[0], type, in[0], in[1]);
     }
-    if (count == 4 && pdl_name_begins(name, "selp.") && in[2].kind == PDL_CONSTANT_NUMBER) {
+    if (count == 4 && pdl_name_begins(name, "selp.") &&
+        (in[2].kind == PDL_CONSTANT_NUMBER ||
+         (in[0].kind == in[1].kind && in[0].value == in[1].value))) {
         return in[in[2].value != 0 ? 0 : 1];
     }
     if (missing) {

@@ -577,6 +577,9 @@ pdl_status pdl_targets_resolve(struct pdl_targets *targets, struct pdl_ptx_modul
         call->called_is |= PDL_CALLED_GUESSED;
     }
     call->called = finish(&join);
+    if (call->called != NULL && call->called->unknown) {
+        call->called_is |= PDL_CALLED_GUESSED;
+    }
     return join.failed ? pdl_ptx_no_memory() : PDL_SUCCESS;
 }
 
