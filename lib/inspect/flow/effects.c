@@ -377,9 +377,10 @@ static pdl_status call(struct collection *collection, const struct site *site, b
             site->point.decision != 0) {
             effect.divergence = flow->decisions[site->point.decision - 1].divergence;
         }
-        const struct pdl_point point = {.states = effect.states, .decision = site->point.decision};
+        const struct pdl_point reached = {.states = effect.states,
+                                          .decision = site->point.decision};
         if (effect.kind == PDL_EFFECT_READ || effect.kind == PDL_EFFECT_WRITE) {
-            touch(collection, &point);
+            touch(collection, &reached);
         }
         if (flow->decision_of[site->block] != 0 &&
             !(summary->effects[i].states & PDL_STATE_UNWAITED)) {
