@@ -42,7 +42,10 @@ static uint32_t barriers_of(struct pdl_flow *flow, const struct pdl_instruction 
         return UINT32_C(1) << PDL_MEET_CLUSTER;
     }
     if (op == PDL_OP_BARRIER_WARP) {
-        return known && (uint32_t)number == UINT32_MAX ? UINT32_C(1) << PDL_MEET_WARP : 0;
+        /* Code that is not optimized passes the mask through memory. */
+        return (known && (uint32_t)number == UINT32_MAX) || (!known && flow->module->debug)
+                   ? UINT32_C(1) << PDL_MEET_WARP
+                   : 0;
     }
     return known && number >= 0 && number < PDL_MEET_NUMBERS ? UINT32_C(1) << number : NUMBERS;
 }

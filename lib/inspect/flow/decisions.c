@@ -26,16 +26,29 @@ static uint8_t end_waits(const struct pdl_flow *flow, uint32_t block)
     return PDL_BLOCK_MAY_NOT_WAIT;
 }
 
+/* Whether threads that have not waited may go from one block to another, as far as that is known. */
+static bool may_go(const struct pdl_flow *flow, uint32_t from, uint32_t to)
+{
+    const struct pdl_block *block = &flow->cfg->blocks[from];
+    bool may = !flow->narrowed || block->successor_count > 4;
+    for (uint32_t i = 0; i < block->successor_count && !may; i++) {
+        const uint32_t edge = block->first_successor + i;
+        may = flow->possible[edge] && flow->cfg->successors[edge] == to;
+    }
+    return may;
+}
+
 /* Spreads a fact from the queued blocks to those that lead there, through blocks that let it. */
 static void spread(struct pdl_flow *flow, uint32_t queued, uint8_t fact)
 {
     while (queued > 0) {
-        const struct pdl_block *block = &flow->cfg->blocks[flow->queue[--queued]];
+        const uint32_t to = flow->queue[--queued];
+        const struct pdl_block *block = &flow->cfg->blocks[to];
         for (uint32_t i = 0; i < block->predecessor_count; i++) {
             const uint32_t from = flow->cfg->predecessors[block->first_predecessor + i];
             const bool passes =
                 fact == PDL_BLOCK_MAY_WAIT || (end_waits(flow, from) & PDL_BLOCK_MAY_NOT_WAIT);
-            if (passes && !(flow->facts[from] & fact)) {
+            if (passes && !(flow->facts[from] & fact) && may_go(flow, from, to)) {
                 flow->facts[from] |= fact;
                 flow->queue[queued++] = from;
             }
@@ -106,9 +119,13 @@ static uint8_t branch_depends(const struct pdl_flow *flow, const struct pdl_bloc
     return depends;
 }
 
-/* The facts of an edge; the one behind the successors is an exit. */
+/* The facts of an edge; the one behind the successors is an exit. None of one that is never taken. */
 static uint8_t edge_facts(const struct pdl_flow *flow, const struct pdl_block *block, uint32_t edge)
 {
+    if (flow->narrowed && edge < block->successor_count && block->successor_count <= 4 &&
+        !flow->possible[block->first_successor + edge]) {
+        return 0;
+    }
     return edge < block->successor_count
                ? flow->facts[flow->cfg->successors[block->first_successor + edge]]
                : PDL_BLOCK_MAY_NOT_WAIT;

@@ -244,6 +244,41 @@ static void run_again(struct pdl_flow *flow)
     run(flow);
 }
 
+/* Decides once more, now that it is known which branches those that have not waited cannot take: where
+ * `if (first) wait` always waits, the branch around it leads around the wait. */
+static pdl_status narrow(struct pdl_flow *flow)
+{
+    bool narrows = false;
+    if (!flow->waits || flow->conditions.count == 0) {
+        return PDL_SUCCESS;
+    }
+    if (!PDL_ARRAY_RESERVE(flow->possible, flow->cfg->successor_count, flow->possible_capacity)) {
+        return pdl_ptx_no_memory();
+    }
+    for (uint32_t i = 0; i < flow->cfg->block_count; i++) {
+        const struct pdl_block *block = &flow->cfg->blocks[i];
+        const bool reached = (flow->points[i].states & PDL_STATE_NOT_WAITED) != 0 &&
+                             block->successor_count > 1 && block->successor_count <= 4;
+        for (uint32_t j = 0; j < block->successor_count; j++) {
+            const bool possible = !reached || pdl_flow_may_go(flow, i, j);
+            flow->possible[block->first_successor + j] = possible;
+            narrows = narrows || !possible;
+        }
+    }
+    if (!narrows) {
+        return PDL_SUCCESS;
+    }
+    flow->narrowed = true;
+    flow->decision_count = 0;
+    memset(flow->facts, 0, flow->cfg->block_count);
+    memset(flow->decision_of, 0, flow->cfg->block_count * sizeof(*flow->decision_of));
+    pdl_flow_find_facts(flow);
+    if (!pdl_flow_find_decisions(flow) || !pdl_flow_start_barriers(flow)) {
+        return pdl_ptx_no_memory();
+    }
+    return run_again(flow);
+}
+
 static bool reserve(struct pdl_flow *flow)
 {
     const size_t count = (size_t)flow->cfg->block_count;
@@ -264,6 +299,7 @@ pdl_status pdl_flow_run(struct pdl_flow *flow, const struct pdl_ptx_module *modu
     flow->cfg = cfg;
     flow->values = values;
     flow->decision_count = 0;
+    flow->narrowed = false;
     if (!reserve(flow)) {
         return pdl_ptx_no_memory();
     }
@@ -291,6 +327,9 @@ pdl_status pdl_flow_run(struct pdl_flow *flow, const struct pdl_ptx_module *modu
     }
     if (status == PDL_SUCCESS) {
         run(flow);
+        status = narrow(flow);
+    }
+    if (status == PDL_SUCCESS) {
         bool again = pdl_flow_count_barriers(flow);
         /* Threads that an mbarrier orders arrive on others. */
         for (unsigned round = 0; again && round < ROUNDS_MAX; round++) {
@@ -316,6 +355,7 @@ void pdl_flow_free(struct pdl_flow *flow)
     pdl_shared_free(&flow->shared);
     pdl_mbarriers_free(&flow->mbarriers);
     free(flow->barriers);
+    free(flow->possible);
     free(flow->taken);
     free(flow->reach);
     free(flow->ahead);

@@ -54,6 +54,7 @@ struct pdl_flow {
     size_t decision_capacity, decision_of_capacity;
     struct pdl_shared_values shared;
     struct pdl_mbarriers mbarriers;
+    uint8_t *possible;  /* by successor: those that have not waited may take that edge */
     uint8_t *taken;     /* by successor: those that have not waited take that edge undecided */
     uint8_t *reach;     /* by block: states, whatever barriers do */
     uint64_t *ahead;    /* by block: arrivals before the wait that is next, as barriers.c says */
@@ -67,6 +68,8 @@ struct pdl_flow {
     uint8_t *behind_wait; /* by block: a wait can come before it; valid if some call is unknown */
     size_t behind_wait_capacity;
     bool special; /* the function is called with constants; set it first */
+    size_t possible_capacity;
+    bool narrowed; /* `possible` is known */
 };
 
 enum {

@@ -41,7 +41,7 @@ __global__ void one_phase_early(const float *x, float *y)
         value = x[threadIdx.x];
     } else {
         named_sync(1, blockDim.x);
-        value = x[threadIdx.x]; // EXPECT: partial-wait
+        value = 2 * x[threadIdx.x + 32]; // EXPECT: partial-wait
     }
     __syncthreads();
     named_sync(1, blockDim.x);
@@ -113,26 +113,6 @@ __global__ void __cluster_dims__(2) cluster_arrives_early(const float *x, float 
     const float value = x[threadIdx.x]; // EXPECT: partial-wait
     asm volatile("barrier.cluster.arrive; barrier.cluster.wait;" ::: "memory");
     y[blockIdx.x * blockDim.x + threadIdx.x] = value;
-}
-
-// The cluster of the first block is ordered. The others have nobody who waits.
-__global__ void __cluster_dims__(2) one_cluster_of_the_grid(const float *x, float *y)
-{
-    if (blockIdx.x == 0) {
-        PDL_WAIT();
-    }
-    asm volatile("barrier.cluster.arrive; barrier.cluster.wait;" ::: "memory");
-    y[threadIdx.x] = x[threadIdx.x]; // EXPECT: partial-wait
-}
-
-// One thread of the grid waits, and the barrier is one of the block.
-__global__ void one_thread_of_the_grid(const float *x, float *y)
-{
-    if (blockIdx.x == 0 && threadIdx.x == 0) {
-        PDL_WAIT();
-    }
-    __syncthreads();
-    y[threadIdx.x] = x[threadIdx.x]; // EXPECT: partial-wait
 }
 
 // The first thread is one of the first warp, and the barrier is one of each warp.
