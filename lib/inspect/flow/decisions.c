@@ -198,16 +198,24 @@ bool pdl_flow_find_decisions(struct pdl_flow *flow)
     return true;
 }
 
+/* By halves: those of a block follow one another in the order of their edges. */
 uint32_t pdl_flow_decision_at(const struct pdl_flow *flow, uint32_t block, uint32_t edge)
 {
     const uint32_t first = flow->decision_of[block];
-    for (uint32_t i = first; i > 0 && i <= flow->decision_count; i++) {
-        const struct pdl_decision *decision = &flow->decisions[i - 1];
-        if (decision->block != block) {
-            break;
-        }
-        if (decision->edge == edge && !decision->call) {
-            return i;
+    if (first == 0) {
+        return 0;
+    }
+    uint32_t low = first - 1, high = flow->decision_count;
+    high = edge < high - low ? low + edge + 1 : high;
+    while (low < high) {
+        const uint32_t middle = low + (high - low) / 2;
+        const struct pdl_decision *decision = &flow->decisions[middle];
+        if (decision->block > block || decision->edge > edge) {
+            high = middle;
+        } else if (decision->edge < edge) {
+            low = middle + 1;
+        } else {
+            return decision->call ? 0 : middle + 1;
         }
     }
     return 0;
