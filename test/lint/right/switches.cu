@@ -159,7 +159,7 @@ __global__ void helper_asks(const float *x, float *y, int n, int enable_pdl)
     }
     __syncthreads();
     for (int i = n / 2; i > 0; i /= 2) {
-        if (threadIdx.x < i) {
+        if ((int)threadIdx.x < i) {
             room[threadIdx.x] += room[threadIdx.x + i];
         }
         __syncthreads();
