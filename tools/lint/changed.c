@@ -11,7 +11,8 @@
 struct reading {
     struct lint_changes *changes;
     struct lint_mistake *mistake;
-    uint32_t number;             /* of the line */
+    uint32_t number; /* of the line */
+    bool is_diff, has_text;
     bool in_file;                /* its changes are of interest: it is not deleted */
     uint64_t old_left, new_left; /* lines of the hunk that are still to come */
     uint64_t at;                 /* the next line of the new file */
@@ -196,6 +197,8 @@ static bool read_line(struct reading *reading, const char *at, const char *end)
     if (begins(at, end, "@@@")) {
         return wrong(reading, "a combined diff: compare with one parent only");
     }
+    reading->is_diff |= begins(at, end, "diff ") || begins(at, end, "+++ ");
+    reading->has_text |= at < end && *at != '\r';
     if (begins(at, end, "diff ")) {
         reading->in_file = false;
     } else if (begins(at, end, "+++ ")) {
@@ -278,7 +281,7 @@ bool lint_changes_parse(struct lint_changes *changes, const char *text, size_t s
     }
     if (changes->count > 0) {
         qsort(changes->items, changes->count, sizeof(*changes->items), by_last_part);
-    } else if (strspn(text, " \t\r\n") < size && strstr(text, "diff ") == NULL) {
+    } else if (!reading.is_diff && reading.has_text) {
         reading.number = 1;
         return wrong(&reading, "not a unified diff");
     }

@@ -1,0 +1,509 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""pdltool lint in a tree: how kernels are launched, project files, baselines, diffs, and what is of no use."""
+
+import json
+import lzma
+import os
+import pathlib
+
+import tooltest
+
+RECORDINGS = pathlib.Path(__file__).resolve().parents[1] / "watch" / "recordings"
+
+HEAD = '.version 7.8\n.target sm_90\n.address_size 64\n.file 1 "/home/me/src/a.cu"\n.file 2 "/home/me/vendor/v.cuh"\n'
+PARAMETERS = "(.param .u64 w, .param .u64 out)"
+BEGIN = """
+{
+.reg .b64 %rd<5>; .reg .b32 %r<2>;
+ld.param.u64 %rd1, [w]; ld.param.u64 %rd2, [out];
+cvta.to.global.u64 %rd3, %rd1; cvta.to.global.u64 %rd4, %rd2;
+"""
+READ = "ld.global.u32 %r1, [%rd3];\n"
+WRITE = "st.global.u32 [%rd4], %r1;\n"
+WAIT = "griddepcontrol.wait;\n"
+TRIGGER = "griddepcontrol.launch_dependents;\n"
+
+
+def loc(line, file=1):
+    return f".loc {file} {line} 1\n"
+
+
+def kernel(name, *body, line=1):
+    return f".visible .entry {name}{PARAMETERS}{BEGIN}{loc(line)}{''.join(body)}ret;\n}}\n"
+
+
+def early(name="_Z5earlyPKfPf", line=10):
+    return kernel(name, loc(line), READ, WAIT, WRITE, TRIGGER, line=line - 1)
+
+
+def never(name="_Z5neverPKfPf", line=20):
+    return kernel(name, READ, WRITE, line=line)
+
+
+def right(name="_Z5rightPKfPf", line=30):
+    return kernel(name, WAIT, READ, WRITE, TRIGGER, line=line)
+
+
+class Case(tooltest.Case):
+    def lint(self, *arguments, code=None, **options):
+        result = self.tool("lint", *arguments, **options)
+        if code is not None:
+            self.assertEqual(result.returncode, code, result.stdout + result.stderr)
+        return result
+
+    def ptx(self, *kernels, name="k.ptx"):
+        return self.file(name, HEAD + "".join(kernels))
+
+    def findings(self, *arguments, suppressed=False):
+        if "json" in tooltest.without:
+            self.skipTest("no JSON in this build")
+        report = json.loads(self.lint("--json", "--level=note", *arguments).stdout)
+        found = [f for f in report["findings"] if f["rule"] != "no-trigger"]
+        return [(f["kernel"], f["rule"], f["level"]) for f in found if suppressed or f["suppressed"] is None]
+
+
+class Never(Case):
+    def line(self, *kernels, arguments=()):
+        lines = [line for line in self.lint(*arguments, self.ptx(*kernels)).stdout.splitlines() if line.startswith("note: ") and "never wait" in line]
+        self.assertLessEqual(len(lines), 1)
+        return lines[0] if lines else None
+
+    def test_one_line_tells_of_all_kernels(self):
+        tail = "; a race if they are launched with overlap (--overlapped, --launches)"
+        self.assertEqual(self.line(never("a")), "note: 1 kernel never waits: a; a race if it is launched with overlap (--overlapped, --launches)")
+        self.assertEqual(self.line(never("a"), never("b")), "note: 2 kernels never wait: a and b" + tail)
+        self.assertEqual(self.line(*map(never, "cab")), "note: 3 kernels never wait: a, b and c" + tail)
+        self.assertEqual(self.line(*map(never, "abcdef")), "note: 6 kernels never wait: a, b, c and 3 more" + tail)
+
+    def test_instances_of_a_template_are_one_name(self):
+        if "demangled" in tooltest.without:
+            self.skipTest("no demangler in this build")
+        line = self.line(never("_Z1kIfEvPfS0_"), never("_Z1kIdEvPdS0_"))
+        self.assertIn("2 kernels never wait: instances of 1 template: k;", line)
+
+    def test_it_does_not_make_the_exit_code(self):
+        self.lint("--fail-on=warning", self.ptx(never()), code=0)
+
+    def test_kernels_that_touch_no_memory_are_left_out(self):
+        self.assertIsNone(self.line(kernel("a"), kernel("b", ".shared .u32 s; st.shared.u32 [s], 1;\n")))
+
+    def test_instances_that_differ_in_a_flag_from_one_that_waits_are_left_out(self):
+        for waits, other, left_out in (
+            ("_Z1kILb1EEvPf", "_Z1kILb0EEvPf", True),
+            ("_Z1kIfLi4ELb1EEvPT_", "_Z1kIfLin8ELb0EEvPT_", True),
+            ("_Z1kIL4Mode1EEvPf", "_Z1kIL4Mode0EEvPf", True),
+            ("_Z1kILN2ns4ModeE1EEvPf", "_Z1kILN2ns4ModeE0EEvPf", True),
+            ("_Z1kI6TraitsIfLb1EEEvPf", "_Z1kI6TraitsIfLb0EEEvPf", True),
+            ("_Z1kIfEvPf", "_Z1kIdEvPf", False),  # another kernel may be in the type
+            ("_Z1kI1AEvPf", "_Z1kI1BEvPf", False),
+            ("_Z1kILb1EEvPf", "_Z1jILb0EEvPf", False),
+            ("_ZL6kernelPf", "_ZL6kernelPd", False),
+        ):
+            with self.subTest(other):
+                self.assertEqual(self.line(right(waits), never(other)) is None, left_out)
+
+    def test_what_is_known_is_left_out(self):
+        for arguments in (["--overlapped=a"], ["--level=error"], ["--suppressions", self.file("s", "no-wait kernel=a : x\n")]):
+            self.assertIsNone(self.line(never("a"), arguments=arguments))
+        self.assertIsNone(self.line(kernel("a", WRITE, TRIGGER)))  # a warning of its own
+        self.assertIsNone(self.line(right("a")))
+
+    def test_strange_names_are_no_trouble(self):
+        for name in ("_ZL", "_Z99k", "_ZLN", "_ZLNS", "_ZLNS_", "_ZL1", "_Z1kIL", "_Z1kILb", "_ZLb1", "_ZLSt", "_Z1kILN1aE", "_Z" + "9" * 40):
+            with self.subTest(name):
+                self.assertIn(name if "demangled" in tooltest.without else "1 kernel", self.line(right(), never(name)))
+
+
+class Launches(Case):
+    def recording(self, name):
+        return self.file(name, lzma.decompress((RECORDINGS / f"{name}.rec.xz").read_bytes()))
+
+    def test_a_recording(self):
+        ptx = self.ptx(never("_Z9secondaryPKjPj"), kernel("_Z7primaryPj", READ, TRIGGER), never("_Z5otherPj"))
+        self.assertEqual(
+            self.findings(ptx),
+            [("_Z9secondaryPKjPj", "no-wait", "note"), ("_Z7primaryPj", "no-wait", "warning"), ("_Z5otherPj", "no-wait", "note")],
+        )
+        path = self.recording("overlapped")
+        self.assertEqual(
+            self.findings("--launches", path, ptx),
+            [("_Z9secondaryPKjPj", "no-wait", "error"), ("_Z5otherPj", "no-wait", "note")],
+        )
+        result = self.lint("--launches", path, ptx, code=1)
+        self.assertIn("1 in kernels that are launched without overlap only", result.stdout)
+        self.assertIn("1 kernel launched that no input has: ", result.stderr)
+        self.assertIn("1 kernel never waits: ", result.stdout)  # the one that nobody launched
+
+    def test_a_recording_of_a_graph(self):
+        ptx = self.ptx(never("_Z9secondaryPKjPj"))
+        self.assertEqual(self.findings("--launches", self.recording("overlapped_graph"), ptx)[0][2], "error")
+
+    def test_a_kernel_that_waits_is_right_in_both(self):
+        ptx = self.ptx(right("_Z9secondaryPKjPj"), right("_Z7primaryPj"))
+        self.assertEqual(self.findings("--launches", self.recording("overlapped"), ptx), [])
+
+    def test_a_log(self):
+        log = self.file(
+            "log",
+            "12:00 libpdl[7]: device 0, kernel a: overlaps\nnoise\n"
+            "libpdl[7]: device 0, kernel b: does not overlap: the launch does not ask for it\n"
+            "libpdl[7]: device 1, kernel c: does not overlap: x\nlibpdl[7]: device 1, kernel c: now overlaps\n"
+            "libpdl[8]: device 0, kernel d: overlaps although it may not wait, and so on\n"
+            "libpdl[8]: device 0, kernel e: jumps\nlibpdl[: kernel",
+        )
+        ptx = self.ptx(*map(early, "ab"), *map(never, "cde"))
+        self.assertEqual(
+            self.findings("--launches", log, ptx),
+            [
+                ("a", "read-before-wait", "warning"),
+                ("c", "no-wait", "error"),
+                ("d", "no-wait", "error"),
+                ("e", "no-wait", "note"),
+            ],
+        )
+
+    def test_a_log_with_names_that_were_cut(self):
+        name = "_Z520" + "k" * 520 + "v"
+        log = self.file("log", f"libpdl[7]: device 0, kernel {name[:500]}: overlaps\n")
+        self.assertEqual(self.findings("--launches", log, self.ptx(never(name))), [(name, "no-wait", "warning")])
+
+    def test_a_list(self):
+        path = self.file("list", "# by hand\noverlapped a*\n\noverlap [b]\nplain ab\n")
+        ptx = self.ptx(*map(never, ("aa", "ab", "b", "c")))
+        self.assertEqual(
+            self.findings("--launches", path, ptx),
+            [("aa", "no-wait", "warning"), ("b", "no-wait", "warning"), ("c", "no-wait", "note")],
+        )
+
+    def test_several_files(self):
+        plain = self.file("plain", "libpdl[7]: device 0, kernel a: does not overlap: x\n")
+        overlap = self.file("overlap", "libpdl[7]: device 0, kernel a: overlaps\n")
+        ptx = self.ptx(never("a"))
+        self.assertEqual(self.findings("--launches", plain, "--launches", overlap, ptx)[0][2], "error")
+        self.assertEqual(self.findings("--launches", overlap, "--launches", plain, ptx)[0][2], "error")
+        self.assertEqual(self.findings("--launches", plain, ptx), [])
+
+    def test_what_is_none(self):
+        ptx = self.ptx(never())
+        for content, message in (
+            ("overlapped a\nfoo b\n", "list:2:1: error: 'foo' is neither overlapped nor plain"),
+            ("constant-param w\n", "list:1:1: error: 'constant-param' is neither"),
+            ('{"version": 1}\n', "list: error: a report in JSON"),
+            (b"PDLWATCH" + b"\x01" * 8, "the recording ends within its header"),
+            ("plain a\x1b[2J\n", "list:1:8: error: a control character (0x1b)"),
+        ):
+            with self.subTest(message):
+                self.assertIn(message, self.lint("--launches", self.file("list", content), ptx, code=2).stderr)
+        self.assertIn("missing: error: No such file", self.lint("--launches", self.path("missing"), ptx, code=2).stderr)
+
+
+class Project(Case):
+    def setUp(self):
+        super().setUp()
+        os.makedirs(self.path("tree/a/b"))
+
+    def project(self, text, name="tree/.pdl-lint"):
+        return self.file(name, text)
+
+    def test_it_is_found_upwards_from_each_input(self):
+        self.project("constant-param w\n")
+        self.project("plain *early*\n", "tree/a/b/.pdl-lint")
+        outside = self.ptx(early("_Z1xPf"))
+        inside = self.ptx(early("_Z1yPf"), name="tree/a/k.ptx")
+        nearer = self.ptx(early("_Z5earlyPf"), early("_Z1zPf"), name="tree/a/b/k.ptx")
+        self.assertEqual([f[0] for f in self.findings(outside, inside, nearer)], ["_Z1xPf", "_Z1zPf"])
+        # A directory has the one that is nearest to itself.
+        self.assertEqual(self.findings(self.path("tree/a")), [])
+
+    def test_it_can_be_named_or_left_out(self):
+        self.project("constant-param w\n")
+        other = self.project("", "other")
+        ptx = self.ptx(early(), name="tree/k.ptx")
+        self.lint(ptx, code=0)
+        self.lint("--no-project", ptx, code=1)
+        self.lint("--project", other, ptx, code=1)
+        self.lint("--project", self.path("tree/.pdl-lint"), self.ptx(early()), code=0)
+        self.assertIn("missing: error: ", self.lint("--project", self.path("missing"), ptx, code=2).stderr)
+
+    def test_all_lines(self):
+        self.file("tree/log", "libpdl[7]: device 0, kernel f: overlaps\n")
+        self.project(
+            "# what holds for all\n"
+            "overlapped n?\nplain  head*\n\tconstant-param c*:[vw]\n"
+            "third-party vendor\nsuppress read-before-wait kernel=s file=a.cu : it is right\n"
+            "launches log\nfail-on error\n"
+        )
+        ptx = self.ptx(
+            never("n1"), kernel("head", TRIGGER), early("c"), early("s"), never("f"),
+            kernel("v", loc(3, 2), READ, WAIT, TRIGGER), early("left"), name="tree/k.ptx",
+        )
+        self.assertEqual(
+            self.findings(ptx),
+            [("n1", "no-wait", "warning"), ("f", "no-wait", "error"), ("left", "read-before-wait", "warning")],
+        )
+        result = self.lint(ptx, code=1)
+        for part in ("1 suppressed", "1 in kernels that are launched without overlap only", "1 in third-party files"):
+            self.assertIn(part, result.stdout)
+
+    def test_the_level_of_the_exit_code(self):
+        self.project("fail-on error\n")
+        ptx = self.ptx(early(), name="tree/k.ptx")
+        self.lint(ptx, code=0)
+        self.lint("--fail-on=warning", ptx, code=1)
+        self.project("fail-on never\n")
+        self.project("fail-on note\n", "tree/a/.pdl-lint")
+        self.lint(ptx, self.ptx(right(), name="tree/a/k.ptx"), code=1)  # the strictest
+
+    def test_the_command_line_counts_more(self):
+        self.project("plain *\n")
+        ptx = self.ptx(never("a"), name="tree/k.ptx")
+        log = self.file("log", "libpdl[7]: device 0, kernel a: overlaps\n")
+        self.assertEqual(self.findings("--launches", log, ptx), [("a", "no-wait", "error")])
+
+    def test_standard_input_is_in_the_working_directory(self):
+        self.project("constant-param w\n", ".pdl-lint")
+        self.lint("-", input=HEAD + early(), code=0)
+
+    def test_links_are_followed(self):
+        self.project("constant-param w\n")
+        self.ptx(early(), name="tree/k.ptx")
+        os.symlink("tree/k.ptx", self.path("link.ptx"))
+        self.lint(self.path("link.ptx"), code=0)
+
+    def test_mistakes_have_a_line_and_a_column(self):
+        ptx = self.ptx(right(), name="tree/k.ptx")
+        for text, message in (
+            ("\n  what x\n", "2:3: error: 'what' is unknown; known are overlapped, plain"),
+            ("overlapped\n", "1:11: error: no pattern behind overlapped"),
+            ("plain a  b\n", "1:10: error: more than one pattern in the line"),
+            ("fail-on all\n", "1:9: error: fail-on is note, warning, error or never"),
+            ("require-checked yes\n", "1:17: error: nothing may stand behind"),
+            ("launches\n", "1:9: error: nothing behind launches"),
+            ("suppress what : x\n", "1:10: error: 'what' is no rule's id"),
+            ("plain a\n suppress no-wait foo=x : y\n", "2:19: error: 'foo' is no key"),
+            ("plain \x07\n", "1:7: error: a control character (0x07)"),
+        ):
+            with self.subTest(text):
+                self.project(text)
+                self.assertIn("tree/.pdl-lint:" + message, self.lint(ptx, code=2).stderr)
+        self.project("launches nothing\n")
+        self.assertIn("tree/nothing: error: No such file", self.lint(ptx, code=2).stderr)
+
+    def test_other_forms_of_text(self):
+        self.file("tree/.pdl-lint", b"\xef\xbb\xbfconstant-param w\r\nsuppress no-wait : x\r\n")
+        self.lint(self.ptx(early(), never(), name="tree/k.ptx"), code=0)
+
+    def test_third_party_files(self):
+        ptx = self.ptx(kernel("v", loc(3, 2), READ, WAIT, TRIGGER))
+        for pattern, code in (
+            ("vendor", 0), ("vendor/", 0), ("vendor/v.cuh", 0), ("v.cuh", 0), ("/home/me/vendor", 0), ("*.cuh", 0), ("me/*/v.cuh", 0),
+            ("vend", 1), ("v.cu", 1), ("/vendor", 1), ("endor/v.cuh", 1), ("src", 1),
+        ):
+            with self.subTest(pattern):
+                self.lint(f"--third-party={pattern}", ptx, code=code)
+
+
+class Unused(Case):
+    def test_options_that_match_nothing_are_told(self):
+        ptx = self.ptx(early())
+        for option, text in (
+            ("--constant-param=x", "x"), ("--constant-param=k:w", "k:w"), ("--overlapped=none*", ""), ("--third-party=nowhere", ""),
+            ("--launches=" + self.file("log", "libpdl[7]: device 0, kernel a: overlaps\n"), ""),
+        ):
+            with self.subTest(option):
+                result = self.lint("--fail-on=error", option, ptx, code=0)
+                self.assertIn(f"command line: warning: unused option '{option}': it matches nothing\n", result.stdout)
+                self.lint("--fail-on=note", option, self.ptx(right(), name="r.ptx"), code=1)
+
+    def test_those_that_match_are_not(self):
+        ptx = self.ptx(early("k"), kernel("v", loc(3, 2), READ, WAIT, TRIGGER))
+        result = self.lint(
+            "--constant-param=k:[w]", "--constant-param=2", "--overlapped=k", "--third-party=v.cuh",
+            "--launches=" + self.file("log", "libpdl[7]: device 0, kernel k: overlaps\n"), ptx, code=0,
+        )
+        self.assertNotIn("unused", result.stdout)
+
+    def test_any_input_is_enough(self):
+        result = self.lint("--overlapped=a", self.ptx(right("a")), self.ptx(right("b"), name="b.ptx"), code=0)
+        self.assertEqual(result.stdout, "")
+
+    def test_lines_of_a_project_file_that_was_found_are_notes(self):
+        path = self.file(".pdl-lint", "plain nobody\n\nconstant-param none\nsuppress no-wait kernel=nobody : x\n")
+        ptx = self.ptx(right())
+        self.assertEqual(self.lint(ptx, code=0).stdout, "")
+        told = self.lint("--level=note", ptx, code=0).stdout
+        for line in (
+            f"{path}:1: note: unused line 'plain nobody': it matches nothing\n",
+            f"{path}:3: note: unused line 'constant-param none': it matches nothing\n",
+            f"{path}:4: note: unused line 'no-wait kernel=nobody': it suppresses nothing\n",
+        ):
+            self.assertIn(line, told)
+        self.assertIn(f"{path}:1: warning: unused line 'plain nobody'", self.lint("--project", path, ptx, code=0).stdout)
+
+    def test_lines_of_a_list_of_launches(self):
+        path = self.file("list", "plain nobody\noverlapped k\n")
+        result = self.lint("--launches", path, self.ptx(right("k")), code=0)
+        self.assertEqual(result.stdout, f"{path}:1: warning: unused option 'plain nobody': it matches nothing\n")
+
+    def test_nothing_is_unused_where_not_all_was_read(self):
+        result = self.lint("--overlapped=none", self.ptx(right()), self.path("missing"), code=2)
+        self.assertNotIn("unused", result.stdout)
+
+    def test_json_tells_them(self):
+        if "json" in tooltest.without:
+            self.skipTest("no JSON in this build")
+        self.file(".pdl-lint", "plain nobody\n")
+        report = json.loads(self.lint("--json", "--overlapped=k", self.ptx(right("k"))).stdout)
+        self.assertEqual(
+            [(s["kind"], s["text"], s["unused"]) for s in report["suppressions"]],
+            [("option", "--overlapped=k", False), ("line", "plain nobody", True)],
+        )
+        self.assertEqual([(k["launch"], k["touches_memory"]) for k in report["kernels"]], [("overlapped", "yes")])
+
+
+class Baseline(Case):
+    def write(self, *arguments):
+        path = self.path("base")
+        result = self.lint("--write-baseline", path, *arguments, code=0)
+        self.assertEqual(result.stdout, "")
+        with open(path, encoding="ascii") as file:
+            return path, file.read()
+
+    def test_what_was_there_does_not_count(self):
+        ptx = self.ptx(early("a"), early("b", 50))
+        path, text = self.write(ptx)
+        self.assertEqual(len(text.splitlines()), 4)
+        result = self.lint("--baseline", path, ptx, code=0)
+        self.assertTrue(result.stdout.endswith("2 in the baseline\n"), result.stdout)
+        self.assertEqual(result.stderr, "")
+
+    def test_what_is_new_does(self):
+        path, _ = self.write(self.ptx(early("a")))
+        result = self.lint("--baseline", path, self.ptx(early("a"), early("b", 50)), code=1)
+        self.assertIn("1 warning, 1 in the baseline\n", result.stdout)
+        self.assertIn("'b'", result.stdout)
+
+    def test_moved_lines_are_not_new(self):
+        path, _ = self.write(self.ptx(early("a")))
+        self.lint("--baseline", path, self.ptx(early("a", 99)), code=0)
+
+    def test_what_is_fixed_is_told(self):
+        path, _ = self.write(self.ptx(early("a"), early("b", 50)))
+        result = self.lint("--baseline", path, self.ptx(right("a"), early("b", 50)), code=0)
+        self.assertIn("note: fixed: 1 entry of ", result.stderr)
+        result = self.lint("--baseline", path, self.ptx(right("a")), self.path("missing"), code=2)
+        self.assertNotIn("fixed", result.stderr)
+
+    def test_it_is_the_same_text_whatever_the_order(self):
+        a = self.ptx(early("a"), name="a.ptx")
+        b = self.ptx(early("b", 50), name="b.ptx")
+        first = self.write(a, b)[1]
+        self.assertEqual(first, self.write(b, a)[1])
+        lines = first.splitlines()[2:]
+        self.assertEqual(lines, sorted(lines))
+        self.assertRegex(lines[0], r"^a\.cu: read-before-wait of w in a \[[0-9a-f]{16}:1\]$")
+
+    def test_levels(self):
+        ptx = self.ptx(never("a"))
+        self.assertEqual(len(self.write(ptx)[1].splitlines()), 2)
+        self.assertEqual(len(self.write("--fail-on=note", ptx)[1].splitlines()), 3)
+        self.assertEqual(len(self.write("--level=note", ptx)[1].splitlines()), 3)
+
+    def test_what_is_suppressed_is_not_written(self):
+        path = self.file("s", "read-before-wait : x\n")
+        self.assertEqual(len(self.write("--suppressions", path, self.ptx(early()))[1].splitlines()), 2)
+
+    def test_bad_files(self):
+        ptx = self.ptx(early())
+        head = "# pdltool lint baseline 1\n"
+        for text, message in (
+            ("", "1:1: error: not a baseline of pdltool lint"),
+            ("x [00:1]\n", "1:1: error: not a baseline"),
+            (head + "x\n", "2:1: error: an entry ends in a fingerprint"),
+            (head + "x [12:]\n", "2:3: error: an entry ends"),
+            (head + "\nx [12g:1]\n", "3:3: error: an entry ends"),
+        ):
+            with self.subTest(text):
+                self.assertIn("base:" + message, self.lint("--baseline", self.file("base", text), ptx, code=2).stderr)
+        self.assertIn("missing: error: ", self.lint("--baseline", self.path("missing"), ptx, code=2).stderr)
+        self.assertIn("error: ", self.lint("--write-baseline", self.path("no/base"), ptx, code=2).stderr)
+
+
+class Changed(Case):
+    def diff(self, *hunks, path="src/a.cu"):
+        return f"diff --git a/{path} b/{path}\n--- a/{path}\n+++ b/{path}\n" + "".join(hunks)
+
+    def check(self, diff, code, *kernels):
+        ptx = self.ptx(*(kernels or [early("k", 10)]))
+        result = self.lint("--changed", self.file("diff", diff), ptx, code=code)
+        if code == 0:
+            self.assertIn("not on changed lines", result.stdout)
+
+    def test_lines_that_are_added(self):
+        self.check(self.diff("@@ -10 +10 @@\n-x\n+y\n"), 1)
+        self.check(self.diff("@@ -11 +11 @@ void f()\n-x\n+y\n"), 0)
+        self.check(self.diff("@@ -8,3 +8,4 @@\n a\n b\n+c\n d\n"), 1)
+        self.check(self.diff("@@ -8,2 +8,3 @@\n a\n+b\n c\n"), 0)
+        self.check(self.diff("@@ -5,0 +6,5 @@\n+\n+\n+\n+\n+\n"), 1)
+        self.check(self.diff("@@ -90,0 +91 @@\n+x\n", "@@ -9,0 +10 @@\n+x\n"), 1)  # in any order
+        self.check(self.diff("@@ -10 +10 @@\n-x\n\\ No newline at end of file\n+y\n\\ No newline at end of file\n"), 1)
+
+    def test_paths(self):
+        hunk = "@@ -10 +10 @@\n-x\n+y\n"
+        for path, code in (("src/a.cu", 1), ("me/src/a.cu", 1), ("a.cu", 1), ("rc/a.cu", 0), ("src/b.cu", 0), ("other/a.cu", 0)):
+            with self.subTest(path):
+                self.check(self.diff(hunk, path=path), code)
+        self.check("--- src/a.cu\t2024-01-01\n+++ src/a.cu\t2024-01-01\n" + hunk, 1)
+        self.check('--- "a/src/a.cu"\n+++ "b/src/\\141.cu"\n' + hunk, 1)
+        self.check("--- a/src/a.cu\n+++ /dev/null\n@@ -10 +0,0 @@\n-x\n", 0)
+        self.check("--- /home/me/src/a.cu\n+++ /home/me/src/a.cu\n" + hunk, 1)
+
+    def test_text_that_looks_like_a_diff_is_text(self):
+        self.check(self.diff("@@ -1,1 +1,2 @@\n--- a/x\n+++ b/x\n+++ b/y\n", "@@ -10 +11 @@\n-x\n+y\n"), 0)
+
+    def test_any_place_of_the_chain(self):
+        inlined = kernel("k", ".loc 2 3 1, function_name L, inlined_at 1 10 1\n", READ, WAIT, TRIGGER)
+        self.check(self.diff("@@ -10 +10 @@\n-x\n+y\n"), 1, inlined)
+        self.check(self.diff("@@ -3 +3 @@\n-x\n+y\n", path="vendor/v.cuh"), 1, inlined)
+        self.check(self.diff("@@ -3 +3 @@\n-x\n+y\n"), 0, inlined)
+
+    def test_a_wait_that_was_taken_out(self):
+        late = kernel("k", loc(8), READ, loc(20), WAIT, TRIGGER, line=5)
+        for line, code in ((6, 1), (7, 1), (8, 0), (30, 0), (2, 0)):
+            with self.subTest(line):
+                self.check(self.diff(f"@@ -{line + 1} +{line},0 @@\n-    PDL_WAIT();\n"), code, late)
+        self.check(self.diff("@@ -7 +6,0 @@\n-    nothing;\n"), 0, late)
+        gone = self.file("d", self.diff("@@ -23 +22,0 @@\n-    cudaGridDependencySynchronize();\n"))
+        two = self.ptx(never("a", 20), never("b", 25))
+        self.lint("--fail-on=note", "--changed", gone, two, code=1)
+        result = self.lint("--level=note", "--changed", gone, two, code=0)
+        self.assertIn("'a'", result.stdout)
+        self.assertNotIn("'b'", result.stdout)
+
+    def test_without_lines_all_counts(self):
+        ptx = self.file("k.ptx", (HEAD + early()).replace(".loc", "// .loc"))
+        self.lint("--changed", self.file("diff", self.diff("@@ -90 +90 @@\n-x\n+y\n")), ptx, code=1)
+
+    def test_standard_input(self):
+        ptx = self.ptx(early("k", 10))
+        self.lint("--changed=-", ptx, input=self.diff("@@ -10 +10 @@\n-x\n+y\n"), code=1)
+        self.lint("--changed=-", ptx, input="", code=0)
+        self.assertIn("cannot be both", self.lint("--changed=-", "-", input="", code=2).stderr)
+
+    def test_bad_diffs(self):
+        ptx = self.ptx(right())
+        for text, message in (
+            ("hello\n", "1:1: error: not a unified diff"),
+            (self.diff("@@ -1 @@\n"), "4:1: error: a hunk begins with"),
+            (self.diff("@@ -1 +99999999999999999999 @@\n"), "4:1: error: a hunk begins with"),
+            (self.diff("@@ -1,2 +1,2 @@\n a\n"), "error: the diff ends within a hunk"),
+            (self.diff("@@ -1,2 +1,2 @@\n a\n@@ -5 +5 @@\n"), "6:1: error: the hunk has fewer lines than it says"),
+            ("diff --cc a\n--- a/a\n+++ b/a\n@@@ -1 -1 +1 @@@\n", "4:1: error: a combined diff"),
+        ):
+            with self.subTest(message):
+                self.assertIn(message, self.lint("--changed", self.file("diff", text), ptx, code=2).stderr)
+
+
+if __name__ == "__main__":
+    tooltest.main(globals())
