@@ -220,11 +220,18 @@ static struct setup *setup_above(struct lint_setups *setups, char *folder)
     return setup;
 }
 
-/* The folder of an input, which the caller frees; NULL if there is none. */
+/* The folder of an input, which the caller frees; NULL if there is none. What a source was compiled to has that behind its
+ * name, in parentheses. */
 static char *folder_of(const char *name)
 {
     struct stat status;
-    char *const resolved = realpath(strcmp(name, "-") == 0 || name[0] == '<' ? "." : name, NULL);
+    char *resolved = realpath(strcmp(name, "-") == 0 || name[0] == '<' ? "." : name, NULL);
+    const char *const open = resolved == NULL ? strrchr(name, '(') : NULL;
+    if (open != NULL) {
+        char *const source = format_text("%.*s", (int)(open - name), name);
+        resolved = realpath(source, NULL);
+        free(source);
+    }
     if (resolved != NULL && (stat(resolved, &status) != 0 || !S_ISDIR(status.st_mode))) {
         char *const slash = strrchr(resolved, '/');
         slash[slash == resolved ? 1 : 0] = '\0';
