@@ -100,6 +100,14 @@ class Compile(Case):
         result = self.lint("a.cu")
         self.assertEqual((result.returncode, result.stderr), (0, ""))
 
+    def test_the_project_file_above_a_source_holds_for_it(self):
+        self.file("kernels/.pdl-lint", "constant-param *\n")
+        self.file("kernels/deep/a.cu", BROKEN)
+        self.file("b.cu", BROKEN)
+        self.assertEqual(self.lint("kernels/deep/a.cu").returncode, 0)
+        self.assertEqual(self.lint("--no-project", "kernels/deep/a.cu").returncode, 1)
+        self.assertEqual(self.lint("b.cu").returncode, 1)
+
     def test_paths_outside_of_the_working_directory_are_whole(self):
         path = self.file("../elsewhere/a.cu", BROKEN)
         self.assertIn(os.path.realpath(path) + ":2:5: warning", self.lint("../elsewhere/a.cu").stdout)
