@@ -56,8 +56,11 @@ static char *path_of(const char *at, const char *end)
     size_t length = 0;
     if (at < end && *at == '"') {
         for (at++; at < end && *at != '"';) {
-            const char c = *at++;
-            path[length++] = c == '\\' && at < end ? unescaped(&at, end) : c;
+            path[length] = *at++;
+            if (path[length] == '\\' && at < end) {
+                path[length] = unescaped(&at, end);
+            }
+            length++;
         }
     } else {
         const char *const tab = memchr(at, '\t', (size_t)(end - at));
@@ -171,7 +174,8 @@ static void take_out_line(const struct reading *reading, const char *at, const c
 
 static bool read_hunk_line(struct reading *reading, const char *at, const char *end)
 {
-    const char kind = at < end ? *at : ' '; /* some editors take the blank of an empty line away */
+    static const char blank[] = " "; /* some editors take the one of an empty line away */
+    const char kind = *(at < end ? at : blank);
     if (kind == '+' && reading->new_left > 0) {
         add_line(reading);
         reading->new_left--;
@@ -240,8 +244,8 @@ static int by_number(const void *a, const void *b)
 /* Hunks come in order, or they do not. */
 static void sort_lines(struct lint_changed_file *file)
 {
-    size_t kept = 0;
     if (file->added_count > 0) {
+        size_t kept = 0;
         qsort(file->added, file->added_count, sizeof(*file->added), by_first);
         for (size_t i = 1; i < file->added_count; i++) {
             if (file->added[i].first <= file->added[kept].last) {

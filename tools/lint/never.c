@@ -59,7 +59,7 @@ static const char *skip_identifier(const char *at)
 {
     size_t length = 0;
     const char *const name = skip_digits(at);
-    for (const char *digit = at; digit < name && length <= LONGEST_SHOWN * 16; digit++) {
+    for (const char *digit = at; digit < name && length <= UINT32_MAX; digit++) {
         length = length * 10 + (size_t)(*digit - '0');
     }
     return name > at && length <= strlen(name) ? name + length : at;
@@ -185,9 +185,7 @@ static char *list_of(const struct names *names)
     FILE *const out = memory_open(&text, &size);
     for (size_t i = 0; i < names->count && i < MOST; i++) {
         char *const name = shown(names->items[i]);
-        const char *const before = i == 0                                   ? ""
-                                   : i + 1 == names->count && i + 1 <= MOST ? " and "
-                                                                            : ", ";
+        const char *const before = i == 0 ? "" : i + 1 == names->count ? " and " : ", ";
         (void)fprintf(out, "%s%s", before, name);
         free(name);
     }
