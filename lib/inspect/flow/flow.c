@@ -249,7 +249,8 @@ static void run_again(struct pdl_flow *flow)
 static pdl_status narrow(struct pdl_flow *flow)
 {
     bool narrows = false;
-    if (!flow->waits || flow->conditions.count == 0) {
+    /* Nobody goes around a wait that a flag of the launch guards: its branch is reported as it is. */
+    if (!flow->waits || flow->switched || flow->conditions.count == 0) {
         return PDL_SUCCESS;
     }
     if (!PDL_ARRAY_RESERVE(flow->possible, flow->cfg->successor_count, flow->possible_capacity)) {
@@ -276,7 +277,8 @@ static pdl_status narrow(struct pdl_flow *flow)
     if (!pdl_flow_find_decisions(flow) || !pdl_flow_start_barriers(flow)) {
         return pdl_ptx_no_memory();
     }
-    return run_again(flow);
+    run_again(flow);
+    return PDL_SUCCESS;
 }
 
 static bool reserve(struct pdl_flow *flow)
