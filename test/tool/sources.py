@@ -250,6 +250,13 @@ class Compile(Case):
         self.assertEqual(re.findall(r"(?m)^(\S+?):2:5: warning", result.stdout), names)
         self.assertRegex(result.stderr, r"^6 files: 6 compiled, \d+\.\d s\n$")
 
+    def test_the_project_file_above_a_source_counts(self):
+        self.file("a.cu", BROKEN)
+        self.file("kernels/.pdl-lint", "constant-param 1\n")
+        self.file("kernels/deep/b.cu", BROKEN)
+        result = self.lint("a.cu", "kernels/deep/b.cu")
+        self.assertEqual(re.findall(r"(?m)^(\S+?):2:5: warning", result.stdout), ["a.cu"])
+
     def test_sources_and_device_code_in_one_run(self):
         self.file("a.cu", BROKEN)
         self.file("b.ptx", ".version 8.0\n.target sm_90\n.address_size 64\n")
