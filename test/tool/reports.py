@@ -110,13 +110,12 @@ class Text(Case):
             ("no-wait", "warning", 0, -1, "m", 7, 2, "u.cuh"),
             ("no-wait", "warning", 0, -1, "m", 8, 2, "t.cuh"),
             ("no-wait", "warning", 1, 0, "m", 7, 2, "t.cuh"),
-            ("no-wait", "warning", 1, 8, "m", 7, 2, "t.cuh"),
             ("no-wait", "warning", 0, -1, "in 'a'", 7, 2, "t.cuh"),
             ("no-wait", "warning", 0, -1, "in 'b'", 7, 2, "t.cuh"),
             ("read-before-wait", "warning", 1, -1, "r", 7, 2, "t.cuh"),
             ("write-before-wait", "warning", 1, -1, "w", 7, 2, "t.cuh"),
         )
-        self.assertIn("10 warnings\n", result.stdout)
+        self.assertIn("9 warnings\n", result.stdout)
 
     def test_states_of_one_line_and_parameter_are_one_finding_of_the_worst_level(self):
         result = self.looks(
@@ -141,13 +140,19 @@ class Text(Case):
         self.assertIn("in 3 instances of 'a'" if "demangled" not in tooltest.without else "in kernel '_Z1aIiEvv' and 2 more", result)
         self.assertIn(self.names("in kernel 'void a<float>()'\n", {k: "void " + v for k, v in names.items()}), result)
 
-    def test_pointers_at_other_bytes_in_other_instances_are_one(self):
-        finding = "finding rule=no-wait level=warning line=9 parameter=1 offset=%d | m\nplace line=7 | t.cuh\n"
-        result = self.lint(self.file("a.ptx", "mock\nimage\nkernel name=a\n" + finding % 8 + finding % 16 +
-                                     "kernel name=b\n" + finding % 24 + finding % 32 + "kernel name=c\n" + finding % 40)).stdout
-        self.assertEqual(result.count("t.cuh:7: warning: m"), 2)
-        self.assertIn("in kernel 'a' and 2 more", result)
-        self.assertIn("in kernel 'a' and 1 more", result)
+    def test_pointers_in_one_parameter_are_listed(self):
+        result = self.looks(*[("no-wait", "warning", 1, offset, "m", 7, 2, "t.cuh") for offset in (8, -1, 32, 16, 32)]).stdout
+        self.assertEqual(result, "t.cuh:7:2: warning: m [no-wait]\n  in kernel 'k', by 5 instructions\n"
+                         "  also through the pointers at bytes 16 and 32\n1 warning\n")
+        result = self.looks(*[("no-wait", "warning", 1, offset, "m", 7, 2, "t.cuh") for offset in range(0, 96, 8)]).stdout
+        self.assertIn("also through the pointers at bytes 8, 16, 24, 32, 40, 48, 56, 64 and 3 more\n", result)
+
+    def test_the_same_advice_is_given_once_in_a_row(self):
+        text = "mock\nimage\nkernel name=k\n"
+        for line, advice in ((1, "a"), (2, "a"), (3, "b"), (4, "a")):
+            text += "finding rule=no-wait level=warning line=%d | m | %s\nplace line=%d | k.cu\n" % (line, advice, line)
+        result = self.lint(self.file("a.ptx", text)).stdout
+        self.assertEqual([line for line in result.splitlines() if "note:" in line], ["  note: a", "  note: b", "  note: a"])
 
     def test_without_lines_a_kernel_and_parameter_are_one(self):
         finding = "finding rule=no-wait level=warning line=%d parameter=1 | m\n"
@@ -185,7 +190,7 @@ class Text(Case):
         result = self.lint(self.file("a.ptx", text)).stdout
         self.assertEqual(
             result.split("\n")[2:-2],
-            ["  at a.cu, in 'f0'", "  at a.cu:1, in 'f1'", "  …", "  at a.cu:13, in 'f13'", "  at a.cu:14, in 'f14'"],
+            ["  at a.cu, in 'f0'", "  …", "  at a.cu:14, in 'f14'"],
         )
 
     LONG = "_Z1fI1aI1bIiiiiiiiiiiEiiiiiiiiiES1_IiiiiiiiiiiiiiiiEEvv"

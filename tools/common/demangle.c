@@ -14,6 +14,7 @@
 
 #include "common/memory.h"
 #include "common/process.h"
+#include "common/shorten.h"
 #include "common/shown.h"
 
 #ifdef PDL_HAVE_CXA_DEMANGLE
@@ -25,6 +26,7 @@ char *__cxa_demangle(const char *mangled, char *buffer, size_t *length, int *sta
  * process of its own, the worker, which the limits below end. */
 enum {
     LONGEST_NAME = 1 << 16,     /* longer than what template libraries make */
+    LONGEST_TEXT = 1 << 15,     /* demangled: what is shown of it is shorter */
     NAME_MICROSECONDS = 200000, /* of the processor, for one name */
     WORKER_SECONDS = 1,         /* of the processor, for all names of a worker */
     WORKER_MEMORY = 32 << 20,   /* bytes beyond what the worker starts with */
@@ -70,7 +72,7 @@ static void answer(int socket, const char *name)
     char *text = __cxa_demangle(name, NULL, NULL, &status);
     set_timer(0);
     const size_t length = text != NULL ? strlen(text) : 0;
-    const bool fits = length > 0 && length <= LONGEST_SHOWN;
+    const bool fits = length > 0 && length <= LONGEST_TEXT;
     (void)send(socket, fits ? text : "", fits ? length : 1, MSG_NOSIGNAL);
     free(text);
 }
@@ -95,7 +97,7 @@ static char *ask(const char *name)
 {
     static struct process worker = {.socket = -1};
     static int lost;
-    char text[LONGEST_SHOWN + 1];
+    static char text[LONGEST_TEXT + 1];
     const size_t length = strlen(name);
     if (lost == MOST_WORKERS || (worker.socket < 0 && !process_start(&worker, work))) {
         return NULL;
@@ -103,7 +105,7 @@ static char *ask(const char *name)
     ssize_t got = -1;
     if (send(worker.socket, name, length, MSG_NOSIGNAL) == (ssize_t)length) {
         do {
-            got = recv(worker.socket, text, LONGEST_SHOWN, 0);
+            got = recv(worker.socket, text, LONGEST_TEXT, 0);
         } while (got < 0 && errno == EINTR);
     }
     if (got <= 0) {
@@ -117,7 +119,7 @@ static char *ask(const char *name)
 
 /* A name that was asked for, and how it is shown. */
 struct pair {
-    char *name, *text;
+    char *name, *text, *brief, *alone;
 };
 
 static int by_name(const void *a, const void *b)
@@ -126,28 +128,63 @@ static int by_name(const void *a, const void *b)
 }
 
 /* Each name is asked for once. What is found here lives as long as the process. */
-static const char *find(const char *name)
+static const struct pair *find(const char *name)
 {
     static void *known;
     const struct pair wanted = {.name = (char *)name}; /* it is only compared */
     struct pair *const *found = tfind(&wanted, &known, by_name);
     if (found != NULL) {
-        return (*found)->text;
+        return *found;
     }
     struct pair *made = allocate(1, sizeof(*made));
-    *made = (struct pair){copy_text(name), ask(name)};
-    made->text = made->text != NULL ? made->text : shown(name);
+    char *whole = ask(name);
+    char *own = shown(name);
+    made->name = copy_text(name);
+    made->brief = shorten_name(whole != NULL ? whole : own, BRIEF_NAME);
+    made->alone = template_name(whole != NULL ? whole : own);
+    if (whole != NULL && strlen(whole) <= LONGEST_SHOWN) {
+        made->text = whole;
+        free(own);
+    } else {
+        made->text = own;
+        free(whole);
+    }
     (void)tsearch(made, &known, by_name); /* without memory it is asked for again */
-    return made->text;
+    return made;
+}
+
+/* It takes "f" for the type float: only what begins as an encoding is a function's name. */
+static bool is_mangled(const char *name)
+{
+    return strncmp(name, "_Z", 2) == 0 && strlen(name) <= LONGEST_NAME;
 }
 #endif
 
 char *demangle(const char *name)
 {
 #ifdef PDL_HAVE_CXA_DEMANGLE
-    /* It takes "f" for the type float: only what begins as an encoding is a function's name. */
-    if (strncmp(name, "_Z", 2) == 0 && strlen(name) <= LONGEST_NAME) {
-        return copy_text(find(name));
+    if (is_mangled(name)) {
+        return copy_text(find(name)->text);
+    }
+#endif
+    return shown(name);
+}
+
+char *demangle_brief(const char *name)
+{
+#ifdef PDL_HAVE_CXA_DEMANGLE
+    if (is_mangled(name)) {
+        return copy_text(find(name)->brief);
+    }
+#endif
+    return shown(name);
+}
+
+char *demangle_alone(const char *name)
+{
+#ifdef PDL_HAVE_CXA_DEMANGLE
+    if (is_mangled(name)) {
+        return copy_text(find(name)->alone);
     }
 #endif
     return shown(name);

@@ -8,4 +8,12 @@
  * NULL: the program ends where there is no memory. */
 char *demangle(const char *name);
 
+/* The same in at most BRIEF_NAME characters, if leaving out template arguments and parameters does it; also of names
+ * that demangle() leaves mangled because of their length. */
+enum { BRIEF_NAME = 80 };
+char *demangle_brief(const char *name);
+
+/* The same without template arguments, result and parameters: that of all instances of a template. */
+char *demangle_alone(const char *name);
+
 #endif /* PDL_TOOLS_DEMANGLE_H */

@@ -123,14 +123,16 @@ char *shorten_name(const char *whole, size_t most)
         char open;
         size_t least;
     } turns[] = {{'<', 16}, {'(', 16}, {'<', 3}};
+    enum { DEPTHS = 32 }; /* that are gone through one by one */
     char *name = without_units(whole);
     struct pairs pairs = find_pairs(name);
     char *made = copy_text(name);
     for (size_t turn = 0; turn < sizeof(turns) / sizeof(turns[0]); turn++) {
-        for (uint32_t depth = pairs.deepest + 1; depth > 0 && strlen(made) > most; depth--) {
+        const uint32_t deepest = pairs.deepest < DEPTHS ? pairs.deepest : DEPTHS;
+        for (uint32_t depth = deepest + 1; depth > 0 && strlen(made) > most; depth--) {
             for (size_t i = 0; i < pairs.count; i++) {
                 struct pair *pair = &pairs.items[i];
-                if (pair->depth == depth - 1 && name[pair->open] == turns[turn].open &&
+                if (pair->depth >= depth - 1 && name[pair->open] == turns[turn].open &&
                     pair->close > pair->open + turns[turn].least &&
                     strncmp(name + pair->open, "(anonymous", 10) != 0) {
                     pair->left_out = true;

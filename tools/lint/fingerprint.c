@@ -7,7 +7,6 @@
 
 #include "common/demangle.h"
 #include "common/memory.h"
-#include "common/shorten.h"
 #include "core/hash.h"
 #include "lint/lint.h"
 
@@ -39,10 +38,9 @@ static uint64_t hash_of(const struct lint_report *report, const struct lint_item
     const char *rule = pdl_lint_rule_id((pdl_lint_rule)finding->rule);
     const char *file = lint_place_of(entry).file;
     const char *slash = strrchr(file, '/');
-    char *name =
-        demangle(place != NULL && place->inlined != NULL ? place->inlined
-                                                         : lint_kernel_of(entry)->info->name);
-    char *function = template_name(name);
+    char *function =
+        demangle_alone(place != NULL && place->inlined != NULL ? place->inlined
+                                                               : lint_kernel_of(entry)->info->name);
     char *parameter = finding->parameter_name != NULL ? copy_text(finding->parameter_name)
                                                       : format_text("%d", (int)finding->parameter);
     size_t length = 0;
@@ -57,7 +55,6 @@ static uint64_t hash_of(const struct lint_report *report, const struct lint_item
     state = line != NULL ? hash_line(state, line, length) : state;
     free(parameter);
     free(function);
-    free(name);
     return state;
 }
 

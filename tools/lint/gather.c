@@ -5,7 +5,6 @@
 
 #include "common/demangle.h"
 #include "common/memory.h"
-#include "common/shorten.h"
 #include "lint/lint.h"
 
 /* Markers in a header come with every input that includes it: one place and text is one marker. */
@@ -163,16 +162,14 @@ static struct member member_of(struct gathering *gathering, struct lint_entry en
                             .reason =
                                 entry.finding->suppressed != NULL ? entry.finding->suppressed : ""};
     if (place == NULL) {
-        char *name = demangle(lint_kernel_of(&entry)->info->name);
-        char *alone = template_name(name);
+        char *alone = demangle_alone(lint_kernel_of(&entry)->info->name);
         member.owner = keep(gathering, alone);
         free(alone);
-        free(name);
     }
     return member;
 }
 
-/* By everything but the rule and the pointer in the parameter. */
+/* By everything but the rule. */
 static int by_line(const struct member *a, const struct member *b)
 {
     int order = by_number(a->line == 0, b->line == 0);
@@ -190,9 +187,6 @@ static int by_look(const void *a, const void *b)
     const struct member *x = a;
     const struct member *y = b;
     int order = by_line(x, y);
-    order = order != 0
-                ? order
-                : by_number(x->entry.finding->parameter_offset, y->entry.finding->parameter_offset);
     order = order != 0 ? order : by_number(x->entry.finding->rule, y->entry.finding->rule);
     return order != 0 ? order : by_number((int64_t)x->entry.order, (int64_t)y->entry.order);
 }
@@ -212,78 +206,10 @@ static bool goes_with(const struct member *first, const struct member *second)
 {
     const pdl_lint_finding *a = first->entry.finding;
     const pdl_lint_finding *b = second->entry.finding;
-    return by_line(first, second) == 0 && a->parameter_offset == b->parameter_offset &&
+    return by_line(first, second) == 0 &&
            (a->rule == b->rule ||
             (b->rule == PDL_LINT_PARTIAL_WAIT &&
              (a->rule == PDL_LINT_READ_BEFORE_WAIT || a->rule == PDL_LINT_WRITE_BEFORE_WAIT)));
-}
-
-static int by_kernel(const void *a, const void *b)
-{
-    const struct lint_entry *x = &((const struct member *)a)->entry;
-    const struct lint_entry *y = &((const struct member *)b)->entry;
-    return strcmp(lint_kernel_of(x)->info->name, lint_kernel_of(y)->info->name);
-}
-
-static int by_group_and_kernel(const void *a, const void *b)
-{
-    const int order =
-        by_number(((const struct member *)a)->group, ((const struct member *)b)->group);
-    return order != 0 ? order : by_kernel(a, b);
-}
-
-/* Whether no kernel is in both of two lists that are sorted by kernels. */
-static bool are_apart(const struct member *a, size_t a_count, const struct member *b,
-                      size_t b_count)
-{
-    size_t i = 0;
-    size_t j = 0;
-    while (i < a_count && j < b_count) {
-        const int order = by_kernel(&a[i], &b[j]);
-        if (order == 0) {
-            return false;
-        }
-        i += order < 0;
-        j += order > 0;
-    }
-    return true;
-}
-
-/* Fields of a struct are at other bytes in other instances of a template: pointers at different bytes that no kernel
- * has both of are one. `members` are all of one line, and few groups. */
-static void join_offsets(struct member *members, size_t count)
-{
-    enum { MOST = 64 };
-    size_t starts[MOST + 1];
-    size_t joined[MOST]; /* the group that one goes with */
-    size_t groups = 0;
-    qsort(members, count, sizeof(*members), by_group_and_kernel);
-    for (size_t i = 0; i < count; i++) {
-        if (i == 0 || members[i - 1].group != members[i].group) {
-            if (groups == MOST) {
-                return;
-            }
-            starts[groups++] = i;
-        }
-    }
-    starts[groups] = count;
-    for (size_t g = 0; g < groups; g++) {
-        const struct member *own = &members[starts[g]];
-        joined[g] = g;
-        for (size_t first = 0; first < g && joined[g] == g; first++) {
-            bool apart = joined[first] == first && own->entry.finding->parameter >= 0 &&
-                         members[starts[first]].entry.finding->rule == own->entry.finding->rule;
-            for (size_t other = first; other < g && apart; other++) {
-                apart = joined[other] != first ||
-                        are_apart(&members[starts[other]], starts[other + 1] - starts[other], own,
-                                  starts[g + 1] - starts[g]);
-            }
-            joined[g] = apart ? first : g;
-        }
-        for (size_t i = starts[g]; i < starts[g + 1] && joined[g] != g; i++) {
-            members[i].group = members[starts[joined[g]]].group;
-        }
-    }
 }
 
 static int by_text(const void *a, const void *b)
@@ -307,10 +233,8 @@ size_t lint_count_kernels(const struct lint_item *item, bool *same)
         }
         count++;
         if (*same) {
-            char *name = demangle(names[i]);
-            char *alone = template_name(name);
+            char *alone = demangle_alone(names[i]);
             *same = first == NULL || strcmp(first, alone) == 0;
-            free(name);
             free(first);
             first = alone;
         }
@@ -324,19 +248,10 @@ static void find_groups(struct gathering *gathering)
 {
     struct member *members = gathering->members;
     uint32_t groups = 0;
-    size_t begin = 0; /* of those of the same line */
     qsort(members, gathering->count, sizeof(*members), by_look);
     for (size_t i = 0; i < gathering->count; i++) {
         groups += i > 0 && !goes_with(&members[i - 1], &members[i]) ? 1 : 0;
         members[i].group = groups;
-    }
-    for (size_t i = 1; i <= gathering->count; i++) {
-        if (i == gathering->count || by_line(&members[i - 1], &members[i]) != 0) {
-            if (members[begin].group != members[i - 1].group) {
-                join_offsets(&members[begin], i - begin);
-            }
-            begin = i;
-        }
     }
     qsort(members, gathering->count, sizeof(*members), by_group);
 }

@@ -5,10 +5,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "common/demangle.h"
 #include "common/memory.h"
 #include "common/print.h"
-#include "common/shorten.h"
 #include "common/shown.h"
 #include "lint/lint.h"
 
@@ -84,11 +82,13 @@ static void print_item(const struct lint_report *report, const struct lint_item 
     if (!place.in_source && strcmp(place.file, entry->input->name) != 0) {
         place = (struct lint_place){.file = entry->input->name}; /* no line of that file */
     }
-    char *message =
-        format_text("%s\n%s%s%s", finding->message, kernels, finding->advice != NULL ? "\n" : "",
-                    finding->advice != NULL ? finding->advice : "");
+    char *pointers = lint_pointers_text(item);
+    char *message = format_text(
+        "%s\n%s%s%s%s%s", finding->message, kernels, *pointers != '\0' ? "\n" : "", pointers,
+        finding->advice != NULL ? "\n" : "", finding->advice != NULL ? finding->advice : "");
     print_command(finding->level, place, pdl_lint_rule_id((pdl_lint_rule)finding->rule), message);
     free(message);
+    free(pointers);
     free(kernels);
 }
 

@@ -79,6 +79,9 @@ size_t lint_count_kernels(const struct lint_item *item, bool *same);
 /* "in kernel 'k'", "in 12 instances of 'k'"; the caller frees it (text.c). */
 char *lint_kernels_text(const struct lint_report *report, const struct lint_item *item);
 
+/* "also through the pointers at bytes 8 and 16", of a struct that the finding is about, or ""; the caller frees it. */
+char *lint_pointers_text(const struct lint_item *item);
+
 /* Fills the report's items and allowances, once all is read (gather.c). */
 void lint_gather_findings(struct lint_report *report);
 void lint_gather_allowances(struct lint_report *report);

@@ -175,8 +175,11 @@ static json_t *result_of(const struct lint_report *report, const struct lint_ite
     json_t *locations = json_new_array();
     json_t *partial = json_new_object();
     json_t *properties = json_new_object();
-    char *text = finding->advice != NULL ? format_text("%s; %s", finding->message, finding->advice)
-                                         : copy_text(finding->message);
+    char *pointers = lint_pointers_text(item);
+    char *text = format_text("%s%s%s%s%s", finding->message, *pointers != '\0' ? ", " : "",
+                             pointers, finding->advice != NULL ? "; " : "",
+                             finding->advice != NULL ? finding->advice : "");
+    free(pointers);
     json_set(result, "ruleId", json_text(pdl_lint_rule_id((pdl_lint_rule)finding->rule)));
     json_set(result, "ruleIndex", json_number(finding->rule - 1));
     json_set(result, "level", json_text(pdl_lint_level_name((pdl_lint_level)finding->level)));

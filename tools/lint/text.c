@@ -9,7 +9,6 @@
 #include "common/demangle.h"
 #include "common/memory.h"
 #include "common/print.h"
-#include "common/shorten.h"
 #include "common/shown.h"
 #include "lint/never.h"
 #include "lint/sift.h"
@@ -56,15 +55,9 @@ static void print_headline(const struct colours *colours, struct lint_place plac
            pdl_lint_level_name((pdl_lint_level)level), colours->end);
 }
 
-/* Columns of a name; of one that is longer the template arguments are left out. */
-enum { NAME_MOST = 80 };
-
 static char *name_of(const struct lint_report *report, const char *name)
 {
-    char *demangled = demangle(name);
-    char *text = shorten_name(demangled, report->full_names ? LONGEST_SHOWN : NAME_MOST);
-    free(demangled);
-    return text;
+    return report->full_names ? demangle(name) : demangle_brief(name);
 }
 
 static void print_function(const struct lint_report *report, const char *name)
@@ -83,13 +76,11 @@ char *lint_kernels_text(const struct lint_report *report, const struct lint_item
     const char *first = lint_kernel_of(&item->entries[0])->info->name;
     char *text;
     if (kernels > 1 && same) {
-        char *demangled = demangle(first);
-        char *alone = template_name(demangled);
+        char *alone = demangle_alone(first);
         char *count = format_count(kernels, "", "");
         text = format_text("in %s instances of '%s'", count, alone);
         free(count);
         free(alone);
-        free(demangled);
     } else {
         char *name = name_of(report, first);
         char *more = kernels > 1 ? format_count(kernels - 1, "", "") : copy_text("");
@@ -98,6 +89,53 @@ char *lint_kernels_text(const struct lint_report *report, const struct lint_item
         free(more);
         free(name);
     }
+    return text;
+}
+
+static int by_value(const void *a, const void *b)
+{
+    const int32_t x = *(const int32_t *)a;
+    const int32_t y = *(const int32_t *)b;
+    return (x > y) - (x < y);
+}
+
+char *lint_pointers_text(const struct lint_item *item)
+{
+    enum { MOST = 8 };
+    const int32_t own = item->entries[0].finding->parameter_offset;
+    int32_t *offsets = allocate(item->count, sizeof(*offsets));
+    size_t count = 0;
+    size_t kept = 0;
+    for (size_t i = 0; i < item->count; i++) {
+        const int32_t offset = item->entries[i].finding->parameter_offset;
+        if (offset >= 0 && offset != own) {
+            offsets[count++] = offset;
+        }
+    }
+    qsort(offsets, count, sizeof(*offsets), by_value);
+    for (size_t i = 0; i < count; i++) {
+        if (i == 0 || offsets[i - 1] != offsets[i]) {
+            offsets[kept++] = offsets[i];
+        }
+    }
+    char *text = copy_text("");
+    for (size_t i = 0; i < kept && i < MOST; i++) {
+        const bool last = i + 1 == kept || i + 1 == MOST;
+        char *more = format_text("%s%s%d", text,
+                                 i == 0 ? kept == 1 ? "also through the pointer at byte "
+                                                    : "also through the pointers at bytes "
+                                 : last && kept <= MOST ? " and "
+                                                        : ", ",
+                                 (int)offsets[i]);
+        free(text);
+        text = more;
+    }
+    if (kept > MOST) {
+        char *more = format_text("%s and %zu more", text, kept - MOST);
+        free(text);
+        text = more;
+    }
+    free(offsets);
     return text;
 }
 
@@ -183,53 +221,59 @@ static void print_at(const pdl_inspect_place *place)
     print_place(place->file, place->line, place->column);
 }
 
-/* What is inlined to the headline, and where that is inlined to. Of a long chain the middle is left out. */
+static void print_place_in(const struct lint_report *report, const pdl_inspect_place *place,
+                           const char *function, bool inside)
+{
+    (void)fputs("  ", stdout);
+    if (inside) {
+        (void)fputs("at ", stdout);
+        print_at(place);
+    }
+    if (function != NULL) {
+        (void)fputs(inside ? ", in " : "in ", stdout);
+        print_function(report, function);
+    }
+    if (!inside) {
+        (void)fputs(function != NULL ? ", inlined from " : "inlined from ", stdout);
+        print_at(place);
+    }
+    (void)putchar('\n');
+}
+
+/* What is inlined to the headline, and where that is inlined to: of each part both ends, if it is long. */
 static void print_chain(const struct lint_report *report, const pdl_lint_finding *finding)
 {
-    enum { ENDS = 2 };
+    enum { FEW = 3 };
     const uint32_t place = finding->place < finding->place_count ? finding->place : 0;
-    bool left_out = false;
     for (uint32_t i = 0; i < finding->place_count; i++) {
-        const uint32_t to_end = i < place ? place - i : finding->place_count - i;
-        const uint32_t from_begin = i < place ? i : i - place - 1;
+        const bool inside = i < place;
+        const uint32_t begin = inside ? 0 : place + 1;
+        const uint32_t end = inside ? place : finding->place_count;
         const pdl_inspect_place *at = finding->places[i];
-        const char *function = i < place ? at->inlined
-                               : i > 0   ? finding->places[i - 1]->inlined
-                                         : NULL;
         if (i == place) {
-            left_out = false;
             continue;
         }
-        if (at->file == NULL || (from_begin >= ENDS && to_end > ENDS)) {
-            (void)fputs(left_out ? "" : "  …\n", stdout);
-            left_out = true;
-            continue;
-        }
-        if (i < place) {
-            (void)fputs("  at ", stdout);
-            print_at(at);
-            (void)fputs(function != NULL ? ", in " : "", stdout);
+        if (end - begin > FEW && i > begin && i + 1 < end) {
+            (void)fputs(i == begin + 1 ? "  …\n" : "", stdout);
+        } else if (at->file == NULL) {
+            (void)fputs("  …\n", stdout);
         } else {
-            (void)fputs(function != NULL ? "  in " : "  ", stdout);
+            print_place_in(report, at, inside ? at->inlined : finding->places[i - 1]->inlined,
+                           inside);
         }
-        if (function != NULL) {
-            print_function(report, function);
-        }
-        if (i > place) {
-            (void)fputs(function != NULL ? ", inlined from " : "inlined from ", stdout);
-            print_at(at);
-        }
-        (void)putchar('\n');
     }
 }
 
+/* `before` is the item above it, or NULL: the same advice is not given twice in a row. */
 static void print_item(const struct lint_report *report, const struct colours *colours,
-                       const struct lint_item *item)
+                       const struct lint_item *item, const struct lint_item *before)
 {
     const pdl_lint_finding *finding = item->entries[0].finding;
     const struct lint_place place = lint_place_of(&item->entries[0]);
     const uint64_t instructions = count_instructions(item);
+    const char *said = before != NULL ? before->entries[0].finding->advice : NULL;
     char *kernels = lint_kernels_text(report, item);
+    char *pointers = lint_pointers_text(item);
     size_t count;
     struct inner *lines = find_inner(item, &count);
     print_headline(colours, place, finding->level);
@@ -242,17 +286,21 @@ static void print_item(const struct lint_report *report, const struct colours *c
         printf(", by %llu instructions", (unsigned long long)instructions);
     }
     (void)putchar('\n');
+    if (*pointers != '\0') {
+        printf("  %s\n", pointers);
+    }
     if (count == 1) {
         print_chain(report, finding);
     } else {
         print_lines(lines, count, "at");
     }
-    if (finding->advice != NULL) {
+    if (finding->advice != NULL && (said == NULL || strcmp(said, finding->advice) != 0)) {
         printf("  %snote:%s ", colours->note, colours->end);
         print_shown(finding->advice);
         (void)putchar('\n');
     }
     free(lines);
+    free(pointers);
     free(kernels);
 }
 
@@ -327,10 +375,12 @@ static void print_never(const struct lint_report *report, const struct colours *
 bool lint_print_text(const struct lint_report *report)
 {
     const struct colours *colours = wants_colours(stdout) ? &coloured : &plain;
+    const struct lint_item *before = NULL;
     bool without_source = false;
     for (size_t i = 0; i < report->item_count; i++) {
         if (lint_is_shown(report, report->items[i].entries[0].finding)) {
-            print_item(report, colours, &report->items[i]);
+            print_item(report, colours, &report->items[i], before);
+            before = &report->items[i];
             without_source |= !lint_place_of(&report->items[i].entries[0]).in_source;
         }
     }
