@@ -116,6 +116,39 @@ static char *without_units(const char *name)
     return made;
 }
 
+/* The names that a mangled name begins with, where the demangler did not know the rest: `ns::f` and, for a template,
+ * what stands for its arguments. NULL for what is not mangled. */
+static char *outline(const char *name, const char *arguments)
+{
+    const bool nested = strncmp(name, "_ZN", 3) == 0;
+    const char *at = name + (nested ? 3 : 2);
+    if (strncmp(name, "_Z", 2) != 0) {
+        return NULL;
+    }
+    char *made = allocate(2 * strlen(name) + strlen(arguments) + 1, 1);
+    char *to = made;
+    while (isdigit((unsigned char)*at)) {
+        char *ident = NULL;
+        const unsigned long length = strtoul(at, &ident, 10);
+        if (length == 0 || length > strlen(ident)) {
+            break;
+        }
+        to = to > made ? stpcpy(to, "::") : to;
+        memcpy(to, ident, length);
+        to += length;
+        at = ident + length;
+        if (!nested) {
+            break;
+        }
+    }
+    (void)stpcpy(to, *at == 'I' ? arguments : "");
+    if (to == made) {
+        free(made);
+        return NULL;
+    }
+    return made;
+}
+
 char *shorten_name(const char *whole, size_t most)
 {
     /* What is short is of little use to leave out; parameters tell less than template arguments. */
@@ -124,7 +157,8 @@ char *shorten_name(const char *whole, size_t most)
         size_t least;
     } turns[] = {{'<', 16}, {'(', 16}, {'<', 3}};
     enum { DEPTHS = 32 }; /* that are gone through one by one */
-    char *name = without_units(whole);
+    char *outlined = strlen(whole) > most ? outline(whole, "<...>") : NULL;
+    char *name = without_units(outlined != NULL ? outlined : whole);
     struct pairs pairs = find_pairs(name);
     char *made = copy_text(name);
     for (size_t turn = 0; turn < sizeof(turns) / sizeof(turns[0]); turn++) {
@@ -144,12 +178,14 @@ char *shorten_name(const char *whole, size_t most)
     }
     free(pairs.items);
     free(name);
+    free(outlined);
     return made;
 }
 
 char *template_name(const char *whole)
 {
-    char *name = without_units(whole);
+    char *outlined = outline(whole, "");
+    char *name = without_units(outlined != NULL ? outlined : whole);
     struct pairs pairs = find_pairs(name);
     size_t begin = 0;
     size_t end = strlen(name);
@@ -189,9 +225,13 @@ char *template_name(const char *whole)
             made[kept++] = made[i];
         }
     }
+    while (kept > 0 && made[kept - 1] == ' ') { /* `operator< <float>` */
+        kept--;
+    }
     made[kept] = '\0';
     free(pairs.items);
     free(only);
     free(name);
+    free(outlined);
     return made;
 }

@@ -5,7 +5,8 @@
 
 #include <stddef.h>
 
-/* Neither has the names that nvcc puts around what is static. */
+/* Neither has the names that nvcc puts around what is static. Of a name that is mangled still both give the names that
+ * it begins with. */
 
 /* A copy to free. Of a name of more than `most` characters the template arguments, from the innermost on, and then
  * the parameters are `...`, as far as needed. */
