@@ -97,7 +97,7 @@ PDL_API const char *pdl_lint_level_name(pdl_lint_level level);
 /** Of what kind an image is. */
 typedef enum pdl_inspect_kind {
     PDL_INSPECT_PTX = 1,  /**< PTX text: read in full, findings are made. */
-    PDL_INSPECT_SASS = 2, /**< A cubin: whether waits and triggers are in the code, no findings. */
+    PDL_INSPECT_SASS = 2, /**< A cubin: which waits and triggers are in it, and what is first. */
     PDL_INSPECT_LTO = 3   /**< Intermediate code for link-time optimization: not read. */
 } pdl_inspect_kind;
 
@@ -175,6 +175,8 @@ typedef struct pdl_lint_finding {
     uint32_t place; /**< Index of the place to show first: where the code around the wait has it. */
     int32_t parameter_offset; /**< The pointer's byte in the parameter; -1 if not known. */
     uint32_t plain; /**< 1 if `suppressed` because the kernel is launched without overlap only. */
+    /** What the machine code beside the PTX does with it, a clause; NULL if that is not known. */
+    const char *machine;
 } pdl_lint_finding;
 
 /** A suppression, or a marker in the source, and what it did. */

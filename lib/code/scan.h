@@ -21,6 +21,7 @@ struct pdl_cubin_code {
     bool kernel;
     pdl_known waits; /* what it calls included */
     pdl_known triggers;
+    bool unknown;        /* it calls what cannot be told, what it calls included */
     uint32_t wait_count; /* in its own body */
     uint32_t trigger_count;
     int32_t registers;       /* -1 if not known */

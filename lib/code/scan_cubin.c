@@ -11,20 +11,10 @@
 
 #include "code/calls.h"
 #include "code/elf64.h"
+#include "code/sass.h"
 #include "code/scan.h"
 #include "code/system.h"
 #include "core/array.h"
-
-/* Instructions take 16 bytes. The low 12 bits of the first word say which it is, and of these the
- * upper three what form its operand has. The same from sm_90 to sm_121. */
-#define INSTRUCTION_SIZE      16u
-#define INSTRUCTION_WAIT      0x82eu /* ACQBULK */
-#define INSTRUCTION_TRIGGER   0x82du /* PREEXIT */
-#define INSTRUCTION_CALL_ABS  0x143u
-#define INSTRUCTION_CALL_REL  0x144u
-#define INSTRUCTION_KIND      0x1ffu
-#define INSTRUCTION_FORM      0xe00u
-#define INSTRUCTION_IMMEDIATE 0x800u
 
 /* Whose flags are laid out in which way. */
 #define OSABI_CUDA_NEW       0x41
@@ -34,8 +24,7 @@
 
 #define SYMBOL_ENTRY 0x10u /* in st_other: a kernel */
 
-/* Records of .nv.info: a format, an attribute, 16 bits of value or of the size of what follows. */
-#define INFO_SIZED         4
+/* Attributes of .nv.info. */
 #define INFO_PARAMETER     0x17
 #define INFO_PARAMETER_FAR 0x45 /* where there is more than 4 KiB of parameters */
 #define INFO_REGISTERS     0x2f
@@ -209,23 +198,23 @@ static void read_symbols(struct scan *scan)
 
 static void scan_instructions(struct pdl_cubin_code *code, const struct pdl_elf_section *section)
 {
-    for (size_t at = 0; section->size - at >= INSTRUCTION_SIZE; at += INSTRUCTION_SIZE) {
+    for (size_t at = 0; section->size - at >= PDL_SASS_SIZE; at += PDL_SASS_SIZE) {
         uint32_t word = 0;
         memcpy(&word, section->data + at, sizeof(word));
-        const uint32_t instruction = word & (INSTRUCTION_KIND | INSTRUCTION_FORM);
-        const uint32_t kind = word & INSTRUCTION_KIND;
+        const uint32_t instruction = word & (PDL_SASS_KIND | PDL_SASS_FORM);
+        const uint32_t kind = word & PDL_SASS_KIND;
         const bool own = at < code->own_size;
-        if (instruction == INSTRUCTION_WAIT) {
+        if (instruction == PDL_SASS_WAIT) {
             code->marks |= MARK_WAITS;
             code->wait_count += own;
-        } else if (instruction == INSTRUCTION_TRIGGER) {
+        } else if (instruction == PDL_SASS_TRIGGER) {
             code->marks |= MARK_TRIGGERS;
             code->trigger_count += own;
-        } else if ((word & INSTRUCTION_FORM) != INSTRUCTION_IMMEDIATE) {
+        } else if ((word & PDL_SASS_FORM) != PDL_SASS_IMMEDIATE) {
             /* Functions of the system are called by their address, in a register. */
-            if (kind == INSTRUCTION_CALL_ABS) {
+            if (kind == PDL_SASS_CALL_ABS) {
                 code->marks |= MARK_CALLS_ABS;
-            } else if (kind == INSTRUCTION_CALL_REL) {
+            } else if (kind == PDL_SASS_CALL_REL) {
                 code->marks |= MARK_UNKNOWN;
             }
         }
@@ -234,38 +223,11 @@ static void scan_instructions(struct pdl_cubin_code *code, const struct pdl_elf_
 
 /* ---- .nv.info ------------------------------------------------------------------------------- */
 
-struct info_record {
-    uint8_t attribute;
-    size_t size;
-    const unsigned char *value;
-};
-
-static bool next_info(const struct pdl_elf_section *section, size_t *at, struct info_record *record)
-{
-    uint16_t size = 0;
-    if (section->size < 4 || *at > section->size - 4) {
-        return false;
-    }
-    const unsigned char *bytes = section->data + *at;
-    memcpy(&size, bytes + 2, sizeof(size));
-    *at += 4;
-    *record = (struct info_record){.attribute = bytes[1], .size = 0, .value = NULL};
-    if (bytes[0] == INFO_SIZED) {
-        if (size > section->size - *at) {
-            return false;
-        }
-        record->value = bytes + 4;
-        record->size = size;
-        *at += size;
-    }
-    return true;
-}
-
 static void read_kernel_info(struct pdl_cubin_code *code, const struct pdl_elf_section *section)
 {
-    struct info_record record;
+    struct pdl_info_record record;
     int32_t count = 0;
-    for (size_t at = 0; next_info(section, &at, &record);) {
+    for (size_t at = 0; pdl_info_next(section, &at, &record);) {
         count +=
             record.attribute == INFO_PARAMETER || record.attribute == INFO_PARAMETER_FAR ? 1 : 0;
     }
@@ -274,8 +236,8 @@ static void read_kernel_info(struct pdl_cubin_code *code, const struct pdl_elf_s
 
 static void read_image_info(const struct scan *scan, const struct pdl_elf_section *section)
 {
-    struct info_record record;
-    for (size_t at = 0; next_info(section, &at, &record);) {
+    struct pdl_info_record record;
+    for (size_t at = 0; pdl_info_next(section, &at, &record);) {
         uint32_t pair[2] = {0}; /* a symbol and its number of registers */
         struct pdl_elf_symbol symbol;
         if (record.attribute != INFO_REGISTERS || record.size != sizeof(pair)) {
@@ -490,6 +452,7 @@ enum pdl_scan_result pdl_scan_cubin(struct pdl_cubin *cubin, const unsigned char
     }
     for (uint32_t i = 0; i < cubin->count; i++) {
         struct pdl_cubin_code *code = &cubin->codes[i];
+        code->unknown = (code->marks & MARK_UNKNOWN) != 0;
         code->waits = answer(cubin, code->marks, MARK_WAITS);
         code->triggers = answer(cubin, code->marks, MARK_TRIGGERS);
     }

@@ -7,6 +7,7 @@
 #include "inspect/analysis.h"
 #include "inspect/image.h"
 #include "inspect/ptx/places.h"
+#include "inspect/rules/machine.h"
 #include "inspect/rules/rules.h"
 
 /* ---- kernels ---------------------------------------------------------------------------------- */
@@ -93,7 +94,10 @@ static pdl_status add_kernel(struct analysis *analysis, const struct pdl_ptx_fun
     if (!ok) {
         return pdl_ptx_no_memory();
     }
-    const pdl_status status = pdl_constants_filter(&work->effects, module, &work->flow, names);
+    pdl_status status = pdl_machine_note(module, flow, effects);
+    if (status == PDL_SUCCESS) {
+        status = pdl_constants_filter(&work->effects, module, &work->flow, names);
+    }
     return status == PDL_SUCCESS ? pdl_rules_apply(module, flow, effects, &analysis->allows, names)
                                  : status;
 }

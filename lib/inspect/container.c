@@ -42,13 +42,17 @@ struct mark {
     uint32_t kernels;
     uint32_t findings;
     uint32_t markers;
+    uint32_t machines;
+    uint32_t noted;
 };
 
 static struct mark mark_of(const pdl_inspection *inspection)
 {
     return (struct mark){.kernels = inspection->kernel_count,
                          .findings = inspection->finding_count,
-                         .markers = inspection->marker_count};
+                         .markers = inspection->marker_count,
+                         .machines = inspection->machine_count,
+                         .noted = inspection->noted_count};
 }
 
 /* Says why the last image was not read. */
@@ -60,6 +64,10 @@ static pdl_status leave_unread(struct reader *reader, uint32_t image, struct mar
     inspection->kernel_count = mark.kernels;
     inspection->finding_count = mark.findings;
     inspection->marker_count = mark.markers;
+    inspection->machine_count = mark.machines;
+    while (inspection->noted_count > mark.noted) {
+        free(inspection->noted[--inspection->noted_count].accesses);
+    }
     about->kernel_count = 0;
     about->function_count = 0;
     about->unread = why != NULL ? pdl_arena_copy(&inspection->arena, why, strlen(why)) : NULL;
@@ -204,6 +212,7 @@ static enum pdl_unpack_result unpack(struct reader *reader, const struct pdl_fat
 static pdl_status read_entry(struct reader *reader, const struct pdl_fatbin_entry *entry)
 {
     uint32_t image = 0;
+    reader->inspection->in_container = true;
     unsigned char *unpacked = NULL;
     const unsigned char *bytes = entry->payload;
     size_t size = entry->size;

@@ -1,10 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /* Cubins as images of an inspection. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "code/info.h"
 #include "code/scan.h"
 #include "inspect/image.h"
+#include "inspect/lines.h"
+#include "inspect/order.h"
+
+static pdl_status no_memory(void)
+{
+    return pdl_inspect_fail(PDL_ERROR_OUT_OF_MEMORY, 0, 0, "no memory for what is in a cubin");
+}
 
 static pdl_status add_kernel(pdl_inspection *inspection, const struct pdl_cubin *cubin,
                              const struct pdl_cubin_code *code)
@@ -21,9 +29,90 @@ static pdl_status add_kernel(pdl_inspection *inspection, const struct pdl_cubin 
         code->shared_memory <= INT32_MAX ? (int32_t)code->shared_memory : -1;
     info.parameter_count = code->parameter_count;
     if (info.name == NULL || !pdl_inspection_add_kernel(inspection, &kernel, &info)) {
-        return pdl_inspect_fail(PDL_ERROR_OUT_OF_MEMORY, 0, 0, "no memory for what is in a cubin");
+        return no_memory();
     }
     return PDL_SUCCESS;
+}
+
+/* ---- what comes before the wait ----------------------------------------------------------------- */
+
+static int by_place(const void *left, const void *right)
+{
+    const struct pdl_machine_access *a = *(struct pdl_machine_access *const *)left;
+    const struct pdl_machine_access *b = *(struct pdl_machine_access *const *)right;
+    return a->section != b->section ? (a->section > b->section) - (a->section < b->section)
+                                    : (a->at > b->at) - (a->at < b->at);
+}
+
+static pdl_status find_lines(pdl_inspection *inspection, uint32_t first, const unsigned char *bytes,
+                             size_t size)
+{
+    size_t count = 0;
+    for (uint32_t i = first; i < inspection->machine_count; i++) {
+        count += inspection->machines[i].count;
+    }
+    if (count == 0) {
+        return PDL_SUCCESS;
+    }
+    struct pdl_machine_access **list = malloc(count * sizeof(*list));
+    count = 0;
+    for (uint32_t i = first; list != NULL && i < inspection->machine_count; i++) {
+        for (uint32_t a = 0; a < inspection->machines[i].count; a++) {
+            list[count++] = &inspection->machines[i].accesses[a];
+        }
+    }
+    bool found = list != NULL;
+    if (found) {
+        qsort((void *)list, count, sizeof(*list), by_place);
+        found = pdl_lines_find(&inspection->arena, bytes, size, list, (uint32_t)count);
+    }
+    free((void *)list);
+    return found ? PDL_SUCCESS : no_memory();
+}
+
+static pdl_status add_machine(pdl_inspection *inspection, uint32_t kernel,
+                              const struct pdl_order_found *found)
+{
+    const size_t size = found->count * sizeof(*found->accesses);
+    struct pdl_machine_access *accesses = pdl_arena_alloc(&inspection->arena, size);
+    if (accesses == NULL || !PDL_ARRAY_ROOM(inspection->machines, inspection->machine_count,
+                                            inspection->machine_capacity)) {
+        return no_memory();
+    }
+    if (size > 0) {
+        memcpy(accesses, found->accesses, size);
+    }
+    inspection->machines[inspection->machine_count++] =
+        (struct pdl_machine){.accesses = accesses,
+                             .count = found->count,
+                             .kernel = kernel,
+                             .lost = found->lost,
+                             .lost_at = found->lost_at};
+    return PDL_SUCCESS;
+}
+
+/* Kernels that wait, the first of which is `kernel`. */
+static pdl_status read_order(pdl_inspection *inspection, const struct pdl_cubin *cubin,
+                             uint32_t kernel, const unsigned char *bytes, size_t size)
+{
+    struct pdl_order *order = NULL;
+    const uint32_t first = inspection->machine_count;
+    pdl_status status = PDL_SUCCESS;
+    for (uint32_t i = 0; i < cubin->count && status == PDL_SUCCESS; i++) {
+        struct pdl_order_found found;
+        if (!cubin->codes[i].kernel) {
+            continue;
+        }
+        if (cubin->codes[i].waits == PDL_YES) {
+            order = order != NULL ? order : pdl_order_open(cubin, bytes, size);
+            status = order != NULL && pdl_order_walk(order, i, &found)
+                         ? add_machine(inspection, kernel, &found)
+                         : no_memory();
+        }
+        kernel++;
+    }
+    pdl_order_close(order);
+    return status == PDL_SUCCESS ? find_lines(inspection, first, bytes, size) : status;
 }
 
 pdl_status pdl_cubin_read(pdl_inspection *inspection, const unsigned char *bytes, size_t size,
@@ -40,7 +129,7 @@ pdl_status pdl_cubin_read(pdl_inspection *inspection, const unsigned char *bytes
                                 "%zu bytes",
                                 size);
     default:
-        return pdl_inspect_fail(PDL_ERROR_OUT_OF_MEMORY, 0, 0, "no memory for what is in a cubin");
+        return no_memory();
     }
     pdl_inspect_image *about = &inspection->images[image];
     about->kind = PDL_INSPECT_SASS;
@@ -55,6 +144,7 @@ pdl_status pdl_cubin_read(pdl_inspection *inspection, const unsigned char *bytes
             status = pdl_inspect_fail(PDL_ERROR_OUT_OF_MEMORY, 0, 0, "no memory for a message");
         }
     }
+    const uint32_t first = inspection->kernel_count;
     size_t names = 0; /* names that lie over each other could take any amount of memory */
     for (uint32_t i = 0; status == PDL_SUCCESS && i < cubin.count; i++) {
         const struct pdl_cubin_code *code = &cubin.codes[i];
@@ -65,6 +155,9 @@ pdl_status pdl_cubin_read(pdl_inspection *inspection, const unsigned char *bytes
         } else if (code->kernel) {
             status = add_kernel(inspection, &cubin, code);
         }
+    }
+    if (status == PDL_SUCCESS && !inspection->facts_only) {
+        status = read_order(inspection, &cubin, first, bytes, size);
     }
     pdl_scan_cubin_free(&cubin);
     return status;

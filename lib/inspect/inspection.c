@@ -75,6 +75,11 @@ void pdl_inspection_destroy(pdl_inspection *inspection)
         free(inspection->findings);
         free(inspection->markers);
         free(inspection->matches);
+        free(inspection->machines);
+        for (uint32_t i = 0; i < inspection->noted_count; i++) {
+            free(inspection->noted[i].accesses);
+        }
+        free(inspection->noted);
         free(inspection);
     }
 }

@@ -6,6 +6,7 @@
 #include "core/array.h"
 #include "inspect/arena.h"
 #include "inspect/error.h"
+#include "inspect/machine.h"
 
 struct pdl_launches;
 
@@ -16,6 +17,14 @@ struct pdl_inspection {
     pdl_lint_finding *findings;
     pdl_lint_suppression *markers;
     uint32_t image_count, kernel_count, finding_count, marker_count;
+    /* What is compared once all images are read. */
+    struct pdl_machine *machines;
+    struct pdl_noted *noted;
+    uint32_t machine_count, noted_count;
+    size_t machine_capacity, noted_capacity;
+    bool in_container;          /* machine code may stand beside PTX */
+    uint32_t compared_findings; /* those of the images themselves */
+    uint64_t compare_left;      /* steps */
     size_t image_capacity, kernel_capacity, finding_capacity, marker_capacity;
     const pdl_inspect_options *options; /* of the size of this library; NULL once it is made */
     bool facts_only;                    /* PDL_INSPECT_FACTS_ONLY was among them */

@@ -195,6 +195,7 @@ static json_t *json_kernel(const pdl_inspect_kernel *kernel, size_t first_image)
     json_set(object, "parameters", json_number_from(info->parameter_count, 0));
     json_set(object, "place", json_place(kernel->place));
     json_set(object, "ptx_line", json_number_from(kernel->line, 1));
+    json_set(object, "unchecked", json_shown(kernel->unchecked));
     free(demangled);
     return object;
 }

@@ -36,6 +36,7 @@ static json_t *json_finding(const struct lint_entry *entry, size_t first_kernel,
     json_set(object, "level", json_text(pdl_lint_level_name((pdl_lint_level)finding->level)));
     json_set(object, "message", json_shown(finding->message));
     json_set(object, "advice", json_shown(finding->advice));
+    json_set(object, "machine", json_shown(finding->machine));
     json_set(object, "kernel", json_shown(kernel->info->name));
     json_set(object, "demangled", json_text(demangled));
     json_set(object, "kernel_index", json_number((int64_t)first_kernel + finding->kernel));
@@ -75,6 +76,15 @@ static json_t *json_allowance(const struct lint_report *report,
     return object;
 }
 
+static json_t *json_unchecked(const struct lint_unchecked *unchecked)
+{
+    json_t *object = json_new_object();
+    json_set(object, "without_ptx", json_number((int64_t)unchecked->machine_code));
+    json_set(object, "before_sm_90", json_number((int64_t)unchecked->older));
+    json_set(object, "lto_images", json_number((int64_t)unchecked->images));
+    return object;
+}
+
 bool lint_print_json(const struct lint_report *report)
 {
     json_t *root = json_document(&report->inputs);
@@ -108,6 +118,7 @@ bool lint_print_json(const struct lint_report *report)
     for (size_t i = 0; i < report->allowance_count; i++) {
         json_add(allowances, json_allowance(report, &report->allowances[i]));
     }
+    json_set(root, "unchecked", json_unchecked(&report->unchecked));
     json_set(root, "findings", findings);
     json_set(root, "suppressions", allowances);
     json_set(root, "exit_code", json_number(report->exit_code));

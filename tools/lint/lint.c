@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "commands.h"
-#include "common/demangle.h"
 #include "common/memory.h"
 #include "common/print.h"
 #include "lint/compile.h"
@@ -42,64 +41,13 @@ static bool read_suppressions(struct lint_report *report, const struct lint_stri
     return true;
 }
 
-static int by_name(const void *a, const void *b)
-{
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
-/* The names of all kernels in PTX or of all in SASS, sorted. */
-static struct lint_strings kernel_names(const struct inputs *inputs, pdl_inspect_kind kind)
-{
-    struct lint_strings names = {0};
-    for (size_t i = 0; i < inputs->count; i++) {
-        const pdl_inspection *inspection = inputs->items[i].inspection;
-        const size_t count = inspection != NULL ? pdl_inspection_kernel_count(inspection) : 0;
-        for (size_t k = 0; k < count; k++) {
-            const pdl_inspect_kernel *kernel = pdl_inspection_kernel(inspection, k);
-            if (pdl_inspection_image(inspection, kernel->image)->kind == (int32_t)kind) {
-                APPEND(&names, kernel->info->name);
-            }
-        }
-    }
-    if (names.count > 0) {
-        qsort((void *)names.items, names.count, sizeof(*names.items), by_name);
-    }
-    return names;
-}
-
-/* Nothing found in code that was not analysed would look like a good answer. */
-static void tell_unanalysed(const struct inputs *inputs)
-{
-    struct lint_strings analysed = kernel_names(inputs, PDL_INSPECT_PTX);
-    struct lint_strings compiled = kernel_names(inputs, PDL_INSPECT_SASS);
-    const char *example = NULL;
-    size_t count = 0;
-    for (size_t i = 0; i < compiled.count; i++) {
-        if ((i == 0 || strcmp(compiled.items[i - 1], compiled.items[i]) != 0) &&
-            (analysed.count == 0 ||
-             bsearch((const void *)&compiled.items[i], (const void *)analysed.items, analysed.count,
-                     sizeof(*analysed.items), by_name) == NULL)) {
-            example = example != NULL ? example : compiled.items[i];
-            count++;
-        }
-    }
-    if (count > 0) {
-        char *kernels = format_count(count, "kernel", "kernels");
-        char *name = demangle(example);
-        print_line(stderr,
-                   "pdltool lint: note: %s without PTX, for which there are no findings%s '%s'",
-                   kernels, count > 1 ? ", such as" : ":", name);
-        free(name);
-        free(kernels);
-    }
-    free((void *)analysed.items);
-    free((void *)compiled.items);
-}
-
 static int exit_code(const struct lint_report *report, int fail_on)
 {
     if (report->inputs.incomplete) {
         return EXIT_USAGE;
+    }
+    if (report->require_checked && !lint_is_all_checked(report)) {
+        return EXIT_FINDING;
     }
     for (size_t i = 0; i < report->entry_count; i++) {
         const pdl_lint_finding *finding = report->entries[i].finding;
@@ -137,7 +85,7 @@ static bool judge(struct lint_report *report, struct judges *judges, int fail_on
         lint_setups_apply(judges->setups, &report->inputs);
         lint_gate_sift(&judges->gate, &report->inputs);
     }
-    tell_unanalysed(&report->inputs);
+    lint_gather_unchecked(report);
     lint_gather_findings(report);
     lint_gather_allowances(report);
     if (judges != NULL) {
@@ -176,6 +124,7 @@ static int run(struct lint_report *report, struct judges *judges, struct lint_op
 {
     options->inspect.flags = options->no_source ? PDL_INSPECT_NO_SOURCES : 0;
     report->level = options->level;
+    report->require_checked = options->require_checked;
     report->full_names = options->full_names;
     report->sources = options->no_source ? NULL : lint_source_text_new();
     if (!lint_setups_begin(&judges->setups, options, &report->inputs) ||

@@ -35,6 +35,13 @@ struct lint_allowance {
     pdl_lint_level level; /* at which it is reported where it is unused */
 };
 
+/* What was not checked, whatever the inputs say of it: kernels by their names, each once. */
+struct lint_unchecked {
+    size_t machine_code; /* kernels without PTX for sm_90 or newer */
+    size_t older;        /* kernels that have code for less than sm_90 only */
+    size_t images;       /* intermediate code, whose kernels are not known */
+};
+
 struct lint_report {
     struct inputs inputs;
     pdl_lint_suppressions **lists; /* in the order given */
@@ -50,6 +57,8 @@ struct lint_report {
     int exit_code;
     struct lint_source_text *sources; /* NULL: none are opened */
     bool full_names;                  /* template arguments are not left out */
+    struct lint_unchecked unchecked;
+    bool require_checked; /* what was not checked makes the exit code 1 */
 };
 
 /* Where a finding is: in the source or, where the code has no line information, in its PTX. */
@@ -100,6 +109,13 @@ bool lint_print_github(const struct lint_report *report);
 
 /* The line of a place with a caret under its column; nothing where the source cannot be read (excerpt.c). */
 void lint_print_excerpt(const struct lint_report *report, struct lint_place place);
+
+/* Counts what was not checked (unchecked.c). */
+void lint_gather_unchecked(struct lint_report *report);
+bool lint_is_all_checked(const struct lint_report *report);
+
+/* "3 kernels without PTX"; "" if all was checked. The caller frees it. */
+char *lint_unchecked_text(const struct lint_report *report);
 
 /* For another command: what is found in PTX, as text on standard output. Returns an exit code. */
 int lint_ptx(const char *name, const char *ptx, size_t size);

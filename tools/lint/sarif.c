@@ -192,6 +192,7 @@ static json_t *result_of(const struct lint_report *report, const struct lint_ite
     json_set(result, "partialFingerprints", partial);
     json_set(properties, "ptxOrigin", json_shown(lint_image_of(&item->entries[0])->origin));
     json_set(properties, "ptxLine", json_number(finding->line));
+    json_set(properties, "machineCode", json_shown(finding->machine));
     json_set(properties, "instructions", json_number(finding->count));
     json_set(result, "properties", properties);
     free(text);
@@ -272,6 +273,13 @@ static json_t *invocations(const struct lint_report *report)
             json_add(notifications, notification("warning", text, NULL));
             free(text);
         }
+    }
+    if (!lint_is_all_checked(report)) {
+        char *unchecked = lint_unchecked_text(report);
+        char *text = format_text("not checked: %s", unchecked);
+        json_add(notifications, notification("warning", text, NULL));
+        free(text);
+        free(unchecked);
     }
     json_set(invocation, "executionSuccessful", json_boolean(!report->inputs.incomplete));
     json_set(invocation, "exitCode", json_number(report->exit_code));

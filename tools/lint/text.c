@@ -55,6 +55,16 @@ static void print_headline(const struct colours *colours, struct lint_place plac
            pdl_lint_level_name((pdl_lint_level)level), colours->end);
 }
 
+/* What the machine code does, which the PTX does not say. */
+static void print_machine(const struct colours *colours, const pdl_lint_finding *finding)
+{
+    if (finding->machine != NULL) {
+        printf("  %snote:%s ", colours->note, colours->end);
+        print_shown(finding->machine);
+        (void)putchar('\n');
+    }
+}
+
 static char *name_of(const struct lint_report *report, const char *name)
 {
     return report->full_names ? demangle(name) : demangle_brief(name);
@@ -294,6 +304,7 @@ static void print_item(const struct lint_report *report, const struct colours *c
     } else {
         print_lines(lines, count, "at");
     }
+    print_machine(colours, finding);
     if (finding->advice != NULL && (said == NULL || strcmp(said, finding->advice) != 0)) {
         printf("  %snote:%s ", colours->note, colours->end);
         print_shown(finding->advice);
@@ -355,6 +366,12 @@ static void print_totals(const struct lint_report *report)
         const char *text = lint_sifted_text((enum lint_sifted)why);
         print_part(&first, sifted[why], text, text);
     }
+    if (!lint_is_all_checked(report)) {
+        char *unchecked = lint_unchecked_text(report);
+        printf("%snot checked: %s", first ? "" : ", ", unchecked);
+        first = false;
+        free(unchecked);
+    }
     if (!first) {
         (void)putchar('\n');
     }
@@ -409,6 +426,12 @@ static const char *waits_text(const pdl_inspect_kernel *kernel)
                : known_name(kernel->info->waits);
 }
 
+/* No findings in what was not checked are no good answer. */
+static char *count_text(const pdl_inspect_kernel *kernel, size_t count)
+{
+    return kernel->unchecked != NULL && count == 0 ? copy_text("–") : format_text("%zu", count);
+}
+
 static void add_row(struct table *table, const struct input *input,
                     const pdl_inspect_kernel *kernel)
 {
@@ -421,10 +444,10 @@ static void add_row(struct table *table, const struct input *input,
     table_add(table, target_name(pdl_inspection_image(input->inspection, kernel->image)));
     table_add(table, copy_text(waits_text(kernel)));
     table_add(table, copy_text(known_name(kernel->info->triggers)));
-    table_add(table, format_text("%zu", counts[PDL_LINT_ERROR]));
-    table_add(table, format_text("%zu", counts[PDL_LINT_WARNING]));
-    table_add(table, format_text("%zu", counts[PDL_LINT_NOTE]));
-    table_add(table, format_text("%zu", counts[0]));
+    table_add(table, count_text(kernel, counts[PDL_LINT_ERROR]));
+    table_add(table, count_text(kernel, counts[PDL_LINT_WARNING]));
+    table_add(table, count_text(kernel, counts[PDL_LINT_NOTE]));
+    table_add(table, count_text(kernel, counts[0]));
     table_add(table, demangle(kernel->info->name));
 }
 

@@ -164,9 +164,7 @@ static void touch(struct collection *collection, const struct pdl_point *point)
     }
 }
 
-/* Whether an address is in a table that the module alone knows. Compilers load from such a variable
- * without coherence only if nothing writes it. */
-static bool in_own_table(const struct pdl_ptx_module *module, const struct pdl_value *address)
+bool pdl_effects_in_own_table(const struct pdl_ptx_module *module, const struct pdl_value *address)
 {
     bool own = address->count > 0 && !address->untraced;
     for (unsigned i = 0; i < address->count && own; i++) {
@@ -211,7 +209,7 @@ static pdl_status access(struct collection *collection, const struct site *site,
          instruction->opcode.op == PDL_OP_ATOMIC);
     const bool constant =
         (effect.address.spaces == 1u << PDL_SPACE_CONST && !effect.address.untraced) ||
-        (effect.non_coherent && in_own_table(collection->module, &effect.address));
+        (effect.non_coherent && pdl_effects_in_own_table(collection->module, &effect.address));
     if (constant || (any_space && !may_be_global(&effect.address))) {
         return PDL_SUCCESS;
     }

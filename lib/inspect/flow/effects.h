@@ -35,6 +35,10 @@ pdl_status pdl_effects_collect(struct pdl_effects *effects, struct pdl_ptx_modul
                                struct pdl_flow *flow, uint32_t limit);
 void pdl_effects_free(struct pdl_effects *effects);
 
+/* Whether an address is in a table that the module alone knows. Compilers load from such a variable
+ * without coherence only if nothing writes it. */
+bool pdl_effects_in_own_table(const struct pdl_ptx_module *module, const struct pdl_value *address);
+
 /* How many effects a summary keeps: fewer, once a text has had very many. */
 uint32_t pdl_summary_limit(const struct pdl_ptx_module *module);
 

@@ -5,15 +5,17 @@
 #include <string.h>
 
 #include "inspect/rules/launched.h"
+#include "inspect/rules/machine.h"
 
-struct named {
-    const char *name;
-    uint32_t kernel;
-};
+/* Of machine code with PTX, for a whole inspection. */
+#define COMPARE_STEPS (UINT64_C(1) << 26)
 
-static int compare_names(const void *a, const void *b)
+static int compare_names(const void *left, const void *right)
 {
-    return strcmp(((const struct named *)a)->name, ((const struct named *)b)->name);
+    const struct pdl_named *a = left;
+    const struct pdl_named *b = right;
+    const int order = strcmp(a->name, b->name);
+    return order != 0 ? order : (a->kernel > b->kernel) - (a->kernel < b->kernel);
 }
 
 static int compare_findings(const void *left, const void *right)
@@ -23,7 +25,12 @@ static int compare_findings(const void *left, const void *right)
     if (a->kernel != b->kernel) {
         return a->kernel < b->kernel ? -1 : 1;
     }
-    return a->line < b->line ? -1 : a->line > b->line ? 1 : a->rule - b->rule;
+    if (a->line != b->line || a->rule != b->rule) {
+        return a->line < b->line ? -1 : a->line > b->line ? 1 : a->rule - b->rule;
+    }
+    const uint32_t x = a->place_count > 0 ? a->places[0]->line : 0; /* machine code has no other */
+    const uint32_t y = b->place_count > 0 ? b->places[0]->line : 0;
+    return (x > y) - (x < y);
 }
 
 /* Brings the findings back into the order of their kernels, after some were added at the end. */
@@ -65,7 +72,7 @@ static pdl_status add(pdl_inspection *inspection, uint32_t index, pdl_lint_level
 }
 
 /* The kernels of one name. */
-static pdl_status compare_images(pdl_inspection *inspection, const struct named *same,
+static pdl_status compare_images(pdl_inspection *inspection, const struct pdl_named *same,
                                  uint32_t count)
 {
     uint32_t newest_ptx = 0;
@@ -100,23 +107,37 @@ static pdl_status compare_images(pdl_inspection *inspection, const struct named 
                    "waits are not in the code",
                    "compile it for sm_90 or newer, or launch it without overlap");
     }
-    return PDL_SUCCESS;
+    return pdl_machine_compare(inspection, same, count);
+}
+
+/* Whether images have to be compared at all. */
+static bool is_plain(const pdl_inspection *inspection)
+{
+    return inspection->image_count == 1 && inspection->images[0].kind == PDL_INSPECT_PTX &&
+           inspection->images[0].target >= 90;
 }
 
 pdl_status pdl_rules_across(pdl_inspection *inspection)
 {
     const uint32_t count = inspection->kernel_count;
     pdl_status status = PDL_SUCCESS;
-    if ((inspection->image_count < 2 && inspection->launches == NULL) || count == 0 ||
-        (inspection->options->flags & PDL_INSPECT_FACTS_ONLY)) {
+    if (inspection->facts_only) {
+        for (uint32_t i = 0; i < count; i++) {
+            inspection->kernels[i]->unchecked = "only facts were asked for";
+        }
         return PDL_SUCCESS;
     }
-    struct named *sorted = malloc(count * sizeof(*sorted));
+    if (count == 0 || is_plain(inspection)) {
+        return PDL_SUCCESS;
+    }
+    inspection->compared_findings = inspection->finding_count;
+    inspection->compare_left = COMPARE_STEPS;
+    struct pdl_named *sorted = malloc(count * sizeof(*sorted));
     if (sorted == NULL) {
         return pdl_inspect_fail(PDL_ERROR_OUT_OF_MEMORY, 0, 0, "no memory for a list of kernels");
     }
     for (uint32_t i = 0; i < count; i++) {
-        sorted[i] = (struct named){inspection->kernels[i]->info->name, i};
+        sorted[i] = (struct pdl_named){inspection->kernels[i]->info->name, i};
     }
     qsort(sorted, count, sizeof(*sorted), compare_names);
     for (uint32_t first = 0, end; first < count && status == PDL_SUCCESS; first = end) {

@@ -1,0 +1,668 @@
+/* SPDX-License-Identifier: MIT */
+/* Follows machine code from a kernel's entry until it waits. Functions that are called are entered as long as nobody
+ * has waited, and what comes behind a call is reached if the function can return without having waited. */
+#include "inspect/order.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "code/calls.h"
+#include "code/sass.h"
+#include "code/system.h"
+#include "core/array.h"
+#include "inspect/sass_access.h"
+
+#define NONE UINT32_MAX
+
+/* Indirect branches and where they may lead: offset, two unknown halves, count, targets. */
+#define INFO_BRANCH_TARGETS 0x34
+
+/* How often each instruction of a cubin is looked at on average, if many kernels call the same functions. */
+#define WALKS_PER_INSTRUCTION 8u
+#define LEAST_STEPS           (1u << 20)
+
+/* Accesses of one kernel, and of all kernels of a cubin. */
+#define KERNEL_ACCESSES 4096u
+#define CUBIN_ACCESSES  (1u << 16)
+
+/* Instructions by the low 9 bits. */
+enum {
+    SASS_EXIT = 0x14d,
+    SASS_BRANCH = 0x147,
+    SASS_RETURN = 0x150,
+    SASS_BRANCH_INDIRECT = 0x149,
+    SASS_JUMP = 0x14a,
+    SASS_JUMP_INDIRECT = 0x14c,
+    SASS_BRANCH_UNIFORM = 0x158,
+    SASS_JUMP_UNIFORM = 0x159,
+    SASS_WARPSYNC = 0x148
+};
+
+#define GUARD_ALWAYS 0x7u /* the predicate PT */
+#define GUARD_NEVER  0xfu /* not PT */
+
+/* In the second word of a branch: a second predicate and what it depends on. These are those of a plain one. */
+#define BRANCH_PLAIN      UINT64_C(0x3800000)
+#define BRANCH_PLAIN_MASK UINT64_C(0xffc0000)
+
+struct call {
+    uint32_t instruction;
+    uint32_t symbol;
+    int64_t addend;
+};
+
+struct table {
+    uint32_t instruction;
+    uint32_t count;
+    const unsigned char *targets; /* of 32 bits, in the section */
+};
+
+/* Functions of one walk. Those that have instructions in common are one. */
+struct function {
+    uint32_t same_as; /* itself, or another */
+    bool returns;     /* without having waited */
+    uint32_t first_site, last_site;
+};
+
+/* An instruction that a function comes to. */
+struct visit {
+    uint32_t number;
+    uint32_t function;
+};
+
+/* Where a function was called from. */
+struct site {
+    uint32_t after; /* the instruction behind the call */
+    uint32_t caller;
+    uint32_t next;
+};
+
+struct pdl_order {
+    const struct pdl_cubin *cubin;
+    struct pdl_elf elf;
+    struct pdl_elf_symbols symbols;
+    uint32_t *code_of;          /* by section; NONE */
+    const unsigned char **data; /* by code */
+    uint32_t *first; /* by code: the number of its first instruction; of all at the end */
+    struct call *calls;
+    struct table *tables;
+    uint32_t call_count, table_count;
+    size_t call_capacity, table_capacity;
+    uint64_t left;          /* steps of all walks */
+    uint32_t accesses_left; /* of all walks */
+    /* Of one walk: */
+    uint32_t *owner; /* by instruction: a function + 1 + base; up to base: nobody came there */
+    struct visit *stack;
+    struct function *functions;
+    struct site *sites;
+    struct pdl_machine_access *accesses;
+    uint32_t base; /* numbers of functions go on from walk to walk */
+    uint32_t stacked, function_count, site_count, access_count;
+    size_t stack_capacity, function_capacity, site_capacity, access_capacity;
+    const char *lost;
+    uint64_t lost_at;
+    bool no_memory;
+};
+
+/* ---- opening ---------------------------------------------------------------------------------- */
+
+static int by_instruction(const void *a, const void *b)
+{
+    uint32_t x;
+    uint32_t y;
+    memcpy(&x, a, sizeof(x)); /* the first member of either */
+    memcpy(&y, b, sizeof(y));
+    return (x > y) - (x < y);
+}
+
+static uint32_t code_of(const struct pdl_order *order, uint32_t section)
+{
+    return section < order->elf.section_count ? order->code_of[section] : NONE;
+}
+
+/* The number of the instruction at a place in a code, or NONE. */
+static uint32_t number_of(const struct pdl_order *order, uint32_t code, uint64_t at)
+{
+    const uint32_t count = order->first[code + 1] - order->first[code];
+    return at % PDL_SASS_SIZE == 0 && at / PDL_SASS_SIZE < count
+               ? order->first[code] + (uint32_t)(at / PDL_SASS_SIZE)
+               : NONE;
+}
+
+static uint32_t word_at(const struct pdl_order *order, uint32_t code, uint32_t number)
+{
+    uint32_t word;
+    memcpy(&word, order->data[code] + (size_t)(number - order->first[code]) * PDL_SASS_SIZE,
+           sizeof(word));
+    return word;
+}
+
+static bool is_call(uint32_t word)
+{
+    const uint32_t kind = word & PDL_SASS_KIND;
+    return kind == PDL_SASS_CALL_ABS || kind == PDL_SASS_CALL_REL;
+}
+
+/* Other relocations are parts of addresses. */
+static bool add_calls(struct pdl_order *order, const struct pdl_elf_section *section)
+{
+    const uint32_t code = code_of(order, section->info);
+    for (size_t at = 0; section->size - at >= sizeof(Elf64_Rela); at += sizeof(Elf64_Rela)) {
+        Elf64_Rela entry;
+        memcpy(&entry, section->data + at, sizeof(entry));
+        const uint32_t number =
+            number_of(order, code, entry.r_offset - entry.r_offset % PDL_SASS_SIZE);
+        if (number == NONE || !is_call(word_at(order, code, number))) {
+            continue;
+        }
+        if (!PDL_ARRAY_ROOM(order->calls, order->call_count, order->call_capacity)) {
+            return false;
+        }
+        order->calls[order->call_count++] =
+            (struct call){number, (uint32_t)ELF64_R_SYM(entry.r_info), entry.r_addend};
+    }
+    return true;
+}
+
+static bool add_tables(struct pdl_order *order, const struct pdl_elf_section *section)
+{
+    struct pdl_info_record record;
+    for (size_t at = 0; pdl_info_next(section, &at, &record);) {
+        for (size_t in = 0; record.attribute == INFO_BRANCH_TARGETS && record.size - in >= 12;) {
+            uint32_t branch = 0;
+            uint32_t count = 0;
+            memcpy(&branch, record.value + in, sizeof(branch));
+            memcpy(&count, record.value + in + 8, sizeof(count));
+            in += 12;
+            const uint32_t number = number_of(order, code_of(order, section->info), branch);
+            if (count > (record.size - in) / 4) {
+                break;
+            }
+            if (number != NONE) {
+                if (!PDL_ARRAY_ROOM(order->tables, order->table_count, order->table_capacity)) {
+                    return false;
+                }
+                order->tables[order->table_count++] =
+                    (struct table){number, count, record.value + in};
+            }
+            in += (size_t)count * 4;
+        }
+    }
+    return true;
+}
+
+static bool read_sections(struct pdl_order *order)
+{
+    const struct pdl_cubin *cubin = order->cubin;
+    uint64_t instructions = 0;
+    for (uint32_t i = 0; i < order->elf.section_count; i++) {
+        order->code_of[i] = NONE;
+    }
+    for (uint32_t i = 0; i < cubin->count; i++) {
+        struct pdl_elf_section section;
+        (void)pdl_elf_section(&order->elf, cubin->codes[i].section, &section);
+        order->code_of[cubin->codes[i].section] = i;
+        order->data[i] = section.data;
+        order->first[i] = (uint32_t)instructions;
+        instructions += section.size / PDL_SASS_SIZE;
+        if (instructions >= NONE) {
+            return false;
+        }
+    }
+    order->first[cubin->count] = (uint32_t)instructions;
+    order->accesses_left = CUBIN_ACCESSES;
+    order->left = instructions * WALKS_PER_INSTRUCTION + LEAST_STEPS;
+    order->owner = calloc((size_t)instructions + 1, sizeof(*order->owner));
+    for (uint32_t i = 0; order->owner != NULL && i < order->elf.section_count; i++) {
+        struct pdl_elf_section section;
+        (void)pdl_elf_section(&order->elf, i, &section);
+        if (code_of(order, section.info) == NONE) {
+            continue;
+        }
+        if ((section.type == SHT_RELA && !add_calls(order, &section)) ||
+            (pdl_elf_after(section.name, ".nv.info.") != NULL && !add_tables(order, &section))) {
+            return false;
+        }
+    }
+    if (order->call_count > 0) {
+        qsort(order->calls, order->call_count, sizeof(*order->calls), by_instruction);
+    }
+    if (order->table_count > 0) {
+        qsort(order->tables, order->table_count, sizeof(*order->tables), by_instruction);
+    }
+    return order->owner != NULL;
+}
+
+struct pdl_order *pdl_order_open(const struct pdl_cubin *cubin, const unsigned char *bytes,
+                                 size_t size)
+{
+    struct pdl_order *order = calloc(1, sizeof(*order));
+    if (order == NULL) {
+        return NULL;
+    }
+    order->cubin = cubin;
+    (void)pdl_elf_open(&order->elf, bytes, size); /* it was scanned: these succeed */
+    (void)pdl_elf_symbols(&order->elf, &order->symbols);
+    order->code_of = malloc(((size_t)order->elf.section_count + 1) * sizeof(*order->code_of));
+    order->data = calloc((size_t)cubin->count + 1, sizeof(*order->data));
+    order->first = calloc((size_t)cubin->count + 2, sizeof(*order->first));
+    if (order->code_of == NULL || order->data == NULL || order->first == NULL ||
+        !read_sections(order)) {
+        pdl_order_close(order);
+        return NULL;
+    }
+    return order;
+}
+
+void pdl_order_close(struct pdl_order *order)
+{
+    if (order != NULL) {
+        free(order->code_of);
+        free((void *)order->data);
+        free(order->first);
+        free(order->calls);
+        free(order->tables);
+        free(order->owner);
+        free(order->stack);
+        free(order->functions);
+        free(order->sites);
+        free(order->accesses);
+        free(order);
+    }
+}
+
+/* ---- functions of a walk ------------------------------------------------------------------------ */
+
+/* As of `owner`; those that were joined are one. */
+static uint32_t find(const struct pdl_order *order, uint32_t function)
+{
+    struct function *functions = order->functions;
+    while (functions[function].same_as != function) {
+        functions[function].same_as = functions[functions[function].same_as].same_as;
+        function = functions[function].same_as;
+    }
+    return function;
+}
+
+static void reach(struct pdl_order *order, uint32_t number, uint32_t function)
+{
+    if (!PDL_ARRAY_ROOM(order->stack, order->stacked, order->stack_capacity)) {
+        order->no_memory = true;
+        return;
+    }
+    order->stack[order->stacked++] = (struct visit){number, function};
+}
+
+static uint32_t add_function(struct pdl_order *order)
+{
+    if (!PDL_ARRAY_ROOM(order->functions, order->function_count, order->function_capacity)) {
+        order->no_memory = true;
+        return NONE;
+    }
+    order->functions[order->function_count] =
+        (struct function){.same_as = order->function_count, .first_site = NONE, .last_site = NONE};
+    return order->function_count++;
+}
+
+/* Comes to what is behind the calls of a function. */
+static void go_back(struct pdl_order *order, const struct function *function)
+{
+    for (uint32_t at = function->first_site; at != NONE; at = order->sites[at].next) {
+        reach(order, order->sites[at].after, order->sites[at].caller);
+    }
+}
+
+/* Two functions that have an instruction in common are taken for one. */
+static void join(struct pdl_order *order, uint32_t one, uint32_t other)
+{
+    struct function *a = &order->functions[one];
+    struct function *b = &order->functions[other];
+    if (a->returns != b->returns) {
+        go_back(order, a->returns ? b : a);
+        a->returns = true;
+    }
+    b->same_as = one;
+    if (a->first_site == NONE) {
+        a->first_site = b->first_site;
+        a->last_site = b->last_site;
+    } else if (b->first_site != NONE) {
+        order->sites[a->last_site].next = b->first_site;
+        a->last_site = b->last_site;
+    }
+}
+
+static void call(struct pdl_order *order, uint32_t entry, uint32_t after, uint32_t caller)
+{
+    const uint32_t owner = order->owner[entry];
+    const uint32_t callee =
+        owner > order->base ? find(order, owner - order->base - 1) : add_function(order);
+    if (callee == NONE || !PDL_ARRAY_ROOM(order->sites, order->site_count, order->site_capacity)) {
+        order->no_memory = true;
+        return;
+    }
+    struct function *function = &order->functions[callee];
+    if (owner <= order->base) {
+        order->owner[entry] = order->base + 1 + callee;
+        reach(order, entry, NONE);
+    }
+    order->sites[order->site_count] = (struct site){after, caller, NONE};
+    if (function->first_site == NONE) {
+        function->first_site = order->site_count;
+    } else {
+        order->sites[function->last_site].next = order->site_count;
+    }
+    function->last_site = order->site_count++;
+    if (function->returns) {
+        reach(order, after, caller);
+    }
+}
+
+static void give_back(struct pdl_order *order, uint32_t function)
+{
+    struct function *returning = &order->functions[function];
+    if (!returning->returns) {
+        returning->returns = true;
+        go_back(order, returning);
+    }
+}
+
+/* ---- instructions ------------------------------------------------------------------------------- */
+
+/* An instruction that is come to. */
+struct step {
+    uint32_t code;
+    uint32_t number;
+    uint32_t function;
+    uint64_t low, high; /* its words */
+};
+
+static uint64_t place_of(const struct pdl_order *order, const struct step *step)
+{
+    return (uint64_t)(step->number - order->first[step->code]) * PDL_SASS_SIZE;
+}
+
+static void lose(struct pdl_order *order, const struct step *step, const char *why)
+{
+    if (order->lost == NULL) {
+        order->lost = why;
+        order->lost_at = place_of(order, step);
+    }
+}
+
+/* Whether an instruction is only executed if a predicate says so. */
+static bool is_guarded(const struct step *step)
+{
+    return (step->low >> 12 & 15) != GUARD_ALWAYS;
+}
+
+static void go_on(struct pdl_order *order, const struct step *step)
+{
+    if (step->number + 1 < order->first[step->code + 1]) {
+        reach(order, step->number + 1, step->function);
+    }
+}
+
+/* Where a relative branch leads, in its code: a number of words of 4 bytes from the instruction behind it. */
+static uint32_t target_of(const struct pdl_order *order, const struct step *step)
+{
+    const uint64_t bits = (step->low >> 34 << 8 | (step->low >> 16 & 255)) << 26;
+    const int64_t words = (int64_t)bits / (INT64_C(1) << 26);
+    const int64_t at = (int64_t)place_of(order, step) + (int64_t)PDL_SASS_SIZE + words * 4;
+    return at >= 0 ? number_of(order, step->code, (uint64_t)at) : NONE;
+}
+
+static void go_to(struct pdl_order *order, const struct step *step)
+{
+    const uint32_t target = target_of(order, step);
+    if (target != NONE) {
+        reach(order, target, step->function);
+    } else {
+        lose(order, step, "a branch out of the code");
+    }
+}
+
+/* The called function of a symbol; NONE if it has no code here. *system: one that does not wait. */
+static uint32_t callee_of(const struct pdl_order *order, const struct call *relocation,
+                          bool *system)
+{
+    struct pdl_elf_symbol symbol;
+    *system = false;
+    if (!pdl_elf_symbol(&order->symbols, relocation->symbol, &symbol)) {
+        return NONE;
+    }
+    const uint32_t code = code_of(order, symbol.section);
+    if (code == NONE) {
+        /* The latter copy in place of an instruction that stands beside the call. */
+        *system = pdl_code_is_system(symbol.name, strlen(symbol.name)) ||
+                  pdl_elf_after(symbol.name, "__cuda_syscall_") != NULL;
+        return NONE;
+    }
+    return number_of(order, code, symbol.value + (uint64_t)relocation->addend);
+}
+
+static void follow_call(struct pdl_order *order, const struct step *step)
+{
+    const struct call *relocation = order->call_count > 0
+                                        ? bsearch(&step->number, order->calls, order->call_count,
+                                                  sizeof(*order->calls), by_instruction)
+                                        : NULL;
+    const uint32_t kind = (uint32_t)step->low & PDL_SASS_KIND;
+    const bool immediate = (step->low & PDL_SASS_FORM) == PDL_SASS_IMMEDIATE;
+    /* Functions of the system are called through a register; where nothing else is, it is one of them. */
+    bool system =
+        kind == PDL_SASS_CALL_ABS && !immediate && !order->cubin->codes[step->code].unknown;
+    uint32_t entry = NONE;
+    if (relocation != NULL) {
+        entry = callee_of(order, relocation, &system);
+    } else if (immediate && kind == PDL_SASS_CALL_REL) {
+        entry = target_of(order, step);
+    }
+    if (entry != NONE && step->number + 1 < order->first[step->code + 1]) {
+        call(order, entry, step->number + 1, step->function);
+    } else if (entry == NONE && system) {
+        go_on(order, step);
+    } else if (entry == NONE) {
+        lose(order, step, immediate ? "a call of code that is not here" : "an indirect call");
+    }
+    if (is_guarded(step)) {
+        go_on(order, step);
+    }
+}
+
+static void follow_table(struct pdl_order *order, const struct step *step)
+{
+    const struct table *table = order->table_count > 0
+                                    ? bsearch(&step->number, order->tables, order->table_count,
+                                              sizeof(*order->tables), by_instruction)
+                                    : NULL;
+    if (table == NULL) {
+        lose(order, step, "an indirect branch");
+    } else {
+        order->left -= table->count < order->left ? table->count : order->left;
+    }
+    for (uint32_t i = 0; table != NULL && i < table->count; i++) {
+        uint32_t at;
+        memcpy(&at, table->targets + (size_t)i * sizeof(at), sizeof(at));
+        const uint32_t target = number_of(order, step->code, at);
+        if (target != NONE) {
+            reach(order, target, step->function);
+        } else {
+            lose(order, step, "a branch out of the code");
+        }
+    }
+    if (is_guarded(step)) {
+        go_on(order, step);
+    }
+}
+
+static void note_access(struct pdl_order *order, const struct step *step)
+{
+    bool generic;
+    const enum pdl_sass_access access = pdl_sass_access_of(step->low, step->high, &generic);
+    if (access == PDL_SASS_ACCESS_NONE) {
+        return;
+    }
+    if (order->accesses_left == 0 || order->access_count == KERNEL_ACCESSES) {
+        lose(order, step, "more accesses than are kept");
+        return;
+    }
+    order->accesses_left--;
+    if (!PDL_ARRAY_ROOM(order->accesses, order->access_count, order->access_capacity)) {
+        order->no_memory = true;
+        return;
+    }
+    order->accesses[order->access_count++] = (struct pdl_machine_access){
+        .at = place_of(order, step),
+        .section = order->cubin->codes[step->code].section,
+        .write = access == PDL_SASS_ACCESS_WRITE,
+        .generic = generic,
+        .non_coherent = access == PDL_SASS_ACCESS_READ_CONSTANT,
+    };
+}
+
+static void follow(struct pdl_order *order, const struct step *step)
+{
+    const uint32_t kind = (uint32_t)step->low & PDL_SASS_KIND;
+    if ((step->low >> 12 & 15) == GUARD_NEVER) {
+        go_on(order, step);
+        return;
+    }
+    if ((step->low & (PDL_SASS_KIND | PDL_SASS_FORM)) == PDL_SASS_WAIT) {
+        if (is_guarded(step)) {
+            go_on(order, step);
+        }
+        return;
+    }
+    switch (kind) {
+    case SASS_EXIT:
+        if (is_guarded(step) || (step->high & BRANCH_PLAIN_MASK) != BRANCH_PLAIN) {
+            go_on(order, step);
+        }
+        break;
+    case SASS_RETURN:
+        give_back(order, step->function);
+        if (is_guarded(step)) {
+            go_on(order, step);
+        }
+        break;
+    case SASS_BRANCH:
+        go_to(order, step);
+        if (is_guarded(step) || (step->low & PDL_SASS_FORM) != PDL_SASS_IMMEDIATE ||
+            (step->high & BRANCH_PLAIN_MASK) != BRANCH_PLAIN) {
+            go_on(order, step);
+        }
+        break;
+    case SASS_WARPSYNC:
+        if ((step->low & PDL_SASS_FORM) == PDL_SASS_IMMEDIATE && target_of(order, step) != NONE) {
+            go_to(order, step);
+        }
+        go_on(order, step);
+        break;
+    case PDL_SASS_CALL_ABS:
+    case PDL_SASS_CALL_REL:
+        follow_call(order, step);
+        break;
+    case SASS_BRANCH_INDIRECT:
+    case SASS_BRANCH_UNIFORM:
+        follow_table(order, step);
+        break;
+    case SASS_JUMP:
+    case SASS_JUMP_INDIRECT:
+    case SASS_JUMP_UNIFORM:
+        lose(order, step, "a jump");
+        break;
+    default:
+        note_access(order, step);
+        go_on(order, step);
+        break;
+    }
+}
+
+/* ---- walking ------------------------------------------------------------------------------------ */
+
+/* The code that an instruction is in. */
+static uint32_t code_at(const struct pdl_order *order, uint32_t number)
+{
+    uint32_t low = 0;
+    uint32_t high = order->cubin->count;
+    while (high - low > 1) {
+        const uint32_t middle = low + (high - low) / 2;
+        if (order->first[middle] <= number) {
+            low = middle;
+        } else {
+            high = middle;
+        }
+    }
+    return low;
+}
+
+static int by_place(const void *left, const void *right)
+{
+    const struct pdl_machine_access *a = left;
+    const struct pdl_machine_access *b = right;
+    return a->section != b->section ? (a->section > b->section) - (a->section < b->section)
+                                    : (a->at > b->at) - (a->at < b->at);
+}
+
+/* Numbers of functions of earlier walks must not come again. */
+static void begin(struct pdl_order *order)
+{
+    if (order->base > UINT32_MAX / 2) {
+        memset(order->owner, 0, (size_t)order->first[order->cubin->count] * sizeof(*order->owner));
+        order->base = 0;
+    } else {
+        order->base += order->function_count;
+    }
+    order->stacked = order->function_count = order->site_count = order->access_count = 0;
+    order->lost = NULL;
+}
+
+bool pdl_order_walk(struct pdl_order *order, uint32_t code, struct pdl_order_found *found)
+{
+    begin(order);
+    const uint32_t root = add_function(order);
+    uint32_t at = code; /* where the last instruction was, as the next one mostly is */
+    if (root != NONE && order->first[code] < order->first[code + 1]) {
+        reach(order, order->first[code], root);
+    }
+    while (order->stacked > 0 && !order->no_memory) {
+        const struct visit visit = order->stack[--order->stacked];
+        const uint32_t owner = order->owner[visit.number];
+        struct step step = {.number = visit.number};
+        if (visit.function != NONE) {
+            step.function = find(order, visit.function);
+            if (owner > order->base) {
+                const uint32_t other = find(order, owner - order->base - 1);
+                if (other != step.function) {
+                    join(order, other, step.function);
+                }
+                continue;
+            }
+            order->owner[visit.number] = order->base + 1 + step.function;
+        } else {
+            step.function = find(order, owner - order->base - 1); /* a function's entry */
+        }
+        if (visit.number < order->first[at] || visit.number >= order->first[at + 1]) {
+            at = code_at(order, visit.number);
+        }
+        step.code = at;
+        const unsigned char *bytes =
+            order->data[at] + (size_t)(visit.number - order->first[at]) * PDL_SASS_SIZE;
+        memcpy(&step.low, bytes, sizeof(step.low));
+        memcpy(&step.high, bytes + sizeof(step.low), sizeof(step.high));
+        if (order->left == 0) {
+            lose(order, &step, "more code than is followed");
+            break;
+        }
+        order->left--;
+        follow(order, &step);
+    }
+    if (order->access_count > 0) {
+        qsort(order->accesses, order->access_count, sizeof(*order->accesses), by_place);
+    }
+    *found = (struct pdl_order_found){.accesses = order->accesses,
+                                      .count = order->access_count,
+                                      .lost = order->lost,
+                                      .lost_at = order->lost_at};
+    return !order->no_memory;
+}

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT */
+/* Which instructions of machine code access global memory. */
+#ifndef PDL_INSPECT_SASS_ACCESS_H
+#define PDL_INSPECT_SASS_ACCESS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum pdl_sass_access {
+    PDL_SASS_ACCESS_NONE, /* also of constant banks, of shared and of local memory; and prefetches */
+    PDL_SASS_ACCESS_READ,
+    PDL_SASS_ACCESS_READ_CONSTANT, /* without coherence */
+    PDL_SASS_ACCESS_WRITE          /* atomics too */
+};
+
+/* What an instruction of two words does. *generic: the address may be one of shared or local memory. */
+enum pdl_sass_access pdl_sass_access_of(uint64_t low, uint64_t high, bool *generic);
+
+#endif /* PDL_INSPECT_SASS_ACCESS_H */

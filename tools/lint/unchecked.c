@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: MIT */
+/* What was read and not checked: nothing found in it would look like a good answer. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/memory.h"
+#include "common/print.h"
+#include "lint/lint.h"
+
+/* A kernel that was not checked, or was. */
+struct kernel {
+    const char *name;
+    bool checked;
+    bool newer; /* its code is for sm_90 or newer */
+};
+
+/* What says most of a kernel comes first. */
+static int by_name(const void *left, const void *right)
+{
+    const struct kernel *a = left;
+    const struct kernel *b = right;
+    const int order = strcmp(a->name, b->name);
+    return order != 0 ? order : (b->checked - a->checked) * 2 + (b->newer - a->newer);
+}
+
+void lint_gather_unchecked(struct lint_report *report)
+{
+    struct lint_unchecked *unchecked = &report->unchecked;
+    struct {
+        struct kernel *items;
+        size_t count, capacity;
+    } all = {0};
+    for (size_t i = 0; i < report->inputs.count; i++) {
+        const pdl_inspection *inspection = report->inputs.items[i].inspection;
+        const size_t images = inspection != NULL ? pdl_inspection_image_count(inspection) : 0;
+        const size_t kernels = inspection != NULL ? pdl_inspection_kernel_count(inspection) : 0;
+        for (size_t at = 0; at < images; at++) {
+            unchecked->images += pdl_inspection_image(inspection, at)->kind == PDL_INSPECT_LTO;
+        }
+        for (size_t at = 0; at < kernels; at++) {
+            const pdl_inspect_kernel *own = pdl_inspection_kernel(inspection, at);
+            const struct kernel kernel = {
+                .name = own->info->name,
+                .checked = own->unchecked == NULL,
+                .newer = pdl_inspection_image(inspection, own->image)->target >= 90,
+            };
+            APPEND(&all, kernel);
+        }
+    }
+    if (all.count > 0) {
+        qsort(all.items, all.count, sizeof(*all.items), by_name);
+    }
+    for (size_t i = 0; i < all.count; i++) {
+        const struct kernel *kernel = &all.items[i];
+        if ((i == 0 || strcmp(all.items[i - 1].name, kernel->name) != 0) && !kernel->checked) {
+            unchecked->machine_code += kernel->newer;
+            unchecked->older += !kernel->newer;
+        }
+    }
+    free(all.items);
+}
+
+bool lint_is_all_checked(const struct lint_report *report)
+{
+    const struct lint_unchecked *unchecked = &report->unchecked;
+    return unchecked->machine_code + unchecked->older + unchecked->images == 0;
+}
+
+static char *append(char *text, size_t count, const char *one, const char *many)
+{
+    if (count == 0) {
+        return text;
+    }
+    char *part = format_count(count, one, many);
+    char *whole = format_text("%s%s%s", text, *text != '\0' ? ", " : "", part);
+    free(part);
+    free(text);
+    return whole;
+}
+
+char *lint_unchecked_text(const struct lint_report *report)
+{
+    const struct lint_unchecked *unchecked = &report->unchecked;
+    char *text = copy_text("");
+    text = append(text, unchecked->machine_code, "kernel without PTX", "kernels without PTX");
+    text =
+        append(text, unchecked->older, "kernel for less than sm_90", "kernels for less than sm_90");
+    return append(text, unchecked->images, "image of intermediate code",
+                  "images of intermediate code");
+}
