@@ -141,10 +141,27 @@ struct placed {
     uint32_t symbol;
 };
 
-static void add_instructions(struct bytes *code, const unsigned *instructions)
+static uint64_t second_word(uint64_t first)
+{
+    switch (first & 0x1ff) {
+    case OP_EXIT & 0x1ff:
+    case OP_BRANCH & 0x1ff:
+    case OP_BRANCH_TABLE & 0x1ff:
+    case OP_RETURN & 0x1ff:
+        return 0x000fea0003800000; /* no second predicate */
+    case OP_LOAD & 0x1ff:
+        return (first & MADE_CONSTANT) != 0 ? 0x000ea8000c1e9900 : 0x000ea8000c1e1900;
+    default:
+        return 0x000fe20000000f00;
+    }
+}
+
+static void add_instructions(struct bytes *code, const uint64_t *instructions)
 {
     for (unsigned i = 0; i < MADE_CODE && instructions[i] != 0; i++) {
-        const uint64_t words[2] = {instructions[i], 0x000fe20000000f00};
+        const bool constant = (instructions[i] & 0xfffu) == (OP_LOAD & 0xfffu);
+        const uint64_t words[2] = {constant ? instructions[i] & ~MADE_CONSTANT : instructions[i],
+                                   second_word(instructions[i])};
         bytes_add(code, words, sizeof(words));
     }
 }
@@ -180,6 +197,14 @@ static void place(struct elf *elf, const struct made_cubin *cubin, unsigned inde
         for (unsigned i = 0; i < function->parameters; i++) {
             static const unsigned char record[16] = {0x04, 0x17, 0x0c, 0x00};
             bytes_add(&info, record, sizeof(record));
+        }
+        if (function->table.count > 0) {
+            const uint32_t table[3] = {function->table.at * 16, 0, function->table.count};
+            const unsigned char head[4] = {
+                0x04, 0x34, (unsigned char)(sizeof(table) + 4 * function->table.count), 0};
+            bytes_add(&info, head, sizeof(head));
+            bytes_add(&info, table, sizeof(table));
+            bytes_add(&info, function->table.to, 4 * (size_t)function->table.count);
         }
         (void)snprintf(name, sizeof(name), ".nv.info.%s", function->name);
         (void)elf_add(elf, name, SHT_LOPROC, section, info.data, info.size);
@@ -222,7 +247,8 @@ static void add_calls(struct elf *elf, const struct made_cubin *cubin, const str
         for (unsigned f = 0; cubin->functions[f].name != NULL; f++) {
             section = placed[f].symbol == pair[0] ? placed[f].section : section;
         }
-        const Elf64_Rela relocation = {.r_offset = 0, .r_info = ELF64_R_INFO(pair[1], 0x4bu)};
+        const Elf64_Rela relocation = {.r_offset = (call->by_relocation - 1) * 16ul,
+                                       .r_info = ELF64_R_INFO(pair[1], 0x4bu)};
         (void)elf_add(elf, ".rela.text", SHT_RELA, section, &relocation, sizeof(relocation));
     }
     struct bytes graph = {0};
@@ -237,6 +263,27 @@ static void add_calls(struct elf *elf, const struct made_cubin *cubin, const str
     bytes_free(&direct);
     bytes_free(&indirect);
     bytes_free(&graph);
+}
+
+static void add_lines(struct elf *elf, const struct made_cubin *cubin, const struct placed *placed,
+                      const struct made_lines *lines, const char *name)
+{
+    struct bytes relocations = {0};
+    char own_name[64];
+    if (lines->bytes == NULL) {
+        return;
+    }
+    const unsigned section =
+        elf_add(elf, name, SHT_PROGBITS, 0, lines->bytes->data, lines->bytes->size);
+    for (unsigned i = 0; i < 4 && lines->relocations[i].function != NULL; i++) {
+        const uint32_t symbol = symbol_of(elf, cubin, placed, lines->relocations[i].function);
+        const Elf64_Rela relocation = {.r_offset = lines->relocations[i].at,
+                                       .r_info = ELF64_R_INFO(symbol, 2u)};
+        bytes_add(&relocations, &relocation, sizeof(relocation));
+    }
+    (void)snprintf(own_name, sizeof(own_name), ".rela%s", name);
+    (void)elf_add(elf, own_name, SHT_RELA, section, relocations.data, relocations.size);
+    bytes_free(&relocations);
 }
 
 struct bytes make_cubin(const struct made_cubin *cubin)
@@ -266,6 +313,12 @@ struct bytes make_cubin(const struct made_cubin *cubin)
     (void)elf_add(&elf, ".nv.info", SHT_LOPROC, 0, info.data, info.size);
     bytes_free(&info);
     add_calls(&elf, cubin, placed);
+    add_lines(&elf, cubin, placed, &cubin->lines, ".debug_line");
+    add_lines(&elf, cubin, placed, &cubin->ptx_lines, ".nv_debug_line_sass");
+    if (cubin->strings != NULL) {
+        (void)elf_add(&elf, ".debug_str", SHT_PROGBITS, 0, cubin->strings,
+                      strlen(cubin->strings) + 1);
+    }
     header.e_type = cubin->relocatable ? ET_REL : ET_EXEC;
     if (cubin->old_layout) {
         header.e_ident[EI_OSABI] = 0x33;

@@ -29,19 +29,43 @@ enum {
     OP_EXIT = 0x794d,
     OP_WAIT = 0x782e,
     OP_TRIGGER = 0x782d,
-    OP_CALL = 0x7943,             /* to an absolute address */
-    OP_CALL_NEAR = 0x7944,        /* to a relative one */
-    OP_CALL_POINTER = 0x7343,     /* to the absolute address in a register */
-    OP_CALL_POINTER_NEAR = 0x7344 /* to the relative one in a register */
+    OP_CALL = 0x7943,              /* to an absolute address */
+    OP_CALL_NEAR = 0x7944,         /* to a relative one */
+    OP_CALL_POINTER = 0x7343,      /* to the absolute address in a register */
+    OP_CALL_POINTER_NEAR = 0x7344, /* to the relative one in a register */
+    OP_RETURN = 0x7950,
+    OP_BRANCH = 0x7947,
+    OP_BRANCH_IF = 0x0947, /* @P0 */
+    OP_BRANCH_TABLE = 0x7949,
+    OP_JUMP = 0x794a,
+    OP_WAIT_IF = 0x082e,
+    OP_LOAD = 0x7981,
+    OP_LOAD_NEVER = 0xf981, /* @!PT */
+    OP_LOAD_GENERIC = 0x7980,
+    OP_LOAD_SHARED = 0x7984,
+    OP_STORE = 0x7986
 };
 
-#define MADE_CODE 8
+/* A load without coherence. */
+#define OP_LOAD_CONSTANT (OP_LOAD | MADE_CONSTANT)
+#define MADE_CONSTANT    (UINT64_C(1) << 63) /* not in the code: it makes the second word */
+
+/* A branch, or a relative call, over so many instructions; -1 is itself. */
+#define MADE_OVER(op, n)                                                                           \
+    ((op) | ((uint64_t)(int64_t)((n)*4) & 0xff) << 16 | (uint64_t)(int64_t)((n)*4) >> 8 << 34)
+
+#define MADE_CODE 12
 
 struct made_function {
     const char *name;
     bool is_device;           /* not a kernel */
     const char *copy_in;      /* the kernel whose section it is a copy in, which comes before it */
-    unsigned code[MADE_CODE]; /* up to a 0 */
+    uint64_t code[MADE_CODE]; /* first words, up to a 0 */
+    struct {
+        uint32_t at; /* the instruction that branches */
+        uint32_t count;
+        uint32_t to[4]; /* bytes */
+    } table;
     unsigned parameters;
     unsigned registers;
     unsigned shared_memory; /* as the section says it: 1 KiB more than the kernel's on sm_90 */
@@ -51,8 +75,17 @@ struct made_function {
  * function of the cubin is an undefined one. */
 struct made_call {
     const char *caller;
-    const char *callee; /* NULL: calls through a pointer */
-    bool by_relocation;
+    const char *callee;     /* NULL: calls through a pointer */
+    unsigned by_relocation; /* of the instruction of that number, from 1; 0: by the call graph */
+};
+
+/* A table of lines, without relocations but for these. */
+struct made_lines {
+    const struct bytes *bytes;
+    struct {
+        size_t at;
+        const char *function;
+    } relocations[4];
 };
 
 #define MADE_FUNCTIONS 8
@@ -66,6 +99,8 @@ struct made_cubin {
     bool relocatable;
     struct made_function functions[MADE_FUNCTIONS];
     struct made_call calls[MADE_CALLS];
+    struct made_lines lines, ptx_lines;
+    const char *strings; /* of .debug_str; one */
 };
 
 struct bytes make_cubin(const struct made_cubin *cubin);
