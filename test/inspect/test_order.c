@@ -176,6 +176,21 @@ static void a_function_that_returns_goes_back_to_its_own_callers_only(void **sta
     assert_int_equal(early_loads(&cubin), 0);
 }
 
+static void a_second_call_of_a_function_that_returned_goes_on(void **state)
+{
+    (void)state;
+    const struct made_cubin cubin = {
+        .target = 90,
+        .functions = {{.name = "fc1",
+                       .code = {MADE_OVER(OP_CALL_NEAR, 4), MADE_OVER(OP_CALL_NEAR, 3), OP_LOAD,
+                                OP_WAIT, OP_EXIT}},
+                      {.name = "helper",
+                       .copy_in = "fc1",
+                       .is_device = true,
+                       .code = {OP_OTHER, OP_RETURN}}}};
+    assert_int_equal(early_loads(&cubin), 1);
+}
+
 static void functions_that_share_code_are_taken_for_one(void **state)
 {
     (void)state;
@@ -286,15 +301,15 @@ static void a_kernel_with_ptx_for_sm_90_is_checked(void **state)
 
 /* A program of a line table: rows of the source for the instructions of fc1. */
 static const unsigned char line_table[] = {
-    0,   0,   0,    0,  2,   0,   27,  0,   0,  0, /* DWARF 2, 27 bytes of header behind these */
-    1,   1,   0xfb, 14, 10,                        /* lines from -5, 14 of them, opcodes from 10 */
-    0,   1,   1,    1,  1,   0,   0,   0,   1,     /* their operands */
-    '/', 's', 0,    0,  'a', '.', 'c', 'u', 0,  1, 0, 0, 0, /* /s/a.cu */
-    0,   9,   2,    0,  0,   0,   0,   0,   0,  0, 0,       /* an address, at 40 */
-    3,   9,   1,                                            /* line 10 at 0x0 */
-    2,   16,  3,    1,  1,                                  /* line 11 at 0x10 */
-    0,   3,   0x90, 1,  0,   3,   19,  2,   16, 1, /* line 30 at 0x20, inlined to the first */
-    2,   32,  0,    1,  1};                        /* the end is at 0x40 */
+    0,    0,   0,    0,  2,   0,   27,  0,   0,  0, /* DWARF 2, 27 bytes of header behind these */
+    1,    1,   0xfb, 14, 10,                        /* lines from -5, 14 of them, opcodes from 10 */
+    0,    1,   1,    1,  1,   0,   0,   0,   1,     /* their operands */
+    '/',  's', 0,    0,  'a', '.', 'c', 'u', 0,  1, 0, 0, 0, /* /s/a.cu */
+    0,    9,   2,    0,  0,   0,   0,   0,   0,  0, 0,       /* an address, at 40 */
+    3,    9,   1,                                            /* line 10 at 0x0 */
+    0xf0,                                                    /* line 11 at 0x10 */
+    0,    3,   0x90, 1,  0,   3,   19,  2,   16, 1, /* line 30 at 0x20, inlined to the first */
+    2,    32,  0,    1,  1};                        /* the end is at 0x40 */
 enum { LINE_ADDRESS = 40 };
 
 static struct bytes make_lines(void)
@@ -421,6 +436,39 @@ static void a_load_that_was_not_moved_is_said_too(void **state)
     assert_null(find_finding(PDL_LINT_NC_AFTER_WAIT)->machine);
 }
 
+static void what_the_ptx_has_before_the_wait_is_its_own_finding_alone(void **state)
+{
+    (void)state;
+    static const char early[] = ".version 8.5\n.target sm_90\n.address_size 64\n"
+                                ".file 1 \"/s/a.cu\"\n"
+                                ".visible .entry fc1(.param .u64 p)\n{\n"
+                                "\t.reg .b64 %rd<3>; .reg .b32 %r<3>;\n"
+                                "\t.loc 1 11 5\n"
+                                "\tld.param.u64 %rd1, [p];\n"
+                                "\tld.global.nc.u32 %r1, [%rd1];\n"
+                                "\tgriddepcontrol.wait;\n"
+                                "\tld.global.nc.u32 %r1, [%rd1];\n"
+                                "\tst.global.u32 [%rd1+4], %r1;\n"
+                                "\tret;\n}\n";
+    struct bytes lines = make_lines();
+    const struct made_cubin cubin = {
+        .target = 90,
+        .functions = {{.name = "fc1",
+                       .code = {OP_OTHER, OP_LOAD_CONSTANT, OP_WAIT, OP_LOAD_CONSTANT, OP_EXIT}}},
+        .lines = {.bytes = &lines, .relocations = {{LINE_ADDRESS, "fc1"}}}};
+    struct bytes code = make_cubin(&cubin);
+    struct bytes fatbin = make_fatbin(MADE_CUBIN, 90, code.data, code.size);
+    const size_t at = fatbin_begin(&fatbin);
+    fatbin_add(&fatbin, MADE_PTX, 90, 0, early, strlen(early), 0);
+    fatbin_end(&fatbin, at);
+    bytes_free(&code);
+    read_bytes(fatbin);
+    assert_int_equal(find_finding(PDL_LINT_READ_BEFORE_WAIT)->level, PDL_LINT_WARNING);
+    const pdl_lint_finding *behind = find_finding(PDL_LINT_NC_AFTER_WAIT);
+    assert_true(behind->machine == NULL || strstr(behind->machine, "moved") == NULL);
+    bytes_free(&lines);
+}
+
 static void a_constant_parameter_covers_what_was_moved(void **state)
 {
     (void)state;
@@ -472,6 +520,7 @@ int main(void)
         TEST(the_targets_of_a_table_are_followed),
         TEST(a_function_that_waits_protects_what_is_behind_its_call),
         TEST(a_function_that_returns_goes_back_to_its_own_callers_only),
+        TEST(a_second_call_of_a_function_that_returned_goes_on),
         TEST(functions_that_share_code_are_taken_for_one),
         TEST(calls_by_relocation_are_followed),
         TEST(functions_that_call_each_other_come_to_an_end),
@@ -482,6 +531,7 @@ int main(void)
         TEST(damaged_line_tables_are_survived),
         TEST(a_load_that_was_moved_is_said_with_the_finding_of_its_ptx),
         TEST(a_load_that_was_not_moved_is_said_too),
+        TEST(what_the_ptx_has_before_the_wait_is_its_own_finding_alone),
         TEST(a_constant_parameter_covers_what_was_moved),
         TEST(a_coherent_access_that_was_moved_is_a_finding),
     };

@@ -7,9 +7,9 @@
  *
  *     mock
  *     image kind=ptx target=90 suffix=a version=85 | ORIGIN | UNREAD
- *     kernel name=_Z1fv waits=yes always=no triggers=no wait_count=2 registers=32 shared=1024 touches=yes launch=1
+ *     kernel name=_Z1fv waits=yes always=no triggers=no wait_count=2 registers=32 shared=1024 touches=yes launch=1 checked=1
  *     finding rule=read-before-wait level=warning line=12 column=5 parameter=1 offset=8 count=2 place=1 plain=1 |
- *         MESSAGE | ADVICE | PARAMETER NAME | SUPPRESSED          (in one line)
+ *         MESSAGE | ADVICE | PARAMETER NAME | SUPPRESSED | MACHINE (in one line)
  *     place line=30 column=12 | FILE | FUNCTION                   (of the last finding)
  *     options                                  (a finding that tells them, or a kernel facts_only)
  *     marker used=1 | ORIGIN | TEXT | REASON
@@ -25,7 +25,7 @@
 
 /* ---- reading a description --------------------------------------------------------------------*/
 
-enum { TEXTS = 4 };
+enum { TEXTS = 5 };
 
 /* A line in pieces. */
 struct line {
@@ -128,6 +128,10 @@ static void add_kernel(pdl_inspection *inspection, const struct line *line)
     pdl_inspect_kernel kernel = {.wait_count = (uint32_t)number_of(line, "wait_count", 0),
                                  .trigger_count = (uint32_t)number_of(line, "trigger_count", 0),
                                  .line = (uint32_t)number_of(line, "ptx_line", 0)};
+    const pdl_inspect_image *const image = &inspection->images[inspection->image_count - 1];
+    kernel.unchecked = number_of(line, "checked", image->kind == PDL_INSPECT_PTX) == 0
+                           ? "the mock has not"
+                           : NULL;
     info.waits = known_of(line, "waits");
     info.triggers = known_of(line, "triggers");
     info.waits_always = known_of(line, "always");
@@ -158,6 +162,7 @@ static void read_finding(pdl_inspection *inspection, const struct line *line)
                                 .plain = (uint32_t)number_of(line, "plain", 0),
                                 .count = (uint32_t)number_of(line, "count", 1)};
     finding.level = level_of(value_of(line, "level"));
+    finding.machine = line->texts[4];
     (void)pdl_inspection_add_finding(inspection, &finding);
 }
 

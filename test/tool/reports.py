@@ -558,7 +558,7 @@ class Cuobjdump(Case):
     def test_a_cubin_is_unpacked(self):
         self.unpacks({"x.1.sm_90.cubin": "mock\nimage kind=sass\nkernel name=s waits=no\n"})
         result = self.run_lint(kind="sass")
-        self.assertEqual((result.returncode, result.stdout), (0, ""))
+        self.assertEqual((result.returncode, result.stdout), (0, "not checked: 1 kernel without PTX\n"))
         with open(self.environment["LOG"], encoding="utf-8") as log:
             self.assertIn("-xelf all", log.read())
 
@@ -638,12 +638,26 @@ class Summary(Case):
         text = "mock\nimage kind=sass\nkernel name=a\nkernel name=b\nimage kind=sass target=100\nkernel name=b\n"
         ptx = "mock\nimage kind=ptx\nkernel name=%s\n"
         result = self.lint(self.file("p", text))
-        note = "pdltool lint: note: 2 kernels without PTX, for which there are no findings, such as 'a'\n"
-        self.assertEqual((result.stdout, result.stderr, result.returncode), ("", note, 0))
+        note = "not checked: 2 kernels without PTX\n"
+        self.assertEqual((result.stdout, result.stderr, result.returncode), (note, "", 0))
+        self.assertEqual(self.lint("--require-checked", self.path("p")).returncode, 1)
         result = self.lint(self.path("p"), self.file("a.ptx", ptx % "a"))
-        self.assertIn("note: 1 kernel without PTX, for which there are no findings: 'b'\n", result.stderr)
+        self.assertEqual(result.stdout, "not checked: 1 kernel without PTX\n")
         result = self.lint(self.path("p"), self.path("a.ptx"), self.file("b.ptx", ptx % "b"))
-        self.assertEqual(result.stderr, "")
+        self.assertEqual(result.stdout, "")
+        both = self.lint("--require-checked", self.path("p"), self.path("a.ptx"), self.path("b.ptx"))
+        self.assertEqual(both.returncode, 0)
+
+    def test_what_was_not_checked_comes_last(self):
+        text = LEVELS + "image kind=sass target=75\nkernel name=old\nimage kind=lto | lto | it is intermediate\n"
+        result = self.lint(self.file("p", text))
+        self.assertTrue(
+            result.stdout.endswith(", not checked: 1 kernel for less than sm_90, 1 image of intermediate code\n")
+        )
+
+    def test_what_the_machine_code_does_is_a_note_of_the_finding(self):
+        text = "mock\nimage\nkernel name=k\nfinding rule=no-wait level=warning line=9 | x | y | - | - | it moved it\n"
+        self.assertIn("\n  note: it moved it\n  note: y\n", self.lint(self.file("k.ptx", text)).stdout)
 
     def test_a_line_a_kernel(self):
         text = LEVELS + (
@@ -656,7 +670,7 @@ class Summary(Case):
         self.assertEqual(rows[0], "target waits triggers errors warnings notes suppressed kernel".split())
         self.assertEqual(rows[1], "compute_90 unknown unknown 1 1 1 0 k".split())
         self.assertEqual(rows[2][:7], "compute_90 sometimes yes 0 0 0 1".split())
-        self.assertEqual(rows[3], "sm_100f no unknown 0 0 0 0 s".split())
+        self.assertEqual(rows[3], "sm_100f no unknown – – – – s".split())
         self.assertEqual(result.returncode, 1)
 
 
@@ -753,12 +767,22 @@ class CommandLine(Case):
 
 
 class Json(Case):
+    def test_what_was_not_checked_and_what_machine_code_does(self):
+        text = LEVELS + "image kind=sass target=75\nkernel name=old\nimage kind=lto | lto | it is intermediate\n"
+        found = json.loads(self.lint("--json", self.file("p", text)).stdout)
+        self.assertEqual(found["unchecked"], {"without_ptx": 0, "before_sm_90": 1, "lto_images": 1})
+        self.assertEqual([kernel["unchecked"] is None for kernel in found["kernels"]], [True, False])
+        text = "mock\nimage\nkernel name=k\nfinding rule=no-wait level=warning line=9 | x | y | - | - | moved\n"
+        found = json.loads(self.lint("--json", self.file("k.ptx", text)).stdout)
+        self.assertEqual(found["findings"][0]["machine"], "moved")
+
     def test_keys(self):
         path = self.file("fc.ptx", ONE)
         result = json.loads(self.lint("--json", path, self.path("missing")).stdout)
         self.assertEqual(
             sorted(result),
-            ["exit_code", "findings", "images", "inputs", "kernels", "suppressions", "tool", "version"],
+            ["exit_code", "findings", "images", "inputs", "kernels", "suppressions", "tool", "unchecked",
+             "version"],
         )
         self.assertEqual(result["version"], 1)
         self.assertEqual(result["exit_code"], 2)
@@ -769,7 +793,7 @@ class Json(Case):
             result["findings"],
             [{
                 "rule": "read-before-wait", "level": "warning",
-                "message": "reads through 'w'", "advice": "load it later",
+                "message": "reads through 'w'", "advice": "load it later", "machine": None,
                 "kernel": "_Z3fc2PKf", "demangled": demangled, "kernel_index": 0, "target": "compute_90a",
                 "file": "fc.cu", "line": 30, "column": 12,
                 "places": [
@@ -820,6 +844,12 @@ class Json(Case):
 
 
 class Sarif(Case):
+    def test_what_was_not_checked_is_a_notification(self):
+        text = "mock\nimage kind=sass target=75\nkernel name=old\n"
+        run = json.loads(self.lint("--sarif", self.file("p", text)).stdout)["runs"][0]
+        notes = run["invocations"][0]["toolExecutionNotifications"]
+        self.assertEqual(notes[-1]["message"]["text"], "not checked: 1 kernel for less than sm_90")
+
     def sarif(self, *arguments):
         result = self.lint("--sarif", *arguments)
         document = json.loads(result.stdout)
