@@ -151,6 +151,8 @@ class Compile(Case):
             (["-gencode", "arch=compute_80,code=sm_80", "-gencode=arch=compute_90,code=[sm_90,compute_90]"], "90"),
             (["-gencode", "arch=compute_90a,code=sm_90a", "-gencode", "arch=compute_90,code=sm_90"], "90a"),
             (["--generate-code=arch=compute_120f,code=[sm_120f]", "-gencode", "arch=compute_100a,code=sm_100a"], "120f"),
+            (["-arch=\"sm_100a\""], "100a"),
+            (["-gencode=arch=compute_90a,code=\"sm_90a,compute_90a\""], "90a"),
             (["-arch=all"], "90"),
             (["-arch=native"], "90a"),
             (["-gencode", "arch=compute_80,code=sm_90", "-arch=compute_90", "-code=sm_120"], "90"),

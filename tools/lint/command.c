@@ -264,7 +264,7 @@ static void add_architectures(struct command *command, const char *text, bool ge
         const size_t length = strcspn(at, ",\"");
         add_architecture(command, at, length);
         at += length;
-        at = generate ? strstr(at, "arch=") : at + strspn(at, ",");
+        at = generate ? strstr(at, "arch=") : at + strspn(at, ",\"");
     }
 }
 
@@ -284,20 +284,21 @@ static void sort_architectures(struct command *command)
 
 /* ---- reading a command ------------------------------------------------------------------------*/
 
-/* Puts what response files say in the place of the index; false where one cannot be read. */
+/* Puts what response files say in the place of the index, which takes that many from `left`; false where one cannot
+ * be read. */
 static bool open_responses(struct argv *arguments, size_t index, const char *names,
-                           const char *directory)
+                           const char *directory, int *left)
 {
     char *text = NULL;
     size_t size = 0;
     bool all = true;
     FILE *const to = memory_open(&text, &size);
-    for (const char *at = names; *at != '\0';) {
+    for (const char *at = names; all && *at != '\0';) {
         const size_t length = strcspn(at, ",");
         char *const name = format_text("%.*s", (int)length, at);
         char *const path = path_absolute(directory, name);
         size_t read = 0;
-        char *const content = file_read(path, &read);
+        char *const content = (*left)-- > 0 ? file_read(path, &read) : NULL;
         all = all && content != NULL;
         (void)fprintf(to, "%s\n", content != NULL ? content : "");
         free(content);
@@ -320,7 +321,7 @@ struct reading {
     const char *directory;
     const char *file;
     size_t at;
-    int responses;
+    int responses; /* how many more are opened */
     bool language; /* -x was there */
     bool separate;
     bool optimizes; /* clang: -O1 or more was the last of them */
@@ -398,19 +399,16 @@ static void read_word(struct reading *reading)
         add_architectures(to, value_of(reading, name), effect == GENERATE);
         break;
     case RESPONSE: {
-        const char *const names = response ? word + 1 : value_of(reading, name);
-        if (reading->responses++ < MOST_RESPONSES) {
-            const size_t last = reading->at - 1; /* the option's own word, or its value */
-            char *const copy = copy_text(names);
-            if (open_responses(reading->from, last, copy, reading->directory)) {
-                reading->at = last;
-            } else { /* the compiler says what is wrong with it */
-                for (size_t i = index; i <= last; i++) {
-                    argv_add(&to->arguments, reading->from->items[i]);
-                }
+        char *const names = copy_text(response ? word + 1 : value_of(reading, name));
+        const size_t last = reading->at - 1; /* the option's own word, or its value */
+        if (open_responses(reading->from, last, names, reading->directory, &reading->responses)) {
+            reading->at = last;
+        } else { /* the compiler says what is wrong with it */
+            for (size_t i = index; i <= last; i++) {
+                argv_add(&to->arguments, reading->from->items[i]);
             }
-            free(copy);
         }
+        free(names);
         break;
     }
     }
@@ -419,8 +417,12 @@ static void read_word(struct reading *reading)
 void command_read(struct command *command, enum compiler_kind kind, struct argv *arguments,
                   const char *directory, const char *file)
 {
-    struct reading reading = {
-        .from = arguments, .to = command, .directory = directory, .file = file, .at = 1};
+    struct reading reading = {.from = arguments,
+                              .to = command,
+                              .directory = directory,
+                              .file = file,
+                              .at = 1,
+                              .responses = MOST_RESPONSES};
     *command = (struct command){.kind = kind};
     argv_add(&command->arguments, arguments->items[0]);
     while (reading.at < arguments->count) {
