@@ -52,12 +52,12 @@ static struct pairs find_pairs(const char *name)
             i = behind - 1;
             continue;
         }
-        const char top = open.count > 0 ? name[pairs.items[open.items[open.count - 1]].open] : '\0';
+        const size_t inner = open.count > 0 ? pairs.items[open.items[open.count - 1]].open : i;
         if (name[i] == '<' || name[i] == '(') {
             const struct pair pair = {i, 0, (uint32_t)open.count, false};
             APPEND(&open, pairs.count);
             APPEND(&pairs, pair);
-        } else if (name[i] == '>' && top == '<') {
+        } else if (name[i] == '>' && name[inner] == '<') {
             pairs.items[open.items[--open.count]].close = i;
         } else if (name[i] == ')') {
             while (open.count > 0 && name[pairs.items[open.items[open.count - 1]].open] != '(') {

@@ -10,9 +10,9 @@
 
 /* A copy to free. Of a name of more than `most` characters the template arguments, from the innermost on, and then
  * the parameters are `...`, as far as needed. */
-char *shorten_name(const char *name, size_t most);
+char *shorten_name(const char *whole, size_t most);
 
 /* A copy to free of a function's name alone, without its result, template arguments and parameters. */
-char *template_name(const char *name);
+char *template_name(const char *whole);
 
 #endif /* PDL_TOOLS_SHORTEN_H */

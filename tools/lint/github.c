@@ -36,17 +36,24 @@ static void print_escaped(const char *text, bool property)
     free(cut);
 }
 
+/* A path in a folder as what follows that, or as it is. */
+static const char *behind(const char *file, const char *folder)
+{
+    const size_t length = strlen(folder);
+    return length > 1 && strncmp(file, folder, length) == 0 && file[length] == '/'
+               ? file + length + 1
+               : file;
+}
+
 /* Runners know files by their paths in the repository, where such a command is usually called. */
 static const char *in_repository(const char *file)
 {
     const char *root = getenv("GITHUB_WORKSPACE");
-    char here[4096];
-    if (root == NULL || *root == '\0') {
-        root = getcwd(here, sizeof(here));
+    if (root != NULL && *root != '\0') {
+        return behind(file, root);
     }
-    const size_t length = root != NULL ? strlen(root) : 0;
-    return length > 1 && strncmp(file, root, length) == 0 && file[length] == '/' ? file + length + 1
-                                                                                 : file;
+    char here[4096];
+    return getcwd(here, sizeof(here)) != NULL ? behind(file, here) : file;
 }
 
 static void print_command(int32_t level, struct lint_place place, const char *title,

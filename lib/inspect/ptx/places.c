@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "inspect/ptx/places.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -217,6 +216,7 @@ const pdl_inspect_place *const *pdl_places_join(struct pdl_arena *arena,
     const uint32_t all = inner_count + outer_count;
     const uint32_t kept = all < PDL_CHAIN_MAX ? all : PDL_CHAIN_MAX;
     const pdl_inspect_place **made = pdl_arena_alloc(arena, (kept + 1) * sizeof(*made));
+    /* cppcheck-suppress knownConditionTrueFalse */
     for (uint32_t i = 0; made != NULL && i < kept; i++) {
         const uint32_t from = all > PDL_CHAIN_MAX && i > ENDS ? i + all - PDL_CHAIN_MAX : i;
         made[i] = all > PDL_CHAIN_MAX && i == ENDS ? &gap
@@ -247,6 +247,7 @@ const pdl_inspect_place *const *pdl_places_chain(struct pdl_ptx_module *module,
         *ok ? pdl_arena_alloc(&module->inspection->arena, length * sizeof(*made)) : NULL;
     struct pdl_place *at = asked;
     *ok = made != NULL;
+    /* cppcheck-suppress knownConditionTrueFalse */
     for (uint32_t i = 0; i < length && *ok; i++) {
         if (i == ENDS && asked->depth > PDL_CHAIN_MAX) {
             made[i] = &gap;
@@ -265,6 +266,43 @@ const pdl_inspect_place *const *pdl_places_chain(struct pdl_ptx_module *module,
     return made;
 }
 
+static bool read_number(struct pdl_lexer *lexer, uint32_t *number)
+{
+    uint64_t value = 0;
+    if (!pdl_token_integer(&lexer->token, &value) || value > UINT32_MAX) {
+        return false;
+    }
+    *number = (uint32_t)value;
+    pdl_lexer_next(lexer);
+    return true;
+}
+
+/* What `.loc` says, from behind that word. */
+static bool read_place(const struct pdl_ptx_module *module, const char *at, struct pdl_place *place)
+{
+    struct pdl_lexer lexer;
+    pdl_lexer_start(&lexer, at, module->end, 1, 1);
+    pdl_lexer_next(&lexer);
+    if (!read_number(&lexer, &place->file) || !read_number(&lexer, &place->line)) {
+        return false;
+    }
+    (void)read_number(&lexer, &place->column);
+    while (lexer.token.mark == ',') {
+        pdl_lexer_next(&lexer);
+        const bool function = PDL_TOKEN_IS(&lexer, "function_name");
+        pdl_lexer_next(&lexer);
+        if (function && lexer.token.kind == PDL_TOKEN_WORD) {
+            place->function = pdl_names_find(&module->names, lexer.token.text, lexer.token.length);
+            pdl_lexer_next(&lexer);
+        } else if (!read_number(&lexer, &place->inlined_file) ||
+                   !read_number(&lexer, &place->inlined_line) ||
+                   !read_number(&lexer, &place->inlined_column)) {
+            break;
+        }
+    }
+    return true;
+}
+
 const pdl_inspect_place *const *pdl_places_before(struct pdl_ptx_module *module, const char *at,
                                                   uint32_t *count)
 {
@@ -272,25 +310,14 @@ const pdl_inspect_place *const *pdl_places_before(struct pdl_ptx_module *module,
     static const char word[] = ".loc";
     const size_t length = sizeof(word) - 1;
     const char *first = (size_t)(at - module->text) > FAR ? at - FAR : module->text;
-    char line[512];
+    struct pdl_place place = {.function = PDL_NONE, .caller = PDL_NONE};
     *count = 0;
-    while (at > first && !(at[0] == '.' && memcmp(at, word, length) == 0)) {
+    while (at > first && memcmp(at, word, length) != 0) {
         at--;
     }
-    const size_t room = (size_t)(module->end - at);
-    const size_t size = room < sizeof(line) - 1 ? room : sizeof(line) - 1;
-    memcpy(line, at, size);
-    line[size] = '\0';
-    line[strcspn(line, "\r\n")] = '\0';
-    struct pdl_place place = {.function = PDL_NONE};
-    char label[256] = "";
-    if (memcmp(line, word, length) != 0 ||
-        sscanf(line, ".loc %u %u %u, function_name %255[^, +], inlined_at %u %u %u", &place.file,
-               &place.line, &place.column, label, &place.inlined_file, &place.inlined_line,
-               &place.inlined_column) < 2) {
+    if (memcmp(at, word, length) != 0 || !read_place(module, at + length, &place)) {
         return NULL;
     }
-    place.function = pdl_names_find(&module->names, label, (uint32_t)strlen(label));
     const pdl_inspect_place *frame = frame_of(module, &place);
     const pdl_inspect_place **made =
         frame != NULL ? pdl_arena_alloc(&module->inspection->arena, 2 * sizeof(*made)) : NULL;

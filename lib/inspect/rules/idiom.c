@@ -160,25 +160,27 @@ static const char *name_at(struct pdl_report *report, const pdl_inspect_place *c
 static const char *name_of(struct pdl_report *report, const struct pdl_mention *mention,
                            const char *ptx)
 {
+    struct pdl_ptx_module *module = report->module;
     uint32_t count = 0;
     bool ok = true;
+    if (mention->count == 0) {
+        return "";
+    }
     const pdl_inspect_place *const *places =
-        mention->count > 0 ? pdl_places_chain(report->module, report->flow->body,
-                                              mention->instruction->place, &count, &ok)
-                           : NULL;
-    const char *name = "";
-    for (unsigned i = 0; i < PDL_IDIOMS && count > 0; i++) {
-        const struct pdl_said *said = &report->module->said[i];
+        pdl_places_chain(module, report->flow->body, mention->instruction->place, &count, &ok);
+    if (count != 1) {
+        return name_at(report, places, count, ptx);
+    }
+    for (unsigned i = 0; i < PDL_IDIOMS; i++) {
+        const struct pdl_said *said = &module->said[i];
         if (said->name != NULL && said->wait == (ptx == inline_wait) &&
-            said->file == places[0]->file && said->line == places[0]->line && count == 1) {
+            said->file == places[0]->file && said->line == places[0]->line) {
             return said->name;
         }
     }
-    name = name_at(report, places, count, ptx);
-    if (count == 1) {
-        report->module->said[report->module->next_said++ % PDL_IDIOMS] =
-            (struct pdl_said){places[0]->file, name, places[0]->line, ptx == inline_wait};
-    }
+    const char *name = name_at(report, places, count, ptx);
+    module->said[module->next_said++ % PDL_IDIOMS] =
+        (struct pdl_said){places[0]->file, name, places[0]->line, ptx == inline_wait};
     return name;
 }
 
