@@ -57,7 +57,7 @@ static struct pairs find_pairs(const char *name)
             const struct pair pair = {i, 0, (uint32_t)open.count, false};
             APPEND(&open, pairs.count);
             APPEND(&pairs, pair);
-        } else if (name[i] == '>' && name[inner] == '<') {
+        } else if (open.count > 0 && name[i] == '>' && name[inner] == '<') {
             pairs.items[open.items[--open.count]].close = i;
         } else if (name[i] == ')') {
             while (open.count > 0 && name[pairs.items[open.items[open.count - 1]].open] != '(') {
