@@ -324,6 +324,20 @@ class Unused(Case):
         )
         self.assertNotIn("unused", result.stdout)
 
+    def test_options_and_lines_are_told_apart(self):
+        self.file(".pdl-lint", "constant-param w\noverlapped none\nthird-party nowhere\n")
+        ptx = self.ptx(early("k"))
+        told = self.lint("--level=note", "--constant-param=x", "--overlapped=k", "--third-party=a.cu", ptx).stdout
+        self.assertEqual(
+            [line.split("unused ")[1] for line in told.splitlines() if "unused" in line],
+            [
+                "option '--constant-param=x': it matches nothing",
+                "option '--third-party=a.cu': it matches nothing",  # there is nothing left to find
+                "line 'overlapped none': it matches nothing",
+                "line 'third-party nowhere': it matches nothing",
+            ],
+        )
+
     def test_any_input_is_enough(self):
         result = self.lint("--overlapped=a", self.ptx(right("a")), self.ptx(right("b"), name="b.ptx"), code=0)
         self.assertEqual(result.stdout, "")
@@ -503,6 +517,37 @@ class Changed(Case):
         ):
             with self.subTest(message):
                 self.assertIn(message, self.lint("--changed", self.file("diff", text), ptx, code=2).stderr)
+
+
+class Large(Case):
+    """A hundred thousand of each, in a time that goes with their number."""
+
+    COUNT = 100_000
+
+    def test_names_of_launches(self):
+        log = "".join(f"libpdl[7]: device 0, kernel _Z7k{i:06}v: overlaps\n" for i in range(self.COUNT))
+        self.lint("--launches", self.file("log", log), self.ptx(never("_Z7k004711v")), code=1)
+
+    def test_hunks(self):
+        diff = "--- a/a.cu\n+++ b/a.cu\n" + "".join(f"@@ -{i} +{i} @@\n-wait\n+x\n" for i in range(20, 2 * self.COUNT, 2))
+        self.lint("--changed", self.file("diff", diff), self.ptx(early("k", 10)), code=0)
+
+    def test_files_in_a_diff(self):
+        diff = "".join(f"--- a/{i}/a.cu\n+++ b/{i}/b{i}.cu\n@@ -1 +1 @@\n-x\n+y\n" for i in range(self.COUNT))
+        self.lint("--changed", self.file("diff", diff), self.ptx(early("k", 10)), code=0)
+
+    def test_entries_of_a_baseline(self):
+        base = "# pdltool lint baseline 1\n" + "".join(f"x [{i:016x}:1]\n" for i in range(self.COUNT))
+        result = self.lint("--baseline", self.file("base", base), self.ptx(early()), code=1)
+        self.assertIn("fixed: 100,000 entries", result.stderr)
+
+    def test_lines_of_a_project_file(self):
+        text = "".join(f"constant-param x{i}\nsuppress no-wait kernel=y{i} : x\nplain z{i}\n" for i in range(self.COUNT))
+        self.lint("--project", self.file("project", text), self.ptx(early()), code=1)
+
+    def test_kernels_that_never_wait(self):
+        ptx = self.ptx(*(never(f"_Z7k{i:06}PfS_") for i in range(20_000)))
+        self.assertIn("20,000 kernels never wait: ", self.lint(ptx, code=0).stdout)
 
 
 if __name__ == "__main__":
