@@ -9,7 +9,7 @@ The sources carry their expectations in comments:
     // EXPECT note: wait-in-loop             a note
     // COMPILERS: nvcc nvrtc clang           who compiles the file; nvcc alone if there is no such line
     // OPTIONS: -arch=sm_80                  more options for nvcc
-    // LINT: --constant-param w              more options for pdltool lint
+    // LINT: --constant-param w              more options for pdltool lint; CORPUS is the folder of this file
     // NOT plain: why                        a mode that the file is not for
 
 An expectation holds for the lines of the statement that begins on its line, and in each instance of a
@@ -93,7 +93,7 @@ class Source:
         self.kernels = self.find_kernels()  # name: (first line, last line)
         self.compilers = self.words("COMPILERS") or ["nvcc"]
         self.options = self.words("OPTIONS")
-        self.lint = self.words("LINT")
+        self.lint = [word.replace("CORPUS", HERE) for word in self.words("LINT")]
         self.excluded = re.findall(r"^// NOT (\w+): .", self.text, flags=re.M)
         self.expectations = self.find_expectations()
 
@@ -152,11 +152,18 @@ def corpus(directory):
 
 
 def base_name(mangled):
-    """The name of a function outside of namespaces."""
-    match = re.match(r"_Z(\d+)", mangled)
-    if not match:
-        return mangled
-    return mangled[match.end() : match.end() + int(match.group(1))]
+    """The name of a function without namespaces, and without what nvcc puts around what is local to a file."""
+    unit = re.match(r"__nv_static_(\d+)_", mangled)
+    if unit:
+        mangled = mangled[unit.end() + int(unit.group(1)) + 1 :]
+    begin = re.match(r"_Z(N?)L?", mangled)
+    name, at = mangled, begin.end() if begin else len(mangled)
+    while length := re.match(r"\d+", mangled[at:]):
+        at += length.end() + int(length.group())
+        name = mangled[at - int(length.group()) : at]
+        if not begin.group(1):
+            break
+    return name
 
 
 def ptx_entries(text):
