@@ -30,9 +30,9 @@
       "what a kernel reads whose wait is decided by loaded data is stale")                         \
     X(told_not_to, "no-wait", OUT, FRESH, STALE,                                                   \
       "what a kernel reads whose helper is told not to wait is stale")                             \
-    X(indirect_call, "read-before-wait", OUT, FRESH, STALE,                                        \
+    X(indirect_call, "partial-wait", OUT, FRESH, STALE,                                            \
       "a read behind a call through a pointer that may not wait is stale")                         \
-    X(virtual_call, "read-before-wait", OUT, FRESH, STALE,                                         \
+    X(virtual_call, "partial-wait", OUT, FRESH, STALE,                                             \
       "a read behind a virtual call that may not wait is stale")
 
 /* ---- parts of kernels -------------------------------------------------------------------------- */
@@ -457,18 +457,19 @@ struct waiting_stage : optional_stage {
     }
 };
 
+/* With another parameter: by their type alone the functions of both classes could be meant. */
 struct strict_stage {
-    virtual __device__ void begin(unsigned long long *count) const
+    virtual __device__ void begin(unsigned *count, unsigned by) const
     {
         PDL_WAIT();
-        *count += 1;
+        *count += by;
     }
 };
 
 struct late_stage : strict_stage {
-    __device__ void begin(unsigned long long *count) const override
+    __device__ void begin(unsigned *count, unsigned by) const override
     {
-        *count += 2;
+        *count += 2 * by;
         PDL_WAIT();
     }
 };
@@ -487,9 +488,9 @@ extern "C" __global__ void virtual_call_mended(const unsigned *data, unsigned *o
 {
     const strict_stage first;
     const late_stage second;
-    unsigned long long count = 0;
+    unsigned count = 0;
     const strict_stage *const stage = which == 0 ? &first : &second;
-    stage->begin(&count);
+    stage->begin(&count, 1);
     out[own_cell()] = count != 0 ? data[other_cell()] : 0;
 }
 
