@@ -200,6 +200,9 @@ bool pdl_mbarriers_judge(struct pdl_mbarriers *mbarriers, const struct pdl_flow 
 struct pdl_mbarrier_operation *pdl_mbarriers_at(const struct pdl_mbarriers *mbarriers,
                                                 uint32_t instruction);
 
+/* Finds the branches around waits that are in loops without a turn (turns.c). */
+void pdl_mbarriers_find_turns(struct pdl_mbarriers *mbarriers, const struct pdl_flow *flow);
+
 /* Hands its operations over to the callers of a function; false if there is no memory. */
 bool pdl_mbarriers_summarize(const struct pdl_mbarriers *mbarriers, struct pdl_flow *flow,
                              struct pdl_arena *arena, struct pdl_summary *summary);

@@ -147,110 +147,6 @@ static void find_edges(struct pdl_mbarriers *mbarriers, const struct pdl_flow *f
     }
 }
 
-/* ---- loops without a turn ---------------------------------------------------------------------------- */
-
-/* Whether a branch asks for all threads of a block alike whether there is something to do: whether a
- * number is greater than another, and not what a flag says. */
-static bool asks_for_work(const struct pdl_flow *flow, const struct pdl_block *block)
-{
-    static const char *const relations[] = {"lt", "le", "gt", "ge", "lo", "ls", "hi", "hs"};
-    const struct pdl_values *values = flow->values;
-    if (block->branch == PDL_NONE || block->successor_count != 2) {
-        return false;
-    }
-    const struct pdl_instruction *branch = &flow->body->instructions[block->branch];
-    const uint32_t guard = branch->guard;
-    if (branch->opcode.op != PDL_OP_BRANCH || guard == PDL_NONE ||
-        values->first_definition[guard + 1] - values->first_definition[guard] != 1 ||
-        (values->values[guard].depends & (PDL_DEPENDS_THREAD | PDL_DEPENDS_MEMORY)) != 0) {
-        return false;
-    }
-    const struct pdl_instruction *test =
-        &flow->body->instructions[values->definitions[values->first_definition[guard]]];
-    const struct pdl_name *name = &flow->module->names.names[test->name];
-    bool asks = false;
-    for (size_t i = 0; i < sizeof(relations) / sizeof(relations[0]); i++) {
-        asks = asks || (pdl_name_begins(name, "setp.") && name->length > 7 &&
-                        memcmp(name->text + 5, relations[i], 2) == 0 && name->text[7] == '.');
-    }
-    return asks;
-}
-
-/* A wait on an mbarrier, + 1, to which every way from a block on soon comes; 0 if there is none. Asserts
- * and their like are on the way. */
-static uint32_t wait_from(const struct pdl_mbarriers *mbarriers, const struct pdl_flow *flow,
-                          uint32_t block)
-{
-    uint32_t seen[24], count = 1, wait = 0;
-    seen[0] = block;
-    for (uint32_t i = 0; i < count; i++) {
-        const struct pdl_block *at = &flow->cfg->blocks[seen[i]];
-        if (mbarriers->edge_of[seen[i]] != 0) {
-            wait = wait == 0 ? mbarriers->edge_of[seen[i]] : wait;
-            continue;
-        }
-        if (at->exits || at->successor_count == 0 || at->successor_count > 2) {
-            return 0;
-        }
-        for (uint32_t j = 0; j < at->successor_count; j++) {
-            const uint32_t to = flow->cfg->successors[at->first_successor + j];
-            bool known = false;
-            for (uint32_t k = 0; k < count; k++) {
-                known = known || seen[k] == to;
-            }
-            if (!known && count == sizeof(seen) / sizeof(seen[0])) {
-                return 0;
-            }
-            if (!known) {
-                seen[count++] = to;
-            }
-        }
-    }
-    return wait;
-}
-
-/* Whether a block does nothing with memory before other ways join it. */
-static bool joins(const struct pdl_flow *flow, uint32_t block)
-{
-    for (unsigned i = 0; i < 4; i++) {
-        const struct pdl_block *at = &flow->cfg->blocks[block];
-        if (at->predecessor_count > 1) {
-            return true;
-        }
-        for (uint32_t j = at->first; j < at->first + at->count; j++) {
-            const uint8_t op = flow->body->instructions[j].opcode.op;
-            if (op != PDL_OP_CARRY && op != PDL_OP_SCALE && op != PDL_OP_BRANCH) {
-                return false;
-            }
-        }
-        if (at->successor_count != 1) {
-            break;
-        }
-        block = flow->cfg->successors[at->first_successor];
-    }
-    return false;
-}
-
-/* The branches around a loop that waits on an mbarrier in each turn, or around its first turn: who would
- * launch that without one? */
-static void find_ways_around(struct pdl_mbarriers *mbarriers, const struct pdl_flow *flow)
-{
-    for (uint32_t i = 0; i < flow->cfg->block_count; i++) {
-        const struct pdl_block *block = &flow->cfg->blocks[i];
-        mbarriers->around[i] = 0;
-        if (mbarriers->edge_of[i] != 0 || !asks_for_work(flow, block)) {
-            continue;
-        }
-        for (uint32_t j = 0; j < 2 && mbarriers->around[i] == 0; j++) {
-            const uint32_t *to = &flow->cfg->successors[block->first_successor];
-            if (joins(flow, to[j])) {
-                mbarriers->around[i] = wait_from(mbarriers, flow, to[1 - j]);
-                mbarriers->none[i] = (uint8_t)j;
-            }
-        }
-    }
-}
-
 /* ---- which are the same --------------------------------------------------------------------------- */
 
 /* Whether an mbarrier at an offset is one of those of an array from another offset on. The next array
@@ -441,7 +337,7 @@ bool pdl_mbarriers_find(struct pdl_mbarriers *mbarriers, struct pdl_flow *flow)
         return false;
     }
     find_edges(mbarriers, flow);
-    find_ways_around(mbarriers, flow);
+    pdl_mbarriers_find_turns(mbarriers, flow);
     match_places(mbarriers);
     find_counts(mbarriers, flow);
     return true;
