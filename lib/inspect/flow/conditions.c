@@ -311,9 +311,41 @@ void pdl_conditions_track(struct pdl_conditions *conditions, uint32_t symbol)
     }
 }
 
+/* The symbols that a register is made of, by its formula or, if it has several definitions, by each of
+ * them. Those that do not fit are left out. */
+static uint32_t made_of(const struct pdl_conditions *conditions, uint32_t symbol, uint32_t *symbols,
+                        uint32_t room)
+{
+    const struct pdl_values *values = conditions->values;
+    const struct pdl_formula formula = pdl_conditions_formula(conditions, symbol);
+    uint32_t count = 0;
+    for (unsigned i = 0; i < formula.count && count < room; i++) {
+        if (formula.terms[i].symbol != PDL_NONE) {
+            symbols[count++] = formula.terms[i].symbol;
+        }
+    }
+    if (formula.op != PDL_FORMULA_NONE ||
+        conditions->body->symbols[symbol].kind != PDL_SYMBOL_REGISTER) {
+        return count;
+    }
+    const uint32_t end = values->first_definition[symbol + 1];
+    for (uint32_t i = values->first_definition[symbol]; i < end && count < room; i++) {
+        const struct pdl_formula one =
+            pdl_formula_read(conditions->module, conditions->body,
+                             &conditions->body->instructions[values->definitions[i]], 0);
+        for (unsigned j = 0; j < one.count && count < room; j++) {
+            if (one.terms[j].symbol != PDL_NONE) {
+                symbols[count++] = one.terms[j].symbol;
+            }
+        }
+    }
+    return count;
+}
+
 void pdl_conditions_track_related(struct pdl_conditions *conditions, uint32_t symbol)
 {
     uint32_t waiting[16];
+    uint32_t parts[8];
     uint32_t count = 1, looked = 0;
     bool related = false;
     if (conditions->count == 0 || conditions->count == conditions->limit) {
@@ -321,17 +353,16 @@ void pdl_conditions_track_related(struct pdl_conditions *conditions, uint32_t sy
     }
     waiting[0] = symbol;
     while (looked < count && !related) {
-        const struct pdl_formula formula = pdl_conditions_formula(conditions, waiting[looked++]);
-        for (unsigned i = 0; i < formula.count; i++) {
-            const uint32_t term = formula.terms[i].symbol;
-            related = related || number_of(conditions, term) != 0;
-            if (count < sizeof(waiting) / sizeof(waiting[0]) && can_track(conditions, term)) {
-                waiting[count++] = term;
+        const uint32_t found = made_of(conditions, waiting[looked++], parts, 8);
+        for (uint32_t i = 0; i < found; i++) {
+            related = related || number_of(conditions, parts[i]) != 0;
+            if (count < sizeof(waiting) / sizeof(waiting[0]) && can_track(conditions, parts[i])) {
+                waiting[count++] = parts[i];
             }
         }
     }
     if (related) {
-        add_with_terms(conditions, symbol);
+        pdl_conditions_track(conditions, symbol);
     }
 }
 

@@ -8,6 +8,14 @@ static bool is_switch(const struct pdl_report *report, const struct pdl_decision
            (report->flow->points[decision->block].states & PDL_STATE_NOT_WAITED) != 0;
 }
 
+/* Whether a branch's condition went through local memory, as in code that is not optimized: it may be
+ * a flag of the launch or not. */
+static bool is_untraced(const struct pdl_report *report, const struct pdl_instruction *branch)
+{
+    return report->module->debug && branch->guard != PDL_NONE &&
+           !pdl_conditions_is_invariant(&report->flow->conditions, branch->guard);
+}
+
 /* The branches that lead around the wait for good. */
 pdl_status pdl_report_ways_around(struct pdl_report *report)
 {
@@ -43,8 +51,9 @@ pdl_status pdl_report_ways_around(struct pdl_report *report)
         /* Around a loop that waits in each turn: there may be no turn, but who would launch that? */
         const bool no_turn = report->effects->wait_in_loop.count == report->effects->wait.count &&
                              !block->in_loop && !report->module->debug;
+        const bool sure = touched && !no_turn && !is_untraced(report, at);
         status = pdl_report_add_at(
-            report, PDL_LINT_NO_WAIT, touched && !no_turn ? PDL_LINT_WARNING : PDL_LINT_NOTE, at, 1,
+            report, PDL_LINT_NO_WAIT, sure ? PDL_LINT_WARNING : PDL_LINT_NOTE, at, 1,
             touched ? "all threads may go around the wait here, and then access global memory or "
                       "trigger"
                     : "all threads may go around the wait here: then the next kernel's wait does "

@@ -78,18 +78,6 @@ __global__ void other_rows(const float *x, float *y)
     }
 }
 
-// The tile that equals the block's number is the first only if the loop begins there.
-__global__ void not_the_first_tile(const float *x, float *y, int tiles, int begin)
-{
-    for (int tile = begin + blockIdx.x; tile < tiles; tile += gridDim.x) {
-        if (tile == (int)blockIdx.x) {
-            PDL_WAIT();
-        }
-        y[tile * 128 + threadIdx.x] = // EXPECT: partial-wait
-            x[tile * 128 + threadIdx.x];
-    }
-}
-
 // The wait is in the second turn.
 __global__ void second_turn(const float *x, float *y, int tiles)
 {

@@ -70,42 +70,6 @@ __global__ void turned_round(const float *x, float *y, bool enable_pdl)
     y[threadIdx.x] = x[threadIdx.x];
 }
 
-struct options {
-    const float *x;
-    float *y;
-    int n;
-    bool last;
-    unsigned flags;
-    int mode;
-};
-
-// A bit that says that something is to be left out.
-__global__ void bit_for_the_others(const options o)
-{
-    if (!(o.flags & 4)) { // EXPECT: no-wait
-        PDL_WAIT();
-    }
-    o.y[threadIdx.x] = o.x[threadIdx.x];
-}
-
-// Every mode but one.
-__global__ void all_modes_but_one(const options o)
-{
-    if (o.mode != 3) { // EXPECT: no-wait
-        PDL_WAIT();
-    }
-    o.y[threadIdx.x] = o.x[threadIdx.x];
-}
-
-// The flag is the launch's, and the number beside it is not.
-__global__ void flag_and_count(const float *x, float *y, bool enable_pdl, int splits)
-{
-    if (enable_pdl && splits > 1) { // EXPECT: no-wait
-        PDL_WAIT();
-    }
-    y[threadIdx.x] = x[threadIdx.x];
-}
-
 // Two copies of a body, and the one without the wait does more.
 __device__ __forceinline__ void body(const float *x, float *y, int n)
 {

@@ -97,7 +97,7 @@ __global__ void first_turn(const float *x, float *y, int tiles)
     int turn = 0;
     for (int tile = blockIdx.x; tile < tiles; tile += gridDim.x, turn++) {
         if (turn == 0) {
-            PDL_WAIT(); // EXPECT note: wait-in-loop
+            PDL_WAIT();
         }
         y[tile * 128 + threadIdx.x] = x[tile * 128 + threadIdx.x];
     }
@@ -110,7 +110,7 @@ __global__ void waited_flag(const float *x, float *y, int tiles)
     for (int tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
         float value = (float)tile * 3;
         if (!waited) {
-            PDL_WAIT(); // EXPECT note: wait-in-loop
+            PDL_WAIT();
             waited = true;
         }
         y[tile * 128 + threadIdx.x] = value * x[tile * 128 + threadIdx.x];

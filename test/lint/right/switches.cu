@@ -39,48 +39,6 @@ __global__ void number_as_flag(const float *x, float *y, int pdl)
     y[threadIdx.x] = x[threadIdx.x];
 }
 
-struct options {
-    const float *x;
-    float *y;
-    int n;
-    bool overlapped;
-    unsigned flags;
-    int mode;
-};
-
-// In a struct of parameters.
-__global__ void field(const options o)
-{
-    if (o.overlapped) { // EXPECT note: no-wait
-        PDL_WAIT();
-    }
-    for (int i = threadIdx.x; i < o.n; i += blockDim.x) {
-        o.y[i] = o.x[i];
-    }
-}
-
-// One bit of several, of which others decide what is computed.
-__global__ void one_bit(const options o)
-{
-    if (o.flags & 4) { // EXPECT note: no-wait
-        PDL_WAIT();
-    }
-    float value = o.x[threadIdx.x];
-    if (o.flags & 1) {
-        value = o.x[threadIdx.x + 128] * 3;
-    }
-    o.y[threadIdx.x] = value;
-}
-
-// A value of an enumeration.
-__global__ void launch_mode(const options o)
-{
-    if (o.mode == 2) { // EXPECT note: no-wait
-        PDL_WAIT();
-    }
-    o.y[threadIdx.x] = o.x[threadIdx.x];
-}
-
 // Two at once.
 __global__ void flag_and_architecture(const float *x, float *y, bool enable_pdl, int sm)
 {
@@ -88,19 +46,6 @@ __global__ void flag_and_architecture(const float *x, float *y, bool enable_pdl,
         PDL_WAIT();
     }
     y[threadIdx.x] = x[threadIdx.x];
-}
-
-// The compiler may unswitch the loop.
-__global__ void in_a_loop(const float *x, float *y, int tiles, bool enable_pdl)
-{
-    bool first = true;
-    for (int tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
-        if (enable_pdl && first) {
-            PDL_WAIT(); // EXPECT note: wait-in-loop
-            first = false;
-        }
-        y[tile * 128 + threadIdx.x] = x[tile * 128 + threadIdx.x];
-    }
 }
 
 // Two copies of the body, made by hand: the same lines, in two instances of a function.
@@ -145,8 +90,8 @@ __global__ void flag_in_a_warp(const float *x, float *y, bool enable_pdl)
     }
 }
 
-// In front of a wait for everybody, something is fetched only with overlap.
-__global__ void helper_asks(const float *x, float *y, int n, int enable_pdl)
+// With loops and barriers behind the wait.
+__global__ void sums_up(const float *x, float *y, int n, int enable_pdl)
 {
     extern __shared__ float room[];
     if (enable_pdl) { // EXPECT note: no-wait
@@ -167,15 +112,4 @@ __global__ void helper_asks(const float *x, float *y, int n, int enable_pdl)
     if (threadIdx.x == 0) {
         y[0] = room[0] + sum;
     }
-}
-
-__constant__ int overlap_switch;
-
-// In constant memory, which the host sets.
-__global__ void constant_switch(const float *x, float *y)
-{
-    if (overlap_switch) { // EXPECT note: no-wait
-        PDL_WAIT();
-    }
-    y[threadIdx.x] = x[threadIdx.x];
 }
