@@ -4,8 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "inspect/flow/switches.h"
-
 /* Mbarriers in a row, by which threads that waited order others. */
 #define ROUNDS_MAX 8u
 

@@ -4,7 +4,7 @@
 #define PDL_INSPECT_FLOW_H
 
 #include "inspect/flow/conditions.h"
-#include "inspect/flow/mbarriers.h"
+#include "inspect/flow/mbarrier.h"
 #include "inspect/flow/summary.h"
 
 /* Whether threads have triggered. */
@@ -226,5 +226,11 @@ uint8_t pdl_flow_states_of_callee(const struct pdl_flow *flow, uint8_t states, u
 
 /* What holds behind the call that ends a block. */
 void pdl_flow_pass_call(const struct pdl_flow *flow, uint32_t block, struct pdl_point *point);
+
+/* ---- flags of the launch (switches.c) ----------------------------------------------------------- */
+
+/* Finds the decisions of a kernel that a flag of its launch makes (`launch`), and has the flow run with
+ * these flags set. */
+pdl_status pdl_flow_find_switches(struct pdl_flow *flow);
 
 #endif /* PDL_INSPECT_FLOW_H */

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-#include "inspect/flow/mbarriers.h"
+#include "inspect/flow/mbarrier.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "inspect/flow/barriers.h"
 #include "inspect/flow/flow.h"
+#include "inspect/flow/phases.h"
 
 /* ---- finding ------------------------------------------------------------------------------------- */
 

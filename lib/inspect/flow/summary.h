@@ -5,8 +5,7 @@
 
 #include <pdl/inspect.h>
 
-#include "inspect/flow/barriers.h"
-#include "inspect/flow/mbarriers.h"
+#include "inspect/flow/phases.h"
 #include "inspect/flow/value.h"
 
 /* What threads can have done when they come to an instruction. */
@@ -56,6 +55,8 @@ struct pdl_effect {
 };
 
 #define PDL_SUMMARY_EFFECTS 128
+
+struct pdl_mbarrier_use;
 
 struct pdl_summary {
     uint8_t out;        /* states at its end, entered unwaited; 0: it does not return */

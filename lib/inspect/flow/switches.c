@@ -2,7 +2,7 @@
 /* Flags of the launch: `if (overlapped) { wait }`, with the host setting the flag where it launches with
  * overlap. Such a flag is a parameter or a constant, it is set where the kernel waits, and it decides
  * nothing but that. */
-#include "inspect/flow/switches.h"
+#include "inspect/flow/flow.h"
 
 #include <stdlib.h>
 #include <string.h>

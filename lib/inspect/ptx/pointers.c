@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#include "inspect/ptx/pointers.h"
+#include "inspect/ptx/module.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-#include "inspect/ptx/module.h"
 
 /* Where objects point into the table of their class: behind two words that are no functions. */
 #define TABLE_START 16u

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Who arrives on which mbarrier, and who waits on it for what. */
-#ifndef PDL_INSPECT_MBARRIERS_H
-#define PDL_INSPECT_MBARRIERS_H
+#ifndef PDL_INSPECT_MBARRIER_H
+#define PDL_INSPECT_MBARRIER_H
 
 #include "inspect/flow/shared.h"
 
@@ -70,4 +70,4 @@ struct pdl_mbarriers {
     bool waits;
 };
 
-#endif /* PDL_INSPECT_MBARRIERS_H */
+#endif /* PDL_INSPECT_MBARRIER_H */

@@ -3,8 +3,8 @@
  * they have waited before they arrive in the phase that it completes. Both are counted from the branch
  * at which they part: how often those who wait arrive before their wait, and which phase the thread has
  * come to. Counts of all barriers are packed into one word. */
-#ifndef PDL_INSPECT_BARRIERS_H
-#define PDL_INSPECT_BARRIERS_H
+#ifndef PDL_INSPECT_PHASES_H
+#define PDL_INSPECT_PHASES_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -67,4 +67,4 @@ static inline uint64_t pdl_counts_least(uint64_t a, uint64_t b)
     return a;
 }
 
-#endif /* PDL_INSPECT_BARRIERS_H */
+#endif /* PDL_INSPECT_PHASES_H */
