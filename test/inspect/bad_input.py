@@ -421,7 +421,7 @@ class Growth(BadInput):
             path = self.file(shape(count))
             runs = [lint(path) for _ in range(2)]
             for run in runs:
-                self.bounded(run, 20, 2000)
+                self.bounded(run, 20, 500)
                 self.assertIn(run.code, (0, 1), run)
             seconds.append(min(run.busy for run in runs))
         # Less than a tenth of a second says nothing.

@@ -106,5 +106,51 @@ def mbarriers(count):
     return HEAD + text + END
 
 
+def calls_with_constants(count):
+    """A helper that waits if it is told to, called with a constant each time, through another one."""
+    helper = (
+        ".func h(.param .b32 x)\n{\nld.param.u32 %r1, [x];\nsetp.eq.u32 %q, %r1, 7;\n@!%q bra L;\n"
+        f"{WAIT}L:\nret;\n}}\n.func g(.param .b32 x)\n{{\nld.param.u32 %r1, [x];\n.param .b32 q;\n"
+        "st.param.b32 [q], %r1;\ncall h, (q);\nret;\n}\n")
+    body = "".join(f"{{\n.param .b32 q;\nst.param.b32 [q], {i + 8};\ncall g, (q);\n}}\n" for i in range(count))
+    return HEAD + helper + KERNEL + body + READ + END
+
+
+def helpers_with_constants(count):
+    """As many helpers, each called by the one before it with another constant."""
+    text = f".func f0(.param .b32 x)\n{{\nld.param.u32 %r1, [x];\nsetp.eq.u32 %q, %r1, 0;\n@%q {WAIT}ret;\n}}\n"
+    text += "".join(
+        f".func f{i}(.param .b32 x)\n{{\n.param .b32 q;\nst.param.b32 [q], {i % 5};\ncall f{i - 1}, (q);\nret;\n}}\n"
+        for i in range(1, count))
+    return HEAD + text + KERNEL + f".param .b32 q;\nst.param.b32 [q], 0;\ncall f{count - 1}, (q);\n" + READ + END
+
+
+def tables_of_functions(count):
+    """As many tables of two functions, and a call through each."""
+    text = f".func w(.param .b64 x)\n{{\n{WAIT}ret;\n}}\n.func v(.param .b64 x)\n{{\nret;\n}}\n"
+    text += "".join(f".global .align 8 .u64 t{i}[2] = {{w, {'v' if i % 2 else 'w'}}};\n" for i in range(count))
+    body = "".join(
+        f"mov.u64 %a{i}, t{i};\nld.global.u64 %h{i}, [%a{i}+8];\n{{\n.param .b64 q;\nst.param.b64 [q], %ra;\n"
+        f"P{i}: .callprototype ()_ (.param .b64 _);\ncall %h{i}, (q), P{i};\n}}\n" for i in range(count))
+    return HEAD + text + KERNEL + body + READ + WAIT + END
+
+
+def copies(count):
+    """A value that is copied on and on, and compared at the end."""
+    body = "mov.u32 %c0, %t;\n" + "".join(f"mov.u32 %c{i}, %c{i - 1};\n" for i in range(1, count))
+    return HEAD + KERNEL + body + f"setp.lt.u32 %q, %c{count - 1}, 32;\n@!%q bra L;\n{WAIT}L:\n@%q {READ}{END}"
+
+
+def mbarriers_in_a_ring(count):
+    """Stages of which each is awaited by a thread that then arrives at the next."""
+    text = f".shared .align 8 .b64 full[{count + 1}];\n" + KERNEL
+    text += f"@!%p bra A;\n{WAIT}mbarrier.arrive.shared.b64 _, [full];\nbra.uni E;\nA:\n" + "".join(
+        f"setp.ne.u32 %s{i}, %t, {i + 1};\n@%s{i} bra S{i};\n"
+        f"W{i}:\nmbarrier.try_wait.parity.shared.b64 %q{i}, [full+{8 * i}], 0;\n@!%q{i} bra W{i};\n"
+        f"mbarrier.arrive.shared.b64 _, [full+{8 * i + 8}];\nS{i}:\n" for i in range(count))
+    return HEAD + text + READ + "E:\n" + END
+
+
 SHAPES = (labels, labels_around_waits, functions_in_a_chain, functions_in_a_cycle, functions_behind_a_pointer,
-          predicates, predicates_of_predicates, flags, frames, switch_targets, barriers, mbarriers)
+          predicates, predicates_of_predicates, copies, flags, frames, switch_targets, barriers, mbarriers,
+          mbarriers_in_a_ring, calls_with_constants, helpers_with_constants, tables_of_functions)
