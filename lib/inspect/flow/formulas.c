@@ -60,8 +60,10 @@ static struct type type_at(const struct parts *parts, uint32_t index)
         type.bits = 1;
         return type;
     }
-    const char letter =
-        index < parts->count && parts->length[index] > 1 ? parts->text[index][0] : '\0';
+    if (index >= parts->count || parts->length[index] < 2) {
+        return type;
+    }
+    const char letter = parts->text[index][0];
     if (letter != 'u' && letter != 's' && letter != 'b') {
         return type;
     }
