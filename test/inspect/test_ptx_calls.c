@@ -434,6 +434,12 @@ static void constants_that_are_passed_decide(void **state)
     static const struct ptx_case cases[] = {
         {"to wait", WITH(WAIT_IF, PASS("1") READ), ""},
         {"not to wait", WITH(WAIT_IF, PASS("0") READ WAIT), "read-before-wait warning 8 a"},
+        {"not to wait, by a predicate that is negated",
+         WITH(".func w(.param .b32 on) { ld.param.u32 v, [on]; setp.ne.s32 p, v, 0; "
+              "setp.eq.s32 _|q, v, 5;\nmov.pred s, 1; and.pred p, s, !p;\n@p bra A;\n"
+              "griddepcontrol.wait;\nA: ret; }\n",
+              PASS("0") READ PASS("1")),
+         "read-before-wait warning 9 a"},
         {"a byte that is 0", WITH(WAIT_IF, PASS("256") READ WAIT), "read-before-wait warning 8 a"},
         {"never to wait", WITH(WAIT_IF, PASS("0") READ), "no-wait note 6"},
         {"first not, and then to wait", WITH(WAIT_IF, PASS("0") PASS("1") READ), ""},

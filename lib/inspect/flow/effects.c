@@ -574,7 +574,9 @@ struct pdl_summary *pdl_effects_summary(const struct pdl_effects *effects,
     if (summary == NULL) {
         return NULL;
     }
-    if (summary->effect_count < effects->effect_count) {
+    const uint32_t room = summary->effect_count;
+    *summary = (struct pdl_summary){.effects = summary->effects};
+    if (room < effects->effect_count) {
         module->kept_effects += effects->effect_count;
         summary->effects =
             pdl_arena_alloc(&module->arena, effects->effect_count * sizeof(*summary->effects));

@@ -135,7 +135,7 @@ struct pdl_constant pdl_folding_operand(const struct pdl_folding *folding,
                                         const struct pdl_operand *operand)
 {
     if (operand->kind == PDL_OPERAND_NUMBER) {
-        return operand->memory || operand->fraction ? varies : number(operand->value);
+        return operand->memory || operand->negated ? varies : number(operand->value);
     }
     if (operand->kind != PDL_OPERAND_SYMBOL || operand->memory || operand->value != 0) {
         return varies;
@@ -144,9 +144,12 @@ struct pdl_constant pdl_folding_operand(const struct pdl_folding *folding,
     if (symbol->kind == PDL_SYMBOL_FUNCTION) {
         return (struct pdl_constant){symbol->name, PDL_CONSTANT_FUNCTION};
     }
-    return symbol->kind == PDL_SYMBOL_REGISTER || symbol->kind == PDL_SYMBOL_PARAMETER
-               ? folding->constants[operand->symbol]
-               : varies;
+    if (symbol->kind != PDL_SYMBOL_REGISTER && symbol->kind != PDL_SYMBOL_PARAMETER) {
+        return varies;
+    }
+    const struct pdl_constant constant = folding->constants[operand->symbol];
+    return operand->negated && constant.kind == PDL_CONSTANT_NUMBER ? number(constant.value == 0)
+                                                                    : constant;
 }
 
 static struct pdl_constant compare(const char *relation, struct type type, struct pdl_constant a,
@@ -407,7 +410,7 @@ pdl_status pdl_folding_find(struct pdl_folding *folding, const struct pdl_ptx_mo
         for (uint32_t i = 0; i < instruction->operand_count; i++) {
             const struct pdl_operand *operand = &body->operands[instruction->first_operand + i];
             if (is_result(body, instruction, operand) &&
-                join(&folding->constants[operand->symbol], result)) {
+                join(&folding->constants[operand->symbol], operand->negated ? varies : result)) {
                 queue_users(folding, values, operand->symbol, count, &tail, &queued);
             }
         }

@@ -440,6 +440,9 @@ static const struct pdl_summary *finish(struct join *join)
     /* Some wait and others do not: which is called decides it. */
     if ((join->sum.out & PDL_STATE_UNWAITED) && join->sum.waits) {
         join->sum.out = (uint8_t)((join->sum.out & ~PDL_STATE_UNWAITED) | PDL_STATE_DECIDED);
+        for (unsigned i = 0; i < PDL_MEETS && join->sum.meets == 0; i++) {
+            join->sum.need = pdl_count_set(join->sum.need, i, 1); /* the callers' first barrier */
+        }
     }
     struct pdl_summary *summary = pdl_arena_alloc(&join->module->arena, sizeof(*summary));
     if (summary == NULL) {

@@ -393,7 +393,6 @@ static pdl_status read_literal(struct reader *reader, const struct pdl_instructi
             .memory = at->bracket > 0,
             .address = at->base,
             .negated = !integer,
-            .fraction = !integer,
             .value = value};
         if (!ADD(reader, operand, operand)) {
             return pdl_ptx_no_memory();

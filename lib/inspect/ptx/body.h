@@ -43,7 +43,6 @@ struct pdl_operand {
     bool address;  /* the first inside [ ]: the base of the address */
     bool negated;  /* a symbol behind '!'; a second result behind `_|`; a number that is no
                       integer */
-    bool fraction; /* a number that is no integer, of value 0 */
     int64_t value; /* a number, or what is added to the symbol */
 };
 
