@@ -9,6 +9,8 @@
 
 /* What a pointer may come from; from more, it may be anything. */
 #define SOURCES_MAX 8u
+/* Slots of tables that are looked at in all: of more, a table is as good as any. */
+#define STEPS_OF_TABLES (UINT64_C(1) << 24)
 /* Registers that are followed from one call. */
 #define STEPS_MAX 32u
 
@@ -207,7 +209,7 @@ static void trace_load(struct trace *trace, struct pdl_instruction *load, uint32
         return;
     }
     struct address address = address_of(trace, operand);
-    for (uint32_t i = 0; i < load->operand_count; i++) { /* of a vector */
+    for (uint32_t i = 0; i < load->operand_count && i < 16; i++) { /* of a vector */
         const struct pdl_operand *result = &trace->body->operands[load->first_operand + i];
         if (result->slot == 0 && result->symbol == symbol) {
             address.offset += 8 * (int64_t)i;
@@ -288,6 +290,7 @@ struct join {
     struct pdl_summary sum;
     const struct pdl_summary *only; /* if there was but one */
     uint32_t count, capacity;
+    uint64_t steps; /* through tables */
     bool is_final, failed;
 };
 
@@ -411,13 +414,20 @@ static void join_set(struct join *join, const struct set *set)
         join_function(join, pdl_ptx_function_find(module, set->name), PDL_NONE);
     } else if (set->kind == SET_TABLE || set->kind == SET_SLOT) {
         const struct pdl_pointer_slot *slots = pdl_pointers_of(pointers, set->name, &count);
-        for (uint32_t i = 0; i < count; i++) {
-            if (set->kind == SET_TABLE || slots[i].offset == set->offset) {
-                join_function(join, pdl_ptx_function_find(module, slots[i].symbol), set->prototype);
-            }
+        uint32_t first = 0, end = set->kind == SET_SLOT ? count : 0;
+        while (first < end) {
+            const uint32_t middle = first + (end - first) / 2;
+            first = slots[middle].offset < set->offset ? middle + 1 : first;
+            end = slots[middle].offset < set->offset ? end : middle;
+        }
+        join->steps += count;
+        for (uint32_t i = first;
+             i < count && (set->kind == SET_TABLE || slots[i].offset == set->offset); i++) {
+            join_function(join, pdl_ptx_function_find(module, slots[i].symbol), set->prototype);
         }
     } else if (set->kind == SET_VIRTUAL) {
         const struct pdl_virtual_slot *slots = pdl_virtuals_at(pointers, set->offset, &count);
+        join->steps += count;
         for (uint32_t i = 0; i < count; i++) {
             join_function(join, &module->functions[slots[i].function], set->prototype);
         }
@@ -518,7 +528,14 @@ static void join_once(struct pdl_targets *targets, struct join *join, const stru
     }
     if (!joined->is_final && joined->round != targets->round) {
         struct join inner = {.module = join->module, .is_final = true};
-        join_set(&inner, set);
+        const bool table = set->kind == SET_TABLE || set->kind == SET_VIRTUAL;
+        if (table && targets->steps > STEPS_OF_TABLES) { /* every prototype has each table anew */
+            const struct set all = {SET_PROTOTYPE, PDL_NONE, 0, set->prototype};
+            join_set(&inner, &all);
+        } else {
+            join_set(&inner, set);
+        }
+        targets->steps += table ? inner.steps : 0;
         joined->summary = finish(&inner);
         joined->is_final = inner.is_final;
         joined->round = targets->round;

@@ -14,6 +14,7 @@ struct pdl_targets {
     uint32_t *slots; /* joined + 1, or 0 */
     uint32_t joined_count, slot_count;
     size_t joined_capacity;
+    uint64_t steps; /* through tables so far */
     uint32_t round; /* summaries that were not final in an earlier one are joined anew */
 };
 
