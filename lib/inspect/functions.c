@@ -20,6 +20,9 @@ struct pdl_special {
     const struct pdl_summary *summary; /* NULL while it is made */
 };
 
+/* What is called with constants is analysed while its caller is: PDL_SPECIAL_DEPTH deep. */
+/* NOLINTBEGIN(misc-no-recursion) */
+
 /* ---- one function --------------------------------------------------------------------------------- */
 
 static pdl_status make_special(struct analysis *analysis, struct pdl_ptx_function *function,
@@ -235,6 +238,8 @@ static pdl_status make_special(struct analysis *analysis, struct pdl_ptx_functio
     return status;
 }
 
+/* NOLINTEND(misc-no-recursion) */
+
 /* ---- the order of functions ----------------------------------------------------------------------- */
 
 /* What calls and is called: the functions, and behind them the prototypes of indirect calls, which
@@ -356,7 +361,10 @@ static pdl_status summarize_one(struct analysis *analysis, uint32_t index, bool 
     struct pdl_ptx_function *function = &analysis->module.functions[index];
     struct pdl_summary *summary = NULL;
     const bool first = function->summary == NULL;
-    const struct pdl_summary before = first ? (struct pdl_summary){0} : *function->summary;
+    struct pdl_summary before = {0};
+    if (!first) {
+        before = *function->summary;
+    }
     pdl_status status = pdl_function_analyse(analysis, function, NULL, 0);
     if (status == PDL_SUCCESS) {
         status = summarize(analysis, 0, function->summary, &summary);

@@ -577,7 +577,7 @@ static pdl_status read_targets(struct reader *reader, uint32_t name, uint32_t *n
 static pdl_status read_callees(struct reader *reader, uint32_t name, enum pdl_symbol_kind kind)
 {
     struct pdl_symbol symbol = {.kind = (uint8_t)kind};
-    uint32_t number;
+    uint32_t number = 0;
     if (kind == PDL_SYMBOL_PROTOTYPE) {
         next(reader);
     }

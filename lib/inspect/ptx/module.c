@@ -520,45 +520,6 @@ static pdl_status read_function(struct pdl_ptx_module *module, struct pdl_lexer 
 
 /* ---- variables --------------------------------------------------------------------------------- */
 
-/* The initializer of a variable, of elements of `size` bytes: notes whose addresses it holds, as in
- * `{0, name, generic(name)+16, 0xFF(name)}`. The current token becomes the one behind it. */
-static pdl_status read_initializer(struct pdl_ptx_module *module, struct pdl_lexer *lexer,
-                                   uint32_t variable, uint32_t size)
-{
-    uint64_t offset = 0;
-    uint32_t depth = 0;
-    pdl_lexer_next(lexer);
-    for (;;) {
-        const struct pdl_token *token = &lexer->token;
-        if (pdl_lexer_at_end(lexer)) {
-            return pdl_ptx_fail(lexer, "';'");
-        }
-        if (token->mark == ';' || (token->mark == ',' && depth == 0)) {
-            return PDL_SUCCESS;
-        }
-        if (token->mark == '{' || token->mark == '(') {
-            depth++;
-        } else if (token->mark == '}' || token->mark == ')') {
-            if (depth-- == 0) {
-                return pdl_ptx_fail(lexer, "';'");
-            }
-        } else if (token->mark == ',') {
-            offset += size;
-        } else if (token->kind == PDL_TOKEN_WORD && !PDL_TOKEN_IS(lexer, "generic")) {
-            /* An address in bytes, one after the other, is one. */
-            uint32_t name;
-            const pdl_status status = add_name(module, token, &name);
-            if (status != PDL_SUCCESS) {
-                return status;
-            }
-            if (!pdl_pointers_put(&module->pointers, variable, offset & ~UINT64_C(7), name)) {
-                return pdl_ptx_no_memory();
-            }
-        }
-        pdl_lexer_next(lexer);
-    }
-}
-
 /* `.global .align 4 .b8 name[16] = {…}, name2;` */
 static pdl_status read_variables(struct pdl_ptx_module *module, struct pdl_lexer *lexer,
                                  enum pdl_space space)
@@ -575,7 +536,7 @@ static pdl_status read_variables(struct pdl_ptx_module *module, struct pdl_lexer
             if (!module->shared_name) {
                 module->space_of[last] |= PDL_PTX_TABLE;
             }
-            const pdl_status status = read_initializer(module, lexer, last, size);
+            const pdl_status status = pdl_pointers_read(module, lexer, last, size);
             if (status != PDL_SUCCESS) {
                 return status;
             }

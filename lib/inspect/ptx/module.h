@@ -164,9 +164,10 @@ uint32_t pdl_prototype_add(struct pdl_ptx_pointers *pointers, uint64_t key);
 /* Notes that code names a symbol; false if there is no memory. */
 bool pdl_pointers_take(struct pdl_ptx_pointers *pointers, uint32_t symbol);
 
-/* Notes that an initializer does. */
-bool pdl_pointers_put(struct pdl_ptx_pointers *pointers, uint32_t variable, uint64_t offset,
-                      uint32_t symbol);
+/* Reads the initializer of a variable, of elements of `size` bytes, from its '=': notes whose addresses
+ * it holds, as in `{0, name, generic(name)+16, 0xFF(name)}`. The current token becomes the one behind. */
+pdl_status pdl_pointers_read(struct pdl_ptx_module *module, struct pdl_lexer *lexer,
+                             uint32_t variable, uint32_t size);
 
 /* Sorts everything, once all functions are known; false if there is no memory. */
 bool pdl_pointers_sort(struct pdl_ptx_module *module);

@@ -68,8 +68,9 @@ bool pdl_pointers_take(struct pdl_ptx_pointers *pointers, uint32_t symbol)
     return true;
 }
 
-bool pdl_pointers_put(struct pdl_ptx_pointers *pointers, uint32_t variable, uint64_t offset,
-                      uint32_t symbol)
+/* Notes that an initializer holds an address; false if there is no memory. */
+static bool put(struct pdl_ptx_pointers *pointers, uint32_t variable, uint64_t offset,
+                uint32_t symbol)
 {
     const struct pdl_pointer_slot slot = {variable, symbol,
                                           offset < UINT32_MAX ? (uint32_t)offset : UINT32_MAX};
@@ -84,6 +85,40 @@ bool pdl_pointers_put(struct pdl_ptx_pointers *pointers, uint32_t variable, uint
     }
     pointers->slots[pointers->slot_count++] = slot;
     return true;
+}
+
+pdl_status pdl_pointers_read(struct pdl_ptx_module *module, struct pdl_lexer *lexer,
+                             uint32_t variable, uint32_t size)
+{
+    uint64_t offset = 0;
+    uint32_t depth = 0;
+    pdl_lexer_next(lexer);
+    for (;;) {
+        const struct pdl_token *token = &lexer->token;
+        if (pdl_lexer_at_end(lexer)) {
+            return pdl_ptx_fail(lexer, "';'");
+        }
+        if (token->mark == ';' || (token->mark == ',' && depth == 0)) {
+            return PDL_SUCCESS;
+        }
+        if (token->mark == '{' || token->mark == '(') {
+            depth++;
+        } else if (token->mark == '}' || token->mark == ')') {
+            if (depth-- == 0) {
+                return pdl_ptx_fail(lexer, "';'");
+            }
+        } else if (token->mark == ',') {
+            offset += size;
+        } else if (token->kind == PDL_TOKEN_WORD && !PDL_TOKEN_IS(lexer, "generic")) {
+            /* An address in bytes, one after the other, is one. */
+            const uint32_t name = pdl_names_add(&module->names, token->text, token->length);
+            if (name == PDL_NONE ||
+                !put(&module->pointers, variable, offset & ~UINT64_C(7), name)) {
+                return pdl_ptx_no_memory();
+            }
+        }
+        pdl_lexer_next(lexer);
+    }
 }
 
 /* ---- once everything was read --------------------------------------------------------------------- */
