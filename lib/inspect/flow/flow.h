@@ -22,6 +22,7 @@ struct pdl_decision {
     bool reached;    /* by threads that have not waited */
     bool launch;     /* a flag of the launch makes it, see switches.c */
     bool data;       /* it depends on what is loaded from memory */
+    uint32_t flag;   /* of `launch`: the parameter that is a number and the flag, + 1; or 0 */
 };
 
 /* What holds at a point. */

@@ -258,7 +258,31 @@ static pdl_status decides_nothing_else(struct search *search, uint32_t value, bo
     return status;
 }
 
+/* The parameter that a flag is all of, + 1, if it is wide enough for a number; else 0. */
+static uint32_t numeric_parameter(const struct search *search, uint32_t value)
+{
+    int64_t mask;
+    const struct pdl_flow *flow = search->flow;
+    const struct pdl_formula load = source_of(search, value, &mask);
+    const struct pdl_symbol *symbol =
+        load.op == PDL_FORMULA_LOAD ? &flow->body->symbols[load.terms[0].symbol] : NULL;
+    if (symbol == NULL || symbol->kind != PDL_SYMBOL_PARAMETER || load.bits < 32 ||
+        load.terms[0].value != 0 || mask != -1) {
+        return 0;
+    }
+    return symbol->index + 1u;
+}
+
 /* ---- decisions ------------------------------------------------------------------------------------ */
+
+/* Whether a register has one value for the whole grid. */
+static bool is_uniform(const struct search *search, uint32_t symbol)
+{
+    const struct pdl_operand operand = {.kind = PDL_OPERAND_SYMBOL, .symbol = symbol};
+    const struct pdl_value value =
+        pdl_operand_value(search->flow->values, search->flow->body, &operand);
+    return (value.depends & ~PDL_DEPENDS_PARAMETER) == 0;
+}
 
 /* Whether a branch goes a way for certain where a test comes out so. */
 static bool goes(const struct search *search, const struct pdl_instruction *branch, bool holds,
@@ -305,7 +329,7 @@ static pdl_status look_at(struct search *search, struct pdl_decision *decision, 
     for (uint32_t i = 0; i < search->test_count && status == PDL_SUCCESS; i++) {
         const struct test *test = &search->tests[i];
         bool pure = false;
-        if (test->order != order ||
+        if (test->order != order || !is_uniform(search, test->value) ||
             !pdl_conditions_is_invariant(&flow->conditions, test->predicate) ||
             !goes(search, branch, decision->edge == 0, test->predicate, !test->on) ||
             (order && !asks_for_much(search, test))) {
@@ -314,6 +338,7 @@ static pdl_status look_at(struct search *search, struct pdl_decision *decision, 
         status = decides_nothing_else(search, test->value, &pure);
         if (pure && pdl_conditions_know(&flow->conditions, test->predicate, test->on)) {
             decision->launch = true;
+            decision->flag = numeric_parameter(search, test->value);
             search->found = true;
         }
     }

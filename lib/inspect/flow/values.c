@@ -173,6 +173,7 @@ static struct pdl_value loaded_parameter(const struct pdl_value *address, int64_
 {
     struct pdl_value value = {
         .strength = PDL_STRENGTH_VALUE, .depends = PDL_DEPENDS_PARAMETER, .defined = true};
+    value.depends |= address->depends; /* an element of an array */
     value.untraced = address->untraced || address->count == 0;
     for (unsigned i = 0; i < address->count; i++) {
         struct pdl_source source = address->sources[i];
@@ -232,8 +233,11 @@ static struct pdl_value load_value(const struct pdl_ptx_module *module,
         return loaded_parameter(&address, moved(0, base) + (int64_t)element * (bits / 8));
     }
     if (space == PDL_SPACE_CONST || only_space(&address, PDL_SPACE_CONST)) {
-        struct pdl_value value = {
-            .strength = PDL_STRENGTH_VALUE, .untraced = true, .defined = true};
+        /* Of what it says where it is, the same for all. */
+        struct pdl_value value = {.strength = PDL_STRENGTH_VALUE,
+                                  .depends = address.depends,
+                                  .untraced = true,
+                                  .defined = true};
         return value;
     }
     return loaded(&address, space == PDL_SPACE_LOCAL || only_space(&address, PDL_SPACE_LOCAL));

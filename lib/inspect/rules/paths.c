@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: MIT */
+#include <string.h>
+
 #include "inspect/rules/report.h"
 
 /* `if (overlapped) { wait }`: the launch is the other half of it, and not in this code. */
@@ -6,6 +8,28 @@ static bool is_switch(const struct pdl_report *report, const struct pdl_decision
 {
     return decision->launch && !decision->reached &&
            (report->flow->points[decision->block].states & PDL_STATE_NOT_WAITED) != 0;
+}
+
+/* Whether a parameter that looks like a flag has the name of a number: `if (step != 0)`. */
+static bool is_named_number(const struct pdl_report *report, const struct pdl_decision *decision)
+{
+    static const char *const numbers[] = {
+        "n",     "num",   "count", "cnt",   "step", "steps", "iter",  "iteration", "idx",
+        "index", "layer", "stage", "phase", "turn", "round", "pass",  "token",     "pos",
+        "seq",   "len",   "size",  "rank",  "tile", "chunk", "batch", "split",     "splits",
+    };
+    const char *at =
+        decision->flag != 0 && report->names != NULL ? report->names[decision->flag - 1] : NULL;
+    while (at != NULL && *at != '\0') {
+        const size_t length = strcspn(at, "_");
+        for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
+            if (strlen(numbers[i]) == length && memcmp(numbers[i], at, length) == 0) {
+                return true;
+            }
+        }
+        at += length + strspn(at + length, "_");
+    }
+    return false;
 }
 
 /* Whether a branch's condition went through local memory, as in code that is not optimized: it may be
@@ -32,7 +56,8 @@ pdl_status pdl_report_ways_around(struct pdl_report *report)
                                         : NULL;
         if (at != NULL && is_switch(report, decision)) {
             /* Launches that were seen may well be those that set the flag. */
-            const bool always = report->launched == PDL_HOW_SAID_OVERLAPPED;
+            const bool always =
+                report->launched == PDL_HOW_SAID_OVERLAPPED || is_named_number(report, decision);
             status = pdl_report_add_at(
                 report, PDL_LINT_NO_WAIT, always ? PDL_LINT_WARNING : PDL_LINT_NOTE, at, 1,
                 "the kernel waits only if a condition that is the same for all threads says so",

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Members of a struct, and numbers beside a flag, that decide whether the kernel waits.
 // COMPILERS: nvcc nvrtc clang
+// NOT plain: the names of parameters are in the source
 // NOT debug: what is not optimized goes through local memory, and conditions through branches
 #include <pdl/device.cuh>
 
@@ -42,4 +43,25 @@ __global__ void flag_and_count(const float *x, float *y, bool enable_pdl, int sp
         PDL_WAIT();
     }
     y[threadIdx.x] = x[threadIdx.x];
+}
+
+// A number by its name, and nothing else is done with it.
+__global__ void any_step_but_the_first(const float *x, float *y, int step)
+{
+    if (step != 0) { // EXPECT: no-wait
+        PDL_WAIT();
+    }
+    y[threadIdx.x] = x[threadIdx.x];
+}
+
+__constant__ int roles[32];
+
+// Constant memory, but each warp has an entry of its own.
+__global__ void role_of_the_warp(const float *x, float *y)
+{
+    if (roles[threadIdx.x >> 5] != 0) {
+        PDL_WAIT();
+    }
+    const float value = x[threadIdx.x]; // EXPECT: partial-wait
+    y[threadIdx.x] = value;             // EXPECT: partial-wait
 }
