@@ -264,8 +264,6 @@ static void a_way_around_the_wait_for_the_whole_grid_is_one_finding(void **state
     static const struct ptx_case cases[] = {
         {"that reads", PTX_KERNEL(IF_GRID "@p bra A;\n" WAIT READ "ret;\nA:\n" READ WRITE),
          "no-wait warning 4"},
-        {"that a flag alone decides",
-         PTX_KERNEL(IF_GRID "@p bra A;\n" WAIT "add.u32 x, x, 1;\nA:\n" READ), "no-wait note 4"},
         {"that a number decides",
          PTX_KERNEL("ld.param.u32 x, [n]; setp.gt.u32 p, x, 4;\n"
                     "@p bra A;\n" WAIT "A:\n" READ),
@@ -287,55 +285,6 @@ static void a_way_around_the_wait_for_the_whole_grid_is_one_finding(void **state
 }
 
 /* `if (overlapped) { wait }`: the other half of it is in the launch. */
-static void a_wait_that_the_launch_decides_is_a_note(void **state)
-{
-    (void)state;
-    static const struct ptx_case cases[] = {
-        {"a guarded wait", PTX_KERNEL(IF_GRID "@!p griddepcontrol.wait;\n" READ), "no-wait note 4"},
-        {"a branch around it", PTX_KERNEL(IF_GRID "@p bra A;\n" WAIT "A:\n" READ),
-         "no-wait note 4"},
-        {"by one bit of several",
-         PTX_KERNEL("and.b32 x, n, 4; setp.ne.u32 p, x, 0; @!p bra A;\n" WAIT "A:\n" READ),
-         "no-wait note 3"},
-        {"two copies of what comes behind",
-         PTX_KERNEL(IF_GRID "@p bra A;\n" WAIT READ "bra B;\nA:\n" READ "B:\n"), "no-wait note 4"},
-    };
-    static const char *const patterns[] = {"k"};
-    CHECK(cases);
-    pdl_inspect_options options = PDL_INSPECT_OPTIONS_INIT;
-    options.overlapped = patterns;
-    options.overlapped_count = COUNT_OF(patterns);
-    for (size_t i = 0; i < COUNT_OF(cases); i++) {
-        assert_found(cases[i].title, cases[i].text, strlen(cases[i].text), &options, SHOW_FINDINGS,
-                     i == 2 ? "no-wait warning 3" : "no-wait warning 4");
-    }
-}
-
-static void a_wait_that_something_else_decides_is_a_warning(void **state)
-{
-    (void)state;
-    static const struct ptx_case cases[] = {
-        {"where the flag is not set", PTX_KERNEL(IF_GRID "@p griddepcontrol.wait;\n" READ),
-         "no-wait warning 4"},
-        {"by the size of the grid",
-         PTX_KERNEL("mov.u32 x, %nctaid.x; setp.eq.u32 p, x, 1;\n"
-                    "@p bra A;\n" WAIT "A:\n" READ),
-         "no-wait warning 4"},
-        {"by a number that is used for more",
-         PTX_KERNEL(IF_GRID "@p bra A;\n" WAIT "A:\nadd.u64 ga, ga, n;\n" READ),
-         "no-wait warning 4"},
-        {"by a count", PTX_KERNEL("setp.gt.s32 p, n, 1;\n@!p bra A;\n" WAIT "A:\n" READ),
-         "no-wait warning 4"},
-        {"with other memory on one side",
-         PTX_KERNEL(IF_GRID "@p bra A;\n" WAIT READ "bra B;\nA:\n" WRITE "B:\n"),
-         "no-wait warning 4"},
-        {"by what is loaded",
-         PTX_KERNEL("ld.global.u32 n, [gb];\nsetp.eq.u32 p, n, 0;\n@p bra A;\n" WAIT "A:\n" READ),
-         "read-before-wait warning 3 b\npartial-wait warning 8 a"},
-    };
-    CHECK(cases);
-}
-
 static void a_kernel_without_a_wait_is_found_once(void **state)
 {
     (void)state;
@@ -444,8 +393,6 @@ int main(void)
         cmocka_unit_test(a_barrier_behind_the_wait_makes_it_a_note),
         cmocka_unit_test(threads_that_leave_before_the_wait_are_noted),
         cmocka_unit_test(a_way_around_the_wait_for_the_whole_grid_is_one_finding),
-        cmocka_unit_test(a_wait_that_the_launch_decides_is_a_note),
-        cmocka_unit_test(a_wait_that_something_else_decides_is_a_warning),
         cmocka_unit_test(a_kernel_without_a_wait_is_found_once),
         cmocka_unit_test(triggers_are_looked_at),
         cmocka_unit_test(waits_in_loops_and_behind_barriers_are_noted),
