@@ -255,6 +255,12 @@ class Project(Case):
         self.project("fail-on note\n", "tree/a/.pdl-lint")
         self.lint(ptx, self.ptx(right(), name="tree/a/k.ptx"), code=1)  # the strictest
 
+    def test_code_that_has_to_be_checked(self):
+        ptx = self.file("tree/k.ptx", (HEAD + right()).replace("sm_90", "sm_80").replace(WAIT, "").replace(TRIGGER, ""))
+        self.lint(ptx, code=0)
+        self.project("require-checked\n")
+        self.lint(ptx, code=1)
+
     def test_the_command_line_counts_more(self):
         self.project("plain *\n")
         ptx = self.ptx(never("a"), name="tree/k.ptx")
@@ -293,6 +299,16 @@ class Project(Case):
     def test_other_forms_of_text(self):
         self.file("tree/.pdl-lint", b"\xef\xbb\xbfconstant-param w\r\nsuppress no-wait : x\r\n")
         self.lint(self.ptx(early(), never(), name="tree/k.ptx"), code=0)
+
+    def test_other_forms_have_the_reason(self):
+        if "json" in tooltest.without:
+            self.skipTest("no JSON in this build")
+        ptx = self.ptx(kernel("v", loc(3, 2), READ, WAIT, TRIGGER))
+        report = json.loads(self.lint("--json", "--third-party=vendor", ptx, code=0).stdout)
+        self.assertEqual([f["suppressed"] for f in report["findings"]], ["the file is third-party"])
+        run = json.loads(self.lint("--sarif", "--third-party=vendor", ptx, code=0).stdout)["runs"][0]
+        self.assertEqual([s["kind"] for r in run["results"] for s in r["suppressions"]], ["external"])
+        self.assertEqual(self.lint("--format=github", "--third-party=vendor", ptx, code=0).stdout.count("::warning"), 0)
 
     def test_third_party_files(self):
         ptx = self.ptx(kernel("v", loc(3, 2), READ, WAIT, TRIGGER))

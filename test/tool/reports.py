@@ -764,6 +764,12 @@ class CommandLine(Case):
             "--no-source", path,
         )
         self.assertIn("flags 2, constant w, constant k*:2, overlapped fc*", result.stdout)
+        log = self.file("log", "libpdl[7]: device 0, kernel a: overlaps\nlibpdl[7]: device 0, kernel b: does not overlap: x\n")
+        result = self.lint("--level=note", "--third-party=v/", f"--launches={log}", path)
+        self.assertIn(
+            "flags 0, third-party v, third-party v/*, third-party */v, third-party */v/*, launched-overlapped a, launched-plain b",
+            result.stdout,
+        )
 
 
 class Json(Case):

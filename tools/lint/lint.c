@@ -124,7 +124,6 @@ static int run(struct lint_report *report, struct judges *judges, struct lint_op
 {
     options->inspect.flags = options->no_source ? PDL_INSPECT_NO_SOURCES : 0;
     report->level = options->level;
-    report->require_checked = options->require_checked;
     report->full_names = options->full_names;
     report->sources = options->no_source ? NULL : lint_source_text_new();
     if (!lint_setups_begin(&judges->setups, options, &report->inputs) ||
@@ -136,6 +135,7 @@ static int run(struct lint_report *report, struct judges *judges, struct lint_op
     if (lint_setups_failed(judges->setups)) {
         return EXIT_USAGE;
     }
+    report->require_checked = lint_setups_require_checked(judges->setups, options);
     const int fail_on = lint_setups_fail_on(judges->setups, options);
     if (!judge(report, judges, fail_on)) {
         return EXIT_USAGE;
