@@ -61,6 +61,7 @@ static const char text[] = PTX_HEADER
 
 static const char *const patterns[] = {"k2"};
 static const char *const constants[] = {"*:b"};
+static const char *const launched[] = {"_ZN12_GLOBAL__N_12k4Ev", "k3"};
 
 static pdl_status read_text(pdl_inspection **inspection)
 {
@@ -69,6 +70,10 @@ static pdl_status read_text(pdl_inspection **inspection)
     options.overlapped_count = COUNT_OF(patterns);
     options.constant_params = constants;
     options.constant_param_count = COUNT_OF(constants);
+    options.launched_overlapped = launched;
+    options.launched_overlapped_count = COUNT_OF(launched);
+    options.launched_plain = launched;
+    options.launched_plain_count = 1;
     return pdl_inspect_memory(text, sizeof(text) - 1, "rich", &options, inspection);
 }
 
