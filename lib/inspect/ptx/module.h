@@ -87,7 +87,13 @@ struct pdl_said {
     bool wait;
 };
 
-/* How many of them are kept. */
+/* Advice that names it. */
+struct pdl_sentence {
+    const char *before; /* the words before the name */
+    const char *text;
+};
+
+/* How many of both are kept. */
 #define PDL_IDIOMS 8
 
 struct pdl_ptx_module {
@@ -122,7 +128,8 @@ struct pdl_ptx_module {
     struct pdl_arena arena;         /* summaries */
     struct pdl_source_file *source; /* the source that was read last */
     struct pdl_said said[PDL_IDIOMS];
-    unsigned next_said;
+    struct pdl_sentence sentences[PDL_IDIOMS];
+    unsigned next_said, next_sentence;
     const char *wait_name; /* what the text's first wait is written as; NULL: not known yet */
 };
 

@@ -35,15 +35,14 @@ static const char *before_wait_advice(const struct pdl_report *report,
                                       const struct pdl_effect *effect)
 {
     if (effect->kind == PDL_EFFECT_WRITE) {
-        return pdl_arena_format(pdl_report_arena(report),
-                                "wait first, with %s: the kernels before this one may still read "
-                                "or write that memory",
-                                pdl_report_idiom(report)->wait);
+        return pdl_report_sentence(
+            report, "wait first, with ", pdl_report_idiom(report)->wait,
+            ": the kernels before this one may still read or write that memory");
     }
     const char *constant = pdl_report_constant_advice(report, finding, &effect->address);
     return constant == NULL ? NULL
-                            : pdl_arena_format(pdl_report_arena(report), "wait first, with %s%s",
-                                               pdl_report_idiom(report)->wait, constant);
+                            : pdl_report_sentence(report, "wait first, with ",
+                                                  pdl_report_idiom(report)->wait, constant);
 }
 
 /* How to load what the wait protects. */
@@ -155,10 +154,9 @@ static pdl_status unwaited_access(struct pdl_report *report, const struct pdl_ef
             "barrier or a call behind it",
             verb(effect), through);
     }
-    finding.advice = pdl_arena_format(
-        pdl_report_arena(report),
-        "let every thread that touches memory of the kernels before execute %s itself",
-        pdl_report_idiom(report)->wait);
+    finding.advice = pdl_report_sentence(
+        report, "let every thread that touches memory of the kernels before execute ",
+        pdl_report_idiom(report)->wait, " itself");
     return pdl_report_add(report, finding);
 }
 

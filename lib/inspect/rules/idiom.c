@@ -234,3 +234,24 @@ const struct pdl_idiom *pdl_report_idiom(const struct pdl_report *report)
     idiom->macros = strncmp(idiom->wait, "PDL_", 4) == 0;
     return idiom;
 }
+
+const char *pdl_report_sentence(const struct pdl_report *report, const char *before,
+                                const char *name, const char *behind)
+{
+    struct pdl_ptx_module *module = report->module;
+    const size_t skip = strlen(before);
+    const size_t length = strlen(name);
+    for (unsigned i = 0; i < PDL_IDIOMS; i++) {
+        const struct pdl_sentence *known = &module->sentences[i];
+        if (known->before == before && strncmp(known->text + skip, name, length) == 0 &&
+            strcmp(known->text + skip + length, behind) == 0) {
+            return known->text;
+        }
+    }
+    const char *text = pdl_arena_format(pdl_report_arena(report), "%s%s%s", before, name, behind);
+    if (text != NULL) {
+        module->sentences[module->next_sentence++ % PDL_IDIOMS] =
+            (struct pdl_sentence){before, text};
+    }
+    return text;
+}

@@ -310,7 +310,7 @@ static pdl_status add_stray(const struct pair *pair, const struct pdl_machine_ac
                                    "code has it above"
                                  : "a load stands behind the wait in the source, and the machine "
                                    "code has it above",
-        .advice = "make the access volatile, or load with PDL_LOAD()",
+        .advice = "make the access volatile, or load with inline PTX or PDL_LOAD()",
         .machine = clause,
         .rule = PDL_LINT_NC_AFTER_WAIT,
         .level = PDL_LINT_WARNING,

@@ -129,11 +129,13 @@ static pdl_status never_waits(const struct code *code)
     if (info->triggers == PDL_YES) {
         finding.message = "the kernel triggers and never waits: it does not see what the kernels "
                           "before it write, and the next one's wait does not cover them";
-        finding.advice = "execute PDL_WAIT() on every path, or take the trigger out and launch it "
+        finding.advice = "execute cudaGridDependencySynchronize() on every path, or take the "
+                         "trigger out and launch it "
                          "without overlap";
     } else if (overlapped) {
         finding.message = "the kernel is launched with overlap and never waits";
-        finding.advice = "execute PDL_WAIT() on every path, or launch it without overlap";
+        finding.advice =
+            "execute cudaGridDependencySynchronize() on every path, or launch it without overlap";
     } else {
         return PDL_SUCCESS;
     }

@@ -64,6 +64,10 @@ bool pdl_report_headline(struct pdl_report *report, pdl_lint_finding *finding);
 /* What the kernel writes to wait and to trigger or, where it does neither, other kernels of the text do (idiom.c). */
 const struct pdl_idiom *pdl_report_idiom(const struct pdl_report *report);
 
+/* A name in a sentence, of which many kernels have the same; NULL if there is no memory. */
+const char *pdl_report_sentence(const struct pdl_report *report, const char *before,
+                                const char *name, const char *behind);
+
 /* ---- words (words.c) ---------------------------------------------------------------------------- */
 
 /* The size of the kernel's parameter that a source is in, in bytes. */

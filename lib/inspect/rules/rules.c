@@ -45,9 +45,8 @@ static pdl_status waiting_kernel(struct pdl_report *report)
             report, PDL_LINT_NO_TRIGGER, PDL_LINT_NOTE, NULL, 1,
             "the kernel waits and never triggers: the next one starts when all its "
             "blocks have ended, and only its launch latency is hidden",
-            pdl_arena_format(pdl_report_arena(report),
-                             "execute %s where the next kernel should start",
-                             pdl_report_idiom(report)->trigger));
+            pdl_report_sentence(report, "execute ", pdl_report_idiom(report)->trigger,
+                                " where the next kernel should start"));
     }
     return status;
 }
