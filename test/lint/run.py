@@ -29,6 +29,9 @@ Modes, of which one run may have several:
               code came from, so that lines count only where they are in the kernel's own body
     mutants   the PTX of `lines`, changed: without its waits every kernel has a finding; with a wait in
               front of everything no kernel has one of those that are about its order
+    machine   PTX and machine code in one fatbin, with line information and without: of the files called
+              machine_*, what `// MACHINE: moved` or `kept` says of a finding on that line; of all files,
+              that no load or store that is coherent was moved
     pages     the programs in docs/lint/: the first has the page's rule, the second has not
 """
 
@@ -122,6 +125,7 @@ class Source:
         for number, line in enumerate(self.text.splitlines(), 1):
             if "EXPECT" not in line:
                 continue
+            line = re.sub(r" // MACHINE: \w+$", "", line)
             match = re.search(r"// EXPECT( note)?: ([a-z-]+)(?: in (\w+(?:, \w+)*))?$", line)
             if not match:
                 sys.exit("%s:%d: cannot read the expectation" % (self.path, number))
@@ -224,6 +228,7 @@ def lint(arguments, path, options, source):
                 "kernel": finding["kernel"],
                 "line": lines[0] if lines else 0,
                 "message": finding.get("message", ""),
+                "machine": finding.get("machine") or "",
             }
         )
     return found
@@ -364,6 +369,77 @@ def check_mutants(arguments, directory):
 
 
 # --------------------------------------------------------------------------------------------------
+# Machine code
+
+MACHINE = {"moved": "ptxas moved it above the wait: at 0x", "kept": "the code for sm_90 has it behind the wait"}
+
+
+def compile_fatbin(arguments, source, output, more):
+    """PTX and machine code of a file for sm_90; ends the run if the compiler refuses."""
+    command = [arguments.nvcc, "-fatbin", "-std=c++17", "-I", arguments.include, *more, *source.options]
+    command += ["-gencode", "arch=compute_90,code=[sm_90,compute_90]", source.path, "-o", output]
+    result = run(command)
+    if "Unresolved extern" in result.stderr:
+        result = run([*command, "-rdc=true"])
+    if result.returncode != 0:
+        sys.exit("%s does not compile\n%s" % (source.path, result.stderr[:2000]))
+
+
+def machine_remarks(source):
+    """{line: "moved" or "kept"}"""
+    lines = enumerate(source.text.splitlines(), 1)
+    found = [(number, re.search(r"// MACHINE: (moved|kept)$", line)) for number, line in lines]
+    return {number: match.group(1) for number, match in found if match}
+
+
+def check_machine_file(arguments, kind, source, path, lines):
+    """What is wrong, and how many remarks were looked at."""
+    wrong, remarks = [], machine_remarks(source)
+    findings = lint(arguments, path, source.lint, source.path)
+    for finding in findings:
+        if "the machine code has it above" in finding["message"]:
+            wrong.append("%s:%d: %s" % (source.path, finding["line"], finding["message"]))
+        if kind == "right" and os.path.basename(source.path).startswith("machine_") and LEVELS[finding["level"]] > 1:
+            wrong.append("%s:%d: false: %s" % (source.path, finding["line"], finding["message"]))
+    for number, remark in remarks.items() if lines else ():
+        own = [f for f in findings if f["rule"] == "nc-after-wait" and f["line"] == number]
+        if not own or not all(MACHINE[remark] in f["machine"] for f in own):
+            got = ", ".join(f["machine"] or "nothing" for f in own) or "no finding"
+            wrong.append("%s:%d: not %s: %s" % (source.path, number, remark, got))
+    for name, (first, last) in source.kernels.items() if not lines else ():
+        told = {remark for number, remark in remarks.items() if first <= number <= last}
+        own = [f for f in findings if f["rule"] == "nc-after-wait" and base_name(f["kernel"]) == name]
+        for finding in own if len(told) == 1 else ():
+            other = "above" if told == {"kept"} else "has it behind"
+            if other in finding["machine"]:
+                wrong.append("%s: kernel %s without lines: %s" % (source.path, name, finding["machine"]))
+    return wrong, len(remarks)
+
+
+def check_machine(arguments, directory):
+    """Each file with line information, and those with remarks without it too."""
+    jobs = []
+    for kind, source in sources_for("newer"):
+        jobs.append((kind, source, True))
+        if machine_remarks(source):
+            jobs.append((kind, source, False))
+
+    def one(job):
+        kind, source, lines = job
+        path = os.path.join(directory, "%s_%s_%d.fatbin" % (kind, os.path.basename(source.path)[:-3], lines))
+        compile_fatbin(arguments, source, path, ["-lineinfo"] if lines else [])
+        return check_machine_file(arguments, kind, source, path, lines)
+
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count() or 1) as pool:
+        results = list(pool.map(one, jobs))
+    wrong = [line for lines, _ in results for line in lines]
+    remarks = sum(count for _, count in results)
+    print("\n".join(wrong))
+    print("machine: %d files, %d remarks; %d wrong" % (len(jobs), remarks, len(wrong)))
+    return 1 if wrong or remarks < 10 else 0
+
+
+# --------------------------------------------------------------------------------------------------
 # The pages
 
 
@@ -431,7 +507,7 @@ def open_text(*parts):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    modes = ("lines", "newer", "rdc", "plain", "debug", "nvrtc", "clang", "mutants", "pages")
+    modes = ("lines", "newer", "rdc", "plain", "debug", "nvrtc", "clang", "mutants", "machine", "pages")
     parser.add_argument("--mode", choices=modes, required=True, nargs="+")
     parser.add_argument("--pdltool", required=True)
     parser.add_argument("--include", required=True, help="the directory that holds pdl/device.cuh")
@@ -447,6 +523,8 @@ def main():
         for mode in arguments.mode:
             if mode == "pages":
                 wrong |= check_pages(arguments, directory)
+            elif mode == "machine":
+                wrong |= check_machine(arguments, directory)
             elif mode == "mutants":
                 wrong |= check_mutants(arguments, directory)
             else:

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define UNKNOWN UINT64_MAX
+
 /* Accesses with coherence that are above the wait, of one kernel in one cubin: there should be none. */
 #define STRAYS_MAX 16
 
@@ -176,7 +178,7 @@ static bool is_about_loads(const pdl_lint_finding *finding)
 }
 
 /* Marks the PTX's findings about loads without coherence at a place; at all places if `access` has none. */
-static void mark_moved(struct pair *pair, const struct pdl_machine_access *access)
+static void mark(struct pair *pair, const struct pdl_machine_access *access, uint64_t moved)
 {
     uint32_t count;
     const pdl_lint_finding *findings = findings_of(pair, &count);
@@ -189,7 +191,7 @@ static void mark_moved(struct pair *pair, const struct pdl_machine_access *acces
             (access->place_count == 0 || findings[i].place_count == 0 ||
              pdl_machine_same_place(access->places, access->place_count, findings[i].places,
                                     findings[i].place_count))) {
-            pair->moved[i] = access->at + 1;
+            pair->moved[i] = moved;
         }
     }
 }
@@ -203,10 +205,13 @@ static void compare_places(struct pair *pair, const struct pdl_machine_access **
         const struct seen seen = look_at(pair, access);
         bool known = false;
         if (seen.early) {
+            if (seen.non_coherent && access->non_coherent) {
+                mark(pair, access, UNKNOWN); /* which of them it is cannot be told */
+            }
             continue;
         }
         if (seen.non_coherent && access->non_coherent) {
-            mark_moved(pair, access);
+            mark(pair, access, access->at + 1);
             continue;
         }
         if (access->generic || !seen.coherent || access->non_coherent) {
@@ -238,7 +243,7 @@ static void compare_kinds(struct pair *pair)
     }
     if (first != NULL && !pair->strange) {
         const struct pdl_machine_access anywhere = {.at = first->at};
-        mark_moved(pair, &anywhere);
+        mark(pair, &anywhere, first->at + 1);
     }
     pair->strange = pair->strange && first != NULL;
 }
@@ -269,6 +274,9 @@ static pdl_status tell(const struct pair *pair, bool lines)
     }
     for (uint32_t i = 0; i < count && ok; i++) {
         if (!is_about_loads(&findings[i])) {
+            continue;
+        }
+        if (pair->moved[i] == UNKNOWN) {
             continue;
         }
         if (pair->moved[i] != 0) {

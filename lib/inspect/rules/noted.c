@@ -5,8 +5,8 @@
 #include "inspect/ptx/places.h"
 #include "inspect/rules/machine.h"
 
-/* Loads without coherence are in the effects, but for those from tables that nobody writes. */
-static bool is_listed(const struct pdl_flow *flow, const struct pdl_instruction *instruction,
+/* Whether an instruction accesses global memory. *table: it loads from a table that nobody writes. */
+static bool is_access(const struct pdl_flow *flow, const struct pdl_instruction *instruction,
                       bool *table)
 {
     const struct pdl_opcode *opcode = &instruction->opcode;
@@ -18,10 +18,48 @@ static bool is_listed(const struct pdl_flow *flow, const struct pdl_instruction 
             const struct pdl_value value = pdl_operand_value(flow->values, flow->body, operand);
             *table = pdl_effects_in_own_table(flow->module, &value);
         }
-        return *table;
+        return true;
     }
     return (opcode->reads || opcode->writes) &&
            (opcode->space == PDL_SPACE_GENERIC || opcode->space == PDL_SPACE_GLOBAL);
+}
+
+/* Whether threads come out of a block without having waited in it. Functions that wait may have paths around it. */
+static bool is_open(const struct pdl_flow *flow, const struct pdl_block *block)
+{
+    return block->count == 0 ||
+           flow->body->instructions[block->first + block->count - 1].opcode.op != PDL_OP_WAIT;
+}
+
+/* The blocks that can be come to without a wait if every branch may go either way. That is how machine code is read:
+ * paths that conditions exclude must not look like loads that were moved. NULL if there is no memory. */
+static uint8_t *find_open(const struct pdl_flow *flow)
+{
+    const struct pdl_cfg *cfg = flow->cfg;
+    uint8_t *open = calloc((size_t)cfg->block_count + 1, 1);
+    uint32_t *stack = malloc(((size_t)cfg->block_count + 1) * sizeof(*stack));
+    uint32_t stacked = 0;
+    if (open == NULL || stack == NULL) {
+        free(open);
+        free(stack);
+        return NULL;
+    }
+    if (cfg->block_count > 0) {
+        open[0] = 1;
+        stack[stacked++] = 0;
+    }
+    while (stacked > 0) {
+        const struct pdl_block *block = &cfg->blocks[stack[--stacked]];
+        for (uint32_t i = 0; i < block->successor_count && is_open(flow, block); i++) {
+            const uint32_t next = cfg->successors[block->first_successor + i];
+            if (!open[next]) {
+                open[next] = 1;
+                stack[stacked++] = next;
+            }
+        }
+    }
+    free(stack);
+    return open;
 }
 
 static bool add(struct pdl_noted *noted, size_t *capacity, const struct pdl_noted_access *access)
@@ -33,30 +71,33 @@ static bool add(struct pdl_noted *noted, size_t *capacity, const struct pdl_note
     return true;
 }
 
-/* The loads and stores of the body itself: which of them come behind the wait is known by the effects, which
- * have all others. */
+/* The accesses of the body itself: the effects do not have those that are coherent and behind the wait. */
 static bool add_body(struct pdl_noted *noted, size_t *capacity, struct pdl_ptx_module *module,
                      const struct pdl_flow *flow)
 {
     const struct pdl_body *body = flow->body;
-    for (uint32_t i = 0; i < body->instruction_count; i++) {
+    uint8_t *open = find_open(flow);
+    bool ok = open != NULL;
+    for (uint32_t i = 0; i < body->instruction_count && ok; i++) {
         const struct pdl_instruction *instruction = &body->instructions[i];
-        struct pdl_noted_access access = {.line = instruction->line};
+        struct pdl_noted_access access = {
+            .line = instruction->line,
+            .non_coherent = instruction->opcode.reads && instruction->opcode.non_coherent,
+            .early = open[flow->cfg->block_of[i]],
+        };
         bool table;
-        bool ok;
         noted->other_early = noted->other_early || instruction->opcode.op == PDL_OP_CALL;
-        if (!is_listed(flow, instruction, &table)) {
+        if (!is_access(flow, instruction, &table)) {
             continue;
         }
         noted->tables = noted->tables || table;
         access.table = table;
         access.places =
             pdl_places_chain(module, body, instruction->place, &access.place_count, &ok);
-        if (!ok || !add(noted, capacity, &access)) {
-            return false;
-        }
+        ok = ok && add(noted, capacity, &access);
     }
-    return true;
+    free(open);
+    return ok;
 }
 
 pdl_status pdl_machine_note(struct pdl_ptx_module *module, const struct pdl_flow *flow,
