@@ -319,9 +319,14 @@ static void await(const struct first *first, struct pdl_mbarrier_operation *wait
     const bool has = wait->constant != PDL_PARITY_UNKNOWN ||
                      (wait->wanted != NULL && value_of(first, known, wait->wanted, &value));
     const uint8_t parity = has ? (uint8_t)(value & 1) : (uint8_t)PDL_PARITY_UNKNOWN;
-    wait->parity = wait->parity == PDL_PARITY_LATER || wait->parity == parity
-                       ? parity
-                       : (uint8_t)PDL_PARITY_UNKNOWN;
+    /* That it returns at once on one way, as at a producer's start, is not undone by another way where
+     * nothing is known, as behind a loop without a turn. */
+    const bool passes = wait->parity == 1 && parity == PDL_PARITY_UNKNOWN;
+    if (!passes) {
+        wait->parity = wait->parity == PDL_PARITY_LATER || wait->parity == parity
+                           ? parity
+                           : (uint8_t)PDL_PARITY_UNKNOWN;
+    }
 }
 
 /* Whether a path goes on behind the instructions of a block; *known is what holds there. */
