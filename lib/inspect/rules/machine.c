@@ -63,6 +63,9 @@ bool pdl_machine_same_place(const pdl_inspect_place *const *a, uint32_t a_count,
 {
     const uint32_t count = a_count < b_count ? a_count : b_count;
     for (uint32_t i = 0; i < count; i++) {
+        if (i > 0 && (a[i]->file == NULL || b[i]->file == NULL)) {
+            break; /* the middle of a long chain is left out */
+        }
         if (a[i]->line != b[i]->line || a[i]->file == NULL || b[i]->file == NULL ||
             (a[i]->file != b[i]->file &&
              strcmp(last_part(a[i]->file), last_part(b[i]->file)) != 0)) {
