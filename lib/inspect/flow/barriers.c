@@ -418,6 +418,7 @@ static void find_ahead(struct pdl_flow *flow)
 
 /* Whether a condition compares what differs between blocks with a number: then those of other blocks
  * have nobody who waits. */
+/* NOLINTNEXTLINE(misc-no-recursion): no deeper than 8 */
 static bool picks_block(const struct pdl_flow *flow, uint32_t symbol, unsigned depth)
 {
     const struct pdl_values *values = flow->values;
@@ -443,7 +444,8 @@ static bool picks_block(const struct pdl_flow *flow, uint32_t symbol, unsigned d
     return picks;
 }
 
-/* The phase in which each barrier orders those that go around the wait at a decision. */
+/* The phase in which each barrier orders those that go around the wait at a block's decisions: the edges
+ * of those are not taken by any who stay undecided. */
 static uint64_t need_of(const struct pdl_flow *flow, const struct pdl_decision *decision)
 {
     const struct pdl_block *block = &flow->cfg->blocks[decision->block];
@@ -454,7 +456,7 @@ static uint64_t need_of(const struct pdl_flow *flow, const struct pdl_decision *
     }
     for (uint32_t i = 0; i < block->successor_count && !decision->call; i++) {
         const uint32_t edge = block->first_successor + i;
-        if (i != decision->edge && flow->taken[edge]) {
+        if (flow->taken[edge]) {
             ahead = pdl_counts_most(ahead, flow->ahead[flow->cfg->successors[edge]]);
         }
     }
@@ -590,7 +592,9 @@ bool pdl_flow_count_barriers(struct pdl_flow *flow)
     find_meets(flow);
     find_ahead(flow);
     for (uint32_t i = 0; i < flow->decision_count; i++) {
-        flow->decisions[i].need = need_of(flow, &flow->decisions[i]);
+        struct pdl_decision *decision = &flow->decisions[i];
+        const bool same = i > 0 && decision[-1].block == decision->block;
+        decision->need = same ? decision[-1].need : need_of(flow, decision);
     }
     return flow->decision_count > 0;
 }

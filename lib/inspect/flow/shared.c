@@ -130,6 +130,7 @@ static struct pdl_shared either(const struct pdl_shared_values *shared, uint32_t
     return a;
 }
 
+/* NOLINTBEGIN(misc-no-recursion): no deeper than DEPTH_MAX registers */
 static struct pdl_shared find(struct pdl_shared_values *shared, uint32_t symbol, unsigned depth);
 
 static struct pdl_shared operand_value(struct pdl_shared_values *shared,
@@ -305,6 +306,8 @@ static struct pdl_shared find(struct pdl_shared_values *shared, uint32_t symbol,
     shared->found[symbol] = value;
     return value;
 }
+
+/* NOLINTEND(misc-no-recursion) */
 
 struct pdl_shared pdl_shared_symbol(struct pdl_shared_values *shared, uint32_t symbol)
 {

@@ -259,6 +259,8 @@ void pdl_conditions_track(struct pdl_conditions *conditions, uint32_t symbol)
     }
 }
 
+#define DEFINITIONS_LOOKED_AT 32u
+
 /* The symbols that a register is made of, by its formula or, if it has several definitions, by each of
  * them. Those that do not fit are left out. */
 static uint32_t made_of(const struct pdl_conditions *conditions, uint32_t symbol, uint32_t *symbols,
@@ -276,8 +278,11 @@ static uint32_t made_of(const struct pdl_conditions *conditions, uint32_t symbol
         conditions->body->symbols[symbol].kind != PDL_SYMBOL_REGISTER) {
         return count;
     }
-    const uint32_t end = values->first_definition[symbol + 1];
-    for (uint32_t i = values->first_definition[symbol]; i < end && count < room; i++) {
+    /* Of a register that is used again and again, only some. */
+    const uint32_t first = values->first_definition[symbol];
+    const uint32_t all = values->first_definition[symbol + 1] - first;
+    const uint32_t end = first + (all < DEFINITIONS_LOOKED_AT ? all : DEFINITIONS_LOOKED_AT);
+    for (uint32_t i = first; i < end && count < room; i++) {
         const struct pdl_formula one =
             pdl_formula_read(conditions->module, conditions->body,
                              &conditions->body->instructions[values->definitions[i]], 0);
