@@ -92,17 +92,17 @@ __global__ void second_turn(const float *x, float *y, int tiles)
 }
 
 // The flag is set where it should not be.
-__global__ void waited_too_soon(const float *x, float *y, int tiles)
+__global__ void waited_too_soon(const float *x, float *y)
 {
     bool waited = threadIdx.x != 0;
-    for (int tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
-        float value = (float)tile * 3;
-        if (!waited) {
-            PDL_WAIT();
-            waited = true;
-        }
-        y[tile * 128 + threadIdx.x] = // EXPECT: partial-wait
-            value * x[tile * 128 + threadIdx.x];
+    if (!waited) {
+        PDL_WAIT();
+        waited = true;
+    }
+    PAUSE();
+    if (waited) {
+        y[threadIdx.x] = // EXPECT: partial-wait
+            x[threadIdx.x];
     }
 }
 
