@@ -9,10 +9,10 @@
 /* The third parameter is a flag, whose name does not say that it is a number. */
 #define KERNEL(body)                                                                               \
     PTX_HEADER                                                                                     \
-        ".visible .entry k(.param .u64 a, .param .u64 b, .param .u32 on) { "                       \
-        "ld.param.u64 ga, [a]; cvta.to.global.u64 ga, ga; "                                        \
-        "ld.param.u64 gb, [b]; cvta.to.global.u64 gb, gb; "                                        \
-        "ld.param.u32 n, [on]; mov.u32 t, %tid.x; mov.u32 c, %ctaid.x;\n" body PTX_KERNEL_END
+    ".visible .entry k(.param .u64 a, .param .u64 b, .param .u32 on) { "                           \
+    "ld.param.u64 ga, [a]; cvta.to.global.u64 ga, ga; "                                            \
+    "ld.param.u64 gb, [b]; cvta.to.global.u64 gb, gb; "                                            \
+    "ld.param.u32 n, [on]; mov.u32 t, %tid.x; mov.u32 c, %ctaid.x;\n" body PTX_KERNEL_END
 #define IF_FLAG "setp.eq.u32 p, n, 0;\n"
 /* Those of the first warp wait, on line 4. */
 #define WARP_WAITS "setp.lt.u32 p, t, 32;\n@p griddepcontrol.wait;\n"
@@ -57,6 +57,10 @@ static void who_waited_is_known_by_ranges(void **state)
         {"an unsigned difference that is large below zero",
          KERNEL(WARP_WAITS "sub.s32 x, t, 40;\nsetp.lt.u32 q, x, 20;\n@!q bra A;\n" READ "A:\n"),
          "partial-wait warning 8 a"},
+        {"the register has another value when the predicate is asked",
+         KERNEL("mov.u32 x, t;\nsetp.lt.u32 p, x, 32;\nsub.s32 x, x, 9;\n"
+                "@p griddepcontrol.wait;\nsetp.eq.u32 q, x, 25;\n@!q bra A;\n" READ "A:\n"),
+         "partial-wait warning 9 a"},
         {"the register has another value since",
          KERNEL("mov.u32 x, t;\nsetp.lt.u32 p, x, 32;\n@p griddepcontrol.wait;\nadd.s32 x, x, 9;\n"
                 "setp.eq.u32 q, x, 40;\n@!q bra A;\n" READ "A:\n"),
@@ -113,6 +117,10 @@ static void the_first_turn_is_known_by_a_copy(void **state)
          KERNEL("mov.u32 i, t;\nA:\nsetp.ne.s32 p, i, c;\n@p bra B;\n" WAIT "B:\n" READ
                 "add.s32 i, i, 7;\nsetp.lt.s32 q, i, n;\n@q bra A;\n"),
          "wait-in-loop note 7\npartial-wait warning 9 a\nexit-before-wait note 12"},
+        {"of a number that has another value by then",
+         KERNEL("add.s32 j, c, 1;\nmov.u32 i, j;\nadd.s32 j, j, t;\nsetp.ne.s32 p, i, j;\n"
+                "@p bra B;\n" WAIT "B:\n" READ),
+         "partial-wait warning 10 a"},
         {"of a number that changed",
          KERNEL("mov.u32 j, c;\nmov.u32 i, j;\nadd.s32 j, j, t;\nA:\nsetp.ne.s32 p, i, j;\n"
                 "@p bra B;\n" WAIT "B:\n" READ),
