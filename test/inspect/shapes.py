@@ -53,6 +53,27 @@ def functions_behind_a_pointer(count):
     return HEAD + text + KERNEL + body + READ + WAIT + END
 
 
+def functions_that_call_any(count):
+    """Each takes its own address and calls through a pointer of that prototype: any of them."""
+    text = "".join(
+        f".func f{i}(.param .b64 x)\n{{\nld.param.u64 %rd1, [x];\nld.global.u32 %r1, [%rd1+{4 * i}];\n"
+        f"setp.eq.u32 %p, %r1, 0;\n@%p ret;\nld.global.u64 %rd2, [%rd1];\nmov.u64 %rd3, f{i};\n.param .b64 q;\n"
+        "st.param.b64 [q], %rd1;\nP: .callprototype ()_ (.param .b64 _);\ncall %rd2, (q), P;\nret;\n}\n"
+        for i in range(count))
+    return HEAD + text + KERNEL + ".param .b64 q;\nst.param.b64 [q], %ra;\ncall f0, (q);\n" + WAIT + END
+
+
+def constants_down_a_chain(count):
+    """Each passes on what it was passed, and a constant, to one that waits if that is not 0."""
+    text = (".func f0(.param .b32 x)\n{\nld.param.u32 %r1, [x];\nsetp.eq.u32 %p, %r1, 0;\n@%p ret;\n" + WAIT +
+            "ret;\n}\n")
+    text += "".join(
+        f".func f{i}(.param .b32 x)\n{{\nld.param.u32 %r1, [x];\n.param .b32 q;\nst.param.b32 [q], %r1;\n"
+        f"call f{i - 1}, (q);\n{{ .param .b32 q; st.param.b32 [q], {i % 3}; call f{i - 1}, (q); }}\nret;\n}}\n"
+        for i in range(1, count))
+    return HEAD + text + KERNEL + f".param .b32 q;\nst.param.b32 [q], 1;\ncall f{count - 1}, (q);\n" + READ + END
+
+
 def predicates(count):
     """Predicates that guard a read and are tested again."""
     body = "".join(
@@ -153,4 +174,5 @@ def mbarriers_in_a_ring(count):
 
 SHAPES = (labels, labels_around_waits, functions_in_a_chain, functions_in_a_cycle, functions_behind_a_pointer,
           predicates, predicates_of_predicates, copies, flags, frames, switch_targets, barriers, mbarriers,
-          mbarriers_in_a_ring, calls_with_constants, helpers_with_constants, tables_of_functions)
+          mbarriers_in_a_ring, calls_with_constants, helpers_with_constants, tables_of_functions,
+          functions_that_call_any, constants_down_a_chain)
