@@ -40,6 +40,7 @@ struct pdl_noted_access {
 /* A kernel in PTX that waits. */
 struct pdl_noted {
     struct pdl_noted_access *accesses;
+    size_t capacity;
     uint32_t count;
     uint32_t kernel;  /* in the inspection */
     bool other_early; /* there may be accesses before the wait that are not listed */

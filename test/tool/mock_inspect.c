@@ -129,9 +129,8 @@ static void add_kernel(pdl_inspection *inspection, const struct line *line)
                                  .trigger_count = (uint32_t)number_of(line, "trigger_count", 0),
                                  .line = (uint32_t)number_of(line, "ptx_line", 0)};
     const pdl_inspect_image *const image = &inspection->images[inspection->image_count - 1];
-    kernel.unchecked = number_of(line, "checked", image->kind == PDL_INSPECT_PTX) == 0
-                           ? "the mock has not"
-                           : NULL;
+    kernel.unchecked =
+        number_of(line, "checked", image->kind == PDL_INSPECT_PTX) == 0 ? "the mock has not" : NULL;
     info.waits = known_of(line, "waits");
     info.triggers = known_of(line, "triggers");
     info.waits_always = known_of(line, "always");

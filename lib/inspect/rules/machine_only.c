@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Kernels in machine code alone. Parameters are not known there, so that what comes before the wait is a note. */
-#include <fnmatch.h>
 #include <stdlib.h>
-#include <string.h>
 
+#include "inspect/rules/launched.h"
 #include "inspect/rules/machine.h"
 
 /* The code of one kernel that is looked at. */
@@ -102,44 +101,28 @@ static pdl_status early_accesses(const struct code *code, const struct pdl_machi
     return status;
 }
 
-static bool is_named(const char *const *names, uint64_t count, const char *name, bool patterns)
-{
-    for (uint64_t i = 0; i < count; i++) {
-        if (patterns ? fnmatch(names[i], name, 0) == 0 : strcmp(names[i], name) == 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
 /* A kernel that does not wait: as in PTX. */
-static pdl_status never_waits(const struct code *code)
+static pdl_status never_waits(const struct code *code, bool *found)
 {
-    const pdl_inspect_options *options = code->inspection->options;
     const pdl_kernel_info *info = code->inspection->kernels[code->kernel]->info;
-    const bool launched = is_named(options->launched_overlapped, options->launched_overlapped_count,
-                                   info->name, false);
-    const bool overlapped =
-        launched || is_named(options->overlapped, options->overlapped_count, info->name, true);
+    const enum pdl_launched_how how = pdl_launched_find(code->inspection, info->name);
     pdl_lint_finding finding = {
         .rule = PDL_LINT_NO_WAIT,
-        .level = launched ? PDL_LINT_ERROR : PDL_LINT_WARNING,
+        .level = how == PDL_HOW_SEEN_OVERLAPPED ? PDL_LINT_ERROR : PDL_LINT_WARNING,
         .count = 1,
     };
     if (info->triggers == PDL_YES) {
         finding.message = "the kernel triggers and never waits: it does not see what the kernels "
                           "before it write, and the next one's wait does not cover them";
         finding.advice = "execute cudaGridDependencySynchronize() on every path, or take the "
-                         "trigger out and launch it "
-                         "without overlap";
-    } else if (overlapped) {
+                         "trigger out and launch it without overlap";
+    } else if (how >= PDL_HOW_SAID_OVERLAPPED) {
         finding.message = "the kernel is launched with overlap and never waits";
         finding.advice =
             "execute cudaGridDependencySynchronize() on every path, or launch it without overlap";
-    } else {
-        return PDL_SUCCESS;
     }
-    return add(code, finding);
+    *found = finding.message != NULL;
+    return *found ? add(code, finding) : PDL_SUCCESS;
 }
 
 /* The newest code first, in the order of the images where there are several. */
@@ -157,7 +140,6 @@ static int by_target(const void *left, const void *right)
 pdl_status pdl_machine_alone(pdl_inspection *inspection, const struct pdl_named *same,
                              uint32_t count)
 {
-    const pdl_inspect_options *options = inspection->options;
     pdl_status status = PDL_SUCCESS;
     uint32_t known = 0;
     struct code *codes = malloc(((size_t)count + 1) * sizeof(*codes));
@@ -175,17 +157,14 @@ pdl_status pdl_machine_alone(pdl_inspection *inspection, const struct pdl_named 
         qsort(codes, known, sizeof(*codes), by_target);
     }
     bool waited = false;
-    bool unwaited =
-        is_named(options->launched_plain, options->launched_plain_count, same[0].name, false);
+    bool unwaited = pdl_launched_find(inspection, same[0].name) == PDL_HOW_PLAIN;
     for (uint32_t i = 0; i < known && status == PDL_SUCCESS && !unwaited; i++) {
         const struct pdl_machine *machine = pdl_machine_find(inspection, codes[i].kernel);
         if (machine != NULL && machine->count > 0 && !waited) {
             waited = true;
             status = early_accesses(&codes[i], machine);
         } else if (inspection->kernels[codes[i].kernel]->info->waits == PDL_NO) {
-            const uint32_t before = inspection->finding_count;
-            status = never_waits(&codes[i]);
-            unwaited = inspection->finding_count > before;
+            status = never_waits(&codes[i], &unwaited);
         }
     }
     free(codes);

@@ -62,9 +62,9 @@ static uint8_t *find_open(const struct pdl_flow *flow)
     return open;
 }
 
-static bool add(struct pdl_noted *noted, size_t *capacity, const struct pdl_noted_access *access)
+static bool add(struct pdl_noted *noted, const struct pdl_noted_access *access)
 {
-    if (!PDL_ARRAY_ROOM(noted->accesses, noted->count, *capacity)) {
+    if (!PDL_ARRAY_ROOM(noted->accesses, noted->count, noted->capacity)) {
         return false;
     }
     noted->accesses[noted->count++] = *access;
@@ -72,7 +72,7 @@ static bool add(struct pdl_noted *noted, size_t *capacity, const struct pdl_note
 }
 
 /* The accesses of the body itself: the effects do not have those that are coherent and behind the wait. */
-static bool add_body(struct pdl_noted *noted, size_t *capacity, struct pdl_ptx_module *module,
+static bool add_body(struct pdl_noted *noted, struct pdl_ptx_module *module,
                      const struct pdl_flow *flow)
 {
     const struct pdl_body *body = flow->body;
@@ -94,7 +94,7 @@ static bool add_body(struct pdl_noted *noted, size_t *capacity, struct pdl_ptx_m
         access.table = table;
         access.places =
             pdl_places_chain(module, body, instruction->place, &access.place_count, &ok);
-        ok = ok && add(noted, capacity, &access);
+        ok = ok && add(noted, &access);
     }
     free(open);
     return ok;
@@ -105,7 +105,6 @@ pdl_status pdl_machine_note(struct pdl_ptx_module *module, const struct pdl_flow
 {
     pdl_inspection *inspection = module->inspection;
     struct pdl_noted noted = {.kernel = inspection->kernel_count - 1, .other_early = effects->cut};
-    size_t capacity = 0;
     bool ok = true;
     if (!inspection->in_container || !flow->waits) {
         return PDL_SUCCESS;
@@ -123,9 +122,9 @@ pdl_status pdl_machine_note(struct pdl_ptx_module *module, const struct pdl_flow
             .place_count = effect->place_count,
             .places = effect->places,
         };
-        ok = add(&noted, &capacity, &access);
+        ok = add(&noted, &access);
     }
-    ok = ok && add_body(&noted, &capacity, module, flow) &&
+    ok = ok && add_body(&noted, module, flow) &&
          PDL_ARRAY_ROOM(inspection->noted, inspection->noted_count, inspection->noted_capacity);
     if (!ok) {
         free(noted.accesses);
