@@ -32,6 +32,34 @@ int main(int count, char **arguments)
                       {.name = "copy", .copy_in = "fc1", .is_device = true, .code = {OP_TRIGGER}},
                       {.name = "helper", .is_device = true, .code = {OP_CALL_POINTER, OP_EXIT}}},
         .calls = {{"fc1", "helper", false}, {"fc1", "helper", true}, {"helper", NULL, false}}};
+    static const char loads[] =
+        ".version 8.5\n.target sm_90\n.address_size 64\n.file 1 \"/s/a.cu\"\n"
+        ".visible .entry fc1(.param .u64 p)\n{\n\t.reg .b64 %rd<2>;\n"
+        "\t.reg .b32 %r;\n\tld.param.u64 %rd1, [p];\n"
+        "\tgriddepcontrol.wait;\n\t.loc 1 11 5\n"
+        "\tld.global.nc.u32 %r, [%rd1];\n"
+        "\tst.global.u32 [%rd1], %r;\n\tret;\n}\n";
+    static const unsigned char table[] = {
+        79, 0,   0,   0, 2, 0,    27,  0,   0,    0, 1, 1, 0xfb, 14, 10, 0, 1, 1,  1, 1, 0, 0, 0,
+        1,  '/', 's', 0, 0, 'a',  '.', 'c', 'u',  0, 1, 0, 0,    0,  0,  9, 2, 0,  0, 0, 0, 0, 0,
+        0,  0,   3,   9, 1, 0xf0, 0,   3,   0x90, 1, 0, 3, 19,   2,  16, 1, 2, 32, 0, 1, 1};
+    struct bytes lines = {0};
+    bytes_add(&lines, table, sizeof(table));
+    const uint32_t length = sizeof(table) - 4;
+    memcpy(lines.data, &length, sizeof(length));
+    const struct made_cubin moved = {
+        .target = 90,
+        .functions = {{.name = "fc1",
+                       .code = {OP_OTHER, OP_LOAD_CONSTANT, MADE_OVER(OP_CALL_NEAR, 4),
+                                OP_BRANCH_TABLE, OP_STORE, OP_WAIT, OP_EXIT},
+                       .table = {.at = 3, .count = 2, .to = {64, 80}}},
+                      {.name = "copy",
+                       .copy_in = "fc1",
+                       .is_device = true,
+                       .code = {OP_LOAD, OP_RETURN}}},
+        .lines = {.bytes = &lines, .relocations = {{40, "fc1"}}},
+        .ptx_lines = {.bytes = &lines, .relocations = {{40, "fc1"}}},
+        .strings = "_Z6inlinev"};
     if (count != 2) {
         return 2;
     }
@@ -45,6 +73,14 @@ int main(int count, char **arguments)
     const struct made_section sections[] = {{".nv_fatbin", &fatbin, 0}};
     struct bytes archive = make_archive();
     archive_add(&archive, "a.cubin/", &cubin);
+    struct bytes code = make_cubin(&moved);
+    struct bytes pair = make_fatbin(MADE_PTX, 90, loads, strlen(loads));
+    const size_t at = fatbin_begin(&pair);
+    fatbin_add(&pair, MADE_CUBIN, 90, 0, code.data, code.size, 0);
+    fatbin_end(&pair, at);
+    bytes_free(&lines);
+    write_seed("moved.cubin", code);
+    write_seed("pair", pair);
     write_seed("elf", make_elf(ET_DYN, sections, 1, false));
     write_seed("stripped", make_elf(ET_EXEC, sections, 1, true));
     write_seed("linked.cubin", make_cubin(&linked));
