@@ -68,8 +68,9 @@ static void some_threads_without_the_wait_are_right_without_overlap(void **state
 static void a_flag_around_the_wait_may_be_set_where_it_overlaps(void **state)
 {
     (void)state;
-    check(PTX_KERNEL("setp.eq.u32 p, n, 0;\n@p bra A;\n" WAIT "A:\n"), "no-wait note 4",
-          "no-wait note 4 allowed", "no-wait warning 4", "no-wait note 4");
+    check(PTX_HEADER ".visible .entry k(.param .u32 overlapped)\n{\nld.param.u32 n, [overlapped]; "
+                     "setp.eq.u32 p, n, 0;\n@p bra A;\n" WAIT "A:\nret;\n}\n",
+          "no-wait note 5", "no-wait note 5 allowed", "no-wait warning 5", "no-wait note 5");
 }
 
 static void code_that_is_too_old_is_an_error_if_there_is_no_other(void **state)

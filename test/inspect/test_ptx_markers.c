@@ -50,7 +50,7 @@ static void reads_of_marked_parameters_are_no_findings(void **state)
          ""},
         {"by a grid that does not wait",
          PTX_KERNEL("// pdl:constant ga\nsetp.eq.u32 p, n, 0;\n@p bra A;\n" WAIT "A:\n" READ),
-         "no-wait note 5"},
+         "no-wait warning 5"},
         {"one field of a struct",
          PTX_HEADER ".entry k(.param .align 8 .b8 s[16])\n{\nld.param.u64 x, [s]; ld.param.u64 y, "
                     "[s+8];\n// pdl:constant y\nld.global.u32 r, [x];\nld.global.u32 r, "

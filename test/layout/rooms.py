@@ -34,6 +34,8 @@ ROOMS = {
 DOORS = {
     "inspect/inspect.c": ("inspect/rules", "inspect/flow", "inspect/ptx"),
     "inspect/analysis.c": ("inspect/rules", "inspect/flow", "inspect/ptx"),
+    "inspect/analysis.h": ("inspect/rules", "inspect/flow", "inspect/ptx"),
+    "inspect/functions.c": ("inspect/rules", "inspect/flow", "inspect/ptx"),
     "inspect/container.c": ("inspect/rules", "inspect/flow", "inspect/ptx"),
 }
 # What libpdl is beside the readers of code, which it shares.

@@ -4,8 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "inspect/flow/tracking.h"
-
 /* What is kept of a body, of all its blocks together; larger ones track fewer registers. */
 #define FACTS_MAX (UINT32_C(1) << 19)
 /* As often what is known at a block may change before it is widened, and given up. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Which registers are tracked: those that decide, and what they are made of. */
-#include "inspect/flow/tracking.h"
+#include "inspect/flow/conditions.h"
 
 /* How far down a register's value is taken apart. */
 #define DEPTH_MAX 10
