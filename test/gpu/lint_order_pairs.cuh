@@ -181,7 +181,8 @@ extern "C" __global__ void __cluster_dims__(2, 1, 1)
 
 /* ---- mbarriers --------------------------------------------------------------------------------- */
 
-/* The first warp waits, and one of its threads arrives for all. */
+/* The first warp waits, and one of its threads arrives for all. With the producer's parity it does so at
+ * the end: a warp that came behind the arrival would wait for the next phase, which never ends. */
 template <unsigned Parity> __device__ __forceinline__ unsigned read_behind(const unsigned *data)
 {
     __shared__ unsigned long long barrier;
@@ -191,13 +192,18 @@ template <unsigned Parity> __device__ __forceinline__ unsigned read_behind(const
     __syncthreads();
     if (threadIdx.x < 32) {
         PDL_WAIT();
-        if (threadIdx.x == 0) {
+        if (Parity == 0 && threadIdx.x == 0) {
             arrive_at_mbarrier(&barrier);
         }
     } else {
         wait_at_mbarrier<Parity>(&barrier);
     }
-    return data[other_cell()];
+    const unsigned value = data[other_cell()];
+    __syncthreads();
+    if (Parity != 0 && threadIdx.x == 0) {
+        arrive_at_mbarrier(&barrier);
+    }
+    return value;
 }
 
 extern "C" __global__ void mbarrier_parity_broken(const unsigned *data, unsigned *out)
@@ -261,13 +267,17 @@ template <unsigned Parity> __device__ __forceinline__ void write_behind(unsigned
     __syncthreads();
     if (threadIdx.x < 32) {
         PDL_WAIT();
-        if (threadIdx.x == 0) {
+        if (Parity == 0 && threadIdx.x == 0) {
             arrive_at_mbarrier(&barrier);
         }
     } else {
         wait_at_mbarrier<Parity>(&barrier);
     }
     data[other_cell()] = OWN;
+    __syncthreads();
+    if (Parity != 0 && threadIdx.x == 0) {
+        arrive_at_mbarrier(&barrier);
+    }
 }
 
 extern "C" __global__ void mbarrier_write_broken(unsigned *data, unsigned *)

@@ -198,9 +198,7 @@ static pdl_status unknown_call(struct pdl_report *report, const struct pdl_effec
 
 static pdl_status non_coherent(struct pdl_report *report, const struct pdl_effect *effect)
 {
-    /* Where a flag of the launch decides, it is not known that there is anything to wait for. */
-    const bool sure = !report->flow->switched || report->launched == PDL_HOW_SAID_OVERLAPPED;
-    pdl_lint_finding finding = pdl_report_finding(effect, sure ? PDL_LINT_WARNING : PDL_LINT_NOTE);
+    pdl_lint_finding finding = pdl_report_finding(effect, PDL_LINT_WARNING);
     finding.rule = PDL_LINT_NC_AFTER_WAIT;
     const char *through = pdl_report_address(report, &effect->address, &finding);
     finding.message =

@@ -2,6 +2,8 @@
 // Loads without coherence that stand behind the wait in the source and in the PTX, and what ptxas makes of them:
 // MACHINE says whether the machine code for sm_90 has them above the wait.
 //
+// NOT plain: names of parameters need lines of the source
+// NOT debug: nothing is moved in code that is not optimized
 // LINT: --constant-param table --constant-param *with_weights*:w
 #include <pdl/device.cuh>
 

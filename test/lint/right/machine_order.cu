@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Code in which ptxas moves what it likes, and nothing of it is wrong.
 //
+// NOT plain: names of parameters need lines of the source
+// NOT debug: nothing is moved in code that is not optimized
 // LINT: --constant-param *constant_moved*:x
 #include <pdl/device.cuh>
 
