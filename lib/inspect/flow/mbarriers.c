@@ -478,7 +478,7 @@ bool pdl_mbarriers_summarize(const struct pdl_mbarriers *mbarriers, struct pdl_f
 {
     const uint32_t count =
         mbarriers->count < PDL_MBARRIER_USES ? mbarriers->count : PDL_MBARRIER_USES;
-    if (count == 0) {
+    if (mbarriers->count == 0) {
         return true;
     }
     summary->uses = pdl_arena_alloc(arena, count * sizeof(*summary->uses));

@@ -192,11 +192,10 @@ static const char *name_elsewhere(struct pdl_report *report)
     if (module->wait_name == NULL) {
         const char *found =
             memmem(module->text, (size_t)(module->end - module->text), wait, sizeof(wait) - 1);
-        const pdl_inspect_place *const *places = NULL;
-        uint32_t count = 0;
         module->wait_name = "";
         if (found != NULL) {
-            places = pdl_places_before(module, found, &count);
+            uint32_t count = 0;
+            const pdl_inspect_place *const *places = pdl_places_before(module, found, &count);
             module->wait_name = name_at(report, places, count, inline_wait);
         }
     }

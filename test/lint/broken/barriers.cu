@@ -67,7 +67,8 @@ __global__ void two_phases_early(const float *x, float *y)
         value += x[threadIdx.x]; // EXPECT: partial-wait
         __syncthreads();
     }
-    y[blockIdx.x * blockDim.x + threadIdx.x] = value + table[32]; // the third phase is behind the wait
+    y[blockIdx.x * blockDim.x + threadIdx.x] =
+        value + table[32]; // the third phase is behind the wait
 }
 
 // Any number of phases go by in front of the wait.
@@ -173,7 +174,7 @@ __global__ void an_arrival_orders_others(const float *x, float *y)
         named_sync(1, 64);
         y[threadIdx.x] = x[threadIdx.x + 64];
     } else if (threadIdx.x < 64) {
-        named_arrive(1, 64); // and does not wait there
+        named_arrive(1, 64);             // and does not wait there
         y[threadIdx.x] = x[threadIdx.x]; // EXPECT: partial-wait
     }
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Kernels that never wait, and that a log of libpdl or a list says were launched with overlap.
-// COMPILERS: nvcc nvrtc clang
+// COMPILERS: nvcc nvrtc
 // LINT: --launches CORPUS/launched.log
 #include <pdl/device.cuh>
 
@@ -10,22 +10,22 @@
 
 extern "C" {
 
-__global__ void launched_combine(const unsigned *parts, unsigned *bins, int blocks) // EXPECT: no-wait
+__global__ void launched_combine(const unsigned *parts, unsigned *bins, int n) // EXPECT: no-wait
 {
     unsigned sum = 0;
-    for (int i = 0; i < blocks; i++) {
+    for (int i = 0; i < n; i++) {
         sum += parts[i * blockDim.x + threadIdx.x];
     }
     bins[threadIdx.x] = sum;
 }
 
-__global__ void launched_topk(const float *scores, const int *ids, float *best, int *which, int n) // EXPECT: no-wait
+__global__ void launched_topk(const float *x, float *best, int *which, int n) // EXPECT: no-wait
 {
     __shared__ float value[256];
     __shared__ int index[256];
     const unsigned t = threadIdx.x;
-    value[t] = t < n ? scores[blockIdx.x * n + t] : -1.0f;
-    index[t] = t < n ? ids[blockIdx.x * n + t] : -1;
+    value[t] = t < n ? x[blockIdx.x * n + t] : -1.0f;
+    index[t] = t < n ? static_cast<int>(t) : -1;
     __syncthreads();
     for (unsigned step = 128; step > 0; step /= 2) {
         if (t < step && value[t + step] > value[t]) {
@@ -106,8 +106,7 @@ __global__ void launched_for_its_barrier(float *y) // EXPECT: no-wait
 }
 }
 
-template <typename T>
-__global__ void launched_scale(const T *x, T *y, T by) // EXPECT: no-wait
+template <typename T> __global__ void launched_scale(const T *x, T *y, T by) // EXPECT: no-wait
 {
     y[threadIdx.x] = x[threadIdx.x] * by;
 }

@@ -12,20 +12,20 @@ static __global__ void launched_in_its_unit_(const float *x, float *y) // EXPECT
     y[threadIdx.x] += x[threadIdx.x];
 }
 
-namespace {
+namespace
+{
 
 __global__ void launched_in_namespace(const float *x, float *y) // EXPECT: no-wait
 {
     y[threadIdx.x] -= x[threadIdx.x];
 }
 
-template <typename T>
-__global__ void launched_of_template(const T *x, T *y) // EXPECT: no-wait
+template <typename T> __global__ void launched_of_template(const T *x, T *y) // EXPECT: no-wait
 {
     y[threadIdx.x] *= x[threadIdx.x];
 }
 
-}
+} // namespace
 
 void launch_all(const float *x, float *y)
 {

@@ -36,7 +36,8 @@ __device__ __forceinline__ float fetch(const float *__restrict__ from, int i)
 }
 
 // The same through a function that is inlined, which the kernel calls before the wait as well.
-__global__ void reverse_fetch(const float *__restrict__ x, const float *__restrict__ table, float *y)
+__global__ void reverse_fetch(const float *__restrict__ x, const float *__restrict__ table,
+                              float *y)
 {
     __shared__ float s[256];
     const int i = blockIdx.x * blockDim.x + threadIdx.x;

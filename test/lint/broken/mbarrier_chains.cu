@@ -8,7 +8,8 @@
 constexpr int STAGES = 4;
 constexpr int TILE = 128;
 
-static __device__ __noinline__ void await_in_a_function(unsigned long long *barrier, unsigned parity)
+static __device__ __noinline__ void await_in_a_function(unsigned long long *barrier,
+                                                        unsigned parity)
 {
     ring_await(barrier, parity);
 }

@@ -19,7 +19,6 @@ static __device__ __forceinline__ bool ring_try(unsigned long long *barrier, uns
     return done != 0;
 }
 
-
 // The second loader does not wait. Those who go by its mbarrier are not ordered.
 __global__ void the_other_loader_s_barrier(const float *x, const float *w, float *y)
 {

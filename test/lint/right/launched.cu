@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Kernels that a log of libpdl says were launched without overlap only, and some that overlap and wait.
-// COMPILERS: nvcc nvrtc clang
+// COMPILERS: nvcc nvrtc
 // LINT: --launches CORPUS/launched.log
 #include <pdl/device.cuh>
 

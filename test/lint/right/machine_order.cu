@@ -61,14 +61,29 @@ __global__ void table_branch(const float *x, float *y, int n)
     float a = 0;
     s[threadIdx.x & 63] = n;
     switch (n) {
-    case 0: a = s[1] + 1; break;
-    case 1: a = s[n * 3] * 2; break;
-    case 2: a = s[5] / 3; break;
-    case 3: a = s[7] * s[n]; break;
-    case 4: a = sqrtf(s[n]); break;
-    case 5: a = s[n] - s[3]; break;
-    case 6: a = __expf(s[n + 1]); break;
-    default: break;
+    case 0:
+        a = s[1] + 1;
+        break;
+    case 1:
+        a = s[n * 3] * 2;
+        break;
+    case 2:
+        a = s[5] / 3;
+        break;
+    case 3:
+        a = s[7] * s[n];
+        break;
+    case 4:
+        a = sqrtf(s[n]);
+        break;
+    case 5:
+        a = s[n] - s[3];
+        break;
+    case 6:
+        a = __expf(s[n + 1]);
+        break;
+    default:
+        break;
     }
     PDL_WAIT();
     y[threadIdx.x] = a + x[threadIdx.x];

@@ -7,7 +7,8 @@
 constexpr int STAGES = 4;
 constexpr int TILE = 128;
 
-static __device__ __noinline__ void await_in_a_function(unsigned long long *barrier, unsigned parity)
+static __device__ __noinline__ void await_in_a_function(unsigned long long *barrier,
+                                                        unsigned parity)
 {
     ring_await(barrier, parity);
 }
@@ -129,11 +130,11 @@ __global__ void __cluster_dims__(2) across_the_cluster(const float *x, float *y)
     if (rank == 0 && threadIdx.x < 32) {
         PDL_WAIT();
         if (threadIdx.x < 2) {
-            asm volatile("{ .reg .b32 there; mapa.shared::cluster.u32 there, %0, %1;"
-                         " mbarrier.arrive.shared::cluster.b64 _, [there]; }" ::"r"(
-                             ring_address(&ready)),
-                         "r"(threadIdx.x)
-                         : "memory");
+            asm volatile(
+                "{ .reg .b32 there; mapa.shared::cluster.u32 there, %0, %1;"
+                " mbarrier.arrive.shared::cluster.b64 _, [there]; }" ::"r"(ring_address(&ready)),
+                "r"(threadIdx.x)
+                : "memory");
         }
     }
     ring_await(&ready, 0);
@@ -152,10 +153,10 @@ __global__ void copies_that_arrive(const float *x, float *y)
     __syncthreads();
     if (threadIdx.x < 32) {
         PDL_WAIT();
-        asm volatile("cp.async.ca.shared.global [%0], [%1], 4;" ::"r"(
-                         ring_address(&tile[threadIdx.x])),
-                     "l"(x + threadIdx.x)
-                     : "memory");
+        asm volatile(
+            "cp.async.ca.shared.global [%0], [%1], 4;" ::"r"(ring_address(&tile[threadIdx.x])),
+            "l"(x + threadIdx.x)
+            : "memory");
         asm volatile("cp.async.mbarrier.arrive.noinc.shared.b64 [%0];" ::"r"(ring_address(&full))
                      : "memory");
     } else {
