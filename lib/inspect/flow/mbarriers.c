@@ -373,10 +373,11 @@ struct pdl_mbarrier_operation *pdl_mbarriers_at(const struct pdl_mbarriers *mbar
 
 /* Bit by place. */
 struct arrivals {
-    uint64_t ordered; /* by threads that have waited, or are ordered behind those */
-    uint64_t early;   /* by threads that wait later */
-    uint64_t again;   /* by threads that have waited, as one of those that a phase needs */
-    bool anywhere;    /* ordered ones on places that are not known */
+    uint64_t ordered;  /* by threads that have waited, or are ordered behind those */
+    uint64_t early;    /* by threads that wait later */
+    uint64_t again;    /* by threads that have waited, as one of those that a phase needs */
+    uint64_t doubtful; /* by threads that an mbarrier may order */
+    bool anywhere;     /* ordered ones on places that are not known */
 };
 
 static void add_arrival(struct arrivals *arrivals, const struct pdl_mbarrier_operation *operation,
@@ -388,6 +389,7 @@ static void add_arrival(struct arrivals *arrivals, const struct pdl_mbarrier_ope
         arrivals->ordered |= bit;
         arrivals->anywhere = arrivals->anywhere || bit == 0;
     }
+    arrivals->doubtful |= (states & PDL_STATE_MBARRIER) != 0 ? bit : 0;
     if (operation->kind == PDL_MBARRIER_ARRIVE) {
         arrivals->early |= (states & PDL_STATE_UNWAITED) != 0 && waits_ahead ? bit : 0;
         arrivals->again |= (states & PDL_STATE_WAITED) != 0 ? bit : 0;
@@ -429,7 +431,7 @@ static void judge(struct pdl_mbarriers *mbarriers, const struct pdl_flow *flow,
     const uint64_t may = place != NULL ? place->may : UINT64_MAX;
     wait->why = PDL_BARRIER_NONE_PASSED;
     wait->verdict = PDL_MBARRIER_NOTHING;
-    if (!(may & arrivals->ordered) && !arrivals->anywhere) {
+    if (!(may & (arrivals->ordered | arrivals->doubtful)) && !arrivals->anywhere) {
         wait->why = PDL_BARRIER_NOBODY;
         return;
     }
