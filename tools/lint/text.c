@@ -232,7 +232,7 @@ static void print_at(const pdl_inspect_place *place)
 }
 
 static void print_place_in(const struct lint_report *report, const pdl_inspect_place *place,
-                           const char *function, bool inside)
+                           const char *function, bool inside, uint32_t more)
 {
     (void)fputs("  ", stdout);
     if (inside) {
@@ -247,30 +247,32 @@ static void print_place_in(const struct lint_report *report, const pdl_inspect_p
         (void)fputs(function != NULL ? ", inlined from " : "inlined from ", stdout);
         print_at(place);
     }
+    if (more > 0) {
+        printf(", through %u more", (unsigned)more);
+    }
     (void)putchar('\n');
 }
 
 /* What is inlined to the headline, and where that is inlined to: of each part both ends, if it is long. */
 static void print_chain(const struct lint_report *report, const pdl_lint_finding *finding)
 {
-    enum { FEW = 3 };
+    enum { FEW = 3 }; /* of more only the end is shown */
     const uint32_t place = finding->place < finding->place_count ? finding->place : 0;
     for (uint32_t i = 0; i < finding->place_count; i++) {
         const bool inside = i < place;
         const uint32_t begin = inside ? 0 : place + 1;
         const uint32_t end = inside ? place : finding->place_count;
         const pdl_inspect_place *at = finding->places[i];
-        if (i == place) {
+        const bool many = end - begin > FEW;
+        if (i == place || (many && i != (inside ? begin : end - 1))) {
             continue;
         }
-        if (end - begin > FEW && i > begin && i + 1 < end) {
-            (void)fputs(i == begin + 1 ? "  …\n" : "", stdout);
-        } else if (at->file == NULL) {
+        if (at->file == NULL) {
             (void)fputs("  …\n", stdout);
-        } else {
-            print_place_in(report, at, inside ? at->inlined : finding->places[i - 1]->inlined,
-                           inside);
+            continue;
         }
+        print_place_in(report, at, inside ? at->inlined : finding->places[i - 1]->inlined, inside,
+                       many ? end - begin - 1 : 0);
     }
 }
 
