@@ -301,9 +301,15 @@ static void put(struct pdl_conditions *conditions, uint32_t block, const struct 
     conditions->fresh[block] = known->fresh;
 }
 
+/* Of how many blocks something is kept. */
+static size_t kept_blocks(const struct pdl_conditions *conditions)
+{
+    return (size_t)conditions->cfg->block_count * (conditions->both ? 2 : 1);
+}
+
 void pdl_conditions_again(struct pdl_conditions *conditions)
 {
-    const size_t count = conditions->cfg->block_count;
+    const size_t count = kept_blocks(conditions);
     if (conditions->count > 0) {
         memset(conditions->set, 0, count * sizeof(*conditions->set));
         memset(conditions->fresh, 0, count * sizeof(*conditions->fresh));
@@ -314,7 +320,9 @@ void pdl_conditions_again(struct pdl_conditions *conditions)
 
 pdl_status pdl_conditions_ready(struct pdl_conditions *conditions)
 {
-    const size_t count = conditions->cfg->block_count;
+    conditions->both =
+        (size_t)conditions->cfg->block_count * 2 * conditions->count <= FACTS_MAX;
+    const size_t count = kept_blocks(conditions);
     if (conditions->count == 0) {
         return PDL_SUCCESS;
     }
@@ -470,7 +478,8 @@ void pdl_conditions_at(const struct pdl_conditions *conditions, uint32_t block,
 void pdl_conditions_behind(const struct pdl_conditions *conditions, uint32_t block,
                            struct pdl_tracked *known)
 {
-    const struct pdl_block *at = &conditions->cfg->blocks[block];
+    const uint32_t count = conditions->cfg->block_count;
+    const struct pdl_block *at = &conditions->cfg->blocks[block < count ? block : block - count];
     pdl_conditions_at(conditions, block, known);
     for (uint32_t i = 0; i < at->count && conditions->count > 0; i++) {
         pdl_conditions_step(conditions, &conditions->body->instructions[at->first + i], known);

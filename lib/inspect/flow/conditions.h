@@ -33,6 +33,7 @@ struct pdl_conditions {
     struct pdl_fact *facts; /* by block, and by register in it: at its beginning */
     uint64_t *set, *fresh;  /* by block */
     uint8_t *joins;         /* by block: how often what is known changed */
+    bool both;              /* behind those of all blocks are those of threads that have waited */
     size_t tracked_capacity, fact_capacity, set_capacity, fresh_capacity, join_capacity;
     uint32_t symbols[PDL_TRACKED_MAX];
     struct pdl_formula formulas[PDL_TRACKED_MAX]; /* of registers with one definition */
@@ -69,6 +70,13 @@ bool pdl_conditions_know(struct pdl_conditions *conditions, uint32_t symbol, boo
 
 /* Whether a register has the same value throughout, of a thread. */
 bool pdl_conditions_is_invariant(const struct pdl_conditions *conditions, uint32_t symbol);
+
+/* The number of a block for threads that have waited, which know other things there; only if `both`. */
+static inline uint32_t pdl_conditions_waited(const struct pdl_conditions *conditions,
+                                             uint32_t block)
+{
+    return conditions->cfg->block_count + block;
+}
 
 /* What is known at the beginning of a block, and behind it. */
 void pdl_conditions_at(const struct pdl_conditions *conditions, uint32_t block,

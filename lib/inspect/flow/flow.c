@@ -146,18 +146,64 @@ struct pdl_point pdl_flow_behind(const struct pdl_flow *flow, uint32_t index)
     return point;
 }
 
+/* What is known behind a block. */
+struct known {
+    struct pdl_tracked unwaited;
+    struct pdl_tracked waited[2]; /* of threads that had waited before it, or wait in it */
+    uint32_t waited_count;
+};
+
+static void find_known(const struct pdl_flow *flow, uint32_t index, const struct pdl_point *behind,
+                       struct known *known)
+{
+    const uint8_t before = flow->points[index].states;
+    known->waited_count = 0;
+    pdl_conditions_behind(&flow->conditions, index, &known->unwaited);
+    if (!flow->conditions.both || !(behind->states & PDL_STATE_WAITED)) {
+        return;
+    }
+    if (before & PDL_STATE_WAITED) {
+        pdl_conditions_behind(&flow->conditions, pdl_conditions_waited(&flow->conditions, index),
+                              &known->waited[known->waited_count++]);
+    }
+    const struct pdl_instruction *last = pdl_flow_last(flow, index);
+    if ((before & PDL_STATE_NOT_WAITED) != 0 && last != NULL &&
+        (last->opcode.op == PDL_OP_WAIT || last->opcode.op == PDL_OP_CALL)) {
+        known->waited[known->waited_count++] = known->unwaited;
+    }
+}
+
+/* Whether threads that have waited may take an edge; *changed if that changed what is known behind it. */
+static bool take_waited(struct pdl_flow *flow, uint32_t from, uint32_t edge, uint32_t to,
+                        const struct known *known, bool *changed)
+{
+    bool may = known->waited_count == 0;
+    for (uint32_t i = 0; i < known->waited_count; i++) {
+        struct pdl_tracked there = known->waited[i];
+        if (behind_edge(flow, from, edge, &there)) {
+            const uint32_t waited = pdl_conditions_waited(&flow->conditions, to);
+            *changed = pdl_conditions_join(&flow->conditions, waited, &there) || *changed;
+            may = true;
+        }
+    }
+    return may;
+}
+
 /* Brings what holds behind a block to one of its successors; true if that changed it. */
 static bool take_edge(struct pdl_flow *flow, uint32_t from, uint32_t edge, struct pdl_point point,
-                      const struct pdl_tracked *known)
+                      const struct known *known)
 {
     const uint32_t to = flow->cfg->successors[flow->cfg->blocks[from].first_successor + edge];
     struct pdl_tracked there;
     bool changed = false;
     if (point.states & PDL_STATE_NOT_WAITED) {
-        there = *known;
+        there = known->unwaited;
         if (!behind_edge(flow, from, edge, &there)) {
             point.states &= PDL_STATE_WAITED;
         }
+    }
+    if ((point.states & PDL_STATE_WAITED) && !take_waited(flow, from, edge, to, known, &changed)) {
+        point.states &= PDL_STATE_NOT_WAITED;
     }
     if (point.states == 0) {
         return false;
@@ -174,7 +220,7 @@ static bool take_edge(struct pdl_flow *flow, uint32_t from, uint32_t edge, struc
     }
     if (point.states & PDL_STATE_NOT_WAITED) {
         const uint32_t decision = pdl_flow_decision_at(flow, from, edge);
-        changed = pdl_conditions_join(&flow->conditions, to, &there);
+        changed = pdl_conditions_join(&flow->conditions, to, &there) || changed;
         if (decision != 0) {
             point.decision = pdl_flow_heavier(flow, point.decision, decision);
             pdl_flow_decide(flow, decision, &point);
@@ -213,13 +259,13 @@ static void run(struct pdl_flow *flow)
     flow->queued[0] = 1;
     while (queued > 0) {
         const uint32_t index = flow->queue[head];
-        struct pdl_tracked known;
+        struct known known;
         head = head + 1 == size ? 0 : head + 1;
         queued--;
         flow->queued[index] = 0;
         const struct pdl_block *block = &flow->cfg->blocks[index];
         const struct pdl_point point = pdl_flow_behind(flow, index);
-        pdl_conditions_behind(&flow->conditions, index, &known);
+        find_known(flow, index, &point, &known);
         for (uint32_t i = 0; i < block->successor_count && point.states != 0; i++) {
             const uint32_t to = flow->cfg->successors[block->first_successor + i];
             if (take_edge(flow, index, i, point, &known) && !flow->queued[to]) {

@@ -65,3 +65,27 @@ __global__ void copied_too_early(const float *x, float *y, int tiles)
         PDL_WAIT();
     }
 }
+
+// The warp that waits is not the one that arrives, although both do so one after the other in the code.
+__global__ void one_waits_and_another_arrives(const float *x, float *y)
+{
+    __shared__ float tile[TILE];
+    __shared__ unsigned long long full;
+    const unsigned warp = threadIdx.x >> 5, lane = threadIdx.x & 31;
+    if (threadIdx.x == 0) {
+        ring_init(&full, 1);
+    }
+    __syncthreads();
+    if (warp == 7) {
+        PDL_WAIT();
+    }
+    if (warp == 0) {
+        tile[lane] = x[lane]; // EXPECT: partial-wait
+        if (lane == 0) {
+            ring_arrive(&full);
+        }
+    } else if (warp == 1) {
+        ring_await(&full, 0);
+        y[lane] = tile[lane]; // EXPECT: partial-wait
+    }
+}

@@ -102,3 +102,27 @@ __global__ void phases_of_the_host(const float *x, float *y, int tiles, unsigned
         y[warp * 32 + lane] = total;
     }
 }
+
+// The warp that waits is the one that arrives, behind another branch.
+__global__ void one_waits_and_arrives(const float *x, float *y)
+{
+    __shared__ float tile[TILE];
+    __shared__ unsigned long long full;
+    const unsigned warp = threadIdx.x >> 5, lane = threadIdx.x & 31;
+    if (threadIdx.x == 0) {
+        ring_init(&full, 1);
+    }
+    __syncthreads();
+    if (warp == 0) {
+        PDL_WAIT();
+    }
+    if (warp == 0) {
+        tile[lane] = x[lane];
+        if (lane == 0) {
+            ring_arrive(&full);
+        }
+    } else if (warp == 1) {
+        ring_await(&full, 0);
+        y[lane] = tile[lane];
+    }
+}
