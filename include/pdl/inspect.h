@@ -148,10 +148,10 @@ typedef struct pdl_inspect_kernel {
     uint32_t first_finding;         /**< Its findings are first_finding up to + finding_count. */
     uint32_t finding_count;         /**< How many there are. */
     uint32_t line;                  /**< Where it begins in the PTX text; 0 for SASS. */
-    uint32_t touches_memory;        /**< pdl_known: whether it accesses global memory. */
-    const char *unchecked;          /**< Why no findings are made of it; NULL if they are. */
-    uint32_t launch;                /**< pdl_inspect_launch, as the options tell. */
     uint32_t reserved;              /**< 0. */
+    const char *unchecked;          /**< Why no findings are made of it; NULL if they are. */
+    uint32_t touches_memory;        /**< pdl_known: whether it accesses global memory. */
+    uint32_t launch;                /**< pdl_inspect_launch, as the options tell. */
 } pdl_inspect_kernel;
 
 /** A finding of lint. */
