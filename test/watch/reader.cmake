@@ -14,7 +14,7 @@ endif()
 # Everything up to watch_conclude().
 set(pdl_watch_reader_sources watch/brief.c watch/code.c watch/front.c watch/graphs.c watch/ids.c watch/join.c watch/pairs.c
     watch/queues.c watch/recording.c watch/room.c watch/verdict.c watch/windows.c watch/words.c
-    common/demangle.c common/memory.c common/print.c common/process.c common/shown.c)
+    common/demangle.c common/memory.c common/print.c common/process.c common/shorten.c common/shown.c)
 list(TRANSFORM pdl_watch_reader_sources PREPEND ${PROJECT_SOURCE_DIR}/tools/)
 add_library(pdl_watch_reader STATIC ${pdl_watch_reader_sources})
 set_target_properties(pdl_watch_reader PROPERTIES C_STANDARD 11)
