@@ -203,6 +203,7 @@ static void mark(struct pair *pair, const struct pdl_machine_access *access, uin
 static void compare_places(struct pair *pair, const struct pdl_machine_access **strays)
 {
     const struct pdl_machine *machine = pair->machine;
+    uint32_t count = 0;
     for (uint32_t i = 0; i < machine->count; i++) {
         const struct pdl_machine_access *access = &machine->accesses[i];
         const struct seen seen = look_at(pair, access);
@@ -221,14 +222,15 @@ static void compare_places(struct pair *pair, const struct pdl_machine_access **
             pair->strange = pair->strange || (access->non_coherent && !seen.non_coherent);
             continue;
         }
-        for (uint32_t s = 0; s < pair->strays && !known; s++) {
+        for (uint32_t s = 0; s < count && !known; s++) {
             known = pdl_machine_same_place(access->places, access->place_count, strays[s]->places,
                                            strays[s]->place_count);
         }
-        if (!known && pair->strays < STRAYS_MAX) {
-            strays[pair->strays++] = access;
+        if (!known && count < STRAYS_MAX) {
+            strays[count++] = access;
         }
     }
+    pair->strays = count;
 }
 
 /* Without: the PTX has no load without coherence before the wait, and the machine code has. */
