@@ -320,8 +320,7 @@ void pdl_conditions_again(struct pdl_conditions *conditions)
 
 pdl_status pdl_conditions_ready(struct pdl_conditions *conditions)
 {
-    conditions->both =
-        (size_t)conditions->cfg->block_count * 2 * conditions->count <= FACTS_MAX;
+    conditions->both = (size_t)conditions->cfg->block_count * 2 * conditions->count <= FACTS_MAX;
     const size_t count = kept_blocks(conditions);
     if (conditions->count == 0) {
         return PDL_SUCCESS;
@@ -338,18 +337,6 @@ pdl_status pdl_conditions_ready(struct pdl_conditions *conditions)
     return PDL_SUCCESS;
 }
 
-/* Keeps at the entry what was found to follow. */
-static bool know(struct pdl_conditions *conditions, uint32_t symbol, int64_t value)
-{
-    struct pdl_tracked entry = conditions->entry;
-    if (!pdl_conditions_assume(conditions, &entry, symbol, value)) {
-        return false;
-    }
-    conditions->entry = entry;
-    put(conditions, 0, &entry);
-    return true;
-}
-
 bool pdl_conditions_is_invariant(const struct pdl_conditions *conditions, uint32_t symbol)
 {
     const uint32_t number = pdl_tracked_number(conditions, symbol);
@@ -358,23 +345,14 @@ bool pdl_conditions_is_invariant(const struct pdl_conditions *conditions, uint32
 
 bool pdl_conditions_know(struct pdl_conditions *conditions, uint32_t symbol, bool value)
 {
-    return pdl_conditions_is_invariant(conditions, symbol) && know(conditions, symbol, value);
-}
-
-bool pdl_conditions_know_parameter(struct pdl_conditions *conditions, uint32_t index, int64_t value)
-{
-    bool possible = true;
-    for (uint32_t i = 0; i < conditions->count && possible; i++) {
-        const struct pdl_formula *formula = &conditions->formulas[i];
-        const uint32_t own = conditions->symbols[i];
-        const uint32_t symbol = formula->op == PDL_FORMULA_LOAD ? formula->terms[0].symbol : own;
-        const struct pdl_symbol *at = &conditions->body->symbols[symbol];
-        if (at->kind == PDL_SYMBOL_PARAMETER && at->index == index &&
-            (formula->op != PDL_FORMULA_LOAD || formula->terms[0].value == 0)) {
-            possible = know(conditions, own, value);
-        }
+    struct pdl_tracked entry = conditions->entry;
+    if (!pdl_conditions_is_invariant(conditions, symbol) ||
+        !pdl_conditions_assume(conditions, &entry, symbol, value)) {
+        return false;
     }
-    return possible;
+    conditions->entry = entry;
+    put(conditions, 0, &entry);
+    return true;
 }
 
 /* ---- one instruction ------------------------------------------------------------------------------ */

@@ -62,10 +62,8 @@ pdl_status pdl_conditions_ready(struct pdl_conditions *conditions);
 void pdl_conditions_again(struct pdl_conditions *conditions);
 void pdl_conditions_free(struct pdl_conditions *conditions);
 
-/* Says that a parameter of the function has a value, or a predicate, wherever it is the same for a
- * thread throughout; before the flow runs. False if that contradicts what is known. */
-bool pdl_conditions_know_parameter(struct pdl_conditions *conditions, uint32_t index,
-                                   int64_t value);
+/* Says that a predicate has a value wherever it is the same for a thread throughout; before the flow
+ * runs. False if it is not, or if that contradicts what is known. */
 bool pdl_conditions_know(struct pdl_conditions *conditions, uint32_t symbol, bool value);
 
 /* Whether a register has the same value throughout, of a thread. */

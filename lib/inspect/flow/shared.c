@@ -309,11 +309,6 @@ static struct pdl_shared find(struct pdl_shared_values *shared, uint32_t symbol,
 
 /* NOLINTEND(misc-no-recursion) */
 
-struct pdl_shared pdl_shared_symbol(struct pdl_shared_values *shared, uint32_t symbol)
-{
-    return find(shared, symbol, 0);
-}
-
 struct pdl_shared pdl_shared_operand(struct pdl_shared_values *shared,
                                      const struct pdl_operand *operand)
 {

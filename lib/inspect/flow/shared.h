@@ -39,8 +39,6 @@ bool pdl_shared_start(struct pdl_shared_values *shared, const struct pdl_ptx_mod
                       const struct pdl_values *values);
 void pdl_shared_free(struct pdl_shared_values *shared);
 
-struct pdl_shared pdl_shared_symbol(struct pdl_shared_values *shared, uint32_t symbol);
-
 /* The value of an operand, or of the address it is the base of. */
 struct pdl_shared pdl_shared_operand(struct pdl_shared_values *shared,
                                      const struct pdl_operand *operand);
