@@ -111,7 +111,7 @@ def findings_of(path):
             for rule, (expression, better) in RULES.items():
                 for found in re.finditer(expression, sentence, re.I if rule not in ("what", "of") else 0):
                     yield line, rule, found[0][:60], better
-            words = len(re.findall(r"[^\W_][\w'.,-]*", sentence))
+            words = len(re.findall(r"(?!X\b)[^\W_][\w'.,-]*", sentence))
             if words > MOST_WORDS and kind != ".c":
                 yield line, "length", sentence[:50] + "...", "at most %d words in a sentence, not %d" % (MOST_WORDS, words)
 
