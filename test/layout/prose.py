@@ -30,7 +30,7 @@ RULES = {
     "stands": (r"\b(?:stands?|stood|lies) (?:in|on|at|above|below|beside|behind|before|around|between|there|after|so)\b", "is"),
     "but-for": (r"\bbut for\b|\bmore so\b|\bin vain\b|\banew\b|\bthereby\b|\bat once\b", "except; immediately; at the same time; again"),
     "luck": (r"\bluck\b|\bshall\b|\baccidents?\b|\bby itself\b|\bof itself\b|\bwanting\b|\bmind that\b", "state the condition"),
-    "way": (r"\b(?:all|both|each|every|six|five|four|three|two|same|these|those|first|last|other|which) ways?\b|\bway of a\b",
+    "way": (r"\b(?:all|both|each|every|six|five|four|three|two|these|those|first|last|other|which) ways?\b|\bway of a\b",
             "launch path, method, direction"),
     "place": (r"\b(?:two|three|\d+|which|that|this|any|one and the same|each|first|other|the|all) places?\b(?! of\b| holder)"
               r"|\bplaces? of the (?:trigger|wait)", "source location, trigger position, slot"),
@@ -107,7 +107,7 @@ def findings_of(path):
         text = file.read()
     for line, block in KINDS[kind](text):
         block = re.sub(r"`[^`]*`", "X", re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", block)).replace("*", "")
-        for sentence in re.split(r"(?<=[.!?])\s+(?=[A-Z(])", block):
+        for sentence in re.split(r"(?<=[.!?])(?<!e\.g\.)(?<!i\.e\.)\s+", block):
             for rule, (expression, better) in RULES.items():
                 for found in re.finditer(expression, sentence, re.I if rule not in ("what", "of") else 0):
                     yield line, rule, found[0][:60], better
