@@ -24,7 +24,7 @@ RULES = {
     "tells": (r"\b(?:tells?|telling|told)\b", "reports, shows, states, distinguishes"),
     "mended": (r"\b(?:mend(?:s|ed|ing)?)\b", "fixed"),
     "said": (r"\b(?:is|are|be|was|unless|as|been) said\b", "reported, stated, noted"),
-    "what": (r"^What (?!is |you |does |do )[^,.;:?]* (?:is|are|may|can|must|stays|comes|counts|holds|goes|has|needs)\b[^?]{8,}$",
+    "what": (r"^What (?!is |you |to |does |do )[^,.;:?]* (?:is|are|may|can|must|stays|comes|counts|holds|goes|has|needs)\b[^?]{8,}$",
              "name the subject: options that, files that"),
     "of": (r"^Of (?!course)", "begin with the subject"),
     "stands": (r"\b(?:stands?|stood|lies) (?:in|on|at|above|below|beside|behind|before|around|between|there|after|so)\b", "is"),
