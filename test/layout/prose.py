@@ -35,7 +35,7 @@ RULES = {
     "place": (r"\b(?:two|three|\d+|which|that|this|any|one and the same|each|first|other|the|all) places?\b(?! of\b| holder)"
               r"|\bplaces? of the (?:trigger|wait)", "source location, trigger position, slot"),
     "line-of-kernels": (r"\blines? of (?:kernels|launches)\b", "chain"),
-    "one-of": (r"\b(?:who|whoever) (?:has|knows|can|wants|could|does)\b(?<!someone who)(?<!anyone who)", "someone who, a user who"),
+    "who": (r"(?<!user )(?<!users )(?<!one )(?<!reader )\b(?:who|whoever) (?:has|knows|can|wants|could|does)\b", "a user who"),
 }
 
 
@@ -52,7 +52,7 @@ def blocks_of_markdown(text):
         if code or fenced or bare.startswith(("```", "<!--")):
             continue
         if bare.startswith("|"):
-            yield from ((number, cell.strip()) for cell in bare.split("|"))
+            yield from ((number, part) for cell in bare.split("|") for part in re.split("[;:] ", cell.strip()))
         elif bare:
             start = start if block else number
             block.append(re.sub(r"^([-*#>]+|\d+\.) ", "", bare))
