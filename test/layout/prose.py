@@ -35,7 +35,7 @@ RULES = {
     "place": (r"\b(?:two|three|\d+|which|that|this|any|one and the same|each|first|other|the|all) places?\b(?! of\b| holder)"
               r"|\bplaces? of the (?:trigger|wait)", "source location, trigger position, slot"),
     "line-of-kernels": (r"\blines? of (?:kernels|launches)\b", "chain"),
-    "who": (r"(?<!user )(?<!users )(?<!one )(?<!reader )\b(?:who|whoever) (?:has|knows|can|wants|could|does)\b", "a user who"),
+    "who": (r"\bwhoever\b|\b(?:to|from|by|for) who\b|^Who (?:can|has|knows) [^?]{30,}$", "a user who, an attacker who"),
 }
 
 
