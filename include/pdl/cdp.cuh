@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /** @file
- * Launches from the device: kernels and graphs that a running kernel starts, each with a check, and
- * what the host has to set up for them.
+ * Launches from the device: kernels and graphs that a running kernel starts, each with a check,
+ * and the host's set-up for them.
  *
  * C++11 and newer. The device half needs nvcc with -rdc=true, or NVRTC with
  * --relocatable-device-code=true, and the program is linked with cudadevrt; the host half goes
@@ -10,12 +10,12 @@
  *
  * Two things are different from a launch by the host:
  * - It carries no attributes. There is no overlap with what launched it, and no PDL: PDL_WAIT() in
- *   such a kernel returns at once.
+ *   such a kernel returns immediately.
  * - Its errors stay on the device. A launch that finds no room is dropped, and every call of the
- *   host returns success. So each function here returns the error, and notes it in a pdl_cdp_log
+ *   host returns success. Each function here returns the error, and records it in a pdl_cdp_log
  *   that the host reads with pdl_cdp_log_check().
  *
- * When to use it and what it costs is in docs/device-launch.md.
+ * docs/device-launch.md describes when to use it and what it costs.
  */
 #ifndef PDL_CDP_CUH
 #define PDL_CDP_CUH
@@ -32,8 +32,8 @@
 #endif
 
 /**
- * What went wrong with launches from the device: in memory that device and host reach, zeroed before
- * use, and shared by as many kernels and threads of one device as wanted.
+ * Errors of launches from the device: in memory that device and host can access, zeroed before
+ * use, and shared by any number of kernels and threads of one device.
  */
 typedef struct pdl_cdp_log {
     int first_error; /**< The cudaError_t of the first launch that failed; 0: none did. */
@@ -52,7 +52,7 @@ typedef struct pdl_cdp_log {
 #define PDL_CDP_RDC_ 0
 #endif
 
-/* What a function that launches returns. Where code is not relocatable its use is an error, with the
+/* The return of a launching function. In code that is not relocatable its use is an error, with the
  * reason; a template, so that the header can be included there. */
 #if PDL_CDP_RDC_
 #define PDL_CDP_RETURN_(Rdc, ...) return __VA_ARGS__
@@ -63,11 +63,11 @@ typedef struct pdl_cdp_log {
 #endif
 
 /**
- * Notes an error in a log, and returns it: for launches that were written with `<<<>>>`, as
- * `pdl_cdp_note(log, cudaGetLastError())`.
+ * Records an error in a log, and returns it: for launches with `<<<>>>`, as `pdl_cdp_note(log,
+ * cudaGetLastError())`.
  *
- * cudaSuccess is not noted. The first of all threads stays in the log.
- * @param log may be NULL: then nothing is noted
+ * cudaSuccess is not recorded. The first error of all threads stays in the log.
+ * @param log may be NULL: then nothing is recorded
  */
 static inline __device__ cudaError_t pdl_cdp_note(pdl_cdp_log *log, cudaError_t error)
 {
@@ -95,10 +95,10 @@ template <typename... Params> struct pdl_cdp_launch_ {
 /**
  * Launches a kernel from the device into a stream, and returns the launch's error.
  *
- * `<<<grid, block, shared, stream>>>` and cudaGetLastError(), which also returns, once, the error of
- * an unchecked launch that this thread made before. Errors of the device Runtime, such as
- * cudaErrorLaunchPendingCountExceeded: see pdl_cdp_set_pending_limit(). Any thread may call it; each
- * that does launches once.
+ * `<<<grid, block, shared, stream>>>` and cudaGetLastError(), which also returns, once, the error
+ * of an unchecked launch that this thread made before. Errors of the device Runtime, such as
+ * cudaErrorLaunchPendingCountExceeded: see pdl_cdp_set_pending_limit(). Any thread may call it;
+ * each calling thread launches once.
  * @param log where an error is noted, or NULL
  * @param stream cudaStreamFireAndForget, cudaStreamTailLaunch, one that a thread of this block made
  * with cudaStreamCreateWithFlags(), or 0 for the block's own
@@ -119,11 +119,11 @@ static inline __device__ cudaError_t pdl_cdp_launch(pdl_cdp_log *log, cudaStream
 }
 
 /**
- * Launches a kernel that may start at once, and that nothing in this kernel can wait for. The grid
- * that launched it is complete, for the stream behind it, when the launched one is.
+ * Launches a kernel that may start immediately. This kernel cannot wait for it. For later work in
+ * the stream, the launching grid is complete when the launched one is.
  *
- * cudaStreamFireAndForget; otherwise as pdl_cdp_launch(). What this thread wrote before is visible
- * to the kernel.
+ * cudaStreamFireAndForget; otherwise as pdl_cdp_launch(). The kernel sees this thread's earlier
+ * writes.
  */
 template <int Rdc = PDL_CDP_RDC_, typename... Params, typename... Args>
 static inline __device__ cudaError_t pdl_cdp_fire_and_forget(pdl_cdp_log *log,
@@ -136,8 +136,8 @@ static inline __device__ cudaError_t pdl_cdp_fire_and_forget(pdl_cdp_log *log,
 }
 
 /**
- * Launches a kernel that starts when this grid, and all that it fired, is complete: it sees what
- * every thread of them wrote. Tail launches of one grid run one after the other.
+ * Launches a kernel that starts when this grid, and everything that it launched, is complete: it
+ * sees the writes of all their threads. Tail launches of one grid run one after the other.
  *
  * cudaStreamTailLaunch; otherwise as pdl_cdp_launch(). All of them stay pending until the grid ends.
  */
@@ -151,7 +151,7 @@ static inline __device__ cudaError_t pdl_cdp_tail(pdl_cdp_log *log, void (*kerne
 }
 
 /**
- * Launches a device graph that may start at once. The graph that this kernel is in is complete when
+ * Launches a device graph that may start immediately. The graph of this kernel is complete when
  * that one is.
  *
  * cudaGraphLaunch() into cudaStreamGraphFireAndForget. The calling kernel itself must be in a graph:
@@ -169,9 +169,9 @@ static inline __device__ cudaError_t pdl_cdp_graph_fire_and_forget(pdl_cdp_log *
 }
 
 /**
- * Launches a device graph that starts when the graph that this kernel is in is complete, with all
- * that it launched. Tail launches of one graph run one after the other; 255 can be pending. A graph
- * may launch itself so, with cudaGetCurrentGraphExec(): a loop without the host.
+ * Launches a device graph that starts when the graph of this kernel, and everything that it
+ * launched, is complete. Tail launches of one graph run one after the other; 255 can be pending. A
+ * graph may launch itself so, with cudaGetCurrentGraphExec(): a loop without the host.
  *
  * cudaGraphLaunch() into cudaStreamGraphTailLaunch; otherwise as pdl_cdp_graph_fire_and_forget().
  */
@@ -182,8 +182,8 @@ static inline __device__ cudaError_t pdl_cdp_graph_tail(pdl_cdp_log *log, cudaGr
 }
 
 /**
- * Launches a device graph beside the one that this kernel is in: as fire-and-forget, but a tail
- * launch of this graph does not wait for it. What this graph is a part of does.
+ * Launches a device graph as a sibling of this kernel's graph: as fire-and-forget, but a tail
+ * launch of this graph does not wait for it. The parent of this graph does.
  *
  * cudaGraphLaunch() into cudaStreamGraphFireAndForgetAsSibling; otherwise as
  * pdl_cdp_graph_fire_and_forget().
@@ -247,11 +247,11 @@ static inline pdl_status pdl_cdp_fail_call_(cudaError_t result, const char *call
 
 /**
  * How many launches from the device may be pending on the current device: launched, and not yet
- * complete. One more is dropped.
+ * complete. Further launches are dropped.
  *
  * cudaDeviceGetLimit() of cudaLimitDevRuntimePendingLaunchCount; 2048 unless something set it.
  * Thread-safe. Errors: those of the Runtime.
- * @param[out] error what failed, in a sentence; written on failure alone; may be NULL
+ * @param[out] error what failed, in a sentence; written only on failure; may be NULL
  */
 static inline pdl_status pdl_cdp_get_pending_limit(size_t *launches, pdl_error *error)
 {
@@ -266,17 +266,17 @@ static inline pdl_status pdl_cdp_get_pending_limit(size_t *launches, pdl_error *
 }
 
 /**
- * Lets so many launches from the device be pending on the current device, or leaves the limit as it
- * was and says what was wrong.
+ * Sets how many launches from the device may be pending on the current device. On failure the
+ * limit stays unchanged.
  *
- * cudaDeviceSetLimit() of cudaLimitDevRuntimePendingLaunchCount, and the limit read back: the driver
- * takes a number that is too large, returns success and keeps a smaller one. It keeps 32 where fewer
- * are asked for. The memory for them, about 9 KiB each, is taken at once. Set it before the work is
- * launched, and not from two threads at once. Errors: PDL_ERROR_NOT_SUPPORTED (the driver keeps
- * fewer; both numbers are in the sentence), and those of the Runtime.
- * @param launches as many as can be pending at any time: all that a kernel launches, and their own
- * launches too
- * @param[out] error what failed, in a sentence; written on failure alone; may be NULL
+ * cudaDeviceSetLimit() of cudaLimitDevRuntimePendingLaunchCount, and the limit read back: the
+ * driver accepts a number that is too large, returns success and keeps a smaller one. It keeps at
+ * least 32. Their memory, about 9 KiB each, is allocated immediately. Set it before the work is
+ * launched, and only from one thread. Errors: PDL_ERROR_NOT_SUPPORTED (the driver keeps fewer; the
+ * message has both numbers), and those of the Runtime.
+ * @param launches the maximum that can be pending at any time: all launches of a kernel, and the
+ * launches of these
+ * @param[out] error what failed, in a sentence; written only on failure; may be NULL
  */
 static inline pdl_status pdl_cdp_set_pending_limit(size_t launches, pdl_error *error)
 {
@@ -309,13 +309,13 @@ static inline pdl_status pdl_cdp_set_pending_limit(size_t launches, pdl_error *e
 }
 
 /**
- * Tells whether a launch from the device failed that noted its error in this log.
+ * Reports whether a launch from the device recorded an error in this log.
  *
  * Synchronize with the kernels that write it first. The log may be in device or host memory
  * (cudaMemcpy); it is not changed. Thread-safe. Errors: PDL_ERROR_LAUNCH_RESOURCES (more launches
  * were pending than the limit allows), PDL_ERROR_DRIVER (another error: see `cuda_result`), and
  * those of the Runtime.
- * @param[out] error how many failed, and the first one's error; written on failure alone; may be
+ * @param[out] error how many failed, and the first one's error; written only on failure; may be
  * NULL
  */
 static inline pdl_status pdl_cdp_log_check(const pdl_cdp_log *log, pdl_error *error)
@@ -385,7 +385,7 @@ static inline const char *pdl_cdp_node_type_(cudaGraphNode_t node)
  * it launches with `<<<>>>`. Thread-safe. Errors: PDL_ERROR_INVALID_ARGUMENT (no nodes),
  * PDL_ERROR_NOT_SUPPORTED (a node that cannot be, named in the sentence), and those of the Runtime.
  * @param[out] exec written on success alone
- * @param[out] error what failed, in a sentence; written on failure alone; may be NULL
+ * @param[out] error what failed, in a sentence; written only on failure; may be NULL
  */
 static inline pdl_status pdl_cdp_graph_instantiate(cudaGraph_t graph, cudaStream_t stream,
                                                    cudaGraphExec_t *exec, pdl_error *error)

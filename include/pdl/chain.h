@@ -2,11 +2,11 @@
 /** @file
  * Chains: launches recorded once and replayed many times, as one graph launch with the right edges.
  *
- * A chain is a list of links, each a kernel with its descriptor and a copy of its arguments. A link
- * depends on the one added before it, unless pdl_chain_add_dependency() says otherwise. How it
- * depends is decided by its own overlap mode and the gate of launches: programmatic where
- * pdl_launch() would have overlapped, else full. A link that does not wait, or may not, so starts when
- * all in front of it has ended, and the wait of the link after it covers that as well.
+ * A chain is a list of links, each a kernel with its descriptor and a copy of its arguments. A
+ * link depends on the previously added one, unless pdl_chain_add_dependency() changes that. Its
+ * own overlap mode and the gate of launches decide the kind of dependency: programmatic if
+ * pdl_launch() would have overlapped, otherwise full. So a link that does not wait, or may not,
+ * starts when everything before it has ended, and the next link's wait covers that as well.
  *
  * A chain belongs to one device: the current context's when it is built. One thread at a time may
  * use a chain; a second one gets PDL_ERROR_BUSY. Replays of one chain never overlap each other:
@@ -21,7 +21,7 @@
 extern "C" {
 #endif
 
-/** Launches that were recorded to be replayed. */
+/** Launches recorded for replay. */
 typedef struct pdl_chain pdl_chain;
 
 /** For pdl_chain_add_dependency(): the link depends on nothing and may start with the replay. */
@@ -30,12 +30,12 @@ typedef struct pdl_chain pdl_chain;
 /** How a chain behaves. Start from PDL_CHAIN_OPTIONS_INIT. */
 typedef struct pdl_chain_options {
     uint32_t size;           /**< sizeof(pdl_chain_options) as the caller was compiled. */
-    uint32_t default_stream; /**< A pdl_default_stream: what a NULL stream means to
-                                pdl_chain_launch() and pdl_chain_upload(). */
+    uint32_t default_stream; /**< A pdl_default_stream: what a NULL stream means for
+                                  pdl_chain_launch() and pdl_chain_upload(). */
 } pdl_chain_options;
 
-/** Initializer of a pdl_chain_options: `default_stream` is what it is elsewhere in the translation
- * unit (PDL_DEFAULT_STREAM). */
+/** Initializer of a pdl_chain_options: `default_stream` is that of the translation unit
+ * (PDL_DEFAULT_STREAM). */
 #define PDL_CHAIN_OPTIONS_INIT                                                                     \
     {                                                                                              \
         (uint32_t)sizeof(pdl_chain_options), PDL_DEFAULT_STREAM                                    \
@@ -52,7 +52,7 @@ typedef struct pdl_chain_options {
 PDL_API pdl_status pdl_chain_create(const pdl_chain_options *options, pdl_chain **chain);
 
 /**
- * Frees a chain. NULL is allowed. A replay in flight goes on (cuGraphExecDestroy).
+ * Frees a chain. NULL is allowed. A replay in flight continues (cuGraphExecDestroy).
  */
 PDL_API void pdl_chain_destroy(pdl_chain *chain);
 
@@ -60,12 +60,13 @@ PDL_API void pdl_chain_destroy(pdl_chain *chain);
  * Records a launch at the end of a chain. The chain must be built (again) before its next launch.
  *
  * The descriptor's stream is not used. Events and device_node are not allowed in it
- * (PDL_ERROR_NOT_SUPPORTED): edges do their work, and the nodes are the chain's. The
- * kernel must outlive the chain; the argument values are copied.
- * @param args one pointer a parameter; NULL if the kernel takes none
- * @param sizes the arguments' sizes in bytes, to be compared with those of the kernel's parameters, or
- * NULL. The driver reports the kernel's (cuKernelGetParamInfo, cuFuncGetParamInfo) since CUDA 12.4;
- * before that they are read from the image of pdl_kernel_from_image() and pdl_kernel_from_file()
+ * (PDL_ERROR_NOT_SUPPORTED): edges replace them, and the nodes belong to the chain. The kernel
+ * must outlive the chain; the argument values are copied.
+ * @param args one pointer per parameter; NULL if the kernel takes none
+ * @param sizes the arguments' sizes in bytes, to be compared with those of the kernel's
+ * parameters, or NULL. The driver reports the kernel's (cuKernelGetParamInfo, cuFuncGetParamInfo)
+ * since CUDA 12.4; before that they are read from the image of pdl_kernel_from_image() and
+ * pdl_kernel_from_file()
  * @param count how many sizes; 0 if sizes is NULL
  * @param[out] link the link's index, from 0 upwards; may be NULL
  * Errors: those of pdl_launch() that need no launch, PDL_ERROR_ARGUMENT_SIZE (sizes that are not
@@ -77,11 +78,11 @@ PDL_API pdl_status pdl_chain_add(pdl_chain *chain, pdl_kernel *kernel, const pdl
                                  uint32_t *link);
 
 /**
- * Makes a link depend on another one, for shapes that are not a line: the first call for a link
- * takes the place of its dependency on the link added before it, further calls add to it. A link
- * that depends on others cannot be at the start as well (PDL_ERROR_INVALID_ARGUMENT).
+ * Makes a link depend on another one, for forks and joins. The first call for a link replaces its
+ * dependency on the previously added link; further calls add dependencies. A link that depends on
+ * others cannot be at the start as well (PDL_ERROR_INVALID_ARGUMENT).
  *
- * The order of adding need not be the order of execution. The chain must be built again.
+ * Links may be added in any order. The chain must be built again.
  * @param link the link that waits
  * @param on the link that it waits for, or PDL_CHAIN_START for none
  * Errors: PDL_ERROR_INVALID_ARGUMENT, PDL_ERROR_CYCLE (the dependency is not added),
@@ -90,17 +91,17 @@ PDL_API pdl_status pdl_chain_add(pdl_chain *chain, pdl_kernel *kernel, const pdl
 PDL_API pdl_status pdl_chain_add_dependency(pdl_chain *chain, uint32_t link, uint32_t on);
 
 /**
- * Makes the chain ready to launch, on the current context's device. What was built before is kept
- * if this fails, and the chain stays usable.
+ * Makes the chain ready to launch, on the current context's device. If this fails, the previous
+ * build is kept, and the chain stays usable.
  *
- * Maps to cuGraphCreate, cuGraphAddNode a link and cuGraphInstantiateWithFlags.
+ * Maps to cuGraphCreate, cuGraphAddNode per link, and cuGraphInstantiateWithFlags.
  * Errors: those of pdl_graph_add_launch(), PDL_ERROR_NOT_BUILT (no links), PDL_ERROR_BUSY.
  */
 PDL_API pdl_status pdl_chain_build(pdl_chain *chain);
 
 /**
- * Brings a built chain to the device, so that its first replay does not have to: else that one takes
- * longer than the others. Replays nothing. Maps to cuGraphUpload.
+ * Transfers a built chain to the device, so that its first replay takes no longer than the others.
+ * Replays nothing. Maps to cuGraphUpload.
  *
  * @param stream of the chain's device; NULL: the chain's default stream. Later work in it waits for
  * the upload; the host does not.
@@ -129,23 +130,22 @@ PDL_API pdl_status pdl_chain_set_args(pdl_chain *chain, uint32_t link, void *con
 /**
  * Changes the descriptor of a link, from the next replay on, in a built chain without rebuilding.
  *
- * Grid, block and dynamic shared memory can be changed (cuGraphExecKernelNodeSetParams). What
- * changes the overlap or an attribute gives PDL_ERROR_REBUILD and changes nothing: call
- * pdl_chain_reset() first, and pdl_chain_build() afterwards. In a chain that is not built anything
- * can be changed. Errors: those of pdl_launch() that need no launch, PDL_ERROR_REBUILD,
- * PDL_ERROR_BUSY.
+ * Grid, block and dynamic shared memory can be changed (cuGraphExecKernelNodeSetParams). Changes
+ * of the overlap or of an attribute give PDL_ERROR_REBUILD and change nothing: call
+ * pdl_chain_reset() first, and pdl_chain_build() afterwards. A chain that is not built accepts any
+ * change. Errors: those of pdl_launch() that need no launch, PDL_ERROR_REBUILD, PDL_ERROR_BUSY.
  */
 PDL_API pdl_status pdl_chain_set_desc(pdl_chain *chain, uint32_t link, const pdl_launch_desc *desc);
 
 /**
- * Drops what was built and keeps the links: afterwards any descriptor can be changed, and the chain
- * must be built again. A replay in flight goes on.
+ * Discards the build and keeps the links: afterwards any descriptor can be changed, and the chain
+ * must be built again. A replay in flight continues.
  *
  * Maps to cuGraphExecDestroy. Errors: PDL_ERROR_INVALID_ARGUMENT, PDL_ERROR_BUSY.
  */
 PDL_API pdl_status pdl_chain_reset(pdl_chain *chain);
 
-/** What a link of a chain does, from pdl_chain_explain(). Start from PDL_CHAIN_REPORT_INIT. */
+/** The report of pdl_chain_explain() about a link. Start from PDL_CHAIN_REPORT_INIT. */
 typedef struct pdl_chain_report {
     uint32_t size;                  /**< sizeof(pdl_chain_report) as the caller was compiled. */
     uint32_t dependency_capacity;   /**< In: elements of `dependency_links`. */
@@ -154,13 +154,14 @@ typedef struct pdl_chain_report {
     uint32_t dependencies;          /**< How many links this one waits for; may exceed
                                        dependency_capacity. */
     uint32_t links;                 /**< Links in the chain. */
-    uint32_t built;                 /**< 1 if the chain can be launched as it is. */
+    uint32_t built;                 /**< 1 if the chain can be launched. */
     uint32_t overlap;               /**< 1 if its edges are programmatic. */
     uint32_t overlap_reason;        /**< A pdl_reason. */
     uint32_t grid[3];               /**< Blocks. */
     uint32_t block[3];              /**< Threads. */
     uint32_t dynamic_shared_memory; /**< Bytes per block. */
-    int32_t device;                 /**< The chain's if it is built, else where it would run. */
+    int32_t device;                 /**< The chain's if it is built, otherwise where it would run.
+                                         */
     uint32_t reserved;              /**< 0. */
     pdl_kernel *kernel;             /**< The caller's, as it was added. */
     char message[400];              /**< One line: the link, what it waits for and how, and why. */
@@ -170,7 +171,7 @@ typedef struct pdl_chain_report {
 #define PDL_CHAIN_REPORT_INIT PDL_SIZED_INIT_(pdl_chain_report)
 
 /**
- * Reports what a link launches, what it waits for, and whether it overlaps that and why or why not.
+ * Reports what a link launches, what it waits for, whether it overlaps that, and why.
  *
  * Errors: PDL_ERROR_INVALID_ARGUMENT, PDL_ERROR_BUSY, those of pdl_launch_explain().
  */

@@ -3,14 +3,14 @@
  * A status of libpdl as an error of CUDA's own, for programs that check every call with one macro:
  * `CUDA_CHECK(pdl_cuda_error(pdl_launch(kernel, &desc, args)))`.
  *
- * Include it after the CUDA header whose errors are wanted: after `cuda_runtime_api.h` (or under
+ * Include it after the CUDA header whose errors you use: after `cuda_runtime_api.h` (or under
  * nvcc, which includes that first) it has pdl_cuda_error(), after `cuda.h` pdl_cu_result(), after
  * both both. Before either it includes `cuda.h`. It may be included again after the other one.
  *
- * Both functions translate on the thread on which the call failed, right after it. Where CUDA itself
- * returned an error, and pdl_last_error() therefore has its number, that number is the result; for
- * all else, ::PDL_STATUS_CUDA_LIST says which error is nearest. What pdl_last_error() says is more.
- * Neither makes a CUDA call, so that they may be used while a stream captures, and
+ * Both functions translate on the thread on which the call failed, right after it. Where CUDA
+ * itself returned an error, and pdl_last_error() therefore has its number, that number is the
+ * result; otherwise ::PDL_STATUS_CUDA_LIST has the closest error. pdl_last_error() has more
+ * details. Neither makes a CUDA call, so they may be used while a stream captures, and
  * cudaGetLastError() is not affected. PDL_SUCCESS, and only that, becomes success. Thread-safe.
  */
 #include <pdl/pdl.h>

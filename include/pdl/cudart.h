@@ -3,9 +3,9 @@
  * libpdl for programs of the CUDA Runtime: kernels from `__global__` symbols, and a typed launch in
  * C++.
  *
- * Everything in it is compiled into the translation unit that includes it, so that a kernel is
- * launched by the Runtime that registered it, whether the program links cudart statically or shared,
- * and `--default-stream per-thread` keeps its meaning. libpdl itself links no Runtime.
+ * It is compiled into the including translation unit, so that the Runtime that registered a kernel
+ * launches it, whether the program links cudart statically or shared. `--default-stream
+ * per-thread` keeps its meaning. libpdl itself does not link the Runtime.
  */
 #ifndef PDL_CUDART_H
 #define PDL_CUDART_H
@@ -66,9 +66,10 @@ static inline const pdl_runtime_ops *pdl_cudart_ops_(void)
  * of an `extern "C" __global__` one declared as an ordinary function.
  *
  * Serves every device. Nothing is looked up before the first launch on a device
- * (cudaGetFuncBySymbol), and the kernel can be used on after cudaDeviceReset(); launches go through this translation unit's cudaLaunchKernelExC. Must be
- * called from the program or shared object that holds the kernel, and that must not be unloaded
- * before pdl_kernel_destroy(). Errors: those of pdl_kernel_from_runtime(). Thread-safe.
+ * (cudaGetFuncBySymbol), and the kernel remains usable after cudaDeviceReset(). Launches go
+ * through this translation unit's cudaLaunchKernelExC. Must be called from the program or shared
+ * object that contains the kernel, which must not be unloaded before pdl_kernel_destroy(). Errors:
+ * those of pdl_kernel_from_runtime(). Thread-safe.
  */
 static inline pdl_status pdl_kernel_from_symbol(const void *symbol, pdl_kernel **kernel)
 {
@@ -89,7 +90,8 @@ static inline pdl_status pdl_kernel_from_symbol(void (*kernel)(Params...), pdl_k
 }
 
 /**
- * A descriptor from what `<<<grid, block, dynamic_shared_memory, stream>>>` takes, and the overlap.
+ * A descriptor from the parameters of `<<<grid, block, dynamic_shared_memory, stream>>>`, and the
+ * overlap.
  */
 static inline pdl_launch_desc pdl_launch_desc_make(dim3 grid, dim3 block,
                                                    uint32_t dynamic_shared_memory = 0,
@@ -190,10 +192,10 @@ template <typename Type> struct pdl_exactly_ {
  * Launches a `__global__` function with typed arguments: `pdl_launch_kernel(desc, fc2, weights, y,
  * z)`.
  *
- * Takes the arguments that a call `fc2(weights, y, z)` would take, and passes them as that call
- * would: each initializes a parameter of the kernel's type, with the conversions, warnings and
- * errors of a call. The kernel handle is made on the first launch and kept; later launches look
- * nothing up. Errors: those of pdl_kernel_from_symbol() and pdl_launch(). Thread-safe.
+ * Takes the arguments of a call `fc2(weights, y, z)` and passes them as that call would: each
+ * initializes a parameter of the kernel's type, with the conversions, warnings and errors of a
+ * call. The first launch creates the kernel handle, which is kept for later launches. Errors:
+ * those of pdl_kernel_from_symbol() and pdl_launch(). Thread-safe.
  */
 template <typename... Params>
 static inline pdl_status pdl_launch_kernel(const pdl_launch_desc &desc, void (*kernel)(Params...),

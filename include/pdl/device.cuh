@@ -3,17 +3,17 @@
  * The device side of Programmatic Dependent Launch: macros for kernels.
  *
  * For nvcc, clang and NVRTC, C++11 and newer. It includes nothing. Below sm_90 the PDL macros
- * compile to nothing, and such a kernel must be launched without overlap (libpdl sees to it:
+ * compile to nothing, and such a kernel must be launched without overlap (libpdl ensures this:
  * PDL_OVERLAP_AUTO is not granted to code compiled for less than 9.0).
  *
- * The rules behind the macros are in docs/pdl-rules.md. In one line: every thread that touches
- * memory of the previous kernel, reading or writing, runs PDL_WAIT() first, on every path.
+ * The rules behind the macros are in docs/pdl-rules.md. In short: every thread that touches memory
+ * of the previous kernel, reading or writing, runs PDL_WAIT() first, on every path.
  */
 #ifndef PDL_DEVICE_CUH
 #define PDL_DEVICE_CUH
 
 /**
- * 1 where PDL is compiled in (device code for compute capability 9.0 or newer), else 0.
+ * 1 where PDL is compiled in (device code for compute capability 9.0 or newer), otherwise 0.
  *
  * It is 0 in the host pass too: use it inside device code only.
  */
@@ -26,12 +26,11 @@
 /**
  * Fault injection, for tests: compile with -DPDL_FAULT_INJECT.
  *
- * After its trigger a thread sleeps (PDL_FAULT_INJECT_NS, 100 microseconds) before it goes on, so
- * that a successor that does not wait reads stale data on every run instead of once in thousands.
- * With -DPDL_FAULT_INJECT=2 every PDL_WAIT() triggers and sleeps as well: then a missing wait in
- * the successor shows also where this kernel triggers late or not at all. Results of kernels that
- * keep the rules do not change. -DPDL_FAULT_INJECT=0 is as if it were not given; defined empty it
- * counts as 1.
+ * After its trigger a thread sleeps (PDL_FAULT_INJECT_NS, 100 microseconds), so that a successor
+ * that does not wait reads stale data on every run instead of once in thousands. With
+ * -DPDL_FAULT_INJECT=2 every PDL_WAIT() triggers and sleeps as well: then a missing wait in the
+ * successor also shows if this kernel triggers late or never. Results of correct kernels do not
+ * change. -DPDL_FAULT_INJECT=0 has no effect; an empty definition counts as 1.
  */
 #if defined(PDL_FAULT_INJECT) && (0 - PDL_FAULT_INJECT - 1) != -1 && PDL_DEVICE_ENABLED
 #define PDL_FAULT_LEVEL_ (PDL_FAULT_INJECT + 0)
@@ -43,11 +42,11 @@
 /**
  * Waits until the kernels that this one depends on have ended and their writes are visible.
  *
- * Per thread: each thread that touches their memory must execute it. A compiler barrier for memory.
- * Returns at once in a launch without overlap. PTX: griddepcontrol.wait.
+ * Per thread: each thread that touches their memory must execute it. A compiler barrier for
+ * memory. Returns immediately in a launch without overlap. PTX: griddepcontrol.wait.
  *
- * It covers programmatic dependencies (the kernel before in the stream, a programmatic event). It
- * does not cover a launch-completion event.
+ * It covers programmatic dependencies (the previous kernel in the stream, a programmatic event).
+ * It does not cover a launch-completion event.
  */
 #define PDL_WAIT()                                                                                 \
     do {                                                                                           \
@@ -59,8 +58,8 @@
  * Lets the next kernel be scheduled: it starts once every block of this one has executed this or
  * ended.
  *
- * Says nothing about memory: the next kernel sees this one's writes, before or after the trigger,
- * only after its own PDL_WAIT(). Once a block is enough; repeating it does nothing. A compiler
+ * Does not order memory: the next kernel sees this one's writes, before or after the trigger, only
+ * after its own PDL_WAIT(). Once per block is enough; repetitions have no effect. A compiler
  * barrier for memory. PTX: griddepcontrol.launch_dependents.
  */
 #define PDL_LAUNCH_DEPENDENTS()                                                                    \
@@ -75,8 +74,8 @@
 #endif
 
 /**
- * One of several candidate places for the trigger: executes PDL_LAUNCH_DEPENDENTS() if `n` is the
- * point selected at compile time with -DPDL_TRIGGER_SELECT=n (0 if not given; -1 selects none).
+ * One of several candidate trigger positions: executes PDL_LAUNCH_DEPENDENTS() if `n` is the point
+ * selected at compile time with -DPDL_TRIGGER_SELECT=n (0 if not given; -1 selects none).
  */
 #define PDL_TRIGGER_POINT(n)                                                                       \
     do {                                                                                           \
@@ -89,10 +88,10 @@
  * `__restrict__` for pointers to memory that kernels in flight write, this one included: empty
  * where PDL is compiled in.
  *
- * A `const T *__restrict__` parameter promises that nobody writes the memory while the kernel runs.
- * The compiler then uses the non-coherent path (ld.global.nc) and keeps values read before the
- * wait: the wait's barrier does not stop it. Without const it keeps them too, and an output that is
- * `__restrict__` makes nvcc load some inputs that are not through the non-coherent path: use
+ * A `const T *__restrict__` parameter promises that the memory is not written while the kernel
+ * runs. The compiler then uses the non-coherent path (ld.global.nc) and keeps values read before
+ * the wait: the wait's barrier does not prevent this. Without const it keeps them too, and a
+ * `__restrict__` output makes nvcc load other inputs through the non-coherent path: use
  * PDL_RESTRICT for both. Pointers to memory that no kernel in flight writes may keep
  * `__restrict__`.
  */
@@ -122,8 +121,8 @@
 /**
  * Prefetches a range of global memory into L2. One thread is enough for the whole range.
  *
- * The instruction wants 16-byte alignment and size: the range is widened to whole 16-byte units,
- * which never leaves the pages it touches. `bytes` 0 does nothing. Before the wait, only for data
+ * The instruction needs 16-byte alignment and size: the range is widened to whole 16-byte units,
+ * which never leaves the pages it touches. `bytes` 0 has no effect. Before the wait, only for data
  * that no kernel in flight writes. PTX: cp.async.bulk.prefetch.L2.global.
  */
 #define PDL_PREFETCH_L2_RANGE(pointer, bytes) PDL_PREFETCH_L2_RANGE_(pointer, bytes)
@@ -137,24 +136,25 @@
 #define PDL_PREFETCH_TENSORMAP(pointer) PDL_PREFETCH_TENSORMAP_(pointer)
 
 /**
- * Tells `pdltool lint` that no kernel in flight writes what `pointer` points to, so that it may be
- * read before the wait and through the non-coherent path: weights, for example.
+ * States for `pdltool lint` that no kernel in flight writes the memory at `pointer`, so that it
+ * may be read before the wait and through the non-coherent path: weights, for example.
  *
- * `pointer` is a parameter of the kernel or a pointer in one that is a struct. A statement, anywhere
- * in the kernel's body. Nothing checks that it is true. No instruction: a comment in the PTX. But
- * the compiler sees the pointer go into an asm statement, and then loads through it with ld.global,
- * also where it would have used ld.global.nc; `--constant-param` of the command leaves the code as
- * it is.
+ * `pointer` is a parameter of the kernel or a pointer in one that is a struct. A statement,
+ * anywhere in the kernel's body. The statement is not verified. It adds no instruction, only a
+ * comment in the PTX. But the pointer goes into an asm statement, so the compiler then loads
+ * through it with ld.global even where it would have used ld.global.nc; the option
+ * `--constant-param` does not change the code.
  */
 #define PDL_CONSTANT_PARAM(pointer) PDL_CONSTANT_PARAM_(pointer)
 
 /**
- * Tells `pdltool lint` that a finding is known and right: those of `rule` on this source line and
- * the next, or in the whole kernel where the code has no line information. "no-trigger" is
+ * States for `pdltool lint` that findings of `rule` are known and right: those on this source line
+ * and the next, or in the whole kernel if the code has no line information. "no-trigger" is
  * covered from anywhere in the kernel.
  *
- * Both are string literals: a rule's id, such as "read-before-wait", and the reason, which is shown
- * with the finding. One that suppresses nothing is reported. No code: a comment in the PTX.
+ * Both are string literals: a rule's id, such as "read-before-wait", and the reason, which is
+ * shown with the finding. A marker that suppresses nothing is reported. It adds no code, only a
+ * comment in the PTX.
  */
 #define PDL_LINT_ALLOW(rule, reason) PDL_LINT_ALLOW_(rule, reason)
 

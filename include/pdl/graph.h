@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /** @file
- * Programmatic Dependent Launch in CUDA Graphs: what edges a graph has, and kernel nodes added by
- * hand.
+ * Programmatic Dependent Launch in CUDA Graphs: the edges of a graph, and adding kernel nodes.
  *
- * pdl_launch() on a capturing stream makes the right edges by itself; pdl_graph_census() shows them.
- * A graph is not thread-safe in CUDA, and so neither are these calls on one graph.
+ * pdl_launch() on a capturing stream makes the right edges; pdl_graph_census() shows them. A graph
+ * is not thread-safe in CUDA, so these calls are not either for one graph.
  *
  * Needs a driver of CUDA 12.3 or newer (edge data); an older one gives PDL_ERROR_NOT_SUPPORTED.
  *
@@ -27,15 +26,15 @@ struct CUgraphNode_st;
  * Edges
  * ---------------------------------------------------------------------------------------------- */
 
-/** What a node waits for in the node before it. */
+/** What a node waits for in its predecessor. */
 typedef enum pdl_edge_kind {
     /** Its end, with its memory visible. Edge data (default, port default). */
     PDL_EDGE_FULL = 0,
     /** Its trigger; the consumer's own wait then makes the memory visible. Edge data (programmatic,
      * port programmatic). A launch with overlap, or a programmatic event, captured. */
     PDL_EDGE_PROGRAMMATIC = 1,
-    /** The start of all its blocks, and nothing of its memory: the consumer's wait does not cover
-     * this edge. Edge data (default, port launch order). A launch-completion event, captured. */
+    /** The start of all its blocks, but not its memory: the consumer's wait does not cover this
+     * edge. Edge data (default, port launch order). A launch-completion event, captured. */
     PDL_EDGE_LAUNCH_COMPLETION = 2,
     /** The start of all its blocks; the consumer's wait then makes the memory visible. Edge data
      * (programmatic, port launch order). A programmatic event with trigger_at_block_start,
@@ -55,14 +54,14 @@ typedef enum pdl_full_reason {
     PDL_FULL_SERIAL = 0,      /**< The consumer was launched without overlap. */
     PDL_FULL_COOPERATIVE = 1, /**< The consumer is a cooperative launch. */
     PDL_FULL_CODE = 2,        /**< The consumer was compiled for less than 9.0. */
-    PDL_FULL_MEMSET = 3,      /**< A memset stands between them. */
-    PDL_FULL_MEMCPY = 4,      /**< A memcpy stands between them. */
-    PDL_FULL_HOST = 5,        /**< A host function stands between them. */
-    PDL_FULL_OTHER_NODE = 6   /**< A node of another type stands between them. */
+    PDL_FULL_MEMSET = 3,      /**< There is a memset between them. */
+    PDL_FULL_MEMCPY = 4,      /**< There is a memcpy between them. */
+    PDL_FULL_HOST = 5,        /**< There is a host function between them. */
+    PDL_FULL_OTHER_NODE = 6   /**< There is a node of another type between them. */
 } pdl_full_reason;
 
-/** A dependency of a kernel on a kernel that allows no overlap: an element of the caller's array. Never
- * changes. */
+/** A dependency of a kernel on a kernel that allows no overlap: an element of the caller's array.
+ * Never changes. */
 typedef struct pdl_full_dependency {
     struct CUgraphNode_st *producer; /**< Kernel node. */
     struct CUgraphNode_st *consumer; /**< Kernel node. */
@@ -87,7 +86,7 @@ typedef struct pdl_census {
     uint32_t programmatic;                /**< PDL_EDGE_PROGRAMMATIC. */
     uint32_t launch_completion;           /**< PDL_EDGE_LAUNCH_COMPLETION. */
     uint32_t programmatic_at_block_start; /**< PDL_EDGE_PROGRAMMATIC_AT_BLOCK_START. */
-    uint32_t other;      /**< Edge data of a kind that this library does not know. */
+    uint32_t other;                       /**< Edge data of an unknown kind. */
     uint32_t full_count; /**< Full dependencies between kernels, direct or through other nodes; may
                               exceed full_capacity. */
 } pdl_census;
@@ -96,7 +95,7 @@ typedef struct pdl_census {
 #define PDL_CENSUS_INIT PDL_SIZED_INIT_(pdl_census)
 
 /**
- * Counts the edges of a graph by kind and reports where overlap was lost, and why where that can be
+ * Counts the edges of a graph by kind and reports where overlap was lost, with the reason if
  * known.
  *
  * Child graphs and the bodies of conditional nodes count as one node. Maps to cuGraphGetNodes,
@@ -107,8 +106,8 @@ typedef struct pdl_census {
 PDL_API pdl_status pdl_graph_census(struct CUgraph_st *graph, pdl_census *census);
 
 /**
- * Counts the edges of what a stream has captured so far, as pdl_graph_census() does for a graph: also
- * what other streams of the same capture have added to it. The capture goes on.
+ * Counts the edges of what a stream has captured so far, as pdl_graph_census() does for a graph,
+ * including what other streams of the same capture have added. The capture continues.
  *
  * Maps to cuStreamGetCaptureInfo and the calls of pdl_graph_census().
  * @param stream a stream that is capturing; NULL is the legacy default stream, which never is
@@ -123,19 +122,19 @@ PDL_API const char *pdl_full_reason_string(pdl_full_reason reason);
 /**
  * Adds a kernel node to a graph.
  *
- * The descriptor's stream is not used, and events are not allowed in it: in a graph they are edges.
- * Programmatic edges go through the gate of launches: with PDL_OVERLAP_REQUIRE a launch that may
- * not overlap is refused, with PDL_OVERLAP_AUTO its programmatic edges become full. So it is behind a
- * node with a programmatic edge of its own whose function no kernel has that libpdl added to a graph with
- * its overlap granted: that node may not wait for what it overlaps (PDL_REASON_PREDECESSOR). A programmatic
- * edge to a descriptor with PDL_OVERLAP_NONE is an error. Runs in the current context. Maps to
- * cuGraphAddNode, cuGraphKernelNodeSetAttribute, and for programmatic edges cuGraphKernelNodeGetParams
- * and cuGraphNodeGetDependencies; if an attribute is refused the node is taken
- * out again. (A device-updatable node whose handle cannot be read stays: CUDA does not remove such
- * nodes.) A priority counts only in a graph that is instantiated with
+ * The descriptor's stream is not used, and events are not allowed in it: in a graph they are
+ * edges. The gate of launches applies to programmatic edges: with PDL_OVERLAP_REQUIRE a launch
+ * that may not overlap is refused, with PDL_OVERLAP_AUTO its programmatic edges become full. The
+ * same holds if a dependency has a programmatic edge itself and libpdl has not added its kernel to
+ * a graph with overlap: it may not wait for its predecessors (PDL_REASON_PREDECESSOR). A
+ * programmatic edge to a descriptor with PDL_OVERLAP_NONE is an error. Runs in the current
+ * context. Maps to cuGraphAddNode, cuGraphKernelNodeSetAttribute, and for programmatic edges
+ * cuGraphKernelNodeGetParams and cuGraphNodeGetDependencies; if an attribute is refused, the node
+ * is removed again. (A device-updatable node whose handle cannot be read stays: CUDA does not
+ * remove such nodes.) A priority counts only in a graph that is instantiated with
  * CUDA_GRAPH_INSTANTIATE_FLAG_USE_NODE_PRIORITY.
  * @param dependencies what the node depends on; NULL if count is 0
- * @param args one pointer a parameter; the values are copied
+ * @param args one pointer per parameter; the values are copied
  * @param[out] node belongs to the graph
  * Errors: those of pdl_launch(), PDL_ERROR_EDGE (a programmatic or launch-completion edge from a
  * node that is not a kernel, a node of another graph, an unknown kind).

@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /** @file
- * Whether one launch can overlap the one before it, and if not, why: every condition with its
- * numbers.
+ * Whether one launch can overlap the previous one, and why not: every condition with its numbers.
  *
- * Part of libpdl. pdl_launch_explain() says whether a launch gets the attribute; this also says
- * what becomes of it beside the kernel in front: whether that triggers, and whether an SM has room
- * for blocks of both. `pdltool overlap` tells the same without a device. docs/overlap.md explains
- * the model.
+ * Part of libpdl. pdl_launch_explain() reports whether a launch gets the attribute. This also
+ * considers the previous kernel: whether it triggers, and whether an SM has room for blocks of
+ * both. `pdltool overlap` reports the same without a device. docs/overlap.md explains the model.
  */
 #ifndef PDL_OVERLAP_H
 #define PDL_OVERLAP_H
@@ -20,7 +18,7 @@ extern "C" {
 #endif
 
 /**
- * The list of conditions: X(name, value, id, what it says). Values are never reused.
+ * The list of conditions: X(name, value, id, text). Values are never reused.
  *
  * Those from PDL_CONDITION_THREADS to PDL_CONDITION_BARRIERS are resources of an SM.
  */
@@ -39,11 +37,10 @@ extern "C" {
     X(PDL_CONDITION_THREADS, 11, "threads", "threads and warps suffice for both")                  \
     X(PDL_CONDITION_REGISTERS, 12, "registers", "registers suffice for both")                      \
     X(PDL_CONDITION_SHARED_MEMORY, 13, "shared-memory", "shared memory suffices for both")         \
-    X(PDL_CONDITION_BLOCKS, 14, "blocks", "an SM's places for blocks suffice for both")            \
+    X(PDL_CONDITION_BLOCKS, 14, "blocks", "the block slots of an SM suffice for both")             \
     X(PDL_CONDITION_BARRIERS, 15, "barriers", "barriers suffice for both")                         \
-    X(PDL_CONDITION_CARVEOUT, 16, "carveout",                                                      \
-      "both can have the SM's shared memory set to one size")                                      \
-    X(PDL_CONDITION_OCCUPANCY, 17, "occupancy", "the driver counts a kernel's blocks as here")
+    X(PDL_CONDITION_CARVEOUT, 16, "carveout", "one size of the SM's shared memory suits both")     \
+    X(PDL_CONDITION_OCCUPANCY, 17, "occupancy", "the driver's count of a kernel's blocks agrees")
 
 /** A condition of the overlap. See ::PDL_CONDITION_LIST. */
 typedef enum pdl_condition {
@@ -54,45 +51,45 @@ typedef enum pdl_condition {
 } pdl_condition;
 
 /**
- * A condition's id, such as "registers"; "unknown" for a number that is none. Static.
+ * A condition's id, such as "registers"; "unknown" for an unknown number. Static.
  */
 PDL_API const char *pdl_condition_name(pdl_condition condition);
 
-/** What a condition says, one clause. Static. */
+/** The text of a condition, one clause. Static. */
 PDL_API const char *pdl_condition_string(pdl_condition condition);
 
-/** What became of a condition. */
+/** The result of a condition. */
 typedef struct pdl_condition_report {
     uint32_t condition; /**< A pdl_condition. */
-    uint32_t met;       /**< A pdl_known: met, not met, or it cannot be known. */
+    uint32_t met;       /**< A pdl_known: met, not met, or unknown. */
     char message[248];  /**< Why, a sentence with the numbers and without a full stop. */
 } pdl_condition_report;
 
-/** "There is no such value": the kernel cannot be made small enough, or needs not be. */
+/** "There is no such value": the kernel cannot be made small enough, or does not have to be. */
 #define PDL_OVERLAP_NO_VALUE (-1)
 
 /**
- * One resource of an SM, in units of its own: threads, registers, bytes, blocks, barriers.
+ * One resource of an SM, in its own unit: threads, registers, bytes, blocks, barriers.
  *
- * What a block takes is rounded as it is allocated: threads to warps, registers a warp to 256,
- * bytes to 128 with what CUDA reserves.
+ * The use of a block is rounded as in allocation: threads to warps, registers per warp to 256,
+ * bytes to 128 including CUDA's reservation.
  */
 typedef struct pdl_resource_report {
     uint32_t condition;       /**< PDL_CONDITION_THREADS to PDL_CONDITION_BARRIERS. */
-    uint32_t known;           /**< 1; 0 if the numbers of this resource are not known. */
-    uint32_t capacity;        /**< What the SM has. */
-    uint32_t primary_block;   /**< What a block of the primary takes. */
-    uint32_t secondary_block; /**< What a block of the secondary takes. */
-    uint32_t left;            /**< Not taken on the SM that has most of the primary's blocks. */
-    /** Blocks of the secondary for which that is enough for certain, by this resource alone;
-     * UINT32_MAX: it takes nothing of it. */
+    uint32_t known;           /**< 1; 0 if the numbers of this resource are unknown. */
+    uint32_t capacity;        /**< The total of the SM. */
+    uint32_t primary_block;   /**< The use of a block of the primary. */
+    uint32_t secondary_block; /**< The use of a block of the secondary. */
+    uint32_t left;            /**< Free on the SM with the most blocks of the primary. */
+    /** Blocks of the secondary that certainly fit, by this resource alone; UINT32_MAX: it uses none
+     * of it. */
     uint32_t fit;
-    uint32_t may_fit; /**< And if warps lie as well as they can in the SM's partitions. */
-    /** For one more block than `fit`, the secondary may have at most this; registers a thread,
-     * threads a block, bytes of static and dynamic shared memory a block. PDL_OVERLAP_NO_VALUE:
-     * never. */
+    uint32_t may_fit; /**< The same for the best arrangement of warps in the SM's partitions. */
+    /** For one more block than `fit`, the maximum for the secondary: registers per thread, threads
+     * per block, bytes of static and dynamic shared memory per block. PDL_OVERLAP_NO_VALUE: none.
+     * */
     int32_t secondary_at_most;
-    /** Or the primary, with as many blocks on the SM as it has. */
+    /** The same for the primary, with the same number of blocks on the SM. */
     int32_t primary_at_most;
 } pdl_resource_report;
 
@@ -101,34 +98,35 @@ typedef struct pdl_resource_report {
 /** Room for resources in a report. */
 #define PDL_OVERLAP_RESOURCES 8
 
-/** What pdl_overlap_query() found. Start from PDL_OVERLAP_REPORT_INIT. */
+/** The report of pdl_overlap_query(). Start from PDL_OVERLAP_REPORT_INIT. */
 typedef struct pdl_overlap_report {
     uint32_t size;  /**< sizeof(pdl_overlap_report) as the caller was compiled. */
-    int32_t device; /**< Where both would run; -1 if that is no device here. */
+    int32_t device; /**< Where both would run; -1 if not a device of this machine. */
     /** A pdl_known: blocks of the secondary start while all blocks of the primary's last wave still
-     * run on their SM, or on SMs without one. PDL_NO: they start as those end, at the earliest. */
+     * run on their SM, or on SMs without one. PDL_NO: they start at the earliest as those end. */
     uint32_t overlap;
     /** A pdl_known: the secondary's launch can be prepared while the primary runs, which hides most
      * of its latency also where no blocks overlap. */
     uint32_t early_launch;
     uint32_t sms;               /**< SMs of the device. */
     uint32_t primary_per_sm;    /**< Blocks of the primary that an SM holds at a time. */
-    uint32_t secondary_per_sm;  /**< The same of the secondary. */
-    uint32_t primary_waves;     /**< How often the primary fills the device, the last time too. */
+    uint32_t secondary_per_sm;  /**< The same for the secondary. */
+    uint32_t primary_waves;     /**< How often the primary fills the device, including the last
+                                     time. */
     uint64_t primary_blocks;    /**< Its grid. */
     uint64_t secondary_blocks;  /**< Its grid. */
     uint64_t last_wave;         /**< Blocks of the primary in its last wave. */
-    uint32_t most_on_sm;        /**< Of these on the SMs that have most. */
-    uint32_t sms_with_most;     /**< How many SMs that are. */
+    uint32_t most_on_sm;        /**< The maximum of these on one SM. */
+    uint32_t sms_with_most;     /**< How many SMs have that many. */
     uint32_t fewest_on_sm;      /**< On the others: one less, or the same if there are no others. */
     uint32_t idle_sms;          /**< SMs without a block of the primary in its last wave. */
-    uint32_t fit_beside_most;   /**< Blocks of the secondary that fit for certain beside that. */
+    uint32_t fit_beside_most;   /**< Blocks of the secondary that certainly fit beside these. */
     uint32_t fit_beside_fewest; /**< The same beside `fewest_on_sm`. */
     uint64_t fit_total;         /**< On all SMs together, at most its grid. */
     uint32_t first_out;         /**< The pdl_condition of the resource that runs out first. */
     uint32_t condition_count;   /**< How many `conditions`. */
     uint32_t resource_count;    /**< How many `resources`. */
-    /** As `fit_beside_most`, if warps lie as well as they can in the SM's partitions. */
+    /** As `fit_beside_most`, for the best arrangement of warps in the SM's partitions. */
     uint32_t may_fit_beside_most;
     uint32_t may_fit_beside_fewest;                          /**< As `fit_beside_fewest`. */
     uint32_t reserved;                                       /**< 0. */
@@ -141,21 +139,20 @@ typedef struct pdl_overlap_report {
 #define PDL_OVERLAP_REPORT_INIT PDL_SIZED_INIT_(pdl_overlap_report)
 
 /**
- * Tells whether a launch would overlap the one before it, without launching.
+ * Reports whether a launch would overlap the previous one, without launching.
  *
- * What it tells is about the time in which the primary's whole last wave runs, its blocks being
- * taken to run equally long. Where some end before others, blocks of the secondary start in their
- * places also if there is no room before: only the primary's tail is hidden then.
+ * The report is about the time in which the primary's whole last wave runs, assuming that its
+ * blocks run equally long. If some end earlier, blocks of the secondary replace them even if there
+ * was no room before; then only the primary's tail is hidden.
  *
  * The secondary's descriptor is the one with `overlap`. PDL_OVERLAP_REQUIRE counts as
- * PDL_OVERLAP_AUTO here: an overlap that cannot be had is an answer and no failure. A secondary of
- * which it is not known whether it waits is not overlapped, and the answer is PDL_NO. Nothing is
- * assumed about what else is in the stream: the primary must be what is right in front of the
- * secondary.
+ * PDL_OVERLAP_AUTO here: an impossible overlap is an answer, not an error. If it is unknown
+ * whether the secondary waits, it does not overlap, and the answer is PDL_NO. The primary must be
+ * the secondary's immediate predecessor in the stream.
  *
  * Needs a current context as pdl_kernel_get() does. Maps to
- * cuOccupancyMaxActiveBlocksPerMultiprocessor, and where a kernel was not asked about before to
- * what pdl_kernel_get() maps to. Not for the way of a launch: it takes microseconds.
+ * cuOccupancyMaxActiveBlocksPerMultiprocessor, and at the first query of a kernel to the calls of
+ * pdl_kernel_get(). It takes microseconds, so do not call it for each launch.
  * @param device the ordinal, or -1 for the current context's
  * @param[in,out] report filled on success
  * Errors: PDL_ERROR_INVALID_ARGUMENT, PDL_ERROR_DESC_SIZE; those of pdl_kernel_get(); those of

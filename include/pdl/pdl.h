@@ -5,26 +5,26 @@
  *
  * The host API, for C99 and C++11 and newer. It includes no CUDA header: handles are the driver's
  * own struct pointers, so a CUstream or cudaStream_t, a CUevent or cudaEvent_t, a CUfunction and a
- * CUkernel can be passed as they are. `pdl/cudart.h` adds kernels of the CUDA Runtime (`__global__`
+ * CUkernel can be passed directly. `pdl/cudart.h` adds kernels of the CUDA Runtime (`__global__`
  * symbols), `pdl/device.cuh` is the device side.
  *
  * Conventions, for everything below:
- * - Every function that can fail returns a pdl_status: 0 is success, errors are negative. What
- *   failed, with the numbers, is in pdl_last_error(). Outputs are written on success only.
- * - A struct whose first field is `size` may grow at its end in later versions; who makes it sets
- *   `size`. Start from the initializer beside it. Of a smaller one only that much is read or
- *   written; of a larger one, up to 16384 bytes, the rest must be zero, or becomes zero. Other sizes
- *   give PDL_ERROR_DESC_SIZE. Where the library hands one out, `size` says how much of it there is.
- *   A struct without `size` never changes.
- * - Every function may be called from any thread. An object may be used by many threads at once,
- *   but it may be destroyed only when no other thread uses it.
+ * - Every function that can fail returns a pdl_status: 0 is success, errors are negative.
+ *   pdl_last_error() has the details, with the numbers. Outputs are written only on success.
+ * - A struct whose first field is `size` may grow at its end in later versions; its creator sets
+ *   `size`. Start from its initializer. If a struct is smaller than the library's, only that much
+ *   is read or written. If it is larger, up to 16384 bytes, the rest must be zero, or becomes
+ *   zero. Other sizes give PDL_ERROR_DESC_SIZE. In structs from the library, `size` is the valid
+ *   size. A struct without `size` never changes.
+ * - Every function may be called from any thread. Many threads may use an object concurrently, but
+ *   it may be destroyed only when no other thread uses it.
  * - libcuda.so.1 is opened on first use. A program that links libpdl starts on a machine without
  *   it.
- * - Environment, read once: `PDL_OVERLAP=0` turns every overlap off (AUTO serializes, REQUIRE
- *   fails): a switch for bug hunts. `PDL_LOG=stderr` or `PDL_LOG=FILE` logs each kernel's first
- *   decision about overlap and every change of it, one line each. `PDL_OVERLAP_STRICT=1` grants
- *   overlaps only to kernels that libpdl-inspect shows to wait before they touch memory.
- *   pdl/policy.h has `PDL_OVERLAP=capture`, `PDL_OVERLAP_EXCLUDE` and `PDL_TUNED`.
+ * - Environment, read once: `PDL_OVERLAP=0` disables every overlap (AUTO serializes, REQUIRE
+ *   fails), for debugging. `PDL_LOG=stderr` or `PDL_LOG=FILE` logs each kernel's first decision
+ *   about overlap and every change of it, one per line. `PDL_OVERLAP_STRICT=1` grants overlaps
+ *   only to kernels that libpdl-inspect proves to wait before they touch memory. pdl/policy.h has
+ *   `PDL_OVERLAP=capture`, `PDL_OVERLAP_EXCLUDE` and `PDL_TUNED`.
  */
 #ifndef PDL_PDL_H
 #define PDL_PDL_H
@@ -90,9 +90,9 @@ struct CUgraphDeviceUpdatableNode_st;
     X(PDL_ERROR_STUB_DRIVER, -4, "the loaded libcuda is the toolkit's stub, not a driver")         \
     X(PDL_ERROR_DRIVER_TOO_OLD, -5, "the CUDA driver is too old")                                  \
     X(PDL_ERROR_NO_DEVICE, -6, "the CUDA driver finds no device")                                  \
-    X(PDL_ERROR_INVALID_DEVICE, -7, "there is no device of that ordinal")                          \
+    X(PDL_ERROR_INVALID_DEVICE, -7, "there is no device with that ordinal")                        \
     X(PDL_ERROR_NO_CONTEXT, -8, "no CUDA context is current on this thread")                       \
-    X(PDL_ERROR_DESC_SIZE, -9, "the descriptor's size field is not one this library knows")        \
+    X(PDL_ERROR_DESC_SIZE, -9, "the descriptor's size field is not valid for this library")        \
     X(PDL_ERROR_DESC_TOO_NEW, -10, "the descriptor sets a field that this library does not have")  \
     X(PDL_ERROR_INVALID_GRID, -11, "the grid is empty or over the device's limit")                 \
     X(PDL_ERROR_INVALID_BLOCK, -12, "the block is empty or over the device's limit")               \
@@ -101,33 +101,34 @@ struct CUgraphDeviceUpdatableNode_st;
     X(PDL_ERROR_SHARED_MEMORY, -15, "more dynamic shared memory than the kernel may have")         \
     X(PDL_ERROR_COOPERATIVE_TOO_LARGE, -16, "the cooperative grid does not fit on the device")     \
     X(PDL_ERROR_COOPERATIVE_OVERLAP, -17, "a cooperative launch cannot be required to overlap")    \
-    X(PDL_ERROR_OVERLAP, -18, "the overlap that was required cannot be had")                       \
+    X(PDL_ERROR_OVERLAP, -18, "the required overlap cannot be granted")                            \
     X(PDL_ERROR_EVENT, -19, "the event cannot be recorded by a launch")                            \
     X(PDL_ERROR_INVALID_IMAGE, -20, "the image is not a kernel image")                             \
-    X(PDL_ERROR_NO_KERNEL_IMAGE, -21, "the image holds no code for this device")                   \
-    X(PDL_ERROR_NOT_FOUND, -22, "there is no kernel of that name in the image")                    \
+    X(PDL_ERROR_NO_KERNEL_IMAGE, -21, "the image contains no code for this device")                \
+    X(PDL_ERROR_NOT_FOUND, -22, "the image contains no kernel with that name")                     \
     X(PDL_ERROR_FILE, -23, "the file cannot be read or written")                                   \
-    X(PDL_ERROR_NOT_SUPPORTED, -24, "the device, driver or runtime lacks what was asked for")      \
+    X(PDL_ERROR_NOT_SUPPORTED, -24, "the device, driver or runtime does not support the request")  \
     X(PDL_ERROR_DEVICE_FAULT, -25, "an earlier kernel faulted and the context is unusable")        \
     X(PDL_ERROR_DRIVER, -26, "a CUDA call failed")                                                 \
-    X(PDL_ERROR_LAUNCH_RESOURCES, -27, "the launch needs more registers or memory than there is")  \
+    X(PDL_ERROR_LAUNCH_RESOURCES, -27, "the launch needs more registers or memory than available") \
     X(PDL_ERROR_INVALID_HANDLE, -28, "a stream, event or kernel handle is not valid here")         \
-    X(PDL_ERROR_DESC_FIELD, -29, "a field of the descriptor has a value that it does not know")    \
+    X(PDL_ERROR_DESC_FIELD, -29, "a field of the descriptor has an invalid value")                 \
     X(PDL_ERROR_EDGE, -30, "the dependency cannot be made between these nodes")                    \
     X(PDL_ERROR_CYCLE, -31, "the dependency would close a cycle")                                  \
     X(PDL_ERROR_NOT_BUILT, -32, "the chain is not built, or was changed since")                    \
     X(PDL_ERROR_BUSY, -33, "another thread is using the object")                                   \
-    X(PDL_ERROR_REBUILD, -34, "the change needs the chain to be built again")                      \
-    X(PDL_ERROR_ARGUMENT_SIZE, -35, "the arguments are not of the kernel's parameters' sizes")     \
+    X(PDL_ERROR_REBUILD, -34, "the change requires the chain to be rebuilt")                       \
+    X(PDL_ERROR_ARGUMENT_SIZE, -35,                                                                \
+      "the sizes of the arguments differ from the kernel's parameters")                            \
     X(PDL_ERROR_WRONG_DEVICE, -36, "the object belongs to another device")                         \
     X(PDL_ERROR_NO_COMPILER, -37, "no run-time compiler is installed (libnvrtc cannot be loaded)") \
     X(PDL_ERROR_COMPILER_TOO_OLD, -38, "the run-time compiler is too old")                         \
     X(PDL_ERROR_COMPILE, -39, "the source does not compile")                                       \
-    X(PDL_ERROR_CANCELLED, -40, "the caller cancelled it")                                         \
+    X(PDL_ERROR_CANCELLED, -40, "the caller cancelled the call")                                   \
     X(PDL_ERROR_OPTION, -41, "the compiler option is not accepted")                                \
     X(PDL_ERROR_CACHE, -42, "the cache's folder cannot be used")
 
-/** What a call came to: PDL_SUCCESS (0) or a negative error. See ::PDL_STATUS_LIST. */
+/** The result of a call: PDL_SUCCESS (0) or a negative error. See ::PDL_STATUS_LIST. */
 typedef enum pdl_status {
 #define PDL_STATUS_ENUMERATOR_(name, value, message) name = value,
     PDL_STATUS_LIST(PDL_STATUS_ENUMERATOR_)
@@ -136,14 +137,14 @@ typedef enum pdl_status {
 } pdl_status;
 
 /**
- * What the last failing call on this thread ran into. Start from PDL_ERROR_INIT.
+ * The details of an error. Start from PDL_ERROR_INIT.
  *
- * The strings of static storage (`call`, `field`) are NULL where there is nothing to name.
+ * The strings of static storage (`call`, `field`) are NULL if they do not apply.
  */
 typedef struct pdl_error {
-    uint32_t size;       /**< sizeof(pdl_error) as who made it was compiled. */
+    uint32_t size;       /**< sizeof(pdl_error) as its creator was compiled. */
     int32_t status;      /**< The pdl_status that the call returned. */
-    int32_t cuda_result; /**< The CUresult (or cudaError_t) behind it; 0 if CUDA was not asked. */
+    int32_t cuda_result; /**< The CUresult (or cudaError_t) that caused it; 0 if none. */
     uint32_t reserved;   /**< Zero. */
     const char *call;    /**< The CUDA call that failed, such as "cuLaunchKernelEx". */
     const char *field;   /**< The descriptor's field or the argument at fault, such as "block". */
@@ -154,8 +155,8 @@ typedef struct pdl_error {
 #define PDL_ERROR_INIT PDL_SIZED_INIT_(pdl_error)
 
 /**
- * The name of a status without its prefix, such as "INVALID_GRID"; "UNKNOWN" for a number that is
- * none.
+ * The name of a status without its prefix, such as "INVALID_GRID"; "UNKNOWN" for an unknown
+ * number.
  *
  * The string is static. Thread-safe. Cannot fail.
  */
@@ -169,31 +170,31 @@ PDL_API const char *pdl_status_name(pdl_status status);
 PDL_API const char *pdl_status_string(pdl_status status);
 
 /**
- * The detail of the last libpdl call that failed on the calling thread.
+ * The details of the last libpdl call that failed on the calling thread.
  *
- * Like errno it is not cleared by success. Never NULL: before any failure its status is 0.
- * The struct belongs to the library and the thread; it holds until that thread's next failing call.
+ * Like errno it is not cleared by success. Never NULL: before any failure its status is 0. The
+ * struct belongs to the library and the thread; it is valid until that thread's next failing call.
  */
 PDL_API const pdl_error *pdl_last_error(void);
 
 /**
- * Makes a copy of an error the last one of the calling thread, and returns its status.
+ * Records a copy of an error as the last one of the calling thread, and returns its status.
  *
  * For libraries that are built on libpdl and return its statuses, and for errors that are kept and
  * reported again. The strings must be of static storage. Thread-safe. Returns
  * PDL_ERROR_INVALID_ARGUMENT for NULL or an error whose status is PDL_SUCCESS, and
- * PDL_ERROR_DESC_SIZE for a size that cannot be one.
+ * PDL_ERROR_DESC_SIZE for an invalid size.
  */
 PDL_API pdl_status pdl_error_record(const pdl_error *error);
 
-/** The version of the library that is loaded, as PDL_VERSION counts. Cannot fail. */
+/** The version of the loaded library, in the form of PDL_VERSION. Cannot fail. */
 PDL_API uint32_t pdl_version(void);
 
 /* ------------------------------------------------------------------------------------------------
  * Overlap
  * ---------------------------------------------------------------------------------------------- */
 
-/** Whether a launch may start before the work in front of it in its stream has ended. */
+/** Whether a launch may start before the previous work in its stream has ended. */
 typedef enum pdl_overlap {
     /** Never: the launch is ordinary, whatever the kernel does. The default. */
     PDL_OVERLAP_NONE = 0,
@@ -206,31 +207,31 @@ typedef enum pdl_overlap {
      * otherwise the launch is ordinary. Asks the driver (cuStreamIsCapturing) at each launch that
      * could overlap. */
     PDL_OVERLAP_CAPTURE = 3,
-    /** As PDL_OVERLAP_AUTO, unless the tuned file says that it does not pay for the kernel and the
-     * shape; see pdl/policy.h. */
+    /** As PDL_OVERLAP_AUTO, unless the tuned file lists the kernel and the shape as slower with
+     * overlap; see pdl/policy.h. */
     PDL_OVERLAP_TUNED = 4
 } pdl_overlap;
 
-/** Why an overlap was or was not granted. No value is one of a pdl_overlap, so that a descriptor
- * whose `overlap` is a reason by mistake is refused. */
+/** Why an overlap was or was not granted. No value is also a pdl_overlap, so that a descriptor with
+ * a reason in `overlap` is refused. */
 typedef enum pdl_reason {
-    PDL_REASON_GRANTED = 16,       /**< It was: the launch carries the PDL attribute. */
-    PDL_REASON_NOT_REQUESTED = 17, /**< The descriptor says PDL_OVERLAP_NONE. */
+    PDL_REASON_GRANTED = 16,       /**< Granted: the launch carries the PDL attribute. */
+    PDL_REASON_NOT_REQUESTED = 17, /**< The descriptor has PDL_OVERLAP_NONE. */
     PDL_REASON_DISABLED = 18,      /**< PDL_OVERLAP=0, or pdl_overlap_enable(0). */
     PDL_REASON_DEVICE = 19,        /**< The device's compute capability is below 9.0. */
     PDL_REASON_CODE = 20,        /**< The kernel was compiled for less than 9.0: no waits in it. */
     PDL_REASON_NO_WAIT = 21,     /**< The kernel is known not to wait: a data race. */
     PDL_REASON_COOPERATIVE = 22, /**< A cooperative launch never starts early. */
     PDL_REASON_KERNEL = 23,      /**< pdl_kernel_enable_overlap(kernel, 0). */
-    /** Whether the kernel waits is not known: its code is not at hand or cannot be read. */
+    /** It is unknown whether the kernel waits: its code is not available or cannot be read. */
     PDL_REASON_WAITS_UNKNOWN = 24,
-    /** A kernel in front of it does not wait, so that its own wait does not cover what is in front
-     * of that one. Chains and hand-built graphs. */
+    /** A predecessor does not wait, so the kernel's wait does not cover earlier kernels. Chains and
+     * hand-built graphs. */
     PDL_REASON_PREDECESSOR = 25,
     PDL_REASON_NOT_CAPTURING = 26, /**< Only launches that are captured may overlap. */
-    PDL_REASON_TUNED = 27,         /**< The tuned file measured that the overlap does not pay. */
-    PDL_REASON_EXCLUDED = 28,      /**< The kernel is in the list of those to leave alone. */
-    /** PDL_OVERLAP_STRICT=1, and the kernel is not shown to wait on every path before it touches
+    PDL_REASON_TUNED = 27,         /**< According to the tuned file, the overlap is slower. */
+    PDL_REASON_EXCLUDED = 28,      /**< A policy excludes the kernel. */
+    /** PDL_OVERLAP_STRICT=1, and the kernel is not proved to wait on every path before it touches
      * memory. */
     PDL_REASON_STRICT = 29
 } pdl_reason;
@@ -239,12 +240,12 @@ typedef enum pdl_reason {
 PDL_API const char *pdl_reason_string(pdl_reason reason);
 
 /**
- * Turns overlap off (0) and on again for every launch of the process that is made from now on: a
- * switch for bug hunts at run time.
+ * Turns overlap off (0) or on again for all later launches of the process, for debugging at run
+ * time.
  *
- * Off is as `PDL_OVERLAP=0`: PDL_OVERLAP_AUTO serializes, PDL_OVERLAP_REQUIRE fails. It never turns
- * on what the environment turned off. A chain or graph that is built keeps its edges until it is
- * built again. Thread-safe. Cannot fail.
+ * Off has the effect of `PDL_OVERLAP=0`: PDL_OVERLAP_AUTO serializes, PDL_OVERLAP_REQUIRE fails.
+ * It cannot turn on overlap that the environment turned off. A chain or graph that is built keeps
+ * its edges until it is built again. Thread-safe. Cannot fail.
  */
 PDL_API void pdl_overlap_enable(uint32_t enabled);
 
@@ -269,13 +270,13 @@ typedef struct pdl_device_info {
     int32_t
         shared_memory_per_block_optin; /**< By opting in: PDL_KERNEL_MAX_DYNAMIC_SHARED_MEMORY. */
     int32_t shared_memory_per_multiprocessor; /**< For all blocks on one SM. */
-    int32_t reserved_shared_memory_per_block; /**< What CUDA itself takes of it, for each block. */
+    int32_t reserved_shared_memory_per_block; /**< The part that CUDA reserves per block. */
     int32_t l2_cache_size;                    /**< The whole L2. */
     int32_t max_block[3];                     /**< Largest x, y, z of a block. */
     int32_t max_grid[3];                      /**< Largest x, y, z of a grid. */
     uint32_t cooperative_launch;              /**< 1 if cooperative launches are supported. */
     uint32_t cluster_launch;                  /**< 1 if clusters are supported. */
-    uint32_t can_overlap;                     /**< 1 if launches may overlap here at all. */
+    uint32_t can_overlap;                     /**< 1 if launches may overlap on this device. */
     uint32_t overlap_reason;                  /**< A pdl_reason: why not, or PDL_REASON_GRANTED. */
     char name[128];                           /**< As cuDeviceGetName, NUL-terminated. */
 } pdl_device_info;
@@ -284,7 +285,7 @@ typedef struct pdl_device_info {
 #define PDL_DEVICE_INFO_INIT PDL_SIZED_INIT_(pdl_device_info)
 
 /**
- * Counts the devices that the driver shows.
+ * Counts the devices of the driver.
  *
  * Maps to cuDeviceGetCount, asked once. Errors: the four of driver loading (PDL_ERROR_NO_DRIVER,
  * PDL_ERROR_STUB_DRIVER, PDL_ERROR_DRIVER_TOO_OLD, PDL_ERROR_NO_DEVICE).
@@ -292,9 +293,9 @@ typedef struct pdl_device_info {
 PDL_API pdl_status pdl_device_count(int *count);
 
 /**
- * Tells what a device is and whether launches may overlap on it.
+ * Reports the properties of a device and whether launches may overlap on it.
  *
- * Needs no context. Maps to cuDeviceGetAttribute and cuDeviceGetName, asked once a device.
+ * Needs no context. Maps to cuDeviceGetAttribute and cuDeviceGetName, called once per device.
  * @param device the ordinal, from 0
  * @param[in,out] info its size field says how much of it the caller knows
  * Errors: those of pdl_device_count(), PDL_ERROR_INVALID_DEVICE, PDL_ERROR_INVALID_ARGUMENT.
@@ -302,7 +303,7 @@ PDL_API pdl_status pdl_device_count(int *count);
 PDL_API pdl_status pdl_device_get(int device, pdl_device_info *info);
 
 /**
- * Tells the device of the context that is current on the calling thread.
+ * Returns the device of the calling thread's current context.
  *
  * Maps to cuCtxGetDevice. Errors: those of pdl_device_count(), PDL_ERROR_NO_CONTEXT,
  * PDL_ERROR_INVALID_ARGUMENT.
@@ -316,27 +317,28 @@ PDL_API pdl_status pdl_device_current(int *device);
 /**
  * A kernel that can be launched: created once, launched from any thread.
  *
- * What the driver knows of it is asked once a device, on the first launch there, and kept.
+ * The driver is asked for its properties once per device, at the first launch there, and the
+ * answer is kept.
  */
 typedef struct pdl_kernel pdl_kernel;
 
-/** What is known of something that only the code itself can tell. */
+/** What is known about a property of the code. */
 typedef enum pdl_known {
-    PDL_UNKNOWN = 0, /**< Nobody has looked, or it cannot be told. */
+    PDL_UNKNOWN = 0, /**< Not examined, or it cannot be determined. */
     PDL_NO = 1,      /**< Known not to. */
     PDL_YES = 2      /**< Known to. */
 } pdl_known;
 
 /**
- * What is known of a kernel: on a device from pdl_kernel_get(), or from its code alone
- * (pdl/inspect.h, pdl/rtc.h), where `device` is -1 and what only a device can tell is -1 too. Start
+ * The properties of a kernel: on a device from pdl_kernel_get(), or from its code alone
+ * (pdl/inspect.h, pdl/rtc.h), where `device` is -1 and device-dependent fields are -1 too. Start
  * from PDL_KERNEL_INFO_INIT.
  */
 typedef struct pdl_kernel_info {
-    uint32_t size;  /**< sizeof(pdl_kernel_info) as the caller, or who made it, was compiled. */
-    int32_t device; /**< The device that this is about; -1 if none. */
-    /** As in the code, mangled for C++; "(unnamed)" where the driver cannot tell (before CUDA 12.3). Lives as long as the kernel, or what handed
-     * this out. */
+    uint32_t size;  /**< sizeof(pdl_kernel_info) as its creator was compiled. */
+    int32_t device; /**< The device that this describes; -1 if none. */
+    /** As in the code, mangled for C++; "(unnamed)" if the driver does not report it (before CUDA
+     * 12.3). Lives as long as the kernel or its owner. */
     const char *name;
     int32_t ptx_version;           /**< 10 * major + minor of the compute_XY it was compiled for. */
     int32_t binary_version;        /**< 10 * major + minor of the machine code. */
@@ -346,11 +348,11 @@ typedef struct pdl_kernel_info {
     int32_t max_dynamic_shared_memory; /**< Bytes per block that a launch may ask for now. */
     int32_t local_memory;              /**< Bytes per thread. */
     int32_t constant_memory;           /**< Bytes. */
-    int32_t parameter_count;           /**< Parameters. -1: not known, as before driver 12.4
-                                            where libpdl has not loaded the image. */
+    int32_t parameter_count;           /**< Parameters. -1: unknown, as before driver 12.4 if libpdl
+                                            has not loaded the image. */
     uint32_t waits;                    /**< A pdl_known: executes griddepcontrol.wait. */
-    uint32_t waits_always;   /**< A pdl_known: on every path. Only analysis of PTX tells, which
-                                    pdl_kernel_get() knows of with PDL_OVERLAP_STRICT=1. */
+    uint32_t waits_always;             /**< A pdl_known: on every path. Requires analysis of PTX;
+                                  pdl_kernel_get() has it with PDL_OVERLAP_STRICT=1. */
     uint32_t triggers;       /**< A pdl_known: executes griddepcontrol.launch_dependents. */
     uint32_t can_overlap;    /**< 1 if PDL_OVERLAP_AUTO would be granted on `device`. */
     uint32_t overlap_reason; /**< A pdl_reason; 0 without a device. */
@@ -384,13 +386,13 @@ PDL_API pdl_status pdl_kernel_from_kernel(struct CUkern_st *cu_kernel, pdl_kerne
  * As pdl_kernel_from_function(), with the image that the function's module was loaded from, so that
  * libpdl can read whether the kernel waits and triggers.
  *
- * The image is read now and not kept. If the driver reports that the function is code of another
- * version than the image holds for the device, what it does stays unknown. Maps to cuFuncGetName
- * (CUDA 12.3; before that it stays unknown too).
+ * The image is read now and not kept. If the driver reports another code version than the image
+ * has for the device, waits and triggers stay unknown. Maps to cuFuncGetName (CUDA 12.3; before
+ * that they stay unknown too).
  * @param image the bytes: PTX text, a cubin or a fatbin
- * @param size how many bytes there are
- * Errors: those of pdl_kernel_from_function(), PDL_ERROR_INVALID_IMAGE, PDL_ERROR_NOT_FOUND (the image
- * has no kernel of the function's name), PDL_ERROR_OUT_OF_MEMORY.
+ * @param size how many bytes there are Errors: those of pdl_kernel_from_function(),
+ * PDL_ERROR_INVALID_IMAGE, PDL_ERROR_NOT_FOUND (the image has no kernel of the function's name),
+ * PDL_ERROR_OUT_OF_MEMORY.
  */
 PDL_API pdl_status pdl_kernel_from_function_image(struct CUfunc_st *function, const void *image,
                                                   size_t size, pdl_kernel **kernel);
@@ -403,14 +405,13 @@ PDL_API pdl_status pdl_kernel_from_kernel_image(struct CUkern_st *cu_kernel, con
  * Loads an image (PTX text, cubin or fatbin) and makes a kernel from the entry of that name.
  *
  * Needs no context; one kernel serves every device. The image is not kept and may be freed; PTX
- * text need not end in a NUL. The loaded code belongs to the kernel. Whether it waits and triggers
- * is read from the code that the devices here run; it stays unknown where that calls what is not in
- * it, or is compressed and the library for that (libzstd.so.1, liblz4.so.1) is not installed: see
- * `waits` of pdl_kernel_info. Maps to cuLibraryLoadData and
- * cuLibraryGetKernel.
+ * text need not end in a NUL. The loaded code belongs to the kernel. Waits and triggers are read
+ * from the code that the present devices run. They stay unknown if it calls external code, or is
+ * compressed and the library for that (libzstd.so.1, liblz4.so.1) is missing: see `waits` of
+ * pdl_kernel_info. Maps to cuLibraryLoadData and cuLibraryGetKernel.
  * @param image the bytes
  * @param size how many bytes there are
- * @param name the entry's name as it stands in the image: plain for extern "C", else mangled
+ * @param name the entry's name in the image: plain for extern "C", otherwise mangled
  * Errors: driver loading, PDL_ERROR_INVALID_ARGUMENT, PDL_ERROR_INVALID_IMAGE (with the PTX
  * compiler's log in the message), PDL_ERROR_NO_KERNEL_IMAGE, PDL_ERROR_NOT_FOUND,
  * PDL_ERROR_OUT_OF_MEMORY.
@@ -421,7 +422,7 @@ PDL_API pdl_status pdl_kernel_from_image(const void *image, size_t size, const c
 /**
  * As pdl_kernel_from_image(), with the image read from a file.
  *
- * Errors: also PDL_ERROR_FILE, with what the C library says of it in the message.
+ * Errors: also PDL_ERROR_FILE, with the C library's reason in the message.
  */
 PDL_API pdl_status pdl_kernel_from_file(const char *path, const char *name, pdl_kernel **kernel);
 
@@ -433,10 +434,10 @@ PDL_API pdl_status pdl_kernel_from_file(const char *path, const char *name, pdl_
 PDL_API void pdl_kernel_destroy(pdl_kernel *kernel);
 
 /**
- * Tells what is known of a kernel on a device.
+ * Reports the properties of a kernel on a device.
  *
- * For a kernel from a function or a symbol that device must be the current context's.
- * Maps to cuFuncGetAttribute or cuKernelGetAttribute, asked once a device.
+ * For a kernel from a function or a symbol that device must be the current context's. Maps to
+ * cuFuncGetAttribute or cuKernelGetAttribute, called once per device.
  * @param device the ordinal, or -1 for the current context's
  * Errors: PDL_ERROR_INVALID_ARGUMENT, PDL_ERROR_INVALID_DEVICE, PDL_ERROR_NO_CONTEXT,
  * PDL_ERROR_NO_KERNEL_IMAGE, PDL_ERROR_DRIVER.
@@ -444,16 +445,17 @@ PDL_API void pdl_kernel_destroy(pdl_kernel *kernel);
 PDL_API pdl_status pdl_kernel_get(pdl_kernel *kernel, int device, pdl_kernel_info *info);
 
 /**
- * Says what the kernel's code does, where the caller knows and libpdl cannot.
+ * Declares whether the kernel waits and triggers, if libpdl cannot determine it.
  *
- * A kernel declared not to wait is never overlapped. What is declared stands above what was read
- * from an image, PDL_UNKNOWN too, and PDL_YES above PDL_OVERLAP_STRICT=1. Call it before the kernel is shared with other threads. Errors: PDL_ERROR_INVALID_ARGUMENT.
+ * A kernel declared not to wait is never overlapped. The declaration, including PDL_UNKNOWN,
+ * overrides what was read from an image, and PDL_YES overrides PDL_OVERLAP_STRICT=1. Call it
+ * before the kernel is shared with other threads. Errors: PDL_ERROR_INVALID_ARGUMENT.
  */
 PDL_API pdl_status pdl_kernel_declare(pdl_kernel *kernel, pdl_known waits, pdl_known triggers);
 
 /**
- * Turns overlap off (0) and on again for the launches of one kernel: a switch for bug hunts, where
- * the others are to stay as they are.
+ * Turns overlap off (0) or on again for the launches of one kernel, for debugging. Other kernels
+ * are not affected.
  *
  * Off: PDL_OVERLAP_AUTO serializes, PDL_OVERLAP_REQUIRE fails, with PDL_REASON_KERNEL. Thread-safe.
  * Errors: PDL_ERROR_INVALID_ARGUMENT.
@@ -462,7 +464,7 @@ PDL_API pdl_status pdl_kernel_enable_overlap(pdl_kernel *kernel, uint32_t enable
 
 /**
  * Attributes of a kernel that can be set. The values are those of CUfunction_attribute; newer ones
- * are passed to the driver as they are.
+ * are passed to the driver unchanged.
  */
 typedef enum pdl_kernel_attribute {
     /** Bytes of dynamic shared memory that a launch may ask for, above the 48 KiB that need no
@@ -509,7 +511,7 @@ typedef enum pdl_cluster_scheduling {
     PDL_CLUSTER_SCHEDULING_RUBIN_DSMEM_LOCALITY = 3
 } pdl_cluster_scheduling;
 
-/** What the cache does with a line of an access policy window. CUaccessProperty. */
+/** How the cache treats a line of an access policy window. CUaccessProperty. */
 typedef enum pdl_access_property {
     PDL_ACCESS_NORMAL = 0,    /**< As without a window. */
     PDL_ACCESS_STREAMING = 1, /**< Less likely to stay in the cache. */
@@ -558,19 +560,18 @@ enum {
 };
 
 /**
- * The launch descriptor: everything a launch can be told, transparent, on the caller's stack.
+ * The launch descriptor: all parameters of a launch, transparent, on the caller's stack.
  *
- * Zero means the default everywhere, so that only what matters is named; make it with
- * PDL_LAUNCH_DESC() or pdl_launch_desc_init(). Five fields have a zero that is also a value
- * (priority and so on): a zero there is passed to the driver only if the field's bit in `flags` is
- * set.
+ * Zero means the default in every field, so name only the others. Make it with PDL_LAUNCH_DESC()
+ * or pdl_launch_desc_init(). Five fields have a zero that is also a value (priority and so on): a
+ * zero there is passed to the driver only if the field's bit in `flags` is set.
  *
- * `size` tells the library how much of the struct the caller was compiled with. A smaller one: what
- * is missing is default. A larger one, up to 16384 bytes: accepted if what the library does not
- * know is zero.
+ * `size` is the size of the struct that the caller was compiled with. In a smaller struct, missing
+ * fields have their default. A larger one, up to 16384 bytes, is accepted if the part that the
+ * library does not know is zero.
  *
- * Each field names the launch attribute that it becomes, and the driver (and runtime) that it needs
- * where that is newer than CUDA 12.0.
+ * Each field names the launch attribute that it becomes, and the driver (and runtime) that it
+ * needs if newer than CUDA 12.0.
  */
 typedef struct pdl_launch_desc {
     uint32_t size; /**< sizeof(pdl_launch_desc) as the caller was compiled. */
@@ -583,26 +584,26 @@ typedef struct pdl_launch_desc {
     uint32_t grid[3];  /**< Blocks. x must be given; y and z: 0 means 1. */
     uint32_t block[3]; /**< Threads. x must be given; y and z: 0 means 1. */
 
-    /** Blocks in a cluster; all 0: no clusters; else y and z: 0 means 1. CLUSTER_DIMENSION. Compute
-     * capability 9.0. */
+    /** Blocks in a cluster; all 0: no clusters; otherwise y and z: 0 means 1. CLUSTER_DIMENSION.
+     * Compute capability 9.0. */
     uint32_t cluster[3];
     /** A multiple of `cluster` to use where it fits. PREFERRED_CLUSTER_DIMENSION. CUDA 12.8. */
     uint32_t preferred_cluster[3];
     /** A pdl_cluster_scheduling. CLUSTER_SCHEDULING_POLICY_PREFERENCE. */
     uint32_t cluster_scheduling;
 
-    uint32_t dynamic_shared_memory; /**< Bytes a block. */
+    uint32_t dynamic_shared_memory; /**< Bytes per block. */
     struct CUstream_st *stream;     /**< CUstream or cudaStream_t. NULL: the default stream. */
 
-    /** A pdl_overlap. PROGRAMMATIC_STREAM_SERIALIZATION where it is granted. */
+    /** A pdl_overlap. PROGRAMMATIC_STREAM_SERIALIZATION if it is granted. */
     uint32_t overlap;
-    /** 1: all blocks run at once and may synchronize (grid sync). COOPERATIVE. */
+    /** 1: all blocks run concurrently and may synchronize (grid sync). COOPERATIVE. */
     uint32_t cooperative;
 
     /** Recorded when every block has triggered or ended; the waiter still needs the kernel-side
      * wait to see this kernel's writes. Made with pdl_event_create(). PROGRAMMATIC_EVENT. */
     struct CUevent_st *trigger_event;
-    /** Recorded when every block has started. Orders nothing that the kernel writes. Made with
+    /** Recorded when every block has started. Does not order the kernel's writes. Made with
      * pdl_event_create(). LAUNCH_COMPLETION_EVENT. CUDA 12.3. */
     struct CUevent_st *launch_event;
     /** 1: `trigger_event` counts a block as triggered when it starts. */
@@ -633,14 +634,14 @@ typedef struct pdl_launch_desc {
      * (CUgraphDeviceNode) here. DEVICE_UPDATABLE_KERNEL_NODE. CUDA 12.4. */
     struct CUgraphDeviceUpdatableNode_st **device_node;
 
-    /** CUlaunchAttribute[] that this library has no field for. They reach the driver behind the
-     * others as they are, unchecked. */
+    /** CUlaunchAttribute[] for attributes without a field. They are passed to the driver after the
+     * others, unchecked. */
     const void *extra_attributes;
     uint32_t extra_attribute_count; /**< Elements of `extra_attributes`, at most 16. */
     uint32_t reserved_end;          /**< Zero. */
 } pdl_launch_desc;
 
-/** What a launch would do, from pdl_launch_explain(). Start from PDL_LAUNCH_REPORT_INIT. */
+/** The effect of a launch, from pdl_launch_explain(). Start from PDL_LAUNCH_REPORT_INIT. */
 typedef struct pdl_launch_report {
     uint32_t size;            /**< sizeof(pdl_launch_report) as the caller was compiled. */
     int32_t device;           /**< Where it would run. */
@@ -654,7 +655,7 @@ typedef struct pdl_launch_report {
 /** Initializer of a pdl_launch_report. */
 #define PDL_LAUNCH_REPORT_INIT PDL_SIZED_INIT_(pdl_launch_report)
 
-/** What `default_stream` starts from in this translation unit. */
+/** The default of `default_stream` in this translation unit. */
 #if defined(CUDA_API_PER_THREAD_DEFAULT_STREAM) || defined(__CUDA_API_PER_THREAD_DEFAULT_STREAM)
 #define PDL_DEFAULT_STREAM ((uint32_t)PDL_DEFAULT_STREAM_PER_THREAD)
 #else
@@ -665,9 +666,9 @@ typedef struct pdl_launch_report {
  * A descriptor with the named fields set and the rest default:
  * `PDL_LAUNCH_DESC(.grid = {132}, .block = {256}, .stream = s)`.
  *
- * C99 (where its address may be taken), and C++20 (fields in the order of their declaration). Older
- * C++ uses pdl_launch_desc_init(). `size` and `default_stream` are set already: change the latter in
- * a statement of its own.
+ * C99 (where its address may be taken), and C++20 (fields in the order of their declaration).
+ * Older C++ uses pdl_launch_desc_init(). `size` and `default_stream` are set already: change the
+ * latter in a separate statement.
  */
 #ifdef __cplusplus
 #include <pdl/detail/designated.h>
@@ -679,12 +680,13 @@ typedef struct pdl_launch_report {
 #endif
 
 /**
- * Launches a kernel as the descriptor says.
+ * Launches a kernel with a descriptor.
  *
- * Returns when the launch is queued. Checks the descriptor against what is cached, then makes
- * exactly one CUDA call: cuLaunchKernelEx, or cudaLaunchKernelExC for a kernel from a symbol. If it
- * fails, nothing was launched.
- * @param args one pointer a parameter, in order; NULL if the kernel takes none. Values are copied.
+ * Returns when the launch is queued. Checks the descriptor against cached facts, then makes
+ * exactly one CUDA call: cuLaunchKernelEx, or cudaLaunchKernelExC for a kernel from a symbol. If
+ * it fails, nothing was launched.
+ * @param args one pointer per parameter, in order; NULL if the kernel takes none. Values are
+ * copied.
  * Errors: every one of PDL_ERROR_DESC_… to PDL_ERROR_EVENT, PDL_ERROR_NOT_SUPPORTED,
  * PDL_ERROR_NO_CONTEXT, PDL_ERROR_NO_KERNEL_IMAGE, PDL_ERROR_LAUNCH_RESOURCES,
  * PDL_ERROR_INVALID_HANDLE, PDL_ERROR_DEVICE_FAULT, PDL_ERROR_DRIVER.
@@ -692,15 +694,15 @@ typedef struct pdl_launch_report {
 PDL_API pdl_status pdl_launch(pdl_kernel *kernel, const pdl_launch_desc *desc, void *const *args);
 
 /**
- * Tells what pdl_launch() would do with this kernel and descriptor, without launching.
+ * Reports what pdl_launch() would do with this kernel and descriptor, without launching.
  *
- * Returns what the checks of pdl_launch() would return. The report is filled also when they fail,
- * as far as they got. Errors: those of pdl_launch() that need no launch.
+ * Returns the result of the checks of pdl_launch(). If they fail, the report is filled as far as
+ * possible. Errors: those of pdl_launch() that need no launch.
  */
 PDL_API pdl_status pdl_launch_explain(pdl_kernel *kernel, const pdl_launch_desc *desc,
                                       pdl_launch_report *report);
 
-/** How much of a launch runs at a time, from pdl_launch_occupancy(). Start from
+/** How much of a launch runs concurrently, from pdl_launch_occupancy(). Start from
  * PDL_OCCUPANCY_INIT. */
 typedef struct pdl_occupancy {
     uint32_t size;             /**< sizeof(pdl_occupancy) as the caller was compiled. */
@@ -760,7 +762,7 @@ static inline void pdl_launch_desc_init(pdl_launch_desc *desc)
 #ifdef __cplusplus
 } /* extern "C" */
 
-/** What PDL_ARGS() makes in C++: lives until the end of the full expression. */
+/** The result of PDL_ARGS() in C++: lives until the end of the full expression. */
 template <size_t Count> struct pdl_packed_args_ {
     void *pointers[Count];
 };
@@ -780,8 +782,8 @@ static inline pdl_status pdl_launch(pdl_kernel *kernel, const pdl_launch_desc &d
 #endif
 
 /**
- * The argument array of a launch: `PDL_ARGS(weights, x, y)` is one pointer an argument, for 1
- * to 32.
+ * The argument array of a launch: `PDL_ARGS(weights, x, y)` is one pointer per argument, for 1 to
+ * 32.
  *
  * The arguments are variables (in C++ also temporaries) of exactly the parameters' types; the array
  * lives as long as a compound literal (in C++ until the end of the full expression).

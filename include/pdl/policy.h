@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /** @file
- * Policies of the process: which of the launches that ask for overlap are to have it.
+ * Policies of the process: which of the launches that ask for overlap get it.
  *
- * A policy only ever takes an overlap away; what is safe is decided before (::pdl_reason). It holds
- * for launches, nodes of graphs and chains that are made from then on. `docs/overlap.md` says when
- * which policy pays.
+ * A policy only removes overlaps; safety is decided before (::pdl_reason). It applies to launches,
+ * nodes of graphs and chains that are made after it is set. `docs/overlap.md` describes the
+ * policies.
  *
- * The environment has the same, read once, and stands above the program: what it takes away stays
- * away.
+ * The environment has equivalents, read once, which override the program: an overlap that they
+ * remove stays removed.
  * - `PDL_OVERLAP=capture` is `capture_only`.
  * - `PDL_OVERLAP_EXCLUDE=PATTERN[:PATTERN...]` adds to `exclude`.
  * - `PDL_TUNED=FILE` replaces `tuned` and sets `tuned_auto`. A file that cannot be read is reported
@@ -24,14 +24,14 @@
 extern "C" {
 #endif
 
-/** What pdl_policy_set() sets. Start from PDL_POLICY_INIT, which is no policy. */
+/** The policy for pdl_policy_set(). Start from PDL_POLICY_INIT, an empty policy. */
 typedef struct pdl_policy {
     uint32_t size; /**< sizeof(pdl_policy) as the caller was compiled. */
     /** 1: only launches that a stream captures into a graph overlap, and nodes and chains, as if
-     * all descriptors said PDL_OVERLAP_CAPTURE. PDL_OVERLAP_REQUIRE fails elsewhere. */
+     * all descriptors had PDL_OVERLAP_CAPTURE. PDL_OVERLAP_REQUIRE fails elsewhere. */
     uint32_t capture_only;
-    /** The kernels to leave alone (PDL_REASON_EXCLUDED): patterns of fnmatch(3), separated by
-     * colons; NULL for none. A pattern is compared with the kernel's whole name and, of a mangled
+    /** The kernels that never overlap (PDL_REASON_EXCLUDED): patterns of fnmatch(3), separated by
+     * colons; NULL for none. A pattern is compared with the kernel's whole name and, for a mangled
      * C++ name, with the function's own: `fc2` matches `_ZN2nn3fc2EPKf`. */
     const char *exclude;
     /** The path of a file of `pdltool tune --save`, read now; NULL for none. It decides for
@@ -47,36 +47,36 @@ typedef struct pdl_policy {
 #define PDL_POLICY_INIT PDL_SIZED_INIT_(pdl_policy)
 
 /**
- * Sets the policy of the process, in place of what was set before. NULL: none.
+ * Sets the policy of the process and replaces the previous one. NULL: none.
  *
  * The strings are copied. A policy that is replaced keeps its memory, because launches of other
- * threads may be reading it: this is for a program's start and not for each launch. Thread-safe.
+ * threads may be reading it: call this when the program starts, not for each launch. Thread-safe.
  * On failure the policy stays what it was.
  * Errors: PDL_ERROR_DESC_SIZE, PDL_ERROR_DESC_TOO_NEW, PDL_ERROR_DESC_FIELD, PDL_ERROR_FILE (with
  * the line of the tuned file that cannot be read), PDL_ERROR_OUT_OF_MEMORY.
  */
 PDL_API pdl_status pdl_policy_set(const pdl_policy *policy);
 
-/** What was measured of a kernel, from pdl_tuned_find(). Start from PDL_TUNED_INIT. */
+/** The measurement of a kernel, from pdl_tuned_find(). Start from PDL_TUNED_INIT. */
 typedef struct pdl_tuned {
     uint32_t size;        /**< sizeof(pdl_tuned) as the caller was compiled. */
-    uint32_t line;        /**< Where it stands in the tuned file, from 1; 0: nothing does. */
-    uint32_t overlap;     /**< A pdl_known: whether the overlap pays. */
+    uint32_t line;        /**< Its line in the tuned file, from 1; 0: none. */
+    uint32_t overlap;     /**< A pdl_known: whether the overlap is faster. */
     uint32_t has_trigger; /**< 1 if `trigger` was measured. */
-    int32_t trigger;      /**< The place of the trigger, for PDL_TRIGGER_SELECT; -1: none. */
+    int32_t trigger;      /**< The trigger position, for PDL_TRIGGER_SELECT; -1: none. */
     uint32_t reserved;    /**< Zero. */
-    double gain; /**< The time without overlap, as a multiple of that with it; 0: not known. */
+    double gain;          /**< The time without overlap divided by the time with it; 0: unknown. */
 } pdl_tuned;
 
 /** Initializer of a pdl_tuned. */
 #define PDL_TUNED_INIT PDL_SIZED_INIT_(pdl_tuned)
 
 /**
- * Looks up what the tuned file in force (`tuned`, or `PDL_TUNED`) says of a kernel and a shape.
+ * Looks up a kernel and a shape in the active tuned file (`tuned`, or `PDL_TUNED`).
  *
- * For what is chosen before a launch, such as the trigger that the kernel is compiled for. No file
- * and no line is an answer and no failure. Needs no driver. Thread-safe.
- * @param kernel the name as pdl_kernel_info has it, mangled or plain
+ * For choices made before a launch, such as the trigger that the kernel is compiled for. A missing
+ * file or line is not an error. Needs no driver. Thread-safe.
+ * @param kernel the name as in pdl_kernel_info, mangled or plain
  * @param grid blocks, @param block threads: x, y and z, where 0 means 1
  * Errors: PDL_ERROR_INVALID_ARGUMENT, PDL_ERROR_DESC_SIZE.
  */

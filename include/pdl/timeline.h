@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /** @file
- * Timelines: when each block of some kernels started, waited, triggered and ended, and on which SM; as
- * numbers, as text, as a picture and as a trace file.
+ * Timelines: when each block of some kernels started, waited, triggered and ended, and on which
+ * SM, as numbers, text, a picture or a trace file.
  *
- * A pdl_timeline is filled from a device's stamps (pdl/trace.h) or by hand; `pdltool sim` fills it
- * from its model. Part of libpdl-trace; needs neither driver nor device. Times are nanoseconds on one
- * axis, whose zero is the caller's choice.
+ * A pdl_timeline is filled from a device's stamps (pdl/trace.h) or by the program; `pdltool sim`
+ * fills it from its model. Part of libpdl-trace; needs neither driver nor device. Times are
+ * nanoseconds on one axis, whose zero is the caller's choice.
  *
  * A struct that begins with its `size` may grow; one without a size never changes.
  */
@@ -20,10 +20,10 @@
 extern "C" {
 #endif
 
-/** Launches and their blocks. Not for several threads at once while it is filled. */
+/** Launches and their blocks. Only one thread may use it while it is filled. */
 typedef struct pdl_timeline pdl_timeline;
 
-/** A stamp that was not taken: the kernel does not wait, or does not trigger. */
+/** A missing stamp: the kernel does not wait, or does not trigger. */
 #define PDL_TIMELINE_NONE INT64_MIN
 
 /** One block of a launch. Has no size: it never changes. */
@@ -33,9 +33,9 @@ typedef struct pdl_timeline_block {
     uint32_t sm;          /**< The SM that it ran on. */
     uint32_t reserved;    /**< 0. */
     int64_t start_ns;     /**< Its first instruction. */
-    int64_t wait_ns;      /**< Where it began to wait, or PDL_TIMELINE_NONE. */
-    int64_t waited_ns;    /**< Where its wait returned, or PDL_TIMELINE_NONE. */
-    int64_t triggered_ns; /**< Where it let dependents launch, or PDL_TIMELINE_NONE. */
+    int64_t wait_ns;      /**< When it began to wait, or PDL_TIMELINE_NONE. */
+    int64_t waited_ns;    /**< When its wait returned, or PDL_TIMELINE_NONE. */
+    int64_t triggered_ns; /**< When it triggered, or PDL_TIMELINE_NONE. */
     int64_t end_ns;       /**< Its last instruction. */
 } pdl_timeline_block;
 
@@ -48,9 +48,9 @@ PDL_API void pdl_timeline_destroy(pdl_timeline *timeline);
 /**
  * Adds a launch.
  *
- * @param kernel its name; launches of one name get one colour. Copied
- * @param track what it is drawn under, a stream's name or a way's ("stream", "with PDL"): launches
- * of one track share one time axis, and their gaps and overlaps are told. Copied; NULL: ""
+ * @param kernel its name; launches with the same name have the same colour. Copied
+ * @param track the name of its stream or launch path ("stream", "with PDL"): launches of one track
+ * share one time axis, and their gaps and overlaps are reported. Copied; NULL: ""
  * @param[out] launch its index, from 0
  * Errors: PDL_ERROR_INVALID_ARGUMENT, PDL_ERROR_OUT_OF_MEMORY.
  */
@@ -61,46 +61,47 @@ PDL_API pdl_status pdl_timeline_add_launch(pdl_timeline *timeline, const char *k
  * start, a stamp outside of both), PDL_ERROR_OUT_OF_MEMORY. */
 PDL_API pdl_status pdl_timeline_add_block(pdl_timeline *timeline, const pdl_timeline_block *block);
 
-/** Says that stamps were lost: the outputs tell so. */
+/** Records that stamps were lost; the outputs report it. */
 PDL_API void pdl_timeline_add_lost(pdl_timeline *timeline, uint64_t blocks);
 
-/** Says a sentence in every output, once however often it is given: what the times are of, what went
- * wrong with them. Copied. Errors: PDL_ERROR_INVALID_ARGUMENT, PDL_ERROR_OUT_OF_MEMORY. */
+/** Adds a sentence to every output, once even if added repeatedly: the origin of the times, or a
+ * problem with them. Copied. Errors: PDL_ERROR_INVALID_ARGUMENT, PDL_ERROR_OUT_OF_MEMORY. */
 PDL_API pdl_status pdl_timeline_add_note(pdl_timeline *timeline, const char *note);
 
-/** What a timeline comes to, of one track or of all. Start from PDL_TIMELINE_SUMMARY_INIT. */
+/** The summary of a timeline, for one track or for all. Start from PDL_TIMELINE_SUMMARY_INIT. */
 typedef struct pdl_timeline_summary {
     uint32_t size;        /**< sizeof(pdl_timeline_summary) as the caller was compiled. */
     uint32_t launches;    /**< With blocks. */
     uint64_t blocks;      /**< All. */
     uint64_t lost;        /**< Blocks whose stamps were lost. */
     int64_t span_ns;      /**< From the first start to the last end. */
-    int64_t busy_ns;      /**< The union of all blocks' times: some block ran. */
-    int64_t summed_ns;    /**< The launches' own spans, added: what summing durations would say. */
-    int64_t overlap_ns;   /**< Two launches or more had blocks running. */
+    int64_t busy_ns;      /**< The union of all blocks' times: at least one block ran. */
+    int64_t summed_ns;    /**< The sum of the launches' own spans, which counts overlaps twice. */
+    int64_t overlap_ns;   /**< Blocks of at least two launches ran. */
     int64_t gap_ns;       /**< Between launches, no block ran: exposed launch latency. */
-    int64_t blocked_ns;   /**< In waits, the mean of a block, added over the launches. */
+    int64_t blocked_ns;   /**< In waits: the mean per block, summed over the launches. */
     double overlap_share; /**< overlap_ns / span_ns. */
-    double sm_share;      /**< Of all SMs' time in the span, the share in which a block ran. */
+    double sm_share;      /**< The share of all SMs' time in the span in which a block ran. */
 } pdl_timeline_summary;
 
 /** Initializer of a pdl_timeline_summary. */
 #define PDL_TIMELINE_SUMMARY_INIT PDL_SIZED_INIT_(pdl_timeline_summary)
 
-/** Tells what it comes to. @param track NULL: all of them. Errors: PDL_ERROR_INVALID_ARGUMENT,
+/** Returns the summary. @param track NULL: all of them. Errors: PDL_ERROR_INVALID_ARGUMENT,
  * PDL_ERROR_DESC_SIZE, PDL_ERROR_NOT_FOUND (no such track), PDL_ERROR_OUT_OF_MEMORY. */
 PDL_API pdl_status pdl_timeline_summarize(const pdl_timeline *timeline, const char *track,
                                           pdl_timeline_summary *summary);
 
 /** Forms of output. */
 typedef enum pdl_timeline_format {
-    /** The summary and a line a launch (of a long list the first and the last), and a picture of
-     * characters in UTF-8, as wide as `columns`. */
+    /** The summary, a line per launch (only the first and the last of a long list), and a picture
+     * of UTF-8 characters, `columns` wide. */
     PDL_TIMELINE_TEXT = 1,
-    /** A picture: a row an SM, time from left to right, a colour a kernel, waits hatched, a mark at
-     * each trigger; tracks below another on one axis. Light and dark by the viewer's preference. */
+    /** A picture: a row per SM, time from left to right, a colour per kernel, waits hatched,
+     * triggers marked, tracks below each other on one axis. Light or dark by the viewer's
+     * preference. */
     PDL_TIMELINE_SVG = 2,
-    /** Trace Event Format, as Perfetto and chrome://tracing read it. */
+    /** Trace Event Format, for Perfetto and chrome://tracing. */
     PDL_TIMELINE_TRACE = 3
 } pdl_timeline_format;
 
@@ -108,7 +109,7 @@ typedef enum pdl_timeline_format {
  * Writes it to a file.
  *
  * @param path "-" is standard output
- * @param columns of text, 40 to 400; 0: 80. Of no account to the other forms
+ * @param columns width of the text, 40 to 400; 0: 80. Other formats ignore it
  * Errors: PDL_ERROR_INVALID_ARGUMENT, PDL_ERROR_FILE, PDL_ERROR_OUT_OF_MEMORY.
  */
 PDL_API pdl_status pdl_timeline_write(const pdl_timeline *timeline, pdl_timeline_format format,
@@ -120,9 +121,9 @@ struct pdl_chain;
  * Writes a chain (pdl/chain.h) as a description from which `pdltool sim` predicts its timeline: each
  * link's kernel with its grid, block, registers and shared memory, and how it depends on others.
  *
- * How long the kernels' phases take is not known: it is 1 us each before the wait, before the trigger
- * and after it, to be replaced by what was measured. The file is text, and kernels' names are made
- * one word.
+ * The lengths of the kernels' phases are unknown: the file has 1 us each before the wait, before
+ * the trigger and after it, to be replaced by measured times. The file is text, and each kernel's
+ * name is one word.
  * @param path the file, which is replaced; "-" is standard output
  * Errors: PDL_ERROR_INVALID_ARGUMENT (no path, or a chain without links), PDL_ERROR_FILE,
  * PDL_ERROR_OUT_OF_MEMORY, those of pdl_chain_explain() and pdl_kernel_get().

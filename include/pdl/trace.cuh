@@ -3,9 +3,9 @@
  * Traces of kernels, the device side: when each block started, waited, triggered and ended, and on
  * which SM. pdl/trace.h is the host side.
  *
- * Without -DPDL_TRACE=1 everything here is as if it were not there: the kernel has no parameter
- * more, and its code is the same to the byte. For nvcc, clang and NVRTC, C++11 and newer. It
- * includes pdl/device.cuh and nothing else.
+ * Without -DPDL_TRACE=1 the macros have no effect: the kernel has no additional parameter, and its
+ * code is identical. For nvcc, clang and NVRTC, C++11 and newer. It includes pdl/device.cuh and
+ * nothing else.
  *
  *     __global__ void fc2(const float *w, const float *x, float *y PDL_TRACE_PARAMETER)
  *     {
@@ -20,13 +20,13 @@
  *
  *     pdl_launch_kernel(desc, fc2, w, x, y PDL_TRACE_ARGUMENT(launch));
  *
- * One thread of a block, the one of index 0, takes the stamps and stores each at once, so that no
- * register holds it; a block's stamps are its own, so that there are no atomics. What the stamps say
- * is what that thread did. Stamps are of %globaltimer. All macros but PDL_TRACE_ARGUMENT() stand in
- * the body of the kernel itself, where its parameter can be seen.
+ * The thread with index 0 of each block takes the stamps and stores each immediately, so that no
+ * register holds it. Each block has its own record, so there are no atomics. The stamps describe
+ * only that thread. They are values of %globaltimer. Use all macros except PDL_TRACE_ARGUMENT() in
+ * the body of the kernel itself, where its parameter is visible.
  *
- * Unlike other headers, it may be included again: the macros then follow PDL_TRACE as it is defined
- * at that place, so that one file can compile a kernel with a trace and without.
+ * Unlike other headers, it may be included again: the macros then follow the current definition of
+ * PDL_TRACE, so that one file can compile a kernel with a trace and without.
  */
 #ifndef PDL_TRACE_CUH
 #define PDL_TRACE_CUH
@@ -47,8 +47,8 @@ typedef struct pdl_trace_launch {
 
 #if defined(__CUDACC__) || defined(__CUDA__)
 
-/* Of a block, 48 bytes: start, trigger, wait, end of the wait, end, and SM with launch above it. 0 is
- * no stamp. */
+/* The 48 bytes of a block: start, trigger, wait, end of the wait, end, and SM with the launch in
+ * the upper half. 0 means no stamp. */
 #define PDL_TRACE_RECORD_ 48u
 
 /* The record of this block; 0 for all threads but one, and where there is no room for it. Names no
@@ -73,8 +73,8 @@ PDL_DEVICE_INLINE_ unsigned long long pdl_trace_record_(const pdl_trace_launch &
            (slot < launch.capacity ? slot : slot - launch.capacity) * PDL_TRACE_RECORD_;
 }
 
-/* What follows is predicated and has no branches: around those, compilers make copies of the code
- * that is traced. Each of these asm statements begins with p: whether there is a record. */
+/* The following code is predicated and has no branches: around those, compilers make copies of the
+ * code that is traced. Each of these asm statements begins with p: whether there is a record. */
 #define PDL_TRACE_IF_ "{ .reg .pred p; .reg .u64 t, z; setp.ne.u64 p, %0, 0; mov.u64 z, 0; "
 
 /* Forgets what an earlier run of the same launch left in the record. */

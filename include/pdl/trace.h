@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /** @file
- * Traces of kernels, the host side: the buffer that their blocks write stamps to, and from there to
- * a timeline. pdl/trace.cuh is the device side. Part of libpdl-trace.
+ * Traces of kernels, the host side: the buffer for the stamps of their blocks, and its conversion
+ * to a timeline. pdl/trace.cuh is the device side. Part of libpdl-trace.
  *
- * A launch reserves room for its blocks and passes what it got as the kernel's last argument. When
+ * A launch reserves space for its blocks and passes the result as the kernel's last argument. When
  * the kernels have ended, pdl_trace_collect() makes a timeline of the stamps:
  *
  *     pdl_trace_launch launch;
@@ -13,8 +13,8 @@
  *     cudaDeviceSynchronize();
  *     pdl_trace_collect(trace, timeline, NULL);
  *
- * A launch that is recorded into a graph or a chain keeps its room: each replay writes over the
- * stamps of the one before, and the newest are collected.
+ * A launch that is recorded into a graph or a chain keeps its space: each replay overwrites the
+ * stamps of the previous one, and the newest are collected.
  */
 #ifndef PDL_TRACE_H
 #define PDL_TRACE_H
@@ -27,94 +27,93 @@
 extern "C" {
 #endif
 
-/** A device buffer for the stamps of blocks, and what is to be written there. */
+/** A device buffer for the stamps of blocks, and its launches. */
 typedef struct pdl_trace pdl_trace;
 
 #ifndef PDL_TRACE_LAUNCH_
 #define PDL_TRACE_LAUNCH_
 /**
- * What a kernel is told: its last parameter where PDL_TRACE is 1. Zeros: it takes no stamps.
+ * The kernel's last parameter if PDL_TRACE is 1. Zeros: the kernel records no stamps.
  *
- * Of 24 bytes; pdl/trace.cuh declares the same. Has no size: it never changes, because kernels are
- * compiled with it.
+ * It has 24 bytes; pdl/trace.cuh declares the same. Has no size: it never changes, because kernels
+ * are compiled with it.
  */
 typedef struct pdl_trace_launch {
     unsigned long long records; /**< The buffer's address on the device. */
-    unsigned first;             /**< Where in it the launch's blocks begin. */
-    unsigned capacity;          /**< Blocks that it holds; after the last comes the first again. */
-    unsigned blocks;            /**< Of the launch that are stamped. */
-    unsigned launch;            /**< A number that no other launch of the trace has. */
+    unsigned first;             /**< The index of the launch's first block. */
+    unsigned capacity;          /**< The buffer's size in blocks; it is a ring. */
+    unsigned blocks;            /**< The launch's blocks that are stamped. */
+    unsigned launch;            /**< A number that is unique in the trace. */
 } pdl_trace_launch;
 #endif
 
 /**
  * Makes a trace for the device of the current context.
  *
- * Takes 48 bytes of device memory a block. Maps to cuMemAlloc and cuMemsetD8, and waits for them.
+ * Uses 48 bytes of device memory per block. Maps to cuMemAlloc and cuMemsetD8, and waits for them.
  * @param capacity blocks, of all launches between two calls of pdl_trace_reset(), 1 to 2^31 - 1.
- * What is reserved beyond it takes the place of the oldest launches
+ * Further reservations replace the oldest launches
  * Errors: those of pdl_device_count(), PDL_ERROR_NO_CONTEXT, PDL_ERROR_INVALID_ARGUMENT,
  * PDL_ERROR_OUT_OF_MEMORY.
  */
 PDL_API pdl_status pdl_trace_create(uint32_t capacity, pdl_trace **trace);
 
-/** Frees it. No kernel in flight may use it any more. NULL is ignored. */
+/** Frees it. No kernel in flight may use it. NULL is ignored. */
 PDL_API void pdl_trace_destroy(pdl_trace *trace);
 
 /**
- * Reserves room for the blocks of a launch, and tells what to pass to the kernel.
+ * Reserves space for the blocks of a launch, and returns the kernel's argument.
  *
- * Asks nothing of the driver, so that it may stand in front of every launch and in a capture.
- * Launches of one track must be reserved in the order in which they start on the device. Where they
- * take the place of older launches, those are lost, and counted. Of a launch with more blocks than
- * the trace holds, the first blocks are stamped and the others lost.
- * @param kernel its name; launches of one name get one colour. Copied
- * @param track what it is drawn under: the name of the stream, or of the way ("with PDL"). Copied;
- * NULL: ""
+ * Makes no driver call, so it may be used before every launch and in a capture. Launches of one
+ * track must be reserved in the order in which they start on the device. If they replace older
+ * launches, those are lost and counted. If a launch has more blocks than the trace, the first
+ * blocks are stamped and the others lost.
+ * @param kernel its name; launches with the same name have the same colour. Copied
+ * @param track the name of its stream or launch path ("with PDL"). Copied; NULL: ""
  * @param blocks of the grid, 1 or more
  * Errors: PDL_ERROR_INVALID_ARGUMENT, PDL_ERROR_OUT_OF_MEMORY. Thread-safe.
  */
 PDL_API pdl_status pdl_trace_reserve(pdl_trace *trace, const char *kernel, const char *track,
                                      uint32_t blocks, pdl_trace_launch *launch);
 
-/** What became of the blocks that were reserved for. Start from PDL_TRACE_REPORT_INIT. */
+/** The result for the reserved blocks. Start from PDL_TRACE_REPORT_INIT. */
 typedef struct pdl_trace_report {
     uint32_t size;        /**< sizeof(pdl_trace_report) as the caller was compiled. */
     uint32_t launches;    /**< With blocks in the timeline. */
     uint64_t blocks;      /**< In the timeline. */
-    uint64_t overwritten; /**< Lost: the room was reserved again for newer launches. */
-    uint64_t unwritten;   /**< Lost: the block did not run to PDL_TRACE_END(), or not at all. */
-    uint64_t timer;       /**< Lost: the device's timer was set to another time. */
+    uint64_t overwritten; /**< Lost: the space was reserved again for newer launches. */
+    uint64_t unwritten;   /**< Lost: the block did not reach PDL_TRACE_END(), or did not run. */
+    uint64_t timer;       /**< Lost: the device's timer was changed. */
 } pdl_trace_report;
 
 /** Initializer of a pdl_trace_report. */
 #define PDL_TRACE_REPORT_INIT PDL_SIZED_INIT_(pdl_trace_report)
 
 /**
- * Adds the launches since the last pdl_trace_reset() to a timeline, and what was lost.
+ * Adds the launches since the last pdl_trace_reset() to a timeline, and the number of lost blocks.
  *
- * The caller has synchronised: no kernel with this trace is in flight. The zero of the timeline is
- * the first start of what is added, so that two runs, each collected for itself and under its own
- * track, begin at one point. What was lost is counted in the timeline, which says why.
+ * The caller has synchronized: no kernel with this trace is in flight. The zero of the timeline is
+ * the first start of the added launches, so that two runs, collected separately under their own
+ * tracks, begin at the same point. The timeline counts lost blocks and has the reason.
  *
- * A timer that was set to another time while a block ran, or between launches, shows as stamps that
- * go back, that go back against the launch before on the same track by more than 10 ms, or that are
- * further apart than 10 minutes in a launch or a day between launches. Blocks and launches that
- * stride such a point and launches before it are left out.
+ * A change of the timer shows as decreasing stamps in a block, or as a launch that starts more
+ * than 10 ms before the previous one on the same track. It also shows as a launch of more than 10
+ * minutes, or a day between launches. Launches before the change, and blocks and launches during
+ * it, are left out.
  *
- * Maps to cuMemcpyDtoH. May be called again: it takes nothing away.
+ * Maps to cuMemcpyDtoH. May be called again: it removes nothing.
  * @param[in,out] report NULL: none
- * Errors: PDL_ERROR_INVALID_ARGUMENT, PDL_ERROR_DESC_SIZE, PDL_ERROR_OUT_OF_MEMORY, and what an
- * earlier kernel ran into (PDL_ERROR_DEVICE_FAULT). Thread-safe.
+ * Errors: PDL_ERROR_INVALID_ARGUMENT, PDL_ERROR_DESC_SIZE, PDL_ERROR_OUT_OF_MEMORY, and the fault
+ * of an earlier kernel (PDL_ERROR_DEVICE_FAULT). Thread-safe.
  */
 PDL_API pdl_status pdl_trace_collect(pdl_trace *trace, pdl_timeline *timeline,
                                      pdl_trace_report *report);
 
 /**
- * Forgets all launches: all of the buffer is free.
+ * Removes all launches from the buffer.
  *
- * No kernel with this trace is in flight. A graph or chain that was recorded before must be recorded
- * again: what its launches write is ignored, and may be where newer launches write. NULL is
+ * No kernel with this trace is in flight. A graph or chain that was recorded before must be
+ * recorded again: its stamps are ignored, and may overwrite those of newer launches. NULL is
  * ignored. Thread-safe.
  */
 PDL_API void pdl_trace_reset(pdl_trace *trace);

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /** @file
- * Types of arrays in device memory, and what they are computed with: for kernels, with pdl/vector.cuh.
+ * Types of arrays in device memory, and their computation types: for kernels, with pdl/vector.cuh.
  *
- * For nvcc, clang and NVRTC, C++11 and newer. It includes nothing: the floating types of less than 32
- * bits are its own, of the layout of CUDA's.
+ * For nvcc, clang and NVRTC, C++11 and newer. It includes nothing: the floating types of less than
+ * 32 bits are its own, with the layout of CUDA's.
  *
- * What a value becomes in another type is the nearest that this has: in floating types rounded to
- * nearest even, once (what is too large becomes infinite, but the largest finite value in the 8-bit
- * types); in integers cut towards zero and held within their range, not-a-number 0; in bool
- * whether it is other than 0 (not-a-number is).
+ * A value is converted to the nearest value of another type. Conversions to floating types round
+ * once, to nearest even; values that are too large become infinite, or the largest finite value in
+ * the 8-bit types. Conversions to integers round towards zero and saturate; not-a-number becomes
+ * 0. Conversions to bool are true for values other than 0, including not-a-number.
  */
 #ifndef PDL_TYPES_CUH
 #define PDL_TYPES_CUH
@@ -247,11 +247,12 @@ PDL_TYPES_CUT_(u64, unsigned long long, "u64", "=l")
  * ---------------------------------------------------------------------------------------------- */
 
 /**
- * What a type in memory is: `compute`, the type of its values in registers (float for floating types of
- * at most 32 bits, int for integers of less than 32 and for bool, else itself), `load` and `store`
- * between the two. `store` takes every type that is a `compute` of some type.
+ * The properties of a type in memory. `compute` is the type of its values in registers: float for
+ * floating types of at most 32 bits, int for integers of less than 32 and for bool, otherwise
+ * itself. `load` and `store` convert between the two. `store` takes every type that is a `compute`
+ * of some type.
  *
- * For a type of one's own, such as CUDA's: PDL_STORAGE_AS(__half, pdl_half).
+ * For other types, such as CUDA's: PDL_STORAGE_AS(__half, pdl_half).
  */
 template <typename T> struct pdl_storage;
 
@@ -494,11 +495,11 @@ template <> struct pdl_adder_<2> {
 };
 
 /**
- * What `old += value` leaves in memory: the sum as pdl_storage stores it.
+ * The result of `old += value` in memory: the sum as pdl_storage stores it.
  *
- * The sum of integers is exact. With a floating type in it, it is made in float, or in double where one
- * of the two is double or an integer that a float does not hold exactly: one of 64 bits, or T itself
- * one of 32. The value is rounded to that type before it is added.
+ * The sum of integers is exact. With a floating type it is computed in float. It is computed in
+ * double if one of the two is double or an integer that float does not represent exactly: one of
+ * 64 bits, or T itself one of 32. The value is rounded to that type before it is added.
  */
 template <typename T, typename C> PDL_TYPES_INLINE_ T pdl_add(T old, C value)
 {

@@ -2,9 +2,9 @@
 /** @file
  * Element-wise work over arrays of any types, with vector loads and stores: for kernels.
  *
- * For nvcc, clang and NVRTC, C++11 and newer; it includes pdl/types.cuh and nothing else. Arrays are in
- * global memory, and nothing outside of them is read or written, whatever their alignment. pdl/vector.h
- * has the host's side, the launch's shape.
+ * For nvcc, clang and NVRTC, C++11 and newer; it includes only pdl/types.cuh. Arrays are in global
+ * memory, and no memory outside them is read or written, whatever their alignment. pdl/vector.h
+ * has the host side, the launch's shape.
  */
 #ifndef PDL_VECTOR_CUH
 #define PDL_VECTOR_CUH
@@ -23,7 +23,7 @@ template <typename T> struct pdl_rows {
  * Vectors: some bytes, in 32-bit words
  * ---------------------------------------------------------------------------------------------- */
 
-/* Of 32 bytes in one instruction: compute capability 10.0, and a compiler whose PTX has it. */
+/* 32 bytes in one instruction: compute capability 10.0, and a compiler whose PTX has it. */
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 1000 && defined(__CUDACC_VER_MAJOR__) &&            \
     (__CUDACC_VER_MAJOR__ > 12 || (__CUDACC_VER_MAJOR__ == 12 && __CUDACC_VER_MINOR__ >= 9))
 #define PDL_VECTOR_MOST_ 32

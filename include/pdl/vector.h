@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /** @file
- * libpdl-rtc: the host's side of pdl/vector.cuh: how wide the vectors are, and the launch's shape.
+ * libpdl-rtc: the host side of pdl/vector.cuh: the width of the vectors, and the launch's shape.
  *
- * With the conventions of pdl/pdl.h. Element-wise kernels are templates over types and a width; what
- * this tells goes into a name for pdl_rtc_kernel() and into a pdl_launch_desc.
+ * With the conventions of pdl/pdl.h. Element-wise kernels are templates over types and a width.
+ * The plan supplies the name for pdl_rtc_kernel() and the shape for pdl_launch_desc.
  */
 #ifndef PDL_VECTOR_H
 #define PDL_VECTOR_H
@@ -17,7 +17,7 @@
 extern "C" {
 #endif
 
-/** The types that pdl/types.cuh knows. */
+/** The types of pdl/types.cuh. */
 typedef enum pdl_vector_type {
     PDL_VECTOR_FLOAT64 = 1,     /**< double */
     PDL_VECTOR_FLOAT32 = 2,     /**< float */
@@ -36,36 +36,36 @@ typedef enum pdl_vector_type {
     PDL_VECTOR_BOOL = 15        /**< bool: a byte */
 } pdl_vector_type;
 
-/** How a type is written in device code, such as "pdl_half"; NULL for a number that is none. Static. */
+/** The name of a type in device code, such as "pdl_half"; NULL for an unknown number. Static. */
 PDL_API const char *pdl_vector_type_name(pdl_vector_type type);
 
-/** Bytes of an element; 0 for a number that is none. */
+/** Bytes of an element; 0 for an unknown number. */
 PDL_API uint32_t pdl_vector_type_size(pdl_vector_type type);
 
 /** An array of a kernel: `rows` rows of `columns` elements, see pdl_vector_plan_make(). Callers have
  * arrays of it: it never changes. */
 typedef struct pdl_vector_operand {
     uint64_t address;      /**< In device memory, a multiple of `element_size`. Not read. */
-    int64_t stride;        /**< Elements from row to row; of no matter if there is one row. */
+    int64_t stride;        /**< Elements from row to row; ignored if there is one row. */
     uint32_t element_size; /**< 1, 2, 4 or 8; see pdl_vector_type_size(). */
     uint32_t reserved;     /**< 0. */
 } pdl_vector_operand;
 
-/** How many arrays a kernel may have at most. */
+/** The maximum number of arrays of a kernel. */
 #define PDL_VECTOR_OPERANDS_MAX 32
 
 /** A launch of a kernel made with pdl_vector_map(). Start from PDL_VECTOR_PLAN_INIT. */
 typedef struct pdl_vector_plan {
     uint32_t size;     /**< sizeof(pdl_vector_plan) as the caller was compiled. */
     uint32_t width;    /**< Elements of a vector: the template's `Width`. */
-    uint32_t unroll;   /**< Vectors of a thread at a time, 1 or 4: the template's `Unroll`. */
-    uint32_t shifted;  /**< Bit i: operand i is somewhere not aligned as the output is, so that its
-                          vectors are put together from aligned ones. */
+    uint32_t unroll;   /**< Vectors per thread and step, 1 or 4: the template's `Unroll`. */
+    uint32_t shifted;  /**< Bit i: operand i is not always aligned as the output is, so its vectors
+                            are assembled from aligned ones. */
     uint32_t guarded;  /**< 1 if a row has elements before or after its vectors. */
     uint32_t reserved; /**< 0. */
-    int64_t rows;      /**< What the kernel is to be told: rows without gaps are made one. */
+    int64_t rows;      /**< The kernel's argument: rows without gaps are merged into one. */
     int64_t columns;   /**< Elements of such a row. */
-    uint32_t grid[3];  /**< Blocks, at least 1: also where there is nothing to do. */
+    uint32_t grid[3];  /**< Blocks, at least 1 even if there are no elements. */
     uint32_t block[3]; /**< Threads. */
 } pdl_vector_plan;
 
@@ -75,18 +75,18 @@ typedef struct pdl_vector_plan {
 /**
  * Plans a launch: the width by the types, pointers and strides, the shape by the device.
  *
- * The width is the largest power of two with which no vector is of more than 16 bytes (32 from compute
- * capability 10.0 on) and at least half of each row is in vectors. A kernel of any width and shape gives
- * the same result.
+ * The width is the largest power of two with which no vector has more than 16 bytes (32 from
+ * compute capability 10.0 on) and at least half of each row is in vectors. All widths and shapes
+ * give the same result.
  * @param operands the output, then the inputs
  * @param count how many arrays, at most PDL_VECTOR_OPERANDS_MAX
- * @param rows of each array; 1 if it is just an array
+ * @param rows of each array; 1 for a plain array
  * @param columns elements of a row
  * @param device the ordinal, or -1 for the current context's
  * @param[in,out] plan its size field says how much of it the caller knows
- * Errors: PDL_ERROR_INVALID_ARGUMENT (also an address that is no multiple of its element's size, and
- * an output whose rows overlap), PDL_ERROR_DESC_SIZE, those of pdl_device_get() and, for -1,
- * pdl_device_current().
+ * Errors: PDL_ERROR_INVALID_ARGUMENT (also an address that is not a multiple of its element's
+ * size, and an output whose rows overlap), PDL_ERROR_DESC_SIZE, those of pdl_device_get() and, for
+ * -1, pdl_device_current().
  */
 PDL_API pdl_status pdl_vector_plan_make(const pdl_vector_operand *operands, size_t count,
                                         int64_t rows, int64_t columns, int device,

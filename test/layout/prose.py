@@ -16,7 +16,7 @@ MOST_WORDS = 35
 UNIT = r"(?:rows?|launch|kernels?|blocks?|threads?|SM|node|page|rule|warp|layer|line|file|process|form|edge|key|step)\b"
 RULES = {
     "per": (r"\b(?!(?:is|as|of|for|in|that|has|not|with|from|by|to|and|or|if)\b)(?:\d[\d,.]* )?(?:bytes|registers|ns|µs|"
-            r"threads|blocks|launches|pages?|lines?|verdicts?|curves?|warps?|words|findings|entry|tests?|nodes|files?|"
+            r"threads|blocks|pages?|lines?|verdicts?|curves?|warps?|words|findings|entry|tests?|nodes|files?|"
             r"figures?|times) an? " + UNIT, "per row, per launch"),
     "negation": (r"(?<!there )\b(?:is|are|was|were) (?:no (?!longer|more\b|less|better|worse|slower|faster|different)|none\b)"
                  r"|(?:that|which|what) nobody|\bof nobody's", "is not a, invalid, unknown, unsupported"),
@@ -80,7 +80,7 @@ def blocks_of_header(text):
     for comment in re.finditer(r"/\*\*?<?(.*?)\*/", re.sub(r"@code.*?@endcode", "", text, flags=re.S), re.S):
         start = text.count("\n", 0, comment.start()) + 1
         body = re.sub(r"^ *\* ?", "", comment[1], flags=re.M)
-        for part in re.split(r"\n\s*\n|[@\\](?:param\S* \S+|return|note|brief|since|warning)|\n\s*- ", body):
+        for part in re.split(r"\n\s*\n|[@\\](?:param\S* \S+|return|note)|Errors: [^.]*\.|\n\s*- ", body):
             yield start, re.sub(r"\s+", " ", part).strip()
 
 

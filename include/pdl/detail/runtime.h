@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /** @file
- * How libpdl reaches the CUDA Runtime of a program: what pdl/cudart.h builds on. Programs include
- * that one.
+ * How libpdl reaches the CUDA Runtime of a program. Programs include pdl/cudart.h, which uses
+ * this.
  */
 #ifndef PDL_DETAIL_RUNTIME_H
 #define PDL_DETAIL_RUNTIME_H
@@ -17,7 +17,7 @@ extern "C" {
 typedef struct pdl_runtime_launch {
     uint32_t grid[3];               /**< Blocks. */
     uint32_t block[3];              /**< Threads. */
-    uint32_t dynamic_shared_memory; /**< Bytes a block. */
+    uint32_t dynamic_shared_memory; /**< Bytes per block. */
     uint32_t reserved;              /**< Not set. */
     struct CUstream_st *stream;     /**< The descriptor's, or CU_STREAM_PER_THREAD. */
     void *attributes;         /**< CUlaunchAttribute[], which cudaLaunchAttribute[] matches. */
