@@ -94,12 +94,14 @@ PDL_API pdl_status pdl_timeline_summarize(const pdl_timeline *timeline, const ch
 
 /** Forms of output. */
 typedef enum pdl_timeline_format {
-    /** The summary, a line per launch (only the first and the last of a long list), and a picture
-     * of UTF-8 characters, `columns` wide. */
+    /** A table with one line per launch (of a long list the first and the last), and a picture of
+     * characters in UTF-8, as wide as `columns`. Two tracks of the same kernels are compared in the
+     * first line. */
     PDL_TIMELINE_TEXT = 1,
-    /** A picture: a row per SM, time from left to right, a colour per kernel, waits hatched,
-     * triggers marked, tracks below each other on one axis. Light or dark by the viewer's
-     * preference. */
+    /** A picture: one band per launch, one row per SM, time from left to right, one colour per kernel,
+     * waits hatched, a mark at each trigger; tracks below one another on one axis. Up to 24 launches,
+     * each a single wave of blocks that start and end together, have bands only. Two tracks of the
+     * same kernels are compared in the title. Light and dark by the viewer's preference. */
     PDL_TIMELINE_SVG = 2,
     /** Trace Event Format, for Perfetto and chrome://tracing. */
     PDL_TIMELINE_TRACE = 3

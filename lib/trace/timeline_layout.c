@@ -3,8 +3,69 @@
 #include "trace/timeline_layout.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "core/error.h"
+
+/* ---- all of it ------------------------------------------------------------------------------ */
+
+bool pdl_timeline_compare(const struct pdl_timeline *timeline, char figures[PDL_TIMELINE_FIGURES])
+{
+    int64_t start;
+    int64_t end;
+    int64_t spans[2];
+    if (timeline->tracks.count != 2) {
+        return false;
+    }
+    for (uint32_t track = 0; track < 2; track++) {
+        if (!pdl_timeline_span(timeline, track, &start, &end) || end <= start) {
+            return false;
+        }
+        spans[track] = end - start;
+    }
+    uint32_t first = pdl_timeline_first(timeline, 0);
+    uint32_t second = pdl_timeline_first(timeline, 1);
+    while (first != PDL_TIMELINE_END && second != PDL_TIMELINE_END &&
+           timeline->launches[first].kernel == timeline->launches[second].kernel) {
+        first = pdl_timeline_next(timeline, 0, first);
+        second = pdl_timeline_next(timeline, 1, second);
+    }
+    if (first != second) { /* not both at their end */
+        return false;
+    }
+    const bool faster = spans[1] <= spans[0];
+    const double ratio = (double)spans[faster ? 0 : 1] / (double)spans[faster ? 1 : 0];
+    const int digits = spans[0] < 10000 ? 2 : spans[0] < 1000000 ? 1 : 0;
+    const unsigned long long hundredths = (unsigned long long)(ratio * 100 + 0.5);
+    char before[PDL_TIMELINE_NUMBER];
+    char after[PDL_TIMELINE_NUMBER];
+    (void)snprintf(figures, PDL_TIMELINE_FIGURES, "%s → %s µs, %llu.%02llu× %s",
+                   pdl_timeline_us(spans[0], digits, before),
+                   pdl_timeline_us(spans[1], digits, after), hundredths / 100, hundredths % 100,
+                   faster ? "faster" : "slower");
+    return true;
+}
+
+const char *pdl_timeline_compared(const struct pdl_timeline *timeline)
+{
+    static const char with[] = "with ";
+    const char *const name = timeline->tracks.names[1];
+    return strncmp(name, with, sizeof(with) - 1) == 0 ? name + sizeof(with) - 1 : name;
+}
+
+bool pdl_timeline_is_even(const struct pdl_timeline *timeline)
+{
+    for (uint64_t i = 0; i < timeline->block_count; i++) {
+        const pdl_timeline_block *const block = &timeline->blocks[i];
+        const struct pdl_timeline_launch *const launch = &timeline->launches[block->launch];
+        const int64_t quarter = (launch->end_ns - launch->start_ns) / 4;
+        if (block->start_ns - launch->start_ns > quarter ||
+            launch->end_ns - block->end_ns > quarter) {
+            return false;
+        }
+    }
+    return true;
+}
 
 /* ---- phases --------------------------------------------------------------------------------- */
 

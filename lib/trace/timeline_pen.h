@@ -26,7 +26,9 @@ struct svg {
     struct pdl_timeline_slot *launches;
     uint32_t launch_count; /* with blocks */
     uint32_t launch_lanes;
-    bool dense; /* more blocks than can be drawn each */
+    bool dense;                         /* more blocks than can be drawn each */
+    bool bands;                         /* one per launch, and no rows of SMs */
+    char figures[PDL_TIMELINE_FIGURES]; /* how two tracks compare; "": they do not */
 };
 
 double pdl_timeline_svg_x(const struct svg *svg, int64_t time_ns);

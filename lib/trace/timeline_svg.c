@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A timeline as a picture: a row an SM, tracks below one another on one axis. */
+/* A timeline as a picture: a band per launch, below it a row per SM where that adds something, tracks
+ * below one another on one axis. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,10 +8,13 @@
 #include "trace/timeline_forms.h"
 #include "trace/timeline_svg_blocks.h"
 
-#define LANE        22  /* height of a launch */
-#define BAR         12  /* of it */
+#define GAP         10 /* above a launch's bar, with the mark of its trigger */
+#define BAR         12 /* height of a launch's bar */
+#define BAND        30 /* the same without rows of SMs */
+#define TITLE       32
 #define LANES_MOST  12  /* of launches */
 #define BARS_MOST   256 /* of launches with their phases; more are plain */
+#define BANDS_MOST  24  /* of launches without rows of SMs */
 #define ROWS_MOST   400 /* of SMs: more share rows */
 #define AREA        560 /* height of a track's SMs, where that makes no row too low */
 #define ROW_LEAST   3
@@ -42,12 +46,16 @@ static void put_scheme(const struct svg *svg, const char *paper, const char *are
     }
 }
 
+/* A picture of bands is for a page's width, so its letters are larger. */
 static void put_style(const struct svg *svg)
 {
     FILE *out = svg->out;
-    (void)fputs("<style>\n"
-                "text{font-family:system-ui,sans-serif;font-size:12px}\n"
-                ".s,.n{font-size:11px}.h{font-size:15px}.h,.n{font-weight:600}\n"
+    (void)fprintf(out,
+                  "<style>\n"
+                  "text{font-family:system-ui,sans-serif;font-size:%dpx}\n"
+                  ".s,.n{font-size:%dpx}.h{font-size:%dpx}.head{font-size:22px}\n",
+                  svg->bands ? 16 : 12, svg->bands ? 15 : 11, svg->bands ? 18 : 15);
+    (void)fputs(".h,.n{font-weight:600}\n"
                 ".e{text-anchor:end}.m{text-anchor:middle}\n"
                 ".n{stroke-width:3px;stroke-linejoin:round;paint-order:stroke}\n"
                 ".mark{paint-order:stroke}.tick{fill:none;stroke-width:1}.b{opacity:.5}\n",
@@ -71,14 +79,14 @@ static void put_style(const struct svg *svg)
     (void)fputs("</defs>\n", out);
 }
 
-/* Digits of text at this size, roughly. */
-static double text_width(const char *string, uint32_t most)
+/* Of text at the style's size, roughly. */
+static double text_width(const struct svg *svg, const char *string, uint32_t most)
 {
     uint32_t length = 0;
     while (pdl_text_next(&string) != 0 && length < most) {
         length++;
     }
-    return 6.8 * length;
+    return (svg->bands ? 9 : 6.8) * length;
 }
 
 /* A colour a kernel, then the phases. Returns the y below it; draws only if asked to. */
@@ -91,7 +99,7 @@ static double put_legend(const struct svg *svg, double y, bool draw)
     const struct pdl_names *kernels = &svg->timeline->kernels;
     double x = LEFT;
     for (uint32_t i = 0; i < kernels->count && i < 24; i++) {
-        const double width = 26 + text_width(kernels->names[i], LEGEND_NAME) + 18;
+        const double width = 26 + text_width(svg, kernels->names[i], LEGEND_NAME) + 18;
         if (x > LEFT && x + width > RIGHT) {
             x = LEFT;
             y += 20;
@@ -112,7 +120,7 @@ static double put_legend(const struct svg *svg, double y, bool draw)
         pdl_timeline_svg_rectangle(svg, phases[i].class, x, y, 18, 12);
         pdl_timeline_svg_open_text(svg, x + 24, y + 10, "s");
         (void)fprintf(svg->out, "%s</text>\n", phases[i].name);
-        x += 26 + text_width(phases[i].name, LEGEND_NAME) + 14;
+        x += 26 + text_width(svg, phases[i].name, LEGEND_NAME) + 14;
     }
     if (draw) {
         (void)fputs("<path class=\"mark\" d=\"M", svg->out);
@@ -124,7 +132,7 @@ static double put_legend(const struct svg *svg, double y, bool draw)
         (void)fprintf(
             svg->out,
             "the last trigger of a launch%s: from then on the next one may start</text>\n",
-            svg->dense ? "" : ", thin lines those of blocks");
+            svg->dense || svg->bands ? "" : ", thin lines those of blocks");
     }
     return y + 26;
 }
@@ -177,6 +185,16 @@ static void put_heading(const struct svg *svg, uint32_t track, const pdl_timelin
                   (unsigned)(summary->sm_share * 100 + 0.5));
 }
 
+static double bar_height(const struct svg *svg)
+{
+    return svg->bands ? BAND : BAR;
+}
+
+static double lane_height(const struct svg *svg)
+{
+    return GAP + bar_height(svg);
+}
+
 /* Which runs of cells a launch has in one phase. */
 static void put_bar_phases(const struct svg *svg, const struct pdl_timeline_cells *cells,
                            uint32_t row, uint32_t launch, double y)
@@ -189,7 +207,7 @@ static void put_bar_phases(const struct svg *svg, const struct pdl_timeline_cell
         }
         if (phase != PDL_TIMELINE_PHASES) {
             pdl_timeline_svg_open(svg, launch, phase);
-            pdl_timeline_svg_box(svg, LEFT + cell, y, end - cell, BAR);
+            pdl_timeline_svg_box(svg, LEFT + cell, y, end - cell, bar_height(svg));
             pdl_timeline_svg_close(svg);
         }
         cell = end;
@@ -207,12 +225,12 @@ static void put_bar(const struct svg *svg, const struct pdl_timeline_cells *cell
         put_bar_phases(svg, cells, row, slot->index, y);
     } else {
         pdl_timeline_svg_open(svg, slot->index, PDL_TIMELINE_RUNNING);
-        pdl_timeline_svg_box(svg, x, y, width, BAR);
+        pdl_timeline_svg_box(svg, x, y, width, bar_height(svg));
         pdl_timeline_svg_close(svg);
     }
     if (cells != NULL && width > 24) {
-        pdl_timeline_svg_open_text(svg, x + 4, y + 10, "n");
-        pdl_text_put_xml(svg->out, name, (uint32_t)(width / 7));
+        pdl_timeline_svg_open_text(svg, x + 4, y + bar_height(svg) / 2 + (svg->bands ? 5 : 4), "n");
+        pdl_text_put_xml(svg->out, name, (uint32_t)(width / (svg->bands ? 9 : 7)));
         (void)fputs("</text>\n", svg->out);
     }
     if (cells != NULL && launch->triggers > 0) {
@@ -246,7 +264,8 @@ static pdl_status put_bars(const struct svg *svg, uint32_t track, double y)
             if (phases) {
                 pdl_timeline_fill(svg->timeline, slot->index, &cells, row);
             }
-            put_bar(svg, phases ? &cells : NULL, row, slot, y + slot->lane * LANE + LANE - BAR);
+            put_bar(svg, phases ? &cells : NULL, row, slot,
+                    y + slot->lane * lane_height(svg) + GAP);
         }
     }
     free(cells.times);
@@ -266,14 +285,21 @@ static void put_sm_labels(const struct svg *svg, double y)
     }
 }
 
-static double lanes_height(const struct svg *svg)
+static double lanes_height(const struct svg *svg, uint32_t track)
 {
-    return (svg->launch_lanes < LANES_MOST ? svg->launch_lanes : LANES_MOST) * LANE + 8;
+    uint32_t lanes = 1;
+    size_t from = 0;
+    size_t to = 0;
+    pdl_timeline_slots_of(svg->launches, svg->launch_count, track, &from, &to);
+    for (size_t i = from; i < to; i++) {
+        lanes = svg->launches[i].lane + 1 > lanes ? svg->launches[i].lane + 1 : lanes;
+    }
+    return (lanes < LANES_MOST ? lanes : LANES_MOST) * lane_height(svg) + 8;
 }
 
-static double track_height(const struct svg *svg)
+static double track_height(const struct svg *svg, uint32_t track)
 {
-    return HEADING + lanes_height(svg) + svg->rows * svg->row_height + BELOW;
+    return HEADING + lanes_height(svg, track) + svg->rows * svg->row_height + BELOW;
 }
 
 static pdl_status put_track(const struct svg *svg, uint32_t track, double y)
@@ -284,20 +310,32 @@ static pdl_status put_track(const struct svg *svg, uint32_t track, double y)
         return status;
     }
     put_heading(svg, track, &summary, y);
-    pdl_timeline_svg_open_text(svg, LEFT - 8, y + HEADING + LANE - 2, "s e");
-    (void)fputs("launches</text>\n", svg->out);
     status = put_bars(svg, track, y + HEADING);
-    if (status == PDL_SUCCESS) {
-        put_sm_labels(svg, y + HEADING + lanes_height(svg));
-        status = pdl_timeline_svg_blocks(svg, track, y + HEADING + lanes_height(svg));
+    if (status == PDL_SUCCESS && !svg->bands) {
+        pdl_timeline_svg_open_text(svg, LEFT - 8, y + HEADING + lane_height(svg) - 2, "s e");
+        (void)fputs("launches</text>\n", svg->out);
+        put_sm_labels(svg, y + HEADING + lanes_height(svg, track));
+        status = pdl_timeline_svg_blocks(svg, track, y + HEADING + lanes_height(svg, track));
     }
     return status;
 }
 
 /* ---- all of it --------------------------------------------------------------------------------- */
 
+static void put_comparison(const struct svg *svg)
+{
+    pdl_text_put_xml(svg->out, pdl_timeline_compared(svg->timeline), 100);
+    (void)fprintf(svg->out, ": %s", svg->figures);
+}
+
 static double put_notes(const struct svg *svg, double y)
 {
+    if (svg->figures[0] != '\0') {
+        pdl_timeline_svg_open_text(svg, LEFT, y + 4, "h head");
+        put_comparison(svg);
+        (void)fputs("</text>\n", svg->out);
+        y += TITLE;
+    }
     const struct pdl_names *notes = &svg->timeline->notes;
     for (uint32_t i = 0; i < notes->count; i++) {
         pdl_timeline_svg_open_text(svg, LEFT, y, "t");
@@ -335,18 +373,25 @@ static pdl_status put_picture(const struct svg *svg)
     const uint32_t tracks = svg->timeline->tracks.count;
     const uint32_t lines =
         svg->timeline->notes.count + (svg->timeline->lost > 0) + (svg->dense ? 1 : 0);
-    const double top = put_legend(svg, 18 + 18.0 * lines, false) + 18;
+    const int margin = svg->bands ? LEFT - 40 : 0; /* names of SMs would stand there */
+    const double titles = svg->figures[0] != '\0' ? TITLE : 0;
+    const double top = put_legend(svg, 18 + titles + 18.0 * lines, false) + 18;
     pdl_status status = PDL_SUCCESS;
     double bottom = top;
     for (uint32_t track = 0; track < tracks; track++) {
-        bottom += has_blocks(svg, track) ? track_height(svg) : 0;
+        bottom += has_blocks(svg, track) ? track_height(svg, track) : 0;
     }
     bottom = bottom > top ? bottom - BELOW + 8 : top + 40;
     (void)fprintf(svg->out,
-                  "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %d\" "
-                  "width=\"%d\" height=\"%d\" role=\"img\">\n<title>Timeline of %u launches"
-                  "</title>\n",
-                  WIDTH, (int)bottom + 30, WIDTH, (int)bottom + 30, (unsigned)svg->launch_count);
+                  "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"%d 0 %d %d\" "
+                  "width=\"%d\" height=\"%d\" role=\"img\">\n<title>",
+                  margin, WIDTH - margin, (int)bottom + 30, WIDTH - margin, (int)bottom + 30);
+    if (svg->figures[0] != '\0') {
+        put_comparison(svg);
+    } else {
+        (void)fprintf(svg->out, "Timeline of %u launches", (unsigned)svg->launch_count);
+    }
+    (void)fputs("</title>\n", svg->out);
     put_style(svg);
     pdl_timeline_svg_rectangle(svg, "bg", 0, 0, WIDTH, bottom + 30);
     (void)put_legend(svg, put_notes(svg, 26) - 8, true);
@@ -357,9 +402,10 @@ static pdl_status put_picture(const struct svg *svg)
         double y = top;
         for (uint32_t track = 0; track < tracks; track++) {
             if (has_blocks(svg, track)) {
-                pdl_timeline_svg_rectangle(svg, "area", LEFT, y + HEADING + lanes_height(svg), PLOT,
-                                           svg->rows * svg->row_height);
-                y += track_height(svg);
+                pdl_timeline_svg_rectangle(
+                    svg, "area", LEFT, y + HEADING + (svg->bands ? 0 : lanes_height(svg, track)),
+                    PLOT, svg->bands ? lanes_height(svg, track) : svg->rows * svg->row_height);
+                y += track_height(svg, track);
             }
         }
         put_axis(svg, top, bottom);
@@ -368,7 +414,7 @@ static pdl_status put_picture(const struct svg *svg)
     for (uint32_t track = 0; track < tracks && status == PDL_SUCCESS; track++) {
         if (has_blocks(svg, track)) {
             status = put_track(svg, track, y);
-            y += track_height(svg);
+            y += track_height(svg, track);
         }
     }
     (void)fputs("</svg>\n", svg->out);
@@ -394,8 +440,13 @@ pdl_status pdl_timeline_write_svg(const struct pdl_timeline *timeline, FILE *out
     }
     if (status == PDL_SUCCESS) {
         (void)pdl_timeline_axis(timeline, &svg.start_ns, &svg.end_ns);
-        svg.dense = timeline->block_count > BLOCKS_MOST || svg.sm_count > ROWS_MOST;
-        svg.rows = svg.sm_count < ROWS_MOST ? svg.sm_count : ROWS_MOST;
+        if (!pdl_timeline_compare(timeline, svg.figures)) {
+            svg.figures[0] = '\0';
+        }
+        svg.bands = svg.launch_count <= BANDS_MOST && svg.launch_lanes <= LANES_MOST &&
+                    pdl_timeline_is_even(timeline);
+        svg.dense = !svg.bands && (timeline->block_count > BLOCKS_MOST || svg.sm_count > ROWS_MOST);
+        svg.rows = svg.bands ? 0 : svg.sm_count < ROWS_MOST ? svg.sm_count : ROWS_MOST;
         svg.row_height = height_of(svg.rows);
         svg.row_filled = svg.row_height < 8 ? svg.row_height : svg.row_height - 2;
         status = put_picture(&svg);

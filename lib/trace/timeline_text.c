@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A timeline as text: what it comes to, a line a launch, and a picture of characters. */
+/* A timeline as text: how its tracks compare, a table of launches, and a picture of characters. */
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -115,24 +115,15 @@ static void put_summary(struct text *text, uint32_t track, const pdl_timeline_su
     if (name[0] != '\0') {
         put_words(text, "%.400s:", name);
     }
-    put_words(text, "%u %s,", summary->launches, summary->launches == 1 ? "launch" : "launches");
-    put_words(text, "%llu %s", (unsigned long long)summary->blocks,
-              summary->blocks == 1 ? "block" : "blocks");
-    put_words(text, "in %s µs", pdl_timeline_us(summary->span_ns, text->digits, us));
-    next_line(text); /* the rest in lines of its own */
-    put_words(text, "busy %s µs,", pdl_timeline_us(summary->busy_ns, text->digits, us));
-    put_words(text, "launches overlap %s µs (%u.%u %%),",
+    put_words(text, "%s µs,", pdl_timeline_us(summary->span_ns, text->digits, us));
+    put_words(text, "overlap %s µs (%u.%u %%),",
               pdl_timeline_us(summary->overlap_ns, text->digits, us), shared / 10, shared % 10);
     put_words(text, "gaps %s µs,", pdl_timeline_us(summary->gap_ns, text->digits, us));
-    put_words(text, "blocked in waits %s µs,",
-              pdl_timeline_us(summary->blocked_ns, text->digits, us));
-    put_words(text, "sum of the launches %s µs,",
-              pdl_timeline_us(summary->summed_ns, text->digits, us));
     put_words(text, "SMs busy %u.%u %%", sms / 10, sms % 10);
     end_paragraph(text);
 }
 
-/* ---- a line a launch -------------------------------------------------------------------------- */
+/* ---- a line per launch -------------------------------------------------------------------------- */
 
 #define NUMBER_WIDTH 10
 #define INDEX_WIDTH  5
@@ -152,11 +143,12 @@ static void put_us(const struct text *text, int64_t time_ns, bool known)
                   strlen(shown) < NUMBER_WIDTH ? shown : "********");
 }
 
-static void put_launch(struct text *text, uint32_t index)
+/* `number`: in its track. */
+static void put_launch(struct text *text, uint32_t index, uint32_t number)
 {
     const struct pdl_timeline_launch *launch = &text->timeline->launches[index];
     const uint32_t numbers = numbers_in(text);
-    (void)fprintf(text->out, "%*u ", INDEX_WIDTH - 1, index);
+    (void)fprintf(text->out, "%*u ", INDEX_WIDTH - 1, number);
     put_name(text, text->timeline->kernels.names[launch->kernel],
              text->columns - INDEX_WIDTH - numbers * NUMBER_WIDTH);
     put_us(text, launch->start_ns - text->zero_ns, launch->blocks > 0);
@@ -174,18 +166,22 @@ static void put_launch(struct text *text, uint32_t index)
     (void)fputc('\n', text->out);
 }
 
-static void put_launches(struct text *text, uint32_t track)
+static void put_heads(struct text *text)
 {
     static const char *const heads[] = {"start", "end", "blocked", "triggered", "blocks"};
     const uint32_t numbers = numbers_in(text);
-    uint32_t all = 0;
-    uint32_t seen = 0;
     (void)fprintf(text->out, "%*s ", INDEX_WIDTH - 1, "");
     put_name(text, "launch, times in µs", text->columns - INDEX_WIDTH - numbers * NUMBER_WIDTH);
     for (uint32_t i = 0; i < numbers; i++) {
         (void)fprintf(text->out, "%*s", NUMBER_WIDTH, heads[i]);
     }
     (void)fputc('\n', text->out);
+}
+
+static void put_launches(struct text *text, uint32_t track)
+{
+    uint32_t all = 0;
+    uint32_t seen = 0;
     PDL_TIMELINE_EACH(text->timeline, track, i)
     {
         all++;
@@ -194,7 +190,7 @@ static void put_launches(struct text *text, uint32_t track)
     {
         const uint32_t half = LINES_MOST / 2;
         if (all <= LINES_MOST || seen < half || seen >= all - half) {
-            put_launch(text, i);
+            put_launch(text, i, seen);
         } else if (seen == half) {
             (void)fprintf(text->out, "%*s … %u launches more\n", INDEX_WIDTH - 1, "",
                           all - LINES_MOST);
@@ -210,6 +206,7 @@ struct picture {
     uint32_t label_width;
     uint32_t rows;
     uint32_t *first_of; /* of each row: its first launch */
+    uint32_t *number;   /* of each row: the number of that launch in its track */
     bool by_kernel;
 };
 
@@ -229,9 +226,10 @@ static pdl_status make_picture(const struct text *text, struct picture *picture)
     picture->cells.start_ns = text->start_ns;
     picture->cells.end_ns = text->end_ns;
     picture->first_of = calloc(ROWS_MOST, sizeof(*picture->first_of));
+    picture->number = calloc(ROWS_MOST, sizeof(*picture->number));
     picture->cells.times = calloc((size_t)ROWS_MOST * picture->cells.cells * PDL_TIMELINE_PHASES,
                                   sizeof(*picture->cells.times));
-    if (picture->first_of == NULL || picture->cells.times == NULL) {
+    if (picture->first_of == NULL || picture->number == NULL || picture->cells.times == NULL) {
         return PDL_FAIL(PDL_ERROR_OUT_OF_MEMORY, "no memory for a picture of %d rows", ROWS_MOST);
     }
     return PDL_SUCCESS;
@@ -240,12 +238,13 @@ static pdl_status make_picture(const struct text *text, struct picture *picture)
 static void free_picture(struct picture *picture)
 {
     free(picture->cells.times);
+    free(picture->number);
     free(picture->first_of);
 }
 
 /* The row of a launch, which is added if it is new; what is over is in the last row. */
 static uint32_t row_of(const struct pdl_timeline *timeline, struct picture *picture,
-                       uint32_t launch)
+                       uint32_t launch, uint32_t number)
 {
     for (uint32_t row = 0; picture->by_kernel && row < picture->rows; row++) {
         if (timeline->launches[picture->first_of[row]].kernel ==
@@ -254,12 +253,13 @@ static uint32_t row_of(const struct pdl_timeline *timeline, struct picture *pict
         }
     }
     if (picture->rows < ROWS_MOST) {
+        picture->number[picture->rows] = number;
         picture->first_of[picture->rows++] = launch;
     }
     return picture->rows - 1;
 }
 
-/* A row a launch, or a kernel where there are too many launches. */
+/* A row per launch, or per kernel where there are too many launches. */
 static void fill_rows(const struct pdl_timeline *timeline, uint32_t track, struct picture *picture)
 {
     const size_t row_size = (size_t)picture->cells.cells * PDL_TIMELINE_PHASES;
@@ -271,11 +271,13 @@ static void fill_rows(const struct pdl_timeline *timeline, uint32_t track, struc
         launches += timeline->launches[i].blocks > 0;
     }
     picture->by_kernel = launches > ROWS_MOST;
+    uint32_t number = 0;
     PDL_TIMELINE_EACH(timeline, track, i)
     {
         if (timeline->launches[i].blocks > 0) {
-            pdl_timeline_fill(timeline, i, &picture->cells, row_of(timeline, picture, i));
+            pdl_timeline_fill(timeline, i, &picture->cells, row_of(timeline, picture, i, number));
         }
+        number++;
     }
 }
 
@@ -287,7 +289,7 @@ static void put_row(struct text *text, const struct picture *picture, uint32_t r
         (void)fputs("  ", text->out);
         put_name(text, name, picture->label_width - 3);
     } else {
-        (void)fprintf(text->out, "%*u ", INDEX_WIDTH - 1, first);
+        (void)fprintf(text->out, "%*u ", INDEX_WIDTH - 1, picture->number[row]);
         put_name(text, name, picture->label_width - INDEX_WIDTH - 1);
     }
     (void)fputc(' ', text->out);
@@ -397,7 +399,7 @@ static pdl_status put_picture(struct text *text)
     put_words(text, "▒ after the trigger:");
     put_words(text, "what most blocks do");
     if (by_kernel) {
-        put_words(text, "(a row a kernel)");
+        put_words(text, "(one row per kernel)");
     }
     end_paragraph(text);
 
@@ -411,6 +413,12 @@ done:
 pdl_status pdl_timeline_write_text(const struct pdl_timeline *timeline, FILE *out, uint32_t columns)
 {
     struct text text = {.timeline = timeline, .out = out, .columns = columns};
+    char figures[PDL_TIMELINE_FIGURES];
+    const bool compared = pdl_timeline_compare(timeline, figures);
+    if (compared) {
+        put_words(&text, "%.400s:", pdl_timeline_compared(timeline));
+        put_sentence(&text, figures);
+    }
     for (uint32_t i = 0; i < timeline->notes.count; i++) {
         put_sentence(&text, timeline->notes.names[i]);
     }
@@ -430,6 +438,10 @@ pdl_status pdl_timeline_write_text(const struct pdl_timeline *timeline, FILE *ou
         end_paragraph(&text);
     }
     text.digits = text.end_ns - text.start_ns < INT64_C(10000000) ? 2 : 0;
+    if (compared || timeline->notes.count > 0) {
+        (void)fputc('\n', out);
+    }
+    put_heads(&text);
     for (uint32_t track = 0; track < timeline->tracks.count; track++) {
         pdl_timeline_summary summary;
         const pdl_status status = pdl_timeline_measure(timeline, track, &summary);
@@ -438,7 +450,7 @@ pdl_status pdl_timeline_write_text(const struct pdl_timeline *timeline, FILE *ou
         }
         put_summary(&text, track, &summary);
         put_launches(&text, track);
-        (void)fputc('\n', out);
     }
+    (void)fputc('\n', out);
     return put_picture(&text);
 }

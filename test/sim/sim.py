@@ -433,8 +433,14 @@ class Outputs(Case):
         result = self.run_text(self.TEXT, "--plain")
         self.assertEqual((result.returncode, result.stderr), (0, ""))
         self.assertRegex(result.stdout, r"(?m)^ +0  k +stream ")
-        self.assertRegex(result.stdout, r"(?m)^2 launches, [0-9.]+ us")
-        self.assertRegex(result.stdout, r"(?m)^without overlap [0-9.]+ us: 1\.")
+        self.assertRegex(result.stdout, r"(?m)^2 launches: [0-9.]+ µs")
+        self.assertRegex(result.stdout, r"(?m)^without overlap: [0-9.]+ µs$")
+
+    def test_the_first_line_is_the_result_with_the_table_and_with_the_timeline(self):
+        table = self.run_text(self.TEXT, "--plain").stdout.splitlines()
+        timeline = self.run_text(self.TEXT, "--plain", "--text").stdout.splitlines()
+        self.assertRegex(table[0], r"^PDL: [0-9.]+ → [0-9.]+ µs, 1\.[0-9][0-9]× faster$")
+        self.assertEqual(timeline[:2], [table[0], "Predicted for h200."])
 
     def test_a_sweep_finds_that_late_triggers_lose(self):
         sweep = self.result(self.TEXT, "--what-if", "trigger=0..1:4")["what_if"]
@@ -454,7 +460,7 @@ class Outputs(Case):
     def test_the_timeline_goes_to_the_terminal_and_to_files(self):
         result = self.run_text(self.TEXT, "--text", "--svg", self.path("a.svg"), "--trace", self.path("a.json"))
         self.assertEqual((result.returncode, result.stderr), (0, ""))
-        self.assertIn("launches overlap", result.stdout)
+        self.assertIn("µs, overlap ", result.stdout)
         with open(self.path("a.svg"), encoding="utf-8") as file:
             self.assertIn("</svg>", file.read())
 

@@ -18,7 +18,7 @@ import xml.etree.ElementTree
 HERE = os.path.dirname(os.path.abspath(__file__))
 SVG = "{http://www.w3.org/2000/svg}"
 NONE = -(2**63)
-CASES = ("pair", "nasty", "large", "many", "odd", "point", "early", "slow", "nothing")
+CASES = ("pair", "ragged", "slower", "different", "nasty", "large", "many", "odd", "point", "early", "slow", "nothing")
 
 
 class Sample:
@@ -71,36 +71,54 @@ class Text(unittest.TestCase):
         self.assertEqual(text.count("The stamps of 3 blocks were lost."), 1)
         self.assertEqual(text.count("simulated, not measured"), 1)
 
-    def test_the_summary_tells_gaps_overlaps_and_waits(self):
+    def test_the_first_line_compares_two_tracks_of_the_same_kernels(self):
+        blocks = Sample.of("pair").blocks
+        spans = []
+        for track in (0, 1):
+            own = [block for block in blocks if block[0] // 2 == track]
+            spans.append(max(block[7] for block in own) - min(block[3] for block in own))
+        first = Sample.of("pair").text[80].splitlines()[0]
+        figures = re.fullmatch(r"PDL: (\d+\.\d) → (\d\.\d) µs, (\d\.\d\d)× faster", first)
+        self.assertIsNotNone(figures, first)
+        for shown, wanted in zip(figures.groups(), (spans[0] / 1e3, spans[1] / 1e3, spans[0] / spans[1])):
+            self.assertAlmostEqual(float(shown), wanted, delta=0.051 if wanted > 2 else 0.0051)
+        self.assertRegex(Sample.of("slower").text[80], r"^b: 9\.\d\d → 13\.\d\d µs, 1\.\d\d× slower\n")
+
+    def test_tracks_of_different_kernels_are_not_compared(self):
+        for case in ("different", "nasty", "large", "many", "odd"):
+            self.assertNotRegex(Sample.of(case).text[80], "→|faster|slower", case)
+            self.assertNotRegex(Sample.of(case).svg, "→|faster|slower", case)
+
+    def test_the_summary_tells_gaps_and_overlaps(self):
         text = Sample.of("pair").text[132]
-        without, with_pdl = re.split(r"^with PDL: 2 launches, 264 blocks", text, flags=re.M)[:2]
-        self.assertIn("without PDL: 2 launches, 264 blocks", without)
-        self.assertRegex(without, r"launches overlap 0\.00 µs \(0\.0 %\), gaps 1\.\d\d µs")
-        self.assertRegex(with_pdl, r"launches overlap [01]\.\d\d µs \([1-9]\d?\.\d %\), gaps 0\.00 µs")
-        self.assertRegex(with_pdl, r"blocked in waits 0\.[3-9]\d µs")
+        self.assertRegex(text, r"\nwithout PDL: \d+\.\d\d µs, overlap 0\.00 µs \(0\.0 %\), gaps 1\.\d\d µs, SMs busy")
+        self.assertRegex(text, r"\nwith PDL: \d+\.\d\d µs, overlap [01]\.\d\d µs \([1-9]\d?\.\d %\), gaps 0\.00 µs")
+
+    def test_there_is_one_table(self):
+        self.assertEqual(Sample.of("pair").text[80].count("times in µs"), 1)
 
     def test_each_launch_has_a_line(self):
         text = Sample.of("pair").text[80]
-        for index, kernel in enumerate(("fc1", "fc2", "fc1", "fc2")):
-            self.assertRegex(text, r"(?m)^ +%d %s +\d+\.\d\d +\d+\.\d\d +[-\d.]+ +\d+\.\d\d +132$" % (index, kernel))
+        lines = re.findall(r"(?m)^ +(\d) (fc\d) +\d+\.\d\d +\d+\.\d\d +[-\d.]+ +\d+\.\d\d +132$", text)
+        self.assertEqual(lines, [("0", "fc1"), ("1", "fc2")] * 2)
 
     def test_the_picture_shows_the_phases_in_their_order(self):
         rows = re.findall(r"(?m)^ +(\d) fc[12] +([░·█▒ ]{20,})$", Sample.of("pair").text[132])
-        shapes = {index: re.sub(r"(.)\1*", r"\1", cells.strip()) for index, cells in rows}
-        self.assertEqual(shapes, {"0": "█▒", "1": "█▒", "2": "█▒", "3": "░·█▒"})
+        shapes = [(index, re.sub(r"(.)\1*", r"\1", cells.strip())) for index, cells in rows]
+        self.assertEqual(shapes, [("0", "█▒"), ("1", "█▒"), ("0", "█▒"), ("1", "░·█▒")])
 
     def test_the_second_launch_starts_under_the_first_where_they_overlap(self):
-        rows = dict(re.findall(r"(?m)^ +(\d) fc[12] +([░·█▒ ]{20,})$", Sample.of("pair").text[132]))
+        rows = re.findall(r"(?m)^ +\d fc[12] +([░·█▒ ]{20,})$", Sample.of("pair").text[132])
         width = 132 - 24
-        starts = {i: len(cells.rjust(width)) - len(cells.rjust(width).lstrip()) for i, cells in rows.items()}
-        ends = {i: len(cells.rjust(width).rstrip()) for i, cells in rows.items()}
-        self.assertGreater(starts["1"], ends["0"])
-        self.assertLess(starts["3"], ends["2"])
+        starts = [len(cells.rjust(width)) - len(cells.rjust(width).lstrip()) for cells in rows]
+        ends = [len(cells.rjust(width).rstrip()) for cells in rows]
+        self.assertGreater(starts[1], ends[0])
+        self.assertLess(starts[3], ends[2])
 
-    def test_long_lists_are_cut_and_the_picture_has_a_row_a_kernel(self):
+    def test_long_lists_are_cut_and_the_picture_has_a_row_per_kernel(self):
         text = Sample.of("many").text[80]
         self.assertIn("… 260 launches more", text)
-        self.assertIn("(a row a kernel)", text)
+        self.assertIn("(one row per kernel)", text)
         listed = [int(index) for index in re.findall(r"(?m)^ +(\d+) kernel\d+ +[\d.]+ ", text)]
         self.assertEqual(listed, [*range(20), *range(280, 300)])
         self.assertLess(len(text.splitlines()), 90)
@@ -155,7 +173,8 @@ class Picture(unittest.TestCase):
         for case in CASES:
             svg = Sample.of(case).svg
             root = xml.etree.ElementTree.fromstring(svg)
-            _, _, width, height = map(float, root.get("viewBox").split())
+            left, _, width, height = map(float, root.get("viewBox").split())
+            width += left
             for node in root.iter():
                 if "x" in node.attrib:
                     self.assertTrue(0 <= float(node.get("x")) <= width, node.attrib)
@@ -163,8 +182,20 @@ class Picture(unittest.TestCase):
                 for x, y in re.findall(r"M(-?[\d.]+) (-?[\d.]+)", node.get("d", "")):
                     self.assertTrue(0 <= float(x) <= width and 0 <= float(y) <= height, node.attrib)
 
+    def test_launches_in_one_even_wave_are_bands_and_others_have_rows_of_sms(self):
+        self.assertNotIn(">SM ", Sample.of("pair").svg)
+        self.assertNotIn('class="tick"', Sample.of("pair").svg)
+        for case in ("ragged", "large", "many"):
+            self.assertTrue(">SM " in Sample.of(case).svg, case)
+
+    def test_the_title_compares_the_tracks(self):
+        svg = Sample.of("pair").svg
+        first = Sample.of("pair").text[80].splitlines()[0]
+        self.assertIn("<title>%s</title>" % first, svg)
+        self.assertIn(">%s</text>" % first, svg)
+
     def test_blocks_stand_at_their_times_and_on_their_sms(self):
-        sample = Sample.of("pair")
+        sample = Sample.of("ragged")
         start = min(block[3] for block in sample.blocks)
         span = max(block[7] for block in sample.blocks) - 0
         self.assertLess(start, 500)  # so that the axis begins at 0
@@ -189,7 +220,7 @@ class Picture(unittest.TestCase):
             if re.match(r"[kw]\d", path.get("class")):
                 found = re.findall(r"M([\d.]+) ([\d.]+)h([\d.]+)v([\d.]+)", path.get("d"))
                 boxes += [tuple(map(float, box)) for box in found if box[3] != "12"]  # bars are 12 high
-        self.assertEqual(len(boxes), 4 * 6 * 2)
+        self.assertEqual(len(boxes), 4 * 6 * 2 + 1)
         for i, (x, y, width, height) in enumerate(boxes):
             for ox, oy, owidth, oheight in boxes[:i]:
                 across = min(x + width, ox + owidth) - max(x, ox)
@@ -209,12 +240,12 @@ class Picture(unittest.TestCase):
         self.assertRegex(svg, r'<pattern id="wait1"[^>]*><rect class="k1"')
 
     def test_each_block_has_a_mark_at_its_trigger(self):
-        ticks = re.findall(r'<path class="tick" d="([^"]*)"', Sample.of("pair").svg)
-        self.assertEqual([path.count("M") for path in ticks], [132] * 4)
-        self.assertEqual(Sample.of("pair").svg.count('class="mark"'), 4 + 1)
+        ticks = re.findall(r'<path class="tick" d="([^"]*)"', Sample.of("ragged").svg)
+        self.assertEqual([path.count("M") for path in ticks], [133] + [132] * 3)
+        self.assertEqual(Sample.of("ragged").svg.count('class="mark"'), 4 + 1)
 
     def test_numbers_of_sms_do_not_touch(self):
-        for case in ("pair", "large", "many", "odd"):
+        for case in ("ragged", "large", "many"):
             root = xml.etree.ElementTree.fromstring(Sample.of(case).svg)
             rows = [float(t.get("y")) for t in root.iter(SVG + "text") if (t.text or "").startswith("SM ")]
             self.assertGreaterEqual(len(rows), 2)

@@ -64,6 +64,30 @@ static void pair(void)
     CHECK(pdl_timeline_add_note(timeline, "simulated, not measured"));
 }
 
+/* A pair whose first launch has one block that ends long before the others. */
+static void ragged(void)
+{
+    const int64_t none = PDL_TIMELINE_NONE;
+    pair();
+    add(&(pdl_timeline_block){0, 132, 0, 0, 100, none, none, 200, 1000});
+}
+
+/* Two tracks of the same kernels, the second one slower. */
+static void slower(void)
+{
+    layer("fc1", "a", 0, -1, 4, 1);
+    layer("fc1", "b", 0, -1, 4, 1);
+    layer("fc2", "b", 9000, -1, 4, 1);
+    layer("fc2", "a", 4800, -1, 4, 1);
+}
+
+/* The same with a kernel that only one of them has. */
+static void different(void)
+{
+    slower();
+    layer("fc3", "b", 20000, -1, 4, 1);
+}
+
 static void nasty(void)
 {
     static const char other_scripts[] =
@@ -78,6 +102,15 @@ static void nasty(void)
     for (unsigned i = 0; i < 4; i++) {
         layer(names[i], names[(i + 1) % 4], (int64_t)i * 100, -1, 3, 2);
     }
+    /* One that ends early, so that the picture has rows of SMs. */
+    add(&(pdl_timeline_block){.launch = 0,
+                              .block = 6,
+                              .sm = 2,
+                              .start_ns = 10,
+                              .wait_ns = PDL_TIMELINE_NONE,
+                              .waited_ns = PDL_TIMELINE_NONE,
+                              .triggered_ns = PDL_TIMELINE_NONE,
+                              .end_ns = 500});
     char bytes[256] = "";
     for (unsigned i = 1; i < 256; i++) {
         bytes[i - 1] = (char)i;
@@ -153,9 +186,9 @@ int main(int argc, char **argv)
     static const struct {
         const char *name;
         void (*make)(void);
-    } cases[] = {{"pair", pair},   {"nasty", nasty}, {"large", large},
-                 {"many", many},   {"odd", odd},     {"point", point},
-                 {"early", early}, {"slow", slow},   {"nothing", nothing}};
+    } cases[] = {{"pair", pair},   {"ragged", ragged}, {"slower", slower}, {"different", different},
+                 {"nasty", nasty}, {"large", large},   {"many", many},     {"odd", odd},
+                 {"point", point}, {"early", early},   {"slow", slow},     {"nothing", nothing}};
     static const uint32_t columns[] = {0, 40, 41, 80, 132, 400};
     char path[4096];
     CHECK(pdl_timeline_create(&timeline));
