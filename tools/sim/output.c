@@ -23,6 +23,28 @@ static const struct sim_kernel *kernel_of(const struct sim_program *program, siz
     return &program->kernels.items[program->launches.items[launch].kernel];
 }
 
+/* From the first start to the last end, as a timeline has it. */
+static double span_of(const struct sim_program *program, const struct sim_result *result)
+{
+    double start = result->outcomes[0].start;
+    double end = result->outcomes[0].end;
+    for (size_t i = 1; i < program->launches.count; i++) {
+        start = fmin(start, result->outcomes[i].start);
+        end = fmax(end, result->outcomes[i].end);
+    }
+    return end - start;
+}
+
+/* As pdl_timeline_write() puts it. */
+static void print_verdict(double before, double after, FILE *to)
+{
+    const int digits = before < 10e3 ? 2 : before < 1e6 ? 1 : 0;
+    const bool faster = after <= before;
+    (void)fprintf(to, "PDL: %.*f → %.*f µs, %.2f× %s\n", digits, 1e-3 * before, digits,
+                  1e-3 * after, faster ? before / after : after / before,
+                  faster ? "faster" : "slower");
+}
+
 void sim_print(const struct sim_program *program, const struct sim_result *result,
                const struct sim_result *plain, FILE *to)
 {
@@ -43,21 +65,23 @@ void sim_print(const struct sim_program *program, const struct sim_result *resul
         table_add(&table, us(outcome->completed));
         table_add(&table, format_text("%u", outcome->busiest));
     }
+    if (plain != NULL && count > 0) {
+        print_verdict(span_of(program, plain), span_of(program, result), to);
+    }
     (void)fputs("Predicted for ", to);
     print_plain(to, program->device.name);
-    (void)fputs(" (us; start of the first block, last of the others;\n"
-                "busiest: blocks on the SM with most of them)\n\n",
+    (void)fputs(". Times in µs: the first block's start, the last block's others.\n"
+                "Busiest: blocks on the SM with the most.\n\n",
                 to);
     table_print(&table, to);
     table_free(&table);
     if (count > SHOWN) {
         (void)fprintf(to, "... and %zu more\n", count - SHOWN);
     }
-    (void)fprintf(to, "\n%zu launches, %.3f us, %.3f us each\n", count, 1e-3 * result->end,
-                  1e-3 * result->end / (double)count);
-    if (plain != NULL && result->end > 0) {
-        (void)fprintf(to, "without overlap %.3f us: %.3f times as long\n", 1e-3 * plain->end,
-                      plain->end / result->end);
+    (void)fprintf(to, "\n%zu launches: %.3f µs from the first launch to completion, %.3f µs each\n",
+                  count, 1e-3 * result->end, 1e-3 * result->end / (double)count);
+    if (plain != NULL) {
+        (void)fprintf(to, "without overlap: %.3f µs\n", 1e-3 * plain->end);
     }
 }
 
@@ -103,8 +127,10 @@ static void add_launches(const struct sim_program *program, const char *prefix,
 {
     for (size_t i = 0; i < program->launches.count && filling->status == PDL_SUCCESS; i++) {
         uint32_t launch = 0;
-        char *const track =
-            format_text("%s%s", prefix, program->tracks.items[program->launches.items[i].track]);
+        const char *const stream = program->tracks.items[program->launches.items[i].track];
+        char *const track = *prefix == '\0'             ? copy_text(stream)
+                            : program->tracks.count > 1 ? format_text("%s: %s", prefix, stream)
+                                                        : copy_text(prefix);
         filling->status =
             pdl_timeline_add_launch(filling->timeline, kernel_of(program, i)->name, track, &launch);
         filling->first = i == 0 ? launch : filling->first;
@@ -146,7 +172,7 @@ struct sim_program sim_without_overlap(const struct sim_program *program)
     return plain;
 }
 
-/* ---- the trigger's place --------------------------------------------------------------------------- */
+/* ---- the trigger position --------------------------------------------------------------------------- */
 
 bool sim_sweep(const struct sim_program *program, double from, double to, int steps,
                struct sim_try *tries)
@@ -183,9 +209,10 @@ void sim_print_sweep(const struct sim_try *tries, int steps, FILE *to)
         best = tries[i].ns < tries[best].ns ? i : best;
     }
     (void)fprintf(
-        to, "The trigger's place (share of the main part before it), and all launches' time\n\n");
+        to,
+        "Trigger position (share of the main part before it), and the time of all launches\n\n");
     for (int i = 0; i <= steps; i++) {
-        (void)fprintf(to, "  %5.3f %12.3f us  ", tries[i].share, 1e-3 * tries[i].ns);
+        (void)fprintf(to, "  %5.3f %12.3f µs  ", tries[i].share, 1e-3 * tries[i].ns);
         for (int j = 0; most > 0 && j < (int)(BAR * tries[i].ns / most); j++) {
             (void)fputc('#', to);
         }

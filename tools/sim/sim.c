@@ -34,7 +34,7 @@ static void usage(FILE *to)
         "input.\n\n"
         "  -d, --device NAME      h200, or a file that --calibrate wrote (default: h200)\n"
         "      --plain            beside it, the same launches without overlap\n"
-        "      --text             draws the timeline, too\n"
+        "      --text             prints the timeline instead of the table\n"
         "      --svg FILE         writes it as a picture\n"
         "      --trace FILE       writes it as a trace for Perfetto\n"
         "      --what-if SWEEP    trigger=0..1:10: the trigger of every kernel at these shares of "
@@ -258,10 +258,13 @@ static bool print_results(const struct sim_program *program, const struct sim_re
         return printed;
     }
 #endif
-    sim_print(program, result, plain, stdout);
+    if (!chosen->text) {
+        sim_print(program, result, plain, stdout);
+    }
     if (tries != NULL) {
-        (void)fputc('\n', stdout);
+        (void)fputs(chosen->text ? "" : "\n", stdout);
         sim_print_sweep(tries, chosen->steps, stdout);
+        (void)fputs(chosen->text ? "\n" : "", stdout);
     }
     printed = fflush(stdout) == 0;
     free(tries);
@@ -285,9 +288,9 @@ static bool run_both(const struct sim_program *program, struct sim_result result
         return run(program, "", &results[0], timeline);
     }
     struct sim_program without = sim_without_overlap(program);
-    const bool done = run(&without, "without PDL: ", &results[1], timeline);
+    const bool done = run(&without, "without PDL", &results[1], timeline);
     free(without.dependencies.items);
-    return done && run(program, "with PDL: ", &results[0], timeline);
+    return done && run(program, "with PDL", &results[0], timeline);
 }
 
 static bool print_all(const struct sim_program *program, const struct sim_result results[2],
@@ -295,10 +298,6 @@ static bool print_all(const struct sim_program *program, const struct sim_result
 {
     if (!print_results(program, &results[0], chosen->plain ? &results[1] : NULL, chosen)) {
         return false;
-    }
-    if (chosen->text) {
-        (void)fputc('\n', stdout);
-        (void)fflush(stdout);
     }
     return write_timeline(timeline, PDL_TIMELINE_TEXT, chosen->text ? "-" : NULL) &&
            write_timeline(timeline, PDL_TIMELINE_SVG, chosen->svg) &&
@@ -310,7 +309,12 @@ static bool run_program(const struct sim_program *program, const struct options 
     struct sim_result results[2] = {{.outcomes = NULL}, {.outcomes = NULL}};
     pdl_timeline *timeline = NULL;
     const bool wanted = chosen->text || chosen->svg != NULL || chosen->trace != NULL;
-    if (wanted && pdl_timeline_create(&timeline) != PDL_SUCCESS) {
+    char *const note = format_text("Predicted for %s.", program->device.name);
+    const bool ready = !wanted || (pdl_timeline_create(&timeline) == PDL_SUCCESS &&
+                                   pdl_timeline_add_note(timeline, note) == PDL_SUCCESS);
+    free(note);
+    if (!ready) {
+        pdl_timeline_destroy(timeline);
         print_line(stderr, "pdltool sim: %s", pdl_last_error()->message);
         return false;
     }
