@@ -137,6 +137,13 @@ int main(int argc, char **argv)
     const bool writes = argc == 3 && std::strcmp(argv[1], "--json") == 0;
     require_device("11_rtc_fused");
     FILE *json = writes ? std::fopen(argv[2], "w") : nullptr;
+    if (json != nullptr) {
+        cudaDeviceProp device;
+        CHECK(cudaGetDeviceProperties(&device, 0));
+        std::fprintf(json, "{\"program\": \"11_rtc_fused\", \"device\": \"%s\", \"results\": [",
+                     device.name);
+    }
+    const char *separator = "";
     const long long sizes[] = {16ll << 10, 1ll << 20, 64ll << 20};
     const std::string text = make_text();
     gated_stream gate;
@@ -175,16 +182,19 @@ int main(int argc, char **argv)
                         ways[way], median(us[way]), quantile(us[way], 0.25),
                         quantile(us[way], 0.75), median(us[0]) / median(us[way]));
             if (json != nullptr) {
-                std::fprintf(json,
-                             "{\"elements\": %lld, \"way\": \"%s\", \"us\": %.4f, \"p25\": %.4f, "
-                             "\"p75\": %.4f}\n",
-                             count, keys[way], median(us[way]), quantile(us[way], 0.25),
-                             quantile(us[way], 0.75));
+                std::fprintf(
+                    json,
+                    "%s\n {\"elements\": %lld, \"way\": \"%s\", \"us\": %.4f, \"p25\": %.4f, "
+                    "\"p75\": %.4f}",
+                    separator, count, keys[way], median(us[way]), quantile(us[way], 0.25),
+                    quantile(us[way], 0.75));
+                separator = ",";
             }
         }
         pdl_chain_destroy(work.chain);
     }
     if (json != nullptr) {
+        std::fprintf(json, "\n]}\n");
         std::fclose(json);
     }
     std::printf("%s: %lld values differ\n", wrong == 0 ? "PASS" : "FAIL", wrong);
