@@ -31,8 +31,8 @@ struct options {
     const char *svg = "timeline.svg";
     const char *trace = "timeline.json";
     const char *json = "/dev/null";
-    int size = 2048;
-    int pairs = 1;
+    int size = 1024;
+    int pairs = 2;
     int runs = 21; /* stamped */
     int rounds = 41;
 };

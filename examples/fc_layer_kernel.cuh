@@ -62,9 +62,8 @@ __global__ void __launch_bounds__(fc_shape<Tiles>::threads, 2 * fc_shape<Tiles>:
     }
     copy_commit();
 
-    PDL_TRACE_TRIGGER_POINT(1);
-    PDL_TRACE_WAIT();           /* x is there from here on, and nobody reads the old y any more */
-    PDL_TRACE_TRIGGER_POINT(0); /* the next layer may start on its weights */
+    PDL_TRACE_WAIT(); /* x is there from here on, and nobody reads the old y any more */
+    PDL_TRACE_LAUNCH_DEPENDENTS(); /* the next layer may start on its weights */
 
     for (int step = 0; step < shape::stages; step++) {
         if (step < steps) {
@@ -103,9 +102,6 @@ __global__ void __launch_bounds__(fc_shape<Tiles>::threads, 2 * fc_shape<Tiles>:
             fetch_x(step + shape::stages);
         }
         copy_commit();
-        if (step + shape::stages == steps) {
-            PDL_TRACE_TRIGGER_POINT(2);
-        }
 
         col += shape::block_cols;
         if (col < cols) {
@@ -144,7 +140,6 @@ __global__ void __launch_bounds__(fc_shape<Tiles>::threads, 2 * fc_shape<Tiles>:
         col = 0;
         tile += grid;
     }
-    PDL_TRACE_TRIGGER_POINT(3);
     stamp_end(stamps);
     PDL_TRACE_END();
 }

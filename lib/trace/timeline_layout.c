@@ -39,10 +39,14 @@ bool pdl_timeline_compare(const struct pdl_timeline *timeline, char figures[PDL_
     const unsigned long long hundredths = (unsigned long long)(ratio * 100 + 0.5);
     char before[PDL_TIMELINE_NUMBER];
     char after[PDL_TIMELINE_NUMBER];
-    (void)snprintf(figures, PDL_TIMELINE_FIGURES, "%s → %s µs, %llu.%02llu× %s",
-                   pdl_timeline_us(spans[0], digits, before),
-                   pdl_timeline_us(spans[1], digits, after), hundredths / 100, hundredths % 100,
-                   faster ? "faster" : "slower");
+    pdl_timeline_us(spans[0], digits, before);
+    pdl_timeline_us(spans[1], digits, after);
+    if (hundredths == 100) {
+        (void)snprintf(figures, PDL_TIMELINE_FIGURES, "%s → %s µs, as fast", before, after);
+    } else {
+        (void)snprintf(figures, PDL_TIMELINE_FIGURES, "%s → %s µs, %llu.%02llu× %s", before, after,
+                       hundredths / 100, hundredths % 100, faster ? "faster" : "slower");
+    }
     return true;
 }
 

@@ -418,12 +418,13 @@ class Describe(Case):
         ]
         self.assertEqual(len(set(totals)), 1)
 
-    def test_the_example_s_second_kernel_overlaps_the_first(self):
+    def test_the_kernels_of_the_example_overlap(self):
         path = os.path.join(ROOT, "examples", "sim", "fc.pdlsim")
         result = json.loads(self.tool("sim", path, "--json", "--plain").stdout)
-        first, second = result["launches"]
-        self.assertLess(second["start_us"], first["end_us"])
-        self.assertGreater(result["without_overlap_us"], result["total_us"] + 1)
+        self.assertEqual(len(result["launches"]), 4)
+        for first, second in zip(result["launches"], result["launches"][1:]):
+            self.assertLess(second["start_us"], first["end_us"])
+        self.assertGreater(result["without_overlap_us"], 1.4 * result["total_us"])
 
 
 class Outputs(Case):

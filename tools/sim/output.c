@@ -40,9 +40,13 @@ static void print_verdict(double before, double after, FILE *to)
 {
     const int digits = before < 10e3 ? 2 : before < 1e6 ? 1 : 0;
     const bool faster = after <= before;
-    (void)fprintf(to, "PDL: %.*f → %.*f µs, %.2f× %s\n", digits, 1e-3 * before, digits,
-                  1e-3 * after, faster ? before / after : after / before,
-                  faster ? "faster" : "slower");
+    const double ratio = faster ? before / after : after / before;
+    (void)fprintf(to, "PDL: %.*f → %.*f µs, ", digits, 1e-3 * before, digits, 1e-3 * after);
+    if (!(ratio >= 1.005)) { /* not a number: nothing takes time */
+        (void)fputs("as fast\n", to);
+    } else {
+        (void)fprintf(to, "%.2f× %s\n", ratio, faster ? "faster" : "slower");
+    }
 }
 
 void sim_print(const struct sim_program *program, const struct sim_result *result,
