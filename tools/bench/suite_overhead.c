@@ -233,11 +233,12 @@ static const struct bench_spec latency_spec = {
 static const struct bench_spec small_spec = {
     .name = "small",
     .title = "Overhead of small kernels: what one more empty kernel adds (formula 1)",
-    .note = "`additional` is the latency of 128 kernels less that of 64, a kernel; `host` what "
-            "each of the 128 launches took the host: the two bars of the poster's figure 4 (V100: "
-            "2541 and 2545 ns for <<<...>>>, 3326 and 3388 ns for a cooperative launch). `device` "
-            "is the same slope with the host out of the way, all being queued behind a gate; "
-            "without PDL it differs from process to process by up to a quarter.",
+    .note =
+        "`additional` is the latency of 128 kernels less that of 64, a kernel; `host` what "
+        "each of the 128 launches took the host: the two bars of figure 4 of Zhang et al. (V100: "
+        "2541 and 2545 ns for <<<...>>>, 3326 and 3388 ns for a cooperative launch). `device` "
+        "is the same slope with the host out of the way, all being queued behind a gate; "
+        "without PDL it differs from process to process by up to a quarter.",
     .axes = {"way", "args"},
     .metrics = {HOST("additional", "ns"), LEVELLED("host", "ns"), LEVELLED("device", "ns")},
     .rounds = 30,
@@ -252,7 +253,7 @@ static const struct bench_spec large_spec = {
             "what each of them adds to the latency, `host` what its launch took the host, `wait` "
             "what its work takes within one kernel, `execution` what is left: (L(16 kernels) - "
             "L(one of 16 times the work)) / 15. `device` is that with the host out of the way. "
-            "With 5 units these are the bars of the poster's figure 5 (V100, <<<...>>>: 6144, "
+            "With 5 units these are the bars of their figure 5 (V100, <<<...>>>: 6144, "
             "2652, 5145, 993 ns); with fewer the host is the slower one, and `device` but not "
             "`execution` is the device's.",
     .axes = {"way", "units"},
@@ -268,7 +269,7 @@ static const struct bench_spec other_spec = {
     .title = "Where the latency of one empty kernel goes (formula 3)",
     .note = "`total` is the kernel latency, `host` the CPU launch overhead of such a launch in a "
             "batch of 128, `execution` formula 2's for kernels of 5 us, `other` what is left: the "
-            "stacked bars of the poster's figure 6 (V100, <<<...>>>: 2545, 993, 4735 ns). `start` "
+            "stacked bars of their figure 6 (V100, <<<...>>>: 2545, 993, 4735 ns). `start` "
             "is the time from the call until the host sees what the kernel writes first: the way "
             "there.",
     .axes = {"way"},
@@ -282,11 +283,12 @@ static const struct bench_spec other_spec = {
 static const struct bench_spec unit_spec = {
     .name = "unit",
     .title = "What a wait unit adds to the latency of one kernel",
-    .note = "The gradient from half of the units to all of them, from none to one for 1: the "
-            "poster's figure 2. A unit is nanosleep of 1000 ns (`sleep`, the poster's) or a loop "
-            "of as many cycles of the SM's clock as make 1000 ns (`spin`). nanosleep goes by a "
-            "timer with steps of about 1 us, so that the latency has such steps too: the other "
-            "tables' units are `spin`.",
+    .note =
+        "The gradient from half of the units to all of them, from none to one for 1: the "
+        "figure 2 of Zhang et al. A unit is nanosleep of 1000 ns (`sleep`, as theirs) or a loop "
+        "of as many cycles of the SM's clock as make 1000 ns (`spin`). nanosleep goes by a "
+        "timer with steps of about 1 us, so that the latency has such steps too: the other "
+        "tables' units are `spin`.",
     .axes = {"way", "wait", "units"},
     .metrics = {LEVELLED("unit", "ns"), HOST("latency", "us")},
     .rounds = 40,

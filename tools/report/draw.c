@@ -10,7 +10,7 @@
 enum { TITLE = 32, KEY_ROW = 18, SCALE = 52 };
 
 static const struct kind {
-    double (*height)(const struct figure *figure);
+    double (*height)(const struct pen *pen);
     void (*draw)(const struct pen *pen);
 } kinds[] = {
     [FIGURE_LINES] = {height_of_lines, draw_lines}, [FIGURE_BARS] = {height_of_bars, draw_bars},
@@ -22,13 +22,14 @@ static void put_terminal(const struct pen *pen, enum draw_form form)
 {
     static const char *const terminals[] = {
         [DRAW_SVG] = "svg dynamic font 'sans-serif,13'",
+        [DRAW_SVG_NARROW] = "svg dynamic font 'sans-serif,13'",
         [DRAW_PNG] = "pngcairo font 'sans,13' fontscale 1.45 linewidth 2 pointscale 2",
         [DRAW_PNG_GD] = "png truecolor",
     };
     const int scale = form == DRAW_PNG ? 2 : 1;
     const int height = (int)pen->height;
     (void)fprintf(pen->to, "set encoding utf8\nset terminal %s noenhanced size %d,%d\n",
-                  terminals[form], scale * PEN_WIDTH, scale * height);
+                  terminals[form], scale * pen->width, scale * height);
 }
 
 /* gnuplot takes letters to be wider than they are: the key is told so. */
@@ -37,35 +38,42 @@ static size_t key_excess(const struct texts *names)
     return pen_longest(names) / 5;
 }
 
-static size_t key_columns(const struct texts *names)
+static size_t key_columns(const struct pen *pen, const struct texts *names)
 {
     const size_t width = 9 * (pen_longest(names) - key_excess(names) + 8);
-    return width <= PEN_WIDTH ? PEN_WIDTH / width : 1;
+    return width <= (size_t)pen->width ? (size_t)pen->width / width : 1;
 }
 
-static double head_height(const struct figure *figure)
+/* On a narrow page the title stands in the page. */
+static double title_height(const struct pen *pen)
+{
+    return pen->width == PEN_WIDE ? TITLE : 4;
+}
+
+static double head_height(const struct pen *pen)
 {
     struct texts names = {.items = NULL};
-    pen_series_names(figure, &names);
-    const size_t columns = key_columns(&names);
+    pen_series_names(pen->figure, &names);
+    const size_t columns = key_columns(pen, &names);
     const size_t rows = names.count > 1 ? (names.count + columns - 1) / columns : 0;
     texts_free(&names);
-    return TITLE + (figure->kind == FIGURE_HEAT ? SCALE : (double)rows * KEY_ROW) + 6;
+    return title_height(pen) + (pen->figure->kind == FIGURE_HEAT ? SCALE : (double)rows * KEY_ROW) +
+           6;
 }
 
 /* The title, and the key of all panels: a plot of its own, whose curves lie outside it. */
 static void put_head(const struct pen *pen)
 {
     struct texts names = {.items = NULL};
-    pen_area(pen, (struct pen_area){0, 0, PEN_WIDTH, pen->head, TITLE, 0});
+    pen_area(pen, (struct pen_area){0, 0, pen->width, pen->head, title_height(pen), 0});
     (void)fputs("unset border\nunset tics\nset lmargin 0\nset rmargin 0\n", pen->to);
     (void)fputs("set title font ',15' offset 0,-1.1\n", pen->to);
-    pen_set(pen, "title", pen->figure->title);
+    pen_set(pen, "title", pen->width == PEN_WIDE ? pen->figure->title : "");
     pen_series_names(pen->figure, &names);
     (void)fprintf(pen->to,
                   "set key center center horizontal Left reverse maxcols %zu width -%zu samplen 3\n"
                   "plot [0:1][0:1] -1 notitle",
-                  key_columns(&names), key_excess(&names));
+                  key_columns(pen, &names), key_excess(&names));
     for (size_t i = 0; names.count > 1 && i < names.count; i++) {
         const struct pen_style style = pen_style(pen->figure, names.items[i]);
         if (pen->figure->kind == FIGURE_LINES) {
@@ -75,7 +83,7 @@ static void put_head(const struct pen *pen)
             (void)fputs(", -1 with boxes", pen->to);
         }
         (void)fprintf(pen->to, " lc rgb '#%06x' title ", style.color);
-        pen_quoted(pen->to, names.items[i], PEN_WIDTH / 9);
+        pen_quoted(pen->to, names.items[i], (size_t)pen->width / 9);
     }
     (void)fputs("\nunset key\nset lmargin -1\nset rmargin 2\nset title font ',13' offset 0,-0.7\n"
                 "set border 3 lw 0.8\nset xtics nomirror out scale 0.4 offset 0,0.3 font ',11'\n"
@@ -88,8 +96,9 @@ char *draw_script(const struct figure *figure, enum draw_form form)
 {
     char *script = NULL;
     size_t length = 0;
-    struct pen pen = {.figure = figure, .head = head_height(figure)};
-    pen.height = pen.head + kinds[figure->kind].height(figure);
+    struct pen pen = {.figure = figure, .width = form == DRAW_SVG_NARROW ? PEN_NARROW : PEN_WIDE};
+    pen.head = head_height(&pen);
+    pen.height = pen.head + kinds[figure->kind].height(&pen);
     pen.to = memory_open(&script, &length);
     put_terminal(&pen, form);
     (void)fputs("set style fill solid 1 noborder\nset errorbars 0\nset multiplot\n", pen.to);

@@ -53,8 +53,9 @@ static double panel_height(const struct figure *figure, const struct figure_pane
     return BAR * panel_length(figure, panel) + above_panel(figure, panel) + AXES;
 }
 
-double height_of_bars(const struct figure *figure)
+double height_of_bars(const struct pen *pen)
 {
+    const struct figure *const figure = pen->figure;
     double height = 0;
     for (size_t i = 0; i < figure->panels.count; i++) {
         height += panel_height(figure, &figure->panels.items[i]);
@@ -109,6 +110,11 @@ static void put_range(const struct pen *pen, double *span)
     }
     *span = to > from ? to - from : 1;
     pen_axis(pen, 'x', from, to + 0.12 * *span);
+    if (pen->width < PEN_WIDE) { /* gnuplot's own would touch */
+        const double power = pow(10, floor(log10(*span / 3)));
+        const double step = *span / 3 / power;
+        (void)fprintf(pen->to, "set xtics %.7g\n", power * (step < 2 ? 1 : step < 5 ? 2 : 5));
+    }
 }
 
 /* A row a bar: its place; from, to; low, high; colour; what stands behind it and, of stacks, in it. */
@@ -190,7 +196,7 @@ void draw_bars(const struct pen *pen)
         const struct figure_panel *const panel = &figure->panels.items[i];
         const double height = panel_height(figure, panel);
         if (panel_length(figure, panel) > gap) {
-            pen_area(pen, (struct pen_area){0, top, PEN_WIDTH, height, above_panel(figure, panel),
+            pen_area(pen, (struct pen_area){0, top, pen->width, height, above_panel(figure, panel),
                                             AXES});
             pen_set(pen, "title", panel->title);
             put_bars(pen, panel, span);

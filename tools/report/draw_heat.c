@@ -24,8 +24,12 @@ static double farthest_of(const struct figure *figure)
     return farthest;
 }
 
-static size_t columns_of(const struct figure *figure)
+static size_t columns_of(const struct pen *pen)
 {
+    const struct figure *const figure = pen->figure;
+    if (pen->width < PEN_WIDE) {
+        return 1;
+    }
     const size_t count = figure->panels.count;
     const size_t wide = figure->categories.count > 12 ? 1 : figure->categories.count > 5 ? 2 : 3;
     return count < wide ? (count > 0 ? count : 1) : count == 4 && wide == 3 ? 2 : wide;
@@ -36,11 +40,11 @@ static double panel_height(const struct figure *figure)
     return CELL * (double)figure->rows.count + ABOVE + BELOW;
 }
 
-double height_of_heat(const struct figure *figure)
+double height_of_heat(const struct pen *pen)
 {
-    const size_t columns = columns_of(figure);
-    const size_t rows = (figure->panels.count + columns - 1) / columns;
-    return panel_height(figure) * (double)rows;
+    const size_t columns = columns_of(pen);
+    const size_t rows = (pen->figure->panels.count + columns - 1) / columns;
+    return panel_height(pen->figure) * (double)rows;
 }
 
 /* What the colours mean: told apart without red and green, and in light and dark. */
@@ -80,8 +84,8 @@ static void put_panel(const struct pen *pen, const struct figure_panel *panel, d
 void draw_heat(const struct pen *pen)
 {
     const struct figure *const figure = pen->figure;
-    const size_t columns = columns_of(figure);
-    const double width = (double)PEN_WIDTH / (double)columns;
+    const size_t columns = columns_of(pen);
+    const double width = (double)pen->width / (double)columns;
     const double height = panel_height(figure);
     const double farthest = farthest_of(figure);
     char *label = format_text("%s; rows: %s", figure->x_label, figure->y_label);

@@ -6,10 +6,9 @@
 
 enum { PLOT = 340, SMALL_PLOT = 250, TITLE = 26, AXIS = 52 };
 
-static size_t columns_of(const struct figure *figure)
+static size_t columns_of(const struct pen *pen)
 {
-    const size_t count = figure->panels.count;
-    return count <= 1 || figure->curves ? 1 : 2;
+    return pen->width < PEN_WIDE || pen->figure->panels.count <= 1 || pen->figure->curves ? 1 : 2;
 }
 
 static double panel_height(const struct figure *figure)
@@ -17,11 +16,11 @@ static double panel_height(const struct figure *figure)
     return figure->panels.count > 1 ? SMALL_PLOT : PLOT;
 }
 
-double height_of_lines(const struct figure *figure)
+double height_of_lines(const struct pen *pen)
 {
-    const size_t columns = columns_of(figure);
-    const size_t rows = (figure->panels.count + columns - 1) / columns;
-    return panel_height(figure) * (double)rows;
+    const size_t columns = columns_of(pen);
+    const size_t rows = (pen->figure->panels.count + columns - 1) / columns;
+    return panel_height(pen->figure) * (double)rows;
 }
 
 /* The least and the greatest of what is shown. */
@@ -138,8 +137,8 @@ static void put_panel(const struct pen *pen, const struct figure_panel *panel)
 
 void draw_lines(const struct pen *pen)
 {
-    const size_t columns = columns_of(pen->figure);
-    const double width = (double)PEN_WIDTH / (double)columns;
+    const size_t columns = columns_of(pen);
+    const double width = (double)pen->width / (double)columns;
     const double height = panel_height(pen->figure);
     for (size_t i = 0; put_axes(pen) && i < pen->figure->panels.count; i++) {
         const size_t row = i / columns;

@@ -134,6 +134,7 @@ static void figure_free(struct figure *figure)
     free(figure->x_label);
     free(figure->y_label);
     free(figure->svg);
+    free(figure->narrow);
     free(figure->failure);
     free(figure);
 }

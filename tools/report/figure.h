@@ -57,7 +57,7 @@ struct figure {
         size_t count, capacity;
     } marks;
 
-    char *svg; /* when drawn */
+    char *svg, *narrow; /* when drawn */
     bool picture;
     char *failure; /* why it was not drawn */
 };

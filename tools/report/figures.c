@@ -208,6 +208,18 @@ void say_extremes(struct figure *figure, const struct bench_table *table, const 
     }
 }
 
+/* Ends a sentence with a ratio. The rounds run both in turn, so their ratios vary less than the medians do. */
+static char *end_ratio(char *say, const char *shown, const char *quotient)
+{
+    char *whole = strcmp(shown, quotient) == 0
+                      ? format_text("%s.", say)
+                      : format_text("%s (the median of the rounds' ratios; the quotient of the two "
+                                    "medians is %s).",
+                                    say, quotient);
+    free(say);
+    return whole;
+}
+
 bool say_against(struct figure *figure, const struct bench_table *table, const struct plan *plan,
                  int axis, const char *first, const char *second)
 {
@@ -226,13 +238,16 @@ bool say_against(struct figure *figure, const struct bench_table *table, const s
     char *own_name = shown_value(one, axis);
     char *its_name = shown_value(other, axis);
     const double distance = fabs(ratio.median - 1);
-    figure_say(figure, "%s: %s; %s: %s, %.*f times that.", own_name,
+    const int digits = distance < 0.1 ? 3 : distance < 9 ? 2 : 1;
+    char *shown = format_text("%.*f", digits, ratio.median);
+    char *quotient = format_text(
+        "%.*f", digits, point_median(other, plan->metric) / point_median(one, plan->metric));
+    figure_say(figure, "%s: %s; %s: %s, %s times that", own_name,
                unit_text(point_median(one, plan->metric), metric->unit).text, its_name,
-               unit_text(point_median(other, plan->metric), metric->unit).text,
-               distance < 0.1 ? 3
-               : distance < 9 ? 2
-                              : 1,
-               ratio.median);
+               unit_text(point_median(other, plan->metric), metric->unit).text, shown);
+    figure->say = end_ratio(figure->say, shown, quotient);
+    free(quotient);
+    free(shown);
     free(its_name);
     free(own_name);
     return true;

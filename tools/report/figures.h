@@ -34,8 +34,8 @@ void plan_bars_of_metrics(struct figure *figure, const struct bench_table *table
 
 /* Says which points are best and worst, and how far apart. */
 void say_extremes(struct figure *figure, const struct bench_table *table, const struct plan *plan);
-/* Says what both have, all else being equal, and the ratio of their rounds: `chain: 388 ns; stream: 1,239
- * ns, 3.19 times that`. False, and nothing is said, if one is not there. */
+/* Says what both have, all else being equal, and the median of their rounds' ratios: `chain: 388 ns; stream:
+ * 1,239 ns, 3.19 times that`. Where the quotient of the two medians is another, that as well. False, and nothing is said, if one is not there. */
 bool say_against(struct figure *figure, const struct bench_table *table, const struct plan *plan,
                  int axis, const char *first, const char *second);
 /* Says how `mine` lies to `raw`, its counterpart in raw CUDA, over all points. */

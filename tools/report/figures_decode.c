@@ -55,7 +55,7 @@ static void make_part(const struct subject *subject, const struct plan *plan, co
                       : format_text("One token: %s", part);
     figure_title(figure, title);
     free(title);
-    figure_axes(figure, "\u00b5s a token", "");
+    figure_axes(figure, "\u00b5s per token", "");
     if (isfinite(read)) {
         char *label = format_text("reading the weights: %.0f", read);
         figure_mark(figure, read, label);
@@ -125,7 +125,7 @@ static bool make_kernels(const struct subject *subject)
     }
     struct figure *const figure = plan_bars(subject, "", &plan);
     figure_title(figure, "Each kernel alone, a layer's after another's");
-    figure_axes(figure, "\u00b5s a kernel", "");
+    figure_axes(figure, "\u00b5s per kernel", "");
     struct texts kernels = axis_values(table, plan.x, plan.metric);
     for (size_t i = 0; i < kernels.count; i++) {
         struct plan own = plan;

@@ -54,7 +54,7 @@ bool figures_device(const struct subject *subject)
         {"lost", "Launches that are lost, by the limit of pending ones"},
         {"rate", "Grids a second of those that ran, by the limit of pending ones"}};
     static const char *const depth[][2] = {
-        {"level", "A kernel that launches the next: time a level"}};
+        {"level", "A kernel that launches the next: time per level"}};
     static const char *const graphs[][2] = {{"each", "A graph launched from the device, time each"},
                                             {"lost", "Device graphs that are lost"}};
     static const char *const latency[] = {"initial", "subsequent", "call"};

@@ -24,9 +24,9 @@ static bool make_line(const struct subject *subject)
     static const struct {
         const char *metric, *title;
     } figures[] = {
-        {"device", "Device time a kernel, by how many stand in a line"},
-        {"wall", "From the first call until the host knows the end, a kernel"},
-        {"host", "Host time in the launching calls, a kernel"},
+        {"device", "Device time per kernel, by the length of the line"},
+        {"wall", "From the first call until the host knows the end, per kernel"},
+        {"host", "Host time in the launching calls, per kernel"},
     };
     const struct bench_table *const table = subject->table;
     const int way = axis_of(table, "way");
@@ -110,11 +110,10 @@ static bool make_build(const struct subject *subject)
     char *longest = last_value(table, plan.x, plan.metric);
     figure_title(figure, is_build
                              ? "Host time to make, change and launch a graph of so many kernels"
-                             : "Memory that a graph keeps, a kernel");
+                             : "Memory that a graph keeps, per kernel");
     figure_axes(figure, "kernels", is_build ? "\u00b5s" : "bytes");
     plan.only[0] = (struct want){plan.x, longest};
-    figure_say(figure,
-               is_build ? "Made with %s kernels:" : "Of the device's memory, with %s kernels:",
+    figure_say(figure, is_build ? "Made with %s kernels:" : "Device memory with %s kernels:",
                value_text(number_of(longest)).text);
     if (!say_against(figure, table, &plan, way, "graph-pdl", "chain") && !is_build) {
         say_extremes(figure, table, &plan);
@@ -158,7 +157,7 @@ static bool make_grid(const struct subject *subject)
     plan.only[1] = (struct want){threads, value_at(table->items[0], threads)};
     struct figure *const first = subject_figure(subject, FIGURE_BARS, "first");
     plan_bars_of_metrics(first, table, &plan, metrics, 2);
-    char *title = format_text("Ordering the device once: blocks an SM: %s, threads a block: %s",
+    char *title = format_text("Ordering the device once: %s blocks per SM, %s threads per block",
                               plan.only[0].value, plan.only[1].value);
     figure_title(first, title);
     free(title);
@@ -178,7 +177,7 @@ static bool make_grid(const struct subject *subject)
     }
     struct plan any = no_plan;
     any.metric = metrics[0];
-    figure_title(all, "The same by blocks an SM and their threads");
+    figure_title(all, "The same by blocks per SM and threads per block");
     figure_axes(all, "ns", "");
     say_extremes(all, table, &any);
     return true;

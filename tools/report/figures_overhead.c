@@ -62,6 +62,22 @@ static void add_shares(struct figure *figure, const char *panel, const char *nam
     free(rising);
 }
 
+static void add_call(struct figure *figure, const struct bench_point *point, int metric, int way,
+                     const char *kind, bool overlaps)
+{
+    char *name = shown_value(point, way);
+    if (overlaps) {
+        *strrchr(name, '-') = '\0'; /* the panel says it */
+    }
+    char *shown = format_text("%s%s", kind, name);
+    const char *const panel = overlaps ? "with overlap" : "without overlap";
+    if (figure_series(figure, panel, shown)->count == 0) {
+        add_shares(figure, panel, shown, &point->samples[metric]);
+    }
+    free(shown);
+    free(name);
+}
+
 static void make_shares(const struct subject *subject, int metric, int way, int args,
                         const char *count)
 {
@@ -76,18 +92,16 @@ static void make_shares(const struct subject *subject, int metric, int way, int 
             continue;
         }
         const bool overlaps = ends_in(own, "-pdl") || ends_in(own, "-auto");
-        char *name = shown_value(point, way);
-        if (overlaps) {
-            *strrchr(name, '-') = '\0'; /* the panel says it */
+        /* A libpdl call and the raw call that it is compared with, in turn. */
+        if (point->against != NULL && has_values(point->against, metric)) {
+            add_call(figure, point->against, metric, way, "raw: ", overlaps);
+            add_call(figure, point, metric, way, "libpdl: ", overlaps);
         }
-        add_shares(figure, overlaps ? "with overlap asked for" : "without overlap", name,
-                   &point->samples[metric]);
-        free(name);
     }
     char *title = format_text("Host time of a launch with %s arguments: how many take less", count);
     figure_title(figure, title);
     free(title);
-    figure_axes(figure, "ns a launch", "% of batches");
+    figure_axes(figure, "ns per launch", "% of batches");
     figure->curves = true;
     const double room = 0.03 * (figure->x_to - figure->x_from);
     figure->x_from -= room;
@@ -157,15 +171,15 @@ static bool make_host(const struct subject *subject)
         }
     }
     figure_title(figure, "Host time of a launch");
-    figure_axes(figure, "ns a launch", "");
+    figure_axes(figure, "ns per launch", "");
     say_libpdl(figure, table, plan.metric);
     return true;
 }
 
 /* ---- bars by way, one a metric ------------------------------------------------------------------ */
 
-/* The poster's V100 with <<<>>> and with a cooperative launch, ns. */
-struct poster {
+/* Their V100 with <<<>>> and with a cooperative launch, ns. */
+struct published {
     const char *metric, *what;
     double traditional, cooperative;
 };
@@ -176,7 +190,7 @@ static const struct bars {
     const char *axis, *value; /* which points; NULL: all */
     enum figure_kind kind;
     bool variants;
-    struct poster poster[2];
+    struct published published[2];
     const char *extremes; /* the metric to say them of, or NULL */
 } all_bars[] = {
     {"latency",
@@ -192,8 +206,8 @@ static const struct bars {
      {{NULL, NULL, 0, 0}},
      "latency"},
     {"small",
-     "An empty kernel more (the poster's figure 4, left, and the device alone)",
-     "ns a kernel",
+     "One more empty kernel (Zhang et al., figure 4, left, and the device alone)",
+     "ns per kernel",
      "additional",
      {"host", "additional", "device"},
      {"CPU launch overhead, 128 launches", "additional latency, 128 less 64", "on the device"},
@@ -205,8 +219,8 @@ static const struct bars {
       {"additional", "Additional latency", 2541, 3326}},
      NULL},
     {"large",
-     "Kernels of 5 \u00b5s (the poster's figure 5, left)",
-     "ns a kernel",
+     "Kernels of 5 \u00b5s (Zhang et al., figure 5, left)",
+     "ns per kernel",
      "execution",
      {"additional", "host", "wait", "execution"},
      {"additional latency", "CPU launch overhead", "wait unit", "execution overhead"},
@@ -218,7 +232,7 @@ static const struct bars {
       {"execution", "Execution overhead", 993, 1015}},
      "execution"},
     {"other",
-     "Where the latency of one empty kernel goes (the poster's figure 6)",
+     "Where the latency of one empty kernel goes (Zhang et al., figure 6)",
      "ns",
      "other",
      {"host", "execution", "other"},
@@ -231,19 +245,19 @@ static const struct bars {
      NULL},
 };
 
-static void say_poster(struct figure *figure, const struct bench_table *table, struct want only,
-                       const struct poster *poster)
+static void say_published(struct figure *figure, const struct bench_table *table, struct want only,
+                          const struct published *published)
 {
     static const char *const ways[] = {"chevron", "cooperative"};
-    const double then[] = {poster->traditional, poster->cooperative};
-    const int metric = metric_of(table, poster->metric);
+    const double then[] = {published->traditional, published->cooperative};
+    const int metric = metric_of(table, published->metric);
     for (int i = 0; i < 2; i++) {
         const struct want wants[WANTS] = {{axis_of(table, "way"), ways[i]}, only, {-1, NULL}};
         const struct bench_point *const point = find_point(table, metric, wants);
         if (point == NULL) {
             return;
         }
-        figure_say(figure, "%s of %s: %s ns, %s on the poster's V100.", poster->what,
+        figure_say(figure, "%s of %s: %s ns; %s on the V100 of Zhang et al.", published->what,
                    i == 0 ? "<<<>>>" : "a cooperative launch",
                    value_text(point_median(point, metric)).text, value_text(then[i]).text);
     }
@@ -279,8 +293,8 @@ static bool make_bars(const struct subject *subject)
     }
     figure_title(figure, bars->title);
     figure_axes(figure, bars->unit, "");
-    for (size_t i = 0; i < 2 && bars->poster[i].metric != NULL; i++) {
-        say_poster(figure, table, only, &bars->poster[i]);
+    for (size_t i = 0; i < 2 && bars->published[i].metric != NULL; i++) {
+        say_published(figure, table, only, &bars->published[i]);
     }
     if (bars->extremes != NULL) {
         struct plan plan = no_plan;
@@ -306,8 +320,9 @@ static bool make_unit(const struct subject *subject)
     }
     struct figure *const figure = plan_lines(subject, "", &plan);
     figure_title(
-        figure, "What a wait unit of 1 \u00b5s adds, by units in a kernel (the poster's figure 2)");
-    figure_axes(figure, "wait units in the kernel", "ns a unit");
+        figure,
+        "What a wait unit of 1 \u00b5s adds, by units in a kernel (Zhang et al., figure 2)");
+    figure_axes(figure, "wait units in the kernel", "ns per unit");
     figure->log_x = true;
     struct texts units = axis_values(table, plan.x, plan.metric);
     if (units.count > 0) {
@@ -324,7 +339,7 @@ static bool make_unit(const struct subject *subject)
                 free(way);
             }
         }
-        figure_say(figure, "The poster had about 1,020 ns from 4 units on.");
+        figure_say(figure, "Zhang et al. had about 1,020 ns from 4 units on.");
         texts_free(&waits);
     }
     texts_free(&units);
@@ -366,8 +381,9 @@ static bool make_devices(const struct subject *subject)
         const char *metric, *title;
     } figures[] = {
         {"host", "CPU launch overhead, by devices"},
-        {"additional", "A round of empty kernels more, by devices (the poster's figure 4, right)"},
-        {"execution", "Execution overhead, by devices (the poster's figure 5, right)"},
+        {"additional",
+         "One more round of empty kernels, by devices (Zhang et al., figure 4, right)"},
+        {"execution", "Execution overhead, by devices (Zhang et al., figure 5, right)"},
     };
     const struct bench_table *const table = subject->table;
     struct plan plan = {-1, axis_of(table, "devices"), axis_of(table, "way"), -1, {{-1, NULL}}};

@@ -38,7 +38,7 @@ static bool make_phases(const struct subject *subject)
     }
     figure_title(figure,
                  "A kernel of a line, by cycles before the wait / to the trigger / to the end");
-    figure_axes(figure, "\u00b5s a kernel", "");
+    figure_axes(figure, "\u00b5s per kernel", "");
     for (int i = 0; i < 2; i++) {
         const char *const own = i == 0 ? "libpdl" : "chain";
         const char *const plain = i == 0 ? "stream" : "graph";
@@ -224,13 +224,13 @@ static bool make_conditions(const struct subject *subject)
         figure_say(figure, "With all that it needs, libpdl's pair overlaps by %s.",
                    unit_text(point_median(whole, plan.metric), "us").text);
         if (which != NULL) {
-            figure_say(figure, "Of those that lack one thing, %s has most: %s.", which,
+            figure_say(figure, "Where one condition is broken, %s has most: %s.", which,
                        unit_text(most, "us").text);
             const int useful = metric_of(table, "useful");
             const struct want wants[WANTS] = {{plan.x, which}, {plan.series, "libpdl"}};
             const struct bench_point *const point = find_point(table, useful, wants);
             if (point != NULL) {
-                figure_say(figure, "Of that, the second kernel works for %s.",
+                figure_say(figure, "The second kernel works for %s of it.",
                            unit_text(point_median(point, useful), "us").text);
             }
         }

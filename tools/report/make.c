@@ -105,29 +105,33 @@ static void remove_plots(const char *output, const char *name)
     }
 }
 
-/* Into a file of its own; the SVG into the figure as well. */
+/* Into a file of its own; SVG into the figure as well. */
 static enum drawn draw_form(struct figure *figure, const char *output, enum draw_form form)
 {
     struct bytes drawn = {NULL, 0};
     enum drawn result = NOT_DRAWN;
     char *script = draw_script(figure, form);
+    const bool svg = form == DRAW_SVG || form == DRAW_SVG_NARROW;
     free(figure->failure);
     if (gnuplot_run(script, &drawn, &figure->failure)) {
-        if (form == DRAW_SVG) {
-            figure->svg = draw_for_both(drawn.items);
+        if (svg) {
+            char **const kept = form == DRAW_SVG ? &figure->svg : &figure->narrow;
+            *kept = draw_for_both(drawn.items);
             free(drawn.items);
-            drawn.items = figure->svg;
-            drawn.count = figure->svg != NULL ? strlen(figure->svg) : 0;
+            drawn.items = *kept;
+            drawn.count = *kept != NULL ? strlen(*kept) : 0;
         }
         if (drawn.items == NULL) {
             figure->failure = copy_text("what gnuplot wrote is no SVG");
+        } else if (form == DRAW_SVG_NARROW) {
+            result = DRAWN; /* only the page has it */
         } else {
             char *path = format_text("%s/plots/%s.%s", output, figure->name,
                                      form == DRAW_SVG ? "svg" : "png");
             result = write_file(path, drawn.items, drawn.count) ? DRAWN : NOT_WRITTEN;
             free(path);
         }
-        if (form != DRAW_SVG) {
+        if (!svg) {
             figure->picture = result == DRAWN;
             free(drawn.items);
         }
@@ -143,6 +147,9 @@ static bool draw_figures(const struct figures *figures, const char *output, size
         struct figure *const figure = figures->items[i];
         remove_plots(output, figure->name);
         enum drawn drawn = draw_form(figure, output, DRAW_SVG);
+        if (drawn == DRAWN) {
+            drawn = draw_form(figure, output, DRAW_SVG_NARROW);
+        }
         if (drawn == DRAWN) {
             drawn = draw_form(figure, output, DRAW_PNG);
             drawn = drawn == NOT_DRAWN ? draw_form(figure, output, DRAW_PNG_GD) : drawn;

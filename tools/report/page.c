@@ -12,7 +12,11 @@
 static const struct known_suite {
     const char *name, *title, *question;
 } known_suites[] = {
-    {"overhead", "What a launch costs", "Every form of a launch, on the host and on the device."},
+    {"overhead", "What a launch costs",
+     "Every form of a launch, on the host and on the device, beside a V100 with CUDA 10.0: "
+     "Zhang, Wahib, Matsuoka, \u201cUnderstanding the Overheads of Launching CUDA Kernels\u201d, "
+     "poster "
+     "at ICPP 2019."},
     {"overlap", "What overlap gives, and where it loses",
      "Two kernels with a prologue, a main part and a tail, and a trigger that moves."},
     {"graph", "Lines of kernels", "The same kernels in streams, graphs and chains, by length."},
@@ -127,7 +131,7 @@ static void put_banners(FILE *to, const struct report *report)
             html_format(to, "<p class=\"banner\">The run <code>", run->name,
                         ".json</code> ended early: ");
             html_format(to, "", run->run.ended_early,
-                        ". What it had measured by then is here.</p>\n");
+                        ". The page has what it measured until then.</p>\n");
         }
     }
     for (size_t i = 0; i < report->troubles.count; i++) {
@@ -135,18 +139,20 @@ static void put_banners(FILE *to, const struct report *report)
     }
 }
 
-static void put_cards(FILE *to, const struct report *report)
+static void put_headline(FILE *to, const struct report *report)
 {
     struct cards cards = {NULL, 0, 0};
     headline_make(report, &cards);
     if (cards.count > 0) {
-        (void)fputs("<div class=\"cards\">\n", to);
+        (void)fputs("<table class=\"headline\"><tbody>\n", to);
         for (size_t i = 0; i < cards.count; i++) {
-            html_format(to, "<div class=\"card\"><b>", cards.items[i].value, "</b>");
-            html_format(to, "<span>", cards.items[i].label, "</span>");
-            html_format(to, "<small>", cards.items[i].more, "</small></div>\n");
+            html_format(to, "<tr><td class=\"n\">", cards.items[i].value, "</td>");
+            html_format(to, "<th scope=\"row\">", cards.items[i].label, "");
+            html_format(to, "<small>", cards.items[i].more, " ");
+            html_format(to, "<a href=\"#", cards.items[i].anchor, "\"><code>");
+            html_format(to, "", cards.items[i].from, "</code></a></small></th></tr>\n");
         }
-        (void)fputs("</div>\n", to);
+        (void)fputs("</tbody></table>\n", to);
     }
     headline_free(&cards);
 }
@@ -174,16 +180,17 @@ static void put_top(FILE *to, const struct report *report, const char *title)
     (void)fputs("</p>\n", to);
     put_counts(to, report);
     put_banners(to, report);
-    put_cards(to, report);
+    put_headline(to, report);
     (void)fputs("</header>\n", to);
 }
 
 /* ---- tables and figures ------------------------------------------------------------------------ */
 
 /* The SVG in the page: as an image of its own it shares no ids and no style with others. */
-static void put_image(FILE *to, const char *svg, const char *title)
+static void put_image(FILE *to, const char *svg, const char *class, const char *title)
 {
-    html_format(to, "<img alt=\"", title, "\" src=\"data:image/svg+xml,");
+    html_format(to, "<img class=\"", class, "\" alt=\"");
+    html_format(to, "", title, "\" src=\"data:image/svg+xml,");
     for (const char *at = svg; *at != '\0'; at++) {
         const unsigned char c = (unsigned char)*at;
         if (c < 0x20 || strchr("\"#%&<>", c) != NULL) {
@@ -193,6 +200,39 @@ static void put_image(FILE *to, const char *svg, const char *title)
         }
     }
     (void)fputs("\">", to);
+}
+
+/* How the plot is read. */
+static void put_axes(FILE *to, const struct figure *figure)
+{
+    const char *const x = *figure->x_label != '\0' ? figure->x_label : "the value";
+    switch (figure->kind) {
+    case FIGURE_LINES:
+        html_format(to, "Across: ", x, figure->log_x ? ", logarithmic. " : ". ");
+        html_format(to, "Up: ", figure->y_label, figure->log_y ? ", logarithmic." : ".");
+        (void)fputs(figure->curves
+                        ? " A curve shows the share of the samples that take no longer. Raw "
+                          "CUDA: solid line, filled points; libpdl: broken line, open points."
+                        : " Points are medians; whiskers reach from the 10th to the 90th "
+                          "percentile.",
+                    to);
+        break;
+    case FIGURE_BARS:
+        html_format(to, "Length of a bar: ", x,
+                    ", the median; its whisker reaches from the 10th to the 90th percentile.");
+        break;
+    case FIGURE_STACKS:
+        html_format(to, "Length of a bar: ", x, ", the medians of the parts one after another.");
+        break;
+    case FIGURE_HEAT:
+        html_format(to, "Columns: ", x, ". ");
+        html_format(to, "Rows: ", figure->y_label,
+                    ". A cell is how many times as fast: above 1 blue, below 1 orange.");
+        break;
+    case FIGURE_SPANS:
+        html_format(to, "Across: ", x, ". A bar reaches from the first to the last block.");
+        break;
+    }
 }
 
 static void put_figure(FILE *to, const struct figure *figure)
@@ -205,8 +245,14 @@ static void put_figure(FILE *to, const struct figure *figure)
         return;
     }
     html_format(to, "<figure id=\"figure-", figure->name, "\"><div class=\"plot\">");
-    put_image(to, figure->svg, figure->title);
-    html_format(to, "</div>\n<figcaption>", figure->say, " <span class=\"files\">");
+    put_image(to, figure->svg, figure->narrow != NULL ? "wide" : "", figure->title);
+    if (figure->narrow != NULL) {
+        html_format(to, "<p class=\"narrow\">", figure->title, "</p>");
+        put_image(to, figure->narrow, "narrow", figure->title);
+    }
+    html_format(to, "</div>\n<figcaption>", figure->say, " <span class=\"faint\">");
+    put_axes(to, figure);
+    (void)fputs("</span> <span class=\"files\">", to);
     html_format(to, "<a href=\"plots/", figure->name, ".svg\">SVG</a>");
     if (figure->picture) {
         html_format(to, " <a href=\"plots/", figure->name, ".png\">PNG</a>");
@@ -387,10 +433,10 @@ void page_write(FILE *to, const struct report *report)
     }
     (void)fputs(
         "</section>\n</main>\n"
-        "<footer>Medians of all rounds. Noise is half of what lies between the 10th and "
-        "the 90th percentile, in percent of the median; whiskers on bars reach from the one "
-        "to the other. A ratio is the median of the rounds' ratios, with the interval that "
-        "95 % of its resamplings fall into. Made by <code>pdltool report</code>.</footer>\n"
+        "<footer>Medians of all rounds. Noise is half of the distance from the 10th to the 90th "
+        "percentile, in percent of the median. A ratio is the median of the rounds' ratios, "
+        "which differs from the quotient of the two medians; its interval holds 95 % of the "
+        "resampled medians. Made by <code>pdltool report</code>.</footer>\n"
         "</body>\n</html>\n",
         to);
     texts_free(&suites);

@@ -39,6 +39,7 @@ struct report {
 /* A figure that matters, on top of the page. */
 struct card {
     char *value, *label, *more;
+    char *from, *anchor; /* the table that it is of */
 };
 struct cards {
     struct card *items;

@@ -50,6 +50,8 @@ static const struct known_style {
 
 static const struct pen_style *known_style(const char *name)
 {
+    const char *const kind = strstr(name, ": "); /* "raw: cuLaunchKernelEx" */
+    name = kind != NULL ? kind + 2 : name;
     for (size_t i = 0; i < sizeof(known_styles) / sizeof(known_styles[0]); i++) {
         if (strcmp(known_styles[i].name, name) == 0) {
             return &known_styles[i].style;
@@ -156,14 +158,14 @@ void pen_set(const struct pen *pen, const char *command, const char *text)
 void pen_named_tics(const struct pen *pen, char axis, const struct texts *names,
                     const double *places)
 {
-    enum { LONGEST = 42 };
+    const size_t longest = pen->width == PEN_WIDE ? 42 : 24;
     const char *between = "";
     (void)fprintf(pen->to, "set %ctics (", axis);
     for (size_t i = 0; i < names->count; i++) {
         const double place = places != NULL ? places[i] : (double)i;
         if (isfinite(place)) {
             (void)fputs(between, pen->to);
-            put_quoted(pen->to, names->items[i], LONGEST, true); /* tics are formats */
+            put_quoted(pen->to, names->items[i], longest, true); /* tics are formats */
             (void)fprintf(pen->to, " %.4g", place);
             between = ", ";
         }
@@ -183,7 +185,7 @@ void pen_area(const struct pen *pen, struct pen_area area)
     (void)fprintf(pen->to,
                   "set origin %.5f,%.5f\nset size %.5f,%.5f\n"
                   "set tmargin at screen %.5f\nset bmargin at screen %.5f\n",
-                  area.left / PEN_WIDTH, 1 - bottom / pen->height, area.width / PEN_WIDTH,
+                  area.left / pen->width, 1 - bottom / pen->height, area.width / pen->width,
                   area.height / pen->height, 1 - (area.top + area.above) / pen->height,
                   1 - (bottom - area.below) / pen->height);
 }

@@ -7,14 +7,16 @@
 
 #include "report/figure.h"
 
-enum { PEN_WIDTH = 760 };
+/* Of figures, in pixels: on a wide and on a narrow page. */
+enum { PEN_WIDE = 760, PEN_NARROW = 480 };
 
 /* A script in the making. */
 struct pen {
     FILE *to;
     const struct figure *figure;
-    double height; /* of the figure, in pixels */
-    double head;   /* of its title and its key */
+    int width; /* of the figure, in pixels */
+    double height;
+    double head; /* of its title and its key */
 };
 
 /* How a series of that name is drawn. The names of the ways to launch look the same in every figure. */
@@ -52,8 +54,8 @@ void draw_lines(const struct pen *pen);
 void draw_bars(const struct pen *pen);
 void draw_heat(const struct pen *pen);
 /* Of the panels, in pixels. */
-double height_of_lines(const struct figure *figure);
-double height_of_bars(const struct figure *figure);
-double height_of_heat(const struct figure *figure);
+double height_of_lines(const struct pen *pen);
+double height_of_bars(const struct pen *pen);
+double height_of_heat(const struct pen *pen);
 
 #endif /* PDL_TOOLS_REPORT_PEN_H */
