@@ -19,6 +19,7 @@ static const int head_size = 64;
 static const int feed_forward = 8192;
 static const int tokens = 512; /* that attention looks at: 511 in the cache, and this one */
 static const int qkv_size = (heads + 2 * kv_heads) * head_size;
+static const int vocabulary = 128256;
 static const float norm_epsilon = 1e-5f;
 
 /* A bf16 is the upper half of an fp32: the two of a word, the one at the lower address first. */

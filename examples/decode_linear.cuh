@@ -15,7 +15,7 @@
 
 #include "decode_device.cuh"
 
-enum linear_kind { QKV, OUT, GATE_UP, DOWN };
+enum linear_kind { QKV, OUT, GATE_UP, DOWN, HEAD };
 
 static const int linear_warps = 8;
 static const int linear_threads = 32 * linear_warps;
@@ -32,14 +32,17 @@ static const int linear_shared_bytes = ring_bytes + sums_bytes + 8 * linear_warp
 /* Rows of weights are taken in pairs: gate and up of one output, otherwise two neighbours. A chunk
  * is a slice of a pair. */
 template <linear_kind Kind> struct linear_shape {
-    static constexpr int outputs = Kind == QKV ? qkv_size : Kind == GATE_UP ? feed_forward : hidden;
+    static constexpr int outputs = Kind == QKV       ? qkv_size
+                                   : Kind == GATE_UP ? feed_forward
+                                   : Kind == HEAD    ? vocabulary
+                                                     : hidden;
     static constexpr int cols = Kind == DOWN ? feed_forward : hidden;
     static constexpr int slices = cols / chunk_cols;
     static constexpr int pair_outputs = Kind == GATE_UP ? 1 : 2;
     static constexpr int pairs = outputs / pair_outputs;
     static constexpr int pair_distance = Kind == GATE_UP ? feed_forward : 1; /* in rows */
     static constexpr int block_streams = linear_warps / slices;              /* pairs at a time */
-    static constexpr bool norm = Kind == QKV || Kind == GATE_UP;
+    static constexpr bool norm = Kind == QKV || Kind == GATE_UP || Kind == HEAD;
     static constexpr bool residual = Kind == OUT || Kind == DOWN;
 
     /* Whether a grid of so many blocks has room for its sums and a thread for each output. */
@@ -55,10 +58,34 @@ template <linear_kind Kind> struct linear_shape {
 template <linear_kind Kind> inline unsigned linear_blocks(unsigned multiprocessors)
 {
     typedef linear_shape<Kind> shape;
+    if (Kind == HEAD) { /* in two waves: a block has no room for the sums of more rows */
+        return 4 * multiprocessors;
+    }
     const unsigned most = Kind == GATE_UP || Kind == DOWN ? 2 * multiprocessors : multiprocessors;
     const unsigned groups = shape::pairs / shape::block_streams;
     const unsigned chunks = (groups + most - 1) / most;
     return Kind == DOWN ? (groups + chunks - 1) / chunks : most;
+}
+
+/* Looks the token up: its row of the embedding becomes the first layer's input. One block. */
+static const int embed_threads = hidden / 8;
+
+struct embed_args {
+    const bf16 *table;
+    const int *token;
+    bf16 *y;
+    kernel_stamps *stamps;
+};
+
+static __global__ void __launch_bounds__(embed_threads) embed(const embed_args args)
+{
+    stamp_start(args.stamps);
+    PDL_LAUNCH_DEPENDENTS();
+    PDL_WAIT();
+    const uint4 *const row =
+        reinterpret_cast<const uint4 *>(args.table + static_cast<size_t>(*args.token) * hidden);
+    reinterpret_cast<uint4 *>(args.y)[threadIdx.x] = row[threadIdx.x];
+    stamp_end(args.stamps);
 }
 
 struct linear_args {

@@ -44,10 +44,16 @@ class decoder_model
     /* What it takes on the device, and some more. */
     static constexpr size_t device_bytes = 2 * all_weights + (size_t{256} << 20);
 
-    explicit decoder_model(unsigned long long seed)
-        : weights(all_weights), gammas(size_t{2} * layers * hidden), keys(layers * layer_cache),
+    /* The embedding, which is the last product's matrix as well; behind the layers. */
+    static constexpr size_t table_weights = size_t{vocabulary} * hidden;
+    static constexpr int token_number = 4711;
+
+    /* `whole`: with the embedding and the product that makes the logits. */
+    explicit decoder_model(unsigned long long seed, bool whole_ = false)
+        : whole(whole_), weights(all_weights + (whole ? table_weights : 0)),
+          gammas(size_t{2} * layers * hidden), keys(layers * layer_cache),
           values(layers * layer_cache), input(hidden), activations(layers * layer_activations),
-          rope(head_size)
+          rope(head_size), last_gamma(hidden), logits(whole ? vocabulary : 1), token(1)
     {
         for (int layer = 0; layer < layers;
              layer++) { /* so that each product's terms add up to 1 */
@@ -60,6 +66,11 @@ class decoder_model
         fill(keys.get(), layers * layer_cache, seed + 1001, 0, 3.5f);
         fill(values.get(), layers * layer_cache, seed + 1002, 0, 7);
         fill(input.get(), hidden, seed + 1003, 0, 1.7f);
+        fill(last_gamma.get(), hidden, seed + 1004, 1, 0.5f);
+        if (whole) {
+            fill(table(), table_weights, seed + 1005, 0, 1.7f);
+            token.set({token_number});
+        }
         std::vector<float> angles(head_size);
         for (int i = 0; i < head_size / 2; i++) {
             const double angle = (tokens - 1) * std::pow(10000.0, -2.0 * i / head_size);
@@ -73,6 +84,10 @@ class decoder_model
     bf16 *layer(int number) const
     {
         return weights.get() + static_cast<size_t>(number) * layer_weights;
+    }
+    bf16 *table() const
+    {
+        return weights.get() + all_weights;
     }
     const bf16 *gamma(int number, int which) const
     {
@@ -91,6 +106,7 @@ class decoder_model
     void poison() const
     {
         activations.fill(0xff);
+        logits.fill(0xff);
         for (const device_buffer<bf16> *cache : {&keys, &values}) {
             CHECK(cudaMemset2D(cache->get() + (tokens - 1) * head_size, cache_pitch, 0xff,
                                sizeof(bf16) * head_size, layers * kv_heads));
@@ -109,11 +125,19 @@ class decoder_model
                 all.data() + at, sizeof(bf16) * head_size, cache->get() + (tokens - 1) * head_size,
                 cache_pitch, sizeof(bf16) * head_size, layers * kv_heads, cudaMemcpyDeviceToHost));
         }
+        const std::vector<bf16> last = logits.host();
+        if (whole) {
+            all.insert(all.end(), last.begin(), last.end());
+        }
         return all;
     }
 
+    const bool whole;
+
     device_buffer<bf16> weights, gammas, keys, values, input, activations;
     device_buffer<float> rope;
+    device_buffer<bf16> last_gamma, logits;
+    device_buffer<int> token;
 
   private:
     static constexpr size_t cache_pitch = sizeof(bf16) * tokens * head_size;

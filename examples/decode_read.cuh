@@ -106,9 +106,11 @@ enum read_way { READ_LOADS, READ_COPIES, READ_WAYS };
 class weight_reader
 {
   public:
-    weight_reader(const decoder_model &m, unsigned blocks)
-        : from_(reinterpret_cast<const uint4 *>(m.weights.get())), grids_{16 * blocks, 2 * blocks},
-          sums_(grids_[READ_LOADS])
+    /* `whole`: those of the embedding as well. */
+    weight_reader(const decoder_model &m, unsigned blocks, bool whole = false)
+        : from_(reinterpret_cast<const uint4 *>(m.weights.get())),
+          count_((decoder_model::all_weights + (whole ? decoder_model::table_weights : 0)) / 8),
+          grids_{16 * blocks, 2 * blocks}, sums_(grids_[READ_LOADS])
     {
         CHECK(cudaFuncSetAttribute(read_by_copies, cudaFuncAttributeMaxDynamicSharedMemorySize,
                                    read_shared_bytes));
@@ -117,10 +119,10 @@ class weight_reader
     void run(read_way how, cudaStream_t stream) const
     {
         if (how == READ_COPIES) {
-            read_by_copies<<<grids_[how], read_threads, read_shared_bytes, stream>>>(from_, count,
+            read_by_copies<<<grids_[how], read_threads, read_shared_bytes, stream>>>(from_, count_,
                                                                                      sums_.get());
         } else {
-            read_by_loads<<<grids_[how], read_threads, 0, stream>>>(from_, count, sums_.get());
+            read_by_loads<<<grids_[how], read_threads, 0, stream>>>(from_, count_, sums_.get());
         }
         CHECK(cudaGetLastError());
     }
@@ -135,7 +137,7 @@ class weight_reader
     }
 
     /* By the host, from a copy. */
-    static unsigned reference(const decoder_model &m)
+    static unsigned reference(const decoder_model &m, bool whole = false)
     {
         std::vector<unsigned> words(decoder_model::layer_weights / 2);
         unsigned sum = 0;
@@ -143,12 +145,17 @@ class weight_reader
             CHECK(cudaMemcpy(words.data(), m.layer(i), 4 * words.size(), cudaMemcpyDeviceToHost));
             sum = std::accumulate(words.begin(), words.end(), sum);
         }
+        if (whole) {
+            words.resize(decoder_model::table_weights / 2);
+            CHECK(cudaMemcpy(words.data(), m.table(), 4 * words.size(), cudaMemcpyDeviceToHost));
+            sum = std::accumulate(words.begin(), words.end(), sum);
+        }
         return sum;
     }
 
   private:
-    static constexpr size_t count = decoder_model::all_weights / 8;
     const uint4 *from_;
+    size_t count_;
     unsigned grids_[READ_WAYS];
     device_buffer<unsigned> sums_;
 };

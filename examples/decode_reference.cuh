@@ -3,6 +3,7 @@
 #ifndef PDL_EXAMPLES_DECODE_REFERENCE_CUH
 #define PDL_EXAMPLES_DECODE_REFERENCE_CUH
 
+#include <cstring>
 #include <thread>
 
 #include "decode_model.cuh"
@@ -189,6 +190,24 @@ inline layer_errors check_layer(const decoder_model &m, const std::vector<bf16> 
     std::transform(y.begin(), y.end(), middle.begin(), y.begin(), std::plus<double>());
     errors.down = step_error(steps + at::result_at, y);
     return errors;
+}
+
+/* The error of the logits, and not-a-number if the first layer's input is not the token's row. */
+inline double check_logits(const decoder_model &m, const std::vector<bf16> &computed)
+{
+    typedef decoder_model at;
+    const std::vector<bf16> table = copy_from(m.table(), at::table_weights);
+    const std::vector<bf16> gamma = copy_from(m.last_gamma.get(), hidden);
+    const std::vector<bf16> in = copy_from(m.input.get(), hidden);
+    if (std::memcmp(in.data(), &table[size_t{at::token_number} * hidden], sizeof(bf16) * hidden) !=
+        0) {
+        return NAN;
+    }
+    const bf16 *const last =
+        computed.data() + size_t{layers - 1} * at::layer_activations + at::result_at;
+    const numbers x = normalized(to_numbers(last, hidden), gamma.data());
+    return step_error(&computed[computed.size() - vocabulary],
+                      product(table.data(), x, vocabulary));
 }
 
 /* Half a unit in the last place of bf16 is 2^-8 of the value at most; the rest is for the sums. */

@@ -21,7 +21,19 @@ inline bool way_overlaps(way how)
     return how != PLAIN && how != PLAIN_GRAPH;
 }
 
-enum step_kind { STEP_QKV, STEP_ATTENTION, STEP_OUT, STEP_GATE_UP, STEP_DOWN, STEP_KINDS };
+/* Those from STEP_KINDS on are once in a token, and only in a whole one. */
+enum step_kind {
+    STEP_QKV,
+    STEP_ATTENTION,
+    STEP_OUT,
+    STEP_GATE_UP,
+    STEP_DOWN,
+    STEP_KINDS,
+    STEP_EMBED = STEP_KINDS,
+    STEP_HEAD,
+    ALL_STEP_KINDS
+};
+static const size_t most_steps = 5 * layers + 2;
 static const char *const step_names[STEP_KINDS] = {"qkv", "attention", "out", "gate-up", "down"};
 
 /* What a kind of step is launched with. */
@@ -34,6 +46,7 @@ struct step {
     step_kind kind;
     linear_args linear;
     attention_args attention;
+    embed_args embed;
 };
 
 /* Whether the products' kernels can be launched with a block for each multiprocessor. */
@@ -41,19 +54,26 @@ inline bool decoder_fits(int multiprocessors)
 {
     return linear_shape<QKV>::fits(multiprocessors) && linear_shape<OUT>::fits(multiprocessors) &&
            linear_shape<GATE_UP>::fits(multiprocessors) &&
-           linear_shape<DOWN>::fits(multiprocessors);
+           linear_shape<DOWN>::fits(multiprocessors) &&
+           linear_shape<HEAD>::fits(4 * multiprocessors);
 }
 
 /* A token's steps, in order. */
 class decoder_steps
 {
   public:
-    /* `stamps` has one for each step, or is NULL. */
+    /* `stamps` has one for each step, or is NULL. `whole`: with embedding and logits. */
     decoder_steps(const decoder_model &m, bool with_attention, unsigned blocks,
-                  kernel_stamps *stamps)
+                  kernel_stamps *stamps, bool whole = false)
         : blocks_(blocks)
     {
         typedef decoder_model at;
+        if (whole) {
+            step s = {};
+            s.kind = STEP_EMBED;
+            s.embed = {m.table(), m.token.get(), m.input.get(), nullptr};
+            list.push_back(s);
+        }
         for (int i = 0; i < layers; i++) {
             const bf16 *const w = m.layer(i);
             const bf16 *const x = m.layer_input(i);
@@ -78,8 +98,13 @@ class decoder_steps
             add_linear(STEP_DOWN, {w + at::down_at, nullptr, y + at::active_at, y + at::middle_at,
                                    y + at::result_at, nullptr});
         }
+        if (whole) {
+            add_linear(STEP_HEAD,
+                       {m.table(), m.last_gamma.get(), m.computed(layers - 1) + at::result_at,
+                        nullptr, m.logits.get(), nullptr});
+        }
         for (size_t i = 0; stamps != nullptr && i < list.size(); i++) {
-            list[i].linear.stamps = list[i].attention.stamps = stamps + i;
+            list[i].linear.stamps = list[i].attention.stamps = list[i].embed.stamps = stamps + i;
         }
     }
 
@@ -99,6 +124,12 @@ class decoder_steps
             case STEP_DOWN:
                 launch_linear(how, linear<DOWN>, s, stream);
                 break;
+            case STEP_HEAD:
+                launch_linear(how, linear<HEAD>, s, stream);
+                break;
+            case STEP_EMBED:
+                launch_one(how, embed, 1, embed_threads, 0, s.embed, stream);
+                break;
             default:
                 launch_one(how, attention, attention_blocks, attention_threads, 0, s.attention,
                            stream);
@@ -111,12 +142,13 @@ class decoder_steps
     pdl_status record(pdl_chain *chain, const step_launch *launches, pdl_overlap overlap) const
     {
         for (const step &s : list) {
-            const bool is_attention = s.kind == STEP_ATTENTION;
             const pdl_launch_desc desc = pdl_launch_desc_make(
                 launches[s.kind].blocks, threads(s.kind), shared_bytes(s.kind), nullptr, overlap);
-            const pdl_status status = pdl_chain_add(
-                chain, launches[s.kind].kernel, &desc,
-                is_attention ? PDL_ARGS(s.attention) : PDL_ARGS(s.linear), nullptr, 0, nullptr);
+            const pdl_status status = pdl_chain_add(chain, launches[s.kind].kernel, &desc,
+                                                    s.kind == STEP_ATTENTION ? PDL_ARGS(s.attention)
+                                                    : s.kind == STEP_EMBED   ? PDL_ARGS(s.embed)
+                                                                             : PDL_ARGS(s.linear),
+                                                    nullptr, 0, nullptr);
             if (status != PDL_SUCCESS) {
                 return status;
             }
@@ -146,17 +178,23 @@ class decoder_steps
             return linear_blocks<GATE_UP>(blocks_);
         case STEP_DOWN:
             return linear_blocks<DOWN>(blocks_);
+        case STEP_HEAD:
+            return linear_blocks<HEAD>(blocks_);
+        case STEP_EMBED:
+            return 1;
         default:
             return attention_blocks;
         }
     }
     static unsigned threads(step_kind kind)
     {
-        return kind == STEP_ATTENTION ? attention_threads : linear_threads;
+        return kind == STEP_ATTENTION ? attention_threads
+               : kind == STEP_EMBED   ? embed_threads
+                                      : linear_threads;
     }
     static unsigned shared_bytes(step_kind kind)
     {
-        return kind == STEP_ATTENTION ? 0 : linear_shared_bytes;
+        return kind == STEP_ATTENTION || kind == STEP_EMBED ? 0 : linear_shared_bytes;
     }
 
     static constexpr unsigned attention_blocks = kv_heads * cluster_blocks;
@@ -212,15 +250,18 @@ class decoder_runs
   public:
     decoder_runs(const decoder_steps &steps, cudaStream_t stream) : steps_(steps)
     {
-        const void *const symbols[STEP_KINDS] = {reinterpret_cast<const void *>(linear<QKV>),
-                                                 reinterpret_cast<const void *>(attention),
-                                                 reinterpret_cast<const void *>(linear<OUT>),
-                                                 reinterpret_cast<const void *>(linear<GATE_UP>),
-                                                 reinterpret_cast<const void *>(linear<DOWN>)};
-        for (int i = 0; i < STEP_KINDS; i++) { /* all the shared memory that there is */
+        const void *const symbols[ALL_STEP_KINDS] = {
+            reinterpret_cast<const void *>(linear<QKV>),
+            reinterpret_cast<const void *>(attention),
+            reinterpret_cast<const void *>(linear<OUT>),
+            reinterpret_cast<const void *>(linear<GATE_UP>),
+            reinterpret_cast<const void *>(linear<DOWN>),
+            reinterpret_cast<const void *>(embed),
+            reinterpret_cast<const void *>(linear<HEAD>)};
+        for (int i = 0; i < ALL_STEP_KINDS; i++) { /* all the shared memory that there is */
             CHECK(pdl_kernel_from_symbol(symbols[i], &launches_[i].kernel));
             launches_[i].blocks = steps.blocks(static_cast<step_kind>(i));
-            if (i != STEP_ATTENTION) {
+            if (decoder_steps::shared_bytes(static_cast<step_kind>(i)) > 0) {
                 CHECK(cudaFuncSetAttribute(symbols[i], cudaFuncAttributeMaxDynamicSharedMemorySize,
                                            linear_shared_bytes));
             }
@@ -281,7 +322,7 @@ class decoder_runs
     }
 
     const decoder_steps &steps_;
-    step_launch launches_[STEP_KINDS] = {};
+    step_launch launches_[ALL_STEP_KINDS] = {};
     pdl_chain *chain_ = nullptr;
     cudaGraphExec_t graphs_[2] = {};
 };
@@ -291,8 +332,8 @@ class overlap_counter
 {
   public:
     overlap_counter(const decoder_model &m, bool with_attention, unsigned blocks,
-                    cudaStream_t stream)
-        : stamps_(5 * layers), steps_(m, with_attention, blocks, stamps_.get()),
+                    cudaStream_t stream, bool whole = false)
+        : stamps_(most_steps), steps_(m, with_attention, blocks, stamps_.get(), whole),
           runs_(steps_, stream)
     {
     }
@@ -300,7 +341,7 @@ class overlap_counter
     /* How many do: `gated` is called with what is to be run with the host out of it. */
     template <typename Gated> size_t count(way how, cudaStream_t stream, Gated &&gated) const
     {
-        stamps_.set(std::vector<kernel_stamps>(5 * layers, kernel_stamps{~0ull, 0}));
+        stamps_.set(std::vector<kernel_stamps>(most_steps, kernel_stamps{~0ull, 0}));
         gated([&] { runs_.run(how, stream); });
         const std::vector<kernel_stamps> ran = stamps_.host();
         size_t overlapped = 0;
