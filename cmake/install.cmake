@@ -61,4 +61,14 @@ foreach(name pdl pdl-inspect pdl-rtc pdl-trace)
         DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT development)
 endforeach()
 
+# The pages lie as in the source tree, so that their links work. They come with what refers to them: help texts, man
+# pages and SARIF of pdltool say docs/lint.md and mean ${CMAKE_INSTALL_DOCDIR}/docs/lint.md.
 install(FILES LICENSE TYPE DOC COMPONENT development)
+set(pdl_pages development)
+if(PDL_BUILD_TOOLS)
+    set(pdl_pages tool)
+endif()
+install(FILES README.md CHANGELOG.md CONTRIBUTING.md SECURITY.md TYPE DOC COMPONENT ${pdl_pages})
+install(DIRECTORY docs TYPE DOC COMPONENT ${pdl_pages}
+    FILES_MATCHING PATTERN "*.md" PATTERN "images/*.svg" PATTERN "timeline*.svg" PATTERN man EXCLUDE PATTERN bench EXCLUDE
+    PATTERN x86-64 EXCLUDE)
