@@ -29,7 +29,7 @@ def pointers(pdltool, manual):
     if len(texts) < 30:
         sys.exit("there are fewer help texts, man pages and rules than there should be: %s" % ", ".join(texts))
     for who, text in texts.items():
-        for page in re.findall(r"\bdocs(?:/[\w-]+)+(?:\.md)?", text):
+        for page in re.findall(r"(?:\bdoc/libpdl/|(?<!libpdl/)\b(?=docs/))((?:[\w-]+/)*[\w-]+(?:\.md)?)", text):
             yield who, page
 
 

@@ -53,4 +53,8 @@ if(PDL_NVCC)
     foreach(standard c++17 c++20)
         add_single_test(cuda_runtime.${standard} cuda_runtime.${standard} ${CMAKE_C_COMPILER} ${PDL_TEST_CXX})
     endforeach()
+    add_install_test(single.page COMMAND ${Python3_EXECUTABLE} -B ${PROJECT_SOURCE_DIR}/test/device/snippets.py
+        --include ${PDL_SINGLE_DIR} --library $<TARGET_FILE:pdl> --nvcc ${PDL_NVCC} --cc ${CMAKE_C_COMPILER}
+        --cuda-include ${PDL_CUDA_INCLUDE_DIR} ${PROJECT_SOURCE_DIR}/docs/single.md)
+    set_tests_properties(install.single.page PROPERTIES FIXTURES_REQUIRED single RESOURCE_LOCK "")
 endif()
