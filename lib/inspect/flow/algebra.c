@@ -4,11 +4,9 @@
 
 /* ---- numbers -------------------------------------------------------------------------------------- */
 
-static int64_t wrap(uint64_t value, unsigned bits)
+/* The lowest bits of a number, with a sign. */
+static int64_t extended(uint64_t value, unsigned bits)
 {
-    if (bits == 1) {
-        return (int64_t)(value & 1);
-    }
     if (bits >= 64) {
         return (int64_t)value;
     }
@@ -17,10 +15,27 @@ static int64_t wrap(uint64_t value, unsigned bits)
     return (int64_t)((value ^ sign) - sign);
 }
 
+static int64_t wrap(uint64_t value, unsigned bits)
+{
+    return bits == 1 ? (int64_t)(value & 1) : extended(value, bits);
+}
+
 /* A number as one without a sign. */
 static uint64_t plain_bits(int64_t value, unsigned bits)
 {
     return bits >= 64 ? (uint64_t)value : (uint64_t)value & ((UINT64_C(1) << bits) - 1);
+}
+
+int64_t pdl_type_number(struct pdl_type type, int64_t value)
+{
+    return type.bits == 0   ? value
+           : type.is_signed ? extended((uint64_t)value, type.bits)
+                            : (int64_t)plain_bits(value, type.bits);
+}
+
+struct pdl_range pdl_formula_number(const struct pdl_formula *formula, unsigned term, int64_t value)
+{
+    return pdl_range_value(wrap((uint64_t)value, pdl_formula_term_bits(formula, term)));
 }
 
 static bool combine(uint8_t how, bool compared, bool other)
@@ -56,6 +71,48 @@ static int64_t shifted_right(const struct pdl_formula *formula, int64_t value, u
     return (int64_t)(plain_bits(value, formula->bits) >> by);
 }
 
+/* A quotient or remainder; false if it has none. */
+static bool divide(const struct pdl_formula *formula, const int64_t *in, uint64_t *out)
+{
+    const bool quotient = formula->op == PDL_FORMULA_DIV;
+    if (in[1] == 0 || (formula->is_signed && in[1] == -1 && in[0] == INT64_MIN)) {
+        return false;
+    }
+    if (formula->is_signed) {
+        *out = (uint64_t)(quotient ? in[0] / in[1] : in[0] % in[1]);
+    } else {
+        const uint64_t a = plain_bits(in[0], formula->bits), b = plain_bits(in[1], formula->bits);
+        *out = quotient ? a / b : a % b;
+    }
+    return true;
+}
+
+static uint64_t lookup(const int64_t *in)
+{
+    uint64_t out = 0;
+    for (unsigned i = 0; i < 8; i++) {
+        if ((uint64_t)in[3] >> i & 1) {
+            out |= (uint64_t)((i & 4 ? in[0] : ~in[0]) & (i & 2 ? in[1] : ~in[1]) &
+                              (i & 1 ? in[2] : ~in[2]));
+        }
+    }
+    return out;
+}
+
+/* Bits of a number, the highest of them as a sign if it has one. */
+static bool field(const struct pdl_formula *formula, const int64_t *in, uint64_t *out)
+{
+    const int64_t bits = formula->bits, room = bits - in[1];
+    if (in[1] < 0 || in[1] >= bits || in[2] <= 0 || in[2] >= bits) {
+        return false;
+    }
+    *out = plain_bits(in[0], formula->bits) >> in[1] & ((UINT64_C(1) << in[2]) - 1);
+    if (formula->is_signed) {
+        *out = (uint64_t)extended(*out, (unsigned)(in[2] < room ? in[2] : room));
+    }
+    return true;
+}
+
 /* The result of numbers; false if it has none. */
 bool pdl_algebra_exact(const struct pdl_formula *formula, const int64_t *in, int64_t *result)
 {
@@ -80,6 +137,12 @@ bool pdl_algebra_exact(const struct pdl_formula *formula, const int64_t *in, int
     case PDL_FORMULA_MUL:
         out = wide_a * wide_b;
         break;
+    case PDL_FORMULA_MUL_HIGH:
+        if (bits > 32) {
+            return false;
+        }
+        out = wide_a * wide_b >> bits;
+        break;
     case PDL_FORMULA_MAD:
         out = wide_a * wide_b + (uint64_t)in[2];
         break;
@@ -91,11 +154,9 @@ bool pdl_algebra_exact(const struct pdl_formula *formula, const int64_t *in, int
         break;
     case PDL_FORMULA_DIV:
     case PDL_FORMULA_REM:
-        if (in[1] <= 0 || (formula->is_signed && in[0] < 0)) {
+        if (!divide(formula, in, &out)) {
             return false;
         }
-        out = formula->op == PDL_FORMULA_DIV ? plain_bits(in[0], bits) / b
-                                             : plain_bits(in[0], bits) % b;
         break;
     case PDL_FORMULA_AND:
         out = a & b;
@@ -113,11 +174,13 @@ bool pdl_algebra_exact(const struct pdl_formula *formula, const int64_t *in, int
         out = less == (formula->op == PDL_FORMULA_MIN) ? a : b;
         break;
     }
+    case PDL_FORMULA_LOOKUP:
+        out = lookup(in);
+        break;
     case PDL_FORMULA_FIELD:
-        if (in[1] < 0 || in[1] >= (int64_t)bits || in[2] <= 0 || in[2] >= (int64_t)bits) {
+        if (!field(formula, in, &out)) {
             return false;
         }
-        out = plain_bits(in[0], bits) >> b & ((UINT64_C(1) << in[2]) - 1);
         break;
     case PDL_FORMULA_SELECT:
         out = in[2] != 0 ? a : b;
@@ -242,6 +305,11 @@ static struct pdl_range of_truth(int value)
     return value < 0 ? pdl_range_of(0, 1) : pdl_range_value(value);
 }
 
+static bool is_all_ones(const struct pdl_range *range)
+{
+    return pdl_range_is_value(range) && range->low == -1;
+}
+
 static struct pdl_range bitwise(const struct pdl_formula *formula, const struct pdl_range *a,
                                 const struct pdl_range *b)
 {
@@ -250,6 +318,9 @@ static struct pdl_range bitwise(const struct pdl_formula *formula, const struct 
                             : formula->op == PDL_FORMULA_OR ? PDL_COMBINE_OR
                                                             : PDL_COMBINE_XOR;
         return of_truth(combined(how, pdl_range_truth(a), pdl_range_truth(b)));
+    }
+    if (formula->op == PDL_FORMULA_OR && (is_all_ones(a) || is_all_ones(b))) {
+        return pdl_range_value(-1);
     }
     if (formula->op == PDL_FORMULA_AND &&
         (pdl_range_not_negative(a) || pdl_range_not_negative(b))) {
@@ -360,10 +431,14 @@ static struct pdl_range of_ranges(const struct pdl_formula *formula, const struc
                    ? pdl_range_of(a->low > b->low ? a->low : b->low,
                                   a->high > b->high ? a->high : b->high)
                    : pdl_formula_type(formula->result_bits);
-    case PDL_FORMULA_FIELD:
-        return pdl_range_is_value(&terms[2]) && terms[2].low > 0 && terms[2].low < 32
-                   ? pdl_range_of(0, (INT64_C(1) << terms[2].low) - 1)
-                   : pdl_formula_type(formula->result_bits);
+    case PDL_FORMULA_FIELD: {
+        if (!pdl_range_is_value(&terms[2]) || terms[2].low <= 0 || terms[2].low >= 32) {
+            return pdl_formula_type(formula->result_bits);
+        }
+        const int64_t end = INT64_C(1) << terms[2].low;
+        return formula->is_signed ? pdl_range_of(-(end / 2), end / 2 - 1)
+                                  : pdl_range_of(0, end - 1);
+    }
     case PDL_FORMULA_SELECT:
         if (pdl_range_truth(&terms[2]) >= 0) {
             return pdl_range_truth(&terms[2]) == 1 ? *a : *b;

@@ -67,18 +67,14 @@ struct pdl_range pdl_conditions_range(const struct pdl_conditions *conditions,
 }
 
 static struct pdl_range term_range(const struct pdl_conditions *conditions,
-                                   const struct pdl_tracked *known, const struct pdl_term *term,
-                                   unsigned bits)
+                                   const struct pdl_tracked *known,
+                                   const struct pdl_formula *formula, unsigned index)
 {
-    const struct pdl_range type = pdl_formula_type(bits);
+    const struct pdl_term *term = &formula->terms[index];
+    const struct pdl_range type = pdl_formula_type(pdl_formula_term_bits(formula, index));
     struct pdl_range range = type;
     if (term->symbol == PDL_NONE) {
-        int64_t value = term->value;
-        if (bits < 64 && bits > 1) { /* 0xffffffff is -1 */
-            const uint64_t sign = UINT64_C(1) << (bits - 1);
-            value = (int64_t)((((uint64_t)value & ((sign << 1) - 1)) ^ sign) - sign);
-        }
-        return pdl_range_value(value);
+        return pdl_formula_number(formula, index, term->value); /* 0xffffffff is -1 */
     }
     if (!pdl_tracked_is_address(conditions, term->symbol)) {
         range = pdl_conditions_range(conditions, known, term->symbol);
@@ -88,19 +84,6 @@ static struct pdl_range term_range(const struct pdl_conditions *conditions,
         }
     }
     return term->negated ? negated(&range) : range;
-}
-
-/* The bits of a formula's term. */
-static unsigned term_bits(const struct pdl_formula *formula, unsigned term)
-{
-    if ((formula->op == PDL_FORMULA_SELECT || formula->op == PDL_FORMULA_COMPARE) && term == 2) {
-        return 1;
-    }
-    if (formula->op == PDL_FORMULA_SHL || formula->op == PDL_FORMULA_SHR ||
-        formula->op == PDL_FORMULA_FIELD) {
-        return term > 0 ? 32 : formula->bits;
-    }
-    return formula->op == PDL_FORMULA_MAD && term == 2 ? formula->result_bits : formula->bits;
 }
 
 /* The register that another is a copy of, or itself. */
@@ -127,9 +110,8 @@ static void fill_terms(const struct pdl_conditions *conditions, const struct pdl
                        const struct pdl_formula *formula, struct pdl_range *terms)
 {
     for (unsigned i = 0; i < PDL_FORMULA_TERMS; i++) {
-        terms[i] = i < formula->count
-                       ? term_range(conditions, known, &formula->terms[i], term_bits(formula, i))
-                       : pdl_range_value(0);
+        terms[i] =
+            i < formula->count ? term_range(conditions, known, formula, i) : pdl_range_value(0);
     }
 }
 
@@ -318,9 +300,10 @@ void pdl_conditions_again(struct pdl_conditions *conditions)
     }
 }
 
-pdl_status pdl_conditions_ready(struct pdl_conditions *conditions)
+pdl_status pdl_conditions_ready(struct pdl_conditions *conditions, bool both)
 {
-    conditions->both = (size_t)conditions->cfg->block_count * 2 * conditions->count <= FACTS_MAX;
+    conditions->both =
+        both && (size_t)conditions->cfg->block_count * 2 * conditions->count <= FACTS_MAX;
     const size_t count = kept_blocks(conditions);
     if (conditions->count == 0) {
         return PDL_SUCCESS;
@@ -462,6 +445,34 @@ void pdl_conditions_behind(const struct pdl_conditions *conditions, uint32_t blo
     for (uint32_t i = 0; i < at->count && conditions->count > 0; i++) {
         pdl_conditions_step(conditions, &conditions->body->instructions[at->first + i], known);
     }
+}
+
+/* Whether those for whom its guard holds go no further: the successor is for the others. */
+static bool ends_path(const struct pdl_instruction *branch)
+{
+    return branch->opcode.op == PDL_OP_RETURN || branch->opcode.op == PDL_OP_EXIT ||
+           branch->opcode.op == PDL_OP_TRAP;
+}
+
+bool pdl_conditions_take(const struct pdl_conditions *conditions, uint32_t block, uint32_t edge,
+                         struct pdl_tracked *known)
+{
+    const struct pdl_block *at = &conditions->cfg->blocks[block];
+    if (at->branch == PDL_NONE || conditions->count == 0) {
+        return true;
+    }
+    const struct pdl_instruction *branch = &conditions->body->instructions[at->branch];
+    if (branch->opcode.op == PDL_OP_BRANCH_TABLE) {
+        const struct pdl_operand *index = &conditions->body->operands[branch->first_operand];
+        return branch->guard != PDL_NONE || branch->operand_count == 0 ||
+               index->kind != PDL_OPERAND_SYMBOL ||
+               pdl_conditions_assume(conditions, known, index->symbol, edge);
+    }
+    if (branch->guard == PDL_NONE) {
+        return true;
+    }
+    const bool first = ends_path(branch) ? edge == at->successor_count : edge == 0;
+    return pdl_conditions_assume(conditions, known, branch->guard, first != branch->guard_negated);
 }
 
 /* Joins a fact into one; true if that changed it. */

@@ -54,9 +54,9 @@ void pdl_conditions_track(struct pdl_conditions *conditions, uint32_t symbol);
 /* Tracks a register if its value is made of one that is tracked. */
 void pdl_conditions_track_related(struct pdl_conditions *conditions, uint32_t symbol);
 
-/* Makes room for what is known at each block, and finds what is known at the body's entry, after the
- * last register was added. */
-pdl_status pdl_conditions_ready(struct pdl_conditions *conditions);
+/* Makes room for what is known at each block, of threads that have waited too if `both`, and finds what
+ * is known at the body's entry, after the last register was added. */
+pdl_status pdl_conditions_ready(struct pdl_conditions *conditions, bool both);
 
 /* Forgets what is known at the blocks, but not at the entry. */
 void pdl_conditions_again(struct pdl_conditions *conditions);
@@ -89,6 +89,11 @@ void pdl_conditions_step(const struct pdl_conditions *conditions,
 /* Adds what is known of a symbol where a branch on it was taken; false if nobody can take it. */
 bool pdl_conditions_assume(const struct pdl_conditions *conditions, struct pdl_tracked *known,
                            uint32_t symbol, int64_t value);
+
+/* Adds what is known where an edge of a block was taken, or its guarded ret, which is one edge more; false
+ * if nobody can take it. */
+bool pdl_conditions_take(const struct pdl_conditions *conditions, uint32_t block, uint32_t edge,
+                         struct pdl_tracked *known);
 
 /* Joins what is known on one more way to a block; true if that changed it. */
 bool pdl_conditions_join(struct pdl_conditions *conditions, uint32_t block,

@@ -15,41 +15,11 @@ const struct pdl_instruction *pdl_flow_last(const struct pdl_flow *flow, uint32_
 
 /* ---- branches --------------------------------------------------------------------------------------- */
 
-/* Whether those for whom its guard holds go no further: the successor is for the others. */
-static bool ends_path(const struct pdl_instruction *branch)
-{
-    return branch->opcode.op == PDL_OP_RETURN || branch->opcode.op == PDL_OP_EXIT ||
-           branch->opcode.op == PDL_OP_TRAP;
-}
-
-/* What is known where an edge was taken; false if threads that have not waited cannot take it. */
-static bool behind_edge(const struct pdl_flow *flow, uint32_t block, uint32_t edge,
-                        struct pdl_tracked *known)
-{
-    const struct pdl_block *at = &flow->cfg->blocks[block];
-    if (at->branch == PDL_NONE || flow->conditions.count == 0) {
-        return true;
-    }
-    const struct pdl_instruction *branch = &flow->body->instructions[at->branch];
-    if (branch->opcode.op == PDL_OP_BRANCH_TABLE) {
-        const struct pdl_operand *index = &flow->body->operands[branch->first_operand];
-        return branch->guard != PDL_NONE || branch->operand_count == 0 ||
-               index->kind != PDL_OPERAND_SYMBOL ||
-               pdl_conditions_assume(&flow->conditions, known, index->symbol, edge);
-    }
-    if (branch->guard == PDL_NONE) {
-        return true;
-    }
-    const bool first = ends_path(branch) ? edge == at->successor_count : edge == 0;
-    return pdl_conditions_assume(&flow->conditions, known, branch->guard,
-                                 first != branch->guard_negated);
-}
-
 bool pdl_flow_may_go(const struct pdl_flow *flow, uint32_t block, uint32_t edge)
 {
     struct pdl_tracked known;
     pdl_conditions_behind(&flow->conditions, block, &known);
-    return behind_edge(flow, block, edge, &known);
+    return pdl_conditions_take(&flow->conditions, block, edge, &known);
 }
 
 bool pdl_flow_may_exit(const struct pdl_flow *flow, uint32_t block)
@@ -180,7 +150,7 @@ static bool take_waited(struct pdl_flow *flow, uint32_t from, uint32_t edge, uin
     bool may = known->waited_count == 0;
     for (uint32_t i = 0; i < known->waited_count; i++) {
         struct pdl_tracked there = known->waited[i];
-        if (behind_edge(flow, from, edge, &there)) {
+        if (pdl_conditions_take(&flow->conditions, from, edge, &there)) {
             const uint32_t waited = pdl_conditions_waited(&flow->conditions, to);
             *changed = pdl_conditions_join(&flow->conditions, waited, &there) || *changed;
             may = true;
@@ -198,7 +168,7 @@ static bool take_edge(struct pdl_flow *flow, uint32_t from, uint32_t edge, struc
     bool changed = false;
     if (point.states & PDL_STATE_NOT_WAITED) {
         there = known->unwaited;
-        if (!behind_edge(flow, from, edge, &there)) {
+        if (!pdl_conditions_take(&flow->conditions, from, edge, &there)) {
             point.states &= PDL_STATE_WAITED;
         }
     }
@@ -360,7 +330,7 @@ pdl_status pdl_flow_run(struct pdl_flow *flow, const struct pdl_ptx_module *modu
     pdl_status status = pdl_conditions_start(&flow->conditions, module, body, cfg, values);
     if (status == PDL_SUCCESS) {
         track_conditions(flow);
-        status = pdl_conditions_ready(&flow->conditions);
+        status = pdl_conditions_ready(&flow->conditions, true);
     }
     if (status == PDL_SUCCESS) {
         status = pdl_flow_find_switches(flow);

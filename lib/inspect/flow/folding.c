@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "inspect/flow/formulas.h"
+
 /* A parameter that more stores than this set is not looked at. */
 #define STORES_MAX 64u
 
@@ -15,69 +17,14 @@ static struct pdl_constant number(int64_t value)
     return (struct pdl_constant){value, PDL_CONSTANT_NUMBER};
 }
 
+static bool same_constant(struct pdl_constant a, struct pdl_constant b)
+{
+    return a.kind == b.kind && a.value == b.value;
+}
+
 static bool is_known(struct pdl_constant constant)
 {
     return constant.kind == PDL_CONSTANT_NUMBER || constant.kind == PDL_CONSTANT_FUNCTION;
-}
-
-/* ---- types ---------------------------------------------------------------------------------------- */
-
-struct type {
-    unsigned bits; /* 0: it is no integer */
-    bool is_signed;
-};
-
-/* The type that ends an opcode; *length becomes that of what is in front of it. */
-static struct type last_type(const struct pdl_name *name, uint32_t *length)
-{
-    uint32_t at = *length;
-    struct type type = {0, false};
-    unsigned bits = 0;
-    while (at > 0 && name->text[at - 1] != '.') {
-        at--;
-    }
-    const char *text = name->text + at;
-    const uint32_t size = *length - at;
-    *length = at > 0 ? at - 1 : 0;
-    if (size == 4 && memcmp(text, "pred", 4) == 0) {
-        return (struct type){1, false};
-    }
-    if (size < 2 || size > 3 || (text[0] != 'u' && text[0] != 's' && text[0] != 'b')) {
-        return type;
-    }
-    for (uint32_t i = 1; i < size; i++) {
-        if (text[i] < '0' || text[i] > '9') {
-            return type;
-        }
-        bits = bits * 10 + (unsigned)(text[i] - '0');
-    }
-    if (bits == 8 || bits == 16 || bits == 32 || bits == 64) {
-        type = (struct type){bits, text[0] == 's'};
-    }
-    return type;
-}
-
-static struct type type_of(const struct pdl_ptx_module *module,
-                           const struct pdl_instruction *instruction)
-{
-    const struct pdl_name *name = &module->names.names[instruction->name];
-    uint32_t length = name->length;
-    return last_type(name, &length);
-}
-
-/* A number as one of a type. */
-static int64_t as(int64_t value, struct type type)
-{
-    uint64_t bits = (uint64_t)value;
-    if (type.bits == 0 || type.bits >= 64) {
-        return value;
-    }
-    const uint64_t mask = (UINT64_C(1) << type.bits) - 1;
-    bits &= mask;
-    if (type.is_signed && (bits >> (type.bits - 1)) != 0) {
-        bits |= ~mask;
-    }
-    return (int64_t)bits;
 }
 
 /* ---- parameters ----------------------------------------------------------------------------------- */
@@ -111,7 +58,7 @@ static bool parameter_of(const struct pdl_body *body, const struct pdl_values *v
 
 /* What is passed in bytes of a parameter. */
 static struct pdl_constant passed(const struct pdl_arguments *arguments, uint32_t parameter,
-                                  int64_t offset, struct type type)
+                                  int64_t offset, struct pdl_type type)
 {
     for (uint32_t i = 0; arguments != NULL && i < arguments->count; i++) {
         const struct pdl_argument *item = &arguments->items[i];
@@ -123,7 +70,8 @@ static struct pdl_constant passed(const struct pdl_arguments *arguments, uint32_
         if (item->constant.kind == PDL_CONSTANT_FUNCTION) {
             return within == 0 && type.bits == 64 ? item->constant : varies;
         }
-        return number(as((int64_t)((uint64_t)item->constant.value >> (8 * within)), type));
+        return number(
+            pdl_type_number(type, (int64_t)((uint64_t)item->constant.value >> (8 * within))));
     }
     return varies;
 }
@@ -152,150 +100,57 @@ struct pdl_constant pdl_folding_operand(const struct pdl_folding *folding,
                                                                     : constant;
 }
 
-static struct pdl_constant compare(const char *relation, struct type type, struct pdl_constant a,
-                                   struct pdl_constant b)
+static struct pdl_constant term_constant(const struct pdl_folding *folding,
+                                         const struct pdl_body *body, const struct pdl_term *term)
 {
-    static const struct {
-        const char *name;
-        bool less, equal, greater, is_unsigned;
-    } relations[] = {
-        {"eq.", false, true, false, false}, {"ne.", true, false, true, false},
-        {"lt.", true, false, false, false}, {"le.", true, true, false, false},
-        {"gt.", false, false, true, false}, {"ge.", false, true, true, false},
-        {"lo.", true, false, false, true},  {"ls.", true, true, false, true},
-        {"hi.", false, false, true, true},  {"hs.", false, true, true, true},
-    };
-    if (a.kind != b.kind) { /* a function against a number: it is not NULL */
-        const struct pdl_constant other = a.kind == PDL_CONSTANT_NUMBER ? a : b;
-        const bool eq = memcmp(relation, "eq.", 3) == 0;
-        return other.value == 0 && (eq || memcmp(relation, "ne.", 3) == 0) ? number(!eq) : varies;
-    }
-    if (a.kind == PDL_CONSTANT_FUNCTION || type.bits == 0) {
-        return varies;
-    }
-    for (size_t i = 0; i < sizeof(relations) / sizeof(relations[0]); i++) {
-        if (memcmp(relation, relations[i].name, 3) != 0) {
-            continue;
-        }
-        const int64_t left = as(a.value, type), right = as(b.value, type);
-        const bool is_signed = type.is_signed && !relations[i].is_unsigned;
-        const bool less = is_signed ? left < right : (uint64_t)left < (uint64_t)right;
-        return number(left == right ? relations[i].equal
-                      : less        ? relations[i].less
-                                    : relations[i].greater);
-    }
-    return varies;
+    const struct pdl_operand operand = {.kind = term->symbol == PDL_NONE ? PDL_OPERAND_NUMBER
+                                                                         : PDL_OPERAND_SYMBOL,
+                                        .symbol = term->symbol,
+                                        .negated = term->negated,
+                                        .value = term->value};
+    return pdl_folding_operand(folding, body, &operand);
 }
 
-/* `and`, `or` and `xor`: one side can be enough. */
-static struct pdl_constant bitwise(char op, struct type type, struct pdl_constant a,
-                                   struct pdl_constant b)
+/* What is known of a function's address where no number is: it goes from register to register, and is
+ * not NULL. */
+static struct pdl_constant function_result(const struct pdl_formula *formula,
+                                           const struct pdl_constant *in)
 {
-    const bool has_a = a.kind == PDL_CONSTANT_NUMBER, has_b = b.kind == PDL_CONSTANT_NUMBER;
-    const int64_t decisive = op == 'o' ? as(-1, type) : 0;
-    if (op != 'x' &&
-        ((has_a && as(a.value, type) == decisive) || (has_b && as(b.value, type) == decisive))) {
-        return number(decisive);
+    const bool first = in[0].kind == PDL_CONSTANT_FUNCTION;
+    const struct pdl_constant other = in[first ? 1 : 0];
+    if (formula->op == PDL_FORMULA_COPY && formula->bits == formula->result_bits) {
+        return in[0];
     }
-    if (a.kind == PDL_CONSTANT_UNSET || b.kind == PDL_CONSTANT_UNSET) {
-        return unset;
-    }
-    if (!has_a || !has_b) {
-        return varies;
-    }
-    const uint64_t left = (uint64_t)a.value, right = (uint64_t)b.value;
-    return number(as((int64_t)(op == 'a'   ? left & right
-                               : op == 'o' ? left | right
-                                           : left ^ right),
-                     type));
+    return formula->op == PDL_FORMULA_COMPARE && formula->relation == PDL_RELATION_EQUAL &&
+                   formula->count == 2 && other.kind == PDL_CONSTANT_NUMBER && other.value == 0
+               ? number(formula->inverted)
+               : varies;
 }
 
-/* Two numbers, by an opcode that begins with its name and a '.'. */
-static struct pdl_constant arithmetic(const struct pdl_name *name, struct type type, int64_t a,
-                                      int64_t b)
+/* What a formula gives: one side can be enough, as of `and` and `or`. */
+static struct pdl_constant result_of(const struct pdl_folding *folding, const struct pdl_body *body,
+                                     const struct pdl_formula *formula)
 {
-    const uint64_t left = (uint64_t)as(a, type), right = (uint64_t)as(b, type);
-    const bool shifted = b >= 0 && b < (int64_t)type.bits;
-    if (pdl_name_begins(name, "add.")) {
-        return number(as((int64_t)(left + right), type));
+    struct pdl_constant in[PDL_FORMULA_TERMS] = {{0}};
+    struct pdl_range terms[PDL_FORMULA_TERMS];
+    bool missing = false, function = false;
+    for (unsigned i = 0; i < formula->count; i++) {
+        in[i] = term_constant(folding, body, &formula->terms[i]);
+        missing = missing || in[i].kind == PDL_CONSTANT_UNSET;
+        function = function || in[i].kind == PDL_CONSTANT_FUNCTION;
+        terms[i] = in[i].kind == PDL_CONSTANT_NUMBER
+                       ? pdl_formula_number(formula, i, in[i].value)
+                       : pdl_formula_type(pdl_formula_term_bits(formula, i));
     }
-    if (pdl_name_begins(name, "sub.")) {
-        return number(as((int64_t)(left - right), type));
-    }
-    if (pdl_name_begins(name, "mul.lo.")) {
-        return number(as((int64_t)(left * right), type));
-    }
-    if (pdl_name_begins(name, "shl.") && shifted) {
-        return number(as((int64_t)(left << b), type));
-    }
-    if (pdl_name_begins(name, "shr.") && shifted && (!type.is_signed || (int64_t)left >= 0)) {
-        return number((int64_t)(left >> b));
-    }
-    return varies;
-}
-
-/* What an instruction of two operands or more gives its one result. */
-static struct pdl_constant result_of(const struct pdl_folding *folding,
-                                     const struct pdl_ptx_module *module,
-                                     const struct pdl_body *body,
-                                     const struct pdl_instruction *instruction)
-{
-    const struct pdl_name *name = &module->names.names[instruction->name];
-    const uint32_t count = instruction->operand_count;
-    struct pdl_constant in[3];
-    bool missing = false, other = false, numbers = true;
-    uint32_t length = name->length;
-    const struct type type = last_type(name, &length);
-    if (count < 2 || count > 4) {
-        return varies;
-    }
-    for (uint32_t i = 1; i < count; i++) {
-        const struct pdl_operand *operand = &body->operands[instruction->first_operand + i];
-        if (operand->slot != i) { /* a vector, or a result more */
-            return varies;
-        }
-        in[i - 1] = pdl_folding_operand(folding, body, operand);
-        missing = missing || in[i - 1].kind == PDL_CONSTANT_UNSET;
-        other = other || in[i - 1].kind == PDL_CONSTANT_VARIES;
-        numbers = numbers && in[i - 1].kind == PDL_CONSTANT_NUMBER;
-    }
-    if (count == 3 && type.bits != 0 &&
-        (pdl_name_begins(name, "and.") || pdl_name_begins(name, "or.") ||
-         pdl_name_begins(name, "xor."))) {
-        return bitwise(name->text[0], type, in[0], in[1]);
-    }
-    if (count == 4 && pdl_name_begins(name, "selp.") &&
-        (in[2].kind == PDL_CONSTANT_NUMBER ||
-         (in[0].kind == in[1].kind && in[0].value == in[1].value))) {
+    if (formula->op == PDL_FORMULA_SELECT &&
+        (in[2].kind == PDL_CONSTANT_NUMBER || same_constant(in[0], in[1]))) {
         return in[in[2].value != 0 ? 0 : 1];
     }
-    if (missing) {
-        return unset;
+    const struct pdl_range result = pdl_formula_result(formula, terms, false);
+    if (pdl_range_is_value(&result)) {
+        return number(result.low);
     }
-    if (other) {
-        return varies;
-    }
-    if (count == 2 && pdl_name_begins(name, "mov.")) {
-        return in[0].kind == PDL_CONSTANT_NUMBER && type.bits != 0 ? number(as(in[0].value, type))
-                                                                   : in[0];
-    }
-    if (count == 3 && pdl_name_begins(name, "setp.") && name->length > 8) {
-        return compare(name->text + 5, type, in[0], in[1]);
-    }
-    if (!numbers || type.bits == 0) {
-        return varies;
-    }
-    if (count == 2 && pdl_name_begins(name, "cvt.")) {
-        const struct type to = last_type(name, &length);
-        return to.bits != 0 && length <= 4 ? number(as(as(in[0].value, type), to)) : varies;
-    }
-    if (count == 2 && pdl_name_begins(name, "not.")) {
-        return number(as(type.bits == 1 ? !in[0].value : ~in[0].value, type));
-    }
-    if (count == 2 && pdl_name_begins(name, "neg.")) {
-        return number(as((int64_t)(0 - (uint64_t)in[0].value), type));
-    }
-    return count == 3 ? arithmetic(name, type, in[0].value, in[1].value) : varies;
+    return missing ? unset : function ? function_result(formula, in) : varies;
 }
 
 /* Whether a symbol is a result of an instruction in front of a number of slots. */
@@ -316,17 +171,20 @@ static struct pdl_constant evaluate(const struct pdl_folding *folding,
                                     const struct pdl_arguments *arguments,
                                     const struct pdl_instruction *instruction)
 {
+    struct pdl_formula formula;
     uint32_t parameter;
     int64_t offset;
     switch (instruction->opcode.op) {
     case PDL_OP_LOAD:
         return arguments != NULL && instruction->operand_count == 2 &&
                        parameter_of(body, values, instruction, &parameter, &offset)
-                   ? passed(arguments, parameter, offset, type_of(module, instruction))
+                   ? passed(arguments, parameter, offset,
+                            pdl_type_of(&module->names.names[instruction->name]))
                    : varies;
     case PDL_OP_CARRY:
     case PDL_OP_SCALE:
-        return result_of(folding, module, body, instruction);
+        formula = pdl_formula_read(module, body, instruction, 0);
+        return formula.op != PDL_FORMULA_NONE ? result_of(folding, body, &formula) : varies;
     default:
         return varies;
     }
@@ -337,7 +195,7 @@ static struct pdl_constant evaluate(const struct pdl_folding *folding,
 static bool join(struct pdl_constant *to, struct pdl_constant from)
 {
     if (from.kind == PDL_CONSTANT_UNSET || to->kind == PDL_CONSTANT_VARIES ||
-        (to->kind == from.kind && to->value == from.value)) {
+        same_constant(*to, from)) {
         return false;
     }
     *to = to->kind == PDL_CONSTANT_UNSET ? from : varies;
@@ -375,7 +233,7 @@ pdl_status pdl_folding_find(struct pdl_folding *folding, const struct pdl_ptx_mo
         if (body->symbols[i].kind == PDL_SYMBOL_PARAMETER) { /* one in a register */
             folding->constants[i] =
                 body->symbols[i].space == PDL_SPACE_GENERIC
-                    ? passed(arguments, body->symbols[i].index, 0, (struct type){64, true})
+                    ? passed(arguments, body->symbols[i].index, 0, (struct pdl_type){64, true})
                     : varies;
         }
     }
@@ -501,8 +359,7 @@ static void add_argument(struct pdl_arguments *arguments, struct pdl_argument it
         if (other->parameter == item.parameter && other->offset < item.offset + item.size &&
             item.offset < other->offset + other->size) {
             if (other->offset != item.offset || other->size != item.size ||
-                other->constant.kind != item.constant.kind ||
-                other->constant.value != item.constant.value) {
+                !same_constant(other->constant, item.constant)) {
                 other->constant = varies; /* it is stored to twice */
             }
             return;
@@ -526,8 +383,7 @@ static void add_stored(const struct pdl_folding *folding, const struct pdl_ptx_m
     for (uint32_t i = first; i < end; i++) {
         const struct pdl_instruction *store = &body->instructions[values->definitions[i]];
         const struct pdl_operand *address = pdl_address_operand(body, store, 0);
-        const struct type type = type_of(module, store);
-        const uint32_t size = type.bits / 8;
+        const uint32_t size = pdl_type_of(&module->names.names[store->name]).bits / 8u;
         if (store->opcode.op != PDL_OP_STORE || address == NULL || size == 0 ||
             address->value < 0 || address->value > UINT16_MAX) {
             continue;
@@ -584,8 +440,7 @@ bool pdl_arguments_same(const struct pdl_arguments *a, const struct pdl_argument
     for (uint32_t i = 0; i < a->count && same; i++) {
         const struct pdl_argument *left = &a->items[i], *right = &b->items[i];
         same = left->parameter == right->parameter && left->offset == right->offset &&
-               left->size == right->size && left->constant.kind == right->constant.kind &&
-               left->constant.value == right->constant.value;
+               left->size == right->size && same_constant(left->constant, right->constant);
     }
     return same;
 }

@@ -44,38 +44,42 @@ static bool has_word(const struct parts *parts, const char *word)
     return false;
 }
 
-struct type {
-    uint8_t bits; /* 0: no integer or predicate */
-    bool is_signed;
-};
-
-static struct type type_at(const struct parts *parts, uint32_t index)
+static struct pdl_type type_named(const char *text, uint32_t length)
 {
     static const struct {
         const char *digits;
         uint8_t bits;
     } widths[] = {{"8", 8}, {"16", 16}, {"32", 32}, {"64", 64}};
-    struct type type = {0, false};
-    if (is_word(parts, index, "pred")) {
+    struct pdl_type type = {0, false};
+    if (length == 4 && memcmp(text, "pred", 4) == 0) {
         type.bits = 1;
+    }
+    if (length < 2 || (text[0] != 'u' && text[0] != 's' && text[0] != 'b')) {
         return type;
     }
-    if (index >= parts->count || parts->length[index] < 2) {
-        return type;
-    }
-    const char letter = parts->text[index][0];
-    if (letter != 'u' && letter != 's' && letter != 'b') {
-        return type;
-    }
-    const uint32_t length = parts->length[index] - 1;
     for (size_t i = 0; i < sizeof(widths) / sizeof(widths[0]); i++) {
-        if (length == strlen(widths[i].digits) &&
-            memcmp(parts->text[index] + 1, widths[i].digits, length) == 0) {
+        if (length - 1 == strlen(widths[i].digits) &&
+            memcmp(text + 1, widths[i].digits, length - 1) == 0) {
             type.bits = widths[i].bits;
         }
     }
-    type.is_signed = letter == 's';
+    type.is_signed = text[0] == 's';
     return type;
+}
+
+static struct pdl_type type_at(const struct parts *parts, uint32_t index)
+{
+    return index < parts->count ? type_named(parts->text[index], parts->length[index])
+                                : (struct pdl_type){0, false};
+}
+
+struct pdl_type pdl_type_of(const struct pdl_name *name)
+{
+    uint32_t at = name->length;
+    while (at > 0 && name->text[at - 1] != '.') {
+        at--;
+    }
+    return type_named(name->text + at, name->length - at);
 }
 
 /* ---- terms ---------------------------------------------------------------------------------------- */
@@ -123,7 +127,7 @@ static struct pdl_formula read_load(const struct pdl_body *body,
                                     const struct parts *parts, unsigned element)
 {
     const struct pdl_formula none = {.op = PDL_FORMULA_NONE};
-    const struct type type = type_at(parts, parts->count - 1);
+    const struct pdl_type type = type_at(parts, parts->count - 1);
     const struct pdl_operand *address = NULL;
     if (instruction->opcode.space != PDL_SPACE_PARAM &&
         instruction->opcode.space != PDL_SPACE_CONST) {
@@ -172,7 +176,7 @@ static struct pdl_formula read_comparison(const struct parts *parts, struct pdl_
         {"hi", PDL_RELATION_LESS, true, false, true},
         {"ls", PDL_RELATION_LESS, true, true, true},
     };
-    const struct type type = type_at(parts, parts->count - 1);
+    const struct pdl_type type = type_at(parts, parts->count - 1);
     formula.op = element == 0 ? PDL_FORMULA_OPAQUE : PDL_FORMULA_NONE;
     formula.result_bits = 1;
     for (size_t i = 0; i < sizeof(relations) / sizeof(relations[0]) && type.bits > 1; i++) {
@@ -207,40 +211,43 @@ static const struct {
     uint8_t op;
     uint8_t count; /* of terms */
 } plain[] = {
-    {"mov", PDL_FORMULA_COPY, 1}, {"add", PDL_FORMULA_ADD, 2}, {"sub", PDL_FORMULA_SUB, 2},
-    {"mul", PDL_FORMULA_MUL, 2},  {"mad", PDL_FORMULA_MAD, 3}, {"shl", PDL_FORMULA_SHL, 2},
-    {"shr", PDL_FORMULA_SHR, 2},  {"div", PDL_FORMULA_DIV, 2}, {"rem", PDL_FORMULA_REM, 2},
-    {"and", PDL_FORMULA_AND, 2},  {"or", PDL_FORMULA_OR, 2},   {"xor", PDL_FORMULA_XOR, 2},
-    {"min", PDL_FORMULA_MIN, 2},  {"max", PDL_FORMULA_MAX, 2}, {"bfe", PDL_FORMULA_FIELD, 3},
-    {"not", PDL_FORMULA_XOR, 1},  {"neg", PDL_FORMULA_SUB, 1}, {"selp", PDL_FORMULA_SELECT, 3},
-    {"cvt", PDL_FORMULA_COPY, 1},
+    {"mov", PDL_FORMULA_COPY, 1}, {"add", PDL_FORMULA_ADD, 2},     {"sub", PDL_FORMULA_SUB, 2},
+    {"mul", PDL_FORMULA_MUL, 2},  {"mad", PDL_FORMULA_MAD, 3},     {"shl", PDL_FORMULA_SHL, 2},
+    {"shr", PDL_FORMULA_SHR, 2},  {"div", PDL_FORMULA_DIV, 2},     {"rem", PDL_FORMULA_REM, 2},
+    {"and", PDL_FORMULA_AND, 2},  {"or", PDL_FORMULA_OR, 2},       {"xor", PDL_FORMULA_XOR, 2},
+    {"min", PDL_FORMULA_MIN, 2},  {"max", PDL_FORMULA_MAX, 2},     {"bfe", PDL_FORMULA_FIELD, 3},
+    {"not", PDL_FORMULA_XOR, 1},  {"neg", PDL_FORMULA_SUB, 1},     {"selp", PDL_FORMULA_SELECT, 3},
+    {"cvt", PDL_FORMULA_COPY, 1}, {"lop3", PDL_FORMULA_LOOKUP, 4},
 };
 
 static struct pdl_formula read_plain(const struct parts *parts, struct pdl_formula formula)
 {
-    const struct type type = type_at(parts, parts->count - 1);
+    const struct pdl_type type = type_at(parts, parts->count - 1);
     uint8_t op = PDL_FORMULA_OPAQUE;
     for (size_t i = 0; i < sizeof(plain) / sizeof(plain[0]); i++) {
         if (is_word(parts, 0, plain[i].word) && formula.count == plain[i].count) {
             op = plain[i].op;
         }
     }
+    if (op == PDL_FORMULA_MUL && has_word(parts, "hi")) {
+        op = PDL_FORMULA_MUL_HIGH;
+    } else if (has_word(parts, "hi")) {
+        op = PDL_FORMULA_OPAQUE;
+    }
     if (op == PDL_FORMULA_OPAQUE || type.bits == 0 || has_word(parts, "sat") ||
-        has_word(parts, "hi") || has_word(parts, "relu")) {
+        has_word(parts, "relu")) {
         return formula;
     }
     formula.bits = formula.result_bits = type.bits;
     formula.is_signed = type.is_signed;
     if (is_word(parts, 0, "cvt")) {
-        const struct type to = type_at(parts, 1);
+        const struct pdl_type to = type_at(parts, 1);
         if (parts->count != 3 || to.bits == 0) {
             return formula;
         }
         formula.result_bits = to.bits;
     } else if (has_word(parts, "wide")) {
         formula.result_bits = (uint8_t)(type.bits * 2);
-    } else if (is_word(parts, 0, "bfe") && type.is_signed) {
-        return formula;
     } else if (is_word(parts, 0, "not")) {
         formula.terms[formula.count++] =
             (struct pdl_term){PDL_NONE, false, type.bits == 1 ? 1 : -1};
@@ -292,4 +299,21 @@ struct pdl_range pdl_formula_type(unsigned bits)
     }
     return bits >= 64 ? pdl_range_all()
                       : pdl_range_of(-(INT64_C(1) << (bits - 1)), (INT64_C(1) << (bits - 1)) - 1);
+}
+
+unsigned pdl_formula_term_bits(const struct pdl_formula *formula, unsigned term)
+{
+    switch (formula->op) {
+    case PDL_FORMULA_SELECT:
+    case PDL_FORMULA_COMPARE:
+        return term == 2 ? 1 : formula->bits;
+    case PDL_FORMULA_SHL:
+    case PDL_FORMULA_SHR:
+    case PDL_FORMULA_FIELD:
+        return term > 0 ? 32 : formula->bits;
+    case PDL_FORMULA_MAD:
+        return term == 2 ? formula->result_bits : formula->bits;
+    default:
+        return formula->bits;
+    }
 }

@@ -14,7 +14,8 @@ enum pdl_formula_op {
     PDL_FORMULA_ADD, /* terms 0 + 1 */
     PDL_FORMULA_SUB,
     PDL_FORMULA_MUL,
-    PDL_FORMULA_MAD, /* terms 0 * 1 + 2 */
+    PDL_FORMULA_MUL_HIGH, /* the upper half of the product */
+    PDL_FORMULA_MAD,      /* terms 0 * 1 + 2 */
     PDL_FORMULA_SHL,
     PDL_FORMULA_SHR,
     PDL_FORMULA_DIV,
@@ -24,6 +25,7 @@ enum pdl_formula_op {
     PDL_FORMULA_XOR,
     PDL_FORMULA_MIN,
     PDL_FORMULA_MAX,
+    PDL_FORMULA_LOOKUP,  /* bit by bit, what the table in term 3 has for terms 0 to 2 */
     PDL_FORMULA_FIELD,   /* bits of term 0 from position 1 on, as many as 2 says */
     PDL_FORMULA_SELECT,  /* term 2 != 0 ? 0 : 1 */
     PDL_FORMULA_COMPARE, /* terms 0 and 1, together with 2 if there is one */
@@ -56,13 +58,31 @@ struct pdl_formula {
     struct pdl_term terms[PDL_FORMULA_TERMS];
 };
 
+struct pdl_type {
+    uint8_t bits; /* 0: no integer or predicate; 1: a predicate */
+    bool is_signed;
+};
+
+/* The type that ends an opcode. */
+struct pdl_type pdl_type_of(const struct pdl_name *name);
+
+/* A number as one of a type. */
+int64_t pdl_type_number(struct pdl_type type, int64_t value);
+
 /* The formula of an instruction's `element`-th result. */
 struct pdl_formula pdl_formula_read(const struct pdl_ptx_module *module,
                                     const struct pdl_body *body,
                                     const struct pdl_instruction *instruction, unsigned element);
 
-/* The values that a register of so many bits can have. */
+/* The values that a register of so many bits can have; only predicates have no sign. */
 struct pdl_range pdl_formula_type(unsigned bits);
+
+/* The bits of one of the terms. */
+unsigned pdl_formula_term_bits(const struct pdl_formula *formula, unsigned term);
+
+/* The values of a term that is this number. */
+struct pdl_range pdl_formula_number(const struct pdl_formula *formula, unsigned term,
+                                    int64_t value);
 
 /* The values of the result. `equal`: the first two terms have one value, whatever it is. */
 struct pdl_range pdl_formula_result(const struct pdl_formula *formula,

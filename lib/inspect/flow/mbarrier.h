@@ -3,6 +3,7 @@
 #ifndef PDL_INSPECT_MBARRIER_H
 #define PDL_INSPECT_MBARRIER_H
 
+#include "inspect/flow/conditions.h"
 #include "inspect/flow/shared.h"
 
 enum pdl_mbarrier_kind {
@@ -68,6 +69,7 @@ struct pdl_mbarriers {
     struct pdl_mbarrier_place places[PDL_MBARRIER_PLACES];
     uint32_t place_count;
     bool waits;
+    struct pdl_conditions conditions; /* on the paths to the first waits (first.c) */
 };
 
 #endif /* PDL_INSPECT_MBARRIER_H */

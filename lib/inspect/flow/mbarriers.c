@@ -350,6 +350,7 @@ void pdl_mbarriers_free(struct pdl_mbarriers *mbarriers)
     free(mbarriers->success);
     free(mbarriers->around);
     free(mbarriers->none);
+    pdl_conditions_free(&mbarriers->conditions);
 }
 
 struct pdl_mbarrier_operation *pdl_mbarriers_at(const struct pdl_mbarriers *mbarriers,
