@@ -37,6 +37,8 @@ void pdl_conditions_free(struct pdl_conditions *conditions)
     free(conditions->set);
     free(conditions->fresh);
     free(conditions->joins);
+    free(conditions->definitions);
+    free(conditions->first_definition);
 }
 
 /* ---- what follows from what ----------------------------------------------------------------------- */
@@ -174,16 +176,27 @@ static bool to_terms(const struct pdl_conditions *conditions, struct pdl_tracked
     return true;
 }
 
+/* The number of the lowest of bits that are not all 0. */
+static uint32_t lowest(uint64_t bits)
+{
+    return (uint32_t)__builtin_ctzll(bits);
+}
+
+/* The number of the highest of bits that are not all 0. */
+static uint32_t highest(uint64_t bits)
+{
+    return 63 - (uint32_t)__builtin_clzll(bits);
+}
+
 /* Takes what changed to the terms of formulas, which come before them, and from there to all that is
  * made of those. False if it is a contradiction. */
 static bool propagate(const struct pdl_conditions *conditions, struct pdl_tracked *known,
                       uint64_t changed)
 {
     bool possible = true;
-    for (uint32_t i = conditions->count; i-- > 0 && possible;) {
-        if (!(changed & pdl_tracked_bit(i))) {
-            continue;
-        }
+    uint64_t left = changed;
+    while (left != 0 && possible) {
+        const uint32_t i = highest(left);
         const uint32_t of = original(known, i);
         if (of != i) {
             possible = narrow(known, of, &known->facts[i].range, &changed);
@@ -191,20 +204,15 @@ static bool propagate(const struct pdl_conditions *conditions, struct pdl_tracke
         if (possible && holds(conditions, known, i)) {
             possible = to_terms(conditions, known, i, &changed);
         }
+        left = changed & (pdl_tracked_bit(i) - 1);
     }
     for (uint32_t i = 0; i < conditions->count && possible; i++) {
         const uint32_t of = original(known, i);
-        uint64_t from = 0;
-        for (unsigned j = 0; j < conditions->formulas[i].count; j++) {
-            const uint32_t term =
-                pdl_tracked_number(conditions, conditions->formulas[i].terms[j].symbol);
-            from |= term != 0 ? pdl_tracked_bit(term - 1) : 0;
-        }
         if (of != i && (changed & pdl_tracked_bit(of))) {
             const struct pdl_range range = range_of(known, of);
             possible = narrow(known, i, &range, &changed);
         }
-        if (possible && (from & changed) != 0 && holds(conditions, known, i)) {
+        if (possible && (conditions->parts[i] & changed) != 0 && holds(conditions, known, i)) {
             const struct pdl_range range = evaluate(conditions, known, &conditions->formulas[i]);
             possible = narrow(known, i, &range, &changed);
         }
@@ -300,6 +308,68 @@ void pdl_conditions_again(struct pdl_conditions *conditions)
     }
 }
 
+/* Adds the tracked registers that an instruction defines. */
+static bool add_definitions(struct pdl_conditions *conditions, uint32_t index)
+{
+    const struct pdl_instruction *instruction = &conditions->body->instructions[index];
+    unsigned element = 0;
+    for (uint32_t i = 0; i < instruction->operand_count && !instruction->opcode.no_result; i++) {
+        const struct pdl_operand *operand =
+            &conditions->body->operands[instruction->first_operand + i];
+        if (operand->slot > 0) {
+            break;
+        }
+        element += operand->negated;
+        if (operand->kind != PDL_OPERAND_SYMBOL || operand->memory) {
+            continue;
+        }
+        const uint32_t number = pdl_tracked_number(conditions, operand->symbol);
+        const unsigned own = element++;
+        if (number == 0 || (conditions->invariant & pdl_tracked_bit(number - 1))) {
+            continue;
+        }
+        if (!PDL_ARRAY_ROOM(conditions->definitions, conditions->definition_count,
+                            conditions->definition_capacity)) {
+            return false;
+        }
+        conditions->definitions[conditions->definition_count++] = (struct pdl_definition){
+            .instruction = index,
+            .number = number - 1,
+            .formula = pdl_formula_read(conditions->module, conditions->body, instruction, own)};
+    }
+    return true;
+}
+
+/* Finds what defines the tracked registers, and what they are made of. */
+static bool find_definitions(struct pdl_conditions *conditions)
+{
+    const struct pdl_cfg *cfg = conditions->cfg;
+    conditions->definition_count = 0;
+    if (!PDL_ARRAY_RESERVE(conditions->first_definition, (size_t)cfg->block_count + 1,
+                           conditions->first_definition_capacity)) {
+        return false;
+    }
+    for (uint32_t i = 0; i < cfg->block_count; i++) {
+        const struct pdl_block *block = &cfg->blocks[i];
+        conditions->first_definition[i] = conditions->definition_count;
+        for (uint32_t j = 0; j < block->count; j++) {
+            if (!add_definitions(conditions, block->first + j)) {
+                return false;
+            }
+        }
+    }
+    conditions->first_definition[cfg->block_count] = conditions->definition_count;
+    for (uint32_t i = 0; i < conditions->count; i++) {
+        const struct pdl_formula *formula = &conditions->formulas[i];
+        conditions->parts[i] = 0;
+        for (unsigned j = 0; j < formula->count; j++) {
+            const uint32_t term = pdl_tracked_number(conditions, formula->terms[j].symbol);
+            conditions->parts[i] |= term != 0 ? pdl_tracked_bit(term - 1) : 0;
+        }
+    }
+    return true;
+}
+
 pdl_status pdl_conditions_ready(struct pdl_conditions *conditions, bool both)
 {
     conditions->both =
@@ -312,7 +382,8 @@ pdl_status pdl_conditions_ready(struct pdl_conditions *conditions, bool both)
                            conditions->fact_capacity) ||
         !PDL_ARRAY_RESERVE(conditions->set, count, conditions->set_capacity) ||
         !PDL_ARRAY_RESERVE(conditions->fresh, count, conditions->fresh_capacity) ||
-        !PDL_ARRAY_RESERVE(conditions->joins, count, conditions->join_capacity)) {
+        !PDL_ARRAY_RESERVE(conditions->joins, count, conditions->join_capacity) ||
+        !find_definitions(conditions)) {
         return pdl_ptx_no_memory();
     }
     find_entry(conditions);
@@ -328,12 +399,13 @@ bool pdl_conditions_is_invariant(const struct pdl_conditions *conditions, uint32
 
 bool pdl_conditions_know(struct pdl_conditions *conditions, uint32_t symbol, bool value)
 {
-    struct pdl_tracked entry = conditions->entry;
+    struct pdl_tracked entry;
+    pdl_tracked_copy(conditions, &entry, &conditions->entry);
     if (!pdl_conditions_is_invariant(conditions, symbol) ||
         !pdl_conditions_assume(conditions, &entry, symbol, value)) {
         return false;
     }
-    conditions->entry = entry;
+    pdl_tracked_copy(conditions, &conditions->entry, &entry);
     put(conditions, 0, &entry);
     return true;
 }
@@ -342,21 +414,19 @@ bool pdl_conditions_know(struct pdl_conditions *conditions, uint32_t symbol, boo
 
 /* What a definition gives, and what it is a copy of. */
 static struct pdl_fact defined(const struct pdl_conditions *conditions,
-                               const struct pdl_tracked *known,
-                               const struct pdl_instruction *instruction, unsigned element)
+                               const struct pdl_tracked *known, const struct pdl_formula *formula)
 {
     struct pdl_fact fact = {.range = pdl_range_all()};
-    const struct pdl_formula formula =
-        pdl_formula_read(conditions->module, conditions->body, instruction, element);
-    if (formula.op <= PDL_FORMULA_OPAQUE) {
+    if (formula->op <= PDL_FORMULA_OPAQUE) {
         return fact;
     }
-    fact.range = evaluate(conditions, known, &formula);
+    fact.range = evaluate(conditions, known, formula);
     if (pdl_range_is_empty(&fact.range)) {
         fact.range = pdl_range_all();
     }
-    if (formula.op == PDL_FORMULA_COPY && formula.bits == formula.result_bits && formula.bits > 1) {
-        const uint32_t number = pdl_tracked_number(conditions, formula.terms[0].symbol);
+    if (formula->op == PDL_FORMULA_COPY && formula->bits == formula->result_bits &&
+        formula->bits > 1) {
+        const uint32_t number = pdl_tracked_number(conditions, formula->terms[0].symbol);
         fact.same = number != 0 ? original(known, number - 1) + 1 : 0;
     }
     return fact;
@@ -367,57 +437,60 @@ static void forget(const struct pdl_conditions *conditions, struct pdl_tracked *
                    uint32_t number)
 {
     known->fresh &= ~(conditions->users[number] | pdl_tracked_bit(number));
-    for (uint32_t i = 0; i < conditions->count; i++) {
-        if ((known->set & pdl_tracked_bit(i)) && known->facts[i].same == number + 1) {
-            known->facts[i].same = 0;
-        }
+    for (uint64_t left = known->set; left != 0; left &= left - 1) {
+        struct pdl_fact *fact = &known->facts[lowest(left)];
+        fact->same = fact->same == number + 1 ? 0 : fact->same;
     }
 }
 
-void pdl_conditions_step(const struct pdl_conditions *conditions,
-                         const struct pdl_instruction *instruction, struct pdl_tracked *known)
+/* Takes what is known over the definition of a register. */
+static void define(const struct pdl_conditions *conditions, const struct pdl_definition *definition,
+                   struct pdl_tracked *known)
 {
-    unsigned element = 0;
-    if (instruction->opcode.no_result || conditions->count == 0) {
+    const struct pdl_instruction *instruction =
+        &conditions->body->instructions[definition->instruction];
+    const uint32_t number = definition->number;
+    bool always = true;
+    if (instruction->guard != PDL_NONE) {
+        const struct pdl_range guard = pdl_conditions_range(conditions, known, instruction->guard);
+        always = pdl_range_is_value(&guard);
+        if (always && (guard.low != 0) == instruction->guard_negated) {
+            return; /* not executed */
+        }
+    }
+    struct pdl_fact fact = defined(conditions, known, &definition->formula);
+    forget(conditions, known, number);
+    if (!always) {
+        const struct pdl_range before = range_of(known, number);
+        (void)pdl_range_join(&fact.range, &before);
+        fact.same = 0;
+    } else if (conditions->formulas[number].op != PDL_FORMULA_NONE) {
+        known->fresh |= pdl_tracked_bit(number);
+    }
+    fact.same = fact.same == number + 1 ? 0 : fact.same;
+    known->facts[number] = fact;
+    known->set |= pdl_tracked_bit(number);
+}
+
+void pdl_conditions_step(const struct pdl_conditions *conditions, uint32_t block, uint32_t first,
+                         uint32_t count, struct pdl_tracked *known)
+{
+    if (conditions->count == 0) {
         return;
     }
-    for (uint32_t i = 0; i < instruction->operand_count; i++) {
-        const struct pdl_operand *operand =
-            &conditions->body->operands[instruction->first_operand + i];
-        if (operand->slot > 0) {
-            break;
+    const struct pdl_definition *definitions = conditions->definitions;
+    uint32_t low = conditions->first_definition[block];
+    const uint32_t end = conditions->first_definition[block + 1];
+    for (uint32_t high = end; low < high;) {
+        const uint32_t middle = low + (high - low) / 2;
+        if (definitions[middle].instruction < first) {
+            low = middle + 1;
+        } else {
+            high = middle;
         }
-        element += operand->negated;
-        if (operand->kind != PDL_OPERAND_SYMBOL || operand->memory) {
-            continue;
-        }
-        const uint32_t number = pdl_tracked_number(conditions, operand->symbol);
-        const unsigned own = element++;
-        if (number == 0 || (conditions->invariant & pdl_tracked_bit(number - 1))) {
-            continue;
-        }
-        struct pdl_fact fact = defined(conditions, known, instruction, own);
-        bool always = true;
-        if (instruction->guard != PDL_NONE) {
-            const struct pdl_range guard =
-                pdl_conditions_range(conditions, known, instruction->guard);
-            always = pdl_range_is_value(&guard);
-            if (always && (guard.low != 0) == instruction->guard_negated) {
-                continue; /* not executed */
-            }
-        }
-        forget(conditions, known, number - 1);
-        struct pdl_fact *to = &known->facts[number - 1];
-        if (!always) {
-            const struct pdl_range before = range_of(known, number - 1);
-            (void)pdl_range_join(&fact.range, &before);
-            fact.same = 0;
-        } else if (conditions->formulas[number - 1].op != PDL_FORMULA_NONE) {
-            known->fresh |= pdl_tracked_bit(number - 1);
-        }
-        fact.same = fact.same == number ? 0 : fact.same;
-        *to = fact;
-        known->set |= pdl_tracked_bit(number - 1);
+    }
+    for (; low < end && definitions[low].instruction - first < count; low++) {
+        define(conditions, &definitions[low], known);
     }
 }
 
@@ -440,11 +513,10 @@ void pdl_conditions_behind(const struct pdl_conditions *conditions, uint32_t blo
                            struct pdl_tracked *known)
 {
     const uint32_t count = conditions->cfg->block_count;
-    const struct pdl_block *at = &conditions->cfg->blocks[block < count ? block : block - count];
+    const uint32_t own = block < count ? block : block - count;
+    const struct pdl_block *at = &conditions->cfg->blocks[own];
     pdl_conditions_at(conditions, block, known);
-    for (uint32_t i = 0; i < at->count && conditions->count > 0; i++) {
-        pdl_conditions_step(conditions, &conditions->body->instructions[at->first + i], known);
-    }
+    pdl_conditions_step(conditions, own, at->first, at->count, known);
 }
 
 /* Whether those for whom its guard holds go no further: the successor is for the others. */
@@ -454,31 +526,46 @@ static bool ends_path(const struct pdl_instruction *branch)
            branch->opcode.op == PDL_OP_TRAP;
 }
 
-bool pdl_conditions_take(const struct pdl_conditions *conditions, uint32_t block, uint32_t edge,
-                         struct pdl_tracked *known)
+const struct pdl_tracked *pdl_conditions_given(const struct pdl_conditions *conditions,
+                                               const struct pdl_tracked *known, uint32_t symbol,
+                                               int64_t value, struct pdl_tracked *room)
+{
+    if (pdl_tracked_number(conditions, symbol) == 0) {
+        return known;
+    }
+    pdl_tracked_copy(conditions, room, known);
+    return pdl_conditions_assume(conditions, room, symbol, value) ? room : NULL;
+}
+
+const struct pdl_tracked *pdl_conditions_take(const struct pdl_conditions *conditions,
+                                              uint32_t block, uint32_t edge,
+                                              const struct pdl_tracked *known,
+                                              struct pdl_tracked *room)
 {
     const struct pdl_block *at = &conditions->cfg->blocks[block];
     if (at->branch == PDL_NONE || conditions->count == 0) {
-        return true;
+        return known;
     }
     const struct pdl_instruction *branch = &conditions->body->instructions[at->branch];
     if (branch->opcode.op == PDL_OP_BRANCH_TABLE) {
         const struct pdl_operand *index = &conditions->body->operands[branch->first_operand];
         return branch->guard != PDL_NONE || branch->operand_count == 0 ||
-               index->kind != PDL_OPERAND_SYMBOL ||
-               pdl_conditions_assume(conditions, known, index->symbol, edge);
-    }
-    if (branch->guard == PDL_NONE) {
-        return true;
+                       index->kind != PDL_OPERAND_SYMBOL
+                   ? known
+                   : pdl_conditions_given(conditions, known, index->symbol, edge, room);
     }
     const bool first = ends_path(branch) ? edge == at->successor_count : edge == 0;
-    return pdl_conditions_assume(conditions, known, branch->guard, first != branch->guard_negated);
+    return pdl_conditions_given(conditions, known, branch->guard, first != branch->guard_negated,
+                                room);
 }
 
 /* Joins a fact into one; true if that changed it. */
 static bool join_fact(struct pdl_fact *to, const struct pdl_fact *from, unsigned joins)
 {
     const struct pdl_range before = to->range;
+    if (to->same == from->same && pdl_range_same(&before, &from->range)) {
+        return false;
+    }
     bool changed = pdl_range_join(&to->range, &from->range);
     if (changed && joins > JOINS_MAX) {
         to->range = pdl_range_all();
@@ -500,11 +587,9 @@ bool pdl_conditions_join(struct pdl_conditions *conditions, uint32_t block,
         return false;
     }
     struct pdl_fact *to = &conditions->facts[(size_t)block * conditions->count];
-    for (uint32_t i = 0; i < conditions->count; i++) {
+    for (uint64_t left = from->set; left != 0; left &= left - 1) {
+        const uint32_t i = lowest(left);
         const uint64_t one = pdl_tracked_bit(i);
-        if (!(from->set & one)) {
-            continue;
-        }
         if (!(conditions->set[block] & one)) {
             to[i] = from->facts[i];
             conditions->set[block] |= one;

@@ -5,6 +5,8 @@
 #ifndef PDL_INSPECT_CONDITIONS_H
 #define PDL_INSPECT_CONDITIONS_H
 
+#include <string.h>
+
 #include "inspect/flow/cfg.h"
 #include "inspect/flow/formulas.h"
 #include "inspect/flow/values.h"
@@ -24,6 +26,13 @@ struct pdl_tracked {
     struct pdl_fact facts[PDL_TRACKED_MAX];
 };
 
+/* A result of an instruction that is a tracked register, and may change. */
+struct pdl_definition {
+    uint32_t instruction;
+    uint32_t number; /* of the register */
+    struct pdl_formula formula;
+};
+
 struct pdl_conditions {
     const struct pdl_ptx_module *module;
     const struct pdl_body *body;
@@ -38,7 +47,12 @@ struct pdl_conditions {
     uint32_t symbols[PDL_TRACKED_MAX];
     struct pdl_formula formulas[PDL_TRACKED_MAX]; /* of registers with one definition */
     uint64_t users[PDL_TRACKED_MAX];              /* bit by register: it is a term of theirs */
-    uint64_t invariant; /* bit by register: of a thread it has one value throughout */
+    uint64_t invariant;              /* bit by register: of a thread it has one value throughout */
+    uint64_t parts[PDL_TRACKED_MAX]; /* bit by register: it is a term of theirs */
+    struct pdl_definition *definitions; /* in the order of the instructions */
+    uint32_t *first_definition;         /* by block */
+    size_t definition_capacity, first_definition_capacity;
+    uint32_t definition_count;
     struct pdl_tracked entry;
     uint32_t count, limit;
 };
@@ -76,24 +90,40 @@ static inline uint32_t pdl_conditions_waited(const struct pdl_conditions *condit
     return conditions->cfg->block_count + block;
 }
 
+/* Copies what is known of what is tracked. */
+static inline void pdl_tracked_copy(const struct pdl_conditions *conditions, struct pdl_tracked *to,
+                                    const struct pdl_tracked *from)
+{
+    to->set = from->set;
+    to->fresh = from->fresh;
+    memcpy(to->facts, from->facts, conditions->count * sizeof(*to->facts));
+}
+
 /* What is known at the beginning of a block, and behind it. */
 void pdl_conditions_at(const struct pdl_conditions *conditions, uint32_t block,
                        struct pdl_tracked *known);
 void pdl_conditions_behind(const struct pdl_conditions *conditions, uint32_t block,
                            struct pdl_tracked *known);
 
-/* Takes what is known over an instruction. */
-void pdl_conditions_step(const struct pdl_conditions *conditions,
-                         const struct pdl_instruction *instruction, struct pdl_tracked *known);
+/* Takes what is known over instructions that follow one another in a block. */
+void pdl_conditions_step(const struct pdl_conditions *conditions, uint32_t block, uint32_t first,
+                         uint32_t count, struct pdl_tracked *known);
 
 /* Adds what is known of a symbol where a branch on it was taken; false if nobody can take it. */
 bool pdl_conditions_assume(const struct pdl_conditions *conditions, struct pdl_tracked *known,
                            uint32_t symbol, int64_t value);
 
-/* Adds what is known where an edge of a block was taken, or its guarded ret, which is one edge more; false
- * if nobody can take it. */
-bool pdl_conditions_take(const struct pdl_conditions *conditions, uint32_t block, uint32_t edge,
-                         struct pdl_tracked *known);
+/* The same, of what may not be changed: *known if that says nothing new, or a copy in *room; NULL. */
+const struct pdl_tracked *pdl_conditions_given(const struct pdl_conditions *conditions,
+                                               const struct pdl_tracked *known, uint32_t symbol,
+                                               int64_t value, struct pdl_tracked *room);
+
+/* Adds what is known where an edge of a block was taken, or its guarded ret, which is one edge more, as
+ * pdl_conditions_given() does; NULL if nobody can take it. */
+const struct pdl_tracked *pdl_conditions_take(const struct pdl_conditions *conditions,
+                                              uint32_t block, uint32_t edge,
+                                              const struct pdl_tracked *known,
+                                              struct pdl_tracked *room);
 
 /* Joins what is known on one more way to a block; true if that changed it. */
 bool pdl_conditions_join(struct pdl_conditions *conditions, uint32_t block,

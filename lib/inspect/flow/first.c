@@ -84,22 +84,23 @@ static bool walk(const struct first *first, uint32_t index, struct pdl_tracked *
                 return false;
             }
         }
-        pdl_conditions_step(first->conditions, at, known);
+        pdl_conditions_step(first->conditions, index, i, 1, known);
     }
     return true;
 }
 
-/* Whether a path goes on over an edge; *known is what holds there. */
-static bool may_take(const struct first *first, uint32_t index, uint32_t edge,
-                     struct pdl_tracked *known)
+/* What is known if a path goes on over an edge, in *room or as it was; NULL if it does not. */
+static const struct pdl_tracked *take(const struct first *first, uint32_t index, uint32_t edge,
+                                      const struct pdl_tracked *known, struct pdl_tracked *room)
 {
     const struct pdl_flow *flow = first->flow;
     const uint32_t to = flow->cfg->successors[flow->cfg->blocks[index].first_successor + edge];
     const uint32_t wait = flow->mbarriers.edge_of[index];
     const bool waited = wait != 0 && flow->mbarriers.operations[wait - 1].place == first->place &&
                         flow->mbarriers.success[index] == edge;
-    return (flow->reach[to] & PDL_STATE_NOT_WAITED) != 0 && !waited &&
-           pdl_conditions_take(first->conditions, index, edge, known);
+    return (flow->reach[to] & PDL_STATE_NOT_WAITED) != 0 && !waited
+               ? pdl_conditions_take(first->conditions, index, edge, known, room)
+               : NULL;
 }
 
 static void run(struct first *first)
@@ -116,10 +117,10 @@ static void run(struct first *first)
         }
         for (uint32_t i = 0; i < block->successor_count; i++) {
             const uint32_t to = first->flow->cfg->successors[block->first_successor + i];
-            struct pdl_tracked there = known;
-            if (may_take(first, index, i, &there) &&
-                (pdl_conditions_join(first->conditions, to, &there) ||
-                 !(first->state[to] & REACHED))) {
+            struct pdl_tracked room;
+            const struct pdl_tracked *there = take(first, index, i, &known, &room);
+            if (there != NULL && (pdl_conditions_join(first->conditions, to, there) ||
+                                  !(first->state[to] & REACHED))) {
                 reach(first, to);
             }
         }

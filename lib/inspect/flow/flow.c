@@ -15,29 +15,6 @@ const struct pdl_instruction *pdl_flow_last(const struct pdl_flow *flow, uint32_
 
 /* ---- branches --------------------------------------------------------------------------------------- */
 
-bool pdl_flow_may_go(const struct pdl_flow *flow, uint32_t block, uint32_t edge)
-{
-    struct pdl_tracked known;
-    pdl_conditions_behind(&flow->conditions, block, &known);
-    return pdl_conditions_take(&flow->conditions, block, edge, &known);
-}
-
-bool pdl_flow_may_exit(const struct pdl_flow *flow, uint32_t block)
-{
-    return pdl_flow_may_go(flow, block, flow->cfg->blocks[block].successor_count);
-}
-
-bool pdl_flow_executes(const struct pdl_flow *flow, const struct pdl_instruction *instruction,
-                       const struct pdl_tracked *known)
-{
-    if (instruction->guard == PDL_NONE || flow->conditions.count == 0) {
-        return true;
-    }
-    struct pdl_tracked there = *known;
-    return pdl_conditions_assume(&flow->conditions, &there, instruction->guard,
-                                 !instruction->guard_negated);
-}
-
 /* The register that decides a branch; PDL_NONE if there is none. */
 static uint32_t decider(const struct pdl_flow *flow, const struct pdl_block *block)
 {
@@ -51,6 +28,40 @@ static uint32_t decider(const struct pdl_flow *flow, const struct pdl_block *blo
         return index->symbol;
     }
     return branch->guard;
+}
+
+/* Whether what is known can say who takes an edge of a block. */
+static bool asks(const struct pdl_flow *flow, uint32_t block)
+{
+    const uint32_t symbol =
+        flow->conditions.count > 0 ? decider(flow, &flow->cfg->blocks[block]) : PDL_NONE;
+    return pdl_tracked_number(&flow->conditions, symbol) != 0;
+}
+
+bool pdl_flow_may_go(const struct pdl_flow *flow, uint32_t block, uint32_t edge)
+{
+    struct pdl_tracked known, room;
+    if (!asks(flow, block)) {
+        return true;
+    }
+    pdl_conditions_behind(&flow->conditions, block, &known);
+    return pdl_conditions_take(&flow->conditions, block, edge, &known, &room) != NULL;
+}
+
+bool pdl_flow_may_exit(const struct pdl_flow *flow, uint32_t block)
+{
+    return pdl_flow_may_go(flow, block, flow->cfg->blocks[block].successor_count);
+}
+
+bool pdl_flow_executes(const struct pdl_flow *flow, const struct pdl_instruction *instruction,
+                       const struct pdl_tracked *known)
+{
+    if (instruction->guard == PDL_NONE || flow->conditions.count == 0) {
+        return true;
+    }
+    struct pdl_tracked room;
+    return pdl_conditions_given(&flow->conditions, known, instruction->guard,
+                                !instruction->guard_negated, &room) != NULL;
 }
 
 /* The registers that decide who goes around a wait, and those of the branches and guards that ask
@@ -139,7 +150,8 @@ static void find_known(const struct pdl_flow *flow, uint32_t index, const struct
     const struct pdl_instruction *last = pdl_flow_last(flow, index);
     if ((before & PDL_STATE_NOT_WAITED) != 0 && last != NULL &&
         (last->opcode.op == PDL_OP_WAIT || last->opcode.op == PDL_OP_CALL)) {
-        known->waited[known->waited_count++] = known->unwaited;
+        pdl_tracked_copy(&flow->conditions, &known->waited[known->waited_count++],
+                         &known->unwaited);
     }
 }
 
@@ -149,10 +161,12 @@ static bool take_waited(struct pdl_flow *flow, uint32_t from, uint32_t edge, uin
 {
     bool may = known->waited_count == 0;
     for (uint32_t i = 0; i < known->waited_count; i++) {
-        struct pdl_tracked there = known->waited[i];
-        if (pdl_conditions_take(&flow->conditions, from, edge, &there)) {
+        struct pdl_tracked room;
+        const struct pdl_tracked *there =
+            pdl_conditions_take(&flow->conditions, from, edge, &known->waited[i], &room);
+        if (there != NULL) {
             const uint32_t waited = pdl_conditions_waited(&flow->conditions, to);
-            *changed = pdl_conditions_join(&flow->conditions, waited, &there) || *changed;
+            *changed = pdl_conditions_join(&flow->conditions, waited, there) || *changed;
             may = true;
         }
     }
@@ -164,11 +178,12 @@ static bool take_edge(struct pdl_flow *flow, uint32_t from, uint32_t edge, struc
                       const struct known *known)
 {
     const uint32_t to = flow->cfg->successors[flow->cfg->blocks[from].first_successor + edge];
-    struct pdl_tracked there;
+    struct pdl_tracked room;
+    const struct pdl_tracked *there = NULL;
     bool changed = false;
     if (point.states & PDL_STATE_NOT_WAITED) {
-        there = known->unwaited;
-        if (!pdl_conditions_take(&flow->conditions, from, edge, &there)) {
+        there = pdl_conditions_take(&flow->conditions, from, edge, &known->unwaited, &room);
+        if (there == NULL) {
             point.states &= PDL_STATE_WAITED;
         }
     }
@@ -190,7 +205,7 @@ static bool take_edge(struct pdl_flow *flow, uint32_t from, uint32_t edge, struc
     }
     if (point.states & PDL_STATE_NOT_WAITED) {
         const uint32_t decision = pdl_flow_decision_at(flow, from, edge);
-        changed = pdl_conditions_join(&flow->conditions, to, &there) || changed;
+        changed = pdl_conditions_join(&flow->conditions, to, there) || changed;
         if (decision != 0) {
             point.decision = pdl_flow_heavier(flow, point.decision, decision);
             pdl_flow_decide(flow, decision, &point);

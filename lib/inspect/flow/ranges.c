@@ -19,22 +19,15 @@ static uint64_t small_between(int64_t low, int64_t high)
     return bits;
 }
 
+/* Of bits that are not all 0. */
 static int64_t lowest(uint64_t bits)
 {
-    int64_t at = 0;
-    while (!(bits >> at & 1)) {
-        at++;
-    }
-    return at;
+    return __builtin_ctzll(bits);
 }
 
 static int64_t highest(uint64_t bits)
 {
-    int64_t at = PDL_RANGE_SMALL;
-    while (!(bits >> at & 1)) {
-        at--;
-    }
-    return at;
+    return PDL_RANGE_SMALL - __builtin_clzll(bits);
 }
 
 /* Makes bounds and bits say the same. */
@@ -61,17 +54,6 @@ static void agree(struct pdl_range *range)
 struct pdl_range pdl_range_of(int64_t low, int64_t high)
 {
     return (struct pdl_range){low, high, small_between(low, high)};
-}
-
-bool pdl_range_has(const struct pdl_range *range, int64_t value)
-{
-    return value >= range->low && value <= range->high &&
-           (value < 0 || value >= PDL_RANGE_SMALL || (range->small >> value & 1) != 0);
-}
-
-bool pdl_range_same(const struct pdl_range *a, const struct pdl_range *b)
-{
-    return a->low == b->low && a->high == b->high && a->small == b->small;
 }
 
 bool pdl_range_meet(struct pdl_range *to, const struct pdl_range *with)

@@ -20,17 +20,21 @@ struct pdl_range pdl_range_of(int64_t low, int64_t high);
 
 static inline struct pdl_range pdl_range_all(void)
 {
-    return pdl_range_of(INT64_MIN, INT64_MAX);
+    const struct pdl_range all = {INT64_MIN, INT64_MAX, ~UINT64_C(0)};
+    return all;
 }
 
 static inline struct pdl_range pdl_range_value(int64_t value)
 {
-    return pdl_range_of(value, value);
+    const bool small = value >= 0 && value < PDL_RANGE_SMALL;
+    const struct pdl_range one = {value, value, small ? UINT64_C(1) << value : PDL_RANGE_OTHERS};
+    return one;
 }
 
 static inline struct pdl_range pdl_range_empty(void)
 {
-    return pdl_range_of(1, 0);
+    const struct pdl_range none = {1, 0, 0};
+    return none;
 }
 
 static inline bool pdl_range_is_empty(const struct pdl_range *range)
@@ -50,8 +54,16 @@ static inline bool pdl_range_is_small(const struct pdl_range *range)
     return !(range->small & PDL_RANGE_OTHERS);
 }
 
-bool pdl_range_has(const struct pdl_range *range, int64_t value);
-bool pdl_range_same(const struct pdl_range *a, const struct pdl_range *b);
+static inline bool pdl_range_has(const struct pdl_range *range, int64_t value)
+{
+    return value >= range->low && value <= range->high &&
+           (value < 0 || value >= PDL_RANGE_SMALL || (range->small >> value & 1) != 0);
+}
+
+static inline bool pdl_range_same(const struct pdl_range *a, const struct pdl_range *b)
+{
+    return a->low == b->low && a->high == b->high && a->small == b->small;
+}
 
 /* Keeps what is in both; true if that changed `to`. */
 bool pdl_range_meet(struct pdl_range *to, const struct pdl_range *with);
