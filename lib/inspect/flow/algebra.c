@@ -480,6 +480,26 @@ unsigned pdl_algebra_variable(const struct pdl_formula *formula, const struct pd
     return found;
 }
 
+bool pdl_algebra_small(const struct pdl_formula *formula, const struct pdl_range *terms,
+                       unsigned variable, uint64_t *bits)
+{
+    const uint64_t all = ~PDL_RANGE_OTHERS;
+    if (formula->op != PDL_FORMULA_COMPARE || formula->count != 2) {
+        return false;
+    }
+    const int64_t number = terms[1 - variable].low;
+    const uint64_t plain = plain_bits(number, formula->bits);
+    const bool below = formula->is_signed && number < 0;
+    /* Those that are less, and that number itself. */
+    const uint64_t less = below ? 0 : plain < PDL_RANGE_SMALL ? (UINT64_C(1) << plain) - 1 : all;
+    const uint64_t same = number >= 0 && number < PDL_RANGE_SMALL ? UINT64_C(1) << number : 0;
+    const uint64_t holds = formula->relation == PDL_RELATION_EQUAL ? same
+                           : variable == 0                         ? less
+                                                                   : ~(less | same);
+    *bits = (formula->inverted ? ~holds : holds) & all;
+    return true;
+}
+
 struct pdl_range pdl_formula_result(const struct pdl_formula *formula,
                                     const struct pdl_range *terms, bool equal)
 {
@@ -502,11 +522,13 @@ struct pdl_range pdl_formula_result(const struct pdl_formula *formula,
         variable == PDL_FORMULA_TERMS || !pdl_range_is_small(&terms[variable])) {
         return made;
     }
+    uint64_t left = terms[variable].small, holds;
+    if (pdl_algebra_small(formula, terms, variable, &holds)) {
+        return of_truth((left & ~holds) == 0 ? 1 : (left & holds) == 0 ? 0 : -1);
+    }
     struct pdl_range each = pdl_range_empty();
-    for (in[variable] = 0; in[variable] < PDL_RANGE_SMALL; in[variable]++) {
-        if (!pdl_range_has(&terms[variable], in[variable])) {
-            continue;
-        }
+    for (; left != 0; left &= left - 1) {
+        in[variable] = __builtin_ctzll(left);
         if (!pdl_algebra_exact(formula, in, &value)) {
             return made;
         }

@@ -31,6 +31,11 @@ bool pdl_algebra_exact(const struct pdl_formula *formula, const int64_t *in, int
 int pdl_algebra_compared(const struct pdl_formula *formula, const struct pdl_range *terms,
                          bool equal);
 
+/* Of a comparison of a small value, its only term that is not a number, with a number: the bits of those
+ * for which it is true. False if it is another formula. */
+bool pdl_algebra_small(const struct pdl_formula *formula, const struct pdl_range *terms,
+                       unsigned variable, uint64_t *bits);
+
 /* The one term that is not a number; PDL_FORMULA_TERMS if there is none, or more than one. */
 unsigned pdl_algebra_variable(const struct pdl_formula *formula, const struct pdl_range *terms);
 

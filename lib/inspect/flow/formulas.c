@@ -294,11 +294,13 @@ struct pdl_formula pdl_formula_read(const struct pdl_ptx_module *module,
 
 struct pdl_range pdl_formula_type(unsigned bits)
 {
-    if (bits == 1) {
-        return pdl_range_of(0, 1);
+    const struct pdl_range truth = {0, 1, 3};
+    struct pdl_range type = pdl_range_all();
+    if (bits < 64) { /* no type is so narrow that it leaves out a small value */
+        type.low = -(INT64_C(1) << (bits - 1));
+        type.high = (INT64_C(1) << (bits - 1)) - 1;
     }
-    return bits >= 64 ? pdl_range_all()
-                      : pdl_range_of(-(INT64_C(1) << (bits - 1)), (INT64_C(1) << (bits - 1)) - 1);
+    return bits == 1 ? truth : type;
 }
 
 unsigned pdl_formula_term_bits(const struct pdl_formula *formula, unsigned term)

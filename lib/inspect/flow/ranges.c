@@ -59,6 +59,9 @@ struct pdl_range pdl_range_of(int64_t low, int64_t high)
 bool pdl_range_meet(struct pdl_range *to, const struct pdl_range *with)
 {
     const struct pdl_range before = *to;
+    if (to->low >= with->low && to->high <= with->high && !(to->small & ~with->small)) {
+        return false;
+    }
     to->low = to->low > with->low ? to->low : with->low;
     to->high = to->high < with->high ? to->high : with->high;
     to->small &= with->small;

@@ -190,14 +190,22 @@ static void refine_each(const struct pdl_formula *formula, const struct pdl_rang
     if (variable == PDL_FORMULA_TERMS) {
         return;
     }
+    struct pdl_range *range = &terms[variable];
+    uint64_t left = range->small & ~PDL_RANGE_OTHERS, holds;
+    if (pdl_algebra_small(formula, terms, variable, &holds)) {
+        const uint64_t possible =
+            (pdl_range_has(result, 1) ? holds : 0) | (pdl_range_has(result, 0) ? ~holds : 0);
+        const struct pdl_range keep = {INT64_MIN, INT64_MAX, possible | PDL_RANGE_OTHERS};
+        (void)pdl_range_meet(range, &keep);
+        return;
+    }
     for (unsigned i = 0; i < formula->count; i++) {
         in[i] = terms[i].low;
     }
-    for (int64_t i = 0; i < PDL_RANGE_SMALL; i++) {
-        in[variable] = i;
-        if (pdl_range_has(&terms[variable], i) && pdl_algebra_exact(formula, in, &value) &&
-            !pdl_range_has(result, value)) {
-            (void)pdl_range_exclude(&terms[variable], i);
+    for (; left != 0; left &= left - 1) {
+        in[variable] = __builtin_ctzll(left);
+        if (pdl_algebra_exact(formula, in, &value) && !pdl_range_has(result, value)) {
+            (void)pdl_range_exclude(range, in[variable]);
         }
     }
 }
