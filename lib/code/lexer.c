@@ -6,20 +6,29 @@
 /* Longer words than the longest mangled names are noise. */
 #define WORD_MAX ((size_t)1 << 20)
 
-enum { SPACE = 1, WORD_START = 2, WORD_PART = 4, DIGIT = 8, MARK = 16 };
+/* PLAIN: nothing that pdl_lexer_seek() looks for begins with it. */
+enum { SPACE = 1, WORD_START = 2, WORD_PART = 4, DIGIT = 8, MARK = 16, PLAIN = 32 };
 
 /* By character: 16 of ASCII per row, without designators, which C++ has not for arrays. */
-enum { O = 0, S = SPACE, L = WORD_START | WORD_PART, D = DIGIT | WORD_PART, M = MARK };
+enum {
+    O = 0,
+    S = SPACE | PLAIN,
+    L = WORD_START | WORD_PART | PLAIN,
+    W = WORD_START | WORD_PART,
+    D = DIGIT | WORD_PART | PLAIN,
+    M = MARK | PLAIN,
+    B = MARK
+};
 static const unsigned char classes[256] = {
     /* clang-format off */
     O, O, O, O, O, O, O, O, O, S, O, S, S, S, O, O,
     O, O, O, O, O, O, O, O, O, O, O, O, O, O, O, O,
-    S, M, O, O, L, L, M, O, M, M, M, M, M, M, L, M,
+    S, M, O, O, L, L, M, O, M, M, M, M, M, M, L, B,
     D, D, D, D, D, D, D, D, D, D, M, M, M, M, M, M,
     M, L, L, L, L, L, L, L, L, L, L, L, L, L, L, L,
     L, L, L, L, L, L, L, L, L, L, L, M, O, M, M, L,
-    O, L, L, L, L, L, L, L, L, L, L, L, L, L, L, L,
-    L, L, L, L, L, L, L, L, L, L, L, M, M, M, M, O,
+    O, L, L, W, L, L, L, L, L, L, L, L, L, W, L, L,
+    L, L, L, L, L, L, L, L, L, L, L, B, M, B, M, O,
     /* clang-format on */
 };
 
@@ -180,6 +189,42 @@ void pdl_lexer_next(struct pdl_lexer *lexer)
         }
         fail(lexer, at, "a character that is not part of PTX");
         return;
+    }
+}
+
+/* Whether `call`, `.call` or `mov.` begins a word; *at is its `c` or `m`, and becomes where it begins. */
+static bool sought(const struct pdl_lexer *lexer, const char **at)
+{
+    const char *word = *at;
+    const bool call = *word == 'c';
+    if (lexer->end - word < 4 || memcmp(word, call ? "call" : "mov.", 4) != 0) {
+        return false;
+    }
+    word -= call && word > lexer->at && word[-1] == '.';
+    *at = word;
+    return word == lexer->at ||
+           (!has(word[-1], WORD_PART) && !(word - lexer->at > 2 && word[-1] == ':' &&
+                                           word[-2] == ':' && has(word[-3], WORD_PART)));
+}
+
+void pdl_lexer_seek(struct pdl_lexer *lexer)
+{
+    const char *const end = lexer->end;
+    const char *at = lexer->at;
+    for (;;) {
+        while (at < end && has(*at, PLAIN)) {
+            at++;
+        }
+        const char *word = at;
+        if (at < end && *at == '\n') {
+            new_line(lexer, ++at);
+        } else if (at < end && has(*at, WORD_START) && !sought(lexer, &word)) {
+            at++;
+        } else {
+            lexer->at = word;
+            pdl_lexer_next(lexer);
+            return;
+        }
     }
 }
 

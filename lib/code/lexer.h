@@ -42,6 +42,10 @@ void pdl_lexer_start(struct pdl_lexer *lexer, const char *text, const char *end,
 /* Goes on to the next token. */
 void pdl_lexer_next(struct pdl_lexer *lexer);
 
+/* Goes on to the next brace or string, or to a word that begins with `call`, `.call` or `mov.`, as many
+ * calls of pdl_lexer_next() would; or to some token before it. */
+void pdl_lexer_seek(struct pdl_lexer *lexer);
+
 /* Skips to the bracket that closes the current one, which is '{', '(' or '['. Returns false at the
  * end of the text or at an error. */
 bool pdl_lexer_skip(struct pdl_lexer *lexer);

@@ -380,7 +380,7 @@ static pdl_status skip_body(struct pdl_ptx_module *module, struct pdl_lexer *lex
     function->body_line = lexer->token.line;
     function->body_column = lexer->token.column + 1;
     function->first_callee = module->callee_count;
-    pdl_lexer_next(lexer);
+    pdl_lexer_seek(lexer);
     while (depth > 0) {
         const struct pdl_token *token = &lexer->token;
         if (token->mark == '{') {
@@ -405,8 +405,11 @@ static pdl_status skip_body(struct pdl_ptx_module *module, struct pdl_lexer *lex
                 continue;
             }
         }
-        pdl_lexer_next(lexer);
+        if (depth > 0) {
+            pdl_lexer_seek(lexer);
+        }
     }
+    pdl_lexer_next(lexer);
     return PDL_SUCCESS;
 }
 
