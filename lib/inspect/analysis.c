@@ -39,16 +39,17 @@ static const char *const *parameter_names(struct analysis *analysis,
         pdl_arena_alloc(arena, ((size_t)function->parameter_count + 1) * sizeof(*made));
     *ok = made != NULL;
     for (uint32_t i = 0; made != NULL && i < function->parameter_count; i++) {
-        const struct pdl_name *name =
-            &module->names.names[module->parameters[function->first_parameter + i].name];
+        const struct pdl_ptx_parameter *parameter =
+            &module->parameters[function->first_parameter + i];
+        const char *text = parameter->length > 0 ? module->text + parameter->text : "_";
+        const uint32_t length = parameter->length > 0 ? parameter->length : 1;
         const size_t own = strlen(kernel);
         /* Compilers call them KERNEL_param_N. A name that a source would not have is not repeated in
          * each finding. */
-        if ((name->length > own && memcmp(name->text, kernel, own) == 0) ||
-            name->length > PDL_SOURCE_NAME_MAX) {
+        if ((length > own && memcmp(text, kernel, own) == 0) || length > PDL_SOURCE_NAME_MAX) {
             continue;
         }
-        made[i] = pdl_arena_copy(arena, name->text, name->length);
+        made[i] = pdl_arena_copy(arena, text, length);
         *ok = *ok && made[i] != NULL;
     }
     return made;
@@ -119,12 +120,14 @@ static pdl_status read_all(struct analysis *analysis)
         image->function_count += module->functions[i].has_body && !module->functions[i].is_entry;
     }
     status = pdl_functions_summarize(analysis);
+    const uint32_t names = module->names.count; /* which summaries may have */
     for (uint32_t i = 0; i < module->function_count && status == PDL_SUCCESS; i++) {
         const struct pdl_ptx_function *function = &module->functions[i];
         if (function->is_entry && function->has_body) {
             status = pdl_function_analyse(analysis, function, NULL, 0);
             if (status == PDL_SUCCESS) {
                 status = add_kernel(analysis, function);
+                pdl_ptx_forget_names(module, names);
             }
         }
     }

@@ -306,19 +306,15 @@ static pdl_status read_marker(struct reader *reader)
 /* ---- instructions --------------------------------------------------------------------------------- */
 
 /* The class of an opcode, kept by its name. */
-static bool opcode_of(struct pdl_ptx_module *module, uint32_t name, struct pdl_opcode *opcode)
+static struct pdl_opcode opcode_of(struct pdl_ptx_module *module, uint32_t name)
 {
-    if (!PDL_ARRAY_RESERVE(module->opcodes, (size_t)name + 1, module->opcode_capacity) ||
-        !PDL_ARRAY_RESERVE(module->opcode_known, (size_t)name + 1, module->opcode_known_capacity)) {
-        return false;
-    }
-    if (!module->opcode_known[name]) {
+    struct pdl_known_opcode *known = &module->opcodes[name % PDL_PTX_OPCODES];
+    if (known->name != name + 1) {
         const struct pdl_name *text = &module->names.names[name];
-        module->opcodes[name] = pdl_opcode_class(text->text, text->length);
-        module->opcode_known[name] = 1;
+        known->name = name + 1;
+        known->opcode = pdl_opcode_class(text->text, text->length);
     }
-    *opcode = module->opcodes[name];
-    return true;
+    return known->opcode;
 }
 
 /* Where an operand list stands. */
@@ -530,10 +526,10 @@ static pdl_status read_instruction(struct reader *reader)
     instruction.line = token.line;
     instruction.column = token.column;
     instruction.name = name_of(reader, &token);
-    if (instruction.name == PDL_NONE ||
-        !opcode_of(reader->module, instruction.name, &instruction.opcode)) {
+    if (instruction.name == PDL_NONE) {
         return pdl_ptx_no_memory();
     }
+    instruction.opcode = opcode_of(reader->module, instruction.name);
     next(reader);
     const pdl_status status = read_operands(reader, &instruction);
     if (status != PDL_SUCCESS) {
@@ -670,7 +666,12 @@ static bool bind_parameters(struct reader *reader, uint32_t first, uint32_t coun
                                           .space = parameter->in_register ? PDL_SPACE_GENERIC
                                                                           : PDL_SPACE_PARAM,
                                           .index = (uint16_t)i};
-        if (bind(reader, parameter->name, symbol, 1) == PDL_NONE) {
+        const uint32_t name =
+            parameter->length > 0
+                ? pdl_names_add(&reader->module->names, reader->module->text + parameter->text,
+                                parameter->length)
+                : pdl_names_add(&reader->module->names, "_", 1);
+        if (name == PDL_NONE || bind(reader, name, symbol, 1) == PDL_NONE) {
             return false;
         }
     }

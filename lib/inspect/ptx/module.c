@@ -4,6 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Names that only bodies have, and are kept for the next ones. */
+#define NAMES_OF_BODIES 4096u
+
 pdl_status pdl_ptx_no_memory(void)
 {
     return pdl_inspect_fail(PDL_ERROR_OUT_OF_MEMORY, 0, 0, "no memory for what is in a PTX text");
@@ -183,13 +186,12 @@ static uint32_t type_size(const struct pdl_token *token)
     return bits / 8;
 }
 
-/* One of `(.param .align 8 .b8 name[16], .reg .b32 name2)`. Without a name, as prototypes may be, and
- * without a type it is none: its name is PDL_NONE, and so is its size. */
+/* One of `(.param .align 8 .b8 name[16], .reg .b32 name2)`. Prototypes may leave the name out. */
 static pdl_status read_parameter(struct pdl_ptx_module *module, struct pdl_lexer *lexer,
                                  struct pdl_ptx_parameter *parameter, bool *there)
 {
     uint64_t elements = 1;
-    *parameter = (struct pdl_ptx_parameter){.name = PDL_NONE};
+    *parameter = (struct pdl_ptx_parameter){0};
     *there = false;
     while (!at_mark(lexer, ',') && !at_mark(lexer, ')')) {
         if (pdl_lexer_at_end(lexer) || at_mark(lexer, ';') || at_mark(lexer, '{')) {
@@ -197,15 +199,13 @@ static pdl_status read_parameter(struct pdl_ptx_module *module, struct pdl_lexer
         }
         const struct pdl_token *token = &lexer->token;
         *there = true;
-        parameter->in_register = parameter->in_register || PDL_TOKEN_IS(lexer, ".reg");
+        parameter->in_register |= PDL_TOKEN_IS(lexer, ".reg");
         if (token->kind == PDL_TOKEN_WORD && token->text[0] == '.' && token->length > 2 &&
             token->text[2] >= '0' && token->text[2] <= '9') {
             parameter->size = type_size(token);
         } else if (token->kind == PDL_TOKEN_WORD && token->text[0] != '.') {
-            const pdl_status status = add_name(module, token, &parameter->name);
-            if (status != PDL_SUCCESS) {
-                return status;
-            }
+            parameter->text = (uint32_t)(token->text - module->text);
+            parameter->length = token->length;
         } else if (at_mark(lexer, '[')) {
             pdl_lexer_next(lexer);
             if (pdl_token_integer(&lexer->token, &elements)) {
@@ -233,17 +233,12 @@ static pdl_status read_parameters(struct pdl_ptx_module *module, struct pdl_lexe
     while (!at_mark(lexer, ')')) {
         struct pdl_ptx_parameter parameter;
         bool there;
-        pdl_status status = read_parameter(module, lexer, &parameter, &there);
-        if (status == PDL_SUCCESS && parameter.name == PDL_NONE &&
-            !(at_mark(lexer, ')') && *count == 0)) {
-            /* Prototypes may leave names out, as `_`; a type alone is a parameter too. */
-            status =
-                add_name(module, &(struct pdl_token){.text = "_", .length = 1}, &parameter.name);
-        }
+        const pdl_status status = read_parameter(module, lexer, &parameter, &there);
         if (status != PDL_SUCCESS) {
             return status;
         }
-        if (parameter.name != PDL_NONE) {
+        /* A type alone is a parameter too; `()` has none. */
+        if (parameter.length != 0 || !at_mark(lexer, ')') || *count != 0) {
             if (*count == PDL_PTX_PARAMETERS_MAX) {
                 return pdl_ptx_fail(lexer, "the end of more than 4096 parameters");
             }
@@ -665,6 +660,14 @@ pdl_status pdl_ptx_module_read(struct pdl_ptx_module *module)
     return pdl_pointers_sort(module) ? PDL_SUCCESS : pdl_ptx_no_memory();
 }
 
+void pdl_ptx_forget_names(struct pdl_ptx_module *module, uint32_t count)
+{
+    if (module->names.count - count > NAMES_OF_BODIES) {
+        pdl_names_cut(&module->names, count);
+        memset(module->opcodes, 0, sizeof(module->opcodes));
+    }
+}
+
 void pdl_ptx_module_free(struct pdl_ptx_module *module)
 {
     pdl_names_free(&module->names);
@@ -676,7 +679,5 @@ void pdl_ptx_module_free(struct pdl_ptx_module *module)
     pdl_pointers_free(&module->pointers);
     free(module->files);
     free(module->strings);
-    free(module->opcodes);
-    free(module->opcode_known);
     pdl_arena_free(&module->arena);
 }

@@ -16,10 +16,20 @@
 /* In space_of: a variable of this module alone with an initializer. */
 #define PDL_PTX_TABLE 0x80u
 
+/* Parameters are many, and their names are looked up in few bodies. */
 struct pdl_ptx_parameter {
-    uint32_t name;    /* in the module's names */
-    bool in_register; /* .reg, as functions may have */
-    uint32_t size;    /* bytes; 0 if not known */
+    uint32_t text;            /* its name: where it stands in the module's text */
+    uint32_t length : 31;     /* 0: it has none */
+    uint32_t in_register : 1; /* .reg, as functions may have */
+    uint32_t size;            /* bytes; 0 if not known */
+};
+
+/* Opcodes whose class is known, by the last bits of their names' numbers. */
+#define PDL_PTX_OPCODES 512
+
+struct pdl_known_opcode {
+    uint32_t name; /* + 1; or 0 */
+    struct pdl_opcode opcode;
 };
 
 /* In the module's callees: an indirect call of a prototype, and not a name. */
@@ -114,9 +124,7 @@ struct pdl_ptx_module {
     size_t function_capacity, parameter_capacity, callee_capacity, file_capacity;
     size_t string_capacity;
     bool strings_sorted;
-    struct pdl_opcode *opcodes; /* by name */
-    uint8_t *opcode_known;
-    size_t opcode_capacity, opcode_known_capacity;
+    struct pdl_known_opcode opcodes[PDL_PTX_OPCODES];
     int target;
     char target_suffix;
     bool debug; /* compiled with -G: values are in local memory, and not traced through it */
@@ -148,6 +156,9 @@ struct pdl_ptx_string {
 
 /* Reads everything but the bodies of functions. */
 pdl_status pdl_ptx_module_read(struct pdl_ptx_module *module);
+
+/* Forgets the names behind the first ones, once there are many; between bodies. */
+void pdl_ptx_forget_names(struct pdl_ptx_module *module, uint32_t count);
 void pdl_ptx_module_free(struct pdl_ptx_module *module);
 
 /* Reads `(…) _ (…)` behind .callprototype: *prototype is its number. */

@@ -91,6 +91,15 @@ uint32_t pdl_names_find(const struct pdl_names *names, const char *text, uint32_
     return found == 0 ? PDL_NONE : found - 1;
 }
 
+void pdl_names_cut(struct pdl_names *names, uint32_t count)
+{
+    /* Backwards: what came last is in nobody's way. */
+    while (names->count > count) {
+        const struct pdl_name *last = &names->names[--names->count];
+        *slot_of(names, last->text, last->length, last->hash) = 0;
+    }
+}
+
 void pdl_names_free(struct pdl_names *names)
 {
     free(names->names);

@@ -33,6 +33,9 @@ uint32_t pdl_names_add(struct pdl_names *names, const char *text, uint32_t lengt
 /* The number of a name; PDL_NONE if it is not there. */
 uint32_t pdl_names_find(const struct pdl_names *names, const char *text, uint32_t length);
 
+/* Forgets all names but the first ones. */
+void pdl_names_cut(struct pdl_names *names, uint32_t count);
+
 void pdl_names_free(struct pdl_names *names);
 
 #endif /* PDL_INSPECT_NAMES_H */
