@@ -64,17 +64,21 @@ static void await(const struct first *first, struct pdl_mbarrier_operation *wait
 static bool walk(const struct first *first, uint32_t index, struct pdl_tracked *known)
 {
     const struct pdl_block *block = &first->flow->cfg->blocks[index];
-    for (uint32_t i = block->first; i < block->first + block->count; i++) {
+    const uint32_t end = block->first + block->count;
+    uint32_t done = block->first;
+    for (uint32_t i = block->first; i < end; i++) {
         const struct pdl_instruction *at = &first->flow->body->instructions[i];
         if (at->opcode.op == PDL_OP_WAIT && at->guard == PDL_NONE) {
             return false;
         }
         if (at->opcode.op == PDL_OP_BARRIER_MEMORY || at->opcode.op == PDL_OP_CALL) {
             struct pdl_mbarrier_operation *wait = pdl_mbarriers_at(first->mbarriers, i);
-            const struct pdl_mbarrier_operation *end =
+            const struct pdl_mbarrier_operation *last =
                 first->mbarriers->operations + first->mbarriers->count;
             bool passed = false;
-            for (; wait != NULL && wait < end && wait->instruction == i; wait++) {
+            pdl_conditions_step(first->conditions, index, done, i - done, known);
+            done = i;
+            for (; wait != NULL && wait < last && wait->instruction == i; wait++) {
                 if (wait->place == first->place && wait->kind == PDL_MBARRIER_WAIT && wait->used) {
                     await(first, wait, known);
                     passed = passed || !wait->on_edge;
@@ -84,8 +88,8 @@ static bool walk(const struct first *first, uint32_t index, struct pdl_tracked *
                 return false;
             }
         }
-        pdl_conditions_step(first->conditions, index, i, 1, known);
     }
+    pdl_conditions_step(first->conditions, index, done, end - done, known);
     return true;
 }
 

@@ -30,7 +30,9 @@ static struct parts split(const struct pdl_name *name)
 
 static bool is_word(const struct parts *parts, uint32_t index, const char *word)
 {
-    return index < parts->count && parts->length[index] == strlen(word) &&
+    /* Most differ in the first letter. */
+    return index < parts->count && parts->length[index] > 0 && parts->text[index][0] == word[0] &&
+           parts->length[index] == strlen(word) &&
            memcmp(parts->text[index], word, parts->length[index]) == 0;
 }
 

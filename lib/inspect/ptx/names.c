@@ -6,28 +6,56 @@
 
 #include "core/array.h"
 
+static uint64_t read_8(const char *text)
+{
+    uint64_t part;
+    memcpy(&part, text, sizeof(part));
+    return part;
+}
+
+static uint64_t read_4(const char *text)
+{
+    uint32_t part;
+    memcpy(&part, text, sizeof(part));
+    return part;
+}
+
+static uint64_t mixed(uint64_t hash, uint64_t part)
+{
+    hash = (hash ^ part) * 0x9e3779b97f4a7c15u;
+    return hash ^ hash >> 32;
+}
+
+/* Most names are short: the last bytes are read again where that saves looking at each. */
 static uint32_t hash_of(const char *text, uint32_t length)
 {
     uint64_t hash = 0xcbf29ce484222325u ^ length;
-    while (length >= 8) {
-        uint64_t part;
-        memcpy(&part, text, sizeof(part));
-        hash = (hash ^ part) * 0x9e3779b97f4a7c15u;
-        hash ^= hash >> 29;
-        text += 8;
-        length -= 8;
+    const char *const last = text + length;
+    if (length >= 8) {
+        for (; last - text > 8; text += 8) {
+            hash = mixed(hash, read_8(text));
+        }
+        hash = mixed(hash, read_8(last - 8));
+    } else if (length >= 4) {
+        hash = mixed(hash, read_4(text) << 32 | read_4(last - 4));
+    } else if (length > 0) {
+        hash = mixed(hash, (uint64_t)(unsigned char)text[0] << 16 |
+                               (uint64_t)(unsigned char)text[length / 2] << 8 |
+                               (unsigned char)last[-1]);
     }
-    uint64_t rest = 0;
-    memcpy(&rest, text, length);
-    hash = (hash ^ rest) * 0x9e3779b97f4a7c15u;
-    hash ^= hash >> 32;
-    return (uint32_t)hash;
+    return (uint32_t)(hash * 0x9e3779b97f4a7c15u >> 32);
 }
 
-bool pdl_name_begins(const struct pdl_name *name, const char *word)
+static bool same_text(const char *a, const char *b, uint32_t length)
 {
-    const size_t length = strlen(word);
-    return name->length >= length && memcmp(name->text, word, length) == 0;
+    if (length >= 8) {
+        return read_8(a) == read_8(b) && read_8(a + length - 8) == read_8(b + length - 8) &&
+               (length <= 16 || memcmp(a + 8, b + 8, length - 8) == 0);
+    }
+    if (length >= 4) {
+        return read_4(a) == read_4(b) && read_4(a + length - 4) == read_4(b + length - 4);
+    }
+    return memcmp(a, b, length) == 0;
 }
 
 /* The slot where the name is, or would go. */
@@ -40,7 +68,7 @@ static uint32_t *slot_of(const struct pdl_names *names, const char *text, uint32
             return &names->slots[i];
         }
         const struct pdl_name *name = &names->names[names->slots[i] - 1];
-        if (name->hash == hash && name->length == length && memcmp(name->text, text, length) == 0) {
+        if (name->hash == hash && name->length == length && same_text(name->text, text, length)) {
             return &names->slots[i];
         }
     }

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #define PDL_NONE UINT32_MAX
 
@@ -15,8 +16,12 @@ struct pdl_name {
     uint32_t hash;
 };
 
-/* Whether a name begins with a word. */
-bool pdl_name_begins(const struct pdl_name *name, const char *word);
+/* Whether a name begins with a word, which is a literal for most callers. */
+static inline bool pdl_name_begins(const struct pdl_name *name, const char *word)
+{
+    const size_t length = strlen(word);
+    return name->length >= length && memcmp(name->text, word, length) == 0;
+}
 
 /* All zero is an empty table. Names are numbered from 0 in the order they are first seen. */
 struct pdl_names {

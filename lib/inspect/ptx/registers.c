@@ -7,7 +7,7 @@
 bool pdl_special_register(const char *name, uint32_t length, uint16_t *depends)
 {
     static const struct {
-        const char *prefix;
+        char prefix[20];
         uint16_t depends;
     } registers[] = {
         {"%tid.", PDL_DEPENDS_THREAD | PDL_DEPENDS_WARP},
@@ -41,6 +41,10 @@ bool pdl_special_register(const char *name, uint32_t length, uint16_t *depends)
         return false;
     }
     for (size_t i = 0; i < sizeof(registers) / sizeof(registers[0]); i++) {
+        /* Most differ in the first letter. */
+        if (name[1] != registers[i].prefix[1]) {
+            continue;
+        }
         const size_t size = strlen(registers[i].prefix);
         if (length >= size && memcmp(name, registers[i].prefix, size) == 0) {
             *depends = registers[i].depends;
