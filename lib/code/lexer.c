@@ -116,80 +116,102 @@ static void string(struct pdl_lexer *lexer, const char *at)
     fail(lexer, at, "a string is not closed");
 }
 
+/* The end of the characters from `at` on that are part of a word. */
+static const char *word_end(const char *at, const char *end)
+{
+    while (end - at >= 4) {
+        if (!has(at[0], WORD_PART)) {
+            return at;
+        }
+        if (!has(at[1], WORD_PART)) {
+            return at + 1;
+        }
+        if (!has(at[2], WORD_PART)) {
+            return at + 2;
+        }
+        if (!has(at[3], WORD_PART)) {
+            return at + 3;
+        }
+        at += 4;
+    }
+    while (at < end && has(*at, WORD_PART)) {
+        at++;
+    }
+    return at;
+}
+
 static void word(struct pdl_lexer *lexer, const char *at)
 {
-    const char *end = lexer->end;
-    const char *p = at;
-    const enum pdl_token_kind kind = has(*at, DIGIT) ? PDL_TOKEN_NUMBER : PDL_TOKEN_WORD;
-    for (;;) {
-        while (p < end && has(*p, WORD_PART)) {
-            p++;
-        }
-        /* "::" is part of an opcode, ":" ends a label. */
-        /* cppcheck-suppress knownConditionTrueFalse */
-        if (end - p > 2 && p[0] == ':' && p[1] == ':' && has(p[2], WORD_PART)) {
-            p += 2;
-            continue;
-        }
-        break;
+    const char *const end = lexer->end;
+    const char *p = word_end(at + 1, end);
+    /* "::" is part of an opcode, ":" ends a label. */
+    while (end - p > 2 && p[0] == ':' && p[1] == ':' && has(p[2], WORD_PART)) {
+        p = word_end(p + 2, end);
     }
     if ((size_t)(p - at) > WORD_MAX) {
         fail(lexer, at, "a word of more than 1 MiB");
         return;
     }
-    set(lexer, kind, at, (size_t)(p - at));
+    set(lexer, has(*at, DIGIT) ? PDL_TOKEN_NUMBER : PDL_TOKEN_WORD, at, (size_t)(p - at));
     lexer->at = p;
+}
+
+/* What is neither a word nor a mark: true if it is a token. Out of the way of what there is more of. */
+__attribute__((noinline)) static bool rare(struct pdl_lexer *lexer)
+{
+    const char *const at = lexer->at;
+    const char *const end = lexer->end;
+    if (at == end) {
+        if (lexer->token.kind != PDL_TOKEN_ERROR) {
+            set(lexer, PDL_TOKEN_END, at, 0);
+        }
+        return true;
+    }
+    if (*at == '/' && end - at > 1 && (at[1] == '/' || at[1] == '*')) {
+        return comment(lexer, at);
+    }
+    if (*at == '"') {
+        string(lexer, at);
+        return true;
+    }
+    if (*at == '#' && at == lexer->line_start) { /* a line of a preprocessor */
+        const char *stop = memchr(at, '\n', (size_t)(end - at));
+        lexer->at = stop != NULL ? stop : end;
+        return false;
+    }
+    if (has(*at, MARK)) {
+        set(lexer, PDL_TOKEN_MARK, at, 1);
+        lexer->token.mark = *at;
+        lexer->at = at + 1;
+        return true;
+    }
+    fail(lexer, at, "a character that is not part of PTX");
+    return true;
 }
 
 void pdl_lexer_next(struct pdl_lexer *lexer)
 {
-    for (;;) {
+    const char *const end = lexer->end;
+    do {
         const char *at = lexer->at;
-        const char *end = lexer->end;
-        while (at < end && has(*at, SPACE)) {
+        while (at < end && (has(*at, SPACE) || *at == '\n')) {
             at++;
+            if (at[-1] == '\n') {
+                new_line(lexer, at);
+            }
         }
         lexer->at = at;
-        if (at == end) {
-            if (lexer->token.kind != PDL_TOKEN_ERROR) {
-                set(lexer, PDL_TOKEN_END, at, 0);
-            }
-            return;
-        }
-        const char c = *at;
-        if (has(c, WORD_PART)) {
+        if (at < end && has(*at, WORD_PART)) {
             word(lexer, at);
             return;
         }
-        if (c == '\n') {
-            lexer->at = at + 1;
-            new_line(lexer, at + 1);
-            continue;
-        }
-        if (c == '/' && end - at > 1 && (at[1] == '/' || at[1] == '*')) {
-            if (comment(lexer, at)) {
-                return;
-            }
-            continue;
-        }
-        if (c == '"') {
-            string(lexer, at);
-            return;
-        }
-        if (c == '#' && at == lexer->line_start) { /* a line of a preprocessor */
-            const char *stop = memchr(at, '\n', (size_t)(end - at));
-            lexer->at = stop != NULL ? stop : end;
-            continue;
-        }
-        if (has(c, MARK)) {
+        if (at < end && has(*at, MARK) && *at != '/') {
             set(lexer, PDL_TOKEN_MARK, at, 1);
-            lexer->token.mark = c;
+            lexer->token.mark = *at;
             lexer->at = at + 1;
             return;
         }
-        fail(lexer, at, "a character that is not part of PTX");
-        return;
-    }
+    } while (!rare(lexer));
 }
 
 /* Whether `call`, `.call` or `mov.` begins a word; *at is its `c` or `m`, and becomes where it begins. */
