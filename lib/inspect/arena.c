@@ -62,16 +62,6 @@ char *pdl_arena_format(struct pdl_arena *arena, const char *format, ...)
     return text;
 }
 
-void pdl_arena_reset(struct pdl_arena *arena)
-{
-    if (arena->chunks != NULL) {
-        struct pdl_arena rest = {.chunks = arena->chunks->next};
-        pdl_arena_free(&rest);
-        arena->chunks->next = NULL;
-        arena->used = 0;
-    }
-}
-
 void pdl_arena_free(struct pdl_arena *arena)
 {
     while (arena->chunks != NULL) {

@@ -23,9 +23,6 @@ char *pdl_arena_copy(struct pdl_arena *arena, const char *text, size_t size);
 __attribute__((format(printf, 2, 3))) char *pdl_arena_format(struct pdl_arena *arena,
                                                              const char *format, ...);
 
-/* Frees all but one chunk, which is used again. */
-void pdl_arena_reset(struct pdl_arena *arena);
-
 /* Frees everything. */
 void pdl_arena_free(struct pdl_arena *arena);
 

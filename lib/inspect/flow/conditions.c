@@ -587,6 +587,10 @@ bool pdl_conditions_join(struct pdl_conditions *conditions, uint32_t block,
         return false;
     }
     struct pdl_fact *to = &conditions->facts[(size_t)block * conditions->count];
+    if (conditions->set[block] == from->set && conditions->fresh[block] == from->fresh &&
+        memcmp(to, from->facts, conditions->count * sizeof(*to)) == 0) {
+        return false;
+    }
     for (uint64_t left = from->set; left != 0; left &= left - 1) {
         const uint32_t i = lowest(left);
         const uint64_t one = pdl_tracked_bit(i);

@@ -2,7 +2,6 @@
 #include "inspect/rules/markers.h"
 
 #include <fnmatch.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -92,32 +91,48 @@ void pdl_allows_free(struct pdl_allows *allows)
     pdl_names_free(&allows->keys);
 }
 
-/* The marker of a key, or PDL_NONE. */
-static uint32_t find_key(const struct pdl_allows *allows, const char *where, const char *rule)
+/* The marker of the key `before` `number` `rule`, or PDL_NONE. This is asked for each finding, and formats
+ * nothing. */
+static uint32_t find_key(const struct pdl_allows *allows, const char *before, char between,
+                         uint32_t number, const char *rule)
 {
     char key[PDL_PTX_FILE_MAX + 64];
-    const int length = snprintf(key, sizeof(key), "%s %s", where, rule);
-    const uint32_t number = length > 0 && (size_t)length < sizeof(key)
-                                ? pdl_names_find(&allows->keys, key, (uint32_t)length)
-                                : PDL_NONE;
-    return number != PDL_NONE ? allows->markers[number] : PDL_NONE;
+    const size_t of_before = strlen(before), of_rule = strlen(rule);
+    char digits[16];
+    char *first = digits + sizeof(digits);
+    do {
+        *--first = (char)('0' + number % 10);
+        number /= 10;
+    } while (number > 0);
+    const size_t of_number = (size_t)(digits + sizeof(digits) - first);
+    if (of_before + of_number + of_rule + 2 > sizeof(key)) {
+        return PDL_NONE;
+    }
+    char *to = key;
+    memcpy(to, before, of_before);
+    to += of_before;
+    *to++ = between;
+    memcpy(to, first, of_number);
+    to += of_number;
+    *to++ = ' ';
+    memcpy(to, rule, of_rule);
+    to += of_rule;
+    const uint32_t found = pdl_names_find(&allows->keys, key, (uint32_t)(to - key));
+    return found != PDL_NONE ? allows->markers[found] : PDL_NONE;
 }
 
 uint32_t pdl_allows_find(const struct pdl_allows *allows, uint32_t kernel,
                          const pdl_lint_finding *finding)
 {
     const char *rule = pdl_lint_rule_id((pdl_lint_rule)finding->rule);
-    char where[PDL_PTX_FILE_MAX + 16];
     if (allows->count == 0) {
         return PDL_NONE;
     }
-    (void)snprintf(where, sizeof(where), "kernel %u", (unsigned)kernel);
-    uint32_t found = find_key(allows, where, rule);
+    uint32_t found = find_key(allows, "kernel", ' ', kernel, rule);
     for (uint32_t i = 0; i < finding->place_count && found == PDL_NONE; i++) {
         const pdl_inspect_place *place = finding->places[i];
         for (uint32_t above = 0; above < 2 && place->file != NULL && found == PDL_NONE; above++) {
-            (void)snprintf(where, sizeof(where), "%s:%u", place->file, place->line - above);
-            found = find_key(allows, where, rule);
+            found = find_key(allows, place->file, ':', place->line - above, rule);
         }
     }
     return found;
