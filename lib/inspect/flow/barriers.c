@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include "core/ring.h"
+
 #define NUMBERS ((UINT32_C(1) << PDL_MEET_NUMBERS) - 1)
 
 /* `ahead` counts, for threads at the beginning of a block that have not waited, the arrivals before
@@ -282,35 +284,11 @@ static uint32_t own_meets(const struct pdl_flow *flow, uint32_t index)
     return meets;
 }
 
-/* Queues a block, in a ring. */
-struct ring {
-    uint32_t head, tail, queued;
-};
-
-static void queue(struct pdl_flow *flow, struct ring *ring, uint32_t block)
-{
-    if (!flow->queued[block]) {
-        flow->queued[block] = 1;
-        flow->queue[ring->tail] = block;
-        ring->tail = ring->tail + 1 == flow->cfg->block_count ? 0 : ring->tail + 1;
-        ring->queued++;
-    }
-}
-
-static uint32_t unqueue(struct pdl_flow *flow, struct ring *ring)
-{
-    const uint32_t block = flow->queue[ring->head];
-    ring->head = ring->head + 1 == flow->cfg->block_count ? 0 : ring->head + 1;
-    ring->queued--;
-    flow->queued[block] = 0;
-    return block;
-}
-
-static void queue_predecessors(struct pdl_flow *flow, struct ring *ring, uint32_t index)
+static void queue_predecessors(const struct pdl_flow *flow, struct pdl_ring *ring, uint32_t index)
 {
     const struct pdl_block *block = &flow->cfg->blocks[index];
     for (uint32_t i = 0; i < block->predecessor_count; i++) {
-        queue(flow, ring, flow->cfg->predecessors[block->first_predecessor + i]);
+        pdl_ring_add(ring, flow->cfg->predecessors[block->first_predecessor + i]);
     }
 }
 
@@ -327,13 +305,14 @@ static uint32_t meets_behind(const struct pdl_flow *flow, uint32_t index)
 
 static void find_meets(struct pdl_flow *flow)
 {
-    struct ring ring = {0};
+    struct pdl_ring ring = {
+        .items = flow->queue, .queued = flow->queued, .size = flow->cfg->block_count};
     for (uint32_t i = flow->cfg->block_count; i-- > 0;) {
         flow->meets[i] = own_meets(flow, i);
-        queue(flow, &ring, i);
+        pdl_ring_add(&ring, i);
     }
-    while (ring.queued > 0) {
-        const uint32_t index = unqueue(flow, &ring);
+    while (ring.count > 0) {
+        const uint32_t index = pdl_ring_take(&ring);
         const uint32_t meets = flow->meets[index] | meets_behind(flow, index);
         if (meets != flow->meets[index]) {
             flow->meets[index] = meets;
@@ -394,15 +373,16 @@ static uint64_t ahead_at(const struct pdl_flow *flow, uint32_t index)
 
 static void find_ahead(struct pdl_flow *flow)
 {
-    struct ring ring = {0};
+    struct pdl_ring ring = {
+        .items = flow->queue, .queued = flow->queued, .size = flow->cfg->block_count};
     for (uint32_t i = flow->cfg->block_count; i-- > 0;) {
         flow->ahead[i] = 0;
         if (flow->reach[i] & PDL_STATE_NOT_WAITED) {
-            queue(flow, &ring, i);
+            pdl_ring_add(&ring, i);
         }
     }
-    while (ring.queued > 0) {
-        const uint32_t index = unqueue(flow, &ring);
+    while (ring.count > 0) {
+        const uint32_t index = pdl_ring_take(&ring);
         if (!(flow->reach[index] & PDL_STATE_NOT_WAITED)) {
             continue;
         }

@@ -202,20 +202,6 @@ static bool join(struct pdl_constant *to, struct pdl_constant from)
     return true;
 }
 
-static void queue_users(struct pdl_folding *folding, const struct pdl_values *values,
-                        uint32_t symbol, uint32_t count, uint32_t *tail, uint32_t *queued)
-{
-    for (uint32_t i = values->first_use[symbol]; i < values->first_use[symbol + 1]; i++) {
-        const uint32_t user = values->uses[i];
-        if (!folding->queued[user]) {
-            folding->queued[user] = 1;
-            folding->queue[*tail] = user;
-            *tail = *tail + 1 == count ? 0 : *tail + 1;
-            ++*queued;
-        }
-    }
-}
-
 pdl_status pdl_folding_find(struct pdl_folding *folding, const struct pdl_ptx_module *module,
                             const struct pdl_body *body, const struct pdl_values *values,
                             const struct pdl_arguments *arguments)
@@ -228,7 +214,6 @@ pdl_status pdl_folding_find(struct pdl_folding *folding, const struct pdl_ptx_mo
         return pdl_ptx_no_memory();
     }
     memset(folding->constants, 0, symbols * sizeof(*folding->constants));
-    memset(folding->queued, 1, count);
     for (uint32_t i = 0; i < body->symbol_count; i++) {
         if (body->symbols[i].kind == PDL_SYMBOL_PARAMETER) { /* one in a register */
             folding->constants[i] =
@@ -237,16 +222,10 @@ pdl_status pdl_folding_find(struct pdl_folding *folding, const struct pdl_ptx_mo
                     : varies;
         }
     }
-    uint32_t head = 0, tail = 0, queued = count;
-    for (uint32_t i = 0; i < count; i++) {
-        folding->queue[i] = i;
-    }
-    while (queued > 0) {
-        const uint32_t index = folding->queue[head];
-        const struct pdl_instruction *instruction = &body->instructions[index];
-        head = head + 1 == count ? 0 : head + 1;
-        queued--;
-        folding->queued[index] = 0;
+    struct pdl_ring ring = {.items = folding->queue, .queued = folding->queued, .size = count};
+    pdl_ring_fill(&ring);
+    while (ring.count > 0) {
+        const struct pdl_instruction *instruction = &body->instructions[pdl_ring_take(&ring)];
         if (instruction->guard != PDL_NONE) {
             const struct pdl_constant guard = folding->constants[instruction->guard];
             if (guard.kind == PDL_CONSTANT_UNSET ||
@@ -269,7 +248,7 @@ pdl_status pdl_folding_find(struct pdl_folding *folding, const struct pdl_ptx_mo
             const struct pdl_operand *operand = &body->operands[instruction->first_operand + i];
             if (is_result(body, instruction, operand) &&
                 join(&folding->constants[operand->symbol], operand->negated ? varies : result)) {
-                queue_users(folding, values, operand->symbol, count, &tail, &queued);
+                pdl_values_queue_users(values, operand->symbol, &ring);
             }
         }
     }

@@ -5,6 +5,9 @@
 #include <string.h>
 
 #include "inspect/flow/flow.h"
+
+/* What is made of a wait's result is followed through so many registers. */
+#define CHAIN_MAX 16u
 #include "inspect/flow/phases.h"
 
 /* ---- finding ------------------------------------------------------------------------------------- */
@@ -77,53 +80,69 @@ const struct pdl_operand *pdl_mbarrier_operand(const struct pdl_flow *flow, uint
     return NULL;
 }
 
-/* The wait on an mbarrier whose result a register holds, as it is or negated; NULL if it holds anything
- * else. */
+/* The only term that is a register; PDL_FORMULA_TERMS if there is none, or more than one. */
+static unsigned only_register(const struct pdl_formula *formula)
+{
+    unsigned found = PDL_FORMULA_TERMS;
+    for (unsigned i = 0; i < formula->count; i++) {
+        if (formula->terms[i].symbol != PDL_NONE) {
+            if (found != PDL_FORMULA_TERMS) {
+                return PDL_FORMULA_TERMS;
+            }
+            found = i;
+        }
+    }
+    return found;
+}
+
+/* What formulas, the last one first, make of a result. */
+static struct pdl_range made_of(const struct pdl_formula *chain, unsigned count, int64_t result)
+{
+    struct pdl_range value = pdl_range_value(result);
+    while (count-- > 0 && pdl_range_is_value(&value)) {
+        const struct pdl_formula *formula = &chain[count];
+        const unsigned of = only_register(formula);
+        struct pdl_range terms[PDL_FORMULA_TERMS];
+        for (unsigned i = 0; i < formula->count; i++) {
+            const int64_t in = i != of                     ? formula->terms[i].value
+                               : formula->terms[i].negated ? value.low == 0
+                                                           : value.low;
+            terms[i] = pdl_formula_number(formula, i, in);
+        }
+        value = pdl_formula_result(formula, terms, false);
+    }
+    return value;
+}
+
+/* The wait on an mbarrier whose result a register holds, or what is made of that and of numbers; NULL if
+ * it holds anything else. */
 static struct pdl_mbarrier_operation *result_of(const struct pdl_flow *flow,
                                                 const struct pdl_mbarriers *mbarriers,
                                                 uint32_t symbol, bool *success)
 {
-    const struct pdl_values *values = flow->values;
-    *success = true;
-    for (unsigned depth = 0; depth < 16; depth++) {
-        if (values->first_definition[symbol + 1] - values->first_definition[symbol] != 1) {
+    struct pdl_formula chain[CHAIN_MAX];
+    unsigned count = 0;
+    for (;;) {
+        const struct pdl_instruction *at = pdl_values_definition(flow->values, flow->body, symbol);
+        if (at != NULL && at->opcode.op == PDL_OP_BARRIER_MEMORY) {
+            const struct pdl_range failed = made_of(chain, count, 0);
+            const struct pdl_range succeeded = made_of(chain, count, 1);
+            *success = pdl_range_is_value(&succeeded) && succeeded.low != 0;
+            return pdl_range_is_value(&failed) && pdl_range_is_value(&succeeded) &&
+                           (failed.low != 0) != *success
+                       ? pdl_mbarriers_at(mbarriers, (uint32_t)(at - flow->body->instructions))
+                       : NULL;
+        }
+        if (at == NULL || count == CHAIN_MAX) {
             return NULL;
         }
-        const uint32_t index = values->definitions[values->first_definition[symbol]];
-        const struct pdl_instruction *at = &flow->body->instructions[index];
-        const struct pdl_operand *operands = &flow->body->operands[at->first_operand];
-        const struct pdl_name *name = &flow->module->names.names[at->name];
-        if (at->opcode.op == PDL_OP_BARRIER_MEMORY) {
-            return pdl_mbarriers_at(mbarriers, index);
-        }
-        if (at->operand_count < 2 || operands[1].kind != PDL_OPERAND_SYMBOL) {
-            if (at->operand_count != 4 || !pdl_name_begins(name, "selp.") ||
-                operands[1].kind != PDL_OPERAND_NUMBER || operands[2].kind != PDL_OPERAND_NUMBER ||
-                operands[3].kind != PDL_OPERAND_SYMBOL ||
-                (operands[1].value == 0) == (operands[2].value == 0)) {
-                return NULL;
-            }
-            *success = *success == (operands[1].value != 0);
-            symbol = operands[3].symbol;
-            continue;
-        }
-        const bool constant = at->operand_count == 3 && operands[2].kind == PDL_OPERAND_NUMBER;
-        const int64_t value = constant ? operands[2].value : 0;
-        if (constant && (value == 0 || value == 1) && pdl_name_begins(name, "setp.eq")) {
-            *success = *success == (value == 1);
-        } else if (constant && (value == 0 || value == 1) && pdl_name_begins(name, "setp.ne")) {
-            *success = *success == (value == 0);
-        } else if (pdl_name_begins(name, "not.pred") ||
-                   (constant && value == 1 && pdl_name_begins(name, "xor."))) {
-            *success = !*success;
-        } else if (!(at->operand_count == 2 &&
-                     (pdl_name_begins(name, "mov.") || pdl_name_begins(name, "cvt."))) &&
-                   !(constant && (value & 1) && pdl_name_begins(name, "and."))) {
+        chain[count] = pdl_conditions_formula(&flow->conditions, symbol);
+        const unsigned of = only_register(&chain[count]);
+        if (of == PDL_FORMULA_TERMS) {
             return NULL;
         }
-        symbol = operands[1].symbol;
+        symbol = chain[count++].terms[of].symbol;
     }
-    return NULL;
 }
 
 /* The branches that go by a wait's result. */
@@ -235,13 +254,11 @@ static const struct pdl_operand *argument_of(const struct pdl_flow *flow,
         flow->body->symbols[argument->symbol].kind != PDL_SYMBOL_LOCAL_PARAMETER) {
         return argument;
     }
-    const uint32_t first = flow->values->first_definition[argument->symbol];
-    if (flow->values->first_definition[argument->symbol + 1] - first != 1) {
-        return NULL;
-    }
     const struct pdl_instruction *store =
-        &flow->body->instructions[flow->values->definitions[first]];
-    return store->operand_count == 2 ? &flow->body->operands[store->first_operand + 1] : NULL;
+        pdl_values_definition(flow->values, flow->body, argument->symbol);
+    return store != NULL && store->operand_count == 2
+               ? &flow->body->operands[store->first_operand + 1]
+               : NULL;
 }
 
 static bool add_operation(struct pdl_mbarriers *mbarriers, struct pdl_mbarrier_operation operation)

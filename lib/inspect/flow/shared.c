@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "inspect/flow/formulas.h"
+
 /* Definitions are followed through no more registers than this. */
 #define DEPTH_MAX 200u
 
@@ -47,6 +49,12 @@ static struct pdl_shared some_number(void)
     struct pdl_shared value = number(0);
     value.indexed = true;
     return value;
+}
+
+/* Whether it is a number that is known. */
+static bool is_number(const struct pdl_shared *value)
+{
+    return value->kind == PDL_SHARED_NUMBER && !value->indexed;
 }
 
 /* Whatever a register holds, and of an address what variable it is in. It may be another one each
@@ -155,25 +163,34 @@ static bool begins(const struct pdl_shared_values *shared,
     return pdl_name_begins(&shared->module->names.names[instruction->name], word);
 }
 
-/* a * b, a << b and their like: numbers. */
-static struct pdl_shared product(const struct pdl_shared_values *shared,
-                                 const struct pdl_instruction *instruction,
-                                 const struct pdl_shared *in)
+/* What an instruction makes of what is in its slots, where all of that is numbers. */
+static bool compute(const struct pdl_shared_values *shared,
+                    const struct pdl_instruction *instruction,
+                    const struct pdl_operand *const *in_slot, const struct pdl_shared *in,
+                    int64_t *value)
 {
-    const bool known = in[0].kind == PDL_SHARED_NUMBER && !in[0].indexed &&
-                       in[1].kind == PDL_SHARED_NUMBER && !in[1].indexed;
-    const int64_t a = in[0].offset, b = in[1].offset;
-    if (known && begins(shared, instruction, "shl.") && b >= 0 && b < 32) {
-        return number((int64_t)((uint64_t)a << b));
+    const struct pdl_formula formula =
+        pdl_formula_read(shared->module, shared->body, instruction, 0);
+    struct pdl_range terms[PDL_FORMULA_TERMS];
+    if (formula.op <= PDL_FORMULA_OPAQUE) {
+        return false;
     }
-    if (known && begins(shared, instruction, "shr.") && b >= 0 && b < 32 && a >= 0) {
-        return number(a >> b);
+    for (unsigned i = 0; i < formula.count; i++) {
+        int64_t of = formula.terms[i].value;
+        bool known = formula.terms[i].symbol == PDL_NONE;
+        for (unsigned j = 1; j < 4 && !known; j++) {
+            known = in_slot[j] != NULL && in_slot[j]->symbol == formula.terms[i].symbol &&
+                    is_number(&in[j]);
+            of = in[j].offset;
+        }
+        if (!known || formula.terms[i].negated) {
+            return false;
+        }
+        terms[i] = pdl_formula_number(&formula, i, of);
     }
-    if (known && (begins(shared, instruction, "mul.lo.") || begins(shared, instruction, "mul.w")) &&
-        a > -(1 << 30) && a < 1 << 30 && b > -(1 << 30) && b < 1 << 30) {
-        return number(a * b);
-    }
-    return some_number();
+    const struct pdl_range result = pdl_formula_result(&formula, terms, false);
+    *value = result.low;
+    return pdl_range_is_value(&result);
 }
 
 /* What an instruction gives its result, a register. */
@@ -208,8 +225,12 @@ static struct pdl_shared definition(struct pdl_shared_values *shared, uint32_t s
     for (unsigned i = 1; i < 4; i++) {
         in[i] = in_slot[i] != NULL ? operand_value(shared, in_slot[i], depth + 1) : some_number();
     }
+    int64_t value;
+    if (compute(shared, instruction, in_slot, in, &value)) {
+        return number(value);
+    }
     if (op == PDL_OP_SCALE) {
-        return product(shared, instruction, &in[1]);
+        return some_number();
     }
     if (in_slot[1] == NULL) {
         return opaque(shared, symbol, NULL);
@@ -221,23 +242,19 @@ static struct pdl_shared definition(struct pdl_shared_values *shared, uint32_t s
         return sum(shared, symbol, in[1], in[2], true);
     }
     if (begins(shared, instruction, "mad.")) {
-        const bool known = in[1].kind == PDL_SHARED_NUMBER && !in[1].indexed &&
-                           in[2].kind == PDL_SHARED_NUMBER && !in[2].indexed &&
-                           in[1].offset < 1 << 30 && in[2].offset < 1 << 30 && in[1].offset >= 0 &&
-                           in[2].offset >= 0;
+        const bool known = is_number(&in[1]) && is_number(&in[2]) && in[1].offset < 1 << 30 &&
+                           in[2].offset < 1 << 30 && in[1].offset >= 0 && in[2].offset >= 0;
         return sum(shared, symbol, known ? number(in[1].offset * in[2].offset) : some_number(),
                    in[3], false);
     }
     if (begins(shared, instruction, "and.")) {
         /* The address of the same barrier in the first block of a pair, or an alignment. */
-        const bool mask = in[2].kind == PDL_SHARED_NUMBER && !in[2].indexed;
+        const bool mask = is_number(&in[2]);
         if (in[1].kind == PDL_SHARED_ADDRESS && in[1].root != PDL_NONE) {
             return mask && (in[2].offset & 0xfffff) == 0xfffff ? in[1]
                                                                : opaque(shared, symbol, &in[1]);
         }
-        return in[1].kind == PDL_SHARED_NUMBER && !in[1].indexed && mask
-                   ? number(in[1].offset & in[2].offset)
-                   : some_number();
+        return some_number();
     }
     if (begins(shared, instruction, "selp.") || begins(shared, instruction, "slct.") ||
         begins(shared, instruction, "min.") || begins(shared, instruction, "max.")) {
@@ -320,5 +337,5 @@ bool pdl_shared_number(struct pdl_shared_values *shared, const struct pdl_operan
 {
     const struct pdl_shared found = operand_value(shared, operand, 0);
     *value = found.offset;
-    return !operand->memory && found.kind == PDL_SHARED_NUMBER && !found.indexed;
+    return !operand->memory && is_number(&found);
 }

@@ -81,15 +81,6 @@ static void follow(struct trace *trace, uint32_t symbol)
     trace->queue[trace->queued++] = symbol;
 }
 
-/* The only instruction that sets a register, or NULL. */
-static const struct pdl_instruction *definition(const struct trace *trace, uint32_t symbol)
-{
-    const uint32_t first = trace->values->first_definition[symbol];
-    return trace->values->first_definition[symbol + 1] - first == 1
-               ? &trace->body->instructions[trace->values->definitions[first]]
-               : NULL;
-}
-
 /* An address: in a variable, or behind a pointer that was loaded. */
 struct address {
     uint32_t variable;                  /* name, or PDL_NONE */
@@ -149,7 +140,9 @@ static struct address address_of(const struct trace *trace, const struct pdl_ope
             return address;
         }
         const struct pdl_instruction *from =
-            at->kind == PDL_SYMBOL_REGISTER ? definition(trace, symbol) : NULL;
+            at->kind == PDL_SYMBOL_REGISTER
+                ? pdl_values_definition(trace->values, trace->body, symbol)
+                : NULL;
         if (from == NULL) {
             return address;
         }
@@ -187,7 +180,8 @@ static bool passes_object(const struct trace *trace, const struct pdl_instructio
         if (operand->symbol == object->symbol) {
             return true;
         }
-        const struct pdl_instruction *store = definition(trace, operand->symbol);
+        const struct pdl_instruction *store =
+            pdl_values_definition(trace->values, body, operand->symbol);
         for (uint32_t j = 0; store != NULL && j < store->operand_count; j++) {
             const struct pdl_operand *stored = &body->operands[store->first_operand + j];
             if (stored->slot == 1 && stored->symbol == object->symbol) {

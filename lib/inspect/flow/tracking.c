@@ -24,15 +24,10 @@ static bool is_volatile(const struct pdl_conditions *conditions, uint32_t symbol
 static const struct pdl_instruction *definition_of(const struct pdl_conditions *conditions,
                                                    uint32_t symbol, unsigned *element)
 {
-    const struct pdl_values *values = conditions->values;
-    const uint32_t first = values->first_definition[symbol];
-    if (values->first_definition[symbol + 1] - first != 1) {
-        return NULL;
-    }
     const struct pdl_instruction *instruction =
-        &conditions->body->instructions[values->definitions[first]];
+        pdl_values_definition(conditions->values, conditions->body, symbol);
     *element = 0;
-    for (uint32_t i = 0; i < instruction->operand_count; i++) {
+    for (uint32_t i = 0; instruction != NULL && i < instruction->operand_count; i++) {
         const struct pdl_operand *operand =
             &conditions->body->operands[instruction->first_operand + i];
         if (operand->slot > 0) {
@@ -44,7 +39,7 @@ static const struct pdl_instruction *definition_of(const struct pdl_conditions *
         }
         ++*element;
     }
-    return instruction->guard == PDL_NONE ? instruction : NULL;
+    return instruction != NULL && instruction->guard == PDL_NONE ? instruction : NULL;
 }
 
 struct pdl_formula pdl_conditions_formula(const struct pdl_conditions *conditions, uint32_t symbol)

@@ -5,21 +5,10 @@
 
 #include "inspect/flow/flow.h"
 
-/* The only instruction that defines a register, or NULL. */
-static const struct pdl_instruction *definition_of(const struct pdl_flow *flow, uint32_t symbol)
-{
-    const struct pdl_values *values = flow->values;
-    const uint32_t first = values->first_definition[symbol];
-    return values->first_definition[symbol + 1] - first == 1
-               ? &flow->body->instructions[values->definitions[first]]
-               : NULL;
-}
-
 /* Whether a branch asks for all threads of a block alike whether there is something to do: whether a
  * number is greater than another, and not what a flag says. */
 static bool asks_for_work(const struct pdl_flow *flow, const struct pdl_block *block)
 {
-    static const char *const relations[] = {"lt", "le", "gt", "ge", "lo", "ls", "hi", "hs"};
     const struct pdl_values *values = flow->values;
     if (block->branch == PDL_NONE || block->successor_count != 2) {
         return false;
@@ -27,25 +16,17 @@ static bool asks_for_work(const struct pdl_flow *flow, const struct pdl_block *b
     const struct pdl_instruction *branch = &flow->body->instructions[block->branch];
     const uint32_t guard = branch->guard;
     if (branch->opcode.op != PDL_OP_BRANCH || guard == PDL_NONE ||
-        definition_of(flow, guard) == NULL ||
         (values->values[guard].depends &
          (flow->module->debug ? PDL_DEPENDS_THREAD : PDL_DEPENDS_THREAD | PDL_DEPENDS_MEMORY)) !=
             0) {
         return false;
     }
-    const struct pdl_instruction *test = definition_of(flow, guard);
-    const struct pdl_operand *operands = &flow->body->operands[test->first_operand];
-    const struct pdl_name *name = &flow->module->names.names[test->name];
-    bool asks = false;
-    if (pdl_name_begins(name, "not.pred") && test->operand_count == 2 &&
-        operands[1].kind == PDL_OPERAND_SYMBOL && definition_of(flow, operands[1].symbol) != NULL) {
-        name = &flow->module->names.names[definition_of(flow, operands[1].symbol)->name];
+    struct pdl_formula test = pdl_conditions_formula(&flow->conditions, guard);
+    if (test.op == PDL_FORMULA_XOR && test.bits == 1 &&
+        test.terms[0].symbol != PDL_NONE) { /* not */
+        test = pdl_conditions_formula(&flow->conditions, test.terms[0].symbol);
     }
-    for (size_t i = 0; i < sizeof(relations) / sizeof(relations[0]); i++) {
-        asks = asks || (pdl_name_begins(name, "setp.") && name->length > 7 &&
-                        memcmp(name->text + 5, relations[i], 2) == 0 && name->text[7] == '.');
-    }
-    return asks;
+    return test.op == PDL_FORMULA_COMPARE && test.relation == PDL_RELATION_LESS;
 }
 
 /* Where other ways join what comes from a block, if nothing is done with memory before; PDL_NONE. */

@@ -468,9 +468,25 @@ static bool ready(const struct pdl_values *values, const struct pdl_body *body,
     return true;
 }
 
-/* Evaluates one instruction, and queues the users of what changed. The queue is a ring. */
+void pdl_values_queue_users(const struct pdl_values *values, uint32_t symbol, struct pdl_ring *ring)
+{
+    for (uint32_t i = values->first_use[symbol]; i < values->first_use[symbol + 1]; i++) {
+        pdl_ring_add(ring, values->uses[i]);
+    }
+}
+
+const struct pdl_instruction *pdl_values_definition(const struct pdl_values *values,
+                                                    const struct pdl_body *body, uint32_t symbol)
+{
+    const uint32_t first = values->first_definition[symbol];
+    return values->first_definition[symbol + 1] - first == 1
+               ? &body->instructions[values->definitions[first]]
+               : NULL;
+}
+
+/* Evaluates one instruction, and queues the users of what changed. */
 static void evaluate(struct pdl_values *values, const struct pdl_ptx_module *module,
-                     const struct pdl_body *body, uint32_t index, uint32_t *tail, uint32_t *queued)
+                     const struct pdl_body *body, uint32_t index, struct pdl_ring *ring)
 {
     const struct pdl_instruction *instruction = &body->instructions[index];
     const bool wait_for_all = instruction->opcode.op != PDL_OP_STORE;
@@ -487,17 +503,8 @@ static void evaluate(struct pdl_values *values, const struct pdl_ptx_module *mod
         if (instruction->guard != PDL_NONE) {
             value.depends |= values->values[instruction->guard].depends;
         }
-        if (!pdl_value_join(&values->values[symbol], &value)) {
-            continue;
-        }
-        for (uint32_t i = values->first_use[symbol]; i < values->first_use[symbol + 1]; i++) {
-            const uint32_t user = values->uses[i];
-            if (!values->queued[user]) {
-                values->queued[user] = 1;
-                values->queue[*tail] = user;
-                *tail = *tail + 1 == body->instruction_count ? 0 : *tail + 1;
-                ++*queued;
-            }
+        if (pdl_value_join(&values->values[symbol], &value)) {
+            pdl_values_queue_users(values, symbol, ring);
         }
     }
 }
@@ -517,17 +524,10 @@ pdl_status pdl_values_find(struct pdl_values *values, const struct pdl_ptx_modul
         return pdl_ptx_no_memory();
     }
     memset(values->values, 0, symbols * sizeof(*values->values));
-    memset(values->queued, 1, count);
-    uint32_t queued = count, head = 0, tail = 0;
-    for (uint32_t i = 0; i < count; i++) {
-        values->queue[i] = i;
-    }
-    while (queued > 0) {
-        const uint32_t index = values->queue[head];
-        head = head + 1 == count ? 0 : head + 1;
-        queued--;
-        values->queued[index] = 0;
-        evaluate(values, module, body, index, &tail, &queued);
+    struct pdl_ring ring = {.items = values->queue, .queued = values->queued, .size = count};
+    pdl_ring_fill(&ring);
+    while (ring.count > 0) {
+        evaluate(values, module, body, pdl_ring_take(&ring), &ring);
     }
     return PDL_SUCCESS;
 }

@@ -3,6 +3,7 @@
 #ifndef PDL_INSPECT_VALUES_H
 #define PDL_INSPECT_VALUES_H
 
+#include "core/ring.h"
 #include "inspect/flow/value.h"
 #include "inspect/ptx/body.h"
 
@@ -23,6 +24,14 @@ struct pdl_values {
 pdl_status pdl_values_find(struct pdl_values *values, const struct pdl_ptx_module *module,
                            const struct pdl_body *body);
 void pdl_values_free(struct pdl_values *values);
+
+/* Queues the instructions that use a symbol. */
+void pdl_values_queue_users(const struct pdl_values *values, uint32_t symbol,
+                            struct pdl_ring *ring);
+
+/* The only instruction that defines a symbol, or NULL. */
+const struct pdl_instruction *pdl_values_definition(const struct pdl_values *values,
+                                                    const struct pdl_body *body, uint32_t symbol);
 
 /* Adds `from` to `to`; true if that changed it. */
 bool pdl_value_join(struct pdl_value *to, const struct pdl_value *from);
