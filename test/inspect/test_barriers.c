@@ -147,6 +147,24 @@ static void an_mbarrier_orders_if_those_who_waited_arrive(void **state)
          PTX_KERNEL(SHARED "mov.u32 f, 1;\n" ROLES WAIT ARRIVE("m") "ret;\nA:\n" AWAIT(
              "B", "m", "f") READ "xor.b32 f, f, 1;\nsetp.ne.u32 l, n, 7;\n@l bra A;\n"),
          "partial-wait warning 14 a"},
+        {"a number that is computed",
+         PTX_KERNEL(SHARED "mov.u32 f, 6;\nlop3.b32 f, f, 5, 3, 0x96;\n" ROLES WAIT ARRIVE(
+             "m") "ret;\n" AWAIT("A", "m", "f") READ),
+         "partial-wait note 14 a"},
+        {"a number that is computed to be odd",
+         PTX_KERNEL(SHARED "mov.u32 f, 6;\nmul.hi.u32 f, f, 0x80000000;\n" ROLES WAIT ARRIVE(
+             "m") "ret;\n" AWAIT("A", "m", "f") READ),
+         "partial-wait warning 14 a"},
+        {"a result that is computed from",
+         PTX_KERNEL(SHARED ROLES WAIT ARRIVE(
+             "m") "ret;\nA:\nmbarrier.try_wait.parity.shared.b64 q, [m], 0;\n"
+                  "selp.b32 x, 3, 7, !q;\nsetp.lt.u32 l, x, 5;\n@l bra A;\n" READ),
+         "partial-wait note 14 a"},
+        {"a result that is computed from, and left if it fails",
+         PTX_KERNEL(SHARED ROLES WAIT ARRIVE(
+             "m") "ret;\nA:\nmbarrier.try_wait.parity.shared.b64 q, [m], 0;\n"
+                  "selp.b32 x, 3, 7, !q;\nsetp.lt.u32 l, x, 5;\n@!l bra A;\n" READ),
+         "partial-wait warning 14 a"},
         {"they arrive before they wait, too, and one arrival is enough",
          PTX_KERNEL(SHARED "mbarrier.init.shared.b64 [m], 1;\n" ROLES ARRIVE("m")
                         WAIT ARRIVE("m") "ret;\n" AWAIT("A", "m", "0") READ),
