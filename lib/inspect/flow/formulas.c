@@ -5,47 +5,6 @@
 
 /* ---- opcodes -------------------------------------------------------------------------------------- */
 
-#define PARTS_MAX 8
-
-/* An opcode's words between its dots. */
-struct parts {
-    const char *text[PARTS_MAX];
-    uint32_t length[PARTS_MAX];
-    uint32_t count;
-};
-
-static struct parts split(const struct pdl_name *name)
-{
-    struct parts parts = {.count = 0};
-    uint32_t begin = 0;
-    for (uint32_t i = 0; i <= name->length && parts.count < PARTS_MAX; i++) {
-        if (i == name->length || name->text[i] == '.') {
-            parts.text[parts.count] = name->text + begin;
-            parts.length[parts.count++] = i - begin;
-            begin = i + 1;
-        }
-    }
-    return parts;
-}
-
-static bool is_word(const struct parts *parts, uint32_t index, const char *word)
-{
-    /* Most differ in the first letter. */
-    return index < parts->count && parts->length[index] > 0 && parts->text[index][0] == word[0] &&
-           parts->length[index] == strlen(word) &&
-           memcmp(parts->text[index], word, parts->length[index]) == 0;
-}
-
-static bool has_word(const struct parts *parts, const char *word)
-{
-    for (uint32_t i = 1; i < parts->count; i++) {
-        if (is_word(parts, i, word)) {
-            return true;
-        }
-    }
-    return false;
-}
-
 static struct pdl_type type_named(const char *text, uint32_t length)
 {
     static const struct {
@@ -69,7 +28,7 @@ static struct pdl_type type_named(const char *text, uint32_t length)
     return type;
 }
 
-static struct pdl_type type_at(const struct parts *parts, uint32_t index)
+static struct pdl_type type_at(const struct pdl_parts *parts, uint32_t index)
 {
     return index < parts->count ? type_named(parts->text[index], parts->length[index])
                                 : (struct pdl_type){0, false};
@@ -126,7 +85,7 @@ static void swap_terms(struct pdl_formula *formula)
 /* A load from parameter or constant memory, but not of what a call left. */
 static struct pdl_formula read_load(const struct pdl_body *body,
                                     const struct pdl_instruction *instruction,
-                                    const struct parts *parts, unsigned element)
+                                    const struct pdl_parts *parts, unsigned element)
 {
     const struct pdl_formula none = {.op = PDL_FORMULA_NONE};
     const struct pdl_type type = type_at(parts, parts->count - 1);
@@ -159,7 +118,7 @@ static struct pdl_formula read_load(const struct pdl_body *body,
 
 /* ---- comparisons ---------------------------------------------------------------------------------- */
 
-static struct pdl_formula read_comparison(const struct parts *parts, struct pdl_formula formula,
+static struct pdl_formula read_comparison(const struct pdl_parts *parts, struct pdl_formula formula,
                                           unsigned element)
 {
     static const struct {
@@ -182,7 +141,7 @@ static struct pdl_formula read_comparison(const struct parts *parts, struct pdl_
     formula.op = element == 0 ? PDL_FORMULA_OPAQUE : PDL_FORMULA_NONE;
     formula.result_bits = 1;
     for (size_t i = 0; i < sizeof(relations) / sizeof(relations[0]) && type.bits > 1; i++) {
-        if (!is_word(parts, 1, relations[i].word)) {
+        if (!pdl_part_is(parts, 1, relations[i].word)) {
             continue;
         }
         formula.op = PDL_FORMULA_COMPARE;
@@ -195,9 +154,9 @@ static struct pdl_formula read_comparison(const struct parts *parts, struct pdl_
         }
     }
     if (formula.op == PDL_FORMULA_COMPARE && formula.count == 3) {
-        formula.combine = has_word(parts, "and")  ? PDL_COMBINE_AND
-                          : has_word(parts, "or") ? PDL_COMBINE_OR
-                                                  : PDL_COMBINE_XOR;
+        formula.combine = pdl_part_find(parts, "and") != 0  ? PDL_COMBINE_AND
+                          : pdl_part_find(parts, "or") != 0 ? PDL_COMBINE_OR
+                                                            : PDL_COMBINE_XOR;
     }
     if (element > 1 || formula.count < 2 || formula.count > 3) {
         formula.op = PDL_FORMULA_NONE;
@@ -222,38 +181,38 @@ static const struct {
     {"cvt", PDL_FORMULA_COPY, 1}, {"lop3", PDL_FORMULA_LOOKUP, 4},
 };
 
-static struct pdl_formula read_plain(const struct parts *parts, struct pdl_formula formula)
+static struct pdl_formula read_plain(const struct pdl_parts *parts, struct pdl_formula formula)
 {
     const struct pdl_type type = type_at(parts, parts->count - 1);
     uint8_t op = PDL_FORMULA_OPAQUE;
     for (size_t i = 0; i < sizeof(plain) / sizeof(plain[0]); i++) {
-        if (is_word(parts, 0, plain[i].word) && formula.count == plain[i].count) {
+        if (pdl_part_is(parts, 0, plain[i].word) && formula.count == plain[i].count) {
             op = plain[i].op;
         }
     }
-    if (op == PDL_FORMULA_MUL && has_word(parts, "hi")) {
+    if (op == PDL_FORMULA_MUL && pdl_part_find(parts, "hi") != 0) {
         op = PDL_FORMULA_MUL_HIGH;
-    } else if (has_word(parts, "hi")) {
+    } else if (pdl_part_find(parts, "hi") != 0) {
         op = PDL_FORMULA_OPAQUE;
     }
-    if (op == PDL_FORMULA_OPAQUE || type.bits == 0 || has_word(parts, "sat") ||
-        has_word(parts, "relu")) {
+    if (op == PDL_FORMULA_OPAQUE || type.bits == 0 || pdl_part_find(parts, "sat") != 0 ||
+        pdl_part_find(parts, "relu") != 0) {
         return formula;
     }
     formula.bits = formula.result_bits = type.bits;
     formula.is_signed = type.is_signed;
-    if (is_word(parts, 0, "cvt")) {
+    if (pdl_part_is(parts, 0, "cvt")) {
         const struct pdl_type to = type_at(parts, 1);
         if (parts->count != 3 || to.bits == 0) {
             return formula;
         }
         formula.result_bits = to.bits;
-    } else if (has_word(parts, "wide")) {
+    } else if (pdl_part_find(parts, "wide") != 0) {
         formula.result_bits = (uint8_t)(type.bits * 2);
-    } else if (is_word(parts, 0, "not")) {
+    } else if (pdl_part_is(parts, 0, "not")) {
         formula.terms[formula.count++] =
             (struct pdl_term){PDL_NONE, false, type.bits == 1 ? 1 : -1};
-    } else if (is_word(parts, 0, "neg")) {
+    } else if (pdl_part_is(parts, 0, "neg")) {
         formula.terms[formula.count++] = (struct pdl_term){PDL_NONE, false, 0};
         swap_terms(&formula);
     }
@@ -266,8 +225,10 @@ struct pdl_formula pdl_formula_read(const struct pdl_ptx_module *module,
                                     const struct pdl_instruction *instruction, unsigned element)
 {
     const struct pdl_formula none = {.op = PDL_FORMULA_NONE};
-    const struct parts parts = split(&module->names.names[instruction->name]);
+    const struct pdl_name *name = &module->names.names[instruction->name];
     const uint8_t op = instruction->opcode.op;
+    struct pdl_parts parts;
+    pdl_parts_split(&parts, name->text, name->length);
     if (op == PDL_OP_LOAD) {
         return read_load(body, instruction, &parts, element);
     }
@@ -277,15 +238,16 @@ struct pdl_formula pdl_formula_read(const struct pdl_ptx_module *module,
                                   .result_bits = 64,
                                   .name = instruction->name};
     /* Those that depend on more than their operands are none. */
-    const bool pure = op == PDL_OP_CARRY || op == PDL_OP_SCALE || op == PDL_OP_CVTA ||
-                      is_word(&parts, 0, "elect") ||
-                      (is_word(&parts, 0, "shfl") && has_word(&parts, "idx") && element == 0);
-    if (!pure || has_word(&parts, "cc") || is_word(&parts, 0, "addc") ||
-        is_word(&parts, 0, "subc") || is_word(&parts, 0, "madc") ||
+    const bool pure =
+        op == PDL_OP_CARRY || op == PDL_OP_SCALE || op == PDL_OP_CVTA ||
+        pdl_part_is(&parts, 0, "elect") ||
+        (pdl_part_is(&parts, 0, "shfl") && pdl_part_find(&parts, "idx") != 0 && element == 0);
+    if (!pure || pdl_part_find(&parts, "cc") != 0 || pdl_part_is(&parts, 0, "addc") ||
+        pdl_part_is(&parts, 0, "subc") || pdl_part_is(&parts, 0, "madc") ||
         !read_terms(body, instruction, &formula)) {
         return none;
     }
-    if (is_word(&parts, 0, "setp")) {
+    if (pdl_part_is(&parts, 0, "setp")) {
         formula.relation = 0;
         return read_comparison(&parts, formula, element);
     }

@@ -3,18 +3,11 @@
 
 #include <string.h>
 
-/* An opcode as its parts: "ld", "global", "nc", "f32". A part keeps its "::". */
-struct parts {
-    const char *text[24];
-    uint8_t length[24];
-    unsigned count;
-};
-
-static void split(struct parts *parts, const char *text, size_t length)
+void pdl_parts_split(struct pdl_parts *parts, const char *text, size_t length)
 {
     const char *end = text + length;
     parts->count = 0;
-    while (text < end && parts->count < 24) {
+    while (text < end && parts->count < PDL_PARTS_MAX) {
         const char *dot = memchr(text, '.', (size_t)(end - text));
         const size_t size = (size_t)((dot != NULL ? dot : end) - text);
         parts->text[parts->count] = text;
@@ -24,19 +17,19 @@ static void split(struct parts *parts, const char *text, size_t length)
     }
 }
 
-static bool part_is(const struct parts *parts, unsigned i, const char *word)
+bool pdl_part_is(const struct pdl_parts *parts, unsigned i, const char *word)
 {
-    const size_t length = strlen(word);
-    return i < parts->count && parts->length[i] == length &&
-           memcmp(parts->text[i], word, length) == 0;
+    /* Most differ in the first letter. */
+    return i < parts->count && parts->length[i] > 0 && parts->text[i][0] == word[0] &&
+           parts->length[i] == strlen(word) && memcmp(parts->text[i], word, parts->length[i]) == 0;
 }
 
-/* The index of a part, or of one that begins with "word::"; 0 if it is not there. */
-static unsigned find(const struct parts *parts, const char *word)
+unsigned pdl_part_find(const struct pdl_parts *parts, const char *word)
 {
     const size_t length = strlen(word);
     for (unsigned i = 1; i < parts->count; i++) {
-        if (parts->length[i] >= length && memcmp(parts->text[i], word, length) == 0 &&
+        if (parts->length[i] >= length && parts->text[i][0] == word[0] &&
+            memcmp(parts->text[i], word, length) == 0 &&
             (parts->length[i] == length || parts->text[i][length] == ':')) {
             return i;
         }
@@ -44,12 +37,12 @@ static unsigned find(const struct parts *parts, const char *word)
     return 0;
 }
 
-static bool has(const struct parts *parts, const char *word)
+static bool has(const struct pdl_parts *parts, const char *word)
 {
-    return find(parts, word) != 0;
+    return pdl_part_find(parts, word) != 0;
 }
 
-static uint8_t space_of(const struct parts *parts)
+static uint8_t space_of(const struct pdl_parts *parts)
 {
     static const struct {
         const char *name;
@@ -71,19 +64,19 @@ static bool may_be_global(uint8_t space)
     return space == PDL_SPACE_GENERIC || space == PDL_SPACE_GLOBAL;
 }
 
-static struct pdl_opcode load(const struct parts *parts)
+static struct pdl_opcode load(const struct pdl_parts *parts)
 {
     const uint8_t space = space_of(parts);
     return (struct pdl_opcode){
         .op = PDL_OP_LOAD,
         .space = space,
         .reads = may_be_global(space),
-        .non_coherent = has(parts, "nc") || part_is(parts, 0, "ldu"),
+        .non_coherent = has(parts, "nc") || pdl_part_is(parts, 0, "ldu"),
         .read_slot = 1,
     };
 }
 
-static struct pdl_opcode store(const struct parts *parts)
+static struct pdl_opcode store(const struct pdl_parts *parts)
 {
     const uint8_t space = space_of(parts);
     return (struct pdl_opcode){
@@ -91,7 +84,7 @@ static struct pdl_opcode store(const struct parts *parts)
 }
 
 /* atom: the address is the second operand; red and multimem.red: the first. */
-static struct pdl_opcode atomic(const struct parts *parts, bool result)
+static struct pdl_opcode atomic(const struct pdl_parts *parts, bool result)
 {
     const uint8_t space = space_of(parts);
     const uint8_t slot = result ? 1 : 0;
@@ -105,15 +98,15 @@ static struct pdl_opcode atomic(const struct parts *parts, bool result)
 
 /* cp.async and cp.reduce.async: the destination first, then the source, in the opcode as in the
  * operands. Those with one space only are prefetches, groups and barriers. */
-static struct pdl_opcode copy(const struct parts *parts)
+static struct pdl_opcode copy(const struct pdl_parts *parts)
 {
     struct pdl_opcode opcode = {.op = PDL_OP_OTHER, .no_result = true};
-    if (part_is(parts, 2, "mbarrier")) { /* cp.async.mbarrier.arrive */
+    if (pdl_part_is(parts, 2, "mbarrier")) { /* cp.async.mbarrier.arrive */
         opcode.op = PDL_OP_MBARRIER_ARRIVE;
         return opcode;
     }
-    const unsigned global = find(parts, "global");
-    const unsigned shared = find(parts, "shared");
+    const unsigned global = pdl_part_find(parts, "global");
+    const unsigned shared = pdl_part_find(parts, "shared");
     if (global != 0 && shared != 0) {
         opcode.op = PDL_OP_COPY;
         opcode.writes = global < shared;
@@ -133,7 +126,7 @@ static struct pdl_opcode control(enum pdl_op op)
     return (struct pdl_opcode){.op = (uint8_t)op, .no_result = true};
 }
 
-static struct pdl_opcode barrier(const struct parts *parts)
+static struct pdl_opcode barrier(const struct pdl_parts *parts)
 {
     if (has(parts, "warp")) {
         return control(PDL_OP_BARRIER_WARP);
@@ -149,33 +142,33 @@ static struct pdl_opcode barrier(const struct parts *parts)
     return opcode;
 }
 
-static struct pdl_opcode mbarrier(const struct parts *parts)
+static struct pdl_opcode mbarrier(const struct pdl_parts *parts)
 {
     static const char *const arrivals[] = {"arrive", "arrive_drop", "expect_tx", "complete_tx"};
-    if (part_is(parts, 1, "try_wait") || part_is(parts, 1, "test_wait")) {
+    if (pdl_part_is(parts, 1, "try_wait") || pdl_part_is(parts, 1, "test_wait")) {
         return value(PDL_OP_BARRIER_MEMORY);
     }
-    if (part_is(parts, 1, "init")) {
+    if (pdl_part_is(parts, 1, "init")) {
         return control(PDL_OP_MBARRIER_INIT);
     }
     for (size_t i = 0; i < sizeof(arrivals) / sizeof(arrivals[0]); i++) {
-        if (part_is(parts, 1, arrivals[i])) {
+        if (pdl_part_is(parts, 1, arrivals[i])) {
             return value(PDL_OP_MBARRIER_ARRIVE);
         }
     }
     return value(PDL_OP_OTHER);
 }
 
-static struct pdl_opcode multimem(const struct parts *parts)
+static struct pdl_opcode multimem(const struct pdl_parts *parts)
 {
     struct pdl_opcode opcode = {.op = PDL_OP_OTHER};
-    if (part_is(parts, 1, "ld_reduce")) {
+    if (pdl_part_is(parts, 1, "ld_reduce")) {
         opcode = (struct pdl_opcode){
             .op = PDL_OP_LOAD, .space = PDL_SPACE_GLOBAL, .reads = true, .read_slot = 1};
-    } else if (part_is(parts, 1, "st") || part_is(parts, 1, "red")) {
+    } else if (pdl_part_is(parts, 1, "st") || pdl_part_is(parts, 1, "red")) {
         opcode = (struct pdl_opcode){
             .op = PDL_OP_STORE, .space = PDL_SPACE_GLOBAL, .writes = true, .no_result = true};
-    } else if (part_is(parts, 1, "cp")) { /* multimem.cp(.reduce).async.bulk */
+    } else if (pdl_part_is(parts, 1, "cp")) { /* multimem.cp(.reduce).async.bulk */
         opcode = (struct pdl_opcode){.op = PDL_OP_COPY, .writes = true, .no_result = true};
     }
     return opcode;
@@ -191,22 +184,22 @@ static struct pdl_opcode texture(bool writes)
                                .read_slot = 1};
 }
 
-static struct pdl_opcode wmma(const struct parts *parts)
+static struct pdl_opcode wmma(const struct pdl_parts *parts)
 {
-    if (part_is(parts, 1, "load")) {
+    if (pdl_part_is(parts, 1, "load")) {
         return load(parts);
     }
-    return part_is(parts, 1, "store") ? store(parts) : value(PDL_OP_SCALE);
+    return pdl_part_is(parts, 1, "store") ? store(parts) : value(PDL_OP_SCALE);
 }
 
-static struct pdl_opcode tensormap(const struct parts *parts)
+static struct pdl_opcode tensormap(const struct pdl_parts *parts)
 {
-    if (part_is(parts, 1, "replace")) {
+    if (pdl_part_is(parts, 1, "replace")) {
         return store(parts);
     }
     /* tensormap.cp_fenceproxy.global.shared::cta… [global], [shared] */
     struct pdl_opcode opcode = control(PDL_OP_COPY);
-    opcode.writes = part_is(parts, 1, "cp_fenceproxy");
+    opcode.writes = pdl_part_is(parts, 1, "cp_fenceproxy");
     return opcode;
 }
 
@@ -243,64 +236,65 @@ static const char *const without_result[] = {
     "tcgen05",   "brkpt",    "griddepcontrol", "stackrestore", "clusterlaunchcontrol",
 };
 
-static struct pdl_opcode other(const struct parts *parts)
+static struct pdl_opcode other(const struct pdl_parts *parts)
 {
     for (size_t i = 0; i < sizeof(plain) / sizeof(plain[0]); i++) {
-        if (part_is(parts, 0, plain[i].name)) {
+        if (pdl_part_is(parts, 0, plain[i].name)) {
             const bool no_result = plain[i].op >= PDL_OP_BRANCH && plain[i].op <= PDL_OP_TRAP;
             return (struct pdl_opcode){
                 .op = plain[i].op, .space = space_of(parts), .no_result = no_result};
         }
     }
     for (size_t i = 0; i < sizeof(without_result) / sizeof(without_result[0]); i++) {
-        if (part_is(parts, 0, without_result[i])) {
+        if (pdl_part_is(parts, 0, without_result[i])) {
             return control(PDL_OP_OTHER);
         }
     }
     return value(PDL_OP_OTHER);
 }
 
-static struct pdl_opcode class_of(const struct parts *parts)
+static struct pdl_opcode class_of(const struct pdl_parts *parts)
 {
-    if (part_is(parts, 0, "ld") || part_is(parts, 0, "ldu")) {
+    if (pdl_part_is(parts, 0, "ld") || pdl_part_is(parts, 0, "ldu")) {
         return load(parts);
     }
-    if (part_is(parts, 0, "st")) {
+    if (pdl_part_is(parts, 0, "st")) {
         return store(parts);
     }
-    if (part_is(parts, 0, "atom") || part_is(parts, 0, "red")) {
-        return atomic(parts, part_is(parts, 0, "atom"));
+    if (pdl_part_is(parts, 0, "atom") || pdl_part_is(parts, 0, "red")) {
+        return atomic(parts, pdl_part_is(parts, 0, "atom"));
     }
-    if (part_is(parts, 0, "cp")) {
+    if (pdl_part_is(parts, 0, "cp")) {
         return copy(parts);
     }
-    if (part_is(parts, 0, "griddepcontrol")) {
-        return control(part_is(parts, 1, "wait") ? PDL_OP_WAIT : PDL_OP_TRIGGER);
+    if (pdl_part_is(parts, 0, "griddepcontrol")) {
+        return control(pdl_part_is(parts, 1, "wait") ? PDL_OP_WAIT : PDL_OP_TRIGGER);
     }
-    if (part_is(parts, 0, "bar") || part_is(parts, 0, "barrier")) {
+    if (pdl_part_is(parts, 0, "bar") || pdl_part_is(parts, 0, "barrier")) {
         return barrier(parts);
     }
-    if (part_is(parts, 0, "mbarrier")) {
+    if (pdl_part_is(parts, 0, "mbarrier")) {
         return mbarrier(parts);
     }
-    if (part_is(parts, 0, "multimem")) {
+    if (pdl_part_is(parts, 0, "multimem")) {
         return multimem(parts);
     }
-    if (part_is(parts, 0, "tensormap")) {
+    if (pdl_part_is(parts, 0, "tensormap")) {
         return tensormap(parts);
     }
-    if (part_is(parts, 0, "wmma")) {
+    if (pdl_part_is(parts, 0, "wmma")) {
         return wmma(parts);
     }
-    if (part_is(parts, 0, "tex") || part_is(parts, 0, "tld4") || part_is(parts, 0, "suld")) {
+    if (pdl_part_is(parts, 0, "tex") || pdl_part_is(parts, 0, "tld4") ||
+        pdl_part_is(parts, 0, "suld")) {
         struct pdl_opcode opcode = texture(false);
-        opcode.non_coherent = !part_is(parts, 0, "suld");
+        opcode.non_coherent = !pdl_part_is(parts, 0, "suld");
         return opcode;
     }
-    if (part_is(parts, 0, "sust") || part_is(parts, 0, "sured")) {
+    if (pdl_part_is(parts, 0, "sust") || pdl_part_is(parts, 0, "sured")) {
         return texture(true);
     }
-    if (part_is(parts, 0, "discard")) { /* discard.global.L2 [a], 128: what was there is gone */
+    if (pdl_part_is(parts, 0, "discard")) { /* discard.global.L2 [a], 128: what was there is gone */
         return store(parts);
     }
     return other(parts);
@@ -308,13 +302,13 @@ static struct pdl_opcode class_of(const struct parts *parts)
 
 struct pdl_opcode pdl_opcode_class(const char *text, size_t length)
 {
-    struct parts parts;
-    split(&parts, text, length);
+    struct pdl_parts parts;
+    pdl_parts_split(&parts, text, length);
     struct pdl_opcode opcode = class_of(&parts);
-    if (part_is(&parts, 0, "tcgen05") && part_is(&parts, 1, "commit")) {
+    if (pdl_part_is(&parts, 0, "tcgen05") && pdl_part_is(&parts, 1, "commit")) {
         opcode.op = PDL_OP_MBARRIER_ARRIVE;
     }
-    opcode.completes = opcode.op != PDL_OP_MBARRIER_ARRIVE && !part_is(&parts, 0, "mbarrier") &&
-                       !part_is(&parts, 0, "fence") && has(&parts, "mbarrier");
+    opcode.completes = opcode.op != PDL_OP_MBARRIER_ARRIVE && !pdl_part_is(&parts, 0, "mbarrier") &&
+                       !pdl_part_is(&parts, 0, "fence") && has(&parts, "mbarrier");
     return opcode;
 }

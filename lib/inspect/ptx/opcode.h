@@ -65,4 +65,19 @@ struct pdl_opcode {
 /* Classes an opcode with all its suffixes. */
 struct pdl_opcode pdl_opcode_class(const char *text, size_t length);
 
+#define PDL_PARTS_MAX 24
+
+/* An opcode as its parts: "ld", "global", "nc", "f32". A part keeps its "::". */
+struct pdl_parts {
+    const char *text[PDL_PARTS_MAX];
+    uint8_t length[PDL_PARTS_MAX];
+    unsigned count;
+};
+
+void pdl_parts_split(struct pdl_parts *parts, const char *text, size_t length);
+bool pdl_part_is(const struct pdl_parts *parts, unsigned i, const char *word);
+
+/* The index of a part, or of one that begins with "word::"; 0 if it is not there. */
+unsigned pdl_part_find(const struct pdl_parts *parts, const char *word);
+
 #endif /* PDL_INSPECT_OPCODE_H */
