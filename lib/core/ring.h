@@ -13,23 +13,23 @@ struct pdl_ring {
     uint32_t head, count;
 };
 
-static inline void pdl_ring_add(struct pdl_ring *ring, uint32_t number)
+static inline void pdl_ring_add(struct pdl_ring *ring, uint32_t item)
 {
-    if (!ring->queued[number]) {
+    if (!ring->queued[item]) {
         const uint32_t room = ring->size - ring->head;
-        ring->queued[number] = 1;
-        ring->items[ring->count < room ? ring->head + ring->count : ring->count - room] = number;
+        ring->queued[item] = 1;
+        ring->items[ring->count < room ? ring->head + ring->count : ring->count - room] = item;
         ring->count++;
     }
 }
 
 static inline uint32_t pdl_ring_take(struct pdl_ring *ring)
 {
-    const uint32_t number = ring->items[ring->head];
+    const uint32_t first = ring->items[ring->head];
     ring->head = ring->head + 1 == ring->size ? 0 : ring->head + 1;
     ring->count--;
-    ring->queued[number] = 0;
-    return number;
+    ring->queued[first] = 0;
+    return first;
 }
 
 /* Starts with all numbers in their order. */
