@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "core/ring.h"
+#include "inspect/ring.h"
 
 #define NUMBERS ((UINT32_C(1) << PDL_MEET_NUMBERS) - 1)
 

@@ -3,9 +3,9 @@
 #ifndef PDL_INSPECT_VALUES_H
 #define PDL_INSPECT_VALUES_H
 
-#include "core/ring.h"
 #include "inspect/flow/value.h"
 #include "inspect/ptx/body.h"
+#include "inspect/ring.h"
 
 /* The values of a body's symbols, and where they are defined. */
 struct pdl_values {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* A queue of numbers, each of which is in it at most once: what has to be looked at again. */
-#ifndef PDL_LIB_RING_H
-#define PDL_LIB_RING_H
+#ifndef PDL_INSPECT_RING_H
+#define PDL_INSPECT_RING_H
 
 #include <stdint.h>
 #include <string.h>
@@ -42,4 +42,4 @@ static inline void pdl_ring_fill(struct pdl_ring *ring)
     }
 }
 
-#endif /* PDL_LIB_RING_H */
+#endif /* PDL_INSPECT_RING_H */
