@@ -26,36 +26,29 @@ static uint64_t mixed(uint64_t hash, uint64_t part)
     return hash ^ hash >> 32;
 }
 
-/* Most names are short: the last bytes are read again where that saves looking at each. */
-static uint32_t hash_of(const char *text, uint32_t length)
+/* The first and last characters of a name, all of them up to a length of 16. */
+static struct pdl_recent_name ends_of(const char *text, uint32_t length)
 {
-    uint64_t hash = 0xcbf29ce484222325u ^ length;
-    const char *const last = text + length;
+    struct pdl_recent_name ends = {.length = length};
     if (length >= 8) {
-        for (; last - text > 8; text += 8) {
-            hash = mixed(hash, read_8(text));
-        }
-        hash = mixed(hash, read_8(last - 8));
+        ends.begin = read_8(text);
+        ends.end = read_8(text + length - 8);
     } else if (length >= 4) {
-        hash = mixed(hash, read_4(text) << 32 | read_4(last - 4));
-    } else if (length > 0) {
-        hash = mixed(hash, (uint64_t)(unsigned char)text[0] << 16 |
-                               (uint64_t)(unsigned char)text[length / 2] << 8 |
-                               (unsigned char)last[-1]);
+        ends.begin = read_4(text);
+        ends.end = read_4(text + length - 4);
+    } else {
+        memcpy(&ends.begin, text, length);
     }
-    return (uint32_t)(hash * 0x9e3779b97f4a7c15u >> 32);
+    return ends;
 }
 
-static bool same_text(const char *a, const char *b, uint32_t length)
+static uint32_t hash_of(const char *text, const struct pdl_recent_name *ends)
 {
-    if (length >= 8) {
-        return read_8(a) == read_8(b) && read_8(a + length - 8) == read_8(b + length - 8) &&
-               (length <= 16 || memcmp(a + 8, b + 8, length - 8) == 0);
+    uint64_t hash = mixed(mixed(0xcbf29ce484222325u ^ ends->length, ends->begin), ends->end);
+    for (uint32_t i = 8; ends->length > 16 && i < ends->length - 8; i += 8) {
+        hash = mixed(hash, read_8(text + i));
     }
-    if (length >= 4) {
-        return read_4(a) == read_4(b) && read_4(a + length - 4) == read_4(b + length - 4);
-    }
-    return memcmp(a, b, length) == 0;
+    return (uint32_t)(hash * 0x9e3779b97f4a7c15u >> 32);
 }
 
 /* The slot where the name is, or would go. */
@@ -68,7 +61,7 @@ static uint32_t *slot_of(const struct pdl_names *names, const char *text, uint32
             return &names->slots[i];
         }
         const struct pdl_name *name = &names->names[names->slots[i] - 1];
-        if (name->hash == hash && name->length == length && same_text(name->text, text, length)) {
+        if (name->hash == hash && name->length == length && memcmp(name->text, text, length) == 0) {
             return &names->slots[i];
         }
     }
@@ -94,7 +87,13 @@ static bool grow(struct pdl_names *names)
 
 uint32_t pdl_names_add(struct pdl_names *names, const char *text, uint32_t length)
 {
-    const uint32_t hash = hash_of(text, length);
+    struct pdl_recent_name ends = ends_of(text, length);
+    const uint32_t hash = hash_of(text, &ends);
+    struct pdl_recent_name *recent = &names->recent[hash % PDL_NAMES_RECENT];
+    if (length <= 16 && recent->length == length && recent->begin == ends.begin &&
+        recent->end == ends.end && length > 0) {
+        return recent->number;
+    }
     if (names->count >= names->slot_count / 2 && !grow(names)) {
         return PDL_NONE;
     }
@@ -107,7 +106,9 @@ uint32_t pdl_names_add(struct pdl_names *names, const char *text, uint32_t lengt
         names->count++;
         *slot = names->count;
     }
-    return *slot - 1;
+    ends.number = *slot - 1;
+    *recent = ends;
+    return ends.number;
 }
 
 uint32_t pdl_names_find(const struct pdl_names *names, const char *text, uint32_t length)
@@ -115,7 +116,8 @@ uint32_t pdl_names_find(const struct pdl_names *names, const char *text, uint32_
     if (names->slot_count == 0) {
         return PDL_NONE;
     }
-    const uint32_t found = *slot_of(names, text, length, hash_of(text, length));
+    const struct pdl_recent_name ends = ends_of(text, length);
+    const uint32_t found = *slot_of(names, text, length, hash_of(text, &ends));
     return found == 0 ? PDL_NONE : found - 1;
 }
 
@@ -126,6 +128,7 @@ void pdl_names_cut(struct pdl_names *names, uint32_t count)
         const struct pdl_name *last = &names->names[--names->count];
         *slot_of(names, last->text, last->length, last->hash) = 0;
     }
+    memset(names->recent, 0, sizeof(names->recent));
 }
 
 void pdl_names_free(struct pdl_names *names)

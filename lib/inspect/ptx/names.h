@@ -23,6 +23,15 @@ static inline bool pdl_name_begins(const struct pdl_name *name, const char *word
     return name->length >= length && memcmp(name->text, word, length) == 0;
 }
 
+/* A name of at most 16 characters that was looked up of late: most are those of a few registers. */
+struct pdl_recent_name {
+    uint64_t begin, end; /* its first and its last characters */
+    uint32_t length;     /* 0: none */
+    uint32_t number;
+};
+
+#define PDL_NAMES_RECENT 512
+
 /* All zero is an empty table. Names are numbered from 0 in the order they are first seen. */
 struct pdl_names {
     struct pdl_name *names;
@@ -30,6 +39,7 @@ struct pdl_names {
     uint32_t count;
     size_t capacity;
     uint32_t slot_count;
+    struct pdl_recent_name recent[PDL_NAMES_RECENT]; /* by hash */
 };
 
 /* The number of a name, which must live as long as the table; PDL_NONE if there is no memory. */
