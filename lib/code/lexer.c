@@ -217,16 +217,16 @@ void pdl_lexer_next(struct pdl_lexer *lexer)
 /* Whether `call`, `.call` or `mov.` begins a word; *at is its `c` or `m`, and becomes where it begins. */
 static bool sought(const struct pdl_lexer *lexer, const char **at)
 {
-    const char *word = *at;
-    const bool call = *word == 'c';
-    if (lexer->end - word < 4 || memcmp(word, call ? "call" : "mov.", 4) != 0) {
+    const char *begin = *at;
+    const bool call = *begin == 'c';
+    if (lexer->end - begin < 4 || memcmp(begin, call ? "call" : "mov.", 4) != 0) {
         return false;
     }
-    word -= call && word > lexer->at && word[-1] == '.';
-    *at = word;
-    return word == lexer->at ||
-           (!has(word[-1], WORD_PART) && !(word - lexer->at > 2 && word[-1] == ':' &&
-                                           word[-2] == ':' && has(word[-3], WORD_PART)));
+    begin -= call && begin > lexer->at && begin[-1] == '.';
+    *at = begin;
+    return begin == lexer->at ||
+           (!has(begin[-1], WORD_PART) && !(begin - lexer->at > 2 && begin[-1] == ':' &&
+                                            begin[-2] == ':' && has(begin[-3], WORD_PART)));
 }
 
 void pdl_lexer_seek(struct pdl_lexer *lexer)
@@ -237,13 +237,13 @@ void pdl_lexer_seek(struct pdl_lexer *lexer)
         while (at < end && has(*at, PLAIN)) {
             at++;
         }
-        const char *word = at;
+        const char *begin = at;
         if (at < end && *at == '\n') {
             new_line(lexer, ++at);
-        } else if (at < end && has(*at, WORD_START) && !sought(lexer, &word)) {
+        } else if (at < end && has(*at, WORD_START) && !sought(lexer, &begin)) {
             at++;
         } else {
-            lexer->at = word;
+            lexer->at = begin;
             pdl_lexer_next(lexer);
             return;
         }

@@ -50,6 +50,52 @@ static void a_function_that_waits_is_a_wait(void **state)
     CHECK(cases);
 }
 
+/* Bodies are gone over twice, the first time for calls alone. */
+static void a_call_is_seen_wherever_it_stands(void **state)
+{
+    (void)state;
+#define WAITS ".func f() { griddepcontrol.wait; ret; }\n"
+    static const struct ptx_case cases[] = {
+        {"behind a label", WITH(WAITS, "A:call f;\n" READ), ""},
+        {"behind a brace", WITH(WAITS, "{call f;}\n" READ), ""},
+        {"behind a comment", WITH(WAITS, "/* { \n */call f; // }\n" READ), ""},
+        {"behind a mark", WITH(WAITS, ";call.uni f;\n" READ), ""},
+        {"behind numbers", WITH(WAITS, "add.u32 x, 1, 2;call f;\n" READ), ""},
+        {"behind another", WITH(WAITS ".func mov.g() { ret; }\n", "call mov.g;call f;\n" READ), ""},
+        {"with its targets", WITH(WAITS, "mov.u64 h, f; A: .calltargets f;\ncall h, (), A;\n" READ),
+         ""},
+        {"in a word: the name of a register",
+         WITH(WAITS, "mov.u32 call_me, 1; add.u32 x.call, call_me, 2;\n" READ), "no-wait note 3"},
+    };
+#undef WAITS
+    assert_all_found(cases, COUNT_OF(cases), NULL, SHOW_FINDINGS);
+}
+
+/* Names of kernels are forgotten now and then: what is known by number is not that of others. */
+static void names_of_one_kernel_are_not_those_of_the_next(void **state)
+{
+    (void)state;
+    char *text;
+    size_t size;
+    FILE *to = open_memstream(&text, &size);
+    assert_non_null(to);
+    fputs(PTX_HEADER ".func f() { griddepcontrol.wait; ret; }\n", to);
+    for (int i = 0; i < 3; i++) {
+        fprintf(to, ".visible .entry k%d(.param .u64 a, .param .u64 b) { ld.param.u64 ga, [a]; ",
+                i);
+        for (int j = 0; j < 5000; j++) {
+            fprintf(to, "ld.param.u64 x%d_%d, [b]; ", i, j);
+        }
+        fputs(READ "call f; ret; }\n", to);
+    }
+    assert_int_equal(fclose(to), 0);
+    assert_found("many names", text, size, NULL, SHOW_FINDINGS,
+                 "read-before-wait warning 3 a\n"
+                 "read-before-wait warning 5 a\n"
+                 "read-before-wait warning 7 a");
+    free(text);
+}
+
 static void a_function_that_waits_sometimes_is_a_branch(void **state)
 {
     (void)state;
@@ -496,6 +542,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_function_that_waits_is_a_wait),
+        cmocka_unit_test(a_call_is_seen_wherever_it_stands),
+        cmocka_unit_test(names_of_one_kernel_are_not_those_of_the_next),
         cmocka_unit_test(a_function_that_waits_sometimes_is_a_branch),
         cmocka_unit_test(accesses_in_functions_are_the_kernels),
         cmocka_unit_test(functions_that_do_not_return_end_the_path),

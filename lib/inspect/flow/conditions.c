@@ -467,7 +467,9 @@ static void define(const struct pdl_conditions *conditions, const struct pdl_def
     } else if (conditions->formulas[number].op != PDL_FORMULA_NONE) {
         known->fresh |= pdl_tracked_bit(number);
     }
-    fact.same = fact.same == number + 1 ? 0 : fact.same;
+    if (fact.same != 0 && fact.same - 1 == number) {
+        fact.same = 0;
+    }
     known->facts[number] = fact;
     known->set |= pdl_tracked_bit(number);
 }
