@@ -295,6 +295,28 @@ static void macros_are_named_by_the_line_of_the_source(void **state)
     }
 }
 
+static void names_of_files_are_read_as_compilers_write_them(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *written, *meant;
+    } names[] = {{"\\303\\274 \\\"\\\\.cu", "\303\274 \"\\.cu"},
+                 {"C:\\\\x\\\\y.cu", "C:\\x\\y.cu"},
+                 {"C:\\k.cu", "C:\\k.cu"},
+                 {"a\\0b\\78\\1234", "ab\a8S4"}};
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        static struct text text;
+        text.length = 0;
+        append(&text, "%s.loc 1 7 1\n" READ WAIT "%s.file 1 \"%s\"\n", PTX_HEADER PTX_KERNEL_BEGIN,
+               PTX_KERNEL_END, names[i].written);
+        pdl_inspection *inspection = inspect_text(text.at, NULL);
+        assert_true(pdl_inspection_finding_count(inspection) > 0);
+        const pdl_lint_finding *finding = pdl_inspection_finding(inspection, 0);
+        assert_string_equal(finding->places[0]->file, names[i].meant);
+        pdl_inspection_destroy(inspection);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -306,6 +328,7 @@ int main(void)
         cmocka_unit_test(advice_names_what_the_code_uses),
         cmocka_unit_test(a_kernel_without_a_wait_is_told_what_others_use),
         cmocka_unit_test(macros_are_named_by_the_line_of_the_source),
+        cmocka_unit_test(names_of_files_are_read_as_compilers_write_them),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

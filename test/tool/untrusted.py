@@ -141,6 +141,10 @@ class Escapes(Case):
         text = HEAD + '.file 1 "/x/' + self.EVIL + '.cu"\n' + kernel("k", 2, "    .loc 1 30 12\n")
         self.forms(self.file("a.ptx", text))
 
+    def test_escapes_in_the_name_of_a_source(self):
+        text = HEAD + '.file 1 "/x/\\033[2J\\007\\r\\302\\2332J.cu"\n' + kernel("k", 2, "    .loc 1 30 12\n")
+        self.forms(self.file("a.ptx", text))
+
     def test_bytes_that_are_not_utf_8(self):
         text = HEAD.encode() + b'.file 1 "/x/\x9b2J\xff\xc2.cu"\n' + kernel("k", 2, "    .loc 1 30 12\n").encode()
         self.forms(self.file("a.ptx", text))

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "code/unescape.h"
+
 /* ---- reading ----------------------------------------------------------------------------------*/
 
 /* A diff while it is read. */
@@ -32,22 +34,6 @@ static bool begins(const char *at, const char *end, const char *word)
     return (size_t)(end - at) >= length && memcmp(at, word, length) == 0;
 }
 
-static char unescaped(const char **at, const char *end)
-{
-    static const char letters[] = "abtnvfr\"\\";
-    static const char meant[] = "\a\b\t\n\v\f\r\"\\";
-    const char *const found = **at != '\0' ? strchr(letters, **at) : NULL;
-    unsigned value = 0;
-    if (found != NULL) {
-        (*at)++;
-        return meant[found - letters];
-    }
-    for (int i = 0; i < 3 && *at < end && **at >= '0' && **at <= '7'; i++) {
-        value = value * 8 + (unsigned)(*(*at)++ - '0');
-    }
-    return (char)value;
-}
-
 /* The path behind `+++ `: as it is up to a tab, or in quotation marks. NULL if there is none. */
 static char *path_of(const char *at, const char *end)
 {
@@ -55,13 +41,11 @@ static char *path_of(const char *at, const char *end)
     char *const path = allocate((size_t)(end - at) + 1, 1);
     size_t length = 0;
     if (at < end && *at == '"') {
-        for (at++; at < end && *at != '"';) {
-            path[length] = *at++;
-            if (path[length] == '\\' && at < end) {
-                path[length] = unescaped(&at, end);
-            }
-            length++;
+        const char *const begin = ++at;
+        while (at < end && *at != '"') {
+            at += *at == '\\' && end - at > 1 ? 2 : 1;
         }
+        length = pdl_unescape(path, begin, (size_t)(at - begin));
     } else {
         const char *const tab = memchr(at, '\t', (size_t)(end - at));
         length = (size_t)((tab != NULL ? tab : end) - at);

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "code/unescape.h"
+
 /* Names that only bodies have, and are kept for the next ones. */
 #define NAMES_OF_BODIES 4096u
 
@@ -119,11 +121,13 @@ static pdl_status read_file(struct pdl_ptx_module *module, struct pdl_lexer *lex
         return pdl_ptx_no_memory();
     }
     const uint32_t length = lexer->token.length;
-    file.name = pdl_arena_copy(&module->inspection->arena, lexer->token.text,
-                               length < PDL_PTX_FILE_MAX ? length : PDL_PTX_FILE_MAX);
-    if (file.name == NULL) {
+    char *name = pdl_arena_copy(&module->inspection->arena, lexer->token.text,
+                                length < PDL_PTX_FILE_MAX ? length : PDL_PTX_FILE_MAX);
+    if (name == NULL) {
         return pdl_ptx_no_memory();
     }
+    name[pdl_unescape(name, name, strlen(name))] = '\0'; /* compilers write UTF-8 so */
+    file.name = name;
     module->files[module->file_count++] = file;
     pdl_lexer_next(lexer);
     while (at_mark(lexer, ',')) { /* a time and a size */
