@@ -5,6 +5,7 @@
 import json
 import os
 import pty
+import re
 import subprocess
 
 import tooltest
@@ -332,7 +333,7 @@ class Github(Case):
         text = of_level("warning").replace("found", "a\r::set-env name=X::y\x1b[2J")
         result = self.github(self.file("k.ptx", text)).stdout
         self.assertEqual(len(result.splitlines()), 1)
-        self.assertIn("a%0D::set-env", result)
+        self.assertIn("a\\x0d::set-env", result)
         self.assertNotIn("\x1b", result)
 
     def test_paths_are_those_of_the_repository(self):
@@ -341,6 +342,25 @@ class Github(Case):
         self.assertIn(" file=src/a.cu,", self.github(path).stdout)
         self.assertIn(" file=a.cu,", self.github(path, env={"GITHUB_WORKSPACE": self.path("src")}).stdout)
         self.assertIn(" file=%s/src/a.cu," % self.directory, self.github(path, env={"GITHUB_WORKSPACE": "/x"}).stdout)
+        self.file("b.cu", "")
+        folder = os.path.basename(self.directory)
+        for name, expected in (("b.cu", f"{folder}/b.cu"), ("./b.cu", f"{folder}/b.cu"), ("elsewhere.cu", "elsewhere.cu")):
+            path = self.file("k.ptx", of_level("warning") + f"place line=3 | {name}\n")
+            result = self.github(path, env={"GITHUB_WORKSPACE": os.path.dirname(self.directory)})
+            self.assertIn(f" file={expected},", result.stdout)
+
+    def test_long_texts_are_cut_between_escapes(self):
+        text = of_level("warning").replace("found", "%" * 1500) + "place line=3 | a.cu\n"
+        line = self.github(self.file("k.ptx", text)).stdout
+        self.assertLess(len(line), 4000)
+        self.assertEqual(re.sub("%25|%0A", "", line).count("%"), 0)
+        self.assertIn("%0Ain kernel", line)
+
+    def test_what_was_not_checked(self):
+        path = self.file("p", "mock\nimage kind=sass\nkernel name=a\n")
+        self.assertEqual(self.github(path).stdout, "::notice title=pdltool lint::not checked: 1 kernel without PTX\n")
+        result = self.github("--require-checked", path)
+        self.assertEqual((result.stdout.split()[0], result.returncode), ("::error", 1))
 
     def test_what_could_not_be_read_and_unused_suppressions(self):
         result = self.github(self.path("missing"))

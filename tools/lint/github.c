@@ -9,53 +9,43 @@
 #include "common/print.h"
 #include "common/shown.h"
 #include "lint/lint.h"
+#include "lint/paths.h"
 
-/* A text in a command: the end of a line would end it, and `%` begins what is written in hexadecimal. In a
- * property `:` and `,` separate. */
+/* A text in a command: `%` begins what is written in hexadecimal and, in a property, `:` and `,` separate. */
 static void print_escaped(const char *text, bool property)
 {
     char *cut = shown(text);
-    char *escaped = allocate(3 * strlen(cut) + 1, 1);
-    char *to = escaped;
-    for (const char *at = cut; *at != '\0'; at++) {
-        const char *code = *at == '%'               ? "%25"
-                           : *at == '\r'            ? "%0D"
-                           : *at == '\n'            ? "%0A"
-                           : property && *at == ':' ? "%3A"
-                           : property && *at == ',' ? "%2C"
-                                                    : NULL;
-        if (code != NULL) {
-            to = stpcpy(to, code);
-        } else {
-            *to++ = *at;
-        }
+    char *plain = plain_text(cut); /* without the ends of lines, which would end the command */
+    for (const char *at = plain; *at != '\0'; at++) {
+        const bool special = *at == '%' || (property && (*at == ':' || *at == ','));
+        (void)(special ? printf("%%%02X", (unsigned)*at) : putchar(*at));
     }
-    *to = '\0';
-    print_plain(stdout, escaped);
-    free(escaped);
+    free(plain);
     free(cut);
 }
 
-/* A path in a folder as what follows that, or as it is. */
-static const char *behind(const char *file, const char *folder)
+/* A line of a message behind another. */
+static void print_next(const char *text)
 {
-    const size_t length = strlen(folder);
-    return length > 1 && strncmp(file, folder, length) == 0 && file[length] == '/'
-               ? file + length + 1
-               : file;
+    if (text != NULL && *text != '\0') {
+        (void)fputs("%0A", stdout);
+        print_escaped(text, false);
+    }
 }
 
 /* Runners know files by their paths in the repository, where such a command is usually called. */
-static const char *in_repository(const char *file)
+static void print_file(const char *file)
 {
-    const char *root = getenv("GITHUB_WORKSPACE");
-    if (root != NULL && *root != '\0') {
-        return behind(file, root);
-    }
-    char here[4096];
-    return getcwd(here, sizeof(here)) != NULL ? behind(file, here) : file;
+    const char *const root = getenv("GITHUB_WORKSPACE");
+    char *const path =
+        file[0] == '/' || access(file, F_OK) == 0 ? path_absolute(NULL, file) : copy_text(file);
+    char *const name = path_shown(path, root != NULL && *root != '\0' ? root : NULL);
+    print_escaped(name, true);
+    free(name);
+    free(path);
 }
 
+/* Prints a command without the end of its line. */
 static void print_command(int32_t level, struct lint_place place, const char *title,
                           const char *message)
 {
@@ -64,7 +54,7 @@ static void print_command(int32_t level, struct lint_place place, const char *ti
     printf("::%s ", name);
     if (place.file != NULL) {
         (void)fputs("file=", stdout);
-        print_escaped(in_repository(place.file), true);
+        print_file(place.file);
         if (place.line > 0) {
             printf(",line=%u", (unsigned)place.line);
         }
@@ -77,7 +67,6 @@ static void print_command(int32_t level, struct lint_place place, const char *ti
     print_escaped(title, true);
     (void)fputs("::", stdout);
     print_escaped(message, false);
-    (void)putchar('\n');
 }
 
 static void print_item(const struct lint_report *report, const struct lint_item *item)
@@ -86,17 +75,27 @@ static void print_item(const struct lint_report *report, const struct lint_item 
     const pdl_lint_finding *finding = entry->finding;
     struct lint_place place = lint_place_of(entry);
     char *kernels = lint_kernels_text(report, item);
+    char *pointers = lint_pointers_text(item);
     if (!place.in_source && strcmp(place.file, entry->input->name) != 0) {
         place = (struct lint_place){.file = entry->input->name}; /* no line of that file */
     }
-    char *pointers = lint_pointers_text(item);
-    char *message = format_text(
-        "%s\n%s%s%s%s%s", finding->message, kernels, *pointers != '\0' ? "\n" : "", pointers,
-        finding->advice != NULL ? "\n" : "", finding->advice != NULL ? finding->advice : "");
-    print_command(finding->level, place, pdl_lint_rule_id((pdl_lint_rule)finding->rule), message);
-    free(message);
+    print_command(finding->level, place, pdl_lint_rule_id((pdl_lint_rule)finding->rule),
+                  finding->message);
+    print_next(kernels);
+    print_next(pointers);
+    print_next(finding->machine);
+    print_next(finding->advice);
+    (void)putchar('\n');
     free(pointers);
     free(kernels);
+}
+
+/* What is of the whole run: it has no place. */
+static void print_whole(int32_t level, char *message)
+{
+    print_command(level, (struct lint_place){.file = NULL}, "pdltool lint", message);
+    (void)putchar('\n');
+    free(message);
 }
 
 bool lint_print_github(const struct lint_report *report)
@@ -109,6 +108,7 @@ bool lint_print_github(const struct lint_report *report)
                                               .line = input->error.line,
                                               .column = input->error.column},
                           "pdltool lint", input->error.message);
+            (void)putchar('\n');
         }
     }
     for (size_t i = 0; i < report->item_count; i++) {
@@ -119,12 +119,16 @@ bool lint_print_github(const struct lint_report *report)
     for (size_t i = 0; i < report->allowance_count; i++) {
         const struct lint_allowance *allowance = &report->allowances[i];
         if (report->level <= allowance->level && lint_is_unused(report, allowance)) {
-            char *message = format_text("%s: unused %s '%s'", allowance->suppression->origin,
-                                        allowance->what, allowance->suppression->text);
-            print_command((int32_t)allowance->level, (struct lint_place){.file = NULL},
-                          "pdltool lint", message);
-            free(message);
+            print_whole((int32_t)allowance->level,
+                        format_text("%s: unused %s '%s'", allowance->suppression->origin,
+                                    allowance->what, allowance->suppression->text));
         }
+    }
+    if (!lint_is_all_checked(report)) {
+        char *unchecked = lint_unchecked_text(report);
+        print_whole(report->require_checked ? PDL_LINT_ERROR : PDL_LINT_NOTE,
+                    format_text("not checked: %s", unchecked));
+        free(unchecked);
     }
     return ferror(stdout) == 0;
 }

@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "code/unescape.h"
 #include "common/memory.h"
 
 static bool is_same_file(const char *a, const char *b)
@@ -80,10 +81,10 @@ static const char *below(const char *path, const char *directory)
                : NULL;
 }
 
-char *path_shown(const char *path)
+char *path_shown(const char *path, const char *root)
 {
-    char *const named = working_directory();
-    char *const real = getcwd(NULL, 0);
+    char *const named = root != NULL ? copy_text(root) : working_directory();
+    char *const real = root == NULL ? getcwd(NULL, 0) : NULL;
     const char *found = below(path, named);
     found = found == NULL && real != NULL ? below(path, real) : found;
     char *const made = copy_text(found != NULL ? found : path);
@@ -96,7 +97,7 @@ char *path_shown(const char *path)
 static char *shown_source(const char *name, const char *directory)
 {
     char *const path = path_absolute(directory, name);
-    char *made = path_shown(path);
+    char *made = path_shown(path, NULL);
     if (strcmp(made, name) == 0 || access(made, F_OK) != 0) {
         free(made);
         made = NULL;
@@ -123,7 +124,10 @@ static bool find_name(const char *text, const char *at, const char **from, const
         return false;
     }
     *from = at + 1;
-    *to = *from + strcspn(*from, "\"\\\n");
+    *to = *from;
+    while (**to != '"' && **to != '\n' && **to != '\0') {
+        *to += **to == '\\' && (*to)[1] != '\0' ? 2 : 1;
+    }
     /* A second name would be one in that directory. */
     return **to == '"' && (*to)[1 + strspn(*to + 1, " \t")] != '"';
 }
@@ -142,8 +146,9 @@ char *path_show_in_ptx(char *ptx, size_t *size, const char *directory)
             continue;
         }
         char *const name = format_text("%.*s", (int)(to - from), from);
+        name[pdl_unescape(name, name, strlen(name))] = '\0';
         char *const shown = shown_source(name, directory);
-        if (shown != NULL && strpbrk(shown, "\"\\") == NULL) {
+        if (shown != NULL && strpbrk(shown, "\"\\\n") == NULL) {
             (void)fwrite(at, 1, (size_t)(from - at), stream);
             (void)fputs(shown, stream);
             at = to;

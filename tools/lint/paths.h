@@ -12,8 +12,8 @@
  * it. Symbolic links stay as they are. */
 char *path_absolute(const char *directory, const char *path);
 
-/* An absolute path as it is shown: relative where it is below the working directory. */
-char *path_shown(const char *path);
+/* An absolute path as it is shown: relative where it is below the root (NULL: the working directory). */
+char *path_shown(const char *path, const char *root);
 
 /* PTX in which the names of source files are as they are shown, `directory` being the compiler's working directory.
  * Takes the text over. */

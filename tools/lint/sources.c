@@ -137,7 +137,7 @@ static void add_unit(const struct making *making, const struct command *command,
     }
     if (compilation->directory != NULL) {
         char *const path = path_absolute(compilation->directory, compilation->file);
-        unit.name = path_shown(path);
+        unit.name = path_shown(path, NULL);
         free(path);
     } else {
         unit.name = copy_text(compilation->file);
@@ -270,7 +270,7 @@ static bool is_selected(struct selection *selections, size_t count,
                         const struct compilation *compilation)
 {
     char *const path = path_absolute(compilation->directory, compilation->file);
-    char *const shown = path_shown(path);
+    char *const shown = path_shown(path, NULL);
     char *const real = realpath(path, NULL);
     bool found = count == 0;
     for (size_t i = 0; i < count; i++) {
