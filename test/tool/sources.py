@@ -95,6 +95,23 @@ class Compile(Case):
         self.assertEqual((result.returncode, result.stderr), (1, ""))
         self.assertRegex(result.stdout, r"(?m)^kernels/a\.cu:2:5: warning: reads global memory .*\[read-before-wait\]$")
 
+    def test_names_of_any_kind(self):
+        for name in ("\u00fc\u4e2d.cu", "a b.cu", "a'b.cu", "a(b).cu", "-a.cu", "x%d.cu"):
+            with self.subTest(name):
+                self.file(name, BROKEN)
+                self.assertIn(f"\n{name}:2:5: warning: ", "\n" + self.lint("./" + name).stdout)
+        for name in ('a"b.cu', "a\\b.cu"):  # PTX has these as they are
+            self.file(name, BROKEN)
+            self.assertIn(f"/{name}:2:5: warning: ", self.lint(name).stdout)
+
+    def test_temporary_files_in_a_relative_directory(self):
+        os.mkdir(self.path("t"))
+        os.mkdir(self.path("sub"))
+        self.file("sub/a.cu", BROKEN)
+        self.file("compile_commands.json", json.dumps([{"directory": self.path("sub"), "file": "a.cu", "command": "nvcc -c a.cu"}]))
+        self.assertEqual(self.lint("-p", ".", TMPDIR="t").returncode, 1)
+        self.assertEqual(os.listdir(self.path("t")), [])
+
     def test_one_that_waits_first_is_right(self):
         self.file("a.cu", "// WAITS")
         result = self.lint("a.cu")
@@ -442,7 +459,7 @@ class Database(Case):
         self.assertEqual(self.words("-p", "build")[1], '-DA="b c"')
 
     def test_launchers_are_dropped(self):
-        for launcher in ("ccache", "/usr/bin/sccache", "env A=b ccache", "distcc"):
+        for launcher in ("ccache", "/usr/bin/sccache", "env A=b ccache", "env PATH=/x/y:/z B= sccache", "ccache sloppiness=time_macros", "distcc"):
             self.database(self.entry("a.cu", launcher + " nvcc -DX -c"))
             self.assertEqual(self.words("--no-cache", "-p", "build")[:2], ["nvcc", "-DX"])
 

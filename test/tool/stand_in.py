@@ -47,6 +47,12 @@ def read(path, seen):
     return text
 
 
+def quoted(path):
+    """As nvcc writes a name into PTX."""
+    escapes = {ord('"'): '\\"', ord("\\"): "\\\\"}
+    return "".join(escapes.get(byte, chr(byte) if byte < 0x80 else f"\\{byte:03o}") for byte in os.fsencode(path))
+
+
 def value_of(option):
     return sys.argv[sys.argv.index(option) + 1]
 
@@ -78,8 +84,8 @@ def main():
         file.write(
             PTX.format(
                 target=[word for word in sys.argv if "arch=" in word][-1].split("=")[1],
-                path=os.path.join(os.getcwd(), source),
-                name=re.sub(r"\W", "_", os.path.basename(source)),
+                path=quoted(os.path.join(os.getcwd(), source)),
+                name=re.sub(r"(?a)\W", "_", os.path.basename(source)),
                 line=next((i + 1 for i, line in enumerate(lines) if "READS" in line), 1),
                 before="griddepcontrol.wait;" if waits else "",
                 after="" if waits else "griddepcontrol.wait;",

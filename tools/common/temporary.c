@@ -66,6 +66,11 @@ char *temporary_make(struct temporary *folder)
         free(folder->path);
         folder->path = NULL;
     } else {
+        char *const path = realpath(folder->path, NULL); /* for programs that run elsewhere */
+        if (path != NULL) {
+            free(folder->path);
+            folder->path = path;
+        }
         kept = folder->path;
         (void)process_start(&folder->keeper, keep); /* without one, only temporary_remove() does */
     }

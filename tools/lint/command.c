@@ -80,15 +80,15 @@ enum compiler_kind compiler_kind_of(const char *path)
 void command_drop_launchers(struct argv *command)
 {
     static const char launchers[] = "ccache sccache distcc icecc buildcache env nice time";
-    bool environment = false;
+    bool launched = false; /* variables, and ccache's settings, may follow: NAME=VALUE */
     while (command->count > 1) {
-        const char *const name = base_of(command->items[0]);
+        const char *const word = command->items[0];
+        const char *const name = base_of(word);
         const bool launcher = is_listed(launchers, name, strlen(name));
-        const bool variable = environment && strchr(name, '=') != NULL;
-        if (!launcher && !variable) {
+        if (!launcher && !(launched && word[strcspn(word, "=/")] == '=')) {
             break;
         }
-        environment = environment || strcmp(name, "env") == 0;
+        launched = true;
         argv_remove(command, 0);
     }
 }
