@@ -444,6 +444,33 @@ class Baseline(Case):
         path = self.file("s", "read-before-wait : x\n")
         self.assertEqual(len(self.write("--suppressions", path, self.ptx(early()))[1].splitlines()), 2)
 
+    def test_it_is_written_anew_with_what_was_in_it(self):
+        path, text = self.write(self.ptx(early("a"), early("b", 50)))
+        ptx = self.ptx(early("b", 50), early("c", 70))
+        self.assertEqual(self.write("--baseline", path, ptx)[1], self.write(ptx)[1])
+        self.assertNotEqual(self.write(ptx)[1], text)
+
+    def test_it_is_not_written_where_something_could_not_be_read(self):
+        path, text = self.write(self.ptx(early("a")))
+        result = self.lint("--write-baseline", path, self.ptx(early("b")), self.path("missing"), code=2)
+        self.assertIn("base is not written", result.stderr)
+        with open(path, encoding="ascii") as file:
+            self.assertEqual(file.read(), text)
+
+    def test_what_counts_for_one_kernel_only_stays_known_of_the_others(self):
+        name = ".section .debug_str\n{\nL:\n.b8 102,0\n}\n"  # f, which both call
+        ptx = self.ptx(name, *(kernel(k, f".loc 2 3 1, function_name L, inlined_at 1 {line} 1\n", READ, WAIT, TRIGGER) for k, line in (("a", 10), ("b", 50))))
+        path, text = self.write(ptx)
+        self.assertEqual(len(text.splitlines()), 3)
+        for kernel_name, line in (("a", 10), ("b", 50)):
+            with self.subTest(kernel_name):
+                list_path = self.file("s", f"read-before-wait kernel={kernel_name} : x\n")
+                result = self.lint("--baseline", path, "--suppressions", list_path, ptx, code=0)
+                self.assertIn("1 suppressed, 1 in the baseline", result.stdout)
+                diff = f"--- a/src/a.cu\n+++ b/src/a.cu\n@@ -{line} +{line} @@\n-x\n+y\n"
+                result = self.lint("--baseline", path, "--changed=-", ptx, input=diff, code=0)
+                self.assertIn("1 in the baseline", result.stdout)
+
     def test_bad_files(self):
         ptx = self.ptx(early())
         head = "# pdltool lint baseline 1\n"
@@ -486,8 +513,16 @@ class Changed(Case):
                 self.check(self.diff(hunk, path=path), code)
         self.check("--- src/a.cu\t2024-01-01\n+++ src/a.cu\t2024-01-01\n" + hunk, 1)
         self.check('--- "a/src/a.cu"\n+++ "b/src/\\141.cu"\n' + hunk, 1)
+        self.check('--- "a/src/x"\n+++ "b/src/\\"a.cu"\n' + hunk, 0)
         self.check("--- a/src/a.cu\n+++ /dev/null\n@@ -10 +0,0 @@\n-x\n", 0)
         self.check("--- /home/me/src/a.cu\n+++ /home/me/src/a.cu\n" + hunk, 1)
+
+    def test_names_in_utf_8(self):
+        ptx = self.file("k.ptx", (HEAD + early("k", 10)).replace("src/a.cu", "src/\\303\\274 \\\"x.cu"))
+        hunk = "@@ -10 +10 @@\n-x\n+y\n"
+        for name in ('"b/src/\\303\\274 \\"x.cu"', 'b/src/\u00fc "x.cu\t'):
+            result = self.lint("--changed=-", ptx, input=f"--- x\n+++ {name}\n" + hunk, code=1)
+            self.assertIn('src/\u00fc "x.cu:10:1: warning: ', result.stdout)
 
     def test_text_that_looks_like_a_diff_is_text(self):
         self.check(self.diff("@@ -1,1 +1,2 @@\n--- a/x\n+++ b/x\n+++ b/y\n", "@@ -10 +11 @@\n-x\n+y\n"), 0)

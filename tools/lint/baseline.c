@@ -157,7 +157,9 @@ bool lint_baseline_write(const struct lint_report *report, const char *path, int
     } lines = {NULL, 0, 0};
     for (size_t i = 0; i < report->item_count; i++) {
         const pdl_lint_finding *const finding = report->items[i].entries[0].finding;
-        if (finding->suppressed == NULL && finding->level >= level) {
+        const enum lint_sifted sifted = lint_sifted(finding); /* a baseline is written anew, too */
+        if ((sifted == LINT_SIFTED_NOT || sifted == LINT_SIFTED_BASELINE) &&
+            finding->level >= level) {
             char *const line = entry_text(&report->items[i]);
             APPEND(&lines, line);
         }

@@ -58,25 +58,39 @@ static uint64_t hash_of(const struct lint_report *report, const struct lint_item
     return state;
 }
 
-/* Equal ones are counted in the order of the report. */
+/* Equal ones are counted in the order of the report. What is suppressed in some of its kernels is two items, and one
+ * finding: both have the same number, so that a suppression does not make the other new to a baseline. */
 void lint_fingerprint(struct lint_report *report)
 {
+    struct pdl_names hashes = {0};
     struct pdl_names seen = {0};
     struct {
         uint32_t *items;
         size_t count, capacity;
-    } times = {0};
+    } times = {0}; /* by hash */
+    struct {
+        uint32_t *items;
+        size_t count, capacity;
+    } numbers = {0}; /* by hash and what it is about */
     for (size_t i = 0; i < report->item_count; i++) {
         struct lint_item *item = &report->items[i];
+        char one[40];
         (void)snprintf(item->fingerprint, sizeof(item->fingerprint), "%016llx",
                        (unsigned long long)hash_of(report, item));
-        const uint32_t index = name_index(&seen, item->fingerprint);
-        if (index >= times.count) {
+        const uint32_t hash_index = name_index(&hashes, item->fingerprint);
+        (void)snprintf(one, sizeof(one), "%s %u", item->fingerprint, (unsigned)item->same);
+        const uint32_t index = name_index(&seen, one);
+        if (hash_index >= times.count) {
             APPEND(&times, 0);
         }
+        if (index >= numbers.count) {
+            APPEND(&numbers, ++times.items[hash_index]);
+        }
         (void)snprintf(item->fingerprint + 16, sizeof(item->fingerprint) - 16, ":%u",
-                       (unsigned)++times.items[index]);
+                       (unsigned)numbers.items[index]);
     }
+    free(numbers.items);
     free(times.items);
     pdl_names_free(&seen);
+    pdl_names_free(&hashes);
 }

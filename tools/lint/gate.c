@@ -92,6 +92,11 @@ bool lint_gate_compare(struct lint_gate *gate, const struct lint_report *report,
                    options->baseline);
         free(entries);
     }
+    if (options->write_baseline != NULL && !report->judged) {
+        print_line(stderr, "pdltool lint: %s is not written: not all inputs could be read",
+                   options->write_baseline);
+        return false;
+    }
     if (options->write_baseline != NULL) {
         const int level = fail_on < (int)report->level ? fail_on : (int)report->level;
         size_t count = 0;

@@ -117,6 +117,7 @@ struct member {
     const char *owner; /* without a line of the source: the kernel without its template arguments */
     uint32_t line;     /* 0: not known */
     uint32_t group;
+    uint32_t same;      /* of all in one line about one thing, suppressed or not */
     const char *reason; /* of what suppressed it, or "": such a finding does not speak for others */
 };
 
@@ -169,13 +170,12 @@ static struct member member_of(struct gathering *gathering, struct lint_entry en
     return member;
 }
 
-/* By everything but the rule. */
+/* By everything but the rule, and what suppressed it. */
 static int by_line(const struct member *a, const struct member *b)
 {
     int order = by_number(a->line == 0, b->line == 0);
     order = order != 0 ? order : by_number(a->line, b->line);
     order = order != 0 ? order : a->file == b->file ? 0 : strcmp(a->file, b->file);
-    order = order != 0 ? order : strcmp(a->reason, b->reason);
     order =
         order != 0 ? order : by_number(a->entry.finding->parameter, b->entry.finding->parameter);
     order = order != 0 ? order : a->owner == b->owner ? 0 : strcmp(a->owner, b->owner);
@@ -187,6 +187,7 @@ static int by_look(const void *a, const void *b)
     const struct member *x = a;
     const struct member *y = b;
     int order = by_line(x, y);
+    order = order != 0 ? order : strcmp(x->reason, y->reason);
     order = order != 0 ? order : by_number(x->entry.finding->rule, y->entry.finding->rule);
     return order != 0 ? order : by_number((int64_t)x->entry.order, (int64_t)y->entry.order);
 }
@@ -206,7 +207,7 @@ static bool goes_with(const struct member *first, const struct member *second)
 {
     const pdl_lint_finding *a = first->entry.finding;
     const pdl_lint_finding *b = second->entry.finding;
-    return by_line(first, second) == 0 &&
+    return by_line(first, second) == 0 && strcmp(first->reason, second->reason) == 0 &&
            (a->rule == b->rule ||
             (b->rule == PDL_LINT_PARTIAL_WAIT &&
              (a->rule == PDL_LINT_READ_BEFORE_WAIT || a->rule == PDL_LINT_WRITE_BEFORE_WAIT)));
@@ -248,8 +249,11 @@ static void find_groups(struct gathering *gathering)
 {
     struct member *members = gathering->members;
     uint32_t groups = 0;
+    uint32_t lines = 0;
     qsort(members, gathering->count, sizeof(*members), by_look);
     for (size_t i = 0; i < gathering->count; i++) {
+        lines += i > 0 && by_line(&members[i - 1], &members[i]) != 0 ? 1 : 0;
+        members[i].same = lines;
         groups += i > 0 && !goes_with(&members[i - 1], &members[i]) ? 1 : 0;
         members[i].group = groups;
     }
@@ -294,7 +298,7 @@ void lint_gather_findings(struct lint_report *report)
             item->order = member->entry.order < item->order ? member->entry.order : item->order;
         } else {
             report->items[report->item_count++] =
-                (struct lint_item){&report->entries[i], 1, member->entry.order, ""};
+                (struct lint_item){&report->entries[i], 1, member->entry.order, member->same, ""};
         }
     }
     report->entry_count = count;

@@ -141,7 +141,7 @@ static int run(struct lint_report *report, struct judges *judges, struct lint_op
         return EXIT_USAGE;
     }
     if (options->write_baseline != NULL) {
-        return report->inputs.incomplete ? EXIT_USAGE : EXIT_DONE;
+        return EXIT_DONE;
     }
     return print(report, options->print);
 }

@@ -24,7 +24,8 @@ struct lint_item {
     const struct lint_entry *entries; /* the first is the one to show, the worst */
     size_t count;
     size_t order;         /* among all items */
-    char fingerprint[32]; /* it stays when lines move; no other item's */
+    uint32_t same;        /* of items that differ in the rule, or in what suppressed them, only */
+    char fingerprint[32]; /* it stays when lines move */
 };
 
 /* A suppression, a marker or another statement, over all inputs. */
