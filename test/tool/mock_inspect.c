@@ -315,3 +315,13 @@ pdl_status pdl_inspect_file(const char *path, const pdl_inspect_options *options
     (void)fclose(file);
     return pdl_inspect_memory(bytes, size, path, options, inspection);
 }
+
+pdl_known pdl_inspection_shown(const pdl_inspection *inspection, const char *kernel,
+                               int32_t capability, pdl_known *waits_always)
+{
+    (void)inspection;
+    (void)kernel;
+    (void)capability;
+    (void)waits_always; /* nobody asks the mock */
+    return PDL_UNKNOWN;
+}

@@ -82,21 +82,18 @@ static char *finding_text(const pdl_lint_finding *finding)
                        pdl_lint_rule_id((pdl_lint_rule)finding->rule));
 }
 
-/* As pdl_inspection_shown() judges, and keeps the first finding: a warning before a note. */
-static pdl_known read_findings(const struct looking *looking, const pdl_inspection *inspection,
-                               const pdl_inspect_kernel *from, struct watch_kernel *kernel,
-                               struct facts *facts)
+/* Keeps the first finding about waits: a warning before a note. */
+static void read_findings(const struct looking *looking, const pdl_inspection *inspection,
+                          const pdl_inspect_kernel *from, struct watch_kernel *kernel,
+                          struct facts *facts)
 {
-    pdl_known shown = from->info->waits == PDL_YES ? PDL_YES : PDL_NO;
     for (uint32_t i = 0; i < from->finding_count; i++) {
         const pdl_lint_finding *const finding =
             pdl_inspection_finding(inspection, from->first_finding + i);
-        const bool warns = finding->suppressed == NULL && finding->level >= PDL_LINT_WARNING;
+        const bool warns = finding->level >= PDL_LINT_WARNING;
         if (!is_about_waits(finding)) {
-            shown = warns ? PDL_NO : shown;
             continue;
         }
-        shown = PDL_NO;
         const bool skips =
             warns && (finding->rule == PDL_LINT_PARTIAL_WAIT || finding->rule == PDL_LINT_NO_WAIT);
         if (kernel->finding == NULL || (warns && !facts->warned) || (skips && !facts->skips)) {
@@ -105,7 +102,6 @@ static pdl_known read_findings(const struct looking *looking, const pdl_inspecti
         facts->warned = facts->warned || warns;
         facts->skips = facts->skips || skips;
     }
-    return shown;
 }
 
 /* A line of a text. */
@@ -133,8 +129,9 @@ static void read_ptx(const struct looking *looking, const pdl_inspection *inspec
     if (kernel->ptx_version >= 0 && target > 0 && target != kernel->ptx_version) {
         return; /* of another version of the kernel than the one that ran */
     }
-    const pdl_known shown = read_findings(looking, inspection, from, kernel, facts);
-    kernel->shown_to_wait = agree(facts, facts->shown, kernel->shown_to_wait, shown);
+    read_findings(looking, inspection, from, kernel, facts);
+    kernel->shown_to_wait = agree(facts, facts->shown, kernel->shown_to_wait,
+                                  pdl_inspection_shown(inspection, from->info->name, target, NULL));
     facts->shown = true;
     if (!facts->loaded) {
         kernel->waits = kernel->waits == PDL_UNKNOWN ? (pdl_known)from->info->waits : kernel->waits;
