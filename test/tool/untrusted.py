@@ -221,6 +221,11 @@ class Large(Case):
             path = self.file("a.ptx", HEAD + files + text)
             self.assertLess(self.seconds_of("--summary", path), 60 if "sanitized" in tooltest.without else 6)
 
+    def test_a_long_name_of_many_parts(self):
+        for name in ("_ZN" + "1a" * 500000 + "Ev", "_Z1fI" + "LN1aEE" * 200000 + "Evv"):
+            path = self.file("a.ptx", HEAD + kernel(name, 1, ""))
+            self.assertLess(self.seconds_of("--level=note", path) + self.seconds_of(path), 60 if "sanitized" in tooltest.without else 4)
+
     def test_many_markers_in_a_kernel_with_a_long_name(self):
         def limit():
             if "sanitized" not in tooltest.without:

@@ -122,15 +122,16 @@ static char *outline(const char *name, const char *arguments)
 {
     const bool nested = strncmp(name, "_ZN", 3) == 0;
     const char *at = name + (nested ? 3 : 2);
+    const char *const end = name + strlen(name);
     if (strncmp(name, "_Z", 2) != 0) {
         return NULL;
     }
-    char *made = allocate(2 * strlen(name) + strlen(arguments) + 1, 1);
+    char *made = allocate(2 * (size_t)(end - name) + strlen(arguments) + 1, 1);
     char *to = made;
     while (isdigit((unsigned char)*at)) {
         char *ident = NULL;
         const unsigned long length = strtoul(at, &ident, 10);
-        if (length == 0 || length > strlen(ident)) {
+        if (length == 0 || length > (size_t)(end - ident)) {
             break;
         }
         to = to > made ? stpcpy(to, "::") : to;

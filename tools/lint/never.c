@@ -54,56 +54,56 @@ static const char *skip_digits(const char *at)
     return at + strspn(at, "0123456789");
 }
 
-/* Behind an identifier with its length in front, or `at` if there is none. */
-static const char *skip_identifier(const char *at)
+/* Behind an identifier with its length in front, or `at` if there is none. `end` is that of the whole name. */
+static const char *skip_identifier(const char *at, const char *end)
 {
     size_t length = 0;
     const char *const name = skip_digits(at);
     for (const char *digit = at; digit < name && length <= UINT32_MAX; digit++) {
         length = length * 10 + (size_t)(*digit - '0');
     }
-    return name > at && length <= strlen(name) ? name + length : at;
+    return name > at && length <= (size_t)(end - name) ? name + length : at;
 }
 
 /* Behind the type that a literal is of: a letter, an enumeration, a nested name. `at` if it is another. */
-static const char *skip_type(const char *at)
+static const char *skip_type(const char *at, const char *end)
 {
     if (*at >= '0' && *at <= '9') {
-        return skip_identifier(at);
+        return skip_identifier(at, end);
     }
     if (*at != 'N') {
         return *at >= 'a' && *at <= 'z' ? at + 1 : at;
     }
-    const char *end = at + 1;
-    while (*end != 'E' && *end != '\0') {
-        const char *next = skip_identifier(end);
-        if (*end == 'S') { /* what came before */
-            next = end[1] >= 'a' && end[1] <= 'z' ? end + 2 : end + 1 + strcspn(end + 1, "_");
-            next += next > end + 1 && *next == '_' ? 1 : 0;
+    const char *part = at + 1;
+    while (*part != 'E' && *part != '\0') {
+        const char *next = skip_identifier(part, end);
+        if (*part == 'S') { /* what came before */
+            next = part[1] >= 'a' && part[1] <= 'z' ? part + 2 : part + 1 + strcspn(part + 1, "_");
+            next += next > part + 1 && *next == '_' ? 1 : 0;
         }
-        if (next == end) {
+        if (next == part) {
             return at; /* a template in a template's argument: such a literal stays */
         }
-        end = next;
+        part = next;
     }
-    return *end == 'E' ? end + 1 : at;
+    return *part == 'E' ? part + 1 : at;
 }
 
 /* A mangled name without the values of literals among template arguments: what instances that differ in flags and
  * numbers only have in common. The caller frees it. */
 char *lint_family(const char *name)
 {
-    char *const family = allocate(strlen(name) + 1, 1);
+    char *const family = copy_text(name);
+    const char *const end = name + strlen(name);
     char *to = family;
     const char *at = name;
     if (strncmp(name, "_Z", 2) != 0) {
-        memcpy(family, name, strlen(name) + 1);
         return family;
     }
     while (*at != '\0') {
-        const char *end = skip_identifier(at);
+        const char *next = skip_identifier(at, end);
         if (*at == 'L') {
-            const char *const type = skip_type(at + 1);
+            const char *const type = skip_type(at + 1, end);
             const char *const number = type + (*type == 'n');
             const char *const behind = skip_digits(number);
             if (type > at + 1 && behind > number && *behind == 'E') {
@@ -112,10 +112,10 @@ char *lint_family(const char *name)
                 continue;
             }
         }
-        end = end > at ? end : at + 1;
-        memcpy(to, at, (size_t)(end - at));
-        to += end - at;
-        at = end;
+        next = next > at ? next : at + 1;
+        memcpy(to, at, (size_t)(next - at));
+        to += next - at;
+        at = next;
     }
     *to = '\0';
     return family;
