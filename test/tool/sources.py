@@ -193,6 +193,7 @@ class Compile(Case):
         for name in ("80", "sm_75", "native", "90b", ""):
             result = self.lint("--arch=" + name, "a.cu")
             self.assertEqual((result.returncode, self.commands()), (2, []), name)
+            self.assertIn("--arch takes architectures from sm_90 on", result.stderr)
 
     def test_files_that_are_cuda_only_by_an_option(self):
         self.file("a.cpp", BROKEN)
@@ -526,6 +527,11 @@ class Database(Case):
         self.assertIn("note: 1 file left out: /opt/wrapper is neither nvcc nor clang", result.stderr)
         result = self.lint("-p", "build", "--nvcc=nvcc")
         self.assertEqual((result.returncode, self.compiled()), (1, ["a.cu", "c.cu"]))
+        os.symlink(self.path("../bin/nvcc"), self.path("here"))
+        self.file("k/d.cu", BROKEN)
+        self.database({"directory": self.path("k"), "file": "d.cu", "command": "nvcc -c d.cu"})
+        result = self.lint("-p", "build", "--nvcc=./here")
+        self.assertEqual((result.returncode, self.compiled()), (1, ["d.cu"]))
 
     def test_what_is_not_a_database(self):
         self.file("build/compile_commands.json", "")

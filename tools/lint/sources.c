@@ -92,7 +92,7 @@ bool lint_is_source(const struct lint_options *options, const char *argument)
 /* Those that --arch names; false with a line where it names none. */
 static bool read_architectures(const char *text, struct command *into)
 {
-    while (*text != '\0') {
+    do {
         const size_t length = strcspn(text, ",");
         char *const name = format_text("%.*s", (int)length, text);
         struct architecture found;
@@ -109,8 +109,8 @@ static bool read_architectures(const char *text, struct command *into)
         }
         APPEND(into, found);
         text += length + (text[length] == ',');
-    }
-    return into->count > 0;
+    } while (*text != '\0');
+    return true;
 }
 
 /* ---- units ------------------------------------------------------------------------------------*/
@@ -360,7 +360,9 @@ static enum compiler_kind take_compiler(const struct lint_options *options, stru
         return kind;
     }
     free(arguments->items[0]);
-    arguments->items[0] = copy_text(options->compiler);
+    arguments->items[0] = strchr(options->compiler, '/') != NULL
+                              ? path_absolute(NULL, options->compiler) /* not from its directory */
+                              : copy_text(options->compiler);
     return wanted;
 }
 
