@@ -35,20 +35,17 @@ struct outcome {
     char *log; /* what the compiler says; NULL: nothing */
 };
 
-/* What tells a compiler from others, found once. */
-struct compiler {
-    char *identity;
-};
-
 struct work {
     const struct units *units;
     struct outcome *outcomes;
     struct runner runner;
     struct store *store;           /* NULL: no cache */
-    pthread_mutex_t compiler_lock; /* of the next three */
+    pthread_mutex_t compiler_lock; /* of the next two */
     struct pdl_names compilers;
-    struct compiler *items;
-    size_t count, capacity;
+    struct {
+        char **items; /* by compiler: what tells it from others, found once */
+        size_t count, capacity;
+    } identities;
     pthread_mutex_t lock; /* of what follows, and of outcomes' `done` */
     pthread_cond_t changed;
     size_t next, taken;
@@ -108,11 +105,10 @@ static const char *identity_of(struct work *work, const struct unit *unit)
     char *const path = relative ? path_absolute(unit->directory, name) : copy_text(name);
     (void)pthread_mutex_lock(&work->compiler_lock);
     const uint32_t index = name_index(&work->compilers, path);
-    if (index == work->count) {
-        const struct compiler made = {identify(work, name, unit->directory, index)};
-        APPEND(work, made);
+    if (index == work->identities.count) {
+        APPEND(&work->identities, identify(work, name, unit->directory, index));
     }
-    const char *const identity = work->items[index].identity;
+    const char *const identity = work->identities.items[index];
     (void)pthread_mutex_unlock(&work->compiler_lock);
     free(path);
     return identity;
@@ -362,10 +358,10 @@ static void run(const struct lint_options *options, const struct units *units,
         (void)pthread_mutex_destroy(&work.lock);
         (void)pthread_mutex_destroy(&work.compiler_lock);
         store_close(work.store);
-        for (size_t i = 0; i < work.count; i++) {
-            free(work.items[i].identity);
+        for (size_t i = 0; i < work.identities.count; i++) {
+            free(work.identities.items[i]);
         }
-        free(work.items);
+        free(work.identities.items);
         pdl_names_free(&work.compilers);
         free(work.outcomes);
     }
