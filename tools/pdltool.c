@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* pdltool: libpdl from the command line. */
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -45,6 +46,8 @@ static void usage(FILE *to)
 
 int main(int argc, char **argv)
 {
+    (void)signal(SIGCHLD,
+                 SIG_DFL); /* if its parent ignores it, so would pdltool: it could not wait */
     if (argc < 2) {
         usage(stderr);
         return EXIT_USAGE;

@@ -104,6 +104,12 @@ class Compile(Case):
             self.file(name, BROKEN)
             self.assertIn(f"/{name}:2:5: warning: ", self.lint(name).stdout)
 
+    def test_a_parent_that_ignores_its_children(self):
+        self.file("a.cu", BROKEN)
+        ignore = {"preexec_fn": lambda: signal.signal(signal.SIGCHLD, signal.SIG_IGN)}
+        result = self.tool("lint", "a.cu", env=self.environment, **ignore)
+        self.assertEqual((result.returncode, result.stderr), (1, ""))
+
     def test_temporary_files_in_a_relative_directory(self):
         os.mkdir(self.path("t"))
         os.mkdir(self.path("sub"))
