@@ -457,6 +457,20 @@ class Baseline(Case):
         with open(path, encoding="ascii") as file:
             self.assertEqual(file.read(), text)
 
+    def test_static_kernels_of_another_folder_are_the_same(self):
+        """Of separate compilation: the name has a hash of the path in it."""
+        self.file("a.cu", "\n" * 8 + "static __global__ void k(const float *weights, float *y)\n{\n")
+        names = [f"__nv_static_25__{hash_}_4_a_cu_1a84dbe3__Z1kPKfPf" for hash_ in ("e752b89b", "1d7ff3b9")]
+        first, second = (
+            self.file(f"{i}.ptx", (HEAD + early(name, 10)).replace("/home/me/src/", self.directory + "/").replace("u64 w", f"u64 {name}_param_0").replace("[w]", f"[{name}_param_0]"))
+            for i, name in enumerate(names)
+        )
+        path, text = self.write(first)
+        if "demangled" not in tooltest.without:
+            self.assertIn("a.cu: read-before-wait of weights in k [", text)
+            self.assertIn("'k(float const*, float*)'", self.lint(first).stdout)
+            self.lint("--baseline", path, second, code=0)
+
     def test_what_counts_for_one_kernel_only_stays_known_of_the_others(self):
         name = ".section .debug_str\n{\nL:\n.b8 102,0\n}\n"  # f, which both call
         ptx = self.ptx(name, *(kernel(k, f".loc 2 3 1, function_name L, inlined_at 1 {line} 1\n", READ, WAIT, TRIGGER) for k, line in (("a", 10), ("b", 50))))

@@ -12,6 +12,7 @@
 #include <sys/time.h>
 #include <unistd.h>
 
+#include "code/unit_name.h"
 #include "common/memory.h"
 #include "common/process.h"
 #include "common/shorten.h"
@@ -162,6 +163,7 @@ static bool is_mangled(const char *name)
 
 char *demangle(const char *name)
 {
+    name = pdl_unit_skip(name);
 #ifdef PDL_HAVE_CXA_DEMANGLE
     if (is_mangled(name)) {
         return copy_text(find(name)->text);
@@ -172,6 +174,7 @@ char *demangle(const char *name)
 
 char *demangle_brief(const char *name)
 {
+    name = pdl_unit_skip(name);
 #ifdef PDL_HAVE_CXA_DEMANGLE
     if (is_mangled(name)) {
         return copy_text(find(name)->brief);
@@ -182,6 +185,7 @@ char *demangle_brief(const char *name)
 
 char *demangle_alone(const char *name)
 {
+    name = pdl_unit_skip(name);
 #ifdef PDL_HAVE_CXA_DEMANGLE
     if (is_mangled(name)) {
         return copy_text(find(name)->alone);

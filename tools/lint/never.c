@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "code/unit_name.h"
 #include "common/demangle.h"
 #include "common/memory.h"
 #include "common/print.h"
@@ -93,6 +94,7 @@ static const char *skip_type(const char *at, const char *end)
  * numbers only have in common. The caller frees it. */
 char *lint_family(const char *name)
 {
+    name = pdl_unit_skip(name);
     char *const family = copy_text(name);
     const char *const end = name + strlen(name);
     char *to = family;

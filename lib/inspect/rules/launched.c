@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "code/unit_name.h"
 #include "inspect/ptx/names.h"
 
 /* The names of both lists of launches. A name with internal linkage differs between two compilations of
@@ -43,24 +44,6 @@ static const char *find_identifier(const char *name, const char *word, const cha
     return NULL;
 }
 
-/* Takes `__nv_static_N_` and the N characters behind it off, with the `_` that follows. */
-static const char *skip_unit(const char *name)
-{
-    static const char word[] = "__nv_static_";
-    char *end = NULL;
-    if (strncmp(name, word, sizeof(word) - 1) != 0) {
-        return name;
-    }
-    const char *const digits = name + sizeof(word) - 1;
-    const unsigned long length =
-        digits[0] >= '0' && digits[0] <= '9' ? strtoul(digits, &end, 10) : 0;
-    if (length == 0 || end[0] != '_' || length >= strlen(end + 1) || end[1 + length] != '_' ||
-        end[2 + length] == '\0') {
-        return name;
-    }
-    return end + 2 + length;
-}
-
 bool pdl_launched_shorten(const char *name, char *to)
 {
     static const char *const words[] = {"_GLOBAL__N_", "_INTERNAL_"};
@@ -68,7 +51,7 @@ bool pdl_launched_shorten(const char *name, char *to)
     const char *end = NULL;
     const char *number = NULL;
     char *out = to;
-    name = skip_unit(name);
+    name = pdl_unit_skip(name);
     for (size_t i = 0; i < sizeof(words) / sizeof(words[0]) && number == NULL; i++) {
         number = find_identifier(name, words[i], &end);
         if (number != NULL) {

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "code/unit_name.h"
 #include "core/array.h"
 
 #define SIZE_LIMIT ((size_t)16 << 20)
@@ -243,6 +244,7 @@ const char *const *pdl_source_parameters(struct pdl_source_file *file, struct pd
     if (count == 0 || line == 0 || !read_file(file, path)) {
         return NULL;
     }
+    name = pdl_unit_skip(name);
     char *at = line_start(file, line);
     const char *end =
         line_start(file, line <= UINT32_MAX - LINES_AFTER ? line + LINES_AFTER : line);
