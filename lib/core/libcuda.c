@@ -3,6 +3,7 @@
 #include "core/libcuda.h"
 
 #include <dlfcn.h>
+#include <string.h>
 
 /* cuGetProcAddress of CUDA 12, which also says why an entry was not found. */
 typedef PFN_cuGetProcAddress_v12000 get_proc_address;
@@ -78,8 +79,11 @@ pdl_status pdl_libcuda_load(const char *soname, const struct pdl_libcuda_entry *
     if (loaded == NULL) {
         const char *why = dlerror();
         const struct pdl_error_source source = {.call = "dlopen"};
-        return pdl_error_set(PDL_ERROR_NO_DRIVER, source, "%s cannot be loaded: %s", soname,
-                             why != NULL ? why : "no reason given");
+        /* What dlopen() says of a file that is not there adds nothing. */
+        const bool absent = why == NULL || strstr(why, "No such file") != NULL;
+        return pdl_error_set(PDL_ERROR_NO_DRIVER, source,
+                             "no CUDA driver is installed (%s cannot be loaded%s%s)", soname,
+                             absent ? "" : ": ", absent ? "" : why);
     }
     const pdl_status status = fill(loaded, soname, entries, count, version);
     if (status != PDL_SUCCESS) {
