@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* pdltool cache: the folder where libpdl-rtc keeps what it compiled. */
-#include <errno.h>
 #include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,13 +10,13 @@
 
 #include "commands.h"
 #include "common/memory.h"
+#include "common/options.h"
 #include "common/print.h"
+#include "common/suggest.h"
 #include "core/size_text.h"
 #ifdef PDL_HAVE_JANSSON
 #include "common/json.h"
 #endif
-
-static const char program[] = "pdltool cache";
 
 struct arguments {
     const char *directory; /* NULL: the default cache's */
@@ -35,34 +34,40 @@ struct listing {
 #endif
 };
 
-static void usage(FILE *to)
+static void usage(void)
 {
-    (void)fputs(
-        "usage: pdltool cache list [--json] | verify [--remove] | trim SIZE | clear [--dir DIR]\n\n"
-        "Looks after the folder in which libpdl-rtc keeps kernels that were compiled at run "
-        "time.\n\n"
-        "  list         every file: when it was last used, and what is in it\n"
-        "  verify       reads every file, and tells which are damaged\n"
-        "  trim SIZE    removes those used longest ago until the rest is no larger than SIZE, in\n"
-        "               bytes or with K, M or G\n"
-        "  clear        removes all\n\n"
-        "      --dir DIR  the folder (default: that of programs, see docs/rtc.md)\n"
-        "      --json     list: as JSON\n"
-        "      --remove   verify: removes what is damaged\n\n"
-        "exit code:\n"
-        "  0, 1 there are damaged files (verify), 2 the command line is wrong, or the folder can't "
-        "be\n"
-        "  read or written\n",
-        to);
+    (void)fputs("usage: pdltool cache list [--json] [--dir DIR]\n"
+                "       pdltool cache verify [--remove] [--dir DIR]\n"
+                "       pdltool cache trim SIZE [--dir DIR]\n"
+                "       pdltool cache clear [--dir DIR]\n"
+                "\n"
+                "Manages the cache of kernels that libpdl-rtc compiles at run time.\n"
+                "\n"
+                "  list         list the cache entries: last use, size and kernels\n"
+                "  verify       read every entry and report the damaged ones\n"
+                "  trim SIZE    remove the entries used longest ago until at most SIZE bytes\n"
+                "               remain; SIZE may end in K, M or G\n"
+                "  clear        remove all entries\n"
+                "\n"
+                "      --dir DIR  the cache directory (default: that of programs, see\n"
+                "                 'man pdltool-cache')\n"
+                "      --json     list as JSON\n"
+                "      --remove   remove the damaged entries that verify finds\n"
+                "\n"
+                "Examples:\n"
+                "  pdltool cache list\n"
+                "  pdltool cache trim 500M\n"
+                "\n"
+                "Exit status: 0; 1 if verify found damaged entries; 2 if the command line is\n"
+                "wrong or the directory could not be read or written.\n",
+                stdout);
 }
 
 /* ---- files ------------------------------------------------------------------------------------*/
 
 static int fail(void)
 {
-    (void)fprintf(stderr, "%s: ", program);
-    print_plain(stderr, pdl_last_error()->message);
-    (void)putc('\n', stderr);
+    print_error("%s", pdl_last_error()->message);
     return EXIT_USAGE;
 }
 
@@ -250,8 +255,7 @@ static bool read_size(const char *text, uint64_t *size)
 {
     const bool good = pdl_size_parse(text, UINT64_MAX, size);
     if (!good) {
-        print_line(stderr, "%s: a size is a number of bytes, or of K, M or G of them, not %s",
-                   program, text);
+        print_error("trim takes a size such as 500M or 2G, not '%s'", text);
     }
     return good;
 }
@@ -264,26 +268,21 @@ static bool read_arguments(struct arguments *arguments, int argc, char **argv)
                                             {"help", no_argument, NULL, 'h'},
                                             {NULL, 0, NULL, 0}};
     int option;
-    while ((option = getopt_long(argc, argv, "h", options, NULL)) != -1) {
+    while ((option = next_option(argc, argv, "h", options)) != -1) {
         if (option == 'd') {
             arguments->directory = optarg;
         } else if (option == 'j') {
 #ifndef PDL_HAVE_JANSSON
-            print_line(stderr,
-                       "%s: --json is not in this build, which was made without the JSON "
-                       "library jansson",
-                       program);
-            return false;
+            return lacks_json("json");
 #endif
             arguments->json = true;
         } else if (option == 'r') {
             arguments->remove = true;
         } else if (option == 'h') {
-            usage(stdout);
+            usage();
             arguments->done = true;
             return true;
         } else {
-            print_line(stderr, "`%s --help` tells the options", program);
             return false;
         }
     }
@@ -297,13 +296,13 @@ static int run(const struct arguments *arguments, int count, char **operands)
     const char *wrong = NULL;
     uint64_t size = 0;
     if (is_trim && count != 2) {
-        wrong = "trim wants a size";
+        wrong = "trim needs a size";
     } else if (!is_trim && count > 1) {
-        wrong = "one action at a time, and nothing after it";
+        wrong = "one action at a time";
     } else if (arguments->json && strcmp(action, "list") != 0) {
-        wrong = "--json is for list";
+        wrong = "--json is an option of list";
     } else if (arguments->remove && strcmp(action, "verify") != 0) {
-        wrong = "--remove is for verify";
+        wrong = "--remove is an option of verify";
     } else if (strcmp(action, "list") == 0) {
         return list(arguments);
     } else if (strcmp(action, "verify") == 0) {
@@ -313,9 +312,15 @@ static int run(const struct arguments *arguments, int count, char **operands)
     } else if (is_trim) {
         return read_size(operands[1], &size) ? trim(arguments, size) : EXIT_USAGE;
     } else {
-        wrong = "say list, verify, trim or clear; `pdltool cache --help` tells more";
+        static const char *const actions[] = {"list", "verify", "trim", "clear"};
+        const char *const close = suggest(action, actions, sizeof(actions) / sizeof(actions[0]));
+        if (close != NULL) {
+            print_error("unknown action '%s'; did you mean '%s'?", action, close);
+            return EXIT_USAGE;
+        }
+        wrong = action[0] == '\0' ? "no action" : "unknown action";
     }
-    print_line(stderr, "%s: %s", program, wrong);
+    print_misuse("%s", wrong);
     return EXIT_USAGE;
 }
 
@@ -325,10 +330,6 @@ int command_cache(int argc, char **argv)
     int code = EXIT_USAGE;
     if (read_arguments(&arguments, argc, argv)) {
         code = arguments.done ? EXIT_DONE : run(&arguments, argc - optind, argv + optind);
-    }
-    if (fflush(stdout) != 0) {
-        print_line(stderr, "%s: the report could not be written: %s", program, strerror(errno));
-        code = EXIT_USAGE;
     }
     return code;
 }

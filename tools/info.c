@@ -13,6 +13,7 @@
 
 #include "commands.h"
 #include "common/memory.h"
+#include "common/options.h"
 #include "common/print.h"
 #include "launch/attributes.h"
 
@@ -219,19 +220,26 @@ int command_info(int argc, char **argv)
 {
     static const struct option options[] = {{"help", no_argument, NULL, 'h'}, {NULL, 0, NULL, 0}};
     int option;
-    while ((option = getopt_long(argc, argv, "h", options, NULL)) != -1) {
+    while ((option = next_option(argc, argv, "h", options)) != -1) {
         if (option != 'h') {
             return EXIT_USAGE;
         }
-        printf(
-            "usage: pdltool info\n\n"
-            "Shows the driver, the CUDA Runtime and NVRTC, the devices, what a launch may ask for\n"
-            "there, and the environment's switches that are set.\n\n"
-            "Exits with 1 where there is no device.\n");
+        (void)fputs(
+            "usage: pdltool info\n"
+            "\n"
+            "Shows the driver, the CUDA Runtime, NVRTC, the devices, what a launch may ask\n"
+            "for on each of them, and the environment variables of libpdl that are set.\n"
+            "\n"
+            "Examples:\n"
+            "  pdltool info\n"
+            "  PDL_OVERLAP=0 pdltool info\n"
+            "\n"
+            "Exit status: 0; 1 if there is no device; 2 if the command line is wrong.\n",
+            stdout);
         return EXIT_DONE;
     }
     if (optind < argc) {
-        print_line(stderr, "pdltool info: %s is one argument too many", argv[optind]);
+        print_misuse("unexpected argument '%s'", argv[optind]);
         return EXIT_USAGE;
     }
     const unsigned version = pdl_version();

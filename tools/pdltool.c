@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* pdltool: libpdl from the command line. */
+#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -8,43 +9,104 @@
 
 #include "commands.h"
 #include "common/print.h"
+#include "common/suggest.h"
+
+static int command_help(int argc, char **argv);
 
 static const struct command {
     const char *name;
     int (*run)(int argc, char **argv);
     const char *summary;
 } commands[] = {
-    {"bench", command_bench, "what launches cost and what PDL gives, raw CUDA beside libpdl"},
-    {"bisect", command_bisect, "which kernel's overlap makes a command fail"},
+    {"bench", command_bench, "measures what launches cost and what PDL gains"},
+    {"bisect", command_bisect, "finds the kernel whose overlap makes a command fail"},
 #ifdef PDL_HAVE_RTC
-    {"cache", command_cache, "the folder of kernels that were compiled at run time"},
+    {"cache", command_cache, "manages the cache of kernels compiled at run time"},
 #endif
-    {"info", command_info, "the driver, the devices, and whether launches may overlap on them"},
-    {"inspect", command_inspect,
-     "the kernels in PTX, cubins and programs: do they wait and trigger"},
-    {"lint", command_lint, "where kernels touch memory too early, or trigger and never wait"},
-    {"overlap", command_overlap,
-     "whether a kernel's blocks can run beside those of the one before it"},
-    {"report", command_report, "what bench measured as a page with plots"},
+    {"help", command_help, "shows the help of a command"},
+    {"info", command_info, "shows the driver, the devices and what they support"},
+    {"inspect", command_inspect, "lists kernels, and whether they wait and trigger"},
+    {"lint", command_lint, "finds races between kernels that overlap"},
+    {"overlap", command_overlap, "says whether two kernels can overlap, and why not"},
+    {"report", command_report, "makes a web page of measurements"},
 #ifdef PDL_HAVE_RTC
-    {"rtc", command_rtc, "compiles a text as a program does at run time, and tells of its kernels"},
+    {"rtc", command_rtc, "compiles a source at run time and reports on its kernels"},
 #endif
-    {"sim", command_sim, "what launches would take, by a model, without a device"},
-    {"tune", command_tune, "the best trigger points and grid sizes for a chain of kernels"},
-    {"watch", command_watch, "any program's launches: do they overlap, why not, and is it safe"},
+    {"sim", command_sim, "predicts how long a chain takes, without a device"},
+    {"tune", command_tune, "finds the fastest trigger positions and grid sizes"},
+    {"watch", command_watch, "reports which launches of a program overlap, and why not"},
 };
+
+enum { COMMANDS = sizeof(commands) / sizeof(commands[0]) };
 
 static void usage(FILE *to)
 {
-    (void)fprintf(to, "usage: pdltool COMMAND [OPTION...]\n"
-                      "       pdltool --help | --version\n\ncommands:\n");
-    for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
+    (void)fputs("usage: pdltool COMMAND [OPTION...]\n"
+                "       pdltool help [COMMAND]\n"
+                "       pdltool --help | --version\n\n"
+                "Checks, measures and tunes CUDA kernels that overlap (Programmatic Dependent\n"
+                "Launch).\n\nCommands:\n",
+                to);
+    for (size_t i = 0; i < COMMANDS; i++) {
         (void)fprintf(to, "  %-8s %s\n", commands[i].name, commands[i].summary);
     }
-    (void)fprintf(to, "\n`pdltool COMMAND --help` tells a command's options.\n");
+    (void)fputs("\nExamples:\n"
+                "  pdltool lint build/app\n"
+                "  pdltool watch -- ./build/app\n\n"
+                "'pdltool help COMMAND' shows the options of a command.\n",
+                to);
 }
 
-int main(int argc, char **argv)
+static const struct command *find(const char *name)
+{
+    for (size_t i = 0; i < COMMANDS; i++) {
+        if (strcmp(name, commands[i].name) == 0) {
+            return &commands[i];
+        }
+    }
+    return NULL;
+}
+
+static int print_unknown(const char *name)
+{
+    const char *names[COMMANDS];
+    for (size_t i = 0; i < COMMANDS; i++) {
+        names[i] = commands[i].name;
+    }
+    const char *const close = suggest(name, names, COMMANDS);
+    const char *const what = name[0] == '-' ? "option" : "command";
+    print_as(NULL);
+    if (close != NULL) {
+        print_error("unknown %s '%s'; did you mean '%s'?", what, name, close);
+    } else {
+        print_misuse("unknown %s '%s'", what, name);
+    }
+    return EXIT_USAGE;
+}
+
+static int run(const struct command *command, int argc, char **argv)
+{
+    print_as(command->name);
+    return command->run(argc, argv);
+}
+
+static int command_help(int argc, char **argv)
+{
+    char option[] = "--help";
+    if (argc > 2) {
+        print_misuse("one command at a time");
+        return EXIT_USAGE;
+    }
+    if (argc < 2 || strcmp(argv[1], "help") == 0 || argv[1][0] == '-') {
+        usage(stdout);
+        return EXIT_DONE;
+    }
+    const struct command *const command = find(argv[1]);
+    char *const arguments[] = {argv[1], option, NULL};
+    return command != NULL ? run(command, 2, (char **)arguments) : print_unknown(argv[1]);
+}
+
+static int run_line(int argc, char **argv)
 {
     (void)signal(SIGCHLD,
                  SIG_DFL); /* if its parent ignores it, so would pdltool: it could not wait */
@@ -61,11 +123,17 @@ int main(int argc, char **argv)
         printf("pdltool %u.%u.%u\n", version / 10000, version / 100 % 100, version % 100);
         return EXIT_DONE;
     }
-    for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
-        if (strcmp(argv[1], commands[i].name) == 0) {
-            return commands[i].run(argc - 1, argv + 1);
-        }
+    const struct command *const command = find(argv[1]);
+    return command != NULL ? run(command, argc - 1, argv + 1) : print_unknown(argv[1]);
+}
+
+int main(int argc, char **argv)
+{
+    const int code = run_line(argc, argv);
+    /* A command that writes a report has checked it; what is left is help and short answers. */
+    if (fflush(stdout) != 0) {
+        print_error("cannot write to standard output: %s", strerror(errno));
+        return EXIT_USAGE;
     }
-    print_line(stderr, "pdltool: there is no command %s; `pdltool --help` lists them", argv[1]);
-    return EXIT_USAGE;
+    return code;
 }

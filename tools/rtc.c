@@ -13,11 +13,10 @@
 #include "common/demangle.h"
 #include "common/input.h"
 #include "common/memory.h"
+#include "common/options.h"
 #include "common/print.h"
 #include "common/sinks.h"
 #include "lint/lint.h"
-
-static const char program[] = "pdltool rtc";
 
 /* The library refuses more than 64 MiB; this much is read, so that it can. */
 #define LONGEST_TEXT (((size_t)64 << 20) + 1)
@@ -42,32 +41,40 @@ struct arguments {
 /* What is written by write_code(), which is told no more than where to. */
 static const pdl_rtc_image *written;
 
-static void usage(FILE *to)
+static void usage(void)
 {
-    (void)fputs(
-        "usage: pdltool rtc FILE [OPTION...] [-- COMPILER-OPTION...]\n\n"
-        "Compiles CUDA C++ text with NVRTC, through the cache, as a program does that calls\n"
-        "pdl_rtc_kernel(). Tells of each kernel its name in the code, what it needs, and whether "
-        "it\n"
-        "waits and triggers (Programmatic Dependent Launch); what `pdltool lint` finds in it; and\n"
-        "whether it was in the cache. `-` is standard input.\n\n"
-        "  -n, --name NAME      a kernel by its name or its expression, \"scale<float, 4>\"; may "
-        "be\n"
-        "                       repeated\n"
-        "  -t, --target TARGET  sm_90, sm_90a, compute_90 (default: the first device's)\n"
-        "      --output FORM    cubin, ptx, or lto: a cubin by way of LTO-IR\n"
-        "      --pch, --minimal NVRTC's options of these names\n"
-        "      --program NAME   what the compiler's messages call the text (default: FILE)\n"
-        "      --cache DIR      the cache's folder (default: as for programs, see docs/rtc.md)\n"
-        "      --no-cache       neither read nor written\n"
-        "      --no-lint        no findings\n"
-        "  -o, --file FILE      writes the code there\n\n"
-        "What comes after -- are options for NVRTC: -DN=4, -I include, --std=c++20.\n\n"
-        "exit code:\n"
-        "  0 compiled, 1 it does not compile, a name is not in it, or lint found a warning or an\n"
-        "  error, 2 the command line is wrong, something could not be read, or there is no "
-        "compiler\n",
-        to);
+    (void)fputs("usage: pdltool rtc FILE [OPTION...] [-- COMPILER-OPTION...]\n"
+                "\n"
+                "Compiles CUDA C++ with NVRTC through the cache, as a program does that calls\n"
+                "pdl_rtc_kernel(). Reports for each kernel its mangled name, what it needs,\n"
+                "whether it waits and triggers (Programmatic Dependent Launch), what 'pdltool\n"
+                "lint' finds in it, and whether it was in the cache. - is standard input.\n"
+                "\n"
+                "  -n, --name NAME      compile this kernel, a name or an expression such as\n"
+                "                       \"scale<float, 4>\"; repeatable\n"
+                "  -t, --target TARGET  sm_90, sm_90a, compute_90 and the like (default: the\n"
+                "                       architecture of the first device)\n"
+                "      --output FORM    one of cubin, ptx, lto (default: cubin); lto is a cubin\n"
+                "                       made from LTO-IR\n"
+                "      --pch            use automatic precompiled headers of NVRTC\n"
+                "      --minimal        pass --minimal to NVRTC\n"
+                "      --program NAME   name of the source in compiler messages (default: FILE)\n"
+                "      --cache DIR      the cache directory (default: that of programs, see\n"
+                "                       'man pdltool-cache')\n"
+                "      --no-cache       do not use the cache\n"
+                "      --no-lint        do not run lint\n"
+                "  -o, --file FILE      write the code to FILE\n"
+                "\n"
+                "Options after -- go to NVRTC: -DN=4, -I include, --std=c++20.\n"
+                "\n"
+                "Examples:\n"
+                "  pdltool rtc scale.cu --target sm_90\n"
+                "  pdltool rtc scale.cu -n \"scale<float, 4>\" -o scale.cubin -- -I include\n"
+                "\n"
+                "Exit status: 0; 1 if FILE does not compile, a name is not in it, or lint\n"
+                "reports a warning or an error; 2 if the command line is wrong, a file could\n"
+                "not be read, or there is no compiler.\n",
+                stdout);
 }
 
 /* ---- the command line -------------------------------------------------------------------------*/
@@ -78,15 +85,10 @@ enum { OPTION_NO_CACHE = OPTION_CACHE + 1, OPTION_NO_LINT };
 static bool read_output(const char *text, uint32_t *output)
 {
     static const char *const forms[] = {
-        [PDL_RTC_CUBIN] = "cubin", [PDL_RTC_PTX] = "ptx", [PDL_RTC_LTO] = "lto"};
-    for (uint32_t i = PDL_RTC_CUBIN; i <= PDL_RTC_LTO; i++) {
-        if (strcmp(text, forms[i]) == 0) {
-            *output = i;
-            return true;
-        }
-    }
-    print_line(stderr, "%s: --output is cubin, ptx or lto, not %s", program, text);
-    return false;
+        [PDL_RTC_CUBIN] = "cubin", [PDL_RTC_PTX] = "ptx", [PDL_RTC_LTO] = "lto", NULL};
+    const int form = parse_choice("output", text, &forms[PDL_RTC_CUBIN]);
+    *output = form >= 0 ? (uint32_t)(PDL_RTC_CUBIN + form) : *output;
+    return form >= 0;
 }
 
 static bool read_option(struct arguments *arguments, int option)
@@ -122,12 +124,11 @@ static bool read_option(struct arguments *arguments, int option)
         arguments->no_lint = true;
         return true;
     case 'h':
-        usage(stdout);
+        usage();
         arguments->done = true;
         return true;
     default:
-        print_line(stderr, "`%s --help` tells the options; those of the compiler come after --",
-                   program);
+        print_note("compiler options follow --");
         return false;
     }
 }
@@ -136,16 +137,16 @@ static bool check_arguments(struct arguments *arguments, char *const *operands, 
 {
     const char *wrong = NULL;
     if (count == 0) {
-        wrong = "nothing to compile; `pdltool rtc --help` tells how";
+        wrong = "no source file";
     } else if (count > 1) {
-        wrong = "one file at a time; options of the compiler come after --";
+        wrong = "one source file at a time; compiler options follow --";
     } else if (arguments->no_cache && arguments->directory != NULL) {
         wrong = "--cache and --no-cache exclude each other";
     } else if (arguments->sink.path != NULL && strcmp(arguments->sink.path, "-") == 0) {
-        wrong = "-o wants a file: the report goes to standard output";
+        wrong = "-o needs a file: the report goes to standard output";
     }
     if (wrong != NULL) {
-        print_line(stderr, "%s: %s", program, wrong);
+        print_misuse("%s", wrong);
         return false;
     }
     arguments->file = operands[0];
@@ -174,7 +175,7 @@ static bool read_arguments(struct arguments *arguments, int argc, char **argv)
         APPEND(&arguments->compiler, argv[i]);
     }
     int option;
-    while ((option = getopt_long(own, argv, "n:t:o:h", options, NULL)) != -1) {
+    while ((option = next_option(own, argv, "n:t:o:h", options)) != -1) {
         if (!read_option(arguments, option)) {
             return false;
         }
@@ -189,8 +190,7 @@ static bool read_arguments(struct arguments *arguments, int argc, char **argv)
 
 static char *complain(const char *file, const char *why)
 {
-    print_plain(stderr, file);
-    print_line(stderr, ": error: %s", why);
+    print_line(stderr, "%s: error: %s", file, why);
     return NULL;
 }
 
@@ -209,7 +209,7 @@ static char *read_text(const char *path)
         (void)fclose(file);
     }
     if (why == NULL && memchr(text, '\0', size) != NULL) {
-        why = "there is a NUL byte in it: this is no text";
+        why = "not a text: it contains a NUL byte";
     }
     if (why != NULL) {
         free(text);
@@ -241,9 +241,11 @@ static int fail(pdl_status status)
     if (status == PDL_ERROR_COMPILE) {
         print_lines(stderr, pdl_rtc_log());
     }
-    (void)fprintf(stderr, "%s: ", program);
-    print_plain(stderr, pdl_last_error()->message);
-    (void)putc('\n', stderr);
+    /* Without a target, the first device decides. */
+    const bool no_device = status == PDL_ERROR_NO_DRIVER || status == PDL_ERROR_STUB_DRIVER ||
+                           status == PDL_ERROR_DRIVER_TOO_OLD || status == PDL_ERROR_NO_DEVICE;
+    print_error("%s%s", pdl_last_error()->message,
+                no_device ? "; use --target, such as --target sm_90" : "");
     return status == PDL_ERROR_COMPILE || status == PDL_ERROR_NOT_FOUND ? EXIT_FINDING : EXIT_USAGE;
 }
 
@@ -283,9 +285,7 @@ static void print_origin(pdl_rtc_cache *cache, double ms)
         printf("cache: there was a damaged file, which was not used\n");
     }
     if (stats.problem[0] != '\0') {
-        (void)fprintf(stderr, "%s: note: ", program);
-        print_plain(stderr, stats.problem);
-        (void)putc('\n', stderr);
+        print_note("%s", stats.problem);
     }
 }
 
@@ -375,9 +375,7 @@ static int lint(struct arguments *arguments, const char *text, const pdl_rtc_ima
         code =
             pdl_rtc_image_kernel_count(ptx) > 0 ? lint_ptx(arguments->called, bytes, size) : code;
     } else {
-        (void)fprintf(stderr, "%s: note: not linted: ", program);
-        print_plain(stderr, pdl_last_error()->message);
-        (void)putc('\n', stderr);
+        print_note("not linted: %s", pdl_last_error()->message);
     }
     pdl_rtc_image_destroy(ptx);
     free(virtual_target);
@@ -402,7 +400,7 @@ static int compile(struct arguments *arguments, const char *text, pdl_rtc_cache 
     int code = EXIT_USAGE;
     print_lines(stderr, pdl_rtc_image_log(image));
     written = image;
-    if (sinks_write(program, &arguments->sink, 1)) {
+    if (sinks_write(&arguments->sink, 1)) {
         print_image(arguments, image);
         print_origin(cache, ms);
         print_kernels(image);
@@ -429,16 +427,12 @@ static int run(struct arguments *arguments)
     const pdl_status status = pdl_rtc_cache_create(&desc, &cache);
     if (status != PDL_SUCCESS) {
         code = fail(status);
-    } else if (sinks_open(program, &arguments->sink, 1)) {
+    } else if (sinks_open(&arguments->sink, 1)) {
         code = compile(arguments, text, cache);
     }
     sinks_drop(&arguments->sink, 1);
     pdl_rtc_cache_destroy(cache);
     free(text);
-    if (fflush(stdout) != 0) {
-        print_line(stderr, "%s: the report could not be written: %s", program, strerror(errno));
-        code = EXIT_USAGE;
-    }
     return code;
 }
 

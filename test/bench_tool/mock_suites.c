@@ -22,6 +22,7 @@
 #include "bench/bench.h"
 #include "bench/gpu.h"
 #include "commands.h"
+#include "common/print.h"
 
 /* What a point's metrics are around. */
 struct figures {
@@ -262,5 +263,6 @@ int main(int argc, char **argv)
         (void)fputs("usage: bench_mock bench [OPTION...]\n", stderr);
         return EXIT_USAGE;
     }
+    print_as("bench");
     return command_bench(argc - 1, argv + 1);
 }

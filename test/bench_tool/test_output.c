@@ -537,7 +537,7 @@ static void json_that_is_none_of_ours_is_refused(void **state)
         char *const errors = caught_errors();
         assert_false(good);
         assert_has(errors, changes[i].said);
-        assert_has(errors, "pdltool bench: /tmp/bench-output-");
+        assert_has(errors, "/tmp/bench-output-");
         assert_ptr_equal(strchr(errors, '\n'), errors + strlen(errors) - 1);
         assert_memory_equal(&again, &nothing, sizeof(again));
         free(errors);
@@ -583,7 +583,7 @@ static void json_that_is_not_there_is_refused(void **state)
     const bool good = input_json("/no/such/file.json", &run);
     char *const errors = caught_errors();
     assert_false(good);
-    assert_string_equal(errors, "pdltool bench: /no/such/file.json: No such file or directory\n");
+    assert_string_equal(errors, "/no/such/file.json: error: No such file or directory\n");
     free(errors);
 }
 

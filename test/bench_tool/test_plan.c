@@ -100,7 +100,7 @@ static void unknown_suite_is_refused_with_those_there_are(void **state)
     const bool declared = declare(&run.bench, names, 2);
     char *const errors = caught_errors();
     assert_false(declared);
-    assert_string_equal(errors, "pdltool bench: there is no suite three; there are: one two\n");
+    assert_string_equal(errors, "pdltool: error: unknown suite 'three'; the suites are one, two\n");
     assert_int_equal(run.bench.count, 0);
     free(errors);
 }

@@ -28,7 +28,7 @@ class Case(tooltest.Case):
     def refused(self, text, message):
         result = self.run_text(text)
         self.assertEqual((result.returncode, result.stdout), (2, ""))
-        self.assertEqual(result.stderr, self.path("it.pdlsim") + ":" + message + "\n")
+        self.assertEqual(result.stderr, self.path("it.pdlsim") + ":" + message.replace(": ", ": error: ", 1) + "\n")
 
 
 class BadInput(Case):
@@ -46,11 +46,11 @@ class BadInput(Case):
 
     def test_what_is_no_number_is_told(self):
         for text in ("x", "nan", "inf", "", "1e999"):
-            self.refused(f"kernel k blocks=1 threads=1 before={text}\n", f"1: '{text}' is no number")
+            self.refused(f"kernel k blocks=1 threads=1 before={text}\n", f"1: '{text}' is not a number")
 
     def test_a_count_out_of_bounds_is_told(self):
         for text in ("0", "1025", "1.5", "-1", "1X"):
-            self.refused(f"kernel k blocks=1 threads={text}\n", f"1: '{text}' is no whole number from 1 to 1024")
+            self.refused(f"kernel k blocks=1 threads={text}\n", f"1: '{text}' is not a whole number from 1 to 1024")
 
     def test_a_kernel_that_can_never_fit_is_told(self):
         self.refused(
@@ -100,7 +100,7 @@ class BadInput(Case):
     def test_a_file_that_is_not_there_is_told(self):
         result = self.tool("sim", "absent.pdlsim")
         self.assertEqual((result.returncode, result.stdout), (2, ""))
-        self.assertIn("absent.pdlsim: No such file or directory", result.stderr)
+        self.assertIn("absent.pdlsim: error: No such file or directory", result.stderr)
 
     def test_bytes_of_any_kind_end_with_a_line(self):
         for text in (b"\0kernel", b"\xff\xfe", b"kernel k blocks=1 threads=1\0x\n", b"a " * 40):
@@ -139,7 +139,7 @@ class Bounds(Case):
 
     def test_more_blocks_are_told(self):
         for blocks in ("2147483649", "1e18", "99999999999999999999", "4G"):
-            self.refused(f"kernel k blocks={blocks} threads=1\n", f"1: '{blocks}' is no whole number from 1 to 2147483648")
+            self.refused(f"kernel k blocks={blocks} threads=1\n", f"1: '{blocks}' is not a whole number from 1 to 2147483648")
 
     def test_repeats_of_lines_that_launch_nothing_end(self):
         for line in ("record e", "await e"):
@@ -171,9 +171,9 @@ class Bounds(Case):
             ("bench-additions 1e300", "bench-additions is from 0 to 1000000 cycles"),
             ("bench-weight 1e300", "bench-weight is from 0 to 1000000 blocks"),
             ("sms 1e18", "sms is a whole number from 1 to 1024"),
-            ("submit nan", "the value is no number of 0 or more"),
-            ("submit inf", "the value is no number of 0 or more"),
-            ("submit 1e999", "the value is no number of 0 or more"),
+            ("submit nan", "the value is not a number of 0 or more"),
+            ("submit inf", "the value is not a number of 0 or more"),
+            ("submit 1e999", "the value is not a number of 0 or more"),
         ):
             result = self.calibrated(line)
             self.assertEqual((result.returncode, result.stdout), (2, ""), line)
@@ -222,7 +222,7 @@ class Bounds(Case):
             self.assertIn(old, good)
             result = self.tool("sim", self.trace([good.replace(old, new)]))
             self.assertEqual((result.returncode, result.stdout), (2, ""), new)
-            self.assertIn("event 0: " + wanted, result.stderr)
+            self.assertIn("error: event 0: " + wanted, result.stderr)
 
 
 # Bytes that are part of a name: no white space, which ends it, and no '#', where a comment begins.
@@ -589,11 +589,11 @@ class Calibrate(Case):
 
     def test_a_device_s_file_with_a_mistake_is_told_with_its_line(self):
         for text, message in (
-            ("sms 0\n", "1: the value is out of bounds"),
-            ("\ncolour 1\n", "2: no such value"),
-            ("clock -1\n", "1: the value is no number of 0 or more"),
-            ("clock\n", "1: a value is missing"),
-            ("clock 1000\nsms 1\n", ": a limit of an SM is missing"),
+            ("sms 0\n", "1: error: the value is out of bounds"),
+            ("\ncolour 1\n", "2: error: no such value"),
+            ("clock -1\n", "1: error: the value is not a number of 0 or more"),
+            ("clock\n", "1: error: a value is missing"),
+            ("clock 1000\nsms 1\n", ": error: a limit of an SM is missing"),
         ):
             path = self.file("bad.cal", text)
             result = self.tool("sim", self.file("it.pdlsim", ""), "--device", path)

@@ -132,7 +132,7 @@ class Launches(Case):
         )
         result = self.lint("--launches", path, ptx, code=1)
         self.assertIn("1 in kernels that are launched without overlap only", result.stdout)
-        self.assertIn("1 kernel launched that no input has: ", result.stderr)
+        self.assertIn("1 kernel launched, but not in any input: ", result.stderr)
         self.assertIn("1 kernel never waits: ", result.stdout)  # the one that nobody launched
 
     def test_a_recording_of_a_graph(self):

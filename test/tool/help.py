@@ -38,7 +38,7 @@ class Case(tooltest.Case):
         return result.stdout
 
     def commands(self):
-        return re.findall(r"(?m)^  ([a-z]+) +\S", self.help())
+        return [name for name in re.findall(r"(?m)^  ([a-z]+) {2,}\S", self.help()) if name != "help"]
 
 
 class Pages(Case):
@@ -66,8 +66,8 @@ class Pages(Case):
         names = [name for name, _ in listed]
         self.assertEqual([f"pdltool-{name}.1" for name in names], [name for name in self.pages() if name != "pdltool.1"])
         self.assertEqual(re.findall(r"\.BR pdltool\\-([a-z]+) \(1\)", page[page.index(".SH SEE ALSO") :]), names)
-        told = re.findall(r"(?m)^  ([a-z]+) +(.*)$", self.help())
-        self.assertEqual([line for line in listed if line[0] in self.commands()], told)
+        told = re.findall(r"(?m)^  ([a-z]+) {2,}(.*)$", self.help())
+        self.assertEqual([line for line in listed if line[0] in self.commands()], [line for line in told if line[0] != "help"])
 
     def test_the_options_of_help_and_page_are_the_same(self):
         for command in [(), *((name,) for name in self.commands())]:
@@ -97,6 +97,70 @@ class Pages(Case):
                     result = subprocess.run([*linter, os.path.join(MAN, name)], capture_output=True, check=False, timeout=60)
                     said = result.stdout if linter[0] == "mandoc" else result.stderr
                     self.assertEqual((said, result.returncode), (b"", 0))
+
+
+class Help(Case):
+    def test_help_fits_80_columns_and_ends_with_what_the_exit_status_means(self):
+        for command in [(), *((name,) for name in self.commands())]:
+            lines = self.help(*command).splitlines()
+            self.assertEqual([line for line in lines if len(line) > 80], [])
+            self.assertEqual([line for line in lines if line != line.rstrip()], [])
+            if command:
+                self.assertEqual([line[:11] for line in lines if line.startswith("Exit status")], ["Exit status"], command)
+
+    def test_every_help_has_two_examples_of_options_that_there_are(self):
+        for command in [(), *((name,) for name in self.commands())]:
+            text = self.help(*command)
+            block = re.search(r"(?m)^Examples:\n((?:  .*\n)+)", text).group(1).replace("\\\n", "")
+            examples = re.findall(r"(?m)^  ((?:[A-Z_]+=\S+ )?pdltool .*)$", block)
+            self.assertEqual(len(examples), 2, text)
+            for example in examples:
+                words = shlex.split(example)
+                words = words[1 + words.index("pdltool") :]
+                words = words[: words.index("--")] if "--" in words else words
+                self.assertEqual(words[:1] if command else [words[0]], [*command] or [words[0]])
+                for word in words:
+                    if word.startswith("-"):
+                        self.assertRegex(self.help(words[0]), r"(?m)(^ +|, |\[)%s\b" % re.escape(word))
+
+    def test_help_of_a_command_is_what_its_option_prints(self):
+        self.assertEqual(self.tool("help").stdout, self.help())
+        for command in self.commands():
+            self.assertEqual(self.tool("help", command).stdout, self.help(command))
+        self.assertEqual(self.tool("help", "lint", "sim").returncode, 2)
+
+    def test_help_that_cannot_be_written_is_an_error(self):
+        for command in [["--help"], ["help", "lint"], ["--version"], *([name, "--help"] for name in self.commands())]:
+            with open("/dev/full", "wb") as full:
+                result = subprocess.run([tooltest.program, *command], stdout=full, stderr=subprocess.PIPE, text=True, timeout=60, check=False)
+            self.assertEqual(result.returncode, 2, command)
+            self.assertRegex(result.stderr, r"^pdltool[a-z ]*: error: cannot write to standard output: No space left on device\n$")
+
+    def test_mistyped_words_have_a_suggestion(self):
+        for words, said in (
+            (["lnt"], "pdltool: error: unknown command 'lnt'; did you mean 'lint'?\n"),
+            (["inspct", "x"], "pdltool: error: unknown command 'inspct'; did you mean 'inspect'?\n"),
+            (["help", "wacth"], "pdltool: error: unknown command 'wacth'; did you mean 'watch'?\n"),
+            (["frobnicate"], "pdltool: error: unknown command 'frobnicate'; see 'pdltool --help'\n"),
+            (["--lint"], "pdltool: error: unknown option '--lint'; see 'pdltool --help'\n"),
+            (["lint", "--jsno"], "pdltool lint: error: unknown option '--jsno'; did you mean '--json'?\n"),
+            (["lint", "--overlaped=x"], "pdltool lint: error: unknown option '--overlaped'; did you mean '--overlapped'?\n"),
+            (["lint", "x", "-json"], "pdltool lint: error: unknown option '-json'; did you mean '--json'?\n"),
+            (["lint", "--quickly"], "pdltool lint: error: unknown option '--quickly'; see 'pdltool lint --help'\n"),
+            (["lint", "-x"], "pdltool lint: error: unknown option '-x'; see 'pdltool lint --help'\n"),
+            (["lint", "--no-p=1", "--"], "pdltool lint: error: '--no-project' takes no value\n"),
+            (["lint", "--le"], "pdltool lint: error: '--level' needs a value; see 'pdltool lint --help'\n"),
+            (["lint", "-j"], "pdltool lint: error: '-j' needs a value; see 'pdltool lint --help'\n"),
+            (["lint", "--su"], "pdltool lint: error: ambiguous option '--su': '--suppressions' or '--summary'?\n"),
+        ):
+            result = self.tool(*words)
+            self.assertEqual((result.stdout, result.stderr, result.returncode), ("", said, 2))
+
+    def test_a_missing_argument_is_one_line_that_points_to_help(self):
+        for command in sorted(set(self.commands()) - {"bench", "info"}):
+            result = self.tool(command)
+            self.assertEqual((result.stdout, result.returncode), ("", 2), command)
+            self.assertRegex(result.stderr, r"^pdltool %s: error: .*; see 'pdltool %s --help'\n$" % (command, command))
 
 
 class Completion(Case):
@@ -129,7 +193,8 @@ class Completion(Case):
         self.assertEqual(subprocess.check_output(command, text=True), "complete -F _pdltool pdltool\n")
 
     def test_commands_are_completed(self):
-        self.assertEqual(self.complete(""), sorted(self.commands()))
+        self.assertEqual(self.complete(""), sorted(self.commands() + ["help"]))
+        self.assertEqual(self.complete("help", "in"), ["info", "inspect"])
         self.assertEqual(self.complete("in"), ["info", "inspect"])
         self.assertEqual(self.complete("nothing"), [])
 
@@ -174,8 +239,32 @@ class Completion(Case):
 
     def test_no_files_are_completed_after_options_that_take_something_else(self):
         self.some_files()
-        self.assertEqual(self.complete("lint", "--level", ""), [])
+        self.assertEqual(self.complete("lint", "--arch", ""), [])
         self.assertEqual(self.complete("bench", "-d", ""), [])
+
+    def test_values_that_an_option_takes_are_completed(self):
+        self.assertEqual(self.complete("lint", "--level", ""), ["error", "note", "warning"])
+        self.assertEqual(self.complete("lint", "--fail-on", "n"), ["never", "note"])
+        self.assertEqual(self.complete("lint", "--format", "=", "s"), ["sarif", "summary"])
+        self.assertEqual(self.complete("watch", "--overlap", ""), ["off", "on"])
+        self.assertEqual(self.complete("sim", "-d", "h"), ["h200"])
+
+    def test_the_values_of_help_are_those_that_are_taken(self):
+        options = 0
+        for command in self.commands():
+            text = re.sub(r"\n {16,}(?=[^ -])", " ", self.help(command))
+            for option, values in re.findall(r"(?m)^ +(?:-[a-z], )?(--[a-z-]+) .*?one of ([a-z0-9, -]+)", text):
+                values = [value for value in re.split(r" *, *", values.strip()) if re.fullmatch(r"[a-z0-9-]+", value)]
+                with self.subTest(command=command, option=option):
+                    self.assertGreater(len(values), 0)
+                    self.assertEqual(self.complete(command, option, ""), sorted(values))
+                    said = self.tool(command, option, "no-value", *{"sim": ["file"], "overlap": ["--primary", "x", "--secondary", "y"]}.get(command, [])).stderr
+                    self.assertRegex(said, r"^pdltool %s: error: .*'no-value'" % command)
+                    if option != "--device":
+                        for value in values:
+                            self.assertRegex(said, r"\b%s\b" % value)
+                    options += 1
+        self.assertGreater(options, 8)
 
     def test_folders_are_completed_where_one_is_wanted(self):
         self.some_files()

@@ -228,7 +228,7 @@ class BadText(Nvrtc):
         result = self.refused("bad.cu(%d): error: " % lines[0], "bad.cu", "-n", "scale<float>", "-t", "sm_90", code=1)
         self.assertIn('bad.cu(%d): error: identifier "q" is undefined' % lines[1], result.stderr)
         last = result.stderr.splitlines()[-1]
-        self.assertTrue(last.startswith("pdltool rtc: bad.cu("), last)
+        self.assertTrue(last.startswith("pdltool rtc: error: bad.cu"), last)
 
     def test_a_copy_is_kept_where_one_is_wanted(self):
         self.file("bad.cu", "what")
@@ -248,7 +248,7 @@ class BadText(Nvrtc):
 
     def test_targets_and_outputs(self):
         self.refused('"sm_7"', "scale.cu", "-t", "sm_7")
-        self.refused("pdltool rtc: ", "scale.cu", "-t", "compute_90", "--output", "cubin")
+        self.refused("pdltool rtc: error: ", "scale.cu", "-t", "compute_90", "--output", "cubin")
         self.assertIn("PTX for compute_90", self.rtc("scale.cu", "-t", "sm_90", "--output", "ptx", "--no-cache", "--no-lint").stdout)
 
     def test_outputs_that_cannot_be_written(self):
@@ -278,7 +278,7 @@ class BadInput(Case):
     def test_texts_that_are_none(self):
         self.refused("gone.cu: error: No such file or directory\n", "gone.cu", "-t", "sm_90")
         self.refused(": error: Is a directory\n", self.directory, "-t", "sm_90")
-        self.refused("nul.cu: error: there is a NUL byte in it", self.file("nul.cu", TRIVIAL + "\0"), "-t", "sm_90")
+        self.refused("nul.cu: error: not a text: it contains a NUL byte", self.file("nul.cu", TRIVIAL + "\0"), "-t", "sm_90")
 
     def test_a_text_that_is_too_large(self):
         with open(self.path("large.cu"), "wb") as file:
@@ -288,14 +288,14 @@ class BadInput(Case):
     def test_the_command_line(self):
         self.file("k.cu", TRIVIAL)
         for said, arguments in (
-            ("nothing to compile", ()),
-            ("nothing to compile", ("--", "k.cu")),
-            ("one file at a time", ("k.cu", "other.cu")),
-            ("unrecognized option", ("k.cu", "--fast")),
-            ("options; those of the compiler come after --", ("k.cu", "-DN=4")),
-            ("--output is cubin, ptx or lto, not elf", ("k.cu", "--output", "elf")),
+            ("pdltool rtc: error: no source file; see 'pdltool rtc --help'\n", ()),
+            ("no source file", ("--", "k.cu")),
+            ("one source file at a time", ("k.cu", "other.cu")),
+            ("unknown option '--fast'", ("k.cu", "--fast")),
+            ("note: compiler options follow --\n", ("k.cu", "-DN=4")),
+            ("--output takes cubin, ptx or lto, not 'elf'", ("k.cu", "--output", "elf")),
             ("--cache and --no-cache exclude each other", ("k.cu", "--cache", "c", "--no-cache")),
-            ("-o wants a file", ("k.cu", "-o", "-")),
+            ("-o needs a file", ("k.cu", "-o", "-")),
         ):
             with self.subTest(arguments):
                 self.refused(said, *arguments)
@@ -335,7 +335,7 @@ class Cache(Nvrtc):
 
     def test_json(self):
         if "json" in tooltest.without:
-            self.refused("--json is not in this build", "list", "--json", command="cache")
+            self.refused("--json needs a pdltool that was built with the library jansson", "list", "--json", command="cache")
             return
         path = next(path for path in self.entries() if os.stat(path).st_size == max(self.sizes))
         self.damage(path)
@@ -381,7 +381,7 @@ class Cache(Nvrtc):
             self.assertEqual(self.on_folder("trim", size).stdout, "0 files removed\n", size)
         self.assertEqual(self.entries(), kept)
         for size in ("", "K", "-1", " 1", "1 K", "1KB", "1.5M", "0x10", "18446744073709551616", "17179869184G", "ten"):
-            self.refused("not " + size, "trim", "--dir", "cache", "--", size, command="cache")
+            self.refused("not '%s'" % size, "trim", "--dir", "cache", "--", size, command="cache")
         self.assertEqual(self.entries(), kept)
 
     def test_clear(self):
@@ -399,23 +399,24 @@ class Cache(Nvrtc):
         for action in (["list"], ["verify"], ["trim", "1M"], ["clear"]):
             for name in ("nowhere", "file"):
                 with self.subTest((action, name)):
-                    result = self.refused("pdltool cache: ", *action, "--dir", name, command="cache")
+                    result = self.refused("pdltool cache: error: ", *action, "--dir", name, command="cache")
                     self.assertIn(name, result.stderr)
 
     def test_a_folder_that_others_may_write(self):
         os.chmod(self.path("cache"), stat.S_IRWXU | stat.S_IRWXO)
-        self.refused("pdltool cache: ", "clear", "--dir", "cache", command="cache")
+        self.refused("pdltool cache: error: ", "clear", "--dir", "cache", command="cache")
 
     def test_the_command_line(self):
         for said, arguments in (
-            ("say list, verify, trim or clear", ()),
-            ("say list, verify, trim or clear", ("show",)),
-            ("trim wants a size", ("trim",)),
-            ("trim wants a size", ("trim", "1", "2")),
+            ("no action; see 'pdltool cache --help'", ()),
+            ("unknown action", ("show",)),
+            ("unknown action 'lst'; did you mean 'list'?", ("lst",)),
+            ("trim needs a size", ("trim",)),
+            ("trim needs a size", ("trim", "1", "2")),
             ("one action at a time", ("list", "clear")),
-            ("--json is for list", ("verify", "--json")),
-            ("--remove is for verify", ("clear", "--remove")),
-            ("unrecognized option", ("list", "--fast")),
+            ("--json is an option of list", ("verify", "--json")),
+            ("--remove is an option of verify", ("clear", "--remove")),
+            ("unknown option '--fast'", ("list", "--fast")),
         ):
             if "json" in tooltest.without and "--json" in arguments:
                 continue

@@ -237,7 +237,7 @@ class Compile(Case):
         self.file("a.ptx", ".version 8.0\n.target sm_90\n.address_size 64\n")
         result = self.lint("a.ptx", "--", "-O3")
         self.assertEqual(result.returncode, 2)
-        self.assertIn("no source is compiled", result.stderr)
+        self.assertIn("no source to compile", result.stderr)
 
     def test_the_compiler_of_the_environment(self):
         self.file("a.cu", BROKEN)
@@ -530,7 +530,7 @@ class Database(Case):
         result = self.lint("-p", "build")
         self.assertEqual((result.returncode, self.compiled()), (2, ["b.cu"]))
         self.assertIn("a.cu: error: there is no compiler /no/such/bin/nvcc\n", result.stderr)
-        self.assertIn("note: 1 file left out: /opt/wrapper is neither nvcc nor clang", result.stderr)
+        self.assertIn("note: 1 file skipped: /opt/wrapper has the name of neither nvcc nor clang", result.stderr)
         result = self.lint("-p", "build", "--nvcc=nvcc")
         self.assertEqual((result.returncode, self.compiled()), (1, ["a.cu", "c.cu"]))
         os.symlink(self.path("../bin/nvcc"), self.path("here"))
@@ -635,7 +635,7 @@ class Plain(Case):
         self.file("build/compile_commands.json", "[]")
         result = self.lint("-p", "build")
         self.assertEqual(result.returncode, 2)
-        self.assertIn("made without the JSON library jansson", result.stderr)
+        self.assertIn("-p needs a pdltool that was built with the library jansson", result.stderr)
 
     def test_sources_are_compiled_each_time(self):
         self.file("a.cu", BROKEN)

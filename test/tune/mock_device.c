@@ -33,6 +33,7 @@
 #include "bench/gpu.h"
 #include "commands.h"
 #include "common/memory.h"
+#include "common/print.h"
 
 struct gpu_driver cu;
 struct gpu gpu = {.count = 1,
@@ -42,18 +43,17 @@ struct gpu gpu = {.count = 1,
                   .minor = 0,
                   .multiprocessors = 132};
 const struct bench_suite bench_suites[] = {{NULL, NULL, NULL}};
-const char *bench_program = "nothing";
 
 enum { NAME_SIZE = 32, MOST_PARAMETERS = 8, DEVICE_BYTES = 16 << 20 };
 
 void bench_abort(const char *format, ...)
 {
     va_list arguments;
-    (void)fprintf(stderr, "%s: ", bench_program);
     va_start(arguments, format);
-    (void)vfprintf(stderr, format, arguments);
+    char *const reason = format_text_of(format, arguments);
     va_end(arguments);
-    (void)fputc('\n', stderr);
+    print_error("%s", reason);
+    free(reason);
     exit(EXIT_USAGE);
 }
 
@@ -455,5 +455,6 @@ int main(int argc, char **argv)
         (void)fputs("usage: tune_mock tune [OPTION...]\n", stderr);
         return EXIT_USAGE;
     }
+    print_as("tune");
     return command_tune(argc - 1, argv + 1);
 }

@@ -130,11 +130,11 @@ class Chains(Case):
         return json.loads(self.read("result.json"))
 
     def bad(self, said, change=None, source=False, where=None, **environment):
-        """Expects that the chain is refused: "pdltool tune: chain.json: WHERE: SAID"."""
+        """Expects that the chain is refused: "chain.json: error: WHERE: SAID"."""
         stderr = self.refused(said, self.chain(change, source), "--csv", "out.csv", "--json", "out.json", **environment)
         if where is not None:
             place = where + ": " if where else ""
-            self.assertTrue(stderr.splitlines()[-1].startswith("pdltool tune: chain.json: " + place + said), stderr)
+            self.assertTrue(stderr.splitlines()[-1].startswith("chain.json: error: " + place + said), stderr)
 
     def bad_value(self, where, said, *path_and_value):
         """The same with one value changed; None removes it."""
@@ -273,7 +273,7 @@ class Search(Chains):
         self.assertEqual(chosen(json.loads(result.stdout))["scale"], BEST["scale"])
         self.assertIn("chosen after", result.stderr)
         self.assertTrue(self.tune(path, *QUICK, "--csv", "-").stdout.startswith("sweep,kind,"))
-        self.refused("only one form can go to standard output", path, "--csv", "-", "--json", "-")
+        self.refused("only one format can go to standard output", path, "--csv", "-", "--json", "-")
 
     def test_what_it_begins_with(self):
         result = self.measured(change=changed("kinds", "first", "trigger", 2))
@@ -356,7 +356,7 @@ class Ends(Chains):
         self.assertEqual(result["ended_early"], "a call failed")
         self.assertGreater(len(result["curves"]), 1)  # what there was is written
         stderr = self.tune(self.chain(), code=2, MOCK_FAIL="1").stderr
-        self.assertEqual(stderr, "pdltool tune: the mock's device is lost\n")
+        self.assertEqual(stderr, "pdltool tune: error: the mock's device is lost\n")
 
 
 class Compiler(Chains):
@@ -411,24 +411,24 @@ class Compiler(Chains):
 class Structure(Chains):
     def test_files_that_are_no_json(self):
         for text, said in (
-            ("", "chain.json: line 1, column 0: '[' or '{' expected near end of file\n"),
-            ('{"a": 1,\n "b" 2}', "chain.json: line 2, column 6: "),
-            ('{"links": 1, "links": 2}', "chain.json: line 1, column 20: duplicate object key near '\"links\"'"),
-            ("\x00\xff", "chain.json: line 1, column 1: "),
-            ("[" * 100000, "chain.json: line 1, column 2049: maximum parsing depth reached"),
+            ("", "line 1, column 0: '[' or '{' expected near end of file\n"),
+            ('{"a": 1,\n "b" 2}', "line 2, column 6: "),
+            ('{"links": 1, "links": 2}', "line 1, column 20: duplicate object key near '\"links\"'"),
+            ("\x00\xff", "line 1, column 1: "),
+            ("[" * 100000, "line 1, column 2049: maximum parsing depth reached"),
         ):
             with self.subTest(text[:20]):
                 self.file("chain.json", text.encode("latin-1"))
-                self.refused("pdltool tune: " + said, "chain.json", "--csv", "out.csv")
+                self.refused("chain.json: error: " + said, "chain.json", "--csv", "out.csv")
 
     def test_files_that_cannot_be_read(self):
-        self.refused("pdltool tune: missing.json: No such file or directory\n", "missing.json")
-        self.refused("pdltool tune: %s: Is a directory\n" % self.directory, self.directory)
+        self.refused("missing.json: error: No such file or directory\n", "missing.json")
+        self.refused("%s: error: Is a directory\n" % self.directory, self.directory)
 
     def test_not_an_object(self):
         for text in ("[1]", '"text"'):
             self.file("chain.json", text)
-            self.refused("pdltool tune: chain.json: ", "chain.json")
+            self.refused("chain.json: error: ", "chain.json")
 
     def test_unknown_keys(self):
         self.bad_value("", 'there is no key "lnks"', "lnks", 1)
@@ -461,7 +461,7 @@ class Buffers(Chains):
             return  # a sanitizer takes more than any limit
         path = self.chain(changed("buffers", "y", "bytes", 1 << 40))
         limit = lambda: resource.setrlimit(resource.RLIMIT_AS, (1 << 29, 1 << 29))
-        self.refused("chain.json: buffers.y: there is no memory for 1099511627776 bytes\n", path, limit=limit)
+        self.refused("chain.json: error: buffers.y: there is no memory for 1099511627776 bytes\n", path, limit=limit)
 
     def test_fills(self):
         for value in (256, -1, "0"):
@@ -617,24 +617,24 @@ class CommandLine(Case):
             self.assertIn("--" + option, result.stdout)
 
     def test_one_chain(self):
-        self.refused("pdltool tune: what is to be tuned? decode, or a JSON file; see --help\n")
-        self.refused("pdltool tune: one chain at a time\n", "decode", "chain.json")
+        self.refused("pdltool tune: error: no chain to tune; see 'pdltool tune --help'\n")
+        self.refused("pdltool tune: error: one chain at a time; see 'pdltool tune --help'\n", "decode", "chain.json")
 
     def test_options_that_make_no_sense(self):
-        self.refused("unrecognized option", "decode", "--fast")
-        self.refused("requires an argument", "decode", "--csv")
-        self.refused("--part takes attention or linear, not both\n", "decode", "--part", "both")
-        self.refused("--from takes plain or present, not best\n", "decode", "--from", "best")
+        self.refused("unknown option", "decode", "--fast")
+        self.refused("'--csv' needs a value", "decode", "--csv")
+        self.refused("--part takes attention or linear, not 'both'\n", "decode", "--part", "both")
+        self.refused("--from takes present or plain, not 'best'\n", "decode", "--from", "best")
         for option, least, most in (("rounds", 3, 100000), ("restarts", 0, 1000000), ("batch", 1, 512), ("device", 0, 2147483647)):
             for value in ("", "x", "1x", "5.5", "99999999999999999999", str(least - 1), str(most + 1)):
                 self.refused(
-                    "pdltool tune: --%s takes a number from %d to %d, not %s\n" % (option, least, most, value),
+                    "pdltool tune: error: --%s takes a number from %d to %d, not '%s'\n" % (option, least, most, value),
                     "decode", "--%s=%s" % (option, value),
                 )
         for option, most in (("gain", "100"), ("budget", "1e+09")):
             for value in ("", "x", "1x", "-1", "nan", "inf", "2e9"):
                 self.refused(
-                    "pdltool tune: --%s takes a number from 0 to %s, not %s\n" % (option, most, value),
+                    "pdltool tune: error: --%s takes a number from 0 to %s, not '%s'\n" % (option, most, value),
                     "decode", "--%s=%s" % (option, value),
                 )
 
@@ -642,19 +642,19 @@ class CommandLine(Case):
         self.refused("--csv nowhere/x: No such file or directory\n", "decode", "--csv", "nowhere/x")
 
     def test_a_device_that_is_not_there(self):
-        self.refused("pdltool tune: ", "decode", "--device", "1000", "--csv", "out.csv")
+        self.refused("pdltool tune: error: ", "decode", "--device", "1000", "--csv", "out.csv")
         if "json" in tooltest.without:
-            self.refused("built without jansson, it writes no JSON\n", "decode", "--json", "out.json")
+            self.refused("--json needs a pdltool that was built with the library jansson\n", "decode", "--json", "out.json")
 
 
 class Plain(Case):
     """A build without nvcc and without jansson."""
 
     def test_there_is_no_decoder(self):
-        self.refused("pdltool tune: built without nvcc, it has no decoder\n", "decode", "--csv", "out.csv")
+        self.refused("pdltool tune: error: decode needs a pdltool that was built with nvcc\n", "decode", "--csv", "out.csv")
 
     def test_there_is_no_json(self):
-        self.refused("pdltool tune: built without jansson, it reads no JSON\n", self.file("chain.json", json.dumps(CHAIN)), "--csv", "out.csv")
+        self.refused("pdltool tune: error: a chain in JSON needs a pdltool that was built with the library jansson\n", self.file("chain.json", json.dumps(CHAIN)), "--csv", "out.csv")
 
 
 class NoDevice(Case):
@@ -666,8 +666,8 @@ class NoDevice(Case):
         else:
             outputs = ("--csv", "out.csv", "--json", "out.json")
         for what in ("decode", self.file("chain.json", json.dumps(CHAIN))):
-            stderr = self.refused("pdltool tune: ", what, *outputs, CUDA_VISIBLE_DEVICES="-1")
-            self.assertRegex(stderr, r"\Apdltool tune: .*(libcuda|driver|device).*\n\Z")
+            stderr = self.refused("pdltool tune: error: ", what, *outputs, CUDA_VISIBLE_DEVICES="-1")
+            self.assertRegex(stderr, r"\Apdltool tune: error: .*(libcuda|driver|device).*\n\Z")
 
 
 if __name__ == "__main__":

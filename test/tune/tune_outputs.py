@@ -18,13 +18,13 @@ class Outputs(Chains):
         self.refused("--json %s: Is a directory\n" % self.directory, path, "--json", self.directory, "--csv", "x")
         for option in ("--csv", "--json"):
             result = self.tune(path, *QUICK, option, "/dev/full", code=2)
-            self.assertIn("pdltool tune: %s /dev/full: No space left on device\n" % option, result.stderr)
+            self.assertIn("pdltool tune: error: %s /dev/full: No space left on device\n" % option, result.stderr)
             self.assertIn("chosen after", result.stdout)
 
     def test_two_forms_in_one_file(self):
         path = self.chain()
         for other in ("a", "./a", os.path.join(self.directory, "a")):
-            self.refused("pdltool tune: --json %s: another form goes there\n" % other, path, "--csv", "a", "--json", other)
+            self.refused("pdltool tune: error: --json %s: another format is written there\n" % other, path, "--csv", "a", "--json", other)
 
     def test_the_first_output_goes_where_the_second_cannot_be_made(self):
         self.refused("--json nowhere/x: ", self.chain(), "--csv", "a.csv", "--json", "nowhere/x")
@@ -55,7 +55,7 @@ class Outputs(Chains):
         self.file("a.json", "old")
         before = sorted(os.listdir(self.directory))
         stderr = self.tune(path, *QUICK, "--json", "a.json", code=2, limit=small_disk).stderr
-        self.assertEqual(stderr, "pdltool tune: --json a.json: File too large\n")
+        self.assertEqual(stderr, "pdltool tune: error: --json a.json: File too large\n")
         self.assertEqual(self.read("a.json"), "old")
         self.assertEqual(sorted(os.listdir(self.directory)), before)
 

@@ -200,7 +200,7 @@ class BadProgram(Case):
 
     def test_it_leaves_no_recording(self):
         result = self.search(4, 2, "all", "record=no", code=1)
-        self.assertIn("no recording", result.stderr)
+        self.assertIn("no readable recording", result.stderr)
 
     def test_its_kernels_are_others_in_each_run(self):
         result = self.search(4, 2, "1", "vary=yes", code=1)
@@ -218,7 +218,7 @@ class Log(Case):
         again = self.search(16, 10, "11@3", own=["--continue", "log"])
         self.assertEqual(self.runs(), before + 1)
         self.assertEqual(self.found(again), self.found(first))
-        self.assertIn("as the log has it", again.stderr)
+        self.assertIn("(from the log)", again.stderr)
 
     def test_it_goes_on_wherever_it_was_cut(self):
         first = self.search(8, 6, "5@3+2", own=["--log", "log"])

@@ -272,15 +272,15 @@ class CommandLine(Case):
     def test_what_is_wrong_is_said(self):
         for arguments, said in (
             ((), "no program to run and no --input"),
-            (("--input", "chain", "--", "true"), "no program runs then"),
-            (("--input", "chain", "--record", "x"), "not for --input"),
-            (("--input", "chain", "--overlap", "off"), "not for --input"),
-            (("--overlap", "maybe", "--", "true"), "--overlap is on or off, not maybe"),
-            (("--only", "x", "--", "true"), "--only and --except say"),
-            (("--overlap", "on", "--only", "a@1-x", "--", "true"), "not a@1-x"),
+            (("--input", "chain", "--", "true"), "pdltool watch: error: --input reads a recording and runs no program; see 'pdltool watch --help'\n"),
+            (("--input", "chain", "--record", "x"), "need a program, not --input"),
+            (("--input", "chain", "--overlap", "off"), "need a program, not --input"),
+            (("--overlap", "maybe", "--", "true"), "--overlap takes on or off, not 'maybe'"),
+            (("--only", "x", "--", "true"), "--only and --except need --overlap"),
+            (("--overlap", "on", "--only", "a@1-x", "--", "true"), "not 'a@1-x'"),
             (("--overlap", "on", "--except", "", "--", "true"), "--except takes"),
-            (("--fail-on", "rac", "--input", "chain"), "not rac"),
-            (("--fail-on", "race,", "--input", "chain"), "not race,"),
+            (("--fail-on", "rac", "--input", "chain"), "not 'rac'"),
+            (("--fail-on", "race,", "--input", "chain"), "not 'race,'"),
             (("--seconds", "0", "--input", "chain"), "a number above 0"),
             (("--rows", "0", "--input", "chain"), "--rows takes a number from 1"),
             (("--count", "-1", "--input", "chain"), "--count takes a number from 1"),
@@ -334,7 +334,7 @@ class CommandLine(Case):
     def test_json_is_refused_where_it_is_not_built(self):
         if "json" not in tooltest.without:
             raise unittest.SkipTest("it is built")
-        self.assertIn("without the JSON library", self.refused("--json", "--input", "chain"))
+        self.assertIn("--json needs a pdltool that was built with the library jansson", self.refused("--json", "--input", "chain"))
 
 
 if __name__ == "__main__":

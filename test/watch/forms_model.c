@@ -6,6 +6,7 @@
 
 #include "commands.h"
 #include "common/memory.h"
+#include "common/print.h"
 #include "watch/model.h"
 
 static const char *model;
@@ -303,5 +304,6 @@ void watch_free(struct watch *watch)
 
 int main(int argc, char **argv)
 {
+    print_as("watch");
     return argc > 1 ? command_watch(argc - 1, argv + 1) : EXIT_USAGE;
 }

@@ -109,7 +109,7 @@ class Environment(Case):
     def test_another_tool_that_is_injected_stays_and_is_named(self):
         result = self.watch("--", "sh", "-c", "echo $CUDA_INJECTION64_PATH $LD_PRELOAD", env={"CUDA_INJECTION64_PATH": "/opt/tool.so"})
         self.assertEqual(result.stdout, f"/opt/tool.so {LIBRARY}\n")
-        self.assertIn("CUDA_INJECTION64_PATH names another tool, which stays: /opt/tool.so", result.stderr)
+        self.assertIn("CUDA_INJECTION64_PATH names another tool and is kept: /opt/tool.so", result.stderr)
 
     def test_another_nvtx_tool_matters_only_for_ranges(self):
         env = {"NVTX_INJECTION64_PATH": "/opt/nvtx.so"}
@@ -130,7 +130,7 @@ class Environment(Case):
     def test_a_library_that_is_not_there_is_named(self):
         result = self.watch("--", "true", env={"PDL_WATCH_LIBRARY": "/no/such.so"})
         self.assertEqual((result.returncode, result.stdout), (2, ""))
-        self.assertIn("PDL_WATCH_LIBRARY is /no/such.so: No such file", result.stderr)
+        self.assertIn("PDL_WATCH_LIBRARY=/no/such.so: No such file", result.stderr)
 
 
 class Run(Case):
@@ -232,13 +232,13 @@ class Failures(Case):
         return result.stderr
 
     def test_a_program_that_is_not_there(self):
-        self.assertIn("no-such-program cannot be started: there is no such program in PATH", self.failed("no-such-program", code=127))
-        self.assertIn("./nothing cannot be started: there is no such file", self.failed("./nothing", code=127))
+        self.assertIn("cannot start no-such-program: there is no such program in PATH", self.failed("no-such-program", code=127))
+        self.assertIn("cannot start ./nothing: there is no such file", self.failed("./nothing", code=127))
 
     def test_a_program_that_is_not_executable(self):
         self.file("data", "echo no\n")
-        self.assertIn("./data cannot be started: Permission denied", self.failed("./data", code=126))
-        self.assertIn("/ cannot be started: Permission denied", self.failed("/", code=126))
+        self.assertIn("cannot start ./data: Permission denied", self.failed("./data", code=126))
+        self.assertIn("cannot start /: Permission denied", self.failed("/", code=126))
 
     def test_a_script_without_its_interpreter(self):
         self.script("script", "#!/no/such/interpreter\n")
@@ -313,7 +313,7 @@ class Recording(Case):
         path = self.file("precious", "do not lose me")
         result = self.watch("--record", "precious", "--", "echo", "ran")
         self.assertEqual((result.returncode, result.stdout), (2, ""))
-        self.assertIn("precious is there, and is not a recording: it stays", result.stderr)
+        self.assertIn("precious: error: it exists and is not a recording; it is not overwritten", result.stderr)
         with open(path, encoding="ascii") as file:
             self.assertEqual(file.read(), "do not lose me")
 

@@ -496,11 +496,11 @@ def test_pdltool_reports_what_a_killed_program_did():
 
 def test_pdltool_watches_programs_that_cannot_be():
     _, _, errors = watch([], code=127, program=path("none"), reads=False)
-    assert "cannot be started" in errors, errors
+    assert "pdltool watch: error: cannot start " in errors, errors
     with open(path("text"), "w", encoding="ascii") as file:
         file.write("no program")
     _, _, errors = watch([], code=126, program=path("text"), reads=False)
-    assert "cannot be started" in errors, errors
+    assert "pdltool watch: error: cannot start " in errors, errors
     report, output, _ = watch(["no", "say=hello", "exit=4"], code=4)
     equal((output, report["verdict"]["launches"], report["processes"]), ("hello\n", 0, []))
 

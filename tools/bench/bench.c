@@ -69,34 +69,43 @@ static struct sink sinks[SINKS] = {
 #endif
 };
 
-static void usage(FILE *to)
+static void usage(void)
 {
-    (void)fprintf(
-        to, "usage: pdltool bench [SUITE...] [OPTION...]\n\n"
-            "Measures what launches cost and what PDL gives, raw CUDA and libpdl in turn. Every\n"
-            "configuration's result is checked. Without a suite it runs them all:\n\n");
+    (void)fputs("usage: pdltool bench [SUITE...] [OPTION...]\n"
+                "\n"
+                "Measures what launches cost and what PDL gains: raw CUDA calls and libpdl take\n"
+                "turns, and every result is checked. Runs all suites unless SUITE names some.\n"
+                "\n",
+                stdout);
     for (const struct bench_suite *suite = bench_suites; suite->name != NULL; suite++) {
-        (void)fprintf(to, "  %-9s %s\n", suite->name, suite->summary);
+        printf("  %-9s %s\n", suite->name, suite->summary);
     }
-    (void)fprintf(
-        to,
-        "\n"
-        "  -l, --list            the points that would be measured, and nothing else\n"
-        "  -f, --filter PATTERN  only points with that in their id (* ? [...] as in a shell), and\n"
-        "                        those that they are compared with; may be given again\n"
-        "  -d, --device N        the device, from 0 (default 0)\n"
-        "      --passes N        how often everything is set up and measured anew (default 3)\n"
-        "      --rounds N        samples of each point in a pass (default: what its table says)\n"
-        "      --quick           one pass of a few rounds, to see that it works\n"
-        "      --markdown FILE   tables; the default, on standard output\n"
-        "      --csv FILE        a line a metric of each point\n"
-        "      --json FILE       everything, with the raw samples; - is standard output for all\n"
-        "      --input FILE      takes a run from a JSON file instead of measuring\n"
-        "      --compare FILE    compares with an earlier run's JSON, row by row\n"
-        "  -q, --quiet           no progress on the terminal\n\n"
-        "Exits with 0; 1 if a result was wrong or a row is worse than in the other run; 2 if it\n"
-        "could not measure; 128 and the signal's number if it was interrupted. What was measured\n"
-        "until then is written.\n");
+    (void)fputs("\n"
+                "  -l, --list            list the points to measure, and exit\n"
+                "  -f, --filter PATTERN  only points with PATTERN in their id (* ? [...] as in a\n"
+                "                        shell), and the points they are compared with;\n"
+                "                        repeatable\n"
+                "  -d, --device N        device number (default: 0)\n"
+                "      --passes N        set up and measure everything N times (default: 3)\n"
+                "      --rounds N        samples per point and pass (default: per table)\n"
+                "      --quick           one pass of few rounds, to try it out\n"
+                "      --markdown FILE   write tables to FILE, not to standard output\n"
+                "      --csv FILE        write one line per metric and point\n"
+                "      --json FILE       write everything, with all samples\n"
+                "      --input FILE      read a JSON file instead of measuring\n"
+                "      --compare FILE    compare row by row with the JSON file of another run\n"
+                "  -q, --quiet           no progress on the terminal\n"
+                "\n"
+                "With - for FILE, --markdown, --csv and --json write to standard output.\n"
+                "\n"
+                "Examples:\n"
+                "  pdltool bench overlap --quick\n"
+                "  pdltool bench graph --json new.json --compare old.json\n"
+                "\n"
+                "Exit status: 0; 1 if a result is wrong or a row is worse than in the other run;\n"
+                "2 if nothing could be measured; 128 + N after signal N. An interrupted run\n"
+                "writes what it has measured.\n",
+                stdout);
 }
 
 /* ---- outputs ---------------------------------------------------------------------------------- */
@@ -108,20 +117,16 @@ static void drop_sinks(void)
 
 static bool open_sinks(void)
 {
-    bool wanted = false;
-    for (int i = 0; i < SINKS; i++) {
-        wanted = wanted || sinks[i].path != NULL;
-    }
-    if (!wanted) {
+    if (sinks[MARKDOWN].path == NULL && !sinks_take_stdout(sinks, SINKS)) {
         sinks[MARKDOWN].path = "-";
     }
     (void)atexit(drop_sinks);
-    return sinks_open(bench_program, sinks, SINKS);
+    return sinks_open(sinks, SINKS);
 }
 
 static bool write_sinks(void)
 {
-    return sinks_write(bench_program, sinks, SINKS);
+    return sinks_write(sinks, SINKS);
 }
 
 /* At exit(): a suite's own code, in C++ over the Runtime, ends the program where a call fails. */
@@ -136,8 +141,6 @@ static void write_what_there_is(void)
     }
 }
 
-const char *bench_program = "pdltool bench";
-
 void bench_abort(const char *format, ...)
 {
     char reason[512];
@@ -145,7 +148,7 @@ void bench_abort(const char *format, ...)
     va_start(arguments, format);
     (void)vsnprintf(reason, sizeof(reason), format, arguments);
     va_end(arguments);
-    print_line(stderr, "%s: %s", bench_program, reason);
+    print_error("%s", reason);
     if (session.run.ended_early == NULL) {
         session.run.ended_early = copy_text(reason);
     }
@@ -165,7 +168,7 @@ static int list_points(void)
         }
     }
     if (fflush(stdout) != 0) {
-        print_line(stderr, "pdltool bench: --list: %s", strerror(errno));
+        print_error("--list: %s", strerror(errno));
         return EXIT_USAGE;
     }
     return EXIT_DONE;
@@ -176,7 +179,7 @@ static int measure(const struct command *command, int argc, char **argv)
     char why[1024];
     char *text = NULL;
     if (!gpu_open(command->device, why, sizeof(why))) {
-        print_line(stderr, "pdltool bench: %s", why);
+        print_error("%s", why);
         return EXIT_USAGE;
     }
     environment_fill(&session.run.environment, argc, argv);
@@ -187,7 +190,7 @@ static int measure(const struct command *command, int argc, char **argv)
     environment_add_state(&session.run.environment, "after");
     if (signal_number != 0) {
         text = format_text("interrupted by signal %d", signal_number);
-        print_line(stderr, "pdltool bench: %s; what was measured until then is written", text);
+        print_note("%s; what was measured is written", text);
         session.run.ended_early = text;
     }
     gpu_close();
@@ -203,7 +206,7 @@ static int compare(void)
     FILE *const to = taken ? stderr : stdout;
     const size_t worse = compare_runs(&session.before, &session.run, to);
     if (fflush(to) != 0) {
-        print_line(stderr, "pdltool bench: --compare: %s", strerror(errno));
+        print_error("--compare: %s", strerror(errno));
         return EXIT_USAGE;
     }
     return worse > 0 ? EXIT_FINDING : EXIT_DONE;
@@ -218,8 +221,7 @@ static int finish(const struct command *command, int code)
     }
     const size_t failures = run_failures(&session.run.bench);
     if (failures > 0) {
-        print_line(stderr, "pdltool bench: %zu %s", failures,
-                   failures == 1 ? "point failed" : "points failed");
+        print_error("%zu %s", failures, failures == 1 ? "point failed" : "points failed");
         code = code == EXIT_DONE ? EXIT_FINDING : code;
     }
 #ifdef PDL_HAVE_JANSSON
@@ -238,8 +240,7 @@ static int run_command(struct command *command, int argc, char **argv)
 #ifdef PDL_HAVE_JANSSON
     if (command->input != NULL) {
         if (command->suites.count > 0) {
-            (void)fputs("pdltool bench: of what --input has, --filter chooses; no suites\n",
-                        stderr);
+            print_misuse("--input takes no suites; choose points with --filter");
             return EXIT_USAGE;
         }
         if (!input_json(command->input, &session.run)) {
@@ -251,7 +252,7 @@ static int run_command(struct command *command, int argc, char **argv)
         return EXIT_USAGE;
     }
     if (plan_select(&session.run.bench, command->filters.items, command->filters.count) == 0) {
-        (void)fputs("pdltool bench: no point matches; `--list` shows them\n", stderr);
+        print_error("no point matches the filter; 'pdltool bench --list' lists them");
         return EXIT_USAGE;
     }
     if (command->list) {
@@ -290,14 +291,14 @@ static bool take_option(struct command *command, int option)
         APPEND(&command->filters, optarg);
         return true;
     case 'd':
-        return parse_count(bench_program, "device", optarg, 0, INT_MAX, &command->device);
+        return parse_count("device", optarg, 0, INT_MAX, &command->device);
     case 'q':
         command->quiet = true;
         return true;
     case OPTION_PASSES:
-        return parse_count(bench_program, "passes", optarg, 1, BENCH_PASSES, &command->run.passes);
+        return parse_count("passes", optarg, 1, BENCH_PASSES, &command->run.passes);
     case OPTION_ROUNDS:
-        return parse_count(bench_program, "rounds", optarg, 1, 1000000, &command->run.rounds);
+        return parse_count("rounds", optarg, 1, 1000000, &command->run.rounds);
     case OPTION_QUICK:
         command->run.quick = true;
         command->run.passes = 1;
@@ -305,18 +306,16 @@ static bool take_option(struct command *command, int option)
     case OPTION_INPUT:
     case OPTION_COMPARE:
 #ifndef PDL_HAVE_JANSSON
-        (void)fputs("pdltool bench: built without jansson, it reads no JSON\n", stderr);
-        return false;
+        return lacks_json(option == OPTION_INPUT ? "input" : "compare");
 #endif
         *(option == OPTION_INPUT ? &command->input : &command->compare) = optarg;
         return true;
     default:
         if (option < OPTION_SINK || option >= OPTION_SINK + SINKS) {
-            return false; /* getopt has said why */
+            return false;
         }
         if (sinks[option - OPTION_SINK].write == NULL) {
-            (void)fputs("pdltool bench: built without jansson, it writes no JSON\n", stderr);
-            return false;
+            return lacks_json("json");
         }
         sinks[option - OPTION_SINK].path = optarg;
         return true;
@@ -347,9 +346,9 @@ int command_bench(int argc, char **argv)
     int option;
     int code = EXIT_USAGE;
     bool good = true;
-    while (good && (option = getopt_long(argc, argv, "lf:d:qh", options, NULL)) != -1) {
+    while (good && (option = next_option(argc, argv, "lf:d:qh", options)) != -1) {
         if (option == 'h') {
-            usage(stdout);
+            usage();
             free(given);
             return EXIT_DONE;
         }

@@ -98,9 +98,6 @@ __attribute__((format(printf, 2, 3))) void bench_fail(struct bench_point *point,
 /* Whether the point is to be measured: selected, and neither waived nor failed. */
 bool bench_point_active(const struct bench_point *point);
 
-/* What messages begin with: "pdltool bench", unless another command measures with this. */
-extern const char *bench_program;
-
 /* Ends the run at once because the device is of no use any more: what was measured so far is written. */
 __attribute__((format(printf, 1, 2), noreturn)) void bench_abort(const char *format, ...);
 

@@ -82,12 +82,13 @@ bool gpu_open(int ordinal, char *why, size_t why_size)
     int count = 0;
     /* libpdl's own message for each of: no driver, a stub, too old, no device. */
     if (pdl_device_count(&count) != PDL_SUCCESS) {
-        (void)snprintf(why, why_size, "%s", pdl_last_error()->message);
+        (void)snprintf(why, why_size, "%s; 'pdltool sim' needs no device",
+                       pdl_last_error()->message);
         return false;
     }
     if (ordinal < 0 || ordinal >= count) {
-        (void)snprintf(why, why_size, "there is no device %d: there %s %d, counted from 0", ordinal,
-                       count == 1 ? "is" : "are", count);
+        (void)snprintf(why, why_size, "no device %d: this machine has %s %d", ordinal,
+                       count == 1 ? "only device" : "devices 0 to", count - 1);
         return false;
     }
     void *const library = dlopen("libcuda.so.1", RTLD_NOW);
@@ -102,10 +103,10 @@ bool gpu_open(int ordinal, char *why, size_t why_size)
     pdl_device_info info = PDL_DEVICE_INFO_INIT;
     MUST_PDL(pdl_device_get(ordinal, &info));
     if (info.compute_capability_major < 9) {
-        (void)snprintf(
-            why, why_size,
-            "device %d, %s, has compute capability %d.%d, and what is measured needs 9.0", ordinal,
-            info.name, info.compute_capability_major, info.compute_capability_minor);
+        (void)snprintf(why, why_size,
+                       "device %d, %s, has compute capability %d.%d; measuring needs 9.0 or newer",
+                       ordinal, info.name, info.compute_capability_major,
+                       info.compute_capability_minor);
         return false;
     }
     if (gpu_images[IMAGE_COMMON].begin == NULL) {

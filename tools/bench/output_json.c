@@ -171,7 +171,7 @@ static void dump(FILE *to, json_t *value, size_t flags)
 {
     if (json_dumpf(value, to, flags | JSON_PRESERVE_ORDER | JSON_REAL_PRECISION(6)) != 0 &&
         ferror(to) == 0) {
-        (void)fputs("pdltool bench: out of memory\n", stderr);
+        (void)fputs("pdltool: error: out of memory\n", stderr);
         exit(EXIT_USAGE);
     }
     json_decref(value);
@@ -249,7 +249,7 @@ __attribute__((format(printf, 2, 3))) static bool refuse(const struct reader *re
     va_start(arguments, format);
     char *const wrong = format_text_of(format, arguments);
     va_end(arguments);
-    print_line(stderr, "pdltool bench: %s: %s%s%s", reader->path, reader->where,
+    print_line(stderr, "%s: error: %s%s%s", reader->path, reader->where,
                reader->where[0] != '\0' ? ": " : "", wrong);
     free(wrong);
     return false;

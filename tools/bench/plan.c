@@ -93,6 +93,19 @@ static const struct bench_suite *find_suite(const char *name)
     return NULL;
 }
 
+static void print_unknown_suite(const char *name)
+{
+    char *list = NULL;
+    size_t size = 0;
+    FILE *const to = memory_open(&list, &size);
+    for (const struct bench_suite *suite = bench_suites; suite->name != NULL; suite++) {
+        (void)fprintf(to, "%s%s", suite == bench_suites ? "" : ", ", suite->name);
+    }
+    memory_close(to);
+    print_error("unknown suite '%s'; the suites are %s", name, list);
+    free(list);
+}
+
 static void declare(struct bench *bench, const struct bench_suite *suite)
 {
     bench->suite = suite->name;
@@ -102,18 +115,12 @@ static void declare(struct bench *bench, const struct bench_suite *suite)
 bool plan_declare(struct bench *bench, char *const *names, size_t count)
 {
     if (bench_suites[0].name == NULL) {
-        (void)fputs("pdltool bench: built without nvcc, it has no kernels to measure\n", stderr);
+        print_error("measuring needs a pdltool that was built with nvcc");
         return false;
     }
     for (size_t i = 0; i < count; i++) {
         if (find_suite(names[i]) == NULL) {
-            (void)fputs("pdltool bench: there is no suite ", stderr);
-            print_plain(stderr, names[i]);
-            (void)fputs("; there are:", stderr);
-            for (const struct bench_suite *suite = bench_suites; suite->name != NULL; suite++) {
-                (void)fprintf(stderr, " %s", suite->name);
-            }
-            (void)fputc('\n', stderr);
+            print_unknown_suite(names[i]);
             return false;
         }
     }

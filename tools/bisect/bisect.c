@@ -13,50 +13,48 @@
 #include "common/options.h"
 #include "common/print.h"
 
-static const char program[] = "pdltool bisect";
-
 enum { MOST_RUNS = 100000, DEFAULT_MOST_RUNS = 100 };
 
-static void usage(FILE *to)
+static void usage(void)
 {
-    (void)fputs(
-        "usage: pdltool bisect [OPTION...] -- COMMAND [ARGUMENT...]\n\n"
-        "Which kernel's overlap makes COMMAND fail? COMMAND is run as it is and has to fail, then "
-        "without\n"
-        "any overlap and has to pass. Then ever fewer kernels overlap, until none can be left out; "
-        "then\n"
-        "ever fewer of their launches. COMMAND is not changed, and its output is not shown.\n\n"
-        "  -n, --runs N             runs of each step: it fails with the first that does, and "
-        "passes\n"
-        "                           after N (default: as many as --confidence needs)\n"
-        "      --confidence C       of each step that passes, by the share of runs that failed so "
-        "far\n"
-        "                           (default: 0.99)\n"
-        "      --most-runs N        at most that many of each step without --runs (default: 100)\n"
-        "      --timeout SECONDS    a run that takes longer has failed\n"
-        "      --overlap KIND       own: the overlaps that the program asks for; on: those that "
-        "pdltool\n"
-        "                           can add to it, as `pdltool watch --overlap=on` does (default: "
-        "own)\n"
-        "      --only GLOB          suspect only kernels of this name, as in the code or as shown; "
-        "may be\n"
-        "                           repeated; all others stay as they are\n"
-        "      --except GLOB        suspect all but these; may be repeated\n"
-        "      --no-launches        name kernels, and search no launches of them\n"
-        "      --amplify            hold up what is before a suspect, so that a race shows more "
-        "often\n"
-        "      --log FILE           a line for each run; a search goes on from it if it is there\n"
-        "      --continue FILE      the same, and it has to be there\n"
-        "      --json               what was found as JSON\n"
-        "  -v, --verbose            show what COMMAND prints, on standard error\n\n"
-        "COMMAND's exit code is read as `git bisect run` does: 0 passes, 125 cannot be judged, 126 "
-        "and 127\n"
-        "end the search, all others fail. So do signals.\n\n"
-        "exit code:\n"
-        "  0 found, 1 not found, or overlap is not the cause, 2 the command line is wrong or "
-        "COMMAND\n"
-        "  cannot be run\n",
-        to);
+    (void)fputs("usage: pdltool bisect [OPTION...] -- COMMAND [ARGUMENT...]\n"
+                "\n"
+                "Finds the kernels whose overlap makes COMMAND fail. COMMAND must fail as it is\n"
+                "and pass without overlap. Then fewer and fewer kernels overlap, until none of\n"
+                "them can be left out; the same search narrows down their launches. COMMAND is\n"
+                "not modified, and its output is hidden.\n"
+                "\n"
+                "  -n, --runs N           runs per step: the first failure ends the step, which\n"
+                "                         passes after N runs (default: what --confidence needs)\n"
+                "      --confidence C     confidence in each step that passes, from the share of\n"
+                "                         runs that failed so far (default: 0.99)\n"
+                "      --most-runs N      at most N runs per step without --runs (default: 100)\n"
+                "      --timeout SECONDS  a run that takes longer fails\n"
+                "      --overlap KIND     one of own, on (default: own); own: the overlaps that\n"
+                "                         COMMAND asks for; on: also those that pdltool can\n"
+                "                         add, as 'pdltool watch --overlap on' does\n"
+                "      --only GLOB        suspect only kernels with this mangled or demangled\n"
+                "                         name; repeatable\n"
+                "      --except GLOB      suspect all kernels but these; repeatable\n"
+                "      --no-launches      find kernels, but not their launches\n"
+                "      --amplify          delay what precedes a suspect, so that a race shows\n"
+                "                         more often\n"
+                "      --log FILE         log each run; resume from FILE if it exists\n"
+                "      --continue FILE    as --log, but FILE must exist\n"
+                "      --json             write the result as JSON\n"
+                "  -v, --verbose          copy the output of COMMAND to standard error\n"
+                "\n"
+                "The exit codes of COMMAND mean what they mean to 'git bisect run': 0 passes,\n"
+                "125 cannot be judged, 126 and 127 end the search, all others fail. A signal is\n"
+                "a failure.\n"
+                "\n"
+                "Examples:\n"
+                "  pdltool bisect -- ./decode --check\n"
+                "  pdltool bisect --runs 20 --log search.log -- python3 test_decode.py\n"
+                "\n"
+                "Exit status: 0 if the kernels were found; 1 if not, or if overlap is not the\n"
+                "cause; 2 if the command line is wrong or COMMAND could not be run.\n",
+                stdout);
 }
 
 /* ---- the command line ------------------------------------------------------------------------- */
@@ -82,8 +80,8 @@ static bool parse_real(const char *name, const char *text, double above, double 
     errno = 0;
     const double number = strtod(text, &end);
     if (end == text || *end != '\0' || errno != 0 || !(number > above && number < below)) {
-        print_line(stderr, "%s: --%s takes a number above %g and below %g, not %s", program, name,
-                   above, below, text);
+        print_error("--%s takes a number above %g and below %g, not '%s'", name, above, below,
+                    text);
         return false;
     }
     *value = number;
@@ -92,18 +90,16 @@ static bool parse_real(const char *name, const char *text, double above, double 
 
 static bool read_kind(const char *text, bool *added)
 {
-    *added = strcmp(text, "on") == 0;
-    if (!*added && strcmp(text, "own") != 0) {
-        print_line(stderr, "%s: --overlap is own or on, not %s", program, text);
-        return false;
-    }
-    return true;
+    static const char *const kinds[] = {"own", "on", NULL};
+    const int kind = parse_choice("overlap", text, kinds);
+    *added = kind == 1;
+    return kind >= 0;
 }
 
 static bool read_pattern(struct bisect_patterns *patterns, const char *text)
 {
     if (*text == '\0' || strchr(text, '\n') != NULL) {
-        print_line(stderr, "%s: --only and --except take a pattern of kernels' names", program);
+        print_error("--only and --except take a pattern for kernel names, not '%s'", text);
         return false;
     }
     APPEND(patterns, text);
@@ -114,14 +110,14 @@ static bool read_option(struct bisect_options *options, int option)
 {
     switch (option) {
     case 'n':
-        return parse_count(program, "runs", optarg, 1, MOST_RUNS, &options->runs);
+        return parse_count("runs", optarg, 1, MOST_RUNS, &options->runs);
     case 'v':
         options->verbose = true;
         return true;
     case OPTION_CONFIDENCE:
         return parse_real("confidence", optarg, 0, 1, &options->confidence);
     case OPTION_MOST_RUNS:
-        return parse_count(program, "most-runs", optarg, 1, MOST_RUNS, &options->most_runs);
+        return parse_count("most-runs", optarg, 1, MOST_RUNS, &options->most_runs);
     case OPTION_TIMEOUT:
         return parse_real("timeout", optarg, 0, 1e6, &options->timeout);
     case OPTION_OVERLAP:
@@ -146,14 +142,9 @@ static bool read_option(struct bisect_options *options, int option)
         options->json = true;
         return true;
 #else
-        print_line(
-            stderr,
-            "%s: --json is not in this build, which was made without the JSON library jansson",
-            program);
-        return false;
+        return lacks_json("json");
 #endif
     default:
-        print_line(stderr, "`%s --help` tells the options; COMMAND comes after --", program);
         return false;
     }
 }
@@ -178,9 +169,9 @@ static int read_options(struct bisect_options *options, int argc, char **argv)
         {"help", no_argument, NULL, 'h'},
         {NULL, 0, NULL, 0}};
     int option;
-    while ((option = getopt_long(argc, argv, "+n:vh", known, NULL)) != -1) {
+    while ((option = next_option(argc, argv, "+n:vh", known)) != -1) {
         if (option == 'h') {
-            usage(stdout);
+            usage();
             return EXIT_DONE;
         }
         if (!read_option(options, option)) {
@@ -188,7 +179,7 @@ static int read_options(struct bisect_options *options, int argc, char **argv)
         }
     }
     if (optind >= argc) {
-        print_line(stderr, "%s: no command to run; `%s --help` tells how", program, program);
+        print_misuse("no command to run");
         return EXIT_USAGE;
     }
     options->arguments = argv + optind;
@@ -234,7 +225,7 @@ static bool prepare(struct bisect *bisect)
     }
     char *const why = temporary_make(&bisect->folder);
     if (why != NULL) {
-        print_line(stderr, "%s: %s", program, why);
+        print_error("%s", why);
         free(why);
         return false;
     }
@@ -254,7 +245,7 @@ static int report(const struct bisect *bisect)
 #endif
     }
     if (!written) {
-        print_line(stderr, "%s: what was found could not be written: %s", program, strerror(errno));
+        print_error("cannot write the report: %s", strerror(errno));
         return EXIT_USAGE;
     }
     return report_exit_code(bisect->outcome);

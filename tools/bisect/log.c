@@ -56,8 +56,7 @@ __attribute__((format(printf, 2, 3))) static void put(struct log *log, const cha
     const bool written = vfprintf(log->file, format, arguments) >= 0;
     va_end(arguments);
     if (!written || fflush(log->file) != 0) {
-        print_line(stderr, "pdltool bisect: the log %s cannot be written: %s", log->path,
-                   strerror(errno));
+        print_error("cannot write the log %s: %s", log->path, strerror(errno));
         log->failed = true;
     }
 }
@@ -275,7 +274,7 @@ static unsigned read_lines(struct log *log, char *text, size_t *size)
 
 static bool complain(const char *path, const char *why)
 {
-    print_line(stderr, "pdltool bisect: the log %s %s", path, why);
+    print_error("the log %s %s", path, why);
     return false;
 }
 
@@ -293,8 +292,7 @@ static bool take_file(struct log *log)
     const unsigned wrong = read_lines(log, text, &size);
     free(text);
     if (wrong > 0) {
-        print_line(stderr, "pdltool bisect: line %u of %s is not one of a log of pdltool bisect",
-                   wrong, log->path);
+        print_error("line %u of %s is not a line of a bisect log", wrong, log->path);
         return false;
     }
     if (ftruncate(fileno(log->file), (off_t)size) != 0 ||
@@ -316,8 +314,7 @@ bool log_open(struct log *log, const char *path, bool must_exist)
         log->file = fopen(path, "w+ex");
     }
     if (log->file == NULL) {
-        print_line(stderr, "pdltool bisect: the log %s cannot be opened: %s", path,
-                   strerror(errno));
+        print_error("cannot open the log %s: %s", path, strerror(errno));
         return false;
     }
     if (!take_file(log)) {
@@ -358,8 +355,7 @@ bool log_command(struct log *log, char *const *arguments)
         put(log, "command %s\n", command);
         log->command = copy_text(command);
     } else if (strcmp(log->command, command) != 0) {
-        print_line(stderr, "pdltool bisect: the log %s is that of another command: %s", log->path,
-                   log->command);
+        print_error("the log %s belongs to another command: %s", log->path, log->command);
         same = false;
     }
     free(command);
@@ -374,10 +370,8 @@ bool log_settings(struct log *log, const char *const *settings, size_t count)
             continue;
         }
         if (strcmp(log->settings[i], settings[i]) != 0) {
-            print_line(
-                stderr,
-                "pdltool bisect: the log %s was begun with other options: \"%s\", and now \"%s\"",
-                log->path, log->settings[i], settings[i]);
+            print_error("the log %s was written with other options: \"%s\", not \"%s\"", log->path,
+                        log->settings[i], settings[i]);
             return false;
         }
     }

@@ -230,10 +230,10 @@ static void print_interrupted(const struct bisect *bisect)
         }
     }
     if (bisect->log.path != NULL) {
-        print_line(stderr, "interrupted; the same command line with --continue %s goes on",
+        print_note("interrupted; to resume, run the same command with --continue %s",
                    bisect->log.path);
     } else {
-        print_line(stderr, "interrupted; with --log FILE, a search can be continued");
+        print_note("interrupted; a search with --log FILE can be resumed");
     }
 }
 

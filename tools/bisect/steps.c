@@ -66,9 +66,8 @@ static bool was_run(struct bisect *bisect, const struct trial_result *result)
         bisect->outcome = BISECT_INTERRUPTED;
     } else if (result->aborted) {
         trial_print_tail(result);
-        print_line(stderr,
-                   "pdltool bisect: the command could not be run or judged (%s): the search ends",
-                   result->how);
+        print_error("the command could not be run or judged (%s); the search ends here",
+                    result->how);
         bisect->outcome = BISECT_ABORTED;
     }
     return result->interrupted == 0 && !result->aborted;
@@ -116,8 +115,7 @@ static bool write_rules(struct bisect *bisect, const struct subset *subset)
     }
     const bool failed = file == NULL || ferror(file) != 0;
     if ((file != NULL && fclose(file) != 0) || failed) {
-        print_line(stderr, "pdltool bisect: %s cannot be written: %s", bisect->rules,
-                   strerror(errno));
+        print_error("cannot write %s: %s", bisect->rules, strerror(errno));
         bisect->outcome = BISECT_ABORTED;
         return false;
     }
@@ -213,7 +211,7 @@ static void tell(const struct bisect *bisect, const struct log_step *step, const
         break;
     }
     print_line(stderr, "step %u of about %u: %s: %s%s", bisect->steps,
-               bisect->steps + (unsigned)left, what, how, from_log ? ", as the log has it" : "");
+               bisect->steps + (unsigned)left, what, how, from_log ? " (from the log)" : "");
     free(how);
 }
 
@@ -257,7 +255,7 @@ static void tell_as_is(const struct bisect *bisect, const struct log_step *step)
 {
     char *const runs = format_count(step->passes + step->failures, "run", "runs");
     if (step->skips > 0) {
-        print_line(stderr, "as it is: cannot be judged (exit 125)");
+        print_line(stderr, "as it is: cannot be judged (exit status 125)");
     } else if (step->failures == 0) {
         print_line(stderr, "as it is: passes (%s)", runs);
     } else if (bisect->options.runs > 0) {
@@ -277,9 +275,7 @@ static bool take_recording(struct bisect *bisect)
     bisect->has_watch = true;
     (void)setenv("PDL_WATCH_CODE", "0", 1); /* the code was recorded */
     if (!suspects_read(bisect, &bisect->watch)) {
-        print_line(stderr,
-                   "pdltool bisect: the command left no recording that can be read: does it use "
-                   "CUDA?");
+        print_error("the command left no readable recording; does it use CUDA?");
         bisect->outcome = BISECT_NO_OVERLAP;
         return false;
     }

@@ -99,9 +99,7 @@ static void add_kernel(const struct bisect *bisect, struct list *list, const str
             return;
         }
         if (!subset_can_name(kernel->name)) {
-            print_line(stderr,
-                       "pdltool bisect: no rule can name the kernel \"%s\": it is not suspected",
-                       kernel->name);
+            print_warning("no rule can name the kernel \"%s\"; it is not suspected", kernel->name);
             return;
         }
         const struct listed made = {.suspect = {.name = copy_text(kernel->name)},
@@ -211,21 +209,17 @@ bool suspects_compare(const struct bisect *bisect)
             known = strcmp(bisect->log.suspects[j].name, list.items[i].suspect.name) == 0;
         }
         if (!known) {
-            print_line(stderr,
-                       "pdltool bisect: the log %s was begun with other kernels: the command now "
-                       "overlaps %s, which is not in it",
-                       bisect->log.path, list.items[i].suspect.name);
+            print_error(
+                "the log %s has other kernels: the command now overlaps %s, which is not in it",
+                bisect->log.path, list.items[i].suspect.name);
             same = false;
             break;
         }
     }
     for (size_t j = 0; j < bisect->log.suspect_count && same; j++) {
         if (find(&list, bisect->log.suspects[j].name) == NULL) {
-            print_line(
-                stderr,
-                "pdltool bisect: the log %s was begun with other kernels: the command does not "
-                "overlap %s any more",
-                bisect->log.path, bisect->log.suspects[j].name);
+            print_error("the log %s has other kernels: the command no longer overlaps %s",
+                        bisect->log.path, bisect->log.suspects[j].name);
             same = false;
         }
     }

@@ -8,7 +8,7 @@
 
 __attribute__((noreturn)) static void out_of_memory(void)
 {
-    (void)fputs("pdltool: out of memory\n", stderr);
+    (void)fputs("pdltool: error: out of memory\n", stderr);
     exit(EXIT_USAGE);
 }
 

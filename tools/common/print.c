@@ -35,6 +35,90 @@ void print_line(FILE *to, const char *format, ...)
     free(text);
 }
 
+static const char *command; /* NULL: none was chosen yet */
+
+void print_as(const char *name)
+{
+    command = name;
+}
+
+__attribute__((format(printf, 3, 0))) static void
+print_message(const char *kind, const char *after, const char *format, va_list arguments)
+{
+    char *const text = format_text_of(format, arguments);
+    print_line(stderr, "pdltool%s%s: %s: %s%s", command != NULL ? " " : "",
+               command != NULL ? command : "", kind, text, after);
+    free(text);
+}
+
+void print_error(const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    print_message("error", "", format, arguments);
+    va_end(arguments);
+}
+
+void print_warning(const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    print_message("warning", "", format, arguments);
+    va_end(arguments);
+}
+
+void print_note(const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    print_message("note", "", format, arguments);
+    va_end(arguments);
+}
+
+void print_misuse(const char *format, ...)
+{
+    va_list arguments;
+    char *const where = format_text("; see 'pdltool%s%s --help'", command != NULL ? " " : "",
+                                    command != NULL ? command : "");
+    va_start(arguments, format);
+    print_message("error", where, format, arguments);
+    va_end(arguments);
+    free(where);
+}
+
+/* Columns on a terminal: UTF-8's continuation bytes take none. */
+static size_t width_of(const char *text, size_t length)
+{
+    size_t width = 0;
+    for (size_t i = 0; i < length; i++) {
+        width += ((unsigned char)text[i] & 0xc0) != 0x80;
+    }
+    return width;
+}
+
+void print_wrapped(FILE *to, int begin, int indent, const char *text)
+{
+    enum { WIDTH = 80 };
+    char *const plain = plain_text(text);
+    int column = begin;
+    for (const char *word = plain; *word != '\0';) {
+        const size_t length = strcspn(word, " ");
+        const int width = (int)width_of(word, length);
+        if (column > indent && column + width + (word > plain) > WIDTH) {
+            (void)fprintf(to, "\n%*s", indent, "");
+            column = indent;
+        } else if (word > plain) {
+            (void)putc(' ', to);
+            column++;
+        }
+        (void)fwrite(word, 1, length, to);
+        column += width;
+        word += length + (word[length] == ' ');
+    }
+    (void)putc('\n', to);
+    free(plain);
+}
+
 char *format_count(unsigned long long count, const char *one, const char *many)
 {
     char digits[32];
@@ -66,19 +150,9 @@ void table_add(struct table *table, char *cell)
     APPEND(table, plain);
 }
 
-/* Columns on a terminal: UTF-8's continuation bytes take none. */
-static size_t width_of(const char *text)
-{
-    size_t width = 0;
-    for (; *text != '\0'; text++) {
-        width += ((unsigned char)*text & 0xc0) != 0x80;
-    }
-    return width;
-}
-
 static void print_cell(FILE *to, const char *text, size_t width, bool right, bool last)
 {
-    const size_t own = width_of(text);
+    const size_t own = width_of(text, strlen(text));
     const size_t blanks = own < width ? width - own : 0;
     if (right) {
         (void)fprintf(to, "%*s", (int)blanks, "");
@@ -99,10 +173,10 @@ void table_print(const struct table *table, FILE *to)
     }
     size_t *widths = allocate(columns, sizeof(*widths));
     for (size_t c = 0; c < columns; c++) {
-        widths[c] = width_of(table->headings[c]);
+        widths[c] = width_of(table->headings[c], strlen(table->headings[c]));
     }
     for (size_t i = 0; i < table->count; i++) {
-        const size_t width = width_of(table->items[i]);
+        const size_t width = width_of(table->items[i], strlen(table->items[i]));
         if (widths[i % columns] < width) {
             widths[i % columns] = width;
         }

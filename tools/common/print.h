@@ -17,6 +17,19 @@ char *plain_text(const char *text);
 /* A line that is formatted as by printf(), then printed as one text; the newline is added. */
 __attribute__((format(printf, 2, 3))) void print_line(FILE *to, const char *format, ...);
 
+/* Messages of pdltool, on standard error: `pdltool lint: error: ...`. What is wrong in an input begins with its name
+ * and line instead: `fc.ptx:12:3: error: ...`. */
+void print_as(const char *command); /* the command that runs */
+__attribute__((format(printf, 1, 2))) void print_error(const char *format, ...);
+__attribute__((format(printf, 1, 2))) void print_warning(const char *format, ...);
+__attribute__((format(printf, 1, 2))) void print_note(const char *format, ...);
+/* An error of the command line, and where the right one is described. */
+__attribute__((format(printf, 1, 2))) void print_misuse(const char *format, ...);
+
+/* A sentence in lines of at most 80 columns, the second and further ones indented by that many blanks; the first begins
+ * at column `begin`. */
+void print_wrapped(FILE *to, int begin, int indent, const char *text);
+
 /* `1 file`, `2 files`, `1,024 files`: into a buffer that the caller frees. */
 char *format_count(unsigned long long count, const char *one, const char *many);
 

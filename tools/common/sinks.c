@@ -10,9 +10,9 @@
 #include "common/memory.h"
 #include "common/print.h"
 
-static bool complain(const char *program, const struct sink *sink, const char *what)
+static bool complain(const struct sink *sink, const char *what)
 {
-    print_line(stderr, "%s: --%s %s: %s", program, sink->name, sink->path, what);
+    print_error("--%s %s: %s", sink->name, sink->path, what);
     return false;
 }
 
@@ -31,16 +31,16 @@ bool sinks_take_stdout(const struct sink *sinks, size_t count)
     return false;
 }
 
-/* A file that is there stays as it is until the new one is whole. What is none (a pipe, /dev/null) is
+/* A file that is there stays as it is until the new one is whole. Anything else (a pipe, /dev/null) is
  * written itself: a rename would put a file in its place. */
-static bool open_sink(const char *program, struct sink *sink)
+static bool open_sink(struct sink *sink)
 {
     struct stat status;
     if (lstat(sink->path, &status) != 0 || S_ISREG(status.st_mode)) {
         sink->part = format_text("%s.part", sink->path);
     }
     sink->file = fopen(sink->part != NULL ? sink->part : sink->path, "w");
-    return sink->file != NULL || complain(program, sink, strerror(errno));
+    return sink->file != NULL || complain(sink, strerror(errno));
 }
 
 /* Whether two of them would write over each other. */
@@ -53,7 +53,7 @@ static bool is_same_file(const struct sink *sink, const struct sink *other)
            status.st_dev == other_status.st_dev && status.st_ino == other_status.st_ino;
 }
 
-bool sinks_open(const char *program, struct sink *sinks, size_t count)
+bool sinks_open(struct sink *sinks, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         struct sink *const sink = &sinks[i];
@@ -63,24 +63,24 @@ bool sinks_open(const char *program, struct sink *sinks, size_t count)
         if (is_stdout(sink)) {
             sink->file = stdout;
             if (sinks_take_stdout(sinks, i)) {
-                print_line(stderr, "%s: only one form can go to standard output", program);
+                print_error("only one format can go to standard output");
                 return false;
             }
             continue;
         }
-        if (!open_sink(program, sink)) {
+        if (!open_sink(sink)) {
             return false;
         }
         for (size_t j = 0; j < i; j++) {
             if (is_same_file(sink, &sinks[j])) {
-                return complain(program, sink, "another form goes there");
+                return complain(sink, "another format is written there");
             }
         }
     }
     return true;
 }
 
-static bool write_sink(const char *program, struct sink *sink)
+static bool write_sink(struct sink *sink)
 {
     FILE *const file = sink->file;
     sink->write(file);
@@ -97,15 +97,15 @@ static bool write_sink(const char *program, struct sink *sink)
             errno = error;
         }
     }
-    return written || complain(program, sink, strerror(errno));
+    return written || complain(sink, strerror(errno));
 }
 
-bool sinks_write(const char *program, struct sink *sinks, size_t count)
+bool sinks_write(struct sink *sinks, size_t count)
 {
     bool written = true;
     for (size_t i = 0; i < count; i++) {
         if (sinks[i].file != NULL) {
-            written = write_sink(program, &sinks[i]) && written;
+            written = write_sink(&sinks[i]) && written;
         }
     }
     return written;

@@ -19,9 +19,9 @@ struct sink {
 /* Opens those that are wanted, before there is anything to write, so that nothing is measured in vain. Only
  * one may go to standard output, and no two to the same file. False with a line on standard error, which
  * begins with the program's name. sinks_drop() must follow it in any case. */
-bool sinks_open(const char *program, struct sink *sinks, size_t count);
+bool sinks_open(struct sink *sinks, size_t count);
 /* Writes those that are open. A file gets its name when all of it is there. False as above. */
-bool sinks_write(const char *program, struct sink *sinks, size_t count);
+bool sinks_write(struct sink *sinks, size_t count);
 /* Leaves nothing behind that was not written whole. */
 void sinks_drop(struct sink *sinks, size_t count);
 

@@ -3,7 +3,8 @@
 # Completion of pdltool in bash. Commands, options and their arguments are those that --help tells.
 
 # _pdltool_help PROGRAM [COMMAND]: a line each: an option and what its argument is called; "+" and a word that may
-# stand alone; "*" and FILE, DIR or the like, where such a name may stand.
+# stand alone; "*" and FILE, DIR or the like, where such a name may stand; "=" with an option, and a value that it takes,
+# which the help lists as "one of a, b".
 _pdltool_help() {
     "$@" --help 2>/dev/null </dev/null | awk '
         function tell(name, argument) {
@@ -11,8 +12,23 @@ _pdltool_help() {
                 print name, argument
         }
         function put(argument) {
-            while (count > 0)
+            while (count > 0) {
+                named[++names] = options[count]
                 tell(options[count--], argument)
+            }
+        }
+        function flush(    words, number, i, j) {
+            gsub(/ +/, " ", described)
+            if (match(described, /one of [a-z0-9, -]+/)) {
+                number = split(substr(described, RSTART + 7, RLENGTH - 7), words, / *, */)
+                for (i = 1; i <= number; i++) {
+                    sub(/ $/, "", words[i])
+                    for (j = 1; j <= names && words[i] ~ /^[a-z0-9-]+$/; j++)
+                        tell("=" named[j], words[i])
+                }
+            }
+            described = ""
+            names = 0
         }
         function read(text, usage,    words, number, i) {
             gsub(/[][|]/, " ; ", text)
@@ -37,13 +53,23 @@ _pdltool_help() {
             read($0, 1)
             next
         }
-        /^ +-/ { sub(/^ +/, ""); sub(/  .*/, ""); read($0, 0); next }
-        /^  [a-z]+( [A-Z]+)?  / { tell("+", $1) }'
+        /^                +[^ -]/ { described = described " " $0; next }
+        { flush() }
+        /^ +-/ {
+            sub(/^ +/, "")
+            described = $0
+            sub(/  .*/, "")
+            described = substr(described, length($0) + 1)
+            read($0, 0)
+            next
+        }
+        /^  [a-z]+( [A-Z]+)?  / { tell("+", $1) }
+        END { flush() }'
 }
 
 _pdltool() {
     local program=${1/#\~\//$HOME/} current=${COMP_WORDS[COMP_CWORD]} last=$((COMP_CWORD - 1))
-    local help option argument words='' wanted='' i
+    local help option argument words='' wanted='' values='' before='' taken='' i
     # bash makes three words of --option=value
     if [[ $current == "=" ]]; then
         current=''
@@ -61,10 +87,16 @@ _pdltool() {
             help='* FILE'
         fi
     done
+    if ((last > 1)); then
+        before=${COMP_WORDS[last]}
+    fi
     while read -r option argument; do
-        if ((last > 1)) && [[ $option == "${COMP_WORDS[last]}" && -n $argument ]]; then
-            words='' wanted=$argument
-            break
+        if [[ $option == "=$before" ]]; then
+            values+=" $argument"
+        elif [[ $option == "$before" && -n $argument ]]; then
+            taken=$argument
+        elif [[ $option == "="* ]]; then
+            continue
         elif [[ $option == "*" ]]; then
             wanted+=$argument
         elif [[ $option == "+" ]]; then
@@ -73,6 +105,9 @@ _pdltool() {
             words+=" $option"
         fi
     done <<<"$help"
+    if [[ -n $taken ]]; then
+        words=$values wanted=$taken
+    fi
     mapfile -t COMPREPLY < <(compgen -W "$words" -- "$current")
     case $current$wanted in
     -*) ;;

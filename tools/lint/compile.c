@@ -346,7 +346,7 @@ static void run(const struct lint_options *options, const struct units *units,
         char *unusable = NULL;
         work.store = options->no_cache ? NULL : store_open(&unusable);
         if (unusable != NULL) {
-            print_line(stderr, "pdltool lint: note: %s", unusable);
+            print_note("%s", unusable);
         }
         free(unusable);
         work.outcomes = allocate(units->count, sizeof(*work.outcomes));
@@ -387,8 +387,7 @@ void lint_read_files(const struct lint_options *options, struct inputs *inputs)
             run(options, &units, inputs);
         }
     } else if (options->compiler_options.count > 0) {
-        print_line(stderr, "pdltool lint: no source is compiled, for which the options after -- "
-                           "could be");
+        print_error("options after -- are for the compiler, but there is no source to compile");
         inputs->incomplete = true;
     }
     units_free(&units);

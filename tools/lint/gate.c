@@ -24,7 +24,7 @@ static bool read_changes(struct lint_gate *gate, const char *path)
     const bool is_stdin = strcmp(path, "-") == 0;
     for (size_t i = 0; i < gate->options->files.count && is_stdin; i++) {
         if (strcmp(gate->options->files.items[i], "-") == 0) {
-            (void)fputs("pdltool lint: standard input cannot be both code and the diff\n", stderr);
+            print_error("standard input cannot be both code and the diff");
             return false;
         }
     }
@@ -88,8 +88,7 @@ bool lint_gate_compare(struct lint_gate *gate, const struct lint_report *report,
     }
     if (gone > 0 && report->judged) {
         char *const entries = format_count(gone, "entry", "entries");
-        print_line(stderr, "pdltool lint: note: fixed: %s of %s no longer needed", entries,
-                   options->baseline);
+        print_note("fixed: %s of %s no longer needed", entries, options->baseline);
         free(entries);
     }
     if (options->write_baseline != NULL && !report->judged) {
@@ -105,8 +104,7 @@ bool lint_gate_compare(struct lint_gate *gate, const struct lint_report *report,
             return false;
         }
         char *const findings = format_count(count, "finding", "findings");
-        print_line(stderr, "pdltool lint: note: %s written to %s", findings,
-                   options->write_baseline);
+        print_note("%s written to %s", findings, options->write_baseline);
         free(findings);
     }
     return true;

@@ -136,8 +136,8 @@ static bool read_text(struct lint_statements *statements, struct lint_launch_fil
         print_line(stderr, "%s:%u:%u: error: %s", file->path, (unsigned)mistake.line,
                    (unsigned)mistake.column, mistake.message);
         print_line(stderr,
-                   "%s: error: neither a recording of pdltool watch, nor a log of libpdl, "
-                   "nor a list of launches",
+                   "%s: error: not a recording of pdltool watch, a log of libpdl, "
+                   "or a list of launches",
                    file->path);
         return false;
     }

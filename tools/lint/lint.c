@@ -100,8 +100,7 @@ static bool judge(struct lint_report *report, struct judges *judges, int fail_on
 static int print(const struct lint_report *report, bool (*form)(const struct lint_report *report))
 {
     if (!form(report) || fflush(stdout) != 0) {
-        (void)fprintf(stderr, "pdltool lint: the report could not be written: %s\n",
-                      strerror(errno));
+        print_error("cannot write the report: %s", strerror(errno));
         return EXIT_USAGE;
     }
     return report->exit_code;

@@ -12,68 +12,79 @@
 #include "common/print.h"
 #include "core/size_text.h"
 
-static void usage(FILE *to)
+static void usage(void)
 {
-    (void)fputs(
-        "usage: pdltool lint [OPTION...] FILE|DIRECTORY|-... [-- COMPILER-OPTION...]\n"
-        "       pdltool lint -p BUILD [OPTION...] [SOURCE...]\n\n"
-        "Looks for races between kernels that overlap (Programmatic Dependent Launch):\n"
-        "memory that is read or written before the wait, waits that some threads or\n"
-        "paths miss, and the like. Reads CUDA sources, which nvcc compiles, PTX, and the\n"
-        "PTX in cubins, fatbins, objects, archives, libraries and programs; `-` is\n"
-        "standard input. In a directory, every file that holds device code is read.\n\n"
-        "what is right:\n"
-        "  --launches=FILE       how kernels were launched: a recording of pdltool watch,\n"
-        "                        a log of libpdl's decisions, or a list (docs/lint.md)\n"
-        "  --overlapped=PATTERN  kernels of this name are launched with overlap; PATTERN\n"
-        "                        as in fnmatch(3), on the mangled name\n"
-        "  --constant-param=P    no kernel in flight writes what this parameter points to;\n"
-        "                        P is [KERNEL:]NAME or [KERNEL:]NUMBER (from 1), patterns\n"
-        "  --suppressions=FILE   findings that are known and accepted: a line each,\n"
-        "                        RULE [KEY=PATTERN]... : REASON\n"
-        "  --third-party=PATTERN source files whose findings are not reported\n"
-        "  --project=FILE        the project file instead of the nearest .pdl-lint\n"
-        "  --no-project          no project file\n\n"
-        "what is read:\n"
-        "  -p, --compile-commands=BUILD\n"
-        "                        all CUDA sources of BUILD/compile_commands.json, or those\n"
-        "                        that are named\n"
-        "  --nvcc=PATH           the compiler of sources, or clang (default: nvcc on PATH)\n"
-        "  --arch=ARCH           compile for it, such as sm_90a, or for all that are named\n"
-        "  -j, --jobs=N          compilers at once (default: one per core)\n"
-        "  --no-cache            compile what has not changed as well\n"
-        "  --max-unpacked=SIZE   of an input's compressed code, in bytes, or 64K, 64M, 1G\n"
-        "                        (default: 64M or, if that is more, 16 times the input)\n"
-        "  --no-source           do not open source files for names and excerpts\n\n"
-        "what is shown:\n"
-        "  --level=LEVEL         the least level shown: note, warning (default) or error\n"
-        "  --format=FORM         text (default), summary, json, sarif or github\n"
-        "  --summary             a table of the kernels: --format=summary\n"
-        "  --json, --sarif       for programs: --format=json, --format=sarif\n"
-        "  --full-names          do not shorten template arguments\n\n"
-        "exit code:\n"
-        "  --fail-on=LEVEL       the least level that makes it 1: note, warning (default),\n"
-        "                        error, or never\n"
-        "  --require-checked     1 as well if some kernel could not be checked\n"
-        "  --baseline=FILE       only findings that are not in FILE count\n"
-        "  --write-baseline=FILE write the findings to FILE\n"
-        "  --changed=DIFF        only findings on lines that a unified diff adds count\n"
-        "  0 no finding of that level, 1 findings, 2 something could not be read\n\n"
-        "Options that take a PATTERN, P or FILE of what is right may be given more than\n"
-        "once. The rules are described in docs/lint, the command in docs/lint.md.\n",
-        to);
+    (void)fputs("usage: pdltool lint [OPTION...] FILE|DIRECTORY|-... [-- COMPILER-OPTION...]\n"
+                "       pdltool lint -p BUILD [OPTION...] [SOURCE...]\n"
+                "\n"
+                "Finds races between kernels that overlap (Programmatic Dependent Launch), such\n"
+                "as memory that is read or written before the wait, or a wait that some threads\n"
+                "miss. Reads CUDA sources, which nvcc compiles, PTX, and the PTX in cubins,\n"
+                "fatbins, objects, archives, libraries and programs. In a directory, every file\n"
+                "that holds device code is read. - is standard input.\n"
+                "\n"
+                "Assumptions:\n"
+                "  --launches FILE       how kernels were launched: a recording of pdltool watch,\n"
+                "                        a log of libpdl (PDL_LOG) or a list of launches\n"
+                "  --overlapped PATTERN  kernels with this mangled name are launched with\n"
+                "                        overlap; PATTERN as in fnmatch(3)\n"
+                "  --constant-param P    no kernel in flight writes what this parameter points\n"
+                "                        to; P is [KERNEL:]NAME or [KERNEL:]NUMBER, from 1\n"
+                "  --suppressions FILE   accepted findings, one per line:\n"
+                "                        RULE [KEY=PATTERN]... : REASON\n"
+                "  --third-party PATTERN ignore findings in these source files\n"
+                "  --project FILE        use this project file, not the nearest .pdl-lint\n"
+                "  --no-project          use no project file\n"
+                "\n"
+                "Input:\n"
+                "  -p, --compile-commands BUILD\n"
+                "                        all CUDA sources in BUILD/compile_commands.json, or the\n"
+                "                        named ones\n"
+                "  --nvcc PATH           the compiler, nvcc or clang (default: nvcc on PATH)\n"
+                "  --arch ARCH           compile for this architecture, such as sm_90a, or for\n"
+                "                        all that the build names\n"
+                "  -j, --jobs N          run N compilers in parallel (default: one per core)\n"
+                "  --no-cache            compile unchanged sources, too\n"
+                "  --max-unpacked SIZE   limit of unpacked code per input, such as 64M or 1G\n"
+                "                        (default: the larger of 64M and 16 times the input)\n"
+                "  --no-source           do not open source files for names and excerpts\n"
+                "\n"
+                "Output:\n"
+                "  --level LEVEL         lowest level shown, one of note, warning, error\n"
+                "                        (default: warning)\n"
+                "  --format FORM         one of text, summary, json, sarif, github (default:\n"
+                "                        text)\n"
+                "  --summary             one line per kernel: --format summary\n"
+                "  --json                --format json\n"
+                "  --sarif               --format sarif\n"
+                "  --full-names          do not shorten template arguments\n"
+                "\n"
+                "Exit status:\n"
+                "  --fail-on LEVEL       lowest level that makes it 1, one of note, warning,\n"
+                "                        error, never (default: warning)\n"
+                "  --require-checked     also 1 if a kernel could not be checked\n"
+                "  --baseline FILE       count only findings that are not in FILE\n"
+                "  --write-baseline FILE write the findings to FILE\n"
+                "  --changed DIFF        count only findings on lines that a unified diff adds\n"
+                "\n"
+                "  0 without findings, 1 with findings, 2 if an input could not be read.\n"
+                "\n"
+                "The options under \"Assumptions\" that take a value are repeatable, except\n"
+                "--project. 'man pdltool-lint' describes file formats and rules.\n"
+                "\n"
+                "Examples:\n"
+                "  pdltool lint build/app\n"
+                "  pdltool lint -p build --launches run.rec --fail-on error\n",
+                stdout);
 }
 
 /* ---- the command line -------------------------------------------------------------------------*/
 
-static int level_of(const char *name)
+/* The level of --level or --fail-on; 0 after an error. */
+static int read_level(const char *option, const char *text, bool or_never)
 {
-    for (int level = PDL_LINT_NOTE; level <= PDL_LINT_ERROR; level++) {
-        if (strcmp(name, pdl_lint_level_name((pdl_lint_level)level)) == 0) {
-            return level;
-        }
-    }
-    return 0;
+    const char *names[] = {"note", "warning", "error", or_never ? "never" : NULL, NULL};
+    return parse_choice(option, text, names) + 1;
 }
 
 static bool read_form(struct lint_options *options, const char *form)
@@ -95,23 +106,17 @@ static bool read_form(struct lint_options *options, const char *form)
             continue;
         }
         if (forms[i].print == NULL) {
-            (void)fprintf(stderr,
-                          "pdltool lint: --%s is not in this build, which was made without the "
-                          "JSON library jansson\n",
-                          form);
-            return false;
+            return lacks_json(form);
         }
         if (options->form != NULL && strcmp(options->form, form) != 0) {
-            (void)fprintf(stderr, "pdltool lint: --%s and --%s exclude each other\n", options->form,
-                          form);
+            print_error("--%s and --%s exclude each other", options->form, form);
             return false;
         }
         options->form = forms[i].name;
         options->print = forms[i].print;
         return true;
     }
-    print_line(stderr, "pdltool lint: --format is text, summary, json, sarif or github, not %s",
-               form);
+    print_error("--format takes text, summary, json, sarif or github, not '%s'", form);
     return false;
 }
 
@@ -161,7 +166,7 @@ static bool read_option(struct lint_options *options, int option)
         options->architecture = optarg;
         return true;
     case 'j':
-        return parse_count("pdltool lint", "--jobs", optarg, 1, 1024, &options->jobs);
+        return parse_count("jobs", optarg, 1, 1024, &options->jobs);
     case 'K':
         options->no_cache = true;
         return true;
@@ -172,26 +177,17 @@ static bool read_option(struct lint_options *options, int option)
         return read_form(options, optarg);
     case 'f':
         options->fail_on_given = true;
-        options->fail_on = strcmp(optarg, "never") == 0 ? (int)LINT_FAIL_NEVER : level_of(optarg);
-        if (options->fail_on == 0) {
-            print_line(stderr, "pdltool lint: --fail-on is note, warning, error or never, not %s",
-                       optarg);
-        }
+        options->fail_on = read_level("fail-on", optarg, true);
         return options->fail_on != 0;
     case 'l': {
-        const int level = level_of(optarg);
-        if (level == 0) {
-            print_line(stderr, "pdltool lint: --level is note, warning or error, not %s", optarg);
-            return false;
-        }
+        const int level = read_level("level", optarg, false);
         options->level = (pdl_lint_level)level;
-        return true;
+        return level != 0;
     }
     case 'u':
         if (!pdl_size_parse(optarg, UINT64_MAX, &options->inspect.max_unpacked) ||
             options->inspect.max_unpacked == 0) {
-            print_line(stderr, "pdltool lint: --max-unpacked is a size such as 64M or 1G, not %s",
-                       optarg);
+            print_error("--max-unpacked takes a size such as 64M or 1G, not '%s'", optarg);
             return false;
         }
         return true;
@@ -205,11 +201,10 @@ static bool read_option(struct lint_options *options, int option)
         options->no_source = true;
         return true;
     case 'h':
-        usage(stdout);
+        usage();
         options->done = true;
         return true;
     default:
-        (void)fputs("`pdltool lint --help` tells the options\n", stderr);
         return false;
     }
 }
@@ -252,7 +247,7 @@ bool lint_read_options(struct lint_options *options, int argc, char **argv)
             argc = i;
         }
     }
-    while ((option = getopt_long(argc, argv, "hj:p:", table, NULL)) != -1) {
+    while ((option = next_option(argc, argv, "hj:p:", table)) != -1) {
         if (!read_option(options, option)) {
             return false;
         }
@@ -264,7 +259,7 @@ bool lint_read_options(struct lint_options *options, int argc, char **argv)
         APPEND(&options->files, argv[i]);
     }
     if (options->files.count == 0 && options->compile_commands == NULL) {
-        (void)fputs("pdltool lint: nothing to read; `pdltool lint --help` tells how\n", stderr);
+        print_misuse("no input");
         return false;
     }
     return true;

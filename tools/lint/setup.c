@@ -453,7 +453,7 @@ static void use_launches(struct lint_statements *statements, const bool *found)
     if (missing > 0) {
         char *const kernels = format_count(missing, "kernel", "kernels");
         char *const name = demangle(example);
-        print_line(stderr, "pdltool lint: note: %s launched that no input has%s '%s'", kernels,
+        print_note("%s launched, but not in any input%s '%s'", kernels,
                    missing > 1 ? ", such as" : ":", name);
         free(name);
         free(kernels);

@@ -98,10 +98,9 @@ static bool read_architectures(const char *text, struct command *into)
         struct architecture found;
         const bool known = architecture_parse(name, &found) && found.number >= ARCHITECTURE_LEAST;
         if (!known) {
-            print_line(stderr,
-                       "pdltool lint: --arch takes architectures from sm_90 on, such as 90a or "
-                       "sm_100a, or all, not %s",
-                       name);
+            print_error("--arch takes an architecture of sm_90 or newer, such as 90a or sm_100a, "
+                        "or all, not '%s'",
+                        name);
         }
         free(name);
         if (!known) {
@@ -195,9 +194,8 @@ static void tell_older(size_t older)
 {
     if (older > 0) {
         char *const files = format_count(older, "file", "files");
-        print_line(stderr,
-                   "pdltool lint: note: %s compiled for architectures older than sm_90, which have "
-                   "no PDL: linted as for sm_90; --arch names another",
+        print_note("%s compiled for architectures older than sm_90, which lack PDL; linted for "
+                   "sm_90 (--arch changes that)",
                    files);
         free(files);
     }
@@ -388,9 +386,8 @@ static void find_entries(struct making *making, struct compilations *compilation
     drop_twins(making->units);
     if (unknown > 0) {
         char *const files = format_count(unknown, "file", "files");
-        print_line(stderr,
-                   "pdltool lint: note: %s left out: %s is neither nvcc nor clang by its name; "
-                   "--nvcc names the compiler to use",
+        print_note("%s skipped: %s has the name of neither nvcc nor clang; --nvcc sets the "
+                   "compiler",
                    files, example);
         free(files);
     }
@@ -435,9 +432,7 @@ static bool find_in_database(struct making *making, const struct lint_strings *f
 {
     (void)making;
     (void)files;
-    (void)fputs("pdltool lint: compile_commands.json cannot be read by this build, which was made "
-                "without the JSON library jansson\n",
-                stderr);
+    print_error("-p needs a pdltool that was built with the library jansson");
     return false;
 }
 #endif

@@ -73,7 +73,7 @@ static bool write_file(const char *path, const char *bytes, size_t count)
         }
     }
     if (!written) {
-        print_line(stderr, "pdltool report: %s: %s", path, strerror(error));
+        print_line(stderr, "%s: error: %s", path, strerror(error));
     }
     free(part);
     return written;
@@ -86,7 +86,7 @@ static bool make_directory(const char *path)
         (errno == EEXIST && stat(path, &status) == 0 && S_ISDIR(status.st_mode))) {
         return true;
     }
-    print_line(stderr, "pdltool report: %s: %s", path, strerror(errno));
+    print_line(stderr, "%s: error: %s", path, strerror(errno));
     return false;
 }
 
@@ -158,7 +158,7 @@ static bool draw_figures(const struct figures *figures, const char *output, size
             return false;
         }
         if (drawn == NOT_DRAWN) {
-            print_line(stderr, "pdltool report: gnuplot: %s: %s", figure->name, figure->failure);
+            print_warning("gnuplot: %s: %s", figure->name, figure->failure);
             (*failures)++;
         }
     }
@@ -188,7 +188,7 @@ static bool have_gnuplot(struct report *report)
     if (have) {
         free(drawn.items);
     } else {
-        print_line(stderr, "pdltool report: no plots: gnuplot: %s", why);
+        print_warning("no plots: gnuplot: %s", why);
         texts_take(&report->troubles, format_text("There are no plots: gnuplot: %s.", why));
     }
     free(why);

@@ -29,7 +29,7 @@ static bool list_files(const char *directory, struct texts *names)
 {
     DIR *const open = opendir(directory);
     if (open == NULL) {
-        print_line(stderr, "pdltool report: %s: %s", directory, strerror(errno));
+        print_line(stderr, "%s: error: %s", directory, strerror(errno));
         return false;
     }
     for (const struct dirent *entry = readdir(open); entry != NULL; entry = readdir(open)) {
@@ -63,7 +63,7 @@ static void take_tuned(struct report *report, const json_t *root, const char *pa
     if (*read) {
         APPEND(&report->tuned, tuned);
     } else {
-        print_line(stderr, "pdltool report: %s: pdltool tune writes something else", path);
+        print_line(stderr, "%s: error: not written by pdltool tune", path);
     }
 }
 
@@ -75,7 +75,7 @@ static bool read_file(struct report *report, const char *path, const char *name)
     json_t *const root = json_read(path, &why);
     const char *const tool = json_string_value(json_object_get(root, "tool"));
     if (root == NULL) {
-        print_line(stderr, "pdltool report: %s: %s", path, why);
+        print_line(stderr, "%s: error: %s", path, why);
         free(why);
         read = false;
     } else if (tool != NULL && strcmp(tool, "pdltool bench") == 0) {
@@ -83,8 +83,7 @@ static bool read_file(struct report *report, const char *path, const char *name)
     } else if (tuned_is(root)) {
         take_tuned(report, root, path, name, &read);
     } else {
-        print_line(stderr, "pdltool report: %s: left out, neither pdltool bench nor tune wrote it",
-                   path);
+        print_line(stderr, "%s: note: ignored, not written by pdltool bench or tune", path);
     }
     json_decref(root);
     return read;
@@ -111,8 +110,7 @@ bool report_read(const char *directory, struct report *report, bool *whole)
     }
     texts_free(&files);
     if (report->count == 0 && report->tuned.count == 0) {
-        print_line(stderr, "pdltool report: %s: there is no JSON of pdltool bench or tune in it",
-                   directory);
+        print_line(stderr, "%s: error: no JSON file of pdltool bench or tune", directory);
         return false;
     }
     return true;

@@ -4,29 +4,35 @@
 #include <stdio.h>
 
 #include "commands.h"
+#include "common/options.h"
 #include "common/print.h"
 #include "report/make.h"
 
-static void usage(FILE *to)
+static void usage(void)
 {
-    (void)fputs(
-        "usage: pdltool report DIR [OPTION...]\n\n"
-        "Makes a page of what `pdltool bench --json` and `pdltool tune --json` wrote into a "
-        "folder:\n"
-        "index.html, with the plots in it, and the same plots as SVG and PNG in plots/. gnuplot\n"
-        "draws them.\n\n"
-        "  -o, --output DIR      where to, made if it is not there (default: the same folder)\n"
-        "      --require-plots   exits with 1 if a plot could not be drawn\n\n"
-        "Exits with 0; 1 if a JSON file could not be read, or for the option above; 2 if there is\n"
-        "no page.\n",
-        to);
+    (void)fputs("usage: pdltool report DIR [OPTION...]\n"
+                "\n"
+                "Makes a web page of the JSON files in DIR that 'pdltool bench' and 'pdltool\n"
+                "tune' wrote: index.html with its plots, which are also written to plots/ as SVG\n"
+                "and PNG. gnuplot draws the plots.\n"
+                "\n"
+                "  -o, --output DIR     write to DIR, which is created (default: the same DIR)\n"
+                "      --require-plots  exit with 1 if a plot could not be drawn\n"
+                "\n"
+                "Examples:\n"
+                "  pdltool report results/\n"
+                "  pdltool report results/ --output public --require-plots\n"
+                "\n"
+                "Exit status: 0; 1 if a JSON file could not be read, or a required plot not\n"
+                "drawn; 2 if no page was written.\n",
+                stdout);
 }
 
 #ifndef PDL_HAVE_JANSSON
 int report_make(const struct report_options *options)
 {
     (void)options;
-    (void)fputs("pdltool report: built without jansson, it reads no JSON\n", stderr);
+    print_error("report needs a pdltool that was built with the library jansson");
     return EXIT_USAGE;
 }
 #endif
@@ -41,7 +47,7 @@ int command_report(int argc, char **argv)
     };
     struct report_options chosen = {NULL, NULL, false};
     int option;
-    while ((option = getopt_long(argc, argv, "o:h", options, NULL)) != -1) {
+    while ((option = next_option(argc, argv, "o:h", options)) != -1) {
         switch (option) {
         case 'o':
             chosen.output = optarg;
@@ -50,15 +56,14 @@ int command_report(int argc, char **argv)
             chosen.require_plots = true;
             break;
         case 'h':
-            usage(stdout);
+            usage();
             return EXIT_DONE;
         default:
-            return EXIT_USAGE; /* getopt has said why */
+            return EXIT_USAGE;
         }
     }
     if (argc - optind != 1) {
-        print_line(stderr, "pdltool report: one folder is wanted, %d are there", argc - optind);
-        usage(stderr);
+        print_misuse(argc == optind ? "no directory" : "one directory at a time");
         return EXIT_USAGE;
     }
     chosen.directory = argv[optind];

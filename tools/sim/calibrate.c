@@ -316,7 +316,7 @@ static json_t *load(const char *directory, const char *name)
     char *const path = format_text("%s/%s", directory, name);
     json_t *const root = json_read(path, &why);
     if (root == NULL) {
-        print_line(stderr, "pdltool sim: %s: %s", path, why);
+        print_line(stderr, "%s: error: %s", path, why);
         free(why);
     }
     free(path);
@@ -354,7 +354,7 @@ static int write_file(struct bench *bench, const char *output)
         write_values(&bench->device, bench->overlap, file);
     }
     if (file == NULL || ferror(file) != 0 || (!to_stdout && fclose(file) != 0)) {
-        print_line(stderr, "pdltool sim: %s: %s", output, strerror(errno));
+        print_line(stderr, "%s: error: %s", output, strerror(errno));
         return EXIT_USAGE;
     }
     return EXIT_DONE;
@@ -378,7 +378,7 @@ int sim_calibrate(const struct sim_device *device, const char *directory, const 
         find_bench(&bench);
         check_values(&bench);
         if (bench.wrong[0] != '\0') {
-            print_line(stderr, "pdltool sim: %s: %s", directory, bench.wrong);
+            print_line(stderr, "%s: error: %s", directory, bench.wrong);
         } else {
             code = write_file(&bench, output);
         }

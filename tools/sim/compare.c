@@ -231,14 +231,14 @@ int sim_compare(const struct sim_device *device, const char *path, bool as_json)
     struct rows rows = {0};
     json_t *const root = json_read(path, &why);
     if (root == NULL) {
-        print_line(stderr, "pdltool sim: %s: %s", path, why);
+        print_line(stderr, "%s: error: %s", path, why);
         free(why);
         return EXIT_USAGE;
     }
     read_rows(&rows, device, root);
     int code = EXIT_DONE;
     if (rows.count == 0) {
-        print_line(stderr, "pdltool sim: %s: no rows of `pdltool bench overlap`", path);
+        print_line(stderr, "%s: error: no rows of 'pdltool bench overlap'", path);
         code = EXIT_USAGE;
     } else if (as_json) {
         code = print_rows_json(&rows, device, root) ? EXIT_DONE : EXIT_USAGE;

@@ -121,7 +121,7 @@ static bool set_value(struct sim_device *device, const char *name, const char *t
     errno = 0;
     const double value = strtod(text, &end);
     if (end == text || *end != '\0' || errno != 0 || !isfinite(value) || value < 0) {
-        return sim_fail(wrong, "the value is no number of 0 or more");
+        return sim_fail(wrong, "the value is not a number of 0 or more");
     }
     for (size_t i = 0; i < COUNTS; i++) {
         if (strcmp(counts[i].name, name) == 0) {
@@ -184,7 +184,7 @@ bool sim_device_read(struct sim_device *device, const char *text, size_t size, c
     const char *const missing = right ? check(&read) : NULL;
     free(copy);
     if (!right || missing != NULL) {
-        print_line(stderr, "%s:%u: %s", file, number, right ? missing : wrong);
+        print_line(stderr, "%s:%u: error: %s", file, number, right ? missing : wrong);
         return false;
     }
     read.sm.shared_memory_per_block = read.sm.shared_memory - read.sm.reserved_shared_memory;

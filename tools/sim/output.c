@@ -93,7 +93,7 @@ void sim_print(const struct sim_program *program, const struct sim_result *resul
 
 bool sim_tell_wrong(const struct sim_result *result)
 {
-    print_line(stderr, "pdltool sim: %s", result->wrong);
+    print_error("%s", result->wrong);
     return false;
 }
 
@@ -150,8 +150,7 @@ bool sim_run_timeline(const struct sim_program *program, const char *prefix,
         blocks += kernel_of(program, i)->blocks;
     }
     if (blocks > DRAWN) {
-        print_line(stderr, "pdltool sim: a timeline of %.0f blocks; at most %d are drawn", blocks,
-                   DRAWN);
+        print_error("a timeline of %.0f blocks; the limit is %d", blocks, DRAWN);
         return false;
     }
     struct filling filling = {.timeline = timeline, .status = PDL_SUCCESS};
@@ -160,7 +159,7 @@ bool sim_run_timeline(const struct sim_program *program, const char *prefix,
         return sim_tell_wrong(result);
     }
     if (filling.status != PDL_SUCCESS) {
-        print_line(stderr, "pdltool sim: %s", pdl_last_error()->message);
+        print_error("%s", pdl_last_error()->message);
     }
     return filling.status == PDL_SUCCESS;
 }

@@ -86,7 +86,7 @@ __attribute__((format(printf, 3, 4))) static bool fail(struct reader *reader, un
         va_start(list, format);
         char *const wrong = format_text_of(format, list);
         va_end(list);
-        print_line(stderr, "%s:%u: %s", reader->file, line, wrong);
+        print_line(stderr, "%s:%u: error: %s", reader->file, line, wrong);
         free(wrong);
     }
     reader->failed = true;

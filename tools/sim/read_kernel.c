@@ -18,7 +18,7 @@ static bool number(char wrong[SIM_WRONG], const char *text, double *value, const
     *value = strtod(text, &end);
     *unit = end;
     if (end == text || errno != 0 || !isfinite(*value)) {
-        return sim_fail(wrong, "'%.60s' is no number", text);
+        return sim_fail(wrong, "'%.60s' is not a number", text);
     }
     return true;
 }
@@ -53,7 +53,7 @@ bool sim_read_count(const char *text, unsigned least, unsigned most, unsigned *c
 {
     uint64_t value = 0;
     if (!pdl_size_parse(text, most, &value) || value < least) {
-        return sim_fail(wrong, "'%.60s' is no whole number from %u to %u", text, least, most);
+        return sim_fail(wrong, "'%.60s' is not a whole number from %u to %u", text, least, most);
     }
     *count = (unsigned)value;
     return true;
@@ -66,7 +66,7 @@ static bool read_share(char wrong[SIM_WRONG], const char *text, double *share)
         return false;
     }
     return (*unit == '\0' && *share >= 0 && *share <= 1) ||
-           sim_fail(wrong, "'%.60s' is no number from 0 to 1", text);
+           sim_fail(wrong, "'%.60s' is not a number from 0 to 1", text);
 }
 
 const char *sim_value_of(const char *word, const char *name)

@@ -23,29 +23,36 @@ struct options {
     int steps;
 };
 
-static void usage(FILE *to)
+static void usage(void)
 {
-    (void)fputs(
-        "usage: pdltool sim FILE [OPTION...]\n"
-        "       pdltool sim --compare FILE [--device NAME] [--json]\n"
-        "       pdltool sim --calibrate DIR [--output FILE]\n\n"
-        "Predicts what kernels and launches take, by a model of the device that needs none. FILE\n"
-        "is a description of them or a trace that a timeline was written to; - is standard "
-        "input.\n\n"
-        "  -d, --device NAME      h200, or a file that --calibrate wrote (default: h200)\n"
-        "      --plain            beside it, the same launches without overlap\n"
-        "      --text             prints the timeline instead of the table\n"
-        "      --svg FILE         writes it as a picture\n"
-        "      --trace FILE       writes it as a trace for Perfetto\n"
-        "      --what-if SWEEP    trigger=0..1:10: the trigger of every kernel at these shares of "
-        "its\n"
-        "                         main part, in so many steps\n"
-        "      --json             JSON instead of tables\n"
-        "      --compare FILE     predicts what `pdltool bench overlap --json` measured\n"
-        "      --calibrate DIR    makes a device of overlap.json and graph.json there\n"
-        "  -o, --output FILE      where --calibrate writes (default: standard output)\n\n"
-        "Exits with 0; 2 if something could not be read or written.\n",
-        to);
+    (void)fputs("usage: pdltool sim FILE [OPTION...]\n"
+                "       pdltool sim --compare FILE [--device NAME] [--json]\n"
+                "       pdltool sim --calibrate DIR [--output FILE]\n"
+                "\n"
+                "Predicts how long a chain of kernels takes, with a model of the device. FILE is\n"
+                "a description of the chain, or a trace of a timeline. - is standard input. No\n"
+                "device is needed.\n"
+                "\n"
+                "  -d, --device NAME    one of h200, or a file that --calibrate wrote (default:\n"
+                "                       h200)\n"
+                "      --plain          also predict the same launches without overlap\n"
+                "      --text           print the timeline as text instead of the table\n"
+                "      --svg FILE       write the timeline as a picture\n"
+                "      --trace FILE     write the timeline as a trace for Perfetto\n"
+                "      --what-if SWEEP  vary the trigger position of all kernels: with\n"
+                "                       trigger=0..1:10, from 0 to 1 of their main part in 10\n"
+                "                       steps\n"
+                "      --json           write JSON\n"
+                "      --compare FILE   predict what 'pdltool bench overlap --json' measured\n"
+                "      --calibrate DIR  make a device from DIR/overlap.json and DIR/graph.json\n"
+                "  -o, --output FILE    output of --calibrate (default: standard output)\n"
+                "\n"
+                "Examples:\n"
+                "  pdltool sim chain.sim --plain --svg chain.svg\n"
+                "  pdltool sim chain.sim --what-if trigger=0..1:20\n"
+                "\n"
+                "Exit status: 0; 2 if a file could not be read or written.\n",
+                stdout);
 }
 
 /* A number at the beginning of a text up to `end`, which is not a part of it. */
@@ -76,8 +83,7 @@ static bool parse_sweep(const char *text, struct options *chosen)
     chosen->steps = 10;
     return parse_share(from, points, &chosen->from) && parse_share(to, steps, &chosen->to) &&
            chosen->from <= chosen->to &&
-           (*steps == '\0' ||
-            parse_count("pdltool sim", "what-if", steps + 1, 1, 1000, &chosen->steps));
+           (*steps == '\0' || parse_count("what-if", steps + 1, 1, 1000, &chosen->steps));
 }
 
 static bool parse_what_if(struct options *chosen)
@@ -85,9 +91,8 @@ static bool parse_what_if(struct options *chosen)
     if (parse_sweep(chosen->what_if, chosen)) {
         return true;
     }
-    print_line(stderr,
-               "pdltool sim: --what-if takes trigger=FROM..TO[:STEPS], shares from 0 to 1, not %s",
-               chosen->what_if);
+    print_error("--what-if takes trigger=FROM..TO[:STEPS], shares from 0 to 1, not '%s'",
+                chosen->what_if);
     return false;
 }
 
@@ -110,7 +115,7 @@ static bool parse(int argc, char **argv, struct options *chosen, int *code)
     };
     int option;
     *code = EXIT_USAGE;
-    while ((option = getopt_long(argc, argv, "d:o:h", options, NULL)) != -1) {
+    while ((option = next_option(argc, argv, "d:o:h", options)) != -1) {
         switch (option) {
         case 'd':
             chosen->device = optarg;
@@ -143,19 +148,21 @@ static bool parse(int argc, char **argv, struct options *chosen, int *code)
             chosen->calibrate = optarg;
             break;
         case 'h':
-            usage(stdout);
+            usage();
             *code = EXIT_DONE;
             return false;
         default:
-            return false; /* getopt has said why */
+            return false;
         }
     }
     const bool other = chosen->compare != NULL || chosen->calibrate != NULL;
     const bool both = chosen->compare != NULL && chosen->calibrate != NULL;
     if (both || argc - optind != (other ? 0 : 1)) {
-        (void)fputs("pdltool sim: one description is wanted, or --compare, or --calibrate\n",
-                    stderr);
-        usage(stderr);
+        if (argc == optind && !other) {
+            print_misuse("no description of a chain");
+        } else {
+            print_misuse("one description, --compare or --calibrate at a time");
+        }
         return false;
     }
     return chosen->what_if == NULL || parse_what_if(chosen);
@@ -168,7 +175,7 @@ static char *read_file(const char *path, size_t *size)
     char *const text =
         strcmp(path, "-") == 0 ? file_read_stream(stdin, SIZE_MAX, size) : file_read(path, size);
     if (text == NULL) {
-        print_line(stderr, "pdltool sim: %s: %s", path, strerror(errno));
+        print_line(stderr, "%s: error: %s", path, strerror(errno));
     }
     return text;
 }
@@ -179,7 +186,11 @@ static bool choose_device(struct sim_device *device, const char *name)
     if (name == NULL || sim_device_known(device, name)) {
         return name != NULL || sim_device_known(device, "h200");
     }
-    char *const text = read_file(name, &size);
+    char *const text = file_read(name, &size);
+    if (text == NULL) {
+        print_error("unknown device '%s': neither h200 nor a readable file of --calibrate (%s)",
+                    name, strerror(errno));
+    }
     const bool read = text != NULL && sim_device_read(device, text, size, name);
     free(text);
     return read;
@@ -210,7 +221,7 @@ static bool read_program(struct sim_program *program, const char *path)
 #ifdef PDL_HAVE_JANSSON
         read = sim_read_trace(program, text, size, name);
 #else
-        (void)fputs("pdltool sim: built without jansson, it reads no traces\n", stderr);
+        print_error("traces need a pdltool that was built with the library jansson");
 #endif
     }
     free(text);
@@ -223,7 +234,7 @@ static bool write_timeline(const pdl_timeline *timeline, pdl_timeline_format for
                            const char *path)
 {
     if (path != NULL && pdl_timeline_write(timeline, format, path, 0) != PDL_SUCCESS) {
-        print_line(stderr, "pdltool sim: %s", pdl_last_error()->message);
+        print_error("%s", pdl_last_error()->message);
         return false;
     }
     return true;
@@ -315,7 +326,7 @@ static bool run_program(const struct sim_program *program, const struct options 
     free(note);
     if (!ready) {
         pdl_timeline_destroy(timeline);
-        print_line(stderr, "pdltool sim: %s", pdl_last_error()->message);
+        print_error("%s", pdl_last_error()->message);
         return false;
     }
     const bool done = run_both(program, results, timeline, chosen->plain) &&
@@ -355,9 +366,7 @@ int command_sim(int argc, char **argv)
     }
 #else
     if (chosen.json || chosen.compare != NULL || chosen.calibrate != NULL) {
-        (void)fputs("pdltool sim: built without jansson, it has no --json, --compare and "
-                    "--calibrate\n",
-                    stderr);
+        (void)lacks_json(chosen.json ? "json" : chosen.compare != NULL ? "compare" : "calibrate");
         return EXIT_USAGE;
     }
 #endif

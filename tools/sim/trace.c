@@ -81,7 +81,7 @@ static size_t quote_numbers(const char *text, size_t size, char *to)
             to[used] = '"';
             memcpy(to + used + number, text + i, length);
             to[used + number + length] =
-                '"'; /* the next one overwrites it where this is no number */
+                '"'; /* the next one overwrites it where this is not a number */
         }
         used += length + (number ? 2 : 0);
         i += length;
@@ -104,7 +104,7 @@ static bool read_number(const struct trace *trace, const json_t *object, const c
     const long double value = text != NULL ? strtold(text, &end) * factor : 0;
     if (end == text || *end != '\0' ||
         !(value >= (long double)least && value <= (long double)most)) {
-        print_line(stderr, "%s: event %zu: %s is %.60s, not a number from %lld to %lld",
+        print_line(stderr, "%s: error: event %zu: %s is %.60s, not a number from %lld to %lld",
                    trace->file, trace->event, key, text != NULL ? text : "missing",
                    (long long)(least / factor), (long long)(most / factor));
         return false;
@@ -145,7 +145,8 @@ static bool add_block(struct trace *trace, const json_t *event)
     int64_t sm = 0;
     int64_t takes = 0;
     if (name == NULL) {
-        print_line(stderr, "%s: event %zu: a block without a name", trace->file, trace->event);
+        print_line(stderr, "%s: error: event %zu: a block without a name", trace->file,
+                   trace->event);
         return false;
     }
     if (!read_number(trace, args, "launch", 1, 0, LAUNCHES_MOST - 1, &index) ||
@@ -193,7 +194,7 @@ static bool read_events(struct trace *trace, const json_t *root)
         }
     }
     if (trace->blocks.count == 0) {
-        print_line(stderr, "%s:1: no trace of blocks as a timeline is written", trace->file);
+        print_line(stderr, "%s:1: error: not a trace of a timeline: it has no blocks", trace->file);
     }
     return trace->blocks.count > 0;
 }
@@ -367,7 +368,7 @@ bool sim_read_trace(struct sim_program *program, const char *text, size_t size, 
     json_t *const root = json_loadb(quoted, quoted_size, 0, &error);
     free(quoted);
     if (root == NULL) {
-        print_line(stderr, "%s:%d: %s", file, error.line, error.text);
+        print_line(stderr, "%s:%d: error: %s", file, error.line, error.text);
     }
     const bool read = root != NULL && read_events(&trace, root);
     if (read) {

@@ -16,8 +16,7 @@ bool complain(const struct reader *reader, const char *where, const char *format
     va_start(arguments, format);
     char *const wrong = format_text_of(format, arguments);
     va_end(arguments);
-    print_line(stderr, "pdltool tune: %s: %s%s%s", reader->path, where, *where != '\0' ? ": " : "",
-               wrong);
+    print_line(stderr, "%s: error: %s%s%s", reader->path, where, *where != '\0' ? ": " : "", wrong);
     free(wrong);
     return false;
 }

@@ -59,32 +59,40 @@ static struct sink sinks[SINKS] = {
 #endif
 };
 
-static void usage(FILE *to)
+static void usage(void)
 {
-    (void)fputs(
-        "usage: pdltool tune decode [OPTION...]\n"
-        "       pdltool tune CHAIN.json [OPTION...]\n\n"
-        "Searches the places of the triggers (PDL_TRIGGER_POINT) and the grids with which a\n"
-        "chain of kernels is fastest: the decoder of the example 09_decode, or the chain that\n"
-        "a JSON file describes. Every sample's result is compared to the bit with what the\n"
-        "chain computes without overlap; what differs is thrown out.\n\n"
-        "      --part PART       of decode: attention (all of it, the default) or linear\n"
-        "      --from CHOICE     the grids that decode's search begins with: plain (the default), "
-        "a\n"
-        "                        block a multiprocessor, or present, those of the example\n"
-        "  -d, --device N        the device, from 0 (default 0)\n"
-        "      --rounds N        samples of each configuration (default 15)\n"
-        "      --batch N         replays in a sample (default: as many as take 2 ms)\n"
-        "      --restarts N      descents from disturbed places after the first one (default 3)\n"
-        "      --gain PERCENT    the least gain that counts (default 0.2)\n"
-        "      --budget SECONDS  ends the search after that (default 300)\n"
-        "      --save FILE       what was chosen, for PDL_TUNED and pdl_policy_set()\n"
-        "      --csv FILE        a line a configuration; - is standard output\n"
-        "      --json FILE       everything, with the raw samples\n\n"
-        "Exits with 0; 1 if the chain computes something wrong as it was given; 2 if it could\n"
-        "not search; 128 and the signal's number if it was interrupted. What was found until\n"
-        "then is told.\n",
-        to);
+    (void)fputs("usage: pdltool tune decode [OPTION...]\n"
+                "       pdltool tune CHAIN.json [OPTION...]\n"
+                "\n"
+                "Searches for the fastest trigger positions (PDL_TRIGGER_POINT) and grid sizes of\n"
+                "a chain of kernels: the decoder of example 09_decode, or the chain that a JSON\n"
+                "file describes. Every result is compared bit by bit with that of the chain\n"
+                "without overlap; configurations that differ are discarded.\n"
+                "\n"
+                "      --part PART       one of attention, linear (default: attention): the part\n"
+                "                        of decode to tune\n"
+                "      --from CHOICE     one of plain, present (default: plain): the grids that\n"
+                "                        the search of decode starts from; plain: one block per\n"
+                "                        multiprocessor, present: those of the example\n"
+                "  -d, --device N        device number (default: 0)\n"
+                "      --rounds N        samples per configuration (default: 15)\n"
+                "      --batch N         replays per sample (default: what takes 2 ms)\n"
+                "      --restarts N      searches from random neighbours after the first\n"
+                "                        (default: 3)\n"
+                "      --gain PERCENT    smallest gain that counts (default: 0.2)\n"
+                "      --budget SECONDS  time limit of the search (default: 300)\n"
+                "      --save FILE       write the choice for PDL_TUNED and pdl_policy_set()\n"
+                "      --csv FILE        write one line per configuration; - is standard output\n"
+                "      --json FILE       write everything, with all samples\n"
+                "\n"
+                "Examples:\n"
+                "  pdltool tune chain.json --save chain.tuned\n"
+                "  pdltool tune decode --budget 60 --json decode.json\n"
+                "\n"
+                "Exit status: 0; 1 if the chain computes a wrong result as given; 2 if it could\n"
+                "not be searched; 128 + N after signal N. An interrupted search reports what it\n"
+                "has found.\n",
+                stdout);
 }
 
 /* ---- the options -------------------------------------------------------------------------------- */
@@ -94,8 +102,7 @@ static bool parse_real(const char *name, const char *text, double most, double *
     char *end = NULL;
     const double value = strtod(text, &end);
     if (end == text || *end != '\0' || !(value >= 0) || value > most) {
-        print_line(stderr, "pdltool tune: --%s takes a number from 0 to %g, not %s", name, most,
-                   text);
+        print_error("--%s takes a number from 0 to %g, not '%s'", name, most, text);
         return false;
     }
     *number = value;
@@ -118,40 +125,38 @@ enum {
 static bool take_sink(int which)
 {
     if (sinks[which].write == NULL) {
-        (void)fputs("pdltool tune: built without jansson, it writes no JSON\n", stderr);
-        return false;
+        return lacks_json("json");
     }
     sinks[which].path = optarg;
     return true;
 }
 
+/* Whether the first of two choices was made. */
+static bool take_choice(const char *name, const char *const choices[3], bool *first)
+{
+    const int choice = parse_choice(name, optarg, choices);
+    *first = choice == 0;
+    return choice >= 0;
+}
+
 /* False where the option makes no sense. */
 static bool take_option(struct command *command, int option)
 {
+    static const char *const parts[] = {"attention", "linear", NULL};
+    static const char *const grids[] = {"present", "plain", NULL};
     switch (option) {
     case 'd':
-        return parse_count(bench_program, "device", optarg, 0, INT_MAX, &command->device);
+        return parse_count("device", optarg, 0, INT_MAX, &command->device);
     case OPTION_PART:
-        command->attention = strcmp(optarg, "attention") == 0;
-        if (!command->attention && strcmp(optarg, "linear") != 0) {
-            print_line(stderr, "pdltool tune: --part takes attention or linear, not %s", optarg);
-            return false;
-        }
-        return true;
+        return take_choice("part", parts, &command->attention);
     case OPTION_FROM:
-        command->present = strcmp(optarg, "present") == 0;
-        if (!command->present && strcmp(optarg, "plain") != 0) {
-            print_line(stderr, "pdltool tune: --from takes plain or present, not %s", optarg);
-            return false;
-        }
-        return true;
+        return take_choice("from", grids, &command->present);
     case OPTION_ROUNDS:
-        return parse_count(bench_program, "rounds", optarg, 3, 100000, &command->options.rounds);
+        return parse_count("rounds", optarg, 3, 100000, &command->options.rounds);
     case OPTION_RESTARTS:
-        return parse_count(bench_program, "restarts", optarg, 0, 1000000,
-                           &command->options.restarts);
+        return parse_count("restarts", optarg, 0, 1000000, &command->options.restarts);
     case OPTION_BATCH:
-        return parse_count(bench_program, "batch", optarg, 1, gpu_queue_limit, &command->batch);
+        return parse_count("batch", optarg, 1, gpu_queue_limit, &command->batch);
     case OPTION_GAIN:
         if (!parse_real("gain", optarg, 100, &command->options.gain)) {
             return false;
@@ -167,7 +172,7 @@ static bool take_option(struct command *command, int option)
     case OPTION_JSON:
         return take_sink(JSON);
     default:
-        return false; /* getopt has said why */
+        return false;
     }
 }
 
@@ -182,12 +187,12 @@ static bool open_sinks(void)
 {
     session.text = sinks_take_stdout(sinks, SINKS) ? stderr : stdout;
     (void)atexit(drop_sinks);
-    return sinks_open(bench_program, sinks, SINKS);
+    return sinks_open(sinks, SINKS);
 }
 
 static bool write_sinks(void)
 {
-    return sinks_write(bench_program, sinks, SINKS);
+    return sinks_write(sinks, SINKS);
 }
 
 /* At exit(): where a call fails that must not, the program ends. */
@@ -219,19 +224,19 @@ static bool make_job(const struct command *command)
 #ifdef PDL_HAVE_JANSSON
         return tune_file_job(&session.job, command->what);
 #else
-        (void)fputs("pdltool tune: built without jansson, it reads no JSON\n", stderr);
+        print_error("a chain in JSON needs a pdltool that was built with the library jansson");
         return false;
 #endif
     }
 #ifdef PDL_BENCH_KERNELS
     char why[512];
     if (!tune_decode_job(&session.job, command->attention, command->present, why, sizeof(why))) {
-        print_line(stderr, "pdltool tune: %s", why);
+        print_error("%s", why);
         return false;
     }
     return true;
 #else
-    (void)fputs("pdltool tune: built without nvcc, it has no decoder\n", stderr);
+    print_error("decode needs a pdltool that was built with nvcc");
     return false;
 #endif
 }
@@ -243,7 +248,7 @@ static int run(const struct command *command)
         return EXIT_USAGE;
     }
     if (!gpu_open(command->device, why, sizeof(why))) {
-        print_line(stderr, "pdltool tune: %s", why);
+        print_error("%s", why);
         return EXIT_USAGE;
     }
     run_catch_signals();
@@ -293,10 +298,9 @@ int command_tune(int argc, char **argv)
         .options = {.rounds = 15, .budget = 300, .gain = 0.002, .restarts = 3, .report = report},
     };
     int option;
-    bench_program = "pdltool tune";
-    while ((option = getopt_long(argc, argv, "d:h", options, NULL)) != -1) {
+    while ((option = next_option(argc, argv, "d:h", options)) != -1) {
         if (option == 'h') {
-            usage(stdout);
+            usage();
             return EXIT_DONE;
         }
         if (!take_option(&command, option)) {
@@ -304,10 +308,7 @@ int command_tune(int argc, char **argv)
         }
     }
     if (argc - optind != 1) {
-        (void)fputs(argc == optind
-                        ? "pdltool tune: what is to be tuned? decode, or a JSON file; see --help\n"
-                        : "pdltool tune: one chain at a time\n",
-                    stderr);
+        print_misuse(argc == optind ? "no chain to tune" : "one chain at a time");
         return EXIT_USAGE;
     }
     command.what = argv[optind];

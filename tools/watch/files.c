@@ -50,11 +50,11 @@ bool files_clear(const char *first)
             break;
         }
         if (!is_recording(path)) {
-            print_line(stderr, "pdltool watch: %s is there, and is not a recording: it stays",
+            print_line(stderr, "%s: error: it exists and is not a recording; it is not overwritten",
                        path);
             cleared = false;
         } else if (unlink(path) != 0) {
-            print_line(stderr, "pdltool watch: %s: %s", path, strerror(errno));
+            print_line(stderr, "%s: error: %s", path, strerror(errno));
             cleared = false;
         }
         free(path);

@@ -357,7 +357,7 @@ bool watch_write_picture(const struct watch *watch, const char *path)
     struct picture picture = {.watch = watch};
     FILE *const out = strcmp(path, "-") == 0 ? stdout : fopen(path, "we");
     if (out == NULL) {
-        print_line(stderr, "pdltool watch: --svg %s: %s", path, strerror(errno));
+        print_error("--svg %s: %s", path, strerror(errno));
         return false;
     }
     lanes_find(&picture.lanes, watch);
@@ -370,7 +370,7 @@ bool watch_write_picture(const struct watch *watch, const char *path)
         written = fclose(out) == 0 && written;
     }
     if (!written) {
-        print_line(stderr, "pdltool watch: --svg %s: %s", path, strerror(errno));
+        print_error("--svg %s: %s", path, strerror(errno));
     }
     return written;
 }

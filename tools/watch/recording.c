@@ -474,24 +474,24 @@ static bool check_header(const char *path, const struct pdl_watch_header *header
 {
     if (size < sizeof(header->magic) ||
         memcmp(header->magic, PDL_WATCH_MAGIC, sizeof(header->magic)) != 0) {
-        print_line(stderr, "pdltool: %s: not a recording of libpdl-watch", path);
+        print_line(stderr, "%s: error: not a recording of pdltool watch", path);
         return false;
     }
     if (size < sizeof(*header)) {
-        print_line(stderr, "pdltool: %s: the recording ends within its header", path);
+        print_line(stderr, "%s: error: the recording ends within its header", path);
         return false;
     }
     if (header->order != PDL_WATCH_ORDER) {
-        print_line(stderr, "pdltool: %s: recorded on a machine of another byte order", path);
+        print_line(stderr, "%s: error: recorded on a machine with another byte order", path);
         return false;
     }
     if (header->version > PDL_WATCH_VERSION) {
-        print_line(stderr, "pdltool: %s: recording of version %u; this pdltool reads up to %u",
-                   path, header->version, PDL_WATCH_VERSION);
+        print_line(stderr, "%s: error: recording of version %u; this pdltool reads up to %u", path,
+                   header->version, PDL_WATCH_VERSION);
         return false;
     }
     if (header->version == 0 || header->header_size < sizeof(*header)) {
-        print_line(stderr, "pdltool: %s: the header of the recording is invalid", path);
+        print_line(stderr, "%s: error: the header of the recording is invalid", path);
         return false;
     }
     return true;
@@ -502,7 +502,7 @@ static bool read_recording(struct watch *watch, const char *path)
     size_t size = 0;
     unsigned char *const bytes = read_file(path, &size);
     if (bytes == NULL) {
-        print_line(stderr, "pdltool: %s: %s", path,
+        print_line(stderr, "%s: error: %s", path,
                    errno == EINVAL ? "not a regular file" : strerror(errno));
         return false;
     }

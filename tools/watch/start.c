@@ -47,7 +47,7 @@ char *start_library(void)
     if (named != NULL && *named != '\0') {
         char *const path = realpath(named, NULL);
         if (path == NULL) {
-            print_line(stderr, "pdltool: PDL_WATCH_LIBRARY is %s: %s", named, strerror(errno));
+            print_error("PDL_WATCH_LIBRARY=%s: %s", named, strerror(errno));
         }
         return path;
     }
@@ -65,11 +65,8 @@ char *start_library(void)
             }
         }
     }
-    print_line(
-        stderr,
-        "pdltool: there is no libpdl-watch.so in %s/%s or beside it; PDL_WATCH_LIBRARY names "
-        "the file",
-        own, "../" PDL_WATCH_LIBDIR "/pdl");
+    print_error("no libpdl-watch.so in %s/%s or beside it; set PDL_WATCH_LIBRARY to its path", own,
+                "../" PDL_WATCH_LIBDIR "/pdl");
     return NULL;
 }
 
@@ -123,25 +120,23 @@ static bool set_environment(struct variables *variables, const struct start *sta
     char seconds[32];
     bool preload = start->interpose;
     if (!set_injection(variables, "CUDA_INJECTION64_PATH", library)) {
-        print_line(
-            stderr,
-            "pdltool: CUDA_INJECTION64_PATH names another tool, which stays: %s; libpdl-watch "
-            "is preloaded, and has no device times where that tool uses CUPTI",
+        print_warning(
+            "CUDA_INJECTION64_PATH names another tool and is kept: %s; libpdl-watch is preloaded, "
+            "without device times if that tool uses CUPTI",
             variables_get(variables, "CUDA_INJECTION64_PATH"));
         preload = true;
     }
     if (!set_injection(variables, "NVTX_INJECTION64_PATH", library) && start->range != NULL) {
-        print_line(stderr,
-                   "pdltool: NVTX_INJECTION64_PATH names another tool, which stays: %s; ranges are "
-                   "not seen",
-                   variables_get(variables, "NVTX_INJECTION64_PATH"));
+        print_warning(
+            "NVTX_INJECTION64_PATH names another tool and is kept: %s; ranges are not seen",
+            variables_get(variables, "NVTX_INJECTION64_PATH"));
     }
     if (preload) {
         if (strpbrk(library, ": ") != NULL) {
-            print_line(stderr,
-                       "pdltool: LD_PRELOAD takes no path with a blank or a colon: %s; "
-                       "PDL_WATCH_LIBRARY names another",
-                       library);
+            print_error(
+                "LD_PRELOAD takes no path with a blank or a colon: %s; set PDL_WATCH_LIBRARY to "
+                "another path",
+                library);
             return false;
         }
         set_preload(variables, library);
@@ -183,10 +178,9 @@ static void tell_of_rights(const char *name)
         const bool group = (status.st_mode & S_ISGID) != 0 && (status.st_mode & S_IXGRP) != 0 &&
                            status.st_gid != getegid();
         if (user || group) {
-            print_line(
-                stderr,
-                "pdltool: %s is set-%s: the dynamic linker ignores LD_PRELOAD for it, and the "
-                "CUDA driver may ignore CUDA_INJECTION64_PATH; it is probably not watched",
+            print_warning(
+                "%s is set-%s: the dynamic linker ignores LD_PRELOAD for it, and the CUDA "
+                "driver may ignore CUDA_INJECTION64_PATH; it is probably not watched",
                 path, user ? "uid" : "gid");
         }
     }
@@ -202,7 +196,7 @@ static void tell_not_started(const char *name, int error)
               : strchr(name, '/') != NULL ? "there is no such file"
                                           : "there is no such program in PATH";
     }
-    print_line(stderr, "pdltool: %s cannot be started: %s", name, why);
+    print_error("cannot start %s: %s", name, why);
 }
 
 /* ---- running it ------------------------------------------------------------------------------- */

@@ -106,8 +106,7 @@ void start_take_log(const char *log, const char *recording)
         const int file = open(recording, O_RDWR | O_CLOEXEC);
         if (file >= 0) {
             if (is_recording_of_the_dead(file) && !add_chunk(file, text, size)) {
-                print_line(stderr, "pdltool: libpdl's log could not be added to %s: %s", recording,
-                           strerror(errno));
+                print_error("cannot add the log of libpdl to %s: %s", recording, strerror(errno));
             }
             (void)close(file);
         }

@@ -252,7 +252,7 @@ bool watch_write_trace(const struct watch *watch, const char *path)
     struct trace trace = {.watch = watch, .first = true, .zero_ns = first_time(watch)};
     trace.out = strcmp(path, "-") == 0 ? stdout : fopen(path, "we");
     if (trace.out == NULL) {
-        print_line(stderr, "pdltool watch: --trace %s: %s", path, strerror(errno));
+        print_error("--trace %s: %s", path, strerror(errno));
         return false;
     }
     lanes_find(&trace.lanes, watch);
@@ -271,7 +271,7 @@ bool watch_write_trace(const struct watch *watch, const char *path)
         written = fclose(trace.out) == 0 && written;
     }
     if (!written) {
-        print_line(stderr, "pdltool watch: --trace %s: %s", path, strerror(errno));
+        print_error("--trace %s: %s", path, strerror(errno));
     }
     return written;
 }

@@ -34,53 +34,60 @@ struct request {
     bool all, no_cupti, no_times, quiet, json, done;
 };
 
-static void usage(FILE *to)
+static void usage(void)
 {
-    (void)fputs(
-        "usage: pdltool watch [OPTION...] -- PROGRAM [ARGUMENT...]\n"
-        "       pdltool watch [OPTION...] --input FILE [FILE...]\n\n"
-        "Runs a program as it is, and tells of each kernel that it launches whether the launch "
-        "asks\n"
-        "for overlap (Programmatic Dependent Launch), whether the kernel then overlaps the one "
-        "before\n"
-        "it, why not, and whether that is safe. Or tells it of what was recorded before.\n\n"
-        "what is watched:\n"
-        "  --skip N              leave out the first launches\n"
-        "  --count N             so many launches\n"
-        "  --seconds S           so long, from the first of them\n"
-        "  --range NAME          what is launched within NVTX ranges of this name\n"
-        "  --kernel PATTERN      kernels of this name in the report; as in fnmatch(3)\n"
-        "  --no-times            launches and what is between them, and no device times: costs\n"
-        "                        less\n"
-        "  --no-cupti            without CUPTI: no device times, so that it is not known what\n"
-        "                        overlapped\n"
-        "  --record FILE         keep the recording; further processes have FILE.2, FILE.3 ...\n"
-        "  --input FILE          read a recording, also on a machine without a device\n\n"
-        "what is changed:\n"
-        "  --overlap WAY         off: launches do not overlap; on: they do if their kernel is "
-        "proved\n"
-        "                        to wait before it touches memory\n"
-        "  --only PATTERN        that, for the launches of these kernels: the mangled name or "
-        "=NAME,\n"
-        "                        and @NUMBERS of a name's launches, as in scale*@1,5-9,20-\n"
-        "  --except PATTERN      and not for these\n\n"
-        "what is shown:\n"
-        "  --output FILE         the report; `-` is standard output (default: standard error, or\n"
-        "                        standard output with --input)\n"
-        "  --rows N              at most so many rows of a table (default: 12)\n"
-        "  --all                 all rows, and whole names\n"
-        "  -q, --quiet           the first line only\n"
-        "  --json                the report as JSON\n"
-        "  --trace FILE          the runs for Perfetto\n"
-        "  --svg FILE            a picture of at most 200 runs\n\n"
-        "exit code:\n"
-        "  --fail-on LIST        what makes it 1, with commas: race (default), unknown,\n"
-        "                        no-overlap, or never\n"
-        "  the program's if that is not 0; else 0, 1 as above, 2 something could not be read;\n"
-        "  126 and 127 the program could not be started\n\n"
-        "--input, --kernel, --only and --except may be given more than once. docs/watch.md "
-        "describes\nthe report.\n",
-        to);
+    (void)fputs("usage: pdltool watch [OPTION...] -- PROGRAM [ARGUMENT...]\n"
+                "       pdltool watch [OPTION...] --input FILE [FILE...]\n"
+                "\n"
+                "Runs a program unmodified and reports for each kernel whether its launches ask\n"
+                "for overlap (Programmatic Dependent Launch), whether they overlap the kernel\n"
+                "before them, why not, and whether that is safe. With --input, reports on an\n"
+                "earlier recording.\n"
+                "\n"
+                "What is watched:\n"
+                "  --skip N              ignore the first N launches\n"
+                "  --count N             watch N launches\n"
+                "  --seconds S           watch S seconds from the first launch\n"
+                "  --range NAME          watch launches within NVTX ranges of this name\n"
+                "  --kernel PATTERN      report only kernels of this name; as in fnmatch(3);\n"
+                "                        repeatable\n"
+                "  --no-times            record launches but no device times: costs less\n"
+                "  --no-cupti            do not use CUPTI: without device times, the report\n"
+                "                        cannot say what overlapped\n"
+                "  --record FILE         keep the recording; further processes write FILE.2,\n"
+                "                        FILE.3 and so on\n"
+                "  --input FILE          read a recording; needs no device; repeatable\n"
+                "\n"
+                "What is changed:\n"
+                "  --overlap STATE       one of on, off; off: no launch overlaps; on: a launch\n"
+                "                        overlaps if its kernel is proved to wait before it\n"
+                "                        touches memory\n"
+                "  --only PATTERN        only for launches of these kernels: a mangled name or\n"
+                "                        =NAME, with @NUMBERS only these launches of it, as in\n"
+                "                        scale*@1,5-9,20-; repeatable\n"
+                "  --except PATTERN      not for these; repeatable\n"
+                "\n"
+                "What is shown:\n"
+                "  --output FILE         write the report to FILE; - is standard output\n"
+                "                        (default: standard error; with --input standard output)\n"
+                "  --rows N              at most N rows per table (default: 12)\n"
+                "  --all                 all rows, and full names\n"
+                "  -q, --quiet           only the first line\n"
+                "  --json                write JSON\n"
+                "  --trace FILE          write the kernel runs for Perfetto\n"
+                "  --svg FILE            write a picture of up to 200 kernel runs\n"
+                "\n"
+                "Exit status:\n"
+                "  --fail-on LIST        what makes it 1, separated by commas; each one of race,\n"
+                "                        unknown, no-overlap, never (default: race)\n"
+                "\n"
+                "  The status of PROGRAM if that is not 0; otherwise 0, 1 for a finding, 2 if a\n"
+                "  recording could not be read; 126 or 127 if PROGRAM could not be started.\n"
+                "\n"
+                "Examples:\n"
+                "  pdltool watch -- python3 decode.py\n"
+                "  pdltool watch --record run.rec --count 5000 -- ./server --once\n",
+                stdout);
 }
 
 /* ---- the command line ------------------------------------------------------------------------- */
@@ -104,10 +111,8 @@ static bool read_fail_on(const char *list, unsigned *fail_on)
             i++;
         }
         if (i == most) {
-            print_line(stderr,
-                       "pdltool watch: --fail-on is a list of race, unknown and no-overlap, or "
-                       "never, not %s",
-                       list);
+            print_error(
+                "--fail-on takes a list of race, unknown and no-overlap, or never, not '%s'", list);
             return false;
         }
         *fail_on |= words[i].bit;
@@ -123,7 +128,7 @@ static bool read_seconds(const char *text, double *seconds)
     char *end = NULL;
     const double value = strtod(text, &end);
     if (end == text || *end != '\0' || !(value > 0 && value <= 1e9)) {
-        print_line(stderr, "pdltool watch: --seconds takes a number above 0, not %s", text);
+        print_error("--seconds takes a number above 0, not '%s'", text);
         return false;
     }
     *seconds = value;
@@ -151,11 +156,9 @@ static bool read_pattern(const char *option, const char *text, struct paths *pat
 {
     const char *const at = strrchr(text, '@');
     if (*text == '\0' || strpbrk(text, "\n\r") != NULL || (at != NULL && !are_numbers(at + 1))) {
-        print_line(
-            stderr,
-            "pdltool watch: --%s takes a kernel's name, and @ and numbers of its launches as "
-            "in scale*@1,5-9,20-, not %s",
-            option, text);
+        print_error("--%s takes a kernel name, with or without launch numbers as in "
+                    "scale*@1,5-9,20-, not '%s'",
+                    option, text);
         return false;
     }
     APPEND(patterns, copy_text(text));
@@ -166,9 +169,9 @@ static bool read_window_option(struct request *request, int option)
 {
     switch (option) {
     case 's':
-        return parse_count("pdltool watch", "skip", optarg, 0, INT_MAX, &request->skip);
+        return parse_count("skip", optarg, 0, INT_MAX, &request->skip);
     case 'c':
-        return parse_count("pdltool watch", "count", optarg, 1, INT_MAX, &request->count);
+        return parse_count("count", optarg, 1, INT_MAX, &request->count);
     case 'S':
         return read_seconds(optarg, &request->seconds);
     case 'r':
@@ -178,13 +181,13 @@ static bool read_window_option(struct request *request, int option)
         APPEND(&request->kernels, copy_text(optarg));
         return true;
     default:
-        (void)fputs("`pdltool watch --help` tells the options\n", stderr);
         return false;
     }
 }
 
 static bool read_option(struct request *request, int option)
 {
+    static const char *const states[] = {"on", "off", NULL};
     switch (option) {
     case 'i':
         APPEND(&request->inputs, copy_text(optarg));
@@ -200,11 +203,7 @@ static bool read_option(struct request *request, int option)
         return true;
     case 'O':
         request->overlap = optarg;
-        if (strcmp(optarg, "on") != 0 && strcmp(optarg, "off") != 0) {
-            print_line(stderr, "pdltool watch: --overlap is on or off, not %s", optarg);
-            return false;
-        }
-        return true;
+        return parse_choice("overlap", optarg, states) >= 0;
     case 'y':
         return read_pattern("only", optarg, &request->only);
     case 'x':
@@ -213,7 +212,7 @@ static bool read_option(struct request *request, int option)
         request->output = optarg;
         return true;
     case 'w':
-        return parse_count("pdltool watch", "rows", optarg, 1, INT_MAX, &request->rows);
+        return parse_count("rows", optarg, 1, INT_MAX, &request->rows);
     case 'a':
         request->all = true;
         return true;
@@ -225,10 +224,7 @@ static bool read_option(struct request *request, int option)
         request->json = true;
         return true;
 #else
-        (void)fputs("pdltool watch: --json is not in this build, which was made without the JSON "
-                    "library jansson\n",
-                    stderr);
-        return false;
+        return lacks_json("json");
 #endif
     case 't':
         request->trace = optarg;
@@ -239,7 +235,7 @@ static bool read_option(struct request *request, int option)
     case 'f':
         return read_fail_on(optarg, &request->fail_on);
     case 'h':
-        usage(stdout);
+        usage();
         request->done = true;
         return true;
     default:
@@ -249,7 +245,7 @@ static bool read_option(struct request *request, int option)
 
 static bool complain(const char *what)
 {
-    (void)fprintf(stderr, "pdltool watch: %s\n", what);
+    print_misuse("%s", what);
     return false;
 }
 
@@ -257,20 +253,18 @@ static bool check_request(const struct request *request)
 {
     const bool runs = request->program != NULL;
     if (!runs && request->inputs.count == 0) {
-        return complain("no program to run and no --input to read; `pdltool watch --help` tells "
-                        "how");
+        return complain("no program to run and no --input");
     }
     if (runs && request->inputs.count > 0) {
-        return complain("--input reads a recording, and no program runs then");
+        return complain("--input reads a recording and runs no program");
     }
     if (!runs && (request->record != NULL || request->overlap != NULL || request->no_cupti ||
                   request->no_times)) {
         return complain(
-            "--record, --overlap, --no-times and --no-cupti are for a program that runs, not for "
-            "--input");
+            "--record, --overlap, --no-times and --no-cupti need a program, not --input");
     }
     if (request->overlap == NULL && request->only.count + request->except.count > 0) {
-        return complain("--only and --except say for which launches --overlap is");
+        return complain("--only and --except need --overlap");
     }
     if (request->quiet && request->json) {
         return complain("--quiet and --json exclude each other");
@@ -294,7 +288,7 @@ static bool read_request(struct request *request, int argc, char **argv)
         {"help", no_argument, NULL, 'h'},          {NULL, 0, NULL, 0}};
     int option;
     /* What follows the program is the program's. */
-    while ((option = getopt_long(argc, argv, "+hq", options, NULL)) != -1) {
+    while ((option = next_option(argc, argv, "+hq", options)) != -1) {
         if (!read_option(request, option)) {
             return false;
         }
@@ -344,7 +338,7 @@ static bool write_report(const struct request *request, const struct watch *watc
         written = watch_print_text(watch, &limits);
     }
     if (fflush(stdout) != 0 || !written) {
-        print_line(stderr, "pdltool watch: the report could not be written: %s", strerror(errno));
+        print_error("cannot write the report: %s", strerror(errno));
         return false;
     }
     return true;
@@ -392,7 +386,7 @@ static bool open_output(const char *path, int *file)
             : strcmp(path, "-") == 0 ? STDOUT_FILENO
                                      : open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
     if (*file < 0) {
-        print_line(stderr, "pdltool watch: --output %s: %s", path, strerror(errno));
+        print_error("--output %s: %s", path, strerror(errno));
     }
     return *file >= 0;
 }
@@ -411,7 +405,7 @@ static bool write_rules(const struct request *request, const char *path)
 {
     FILE *const file = fopen(path, "we");
     if (file == NULL) {
-        print_line(stderr, "pdltool watch: %s: %s", path, strerror(errno));
+        print_line(stderr, "%s: error: %s", path, strerror(errno));
         return false;
     }
     if (request->only.count == 0) {
@@ -425,7 +419,7 @@ static bool write_rules(const struct request *request, const char *path)
     }
     const bool written = ferror(file) == 0;
     if (fclose(file) != 0 || !written) {
-        print_line(stderr, "pdltool watch: %s: %s", path, strerror(errno));
+        print_line(stderr, "%s: error: %s", path, strerror(errno));
         return false;
     }
     return true;
@@ -476,7 +470,7 @@ static int run(const struct request *request)
     }
     char *const why = temporary_make(&folder);
     if (why != NULL) {
-        print_line(stderr, "pdltool watch: %s", why);
+        print_error("%s", why);
         free(why);
         return EXIT_USAGE;
     }
