@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* pdltool inspect: what is known of each kernel in some device code. */
+#include <ctype.h>
 #include <errno.h>
+#include <fnmatch.h>
 #include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,23 +12,233 @@
 #include "common/demangle.h"
 #include "common/input.h"
 #include "common/memory.h"
+#include "common/options.h"
 #include "common/print.h"
 #ifdef PDL_HAVE_JANSSON
 #include "common/json.h"
 #endif
 
-static void usage(FILE *to)
+static void usage(void)
 {
-    (void)fputs(
-        "usage: pdltool inspect [--json] FILE|DIRECTORY|-...\n\n"
-        "Shows, for each kernel and architecture in PTX, cubins, fatbins, objects, archives,\n"
-        "libraries and programs, whether the code waits for the kernel before it and triggers the\n"
-        "next one (Programmatic Dependent Launch), and what it needs. `-` is standard input. In a\n"
-        "directory, every file that holds device code is read.\n\n"
-        "  --json  the same as JSON; docs/lint.md describes it\n\n"
-        "Exits with 2 where something could not be read.\n",
-        to);
+    (void)fputs("usage: pdltool inspect [OPTION...] FILE|DIRECTORY|-...\n"
+                "\n"
+                "Lists the kernels in PTX, cubins, fatbins, objects, archives, libraries and\n"
+                "programs, once per architecture: whether they wait for the kernel before them\n"
+                "and trigger the next one (Programmatic Dependent Launch), and which registers\n"
+                "and shared memory they need. In a directory, every file that holds device code\n"
+                "is read. - is standard input.\n"
+                "\n"
+                "  -k, --kernel GLOB  only kernels with this mangled or demangled name;\n"
+                "                     repeatable\n"
+                "      --arch ARCH    only code for this architecture, such as 90 or sm_90a;\n"
+                "                     repeatable\n"
+                "      --kind KIND    one of sass, ptx\n"
+                "      --pdl          only kernels that wait or trigger\n"
+                "      --summary      counts per architecture instead of kernels\n"
+                "      --full-names   do not shorten template arguments\n"
+                "      --json         write JSON\n"
+                "\n"
+                "Examples:\n"
+                "  pdltool inspect --summary /usr/local/cuda/lib64/libcublasLt.so\n"
+                "  pdltool inspect --pdl --arch 90 --kernel '*gemm*' build/app\n"
+                "\n"
+                "Exit status: 0; 1 if no kernel matches --kernel, --arch, --kind or --pdl; 2 if\n"
+                "an input could not be read.\n",
+                stdout);
 }
+
+/* ---- which kernels ------------------------------------------------------------------------------ */
+
+struct architecture {
+    uint32_t number;
+    char suffix; /* 'a' or 'f'; '\0': any */
+};
+
+struct patterns {
+    const char **items;
+    size_t count, capacity;
+};
+
+struct architectures {
+    struct architecture *items;
+    size_t count, capacity;
+};
+
+struct request {
+    struct patterns names;
+    struct architectures architectures;
+    int32_t kind; /* pdl_inspect_kind; -1: any */
+    bool pdl, summary, full_names, json;
+};
+
+/* 90, 90a, 9.0, sm_90a or compute_90. */
+static bool read_architecture(const char *text, struct architectures *list)
+{
+    struct architecture made = {0, '\0'};
+    const char *at = text;
+    at += strncmp(at, "sm_", 3) == 0 ? 3 : strncmp(at, "compute_", 8) == 0 ? 8 : 0;
+    for (int digits = 0; digits < 5 && (isdigit((unsigned char)*at) || *at == '.'); at++) {
+        made.number = *at == '.' ? made.number : made.number * 10 + (uint32_t)(*at - '0');
+        digits++;
+    }
+    if (*at == 'a' || *at == 'f') {
+        made.suffix = *at++;
+    }
+    if (made.number < 10 || *at != '\0') {
+        print_error("--arch takes an architecture such as 90 or sm_90a, not '%s'", text);
+        return false;
+    }
+    APPEND(list, made);
+    return true;
+}
+
+static bool has_name(const char *mangled, const struct patterns *patterns)
+{
+    bool matches = patterns->count == 0;
+    char *const names[] = {copy_text(mangled), patterns->count > 0 ? demangle(mangled) : NULL,
+                           patterns->count > 0 ? demangle_alone(mangled) : NULL};
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        for (size_t p = 0; p < patterns->count && !matches; p++) {
+            matches = fnmatch(patterns->items[p], names[i], 0) == 0;
+        }
+        free(names[i]);
+    }
+    return matches;
+}
+
+static bool has_architecture(const pdl_inspect_image *image, const struct architectures *list)
+{
+    bool matches = list->count == 0;
+    for (size_t i = 0; i < list->count && !matches; i++) {
+        const struct architecture *const wanted = &list->items[i];
+        matches = image->target == (int32_t)wanted->number &&
+                  (wanted->suffix == '\0' || wanted->suffix == image->target_suffix);
+    }
+    return matches;
+}
+
+static bool is_wanted(const void *context, const pdl_inspect_image *image,
+                      const pdl_inspect_kernel *kernel)
+{
+    const struct request *const request = context;
+    return (request->kind < 0 || image->kind == request->kind) &&
+           (!request->pdl || kernel->info->waits == PDL_YES || kernel->info->triggers == PDL_YES) &&
+           has_architecture(image, &request->architectures) &&
+           has_name(kernel->info->name, &request->names);
+}
+
+/* ---- totals ------------------------------------------------------------------------------------- */
+
+struct sum {
+    int32_t target, kind;
+    char suffix;
+    uint64_t kernels, wait, trigger, neither, unknown;
+};
+
+struct sums {
+    struct sum *items;
+    size_t count, capacity;
+    uint64_t found; /* before filters */
+};
+
+static void count_kernel(struct sum *sum, const pdl_kernel_info *info)
+{
+    const bool unknown = info->waits == PDL_UNKNOWN || info->triggers == PDL_UNKNOWN;
+    sum->kernels++;
+    sum->wait += info->waits == PDL_YES;
+    sum->trigger += info->triggers == PDL_YES;
+    sum->neither += info->waits == PDL_NO && info->triggers == PDL_NO;
+    sum->unknown += unknown;
+}
+
+static struct sum *sum_of(struct sums *sums, const pdl_inspect_image *image)
+{
+    for (size_t i = sums->count; i-- > 0;) {
+        struct sum *const sum = &sums->items[i];
+        if (sum->target == image->target && sum->kind == image->kind &&
+            sum->suffix == image->target_suffix) {
+            return sum;
+        }
+    }
+    const struct sum none = {
+        .target = image->target, .kind = image->kind, .suffix = image->target_suffix};
+    APPEND(sums, none);
+    return &sums->items[sums->count - 1];
+}
+
+static struct sum total_of(const struct sums *sums)
+{
+    struct sum total = {.kind = -1};
+    for (size_t i = 0; i < sums->count; i++) {
+        total.kernels += sums->items[i].kernels;
+        total.wait += sums->items[i].wait;
+        total.trigger += sums->items[i].trigger;
+        total.neither += sums->items[i].neither;
+        total.unknown += sums->items[i].unknown;
+    }
+    return total;
+}
+
+static void print_total(const struct sum *total, uint64_t found)
+{
+    char *const kernels = format_count(found, "kernel", "kernels");
+    char *const shown = format_count(total->kernels, "of", "of");
+    char *const wait = format_count(total->wait, "waits", "wait");
+    char *const trigger = format_count(total->trigger, "triggers", "trigger");
+    char *const unknown = format_count(total->unknown, "unknown", "unknown");
+    printf("%s%s%s: %s, %s", total->kernels < found ? shown : "", total->kernels < found ? " " : "",
+           kernels, wait, trigger);
+    if (total->unknown > 0) {
+        printf(", %s", unknown);
+    }
+    (void)putchar('\n');
+    free(kernels);
+    free(shown);
+    free(wait);
+    free(trigger);
+    free(unknown);
+}
+
+static void add_sum(struct table *table, const struct sum *sum, char *target, const char *kind)
+{
+    const uint64_t counts[] = {sum->kernels, sum->wait, sum->trigger, sum->neither, sum->unknown};
+    table_add(table, target);
+    table_add(table, copy_text(kind));
+    for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++) {
+        table_add(table, format_count(counts[i], "", ""));
+    }
+}
+
+static int compare_sums(const void *a, const void *b)
+{
+    const struct sum *const left = a;
+    const struct sum *const right = b;
+    return left->target != right->target   ? (left->target < right->target ? -1 : 1)
+           : left->suffix != right->suffix ? left->suffix - right->suffix
+                                           : left->kind - right->kind;
+}
+
+static void print_summary(struct sums *sums)
+{
+    static const char *const headings[] = {"target",  "kind",    "kernels", "wait",
+                                           "trigger", "neither", "unknown"};
+    struct table table = {.headings = headings, .right = "llrrrrr"};
+    if (sums->count > 0) {
+        qsort(sums->items, sums->count, sizeof(*sums->items), compare_sums);
+    }
+    for (size_t i = 0; i < sums->count; i++) {
+        const struct sum *const sum = &sums->items[i];
+        const pdl_inspect_image image = {
+            .target = sum->target, .kind = sum->kind, .target_suffix = sum->suffix};
+        add_sum(&table, sum, target_name(&image), sum->kind == PDL_INSPECT_PTX ? "PTX" : "SASS");
+    }
+    if (sums->count > 0) {
+        table_print(&table, stdout);
+    }
+    table_free(&table);
+}
+
+/* ---- kernels ------------------------------------------------------------------------------------ */
 
 static char *number_or_dash(int64_t number)
 {
@@ -35,102 +247,194 @@ static char *number_or_dash(int64_t number)
 
 static char *known_and_count(uint32_t known, uint32_t count)
 {
-    return known == PDL_YES && count > 1 ? format_text("yes, %u times", (unsigned)count)
+    return known == PDL_YES && count > 1 ? format_text("yes, %u", (unsigned)count)
                                          : copy_text(known_name(known));
 }
 
 static void add_row(struct table *table, const pdl_inspect_image *image,
-                    const pdl_inspect_kernel *kernel)
+                    const pdl_inspect_kernel *kernel, bool full_names)
 {
     table_add(table, target_name(image));
     table_add(table, copy_text(image->kind == PDL_INSPECT_PTX ? "PTX" : "SASS"));
-    table_add(table, known_and_count(kernel->info->waits, kernel->wait_count));
-    table_add(table, known_and_count(kernel->info->triggers, kernel->trigger_count));
     table_add(table, image->ptx_version > 0
                          ? format_text("%u.%u", image->ptx_version / 10u, image->ptx_version % 10u)
                          : copy_text("-"));
+    table_add(table, known_and_count(kernel->info->waits, kernel->wait_count));
+    table_add(table, known_and_count(kernel->info->triggers, kernel->trigger_count));
     table_add(table, number_or_dash(kernel->info->registers_per_thread));
     table_add(table, number_or_dash(kernel->info->static_shared_memory));
-    table_add(table, demangle(kernel->info->name));
+    table_add(table,
+              full_names ? demangle(kernel->info->name) : demangle_brief(kernel->info->name));
 }
 
-static bool print_tables(const struct inputs *inputs)
+static void print_input(const struct request *request, const struct input *input, bool named,
+                        struct sums *sums)
 {
-    static const char *const headings[] = {"target", "kind",      "waits",  "triggers",
-                                           "PTX",    "registers", "shared", "kernel"};
-    bool first = true;
-    for (size_t i = 0; i < inputs->count; i++) {
-        const struct input *input = &inputs->items[i];
-        struct table table = {.headings = headings, .right = "llllrrrl"};
-        const size_t count =
-            input->inspection != NULL ? pdl_inspection_kernel_count(input->inspection) : 0;
-        for (size_t k = 0; k < count; k++) {
-            const pdl_inspect_kernel *kernel = pdl_inspection_kernel(input->inspection, k);
-            add_row(&table, pdl_inspection_image(input->inspection, kernel->image), kernel);
+    static const char *const headings[] = {"target",   "kind",      "PTX",    "waits",
+                                           "triggers", "registers", "shared", "kernel"};
+    struct table table = {.headings = headings, .right = "llrllrrl"};
+    const size_t count = pdl_inspection_kernel_count(input->inspection);
+    const uint64_t before = total_of(sums).kernels;
+    sums->found += count;
+    for (size_t k = 0; k < count; k++) {
+        const pdl_inspect_kernel *kernel = pdl_inspection_kernel(input->inspection, k);
+        const pdl_inspect_image *image = pdl_inspection_image(input->inspection, kernel->image);
+        if (is_wanted(request, image, kernel)) {
+            count_kernel(sum_of(sums, image), kernel->info);
+            if (!request->summary) {
+                add_row(&table, image, kernel, request->full_names);
+            }
         }
-        if (inputs->count > 1 && input->inspection != NULL) {
-            (void)fputs(first ? "" : "\n", stdout);
-            print_plain(stdout, input->name);
-            (void)fputs(count > 0 ? ":\n" : ": no kernels\n", stdout);
-            first = false;
-        }
-        if (count > 0) {
-            table_print(&table, stdout);
-        }
-        table_free(&table);
     }
+    if (named && !request->summary && (table.count > 0 || count == 0)) {
+        print_line(stdout, "%s:%s", input->name, count > 0 ? "" : " no kernels");
+    }
+    if (table.count > 0) {
+        table_print(&table, stdout);
+    }
+    if (!request->summary && (table.count > 0 || named) && total_of(sums).kernels > before) {
+        (void)putchar('\n');
+    }
+    table_free(&table);
+}
+
+static bool print_text(const struct request *request, const struct inputs *inputs, bool *any)
+{
+    struct sums sums = {0};
+    for (size_t i = 0; i < inputs->count; i++) {
+        if (inputs->items[i].inspection != NULL) {
+            print_input(request, &inputs->items[i], inputs->count > 1, &sums);
+        }
+    }
+    const struct sum total = total_of(&sums);
+    if (request->summary) {
+        print_summary(&sums);
+        (void)fputs(sums.count > 0 ? "\n" : "", stdout);
+    }
+    print_total(&total, sums.found);
+    free(sums.items);
+    *any = total.kernels > 0;
     return ferror(stdout) == 0;
 }
 
 #ifdef PDL_HAVE_JANSSON
-static bool print_json(const struct inputs *inputs)
+static bool print_json(const struct request *request, const struct inputs *inputs, bool *any)
 {
     json_t *root = json_document(inputs);
-    json_set(root, "kernels", json_kernels(inputs));
+    json_t *const kernels = json_kernels(inputs, is_wanted, request);
+    *any = json_array_size(kernels) > 0;
+    json_set(root, "kernels", kernels);
     return json_print(root);
 }
 #endif
 
-int command_inspect(int argc, char **argv)
+/* ---- the command line --------------------------------------------------------------------------- */
+
+static int inspect(const struct request *request, int count, char **arguments)
 {
-    static const struct option options[] = {
-        {"json", no_argument, NULL, 'j'}, {"help", no_argument, NULL, 'h'}, {NULL, 0, NULL, 0}};
-    bool (*print)(const struct inputs *inputs) = print_tables;
-    int option;
-    while ((option = getopt_long(argc, argv, "h", options, NULL)) != -1) {
-        if (option == 'j') {
-#ifdef PDL_HAVE_JANSSON
-            print = print_json;
-#else
-            (void)fputs("pdltool inspect: --json is not in this build, which was made without the "
-                        "JSON library jansson\n",
-                        stderr);
-            return EXIT_USAGE;
-#endif
-        } else if (option == 'h') {
-            usage(stdout);
-            return EXIT_DONE;
-        } else {
-            (void)fputs("`pdltool inspect --help` tells the options\n", stderr);
-            return EXIT_USAGE;
-        }
-    }
-    if (optind == argc) {
-        (void)fputs("pdltool inspect: nothing to read; `pdltool inspect --help` tells how\n",
-                    stderr);
-        return EXIT_USAGE;
-    }
     pdl_inspect_options facts = PDL_INSPECT_OPTIONS_INIT;
     facts.flags = PDL_INSPECT_FACTS_ONLY;
     struct inputs inputs = {.options = &facts};
-    for (int i = optind; i < argc; i++) {
-        inputs_read(&inputs, argv[i]);
+    for (int i = 0; i < count; i++) {
+        inputs_read(&inputs, arguments[i]);
     }
-    int code = inputs.incomplete ? EXIT_USAGE : EXIT_DONE;
-    if (!print(&inputs) || fflush(stdout) != 0) {
-        print_line(stderr, "pdltool inspect: the report could not be written: %s", strerror(errno));
+    const bool filters = request->names.count > 0 || request->architectures.count > 0 ||
+                         request->kind >= 0 || request->pdl;
+    bool any = false;
+#ifdef PDL_HAVE_JANSSON
+    bool printed =
+        request->json ? print_json(request, &inputs, &any) : print_text(request, &inputs, &any);
+#else
+    bool printed = print_text(request, &inputs, &any);
+#endif
+    int code = inputs.incomplete ? EXIT_USAGE : filters && !any ? EXIT_FINDING : EXIT_DONE;
+    if (!printed || fflush(stdout) != 0) {
+        print_error("cannot write the report: %s", strerror(errno));
         code = EXIT_USAGE;
     }
     inputs_free(&inputs);
+    return code;
+}
+
+enum { OPTION_ARCH = 256, OPTION_KIND, OPTION_PDL, OPTION_SUMMARY, OPTION_FULL_NAMES, OPTION_JSON };
+
+static bool read_option(struct request *request, int option)
+{
+    static const char *const kinds[] = {"sass", "ptx", NULL};
+    static const int32_t values[] = {PDL_INSPECT_SASS, PDL_INSPECT_PTX};
+    int kind;
+    switch (option) {
+    case 'k':
+        APPEND(&request->names, optarg);
+        return true;
+    case OPTION_ARCH:
+        return read_architecture(optarg, &request->architectures);
+    case OPTION_KIND:
+        kind = parse_choice("kind", optarg, kinds);
+        request->kind = kind >= 0 ? values[kind] : -1;
+        return kind >= 0;
+    case OPTION_PDL:
+        request->pdl = true;
+        return true;
+    case OPTION_SUMMARY:
+        request->summary = true;
+        return true;
+    case OPTION_FULL_NAMES:
+        request->full_names = true;
+        return true;
+    case OPTION_JSON:
+#ifdef PDL_HAVE_JANSSON
+        request->json = true;
+        return true;
+#else
+        return lacks_json("json");
+#endif
+    default:
+        return false;
+    }
+}
+
+/* An exit code, or -1 to go on. */
+static int read_options(struct request *request, int argc, char **argv)
+{
+    static const struct option options[] = {{"kernel", required_argument, NULL, 'k'},
+                                            {"arch", required_argument, NULL, OPTION_ARCH},
+                                            {"kind", required_argument, NULL, OPTION_KIND},
+                                            {"pdl", no_argument, NULL, OPTION_PDL},
+                                            {"summary", no_argument, NULL, OPTION_SUMMARY},
+                                            {"full-names", no_argument, NULL, OPTION_FULL_NAMES},
+                                            {"json", no_argument, NULL, OPTION_JSON},
+                                            {"help", no_argument, NULL, 'h'},
+                                            {NULL, 0, NULL, 0}};
+    int option;
+    while ((option = next_option(argc, argv, "k:h", options)) != -1) {
+        if (option == 'h') {
+            usage();
+            return EXIT_DONE;
+        }
+        if (!read_option(request, option)) {
+            return EXIT_USAGE;
+        }
+    }
+    if (request->json && request->summary) {
+        print_misuse("--json and --summary exclude each other");
+        return EXIT_USAGE;
+    }
+    if (optind == argc) {
+        print_misuse("no input");
+        return EXIT_USAGE;
+    }
+    return -1;
+}
+
+int command_inspect(int argc, char **argv)
+{
+    struct request request = {.kind = -1};
+    int code = read_options(&request, argc, argv);
+    if (code < 0) {
+        code = inspect(&request, argc - optind, argv + optind);
+    }
+    free(request.names.items);
+    free(request.architectures.items);
     return code;
 }

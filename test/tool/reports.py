@@ -258,7 +258,7 @@ class Text(Case):
                 stdout=full, stderr=subprocess.PIPE, text=True, check=False,
             )
         self.assertEqual(result.returncode, 2)
-        self.assertIn("the report could not be written", result.stderr)
+        self.assertIn("pdltool lint: error: cannot write the report", result.stderr)
 
 
 class Excerpts(Case):
@@ -701,9 +701,10 @@ class Inspect(Case):
     def test_a_line_a_kernel_and_architecture(self):
         result = self.tool("inspect", self.file("p", self.TEXT))
         rows = [line.split() for line in result.stdout.splitlines()]
-        self.assertEqual(rows[0], "target kind waits triggers PTX registers shared kernel".split())
-        self.assertEqual(rows[1], "compute_90a PTX yes, 3 times no 7.8 - - k".split())
-        self.assertEqual(rows[2], "sm_90 SASS unknown yes - 128 49,152 k".split())
+        self.assertEqual(rows[0], "target kind PTX waits triggers registers shared kernel".split())
+        self.assertEqual(rows[1], "compute_90a PTX 7.8 yes, 3 no - - k".split())
+        self.assertEqual(rows[2], "sm_90 SASS - unknown yes 128 49,152 k".split())
+        self.assertEqual(result.stdout.splitlines()[-1], "2 kernels: 1 waits, 1 triggers, 1 unknown")
         self.assertEqual((result.stderr, result.returncode), ("", 0))
 
     def test_several_files_are_named(self):
@@ -719,6 +720,62 @@ class Inspect(Case):
         self.assertIn("flags 0", result.stdout)
         result = self.tool("inspect", self.file("p", "mock\nimage\nkernel name=k\noptions\n"))
         self.assertIn("facts_only", result.stdout)
+
+    def test_filters_choose_kernels(self):
+        path = self.file(
+            "p",
+            "mock\nimage kind=sass target=90 suffix=a\nkernel name=_Z4gemvIfEvPT_ waits=yes triggers=no\n"
+            "kernel name=copy waits=no triggers=no\nimage kind=ptx target=100\nkernel name=copy waits=no triggers=yes\n",
+        )
+        for arguments, count, waiting, triggering in (
+            ([], "3 kernels", 1, 1),
+            (["--pdl"], "2 of 3 kernels", 1, 1),
+            (["--kind", "sass"], "2 of 3 kernels", 1, 0),
+            (["--arch", "sm_90"], "2 of 3 kernels", 1, 0),
+            (["--arch=90a", "--arch", "compute_100"], "3 kernels", 1, 1),
+            (["--arch", "10.0"], "1 of 3 kernels", 0, 1),
+            (["-k", "c?py"], "2 of 3 kernels", 0, 1),
+            (["--kernel=_Z4gemv*"], "1 of 3 kernels", 1, 0),
+            (["--kernel", "copy", "--kind", "ptx"], "1 of 3 kernels", 0, 1),
+            (["--arch", "90f"], "0 of 3 kernels", 0, 0),
+        ):
+            result = self.tool("inspect", *arguments, path)
+            lines = result.stdout.splitlines()
+            self.assertEqual((result.stderr, result.returncode), ("", 0 if waiting + triggering > 0 else 1), arguments)
+            waits, triggers = ["%d %s" % (n, word + "s" * (n == 1)) for n, word in ((waiting, "wait"), (triggering, "trigger"))]
+            self.assertEqual(lines[-1], "%s: %s, %s" % (count, waits, triggers))
+            self.assertEqual(max(0, len(lines) - 3), int(count[0]))  # heading, kernels, blank line, total
+        if "demangled" not in tooltest.without:
+            self.assertIn("1 of 3 kernels", self.tool("inspect", "-k", "gemv", path).stdout)
+            self.assertIn("1 of 3 kernels", self.tool("inspect", "-k", "*gemv<float>*", path).stdout)
+        if "json" not in tooltest.without:
+            kernels = json.loads(self.tool("inspect", "--json", "--pdl", path).stdout)["kernels"]
+            self.assertEqual([(kernel["name"], kernel["image"]) for kernel in kernels], [("_Z4gemvIfEvPT_", 0), ("copy", 1)])
+
+    def test_a_summary_counts_kernels(self):
+        result = self.tool("inspect", "--summary", self.file("p", self.TEXT), self.file("q", self.TEXT))
+        self.assertEqual(
+            [line.split() for line in result.stdout.splitlines()],
+            [
+                "target kind kernels wait trigger neither unknown".split(),
+                "sm_90 SASS 2 0 2 0 2".split(),
+                "compute_90a PTX 2 2 0 0 0".split(),
+                [],
+                "4 kernels: 2 wait, 2 trigger, 2 unknown".split(),
+            ],
+        )
+
+    def test_filters_that_make_no_sense(self):
+        path = self.file("p", self.TEXT)
+        for arguments, message in (
+            (["--arch", "sm_"], "--arch takes an architecture such as 90 or sm_90a, not 'sm_'"),
+            (["--arch", "90x"], "not '90x'"),
+            (["--kind", "cubin"], "--kind takes sass or ptx, not 'cubin'"),
+            (["--kernels", "x"], "unknown option '--kernels'; did you mean '--kernel'?"),
+        ):
+            result = self.tool("inspect", *arguments, path)
+            self.assertEqual((result.stdout, result.returncode), ("", 2))
+            self.assertIn(message, result.stderr)
 
     def test_json(self):
         if "json" in tooltest.without:
@@ -748,13 +805,13 @@ class CommandLine(Case):
     def test_what_is_wrong(self):
         path = self.file("fc.ptx", ONE)
         for arguments, message in (
-            (["lint"], "nothing to read"),
-            (["inspect"], "nothing to read"),
-            (["lint", "--nope", path], "unrecognized option"),
-            (["inspect", "--nope", path], "unrecognized option"),
-            (["lint", "--level=never", path], "--level is note, warning or error"),
-            (["lint", "--fail-on=all", path], "--fail-on is note, warning, error or never"),
-            (["lint", "--suppressions"], "requires an argument"),
+            (["lint"], "pdltool lint: error: no input; see 'pdltool lint --help'\n"),
+            (["inspect"], "pdltool inspect: error: no input; see 'pdltool inspect --help'\n"),
+            (["lint", "--nope", path], "unknown option '--nope'"),
+            (["inspect", "--nope", path], "unknown option '--nope'"),
+            (["lint", "--level=never", path], "--level takes note, warning or error, not 'never'"),
+            (["lint", "--fail-on=all", path], "--fail-on takes note, warning, error or never, not 'all'"),
+            (["lint", "--suppressions"], "'--suppressions' needs a value; see 'pdltool lint --help'"),
         ):
             result = self.tool(*arguments)
             self.assertEqual((result.stdout, result.returncode), ("", 2), arguments)
@@ -771,7 +828,7 @@ class CommandLine(Case):
             self.skipTest("all are built")
         for form in ("--json", "--sarif"):
             result = self.lint(form, self.file("fc.ptx", ONE))
-            self.assertIn("not in this build", result.stderr)
+            self.assertIn("needs a pdltool that was built with the library jansson", result.stderr)
             self.assertEqual(result.returncode, 2)
 
     def test_options_reach_the_library(self):

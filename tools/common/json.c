@@ -16,7 +16,7 @@
 static json_t *made(json_t *value)
 {
     if (value == NULL) {
-        (void)fputs("pdltool: out of memory\n", stderr);
+        (void)fputs("pdltool: error: out of memory\n", stderr);
         exit(EXIT_USAGE);
     }
     return value;
@@ -200,7 +200,7 @@ static json_t *json_kernel(const pdl_inspect_kernel *kernel, size_t first_image)
     return object;
 }
 
-json_t *json_kernels(const struct inputs *inputs)
+json_t *json_kernels(const struct inputs *inputs, json_filter *wanted, const void *context)
 {
     json_t *kernels = json_new_array();
     size_t first_image = 0;
@@ -208,7 +208,11 @@ json_t *json_kernels(const struct inputs *inputs)
         const pdl_inspection *inspection = inputs->items[i].inspection;
         const size_t count = inspection != NULL ? pdl_inspection_kernel_count(inspection) : 0;
         for (size_t k = 0; k < count; k++) {
-            json_add(kernels, json_kernel(pdl_inspection_kernel(inspection, k), first_image));
+            const pdl_inspect_kernel *const kernel = pdl_inspection_kernel(inspection, k);
+            if (wanted == NULL ||
+                wanted(context, pdl_inspection_image(inspection, kernel->image), kernel)) {
+                json_add(kernels, json_kernel(kernel, first_image));
+            }
         }
         first_image += inspection != NULL ? pdl_inspection_image_count(inspection) : 0;
     }

@@ -31,8 +31,10 @@ json_t *json_new_array(void);
 /* What every document begins with: version, tool, inputs, images. */
 json_t *json_document(const struct inputs *inputs);
 
-/* All kernels of all inputs. */
-json_t *json_kernels(const struct inputs *inputs);
+/* The kernels of all inputs; if `wanted` is not NULL, those for which it is true. */
+typedef bool json_filter(const void *context, const pdl_inspect_image *image,
+                         const pdl_inspect_kernel *kernel);
+json_t *json_kernels(const struct inputs *inputs, json_filter *wanted, const void *context);
 
 /* null for NULL; the file of a place is null where it is not known. */
 json_t *json_place(const pdl_inspect_place *place);

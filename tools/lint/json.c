@@ -98,7 +98,7 @@ bool lint_print_json(const struct lint_report *report)
             fingerprints[report->items[i].entries[e].order] = report->items[i].fingerprint;
         }
     }
-    json_set(root, "kernels", json_kernels(&report->inputs));
+    json_set(root, "kernels", json_kernels(&report->inputs, NULL, NULL));
     for (size_t i = 0; i < report->inputs.count; i++) {
         const struct input *input = &report->inputs.items[i];
         if (input->inspection == NULL) {
