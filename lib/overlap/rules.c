@@ -15,8 +15,10 @@ _Static_assert(PDL_CONDITION_THREADS + PDL_RESOURCE_BARRIERS == PDL_CONDITION_BA
 struct judgement {
     const struct pdl_overlap_input *input;
     pdl_overlap_report *report;
-    bool counted;         /* both kernels' needs are known, and fit an SM */
-    uint32_t shared_size; /* what the SM's shared memory is set to, at most */
+    bool counted;                          /* both kernels' needs are known, and fit an SM */
+    uint32_t alone[2][PDL_RESOURCE_COUNT]; /* blocks of each kernel that an empty SM holds */
+    const struct pdl_block *too_large; /* a block that no SM holds: its kernel cannot be launched */
+    uint32_t shared_size;              /* what the SM's shared memory is set to, at most */
     struct pdl_room beside_most;
     struct pdl_room beside_fewest;
 };
@@ -51,15 +53,15 @@ static void judge_device(const struct judgement *judgement)
 {
     const int32_t capability = judgement->input->sm.compute_capability;
     add(judgement, PDL_CONDITION_DEVICE, yes_if(capability >= PDL_GATE_CAPABILITY),
-        "%.100s is of compute capability %d.%d; 9.0 is the first that overlaps",
+        "%.100s has compute capability %d.%d; overlap needs 9.0 or newer",
         judgement->input->device_name, capability / 10, capability % 10);
     add(judgement, PDL_CONDITION_ENVIRONMENT, yes_if(!judgement->input->disabled), "%s",
-        judgement->input->disabled ? "PDL_OVERLAP=0 is set: every launch is ordinary"
+        judgement->input->disabled ? "PDL_OVERLAP=0 is set: no launch overlaps"
                                    : "PDL_OVERLAP=0 is not set");
     add(judgement, PDL_CONDITION_ATTRIBUTE, yes_if(judgement->input->requested), "%s",
         judgement->input->requested
-            ? "the secondary's descriptor asks for the overlap"
-            : "the secondary's descriptor has PDL_OVERLAP_NONE: it asks for no overlap");
+            ? "the launch of the secondary asks for overlap"
+            : "the launch of the secondary asks for no overlap (PDL_OVERLAP_NONE)");
 }
 
 static void judge_stream(const struct judgement *judgement)
@@ -67,15 +69,14 @@ static void judge_stream(const struct judgement *judgement)
     const struct pdl_overlap_input *input = judgement->input;
     if (input->same_stream == PDL_YES) {
         add(judgement, PDL_CONDITION_STREAM, PDL_YES,
-            "both are in one stream; that nothing but an event record is between them is not "
-            "checked");
+            "both are in one stream; other operations between them are not checked");
     } else if (input->same_stream == PDL_NO && input->by_event) {
         add(judgement, PDL_CONDITION_STREAM, PDL_UNKNOWN,
-            "the streams differ: what waits for trigger_event may start early in a captured graph, "
-            "and was seen not to in plain streams");
+            "the streams differ: a launch that waits for trigger_event may start early in a "
+            "captured graph, but not in plain streams");
     } else if (input->same_stream == PDL_NO) {
         add(judgement, PDL_CONDITION_STREAM, PDL_NO,
-            "the streams differ: the attribute looks at the launch before it in its own stream");
+            "the streams differ: the attribute concerns the launch before it in its own stream");
     }
 }
 
@@ -84,12 +85,13 @@ static void judge_code(const struct judgement *judgement, pdl_condition conditio
                        const struct pdl_overlap_side *side, const char *role, const char *lost)
 {
     if (side->code < 0) {
-        add(judgement, condition, PDL_UNKNOWN, "what the %s was compiled for is not known", role);
+        add(judgement, condition, PDL_UNKNOWN, "it is not known what the %s was compiled for",
+            role);
     } else if (side->code >= PDL_GATE_CAPABILITY) {
         add(judgement, condition, PDL_YES, "the %s was compiled for %d.%d", role, side->code / 10,
             side->code % 10);
     } else {
-        add(judgement, condition, PDL_NO, "the %s was compiled for %d.%d, where its %s nothing",
+        add(judgement, condition, PDL_NO, "the %s was compiled for %d.%d, where its %s do nothing",
             role, side->code / 10, side->code % 10, lost);
     }
 }
@@ -97,9 +99,9 @@ static void judge_code(const struct judgement *judgement, pdl_condition conditio
 static void judge_waits(const struct judgement *judgement)
 {
     static const char *const messages[] = {
-        "whether it waits is not known: only a kernel that is known to wait is overlapped",
-        "it is known not to wait: overlapped, it would be a data race",
-        "it is known to wait",
+        "it is not known whether it waits; only a kernel that is known to wait overlaps",
+        "it does not wait: with overlap it would race",
+        "it waits",
     };
     const uint32_t waits = judgement->input->secondary.waits;
     add(judgement, PDL_CONDITION_WAITS, waits, "%s", messages[waits]);
@@ -116,9 +118,9 @@ static void judge_cooperative(const struct judgement *judgement)
 static void judge_triggers(const struct judgement *judgement)
 {
     static const char *const messages[] = {
-        "not known; without a trigger each block triggers by ending, and no blocks overlap",
-        "it is known not to trigger: each block does by ending, which hides only launch latency",
-        "it is known to trigger; the secondary may start when every block of it has, or has ended",
+        "it is not known whether it triggers; without a trigger, no blocks overlap",
+        "it does not trigger: a block triggers when it ends, which hides only launch latency",
+        "it triggers; the secondary may start once every block has triggered or ended",
     };
     const uint32_t triggers = judgement->input->primary.triggers;
     add(judgement, PDL_CONDITION_TRIGGERS, triggers, "%s", messages[triggers]);
@@ -129,8 +131,8 @@ static void judge_cluster(const struct judgement *judgement)
     const struct pdl_overlap_side *secondary = &judgement->input->secondary;
     if (secondary->cluster > 1) {
         add(judgement, PDL_CONDITION_CLUSTER, PDL_UNKNOWN,
-            "the secondary's clusters of %u blocks need that much room at once on SMs that are "
-            "neighbours, which is not modelled",
+            "the secondary's clusters of %u blocks need room on neighbouring SMs at once, which is "
+            "not modelled",
             secondary->cluster);
     } else {
         add(judgement, PDL_CONDITION_CLUSTER, PDL_YES, "the secondary has no clusters");
@@ -215,13 +217,20 @@ static void count_room(struct judgement *judgement)
 {
     const struct pdl_overlap_input *input = judgement->input;
     pdl_overlap_report *report = judgement->report;
-    uint32_t each[PDL_RESOURCE_COUNT];
-    if (!input->primary.block_known || !input->secondary.block_known) {
-        return;
+    const struct pdl_block *const primary = &input->primary.block;
+    const struct pdl_block *const secondary = &input->secondary.block;
+    if (input->primary.block_known) {
+        report->primary_per_sm = pdl_occupancy_alone(&input->sm, primary, judgement->alone[0]);
+        judgement->too_large = report->primary_per_sm == 0 ? primary : NULL;
     }
-    report->primary_per_sm = pdl_occupancy_alone(&input->sm, &input->primary.block, each);
-    report->secondary_per_sm = pdl_occupancy_alone(&input->sm, &input->secondary.block, each);
-    if (report->primary_per_sm == 0 || report->secondary_per_sm == 0) {
+    if (input->secondary.block_known) {
+        report->secondary_per_sm = pdl_occupancy_alone(&input->sm, secondary, judgement->alone[1]);
+        if (report->secondary_per_sm == 0 && judgement->too_large == NULL) {
+            judgement->too_large = secondary;
+        }
+    }
+    if (!input->primary.block_known || !input->secondary.block_known ||
+        judgement->too_large != NULL) {
         return;
     }
     judgement->counted = true;
@@ -243,7 +252,7 @@ static void count_room(struct judgement *judgement)
 /* ---- resources ------------------------------------------------------------------------------ */
 
 static const char *const units[PDL_RESOURCE_COUNT] = {
-    "threads", "registers", "bytes of shared memory", "places for blocks", "barriers"};
+    "threads", "registers", "bytes of shared memory", "block slots", "barriers"};
 
 static bool resource_known(const struct judgement *judgement, enum pdl_resource resource)
 {
@@ -351,6 +360,28 @@ static void report_resource(const struct judgement *judgement, enum pdl_resource
     }
 }
 
+/* Of a block that no SM holds: what it has too much of. */
+static void judge_too_large(const struct judgement *judgement, enum pdl_resource resource,
+                            pdl_condition condition)
+{
+    const struct pdl_overlap_input *input = judgement->input;
+    const struct pdl_sm *sm = &input->sm;
+    const bool of_primary = judgement->too_large == &input->primary.block;
+    const char *const role = of_primary ? "primary" : "secondary";
+    const uint32_t most[PDL_RESOURCE_COUNT] = {
+        sm->threads_per_block, sm->registers,
+        sm->shared_memory_per_block + sm->reserved_shared_memory, sm->blocks, sm->barriers};
+    const uint32_t needed = taken(sm, judgement->too_large, resource);
+    if (needed > most[resource] || judgement->alone[of_primary ? 0 : 1][resource] == 0) {
+        add(judgement, condition, PDL_NO,
+            "the %s cannot be launched: a block takes %u %s; the limit is %u", role, needed,
+            units[resource], most[resource]);
+    } else {
+        add(judgement, condition, PDL_YES, "a block of the %s takes %u of %u %s", role, needed,
+            most[resource], units[resource]);
+    }
+}
+
 static void judge_unknown_resource(const struct judgement *judgement, enum pdl_resource resource,
                                    pdl_condition condition)
 {
@@ -359,19 +390,17 @@ static void judge_unknown_resource(const struct judgement *judgement, enum pdl_r
     const uint32_t most_of_block = 16; /* barriers */
     if (barriers && judgement->counted &&
         input->sm.barriers >= (judgement->report->most_on_sm + 1) * most_of_block) {
-        add(judgement, condition, PDL_YES,
-            "%u would suffice if every block took %u, which is the most", input->sm.barriers,
-            most_of_block);
+        add(judgement, condition, PDL_YES, "%u suffice even if every block uses %u, the maximum",
+            input->sm.barriers, most_of_block);
     } else if (barriers && judgement->counted) {
         add(judgement, condition, PDL_UNKNOWN,
-            "an SM has %u, and the driver does not tell how many a kernel takes; with 2 a block or "
-            "less they never run out before the places for blocks",
+            "an SM has %u, and the driver does not report how many a kernel uses; with up to 2 per "
+            "block, block slots run out first",
             input->sm.barriers);
-    } else if (input->primary.block_known && input->secondary.block_known) {
-        add(judgement, condition, PDL_NO, "a block of the %s does not fit on an SM at all",
-            judgement->report->primary_per_sm == 0 ? "primary" : "secondary");
+    } else if (judgement->too_large != NULL) {
+        judge_too_large(judgement, resource, condition);
     } else {
-        add(judgement, condition, PDL_UNKNOWN, "what a block of the %s takes is not known",
+        add(judgement, condition, PDL_UNKNOWN, "it is not known what a block of the %s takes",
             input->primary.block_known ? "secondary" : "primary");
     }
 }
@@ -402,13 +431,14 @@ static void tell_others(const struct judgement *judgement, enum pdl_resource res
     const uint32_t may = judgement->beside_fewest.may[resource];
     char count[24];
     if (may == 0 && met == PDL_UNKNOWN) {
-        (void)snprintf(text, 128, "; if the last blocks lie unevenly, other SMs may have room");
+        (void)snprintf(text, 128,
+                       "; other SMs may have room if the last blocks are spread unevenly");
     } else if (report->fewest_on_sm < report->most_on_sm) {
         count_text(sure, may, count);
         (void)snprintf(text, 128, ", and %s beside the %u of other SMs", count,
                        report->fewest_on_sm);
     } else if (met == PDL_UNKNOWN) {
-        (void)snprintf(text, 128, ", as the warps happen to lie in the SM's partitions");
+        (void)snprintf(text, 128, ", depending on how the warps lie in the partitions of the SM");
     }
 }
 
@@ -425,7 +455,7 @@ static void judge_resource(const struct judgement *judgement, enum pdl_resource 
         return;
     }
     if (numbers->fit == PDL_UNLIMITED) {
-        add(judgement, condition, PDL_YES, "a block of the secondary takes none");
+        add(judgement, condition, PDL_YES, "a block of the secondary uses none");
         return;
     }
     if (judgement->beside_fewest.sure[resource] > 0) {
@@ -448,13 +478,18 @@ static void judge_carveout(const struct judgement *judgement)
 {
     const struct pdl_overlap_input *input = judgement->input;
     const uint32_t count = judgement->report->fewest_on_sm;
+    if (judgement->too_large != NULL) {
+        add(judgement, PDL_CONDITION_CARVEOUT, PDL_YES,
+            "it does not matter: a kernel cannot be launched");
+        return;
+    }
     if (!judgement->counted) {
         add(judgement, PDL_CONDITION_CARVEOUT, PDL_UNKNOWN, "what the blocks take is not known");
         return;
     }
     if (count == 0) {
         add(judgement, PDL_CONDITION_CARVEOUT, PDL_YES,
-            "%u SMs are idle in the primary's last wave: they can be set as the secondary wants",
+            "%u SMs are idle in the last wave of the primary and can be set for the secondary",
             judgement->report->idle_sms);
         return;
     }
@@ -463,28 +498,27 @@ static void judge_carveout(const struct judgement *judgement)
                             pdl_block_shared(&input->sm, &input->secondary.block);
     if (needed <= judgement->shared_size && preferences_differ(judgement)) {
         add(judgement, PDL_CONDITION_CARVEOUT, PDL_UNKNOWN,
-            "the secondary prefers %u KiB of shared memory and the primary does not; some launches "
-            "of different preferences share SMs and others wait",
+            "the secondary prefers %u KiB of shared memory and the primary does not; such launches "
+            "may or may not share an SM",
             pdl_sm_shared_for(&input->sm, &input->secondary.block) / 1024);
     } else if (needed <= smallest) {
         add(judgement, PDL_CONDITION_CARVEOUT, PDL_YES,
-            "the SM's shared memory is set to %u KiB or more for the primary, and %u bytes hold a "
-            "block of the secondary as well",
+            "the primary sets the shared memory of an SM to %u KiB or more; with a block of the "
+            "secondary, %u bytes are needed",
             smallest / 1024, needed);
     } else if (needed > input->sm.shared_memory) {
         add(judgement, PDL_CONDITION_CARVEOUT, PDL_YES,
-            "it does not matter: even all of the SM's shared memory is too little");
+            "it does not matter: all shared memory of an SM is too little");
     } else if (needed > judgement->shared_size) {
         add(judgement, PDL_CONDITION_CARVEOUT,
             may_be_uneven(judgement->report) ? PDL_UNKNOWN : PDL_NO,
-            "the SM's shared memory is set to %u KiB for the primary, and a block of the secondary "
-            "as well needs %u bytes; all of it, %u KiB, would do",
+            "the primary sets the shared memory of an SM to %u KiB; with a block of the secondary, "
+            "%u bytes are needed, which fit into all %u KiB of it",
             judgement->shared_size / 1024, needed, input->sm.shared_memory / 1024);
     } else {
         add(judgement, PDL_CONDITION_CARVEOUT, PDL_UNKNOWN,
-            "the driver sets the SM's shared memory to some size from %u to %u KiB for the "
-            "primary, and a block of the secondary as well needs %u bytes; a preferred carve-out "
-            "of 100 %% settles it",
+            "for the primary, the driver sets the shared memory of an SM to between %u and %u KiB; "
+            "with a block of the secondary, %u bytes are needed; prefer a carve-out of 100 %%",
             smallest / 1024, judgement->shared_size / 1024, needed);
     }
 }
@@ -495,17 +529,17 @@ static void judge_occupancy(const struct judgement *judgement)
     const int32_t primary = judgement->input->primary.driver_per_sm;
     const int32_t secondary = judgement->input->secondary.driver_per_sm;
     if (primary < 0 || secondary < 0) {
-        add(judgement, PDL_CONDITION_OCCUPANCY, judgement->counted ? PDL_YES : PDL_UNKNOWN,
-            "no driver was asked");
+        add(judgement, PDL_CONDITION_OCCUPANCY, PDL_UNKNOWN,
+            "not compared with the driver, which was not asked");
     } else if ((uint32_t)primary == report->primary_per_sm &&
                (uint32_t)secondary == report->secondary_per_sm) {
         add(judgement, PDL_CONDITION_OCCUPANCY, PDL_YES,
-            "an SM holds %d blocks of the primary or %d of the secondary, as the driver says too",
+            "an SM holds %d blocks of the primary or %d of the secondary, as the driver reports",
             primary, secondary);
     } else {
         add(judgement, PDL_CONDITION_OCCUPANCY, PDL_UNKNOWN,
-            "here an SM holds %u blocks of the primary or %u of the secondary, and the driver says "
-            "%d and %d: it knows of something that is not counted here",
+            "an SM holds %u blocks of the primary or %u of the secondary by this count; the driver "
+            "reports %d and %d",
             report->primary_per_sm, report->secondary_per_sm, primary, secondary);
     }
 }
@@ -518,35 +552,42 @@ static bool of_launch(uint32_t condition)
     return condition <= PDL_CONDITION_COOPERATIVE;
 }
 
-/* What is not known of two conditions decides: a launch whose waits are not known is not overlapped, and a
- * kernel that takes more barriers than its places for blocks allow is rare. */
-static uint32_t weight(const pdl_condition_report *condition)
+/* Three unknown conditions do not make the answer unknown: a launch whose waits are not known is not overlapped,
+ * a kernel that takes more barriers than its places for blocks allow is rare, and occupancy that was not compared
+ * with the driver's is taken as counted. */
+static uint32_t weight(const struct judgement *judgement, const pdl_condition_report *condition)
 {
+    const struct pdl_overlap_input *input = judgement->input;
     if (condition->met != PDL_UNKNOWN) {
         return condition->met;
     }
     if (condition->condition == PDL_CONDITION_WAITS) {
         return PDL_NO;
     }
-    return condition->condition == PDL_CONDITION_BARRIERS ? PDL_YES : PDL_UNKNOWN;
+    return condition->condition == PDL_CONDITION_BARRIERS ||
+                   (condition->condition == PDL_CONDITION_OCCUPANCY && judgement->counted &&
+                    (input->primary.driver_per_sm < 0 || input->secondary.driver_per_sm < 0))
+               ? PDL_YES
+               : PDL_UNKNOWN;
 }
 
 /* No if a condition is not met, else unknown if one is not known. *why: the first that decided
  * it. */
-static uint32_t all_met(const pdl_overlap_report *report, bool launch_only,
+static uint32_t all_met(const struct judgement *judgement, bool launch_only,
                         const pdl_condition_report **why)
 {
+    const pdl_overlap_report *const report = judgement->report;
     const pdl_condition_report *unknown = NULL;
     for (uint32_t i = 0; i < report->condition_count; i++) {
         const pdl_condition_report *condition = &report->conditions[i];
         if (launch_only && !of_launch(condition->condition)) {
             continue;
         }
-        if (weight(condition) == PDL_NO) {
+        if (weight(judgement, condition) == PDL_NO) {
             *why = condition;
             return PDL_NO;
         }
-        if (weight(condition) == PDL_UNKNOWN && unknown == NULL) {
+        if (weight(judgement, condition) == PDL_UNKNOWN && unknown == NULL) {
             unknown = condition;
         }
     }
@@ -579,26 +620,48 @@ static void tell_room(pdl_overlap_report *report)
                    resource_name(report->first_out));
 }
 
-static void conclude(pdl_overlap_report *report)
+/* The condition of the resource that a block has too much of. */
+static const pdl_condition_report *too_large_for(const pdl_overlap_report *report)
 {
+    for (uint32_t i = 0; i < report->condition_count; i++) {
+        const pdl_condition_report *const condition = &report->conditions[i];
+        if (condition->condition >= PDL_CONDITION_THREADS &&
+            condition->condition <= PDL_CONDITION_BARRIERS && condition->met == PDL_NO) {
+            return condition;
+        }
+    }
+    return NULL;
+}
+
+static void conclude(const struct judgement *judgement)
+{
+    pdl_overlap_report *const report = judgement->report;
     const pdl_condition_report *why = NULL;
-    report->early_launch = all_met(report, true, &why);
-    report->overlap = all_met(report, false, &why);
+    report->early_launch = all_met(judgement, true, &why);
+    report->overlap = all_met(judgement, false, &why);
+    if (judgement->too_large != NULL) {
+        why = too_large_for(report);
+        report->early_launch = PDL_NO;
+        report->overlap = PDL_NO;
+        (void)snprintf(report->message, sizeof(report->message), "%s",
+                       why != NULL ? why->message : "a block fits on no SM");
+        return;
+    }
     if (report->overlap == PDL_YES) {
         tell_room(report);
     } else if (report->overlap == PDL_UNKNOWN) {
         (void)snprintf(report->message, sizeof(report->message),
-                       "whether blocks overlap cannot be known: %s", why->message);
+                       "it is not known whether blocks overlap: %s", why->message);
     } else if (report->early_launch != PDL_NO && why->condition >= PDL_CONDITION_THREADS) {
-        (void)snprintf(report->message, sizeof(report->message),
-                       "no block of the secondary fits beside the primary's last wave: they start "
-                       "as its blocks end, which hides its tail and launch latency only: %s",
-                       why->message);
+        (void)snprintf(
+            report->message, sizeof(report->message),
+            "no block of the secondary fits beside the last wave of the primary; overlap "
+            "hides only its tail and launch latency: %s",
+            why->message);
     } else {
         (void)snprintf(report->message, sizeof(report->message),
                        "no block of the secondary starts before the primary has ended%s: %s",
-                       report->early_launch == PDL_YES ? ", though its launch is prepared early"
-                                                       : "",
+                       report->early_launch == PDL_YES ? ", although it is launched early" : "",
                        why->message);
     }
 }
@@ -619,11 +682,10 @@ void pdl_overlap_judge(const struct pdl_overlap_input *input, pdl_overlap_report
     }
     judge_device(&judgement);
     judge_stream(&judgement);
-    judge_code(&judgement, PDL_CONDITION_SECONDARY_CODE, &input->secondary, "secondary",
-               "waits are");
+    judge_code(&judgement, PDL_CONDITION_SECONDARY_CODE, &input->secondary, "secondary", "waits");
     judge_waits(&judgement);
     judge_cooperative(&judgement);
-    judge_code(&judgement, PDL_CONDITION_PRIMARY_CODE, &input->primary, "primary", "triggers are");
+    judge_code(&judgement, PDL_CONDITION_PRIMARY_CODE, &input->primary, "primary", "triggers");
     judge_triggers(&judgement);
     judge_cluster(&judgement);
     for (int i = 0; i < PDL_RESOURCE_COUNT; i++) {
@@ -631,5 +693,5 @@ void pdl_overlap_judge(const struct pdl_overlap_input *input, pdl_overlap_report
     }
     judge_carveout(&judgement);
     judge_occupancy(&judgement);
-    conclude(report);
+    conclude(&judgement);
 }

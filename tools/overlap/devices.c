@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/memory.h"
 #include "common/print.h"
 #include "overlap/spec.h"
 
@@ -50,7 +51,7 @@ void overlap_device_list(FILE *to)
                       devices[i].full, devices[i].capability / 10, devices[i].capability % 10,
                       devices[i].sms);
     }
-    (void)fputs("  X.Y:SMS    so many SMs of compute capability", to);
+    (void)fputs("  X.Y:SMS    SMS multiprocessors of compute capability", to);
     for (size_t i = 0; i < CAPABILITIES; i++) {
         (void)fprintf(to, "%s %d.%d", i > 0 ? "," : "", sms[i].compute_capability / 10,
                       sms[i].compute_capability % 10);
@@ -62,7 +63,8 @@ static bool ask_machine(int ordinal, struct pdl_overlap_input *input, char name[
 {
     pdl_device_info info = PDL_DEVICE_INFO_INIT;
     if (pdl_device_get(ordinal, &info) != PDL_SUCCESS) {
-        print_line(stderr, "pdltool overlap: device %d: %s", ordinal, pdl_last_error()->message);
+        print_error("device %d: %s; --device h200 needs no device", ordinal,
+                    pdl_last_error()->message);
         return false;
     }
     const int32_t capability = 10 * info.compute_capability_major + info.compute_capability_minor;
@@ -143,6 +145,21 @@ static bool find_name(const char *text, struct pdl_overlap_input *input, char na
     return false;
 }
 
+static void print_unknown_device(const char *text)
+{
+    char *list = NULL;
+    size_t size = 0;
+    FILE *const to = memory_open(&list, &size);
+    for (size_t i = 0; i < DEVICES; i++) {
+        (void)fprintf(to, "%s, ", devices[i].name);
+    }
+    memory_close(to);
+    print_error("unknown device '%s'; use %sX.Y:SMS such as 10.0:148, or the number of a device of "
+                "this machine",
+                text, list);
+    free(list);
+}
+
 bool overlap_device_find(const char *text, struct pdl_overlap_input *input, char name[128])
 {
     char *end = NULL;
@@ -152,10 +169,7 @@ bool overlap_device_find(const char *text, struct pdl_overlap_input *input, char
         return ask_machine((int)ordinal, input, name);
     }
     if (!find_name(text, input, name) && !read_capability(text, input, name)) {
-        print_line(stderr,
-                   "pdltool overlap: no device is known as %s; `pdltool overlap --help` lists "
-                   "what is",
-                   text);
+        print_unknown_device(text);
         return false;
     }
     input->device_name = name;

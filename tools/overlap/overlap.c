@@ -9,39 +9,57 @@
 #include "commands.h"
 #include "common/input.h"
 #include "common/memory.h"
+#include "common/options.h"
 #include "common/print.h"
 #include "overlap/spec.h"
 
-static void usage(FILE *to)
+static void usage(void)
 {
-    (void)fputs(
-        "usage: pdltool overlap [OPTION...] --primary KERNEL --secondary KERNEL [FILE...]\n\n"
-        "Tells whether blocks of the secondary can run while the primary, which is launched\n"
-        "before it, still does (Programmatic Dependent Launch): every condition, what an SM has\n"
-        "room for, and what would have to shrink. Needs no device.\n\n"
-        "KERNEL is KEY=VALUE,..., or with files NAME[,KEY=VALUE...] to take from the code what is\n"
-        "known there: registers, static shared memory, waits and triggers.\n\n"
-        "  blocks=N or grid=XxYxZ     blocks of the launch\n"
-        "  threads=N or block=XxYxZ   threads of a block\n"
-        "  registers=N                of a thread\n"
-        "  shared=BYTES, dynamic=BYTES  static and dynamic shared memory of a block; 48K is 49152\n"
-        "  carveout=PERCENT           the preferred share of shared memory; else the driver "
-        "chooses\n"
-        "  barriers=N                 that a block names, 0 to 16\n"
-        "  cluster=N                  blocks of a cluster\n"
-        "  cooperative=yes|no, overlap=yes|no  of the launch: no, yes\n"
-        "  waits=yes|no|unknown, triggers=yes|no|unknown, code=9.0  without files: yes, yes, "
-        "9.0\n\n"
-        "  --device NAME  one of these, or the number of a device of this machine; h200\n"
-        "  --json         the same as JSON; docs/overlap.md describes it\n\n",
-        to);
-    overlap_device_list(to);
-    (void)fputs(
-        "\nExits with 0 where blocks can overlap, or that cannot be known, with 1 where they "
-        "cannot,\nand with 2 where the command line is wrong or something could not be "
-        "read.\n",
-        to);
+    (void)fputs("usage: pdltool overlap [OPTION...] --primary KERNEL --secondary KERNEL [FILE...]\n"
+                "\n"
+                "Says whether blocks of the secondary can run while the primary, which is\n"
+                "launched before it, still runs (Programmatic Dependent Launch): what an SM has\n"
+                "room for, every condition, and what would have to shrink. Needs no device.\n"
+                "\n"
+                "KERNEL is KEY=VALUE,... or, with FILE, NAME[,KEY=VALUE...]: registers, static\n"
+                "shared memory, waits and triggers then come from the code.\n"
+                "\n"
+                "  blocks=N or grid=XxYxZ    blocks of the launch\n"
+                "  threads=N or block=XxYxZ  threads per block\n"
+                "  registers=N               registers per thread\n"
+                "  shared=BYTES              static shared memory per block, such as 48K\n"
+                "  dynamic=BYTES             dynamic shared memory per block\n"
+                "  carveout=PERCENT          preferred share of shared memory (default: the\n"
+                "                            choice of the driver)\n"
+                "  barriers=N                barriers per block, 0 to 16\n"
+                "  cluster=N                 blocks per cluster\n"
+                "  cooperative=yes|no        cooperative launch (default: no)\n"
+                "  overlap=yes|no            the launch asks for overlap (default: yes)\n"
+                "  waits=yes|no|unknown, triggers=yes|no|unknown, code=9.0\n"
+                "                            what FILE would say (default: yes, yes, 9.0)\n"
+                "\n"
+                "  --primary KERNEL    the kernel that is launched first\n"
+                "  --secondary KERNEL  the kernel that is launched after it\n"
+                "  --device NAME       one of h200; or X.Y:SMS as below, or the number of a\n"
+                "                      device of this machine (default: h200)\n"
+                "  --json              write JSON\n"
+                "\n"
+                "Devices:\n",
+                stdout);
+    overlap_device_list(stdout);
+    (void)fputs("\n"
+                "Examples:\n"
+                "  pdltool overlap --primary blocks=264,threads=512,registers=64 --secondary \\\n"
+                "      blocks=264,threads=128,registers=32\n"
+                "  pdltool overlap app --primary fc1,blocks=264,threads=512 --secondary \\\n"
+                "      fc2,blocks=264,threads=128,dynamic=16K --device 10.0:148\n"
+                "\n"
+                "Exit status: 0 if blocks can overlap or it is not known; 1 if they cannot; 2 if\n"
+                "the command line is wrong or a file could not be read.\n",
+                stdout);
 }
+
+enum { INDENT = 2 }; /* of the lines of a sentence after the first */
 
 /* ---- text ----------------------------------------------------------------------------------- */
 
@@ -58,23 +76,23 @@ static char *number_or_dash(int32_t value)
 static void print_kernel(const struct overlap_spec *spec, uint32_t per_sm)
 {
     const struct pdl_overlap_side *side = &spec->side;
-    char *blocks = format_count(side->blocks, "block", "blocks");
-    (void)printf("%s: ", spec->role);
-    print_plain(stdout, spec->name);
-    (void)printf(", %s of %u threads", blocks, side->block.threads);
-    if (side->block_known) {
-        char *bytes = number(side->block.shared_memory);
-        (void)printf(", %u registers, %s bytes of shared memory: %u on an SM",
-                     side->block.registers, bytes, per_sm);
-        free(bytes);
-    }
-    if (spec->origin != NULL) {
-        (void)fputs(" (", stdout);
-        print_plain(stdout, spec->origin);
-        (void)putchar(')');
-    }
-    (void)putchar('\n');
+    char *const blocks = format_count(side->blocks, "block", "blocks");
+    char *const bytes = number(side->block.shared_memory);
+    char *const needs =
+        side->block_known
+            ? format_text("; %u registers per thread and %s bytes of shared memory per "
+                          "block; %u per SM",
+                          side->block.registers, bytes, per_sm)
+            : copy_text("");
+    char *const text =
+        format_text("%s: %s%s%s%s, %s of %u threads%s", spec->role, spec->name,
+                    spec->origin != NULL ? " (" : "", spec->origin != NULL ? spec->origin : "",
+                    spec->origin != NULL ? ")" : "", blocks, side->block.threads, needs);
+    print_wrapped(stdout, 0, INDENT, text);
     free(blocks);
+    free(bytes);
+    free(needs);
+    free(text);
 }
 
 static void print_wave(const pdl_overlap_report *report)
@@ -82,35 +100,42 @@ static void print_wave(const pdl_overlap_report *report)
     if (report->primary_waves == 0) {
         return;
     }
-    char *last = format_count(report->last_wave, "block", "blocks");
-    (void)printf("the primary's last wave, of %u: %s, %u on each of %u SMs", report->primary_waves,
-                 last, report->most_on_sm, report->sms_with_most);
-    if (report->idle_sms > 0) {
-        (void)printf(", %u idle", report->idle_sms);
-    } else if (report->fewest_on_sm < report->most_on_sm) {
-        (void)printf(", %u on the others", report->fewest_on_sm);
-    }
-    (void)putchar('\n');
+    char *const last = format_count(report->last_wave, "block", "blocks");
+    char *const rest = report->idle_sms > 0 ? format_text(", %u idle", report->idle_sms)
+                       : report->fewest_on_sm < report->most_on_sm
+                           ? format_text(", %u on each of the others", report->fewest_on_sm)
+                           : copy_text("");
+    char *const text =
+        format_text("last wave of the primary (wave %u): %s, %u on each of %u SMs%s",
+                    report->primary_waves, last, report->most_on_sm, report->sms_with_most, rest);
+    print_wrapped(stdout, 0, INDENT, text);
     free(last);
+    free(rest);
+    free(text);
 }
 
+/* What is not met first, then what is not known. */
 static void print_conditions(const pdl_overlap_report *report)
 {
+    static const uint32_t order[] = {PDL_NO, PDL_UNKNOWN, PDL_YES};
     static const char *const words[] = {"?", "NO", "yes"};
-    for (uint32_t i = 0; i < report->condition_count; i++) {
-        const pdl_condition_report *condition = &report->conditions[i];
-        (void)printf("  %-3s  %-15s ", words[condition->met],
-                     pdl_condition_name((pdl_condition)condition->condition));
-        print_plain(stdout, condition->message);
-        (void)putchar('\n');
+    (void)puts("\nconditions:");
+    for (size_t o = 0; o < sizeof(order) / sizeof(order[0]); o++) {
+        for (uint32_t i = 0; i < report->condition_count; i++) {
+            const pdl_condition_report *const condition = &report->conditions[i];
+            if (condition->met == order[o]) {
+                const int begin = printf("  %-3s  %-14s  ", words[condition->met],
+                                         pdl_condition_name((pdl_condition)condition->condition));
+                print_wrapped(stdout, begin, begin, condition->message);
+            }
+        }
     }
 }
 
 static void print_resources(const pdl_overlap_report *report)
 {
-    static const char *const headings[] = {
-        "of an SM",          "it has", "a primary block", "left",
-        "a secondary block", "fit",    "one more with",   "or primary with"};
+    static const char *const headings[] = {"per SM",    "total", "primary", "left",
+                                           "secondary", "fit",   "sec. <=", "prim. <="};
     struct table table = {.headings = headings, .right = "lrrrrrrr"};
     for (uint32_t i = 0; i < report->resource_count; i++) {
         const pdl_resource_report *resource = &report->resources[i];
@@ -129,9 +154,10 @@ static void print_resources(const pdl_overlap_report *report)
     if (table.count > 0) {
         (void)putchar('\n');
         table_print(&table, stdout);
-        (void)puts("  one more with: a secondary, or a primary, of at most so many threads a "
-                   "block, registers\n"
-                   "  a thread, bytes of shared memory a block (static and dynamic)");
+        (void)puts(
+            "primary, secondary: what a block takes. fit: blocks of the secondary beside the\n"
+            "last wave. <=: one more fits if that kernel needs at most this (threads per\n"
+            "block, registers per thread, bytes of shared memory per block).");
     }
     table_free(&table);
 }
@@ -140,18 +166,17 @@ static bool print_text(const struct pdl_overlap_input *input, const struct overl
                        const pdl_overlap_report *report)
 {
     static const char *const answers[] = {"unknown", "no", "yes"};
+    (void)printf("overlap: %s; early launch: %s\n", answers[report->overlap],
+                 answers[report->early_launch]);
+    print_wrapped(stdout, 0, 0, report->message);
+    (void)putchar('\n');
     print_line(stdout, "device: %s, compute capability %d.%d, %u SMs", input->device_name,
                input->sm.compute_capability / 10, input->sm.compute_capability % 10, input->sms);
     print_kernel(&specs[0], report->primary_per_sm);
     print_kernel(&specs[1], report->secondary_per_sm);
     print_wave(report);
-    (void)putchar('\n');
-    print_conditions(report);
     print_resources(report);
-    (void)printf("\noverlap: %s; early launch: %s\n", answers[report->overlap],
-                 answers[report->early_launch]);
-    print_plain(stdout, report->message);
-    (void)putchar('\n');
+    print_conditions(report);
     return ferror(stdout) == 0;
 }
 
@@ -172,7 +197,7 @@ static int read_options(int argc, char **argv, struct request *request)
         {"device", required_argument, NULL, 'd'},  {"json", no_argument, NULL, 'j'},
         {"help", no_argument, NULL, 'h'},          {NULL, 0, NULL, 0}};
     int option;
-    while ((option = getopt_long(argc, argv, "h", options, NULL)) != -1) {
+    while ((option = next_option(argc, argv, "h", options)) != -1) {
         switch (option) {
         case 'p':
             request->texts[0] = optarg;
@@ -188,24 +213,18 @@ static int read_options(int argc, char **argv, struct request *request)
             request->print = overlap_print_json;
             break;
 #else
-            (void)fputs("pdltool overlap: --json is not in this build, which was made without the "
-                        "JSON library jansson\n",
-                        stderr);
+            (void)lacks_json("json");
             return EXIT_USAGE;
 #endif
         case 'h':
-            usage(stdout);
+            usage();
             return EXIT_DONE;
         default:
-            (void)fputs("`pdltool overlap --help` tells the options\n", stderr);
             return EXIT_USAGE;
         }
     }
     if (request->texts[0] == NULL || request->texts[1] == NULL) {
-        (void)fputs(
-            "pdltool overlap: --primary and --secondary say which kernels; `pdltool overlap "
-            "--help` tells how\n",
-            stderr);
+        print_misuse("no %s", request->texts[0] == NULL ? "--primary" : "--secondary");
         return EXIT_USAGE;
     }
     return -1;
@@ -215,14 +234,13 @@ static int read_options(int argc, char **argv, struct request *request)
 static bool read_kernels(const struct request *request, const struct inputs *inputs,
                          int32_t capability, struct overlap_spec specs[2])
 {
-    for (int i = 0; i < 2; i++) {
-        if (!overlap_spec_read(request->texts[i], &specs[i]) ||
-            (inputs->count > 0 && !overlap_spec_find(inputs, capability, &specs[i])) ||
-            !overlap_spec_finish(&specs[i])) {
-            return false;
-        }
+    bool good = true;
+    for (int i = 0; i < 2; i++) { /* what is wrong with either is reported at once */
+        good = overlap_spec_read(request->texts[i], &specs[i]) &&
+               (inputs->count == 0 || overlap_spec_find(inputs, capability, &specs[i])) &&
+               overlap_spec_finish(&specs[i]) && good;
     }
-    return true;
+    return good;
 }
 
 static int answer(const struct request *request, const struct inputs *inputs,
@@ -240,7 +258,7 @@ static int answer(const struct request *request, const struct inputs *inputs,
     input.requested = specs[1].asks;
     pdl_overlap_judge(&input, &report);
     if (!request->print(&input, specs, &report) || fflush(stdout) != 0) {
-        print_line(stderr, "pdltool overlap: the answer could not be written: %s", strerror(errno));
+        print_error("cannot write the report: %s", strerror(errno));
         return EXIT_USAGE;
     }
     return report.overlap == PDL_NO ? EXIT_FINDING : EXIT_DONE;

@@ -9,6 +9,7 @@
 #include "common/demangle.h"
 #include "common/memory.h"
 #include "common/print.h"
+#include "common/suggest.h"
 #include "core/size_text.h"
 
 /* ---- values --------------------------------------------------------------------------------- */
@@ -183,6 +184,19 @@ static bool set_value(struct overlap_spec *spec, const char *key, const char *va
     return false;
 }
 
+static void print_unknown_key(const char *role, const char *key)
+{
+    static const char *const keys[] = {"blocks", "grid",    "threads",     "block",    "registers",
+                                       "shared", "dynamic", "carveout",    "barriers", "cluster",
+                                       "code",   "waits",   "cooperative", "triggers", "overlap"};
+    const char *const close = suggest(key, keys, sizeof(keys) / sizeof(keys[0]));
+    if (close != NULL) {
+        print_error("--%s: unknown key '%s'; did you mean '%s'?", role, key, close);
+    } else {
+        print_misuse("--%s: unknown key '%s'", role, key);
+    }
+}
+
 static bool read_part(char *part, struct overlap_spec *spec)
 {
     char *value = strchr(part, '=');
@@ -197,14 +211,9 @@ static bool read_part(char *part, struct overlap_spec *spec)
         return true;
     }
     if (known_key) {
-        print_line(stderr, "pdltool overlap: --%s: %s cannot be %s", spec->role, part,
-                   value[0] != '\0' ? value : "empty");
+        print_error("--%s: invalid value '%s' of %s", spec->role, value, part);
     } else {
-        (void)fprintf(
-            stderr,
-            "pdltool overlap: --%s: there is no %s; `pdltool overlap --help` lists what can "
-            "be told\n",
-            spec->role, part);
+        print_unknown_key(spec->role, part);
     }
     return false;
 }
@@ -259,21 +268,63 @@ void overlap_spec_free(struct overlap_spec *spec)
 
 /* ---- code ----------------------------------------------------------------------------------- */
 
+/* A demangled name without its parameters and, of a template, without the result it begins with. */
+static char *without_parameters(const char *name)
+{
+    const char *const plain = strncmp(name, "void ", 5) == 0 ? name + 5 : name;
+    const char *end = strrchr(plain, ')');
+    int depth = 0;
+    for (; end != NULL && end >= plain; end--) {
+        depth += (*end == ')') - (*end == '(');
+        if (depth == 0) {
+            break;
+        }
+    }
+    return end == NULL || end <= plain ? copy_text(plain)
+                                       : format_text("%.*s", (int)(end - plain), plain);
+}
+
 /* Whether a kernel is the one that a text names: mangled, demangled, or that without its
- * arguments. */
+ * parameters. */
 static bool is_named(const char *mangled, const char *wanted)
 {
-    char *name = demangle(mangled);
-    bool same = strcmp(mangled, wanted) == 0 || strcmp(name, wanted) == 0;
-    char *arguments = strchr(name, '(');
-    if (arguments != NULL) {
-        *arguments = '\0';
-        /* The demangler begins a template's name with what it returns. */
-        const char *plain = strncmp(name, "void ", 5) == 0 ? name + 5 : name;
-        same = same || strcmp(plain, wanted) == 0;
-    }
+    char *const name = demangle(mangled);
+    char *const plain = without_parameters(name);
+    const bool same =
+        strcmp(mangled, wanted) == 0 || strcmp(name, wanted) == 0 || strcmp(plain, wanted) == 0;
+    free(plain);
     free(name);
     return same;
+}
+
+/* The kernel that was probably meant, to free: an instance of the template that is named, or one whose name is
+ * similar. NULL: none is. */
+static char *probable_name(const struct inputs *inputs, const char *wanted)
+{
+    char *similar = NULL;
+    for (size_t i = 0; i < inputs->count; i++) {
+        const pdl_inspection *const inspection = inputs->items[i].inspection;
+        const size_t count = inspection != NULL ? pdl_inspection_kernel_count(inspection) : 0;
+        for (size_t k = 0; k < count; k++) {
+            const char *const mangled = pdl_inspection_kernel(inspection, k)->info->name;
+            char *const name = demangle(mangled);
+            char *const plain = without_parameters(name);
+            char *const alone = demangle_alone(mangled);
+            const bool exact = strcmp(alone, wanted) == 0;
+            if (exact ||
+                (similar == NULL && suggest(wanted, (const char *const *)&alone, 1) != NULL)) {
+                free(similar);
+                similar = copy_text(plain);
+            }
+            free(name);
+            free(plain);
+            free(alone);
+            if (exact) {
+                return similar;
+            }
+        }
+    }
+    return similar;
 }
 
 /* How good an image is for a device; 0: it does not run there. Machine code, and the newest, is
@@ -315,13 +366,8 @@ static bool look_in(const pdl_inspection *inspection, int32_t capability,
         }
         if (found->kernel != NULL && fits > 0 &&
             strcmp(found->kernel->info->name, kernel->info->name) != 0) {
-            (void)fprintf(stderr, "pdltool overlap: --%s: ", spec->role);
-            print_plain(stderr, spec->kernel);
-            (void)fputs(" is both ", stderr);
-            print_plain(stderr, found->kernel->info->name);
-            (void)fputs(" and ", stderr);
-            print_plain(stderr, kernel->info->name);
-            (void)fputs(": give the mangled name\n", stderr);
+            print_error("--%s: '%s' is both %s and %s; use the mangled name", spec->role,
+                        spec->kernel, found->kernel->info->name, kernel->info->name);
             return false;
         }
         found->named = true;
@@ -359,13 +405,28 @@ static void take(const struct found *found, struct overlap_spec *spec)
     free(target);
 }
 
+static void print_not_found(const struct inputs *inputs, const struct overlap_spec *spec,
+                            bool named, int32_t capability)
+{
+    char *const probable = named ? NULL : probable_name(inputs, spec->kernel);
+    if (named) {
+        print_error("--%s: '%s' has no code for compute capability %d.%d", spec->role, spec->kernel,
+                    capability / 10, capability % 10);
+    } else if (probable != NULL) {
+        print_error("--%s: no kernel '%s'; did you mean '%s'?", spec->role, spec->kernel, probable);
+    } else {
+        print_error("--%s: no kernel '%s'; 'pdltool inspect' lists the kernels", spec->role,
+                    spec->kernel);
+    }
+    free(probable);
+}
+
 bool overlap_spec_find(const struct inputs *inputs, int32_t compute_capability,
                        struct overlap_spec *spec)
 {
     struct found found = {.fitness = 0};
     if (spec->kernel == NULL) {
-        print_line(stderr, "pdltool overlap: --%s names no kernel of the file: NAME[,KEY=VALUE...]",
-                   spec->role);
+        print_error("--%s names no kernel of the file; it takes NAME[,KEY=VALUE...]", spec->role);
         return false;
     }
     for (size_t i = 0; i < inputs->count; i++) {
@@ -375,14 +436,7 @@ bool overlap_spec_find(const struct inputs *inputs, int32_t compute_capability,
         }
     }
     if (found.kernel == NULL) {
-        (void)fprintf(stderr, "pdltool overlap: --%s: ", spec->role);
-        print_plain(stderr, spec->kernel);
-        if (found.named) {
-            print_line(stderr, " has no code for compute capability %d.%d", compute_capability / 10,
-                       compute_capability % 10);
-        } else {
-            (void)fputs(" is not there; `pdltool inspect` lists the kernels\n", stderr);
-        }
+        print_not_found(inputs, spec, found.named, compute_capability);
         return false;
     }
     take(&found, spec);
@@ -391,21 +445,36 @@ bool overlap_spec_find(const struct inputs *inputs, int32_t compute_capability,
 
 /* ---- both ----------------------------------------------------------------------------------- */
 
-static bool told(const struct overlap_spec *spec, bool known, const char *key)
+static bool has_all(const struct overlap_spec *spec)
 {
-    if (!known) {
-        print_line(stderr, "pdltool overlap: --%s does not say %s=...", spec->role, key);
+    const struct {
+        const char *key;
+        bool known;
+    } keys[] = {{"blocks", spec->side.blocks > 0},
+                {"threads", spec->side.block.threads > 0},
+                {"registers", spec->origin != NULL || spec->registers >= 0}};
+    char *missing = NULL;
+    for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
+        if (!keys[i].known) {
+            char *const longer = missing == NULL ? format_text("%s=N", keys[i].key)
+                                                 : format_text("%s, %s=N", missing, keys[i].key);
+            free(missing);
+            missing = longer;
+        }
     }
-    return known;
+    if (missing != NULL) {
+        print_error("--%s lacks %s", spec->role, missing);
+        free(missing);
+        return false;
+    }
+    return true;
 }
 
 bool overlap_spec_finish(struct overlap_spec *spec)
 {
     struct pdl_overlap_side *side = &spec->side;
     const bool from_code = spec->origin != NULL;
-    if (!told(spec, side->blocks > 0, "blocks") ||
-        !told(spec, side->block.threads > 0, "threads") ||
-        !told(spec, from_code || spec->registers >= 0, "registers")) {
+    if (!has_all(spec)) {
         return false;
     }
     if (!from_code) { /* what is not told is taken to be as it should be */

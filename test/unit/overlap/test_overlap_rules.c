@@ -50,7 +50,10 @@ static void a_block_that_fits_no_sm_is_said_to_be_one(void **state)
     input.primary.block.shared_memory = 300000;
     pdl_overlap_judge(&input, &report);
     assert_int_equal(report.overlap, PDL_NO);
-    assert_non_null(strstr(report.message, "a block of the primary does not fit on an SM at all"));
+    assert_int_equal(report.early_launch, PDL_NO);
+    assert_int_equal(condition_of(&report, PDL_CONDITION_SHARED_MEMORY)->met, PDL_NO);
+    assert_int_equal(condition_of(&report, PDL_CONDITION_REGISTERS)->met, PDL_YES);
+    assert_non_null(strstr(report.message, "the primary cannot be launched: a block takes "));
 }
 
 static void barriers_run_out_where_their_number_is_known(void **state)
@@ -127,7 +130,7 @@ static void room_that_depends_on_where_warps_lie_leaves_it_open(void **state)
     assert_int_equal(report.may_fit_beside_most, 1);
     assert_int_equal(resource_of(&report, PDL_CONDITION_REGISTERS)->fit, 0);
     assert_int_equal(resource_of(&report, PDL_CONDITION_REGISTERS)->may_fit, 1);
-    assert_non_null(strstr(report.message, "0 to 1 fit, as the warps happen to lie"));
+    assert_non_null(strstr(report.message, "0 to 1 fit, depending on how the warps lie"));
 }
 
 static void registers_that_suffice_only_in_sum_do_not(void **state)
@@ -151,12 +154,12 @@ static void without_room_only_the_tail_is_said_to_be_hidden(void **state)
     pdl_overlap_report report = PDL_OVERLAP_REPORT_INIT;
     pdl_overlap_judge(&input, &report);
     assert_int_equal(report.overlap, PDL_NO);
-    assert_non_null(strstr(report.message, "no block of the secondary fits beside the primary's "
-                                           "last wave: they start as its blocks end"));
+    assert_non_null(strstr(report.message, "no block of the secondary fits beside the last wave of "
+                                           "the primary; overlap hides only its tail"));
     input.primary.triggers = PDL_NO; /* nothing starts as they end: all have to */
     pdl_overlap_judge(&input, &report);
-    assert_non_null(strstr(report.message, "starts before the primary has ended, though its "
-                                           "launch is prepared early"));
+    assert_non_null(strstr(report.message, "starts before the primary has ended, although it "
+                                           "is launched early"));
 }
 
 /* What the driver may set the shared memory to is not counted as room for certain. */
