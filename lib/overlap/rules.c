@@ -15,10 +15,10 @@ _Static_assert(PDL_CONDITION_THREADS + PDL_RESOURCE_BARRIERS == PDL_CONDITION_BA
 struct judgement {
     const struct pdl_overlap_input *input;
     pdl_overlap_report *report;
-    bool counted;                          /* both kernels' needs are known, and fit an SM */
-    uint32_t alone[2][PDL_RESOURCE_COUNT]; /* blocks of each kernel that an empty SM holds */
+    bool counted;                      /* both kernels' needs are known, and fit an SM */
     const struct pdl_block *too_large; /* a block that no SM holds: its kernel cannot be launched */
-    uint32_t shared_size;              /* what the SM's shared memory is set to, at most */
+    uint32_t alone[PDL_RESOURCE_COUNT]; /* what an SM holds of it, by each resource */
+    uint32_t shared_size;               /* what the SM's shared memory is set to, at most */
     struct pdl_room beside_most;
     struct pdl_room beside_fewest;
 };
@@ -85,8 +85,7 @@ static void judge_code(const struct judgement *judgement, pdl_condition conditio
                        const struct pdl_overlap_side *side, const char *role, const char *lost)
 {
     if (side->code < 0) {
-        add(judgement, condition, PDL_UNKNOWN, "it is not known what the %s was compiled for",
-            role);
+        add(judgement, condition, PDL_UNKNOWN, "it is unknown what the %s was compiled for", role);
     } else if (side->code >= PDL_GATE_CAPABILITY) {
         add(judgement, condition, PDL_YES, "the %s was compiled for %d.%d", role, side->code / 10,
             side->code % 10);
@@ -99,7 +98,7 @@ static void judge_code(const struct judgement *judgement, pdl_condition conditio
 static void judge_waits(const struct judgement *judgement)
 {
     static const char *const messages[] = {
-        "it is not known whether it waits; only a kernel that is known to wait overlaps",
+        "it is unknown whether it waits; only a kernel that is known to wait overlaps",
         "it does not wait: with overlap it would race",
         "it waits",
     };
@@ -118,7 +117,7 @@ static void judge_cooperative(const struct judgement *judgement)
 static void judge_triggers(const struct judgement *judgement)
 {
     static const char *const messages[] = {
-        "it is not known whether it triggers; without a trigger, no blocks overlap",
+        "it is unknown whether it triggers; without a trigger, no blocks overlap",
         "it does not trigger: a block triggers when it ends, which hides only launch latency",
         "it triggers; the secondary may start once every block has triggered or ended",
     };
@@ -217,20 +216,20 @@ static void count_room(struct judgement *judgement)
 {
     const struct pdl_overlap_input *input = judgement->input;
     pdl_overlap_report *report = judgement->report;
-    const struct pdl_block *const primary = &input->primary.block;
-    const struct pdl_block *const secondary = &input->secondary.block;
-    if (input->primary.block_known) {
-        report->primary_per_sm = pdl_occupancy_alone(&input->sm, primary, judgement->alone[0]);
-        judgement->too_large = report->primary_per_sm == 0 ? primary : NULL;
-    }
-    if (input->secondary.block_known) {
-        report->secondary_per_sm = pdl_occupancy_alone(&input->sm, secondary, judgement->alone[1]);
-        if (report->secondary_per_sm == 0 && judgement->too_large == NULL) {
-            judgement->too_large = secondary;
+    const struct pdl_overlap_side *const sides[2] = {&input->secondary, &input->primary};
+    uint32_t *const counts[2] = {&report->secondary_per_sm, &report->primary_per_sm};
+    for (int i = 0; i < 2; i++) {
+        uint32_t each[PDL_RESOURCE_COUNT];
+        if (!sides[i]->block_known) {
+            return;
+        }
+        *counts[i] = pdl_occupancy_alone(&input->sm, &sides[i]->block, each);
+        if (*counts[i] == 0) {
+            judgement->too_large = &sides[i]->block;
+            memcpy(judgement->alone, each, sizeof(each));
         }
     }
-    if (!input->primary.block_known || !input->secondary.block_known ||
-        judgement->too_large != NULL) {
+    if (judgement->too_large != NULL) {
         return;
     }
     judgement->counted = true;
@@ -360,25 +359,24 @@ static void report_resource(const struct judgement *judgement, enum pdl_resource
     }
 }
 
-/* Of a block that no SM holds: what it has too much of. */
+/* Of a block that no SM holds: what it has too much of, as the answer. */
 static void judge_too_large(const struct judgement *judgement, enum pdl_resource resource,
                             pdl_condition condition)
 {
-    const struct pdl_overlap_input *input = judgement->input;
-    const struct pdl_sm *sm = &input->sm;
-    const bool of_primary = judgement->too_large == &input->primary.block;
-    const char *const role = of_primary ? "primary" : "secondary";
+    const struct pdl_sm *sm = &judgement->input->sm;
+    pdl_overlap_report *const report = judgement->report;
+    const char *role =
+        judgement->too_large == &judgement->input->primary.block ? "primary" : "secondary";
     const uint32_t most[PDL_RESOURCE_COUNT] = {
         sm->threads_per_block, sm->registers,
         sm->shared_memory_per_block + sm->reserved_shared_memory, sm->blocks, sm->barriers};
     const uint32_t needed = taken(sm, judgement->too_large, resource);
-    if (needed > most[resource] || judgement->alone[of_primary ? 0 : 1][resource] == 0) {
-        add(judgement, condition, PDL_NO,
-            "the %s cannot be launched: a block takes %u %s; the limit is %u", role, needed,
-            units[resource], most[resource]);
-    } else {
-        add(judgement, condition, PDL_YES, "a block of the %s takes %u of %u %s", role, needed,
-            most[resource], units[resource]);
+    const bool met = judgement->alone[resource] > 0 && needed <= most[resource];
+    add(judgement, condition, yes_if(met), "a block of the %s takes %u %s; the limit is %u", role,
+        needed, units[resource], most[resource]);
+    if (!met) {
+        (void)snprintf(report->message, sizeof(report->message), "the %s cannot be launched: %s",
+                       role, report->conditions[report->condition_count - 1].message);
     }
 }
 
@@ -400,7 +398,7 @@ static void judge_unknown_resource(const struct judgement *judgement, enum pdl_r
     } else if (judgement->too_large != NULL) {
         judge_too_large(judgement, resource, condition);
     } else {
-        add(judgement, condition, PDL_UNKNOWN, "it is not known what a block of the %s takes",
+        add(judgement, condition, PDL_UNKNOWN, "it is unknown what a block of the %s takes",
             input->primary.block_known ? "secondary" : "primary");
     }
 }
@@ -431,8 +429,7 @@ static void tell_others(const struct judgement *judgement, enum pdl_resource res
     const uint32_t may = judgement->beside_fewest.may[resource];
     char count[24];
     if (may == 0 && met == PDL_UNKNOWN) {
-        (void)snprintf(text, 128,
-                       "; other SMs may have room if the last blocks are spread unevenly");
+        (void)snprintf(text, 128, "; other SMs may have room if blocks are spread unevenly");
     } else if (report->fewest_on_sm < report->most_on_sm) {
         count_text(sure, may, count);
         (void)snprintf(text, 128, ", and %s beside the %u of other SMs", count,
@@ -478,13 +475,8 @@ static void judge_carveout(const struct judgement *judgement)
 {
     const struct pdl_overlap_input *input = judgement->input;
     const uint32_t count = judgement->report->fewest_on_sm;
-    if (judgement->too_large != NULL) {
-        add(judgement, PDL_CONDITION_CARVEOUT, PDL_YES,
-            "it does not matter: a kernel cannot be launched");
-        return;
-    }
     if (!judgement->counted) {
-        add(judgement, PDL_CONDITION_CARVEOUT, PDL_UNKNOWN, "what the blocks take is not known");
+        add(judgement, PDL_CONDITION_CARVEOUT, PDL_UNKNOWN, "it is unknown what the blocks take");
         return;
     }
     if (count == 0) {
@@ -529,10 +521,10 @@ static void judge_occupancy(const struct judgement *judgement)
     const int32_t primary = judgement->input->primary.driver_per_sm;
     const int32_t secondary = judgement->input->secondary.driver_per_sm;
     if (primary < 0 || secondary < 0) {
-        add(judgement, PDL_CONDITION_OCCUPANCY, PDL_UNKNOWN,
-            "not compared with the driver, which was not asked");
-    } else if ((uint32_t)primary == report->primary_per_sm &&
-               (uint32_t)secondary == report->secondary_per_sm) {
+        return;
+    }
+    if ((uint32_t)primary == report->primary_per_sm &&
+        (uint32_t)secondary == report->secondary_per_sm) {
         add(judgement, PDL_CONDITION_OCCUPANCY, PDL_YES,
             "an SM holds %d blocks of the primary or %d of the secondary, as the driver reports",
             primary, secondary);
@@ -552,52 +544,38 @@ static bool of_launch(uint32_t condition)
     return condition <= PDL_CONDITION_COOPERATIVE;
 }
 
-/* Three unknown conditions do not make the answer unknown: a launch whose waits are not known is not overlapped,
- * a kernel that takes more barriers than its places for blocks allow is rare, and occupancy that was not compared
- * with the driver's is taken as counted. */
-static uint32_t weight(const struct judgement *judgement, const pdl_condition_report *condition)
+/* A launch whose waits are unknown does not overlap; kernels for which barriers run out are rare. */
+static uint32_t weight(const pdl_condition_report *condition)
 {
-    const struct pdl_overlap_input *input = judgement->input;
     if (condition->met != PDL_UNKNOWN) {
         return condition->met;
     }
     if (condition->condition == PDL_CONDITION_WAITS) {
         return PDL_NO;
     }
-    return condition->condition == PDL_CONDITION_BARRIERS ||
-                   (condition->condition == PDL_CONDITION_OCCUPANCY && judgement->counted &&
-                    (input->primary.driver_per_sm < 0 || input->secondary.driver_per_sm < 0))
-               ? PDL_YES
-               : PDL_UNKNOWN;
+    return condition->condition == PDL_CONDITION_BARRIERS ? PDL_YES : PDL_UNKNOWN;
 }
 
-/* No if a condition is not met, else unknown if one is not known. *why: the first that decided
- * it. */
-static uint32_t all_met(const struct judgement *judgement, bool launch_only,
+/* No if a condition is not met, else unknown if one is unknown. *why: the first that decided it. */
+static uint32_t all_met(const pdl_overlap_report *report, bool launch_only,
                         const pdl_condition_report **why)
 {
-    const pdl_overlap_report *const report = judgement->report;
     const pdl_condition_report *unknown = NULL;
     for (uint32_t i = 0; i < report->condition_count; i++) {
         const pdl_condition_report *condition = &report->conditions[i];
         if (launch_only && !of_launch(condition->condition)) {
             continue;
         }
-        if (weight(judgement, condition) == PDL_NO) {
+        if (weight(condition) == PDL_NO) {
             *why = condition;
             return PDL_NO;
         }
-        if (weight(judgement, condition) == PDL_UNKNOWN && unknown == NULL) {
+        if (weight(condition) == PDL_UNKNOWN && unknown == NULL) {
             unknown = condition;
         }
     }
     *why = unknown;
     return unknown != NULL ? PDL_UNKNOWN : PDL_YES;
-}
-
-static const char *resource_name(uint32_t condition)
-{
-    return units[condition - PDL_CONDITION_THREADS];
 }
 
 /* Where the blocks of the secondary find room. */
@@ -617,47 +595,27 @@ static void tell_room(pdl_overlap_report *report)
                    (unsigned long long)report->fit_total,
                    (unsigned long long)report->secondary_blocks, count, report->sms_with_most,
                    report->most_on_sm, blocks_or_block(report->most_on_sm), others,
-                   resource_name(report->first_out));
-}
-
-/* The condition of the resource that a block has too much of. */
-static const pdl_condition_report *too_large_for(const pdl_overlap_report *report)
-{
-    for (uint32_t i = 0; i < report->condition_count; i++) {
-        const pdl_condition_report *const condition = &report->conditions[i];
-        if (condition->condition >= PDL_CONDITION_THREADS &&
-            condition->condition <= PDL_CONDITION_BARRIERS && condition->met == PDL_NO) {
-            return condition;
-        }
-    }
-    return NULL;
+                   units[report->first_out - PDL_CONDITION_THREADS]);
 }
 
 static void conclude(const struct judgement *judgement)
 {
     pdl_overlap_report *const report = judgement->report;
     const pdl_condition_report *why = NULL;
-    report->early_launch = all_met(judgement, true, &why);
-    report->overlap = all_met(judgement, false, &why);
-    if (judgement->too_large != NULL) {
-        why = too_large_for(report);
+    report->early_launch = all_met(report, true, &why);
+    report->overlap = all_met(report, false, &why);
+    if (judgement->too_large != NULL) { /* the message is there */
         report->early_launch = PDL_NO;
-        report->overlap = PDL_NO;
-        (void)snprintf(report->message, sizeof(report->message), "%s",
-                       why != NULL ? why->message : "a block fits on no SM");
-        return;
-    }
-    if (report->overlap == PDL_YES) {
+    } else if (report->overlap == PDL_YES) {
         tell_room(report);
     } else if (report->overlap == PDL_UNKNOWN) {
         (void)snprintf(report->message, sizeof(report->message),
-                       "it is not known whether blocks overlap: %s", why->message);
+                       "it is unknown whether blocks overlap: %s", why->message);
     } else if (report->early_launch != PDL_NO && why->condition >= PDL_CONDITION_THREADS) {
-        (void)snprintf(
-            report->message, sizeof(report->message),
-            "no block of the secondary fits beside the last wave of the primary; overlap "
-            "hides only its tail and launch latency: %s",
-            why->message);
+        (void)snprintf(report->message, sizeof(report->message),
+                       "no block of the secondary fits beside the last wave of the primary; "
+                       "overlap hides only its tail and launch latency: %s",
+                       why->message);
     } else {
         (void)snprintf(report->message, sizeof(report->message),
                        "no block of the secondary starts before the primary has ended%s: %s",

@@ -53,7 +53,8 @@ static void a_block_that_fits_no_sm_is_said_to_be_one(void **state)
     assert_int_equal(report.early_launch, PDL_NO);
     assert_int_equal(condition_of(&report, PDL_CONDITION_SHARED_MEMORY)->met, PDL_NO);
     assert_int_equal(condition_of(&report, PDL_CONDITION_REGISTERS)->met, PDL_YES);
-    assert_non_null(strstr(report.message, "the primary cannot be launched: a block takes "));
+    assert_non_null(
+        strstr(report.message, "the primary cannot be launched: a block of the primary takes "));
 }
 
 static void barriers_run_out_where_their_number_is_known(void **state)
