@@ -21,24 +21,24 @@
 static const struct {
     const char *name, *effect;
 } switches[] = {
-    {"PDL_OVERLAP", "0: no launch of libpdl overlaps; capture: only those that are captured"},
-    {"PDL_OVERLAP_STRICT", "1: only kernels that are shown to wait overlap"},
+    {"PDL_OVERLAP", "0: no launch of libpdl overlaps; capture: only captured ones do"},
+    {"PDL_OVERLAP_STRICT", "1: only kernels that are proved to wait overlap"},
     {"PDL_OVERLAP_EXCLUDE", "patterns of kernels that do not overlap"},
-    {"PDL_TUNED", "a file of pdltool tune: what does not overlap"},
+    {"PDL_TUNED", "a file of pdltool tune: launches that do not overlap"},
     {"PDL_LOG", "where decisions about overlap are logged"},
-    {"CUDA_LAUNCH_BLOCKING", "1: every launch waits for its end, so nothing overlaps"},
-    {"CUDA_VISIBLE_DEVICES", "which devices there are, and their numbers"},
+    {"CUDA_LAUNCH_BLOCKING", "1: the host waits for each launch to end, so nothing overlaps"},
+    {"CUDA_VISIBLE_DEVICES", "which devices are visible, and their numbers"},
     {"CUDA_DEVICE_MAX_CONNECTIONS", "hardware queues; 1 puts all streams into one"},
     {"CUDA_MODULE_LOADING", "EAGER: code is loaded at the start, not at the first launch"},
-    {"CUDA_FORCE_PTX_JIT", "1: code is compiled anew from its PTX"},
+    {"CUDA_FORCE_PTX_JIT", "1: code is compiled from its PTX"},
     {"CUDA_DISABLE_PTX_JIT", "1: no code is compiled from PTX"},
-    {"PDL_NVRTC", "the file of NVRTC"},
-    {"PDL_NVJITLINK", "the file of nvJitLink"},
+    {"PDL_NVRTC", "the path of NVRTC"},
+    {"PDL_NVJITLINK", "the path of nvJitLink"},
     {"PDL_RTC_CACHE", "0: kernels compiled at run time are kept in memory only"},
-    {"PDL_RTC_CACHE_DIR", "where they are kept"},
-    {"PDL_RTC_CACHE_SHIPPED", "where shipped ones are"},
-    {"PDL_RTC_CACHE_SIZE", "how much of them is kept"},
-    {"PDL_RTC_CACHE_WAIT", "how many seconds another's compilation is waited for"},
+    {"PDL_RTC_CACHE_DIR", "the directory of these kernels"},
+    {"PDL_RTC_CACHE_SHIPPED", "the directory of shipped kernels"},
+    {"PDL_RTC_CACHE_SIZE", "size limit of the directory"},
+    {"PDL_RTC_CACHE_WAIT", "seconds to wait for another process that compiles"},
     {"PDL_RTC_DUMP_DIR", "where failed compilations are written"},
 };
 
@@ -47,13 +47,13 @@ static void show_device(const pdl_device_info *info)
     print_line(stdout, "device %d: %s", info->ordinal, info->name);
     printf("  compute capability %d.%d, %d SMs, %d MiB of L2\n", info->compute_capability_major,
            info->compute_capability_minor, info->multiprocessor_count, info->l2_cache_size >> 20);
-    printf("  an SM: %d threads, %d blocks, %d registers, %d KiB of shared memory\n",
+    printf("  per SM: %d threads, %d blocks, %d registers, %d KiB of shared memory\n",
            info->max_threads_per_multiprocessor, info->max_blocks_per_multiprocessor,
            info->registers_per_multiprocessor, info->shared_memory_per_multiprocessor >> 10);
-    printf("  a block: %d threads, %d KiB of shared memory, %d KiB by opting in, %d bytes taken by "
-           "CUDA\n",
-           info->max_threads_per_block, info->shared_memory_per_block >> 10,
-           info->shared_memory_per_block_optin >> 10, info->reserved_shared_memory_per_block);
+    printf(
+        "  per block: %d threads, %d KiB of shared memory (%d KiB on request, %d bytes reserved)\n",
+        info->max_threads_per_block, info->shared_memory_per_block >> 10,
+        info->shared_memory_per_block_optin >> 10, info->reserved_shared_memory_per_block);
     printf("  cooperative launches: %s; clusters: %s\n", info->cooperative_launch ? "yes" : "no",
            info->cluster_launch ? "yes" : "no");
     printf("  overlap: %s\n",
@@ -88,8 +88,8 @@ static char *here(const struct pdl_attribute *need, const pdl_device_info *info)
 static void show_needs(const struct devices *devices)
 {
     enum { FIXED = 5, DEVICES = 16 };
-    static const char *const fixed[FIXED] = {"descriptor's field", "CU_LAUNCH_ATTRIBUTE_", "driver",
-                                             "device", "remark"};
+    static const char *const fixed[FIXED] = {"field", "CU_LAUNCH_ATTRIBUTE_", "driver", "device",
+                                             "remark"};
     const pdl_device_info *const infos = devices->items;
     size_t shown = devices->count;
     if (shown > DEVICES) {
@@ -122,7 +122,7 @@ static void show_needs(const struct devices *devices)
         }
         table_add(&table, copy_text(row->remark));
     }
-    printf("\nwhat a launch may ask for, and whether it is there:\n");
+    printf("\nwhat a launch may ask for:\n");
     table_print(&table, stdout);
     table_free(&table);
     for (size_t i = 0; i < shown; i++) {
@@ -182,7 +182,7 @@ static void show_switches(void)
         }
     }
     if (!any) {
-        printf("\nnone of the environment's switches is set\n");
+        printf("\nno environment variable of libpdl or the driver is set\n");
     }
 }
 

@@ -263,26 +263,26 @@ static void print_origin(pdl_rtc_cache *cache, double ms)
     if (pdl_rtc_cache_stats(cache, &stats) != PDL_SUCCESS) {
         return;
     }
-    const char *what = "compiled, and kept nowhere";
+    const char *what = "compiled, not stored";
     const char *where = "";
     if (stats.disk_hits > 0) {
         what = "found in ";
         where = stats.directory;
     } else if (stats.shipped_hits > 0) {
-        what = "found in the folder that is only read, ";
+        what = "found in the shipped cache ";
         where = stats.shipped;
     } else if (stats.waits > 0) {
-        what = "compiled by another process meanwhile, and found in ";
+        what = "compiled by another process, found in ";
         where = stats.directory;
     } else if (stats.stored > 0) {
-        what = "compiled, and kept in ";
+        what = "compiled and stored in ";
         where = stats.directory;
     }
     printf("cache: %s", what);
     print_plain(stdout, where);
     printf(", in %.1f ms\n", ms);
     if (stats.damaged > 0) {
-        printf("cache: there was a damaged file, which was not used\n");
+        printf("cache: ignored a damaged entry\n");
     }
     if (stats.problem[0] != '\0') {
         print_note("%s", stats.problem);
@@ -296,8 +296,8 @@ static char *number_or_dash(int64_t number)
 
 static void print_kernels(const pdl_rtc_image *image)
 {
-    static const char *const headings[] = {"waits",      "triggers", "registers",  "shared",
-                                           "parameters", "kernel",   "in the code"};
+    static const char *const headings[] = {"waits",      "triggers", "registers",   "shared",
+                                           "parameters", "kernel",   "mangled name"};
     struct table table = {.headings = headings, .right = "llrrrll"};
     const size_t count = pdl_rtc_image_kernel_count(image);
     for (size_t i = 0; i < count; i++) {
@@ -314,7 +314,7 @@ static void print_kernels(const pdl_rtc_image *image)
     if (count > 0) {
         table_print(&table, stdout);
     } else {
-        printf("no kernels: a template has none until it is named with --name\n");
+        printf("no kernels; name an instance of a template with --name\n");
     }
     table_free(&table);
 }

@@ -669,7 +669,7 @@ class Summary(Case):
         text = LEVELS + "image kind=sass target=75\nkernel name=old\nimage kind=lto | lto | it is intermediate\n"
         result = self.lint(self.file("p", text))
         self.assertTrue(
-            result.stdout.endswith(", not checked: 1 kernel for less than sm_90, 1 image of intermediate code\n")
+            result.stdout.endswith("\nnot checked: 1 kernel for architectures older than sm_90, 1 image of intermediate code\n")
         )
 
     def test_what_the_machine_code_does_is_a_note_of_the_finding(self):
@@ -928,7 +928,7 @@ class Sarif(Case):
         text = "mock\nimage kind=sass target=75\nkernel name=old\n"
         run = json.loads(self.lint("--sarif", self.file("p", text)).stdout)["runs"][0]
         notes = run["invocations"][0]["toolExecutionNotifications"]
-        self.assertEqual(notes[-1]["message"]["text"], "not checked: 1 kernel for less than sm_90")
+        self.assertEqual(notes[-1]["message"]["text"], "not checked: 1 kernel for architectures older than sm_90")
 
     def sarif(self, *arguments):
         result = self.lint("--sarif", *arguments)

@@ -112,7 +112,7 @@ class Compile(Nvrtc):
     def test_a_template_that_nobody_names(self):
         self.file("scale.cu", SCALE[: SCALE.index('extern "C"')])
         result = self.rtc("scale.cu", "-t", "sm_90", "--no-cache")
-        self.assertIn("no kernels: a template has none until it is named with --name\n", result.stdout)
+        self.assertIn("no kernels; name an instance of a template with --name\n", result.stdout)
 
     def test_forms_of_code(self):
         for form, target, head, said in (
@@ -172,25 +172,25 @@ class InCache(Nvrtc):
         return line[len("cache: ") : line.rindex(", in ")]
 
     def test_compiled_once(self):
-        self.assertEqual(self.origin("--cache", "cache"), "compiled, and kept in cache")
+        self.assertEqual(self.origin("--cache", "cache"), "compiled and stored in cache")
         self.assertEqual(self.origin("--cache", "cache"), "found in cache")
-        self.assertEqual(self.origin("--cache", "cache", "--", "-DFACTOR=3"), "compiled, and kept in cache")
+        self.assertEqual(self.origin("--cache", "cache", "--", "-DFACTOR=3"), "compiled and stored in cache")
         self.assertEqual(len(self.entries()), 2)
 
     def test_the_default_folder(self):
-        self.assertEqual(self.origin(), "compiled, and kept in " + self.path("xdg/pdl"))
-        self.assertEqual(self.origin(env={"PDL_RTC_CACHE_DIR": self.path("other")}), "compiled, and kept in " + self.path("other"))
-        self.assertEqual(self.origin(env={"PDL_RTC_CACHE": "0"}), "compiled, and kept nowhere")
+        self.assertEqual(self.origin(), "compiled and stored in " + self.path("xdg/pdl"))
+        self.assertEqual(self.origin(env={"PDL_RTC_CACHE_DIR": self.path("other")}), "compiled and stored in " + self.path("other"))
+        self.assertEqual(self.origin(env={"PDL_RTC_CACHE": "0"}), "compiled, not stored")
 
     def test_no_cache(self):
-        self.assertEqual(self.origin("--no-cache"), "compiled, and kept nowhere")
-        self.assertEqual(self.origin("--no-cache"), "compiled, and kept nowhere")
+        self.assertEqual(self.origin("--no-cache"), "compiled, not stored")
+        self.assertEqual(self.origin("--no-cache"), "compiled, not stored")
         self.assertFalse(os.path.exists(self.path("xdg")))
 
     def test_a_shipped_folder(self):
         self.origin("--cache", "shipped")
         shipped = {"PDL_RTC_CACHE_SHIPPED": self.path("shipped")}
-        self.assertEqual(self.origin("--cache", "cache", env=shipped), "found in the folder that is only read, " + self.path("shipped"))
+        self.assertEqual(self.origin("--cache", "cache", env=shipped), "found in the shipped cache " + self.path("shipped"))
 
     def test_without_nvrtc(self):
         self.origin("--cache", "cache")
@@ -208,8 +208,8 @@ class InCache(Nvrtc):
         (path,) = self.entries()
         self.damage(path)
         result = self.rtc(*self.ARGUMENTS, "--cache", "cache")
-        self.assertIn("cache: compiled, and kept in cache, in ", result.stdout)
-        self.assertIn("cache: there was a damaged file, which was not used\n", result.stdout)
+        self.assertIn("cache: compiled and stored in cache, in ", result.stdout)
+        self.assertIn("cache: ignored a damaged entry\n", result.stdout)
         self.assertEqual(self.origin("--cache", "cache"), "found in cache")
 
     def test_a_folder_that_cannot_be_used(self):

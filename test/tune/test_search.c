@@ -626,7 +626,7 @@ static void the_budget_ends_the_search(void **state)
     options.restarts = MANY;
     device.us = valley;
     struct tune_result result = search(&options);
-    assert_string_equal(result.ended_early, "the budget of 0.01 s is spent");
+    assert_string_equal(result.ended_early, "the budget of 0.01 s is used up");
     assert_int_equal(result.count, 2);
     assert_int_equal(result.chosen[0], 2);
     assert_true(result.items[1].items[0].count >= 3);

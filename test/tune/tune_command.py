@@ -176,9 +176,9 @@ def chosen(result):
 
 
 BEST = {"first": (2, [132, 1, 1]), "second": (2, [132, 1, 1]), "scale": (-1, [8, 1, 1])}
-SERIAL = ("wrong", "it computes something else, without overlap too")
-FAULTS = ("race", "with faults injected it computes something else: a race")
-OVERLAP = ("race", "with overlap it computed something else: a race")
+SERIAL = ("wrong", "its result is wrong, also without overlap")
+FAULTS = ("race", "with injected faults its result is wrong: a race")
+OVERLAP = ("race", "with overlap its result is wrong: a race")
 RIGHT = ("right", None)
 
 
@@ -249,12 +249,12 @@ class Search(Chains):
         lines = result.stdout.splitlines()
         self.assertEqual(lines[0], "chain.json on Mock GPU: a chain of 24 links of 3 kinds, 192 bytes of results compared after each sample")
         self.assertIn("sweep 1, first", lines)
-        self.assertRegex(result.stdout, r"\n +3 +132 +- +- +with faults injected it computes something else: a race\n")
-        self.assertRegex(result.stdout, r"\nchosen after \d+ configurations in \d+\.\d s, \d+ replays a sample:\n")
+        self.assertRegex(result.stdout, r"\n +3 +132 +- +- +with injected faults its result is wrong: a race\n")
+        self.assertRegex(result.stdout, r"\nchosen after \d+ configurations in \d+\.\d s, \d+ replays per sample:\n")
         self.assertRegex(result.stdout, r"\n +first +2 +132 +was trigger 0, grid 132 *\n")
         self.assertRegex(result.stdout, r"\n +scale +none +8 +was trigger 0, grid 8 *\n")
-        for said in ("could not be built", "computed something else", "raced"):
-            self.assertRegex(result.stdout, r"\n\d+ configurations thrown out: %s\n" % said)
+        for said in ("could not be built", "wrong result", "raced"):
+            self.assertRegex(result.stdout, r"\n\d+ configurations discarded: %s\n" % said)
         self.assertEqual(result.stderr, "")
 
     def test_where_nothing_is_better_the_start_stays(self):
@@ -303,7 +303,7 @@ class Ends(Chains):
         """A chain that does not work as it is given."""
         self.images(cases)
         result = self.tune(self.chain(change, **options), *QUICK, "--json", "result.json", code=1)
-        self.assertIn("what was given does not work: " + said, result.stdout)
+        self.assertIn("the chain as given does not work: " + said, result.stdout)
         result = json.loads(self.read("result.json"))
         self.assertIn(said, result["failed"])
 
@@ -323,7 +323,7 @@ class Ends(Chains):
     def test_where_a_constant_was_written_nothing_is_chosen(self):
         path = self.chain(changed("links", 1, "args", 1, {"buffer": "w"}))
         result = self.tune(path, *QUICK, "--json", "result.json", "--csv", "out.csv", code=1)
-        self.assertRegex(result.stdout, r"\nno result after \d+ configurations in \d+\.\d s, \d+ replays a sample\n")
+        self.assertRegex(result.stdout, r"\nno result after \d+ configurations in \d+\.\d s, \d+ replays per sample\n")
         self.assertNotIn("chosen", result.stdout)
         self.assertNotIn("was trigger", result.stdout)
         result = json.loads(self.read("result.json"))
@@ -347,7 +347,7 @@ class Ends(Chains):
 
     def test_the_budget(self):
         result = self.measured("--budget", "0.25", "--restarts", "1000000")
-        self.assertEqual(result["ended_early"], "the budget of 0.25 s is spent")
+        self.assertEqual(result["ended_early"], "the budget of 0.25 s is used up")
         self.assertEqual(result["last_comparison"]["start"]["state"], "right")
         self.assertLess(result["seconds"], 1)
 

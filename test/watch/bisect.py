@@ -40,7 +40,7 @@ class Case(tooltest.Case):
         culprits = []
         for part in re.split(r"(?m)^The command fails where only", result.stdout)[1:]:
             names = re.findall(r"name: _Z\d+kernel(\d+)vv", part)
-            launches = re.findall(r"(?m)^    launches(?: that are enough)?: (\S+)", part)
+            launches = re.findall(r"(?m)^    (?:sufficient )?launches: (\S+)", part)
             culprits.append({int(name): text.rstrip(",") for name, text in zip(names, launches)})
         return culprits
 
@@ -87,7 +87,7 @@ class Search(Case):
 
     def test_the_kernel_before_the_launch_is_named(self):
         result = self.search(8, 10, "3@4")
-        self.assertIn("launched behind: kernel2(void, void) (1 launch)" if "demangled" not in tooltest.without else "kernel2", result.stdout)
+        self.assertIn("launched after: kernel2(void, void) (1 launch)" if "demangled" not in tooltest.without else "kernel2", result.stdout)
 
     def test_kernels_that_a_failing_run_does_not_come_to_are_suspected(self):
         result = self.search(8, 100, "3@90", "cut=1")

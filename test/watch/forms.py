@@ -44,13 +44,13 @@ class Text(Case):
 
     def test_without_times_no_overlap_is_claimed_and_it_says_why(self):
         text = self.report("no-times")
-        self.assertTrue(text.startswith("3 launches: 1 asked for overlap; without device times it is not known which overlapped; no races\n"), text)
+        self.assertTrue(text.startswith("3 launches: 1 asked for overlap; without device times it is unknown which overlapped; no races\n"), text)
         self.assertIn("note: libcupti.so was not found\n", text)
         self.assertNotIn("by pair", text)
 
     def test_what_was_lost_is_said(self):
         text = self.report("no-times")
-        self.assertIn("process 1000 did not come to its exit", text)
+        self.assertIn("process 1000 did not exit normally", text)
         self.assertIn("no-times is damaged", text)
         self.assertIn("process 1000: 1,234 records were lost: the disk is full", text)
         self.assertIn("process 1000: 1 run on the device was dropped by CUPTI", text)
@@ -73,13 +73,13 @@ class Text(Case):
         self.assertIn("; 2 kernels race, 1 kernel not judged\n", text)
         self.assertEqual(
             self.section(text, "not judged"),
-            ["  unknown: opaque(float*)", "    40 launches with overlap; whether it waits in time is not known: it calls through a pointer"],
+            ["  unknown: opaque(float*)", "    40 launches with overlap; it is unknown whether it waits in time: it calls through a pointer"],
         )
 
     def test_changes_are_told(self):
         text = self.report("races", code=1)
-        self.assertIn("\nto 40 launches overlap was added\n", text)
-        self.assertIn("\nfrom 1 launch overlap was taken out\n", text)
+        self.assertIn("\noverlap was added to 40 launches\n", text)
+        self.assertIn("\noverlap was removed from 1 launch\n", text)
         self.assertIn("\n1,000 launches did not get overlap: their kernels are not proved", text)
 
     def test_a_kernel_has_a_row_with_numbers_and_units(self):
@@ -236,7 +236,7 @@ class Picture(Case):
     def test_the_run_that_stands_for_the_first_pair_is_in_it(self):
         titles = [box.find(SVG + "title").text for box in self.runs(self.picture("chain"))]
         self.assertIn("scale(float*), 5.00 µs: it overlapped", titles)
-        self.assertNotIn("scale(float*), 5.00 µs: nothing is in front of it", titles)
+        self.assertNotIn("scale(float*), 5.00 µs: no kernel is before it", titles)
 
     def test_each_stream_with_runs_has_a_heading(self):
         texts = self.texts(self.picture("chain"))

@@ -169,7 +169,7 @@ class Run(Case):
     def test_a_signal_that_ends_the_program_is_told_as_a_shell_does(self):
         result = self.watch("--", "sh", "-c", "kill -SEGV $$")
         self.assertEqual(result.returncode, 128 + signal.SIGSEGV)
-        self.assertIn(f"the program was ended by signal {int(signal.SIGSEGV)} (Segmentation fault)", result.stderr)
+        self.assertIn(f"signal {int(signal.SIGSEGV)} (Segmentation fault) ended the program", result.stderr)
 
     def test_a_finding_counts_where_the_program_succeeds(self):
         env = {"FORMS_MODEL": "races"}

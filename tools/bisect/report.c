@@ -79,7 +79,7 @@ static void print_launches(const struct bisect *bisect, const struct culprit *cu
                                    "launches with overlap");
     if (is_part(bisect, culprit, kernel)) {
         char *const part = part_text(bisect, culprit, kernel);
-        print_line(stdout, "    launches that are enough: %s, of %s", part, all);
+        print_line(stdout, "    sufficient launches: %s of %s", part, all);
         free(part);
     } else {
         print_line(stdout, "    launches: %s", all);
@@ -94,7 +94,7 @@ static void print_before(const struct bisect *bisect, const struct culprit *culp
     const size_t count = suspects_before(bisect, culprit, kernel, before, MOST_BEFORE);
     for (size_t i = 0; i < count; i++) {
         char *const launches = format_count(before[i].count, "launch", "launches");
-        print_line(stdout, "    launched behind: %s (%s)", before[i].shown, launches);
+        print_line(stdout, "    launched after: %s (%s)", before[i].shown, launches);
         free(launches);
     }
 }
@@ -103,9 +103,10 @@ static void print_culprit(const struct bisect *bisect, const struct culprit *cul
 {
     char *const kernels = format_count(culprit->count, "kernel", "kernels");
     if (!culprit->complete) {
-        print_line(stdout,
-                   "The command fails where %s overlap; the search for a smaller set was given up.",
-                   kernels);
+        print_line(
+            stdout,
+            "The command fails where %s overlap; the search for a smaller set was abandoned.",
+            kernels);
     } else if (culprit->count == 1) {
         print_line(stdout, "The command fails where only this kernel overlaps:");
     } else {
@@ -131,7 +132,7 @@ static void print_culprit(const struct bisect *bisect, const struct culprit *cul
         print_code(suspects_kernel(bisect, kernel));
     }
     if (culprit->narrowed && !culprit->narrowed_fully) {
-        print_line(stdout, "  It takes many of these launches; a smaller number was not found.");
+        print_line(stdout, "  Many of these launches are needed; no smaller set was found.");
     } else if (culprit->narrowed && culprit->only_these) {
         print_line(stdout, "  With all other launches overlapping it passes.");
     } else if (culprit->narrowed) {
@@ -203,7 +204,8 @@ static void print_sureness(const struct bisect *bisect)
     print_line(
         stdout,
         "%u steps, %s of the command. Where it can fail, about %.2g of the runs do; a step passed "
-        "after %u to %u runs. The chance that one of these passes was luck is at most about %.2g.",
+        "after %u to %u runs. The probability that one of these passes hides a failure is at most "
+        "about %.2g.",
         bisect->steps, runs, odds_of_failure(&bisect->odds), (unsigned)bisect->least_passes,
         (unsigned)bisect->most_passes, bisect->false_pass);
     free(runs);
@@ -224,7 +226,7 @@ static void print_found(const struct bisect *bisect)
 static void print_interrupted(const struct bisect *bisect)
 {
     if (bisect->culprits.count > 0) {
-        print_line(stdout, "Found before the interruption, and not checked to the end:");
+        print_line(stdout, "Found before the interruption, not fully checked:");
         for (size_t i = 0; i < bisect->culprits.count; i++) {
             print_culprit(bisect, &bisect->culprits.items[i]);
         }

@@ -150,7 +150,8 @@ int lint_ptx(const char *name, const char *ptx, size_t size)
     const pdl_inspect_options options = PDL_INSPECT_OPTIONS_INIT;
     struct lint_report report = {.inputs = {.options = &options},
                                  .level = PDL_LINT_WARNING,
-                                 .sources = lint_source_text_new()};
+                                 .sources = lint_source_text_new(),
+                                 .by_rtc = true};
     inputs_read_memory(&report.inputs, name, ptx, size);
     (void)judge(&report, NULL, PDL_LINT_WARNING);
     const int code = print(&report, lint_print_text);

@@ -222,9 +222,8 @@ char *lint_never_text(const struct inputs *inputs)
                                 ? copy_text("")
                                 : format_text("instances of %zu %s: ", templates.count,
                                               templates.count == 1 ? "template" : "names");
-        text =
-            format_text("%s: %s%s; a race if %s launched with overlap (--overlapped, --launches)",
-                        count, names, list, one ? "it is" : "they are");
+        text = format_text("%s: %s%s; a race if %s launched with overlap", count, names, list,
+                           one ? "it is" : "they are");
         free(names);
         free(count);
         free(list);

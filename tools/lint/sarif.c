@@ -209,7 +209,7 @@ static json_t *rules(void)
         const char *id = pdl_lint_rule_id(rule);
         json_t *object = json_new_object();
         json_t *configuration = json_new_object();
-        char *page = format_text("See docs/lint/%s.md of libpdl.", id);
+        char *page = format_text("See share/doc/libpdl/docs/lint/%s.md.", id);
         json_set(configuration, "level", json_text(pdl_lint_level_name(pdl_lint_rule_level(rule))));
         json_set(object, "id", json_text(id));
         json_set(object, "shortDescription", message(pdl_lint_rule_summary(rule)));

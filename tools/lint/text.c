@@ -362,7 +362,9 @@ static void print_totals(const struct lint_report *report)
     print_part(&first, hidden[PDL_LINT_WARNING], "warning not shown", "warnings not shown");
     print_part(&first, hidden[PDL_LINT_NOTE], "note not shown", "notes not shown");
     if (hidden[PDL_LINT_NOTE] > 0) {
-        (void)fputs(" (--level=note shows them)", stdout);
+        (void)fputs(report->by_rtc ? " ('pdltool lint --level=note' shows them)"
+                                   : " (--level=note shows them)",
+                    stdout);
     }
     for (int why = LINT_SIFTED_SUPPRESSED; why < LINT_SIFTED_COUNT; why++) {
         const char *text = lint_sifted_text((enum lint_sifted)why);
@@ -370,7 +372,7 @@ static void print_totals(const struct lint_report *report)
     }
     if (!lint_is_all_checked(report)) {
         char *unchecked = lint_unchecked_text(report);
-        printf("%snot checked: %s", first ? "" : ", ", unchecked);
+        printf("%snot checked: %s", first ? "" : "\n", unchecked);
         first = false;
         free(unchecked);
     }
@@ -386,7 +388,7 @@ static void print_never(const struct lint_report *report, const struct colours *
     if (text != NULL) {
         printf("%snote:%s ", colours->note, colours->end);
         print_plain(stdout, text);
-        (void)putchar('\n');
+        (void)puts(report->by_rtc ? "" : " (--overlapped, --launches)");
     }
     free(text);
 }
@@ -410,8 +412,8 @@ bool lint_print_text(const struct lint_report *report)
         }
     }
     if (without_source) {
-        printf("%snote:%s compile with -lineinfo (clang: -gline-tables-only) to see lines of the "
-               "source\n",
+        printf("%snote:%s compile with -lineinfo (clang: -gline-tables-only) to see source "
+               "lines\n",
                colours->note, colours->end);
     }
     print_never(report, colours);
@@ -434,8 +436,8 @@ static char *count_text(const pdl_inspect_kernel *kernel, size_t count)
     return kernel->unchecked != NULL && count == 0 ? copy_text("–") : format_text("%zu", count);
 }
 
-static void add_row(struct table *table, const struct input *input,
-                    const pdl_inspect_kernel *kernel)
+static void add_row(struct table *table, const struct lint_report *report,
+                    const struct input *input, const pdl_inspect_kernel *kernel)
 {
     size_t counts[PDL_LINT_ERROR + 1] = {0}; /* those that are suppressed at index 0 */
     for (uint32_t i = 0; i < kernel->finding_count; i++) {
@@ -450,7 +452,7 @@ static void add_row(struct table *table, const struct input *input,
     table_add(table, count_text(kernel, counts[PDL_LINT_WARNING]));
     table_add(table, count_text(kernel, counts[PDL_LINT_NOTE]));
     table_add(table, count_text(kernel, counts[0]));
-    table_add(table, demangle(kernel->info->name));
+    table_add(table, name_of(report, kernel->info->name));
 }
 
 bool lint_print_summary(const struct lint_report *report)
@@ -463,7 +465,7 @@ bool lint_print_summary(const struct lint_report *report)
         const size_t count =
             input->inspection != NULL ? pdl_inspection_kernel_count(input->inspection) : 0;
         for (size_t k = 0; k < count; k++) {
-            add_row(&table, input, pdl_inspection_kernel(input->inspection, k));
+            add_row(&table, report, input, pdl_inspection_kernel(input->inspection, k));
         }
     }
     table_print(&table, stdout);

@@ -83,8 +83,8 @@ char *lint_unchecked_text(const struct lint_report *report)
     const struct lint_unchecked *unchecked = &report->unchecked;
     char *text = copy_text("");
     text = append(text, unchecked->machine_code, "kernel without PTX", "kernels without PTX");
-    text =
-        append(text, unchecked->older, "kernel for less than sm_90", "kernels for less than sm_90");
+    text = append(text, unchecked->older, "kernel for architectures older than sm_90",
+                  "kernels for architectures older than sm_90");
     return append(text, unchecked->images, "image of intermediate code",
                   "images of intermediate code");
 }

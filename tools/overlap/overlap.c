@@ -54,7 +54,7 @@ static void usage(void)
                 "  pdltool overlap app --primary fc1,blocks=264,threads=512 --secondary \\\n"
                 "      fc2,blocks=264,threads=128,dynamic=16K --device 10.0:148\n"
                 "\n"
-                "Exit status: 0 if blocks can overlap or it is not known; 1 if they cannot; 2 if\n"
+                "Exit status: 0 if blocks can overlap or it is unknown; 1 if they cannot; 2 if\n"
                 "the command line is wrong or a file could not be read.\n",
                 stdout);
 }

@@ -152,7 +152,7 @@ static void print_totals(const struct rows *rows, bool fitted)
 {
     const struct totals totals = total(rows, fitted);
     printf("%s: %zu configurations, error median %.1f %%, 95th percentile %.1f %%, worst %.1f %%;\n"
-           "sign of PDL's effect right in %zu of %zu with more than 5 %%\n",
+           "sign of the effect of PDL right in %zu of %zu with more than 5 %%\n",
            fitted ? "Used to calibrate" : "Not used to calibrate", totals.rows, 100 * totals.median,
            100 * totals.p95, 100 * totals.worst, totals.right, totals.signs);
 }

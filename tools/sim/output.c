@@ -211,9 +211,7 @@ void sim_print_sweep(const struct sim_try *tries, int steps, FILE *to)
         most = tries[i].ns > most ? tries[i].ns : most;
         best = tries[i].ns < tries[best].ns ? i : best;
     }
-    (void)fprintf(
-        to,
-        "Trigger position (share of the main part before it), and the time of all launches\n\n");
+    (void)fprintf(to, "Trigger position (share of the main part before it) and total time\n\n");
     for (int i = 0; i <= steps; i++) {
         (void)fprintf(to, "  %5.3f %12.3f µs  ", tries[i].share, 1e-3 * tries[i].ns);
         for (int j = 0; most > 0 && j < (int)(BAR * tries[i].ns / most); j++) {

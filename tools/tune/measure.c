@@ -66,7 +66,7 @@ static enum tune_state find_cause(const struct bench_side *side, const size_t *c
     (void)run(job, chain, side->batch, side->got);
     pdl_chain_destroy(chain);
     if (differs(side, side->wanted)) {
-        *why = copy_text("it computes something else, without overlap too");
+        *why = copy_text("its result is wrong, also without overlap");
         return TUNE_WRONG;
     }
     *why = copy_text(race);
@@ -87,8 +87,7 @@ static enum tune_state try_faults(const struct bench_side *side, const size_t *c
     (void)run(job, chain, 1, side->got);
     pdl_chain_destroy(chain);
     return differs(side, side->once)
-               ? find_cause(side, choices,
-                            "with faults injected it computes something else: a race", why)
+               ? find_cause(side, choices, "with injected faults its result is wrong: a race", why)
                : TUNE_RIGHT;
 }
 
@@ -114,7 +113,7 @@ static enum tune_state sample_chain(void *self, void *opened, const size_t *choi
     if (!differs(side, side->wanted)) {
         return TUNE_RIGHT;
     }
-    return find_cause(side, choices, "with overlap it computed something else: a race", why);
+    return find_cause(side, choices, "with overlap its result is wrong: a race", why);
 }
 
 static double seconds(void *self)

@@ -60,7 +60,7 @@ static const char *mark(const struct tune_curve *curve, const struct tune_point 
 
 void tune_print_curve(const struct tune_job *job, const struct tune_curve *curve, FILE *to)
 {
-    static const char *const headings[] = {"", "trigger", "grid", "us", "to what it was (95 %)",
+    static const char *const headings[] = {"", "trigger", "grid", "us", "ratio to before (95 %)",
                                            ""};
     struct table table = {.headings = headings, .right = "lrrrrl"};
     const struct tune_kind *const kind = &job->kinds[curve->kind];
@@ -97,7 +97,7 @@ static void print_choices(const struct tune_job *job, const struct tune_result *
         table_add(&table, tune_trigger_name(choice->trigger));
         table_add(&table, tune_grid_name(choice->grid));
         table_add(&table, choice == was
-                              ? copy_text("as at the start")
+                              ? copy_text("unchanged")
                               : format_text("%swas trigger %s, grid %s",
                                             choice->serial ? "no overlap; " : "", trigger, grid));
         free(trigger);
@@ -109,7 +109,7 @@ static void print_choices(const struct tune_job *job, const struct tune_result *
 
 static void print_finals(const struct tune_result *result, FILE *to)
 {
-    static const char *const headings[] = {"", "", "us a replay", "to the start (95 %)", ""};
+    static const char *const headings[] = {"", "", "us per replay", "ratio to start (95 %)", ""};
     struct table table = {.headings = headings, .right = "llrrl"};
     for (size_t i = 0; i < TUNE_FINALS; i++) {
         const struct tune_point *const point = &result->finals[i];
@@ -153,12 +153,11 @@ static const char *verdict(const struct tune_result *result)
 
 void tune_print_result(const struct tune_job *job, const struct tune_result *result, FILE *to)
 {
-    static const char *const said[] = {"", "could not be built", "computed something else",
-                                       "raced"};
+    static const char *const said[] = {"", "could not be built", "wrong result", "raced"};
     if (result->chosen != NULL) {
         char *tried = format_count(result->tried, "configuration", "configurations");
         char *replays = format_count((unsigned long long)result->batch, "replay", "replays");
-        (void)fprintf(to, "\n%s after %s in %.1f s, %s a sample", verdict(result), tried,
+        (void)fprintf(to, "\n%s after %s in %.1f s, %s per sample", verdict(result), tried,
                       result->seconds, replays);
         print_line(to, "%s%s%s", result->ended_early != NULL ? "; the search ended early: " : "",
                    result->ended_early != NULL ? result->ended_early : "",
@@ -174,12 +173,12 @@ void tune_print_result(const struct tune_job *job, const struct tune_result *res
         const size_t count = count_state(result, (enum tune_state)state);
         if (count > 0) {
             char *points = format_count(count, "configuration", "configurations");
-            (void)fprintf(to, "%s thrown out: %s\n", points, said[state]);
+            (void)fprintf(to, "%s discarded: %s\n", points, said[state]);
             free(points);
         }
     }
     if (result->failed != NULL) {
-        print_line(to, "what was given does not work: %s", result->failed);
+        print_line(to, "the chain as given does not work: %s", result->failed);
     } else if (!result->better && result->ended_early == NULL) {
         (void)fputs("nothing is faster than the start by more than the noise\n", to);
     }

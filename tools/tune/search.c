@@ -55,7 +55,7 @@ static bool is_over(struct search *search)
     }
     if (result->ended_early == NULL &&
         search->backend->seconds(search->backend->self) - search->begin > search->options->budget) {
-        result->ended_early = format_text("the budget of %g s is spent", search->options->budget);
+        result->ended_early = format_text("the budget of %g s is used up", search->options->budget);
     }
     return result->ended_early != NULL;
 }

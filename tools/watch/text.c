@@ -99,7 +99,7 @@ static const char *nothing(const struct watch *watch)
 {
     for (size_t i = 0; i < watch->processes.count; i++) {
         if (watch->processes.items[i].cupti_version == 0) {
-            return "no launch was seen: CUPTI was not there, and --no-cupti does without it";
+            return "no launch was seen: CUPTI is missing; try --no-cupti";
         }
     }
     return watch->processes.count == 0
@@ -148,7 +148,7 @@ bool watch_print_verdict(const struct watch *watch)
     if (watch->has_times) {
         print_overlap(watch);
     } else {
-        (void)fputs("; without device times it is not known which overlapped", stdout);
+        (void)fputs("; without device times it is unknown which overlapped", stdout);
     }
     print_judgement(watch);
     (void)putchar('\n');
@@ -163,7 +163,7 @@ static void print_program(const struct watch *watch)
 {
     const struct started *const program = watch->program;
     if (program != NULL && program->signal != 0) {
-        print_line(stdout, "the program was ended by signal %d (%s)", program->signal,
+        print_line(stdout, "signal %d (%s) ended the program", program->signal,
                    strsignal(program->signal));
     } else if (program != NULL && program->exit_code != 0 && !program->not_started) {
         printf("the program ended with exit code %d\n", program->exit_code);
@@ -178,13 +178,12 @@ static void print_processes(const struct watch *watch)
             print_line(stdout, "process %u: %s", process->id, process->command);
         }
         if (!process->ended) {
-            printf(
-                "process %u did not come to its exit: it was killed, executed another program or "
-                "still runs\n",
-                process->id);
+            printf("process %u did not exit normally: it was killed, executed another program or "
+                   "still runs\n",
+                   process->id);
         }
         if (process->damaged) {
-            print_line(stdout, "%s is damaged: what was read of it is reported", process->path);
+            print_line(stdout, "%s is damaged: the report covers the readable part", process->path);
         }
         if (process->lost > 0) {
             char *const lost = format_count(process->lost, "record was", "records were");
@@ -208,7 +207,7 @@ static void print_processes(const struct watch *watch)
 static void print_changes(const struct watch *watch)
 {
     static const char *const texts[] = {
-        "to %s overlap was added", "from %s overlap was taken out",
+        "overlap was added to %s", "overlap was removed from %s",
         "%s did not get overlap: their kernels are not proved to wait before they touch memory"};
     const uint64_t counts[] = {watch->sums.added, watch->sums.removed, watch->sums.not_proved};
     for (size_t i = 0; i < 3; i++) {

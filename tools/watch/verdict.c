@@ -141,7 +141,7 @@ static char *not_asked_text(const struct watch_kernel *kernel, const char *name,
                       name);
     } else if (kernel->waits == PDL_UNKNOWN) {
         (void)fprintf(out, "find out whether %s waits (%s), then ", name,
-                      kernel->why_unknown != NULL ? kernel->why_unknown : "it is not known");
+                      kernel->why_unknown != NULL ? kernel->why_unknown : "it is unknown");
     } else if (kernel->shown_to_wait == PDL_NO) {
         (void)fprintf(out, "have %s wait on every path before it touches memory, then ", name);
     }
@@ -173,7 +173,7 @@ static char *action_text(const struct watch *watch, const struct group *group)
     case WATCH_NOT_ASKED:
         return not_asked_text(&watch->kernels.items[group->kernel], name, group->in_graph);
     case WATCH_TAKEN_OUT:
-        return format_text("leave the overlap of %s in, which the rules took out", name);
+        return format_text("keep the overlap of %s, which the rules removed", name);
     case WATCH_OLD_CODE:
         return format_text("compile %s for compute_90 or later: in the code that ran its waits do "
                            "nothing, and it has the attribute",

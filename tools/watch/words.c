@@ -5,24 +5,24 @@ static const struct {
     const char *word, *text;
 } reasons[WATCH_REASON_COUNT] = {
     [WATCH_OVERLAPPED] = {"overlapped", "it overlapped"},
-    [WATCH_FIRST] = {"first", "nothing is in front of it"},
+    [WATCH_FIRST] = {"first", "no kernel is before it"},
     [WATCH_NOT_ASKED] = {"not_asked", "the launch did not ask for overlap"},
-    [WATCH_TAKEN_OUT] = {"taken_out", "libpdl-watch took the overlap out"},
+    [WATCH_TAKEN_OUT] = {"taken_out", "libpdl-watch removed the overlap"},
     [WATCH_COOPERATIVE] = {"cooperative", "a cooperative launch does not overlap"},
-    [WATCH_OLD_CODE] = {"old_code", "its code is for less than 9.0"},
-    [WATCH_OLD_DEVICE] = {"old_device", "the device is of less than 9.0"},
+    [WATCH_OLD_CODE] = {"old_code", "its code is older than 9.0"},
+    [WATCH_OLD_DEVICE] = {"old_device", "the device is older than 9.0"},
     [WATCH_COPY_BETWEEN] = {"copy_between", "a copy or memset is between them"},
     [WATCH_EVENT_BETWEEN] = {"event_between", "it waits for an event of another stream"},
     [WATCH_HOST_BETWEEN] = {"host_between", "a host function is between them"},
     [WATCH_OTHER_BETWEEN] = {"other_between", "another operation is between them"},
     [WATCH_EVENT_EAGER] = {"event_eager",
                            "a programmatic event does not overlap streams outside of a graph"},
-    [WATCH_FULL_EDGE] = {"full_edge", "an edge in front of it is a full one"},
-    [WATCH_NO_ROOM] = {"no_room", "no block of it fits beside those in front"},
+    [WATCH_FULL_EDGE] = {"full_edge", "it has a full edge"},
+    [WATCH_NO_ROOM] = {"no_room", "no block of it fits beside the kernel before it"},
     [WATCH_HOST_LATE] = {"host_late", "the host launched it too late"},
-    [WATCH_TRIGGERS_AT_END] = {"triggers_at_end", "the kernel in front never triggers"},
+    [WATCH_TRIGGERS_AT_END] = {"triggers_at_end", "the kernel before it never triggers"},
     [WATCH_WAITS_FIRST] = {"waits_first", "it does nothing before it waits"},
-    [WATCH_UNKNOWN] = {"unknown", "the reason is not known"},
+    [WATCH_UNKNOWN] = {"unknown", "the reason is unknown"},
 };
 
 static const struct {
@@ -30,12 +30,13 @@ static const struct {
 } races[] = {
     [WATCH_RACE_NONE] = {"none", "no race was found"},
     [WATCH_RACE_NO_WAIT] = {"no_wait", "it never waits"},
-    [WATCH_RACE_OLD_CODE] = {"old_code",
-                             "it was compiled for less than 9.0, where its waits do nothing"},
+    [WATCH_RACE_OLD_CODE] =
+        {"old_code",
+         "it was compiled for an architecture older than 9.0, where its waits do nothing"},
     [WATCH_RACE_SOME_PATHS] = {"some_paths", "some of its threads or launches do not wait"},
     [WATCH_RACE_EARLY] = {"early", "it touches memory before it waits, which is right only if no "
                                    "kernel in flight writes that memory"},
-    [WATCH_RACE_UNKNOWN] = {"unknown", "whether it waits in time is not known"},
+    [WATCH_RACE_UNKNOWN] = {"unknown", "it is unknown whether it waits in time"},
 };
 
 const char *watch_reason_text(enum watch_reason reason)
