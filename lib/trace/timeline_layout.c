@@ -42,7 +42,7 @@ bool pdl_timeline_compare(const struct pdl_timeline *timeline, char figures[PDL_
     pdl_timeline_us(spans[0], digits, before);
     pdl_timeline_us(spans[1], digits, after);
     if (hundredths == 100) {
-        (void)snprintf(figures, PDL_TIMELINE_FIGURES, "%s → %s µs, as fast", before, after);
+        (void)snprintf(figures, PDL_TIMELINE_FIGURES, "%s → %s µs, no difference", before, after);
     } else {
         (void)snprintf(figures, PDL_TIMELINE_FIGURES, "%s → %s µs, %llu.%02llu× %s", before, after,
                        hundredths / 100, hundredths % 100, faster ? "faster" : "slower");

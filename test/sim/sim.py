@@ -443,6 +443,11 @@ class Outputs(Case):
         self.assertRegex(table[0], r"^PDL: [0-9.]+ → [0-9.]+ µs, 1\.[0-9][0-9]× faster$")
         self.assertEqual(timeline[:2], [table[0], "Predicted for h200."])
 
+    def test_what_cannot_overlap_shows_no_difference(self):
+        for options in (("--plain",), ("--plain", "--text")):
+            first = self.run_text("gate\n" + KERNEL + "launch k\n", *options).stdout.splitlines()[0]
+            self.assertRegex(first, r"^PDL: ([0-9.]+) → \1 µs, no difference$")
+
     def test_a_sweep_finds_that_late_triggers_lose(self):
         sweep = self.result(self.TEXT, "--what-if", "trigger=0..1:4")["what_if"]
         self.assertEqual([point["trigger"] for point in sweep], [0, 0.25, 0.5, 0.75, 1])

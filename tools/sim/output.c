@@ -43,7 +43,7 @@ static void print_verdict(double before, double after, FILE *to)
     const double ratio = faster ? before / after : after / before;
     (void)fprintf(to, "PDL: %.*f → %.*f µs, ", digits, 1e-3 * before, digits, 1e-3 * after);
     if (!(ratio >= 1.005)) { /* not a number: nothing takes time */
-        (void)fputs("as fast\n", to);
+        (void)fputs("no difference\n", to);
     } else {
         (void)fprintf(to, "%.2f× %s\n", ratio, faster ? "faster" : "slower");
     }
