@@ -734,8 +734,8 @@ class Gnuplot(Case):
         self.made(message="ended with 0", env=self.fake("cat >/dev/null\n"))
 
     def test_that_writes_something_else(self):
-        page = self.made(message="is no SVG", env=self.fake("echo 'no picture'\n"))
-        self.assertIn("was not drawn: what gnuplot wrote is no SVG", page.text("article"))
+        page = self.made(message="other than SVG", env=self.fake("echo 'no picture'\n"))
+        self.assertIn("was not drawn: gnuplot wrote something other than SVG", page.text("article"))
 
     def test_without_cairo(self):
         real = shutil.which("gnuplot")

@@ -74,7 +74,7 @@ static void turns_check(struct bench_point *point, CUdeviceptr words, unsigned b
     for (unsigned i = 0; i < blocks; i++) {
         if (found[i] != expected) {
             bench_fail(point,
-                       "not in order: word %u of %u stands at kernel %u of run %u, not at the end "
+                       "not in order: word %u of %u is from kernel %u of run %u, not at the end "
                        "of run %zu",
                        i, blocks, found[i] % TURN_ROUND, found[i] / TURN_ROUND, runs);
             break;

@@ -267,7 +267,7 @@ static void build_measure(struct bench_point *point, double *values)
 
 static const struct bench_spec build_spec = {
     .name = "build",
-    .title = "Making and changing a graph of a line of kernels",
+    .title = "Making and changing a graph of kernels in series",
     .note =
         "Host time. `create` is all nodes and edges, for a chain pdl_chain_add(); `instantiate` is "
         "cuGraphInstantiate, for a chain pdl_chain_build(), which makes the nodes too: `make` is "
@@ -505,7 +505,7 @@ static void waive_too_long(struct bench_point *point, struct kept *kept)
     if (!(host <= share * left.host) || device > share * left.device) { /* NAN is too long */
         bench_waive(point,
                     "%zu kernels need about %.1f GiB of the host's memory and %.1f GiB of the "
-                    "device's (%.0f and %.0f bytes a kernel), and %.1f GiB and %.1f GiB are free",
+                    "device's (%.0f and %.0f bytes per kernel), and %.1f GiB and %.1f GiB are free",
                     config->kernels, host / GIB, device / GIB, used.host / GRAPH_LONGEST,
                     used.device / GRAPH_LONGEST, left.host / GIB, left.device / GIB);
     }
@@ -593,7 +593,7 @@ static void memory_measure(struct bench_point *point, double *values)
 
 static const struct bench_spec memory_spec = {
     .name = "memory",
-    .title = "What a graph of a line of kernels keeps of the device's and the host's memory",
+    .title = "The device's and the host's memory that a graph of kernels in series keeps",
     .note =
         "A kernel's share, and the whole graph, made and run once: less free memory of the device, "
         "and more memory in the hands of the program (the driver's in it). The driver takes the "

@@ -205,12 +205,13 @@ static void measure_total(struct bench_point *point, double *values)
 static const struct bench_spec host_spec = {
     .name = "host",
     .title = "CPU launch overhead: what a launch costs the thread that makes it",
-    .note = "Batches of 200 launches of an empty kernel, the stream drained before each: ns a "
-            "launch. `chevron` is the <<<...>>> of CUDA C++ with cudaGetLastError() after each; "
-            "graph, graph-pdl and chain are one launch of 200 kernels. `args` is the number of the "
-            "kernel's parameters: 8 are four pointers and four integers, 64 are of 8 bytes each. "
-            "cudaLaunchKernelEx and pdl_launch_kernel take them as values and make the array of "
-            "pointers at each launch.",
+    .note =
+        "Batches of 200 launches of an empty kernel, the stream drained before each: ns "
+        "per launch. `chevron` is the <<<...>>> of CUDA C++ with cudaGetLastError() after each; "
+        "graph, graph-pdl and chain are one launch of 200 kernels. `args` is the number of the "
+        "kernel's parameters: 8 are four pointers and four integers, 64 are of 8 bytes each. "
+        "cudaLaunchKernelEx and pdl_launch_kernel take them as values and make the array of "
+        "pointers at each launch.",
     .axes = {"way", "args"},
     .metrics = {HOST("host", "ns")},
     .rounds = 60,
@@ -300,8 +301,8 @@ static const struct bench_spec total_spec = {
     .name = "total",
     .title = "Kernel latency of 1 to 64 kernels of 0 to 10 wait units",
     .note = "From the first launch until the host knows that the last kernel has ended; `host` is "
-            "the part of it that the launch calls take. A wait unit is 1 us. What the formulas are "
-            "made of.",
+            "the part of it that the launch calls take. A wait unit is 1 us. The formulas use "
+            "these.",
     .axes = {"way", "units", "kernels"},
     .metrics = {HOST("latency", "us"), LEVELLED("host", "us")},
     .rounds = 20,

@@ -466,10 +466,11 @@ static void declare_trigger(struct bench *bench)
     spec.name = "trigger";
     /* A reason, not a result: any is the same. */
     spec.metrics[1] = (struct bench_metric){.name = "busiest", .unit = "blocks", .tolerance = 16};
-    spec.title = "A kernel of a line, by where its trigger stands";
+    spec.title = "A kernel in a series, by trigger position";
     spec.note =
         "A prologue of so many cycles, the wait, and a main part that takes 4000 on an SM of its "
-        "own; 256 threads a block. main: spin counts cycles, whatever else the SM does; work is a "
+        "own; 256 threads per block. main: spin counts cycles, whatever else the SM does; work is "
+        "a "
         "number of additions, for which blocks on the same SM compete. trigger: the share of main "
         "before it; start, before the prologue; never, by ending; any, without overlap, where it "
         "does nothing. fill: half or most (three quarters) of the SMs have a block, each has one "

@@ -290,15 +290,15 @@ void overlap_declare_conditions(struct bench *bench)
 {
     const struct bench_spec spec = {
         .name = "conditions",
-        .title = "What overlap needs: a pair of kernels with all of it, and without one thing",
+        .title = "A pair of kernels with all conditions of overlap met, and with each broken",
         .note =
             "A pair with a block of 256 threads on each SM, 8000 cycles before the wait, 400 from"
             " there to the trigger, 8000 from there to the end. all: the primary triggers early "
             "in all blocks, the secondary is launched with the attribute, has room beside the "
             "primary, and has work before its wait. no-trigger: the primary triggers by ending; "
             "silent-block: one of its blocks does. no-attribute: without it, or with full edges. "
-            "no-room: shared memory for one block an SM. no-prologue: the secondary waits at "
-            "once. By %globaltimer: pair, from the first start to the last end; overlap, from the"
+            "no-room: shared memory for one block per SM. no-prologue: the secondary waits "
+            "first. By %globaltimer: pair, from the first start to the last end; overlap, from the"
             " secondary's first start to the primary's last end, less than 0 where it came later;"
             " useful, how much of that the secondary worked. A sample is the mean of 8 runs.",
         .axes = {"condition", "way"},

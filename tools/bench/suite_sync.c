@@ -283,8 +283,8 @@ static void grid_find_cluster(struct bench_point *point, struct resident *reside
         }
     }
     if (result != CUDA_SUCCESS) {
-        bench_waive(point, "no clusters of %u blocks are on the device at once: %s", resident->grid,
-                    gpu_error_name(result));
+        bench_waive(point, "no clusters of %u blocks fit on the device together: %s",
+                    resident->grid, gpu_error_name(result));
     }
 }
 
@@ -416,14 +416,14 @@ static const struct bench_spec grid_spec = {
     .note =
         "Device time, by the slope between 32 and 480 kernels or 64 and 1,088 barriers, queued "
         "behind "
-        "a gate. A line of kernels is made for each sample, run once, and timed after a burst of "
+        "a gate. A series of kernels is made for each sample, run once, and timed after a burst of "
         "480 "
         "PDL launches, so that all find the device in the same state. `barrier` is the ordering "
         "alone, "
         "in `exchange` each block also stores a word before it and reads that of a block half the "
         "grid away after it. `blocks` are those of an SM. Every barrier runs in a cooperative "
         "launch, "
-        "so that all blocks are there at once: `grid-sync` is that of cooperative groups, "
+        "so that all blocks are there together: `grid-sync` is that of cooperative groups, "
         "`counter` "
         "one counter that all add to and poll, `sense` a counter and apart from it a sense that "
         "the "
@@ -645,7 +645,7 @@ static void unordered_measure(struct bench_point *point, double *values)
 
 static const struct bench_spec unordered_spec = {
     .name = "unordered",
-    .title = "What the exchange says where an ordering is left out",
+    .title = "The exchange without an ordering",
     .note =
         "The checks of this suite on kernels that are wrong on purpose, 256 rounds: the share of "
         "reads that did not find what was stored before. A row with none fails, for the checks "

@@ -24,7 +24,7 @@ static bool make_line(const struct subject *subject)
     static const struct {
         const char *metric, *title;
     } figures[] = {
-        {"device", "Device time per kernel, by the length of the line"},
+        {"device", "Device time per kernel, by the length of the series"},
         {"wall", "From the first call until the host knows the end, per kernel"},
         {"host", "Host time in the launching calls, per kernel"},
     };

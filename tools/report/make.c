@@ -122,7 +122,7 @@ static enum drawn draw_form(struct figure *figure, const char *output, enum draw
             drawn.count = *kept != NULL ? strlen(*kept) : 0;
         }
         if (drawn.items == NULL) {
-            figure->failure = copy_text("what gnuplot wrote is no SVG");
+            figure->failure = copy_text("gnuplot wrote something other than SVG");
         } else if (form == DRAW_SVG_NARROW) {
             result = DRAWN; /* only the page has it */
         } else {

@@ -19,7 +19,7 @@ static const struct known_suite {
      "at ICPP 2019."},
     {"overlap", "What overlap gives, and where it loses",
      "Two kernels with a prologue, a main part and a tail, and a trigger that moves."},
-    {"graph", "Lines of kernels", "The same kernels in streams, graphs and chains, by length."},
+    {"graph", "Kernels in series", "The same kernels in streams, graphs and chains, by length."},
     {"sync", "Ordering the whole device", "What one synchronization of all blocks costs."},
     {"device", "Launches from the device",
      "Kernels that launch kernels, beside the host's launches."},
