@@ -24,6 +24,7 @@ if(TIMELINE)
     execute_process(COMMAND ${TIMELINE} --svg ${stamps}.svg --trace ${stamps}.json
         OUTPUT_VARIABLE text ERROR_VARIABLE text RESULT_VARIABLE result)
     if(result EQUAL 0)
+        string(REGEX REPLACE "\nMeasured on ([^\n]*)[.]\n" " (measured on \\1)\n" text "${text}")
         say("${text}")
         say("The prediction for an H200: ${verdict}\npicture: ${picture}")
         return()

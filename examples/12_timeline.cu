@@ -183,14 +183,12 @@ static void measure(FILE *json, const fc_model &m, const options &options, pdl_t
 }
 
 static void describe(FILE *json, const std::vector<stamped_run> &runs, const stamped_run &drawn,
-                     const fc_model &m)
+                     const fc_model &m, const char *device)
 {
-    cudaDeviceProp device;
-    CHECK(cudaGetDeviceProperties(&device, 0));
     std::fprintf(json,
                  "{\"program\": \"12_timeline\", \"device\": \"%s\", \"rows\": %d, \"cols\": %d, "
                  "\"clock_step_ns\": %llu, \"runs\": [",
-                 device.name, m.rows, m.cols, device_clock_resolution());
+                 device, m.rows, m.cols, device_clock_resolution());
     for (const stamped_run &run : runs) {
         std::fprintf(json, "%s[%lld, %lld]", &run == &runs.front() ? "" : ", ",
                      static_cast<long long>(run.ways[0].span_ns),
@@ -282,13 +280,17 @@ int main(int argc, char **argv)
     std::sort(sorted.begin(), sorted.end(),
               [](const stamped_run &a, const stamped_run &b) { return a.ratio() < b.ratio(); });
     const stamped_run &drawn = sorted[sorted.size() / 2];
+    cudaDeviceProp device;
+    CHECK(cudaGetDeviceProperties(&device, 0));
+    CHECK(pdl_timeline_add_note(drawn.timeline,
+                                (std::string("Measured on ") + device.name + ".").c_str()));
     std::fflush(stdout);
     CHECK(pdl_timeline_write(drawn.timeline, PDL_TIMELINE_TEXT, "-", 0));
     CHECK(pdl_timeline_write(drawn.timeline, PDL_TIMELINE_SVG, options.svg, 0));
     CHECK(pdl_timeline_write(drawn.timeline, PDL_TIMELINE_TRACE, options.trace, 0));
     std::printf("\nof %d runs the one of the median ratio, %.2f (%.2f to %.2f)\n", options.runs,
                 drawn.ratio(), sorted.front().ratio(), sorted.back().ratio());
-    describe(json, runs, drawn, model);
+    describe(json, runs, drawn, model, device.name);
     measure(json, model, options, trace, gate);
     std::printf("\npicture: %s\ntrace for Perfetto: %s\n", options.svg, options.trace);
     for (const stamped_run &run : runs) {
