@@ -116,7 +116,7 @@ PDL_API pdl_status pdl_graph_census(struct CUgraph_st *graph, pdl_census *census
  */
 PDL_API pdl_status pdl_stream_census(struct CUstream_st *stream, pdl_census *census);
 
-/** One clause for a reason, such as "a memset stands between them". Static. */
+/** One clause for a reason, such as "there is a memset between them". Static. */
 PDL_API const char *pdl_full_reason_string(pdl_full_reason reason);
 
 /**

@@ -32,17 +32,17 @@ const char *pdl_why_string(enum pdl_why why)
     case PDL_WHY_CALLS:
         return "it calls functions through pointers, or functions whose code is not there";
     case PDL_WHY_TARGET:
-        return "it is machine code whose instructions are not known";
+        return "it is machine code with unknown instructions";
     case PDL_WHY_LIBRARY:
         return "its code is compressed, and libzstd.so.1 or liblz4.so.1 cannot be opened";
     case PDL_WHY_DAMAGED:
-        return "its code is damaged, or of a form that is not known";
+        return "its code is damaged, or in an unknown format";
     case PDL_WHY_DIFFERENT:
-        return "there are several codes of its name, which do different things";
+        return "several codes have its name and behave differently";
     case PDL_WHY_VERSION:
-        return "the driver runs other code than what was found";
+        return "the driver runs other code than the code found";
     case PDL_WHY_UNNAMED:
-        return "the driver does not tell its name (it does since CUDA 12.3)";
+        return "the driver does not report its name (it does since CUDA 12.3)";
     case PDL_WHY_NO_MEMORY:
         return "there is no memory to read its code";
     }

@@ -159,7 +159,7 @@ pdl_status pdl_device_get(int device, pdl_device_info *info)
     }
     if (device < 0 || device >= driver->device_count) {
         return PDL_FAIL_FIELD(PDL_ERROR_INVALID_DEVICE, "device",
-                              "there is no device %d: the driver shows %d", device,
+                              "there is no device %d: the driver reports %d", device,
                               driver->device_count);
     }
     status = pdl_device_facts(driver, device, &facts);

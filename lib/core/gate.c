@@ -61,23 +61,23 @@ const char *pdl_reason_string(pdl_reason reason)
     case PDL_REASON_DEVICE:
         return "the device is below compute capability 9.0";
     case PDL_REASON_COOPERATIVE:
-        return "a cooperative launch does not start before the work in front of it has ended";
+        return "a cooperative launch does not start before the previous work has ended";
     case PDL_REASON_CODE:
         return "the kernel was compiled for less than compute capability 9.0, without its waits";
     case PDL_REASON_NO_WAIT:
-        return "the kernel is known not to wait for the one before";
+        return "the kernel is known not to wait for the previous one";
     case PDL_REASON_WAITS_UNKNOWN:
-        return "whether the kernel waits for the one before is not known";
+        return "it is unknown whether the kernel waits for the previous one";
     case PDL_REASON_PREDECESSOR:
-        return "a kernel in front of it does not wait for what is in front of that one";
+        return "a predecessor does not wait for its own predecessors";
     case PDL_REASON_NOT_CAPTURING:
         return "only launches that are captured into a graph may overlap";
     case PDL_REASON_TUNED:
-        return "the tuned file says that overlap does not pay for this kernel and shape";
+        return "the tuned file lists this kernel and shape as slower with overlap";
     case PDL_REASON_EXCLUDED:
-        return "the kernel is in the list of kernels that are left alone";
+        return "a policy excludes the kernel from overlap";
     case PDL_REASON_STRICT:
-        return "the kernel is not shown to wait on every path before it touches memory";
+        return "the kernel is not proved to wait on every path before it touches memory";
     default:
         return "not a reason of this library";
     }

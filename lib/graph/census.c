@@ -18,13 +18,13 @@ const char *pdl_full_reason_string(pdl_full_reason reason)
     case PDL_FULL_CODE:
         return "the consumer was compiled for less than compute capability 9.0";
     case PDL_FULL_MEMSET:
-        return "a memset stands between them";
+        return "there is a memset between them";
     case PDL_FULL_MEMCPY:
-        return "a memcpy stands between them";
+        return "there is a memcpy between them";
     case PDL_FULL_HOST:
-        return "a host function stands between them";
+        return "there is a host function between them";
     case PDL_FULL_OTHER_NODE:
-        return "a node of another type stands between them";
+        return "there is a node of another type between them";
     default:
         return "not a reason of this library";
     }

@@ -14,9 +14,9 @@
 
 pdl_status pdl_chain_not_entered(const struct pdl_chain *chain)
 {
-    return chain == NULL
-               ? PDL_FAIL_FIELD(PDL_ERROR_INVALID_ARGUMENT, "chain", "chain is NULL")
-               : PDL_FAIL(PDL_ERROR_BUSY, "another thread is using the chain: one at a time may");
+    return chain == NULL ? PDL_FAIL_FIELD(PDL_ERROR_INVALID_ARGUMENT, "chain", "chain is NULL")
+                         : PDL_FAIL(PDL_ERROR_BUSY,
+                                    "another thread is using the chain: only one at a time may");
 }
 
 pdl_status pdl_chain_no_link(const struct pdl_chain *chain, uint32_t link, const char *name)
@@ -136,7 +136,7 @@ pdl_status pdl_chain_check_launch(const struct pdl_chain *chain, pdl_kernel *ker
     whole->size = (uint32_t)sizeof(*whole);
     if (whole->device_node != NULL) {
         return PDL_FAIL_FIELD(PDL_ERROR_NOT_SUPPORTED, "device_node",
-                              "device_node is set: the nodes of a chain are the chain's");
+                              "device_node is set: the nodes of a chain belong to it");
     }
     return pdl_chain_lower(chain, kernel, whole, lowered);
 }

@@ -239,7 +239,7 @@ pdl_status pdl_kernel_ask(pdl_kernel *kernel, int device, struct pdl_kernel_fact
     if (known == NULL) {
         known = calloc(1, sizeof(*known));
         if (known == NULL) {
-            status = PDL_FAIL(PDL_ERROR_OUT_OF_MEMORY, "no memory for what is known of a kernel");
+            status = PDL_FAIL(PDL_ERROR_OUT_OF_MEMORY, "no memory for the facts about a kernel");
         } else {
             status = pdl_device_facts(kernel->driver, device, &known->device);
             if (status == PDL_SUCCESS) {
@@ -399,7 +399,7 @@ static pdl_status find_facts(pdl_kernel *kernel, int *device, struct pdl_kernel_
     }
     if (*device < -1 || *device >= kernel->driver->device_count) {
         return PDL_FAIL_FIELD(PDL_ERROR_INVALID_DEVICE, "device",
-                              "there is no device %d: the driver shows %d", *device,
+                              "there is no device %d: the driver reports %d", *device,
                               kernel->driver->device_count);
     }
     /* Any device will do for code that needs no context. */
@@ -410,7 +410,7 @@ static pdl_status find_facts(pdl_kernel *kernel, int *device, struct pdl_kernel_
         }
         if (*device >= 0 && *device != current) {
             return PDL_FAIL_FIELD(PDL_ERROR_INVALID_DEVICE, "device",
-                                  "the kernel can be asked about device %d now, not %d", current,
+                                  "the kernel can be queried for device %d now, not %d", current,
                                   *device);
         }
         *device = current;

@@ -153,9 +153,8 @@ static void describe(const pdl_kernel *kernel, const struct pdl_lowered *lowered
     if (pdl_lowered_find(lowered, CU_LAUNCH_ATTRIBUTE_LAUNCH_COMPLETION_EVENT) != NULL) {
         warning = "; launch_event orders none of the kernel's writes";
     } else if (pdl_lowered_find(lowered, CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT) != NULL) {
-        warning =
-            "; what waits for trigger_event may start early in a captured graph, and was seen "
-            "not to in plain streams";
+        warning = "; work that waits for trigger_event may start early in a captured graph, but "
+                  "did not in plain streams";
     }
     if (granted) {
         (void)snprintf(report->message, sizeof(report->message),

@@ -65,15 +65,14 @@ static bool overlaps_anyway(const pdl_kernel *kernel, const struct pdl_lowered *
 static const char *advice(pdl_reason reason, bool anyway)
 {
     if (anyway) {
-        return ", and may not wait: neither it nor a kernel after it is ordered with the kernels "
-               "in front";
+        return ", and may not wait: neither it nor a later kernel is ordered after the previous "
+               "kernels";
     }
     if (reason == PDL_REASON_WAITS_UNKNOWN) {
-        return "; pass its code to pdl_kernel_from_function_image(), or if it waits say "
+        return "; pass its code to pdl_kernel_from_function_image(), or if it waits call "
                "pdl_kernel_declare(kernel, PDL_YES, ...)";
     }
-    return reason == PDL_REASON_NO_WAIT ? ": the next wait so covers what is in front of it, too"
-                                        : "";
+    return reason == PDL_REASON_NO_WAIT ? ": the next wait also covers everything before it" : "";
 }
 
 void pdl_log_write(const pdl_kernel *kernel, const struct pdl_lowered *lowered)

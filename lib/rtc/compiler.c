@@ -77,7 +77,7 @@ static pdl_status ask_architectures(struct pdl_rtc_compiler *compiler)
     nvrtcResult result = compiler->arch_count(&count);
     if (result == 0 && (count <= 0 || count > ARCHITECTURES_MAX)) {
         return PDL_FAIL_CALL(PDL_ERROR_NO_COMPILER, "nvrtcGetNumSupportedArchs", 0,
-                             "%s compiles for %d architectures, which cannot be",
+                             "%s compiles for %d architectures, which is impossible",
                              PDL_PATH(compiler->path), count);
     }
     if (result == 0) {
@@ -85,7 +85,7 @@ static pdl_status ask_architectures(struct pdl_rtc_compiler *compiler)
     }
     if (result != 0) {
         return PDL_FAIL_CALL(PDL_ERROR_NO_COMPILER, "nvrtcGetSupportedArchs", result,
-                             "%s does not say what it compiles for: %s", PDL_PATH(compiler->path),
+                             "%s does not report its architectures: %s", PDL_PATH(compiler->path),
                              compiler->error_string(result));
     }
     compiler->known = known;
@@ -105,7 +105,7 @@ static pdl_status ask_version(void *library, struct pdl_rtc_compiler *compiler)
     const nvrtcResult result = version(&major, &minor);
     if (result != 0) {
         return PDL_FAIL_CALL(PDL_ERROR_NO_COMPILER, "nvrtcVersion", result,
-                             "%s does not tell its version", PDL_PATH(compiler->path));
+                             "%s does not report its version", PDL_PATH(compiler->path));
     }
     compiler->number = 1000 * major + 10 * minor;
     if (compiler->number < OLDEST) {

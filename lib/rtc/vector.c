@@ -69,7 +69,7 @@ static pdl_status check_operand(const pdl_vector_operand *operand, size_t index)
     if (operand->address % size != 0) {
         return PDL_FAIL_FIELD(PDL_ERROR_INVALID_ARGUMENT, "address",
                               "operand %zu is at 0x%" PRIx64
-                              ", which is no multiple of its elements' %" PRIu32 " bytes",
+                              ", which is not a multiple of its elements' %" PRIu32 " bytes",
                               index, operand->address, size);
     }
     if (operand->reserved != 0) {

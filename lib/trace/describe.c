@@ -105,8 +105,8 @@ static void write_edges(FILE *to, const struct link *link, uint32_t index)
 static void write_all(FILE *to, const struct link *links, uint32_t count)
 {
     (void)fprintf(to,
-                  "# A chain of %u links. The phases of the kernels are not known: put what was "
-                  "measured in their place.\n",
+                  "# A chain of %u links. The phases of the kernels are unknown: replace them by "
+                  "measured times.\n",
                   (unsigned)count);
     for (uint32_t i = 0; i < count; i++) {
         write_kernel(to, &links[i], i);

@@ -183,7 +183,7 @@ class Faults(unittest.TestCase):
 
     def test_a_rename_that_fails_leaves_nothing(self):
         stats = self.ask("--keys", 2, fault="RENAME")
-        self.assertIn("cannot be given its name", stats["problem"])
+        self.assertIn("cannot be renamed", stats["problem"])
         self.assertEqual(self.files() + self.files(temporary=True), [])
 
     def test_a_read_only_disk_is_read(self):

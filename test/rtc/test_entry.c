@@ -161,7 +161,7 @@ static void bytes_behind_the_end_are_noticed(void **state)
     file.bytes[file.size++] = 0;
     assert_string_equal(read_any(&file), "it is cut short or too long");
     seal(&file);
-    assert_string_equal(read_any(&file), "there is something behind its end");
+    assert_string_equal(read_any(&file), "there is data after its end");
     free(file.bytes);
 }
 
@@ -239,7 +239,7 @@ static void answers_that_are_none_are_noticed(void **state)
     for (size_t i = 0; i < 3; i++) {
         at[4 * i] = 3;
         seal(&file);
-        assert_string_equal(read_any(&file), "what it says of a kernel is no answer");
+        assert_string_equal(read_any(&file), "its facts about a kernel are invalid");
         at[4 * i] = PDL_YES;
         seal(&file);
         assert_null(read_any(&file));

@@ -211,7 +211,7 @@ static void a_file_under_anothers_name_is_damaged(void **state)
     assert_int_equal(rename(names[1], path), 0);
     set_age(names[0], 1000);
     list();
-    assert_string_equal(listed[1], "! its name is not its own");
+    assert_string_equal(listed[1], "! its name does not match its contents");
 }
 
 static void only_what_is_damaged_is_removed(void **state)

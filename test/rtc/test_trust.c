@@ -249,7 +249,7 @@ static void a_folder_in_a_files_place_is_a_problem(void **state)
     assert_int_equal(mkdir(path_of(1), 0700), 0);
     assert_int_equal(find(1), -1);
     assert_non_null(put(1));
-    assert_why_has("a file cannot be given its name");
+    assert_why_has("a file cannot be renamed");
     assert_int_equal(count_unfinished(PDL_RTC_FILES_BASE "/01"), 0);
 }
 

@@ -106,8 +106,8 @@ static uint64_t find_capacity(pdl_rtc_cache *cache, uint64_t described)
     if (given != NULL && given[0] != '\0' &&
         (!pdl_size_parse(given, UINT64_MAX, &capacity) || capacity == 0)) {
         capacity = STANDARD_CAPACITY;
-        pdl_rtc_cache_problem(cache, "PDL_RTC_CACHE_SIZE is '%.40s', which is no size: 1G it is",
-                              given);
+        pdl_rtc_cache_problem(
+            cache, "PDL_RTC_CACHE_SIZE is '%.40s', which is not a size: 1G is used", given);
     }
     return capacity;
 }
@@ -118,7 +118,7 @@ static uint64_t find_wait_ns(pdl_rtc_cache *cache)
     const char *given = secure_getenv("PDL_RTC_CACHE_WAIT");
     if (given != NULL && given[0] != '\0' && !pdl_size_parse(given, LONGEST_WAIT, &seconds)) {
         pdl_rtc_cache_problem(cache,
-                              "PDL_RTC_CACHE_WAIT is '%.40s', and not 0 to %d seconds: %d it is",
+                              "PDL_RTC_CACHE_WAIT is '%.40s', not 0 to %d seconds: %d is used",
                               given, LONGEST_WAIT, STANDARD_WAIT);
     }
     return seconds * 1000000000;

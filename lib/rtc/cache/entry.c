@@ -218,7 +218,7 @@ static unsigned char *get_blob(struct reader *reader, size_t *size)
 {
     const uint64_t length = get_number(reader, 8);
     if (reader->wrong == NULL && reader->size - reader->at < length) {
-        set_wrong(reader, "a part of it is longer than all");
+        set_wrong(reader, "a part of it is longer than the file");
     }
     unsigned char *copy = reader->wrong == NULL ? malloc((size_t)length + 1) : NULL;
     if (copy == NULL) {
@@ -237,7 +237,7 @@ static char *get_string(struct reader *reader)
     size_t length = 0;
     unsigned char *text = get_blob(reader, &length);
     if (text != NULL && memchr(text, '\0', length) != NULL) {
-        set_wrong(reader, "a string of it holds a NUL");
+        set_wrong(reader, "a string in it contains a NUL");
         free(text);
         return NULL;
     }
@@ -261,7 +261,7 @@ static void get_kernel(struct reader *reader, struct pdl_rtc_image_kernel *kerne
         wrong = wrong || (facts[i].answer && fact > PDL_YES);
     }
     if (wrong) {
-        set_wrong(reader, "what it says of a kernel is no answer");
+        set_wrong(reader, "its facts about a kernel are invalid");
     }
 }
 
@@ -311,7 +311,7 @@ static void get_image(struct reader *reader, pdl_rtc_image *image)
     if (target != NULL && strlen(target) < sizeof(image->target)) {
         memcpy(image->target, target, strlen(target) + 1);
     } else {
-        set_wrong(reader, "its target is no target");
+        set_wrong(reader, "its target is invalid");
     }
     free(target);
     image->program = get_string(reader);
@@ -322,11 +322,11 @@ static void get_image(struct reader *reader, pdl_rtc_image *image)
     }
     if (image->code_size == 0 ||
         (image->output == PDL_RTC_PTX && image->code[image->code_size - 1] != '\0')) {
-        set_wrong(reader, "its code is not whole");
+        set_wrong(reader, "its code is incomplete");
     }
     get_kernels(reader, image, count);
     if (reader->wrong == NULL && reader->at != reader->size) {
-        set_wrong(reader, "there is something behind its end");
+        set_wrong(reader, "there is data after its end");
     }
 }
 
@@ -338,13 +338,13 @@ static void check_header(struct reader *reader)
         return;
     }
     if (memcmp(reader->bytes, magic, sizeof(magic)) != 0) {
-        set_wrong(reader, "it is no file of a cache");
+        set_wrong(reader, "it is not a cache file");
     }
     reader->at = sizeof(magic);
     const uint64_t schema = get_number(reader, 4);
     const uint64_t unused = get_number(reader, 4);
     if (schema != PDL_RTC_SCHEMA || unused != 0) {
-        set_wrong(reader, "it is of another version of libpdl-rtc");
+        set_wrong(reader, "it is from another version of libpdl-rtc");
     }
     if (get_number(reader, 8) != reader->size) {
         set_wrong(reader, "it is cut short or too long");

@@ -52,7 +52,7 @@ static int open_below(int at, const char *name, bool make, bool read_only, char 
         const int error = errno;
         struct stat about;
         if (fstatat(at, name, &about, AT_SYMLINK_NOFOLLOW) != 0) {
-            (void)snprintf(why, why_size, "%s cannot be made: %s", name, strerror(error));
+            (void)snprintf(why, why_size, "%s cannot be created: %s", name, strerror(error));
             errno = error;
             return -1;
         }
@@ -162,7 +162,7 @@ static const char *read_damage(int error)
 {
     return error == ENOENT || is_own(error) ? NULL
            : error == ELOOP                 ? "it is a symbolic link"
-           : error == EINVAL                ? "it is no regular file"
+           : error == EINVAL                ? "it is not a regular file"
            : error == EFBIG                 ? "it is a huge file"
                                             : "it cannot be read";
 }
@@ -234,7 +234,7 @@ const char *pdl_rtc_files_write(int base, const char *name, const void *bytes, s
                                 char *why, size_t why_size)
 {
     char temporary[64] = "";
-    const char *step = "a file cannot be made";
+    const char *step = "a file cannot be created";
     const int part = open_part(base, name, true, false, why, why_size);
     if (part < 0) {
         return why;
@@ -246,7 +246,7 @@ const char *pdl_rtc_files_write(int base, const char *name, const void *bytes, s
         step = "a file cannot be written";
         done = write_bytes(file, bytes, size);
         if (done) {
-            step = "a file cannot be given its name";
+            step = "a file cannot be renamed";
             done = renameat(part, temporary, part, name + 3) == 0;
         }
         const int error = errno;

@@ -104,7 +104,7 @@ static pdl_status read_file(const struct folder *folder, const char *name, struc
         const struct pdl_rtc_key key = pdl_rtc_entry_key(bytes);
         (void)pdl_rtc_files_parse(name, &named);
         if (!pdl_rtc_hash_equal(key.text, named.text) || key.compilers != named.compilers) {
-            reading->damage = "its name is not its own";
+            reading->damage = "its name does not match its contents";
             pdl_rtc_image_destroy(reading->image);
             reading->image = NULL;
         }

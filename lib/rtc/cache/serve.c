@@ -227,8 +227,8 @@ static pdl_status begin_job(struct job *job, pdl_rtc_cache *cache, const char *p
     }
     if (status == PDL_SUCCESS && is_making(&job->key)) {
         status = PDL_FAIL(PDL_ERROR_BUSY,
-                          "this thread is compiling %.100s, and asks for it meanwhile: "
-                          "`progress` may ask for other texts only",
+                          "this thread is compiling %.100s and asks for it: `progress` may ask "
+                          "only for other texts",
                           job->request.program);
     }
     if (status != PDL_SUCCESS) {

@@ -262,8 +262,8 @@ int pdl_rtc_store_lock(struct pdl_rtc_store *store, const struct pdl_rtc_key *ke
         (void)snprintf(why, why_size, "lock in it is a symbolic link, which is not followed");
     } else if (error == EAGAIN) {
         (void)snprintf(why, why_size,
-                       "another process has been compiling the text for %.0f s, which is then "
-                       "compiled here as well",
+                       "another process has been compiling the text for %.0f s, so it is compiled "
+                       "here as well",
                        (double)limit_ns / 1e9);
     } else if (error != 0) {
         (void)snprintf(why, why_size, "lock cannot be locked: %s",

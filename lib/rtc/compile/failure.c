@@ -123,11 +123,11 @@ static pdl_status fail_builtins(const struct pdl_rtc_job *job, int result)
 {
     size_t size = 0;
     const char *line = find_error(pdl_rtc_log(), &size);
-    return PDL_FAIL_CALL(PDL_ERROR_NO_COMPILER, "nvrtcCompileProgram", result,
-                         "%s does not find libnvrtc-builtins.so of its version, which it needs: "
-                         "both must be in one folder%s%.*s",
-                         pdl_path_text(job->compiler->path, 150).text, size > 0 ? ": " : "",
-                         size < 100 ? (int)size : 100, line);
+    return PDL_FAIL_CALL(
+        PDL_ERROR_NO_COMPILER, "nvrtcCompileProgram", result,
+        "%s does not find libnvrtc-builtins.so of its version: both must be in one folder%s%.*s",
+        pdl_path_text(job->compiler->path, 150).text, size > 0 ? ": " : "",
+        size < 100 ? (int)size : 100, line);
 }
 
 /* What a result of NVRTC's means that is none of the above. */

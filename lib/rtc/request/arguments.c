@@ -77,7 +77,7 @@ static const struct refusal {
     {"pch-dir", WRITES},
     {"enable-cache-trace", WRITES},
 #undef WRITES
-#define READS "it reads files that the cache does not know of"
+#define READS "it reads files that the cache does not track"
     {"use-pch", READS},
     {"use-bundled-headers", READS},
 #undef READS

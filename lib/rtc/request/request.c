@@ -49,8 +49,9 @@ static pdl_status given_target(struct pdl_rtc_request *request, const char *targ
 {
     struct pdl_rtc_target parts;
     if (!pdl_rtc_target_parse(target, &parts)) {
-        return PDL_FAIL_FIELD(PDL_ERROR_INVALID_ARGUMENT, "target",
-                              "\"%.40s\" is no target: sm_90, sm_90a and compute_90 are", target);
+        return PDL_FAIL_FIELD(
+            PDL_ERROR_INVALID_ARGUMENT, "target",
+            "\"%.40s\" is not a target; examples are sm_90, sm_90a and compute_90", target);
     }
     if (request->output == PDL_RTC_DEFAULT) {
         request->output = parts.real ? PDL_RTC_CUBIN : PDL_RTC_PTX;
@@ -113,16 +114,15 @@ static pdl_status current_target(struct pdl_rtc_request *request)
         (void)pdl_error_record(&before);
     }
     if (parts.number == 0) {
-        return PDL_FAIL(PDL_ERROR_NOT_SUPPORTED, "NVRTC %d.%d does not compile for sm_%d any more",
+        return PDL_FAIL(PDL_ERROR_NOT_SUPPORTED, "NVRTC %d.%d no longer compiles for sm_%d",
                         compiler->number / 1000, compiler->number % 1000 / 10, number);
     }
     if (parts.number != number &&
         (request->output == PDL_RTC_CUBIN || request->output == PDL_RTC_LTO)) {
-        return PDL_FAIL(PDL_ERROR_COMPILER_TOO_OLD,
-                        "the device is sm_%d, and NVRTC %d.%d knows up to sm_%d: PTX of that would "
-                        "do",
-                        number, compiler->number / 1000, compiler->number % 1000 / 10,
-                        parts.number);
+        return PDL_FAIL(
+            PDL_ERROR_COMPILER_TOO_OLD,
+            "the device is sm_%d, and NVRTC %d.%d supports up to sm_%d: PTX for that would work",
+            number, compiler->number / 1000, compiler->number % 1000 / 10, parts.number);
     }
     if (request->output == PDL_RTC_DEFAULT) {
         request->output = parts.number == number ? PDL_RTC_CUBIN : PDL_RTC_PTX;
@@ -170,7 +170,7 @@ static pdl_status add_name(struct pdl_rtc_request *request, const char *name)
     if (copy[0] == '\0' || strpbrk(copy, "\n\r") != NULL) {
         free(copy);
         return PDL_FAIL_FIELD(PDL_ERROR_INVALID_ARGUMENT, "names",
-                              "\"%.100s\" is no name expression", name);
+                              "\"%.100s\" is not a name expression", name);
     }
     request->names[request->name_count++] = copy;
     return PDL_SUCCESS;
@@ -267,7 +267,7 @@ static pdl_status check_options(const pdl_rtc_options *options)
     }
     if ((options->flags & ~flags) != 0) {
         return PDL_FAIL_FIELD(PDL_ERROR_INVALID_ARGUMENT, "flags",
-                              "flags is 0x%x, and 0x%x is known", (unsigned)options->flags,
+                              "flags is 0x%x, and only 0x%x is valid", (unsigned)options->flags,
                               (unsigned)flags);
     }
     if (options->reserved != 0) {

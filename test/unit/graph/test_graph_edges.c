@@ -482,7 +482,7 @@ static void each_reason_has_a_clause_of_its_own(void **state)
                                     pdl_full_reason_string((pdl_full_reason)b));
         }
     }
-    assert_string_equal(pdl_full_reason_string(PDL_FULL_MEMSET), "a memset stands between them");
+    assert_string_equal(pdl_full_reason_string(PDL_FULL_MEMSET), "there is a memset between them");
 }
 
 int main(void)

@@ -145,7 +145,7 @@ static void a_kernel_that_is_not_known_to_wait_is_not_overlapped(void **state)
         assert_non_null(strstr(info.unknown_why, "code"));
         assert_non_null(strstr(report.message, info.unknown_why));
         desc.overlap = PDL_OVERLAP_REQUIRE;
-        assert_refused(pdl_launch(kernel, &desc, NULL), PDL_ERROR_OVERLAP, "overlap", "not known",
+        assert_refused(pdl_launch(kernel, &desc, NULL), PDL_ERROR_OVERLAP, "overlap", "unknown",
                        info.unknown_why);
         pdl_kernel_destroy(kernel);
     }
