@@ -156,6 +156,7 @@ pdl_status pdl_ptx_read(pdl_inspection *inspection, const char *text, size_t siz
     pdl_source_free(&analysis->source);
     pdl_allows_free(&analysis->allows);
     pdl_targets_free(&analysis->targets);
+    pdl_splice_free(&analysis->splice);
     for (unsigned i = 0; i <= PDL_SPECIAL_DEPTH; i++) {
         struct pdl_work *work = &analysis->work[i];
         pdl_effects_free(&work->effects);

@@ -3,6 +3,7 @@
 #ifndef PDL_INSPECT_ANALYSIS_H
 #define PDL_INSPECT_ANALYSIS_H
 
+#include "inspect/flow/splice.h"
 #include "inspect/flow/targets.h"
 #include "inspect/rules/markers.h"
 #include "inspect/rules/source.h"
@@ -25,6 +26,7 @@ struct analysis {
     struct pdl_ptx_module module;
     struct pdl_work work[PDL_SPECIAL_DEPTH + 1];
     struct pdl_targets targets;
+    struct pdl_splice splice;
     uint64_t special_bytes; /* of code that was analysed for constants */
     struct pdl_allows allows;
     struct pdl_source_file source;

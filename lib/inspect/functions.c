@@ -8,6 +8,8 @@
 
 /* Rounds until the summaries of functions that call each other agree. */
 #define ROUNDS_MAX 8
+/* Functions in functions that are put in place of their calls. */
+#define SPLICES_MAX 4
 /* Sets of constants that one function is analysed for. */
 #define SPECIALS_MAX 8
 /* Code that is analysed for constants: so much, and as much as there is. */
@@ -88,6 +90,24 @@ static pdl_status resolve_calls(struct analysis *analysis, const struct pdl_argu
     return status;
 }
 
+/* Puts small functions that decide who waits in place of their calls. */
+static pdl_status splice_calls(struct analysis *analysis)
+{
+    struct pdl_work *work = &analysis->work[0];
+    pdl_status status = PDL_SUCCESS;
+    bool spliced = work->body.function->callee_count > 0;
+    for (unsigned i = 0; i < SPLICES_MAX && spliced && status == PDL_SUCCESS; i++) {
+        status = pdl_splice(&analysis->splice, &analysis->module, &work->body, &spliced);
+        if (status == PDL_SUCCESS && spliced) {
+            status = pdl_values_find(&work->values, &analysis->module, &work->body);
+        }
+        if (status == PDL_SUCCESS && spliced) {
+            status = resolve_calls(analysis, NULL, 0);
+        }
+    }
+    return status;
+}
+
 pdl_status pdl_function_analyse(struct analysis *analysis, const struct pdl_ptx_function *function,
                                 const struct pdl_arguments *arguments, unsigned depth)
 {
@@ -103,6 +123,9 @@ pdl_status pdl_function_analyse(struct analysis *analysis, const struct pdl_ptx_
     }
     if (status == PDL_SUCCESS) {
         status = resolve_calls(analysis, arguments, depth);
+    }
+    if (status == PDL_SUCCESS && arguments == NULL) {
+        status = splice_calls(analysis);
     }
     if (status == PDL_SUCCESS) {
         status = pdl_cfg_build(&work->cfg, module, &work->body);

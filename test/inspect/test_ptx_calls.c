@@ -526,7 +526,7 @@ static void constants_that_are_passed_decide(void **state)
         {"that is stored twice",
          WITH(WAIT_IF,
               ".param .b32 q;\nst.param.b32 [q], 1;\nst.param.b32 [q], 0;\ncall w, (q);\n" READ),
-         "no-wait warning 10"},
+         "read-before-wait warning 11 a"},
         {"to a function that calls itself",
          WITH(
              ".func w(.param .b32 on) { ld.param.u32 v, [on]; setp.eq.u32 p, v, 0;\n@p bra A;\n"
