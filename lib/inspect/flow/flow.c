@@ -278,8 +278,7 @@ static void run_again(struct pdl_flow *flow)
 static pdl_status narrow(struct pdl_flow *flow)
 {
     bool narrows = false;
-    /* Nobody goes around a wait that a flag of the launch guards: its branch is reported as it is. */
-    if (!flow->waits || flow->switched || flow->conditions.count == 0) {
+    if (!flow->waits || flow->conditions.count == 0) {
         return PDL_SUCCESS;
     }
     if (!PDL_ARRAY_RESERVE(flow->possible, flow->cfg->successor_count, flow->possible_capacity)) {
@@ -347,9 +346,6 @@ pdl_status pdl_flow_run(struct pdl_flow *flow, const struct pdl_ptx_module *modu
         track_conditions(flow);
         status = pdl_conditions_ready(&flow->conditions, true);
     }
-    if (status == PDL_SUCCESS) {
-        status = pdl_flow_find_switches(flow);
-    }
     flow->waits = (flow->facts[0] & PDL_BLOCK_MAY_WAIT) != 0;
     if (status == PDL_SUCCESS &&
         (!pdl_shared_start(&flow->shared, module, body, cfg, values) ||
@@ -359,6 +355,12 @@ pdl_status pdl_flow_run(struct pdl_flow *flow, const struct pdl_ptx_module *modu
     if (status == PDL_SUCCESS) {
         run(flow);
         status = narrow(flow);
+    }
+    if (status == PDL_SUCCESS) {
+        status = pdl_flow_find_switches(flow);
+    }
+    if (status == PDL_SUCCESS && flow->switched) {
+        run_again(flow);
     }
     if (status == PDL_SUCCESS) {
         bool again = pdl_flow_count_barriers(flow);

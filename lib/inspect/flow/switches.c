@@ -12,6 +12,8 @@
 /* Flags of one kernel that are looked at, and registers made of one. */
 #define FLAGS_MAX 16
 #define USES_MAX  64
+/* Copies, masks and shifts between a flag and what is compared. */
+#define STEPS_MAX 16
 /* A number that is compared with no more than this says how many there are. */
 #define COUNT_MAX 2
 
@@ -37,6 +39,24 @@ struct search {
 static bool is_number(const struct pdl_term *term)
 {
     return term->symbol == PDL_NONE;
+}
+
+/* The predicate that chose between two numbers, one of which a register is; PDL_NONE. */
+static uint32_t chooser(const struct search *search, uint32_t symbol)
+{
+    for (unsigned depth = 0; depth < STEPS_MAX && symbol != PDL_NONE; depth++) {
+        const struct pdl_formula formula =
+            pdl_conditions_formula(&search->flow->conditions, symbol);
+        if (formula.op == PDL_FORMULA_SELECT) {
+            return is_number(&formula.terms[0]) && is_number(&formula.terms[1])
+                       ? formula.terms[2].symbol
+                       : PDL_NONE;
+        }
+        const bool carries = formula.op == PDL_FORMULA_COPY ||
+                             (formula.op == PDL_FORMULA_AND && is_number(&formula.terms[1]));
+        symbol = carries ? formula.terms[0].symbol : PDL_NONE;
+    }
+    return PDL_NONE;
 }
 
 /* Adds a comparison of a register with a number, if it is one. */
@@ -75,7 +95,11 @@ static void find_tests(struct search *search, uint32_t guard)
             formula.bits == 1 && (formula.op == PDL_FORMULA_AND || formula.op == PDL_FORMULA_OR ||
                                   formula.op == PDL_FORMULA_XOR || formula.op == PDL_FORMULA_COPY);
         if (formula.op == PDL_FORMULA_COMPARE) {
+            const uint32_t by = chooser(search, formula.terms[0].symbol);
             add_comparison(search, waiting[i], &formula);
+            if (by != PDL_NONE && count < sizeof(waiting) / sizeof(waiting[0])) {
+                waiting[count++] = by;
+            }
         }
         for (unsigned j = 0; j < formula.count; j++) {
             const bool predicate = bits || (formula.op == PDL_FORMULA_COMPARE && j == 2);
@@ -94,7 +118,7 @@ static void find_tests(struct search *search, uint32_t guard)
 static struct pdl_formula source_of(const struct search *search, uint32_t symbol, int64_t *mask)
 {
     *mask = -1;
-    for (unsigned depth = 0; depth < 6; depth++) {
+    for (unsigned depth = 0; depth < STEPS_MAX; depth++) {
         const struct pdl_formula formula =
             pdl_conditions_formula(&search->flow->conditions, symbol);
         const bool part = formula.op == PDL_FORMULA_COPY || formula.op == PDL_FORMULA_AND ||
@@ -317,7 +341,7 @@ static pdl_status look_at(struct search *search, struct pdl_decision *decision, 
     struct pdl_flow *flow = search->flow;
     const struct pdl_block *block = &flow->cfg->blocks[decision->block];
     pdl_status status = PDL_SUCCESS;
-    if (decision->call || block->branch == PDL_NONE || decision->edge > 1 ||
+    if (!decision->reached || decision->call || block->branch == PDL_NONE || decision->edge > 1 ||
         block->successor_count != 2) {
         return PDL_SUCCESS;
     }

@@ -3,7 +3,7 @@
 #include "inspect/flow/conditions.h"
 
 /* How far down a register's value is taken apart. */
-#define DEPTH_MAX 10
+#define DEPTH_MAX 16
 
 bool pdl_tracked_is_name(const struct pdl_conditions *conditions, uint32_t symbol, const char *word)
 {
