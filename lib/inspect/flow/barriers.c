@@ -36,10 +36,10 @@ static uint32_t barriers_of(struct pdl_flow *flow, const struct pdl_instruction 
 {
     const uint8_t op = instruction->opcode.op;
     int64_t number = 0;
-    const bool known =
-        instruction->operand_count > 0 &&
-        pdl_shared_number(&flow->shared, &flow->body->operands[instruction->first_operand],
-                          &number);
+    const uint32_t operand = /* of a shuffle, the lanes are the last one */
+        instruction->first_operand + (op == PDL_OP_LANE ? instruction->operand_count - 1 : 0);
+    const bool known = instruction->operand_count > 0 &&
+                       pdl_shared_number(&flow->shared, &flow->body->operands[operand], &number);
     if (op == PDL_OP_CLUSTER_ARRIVE || op == PDL_OP_BARRIER_CLUSTER) {
         return UINT32_C(1) << PDL_MEET_CLUSTER;
     }
@@ -455,9 +455,9 @@ static uint64_t need_of(const struct pdl_flow *flow, const struct pdl_decision *
                           : i == PDL_MEET_CLUSTER || i == PDL_MEET_MEMORY ? in_cluster
                                                                           : in_block;
         const unsigned count = pdl_count_at(ahead, i);
-        unsigned one = i == PDL_MEET_MEMORY ? 1u
-                       : count < AHEAD_0    ? (unsigned)PDL_NEED_NEVER
-                                            : count - AHEAD_0 + 1;
+        unsigned one = i == PDL_MEET_MEMORY || (count < AHEAD_0 && (flow->chained >> i & 1u)) ? 1u
+                       : count < AHEAD_0 ? (unsigned)PDL_NEED_NEVER
+                                         : count - AHEAD_0 + 1;
         if (summary != NULL) {
             const uint32_t meets = summary->meets | meets_behind(flow, decision->block);
             one = i == PDL_MEET_MEMORY || (meets >> i & 1u) ? pdl_count_at(summary->need, i)
@@ -528,6 +528,7 @@ bool pdl_flow_start_barriers(struct pdl_flow *flow)
     const size_t blocks = flow->cfg->block_count;
     flow->one_warp = in_one_warp(flow);
     flow->counted = has_barriers(flow);
+    flow->chained = 0;
     for (uint32_t i = 0; i < flow->decision_count; i++) {
         flow->decisions[i].need = PDL_NEEDS_NEVER;
     }
@@ -554,6 +555,15 @@ bool pdl_flow_start_barriers(struct pdl_flow *flow)
     return true;
 }
 
+static void decide_needs(struct pdl_flow *flow)
+{
+    for (uint32_t i = 0; i < flow->decision_count; i++) {
+        struct pdl_decision *decision = &flow->decisions[i];
+        const bool same = i > 0 && decision[-1].block == decision->block;
+        decision->need = same ? decision[-1].need : need_of(flow, decision);
+    }
+}
+
 bool pdl_flow_count_barriers(struct pdl_flow *flow)
 {
     if ((!flow->counted && !flow->mbarriers.waits) || !flow->waits ||
@@ -571,12 +581,33 @@ bool pdl_flow_count_barriers(struct pdl_flow *flow)
     }
     find_meets(flow);
     find_ahead(flow);
-    for (uint32_t i = 0; i < flow->decision_count; i++) {
-        struct pdl_decision *decision = &flow->decisions[i];
-        const bool same = i > 0 && decision[-1].block == decision->block;
-        decision->need = same ? decision[-1].need : need_of(flow, decision);
-    }
+    decide_needs(flow);
     return flow->decision_count > 0;
+}
+
+bool pdl_flow_chain_barriers(struct pdl_flow *flow)
+{
+    const uint32_t before = flow->chained;
+    for (uint32_t i = 0; i < flow->cfg->block_count && flow->counted; i++) {
+        const struct pdl_block *block = &flow->cfg->blocks[i];
+        struct pdl_point point = flow->points[i];
+        for (uint32_t j = 0; j < block->count && point.states != 0; j++) {
+            const struct pdl_instruction *at = &flow->body->instructions[block->first + j];
+            const struct meeting meeting = meeting_of(flow, at);
+            const bool one = (meeting.at & (meeting.at - 1)) == 0 && meeting.at <= NUMBERS;
+            if (meeting.arrives && one && point.states == PDL_STATE_BARRIER) {
+                for (unsigned k = 0; k < PDL_MEET_NUMBERS; k++) {
+                    const bool first = pdl_count_at(point.most, k) == 0;
+                    flow->chained |= first ? meeting.at & UINT32_C(1) << k : 0;
+                }
+            }
+            pdl_flow_step(flow, at, &point);
+        }
+    }
+    if (flow->chained != before) {
+        decide_needs(flow);
+    }
+    return flow->chained != before;
 }
 
 void pdl_flow_summarize_barriers(const struct pdl_flow *flow, struct pdl_summary *summary)

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Mbarriers in a row, by which threads that waited order others. */
+/* Barriers in a row, by which threads that waited order others. */
 #define ROUNDS_MAX 8u
 
 const struct pdl_instruction *pdl_flow_last(const struct pdl_flow *flow, uint32_t block)
@@ -364,10 +364,11 @@ pdl_status pdl_flow_run(struct pdl_flow *flow, const struct pdl_ptx_module *modu
     }
     if (status == PDL_SUCCESS) {
         bool again = pdl_flow_count_barriers(flow);
-        /* Threads that an mbarrier orders arrive on others. */
+        /* Threads that a barrier orders arrive on others. */
         for (unsigned round = 0; again && round < ROUNDS_MAX; round++) {
             run_again(flow);
-            again = pdl_mbarriers_judge(&flow->mbarriers, flow);
+            const bool chained = pdl_flow_chain_barriers(flow);
+            again = pdl_mbarriers_judge(&flow->mbarriers, flow) || chained;
         }
         if (again) {
             run_again(flow);

@@ -62,6 +62,7 @@ struct pdl_flow {
     uint32_t *meets;    /* by block: bit by barrier that is arrived at from there on */
     uint32_t *barriers; /* by instruction that is on one: bit by barrier */
     size_t barrier_capacity, taken_capacity, reach_capacity, ahead_capacity, meet_capacity;
+    uint32_t chained;     /* bit by barrier: those whom another one ordered come to it first */
     bool counted;         /* the function has barriers */
     bool one_warp;        /* all threads of a block are in one warp */
     bool waits;           /* a wait is in the body, or in what it calls, and can be reached */
@@ -161,6 +162,10 @@ bool pdl_flow_start_barriers(struct pdl_flow *flow);
 /* Counts the arrivals between the decisions and the waits, once it is known who goes where; true if the
  * flow has to be run again for it. */
 bool pdl_flow_count_barriers(struct pdl_flow *flow);
+
+/* Finds the barriers by which threads order others that a barrier has ordered before, now that it is
+ * known who they are; true if the flow has to be run again for it. */
+bool pdl_flow_chain_barriers(struct pdl_flow *flow);
 
 /* What barriers are to those that have not waited and take a decision; undecided: for the first time. */
 void pdl_flow_decide_needs(const struct pdl_flow *flow, uint32_t decision, bool undecided,
