@@ -395,11 +395,14 @@ struct arrivals {
     uint64_t early;    /* by threads that wait later */
     uint64_t again;    /* by threads that have waited, as one of those that a phase needs */
     uint64_t doubtful; /* by threads that an mbarrier may order */
+    uint64_t renewed;  /* by threads that have waited, for another phase */
+    uint64_t pending;  /* bytes by threads that have waited, before that: of a phase begun early */
     bool anywhere;     /* ordered ones on places that are not known */
 };
 
-static void add_arrival(struct arrivals *arrivals, const struct pdl_mbarrier_operation *operation,
-                        uint8_t states, bool waits_ahead)
+static void add_arrival(const struct pdl_mbarriers *mbarriers, struct arrivals *arrivals,
+                        const struct pdl_mbarrier_operation *operation, uint8_t states,
+                        bool waits_ahead)
 {
     const uint64_t bit =
         operation->place != PDL_NONE ? UINT64_C(1) << operation->place : UINT64_C(0);
@@ -411,6 +414,14 @@ static void add_arrival(struct arrivals *arrivals, const struct pdl_mbarrier_ope
     if (operation->kind == PDL_MBARRIER_ARRIVE) {
         arrivals->early |= (states & PDL_STATE_UNWAITED) != 0 && waits_ahead ? bit : 0;
         arrivals->again |= (states & PDL_STATE_WAITED) != 0 ? bit : 0;
+    }
+    if (!(states & PDL_STATE_WAITED) || bit == 0) {
+        return;
+    }
+    if (operation->kind == PDL_MBARRIER_ARRIVE) {
+        arrivals->renewed |= mbarriers->places[operation->place].may;
+    } else {
+        arrivals->pending |= bit & ~arrivals->renewed;
     }
 }
 
@@ -436,7 +447,7 @@ static struct arrivals find_arrivals(const struct pdl_mbarriers *mbarriers,
         }
         uint8_t states = operation->states & (uint8_t)~PDL_STATE_UNWAITED;
         states |= (operation->states & PDL_STATE_UNWAITED) != 0 ? point.states : 0;
-        add_arrival(&arrivals, operation, states, flow->ahead[at] != 0);
+        add_arrival(mbarriers, &arrivals, operation, states, flow->ahead[at] != 0);
     }
     return arrivals;
 }
@@ -465,7 +476,8 @@ static void judge(struct pdl_mbarriers *mbarriers, const struct pdl_flow *flow,
     if (parity == 1 || parity == PDL_PARITY_LATER) { /* those before it have ordered, or do not */
         wait->verdict = PDL_MBARRIER_NOTHING;
         wait->why = parity == 1 ? PDL_BARRIER_PASSES : PDL_BARRIER_NONE_PASSED;
-    } else if ((may & arrivals->early) != 0 && (may & arrivals->again) != 0) {
+    } else if ((may & arrivals->early) != 0 && (may & arrivals->again) != 0 &&
+               !(place->exact & arrivals->pending)) {
         wait->verdict = place->counts_one ? PDL_MBARRIER_NOTHING : PDL_MBARRIER_DOUBT;
         wait->why = place->counts_one ? PDL_BARRIER_PREFILLED : PDL_BARRIER_NONE_PASSED;
     } else if (parity == 0 && (place->exact & arrivals->ordered) != 0) {
