@@ -176,6 +176,27 @@ bool pdl_effects_in_own_table(const struct pdl_ptx_module *module, const struct 
     return own;
 }
 
+/* Whether an access needs what a lane of the same warp loaded, which is the one that waits: as its
+ * address, or to be stored. It is known only behind that wait. */
+static bool follows_leader(const struct pdl_flow *flow, const struct pdl_point *point,
+                           const struct pdl_instruction *instruction)
+{
+    const struct pdl_decision *decision =
+        point->decision != 0 ? &flow->decisions[point->decision - 1] : NULL;
+    bool follows = false;
+    if (decision == NULL || decision->divergence != PDL_DIVERGENCE_THREAD ||
+        (decision->depends & (PDL_DEPENDS_WARP | PDL_DEPENDS_MEMORY)) != 0) {
+        return false;
+    }
+    for (uint32_t i = 0; i < instruction->operand_count; i++) {
+        const struct pdl_operand *operand = &flow->body->operands[instruction->first_operand + i];
+        const struct pdl_value value = pdl_operand_value(flow->values, flow->body, operand);
+        const bool result = operand->slot == 0 && !operand->memory;
+        follows = follows || (!result && (value.depends & PDL_DEPENDS_LEADER) != 0);
+    }
+    return follows;
+}
+
 static pdl_status access(struct collection *collection, const struct site *site, uint8_t kind,
                          unsigned slot)
 {
@@ -203,6 +224,9 @@ static pdl_status access(struct collection *collection, const struct site *site,
         .count = 1,
         .phases = site->point.least,
     };
+    if (follows_leader(flow, &site->point, instruction)) {
+        effect.states = pdl_change_states(effect.states, PDL_STATE_DECIDED, PDL_STATE_BARRIER);
+    }
     const bool any_space =
         instruction->opcode.space == PDL_SPACE_GENERIC &&
         (instruction->opcode.op == PDL_OP_LOAD || instruction->opcode.op == PDL_OP_STORE ||

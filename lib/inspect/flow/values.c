@@ -190,6 +190,7 @@ static struct pdl_value loaded(const struct pdl_value *address, bool local)
 {
     struct pdl_value value = {
         .strength = PDL_STRENGTH_VALUE, .depends = PDL_DEPENDS_MEMORY, .defined = true};
+    value.depends |= address->depends & PDL_DEPENDS_LEADER;
     value.untraced = local || address->untraced || address->count == 0;
     for (unsigned i = 0; i < address->count && !local; i++) {
         struct pdl_source source = address->sources[i];
@@ -370,6 +371,10 @@ static struct pdl_value result_of(const struct pdl_ptx_module *module,
         return value;
     case PDL_OP_LANE:
         value = carried(module, values, body, instruction);
+        if ((value.depends & PDL_DEPENDS_MEMORY) &&
+            pdl_name_begins(&module->names.names[instruction->name], "shfl.sync.")) {
+            value.depends |= PDL_DEPENDS_LEADER;
+        }
         value.depends |= PDL_DEPENDS_THREAD;
         return value;
     case PDL_OP_SCALE:

@@ -14,7 +14,8 @@ enum {
     PDL_DEPENDS_PARAMETER =
         8,                 /* a parameter of the function: of a kernel, the same for all threads */
     PDL_DEPENDS_WARP = 16, /* with THREAD: warps may differ, and not only the lanes of each */
-    PDL_DEPENDS_CLUSTER = 32 /* with BLOCK: clusters may differ, and not only the blocks of each */
+    PDL_DEPENDS_CLUSTER = 32, /* with BLOCK: clusters may differ, and not only the blocks of each */
+    PDL_DEPENDS_LEADER = 64   /* what a lane loaded, and another one got from it by a shuffle */
 };
 
 /* Whether a name is that of a special register; *depends is what its value depends on. */
