@@ -178,3 +178,33 @@ __global__ void an_arrival_orders_others(const float *x, float *y)
         y[threadIdx.x] = x[threadIdx.x]; // EXPECT: partial-wait
     }
 }
+
+// The second warp lets the third one go before it is behind the wait itself.
+__global__ void named_barriers_in_the_wrong_row(const float *x, float *y)
+{
+    const unsigned warp = threadIdx.x >> 5;
+    if (warp == 0) {
+        PDL_WAIT();
+        named_arrive(1, 64);
+    } else if (warp == 1) {
+        named_arrive(2, 64);
+        named_sync(1, 64);
+        y[threadIdx.x] = x[threadIdx.x];
+    } else if (warp == 2) {
+        named_sync(2, 64);
+        y[threadIdx.x] = x[threadIdx.x] + 1; // EXPECT: partial-wait
+    }
+}
+
+// Of one warp the leader waits, and the others have leaders as well.
+__global__ void a_row_from_another_leader(const int *rows, const float *x, float *y)
+{
+    const unsigned lane = threadIdx.x & 31;
+    int row = 0;
+    if (threadIdx.x == 0) {
+        PDL_WAIT();
+        row = rows[0];
+    }
+    row = __shfl_sync(0xffffffff, row, 0);
+    y[threadIdx.x] = x[32 * row + lane]; // EXPECT: partial-wait
+}

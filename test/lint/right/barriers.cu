@@ -201,3 +201,20 @@ __global__ void a_warp_and_then_the_block(const float *x, float *y)
     __syncthreads();
     y[blockIdx.x * blockDim.x + threadIdx.x] = tile[threadIdx.x & 31] + x[threadIdx.x];
 }
+
+// One warp waits, the second is behind it by one barrier, and holds the third by the next.
+__global__ void named_barriers_in_a_row(const float *x, float *y)
+{
+    const unsigned warp = threadIdx.x >> 5;
+    if (warp == 0) {
+        PDL_WAIT();
+        named_arrive(1, 64);
+    } else if (warp == 1) {
+        named_sync(1, 64);
+        y[threadIdx.x] = x[threadIdx.x];
+        named_arrive(2, 64);
+    } else if (warp == 2) {
+        named_sync(2, 64);
+        y[threadIdx.x] = x[threadIdx.x] + 1;
+    }
+}
