@@ -9,16 +9,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Bytes from which on an array is large. */
-#define PDL_ARRAY_LARGE ((size_t)1 << 20)
-
 /* Makes room for `wanted` items of `each` bytes in the array that `items`, the address of a pointer,
  * points to; new room is zeroed. False, and the array stays as it is, without memory and for more
  * items than 32 bits count. */
 static inline bool pdl_array_grow(void *items, size_t *capacity, size_t wanted, size_t each)
 {
-    /* Large arrays by less: all of the new room is written to. */
-    const size_t more = *capacity < PDL_ARRAY_LARGE / each ? *capacity : *capacity / 4;
+    /* Arrays of a megabyte or more grow by less: all of the new room is written to. */
+    const size_t more = *capacity < ((size_t)1 << 20) / each ? *capacity : *capacity / 4;
     const size_t grown_to = *capacity < 8 ? 16 : *capacity + more;
     const size_t room = wanted > grown_to || grown_to > UINT32_MAX ? wanted : grown_to;
     void *old = NULL;

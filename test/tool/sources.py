@@ -199,7 +199,7 @@ class Compile(Case):
         for name in ("80", "sm_75", "native", "90b", ""):
             result = self.lint("--arch=" + name, "a.cu")
             self.assertEqual((result.returncode, self.commands()), (2, []), name)
-            self.assertIn("--arch takes architectures from sm_90 on", result.stderr)
+            self.assertIn("--arch takes an architecture of sm_90 or newer", result.stderr)
 
     def test_files_that_are_cuda_only_by_an_option(self):
         self.file("a.cpp", BROKEN)
