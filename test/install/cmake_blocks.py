@@ -76,9 +76,12 @@ def main():
                              "-D", "PDL_CUDA_INCLUDE_DIR=" + arguments.cuda_include]
                 for command in configure, ["cmake", "--build", folder / "build", "--parallel", "2"]:
                     result = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
-                    if result.returncode != 0:
+                    # Where no architecture is named, waits are compiled out, and there is nothing to lint.
+                    old = re.search(r"\bpdl_lint_ptx_\w+_([1-8]\d)\b", result.stdout)
+                    if result.returncode != 0 or old:
                         failed += 1
-                        print("%s:%d: the block does not build\n%s" % (page, line, result.stdout))
+                        print("%s:%d: the block does not build%s\n%s" % (
+                            page, line, " for 9.0" if old else "", result.stdout))
                         break
     print("%d of %d blocks build" % (count - failed, count))
     return 1 if failed or count == 0 else 0
