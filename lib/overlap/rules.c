@@ -130,8 +130,8 @@ static void judge_cluster(const struct judgement *judgement)
     const struct pdl_overlap_side *secondary = &judgement->input->secondary;
     if (secondary->cluster > 1) {
         add(judgement, PDL_CONDITION_CLUSTER, PDL_UNKNOWN,
-            "the secondary's clusters of %u blocks need room on neighbouring SMs at once, which is "
-            "not modelled",
+            "the secondary's clusters of %u blocks need room on neighbouring SMs at the same time, "
+            "which is not modelled",
             secondary->cluster);
     } else {
         add(judgement, PDL_CONDITION_CLUSTER, PDL_YES, "the secondary has no clusters");

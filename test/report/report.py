@@ -468,9 +468,9 @@ class Plots(Case):
         self.assertIn("1 of the last curves\u2019 points was wrong".replace("\u2019", "'"), page.text("figcaption"))
 
     def test_of_a_chain_that_does_not_work(self):
-        self.put("chain.json", {**make_sample.tuned(), "failed": "the chain has written to buffer w, which is said to be constant"})
+        self.put("chain.json", {**make_sample.tuned(), "failed": "the chain has written to buffer w, which is declared constant"})
         said = self.made("--require-plots").text("figcaption")
-        self.assertIn("Nothing was chosen: the chain has written to buffer w, which is said to be constant.", said)
+        self.assertIn("Nothing was chosen: the chain has written to buffer w, which is declared constant.", said)
         self.assertNotIn("What was chosen", said)
 
 

@@ -318,7 +318,7 @@ class Ends(Chains):
         self.failed("links[2]: the mock takes no such grid", CASES.replace("scale - - 3 right", "scale - - 3 refused"))
 
     def test_constants_that_are_written(self):
-        self.failed("the chain has written to buffer w, which is said to be constant", change=changed("links", 1, "args", 1, {"buffer": "w"}))
+        self.failed("the chain has written to buffer w, which is declared constant", change=changed("links", 1, "args", 1, {"buffer": "w"}))
 
     def test_where_a_constant_was_written_nothing_is_chosen(self):
         path = self.chain(changed("links", 1, "args", 1, {"buffer": "w"}))
@@ -402,7 +402,7 @@ class Compiler(Chains):
 
     def test_a_source_that_is_no_text(self):
         self.file("chain.mock", CASES + "\0")
-        self.bad("chain.mock: there is a NUL byte in it: this is no text", None, True, "source")
+        self.bad("chain.mock: not a text: it contains a NUL byte", None, True, "source")
 
     def test_a_kernel_that_is_not_there(self):
         self.bad("kernel missing, trigger -1: the mock finds no such kernel", changed("kinds", "first", "kernel", "missing"), True, "")
@@ -536,7 +536,7 @@ class Links(Chains):
         for value in ({}, [], None):
             self.bad_value("links", "a list of links is wanted here", "links", value)
         self.bad_value("links[1]", "an object is wanted here", "links", 1, "second")
-        self.bad_value("links[1]", 'its "kind" is none of the "kinds"', "links", 1, "kind", "third")
+        self.bad_value("links[1]", 'its "kind" is not one of the "kinds"', "links", 1, "kind", "third")
         self.bad_value("links[1]", '"kind" is missing', "links", 1, "kind", None)
         self.bad_value("links[1]", '"kind" is a string', "links", 1, "kind", 1)
         self.bad_value("links[1].args", "a list of values is wanted here", "links", 1, "args", {"i32": 1})

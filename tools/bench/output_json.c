@@ -397,7 +397,7 @@ static bool take_against(const struct reader *reader, const json_t *object,
         const json_t *const place = json_object_get(reader->ids, id);
         const size_t index = (size_t)json_integer_value(place);
         if (place == NULL || index >= table->count || strcmp(table->items[index]->id, id) != 0) {
-            return refuse(reader, "\"against\" is no point before it in its table");
+            return refuse(reader, "\"against\" is not an earlier point of its table");
         }
         *against = table->items[index];
     }
@@ -428,7 +428,7 @@ static bool read_point(struct reader *reader, const json_t *object, struct bench
         return refuse(reader, "there is a point of its id before it");
     }
     if (checks < 0 || checks > UINT_MAX) {
-        return refuse(reader, "\"checks\" is no number of checks");
+        return refuse(reader, "\"checks\" is not a number of checks");
     }
     struct bench_point *const point = bench_point_add(table, against, NULL, values);
     point->waived = waived != NULL ? copy_text(waived) : NULL;
@@ -450,7 +450,7 @@ static bool read_axes(const struct reader *reader, const json_t *object, struct 
     for (size_t i = 0; i < json_array_size(list); i++) {
         const char *const name = json_string_value(json_array_get(list, i));
         if (name == NULL || !is_name(name)) {
-            return refuse(reader, "axis %zu is no name", i);
+            return refuse(reader, "axis %zu is not a name", i);
         }
         for (size_t j = 0; j < i; j++) {
             if (strcmp(spec->axes[j], name) == 0) {

@@ -19,7 +19,7 @@ __attribute__((format(printf, 2, 3))) void print_line(FILE *to, const char *form
 
 /* Messages of pdltool, on standard error: `pdltool lint: error: ...`. What is wrong in an input begins with its name
  * and line instead: `fc.ptx:12:3: error: ...`. */
-void print_as(const char *command); /* the command that runs */
+void print_as(const char *name); /* the command that runs */
 __attribute__((format(printf, 1, 2))) void print_error(const char *format, ...);
 __attribute__((format(printf, 1, 2))) void print_warning(const char *format, ...);
 __attribute__((format(printf, 1, 2))) void print_note(const char *format, ...);

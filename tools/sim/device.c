@@ -39,7 +39,7 @@ void sim_device_values(struct sim_device *device, struct sim_device_value values
         {"block-end", "ns", "of each block after its last phase", &device->block_end, 0, 0},
         {"refill", "ns", "a block's end to the start of the next one in its place", &device->refill,
          0, 0},
-        {"placing", "ns", "for each block that a launch places at once", &device->placing, 0, 0},
+        {"placing", "ns", "per block that a launch places immediately", &device->placing, 0, 0},
         {"arguments", "ns", "until a kernel's first block on an SM has its arguments",
          &device->arguments, 0, 0},
         {"flush", "ns", "last end to completion, where each SM has written", &device->flush, 0, 0},

@@ -255,9 +255,8 @@ static char *finish(void *self)
             unsigned char *const now = allocate(buffer->bytes, 1);
             gpu_read(now, buffer->memory, buffer->bytes);
             if (memcmp(now, buffer->fill, buffer->bytes) != 0) {
-                why =
-                    format_text("the chain has written to buffer %s, which is said to be constant",
-                                buffer->name);
+                why = format_text("the chain has written to buffer %s, which is declared constant",
+                                  buffer->name);
             }
             free(now);
         }

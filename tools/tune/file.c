@@ -344,7 +344,7 @@ static bool read_link(const struct reader *reader, size_t index, json_t *given)
     if (kind == NULL || link->kind == reader->job->kind_count) {
         return complain(reader, where,
                         kind == NULL ? "\"kind\" is missing"
-                                     : "its \"kind\" is none of the \"kinds\"");
+                                     : "its \"kind\" is not one of the \"kinds\"");
     }
     return read_arguments(reader, index, json_object_get(given, "args"), link);
 }
@@ -432,7 +432,7 @@ static char *read_source(const struct reader *reader, const char *path)
     size_t size = 0;
     char *const text = read_file(reader, "source", path, &size);
     if (text != NULL && strlen(text) != size) {
-        (void)complain(reader, "source", "%s: there is a NUL byte in it: this is no text", path);
+        (void)complain(reader, "source", "%s: not a text: it contains a NUL byte", path);
         free(text);
         return NULL;
     }
