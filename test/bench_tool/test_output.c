@@ -498,7 +498,7 @@ static void json_that_is_none_of_ours_is_refused(void **state)
          "point 2: there is a point of its id before it"},
         {"\"axes\":{\"way\":\"pdl\"", "\"axes\":{\"way\":1", "point 1: \"way\" is no name"},
         {"\"against\":\"suite/t/way=raw", "\"against\":\"suite/t/way=chain",
-         "point 1: \"against\" is no point before it"},
+         "point 1: \"against\" is not an earlier point"},
         {"{\"way\":\"x\",\"length\":\"z\"},\"against\":null",
          "{\"way\":\"x\",\"length\":\"z\"},\"against\":\"suite/t/way=raw/length=\xc3\xa9 "
          "\\\"1\\\"\"",
