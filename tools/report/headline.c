@@ -11,7 +11,10 @@
 /* Takes the texts over. */
 static void add_card(struct cards *cards, char *value, char *label, char *more)
 {
-    const struct card card = {.value = value, .label = label, .more = more};
+    struct card card = {.value = NULL};
+    card.value = value;
+    card.label = label;
+    card.more = more;
     APPEND(cards, card);
 }
 
