@@ -389,6 +389,17 @@ class Plots(Case):
                 entries["".join(text.itertext()).strip()] = (point.get("color"), form, path.get("stroke-dasharray"))
         return entries
 
+    def test_plots_explain_their_axes_and_ratios(self):
+        self.put("a.json", make_sample.run(make_sample.overhead()))
+        said = self.made("--require-plots").text("figcaption")
+        self.assertIn("Across: ns per launch. Up: % of batches.", said)
+        self.assertIn("Raw CUDA: solid line, filled points; libpdl: broken line, open points.", said)
+        self.assertIn("Length of a bar: ns per launch, the median", said)
+        for first, second, ratio, rest in re.findall(r"(?:[\w-]+): ([\d,.]+) ns; [\w-]+: ([\d,.]+) ns, ([\d.]+) times that(.{12})", said):
+            quotient = float(second.replace(",", "")) / float(first.replace(",", ""))
+            if abs(quotient - float(ratio)) > 0.002 * quotient:
+                self.assertEqual(rest, " (the median")
+
     def test_raw_calls_and_those_of_libpdl_are_told_apart(self):
         self.put("a.json", make_sample.run(make_sample.overhead() + make_sample.overlap() + make_sample.graph()))
         self.made("--require-plots")
