@@ -79,8 +79,7 @@ pdl_status pdl_libcuda_load(const char *soname, const struct pdl_libcuda_entry *
     if (loaded == NULL) {
         const char *why = dlerror();
         const struct pdl_error_source source = {.call = "dlopen"};
-        /* What dlopen() says of a file that is not there adds nothing. */
-        const bool absent = why == NULL || strstr(why, "No such file") != NULL;
+        const bool absent = why == NULL || strstr(why, "No such file") != NULL; /* it is enough */
         return pdl_error_set(PDL_ERROR_NO_DRIVER, source,
                              "no CUDA driver is installed (%s cannot be loaded%s%s)", soname,
                              absent ? "" : ": ", absent ? "" : why);

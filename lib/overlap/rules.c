@@ -55,9 +55,8 @@ static void judge_device(const struct judgement *judgement)
     add(judgement, PDL_CONDITION_DEVICE, yes_if(capability >= PDL_GATE_CAPABILITY),
         "%.100s has compute capability %d.%d; overlap needs 9.0 or newer",
         judgement->input->device_name, capability / 10, capability % 10);
-    add(judgement, PDL_CONDITION_ENVIRONMENT, yes_if(!judgement->input->disabled), "%s",
-        judgement->input->disabled ? "PDL_OVERLAP=0 is set: no launch overlaps"
-                                   : "PDL_OVERLAP=0 is not set");
+    add(judgement, PDL_CONDITION_ENVIRONMENT, yes_if(!judgement->input->disabled),
+        "PDL_OVERLAP=0 is %s", judgement->input->disabled ? "set: no launch overlaps" : "not set");
     add(judgement, PDL_CONDITION_ATTRIBUTE, yes_if(judgement->input->requested), "%s",
         judgement->input->requested
             ? "the launch of the secondary asks for overlap"
@@ -530,8 +529,7 @@ static void judge_occupancy(const struct judgement *judgement)
             primary, secondary);
     } else {
         add(judgement, PDL_CONDITION_OCCUPANCY, PDL_UNKNOWN,
-            "an SM holds %u blocks of the primary or %u of the secondary by this count; the driver "
-            "reports %d and %d",
+            "an SM holds %u and %u blocks by this count; the driver reports %d and %d",
             report->primary_per_sm, report->secondary_per_sm, primary, secondary);
     }
 }

@@ -479,7 +479,7 @@ static void json_that_is_none_of_ours_is_refused(void **state)
         {"\"title\": \"a table\"", "\"title\": null", "table 0: \"title\" is no text"},
         {"\"note\": \"a note\"", "\"note\": 1", "table 0: \"note\" is no text"},
         {"[\"way\",\"length\"]", "[\"way\",\"way\"]", "table 0: two axes have the same name"},
-        {"[\"way\",\"length\"]", "[\"way\",7]", "table 0: axis 1 is no name"},
+        {"[\"way\",\"length\"]", "[\"way\",7]", "table 0: axis 1 is not a name"},
         {"[\"way\",\"length\"]", "[\"a\",\"b\",\"c\",\"d\",\"e\",\"f\",\"g\"]",
          "table 0: \"axes\" has 7 items, at most 6 are known here"},
         {"[\"way\",\"length\"]", "[\"way\",\"width\"]", "point 0: \"width\" is no name"},
