@@ -60,7 +60,7 @@ typedef enum pdl_lint_level {
       "a thread may trigger more than once")                                                       \
     X(PDL_LINT_WAIT_IN_LOOP, 9, "wait-in-loop", PDL_LINT_NOTE, "the wait is in a loop")            \
     X(PDL_LINT_COMPILED_OUT, 10, "compiled-out", PDL_LINT_WARNING,                                 \
-      "the code is for less than sm_90: its waits are gone or will not assemble")                  \
+      "the code is for less than sm_90: its waits are missing or cannot be assembled")             \
     X(PDL_LINT_BARRIER_BEFORE_WAIT, 11, "barrier-before-wait", PDL_LINT_NOTE,                      \
       "a barrier of the block comes before the wait")                                              \
     X(PDL_LINT_EXIT_BEFORE_WAIT, 12, "exit-before-wait", PDL_LINT_NOTE,                            \

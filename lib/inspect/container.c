@@ -132,10 +132,10 @@ static const char *unpack_message(struct reader *reader, enum pdl_unpack_result 
                    ? "it is compressed with LZ4, and liblz4.so.1 cannot be opened"
                    : "it is compressed with Zstandard, and libzstd.so.1 cannot be opened";
     case PDL_UNPACK_UNKNOWN:
-        return "it is compressed in a way that is not known";
+        return "it is compressed in an unknown format";
     case PDL_UNPACK_TOO_LARGE:
         if (reader->left > 0) {
-            return "it would be larger than what is read when it is decompressed";
+            return "it would be larger than the limit when decompressed";
         }
         return pdl_arena_format(&reader->inspection->arena,
                                 "with it, more than %llu bytes of the input would be decompressed",
@@ -251,7 +251,7 @@ static pdl_status read_entry(struct reader *reader, const struct pdl_fatbin_entr
         status = leave_unread(reader, image, mark_of(inspection),
                               entry->kind == PDL_FATBIN_LTO
                                   ? "it is intermediate code for link-time optimization"
-                                  : "it is of a kind that is not known");
+                                  : "it is of an unknown kind");
     } else if (result != PDL_UNPACKED) {
         about->left_out = result == PDL_UNPACK_TOO_LARGE;
         reader->left_out = reader->left_out || (about->left_out && reader->left == 0);
@@ -337,7 +337,7 @@ static pdl_status read_segments(struct reader *reader, const struct pdl_elf *elf
         total += size;
         if (total > elf->size + SHARED_MAX) {
             return pdl_inspect_fail(PDL_ERROR_INVALID_IMAGE, 0, 0,
-                                    "the ELF file is damaged: its segments lie over each other");
+                                    "the ELF file is damaged: its segments overlap");
         }
         const pdl_status status = search(reader, data, (size_t)size, segment.p_vaddr);
         if (status != PDL_SUCCESS) {

@@ -138,7 +138,7 @@ pdl_status pdl_cubin_read(pdl_inspection *inspection, const unsigned char *bytes
     about->function_count = cubin.function_count;
     if (!cubin.known) {
         about->unread = pdl_arena_format(&inspection->arena,
-                                         "the instructions of its architecture, %d, are not known",
+                                         "the instructions of its architecture, %d, are unknown",
                                          (int)cubin.target);
         if (about->unread == NULL) {
             status = pdl_inspect_fail(PDL_ERROR_OUT_OF_MEMORY, 0, 0, "no memory for a message");

@@ -57,7 +57,7 @@ static pdl_status resize_options(const pdl_inspect_options *options, pdl_inspect
     }
     if ((copy->flags & ~(PDL_INSPECT_FACTS_ONLY | PDL_INSPECT_NO_SOURCES)) != 0) {
         return pdl_inspect_fail(PDL_ERROR_INVALID_ARGUMENT, 0, 0,
-                                "options->flags has bits that are none: %#x", copy->flags);
+                                "options->flags has unknown bits: %#x", copy->flags);
     }
     const struct {
         const char *const *list;

@@ -462,7 +462,7 @@ static void follow_call(struct pdl_order *order, const struct step *step)
     } else if (entry == NONE && system) {
         go_on(order, step);
     } else if (entry == NONE) {
-        lose(order, step, immediate ? "a call of code that is not here" : "an indirect call");
+        lose(order, step, immediate ? "a call of external code" : "an indirect call");
     }
     if (is_guarded(step)) {
         go_on(order, step);

@@ -197,7 +197,7 @@ static void an_image_that_cannot_be_read_leaves_the_others(void **state)
     assert_non_null(strstr(pdl_inspection_image(inspection, 0)->unread, "line "));
     assert_non_null(strstr(pdl_inspection_image(inspection, 1)->unread, "damaged or cut short"));
     assert_null(pdl_inspection_image(inspection, 2)->unread);
-    assert_non_null(strstr(pdl_inspection_image(inspection, 3)->unread, "not known"));
+    assert_non_null(strstr(pdl_inspection_image(inspection, 3)->unread, "unknown"));
     assert_int_equal(pdl_inspection_kernel_count(inspection), 2); /* none of what was begun */
     assert_int_equal(pdl_inspection_image(inspection, 0)->kernel_count, 0);
     pdl_inspection_destroy(inspection);
@@ -382,7 +382,7 @@ static void another_compression_is_said_to_be_unknown(void **state)
 {
     (void)state;
     struct bytes bytes = make_compressed(0, "data", 4, 100);
-    assert_not_inspected(&bytes, PDL_ERROR_INVALID_IMAGE, "a way that is not known");
+    assert_not_inspected(&bytes, PDL_ERROR_INVALID_IMAGE, "an unknown format");
     bytes_free(&bytes);
 }
 

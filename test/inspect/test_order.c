@@ -116,11 +116,11 @@ static void what_cannot_be_followed_is_said(void **state)
     (void)EARLY_LOADS(OP_WAIT, OP_LOAD);
     assert_in(unchecked(), "only the order");
     (void)EARLY_LOADS(OP_OTHER, MADE_OVER(OP_BRANCH, 100), OP_WAIT);
-    assert_in(unchecked(), "behind 0x10: a branch out of the code");
+    assert_in(unchecked(), "beyond 0x10: a branch out of the code");
     (void)EARLY_LOADS(MADE_OVER(OP_BRANCH_IF, -100), OP_WAIT);
-    assert_in(unchecked(), "behind 0x0: a branch out of the code");
+    assert_in(unchecked(), "beyond 0x0: a branch out of the code");
     assert_int_equal(EARLY_LOADS(OP_LOAD, OP_BRANCH_TABLE, OP_LOAD, OP_WAIT), 1);
-    assert_in(unchecked(), "behind 0x10: an indirect branch");
+    assert_in(unchecked(), "beyond 0x10: an indirect branch");
     (void)EARLY_LOADS(OP_JUMP, OP_WAIT);
     assert_in(unchecked(), "a jump");
     (void)EARLY_LOADS(OP_CALL_POINTER_NEAR, OP_WAIT);
@@ -221,7 +221,7 @@ static void calls_by_relocation_are_followed(void **state)
     assert_in(unchecked(), "only the order");
     cubin.calls[0].callee = "elsewhere";
     assert_int_equal(early_loads(&cubin), 0);
-    assert_in(unchecked(), "behind 0x10: a call of code that is not here");
+    assert_in(unchecked(), "beyond 0x10: a call of external code");
 }
 
 static void functions_that_call_each_other_come_to_an_end(void **state)
@@ -426,7 +426,7 @@ static void a_load_that_was_not_moved_is_said_too(void **state)
         .target = 90,
         .functions = {{.name = "fc1", .code = {OP_OTHER, OP_WAIT, OP_LOAD_CONSTANT, OP_EXIT}}}};
     read_bytes(make_pair(&cubin));
-    assert_in(find_finding(PDL_LINT_NC_AFTER_WAIT)->machine, "behind the wait");
+    assert_in(find_finding(PDL_LINT_NC_AFTER_WAIT)->machine, "after the wait");
     cubin.target = 100; /* another PTX may have been compiled for it */
     read_bytes(make_pair(&cubin));
     assert_null(find_finding(PDL_LINT_NC_AFTER_WAIT)->machine);

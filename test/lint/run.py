@@ -371,7 +371,7 @@ def check_mutants(arguments, directory):
 # --------------------------------------------------------------------------------------------------
 # Machine code
 
-MACHINE = {"moved": "ptxas moved it above the wait: at 0x", "kept": "the code for sm_90 has it behind the wait"}
+MACHINE = {"moved": "ptxas moved it above the wait: at 0x", "kept": "the code for sm_90 has it after the wait"}
 
 
 def compile_fatbin(arguments, source, output, more):
@@ -410,7 +410,7 @@ def check_machine_file(arguments, kind, source, path, lines):
         told = {remark for number, remark in remarks.items() if first <= number <= last}
         own = [f for f in findings if f["rule"] == "nc-after-wait" and base_name(f["kernel"]) == name]
         for finding in own if len(told) == 1 else ():
-            other = "above" if told == {"kept"} else "has it behind"
+            other = "above" if told == {"kept"} else "has it after"
             if other in finding["machine"]:
                 wrong.append("%s: kernel %s without lines: %s" % (source.path, name, finding["machine"]))
     return wrong, len(remarks)

@@ -284,10 +284,10 @@ class Project(Case):
             ("overlapped\n", "1:11: error: no pattern behind overlapped"),
             ("plain a  b\n", "1:10: error: more than one pattern in the line"),
             ("fail-on all\n", "1:9: error: fail-on is note, warning, error or never"),
-            ("require-checked yes\n", "1:17: error: nothing may stand behind"),
+            ("require-checked yes\n", "1:17: error: nothing may follow"),
             ("launches\n", "1:9: error: nothing behind launches"),
-            ("suppress what : x\n", "1:10: error: 'what' is no rule's id"),
-            ("plain a\n suppress no-wait foo=x : y\n", "2:19: error: 'foo' is no key"),
+            ("suppress what : x\n", "1:10: error: 'what' is not a rule's id"),
+            ("plain a\n suppress no-wait foo=x : y\n", "2:19: error: 'foo' is not a key"),
             ("plain \x07\n", "1:7: error: a control character (0x07)"),
         ):
             with self.subTest(text):

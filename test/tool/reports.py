@@ -423,8 +423,8 @@ class Suppressions(Case):
     def test_bad_lists(self):
         path = self.file("fc.ptx", ONE)
         for text, message in (
-            ("# fine\n\nno-such-rule : x\n", "list:3:1: error: 'no-such-rule' is no rule's id"),
-            ("no-wait shape=round : x\n", "list:1:9: error: 'shape' is no key"),
+            ("# fine\n\nno-such-rule : x\n", "list:3:1: error: 'no-such-rule' is not a rule's id"),
+            ("no-wait shape=round : x\n", "list:1:9: error: 'shape' is not a key"),
             ("no-wait\n", "list:1:8: error: no reason"),
         ):
             result = self.suppress(text, path)
@@ -519,7 +519,7 @@ UNREAD = """\177ELF
 mock
 image kind=ptx target=90 | p(1.compute_90.ptx)
 kernel name=known waits=yes
-image kind=%s target=%d | p(2) | it is compressed in a way that is not known
+image kind=%s target=%d | p(2) | it is compressed in an unknown format
 %s"""
 
 
@@ -555,22 +555,22 @@ class Cuobjdump(Case):
         if any(os.path.exists(d + "/cuobjdump") for d in ("/usr/bin", "/bin")):
             self.skipTest("there is one")
         result = self.run_lint()
-        self.assertIn("p(2): error: it is compressed in a way that is not known; there is no cuobjdump", result.stderr)
+        self.assertIn("p(2): error: it is compressed in an unknown format; there is no cuobjdump", result.stderr)
         self.assertEqual(result.returncode, 2)
 
     def test_ptx_is_unpacked_and_read(self):
         self.unpacks({"x.1.sm_90.ptx": ONE})
         result = self.run_lint()
         self.assertIn("fc.cu:30:12: warning", result.stdout)
-        self.assertIn("p(2): note: it is compressed in a way that is not known; read with cuobjdump\n", result.stderr)
+        self.assertIn("p(2): note: it is compressed in an unknown format; read with cuobjdump\n", result.stderr)
         self.assertEqual(result.returncode, 1)
         with open(self.environment["LOG"], encoding="utf-8") as log:
             self.assertEqual(log.read(), "-xptx all %s\n" % self.program)
 
     def test_what_holds_for_many_images_is_said_once(self):
         self.install("exit 1\n")
-        result = self.run_lint(kind="lto", more="image kind=lto | p(3) | it is compressed in a way that is not known\n" * 2000)
-        self.assertEqual(result.stderr, "p(2): note: it is compressed in a way that is not known; the same holds for 2,000 more images\n")
+        result = self.run_lint(kind="lto", more="image kind=lto | p(3) | it is compressed in an unknown format\n" * 2000)
+        self.assertEqual(result.stderr, "p(2): note: it is compressed in an unknown format; the same holds for 2,000 more images\n")
 
     def test_a_cubin_is_unpacked(self):
         self.unpacks({"x.1.sm_90.cubin": "mock\nimage kind=sass\nkernel name=s waits=no\n"})
@@ -625,7 +625,7 @@ class Cuobjdump(Case):
         self.assertEqual(result.returncode, 2)
 
     def test_standard_input_is_unpacked_too(self):
-        self.install('grep -q "not known" "$3" && cat > x.ptx <<END\n%sEND\n' % ONE)
+        self.install('grep -q "known" "$3" && cat > x.ptx <<END\n%sEND\n' % ONE)
         result = self.tool("inspect", "-", env=self.environment, input=UNREAD % ("ptx", 90, ""))
         names = [line for line in result.stdout.splitlines() if line.endswith(":")]
         self.assertEqual(names, ["<stdin>:", "<stdin>(x.ptx):"])

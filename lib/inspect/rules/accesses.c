@@ -35,9 +35,8 @@ static const char *before_wait_advice(const struct pdl_report *report,
                                       const struct pdl_effect *effect)
 {
     if (effect->kind == PDL_EFFECT_WRITE) {
-        return pdl_report_sentence(
-            report, "wait first, with ", pdl_report_idiom(report)->wait,
-            ": the kernels before this one may still read or write that memory");
+        return pdl_report_sentence(report, "wait first, with ", pdl_report_idiom(report)->wait,
+                                   ": earlier kernels may still read or write that memory");
     }
     const char *constant = pdl_report_constant_advice(report, finding, &effect->address);
     return constant == NULL ? NULL
@@ -89,12 +88,11 @@ static pdl_status unwaited_access(struct pdl_report *report, const struct pdl_ef
     if (!(states & PDL_STATE_NOT_WAITED & ~PDL_STATE_CALLED)) {
         finding.level = PDL_LINT_NOTE;
         finding.rule = write ? PDL_LINT_WRITE_BEFORE_WAIT : PDL_LINT_READ_BEFORE_WAIT;
-        finding.message = pdl_arena_format(
-            pdl_report_arena(report),
-            "%ss global memory%s behind a call of code that is not here: before the wait, unless "
-            "that code waits",
-            verb(effect), through);
-        finding.advice = "look at what is called, or wait in front of the access";
+        finding.message = pdl_arena_format(pdl_report_arena(report),
+                                           "%ss global memory%s after a call of external code: "
+                                           "before the wait, unless that code waits",
+                                           verb(effect), through);
+        finding.advice = "check the called code, or wait before the access";
         return pdl_report_add(report, finding);
     }
     if (report->module->debug && effect->address.untraced) {
@@ -112,8 +110,8 @@ static pdl_status unwaited_access(struct pdl_report *report, const struct pdl_ef
                                : PDL_LINT_READ_BEFORE_WAIT;
         finding.message =
             moved ? pdl_arena_format(pdl_report_arena(report),
-                                     "a non-coherent load%s stands behind the wait in the source, "
-                                     "and the compiler moved it above",
+                                     "a non-coherent load%s is after the wait in the source, but "
+                                     "the compiler moved it before the wait",
                                      through)
                   : pdl_arena_format(pdl_report_arena(report),
                                      "%ss global memory%s before the wait", verb(effect), through);
@@ -131,8 +129,8 @@ static pdl_status unwaited_access(struct pdl_report *report, const struct pdl_ef
             why == NULL ? NULL
             : decision != 0 && report->flow->decisions[decision - 1].data
                 ? pdl_arena_format(pdl_report_arena(report),
-                                   "%ss global memory%s without the wait, where data that is read "
-                                   "from memory before it says so",
+                                   "%ss global memory%s without the wait, depending on data that "
+                                   "is read from memory before it",
                                    verb(effect), through)
                 : pdl_arena_format(
                       pdl_report_arena(report),
@@ -141,21 +139,21 @@ static pdl_status unwaited_access(struct pdl_report *report, const struct pdl_ef
                       verb(effect), through, why);
     } else if (states & PDL_STATE_MBARRIER) {
         finding.level = PDL_LINT_NOTE;
-        finding.message = pdl_arena_format(
-            pdl_report_arena(report),
-            "some threads %s global memory%s without the wait that others execute, behind an "
-            "mbarrier that threads which waited may complete",
-            verb(effect), through);
+        finding.message =
+            pdl_arena_format(pdl_report_arena(report),
+                             "some threads %s global memory%s without the wait that others "
+                             "execute, after an mbarrier that threads which waited may complete",
+                             verb(effect), through);
     } else {
         finding.level = PDL_LINT_NOTE;
-        finding.message = pdl_arena_format(
-            pdl_report_arena(report),
-            "some threads %s global memory%s without the wait that others execute, and rely on a "
-            "barrier or a call behind it",
-            verb(effect), through);
+        finding.message =
+            pdl_arena_format(pdl_report_arena(report),
+                             "some threads %s global memory%s without the wait that others "
+                             "execute, and rely on a barrier or a call after it",
+                             verb(effect), through);
     }
     finding.advice = pdl_report_sentence(
-        report, "let every thread that touches memory of the kernels before execute ",
+        report, "let every thread that touches memory of earlier kernels execute ",
         pdl_report_idiom(report)->wait, " itself");
     return pdl_report_add(report, finding);
 }
@@ -171,7 +169,7 @@ static const char *why_unknown(const struct pdl_report *report, const struct pdl
     if (function != NULL && function->has_body) {
         return "which is of functions that call each other in more ways than are followed";
     }
-    return "whose code is not here: it may access memory, and it may wait";
+    return "whose code is not available: it may access memory, and it may wait";
 }
 
 static pdl_status unknown_call(struct pdl_report *report, const struct pdl_effect *effect)
@@ -182,7 +180,7 @@ static pdl_status unknown_call(struct pdl_report *report, const struct pdl_effec
     finding.rule = PDL_LINT_READ_BEFORE_WAIT;
     finding.parameter = -1;
     finding.parameter_offset = -1;
-    finding.advice = "wait before the call, or look at what is called";
+    finding.advice = "wait before the call, or check the called code";
     finding.message =
         effect->kind == PDL_EFFECT_GUESSED_CALL
             ? "calls through a pointer before the wait: every function here that it may mean is "
@@ -205,8 +203,8 @@ static pdl_status non_coherent(struct pdl_report *report, const struct pdl_effec
         through == NULL
             ? NULL
             : pdl_arena_format(pdl_report_arena(report),
-                               "a non-coherent load%s after the wait: it may be moved above it, "
-                               "and memory that another kernel writes must not be read so",
+                               "a non-coherent load%s after the wait: it may be moved before the "
+                               "wait, and must not read memory that another kernel writes",
                                through);
     const char *constant = pdl_report_constant_advice(report, &finding, &effect->address);
     finding.advice = constant == NULL ? NULL

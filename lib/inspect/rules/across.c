@@ -123,7 +123,7 @@ pdl_status pdl_rules_across(pdl_inspection *inspection)
     pdl_status status = PDL_SUCCESS;
     if (inspection->facts_only) {
         for (uint32_t i = 0; i < count; i++) {
-            inspection->kernels[i]->unchecked = "only facts were asked for";
+            inspection->kernels[i]->unchecked = "only facts were requested";
         }
         return PDL_SUCCESS;
     }

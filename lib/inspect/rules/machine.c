@@ -296,7 +296,7 @@ static pdl_status tell(const struct pair *pair, bool lines)
         } else if (sure) {
             ok = add_clause(
                 pair->inspection, &findings[i],
-                pdl_arena_format(arena, "the code for %s has it behind the wait", pair->target));
+                pdl_arena_format(arena, "the code for %s has it after the wait", pair->target));
         }
     }
     return ok ? PDL_SUCCESS : no_memory();
@@ -319,10 +319,10 @@ static pdl_status add_stray(const struct pair *pair, const struct pdl_machine_ac
         }
     }
     const pdl_lint_finding finding = {
-        .message = access->write ? "a store stands behind the wait in the source, and the machine "
-                                   "code has it above"
-                                 : "a load stands behind the wait in the source, and the machine "
-                                   "code has it above",
+        .message =
+            access->write
+                ? "a store is after the wait in the source, but before it in the machine code"
+                : "a load is after the wait in the source, but before it in the machine code",
         .advice = "make the access volatile, or load with inline PTX or PDL_LOAD()",
         .machine = clause,
         .rule = PDL_LINT_NC_AFTER_WAIT,
@@ -442,12 +442,11 @@ static const char *why_unchecked(pdl_inspection *inspection, uint32_t kernel)
     if (machine != NULL && machine->lost != NULL) {
         return pdl_arena_format(&inspection->arena,
                                 "there is no PTX of it for sm_90 or newer, and its machine code "
-                                "cannot be followed behind 0x%llx: %s",
+                                "cannot be followed beyond 0x%llx: %s",
                                 (unsigned long long)machine->lost_at, machine->lost);
     }
-    return "there is no PTX of it for sm_90 or newer: of machine code, only the order of accesses "
-           "and "
-           "the wait is read";
+    return "there is no PTX of it for sm_90 or newer: in machine code, only the order of accesses "
+           "and the wait is read";
 }
 
 pdl_status pdl_machine_compare(pdl_inspection *inspection, const struct pdl_named *same,

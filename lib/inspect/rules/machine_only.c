@@ -45,7 +45,7 @@ static pdl_status early_access(const struct code *code, const struct pdl_machine
 {
     const pdl_lint_finding finding = {
         .message = message_of(access),
-        .advice = "embed PTX too, which tells the parameter; wait first, unless no kernel in "
+        .advice = "embed PTX too, which shows the parameter; wait first, unless no kernel in "
                   "flight writes that memory",
         .machine = where(code, access->at),
         .rule = access->write ? PDL_LINT_WRITE_BEFORE_WAIT : PDL_LINT_READ_BEFORE_WAIT,
@@ -112,10 +112,10 @@ static pdl_status never_waits(const struct code *code, bool *found)
         .count = 1,
     };
     if (info->triggers == PDL_YES) {
-        finding.message = "the kernel triggers and never waits: it does not see what the kernels "
-                          "before it write, and the next one's wait does not cover them";
-        finding.advice = "execute cudaGridDependencySynchronize() on every path, or take the "
-                         "trigger out and launch it without overlap";
+        finding.message = "the kernel triggers and never waits: it does not see the writes of "
+                          "earlier kernels, and the next one's wait does not cover them";
+        finding.advice = "execute cudaGridDependencySynchronize() on every path, or remove the "
+                         "trigger and launch it without overlap";
     } else if (how >= PDL_HOW_SAID_OVERLAPPED) {
         finding.message = "the kernel is launched with overlap and never waits";
         finding.advice =

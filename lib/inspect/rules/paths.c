@@ -60,7 +60,7 @@ pdl_status pdl_report_ways_around(struct pdl_report *report)
                 report->launched == PDL_HOW_SAID_OVERLAPPED || is_named_number(report, decision);
             status = pdl_report_add_at(
                 report, PDL_LINT_NO_WAIT, always ? PDL_LINT_WARNING : PDL_LINT_NOTE, at, 1,
-                "the kernel waits only if a condition that is the same for all threads says so",
+                "the kernel waits only if a condition that is the same for all threads holds",
                 "launch it with overlap only where it waits");
             continue;
         }
@@ -79,20 +79,19 @@ pdl_status pdl_report_ways_around(struct pdl_report *report)
         const bool sure = touched && !no_turn && !is_untraced(report, at);
         status = pdl_report_add_at(
             report, PDL_LINT_NO_WAIT, sure ? PDL_LINT_WARNING : PDL_LINT_NOTE, at, 1,
-            touched ? "all threads may go around the wait here, and then access global memory or "
-                      "trigger"
-                    : "all threads may go around the wait here: then the next kernel's wait does "
-                      "not cover the kernel before this one",
+            touched
+                ? "all threads may bypass the wait here, and then access global memory or trigger"
+                : "all threads may bypass the wait here: then the next kernel's wait does not "
+                  "cover the previous kernel",
             pdl_arena_format(pdl_report_arena(report), "execute %s on every path%s",
                              pdl_report_idiom(report)->wait,
                              touched ? ", or launch without overlap when this path is taken" : ""));
     }
     if (exits > 0 && status == PDL_SUCCESS) {
-        status = pdl_report_add_at(
-            report, PDL_LINT_EXIT_BEFORE_WAIT, PDL_LINT_NOTE, first_exit, exits,
-            "some threads leave here without the wait",
-            "nothing, as long as others of the grid wait, and these touch no memory of "
-            "the kernels before");
+        status = pdl_report_add_at(report, PDL_LINT_EXIT_BEFORE_WAIT, PDL_LINT_NOTE, first_exit,
+                                   exits, "some threads leave here without the wait",
+                                   "no change is needed if other threads of the grid wait, and "
+                                   "these touch no memory of earlier kernels");
     }
     return status;
 }
@@ -105,9 +104,10 @@ static pdl_status waits_elsewhere(struct pdl_report *report)
     const uint32_t name = report->effects->unknown_name;
     const struct pdl_name *text = name != PDL_NONE ? &report->module->names.names[name] : NULL;
     const char *where =
-        text == NULL ? "code that is called through a pointer"
-                     : pdl_arena_format(pdl_report_arena(report), "'%.*s', whose code is not here",
-                                        (int)(text->length < 200 ? text->length : 200), text->text);
+        text == NULL
+            ? "code that is called through a pointer"
+            : pdl_arena_format(pdl_report_arena(report), "'%.*s', whose code is not available",
+                               (int)(text->length < 200 ? text->length : 200), text->text);
     const char *message =
         where == NULL ? NULL
                       : pdl_arena_format(pdl_report_arena(report),
@@ -121,7 +121,7 @@ static pdl_status waits_elsewhere(struct pdl_report *report)
                                       "execute %s in the kernel itself, or check the program that "
                                       "it is linked to",
                                       pdl_report_idiom(report)->wait)
-                   : "look at what is called, or check the program that it is linked to");
+                   : "check the called code, or the program that it is linked to");
 }
 
 pdl_status pdl_report_never_waits(struct pdl_report *report)
@@ -138,12 +138,12 @@ pdl_status pdl_report_never_waits(struct pdl_report *report)
             report, PDL_LINT_NO_WAIT,
             report->launched == PDL_HOW_SEEN_OVERLAPPED ? PDL_LINT_ERROR : PDL_LINT_WARNING,
             trigger->instruction, trigger->count,
-            "the kernel triggers and never waits: it does not see what the kernels "
-            "before it write, and the next one's wait does not cover them",
-            pdl_arena_format(pdl_report_arena(report),
-                             "execute %s on every path, or take the trigger out and launch it "
-                             "without overlap",
-                             pdl_report_idiom(report)->wait));
+            "the kernel triggers and never waits: it does not see the writes of earlier kernels, "
+            "and the next one's wait does not cover them",
+            pdl_arena_format(
+                pdl_report_arena(report),
+                "execute %s on every path, or remove the trigger and launch it without overlap",
+                pdl_report_idiom(report)->wait));
     }
     static const struct {
         pdl_lint_level level;
@@ -175,7 +175,7 @@ pdl_status pdl_report_too_old(struct pdl_report *report)
     if (mention->count > 0) {
         return pdl_report_add_at(
             report, PDL_LINT_COMPILED_OUT, PDL_LINT_ERROR, mention->instruction, mention->count,
-            "griddepcontrol needs sm_90, and this code is for less: it will not assemble",
+            "griddepcontrol needs sm_90, and this code is for less: it cannot be assembled",
             "compile for sm_90 or newer, or guard the instruction with __CUDA_ARCH__");
     }
     if (report->launched == PDL_HOW_SAID_OVERLAPPED) {

@@ -15,30 +15,29 @@ static pdl_status waiting_kernel(struct pdl_report *report)
     if (status == PDL_SUCCESS) {
         status = pdl_report_add_mention(
             report, PDL_LINT_TRIGGER_BEFORE_WAIT, &effects->trigger_before_wait,
-            "the trigger comes before the wait: the next kernel may start before "
-            "the kernel before this one has ended",
-            "nothing, as long as what the next kernel does before its wait is right "
-            "even then");
+            "the trigger comes before the wait: the next kernel may start before the previous one "
+            "has ended",
+            "no change is needed if the next kernel's work before its wait is right even then");
     }
     if (status == PDL_SUCCESS) {
         status = pdl_report_add_mention(
             report, PDL_LINT_REPEATED_TRIGGER, &effects->repeated_trigger,
             "a thread may trigger more than once here: only the first counts",
-            "trigger once, at the place that counts");
+            "trigger once, at the intended position");
     }
     if (status == PDL_SUCCESS) {
         status = pdl_report_add_mention(
             report, PDL_LINT_WAIT_IN_LOOP, &effects->wait_in_loop,
-            "the wait is in a loop: it returns at once after the first time, and "
-            "costs an instruction each time",
-            "wait once in front of the loop, if nothing in it can go before");
+            "the wait is in a loop: it returns immediately after the first time, and costs an "
+            "instruction each time",
+            "wait once before the loop, if nothing in it can precede the wait");
     }
     if (status == PDL_SUCCESS) {
-        status = pdl_report_add_mention(
-            report, PDL_LINT_BARRIER_BEFORE_WAIT, &effects->barrier_before_wait,
-            "a barrier of the block comes before the wait: no warp goes on to the "
-            "wait before all have come here",
-            "nothing, if it is for what is done before the wait");
+        status = pdl_report_add_mention(report, PDL_LINT_BARRIER_BEFORE_WAIT,
+                                        &effects->barrier_before_wait,
+                                        "a barrier of the block comes before the wait: no warp "
+                                        "reaches the wait before all have arrived here",
+                                        "no change is needed if the work before the wait needs it");
     }
     if (status == PDL_SUCCESS && effects->trigger.count == 0 && !effects->unknown) {
         status = pdl_report_add_at(

@@ -98,7 +98,7 @@ static pdl_status read_rule(const struct line *line, struct span word, int32_t *
     }
     if (*rule == ANY_RULE) {
         return pdl_inspect_fail(PDL_ERROR_INVALID_ARGUMENT, line->number, column_of(line, word.at),
-                                "'%.*s' is no rule's id", SHOWN(word));
+                                "'%.*s' is not a rule's id", SHOWN(word));
     }
     return PDL_SUCCESS;
 }
@@ -115,7 +115,7 @@ static pdl_status read_number(const struct line *line, struct span digits, uint3
     }
     if (value == 0 || value > UINT32_MAX) {
         return pdl_inspect_fail(PDL_ERROR_INVALID_ARGUMENT, line->number,
-                                column_of(line, digits.at), "'%.*s' is no line's number",
+                                column_of(line, digits.at), "'%.*s' is not a line number",
                                 SHOWN(digits));
     }
     *number = (uint32_t)value;
@@ -166,7 +166,7 @@ static pdl_status read_condition(const struct line *line, struct span word,
                    : pdl_inspect_fail(PDL_ERROR_OUT_OF_MEMORY, line->number, 0, "out of memory");
     }
     return pdl_inspect_fail(PDL_ERROR_INVALID_ARGUMENT, line->number, column_of(line, word.at),
-                            "'%.*s' is no key; kernel, file, function, parameter and line are",
+                            "'%.*s' is not a key: use kernel, file, function, parameter or line",
                             SHOWN(key));
 }
 
@@ -227,7 +227,7 @@ static pdl_status read_line(const struct line *line, struct span text, const cha
     if (!colon || rest.size == 0) {
         return pdl_inspect_fail(PDL_ERROR_INVALID_ARGUMENT, line->number,
                                 column_of(line, text.at + text.size),
-                                "no reason: a suppression ends in ': ' and why it is right");
+                                "no reason: a suppression ends in ': ' and the reason");
     }
     return add(line, &suppression, what, rest, name);
 }
