@@ -141,7 +141,7 @@ static void markdown_of_a_run(void **state)
                         "\n"
                         "**Ended early**: interrupted. What had been measured until then follows.\n"
                         "\n"
-                        "Figures are medians. Noise is half of what lies between the 10th and the "
+                        "Figures are medians. Noise is half of the distance from the 10th to the "
                         "90th percentile, in percent\n"
                         "of the median. A ratio is the median of the ratios of the rounds, with "
                         "the interval that 95 % of its\n"

@@ -119,8 +119,6 @@ def findings_of(path):
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--count", action="store_true")
-    parser.add_argument("--except", dest="left_out", action="append", default=[], metavar="PATH",
-                        help="a file or folder to leave out")
     parser.add_argument("paths", nargs="+", help="files, or folders of them")
     options = parser.parse_args()
     files = [path for path in options.paths if os.path.isfile(path)]
@@ -128,8 +126,6 @@ def main():
         files += [os.path.join(folder, name) for folder, _, names in os.walk(top) for name in sorted(names)
                   if os.path.splitext(name)[1] in KINDS and not PRIVATE.search(os.path.join(folder, name))]
     counts = collections.Counter()
-    left_out = tuple(os.path.normpath(path) + os.sep for path in options.left_out)
-    files = [path for path in files if not (os.path.normpath(path) + os.sep).startswith(left_out)]
     for path in files:
         for line, rule, found, better in findings_of(path):
             counts[path, rule] += 1

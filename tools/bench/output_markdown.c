@@ -475,7 +475,7 @@ void output_markdown(const struct bench_run *run, FILE *to)
         (void)fputs(". What had been measured until then follows.\n", to);
     }
     (void)putc('\n', to);
-    print_sentences("Figures are medians. Noise is half of what lies between the 10th and the 90th "
+    print_sentences("Figures are medians. Noise is half of the distance from the 10th to the 90th "
                     "percentile, in percent of the median. A ratio is the median of the ratios of "
                     "the rounds, with the interval that 95 % of its resamplings fall into.",
                     to);
