@@ -12,6 +12,8 @@
 /* Functions with more stay calls. */
 #define INSTRUCTIONS_MAX 256u
 #define PARAMETERS_MAX   16u
+/* Calls in one body that functions are put in place of; where there are more, none is. */
+#define CALLS_MAX 64u
 /* Functions that are put in place of calls: so much text, and as much as there is. */
 #define BYTES_MAX (UINT64_C(1) << 16)
 
@@ -363,15 +365,29 @@ static bool use_registers(struct pdl_splice *splice, struct pdl_ptx_module *modu
 
 /* ---- the whole -------------------------------------------------------------------------------------- */
 
+/* Whether there are calls to replace, and not too many. A function that does nothing else is put in place
+ * of its own calls. */
+static bool is_worth_it(const struct pdl_splice *splice, const struct pdl_ptx_module *module,
+                        const struct pdl_body *body)
+{
+    unsigned calls = 0;
+    bool more = body->function->is_entry;
+    for (uint32_t i = 0; i < body->instruction_count && calls <= CALLS_MAX; i++) {
+        const struct pdl_instruction *at = &body->instructions[i];
+        const bool call = wanted(splice, module, body, at) != NULL;
+        calls += call;
+        more = more || at->opcode.reads || at->opcode.writes ||
+               (at->opcode.op == PDL_OP_CALL && !call);
+    }
+    return more && calls > 0 && calls <= CALLS_MAX;
+}
+
 pdl_status pdl_splice(struct pdl_splice *splice, struct pdl_ptx_module *module,
                       struct pdl_body *body, bool *spliced)
 {
     const struct pdl_body before = *body;
     *spliced = false;
-    for (uint32_t i = 0; i < body->instruction_count && !*spliced; i++) {
-        *spliced = wanted(splice, module, body, &body->instructions[i]) != NULL;
-    }
-    if (!*spliced) {
+    if (!is_worth_it(splice, module, body)) {
         return PDL_SUCCESS;
     }
     if (!PDL_ARRAY_RESERVE(splice->moved, (size_t)body->instruction_count + 1,
