@@ -310,6 +310,12 @@ static bool is_all_ones(const struct pdl_range *range)
     return pdl_range_is_value(range) && range->low == -1;
 }
 
+bool pdl_algebra_is_high_mask(const struct pdl_range *range)
+{
+    return pdl_range_is_value(range) && range->low < 0 && range->low > -PDL_ALGEBRA_BOUND &&
+           (-range->low & (-range->low - 1)) == 0;
+}
+
 static struct pdl_range bitwise(const struct pdl_formula *formula, const struct pdl_range *a,
                                 const struct pdl_range *b)
 {
@@ -333,6 +339,9 @@ static struct pdl_range bitwise(const struct pdl_formula *formula, const struct 
         if (pdl_range_is_value(mask) && pdl_range_not_negative(other) &&
             (mask->low & (mask->low + 1)) == 0 && other->high <= mask->low) {
             return *other;
+        }
+        if (pdl_algebra_is_high_mask(mask) && pdl_range_not_negative(other)) { /* rounds down */
+            return pdl_range_of(other->low & mask->low, other->high & mask->low);
         }
         return pdl_range_of(0, high);
     }

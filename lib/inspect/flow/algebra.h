@@ -24,6 +24,9 @@ static inline int pdl_range_truth(const struct pdl_range *range)
     return pdl_range_is_value(range) ? range->low != 0 : -1;
 }
 
+/* Whether a range is a number whose bits are all set from some bit on: `x & -32` rounds x down. */
+bool pdl_algebra_is_high_mask(const struct pdl_range *range);
+
 /* The result of numbers; false if it has none. */
 bool pdl_algebra_exact(const struct pdl_formula *formula, const int64_t *in, int64_t *result);
 
