@@ -6,276 +6,15 @@
 
 #include "code/system.h"
 #include "inspect/flow/effects.h"
-
-/* What a pointer may come from; from more, it may be anything. */
-#define SOURCES_MAX 8u
-/* Slots of tables that are looked at in all: of more, a table is as good as any. */
-#define STEPS_OF_TABLES (UINT64_C(1) << 24)
-/* Registers that are followed from one call. */
-#define STEPS_MAX 32u
-
-/* Functions that were joined, or are. */
-enum set_kind {
-    SET_FUNCTION,  /* one; `name` */
-    SET_TABLE,     /* in the initializer of variable `name`, at any offset */
-    SET_SLOT,      /* in the initializer of variable `name`, at `offset` */
-    SET_VIRTUAL,   /* in tables of classes, at `offset` */
-    SET_PROTOTYPE, /* all whose address is taken */
-};
-
-struct set {
-    uint32_t kind; /* set_kind */
-    uint32_t name, offset;
-    uint32_t prototype; /* of all but a function */
-};
+#include "inspect/flow/methods.h"
+#include "inspect/flow/origins.h"
 
 struct pdl_joined {
-    struct set set;
+    struct pdl_set set;
     const struct pdl_summary *summary; /* NULL: there is no such function */
     uint32_t round;
     bool is_final;
 };
-
-/* ---- where a pointer comes from ------------------------------------------------------------------- */
-
-struct trace {
-    const struct pdl_ptx_module *module;
-    struct pdl_body *body;
-    const struct pdl_values *values;
-    const struct pdl_folding *folding;
-    const struct pdl_instruction *call;
-    uint32_t prototype;
-    struct set sets[SOURCES_MAX];
-    uint32_t set_count;
-    bool any;
-    uint32_t queue[STEPS_MAX];
-    uint32_t queued;
-};
-
-static void add_set(struct trace *trace, uint32_t kind, uint32_t name, uint32_t offset)
-{
-    const struct set set = {kind, name, offset, kind == SET_FUNCTION ? PDL_NONE : trace->prototype};
-    for (uint32_t i = 0; i < trace->set_count; i++) {
-        if (memcmp(&trace->sets[i], &set, sizeof(set)) == 0) {
-            return;
-        }
-    }
-    if (trace->set_count == SOURCES_MAX) {
-        trace->any = true;
-        return;
-    }
-    trace->sets[trace->set_count++] = set;
-}
-
-static void follow(struct trace *trace, uint32_t symbol)
-{
-    for (uint32_t i = 0; i < trace->queued; i++) {
-        if (trace->queue[i] == symbol) {
-            return;
-        }
-    }
-    if (trace->queued == STEPS_MAX) {
-        trace->any = true;
-        return;
-    }
-    trace->queue[trace->queued++] = symbol;
-}
-
-/* An address: in a variable, or behind a pointer that was loaded. */
-struct address {
-    uint32_t variable;                  /* name, or PDL_NONE */
-    const struct pdl_instruction *load; /* what loaded it, or NULL */
-    int64_t offset;
-    bool known; /* the offset */
-};
-
-static bool is_register(const struct trace *trace, const struct pdl_operand *operand)
-{
-    return operand->kind == PDL_OPERAND_SYMBOL && !operand->memory &&
-           trace->body->symbols[operand->symbol].kind == PDL_SYMBOL_REGISTER;
-}
-
-/* Goes from an operand to what it is computed from: one step; false at the end of the way. */
-static bool step_back(const struct trace *trace, const struct pdl_instruction *from,
-                      struct address *address, uint32_t *symbol)
-{
-    const struct pdl_operand *operands = &trace->body->operands[from->first_operand];
-    const struct pdl_name *name = &trace->module->names.names[from->name];
-    const struct pdl_operand *base = NULL;
-    for (uint32_t i = 1; i < from->operand_count; i++) {
-        const struct pdl_operand *operand = &operands[i];
-        if (operand->kind == PDL_OPERAND_NUMBER) {
-            address->offset += operand->value;
-            continue;
-        }
-        const bool pointer =
-            operand->kind == PDL_OPERAND_SYMBOL &&
-            (!is_register(trace, operand) ||
-             trace->values->values[operand->symbol].strength >= PDL_STRENGTH_VALUE);
-        if (pointer && base == NULL) {
-            base = operand;
-        } else {
-            address->known = false;
-        }
-    }
-    if (base == NULL || (from->opcode.op != PDL_OP_CARRY && from->opcode.op != PDL_OP_CVTA) ||
-        (from->operand_count > 2 && !pdl_name_begins(name, "add") &&
-         !pdl_name_begins(name, "mad"))) {
-        return false;
-    }
-    address->known = address->known && !pdl_name_begins(name, "mad");
-    address->offset += base->value;
-    *symbol = base->symbol;
-    return true;
-}
-
-static struct address address_of(const struct trace *trace, const struct pdl_operand *operand)
-{
-    struct address address = {.variable = PDL_NONE, .offset = operand->value, .known = true};
-    uint32_t symbol = operand->symbol;
-    for (unsigned steps = 0; steps < STEPS_MAX; steps++) {
-        const struct pdl_symbol *at = &trace->body->symbols[symbol];
-        if (at->kind == PDL_SYMBOL_VARIABLE) {
-            address.variable = at->name;
-            return address;
-        }
-        const struct pdl_instruction *from =
-            at->kind == PDL_SYMBOL_REGISTER
-                ? pdl_values_definition(trace->values, trace->body, symbol)
-                : NULL;
-        if (from == NULL) {
-            return address;
-        }
-        if (from->opcode.op == PDL_OP_LOAD) {
-            const struct pdl_operand *loaded = pdl_address_operand(trace->body, from, 1);
-            if (loaded != NULL && from->opcode.space != PDL_SPACE_PARAM &&
-                pdl_operand_value(trace->values, trace->body, loaded).spaces !=
-                    1u << PDL_SPACE_PARAM) {
-                address.load = from;
-            }
-            return address;
-        }
-        if (!step_back(trace, from, &address, &symbol)) {
-            return address;
-        }
-    }
-    return address;
-}
-
-/* Whether the first argument of the call is the object whose table was loaded, or that is the thread's
- * own. */
-static bool passes_object(const struct trace *trace, const struct pdl_instruction *load)
-{
-    const struct pdl_body *body = trace->body;
-    const struct pdl_operand *object = pdl_address_operand(body, load, 1);
-    if (load->opcode.space == PDL_SPACE_LOCAL) {
-        return true;
-    }
-    for (uint32_t i = 0; i < trace->call->operand_count; i++) {
-        const struct pdl_operand *operand = &body->operands[trace->call->first_operand + i];
-        if (operand->slot != trace->call->target_slot + 1u || object == NULL ||
-            operand->kind != PDL_OPERAND_SYMBOL) {
-            continue;
-        }
-        if (operand->symbol == object->symbol) {
-            return true;
-        }
-        const struct pdl_instruction *store =
-            pdl_values_definition(trace->values, body, operand->symbol);
-        for (uint32_t j = 0; store != NULL && j < store->operand_count; j++) {
-            const struct pdl_operand *stored = &body->operands[store->first_operand + j];
-            if (stored->slot == 1 && stored->symbol == object->symbol) {
-                return true;
-            }
-        }
-        return false;
-    }
-    return false;
-}
-
-/* A pointer that was loaded. */
-static void trace_load(struct trace *trace, struct pdl_instruction *load, uint32_t symbol)
-{
-    const struct pdl_operand *operand = pdl_address_operand(trace->body, load, 1);
-    uint32_t count = 0;
-    if (operand == NULL || operand->kind != PDL_OPERAND_SYMBOL) {
-        trace->any = true;
-        return;
-    }
-    struct address address = address_of(trace, operand);
-    for (uint32_t i = 0; i < load->operand_count && i < 16; i++) { /* of a vector */
-        const struct pdl_operand *result = &trace->body->operands[load->first_operand + i];
-        if (result->slot == 0 && result->symbol == symbol) {
-            address.offset += 8 * (int64_t)i;
-            break;
-        }
-    }
-    const bool known = address.known && address.offset >= 0 && address.offset < UINT32_MAX;
-    if (address.variable != PDL_NONE) {
-        (void)pdl_pointers_of(&trace->module->pointers, address.variable, &count);
-        if (count == 0) { /* the host may fill it */
-            trace->any = true;
-        } else {
-            add_set(trace, known ? SET_SLOT : SET_TABLE, address.variable,
-                    known ? (uint32_t)address.offset : 0);
-            load->opcode.reads = false; /* what it holds is what the module says */
-        }
-        return;
-    }
-    if (address.load != NULL && known) {
-        (void)pdl_virtuals_at(&trace->module->pointers, (uint32_t)address.offset, &count);
-    }
-    if (count == 0) {
-        trace->any = true;
-        return;
-    }
-    add_set(trace, SET_VIRTUAL, PDL_NONE, (uint32_t)address.offset);
-    if (passes_object(trace, address.load)) {
-        load->opcode.reads = false; /* the table of a class, which nobody writes */
-    } else {
-        trace->any = true;
-    }
-}
-
-static void trace_symbol(struct trace *trace, uint32_t symbol)
-{
-    const struct pdl_constant constant = trace->folding->constants[symbol];
-    if (constant.kind == PDL_CONSTANT_FUNCTION) {
-        add_set(trace, SET_FUNCTION, (uint32_t)constant.value, 0);
-        return;
-    }
-    const uint32_t first = trace->values->first_definition[symbol];
-    const uint32_t end = trace->values->first_definition[symbol + 1];
-    if (first == end || end - first > STEPS_MAX) {
-        trace->any = true;
-        return;
-    }
-    for (uint32_t i = first; i < end; i++) {
-        struct pdl_instruction *from = &trace->body->instructions[trace->values->definitions[i]];
-        const struct pdl_name *name = &trace->module->names.names[from->name];
-        if (from->opcode.op == PDL_OP_LOAD) {
-            trace_load(trace, from, symbol);
-            continue;
-        }
-        const bool selects = pdl_name_begins(name, "selp.");
-        if (!selects && !(pdl_name_begins(name, "mov.") && from->operand_count == 2)) {
-            trace->any = true;
-            continue;
-        }
-        for (uint32_t j = 1; j < from->operand_count && j < 3; j++) {
-            const struct pdl_operand *operand = &trace->body->operands[from->first_operand + j];
-            const struct pdl_constant value =
-                pdl_folding_operand(trace->folding, trace->body, operand);
-            if (value.kind == PDL_CONSTANT_FUNCTION) {
-                add_set(trace, SET_FUNCTION, (uint32_t)value.value, 0);
-            } else if (is_register(trace, operand)) {
-                follow(trace, operand->symbol);
-            } else if (value.kind != PDL_CONSTANT_NUMBER) { /* NULL is not called */
-                trace->any = true;
-            }
-        }
-    }
-}
 
 /* ---- joining -------------------------------------------------------------------------------------- */
 
@@ -285,6 +24,8 @@ struct join {
     const struct pdl_summary *only; /* if there was but one */
     uint32_t count, capacity;
     uint64_t steps; /* through tables */
+    struct pdl_methods methods;
+    bool by_method; /* classes that have nothing to do with each other may be among them */
     bool is_final, failed;
 };
 
@@ -383,6 +124,9 @@ static void join_function(struct join *join, const struct pdl_ptx_function *func
     if (function->summary != NULL) {
         join->is_final = join->is_final && !function->in_group;
         join_summary(join, function->summary);
+        if (join->by_method) {
+            pdl_methods_note(&join->methods, name, function->summary);
+        }
     } else if (pdl_code_is_system(name->text, name->length)) {
         join_summary(join, &harmless);
     } else {
@@ -399,16 +143,16 @@ static void join_function(struct join *join, const struct pdl_ptx_function *func
 }
 
 /* The functions of a set. */
-static void join_set(struct join *join, const struct set *set)
+static void join_set(struct join *join, const struct pdl_set *set)
 {
     const struct pdl_ptx_module *module = join->module;
     const struct pdl_ptx_pointers *pointers = &module->pointers;
     uint32_t count;
-    if (set->kind == SET_FUNCTION) {
+    if (set->kind == PDL_SET_FUNCTION) {
         join_function(join, pdl_ptx_function_find(module, set->name), PDL_NONE);
-    } else if (set->kind == SET_TABLE || set->kind == SET_SLOT) {
+    } else if (set->kind == PDL_SET_TABLE || set->kind == PDL_SET_SLOT) {
         const struct pdl_pointer_slot *slots = pdl_pointers_of(pointers, set->name, &count);
-        uint32_t first = 0, end = set->kind == SET_SLOT ? count : 0;
+        uint32_t first = 0, end = set->kind == PDL_SET_SLOT ? count : 0;
         while (first < end) {
             const uint32_t middle = first + (end - first) / 2;
             first = slots[middle].offset < set->offset ? middle + 1 : first;
@@ -416,18 +160,20 @@ static void join_set(struct join *join, const struct set *set)
         }
         join->steps += count;
         for (uint32_t i = first;
-             i < count && (set->kind == SET_TABLE || slots[i].offset == set->offset); i++) {
+             i < count && (set->kind == PDL_SET_TABLE || slots[i].offset == set->offset); i++) {
             join_function(join, pdl_ptx_function_find(module, slots[i].symbol), set->prototype);
         }
-    } else if (set->kind == SET_VIRTUAL) {
+    } else if (set->kind == PDL_SET_VIRTUAL) {
         const struct pdl_virtual_slot *slots = pdl_virtuals_at(pointers, set->offset, &count);
         join->steps += count;
+        join->by_method = true;
         for (uint32_t i = 0; i < count; i++) {
             join_function(join, &module->functions[slots[i].function], set->prototype);
         }
     } else if (set->prototype != PDL_NONE) {
         const struct pdl_prototype *prototype = &pointers->prototypes[set->prototype];
         count = prototype->free_count > 0 ? prototype->free_count : prototype->count;
+        join->by_method = prototype->free_count == 0;
         for (uint32_t i = 0; i < count; i++) {
             join_function(join, &module->functions[pointers->by_prototype[prototype->first + i]],
                           PDL_NONE);
@@ -448,6 +194,7 @@ static const struct pdl_summary *finish(struct join *join)
             join->sum.need = pdl_count_set(join->sum.need, i, 1); /* the callers' first barrier */
         }
     }
+    pdl_methods_settle(&join->methods, &join->sum);
     struct pdl_summary *summary = pdl_arena_alloc(&join->module->arena, sizeof(*summary));
     if (summary == NULL) {
         join->failed = true;
@@ -457,7 +204,7 @@ static const struct pdl_summary *finish(struct join *join)
     return summary;
 }
 
-static uint64_t hash_of(const struct set *set)
+static uint64_t hash_of(const struct pdl_set *set)
 {
     uint64_t hash = set->kind;
     hash = pdl_prototype_key(hash, set->name);
@@ -486,7 +233,7 @@ static bool grow(struct pdl_targets *targets)
 }
 
 /* The place of a set among those that were joined; NULL if there is no memory. */
-static struct pdl_joined *place_of(struct pdl_targets *targets, const struct set *set)
+static struct pdl_joined *place_of(struct pdl_targets *targets, const struct pdl_set *set)
 {
     if (targets->joined_count >= targets->slot_count / 2 && !grow(targets)) {
         return NULL;
@@ -509,9 +256,9 @@ static struct pdl_joined *place_of(struct pdl_targets *targets, const struct set
 }
 
 /* Adds what a set does to a join; sets of many functions are joined once. */
-static void join_once(struct pdl_targets *targets, struct join *join, const struct set *set)
+static void join_once(struct pdl_targets *targets, struct join *join, const struct pdl_set *set)
 {
-    if (set->kind == SET_FUNCTION) {
+    if (set->kind == PDL_SET_FUNCTION) {
         join_set(join, set);
         return;
     }
@@ -522,9 +269,10 @@ static void join_once(struct pdl_targets *targets, struct join *join, const stru
     }
     if (!joined->is_final && joined->round != targets->round) {
         struct join inner = {.module = join->module, .is_final = true};
-        const bool table = set->kind == SET_TABLE || set->kind == SET_VIRTUAL;
-        if (table && targets->steps > STEPS_OF_TABLES) { /* every prototype has each table anew */
-            const struct set all = {SET_PROTOTYPE, PDL_NONE, 0, set->prototype};
+        const bool table = set->kind == PDL_SET_TABLE || set->kind == PDL_SET_VIRTUAL;
+        if (table &&
+            targets->steps > PDL_STEPS_OF_TABLES) { /* every prototype has each table anew */
+            const struct pdl_set all = {PDL_SET_PROTOTYPE, PDL_NONE, 0, set->prototype};
             join_set(&inner, &all);
         } else {
             join_set(&inner, set);
@@ -542,53 +290,30 @@ static void join_once(struct pdl_targets *targets, struct join *join, const stru
 
 /* ---- the call ------------------------------------------------------------------------------------- */
 
-/* The prototype that a call names, and the functions, if it names them. */
-static void read_operands(struct trace *trace)
-{
-    const struct pdl_body *body = trace->body;
-    for (uint32_t i = 0; i < trace->call->operand_count; i++) {
-        const struct pdl_operand *operand = &body->operands[trace->call->first_operand + i];
-        if (operand->kind != PDL_OPERAND_SYMBOL) {
-            continue;
-        }
-        const struct pdl_symbol *symbol = &body->symbols[operand->symbol];
-        if (symbol->kind == PDL_SYMBOL_PROTOTYPE && symbol->index > 0) {
-            trace->prototype = symbol->index - 1u;
-        } else if (symbol->kind == PDL_SYMBOL_TARGETS && symbol->index > 0) {
-            const struct pdl_target_list *list = &body->lists[symbol->index - 1u];
-            for (uint32_t j = 0; j < list->count; j++) {
-                add_set(trace, SET_FUNCTION, body->targets[list->first + j].symbol, 0);
-            }
-        }
-    }
-}
-
 pdl_status pdl_targets_resolve(struct pdl_targets *targets, struct pdl_ptx_module *module,
                                struct pdl_body *body, const struct pdl_values *values,
                                const struct pdl_folding *folding, struct pdl_instruction *call)
 {
-    struct trace trace = {.module = module,
-                          .body = body,
-                          .values = values,
-                          .folding = folding,
-                          .call = call,
-                          .prototype = PDL_NONE};
+    struct pdl_origins origins = {.module = module,
+                                  .body = body,
+                                  .values = values,
+                                  .folding = folding,
+                                  .call = call,
+                                  .prototype = PDL_NONE,
+                                  .steps = &targets->steps};
     struct join join = {.module = module, .is_final = true};
-    read_operands(&trace);
-    if (trace.set_count == 0 && call->target != PDL_NONE &&
-        body->symbols[call->target].kind == PDL_SYMBOL_REGISTER) {
-        trace.queue[trace.queued++] = call->target;
-        for (uint32_t i = 0; i < trace.queued; i++) {
-            trace_symbol(&trace, trace.queue[i]);
-        }
+    pdl_origins_find(&origins);
+    for (uint32_t i = 0; i < origins.set_count; i++) {
+        join_once(targets, &join, &origins.sets[i]);
     }
-    for (uint32_t i = 0; i < trace.set_count; i++) {
-        join_once(targets, &join, &trace.sets[i]);
-    }
-    if (trace.any || join.count == 0) {
-        const struct set all = {SET_PROTOTYPE, PDL_NONE, 0, trace.prototype};
+    if (origins.any || join.count == 0) {
+        const struct pdl_set all = {PDL_SET_PROTOTYPE, PDL_NONE, 0, origins.prototype};
         join_once(targets, &join, &all);
         call->called_is |= PDL_CALLED_GUESSED;
+    }
+    if (join.count > 1 && join.sum.waits && (join.sum.out & PDL_STATE_UNWAITED) &&
+        pdl_origins_are_virtual(&origins)) {
+        pdl_methods_forget_wait(&join.sum); /* whoever makes the object decides it */
     }
     call->called = finish(&join);
     if (call->called != NULL && call->called->unknown) {
