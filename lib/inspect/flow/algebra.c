@@ -310,10 +310,14 @@ static bool is_all_ones(const struct pdl_range *range)
     return pdl_range_is_value(range) && range->low == -1;
 }
 
-bool pdl_algebra_is_high_mask(const struct pdl_range *range)
+bool pdl_algebra_rounds_down(const struct pdl_range *value, const struct pdl_range *mask)
 {
-    return pdl_range_is_value(range) && range->low < 0 && range->low > -PDL_ALGEBRA_BOUND &&
-           (-range->low & (-range->low - 1)) == 0;
+    if (!pdl_range_is_value(mask) || mask->low == 0 || mask->low <= -PDL_ALGEBRA_BOUND ||
+        !pdl_range_not_negative(value)) {
+        return false;
+    }
+    const int64_t all = mask->low | (mask->low - 1);
+    return (all & (all + 1)) == 0 && (all < 0 || value->high <= all);
 }
 
 static struct pdl_range bitwise(const struct pdl_formula *formula, const struct pdl_range *a,
@@ -340,7 +344,7 @@ static struct pdl_range bitwise(const struct pdl_formula *formula, const struct 
             (mask->low & (mask->low + 1)) == 0 && other->high <= mask->low) {
             return *other;
         }
-        if (pdl_algebra_is_high_mask(mask) && pdl_range_not_negative(other)) { /* rounds down */
+        if (pdl_algebra_rounds_down(other, mask)) {
             return pdl_range_of(other->low & mask->low, other->high & mask->low);
         }
         return pdl_range_of(0, high);

@@ -24,8 +24,8 @@ static inline int pdl_range_truth(const struct pdl_range *range)
     return pdl_range_is_value(range) ? range->low != 0 : -1;
 }
 
-/* Whether a range is a number whose bits are all set from some bit on: `x & -32` rounds x down. */
-bool pdl_algebra_is_high_mask(const struct pdl_range *range);
+/* Whether a mask takes nothing but low bits away: `x & -32`, or `x & 0xFFE0` of an x of 16 bits. */
+bool pdl_algebra_rounds_down(const struct pdl_range *value, const struct pdl_range *mask);
 
 /* The result of numbers; false if it has none. */
 bool pdl_algebra_exact(const struct pdl_formula *formula, const int64_t *in, int64_t *result);

@@ -104,11 +104,10 @@ static void refine_bits(const struct pdl_formula *formula, const struct pdl_rang
     }
     const struct pdl_range *mask = pdl_range_is_value(a) ? a : b;
     struct pdl_range *other = mask == a ? b : a;
-    if (formula->op == PDL_FORMULA_AND && pdl_algebra_is_high_mask(mask) &&
-        pdl_range_not_negative(other)) { /* rounds down */
+    if (formula->op == PDL_FORMULA_AND && pdl_algebra_rounds_down(other, mask)) {
         (void)pdl_range_limit(other, result->low, INT64_MAX);
-        if (result->high >= 0) {
-            (void)pdl_range_limit(other, INT64_MIN, result->high | ~mask->low);
+        if (result->high >= 0 && result->high < PDL_ALGEBRA_BOUND) { /* and what was taken away */
+            (void)pdl_range_limit(other, INT64_MIN, result->high + (mask->low & -mask->low) - 1);
         }
         return;
     }
