@@ -271,6 +271,62 @@ static bool add_operation(struct pdl_mbarriers *mbarriers, struct pdl_mbarrier_o
     return true;
 }
 
+/* Registers that are made of a wait's result. */
+struct made {
+    uint32_t symbols[CHAIN_MAX];
+    uint32_t count;
+};
+
+/* Whether an instruction may decide something by a register, or pass it on to what is not followed. The
+ * register that it makes of it is added otherwise. */
+static bool decides(const struct pdl_flow *flow, const struct pdl_instruction *at, uint32_t symbol,
+                    struct made *made)
+{
+    const bool store = at->opcode.op == PDL_OP_STORE;
+    if (at->guard == symbol || at->opcode.op == PDL_OP_BRANCH_TABLE ||
+        at->opcode.op == PDL_OP_CALL || (store && at->opcode.space != PDL_SPACE_GLOBAL)) {
+        return true;
+    }
+    for (uint32_t i = 0; i < at->operand_count && !at->opcode.no_result; i++) {
+        const struct pdl_operand *operand = &flow->body->operands[at->first_operand + i];
+        bool known = operand->slot != 0 || operand->kind != PDL_OPERAND_SYMBOL;
+        for (uint32_t j = 0; j < made->count && !known; j++) {
+            known = made->symbols[j] == operand->symbol;
+        }
+        if (!known && made->count == CHAIN_MAX) {
+            return true;
+        }
+        if (!known) {
+            made->symbols[made->count++] = operand->symbol;
+        }
+    }
+    return false;
+}
+
+/* Whether a wait's result decides anything: a `try_wait` that nobody looks at does not order. */
+static bool is_used(const struct pdl_flow *flow, const struct pdl_operand *result)
+{
+    const struct pdl_values *values = flow->values;
+    struct made made = {.count = 0};
+    if (result == NULL || result->kind != PDL_OPERAND_SYMBOL) {
+        return false;
+    }
+    made.symbols[made.count++] = result->symbol;
+    for (uint32_t i = 0; i < made.count; i++) {
+        const uint32_t first = values->first_use[made.symbols[i]];
+        const uint32_t end = values->first_use[made.symbols[i] + 1];
+        if (end - first > CHAIN_MAX) {
+            return true;
+        }
+        for (uint32_t j = first; j < end; j++) {
+            if (decides(flow, &flow->body->instructions[values->uses[j]], made.symbols[i], &made)) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
 /* The operation of an instruction, or none. */
 static bool find_operation(struct pdl_mbarriers *mbarriers, struct pdl_flow *flow, uint32_t index)
 {
@@ -291,9 +347,7 @@ static bool find_operation(struct pdl_mbarriers *mbarriers, struct pdl_flow *flo
     if (operation.kind <= PDL_MBARRIER_TOKEN) {
         const struct pdl_operand *result = pdl_mbarrier_operand(flow, index, 0);
         operation.wanted = pdl_mbarrier_operand(flow, index, 2);
-        operation.used =
-            result != NULL && result->kind == PDL_OPERAND_SYMBOL &&
-            flow->values->first_use[result->symbol] != flow->values->first_use[result->symbol + 1];
+        operation.used = is_used(flow, result);
     }
     return add_operation(mbarriers, operation);
 }
