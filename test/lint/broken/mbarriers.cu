@@ -201,3 +201,20 @@ __global__ void prefilled(const float *weights, const float *x, float *y)
         y[threadIdx.x + TILE] = tile[1][threadIdx.x]; // EXPECT: partial-wait
     }
 }
+
+// Nobody asks whether the one try was enough.
+__global__ void a_try_of_which_nothing_depends(const float *x, float *y)
+{
+    __shared__ unsigned long long full;
+    if (threadIdx.x == 0) {
+        ring_init(&full, 1);
+    }
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        PDL_WAIT();
+        ring_arrive(&full);
+    } else {
+        const bool done = ring_try(&full, 0);
+        y[threadIdx.x] = x[threadIdx.x] + done; // EXPECT: partial-wait
+    }
+}

@@ -162,3 +162,17 @@ __global__ void either_condition(const float *x, float *y)
             x[threadIdx.x];
     }
 }
+
+// The third warp, and the first two wait.
+__global__ void third_warp(const float *x, float *y)
+{
+    const int thread = (int)(threadIdx.y * 32 + threadIdx.x);
+    if (thread < 64) {
+        PDL_WAIT();
+    }
+    PAUSE();
+    if (thread >= 64 && thread < 96) {
+        y[thread] = // EXPECT: partial-wait
+            x[thread];
+    }
+}

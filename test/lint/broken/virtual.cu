@@ -84,3 +84,54 @@ __global__ void own_object(const float *x, float *y, int which)
     PDL_WAIT();
     y[threadIdx.x] = value;
 }
+
+// Another class's methods take the same parameters, and read nothing.
+struct Order {
+    __device__ virtual int at(const int *values, int i) const = 0;
+};
+
+struct Strided : Order {
+    __device__ int at(const int *values, int i) const override
+    {
+        return 2 * i;
+    }
+};
+
+struct Lookup {
+    __device__ virtual int get(const int *values, int i) const = 0;
+};
+
+struct Plain : Lookup {
+    __device__ int get(const int *values, int i) const override
+    {
+        return values[i]; // EXPECT: read-before-wait in lookup_early
+    }
+};
+
+struct Next : Lookup {
+    __device__ int get(const int *values, int i) const override
+    {
+        return values[i + 1]; // EXPECT: read-before-wait in lookup_early
+    }
+};
+
+__global__ void lookup_early(const int *x, int *y, int which)
+{
+    Plain plain;
+    Next next;
+    const Lookup *lookup = which & 1 ? static_cast<const Lookup *>(&plain) : &next;
+    const int value = lookup->get(x, threadIdx.x);
+    PDL_WAIT();
+    y[threadIdx.x] = value;
+}
+
+__global__ void order_early(const int *x, int *y)
+{
+    Strided strided;
+    const Order *order = &strided;
+    asm volatile("" : "+l"(order));
+    const int i = order->at(x, threadIdx.x);
+    const int value = x[i]; // EXPECT: read-before-wait
+    PDL_WAIT();
+    y[i] = value;
+}

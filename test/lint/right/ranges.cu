@@ -217,3 +217,16 @@ __global__ void two_results(const float *x, float *y)
                  "l"(x), "l"(y)
                  : "memory");
 }
+
+// The second warp of those that wait: the compiler makes `(thread & -32) == 32` of it.
+__global__ void second_warp(const float *x, float *y)
+{
+    const int thread = (int)(threadIdx.y * 32 + threadIdx.x);
+    if (thread < 64) {
+        PDL_WAIT();
+    }
+    PAUSE();
+    if (thread >= 32 && thread < 64) {
+        y[thread] = x[thread];
+    }
+}

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Virtual functions that wait in every class, or that are called behind the wait.
 // COMPILERS: nvcc
+#include <new>
+
 #include <pdl/device.cuh>
 
 struct Source {
@@ -83,4 +85,85 @@ __global__ void virtual_of_another_slot(const float *x, float *y, int which)
     const float scale = source->scale();
     PDL_WAIT();
     y[threadIdx.x] = scale * x[threadIdx.x];
+}
+
+// Classes that have nothing to do with each other, and whose methods take the same parameters.
+struct Order {
+    __device__ virtual int at(const int *values, int i) const = 0;
+};
+
+struct Strided : Order {
+    __device__ int at(const int *values, int i) const override
+    {
+        return 2 * i;
+    }
+};
+
+struct Shifted : Order {
+    int by;
+    __device__ int at(const int *values, int i) const override
+    {
+        return i + by;
+    }
+};
+
+struct Lookup {
+    __device__ virtual int get(const int *values, int i) const = 0;
+};
+
+struct Plain : Lookup {
+    __device__ int get(const int *values, int i) const override
+    {
+        return values[i];
+    }
+};
+
+struct Next : Lookup {
+    __device__ int get(const int *values, int i) const override
+    {
+        return values[i + 1];
+    }
+};
+
+__global__ void order_of_own_objects(const int *x, int *y, int which)
+{
+    Strided strided;
+    Shifted shifted;
+    shifted.by = which;
+    const Order *order = which & 1 ? static_cast<const Order *>(&strided) : &shifted;
+    const int i = order->at(x, threadIdx.x);
+    PDL_WAIT();
+    y[i] = x[i];
+}
+
+// The host made the object.
+__global__ void order_of_another(const Order *order, const int *x, int *y)
+{
+    PDL_CONSTANT_PARAM(order);
+    const int i = order->at(x, threadIdx.x);
+    PDL_WAIT();
+    y[i] = x[i];
+}
+
+__global__ void order_in_shared_memory(const int *x, int *y)
+{
+    __shared__ alignas(8) char room[sizeof(Strided)];
+    if (threadIdx.x == 0) {
+        new (room) Strided;
+    }
+    __syncthreads();
+    const Order *order = reinterpret_cast<const Order *>(room);
+    asm volatile("" : "+l"(order));
+    const int i = order->at(x, threadIdx.x);
+    PDL_WAIT();
+    y[i] = x[i];
+}
+
+__global__ void lookup_behind_the_wait(const int *x, int *y, int which)
+{
+    Plain plain;
+    Next next;
+    const Lookup *lookup = which & 1 ? static_cast<const Lookup *>(&plain) : &next;
+    PDL_WAIT();
+    y[threadIdx.x] = lookup->get(x, threadIdx.x);
 }
