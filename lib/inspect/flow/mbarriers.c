@@ -391,6 +391,9 @@ bool pdl_mbarriers_find(struct pdl_mbarriers *mbarriers, struct pdl_flow *flow)
 {
     mbarriers->count = mbarriers->place_count = 0;
     mbarriers->waits = false;
+    if (flow->body->function->is_entry && flow->decision_count == 0) {
+        return true; /* nobody goes around a wait */
+    }
     for (uint32_t i = 0; i < flow->body->instruction_count; i++) {
         const bool call = flow->body->instructions[i].opcode.op == PDL_OP_CALL;
         if (!(call ? find_uses(mbarriers, flow, i) : find_operation(mbarriers, flow, i))) {
