@@ -576,7 +576,8 @@ bool pdl_flow_count_barriers(struct pdl_flow *flow)
         for (uint32_t j = 0; j < block->successor_count; j++) {
             flow->taken[block->first_successor + j] =
                 (flow->reach[i] & PDL_STATE_NOT_WAITED) != 0 &&
-                pdl_flow_decision_at(flow, i, j) == 0 && pdl_flow_may_go(flow, i, j);
+                pdl_flow_decision_at(flow, i, j) == 0 &&
+                pdl_flow_may_go(flow, block->first_successor + j);
         }
     }
     find_meets(flow);

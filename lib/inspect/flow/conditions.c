@@ -20,6 +20,7 @@ pdl_status pdl_conditions_start(struct pdl_conditions *conditions,
     conditions->cfg = cfg;
     conditions->values = values;
     conditions->count = 0;
+    conditions->settled = false;
     conditions->invariant = 0;
     conditions->limit = room < PDL_TRACKED_MAX ? room : PDL_TRACKED_MAX;
     if (!PDL_ARRAY_RESERVE(conditions->tracked, (size_t)body->symbol_count + 1,
@@ -38,7 +39,6 @@ void pdl_conditions_free(struct pdl_conditions *conditions)
     free(conditions->fresh);
     free(conditions->joins);
     free(conditions->definitions);
-    free(conditions->first_definition);
 }
 
 /* ---- what follows from what ----------------------------------------------------------------------- */
@@ -340,25 +340,42 @@ static bool add_definitions(struct pdl_conditions *conditions, uint32_t index)
     return true;
 }
 
+/* The next instruction that defines a tracked register which may change; PDL_NONE behind the last.
+ * next[]: by register, where its definitions go on. */
+static uint32_t next_definition(const struct pdl_conditions *conditions, uint32_t *next)
+{
+    const struct pdl_values *values = conditions->values;
+    uint32_t instruction = PDL_NONE;
+    for (uint32_t i = 0; i < conditions->count; i++) {
+        if (next[i] < values->first_definition[conditions->symbols[i] + 1] &&
+            values->definitions[next[i]] < instruction) {
+            instruction = values->definitions[next[i]];
+        }
+    }
+    for (uint32_t i = 0; i < conditions->count; i++) {
+        const uint32_t end = values->first_definition[conditions->symbols[i] + 1];
+        while (next[i] < end && values->definitions[next[i]] == instruction) {
+            next[i]++;
+        }
+    }
+    return instruction;
+}
+
 /* Finds what defines the tracked registers, and what they are made of. */
 static bool find_definitions(struct pdl_conditions *conditions)
 {
-    const struct pdl_cfg *cfg = conditions->cfg;
+    uint32_t next[PDL_TRACKED_MAX];
+    uint32_t instruction;
     conditions->definition_count = 0;
-    if (!PDL_ARRAY_RESERVE(conditions->first_definition, (size_t)cfg->block_count + 1,
-                           conditions->first_definition_capacity)) {
-        return false;
+    for (uint32_t i = 0; i < conditions->count; i++) {
+        const bool changes = !(conditions->invariant & pdl_tracked_bit(i));
+        next[i] = conditions->values->first_definition[conditions->symbols[i] + (changes ? 0 : 1)];
     }
-    for (uint32_t i = 0; i < cfg->block_count; i++) {
-        const struct pdl_block *block = &cfg->blocks[i];
-        conditions->first_definition[i] = conditions->definition_count;
-        for (uint32_t j = 0; j < block->count; j++) {
-            if (!add_definitions(conditions, block->first + j)) {
-                return false;
-            }
+    while ((instruction = next_definition(conditions, next)) != PDL_NONE) {
+        if (!add_definitions(conditions, instruction)) {
+            return false;
         }
     }
-    conditions->first_definition[cfg->block_count] = conditions->definition_count;
     for (uint32_t i = 0; i < conditions->count; i++) {
         const struct pdl_formula *formula = &conditions->formulas[i];
         conditions->parts[i] = 0;
@@ -407,6 +424,7 @@ bool pdl_conditions_know(struct pdl_conditions *conditions, uint32_t symbol, boo
     }
     pdl_tracked_copy(conditions, &conditions->entry, &entry);
     put(conditions, 0, &entry);
+    conditions->settled = false;
     return true;
 }
 
@@ -474,15 +492,15 @@ static void define(const struct pdl_conditions *conditions, const struct pdl_def
     known->set |= pdl_tracked_bit(number);
 }
 
-void pdl_conditions_step(const struct pdl_conditions *conditions, uint32_t block, uint32_t first,
-                         uint32_t count, struct pdl_tracked *known)
+void pdl_conditions_step(const struct pdl_conditions *conditions, uint32_t first, uint32_t count,
+                         struct pdl_tracked *known)
 {
     if (conditions->count == 0) {
         return;
     }
     const struct pdl_definition *definitions = conditions->definitions;
-    uint32_t low = conditions->first_definition[block];
-    const uint32_t end = conditions->first_definition[block + 1];
+    const uint32_t end = conditions->definition_count;
+    uint32_t low = 0;
     for (uint32_t high = end; low < high;) {
         const uint32_t middle = low + (high - low) / 2;
         if (definitions[middle].instruction < first) {
@@ -518,7 +536,7 @@ void pdl_conditions_behind(const struct pdl_conditions *conditions, uint32_t blo
     const uint32_t own = block < count ? block : block - count;
     const struct pdl_block *at = &conditions->cfg->blocks[own];
     pdl_conditions_at(conditions, block, known);
-    pdl_conditions_step(conditions, own, at->first, at->count, known);
+    pdl_conditions_step(conditions, at->first, at->count, known);
 }
 
 /* Whether those for whom its guard holds go no further: the successor is for the others. */
@@ -592,6 +610,11 @@ bool pdl_conditions_join(struct pdl_conditions *conditions, uint32_t block,
     if (conditions->set[block] == from->set && conditions->fresh[block] == from->fresh &&
         memcmp(to, from->facts, conditions->count * sizeof(*to)) == 0) {
         return false;
+    }
+    if (conditions->set[block] == 0 && from->set != 0) { /* the first way */
+        put(conditions, block, from);
+        conditions->joins[block]++;
+        return true;
     }
     for (uint64_t left = from->set; left != 0; left &= left - 1) {
         const uint32_t i = lowest(left);

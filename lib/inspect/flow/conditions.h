@@ -42,6 +42,7 @@ struct pdl_conditions {
     struct pdl_fact *facts; /* by block, and by register in it: at its beginning */
     uint64_t *set, *fresh;  /* by block */
     uint8_t *joins;         /* by block: how often what is known changed */
+    bool settled;           /* the flow has found all that is known at the blocks */
     bool both;              /* behind those of all blocks are those of threads that have waited */
     size_t tracked_capacity, fact_capacity, set_capacity, fresh_capacity, join_capacity;
     uint32_t symbols[PDL_TRACKED_MAX];
@@ -50,8 +51,7 @@ struct pdl_conditions {
     uint64_t invariant;              /* bit by register: of a thread it has one value throughout */
     uint64_t parts[PDL_TRACKED_MAX]; /* bit by register: it is a term of theirs */
     struct pdl_definition *definitions; /* in the order of the instructions */
-    uint32_t *first_definition;         /* by block */
-    size_t definition_capacity, first_definition_capacity;
+    size_t definition_capacity;
     uint32_t definition_count;
     struct pdl_tracked entry;
     uint32_t count, limit;
@@ -106,8 +106,8 @@ void pdl_conditions_behind(const struct pdl_conditions *conditions, uint32_t blo
                            struct pdl_tracked *known);
 
 /* Takes what is known over instructions that follow one another in a block. */
-void pdl_conditions_step(const struct pdl_conditions *conditions, uint32_t block, uint32_t first,
-                         uint32_t count, struct pdl_tracked *known);
+void pdl_conditions_step(const struct pdl_conditions *conditions, uint32_t first, uint32_t count,
+                         struct pdl_tracked *known);
 
 /* Adds what is known of a symbol where a branch on it was taken; false if nobody can take it. */
 bool pdl_conditions_assume(const struct pdl_conditions *conditions, struct pdl_tracked *known,

@@ -501,7 +501,7 @@ static pdl_status walk_block(struct collection *collection, uint32_t index)
         }
         site.point.states = states;
         if (guards) {
-            pdl_conditions_step(&flow->conditions, index, block->first + i, 1, &known);
+            pdl_conditions_step(&flow->conditions, block->first + i, 1, &known);
         }
         pdl_flow_step(flow, site.instruction, &site.point);
     }

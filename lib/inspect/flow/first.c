@@ -76,7 +76,7 @@ static bool walk(const struct first *first, uint32_t index, struct pdl_tracked *
             const struct pdl_mbarrier_operation *last =
                 first->mbarriers->operations + first->mbarriers->count;
             bool passed = false;
-            pdl_conditions_step(first->conditions, index, done, i - done, known);
+            pdl_conditions_step(first->conditions, done, i - done, known);
             done = i;
             for (; wait != NULL && wait < last && wait->instruction == i; wait++) {
                 if (wait->place == first->place && wait->kind == PDL_MBARRIER_WAIT && wait->used) {
@@ -89,7 +89,7 @@ static bool walk(const struct first *first, uint32_t index, struct pdl_tracked *
             }
         }
     }
-    pdl_conditions_step(first->conditions, index, done, end - done, known);
+    pdl_conditions_step(first->conditions, done, end - done, known);
     return true;
 }
 

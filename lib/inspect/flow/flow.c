@@ -38,19 +38,15 @@ static bool asks(const struct pdl_flow *flow, uint32_t block)
     return pdl_tracked_number(&flow->conditions, symbol) != 0;
 }
 
-bool pdl_flow_may_go(const struct pdl_flow *flow, uint32_t block, uint32_t edge)
+bool pdl_flow_may_exit(const struct pdl_flow *flow, uint32_t block)
 {
+    const uint32_t exit = flow->cfg->blocks[block].successor_count;
     struct pdl_tracked known, room;
     if (!asks(flow, block)) {
         return true;
     }
     pdl_conditions_behind(&flow->conditions, block, &known);
-    return pdl_conditions_take(&flow->conditions, block, edge, &known, &room) != NULL;
-}
-
-bool pdl_flow_may_exit(const struct pdl_flow *flow, uint32_t block)
-{
-    return pdl_flow_may_go(flow, block, flow->cfg->blocks[block].successor_count);
+    return pdl_conditions_take(&flow->conditions, block, exit, &known, &room) != NULL;
 }
 
 bool pdl_flow_executes(const struct pdl_flow *flow, const struct pdl_instruction *instruction,
@@ -107,7 +103,8 @@ struct pdl_point pdl_flow_behind(const struct pdl_flow *flow, uint32_t index)
 {
     const struct pdl_block *block = &flow->cfg->blocks[index];
     struct pdl_point point = flow->points[index];
-    for (uint32_t i = 0; i < block->count; i++) {
+    const bool steps = flow->counted || flow->mbarriers.waits;
+    for (uint32_t i = 0; i < block->count && steps; i++) {
         pdl_flow_step(flow, &flow->body->instructions[block->first + i], &point);
     }
     const struct pdl_instruction *last = pdl_flow_last(flow, index);
@@ -173,21 +170,40 @@ static bool take_waited(struct pdl_flow *flow, uint32_t from, uint32_t edge, uin
     return may;
 }
 
-/* Brings what holds behind a block to one of its successors; true if that changed it. */
-static bool take_edge(struct pdl_flow *flow, uint32_t from, uint32_t edge, struct pdl_point point,
-                      const struct known *known)
+/* Brings what is known behind a block to one of its successors, and finds who cannot go there; true if
+ * that changed it. */
+static bool take_known(struct pdl_flow *flow, uint32_t from, uint32_t edge, uint8_t states,
+                       const struct known *known)
 {
-    const uint32_t to = flow->cfg->successors[flow->cfg->blocks[from].first_successor + edge];
-    struct pdl_tracked room;
-    const struct pdl_tracked *there = NULL;
+    const uint32_t at = flow->cfg->blocks[from].first_successor + edge;
+    const uint32_t to = flow->cfg->successors[at];
     bool changed = false;
-    if (point.states & PDL_STATE_NOT_WAITED) {
-        there = pdl_conditions_take(&flow->conditions, from, edge, &known->unwaited, &room);
-        if (there == NULL) {
-            point.states &= PDL_STATE_WAITED;
+    flow->closed[at] = 0;
+    if (states & PDL_STATE_NOT_WAITED) {
+        struct pdl_tracked room;
+        const struct pdl_tracked *there =
+            pdl_conditions_take(&flow->conditions, from, edge, &known->unwaited, &room);
+        if (there != NULL) {
+            changed = pdl_conditions_join(&flow->conditions, to, there);
+        } else {
+            flow->closed[at] |= PDL_CLOSED_NOT_WAITED;
         }
     }
-    if ((point.states & PDL_STATE_WAITED) && !take_waited(flow, from, edge, to, known, &changed)) {
+    if ((states & PDL_STATE_WAITED) && !take_waited(flow, from, edge, to, known, &changed)) {
+        flow->closed[at] |= PDL_CLOSED_WAITED;
+    }
+    return changed;
+}
+
+/* Brings what holds behind a block to one of its successors; true if that changed it. */
+static bool take_edge(struct pdl_flow *flow, uint32_t from, uint32_t edge, struct pdl_point point)
+{
+    const uint32_t successor = flow->cfg->blocks[from].first_successor + edge;
+    const uint32_t to = flow->cfg->successors[successor];
+    if (flow->closed[successor] & PDL_CLOSED_NOT_WAITED) {
+        point.states &= PDL_STATE_WAITED;
+    }
+    if (flow->closed[successor] & PDL_CLOSED_WAITED) {
         point.states &= PDL_STATE_NOT_WAITED;
     }
     if (point.states == 0) {
@@ -205,7 +221,6 @@ static bool take_edge(struct pdl_flow *flow, uint32_t from, uint32_t edge, struc
     }
     if (point.states & PDL_STATE_NOT_WAITED) {
         const uint32_t decision = pdl_flow_decision_at(flow, from, edge);
-        changed = pdl_conditions_join(&flow->conditions, to, there) || changed;
         if (decision != 0) {
             point.decision = pdl_flow_heavier(flow, point.decision, decision);
             pdl_flow_decide(flow, decision, &point);
@@ -228,7 +243,7 @@ static bool take_edge(struct pdl_flow *flow, uint32_t from, uint32_t edge, struc
         at->missed = point.missed;
         at->why = point.why;
     }
-    return changed || at->states != before.states || at->triggers != before.triggers ||
+    return at->states != before.states || at->triggers != before.triggers ||
            at->decision != before.decision || at->open != before.open || at->need != before.need ||
            at->most != before.most || at->least != before.least || at->missed != before.missed;
 }
@@ -236,6 +251,7 @@ static bool take_edge(struct pdl_flow *flow, uint32_t from, uint32_t edge, struc
 /* From the entry on, as long as something changes. The queue is a ring. */
 static void run(struct pdl_flow *flow)
 {
+    const bool settled = flow->conditions.settled;
     const uint32_t size = flow->cfg->block_count;
     uint32_t head = 0, tail = size > 1 ? 1 : 0, queued = 1;
     flow->points[0] =
@@ -250,10 +266,13 @@ static void run(struct pdl_flow *flow)
         flow->queued[index] = 0;
         const struct pdl_block *block = &flow->cfg->blocks[index];
         const struct pdl_point point = pdl_flow_behind(flow, index);
-        find_known(flow, index, &point, &known);
+        if (!settled) {
+            find_known(flow, index, &point, &known);
+        }
         for (uint32_t i = 0; i < block->successor_count && point.states != 0; i++) {
             const uint32_t to = flow->cfg->successors[block->first_successor + i];
-            if (take_edge(flow, index, i, point, &known) && !flow->queued[to]) {
+            const bool learns = !settled && take_known(flow, index, i, point.states, &known);
+            if ((take_edge(flow, index, i, point) || learns) && !flow->queued[to]) {
                 flow->queued[to] = 1;
                 flow->queue[tail] = to;
                 tail = tail + 1 == size ? 0 : tail + 1;
@@ -261,15 +280,20 @@ static void run(struct pdl_flow *flow)
             }
         }
     }
+    flow->conditions.settled = true;
 }
 
+/* Who can take which edge does not depend on what barriers do, or on what is a decision: it is known from
+ * the first time, unless the conditions were changed since. */
 static void run_again(struct pdl_flow *flow)
 {
     memset(flow->points, 0, flow->cfg->block_count * sizeof(*flow->points));
     for (uint32_t i = 0; i < flow->decision_count; i++) {
         flow->decisions[i].reached = false;
     }
-    pdl_conditions_again(&flow->conditions);
+    if (!flow->conditions.settled) {
+        pdl_conditions_again(&flow->conditions);
+    }
     run(flow);
 }
 
@@ -289,8 +313,9 @@ static pdl_status narrow(struct pdl_flow *flow)
         const bool reached = (flow->points[i].states & PDL_STATE_NOT_WAITED) != 0 &&
                              block->successor_count > 1 && block->successor_count <= 4;
         for (uint32_t j = 0; j < block->successor_count; j++) {
-            const bool possible = !reached || pdl_flow_may_go(flow, i, j);
-            flow->possible[block->first_successor + j] = possible;
+            const uint32_t edge = block->first_successor + j;
+            const bool possible = !reached || pdl_flow_may_go(flow, edge);
+            flow->possible[edge] = possible;
             narrows = narrows || !possible;
         }
     }
@@ -314,6 +339,8 @@ static bool reserve(struct pdl_flow *flow)
     const size_t count = (size_t)flow->cfg->block_count;
     return PDL_ARRAY_RESERVE(flow->points, count, flow->point_capacity) &&
            PDL_ARRAY_RESERVE(flow->facts, count, flow->fact_capacity) &&
+           PDL_ARRAY_RESERVE(flow->closed, (size_t)flow->cfg->successor_count + 1,
+                             flow->closed_capacity) &&
            PDL_ARRAY_RESERVE(flow->queue, count, flow->queue_capacity) &&
            PDL_ARRAY_RESERVE(flow->queued, count, flow->queued_capacity) &&
            PDL_ARRAY_RESERVE(flow->decision_of, count, flow->decision_of_capacity);
@@ -335,6 +362,7 @@ pdl_status pdl_flow_run(struct pdl_flow *flow, const struct pdl_ptx_module *modu
     }
     memset(flow->points, 0, count * sizeof(*flow->points));
     memset(flow->facts, 0, count);
+    memset(flow->closed, 0, (size_t)flow->cfg->successor_count + 1);
     memset(flow->queued, 0, count);
     memset(flow->decision_of, 0, count * sizeof(*flow->decision_of));
     pdl_flow_find_facts(flow);
@@ -381,6 +409,7 @@ void pdl_flow_free(struct pdl_flow *flow)
 {
     free(flow->points);
     free(flow->facts);
+    free(flow->closed);
     free(flow->queue);
     free(flow->queued);
     pdl_conditions_free(&flow->conditions);

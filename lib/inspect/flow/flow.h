@@ -46,11 +46,12 @@ struct pdl_flow {
     struct pdl_conditions conditions;
     struct pdl_point *points; /* by block: at its beginning */
     uint8_t *facts;           /* by block: PDL_BLOCK_… */
+    uint8_t *closed;          /* by successor: PDL_CLOSED_…, as far as the conditions tell */
     uint32_t *queue;
     uint8_t *queued;
     struct pdl_decision *decisions;
     uint32_t *decision_of; /* by block: its first decision + 1, or 0; they follow one another */
-    size_t point_capacity, fact_capacity, queue_capacity, queued_capacity;
+    size_t point_capacity, fact_capacity, closed_capacity, queue_capacity, queued_capacity;
     uint32_t decision_count;
     size_t decision_capacity, decision_of_capacity;
     struct pdl_shared_values shared;
@@ -79,6 +80,9 @@ enum {
     PDL_BLOCK_MAY_NOT_WAIT = 2 /* so can an exit, without a wait */
 };
 
+/* Who cannot take an edge. */
+enum { PDL_CLOSED_NOT_WAITED = 1, PDL_CLOSED_WAITED = 2 };
+
 /* Runs the flow, entered unwaited. The arrays are used again. */
 pdl_status pdl_flow_run(struct pdl_flow *flow, const struct pdl_ptx_module *module,
                         const struct pdl_body *body, const struct pdl_cfg *cfg,
@@ -101,8 +105,11 @@ bool pdl_flow_waits_behind(const struct pdl_flow *flow, uint32_t block);
 /* What holds behind a block, before its branch. */
 struct pdl_point pdl_flow_behind(const struct pdl_flow *flow, uint32_t index);
 
-/* Whether threads that have not waited may take an edge of a block, as far as its guard is known. */
-bool pdl_flow_may_go(const struct pdl_flow *flow, uint32_t block, uint32_t edge);
+/* Whether threads that have not waited may take one of the cfg's successors, once the flow has run. */
+static inline bool pdl_flow_may_go(const struct pdl_flow *flow, uint32_t successor)
+{
+    return (flow->closed[successor] & PDL_CLOSED_NOT_WAITED) == 0;
+}
 
 /* Whether threads that have not waited may leave through the ret at the end of a block, as far as its
  * guard is known. */
