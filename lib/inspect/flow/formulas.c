@@ -85,10 +85,10 @@ static void swap_terms(struct pdl_formula *formula)
 /* A load from parameter or constant memory, but not of what a call left. */
 static struct pdl_formula read_load(const struct pdl_body *body,
                                     const struct pdl_instruction *instruction,
-                                    const struct pdl_parts *parts, unsigned element)
+                                    const struct pdl_name *name, unsigned element)
 {
     const struct pdl_formula none = {.op = PDL_FORMULA_NONE};
-    const struct pdl_type type = type_at(parts, parts->count - 1);
+    const struct pdl_type type = pdl_type_of(name);
     const struct pdl_operand *address = NULL;
     if (instruction->opcode.space != PDL_SPACE_PARAM &&
         instruction->opcode.space != PDL_SPACE_CONST) {
@@ -140,7 +140,9 @@ static struct pdl_formula read_comparison(const struct pdl_parts *parts, struct 
     const struct pdl_type type = type_at(parts, parts->count - 1);
     formula.op = element == 0 ? PDL_FORMULA_OPAQUE : PDL_FORMULA_NONE;
     formula.result_bits = 1;
-    for (size_t i = 0; i < sizeof(relations) / sizeof(relations[0]) && type.bits > 1; i++) {
+    for (size_t i = 0; i < sizeof(relations) / sizeof(relations[0]) && type.bits > 1 &&
+                       formula.op != PDL_FORMULA_COMPARE;
+         i++) {
         if (!pdl_part_is(parts, 1, relations[i].word)) {
             continue;
         }
@@ -186,7 +188,7 @@ static struct pdl_formula read_plain(const struct pdl_parts *parts, struct pdl_f
     const struct pdl_type type = type_at(parts, parts->count - 1);
     uint8_t op = PDL_FORMULA_OPAQUE;
     for (size_t i = 0; i < sizeof(plain) / sizeof(plain[0]); i++) {
-        if (pdl_part_is(parts, 0, plain[i].word) && formula.count == plain[i].count) {
+        if (formula.count == plain[i].count && pdl_part_is(parts, 0, plain[i].word)) {
             op = plain[i].op;
         }
     }
@@ -228,10 +230,10 @@ struct pdl_formula pdl_formula_read(const struct pdl_ptx_module *module,
     const struct pdl_name *name = &module->names.names[instruction->name];
     const uint8_t op = instruction->opcode.op;
     struct pdl_parts parts;
-    pdl_parts_split(&parts, name->text, name->length);
     if (op == PDL_OP_LOAD) {
-        return read_load(body, instruction, &parts, element);
+        return read_load(body, instruction, name, element);
     }
+    pdl_parts_split(&parts, name->text, name->length);
     struct pdl_formula formula = {.op = PDL_FORMULA_OPAQUE,
                                   .relation = (uint8_t)element,
                                   .bits = 64,

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "inspect/ptx/opcode.h"
 
-#include <string.h>
-
 void pdl_parts_split(struct pdl_parts *parts, const char *text, size_t length)
 {
     const char *end = text + length;
@@ -15,13 +13,6 @@ void pdl_parts_split(struct pdl_parts *parts, const char *text, size_t length)
         parts->count++;
         text += size + 1;
     }
-}
-
-bool pdl_part_is(const struct pdl_parts *parts, unsigned i, const char *word)
-{
-    /* Most differ in the first letter. */
-    return i < parts->count && parts->length[i] > 0 && parts->text[i][0] == word[0] &&
-           parts->length[i] == strlen(word) && memcmp(parts->text[i], word, parts->length[i]) == 0;
 }
 
 unsigned pdl_part_find(const struct pdl_parts *parts, const char *word)

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 enum pdl_op {
     PDL_OP_OTHER, /* also every instruction that is not known */
@@ -75,7 +76,13 @@ struct pdl_parts {
 };
 
 void pdl_parts_split(struct pdl_parts *parts, const char *text, size_t length);
-bool pdl_part_is(const struct pdl_parts *parts, unsigned i, const char *word);
+
+static inline bool pdl_part_is(const struct pdl_parts *parts, unsigned i, const char *word)
+{
+    /* Most differ in the first letter. */
+    return i < parts->count && parts->length[i] > 0 && parts->text[i][0] == word[0] &&
+           parts->length[i] == strlen(word) && memcmp(parts->text[i], word, parts->length[i]) == 0;
+}
 
 /* The index of a part, or of one that begins with "word::"; 0 if it is not there. */
 unsigned pdl_part_find(const struct pdl_parts *parts, const char *word);
