@@ -32,7 +32,8 @@ struct pdl_mbarrier_operation {
     uint8_t parity;  /* of the first wait: 0, 1, PDL_PARITY_… */
     bool used;       /* of a wait: its result decides something */
     bool on_edge;    /* by a branch that is known */
-    uint32_t place;  /* in places: the mbarriers it may be on */
+    bool met;       /* by threads that went around the grid's wait: only they ask for the verdict */
+    uint32_t place; /* in places: the mbarriers it may be on */
 };
 
 /* An operation of a function, for its callers. */

@@ -542,16 +542,39 @@ static void judge(struct pdl_mbarriers *mbarriers, const struct pdl_flow *flow,
     }
 }
 
+static bool has_some_around(const struct pdl_flow *flow, uint32_t block)
+{
+    return (flow->points[block].states & PDL_STATE_NOT_WAITED & ~PDL_STATE_UNWAITED) != 0;
+}
+
+/* Finds the operations that threads around the grid's wait come to, or go around. In a function that is
+ * called they may be around it only there. */
+static void find_met(struct pdl_mbarriers *mbarriers, const struct pdl_flow *flow)
+{
+    for (uint32_t i = 0; i < mbarriers->count; i++) {
+        struct pdl_mbarrier_operation *operation = &mbarriers->operations[i];
+        const uint32_t at = operation->instruction;
+        operation->met = flow->body->instructions[at].opcode.op == PDL_OP_CALL ||
+                         has_some_around(flow, flow->cfg->block_of[at]);
+    }
+    for (uint32_t i = 0; i < flow->cfg->block_count; i++) {
+        if (mbarriers->around[i] != 0 && has_some_around(flow, i)) {
+            mbarriers->operations[mbarriers->around[i] - 1].met = true;
+        }
+    }
+}
+
 bool pdl_mbarriers_judge(struct pdl_mbarriers *mbarriers, const struct pdl_flow *flow)
 {
     bool changed = false;
     if (!mbarriers->waits) {
         return false;
     }
+    find_met(mbarriers, flow);
     const struct arrivals arrivals = find_arrivals(mbarriers, flow);
     for (uint32_t i = 0; i < mbarriers->count; i++) {
         struct pdl_mbarrier_operation *wait = &mbarriers->operations[i];
-        if (wait->kind <= PDL_MBARRIER_TOKEN) {
+        if (wait->kind <= PDL_MBARRIER_TOKEN && wait->met) {
             const uint8_t verdict = wait->verdict, why = wait->why;
             judge(mbarriers, flow, &arrivals, wait);
             changed = changed || wait->verdict != verdict || wait->why != why;
