@@ -305,5 +305,7 @@ void lint_gather_findings(struct lint_report *report)
     free(gathering.members);
     pdl_names_free(&gathering.texts);
     qsort(report->items, report->item_count, sizeof(*report->items), by_order);
-    lint_fingerprint(report);
+    if (report->with_fingerprints) {
+        lint_fingerprint(report);
+    }
 }

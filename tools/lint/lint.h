@@ -59,8 +59,9 @@ struct lint_report {
     struct lint_source_text *sources; /* NULL: none are opened */
     bool full_names;                  /* template arguments are not left out */
     struct lint_unchecked unchecked;
-    bool require_checked; /* what was not checked makes the exit code 1 */
-    bool by_rtc;          /* another command reports, which has none of lint's options */
+    bool require_checked;   /* what was not checked makes the exit code 1 */
+    bool with_fingerprints; /* the report shows them, or compares them */
+    bool by_rtc;            /* another command reports, which has none of lint's options */
 };
 
 /* Where a finding is: in the source or, where the code has no line information, in its PTX. */
