@@ -56,8 +56,8 @@ def write(path, head, bodies, size):
         to.write(head)
         turn = 0
         while to.tell() < size:
-            for body, name in zip(bodies, names):
-                text = name.sub(lambda match, turn=turn: f"{match.group(1)}_{turn}", body)
+            for index, (body, name) in enumerate(zip(bodies, names)):
+                text = name.sub(lambda match, own=f"_{index}_{turn}": match.group(1) + own, body)
                 # Numbers of files go on from one copy to the next.
                 own = re.findall(r"^\t?\.file\t(\d+) ", text, re.M)
                 text = re.sub(r"(\.file\t|\.loc\t|inlined_at )(\d+)",

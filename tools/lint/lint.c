@@ -124,9 +124,9 @@ static int run(struct lint_report *report, struct judges *judges, struct lint_op
     options->inspect.flags = options->no_source ? PDL_INSPECT_NO_SOURCES : 0;
     report->level = options->level;
     report->full_names = options->full_names;
-    report->with_fingerprints = options->baseline != NULL || options->write_baseline != NULL ||
-                                options->print == lint_print_json ||
-                                options->print == lint_print_sarif;
+    report->with_fingerprints =
+        options->baseline != NULL || options->write_baseline != NULL ||
+        (options->print != lint_print_text && options->print != lint_print_summary);
     report->sources = options->no_source ? NULL : lint_source_text_new();
     if (!lint_setups_begin(&judges->setups, options, &report->inputs) ||
         !lint_gate_open(&judges->gate, options) ||
