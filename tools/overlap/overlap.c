@@ -49,10 +49,10 @@ static void usage(void)
     overlap_device_list(stdout);
     (void)fputs("\n"
                 "Examples:\n"
-                "  pdltool overlap --primary blocks=264,threads=512,registers=64 --secondary \\\n"
-                "      blocks=264,threads=128,registers=32\n"
-                "  pdltool overlap app --primary fc1,blocks=264,threads=512 --secondary \\\n"
-                "      fc2,blocks=264,threads=128,dynamic=16K --device 10.0:148\n"
+                "  pdltool overlap --primary blocks=264,threads=512,registers=64 \\\n"
+                "      --secondary blocks=264,threads=128,registers=32\n"
+                "  pdltool overlap app --primary fc1,blocks=264,threads=512 \\\n"
+                "      --secondary fc2,blocks=264,threads=128,dynamic=16K --device 10.0:148\n"
                 "\n"
                 "Exit status: 0 if blocks can overlap or it is unknown; 1 if they cannot; 2 if\n"
                 "the command line is wrong or a file could not be read.\n",
