@@ -457,9 +457,8 @@ static void print_advice(const struct text *text)
     (void)puts("\nwhat to do next");
     for (size_t i = 0; i < shown; i++) {
         const struct watch_advice *const advice = &watch->advice.items[i];
-        printf("  %zu. ", i + 1);
-        print_plain(stdout, advice->text);
-        (void)putchar('\n');
+        const int begin = printf("  %zu. ", i + 1);
+        print_wrapped(stdout, begin, begin, advice->text);
     }
     print_left_out(watch->advice.count, shown, "piece of advice", "pieces of advice");
 }
