@@ -143,6 +143,10 @@ static void compile(const struct work *work, const struct unit *unit, const stru
 {
     struct argv arguments = {0};
     size_t size = 0;
+    if (unit->directory == NULL && access(unit->file, R_OK) != 0) { /* in one line, not three */
+        outcome->why = format_text("%s", strerror(errno));
+        return;
+    }
     command_make(&unit->command, unit->architecture, unit->file, places->ptx, places->dependencies,
                  &arguments);
     outcome->why = runner_run(&work->runner, argv_vector(&arguments), unit->directory, places->log);
