@@ -221,6 +221,11 @@ class Compile(Case):
             r"a\.cu: error: the compiler failed with exit code 1\n2 files: 1 compiled, 1 not compiled, \d+\.\d s\n$",
         )
 
+    def test_a_source_that_does_not_exist_reaches_no_compiler(self):
+        result = self.lint("nowhere.cu")
+        self.assertEqual((result.returncode, self.commands()), (2, []))
+        self.assertEqual(result.stderr, "nowhere.cu: error: No such file or directory\n")
+
     def test_what_a_compiler_says_does_not_steer_the_terminal(self):
         self.file("a\x1b[31m.cu", "FAIL")
         result = self.lint("a\x1b[31m.cu")
