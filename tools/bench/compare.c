@@ -109,7 +109,7 @@ static char *figure_text(double median, const char *unit)
         return copy_text("");
     }
     char *number = output_number(median);
-    char *const text = format_text("%s %s", number, unit);
+    char *const text = format_text("%s %s", number, unit_name(unit));
     free(number);
     return text;
 }

@@ -239,7 +239,7 @@ static void add_headings(struct layout *layout)
     add_heading(layout, copy_text("Samples"), 'r');
     for (size_t i = 0; i < layout->metrics; i++) {
         const struct bench_metric *const metric = &spec->metrics[i];
-        add_heading(layout, format_text("%s (%s)", metric->name, metric->unit), 'r');
+        add_heading(layout, format_text("%s (%s)", metric->name, unit_name(metric->unit)), 'r');
         add_heading(layout, copy_text("Noise"), 'r');
         add_heading(layout,
                     layout->against != NULL ? format_text("Ratio to %s", layout->against)

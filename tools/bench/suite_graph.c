@@ -400,7 +400,7 @@ static const struct bench_spec slope_spec = {
     .title = "What each further kernel of a line costs, and what a line costs besides",
     .note =
         "As the lines by length, each run once: a sample is the slope between two lengths, and the "
-        "intercept of the line through both (`-fixed`, us), which for the device holds what the "
+        "intercept of the line through both (`-fixed`, µs), which for the device holds what the "
         "two events around it take.",
     .axes = {"span", "blocks", "way"},
     .metrics = {{"host", "ns", false, 0.25},

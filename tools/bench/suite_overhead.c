@@ -194,7 +194,7 @@ static void measure_total(struct bench_point *point, double *values)
     {                                                                                              \
         name, unit, false, 0.15                                                                    \
     }
-/* The boundary between two plain launches in a stream takes from 1.37 to 1.75 us on one H200: the
+/* The boundary between two plain launches in a stream takes from 1.37 to 1.75 µs on one H200: the
  * same in all of a process's rounds, another in the next process. The call of a graph's launch has
  * such levels too, and its share of a kernel is a few ns. */
 #define LEVELLED(name, unit)                                                                       \
@@ -223,7 +223,7 @@ static const struct bench_spec latency_spec = {
     .name = "latency",
     .title = "Kernel latency: one empty kernel, from the launch until the host knows its end",
     .note = "The stream is empty before. `call` is the part that the launch call takes: a lone one "
-            "has levels some 0.3 us apart, by its place in the driver's queue.",
+            "has levels some 0.3 µs apart, by its place in the driver's queue.",
     .axes = {"way", "args"},
     .metrics = {HOST("latency", "ns"), HOST("call", "ns")},
     .rounds = 100,
@@ -250,7 +250,7 @@ static const struct bench_spec small_spec = {
 static const struct bench_spec large_spec = {
     .name = "large",
     .title = "Overhead of large kernels: the same work in 16 kernels and in one (formula 2)",
-    .note = "`units` is the work of one of the 16 kernels in wait units of 1 us. `additional` is "
+    .note = "`units` is the work of one of the 16 kernels in wait units of 1 µs. `additional` is "
             "what each of them adds to the latency, `host` what its launch took the host, `wait` "
             "what its work takes within one kernel, `execution` what is left: (L(16 kernels) - "
             "L(one of 16 times the work)) / 15. `device` is that with the host out of the way. "
@@ -269,7 +269,7 @@ static const struct bench_spec other_spec = {
     .name = "other",
     .title = "Where the latency of one empty kernel goes (formula 3)",
     .note = "`total` is the kernel latency, `host` the CPU launch overhead of such a launch in a "
-            "batch of 128, `execution` formula 2's for kernels of 5 us, `other` what is left: the "
+            "batch of 128, `execution` formula 2's for kernels of 5 µs, `other` what is left: the "
             "stacked bars of their figure 6 (V100, <<<...>>>: 2545, 993, 4735 ns). `start` "
             "is the time from the call until the host sees what the kernel writes first: the way "
             "there.",
@@ -288,7 +288,7 @@ static const struct bench_spec unit_spec = {
         "The gradient from half of the units to all of them, from none to one for 1: the "
         "figure 2 of Zhang et al. A unit is nanosleep of 1000 ns (`sleep`, as theirs) or a loop "
         "of as many cycles of the SM's clock as make 1000 ns (`spin`). nanosleep goes by a "
-        "timer with steps of about 1 us, so that the latency has such steps too: the other "
+        "timer with steps of about 1 µs, so that the latency has such steps too: the other "
         "tables' units are `spin`.",
     .axes = {"way", "wait", "units"},
     .metrics = {LEVELLED("unit", "ns"), HOST("latency", "us")},
@@ -301,7 +301,7 @@ static const struct bench_spec total_spec = {
     .name = "total",
     .title = "Kernel latency of 1 to 64 kernels of 0 to 10 wait units",
     .note = "From the first launch until the host knows that the last kernel has ended; `host` is "
-            "the part of it that the launch calls take. A wait unit is 1 us. The formulas use "
+            "the part of it that the launch calls take. A wait unit is 1 µs. The formulas use "
             "these.",
     .axes = {"way", "units", "kernels"},
     .metrics = {HOST("latency", "us"), LEVELLED("host", "us")},

@@ -358,8 +358,8 @@ static const struct bench_spec devices_spec = {
             "all devices; `multi-device-free` is the same call without that; the others set the "
             "context and make a launch for each device. `host` is what the calls take, "
             "`additional` what one more round of launches adds (formula 1, 128 less 64: the right "
-            "of figure 4 of Zhang et al., 4 us on one V100 and 184 us on eight), `execution` is "
-            "formula 2's for kernels of 5 us (the right of figure 5, 1.3 us and 70 us), `latency` "
+            "of figure 4 of Zhang et al., 4 µs on one V100 and 184 µs on eight), `execution` is "
+            "formula 2's for kernels of 5 µs (the right of figure 5, 1.3 µs and 70 µs), `latency` "
             "is that of one empty kernel on each.",
     .axes = {"way", "devices"},
     .metrics = {{"host", "ns", false, 0.15},

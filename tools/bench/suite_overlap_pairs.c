@@ -186,7 +186,7 @@ static bool check_order(struct bench_point *point, const struct pair *pair)
     const double ended = spans_of(pair, 0).ended.last;
     const double waited = spans_of(pair, 1).waited.first;
     if (!(waited > ended - 2 * step)) {
-        bench_fail(point, "the wait returned %.2f us before the primary's end", ended - waited);
+        bench_fail(point, "the wait returned %.2f µs before the primary's end", ended - waited);
         return false;
     }
     return true;
@@ -237,11 +237,11 @@ static void check_overlap(struct bench_point *point, const struct pair *pair)
         !plain && (config->condition == ALL_HOLD || config->condition == NO_PROLOGUE);
     const bool works_early = comes_early && config->condition == ALL_HOLD;
     if (comes_early ? overlap.before < possible / 2 : overlap.before > possible / 4) {
-        bench_fail(point, "the secondary starts %.2f us before the primary's end, and should %s",
+        bench_fail(point, "the secondary starts %.2f µs before the primary's end, and should %s",
                    overlap.before, comes_early ? "start early" : "not overlap");
     } else if (works_early ? overlap.useful < possible / 2 : overlap.useful > possible / 4) {
         bench_fail(point,
-                   "the secondary does %.2f us of work before the primary's end, "
+                   "the secondary does %.2f µs of work before the primary's end, "
                    "and should %s",
                    overlap.useful, works_early ? "do more" : "do none");
     }
@@ -374,7 +374,7 @@ void overlap_declare_timeline(struct bench *bench)
         .note =
             "Two kernels like the two layers of a feed-forward block, a block of 256 threads on "
             "each SM: 6000 cycles before the wait, as for the weights, 4000 from there to the "
-            "trigger, 4000 from there to the end. By %globaltimer, us from fc1's first start, of "
+            "trigger, 4000 from there to the end. By %globaltimer, µs from fc1's first start, of "
             "the first and of the last block.",
         .axes = {"way", "kernel"},
         .metrics = {{.name = "first_start", .unit = "us", .tolerance = 0.2},

@@ -119,6 +119,11 @@ void print_wrapped(FILE *to, int begin, int indent, const char *text)
     free(plain);
 }
 
+const char *unit_name(const char *unit)
+{
+    return unit == NULL ? "" : strcmp(unit, "us") == 0 ? "\u00b5s" : unit;
+}
+
 char *format_count(unsigned long long count, const char *one, const char *many)
 {
     char digits[32];

@@ -33,6 +33,9 @@ void print_wrapped(FILE *to, int begin, int indent, const char *text);
 /* `1 file`, `2 files`, `1,024 files`: into a buffer that the caller frees. */
 char *format_count(unsigned long long count, const char *one, const char *many);
 
+/* A unit as it is shown: `µs` for `us`, "" for NULL. */
+const char *unit_name(const char *unit);
+
 /* Whether colours are wanted there: a terminal, and the environment's NO_COLOR and TERM do not
  * speak against it. */
 bool wants_colours(FILE *to);

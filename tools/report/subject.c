@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "common/memory.h"
+#include "common/print.h"
 
 struct figure *subject_figure(const struct subject *subject, enum figure_kind kind,
                               const char *part)

@@ -109,11 +109,6 @@ struct word value_text(double value)
     return word("%.*f", DIGITS - before, value);
 }
 
-const char *unit_name(const char *unit)
-{
-    return unit == NULL ? "" : strcmp(unit, "us") == 0 ? "\u00b5s" : unit;
-}
-
 struct word unit_text(double value, const char *unit)
 {
     const char *const name = unit_name(unit);

@@ -39,8 +39,6 @@ const char *texts_unique(struct texts *texts, char *name);
 /* A name for a file or an anchor: letters, digits and hyphens; empty parts are left out. */
 char *file_name(const char *first, const char *second, const char *third, const char *fourth);
 
-/* As it is printed: µs for us. */
-const char *unit_name(const char *unit);
 /* The whole text as a number; NAN if it is none. */
 double number_of(const char *text);
 

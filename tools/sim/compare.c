@@ -163,7 +163,7 @@ static void print(const struct rows *rows)
     for (size_t i = 0; i < rows->count; i++) {
         const struct row *const row = &rows->items[i];
         const bool wrong = counts_for_sign(rows, row) && !sign_right(rows, row);
-        printf("%7.3f us %7.3f us %+7.1f%%  ", row->measured, row->predicted, 100 * error_of(row));
+        printf("%7.3f µs %7.3f µs %+7.1f%%  ", row->measured, row->predicted, 100 * error_of(row));
         print_plain(stdout, row->id);
         printf("%s%s\n", row->fitted ? " (calibrated with)" : "", wrong ? " SIGN" : "");
     }

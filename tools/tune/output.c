@@ -60,7 +60,7 @@ static const char *mark(const struct tune_curve *curve, const struct tune_point 
 
 void tune_print_curve(const struct tune_job *job, const struct tune_curve *curve, FILE *to)
 {
-    static const char *const headings[] = {"", "trigger", "grid", "us", "ratio to before (95 %)",
+    static const char *const headings[] = {"", "trigger", "grid", "µs", "ratio to before (95 %)",
                                            ""};
     struct table table = {.headings = headings, .right = "lrrrrl"};
     const struct tune_kind *const kind = &job->kinds[curve->kind];
@@ -109,7 +109,7 @@ static void print_choices(const struct tune_job *job, const struct tune_result *
 
 static void print_finals(const struct tune_result *result, FILE *to)
 {
-    static const char *const headings[] = {"", "", "us per replay", "ratio to start (95 %)", ""};
+    static const char *const headings[] = {"", "", "µs per replay", "ratio to start (95 %)", ""};
     struct table table = {.headings = headings, .right = "llrrl"};
     for (size_t i = 0; i < TUNE_FINALS; i++) {
         const struct tune_point *const point = &result->finals[i];
