@@ -276,9 +276,11 @@ static void print_chain(const struct lint_report *report, const pdl_lint_finding
     }
 }
 
-/* `before` is the item above it, or NULL: the same advice is not given twice in a row. */
+/* `before` is the item above it, or NULL: the same advice is not given twice in a row. `findings` of the report are this
+ * item. */
 static void print_item(const struct lint_report *report, const struct colours *colours,
-                       const struct lint_item *item, const struct lint_item *before)
+                       const struct lint_item *item, const struct lint_item *before,
+                       size_t findings)
 {
     const pdl_lint_finding *finding = item->entries[0].finding;
     const struct lint_place place = lint_place_of(&item->entries[0]);
@@ -296,6 +298,11 @@ static void print_item(const struct lint_report *report, const struct colours *c
     print_plain(stdout, kernels);
     if (instructions > 1) {
         printf(", by %llu instructions", (unsigned long long)instructions);
+    }
+    if (findings > 1) {
+        char *equal = format_count(findings, "", "");
+        printf(" (%s findings)", equal);
+        free(equal);
     }
     (void)putchar('\n');
     if (*pointers != '\0') {
@@ -315,6 +322,101 @@ static void print_item(const struct lint_report *report, const struct colours *c
     free(lines);
     free(pointers);
     free(kernels);
+}
+
+/* ---- findings that look alike -----------------------------------------------------------------*/
+
+/* Generators number their kernels: without source lines, each of thousands has the same finding. From so many on, they
+ * are shown as one. */
+enum { MANY_ALIKE = 4 };
+
+/* By the item's index: which items look alike; by that number: how many do, and whether they are printed. */
+struct alike {
+    struct pdl_names looks;
+    uint32_t *look_of;
+    size_t *counts;
+    bool *printed;
+};
+
+/* What the report shows of a finding, with the digits of the kernel's name left out. */
+static char *look_of(const struct lint_item *item)
+{
+    const pdl_lint_finding *finding = item->entries[0].finding;
+    char *name = demangle_alone(lint_kernel_of(&item->entries[0])->info->name);
+    size_t kept = 0;
+    for (size_t i = 0; name[i] != '\0'; i++) {
+        if (name[i] < '0' || name[i] > '9') {
+            name[kept++] = name[i];
+        }
+    }
+    name[kept] = '\0';
+    char *look = format_text("%d %d %s\n%s\n%s\n%s\n%s", (int)finding->rule, (int)finding->level,
+                             lint_place_of(&item->entries[0]).file, name, finding->message,
+                             finding->advice != NULL ? finding->advice : "",
+                             finding->machine != NULL ? finding->machine : "");
+    free(name);
+    return look;
+}
+
+static struct alike find_alike(const struct lint_report *report)
+{
+    struct alike alike = {.look_of = allocate(report->item_count, sizeof(*alike.look_of)),
+                          .counts = allocate(report->item_count, sizeof(*alike.counts)),
+                          .printed = allocate(report->item_count, sizeof(*alike.printed))};
+    for (size_t i = 0; i < report->item_count; i++) {
+        const struct lint_entry *entry = &report->items[i].entries[0];
+        alike.look_of[i] = UINT32_MAX;
+        if (lint_is_shown(report, entry->finding) && !lint_place_of(entry).in_source) {
+            char *look = look_of(&report->items[i]);
+            alike.look_of[i] = name_index(&alike.looks, look);
+            alike.counts[alike.look_of[i]]++;
+            free(look);
+        }
+    }
+    return alike;
+}
+
+static void free_alike(struct alike *alike)
+{
+    pdl_names_free(&alike->looks);
+    free(alike->look_of);
+    free(alike->counts);
+    free(alike->printed);
+}
+
+/* The item with the entries of all that look like it, which the caller frees. */
+static struct lint_item join_alike(const struct lint_report *report, const struct alike *alike,
+                                   size_t index)
+{
+    struct lint_item item = report->items[index];
+    size_t count = 0;
+    for (size_t i = index; i < report->item_count; i++) {
+        count += alike->look_of[i] == alike->look_of[index] ? report->items[i].count : 0;
+    }
+    struct lint_entry *entries = allocate(count, sizeof(*entries));
+    item.count = 0;
+    for (size_t i = index; i < report->item_count; i++) {
+        for (size_t e = 0; alike->look_of[i] == alike->look_of[index] && e < report->items[i].count;
+             e++) {
+            entries[item.count++] = report->items[i].entries[e];
+        }
+    }
+    item.entries = entries;
+    return item;
+}
+
+static void print_alike(const struct lint_report *report, const struct colours *colours,
+                        struct alike *alike, size_t index, const struct lint_item *before)
+{
+    const uint32_t look = alike->look_of[index];
+    if (look == UINT32_MAX || alike->counts[look] < MANY_ALIKE) {
+        print_item(report, colours, &report->items[index], before, 1);
+    } else if (!alike->printed[look]) {
+        const struct lint_item item = join_alike(report, alike, index);
+        alike->printed[look] = true;
+        print_item(report, colours, &item, before, alike->counts[look]);
+        free((void *)item.entries);
+    }
 }
 
 static void print_unused(const struct colours *colours, const struct lint_allowance *allowance)
@@ -397,14 +499,16 @@ bool lint_print_text(const struct lint_report *report)
 {
     const struct colours *colours = wants_colours(stdout) ? &coloured : &plain;
     const struct lint_item *before = NULL;
+    struct alike alike = find_alike(report);
     bool without_source = false;
     for (size_t i = 0; i < report->item_count; i++) {
         if (lint_is_shown(report, report->items[i].entries[0].finding)) {
-            print_item(report, colours, &report->items[i], before);
+            print_alike(report, colours, &alike, i, before);
             before = &report->items[i];
             without_source |= !lint_place_of(&report->items[i].entries[0]).in_source;
         }
     }
+    free_alike(&alike);
     for (size_t i = 0; i < report->allowance_count; i++) {
         if (report->level <= report->allowances[i].level &&
             lint_is_unused(report, &report->allowances[i])) {
