@@ -284,7 +284,7 @@ class Project(Case):
             ("overlapped\n", "1:11: error: no pattern behind overlapped"),
             ("plain a  b\n", "1:10: error: more than one pattern in the line"),
             ("fail-on all\n", "1:9: error: fail-on is note, warning, error or never"),
-            ("require-checked yes\n", "1:17: error: nothing may follow"),
+            ("require-checked yes\n", "1:17: error: require-checked takes no value"),
             ("launches\n", "1:9: error: nothing behind launches"),
             ("suppress what : x\n", "1:10: error: 'what' is not a rule's id"),
             ("plain a\n suppress no-wait foo=x : y\n", "2:19: error: 'foo' is not a key"),

@@ -220,7 +220,7 @@ static bool read_line(const struct reading *reading, const char *at, const char 
     const bool is_launches = !reading->is_list && is_word(word, behind, "launches");
     if (!reading->is_list && is_word(word, behind, "require-checked")) {
         statements->require_checked = true;
-        return value == end || wrong(reading, value, "nothing may follow require-checked");
+        return value == end || wrong(reading, value, "require-checked takes no value");
     }
     for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++) {
         if (!is_word(word, behind, lists[i].word) || (reading->is_list && !lists[i].in_lists)) {
