@@ -50,10 +50,10 @@ static void show_device(const pdl_device_info *info)
     printf("  per SM: %d threads, %d blocks, %d registers, %d KiB of shared memory\n",
            info->max_threads_per_multiprocessor, info->max_blocks_per_multiprocessor,
            info->registers_per_multiprocessor, info->shared_memory_per_multiprocessor >> 10);
-    printf(
-        "  per block: %d threads, %d KiB of shared memory (%d KiB on request, %d bytes reserved)\n",
-        info->max_threads_per_block, info->shared_memory_per_block >> 10,
-        info->shared_memory_per_block_optin >> 10, info->reserved_shared_memory_per_block);
+    printf("  per block: %d threads, %d KiB of shared memory\n"
+           "    (%d KiB on request, %d bytes reserved)\n",
+           info->max_threads_per_block, info->shared_memory_per_block >> 10,
+           info->shared_memory_per_block_optin >> 10, info->reserved_shared_memory_per_block);
     printf("  cooperative launches: %s; clusters: %s\n", info->cooperative_launch ? "yes" : "no",
            info->cluster_launch ? "yes" : "no");
     printf("  overlap: %s\n",
@@ -77,19 +77,18 @@ static char *here(const struct pdl_attribute *need, const pdl_device_info *info)
 {
     const int capability = 10 * info->compute_capability_major + info->compute_capability_minor;
     if (info->driver_version < need->since) {
-        return copy_text("no: the driver");
+        return copy_text("no: driver");
     }
     if (capability < need->capability) {
-        return copy_text("no: the device");
+        return copy_text("no: device");
     }
     return copy_text("yes");
 }
 
 static void show_needs(const struct devices *devices)
 {
-    enum { FIXED = 5, DEVICES = 16 };
-    static const char *const fixed[FIXED] = {"field", "CU_LAUNCH_ATTRIBUTE_", "driver", "device",
-                                             "remark"};
+    enum { FIXED = 3, DEVICES = 16 };
+    static const char *const fixed[FIXED] = {"field", "driver", "device"};
     const pdl_device_info *const infos = devices->items;
     size_t shown = devices->count;
     if (shown > DEVICES) {
@@ -99,20 +98,19 @@ static void show_needs(const struct devices *devices)
     char *names[DEVICES];
     char right[FIXED + DEVICES + 1] = {0};
     for (size_t i = 0; i < FIXED; i++) {
-        headings[i < FIXED - 1 ? i : i + shown] = fixed[i];
+        headings[i] = fixed[i];
     }
     for (size_t i = 0; i < shown; i++) {
-        names[i] = format_text("on device %d", infos[i].ordinal);
-        headings[FIXED - 1 + i] = names[i];
+        names[i] = format_text("device %d", infos[i].ordinal);
+        headings[FIXED + i] = names[i];
     }
     for (size_t i = 0; i < FIXED + shown; i++) {
-        right[i] = i == 2 || i == 3 ? 'r' : 'l';
+        right[i] = i == 1 || i == 2 ? 'r' : 'l';
     }
     struct table table = {.headings = headings, .right = right};
     for (size_t i = 0; i < PDL_ATTRIBUTE_COUNT; i++) {
         const struct pdl_attribute *const row = &pdl_attributes[i];
         table_add(&table, copy_text(row->field));
-        table_add(&table, copy_text(row->name));
         table_add(&table, version_text(row->since));
         table_add(&table, row->capability > 0
                               ? format_text("%d.%d", row->capability / 10, row->capability % 10)
@@ -120,10 +118,14 @@ static void show_needs(const struct devices *devices)
         for (size_t j = 0; j < shown; j++) {
             table_add(&table, here(row, &infos[j]));
         }
-        table_add(&table, copy_text(row->remark));
     }
-    printf("\nwhat a launch may ask for:\n");
+    printf("\nwhat a launch may ask for, and the least driver and device:\n");
     table_print(&table, stdout);
+    for (size_t i = 0; i < PDL_ATTRIBUTE_COUNT; i++) {
+        if (pdl_attributes[i].remark[0] != '\0') {
+            printf("note: %s: %s\n", pdl_attributes[i].field, pdl_attributes[i].remark);
+        }
+    }
     table_free(&table);
     for (size_t i = 0; i < shown; i++) {
         free(names[i]);
@@ -165,7 +167,7 @@ static void show_compiler(void)
     if (info.linker_version > 0) {
         printf(", nvJitLink %d.%d", info.linker_version / 1000, info.linker_version % 1000 / 10);
     }
-    print_line(stdout, " (%s)", info.path);
+    print_line(stdout, "\n  %s", info.path);
 #endif
 }
 
