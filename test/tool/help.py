@@ -2,6 +2,7 @@
 """What tells of pdltool's commands: --help, the man pages and the completions, which have to agree."""
 
 import glob
+import lzma
 import os
 import re
 import shlex
@@ -107,6 +108,15 @@ class Help(Case):
             self.assertEqual([line for line in lines if line != line.rstrip()], [])
             if command:
                 self.assertEqual([line[:11] for line in lines if line.startswith("Exit status")], ["Exit status"], command)
+
+    def test_sentences_of_watch_fit_80_columns(self):
+        recordings = glob.glob(os.path.join(ROOT, "test", "watch", "recordings", "*.xz"))
+        self.assertGreater(len(recordings), 0)
+        for name in recordings:
+            with lzma.open(name) as file:
+                result = self.tool("watch", "--all", "--input", self.file("x.rec", file.read()))
+            text = result.stdout[result.stdout.index("\nwhy not\n") :]
+            self.assertEqual([line for line in text.splitlines() if len(line) > 80], [], name)
 
     def test_every_help_has_two_examples_of_options_that_there_are(self):
         for command in [(), *((name,) for name in self.commands())]:

@@ -404,7 +404,8 @@ static void print_pairs(struct text *text)
     print_left_out(watch->pairs.count, shown, "pair", "pairs");
     for (size_t i = 0; i < shown; i++) {
         if (watch->pairs.items[i].detail != NULL) {
-            print_line(stdout, "  %zu: %s", i + 1, watch->pairs.items[i].detail);
+            const int column = printf("  %zu: ", i + 1);
+            print_wrapped(stdout, column, column, watch->pairs.items[i].detail);
         }
     }
     table_free(&table);
@@ -418,7 +419,8 @@ static void print_reasons(struct text *text)
             (void)fputs(heading ? "" : "\nwhy not\n", stdout);
             heading = true;
             char *const word = reason_cell(text, (enum watch_reason)i);
-            print_line(stdout, "  %-16s %s", word, watch_reason_text((enum watch_reason)i));
+            const int column = printf("  %-15s  ", word);
+            print_wrapped(stdout, column, column, watch_reason_text((enum watch_reason)i));
             free(word);
         }
     }
@@ -457,8 +459,8 @@ static void print_advice(const struct text *text)
     (void)puts("\nwhat to do next");
     for (size_t i = 0; i < shown; i++) {
         const struct watch_advice *const advice = &watch->advice.items[i];
-        const int begin = printf("  %zu. ", i + 1);
-        print_wrapped(stdout, begin, begin, advice->text);
+        const int column = printf("  %zu. ", i + 1);
+        print_wrapped(stdout, column, column, advice->text);
     }
     print_left_out(watch->advice.count, shown, "piece of advice", "pieces of advice");
 }
