@@ -279,7 +279,7 @@ class Large(BadInput):
         self.assertEqual(result.code, 2 if LARGE else 0, result)
 
     def test_letters_in_a_text(self):
-        path = self.one_line(HEAD + KERNEL, "a")
+        path = self.one_line(HEAD + KERNEL, "a", ";\n" + WAIT)
         words = "more than the" if LARGE else "a word of more than 1 MiB"
         self.refused(lint(path), path, words, mebibytes=self.mapped())
 
