@@ -568,7 +568,7 @@ class Changed(Case):
         ptx = self.ptx(early("k", 10))
         self.lint("--changed=-", ptx, input=self.diff("@@ -10 +10 @@\n-x\n+y\n"), code=1)
         self.lint("--changed=-", ptx, input="", code=0)
-        self.assertIn("cannot be both", self.lint("--changed=-", "-", input="", code=2).stderr)
+        self.assertIn("is both the code and the diff", self.lint("--changed=-", "-", input="", code=2).stderr)
 
     def test_bad_diffs(self):
         ptx = self.ptx(right())

@@ -24,7 +24,8 @@ static bool read_changes(struct lint_gate *gate, const char *path)
     const bool is_stdin = strcmp(path, "-") == 0;
     for (size_t i = 0; i < gate->options->files.count && is_stdin; i++) {
         if (strcmp(gate->options->files.items[i], "-") == 0) {
-            print_error("standard input cannot be both code and the diff");
+            print_error(
+                "standard input is both the code and the diff; name a file for one of them");
             return false;
         }
     }
