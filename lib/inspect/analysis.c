@@ -17,12 +17,9 @@ static uint32_t known(bool yes, bool unknown)
     return yes ? PDL_YES : unknown ? PDL_UNKNOWN : PDL_NO;
 }
 
-/* The names of a kernel's parameters: from its source, or, in PTX that was written by hand, from
- * that. NULL if they are not known; *ok is false if there is no memory. */
-static const char *const *parameter_names(struct analysis *analysis,
-                                          const struct pdl_ptx_function *function,
-                                          const char *kernel, const pdl_inspect_place *place,
-                                          bool *ok)
+const char *const *pdl_parameter_names(struct analysis *analysis,
+                                       const struct pdl_ptx_function *function, const char *kernel,
+                                       const pdl_inspect_place *place, bool *ok)
 {
     struct pdl_ptx_module *module = &analysis->module;
     struct pdl_arena *arena = &module->inspection->arena;
@@ -91,7 +88,8 @@ static pdl_status add_kernel(struct analysis *analysis, const struct pdl_ptx_fun
     if (module->inspection->options->flags & PDL_INSPECT_FACTS_ONLY) {
         return PDL_SUCCESS;
     }
-    const char *const *names = parameter_names(analysis, function, info.name, kernel.place, &ok);
+    const char *const *names =
+        pdl_parameter_names(analysis, function, info.name, kernel.place, &ok);
     if (!ok) {
         return pdl_ptx_no_memory();
     }
@@ -134,7 +132,8 @@ static pdl_status read_all(struct analysis *analysis)
     return status;
 }
 
-pdl_status pdl_ptx_read(pdl_inspection *inspection, const char *text, size_t size, uint32_t image)
+pdl_status pdl_analysis_open(pdl_inspection *inspection, const char *text, size_t size,
+                             uint32_t image, struct analysis **analysis)
 {
     if (size > UINT32_MAX) {
         return pdl_inspect_fail(PDL_ERROR_INVALID_IMAGE, 0, 0,
@@ -143,16 +142,21 @@ pdl_status pdl_ptx_read(pdl_inspection *inspection, const char *text, size_t siz
     while (size > 0 && text[size - 1] == '\0') { /* as NVRTC hands it out */
         size--;
     }
-    struct analysis *analysis = calloc(1, sizeof(*analysis));
-    if (analysis == NULL) {
+    struct analysis *made = calloc(1, sizeof(*made));
+    if (made == NULL) {
         return pdl_ptx_no_memory();
     }
-    analysis->module.inspection = inspection;
-    analysis->module.image = image;
-    analysis->module.source = &analysis->source;
-    analysis->module.text = text;
-    analysis->module.end = text + size;
-    const pdl_status status = read_all(analysis);
+    made->module.inspection = inspection;
+    made->module.image = image;
+    made->module.source = &made->source;
+    made->module.text = text;
+    made->module.end = text + size;
+    *analysis = made;
+    return PDL_SUCCESS;
+}
+
+void pdl_analysis_close(struct analysis *analysis)
+{
     pdl_source_free(&analysis->source);
     pdl_allows_free(&analysis->allows);
     pdl_targets_free(&analysis->targets);
@@ -168,5 +172,15 @@ pdl_status pdl_ptx_read(pdl_inspection *inspection, const char *text, size_t siz
     }
     pdl_ptx_module_free(&analysis->module);
     free(analysis);
+}
+
+pdl_status pdl_ptx_read(pdl_inspection *inspection, const char *text, size_t size, uint32_t image)
+{
+    struct analysis *analysis;
+    pdl_status status = pdl_analysis_open(inspection, text, size, image, &analysis);
+    if (status == PDL_SUCCESS) {
+        status = read_all(analysis);
+        pdl_analysis_close(analysis);
+    }
     return status;
 }

@@ -13,7 +13,7 @@ import tempfile
 WARNINGS = ["-Wall", "-Wextra", "-Wpedantic", "-Werror"]
 C_STANDARDS = ("c99", "c11", "gnu17")
 CXX_STANDARDS = ("c++11", "c++14", "c++17", "c++20", "c++2b")
-HEADERS = ("chain.h", "inspect.h", "overlap.h", "policy.h", "rtc.h", "timeline.h", "trace.h", "vector.h", "detail/runtime.h")
+HEADERS = ("chain.h", "inspect.h", "instrument.h", "overlap.h", "policy.h", "rtc.h", "timeline.h", "trace.h", "vector.h", "detail/runtime.h")
 STRUCT = re.compile(r"typedef struct (pdl_\w+) \{\n(.*?)\n\} \1;", re.DOTALL)
 # The name of a member: before its array, at the end of its declaration, or of a pointer to a function.
 MEMBER = re.compile(r"\(\*(\w+)\)\(|(\w+)(?:\[[^;]*\])?;")

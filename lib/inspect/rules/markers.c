@@ -143,14 +143,6 @@ uint32_t pdl_allows_find(const struct pdl_allows *allows, uint32_t kernel,
 /* More pointers than a kernel has. Those beyond are not taken for constant. */
 #define CONSTANTS_MAX 512u
 
-/* The pointers that a body's markers name: sources of values. */
-struct constants {
-    struct pdl_source *sources;
-    bool *parameters; /* whole, by number: from the options */
-    uint32_t count;
-    size_t capacity, parameter_capacity;
-};
-
 /* Whether `NAME`, a pattern, or `NUMBER`, with `KERNEL:` in front and `+BYTE` behind it or not, is a parameter;
  * *offset is BYTE, or PDL_OFFSET_UNKNOWN for all of it. */
 static bool names_parameter(const char *text, const char *kernel, const char *const *names,
@@ -189,7 +181,8 @@ static bool names_parameter(const char *text, const char *kernel, const char *co
            (names != NULL && names[index] != NULL && fnmatch(text, names[index], 0) == 0);
 }
 
-static bool is_constant_source(const struct constants *constants, const struct pdl_source *source)
+static bool is_constant_source(const struct pdl_constants *constants,
+                               const struct pdl_source *source)
 {
     if ((source->kind == PDL_SOURCE_PARAMETER || source->kind == PDL_SOURCE_ADDRESS) &&
         constants->parameters[source->index]) {
@@ -205,22 +198,22 @@ static bool is_constant_source(const struct constants *constants, const struct p
     return false;
 }
 
-static bool is_constant(const struct constants *constants, const struct pdl_effect *effect)
+bool pdl_constants_have(const struct pdl_constants *constants, const struct pdl_value *address)
 {
-    const struct pdl_value *address = &effect->address;
-    bool constant = effect->kind == PDL_EFFECT_READ && address->count > 0 && !address->untraced;
+    bool constant = address->count > 0 && !address->untraced;
     for (unsigned i = 0; i < address->count && constant; i++) {
         constant = is_constant_source(constants, &address->sources[i]);
     }
     return constant;
 }
 
-static pdl_status find_constants(struct constants *constants, const struct pdl_ptx_module *module,
-                                 const struct pdl_flow *flow, const char *const *names)
+pdl_status pdl_constants_find(struct pdl_constants *constants, const struct pdl_ptx_module *module,
+                              const struct pdl_body *body, const struct pdl_values *values,
+                              const char *const *names)
 {
-    const struct pdl_body *body = flow->body;
     const struct pdl_ptx_function *function = body->function;
     const pdl_inspect_options *options = module->inspection->options;
+    constants->count = 0;
     if (!PDL_ARRAY_RESERVE(constants->parameters, (size_t)function->parameter_count + 1,
                            constants->parameter_capacity)) {
         return pdl_ptx_no_memory();
@@ -231,7 +224,7 @@ static pdl_status find_constants(struct constants *constants, const struct pdl_p
         if (body->markers[i].symbol == PDL_NONE) {
             continue;
         }
-        const struct pdl_value *value = &flow->values->values[body->markers[i].symbol];
+        const struct pdl_value *value = &values->values[body->markers[i].symbol];
         for (unsigned j = 0; j < value->count; j++) {
             if (is_constant_source(constants, &value->sources[j]) ||
                 constants->count == CONSTANTS_MAX) {
@@ -276,11 +269,13 @@ static pdl_status find_constants(struct constants *constants, const struct pdl_p
 pdl_status pdl_constants_filter(struct pdl_effects *effects, const struct pdl_ptx_module *module,
                                 const struct pdl_flow *flow, const char *const *names)
 {
-    struct constants constants = {0};
+    struct pdl_constants constants = {0};
     uint32_t kept = 0;
-    const pdl_status status = find_constants(&constants, module, flow, names);
+    const pdl_status status =
+        pdl_constants_find(&constants, module, flow->body, flow->values, names);
     for (uint32_t i = 0; i < effects->effect_count && status == PDL_SUCCESS; i++) {
-        if (!is_constant(&constants, &effects->effects[i])) {
+        const struct pdl_effect *effect = &effects->effects[i];
+        if (effect->kind != PDL_EFFECT_READ || !pdl_constants_have(&constants, &effect->address)) {
             effects->effects[kept] = effects->effects[i];
             effects->decisions[kept++] = effects->decisions[i];
         }
@@ -288,7 +283,12 @@ pdl_status pdl_constants_filter(struct pdl_effects *effects, const struct pdl_pt
     if (status == PDL_SUCCESS) {
         effects->effect_count = kept;
     }
-    free(constants.sources);
-    free(constants.parameters);
+    pdl_constants_free(&constants);
     return status;
+}
+
+void pdl_constants_free(struct pdl_constants *constants)
+{
+    free(constants->sources);
+    free(constants->parameters);
 }

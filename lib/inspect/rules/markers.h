@@ -23,6 +23,22 @@ void pdl_allows_free(struct pdl_allows *allows);
 uint32_t pdl_allows_find(const struct pdl_allows *allows, uint32_t kernel,
                          const pdl_lint_finding *finding);
 
+/* The pointers of a body whose memory nobody writes: what its markers name, and the options. */
+struct pdl_constants {
+    struct pdl_source *sources;
+    bool *parameters; /* whole, by number: from the options */
+    uint32_t count;
+    size_t capacity, parameter_capacity;
+};
+
+/* Finds them. `names` are the parameters' names or NULL. The arrays are used again. */
+pdl_status pdl_constants_find(struct pdl_constants *constants, const struct pdl_ptx_module *module,
+                              const struct pdl_body *body, const struct pdl_values *values,
+                              const char *const *names);
+/* Whether an address is of such memory only. */
+bool pdl_constants_have(const struct pdl_constants *constants, const struct pdl_value *address);
+void pdl_constants_free(struct pdl_constants *constants);
+
 /* Takes out the reads of memory that a marker PDL_CONSTANT_PARAM() in the body, or an option, says
  * nobody writes. `names` are the parameters' names or NULL. */
 pdl_status pdl_constants_filter(struct pdl_effects *effects, const struct pdl_ptx_module *module,

@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: MIT */
+#include "inspect/edit/points.h"
+
+/* The first instruction of a block that needs the wait, or PDL_NONE. */
+static uint32_t first_need(const struct pdl_needs *needs, const struct pdl_block *block)
+{
+    for (uint32_t i = block->first; i < block->first + block->count; i++) {
+        if (pdl_needs_wait(needs, &needs->body->instructions[i])) {
+            return i;
+        }
+    }
+    return PDL_NONE;
+}
+
+/* The last one that reads, or PDL_NONE. */
+static uint32_t last_read(const struct pdl_needs *needs, const struct pdl_block *block)
+{
+    for (uint32_t i = block->first + block->count; i-- > block->first;) {
+        if (pdl_needs_reads(needs, &needs->body->instructions[i])) {
+            return i;
+        }
+    }
+    return PDL_NONE;
+}
+
+static bool leads_away(const struct pdl_instruction *instruction)
+{
+    const uint8_t op = instruction->opcode.op;
+    return op == PDL_OP_BRANCH || op == PDL_OP_BRANCH_TABLE || op == PDL_OP_RETURN ||
+           op == PDL_OP_EXIT || op == PDL_OP_TRAP;
+}
+
+/* The end of a block, before the branch that ends it. */
+static struct pdl_place_at end_of(const struct pdl_needs *needs, const struct pdl_block *block)
+{
+    if (block->count == 0) {
+        return (struct pdl_place_at){PDL_BESIDE_BEFORE, block->first};
+    }
+    const uint32_t last = block->first + block->count - 1;
+    return (struct pdl_place_at){
+        leads_away(&needs->body->instructions[last]) ? PDL_BESIDE_BEFORE : PDL_BESIDE_BEHIND, last};
+}
+
+/* The nearest block that dominates what needs the wait and every end of the kernel, outside of loops. A kernel
+ * with an end that was not waited for would not keep the next one from starting too early. Returns
+ * PDL_NONE if all are in loops. */
+static uint32_t wait_block(const struct pdl_points *points, const struct pdl_needs *needs,
+                           const struct pdl_cfg *cfg)
+{
+    uint32_t found = PDL_NONE;
+    for (uint32_t i = 0; i < cfg->block_count; i++) {
+        const struct pdl_block *block = &cfg->blocks[i];
+        if (pdl_dominators_reach(&points->before, i) &&
+            (block->exits || first_need(needs, block) != PDL_NONE)) {
+            found = found == PDL_NONE ? i : pdl_dominators_meet(&points->before, found, i);
+        }
+    }
+    /* A kernel that neither ends nor needs anything may wait anywhere. */
+    found = found == PDL_NONE ? 0 : found;
+    while (cfg->blocks[found].in_loop && found != 0) {
+        found = points->before.parent[found];
+    }
+    return cfg->blocks[found].in_loop ? PDL_NONE : found;
+}
+
+static struct pdl_place_at find_wait(const struct pdl_needs *needs, const struct pdl_cfg *cfg,
+                                     uint32_t at)
+{
+    if (at == PDL_NONE) {
+        return (struct pdl_place_at){PDL_BESIDE_FIRST_LABEL, 0};
+    }
+    const struct pdl_block *block = &cfg->blocks[at];
+    const uint32_t need = first_need(needs, block);
+    return need != PDL_NONE ? (struct pdl_place_at){PDL_BESIDE_BEFORE, need} : end_of(needs, block);
+}
+
+/* Whether a block only ends the kernel, which triggers as well. */
+static bool only_ends(const struct pdl_block *block)
+{
+    return block->exits && block->count <= 1;
+}
+
+/* Behind the last read: the nearest block that every path comes to behind all reads, outside of loops. Threads that
+ * leave without it trigger by that. `at` is the wait's block. */
+static struct pdl_place_at find_trigger(const struct pdl_points *points,
+                                        const struct pdl_needs *needs, const struct pdl_cfg *cfg,
+                                        uint32_t at)
+{
+    const struct pdl_dominators *behind = &points->behind;
+    uint32_t found = PDL_NONE;
+    for (uint32_t i = 0; i < cfg->block_count; i++) {
+        if (!pdl_dominators_reach(&points->before, i) ||
+            (at != PDL_NONE && pdl_dominators_meet(&points->before, at, i) != at) ||
+            last_read(needs, &cfg->blocks[i]) == PDL_NONE) {
+            continue;
+        }
+        if (!pdl_dominators_reach(behind, i)) {
+            return points->wait; /* no end comes behind it */
+        }
+        found = found == PDL_NONE ? i : pdl_dominators_meet(behind, found, i);
+    }
+    if (found == PDL_NONE) {
+        return points->wait;
+    }
+    while (found != behind->root && cfg->blocks[found].in_loop) {
+        found = behind->parent[found];
+    }
+    if (found == behind->root) {
+        return (struct pdl_place_at){PDL_BESIDE_NOTHING, 0};
+    }
+    if (!pdl_dominators_reach(&points->before, found) ||
+        (at != PDL_NONE && pdl_dominators_meet(&points->before, at, found) != at)) {
+        return points->wait; /* there is a way to it that has not waited */
+    }
+    const struct pdl_block *block = &cfg->blocks[found];
+    const uint32_t read = last_read(needs, block);
+    if (found == at && (read == PDL_NONE || read < points->wait.instruction)) {
+        return points->wait;
+    }
+    if (read != PDL_NONE) {
+        return (struct pdl_place_at){PDL_BESIDE_BEHIND, read};
+    }
+    return (struct pdl_place_at){only_ends(block) ? PDL_BESIDE_NOTHING : PDL_BESIDE_BEFORE,
+                                 block->first};
+}
+
+pdl_status pdl_points_find(struct pdl_points *points, const struct pdl_needs *needs,
+                           const struct pdl_cfg *cfg, pdl_instrument_trigger trigger)
+{
+    points->trigger = (struct pdl_place_at){PDL_BESIDE_NOTHING, 0};
+    if (!pdl_dominators_find(&points->before, cfg, false)) {
+        return pdl_ptx_no_memory();
+    }
+    const uint32_t at = wait_block(points, needs, cfg);
+    points->wait = find_wait(needs, cfg, at);
+    if (trigger == PDL_INSTRUMENT_TRIGGER_WAIT) {
+        points->trigger = points->wait;
+    } else if (trigger == PDL_INSTRUMENT_TRIGGER_LAST_READ) {
+        if (!pdl_dominators_find(&points->behind, cfg, true)) {
+            return pdl_ptx_no_memory();
+        }
+        points->trigger = find_trigger(points, needs, cfg, at);
+    }
+    return PDL_SUCCESS;
+}
+
+void pdl_points_free(struct pdl_points *points)
+{
+    pdl_dominators_free(&points->before);
+    pdl_dominators_free(&points->behind);
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT */
+/* Where the wait and the trigger of a body go. */
+#ifndef PDL_INSPECT_POINTS_H
+#define PDL_INSPECT_POINTS_H
+
+#include <pdl/instrument.h>
+
+#include "inspect/edit/dominators.h"
+#include "inspect/edit/needs.h"
+
+/* A point between instructions. */
+enum pdl_beside {
+    PDL_BESIDE_NOTHING,    /* there is none */
+    PDL_BESIDE_BEFORE,     /* before the instruction and its guard, behind its labels; the number of
+                             instructions: at the end of the body */
+    PDL_BESIDE_BEHIND,     /* right behind it */
+    PDL_BESIDE_FIRST_LABEL /* before the first label of the body */
+};
+
+struct pdl_place_at {
+    uint32_t beside; /* pdl_beside */
+    uint32_t instruction;
+};
+
+struct pdl_points {
+    struct pdl_dominators before, behind;
+    struct pdl_place_at wait, trigger;
+};
+
+/* Finds both; `beside` is PDL_BESIDE_NOTHING where there is none. */
+pdl_status pdl_points_find(struct pdl_points *points, const struct pdl_needs *needs,
+                           const struct pdl_cfg *cfg, pdl_instrument_trigger trigger);
+void pdl_points_free(struct pdl_points *points);
+
+#endif /* PDL_INSPECT_POINTS_H */

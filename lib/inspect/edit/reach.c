@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: MIT */
+#include "inspect/edit/reach.h"
+
+#include "code/system.h"
+
+static void push(struct pdl_reach *reach, uint32_t function, uint32_t *depth)
+{
+    if (!reach->seen[function]) {
+        reach->seen[function] = true;
+        reach->stack[(*depth)++] = function;
+    }
+}
+
+/* What a function that CUDA supplies does to the launch. */
+static unsigned of_system(const struct pdl_name *name)
+{
+    static const char grid[] = "cudaCG";
+    const enum pdl_system is = pdl_code_system(name->text, name->length);
+    if (is == PDL_SYSTEM_LAUNCH) {
+        return PDL_REACH_LAUNCHES;
+    }
+    return is == PDL_SYSTEM_BARRIER || (name->length >= sizeof(grid) - 1 &&
+                                        memcmp(name->text, grid, sizeof(grid) - 1) == 0)
+               ? PDL_REACH_COOPERATIVE
+               : 0;
+}
+
+/* The grid's barrier has its memory from these registers, which the driver sets for cooperative launches. */
+static bool reads_environment(const struct pdl_ptx_module *module,
+                              const struct pdl_ptx_function *function)
+{
+    static const char word[] = "%envreg";
+    const char *end = module->text + function->body_end;
+    for (const char *at = module->text + function->body;
+         (at = memchr(at, '%', (size_t)(end - at))) != NULL; at++) {
+        if ((size_t)(end - at) >= sizeof(word) - 1 && at[1] == 'e' &&
+            memcmp(at, word, sizeof(word) - 1) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+void pdl_reach_add(struct pdl_reach *reach, const struct pdl_ptx_module *module, uint32_t function,
+                   unsigned *found)
+{
+    uint32_t depth = 0;
+    *found = 0;
+    push(reach, function, &depth);
+    while (depth > 0) {
+        const struct pdl_ptx_function *at = &module->functions[reach->stack[--depth]];
+        if (!at->has_body) {
+            *found |= of_system(&module->names.names[at->name]);
+            continue;
+        }
+        *found |= reads_environment(module, at) ? PDL_REACH_COOPERATIVE : 0u;
+        for (uint32_t i = 0; i < at->callee_count; i++) {
+            const uint32_t name = module->callees[at->first_callee + i];
+            if (name & PDL_PTX_INDIRECT) {
+                const struct pdl_prototype *prototype =
+                    &module->pointers.prototypes[name & ~PDL_PTX_INDIRECT];
+                for (uint32_t j = 0; j < prototype->count; j++) {
+                    push(reach, module->pointers.by_prototype[prototype->first + j], &depth);
+                }
+                continue;
+            }
+            const struct pdl_ptx_function *callee = pdl_ptx_function_find(module, name);
+            if (callee != NULL) {
+                push(reach, (uint32_t)(callee - module->functions), &depth);
+            } else {
+                *found |= of_system(&module->names.names[name]);
+            }
+        }
+    }
+}
+
+pdl_status pdl_reach_clear(struct pdl_reach *reach, const struct pdl_ptx_module *module)
+{
+    const size_t count = (size_t)module->function_count + 1;
+    if (!PDL_ARRAY_RESERVE(reach->seen, count, reach->seen_capacity) ||
+        !PDL_ARRAY_RESERVE(reach->stack, count, reach->stack_capacity)) {
+        return pdl_inspect_fail(PDL_ERROR_OUT_OF_MEMORY, 0, 0, "no memory for the calls of a text");
+    }
+    memset(reach->seen, 0, count * sizeof(*reach->seen));
+    return PDL_SUCCESS;
+}
+
+void pdl_reach_free(struct pdl_reach *reach)
+{
+    free(reach->seen);
+    free(reach->stack);
+}

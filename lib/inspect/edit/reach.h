@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+/* What kernels call, directly or not. */
+#ifndef PDL_INSPECT_REACH_H
+#define PDL_INSPECT_REACH_H
+
+#include "inspect/ptx/module.h"
+
+/* What was found in one kernel and all that it may call. */
+enum {
+    PDL_REACH_COOPERATIVE = 1, /* it uses what only a cooperative launch has */
+    PDL_REACH_LAUNCHES = 2     /* it launches from the device */
+};
+
+struct pdl_reach {
+    bool *seen; /* by function: it was reached since they were last cleared */
+    uint32_t *stack;
+    size_t seen_capacity, stack_capacity;
+};
+
+/* Adds a function and all that it may call to those that were reached; *found has what they do. */
+void pdl_reach_add(struct pdl_reach *reach, const struct pdl_ptx_module *module, uint32_t function,
+                   unsigned *found);
+
+/* Makes room and clears. */
+pdl_status pdl_reach_clear(struct pdl_reach *reach, const struct pdl_ptx_module *module);
+void pdl_reach_free(struct pdl_reach *reach);
+
+#endif /* PDL_INSPECT_REACH_H */
