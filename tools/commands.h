@@ -16,6 +16,7 @@ int command_bisect(int argc, char **argv);
 int command_cache(int argc, char **argv);
 int command_info(int argc, char **argv);
 int command_inspect(int argc, char **argv);
+int command_instrument(int argc, char **argv);
 int command_lint(int argc, char **argv);
 int command_overlap(int argc, char **argv);
 int command_report(int argc, char **argv);

@@ -2,7 +2,6 @@
 /* pdltool inspect: what is known of each kernel in some device code. */
 #include <ctype.h>
 #include <errno.h>
-#include <fnmatch.h>
 #include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -92,20 +91,6 @@ static bool read_architecture(const char *text, struct architectures *list)
     return true;
 }
 
-static bool has_name(const char *mangled, const struct patterns *patterns)
-{
-    bool matches = patterns->count == 0;
-    char *const names[] = {copy_text(mangled), patterns->count > 0 ? demangle(mangled) : NULL,
-                           patterns->count > 0 ? demangle_alone(mangled) : NULL};
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-        for (size_t p = 0; p < patterns->count && !matches; p++) {
-            matches = fnmatch(patterns->items[p], names[i], 0) == 0;
-        }
-        free(names[i]);
-    }
-    return matches;
-}
-
 static bool has_architecture(const pdl_inspect_image *image, const struct architectures *list)
 {
     bool matches = list->count == 0;
@@ -124,7 +109,8 @@ static bool is_wanted(const void *context, const pdl_inspect_image *image,
     return (request->kind < 0 || image->kind == request->kind) &&
            (!request->pdl || kernel->info->waits == PDL_YES || kernel->info->triggers == PDL_YES) &&
            has_architecture(image, &request->architectures) &&
-           has_name(kernel->info->name, &request->names);
+           (request->names.count == 0 ||
+            name_matches(kernel->info->name, request->names.items, request->names.count));
 }
 
 /* ---- totals ------------------------------------------------------------------------------------- */

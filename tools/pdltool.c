@@ -26,6 +26,7 @@ static const struct command {
     {"help", command_help, "shows the help of a command"},
     {"info", command_info, "shows the driver, the devices and what they support"},
     {"inspect", command_inspect, "lists kernels, and whether they wait and trigger"},
+    {"instrument", command_instrument, "puts the wait into kernels written without it"},
     {"lint", command_lint, "finds races between kernels that overlap"},
     {"overlap", command_overlap, "says whether two kernels can overlap, and why not"},
     {"report", command_report, "makes a web page of measurements"},
@@ -48,7 +49,7 @@ static void usage(FILE *to)
                 "Launch).\n\nCommands:\n",
                 to);
     for (size_t i = 0; i < COMMANDS; i++) {
-        (void)fprintf(to, "  %-8s %s\n", commands[i].name, commands[i].summary);
+        (void)fprintf(to, "  %-10s %s\n", commands[i].name, commands[i].summary);
     }
     (void)fputs("\nExamples:\n"
                 "  pdltool lint build/app\n"

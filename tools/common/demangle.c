@@ -2,6 +2,7 @@
 #include "common/demangle.h"
 
 #include <errno.h>
+#include <fnmatch.h>
 #include <search.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -192,4 +193,17 @@ char *demangle_alone(const char *name)
     }
 #endif
     return shown(name);
+}
+
+bool name_matches(const char *mangled, const char *const *patterns, size_t count)
+{
+    char *const names[] = {copy_text(mangled), demangle(mangled), demangle_alone(mangled)};
+    bool matches = false;
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        for (size_t p = 0; p < count && !matches; p++) {
+            matches = fnmatch(patterns[p], names[i], 0) == 0;
+        }
+        free(names[i]);
+    }
+    return matches;
 }

@@ -3,6 +3,9 @@
 #ifndef PDL_TOOLS_DEMANGLE_H
 #define PDL_TOOLS_DEMANGLE_H
 
+#include <stdbool.h>
+#include <stddef.h>
+
 /* A copy to free: demangled, or as shown() has it where it is no mangled name, there is no demangler, or
  * the text would be longer than LONGEST_SHOWN or take too long. Not for two threads at once. Never
  * NULL: the program ends where there is no memory. */
@@ -15,5 +18,8 @@ char *demangle_brief(const char *name);
 
 /* The same without template arguments, result and parameters: that of all instances of a template. */
 char *demangle_alone(const char *name);
+
+/* Whether a pattern as in fnmatch(3) matches a name, demangled or not, with its template arguments or without. */
+bool name_matches(const char *mangled, const char *const *patterns, size_t count);
 
 #endif /* PDL_TOOLS_DEMANGLE_H */
