@@ -20,6 +20,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <pdl/instrument.h>
+
 #include "code/info.h"
 #include "inspect/inspection.h"
 
@@ -324,4 +326,43 @@ pdl_known pdl_inspection_shown(const pdl_inspection *inspection, const char *ker
     (void)capability;
     (void)waits_always; /* nobody asks the mock */
     return PDL_UNKNOWN;
+}
+
+/* ---- instrumentation, which has no description ---------------------------------------------------*/
+
+pdl_status pdl_instrument(const char *text, size_t size, const char *name,
+                          const pdl_instrument_options *options, pdl_instrumentation **result)
+{
+    (void)text;
+    (void)size;
+    (void)name;
+    (void)options;
+    (void)result;
+    return pdl_inspect_fail(PDL_ERROR_INVALID_IMAGE, 0, 0, "the stand-in instruments nothing");
+}
+
+void pdl_instrumentation_destroy(pdl_instrumentation *result)
+{
+    (void)result;
+}
+
+const char *pdl_instrumentation_text(const pdl_instrumentation *result, size_t *size)
+{
+    (void)result;
+    *size = 0;
+    return "";
+}
+
+size_t pdl_instrumentation_kernel_count(const pdl_instrumentation *result)
+{
+    (void)result;
+    return 0;
+}
+
+const pdl_instrument_kernel *pdl_instrumentation_kernel(const pdl_instrumentation *result,
+                                                        size_t index)
+{
+    (void)result;
+    (void)index;
+    return NULL;
 }
