@@ -49,7 +49,7 @@ static void usage(FILE *to)
                 "Launch).\n\nCommands:\n",
                 to);
     for (size_t i = 0; i < COMMANDS; i++) {
-        (void)fprintf(to, "  %-10s %s\n", commands[i].name, commands[i].summary);
+        (void)fprintf(to, "  %-11s %s\n", commands[i].name, commands[i].summary);
     }
     (void)fputs("\nExamples:\n"
                 "  pdltool lint build/app\n"

@@ -23,6 +23,7 @@ ROOMS = {
     "inspect/ptx": ("inspect", "code", "core"),
     "inspect/flow": ("inspect/ptx", "inspect", "code", "core"),
     "inspect/rules": ("inspect/flow", "inspect/ptx", "inspect", "code", "core"),
+    "inspect/edit": ("inspect/rules", "inspect/flow", "inspect/ptx", "inspect", "code", "core"),
     "inspect": ("code", "core"),
     "rtc": ("core",),
     "watch": ("code", "core"),
@@ -35,6 +36,7 @@ DOORS = {
     "inspect/inspect.c": ("inspect/rules", "inspect/flow", "inspect/ptx"),
     "inspect/analysis.c": ("inspect/rules", "inspect/flow", "inspect/ptx"),
     "inspect/analysis.h": ("inspect/rules", "inspect/flow", "inspect/ptx"),
+    "inspect/instrument.c": ("inspect/edit", "inspect/rules", "inspect/flow", "inspect/ptx"),
     "inspect/functions.c": ("inspect/rules", "inspect/flow", "inspect/ptx"),
     "inspect/container.c": ("inspect/rules", "inspect/flow", "inspect/ptx"),
 }
