@@ -204,8 +204,8 @@ class Completion(Case):
 
     def test_commands_are_completed(self):
         self.assertEqual(self.complete(""), sorted(self.commands() + ["help"]))
-        self.assertEqual(self.complete("help", "in"), ["info", "inspect"])
-        self.assertEqual(self.complete("in"), ["info", "inspect"])
+        self.assertEqual(self.complete("help", "in"), ["info", "inspect", "instrument"])
+        self.assertEqual(self.complete("in"), ["info", "inspect", "instrument"])
         self.assertEqual(self.complete("nothing"), [])
 
     def test_all_options_of_all_commands_are_completed(self):
