@@ -4,7 +4,7 @@
 # The public headers of libpdl itself, and not of the libraries beside it.
 file(GLOB PDL_CORE_HEADERS CONFIGURE_DEPENDS RELATIVE ${PROJECT_SOURCE_DIR}/include
     include/pdl/*.h include/pdl/detail/*.h)
-list(FILTER PDL_CORE_HEADERS EXCLUDE REGEX "^pdl/(inspect|rtc|timeline|trace|vector)\\.h$")
+list(FILTER PDL_CORE_HEADERS EXCLUDE REGEX "^pdl/(inspect|instrument|rtc|timeline|trace|vector)\\.h$")
 
 if(NOT PROJECT_IS_TOP_LEVEL) # the name of the target would be one of another project
     return()
