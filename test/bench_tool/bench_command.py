@@ -297,7 +297,7 @@ class Forms(Case):
         if point["waived"] or point["failed"]:
             self.assertEqual(cells["Samples"], "waived: " + point["waived"] if point["waived"] else "FAILED: " + point["failed"])
             return
-        heading = "%s (%s)" % (metric["name"], metric["unit"])
+        heading = "%s (%s)" % (metric["name"], metric["unit"].replace("us", "µs"))
         self.assertEqual(cells["Samples"], str(figure["count"]))
         shown = float(cells[heading].replace(",", ""))
         self.assertAlmostEqual(shown, figure["median"], delta=0.0006 * abs(figure["median"]))
