@@ -176,7 +176,7 @@ void pdl_analysis_close(struct analysis *analysis)
 
 pdl_status pdl_ptx_read(pdl_inspection *inspection, const char *text, size_t size, uint32_t image)
 {
-    struct analysis *analysis;
+    struct analysis *analysis = NULL;
     pdl_status status = pdl_analysis_open(inspection, text, size, image, &analysis);
     if (status == PDL_SUCCESS) {
         status = read_all(analysis);

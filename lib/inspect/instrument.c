@@ -155,6 +155,24 @@ static void find_pdl(const struct pdl_ptx_module *module, const struct pdl_body 
     }
 }
 
+/* The names of the parameters of the kernel whose body was read. */
+static const char *const *names_of(struct job *job, const struct pdl_ptx_function *function,
+                                   bool *ok)
+{
+    struct pdl_ptx_module *module = &job->analysis->module;
+    const struct pdl_body *body = &job->analysis->work[0].body;
+    const struct pdl_name *name = &module->names.names[function->name];
+    const char *kernel = pdl_arena_copy(&module->inspection->arena, name->text, name->length);
+    const pdl_inspect_place *place = NULL;
+    *ok = kernel != NULL;
+    if (*ok && body->place_count > 0) {
+        uint32_t count;
+        const pdl_inspect_place *const *chain = pdl_places_chain(module, body, 0, &count, ok);
+        place = *ok && count > 0 ? chain[count - 1] : NULL;
+    }
+    return *ok ? pdl_parameter_names(job->analysis, function, kernel, place, ok) : NULL;
+}
+
 /* Reads a body as far as the changes need it. */
 static pdl_status read_body(struct job *job, const struct pdl_ptx_function *function)
 {
@@ -170,17 +188,8 @@ static pdl_status read_body(struct job *job, const struct pdl_ptx_function *func
         status = pdl_values_find(&work->values, module, &work->body);
     }
     if (status == PDL_SUCCESS && function->is_entry && job->options->constant_param_count > 0) {
-        uint32_t count = 0;
-        const pdl_inspect_place *const *chain =
-            work->body.place_count > 0 ? pdl_places_chain(module, &work->body, 0, &count, &ok)
-                                       : NULL;
-        const struct pdl_name *name = &module->names.names[function->name];
-        const char *kernel = pdl_arena_copy(&module->inspection->arena, name->text, name->length);
-        if (ok && kernel != NULL) {
-            names = pdl_parameter_names(job->analysis, function, kernel,
-                                        count > 0 ? chain[count - 1] : NULL, &ok);
-        }
-        status = ok && kernel != NULL ? PDL_SUCCESS : no_memory();
+        names = names_of(job, function, &ok);
+        status = ok ? PDL_SUCCESS : no_memory();
     }
     return status == PDL_SUCCESS
                ? pdl_constants_find(&job->constants, module, &work->body, &work->values, names)
