@@ -4,10 +4,9 @@
 const struct bench_suite bench_suites[] = {
 #ifdef PDL_BENCH_KERNELS
     {"overhead", "what a launch costs the host and the device, in every form", suite_overhead},
-    {"overlap", "what PDL gives and takes, by trigger, prologue, fill and shared memory",
-     suite_overlap},
-    {"graph", "lines of 1 to 4,096 kernels in streams, graphs and chains", suite_graph},
-    {"sync", "ordering the whole device: a new kernel, grid barriers, flags, clusters", suite_sync},
+    {"overlap", "what PDL gains, by trigger, prologue, fill and shared memory", suite_overlap},
+    {"graph", "1 to 4,096 kernels in a row, in streams, graphs and chains", suite_graph},
+    {"sync", "ordering a whole device: new kernels, grid barriers, flags, clusters", suite_sync},
     {"device", "launches from the device, beside the host's", suite_device},
     {"decode", "one token through a decoder of the 1B class", suite_decode},
 #ifdef PDL_HAVE_RTC
