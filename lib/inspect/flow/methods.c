@@ -149,7 +149,8 @@ void pdl_methods_note(struct pdl_methods *methods, const struct pdl_name *functi
     method->waits = method->waits || summary->waits;
 }
 
-void pdl_methods_forget_wait(struct pdl_summary *summary)
+/* It is not known whether a call waits. */
+static void forget_wait(struct pdl_summary *summary)
 {
     summary->unknown = true;
     summary->out = PDL_STATE_CALLED;
@@ -176,6 +177,6 @@ void pdl_methods_settle(const struct pdl_methods *methods, struct pdl_summary *s
     summary->unknown = summary->unknown || kept < summary->effect_count;
     summary->effect_count = kept;
     if (waiting > 0 && waiting < methods->count) {
-        pdl_methods_forget_wait(summary);
+        forget_wait(summary);
     }
 }

@@ -30,7 +30,4 @@ void pdl_methods_note(struct pdl_methods *methods, const struct pdl_name *functi
  * known then. */
 void pdl_methods_settle(const struct pdl_methods *methods, struct pdl_summary *summary);
 
-/* Says that it is not known whether a call waits. */
-void pdl_methods_forget_wait(struct pdl_summary *summary);
-
 #endif /* PDL_INSPECT_METHODS_H */

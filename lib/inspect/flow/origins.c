@@ -369,29 +369,3 @@ void pdl_origins_find(struct pdl_origins *origins)
         }
     }
 }
-
-bool pdl_origins_are_virtual(const struct pdl_origins *origins)
-{
-    const struct pdl_ptx_module *module = origins->module;
-    const struct pdl_ptx_pointers *pointers = &module->pointers;
-    const struct pdl_operand target = {.kind = PDL_OPERAND_SYMBOL, .symbol = origins->call->target};
-    bool is = origins->set_count > 0 && !origins->any;
-    for (uint32_t i = 0; i < origins->set_count && is; i++) {
-        const struct pdl_set *set = &origins->sets[i];
-        if (set->kind == PDL_SET_FUNCTION) {
-            const uint8_t depends =
-                pdl_operand_value(origins->values, origins->body, &target).depends;
-            *origins->steps += pointers->virtual_count;
-            is = *origins->steps <= PDL_STEPS_OF_TABLES && (depends & ~PDL_DEPENDS_PARAMETER) == 0;
-            uint32_t j = 0;
-            while (is && j < pointers->virtual_count &&
-                   module->functions[pointers->virtuals[j].function].name != set->name) {
-                j++;
-            }
-            is = is && j < pointers->virtual_count;
-        } else if (set->kind != PDL_SET_VIRTUAL) {
-            is = pdl_name_begins(&module->names.names[set->name], "_ZTV");
-        }
-    }
-    return is;
-}

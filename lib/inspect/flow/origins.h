@@ -45,7 +45,4 @@ struct pdl_origins {
 /* Finds the sets of functions that the call's pointer may be of. `any`: it may be of others too. */
 void pdl_origins_find(struct pdl_origins *origins);
 
-/* Whether the call is of a method of one class or another, which all threads choose. */
-bool pdl_origins_are_virtual(const struct pdl_origins *origins);
-
 #endif /* PDL_INSPECT_ORIGINS_H */

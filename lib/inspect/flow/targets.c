@@ -311,10 +311,6 @@ pdl_status pdl_targets_resolve(struct pdl_targets *targets, struct pdl_ptx_modul
         join_once(targets, &join, &all);
         call->called_is |= PDL_CALLED_GUESSED;
     }
-    if (join.count > 1 && join.sum.waits && (join.sum.out & PDL_STATE_UNWAITED) &&
-        pdl_origins_are_virtual(&origins)) {
-        pdl_methods_forget_wait(&join.sum); /* whoever makes the object decides it */
-    }
     call->called = finish(&join);
     if (call->called != NULL && call->called->unknown) {
         call->called_is |= PDL_CALLED_GUESSED;
