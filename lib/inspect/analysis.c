@@ -178,7 +178,7 @@ pdl_status pdl_ptx_read(pdl_inspection *inspection, const char *text, size_t siz
 {
     struct analysis *analysis = NULL;
     pdl_status status = pdl_analysis_open(inspection, text, size, image, &analysis);
-    if (status == PDL_SUCCESS) {
+    if (analysis != NULL) {
         status = read_all(analysis);
         pdl_analysis_close(analysis);
     }

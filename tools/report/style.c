@@ -32,8 +32,8 @@ const char *const page_style[] = {
     "nav a:hover { text-decoration: underline; }",
     "h2, h3 { scroll-margin-top: 3rem; }",
     "figure { margin: .8rem 0 1.6rem; break-inside: avoid; }",
-    "p.narrow { font-weight: 600; margin: 0; } .plot { overflow-x: auto; } .plot img { display: "
-    "block; width: 100%; min-width: 31rem;",
+    "p.narrow { font-weight: 600; margin: 0; } .plot { overflow-x: auto; }",
+    ".plot img { display: block; width: 100%; min-width: 31rem;",
     "  max-width: 60rem; height: auto; }",
     "figcaption { margin-top: .3rem; max-width: 46rem; } .files { font-size: .85rem;",
     "  white-space: nowrap; }",
