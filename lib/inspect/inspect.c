@@ -9,47 +9,19 @@
 #include <unistd.h>
 
 #include "inspect/container.h"
+#include "inspect/given.h"
 #include "inspect/rules/across.h"
 #include "inspect/rules/launched.h"
 
 #define MAX_TEXT ((uint64_t)512 << 20)
 
-static pdl_status check_list(const char *const *list, uint64_t count, const char *name)
+static pdl_status take_options(const pdl_inspect_options *options, pdl_inspect_options *copy)
 {
-    if (count > 0 && list == NULL) {
-        return pdl_inspect_fail(PDL_ERROR_INVALID_ARGUMENT, 0, 0, "%s is NULL", name);
-    }
-    for (uint64_t i = 0; i < count; i++) {
-        if (list[i] == NULL) {
-            return pdl_inspect_fail(PDL_ERROR_INVALID_ARGUMENT, 0, 0, "%s[%llu] is NULL", name,
-                                    (unsigned long long)i);
-        }
-    }
-    return PDL_SUCCESS;
-}
-
-/* The caller's options in the size of this library: what it has not is default; what only it has
- * must not be set. */
-static pdl_status resize_options(const pdl_inspect_options *options, pdl_inspect_options *copy)
-{
-    memset(copy, 0, sizeof(*copy));
-    if (options != NULL) {
-        const size_t largest = 16384; /* more is no size but a field that nobody has set */
-        const size_t size = options->size;
-        if (size < offsetof(pdl_inspect_options, constant_params) || size > largest) {
-            return pdl_inspect_fail(PDL_ERROR_DESC_SIZE, 0, 0,
-                                    "options->size is %zu: start from PDL_INSPECT_OPTIONS_INIT",
-                                    size);
-        }
-        for (size_t i = sizeof(*copy); i < size; i++) {
-            if (((const unsigned char *)options)[i] != 0) {
-                return pdl_inspect_fail(PDL_ERROR_DESC_TOO_NEW, 0, 0,
-                                        "options->size is %zu, and byte %zu is set: this library "
-                                        "knows %zu",
-                                        size, i, sizeof(*copy));
-            }
-        }
-        memcpy(copy, options, size < sizeof(*copy) ? size : sizeof(*copy));
+    pdl_status status = pdl_given_resize(copy, sizeof(*copy), options,
+                                         offsetof(pdl_inspect_options, constant_params),
+                                         "PDL_INSPECT_OPTIONS_INIT");
+    if (status != PDL_SUCCESS) {
+        return status;
     }
     copy->size = (uint32_t)sizeof(*copy);
     if (copy->max_text == 0) {
@@ -71,9 +43,8 @@ static pdl_status resize_options(const pdl_inspect_options *options, pdl_inspect
         {copy->third_party, copy->third_party_count, "third_party"},
         {copy->plain, copy->plain_count, "plain"},
     };
-    pdl_status status = PDL_SUCCESS;
     for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]) && status == PDL_SUCCESS; i++) {
-        status = check_list(lists[i].list, lists[i].count, lists[i].name);
+        status = pdl_given_check_list(lists[i].list, lists[i].count, lists[i].name);
     }
     return status;
 }
@@ -86,7 +57,7 @@ pdl_status pdl_inspect_memory(const void *bytes, size_t size, const char *name,
         return pdl_inspect_fail(PDL_ERROR_INVALID_ARGUMENT, 0, 0, "%s is NULL",
                                 bytes == NULL ? "bytes" : (name == NULL ? "name" : "inspection"));
     }
-    pdl_status status = resize_options(options, &copy);
+    pdl_status status = take_options(options, &copy);
     if (status != PDL_SUCCESS) {
         return status;
     }

@@ -43,6 +43,9 @@ bool pdl_inspection_add_kernel(pdl_inspection *inspection, const pdl_inspect_ker
 bool pdl_inspection_add_finding(pdl_inspection *inspection, const pdl_lint_finding *finding);
 bool pdl_inspection_add_marker(pdl_inspection *inspection, const pdl_lint_suppression *marker);
 
+/* Whether a finding says that something was not shown: of the rules about waiting even a note does. */
+bool pdl_finding_is_doubt(const pdl_lint_finding *finding);
+
 /* By entry of a list of the options, how often it matched: a part of `matches`. */
 uint32_t *pdl_inspection_counts(const pdl_inspection *inspection, pdl_inspect_list list);
 

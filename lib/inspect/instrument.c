@@ -9,6 +9,7 @@
 #include "inspect/analysis.h"
 #include "inspect/edit/edits.h"
 #include "inspect/edit/reach.h"
+#include "inspect/given.h"
 #include "inspect/ptx/labels.h"
 #include "inspect/ptx/places.h"
 #include "inspect/rules/launched.h"
@@ -44,16 +45,6 @@ static pdl_status no_memory(void)
 
 /* ---- options -------------------------------------------------------------------------------------- */
 
-static pdl_status check_list(const char *const *list, uint64_t count, const char *name)
-{
-    for (uint64_t i = 0; i < count; i++) {
-        if (list == NULL || list[i] == NULL) {
-            return pdl_inspect_fail(PDL_ERROR_INVALID_ARGUMENT, 0, 0, "%s has a NULL in it", name);
-        }
-    }
-    return PDL_SUCCESS;
-}
-
 static pdl_status check_options(const pdl_instrument_options *options)
 {
     const uint32_t flags = PDL_INSTRUMENT_RAISE_TARGET | PDL_INSTRUMENT_NO_SOURCES;
@@ -71,38 +62,20 @@ static pdl_status check_options(const pdl_instrument_options *options)
                                 "options->trigger is %d: no pdl_instrument_trigger",
                                 options->trigger);
     }
-    const pdl_status status =
-        check_list(options->constant_params, options->constant_param_count, "constant_params");
-    return status == PDL_SUCCESS ? check_list(options->kernels, options->kernel_count, "kernels")
-                                 : status;
+    const pdl_status status = pdl_given_check_list(
+        options->constant_params, options->constant_param_count, "constant_params");
+    return status == PDL_SUCCESS
+               ? pdl_given_check_list(options->kernels, options->kernel_count, "kernels")
+               : status;
 }
 
-/* The caller's options in the size of this library, as inspect.c does it for its own. */
-static pdl_status resize_options(const pdl_instrument_options *options,
-                                 pdl_instrument_options *copy)
+static pdl_status take_options(const pdl_instrument_options *options, pdl_instrument_options *copy)
 {
-    const size_t largest = 16384;
-    memset(copy, 0, sizeof(*copy));
-    if (options != NULL) {
-        const size_t size = options->size;
-        if (size < offsetof(pdl_instrument_options, constant_params) || size > largest) {
-            return pdl_inspect_fail(PDL_ERROR_DESC_SIZE, 0, 0,
-                                    "options->size is %zu: start from "
-                                    "PDL_INSTRUMENT_OPTIONS_INIT",
-                                    size);
-        }
-        for (size_t i = sizeof(*copy); i < size; i++) {
-            if (((const unsigned char *)options)[i] != 0) {
-                return pdl_inspect_fail(PDL_ERROR_DESC_TOO_NEW, 0, 0,
-                                        "options->size is %zu, and byte %zu is set: this library "
-                                        "knows %zu bytes",
-                                        size, i, sizeof(*copy));
-            }
-        }
-        memcpy(copy, options, size < sizeof(*copy) ? size : sizeof(*copy));
-    }
+    const pdl_status status = pdl_given_resize(copy, sizeof(*copy), options,
+                                               offsetof(pdl_instrument_options, constant_params),
+                                               "PDL_INSTRUMENT_OPTIONS_INIT");
     copy->size = (uint32_t)sizeof(*copy);
-    return check_options(copy);
+    return status == PDL_SUCCESS ? check_options(copy) : status;
 }
 
 /* The options of an inspection that knows what this one knows. */
@@ -388,15 +361,6 @@ static pdl_status apply(struct job *job, bool any)
                            result, &result->text, &result->size);
 }
 
-/* As pdl_inspection_shown() counts. */
-static bool counts(const pdl_lint_finding *finding)
-{
-    return finding->suppressed == NULL &&
-           (finding->level >= PDL_LINT_WARNING || finding->rule == PDL_LINT_READ_BEFORE_WAIT ||
-            finding->rule == PDL_LINT_WRITE_BEFORE_WAIT || finding->rule == PDL_LINT_PARTIAL_WAIT ||
-            finding->rule == PDL_LINT_NO_WAIT);
-}
-
 /* Inspects the result, and refuses the kernels with findings; *refused: there are such. */
 static pdl_status check_result(struct job *job, const char *name, bool *refused)
 {
@@ -412,7 +376,7 @@ static pdl_status check_result(struct job *job, const char *name, bool *refused)
     for (size_t i = 0; i < pdl_inspection_finding_count(inspection); i++) {
         const pdl_lint_finding *finding = pdl_inspection_finding(inspection, i);
         pdl_instrument_kernel *kernel = &result->kernels[finding->kernel];
-        if (kernel->action == PDL_INSTRUMENT_DONE && counts(finding)) {
+        if (kernel->action == PDL_INSTRUMENT_DONE && pdl_finding_is_doubt(finding)) {
             const char *message =
                 pdl_arena_format(&result->arena, "the result would have a finding, %s: %s",
                                  pdl_lint_rule_id((pdl_lint_rule)finding->rule), finding->message);
@@ -471,7 +435,7 @@ pdl_status pdl_instrument(const char *text, size_t size, const char *name,
         return pdl_inspect_fail(PDL_ERROR_INVALID_ARGUMENT, 0, 0, "%s is NULL",
                                 text == NULL ? "text" : (name == NULL ? "name" : "result"));
     }
-    pdl_status status = resize_options(options, &copy);
+    pdl_status status = take_options(options, &copy);
     if (status != PDL_SUCCESS) {
         return status;
     }

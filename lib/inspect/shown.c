@@ -34,8 +34,7 @@ static void join(struct verdict *all, struct verdict one)
     all->found = true;
 }
 
-/* Of the rules about waiting even a note says that something was not shown. */
-static bool is_doubt(const pdl_lint_finding *finding)
+bool pdl_finding_is_doubt(const pdl_lint_finding *finding)
 {
     switch (finding->rule) {
     case PDL_LINT_READ_BEFORE_WAIT:
@@ -54,7 +53,7 @@ static struct verdict judge_kernel(const pdl_inspection *inspection,
     struct verdict one = {.shown = kernel->info->waits == PDL_YES ? PDL_YES : PDL_NO,
                           .always = kernel->info->waits_always};
     for (uint32_t i = 0; i < kernel->finding_count; i++) {
-        if (is_doubt(&inspection->findings[kernel->first_finding + i])) {
+        if (pdl_finding_is_doubt(&inspection->findings[kernel->first_finding + i])) {
             one.shown = PDL_NO;
         }
     }
