@@ -52,7 +52,10 @@ static void release(const struct names *names)
 
 static const char *skip_digits(const char *at)
 {
-    return at + strspn(at, "0123456789");
+    while (*at >= '0' && *at <= '9') {
+        at++;
+    }
+    return at;
 }
 
 /* Behind an identifier with its length in front, or `at` if there is none. `end` is that of the whole name. */
