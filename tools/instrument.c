@@ -11,6 +11,7 @@
 #include "commands.h"
 #include "common/demangle.h"
 #include "common/file.h"
+#include "common/instrumented.h"
 #include "common/memory.h"
 #include "common/options.h"
 #include "common/print.h"
@@ -67,13 +68,6 @@ struct request {
 
 /* ---- the report --------------------------------------------------------------------------------- */
 
-static const char *action_name(int32_t action)
-{
-    static const char *const names[] = {"unknown", "instrumented", "waits already", "excluded",
-                                        "refused"};
-    return action > 0 && action <= PDL_INSTRUMENT_REFUSED ? names[action] : names[0];
-}
-
 static char *line_or_dash(uint32_t line)
 {
     return line > 0 ? format_text("%u", (unsigned)line) : copy_text("-");
@@ -95,7 +89,7 @@ static void print_kernels(FILE *to, const char *name, const pdl_instrumentation 
     const size_t count = pdl_instrumentation_kernel_count(result);
     for (size_t i = 0; i < count; i++) {
         const pdl_instrument_kernel *kernel = pdl_instrumentation_kernel(result, i);
-        table_add(&table, copy_text(action_name(kernel->action)));
+        table_add(&table, copy_text(instrument_action_name(kernel->action)));
         table_add(&table, line_or_dash(kernel->wait_line));
         table_add(&table, line_or_dash(kernel->trigger_line));
         table_add(&table, line_or_dash(kernel->loads));
@@ -129,10 +123,10 @@ static void print_report(FILE *to, const struct request *request, const char *na
     for (int32_t action = PDL_INSTRUMENT_DONE; action <= PDL_INSTRUMENT_REFUSED; action++) {
         const size_t count = count_of(result, action);
         if (count > 0 || action == PDL_INSTRUMENT_DONE) {
-            char *const number =
-                action == PDL_INSTRUMENT_WAITS
-                    ? format_count(count, "waits already", "wait already")
-                    : format_count(count, action_name(action), action_name(action));
+            char *const number = action == PDL_INSTRUMENT_WAITS
+                                     ? format_count(count, "waits already", "wait already")
+                                     : format_count(count, instrument_action_name(action),
+                                                    instrument_action_name(action));
             (void)fprintf(to, "%s %s", action == PDL_INSTRUMENT_DONE ? ":" : ",", number);
             free(number);
         }
@@ -142,13 +136,6 @@ static void print_report(FILE *to, const struct request *request, const char *na
 }
 
 #ifdef PDL_HAVE_JANSSON
-static const char *reason_name(int32_t reason)
-{
-    static const char *const names[] = {NULL,       "target",   "cooperative",
-                                        "launches", "no-place", "finding"};
-    return reason > 0 && reason <= PDL_INSTRUMENT_REASON_FINDING ? names[reason] : NULL;
-}
-
 static bool print_json(const char *name, const pdl_instrumentation *result)
 {
     const struct inputs none = {0};
@@ -163,8 +150,8 @@ static bool print_json(const char *name, const pdl_instrumentation *result)
         char *const demangled = demangle(kernel->name);
         json_set(object, "name", json_shown(kernel->name));
         json_set(object, "demangled", json_text(demangled));
-        json_set(object, "result", json_text(action_name(kernel->action)));
-        json_set(object, "reason", json_text(reason_name(kernel->reason)));
+        json_set(object, "result", json_text(instrument_action_name(kernel->action)));
+        json_set(object, "reason", json_text(instrument_reason_name(kernel->reason)));
         json_set(object, "message", json_shown(kernel->message));
         json_set(object, "line", json_number(kernel->line));
         json_set(object, "wait_line", json_number_from(kernel->wait_line, 1));
