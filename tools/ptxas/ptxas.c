@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: MIT */
+/* pdl-ptxas: takes the place of ptxas, and gives it PTX whose kernels wait. */
+#include <ctype.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/types.h>
+#include <unistd.h>
+
+#include "common/file.h"
+#include "common/memory.h"
+#include "common/print.h"
+#include "ptxas/step.h"
+#include "ptxas/texts.h"
+
+enum { MOST_OPTION_FILES = 64, FIRST_TARGET = 90 };
+
+/* ---- the command line of ptxas ------------------------------------------------------------------------ */
+
+struct line {
+    char **items; /* the last is NULL */
+    size_t count, capacity;
+};
+
+/* The value of an option that has two names, in this argument or the next; NULL: it is another one. */
+static const char *value_of(char *const *argument, const char *const names[2], size_t *used)
+{
+    const char *const text = argument[0];
+    for (size_t i = 0; i < 2; i++) {
+        const size_t length = strlen(names[i]);
+        if (strncmp(text, names[i], length) == 0 && text[length] == '=') {
+            *used = 1;
+            return text + length + 1;
+        }
+        if (strcmp(text, names[i]) == 0) {
+            *used = argument[1] != NULL ? 2 : 1;
+            return argument[1] != NULL ? argument[1] : "";
+        }
+    }
+    return NULL;
+}
+
+/* Words as ptxas separates them: by blanks, with double quotes and backslashes. They stay in the text. */
+static void split(char *text, struct line *words)
+{
+    for (char *at = text; *at != '\0';) {
+        at += strspn(at, " \t\r\n");
+        char *const word = at, *to = at;
+        bool quoted = false;
+        while (*at != '\0' && (quoted || !isspace((unsigned char)*at))) {
+            if (*at == '"') {
+                quoted = !quoted;
+                at++;
+            } else {
+                at += *at == '\\' && at[1] != '\0';
+                *to++ = *at++;
+            }
+        }
+        const bool more = *at != '\0';
+        if (at > word) {
+            *to = '\0';
+            APPEND(words, word);
+        }
+        at += more;
+    }
+}
+
+/* The arguments with what options files contain in their place. False: one cannot be read, which is for ptxas to say. */
+static bool expand(char *const *arguments, struct line *line)
+{
+    static const char *const option[2] = {"--options-file", "-optf"};
+    struct line rest = {.items = NULL}; /* the last is the next */
+    size_t count = 0, used, files = 0;
+    while (arguments[count] != NULL) {
+        count++;
+    }
+    APPEND(&rest, NULL);
+    while (count > 0) {
+        APPEND(&rest, arguments[--count]);
+    }
+    for (;;) {
+        char *const pair[2] = {rest.items[rest.count - 1],
+                               rest.count > 1 ? rest.items[rest.count - 2] : NULL};
+        const char *const path = pair[0] != NULL ? value_of(pair, option, &used) : NULL;
+        if (path == NULL) {
+            APPEND(line, pair[0]);
+            rest.count--;
+            if (pair[0] == NULL) {
+                break;
+            }
+            continue;
+        }
+        struct line words = {.items = NULL};
+        size_t size;
+        char *const text = files++ < MOST_OPTION_FILES ? file_read(path, &size) : NULL;
+        if (text == NULL) {
+            free(rest.items);
+            return false;
+        }
+        split(text, &words);
+        rest.count -= used;
+        while (words.count > 0) {
+            APPEND(&rest, words.items[--words.count]);
+        }
+        free(words.items);
+    }
+    free(rest.items);
+    return true;
+}
+
+/* 90 of "sm_90a"; 0 of what is not machine code. */
+static int target_of(const char *name)
+{
+    return strncmp(name, "sm_", 3) == 0 ? (int)strtol(name + 3, NULL, 10) : 0;
+}
+
+/* ---- its inputs ----------------------------------------------------------------------------------------- */
+
+static char *replace_string(const struct step *step, const char *text)
+{
+    size_t size;
+    return instrument_text(step->settings, "<string>", text, strlen(text), true, NULL, &size);
+}
+
+/* Adds an argument, or what replaces it. An input is what reads as PTX: no list of the options that take a value has to
+ * be complete. Returns how many arguments were read. */
+static size_t add_argument(struct step *step, char **argument, bool *any)
+{
+    static const char *const output[2] = {"--output-file", "-o"};
+    static const char *const string[2] = {"--input-as-string", "-ias"};
+    size_t used = 1;
+    const char *const ptx = value_of(argument, string, &used);
+    char *const made = ptx != NULL ? replace_string(step, ptx) : NULL;
+    if (made != NULL) {
+        APPEND(&step->arguments, (char *)string[0]);
+        APPEND(&step->arguments, made);
+        *any = true;
+    } else if (ptx != NULL || value_of(argument, output, &used) != NULL) {
+        for (size_t i = 0; i < used; i++) {
+            APPEND(&step->arguments, argument[i]);
+        }
+    } else {
+        const bool file = argument[0][0] != '-' || argument[0][1] == '\0';
+        const char *const path = file ? step_replace(step, argument[0], argument[0], true) : NULL;
+        APPEND(&step->arguments, path != NULL ? (char *)path : argument[0]);
+        *any = *any || path != NULL;
+    }
+    return used;
+}
+
+static int assemble(struct step *step)
+{
+    static const char *const target_option[2] = {"--gpu-name", "-arch"};
+    struct line line = {.items = NULL};
+    int target = 0;
+    bool any = false;
+    if (!expand(step->given, &line)) {
+        return step_untouched(step);
+    }
+    for (size_t i = 1, used; line.items[i] != NULL; i += used) {
+        const char *const name = value_of(&line.items[i], target_option, &used);
+        target = name != NULL ? target_of(name) : target;
+        used = name != NULL ? used : 1;
+    }
+    if (target < FIRST_TARGET) {
+        return step_untouched(step);
+    }
+    APPEND(&step->arguments, step->given[0]);
+    for (size_t i = 1; line.items[i] != NULL;) {
+        i += add_argument(step, &line.items[i], &any);
+    }
+    return any ? step_run(step) : step_untouched(step);
+}
+
+/* ---- the program ------------------------------------------------------------------------------------------ */
+
+static bool asks_for_version(char **argv)
+{
+    bool asks = false;
+    for (char **argument = argv + 1; *argument != NULL && !asks; argument++) {
+        asks = strcmp(*argument, "--version") == 0 || strcmp(*argument, "-V") == 0;
+    }
+    return asks;
+}
+
+/* Caches of compiled kernels have the answer of `ptxas --version` in their keys: Triton's, for one. */
+static int print_version(const struct step *step)
+{
+    const pid_t child = fork();
+    if (child <= 0) {
+        return step_untouched(step);
+    }
+    const int status = step_wait(child, false);
+    if (status == 0) {
+        char *const text = settings_line(step->settings);
+        puts(text);
+        free(text);
+    }
+    return status;
+}
+
+int main(int argc, char **argv)
+{
+    static struct settings settings;
+    (void)signal(SIGCHLD, SIG_DFL); /* if its parent ignores it, this process could not wait */
+    if (!settings_read(&settings)) {
+        return EXIT_FAILURE;
+    }
+    struct step step = {.settings = &settings, .given = argv};
+    char *const program = step_find("ptxas");
+    if (program == NULL) {
+        return EXIT_FAILURE;
+    }
+    step.program = argv[0] = program;
+    if (settings.off || argc < 2) {
+        return step_untouched(&step);
+    }
+    return asks_for_version(argv) ? print_version(&step) : assemble(&step);
+}

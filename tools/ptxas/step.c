@@ -1,0 +1,317 @@
+/* SPDX-License-Identifier: MIT */
+#include "ptxas/step.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "common/file.h"
+#include "common/memory.h"
+#include "common/print.h"
+#include "common/program.h"
+#include "ptxas/texts.h"
+
+/* Set while a real program runs: it must not lead back here. */
+#define STEP_RUNS "PDL_PTXAS_RUNS"
+
+enum { EXIT_NO_PROGRAM = 127 };
+
+/* ---- where the program is --------------------------------------------------------------------------- */
+
+/* Whether a path is a program other than this one. */
+static bool is_other(const char *path)
+{
+    struct stat self, file;
+    return access(path, X_OK) == 0 && stat(path, &file) == 0 && S_ISREG(file.st_mode) &&
+           (stat("/proc/self/exe", &self) != 0 || file.st_dev != self.st_dev ||
+            file.st_ino != self.st_ino);
+}
+
+/* The path if it is such a program; else NULL, and it is freed. */
+static char *if_other(char *path)
+{
+    if (!is_other(path)) {
+        free(path);
+        path = NULL;
+    }
+    return path;
+}
+
+static char *find_on_path(const char *name)
+{
+    const char *const variable = getenv("PATH");
+    char *const folders = copy_text(variable != NULL ? variable : "/bin:/usr/bin");
+    char *rest = folders, *found = NULL;
+    for (const char *folder; found == NULL && (folder = strsep(&rest, ":")) != NULL;) {
+        found = if_other(format_text("%s/%s", *folder != '\0' ? folder : ".", name));
+    }
+    free(folders);
+    return found;
+}
+
+/* In a folder of programs, or where a toolkit whose programs are there has cicc. */
+static char *find_in(const char *bin, const char *name)
+{
+    char *const found = if_other(format_text("%s/%s", bin, name));
+    return found != NULL ? found : if_other(format_text("%s/../nvvm/bin/%s", bin, name));
+}
+
+static char *find_in_toolkits(const char *name)
+{
+    const char *const homes[] = {getenv("CUDA_HOME"), getenv("CUDA_PATH"), "/usr/local/cuda"};
+    char *nvcc = program_find("nvcc");
+    char *found = NULL;
+    if (nvcc != NULL) {
+        char *const end = strrchr(nvcc, '/');
+        if (end != NULL) {
+            *end = '\0';
+            found = find_in(nvcc, name);
+        }
+        free(nvcc);
+    }
+    for (size_t i = 0; i < sizeof(homes) / sizeof(homes[0]) && found == NULL; i++) {
+        if (homes[i] != NULL && *homes[i] != '\0') {
+            char *const bin = format_text("%s/bin", homes[i]);
+            found = find_in(bin, name);
+            free(bin);
+        }
+    }
+    return found;
+}
+
+char *step_find(const char *name)
+{
+    const char *const set = strcmp(name, "ptxas") == 0 ? getenv("PDL_PTXAS") : NULL;
+    const char *const active = getenv(STEP_RUNS);
+    char *found;
+    if (active != NULL && *active != '\0') {
+        print_line(stderr, "pdl-ptxas: error: %s runs pdl-ptxas; PDL_PTXAS must be the real ptxas",
+                   active);
+        return NULL;
+    }
+    if (set != NULL && *set != '\0') {
+        found = if_other(copy_text(set));
+        if (found == NULL) {
+            print_line(stderr, "pdl-ptxas: error: PDL_PTXAS is '%s', which is not a ptxas to run",
+                       set);
+        }
+        return found;
+    }
+    found = find_on_path(name);
+    if (found == NULL) {
+        found = find_in_toolkits(name);
+    }
+    if (found == NULL) {
+        print_line(stderr,
+                   "pdl-ptxas: error: no %s on PATH, beside nvcc, in CUDA_HOME, CUDA_PATH or "
+                   "/usr/local/cuda%s",
+                   name, strcmp(name, "ptxas") == 0 ? "; PDL_PTXAS can name it" : "");
+    }
+    return found;
+}
+
+/* ---- texts instead of files --------------------------------------------------------------------------- */
+
+/* A file in memory: nothing of it is left, however this process ends. Not closed: the program opens it. */
+static int keep_in_memory(const char *bytes, size_t size)
+{
+    const int file = memfd_create("pdl-ptxas", 0);
+    for (size_t done = 0; file >= 0 && done < size;) {
+        const ssize_t written = write(file, bytes + done, size - done);
+        if (written < 0 && errno != EINTR) {
+            (void)close(file);
+            return -1;
+        }
+        done += written > 0 ? (size_t)written : 0;
+    }
+    return file;
+}
+
+static bool input_was_taken;
+
+/* Standard input can be read once. From here on it is the text that was read. */
+static char *take_standard_input(size_t *size)
+{
+    char *const text = file_read_stream(stdin, FILE_LONGEST, size);
+    const int file = text != NULL ? keep_in_memory(text, *size) : -1;
+    if (file >= 0) {
+        (void)dup2(file, STDIN_FILENO);
+        (void)close(file);
+        input_was_taken = true;
+    }
+    return text;
+}
+
+static char *read_text(const char *path, size_t *size)
+{
+    struct stat about;
+    if (strcmp(path, "-") == 0 || strcmp(path, "/dev/stdin") == 0) {
+        return take_standard_input(size);
+    }
+    /* Another pipe is left to the program: it can be read once, and has no second name. */
+    return stat(path, &about) == 0 && S_ISREG(about.st_mode) ? file_read(path, size) : NULL;
+}
+
+const char *step_replace(struct step *step, const char *path, const char *name, bool raise)
+{
+    size_t size, made_size;
+    char *const text = read_text(path, &size);
+    char *made = NULL;
+    int file = -1;
+    if (text != NULL) {
+        made = instrument_text(step->settings, name, text, size, raise, NULL, &made_size);
+        free(text);
+    }
+    if (made != NULL) {
+        file = keep_in_memory(made, made_size);
+        if (file < 0) {
+            log_failure(step->settings, name, "no memory file for the instrumented text");
+        }
+        free(made);
+    }
+    if (file < 0) {
+        return NULL;
+    }
+    const struct swap swap = {.given = name, .path = format_text("/proc/self/fd/%d", file)};
+    APPEND(&step->swaps, swap);
+    return swap.path;
+}
+
+/* ---- running it --------------------------------------------------------------------------------------- */
+
+/* Returns where it could not be run. */
+static void run_program(const struct step *step, char **arguments)
+{
+    if (input_was_taken) {
+        (void)lseek(STDIN_FILENO, 0, SEEK_SET);
+    }
+    (void)setenv(STEP_RUNS, step->program, 1);
+    (void)execv(step->program, arguments);
+}
+
+int step_untouched(const struct step *step)
+{
+    run_program(step, step->given);
+    print_line(stderr, "pdl-ptxas: error: cannot run %s: %s", step->program, strerror(errno));
+    return EXIT_NO_PROGRAM;
+}
+
+static volatile sig_atomic_t running; /* the child */
+
+static void pass_on(int signal_number)
+{
+    (void)kill((pid_t)running, signal_number);
+}
+
+int step_wait(pid_t child, bool crashes)
+{
+    static const int passed[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM};
+    struct sigaction action = {.sa_handler = pass_on};
+    struct sigaction before[sizeof(passed) / sizeof(passed[0])];
+    int status = 0;
+    running = (sig_atomic_t)child;
+    for (size_t i = 0; i < sizeof(passed) / sizeof(passed[0]); i++) {
+        (void)sigaction(passed[i], NULL, &before[i]);
+        if (before[i].sa_handler != SIG_IGN) {
+            (void)sigaction(passed[i], &action, NULL);
+        }
+    }
+    while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+    }
+    for (size_t i = 0; i < sizeof(passed) / sizeof(passed[0]); i++) {
+        (void)sigaction(passed[i], &before[i], NULL);
+    }
+    if (!WIFSIGNALED(status)) {
+        return WEXITSTATUS(status);
+    }
+    const int number = WTERMSIG(status);
+    if (crashes && (number == SIGSEGV || number == SIGABRT || number == SIGBUS ||
+                    number == SIGFPE || number == SIGILL)) {
+        return -1;
+    }
+    (void)signal(number, SIG_DFL);
+    (void)raise(number);
+    return 128 + number; /* as a shell has it, for a signal that did not end this process */
+}
+
+/* Writes what the program printed, with the names that the user knows. */
+static void replay(const struct step *step, FILE *from, int to)
+{
+    FILE *const stream = fdopen(dup(to), "w");
+    size_t size;
+    rewind(from);
+    char *const text = file_read_stream(from, FILE_LONGEST, &size);
+    for (const char *at = text; stream != NULL && at != NULL && at < text + size;) {
+        const struct swap *found = NULL;
+        size_t length = 0;
+        for (size_t i = 0; i < step->swaps.count; i++) {
+            const struct swap *const swap = &step->swaps.items[i];
+            length = strlen(swap->path);
+            if (strncmp(at, swap->path, length) == 0 && strspn(at + length, "0123456789") == 0) {
+                found = swap;
+                break;
+            }
+        }
+        if (found != NULL) {
+            (void)fputs(found->given, stream);
+            at += length;
+        } else {
+            (void)putc(*at++, stream);
+        }
+    }
+    if (stream != NULL) {
+        (void)fclose(stream);
+    }
+    free(text);
+}
+
+/* The exit status with the texts; -1 if it could not be run, or crashed. */
+static int try_texts(struct step *step, FILE *output, FILE *errors)
+{
+    APPEND(&step->arguments, NULL);
+    const pid_t child = fork();
+    if (child == 0) {
+        (void)prctl(PR_SET_PDEATHSIG,
+                    SIGTERM); /* it must not write its output after this process has ended */
+        (void)dup2(fileno(output), STDOUT_FILENO);
+        (void)dup2(fileno(errors), STDERR_FILENO);
+        run_program(step, step->arguments.items);
+        _exit(EXIT_NO_PROGRAM);
+    }
+    return child > 0 ? step_wait(child, true) : -1;
+}
+
+static FILE *open_in_memory(void)
+{
+    const int file = memfd_create("pdl-ptxas", MFD_CLOEXEC);
+    return file >= 0 ? fdopen(file, "w+") : NULL;
+}
+
+int step_run(struct step *step)
+{
+    FILE *const output = open_in_memory();
+    FILE *const errors = output != NULL ? open_in_memory() : NULL;
+    if (errors == NULL) {
+        return step_untouched(step);
+    }
+    const int status = try_texts(step, output, errors);
+    if (status != 0) {
+        for (size_t i = 0; i < step->swaps.count; i++) {
+            log_failure(step->settings, step->swaps.items[i].given,
+                        "the program failed with the instrumented text");
+        }
+        return step_untouched(step);
+    }
+    replay(step, output, STDOUT_FILENO);
+    replay(step, errors, STDERR_FILENO);
+    (void)fclose(output);
+    (void)fclose(errors);
+    return status;
+}

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: MIT */
+#include "ptxas/texts.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/instrumented.h"
+#include "common/memory.h"
+
+static void put_member(FILE *to, const char *name, const char *text, char before)
+{
+    (void)fprintf(to, "%c\"%s\":", before, name);
+    if (text == NULL) {
+        (void)fputs("null", to);
+        return;
+    }
+    (void)putc('"', to);
+    for (const char *at = text; *at != '\0'; at++) {
+        if (*at == '"' || *at == '\\') {
+            (void)fprintf(to, "\\%c", *at);
+        } else if ((unsigned char)*at < ' ') {
+            (void)fprintf(to, "\\u%04x", (unsigned)*at);
+        } else {
+            (void)putc(*at, to);
+        }
+    }
+    (void)putc('"', to);
+}
+
+/* One write() per line: many processes append to the same file at once. */
+static void log_line(const struct settings *settings, const char *const values[5])
+{
+    static const char *const names[] = {"kernel", "action", "reason", "message", "file"};
+    char *line = NULL;
+    size_t size = 0;
+    if (settings->log == NULL) {
+        return;
+    }
+    FILE *const to = memory_open(&line, &size);
+    for (size_t i = 0; i < 5; i++) {
+        put_member(to, names[i], values[i], i == 0 ? '{' : ',');
+    }
+    (void)fputs("}\n", to);
+    memory_close(to);
+    const int file = open(settings->log, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0666);
+    if (file >= 0) {
+        if (write(file, line, size) < 0) {
+            /* A full disk must not fail the compilation. */
+        }
+        (void)close(file);
+    }
+    free(line);
+}
+
+void log_failure(const struct settings *settings, const char *name, const char *why)
+{
+    log_line(settings, (const char *const[5]){NULL, "failed", NULL, why, name});
+}
+
+char *instrument_text(const struct settings *settings, const char *name, const char *text,
+                      size_t size, bool raise,
+                      void (*refused)(const char *name, const pdl_instrument_kernel *kernel),
+                      size_t *made_size)
+{
+    pdl_instrument_options options = settings->options;
+    pdl_instrumentation *result;
+    char *made = NULL;
+    bool any = false;
+    options.flags |= raise ? PDL_INSTRUMENT_RAISE_TARGET : 0;
+    if (pdl_instrument(text, size, name, &options, &result) != PDL_SUCCESS) {
+        log_failure(settings, name, pdl_inspect_last_error()->message);
+        return NULL;
+    }
+    for (size_t i = 0; i < pdl_instrumentation_kernel_count(result); i++) {
+        const pdl_instrument_kernel *const kernel = pdl_instrumentation_kernel(result, i);
+        const bool done = kernel->action == PDL_INSTRUMENT_DONE;
+        any = any || done;
+        if (done || !settings->only_changes) {
+            log_line(settings, (const char *const[5]){
+                                   kernel->name, instrument_action_name(kernel->action),
+                                   instrument_reason_name(kernel->reason), kernel->message, name});
+        }
+        if (kernel->action == PDL_INSTRUMENT_REFUSED && refused != NULL) {
+            refused(name, kernel);
+        }
+    }
+    if (any) {
+        const char *const from = pdl_instrumentation_text(result, made_size);
+        made = allocate(*made_size + 1, 1);
+        memcpy(made, from, *made_size + 1);
+    }
+    pdl_instrumentation_destroy(result);
+    return made;
+}

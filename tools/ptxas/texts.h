@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT */
+/* PTX texts on their way, and the log of what was done with their kernels. */
+#ifndef PDL_TOOLS_PTXAS_TEXTS_H
+#define PDL_TOOLS_PTXAS_TEXTS_H
+
+#include "ptxas/settings.h"
+
+/* The text with the waits, which the caller frees; NULL: it stays as it is, because no kernel needs one or it is not
+ * PTX. `name` is for the log. `refused` is called for each kernel that cannot be instrumented, if it is not NULL. */
+char *instrument_text(const struct settings *settings, const char *name, const char *text,
+                      size_t size, bool raise,
+                      void (*refused)(const char *name, const pdl_instrument_kernel *kernel),
+                      size_t *made_size);
+
+/* Adds to the log that a file stays as it is. */
+void log_failure(const struct settings *settings, const char *name, const char *why);
+
+#endif /* PDL_TOOLS_PTXAS_TEXTS_H */
