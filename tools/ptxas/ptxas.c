@@ -11,10 +11,10 @@
 #include "common/file.h"
 #include "common/memory.h"
 #include "common/print.h"
-#include "ptxas/step.h"
+#include "ptxas/nvcc.h"
 #include "ptxas/texts.h"
 
-enum { MOST_OPTION_FILES = 64, FIRST_TARGET = 90 };
+enum { MOST_OPTION_FILES = 64 };
 
 /* ---- the command line of ptxas ------------------------------------------------------------------------ */
 
@@ -120,7 +120,7 @@ static int target_of(const char *name)
 static char *replace_string(const struct step *step, const char *text)
 {
     size_t size;
-    return instrument_text(step->settings, "<string>", text, strlen(text), true, NULL, &size);
+    return instrument_text(step->settings, "<string>", text, strlen(text), true, true, NULL, &size);
 }
 
 /* Adds an argument, or what replaces it. An input is what reads as PTX: no list of the options that take a value has to
@@ -200,21 +200,44 @@ static int print_version(const struct step *step)
     return status;
 }
 
-int main(int argc, char **argv)
+static int run(struct step *step, const char *name, int argc)
 {
-    static struct settings settings;
-    (void)signal(SIGCHLD, SIG_DFL); /* if its parent ignores it, this process could not wait */
-    if (!settings_read(&settings)) {
-        return EXIT_FAILURE;
-    }
-    struct step step = {.settings = &settings, .given = argv};
-    char *const program = step_find("ptxas");
+    char *const program = step_find(name);
     if (program == NULL) {
         return EXIT_FAILURE;
     }
-    step.program = argv[0] = program;
-    if (settings.off || argc < 2) {
-        return step_untouched(&step);
+    step->program = step->given[0] = program;
+    if (step->settings->off || argc < 2) {
+        return step_untouched(step);
     }
-    return asks_for_version(argv) ? print_version(&step) : assemble(&step);
+    if (strcmp(name, "cicc") == 0) {
+        return nvcc_cicc(step);
+    }
+    if (strcmp(name, "fatbinary") == 0) {
+        return nvcc_fatbinary(step);
+    }
+    return asks_for_version(step->given) ? print_version(step) : assemble(step);
+}
+
+/* nvcc knows this program by the names of its steps. */
+static const char *step_name(const char *program)
+{
+    const char *const slash = strrchr(program, '/');
+    const char *const name = slash != NULL ? slash + 1 : program;
+    return strcmp(name, "cicc") == 0 || strcmp(name, "fatbinary") == 0 ? name : "ptxas";
+}
+
+int main(int argc, char **argv)
+{
+    static struct settings settings;
+    static struct step step;
+    (void)signal(SIGCHLD, SIG_DFL); /* if its parent ignores it, this process could not wait */
+    if (argc < 1 || !settings_read(&settings)) {
+        return EXIT_FAILURE;
+    }
+    step = (struct step){.settings = &settings, .given = argv};
+    if (argc > 2 && strcmp(argv[1], "--nvcc") == 0) {
+        return nvcc_run(argv + 2, settings.off);
+    }
+    return run(&step, step_name(argv[0]), argc);
 }

@@ -62,7 +62,7 @@ bool settings_read(struct settings *settings)
     *settings = (struct settings){.options = PDL_INSTRUMENT_OPTIONS_INIT};
     settings->options.trigger = PDL_INSTRUMENT_TRIGGER_WAIT;
     settings->log = value_of("PDL_INSTRUMENT_LOG");
-    settings->only_changes = value_of(STEP_OF_NVCC) != NULL;
+    settings->is_step = value_of(STEP_OF_NVCC) != NULL;
     if (!read_choice("PDL_INSTRUMENT", waits, &wait) ||
         !read_choice("PDL_INSTRUMENT_TRIGGER", triggers, &settings->options.trigger)) {
         return false;

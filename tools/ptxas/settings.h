@@ -11,8 +11,8 @@
 struct settings {
     pdl_instrument_options options;
     bool off;
-    const char *log;   /* file that gets a line per kernel; NULL: none */
-    bool only_changes; /* a step of nvcc after the one that logs each kernel */
+    const char *log; /* file that gets a line per kernel; NULL: none */
+    bool is_step;    /* of nvcc */
 };
 
 /* False after an error about a variable. */

@@ -21,8 +21,6 @@
 /* Set while a real program runs: it must not lead back here. */
 #define STEP_RUNS "PDL_PTXAS_RUNS"
 
-enum { EXIT_NO_PROGRAM = 127 };
-
 /* ---- where the program is --------------------------------------------------------------------------- */
 
 /* Whether a path is a program other than this one. */
@@ -166,7 +164,9 @@ const char *step_replace(struct step *step, const char *path, const char *name, 
     char *made = NULL;
     int file = -1;
     if (text != NULL) {
-        made = instrument_text(step->settings, name, text, size, raise, NULL, &made_size);
+        /* In nvcc, cicc's step has logged each kernel. */
+        made = instrument_text(step->settings, name, text, size, raise, !step->settings->is_step,
+                               NULL, &made_size);
         free(text);
     }
     if (made != NULL) {

@@ -10,6 +10,11 @@
 /* Set by `pdl-ptxas --nvcc` for the steps of nvcc. */
 #define STEP_OF_NVCC "PDL_NVCC_STEP"
 
+enum {
+    EXIT_NO_PROGRAM = 127,
+    FIRST_TARGET = 90, /* sm_90 can wait */
+};
+
 /* A text in memory that stands for a file. */
 struct swap {
     const char *given; /* the file as the user knows it */

@@ -9,6 +9,7 @@
 
 #include "common/instrumented.h"
 #include "common/memory.h"
+#include "common/print.h"
 
 static void put_member(FILE *to, const char *name, const char *text, char before)
 {
@@ -58,10 +59,13 @@ static void log_line(const struct settings *settings, const char *const values[5
 void log_failure(const struct settings *settings, const char *name, const char *why)
 {
     log_line(settings, (const char *const[5]){NULL, "failed", NULL, why, name});
+    if (settings->is_step) { /* what nvcc makes may be launched by code that relies on the wait */
+        print_line(stderr, "pdl-ptxas: warning: %s is not instrumented: %s", name, why);
+    }
 }
 
 char *instrument_text(const struct settings *settings, const char *name, const char *text,
-                      size_t size, bool raise,
+                      size_t size, bool raise, bool log_all,
                       void (*refused)(const char *name, const pdl_instrument_kernel *kernel),
                       size_t *made_size)
 {
@@ -78,7 +82,7 @@ char *instrument_text(const struct settings *settings, const char *name, const c
         const pdl_instrument_kernel *const kernel = pdl_instrumentation_kernel(result, i);
         const bool done = kernel->action == PDL_INSTRUMENT_DONE;
         any = any || done;
-        if (done || !settings->only_changes) {
+        if (done || log_all) {
             log_line(settings, (const char *const[5]){
                                    kernel->name, instrument_action_name(kernel->action),
                                    instrument_reason_name(kernel->reason), kernel->message, name});

@@ -6,9 +6,9 @@
 #include "ptxas/settings.h"
 
 /* The text with the waits, which the caller frees; NULL: it stays as it is, because no kernel needs one or it is not
- * PTX. `name` is for the log. `refused` is called for each kernel that cannot be instrumented, if it is not NULL. */
+ * PTX. `name` is for the log, which gets kernels that were not changed only if `log_all`. `refused` is called for each kernel that cannot be instrumented, if it is not NULL. */
 char *instrument_text(const struct settings *settings, const char *name, const char *text,
-                      size_t size, bool raise,
+                      size_t size, bool raise, bool log_all,
                       void (*refused)(const char *name, const pdl_instrument_kernel *kernel),
                       size_t *made_size);
 
