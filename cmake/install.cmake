@@ -41,7 +41,8 @@ if(PROJECT_VERSION_MAJOR EQUAL 0)
 endif()
 write_basic_package_version_file(${pdl_build_dir}/pdl-config-version.cmake
     COMPATIBILITY ${pdl_compatibility})
-install(FILES cmake/pdl-config.cmake cmake/pdl_lint.cmake ${pdl_build_dir}/pdl-config-version.cmake
+install(FILES cmake/pdl-config.cmake cmake/pdl_instrument.cmake cmake/pdl_lint.cmake cmake/pdl_target.cmake
+    ${pdl_build_dir}/pdl-config-version.cmake
     DESTINATION ${pdl_package_dir} COMPONENT development)
 
 # The .pc files find the prefix from where they lie themselves, so that the installed tree can be moved.
