@@ -58,7 +58,19 @@ typedef struct pdl_instrument_options {
 /** Do not open source files to learn the names of parameters. */
 #define PDL_INSTRUMENT_NO_SOURCES 2u
 
-/** Initializer of a pdl_instrument_options. */
+/** Options with some of them named: `&PDL_INSTRUMENT_OPTIONS(.wait = PDL_INSTRUMENT_HOIST)`, in C99
+ * and C++20. */
+#ifdef __cplusplus
+#define PDL_INSTRUMENT_OPTIONS(...)                                                                \
+    pdl_instrument_options                                                                         \
+    {                                                                                              \
+        .size = (uint32_t)sizeof(pdl_instrument_options), __VA_ARGS__                              \
+    }
+#else
+#define PDL_INSTRUMENT_OPTIONS(...)                                                                \
+    ((pdl_instrument_options){.size = (uint32_t)sizeof(pdl_instrument_options), __VA_ARGS__})
+#endif
+/** Initializer of a pdl_instrument_options, for C++11 and for all defaults. */
 #define PDL_INSTRUMENT_OPTIONS_INIT PDL_SIZED_INIT_(pdl_instrument_options)
 
 /** What was done with a kernel. */
@@ -113,6 +125,10 @@ typedef struct pdl_instrumentation pdl_instrumentation;
 PDL_API pdl_status pdl_instrument(const char *text, size_t size, const char *name,
                                   const pdl_instrument_options *options,
                                   pdl_instrumentation **result);
+
+/** The revision of the loaded library's instrumentation. The same text and options give the same
+ * result in the same revision. Caches of results have it in their keys. */
+PDL_API uint32_t pdl_instrument_revision(void);
 
 /** Frees a result and all its contents. NULL is allowed. */
 PDL_API void pdl_instrumentation_destroy(pdl_instrumentation *result);

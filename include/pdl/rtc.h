@@ -33,6 +33,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <pdl/instrument.h>
 #include <pdl/pdl.h>
 
 #ifdef __cplusplus
@@ -105,6 +106,12 @@ typedef struct pdl_rtc_options {
      * NULL. */
     int32_t (*progress)(void *context);
     void *progress_context; /**< Passed to `progress`. */
+    /** Puts the wait into kernels that do not wait, as pdl_instrument() does, so that they can be
+     * launched with overlap. NULL: they stay as they are. A kernel that is refused stays as it is,
+     * too: pdl_rtc_image_log() has the reason. The code is made by way of PTX, so a cubin needs
+     * nvJitLink. Constant parameters are given by number, because no source file is opened.
+     * PDL_INSTRUMENT_RAISE_TARGET is PDL_ERROR_OPTION: `target` is for that. */
+    const pdl_instrument_options *instrument;
 } pdl_rtc_options;
 
 /** Options with some of them named: `&PDL_RTC_OPTIONS(.target = "sm_90")`, in C99 and C++20. */
@@ -160,8 +167,9 @@ typedef struct pdl_rtc_image pdl_rtc_image;
 /**
  * Compiles a text, without any cache.
  *
- * Maps to nvrtcCreateProgram, nvrtcAddNameExpression and nvrtcCompileProgram; with PDL_RTC_LTO also
- * to nvJitLinkCreate, nvJitLinkAddData and nvJitLinkComplete.
+ * Maps to nvrtcCreateProgram, nvrtcAddNameExpression and nvrtcCompileProgram; with PDL_RTC_LTO, and
+ * for machine code of instrumented kernels, also to nvJitLinkCreate, nvJitLinkAddData and
+ * nvJitLinkComplete.
  * @param program the text's name in the compiler's messages: "sigmoid.cu"; NULL: "kernel.cu"
  * @param source the text, ended by a NUL, of at most 64 MiB
  * @param options NULL: all default

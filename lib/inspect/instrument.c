@@ -472,6 +472,14 @@ pdl_status pdl_instrument(const char *text, size_t size, const char *name,
     return PDL_SUCCESS;
 }
 
+/* To be raised with each change of what the same text and options give, refusals included. */
+enum { REVISION = 1 };
+
+uint32_t pdl_instrument_revision(void)
+{
+    return REVISION;
+}
+
 void pdl_instrumentation_destroy(pdl_instrumentation *result)
 {
     if (result != NULL) {

@@ -55,6 +55,8 @@ static pdl_status resolve(void *library, const char *path, struct pdl_rtc_linker
         {"nvJitLinkComplete", (void **)&linker->complete},
         {"nvJitLinkGetLinkedCubinSize", (void **)&linker->cubin_size},
         {"nvJitLinkGetLinkedCubin", (void **)&linker->cubin},
+        {"nvJitLinkGetLinkedPtxSize", (void **)&linker->ptx_size},
+        {"nvJitLinkGetLinkedPtx", (void **)&linker->ptx},
         {"nvJitLinkGetErrorLogSize", (void **)&linker->error_log_size},
         {"nvJitLinkGetErrorLog", (void **)&linker->error_log},
     };
@@ -89,8 +91,11 @@ static pdl_status load(void *room)
     memset(linker, 0, sizeof(*linker));
     void *library = pdl_rtc_library_open(&names, path, sizeof(path), why, sizeof(why));
     if (library == NULL) {
-        return PDL_FAIL_CALL(PDL_ERROR_NO_COMPILER, "dlopen", 0,
-                             "nvJitLink, which PDL_RTC_LTO needs, cannot be loaded: %s", why);
+        return PDL_FAIL_CALL(
+            PDL_ERROR_NO_COMPILER, "dlopen", 0,
+            "nvJitLink, which PDL_RTC_LTO and machine code of instrumented kernels "
+            "need, cannot be loaded: %s",
+            why);
     }
     const pdl_status status = resolve(library, path, linker);
     if (status != PDL_SUCCESS) {

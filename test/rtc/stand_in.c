@@ -80,6 +80,8 @@ VERSION(__nvJitLinkAddData, 4, 0)
 VERSION(__nvJitLinkComplete, 4, 0)
 VERSION(__nvJitLinkGetLinkedCubinSize, 4, 0)
 VERSION(__nvJitLinkGetLinkedCubin, 4, 0)
+VERSION(__nvJitLinkGetLinkedPtxSize, 4, 0)
+VERSION(__nvJitLinkGetLinkedPtx, 4, 0)
 VERSION(__nvJitLinkGetErrorLogSize, 4, 0)
 VERSION(__nvJitLinkGetErrorLog, 4, 0)
 #endif

@@ -49,7 +49,7 @@ static void each_part_of_a_question_makes_another_kernel(void **state)
     const char *names[] = {"f<int>"};
     const pdl_rtc_header headers[] = {{"x.h", "int x;"}};
     const pdl_rtc_header others[] = {{"x.h", "int y;"}};
-    pdl_kernel *kernels[9];
+    pdl_kernel *kernels[14];
     kernels[0] = kernel_of("text", "k");
     kernels[1] = kernel_of("text ", "k");
     kernels[2] = kernel_of("text", "l");
@@ -72,18 +72,34 @@ static void each_part_of_a_question_makes_another_kernel(void **state)
     options.target = "compute_90";
     options.flags = PDL_RTC_NO_CACHE;
     kernels[8] = kernel_of("text", "k");
-    for (int i = 0; i < 9; i++) {
+    options.flags = 0;
+    pdl_instrument_options instrument = PDL_INSTRUMENT_OPTIONS_INIT;
+    options.instrument = &instrument;
+    kernels[9] = kernel_of("text", "k");
+    instrument.wait = PDL_INSTRUMENT_HOIST;
+    kernels[10] = kernel_of("text", "k");
+    instrument.trigger = PDL_INSTRUMENT_TRIGGER_WAIT;
+    kernels[11] = kernel_of("text", "k");
+    instrument.constant_params = names;
+    instrument.constant_param_count = 1;
+    kernels[12] = kernel_of("text", "k");
+    instrument.kernels = names;
+    instrument.kernel_count = 1;
+    instrument.constant_param_count = 0;
+    kernels[13] = kernel_of("text", "k");
+    for (int i = 0; i < 14; i++) {
         for (int j = 0; j < i; j++) {
             assert_ptr_not_equal(kernels[i], kernels[j]);
         }
     }
-    assert_int_equal(compilations(), 9);
-    options.flags = 0;
+    assert_int_equal(compilations(), 14);
+    assert_ptr_equal(kernel_of("text", "k"), kernels[13]);
+    options.instrument = NULL;
     assert_ptr_equal(kernel_of("text", "k"), kernels[0]);
     options.headers = headers;
     options.header_count = 1;
     assert_ptr_equal(kernel_of("text", "k"), kernels[5]);
-    assert_int_equal(compilations(), 9);
+    assert_int_equal(compilations(), 14);
 }
 
 static void kernels_of_one_text_are_compiled_together(void **state)

@@ -107,8 +107,32 @@ static void change(struct pdl_rtc_request *request, struct pdl_rtc_dependency *d
     case 15:
         dependency->path = (char *)"inc/y.h";
         break;
-    default:
+    case 16:
         dependency->present = false;
+        break;
+    case 17:
+        request->instrument.size = 1;
+        break;
+    case 18:
+        request->instrument = (pdl_instrument_options){.size = 1, .flags = 1};
+        break;
+    case 19:
+        request->instrument = (pdl_instrument_options){.size = 1, .wait = 1};
+        break;
+    case 20:
+        request->instrument = (pdl_instrument_options){.size = 1, .trigger = 1};
+        break;
+    case 21:
+        request->instrument = (pdl_instrument_options){
+            .size = 1, .constant_params = other_names, .constant_param_count = 1};
+        break;
+    case 22:
+        request->instrument =
+            (pdl_instrument_options){.size = 1, .kernels = other_names, .kernel_count = 1};
+        break;
+    default:
+        request->instrument =
+            (pdl_instrument_options){.size = 1, .kernels = names, .kernel_count = 2};
         break;
     }
 }
@@ -116,7 +140,7 @@ static void change(struct pdl_rtc_request *request, struct pdl_rtc_dependency *d
 static void whatever_is_compiled_is_in_the_key(void **state)
 {
     (void)state;
-    enum { CHANGES = 17 };
+    enum { CHANGES = 24 };
     struct pdl_rtc_key keys[CHANGES + 1];
     const struct pdl_rtc_request plain = request_of("text");
     keys[CHANGES] = key_of(&plain, &files);

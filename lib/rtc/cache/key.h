@@ -12,11 +12,11 @@
 enum { PDL_RTC_SCHEMA = 2 };
 
 struct pdl_rtc_key {
-    /* All but the compilers: schema, output, target, flags, arguments, names, program, source, headers,
-     * the embedded ones, what is included from disk. */
+    /* All but the compilers: schema, output, target, flags, instrumentation, arguments, names, program,
+     * source, headers, the embedded ones, what is included from disk. */
     struct pdl_rtc_hash text;
     struct pdl_rtc_hash check; /* the same bytes with another seed: kept in the file and compared */
-    uint64_t compilers;        /* the identities of NVRTC, and of LTO of nvJitLink; 0: not known */
+    uint64_t compilers; /* the identities of NVRTC, and where it links of nvJitLink; 0: not known */
 };
 
 /* `linker` is NULL where the output does not need it, `compiler` where there is none. */

@@ -39,15 +39,23 @@ static bool add_text(struct pdl_rtc_question *question, const char *text)
     return true;
 }
 
-static bool add_options(struct pdl_rtc_question *question, const pdl_rtc_options *options)
+static bool add_texts(struct pdl_rtc_question *question, const char *const *texts, size_t count)
+{
+    bool whole = true;
+    for (size_t i = 0; whole && i < count; i++) {
+        whole = add_text(question, texts[i]);
+    }
+    return whole;
+}
+
+static bool add_options(struct pdl_rtc_question *question, const pdl_rtc_options *options,
+                        const pdl_instrument_options *instrument)
 {
     bool whole = options->target == NULL || add_text(question, options->target);
-    for (size_t i = 0; whole && i < options->argument_count; i++) {
-        whole = add_text(question, options->arguments[i]);
-    }
-    for (size_t i = 0; whole && i < options->name_count; i++) {
-        whole = add_text(question, options->names[i]);
-    }
+    whole = whole && add_texts(question, options->arguments, options->argument_count) &&
+            add_texts(question, options->names, options->name_count) &&
+            add_texts(question, instrument->constant_params, instrument->constant_param_count) &&
+            add_texts(question, instrument->kernels, instrument->kernel_count);
     for (size_t i = 0; whole && i < options->header_count; i++) {
         whole = add_text(question, options->headers[i].name) &&
                 add_text(question, options->headers[i].text);
@@ -65,14 +73,17 @@ static bool lists_are_there(const pdl_rtc_options *options)
 bool pdl_rtc_question_make(struct pdl_rtc_question *question, const char *source, const char *name,
                            const pdl_rtc_options *options, int device)
 {
+    pdl_instrument_options instrument;
     question->pieces = question->room;
     question->count = 1;
     if (!lists_are_there(options) || options->argument_count > PDL_RTC_COUNT_MAX ||
-        options->name_count > PDL_RTC_COUNT_MAX || options->header_count > PDL_RTC_COUNT_MAX) {
+        options->name_count > PDL_RTC_COUNT_MAX || options->header_count > PDL_RTC_COUNT_MAX ||
+        pdl_rtc_request_instrument(options, &instrument) != PDL_SUCCESS) {
         return false;
     }
-    const size_t most =
-        4 + options->argument_count + options->name_count + 2 * options->header_count;
+    const size_t most = 4 + options->argument_count + options->name_count +
+                        2 * options->header_count + instrument.constant_param_count +
+                        instrument.kernel_count;
     if (most > PDL_RTC_QUESTION_ROOM) {
         question->pieces = malloc(most * sizeof(*question->pieces));
         if (question->pieces == NULL) {
@@ -84,11 +95,17 @@ bool pdl_rtc_question_make(struct pdl_rtc_question *question, const char *source
                                                        (int64_t)options->flags,
                                                        (int64_t)options->argument_count,
                                                        (int64_t)options->name_count,
-                                                       (int64_t)options->header_count};
+                                                       (int64_t)options->header_count,
+                                                       (int64_t)instrument.size << 32 |
+                                                           instrument.flags,
+                                                       instrument.wait,
+                                                       instrument.trigger,
+                                                       (int64_t)instrument.constant_param_count,
+                                                       (int64_t)instrument.kernel_count};
     memcpy(question->numbers, numbers, sizeof(numbers));
     question->pieces[0] = (struct pdl_rtc_piece){question->numbers, sizeof(question->numbers)};
     if (!add_text(question, source) || !add_text(question, name) ||
-        !add_options(question, options)) {
+        !add_options(question, options, &instrument)) {
         pdl_rtc_question_free(question);
         return false;
     }

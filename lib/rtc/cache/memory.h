@@ -12,7 +12,7 @@ struct pdl_rtc_piece {
     size_t size;
 };
 
-enum { PDL_RTC_QUESTION_NUMBERS = 6, PDL_RTC_QUESTION_ROOM = 32 };
+enum { PDL_RTC_QUESTION_NUMBERS = 11, PDL_RTC_QUESTION_ROOM = 32 };
 
 struct pdl_rtc_question {
     struct pdl_rtc_piece *pieces;

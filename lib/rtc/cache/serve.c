@@ -203,7 +203,7 @@ static pdl_status make_key(struct job *job)
     const struct pdl_rtc_compiler *compiler = NULL;
     const struct pdl_rtc_linker *linker = NULL;
     if (pdl_rtc_compiler_open(&compiler) != PDL_SUCCESS ||
-        (job->request.output == PDL_RTC_LTO && pdl_rtc_linker_open(&linker) != PDL_SUCCESS)) {
+        (pdl_rtc_request_links(&job->request) && pdl_rtc_linker_open(&linker) != PDL_SUCCESS)) {
         compiler = NULL;
         linker = NULL;
     }

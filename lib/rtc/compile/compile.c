@@ -134,19 +134,30 @@ static pdl_status take_log(const struct pdl_rtc_job *job)
     return PDL_SUCCESS;
 }
 
+/* What NVRTC makes; machine code of instrumented kernels is made of PTX later. */
+static pdl_rtc_output code_form(const struct pdl_rtc_request *request)
+{
+    return pdl_rtc_request_instruments(request) && request->output == PDL_RTC_CUBIN
+               ? PDL_RTC_PTX
+               : (pdl_rtc_output)request->output;
+}
+
 /* With a precompiled header where `pch` is on. */
 static pdl_status call_compile(struct pdl_rtc_job *job, const struct pdl_rtc_pch *pch,
                                nvrtcResult *result)
 {
     enum { OWN = 7 };
     const struct pdl_rtc_request *request = job->request;
-    char architecture[PDL_RTC_TARGET_SIZE + 24];
+    char architecture[PDL_RTC_TARGET_SIZE + 32];
     size_t count = 0;
     const char **options = malloc((request->arguments.count + OWN) * sizeof(*options));
     if (options == NULL) {
         return PDL_NO_MEMORY();
     }
-    (void)snprintf(architecture, sizeof(architecture), "--gpu-architecture=%s", request->target);
+    const char *target = request->target;
+    const bool virtual = code_form(request) == PDL_RTC_PTX && strncmp(target, "sm_", 3) == 0;
+    (void)snprintf(architecture, sizeof(architecture), "--gpu-architecture=%s%s",
+                   virtual ? "compute_" : "", virtual ? target + 3 : target);
     options[count++] = architecture;
     if (request->output == PDL_RTC_LTO) {
         options[count++] = "--dlink-time-opt";
@@ -213,9 +224,9 @@ struct way {
     nvrtcResult (*get)(nvrtcProgram program, char *code);
 };
 
-static struct way way_of(const struct pdl_rtc_compiler *compiler, uint32_t output)
+static struct way way_of(const struct pdl_rtc_compiler *compiler, pdl_rtc_output form)
 {
-    switch (output) {
+    switch (form) {
     case PDL_RTC_PTX:
         return (struct way){"nvrtcGetPTX", compiler->ptx_size, compiler->ptx};
     case PDL_RTC_LTO:
@@ -227,7 +238,7 @@ static struct way way_of(const struct pdl_rtc_compiler *compiler, uint32_t outpu
 
 static pdl_status take_code(struct pdl_rtc_job *job)
 {
-    const struct way way = way_of(job->compiler, job->request->output);
+    const struct way way = way_of(job->compiler, code_form(job->request));
     nvrtcResult result = way.size(job->program, &job->code_size);
     if (result != 0 || job->code_size == 0) {
         return pdl_rtc_job_fail_call(job, way.call, result);
@@ -238,6 +249,24 @@ static pdl_status take_code(struct pdl_rtc_job *job)
     }
     result = way.get(job->program, (char *)job->code);
     return result == 0 ? PDL_SUCCESS : pdl_rtc_job_fail_call(job, way.call, result);
+}
+
+/* Makes of NVRTC's code what was asked for. */
+static pdl_status finish_code(struct pdl_rtc_job *job)
+{
+    const struct pdl_rtc_request *request = job->request;
+    pdl_rtc_output form = code_form(request);
+    pdl_status status = PDL_SUCCESS;
+    if (pdl_rtc_request_instruments(request)) {
+        if (form == PDL_RTC_LTO) {
+            status = pdl_rtc_job_link(job, PDL_RTC_LTO, PDL_RTC_PTX);
+            form = PDL_RTC_PTX;
+        }
+        status = status == PDL_SUCCESS ? pdl_rtc_job_instrument(job) : status;
+    }
+    return status == PDL_SUCCESS && pdl_rtc_request_links(request)
+               ? pdl_rtc_job_link(job, form, PDL_RTC_CUBIN)
+               : status;
 }
 
 /* ---- the image ------------------------------------------------------------------------------ */
@@ -309,8 +338,8 @@ static pdl_status run(struct pdl_rtc_job *job, pdl_rtc_image **image)
     if (status == PDL_SUCCESS) {
         status = take_code(job);
     }
-    if (status == PDL_SUCCESS && job->linker != NULL) {
-        status = pdl_rtc_job_link(job);
+    if (status == PDL_SUCCESS) {
+        status = finish_code(job);
     }
     if (status == PDL_SUCCESS) {
         status = make_image(job, image);
@@ -324,7 +353,7 @@ pdl_status pdl_rtc_compile_request(const struct pdl_rtc_request *request, pdl_rt
     atomic_init(&job.cancelled, false);
     pdl_rtc_log_set("");
     pdl_status status = pdl_rtc_compiler_open(&job.compiler);
-    if (status == PDL_SUCCESS && request->output == PDL_RTC_LTO) {
+    if (status == PDL_SUCCESS && pdl_rtc_request_links(request)) {
         status = pdl_rtc_linker_open(&job.linker);
     }
     if (status != PDL_SUCCESS) {

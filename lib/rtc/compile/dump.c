@@ -169,12 +169,16 @@ static void write_head(FILE *file, const struct pdl_rtc_request *request)
         write_version(file, "NVRTC", compiler->number);
         (void)fprintf(file, "# NVRTC's file: %s\n", compiler->path);
     }
-    if (request->output == PDL_RTC_LTO && pdl_rtc_linker_open(&linker) == PDL_SUCCESS) {
+    if (pdl_rtc_request_links(request) && pdl_rtc_linker_open(&linker) == PDL_SUCCESS) {
         write_version(file, "nvJitLink", linker->number);
     }
     (void)fprintf(file, "# flags:%s%s%s\n", (request->flags & PDL_RTC_PCH) != 0 ? " --pch" : "",
                   (request->flags & PDL_RTC_MINIMAL) != 0 ? " --minimal" : "",
                   (request->flags & (PDL_RTC_PCH | PDL_RTC_MINIMAL)) == 0 ? " none" : "");
+    if (pdl_rtc_request_instruments(request)) {
+        (void)fprintf(file, "# instrumented: pdl_instrument_wait %d, pdl_instrument_trigger %d\n",
+                      (int)request->instrument.wait, (int)request->instrument.trigger);
+    }
     for (size_t i = 0; i < request->arguments.count; i++) {
         (void)fprintf(file, "# option: %s\n", request->arguments.items[i]);
     }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* One compilation under way, between compile.c, failure.c and link.c. */
+/* One compilation under way, between compile.c, failure.c, link.c and rewrite.c. */
 #ifndef PDL_RTC_JOB_H
 #define PDL_RTC_JOB_H
 
@@ -22,7 +22,7 @@ enum {
 
 struct pdl_rtc_job {
     const struct pdl_rtc_compiler *compiler;
-    const struct pdl_rtc_linker *linker; /* of LTO, else NULL */
+    const struct pdl_rtc_linker *linker; /* where it links, else NULL */
     const struct pdl_rtc_request *request;
     nvrtcProgram program;
     atomic_bool cancelled;
@@ -39,7 +39,10 @@ pdl_status pdl_rtc_job_fail_call(const struct pdl_rtc_job *job, const char *call
 /* Records PDL_ERROR_COMPILE: "FIRST ERROR OF THE LOG; all of it in FILE", and writes that file. */
 pdl_status pdl_rtc_job_fail(const struct pdl_rtc_job *job, const char *call, int result);
 
-/* Replaces the job's LTO-IR by the machine code that nvJitLink makes of it. */
-pdl_status pdl_rtc_job_link(struct pdl_rtc_job *job);
+/* Replaces the job's code, LTO-IR or PTX, by the PTX or CUBIN that nvJitLink makes of it. */
+pdl_status pdl_rtc_job_link(struct pdl_rtc_job *job, pdl_rtc_output from, pdl_rtc_output to);
+
+/* Replaces the job's PTX by the instrumented one; the thread's log gets the kernels that are refused. */
+pdl_status pdl_rtc_job_instrument(struct pdl_rtc_job *job);
 
 #endif /* PDL_RTC_JOB_H */

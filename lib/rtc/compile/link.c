@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Linking LTO-IR with nvJitLink. */
+/* Linking LTO-IR and PTX with nvJitLink. */
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,6 +11,7 @@
 
 /* Of nvJitLink.h. */
 enum {
+    JITLINK_INPUT_PTX = 2,
     JITLINK_INPUT_LTOIR = 3,
     JITLINK_UNRECOGNIZED_OPTION = 1,
     JITLINK_INCOMPATIBLE_OPTIONS = 11,
@@ -23,32 +24,33 @@ enum {
 static const struct {
     const char *nvrtc;
     const char *jitlink[4];
+    bool lto; /* it is about making PTX, which is made of LTO-IR alone */
 } link_options[] = {
-    {"--ftz=true", {"-ftz=1"}},
-    {"--ftz=false", {"-ftz=0"}},
-    {"--prec-sqrt=true", {"-prec-sqrt=1"}},
-    {"--prec-sqrt=false", {"-prec-sqrt=0"}},
-    {"--prec-div=true", {"-prec-div=1"}},
-    {"--prec-div=false", {"-prec-div=0"}},
-    {"--fmad=true", {"-fma=1"}},
-    {"--fmad=false", {"-fma=0"}},
-    {"--use_fast_math", {"-ftz=1", "-prec-sqrt=0", "-prec-div=0", "-fma=1"}},
-    {"-use_fast_math", {"-ftz=1", "-prec-sqrt=0", "-prec-div=0", "-fma=1"}},
-    {"--generate-line-info", {"-lineinfo"}},
-    {"-lineinfo", {"-lineinfo"}},
-    {"--device-debug", {"-g"}},
-    {"-G", {"-g"}},
+    {"--ftz=true", {"-ftz=1"}, true},
+    {"--ftz=false", {"-ftz=0"}, true},
+    {"--prec-sqrt=true", {"-prec-sqrt=1"}, true},
+    {"--prec-sqrt=false", {"-prec-sqrt=0"}, true},
+    {"--prec-div=true", {"-prec-div=1"}, true},
+    {"--prec-div=false", {"-prec-div=0"}, true},
+    {"--fmad=true", {"-fma=1"}, true},
+    {"--fmad=false", {"-fma=0"}, true},
+    {"--use_fast_math", {"-ftz=1", "-prec-sqrt=0", "-prec-div=0", "-fma=1"}, true},
+    {"-use_fast_math", {"-ftz=1", "-prec-sqrt=0", "-prec-div=0", "-fma=1"}, true},
+    {"--generate-line-info", {"-lineinfo"}, false},
+    {"-lineinfo", {"-lineinfo"}, false},
+    {"--device-debug", {"-g"}, false},
+    {"-G", {"-g"}, false},
 };
 enum { LINK_OPTIONS = sizeof(link_options) / sizeof(link_options[0]) };
 
 /* Puts an option of NVRTC's into nvJitLink's; `made` has those that were allocated. */
-static bool translate(const char *argument, const char **options, size_t *count, char **made,
-                      size_t *made_count)
+static bool translate(const char *argument, bool lto, const char **options, size_t *count,
+                      char **made, size_t *made_count)
 {
     static const char registers[] = "--maxrregcount=";
     static const char ptxas[] = "--ptxas-options=";
     for (size_t i = 0; i < LINK_OPTIONS; i++) {
-        if (strcmp(argument, link_options[i].nvrtc) == 0) {
+        if (strcmp(argument, link_options[i].nvrtc) == 0 && (lto || !link_options[i].lto)) {
             for (size_t j = 0; j < 4 && link_options[i].jitlink[j] != NULL; j++) {
                 options[(*count)++] = link_options[i].jitlink[j];
             }
@@ -74,17 +76,12 @@ static void append_link_log(const struct pdl_rtc_job *job, nvJitLinkHandle handl
     if (handle == NULL || job->linker->error_log_size(handle, &size) != 0 || size <= 1) {
         return;
     }
-    const size_t before = strlen(pdl_rtc_log());
-    char *both = malloc(before + size + 1);
-    if (both == NULL) {
-        return;
+    char *log = malloc(size + 1);
+    if (log != NULL && job->linker->error_log(handle, log) == 0) {
+        log[size] = '\0';
+        pdl_rtc_log_add(log);
     }
-    memcpy(both, pdl_rtc_log(), before + 1);
-    if (job->linker->error_log(handle, both + before) == 0) {
-        both[before + size] = '\0';
-        pdl_rtc_log_set(both);
-    }
-    free(both);
+    free(log);
 }
 
 static pdl_status fail_link(const struct pdl_rtc_job *job, nvJitLinkHandle handle, const char *call,
@@ -118,10 +115,12 @@ static pdl_status fail_link(const struct pdl_rtc_job *job, nvJitLinkHandle handl
     return pdl_rtc_job_fail(job, call, result);
 }
 
-/* Replaces the job's LTO-IR by the machine code that it becomes. */
-static pdl_status link_with(struct pdl_rtc_job *job, const char **options, size_t count)
+/* Replaces the job's code by what it becomes. */
+static pdl_status link_with(struct pdl_rtc_job *job, pdl_rtc_output from, pdl_rtc_output to,
+                            const char **options, size_t count)
 {
     const struct pdl_rtc_linker *linker = job->linker;
+    const bool ptx = to == PDL_RTC_PTX;
     nvJitLinkHandle handle = NULL;
     unsigned char *code = NULL;
     size_t size = 0;
@@ -130,21 +129,25 @@ static pdl_status link_with(struct pdl_rtc_job *job, const char **options, size_
     nvJitLinkResult result = linker->create(&handle, (uint32_t)count, options);
     if (result == 0) {
         call = "nvJitLinkAddData";
-        result = linker->add_data(handle, JITLINK_INPUT_LTOIR, job->code, job->code_size,
-                                  job->request->program);
+        result =
+            linker->add_data(handle, from == PDL_RTC_LTO ? JITLINK_INPUT_LTOIR : JITLINK_INPUT_PTX,
+                             job->code, job->code_size, job->request->program);
     }
     if (result == 0) {
         call = "nvJitLinkComplete";
         result = linker->complete(handle);
     }
     if (result == 0) {
-        call = "nvJitLinkGetLinkedCubinSize";
-        result = linker->cubin_size(handle, &size);
+        call = ptx ? "nvJitLinkGetLinkedPtxSize" : "nvJitLinkGetLinkedCubinSize";
+        result = ptx ? linker->ptx_size(handle, &size) : linker->cubin_size(handle, &size);
     }
     if (result == 0) {
         code = malloc(size + 1);
-        call = "nvJitLinkGetLinkedCubin";
-        result = code != NULL ? linker->cubin(handle, code) : 0;
+        call = ptx ? "nvJitLinkGetLinkedPtx" : "nvJitLinkGetLinkedCubin";
+        if (code != NULL) {
+            code[size] = '\0';
+            result = ptx ? linker->ptx(handle, (char *)code) : linker->cubin(handle, code);
+        }
     }
     if (result != 0) {
         status = fail_link(job, handle, call, result);
@@ -163,14 +166,15 @@ static pdl_status link_with(struct pdl_rtc_job *job, const char **options, size_
     return status;
 }
 
-pdl_status pdl_rtc_job_link(struct pdl_rtc_job *job)
+pdl_status pdl_rtc_job_link(struct pdl_rtc_job *job, pdl_rtc_output from, pdl_rtc_output to)
 {
+    const bool lto = from == PDL_RTC_LTO;
     const struct pdl_rtc_request *request = job->request;
     char architecture[PDL_RTC_TARGET_SIZE + 8];
     size_t count = 0;
     size_t made_count = 0;
     pdl_status status = PDL_SUCCESS;
-    const char **options = malloc((4 * request->arguments.count + 2) * sizeof(*options));
+    const char **options = malloc((4 * request->arguments.count + 3) * sizeof(*options));
     char **made = malloc((request->arguments.count + 1) * sizeof(*made));
     if (options == NULL || made == NULL) {
         status = PDL_NO_MEMORY();
@@ -178,14 +182,19 @@ pdl_status pdl_rtc_job_link(struct pdl_rtc_job *job)
     }
     (void)snprintf(architecture, sizeof(architecture), "-arch=%s", request->target);
     options[count++] = architecture;
-    options[count++] = "-lto";
+    if (lto) {
+        options[count++] = "-lto";
+    }
+    if (to == PDL_RTC_PTX) {
+        options[count++] = "-ptx";
+    }
     for (size_t i = 0; i < request->arguments.count; i++) {
-        if (!translate(request->arguments.items[i], options, &count, made, &made_count)) {
+        if (!translate(request->arguments.items[i], lto, options, &count, made, &made_count)) {
             status = PDL_NO_MEMORY();
             goto end;
         }
     }
-    status = link_with(job, options, count);
+    status = link_with(job, from, to, options, count);
 end:
     for (size_t i = 0; i < made_count; i++) {
         free(made[i]);

@@ -40,11 +40,28 @@ static void add_dependencies(struct pdl_rtc_sequence *sequence,
     }
 }
 
+/* All of it: a field that is not here would give two kernels one key. */
+_Static_assert(sizeof(pdl_instrument_options) == 48, "add_instrument() adds each field");
+
+static void add_instrument(struct pdl_rtc_sequence *sequence, const pdl_instrument_options *options)
+{
+    pdl_rtc_sequence_number(sequence, pdl_instrument_revision());
+    pdl_rtc_sequence_number(sequence, options->flags);
+    pdl_rtc_sequence_number(sequence, (uint64_t)options->wait);
+    pdl_rtc_sequence_number(sequence, (uint64_t)options->trigger);
+    pdl_rtc_inputs_add_texts(sequence, options->constant_params, options->constant_param_count);
+    pdl_rtc_inputs_add_texts(sequence, options->kernels, options->kernel_count);
+}
+
 void pdl_rtc_inputs_add(struct pdl_rtc_sequence *sequence, const struct pdl_rtc_request *request,
                         size_t source_size, const struct pdl_rtc_dependencies *dependencies)
 {
     pdl_rtc_sequence_number(sequence, request->output);
-    pdl_rtc_sequence_number(sequence, request->flags & ~(uint32_t)PDL_RTC_NO_CACHE);
+    const uint64_t instruments = (uint64_t)pdl_rtc_request_instruments(request) << 32;
+    pdl_rtc_sequence_number(sequence, instruments | (request->flags & ~(uint32_t)PDL_RTC_NO_CACHE));
+    if (instruments != 0) {
+        add_instrument(sequence, &request->instrument);
+    }
     pdl_rtc_sequence_text(sequence, request->target);
     pdl_rtc_inputs_add_texts(sequence, (const char *const *)request->arguments.items,
                              request->arguments.count);
