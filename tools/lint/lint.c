@@ -148,9 +148,12 @@ static int run(struct lint_report *report, struct judges *judges, struct lint_op
     return print(report, options->print);
 }
 
-int lint_ptx(const char *name, const char *ptx, size_t size)
+int lint_ptx(const char *name, const char *ptx, size_t size, const char *const *constant_params,
+             size_t constant_param_count)
 {
-    const pdl_inspect_options options = PDL_INSPECT_OPTIONS_INIT;
+    pdl_inspect_options options = PDL_INSPECT_OPTIONS_INIT;
+    options.constant_params = constant_params;
+    options.constant_param_count = constant_param_count;
     struct lint_report report = {.inputs = {.options = &options},
                                  .level = PDL_LINT_WARNING,
                                  .sources = lint_source_text_new(),

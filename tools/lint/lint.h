@@ -121,6 +121,7 @@ bool lint_is_all_checked(const struct lint_report *report);
 char *lint_unchecked_text(const struct lint_report *report);
 
 /* For another command: what is found in PTX, as text on standard output. Returns an exit code. */
-int lint_ptx(const char *name, const char *ptx, size_t size);
+int lint_ptx(const char *name, const char *ptx, size_t size, const char *const *constant_params,
+             size_t constant_param_count);
 
 #endif /* PDL_TOOLS_LINT_H */
