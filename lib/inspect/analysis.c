@@ -28,7 +28,8 @@ const char *const *pdl_parameter_names(struct analysis *analysis,
         !(module->inspection->options->flags & PDL_INSPECT_NO_SOURCES)) {
         const char *const *names = pdl_source_parameters(
             &analysis->source, arena, place->file, place->line, kernel, function->parameter_count);
-        if (names != NULL) {
+        *ok = !analysis->source.no_memory;
+        if (names != NULL || !*ok) {
             return names;
         }
     }
@@ -126,6 +127,9 @@ static pdl_status read_all(struct analysis *analysis)
             if (status == PDL_SUCCESS) {
                 status = add_kernel(analysis, function);
                 pdl_ptx_forget_names(module, names);
+            }
+            if (status == PDL_SUCCESS && analysis->source.no_memory) {
+                status = pdl_ptx_no_memory(); /* a message would have quoted it */
             }
         }
     }

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* Every allocation fails once while a rich PTX text is read: that is said, and nothing is lost. */
+/* Every allocation fails once while a rich PTX text is read or instrumented: that is said, and nothing is lost. */
 #include <stdbool.h>
+#include <unistd.h>
+
+#include <pdl/instrument.h>
 
 #include "ptx_support.h"
 
@@ -8,34 +11,75 @@
 void *__real_malloc(size_t size);
 void *__real_calloc(size_t count, size_t size);
 void *__real_realloc(void *memory, size_t size);
+char *__real_strdup(const char *string);
+char *__real_strndup(const char *string, size_t size);
+void __real_free(void *memory);
 void *__wrap_malloc(size_t size);
 void *__wrap_calloc(size_t count, size_t size);
 void *__wrap_realloc(void *memory, size_t size);
+char *__wrap_strdup(const char *string);
+char *__wrap_strndup(const char *string, size_t size);
+void __wrap_free(void *memory);
 
 static struct {
     bool counts;
     unsigned calls;
     unsigned failing; /* from 1; 0: none */
+    int held;         /* blocks */
 } allocations;
+
+static void count_from(unsigned failing)
+{
+    allocations.failing = failing;
+    allocations.calls = 0;
+    allocations.held = 0;
+    allocations.counts = true;
+}
 
 static bool fails(void)
 {
     return allocations.counts && ++allocations.calls == allocations.failing;
 }
 
+static void *hold(void *memory)
+{
+    allocations.held += memory != NULL;
+    return memory;
+}
+
 void *__wrap_malloc(size_t size)
 {
-    return fails() ? NULL : __real_malloc(size);
+    return fails() ? NULL : hold(__real_malloc(size));
 }
 
 void *__wrap_calloc(size_t count, size_t size)
 {
-    return fails() ? NULL : __real_calloc(count, size);
+    return fails() ? NULL : hold(__real_calloc(count, size));
 }
 
 void *__wrap_realloc(void *memory, size_t size)
 {
-    return fails() ? NULL : __real_realloc(memory, size);
+    if (fails()) {
+        return NULL;
+    }
+    void *moved = __real_realloc(memory, size);
+    return memory == NULL ? hold(moved) : moved;
+}
+
+char *__wrap_strdup(const char *string)
+{
+    return fails() ? NULL : hold(__real_strdup(string));
+}
+
+char *__wrap_strndup(const char *string, size_t size)
+{
+    return fails() ? NULL : hold(__real_strndup(string, size));
+}
+
+void __wrap_free(void *memory)
+{
+    allocations.held -= memory != NULL;
+    __real_free(memory);
 }
 
 static const char text[] = PTX_HEADER
@@ -81,9 +125,7 @@ static void an_inspection_survives_the_kth_allocation_that_fails(void **state)
 {
     (void)state;
     pdl_inspection *inspection = NULL;
-    allocations.failing = 0;
-    allocations.calls = 0;
-    allocations.counts = true;
+    count_from(0);
     const pdl_status status = read_text(&inspection);
     allocations.counts = false;
     if (status != PDL_SUCCESS) {
@@ -97,13 +139,12 @@ static void an_inspection_survives_the_kth_allocation_that_fails(void **state)
     assert_true(count > 50);
     for (unsigned k = 1; k <= count; k++) {
         inspection = NULL;
-        allocations.failing = k;
-        allocations.calls = 0;
-        allocations.counts = true;
+        count_from(k);
         const pdl_status failed = read_text(&inspection);
         allocations.counts = false;
-        if (failed != PDL_ERROR_OUT_OF_MEMORY || inspection != NULL) {
-            fail_msg("allocation %u of %u failed, and that gave %d", k, count, (int)failed);
+        if (failed != PDL_ERROR_OUT_OF_MEMORY || inspection != NULL || allocations.held != 0) {
+            fail_msg("allocation %u of %u failed, that gave %d, and %d blocks are left", k, count,
+                     (int)failed, allocations.held);
         }
         assert_int_equal(pdl_inspect_last_error()->status, PDL_ERROR_OUT_OF_MEMORY);
         assert_true(strlen(pdl_inspect_last_error()->message) > 0);
@@ -117,10 +158,141 @@ static void an_inspection_survives_the_kth_allocation_that_fails(void **state)
     pdl_inspection_destroy(inspection);
 }
 
+/* ---- instrumenting ------------------------------------------------------------------------------ */
+
+#define OLD_HEADER ".version 7.0\n.target sm_80\n.address_size 64\n"
+#define LOOP                                                                                       \
+    ".shared .b32 s;\n.func help(.param .b64 x)\n{\nld.param.u64 %rd1, [x];\n"                     \
+    "ld.global.nc.u32 %r1, [%rd1];\nret;\n}\n" PTX_KERNEL_BEGIN                                    \
+    "st.shared.u32 [s], t;\nbar.sync 0;\nA:\nld.global.nc.u32 r, [ga];\nsetp.lt.u32 p, r, n;\n"    \
+    "@p bra A;\nld.global.u32 r, [gb];\n@q bra B;\n.param .b64 q;\nst.param.b64 [q], ga;\n"        \
+    "call help, (q);\nB:\nst.global.u32 [ga], r;\n" PTX_KERNEL_END
+
+static const char *const numbers[] = {"1", "k:2"};
+static const char *const names[] = {"w"};
+static const char *const kernels[] = {"x", "k"};
+
+/* What allocates in other places. */
+static const struct instrument_case {
+    const char *title, *text;
+    pdl_instrument_options options;
+    int32_t action;
+} instrument_cases[] = {
+    {"nothing but a kernel", PTX_KERNEL("st.global.u32 [ga], t;"), {0}, PDL_INSTRUMENT_DONE},
+    {"loops and functions",
+     PTX_HEADER LOOP,
+     {.wait = PDL_INSTRUMENT_HOIST, .trigger = PDL_INSTRUMENT_TRIGGER_LAST_READ},
+     PDL_INSTRUMENT_DONE},
+    {"a text that is raised",
+     OLD_HEADER LOOP,
+     {.flags = PDL_INSTRUMENT_RAISE_TARGET, .trigger = PDL_INSTRUMENT_TRIGGER_WAIT},
+     PDL_INSTRUMENT_DONE},
+    {"constant parameters by number",
+     PTX_HEADER LOOP,
+     {.wait = PDL_INSTRUMENT_HOIST, .constant_params = numbers, .constant_param_count = 2},
+     PDL_INSTRUMENT_DONE},
+    {"constant parameters by the source's names",
+     PTX_HEADER ".file 1 \"pdl-memory-test.cu\"\n" PTX_KERNEL_BEGIN
+                ".loc 1 2 1\nld.global.u32 r, [gb];\nst.global.u32 [ga], r;\n" PTX_KERNEL_END,
+     {.wait = PDL_INSTRUMENT_HOIST, .constant_params = names, .constant_param_count = 1},
+     PDL_INSTRUMENT_DONE},
+    {"chosen kernels",
+     PTX_HEADER ".entry other()\n{\nret;\n}\n" LOOP,
+     {.kernels = kernels, .kernel_count = 2},
+     PDL_INSTRUMENT_EXCLUDED},
+    {"what has every part", text, {.wait = PDL_INSTRUMENT_HOIST}, PDL_INSTRUMENT_WAITS},
+    {"an old target", OLD_HEADER LOOP, {0}, PDL_INSTRUMENT_REFUSED},
+    {"an old version",
+     ".version 7.0 .target sm_90 .address_size 64\n" LOOP,
+     {0},
+     PDL_INSTRUMENT_REFUSED},
+    {"a finding",
+     PTX_KERNEL("tex.1d.v4.f32.s32 {f1, f2, f3, f4}, [gb, {t}];\nst.global.u32 [ga], f1;"),
+     {0},
+     PDL_INSTRUMENT_REFUSED},
+};
+
+static pdl_status instrument(const struct instrument_case *at, pdl_instrumentation **result)
+{
+    pdl_instrument_options options = at->options;
+    options.size = (uint32_t)sizeof(options);
+    return pdl_instrument(at->text, strlen(at->text), at->title, &options, result);
+}
+
+/* The text and what is said of its kernels; the caller frees it. */
+static char *describe(const pdl_instrumentation *result)
+{
+    char *said = NULL;
+    size_t size = 0;
+    FILE *to = open_memstream(&said, &size);
+    (void)fputs(pdl_instrumentation_text(result, NULL), to);
+    for (size_t i = 0; i < pdl_instrumentation_kernel_count(result); i++) {
+        const pdl_instrument_kernel *kernel = pdl_instrumentation_kernel(result, i);
+        (void)fprintf(to, "%s: %d %d %u %u %u %s\n", kernel->name, (int)kernel->action,
+                      (int)kernel->reason, (unsigned)kernel->wait_line,
+                      (unsigned)kernel->trigger_line, (unsigned)kernel->loads,
+                      kernel->message != NULL ? kernel->message : "");
+    }
+    (void)fclose(to);
+    return said;
+}
+
+static void instrument_each(const struct instrument_case *at)
+{
+    pdl_instrumentation *result = NULL;
+    count_from(0);
+    const pdl_status status = instrument(at, &result);
+    allocations.counts = false;
+    if (status != PDL_SUCCESS) {
+        fail_msg("%s: %s", at->title, pdl_inspect_last_error()->message);
+    }
+    const unsigned count = allocations.calls;
+    char *expected = describe(result);
+    if (pdl_instrumentation_kernel(result, 0)->action != at->action) {
+        fail_msg("%s: %s", at->title, expected);
+    }
+    pdl_instrumentation_destroy(result);
+    for (unsigned k = 1; k <= count; k++) {
+        result = NULL;
+        count_from(k);
+        const pdl_status failed = instrument(at, &result);
+        allocations.counts = false;
+        if (failed != PDL_ERROR_OUT_OF_MEMORY || result != NULL || allocations.held != 0) {
+            fail_msg("%s: allocation %u of %u failed, that gave %d, and %d blocks are left",
+                     at->title, k, count, (int)failed, allocations.held);
+        }
+        assert_int_equal(pdl_inspect_last_error()->status, PDL_ERROR_OUT_OF_MEMORY);
+        assert_true(strlen(pdl_inspect_last_error()->message) > 0);
+    }
+    count_from(0);
+    assert_int_equal(instrument(at, &result), PDL_SUCCESS);
+    char *found = describe(result);
+    pdl_instrumentation_destroy(result);
+    allocations.counts = false;
+    assert_string_equal(found, expected);
+    free(found);
+    free(expected);
+}
+
+static void an_instrumentation_survives_the_kth_allocation_that_fails(void **state)
+{
+    (void)state;
+    FILE *source = fopen("pdl-memory-test.cu", "w");
+    assert_non_null(source);
+    (void)fputs("__global__ void k(float *a, const float *w, unsigned n)\n{ a[0] = w[0]; }\n",
+                source);
+    assert_int_equal(fclose(source), 0);
+    for (size_t i = 0; i < COUNT_OF(instrument_cases); i++) {
+        instrument_each(&instrument_cases[i]);
+    }
+    assert_int_equal(unlink("pdl-memory-test.cu"), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_inspection_survives_the_kth_allocation_that_fails),
+        cmocka_unit_test(an_instrumentation_survives_the_kth_allocation_that_fails),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

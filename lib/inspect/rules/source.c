@@ -43,7 +43,7 @@ static void forget(struct pdl_source_file *file)
     free(file->path);
     free(file->text);
     free(file->lines);
-    *file = (struct pdl_source_file){.read = file->read};
+    *file = (struct pdl_source_file){.read = file->read, .no_memory = file->no_memory};
 }
 
 static bool read_file(struct pdl_source_file *file, const char *path)
@@ -55,6 +55,7 @@ static bool read_file(struct pdl_source_file *file, const char *path)
     }
     forget(file);
     file->path = strdup(path);
+    file->no_memory = file->no_memory || file->path == NULL;
     /* A path of the input's: it may be a pipe. */
     const int opened = file->path != NULL ? open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK) : -1;
     FILE *stream = opened >= 0 ? fdopen(opened, "rb") : NULL;
@@ -67,7 +68,15 @@ static bool read_file(struct pdl_source_file *file, const char *path)
     file->read += size;
     file->size = size;
     file->text = calloc(size + 1, 1);
-    whole = file->text != NULL && fread(file->text, 1, size, stream) == size && find_lines(file);
+    if (file->text == NULL) {
+        file->no_memory = true;
+        goto close;
+    }
+    whole = fread(file->text, 1, size, stream) == size;
+    if (whole && !find_lines(file)) {
+        file->no_memory = true;
+        whole = false;
+    }
     if (!whole) {
         free(file->text);
         file->text = NULL;
@@ -116,7 +125,8 @@ static const char *skip_quoted(const char *at)
 
 /* The name in one parameter's declaration, which ends at `end`: the last word in front of `=`, `[`
  * or the end. */
-static const char *declared_name(struct pdl_arena *arena, const char *start, const char *end)
+static const char *declared_name(struct pdl_source_file *file, struct pdl_arena *arena,
+                                 const char *start, const char *end)
 {
     const char *name = NULL;
     size_t length = 0;
@@ -136,19 +146,24 @@ static const char *declared_name(struct pdl_arena *arena, const char *start, con
             p++;
         }
     }
-    return name != NULL && length <= PDL_SOURCE_NAME_MAX && !isdigit((unsigned char)*name)
-               ? pdl_arena_copy(arena, name, length)
-               : NULL;
+    if (name == NULL || length > PDL_SOURCE_NAME_MAX || isdigit((unsigned char)*name)) {
+        return NULL;
+    }
+    const char *copy = pdl_arena_copy(arena, name, length);
+    file->no_memory = file->no_memory || copy == NULL;
+    return copy;
 }
 
 /* Reads `(…)` from behind its bracket. */
-static const char *const *read_parameters(struct pdl_arena *arena, const char *at, uint32_t count)
+static const char *const *read_parameters(struct pdl_source_file *file, struct pdl_arena *arena,
+                                          const char *at, uint32_t count)
 {
     const char **names = pdl_arena_alloc(arena, ((size_t)count + 1) * sizeof(*names));
     const char *start = at;
     uint32_t found = 0;
     int depth = 0;
     if (names == NULL) {
+        file->no_memory = true;
         return NULL;
     }
     for (;;) {
@@ -165,7 +180,7 @@ static const char *const *read_parameters(struct pdl_arena *arena, const char *a
             if (found == count) {
                 return NULL;
             }
-            names[found] = declared_name(arena, start, at);
+            names[found] = declared_name(file, arena, start, at);
             if (names[found++] == NULL) {
                 return NULL;
             }
@@ -257,7 +272,8 @@ const char *const *pdl_source_parameters(struct pdl_source_file *file, struct pd
         found =
             find_function(file, (size_t)(at - first) > NEAR ? at - NEAR : first, at, name, true);
     }
-    const char *const *names = found != NULL ? read_parameters(arena, found + 1, count) : NULL;
+    const char *const *names =
+        found != NULL ? read_parameters(file, arena, found + 1, count) : NULL;
     *stop = cut;
     return names;
 }

@@ -18,7 +18,8 @@ struct pdl_source_file {
     uint32_t *lines; /* where they begin */
     size_t size;
     uint32_t line_count;
-    size_t read; /* bytes of all files so far */
+    size_t read;    /* bytes of all files so far */
+    bool no_memory; /* something is not known for that reason */
 };
 
 /* The names of the `count` parameters of the function whose mangled name is `name` and which begins
