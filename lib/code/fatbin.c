@@ -3,30 +3,8 @@
 
 #include <string.h>
 
-#define FLAG_LZ4          0x2000u
-#define FLAG_ZSTD         0x8000u
 #define FLAG_ARCHITECTURE 0x100000u
 #define FLAG_FAMILY       0x200000u
-
-/* How an entry begins. */
-struct entry_header {
-    uint16_t kind;
-    uint16_t version;
-    uint32_t header_size;
-    uint64_t payload_size;
-    uint32_t compressed_size;
-    uint32_t options;
-    uint16_t minor;
-    uint16_t major;
-    uint32_t target;
-    uint32_t name;
-    uint32_t name_size;
-    uint64_t flags;
-    uint64_t zero;
-    uint64_t full_size;
-};
-
-_Static_assert(sizeof(struct entry_header) == 64, "the header of an entry has no padding");
 
 bool pdl_fatbin_is(const unsigned char *bytes, size_t size)
 {
@@ -86,13 +64,13 @@ static bool next_fatbin(struct pdl_fatbin *fatbin)
     return false;
 }
 
-static enum pdl_fatbin_compression compression(const struct entry_header *header)
+static enum pdl_fatbin_compression compression(const struct pdl_fatbin_entry_header *header)
 {
-    const uint64_t how = header->flags & (FLAG_LZ4 | FLAG_ZSTD);
-    if (how == FLAG_LZ4) {
+    const uint64_t how = header->flags & (PDL_FATBIN_FLAG_LZ4 | PDL_FATBIN_FLAG_ZSTD);
+    if (how == PDL_FATBIN_FLAG_LZ4) {
         return PDL_FATBIN_LZ4;
     }
-    if (how == FLAG_ZSTD) {
+    if (how == PDL_FATBIN_FLAG_ZSTD) {
         return PDL_FATBIN_ZSTD;
     }
     return how == 0 && header->compressed_size == 0 ? PDL_FATBIN_PLAIN : PDL_FATBIN_OTHER;
@@ -101,7 +79,7 @@ static enum pdl_fatbin_compression compression(const struct entry_header *header
 /* Reads the entry at `at`; false if it is not whole. */
 static bool read_entry(struct pdl_fatbin *fatbin, struct pdl_fatbin_entry *entry)
 {
-    struct entry_header header;
+    struct pdl_fatbin_entry_header header;
     const size_t left = fatbin->end - fatbin->at;
     if (left < sizeof(header)) {
         return false;
@@ -130,6 +108,9 @@ static bool read_entry(struct pdl_fatbin *fatbin, struct pdl_fatbin_entry *entry
         .payload = fatbin->bytes + fatbin->at + header.header_size,
         .size = size,
         .full_size = header.full_size,
+        .header = fatbin->bytes + fatbin->at,
+        .header_size = header.header_size,
+        .padded_size = (size_t)header.payload_size,
     };
     if ((header.flags & FLAG_ARCHITECTURE) != 0) {
         entry->suffix = 'a';

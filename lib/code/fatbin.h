@@ -48,7 +48,35 @@ struct pdl_fatbin_entry {
     const unsigned char *payload;
     size_t size;        /* of the payload, without its padding if it is compressed */
     uint64_t full_size; /* as claimed, of what it decompresses to; 0 if it is not compressed */
+    const unsigned char *header; /* where the entry begins */
+    size_t header_size;
+    size_t padded_size; /* of the payload */
 };
+
+/* How an entry begins. */
+struct pdl_fatbin_entry_header {
+    uint16_t kind;
+    uint16_t version;
+    uint32_t header_size;
+    uint64_t payload_size;
+    uint32_t compressed_size;
+    uint32_t options;
+    uint16_t minor;
+    uint16_t major;
+    uint32_t target;
+    uint32_t name;
+    uint32_t name_size;
+    uint64_t flags;
+    uint64_t zero;
+    uint64_t full_size;
+};
+
+_Static_assert(sizeof(struct pdl_fatbin_entry_header) == 64,
+               "the header of an entry has no padding");
+
+/* In `flags`: how the payload is compressed. */
+#define PDL_FATBIN_FLAG_LZ4  0x2000u
+#define PDL_FATBIN_FLAG_ZSTD 0x8000u
 
 /* Whether a whole fatbin's header stands at the beginning of memory. */
 bool pdl_fatbin_is(const unsigned char *bytes, size_t size);

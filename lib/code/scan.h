@@ -110,6 +110,11 @@ struct pdl_scan_answer pdl_scan_fatbin(const unsigned char *bytes, size_t size, 
 /* How good code for a target is for a device, as the driver chooses: 0 not at all, else more is better. */
 uint32_t pdl_scan_fitness(bool machine, uint32_t target, char suffix, uint32_t capability);
 
+/* The same for an entry of a fatbin, 0 for what is neither machine code nor PTX. */
+struct pdl_fatbin_entry;
+uint32_t pdl_scan_entry_fitness(const struct pdl_fatbin_entry *entry, uint32_t capability,
+                                bool ptx_only);
+
 /* What is known of code that may be either. */
 struct pdl_scan_answer pdl_scan_either(struct pdl_scan_answer a, struct pdl_scan_answer b);
 

@@ -174,7 +174,8 @@ uint32_t pdl_scan_fitness(bool machine, uint32_t target, char suffix, uint32_t c
     return machine ? 1000 + target : target;
 }
 
-static uint32_t fitness(const struct pdl_fatbin_entry *entry, uint32_t capability, bool ptx_only)
+uint32_t pdl_scan_entry_fitness(const struct pdl_fatbin_entry *entry, uint32_t capability,
+                                bool ptx_only)
 {
     const bool machine = entry->kind == PDL_FATBIN_CUBIN;
     return (machine && !ptx_only) || entry->kind == PDL_FATBIN_PTX
@@ -191,7 +192,7 @@ enum pdl_why pdl_scan_fatbin_each(const unsigned char *bytes, size_t size, uint3
     uint32_t best = 0;
     pdl_fatbin_open(&fatbin, bytes, size);
     while (pdl_fatbin_next(&fatbin, &entry) && fatbin.read <= 1) {
-        const uint32_t fit = fitness(&entry, capability, ptx_only);
+        const uint32_t fit = pdl_scan_entry_fitness(&entry, capability, ptx_only);
         best = fit > best ? fit : best;
     }
     if (best == 0 || fatbin.damaged) {
@@ -199,7 +200,7 @@ enum pdl_why pdl_scan_fatbin_each(const unsigned char *bytes, size_t size, uint3
     }
     pdl_fatbin_open(&fatbin, bytes, size);
     while (why == PDL_WHY_NOTHING && pdl_fatbin_next(&fatbin, &entry) && fatbin.read <= 1) {
-        if (fitness(&entry, capability, ptx_only) == best) {
+        if (pdl_scan_entry_fitness(&entry, capability, ptx_only) == best) {
             why = visit_entry(&entry, visit, context);
         }
     }

@@ -23,6 +23,7 @@
 
 /* Written once. */
 static bool strict_on;
+static void *inspect_library;
 static pdl_strict_memory *inspect_memory;
 static pdl_strict_shown *inspection_shown; /* NULL: there is no libpdl-inspect, or an older one */
 static pdl_strict_destroy *inspection_destroy;
@@ -53,6 +54,7 @@ static void load_inspect(void)
         *(void **)&inspect_memory = dlsym(library, "pdl_inspect_memory");
         *(void **)&inspection_shown = dlsym(library, "pdl_inspection_shown"); /* the newest */
     }
+    inspect_library = library;
     if (inspection_shown == NULL) {
         const char *const reason = dlerror();
         (void)snprintf(why, sizeof(why), "%s", reason != NULL ? reason : "no reason given");
@@ -65,6 +67,11 @@ const char *pdl_strict_load(void)
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     (void)pthread_once(&once, load_inspect);
     return inspect_missing;
+}
+
+void *pdl_strict_symbol(const char *name)
+{
+    return pdl_strict_load() == NULL ? dlsym(inspect_library, name) : NULL;
 }
 
 static void start_strict(void)

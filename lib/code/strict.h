@@ -21,6 +21,9 @@ bool pdl_strict_is_on(void);
 /* Loads libpdl-inspect, for which the mode need not be on: NULL, or why that fails. */
 const char *pdl_strict_load(void);
 
+/* A call of libpdl-inspect by its name; NULL if it cannot be loaded, or is too old to have it. */
+void *pdl_strict_symbol(const char *name);
+
 /* What libpdl-inspect shows of a kernel, see pdl_inspection_shown(): PDL_UNKNOWN where it cannot be loaded. */
 pdl_known pdl_strict_ask(const void *image, size_t size, const char *name, uint32_t capability,
                          pdl_known *waits_always);

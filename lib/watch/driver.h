@@ -27,6 +27,8 @@
     X(cuKernelGetFunction, cuKernelGetFunction, v12000)                                            \
     X(cuKernelGetName, cuKernelGetName, v12030)                                                    \
     X(cuLaunchKernel, cuLaunchKernel, v4000)                                                       \
+    X(cuLibraryGetModule, cuLibraryGetModule, v12000)                                              \
+    X(cuLibraryUnload, cuLibraryUnload, v12000)                                                    \
     X(cuModuleGetFunction, cuModuleGetFunction, v2000)                                             \
     X(cuModuleLoadData, cuModuleLoadData, v2000)                                                   \
     X(cuStreamCreateWithPriority, cuStreamCreateWithPriority, v5050)                               \

@@ -71,7 +71,8 @@ enum pdl_watch_kind {
     PDL_WATCH_CLONE,     /* a node was copied: into another graph or an executable one */
     PDL_WATCH_RANGE,     /* NVTX */
     PDL_WATCH_NOTE,      /* a sentence about the recording: what could not be seen, and why */
-    PDL_WATCH_LOG /* a line that libpdl wrote to PDL_LOG; pdltool adds these when the program has ended */
+    PDL_WATCH_LOG, /* a line that libpdl wrote to PDL_LOG; pdltool adds these when the program has ended */
+    PDL_WATCH_INSTRUMENTED /* what was done with a kernel of PTX that was to be instrumented */
 };
 
 /* What each record begins with. A multiple of 8 bytes. */
@@ -299,6 +300,23 @@ struct pdl_watch_range {
     uint32_t thread;
     uint32_t what; /* enum pdl_watch_ranges */
     char text[];
+};
+
+/* As enum pdl_instrument_action. */
+enum pdl_watch_instrumented_as {
+    PDL_WATCH_INSTRUMENTED_DONE = 1,
+    PDL_WATCH_INSTRUMENTED_WAITS = 2, /* it did already */
+    PDL_WATCH_INSTRUMENTED_EXCLUDED = 3,
+    PDL_WATCH_INSTRUMENTED_REFUSED = 4
+};
+
+struct pdl_watch_instrumented {
+    struct pdl_watch_record record;
+    uint32_t action; /* enum pdl_watch_instrumented_as */
+    uint32_t reason; /* enum pdl_instrument_reason */
+    uint32_t name_size;
+    uint32_t reserved;
+    char text[]; /* the mangled name, and behind it why the kernel was refused */
 };
 
 struct pdl_watch_text { /* NOTE and LOG */

@@ -19,20 +19,7 @@
 #include "core/lock.h"
 #include "watch/watch.h"
 
-#define WRAPPER_MAGIC  0x466243b1u
-#define WRAPPER_LINKED 2u /* in `version`: made by the device linker */
-
 enum { INPUTS_MOST = 1 << 16 };
-#define IMAGE_MOST ((size_t)1 << 30)
-#define PTX_MOST   ((size_t)256 << 20)
-
-/* As in fatbinary_section.h. */
-struct wrapper {
-    uint32_t magic;
-    uint32_t version;
-    const unsigned char *data;          /* a fatbin */
-    const unsigned char *const *inputs; /* LINKED: what it was linked from, up to NULL */
-};
 
 /* A program or shared object that code lies in. */
 struct object {
@@ -205,7 +192,7 @@ static void add_fatbin(const unsigned char *bytes)
     struct search found = find_object(bytes);
     if (found.room == 0 || found.path == NULL) {
         free(found.path);
-        const size_t size = pdl_fatbin_size(bytes, IMAGE_MOST);
+        const size_t size = pdl_fatbin_size(bytes, PDL_WATCH_IMAGE_MOST);
         add_members(bytes, size);
         return;
     }
@@ -227,12 +214,12 @@ static void add_fatbin(const unsigned char *bytes)
     }
 }
 
-static void add_wrapper(const struct wrapper *wrapper)
+static void add_wrapper(const struct pdl_watch_wrapper *wrapper)
 {
     if (wrapper->data != NULL && pdl_fatbin_is(wrapper->data, PDL_FATBIN_HEADER)) {
         add_fatbin(wrapper->data);
     }
-    for (uint32_t i = 0; wrapper->version == WRAPPER_LINKED && wrapper->inputs != NULL &&
+    for (uint32_t i = 0; wrapper->version == PDL_WATCH_WRAPPER_LINKED && wrapper->inputs != NULL &&
                          wrapper->inputs[i] != NULL && i < INPUTS_MOST;
          i++) {
         if (pdl_fatbin_is(wrapper->inputs[i], PDL_FATBIN_HEADER)) {
@@ -253,7 +240,8 @@ static size_t cubin_size(const unsigned char *bytes)
 {
     struct pdl_elf elf;
     struct pdl_elf_section section;
-    if (!pdl_elf_open(&elf, bytes, IMAGE_MOST) || elf.header.e_machine != EM_CUDA || elf.cut) {
+    if (!pdl_elf_open(&elf, bytes, PDL_WATCH_IMAGE_MOST) || elf.header.e_machine != EM_CUDA ||
+        elf.cut) {
         return 0;
     }
     uint64_t end = elf.header.e_shoff + (uint64_t)elf.section_count * elf.header.e_shentsize;
@@ -268,17 +256,23 @@ static size_t cubin_size(const unsigned char *bytes)
             section.data != NULL ? (uint64_t)(section.data - bytes) + section.size : 0;
         end = last > end ? last : end;
     }
-    return end <= IMAGE_MOST ? (size_t)end : 0;
+    return end <= PDL_WATCH_IMAGE_MOST ? (size_t)end : 0;
 }
 
-void pdl_watch_image_given(const void *image)
+uint32_t pdl_watch_image_magic(const void *image)
 {
-    const unsigned char *const bytes = image;
     uint32_t magic = 0;
     if (strnlen(image, sizeof(magic)) ==
         sizeof(magic)) { /* a text may be shorter; no magic has a NUL */
         memcpy(&magic, image, sizeof(magic));
     }
+    return magic;
+}
+
+void pdl_watch_image_given(const void *image)
+{
+    const unsigned char *const bytes = image;
+    const uint32_t magic = pdl_watch_image_magic(image);
     if (magic != 0 && pdl_elf_is(bytes, SELFMAG)) {
         const size_t size = cubin_size(bytes);
         if (size > 0) {
@@ -287,18 +281,18 @@ void pdl_watch_image_given(const void *image)
         return;
     }
     pdl_lock_take(&images.lock);
-    if (magic == WRAPPER_MAGIC) {
-        struct wrapper wrapper;
-        memcpy(&wrapper, image, offsetof(struct wrapper, inputs));
+    if (magic == PDL_WATCH_WRAPPER_MAGIC) {
+        struct pdl_watch_wrapper wrapper;
+        memcpy(&wrapper, image, offsetof(struct pdl_watch_wrapper, inputs));
         wrapper.inputs = NULL;
-        if (wrapper.version == WRAPPER_LINKED) {
+        if (wrapper.version == PDL_WATCH_WRAPPER_LINKED) {
             memcpy(&wrapper, image, sizeof(wrapper));
         }
         add_wrapper(&wrapper);
     } else if (magic == PDL_FATBIN_MAGIC) {
         add_fatbin(bytes);
     } else {
-        add_text(bytes, strnlen(image, PTX_MOST));
+        add_text(bytes, strnlen(image, PDL_WATCH_PTX_MOST));
     }
     pdl_lock_release(&images.lock);
 }
@@ -329,7 +323,7 @@ static const char *read_text(const struct ptx *ptx, size_t *size, unsigned char 
         *size = strnlen((const char *)ptx->entry.payload, ptx->entry.size);
         return (const char *)ptx->entry.payload;
     }
-    if (pdl_unpack(&ptx->entry, PTX_MOST, own, size) != PDL_UNPACKED) {
+    if (pdl_unpack(&ptx->entry, PDL_WATCH_PTX_MOST, own, size) != PDL_UNPACKED) {
         *own = NULL;
         return NULL;
     }

@@ -7,18 +7,13 @@
 #include "watch/interpose.h"
 
 #include <dlfcn.h>
-#include <fcntl.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdint.h>
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include <pdl/pdl.h>
 
-#include "core/file.h"
-#include "watch/images.h"
 #include "watch/watch.h"
 
 PDL_API int InitializeInjection(void);
@@ -399,9 +394,7 @@ PDL_WATCH_HOOK(cuGetProcAddress, const char *name, void **address, int version, 
     return result;
 }
 
-/* ---- code that the driver is given ------------------------------------------------------------------ */
-
-enum { FILE_MOST = 1 << 30 };
+/* ---- whether there is anything to do ---------------------------------------------------------------- */
 
 static atomic_bool begun;
 
@@ -424,125 +417,5 @@ bool pdl_watch_is_wanted(void)
         atomic_store_explicit(&begun, true, memory_order_relaxed);
         (void)InitializeInjection(); /* at most the first call of a process does something */
     }
-    return settings->record != NULL || settings->rules != NULL;
-}
-
-/* Whether anybody wants the code of kernels. */
-static bool wants_code(void)
-{
-    const struct pdl_watch_settings *const settings = pdl_watch_settings();
-    return pdl_watch_depth == 0 && pdl_watch_is_wanted() &&
-           (settings->code || settings->rules != NULL);
-}
-
-static void given(const void *image)
-{
-    if (image != NULL && wants_code()) {
-        pdl_watch_image_given(image);
-    }
-}
-
-static void given_file(const char *path)
-{
-    struct stat about;
-    size_t size = 0;
-    const int file =
-        path != NULL && wants_code() ? pdl_file_open(AT_FDCWD, path, O_CLOEXEC, &about) : -1;
-    if (file >= 0) {
-        void *const bytes = pdl_file_take(file, FILE_MOST, &size);
-        (void)close(file);
-        if (bytes != NULL) {
-            pdl_watch_image_bytes(bytes, size);
-            free(bytes);
-        }
-    }
-}
-
-/* What libcuda calls of these itself is not the program's. */
-#define LOAD(hook, type, ...)                                                                      \
-    const type real = (type)pdl_watch_real(hook);                                                  \
-    if (real == NULL) {                                                                            \
-        return CUDA_ERROR_NOT_INITIALIZED;                                                         \
-    }                                                                                              \
-    pdl_watch_depth++;                                                                             \
-    const CUresult result = real(__VA_ARGS__);                                                     \
-    pdl_watch_depth--;                                                                             \
-    return result
-
-PDL_WATCH_HOOK(cuModuleLoad, CUmodule *module, const char *path)
-{
-    given_file(path);
-    LOAD(PDL_WATCH_HOOK_MODULE_FILE, PFN_cuModuleLoad_v2000, module, path);
-}
-
-PDL_WATCH_HOOK(cuModuleLoadData, CUmodule *module, const void *image)
-{
-    given(image);
-    LOAD(PDL_WATCH_HOOK_MODULE_DATA, PFN_cuModuleLoadData_v2000, module, image);
-}
-
-PDL_WATCH_HOOK(cuModuleLoadDataEx, CUmodule *module, const void *image, unsigned count,
-               CUjit_option *options, void **values)
-{
-    given(image);
-    LOAD(PDL_WATCH_HOOK_MODULE_DATA_EX, PFN_cuModuleLoadDataEx_v2010, module, image, count, options,
-         values);
-}
-
-PDL_WATCH_HOOK(cuModuleLoadFatBinary, CUmodule *module, const void *image)
-{
-    given(image);
-    LOAD(PDL_WATCH_HOOK_MODULE_FATBIN, PFN_cuModuleLoadFatBinary_v2000, module, image);
-}
-
-PDL_WATCH_HOOK(cuLibraryLoadData, CUlibrary *library, const void *image, CUjit_option *options,
-               void **values, unsigned count, CUlibraryOption *library_options,
-               void **library_values, unsigned library_count)
-{
-    given(image);
-    LOAD(PDL_WATCH_HOOK_LIBRARY_DATA, PFN_cuLibraryLoadData_v12000, library, image, options, values,
-         count, library_options, library_values, library_count);
-}
-
-PDL_WATCH_HOOK(cuLibraryLoadFromFile, CUlibrary *library, const char *path, CUjit_option *options,
-               void **values, unsigned count, CUlibraryOption *library_options,
-               void **library_values, unsigned library_count)
-{
-    given_file(path);
-    LOAD(PDL_WATCH_HOOK_LIBRARY_FILE, PFN_cuLibraryLoadFromFile_v12000, library, path, options,
-         values, count, library_options, library_values, library_count);
-}
-
-PDL_WATCH_HOOK(cuLinkAddData_v2, CUlinkState state, CUjitInputType type, void *data, size_t size,
-               const char *name, unsigned count, CUjit_option *options, void **values)
-{
-    if (data != NULL && wants_code() &&
-        (type == CU_JIT_INPUT_PTX || type == CU_JIT_INPUT_FATBINARY)) {
-        pdl_watch_image_bytes(data, size);
-    }
-    LOAD(PDL_WATCH_HOOK_LINK_DATA, PFN_cuLinkAddData_v6050, state, type, data, size, name, count,
-         options, values);
-}
-
-/* Handles of kernels may be given out again. CUPTI tells of that too. */
-static CUresult unloaded(CUresult result)
-{
-    if (result == CUDA_SUCCESS && pdl_watch_is_wanted() && !pdl_watch_cupti_runs()) {
-        pdl_watch_functions_forget();
-    }
-    return result;
-}
-
-PDL_WATCH_HOOK(cuModuleUnload, CUmodule module)
-{
-    const PFN_cuModuleUnload_v2000 real =
-        (PFN_cuModuleUnload_v2000)pdl_watch_real(PDL_WATCH_HOOK_MODULE_UNLOAD);
-    return unloaded(real != NULL ? real(module) : CUDA_ERROR_NOT_INITIALIZED);
-}
-
-PDL_WATCH_HOOK(cuLibraryUnload, CUlibrary library)
-{
-    const PFN_cuLibraryUnload_v12000 real =
-        (PFN_cuLibraryUnload_v12000)pdl_watch_real(PDL_WATCH_HOOK_LIBRARY_UNLOAD);
-    return unloaded(real != NULL ? real(library) : CUDA_ERROR_NOT_INITIALIZED);
+    return settings->record != NULL || settings->rules != NULL || settings->instrument != NULL;
 }

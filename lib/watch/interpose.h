@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The interposer's parts: how programs get to it (interpose.c), what it does to launches (interpose_launch.c). */
+/* The interposer's parts: how programs get to it (interpose.c), what it does to code (interpose_load.c) and to launches
+ * (interpose_launch.c). */
 #ifndef PDL_LIB_WATCH_INTERPOSE_H
 #define PDL_LIB_WATCH_INTERPOSE_H
 
@@ -26,6 +27,7 @@
     X(LIBRARY_DATA, cuLibraryLoadData, "cuLibraryLoadData", 12000, false)                          \
     X(LIBRARY_FILE, cuLibraryLoadFromFile, "cuLibraryLoadFromFile", 12000, false)                  \
     X(LINK_DATA, cuLinkAddData_v2, "cuLinkAddData", 6050, false)                                   \
+    X(LINK_FILE, cuLinkAddFile_v2, "cuLinkAddFile", 6050, false)                                   \
     X(MODULE_UNLOAD, cuModuleUnload, "cuModuleUnload", 2000, false)                                \
     X(LIBRARY_UNLOAD, cuLibraryUnload, "cuLibraryUnload", 12000, false)
 

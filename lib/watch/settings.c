@@ -33,11 +33,16 @@ static double number_of(const char *name, double otherwise)
 
 static void read_settings(void)
 {
+    const char *const instrument = text_of("PDL_INSTRUMENT");
     settings = (struct pdl_watch_settings){
         .record = text_of("PDL_WATCH_RECORD"),
         .rules = text_of("PDL_WATCH_RULES"),
         .range = text_of("PDL_WATCH_RANGE"),
         .cupti_path = text_of("PDL_CUPTI_PATH"),
+        .instrument = instrument != NULL && strcmp(instrument, "off") != 0 ? instrument : NULL,
+        .trigger = text_of("PDL_INSTRUMENT_TRIGGER"),
+        .constants = text_of("PDL_INSTRUMENT_CONSTANT"),
+        .instrument_log = text_of("PDL_INSTRUMENT_LOG"),
         .limit = (uint64_t)number_of("PDL_WATCH_LIMIT", (double)LIMIT_DEFAULT),
         .skip = (uint64_t)number_of("PDL_WATCH_SKIP", 0),
         .count = (uint64_t)number_of("PDL_WATCH_COUNT", 0),

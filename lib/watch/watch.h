@@ -25,12 +25,15 @@
  *   PDL_WATCH_CODE      0: record no device code
  *   PDL_WATCH_SKIP, PDL_WATCH_COUNT, PDL_WATCH_SECONDS   a window: launches to leave out at the beginning, launches, time
  *   PDL_WATCH_RANGE     record only within NVTX ranges of this name
- *   PDL_CUPTI_PATH      libcupti.so, or the folder that it is in */
+ *   PDL_CUPTI_PATH      libcupti.so, or the folder that it is in
+ *   PDL_INSTRUMENT, PDL_INSTRUMENT_TRIGGER, PDL_INSTRUMENT_CONSTANT, PDL_INSTRUMENT_LOG   see replace.h */
 struct pdl_watch_settings {
     const char *record; /* NULL: not recorded */
     const char *rules;
     const char *range;
     const char *cupti_path;
+    const char *instrument, *trigger, *constants; /* NULL: not instrumented; by default; none */
+    const char *instrument_log;
     uint64_t limit;
     uint64_t skip, count; /* launches; count 0: all */
     uint64_t ns;          /* 0: all */
@@ -139,7 +142,7 @@ static inline uint64_t pdl_watch_stream(CUstream stream, bool per_thread)
     return stream != NULL ? (uint64_t)(uintptr_t)stream : per_thread ? 2 : 1;
 }
 
-/* ---- device code (images.c, prove.c) --------------------------------------------------------------- */
+/* ---- device code (images.c, prove.c, replace.c) ------------------------------------------------------ */
 
 /* The driver is given code: a fatbin, its wrapper, a cubin or PTX, of which nobody tells the length. Called before
  * the driver returns. What lies in an ELF object stays there and is read when needed; other code is copied. */

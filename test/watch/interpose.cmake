@@ -92,3 +92,28 @@ foreach(test ${tests})
         --wrappers $<TARGET_FILE:interposed_next_3> $<TARGET_FILE:interposed_next_4> ${runtime} ${test})
     set_tests_properties(interpose.${test} PROPERTIES LABELS fake TIMEOUT 120)
 endforeach()
+
+# A driver that takes code, and a program that loads it.
+add_library(loads_cuda SHARED loads_cuda.c)
+set_target_properties(loads_cuda PROPERTIES OUTPUT_NAME cuda SUFFIX .so.1 NO_SONAME ON C_STANDARD 11
+    C_VISIBILITY_PRESET hidden LIBRARY_OUTPUT_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/loads_lib)
+target_link_options(loads_cuda PRIVATE LINKER:-soname,libcuda.so.1 LINKER:-Bsymbolic-functions)
+add_executable(loads loads.c)
+foreach(part loads loads_cuda)
+    target_include_directories(${part} SYSTEM PRIVATE ${PDL_CUDA_INCLUDE_DIR})
+    target_compile_definitions(${part} PRIVATE _GNU_SOURCE)
+    target_link_libraries(${part} PRIVATE pdl_options pdl_sanitize ${CMAKE_DL_LIBS})
+endforeach()
+set_target_properties(loads PROPERTIES C_STANDARD 11)
+add_dependencies(loads loads_cuda pdl_watch pdl_watch_alone pdl_inspect)
+
+file(STRINGS loads.py tests REGEX "^def test_[a-z0-9_]+\\(")
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS loads.py)
+foreach(test ${tests})
+    string(REGEX REPLACE "^def test_([a-z0-9_]+).*" "\\1" test ${test})
+    add_test(NAME loads.${test} COMMAND ${Python3_EXECUTABLE} -B ${CMAKE_CURRENT_SOURCE_DIR}/loads.py
+        --program $<TARGET_FILE:loads> --library $<TARGET_FILE:pdl_watch> --alone $<TARGET_FILE:pdl_watch_alone>
+        --driver $<TARGET_FILE_DIR:loads_cuda> --inspect $<TARGET_FILE_DIR:pdl_inspect>
+        --directory ${CMAKE_CURRENT_BINARY_DIR}/loads_${test} ${runtime} ${test})
+    set_tests_properties(loads.${test} PROPERTIES LABELS fake TIMEOUT 120 SKIP_RETURN_CODE 77)
+endforeach()

@@ -229,6 +229,17 @@ def test_code_is_recorded_once():
     assert not [kind for kind, _ in records(run.folder / "record") if kind == 4]
 
 
+def test_instrumented_kernels_get_overlap():
+    commands = "never late waits fatbin never late"
+    expected = ["never!", "late", "waits!", "never!", "late"]
+    for record in False, True:
+        run = Run("instrumented", commands, rules="on *\n", record=record, PDL_INSTRUMENT="entry")
+        assert run.overlaps() == expected and run.said == [], (run.overlaps(), run.said)
+    images = [data[24:] for kind, data in records(run.folder / "record") if kind == 4]
+    assert images and all(data.count(b"griddepcontrol.wait;") == 5 for data in images), images
+    assert Run("not_instrumented", commands, rules="on *\n").overlaps() == ["never", "late", "waits!", "never", "late"]
+
+
 def test_a_gate_goes_before_the_primary():
     pair = ["never", "waits!"]
     run = Run("delay", pair * 4 + ["late", "waits!"], rules="delay waits\n", record=True, PDL_WATCH_DELAY="40,0")
