@@ -144,6 +144,11 @@ static bool set_environment(struct variables *variables, const struct start *sta
     set_path(variables, "PDL_WATCH_RECORD", start->record);
     set_path(variables, "PDL_WATCH_RULES", start->rules);
     variables_set(variables, "PDL_WATCH_RANGE", start->range);
+    if (start->instrument != NULL) {
+        variables_set(variables, "PDL_INSTRUMENT", start->instrument);
+        variables_set(variables, "PDL_INSTRUMENT_TRIGGER", start->trigger);
+        variables_set(variables, "PDL_INSTRUMENT_CONSTANT", start->constants);
+    }
     set_number(variables, "PDL_WATCH_SKIP", start->skip);
     set_number(variables, "PDL_WATCH_COUNT", start->count);
     (void)snprintf(seconds, sizeof(seconds), "%.9f", start->seconds);

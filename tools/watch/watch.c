@@ -24,10 +24,12 @@ enum { ROWS = 12 };
 enum finding { FAIL_RACE = 1, FAIL_UNKNOWN = 2, FAIL_NO_OVERLAP = 4 };
 
 struct request {
-    struct paths inputs, kernels, only, except;
+    struct paths inputs, kernels, only, except, constants;
     const char *record, *output, *trace, *svg, *range;
-    const char *overlap; /* "on" or "off"; NULL: as the program has it */
-    char **program;      /* NULL: recordings are read */
+    const char *overlap;    /* "on" or "off"; NULL: as the program has it */
+    const char *instrument; /* "entry" or "hoist"; NULL: not */
+    const char *trigger;    /* of instrumented kernels; NULL */
+    char **program;         /* NULL: recordings are read */
     double seconds;
     int skip, count, rows;
     unsigned fail_on; /* enum finding */
@@ -66,6 +68,13 @@ static void usage(void)
                 "                        =NAME, with @NUMBERS only these launches of it, as in\n"
                 "                        scale*@1,5-9,20-; repeatable\n"
                 "  --except PATTERN      not for these; repeatable\n"
+                "  --instrument WAIT     one of entry, hoist: kernels that are loaded as PTX get\n"
+                "                        a wait, as by pdltool instrument; implies\n"
+                "                        --overlap on\n"
+                "  --instrument-trigger TRIGGER\n"
+                "                        one of none, wait, last-read (default: wait)\n"
+                "  --constant-param NAME a parameter of instrumented kernels that points to\n"
+                "                        memory that nobody writes; repeatable\n"
                 "\n"
                 "What is shown:\n"
                 "  --output FILE         write the report to FILE; - is standard output\n"
@@ -86,7 +95,8 @@ static void usage(void)
                 "\n"
                 "Examples:\n"
                 "  pdltool watch -- python3 decode.py\n"
-                "  pdltool watch --record run.rec --count 5000 -- ./server --once\n",
+                "  pdltool watch --record run.rec --count 5000 -- ./server --once\n"
+                "  pdltool watch --instrument hoist -- python3 solve.py\n",
                 stdout);
 }
 
@@ -185,6 +195,25 @@ static bool read_window_option(struct request *request, int option)
     }
 }
 
+static bool read_instrument_option(struct request *request, int option)
+{
+    static const char *const waits[] = {"entry", "hoist", NULL};
+    static const char *const triggers[] = {"none", "wait", "last-read", NULL};
+    switch (option) {
+    case 'I':
+        request->instrument = optarg;
+        return parse_choice("instrument", optarg, waits) >= 0;
+    case 'T':
+        request->trigger = optarg;
+        return parse_choice("instrument-trigger", optarg, triggers) >= 0;
+    case 'C':
+        APPEND(&request->constants, copy_text(optarg));
+        return true;
+    default:
+        return read_window_option(request, option);
+    }
+}
+
 static bool read_option(struct request *request, int option)
 {
     static const char *const states[] = {"on", "off", NULL};
@@ -239,7 +268,7 @@ static bool read_option(struct request *request, int option)
         request->done = true;
         return true;
     default:
-        return read_window_option(request, option);
+        return read_instrument_option(request, option);
     }
 }
 
@@ -263,6 +292,12 @@ static bool check_request(const struct request *request)
         return complain(
             "--record, --overlap, --no-times and --no-cupti need a program, not --input");
     }
+    if (!runs && request->instrument != NULL) {
+        return complain("--instrument needs a program, not --input");
+    }
+    if (request->instrument == NULL && (request->trigger != NULL || request->constants.count > 0)) {
+        return complain("--instrument-trigger and --constant-param need --instrument");
+    }
     if (request->overlap == NULL && request->only.count + request->except.count > 0) {
         return complain("--only and --except need --overlap");
     }
@@ -274,18 +309,31 @@ static bool check_request(const struct request *request)
 
 static bool read_request(struct request *request, int argc, char **argv)
 {
-    static const struct option options[] = {
-        {"input", required_argument, NULL, 'i'},   {"record", required_argument, NULL, 'R'},
-        {"skip", required_argument, NULL, 's'},    {"count", required_argument, NULL, 'c'},
-        {"seconds", required_argument, NULL, 'S'}, {"range", required_argument, NULL, 'r'},
-        {"kernel", required_argument, NULL, 'k'},  {"no-cupti", no_argument, NULL, 'n'},
-        {"no-times", no_argument, NULL, 'N'},      {"overlap", required_argument, NULL, 'O'},
-        {"only", required_argument, NULL, 'y'},    {"except", required_argument, NULL, 'x'},
-        {"output", required_argument, NULL, 'o'},  {"rows", required_argument, NULL, 'w'},
-        {"all", no_argument, NULL, 'a'},           {"quiet", no_argument, NULL, 'q'},
-        {"json", no_argument, NULL, 'j'},          {"trace", required_argument, NULL, 't'},
-        {"svg", required_argument, NULL, 'v'},     {"fail-on", required_argument, NULL, 'f'},
-        {"help", no_argument, NULL, 'h'},          {NULL, 0, NULL, 0}};
+    static const struct option options[] = {{"input", required_argument, NULL, 'i'},
+                                            {"record", required_argument, NULL, 'R'},
+                                            {"skip", required_argument, NULL, 's'},
+                                            {"count", required_argument, NULL, 'c'},
+                                            {"seconds", required_argument, NULL, 'S'},
+                                            {"range", required_argument, NULL, 'r'},
+                                            {"kernel", required_argument, NULL, 'k'},
+                                            {"no-cupti", no_argument, NULL, 'n'},
+                                            {"no-times", no_argument, NULL, 'N'},
+                                            {"overlap", required_argument, NULL, 'O'},
+                                            {"only", required_argument, NULL, 'y'},
+                                            {"except", required_argument, NULL, 'x'},
+                                            {"instrument", required_argument, NULL, 'I'},
+                                            {"instrument-trigger", required_argument, NULL, 'T'},
+                                            {"constant-param", required_argument, NULL, 'C'},
+                                            {"output", required_argument, NULL, 'o'},
+                                            {"rows", required_argument, NULL, 'w'},
+                                            {"all", no_argument, NULL, 'a'},
+                                            {"quiet", no_argument, NULL, 'q'},
+                                            {"json", no_argument, NULL, 'j'},
+                                            {"trace", required_argument, NULL, 't'},
+                                            {"svg", required_argument, NULL, 'v'},
+                                            {"fail-on", required_argument, NULL, 'f'},
+                                            {"help", no_argument, NULL, 'h'},
+                                            {NULL, 0, NULL, 0}};
     int option;
     /* What follows the program is the program's. */
     while ((option = next_option(argc, argv, "+hq", options)) != -1) {
@@ -301,6 +349,9 @@ static bool read_request(struct request *request, int argc, char **argv)
         APPEND(&request->inputs, copy_text(argv[optind++]));
     }
     request->program = optind < argc ? &argv[optind] : NULL;
+    if (request->instrument != NULL && request->overlap == NULL) {
+        request->overlap = "on";
+    }
     return check_request(request);
 }
 
@@ -425,16 +476,33 @@ static bool write_rules(const struct request *request, const char *path)
     return true;
 }
 
+/* NULL without any; the caller frees it. */
+static char *join_constants(const struct request *request)
+{
+    char *text = NULL;
+    for (size_t i = 0; i < request->constants.count; i++) {
+        char *const longer = text == NULL ? copy_text(request->constants.items[i])
+                                          : format_text("%s,%s", text, request->constants.items[i]);
+        free(text);
+        text = longer;
+    }
+    return text;
+}
+
 /* In a folder for what is not kept. */
 static int run_in(const struct request *request, const char *folder, int output)
 {
     char *const rules = format_text("%s/rules", folder);
     char *const log = format_text("%s/log", folder);
+    char *const constants = join_constants(request);
     char *const record =
         request->record != NULL ? copy_text(request->record) : format_text("%s/recording", folder);
     const struct start start = {.record = record,
                                 .rules = request->overlap != NULL ? rules : NULL,
                                 .range = request->range,
+                                .instrument = request->instrument,
+                                .trigger = request->trigger,
+                                .constants = constants,
                                 .log = log,
                                 .skip = (uint64_t)request->skip,
                                 .count = (uint64_t)request->count,
@@ -456,6 +524,7 @@ static int run_in(const struct request *request, const char *folder, int output)
     }
     paths_free(&files);
     free(record);
+    free(constants);
     free(log);
     free(rules);
     return code;
@@ -502,5 +571,6 @@ int command_watch(int argc, char **argv)
     paths_free(&request.kernels);
     paths_free(&request.only);
     paths_free(&request.except);
+    paths_free(&request.constants);
     return code;
 }
