@@ -316,7 +316,8 @@ struct pdl_watch_instrumented {
     uint32_t reason; /* enum pdl_instrument_reason */
     uint32_t name_size;
     uint32_t reserved;
-    char text[]; /* the mangled name, and behind it why the kernel was refused */
+    char text
+        []; /* the mangled name, and behind it why the kernel was refused; empty: no kernel, only that it is asked for */
 };
 
 struct pdl_watch_text { /* NOTE and LOG */

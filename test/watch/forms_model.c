@@ -179,6 +179,36 @@ static void make_races(struct watch *watch)
     watch->has_times = true;
 }
 
+/* Kernels that were instrumented, and launches that were given overlap. */
+static void make_gains(struct watch *watch)
+{
+    static const char *const names[] = {"first(float*)", "second(float*)", "third(float*)",
+                                        "fourth(float*)"};
+    static const uint32_t instrumented[] = {PDL_WATCH_INSTRUMENTED_DONE,
+                                            PDL_WATCH_INSTRUMENTED_REFUSED, 0,
+                                            PDL_WATCH_INSTRUMENTED_WAITS};
+    for (size_t i = 0; i < 4; i++) {
+        struct watch_kernel *const kernel = add_kernel(watch, names[i], names[i]);
+        kernel->launches = 5000;
+        kernel->instrumented = instrumented[i];
+    }
+    watch->kernels.items[0].added = 12288;
+    watch->kernels.items[0].added_overlapped = 12100;
+    watch->kernels.items[1].why_not_instrumented = "it uses the barrier of the grid";
+    watch->sums.launches = 20000;
+    watch->sums.overlapped = watch->sums.added_overlapped = 12100;
+    watch->sums.added = watch->sums.granted = 12288;
+    watch->sums.saved_ns = watch->sums.added_overlap_ns = 5400000;
+    watch->sums.busy_ns = 24500000;
+    watch->sums.not_proved = 1000;
+    watch->sums.no_trigger = 1204;
+    watch->sums.late = 5000;
+    watch->sums.late_interval_ns = 15200;
+    watch->sums.late_kernel_ns = 3100;
+    watch->sums.instrumented = 1;
+    watch->instruments = watch->has_times = true;
+}
+
 static void make_unknown(struct watch *watch)
 {
     make_races(watch);
@@ -242,7 +272,8 @@ static const struct {
     void (*make)(struct watch *watch);
 } models[] = {{"chain", make_chain},     {"races", make_races},
               {"unknown", make_unknown}, {"no-times", make_without_times},
-              {"hostile", make_hostile}, {"many", make_many}};
+              {"hostile", make_hostile}, {"many", make_many},
+              {"gains", make_gains}};
 
 bool watch_read(struct watch *watch, const char *const *paths, size_t count)
 {

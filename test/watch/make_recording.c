@@ -257,6 +257,17 @@ void recording_text(struct recording *recording, enum pdl_watch_kind kind, const
     (void)add_text(recording, kind, &made, sizeof(made), text);
 }
 
+void recording_instrumented(struct recording *recording, uint32_t action, const char *name,
+                            const char *message)
+{
+    char text[256];
+    const struct pdl_watch_instrumented record = {.action = action,
+                                                  .name_size = (uint32_t)strlen(name)};
+    (void)snprintf(text, sizeof(text), "%s%s", name, message);
+    (void)recording_add(recording, PDL_WATCH_INSTRUMENTED, &record, sizeof(record), text,
+                        strlen(text));
+}
+
 bool recording_write(const struct recording *recording, const char *path)
 {
     FILE *file = fopen(path, "wb");

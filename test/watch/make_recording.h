@@ -66,6 +66,8 @@ void recording_clone(struct recording *recording, uint64_t original, uint64_t no
 void recording_range(struct recording *recording, enum pdl_watch_ranges what, uint32_t thread,
                      uint64_t time_ns, const char *text);
 void recording_text(struct recording *recording, enum pdl_watch_kind kind, const char *text);
+void recording_instrumented(struct recording *recording, uint32_t action, const char *name,
+                            const char *message);
 
 /* False with errno. */
 bool recording_write(const struct recording *recording, const char *path);

@@ -130,6 +130,46 @@ static void overlap_that_was_taken_out_says_so(void **state)
     watch_free(&watch);
 }
 
+static void a_kernel_that_is_not_proved_says_so(void **state)
+{
+    (void)state;
+    begin();
+    make_launch(&recording, 0, 1, 0);
+    make_launch(&recording, 1, 2, PDL_WATCH_NOT_PROVED);
+    assert_reason(WATCH_NOT_PROVED);
+    assert_int_equal(watch.sums.not_proved, 1);
+    assert_int_equal(watch.advice.count, 1);
+    assert_non_null(strstr(watch.advice.items[0].text, "have second wait"));
+    watch_free(&watch);
+}
+
+static void what_added_overlap_gained_is_counted(void **state)
+{
+    (void)state;
+    begin();
+    make_launch(&recording, 0, 1, 0);
+    (void)recording_launch(&recording, 2, 0x100, launch_time(1), 2,
+                           PDL_WATCH_ADDED | PDL_WATCH_OVERLAP);
+    (void)recording_execution(&recording, 2, 7, run_time(0) + LENGTH - 4000,
+                              run_time(0) + 2 * LENGTH, 2);
+    judge_made(&watch, &recording);
+    assert_int_equal(watch.sums.added, 1);
+    assert_int_equal(watch.sums.asked, 0);
+    assert_int_equal(watch.sums.added_overlapped, 1);
+    assert_int_equal(watch.sums.added_overlap_ns, 4000 - END_NS);
+    watch_free(&watch);
+    begin(); /* the same, asked for */
+    make_launch(&recording, 0, 1, 0);
+    (void)recording_launch(&recording, 2, 0x100, launch_time(1), 2, ASKED);
+    (void)recording_execution(&recording, 2, 7, run_time(0) + LENGTH - 4000,
+                              run_time(0) + 2 * LENGTH, 2);
+    judge_made(&watch, &recording);
+    assert_int_equal(watch.sums.overlapped, 1);
+    assert_int_equal(watch.sums.added_overlapped, 0);
+    assert_int_equal(watch.sums.added_overlap_ns, 0);
+    watch_free(&watch);
+}
+
 static void a_cooperative_launch_does_not_overlap(void **state)
 {
     (void)state;
@@ -301,6 +341,9 @@ static void a_late_host_is_named(void **state)
     assert_int_equal(watch.advice.count, 1);
     assert_non_null(strstr(watch.advice.items[0].text, "record a graph"));
     assert_int_equal(watch.advice.items[0].saving_ns, 9000 - 1500);
+    assert_int_equal(watch.sums.late, 1);
+    assert_int_equal(watch.sums.late_interval_ns, run_time(0) + LENGTH + 5000 - launch_time(0));
+    assert_int_equal(watch.sums.late_kernel_ns, LENGTH);
     watch_free(&watch);
 }
 
@@ -323,6 +366,36 @@ static void chain_with_code(const char *first, const char *second)
 #define LOAD    "ld.global.f32 %f1, [%rd2];\n"
 #define STORE   "st.global.f32 [%rd2], %f1;\n"
 
+static void what_was_instrumented_is_told_by_kernel(void **state)
+{
+    (void)state;
+    chain_with_code(WAIT LOAD STORE, WAIT LOAD STORE);
+    judge_made(&watch, &recording);
+    assert_false(watch.instruments);
+    assert_int_equal(watch.kernels.items[0].instrumented, 0);
+    watch_free(&watch);
+    chain_with_code(WAIT LOAD STORE, WAIT LOAD STORE);
+    recording_instrumented(&recording, 0, "", "");
+    judge_made(&watch, &recording);
+    assert_true(watch.instruments);
+    assert_int_equal(watch.sums.instrumented, 0);
+    watch_free(&watch);
+    chain_with_code(WAIT LOAD STORE, WAIT LOAD STORE);
+    recording_instrumented(&recording, PDL_WATCH_INSTRUMENTED_DONE, "first", "");
+    recording_instrumented(&recording, PDL_WATCH_INSTRUMENTED_DONE, "second", "");
+    recording_instrumented(&recording, PDL_WATCH_INSTRUMENTED_REFUSED, "second", "it is so");
+    recording_instrumented(&recording, PDL_WATCH_INSTRUMENTED_WAITS, "second", "");
+    recording_instrumented(&recording, 77, "first", "");
+    recording_instrumented(&recording, PDL_WATCH_INSTRUMENTED_DONE, "third", "");
+    judge_made(&watch, &recording);
+    assert_int_equal(watch.sums.instrumented, 1);
+    assert_int_equal(watch.kernels.items[0].instrumented, PDL_WATCH_INSTRUMENTED_DONE);
+    assert_null(watch.kernels.items[0].why_not_instrumented);
+    assert_int_equal(watch.kernels.items[1].instrumented, PDL_WATCH_INSTRUMENTED_REFUSED);
+    assert_string_equal(watch.kernels.items[1].why_not_instrumented, "it is so");
+    watch_free(&watch);
+}
+
 static void a_kernel_without_a_trigger_triggers_at_its_end(void **state)
 {
     (void)state;
@@ -330,6 +403,17 @@ static void a_kernel_without_a_trigger_triggers_at_its_end(void **state)
     assert_reason(WATCH_TRIGGERS_AT_END);
     assert_int_equal(watch.advice.count, 1);
     assert_non_null(strstr(watch.advice.items[0].text, "trigger in first"));
+    assert_int_equal(watch.sums.no_trigger, 0); /* it was not added */
+    watch_free(&watch);
+    chain_with_code(WAIT LOAD STORE, WAIT LOAD STORE);
+    make_launch(&recording, 2, 1, PDL_WATCH_ADDED | PDL_WATCH_OVERLAP);
+    judge_made(&watch, &recording);
+    assert_int_equal(watch.sums.no_trigger, 1);
+    watch_free(&watch);
+    chain_with_code(WAIT LOAD STORE, WAIT TRIGGER LOAD STORE);
+    make_launch(&recording, 2, 1, PDL_WATCH_ADDED | PDL_WATCH_OVERLAP);
+    judge_made(&watch, &recording);
+    assert_int_equal(watch.sums.no_trigger, 0);
     watch_free(&watch);
 }
 
@@ -606,6 +690,9 @@ int main(void)
         cmocka_unit_test(no_room_names_the_resource),
         cmocka_unit_test(idle_sms_have_room),
         cmocka_unit_test(a_late_host_is_named),
+        cmocka_unit_test(a_kernel_that_is_not_proved_says_so),
+        cmocka_unit_test(what_added_overlap_gained_is_counted),
+        cmocka_unit_test(what_was_instrumented_is_told_by_kernel),
         cmocka_unit_test(a_kernel_without_a_trigger_triggers_at_its_end),
         cmocka_unit_test(nothing_in_front_of_the_wait_hides_latency_alone),
         cmocka_unit_test(what_nothing_explains_is_unknown),

@@ -103,6 +103,7 @@ static void make_all_kinds(void)
         recording_graph(&recording, 0x900, 3, 2, 1);
         recording_range(&recording, PDL_WATCH_PUSH, 1000, launch_time(1), "step");
         recording_text(&recording, PDL_WATCH_NOTE, "a note");
+        recording_instrumented(&recording, PDL_WATCH_INSTRUMENTED_REFUSED, "first", "why");
         recording_text(&recording, PDL_WATCH_LOG, "libpdl[1]: device 0, kernel first: overlaps");
     }
     recording_chunk(&recording, 0);

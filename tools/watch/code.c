@@ -203,6 +203,24 @@ static void read_proofs(const struct looking *looking)
     }
 }
 
+/* What was done with a kernel's PTX. Where several texts have the name, one that was refused counts most. */
+static void read_instrumented(struct watch *watch)
+{
+    static const unsigned weights[] = {0, 3, 2, 1, 4};
+    for (size_t i = 0; i < watch->store->instrumented.count; i++) {
+        const struct store_instrumented *const from = &watch->store->instrumented.items[i];
+        uint32_t index = 0;
+        if (from->action < sizeof(weights) / sizeof(weights[0]) &&
+            pdl_names_find(&watch->store->kernel_names, from->name, &index)) {
+            struct watch_kernel *const kernel = &watch->kernels.items[index];
+            if (weights[from->action] > weights[kernel->instrumented]) {
+                kernel->instrumented = from->action;
+                kernel->why_not_instrumented = from->message[0] != '\0' ? from->message : NULL;
+            }
+        }
+    }
+}
+
 static const char *why_unknown(const struct watch_kernel *kernel, const struct facts *facts)
 {
     if (facts->differ) {
@@ -264,6 +282,7 @@ void watch_look_at_code(struct watch *watch)
         }
     }
     read_proofs(&looking);
+    read_instrumented(watch);
     for (size_t i = 0; i < watch->kernels.count; i++) {
         struct watch_kernel *const kernel = &watch->kernels.items[i];
         kernel->why_unknown = why_unknown(kernel, &looking.facts[i]);

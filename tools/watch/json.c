@@ -64,6 +64,18 @@ static json_t *sums_json(const struct watch *watch)
     json_set(object, "added", count_json(watch->sums.added));
     json_set(object, "removed", count_json(watch->sums.removed));
     json_set(object, "not_proved", count_json(watch->sums.not_proved));
+    json_set(object, "added_overlapped",
+             times ? count_json(watch->sums.added_overlapped) : json_null());
+    json_set(object, "added_saved_ns",
+             times ? count_json(watch->sums.added_overlap_ns) : json_null());
+    json_set(object, "no_trigger", times ? count_json(watch->sums.no_trigger) : json_null());
+    json_set(object, "late", times ? count_json(watch->sums.late) : json_null());
+    json_set(object, "late_interval_ns",
+             watch->sums.late > 0 ? count_json(watch->sums.late_interval_ns) : json_null());
+    json_set(object, "late_kernel_ns",
+             watch->sums.late > 0 ? count_json(watch->sums.late_kernel_ns) : json_null());
+    json_set(object, "instrumented",
+             watch->instruments ? count_json(watch->sums.instrumented) : json_null());
     return object;
 }
 
@@ -133,10 +145,16 @@ static json_t *kernel_json(const struct watch *watch, const struct watch_kernel 
     json_set(object, "added", count_json(kernel->added));
     json_set(object, "removed", count_json(kernel->removed));
     json_set(object, "not_proved", count_json(kernel->not_proved));
+    json_set(object, "added_overlapped",
+             times ? count_json(kernel->added_overlapped) : json_null());
     json_set(object, "time_ns", times ? count_json(kernel->time_ns) : json_null());
     json_set(object, "overlap_ns", times ? count_json(kernel->overlap_ns) : json_null());
+    json_set(object, "added_overlap_ns",
+             times ? count_json(kernel->added_overlap_ns) : json_null());
     json_set(object, "reasons", reasons_json(kernel->reasons));
     json_set(object, "decision", json_shown(kernel->decision));
+    json_set(object, "instrumented", json_text(watch_instrumented_word(kernel->instrumented)));
+    json_set(object, "why_not_instrumented", json_shown(kernel->why_not_instrumented));
     return object;
 }
 

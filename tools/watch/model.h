@@ -25,6 +25,7 @@ enum watch_reason {
     WATCH_FIRST,     /* nothing is in front of it */
     WATCH_NOT_ASKED, /* launched without the attribute, or by a full edge that was never programmatic */
     WATCH_TAKEN_OUT,   /* libpdl-watch did */
+    WATCH_NOT_PROVED,  /* libpdl-watch was to add it, and the kernel is not proved to wait */
     WATCH_COOPERATIVE, /* asked for, and nothing that the driver does overlaps it */
     WATCH_OLD_CODE, /* asked for, and the code that ran is for less than 9.0: its waits are not in it */
     WATCH_OLD_DEVICE,
@@ -71,9 +72,13 @@ struct watch_kernel {
     uint64_t granted;  /* as the driver got it */
     uint64_t overlapped;
     uint64_t added, removed, not_proved; /* by libpdl-watch */
-    uint64_t time_ns, overlap_ns;
+    uint64_t added_overlapped;           /* of those that it added */
+    uint64_t time_ns, overlap_ns, added_overlap_ns;
     uint64_t reasons[WATCH_REASON_COUNT];
     const char *decision; /* libpdl's last word about it, from its log; NULL */
+    uint32_t
+        instrumented; /* enum pdl_watch_instrumented_as; 0: was not loaded as PTX to be instrumented */
+    const char *why_not_instrumented; /* of one that was refused; NULL */
 };
 
 /* One run of a kernel, a copy or a memset. Ordered by start. */
@@ -192,8 +197,15 @@ struct watch {
         uint64_t busy_ns;   /* some kernel ran */
         uint64_t saved_ns;  /* two ran of which one waited for the other */
         uint64_t saving_ns; /* that overlap would save at most */
-        uint64_t added, removed, not_proved;
+        uint64_t added, removed, not_proved, added_overlapped, added_overlap_ns;
+        uint64_t
+            no_trigger; /* launches that it was added to, behind a kernel that never triggers */
+        uint64_t late;  /* launches in streams that the host was late for */
+        uint64_t late_interval_ns,
+            late_kernel_ns;    /* medians: between those launches, and of the kernels before them */
+        uint64_t instrumented; /* kernels */
     } sums;
+    bool instruments;              /* PTX was to be instrumented */
     bool has_times;                /* CUPTI was there */
     const struct started *program; /* how it went; NULL: recordings are read */
     struct watch_store *store;     /* private to recording.c and join.c */
@@ -218,13 +230,15 @@ bool watch_race_is_one(enum watch_race race);
 bool watch_race_is_open(enum watch_race race);
 const char *watch_race_text(enum watch_race race);
 const char *watch_race_word(enum watch_race race);
+/* Of enum pdl_watch_instrumented_as: "yes", "refused". */
+const char *watch_instrumented_word(uint32_t instrumented);
 
 /* The forms. False where writing failed. */
 struct watch_limits {
     size_t kernels, pairs, advice; /* rows of each; 0: all */
     bool full_names;
 };
-/* To standard output: the first line of the text alone, the text, JSON. */
+/* To standard output: the verdict alone in a line, the text, JSON. */
 bool watch_print_verdict(const struct watch *watch);
 bool watch_print_text(const struct watch *watch, const struct watch_limits *limits);
 bool watch_print_json(const struct watch *watch);

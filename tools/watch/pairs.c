@@ -184,7 +184,7 @@ static enum watch_reason launch_reason(const struct watch *watch, const struct w
         return WATCH_TAKEN_OUT;
     }
     if (!store_is_wanted(watch, run)) {
-        return WATCH_NOT_ASKED;
+        return (run->flags & PDL_WATCH_NOT_PROVED) != 0 ? WATCH_NOT_PROVED : WATCH_NOT_ASKED;
     }
     if ((run->flags & PDL_WATCH_COOPERATIVE) != 0) {
         return WATCH_COOPERATIVE;
@@ -266,6 +266,12 @@ static bool can_save(enum watch_reason reason)
            reason != WATCH_OLD_DEVICE && reason != WATCH_HOST_LATE;
 }
 
+/* Whether the device waited for the host. */
+static bool is_late(const struct watch *watch, const struct watch_run *run)
+{
+    return run->reason != WATCH_OVERLAPPED && !run->in_graph && store_host_late(watch, run);
+}
+
 static void add_to_pair(struct judging *judging, struct watch_run *run)
 {
     struct watch *const watch = judging->watch;
@@ -282,9 +288,9 @@ static void add_to_pair(struct judging *judging, struct watch_run *run)
     const uint64_t gap_ns = gap_of(watch, run);
     pair->gap_ns += gap_ns;
     pair->saving_ns += can_save(reason) ? store_saving_ns(watch, run) : 0;
-    if (reason != WATCH_OVERLAPPED && !run->in_graph && store_host_late(watch, run)) {
+    if (is_late(watch, run)) {
         const uint64_t usual_ns = watch->store->usual_gap_ns[0];
-        watch->store->late++;
+        watch->sums.late++;
         watch->store->late_ns += gap_ns > usual_ns ? gap_ns - usual_ns : 0;
     }
 }
@@ -390,6 +396,39 @@ static char *detail_of(const struct watch *watch, const struct watch_run *run)
     }
 }
 
+/* How often the host launches, and how long kernels take, where it is late. */
+static void measure_late(struct watch *watch)
+{
+    struct order *const intervals = allocate(watch->runs.count, sizeof(*intervals));
+    struct order *const lengths = allocate(watch->runs.count, sizeof(*lengths));
+    uint32_t count = 0;
+    for (size_t i = 0; i < watch->runs.count && watch->sums.late > 0; i++) {
+        const struct watch_run *const run = &watch->runs.items[i];
+        if (run->kernel == WATCH_NONE || !run->in_window || run->before == WATCH_NONE ||
+            !is_late(watch, run)) {
+            continue;
+        }
+        const struct watch_run *const before = &watch->runs.items[run->before];
+        const uint32_t calls[] = {more_of(watch, before)->call, more_of(watch, run)->call};
+        if (before->kernel != WATCH_NONE && calls[0] != WATCH_NONE) {
+            const uint64_t first_ns = watch->store->calls.items[calls[0]].begin_ns;
+            const uint64_t second_ns = watch->store->calls.items[calls[1]].begin_ns;
+            intervals[count] =
+                (struct order){second_ns > first_ns ? second_ns - first_ns : 0, count};
+            lengths[count] = (struct order){before->end_ns - before->start_ns, count};
+            count++;
+        }
+    }
+    if (count > 0) {
+        order_sort(intervals, count);
+        order_sort(lengths, count);
+        watch->sums.late_interval_ns = intervals[count / 2].key;
+        watch->sums.late_kernel_ns = lengths[count / 2].key;
+    }
+    free(intervals);
+    free(lengths);
+}
+
 /* ---- all of it -------------------------------------------------------------------------------- */
 
 /* For each pair a run that did not overlap for the commonest reason. */
@@ -439,9 +478,14 @@ void watch_judge_pairs(struct watch *watch)
             watch->kernels.items[run->kernel].reasons[run->reason]++;
             if (run->before != WATCH_NONE) {
                 add_to_pair(&judging, run);
+                const uint32_t first = watch->runs.items[run->before].kernel;
+                watch->sums.no_trigger += (run->flags & PDL_WATCH_ADDED) != 0 &&
+                                          first != WATCH_NONE &&
+                                          watch->kernels.items[first].triggers == PDL_NO;
             }
         }
     }
+    measure_late(watch);
     find_examples(watch);
     sort_pairs(watch);
     for (size_t i = 0; i < watch->pairs.count; i++) {

@@ -124,6 +124,21 @@ static void read_image(struct reading *reading, const struct pdl_watch_record *r
     APPEND(&reading->store->images, image);
 }
 
+static void read_instrumented(struct reading *reading, const struct pdl_watch_record *record)
+{
+    const struct pdl_watch_instrumented *const from = (const void *)record;
+    const char *const text = text_of(reading, record, sizeof(*from));
+    const size_t size = from->name_size < strlen(text) ? from->name_size : strlen(text);
+    reading->watch->instruments = true;
+    if (size > 0) {
+        char *const name = allocate(size + 1, 1);
+        memcpy(name, text, size);
+        const struct store_instrumented instrumented = {store_text(reading->store, name),
+                                                        text + size, from->action};
+        APPEND(&reading->store->instrumented, instrumented);
+    }
+}
+
 static void read_launch(struct reading *reading, const struct pdl_watch_record *record)
 {
     const struct pdl_watch_launch *const from = (const void *)record;
@@ -370,6 +385,7 @@ static const struct {
     [PDL_WATCH_RANGE] = {sizeof(struct pdl_watch_range), read_mark},
     [PDL_WATCH_NOTE] = {sizeof(struct pdl_watch_text), read_note},
     [PDL_WATCH_LOG] = {sizeof(struct pdl_watch_text), read_log},
+    [PDL_WATCH_INSTRUMENTED] = {sizeof(struct pdl_watch_instrumented), read_instrumented},
 };
 
 /* ---- chunks ----------------------------------------------------------------------------------- */
@@ -589,11 +605,12 @@ void watch_free(struct watch *watch)
         for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]); i++) {
             ids_free(tables[i]);
         }
-        void *const lists[] = {store->files.items,     store->texts.items,     store->names.items,
-                               store->functions.items, store->images.items,    store->calls.items,
-                               store->runs.items,      store->graphs.items,    store->nodes.items,
-                               store->edges.items,     store->originals.items, store->marks.items,
-                               store->logs.items,      store->groups.items,    store->members};
+        void *const lists[] = {store->files.items,       store->texts.items,     store->names.items,
+                               store->functions.items,   store->images.items,    store->calls.items,
+                               store->runs.items,        store->graphs.items,    store->nodes.items,
+                               store->edges.items,       store->originals.items, store->marks.items,
+                               store->logs.items,        store->groups.items,    store->members,
+                               store->instrumented.items};
         for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++) {
             free(lists[i]);
         }

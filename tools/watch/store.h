@@ -63,6 +63,11 @@ struct store_function {
     bool overlapped; /* launched with overlap */
 };
 
+struct store_instrumented {
+    const char *name, *message;
+    uint32_t action; /* enum pdl_watch_instrumented_as */
+};
+
 struct store_image {
     const unsigned char *bytes;
     size_t size;
@@ -106,6 +111,7 @@ struct watch_store {
     WATCH_LIST(struct store_name) names;
     WATCH_LIST(struct store_function) functions;
     WATCH_LIST(struct store_image) images;
+    WATCH_LIST(struct store_instrumented) instrumented;
     WATCH_LIST(struct store_call) calls;
     WATCH_LIST(struct store_run) runs;
     WATCH_LIST(struct store_graph) graphs;
@@ -129,8 +135,7 @@ struct watch_store {
     uint64_t impossible; /* executions whose times cannot be */
     /* Of launches that nothing else explains, the usual gap behind the run in front; [1]: in graphs. */
     uint64_t usual_gap_ns[2];
-    uint64_t late,
-        late_ns; /* launches for which the device waited, and how long beyond the usual gap */
+    uint64_t late_ns; /* how long the device waited for late launches, beyond the usual gap */
 };
 
 /* Has the struct watch free a text from malloc(), which it returns. */

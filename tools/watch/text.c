@@ -75,19 +75,19 @@ static void print_left_out(size_t count, size_t shown, const char *one, const ch
 
 /* ---- the verdict ------------------------------------------------------------------------------ */
 
-static void print_overlap(const struct watch *watch)
+static void put_overlap(FILE *out, const struct watch *watch)
 {
     char *const overlapped = number(watch->sums.overlapped);
     char *const share = brief_share(watch->sums.overlapped, watch->sums.launches);
     char *const saved = brief_time(watch->sums.saved_ns);
     char *const saving = brief_time(watch->sums.saving_ns);
-    printf(", %s overlapped the one before", overlapped);
+    (void)fprintf(out, ", %s overlapped the one before", overlapped);
     if (watch->sums.overlapped > 0) {
-        printf(" (%s), which saved %s", share, saved);
+        (void)fprintf(out, " (%s), which saved %s", share, saved);
     }
     if (watch->sums.saving_ns > 0) {
-        printf("; overlap would save at most %s%s", saving,
-               watch->sums.overlapped > 0 ? " more" : "");
+        (void)fprintf(out, "; overlap would save at most %s%s", saving,
+                      watch->sums.overlapped > 0 ? " more" : "");
     }
     free(saving);
     free(saved);
@@ -117,43 +117,59 @@ static size_t count_unknown(const struct watch *watch)
     return count;
 }
 
-static void print_judgement(const struct watch *watch)
+static void put_judgement(FILE *out, const struct watch *watch)
 {
     const size_t unknown = count_unknown(watch);
     char *const races = format_count(watch->sums.races, "kernel races", "kernels race");
-    printf("; %s", watch->sums.races > 0 ? races : "no races");
+    (void)fprintf(out, "; %s", watch->sums.races > 0 ? races : "no races");
     if (unknown > 0) {
         char *const kernels = format_count(unknown, "kernel", "kernels");
-        printf(", %s not judged", kernels);
+        (void)fprintf(out, ", %s not judged", kernels);
         free(kernels);
     }
     free(races);
 }
 
-bool watch_print_verdict(const struct watch *watch)
+/* In one line, which the caller frees. */
+static char *verdict_text(const struct watch *watch)
 {
     if (watch->sums.launches == 0) {
-        (void)puts(nothing(watch));
-        return ferror(stdout) == 0;
+        return copy_text(nothing(watch));
     }
+    char *text = NULL;
+    size_t size = 0;
+    FILE *const out = memory_open(&text, &size);
     char *const launches = format_count(watch->sums.launches, "launch", "launches");
     char *const asked = number(watch->sums.asked);
-    (void)fputs(launches, stdout);
+    (void)fputs(launches, out);
     if (watch->sums.graph_runs > 0) {
         char *const runs = number(watch->sums.graph_runs);
-        printf(" (%s in graphs)", runs);
+        (void)fprintf(out, " (%s in graphs)", runs);
         free(runs);
     }
-    printf(": %s asked for overlap", asked);
-    if (watch->has_times) {
-        print_overlap(watch);
-    } else {
-        (void)fputs("; without device times it is unknown which overlapped", stdout);
+    (void)fprintf(out, ": %s asked for overlap", asked);
+    if (watch->sums.added > 0) {
+        char *const added = format_count(watch->sums.added, "was given it", "were given it");
+        (void)fprintf(out, ", %s", added);
+        free(added);
     }
-    print_judgement(watch);
-    (void)putchar('\n');
+    if (watch->has_times) {
+        put_overlap(out, watch);
+    } else {
+        (void)fputs("; without device times it is unknown which overlapped", out);
+    }
+    put_judgement(out, watch);
+    memory_close(out);
     free(asked);
     free(launches);
+    return text;
+}
+
+bool watch_print_verdict(const struct watch *watch)
+{
+    char *const text = verdict_text(watch);
+    (void)puts(text);
+    free(text);
     return ferror(stdout) == 0;
 }
 
@@ -204,20 +220,136 @@ static void print_processes(const struct watch *watch)
     }
 }
 
+/* ---- what libpdl-watch changed, and what that gained ------------------------------------------- */
+
+/* Prints a line, and frees it. */
+static void print_own(char *line)
+{
+    print_wrapped(stdout, 0, 0, line);
+    free(line);
+}
+
+static void print_gain(const struct watch *watch)
+{
+    char *const launches = format_count(watch->sums.added, "launch", "launches");
+    char *const overlapped = number(watch->sums.added_overlapped);
+    char *const saved = brief_time(watch->sums.added_overlap_ns);
+    char *const share = brief_share(watch->sums.added_overlap_ns, watch->sums.busy_ns);
+    if (!watch->has_times) {
+        print_own(format_text("overlap was added to %s", launches));
+    } else if (watch->sums.added_overlapped == 0) {
+        print_own(format_text("overlap was added to %s: none overlapped", launches));
+    } else {
+        print_own(format_text(
+            "overlap was added to %s: %s overlapped, which saved %s (%s of the busy time)",
+            launches, overlapped, saved, share));
+    }
+    free(share);
+    free(saved);
+    free(overlapped);
+    free(launches);
+}
+
+/* Where it gains little or nothing. */
+static void print_losses(const struct watch *watch)
+{
+    if (watch->has_times && watch->sums.no_trigger > 0) {
+        char *const launches = format_count(watch->sums.no_trigger, "of these launches follows",
+                                            "of these launches follow");
+        print_own(format_text("%s a kernel that never triggers: little but the launch latency is "
+                              "hidden",
+                              launches));
+        free(launches);
+    }
+    if (watch->sums.late > 0) {
+        char *const launches = format_count(watch->sums.late, "launch", "launches");
+        char *const interval = brief_time(watch->sums.late_interval_ns);
+        char *const length = brief_time(watch->sums.late_kernel_ns);
+        print_own(format_text("overlap cannot help %s: the host launches a kernel every %s, and "
+                              "kernels take %s",
+                              launches, interval, length));
+        free(length);
+        free(interval);
+        free(launches);
+    }
+}
+
 static void print_changes(const struct watch *watch)
 {
-    static const char *const texts[] = {
-        "overlap was added to %s", "overlap was removed from %s",
-        "%s did not get overlap: their kernels are not proved to wait before they touch memory"};
-    const uint64_t counts[] = {watch->sums.added, watch->sums.removed, watch->sums.not_proved};
-    for (size_t i = 0; i < 3; i++) {
-        if (counts[i] > 0) {
-            char *const launches = format_count(counts[i], "launch", "launches");
-            const char *const place = strstr(texts[i], "%s");
-            printf("%.*s%s%s\n", (int)(place - texts[i]), texts[i], launches, place + 2);
-            free(launches);
+    if (watch->sums.added > 0) {
+        print_gain(watch);
+    }
+    if (watch->sums.removed > 0) {
+        char *const launches = format_count(watch->sums.removed, "launch", "launches");
+        print_own(format_text("overlap was removed from %s", launches));
+        free(launches);
+    }
+    if (watch->sums.not_proved > 0) {
+        char *const launches = format_count(watch->sums.not_proved, "launch", "launches");
+        print_own(format_text("%s did not get overlap: their kernels are not proved to wait before "
+                              "they touch memory",
+                              launches));
+        free(launches);
+    }
+    if (watch->sums.added + watch->sums.not_proved > 0) {
+        print_losses(watch);
+    }
+}
+
+static size_t count_instrumented(const struct watch *watch, uint32_t as)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < watch->kernels.count; i++) {
+        count += watch->kernels.items[i].instrumented == as;
+    }
+    return count;
+}
+
+static void print_instrumented(const struct text *text)
+{
+    static const struct {
+        uint32_t as;
+        const char *one, *many;
+    } parts[] = {
+        {PDL_WATCH_INSTRUMENTED_DONE, "kernel was instrumented", "kernels were instrumented"},
+        {PDL_WATCH_INSTRUMENTED_WAITS, "waits already", "wait already"},
+        {PDL_WATCH_INSTRUMENTED_REFUSED, "was refused", "were refused"},
+        {0, "was not loaded as PTX", "were not loaded as PTX"},
+    };
+    const struct watch *const watch = text->watch;
+    const size_t refused = count_instrumented(watch, PDL_WATCH_INSTRUMENTED_REFUSED);
+    const size_t most = rows_of(refused, text->limits->kernels);
+    size_t shown = 0;
+    char *line = NULL;
+    size_t size = 0;
+    if (!watch->instruments) {
+        return;
+    }
+    FILE *const out = memory_open(&line, &size);
+    for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
+        const size_t count = count_instrumented(watch, parts[i].as);
+        if (i == 0 || count > 0) {
+            char *const part = format_count(count, parts[i].one, parts[i].many);
+            (void)fprintf(out, "%s%s", i > 0 ? ", " : "", part);
+            free(part);
         }
     }
+    memory_close(out);
+    print_own(line);
+    for (uint32_t i = 0; i < watch->kernels.count && shown < most; i++) {
+        const struct watch_kernel *const kernel = &watch->kernels.items[i];
+        if (kernel->instrumented == PDL_WATCH_INSTRUMENTED_REFUSED) {
+            char *const name = name_cell(text, i, 100);
+            char *const reason = format_text(
+                "  refused: %s: %s", name,
+                kernel->why_not_instrumented != NULL ? kernel->why_not_instrumented : "");
+            print_wrapped(stdout, 0, 4, reason);
+            free(reason);
+            free(name);
+            shown++;
+        }
+    }
+    print_left_out(refused, shown, "kernel", "kernels");
 }
 
 /* ---- races ------------------------------------------------------------------------------------ */
@@ -468,10 +600,11 @@ static void print_advice(const struct text *text)
 bool watch_print_text(const struct watch *watch, const struct watch_limits *limits)
 {
     struct text text = {.watch = watch, .limits = limits};
-    (void)watch_print_verdict(watch);
+    print_own(verdict_text(watch));
     print_program(watch);
     print_processes(watch);
     print_changes(watch);
+    print_instrumented(&text);
     print_races(&text);
     print_kernels(&text);
     if (watch->has_times) {

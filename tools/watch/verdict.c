@@ -23,6 +23,9 @@ static void add_kernels(struct watch *watch)
         watch->sums.added += kernel->added;
         watch->sums.removed += kernel->removed;
         watch->sums.not_proved += kernel->not_proved;
+        watch->sums.added_overlapped += kernel->added_overlapped;
+        watch->sums.added_overlap_ns += kernel->added_overlap_ns;
+        watch->sums.instrumented += kernel->instrumented == PDL_WATCH_INSTRUMENTED_DONE;
         watch->sums.races += watch_race_is_one(kernel->race);
     }
     for (size_t i = 0; i < watch->pairs.count; i++) {
@@ -170,6 +173,10 @@ static char *action_text(const struct watch *watch, const struct group *group)
     const struct watch_pair *const pair = &watch->pairs.items[group->pair];
     const char *const name = name_of(watch, group->kernel);
     switch (group->reason) {
+    case WATCH_NOT_PROVED:
+        return format_text("have %s wait on every path before it touches memory: overlap was not "
+                           "added to it; for what is loaded as PTX --instrument does that",
+                           name);
     case WATCH_NOT_ASKED:
         return not_asked_text(&watch->kernels.items[group->kernel], name, group->in_graph);
     case WATCH_TAKEN_OUT:
@@ -238,15 +245,22 @@ static void advise_graph(struct watch *watch)
     const struct watch_store *const store = watch->store;
     const uint64_t in_streams = watch->sums.launches - watch->sums.graph_runs;
     const uint64_t few = 20; /* one in so many is no matter */
-    if (store->late == 0 || store->late * few < in_streams) {
+    const uint64_t late = watch->sums.late;
+    if (late == 0 || late * few < in_streams) {
         return;
     }
-    const double share = 100.0 * (double)store->late / (double)in_streams;
-    char *const action = format_text("record a graph, or launch earlier: the host was late for "
-                                     "%.0f %% of the launches in streams, and the device waited",
-                                     share);
-    const struct watch_advice advice = {store->late_ns, store->late, WATCH_HOST_LATE, WATCH_NONE,
-                                        advice_text(watch, action, store->late, store->late_ns)};
+    const double share = 100.0 * (double)late / (double)in_streams;
+    char *const interval = brief_time(watch->sums.late_interval_ns);
+    char *const length = brief_time(watch->sums.late_kernel_ns);
+    char *const action =
+        format_text("record a graph, or launch earlier: the host was late for %.0f %% of the "
+                    "launches in streams, where overlap cannot help: it launches a kernel every "
+                    "%s, and kernels take %s",
+                    share, interval, length);
+    free(interval);
+    free(length);
+    const struct watch_advice advice = {store->late_ns, late, WATCH_HOST_LATE, WATCH_NONE,
+                                        advice_text(watch, action, late, store->late_ns)};
     APPEND(&watch->advice, advice);
 }
 

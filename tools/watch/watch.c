@@ -68,9 +68,9 @@ static void usage(void)
                 "                        =NAME, with @NUMBERS only these launches of it, as in\n"
                 "                        scale*@1,5-9,20-; repeatable\n"
                 "  --except PATTERN      not for these; repeatable\n"
-                "  --instrument WAIT     one of entry, hoist: kernels that are loaded as PTX get\n"
-                "                        a wait, as by pdltool instrument; implies\n"
-                "                        --overlap on\n"
+                "  --instrument WAIT     one of entry, hoist: put a wait into kernels that are\n"
+                "                        loaded as PTX, as pdltool instrument does; overlap is\n"
+                "                        then on, unless --overlap is given\n"
                 "  --instrument-trigger TRIGGER\n"
                 "                        one of none, wait, last-read (default: wait)\n"
                 "  --constant-param NAME a parameter of instrumented kernels that points to\n"
@@ -81,7 +81,7 @@ static void usage(void)
                 "                        (default: standard error; with --input standard output)\n"
                 "  --rows N              at most N rows per table (default: 12)\n"
                 "  --all                 all rows, and full names\n"
-                "  -q, --quiet           only the first line\n"
+                "  -q, --quiet           only the verdict, in one line\n"
                 "  --json                write JSON\n"
                 "  --trace FILE          write the kernel runs for Perfetto\n"
                 "  --svg FILE            write a picture of up to 200 kernel runs\n"
@@ -95,8 +95,7 @@ static void usage(void)
                 "\n"
                 "Examples:\n"
                 "  pdltool watch -- python3 decode.py\n"
-                "  pdltool watch --record run.rec --count 5000 -- ./server --once\n"
-                "  pdltool watch --instrument hoist -- python3 solve.py\n",
+                "  pdltool watch --record run.rec --count 5000 -- ./server --once\n",
                 stdout);
 }
 

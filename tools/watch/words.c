@@ -8,6 +8,8 @@ static const struct {
     [WATCH_FIRST] = {"first", "no kernel is before it"},
     [WATCH_NOT_ASKED] = {"not_asked", "the launch did not ask for overlap"},
     [WATCH_TAKEN_OUT] = {"taken_out", "libpdl-watch removed the overlap"},
+    [WATCH_NOT_PROVED] = {"not_proved",
+                          "its kernel is not proved to wait before it touches memory"},
     [WATCH_COOPERATIVE] = {"cooperative", "a cooperative launch does not overlap"},
     [WATCH_OLD_CODE] = {"old_code", "its code is older than 9.0"},
     [WATCH_OLD_DEVICE] = {"old_device", "the device is older than 9.0"},
@@ -58,6 +60,12 @@ bool watch_race_is_one(enum watch_race race)
 bool watch_race_is_open(enum watch_race race)
 {
     return race == WATCH_RACE_EARLY || race == WATCH_RACE_UNKNOWN;
+}
+
+const char *watch_instrumented_word(uint32_t instrumented)
+{
+    static const char *const words[] = {"no", "yes", "waits", "excluded", "refused"};
+    return instrumented < sizeof(words) / sizeof(words[0]) ? words[instrumented] : "no";
 }
 
 const char *watch_race_text(enum watch_race race)
