@@ -102,7 +102,7 @@ class Run:
         for kind, data in records(self.folder / "record"):
             if kind == 16:
                 action, _, size, _ = struct.unpack_from("<4I", data, 8)
-                found.append((data[24:24 + size].decode(), action, data[24 + size:].decode()))
+                found += [(data[24:24 + size].decode(), action, data[24 + size:].decode())] if size > 0 else []
         return found
 
 
@@ -233,6 +233,7 @@ def test_what_cannot_be_instrumented_is_loaded_as_it_is():
     assert run.images == [waits] and run.kernels() == [("reads", 2, "")]
     run = Run("data", b".version 8.7 this is no PTX")
     assert run.images == [b".version 8.7 this is no PTX"] and len(run.said) == 1, run.said
+    assert [(line["kernel"], line["action"]) for line in run.log] == [(None, "failed")] and run.log[0]["message"], run.log
     for image in b".ver", b".x", fatbin(), fatbin(entry(PTX, 90, b"what")), fatbin(bytes(80)):
         way = "data" if image[:1] == b"." else "fatbin"
         assert Run(way, image).images == [image], image
