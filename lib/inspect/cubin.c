@@ -14,8 +14,9 @@ static pdl_status no_memory(void)
     return pdl_inspect_fail(PDL_ERROR_OUT_OF_MEMORY, 0, 0, "no memory for what is in a cubin");
 }
 
+/* `found` is what comes before the wait, NULL if that was not looked for. */
 static pdl_status add_kernel(pdl_inspection *inspection, const struct pdl_cubin *cubin,
-                             const struct pdl_cubin_code *code)
+                             const struct pdl_cubin_code *code, const struct pdl_order_found *found)
 {
     const pdl_inspect_kernel kernel = {.wait_count = code->wait_count,
                                        .trigger_count = code->trigger_count};
@@ -23,6 +24,7 @@ static pdl_status add_kernel(pdl_inspection *inspection, const struct pdl_cubin 
         pdl_code_info(pdl_arena_copy(&inspection->arena, code->name, strlen(code->name)));
     info.binary_version = cubin->target;
     info.waits = code->waits;
+    info.waits_always = found == NULL ? PDL_UNKNOWN : found->always ? PDL_YES : PDL_UNKNOWN;
     info.triggers = code->triggers;
     info.registers_per_thread = code->registers;
     info.static_shared_memory =
@@ -70,8 +72,7 @@ static pdl_status find_lines(pdl_inspection *inspection, uint32_t first, const u
     return found ? PDL_SUCCESS : no_memory();
 }
 
-static pdl_status add_machine(pdl_inspection *inspection, uint32_t kernel,
-                              const struct pdl_order_found *found)
+static pdl_status add_machine(pdl_inspection *inspection, const struct pdl_order_found *found)
 {
     const size_t size = found->count * sizeof(*found->accesses);
     struct pdl_machine_access *accesses = pdl_arena_alloc(&inspection->arena, size);
@@ -85,31 +86,41 @@ static pdl_status add_machine(pdl_inspection *inspection, uint32_t kernel,
     inspection->machines[inspection->machine_count++] =
         (struct pdl_machine){.accesses = accesses,
                              .count = found->count,
-                             .kernel = kernel,
+                             .kernel = inspection->kernel_count - 1,
                              .lost = found->lost,
                              .lost_at = found->lost_at};
     return PDL_SUCCESS;
 }
 
-/* Kernels that wait, the first of which is `kernel`. */
-static pdl_status read_order(pdl_inspection *inspection, const struct pdl_cubin *cubin,
-                             uint32_t kernel, const unsigned char *bytes, size_t size)
+static pdl_status read_kernels(pdl_inspection *inspection, const struct pdl_cubin *cubin,
+                               const unsigned char *bytes, size_t size)
 {
     struct pdl_order *order = NULL;
     const uint32_t first = inspection->machine_count;
     pdl_status status = PDL_SUCCESS;
-    for (uint32_t i = 0; i < cubin->count && status == PDL_SUCCESS; i++) {
+    size_t names = 0; /* names that lie over each other could take any amount of memory */
+    for (uint32_t i = 0; status == PDL_SUCCESS && i < cubin->count; i++) {
+        const struct pdl_cubin_code *code = &cubin->codes[i];
+        const bool follow = code->waits == PDL_YES && !inspection->facts_only;
         struct pdl_order_found found;
-        if (!cubin->codes[i].kernel) {
+        names += strlen(code->name);
+        if (names > size) {
+            status = pdl_inspect_fail(PDL_ERROR_INVALID_IMAGE, 0, 0,
+                                      "the cubin is damaged: its names are longer than the file");
+        }
+        if (status != PDL_SUCCESS || !code->kernel) {
             continue;
         }
-        if (cubin->codes[i].waits == PDL_YES) {
+        if (follow) {
             order = order != NULL ? order : pdl_order_open(cubin, bytes, size);
-            status = order != NULL && pdl_order_walk(order, i, &found)
-                         ? add_machine(inspection, kernel, &found)
-                         : no_memory();
+            status = order != NULL && pdl_order_walk(order, i, &found) ? PDL_SUCCESS : no_memory();
         }
-        kernel++;
+        if (status == PDL_SUCCESS) {
+            status = add_kernel(inspection, cubin, code, follow ? &found : NULL);
+        }
+        if (status == PDL_SUCCESS && follow) {
+            status = add_machine(inspection, &found);
+        }
     }
     pdl_order_close(order);
     return status == PDL_SUCCESS ? find_lines(inspection, first, bytes, size) : status;
@@ -144,20 +155,8 @@ pdl_status pdl_cubin_read(pdl_inspection *inspection, const unsigned char *bytes
             status = pdl_inspect_fail(PDL_ERROR_OUT_OF_MEMORY, 0, 0, "no memory for a message");
         }
     }
-    const uint32_t first = inspection->kernel_count;
-    size_t names = 0; /* names that lie over each other could take any amount of memory */
-    for (uint32_t i = 0; status == PDL_SUCCESS && i < cubin.count; i++) {
-        const struct pdl_cubin_code *code = &cubin.codes[i];
-        names += strlen(code->name);
-        if (names > size) {
-            status = pdl_inspect_fail(PDL_ERROR_INVALID_IMAGE, 0, 0,
-                                      "the cubin is damaged: its names are longer than the file");
-        } else if (code->kernel) {
-            status = add_kernel(inspection, &cubin, code);
-        }
-    }
-    if (status == PDL_SUCCESS && !inspection->facts_only) {
-        status = read_order(inspection, &cubin, first, bytes, size);
+    if (status == PDL_SUCCESS) {
+        status = read_kernels(inspection, &cubin, bytes, size);
     }
     pdl_scan_cubin_free(&cubin);
     return status;

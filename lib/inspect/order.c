@@ -13,6 +13,7 @@
 #include "inspect/sass_access.h"
 
 #define NONE UINT32_MAX
+#define ROOT 0u /* the kernel itself, of the functions of a walk */
 
 /* Indirect branches and where they may lead: offset, two unknown halves, count, targets. */
 #define INFO_BRANCH_TARGETS 0x34
@@ -28,6 +29,8 @@
 /* Instructions by the low 9 bits. */
 enum {
     SASS_EXIT = 0x14d,
+    SASS_REGION = 0x145,     /* BSSY: names a register for a place where threads meet */
+    SASS_REGION_END = 0x141, /* BSYNC: goes there */
     SASS_BRANCH = 0x147,
     SASS_RETURN = 0x150,
     SASS_BRANCH_INDIRECT = 0x149,
@@ -45,6 +48,12 @@ enum {
 #define BRANCH_PLAIN      UINT64_C(0x3800000)
 #define BRANCH_PLAIN_MASK UINT64_C(0xffc0000)
 
+/* Where threads meet: registers B0 to B15. */
+#define REGIONS            16u
+#define REGION_OF(low)     ((low) >> 16 & 15)
+#define REGION_OFFSET(low) ((int32_t)((low) >> 32)) /* from the instruction behind it */
+
+/* A relocation of an instruction. */
 struct call {
     uint32_t instruction;
     uint32_t symbol;
@@ -77,6 +86,12 @@ struct site {
     uint32_t next;
 };
 
+/* Where a BSSY leads. */
+struct region {
+    struct visit to;
+    uint32_t next; /* of the same register */
+};
+
 struct pdl_order {
     const struct pdl_cubin *cubin;
     struct pdl_elf elf;
@@ -95,12 +110,16 @@ struct pdl_order {
     struct visit *stack;
     struct function *functions;
     struct site *sites;
+    struct region *regions;
     struct pdl_machine_access *accesses;
-    uint32_t base; /* numbers of functions go on from walk to walk */
-    uint32_t stacked, function_count, site_count, access_count;
-    size_t stack_capacity, function_capacity, site_capacity, access_capacity;
+    uint32_t pending[REGIONS]; /* that no BSYNC was found for; NONE */
+    bool ended[REGIONS];       /* a BSYNC was found */
+    uint32_t base;             /* numbers of functions go on from walk to walk */
+    uint32_t stacked, function_count, site_count, region_count, access_count;
+    size_t stack_capacity, function_capacity, site_capacity, region_capacity, access_capacity;
     const char *lost;
     uint64_t lost_at;
+    bool unsure; /* of what comes before the wait, or whether there is one on every path */
     bool no_memory;
 };
 
@@ -129,37 +148,24 @@ static uint32_t number_of(const struct pdl_order *order, uint32_t code, uint64_t
                : NONE;
 }
 
-static uint32_t word_at(const struct pdl_order *order, uint32_t code, uint32_t number)
-{
-    uint32_t word;
-    memcpy(&word, order->data[code] + (size_t)(number - order->first[code]) * PDL_SASS_SIZE,
-           sizeof(word));
-    return word;
-}
-
-static bool is_call(uint32_t word)
-{
-    const uint32_t kind = word & PDL_SASS_KIND;
-    return kind == PDL_SASS_CALL_ABS || kind == PDL_SASS_CALL_REL;
-}
-
-/* Other relocations are parts of addresses. */
-static bool add_calls(struct pdl_order *order, const struct pdl_elf_section *section)
+static bool add_relocations(struct pdl_order *order, const struct pdl_elf_section *section)
 {
     const uint32_t code = code_of(order, section->info);
-    for (size_t at = 0; section->size - at >= sizeof(Elf64_Rela); at += sizeof(Elf64_Rela)) {
-        Elf64_Rela entry;
-        memcpy(&entry, section->data + at, sizeof(entry));
+    const bool addend = section->type == SHT_RELA;
+    const size_t each = addend ? sizeof(Elf64_Rela) : sizeof(Elf64_Rel);
+    for (size_t at = 0; section->size - at >= each; at += each) {
+        Elf64_Rela entry = {.r_addend = 0};
+        memcpy(&entry, section->data + at, each);
         const uint32_t number =
             number_of(order, code, entry.r_offset - entry.r_offset % PDL_SASS_SIZE);
-        if (number == NONE || !is_call(word_at(order, code, number))) {
+        if (number == NONE) {
             continue;
         }
         if (!PDL_ARRAY_ROOM(order->calls, order->call_count, order->call_capacity)) {
             return false;
         }
-        order->calls[order->call_count++] =
-            (struct call){number, (uint32_t)ELF64_R_SYM(entry.r_info), entry.r_addend};
+        order->calls[order->call_count++] = (struct call){
+            number, addend ? (uint32_t)ELF64_R_SYM(entry.r_info) : NONE, entry.r_addend};
     }
     return true;
 }
@@ -219,7 +225,8 @@ static bool read_sections(struct pdl_order *order)
         if (code_of(order, section.info) == NONE) {
             continue;
         }
-        if ((section.type == SHT_RELA && !add_calls(order, &section)) ||
+        if (((section.type == SHT_RELA || section.type == SHT_REL) &&
+             !add_relocations(order, &section)) ||
             (pdl_elf_after(section.name, ".nv.info.") != NULL && !add_tables(order, &section))) {
             return false;
         }
@@ -266,6 +273,7 @@ void pdl_order_close(struct pdl_order *order)
         free(order->stack);
         free(order->functions);
         free(order->sites);
+        free(order->regions);
         free(order->accesses);
         free(order);
     }
@@ -399,6 +407,8 @@ static void go_on(struct pdl_order *order, const struct step *step)
 {
     if (step->number + 1 < order->first[step->code + 1]) {
         reach(order, step->number + 1, step->function);
+    } else {
+        order->unsure = true;
     }
 }
 
@@ -409,6 +419,36 @@ static uint32_t target_of(const struct pdl_order *order, const struct step *step
     const int64_t words = (int64_t)bits / (INT64_C(1) << 26);
     const int64_t at = (int64_t)place_of(order, step) + (int64_t)PDL_SASS_SIZE + words * 4;
     return at >= 0 ? number_of(order, step->code, (uint64_t)at) : NONE;
+}
+
+/* Threads that meet go on where the BSSY of their register leads, which mostly is behind the BSYNC. */
+static void begin_region(struct pdl_order *order, const struct step *step)
+{
+    const int64_t at =
+        (int64_t)place_of(order, step) + (int64_t)PDL_SASS_SIZE + REGION_OFFSET(step->low);
+    const uint32_t target = at >= 0 ? number_of(order, step->code, (uint64_t)at) : NONE;
+    const uint32_t name = REGION_OF(step->low);
+    if (target == NONE) {
+        order->unsure = true;
+    } else if (order->ended[name]) {
+        reach(order, target, step->function);
+    } else if (PDL_ARRAY_ROOM(order->regions, order->region_count, order->region_capacity)) {
+        order->regions[order->region_count] =
+            (struct region){{target, step->function}, order->pending[name]};
+        order->pending[name] = order->region_count++;
+    } else {
+        order->no_memory = true;
+    }
+}
+
+static void end_region(struct pdl_order *order, const struct step *step)
+{
+    const uint32_t name = REGION_OF(step->low);
+    order->ended[name] = true;
+    for (uint32_t at = order->pending[name]; at != NONE; at = order->regions[at].next) {
+        reach(order, order->regions[at].to.number, order->regions[at].to.function);
+    }
+    order->pending[name] = NONE;
 }
 
 static void go_to(struct pdl_order *order, const struct step *step)
@@ -440,12 +480,16 @@ static uint32_t callee_of(const struct pdl_order *order, const struct call *relo
     return number_of(order, code, symbol.value + (uint64_t)relocation->addend);
 }
 
+static const struct call *relocation_of(const struct pdl_order *order, const struct step *step)
+{
+    return order->call_count > 0 ? bsearch(&step->number, order->calls, order->call_count,
+                                           sizeof(*order->calls), by_instruction)
+                                 : NULL;
+}
+
 static void follow_call(struct pdl_order *order, const struct step *step)
 {
-    const struct call *relocation = order->call_count > 0
-                                        ? bsearch(&step->number, order->calls, order->call_count,
-                                                  sizeof(*order->calls), by_instruction)
-                                        : NULL;
+    const struct call *relocation = relocation_of(order, step);
     const uint32_t kind = (uint32_t)step->low & PDL_SASS_KIND;
     const bool immediate = (step->low & PDL_SASS_FORM) == PDL_SASS_IMMEDIATE;
     /* Functions of the system are called through a register; where nothing else is, it is one of them. */
@@ -460,9 +504,12 @@ static void follow_call(struct pdl_order *order, const struct step *step)
     if (entry != NONE && step->number + 1 < order->first[step->code + 1]) {
         call(order, entry, step->number + 1, step->function);
     } else if (entry == NONE && system) {
+        order->unsure = order->unsure || relocation == NULL;
         go_on(order, step);
     } else if (entry == NONE) {
         lose(order, step, immediate ? "a call of external code" : "an indirect call");
+    } else {
+        order->unsure = true;
     }
     if (is_guarded(step)) {
         go_on(order, step);
@@ -499,7 +546,8 @@ static void note_access(struct pdl_order *order, const struct step *step)
 {
     bool generic;
     const enum pdl_sass_access access = pdl_sass_access_of(step->low, step->high, &generic);
-    if (access == PDL_SASS_ACCESS_NONE) {
+    if (access == PDL_SASS_ACCESS_NONE || access == PDL_SASS_ACCESS_UNKNOWN) {
+        order->unsure = order->unsure || access == PDL_SASS_ACCESS_UNKNOWN;
         return;
     }
     if (order->accesses_left == 0 || order->access_count == KERNEL_ACCESSES) {
@@ -533,13 +581,19 @@ static void follow(struct pdl_order *order, const struct step *step)
         }
         return;
     }
+    if (kind != PDL_SASS_CALL_ABS && kind != PDL_SASS_CALL_REL &&
+        relocation_of(order, step) != NULL) {
+        order->unsure = true; /* there are those that replace an instruction */
+    }
     switch (kind) {
     case SASS_EXIT:
+        order->unsure = true;
         if (is_guarded(step) || (step->high & BRANCH_PLAIN_MASK) != BRANCH_PLAIN) {
             go_on(order, step);
         }
         break;
     case SASS_RETURN:
+        order->unsure = order->unsure || step->function == find(order, ROOT);
         give_back(order, step->function);
         if (is_guarded(step)) {
             go_on(order, step);
@@ -556,6 +610,14 @@ static void follow(struct pdl_order *order, const struct step *step)
         if ((step->low & PDL_SASS_FORM) == PDL_SASS_IMMEDIATE && target_of(order, step) != NONE) {
             go_to(order, step);
         }
+        go_on(order, step);
+        break;
+    case SASS_REGION:
+        begin_region(order, step);
+        go_on(order, step);
+        break;
+    case SASS_REGION_END:
+        end_region(order, step);
         go_on(order, step);
         break;
     case PDL_SASS_CALL_ABS:
@@ -614,7 +676,13 @@ static void begin(struct pdl_order *order)
         order->base += order->function_count;
     }
     order->stacked = order->function_count = order->site_count = order->access_count = 0;
+    order->region_count = 0;
+    for (uint32_t i = 0; i < REGIONS; i++) {
+        order->pending[i] = NONE;
+        order->ended[i] = false;
+    }
     order->lost = NULL;
+    order->unsure = order->cubin->relocatable; /* the linker may replace functions */
 }
 
 bool pdl_order_walk(struct pdl_order *order, uint32_t code, struct pdl_order_found *found)
@@ -624,6 +692,8 @@ bool pdl_order_walk(struct pdl_order *order, uint32_t code, struct pdl_order_fou
     uint32_t at = code; /* where the last instruction was, as the next one mostly is */
     if (root != NONE && order->first[code] < order->first[code + 1]) {
         reach(order, order->first[code], root);
+    } else {
+        order->unsure = true;
     }
     while (order->stacked > 0 && !order->no_memory) {
         const struct visit visit = order->stack[--order->stacked];
@@ -663,6 +733,7 @@ bool pdl_order_walk(struct pdl_order *order, uint32_t code, struct pdl_order_fou
     *found = (struct pdl_order_found){.accesses = order->accesses,
                                       .count = order->access_count,
                                       .lost = order->lost,
-                                      .lost_at = order->lost_at};
+                                      .lost_at = order->lost_at,
+                                      .always = order->lost == NULL && !order->unsure};
     return !order->no_memory;
 }

@@ -16,6 +16,7 @@ struct pdl_order_found {
     uint32_t count;
     const char *lost; /* as of a pdl_machine */
     uint64_t lost_at;
+    bool always; /* it waits on every path, and what it does before that is listed or harmless */
 };
 
 /* Begins with a cubin that was scanned and that stays. NULL without memory. */

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "inspect/sass_access.h"
 
+#include <stdlib.h>
+
 #include "code/sass.h"
 
 /* Instructions by the low 9 bits. */
@@ -47,11 +49,142 @@ enum {
 /* Operands that name no register. */
 #define BASE_NONE 0xffu
 
+/* Other instructions that access no global memory, in ascending order. The numbers are those that nvdisasm gives
+ * these names for sm_90, sm_100 and sm_120, in what ptxas makes of the kernels of test/lint and of Triton's.
+ * A number that is not here may be anything. */
+static const uint16_t harmless[] = {
+    0x002, /* MOV */
+    0x003, /* P2R */
+    0x005, /* CS2R */
+    0x006, /* VOTE */
+    0x007, /* SEL */
+    0x008, /* FSEL */
+    0x009, /* FMNMX */
+    0x00b, /* FSETP */
+    0x00c, /* ISETP */
+    0x010, /* IADD3 */
+    0x011, /* LEA */
+    0x012, /* LOP3 */
+    0x013, /* IABS */
+    0x016, /* PRMT */
+    0x017, /* IMNMX */
+    0x019, /* SHF */
+    0x01a, /* SGXT */
+    0x01b, /* BMSK */
+    0x01c, /* PLOP3 */
+    0x020, /* FMUL */
+    0x021, /* FADD */
+    0x023, /* FFMA */
+    0x024, /* IMAD */
+    0x025, /* IMAD */
+    0x027, /* IMAD */
+    0x028, /* DMUL */
+    0x029, /* DADD */
+    0x02a, /* DSETP */
+    0x02b, /* DFMA */
+    0x02d, /* PREEXIT */
+    0x02f, /* ELECT */
+    0x030, /* HADD2 */
+    0x031, /* HFMA2 */
+    0x032, /* HMUL2 */
+    0x035, /* HFMA2/IADD */
+    0x036, /* VIADD */
+    0x03b, /* LDSM */
+    0x03c, /* HMMA */
+    0x03e, /* F2FP */
+    0x044, /* STSM */
+    0x045, /* I2FP */
+    0x046, /* VIADDMNMX */
+    0x048, /* VIMNMX */
+    0x049, /* FFMA2 */
+    0x04a, /* FMUL2/UVIMNMX */
+    0x04b, /* FADD2 */
+    0x05e, /* UI2FP */
+    0x076, /* FMNMX3 */
+    0x082, /* UMOV */
+    0x083, /* UP2UR */
+    0x085, /* UIMNMX */
+    0x086, /* VOTEU */
+    0x087, /* USEL */
+    0x08c, /* UISETP */
+    0x090, /* UIADD3 */
+    0x091, /* ULEA */
+    0x092, /* ULOP3 */
+    0x096, /* UPRMT */
+    0x097, /* UIADD3 */
+    0x099, /* USHF */
+    0x09a, /* USGXT */
+    0x09c, /* UPLOP3 */
+    0x0a4, /* UIMAD */
+    0x0a5, /* UIMAD */
+    0x0b9, /* ULDC */
+    0x0bb, /* ULDC */
+    0x0bd, /* UFLO */
+    0x0ca, /* R2UR */
+    0x0cb, /* CS2UR */
+    0x0cc, /* CREDUX */
+    0x100, /* FLO */
+    0x102, /* FCHK */
+    0x104, /* F2F */
+    0x105, /* F2I */
+    0x106, /* I2F */
+    0x108, /* MUFU */
+    0x109, /* POPC */
+    0x110, /* F2F */
+    0x112, /* I2F */
+    0x118, /* NOP */
+    0x119, /* S2R */
+    0x11a, /* DEPBAR */
+    0x11b, /* ENDCOLLECTIVE */
+    0x11d, /* BAR */
+    0x140, /* CCTL */
+    0x142, /* BREAK */
+    0x146, /* YIELD */
+    0x14e, /* LEPC */
+    0x15c, /* BPT */
+    0x15d, /* NANOSLEEP */
+    0x182, /* LDC */
+    0x183, /* LDL */
+    0x184, /* LDS */
+    0x187, /* STL */
+    0x188, /* STS */
+    0x189, /* SHFL */
+    0x18c, /* ATOMS */
+    0x18f, /* CCTL */
+    0x192, /* MEMBAR */
+    0x1a7, /* SYNCS */
+    0x1ab, /* CGAERRBAR/ERRBAR */
+    0x1ac, /* LDCU */
+    0x1af, /* LDGDEPBAR */
+    0x1b0, /* ARRIVES */
+    0x1b1, /* SYNCS */
+    0x1b2, /* SYNCS */
+    0x1b7, /* UTMACMDFLUSH */
+    0x1b9, /* UTMACCTL */
+    0x1bc, /* UBLKPF */
+    0x1c3, /* S2UR */
+    0x1c4, /* REDUX */
+    0x1c5, /* WARPGROUP */
+    0x1c6, /* FENCE */
+    0x1c7, /* UCGABAR_ARV/UCGABAR_WAIT */
+    0x1e9, /* UTCBAR */
+    0x1ea, /* UTCHMMA */
+    0x1ed, /* STTM */
+    0x1ee, /* LDTM */
+    0x1f0, /* HGMMA */
+};
+
+static int by_number(const void *left, const void *right)
+{
+    return *(const uint16_t *)left - *(const uint16_t *)right;
+}
+
 enum pdl_sass_access pdl_sass_access_of(uint64_t low, uint64_t high, bool *generic)
 {
     const uint32_t base = low >> 24 & 255;
+    const uint16_t kind = low & PDL_SASS_KIND;
     *generic = false;
-    switch (low & PDL_SASS_KIND) {
+    switch (kind) {
     case SASS_LDG:
         return LOAD_ORDER(high) == LOAD_ORDER_CONSTANT ? PDL_SASS_ACCESS_READ_CONSTANT
                                                        : PDL_SASS_ACCESS_READ;
@@ -88,14 +221,17 @@ enum pdl_sass_access pdl_sass_access_of(uint64_t low, uint64_t high, bool *gener
     case SASS_LD: /* without a register as its base: the shared memory of a cluster */
     case SASS_ST:
         *generic = true;
-        return base == BASE_NONE                  ? PDL_SASS_ACCESS_NONE
-               : (low & PDL_SASS_KIND) == SASS_LD ? PDL_SASS_ACCESS_READ
-                                                  : PDL_SASS_ACCESS_WRITE;
+        return base == BASE_NONE ? PDL_SASS_ACCESS_UNKNOWN
+               : kind == SASS_LD ? PDL_SASS_ACCESS_READ
+                                 : PDL_SASS_ACCESS_WRITE;
     case SASS_ATOM:
     case SASS_ATOM_CAS:
         *generic = true;
         return PDL_SASS_ACCESS_WRITE;
     default:
-        return PDL_SASS_ACCESS_NONE;
+        return bsearch(&kind, harmless, sizeof(harmless) / sizeof(harmless[0]), sizeof(harmless[0]),
+                       by_number) != NULL
+                   ? PDL_SASS_ACCESS_NONE
+                   : PDL_SASS_ACCESS_UNKNOWN;
     }
 }

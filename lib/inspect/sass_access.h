@@ -8,6 +8,7 @@
 
 enum pdl_sass_access {
     PDL_SASS_ACCESS_NONE, /* also of constant banks, of shared and of local memory; and prefetches */
+    PDL_SASS_ACCESS_UNKNOWN,
     PDL_SASS_ACCESS_READ,
     PDL_SASS_ACCESS_READ_CONSTANT, /* without coherence */
     PDL_SASS_ACCESS_WRITE          /* atomics too */

@@ -5,6 +5,7 @@
 #include "code/scan.h"
 #include "code/strict.h"
 #include "inspect/inspection.h"
+#include "inspect/rules/machine.h"
 
 /* What libpdl takes them for in strict mode. */
 #define SAME_TYPE(a, b) _Static_assert(__builtin_types_compatible_p(__typeof__(a), b), #b)
@@ -60,20 +61,37 @@ static struct verdict judge_kernel(const pdl_inspection *inspection,
     return one;
 }
 
-/* Judges the kernel in the PTX for the target of some code, which may be that PTX itself. */
+/* By the machine code alone, which is what runs. */
+static struct verdict judge_machine(const pdl_inspection *inspection, uint32_t kernel)
+{
+    const struct pdl_machine *machine = pdl_machine_find(inspection, kernel);
+    const pdl_kernel_info *info = inspection->kernels[kernel]->info;
+    const bool early = machine != NULL && machine->count > 0;
+    return (struct verdict){.found = true,
+                            .shown = info->waits == PDL_NO || early ? PDL_NO : info->waits_always,
+                            .always = info->waits == PDL_NO ? PDL_NO : info->waits_always};
+}
+
+/* Judges the kernel in some code. What is not shown by machine code may be shown by the PTX for its target. */
 static struct verdict judge_code(const pdl_inspection *inspection, const pdl_inspect_image *code,
                                  const char *name)
 {
+    struct verdict machine = {.found = false};
     struct verdict all = {.found = false};
     for (uint32_t i = 0; i < inspection->kernel_count; i++) {
         const pdl_inspect_kernel *kernel = inspection->kernels[i];
         const pdl_inspect_image *image = &inspection->images[kernel->image];
-        if (image->kind == PDL_INSPECT_PTX && image->target == code->target &&
-            image->target_suffix == code->target_suffix && strcmp(kernel->info->name, name) == 0) {
+        if (strcmp(kernel->info->name, name) != 0) {
+            continue;
+        }
+        if (image == code && code->kind == PDL_INSPECT_SASS) {
+            join(&machine, judge_machine(inspection, i));
+        } else if (image->kind == PDL_INSPECT_PTX && image->target == code->target &&
+                   image->target_suffix == code->target_suffix) {
             join(&all, judge_kernel(inspection, kernel));
         }
     }
-    return all;
+    return machine.shown == PDL_YES || !all.found ? machine : all;
 }
 
 pdl_known pdl_inspection_shown(const pdl_inspection *inspection, const char *kernel,

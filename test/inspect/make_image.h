@@ -43,7 +43,11 @@ enum {
     OP_LOAD_NEVER = 0xf981, /* @!PT */
     OP_LOAD_GENERIC = 0x7980,
     OP_LOAD_SHARED = 0x7984,
-    OP_STORE = 0x7986
+    OP_STORE = 0x7986,
+    OP_EXIT_IF = 0x094d,
+    OP_STRANGE = 0x71ff, /* of no known number */
+    OP_REGION = 0x7945,  /* BSSY: names where threads meet */
+    OP_REGION_END = 0x7941
 };
 
 /* A load without coherence. */
@@ -53,6 +57,9 @@ enum {
 /* A branch, or a relative call, over so many instructions; -1 is itself. */
 #define MADE_OVER(op, n)                                                                           \
     ((op) | ((uint64_t)(int64_t)((n)*4) & 0xff) << 16 | (uint64_t)(int64_t)((n)*4) >> 8 << 34)
+
+/* A region that ends so many instructions behind it. */
+#define MADE_REGION(n) (OP_REGION | (uint64_t)(uint32_t)((n)*16) << 32)
 
 #define MADE_CODE 12
 

@@ -98,7 +98,8 @@ static void a_wait_on_every_path_before_memory_is_shown(void **state)
 
 /* ---- several codes of one kernel ------------------------------------------------------------ */
 
-/* A code in a fatbin: PTX that waits ('y') or does not ('n'), a cubin ('c'), code for linking ('l'). */
+/* A code in a fatbin: PTX that waits ('y') or does not ('n'), a cubin that waits first ('c') or
+ * whose wait comes behind what is unknown ('u'), code for linking ('l'). */
 struct code {
     char kind;
     unsigned target;
@@ -115,8 +116,9 @@ static struct bytes fatbin_of(const struct code *codes)
         char text[128];
         struct bytes payload = {0};
         unsigned kind = MADE_PTX;
-        if (code->kind == 'c') {
+        if (code->kind == 'c' || code->kind == 'u') {
             made.target = code->target;
+            made.functions[0].code[0] = code->kind == 'c' ? OP_OTHER : OP_STRANGE;
             payload = make_cubin(&made);
             kind = MADE_CUBIN;
         } else {
@@ -153,34 +155,48 @@ static void the_code_that_a_device_runs_decides(void **state)
          {{'n', 100, 0}, {'y', 90, 0}},
          90,
          "shown yes, always yes"},
-        {"machine code with its PTX", {{'c', 90, 0}, {'y', 90, 0}}, 90, "shown yes, always yes"},
+        {"machine code with its PTX", {{'u', 90, 0}, {'y', 90, 0}}, 90, "shown yes, always yes"},
         {"machine code with its PTX behind another's",
-         {{'n', 80, 0}, {'c', 80, 0}, {'y', 90, 0}, {'c', 90, 0}},
+         {{'n', 80, 0}, {'u', 80, 0}, {'y', 90, 0}, {'u', 90, 0}},
          90,
          "shown yes, always yes"},
-        {"machine code alone", {{'c', 90, 0}}, 90, "shown unknown, always unknown"},
+        {"machine code alone", {{'u', 90, 0}}, 90, "shown unknown, always unknown"},
         {"machine code with PTX for a newer device",
-         {{'c', 90, 0}, {'y', 100, 0}},
+         {{'u', 90, 0}, {'y', 100, 0}},
          90,
          "shown unknown, always unknown"},
         {"machine code with PTX for an older device",
-         {{'y', 90, 0}, {'c', 100, 0}},
+         {{'y', 90, 0}, {'u', 100, 0}},
          100,
          "shown unknown, always unknown"},
         {"machine code of another generation",
-         {{'c', 90, 0}, {'y', 90, 0}},
+         {{'u', 90, 0}, {'y', 90, 0}},
          100,
          "shown yes, always yes"},
         {"PTX for the device alone, on it", {{'y', 90, MADE_A}}, 90, "shown yes, always yes"},
         {"PTX for another device alone", {{'y', 90, MADE_A}}, 100, "shown unknown, always unknown"},
         {"machine code of which either may be run",
-         {{'c', 90, 0}, {'y', 90, 0}, {'c', 90, MADE_A}, {'n', 90, MADE_A}},
+         {{'u', 90, 0}, {'y', 90, 0}, {'u', 90, MADE_A}, {'n', 90, MADE_A}},
          90,
          "shown no, always no"},
         {"the same, of which one has no PTX",
-         {{'c', 90, 0}, {'y', 90, 0}, {'c', 90, MADE_A}},
+         {{'u', 90, 0}, {'y', 90, 0}, {'u', 90, MADE_A}},
          90,
          "shown unknown, always unknown"},
+        {"machine code that shows it", {{'c', 90, 0}}, 90, "shown yes, always yes"},
+        {"the same, on another device", {{'c', 90, 0}}, 100, "shown unknown, always unknown"},
+        {"the same, beside PTX that is not run",
+         {{'c', 90, 0}, {'n', 90, 0}},
+         90,
+         "shown yes, always yes"},
+        {"the same, of which either may be run",
+         {{'c', 90, 0}, {'u', 90, MADE_A}},
+         90,
+         "shown unknown, always unknown"},
+        {"the same, one of which has PTX",
+         {{'c', 90, 0}, {'u', 90, MADE_A}, {'y', 90, MADE_A}},
+         90,
+         "shown yes, always yes"},
         {"code for linking beside it", {{'l', 90, 0}, {'y', 90, 0}}, 90, "shown yes, always yes"},
         {"nothing for the device", {{'y', 100, 0}}, 90, "shown unknown, always unknown"},
     };
@@ -189,6 +205,133 @@ static void the_code_that_a_device_runs_decides(void **state)
         assert_shown(cases[i].title, &bytes, 0, cases[i].capability, cases[i].expected);
         bytes_free(&bytes);
     }
+}
+
+/* ---- machine code alone ----------------------------------------------------------------------- */
+
+static void assert_cubin_shown(const char *title, const struct made_cubin *cubin,
+                               const char *expected)
+{
+    struct bytes bytes = make_cubin(cubin);
+    assert_shown(title, &bytes, 0, (int32_t)cubin->target, expected);
+    assert_shown(title, &bytes, PDL_INSPECT_FACTS_ONLY, (int32_t)cubin->target,
+                 "shown unknown, always unknown");
+    bytes_free(&bytes);
+}
+
+static void machine_code_that_waits_first_is_shown(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *title;
+        uint64_t code[MADE_CODE];
+        const char *expected;
+    } cases[] = {
+        {"first of all", {OP_WAIT, OP_LOAD, OP_EXIT}, "shown yes, always yes"},
+        {"behind computation and shared memory",
+         {OP_OTHER, OP_LOAD_SHARED, OP_TRIGGER, OP_WAIT, OP_LOAD, OP_EXIT},
+         "shown yes, always yes"},
+        {"behind a load that is never executed",
+         {OP_LOAD_NEVER, OP_WAIT, OP_EXIT},
+         "shown yes, always yes"},
+        {"in both branches",
+         {MADE_OVER(OP_BRANCH_IF, 2), OP_WAIT, MADE_OVER(OP_BRANCH, 1), OP_WAIT, OP_LOAD, OP_EXIT},
+         "shown yes, always yes"},
+        {"behind a loop",
+         {OP_OTHER, MADE_OVER(OP_BRANCH_IF, -2), OP_WAIT, OP_LOAD, OP_EXIT},
+         "shown yes, always yes"},
+        {"behind a place where threads meet",
+         {MADE_REGION(3), MADE_OVER(OP_BRANCH_IF, 1), OP_OTHER, OP_REGION_END, OP_WAIT, OP_LOAD,
+          OP_EXIT},
+         "shown yes, always yes"},
+        {"before other threads are met",
+         {MADE_REGION(3), OP_WAIT, OP_OTHER, OP_REGION_END, OP_LOAD, OP_EXIT},
+         "shown yes, always yes"},
+        {"not at all", {OP_OTHER, OP_EXIT}, "shown no, always no"},
+        {"behind a load", {OP_LOAD, OP_WAIT, OP_EXIT}, "shown no, always yes"},
+        {"behind a store", {OP_STORE, OP_WAIT, OP_EXIT}, "shown no, always yes"},
+        {"behind a non-coherent load",
+         {OP_LOAD_CONSTANT, OP_WAIT, OP_EXIT},
+         "shown no, always yes"},
+        {"behind a generic load", {OP_LOAD_GENERIC, OP_WAIT, OP_EXIT}, "shown no, always yes"},
+        {"never", {OP_WAIT & 0xfff, OP_LOAD, OP_EXIT}, "shown no, always unknown"},
+        {"only if a predicate says so", {OP_WAIT_IF, OP_LOAD, OP_EXIT}, "shown no, always unknown"},
+        {"on one path",
+         {MADE_OVER(OP_BRANCH_IF, 1), OP_WAIT, OP_LOAD, OP_EXIT},
+         "shown no, always unknown"},
+        {"behind an exit",
+         {OP_EXIT_IF, OP_WAIT, OP_LOAD, OP_EXIT},
+         "shown unknown, always unknown"},
+        {"on one path, and nothing is touched",
+         {OP_WAIT_IF, OP_EXIT},
+         "shown unknown, always unknown"},
+        {"behind an unknown instruction",
+         {OP_STRANGE, OP_WAIT, OP_EXIT},
+         "shown unknown, always unknown"},
+        {"behind an indirect branch",
+         {OP_BRANCH_TABLE, OP_WAIT, OP_EXIT},
+         "shown unknown, always unknown"},
+        {"behind a jump", {OP_JUMP, OP_WAIT, OP_EXIT}, "shown unknown, always unknown"},
+        {"behind a call through a pointer",
+         {OP_CALL_POINTER_NEAR, OP_WAIT, OP_EXIT},
+         "shown unknown, always unknown"},
+        {"behind what may be a call of the system",
+         {OP_CALL_POINTER, OP_WAIT, OP_EXIT},
+         "shown unknown, always unknown"},
+        {"behind a return", {OP_RETURN, OP_WAIT, OP_EXIT}, "shown unknown, always unknown"},
+        {"and on a way out of the code",
+         {MADE_OVER(OP_BRANCH_IF, 2), OP_WAIT, OP_EXIT, OP_OTHER},
+         "shown unknown, always unknown"},
+        {"not by threads that meet elsewhere",
+         {MADE_REGION(4), MADE_OVER(OP_BRANCH_IF, 1), OP_REGION_END, OP_WAIT, OP_EXIT, OP_LOAD,
+          OP_EXIT},
+         "shown no, always unknown"},
+        {"not by threads that meet before it is known where",
+         {OP_REGION_END, MADE_REGION(3), MADE_OVER(OP_BRANCH_IF, -3), OP_WAIT, OP_EXIT, OP_LOAD,
+          OP_EXIT},
+         "shown no, always unknown"},
+    };
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        struct made_cubin cubin = {.target = 90, .functions = {{.name = "k"}}};
+        memcpy(cubin.functions[0].code, cases[i].code, sizeof(cases[i].code));
+        assert_cubin_shown(cases[i].title, &cubin, cases[i].expected);
+    }
+}
+
+static void calls_in_machine_code_are_followed(void **state)
+{
+    (void)state;
+    struct made_cubin cubin = {
+        .target = 100,
+        .functions = {{.name = "k", .code = {MADE_OVER(OP_CALL_NEAR, 2), OP_LOAD, OP_EXIT}},
+                      {.name = "waits",
+                       .copy_in = "k",
+                       .is_device = true,
+                       .code = {OP_OTHER, OP_WAIT, OP_RETURN}}}};
+    assert_cubin_shown("in a copy", &cubin, "shown yes, always yes");
+    cubin.functions[1].code[1] = OP_WAIT_IF;
+    assert_cubin_shown("perhaps in a copy", &cubin, "shown no, always unknown");
+    cubin = (struct made_cubin){
+        .target = 90,
+        .functions = {{.name = "k", .code = {OP_CALL, OP_WAIT, OP_LOAD, OP_EXIT}},
+                      {.name = "helper", .is_device = true, .code = {OP_OTHER, OP_RETURN}}},
+        .calls = {{"k", "helper", 1}}};
+    assert_cubin_shown("behind a call", &cubin, "shown yes, always yes");
+    cubin.relocatable = true;
+    assert_cubin_shown("behind a call that may be linked to another function", &cubin,
+                       "shown unknown, always unknown");
+    cubin.relocatable = false;
+    cubin.calls[0].callee = "elsewhere";
+    assert_cubin_shown("behind a call of other code", &cubin, "shown unknown, always unknown");
+    cubin.calls[0].callee = "vprintf";
+    assert_cubin_shown("behind a call of the system", &cubin, "shown yes, always yes");
+    cubin.functions[0].code[0] = OP_OTHER;
+    assert_cubin_shown("behind an instruction that is replaced", &cubin,
+                       "shown unknown, always unknown");
+    cubin.calls[0].caller = NULL;
+    assert_cubin_shown("behind computation", &cubin, "shown yes, always yes");
+    cubin.target = 200;
+    assert_cubin_shown("in code of another architecture", &cubin, "shown unknown, always unknown");
 }
 
 static void what_a_suppression_matches_does_not_count(void **state)
@@ -214,6 +357,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_wait_on_every_path_before_memory_is_shown),
         cmocka_unit_test(the_code_that_a_device_runs_decides),
+        cmocka_unit_test(machine_code_that_waits_first_is_shown),
+        cmocka_unit_test(calls_in_machine_code_are_followed),
         cmocka_unit_test(what_a_suppression_matches_does_not_count),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
