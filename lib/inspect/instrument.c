@@ -38,6 +38,9 @@ struct job {
     bool raise;
 };
 
+/* Later PTX has neither shfl nor vote without `.sync`. */
+#define RAISE_FROM 64u
+
 static pdl_status no_memory(void)
 {
     return pdl_inspect_fail(PDL_ERROR_OUT_OF_MEMORY, 0, 0, "no memory for an instrumented text");
@@ -235,17 +238,18 @@ static bool check_kernel(const struct job *job, unsigned reached, pdl_instrument
     const struct pdl_ptx_module *module = &job->analysis->module;
     if ((module->target < 90 || module->version < 78) && !job->raise) {
         const bool target = module->target < 90;
-        const bool allowed = (job->options->flags & PDL_INSTRUMENT_RAISE_TARGET) != 0;
+        const char *limit = !(job->options->flags & PDL_INSTRUMENT_RAISE_TARGET) ? ""
+                            : module->version < RAISE_FROM
+                                ? ": only PTX 6.4 or later can be raised"
+                                : ": only sm_70 to sm_89 without a suffix can be raised";
         char *message =
-            target ? pdl_arena_format(
-                         &job->result->arena,
-                         "its target is sm_%d%.1s, and the wait needs sm_90 or later%s",
-                         module->target, &module->target_suffix,
-                         allowed ? ": only sm_70 to sm_89 without a suffix can be raised" : "")
-                   : pdl_arena_format(&job->result->arena,
-                                      "it is PTX %u.%u, and the wait needs 7.8 or later%s",
-                                      module->version / 10, module->version % 10,
-                                      allowed ? ": only 6.0 or later can be raised" : "");
+            target
+                ? pdl_arena_format(&job->result->arena,
+                                   "its target is sm_%d%.1s, and the wait needs sm_90 or later%s",
+                                   module->target, &module->target_suffix, limit)
+                : pdl_arena_format(&job->result->arena,
+                                   "it is PTX %u.%u, and the wait needs 7.8 or later%s",
+                                   module->version / 10, module->version % 10, limit);
         refuse(kernel, PDL_INSTRUMENT_REASON_TARGET,
                message != NULL ? message : "its target is below sm_90");
         return false;
@@ -302,17 +306,25 @@ static pdl_status add_kernel(struct job *job, uint32_t index)
 
 /* ---- the functions that they call ----------------------------------------------------------------- */
 
+static bool has_action(const pdl_instrumentation *result, pdl_instrument_action action)
+{
+    bool found = false;
+    for (uint32_t i = 0; i < result->kernel_count && !found; i++) {
+        found = result->kernels[i].action == (int32_t)action;
+    }
+    return found;
+}
+
 /* Marks what instrumented kernels reach; *any: there is one. */
 static pdl_status mark_used(struct job *job, bool *any)
 {
     const pdl_instrumentation *result = job->result;
     unsigned reached;
-    *any = false;
+    *any = has_action(result, PDL_INSTRUMENT_DONE);
     const pdl_status status = pdl_reach_clear(&job->reach, &job->analysis->module);
     for (uint32_t i = 0; i < result->kernel_count && status == PDL_SUCCESS; i++) {
         if (result->kernels[i].action == PDL_INSTRUMENT_DONE) {
             pdl_reach_add(&job->reach, &job->analysis->module, result->functions[i], &reached);
-            *any = true;
         }
     }
     return status;
@@ -376,13 +388,15 @@ static pdl_status check_result(struct job *job, const char *name, bool *refused)
     for (size_t i = 0; i < pdl_inspection_finding_count(inspection); i++) {
         const pdl_lint_finding *finding = pdl_inspection_finding(inspection, i);
         pdl_instrument_kernel *kernel = &result->kernels[finding->kernel];
-        if (kernel->action == PDL_INSTRUMENT_DONE && pdl_finding_is_doubt(finding)) {
+        const bool done = kernel->action == PDL_INSTRUMENT_DONE;
+        if ((done || kernel->action == PDL_INSTRUMENT_WAITS) && pdl_finding_is_doubt(finding)) {
+            const char *what =
+                done ? "the result would have a finding" : "it waits already, and has a finding";
             const char *message =
-                pdl_arena_format(&result->arena, "the result would have a finding, %s: %s",
+                pdl_arena_format(&result->arena, "%s, %s: %s", what,
                                  pdl_lint_rule_id((pdl_lint_rule)finding->rule), finding->message);
-            refuse(kernel, PDL_INSTRUMENT_REASON_FINDING,
-                   message != NULL ? message : "the result would have a finding");
-            *refused = true;
+            refuse(kernel, PDL_INSTRUMENT_REASON_FINDING, message != NULL ? message : what);
+            *refused = *refused || done;
         }
     }
     pdl_inspection_destroy(inspection);
@@ -399,7 +413,7 @@ static pdl_status run(struct job *job, const char *name)
     }
     pdl_places_sort_files(module);
     job->raise = (job->options->flags & PDL_INSTRUMENT_RAISE_TARGET) != 0 &&
-                 (module->target < 90 || module->version < 78) && module->version >= 60 &&
+                 (module->target < 90 || module->version < 78) && module->version >= RAISE_FROM &&
                  (module->target >= 90 || (module->target >= 70 && module->target_suffix == '\0'));
     status = pdl_functions_summarize(job->analysis);
     const uint32_t names = module->names.count; /* which summaries may have */
@@ -417,7 +431,7 @@ static pdl_status run(struct job *job, const char *name)
         status = pdl_edits_raise(&job->edits, module);
     }
     status = status == PDL_SUCCESS ? apply(job, any) : status;
-    if (status == PDL_SUCCESS && any) {
+    if (status == PDL_SUCCESS && (any || has_action(job->result, PDL_INSTRUMENT_WAITS))) {
         status = check_result(job, name, &refused);
     }
     if (status == PDL_SUCCESS && refused) {

@@ -115,6 +115,9 @@ static const struct shape shapes[] = {
     {"lines that end with a carriage return",
      "\tadd.u32 t, t, 1;\r\n\tst.global.u32 [ga], t;\r\n\tret;\r\n",
      "\tadd.u32 t, t, 1;\r\n\t" W "\r\n\tst.global.u32 [ga], t;\r\n\tret;\r\n", NULL, NULL},
+    {"a register that is named in a comment alone",
+     "\t// %envreg2\n\tst.global.u32 [ga], t;\n\tret;\n",
+     "\t// %envreg2\n\t" W "\n\tst.global.u32 [ga], t;\n\tret;\n", NULL, NULL},
     {"nothing to wait for", "\tret;\n", "\t" W "\n\tret;\n", NULL, NULL},
     {"no ret at the end", "\tadd.u32 t, t, 1;\n", "\tadd.u32 t, t, 1;\n" W "\n", NULL, NULL},
     {"non-coherent loads",
@@ -261,6 +264,35 @@ static void functions_that_are_called_get_coherent_loads(void **state)
     pdl_instrumentation_destroy(result);
 }
 
+/* A thread that ends in a function has to wait before the call, and what it calls may have another name. */
+static void functions_that_end_the_kernel_come_after_the_wait(void **state)
+{
+    (void)state;
+    static const char *const ends[] = {"\t@p exit;\n\tret;\n", "\texit;\n"};
+    pdl_instrument_options options = PDL_INSTRUMENT_OPTIONS_INIT;
+    options.wait = PDL_INSTRUMENT_HOIST;
+    for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++) {
+        char text[1024];
+        (void)snprintf(text, sizeof(text), "%s.func f()\n{\n%s}\n%s\tcall f, ();\n\tret;\n}\n",
+                       HEADER, ends[i], BEGIN);
+        pdl_instrumentation *result = instrument(text, &options);
+        assert_non_null(strstr(pdl_instrumentation_text(result, NULL), "\t" W "\n\tcall f, ();"));
+        pdl_instrumentation_destroy(result);
+    }
+}
+
+static void functions_have_other_names(void **state)
+{
+    (void)state;
+    static const char text[] =
+        HEADER ".visible .func f(.param .u64 q);\n.visible .func g(.param .u64 q)\n{\n"
+               "\tld.param.u64 d, [q];\n\tld.global.nc.u32 x, [d];\n\tret;\n}\n.alias f, g;\n"
+               ".entry k(.param .u64 a)\n{\n\tld.param.u64 d, [a];\n\tcall f, (d);\n\tret;\n}\n";
+    pdl_instrumentation *result = instrument(text, NULL);
+    assert_non_null(strstr(pdl_instrumentation_text(result, NULL), "ld.global.u32 x, [d];"));
+    pdl_instrumentation_destroy(result);
+}
+
 /* Each is refused, and the text stays as it is. */
 static void kernels_are_refused_by_name(void **state)
 {
@@ -274,6 +306,13 @@ static void kernels_are_refused_by_name(void **state)
          "sm_80"},
         {".version 7.0\n.target sm_90\n.entry k() { ret; }\n", PDL_INSTRUMENT_REASON_TARGET,
          "PTX 7.0"},
+        {HEADER BEGIN "\tsetp.eq.u32 p, n1, 0;\n\t@p bra E;\n\t" W
+                      "\nE:\n\tst.global.u32 [ga], t;\n\tret;\n}\n",
+         PDL_INSTRUMENT_REASON_FINDING, "it waits already"},
+        {HEADER
+         ".visible .func f();\n.visible .func g() { mov.u32 r, %envreg2; ret; }\n.alias f, g;\n"
+         ".entry k() { call f, (); ret; }\n",
+         PDL_INSTRUMENT_REASON_COOPERATIVE, "grid"},
         {HEADER ".entry k() { mov.u32 r, %envreg2; ret; }\n", PDL_INSTRUMENT_REASON_COOPERATIVE,
          "grid"},
         {HEADER
@@ -331,6 +370,10 @@ static void targets_are_raised(void **state)
     pdl_instrumentation_destroy(result);
     result = instrument(".version 8.7\n.target sm_61\n.entry k() { ret; }\n", &options);
     assert_int_equal(pdl_instrumentation_kernel(result, 0)->reason, PDL_INSTRUMENT_REASON_TARGET);
+    pdl_instrumentation_destroy(result);
+    /* shfl and vote without .sync end with PTX 6.3. */
+    result = instrument(".version 6.3\n.target sm_75\n.entry k() { ret; }\n", &options);
+    assert_non_null(strstr(pdl_instrumentation_kernel(result, 0)->message, "6.4 or later"));
     pdl_instrumentation_destroy(result);
 }
 
@@ -417,6 +460,8 @@ int main(void)
         cmocka_unit_test(the_first_label_is_in_a_loop),
         cmocka_unit_test(constant_parameters_are_read_before_a_hoisted_wait),
         cmocka_unit_test(functions_that_are_called_get_coherent_loads),
+        cmocka_unit_test(functions_that_end_the_kernel_come_after_the_wait),
+        cmocka_unit_test(functions_have_other_names),
         cmocka_unit_test(kernels_are_refused_by_name),
         cmocka_unit_test(one_refused_kernel_does_not_keep_others),
         cmocka_unit_test(targets_are_raised),

@@ -46,7 +46,7 @@ bool pdl_needs_nothing(const struct pdl_needs *needs, const struct pdl_instructi
     const struct pdl_summary *summary = callee != NULL ? callee->summary : NULL;
     /* What a function calls may be of CUDA's own, such as printf, whose output has an order too. */
     return summary != NULL && callee->callee_count == 0 && !summary->touches && !summary->unknown &&
-           !summary->waits && !summary->triggers && summary->out != 0;
+           !summary->waits && !summary->triggers && !summary->exits && summary->out != 0;
 }
 
 /* Whether an access may be to global memory that is not constant. */

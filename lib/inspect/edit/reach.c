@@ -30,15 +30,19 @@ static bool reads_environment(const struct pdl_ptx_module *module,
                               const struct pdl_ptx_function *function)
 {
     static const char word[] = "%envreg";
-    const char *end = module->text + function->body_end;
-    for (const char *at = module->text + function->body;
-         (at = memchr(at, '%', (size_t)(end - at))) != NULL; at++) {
-        if ((size_t)(end - at) >= sizeof(word) - 1 && at[1] == 'e' &&
-            memcmp(at, word, sizeof(word) - 1) == 0) {
-            return true;
-        }
+    const char *begin = module->text + function->body;
+    const size_t size = function->body_end - function->body;
+    struct pdl_lexer lexer;
+    if (memmem(begin, size, word, sizeof(word) - 1) == NULL) {
+        return false;
     }
-    return false;
+    pdl_lexer_start(&lexer, begin, begin + size, 1, 1); /* it may be in a comment */
+    do {
+        pdl_lexer_next(&lexer);
+    } while (!pdl_lexer_at_end(&lexer) &&
+             !(lexer.token.kind == PDL_TOKEN_WORD && lexer.token.length >= sizeof(word) - 1 &&
+               memcmp(lexer.token.text, word, sizeof(word) - 1) == 0));
+    return lexer.token.kind == PDL_TOKEN_WORD;
 }
 
 void pdl_reach_add(struct pdl_reach *reach, const struct pdl_ptx_module *module, uint32_t function,

@@ -629,6 +629,9 @@ struct pdl_summary *pdl_effects_summary(const struct pdl_effects *effects,
     summary->triggers_always = effects->triggers_out == PDL_TRIGGERED;
     summary->triggers_unwaited = effects->trigger_before_wait.count > 0;
     summary->barriers = effects->barriers;
+    for (uint32_t i = 0; i < flow->body->instruction_count; i++) {
+        summary->exits = summary->exits || flow->body->instructions[i].opcode.op == PDL_OP_EXIT;
+    }
     summary->unknown = effects->unknown;
     summary->cut = effects->cut;
     summary->touches = effects->touches;

@@ -67,6 +67,7 @@ struct pdl_summary {
     bool triggers_always;
     bool triggers_unwaited; /* before a wait, entered unwaited */
     bool barriers;          /* it has a barrier of the block */
+    bool exits;             /* some path of its own ends the kernel */
     uint64_t phases;        /* of barriers that it completes, at least */
     uint64_t arrivals;      /* at barriers, at most */
     uint64_t ahead;         /* those before its wait, as barriers.c says */

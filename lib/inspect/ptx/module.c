@@ -520,6 +520,32 @@ static pdl_status read_function(struct pdl_ptx_module *module, struct pdl_lexer 
     return keep_function(module, &function);
 }
 
+/* `.alias name, function;`: calls of the name are calls of the function, which is known by now. */
+static pdl_status read_alias(struct pdl_ptx_module *module, struct pdl_lexer *lexer)
+{
+    uint32_t names[2] = {PDL_NONE, PDL_NONE};
+    for (unsigned i = 0; i < 2; i++) {
+        pdl_lexer_next(lexer);
+        if (lexer->token.kind != PDL_TOKEN_WORD) {
+            return pdl_ptx_fail(lexer, "the name of a function");
+        }
+        const pdl_status status = add_name(module, &lexer->token, &names[i]);
+        if (status != PDL_SUCCESS) {
+            return status;
+        }
+        pdl_lexer_next(lexer);
+        if (i == 0 && !at_mark(lexer, ',')) {
+            return pdl_ptx_fail(lexer, "','");
+        }
+    }
+    const struct pdl_ptx_function *alias = pdl_ptx_function_find(module, names[0]);
+    const struct pdl_ptx_function *function = pdl_ptx_function_find(module, names[1]);
+    if (alias != NULL && !alias->has_body && function != NULL) {
+        module->function_of[names[0]] = module->function_of[names[1]];
+    }
+    return skip_statement(lexer);
+}
+
 /* ---- variables --------------------------------------------------------------------------------- */
 
 /* `.global .align 4 .b8 name[16] = {…}, name2;` */
@@ -608,7 +634,10 @@ static pdl_status read_directive(struct pdl_ptx_module *module, struct pdl_lexer
     if (PDL_TOKEN_IS(lexer, ".version")) {
         return read_version(module, lexer);
     }
-    if (PDL_TOKEN_IS(lexer, ".pragma") || PDL_TOKEN_IS(lexer, ".alias")) {
+    if (PDL_TOKEN_IS(lexer, ".alias")) {
+        return read_alias(module, lexer);
+    }
+    if (PDL_TOKEN_IS(lexer, ".pragma")) {
         return skip_statement(lexer);
     }
     for (size_t i = 0; i < sizeof(variables) / sizeof(variables[0]); i++) {
