@@ -1,0 +1,185 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Two shapes of program, as Triton kernels in a CUDA graph: 128 norms and activations in a line, and 64 matrix-vector products
+and norms. Every variant is compiled in one process, so that their replays interleave: as Triton compiles the kernels, and
+instrumented and launched with overlap by pdl_triton. Takes a turn as turns.py says. Exits with 77 where PyTorch, Triton or a
+device is not there."""
+
+import argparse
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "tools" / "triton"))
+
+try:
+    import torch
+    import triton
+    import triton.language as tl
+except ImportError as error:
+    print(f"skipped: {error}", file=sys.stderr)
+    sys.exit(77)
+
+import pdl_triton
+import turns
+
+# VARIANT only makes kernels of their own for each variant.
+
+
+@triton.jit
+def rms_norm(x, weight, y, count, BLOCK: tl.constexpr, VARIANT: tl.constexpr):
+    columns = tl.arange(0, BLOCK)
+    mask = columns < count
+    scale = tl.load(weight + columns, mask=mask, other=0.0).to(tl.float32)
+    row = tl.program_id(0) * count + columns
+    values = tl.load(x + row, mask=mask, other=0.0).to(tl.float32)
+    mean = tl.sum(values * values, axis=0) / count
+    tl.store(y + row, (values * tl.rsqrt(mean + 1e-5) * scale).to(tl.bfloat16), mask=mask)
+
+
+@triton.jit
+def silu(x, bias, y, count, BLOCK: tl.constexpr, VARIANT: tl.constexpr):
+    columns = tl.program_id(1) * BLOCK + tl.arange(0, BLOCK)
+    mask = columns < count
+    added = tl.load(bias + columns, mask=mask, other=0.0).to(tl.float32)
+    row = tl.program_id(0) * count + columns
+    values = tl.load(x + row, mask=mask, other=0.0).to(tl.float32) + added
+    tl.store(y + row, (values * tl.sigmoid(values)).to(tl.bfloat16), mask=mask)
+
+
+@triton.jit
+def product(x, weight, y, count, ROWS: tl.constexpr, BLOCK: tl.constexpr, VARIANT: tl.constexpr):
+    rows = tl.program_id(0) * ROWS + tl.arange(0, ROWS)
+    columns = tl.arange(0, BLOCK)
+    tile = tl.load(weight + rows[:, None] * count + columns[None, :], mask=columns[None, :] < count, other=0.0)
+    values = tl.load(x + columns, mask=columns < count, other=0.0).to(tl.float32)
+    tl.store(y + rows, tl.sum(tile.to(tl.float32) * values[None, :], axis=1).to(tl.bfloat16))
+
+
+def bfloat16(*size):
+    return torch.randn(*size, device="cuda").to(torch.bfloat16)
+
+
+class NormActivation:
+    """A norm, an activation, a norm, ... of 8 rows."""
+    kernels, rows, width = 128, 8, 2048
+
+    def __init__(self):
+        self.input = bfloat16(self.rows, self.width)
+        self.weights = [bfloat16(self.width) for _ in range(self.kernels)]
+
+    def steps(self, variant):
+        buffers = [torch.empty_like(self.input) for _ in range(2)]
+
+        def run():
+            x = self.input
+            for index, weight in enumerate(self.weights):
+                y = buffers[index % 2]
+                if index % 2 == 0:
+                    rms_norm[(self.rows,)](x, weight, y, self.width, BLOCK=self.width, VARIANT=variant, num_warps=8)
+                else:
+                    silu[(self.rows, 4)](x, weight, y, self.width, BLOCK=self.width // 4, VARIANT=variant, num_warps=4)
+                x = y
+            return x
+
+        return run
+
+
+class ProductNorm:
+    """A norm, a matrix-vector product, a norm, ... of one row. The weights are more than the L2 cache holds."""
+    kernels, width, rows_per_block = 64, 2048, 8
+
+    def __init__(self):
+        self.input = bfloat16(self.width)
+        self.scales = [bfloat16(self.width) for _ in range(self.kernels // 2)]
+        self.weights = [bfloat16(self.width, self.width) for _ in range(self.kernels // 2)]
+
+    def steps(self, variant):
+        buffers = [torch.empty_like(self.input) for _ in range(2)]
+
+        def run():
+            x = self.input
+            for scale, weight in zip(self.scales, self.weights):
+                rms_norm[(1,)](x, scale, buffers[0], self.width, BLOCK=self.width, VARIANT=variant, num_warps=8)
+                product[(self.width // self.rows_per_block,)](buffers[0], weight, buffers[1], self.width,
+                                                              ROWS=self.rows_per_block, BLOCK=self.width,
+                                                              VARIANT=variant, num_warps=8)
+                x = buffers[1]
+            return x
+
+        return run
+
+
+CONSTANT = ("rms_norm:2", "silu:2", "product:2")
+VARIANTS = {
+    "plain": {"wait": "off"},
+    "entry": {"wait": "entry", "trigger": "none"},
+    "entry, trigger at the wait": {"wait": "entry", "trigger": "wait"},
+    "hoist, trigger at the wait": {"wait": "hoist", "trigger": "wait"},
+    "hoist, weights constant": {"wait": "hoist", "trigger": "wait", "constant_params": CONSTANT},
+    "hoist, weights constant, trigger after the last read": {"wait": "hoist", "trigger": "last-read",
+                                                             "constant_params": CONSTANT},
+}
+
+
+def different(graphs, shape, trials):
+    """By variant: in how many of `trials` with inputs of their own a bit of the result differs from that of `plain`."""
+    counts = {name: torch.zeros((), dtype=torch.int64, device="cuda") for name in graphs}
+    for _ in range(trials):
+        shape.input.copy_(bfloat16(*shape.input.shape))
+        results = {}
+        for name, (graph, result) in graphs.items():
+            graph.replay()
+            results[name] = result.clone().view(torch.int16)
+        for name, result in results.items():
+            counts[name] += (result != results["plain"]).any()
+    return {name: int(count) for name, count in counts.items()}
+
+
+class Compiled:
+    """A shape, in each variant that could be compiled."""
+
+    def __init__(self, shape, library):
+        self.shape, self.graphs, self.calls = shape, {}, {}
+        for number, (name, settings) in enumerate(VARIANTS.items()):
+            try:
+                pdl_triton.enable(library=library, **settings)
+                call = shape.steps(number)
+                call()
+                self.graphs[name] = turns.capture(call)
+                self.calls[name] = call
+            except Exception as error:  # pylint: disable=broad-except
+                turns.say(case=f"{type(shape).__name__}, {name}", failed=f"{type(error).__name__}: {error}"[:600])
+
+    def measure(self, rounds, trials):
+        """By variant: µs per kernel in a graph and in a stream, and in how many trials a bit was different."""
+        kernels = self.shape.kernels
+        times = {name: [] for name in self.graphs}
+        for _ in range(rounds):
+            for name, (graph, _) in self.graphs.items():
+                times[name].append(turns.microseconds(graph.replay, 4) / kernels)
+        wrong = different(self.graphs, self.shape, trials)
+        found = {}
+        for name, call in self.calls.items():
+            found[name] = {"graph": turns.summary(times[name]), "different": wrong[name], "trials": trials,
+                           "stream": turns.summary([turns.microseconds(call, 2) / kernels for _ in range(5)])}
+        return found
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--library", help="libpdl-inspect.so")
+    parser.add_argument("--rounds", type=int, default=41)
+    parser.add_argument("--trials", type=int, default=200)
+    options = parser.parse_args()
+    if not torch.cuda.is_available():
+        print("skipped: no device", file=sys.stderr)
+        return 77
+    torch.manual_seed(1)
+    shapes = [Compiled(shape(), options.library) for shape in (NormActivation, ProductNorm)]
+    turns.turns(lambda: {type(compiled.shape).__name__: compiled.measure(options.rounds, options.trials)
+                         for compiled in shapes})
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
