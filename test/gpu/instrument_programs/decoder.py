@@ -83,14 +83,14 @@ CASES = {"triton": functools.partial(make, 1024, 1, 256, sum_product), "library"
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--helper", metavar="LIBRARY", help="instrument by pdl_triton, with this libpdl-inspect.so")
+    parser.add_argument("--helper", metavar="PDLTOOL", help="instrument by pdl_triton, with this program")
     parser.add_argument("--cases", nargs="+", default=list(CASES), choices=list(CASES))
     options = parser.parse_args()
     if not torch.cuda.is_available():
         print("skipped: no device", file=sys.stderr)
         return 77
     if options.helper:
-        pdl_triton.enable(library=options.helper)
+        pdl_triton.enable(pdltool=options.helper)
     turns.serve({name: CASES[name] for name in options.cases})
     return 0
 

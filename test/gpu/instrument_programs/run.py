@@ -93,8 +93,8 @@ def environment(options, folder, variant, instrument):
 
 def programs(options, folder):
     """All of them, started."""
-    library = options.build / "lib" / "inspect" / "libpdl-inspect.so"
-    watch = [options.build / "tools" / "pdltool", "watch", "--fail-on", "never", "--overlap", "on"]
+    pdltool = options.build / "tools" / "pdltool"
+    watch = [pdltool, "watch", "--fail-on", "never", "--overlap", "on"]
     python = [options.python, "-B"]
     started = []
 
@@ -103,7 +103,7 @@ def programs(options, folder):
         started.append(Program(name, variant, command, env, folder))
 
     counts = ["--rounds", 11, "--trials", 20] if options.quick else []
-    start("shapes", "all", [*python, HERE / "shapes.py", "--library", library, *counts])
+    start("shapes", "all", [*python, HERE / "shapes.py", "--pdltool", pdltool, *counts])
     commands = {"decoder": [*python, HERE / "decoder.py", *(["--cases", "triton", "library"] if options.quick else [])]}
     if options.tutorials is not None:
         commands["tutorials"] = [*python, HERE / "tutorials.py", options.tutorials]
@@ -111,7 +111,7 @@ def programs(options, folder):
         start(name, "plain", command)
         for wait in ("entry", "hoist"):
             start(name, wait, [*watch, "--no-cupti", "--quiet", "--", *command], wait)
-        start(name, "helper", [*command, "--helper", library])
+        start(name, "helper", [*command, "--helper", pdltool])
         # Times of single kernels cost time themselves: only for the reasons.
         start(name, "reasons", [*watch, "--json", "--output", folder / f"{name}.json", "--", *command], "entry")
     return started

@@ -138,11 +138,11 @@ def different(graphs, shape, trials):
 class Compiled:
     """A shape, in each variant that could be compiled."""
 
-    def __init__(self, shape, library):
+    def __init__(self, shape, pdltool):
         self.shape, self.graphs, self.calls = shape, {}, {}
         for number, (name, settings) in enumerate(VARIANTS.items()):
             try:
-                pdl_triton.enable(library=library, **settings)
+                pdl_triton.enable(pdltool=pdltool, **settings)
                 call = shape.steps(number)
                 call()
                 self.graphs[name] = turns.capture(call)
@@ -167,7 +167,7 @@ class Compiled:
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--library", help="libpdl-inspect.so")
+    parser.add_argument("--pdltool", required=True)
     parser.add_argument("--rounds", type=int, default=41)
     parser.add_argument("--trials", type=int, default=200)
     options = parser.parse_args()
@@ -175,7 +175,7 @@ def main():
         print("skipped: no device", file=sys.stderr)
         return 77
     torch.manual_seed(1)
-    shapes = [Compiled(shape(), options.library) for shape in (NormActivation, ProductNorm)]
+    shapes = [Compiled(shape(), options.pdltool) for shape in (NormActivation, ProductNorm)]
     turns.turns(lambda: {type(compiled.shape).__name__: compiled.measure(options.rounds, options.trials)
                          for compiled in shapes})
     return 0

@@ -91,13 +91,13 @@ def make(module, work, sizes):
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", type=Path)
-    parser.add_argument("--helper", metavar="LIBRARY", help="instrument by pdl_triton, with this libpdl-inspect.so")
+    parser.add_argument("--helper", metavar="PDLTOOL", help="instrument by pdl_triton, with this program")
     options = parser.parse_args()
     if not torch.cuda.is_available():
         print("skipped: no device", file=sys.stderr)
         return 77
     if options.helper:
-        pdl_triton.enable(library=options.helper)
+        pdl_triton.enable(pdltool=options.helper)
     without_benchmarks()
     makers = {}
     for name, work, small, large in TUTORIALS:
