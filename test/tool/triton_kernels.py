@@ -139,6 +139,7 @@ class Triton(tooltest.Case):
         self.enable(trigger="none")
         text, _ = self.compile()
         self.assertEqual(text.count(WAIT), 1)
+        self.assertEqual(self.key().count("trigger"), 1)
         self.assertNotIn(TRIGGER, text)
 
     def test_inductor_compiles_in_this_process(self):

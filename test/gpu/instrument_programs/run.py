@@ -98,13 +98,14 @@ def programs(options, folder):
     python = [options.python, "-B"]
     started = []
 
-    def start(name, variant, command, instrument=None):
-        env = environment(options, folder, variant, instrument)
+    def start(name, variant, command, instrument=None, **more):
+        env = dict(environment(options, folder, variant, instrument), **more)
         started.append(Program(name, variant, command, env, folder))
 
     counts = ["--rounds", 11, "--trials", 20] if options.quick else []
     start("shapes", "all", [*python, HERE / "shapes.py", "--pdltool", pdltool, *counts])
     commands = {"decoder": [*python, HERE / "decoder.py", *(["--cases", "triton", "library"] if options.quick else [])]}
+    start("decoder", "inductor", commands["decoder"], TORCHINDUCTOR_ENABLE_PDL="1")
     if options.tutorials is not None:
         commands["tutorials"] = [*python, HERE / "tutorials.py", options.tutorials]
     for name, command in commands.items():

@@ -53,7 +53,7 @@ class Cell:
         return f"{number(self.median(way))} ({number(min(values))} to {number(max(values))}){ratio}{'' if same else ', DIFFERENT'}"
 
 
-VARIANTS = ("plain", "entry", "hoist", "helper")
+VARIANTS = ("plain", "entry", "hoist", "helper", "inductor")
 
 
 def program_table(cells, names):
