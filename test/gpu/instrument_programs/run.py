@@ -111,7 +111,7 @@ def programs(options, folder):
     for name, command in commands.items():
         start(name, "plain", command)
         for wait in ("entry", "hoist"):
-            start(name, wait, [*watch, "--no-cupti", "--quiet", "--", *command], wait)
+            start(name, wait, [*watch, "--no-cupti", "--rows", 3, "--", *command], wait)
         start(name, "helper", [*command, "--helper", pdltool])
         # Times of single kernels cost time themselves: only for the reasons.
         start(name, "reasons", [*watch, "--json", "--output", folder / f"{name}.json", "--", *command], "entry")
@@ -156,6 +156,9 @@ def main():
             lines.write(json.dumps({**own, "at": round(time.monotonic() - began, 1), **line}) + "\n")
             lines.flush()
 
+        for name in ("pdltool", "pdl-ptxas"):
+            if not (options.build / "tools" / name).exists():
+                write({"problem": f"{name} is not built"})
         started = programs(options, Path(folder))
         try:
             for program in started:
@@ -173,7 +176,9 @@ def main():
                 live = [program for program in live if left() > 3 and program.turn(min(15, left()), write)]
         finally:
             for program in started:
-                program.end(3)
+                program.end(5)
+                if program.variant in ("entry", "hoist"): # what pdltool watch says
+                    write({"report": program.errors.read_text(errors="replace")[-3000:]}, program)
         for log in sorted(Path(folder).glob("*.log")):
             actions = {}
             for line in log.read_text(encoding="utf-8").splitlines():
