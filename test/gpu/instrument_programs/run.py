@@ -75,7 +75,8 @@ class Program:
             self.process.wait(seconds)
         except (OSError, subprocess.TimeoutExpired):
             pass
-        watched.kill_tree(self.process.pid)
+        if self.process.poll() is None:
+            watched.kill_tree(self.process.pid)
 
 
 def environment(options, folder, variant, instrument):
