@@ -1,9 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""pdl_triton.py, with a stand-in for the part of Triton that it adds a step to."""
+"""pdl_triton.py, with a stand-in for the part of Triton that it adds a step to, and with Triton where it is installed. Triton
+compiles without a device."""
 
 import importlib.util
+import json
 import os
+import subprocess
 import sys
 import types
 
@@ -158,5 +161,52 @@ class Triton(tooltest.Case):
             self.module.enable()
 
 
+PROGRAM = """
+import json, sys
+import triton
+import triton.language as tl
+from triton.backends.compiler import GPUTarget
+from triton.compiler import ASTSource
+import pdl_triton
+
+@triton.jit
+def scale(x, y, count, BLOCK: tl.constexpr):
+    columns = tl.arange(0, BLOCK)
+    factor = tl.load(y + columns, mask=columns < count)
+    tl.store(x + columns, factor * tl.load(x + columns, mask=columns < count), mask=columns < count)
+
+def compiled(architecture):
+    source = ASTSource(scale, {"x": "*fp32", "y": "*fp32", "count": "i32", "BLOCK": "constexpr"}, {"BLOCK": 128})
+    kernel = triton.compile(source, target=GPUTarget("cuda", architecture, 32))
+    return {"overlap": kernel.metadata.launch_pdl, "waits": kernel.asm["ptx"].count("griddepcontrol.wait"),
+            "loads": kernel.asm["ptx"].split("griddepcontrol.wait")[0].count("ld.global"), "key": kernel.hash}
+
+found = [compiled(90)]
+for settings in ({}, {"wait": "hoist", "constant_params": ["scale:2"]}, {}, {"wait": "off"}):
+    pdl_triton.enable(pdltool=sys.argv[1], **settings)
+    found.append(compiled(90))
+pdl_triton.enable(pdltool=sys.argv[1])
+found.append(compiled(80))
+print(json.dumps(found))
+"""
+
+
+class Real(tooltest.Case):
+    """Triton itself."""
+
+    def test_triton_compiles_instrumented_kernels(self):
+        done = subprocess.run([sys.executable, "-B", self.file("program.py", PROGRAM), tooltest.program], check=False, text=True,
+                              env={**os.environ, "TRITON_CACHE_DIR": self.path("cache"), "PYTHONPATH": os.path.dirname(MODULE)},
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        before, entry, hoist, cached, off, refused = json.loads(done.stdout)
+        self.assertEqual((before["overlap"], before["waits"]), (False, 0))
+        self.assertEqual((entry["overlap"], entry["waits"], entry["loads"]), (True, 1, 0))
+        self.assertEqual((hoist["overlap"], hoist["waits"], hoist["loads"]), (True, 1, 1))
+        self.assertEqual(cached, entry)
+        self.assertEqual(off, before)
+        self.assertEqual((refused["overlap"], refused["waits"]), (False, 0))
+
+
 if __name__ == "__main__":
-    tooltest.main({"Triton": Triton})
+    tooltest.main({"Triton": Triton, "Real": Real})

@@ -34,7 +34,7 @@ def _patch(backend):
 
         def make(source, metadata):
             ptx = make_ptx(source, metadata)
-            if _command is None or options.launch_cooperative_grid:
+            if _command is None or getattr(options, "launch_cooperative_grid", False):
                 return ptx
             instrumented = _instrument(ptx)
             if instrumented != ptx:
