@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The device code that a program gives to the driver. Of that the PTX counts: it is what libpdl-inspect reads.
+/* The device code that a program gives to the driver: PTX texts and cubins, which libpdl-inspect reads.
  *
  * What lies in a program or shared object stays there until a kernel is looked for, because most of it never is. Objects may
  * be unloaded meanwhile: each is held open while it is read, and found again first. */
@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "code/elf64.h"
-#include "code/fatbin.h"
+#include "code/scan.h"
 #include "code/unpack.h"
 #include "core/array.h"
 #include "core/hash.h"
@@ -32,12 +32,18 @@ struct fatbin {
     const unsigned char *bytes;
     size_t size;
     uint32_t object;
+    uint32_t image;
 };
 
-/* A PTX text, most of them compressed. */
-struct ptx {
+#define COPIED UINT32_MAX /* as an object: no object, the payload is a copy */
+
+/* A PTX text or a cubin, most of them compressed. Those of one image follow each other. */
+struct code {
     struct pdl_fatbin_entry entry;
-    uint32_t object; /* UINT32_MAX: the payload is a copy */
+    uint32_t object;
+    uint32_t image;
+    uint64_t hash; /* of a copied image */
+    bool indexed;
     uint64_t *names; /* hashes of its kernels', sorted */
     uint32_t count;
     size_t capacity;
@@ -51,11 +57,12 @@ static struct {
     struct fatbin *fatbins;
     uint32_t fatbin_count;
     size_t fatbin_capacity;
-    struct ptx *ptx;
-    uint32_t ptx_count;
-    size_t ptx_capacity;
-    uint32_t fatbins_indexed, ptx_indexed; /* all before these are */
-    unsigned long long unloads;            /* of any object, when the last fatbin came */
+    struct code *codes;
+    uint32_t code_count;
+    size_t code_capacity;
+    uint32_t image;        /* the last one; one more each time that the driver is given something */
+    uint32_t fatbins_read; /* all before these are */
+    unsigned long long unloads; /* of any object, when the last fatbin came */
 } images;
 
 /* ---- objects ------------------------------------------------------------------------------------- */
@@ -122,7 +129,7 @@ static uint32_t object_of(struct search *found)
 static bool hold(uint32_t number, const unsigned char *address, size_t size, void **handle)
 {
     *handle = NULL;
-    if (number == UINT32_MAX) {
+    if (number == COPIED) {
         return true;
     }
     const struct object *const object = &images.objects[number];
@@ -150,40 +157,67 @@ static void let_go(void *handle)
 
 /* ---- what is given --------------------------------------------------------------------------------- */
 
-/* A text, copied with a NUL behind it. */
-static void add_copy(const struct pdl_fatbin_entry *entry)
+static bool add_code(struct code code)
 {
-    unsigned char *const copy = malloc(entry->size + 1);
-    for (uint32_t i = 0; copy != NULL && i < images.ptx_count; i++) {
-        const struct ptx *const known = &images.ptx[i];
-        if (known->object == UINT32_MAX && known->entry.size == entry->size &&
-            memcmp(known->entry.payload, entry->payload, entry->size) == 0) {
-            free(copy);
-            return;
-        }
+    const bool room = PDL_ARRAY_ROOM(images.codes, images.code_count, images.code_capacity);
+    if (room) {
+        images.codes[images.code_count++] = code;
     }
-    if (copy == NULL || !PDL_ARRAY_ROOM(images.ptx, images.ptx_count, images.ptx_capacity)) {
-        free(copy);
-        return;
-    }
-    memcpy(copy, entry->payload, entry->size);
-    copy[entry->size] = '\0';
-    struct ptx *const ptx = &images.ptx[images.ptx_count];
-    *ptx = (struct ptx){.entry = *entry, .object = UINT32_MAX};
-    ptx->entry.payload = copy;
-    images.ptx_count++;
+    return room;
 }
 
-/* Of a fatbin's members the PTX. */
+/* Whether there is no copy of some bytes. */
+static bool is_new(const unsigned char *bytes, size_t size, uint64_t *hash)
+{
+    *hash = pdl_hash(PDL_HASH_START, bytes, size);
+    for (uint32_t i = 0; i < images.code_count; i++) {
+        if (images.codes[i].object == COPIED && images.codes[i].hash == *hash) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* A code, copied with a NUL behind it. */
+static void add_copy(struct pdl_fatbin_entry entry, uint64_t hash)
+{
+    unsigned char *const copy = malloc(entry.size + 1);
+    if (copy == NULL) {
+        return;
+    }
+    memcpy(copy, entry.payload, entry.size);
+    copy[entry.size] = '\0';
+    entry.payload = copy;
+    if (!add_code(
+            (struct code){.entry = entry, .object = COPIED, .image = images.image, .hash = hash})) {
+        free(copy);
+    }
+}
+
 static void add_members(const unsigned char *bytes, size_t size)
 {
     struct pdl_fatbin fatbin;
     struct pdl_fatbin_entry entry;
+    uint64_t hash;
+    if (!is_new(bytes, size, &hash)) {
+        return;
+    }
     pdl_fatbin_open(&fatbin, bytes, size);
     while (pdl_fatbin_next(&fatbin, &entry)) {
-        if (entry.kind == PDL_FATBIN_PTX) {
-            add_copy(&entry);
+        if (entry.kind == PDL_FATBIN_PTX || entry.kind == PDL_FATBIN_CUBIN) {
+            add_copy(entry, hash);
         }
+    }
+}
+
+/* A PTX text or a cubin by itself. */
+static void add_alone(enum pdl_fatbin_kind kind, const unsigned char *bytes, size_t size)
+{
+    const struct pdl_fatbin_entry entry = {
+        .kind = (uint16_t)kind, .compression = PDL_FATBIN_PLAIN, .payload = bytes, .size = size};
+    uint64_t hash;
+    if (is_new(bytes, size, &hash)) {
+        add_copy(entry, hash);
     }
 }
 
@@ -210,7 +244,7 @@ static void add_fatbin(const unsigned char *bytes)
     images.unloads = found.unloads;
     if (PDL_ARRAY_ROOM(images.fatbins, images.fatbin_count, images.fatbin_capacity)) {
         images.fatbins[images.fatbin_count++] =
-            (struct fatbin){.bytes = bytes, .size = size, .object = object};
+            (struct fatbin){.bytes = bytes, .size = size, .object = object, .image = images.image};
     }
 }
 
@@ -226,13 +260,6 @@ static void add_wrapper(const struct pdl_watch_wrapper *wrapper)
             add_fatbin(wrapper->inputs[i]);
         }
     }
-}
-
-static void add_text(const unsigned char *text, size_t size)
-{
-    const struct pdl_fatbin_entry entry = {
-        .kind = PDL_FATBIN_PTX, .compression = PDL_FATBIN_PLAIN, .payload = text, .size = size};
-    add_copy(&entry);
 }
 
 /* How long a cubin is, by its own headers, as the driver takes it too; 0: it is none. */
@@ -276,11 +303,12 @@ void pdl_watch_image_given(const void *image)
     if (magic != 0 && pdl_elf_is(bytes, SELFMAG)) {
         const size_t size = cubin_size(bytes);
         if (size > 0) {
-            pdl_watch_cubin_loaded(bytes, size);
+            pdl_watch_image_bytes(bytes, size);
         }
         return;
     }
     pdl_lock_take(&images.lock);
+    images.image++;
     if (magic == PDL_WATCH_WRAPPER_MAGIC) {
         struct pdl_watch_wrapper wrapper;
         memcpy(&wrapper, image, offsetof(struct pdl_watch_wrapper, inputs));
@@ -292,7 +320,7 @@ void pdl_watch_image_given(const void *image)
     } else if (magic == PDL_FATBIN_MAGIC) {
         add_fatbin(bytes);
     } else {
-        add_text(bytes, strnlen(image, PDL_WATCH_PTX_MOST));
+        add_alone(PDL_FATBIN_PTX, bytes, strnlen(image, PDL_WATCH_PTX_MOST));
     }
     pdl_lock_release(&images.lock);
 }
@@ -300,35 +328,41 @@ void pdl_watch_image_given(const void *image)
 void pdl_watch_image_bytes(const void *image, size_t size)
 {
     const unsigned char *const bytes = image;
-    if (pdl_elf_is(bytes, size)) {
+    const bool machine = pdl_elf_is(bytes, size);
+    if (machine) {
         pdl_watch_cubin_loaded(bytes, size);
-        return;
     }
     pdl_lock_take(&images.lock);
-    if (pdl_fatbin_is(bytes, size)) {
+    images.image++;
+    if (machine) {
+        add_alone(PDL_FATBIN_CUBIN, bytes, size);
+    } else if (pdl_fatbin_is(bytes, size)) {
         add_members(bytes, size);
     } else {
-        add_text(bytes, strnlen(image, size));
+        add_alone(PDL_FATBIN_PTX, bytes, strnlen(image, size));
     }
     pdl_lock_release(&images.lock);
 }
 
 /* ---- the index --------------------------------------------------------------------------------------- */
 
-/* Reads a text, into memory that the caller frees, or as it lies there (*own NULL). */
-static const char *read_text(const struct ptx *ptx, size_t *size, unsigned char **own)
+/* Reads a code, into memory that the caller frees, or as it lies there (*own NULL). */
+static const unsigned char *read_code(const struct code *code, size_t *size, unsigned char **own)
 {
+    const bool machine = code->entry.kind == PDL_FATBIN_CUBIN;
+    const unsigned char *bytes = code->entry.payload;
     *own = NULL;
-    if (ptx->entry.compression == PDL_FATBIN_PLAIN) {
-        *size = strnlen((const char *)ptx->entry.payload, ptx->entry.size);
-        return (const char *)ptx->entry.payload;
+    *size = code->entry.size;
+    if (code->entry.compression != PDL_FATBIN_PLAIN) {
+        if (pdl_unpack(&code->entry, machine ? PDL_WATCH_IMAGE_MOST : PDL_WATCH_PTX_MOST, own,
+                       size) != PDL_UNPACKED) {
+            *own = NULL;
+            return NULL;
+        }
+        bytes = *own;
     }
-    if (pdl_unpack(&ptx->entry, PDL_WATCH_PTX_MOST, own, size) != PDL_UNPACKED) {
-        *own = NULL;
-        return NULL;
-    }
-    *size = strnlen((const char *)*own, *size);
-    return (const char *)*own;
+    *size = machine ? *size : strnlen((const char *)bytes, *size);
+    return bytes;
 }
 
 static bool is_name(char c)
@@ -344,8 +378,15 @@ static int compare(const void *a, const void *b)
     return (first > second) - (first < second);
 }
 
+static void add_name(struct code *code, const char *name, size_t length)
+{
+    if (PDL_ARRAY_ROOM(code->names, code->count, code->capacity)) {
+        code->names[code->count++] = pdl_hash(PDL_HASH_START, name, length);
+    }
+}
+
 /* The names of the kernels in a text: what is behind `.entry`. One more from a comment does no harm. */
-static void index_text(struct ptx *ptx, const char *text, size_t size)
+static void index_text(struct code *code, const char *text, size_t size)
 {
     static const char word[] = ".entry";
     const char *const end = text + size;
@@ -359,92 +400,139 @@ static void index_text(struct ptx *ptx, const char *text, size_t size)
         while (at < end && is_name(*at)) {
             at++;
         }
-        if (at > name && PDL_ARRAY_ROOM(ptx->names, ptx->count, ptx->capacity)) {
-            ptx->names[ptx->count++] = pdl_hash(PDL_HASH_START, name, (size_t)(at - name));
+        if (at > name) {
+            add_name(code, name, (size_t)(at - name));
         }
-    }
-    if (ptx->count > 0) {
-        qsort(ptx->names, ptx->count, sizeof(ptx->names[0]), compare);
     }
 }
 
-static void index_fatbin(const struct fatbin *known)
+static void index_cubin(struct code *code, const unsigned char *bytes, size_t size)
 {
-    struct pdl_fatbin fatbin;
-    struct pdl_fatbin_entry entry;
-    void *handle = NULL;
-    if (!hold(known->object, known->bytes, known->size, &handle)) {
+    struct pdl_cubin cubin;
+    if (pdl_scan_cubin(&cubin, bytes, size) != PDL_SCAN_DONE) {
         return;
     }
-    pdl_fatbin_open(&fatbin, known->bytes, known->size);
-    while (pdl_fatbin_next(&fatbin, &entry)) {
-        if (entry.kind == PDL_FATBIN_PTX &&
-            PDL_ARRAY_ROOM(images.ptx, images.ptx_count, images.ptx_capacity)) {
-            images.ptx[images.ptx_count++] = (struct ptx){.entry = entry, .object = known->object};
+    code->entry.target = (uint32_t)cubin.target; /* which nobody tells of a cubin by itself */
+    for (uint32_t i = 0; i < cubin.count && !cubin.relocatable; i++) { /* others are not run */
+        if (cubin.codes[i].kernel) {
+            add_name(code, cubin.codes[i].name, strlen(cubin.codes[i].name));
         }
     }
+    pdl_scan_cubin_free(&cubin);
+}
+
+static void index_code(struct code *code)
+{
+    void *handle = NULL;
+    code->indexed = true;
+    if (!hold(code->object, code->entry.payload, code->entry.size, &handle)) {
+        return;
+    }
+    unsigned char *own = NULL;
+    size_t size = 0;
+    const unsigned char *const bytes = read_code(code, &size, &own);
+    if (bytes != NULL && code->entry.kind == PDL_FATBIN_CUBIN) {
+        index_cubin(code, bytes, size);
+    } else if (bytes != NULL) {
+        index_text(code, (const char *)bytes, size);
+    }
+    free(own);
     let_go(handle);
+    if (code->count > 0) {
+        qsort(code->names, code->count, sizeof(code->names[0]), compare);
+    }
 }
 
 /* What has come since the last time. */
-static void index_all(void)
+static void read_fatbins(void)
 {
-    for (; images.fatbins_indexed < images.fatbin_count; images.fatbins_indexed++) {
-        index_fatbin(&images.fatbins[images.fatbins_indexed]);
-    }
-    for (; images.ptx_indexed < images.ptx_count; images.ptx_indexed++) {
-        struct ptx *const ptx = &images.ptx[images.ptx_indexed];
+    for (; images.fatbins_read < images.fatbin_count; images.fatbins_read++) {
+        const struct fatbin *const known = &images.fatbins[images.fatbins_read];
+        struct pdl_fatbin fatbin;
+        struct pdl_fatbin_entry entry;
         void *handle = NULL;
-        if (hold(ptx->object, ptx->entry.payload, ptx->entry.size, &handle)) {
-            unsigned char *own = NULL;
-            size_t size = 0;
-            const char *const text = read_text(ptx, &size, &own);
-            if (text != NULL) {
-                index_text(ptx, text, size);
-            }
-            free(own);
-            let_go(handle);
+        if (!hold(known->object, known->bytes, known->size, &handle)) {
+            continue;
         }
+        pdl_fatbin_open(&fatbin, known->bytes, known->size);
+        while (pdl_fatbin_next(&fatbin, &entry)) {
+            if (entry.kind == PDL_FATBIN_PTX || entry.kind == PDL_FATBIN_CUBIN) {
+                (void)add_code(
+                    (struct code){.entry = entry, .object = known->object, .image = known->image});
+            }
+        }
+        let_go(handle);
     }
 }
 
-static bool has_kernel(const struct ptx *ptx, uint64_t name,
-                       const struct pdl_watch_loaded *function)
+/* Whether the driver may have chosen a code, by its target; 0: that is not known. */
+static bool fits(const struct code *code, const struct pdl_watch_loaded *function)
 {
-    const uint32_t target = ptx->entry.target; /* 0: a text by itself, which the driver compiled */
-    return ptx->count > 0 &&
-           (target == 0 || function->ptx_version <= 0 ||
-            target == (uint32_t)function->ptx_version) &&
-           bsearch(&name, ptx->names, ptx->count, sizeof(ptx->names[0]), compare) != NULL;
+    const int32_t version =
+        code->entry.kind == PDL_FATBIN_CUBIN ? function->binary_version : function->ptx_version;
+    return code->entry.target == 0 || version <= 0 || code->entry.target == (uint32_t)version;
 }
 
-bool pdl_watch_images_each(const struct pdl_watch_loaded *function, pdl_watch_image_look *look,
-                           void *context)
+static bool has_kernel(struct code *code, uint64_t name, const struct pdl_watch_loaded *function)
+{
+    if (fits(code, function) && !code->indexed) {
+        index_code(code);
+    }
+    return fits(code, function) && code->count > 0 &&
+           bsearch(&name, code->names, code->count, sizeof(code->names[0]), compare) != NULL;
+}
+
+/* Looks at the codes of an image that are of a kind; what is true of the image after the last of them. */
+static enum pdl_watch_looked look_at_kind(const struct pdl_watch_loaded *function, uint32_t first,
+                                          uint32_t end, enum pdl_fatbin_kind kind,
+                                          pdl_watch_image_look *look, void *context)
 {
     const char *const text = function->kernel->text;
     const uint64_t name = pdl_hash(PDL_HASH_START, text, strlen(text));
-    bool found = false;
-    bool goes_on = true;
-    pdl_lock_take(&images.lock);
-    index_all();
-    for (uint32_t i = 0; goes_on && i < images.ptx_count; i++) {
-        const struct ptx *const ptx = &images.ptx[i];
+    enum pdl_watch_looked looked = PDL_WATCH_LOOK_ON;
+    for (uint32_t i = first; i < end && looked != PDL_WATCH_LOOK_ENOUGH; i++) {
+        struct code *const code = &images.codes[i];
         void *handle = NULL;
-        if (has_kernel(ptx, name, function) &&
-            hold(ptx->object, ptx->entry.payload, ptx->entry.size, &handle)) {
+        if (code->entry.kind == kind && has_kernel(code, name, function) &&
+            hold(code->object, code->entry.payload, code->entry.size, &handle)) {
             unsigned char *own = NULL;
             size_t size = 0;
-            const char *const read = read_text(ptx, &size, &own);
-            if (read != NULL) {
-                found = true;
-                goes_on = look(context, read, size, ptx->entry.target);
+            const unsigned char *const bytes = read_code(code, &size, &own);
+            if (bytes != NULL) {
+                looked = look(context, &(const struct pdl_watch_code){
+                                           .bytes = bytes,
+                                           .size = size,
+                                           .target = code->entry.target,
+                                           .image = code->image,
+                                           .machine = kind == PDL_FATBIN_CUBIN,
+                                       });
             }
             free(own);
             let_go(handle);
         }
     }
+    return looked;
+}
+
+void pdl_watch_images_each(const struct pdl_watch_loaded *function, bool machine,
+                           pdl_watch_image_look *look, void *context)
+{
+    enum pdl_watch_looked looked = PDL_WATCH_LOOK_ON;
+    pdl_lock_take(&images.lock);
+    read_fatbins();
+    for (uint32_t first = 0, end; first < images.code_count && looked != PDL_WATCH_LOOK_ENOUGH;
+         first = end) {
+        end = first + 1;
+        while (end < images.code_count && images.codes[end].image == images.codes[first].image) {
+            end++;
+        }
+        looked = machine ? look_at_kind(function, first, end, PDL_FATBIN_CUBIN, look, context)
+                         : PDL_WATCH_LOOK_ON;
+        if (looked == PDL_WATCH_LOOK_ON) {
+            looked = look_at_kind(function, first, end, PDL_FATBIN_PTX, look, context);
+        }
+    }
     pdl_lock_release(&images.lock);
-    return found;
 }
 
 /* ---- recording --------------------------------------------------------------------------------------- */
@@ -505,16 +593,16 @@ void pdl_watch_cubin_loaded(const void *cubin, size_t size)
     }
 }
 
-static bool record_ptx(void *context, const char *text, size_t size, uint32_t target)
+static enum pdl_watch_looked record_ptx(void *context, const struct pdl_watch_code *code)
 {
     (void)context;
-    record(PDL_WATCH_PTX, text, size, target);
-    return true;
+    record(PDL_WATCH_PTX, code->bytes, code->size, code->target);
+    return PDL_WATCH_LOOK_ON;
 }
 
 void pdl_watch_image_of(struct pdl_watch_loaded *function)
 {
     if (wants_record()) {
-        (void)pdl_watch_images_each(function, record_ptx, NULL);
+        pdl_watch_images_each(function, false, record_ptx, NULL);
     }
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The PTX that a program brings along, as the interposer and prove.c use it. */
+/* The code that a program brings along, as the interposer and prove.c use it. */
 #ifndef PDL_LIB_WATCH_IMAGES_H
 #define PDL_LIB_WATCH_IMAGES_H
 
@@ -28,10 +28,26 @@ uint32_t pdl_watch_image_magic(const void *image);
 /* As pdl_watch_image_given(), for code whose size is known. It is copied. */
 void pdl_watch_image_bytes(const void *image, size_t size);
 
-/* Calls `look` with each PTX text that has the function's name as a kernel and is for what the driver says the function
- * was compiled for (`target`: 90; 0: a text by itself, which says so), until it returns false. False: none has. */
-typedef bool pdl_watch_image_look(void *context, const char *text, size_t size, uint32_t target);
-bool pdl_watch_images_each(const struct pdl_watch_loaded *function, pdl_watch_image_look *look,
-                           void *context);
+/* A PTX text or a cubin. */
+struct pdl_watch_code {
+    const unsigned char *bytes;
+    size_t size;
+    uint32_t target; /* 90; 0: a text by itself, which says so */
+    uint32_t image;  /* those of one number were given to the driver together, which chooses */
+    bool machine;
+};
+
+enum pdl_watch_looked {
+    PDL_WATCH_LOOK_ON,
+    PDL_WATCH_LOOK_NEXT, /* of a cubin: leave out the texts of its image, if its last cubin says so too */
+    PDL_WATCH_LOOK_ENOUGH
+};
+
+/* Calls `look` with each code that has the function's name as a kernel and is for what the driver says the function
+ * was compiled for: image by image, in each first the cubins, if they are wanted, and then the texts. */
+typedef enum pdl_watch_looked pdl_watch_image_look(void *context,
+                                                   const struct pdl_watch_code *code);
+void pdl_watch_images_each(const struct pdl_watch_loaded *function, bool machine,
+                           pdl_watch_image_look *look, void *context);
 
 #endif /* PDL_LIB_WATCH_IMAGES_H */

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Whether a kernel is proved to wait, by libpdl-inspect. */
 #include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "code/strict.h"
 #include "watch/images.h"
@@ -8,28 +10,53 @@
 
 struct question {
     const struct pdl_watch_loaded *function;
-    enum pdl_watch_proved proved;
+    enum pdl_watch_proved proved; /* by the images so far */
+    enum pdl_watch_proved
+        open; /* what a cubin of this image leaves to its texts; NOT_ASKED: nothing */
+    uint32_t image;
 };
 
-/* Each of the codes that it may be has to be proved. */
-static bool ask(void *context, const char *text, size_t size, uint32_t target)
+/* Each image that the kernel may be of has to be proved: by all of its machine code, or by all of its texts. */
+static enum pdl_watch_looked ask(void *context, const struct pdl_watch_code *code)
 {
     struct question *const question = context;
+    if (code->image != question->image && question->open != PDL_WATCH_PROVED_NOT_ASKED) {
+        return PDL_WATCH_LOOK_ENOUGH;
+    }
+    question->image = code->image;
     pdl_known always = PDL_UNKNOWN;
-    (void)target;
-    const pdl_known shown = pdl_strict_ask(text, size, question->function->kernel->text,
-                                           question->function->capability, &always);
-    question->proved = shown == PDL_YES  ? PDL_WATCH_PROVED_YES
-                       : shown == PDL_NO ? PDL_WATCH_PROVED_NO
-                                         : PDL_WATCH_PROVED_UNKNOWN;
-    return shown == PDL_YES;
+    const pdl_known shown =
+        pdl_strict_ask(code->bytes, code->size, question->function->kernel->text,
+                       question->function->capability, &always);
+    const enum pdl_watch_proved proved = shown == PDL_YES  ? PDL_WATCH_PROVED_YES
+                                         : shown == PDL_NO ? PDL_WATCH_PROVED_NO
+                                                           : PDL_WATCH_PROVED_UNKNOWN;
+    question->proved = proved;
+    if (!code->machine) {
+        question->open = PDL_WATCH_PROVED_NOT_ASKED;
+        return shown == PDL_YES ? PDL_WATCH_LOOK_ON : PDL_WATCH_LOOK_ENOUGH;
+    }
+    if (shown != PDL_YES) {
+        question->open = proved;
+    }
+    return shown == PDL_NO && always == PDL_NO ? PDL_WATCH_LOOK_ENOUGH /* no text changes that */
+           : question->open == PDL_WATCH_PROVED_NOT_ASKED ? PDL_WATCH_LOOK_NEXT
+                                                          : PDL_WATCH_LOOK_ON;
+}
+
+/* Whether the driver compiles PTX even where there is machine code. */
+static bool compiles_always(void)
+{
+    const char *const forced = getenv("CUDA_FORCE_PTX_JIT");
+    return forced != NULL && strcmp(forced, "1") == 0;
 }
 
 enum pdl_watch_proved pdl_watch_prove(struct pdl_watch_loaded *function)
 {
     struct question question = {.function = function,
                                 .proved =
-                                    atomic_load_explicit(&function->proved, memory_order_relaxed)};
+                                    atomic_load_explicit(&function->proved, memory_order_relaxed),
+                                .open = PDL_WATCH_PROVED_NOT_ASKED};
     if (question.proved != PDL_WATCH_PROVED_NOT_ASKED) {
         return question.proved;
     }
@@ -40,7 +67,10 @@ enum pdl_watch_proved pdl_watch_prove(struct pdl_watch_loaded *function)
         pdl_watch_say("no overlap is added: without libpdl-inspect no kernel is proved to wait: %s",
                       why);
     } else if (function->kernel->text[0] != '\0') {
-        (void)pdl_watch_images_each(function, ask, &question);
+        pdl_watch_images_each(function, !compiles_always(), ask, &question);
+        if (question.open != PDL_WATCH_PROVED_NOT_ASKED) {
+            question.proved = question.open;
+        }
     }
     atomic_store_explicit(&function->proved, question.proved, memory_order_relaxed);
     return question.proved;

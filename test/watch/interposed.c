@@ -9,6 +9,7 @@
  *   NAME?   by cuLaunchKernel, with its arguments in a buffer
  *   0, 1    another stream
  *   fatbin, wrapper, copy    the code again, in a fatbin of the program, its wrapper, a fatbin in other memory
+ *   cubin   machine code: cwaits, clate, cleaves, and waits, which does not
  *   threads the next launch by four threads, each 50 times
  *   fork    the rest in a child
  *   exec    the rest by another program */
@@ -155,6 +156,19 @@ static void load_fatbin(const char *way)
     bytes_free(&made);
 }
 
+static void load_cubin(void)
+{
+    struct bytes made = make_cubin(&(const struct made_cubin){
+        .target = 90,
+        .functions = {{.name = "cwaits", .code = {OP_OTHER, OP_WAIT, OP_LOAD, OP_EXIT}},
+                      {.name = "clate", .code = {OP_LOAD, OP_WAIT, OP_EXIT}},
+                      {.name = "cleaves", .code = {OP_EXIT_IF, OP_WAIT, OP_EXIT}},
+                      {.name = "waits", .code = {OP_LOAD, OP_EXIT}}}});
+    load(made.data);
+    memset(made.data, 0, made.size);
+    bytes_free(&made);
+}
+
 static void launch(const char *what)
 {
     char name[32];
@@ -281,6 +295,8 @@ int main(int argc, char **argv)
         } else if (strcmp(what, "fatbin") == 0 || strcmp(what, "wrapper") == 0 ||
                    strcmp(what, "copy") == 0) {
             load_fatbin(what);
+        } else if (strcmp(what, "cubin") == 0) {
+            load_cubin();
         } else if (strcmp(what, "threads") == 0) {
             threads = true;
         } else if (threads) {

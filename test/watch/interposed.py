@@ -137,6 +137,11 @@ def test_on_finds_the_code_wherever_it_lies():
         assert run.overlaps() == ["waits!", "never"], (way, run.launches)
 
 
+def test_on_finds_machine_code():
+    run = Run("machine", "waits cubin cwaits clate cleaves cwaits waits", rules="on *\n")
+    assert run.overlaps() == ["waits!", "cwaits!", "clate", "cleaves", "cwaits!", "waits"], run.overlaps()
+
+
 def test_on_needs_code_for_9_0():
     assert Run("old_code", "waits", rules="on *\n", PDL_FAKE_PTX_VERSION="80").overlaps() == ["waits"]
     assert Run("old_device", "waits", rules="on *\n", PDL_FAKE_CC="8.0").overlaps() == ["waits"]

@@ -92,21 +92,48 @@ static struct pdl_watch_loaded *function_of(const char *name, int ptx_version)
     return &function;
 }
 
-static bool count(void *context, const char *text, size_t size, uint32_t target)
+/* What was looked at, such as "c1 t1 t2": cubins and texts, with the numbers of their images from 1. */
+struct looked {
+    char text[256];
+    uint32_t images[8];
+    unsigned count;
+    enum pdl_watch_looked answer; /* to a cubin */
+};
+
+static enum pdl_watch_looked look(void *context, const struct pdl_watch_code *code)
 {
-    unsigned *const found = context;
-    assert_true(target == 0 || target == 90 || target == 80);
-    assert_true(size > 10 && memcmp(text, ".version", 8) == 0 && memchr(text, '\0', size) == NULL);
-    (*found)++;
-    return true;
+    struct looked *const looked = context;
+    uint32_t image = 0;
+    while (looked->images[image] != code->image && looked->images[image] != 0) {
+        image++;
+    }
+    looked->images[image] = code->image;
+    assert_true(code->target == 0 || code->target == 90 || code->target == 80);
+    if (code->machine) {
+        assert_true(code->size > 64 && memcmp(code->bytes, "\177ELF", 4) == 0);
+    } else {
+        assert_true(code->size > 10 && memcmp(code->bytes, ".version", 8) == 0 &&
+                    memchr(code->bytes, '\0', code->size) == NULL);
+    }
+    const size_t length = strlen(looked->text);
+    (void)snprintf(looked->text + length, sizeof(looked->text) - length, "%s%c%u",
+                   length > 0 ? " " : "", code->machine ? 'c' : 't', image + 1);
+    looked->count++;
+    return code->machine ? looked->answer : PDL_WATCH_LOOK_ON;
 }
 
 static unsigned codes_of(const char *name, int ptx_version)
 {
-    unsigned found = 0;
-    const bool any = pdl_watch_images_each(function_of(name, ptx_version), count, &found);
-    assert_int_equal(any, found > 0);
-    return found;
+    struct looked looked = {.count = 0};
+    pdl_watch_images_each(function_of(name, ptx_version), false, look, &looked);
+    return looked.count;
+}
+
+static void assert_codes(const char *name, enum pdl_watch_looked answer, const char *expected)
+{
+    struct looked looked = {.answer = answer};
+    pdl_watch_images_each(function_of(name, 90), true, look, &looked);
+    assert_string_equal(looked.text, expected);
 }
 
 /* How many more were recorded. */
@@ -255,6 +282,51 @@ static void cubins_are_recorded_once_and_whole(void **state)
     bytes_free(&made);
 }
 
+/* A cubin of one kernel. */
+static struct bytes cubin_of(const char *name, unsigned target, bool relocatable)
+{
+    struct made_cubin cubin = plain_cubin;
+    cubin.target = target;
+    cubin.relocatable = relocatable;
+    cubin.functions[0].name = name;
+    return make_cubin(&cubin);
+}
+
+static void cubins_are_found_before_the_texts_of_their_image(void **state)
+{
+    (void)state;
+    struct bytes alone = cubin_of("machine", 90, false);
+    struct bytes other = cubin_of("machine_other", 90, false);
+    struct bytes old = cubin_of("machine", 80, false);
+    struct bytes part = cubin_of("machine", 90, true);
+    struct bytes made = {NULL, 0};
+    const char text[] = PTX("machine", "");
+    pdl_watch_image_given(alone.data);
+    pdl_watch_image_given(alone.data);
+    const size_t begin = fatbin_begin(&made);
+    fatbin_add(&made, MADE_PTX, 90, 0, text, sizeof(text), 0);
+    fatbin_add(&made, MADE_CUBIN, 80, 0, old.data, old.size, 0);
+    fatbin_add(&made, MADE_CUBIN, 90, 0, alone.data, alone.size, 0);
+    fatbin_add(&made, MADE_CUBIN, 90, 0, other.data, other.size, 0);
+    fatbin_add(&made, MADE_CUBIN, 90, 0, part.data, part.size, 0);
+    fatbin_add(&made, MADE_CUBIN, 90, MADE_A, alone.data, alone.size, 0);
+    fatbin_end(&made, begin);
+    pdl_watch_image_bytes(made.data, made.size);
+    memset(alone.data, 0xff, alone.size);
+    memset(made.data, 0xff, made.size);
+    assert_codes("machine", PDL_WATCH_LOOK_ON, "c1 c2 c2 t2");
+    assert_codes("machine", PDL_WATCH_LOOK_NEXT, "c1 c2 c2");
+    assert_codes("machine", PDL_WATCH_LOOK_ENOUGH, "c1");
+    assert_int_equal(codes_of("machine", 90), 1);
+    pdl_watch_image_given(text);
+    assert_codes("machine", PDL_WATCH_LOOK_NEXT, "c1 c2 c2 t3");
+    bytes_free(&alone);
+    bytes_free(&other);
+    bytes_free(&old);
+    bytes_free(&part);
+    bytes_free(&made);
+}
+
 static void what_is_no_code_does_no_harm(void **state)
 {
     (void)state;
@@ -307,8 +379,9 @@ static void *give_and_ask(void *number)
         pdl_watch_image_given(text);
         struct pdl_watch_kernel own = {.text = name};
         const struct pdl_watch_loaded loaded = {.kernel = &own, .ptx_version = 90};
-        unsigned found = 0;
-        if (!pdl_watch_images_each(&loaded, count, &found) || found != 1) {
+        struct looked looked = {.count = 0};
+        pdl_watch_images_each(&loaded, true, look, &looked);
+        if (looked.count != 1) {
             return number;
         }
     }
@@ -340,6 +413,7 @@ int main(void)
         cmocka_unit_test(what_was_unloaded_is_not_read),
         cmocka_unit_test(compressed_members_are_read),
         cmocka_unit_test(cubins_are_recorded_once_and_whole),
+        cmocka_unit_test(cubins_are_found_before_the_texts_of_their_image),
         cmocka_unit_test(what_is_no_code_does_no_harm),
         cmocka_unit_test(nothing_is_recorded_where_nobody_wants_it),
         cmocka_unit_test(threads_may_give_code_at_once),
