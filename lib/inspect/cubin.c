@@ -88,7 +88,8 @@ static pdl_status add_machine(pdl_inspection *inspection, const struct pdl_order
                              .count = found->count,
                              .kernel = inspection->kernel_count - 1,
                              .lost = found->lost,
-                             .lost_at = found->lost_at};
+                             .lost_at = found->lost_at,
+                             .unordered = found->unordered};
     return PDL_SUCCESS;
 }
 

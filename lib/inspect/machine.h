@@ -25,6 +25,7 @@ struct pdl_machine {
     const char
         *lost; /* why not all paths were followed, such as "an indirect branch"; NULL if all were */
     uint64_t lost_at;
+    bool unordered; /* there may be accesses that the wait does not order */
 };
 
 /* An access to global memory in PTX, for comparison. */

@@ -103,6 +103,7 @@ struct pdl_order {
     struct table *tables;
     uint32_t call_count, table_count;
     size_t call_capacity, table_capacity;
+    bool unordered;         /* a device function with a section of its own has such accesses */
     uint64_t left;          /* steps of all walks */
     uint32_t accesses_left; /* of all walks */
     /* Of one walk: */
@@ -197,6 +198,19 @@ static bool add_tables(struct pdl_order *order, const struct pdl_elf_section *se
     return true;
 }
 
+static bool has_unordered(const struct pdl_order *order, uint32_t code)
+{
+    const size_t count = order->first[code + 1] - order->first[code];
+    for (size_t i = 0; i < count; i++) {
+        uint64_t words[2];
+        memcpy(words, order->data[code] + i * PDL_SASS_SIZE, sizeof(words));
+        if (pdl_sass_is_unordered(words[0], words[1])) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static bool read_sections(struct pdl_order *order)
 {
     const struct pdl_cubin *cubin = order->cubin;
@@ -216,6 +230,9 @@ static bool read_sections(struct pdl_order *order)
         }
     }
     order->first[cubin->count] = (uint32_t)instructions;
+    for (uint32_t i = 0; i < cubin->count && !order->unordered; i++) {
+        order->unordered = !cubin->codes[i].kernel && has_unordered(order, i);
+    }
     order->accesses_left = CUBIN_ACCESSES;
     order->left = instructions * WALKS_PER_INSTRUCTION + LEAST_STEPS;
     order->owner = calloc((size_t)instructions + 1, sizeof(*order->owner));
@@ -734,6 +751,7 @@ bool pdl_order_walk(struct pdl_order *order, uint32_t code, struct pdl_order_fou
                                       .count = order->access_count,
                                       .lost = order->lost,
                                       .lost_at = order->lost_at,
-                                      .always = order->lost == NULL && !order->unsure};
+                                      .always = order->lost == NULL && !order->unsure,
+                                      .unordered = order->unordered || has_unordered(order, code)};
     return !order->no_memory;
 }

@@ -235,3 +235,25 @@ enum pdl_sass_access pdl_sass_access_of(uint64_t low, uint64_t high, bool *gener
                    : PDL_SASS_ACCESS_UNKNOWN;
     }
 }
+
+bool pdl_sass_is_unordered(uint64_t low, uint64_t high)
+{
+    switch (low & PDL_SASS_KIND) {
+    case SASS_LDG:
+        return LOAD_ORDER(high) == LOAD_ORDER_CONSTANT;
+    case SASS_TEX:
+    case SASS_TEX_BINDLESS:
+    case SASS_TLD4:
+    case SASS_TLD4_BINDLESS:
+    case SASS_TLD:
+    case SASS_TLD_BINDLESS:
+    case SASS_TXD:
+    case SASS_TXD_BINDLESS:
+    case SASS_SULD:
+    case SASS_SUST:
+    case SASS_SURED:
+        return true;
+    default:
+        return false;
+    }
+}

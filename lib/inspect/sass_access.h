@@ -17,4 +17,8 @@ enum pdl_sass_access {
 /* What an instruction of two words does. *generic: the address may be one of shared or local memory. */
 enum pdl_sass_access pdl_sass_access_of(uint64_t low, uint64_t high, bool *generic);
 
+/* Whether an instruction accesses memory in a way that the wait does not order, wherever it stands: a load without
+ * coherence, a texture or a surface. */
+bool pdl_sass_is_unordered(uint64_t low, uint64_t high);
+
 #endif /* PDL_INSPECT_SASS_ACCESS_H */

@@ -66,10 +66,15 @@ static struct verdict judge_machine(const pdl_inspection *inspection, uint32_t k
 {
     const struct pdl_machine *machine = pdl_machine_find(inspection, kernel);
     const pdl_kernel_info *info = inspection->kernels[kernel]->info;
-    const bool early = machine != NULL && machine->count > 0;
-    return (struct verdict){.found = true,
-                            .shown = info->waits == PDL_NO || early ? PDL_NO : info->waits_always,
-                            .always = info->waits == PDL_NO ? PDL_NO : info->waits_always};
+    struct verdict one = {.found = true, .shown = info->waits_always, .always = info->waits_always};
+    if (info->waits == PDL_NO) {
+        one.shown = one.always = PDL_NO;
+    } else if (machine != NULL && machine->count > 0) {
+        one.shown = PDL_NO;
+    } else if (machine != NULL && machine->unordered) {
+        one.shown = PDL_UNKNOWN; /* right for memory that nobody writes */
+    }
+    return one;
 }
 
 /* Judges the kernel in some code. What is not shown by machine code may be shown by the PTX for its target. */

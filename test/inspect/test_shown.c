@@ -247,6 +247,9 @@ static void machine_code_that_waits_first_is_shown(void **state)
         {"before other threads are met",
          {MADE_REGION(3), OP_WAIT, OP_OTHER, OP_REGION_END, OP_LOAD, OP_EXIT},
          "shown yes, always yes"},
+        {"before a non-coherent load",
+         {OP_WAIT, OP_LOAD_CONSTANT, OP_EXIT},
+         "shown unknown, always yes"},
         {"not at all", {OP_OTHER, OP_EXIT}, "shown no, always no"},
         {"behind a load", {OP_LOAD, OP_WAIT, OP_EXIT}, "shown no, always yes"},
         {"behind a store", {OP_STORE, OP_WAIT, OP_EXIT}, "shown no, always yes"},
@@ -317,6 +320,12 @@ static void calls_in_machine_code_are_followed(void **state)
                       {.name = "helper", .is_device = true, .code = {OP_OTHER, OP_RETURN}}},
         .calls = {{"k", "helper", 1}}};
     assert_cubin_shown("behind a call", &cubin, "shown yes, always yes");
+    cubin.functions[1].code[1] = OP_WAIT;
+    cubin.functions[1].code[2] = OP_LOAD_CONSTANT;
+    assert_cubin_shown("before a non-coherent load in a function", &cubin,
+                       "shown unknown, always yes");
+    cubin.functions[1].code[1] = OP_RETURN;
+    cubin.functions[1].code[2] = 0;
     cubin.relocatable = true;
     assert_cubin_shown("behind a call that may be linked to another function", &cubin,
                        "shown unknown, always unknown");
