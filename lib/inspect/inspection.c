@@ -126,6 +126,21 @@ const pdl_lint_suppression *pdl_inspection_marker(const pdl_inspection *inspecti
     return index < pdl_inspection_marker_count(inspection) ? &inspection->markers[index] : NULL;
 }
 
+static int by_kernel(const void *key, const void *item)
+{
+    const uint32_t kernel = *(const uint32_t *)key;
+    const uint32_t other = ((const struct pdl_machine *)item)->kernel;
+    return (kernel > other) - (kernel < other);
+}
+
+const struct pdl_machine *pdl_machine_find(const pdl_inspection *inspection, uint32_t kernel)
+{
+    return inspection->machine_count == 0
+               ? NULL
+               : bsearch(&kernel, inspection->machines, inspection->machine_count,
+                         sizeof(*inspection->machines), by_kernel);
+}
+
 uint32_t *pdl_inspection_counts(const pdl_inspection *inspection, pdl_inspect_list list)
 {
     uint64_t first = 0;

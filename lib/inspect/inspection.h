@@ -43,6 +43,9 @@ bool pdl_inspection_add_kernel(pdl_inspection *inspection, const pdl_inspect_ker
 bool pdl_inspection_add_finding(pdl_inspection *inspection, const pdl_lint_finding *finding);
 bool pdl_inspection_add_marker(pdl_inspection *inspection, const pdl_lint_suppression *marker);
 
+/* What was read of a kernel's machine code; NULL if nothing was, as of one that does not wait. */
+const struct pdl_machine *pdl_machine_find(const pdl_inspection *inspection, uint32_t kernel);
+
 /* Whether a finding says that something was not shown: of the rules about waiting even a note does. */
 bool pdl_finding_is_doubt(const pdl_lint_finding *finding);
 

@@ -5,7 +5,6 @@
 #include "code/scan.h"
 #include "code/strict.h"
 #include "inspect/inspection.h"
-#include "inspect/rules/machine.h"
 
 /* What libpdl takes them for in strict mode. */
 #define SAME_TYPE(a, b) _Static_assert(__builtin_types_compatible_p(__typeof__(a), b), #b)

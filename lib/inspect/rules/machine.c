@@ -11,26 +11,11 @@
 
 /* ---- what was read ------------------------------------------------------------------------------ */
 
-static int by_kernel(const void *key, const void *item)
-{
-    const uint32_t kernel = *(const uint32_t *)key;
-    const uint32_t other = ((const struct pdl_machine *)item)->kernel;
-    return (kernel > other) - (kernel < other);
-}
-
 static int noted_by_kernel(const void *key, const void *item)
 {
     const uint32_t kernel = *(const uint32_t *)key;
     const uint32_t other = ((const struct pdl_noted *)item)->kernel;
     return (kernel > other) - (kernel < other);
-}
-
-const struct pdl_machine *pdl_machine_find(const pdl_inspection *inspection, uint32_t kernel)
-{
-    return inspection->machine_count == 0
-               ? NULL
-               : bsearch(&kernel, inspection->machines, inspection->machine_count,
-                         sizeof(*inspection->machines), by_kernel);
 }
 
 static struct pdl_noted *noted_of(const pdl_inspection *inspection, uint32_t kernel)

@@ -24,9 +24,6 @@ pdl_status pdl_machine_compare(pdl_inspection *inspection, const struct pdl_name
 pdl_status pdl_machine_alone(pdl_inspection *inspection, const struct pdl_named *same,
                              uint32_t count);
 
-/* What was read of a kernel's machine code; NULL if nothing was, as of one that does not wait. */
-const struct pdl_machine *pdl_machine_find(const pdl_inspection *inspection, uint32_t kernel);
-
 /* Whether two chains of places are the same as far as both go, columns aside. The compilers' ways to write a path
  * differ: the last part of it counts. */
 bool pdl_machine_same_place(const pdl_inspect_place *const *a, uint32_t a_count,
