@@ -166,16 +166,16 @@ static bool add_code(struct code code)
     return room;
 }
 
-/* Whether there is no copy of some bytes. */
-static bool is_new(const unsigned char *bytes, size_t size, uint64_t *hash)
+/* Whether there is a copy of some bytes. */
+static bool is_copied(const unsigned char *bytes, size_t size, uint64_t *hash)
 {
     *hash = pdl_hash(PDL_HASH_START, bytes, size);
     for (uint32_t i = 0; i < images.code_count; i++) {
         if (images.codes[i].object == COPIED && images.codes[i].hash == *hash) {
-            return false;
+            return true;
         }
     }
-    return true;
+    return false;
 }
 
 /* A code, copied with a NUL behind it. */
@@ -199,7 +199,7 @@ static void add_members(const unsigned char *bytes, size_t size)
     struct pdl_fatbin fatbin;
     struct pdl_fatbin_entry entry;
     uint64_t hash;
-    if (!is_new(bytes, size, &hash)) {
+    if (is_copied(bytes, size, &hash)) {
         return;
     }
     pdl_fatbin_open(&fatbin, bytes, size);
@@ -216,7 +216,7 @@ static void add_alone(enum pdl_fatbin_kind kind, const unsigned char *bytes, siz
     const struct pdl_fatbin_entry entry = {
         .kind = (uint16_t)kind, .compression = PDL_FATBIN_PLAIN, .payload = bytes, .size = size};
     uint64_t hash;
-    if (is_new(bytes, size, &hash)) {
+    if (!is_copied(bytes, size, &hash)) {
         add_copy(entry, hash);
     }
 }
