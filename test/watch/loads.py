@@ -123,7 +123,8 @@ def test_nothing_is_instrumented_unless_asked_for():
     for instrument in None, "", "off":
         for way in SINGLE:
             run = Run(way, text(), instrument=instrument)
-            assert run.images == [text()] and run.results == [0] and run.kernels() == run.log == [], (way, instrument)
+            assert run.images == [text()] and run.results == [0], (way, instrument)
+            assert run.kernels() == run.log == run.said == [], (way, instrument)
     for way in FATBIN:
         image = fatbin(entry(PTX, 90, text()))
         assert Run(way, image, instrument=None).images == [image], way
