@@ -112,11 +112,11 @@ static void start(void)
 {
     const struct pdl_watch_settings *const settings = pdl_watch_settings();
     wanted.on = settings->instrument != NULL && read_options(settings) && find_calls();
-    void *const record =
+    void *const marker =
         wanted.on ? pdl_watch_reserve(PDL_WATCH_INSTRUMENTED, sizeof(struct pdl_watch_instrumented))
                   : NULL;
-    if (record != NULL) { /* of no kernel: there may be none, and then the report says so */
-        pdl_watch_commit(record);
+    if (marker != NULL) { /* of no kernel: there may be none, and then the report says so */
+        pdl_watch_commit(marker);
     }
 }
 

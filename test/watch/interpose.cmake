@@ -107,6 +107,15 @@ endforeach()
 set_target_properties(loads PROPERTIES C_STANDARD 11)
 add_dependencies(loads loads_cuda pdl_watch pdl_watch_alone pdl_inspect)
 
+set(memory)
+if(NOT PDL_SANITIZE) # which has allocations of its own
+    add_library(loads_memory MODULE loads_memory.c)
+    target_link_libraries(loads_memory PRIVATE pdl_options)
+    set_target_properties(loads_memory PROPERTIES C_STANDARD 11 C_VISIBILITY_PRESET hidden)
+    add_dependencies(loads loads_memory)
+    set(memory --memory $<TARGET_FILE:loads_memory>)
+endif()
+
 file(STRINGS loads.py tests REGEX "^def test_[a-z0-9_]+\\(")
 set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS loads.py)
 foreach(test ${tests})
@@ -114,6 +123,6 @@ foreach(test ${tests})
     add_test(NAME loads.${test} COMMAND ${Python3_EXECUTABLE} -B ${CMAKE_CURRENT_SOURCE_DIR}/loads.py
         --program $<TARGET_FILE:loads> --library $<TARGET_FILE:pdl_watch> --alone $<TARGET_FILE:pdl_watch_alone>
         --driver $<TARGET_FILE_DIR:loads_cuda> --inspect $<TARGET_FILE_DIR:pdl_inspect>
-        --directory ${CMAKE_CURRENT_BINARY_DIR}/loads_${test} ${runtime} ${test})
+        --directory ${CMAKE_CURRENT_BINARY_DIR}/loads_${test} ${memory} ${runtime} ${test})
     set_tests_properties(loads.${test} PROPERTIES LABELS fake TIMEOUT 120 SKIP_RETURN_CODE 77)
 endforeach()

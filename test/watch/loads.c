@@ -35,6 +35,34 @@ static unsigned char *read_file(const char *path, size_t *size)
     return bytes;
 }
 
+/* Loads with each allocation failing that this makes. Prints how many times the original came and how many times
+ * the other. */
+static void load_without_memory(const void *image)
+{
+    unsigned counts[2] = {0, 0};
+    void (*arm)(unsigned number) = NULL;
+    bool (*disarm)(void) = NULL;
+    const bool *const last = dlsym(driver, "loads_last");
+    *(void **)&arm = dlsym(RTLD_DEFAULT, "loads_arm");
+    *(void **)&disarm = dlsym(RTLD_DEFAULT, "loads_disarm");
+    CUmodule module = NULL;
+    bool failed = true;
+    if (last == NULL || arm == NULL || disarm == NULL) {
+        exit(96);
+    }
+    LOAD("cuModuleLoadData", cuModuleLoadData, &module, image); /* what is done once */
+    for (unsigned number = 1; failed; number++) {
+        arm(number);
+        LOAD("cuModuleLoadData", cuModuleLoadData, &module, image);
+        failed = disarm();
+        counts[*last]++;
+        if (result != CUDA_SUCCESS || (!failed && !*last)) {
+            exit(95);
+        }
+    }
+    printf("%u %u\n", counts[0], counts[1]);
+}
+
 static void load(const char *way, const char *path)
 {
     static CUlibrary preserved;
@@ -53,7 +81,9 @@ static void load(const char *way, const char *path)
         const void *data;
         const void *inputs;
     } wrapper = {0x466243b1, 1, image, NULL};
-    if (strcmp(way, "data") == 0) {
+    if (strcmp(way, "memory") == 0) {
+        load_without_memory(image);
+    } else if (strcmp(way, "data") == 0) {
         LOAD("cuModuleLoadData", cuModuleLoadData, &module, image);
     } else if (strcmp(way, "dataex") == 0) {
         LOAD("cuModuleLoadDataEx", cuModuleLoadDataEx, &module, image, 1, &log, values);

@@ -68,7 +68,7 @@ def lz4(data):
 class Run:
     """What the driver got, and what the program saw."""
 
-    def __init__(self, ways, image, instrument="entry", library=None, **environment):
+    def __init__(self, ways, image, instrument="entry", library=None, first=(), record=True, **environment):
         self.folder = args.directory / "run"
         shutil.rmtree(self.folder, ignore_errors=True)
         self.folder.mkdir(parents=True)
@@ -79,10 +79,10 @@ class Run:
             words += [way, str(file)]
         paths = [args.driver] + ([args.inspect] if library is None else [])
         variables = dict(os.environ, LD_LIBRARY_PATH=os.pathsep.join(map(str, paths)), PDL_WATCH_CUPTI="0",
-                         LOADS_FOLDER=str(self.folder), LD_PRELOAD=os.pathsep.join(
-                             [*args.runtime, str(library or args.library)]),
-                         PDL_WATCH_RECORD=str(self.folder / "record"),
-                         PDL_INSTRUMENT_LOG=str(self.folder / "log"), **environment)
+                         LD_PRELOAD=os.pathsep.join([*args.runtime, *first, str(library or args.library)]), **environment)
+        if record:
+            variables |= {"LOADS_FOLDER": str(self.folder), "PDL_WATCH_RECORD": str(self.folder / "record"),
+                          "PDL_INSTRUMENT_LOG": str(self.folder / "log")}
         if instrument:
             variables["PDL_INSTRUMENT"] = instrument
         done = subprocess.run([args.program, *words], env=variables, capture_output=True, text=True, check=False,
@@ -242,11 +242,21 @@ def test_what_cannot_be_instrumented_is_loaded_as_it_is():
     assert run.images == [text()] and len(run.said) == 1 and "libpdl-inspect" in run.said[0], run.said
 
 
+def test_without_memory_the_original_is_loaded():
+    if args.memory is None:
+        sys.exit(77)
+    for image in text(), fatbin(entry(PTX, 90, text())):
+        run = Run("memory", image, first=[str(args.memory)], record=False)
+        originals, others = run.results[0], run.results[1]
+        assert originals > 20 and others >= 1, run.results
+
+
 def main():
     global args
     parser = argparse.ArgumentParser()
     for name in "program", "library", "alone", "driver", "inspect", "directory":
         parser.add_argument(f"--{name}", type=pathlib.Path, required=True)
+    parser.add_argument("--memory", type=pathlib.Path, help="a library whose allocations fail")
     parser.add_argument("--runtime", action="append", default=[], help="a sanitizer's library, which comes first")
     parser.add_argument("test")
     args = parser.parse_args()

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* A libcuda.so.1 that takes code and writes down what it got, for loads.py. Environment:
  *
- *   LOADS_FOLDER   each image becomes a file there, N.CALL; of a wrapper its fatbin, N.CALL.wrapper
+ * loads_last is whether the last image had a wait.
+ *
+ *   LOADS_FOLDER   if it is set, each image becomes a file there, N.CALL; of a wrapper its fatbin, N.CALL.wrapper
  *   LOADS_REFUSE   the call that fails for an image with a wait: CALL, or "all"
  *   LOADS_CC       compute capability of the device, 90
  *   LOADS_CONTEXT  0: none is current */
@@ -58,10 +60,17 @@ static unsigned long sum_of(struct image image)
     return sum;
 }
 
+SHOWN extern bool loads_last;
+bool loads_last;
+
 static void write_down(const char *call, struct image image)
 {
     static int number;
     char path[512];
+    loads_last = memmem(image.bytes, image.size, "griddepcontrol.wait", 19) != NULL;
+    if (getenv("LOADS_FOLDER") == NULL) {
+        return;
+    }
     (void)snprintf(path, sizeof(path), "%s/%d.%s%s", getenv("LOADS_FOLDER"), ++number, call,
                    image.is_wrapper ? ".wrapper" : "");
     FILE *const file = fopen(path, "w");

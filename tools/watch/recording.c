@@ -131,8 +131,7 @@ static void read_instrumented(struct reading *reading, const struct pdl_watch_re
     const size_t size = from->name_size < strlen(text) ? from->name_size : strlen(text);
     reading->watch->instruments = true;
     if (size > 0) {
-        char *const name = allocate(size + 1, 1);
-        memcpy(name, text, size);
+        char *const name = format_text("%.*s", (int)size, text);
         const struct store_instrumented instrumented = {store_text(reading->store, name),
                                                         text + size, from->action};
         APPEND(&reading->store->instrumented, instrumented);

@@ -250,9 +250,11 @@ static void print_gain(const struct watch *watch)
     free(launches);
 }
 
-/* Where it gains little or nothing. */
-static void print_losses(const struct watch *watch)
+static void print_changes(const struct watch *watch)
 {
+    if (watch->sums.added > 0) {
+        print_gain(watch);
+    }
     if (watch->has_times && watch->sums.no_trigger > 0) {
         char *const launches = format_count(watch->sums.no_trigger, "of these launches follows",
                                             "of these launches follow");
@@ -260,24 +262,6 @@ static void print_losses(const struct watch *watch)
                               "hidden",
                               launches));
         free(launches);
-    }
-    if (watch->sums.late > 0) {
-        char *const launches = format_count(watch->sums.late, "launch", "launches");
-        char *const interval = brief_time(watch->sums.late_interval_ns);
-        char *const length = brief_time(watch->sums.late_kernel_ns);
-        print_own(format_text("overlap cannot help %s: the host launches a kernel every %s, and "
-                              "kernels take %s",
-                              launches, interval, length));
-        free(length);
-        free(interval);
-        free(launches);
-    }
-}
-
-static void print_changes(const struct watch *watch)
-{
-    if (watch->sums.added > 0) {
-        print_gain(watch);
     }
     if (watch->sums.removed > 0) {
         char *const launches = format_count(watch->sums.removed, "launch", "launches");
@@ -291,8 +275,16 @@ static void print_changes(const struct watch *watch)
                               launches));
         free(launches);
     }
-    if (watch->sums.added + watch->sums.not_proved > 0) {
-        print_losses(watch);
+    if (watch->sums.added + watch->sums.not_proved > 0 && watch->sums.late > 0) {
+        char *const launches = format_count(watch->sums.late, "launch", "launches");
+        char *const interval = brief_time(watch->sums.late_interval_ns);
+        char *const length = brief_time(watch->sums.late_kernel_ns);
+        print_own(format_text("overlap cannot help %s: the host launches a kernel every %s, and "
+                              "kernels take %s",
+                              launches, interval, length));
+        free(length);
+        free(interval);
+        free(launches);
     }
 }
 
