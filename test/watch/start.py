@@ -106,6 +106,21 @@ class Environment(Case):
                 result = self.watch("--overlap", *options, "--", "sh", "-c", 'cat "$PDL_WATCH_RULES"')
                 self.assertEqual((result.stdout, result.returncode), (rules, 0))
 
+    def test_what_is_instrumented_is_handed_on_and_gets_overlap(self):
+        names = ("PDL_INSTRUMENT", "PDL_INSTRUMENT_TRIGGER", "PDL_INSTRUMENT_CONSTANT")
+        shell = "; ".join(f'echo "${{{name}-unset}}"' for name in names) + '; cat "$PDL_WATCH_RULES"; echo "$LD_PRELOAD"'
+        for options, variables, rule in (
+            (("hoist",), ("hoist", "unset", "unset"), "on *"),
+            (("entry", "--instrument-trigger", "none", "--constant-param", "w", "--constant-param", "k:bias"), ("entry", "none", "w,k:bias"), "on *"),
+            (("entry", "--overlap", "off"), ("entry", "unset", "unset"), "off *"),
+            (("entry", "--only", "a*"), ("entry", "unset", "unset"), "on a*"),
+        ):
+            with self.subTest(options):
+                result = self.watch("--instrument", *options, "--", "sh", "-c", shell, env={"PDL_INSTRUMENT_TRIGGER": "last-read"})
+                self.assertEqual(result.stdout.split("\n")[:5], [*variables, rule, LIBRARY])
+        kept = self.variables(env={"PDL_INSTRUMENT": "entry", "PDL_INSTRUMENT_TRIGGER": "none"})
+        self.assertEqual((kept["PDL_INSTRUMENT"], kept["PDL_INSTRUMENT_TRIGGER"]), ("entry", "none"))
+
     def test_another_tool_that_is_injected_stays_and_is_named(self):
         result = self.watch("--", "sh", "-c", "echo $CUDA_INJECTION64_PATH $LD_PRELOAD", env={"CUDA_INJECTION64_PATH": "/opt/tool.so"})
         self.assertEqual(result.stdout, f"/opt/tool.so {LIBRARY}\n")

@@ -286,19 +286,17 @@ static bool check_request(const struct request *request)
     if (runs && request->inputs.count > 0) {
         return complain("--input reads a recording and runs no program");
     }
-    if (!runs && (request->record != NULL || request->overlap != NULL || request->no_cupti ||
-                  request->no_times)) {
+    if (!runs && (request->record != NULL || request->overlap != NULL ||
+                  request->instrument != NULL || request->no_cupti || request->no_times)) {
         return complain(
-            "--record, --overlap, --no-times and --no-cupti need a program, not --input");
-    }
-    if (!runs && request->instrument != NULL) {
-        return complain("--instrument needs a program, not --input");
+            "--record, --overlap, --instrument, --no-times and --no-cupti need a program, "
+            "not --input");
     }
     if (request->instrument == NULL && (request->trigger != NULL || request->constants.count > 0)) {
         return complain("--instrument-trigger and --constant-param need --instrument");
     }
     if (request->overlap == NULL && request->only.count + request->except.count > 0) {
-        return complain("--only and --except need --overlap");
+        return complain("--only and --except need --overlap or --instrument");
     }
     if (request->quiet && request->json) {
         return complain("--quiet and --json exclude each other");
