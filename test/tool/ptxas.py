@@ -39,6 +39,8 @@ if "--version" in sys.argv:
 with_waits = any("griddepcontrol" in text for text in texts + sys.argv)
 for stream in (sys.stdout, sys.stderr):
     print("ptxas", [a for a in sys.argv[1:] if os.path.isfile(a)], "; warning", file=stream)
+for line in range(len(texts[-1].splitlines()) if os.environ.get("FAKE_LINES") else 0):
+    print(f"ptxas {{sys.argv[-1]}}, line {{line + 1}}; {{line + 1}}", file=sys.stderr)
 if os.environ.get("FAKE_SLEEP"):
     print(os.getpid(), file=open(os.environ["FAKE_SLEEP"], "w"), flush=True)
     time.sleep(60)
@@ -117,6 +119,17 @@ class Stand(Case):
     def test_what_it_prints_names_the_file_of_the_user(self):
         result = self.run_tool("-arch", "sm_90", "k.ptx")
         self.assertEqual((result.stdout, result.stderr), ("ptxas ['k.ptx'] ; warning\n",) * 2)
+
+    def test_lines_that_it_prints_are_those_of_the_file_of_the_user(self):
+        self.file("k.ptx", kernel("k") + kernel("l").partition("64\n")[2])
+        result = self.run_tool("-arch=sm_90", "k.ptx", FAKE_LINES="1")
+        with open(self.path("k.ptx"), encoding="ascii") as file:
+            before = file.read().splitlines()
+        after = self.runs()[0][1][0].splitlines()
+        for line, text in enumerate(after, 1):
+            [number] = re.findall(rf"k.ptx, line (\d+); {line}$", result.stderr, flags=re.M)
+            if "griddepcontrol" not in text:
+                self.assertEqual(before[int(number) - 1], text)
 
     def test_settings_come_from_the_environment(self):
         self.run_tool("-arch=sm_90", "k.ptx", PDL_INSTRUMENT_TRIGGER="none")
@@ -398,14 +411,20 @@ class Toolkit(Case):
         self.compile("-arch=sm_90", "-cubin", "k.cu", "-o", "k.cubin")
         self.assertEqual(self.images("k.cubin"), [("sm_90", True)])
 
+    def test_a_link_named_nvcc_is_nvcc(self):
+        os.mkdir(self.path("bin"))
+        os.symlink(tooltest.program, self.path("bin/nvcc"))
+        path = self.path("bin") + ":" + self.environment["PATH"]
+        subprocess.run(["nvcc", "-arch=sm_90", "-fatbin", "k.cu", "-o", "k.fatbin"], env={**self.environment, "PATH": path}, cwd=self.directory, check=True)
+        self.assertEqual(self.images("k.fatbin"), [("compute_90", True), ("sm_90", True)])
+
     def test_a_signal_leaves_nothing(self):
-        self.file("slow.cu", "\n".join(f"template <int N> __device__ float f{i}(float x) {{ return x * N; }}" for i in range(2)) + SOURCE + "#include <cooperative_groups.h>\n" * 2)
         fake = self.path("bin")
         os.mkdir(fake)
         compiler = self.file("bin/g++", f"#!/bin/sh\necho $$ > {self.path('pid')}\nexec sleep 60\n")
         os.chmod(compiler, 0o755)
         shutil.copy(compiler, self.path("bin/gcc"))
-        with subprocess.Popen([tooltest.program, "--nvcc", self.nvcc, "-ccbin", fake, "-arch=sm_90", "-c", "slow.cu"], env=self.environment, cwd=self.directory, start_new_session=True) as process:
+        with subprocess.Popen([tooltest.program, "--nvcc", self.nvcc, "-ccbin", fake, "-arch=sm_90", "-c", "k.cu"], env=self.environment, cwd=self.directory, start_new_session=True) as process:
             while not os.path.exists(self.path("pid")):
                 self.assertIsNone(process.poll())
                 time.sleep(0.01)

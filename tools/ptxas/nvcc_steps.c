@@ -10,7 +10,6 @@
 #include "common/file.h"
 #include "common/memory.h"
 #include "common/print.h"
-#include "ptxas/texts.h"
 
 /* ---- cicc: C++ to PTX -------------------------------------------------------------------------------------- */
 
@@ -62,7 +61,7 @@ static void instrument_output(const struct step *step)
 {
     const char *const path = value_after(step->given, "-o");
     const char *source = value_after(step->given, "--orig_src_file_name");
-    size_t size, made_size;
+    size_t size;
     source = source != NULL ? source : path;
     if (has(step->given, "-lto") || has(step->given, "-olto")) {
         log_failure(step->settings, source, "link-time optimization assembles it later");
@@ -70,12 +69,12 @@ static void instrument_output(const struct step *step)
     }
     char *const text = path != NULL ? file_read(path, &size) : NULL;
     if (text != NULL) {
-        char *const made = instrument_text(step->settings, source, text, size, false, true,
-                                           warn_refused, &made_size);
-        if (made != NULL && !write_file(path, made, made_size)) {
+        struct instrumented made =
+            instrument_text(step->settings, source, text, size, false, true, warn_refused);
+        if (made.text != NULL && !write_file(path, made.text, made.size)) {
             log_failure(step->settings, source, "its instrumented PTX cannot be written");
         }
-        free(made);
+        instrumented_free(&made);
         free(text);
     }
 }
@@ -153,7 +152,7 @@ int nvcc_fatbinary(struct step *step)
         char *argument = step->given[i];
         struct image image;
         if (read_image(argument, &image) && image.is_ptx) {
-            const char *const path = step_replace(step, image.file, image.file, false);
+            const char *const path = step_replace(step, image.file, false);
             if (path != NULL) {
                 argument = format_text("%.*s%s", (int)(image.file - argument), argument, path);
                 any = true;

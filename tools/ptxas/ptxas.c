@@ -12,7 +12,6 @@
 #include "common/memory.h"
 #include "common/print.h"
 #include "ptxas/nvcc.h"
-#include "ptxas/texts.h"
 
 enum { MOST_OPTION_FILES = 64 };
 
@@ -117,12 +116,6 @@ static int target_of(const char *name)
 
 /* ---- its inputs ----------------------------------------------------------------------------------------- */
 
-static char *replace_string(const struct step *step, const char *text)
-{
-    size_t size;
-    return instrument_text(step->settings, "<string>", text, strlen(text), true, true, NULL, &size);
-}
-
 /* Adds an argument, or what replaces it. An input is what reads as PTX: no list of the options that take a value has to
  * be complete. Returns how many arguments were read. */
 static size_t add_argument(struct step *step, char **argument, bool *any)
@@ -131,10 +124,14 @@ static size_t add_argument(struct step *step, char **argument, bool *any)
     static const char *const string[2] = {"--input-as-string", "-ias"};
     size_t used = 1;
     const char *const ptx = value_of(argument, string, &used);
-    char *const made = ptx != NULL ? replace_string(step, ptx) : NULL;
-    if (made != NULL) {
+    struct instrumented made = {.text = NULL};
+    if (ptx != NULL) {
+        made = instrument_text(step->settings, "<string>", ptx, strlen(ptx), true, true, NULL);
+    }
+    if (made.text != NULL) {
         APPEND(&step->arguments, (char *)string[0]);
-        APPEND(&step->arguments, made);
+        APPEND(&step->arguments, made.text);
+        free(made.lines.items);
         *any = true;
     } else if (ptx != NULL || value_of(argument, output, &used) != NULL) {
         for (size_t i = 0; i < used; i++) {
@@ -142,7 +139,7 @@ static size_t add_argument(struct step *step, char **argument, bool *any)
         }
     } else {
         const bool file = argument[0][0] != '-' || argument[0][1] == '\0';
-        const char *const path = file ? step_replace(step, argument[0], argument[0], true) : NULL;
+        const char *const path = file ? step_replace(step, argument[0], true) : NULL;
         APPEND(&step->arguments, path != NULL ? (char *)path : argument[0]);
         *any = *any || path != NULL;
     }
@@ -207,6 +204,9 @@ static int run(struct step *step, const char *name, int argc)
         return EXIT_FAILURE;
     }
     step->program = step->given[0] = program;
+    if (strcmp(name, "nvcc") == 0) {
+        return nvcc_run(step->given, step->settings->off);
+    }
     if (step->settings->off || argc < 2) {
         return step_untouched(step);
     }
@@ -219,12 +219,17 @@ static int run(struct step *step, const char *name, int argc)
     return asks_for_version(step->given) ? print_version(step) : assemble(step);
 }
 
-/* nvcc knows this program by the names of its steps. */
-static const char *step_name(const char *program)
+/* The program whose place this one takes: as links to it are named. */
+static const char *name_of(const char *program)
 {
+    static const char *const names[] = {"cicc", "fatbinary", "nvcc", "ptxas"};
     const char *const slash = strrchr(program, '/');
     const char *const name = slash != NULL ? slash + 1 : program;
-    return strcmp(name, "cicc") == 0 || strcmp(name, "fatbinary") == 0 ? name : "ptxas";
+    size_t i = 0;
+    while (i < 3 && strcmp(name, names[i]) != 0) {
+        i++;
+    }
+    return names[i];
 }
 
 int main(int argc, char **argv)
@@ -239,5 +244,5 @@ int main(int argc, char **argv)
     if (argc > 2 && strcmp(argv[1], "--nvcc") == 0) {
         return nvcc_run(argv + 2, settings.off);
     }
-    return run(&step, step_name(argv[0]), argc);
+    return run(&step, name_of(argv[0]), argc);
 }

@@ -16,7 +16,6 @@
 #include "common/memory.h"
 #include "common/print.h"
 #include "common/program.h"
-#include "ptxas/texts.h"
 
 /* Set while a real program runs: it must not lead back here. */
 #define STEP_RUNS "PDL_PTXAS_RUNS"
@@ -157,31 +156,28 @@ static char *read_text(const char *path, size_t *size)
     return stat(path, &about) == 0 && S_ISREG(about.st_mode) ? file_read(path, size) : NULL;
 }
 
-const char *step_replace(struct step *step, const char *path, const char *name, bool raise)
+const char *step_replace(struct step *step, const char *path, bool raise)
 {
-    size_t size, made_size;
+    size_t size;
     char *const text = read_text(path, &size);
-    char *made = NULL;
-    int file = -1;
+    struct swap swap = {.given = path};
     if (text != NULL) {
-        /* In nvcc, cicc's step has logged each kernel. */
-        made = instrument_text(step->settings, name, text, size, raise, !step->settings->is_step,
-                               NULL, &made_size);
+        /* In nvcc, the step of cicc has logged each kernel. */
+        swap.made = instrument_text(step->settings, path, text, size, raise,
+                                    !step->settings->is_step, NULL);
         free(text);
     }
-    if (made != NULL) {
-        file = keep_in_memory(made, made_size);
-        if (file < 0) {
-            log_failure(step->settings, name, "no memory file for the instrumented text");
+    if (swap.made.text != NULL) {
+        const int file = keep_in_memory(swap.made.text, swap.made.size);
+        if (file >= 0) {
+            swap.path = format_text("/proc/self/fd/%d", file);
+            APPEND(&step->swaps, swap);
+            return swap.path;
         }
-        free(made);
+        log_failure(step->settings, path, "no memory file for the instrumented text");
     }
-    if (file < 0) {
-        return NULL;
-    }
-    const struct swap swap = {.given = name, .path = format_text("/proc/self/fd/%d", file)};
-    APPEND(&step->swaps, swap);
-    return swap.path;
+    instrumented_free(&swap.made);
+    return NULL;
 }
 
 /* ---- running it --------------------------------------------------------------------------------------- */
@@ -241,29 +237,47 @@ int step_wait(pid_t child, bool crashes)
     return 128 + number; /* as a shell has it, for a signal that did not end this process */
 }
 
-/* Writes what the program printed, with the names that the user knows. */
+static const struct swap *find_swap(const struct step *step, const char *at)
+{
+    for (size_t i = 0; i < step->swaps.count; i++) {
+        const struct swap *const swap = &step->swaps.items[i];
+        const size_t length = strlen(swap->path);
+        if (strncmp(at, swap->path, length) == 0 && strspn(at + length, "0123456789") == 0) {
+            return swap;
+        }
+    }
+    return NULL;
+}
+
+/* The line of the file as it was, which has no lines of this program. */
+static unsigned long line_before(const struct swap *swap, unsigned long line)
+{
+    unsigned long added = 0;
+    for (size_t i = 0; i < swap->made.lines.count; i++) {
+        added += swap->made.lines.items[i] < line;
+    }
+    return line - added;
+}
+
+/* Writes what the program printed, with the names and lines that the user knows. */
 static void replay(const struct step *step, FILE *from, int to)
 {
+    static const char before_line[] = ", line ";
     FILE *const stream = fdopen(dup(to), "w");
     size_t size;
     rewind(from);
     char *const text = file_read_stream(from, FILE_LONGEST, &size);
-    for (const char *at = text; stream != NULL && at != NULL && at < text + size;) {
-        const struct swap *found = NULL;
-        size_t length = 0;
-        for (size_t i = 0; i < step->swaps.count; i++) {
-            const struct swap *const swap = &step->swaps.items[i];
-            length = strlen(swap->path);
-            if (strncmp(at, swap->path, length) == 0 && strspn(at + length, "0123456789") == 0) {
-                found = swap;
-                break;
-            }
-        }
-        if (found != NULL) {
-            (void)fputs(found->given, stream);
-            at += length;
-        } else {
+    for (char *at = text; stream != NULL && at != NULL && at < text + size;) {
+        const struct swap *const swap = find_swap(step, at);
+        if (swap == NULL) {
             (void)putc(*at++, stream);
+            continue;
+        }
+        (void)fputs(swap->given, stream);
+        at += strlen(swap->path);
+        if (strncmp(at, before_line, strlen(before_line)) == 0) {
+            const unsigned long line = strtoul(at + strlen(before_line), &at, 10);
+            (void)fprintf(stream, "%s%lu", before_line, line_before(swap, line));
         }
     }
     if (stream != NULL) {

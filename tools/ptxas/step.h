@@ -5,7 +5,7 @@
 
 #include <sys/types.h>
 
-#include "ptxas/settings.h"
+#include "ptxas/texts.h"
 
 /* Set by `pdl-ptxas --nvcc` for the steps of nvcc. */
 #define STEP_OF_NVCC "PDL_NVCC_STEP"
@@ -19,6 +19,7 @@ enum {
 struct swap {
     const char *given; /* the file as the user knows it */
     char *path;        /* what the program opens instead */
+    struct instrumented made;
 };
 
 struct step {
@@ -39,9 +40,8 @@ struct step {
  * frees it. NULL after an error. */
 char *step_find(const char *name);
 
-/* Instruments a file. Returns the path of the text that replaces it, which the step owns; NULL: it stays. `name` is how
- * the user calls the file. */
-const char *step_replace(struct step *step, const char *path, const char *name, bool raise);
+/* Instruments a file. Returns the path of the text that replaces it, which the step owns; NULL: it stays. */
+const char *step_replace(struct step *step, const char *path, bool raise);
 
 /* Replaces this process by the program with the arguments as they came. Returns an exit status after an error. */
 int step_untouched(const struct step *step);

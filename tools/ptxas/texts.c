@@ -64,25 +64,34 @@ void log_failure(const struct settings *settings, const char *name, const char *
     }
 }
 
-char *instrument_text(const struct settings *settings, const char *name, const char *text,
-                      size_t size, bool raise, bool log_all,
-                      void (*refused)(const char *name, const pdl_instrument_kernel *kernel),
-                      size_t *made_size)
+void instrumented_free(struct instrumented *made)
+{
+    free(made->text);
+    free(made->lines.items);
+}
+
+struct instrumented instrument_text(const struct settings *settings, const char *name,
+                                    const char *text, size_t size, bool raise, bool log_all,
+                                    void (*refused)(const char *name,
+                                                    const pdl_instrument_kernel *kernel))
 {
     pdl_instrument_options options = settings->options;
     pdl_instrumentation *result;
-    char *made = NULL;
-    bool any = false;
+    struct instrumented made = {.text = NULL};
     options.flags |= raise ? PDL_INSTRUMENT_RAISE_TARGET : 0;
     if (pdl_instrument(text, size, name, &options, &result) != PDL_SUCCESS) {
         log_failure(settings, name, pdl_inspect_last_error()->message);
-        return NULL;
+        return made;
     }
     for (size_t i = 0; i < pdl_instrumentation_kernel_count(result); i++) {
         const pdl_instrument_kernel *const kernel = pdl_instrumentation_kernel(result, i);
-        const bool done = kernel->action == PDL_INSTRUMENT_DONE;
-        any = any || done;
-        if (done || log_all) {
+        if (kernel->wait_line > 0) {
+            APPEND(&made.lines, kernel->wait_line);
+        }
+        if (kernel->trigger_line > 0) {
+            APPEND(&made.lines, kernel->trigger_line);
+        }
+        if (kernel->action == PDL_INSTRUMENT_DONE || log_all) {
             log_line(settings, (const char *const[5]){
                                    kernel->name, instrument_action_name(kernel->action),
                                    instrument_reason_name(kernel->reason), kernel->message, name});
@@ -91,10 +100,10 @@ char *instrument_text(const struct settings *settings, const char *name, const c
             refused(name, kernel);
         }
     }
-    if (any) {
-        const char *const from = pdl_instrumentation_text(result, made_size);
-        made = allocate(*made_size + 1, 1);
-        memcpy(made, from, *made_size + 1);
+    if (made.lines.count > 0) {
+        const char *const from = pdl_instrumentation_text(result, &made.size);
+        made.text = allocate(made.size + 1, 1);
+        memcpy(made.text, from, made.size + 1);
     }
     pdl_instrumentation_destroy(result);
     return made;

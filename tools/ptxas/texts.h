@@ -5,12 +5,23 @@
 
 #include "ptxas/settings.h"
 
-/* The text with the waits, which the caller frees; NULL: it stays as it is, because no kernel needs one or it is not
- * PTX. `name` is for the log, which gets kernels that were not changed only if `log_all`. `refused` is called for each kernel that cannot be instrumented, if it is not NULL. */
-char *instrument_text(const struct settings *settings, const char *name, const char *text,
-                      size_t size, bool raise, bool log_all,
-                      void (*refused)(const char *name, const pdl_instrument_kernel *kernel),
-                      size_t *made_size);
+/* A text with waits. */
+struct instrumented {
+    char *text; /* NULL: it stays as it is, because no kernel needs a wait or it is not PTX */
+    size_t size;
+    struct {
+        uint32_t *items; /* lines that were added, in no order */
+        size_t count, capacity;
+    } lines;
+};
+
+/* Instruments a text, whose target is raised if `raise`. `name` is for the log, which gets kernels that were not changed
+ * only if `log_all`. `refused` is called for each kernel that cannot be instrumented, if it is not NULL. */
+struct instrumented instrument_text(const struct settings *settings, const char *name,
+                                    const char *text, size_t size, bool raise, bool log_all,
+                                    void (*refused)(const char *name,
+                                                    const pdl_instrument_kernel *kernel));
+void instrumented_free(struct instrumented *made);
 
 /* Adds to the log that a file stays as it is. */
 void log_failure(const struct settings *settings, const char *name, const char *why);
