@@ -8,11 +8,11 @@ import shutil
 import signal
 import subprocess
 import sys
-import textwrap
 import time
-import unittest
 
 import tooltest
+
+HERE = os.path.dirname(os.path.abspath(__file__))
 
 KERNEL = """.version {version}
 .target {target}
@@ -155,6 +155,15 @@ class Stand(Case):
         self.assertEqual(len(texts), 4)
         self.assertNotIn("pdl-ptxas", self.run_tool("--version", PDL_INSTRUMENT="off").stdout)
 
+    def test_help_of_its_own_follows_that_of_ptxas(self):
+        text = self.run_tool("--help").stdout.partition("This is pdl-ptxas")[2]
+        self.assertEqual([line for line in text.splitlines() if len(line) > 80], [])
+        with open(os.path.join(HERE, "..", "..", "docs", "man", "pdl-ptxas.1"), encoding="ascii") as file:
+            page = file.read()
+        variables = re.findall(r"(?m)^  ([A-Z_]+) ", text)
+        self.assertEqual(variables, [name for name in re.findall(r"(?m)^\.TP\n\.B ([A-Z_]+)$", page) if name != "TMPDIR"])
+        self.assertEqual(len(re.findall("(?m)^  .*pdl-ptxas", text.partition("Examples:")[2])), 2)
+
     def test_what_cannot_wait_is_left_alone(self):
         for arguments in (["k.ptx"], ["-arch=sm_89", "k.ptx"], ["-arch", "compute_90", "k.ptx"], ["--gpu-name", "sm_80", "k.ptx"], ["-arch=sm_90", "-arch=sm_80", "k.ptx"]):
             self.assert_untouched(*arguments)
@@ -271,7 +280,7 @@ class Find(Case):
         return path
 
     def answer(self, **variables):
-        return self.run_tool("--help", **{"PATH": self.path("empty"), **variables}).stdout.strip()
+        return self.run_tool("--help", **{"PATH": self.path("empty"), **variables}).stdout.partition("\n")[0]
 
     def test_the_first_that_is_not_this_program_in_the_order_of_the_manual(self):
         bin_folder = self.path("toolkit/bin")

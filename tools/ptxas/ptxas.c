@@ -172,17 +172,17 @@ static int assemble(struct step *step)
 
 /* ---- the program ------------------------------------------------------------------------------------------ */
 
-static bool asks_for_version(char **argv)
+static bool asks_for(char **argv, const char *option, const char *letter)
 {
     bool asks = false;
     for (char **argument = argv + 1; *argument != NULL && !asks; argument++) {
-        asks = strcmp(*argument, "--version") == 0 || strcmp(*argument, "-V") == 0;
+        asks = strcmp(*argument, option) == 0 || strcmp(*argument, letter) == 0;
     }
     return asks;
 }
 
-/* Caches of compiled kernels have the answer of `ptxas --version` in their keys: Triton's, for one. */
-static int print_version(const struct step *step)
+/* Adds a text to what the real ptxas prints. */
+static int print_more(const struct step *step, const char *text)
 {
     const pid_t child = fork();
     if (child <= 0) {
@@ -190,12 +190,39 @@ static int print_version(const struct step *step)
     }
     const int status = step_wait(child, false);
     if (status == 0) {
-        char *const text = settings_line(step->settings);
         puts(text);
-        free(text);
     }
     return status;
 }
+
+/* Caches of compiled kernels have the answer of `ptxas --version` in their keys: Triton's, for one. */
+static int print_version(const struct step *step)
+{
+    char *const text = settings_line(step->settings);
+    const int status = print_more(step, text);
+    free(text);
+    return status;
+}
+
+static const char own_help[] =
+    "This is pdl-ptxas, which puts griddepcontrol.wait into kernels that do not wait\n"
+    "and then runs the ptxas that printed the text above.\n"
+    "\n"
+    "usage: pdl-ptxas [PTXAS-ARGUMENT...]\n"
+    "       pdl-ptxas --nvcc NVCC [NVCC-ARGUMENT...]\n"
+    "\n"
+    "  --nvcc NVCC              run nvcc, so that machine code and PTX wait\n"
+    "\n"
+    "Environment:\n"
+    "  PDL_INSTRUMENT           entry (default), hoist, or off: nothing is done\n"
+    "  PDL_INSTRUMENT_TRIGGER   none, wait or last-read; default: wait\n"
+    "  PDL_INSTRUMENT_CONSTANT  constant parameters, separated by commas\n"
+    "  PDL_INSTRUMENT_LOG       file that gets a line of JSON per kernel\n"
+    "  PDL_PTXAS                the real ptxas\n"
+    "\n"
+    "Examples:\n"
+    "  TRITON_PTXAS_PATH=$(command -v pdl-ptxas) python3 train.py\n"
+    "  pdl-ptxas --nvcc nvcc -arch=sm_90 -c norm.cu";
 
 static int run(struct step *step, const char *name, int argc)
 {
@@ -216,7 +243,10 @@ static int run(struct step *step, const char *name, int argc)
     if (strcmp(name, "fatbinary") == 0) {
         return nvcc_fatbinary(step);
     }
-    return asks_for_version(step->given) ? print_version(step) : assemble(step);
+    if (asks_for(step->given, "--version", "-V")) {
+        return print_version(step);
+    }
+    return asks_for(step->given, "--help", "-h") ? print_more(step, own_help) : assemble(step);
 }
 
 /* The program whose place this one takes: as links to it are named. */
