@@ -76,7 +76,8 @@ bool settings_read(struct settings *settings)
 char *settings_line(const struct settings *settings)
 {
     const char *const constants = value_of("PDL_INSTRUMENT_CONSTANT");
-    return format_text("pdl-ptxas %d.%d.%d: wait %s, trigger %s, constant %s", PDL_VERSION_MAJOR,
-                       PDL_VERSION_MINOR, PDL_VERSION_PATCH, waits[settings->options.wait],
+    return format_text("pdl-ptxas %d.%d.%d, revision %u: wait %s, trigger %s, constant %s",
+                       PDL_VERSION_MAJOR, PDL_VERSION_MINOR, PDL_VERSION_PATCH,
+                       (unsigned)pdl_instrument_revision(), waits[settings->options.wait],
                        triggers[settings->options.trigger], constants != NULL ? constants : "none");
 }
