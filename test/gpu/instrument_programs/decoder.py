@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""A torch.compile'd decoder block, with a cache of fixed length, applied eight times per step. `triton`: the products of one token
-are sums, which Inductor compiles to Triton kernels as well. `library`: they are cuBLAS's, whose kernels never trigger. `batch`: 64
-sequences, where kernels take much longer than their launch. Takes turns as turns.py says. Exits with 77 where PyTorch, Triton or
-a device is not there."""
+"""A torch.compile'd decoder block, with a cache of fixed length, applied eight times per step. `triton`: the products
+of one token are sums, which Inductor compiles to Triton kernels as well. `library`: they are cuBLAS's, whose kernels
+never trigger. `batch`: 64 sequences, where kernels take much longer than their launch. Takes turns as turns.py says.
+Exits with 77 where PyTorch, Triton or a device is not there."""
 
 import argparse
 import functools
@@ -77,7 +77,8 @@ def make(width, batch, length, product):
     return turns.Case(step, 5)
 
 
-CASES = {"triton": functools.partial(make, 1024, 1, 256, sum_product), "library": functools.partial(make, 1024, 1, 256, F.linear),
+CASES = {"triton": functools.partial(make, 1024, 1, 256, sum_product),
+         "library": functools.partial(make, 1024, 1, 256, F.linear),
          "batch": functools.partial(make, 4096, 64, 512, F.linear)}
 
 

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""run.py --build BUILD --out FOLDER [--tutorials FOLDER] [--quick]: programs of Triton and torch.compile on a device, as they are
-and instrumented. All variants start at once and compile side by side; then each measures in turn, so that no two use the device at
-the same time. Writes FOLDER/instrument_programs.jsonl as results come, and the tables that table.py makes of it."""
+"""run.py --build BUILD --out FOLDER [--tutorials FOLDER] [--quick]: programs of Triton and torch.compile on a device,
+as they are and instrumented. All variants start at once and compile side by side; then each measures in turn, so that
+no two use the device at the same time. Writes FOLDER/instrument_programs.jsonl as results come, and the tables that
+table.py makes of it."""
 
 import argparse
 import importlib.util

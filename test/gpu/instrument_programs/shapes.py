@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Two shapes of program, as Triton kernels in a CUDA graph: 128 norms and activations in a line, and 64 matrix-vector products
-and norms. Every variant is compiled in one process, so that their replays interleave: as Triton compiles the kernels, and
-instrumented and launched with overlap by pdl_triton. Takes a turn as turns.py says. Exits with 77 where PyTorch, Triton or a
-device is not there."""
+"""Two shapes of program, as Triton kernels in a CUDA graph: 128 norms and activations in a line, and 64 matrix-vector
+products and norms. Every variant is compiled in one process, so that their replays interleave: as Triton compiles the
+kernels, and instrumented and launched with overlap by pdl_triton. Takes a turn as turns.py says. Exits with 77 where
+PyTorch, Triton or a device is not there."""
 
 import argparse
 import sys

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """What the programs of this folder share: timing by events, and taking turns with other processes on the device.
 
-A program prints a line of JSON when it is ready. It then reads lines: each `go` makes it measure all of its cases once and print
-a line. So run.py starts every variant at the same time, and lets one after the other measure."""
+A program prints a line of JSON when it is ready. It then reads lines: each `go` makes it measure all of its cases
+once and print a line. So run.py starts every variant at the same time, and lets one after the other measure."""
 
 import hashlib
 import json

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""The kernels of Triton's tutorials, called by the tutorials' own functions: twenty calls in a line, of a small and a large size.
-The tutorials are in the folder given; they run as they are, but for their benchmarks, and an autotuner gets its first
-configuration only. Takes turns as turns.py says. Exits with 77 where PyTorch, Triton, a device or the tutorials are not there."""
+"""The kernels of Triton's tutorials, called by the tutorials' own functions: twenty calls in a line, of a small and a
+large size. The tutorials are in the folder given; they run as they are, but for their benchmarks, and an autotuner
+gets its first configuration only. Takes turns as turns.py says. Exits with 77 where PyTorch, Triton, a device or the
+tutorials are not there."""
 
 import argparse
 import contextlib
