@@ -202,6 +202,25 @@ static void another_compiler_compiles_for_itself(void **state)
     assert_int_equal(compilations(), 2);
 }
 
+static void another_linker_links_for_itself(void **state)
+{
+    (void)state;
+    static const struct pdl_rtc_linker linkers[] = {
+        {.number = 13000, .identity = {.bytes = "one", .size = 3}},
+        {.number = 13000, .identity = {.bytes = "two", .size = 3}}};
+    const pdl_instrument_options instrument = PDL_INSTRUMENT_OPTIONS_INIT;
+    options.target = "sm_90";
+    for (int linked = 0; linked < 2; linked++) {
+        options.instrument = linked ? &instrument : NULL;
+        for (size_t i = 0; i < COUNT_OF(linkers); i++) {
+            pdl_rtc_linker_override(&linkers[i]);
+            image_of("text", NULL);
+        }
+        assert_int_equal(compilations(), linked ? 3 : 1);
+    }
+    pdl_rtc_linker_override(NULL);
+}
+
 static void a_cache_in_memory_makes_no_folder(void **state)
 {
     (void)state;
@@ -575,6 +594,7 @@ int main(void)
         CACHE_TEST(a_shipped_folder_is_read_after_the_own),
         CACHE_TEST(a_machine_without_a_compiler_finds_what_is_there),
         CACHE_TEST(another_compiler_compiles_for_itself),
+        CACHE_TEST(another_linker_links_for_itself),
         CACHE_TEST(a_cache_in_memory_makes_no_folder),
         CACHE_TEST(a_folder_that_is_only_read_stays_as_it_is),
         CACHE_TEST(what_is_not_to_be_cached_is_compiled_each_time),

@@ -145,7 +145,6 @@ static pdl_status link_with(struct pdl_rtc_job *job, pdl_rtc_output from, pdl_rt
         code = malloc(size + 1);
         call = ptx ? "nvJitLinkGetLinkedPtx" : "nvJitLinkGetLinkedCubin";
         if (code != NULL) {
-            code[size] = '\0';
             result = ptx ? linker->ptx(handle, (char *)code) : linker->cubin(handle, code);
         }
     }
