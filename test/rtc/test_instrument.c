@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Kernels that were written without a wait get one while they are compiled. */
+#include "failing.h"
 #include "rtc_support.h"
 
 static pdl_rtc_image *compiled; /* of the last success; each test frees it */
@@ -430,6 +431,38 @@ static void machine_code_needs_the_linker_and_ptx_does_not(void **state)
     assert_int_equal(unsetenv("PDL_NVJITLINK"), 0);
 }
 
+static void nothing(void)
+{
+}
+
+static uint32_t failing_output;
+
+static pdl_status compile_instrumented(void)
+{
+    return compile("", &PDL_RTC_OPTIONS(SM90, .output = failing_output,
+                                        ARGUMENTS("-Xptxas=-v", "-lineinfo"), INSTRUMENT(ENTRY)));
+}
+
+static void check_compiled(pdl_status status)
+{
+    if (status == PDL_SUCCESS) {
+        const char *code = failing_output == PDL_RTC_PTX ? ptx() : link_mock.input;
+        assert_non_null(strstr(code, "griddepcontrol.wait;\nret;"));
+        done();
+    }
+    assert_null(compiled);
+    memset(&link_mock, 0, sizeof(link_mock));
+}
+
+static void a_text_is_instrumented_or_the_call_out_of_memory(void **state)
+{
+    (void)state;
+    pdl_rtc_linker_override(&mock_linker);
+    for (failing_output = PDL_RTC_CUBIN; failing_output <= PDL_RTC_LTO; failing_output++) {
+        each_fails("instrument", nothing, compile_instrumented, check_compiled);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest real[] = {
@@ -450,6 +483,7 @@ int main(void)
         RTC_MOCK_TEST(machine_code_is_made_of_the_instrumented_ptx),
         RTC_MOCK_TEST(lto_is_linked_to_ptx_before_it_is_instrumented),
         RTC_MOCK_TEST(machine_code_needs_the_linker_and_ptx_does_not),
+        RTC_MOCK_TEST(a_text_is_instrumented_or_the_call_out_of_memory),
     };
     return rtc_run(mocked, real);
 }
