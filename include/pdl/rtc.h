@@ -109,8 +109,8 @@ typedef struct pdl_rtc_options {
     /** Puts the wait into kernels that do not wait, as pdl_instrument() does, so that they can be
      * launched with overlap. NULL: they stay as they are. A kernel that is refused stays as it is,
      * too: pdl_rtc_image_log() has the reason. The code is made by way of PTX, so a cubin needs
-     * nvJitLink. Constant parameters are given by number, because no source file is opened.
-     * PDL_INSTRUMENT_RAISE_TARGET is PDL_ERROR_OPTION: `target` is for that. */
+     * nvJitLink. PDL_ERROR_OPTION is returned for PDL_INSTRUMENT_RAISE_TARGET, which `target` is
+     * for, and for constant parameters by name: NVRTC's PTX has only their numbers. */
     const pdl_instrument_options *instrument;
 } pdl_rtc_options;
 

@@ -47,6 +47,7 @@ static void each_part_of_a_question_makes_another_kernel(void **state)
     (void)state;
     const char *arguments[] = {"-DN=4"};
     const char *names[] = {"f<int>"};
+    const char *numbers[] = {"2"};
     const pdl_rtc_header headers[] = {{"x.h", "int x;"}};
     const pdl_rtc_header others[] = {{"x.h", "int y;"}};
     pdl_kernel *kernels[14];
@@ -80,7 +81,7 @@ static void each_part_of_a_question_makes_another_kernel(void **state)
     kernels[10] = kernel_of("text", "k");
     instrument.trigger = PDL_INSTRUMENT_TRIGGER_WAIT;
     kernels[11] = kernel_of("text", "k");
-    instrument.constant_params = names;
+    instrument.constant_params = numbers;
     instrument.constant_param_count = 1;
     kernels[12] = kernel_of("text", "k");
     instrument.kernels = names;

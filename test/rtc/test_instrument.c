@@ -91,20 +91,25 @@ static void what_waits_already_is_as_it_was(void **state)
     done();
 }
 
+/* Which are named by the options, or by a marker in the text. */
 static void a_hoisted_wait_comes_after_reads_through_constant_parameters(void **state)
 {
     (void)state;
-    static const char source[] =
+    static const char *const sources[] = {
         "extern \"C\" __global__ void k(float *y, const float *w, const float *x)\n"
-        "{ y[threadIdx.x] = w[threadIdx.x] * 3 + x[0]; }\n";
-    for (int constant = 0; constant < 2; constant++) {
-        assert_ok(
-            compile(source, &PDL_RTC_OPTIONS(.target = "compute_90",
-                                             INSTRUMENT(HOIST, .constant_params = STRINGS("2"),
-                                                        .constant_param_count = constant))));
+        "{ y[threadIdx.x] = w[threadIdx.x] * 3 + x[0]; }\n",
+        "#include <pdl/device.cuh>\n"
+        "extern \"C\" __global__ void k(float *y, const float *w, const float *x)\n"
+        "{ PDL_CONSTANT_PARAM(w); y[threadIdx.x] = w[threadIdx.x] * 3 + x[0]; }\n"};
+    const char *const *two = STRINGS("2");
+    for (int way = 0; way < 3; way++) {
+        assert_ok(compile(sources[way / 2],
+                          &PDL_RTC_OPTIONS(.target = "compute_90",
+                                           INSTRUMENT(HOIST, .constant_params = two,
+                                                      .constant_param_count = way == 1))));
         const char *wait = strstr(ptx(), "griddepcontrol.wait");
         assert_non_null(wait);
-        assert_true((strstr(ptx(), "ld.global") < wait) == (constant == 1));
+        assert_true((strstr(ptx(), "ld.global") < wait) == (way > 0));
         done();
     }
 }
@@ -254,6 +259,10 @@ static void options_that_mean_nothing_are_refused(void **state)
          "trigger is -1"},
         {&PDL_INSTRUMENT_OPTIONS(.constant_param_count = 1), PDL_ERROR_INVALID_ARGUMENT,
          "constant_params", "NULL"},
+        {&PDL_INSTRUMENT_OPTIONS(.constant_params = STRINGS("k:2", "w"), .constant_param_count = 2),
+         PDL_ERROR_OPTION, "constant_params", "\"w\" is refused"},
+        {&PDL_INSTRUMENT_OPTIONS(.constant_params = STRINGS("*:w"), .constant_param_count = 1),
+         PDL_ERROR_OPTION, "constant_params", "\"*:w\" is refused"},
         {&PDL_INSTRUMENT_OPTIONS(.kernels = STRINGS("k", NULL), .kernel_count = 2),
          PDL_ERROR_INVALID_ARGUMENT, "kernels", "kernels[1] is NULL"},
         {&PDL_INSTRUMENT_OPTIONS(.kernels = STRINGS("k"), .kernel_count = UINT64_C(1) << 40),

@@ -267,6 +267,25 @@ static pdl_status check_list(const char *const *list, uint64_t count, const char
     return PDL_SUCCESS;
 }
 
+/* NVRTC's PTX has no names of parameters: a name would match none, and say nothing of it. */
+static pdl_status check_constants(const pdl_instrument_options *instrument)
+{
+    pdl_status status = check_list(instrument->constant_params, instrument->constant_param_count,
+                                   "constant_params");
+    for (uint64_t i = 0; status == PDL_SUCCESS && i < instrument->constant_param_count; i++) {
+        const char *constant = instrument->constant_params[i];
+        const char *colon = strrchr(constant, ':');
+        const char *parameter = colon != NULL ? colon + 1 : constant;
+        if ((parameter[0] < '0' || parameter[0] > '9') && strcmp(parameter, "*") != 0) {
+            status = PDL_FAIL_FIELD(PDL_ERROR_OPTION, "constant_params",
+                                    "\"%.100s\" is refused: the PTX has no names of parameters; "
+                                    "their numbers are known, from 1",
+                                    constant);
+        }
+    }
+    return status;
+}
+
 pdl_status pdl_rtc_request_instrument(const pdl_rtc_options *options,
                                       pdl_instrument_options *instrument)
 {
@@ -287,8 +306,7 @@ pdl_status pdl_rtc_request_instrument(const pdl_rtc_options *options,
     }
     instrument->size = (uint32_t)sizeof(*instrument);
     instrument->flags |= PDL_INSTRUMENT_NO_SOURCES; /* the cache does not track them */
-    status = check_list(instrument->constant_params, instrument->constant_param_count,
-                        "constant_params");
+    status = check_constants(instrument);
     return status == PDL_SUCCESS
                ? check_list(instrument->kernels, instrument->kernel_count, "kernels")
                : status;
