@@ -130,16 +130,18 @@ static pdl_status add(struct pdl_edits *edits, struct pdl_edit edit)
 static pdl_status insert(struct pdl_edits *edits, const struct pdl_ptx_module *module,
                          uint32_t function, const char *at, bool behind, bool waits, bool triggers)
 {
+    const char *body = module->text + module->functions[function].body;
     const char *line = at;
-    while (line > module->text && line[-1] != '\n') {
+    while (line > body && line[-1] != '\n') {
         line--;
     }
     size_t indent = 0;
     while (line + indent < at && (line[indent] == ' ' || line[indent] == '\t')) {
         indent++;
     }
-    const bool first = line + indent == at; /* nothing stands before it on its line */
-    const bool returns = line - module->text > 1 && line[-2] == '\r';
+    const bool first = line > body && line + indent == at; /* nothing is before it on its line */
+    indent = line > body ? indent : 0;
+    const bool returns = line > body && line[-2] == '\r';
     const char *newline = returns ? "\r\n" : "\n";
     const char *blanks = indent > 0 || first ? line : "\t";
     const int width = indent > 0 || first ? (int)indent : 1;

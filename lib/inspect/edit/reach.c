@@ -3,11 +3,11 @@
 
 #include "code/system.h"
 
-static void push(struct pdl_reach *reach, uint32_t function, uint32_t *depth)
+static void push(struct pdl_reach *reach, uint32_t function)
 {
     if (!reach->seen[function]) {
         reach->seen[function] = true;
-        reach->stack[(*depth)++] = function;
+        reach->reached[reach->count++] = function;
     }
 }
 
@@ -48,11 +48,11 @@ static bool reads_environment(const struct pdl_ptx_module *module,
 void pdl_reach_add(struct pdl_reach *reach, const struct pdl_ptx_module *module, uint32_t function,
                    unsigned *found)
 {
-    uint32_t depth = 0;
+    uint32_t next = reach->count;
     *found = 0;
-    push(reach, function, &depth);
-    while (depth > 0) {
-        const struct pdl_ptx_function *at = &module->functions[reach->stack[--depth]];
+    push(reach, function);
+    while (next < reach->count) {
+        const struct pdl_ptx_function *at = &module->functions[reach->reached[next++]];
         if (!at->has_body) {
             *found |= of_system(&module->names.names[at->name]);
             continue;
@@ -64,13 +64,13 @@ void pdl_reach_add(struct pdl_reach *reach, const struct pdl_ptx_module *module,
                 const struct pdl_prototype *prototype =
                     &module->pointers.prototypes[name & ~PDL_PTX_INDIRECT];
                 for (uint32_t j = 0; j < prototype->count; j++) {
-                    push(reach, module->pointers.by_prototype[prototype->first + j], &depth);
+                    push(reach, module->pointers.by_prototype[prototype->first + j]);
                 }
                 continue;
             }
             const struct pdl_ptx_function *callee = pdl_ptx_function_find(module, name);
             if (callee != NULL) {
-                push(reach, (uint32_t)(callee - module->functions), &depth);
+                push(reach, (uint32_t)(callee - module->functions));
             } else {
                 *found |= of_system(&module->names.names[name]);
             }
@@ -81,8 +81,14 @@ void pdl_reach_add(struct pdl_reach *reach, const struct pdl_ptx_module *module,
 pdl_status pdl_reach_clear(struct pdl_reach *reach, const struct pdl_ptx_module *module)
 {
     const size_t count = (size_t)module->function_count + 1;
-    if (!PDL_ARRAY_RESERVE(reach->seen, count, reach->seen_capacity) ||
-        !PDL_ARRAY_RESERVE(reach->stack, count, reach->stack_capacity)) {
+    while (reach->count > 0) {
+        reach->seen[reach->reached[--reach->count]] = false;
+    }
+    if (reach->seen_capacity > 0) {
+        return PDL_SUCCESS;
+    }
+    if (!PDL_ARRAY_RESERVE(reach->reached, count, reach->reached_capacity) ||
+        !PDL_ARRAY_RESERVE(reach->seen, count, reach->seen_capacity)) {
         return pdl_inspect_fail(PDL_ERROR_OUT_OF_MEMORY, 0, 0, "no memory for the calls of a text");
     }
     memset(reach->seen, 0, count * sizeof(*reach->seen));
@@ -92,5 +98,5 @@ pdl_status pdl_reach_clear(struct pdl_reach *reach, const struct pdl_ptx_module 
 void pdl_reach_free(struct pdl_reach *reach)
 {
     free(reach->seen);
-    free(reach->stack);
+    free(reach->reached);
 }

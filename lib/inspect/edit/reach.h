@@ -13,15 +13,16 @@ enum {
 
 struct pdl_reach {
     bool *seen; /* by function: it was reached since they were last cleared */
-    uint32_t *stack;
-    size_t seen_capacity, stack_capacity;
+    uint32_t *reached;
+    uint32_t count; /* in reached */
+    size_t seen_capacity, reached_capacity;
 };
 
 /* Adds a function and all that it may call to those that were reached; *found has what they do. */
 void pdl_reach_add(struct pdl_reach *reach, const struct pdl_ptx_module *module, uint32_t function,
                    unsigned *found);
 
-/* Makes room and clears. */
+/* Makes room for the functions of a text and clears; it is always of the same text. */
 pdl_status pdl_reach_clear(struct pdl_reach *reach, const struct pdl_ptx_module *module);
 void pdl_reach_free(struct pdl_reach *reach);
 
