@@ -36,10 +36,13 @@ static void usage(void)
                 "                          memory, or to global memory; default: entry\n"
                 "      --trigger PLACE     one of none, wait, last-read: no trigger, right after\n"
                 "                          the wait, or after the last read of global memory;\n"
-                "                          default: none\n"
+                "                          or a number from 0: at this point of those that the\n"
+                "                          kernel has, for pdltool tune; default: none\n"
                 "      --constant-param P  no kernel in flight writes what this parameter points\n"
                 "                          to; P is [KERNEL:]NAME or [KERNEL:]NUMBER, from 1;\n"
                 "                          repeatable\n"
+                "      --prefetch          prefetch to L2, before the wait, what is read first\n"
+                "                          through constant parameters after it\n"
                 "      --raise-target      raise sm_70 to sm_89 to sm_90, and older PTX to 7.8\n"
                 "      --summary           print only how many kernels were instrumented\n"
                 "      --json              write the report as JSON; needs --output\n"
@@ -63,7 +66,7 @@ struct request {
     struct texts selected; /* names that the patterns match, owned */
     const char *output;
     int32_t wait, trigger;
-    bool raise, summary, json;
+    bool raise, prefetch, summary, json;
 };
 
 /* ---- the report --------------------------------------------------------------------------------- */
@@ -156,7 +159,9 @@ static bool print_json(const char *name, const pdl_instrumentation *result)
         json_set(object, "line", json_number(kernel->line));
         json_set(object, "wait_line", json_number_from(kernel->wait_line, 1));
         json_set(object, "trigger_line", json_number_from(kernel->trigger_line, 1));
+        json_set(object, "trigger_points", json_number_from(kernel->trigger_points, 1));
         json_set(object, "coherent_loads", json_number(kernel->loads));
+        json_set(object, "prefetches", json_number(kernel->prefetches));
         json_add(kernels, object);
         free(demangled);
     }
@@ -245,7 +250,8 @@ static int instrument(struct request *request, const char *name, const char *tex
             return code;
         }
     }
-    options.flags = request->raise ? PDL_INSTRUMENT_RAISE_TARGET : 0;
+    options.flags = (request->raise ? PDL_INSTRUMENT_RAISE_TARGET : 0) |
+                    (request->prefetch ? PDL_INSTRUMENT_PREFETCH : 0);
     options.wait = request->wait;
     options.trigger = request->trigger;
     options.constant_params = request->constants.items;
@@ -288,15 +294,28 @@ enum {
     OPTION_WAIT = 256,
     OPTION_TRIGGER,
     OPTION_CONSTANT,
+    OPTION_PREFETCH,
     OPTION_RAISE,
     OPTION_SUMMARY,
     OPTION_JSON
 };
 
+static bool read_trigger(struct request *request)
+{
+    static const char *const places[] = {"none", "wait", "last-read", NULL};
+    if (optarg[0] >= '0' && optarg[0] <= '9') {
+        int point = 0;
+        const bool read = parse_count("trigger", optarg, 0, PDL_INSTRUMENT_POINT_MAX, &point);
+        request->trigger = PDL_INSTRUMENT_TRIGGER_POINT + point;
+        return read;
+    }
+    request->trigger = parse_choice("trigger", optarg, places);
+    return request->trigger >= 0;
+}
+
 static bool read_option(struct request *request, int option)
 {
     static const char *const waits[] = {"entry", "hoist", NULL};
-    static const char *const triggers[] = {"none", "wait", "last-read", NULL};
     switch (option) {
     case 'o':
         request->output = optarg;
@@ -308,10 +327,12 @@ static bool read_option(struct request *request, int option)
         request->wait = parse_choice("wait", optarg, waits);
         return request->wait >= 0;
     case OPTION_TRIGGER:
-        request->trigger = parse_choice("trigger", optarg, triggers);
-        return request->trigger >= 0;
+        return read_trigger(request);
     case OPTION_CONSTANT:
         APPEND(&request->constants, optarg);
+        return true;
+    case OPTION_PREFETCH:
+        request->prefetch = true;
         return true;
     case OPTION_RAISE:
         request->raise = true;
@@ -340,6 +361,7 @@ static int read_options(struct request *request, int argc, char **argv)
         {"wait", required_argument, NULL, OPTION_WAIT},
         {"trigger", required_argument, NULL, OPTION_TRIGGER},
         {"constant-param", required_argument, NULL, OPTION_CONSTANT},
+        {"prefetch", no_argument, NULL, OPTION_PREFETCH},
         {"raise-target", no_argument, NULL, OPTION_RAISE},
         {"summary", no_argument, NULL, OPTION_SUMMARY},
         {"json", no_argument, NULL, OPTION_JSON},

@@ -34,8 +34,15 @@ typedef enum pdl_instrument_trigger {
     PDL_INSTRUMENT_TRIGGER_WAIT = 1, /**< Right after the wait. */
     /** After the last read of global memory, outside of loops. There is none if that is the
      * kernel's end. */
-    PDL_INSTRUMENT_TRIGGER_LAST_READ = 2
+    PDL_INSTRUMENT_TRIGGER_LAST_READ = 2,
+    /** This and N more: at point N of those that the kernel has, from 0. These are right after the wait, where each
+     * further part of the kernel begins that every thread comes to which does not leave before, outside of loops,
+     * and after the last read. A kernel with fewer points has the trigger at its last one. */
+    PDL_INSTRUMENT_TRIGGER_POINT = 16
 } pdl_instrument_trigger;
+
+/** N is at most this. */
+#define PDL_INSTRUMENT_POINT_MAX 1023
 
 /** Raise a target from sm_70 to sm_89, without a suffix, to sm_90, and PTX before 7.8 to 7.8. */
 #define PDL_INSTRUMENT_RAISE_TARGET 1u
@@ -43,9 +50,9 @@ typedef enum pdl_instrument_trigger {
 /** Options of pdl_instrument(). Start from PDL_INSTRUMENT_OPTIONS_INIT. */
 typedef struct pdl_instrument_options {
     uint32_t size;   /**< sizeof(pdl_instrument_options) as the caller was compiled. */
-    uint32_t flags;  /**< PDL_INSTRUMENT_RAISE_TARGET, PDL_INSTRUMENT_NO_SOURCES, or 0. */
+    uint32_t flags;  /**< PDL_INSTRUMENT_RAISE_TARGET and its like, or 0. */
     int32_t wait;    /**< pdl_instrument_wait. */
-    int32_t trigger; /**< pdl_instrument_trigger. */
+    int32_t trigger; /**< pdl_instrument_trigger, or PDL_INSTRUMENT_TRIGGER_POINT + N. */
     /** As in pdl_inspect_options: loads through these may stay non-coherent and, with
      * PDL_INSTRUMENT_HOIST, before the wait. */
     const char *const *constant_params;
@@ -57,6 +64,10 @@ typedef struct pdl_instrument_options {
 
 /** Do not open source files to learn the names of parameters. */
 #define PDL_INSTRUMENT_NO_SOURCES 2u
+
+/** Prefetch to L2, before the wait, what the kernel reads first through constant parameters after it: at most
+ * eight lines per thread, of addresses that are computed before the wait and that the thread reads in any case. */
+#define PDL_INSTRUMENT_PREFETCH 4u
 
 /** Options with some of them named: `&PDL_INSTRUMENT_OPTIONS(.wait = PDL_INSTRUMENT_HOIST)`, in C99
  * and C++20. */
@@ -102,6 +113,9 @@ typedef struct pdl_instrument_kernel {
     /** Non-coherent loads in its own body that were made coherent, because such a load may move
      * above the wait. */
     uint32_t loads;
+    /** The points that PDL_INSTRUMENT_TRIGGER_POINT chooses from, where that was asked for; else 0. */
+    uint32_t trigger_points;
+    uint32_t prefetches; /**< Inserted prefetches. */
     uint32_t reserved;   /**< 0. */
     const char *name;    /**< Mangled. */
     const char *message; /**< Why it was refused, a clause; else NULL. */

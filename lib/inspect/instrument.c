@@ -50,7 +50,8 @@ static pdl_status no_memory(void)
 
 static pdl_status check_options(const pdl_instrument_options *options)
 {
-    const uint32_t flags = PDL_INSTRUMENT_RAISE_TARGET | PDL_INSTRUMENT_NO_SOURCES;
+    const uint32_t flags =
+        PDL_INSTRUMENT_RAISE_TARGET | PDL_INSTRUMENT_NO_SOURCES | PDL_INSTRUMENT_PREFETCH;
     if ((options->flags & ~flags) != 0) {
         return pdl_inspect_fail(PDL_ERROR_INVALID_ARGUMENT, 0, 0,
                                 "options->flags has unknown bits: %#x", options->flags & ~flags);
@@ -59,8 +60,10 @@ static pdl_status check_options(const pdl_instrument_options *options)
         return pdl_inspect_fail(PDL_ERROR_INVALID_ARGUMENT, 0, 0,
                                 "options->wait is %d: no pdl_instrument_wait", options->wait);
     }
+    const int32_t point = options->trigger - PDL_INSTRUMENT_TRIGGER_POINT;
     if (options->trigger < PDL_INSTRUMENT_NO_TRIGGER ||
-        options->trigger > PDL_INSTRUMENT_TRIGGER_LAST_READ) {
+        (options->trigger > PDL_INSTRUMENT_TRIGGER_LAST_READ &&
+         (point < 0 || point > PDL_INSTRUMENT_POINT_MAX))) {
         return pdl_inspect_fail(PDL_ERROR_INVALID_ARGUMENT, 0, 0,
                                 "options->trigger is %d: no pdl_instrument_trigger",
                                 options->trigger);
@@ -102,6 +105,7 @@ static void refuse(pdl_instrument_kernel *kernel, pdl_instrument_reason reason, 
     kernel->reason = reason;
     kernel->message = message;
     kernel->wait_line = kernel->trigger_line = kernel->loads = 0;
+    kernel->trigger_points = kernel->prefetches = 0;
 }
 
 static bool is_selected(const pdl_instrument_options *options, const char *name)
@@ -200,11 +204,29 @@ static pdl_status make_coherent(struct job *job, uint32_t function, uint32_t *co
     return status;
 }
 
+/* Prefetches the first of what the kernel reads through constant parameters behind the wait. */
+static pdl_status prefetch(struct job *job, uint32_t function, uint32_t *count)
+{
+    const struct pdl_needs needs = needs_of(job);
+    struct pdl_prefetch prefetches[PDL_PREFETCHES_MAX];
+    const uint32_t wanted =
+        pdl_prefetches_find(prefetches, &job->points, &needs, &job->analysis->work[0].cfg);
+    pdl_status status = PDL_SUCCESS;
+    for (uint32_t i = 0; i < wanted && status == PDL_SUCCESS; i++) {
+        bool found;
+        status = pdl_edits_prefetch(&job->edits, needs.module, needs.body, function, &prefetches[i],
+                                    &found);
+        *count += status == PDL_SUCCESS && found;
+    }
+    return status;
+}
+
 static pdl_status change_kernel(struct job *job, uint32_t index, pdl_instrument_kernel *kernel)
 {
     struct pdl_work *work = &job->analysis->work[0];
     const struct pdl_ptx_module *module = &job->analysis->module;
     const struct pdl_needs needs = needs_of(job);
+    const bool prefetches = (job->options->flags & PDL_INSTRUMENT_PREFETCH) != 0;
     bool waits, triggers, found = false;
     find_pdl(module, &work->body, &waits, &triggers);
     if (waits) {
@@ -214,8 +236,8 @@ static pdl_status change_kernel(struct job *job, uint32_t index, pdl_instrument_
     pdl_status status = pdl_cfg_build(&work->cfg, module, &work->body);
     if (status == PDL_SUCCESS) {
         status = pdl_points_find(&job->points, &needs, &work->cfg,
-                                 triggers ? PDL_INSTRUMENT_NO_TRIGGER
-                                          : (pdl_instrument_trigger)job->options->trigger);
+                                 triggers ? PDL_INSTRUMENT_NO_TRIGGER : job->options->trigger,
+                                 prefetches);
     }
     if (status == PDL_SUCCESS) {
         status = pdl_edits_insert(&job->edits, module, &work->body, index, &job->points, &found);
@@ -229,7 +251,10 @@ static pdl_status change_kernel(struct job *job, uint32_t index, pdl_instrument_
         return PDL_SUCCESS;
     }
     kernel->action = PDL_INSTRUMENT_DONE;
-    return make_coherent(job, index, &kernel->loads);
+    kernel->trigger_points =
+        job->options->trigger >= PDL_INSTRUMENT_TRIGGER_POINT ? job->points.trigger_count : 0;
+    status = make_coherent(job, index, &kernel->loads);
+    return status == PDL_SUCCESS && prefetches ? prefetch(job, index, &kernel->prefetches) : status;
 }
 
 /* Refuses what cannot run with overlap whatever is inserted. */
@@ -487,7 +512,7 @@ pdl_status pdl_instrument(const char *text, size_t size, const char *name,
 }
 
 /* To be raised with each change of what the same text and options give, refusals included. */
-enum { REVISION = 1 };
+enum { REVISION = 2 };
 
 uint32_t pdl_instrument_revision(void)
 {

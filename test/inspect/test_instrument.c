@@ -264,6 +264,60 @@ static void functions_that_are_called_get_coherent_loads(void **state)
     pdl_instrumentation_destroy(result);
 }
 
+/* A loop that reads, a read on one way, a barrier, a loop that reads, and a write. */
+#define PARTS(wait, second, third, last)                                                           \
+    PROLOGUE wait "L:\n\tld.global.u32 x, [ga];\n\tsetp.lt.u32 p, x, n1;\n\t@p bra L;\n" second    \
+                  "\tsetp.lt.u32 p, x, t;\n\t@p bra M;\n\tld.global.u32 x, [ga+4];\nM:\n" third    \
+                  "\tbar.sync 0;\nN:\n\tld.global.u32 y, [ga+8];\n\tsetp.lt.u32 p, y, n1;\n\t@p "  \
+                  "bra N;\n" last "\tst.global.u32 [ga], y;\n\tret;\n" END
+
+static void the_trigger_goes_to_each_part(void **state)
+{
+    (void)state;
+    static const char *const expected[] = {
+        PARTS("\t" W "\n\t" T "\n", "", "", ""), PARTS("\t" W "\n", "\t" T "\n", "", ""),
+        PARTS("\t" W "\n", "", "\t" T "\n", ""), PARTS("\t" W "\n", "", "", "\t" T "\n")};
+    for (int32_t point = 0; point < 5; point++) {
+        pdl_instrument_options options = PDL_INSTRUMENT_OPTIONS_INIT;
+        options.trigger = PDL_INSTRUMENT_TRIGGER_POINT + point;
+        pdl_instrumentation *result = instrument(PARTS("", "", "", ""), &options);
+        assert_text("a point", result, expected[point < 3 ? point : 3]);
+        assert_int_equal(pdl_instrumentation_kernel(result, 0)->trigger_points, 4);
+        pdl_instrumentation_destroy(result);
+    }
+}
+
+/* An address that is computed behind the wait, one that another path may not come to, and a parameter that is
+ * not constant have none. */
+static void what_is_constant_is_prefetched(void **state)
+{
+    (void)state;
+    static const char *const constants[] = {"b"};
+#define WEIGHTS(first, second, wait)                                                               \
+    HEADER ".entry k(.param .u64 a, .param .u64 b, .param .u32 n)\n{\n\tld.param.u64 ga, [a];\n"   \
+           "\tld.param.u64 gb, [b];\n" first "\tld.param.u32 n1, [n];\n"                           \
+           "\tsetp.lt.u32 p, n1, 9;\n" second wait                                                 \
+           "\tld.global.u32 x, [ga];\n\t@!p ld.global.nc.u32 y, [gb+256];\n\tld.u32 z, [gb];\n"    \
+           "\tld.global.u32 z, [gb+4];\n\tmul.wide.u32 d, x, 4;\n\tadd.u64 gc, gb, d;\n"           \
+           "\tld.global.u32 z, [gc];\n\t@p bra E;\n\tld.global.u32 z, [gb+1024];\nE:\n"            \
+           "\tst.global.u32 [ga], z;\n\tret;\n}\n"
+    pdl_instrument_options options = PDL_INSTRUMENT_OPTIONS_INIT;
+    options.flags = PDL_INSTRUMENT_PREFETCH;
+    options.wait = PDL_INSTRUMENT_HOIST;
+    options.constant_params = constants;
+    options.constant_param_count = 1;
+    pdl_instrumentation *result = instrument(WEIGHTS("", "", ""), &options);
+    assert_text(
+        "prefetches", result,
+        WEIGHTS("\tprefetch.L2 [gb+0];\n", "\t@!p prefetch.global.L2 [gb+256];\n", "\t" W "\n"));
+    assert_int_equal(pdl_instrumentation_kernel(result, 0)->prefetches, 2);
+    pdl_instrumentation_destroy(result);
+    options.constant_param_count = 0;
+    result = instrument(WEIGHTS("", "", ""), &options);
+    assert_int_equal(pdl_instrumentation_kernel(result, 0)->prefetches, 0);
+    pdl_instrumentation_destroy(result);
+}
+
 /* A thread that ends in a function has to wait before the call, and what it calls may have another name. */
 static void functions_that_end_the_kernel_come_after_the_wait(void **state)
 {
@@ -420,7 +474,7 @@ static void arguments_are_checked(void **state)
     options.size = 4;
     assert_int_equal(pdl_instrument(text, size, "a", &options, &result), PDL_ERROR_DESC_SIZE);
     options.size = sizeof(options);
-    options.flags = 4;
+    options.flags = 8;
     assert_int_equal(pdl_instrument(text, size, "a", &options, &result),
                      PDL_ERROR_INVALID_ARGUMENT);
     options.flags = 0;
@@ -429,6 +483,9 @@ static void arguments_are_checked(void **state)
                      PDL_ERROR_INVALID_ARGUMENT);
     options.wait = 0;
     options.trigger = 3;
+    assert_int_equal(pdl_instrument(text, size, "a", &options, &result),
+                     PDL_ERROR_INVALID_ARGUMENT);
+    options.trigger = PDL_INSTRUMENT_TRIGGER_POINT + PDL_INSTRUMENT_POINT_MAX + 1;
     assert_int_equal(pdl_instrument(text, size, "a", &options, &result),
                      PDL_ERROR_INVALID_ARGUMENT);
     options.trigger = 0;
@@ -460,6 +517,8 @@ int main(void)
         cmocka_unit_test(the_first_label_is_in_a_loop),
         cmocka_unit_test(constant_parameters_are_read_before_a_hoisted_wait),
         cmocka_unit_test(functions_that_are_called_get_coherent_loads),
+        cmocka_unit_test(the_trigger_goes_to_each_part),
+        cmocka_unit_test(what_is_constant_is_prefetched),
         cmocka_unit_test(functions_that_end_the_kernel_come_after_the_wait),
         cmocka_unit_test(functions_have_other_names),
         cmocka_unit_test(kernels_are_refused_by_name),

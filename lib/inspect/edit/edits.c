@@ -126,9 +126,10 @@ static pdl_status add(struct pdl_edits *edits, struct pdl_edit edit)
     return PDL_SUCCESS;
 }
 
-/* Inserts statements on lines of their own at a place, indented as its line is. */
+/* Inserts up to two statements on lines of their own at a place, indented as its line is. */
 static pdl_status insert(struct pdl_edits *edits, const struct pdl_ptx_module *module,
-                         uint32_t function, const char *at, bool behind, bool waits, bool triggers)
+                         uint32_t function, const char *at, bool behind,
+                         const char *const *statements)
 {
     const char *body = module->text + module->functions[function].body;
     const char *line = at;
@@ -147,14 +148,13 @@ static pdl_status insert(struct pdl_edits *edits, const struct pdl_ptx_module *m
     const int width = indent > 0 || first ? (int)indent : 1;
     struct pdl_edit edit = {.at = (uint32_t)(at - module->text),
                             .function = function,
-                            .waits = waits,
-                            .triggers = triggers,
+                            .waits = statements[0] == wait_statement,
+                            .triggers = statements[1] == trigger_statement,
                             .below = !first};
     const char *texts[2] = {"", ""};
-    const bool which[2] = {waits, triggers};
     for (unsigned i = 0; i < 2; i++) {
-        const char *statement = i == 0 ? wait_statement : trigger_statement;
-        if (which[i]) {
+        const char *statement = statements[i];
+        if (statement != NULL) {
             /* Behind a statement: in front of it the line ends; else behind it. */
             texts[i] = first ? pdl_arena_format(&edits->arena, "%s%s%.*s", statement, newline,
                                                 width, blanks)
@@ -183,13 +183,57 @@ pdl_status pdl_edits_insert(struct pdl_edits *edits, const struct pdl_ptx_module
     if (!*found) {
         return PDL_SUCCESS;
     }
-    pdl_status status = insert(edits, module, function, wait,
-                               points->wait.beside == PDL_BESIDE_BEHIND, true, trigger == wait);
+    const char *const first[2] = {wait_statement, trigger == wait ? trigger_statement : NULL};
+    const char *const second[2] = {NULL, trigger_statement};
+    pdl_status status =
+        insert(edits, module, function, wait, points->wait.beside == PDL_BESIDE_BEHIND, first);
     if (status == PDL_SUCCESS && trigger != NULL && trigger != wait) {
         status = insert(edits, module, function, trigger,
-                        points->trigger.beside == PDL_BESIDE_BEHIND, false, true);
+                        points->trigger.beside == PDL_BESIDE_BEHIND, second);
     }
     return status;
+}
+
+/* A name that is declared between two instructions would hide the same one before. */
+static bool in_one_scope(const char *from, const char *to)
+{
+    struct pdl_lexer lexer;
+    pdl_lexer_start(&lexer, from, to, 1, 1);
+    do {
+        pdl_lexer_next(&lexer);
+    } while (!pdl_lexer_at_end(&lexer) && lexer.token.mark != '{' && lexer.token.mark != '}');
+    return lexer.token.kind == PDL_TOKEN_END;
+}
+
+pdl_status pdl_edits_prefetch(struct pdl_edits *edits, const struct pdl_ptx_module *module,
+                              const struct pdl_body *body, uint32_t function,
+                              const struct pdl_prefetch *prefetch, bool *found)
+{
+    const struct pdl_instruction *load = &body->instructions[prefetch->load];
+    const char *from = opcode_at(module, body, prefetch->from);
+    const char *at = end_of(module, body, prefetch->behind);
+    const struct pdl_name *names = module->names.names;
+    const struct pdl_name *address = &names[body->symbols[prefetch->address->symbol].name];
+    const struct pdl_name *guard =
+        load->guard != PDL_NONE ? &names[body->symbols[load->guard].name] : NULL;
+    *found = from != NULL && at != NULL && in_one_scope(from, at);
+    if (!*found) {
+        return PDL_SUCCESS;
+    }
+    const char *const statements[2] = {
+        pdl_arena_format(&edits->arena, "%s%.*s%sprefetch%s.L2 [%.*s+%lld];",
+                         guard == NULL         ? ""
+                         : load->guard_negated ? "@!"
+                                               : "@",
+                         guard != NULL ? (int)guard->length : 0, guard != NULL ? guard->text : "",
+                         guard != NULL ? " " : "",
+                         load->opcode.space == PDL_SPACE_GENERIC && load->opcode.op == PDL_OP_LOAD
+                             ? ""
+                             : ".global",
+                         (int)address->length, address->text, (long long)prefetch->address->value),
+        NULL};
+    return statements[0] != NULL ? insert(edits, module, function, at, true, statements)
+                                 : pdl_ptx_no_memory();
 }
 
 pdl_status pdl_edits_make_coherent(struct pdl_edits *edits, struct pdl_finder *finder,

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "inspect/edit/points.h"
 
+#define PDL_LAST_POINT UINT32_MAX
+
 /* The first instruction of a block that needs the wait, or PDL_NONE. */
 static uint32_t first_need(const struct pdl_needs *needs, const struct pdl_block *block)
 {
@@ -80,18 +82,25 @@ static bool only_ends(const struct pdl_block *block)
     return block->exits && block->count <= 1;
 }
 
+/* Whether every way to a block comes through the wait's block `at`, which is PDL_NONE before all blocks. */
+static bool is_behind(const struct pdl_points *points, uint32_t at, uint32_t block)
+{
+    return pdl_dominators_reach(&points->before, block) &&
+           (at == PDL_NONE || pdl_dominators_meet(&points->before, at, block) == at);
+}
+
 /* Behind the last read: the nearest block that every path comes to behind all reads, outside of loops. Threads that
- * leave without it trigger by that. `at` is the wait's block. */
-static struct pdl_place_at find_trigger(const struct pdl_points *points,
+ * leave without it trigger by that. `at` is the wait's block; *end is the one of the result, or PDL_NONE if
+ * that is the wait. */
+static struct pdl_place_at last_trigger(const struct pdl_points *points,
                                         const struct pdl_needs *needs, const struct pdl_cfg *cfg,
-                                        uint32_t at)
+                                        uint32_t at, uint32_t *end)
 {
     const struct pdl_dominators *behind = &points->behind;
     uint32_t found = PDL_NONE;
+    *end = PDL_NONE;
     for (uint32_t i = 0; i < cfg->block_count; i++) {
-        if (!pdl_dominators_reach(&points->before, i) ||
-            (at != PDL_NONE && pdl_dominators_meet(&points->before, at, i) != at) ||
-            last_read(needs, &cfg->blocks[i]) == PDL_NONE) {
+        if (!is_behind(points, at, i) || last_read(needs, &cfg->blocks[i]) == PDL_NONE) {
             continue;
         }
         if (!pdl_dominators_reach(behind, i)) {
@@ -106,10 +115,10 @@ static struct pdl_place_at find_trigger(const struct pdl_points *points,
         found = behind->parent[found];
     }
     if (found == behind->root) {
+        *end = found;
         return (struct pdl_place_at){PDL_BESIDE_NOTHING, 0};
     }
-    if (!pdl_dominators_reach(&points->before, found) ||
-        (at != PDL_NONE && pdl_dominators_meet(&points->before, at, found) != at)) {
+    if (!is_behind(points, at, found)) {
         return points->wait; /* there is a way to it that has not waited */
     }
     const struct pdl_block *block = &cfg->blocks[found];
@@ -117,6 +126,7 @@ static struct pdl_place_at find_trigger(const struct pdl_points *points,
     if (found == at && (read == PDL_NONE || read < points->wait.instruction)) {
         return points->wait;
     }
+    *end = found;
     if (read != PDL_NONE) {
         return (struct pdl_place_at){PDL_BESIDE_BEHIND, read};
     }
@@ -124,22 +134,55 @@ static struct pdl_place_at find_trigger(const struct pdl_points *points,
                                  block->first};
 }
 
-pdl_status pdl_points_find(struct pdl_points *points, const struct pdl_needs *needs,
-                           const struct pdl_cfg *cfg, pdl_instrument_trigger trigger)
+/* The trigger at point `wanted`, or at the last one: right behind the wait, where each further part begins that every
+ * thread comes to which does not leave, and behind the last read. */
+static struct pdl_place_at find_trigger(struct pdl_points *points, const struct pdl_needs *needs,
+                                        const struct pdl_cfg *cfg, uint32_t at, uint32_t wanted)
 {
+    const struct pdl_dominators *behind = &points->behind;
+    const uint32_t from = at != PDL_NONE ? at : 0;
+    uint32_t end;
+    const struct pdl_place_at last = last_trigger(points, needs, cfg, at, &end);
+    struct pdl_place_at trigger = points->wait;
+    points->trigger_count = 1;
+    if (end != PDL_NONE && pdl_dominators_reach(behind, from)) {
+        const uint32_t stop = pdl_dominators_meet(behind, from, end);
+        for (uint32_t i = behind->parent[from]; from != stop && i != stop; i = behind->parent[i]) {
+            const struct pdl_block *block = &cfg->blocks[i];
+            if (!block->in_loop && !only_ends(block) && is_behind(points, at, i) &&
+                points->trigger_count++ <= wanted) {
+                trigger = (struct pdl_place_at){PDL_BESIDE_BEFORE, block->first};
+            }
+        }
+    }
+    const bool differs =
+        last.beside != points->wait.beside || last.instruction != points->wait.instruction;
+    if (differs && last.beside != PDL_BESIDE_NOTHING && points->trigger_count++ <= wanted) {
+        trigger = last;
+    }
+    return wanted == PDL_LAST_POINT ? last : trigger;
+}
+
+pdl_status pdl_points_find(struct pdl_points *points, const struct pdl_needs *needs,
+                           const struct pdl_cfg *cfg, int32_t trigger, bool all)
+{
+    const bool places = trigger >= PDL_INSTRUMENT_TRIGGER_LAST_READ;
     points->trigger = (struct pdl_place_at){PDL_BESIDE_NOTHING, 0};
-    if (!pdl_dominators_find(&points->before, cfg, false)) {
+    points->trigger_count = 0;
+    if (!pdl_dominators_find(&points->before, cfg, false) ||
+        ((places || all) && !pdl_dominators_find(&points->behind, cfg, true))) {
         return pdl_ptx_no_memory();
     }
     const uint32_t at = wait_block(points, needs, cfg);
+    points->block = at;
     points->wait = find_wait(needs, cfg, at);
     if (trigger == PDL_INSTRUMENT_TRIGGER_WAIT) {
         points->trigger = points->wait;
-    } else if (trigger == PDL_INSTRUMENT_TRIGGER_LAST_READ) {
-        if (!pdl_dominators_find(&points->behind, cfg, true)) {
-            return pdl_ptx_no_memory();
-        }
-        points->trigger = find_trigger(points, needs, cfg, at);
+    } else if (places) {
+        points->trigger = find_trigger(points, needs, cfg, at,
+                                       trigger == PDL_INSTRUMENT_TRIGGER_LAST_READ
+                                           ? PDL_LAST_POINT
+                                           : (uint32_t)(trigger - PDL_INSTRUMENT_TRIGGER_POINT));
     }
     return PDL_SUCCESS;
 }

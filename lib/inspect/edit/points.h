@@ -25,11 +25,14 @@ struct pdl_place_at {
 struct pdl_points {
     struct pdl_dominators before, behind;
     struct pdl_place_at wait, trigger;
+    uint32_t block;         /* of the wait; PDL_NONE before the first label */
+    uint32_t trigger_count; /* points that the trigger may be at, where they were looked for */
 };
 
-/* Finds both; `beside` is PDL_BESIDE_NOTHING where there is none. */
+/* Finds both; `beside` is PDL_BESIDE_NOTHING where there is none. `trigger` is as in pdl_instrument_options.
+ * `behind` is found where the trigger needs it or `all` is set. */
 pdl_status pdl_points_find(struct pdl_points *points, const struct pdl_needs *needs,
-                           const struct pdl_cfg *cfg, pdl_instrument_trigger trigger);
+                           const struct pdl_cfg *cfg, int32_t trigger, bool all);
 void pdl_points_free(struct pdl_points *points);
 
 #endif /* PDL_INSPECT_POINTS_H */
