@@ -16,6 +16,7 @@
 #include "common/options.h"
 #include "common/print.h"
 #include "common/sinks.h"
+#include "lint/setup.h"
 #ifdef PDL_HAVE_JANSSON
 #include "common/json.h"
 #endif
@@ -41,6 +42,10 @@ static void usage(void)
                 "      --constant-param P  no kernel in flight writes what this parameter points\n"
                 "                          to; P is [KERNEL:]NAME or [KERNEL:]NUMBER, from 1;\n"
                 "                          repeatable\n"
+                "      --project FILE      take the constant parameters of this project file as\n"
+                "                          well; default: .pdl-lint in the input's folder or\n"
+                "                          the nearest one above it\n"
+                "      --no-project        take no project file\n"
                 "      --prefetch          prefetch to L2, before the wait, what is read first\n"
                 "                          through constant parameters after it\n"
                 "      --raise-target      raise sm_70 to sm_89 to sm_90, and older PTX to 7.8\n"
@@ -56,14 +61,10 @@ static void usage(void)
                 stdout);
 }
 
-struct texts {
-    const char **items;
-    size_t count, capacity;
-};
-
 struct request {
-    struct texts constants, kernels;
-    struct texts selected; /* names that the patterns match, owned */
+    struct lint_options lint; /* what is constant, and where that is stated */
+    struct lint_strings kernels;
+    struct lint_strings selected; /* names that the patterns match, owned */
     const char *output;
     int32_t wait, trigger;
     bool raise, prefetch, summary, json;
@@ -238,7 +239,8 @@ static bool report(const struct request *request, const char *name,
     return true;
 }
 
-static int instrument(struct request *request, const char *name, const char *text, size_t size)
+static int instrument(struct request *request, const pdl_inspect_options *stated, const char *name,
+                      const char *text, size_t size)
 {
     pdl_instrument_options options = PDL_INSTRUMENT_OPTIONS_INIT;
     struct sink sink = {.name = "output", .write = write_text, .path = request->output};
@@ -254,8 +256,8 @@ static int instrument(struct request *request, const char *name, const char *tex
                     (request->prefetch ? PDL_INSTRUMENT_PREFETCH : 0);
     options.wait = request->wait;
     options.trigger = request->trigger;
-    options.constant_params = request->constants.items;
-    options.constant_param_count = request->constants.count;
+    options.constant_params = stated->constant_params;
+    options.constant_param_count = stated->constant_param_count;
     options.kernels = request->selected.items;
     options.kernel_count = request->selected.count;
     if (pdl_instrument(text, size, name, &options, &result) != PDL_SUCCESS) {
@@ -283,7 +285,16 @@ static int read_and_instrument(struct request *request, const char *path)
         print_error("cannot read %s: %s", name, strerror(errno));
         return EXIT_USAGE;
     }
-    const int code = instrument(request, name, text, size);
+    struct inputs inputs = {0};
+    struct lint_setups *setups = NULL;
+    int code = EXIT_USAGE;
+    if (lint_setups_begin(&setups, &request->lint, &inputs)) {
+        inputs.prepare(&inputs, name);
+        if (!lint_setups_failed(setups)) {
+            code = instrument(request, inputs.options, name, text, size);
+        }
+    }
+    lint_setups_free(setups);
     free(text);
     return code;
 }
@@ -294,6 +305,8 @@ enum {
     OPTION_WAIT = 256,
     OPTION_TRIGGER,
     OPTION_CONSTANT,
+    OPTION_PROJECT,
+    OPTION_NO_PROJECT,
     OPTION_PREFETCH,
     OPTION_RAISE,
     OPTION_SUMMARY,
@@ -329,7 +342,13 @@ static bool read_option(struct request *request, int option)
     case OPTION_TRIGGER:
         return read_trigger(request);
     case OPTION_CONSTANT:
-        APPEND(&request->constants, optarg);
+        APPEND(&request->lint.constant_params, optarg);
+        return true;
+    case OPTION_PROJECT:
+        request->lint.project = optarg;
+        return true;
+    case OPTION_NO_PROJECT:
+        request->lint.no_project = true;
         return true;
     case OPTION_PREFETCH:
         request->prefetch = true;
@@ -361,6 +380,8 @@ static int read_options(struct request *request, int argc, char **argv)
         {"wait", required_argument, NULL, OPTION_WAIT},
         {"trigger", required_argument, NULL, OPTION_TRIGGER},
         {"constant-param", required_argument, NULL, OPTION_CONSTANT},
+        {"project", required_argument, NULL, OPTION_PROJECT},
+        {"no-project", no_argument, NULL, OPTION_NO_PROJECT},
         {"prefetch", no_argument, NULL, OPTION_PREFETCH},
         {"raise-target", no_argument, NULL, OPTION_RAISE},
         {"summary", no_argument, NULL, OPTION_SUMMARY},
@@ -403,6 +424,6 @@ int command_instrument(int argc, char **argv)
     }
     free(request.selected.items);
     free(request.kernels.items);
-    free(request.constants.items);
+    free(request.lint.constant_params.items);
     return code;
 }

@@ -35,16 +35,17 @@ typedef enum pdl_instrument_trigger {
     /** After the last read of global memory, outside of loops. There is none if that is the
      * kernel's end. */
     PDL_INSTRUMENT_TRIGGER_LAST_READ = 2,
-    /** This and N more: at point N of those that the kernel has, from 0. These are right after the wait, where each
-     * further part of the kernel begins that every thread comes to which does not leave before, outside of loops,
-     * and after the last read. A kernel with fewer points has the trigger at its last one. */
+    /** This and N more: at point N of those that the kernel has, from 0. Point 0 is right after the
+     * wait. Then comes the start of each part of the kernel that every thread reaches unless it
+     * leaves before, outside of loops. The last point is after the last read. A kernel with fewer
+     * points has the trigger at its last one. */
     PDL_INSTRUMENT_TRIGGER_POINT = 16
 } pdl_instrument_trigger;
 
 /** N is at most this. */
 #define PDL_INSTRUMENT_POINT_MAX 1023
 
-/** Raise a target from sm_70 to sm_89, without a suffix, to sm_90, and PTX before 7.8 to 7.8. */
+/** Raise a target from sm_70 to sm_89, without a suffix, to sm_90, and PTX 6.4 to 7.7 to 7.8. */
 #define PDL_INSTRUMENT_RAISE_TARGET 1u
 
 /** Options of pdl_instrument(). Start from PDL_INSTRUMENT_OPTIONS_INIT. */
@@ -65,8 +66,9 @@ typedef struct pdl_instrument_options {
 /** Do not open source files to learn the names of parameters. */
 #define PDL_INSTRUMENT_NO_SOURCES 2u
 
-/** Prefetch to L2, before the wait, what the kernel reads first through constant parameters after it: at most
- * eight lines per thread, of addresses that are computed before the wait and that the thread reads in any case. */
+/** Prefetch to L2, before the wait, what the kernel reads first through constant parameters after it.
+ * There are at most eight prefetches, of addresses that are computed before the wait and that the
+ * thread reads in any case. */
 #define PDL_INSTRUMENT_PREFETCH 4u
 
 /** Options with some of them named: `&PDL_INSTRUMENT_OPTIONS(.wait = PDL_INSTRUMENT_HOIST)`, in C99
@@ -99,7 +101,8 @@ typedef enum pdl_instrument_reason {
     PDL_INSTRUMENT_REASON_COOPERATIVE = 2, /**< It uses the grid's barrier. */
     PDL_INSTRUMENT_REASON_LAUNCHES = 3,    /**< It launches kernels from the device. */
     PDL_INSTRUMENT_REASON_NO_PLACE = 4,    /**< No point is passed once by every thread. */
-    PDL_INSTRUMENT_REASON_FINDING = 5      /**< The result would have a finding of lint. */
+    /** The result would have a finding of lint, or the kernel waits already and has one. */
+    PDL_INSTRUMENT_REASON_FINDING = 5
 } pdl_instrument_reason;
 
 /** What was done with one kernel. */

@@ -247,6 +247,19 @@ static void constant_parameters_are_read_before_a_hoisted_wait(void **state)
     pdl_instrumentation_destroy(result);
 }
 
+static void marked_pointers_are_constant(void **state)
+{
+    (void)state;
+    pdl_instrument_options options = PDL_INSTRUMENT_OPTIONS_INIT;
+    options.wait = PDL_INSTRUMENT_HOIST;
+    pdl_instrumentation *result = instrument(
+        PROLOGUE "\t// pdl:constant ga\n\tld.global.nc.u32 x, [ga];\n\tret;\n" END, &options);
+    assert_text("a marker", result,
+                PROLOGUE "\t// pdl:constant ga\n\tld.global.nc.u32 x, [ga];\n\t" W
+                         "\n\tret;\n" END);
+    pdl_instrumentation_destroy(result);
+}
+
 static void functions_that_are_called_get_coherent_loads(void **state)
 {
     (void)state;
@@ -516,6 +529,7 @@ int main(void)
         cmocka_unit_test(lines_are_those_of_the_result),
         cmocka_unit_test(the_first_label_is_in_a_loop),
         cmocka_unit_test(constant_parameters_are_read_before_a_hoisted_wait),
+        cmocka_unit_test(marked_pointers_are_constant),
         cmocka_unit_test(functions_that_are_called_get_coherent_loads),
         cmocka_unit_test(the_trigger_goes_to_each_part),
         cmocka_unit_test(what_is_constant_is_prefetched),
