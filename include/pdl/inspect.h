@@ -321,12 +321,15 @@ PDL_API uint64_t pdl_inspection_matches(const pdl_inspection *inspection, pdl_in
  * Whether the code of a kernel for a compute capability (90 for 9.0) is proved to wait on every
  * path before it touches memory.
  *
- * The code is that which the driver chooses from the images; if that is machine code, the PTX for
- * the same target is analysed. PDL_YES: it waits, and has no finding that counts. Suppressed
+ * The code is that which the driver chooses from the images. Machine code proves it if each path
+ * from the entry waits, if all that comes before is known and accesses no global memory, and if the
+ * kernel has no non-coherent load, texture or surface. Threads may leave before by their index. If
+ * machine code does not prove it, the PTX for the same target may. In PTX, PDL_YES: it waits, and has no finding that counts. Suppressed
  * findings do not count. Warnings and errors count, and so do notes of PDL_LINT_READ_BEFORE_WAIT,
  * PDL_LINT_WRITE_BEFORE_WAIT, PDL_LINT_PARTIAL_WAIT and PDL_LINT_NO_WAIT, because these concern
- * what lint cannot see. PDL_NO: it has such findings, or does not wait. PDL_UNKNOWN: there is no
- * PTX of it, no kernel of that (mangled) name, or the inspection has only facts.
+ * what lint cannot see. PDL_NO: it has such findings, accesses memory before the wait, or does not
+ * wait. PDL_UNKNOWN: its machine code does not show it and there is no PTX of it, there is no kernel
+ * of that (mangled) name, or the inspection has only facts.
  *
  * `waits_always` may be NULL. It gets pdl_kernel_info.waits_always for that code, which is PDL_NO
  * also if some threads leave before the wait, which is harmless. Thread-safe. Cannot fail.

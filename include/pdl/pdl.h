@@ -351,7 +351,7 @@ typedef struct pdl_kernel_info {
     int32_t parameter_count;           /**< Parameters. -1: unknown, as before driver 12.4 if libpdl
                                             has not loaded the image. */
     uint32_t waits;                    /**< A pdl_known: executes griddepcontrol.wait. */
-    uint32_t waits_always;             /**< A pdl_known: on every path. Requires analysis of PTX;
+    uint32_t waits_always;             /**< A pdl_known: on every path. Requires analysis of code;
                                   pdl_kernel_get() has it with PDL_OVERLAP_STRICT=1. */
     uint32_t triggers;       /**< A pdl_known: executes griddepcontrol.launch_dependents. */
     uint32_t can_overlap;    /**< 1 if PDL_OVERLAP_AUTO would be granted on `device`. */

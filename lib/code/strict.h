@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Strict mode, PDL_OVERLAP_STRICT=1: a kernel overlaps only if libpdl-inspect shows, from the PTX in its image, that
+/* Strict mode, PDL_OVERLAP_STRICT=1: a kernel overlaps only if libpdl-inspect shows, from the code in its image, that
  * it waits on every path before it touches memory. Looked at when a kernel is made, and never by a launch. */
 #ifndef PDL_LIB_STRICT_H
 #define PDL_LIB_STRICT_H

@@ -24,7 +24,10 @@ static pdl_status add_kernel(pdl_inspection *inspection, const struct pdl_cubin 
         pdl_code_info(pdl_arena_copy(&inspection->arena, code->name, strlen(code->name)));
     info.binary_version = cubin->target;
     info.waits = code->waits;
-    info.waits_always = found == NULL ? PDL_UNKNOWN : found->always ? PDL_YES : PDL_UNKNOWN;
+    info.waits_always = found == NULL   ? PDL_UNKNOWN
+                        : found->always ? PDL_YES
+                        : found->leaves ? PDL_NO
+                                        : PDL_UNKNOWN;
     info.triggers = code->triggers;
     info.registers_per_thread = code->registers;
     info.static_shared_memory =
@@ -89,6 +92,7 @@ static pdl_status add_machine(pdl_inspection *inspection, const struct pdl_order
                              .kernel = inspection->kernel_count - 1,
                              .lost = found->lost,
                              .lost_at = found->lost_at,
+                             .leaves = found->leaves,
                              .unordered = found->unordered};
     return PDL_SUCCESS;
 }

@@ -25,6 +25,8 @@ struct pdl_machine {
     const char
         *lost; /* why not all paths were followed, such as "an indirect branch"; NULL if all were */
     uint64_t lost_at;
+    bool
+        leaves; /* threads leave before the wait by their index or their block's; all others wait first */
     bool unordered; /* there may be accesses that the wait does not order */
 };
 

@@ -11,6 +11,7 @@
 #include "code/system.h"
 #include "core/array.h"
 #include "inspect/sass_access.h"
+#include "inspect/sass_straight.h"
 
 #define NONE UINT32_MAX
 #define ROOT 0u /* the kernel itself, of the functions of a walk */
@@ -702,6 +703,12 @@ static void begin(struct pdl_order *order)
     order->unsure = order->cubin->relocatable; /* the linker may replace functions */
 }
 
+static bool leaves_early(const struct pdl_order *order, uint32_t code)
+{
+    return order->lost == NULL && order->call_count == 0 && !order->cubin->relocatable &&
+           pdl_sass_comes_straight(order->data[code], order->first[code + 1] - order->first[code]);
+}
+
 bool pdl_order_walk(struct pdl_order *order, uint32_t code, struct pdl_order_found *found)
 {
     begin(order);
@@ -752,6 +759,7 @@ bool pdl_order_walk(struct pdl_order *order, uint32_t code, struct pdl_order_fou
                                       .lost = order->lost,
                                       .lost_at = order->lost_at,
                                       .always = order->lost == NULL && !order->unsure,
+                                      .leaves = leaves_early(order, code),
                                       .unordered = order->unordered || has_unordered(order, code)};
     return !order->no_memory;
 }

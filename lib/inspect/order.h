@@ -16,7 +16,9 @@ struct pdl_order_found {
     uint32_t count;
     const char *lost; /* as of a pdl_machine */
     uint64_t lost_at;
-    bool always;    /* it waits on every path, and what it does before that is listed or harmless */
+    bool always; /* it waits on every path, and what it does before that is listed or harmless */
+    bool
+        leaves; /* the same, but for threads that leave before the wait by their index or their block's */
     bool unordered; /* there are accesses that a wait does not order, before it or behind it */
 };
 

@@ -71,7 +71,9 @@ static struct verdict judge_machine(const pdl_inspection *inspection, uint32_t k
     } else if (machine != NULL && machine->count > 0) {
         one.shown = PDL_NO;
     } else if (machine != NULL && machine->unordered) {
-        one.shown = PDL_UNKNOWN; /* right for memory that nobody writes */
+        one.shown = PDL_UNKNOWN; /* right for memory that no kernel writes */
+    } else if (machine != NULL && machine->leaves) {
+        one.shown = PDL_YES;
     }
     return one;
 }

@@ -129,7 +129,7 @@ enum pdl_watch_proved {
     PDL_WATCH_PROVED_NOT_ASKED,
     PDL_WATCH_PROVED_YES,
     PDL_WATCH_PROVED_NO,      /* its code shows that it does not */
-    PDL_WATCH_PROVED_UNKNOWN, /* no PTX, calls that cannot be followed */
+    PDL_WATCH_PROVED_UNKNOWN, /* no code, calls that cannot be followed */
     PDL_WATCH_PROVED_NO_TOOL  /* libpdl-inspect could not be loaded */
 };
 

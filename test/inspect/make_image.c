@@ -149,6 +149,12 @@ static uint64_t second_word(uint64_t first)
     case OP_BRANCH_TABLE & 0x1ff:
     case OP_RETURN & 0x1ff:
         return 0x000fea0003800000; /* no second predicate */
+    case OP_THREAD & 0x1ff:
+        return (first & MADE_SPECIAL) != 0 ? 0x000e620000002100 : 0x000fe20000000f00;
+    case OP_ADD & 0x1ff:
+        return 0x000fca0007ffe0ff;
+    case OP_COMPARE_THREAD & 0x1ff:
+        return 0x000fda0003f06270;
     case OP_LOAD & 0x1ff:
         return (first & MADE_CONSTANT) != 0 ? 0x000ea8000c1e9900 : 0x000ea8000c1e1900;
     default:
@@ -159,9 +165,11 @@ static uint64_t second_word(uint64_t first)
 static void add_instructions(struct bytes *code, const uint64_t *instructions)
 {
     for (unsigned i = 0; i < MADE_CODE && instructions[i] != 0; i++) {
-        const bool constant = (instructions[i] & 0xfffu) == (OP_LOAD & 0xfffu);
-        const uint64_t words[2] = {constant ? instructions[i] & ~MADE_CONSTANT : instructions[i],
-                                   second_word(instructions[i])};
+        const uint32_t op = instructions[i] & 0xfffu;
+        const uint64_t made = op == (OP_LOAD & 0xfffu)     ? MADE_CONSTANT
+                              : op == (OP_THREAD & 0xfffu) ? MADE_SPECIAL
+                                                           : 0;
+        const uint64_t words[2] = {instructions[i] & ~made, second_word(instructions[i])};
         bytes_add(code, words, sizeof(words));
     }
 }

@@ -61,6 +61,13 @@ enum {
 /* A region that ends so many instructions behind it. */
 #define MADE_REGION(n) (OP_REGION | (uint64_t)(uint32_t)((n)*16) << 32)
 
+/* What depends on the thread: R0 = threadIdx.x, R1 = R0 + R2, P0 = R1 < R2, P0 = R2 < R2. */
+#define OP_THREAD         (UINT64_C(0x0000000000007919) | MADE_SPECIAL)
+#define OP_ADD            UINT64_C(0x0000000200017210)
+#define OP_COMPARE_THREAD UINT64_C(0x000000020100720c)
+#define OP_COMPARE_OTHER  UINT64_C(0x000000020200720c)
+#define MADE_SPECIAL      (UINT64_C(1) << 62) /* not in the code: it makes the second word */
+
 #define MADE_CODE 12
 
 struct made_function {

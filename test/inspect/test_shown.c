@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Which kernels are shown to wait on every path before they touch memory, and in which of several codes. */
+/* Which kernels are shown to wait on every path before they touch memory, and in which of several codes. With files
+ * as arguments: what is shown of their kernels, a line for each, for machine.py. */
 #include "ptx_support.h"
 
 #define WAIT       "griddepcontrol.wait;\n"
@@ -265,6 +266,25 @@ static void machine_code_that_waits_first_is_shown(void **state)
         {"behind an exit",
          {OP_EXIT_IF, OP_WAIT, OP_LOAD, OP_EXIT},
          "shown unknown, always unknown"},
+        {"not by threads that leave by their index",
+         {OP_THREAD, OP_ADD, OP_COMPARE_THREAD, OP_EXIT_IF, OP_WAIT, OP_LOAD, OP_EXIT},
+         "shown yes, always no"},
+        {"not by threads that leave by an index before",
+         {OP_THREAD, OP_ADD, OP_COMPARE_THREAD, OP_COMPARE_OTHER, OP_EXIT_IF, OP_WAIT, OP_LOAD,
+          OP_EXIT},
+         "shown unknown, always unknown"},
+        {"not by threads that leave, which another index decides",
+         {OP_OTHER, OP_ADD, OP_COMPARE_THREAD, OP_EXIT_IF, OP_WAIT, OP_LOAD, OP_EXIT},
+         "shown unknown, always unknown"},
+        {"not by threads that leave by their index behind an unknown instruction",
+         {OP_THREAD, OP_ADD, OP_COMPARE_THREAD, OP_STRANGE, OP_EXIT_IF, OP_WAIT, OP_LOAD, OP_EXIT},
+         "shown unknown, always unknown"},
+        {"not by threads that leave by their index behind a load",
+         {OP_THREAD, OP_ADD, OP_COMPARE_THREAD, OP_LOAD, OP_EXIT_IF, OP_WAIT, OP_EXIT},
+         "shown no, always unknown"},
+        {"not by threads that leave by their index, and perhaps not by others",
+         {OP_THREAD, OP_ADD, OP_COMPARE_THREAD, OP_EXIT_IF, OP_WAIT_IF, OP_EXIT},
+         "shown unknown, always unknown"},
         {"on one path, and nothing is touched",
          {OP_WAIT_IF, OP_EXIT},
          "shown unknown, always unknown"},
@@ -361,8 +381,31 @@ static void what_a_suppression_matches_does_not_count(void **state)
     pdl_lint_suppressions_destroy(suppressions);
 }
 
-int main(void)
+static int say_shown(const char *path)
 {
+    pdl_inspection *inspection = NULL;
+    if (pdl_inspect_file(path, NULL, &inspection) != PDL_SUCCESS) {
+        return 1;
+    }
+    for (size_t i = 0; i < pdl_inspection_kernel_count(inspection); i++) {
+        const pdl_inspect_kernel *const kernel = pdl_inspection_kernel(inspection, i);
+        const int32_t target = pdl_inspection_image(inspection, kernel->image)->target;
+        const pdl_known shown = pdl_inspection_shown(inspection, kernel->info->name, target, NULL);
+        printf("%s %s %s\n", path, kernel->info->name, SAY(shown));
+    }
+    pdl_inspection_destroy(inspection);
+    return 0;
+}
+
+int main(int argc, char **argv)
+{
+    if (argc > 1) {
+        int failures = 0;
+        for (int i = 1; i < argc; i++) {
+            failures += say_shown(argv[i]);
+        }
+        return failures > 0;
+    }
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_wait_on_every_path_before_memory_is_shown),
         cmocka_unit_test(the_code_that_a_device_runs_decides),
