@@ -11,13 +11,11 @@
 #include "code/system.h"
 #include "core/array.h"
 #include "inspect/sass_access.h"
+#include "inspect/sass_code.h"
 #include "inspect/sass_straight.h"
 
-#define NONE UINT32_MAX
+#define NONE PDL_SASS_NONE
 #define ROOT 0u /* the kernel itself, of the functions of a walk */
-
-/* Indirect branches and where they may lead: offset, two unknown halves, count, targets. */
-#define INFO_BRANCH_TARGETS 0x34
 
 /* How often each instruction of a cubin is looked at on average, if many kernels call the same functions. */
 #define WALKS_PER_INSTRUCTION 8u
@@ -54,19 +52,6 @@ enum {
 #define REGION_OF(low)     ((low) >> 16 & 15)
 #define REGION_OFFSET(low) ((int32_t)((low) >> 32)) /* from the instruction behind it */
 
-/* A relocation of an instruction. */
-struct call {
-    uint32_t instruction;
-    uint32_t symbol;
-    int64_t addend;
-};
-
-struct table {
-    uint32_t instruction;
-    uint32_t count;
-    const unsigned char *targets; /* of 32 bits, in the section */
-};
-
 /* Functions of one walk. Those that have instructions in common are one. */
 struct function {
     uint32_t same_as; /* itself, or another */
@@ -94,16 +79,7 @@ struct region {
 };
 
 struct pdl_order {
-    const struct pdl_cubin *cubin;
-    struct pdl_elf elf;
-    struct pdl_elf_symbols symbols;
-    uint32_t *code_of;          /* by section; NONE */
-    const unsigned char **data; /* by code */
-    uint32_t *first; /* by code: the number of its first instruction; of all at the end */
-    struct call *calls;
-    struct table *tables;
-    uint32_t call_count, table_count;
-    size_t call_capacity, table_capacity;
+    struct pdl_sass_code code;
     bool unordered;         /* a device function with a section of its own has such accesses */
     uint64_t left;          /* steps of all walks */
     uint32_t accesses_left; /* of all walks */
@@ -127,135 +103,17 @@ struct pdl_order {
 
 /* ---- opening ---------------------------------------------------------------------------------- */
 
-static int by_instruction(const void *a, const void *b)
-{
-    uint32_t x;
-    uint32_t y;
-    memcpy(&x, a, sizeof(x)); /* the first member of either */
-    memcpy(&y, b, sizeof(y));
-    return (x > y) - (x < y);
-}
-
-static uint32_t code_of(const struct pdl_order *order, uint32_t section)
-{
-    return section < order->elf.section_count ? order->code_of[section] : NONE;
-}
-
-/* The number of the instruction at a place in a code, or NONE. */
-static uint32_t number_of(const struct pdl_order *order, uint32_t code, uint64_t at)
-{
-    const uint32_t count = order->first[code + 1] - order->first[code];
-    return at % PDL_SASS_SIZE == 0 && at / PDL_SASS_SIZE < count
-               ? order->first[code] + (uint32_t)(at / PDL_SASS_SIZE)
-               : NONE;
-}
-
-static bool add_relocations(struct pdl_order *order, const struct pdl_elf_section *section)
-{
-    const uint32_t code = code_of(order, section->info);
-    const bool addend = section->type == SHT_RELA;
-    const size_t each = addend ? sizeof(Elf64_Rela) : sizeof(Elf64_Rel);
-    for (size_t at = 0; section->size - at >= each; at += each) {
-        Elf64_Rela entry = {.r_addend = 0};
-        memcpy(&entry, section->data + at, each);
-        const uint32_t number =
-            number_of(order, code, entry.r_offset - entry.r_offset % PDL_SASS_SIZE);
-        if (number == NONE) {
-            continue;
-        }
-        if (!PDL_ARRAY_ROOM(order->calls, order->call_count, order->call_capacity)) {
-            return false;
-        }
-        order->calls[order->call_count++] = (struct call){
-            number, addend ? (uint32_t)ELF64_R_SYM(entry.r_info) : NONE, entry.r_addend};
-    }
-    return true;
-}
-
-static bool add_tables(struct pdl_order *order, const struct pdl_elf_section *section)
-{
-    struct pdl_info_record record;
-    for (size_t at = 0; pdl_info_next(section, &at, &record);) {
-        for (size_t in = 0; record.attribute == INFO_BRANCH_TARGETS && record.size - in >= 12;) {
-            uint32_t branch = 0;
-            uint32_t count = 0;
-            memcpy(&branch, record.value + in, sizeof(branch));
-            memcpy(&count, record.value + in + 8, sizeof(count));
-            in += 12;
-            const uint32_t number = number_of(order, code_of(order, section->info), branch);
-            if (count > (record.size - in) / 4) {
-                break;
-            }
-            if (number != NONE) {
-                if (!PDL_ARRAY_ROOM(order->tables, order->table_count, order->table_capacity)) {
-                    return false;
-                }
-                order->tables[order->table_count++] =
-                    (struct table){number, count, record.value + in};
-            }
-            in += (size_t)count * 4;
-        }
-    }
-    return true;
-}
-
 static bool has_unordered(const struct pdl_order *order, uint32_t code)
 {
-    const size_t count = order->first[code + 1] - order->first[code];
+    const size_t count = pdl_sass_count(&order->code, code);
     for (size_t i = 0; i < count; i++) {
         uint64_t words[2];
-        memcpy(words, order->data[code] + i * PDL_SASS_SIZE, sizeof(words));
+        memcpy(words, order->code.data[code] + i * PDL_SASS_SIZE, sizeof(words));
         if (pdl_sass_is_unordered(words[0], words[1])) {
             return true;
         }
     }
     return false;
-}
-
-static bool read_sections(struct pdl_order *order)
-{
-    const struct pdl_cubin *cubin = order->cubin;
-    uint64_t instructions = 0;
-    for (uint32_t i = 0; i < order->elf.section_count; i++) {
-        order->code_of[i] = NONE;
-    }
-    for (uint32_t i = 0; i < cubin->count; i++) {
-        struct pdl_elf_section section;
-        (void)pdl_elf_section(&order->elf, cubin->codes[i].section, &section);
-        order->code_of[cubin->codes[i].section] = i;
-        order->data[i] = section.data;
-        order->first[i] = (uint32_t)instructions;
-        instructions += section.size / PDL_SASS_SIZE;
-        if (instructions >= NONE) {
-            return false;
-        }
-    }
-    order->first[cubin->count] = (uint32_t)instructions;
-    for (uint32_t i = 0; i < cubin->count && !order->unordered; i++) {
-        order->unordered = !cubin->codes[i].kernel && has_unordered(order, i);
-    }
-    order->accesses_left = CUBIN_ACCESSES;
-    order->left = instructions * WALKS_PER_INSTRUCTION + LEAST_STEPS;
-    order->owner = calloc((size_t)instructions + 1, sizeof(*order->owner));
-    for (uint32_t i = 0; order->owner != NULL && i < order->elf.section_count; i++) {
-        struct pdl_elf_section section;
-        (void)pdl_elf_section(&order->elf, i, &section);
-        if (code_of(order, section.info) == NONE) {
-            continue;
-        }
-        if (((section.type == SHT_RELA || section.type == SHT_REL) &&
-             !add_relocations(order, &section)) ||
-            (pdl_elf_after(section.name, ".nv.info.") != NULL && !add_tables(order, &section))) {
-            return false;
-        }
-    }
-    if (order->call_count > 0) {
-        qsort(order->calls, order->call_count, sizeof(*order->calls), by_instruction);
-    }
-    if (order->table_count > 0) {
-        qsort(order->tables, order->table_count, sizeof(*order->tables), by_instruction);
-    }
-    return order->owner != NULL;
 }
 
 struct pdl_order *pdl_order_open(const struct pdl_cubin *cubin, const unsigned char *bytes,
@@ -265,14 +123,18 @@ struct pdl_order *pdl_order_open(const struct pdl_cubin *cubin, const unsigned c
     if (order == NULL) {
         return NULL;
     }
-    order->cubin = cubin;
-    (void)pdl_elf_open(&order->elf, bytes, size); /* it was scanned: these succeed */
-    (void)pdl_elf_symbols(&order->elf, &order->symbols);
-    order->code_of = malloc(((size_t)order->elf.section_count + 1) * sizeof(*order->code_of));
-    order->data = calloc((size_t)cubin->count + 1, sizeof(*order->data));
-    order->first = calloc((size_t)cubin->count + 2, sizeof(*order->first));
-    if (order->code_of == NULL || order->data == NULL || order->first == NULL ||
-        !read_sections(order)) {
+    if (!pdl_sass_code_open(&order->code, cubin, bytes, size)) {
+        pdl_order_close(order);
+        return NULL;
+    }
+    const size_t instructions = order->code.first[cubin->count];
+    order->owner = calloc(instructions + 1, sizeof(*order->owner));
+    order->accesses_left = CUBIN_ACCESSES;
+    order->left = instructions * WALKS_PER_INSTRUCTION + LEAST_STEPS;
+    for (uint32_t i = 0; i < cubin->count && !order->unordered; i++) {
+        order->unordered = !cubin->codes[i].kernel && has_unordered(order, i);
+    }
+    if (order->owner == NULL) {
         pdl_order_close(order);
         return NULL;
     }
@@ -282,11 +144,7 @@ struct pdl_order *pdl_order_open(const struct pdl_cubin *cubin, const unsigned c
 void pdl_order_close(struct pdl_order *order)
 {
     if (order != NULL) {
-        free(order->code_of);
-        free((void *)order->data);
-        free(order->first);
-        free(order->calls);
-        free(order->tables);
+        pdl_sass_code_close(&order->code);
         free(order->owner);
         free(order->stack);
         free(order->functions);
@@ -404,7 +262,7 @@ struct step {
 
 static uint64_t place_of(const struct pdl_order *order, const struct step *step)
 {
-    return (uint64_t)(step->number - order->first[step->code]) * PDL_SASS_SIZE;
+    return (uint64_t)(step->number - order->code.first[step->code]) * PDL_SASS_SIZE;
 }
 
 static void lose(struct pdl_order *order, const struct step *step, const char *why)
@@ -423,7 +281,7 @@ static bool is_guarded(const struct step *step)
 
 static void go_on(struct pdl_order *order, const struct step *step)
 {
-    if (step->number + 1 < order->first[step->code + 1]) {
+    if (step->number + 1 < order->code.first[step->code + 1]) {
         reach(order, step->number + 1, step->function);
     } else {
         order->unsure = true;
@@ -436,7 +294,7 @@ static uint32_t target_of(const struct pdl_order *order, const struct step *step
     const uint64_t bits = (step->low >> 34 << 8 | (step->low >> 16 & 255)) << 26;
     const int64_t words = (int64_t)bits / (INT64_C(1) << 26);
     const int64_t at = (int64_t)place_of(order, step) + (int64_t)PDL_SASS_SIZE + words * 4;
-    return at >= 0 ? number_of(order, step->code, (uint64_t)at) : NONE;
+    return at >= 0 ? pdl_sass_number_of(&order->code, step->code, (uint64_t)at) : NONE;
 }
 
 /* Threads that meet go on where the BSSY of their register leads, which mostly is behind the BSYNC. */
@@ -444,7 +302,8 @@ static void begin_region(struct pdl_order *order, const struct step *step)
 {
     const int64_t at =
         (int64_t)place_of(order, step) + (int64_t)PDL_SASS_SIZE + REGION_OFFSET(step->low);
-    const uint32_t target = at >= 0 ? number_of(order, step->code, (uint64_t)at) : NONE;
+    const uint32_t target =
+        at >= 0 ? pdl_sass_number_of(&order->code, step->code, (uint64_t)at) : NONE;
     const uint32_t name = REGION_OF(step->low);
     if (target == NONE) {
         order->unsure = true;
@@ -480,46 +339,40 @@ static void go_to(struct pdl_order *order, const struct step *step)
 }
 
 /* The called function of a symbol; NONE if it has no code here. *system: one that does not wait. */
-static uint32_t callee_of(const struct pdl_order *order, const struct call *relocation,
-                          bool *system)
+static uint32_t callee_of(const struct pdl_order *order,
+                          const struct pdl_sass_relocation *relocation, bool *system)
 {
     struct pdl_elf_symbol symbol;
     *system = false;
-    if (!pdl_elf_symbol(&order->symbols, relocation->symbol, &symbol)) {
+    if (!pdl_elf_symbol(&order->code.symbols, relocation->symbol, &symbol)) {
         return NONE;
     }
-    const uint32_t code = code_of(order, symbol.section);
+    const uint32_t code = pdl_sass_code_of(&order->code, symbol.section);
     if (code == NONE) {
         /* The latter copy in place of an instruction that stands beside the call. */
         *system = pdl_code_is_system(symbol.name, strlen(symbol.name)) ||
                   pdl_elf_after(symbol.name, "__cuda_syscall_") != NULL;
         return NONE;
     }
-    return number_of(order, code, symbol.value + (uint64_t)relocation->addend);
-}
-
-static const struct call *relocation_of(const struct pdl_order *order, const struct step *step)
-{
-    return order->call_count > 0 ? bsearch(&step->number, order->calls, order->call_count,
-                                           sizeof(*order->calls), by_instruction)
-                                 : NULL;
+    return pdl_sass_number_of(&order->code, code, symbol.value + (uint64_t)relocation->addend);
 }
 
 static void follow_call(struct pdl_order *order, const struct step *step)
 {
-    const struct call *relocation = relocation_of(order, step);
+    const struct pdl_sass_relocation *relocation =
+        pdl_sass_relocation_of(&order->code, step->number);
     const uint32_t kind = (uint32_t)step->low & PDL_SASS_KIND;
     const bool immediate = (step->low & PDL_SASS_FORM) == PDL_SASS_IMMEDIATE;
     /* Functions of the system are called through a register; where nothing else is, it is one of them. */
     bool system =
-        kind == PDL_SASS_CALL_ABS && !immediate && !order->cubin->codes[step->code].unknown;
+        kind == PDL_SASS_CALL_ABS && !immediate && !order->code.cubin->codes[step->code].unknown;
     uint32_t entry = NONE;
     if (relocation != NULL) {
         entry = callee_of(order, relocation, &system);
     } else if (immediate && kind == PDL_SASS_CALL_REL) {
         entry = target_of(order, step);
     }
-    if (entry != NONE && step->number + 1 < order->first[step->code + 1]) {
+    if (entry != NONE && step->number + 1 < order->code.first[step->code + 1]) {
         call(order, entry, step->number + 1, step->function);
     } else if (entry == NONE && system) {
         order->unsure = order->unsure || relocation == NULL;
@@ -536,10 +389,7 @@ static void follow_call(struct pdl_order *order, const struct step *step)
 
 static void follow_table(struct pdl_order *order, const struct step *step)
 {
-    const struct table *table = order->table_count > 0
-                                    ? bsearch(&step->number, order->tables, order->table_count,
-                                              sizeof(*order->tables), by_instruction)
-                                    : NULL;
+    const struct pdl_sass_table *table = pdl_sass_table_of(&order->code, step->number);
     if (table == NULL) {
         lose(order, step, "an indirect branch");
     } else {
@@ -548,7 +398,7 @@ static void follow_table(struct pdl_order *order, const struct step *step)
     for (uint32_t i = 0; table != NULL && i < table->count; i++) {
         uint32_t at;
         memcpy(&at, table->targets + (size_t)i * sizeof(at), sizeof(at));
-        const uint32_t target = number_of(order, step->code, at);
+        const uint32_t target = pdl_sass_number_of(&order->code, step->code, at);
         if (target != NONE) {
             reach(order, target, step->function);
         } else {
@@ -579,7 +429,7 @@ static void note_access(struct pdl_order *order, const struct step *step)
     }
     order->accesses[order->access_count++] = (struct pdl_machine_access){
         .at = place_of(order, step),
-        .section = order->cubin->codes[step->code].section,
+        .section = order->code.cubin->codes[step->code].section,
         .write = access == PDL_SASS_ACCESS_WRITE,
         .generic = generic,
         .non_coherent = access == PDL_SASS_ACCESS_READ_CONSTANT,
@@ -600,7 +450,7 @@ static void follow(struct pdl_order *order, const struct step *step)
         return;
     }
     if (kind != PDL_SASS_CALL_ABS && kind != PDL_SASS_CALL_REL &&
-        relocation_of(order, step) != NULL) {
+        pdl_sass_relocation_of(&order->code, step->number) != NULL) {
         order->unsure = true; /* there are those that replace an instruction */
     }
     switch (kind) {
@@ -660,22 +510,6 @@ static void follow(struct pdl_order *order, const struct step *step)
 
 /* ---- walking ------------------------------------------------------------------------------------ */
 
-/* The code that an instruction is in. */
-static uint32_t code_at(const struct pdl_order *order, uint32_t number)
-{
-    uint32_t low = 0;
-    uint32_t high = order->cubin->count;
-    while (high - low > 1) {
-        const uint32_t middle = low + (high - low) / 2;
-        if (order->first[middle] <= number) {
-            low = middle;
-        } else {
-            high = middle;
-        }
-    }
-    return low;
-}
-
 static int by_place(const void *left, const void *right)
 {
     const struct pdl_machine_access *a = left;
@@ -688,7 +522,8 @@ static int by_place(const void *left, const void *right)
 static void begin(struct pdl_order *order)
 {
     if (order->base > UINT32_MAX / 2) {
-        memset(order->owner, 0, (size_t)order->first[order->cubin->count] * sizeof(*order->owner));
+        memset(order->owner, 0,
+               (size_t)order->code.first[order->code.cubin->count] * sizeof(*order->owner));
         order->base = 0;
     } else {
         order->base += order->function_count;
@@ -700,13 +535,14 @@ static void begin(struct pdl_order *order)
         order->ended[i] = false;
     }
     order->lost = NULL;
-    order->unsure = order->cubin->relocatable; /* the linker may replace functions */
+    order->unsure = order->code.cubin->relocatable; /* the linker may replace functions */
 }
 
 static bool leaves_early(const struct pdl_order *order, uint32_t code)
 {
-    return order->lost == NULL && order->call_count == 0 && !order->cubin->relocatable &&
-           pdl_sass_comes_straight(order->data[code], order->first[code + 1] - order->first[code]);
+    return order->lost == NULL && order->code.relocation_count == 0 &&
+           !order->code.cubin->relocatable &&
+           pdl_sass_comes_straight(order->code.data[code], pdl_sass_count(&order->code, code));
 }
 
 bool pdl_order_walk(struct pdl_order *order, uint32_t code, struct pdl_order_found *found)
@@ -714,8 +550,8 @@ bool pdl_order_walk(struct pdl_order *order, uint32_t code, struct pdl_order_fou
     begin(order);
     const uint32_t root = add_function(order);
     uint32_t at = code; /* where the last instruction was, as the next one mostly is */
-    if (root != NONE && order->first[code] < order->first[code + 1]) {
-        reach(order, order->first[code], root);
+    if (root != NONE && order->code.first[code] < order->code.first[code + 1]) {
+        reach(order, order->code.first[code], root);
     } else {
         order->unsure = true;
     }
@@ -736,12 +572,12 @@ bool pdl_order_walk(struct pdl_order *order, uint32_t code, struct pdl_order_fou
         } else {
             step.function = find(order, owner - order->base - 1); /* a function's entry */
         }
-        if (visit.number < order->first[at] || visit.number >= order->first[at + 1]) {
-            at = code_at(order, visit.number);
+        if (visit.number < order->code.first[at] || visit.number >= order->code.first[at + 1]) {
+            at = pdl_sass_code_at(&order->code, visit.number);
         }
         step.code = at;
         const unsigned char *bytes =
-            order->data[at] + (size_t)(visit.number - order->first[at]) * PDL_SASS_SIZE;
+            order->code.data[at] + (size_t)(visit.number - order->code.first[at]) * PDL_SASS_SIZE;
         memcpy(&step.low, bytes, sizeof(step.low));
         memcpy(&step.high, bytes + sizeof(step.low), sizeof(step.high));
         if (order->left == 0) {
