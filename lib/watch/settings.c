@@ -33,13 +33,14 @@ static double number_of(const char *name, double otherwise)
 
 static void read_settings(void)
 {
-    const char *const instrument = text_of("PDL_INSTRUMENT");
+    const char *const instrument = secure_getenv("PDL_INSTRUMENT");
+    const bool is_off = instrument != NULL && strcmp(instrument, "off") == 0;
     settings = (struct pdl_watch_settings){
         .record = text_of("PDL_WATCH_RECORD"),
         .rules = text_of("PDL_WATCH_RULES"),
         .range = text_of("PDL_WATCH_RANGE"),
         .cupti_path = text_of("PDL_CUPTI_PATH"),
-        .instrument = instrument != NULL && strcmp(instrument, "off") != 0 ? instrument : NULL,
+        .instrument = is_off ? NULL : text_of("PDL_INSTRUMENT"),
         .trigger = text_of("PDL_INSTRUMENT_TRIGGER"),
         .constants = text_of("PDL_INSTRUMENT_CONSTANT"),
         .instrument_log = text_of("PDL_INSTRUMENT_LOG"),

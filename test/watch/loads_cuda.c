@@ -36,7 +36,9 @@ static struct image image_of(const void *code, size_t size)
 {
     struct image image = {code, size, false};
     unsigned magic = 0;
-    memcpy(&magic, code, sizeof(magic));
+    if (strnlen(code, sizeof(magic)) == sizeof(magic)) { /* a text may be shorter */
+        memcpy(&magic, code, sizeof(magic));
+    }
     if (magic == 0x466243b1) {
         memcpy(&image.bytes, (const char *)code + 8, sizeof(image.bytes));
         memcpy(&magic, image.bytes, sizeof(magic));
