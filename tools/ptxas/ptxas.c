@@ -149,7 +149,7 @@ static size_t add_argument(struct step *step, char **argument, bool *any)
 static int assemble(struct step *step)
 {
     static const char *const target_option[2] = {"--gpu-name", "-arch"};
-    struct line line = {.items = NULL};
+    static struct line line; /* the step's arguments are from it */
     int target = 0;
     bool any = false;
     if (!expand(step->given, &line)) {
