@@ -200,7 +200,16 @@ static const struct instrument_case {
      PTX_HEADER ".entry other()\n{\nret;\n}\n" LOOP,
      {.kernels = kernels, .kernel_count = 2},
      PDL_INSTRUMENT_EXCLUDED},
-    {"what has every part", text, {.wait = PDL_INSTRUMENT_HOIST}, PDL_INSTRUMENT_WAITS},
+    {"what has every part", text, {.wait = PDL_INSTRUMENT_HOIST}, PDL_INSTRUMENT_REFUSED},
+    {"what waits already", PTX_KERNEL("griddepcontrol.wait;"), {0}, PDL_INSTRUMENT_WAITS},
+    {"prefetches and a chosen trigger",
+     PTX_HEADER LOOP,
+     {.flags = PDL_INSTRUMENT_PREFETCH,
+      .wait = PDL_INSTRUMENT_HOIST,
+      .trigger = PDL_INSTRUMENT_TRIGGER_POINT + 1,
+      .constant_params = numbers,
+      .constant_param_count = 2},
+     PDL_INSTRUMENT_DONE},
     {"an old target", OLD_HEADER LOOP, {0}, PDL_INSTRUMENT_REFUSED},
     {"an old version",
      ".version 7.0 .target sm_90 .address_size 64\n" LOOP,
@@ -274,25 +283,41 @@ static void instrument_each(const struct instrument_case *at)
     free(expected);
 }
 
+#define SOURCE "pdl-memory-test.cu"
+
+static int write_source(void **state)
+{
+    (void)state;
+    FILE *source = fopen(SOURCE, "w");
+    if (source == NULL) {
+        return -1;
+    }
+    (void)fputs("__global__ void k(float *a, const float *w, unsigned n)\n{ a[0] = w[0]; }\n",
+                source);
+    return fclose(source);
+}
+
+static int remove_source(void **state)
+{
+    (void)state;
+    allocations.counts = false;
+    return unlink(SOURCE);
+}
+
 static void an_instrumentation_survives_the_kth_allocation_that_fails(void **state)
 {
     (void)state;
-    FILE *source = fopen("pdl-memory-test.cu", "w");
-    assert_non_null(source);
-    (void)fputs("__global__ void k(float *a, const float *w, unsigned n)\n{ a[0] = w[0]; }\n",
-                source);
-    assert_int_equal(fclose(source), 0);
     for (size_t i = 0; i < COUNT_OF(instrument_cases); i++) {
         instrument_each(&instrument_cases[i]);
     }
-    assert_int_equal(unlink("pdl-memory-test.cu"), 0);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_inspection_survives_the_kth_allocation_that_fails),
-        cmocka_unit_test(an_instrumentation_survives_the_kth_allocation_that_fails),
+        cmocka_unit_test_setup_teardown(an_instrumentation_survives_the_kth_allocation_that_fails,
+                                        write_source, remove_source),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
