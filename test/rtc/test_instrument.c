@@ -154,18 +154,6 @@ static void kernels_are_chosen_by_their_names(void **state)
     done();
 }
 
-static void what_the_linker_refuses_is_an_error(void **state)
-{
-    (void)state;
-    if (!have_linker()) {
-        skip();
-    }
-    assert_refused(compile("extern __device__ int elsewhere(int);\n"
-                           "extern \"C\" __global__ void k(int *p) { *p = elsewhere(*p); }",
-                           &PDL_RTC_OPTIONS(SM90, ARGUMENTS("-rdc=true"), INSTRUMENT(ENTRY))),
-                   PDL_ERROR_COMPILE, NULL, "elsewhere", "all of it in");
-}
-
 static void an_instrumented_kernel_is_launched_with_overlap(void **state)
 {
     (void)state;
@@ -304,7 +292,7 @@ static void ptx_that_cannot_be_read_stays_and_is_in_the_log(void **state)
 
 static struct {
     char options[8][64];
-    int option_count, type, links;
+    int option_count, type, links, complete_result;
     char input[1024];
 } link_mock;
 
@@ -330,10 +318,10 @@ static nvJitLinkResult link_add(nvJitLinkHandle handle, nvJitLinkInputType type,
     return 0;
 }
 
-static nvJitLinkResult link_nothing(nvJitLinkHandle handle)
+static nvJitLinkResult link_complete(nvJitLinkHandle handle)
 {
     (void)handle;
-    return 0;
+    return link_mock.complete_result;
 }
 
 static nvJitLinkResult link_destroy(nvJitLinkHandle *handle)
@@ -380,7 +368,7 @@ static nvJitLinkResult link_no_log(nvJitLinkHandle handle, size_t *size)
 static const struct pdl_rtc_linker mock_linker = {.create = link_create,
                                                   .destroy = link_destroy,
                                                   .add_data = link_add,
-                                                  .complete = link_nothing,
+                                                  .complete = link_complete,
                                                   .cubin_size = link_size,
                                                   .cubin = link_cubin,
                                                   .ptx_size = link_ptx_size,
@@ -422,6 +410,17 @@ static void lto_is_linked_to_ptx_before_it_is_instrumented(void **state)
     assert_non_null(strstr(link_mock.input, "griddepcontrol.wait;"));
     assert_string_equal(pdl_rtc_image_code(compiled, NULL), "a cubin!");
     done();
+}
+
+static void what_the_linker_refuses_is_an_error(void **state)
+{
+    (void)state;
+    memset(&link_mock, 0, sizeof(link_mock));
+    link_mock.complete_result = 4;
+    pdl_rtc_linker_override(&mock_linker);
+    assert_refused(compile("", &PDL_RTC_OPTIONS(SM90, INSTRUMENT(ENTRY))), PDL_ERROR_COMPILE, NULL,
+                   "nvJitLinkComplete", "all of it in");
+    link_mock.complete_result = 0;
 }
 
 static void machine_code_needs_the_linker_and_ptx_does_not(void **state)
@@ -478,7 +477,6 @@ int main(void)
         cmocka_unit_test(a_refused_kernel_stays_and_is_in_the_log),
         cmocka_unit_test(a_target_without_the_instruction_refuses_all_kernels),
         cmocka_unit_test(kernels_are_chosen_by_their_names),
-        cmocka_unit_test(what_the_linker_refuses_is_an_error),
         cmocka_unit_test(an_instrumented_kernel_is_launched_with_overlap),
         cmocka_unit_test(each_instrumentation_is_cached_for_itself),
     };
@@ -488,6 +486,7 @@ int main(void)
         RTC_MOCK_TEST(ptx_that_cannot_be_read_stays_and_is_in_the_log),
         RTC_MOCK_TEST(machine_code_is_made_of_the_instrumented_ptx),
         RTC_MOCK_TEST(lto_is_linked_to_ptx_before_it_is_instrumented),
+        RTC_MOCK_TEST(what_the_linker_refuses_is_an_error),
         RTC_MOCK_TEST(machine_code_needs_the_linker_and_ptx_does_not),
         RTC_MOCK_TEST(a_text_is_instrumented_or_the_call_out_of_memory),
     };
