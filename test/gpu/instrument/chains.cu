@@ -13,8 +13,8 @@
  *     global NAME CONTENT                  a variable of the module that produce() writes
  *     run LABEL MODE CONSTANTS ROUNDS REFERENCE CUBIN
  *
- * MODE is one of none (no kernel between), plain, disturbed (plain, beside another load), overlap
- * and graph (overlap, captured). CONSTANTS is 1 if produce() leaves constant buffers alone.
+ * MODE is one of none (no kernel between), plain, disturbed (plain, beside another load), scribbled
+ * (plain, with garbage in shared memory), overlap, and graph (overlap, captured). CONSTANTS is 1 if produce() leaves constant buffers alone.
  * REFERENCE is the label of the run to compare with, or -. */
 #include <fcntl.h>
 #include <stdarg.h>
@@ -168,6 +168,15 @@ __global__ void disturb(const unsigned *words, unsigned *sink, unsigned ns)
     }
 }
 
+/* Fills shared memory, which kernels may read before they write it. */
+__global__ void scribble(unsigned round, unsigned words)
+{
+    extern __shared__ unsigned tile[];
+    for (unsigned i = threadIdx.x; i < words; i += blockDim.x) {
+        static_cast<volatile unsigned *>(tile)[i] = (unsigned)mix((u64)round << 32 | i);
+    }
+}
+
 __global__ void clock_step(unsigned *step)
 {
     u64 least = ~0ull, last = device_clock();
@@ -233,8 +242,9 @@ static struct {
     char *region;
     u64 *hashes, *ends;
     unsigned *base, *load, *step;
-    unsigned blocks; /* of produce() */
-    double patience; /* seconds until a chain counts as hanging */
+    unsigned blocks;       /* of produce() */
+    unsigned shared_bytes; /* the most that a block can have */
+    double patience;       /* seconds until a chain counts as hanging */
 } device;
 
 struct parameter {
@@ -381,12 +391,18 @@ static void finish(cudaStream_t stream, const char *what)
 
 /* ---- a run ------------------------------------------------------------------------------------- */
 
-static void run_stream(const kernel_job &job, loaded &what, unsigned rounds, bool kernel,
-                       bool overlap)
+static void run_stream(const kernel_job &job, loaded &what, unsigned rounds,
+                       const std::string &mode)
 {
+    const bool overlap = mode == "overlap" || mode == "graph";
     for (unsigned round = 0; round < rounds; round++) {
         launch_producer(what.where, round, sleep_of(round), overlap && round > 0);
-        if (kernel) {
+        if (mode == "scribbled") {
+            scribble<<<device.blocks, 256, device.shared_bytes, device.stream>>>(
+                round, device.shared_bytes / sizeof(unsigned));
+            CHECK(cudaGetLastError());
+        }
+        if (mode != "none") {
             launch_kernel(job, what, overlap);
         }
     }
@@ -397,7 +413,7 @@ static void run_graphs(const kernel_job &job, loaded &what, unsigned rounds)
     cudaGraph_t graph;
     cudaGraphExec_t instance;
     CHECK(cudaStreamBeginCapture(device.stream, cudaStreamCaptureModeThreadLocal));
-    run_stream(job, what, rounds_per_graph, true, true);
+    run_stream(job, what, rounds_per_graph, "graph");
     CHECK(cudaStreamEndCapture(device.stream, &graph));
     CHECK(cudaGraphInstantiate(&instance, graph, 0));
     for (unsigned round = 0; round < rounds; round += rounds_per_graph) {
@@ -465,7 +481,7 @@ static void run(kernel_job &job, const run_request &request)
     if (graph) {
         run_graphs(job, what, request.rounds);
     } else {
-        run_stream(job, what, request.rounds, request.mode != "none", overlap);
+        run_stream(job, what, request.rounds, request.mode);
     }
     launch_producer(what.where, request.rounds, 0, overlap);
     finish(device.stream, "chain");
@@ -594,6 +610,9 @@ static void start(double patience)
     CHECK(cudaDriverGetVersion(&version));
     device.patience = patience;
     device.blocks = (unsigned)properties.multiProcessorCount;
+    device.shared_bytes = (unsigned)properties.sharedMemPerBlockOptin;
+    CHECK(cudaFuncSetAttribute(scribble, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                               (int)device.shared_bytes));
     CHECK(cudaStreamCreateWithFlags(&device.stream, cudaStreamNonBlocking));
     CHECK(cudaStreamCreateWithFlags(&device.other, cudaStreamNonBlocking));
     CHECK(cudaMalloc(&device.region, region_bytes));
