@@ -147,11 +147,13 @@ static struct pdl_place_at find_trigger(struct pdl_points *points, const struct 
     points->trigger_count = 1;
     if (end != PDL_NONE && pdl_dominators_reach(behind, from)) {
         const uint32_t stop = pdl_dominators_meet(behind, from, end);
-        for (uint32_t i = behind->parent[from]; from != stop && i != stop; i = behind->parent[i]) {
-            const struct pdl_block *block = &cfg->blocks[i];
-            if (!block->in_loop && !only_ends(block) && is_behind(points, at, i) &&
-                points->trigger_count++ <= wanted) {
-                trigger = (struct pdl_place_at){PDL_BESIDE_BEFORE, block->first};
+        for (uint32_t i = from; i != stop;) {
+            i = behind->parent[i];
+            /* The last part may have its last read in it. */
+            const bool whole = i != stop || (stop == end && last.beside == PDL_BESIDE_BEHIND);
+            if (whole && !cfg->blocks[i].in_loop && !only_ends(&cfg->blocks[i]) &&
+                is_behind(points, at, i) && points->trigger_count++ <= wanted) {
+                trigger = (struct pdl_place_at){PDL_BESIDE_BEFORE, cfg->blocks[i].first};
             }
         }
     }
