@@ -6,14 +6,18 @@
 
 #include "fuzz.h"
 
-static void inspect_result(const char *text, size_t size, const pdl_instrumentation *result)
+static const char *const patterns[] = {"*"};
+
+static void inspect_result(const char *text, size_t size, const pdl_instrument_options *how,
+                           const pdl_instrumentation *result)
 {
-    static const char *const patterns[] = {"*"};
     pdl_inspect_options options = PDL_INSPECT_OPTIONS_INIT;
     pdl_inspection *inspection = NULL;
     options.flags = PDL_INSPECT_NO_SOURCES;
     options.overlapped = patterns;
     options.overlapped_count = 1;
+    options.constant_params = how->constant_params;
+    options.constant_param_count = how->constant_param_count;
     fuzz_expect(pdl_inspect_memory(text, size, "result", &options, &inspection) == PDL_SUCCESS);
     fuzz_expect(pdl_inspection_kernel_count(inspection) ==
                 pdl_instrumentation_kernel_count(result));
@@ -48,13 +52,18 @@ static void again(const char *text, size_t size, const pdl_instrument_options *o
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    for (int32_t mode = 0; mode < 6; mode++) {
+    for (int32_t mode = 0; mode < 8; mode++) {
         pdl_instrument_options options = PDL_INSTRUMENT_OPTIONS_INIT;
         pdl_instrumentation *result = NULL;
         size_t length;
         options.flags = PDL_INSTRUMENT_NO_SOURCES | (mode % 2 ? PDL_INSTRUMENT_RAISE_TARGET : 0);
         options.wait = mode % 2;
-        options.trigger = mode / 2;
+        options.trigger = mode < 6 ? mode / 2 : PDL_INSTRUMENT_TRIGGER_POINT + 1;
+        if (mode == 7) {
+            options.flags |= PDL_INSTRUMENT_PREFETCH;
+            options.constant_params = patterns;
+            options.constant_param_count = 1;
+        }
         const pdl_status status =
             pdl_instrument((const char *)data, size, "input", &options, &result);
         if (status != PDL_SUCCESS) {
@@ -64,7 +73,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         const char *text = pdl_instrumentation_text(result, &length);
         fuzz_expect(length >= size || pdl_instrumentation_kernel_count(result) > 0);
         if (any_done(result)) {
-            inspect_result(text, length, result);
+            inspect_result(text, length, &options, result);
         }
         again(text, length, &options);
         pdl_instrumentation_destroy(result);

@@ -214,19 +214,18 @@ pdl_status pdl_edits_prefetch(struct pdl_edits *edits, const struct pdl_ptx_modu
     const char *at = end_of(module, body, prefetch->behind);
     const struct pdl_name *names = module->names.names;
     const struct pdl_name *address = &names[body->symbols[prefetch->address->symbol].name];
-    const struct pdl_name *guard =
-        load->guard != PDL_NONE ? &names[body->symbols[load->guard].name] : NULL;
+    const bool guarded = load->guard != PDL_NONE;
+    const struct pdl_name *guard = &names[body->symbols[guarded ? load->guard : 0].name];
     *found = from != NULL && at != NULL && in_one_scope(from, at);
     if (!*found) {
         return PDL_SUCCESS;
     }
     const char *const statements[2] = {
         pdl_arena_format(&edits->arena, "%s%.*s%sprefetch%s.L2 [%.*s+%lld];",
-                         guard == NULL         ? ""
+                         !guarded              ? ""
                          : load->guard_negated ? "@!"
                                                : "@",
-                         guard != NULL ? (int)guard->length : 0, guard != NULL ? guard->text : "",
-                         guard != NULL ? " " : "",
+                         guarded ? (int)guard->length : 0, guard->text, guarded ? " " : "",
                          load->opcode.space == PDL_SPACE_GENERIC && load->opcode.op == PDL_OP_LOAD
                              ? ""
                              : ".global",

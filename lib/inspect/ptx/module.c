@@ -526,17 +526,13 @@ static pdl_status read_alias(struct pdl_ptx_module *module, struct pdl_lexer *le
     uint32_t names[2] = {PDL_NONE, PDL_NONE};
     for (unsigned i = 0; i < 2; i++) {
         pdl_lexer_next(lexer);
-        if (lexer->token.kind != PDL_TOKEN_WORD) {
-            return pdl_ptx_fail(lexer, "the name of a function");
-        }
-        const pdl_status status = add_name(module, &lexer->token, &names[i]);
+        const pdl_status status = lexer->token.kind == PDL_TOKEN_WORD
+                                      ? add_name(module, &lexer->token, &names[i])
+                                      : pdl_ptx_fail(lexer, "the name of a function");
         if (status != PDL_SUCCESS) {
             return status;
         }
-        pdl_lexer_next(lexer);
-        if (i == 0 && !at_mark(lexer, ',')) {
-            return pdl_ptx_fail(lexer, "','");
-        }
+        pdl_lexer_next(lexer); /* over the comma */
     }
     const struct pdl_ptx_function *alias = pdl_ptx_function_find(module, names[0]);
     const struct pdl_ptx_function *function = pdl_ptx_function_find(module, names[1]);
