@@ -77,11 +77,7 @@ static pdl_status add_kernel(struct analysis *analysis, const struct pdl_ptx_fun
         kernel.wait_count += body->instructions[i].opcode.op == PDL_OP_WAIT;
         kernel.trigger_count += body->instructions[i].opcode.op == PDL_OP_TRIGGER;
     }
-    if (body->place_count > 0) {
-        uint32_t count;
-        const pdl_inspect_place *const *chain = pdl_places_chain(module, body, 0, &count, &ok);
-        kernel.place = ok ? chain[count - 1] : NULL;
-    }
+    kernel.place = pdl_places_first(module, body, &ok);
     if (!ok || info.name == NULL ||
         !pdl_inspection_add_kernel(module->inspection, &kernel, &info)) {
         return pdl_ptx_no_memory();

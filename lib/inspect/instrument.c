@@ -140,16 +140,10 @@ static const char *const *names_of(struct job *job, const struct pdl_ptx_functio
                                    bool *ok)
 {
     struct pdl_ptx_module *module = &job->analysis->module;
-    const struct pdl_body *body = &job->analysis->work[0].body;
     const struct pdl_name *name = &module->names.names[function->name];
+    const pdl_inspect_place *place = pdl_places_first(module, &job->analysis->work[0].body, ok);
     const char *kernel = pdl_arena_copy(&module->inspection->arena, name->text, name->length);
-    const pdl_inspect_place *place = NULL;
-    *ok = kernel != NULL;
-    if (*ok && body->place_count > 0) {
-        uint32_t count;
-        const pdl_inspect_place *const *chain = pdl_places_chain(module, body, 0, &count, ok);
-        place = *ok && count > 0 ? chain[count - 1] : NULL;
-    }
+    *ok = *ok && kernel != NULL;
     return *ok ? pdl_parameter_names(job->analysis, function, kernel, place, ok) : NULL;
 }
 

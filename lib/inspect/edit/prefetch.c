@@ -62,6 +62,16 @@ static bool is_known(const struct pdl_prefetch *prefetches, uint32_t count,
     return false;
 }
 
+/* Whether an address is behind constant pointers: neither a tensor map nor a parameter itself. */
+static bool is_memory(const struct pdl_needs *needs, const struct pdl_value *address)
+{
+    bool memory = pdl_constants_have(needs->constants, address);
+    for (unsigned i = 0; i < address->count; i++) {
+        memory = memory && address->sources[i].kind != PDL_SOURCE_ADDRESS;
+    }
+    return memory;
+}
+
 static bool find_one(struct pdl_prefetch *one, const struct pdl_points *points,
                      const struct pdl_needs *needs, const struct pdl_cfg *cfg)
 {
@@ -75,13 +85,12 @@ static bool find_one(struct pdl_prefetch *one, const struct pdl_points *points,
         one->address->value != (int32_t)one->address->value) {
         return false;
     }
-    /* A tensor map is no memory of weights: it is read as the copy is. */
     const struct pdl_name *name = &needs->module->names.names[load->name];
     struct pdl_parts parts;
     pdl_parts_split(&parts, name->text, name->length);
     const struct pdl_value value = pdl_operand_value(needs->values, needs->body, one->address);
     if (pdl_part_find(&parts, "tensor") != 0 || pdl_part_is(&parts, 0, "multimem") ||
-        !pdl_constants_have(needs->constants, &value)) {
+        !is_memory(needs, &value)) {
         return false;
     }
     one->from = one->behind = definition(points, needs, cfg, one->address->symbol);

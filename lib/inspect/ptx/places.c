@@ -205,6 +205,15 @@ static const pdl_inspect_place *frame_of(struct pdl_ptx_module *module, struct p
     return place->frame;
 }
 
+const pdl_inspect_place *pdl_places_first(struct pdl_ptx_module *module,
+                                          const struct pdl_body *body, bool *ok)
+{
+    uint32_t count;
+    const pdl_inspect_place *const *chain =
+        pdl_places_chain(module, body, body->place_count > 0 ? 0 : PDL_NONE, &count, ok);
+    return *ok && count > 0 ? chain[count - 1] : NULL;
+}
+
 static const pdl_inspect_place gap = {.size = (uint32_t)sizeof(gap)};
 
 const pdl_inspect_place *const *pdl_places_join(struct pdl_arena *arena,

@@ -15,6 +15,10 @@ const pdl_inspect_place *const *pdl_places_chain(struct pdl_ptx_module *module,
                                                  const struct pdl_body *body, uint32_t place,
                                                  uint32_t *count, bool *ok);
 
+/* The outer end of the first chain of a body, or NULL; *ok as above. */
+const pdl_inspect_place *pdl_places_first(struct pdl_ptx_module *module,
+                                          const struct pdl_body *body, bool *ok);
+
 /* A chain and what is around it as one; NULL if there is no memory. */
 const pdl_inspect_place *const *pdl_places_join(struct pdl_arena *arena,
                                                 const pdl_inspect_place *const *inner,
