@@ -475,8 +475,10 @@ static void follow(struct pdl_order *order, const struct step *step)
         }
         break;
     case SASS_WARPSYNC:
-        if ((step->low & PDL_SASS_FORM) == PDL_SASS_IMMEDIATE && target_of(order, step) != NONE) {
-            go_to(order, step);
+        if (target_of(order, step) != NONE) {
+            go_to(order, step); /* from the end of what they do together */
+        } else {
+            order->unsure = true;
         }
         go_on(order, step);
         break;

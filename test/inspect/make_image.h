@@ -47,7 +47,8 @@ enum {
     OP_EXIT_IF = 0x094d,
     OP_STRANGE = 0x71ff, /* of no known number */
     OP_REGION = 0x7945,  /* BSSY: names where threads meet */
-    OP_REGION_END = 0x7941
+    OP_REGION_END = 0x7941,
+    OP_TOGETHER = 0x7348 /* WARPSYNC.COLLECTIVE: also names where threads go on */
 };
 
 /* A load without coherence. */
