@@ -357,6 +357,11 @@ static void calls_in_machine_code_are_followed(void **state)
     assert_cubin_shown("behind a call of other code", &cubin, "shown unknown, always unknown");
     cubin.calls[0].callee = "vprintf";
     assert_cubin_shown("behind a call of the system", &cubin, "shown yes, always yes");
+    cubin.functions[0].code[0] = OP_CALL_POINTER;
+    cubin.calls[0].by_relocation = 0;
+    assert_cubin_shown("behind a call through a register, perhaps of the system", &cubin,
+                       "shown unknown, always unknown");
+    cubin.calls[0].by_relocation = 1;
     cubin.functions[0].code[0] = OP_OTHER;
     assert_cubin_shown("behind an instruction that is replaced", &cubin,
                        "shown unknown, always unknown");
