@@ -198,7 +198,9 @@ static void make_gains(struct watch *watch)
     watch->sums.launches = 20000;
     watch->sums.overlapped = watch->sums.added_overlapped = 12100;
     watch->sums.added = watch->sums.granted = 12288;
-    watch->sums.saved_ns = watch->sums.added_overlap_ns = 5400000;
+    watch->sums.saved_ns = 5400000;
+    watch->sums.added_close = 100;
+    watch->sums.added_saved_ns = 12400000;
     watch->sums.busy_ns = 24500000;
     watch->sums.not_proved = 1000;
     watch->sums.no_trigger = 1204;

@@ -8,6 +8,7 @@
 
 #include <cmocka.h>
 
+#include "../inspect/make_image.h"
 #include "judge.h"
 
 enum { ASKED = PDL_WATCH_ASKED | PDL_WATCH_OVERLAP };
@@ -143,31 +144,42 @@ static void a_kernel_that_is_not_proved_says_so(void **state)
     watch_free(&watch);
 }
 
-static void what_added_overlap_gained_is_counted(void **state)
+/* A second launch that starts so long before the first one has ended. */
+static void judge_second(uint32_t flags, int64_t before_ns)
 {
-    (void)state;
     begin();
     make_launch(&recording, 0, 1, 0);
-    (void)recording_launch(&recording, 2, 0x100, launch_time(1), 2,
-                           PDL_WATCH_ADDED | PDL_WATCH_OVERLAP);
-    (void)recording_execution(&recording, 2, 7, run_time(0) + LENGTH - 4000,
+    (void)recording_launch(&recording, 2, 0x100, launch_time(1), 2, flags);
+    (void)recording_execution(&recording, 2, 7,
+                              (uint64_t)((int64_t)(run_time(0) + LENGTH) - before_ns),
                               run_time(0) + 2 * LENGTH, 2);
     judge_made(&watch, &recording);
-    assert_int_equal(watch.sums.added, 1);
-    assert_int_equal(watch.sums.asked, 0);
-    assert_int_equal(watch.sums.added_overlapped, 1);
-    assert_int_equal(watch.sums.added_overlap_ns, 4000 - END_NS);
-    watch_free(&watch);
-    begin(); /* the same, asked for */
-    make_launch(&recording, 0, 1, 0);
-    (void)recording_launch(&recording, 2, 0x100, launch_time(1), 2, ASKED);
-    (void)recording_execution(&recording, 2, 7, run_time(0) + LENGTH - 4000,
-                              run_time(0) + 2 * LENGTH, 2);
-    judge_made(&watch, &recording);
-    assert_int_equal(watch.sums.overlapped, 1);
-    assert_int_equal(watch.sums.added_overlapped, 0);
-    assert_int_equal(watch.sums.added_overlap_ns, 0);
-    watch_free(&watch);
+}
+
+static void what_added_overlap_gained_is_counted(void **state)
+{
+    enum { LATENCY_NS = 900 };
+    static const struct {
+        uint32_t flags;
+        int before_ns;
+        unsigned overlapped, close;
+        uint64_t saved_ns;
+    } cases[] = {
+        {PDL_WATCH_ADDED | PDL_WATCH_OVERLAP, 4000, 1, 0, 4000 - END_NS + LATENCY_NS},
+        {PDL_WATCH_ADDED | PDL_WATCH_OVERLAP, END_NS - 10, 0, 1, LATENCY_NS},
+        {PDL_WATCH_ADDED | PDL_WATCH_OVERLAP, -400, 0, 0, LATENCY_NS - 400},
+        {PDL_WATCH_ADDED | PDL_WATCH_OVERLAP, -1500, 0, 0, 0},
+        {ASKED, 4000, 0, 0, 0},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        judge_second(cases[i].flags, cases[i].before_ns);
+        assert_int_equal(watch.sums.added, (cases[i].flags & PDL_WATCH_ADDED) != 0);
+        assert_int_equal(watch.sums.added_overlapped, cases[i].overlapped);
+        assert_int_equal(watch.sums.added_close, cases[i].close);
+        assert_int_equal(watch.sums.added_saved_ns, cases[i].saved_ns);
+        watch_free(&watch);
+    }
 }
 
 static void a_cooperative_launch_does_not_overlap(void **state)
@@ -580,6 +592,37 @@ static void a_kernel_that_waits_first_is_none(void **state)
     watch_free(&watch);
 }
 
+/* A chain whose second kernel has machine code alone. */
+static void chain_with_machine_code(uint64_t first, uint64_t second)
+{
+    const struct made_cubin made = {
+        .target = 90, .functions = {{.name = "second", .code = {first, second, OP_EXIT}}}};
+    struct bytes cubin = make_cubin(&made);
+    recording_begin(&recording);
+    recording_device(&recording, 1);
+    recording_name(&recording, 1, "first");
+    recording_name(&recording, 2, "second");
+    (void)recording_function(&recording, 1, 1);
+    (void)recording_function(&recording, 2, 2);
+    recording_image(&recording, PDL_WATCH_CUBIN, cubin.data, cubin.size);
+    make_launch(&recording, 0, 1, 0);
+    make_launch(&recording, 1, 2, ASKED);
+    bytes_free(&cubin);
+}
+
+static void machine_code_is_judged_where_there_is_no_ptx(void **state)
+{
+    (void)state;
+    chain_with_machine_code(OP_WAIT, OP_LOAD);
+    assert_race(WATCH_RACE_NONE, 0);
+    assert_int_equal(kernel_named(&watch, "second")->shown_to_wait, PDL_YES);
+    watch_free(&watch);
+    chain_with_machine_code(OP_LOAD, OP_WAIT);
+    assert_race(WATCH_RACE_UNKNOWN, 0);
+    assert_int_equal(kernel_named(&watch, "second")->shown_to_wait, PDL_NO);
+    watch_free(&watch);
+}
+
 static void code_that_was_not_recorded_is_no_race(void **state)
 {
     (void)state;
@@ -704,6 +747,7 @@ int main(void)
         cmocka_unit_test(a_kernel_that_never_waits_is_a_race),
         cmocka_unit_test(a_read_before_the_wait_is_left_to_the_host_with_its_finding),
         cmocka_unit_test(a_kernel_that_waits_first_is_none),
+        cmocka_unit_test(machine_code_is_judged_where_there_is_no_ptx),
         cmocka_unit_test(code_that_was_not_recorded_is_no_race),
         cmocka_unit_test(images_that_differ_are_unknown),
         cmocka_unit_test(code_of_another_version_than_ran_does_not_count),

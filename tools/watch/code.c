@@ -15,6 +15,7 @@
 struct facts {
     bool loaded, shown,
         fronted;     /* code that the driver loaded, PTX and the front of the wait were found */
+    bool proved;     /* or refuted, from machine code */
     bool differ;     /* two images do not agree */
     bool warned;     /* a finding is a race */
     bool skips;      /* of them one says that some threads or launches do not wait */
@@ -203,6 +204,50 @@ static void read_proofs(const struct looking *looking)
     }
 }
 
+/* Machine code is analysed only for kernels that are launched with overlap and that no PTX was found of. */
+static void prove_loaded(const struct looking *looking, const struct store_image *image)
+{
+    pdl_inspect_options options = PDL_INSPECT_OPTIONS_INIT;
+    pdl_inspection *inspection = NULL;
+    struct watch *const watch = looking->watch;
+    options.flags = PDL_INSPECT_NO_SOURCES;
+    if (pdl_inspect_memory(image->bytes, image->size, "recorded code", &options, &inspection) !=
+        PDL_SUCCESS) {
+        return;
+    }
+    for (size_t i = 0; i < pdl_inspection_kernel_count(inspection); i++) {
+        const char *const name = pdl_inspection_kernel(inspection, i)->info->name;
+        uint32_t index = 0;
+        if (!pdl_names_find(&watch->store->kernel_names, name, &index) ||
+            looking->facts[index].shown) {
+            continue;
+        }
+        struct watch_kernel *const kernel = &watch->kernels.items[index];
+        struct facts *const facts = &looking->facts[index];
+        const int32_t capability = kernel->binary_version > 0 ? kernel->binary_version : 90;
+        const pdl_known shown = pdl_inspection_shown(inspection, name, capability, NULL);
+        kernel->shown_to_wait =
+            facts->proved && kernel->shown_to_wait != shown ? PDL_UNKNOWN : shown;
+        facts->proved = true;
+    }
+    pdl_inspection_destroy(inspection);
+}
+
+/* Whether it has a kernel whose machine code matters. */
+static bool needs_proof(const struct looking *looking, const struct store_image *image)
+{
+    for (size_t i = 0; i < looking->granted_count; i++) {
+        uint32_t index = 0;
+        if (pdl_names_find(&looking->watch->store->kernel_names, looking->granted[i], &index) &&
+            !looking->facts[index].shown &&
+            memmem(image->bytes, image->size, looking->granted[i], strlen(looking->granted[i])) !=
+                NULL) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* What was done with a kernel's PTX. Where several texts have the name, one that was refused counts most. */
 static void read_instrumented(struct watch *watch)
 {
@@ -279,6 +324,12 @@ void watch_look_at_code(struct watch *watch)
             if (image->form == (uint32_t)form && holds_kernel(&looking, image)) {
                 read_image(&looking, image);
             }
+        }
+    }
+    for (size_t i = 0; i < watch->store->images.count; i++) {
+        const struct store_image *const image = &watch->store->images.items[i];
+        if (image->form == PDL_WATCH_CUBIN && needs_proof(&looking, image)) {
+            prove_loaded(&looking, image);
         }
     }
     read_proofs(&looking);

@@ -374,10 +374,6 @@ static void add_up(struct watch *watch)
         const uint64_t overlap_ns = store_overlap_ns(watch, run);
         kernel->overlapped += overlap_ns > 0;
         kernel->overlap_ns += overlap_ns;
-        if ((run->flags & PDL_WATCH_ADDED) != 0) {
-            kernel->added_overlapped += overlap_ns > 0;
-            kernel->added_overlap_ns += overlap_ns;
-        }
     }
 }
 

@@ -66,8 +66,9 @@ static json_t *sums_json(const struct watch *watch)
     json_set(object, "not_proved", count_json(watch->sums.not_proved));
     json_set(object, "added_overlapped",
              times ? count_json(watch->sums.added_overlapped) : json_null());
+    json_set(object, "added_close", times ? count_json(watch->sums.added_close) : json_null());
     json_set(object, "added_saved_ns",
-             times ? count_json(watch->sums.added_overlap_ns) : json_null());
+             times ? count_json(watch->sums.added_saved_ns) : json_null());
     json_set(object, "no_trigger", times ? count_json(watch->sums.no_trigger) : json_null());
     json_set(object, "late", times ? count_json(watch->sums.late) : json_null());
     json_set(object, "late_interval_ns",
@@ -147,10 +148,10 @@ static json_t *kernel_json(const struct watch *watch, const struct watch_kernel 
     json_set(object, "not_proved", count_json(kernel->not_proved));
     json_set(object, "added_overlapped",
              times ? count_json(kernel->added_overlapped) : json_null());
+    json_set(object, "added_close", times ? count_json(kernel->added_close) : json_null());
+    json_set(object, "added_saved_ns", times ? count_json(kernel->added_saved_ns) : json_null());
     json_set(object, "time_ns", times ? count_json(kernel->time_ns) : json_null());
     json_set(object, "overlap_ns", times ? count_json(kernel->overlap_ns) : json_null());
-    json_set(object, "added_overlap_ns",
-             times ? count_json(kernel->added_overlap_ns) : json_null());
     json_set(object, "reasons", reasons_json(kernel->reasons));
     json_set(object, "decision", json_shown(kernel->decision));
     json_set(object, "instrumented", json_text(watch_instrumented_word(kernel->instrumented)));

@@ -72,8 +72,10 @@ struct watch_kernel {
     uint64_t granted;  /* as the driver got it */
     uint64_t overlapped;
     uint64_t added, removed, not_proved; /* by libpdl-watch */
-    uint64_t added_overlapped;           /* of those that it added */
-    uint64_t time_ns, overlap_ns, added_overlap_ns;
+    uint64_t added_overlapped,
+        added_close;         /* of those that it added: the others without a gap before them */
+    uint64_t added_saved_ns; /* by them: overlap and hidden gaps, about */
+    uint64_t time_ns, overlap_ns;
     uint64_t reasons[WATCH_REASON_COUNT];
     const char *decision; /* libpdl's last word about it, from its log; NULL */
     uint32_t
@@ -197,7 +199,7 @@ struct watch {
         uint64_t busy_ns;   /* some kernel ran */
         uint64_t saved_ns;  /* two ran of which one waited for the other */
         uint64_t saving_ns; /* that overlap would save at most */
-        uint64_t added, removed, not_proved, added_overlapped, added_overlap_ns;
+        uint64_t added, removed, not_proved, added_overlapped, added_close, added_saved_ns;
         uint64_t
             no_trigger; /* launches that it was added to, behind a kernel that never triggers */
         uint64_t late;  /* launches in streams that the host was late for */

@@ -13,6 +13,8 @@ enum {
     FEW_GAPS = 8,     /* too few to tell what is usual */
     STREAM_GAP_NS = 1500, /* what is usual then; on an H200 */
     GRAPH_GAP_NS = 1000,
+    STREAM_GAP_LEAST_NS = 900, /* that two kernels without overlap were seen to have; on an H200 */
+    GRAPH_GAP_LEAST_NS = 200,
     RAMP_NS =
         1600, /* that overlap was seen to hide beyond the gap: blocks start, and reach their wait */
     MOST_ROOMS = 20000 /* launches of different sizes for which the room on an SM is worked out */
@@ -272,6 +274,20 @@ static bool is_late(const struct watch *watch, const struct watch_run *run)
     return run->reason != WATCH_OVERLAPPED && !run->in_graph && store_host_late(watch, run);
 }
 
+/* What an overlap that libpdl-watch added has saved: where the run follows closely, the gap as well that it would have
+ * had. */
+static void add_gain(struct watch *watch, const struct watch_run *run, uint64_t overlap_ns,
+                     uint64_t gap_ns)
+{
+    struct watch_kernel *const kernel = &watch->kernels.items[run->kernel];
+    const uint64_t usual_ns = watch->store->usual_gap_ns[run->in_graph];
+    const uint64_t least_ns = run->in_graph ? GRAPH_GAP_LEAST_NS : STREAM_GAP_LEAST_NS;
+    const uint64_t hidden_ns = usual_ns < least_ns ? usual_ns : least_ns;
+    kernel->added_overlapped += overlap_ns > 0;
+    kernel->added_close += overlap_ns == 0 && gap_ns == 0;
+    kernel->added_saved_ns += overlap_ns + (hidden_ns > gap_ns ? hidden_ns - gap_ns : 0);
+}
+
 static void add_to_pair(struct judging *judging, struct watch_run *run)
 {
     struct watch *const watch = judging->watch;
@@ -287,6 +303,10 @@ static void add_to_pair(struct judging *judging, struct watch_run *run)
     }
     const uint64_t gap_ns = gap_of(watch, run);
     pair->gap_ns += gap_ns;
+    if ((run->flags & PDL_WATCH_ADDED) != 0 &&
+        watch->runs.items[run->before].kernel != WATCH_NONE) {
+        add_gain(watch, run, overlap_ns, gap_ns);
+    }
     pair->saving_ns += can_save(reason) ? store_saving_ns(watch, run) : 0;
     if (is_late(watch, run)) {
         const uint64_t usual_ns = watch->store->usual_gap_ns[0];

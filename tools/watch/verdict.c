@@ -24,7 +24,8 @@ static void add_kernels(struct watch *watch)
         watch->sums.removed += kernel->removed;
         watch->sums.not_proved += kernel->not_proved;
         watch->sums.added_overlapped += kernel->added_overlapped;
-        watch->sums.added_overlap_ns += kernel->added_overlap_ns;
+        watch->sums.added_close += kernel->added_close;
+        watch->sums.added_saved_ns += kernel->added_saved_ns;
         watch->sums.instrumented += kernel->instrumented == PDL_WATCH_INSTRUMENTED_DONE;
         watch->sums.races += watch_race_is_one(kernel->race);
     }
@@ -219,6 +220,12 @@ static char *action_text(const struct watch *watch, const struct group *group)
                            "soon as its blocks are all running",
                            name);
     default:
+        if (watch->kernels.items[group->kernel].instrumented == PDL_WATCH_INSTRUMENTED_DONE) {
+            return format_text("nothing is before the wait that was put into %s: try --instrument "
+                               "hoist, and --constant-param for memory that no kernel in flight "
+                               "writes",
+                               name);
+        }
         return format_text("nothing is before the wait in %s: move what does not depend on the "
                            "kernels in front, such as loads of weights and set-up, ahead of it",
                            name);
