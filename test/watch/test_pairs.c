@@ -323,6 +323,35 @@ static void no_room_names_the_resource(void **state)
     watch_free(&watch);
 }
 
+static void sms_that_are_set_to_more_shared_memory_have_no_room(void **state)
+{
+    static const struct {
+        uint32_t first, second;
+        enum watch_reason reason;
+    } cases[] = {{8192, 16384, WATCH_NO_ROOM},
+                 {16384, 16384, WATCH_UNKNOWN},
+                 {16384, 8192, WATCH_UNKNOWN},
+                 {0, 16384, WATCH_UNKNOWN}};
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        begin();
+        (void)recording_launch(&recording, 1, 0x100, launch_time(0), 1, 0);
+        recording_execution(&recording, 1, 7, run_time(0), run_time(0) + LENGTH, 1)->shared_size =
+            cases[i].first;
+        (void)recording_launch(&recording, 2, 0x100, launch_time(1), 2, ASKED);
+        recording_execution(&recording, 2, 7, run_time(1), run_time(1) + LENGTH, 2)->shared_size =
+            cases[i].second;
+        assert_reason(cases[i].reason);
+        if (cases[i].reason == WATCH_NO_ROOM) {
+            assert_string_equal(
+                pair_named(&watch, "first", "second")->detail,
+                "the SMs' shared memory is set to 8 KiB for first and to 16 KiB for second, which "
+                "an SM does only when it is empty: prefer the same carve-out for both");
+        }
+        watch_free(&watch);
+    }
+}
+
 static void idle_sms_have_room(void **state)
 {
     (void)state;
@@ -731,6 +760,7 @@ int main(void)
         cmocka_unit_test(records_and_synchronization_are_not_between),
         cmocka_unit_test(a_programmatic_event_overlaps_no_other_stream),
         cmocka_unit_test(no_room_names_the_resource),
+        cmocka_unit_test(sms_that_are_set_to_more_shared_memory_have_no_room),
         cmocka_unit_test(idle_sms_have_room),
         cmocka_unit_test(a_late_host_is_named),
         cmocka_unit_test(a_kernel_that_is_not_proved_says_so),

@@ -237,6 +237,9 @@ static enum watch_reason judge(struct judging *judging, const struct watch_run *
     if (watch->kernels.items[before->kernel].triggers == PDL_NO) {
         return WATCH_TRIGGERS_AT_END;
     }
+    if (room_is_resized(before, run)) {
+        return WATCH_NO_ROOM;
+    }
     return kernel->touches_before_wait_known && !kernel->work_before_wait ? WATCH_WAITS_FIRST
                                                                           : WATCH_UNKNOWN;
 }
@@ -378,6 +381,19 @@ static char *unknown_detail(const struct watch *watch, const struct watch_run *r
     return copy_text("nothing in the recording explains it");
 }
 
+static char *room_text(const struct watch *watch, const struct watch_run *before,
+                       const struct watch_run *run)
+{
+    char *const missing = room_missing(watch, before, run);
+    return missing != NULL || !room_is_resized(before, run)
+               ? missing
+               : format_text("the SMs' shared memory is set to %u KiB for %.200s and to %u KiB for "
+                             "%.200s, which an SM does only when it is empty: prefer the same "
+                             "carve-out for both",
+                             before->shared_size / 1024, watch->kernels.items[before->kernel].shown,
+                             run->shared_size / 1024, watch->kernels.items[run->kernel].shown);
+}
+
 /* The numbers behind a reason; NULL where it says all. */
 static char *detail_of(const struct watch *watch, const struct watch_run *run)
 {
@@ -403,7 +419,7 @@ static char *detail_of(const struct watch *watch, const struct watch_run *run)
                              ? "it has programmatic edges and full ones: one full edge suffices"
                              : "no edge to it is programmatic");
     case WATCH_NO_ROOM:
-        return room_missing(watch, before, run);
+        return room_text(watch, before, run);
     case WATCH_HOST_LATE:
         return late_detail(watch, run);
     case WATCH_TRIGGERS_AT_END:

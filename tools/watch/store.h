@@ -173,6 +173,11 @@ struct front front_of_wait(const char *ptx, size_t size, const char *kernel);
  * does or cannot be told, or a text to free that says what is missing. */
 char *room_missing(const struct watch *watch, const struct watch_run *first,
                    const struct watch_run *second);
+/* Whether SMs had to be set to more shared memory for the second. */
+static inline bool room_is_resized(const struct watch_run *first, const struct watch_run *second)
+{
+    return first->shared_size > 0 && second->shared_size > first->shared_size;
+}
 
 /* pairs.c: whether the program, or libpdl-watch for it, wanted a run to overlap the one before it. */
 bool store_is_wanted(const struct watch *watch, const struct watch_run *run);
