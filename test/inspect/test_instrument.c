@@ -224,6 +224,16 @@ static void the_first_label_is_in_a_loop(void **state)
                 HEADER ".entry k() {\n\t.reg .u32 t;\n" W
                        "\nL:\n\tadd.u32 t, t, 1;\n\tbra L;\n}\n");
     pdl_instrumentation_destroy(result);
+    result = instrument(HEADER ".file 1 \"a.cu\"\n.entry k() {\n\t.reg .u32 t;\n\t.loc 1 2 3\nL:\n"
+                               "\tbra L;\n}\n",
+                        NULL);
+    assert_text("a location", result,
+                HEADER ".file 1 \"a.cu\"\n.entry k() {\n\t.reg .u32 t;\n\t.loc 1 2 3\n" W
+                       "\nL:\n\tbra L;\n}\n");
+    pdl_instrumentation_destroy(result);
+    result = instrument(HEADER ".entry k() {\n\t.reg .u3: t;\nL:\n\tbra L;\n}\n", NULL);
+    assert_int_equal(pdl_instrumentation_kernel(result, 0)->reason, PDL_INSTRUMENT_REASON_NO_PLACE);
+    pdl_instrumentation_destroy(result);
 }
 
 static void constant_parameters_are_read_before_a_hoisted_wait(void **state)

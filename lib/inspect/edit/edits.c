@@ -85,16 +85,20 @@ static const char *end_of(const struct pdl_ptx_module *module, const struct pdl_
     return lexer.token.mark == ';' ? lexer.token.text + 1 : NULL;
 }
 
-/* Labels and lists of branch targets alike: what stands before a colon. Nothing was executed before the first. */
+/* Labels and lists of branch targets alike: what stands before a colon, at the start of a statement or behind the last
+ * number of a .loc. Nothing was executed before the first. */
 static const char *first_label(const struct pdl_ptx_module *module, const struct pdl_body *body)
 {
     struct pdl_lexer lexer;
     const char *word = NULL;
+    bool starts = true;
     pdl_lexer_start(&lexer, module->text + body->function->body,
                     module->text + body->function->body_end, 1, 1);
     for (pdl_lexer_next(&lexer); !pdl_lexer_at_end(&lexer) && lexer.token.mark != ':';
          pdl_lexer_next(&lexer)) {
-        word = lexer.token.kind == PDL_TOKEN_WORD ? lexer.token.text : NULL;
+        const char mark = lexer.token.mark;
+        word = starts && lexer.token.kind == PDL_TOKEN_WORD ? lexer.token.text : NULL;
+        starts = mark == ';' || mark == '{' || mark == '}' || lexer.token.kind == PDL_TOKEN_NUMBER;
     }
     return lexer.token.mark == ':' ? word : NULL;
 }
