@@ -10,8 +10,9 @@ if the hash differs from that of the same launch in a chain without overlap.
 A kernel takes part if its results can be told: for some choice of arguments and of a grid it ends, changes
 memory, and leaves the same in each of five chains without overlap, of which one runs beside another load,
 one puts garbage into shared memory before each launch, and one delays warps at random. Each kernel also runs
-as it is, not instrumented, with overlap, which has to go wrong. In a run of its own each instrumented kernel
-notes when it starts, which shows the overlap.
+as it is, not instrumented, with overlap, which has to go wrong; one with non-coherent loads also with a wait
+at its entry and these loads as they are. In a run of its own each instrumented kernel notes when it starts,
+which shows the overlap.
 
 Writes a line of JSON for the device, one for each kernel, and one for all. Exit status: 0; 1 if a launch
 was stale, failed, or the controls did not go wrong; 77 if there is no device.
@@ -120,6 +121,8 @@ def prepare(options, kind, source):
         "plain": assemble(options, finish(text), path + ".plain"),
         "jitter": assemble(options, finish(ptx.with_jitter(text)), path + ".jitter"),
     }
+    if ".nc." in text and "sm_8" not in text:
+        cubins["non_coherent"] = assemble(options, finish(ptx.with_code(text, ptx.WAIT)), path + ".nc")
     for label, arguments, constants in VARIANTS:
         stem = "%s.%s" % (path, label)
         changed, report = instrument(options, text if constants else ptx.without_markers(text), stem, arguments)
@@ -437,6 +440,9 @@ def prove(worker, options, subject):
     }
     if "error" in control:
         found["control"]["error"] = control["error"]
+    if ".nc." in subject.kernel.body and "non_coherent" in cubins:
+        loads = worker.run("non_coherent", "overlap", 0, options.rounds, "plain0", cubins["non_coherent"])
+        found["non_coherent"] = {"launches": loads.get("rounds", 0), "stale": loads.get("different", 0)}
     return found
 
 
@@ -508,6 +514,13 @@ def sum_up(subjects, found):
     total["control_stale"] = sum(control["stale"] for control in wrong)
     total["control_launches_graph"] = sum(control["launches_graph"] for control in wrong)
     total["control_stale_graph"] = sum(control["stale_graph"] for control in wrong)
+    loads = [line["non_coherent"] for line in judged if "non_coherent" in line]
+    total["non_coherent"] = {
+        "kernels": len(loads),
+        "kernels_stale": sum(line["stale"] > 0 for line in loads),
+        "launches": sum(line["launches"] for line in loads),
+        "stale": sum(line["stale"] for line in loads),
+    }
     total["early_without_overlap"] = sum(line.get("early_without_overlap", 0) for line in judged)
     return total, judged
 
