@@ -4,7 +4,7 @@
 
 Each FOLDER is one source of kernels, with PTX files at any depth. Each file is instrumented in three modes. A
 result must assemble if its input does, for each architecture. It must pass lint as launched with overlap, and a
-second pass must not change it. No access to global memory may stand before the wait in its machine code. Registers, instructions and spills of each instrumented kernel are compared with
+second pass must not change it. No access to global memory may come before the wait in its machine code. Registers, instructions and spills of each instrumented kernel are compared with
 those of the input. A target such as sm_90a assembles for other architectures without its suffix, unless the
 kernels need it.
 
@@ -81,7 +81,10 @@ class Assembled:
         ptx, cubin = (os.path.join(folder, "assembled." + ending) for ending in ("ptx", "cubin"))
         with open(ptx, "w", encoding="utf-8", newline="") as file:
             file.write(text if own else TARGET.sub(r"\1\2", text))
-        run = Run(ptxas, "-v", f"-arch=sm_{architecture}{target.group(3) if own else ''}", ptx, "-o", cubin)
+        command = (ptxas, "-v", f"-arch=sm_{architecture}{target.group(3) if own else ''}", ptx, "-o", cubin)
+        run = Run(*command)
+        if "Unresolved extern" in run.error:
+            run = Run(*command, "-c")
         self.error = run.error.strip()
         self.kernels = None
         if run.code == 0:
@@ -115,7 +118,7 @@ class File:
         self.defects.append({"source": self.source, "file": self.path, "mode": mode, "defect": what, "detail": detail[:500]})
 
     def check(self, mode, options):
-        command = (self.arguments.pdltool, "instrument", *options)
+        command = (self.arguments.pdltool, "instrument", "--no-project", *options)
         after, again = (os.path.join(self.folder, name) for name in ("after.ptx", "again.ptx"))
         run = Run(*command, "--json", "-o", after, self.path)
         self.seconds[mode] = run.seconds
@@ -182,8 +185,8 @@ def summarize(source, mode, files, architectures):
         "files": len(files),
         "bytes": sum(file.bytes for file in files),
         "kernels": len(records),
-        # Without the arguments of templates.
-        "names": len({re.sub(r"<.*", "", record["demangled"]) for record in records}),
+        # Without parameters and the arguments of templates.
+        "names": len({re.sub(r"(?!^)[<(\[].*", "", record["demangled"].replace("(anonymous namespace)::", "")) for record in records}),
         "instrumented": results["instrumented"],
         "waits_already": results["waits already"],
         "refused": dict(collections.Counter(record["reason"] for record in records if record["result"] == "refused")),
