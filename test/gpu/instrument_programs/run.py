@@ -104,10 +104,14 @@ def programs(options, folder):
         env = dict(environment(options, folder, variant, instrument), **more)
         started.append(Program(name, variant, command, env, folder))
 
-    counts = ["--rounds", 11, "--trials", 20] if options.quick else []
-    start("shapes", "all", [*python, HERE / "shapes.py", "--pdltool", pdltool, *counts])
+    start("shapes", "all", [*python, HERE / "shapes.py", "--pdltool", pdltool, *(["--quick"] if options.quick else [])])
     commands = {"decoder": [*python, HERE / "decoder.py", *(["--cases", "triton", "library"] if options.quick else [])]}
     start("decoder", "inductor", commands["decoder"], TORCHINDUCTOR_ENABLE_PDL="1")
+    start("decoder", "no trigger", [*watch, "--no-cupti", "--rows", 3, "--", *commands["decoder"]], "entry",
+          PDL_INSTRUMENT_TRIGGER="none")
+    start("decoder", "carveout", [*commands["decoder"], "--helper", pdltool, "--carveout", 28])
+    start("decoder", "times", [pdltool, "watch", "--fail-on", "never", "--json", "--output", folder / "decoder.plain.json", "--",
+                               *commands["decoder"]])
     if options.tutorials is not None:
         commands["tutorials"] = [*python, HERE / "tutorials.py", options.tutorials]
     for name, command in commands.items():
@@ -116,24 +120,26 @@ def programs(options, folder):
             start(name, wait, [*watch, "--no-cupti", "--rows", 3, "--", *command], wait)
         start(name, "helper", [*command, "--helper", pdltool])
         # Times of single kernels cost time themselves: only for the reasons.
-        start(name, "reasons", [*watch, "--json", "--output", folder / f"{name}.json", "--", *command], "entry")
+        start(name, "reasons", [*watch, "--json", "--output", folder / f"{name}.entry.json", "--", *command], "entry")
     return started
 
 
 def reasons(report):
-    """Of a report of pdltool watch: the sums, and the pairs with the most to save or the longest overlap."""
+    """Of a report of pdltool watch: the sums, the pairs with the most to save, and the kernels with the most time."""
     def name(index):
         return None if index is None else watched.kernel_name(report["kernels"][index])
 
-    def brief(pairs):
+    def brief(pairs, most):
         return [{"first": name(pair["first"]), "second": name(pair["second"]),
                  **{key: pair.get(key) for key in ("in_graph", "count", "overlapped", "overlap_ns", "gap_ns", "saving_ns",
-                                                   "reason", "detail")}} for pair in pairs[:10]]
+                                                   "reason", "detail")}} for pair in pairs[:most]]
 
-    pairs = report["pairs"]
+    pairs = sorted(report["pairs"], key=lambda pair: -(pair["saving_ns"] or 0))
+    kernels = sorted(report["kernels"], key=lambda kernel: -(kernel["time_ns"] or 0))
     return {"verdict": report["verdict"], "notes": report["notes"],
-            "to_save": brief(sorted(pairs, key=lambda pair: -(pair["saving_ns"] or 0))),
-            "overlapped": brief(sorted(pairs, key=lambda pair: -(pair["overlap_ns"] or 0)))}
+            "in_graph": brief([pair for pair in pairs if pair["in_graph"]], 40),
+            "in_stream": brief([pair for pair in pairs if not pair["in_graph"]], 10),
+            "kernels": [[watched.kernel_name(kernel), kernel["launches"], kernel["time_ns"]] for kernel in kernels[:40]]}
 
 
 def main():
@@ -169,7 +175,7 @@ def main():
             for program in started:
                 if not program.ready:
                     program.end(0)
-            once = [program for program in live if program.variant in ("all", "reasons")]
+            once = [program for program in live if program.variant in ("all", "reasons", "times")]
             live = [program for program in live if program not in once]
             for program in once:
                 program.turn(left(), write)
@@ -190,7 +196,9 @@ def main():
             write({"variant": log.stem, "kernels": actions})
         for report in sorted(Path(folder).glob("*.json")):
             try:
-                write({"program": report.stem, "reasons": reasons(json.loads(report.read_text(encoding="utf-8")))})
+                name, variant = report.stem.split(".")
+                write({"program": name, "variant": variant,
+                       "reasons": reasons(json.loads(report.read_text(encoding="utf-8")))})
             except (ValueError, KeyError) as error:
                 write({"program": report.stem, "problem": f"report: {error!r}"})
         write({"seconds": round(time.monotonic() - began, 1)})

@@ -60,12 +60,13 @@ def bfloat16(*size):
 
 
 class NormActivation:
-    """A norm, an activation, a norm, ... of 8 rows."""
-    kernels, rows, width = 128, 8, 2048
+    """A norm, an activation, a norm, ..., of some rows."""
+    kernels = 128
 
-    def __init__(self):
-        self.input = bfloat16(self.rows, self.width)
-        self.weights = [bfloat16(self.width) for _ in range(self.kernels)]
+    def __init__(self, rows, width):
+        self.name, self.rows, self.width = f"norms and activations, {rows} × {width}", rows, width
+        self.input = bfloat16(rows, width)
+        self.weights = [bfloat16(width) for _ in range(self.kernels)]
 
     def steps(self, variant):
         buffers = [torch.empty_like(self.input) for _ in range(2)]
@@ -85,13 +86,14 @@ class NormActivation:
 
 
 class ProductNorm:
-    """A norm, a matrix-vector product, a norm, ... of one row. The weights are more than the L2 cache holds."""
-    kernels, width, rows_per_block = 64, 2048, 8
+    """A norm, a matrix-vector product, a norm, ..., of one row. The weights are more than the L2 cache holds."""
+    kernels = 64
 
-    def __init__(self):
-        self.input = bfloat16(self.width)
-        self.scales = [bfloat16(self.width) for _ in range(self.kernels // 2)]
-        self.weights = [bfloat16(self.width, self.width) for _ in range(self.kernels // 2)]
+    def __init__(self, width, rows):
+        self.name, self.width, self.rows = f"products and norms, {width}, {rows} rows per block", width, rows
+        self.input = bfloat16(width)
+        self.scales = [bfloat16(width) for _ in range(self.kernels // 2)]
+        self.weights = [bfloat16(width, width) for _ in range(self.kernels // 2)]
 
     def steps(self, variant):
         buffers = [torch.empty_like(self.input) for _ in range(2)]
@@ -100,15 +102,28 @@ class ProductNorm:
             x = self.input
             for scale, weight in zip(self.scales, self.weights):
                 rms_norm[(1,)](x, scale, buffers[0], self.width, BLOCK=self.width, VARIANT=variant, num_warps=8)
-                product[(self.width // self.rows_per_block,)](buffers[0], weight, buffers[1], self.width,
-                                                              ROWS=self.rows_per_block, BLOCK=self.width,
-                                                              VARIANT=variant, num_warps=8)
+                product[(self.width // self.rows,)](buffers[0], weight, buffers[1], self.width, ROWS=self.rows,
+                                                    BLOCK=self.width, VARIANT=variant, num_warps=8)
                 x = buffers[1]
             return x
 
         return run
 
 
+def shapes(quick):
+    """The first of each kind is measured in all variants, the others in those of FEW."""
+    yield NormActivation(8, 2048)
+    yield ProductNorm(2048, 8)
+    if not quick:
+        for rows in (32, 128, 256):
+            yield NormActivation(rows, 4096)
+        yield NormActivation(132, 8192)
+        yield ProductNorm(2048, 2)
+        yield ProductNorm(4096, 8)
+        yield ProductNorm(4096, 2)
+
+
+FEW = ("plain", "entry, trigger at the wait", "hoist, weights constant")
 CONSTANT = ("rms_norm:2", "silu:2", "product:2")
 VARIANTS = {
     "plain": {"wait": "off"},
@@ -118,6 +133,8 @@ VARIANTS = {
     "hoist, weights constant": {"wait": "hoist", "trigger": "wait", "constant_params": CONSTANT},
     "hoist, weights constant, trigger after the last read": {"wait": "hoist", "trigger": "last-read",
                                                              "constant_params": CONSTANT},
+    "entry, trigger at the wait, prefetch": {"wait": "entry", "trigger": "wait", "prefetch": True,
+                                             "constant_params": CONSTANT},
 }
 
 
@@ -138,9 +155,11 @@ def different(graphs, shape, trials):
 class Compiled:
     """A shape, in each variant that could be compiled."""
 
-    def __init__(self, shape, pdltool):
+    def __init__(self, shape, names, pdltool):
         self.shape, self.graphs, self.calls = shape, {}, {}
         for number, (name, settings) in enumerate(VARIANTS.items()):
+            if name not in names:
+                continue
             try:
                 pdl_triton.enable(pdltool=pdltool, **settings)
                 call = shape.steps(number)
@@ -148,7 +167,7 @@ class Compiled:
                 self.graphs[name] = turns.capture(call)
                 self.calls[name] = call
             except Exception as error:  # pylint: disable=broad-except
-                turns.say(case=f"{type(shape).__name__}, {name}", failed=f"{type(error).__name__}: {error}"[:600])
+                turns.say(case=f"{shape.name}, {name}", failed=f"{type(error).__name__}: {error}"[:600])
 
     def measure(self, rounds, trials):
         """By variant: µs per kernel in a graph and in a stream, and in how many trials a bit was different."""
@@ -168,16 +187,16 @@ class Compiled:
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--pdltool", required=True)
-    parser.add_argument("--rounds", type=int, default=41)
-    parser.add_argument("--trials", type=int, default=200)
+    parser.add_argument("--quick", action="store_true", help="two shapes, few rounds")
     options = parser.parse_args()
+    options.rounds, options.trials = (11, 20) if options.quick else (41, 200)
     if not torch.cuda.is_available():
         print("skipped: no device", file=sys.stderr)
         return 77
     torch.manual_seed(1)
-    shapes = [Compiled(shape(), options.pdltool) for shape in (NormActivation, ProductNorm)]
-    turns.turns(lambda: {type(compiled.shape).__name__: compiled.measure(options.rounds, options.trials)
-                         for compiled in shapes})
+    ready = [Compiled(shape, VARIANTS if index < 2 else FEW, options.pdltool)
+             for index, shape in enumerate(shapes(options.quick))]
+    turns.turns(lambda: {compiled.shape.name: compiled.measure(options.rounds, options.trials) for compiled in ready})
     return 0
 
 

@@ -53,7 +53,7 @@ class Cell:
         return f"{number(self.median(way))} ({number(min(values))} to {number(max(values))}){ratio}{'' if same else ', DIFFERENT'}"
 
 
-VARIANTS = ("plain", "entry", "hoist", "helper", "inductor")
+VARIANTS = ("plain", "entry", "hoist", "no trigger", "helper", "carveout", "inductor")
 
 
 def program_table(cells, names):
@@ -69,14 +69,20 @@ def program_table(cells, names):
     return lines
 
 
-def reason_table(program, found):
+def short(name):
+    """A kernel's, or that of an operation that is none."""
+    return "copy" if name is None else name if len(name) <= 48 else name[:47] + "…"
+
+
+def reason_table(program, variant, found):
     verdict = found["verdict"]
-    lines = ["", f"{program}: {verdict['launches']:,} launches, {verdict['asked']:,} asked for overlap, "
+    lines = ["", f"{program}, {variant}: {verdict['launches']:,} launches, {verdict['granted']:,} with overlap, "
              f"{verdict['overlapped']:,} overlapped", ""]
-    lines += head("First", "Second", "Graph", "Count", "Overlapped", "Gap, ns", "Saving at most, µs", "Reason")
-    for pair in found["to_save"]:
-        lines.append(row(pair["first"], pair["second"], "yes" if pair["in_graph"] else "no", pair["count"], pair["overlapped"],
-                         pair["gap_ns"], number((pair["saving_ns"] or 0) / 1000), pair["reason"]))
+    lines += head("First", "Second", "Graph", "Count", "Overlapped", "Saving at most, µs per pair", "Reason")
+    for pair in [*found["in_graph"][:10], *found["in_stream"][:4]]:
+        lines.append(row(short(pair["first"]), short(pair["second"]), "yes" if pair["in_graph"] else "no", pair["count"],
+                         pair["overlapped"], number((pair["saving_ns"] or 0) / 1000 / pair["count"]),
+                         pair["detail"] or pair["reason"]))
     return lines
 
 
@@ -91,7 +97,7 @@ def tables(path):
         if "kernels" in line:
             notes.append(f"- kernels compiled with {variant}: {json.dumps(line['kernels'])}")
         if "reasons" in line:
-            other += reason_table(program, line["reasons"])
+            other += reason_table(program, variant, line["reasons"])
         if program == "shapes":
             shapes.update(line.get("round", {}))
         elif variant in VARIANTS:

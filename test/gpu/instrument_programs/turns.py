@@ -61,15 +61,20 @@ def summary(values):
     return {"us": round(middle, 3), "p25": round(low, 3), "p75": round(high, 3), "rounds": len(values)}
 
 
+SHORTEST = 4000 # µs of a measurement
+
+
 class Case:
     """A piece of work, measured in a stream and as a graph."""
 
-    def __init__(self, call, repeats):
-        self.call, self.repeats = call, repeats
+    def __init__(self, call):
+        self.call = call
         for _ in range(3):
             self.expected = call()
         torch.cuda.synchronize()
         self.graph, self.result = capture(call)
+        self.graph.replay()
+        self.repeats = max(3, int(SHORTEST / microseconds(self.graph.replay, 3)))
 
     def bits(self):
         return digest(self.expected)
@@ -80,8 +85,8 @@ class Case:
         graph = microseconds(self.graph.replay, self.repeats)
         same = torch.equal(self.result, self.expected)
         same = torch.equal(self.call(), self.expected) and same
-        stream = microseconds(self.call, self.repeats)
-        return {"graph": graph, "stream": stream, "host": host_microseconds(self.call, 3), "same": same}
+        stream, host = microseconds(self.call, 10), host_microseconds(self.call, 5)
+        return {"graph": graph, "stream": stream, "host": host, "same": same}
 
 
 def turns(measure):
