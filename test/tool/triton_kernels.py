@@ -109,6 +109,21 @@ class Triton(tooltest.Case):
         self.assertLess(text.index(WAIT), text.index("[%rd2]"))
         self.assertNotIn(TRIGGER, text)
 
+    def test_weights_are_prefetched(self):
+        self.enable(prefetch=True, constant_params=["scale:2", "other:1"])
+        text, overlap = self.compile()
+        self.assertTrue(overlap)
+        self.assertLess(text.index("prefetch.global.L2"), text.index(WAIT))
+
+    def test_a_project_file_changes_nothing(self):
+        self.file(".pdl-lint", "constant-param *:1\n")
+        old = os.getcwd()
+        self.addCleanup(os.chdir, old)
+        os.chdir(self.directory)
+        self.enable(wait="hoist")
+        text, _ = self.compile()
+        self.assertLess(text.index(WAIT), text.index("ld.global"))
+
     def test_a_refused_kernel_stays_as_it_is(self):
         self.enable()
         old = PTX.replace("sm_90a", "sm_80")
@@ -125,10 +140,10 @@ class Triton(tooltest.Case):
 
     def test_the_cache_keeps_settings_apart(self):
         keys = {self.key()}
-        for settings in ({}, {"wait": "hoist"}, {"trigger": "none"}, {"constant_params": ["1"]}):
+        for settings in ({}, {"wait": "hoist"}, {"trigger": "none"}, {"constant_params": ["1"]}, {"prefetch": True}):
             self.enable(**settings)
             keys.add(self.key())
-        self.assertEqual(len(keys), 5)
+        self.assertEqual(len(keys), 6)
 
     def test_off_leaves_kernels_and_keys_as_they_were(self):
         before = self.key()

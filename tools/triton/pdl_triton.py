@@ -48,7 +48,7 @@ def _patch(backend):
     backend.pdl_triton = True
 
 
-def enable(wait="entry", trigger="wait", constant_params=(), pdltool=None):
+def enable(wait="entry", trigger="wait", constant_params=(), prefetch=False, pdltool=None):
     """Instruments each kernel that is compiled from now on as `pdltool instrument` does with these options, and launches it
     with overlap. A kernel that is refused, or waits already, is launched as before. `wait="off"` ends this. `pdltool`: the
     program; default: that of this installation, or of PATH."""
@@ -69,5 +69,7 @@ def enable(wait="entry", trigger="wait", constant_params=(), pdltool=None):
         raise FileNotFoundError("pdltool is neither in this installation nor in PATH")
     version = subprocess.run([program, "--version"], capture_output=True, text=True, check=True).stdout
     constants = [word for param in constant_params for word in ("--constant-param", param)]
-    _command = [program, "instrument", "--wait", wait, "--trigger", trigger, *constants]
+    _command = [program, "instrument", "--no-project", "--wait", wait, "--trigger", trigger, *constants]
+    if prefetch:
+        _command.append("--prefetch")
     _key = f"-{version}{_command[1:]}"
