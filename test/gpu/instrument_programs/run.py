@@ -186,7 +186,8 @@ def main():
             for program in started:
                 program.end(5)
                 if program.variant in ("entry", "hoist"): # what pdltool watch says
-                    write({"report": program.errors.read_text(errors="replace")[-3000:]}, program)
+                    text = program.errors.read_text(errors="replace").splitlines()
+                    write({"report": [line for line in text if not line.startswith("process ")][-40:]}, program)
         for log in sorted(Path(folder).glob("*.log")):
             actions = {}
             for line in log.read_text(encoding="utf-8").splitlines():
