@@ -17,6 +17,7 @@ enum {
     SASS_SULD = 0x199,
     SASS_SUST = 0x19d,
     SASS_SURED = 0x19f,
+    SASS_ATOM_FLOAT = 0x1a2,
     SASS_ATOMG_FLOAT = 0x1a3,
     SASS_LDGMC = 0x1a5,
     SASS_RED_FLOAT = 0x1a6,
@@ -50,22 +51,27 @@ enum {
 #define BASE_NONE 0xffu
 
 /* Other instructions that access no global memory, in ascending order. The numbers are those that nvdisasm gives
- * these names for sm_90, sm_100 and sm_120, in what ptxas makes of the kernels of test/lint and of Triton's.
- * A number that is not here may be anything. */
+ * these names for sm_90, sm_100 and sm_120, in what ptxas makes of the kernels of test/lint and of public projects.
+ * A number that is not here may be anything. The allocation of tensor memory (UTCATOMSWS) is not among them: a block
+ * that waits with it could hold up the kernel before. */
 static const uint16_t harmless[] = {
     0x002, /* MOV */
     0x003, /* P2R */
+    0x004, /* R2P */
     0x005, /* CS2R */
     0x006, /* VOTE */
     0x007, /* SEL */
     0x008, /* FSEL */
     0x009, /* FMNMX */
+    0x00a, /* FSET */
     0x00b, /* FSETP */
     0x00c, /* ISETP */
+    0x00f, /* VIMNMX3 */
     0x010, /* IADD3 */
     0x011, /* LEA */
     0x012, /* LOP3 */
     0x013, /* IABS */
+    0x014, /* VABSDIFF */
     0x016, /* PRMT */
     0x017, /* IMNMX */
     0x019, /* SHF */
@@ -87,14 +93,17 @@ static const uint16_t harmless[] = {
     0x030, /* HADD2 */
     0x031, /* HFMA2 */
     0x032, /* HMUL2 */
+    0x034, /* HSETP2 */
     0x035, /* HFMA2/IADD */
     0x036, /* VIADD */
     0x03b, /* LDSM */
     0x03c, /* HMMA */
     0x03e, /* F2FP */
+    0x040, /* HMNMX2 */
     0x044, /* STSM */
     0x045, /* I2FP */
     0x046, /* VIADDMNMX */
+    0x047, /* VHMNMX */
     0x048, /* VIMNMX */
     0x049, /* FFMA2 */
     0x04a, /* FMUL2/UVIMNMX */
@@ -114,28 +123,36 @@ static const uint16_t harmless[] = {
     0x097, /* UIADD3 */
     0x099, /* USHF */
     0x09a, /* USGXT */
+    0x09b, /* UBMSK */
     0x09c, /* UPLOP3 */
     0x0a4, /* UIMAD */
     0x0a5, /* UIMAD */
     0x0b9, /* ULDC */
     0x0bb, /* ULDC */
     0x0bd, /* UFLO */
+    0x0be, /* UBREV */
+    0x0bf, /* UPOPC */
     0x0ca, /* R2UR */
     0x0cb, /* CS2UR */
     0x0cc, /* CREDUX */
     0x100, /* FLO */
+    0x101, /* BREV */
     0x102, /* FCHK */
     0x104, /* F2F */
     0x105, /* F2I */
     0x106, /* I2F */
+    0x107, /* FRND */
     0x108, /* MUFU */
     0x109, /* POPC */
     0x110, /* F2F */
+    0x111, /* F2I */
     0x112, /* I2F */
+    0x113, /* FRND */
     0x118, /* NOP */
     0x119, /* S2R */
     0x11a, /* DEPBAR */
     0x11b, /* ENDCOLLECTIVE */
+    0x11c, /* B2R */
     0x11d, /* BAR */
     0x140, /* CCTL */
     0x142, /* BREAK */
@@ -150,9 +167,12 @@ static const uint16_t harmless[] = {
     0x188, /* STS */
     0x189, /* SHFL */
     0x18c, /* ATOMS */
+    0x18d, /* ATOMS */
     0x18f, /* CCTL */
     0x192, /* MEMBAR */
+    0x1a1, /* MATCH */
     0x1a7, /* SYNCS */
+    0x1aa, /* QSPC */
     0x1ab, /* CGAERRBAR/ERRBAR */
     0x1ac, /* LDCU */
     0x1af, /* LDGDEPBAR */
@@ -172,6 +192,7 @@ static const uint16_t harmless[] = {
     0x1ed, /* STTM */
     0x1ee, /* LDTM */
     0x1f0, /* HGMMA */
+    0x1f3, /* QGMMA */
 };
 
 static int by_number(const void *left, const void *right)
@@ -226,6 +247,7 @@ enum pdl_sass_access pdl_sass_access_of(uint64_t low, uint64_t high, bool *gener
                                  : PDL_SASS_ACCESS_WRITE;
     case SASS_ATOM:
     case SASS_ATOM_CAS:
+    case SASS_ATOM_FLOAT:
         *generic = true;
         return PDL_SASS_ACCESS_WRITE;
     default:

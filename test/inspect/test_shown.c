@@ -257,6 +257,7 @@ static void machine_code_that_waits_first_is_shown(void **state)
         {"behind a non-coherent load",
          {OP_LOAD_CONSTANT, OP_WAIT, OP_EXIT},
          "shown no, always yes"},
+        {"behind an atomic addition", {OP_ATOMIC_DOUBLE, OP_WAIT, OP_EXIT}, "shown no, always yes"},
         {"behind a generic load", {OP_LOAD_GENERIC, OP_WAIT, OP_EXIT}, "shown no, always yes"},
         {"never", {OP_WAIT & 0xfff, OP_LOAD, OP_EXIT}, "shown no, always unknown"},
         {"only if a predicate says so", {OP_WAIT_IF, OP_LOAD, OP_EXIT}, "shown no, always unknown"},
