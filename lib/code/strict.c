@@ -96,30 +96,40 @@ bool pdl_strict_is_on(void)
 
 /* ---- what it shows -------------------------------------------------------------------------- */
 
-/* The last image that was analysed: most have more kernels than one. */
+/* The last images that were analysed: most have more kernels than one, and machine code may need the PTX beside it. */
+enum { KEPT = 2 };
 static struct {
     struct pdl_lock lock;
-    struct pdl_inspection *inspection; /* NULL: none, or it could not be read */
-    size_t size;
-    uint64_t hash;
-} last_analysed;
+    struct {
+        struct pdl_inspection *inspection; /* NULL: none, or it could not be read */
+        size_t size;
+        uint64_t hash;
+    } images[KEPT];
+    unsigned next; /* to be replaced */
+} analysed;
 
 /* Under the lock. */
 static const struct pdl_inspection *analyse_image(const unsigned char *image, size_t size)
 {
     const struct pdl_strict_options options = {sizeof(options), PDL_STRICT_NO_SOURCES};
-    struct pdl_inspection *made = last_analysed.inspection;
     const uint64_t hash = pdl_hash(PDL_HASH_START, image, size);
-    if (made == NULL || last_analysed.size != size || last_analysed.hash != hash) {
-        last_analysed.inspection = NULL; /* first: a child of a fork finds all of one or none */
-        inspection_destroy(made);
-        made = NULL;
-        (void)inspect_memory(image, size, "the image", (const struct pdl_inspect_options *)&options,
-                             &made);
-        last_analysed.size = size;
-        last_analysed.hash = hash;
-        last_analysed.inspection = made;
+    for (unsigned i = 0; i < KEPT; i++) {
+        if (analysed.images[i].inspection != NULL && analysed.images[i].size == size &&
+            analysed.images[i].hash == hash) {
+            return analysed.images[i].inspection;
+        }
     }
+    const unsigned at = analysed.next;
+    struct pdl_inspection *made = analysed.images[at].inspection;
+    analysed.next = (at + 1) % KEPT;
+    analysed.images[at].inspection = NULL; /* first: a child of a fork finds all of one or none */
+    inspection_destroy(made);
+    made = NULL;
+    (void)inspect_memory(image, size, "the image", (const struct pdl_inspect_options *)&options,
+                         &made);
+    analysed.images[at].size = size;
+    analysed.images[at].hash = hash;
+    analysed.images[at].inspection = made;
     return made;
 }
 
@@ -134,10 +144,10 @@ pdl_known pdl_strict_ask(const void *image, size_t size, const char *name, uint3
     if (pdl_fatbin_is(bytes, size)) { /* others may follow, which are not this kernel's */
         size = pdl_fatbin_size(bytes, size);
     }
-    pdl_lock_take(&last_analysed.lock);
+    pdl_lock_take(&analysed.lock);
     const pdl_known shown =
         inspection_shown(analyse_image(bytes, size), name, (int32_t)capability, waits_always);
-    pdl_lock_release(&last_analysed.lock);
+    pdl_lock_release(&analysed.lock);
     return shown;
 }
 
