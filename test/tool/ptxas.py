@@ -420,6 +420,12 @@ class Toolkit(Case):
         self.compile("-arch=sm_90", "-cubin", "k.cu", "-o", "k.cubin")
         self.assertEqual(self.images("k.cubin"), [("sm_90", True)])
 
+    def test_an_nvcc_that_a_script_runs(self):
+        os.chmod(self.file("wrapper", f"#!/bin/sh\nexec {self.nvcc} \"$@\"\n"), 0o755)
+        self.nvcc = "./wrapper"
+        self.compile("-arch=sm_90", "-cubin", "k.cu", "-o", "k.cubin")
+        self.assertEqual(self.images("k.cubin"), [("sm_90", True)])
+
     def test_a_link_named_nvcc_is_nvcc(self):
         os.mkdir(self.path("bin"))
         os.symlink(tooltest.program, self.path("bin/nvcc"))
