@@ -5,15 +5,27 @@
 /* Bytes that one prefetch is for. */
 #define LINE 128
 
-/* Whether every thread that waits comes to an instruction behind the wait. */
-static bool is_certain(const struct pdl_points *points, const struct pdl_cfg *cfg,
+/* Whether a thread may end in a function that the kernel calls. */
+static bool may_leave(const struct pdl_needs *needs)
+{
+    bool leaves = false;
+    for (uint32_t i = 0; i < needs->body->instruction_count && !leaves; i++) {
+        const struct pdl_instruction *at = &needs->body->instructions[i];
+        leaves = at->opcode.op == PDL_OP_CALL && !pdl_needs_nothing(needs, at);
+    }
+    return leaves;
+}
+
+/* Whether every thread that waits comes to an instruction behind the wait. `leaves` is of may_leave(); no call is between
+ * two instructions of a block. */
+static bool is_certain(const struct pdl_points *points, const struct pdl_cfg *cfg, bool leaves,
                        uint32_t instruction)
 {
     const uint32_t block = cfg->block_of[instruction];
     if (block == points->block) {
         return instruction >= points->wait.instruction;
     }
-    return pdl_dominators_reach(&points->before, block) &&
+    return !leaves && pdl_dominators_reach(&points->before, block) &&
            pdl_dominators_reach(&points->behind, block) &&
            pdl_dominators_meet(&points->before, points->block, block) == points->block &&
            pdl_dominators_meet(&points->behind, points->block, block) == block;
@@ -73,11 +85,13 @@ static bool is_memory(const struct pdl_needs *needs, const struct pdl_value *add
 }
 
 static bool find_one(struct pdl_prefetch *one, const struct pdl_points *points,
-                     const struct pdl_needs *needs, const struct pdl_cfg *cfg)
+                     const struct pdl_needs *needs, const struct pdl_cfg *cfg, bool leaves)
 {
     const struct pdl_instruction *load = &needs->body->instructions[one->load];
-    if ((load->opcode.op != PDL_OP_LOAD && load->opcode.op != PDL_OP_COPY) || !load->opcode.reads ||
-        !is_certain(points, cfg, one->load)) {
+    /* A fourth operand of a copy may say that it reads less, or nothing. */
+    const bool copies = load->opcode.op == PDL_OP_COPY && load->operand_count == 3;
+    if ((load->opcode.op != PDL_OP_LOAD && !copies) || !load->opcode.reads ||
+        !is_certain(points, cfg, leaves, one->load)) {
         return false;
     }
     one->address = pdl_address_operand(needs->body, load, load->opcode.read_slot);
@@ -111,9 +125,11 @@ uint32_t pdl_prefetches_find(struct pdl_prefetch *prefetches, const struct pdl_p
     if (points->block == PDL_NONE || !pdl_dominators_reach(&points->behind, points->block)) {
         return 0;
     }
+    const bool leaves = may_leave(needs);
     for (uint32_t i = 0; i < needs->body->instruction_count && count < PDL_PREFETCHES_MAX; i++) {
         struct pdl_prefetch one = {.load = i};
-        if (find_one(&one, points, needs, cfg) && !is_known(prefetches, count, needs, &one)) {
+        if (find_one(&one, points, needs, cfg, leaves) &&
+            !is_known(prefetches, count, needs, &one)) {
             prefetches[count++] = one;
         }
     }
