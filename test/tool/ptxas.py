@@ -249,6 +249,12 @@ class Stand(Case):
             self.assertFalse(os.path.exists(f"/proc/{child}"))
             os.remove(pid_file)
 
+    def test_closed_streams_do_not_matter(self):
+        for closed in ("<&-", ">&-", "2>&-", "<&- >&- 2>&-"):
+            command = f"exec {tooltest.program} -arch=sm_90 k.ptx {closed}"
+            subprocess.run(["sh", "-c", command], env=self.environment, cwd=self.directory, check=True)
+            self.assertIn("griddepcontrol.wait", self.runs()[-1][1][0], closed)
+
     def test_nothing_is_left_and_nothing_is_written_beside_the_input(self):
         before = sorted(os.listdir(self.directory))
         os.mkdir(self.path("tmp"))

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* pdl-ptxas: takes the place of ptxas, and gives it PTX whose kernels wait. */
 #include <ctype.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -262,10 +263,23 @@ static const char *name_of(const char *program)
     return names[i];
 }
 
+/* Standard streams that are closed, so that no file of this program takes their place. */
+static void open_streams(void)
+{
+    int file;
+    do {
+        file = open("/dev/null", O_RDWR);
+    } while (file >= 0 && file <= STDERR_FILENO);
+    if (file >= 0) {
+        (void)close(file);
+    }
+}
+
 int main(int argc, char **argv)
 {
     static struct settings settings;
     static struct step step;
+    open_streams();
     (void)signal(SIGCHLD, SIG_DFL); /* if its parent ignores it, this process could not wait */
     if (argc < 1 || !settings_read(&settings)) {
         return EXIT_FAILURE;

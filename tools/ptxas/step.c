@@ -116,10 +116,22 @@ char *step_find(const char *name)
 
 /* ---- texts instead of files --------------------------------------------------------------------------- */
 
-/* A file in memory: nothing of it is left, however this process ends. Not closed: the program opens it. */
+/* A file in memory, or one without a name where a sandbox has none: nothing of it is left, however this process ends. */
+static int open_in_memory(void)
+{
+    int file = memfd_create("pdl-ptxas", 0);
+    FILE *const other = file < 0 ? tmpfile() : NULL;
+    if (other != NULL) {
+        file = dup(fileno(other));
+        (void)fclose(other);
+    }
+    return file;
+}
+
+/* Not closed: the program opens it. */
 static int keep_in_memory(const char *bytes, size_t size)
 {
-    const int file = memfd_create("pdl-ptxas", 0);
+    const int file = open_in_memory();
     for (size_t done = 0; file >= 0 && done < size;) {
         const ssize_t written = write(file, bytes + done, size - done);
         if (written < 0 && errno != EINTR) {
@@ -302,16 +314,16 @@ static int try_texts(struct step *step, FILE *output, FILE *errors)
     return child > 0 ? step_wait(child, true) : -1;
 }
 
-static FILE *open_in_memory(void)
+static FILE *open_stream(void)
 {
-    const int file = memfd_create("pdl-ptxas", MFD_CLOEXEC);
+    const int file = open_in_memory();
     return file >= 0 ? fdopen(file, "w+") : NULL;
 }
 
 int step_run(struct step *step)
 {
-    FILE *const output = open_in_memory();
-    FILE *const errors = output != NULL ? open_in_memory() : NULL;
+    FILE *const output = open_stream();
+    FILE *const errors = output != NULL ? open_stream() : NULL;
     if (errors == NULL) {
         return step_untouched(step);
     }
