@@ -127,7 +127,16 @@ class Triton(tooltest.Case):
     def test_a_refused_kernel_stays_as_it_is(self):
         self.enable()
         old = PTX.replace("sm_90a", "sm_80")
-        self.assertEqual(self.compile(old), (old, False))
+        for text in (old, old.replace("\n", "\r\n")):
+            self.assertEqual(self.compile(text), (text, False))
+
+    def test_a_triton_that_cannot_overlap_launches_as_before(self):
+        self.enable()
+        stages, metadata = {}, {}
+        self.backend().add_stages(stages, Options(), "triton")
+        with self.assertLogs("pdl_triton", "WARNING"):
+            self.assertEqual(stages["ptx"](PTX, metadata), PTX)
+        self.assertEqual(metadata, {})
 
     def test_a_kernel_that_waits_already_is_launched_as_its_author_says(self):
         self.enable()

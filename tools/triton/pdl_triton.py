@@ -17,11 +17,13 @@ _key = ""  # of Triton's cache, for kernels that _command changed
 
 def _instrument(ptx):
     """What `pdltool instrument` makes of a text, which stays as it is if its kernel is refused."""
-    done = subprocess.run([*_command, "-"], input=ptx, capture_output=True, text=True, check=False)
+    # As bytes: a text with other line ends would be taken for an instrumented one.
+    done = subprocess.run([*_command, "-"], input=ptx.encode(), capture_output=True, check=False)
+    report = done.stderr.decode(errors="replace")
     if done.returncode not in (0, 1):
-        raise RuntimeError(f"{' '.join(_command)}: {done.stderr}")
-    _log.info("%s", done.stderr)
-    return done.stdout
+        raise RuntimeError(f"{' '.join(_command)}: {report}")
+    _log.info("%s", report)
+    return done.stdout.decode()
 
 
 def _patch(backend):
@@ -35,6 +37,9 @@ def _patch(backend):
         def make(source, metadata):
             ptx = make_ptx(source, metadata)
             if _command is None or getattr(options, "launch_cooperative_grid", False):
+                return ptx
+            if "launch_pdl" not in metadata:
+                _log.warning("this version of Triton cannot launch kernels with overlap")
                 return ptx
             instrumented = _instrument(ptx)
             if instrumented != ptx:
