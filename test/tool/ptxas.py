@@ -322,6 +322,9 @@ class Find(Case):
         self.assertIn("error: no program nowhere", self.run_tool("--nvcc", "nowhere", status=127).stderr)
         self.assertIn("error: no nvcc.profile beside /bin/true", self.run_tool("--nvcc", "/bin/true", status=127).stderr)
         self.run_tool("--nvcc", "/bin/true", PDL_INSTRUMENT="off")
+        loop = self.file("nvcc", f'#!/bin/sh\nexec {tooltest.program} --nvcc {self.path("nvcc")} "$@"\n')
+        os.chmod(loop, 0o755)
+        self.assertIn(f"error: no nvcc.profile beside {loop}", self.run_tool("--nvcc", loop, status=127).stderr)
 
 
 SOURCE = """
@@ -407,6 +410,11 @@ class Toolkit(Case):
         result = self.compile("-gencode", "arch=compute_90,code=lto_90", "-dc", "k.cu", "-o", "k.o")
         self.assertIn("warning: k.cu is not instrumented: link-time optimization", result.stderr)
 
+    def test_warns_of_ptx_that_is_not_written_to_a_file(self):
+        result = self.compile("-arch=sm_90", "-ptx", "k.cu", "-o", "-")
+        self.assertIn("warning: k.cu is not instrumented: its PTX is not written to a file", result.stderr)
+        self.assertIn(".entry", result.stdout)
+
     def test_fails_as_nvcc_does(self):
         self.file("k.cu", "__global__ void k() { nowhere(); }")
         plain = subprocess.run([self.nvcc, "-arch=sm_90", "-cubin", "k.cu"], cwd=self.directory, stderr=subprocess.PIPE, text=True, check=False)
@@ -426,9 +434,10 @@ class Toolkit(Case):
         self.compile("-arch=sm_90", "-cubin", "k.cu", "-o", "k.cubin")
         self.assertEqual(self.images("k.cubin"), [("sm_90", True)])
 
-    def test_an_nvcc_that_a_script_runs(self):
-        os.chmod(self.file("wrapper", f"#!/bin/sh\nexec {self.nvcc} \"$@\"\n"), 0o755)
-        self.nvcc = "./wrapper"
+    def test_an_nvcc_that_is_a_script(self):
+        script = self.file("nvcc", f'#!/bin/sh\nexec {self.nvcc} "$@"\n')
+        os.chmod(script, 0o755)
+        self.nvcc = script
         self.compile("-arch=sm_90", "-cubin", "k.cu", "-o", "k.cubin")
         self.assertEqual(self.images("k.cubin"), [("sm_90", True)])
 

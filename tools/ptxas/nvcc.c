@@ -34,53 +34,59 @@ static char *folder_of(const char *path)
     return end != NULL ? format_text("%.*s", (int)(end - path), path) : copy_text(".");
 }
 
-/* The folder that nvcc reports as its own, which the caller frees: it may be a script that runs the real one. NULL: it reports
- * none. */
-static char *ask(const char *nvcc)
+/* The folder that nvcc says it is in, where the file of that name is a script that runs it; NULL: it says none. */
+static char *ask_folder(const char *nvcc)
 {
+    static const char word[] = "#$ _HERE_=";
+    char line[PATH_MAX + sizeof(word)];
+    char *folder = NULL;
     int ends[2];
-    if (pipe2(ends, O_CLOEXEC) != 0) {
+    /* A script that runs this program would ask again, and so on. */
+    if (getenv(STEP_OF_NVCC) != NULL || pipe2(ends, O_CLOEXEC) != 0) {
         return NULL;
     }
     const pid_t child = fork();
     if (child == 0) {
+        (void)setenv(STEP_OF_NVCC, "1", 1);
         (void)dup2(ends[1], STDOUT_FILENO);
         (void)dup2(ends[1], STDERR_FILENO);
         (void)execl(nvcc, nvcc, "--dryrun", "-E", "-x", "cu", "/dev/null", (char *)NULL);
         _exit(EXIT_NO_PROGRAM);
     }
     (void)close(ends[1]);
-    FILE *const answer = child > 0 ? fdopen(ends[0], "re") : NULL;
-    char *line = NULL, *found = NULL;
-    size_t capacity = 0;
-    while (answer != NULL && getline(&line, &capacity, answer) > 0) {
-        static const char key[] = "#$ _HERE_=";
-        if (found == NULL && strncmp(line, key, sizeof(key) - 1) == 0) {
-            line[strcspn(line, "\r\n")] = '\0';
-            found = copy_text(line + sizeof(key) - 1);
+    FILE *const from = fdopen(ends[0], "r");
+    while (from != NULL && fgets(line, sizeof(line), from) != NULL) {
+        if (folder == NULL && strncmp(line, word, strlen(word)) == 0) {
+            line[strcspn(line, "\n")] = '\0';
+            folder = realpath(line + strlen(word), NULL);
         }
     }
-    free(line);
-    (void)(answer != NULL ? fclose(answer) : close(ends[0]));
-    if (child > 0) {
-        (void)step_wait(child, true);
+    if (from != NULL) {
+        (void)fclose(from);
     }
-    return found;
+    if (child > 0) {
+        (void)step_wait(child, false);
+    }
+    return folder;
 }
 
-/* The folder of nvcc and its profile, which may be behind links or a script, as an absolute path; NULL after an error. */
+/* The folder of nvcc and its profile, which may be behind links, as an absolute path; NULL after an error. */
 static char *find_toolkit(const char *nvcc)
 {
     char *const path = program_find(nvcc);
     char *const real = path != NULL ? realpath(path, NULL) : NULL;
     char *found = NULL;
     const char *const candidates[] = {path, real};
-    for (size_t i = 0; i < 3 && found == NULL && real != NULL; i++) {
-        char *const folder = i < 2 ? folder_of(candidates[i]) : ask(path);
-        found = folder == NULL         ? NULL
-                : !has_profile(folder) ? NULL
-                : *folder == '/'       ? copy_text(folder) /* as dependency files have it */
-                                       : realpath(folder, NULL);
+    for (size_t i = 0; i < 2 && found == NULL && real != NULL; i++) {
+        char *const folder = folder_of(candidates[i]);
+        found = !has_profile(folder) ? NULL
+                : *folder == '/'     ? copy_text(folder) /* as dependency files have it */
+                                     : realpath(folder, NULL);
+        free(folder);
+    }
+    if (found == NULL && real != NULL) {
+        char *const folder = ask_folder(path);
+        found = folder != NULL && has_profile(folder) ? copy_text(folder) : NULL;
         free(folder);
     }
     if (real == NULL) {

@@ -63,11 +63,18 @@ static void instrument_output(const struct step *step)
     const char *source = value_after(step->given, "--orig_src_file_name");
     size_t size;
     source = source != NULL ? source : path;
+    if (path == NULL) {
+        return;
+    }
     if (has(step->given, "-lto") || has(step->given, "-olto")) {
         log_failure(step->settings, source, "link-time optimization assembles it later");
         return;
     }
-    char *const text = path != NULL ? file_read(path, &size) : NULL;
+    if (strcmp(path, "-") == 0) {
+        log_failure(step->settings, source, "its PTX is not written to a file");
+        return;
+    }
+    char *const text = file_read(path, &size);
     if (text != NULL) {
         struct instrumented made =
             instrument_text(step->settings, source, text, size, false, true, warn_refused);
