@@ -434,6 +434,10 @@ class Toolkit(Case):
         self.compile("-arch=sm_90", "-cubin", "k.cu", "-o", "k.cubin")
         self.assertEqual(self.images("k.cubin"), [("sm_90", True)])
 
+    def test_nvcc_runs_its_own_ptxas(self):
+        self.compile("-arch=sm_90", "-cubin", "k.cu", "-o", "k.cubin", PDL_PTXAS="/bin/false")
+        self.assertEqual(self.images("k.cubin"), [("sm_90", True)])
+
     def test_an_nvcc_that_is_a_script(self):
         script = self.file("nvcc", f'#!/bin/sh\nexec {self.nvcc} "$@"\n')
         os.chmod(script, 0o755)

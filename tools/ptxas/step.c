@@ -85,7 +85,9 @@ static char *find_in_toolkits(const char *name)
 
 char *step_find(const char *name)
 {
-    const char *const set = strcmp(name, "ptxas") == 0 ? getenv("PDL_PTXAS") : NULL;
+    /* nvcc and its ptxas must fit each other; the variable may be for Triton. */
+    const bool choose = strcmp(name, "ptxas") == 0 && getenv(STEP_OF_NVCC) == NULL;
+    const char *const set = choose ? getenv("PDL_PTXAS") : NULL;
     const char *const active = getenv(STEP_RUNS);
     char *found;
     if (active != NULL && *active != '\0') {

@@ -36,8 +36,8 @@ struct step {
     } swaps;
 };
 
-/* The program of that name which is not this one: in PDL_PTXAS if that is its name, on PATH, or in a toolkit. The caller
- * frees it. NULL after an error. */
+/* The program of that name which is not this one: for ptxas, and not in nvcc, that of PDL_PTXAS; on PATH, or in a
+ * toolkit. The caller frees it. NULL after an error. */
 char *step_find(const char *name);
 
 /* Instruments a file. Returns the path of the text that replaces it, which the step owns; NULL: it stays. */
