@@ -309,8 +309,7 @@ __attribute__((destructor)) void pdl_object_forget(void)
 /* The index of an object, made if there is none; NULL without memory. Under the lock. */
 static const struct index *index_of(const struct object *object, uint32_t capability)
 {
-    const char *const forced = getenv("CUDA_FORCE_PTX_JIT");
-    const bool ptx_only = forced != NULL && strcmp(forced, "1") == 0;
+    const bool ptx_only = pdl_scan_ptx_is_forced();
     if (unloads != object->unloads) {
         forget_all();
     }

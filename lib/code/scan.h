@@ -115,6 +115,9 @@ struct pdl_fatbin_entry;
 uint32_t pdl_scan_entry_fitness(const struct pdl_fatbin_entry *entry, uint32_t capability,
                                 bool ptx_only);
 
+/* Whether the environment has the driver compile PTX even where there is machine code. */
+bool pdl_scan_ptx_is_forced(void);
+
 /* What is known of code that may be either. */
 struct pdl_scan_answer pdl_scan_either(struct pdl_scan_answer a, struct pdl_scan_answer b);
 

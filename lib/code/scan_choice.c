@@ -5,7 +5,7 @@
  * sm_XYf on those of the family, of which only that they are X.Z with Z >= Y is used here; of several
  * the highest is taken. Without any, the highest PTX is compiled that is for the device's version
  * or an older one; PTX for compute_XYa and compute_XYf is as bound as machine code is. (A user can
- * have PTX compiled always, with CUDA_FORCE_PTX_JIT: that is the same source.)
+ * have PTX compiled always, with CUDA_FORCE_PTX_JIT or CUDA_FORCE_JIT: that is the same source.)
  *
  * Where two are equally good, as sm_90 and sm_90a are on 9.0, both have to give the same answer. */
 #include <stdlib.h>
@@ -172,6 +172,13 @@ uint32_t pdl_scan_fitness(bool machine, uint32_t target, char suffix, uint32_t c
         return 0;
     }
     return machine ? 1000 + target : target;
+}
+
+bool pdl_scan_ptx_is_forced(void)
+{
+    const char *forced = getenv("CUDA_FORCE_PTX_JIT"); /* goes before the other one */
+    forced = forced != NULL ? forced : getenv("CUDA_FORCE_JIT");
+    return forced != NULL && strcmp(forced, "1") == 0;
 }
 
 uint32_t pdl_scan_entry_fitness(const struct pdl_fatbin_entry *entry, uint32_t capability,

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "code/scan.h"
 #include "code/strict.h"
 #include "watch/images.h"
 #include "watch/watch.h"
@@ -44,13 +45,6 @@ static enum pdl_watch_looked ask(void *context, const struct pdl_watch_code *cod
                                                           : PDL_WATCH_LOOK_ON;
 }
 
-/* Whether the driver compiles PTX even where there is machine code. */
-static bool compiles_always(void)
-{
-    const char *const forced = getenv("CUDA_FORCE_PTX_JIT");
-    return forced != NULL && strcmp(forced, "1") == 0;
-}
-
 enum pdl_watch_proved pdl_watch_prove(struct pdl_watch_loaded *function)
 {
     struct question question = {.function = function,
@@ -67,7 +61,7 @@ enum pdl_watch_proved pdl_watch_prove(struct pdl_watch_loaded *function)
         pdl_watch_say("no overlap is added: without libpdl-inspect no kernel is proved to wait: %s",
                       why);
     } else if (function->kernel->text[0] != '\0') {
-        pdl_watch_images_each(function, !compiles_always(), ask, &question);
+        pdl_watch_images_each(function, !pdl_scan_ptx_is_forced(), ask, &question);
         if (question.open != PDL_WATCH_PROVED_NOT_ASKED) {
             question.proved = question.open;
         }

@@ -325,8 +325,7 @@ static bool add_ptx(struct pdl_watch_replacement *made, struct bytes *bytes,
 /* The best that the driver finds in a fatbin; 0: it has machine code, or nothing that fits. */
 static uint32_t best_ptx(const unsigned char *from, size_t size, uint32_t capability)
 {
-    const char *const forced = getenv("CUDA_FORCE_PTX_JIT");
-    const bool ptx_only = forced != NULL && strcmp(forced, "1") == 0;
+    const bool ptx_only = pdl_scan_ptx_is_forced();
     struct pdl_fatbin fatbin;
     struct pdl_fatbin_entry entry;
     uint32_t best = 0;

@@ -183,7 +183,8 @@ def test_machine_code_for_the_device_stays():
     image = fatbin(entry(CUBIN, 90, b"\x7fELF" + bytes(60)), entry(PTX, 90, text()))
     for way in FATBIN:
         assert Run(way, image).images == [image], way
-    assert instrumented(entries_of(Run("fatbin", image, CUDA_FORCE_PTX_JIT="1").images[0])[1][3])
+    for variable in "CUDA_FORCE_PTX_JIT", "CUDA_FORCE_JIT":
+        assert instrumented(entries_of(Run("fatbin", image, **{variable: "1"}).images[0])[1][3])
     assert instrumented(entries_of(Run("fatbin", image, LOADS_CC="100").images[0])[1][3])
     assert Run("data", b"\x7fELF" + bytes(60)).images[0][:4] == b"\x7fELF"
     linked = fatbin(entry(PTX, 90, text()))
