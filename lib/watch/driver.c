@@ -43,3 +43,34 @@ const struct pdl_watch_driver *pdl_watch_driver(void)
     pdl_lock_release(&lock);
     return &table; /* and libcuda stays open */
 }
+
+uint32_t pdl_watch_capability(CUdevice device)
+{
+    const struct pdl_watch_driver *const driver = pdl_watch_driver();
+    int major = 0;
+    int minor = 0;
+    return driver != NULL && driver->cuDeviceGetAttribute != NULL &&
+                   driver->cuDeviceGetAttribute(&major,
+                                                CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR,
+                                                device) == CUDA_SUCCESS &&
+                   driver->cuDeviceGetAttribute(
+                       &minor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, device) == CUDA_SUCCESS
+               ? (uint32_t)(10 * major + minor)
+               : 0;
+}
+
+void pdl_watch_capabilities(uint32_t *least, uint32_t *highest)
+{
+    const struct pdl_watch_driver *const driver = pdl_watch_driver();
+    int count = 0;
+    if (driver == NULL || driver->cuDeviceGetCount == NULL ||
+        driver->cuDeviceGetCount(&count) != CUDA_SUCCESS) {
+        count = 0;
+    }
+    *least = *highest = count > 0 ? pdl_watch_capability(0) : 0;
+    for (int device = 1; device < count; device++) {
+        const uint32_t one = pdl_watch_capability(device);
+        *least = one < *least ? one : *least;
+        *highest = one > *highest ? one : *highest;
+    }
+}

@@ -5,6 +5,7 @@
 
 #include <cuda.h>
 #include <cudaTypedefs.h>
+#include <stdint.h>
 
 /* Member, and the version of its type. The symbol is the name, but for a _v2 that cuda.h hides. */
 #define PDL_WATCH_DRIVER_ENTRIES(X)                                                                \
@@ -13,6 +14,7 @@
     X(cuCtxPopCurrent, cuCtxPopCurrent_v2, v4000)                                                  \
     X(cuCtxPushCurrent, cuCtxPushCurrent_v2, v4000)                                                \
     X(cuDeviceGetAttribute, cuDeviceGetAttribute, v2000)                                           \
+    X(cuDeviceGetCount, cuDeviceGetCount, v2000)                                                   \
     X(cuDeviceGetName, cuDeviceGetName, v2000)                                                     \
     X(cuDeviceGetUuid, cuDeviceGetUuid_v2, v11040)                                                 \
     X(cuDriverGetVersion, cuDriverGetVersion, v2020)                                               \
@@ -44,5 +46,11 @@ struct pdl_watch_driver {
 /* The table; members that the driver lacks are NULL. NULL as long as the process has no libcuda.so.1 open: it is not
  * opened here. Thread-safe. */
 const struct pdl_watch_driver *pdl_watch_driver(void);
+
+/* The compute capability of a device, 90 for 9.0; 0: not known. */
+uint32_t pdl_watch_capability(CUdevice device);
+
+/* The least and the highest one of all devices; 0: not known. */
+void pdl_watch_capabilities(uint32_t *least, uint32_t *highest);
 
 #endif /* PDL_LIB_WATCH_DRIVER_H */

@@ -202,30 +202,29 @@ static uint32_t capability_now(void)
 {
     const struct pdl_watch_driver *const driver = pdl_watch_driver();
     CUdevice device = 0;
-    int major = 0;
-    int minor = 0;
-    if (driver == NULL || driver->cuDeviceGetAttribute == NULL) {
-        return 0;
-    }
-    if (driver->cuCtxGetDevice == NULL || driver->cuCtxGetDevice(&device) != CUDA_SUCCESS) {
+    if (driver == NULL || driver->cuCtxGetDevice == NULL ||
+        driver->cuCtxGetDevice(&device) != CUDA_SUCCESS) {
         device = 0;
     }
-    return driver->cuDeviceGetAttribute(&major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR,
-                                        device) == CUDA_SUCCESS &&
-                   driver->cuDeviceGetAttribute(
-                       &minor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, device) == CUDA_SUCCESS
-               ? (uint32_t)(10 * major + minor)
-               : 0;
+    return pdl_watch_capability(device);
+}
+
+/* Whether no device loses the code by a raised target: a library is for all of them. */
+static bool may_raise(void)
+{
+    uint32_t least = 0;
+    uint32_t highest = 0;
+    pdl_watch_capabilities(&least, &highest);
+    return least >= CAPABILITY_LEAST;
 }
 
 /* The instrumented text, which the replacement owns. NULL: it cannot be read, or has no kernel to instrument. */
-static const char *instrument(struct pdl_watch_replacement *made, const char *text, size_t *size,
-                              uint32_t capability)
+static const char *instrument(struct pdl_watch_replacement *made, const char *text, size_t *size)
 {
     pdl_instrument_options options = wanted.options;
     pdl_instrumentation *result = NULL;
     bool done = false;
-    options.flags |= capability >= CAPABILITY_LEAST ? PDL_INSTRUMENT_RAISE_TARGET : 0;
+    options.flags |= may_raise() ? PDL_INSTRUMENT_RAISE_TARGET : 0;
     const pdl_status status = wanted.instrument(
         text, *size, made->file != NULL ? made->file : "image", &options, &result);
     if (status != PDL_SUCCESS) {
@@ -249,7 +248,7 @@ static const char *instrument(struct pdl_watch_replacement *made, const char *te
 
 static void replace_text(struct pdl_watch_replacement *made, const char *text, size_t size)
 {
-    const char *const done = instrument(made, text, &size, capability_now());
+    const char *const done = instrument(made, text, &size);
     made->image = done != NULL ? malloc(size + 1) : NULL;
     if (made->image != NULL) {
         memcpy(made->image, done, size + 1);
@@ -302,7 +301,7 @@ static bool add_text(struct bytes *bytes, const struct pdl_fatbin_entry *entry, 
 /* Adds an entry whose PTX the driver would compile, instrumented. False without memory; *changed stays where it is to be
  * copied. */
 static bool add_ptx(struct pdl_watch_replacement *made, struct bytes *bytes,
-                    const struct pdl_fatbin_entry *entry, uint32_t capability, bool *changed)
+                    const struct pdl_fatbin_entry *entry, bool *changed)
 {
     unsigned char *unpacked = NULL;
     const unsigned char *from = entry->payload;
@@ -315,7 +314,7 @@ static bool add_ptx(struct pdl_watch_replacement *made, struct bytes *bytes,
         from = unpacked;
     }
     size = strnlen((const char *)from, size);
-    const char *const text = instrument(made, (const char *)from, &size, capability);
+    const char *const text = instrument(made, (const char *)from, &size);
     const bool added = text == NULL || add_text(bytes, entry, text, size);
     *changed = text != NULL;
     free(unpacked);
@@ -361,7 +360,7 @@ static void replace_fatbin(struct pdl_watch_replacement *made, const unsigned ch
         bool changed = false;
         if (entry.kind == PDL_FATBIN_PTX &&
             pdl_scan_entry_fitness(&entry, capability, true) == best) {
-            good = add_ptx(made, &bytes, &entry, capability, &changed);
+            good = add_ptx(made, &bytes, &entry, &changed);
         }
         any = any || changed;
         if (good && !changed) {

@@ -210,6 +210,10 @@ def test_targets_below_9_0_are_raised_where_the_device_allows():
     assert instrumented(run.images[0]) and b".target sm_90" in run.images[0] and b".version 7.8" in run.images[0]
     got = entries_of(Run("fatbin", fatbin(entry(PTX, 80, text(target="sm_80")))).images[0])
     assert got[0][1] == 90 and instrumented(got[0][3])
+    image = fatbin(entry(PTX, 80, text(target="sm_80")))
+    for way in FATBIN:
+        assert Run(way, image, LOADS_CC="90,80").images == [image], way
+        assert entries_of(Run(way, image, LOADS_CC="90,100").images[0])[0][1] == 90, way
     run = Run("data", text(target="sm_80"), LOADS_CC="80")
     assert run.images == [text(target="sm_80")] and run.kernels()[0][1] == 4 and run.log[0]["reason"] == "target"
 

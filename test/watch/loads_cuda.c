@@ -5,7 +5,7 @@
  *
  *   LOADS_FOLDER   if it is set, each image becomes a file there, N.CALL; of a wrapper its fatbin, N.CALL.wrapper
  *   LOADS_REFUSE   the call that fails for an image with a wait: CALL, or "all"
- *   LOADS_CC       compute capability of the device, 90
+ *   LOADS_CC       compute capabilities of the devices, 90
  *   LOADS_CONTEXT  0: none is current */
 #include <stdbool.h>
 #include <stdio.h>
@@ -130,13 +130,34 @@ CALL(cuCtxGetDevice, CUdevice *device)
     return context != NULL ? CUDA_SUCCESS : CUDA_ERROR_INVALID_CONTEXT;
 }
 
+/* The number of devices; the capability of one of them, if it is there. */
+static int read_devices(CUdevice device, int *capability)
+{
+    const char *text = getenv("LOADS_CC");
+    int count = 0;
+    for (text = text != NULL ? text : "90"; *text != '\0'; count++) {
+        char *end = NULL;
+        const int one = (int)strtol(text, &end, 10);
+        *capability = count == device ? one : *capability;
+        text = *end == ',' ? end + 1 : end;
+    }
+    return count;
+}
+
+CALL(cuDeviceGetCount, int *count)
+{
+    int capability = 0;
+    *count = read_devices(0, &capability);
+    return CUDA_SUCCESS;
+}
+
 CALL(cuDeviceGetAttribute, int *value, CUdevice_attribute which, CUdevice device)
 {
-    const char *const text = getenv("LOADS_CC");
-    const int capability = text != NULL ? (int)strtol(text, NULL, 10) : 90;
+    int capability = 0;
+    const int count = read_devices(device, &capability);
     *value =
         which == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR ? capability / 10 : capability % 10;
-    return device == 0 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_DEVICE;
+    return device < count ? CUDA_SUCCESS : CUDA_ERROR_INVALID_DEVICE;
 }
 
 CALL(cuThreadExchangeStreamCaptureMode, CUstreamCaptureMode *mode)
