@@ -146,6 +146,66 @@ static bool is_preserved(const struct load *load)
     return is;
 }
 
+/* What the program finds changed by an attempt: values of options, which sizes of logs are written into, and the logs. */
+struct outputs {
+    size_t count;
+    void *values[OPTIONS_MOST];
+    struct {
+        char *at;
+        size_t size;
+        char *before; /* allocated */
+    } logs[2];
+};
+
+/* False without memory, or where there are too many options. To be forgotten either way. */
+static bool save_outputs(const struct load *load, struct outputs *outputs)
+{
+    static const CUjit_option buffers[] = {CU_JIT_INFO_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER};
+    static const CUjit_option sizes[] = {CU_JIT_INFO_LOG_BUFFER_SIZE_BYTES,
+                                         CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
+    *outputs =
+        (struct outputs){.count = load->values != NULL && load->options != NULL ? load->count : 0};
+    if (outputs->count > OPTIONS_MOST) {
+        return false;
+    }
+    for (size_t log = 0; log < 2; log++) {
+        for (size_t i = 0; i < outputs->count; i++) {
+            outputs->values[i] = load->values[i];
+            if (load->options[i] == buffers[log]) {
+                outputs->logs[log].at = load->values[i];
+            } else if (load->options[i] == sizes[log]) {
+                outputs->logs[log].size = (unsigned)(uintptr_t)load->values[i];
+            }
+        }
+        if (outputs->logs[log].at != NULL && outputs->logs[log].size > 0) {
+            outputs->logs[log].before = malloc(outputs->logs[log].size);
+            if (outputs->logs[log].before == NULL) {
+                return false;
+            }
+            memcpy(outputs->logs[log].before, outputs->logs[log].at, outputs->logs[log].size);
+        }
+    }
+    return true;
+}
+
+static void restore_outputs(const struct load *load, const struct outputs *outputs)
+{
+    for (size_t i = 0; i < outputs->count; i++) {
+        load->values[i] = outputs->values[i];
+    }
+    for (size_t log = 0; log < 2; log++) {
+        if (outputs->logs[log].before != NULL) {
+            memcpy(outputs->logs[log].at, outputs->logs[log].before, outputs->logs[log].size);
+        }
+    }
+}
+
+static void forget_outputs(const struct outputs *outputs)
+{
+    free(outputs->logs[0].before);
+    free(outputs->logs[1].before);
+}
+
 /* Loads what takes the image's place. A file's is loaded from memory. */
 static CUresult load_other(const struct load *load, const struct pdl_watch_replacement *other)
 {
@@ -156,13 +216,10 @@ static CUresult load_other(const struct load *load, const struct pdl_watch_repla
                                                            : load->hook;
     const bool is_link = now.hook == PDL_WATCH_HOOK_LINK_DATA;
     const pdl_watch_function_pointer real = pdl_watch_real(now.hook);
-    void *values[OPTIONS_MOST];
-    const size_t count = load->values != NULL ? load->count : 0;
-    if (real == NULL || count > OPTIONS_MOST) {
+    struct outputs outputs;
+    if (!save_outputs(load, &outputs) || real == NULL) {
+        forget_outputs(&outputs);
         return CUDA_ERROR_NOT_SUPPORTED;
-    }
-    if (count > 0) {
-        memcpy(values, load->values, count * sizeof(values[0]));
     }
     pdl_watch_depth++;
     CUresult result =
@@ -172,9 +229,10 @@ static CUresult load_other(const struct load *load, const struct pdl_watch_repla
         result = compile(*load->library);
     }
     pdl_watch_depth--;
-    if (result != CUDA_SUCCESS && count > 0) { /* the driver writes sizes of logs into them */
-        memcpy(load->values, values, count * sizeof(values[0]));
+    if (result != CUDA_SUCCESS) {
+        restore_outputs(load, &outputs);
     }
+    forget_outputs(&outputs);
     return result;
 }
 

@@ -71,8 +71,9 @@ static void load(const char *way, const char *path)
     CUmodule module = NULL;
     CUlibrary library = NULL;
     CUlibraryOption is_preserved = CU_LIBRARY_BINARY_IS_PRESERVED;
-    CUjit_option log = CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES;
-    void *values[] = {(void *)(uintptr_t)100};
+    CUjit_option logs[] = {CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES, CU_JIT_ERROR_LOG_BUFFER};
+    char log[100] = "no error";
+    void *values[] = {(void *)(uintptr_t)sizeof(log), log};
     unsigned char *const image = read_file(path, &size);
     const bool is_ptx = image[0] == '.';
     const CUjitInputType type = is_ptx ? CU_JIT_INPUT_PTX : CU_JIT_INPUT_FATBINARY;
@@ -86,7 +87,10 @@ static void load(const char *way, const char *path)
     } else if (strcmp(way, "data") == 0) {
         LOAD("cuModuleLoadData", cuModuleLoadData, &module, image);
     } else if (strcmp(way, "dataex") == 0) {
-        LOAD("cuModuleLoadDataEx", cuModuleLoadDataEx, &module, image, 1, &log, values);
+        LOAD("cuModuleLoadDataEx", cuModuleLoadDataEx, &module, image, 2, logs, values);
+        if (result == CUDA_SUCCESS && strcmp(log, "no error") != 0) {
+            exit(94);
+        }
     } else if (strcmp(way, "fatbin") == 0) {
         LOAD("cuModuleLoadFatBinary", cuModuleLoadFatBinary, &module, image);
     } else if (strcmp(way, "wrapper") == 0 || strcmp(way, "linked") == 0) {

@@ -186,12 +186,15 @@ CALL(cuModuleLoadDataEx, CUmodule *module, const void *code, unsigned count, CUj
      void **values)
 {
     *module = NULL;
-    if (count != 1 || options[0] != CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES ||
-        (size_t)(uintptr_t)values[0] != 100) {
+    if (count != 2 || options[0] != CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES ||
+        (size_t)(uintptr_t)values[0] != 100 || options[1] != CU_JIT_ERROR_LOG_BUFFER) {
         abort();
     }
-    values[0] = (void *)(uintptr_t)1; /* so long is the log */
-    return load("cuModuleLoadDataEx", code, 0);
+    const CUresult result = load("cuModuleLoadDataEx", code, 0);
+    const int length =
+        result != CUDA_SUCCESS ? snprintf(values[1], 100, "error %d", (int)result) : 0;
+    values[0] = (void *)(uintptr_t)length; /* so long is the log */
+    return result;
 }
 
 CALL(cuModuleLoadFatBinary, CUmodule *module, const void *code)
