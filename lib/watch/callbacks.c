@@ -328,7 +328,7 @@ static void driver_called(CUpti_CallbackId id, const CUpti_CallbackData *data)
         return;
     case CBID(cuModuleUnload):
     case CBID(cuLibraryUnload):
-        if (data->callbackSite == CUPTI_API_EXIT) {
+        if (data->callbackSite == CUPTI_API_ENTER) { /* the handles may be given out again */
             pdl_watch_functions_forget();
         }
         return;

@@ -394,20 +394,21 @@ PDL_WATCH_HOOK(cuLinkAddFile_v2, CUlinkState state, CUjitInputType type, const c
 
 /* ---- unloading ----------------------------------------------------------------------------------------- */
 
-/* Handles of kernels may be given out again. CUPTI tells of that too. */
-static CUresult unloaded(CUresult result)
+/* Before the call: once the driver has unloaded, another thread may get the handles of these kernels for others. CUPTI tells
+ * of that too. */
+static void forget_kernels(void)
 {
-    if (result == CUDA_SUCCESS && pdl_watch_is_wanted() && !pdl_watch_cupti_runs()) {
+    if (pdl_watch_is_wanted() && !pdl_watch_cupti_runs()) {
         pdl_watch_functions_forget();
     }
-    return result;
 }
 
 PDL_WATCH_HOOK(cuModuleUnload, CUmodule module)
 {
     const PFN_cuModuleUnload_v2000 real =
         (PFN_cuModuleUnload_v2000)pdl_watch_real(PDL_WATCH_HOOK_MODULE_UNLOAD);
-    return unloaded(real != NULL ? real(module) : CUDA_ERROR_NOT_INITIALIZED);
+    forget_kernels();
+    return real != NULL ? real(module) : CUDA_ERROR_NOT_INITIALIZED;
 }
 
 PDL_WATCH_HOOK(cuLibraryUnload, CUlibrary library)
@@ -415,11 +416,12 @@ PDL_WATCH_HOOK(cuLibraryUnload, CUlibrary library)
     const PFN_cuLibraryUnload_v12000 real =
         (PFN_cuLibraryUnload_v12000)pdl_watch_real(PDL_WATCH_HOOK_LIBRARY_UNLOAD);
     void *const image = pdl_watch_image_take(library);
+    forget_kernels();
     const CUresult result = real != NULL ? real(library) : CUDA_ERROR_NOT_INITIALIZED;
     if (image != NULL && result != CUDA_SUCCESS) {
         pdl_watch_image_keep(library, image);
     } else {
         free(image);
     }
-    return unloaded(result);
+    return result;
 }
