@@ -136,9 +136,10 @@ static struct pdl_watch_loaded *add_function(CUfunction handle)
     const uint32_t now = atomic_load_explicit(&generation, memory_order_relaxed);
     const char *text = NULL;
     CUfunction real = handle;
+    bool is_everywhere = false; /* one handle for all devices */
     CUdevice device = 0;
-    int major = 0;
-    int minor = 0;
+    uint32_t least = 0;
+    uint32_t highest = 0;
     struct pdl_watch_loaded *const function = calloc(1, sizeof(*function));
     if (function == NULL || driver == NULL) {
         free(function);
@@ -146,6 +147,7 @@ static struct pdl_watch_loaded *add_function(CUfunction handle)
     }
     if (driver->cuFuncGetName == NULL || driver->cuFuncGetName(&text, handle) != CUDA_SUCCESS) {
         real = NULL; /* a CUkernel, which launches take as well */
+        is_everywhere = true;
         if (driver->cuKernelGetName == NULL ||
             driver->cuKernelGetName(&text, (CUkernel)handle) != CUDA_SUCCESS) {
             text = NULL;
@@ -163,13 +165,14 @@ static struct pdl_watch_loaded *add_function(CUfunction handle)
         free(function);
         return NULL;
     }
-    if (driver->cuCtxGetDevice != NULL && driver->cuDeviceGetAttribute != NULL &&
-        driver->cuCtxGetDevice(&device) == CUDA_SUCCESS &&
-        driver->cuDeviceGetAttribute(&major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR,
-                                     device) == CUDA_SUCCESS &&
-        driver->cuDeviceGetAttribute(&minor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR,
-                                     device) == CUDA_SUCCESS) {
-        function->capability = (uint32_t)(10 * major + minor);
+    if (driver->cuCtxGetDevice != NULL && driver->cuCtxGetDevice(&device) == CUDA_SUCCESS) {
+        function->capability = pdl_watch_capability(device);
+    }
+    if (is_everywhere) { /* its code differs where the devices do: this one's proves nothing */
+        pdl_watch_capabilities(&least, &highest);
+        if (least != highest) {
+            function->proved = PDL_WATCH_PROVED_UNKNOWN;
+        }
     }
     function->id = ++function_count;
     function->handle = key;

@@ -8,7 +8,7 @@
  * programs that check what they got.
  *
  * Environment, read when the library is loaded:
- *   PDL_FAKE_CC              compute capability of the devices, such as 8.0 (default 9.0)
+ *   PDL_FAKE_CC              compute capability of the devices, such as 8.0 (default 9.0), or one each: 9.0,10.0
  *   PDL_FAKE_DRIVER_VERSION  what cuDriverGetVersion says, such as 12020 (default 13000); what is
  *                            newer is not found
  *   PDL_FAKE_DEVICES         how many devices there are (default 1; 0: cuInit finds none)
@@ -93,6 +93,9 @@ __attribute__((constructor)) static void fake_start(void)
     mock.table.device_count = devices < MOCK_DEVICES ? devices : MOCK_DEVICES;
     mock.code = number_of("PDL_FAKE_PTX_VERSION", 10 * major + minor);
     for (int d = 0; d < MOCK_DEVICES; d++) {
+        if (d > 0 && capability != NULL && (capability = strchr(capability, ',')) != NULL) {
+            (void)sscanf(++capability, "%d.%d", &major, &minor);
+        }
         int *const attributes = mock.devices[d].attributes;
         (void)snprintf(mock.devices[d].name, sizeof(mock.devices[d].name),
                        "libpdl fake device (records calls, runs nothing)");

@@ -7,6 +7,7 @@
  *   NAME+   by cuLaunchKernelEx with nothing            NAME-   with the overlap said not to be
  *   NAME*   cooperatively                               NAME%   with a priority, overlap and a cluster
  *   NAME?   by cuLaunchKernel, with its arguments in a buffer
+ *   NAME$   by cuLaunchKernel, by its CUkernel
  *   0, 1    another stream
  *   fatbin, wrapper, copy    the code again, in a fatbin of the program, its wrapper, a fatbin in other memory
  *   cubin   machine code: cwaits, clate, cleaves, and waits, which does not
@@ -54,6 +55,7 @@ struct wrapper {
     X(cuCtxSetCurrent, "cuCtxSetCurrent", v4000, 4000)                                             \
     X(cuStreamCreate, "cuStreamCreate", v2000, 2000)                                               \
     X(cuLibraryLoadData, "cuLibraryLoadData", v12000, 12000)                                       \
+    X(cuLibraryGetKernel, "cuLibraryGetKernel", v12000, 12000)                                     \
     X(cuModuleLoadData, "cuModuleLoadData", v2000, 2000)                                           \
     X(cuModuleGetFunction, "cuModuleGetFunction", v2000, 2000)                                     \
     X(cuLaunchKernel, "cuLaunchKernel", v4000, 7000)                                               \
@@ -66,6 +68,7 @@ static struct {
 #undef MEMBER
 } driver;
 
+static CUlibrary loaded;
 static CUmodule module;
 static CUstream stream;
 static CUstream streams[2];
@@ -173,9 +176,10 @@ static void launch(const char *what)
 {
     char name[32];
     CUfunction function = NULL;
+    CUkernel kernel = NULL;
     unsigned long long pointer = 0;
     void *parameters[] = {&pointer};
-    const size_t length = strcspn(what, "!+-*%?");
+    const size_t length = strcspn(what, "!+-*%?$");
     (void)snprintf(name, sizeof(name), "%.*s", (int)length, what);
     CHECK(driver.cuModuleGetFunction(&function, module, name));
     CUlaunchAttribute attributes[3];
@@ -195,6 +199,11 @@ static void launch(const char *what)
     switch (what[length]) {
     case '\0':
         CHECK(driver.cuLaunchKernel(function, 2, 1, 1, 32, 1, 1, 0, stream, parameters, NULL));
+        return;
+    case '$':
+        CHECK(driver.cuLibraryGetKernel(&kernel, loaded, name));
+        CHECK(driver.cuLaunchKernel((CUfunction)kernel, 2, 1, 1, 32, 1, 1, 0, stream, parameters,
+                                    NULL));
         return;
     case '?':
         CHECK(driver.cuLaunchKernel(function, 2, 1, 1, 32, 1, 1, 0, stream, NULL, extra));
@@ -252,12 +261,11 @@ static void launch_by_threads(char *what)
 
 static void begin(const char *how)
 {
-    CUlibrary library = NULL;
     find_calls(how);
     CHECK(driver.cuInit(0));
     CHECK(driver.cuDevicePrimaryCtxRetain(&context, 0));
     CHECK(driver.cuCtxSetCurrent(context));
-    CHECK(driver.cuLibraryLoadData(&library, text, NULL, NULL, 0, NULL, NULL, 0));
+    CHECK(driver.cuLibraryLoadData(&loaded, text, NULL, NULL, 0, NULL, NULL, 0));
     load(text);
     for (int i = 0; i < 2; i++) {
         CHECK(driver.cuStreamCreate(&streams[i], CU_STREAM_NON_BLOCKING));

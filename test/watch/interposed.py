@@ -147,6 +147,12 @@ def test_on_needs_code_for_9_0():
     assert Run("old_device", "waits", rules="on *\n", PDL_FAKE_CC="8.0").overlaps() == ["waits"]
 
 
+def test_a_proof_for_one_device_is_none_for_others():
+    for capabilities, overlaps in (("9.0", ["waits!"] * 2), ("9.0,9.0", ["waits!"] * 2), ("9.0,10.0", ["waits!", "waits"])):
+        run = Run("devices", "waits waits$", rules="on *\n", PDL_FAKE_DEVICES="2", PDL_FAKE_CC=capabilities)
+        assert run.overlaps() == overlaps, (capabilities, run.overlaps())
+
+
 def test_nothing_is_added_behind_an_overlap_that_is_not_proved():
     run = Run("behind", "never! waits waits2 0 never! 1 waits 0 waits waits never! never waits", rules="on *\n")
     assert run.overlaps() == ["never!", "waits", "waits2!", "never!", "waits!", "waits", "waits!", "never!", "never",
