@@ -321,7 +321,7 @@ static bool add_ptx(struct pdl_watch_replacement *made, struct bytes *bytes,
     return added;
 }
 
-/* The best that the driver finds in a fatbin; 0: it has machine code, or nothing that fits. */
+/* The best that the driver finds in a fatbin; 0: it has machine code, or nothing that fits, or another fatbin follows. */
 static uint32_t best_ptx(const unsigned char *from, size_t size, uint32_t capability)
 {
     const bool ptx_only = pdl_scan_ptx_is_forced();
@@ -337,7 +337,7 @@ static uint32_t best_ptx(const unsigned char *from, size_t size, uint32_t capabi
             machine = entry.kind != PDL_FATBIN_PTX;
         }
     }
-    return machine || fatbin.damaged ? 0 : best;
+    return machine || fatbin.damaged || fatbin.read > 1 ? 0 : best;
 }
 
 /* Begins with `room` bytes for a wrapper. */
@@ -414,10 +414,14 @@ struct pdl_watch_replacement pdl_watch_replace(const void *image, size_t size, c
     if (magic == PDL_WATCH_WRAPPER_MAGIC && !is_sized) {
         replace_wrapper(&made, image);
     } else if (magic == PDL_FATBIN_MAGIC) {
-        replace_fatbin(&made, image, pdl_fatbin_size(image, is_sized ? size : PDL_WATCH_IMAGE_MOST),
+        replace_fatbin(&made, image, is_sized ? size : pdl_fatbin_size(image, PDL_WATCH_IMAGE_MOST),
                        0);
     } else {
-        replace_text(&made, image, strnlen(image, is_sized ? size : PDL_WATCH_PTX_MOST));
+        const size_t most = is_sized ? size : PDL_WATCH_PTX_MOST;
+        const size_t length = strnlen(image, most);
+        if (is_sized || length < most) { /* all of it */
+            replace_text(&made, image, length);
+        }
     }
     return made;
 }

@@ -179,6 +179,14 @@ def test_fatbins_with_only_ptx_are_instrumented():
         assert run.calls[0].endswith(".wrapper") == (way == "wrapper")
 
 
+def test_fatbins_that_follow_each_other_stay():
+    one = fatbin(entry(PTX, 90, text()))
+    for way in "link", "linkfile", "file", "libraryfile":
+        run = Run(way, one + fatbin(entry(PTX, 90, text("other"))))
+        assert run.images == [one] and run.kernels() == [], (way, run.kernels())
+        assert instrumented(Run(way, one + bytes(24)).images[0]), way
+
+
 def test_machine_code_for_the_device_stays():
     image = fatbin(entry(CUBIN, 90, b"\x7fELF" + bytes(60)), entry(PTX, 90, text()))
     for way in FATBIN:
