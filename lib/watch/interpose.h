@@ -29,7 +29,10 @@
     X(LINK_DATA, cuLinkAddData_v2, "cuLinkAddData", 6050, false)                                   \
     X(LINK_FILE, cuLinkAddFile_v2, "cuLinkAddFile", 6050, false)                                   \
     X(MODULE_UNLOAD, cuModuleUnload, "cuModuleUnload", 2000, false)                                \
-    X(LIBRARY_UNLOAD, cuLibraryUnload, "cuLibraryUnload", 12000, false)
+    X(LIBRARY_UNLOAD, cuLibraryUnload, "cuLibraryUnload", 12000, false)                            \
+    X(CONTEXT_DESTROY, cuCtxDestroy_v2, "cuCtxDestroy", 4000, false)                               \
+    X(PRIMARY_RESET, cuDevicePrimaryCtxReset_v2, "cuDevicePrimaryCtxReset", 11000, false)          \
+    X(PRIMARY_RELEASE, cuDevicePrimaryCtxRelease_v2, "cuDevicePrimaryCtxRelease", 11000, false)
 
 enum pdl_watch_hooks {
 #define PDL_WATCH_HOOK_ID(id, symbol, name, version, per_thread) PDL_WATCH_HOOK_##id,

@@ -425,3 +425,29 @@ PDL_WATCH_HOOK(cuLibraryUnload, CUlibrary library)
     }
     return result;
 }
+
+/* A context takes its modules with it. */
+
+PDL_WATCH_HOOK(cuCtxDestroy_v2, CUcontext context)
+{
+    const PFN_cuCtxDestroy_v4000 real =
+        (PFN_cuCtxDestroy_v4000)pdl_watch_real(PDL_WATCH_HOOK_CONTEXT_DESTROY);
+    forget_kernels();
+    return real != NULL ? real(context) : CUDA_ERROR_NOT_INITIALIZED;
+}
+
+PDL_WATCH_HOOK(cuDevicePrimaryCtxReset_v2, CUdevice device)
+{
+    const PFN_cuDevicePrimaryCtxReset_v11000 real =
+        (PFN_cuDevicePrimaryCtxReset_v11000)pdl_watch_real(PDL_WATCH_HOOK_PRIMARY_RESET);
+    forget_kernels();
+    return real != NULL ? real(device) : CUDA_ERROR_NOT_INITIALIZED;
+}
+
+PDL_WATCH_HOOK(cuDevicePrimaryCtxRelease_v2, CUdevice device)
+{
+    const PFN_cuDevicePrimaryCtxRelease_v11000 real =
+        (PFN_cuDevicePrimaryCtxRelease_v11000)pdl_watch_real(PDL_WATCH_HOOK_PRIMARY_RELEASE);
+    forget_kernels();
+    return real != NULL ? real(device) : CUDA_ERROR_NOT_INITIALIZED;
+}

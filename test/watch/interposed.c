@@ -9,6 +9,7 @@
  *   NAME?   by cuLaunchKernel, with its arguments in a buffer
  *   NAME$   by cuLaunchKernel, by its CUkernel
  *   0, 1    another stream
+ *   release the device's context is released; this driver keeps what is in it
  *   fatbin, wrapper, copy    the code again, in a fatbin of the program, its wrapper, a fatbin in other memory
  *   cubin   machine code: cwaits, clate, cleaves, and waits, which does not
  *   threads the next launch by four threads, each 50 times
@@ -52,6 +53,7 @@ struct wrapper {
 #define CALLS(X)                                                                                   \
     X(cuInit, "cuInit", v2000, 2000)                                                               \
     X(cuDevicePrimaryCtxRetain, "cuDevicePrimaryCtxRetain", v7000, 7000)                           \
+    X(cuDevicePrimaryCtxRelease, "cuDevicePrimaryCtxRelease", v11000, 11000)                       \
     X(cuCtxSetCurrent, "cuCtxSetCurrent", v4000, 4000)                                             \
     X(cuStreamCreate, "cuStreamCreate", v2000, 2000)                                               \
     X(cuLibraryLoadData, "cuLibraryLoadData", v12000, 12000)                                       \
@@ -104,7 +106,9 @@ static void *find_call(void *library, const char *how, const char *name, int ver
     if (strcmp(how, "dlsym") == 0 || strcmp(how, "symbols") == 0) {
         (void)snprintf(symbol, sizeof(symbol), "%s_ptsz", name);
         found = strcmp(how, "symbols") == 0 ? dlsym(library, symbol) : NULL;
-        return found != NULL ? found : dlsym(library, name);
+        found = found != NULL ? found : dlsym(library, name);
+        (void)snprintf(symbol, sizeof(symbol), "%s_v2", name);
+        return found != NULL ? found : dlsym(library, symbol);
     }
     if (strcmp(how, "proc1") == 0) {
         PFN_cuGetProcAddress_v11030 get = NULL;
@@ -303,6 +307,9 @@ int main(int argc, char **argv)
         } else if (strcmp(what, "fatbin") == 0 || strcmp(what, "wrapper") == 0 ||
                    strcmp(what, "copy") == 0) {
             load_fatbin(what);
+        } else if (strcmp(what, "release") == 0) {
+            CHECK(driver.cuDevicePrimaryCtxRelease(0));
+            CHECK(driver.cuDevicePrimaryCtxRetain(&context, 0));
         } else if (strcmp(what, "cubin") == 0) {
             load_cubin();
         } else if (strcmp(what, "threads") == 0) {

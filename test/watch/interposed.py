@@ -251,6 +251,13 @@ def test_instrumented_kernels_get_overlap():
     assert Run("not_instrumented", commands, rules="on *\n").overlaps() == ["never", "late", "waits!", "never", "late"]
 
 
+def test_kernels_are_forgotten_with_their_context():
+    for way in "dlsym", "proc", "ptsz", "symbols":
+        run = Run("release", "waits waits release waits waits", record=True, way=way)
+        functions = [data for kind, data in records(run.folder / "record") if kind == 3]
+        assert len(functions) == 2, (way, len(functions))
+
+
 def test_a_gate_goes_before_the_primary():
     pair = ["never", "waits!"]
     run = Run("delay", pair * 4 + ["late", "waits!"], rules="delay waits\n", record=True, PDL_WATCH_DELAY="40,0")
