@@ -461,7 +461,6 @@ static void follow(struct pdl_order *order, const struct step *step)
         }
         break;
     case SASS_RETURN:
-        order->unsure = order->unsure || step->function == find(order, ROOT);
         give_back(order, step->function);
         if (is_guarded(step)) {
             go_on(order, step);
@@ -588,6 +587,9 @@ bool pdl_order_walk(struct pdl_order *order, uint32_t code, struct pdl_order_fou
         }
         order->left--;
         follow(order, &step);
+    }
+    if (!order->no_memory) {
+        order->unsure = order->unsure || order->functions[find(order, ROOT)].returns;
     }
     if (order->access_count > 0) {
         qsort(order->accesses, order->access_count, sizeof(*order->accesses), by_place);

@@ -14,6 +14,7 @@ enum {
     SASS_ATOM = 0x18a,
     SASS_ATOM_CAS = 0x18b,
     SASS_RED = 0x18e,
+    SASS_CCTL = 0x18f,
     SASS_SULD = 0x199,
     SASS_SUST = 0x19d,
     SASS_SURED = 0x19f,
@@ -46,6 +47,10 @@ enum {
 /* In the second word of a bulk copy. */
 #define COPY_TO_SHARED   0x200u
 #define COPY_FROM_SHARED 0x400u
+
+/* In the second word of an operation on a cache. */
+#define CACHE_OPERATION(high)   ((high) >> 23 & 15)
+#define CACHE_OPERATION_DISCARD 11u /* what was written is lost */
 
 /* Operands that name no register. */
 #define BASE_NONE 0xffu
@@ -168,7 +173,6 @@ static const uint16_t harmless[] = {
     0x189, /* SHFL */
     0x18c, /* ATOMS */
     0x18d, /* ATOMS */
-    0x18f, /* CCTL */
     0x192, /* MEMBAR */
     0x1a1, /* MATCH */
     0x1a7, /* SYNCS */
@@ -235,6 +239,9 @@ enum pdl_sass_access pdl_sass_access_of(uint64_t low, uint64_t high, bool *gener
     case SASS_UTMAREDG:
     case SASS_UBLKRED:
         return PDL_SASS_ACCESS_WRITE;
+    case SASS_CCTL:
+        return CACHE_OPERATION(high) == CACHE_OPERATION_DISCARD ? PDL_SASS_ACCESS_WRITE
+                                                                : PDL_SASS_ACCESS_NONE;
     case SASS_UBLKCP:
         return !(high & COPY_FROM_SHARED) ? PDL_SASS_ACCESS_READ
                : !(high & COPY_TO_SHARED) ? PDL_SASS_ACCESS_WRITE

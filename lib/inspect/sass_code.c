@@ -68,7 +68,7 @@ static bool add_tables(struct pdl_sass_code *code, const struct pdl_elf_section 
             if (count > (record.size - in) / 4) {
                 break;
             }
-            if (number != PDL_SASS_NONE) {
+            if (number != PDL_SASS_NONE && count > 0) {
                 if (!PDL_ARRAY_ROOM(code->tables, code->table_count, code->table_capacity)) {
                     return false;
                 }

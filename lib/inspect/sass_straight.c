@@ -113,6 +113,7 @@ static bool compute(struct varying *varying, uint64_t low, uint64_t high)
         (special ? is_index(high) : computes && result_varies(varying, low, high, uniform));
     varying->predicates[TO_PREDICATE(high)] = result && kind == SASS_ISETP;
     varying->predicates[TO_SECOND_PREDICATE(high)] = false;
+    varying->predicates[GUARD_ALWAYS] = false; /* which a result that is not kept is written to */
     if ((kind & ~(uint32_t)SASS_UNIFORM) != SASS_ISETP) { /* which has no other result */
         bool *const to = &(uniform ? varying->uniform : varying->general)[TO(low)];
         memset(to, 0, WIDEST);

@@ -154,7 +154,9 @@ static uint64_t second_word(uint64_t first)
     case OP_ADD & 0x1ff:
         return 0x000fca0007ffe0ff;
     case OP_COMPARE_THREAD & 0x1ff:
-        return 0x000fda0003f06270;
+        return (first & MADE_LOST) != 0 ? 0x000fda00038e6270 : 0x000fda0003f06270;
+    case OP_DISCARD & 0x1ff:
+        return 0x000fe20005800100;
     case OP_LOAD & 0x1ff:
         return (first & MADE_CONSTANT) != 0 ? 0x000ea8000c1e9900 : 0x000ea8000c1e1900;
     default:
@@ -166,9 +168,10 @@ static void add_instructions(struct bytes *code, const uint64_t *instructions)
 {
     for (unsigned i = 0; i < MADE_CODE && instructions[i] != 0; i++) {
         const uint32_t op = instructions[i] & 0xfffu;
-        const uint64_t made = op == (OP_LOAD & 0xfffu)     ? MADE_CONSTANT
-                              : op == (OP_THREAD & 0xfffu) ? MADE_SPECIAL
-                                                           : 0;
+        const uint64_t made = op == (OP_LOAD & 0xfffu)           ? MADE_CONSTANT
+                              : op == (OP_THREAD & 0xfffu)       ? MADE_SPECIAL
+                              : op == (OP_COMPARE_LOST & 0xfffu) ? MADE_LOST
+                                                                 : 0;
         const uint64_t words[2] = {instructions[i] & ~made, second_word(instructions[i])};
         bytes_add(code, words, sizeof(words));
     }
@@ -206,7 +209,7 @@ static void place(struct elf *elf, const struct made_cubin *cubin, unsigned inde
             static const unsigned char record[16] = {0x04, 0x17, 0x0c, 0x00};
             bytes_add(&info, record, sizeof(record));
         }
-        if (function->table.count > 0) {
+        if (function->table.count > 0 || function->table.at > 0) {
             const uint32_t table[3] = {function->table.at * 16, 0, function->table.count};
             const unsigned char head[4] = {
                 0x04, 0x34, (unsigned char)(sizeof(table) + 4 * function->table.count), 0};

@@ -45,6 +45,7 @@ enum {
     OP_LOAD_SHARED = 0x7984,
     OP_STORE = 0x7986,
     OP_ATOMIC_DOUBLE = 0x79a2,
+    OP_DISCARD = 0x798f, /* CCTL.RML2 */
     OP_EXIT_IF = 0x094d,
     OP_STRANGE = 0x71ff, /* of no known number */
     OP_REGION = 0x7945,  /* BSSY: names where threads meet */
@@ -68,7 +69,9 @@ enum {
 #define OP_ADD            UINT64_C(0x0000000200017210)
 #define OP_COMPARE_THREAD UINT64_C(0x000000020100720c)
 #define OP_COMPARE_OTHER  UINT64_C(0x000000020200720c)
+#define OP_COMPARE_LOST   (OP_COMPARE_THREAD | MADE_LOST) /* PT, P0 = R1 < R2 */
 #define MADE_SPECIAL      (UINT64_C(1) << 62) /* not in the code: it makes the second word */
+#define MADE_LOST         (UINT64_C(1) << 61) /* likewise */
 
 #define MADE_CODE 12
 

@@ -257,6 +257,7 @@ static void machine_code_that_waits_first_is_shown(void **state)
         {"behind a non-coherent load",
          {OP_LOAD_CONSTANT, OP_WAIT, OP_EXIT},
          "shown no, always yes"},
+        {"behind memory that is given up", {OP_DISCARD, OP_WAIT, OP_EXIT}, "shown no, always yes"},
         {"behind an atomic addition", {OP_ATOMIC_DOUBLE, OP_WAIT, OP_EXIT}, "shown no, always yes"},
         {"behind a generic load", {OP_LOAD_GENERIC, OP_WAIT, OP_EXIT}, "shown no, always yes"},
         {"never", {OP_WAIT & 0xfff, OP_LOAD, OP_EXIT}, "shown no, always unknown"},
@@ -273,6 +274,13 @@ static void machine_code_that_waits_first_is_shown(void **state)
         {"not by threads that leave by an index before",
          {OP_THREAD, OP_ADD, OP_COMPARE_THREAD, OP_COMPARE_OTHER, OP_EXIT_IF, OP_WAIT, OP_LOAD,
           OP_EXIT},
+         "shown unknown, always unknown"},
+        {"behind the exit of all threads",
+         {OP_THREAD, OP_ADD, OP_COMPARE_LOST, OP_EXIT, OP_WAIT, OP_LOAD, OP_EXIT},
+         "shown unknown, always unknown"},
+        {"behind a return from the middle of a function",
+         {MADE_OVER(OP_CALL_NEAR, 3), MADE_OVER(OP_BRANCH, 3), OP_WAIT, OP_EXIT, OP_OTHER, OP_OTHER,
+          OP_RETURN},
          "shown unknown, always unknown"},
         {"not by threads that leave, which another index decides",
          {OP_OTHER, OP_ADD, OP_COMPARE_THREAD, OP_EXIT_IF, OP_WAIT, OP_LOAD, OP_EXIT},
@@ -294,6 +302,9 @@ static void machine_code_that_waits_first_is_shown(void **state)
          "shown unknown, always unknown"},
         {"behind an indirect branch",
          {OP_BRANCH_TABLE, OP_WAIT, OP_EXIT},
+         "shown unknown, always unknown"},
+        {"behind an indirect branch with no targets",
+         {OP_OTHER, OP_BRANCH_TABLE, OP_WAIT, OP_EXIT},
          "shown unknown, always unknown"},
         {"behind a jump", {OP_JUMP, OP_WAIT, OP_EXIT}, "shown unknown, always unknown"},
         {"behind a call through a pointer",
@@ -321,6 +332,7 @@ static void machine_code_that_waits_first_is_shown(void **state)
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         struct made_cubin cubin = {.target = 90, .functions = {{.name = "k"}}};
         memcpy(cubin.functions[0].code, cases[i].code, sizeof(cases[i].code));
+        cubin.functions[0].table.at = 1; /* an empty one */
         assert_cubin_shown(cases[i].title, &cubin, cases[i].expected);
     }
 }
