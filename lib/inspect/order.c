@@ -43,9 +43,12 @@ enum {
 #define GUARD_ALWAYS 0x7u /* the predicate PT */
 #define GUARD_NEVER  0xfu /* not PT */
 
-/* In the second word of a branch: a second predicate and what it depends on. These are those of a plain one. */
-#define BRANCH_PLAIN      UINT64_C(0x3800000)
-#define BRANCH_PLAIN_MASK UINT64_C(0xffc0000)
+/* In the second word of a branch, an exit, a call and a return: a second predicate, and for the first two what else
+ * they depend on. These are those of a plain one. */
+#define BRANCH_PLAIN          UINT64_C(0x3800000)
+#define BRANCH_PLAIN_MASK     UINT64_C(0xffc0000)
+#define BRANCH_PREDICATE_MASK UINT64_C(0x7800000)
+#define BRANCH_BY_WARP(low)   ((low) >> 32 & 3) /* BRA.U, BRA.DIV */
 
 /* Where threads meet: registers B0 to B15. */
 #define REGIONS            16u
@@ -279,6 +282,12 @@ static bool is_guarded(const struct step *step)
     return (step->low >> 12 & 15) != GUARD_ALWAYS;
 }
 
+/* The same of a transfer of control, which may have a second predicate. */
+static bool is_conditional(const struct step *step)
+{
+    return is_guarded(step) || (step->high & BRANCH_PREDICATE_MASK) != BRANCH_PLAIN;
+}
+
 static void go_on(struct pdl_order *order, const struct step *step)
 {
     if (step->number + 1 < order->code.first[step->code + 1]) {
@@ -382,7 +391,7 @@ static void follow_call(struct pdl_order *order, const struct step *step)
     } else {
         order->unsure = true;
     }
-    if (is_guarded(step)) {
+    if (is_conditional(step)) {
         go_on(order, step);
     }
 }
@@ -405,7 +414,7 @@ static void follow_table(struct pdl_order *order, const struct step *step)
             lose(order, step, "a branch out of the code");
         }
     }
-    if (is_guarded(step)) {
+    if (is_conditional(step)) {
         go_on(order, step);
     }
 }
@@ -462,14 +471,14 @@ static void follow(struct pdl_order *order, const struct step *step)
         break;
     case SASS_RETURN:
         give_back(order, step->function);
-        if (is_guarded(step)) {
+        if (is_conditional(step)) {
             go_on(order, step);
         }
         break;
     case SASS_BRANCH:
         go_to(order, step);
         if (is_guarded(step) || (step->low & PDL_SASS_FORM) != PDL_SASS_IMMEDIATE ||
-            (step->high & BRANCH_PLAIN_MASK) != BRANCH_PLAIN) {
+            BRANCH_BY_WARP(step->low) != 0 || (step->high & BRANCH_PLAIN_MASK) != BRANCH_PLAIN) {
             go_on(order, step);
         }
         break;

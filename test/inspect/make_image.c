@@ -147,14 +147,17 @@ static uint64_t second_word(uint64_t first)
     case OP_EXIT & 0x1ff:
     case OP_BRANCH & 0x1ff:
     case OP_BRANCH_TABLE & 0x1ff:
-    case OP_RETURN & 0x1ff:
         return 0x000fea0003800000; /* no second predicate */
     case OP_THREAD & 0x1ff:
         return (first & MADE_SPECIAL) != 0 ? 0x000e620000002100 : 0x000fe20000000f00;
+    case OP_CALL & 0x1ff:
+    case OP_CALL_NEAR & 0x1ff:
+    case OP_RETURN & 0x1ff:
+        return (first & MADE_OTHER) != 0 ? 0x000fea0003400000 : 0x000fea0003c00000;
     case OP_ADD & 0x1ff:
         return 0x000fca0007ffe0ff;
     case OP_COMPARE_THREAD & 0x1ff:
-        return (first & MADE_LOST) != 0 ? 0x000fda00038e6270 : 0x000fda0003f06270;
+        return (first & MADE_OTHER) != 0 ? 0x000fda00038e6270 : 0x000fda0003f06270;
     case OP_DISCARD & 0x1ff:
         return 0x000fe20005800100;
     case OP_LOAD & 0x1ff:
@@ -168,10 +171,12 @@ static void add_instructions(struct bytes *code, const uint64_t *instructions)
 {
     for (unsigned i = 0; i < MADE_CODE && instructions[i] != 0; i++) {
         const uint32_t op = instructions[i] & 0xfffu;
-        const uint64_t made = op == (OP_LOAD & 0xfffu)           ? MADE_CONSTANT
-                              : op == (OP_THREAD & 0xfffu)       ? MADE_SPECIAL
-                              : op == (OP_COMPARE_LOST & 0xfffu) ? MADE_LOST
-                                                                 : 0;
+        const uint64_t made = op == (OP_LOAD & 0xfffu)     ? MADE_CONSTANT
+                              : op == (OP_THREAD & 0xfffu) ? MADE_SPECIAL
+                              : op == (OP_COMPARE_LOST & 0xfffu) || op == (OP_CALL_NEAR & 0xfffu) ||
+                                      op == (OP_RETURN & 0xfffu)
+                                  ? MADE_OTHER
+                                  : 0;
         const uint64_t words[2] = {instructions[i] & ~made, second_word(instructions[i])};
         bytes_add(code, words, sizeof(words));
     }

@@ -69,9 +69,14 @@ enum {
 #define OP_ADD            UINT64_C(0x0000000200017210)
 #define OP_COMPARE_THREAD UINT64_C(0x000000020100720c)
 #define OP_COMPARE_OTHER  UINT64_C(0x000000020200720c)
-#define OP_COMPARE_LOST   (OP_COMPARE_THREAD | MADE_LOST) /* PT, P0 = R1 < R2 */
+#define OP_COMPARE_LOST   (OP_COMPARE_THREAD | MADE_OTHER) /* PT, P0 = R1 < R2 */
 #define MADE_SPECIAL      (UINT64_C(1) << 62) /* not in the code: it makes the second word */
-#define MADE_LOST         (UINT64_C(1) << 61) /* likewise */
+#define MADE_OTHER        (UINT64_C(1) << 61) /* likewise */
+
+/* A call or a return that a second predicate decides about. */
+#define OP_CALL_NEAR_IF    (OP_CALL_NEAR | MADE_OTHER)
+#define OP_RETURN_IF       (OP_RETURN | MADE_OTHER)
+#define OP_BRANCH_DIVERGED (OP_BRANCH | UINT64_C(1) << 33) /* BRA.DIV: if threads have diverged */
 
 #define MADE_CODE 12
 
