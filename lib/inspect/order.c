@@ -448,6 +448,10 @@ static void note_access(struct pdl_order *order, const struct step *step)
 static void follow(struct pdl_order *order, const struct step *step)
 {
     const uint32_t kind = (uint32_t)step->low & PDL_SASS_KIND;
+    if (kind != PDL_SASS_CALL_ABS && kind != PDL_SASS_CALL_REL &&
+        pdl_sass_relocation_of(&order->code, step->number) != NULL) {
+        order->unsure = true; /* there are those that replace an instruction */
+    }
     if ((step->low >> 12 & 15) == GUARD_NEVER) {
         go_on(order, step);
         return;
@@ -457,10 +461,6 @@ static void follow(struct pdl_order *order, const struct step *step)
             go_on(order, step);
         }
         return;
-    }
-    if (kind != PDL_SASS_CALL_ABS && kind != PDL_SASS_CALL_REL &&
-        pdl_sass_relocation_of(&order->code, step->number) != NULL) {
-        order->unsure = true; /* there are those that replace an instruction */
     }
     switch (kind) {
     case SASS_EXIT:

@@ -387,8 +387,14 @@ static void calls_in_machine_code_are_followed(void **state)
     cubin.functions[0].code[0] = OP_OTHER;
     assert_cubin_shown("behind an instruction that is replaced", &cubin,
                        "shown unknown, always unknown");
+    cubin.functions[0].code[0] = OP_WAIT;
+    assert_cubin_shown("by an instruction that is replaced", &cubin,
+                       "shown unknown, always unknown");
+    cubin.functions[0].code[0] = OP_OTHER;
     cubin.calls[0].caller = NULL;
     assert_cubin_shown("behind computation", &cubin, "shown yes, always yes");
+    cubin.target = 89;
+    assert_cubin_shown("in code for an architecture without waits", &cubin, "shown no, always no");
     cubin.target = 200;
     assert_cubin_shown("in code of another architecture", &cubin, "shown unknown, always unknown");
 }
