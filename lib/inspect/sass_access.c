@@ -15,6 +15,7 @@ enum {
     SASS_ATOM_CAS = 0x18b,
     SASS_RED = 0x18e,
     SASS_CCTL = 0x18f,
+    SASS_SURFACES = 0x198, /* up to SURED */
     SASS_SULD = 0x199,
     SASS_SUST = 0x19d,
     SASS_SURED = 0x19f,
@@ -30,6 +31,8 @@ enum {
     SASS_UTMAREDG = 0x1b6,
     SASS_UBLKCP = 0x1ba,
     SASS_UBLKRED = 0x1bb,
+    SASS_TEXTURES = 0x160, /* up to LDG_256 */
+    SASS_LDG_256 = 0x17e,
     SASS_TEX = 0x160,
     SASS_TEX_BINDLESS = 0x161,
     SASS_TLD4 = 0x163,
@@ -267,22 +270,10 @@ enum pdl_sass_access pdl_sass_access_of(uint64_t low, uint64_t high, bool *gener
 
 bool pdl_sass_is_unordered(uint64_t low, uint64_t high)
 {
-    switch (low & PDL_SASS_KIND) {
-    case SASS_LDG:
+    const uint32_t kind = low & PDL_SASS_KIND;
+    if (kind == SASS_LDG || kind == SASS_LDG_256) {
         return LOAD_ORDER(high) == LOAD_ORDER_CONSTANT;
-    case SASS_TEX:
-    case SASS_TEX_BINDLESS:
-    case SASS_TLD4:
-    case SASS_TLD4_BINDLESS:
-    case SASS_TLD:
-    case SASS_TLD_BINDLESS:
-    case SASS_TXD:
-    case SASS_TXD_BINDLESS:
-    case SASS_SULD:
-    case SASS_SUST:
-    case SASS_SURED:
-        return true;
-    default:
-        return false;
     }
+    return (kind >= SASS_TEXTURES && kind < SASS_LDG_256) ||
+           (kind >= SASS_SURFACES && kind <= SASS_SURED);
 }

@@ -45,7 +45,8 @@ enum {
     OP_LOAD_SHARED = 0x7984,
     OP_STORE = 0x7986,
     OP_ATOMIC_DOUBLE = 0x79a2,
-    OP_DISCARD = 0x798f, /* CCTL.RML2 */
+    OP_STORE_SURFACE = 0x7f9b, /* SUST.P */
+    OP_DISCARD = 0x798f,       /* CCTL.RML2 */
     OP_EXIT_IF = 0x094d,
     OP_STRANGE = 0x71ff, /* of no known number */
     OP_REGION = 0x7945,  /* BSSY: names where threads meet */
