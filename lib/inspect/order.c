@@ -137,6 +137,11 @@ struct pdl_order *pdl_order_open(const struct pdl_cubin *cubin, const unsigned c
     for (uint32_t i = 0; i < cubin->count && !order->unordered; i++) {
         order->unordered = !cubin->codes[i].kernel && has_unordered(order, i);
     }
+    struct pdl_elf_symbol symbol; /* some textures are read by functions of the driver */
+    for (uint32_t i = 0; pdl_elf_symbol(&order->code.symbols, i, &symbol); i++) {
+        order->unordered =
+            order->unordered || pdl_elf_after(symbol.name, "__cuda_syscall_tex") != NULL;
+    }
     if (order->owner == NULL) {
         pdl_order_close(order);
         return NULL;

@@ -382,6 +382,10 @@ static void calls_in_machine_code_are_followed(void **state)
     assert_cubin_shown("behind a call of other code", &cubin, "shown unknown, always unknown");
     cubin.calls[0].callee = "vprintf";
     assert_cubin_shown("behind a call of the system", &cubin, "shown yes, always yes");
+    cubin.calls[0].callee = "__cuda_syscall_tex_grad_3d_v4_f32_f32";
+    assert_cubin_shown("beside a texture that the driver reads", &cubin,
+                       "shown unknown, always yes");
+    cubin.calls[0].callee = "vprintf";
     cubin.functions[0].code[0] = OP_CALL_POINTER;
     cubin.calls[0].by_relocation = 0;
     assert_cubin_shown("behind a call through a register, perhaps of the system", &cubin,
