@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 # pdl_instrument_target(TARGET
 #     [WAIT entry|hoist]             where the wait goes; default: entry
-#     [TRIGGER none|wait|last-read]  where the trigger goes; default: wait
+#     [TRIGGER none|wait|last-read]  where the trigger goes; default: none
 #     [CONSTANT_PARAMS PARAM...])    parameters whose memory no kernel in flight writes
 #
 # Puts the wait into the kernels of a target that were written without it: nvcc compiles them through
@@ -26,7 +26,7 @@ function(pdl_instrument_target target)
         message(FATAL_ERROR "${usage}WAIT is entry or hoist, not '${arg_WAIT}'")
     endif()
     if(NOT DEFINED arg_TRIGGER)
-        set(arg_TRIGGER wait)
+        set(arg_TRIGGER none)
     elseif(NOT arg_TRIGGER MATCHES "^(none|wait|last-read)$")
         message(FATAL_ERROR "${usage}TRIGGER is none, wait or last-read, not '${arg_TRIGGER}'")
     endif()

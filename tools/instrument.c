@@ -8,10 +8,10 @@
 
 #include <pdl/instrument.h>
 
+#include "code/instrument_words.h"
 #include "commands.h"
 #include "common/demangle.h"
 #include "common/file.h"
-#include "common/instrumented.h"
 #include "common/memory.h"
 #include "common/options.h"
 #include "common/print.h"
@@ -93,7 +93,7 @@ static void print_kernels(FILE *to, const char *name, const pdl_instrumentation 
     const size_t count = pdl_instrumentation_kernel_count(result);
     for (size_t i = 0; i < count; i++) {
         const pdl_instrument_kernel *kernel = pdl_instrumentation_kernel(result, i);
-        table_add(&table, copy_text(instrument_action_name(kernel->action)));
+        table_add(&table, copy_text(pdl_instrument_action_word(kernel->action)));
         table_add(&table, line_or_dash(kernel->wait_line));
         table_add(&table, line_or_dash(kernel->trigger_line));
         table_add(&table, line_or_dash(kernel->loads));
@@ -129,8 +129,8 @@ static void print_report(FILE *to, const struct request *request, const char *na
         if (count > 0 || action == PDL_INSTRUMENT_DONE) {
             char *const number = action == PDL_INSTRUMENT_WAITS
                                      ? format_count(count, "waits already", "wait already")
-                                     : format_count(count, instrument_action_name(action),
-                                                    instrument_action_name(action));
+                                     : format_count(count, pdl_instrument_action_word(action),
+                                                    pdl_instrument_action_word(action));
             (void)fprintf(to, "%s %s", action == PDL_INSTRUMENT_DONE ? ":" : ",", number);
             free(number);
         }
@@ -154,8 +154,8 @@ static bool print_json(const char *name, const pdl_instrumentation *result)
         char *const demangled = demangle(kernel->name);
         json_set(object, "name", json_shown(kernel->name));
         json_set(object, "demangled", json_text(demangled));
-        json_set(object, "result", json_text(instrument_action_name(kernel->action)));
-        json_set(object, "reason", json_text(instrument_reason_name(kernel->reason)));
+        json_set(object, "result", json_text(pdl_instrument_action_word(kernel->action)));
+        json_set(object, "reason", json_text(pdl_instrument_reason_word(kernel->reason)));
         json_set(object, "message", json_shown(kernel->message));
         json_set(object, "line", json_number(kernel->line));
         json_set(object, "wait_line", json_number_from(kernel->wait_line, 1));
@@ -315,20 +315,18 @@ enum {
 
 static bool read_trigger(struct request *request)
 {
-    static const char *const places[] = {"none", "wait", "last-read", NULL};
     if (optarg[0] >= '0' && optarg[0] <= '9') {
         int point = 0;
         const bool read = parse_count("trigger", optarg, 0, PDL_INSTRUMENT_POINT_MAX, &point);
         request->trigger = PDL_INSTRUMENT_TRIGGER_POINT + point;
         return read;
     }
-    request->trigger = parse_choice("trigger", optarg, places);
+    request->trigger = parse_choice("trigger", optarg, pdl_instrument_trigger_words());
     return request->trigger >= 0;
 }
 
 static bool read_option(struct request *request, int option)
 {
-    static const char *const waits[] = {"entry", "hoist", NULL};
     switch (option) {
     case 'o':
         request->output = optarg;
@@ -337,7 +335,7 @@ static bool read_option(struct request *request, int option)
         APPEND(&request->kernels, optarg);
         return true;
     case OPTION_WAIT:
-        request->wait = parse_choice("wait", optarg, waits);
+        request->wait = parse_choice("wait", optarg, pdl_instrument_wait_words());
         return request->wait >= 0;
     case OPTION_TRIGGER:
         return read_trigger(request);

@@ -9,6 +9,7 @@
 
 #include <pdl/rtc.h>
 
+#include "code/instrument_words.h"
 #include "commands.h"
 #include "common/demangle.h"
 #include "common/input.h"
@@ -103,15 +104,14 @@ static bool read_output(const char *text, uint32_t *output)
 
 static bool read_option(struct arguments *arguments, int option)
 {
-    static const char *const waits[] = {"entry", "hoist", NULL};
-    static const char *const triggers[] = {"none", "wait", "last-read", NULL};
     switch (option) {
     case OPTION_PDL:
         arguments->instrument.size = (uint32_t)sizeof(arguments->instrument);
-        arguments->instrument.wait = parse_choice("pdl", optarg, waits);
+        arguments->instrument.wait = parse_choice("pdl", optarg, pdl_instrument_wait_words());
         return arguments->instrument.wait >= 0;
     case OPTION_TRIGGER:
-        arguments->instrument.trigger = parse_choice("trigger", optarg, triggers);
+        arguments->instrument.trigger =
+            parse_choice("trigger", optarg, pdl_instrument_trigger_words());
         return arguments->instrument.trigger >= 0;
     case OPTION_CONSTANT:
         APPEND(&arguments->constants, optarg);

@@ -14,6 +14,7 @@
 #include <pdl/instrument.h>
 
 #include "code/fatbin.h"
+#include "code/instrument_words.h"
 #include "code/scan.h"
 #include "code/strict.h"
 #include "code/unpack.h"
@@ -59,11 +60,10 @@ static int place_of(const char *const *words, const char *word)
 
 static bool read_options(const struct pdl_watch_settings *settings)
 {
-    static const char *const waits[] = {"entry", "hoist", NULL};
-    static const char *const triggers[] = {"none", "wait", "last-read", NULL};
-    const int wait = place_of(waits, settings->instrument);
-    const int trigger = settings->trigger != NULL ? place_of(triggers, settings->trigger)
-                                                  : PDL_INSTRUMENT_TRIGGER_WAIT;
+    const int wait = place_of(pdl_instrument_wait_words(), settings->instrument);
+    const int trigger = settings->trigger != NULL
+                            ? place_of(pdl_instrument_trigger_words(), settings->trigger)
+                            : PDL_INSTRUMENT_NO_TRIGGER;
     if (wait < 0) {
         pdl_watch_say("nothing is instrumented: PDL_INSTRUMENT is %.40s, not entry, hoist or off",
                       settings->instrument);
@@ -170,10 +170,6 @@ static void put_text(FILE *out, const char *key, const char *text)
 static void log_line(int log, const pdl_instrument_kernel *kernel, int32_t action,
                      const char *message, const char *file)
 {
-    static const char *const actions[] = {"failed", "instrumented", "waits already", "excluded",
-                                          "refused"};
-    static const char *const reasons[] = {NULL,       "target",   "cooperative",
-                                          "launches", "no-place", "finding"};
     const int32_t reason = kernel != NULL ? kernel->reason : 0;
     char *line = NULL;
     size_t size = 0;
@@ -183,9 +179,8 @@ static void log_line(int log, const pdl_instrument_kernel *kernel, int32_t actio
     }
     (void)fprintf(out, "{\"tool\":\"pdltool watch\"");
     put_text(out, "kernel", kernel != NULL ? kernel->name : NULL);
-    put_text(out, "action", actions[action > 0 && action <= PDL_INSTRUMENT_REFUSED ? action : 0]);
-    put_text(out, "reason",
-             reason > 0 && reason <= PDL_INSTRUMENT_REASON_FINDING ? reasons[reason] : NULL);
+    put_text(out, "action", kernel != NULL ? pdl_instrument_action_word(action) : "failed");
+    put_text(out, "reason", pdl_instrument_reason_word(reason));
     put_text(out, "message", message[0] != '\0' ? message : NULL);
     put_text(out, "file", file);
     (void)fputs("}\n", out);

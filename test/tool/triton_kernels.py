@@ -86,7 +86,7 @@ class Triton(tooltest.Case):
 
     def compile(self, ptx=PTX, **options):
         """The PTX, and whether it is launched with overlap."""
-        stages, metadata = {}, {"launch_pdl": False}
+        stages, metadata = {}, {"name": "scale", "launch_pdl": False}
         self.backend().add_stages(stages, Options(**options), "triton")
         self.assertEqual(list(stages), ["ptx", "cubin"])
         return stages["ptx"](ptx, metadata), metadata["launch_pdl"]
@@ -99,14 +99,23 @@ class Triton(tooltest.Case):
         text, overlap = self.compile()
         self.assertTrue(overlap)
         self.assertLess(text.index(WAIT), text.index("ld.global"))
-        self.assertLess(text.index(WAIT), text.index(TRIGGER))
+        self.assertNotIn(TRIGGER, text)
 
     def test_the_options_are_those_of_the_command(self):
-        self.enable(wait="hoist", trigger="none", constant_params=["scale:1"])
+        self.enable(wait="hoist", trigger="wait", constant_params=["scale:1"])
         text, overlap = self.compile()
         self.assertTrue(overlap)
         self.assertLess(text.index("[%rd1]"), text.index(WAIT))
-        self.assertLess(text.index(WAIT), text.index("[%rd2]"))
+        self.assertLess(text.index(WAIT), text.index(TRIGGER))
+        self.assertLess(text.index(TRIGGER), text.index("[%rd2]"))
+
+    def test_kernels_have_triggers_of_their_own(self):
+        self.enable(trigger={"other*": "wait", "sc?le": "last-read", "*": "wait"})
+        text, _ = self.compile()
+        self.assertLess(text.rindex("ld.global"), text.index(TRIGGER))
+        self.enable(trigger={"other*": "wait"})
+        text, overlap = self.compile()
+        self.assertTrue(overlap)
         self.assertNotIn(TRIGGER, text)
 
     def test_weights_are_prefetched(self):
@@ -149,10 +158,11 @@ class Triton(tooltest.Case):
 
     def test_the_cache_keeps_settings_apart(self):
         keys = {self.key()}
-        for settings in ({}, {"wait": "hoist"}, {"trigger": "none"}, {"constant_params": ["1"]}, {"prefetch": True}):
+        for settings in ({}, {"wait": "hoist"}, {"trigger": "wait"}, {"trigger": {"a": "wait"}},
+                         {"constant_params": ["1"]}, {"prefetch": True}):
             self.enable(**settings)
             keys.add(self.key())
-        self.assertEqual(len(keys), 6)
+        self.assertEqual(len(keys), 7)
 
     def test_off_leaves_kernels_and_keys_as_they_were(self):
         before = self.key()
@@ -162,11 +172,11 @@ class Triton(tooltest.Case):
         self.assertEqual(self.key(), before)
 
     def test_the_last_settings_hold(self):
+        self.enable(trigger="wait")
         self.enable()
-        self.enable(trigger="none")
         text, _ = self.compile()
         self.assertEqual(text.count(WAIT), 1)
-        self.assertEqual(self.key().count("trigger"), 1)
+        self.assertEqual(self.key().count("instrument"), 1)
         self.assertNotIn(TRIGGER, text)
 
     def test_inductor_compiles_in_this_process(self):

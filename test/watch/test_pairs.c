@@ -323,6 +323,30 @@ static void no_room_names_the_resource(void **state)
     watch_free(&watch);
 }
 
+static void a_kernel_of_several_waves_triggers_late(void **state)
+{
+    static const struct {
+        uint32_t blocks;
+        enum watch_reason reason;
+    } cases[] = {{132 * 7, WATCH_UNKNOWN}, {132 * 8 + 1, WATCH_WAVES}};
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        begin();
+        (void)recording_launch(&recording, 1, 0x100, launch_time(0), 1, 0);
+        recording_execution(&recording, 1, 7, run_time(0), run_time(0) + LENGTH, 1)->grid[0] =
+            cases[i].blocks;
+        (void)recording_launch(&recording, 2, 0x100, launch_time(1), 2, ASKED);
+        (void)recording_execution(&recording, 2, 7, run_time(1), run_time(1) + LENGTH, 2);
+        assert_reason(cases[i].reason);
+        if (cases[i].reason == WATCH_WAVES) {
+            assert_string_equal(pair_named(&watch, "first", "second")->detail,
+                                "first has 1057 blocks, and the device holds 1056: it triggers "
+                                "once all have started");
+        }
+        watch_free(&watch);
+    }
+}
+
 static void sms_that_are_set_to_more_shared_memory_have_no_room(void **state)
 {
     static const struct {
@@ -760,6 +784,7 @@ int main(void)
         cmocka_unit_test(records_and_synchronization_are_not_between),
         cmocka_unit_test(a_programmatic_event_overlaps_no_other_stream),
         cmocka_unit_test(no_room_names_the_resource),
+        cmocka_unit_test(a_kernel_of_several_waves_triggers_late),
         cmocka_unit_test(sms_that_are_set_to_more_shared_memory_have_no_room),
         cmocka_unit_test(idle_sms_have_room),
         cmocka_unit_test(a_late_host_is_named),

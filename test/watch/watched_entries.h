@@ -20,8 +20,6 @@
     X(cuStreamWriteValue32, 11070, cuStreamWriteValue32_v2)                                        \
     X(cuLaunchHostFunc, 10000, cuLaunchHostFunc)                                                   \
     X(cuStreamBeginCapture, 10010, cuStreamBeginCapture_v2)                                        \
-    X(cuStreamEndCapture, 10000, cuStreamEndCapture)                                               \
-    X(cuCtxGetCurrent, 4000, cuCtxGetCurrent)                                                      \
     X(cuCtxSynchronize, 2000, cuCtxSynchronize)                                                    \
     X(cuDevicePrimaryCtxReset, 11000, cuDevicePrimaryCtxReset_v2)
 
@@ -56,8 +54,6 @@ WATCHED_ENTRY_(cuStreamWriteValue32_v2, CUstream stream, CUdeviceptr address, cu
                unsigned flags);
 WATCHED_ENTRY_(cuLaunchHostFunc, CUstream stream, CUhostFn function, void *user);
 WATCHED_ENTRY_(cuStreamBeginCapture_v2, CUstream stream, CUstreamCaptureMode mode);
-WATCHED_ENTRY_(cuStreamEndCapture, CUstream stream, CUgraph *graph);
-WATCHED_ENTRY_(cuCtxGetCurrent, CUcontext *context);
 WATCHED_ENTRY_(cuCtxSynchronize, void);
 WATCHED_ENTRY_(cuDevicePrimaryCtxReset_v2, CUdevice device);
 

@@ -216,7 +216,7 @@ static const char own_help[] =
     "\n"
     "Environment:\n"
     "  PDL_INSTRUMENT           entry (default), hoist, or off: nothing is done\n"
-    "  PDL_INSTRUMENT_TRIGGER   none, wait or last-read; default: wait\n"
+    "  PDL_INSTRUMENT_TRIGGER   none, wait or last-read; default: none\n"
     "  PDL_INSTRUMENT_CONSTANT  constant parameters, separated by commas\n"
     "  PDL_INSTRUMENT_LOG       file that gets a line of JSON per kernel\n"
     "  PDL_PTXAS                the real ptxas\n"

@@ -6,12 +6,12 @@
 
 #include <pdl/version.h>
 
+#include "code/instrument_words.h"
 #include "common/memory.h"
 #include "common/print.h"
 #include "ptxas/step.h"
 
 static const char *const waits[] = {"entry", "hoist", "off", NULL};
-static const char *const triggers[] = {"none", "wait", "last-read", NULL};
 
 enum { WAIT_OFF = 2 };
 
@@ -60,11 +60,11 @@ bool settings_read(struct settings *settings)
 {
     int32_t wait = PDL_INSTRUMENT_ENTRY;
     *settings = (struct settings){.options = PDL_INSTRUMENT_OPTIONS_INIT};
-    settings->options.trigger = PDL_INSTRUMENT_TRIGGER_WAIT;
     settings->log = value_of("PDL_INSTRUMENT_LOG");
     settings->is_step = value_of(STEP_OF_NVCC) != NULL;
     if (!read_choice("PDL_INSTRUMENT", waits, &wait) ||
-        !read_choice("PDL_INSTRUMENT_TRIGGER", triggers, &settings->options.trigger)) {
+        !read_choice("PDL_INSTRUMENT_TRIGGER", pdl_instrument_trigger_words(),
+                     &settings->options.trigger)) {
         return false;
     }
     settings->off = wait == WAIT_OFF;
@@ -79,5 +79,6 @@ char *settings_line(const struct settings *settings)
     return format_text("pdl-ptxas %d.%d.%d, revision %u: wait %s, trigger %s, constant %s",
                        PDL_VERSION_MAJOR, PDL_VERSION_MINOR, PDL_VERSION_PATCH,
                        (unsigned)pdl_instrument_revision(), waits[settings->options.wait],
-                       triggers[settings->options.trigger], constants != NULL ? constants : "none");
+                       pdl_instrument_trigger_words()[settings->options.trigger],
+                       constants != NULL ? constants : "none");
 }

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "common/instrumented.h"
+#include "code/instrument_words.h"
 #include "common/memory.h"
 #include "common/print.h"
 
@@ -92,9 +92,10 @@ struct instrumented instrument_text(const struct settings *settings, const char 
             APPEND(&made.lines, kernel->trigger_line);
         }
         if (kernel->action == PDL_INSTRUMENT_DONE || log_all) {
-            log_line(settings, (const char *const[5]){
-                                   kernel->name, instrument_action_name(kernel->action),
-                                   instrument_reason_name(kernel->reason), kernel->message, name});
+            log_line(settings, (const char *const[5]){kernel->name,
+                                                      pdl_instrument_action_word(kernel->action),
+                                                      pdl_instrument_reason_word(kernel->reason),
+                                                      kernel->message, name});
         }
         if (kernel->action == PDL_INSTRUMENT_REFUSED && refused != NULL) {
             refused(name, kernel);

@@ -4,6 +4,7 @@
     import pdl_triton
     pdl_triton.enable()  # before the first kernel is compiled
 """
+import fnmatch
 import logging
 import os
 import shutil
@@ -12,13 +13,15 @@ import sys
 
 _log = logging.getLogger("pdl_triton")
 _command = None  # for kernels that are compiled from now on; None: they stay as they are
+_triggers = {}  # by pattern of the kernel's name
 _key = ""  # of Triton's cache, for kernels that _command changed
 
 
-def _instrument(ptx):
-    """What `pdltool instrument` makes of a text, which stays as it is if its kernel is refused."""
+def _instrument(ptx, name):
+    """What `pdltool instrument` makes of the kernel's text, which stays as it is if the kernel is refused."""
+    trigger = next((where for pattern, where in _triggers.items() if fnmatch.fnmatchcase(name, pattern)), "none")
     # As bytes: a text with other line ends would be taken for an instrumented one.
-    done = subprocess.run([*_command, "-"], input=ptx.encode(), capture_output=True, check=False)
+    done = subprocess.run([*_command, "--trigger", str(trigger), "-"], input=ptx.encode(), capture_output=True, check=False)
     report = done.stderr.decode(errors="replace")
     if done.returncode not in (0, 1):
         raise RuntimeError(f"{' '.join(_command)}: {report}")
@@ -41,7 +44,7 @@ def _patch(backend):
             if "launch_pdl" not in metadata:
                 _log.warning("this version of Triton cannot launch kernels with overlap")
                 return ptx
-            instrumented = _instrument(ptx)
+            instrumented = _instrument(ptx, metadata.get("name", ""))
             if instrumented != ptx:
                 metadata["launch_pdl"] = True
             return instrumented
@@ -53,11 +56,12 @@ def _patch(backend):
     backend.pdl_triton = True
 
 
-def enable(wait="entry", trigger="wait", constant_params=(), prefetch=False, pdltool=None):
+def enable(wait="entry", trigger="none", constant_params=(), prefetch=False, pdltool=None):
     """Instruments each kernel that is compiled from now on as `pdltool instrument` does with these options, and launches it
-    with overlap. A kernel that is refused, or waits already, is launched as before. `wait="off"` ends this. `pdltool`: the
-    program; default: that of this installation, or of PATH."""
-    global _command, _key
+    with overlap. A kernel that is refused, or waits already, is launched as before. `wait="off"` ends this. `trigger`: for
+    all kernels, or a dict of triggers by patterns of kernels' names, whose first match holds; without a match: "none".
+    `pdltool`: the program; default: that of this installation, or of PATH."""
+    global _command, _key, _triggers
     from triton.backends.nvidia.compiler import CUDABackend
     if not hasattr(CUDABackend, "pdl_triton"):
         _patch(CUDABackend)
@@ -74,7 +78,8 @@ def enable(wait="entry", trigger="wait", constant_params=(), prefetch=False, pdl
         raise FileNotFoundError("pdltool is neither in this installation nor in PATH")
     version = subprocess.run([program, "--version"], capture_output=True, text=True, check=True).stdout
     constants = [word for param in constant_params for word in ("--constant-param", param)]
-    _command = [program, "instrument", "--no-project", "--wait", wait, "--trigger", trigger, *constants]
+    _command = [program, "instrument", "--no-project", "--wait", wait, *constants]
     if prefetch:
         _command.append("--prefetch")
-    _key = f"-{version}{_command[1:]}"
+    _triggers = dict(trigger) if isinstance(trigger, dict) else {"*": trigger}
+    _key = f"-{version}{_command[1:]}{_triggers}"

@@ -38,6 +38,7 @@ enum watch_reason {
     WATCH_NO_ROOM,   /* no block of it fits beside those in front */
     WATCH_HOST_LATE, /* the launch call came when the run in front had ended, or nearly */
     WATCH_TRIGGERS_AT_END, /* the run in front never triggers: this one's blocks start when its last ones end */
+    WATCH_WAVES, /* the run in front triggers once its last blocks have started, which is in a later wave */
     WATCH_WAITS_FIRST, /* nothing is before its wait: only the latency of the launch is hidden */
     WATCH_UNKNOWN,     /* none of the above explains it */
     WATCH_REASON_COUNT

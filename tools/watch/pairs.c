@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Why neighbours do not overlap, and what they would save if they did. */
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -240,6 +241,11 @@ static enum watch_reason judge(struct judging *judging, const struct watch_run *
     if (room_is_resized(before, run)) {
         return WATCH_NO_ROOM;
     }
+    uint64_t blocks;
+    const uint64_t wave = room_wave(watch, before, &blocks);
+    if (wave > 0 && blocks > wave) {
+        return WATCH_WAVES;
+    }
     return kernel->touches_before_wait_known && !kernel->work_before_wait ? WATCH_WAITS_FIRST
                                                                           : WATCH_UNKNOWN;
 }
@@ -425,6 +431,13 @@ static char *detail_of(const struct watch *watch, const struct watch_run *run)
     case WATCH_TRIGGERS_AT_END:
         return format_text("%.200s has no griddepcontrol.launch_dependents",
                            watch->kernels.items[before->kernel].shown);
+    case WATCH_WAVES: {
+        uint64_t blocks;
+        const uint64_t wave = room_wave(watch, before, &blocks);
+        return format_text("%.200s has %" PRIu64 " blocks, and the device holds %" PRIu64
+                           ": it triggers once all have started",
+                           watch->kernels.items[before->kernel].shown, blocks, wave);
+    }
     case WATCH_UNKNOWN:
         return unknown_detail(watch, run);
     default:

@@ -51,6 +51,26 @@ static uint64_t blocks_of(const struct watch_run *run)
                                                                  : plane * run->grid[2];
 }
 
+/* How many blocks the device holds at the same time. */
+static uint64_t wave_of(const struct watch_device *device, const struct pdl_block *block)
+{
+    const struct pdl_sm sm = sm_of(device);
+    uint32_t each[PDL_RESOURCE_COUNT];
+    return (uint64_t)device->sms * pdl_occupancy_alone(&sm, block, each);
+}
+
+uint64_t room_wave(const struct watch *watch, const struct watch_run *run, uint64_t *blocks)
+{
+    struct pdl_block block;
+    *blocks = blocks_of(run);
+    if (run->device == WATCH_NONE || run->kernel == WATCH_NONE ||
+        !is_sound(&watch->devices.items[run->device]) ||
+        !block_of(&watch->devices.items[run->device], run, &block)) {
+        return 0;
+    }
+    return wave_of(&watch->devices.items[run->device], &block);
+}
+
 char *room_missing(const struct watch *watch, const struct watch_run *first,
                    const struct watch_run *second)
 {
@@ -58,7 +78,6 @@ char *room_missing(const struct watch *watch, const struct watch_run *first,
                                                           "places for blocks", "barriers"};
     struct pdl_block ahead;
     struct pdl_block behind;
-    uint32_t each[PDL_RESOURCE_COUNT];
     if (second->device == WATCH_NONE || first->kernel == WATCH_NONE ||
         !is_sound(&watch->devices.items[second->device])) {
         return NULL;
@@ -69,13 +88,12 @@ char *room_missing(const struct watch *watch, const struct watch_run *first,
         !pdl_block_fits(&sm, &ahead) || !pdl_block_fits(&sm, &behind)) {
         return NULL;
     }
-    const uint32_t per_sm = pdl_occupancy_alone(&sm, &ahead, each);
+    const uint64_t wave = wave_of(device, &ahead);
     const uint64_t blocks = blocks_of(first);
-    if (per_sm == 0 || blocks == 0) {
+    if (wave == 0 || blocks == 0) {
         return NULL;
     }
     /* What the last wave leaves on the SMs that have fewest of it, if all blocks take equally long. */
-    const uint64_t wave = (uint64_t)device->sms * per_sm;
     const uint64_t last = (blocks - 1) % wave + 1;
     const uint32_t fewest = (uint32_t)(last / device->sms);
     if (fewest == 0) {

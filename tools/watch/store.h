@@ -173,6 +173,8 @@ struct front front_of_wait(const char *ptx, size_t size, const char *kernel);
  * does or cannot be told, or a text to free that says what is missing. */
 char *room_missing(const struct watch *watch, const struct watch_run *first,
                    const struct watch_run *second);
+/* How many blocks of a run the device holds at the same time; 0: not known. *blocks: how many it has. */
+uint64_t room_wave(const struct watch *watch, const struct watch_run *run, uint64_t *blocks);
 /* Whether SMs had to be set to more shared memory for the second. */
 static inline bool room_is_resized(const struct watch_run *first, const struct watch_run *second)
 {

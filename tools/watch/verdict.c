@@ -108,7 +108,8 @@ static void add_run(struct watch *watch, struct groups *groups, const struct wat
 {
     const enum watch_reason reason = (enum watch_reason)run->reason;
     const uint64_t saving_ns = store_saving_ns(watch, run);
-    const bool is_first = reason == WATCH_TRIGGERS_AT_END || reason == WATCH_NO_ROOM;
+    const bool is_first =
+        reason == WATCH_TRIGGERS_AT_END || reason == WATCH_NO_ROOM || reason == WATCH_WAVES;
     const uint32_t kernel = is_first ? watch->runs.items[run->before].kernel : run->kernel;
     const uint64_t key = (uint64_t)reason << 40 | (uint64_t)run->in_graph << 32 | kernel;
     uint32_t *const place =
@@ -218,6 +219,10 @@ static char *action_text(const struct watch *watch, const struct group *group)
     case WATCH_TRIGGERS_AT_END:
         return format_text("trigger in %s, which never does: griddepcontrol.launch_dependents as "
                            "soon as its blocks are all running",
+                           name);
+    case WATCH_WAVES:
+        return format_text("launch %s with fewer blocks that do more each: it triggers once all "
+                           "of its blocks have started, and the device does not hold them all",
                            name);
     default:
         if (watch->kernels.items[group->kernel].instrumented == PDL_WATCH_INSTRUMENTED_DONE) {

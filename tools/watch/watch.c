@@ -11,6 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "code/instrument_words.h"
 #include "commands.h"
 #include "common/memory.h"
 #include "common/options.h"
@@ -72,7 +73,7 @@ static void usage(void)
                 "                        loaded as PTX, as pdltool instrument does; overlap is\n"
                 "                        then on, unless --overlap is given\n"
                 "  --instrument-trigger TRIGGER\n"
-                "                        one of none, wait, last-read (default: wait)\n"
+                "                        one of none, wait, last-read (default: none)\n"
                 "  --constant-param NAME a parameter of these kernels whose memory no kernel in\n"
                 "                        flight writes; repeatable\n"
                 "\n"
@@ -196,15 +197,13 @@ static bool read_window_option(struct request *request, int option)
 
 static bool read_instrument_option(struct request *request, int option)
 {
-    static const char *const waits[] = {"entry", "hoist", NULL};
-    static const char *const triggers[] = {"none", "wait", "last-read", NULL};
     switch (option) {
     case 'I':
         request->instrument = optarg;
-        return parse_choice("instrument", optarg, waits) >= 0;
+        return parse_choice("instrument", optarg, pdl_instrument_wait_words()) >= 0;
     case 'T':
         request->trigger = optarg;
-        return parse_choice("instrument-trigger", optarg, triggers) >= 0;
+        return parse_choice("instrument-trigger", optarg, pdl_instrument_trigger_words()) >= 0;
     case 'C':
         APPEND(&request->constants, copy_text(optarg));
         return true;

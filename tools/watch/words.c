@@ -23,6 +23,7 @@ static const struct {
     [WATCH_NO_ROOM] = {"no_room", "no block of it fits beside the kernel before it"},
     [WATCH_HOST_LATE] = {"host_late", "the host launched it too late"},
     [WATCH_TRIGGERS_AT_END] = {"triggers_at_end", "the kernel before it never triggers"},
+    [WATCH_WAVES] = {"waves", "the last blocks of the kernel before it start late"},
     [WATCH_WAITS_FIRST] = {"waits_first", "it does nothing before it waits"},
     [WATCH_UNKNOWN] = {"unknown", "the reason is unknown"},
 };

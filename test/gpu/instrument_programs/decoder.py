@@ -6,7 +6,6 @@ never trigger. `batch`: 64 sequences, where kernels take much longer than their 
 Exits with 77 where PyTorch, Triton or a device is not there."""
 
 import argparse
-import ctypes
 import functools
 import sys
 from pathlib import Path
@@ -16,7 +15,6 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "tools" / "triton")
 try:
     import torch
     import torch.nn.functional as F
-    import triton
 except ImportError as error:
     print(f"skipped: {error}", file=sys.stderr)
     sys.exit(77)
@@ -78,13 +76,6 @@ def make(width, batch, length, product):
     return turns.Case(step)
 
 
-def prefer_shared_memory(percent):
-    """The same partition of L1 and shared memory for every kernel that Triton loads: an SM of another one has to drain."""
-    driver = ctypes.CDLL("libcuda.so.1")
-    triton.knobs.runtime.kernel_load_end_hook.add(
-        lambda module, function, *rest: driver.cuFuncSetAttribute(ctypes.c_void_p(function), 9, percent))
-
-
 CASES = {"triton": functools.partial(make, 1024, 1, 256, sum_product),
          "library": functools.partial(make, 1024, 1, 256, F.linear),
          "batch": functools.partial(make, 4096, 64, 512, F.linear)}
@@ -93,7 +84,6 @@ CASES = {"triton": functools.partial(make, 1024, 1, 256, sum_product),
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--helper", metavar="PDLTOOL", help="instrument by pdl_triton, with this program")
-    parser.add_argument("--carveout", type=int, metavar="PERCENT", help="of L1 and shared memory, for all kernels of Triton")
     parser.add_argument("--cases", nargs="+", default=list(CASES), choices=list(CASES))
     options = parser.parse_args()
     if not torch.cuda.is_available():
@@ -101,8 +91,6 @@ def main():
         return 77
     if options.helper:
         pdl_triton.enable(pdltool=options.helper)
-    if options.carveout is not None:
-        prefer_shared_memory(options.carveout)
     turns.serve({name: CASES[name] for name in options.cases})
     return 0
 

@@ -107,9 +107,7 @@ def programs(options, folder):
     start("shapes", "all", [*python, HERE / "shapes.py", "--pdltool", pdltool, *(["--quick"] if options.quick else [])])
     commands = {"decoder": [*python, HERE / "decoder.py", *(["--cases", "triton", "library"] if options.quick else [])]}
     start("decoder", "inductor", commands["decoder"], TORCHINDUCTOR_ENABLE_PDL="1")
-    start("decoder", "no trigger", [*watch, "--no-cupti", "--rows", 3, "--", *commands["decoder"]], "entry",
-          PDL_INSTRUMENT_TRIGGER="none")
-    start("decoder", "carveout", [*commands["decoder"], "--helper", pdltool, "--carveout", 28])
+    start("decoder", "plain again", commands["decoder"])
     start("decoder", "times", [pdltool, "watch", "--fail-on", "never", "--json", "--output", folder / "decoder.plain.json", "--",
                                *commands["decoder"]])
     if options.tutorials is not None:
@@ -118,9 +116,11 @@ def programs(options, folder):
         start(name, "plain", command)
         for wait in ("entry", "hoist"):
             start(name, wait, [*watch, "--no-cupti", "--rows", 3, "--", *command], wait)
+        start(name, "trigger", [*watch, "--no-cupti", "--rows", 3, "--", *command], "entry", PDL_INSTRUMENT_TRIGGER="wait")
         start(name, "helper", [*command, "--helper", pdltool])
         # Times of single kernels cost time themselves: only for the reasons.
-        start(name, "reasons", [*watch, "--json", "--output", folder / f"{name}.entry.json", "--", *command], "entry")
+        start(name, "reasons", [*watch, "--json", "--output", folder / f"{name}.trigger.json", "--", *command], "entry",
+              PDL_INSTRUMENT_TRIGGER="wait")
     return started
 
 

@@ -2,10 +2,11 @@
 # SPDX-License-Identifier: MIT
 """Two shapes of program, as Triton kernels in a CUDA graph: 128 norms and activations in a line, and 64 matrix-vector
 products and norms. Every variant is compiled in one process, so that their replays interleave: as Triton compiles the
-kernels, and instrumented and launched with overlap by pdl_triton. Takes a turn as turns.py says. Exits with 77 where
-PyTorch, Triton or a device is not there."""
+kernels, and instrumented and launched with overlap by pdl_triton, with each pair of triggers. Takes a turn as turns.py
+says. Exits with 77 where PyTorch, Triton or a device is not there."""
 
 import argparse
+import itertools
 import sys
 from pathlib import Path
 
@@ -22,7 +23,7 @@ except ImportError as error:
 import pdl_triton
 import turns
 
-# VARIANT only makes kernels of their own for each variant.
+# VARIANT only makes kernels of their own for each way to instrument them.
 
 
 @triton.jit
@@ -68,7 +69,7 @@ class NormActivation:
         self.input = bfloat16(rows, width)
         self.weights = [bfloat16(width) for _ in range(self.kernels)]
 
-    def steps(self, variant):
+    def steps(self, norm, other):
         buffers = [torch.empty_like(self.input) for _ in range(2)]
 
         def run():
@@ -76,9 +77,9 @@ class NormActivation:
             for index, weight in enumerate(self.weights):
                 y = buffers[index % 2]
                 if index % 2 == 0:
-                    rms_norm[(self.rows,)](x, weight, y, self.width, BLOCK=self.width, VARIANT=variant, num_warps=8)
+                    rms_norm[(self.rows,)](x, weight, y, self.width, BLOCK=self.width, VARIANT=norm, num_warps=8)
                 else:
-                    silu[(self.rows, 4)](x, weight, y, self.width, BLOCK=self.width // 4, VARIANT=variant, num_warps=4)
+                    silu[(self.rows, 4)](x, weight, y, self.width, BLOCK=self.width // 4, VARIANT=other, num_warps=4)
                 x = y
             return x
 
@@ -95,15 +96,16 @@ class ProductNorm:
         self.scales = [bfloat16(width) for _ in range(self.kernels // 2)]
         self.weights = [bfloat16(width, width) for _ in range(self.kernels // 2)]
 
-    def steps(self, variant):
+    def steps(self, norm, other):
         buffers = [torch.empty_like(self.input) for _ in range(2)]
+        block = triton.next_power_of_2(self.width)
 
         def run():
             x = self.input
             for scale, weight in zip(self.scales, self.weights):
-                rms_norm[(1,)](x, scale, buffers[0], self.width, BLOCK=self.width, VARIANT=variant, num_warps=8)
+                rms_norm[(1,)](x, scale, buffers[0], self.width, BLOCK=block, VARIANT=norm, num_warps=8)
                 product[(self.width // self.rows,)](buffers[0], weight, buffers[1], self.width, ROWS=self.rows,
-                                                    BLOCK=self.width, VARIANT=variant, num_warps=8)
+                                                    BLOCK=block, VARIANT=other, num_warps=8)
                 x = buffers[1]
             return x
 
@@ -111,31 +113,25 @@ class ProductNorm:
 
 
 def shapes(quick):
-    """The first of each kind is measured in all variants, the others in those of FEW."""
     yield NormActivation(8, 2048)
     yield ProductNorm(2048, 8)
     if not quick:
-        for rows in (32, 128, 256):
-            yield NormActivation(rows, 4096)
-        yield NormActivation(132, 8192)
-        yield ProductNorm(2048, 2)
-        yield ProductNorm(4096, 8)
-        yield ProductNorm(4096, 2)
+        for rows, width in ((64, 2048), (128, 4096), (132, 8192)):
+            yield NormActivation(rows, width)
+        for width, rows in ((2048, 2), (3072, 2), (4096, 2)):
+            yield ProductNorm(width, rows)
 
 
-FEW = ("plain", "entry, trigger at the wait", "hoist, weights constant")
 CONSTANT = ("rms_norm:2", "silu:2", "product:2")
-VARIANTS = {
-    "plain": {"wait": "off"},
-    "entry": {"wait": "entry", "trigger": "none"},
-    "entry, trigger at the wait": {"wait": "entry", "trigger": "wait"},
-    "hoist, trigger at the wait": {"wait": "hoist", "trigger": "wait"},
-    "hoist, weights constant": {"wait": "hoist", "trigger": "wait", "constant_params": CONSTANT},
-    "hoist, weights constant, trigger after the last read": {"wait": "hoist", "trigger": "last-read",
-                                                             "constant_params": CONSTANT},
-    "entry, trigger at the wait, prefetch": {"wait": "entry", "trigger": "wait", "prefetch": True,
-                                             "constant_params": CONSTANT},
-}
+TRIGGERS = ("none", "wait", "last-read")
+# The triggers are those of the norm and of the other kernel.
+VARIANTS = {"plain": {"wait": "off", "triggers": ("", "")},
+            **{f"entry, {first} and {second}": {"wait": "entry", "triggers": (first, second)}
+               for first, second in itertools.product(TRIGGERS, TRIGGERS)},
+            "entry, prefetch, wait and wait": {"wait": "entry", "triggers": ("wait", "wait"), "prefetch": True,
+                                               "constant_params": CONSTANT},
+            **{f"hoist, weights constant, {trigger} and {trigger}": {"wait": "hoist", "triggers": (trigger, trigger),
+                                                                     "constant_params": CONSTANT} for trigger in TRIGGERS}}
 
 
 def different(graphs, shape, trials):
@@ -155,14 +151,19 @@ def different(graphs, shape, trials):
 class Compiled:
     """A shape, in each variant that could be compiled."""
 
-    def __init__(self, shape, names, pdltool):
-        self.shape, self.graphs, self.calls = shape, {}, {}
-        for number, (name, settings) in enumerate(VARIANTS.items()):
-            if name not in names:
-                continue
+    def __init__(self, shape, pdltool):
+        self.shape, self.graphs, self.calls, ways = shape, {}, {}, []
+        for name, settings in VARIANTS.items():
+            settings = dict(settings)
+            norm, other = settings.pop("triggers")
+            numbers = []
+            for trigger in (norm, other):
+                if (settings, trigger) not in ways:
+                    ways.append((settings, trigger))
+                numbers.append(ways.index((settings, trigger)))
             try:
-                pdl_triton.enable(pdltool=pdltool, **settings)
-                call = shape.steps(number)
+                pdl_triton.enable(pdltool=pdltool, trigger={"rms_norm": norm, "*": other}, **settings)
+                call = shape.steps(*numbers)
                 call()
                 self.graphs[name] = turns.capture(call)
                 self.calls[name] = call
@@ -194,8 +195,7 @@ def main():
         print("skipped: no device", file=sys.stderr)
         return 77
     torch.manual_seed(1)
-    ready = [Compiled(shape, VARIANTS if index < 2 else FEW, options.pdltool)
-             for index, shape in enumerate(shapes(options.quick))]
+    ready = [Compiled(shape, options.pdltool) for shape in shapes(options.quick)]
     turns.turns(lambda: {compiled.shape.name: compiled.measure(options.rounds, options.trials) for compiled in ready})
     return 0
 

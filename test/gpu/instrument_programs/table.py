@@ -53,7 +53,7 @@ class Cell:
         return f"{number(self.median(way))} ({number(min(values))} to {number(max(values))}){ratio}{'' if same else ', DIFFERENT'}"
 
 
-VARIANTS = ("plain", "entry", "hoist", "no trigger", "helper", "carveout", "inductor")
+VARIANTS = ("plain", "plain again", "entry", "hoist", "trigger", "helper", "inductor")
 
 
 def program_table(cells, names):

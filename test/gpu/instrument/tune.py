@@ -1,0 +1,116 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Searches triggers for kernels that were written without PDL, as docs/instrument.md says: instruments them with a trigger
+at each point, and lets pdltool tune choose. Exit status: 0; 1 if the chosen chain is not that of instrumented kernels, or a
+result differs; 77 if there is no device."""
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+
+KERNELS = r"""
+extern "C" __global__ void gemv(const float *weights, const float *x, float *y, int columns)
+{
+    const float *row = weights + (size_t)(blockIdx.x * blockDim.y + threadIdx.y) * columns;
+    float sum = 0;
+    for (int i = threadIdx.x; i < columns; i += 32) {
+        sum += row[i] * x[i];
+    }
+    for (int step = 16; step > 0; step /= 2) {
+        sum += __shfl_xor_sync(~0u, sum, step);
+    }
+    if (threadIdx.x == 0) {
+        y[blockIdx.x * blockDim.y + threadIdx.y] = sum;
+    }
+}
+
+extern "C" __global__ void rms_norm(const float *x, float *y, int count)
+{
+    __shared__ float sums[8];
+    float sum = 0;
+    for (int i = threadIdx.x; i < count; i += 256) {
+        sum += x[i] * x[i];
+    }
+    for (int step = 16; step > 0; step /= 2) {
+        sum += __shfl_xor_sync(~0u, sum, step);
+    }
+    if (threadIdx.x % 32 == 0) {
+        sums[threadIdx.x / 32] = sum;
+    }
+    __syncthreads();
+    sum = 0;
+    for (int i = 0; i < 8; i++) {
+        sum += sums[i];
+    }
+    for (int i = threadIdx.x; i < count; i += 256) {
+        y[i] = x[i] * rsqrtf(sum / count + 1e-5f);
+    }
+}
+"""
+SIZE = 2048
+
+
+def chain(points):
+    """Products and norms, 32 of each, with the images of all triggers."""
+    triggers = list(range(-1, points))
+    vector = {"bytes": 4 * SIZE, "uniform": {"type": "f32", "low": -1, "high": 1}}
+    weights = {f"w{i}": {"bytes": 4 * SIZE * SIZE, "constant": True,
+                         "uniform": {"type": "f32", "low": -1, "high": 1, "seed": i}} for i in range(8)}
+    links = []
+    for i in range(8):
+        links += [{"kind": "norm", "args": [{"buffer": "x"}, {"buffer": "y"}, {"i32": SIZE}]},
+                  {"kind": "product", "args": [{"buffer": f"w{i}"}, {"buffer": "y"}, {"buffer": "x"}, {"i32": SIZE}]}]
+    return {"images": {str(n): f"{n}.ptx" for n in triggers}, "triggers": triggers,
+            "buffers": {**weights, "x": vector, "y": {"bytes": 4 * SIZE}},
+            "kinds": {"norm": {"kernel": "rms_norm", "grid": 1, "block": 256, "trigger": -1},
+                      "product": {"kernel": "gemv", "grid": SIZE // 8, "block": [32, 8], "trigger": -1}},
+            "links": links, "repeat": 4}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--nvcc", required=True)
+    parser.add_argument("--pdltool", required=True)
+    parser.add_argument("--budget", default="40", help="seconds of search")
+    parser.add_argument("--output", help="for the JSON of pdltool tune")
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        def path(name):
+            return os.path.join(folder, name)
+
+        def instrument(trigger):
+            done = subprocess.run([options.pdltool, "instrument", "--no-project", "--trigger", str(trigger), "--json", "-o",
+                                   path(f"{-1 if trigger == 'none' else trigger}.ptx"), path("kernels.ptx")],
+                                  check=True, stdout=subprocess.PIPE)
+            return max(kernel["trigger_points"] or 0 for kernel in json.loads(done.stdout)["kernels"])
+
+        with open(path("kernels.cu"), "w", encoding="utf-8") as file:
+            file.write(KERNELS)
+        subprocess.run([options.nvcc, "-arch=sm_90", "-ptx", "-o", path("kernels.ptx"), path("kernels.cu")], check=True)
+        instrument("none")
+        points = instrument(0)
+        for point in range(1, points):
+            instrument(point)
+        with open(path("chain.json"), "w", encoding="utf-8") as file:
+            json.dump(chain(points), file)
+        done = subprocess.run([options.pdltool, "tune", path("chain.json"), "--budget", options.budget, "--rounds", "9",
+                               "--restarts", "1", "--json", path("tuned.json")], check=False, text=True,
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        print(done.stdout)
+        if done.returncode != 0:
+            return 77 if "no cuda d" in done.stdout.lower() else 1
+        with open(path("tuned.json"), encoding="utf-8") as file:
+            tuned = json.load(file)
+    if options.output:
+        with open(options.output, "w", encoding="utf-8") as file:
+            json.dump(tuned, file, indent=1)
+    states = [point["state"] for curve in tuned["curves"] for point in curve["points"]]
+    print(f"{points} points; {len(states)} measured, states: {sorted(set(states))}")
+    return 0 if len(states) > points and set(states) == {"right"} else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
