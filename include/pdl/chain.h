@@ -2,11 +2,16 @@
 /** @file
  * Chains: launches recorded once and replayed many times, as one graph launch with the right edges.
  *
- * A chain is a list of links, each a kernel with its descriptor and a copy of its arguments. A
- * link depends on the previously added one, unless pdl_chain_add_dependency() changes that. Its
- * own overlap mode and the gate of launches decide the kind of dependency: programmatic if
- * pdl_launch() would have overlapped, otherwise full. So a link that does not wait, or may not,
- * starts when everything before it has ended, and the next link's wait covers that as well.
+ * A chain is a list of links. A link is a kernel with its descriptor and a copy of its arguments,
+ * another node, or what other code puts into a capturing stream. Other nodes are memsets, copies,
+ * host functions, events, graphs and conditionals. A link depends on the previously added one, unless
+ * pdl_chain_add_dependency() changes that. An event record is not waited for: the link after it
+ * depends on the link before it.
+ *
+ * A kernel's own overlap mode and the gate of launches decide the kind of its dependencies on other
+ * kernels: programmatic if pdl_launch() would have overlapped, otherwise full. So a link that does
+ * not wait, or may not, starts when everything before it has ended, and the next link's wait covers
+ * that as well. All other dependencies are full.
  *
  * A chain belongs to one device: the current context's when it is built. One thread at a time may
  * use a chain; a second one gets PDL_ERROR_BUSY. Replays of one chain never overlap each other:
@@ -77,6 +82,128 @@ PDL_API pdl_status pdl_chain_add(pdl_chain *chain, pdl_kernel *kernel, const pdl
                                  void *const *args, const size_t *sizes, size_t count,
                                  uint32_t *link);
 
+/** What a link is. */
+typedef enum pdl_node_kind {
+    PDL_NODE_KERNEL = 0,       /**< A kernel: pdl_chain_add(). */
+    PDL_NODE_CAPTURE = 1,      /**< What a stream captured: pdl_chain_capture_end(). */
+    PDL_NODE_EMPTY = 2,        /**< Nothing: a point where links join. */
+    PDL_NODE_MEMSET = 3,       /**< Sets memory of the device: `destination`, `value`. */
+    PDL_NODE_COPY = 4,         /**< Copies memory: `destination`, `source`. */
+    PDL_NODE_HOST = 5,         /**< Calls `function` on the host, which may not call CUDA. */
+    PDL_NODE_EVENT_RECORD = 6, /**< Records `event`. The next link does not wait for it. */
+    PDL_NODE_EVENT_WAIT = 7,   /**< Waits for `event`, recorded outside of the chain. */
+    PDL_NODE_GRAPH = 8,        /**< Everything in `graph`. */
+    PDL_NODE_IF = 9,           /**< A body that runs if the condition is not 0. */
+    PDL_NODE_WHILE = 10 /**< A body that runs again and again while the condition is not 0. */
+} pdl_node_kind;
+
+/**
+ * A node other than a kernel. Start from PDL_CHAIN_NODE_INIT. A field that the kind does not have
+ * must be zero.
+ *
+ * Memory is set and copied in rows of `width` bytes, `height` rows a slice and `depth` slices. For
+ * rows that are not consecutive, the pitches are the bytes from one row to the next; for slices that
+ * are not, the slice rows are the rows from one slice to the next.
+ */
+typedef struct pdl_chain_node {
+    uint32_t size;      /**< sizeof(pdl_chain_node) as the caller was compiled. */
+    uint32_t kind;      /**< A pdl_node_kind from PDL_NODE_EMPTY on. */
+    void *destination;  /**< MEMSET, COPY: an address of a device, or for COPY of the host. */
+    const void *source; /**< COPY: likewise, also of another device (a peer copy). */
+    uint64_t width;     /**< MEMSET, COPY: bytes per row. */
+    uint64_t height;    /**< MEMSET, COPY: rows; 0 means 1. */
+    uint64_t depth;     /**< COPY: slices; 0 means 1. */
+    uint64_t destination_pitch; /**< MEMSET, COPY: bytes; 0 means `width`. */
+    uint64_t destination_rows;  /**< COPY: rows per slice; 0 means `height`. */
+    uint64_t source_pitch;      /**< COPY: bytes; 0 means `width`. */
+    uint64_t source_rows;       /**< COPY: rows per slice; 0 means `height`. */
+    uint32_t value;             /**< MEMSET: the value of each element. */
+    uint32_t element_size;      /**< MEMSET: 1, 2 or 4 bytes; 0 means 1. */
+    void (*function)(void *);   /**< HOST: called with `data`, once per replay. */
+    void *data;                 /**< HOST: not copied. */
+    struct CUevent_st *event;   /**< EVENT_RECORD, EVENT_WAIT: must outlive the chain. */
+    struct CUgraph_st *graph;   /**< GRAPH: copied now, so later changes have no effect. */
+    uint32_t initial;           /**< IF, WHILE: the condition when a replay begins. */
+    uint32_t bodies;            /**< IF: 2 for a second body that runs if the condition is 0 (CUDA
+                                     12.8). 0 means 1. */
+} pdl_chain_node;
+
+/** Initializer of a pdl_chain_node. */
+#define PDL_CHAIN_NODE_INIT PDL_SIZED_INIT_(pdl_chain_node)
+
+/**
+ * Adds a node other than a kernel at the end of a chain. The chain must be built (again) before its
+ * next launch.
+ *
+ * The nodes of a graph become nodes of the chain, so that a link behind them can overlap their last
+ * kernels. A graph with nodes that cannot be copied one by one (semaphores, batched memory
+ * operations), or with kernels of another context than the chain's, stays a child graph, which nothing
+ * overlaps. In the bodies of conditionals CUDA accepts no host functions and no events.
+ * Maps to cuGraphAddNode in pdl_chain_build(), and cuGraphClone for a graph.
+ * @param[out] link the link's index; may be NULL
+ * Errors: PDL_ERROR_DESC_FIELD (an unknown kind, a field that the kind does not have, a missing or
+ * invalid one), PDL_ERROR_NOT_SUPPORTED (the driver or a body cannot have this node; a graph that
+ * allocates memory or has conditional nodes), PDL_ERROR_DESC_SIZE, PDL_ERROR_DESC_TOO_NEW,
+ * PDL_ERROR_CAPTURE (the chain is capturing), PDL_ERROR_BUSY, PDL_ERROR_OUT_OF_MEMORY,
+ * PDL_ERROR_DRIVER.
+ */
+PDL_API pdl_status pdl_chain_add_node(pdl_chain *chain, const pdl_chain_node *node, uint32_t *link);
+
+/**
+ * The chain that is the body of an IF or WHILE link: links are added to it as to any chain.
+ *
+ * It belongs to `chain` and is built, launched and destroyed with it: pdl_chain_destroy() of a body does
+ * nothing. Calls for both count as calls for one chain where only one thread at a time may make them.
+ * @param index 0, or 1 for the second body of an IF
+ * Errors: PDL_ERROR_INVALID_ARGUMENT (not a conditional link, no such body), PDL_ERROR_BUSY.
+ */
+PDL_API pdl_status pdl_chain_body(pdl_chain *chain, uint32_t link, uint32_t index,
+                                  pdl_chain **body);
+
+/**
+ * Passes the handle of a condition to a kernel, which sets the condition with
+ * cudaGraphSetConditional().
+ *
+ * From the next build on, the chain puts the handle into this parameter, whatever value
+ * pdl_chain_add() and pdl_chain_set_args() have for it.
+ * @param link a kernel in `chain`
+ * @param parameter the index of a parameter of type cudaGraphConditionalHandle
+ * @param owner `chain`, or a chain that has it in a body
+ * @param conditional an IF or WHILE link of `owner`
+ * Errors: PDL_ERROR_INVALID_ARGUMENT, PDL_ERROR_ARGUMENT_SIZE (a parameter of another size),
+ * PDL_ERROR_BUSY, PDL_ERROR_OUT_OF_MEMORY.
+ */
+PDL_API pdl_status pdl_chain_pass_condition(pdl_chain *chain, uint32_t link, uint32_t parameter,
+                                            pdl_chain *owner, uint32_t conditional);
+
+/**
+ * Begins to capture a stream into a chain. Until pdl_chain_capture_end(), whatever is put into the
+ * stream by any code, such as cuBLAS, NCCL or CUB, does not run but becomes part of the chain.
+ *
+ * What is captured depends on the previously added link, as if that had been launched in the stream.
+ * A captured launch with the PDL attribute directly behind a kernel gets a programmatic edge, as it
+ * would in the stream; libpdl does not check that it waits. Maps to cuStreamBeginCaptureToGraph
+ * with the relaxed mode.
+ * @param stream of the current context's device; not NULL and not the legacy default stream
+ * Errors: PDL_ERROR_INVALID_ARGUMENT, PDL_ERROR_CAPTURE (the chain or the stream is capturing
+ * already), PDL_ERROR_BUSY, PDL_ERROR_OUT_OF_MEMORY, and those of the driver.
+ */
+PDL_API pdl_status pdl_chain_capture_begin(pdl_chain *chain, struct CUstream_st *stream);
+
+/**
+ * Ends the capture, and adds what was captured as one link. The chain must be built (again) before
+ * its next launch. If this fails, the capture has ended, and the chain has the links that it had.
+ *
+ * What was captured keeps its arguments: only those of pdl_chain_add() can be changed. A library may
+ * free what its calls use with the graph in which they were captured, so destroy the chain only
+ * after its replays have ended. Maps to cuStreamEndCapture.
+ * @param[out] link the link's index; may be NULL
+ * Errors: PDL_ERROR_CAPTURE (no capture is in progress, or a call has broken it),
+ * PDL_ERROR_NOT_SUPPORTED (memory was allocated, or a body cannot have one of the nodes),
+ * PDL_ERROR_BUSY, PDL_ERROR_OUT_OF_MEMORY, and those of the driver.
+ */
+PDL_API pdl_status pdl_chain_capture_end(pdl_chain *chain, uint32_t *link);
+
 /**
  * Makes a link depend on another one, for forks and joins. The first call for a link replaces its
  * dependency on the previously added link; further calls add dependencies. A link that depends on
@@ -119,7 +246,7 @@ PDL_API pdl_status pdl_chain_upload(pdl_chain *chain, struct CUstream_st *stream
 PDL_API pdl_status pdl_chain_launch(pdl_chain *chain, struct CUstream_st *stream);
 
 /**
- * Changes the argument values of a link, from the next replay on.
+ * Changes the argument values of a kernel, from the next replay on.
  *
  * Replays that were launched before keep the old values. A built chain needs no rebuilding
  * (cuGraphExecKernelNodeSetParams). If the driver refuses, nothing has changed.
@@ -128,7 +255,7 @@ PDL_API pdl_status pdl_chain_launch(pdl_chain *chain, struct CUstream_st *stream
 PDL_API pdl_status pdl_chain_set_args(pdl_chain *chain, uint32_t link, void *const *args);
 
 /**
- * Changes the descriptor of a link, from the next replay on, in a built chain without rebuilding.
+ * Changes the descriptor of a kernel, from the next replay on, in a built chain without rebuilding.
  *
  * Grid, block and dynamic shared memory can be changed (cuGraphExecKernelNodeSetParams). Changes
  * of the overlap or of an attribute give PDL_ERROR_REBUILD and change nothing: call
@@ -136,6 +263,18 @@ PDL_API pdl_status pdl_chain_set_args(pdl_chain *chain, uint32_t link, void *con
  * change. Errors: those of pdl_launch() that need no launch, PDL_ERROR_REBUILD, PDL_ERROR_BUSY.
  */
 PDL_API pdl_status pdl_chain_set_desc(pdl_chain *chain, uint32_t link, const pdl_launch_desc *desc);
+
+/**
+ * Changes a memset, a copy, a host function or an event, from the next replay on, in a built chain
+ * without rebuilding (cuGraphExecNodeSetParams).
+ *
+ * The kind stays. CUDA accepts any change of a host function or an event, and changes of the
+ * addresses of memsets and copies of one row. What it refuses, such as another number of rows, gives
+ * PDL_ERROR_REBUILD and changes nothing. A chain that is not built accepts any change.
+ * Errors: those of pdl_chain_add_node(), PDL_ERROR_INVALID_ARGUMENT (a link of another kind),
+ * PDL_ERROR_REBUILD.
+ */
+PDL_API pdl_status pdl_chain_set_node(pdl_chain *chain, uint32_t link, const pdl_chain_node *node);
 
 /**
  * Discards the build and keeps the links: afterwards any descriptor can be changed, and the chain
@@ -155,7 +294,7 @@ typedef struct pdl_chain_report {
                                        dependency_capacity. */
     uint32_t links;                 /**< Links in the chain. */
     uint32_t built;                 /**< 1 if the chain can be launched. */
-    uint32_t overlap;               /**< 1 if its edges are programmatic. */
+    uint32_t overlap;               /**< 1 if its edges from kernels are programmatic. */
     uint32_t overlap_reason;        /**< A pdl_reason. */
     uint32_t grid[3];               /**< Blocks. */
     uint32_t block[3];              /**< Threads. */
@@ -165,6 +304,10 @@ typedef struct pdl_chain_report {
     uint32_t reserved;              /**< 0. */
     pdl_kernel *kernel;             /**< The caller's, as it was added. */
     char message[400];              /**< One line: the link, what it waits for and how, and why. */
+    uint32_t kind;                  /**< A pdl_node_kind. Only a kernel has a grid, a block, shared
+                                       memory and `kernel`. */
+    uint32_t nodes;                 /**< Graph nodes that it becomes: 1, or those of a graph or a
+                                       capture that are nodes of the chain. */
 } pdl_chain_report;
 
 /** Initializer of a pdl_chain_report. */
@@ -178,7 +321,16 @@ typedef struct pdl_chain_report {
 PDL_API pdl_status pdl_chain_explain(pdl_chain *chain, uint32_t link, pdl_chain_report *report);
 
 /**
- * The graph that a built chain was made from, for pdl_graph_census() and cuGraphDebugDotPrint.
+ * Counts the edges of a built chain as pdl_graph_census() does, with those in bodies and child
+ * graphs.
+ *
+ * Errors: those of pdl_graph_census(), PDL_ERROR_NOT_BUILT, PDL_ERROR_BUSY.
+ */
+PDL_API pdl_status pdl_chain_census(pdl_chain *chain, pdl_census *census);
+
+/**
+ * The graph that a built chain was made from, for pdl_graph_census() and cuGraphDebugDotPrint; of a
+ * body, its own.
  *
  * It belongs to the chain until the next build, reset or destroy; changing it does not change the
  * chain. Errors: PDL_ERROR_INVALID_ARGUMENT, PDL_ERROR_NOT_BUILT, PDL_ERROR_BUSY.

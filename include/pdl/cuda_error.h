@@ -68,7 +68,8 @@
     X(PDL_ERROR_COMPILE, CUDA_ERROR_INVALID_SOURCE, cudaErrorInvalidSource)                        \
     X(PDL_ERROR_CANCELLED, CUDA_ERROR_UNKNOWN, cudaErrorUnknown)                                   \
     X(PDL_ERROR_OPTION, CUDA_ERROR_INVALID_VALUE, cudaErrorInvalidValue)                           \
-    X(PDL_ERROR_CACHE, CUDA_ERROR_OPERATING_SYSTEM, cudaErrorOperatingSystem)
+    X(PDL_ERROR_CACHE, CUDA_ERROR_OPERATING_SYSTEM, cudaErrorOperatingSystem)                      \
+    X(PDL_ERROR_CAPTURE, CUDA_ERROR_STREAM_CAPTURE_INVALIDATED, cudaErrorStreamCaptureInvalidated)
 
 #define PDL_STATUS_CU_CASE_(status, cu_result, cuda_error)                                         \
     case status:                                                                                   \

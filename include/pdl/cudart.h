@@ -52,8 +52,9 @@ static inline int32_t pdl_cudart_get_function_(const void *symbol, struct CUfunc
 
 static inline const pdl_runtime_ops *pdl_cudart_ops_(void)
 {
-    static const pdl_runtime_ops ops = {(uint32_t)sizeof(pdl_runtime_ops), CUDART_VERSION,
-                                        pdl_cudart_launch_, pdl_cudart_get_function_};
+    static const pdl_runtime_ops ops = {
+        (uint32_t)sizeof(pdl_runtime_ops), CUDART_VERSION,     pdl_cudart_launch_,
+        pdl_cudart_get_function_,          PDL_DEFAULT_STREAM, 0};
     return &ops;
 }
 
@@ -66,8 +67,11 @@ static inline const pdl_runtime_ops *pdl_cudart_ops_(void)
  * of an `extern "C" __global__` one declared as an ordinary function.
  *
  * Serves every device. Nothing is looked up before the first launch on a device
- * (cudaGetFuncBySymbol), and the kernel remains usable after cudaDeviceReset(). Launches go
- * through this translation unit's cudaLaunchKernelExC. Must be called from the program or shared
+ * (cudaGetFuncBySymbol), and the kernel remains usable after cudaDeviceReset(). The first launch
+ * in a context goes through this translation unit's cudaLaunchKernelExC, later ones go to the
+ * driver (cuLaunchKernelEx). The Runtime also makes launches that set more than grid, block,
+ * dynamic_shared_memory, stream and overlap, and repeats those that the driver refuses, so that
+ * cudaGetLastError() returns the error. Must be called from the program or shared
  * object that contains the kernel, which must not be unloaded before pdl_kernel_destroy(). Errors:
  * those of pdl_kernel_from_runtime(). Thread-safe.
  */

@@ -126,7 +126,8 @@ struct CUgraphDeviceUpdatableNode_st;
     X(PDL_ERROR_COMPILE, -39, "the source does not compile")                                       \
     X(PDL_ERROR_CANCELLED, -40, "the caller cancelled the call")                                   \
     X(PDL_ERROR_OPTION, -41, "the compiler option is not accepted")                                \
-    X(PDL_ERROR_CACHE, -42, "the cache's folder cannot be used")
+    X(PDL_ERROR_CACHE, -42, "the cache's folder cannot be used")                                   \
+    X(PDL_ERROR_CAPTURE, -43, "the stream capture is broken, or none is in progress")
 
 /** The result of a call: PDL_SUCCESS (0) or a negative error. See ::PDL_STATUS_LIST. */
 typedef enum pdl_status {
@@ -233,7 +234,9 @@ typedef enum pdl_reason {
     PDL_REASON_EXCLUDED = 28,      /**< A policy excludes the kernel. */
     /** PDL_OVERLAP_STRICT=1, and the kernel is not proved to wait on every path before it touches
      * memory. */
-    PDL_REASON_STRICT = 29
+    PDL_REASON_STRICT = 29,
+    /** Everything that the kernel depends on is a node of another type. Chains. */
+    PDL_REASON_NODE = 30
 } pdl_reason;
 
 /** One clause for a reason, such as "the device is below compute capability 9.0". Static. */
@@ -683,8 +686,8 @@ typedef struct pdl_launch_report {
  * Launches a kernel with a descriptor.
  *
  * Returns when the launch is queued. Checks the descriptor against cached facts, then makes
- * exactly one CUDA call: cuLaunchKernelEx, or cudaLaunchKernelExC for a kernel from a symbol. If
- * it fails, nothing was launched.
+ * one CUDA call: cuLaunchKernelEx, or cudaLaunchKernelExC (see pdl_kernel_from_symbol()). If it
+ * fails, nothing was launched.
  * @param args one pointer per parameter, in order; NULL if the kernel takes none. Values are
  * copied.
  * Errors: every one of PDL_ERROR_DESC_… to PDL_ERROR_EVENT, PDL_ERROR_NOT_SUPPORTED,

@@ -51,21 +51,19 @@ static pdl_status ask(const struct pdl_driver *driver, int ordinal, pdl_device_i
         {CU_DEVICE_ATTRIBUTE_CLUSTER_LAUNCH, &cluster},
     };
     CUdevice device = 0;
+    const char *call = "cuDeviceGet";
     CUresult result = driver->cuDeviceGet(&device, ordinal);
-    if (result != CUDA_SUCCESS) {
-        return pdl_error_from_cuda(driver, "cuDeviceGet", (int32_t)result, "to find the device");
-    }
-    for (size_t i = 0; i < sizeof(questions) / sizeof(questions[0]); i++) {
+    for (size_t i = 0; result == CUDA_SUCCESS && i < sizeof(questions) / sizeof(questions[0]);
+         i++) {
+        call = "cuDeviceGetAttribute";
         result = driver->cuDeviceGetAttribute(questions[i].value, questions[i].attribute, device);
-        if (result != CUDA_SUCCESS) {
-            return pdl_error_from_cuda(driver, "cuDeviceGetAttribute", (int32_t)result,
-                                       "to learn what the device is");
-        }
     }
-    result = driver->cuDeviceGetName(info->name, (int)sizeof(info->name), device);
+    if (result == CUDA_SUCCESS) {
+        call = "cuDeviceGetName";
+        result = driver->cuDeviceGetName(info->name, (int)sizeof(info->name), device);
+    }
     if (result != CUDA_SUCCESS) {
-        return pdl_error_from_cuda(driver, "cuDeviceGetName", (int32_t)result,
-                                   "to learn what the device is");
+        return pdl_error_from_cuda(driver, call, (int32_t)result, "to learn what the device is");
     }
     info->size = (uint32_t)sizeof(*info);
     info->ordinal = ordinal;
@@ -150,10 +148,9 @@ pdl_status pdl_device_get(int device, pdl_device_info *info)
     const struct pdl_driver *driver;
     const pdl_device_info *facts;
     pdl_status status = pdl_sized_check(info, "info");
-    if (status != PDL_SUCCESS) {
-        return status;
+    if (status == PDL_SUCCESS) {
+        status = pdl_driver_get(&driver);
     }
-    status = pdl_driver_get(&driver);
     if (status != PDL_SUCCESS) {
         return status;
     }

@@ -29,6 +29,7 @@ typedef CUresult(CUDAAPI *PFN_cuStreamGetDevice_v12080)(CUstream stream, CUdevic
     R(cuDeviceGetAttribute, 2000)                                                                  \
     R(cuGetErrorName, 6000)                                                                        \
     R(cuCtxGetDevice, 2000)                                                                        \
+    R(cuCtxGetId, 12000)                                                                           \
     R(cuEventCreate, 2000)                                                                         \
     R(cuEventDestroy, 4000)                                                                        \
     R(cuFuncGetAttribute, 2020)                                                                    \
@@ -60,6 +61,20 @@ typedef CUresult(CUDAAPI *PFN_cuStreamGetDevice_v12080)(CUstream stream, CUdevic
     R(cuGraphExecKernelNodeSetParams, 12000)                                                       \
     R(cuGraphUpload, 11010)                                                                        \
     R(cuGraphLaunch, 10000)                                                                        \
+    R(cuCtxGetCurrent, 4000)                                                                       \
+    R(cuStreamEndCapture, 10000)                                                                   \
+    R(cuGraphClone, 10000)                                                                         \
+    R(cuGraphMemcpyNodeGetParams, 10000)                                                           \
+    R(cuGraphMemsetNodeGetParams, 10000)                                                           \
+    R(cuGraphHostNodeGetParams, 10000)                                                             \
+    R(cuGraphChildGraphNodeGetGraph, 10000)                                                        \
+    R(cuGraphKernelNodeCopyAttributes, 11000)                                                      \
+    R(cuGraphEventRecordNodeGetEvent, 11010)                                                       \
+    R(cuGraphEventWaitNodeGetEvent, 11010)                                                         \
+    O(cuGraphExecNodeSetParams, 12020)                                                             \
+    O(cuGraphAddDependencies, 12030)                                                               \
+    O(cuGraphConditionalHandleCreate, 12030)                                                       \
+    O(cuStreamBeginCaptureToGraph, 12030)                                                          \
     O(cuGraphAddNode, 12030)                                                                       \
     O(cuGraphGetEdges, 12030)                                                                      \
     O(cuGraphNodeGetDependencies, 12030)                                                           \

@@ -2,24 +2,7 @@
 /* The gate: the order of the reasons, their sentences, and the switch of the process. */
 #include "core/gate.h"
 
-#include <pthread.h>
-#include <stdlib.h>
-
 atomic_uint pdl_gate_special;
-
-static void look(void)
-{
-    const char *const log = secure_getenv("PDL_LOG");
-    if (log != NULL && log[0] != '\0') {
-        (void)atomic_fetch_or(&pdl_gate_special, (unsigned)PDL_GATE_LOG);
-    }
-}
-
-void pdl_gate_start(void)
-{
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-    (void)pthread_once(&once, look);
-}
 
 pdl_reason pdl_gate_decide(const struct pdl_gate *gate)
 {
@@ -70,6 +53,8 @@ const char *pdl_reason_string(pdl_reason reason)
         return "it is unknown whether the kernel waits for the previous one";
     case PDL_REASON_PREDECESSOR:
         return "a predecessor does not wait for its own predecessors";
+    case PDL_REASON_NODE:
+        return "what it depends on is not a kernel";
     case PDL_REASON_NOT_CAPTURING:
         return "only launches that are captured into a graph may overlap";
     case PDL_REASON_TUNED:

@@ -56,9 +56,6 @@ enum {
 };
 extern __attribute__((visibility("hidden"))) atomic_uint pdl_gate_special;
 
-/* Looks once whether PDL_LOG is set. Called before a kernel can be launched. */
-void pdl_gate_start(void);
-
 static inline unsigned pdl_gate_is_special(void)
 {
     return atomic_load_explicit(&pdl_gate_special, memory_order_relaxed);

@@ -4,42 +4,9 @@
 
 #include <stdlib.h>
 
-#include "core/array.h"
-
-/* Asks for the sizes of all parameters. The caller frees *sizes. */
-static pdl_status ask_sizes(const pdl_kernel *kernel, size_t **sizes, size_t *count)
-{
-    size_t *asked = NULL;
-    size_t room = 0;
-    size_t known = 0;
-    CUfunction handle;
-    const pdl_status status = pdl_kernel_handle(kernel, &handle);
-    if (status != PDL_SUCCESS) {
-        return status;
-    }
-    for (;;) {
-        if (!PDL_ARRAY_ROOM(asked, known, room)) {
-            free(asked);
-            return PDL_FAIL(PDL_ERROR_OUT_OF_MEMORY, "no memory for %zu parameter sizes",
-                            known + 1);
-        }
-        const CUresult result = pdl_kernel_parameter_size(kernel, handle, known, &asked[known]);
-        if (result == CUDA_ERROR_INVALID_VALUE) { /* past the last one */
-            *sizes = asked;
-            *count = known;
-            return PDL_SUCCESS;
-        }
-        if (result != CUDA_SUCCESS) {
-            free(asked);
-            return pdl_kernel_parameters_failed(kernel, result);
-        }
-        known++;
-    }
-}
-
 /* Compares what the caller gave with the kernel's parameters. */
 static pdl_status compare_sizes(const pdl_kernel *kernel, const size_t *given, size_t given_count,
-                                const size_t *asked, size_t asked_count)
+                                const struct pdl_place *asked, size_t asked_count)
 {
     if (given_count != asked_count) {
         return PDL_FAIL_FIELD(PDL_ERROR_ARGUMENT_SIZE, "sizes",
@@ -47,10 +14,10 @@ static pdl_status compare_sizes(const pdl_kernel *kernel, const size_t *given, s
                               given_count, pdl_kernel_name(kernel), asked_count);
     }
     for (size_t i = 0; i < given_count; i++) {
-        if (given[i] != asked[i]) {
+        if (given[i] != asked[i].size) {
             return PDL_FAIL_FIELD(PDL_ERROR_ARGUMENT_SIZE, "sizes",
                                   "argument %zu has %zu bytes and kernel %s takes %zu", i, given[i],
-                                  pdl_kernel_name(kernel), asked[i]);
+                                  pdl_kernel_name(kernel), asked[i].size);
         }
     }
     return PDL_SUCCESS;
@@ -61,13 +28,16 @@ static size_t aligned(size_t bytes)
     return (bytes + 15) & ~(size_t)15;
 }
 
-/* Room for two sets of values of these sizes; NULL if there is no memory. */
-static struct pdl_arguments *make_room(const size_t *sizes, size_t count)
+/* Room for two sets of values at these places; NULL if there is no memory. Chooses places that are not known. */
+static struct pdl_arguments *make_room(struct pdl_place *places, size_t count)
 {
-    size_t bytes = 0; /* of one set */
+    const bool packed = count > 0 && places[0].offset == 0; /* known of all or of none */
+    size_t end = 0;
     for (size_t i = 0; i < count; i++) {
-        bytes += aligned(sizes[i]);
+        places[i].offset = packed ? places[i].offset : aligned(end);
+        end = places[i].offset + places[i].size;
     }
+    const size_t bytes = aligned(end); /* of one set */
     const size_t head = aligned(sizeof(struct pdl_arguments));
     const size_t tables = aligned(count * (2 * sizeof(void *) + sizeof(size_t)));
     struct pdl_arguments *made = calloc(1, head + tables + 2 * bytes);
@@ -79,20 +49,23 @@ static struct pdl_arguments *make_room(const size_t *sizes, size_t count)
     made->pointers = (void **)(block + head);
     made->spare = made->pointers + count;
     made->sizes = (size_t *)(made->spare + count);
-    size_t at = head + tables;
     for (size_t i = 0; i < count; i++) {
-        made->sizes[i] = sizes[i];
-        made->pointers[i] = block + at;
-        made->spare[i] = block + at + bytes;
-        at += aligned(sizes[i]);
+        made->sizes[i] = places[i].size;
+        made->pointers[i] = block + head + tables + places[i].offset;
+        made->spare[i] = (char *)made->pointers[i] + bytes;
     }
+    made->bytes = packed ? end : 0;
+    made->extra[0] = CU_LAUNCH_PARAM_BUFFER_POINTER;
+    made->extra[2] = CU_LAUNCH_PARAM_BUFFER_SIZE;
+    made->extra[3] = &made->bytes;
+    made->extra[4] = CU_LAUNCH_PARAM_END;
     return made;
 }
 
 pdl_status pdl_arguments_copy(pdl_kernel *kernel, void *const *args, const size_t *sizes,
                               size_t count, struct pdl_arguments **arguments)
 {
-    size_t *asked = NULL;
+    struct pdl_place *asked = NULL;
     struct pdl_arguments *copy = NULL;
     pdl_status status = PDL_SUCCESS;
     size_t asked_count = 0;
@@ -107,29 +80,24 @@ pdl_status pdl_arguments_copy(pdl_kernel *kernel, void *const *args, const size_
             pdl_kernel_name(kernel), kernel->driver->version / 1000,
             kernel->driver->version % 1000 / 10);
     }
-    status = ask_sizes(kernel, &asked, &asked_count);
+    status = pdl_kernel_parameters(kernel, &asked, &asked_count);
     if (status == PDL_SUCCESS && sizes != NULL) {
         status = compare_sizes(kernel, sizes, count, asked, asked_count);
     }
-    if (status != PDL_SUCCESS) {
-        goto done;
+    if (status == PDL_SUCCESS) {
+        copy = make_room(asked, asked_count);
+        status = copy != NULL ? pdl_arguments_stage(copy, args)
+                              : PDL_FAIL(PDL_ERROR_OUT_OF_MEMORY, "no memory for %zu arguments",
+                                         asked_count);
     }
-    copy = make_room(asked, asked_count);
-    if (copy == NULL) {
-        status = PDL_FAIL(PDL_ERROR_OUT_OF_MEMORY, "no memory for %zu arguments", asked_count);
-        goto done;
-    }
-    status = pdl_arguments_stage(copy, args);
+    free(asked);
     if (status != PDL_SUCCESS) {
         free(copy);
-        goto done;
+        return status;
     }
     pdl_arguments_commit(copy);
     *arguments = copy;
-
-done:
-    free(asked);
-    return status;
+    return PDL_SUCCESS;
 }
 
 pdl_status pdl_arguments_missing(const struct pdl_arguments *arguments, size_t index)

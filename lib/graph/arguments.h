@@ -15,6 +15,8 @@ struct pdl_arguments {
     size_t *sizes;   /* bytes each */
     void **pointers; /* to the values that are in force */
     void **spare;    /* to as much room */
+    size_t bytes;    /* from the first to the last, as the kernel takes them; 0: only by pointers */
+    void *extra[5];  /* the driver's list for that */
 };
 
 /* Takes the sizes of a kernel's parameters from the driver or the kernel's image, compares them with
@@ -46,6 +48,19 @@ static inline pdl_status pdl_arguments_stage(struct pdl_arguments *arguments, vo
         }
     }
     return PDL_SUCCESS;
+}
+
+/* Passes what was staged. The driver copies the values at once faster than one by one, and refuses that for
+ * cooperative kernels. */
+static inline void pdl_arguments_pass(struct pdl_arguments *arguments, bool cooperative,
+                                      CUDA_KERNEL_NODE_PARAMS *params)
+{
+    const bool packed = arguments->bytes > 0 && !cooperative;
+    if (packed) {
+        arguments->extra[1] = arguments->spare[0];
+    }
+    params->kernelParams = packed ? NULL : arguments->spare;
+    params->extra = packed ? arguments->extra : NULL;
 }
 
 /* Puts what was staged in force. */

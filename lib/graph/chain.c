@@ -2,7 +2,6 @@
 /* Chains: recording, building and replaying. */
 #include "graph/chain.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -25,6 +24,37 @@ pdl_status pdl_chain_no_link(const struct pdl_chain *chain, uint32_t link, const
                           name, link, chain->count);
 }
 
+pdl_status pdl_chain_check_root(const struct pdl_chain *chain)
+{
+    return chain->root == chain
+               ? PDL_SUCCESS
+               : PDL_FAIL_FIELD(PDL_ERROR_INVALID_ARGUMENT, "chain",
+                                "the chain is the body of link %u: call this for the whole chain",
+                                chain->parent_link);
+}
+
+pdl_status pdl_chain_check_kernel(const struct pdl_chain *chain, uint32_t link)
+{
+    pdl_status status = pdl_chain_check_link(chain, link, "link");
+    if (status == PDL_SUCCESS && chain->links[link].kernel == NULL) {
+        status = PDL_FAIL_FIELD(PDL_ERROR_INVALID_ARGUMENT, "link",
+                                "link %u is %s and has no arguments and no descriptor", link,
+                                pdl_chain_kind_name(&chain->links[link]));
+    }
+    return status;
+}
+
+pdl_status pdl_chain_check_built(const struct pdl_chain *chain)
+{
+    const pdl_status status = pdl_chain_check_root(chain);
+    if (status == PDL_SUCCESS && !chain->built) {
+        return PDL_FAIL(PDL_ERROR_NOT_BUILT,
+                        "the chain of %u links %s: call pdl_chain_build() first", chain->count,
+                        chain->exec != NULL ? "was changed since it was built" : "is not built");
+    }
+    return status;
+}
+
 /* ---- create and destroy --------------------------------------------------------------------- */
 
 static pdl_status check_options(const pdl_chain_options *given, pdl_chain_options *options)
@@ -39,6 +69,25 @@ static pdl_status check_options(const pdl_chain_options *given, pdl_chain_option
     return status;
 }
 
+/* A chain, or the body of a link of `parent`; NULL without memory. */
+static struct pdl_chain *make_chain(const struct pdl_driver *driver, struct pdl_chain *parent,
+                                    uint32_t link)
+{
+    struct pdl_chain *made = calloc(1, sizeof(*made));
+    if (made != NULL) {
+        made->driver = driver;
+        made->root = parent != NULL ? parent->root : made;
+        made->parent = parent;
+        made->parent_link = link;
+        made->device = -1;
+        made->tail = PDL_NO_LINK;
+        made->first = PDL_NO_LINK;
+        made->last = PDL_NO_LINK;
+        atomic_flag_clear(&made->busy);
+    }
+    return made;
+}
+
 pdl_status pdl_chain_create(const pdl_chain_options *options, pdl_chain **chain)
 {
     const struct pdl_driver *driver;
@@ -50,55 +99,65 @@ pdl_status pdl_chain_create(const pdl_chain_options *options, pdl_chain **chain)
     if (options != NULL) {
         status = check_options(options, &whole);
     }
+    if (status == PDL_SUCCESS) {
+        status = pdl_driver_get(&driver);
+    }
+    if (status == PDL_SUCCESS) {
+        status = pdl_node_check_driver(driver);
+    }
     if (status != PDL_SUCCESS) {
         return status;
     }
-    status = pdl_driver_get(&driver);
-    if (status != PDL_SUCCESS) {
-        return status;
-    }
-    status = pdl_node_check_driver(driver);
-    if (status != PDL_SUCCESS) {
-        return status;
-    }
-    struct pdl_chain *made = calloc(1, sizeof(*made));
+    struct pdl_chain *made = make_chain(driver, NULL, PDL_NO_LINK);
     if (made == NULL) {
         return PDL_FAIL(PDL_ERROR_OUT_OF_MEMORY, "no memory for a chain");
     }
-    made->driver = driver;
-    made->device = -1;
-    made->first = PDL_NO_LINK;
-    made->last = PDL_NO_LINK;
     made->default_stream =
         whole.default_stream == PDL_DEFAULT_STREAM_PER_THREAD ? CU_STREAM_PER_THREAD : NULL;
-    atomic_flag_clear(&made->busy);
     *chain = made;
     return PDL_SUCCESS;
 }
 
-static void discard(const struct pdl_driver *driver, CUgraph graph, CUgraphExec exec)
+/* NOLINTBEGIN(misc-no-recursion): bodies, no deeper than PDL_PIECE_DEPTH */
+static void free_links(struct pdl_chain *chain);
+
+void pdl_chain_free_link(const struct pdl_link *link)
 {
-    if (exec != NULL) {
-        (void)driver->cuGraphExecDestroy(exec);
+    struct pdl_part *part = link->part;
+    for (size_t i = 0; part != NULL && i < PDL_PART_BODIES; i++) {
+        if (part->bodies[i] != NULL) {
+            free_links(part->bodies[i]);
+        }
     }
-    if (graph != NULL) {
-        (void)driver->cuGraphDestroy(graph);
+    if (part != NULL) {
+        pdl_piece_destroy(part->piece);
     }
+    free(part);
+    free(link->arguments);
+    free(link->passed);
+    free(link->on);
+    free(link->by);
 }
 
-void pdl_chain_destroy(pdl_chain *chain)
+static void free_links(struct pdl_chain *chain)
 {
-    if (chain == NULL) {
-        return;
-    }
-    discard(chain->driver, chain->graph, chain->exec);
     for (uint32_t i = 0; i < chain->count; i++) {
-        free(chain->links[i].arguments);
-        free(chain->links[i].on);
-        free(chain->links[i].by);
+        pdl_chain_free_link(&chain->links[i]);
     }
     free(chain->links);
     free(chain);
+}
+
+/* NOLINTEND(misc-no-recursion) */
+
+void pdl_chain_destroy(pdl_chain *chain)
+{
+    if (chain == NULL || chain->root != chain) {
+        return;
+    }
+    pdl_chain_abandon_capture(chain);
+    pdl_chain_discard(chain->driver, chain->graph, chain->exec);
+    free_links(chain);
 }
 
 /* ---- recording ------------------------------------------------------------------------------ */
@@ -106,8 +165,8 @@ void pdl_chain_destroy(pdl_chain *chain)
 pdl_status pdl_chain_lower(const struct pdl_chain *chain, pdl_kernel *kernel,
                            const pdl_launch_desc *desc, struct pdl_lowered *lowered)
 {
-    int device = chain->device;
-    if (!chain->built) {
+    int device = chain->root->device;
+    if (!chain->root->built) {
         const pdl_status status = pdl_kernel_device(kernel, &device);
         if (status != PDL_SUCCESS) {
             return status;
@@ -141,8 +200,29 @@ pdl_status pdl_chain_check_launch(const struct pdl_chain *chain, pdl_kernel *ker
     return pdl_chain_lower(chain, kernel, whole, lowered);
 }
 
+pdl_status pdl_chain_append(struct pdl_chain *chain, const struct pdl_link *made, uint32_t *link)
+{
+    const uint32_t index = chain->count;
+    if (!PDL_ARRAY_ROOM(chain->links, chain->count, chain->capacity)) {
+        pdl_chain_free_link(made);
+        return PDL_FAIL(PDL_ERROR_OUT_OF_MEMORY, "no memory for link %u", index);
+    }
+    chain->links[index] = *made;
+    chain->links[index].implicit = chain->tail;
+    chain->count++;
+    if (!pdl_chain_is_aside(&chain->links[index])) {
+        chain->tail = index;
+    }
+    pdl_chain_put_last(chain, index);
+    chain->root->built = false;
+    if (link != NULL) {
+        *link = index;
+    }
+    return PDL_SUCCESS;
+}
+
 static pdl_status add(struct pdl_chain *chain, pdl_kernel *kernel, const pdl_launch_desc *desc,
-                      void *const *args, const size_t *sizes, size_t count)
+                      void *const *args, const size_t *sizes, size_t count, uint32_t *link)
 {
     struct pdl_lowered lowered;
     struct pdl_link made = {.kernel = kernel};
@@ -150,50 +230,210 @@ static pdl_status add(struct pdl_chain *chain, pdl_kernel *kernel, const pdl_lau
         return PDL_FAIL_FIELD(PDL_ERROR_INVALID_ARGUMENT, "sizes", "sizes is NULL and count is %zu",
                               count);
     }
-    pdl_status status = pdl_chain_check_launch(chain, kernel, desc, &made.desc, &lowered);
+    pdl_status status = pdl_chain_check_idle(chain);
+    if (status == PDL_SUCCESS) {
+        status = pdl_chain_check_launch(chain, kernel, desc, &made.desc, &lowered);
+    }
     if (status != PDL_SUCCESS) {
         return status;
-    }
-    if (!PDL_ARRAY_ROOM(chain->links, chain->count, chain->capacity)) {
-        return PDL_FAIL(PDL_ERROR_OUT_OF_MEMORY, "no memory for link %u", chain->count);
     }
     status = pdl_arguments_copy(kernel, args, sizes, count, &made.arguments);
-    if (status != PDL_SUCCESS) {
-        return status;
-    }
-    chain->links[chain->count++] = made;
-    pdl_chain_put_last(chain, chain->count - 1);
-    chain->built = false;
-    return PDL_SUCCESS;
+    return status == PDL_SUCCESS ? pdl_chain_append(chain, &made, link) : status;
 }
 
 pdl_status pdl_chain_add(pdl_chain *chain, pdl_kernel *kernel, const pdl_launch_desc *desc,
                          void *const *args, const size_t *sizes, size_t count, uint32_t *link)
 {
-    pdl_status status = pdl_chain_enter(chain);
+    const pdl_status status = pdl_chain_enter(chain);
+    return status == PDL_SUCCESS
+               ? pdl_chain_leave(chain, add(chain, kernel, desc, args, sizes, count, link))
+               : status;
+}
+
+/* ---- other nodes ---------------------------------------------------------------------------- */
+
+static pdl_status clone_graph(const struct pdl_driver *driver, CUgraph graph, bool in_body,
+                              struct pdl_piece **piece)
+{
+    pdl_status status = pdl_piece_check(driver, graph, in_body);
+    if (status == PDL_SUCCESS) {
+        status = pdl_piece_create(driver, piece);
+    }
     if (status != PDL_SUCCESS) {
         return status;
     }
-    status = add(chain, kernel, desc, args, sizes, count);
-    if (status == PDL_SUCCESS && link != NULL) {
-        *link = chain->count - 1;
+    const CUresult result = driver->cuGraphClone(&(*piece)->graph, graph);
+    if (result != CUDA_SUCCESS) {
+        (*piece)->graph = NULL;
+        return pdl_error_from_cuda(driver, "cuGraphClone", (int32_t)result,
+                                   "to add a graph to a chain");
     }
-    return pdl_chain_leave(chain, status);
+    return pdl_piece_finish(*piece, in_body);
+}
+
+static pdl_status check_depth(const struct pdl_chain *chain)
+{
+    unsigned depth = 0;
+    for (const struct pdl_chain *at = chain; at != NULL; at = at->parent) {
+        depth++;
+    }
+    return depth <= PDL_PIECE_DEPTH
+               ? PDL_SUCCESS
+               : PDL_FAIL_FIELD(PDL_ERROR_NOT_SUPPORTED, "kind",
+                                "conditionals are in each other more than %d deep",
+                                PDL_PIECE_DEPTH);
+}
+
+static pdl_status add_node(struct pdl_chain *chain, const pdl_chain_node *node, uint32_t *link)
+{
+    struct pdl_link made = {.kernel = NULL};
+    pdl_chain_node whole;
+    pdl_status status = pdl_chain_check_idle(chain);
+    if (status == PDL_SUCCESS) {
+        status = pdl_part_check(chain->driver, node, chain->root != chain, &whole);
+    }
+    if (status == PDL_SUCCESS && pdl_part_is_conditional(whole.kind)) {
+        status = check_depth(chain);
+    }
+    if (status != PDL_SUCCESS) {
+        return status;
+    }
+    struct pdl_part *part = calloc(1, sizeof(*part));
+    if (part == NULL) {
+        return PDL_FAIL(PDL_ERROR_OUT_OF_MEMORY, "no memory for link %u", chain->count);
+    }
+    made.part = part;
+    part->node = whole;
+    part->node.graph = NULL;
+    if (whole.kind == PDL_NODE_GRAPH) {
+        status = clone_graph(chain->driver, whole.graph, chain->root != chain, &part->piece);
+    }
+    for (uint32_t i = 0; status == PDL_SUCCESS && i < whole.bodies; i++) {
+        part->bodies[i] = make_chain(chain->driver, chain, chain->count);
+        if (part->bodies[i] == NULL) {
+            status = PDL_FAIL(PDL_ERROR_OUT_OF_MEMORY, "no memory for a body");
+        }
+    }
+    if (status != PDL_SUCCESS) {
+        pdl_chain_free_link(&made);
+        return status;
+    }
+    return pdl_chain_append(chain, &made, link);
+}
+
+pdl_status pdl_chain_add_node(pdl_chain *chain, const pdl_chain_node *node, uint32_t *link)
+{
+    const pdl_status status = pdl_chain_enter(chain);
+    return status == PDL_SUCCESS ? pdl_chain_leave(chain, add_node(chain, node, link)) : status;
+}
+
+/* ---- bodies and conditions ------------------------------------------------------------------ */
+
+static pdl_status check_conditional(const struct pdl_chain *chain, uint32_t link, const char *name)
+{
+    const pdl_status status = pdl_chain_check_link(chain, link, name);
+    if (status == PDL_SUCCESS && (chain->links[link].part == NULL ||
+                                  !pdl_part_is_conditional(chain->links[link].part->node.kind))) {
+        return PDL_FAIL_FIELD(PDL_ERROR_INVALID_ARGUMENT, name,
+                              "link %u is %s: only an if and a while have a condition and bodies",
+                              link, pdl_chain_kind_name(&chain->links[link]));
+    }
+    return status;
+}
+
+static pdl_status find_body(const struct pdl_chain *chain, uint32_t link, uint32_t index,
+                            pdl_chain **body)
+{
+    const pdl_status status = check_conditional(chain, link, "link");
+    if (status != PDL_SUCCESS) {
+        return status;
+    }
+    const struct pdl_part *part = chain->links[link].part;
+    if (body == NULL || index >= part->node.bodies) {
+        return PDL_FAIL_FIELD(PDL_ERROR_INVALID_ARGUMENT, body == NULL ? "body" : "index",
+                              body == NULL ? "body is NULL"
+                                           : "index is %u and link %u has %u bodies",
+                              index, link, part->node.bodies);
+    }
+    *body = part->bodies[index];
+    return PDL_SUCCESS;
+}
+
+pdl_status pdl_chain_body(pdl_chain *chain, uint32_t link, uint32_t index, pdl_chain **body)
+{
+    const pdl_status status = pdl_chain_enter(chain);
+    return status == PDL_SUCCESS ? pdl_chain_leave(chain, find_body(chain, link, index, body))
+                                 : status;
+}
+
+static pdl_status pass(struct pdl_chain *chain, uint32_t index, uint32_t parameter,
+                       const struct pdl_chain *owner, uint32_t conditional)
+{
+    const struct pdl_chain *at = chain;
+    while (at != NULL && at != owner) {
+        at = at->parent;
+    }
+    if (at == NULL) {
+        return PDL_FAIL_FIELD(PDL_ERROR_INVALID_ARGUMENT, "owner",
+                              owner == NULL
+                                  ? "owner is NULL"
+                                  : "owner is neither the chain nor one that it is a body of");
+    }
+    pdl_status status = pdl_chain_check_link(chain, index, "link");
+    if (status == PDL_SUCCESS) {
+        status = check_conditional(owner, conditional, "conditional");
+    }
+    if (status == PDL_SUCCESS) {
+        status = pdl_chain_check_kernel(chain, index);
+    }
+    if (status != PDL_SUCCESS) {
+        return status;
+    }
+    struct pdl_link *link = &chain->links[index];
+    if (parameter >= link->arguments->count) {
+        return PDL_FAIL_FIELD(PDL_ERROR_INVALID_ARGUMENT, "parameter",
+                              "parameter is %u and kernel %s has %zu", parameter,
+                              pdl_kernel_name(link->kernel), link->arguments->count);
+    }
+    if (link->arguments->sizes[parameter] != sizeof(CUgraphConditionalHandle)) {
+        return PDL_FAIL_FIELD(
+            PDL_ERROR_ARGUMENT_SIZE, "parameter",
+            "parameter %u of kernel %s has %zu bytes: the handle of a condition has %zu", parameter,
+            pdl_kernel_name(link->kernel), link->arguments->sizes[parameter],
+            sizeof(CUgraphConditionalHandle));
+    }
+    uint32_t at_passed = 0; /* the one of this parameter, or a new one */
+    while (at_passed < link->passed_count && link->passed[at_passed].parameter != parameter) {
+        at_passed++;
+    }
+    if (at_passed == link->passed_count) {
+        if (!PDL_ARRAY_ROOM(link->passed, link->passed_count, link->passed_capacity)) {
+            return PDL_FAIL(PDL_ERROR_OUT_OF_MEMORY, "no memory for a condition");
+        }
+        link->passed_count++;
+    }
+    link->passed[at_passed] = (struct pdl_passed){parameter, conditional, owner};
+    chain->root->built = false;
+    return PDL_SUCCESS;
+}
+
+pdl_status pdl_chain_pass_condition(pdl_chain *chain, uint32_t link, uint32_t parameter,
+                                    pdl_chain *owner, uint32_t conditional)
+{
+    const pdl_status status = pdl_chain_enter(chain);
+    return status == PDL_SUCCESS
+               ? pdl_chain_leave(chain, pass(chain, link, parameter, owner, conditional))
+               : status;
 }
 
 /* ---- dependencies --------------------------------------------------------------------------- */
 
 const uint32_t *pdl_chain_dependencies(const struct pdl_chain *chain, uint32_t link,
-                                       uint32_t *before, uint32_t *count)
+                                       uint32_t *count)
 {
     const struct pdl_link *of = &chain->links[link];
-    if (of->explicit_dependencies) {
-        *count = of->on_count;
-        return of->on;
-    }
-    *count = link > 0 ? 1 : 0;
-    *before = link - 1;
-    return before;
+    *count = of->explicit_dependencies ? of->on_count : of->implicit != PDL_NO_LINK;
+    return of->explicit_dependencies ? of->on : &of->implicit;
 }
 
 /* Looks in the shorter list. */
@@ -227,7 +467,7 @@ static pdl_status add_dependency(struct pdl_chain *chain, uint32_t link, uint32_
                                   link, waits->on_count);
         }
         waits->explicit_dependencies = true;
-        chain->built = false;
+        chain->root->built = false;
         return PDL_SUCCESS;
     }
     status = pdl_chain_check_link(chain, on, "on");
@@ -255,7 +495,7 @@ static pdl_status add_dependency(struct pdl_chain *chain, uint32_t link, uint32_
     waits->on[waits->on_count++] = on;
     waited->by[waited->by_count++] = link;
     waits->explicit_dependencies = true;
-    chain->built = false;
+    chain->root->built = false;
     return PDL_SUCCESS;
 }
 
@@ -263,160 +503,6 @@ pdl_status pdl_chain_add_dependency(pdl_chain *chain, uint32_t link, uint32_t on
 {
     const pdl_status status = pdl_chain_enter(chain);
     return status == PDL_SUCCESS ? pdl_chain_leave(chain, add_dependency(chain, link, on)) : status;
-}
-
-/* ---- building ------------------------------------------------------------------------------- */
-
-/* A build under way: nothing of the chain changes before it has succeeded. */
-struct build {
-    int device;
-    CUgraphNode *nodes;              /* by link */
-    CUDA_KERNEL_NODE_PARAMS *params; /* by link */
-    pdl_edge *edges;                 /* room for the dependencies of any link */
-    bool has_priority;               /* a link sets one */
-    CUgraph graph;
-    CUgraphExec exec;
-};
-
-static pdl_status add_node(const struct pdl_chain *chain, struct build *build, uint32_t link)
-{
-    struct pdl_link *of = &chain->links[link];
-    struct pdl_lowered lowered;
-    uint32_t before;
-    uint32_t count;
-    const uint32_t *on = pdl_chain_dependencies(chain, link, &before, &count);
-    pdl_status status = pdl_node_lower(of->kernel, build->device, &of->desc, &lowered);
-    if (status != PDL_SUCCESS) {
-        return status;
-    }
-    for (uint32_t i = 0; i < count; i++) {
-        build->edges[i] = (pdl_edge){
-            .node = build->nodes[on[i]],
-            .kind = PDL_EDGE_PROGRAMMATIC, /* full where that is not granted */
-        };
-    }
-    status = pdl_node_params(of->kernel, &lowered, of->arguments->pointers, &build->params[link]);
-    if (status != PDL_SUCCESS) {
-        return status;
-    }
-    build->has_priority =
-        build->has_priority || pdl_lowered_find(&lowered, CU_LAUNCH_ATTRIBUTE_PRIORITY);
-    return pdl_node_add(of->kernel, &lowered, &build->params[link], build->graph, build->edges,
-                        count, &build->nodes[link]);
-}
-
-static pdl_status make_graph(const struct pdl_chain *chain, struct build *build)
-{
-    const struct pdl_driver *driver = chain->driver;
-    CUresult result = driver->cuGraphCreate(&build->graph, 0);
-    if (result != CUDA_SUCCESS) {
-        build->graph = NULL;
-        return pdl_error_from_cuda(driver, "cuGraphCreate", (int32_t)result, "to build a chain");
-    }
-    for (uint32_t link = chain->first; link != PDL_NO_LINK; link = chain->links[link].later) {
-        const pdl_status status = add_node(chain, build, link);
-        if (status != PDL_SUCCESS) {
-            return status;
-        }
-    }
-    /* Without the flag all nodes run at the priority of the stream that the graph is launched in.
-     */
-    result = driver->cuGraphInstantiateWithFlags(
-        &build->exec, build->graph,
-        build->has_priority ? CUDA_GRAPH_INSTANTIATE_FLAG_USE_NODE_PRIORITY : 0);
-    if (result != CUDA_SUCCESS) {
-        build->exec = NULL;
-        return pdl_error_from_cuda(driver, "cuGraphInstantiateWithFlags", (int32_t)result,
-                                   "to build a chain");
-    }
-    return PDL_SUCCESS;
-}
-
-static pdl_status build_chain(struct pdl_chain *chain)
-{
-    struct build build = {.device = -1};
-    const size_t count = chain->count;
-    pdl_status status;
-    if (count == 0) {
-        return PDL_FAIL(PDL_ERROR_NOT_BUILT, "the chain has no links to build");
-    }
-    status = pdl_device_of_context(chain->driver, &build.device);
-    if (status != PDL_SUCCESS) {
-        return status;
-    }
-    build.nodes = calloc(count, sizeof(CUgraphNode));
-    build.params = calloc(count, sizeof(*build.params));
-    build.edges = malloc(count * sizeof(*build.edges));
-    if (build.nodes == NULL || build.params == NULL || build.edges == NULL) {
-        status = PDL_FAIL(PDL_ERROR_OUT_OF_MEMORY, "no memory to build %zu links", count);
-        goto done;
-    }
-    status = make_graph(chain, &build);
-    if (status != PDL_SUCCESS) {
-        discard(chain->driver, build.graph, build.exec);
-        goto done;
-    }
-    discard(chain->driver, chain->graph, chain->exec);
-    chain->graph = build.graph;
-    chain->exec = build.exec;
-    chain->device = build.device;
-    for (uint32_t i = 0; i < chain->count; i++) {
-        chain->links[i].node = build.nodes[i];
-        chain->links[i].params = build.params[i];
-    }
-    chain->built = true;
-
-done:
-    free(build.nodes);
-    free(build.params);
-    free(build.edges);
-    return status;
-}
-
-pdl_status pdl_chain_build(pdl_chain *chain)
-{
-    const pdl_status status = pdl_chain_enter(chain);
-    return status == PDL_SUCCESS ? pdl_chain_leave(chain, build_chain(chain)) : status;
-}
-
-pdl_status pdl_chain_reset(pdl_chain *chain)
-{
-    const pdl_status status = pdl_chain_enter(chain);
-    if (status != PDL_SUCCESS) {
-        return status;
-    }
-    discard(chain->driver, chain->graph, chain->exec);
-    chain->graph = NULL;
-    chain->exec = NULL;
-    chain->built = false;
-    return pdl_chain_leave(chain, PDL_SUCCESS);
-}
-
-static pdl_status check_built(const struct pdl_chain *chain)
-{
-    if (!chain->built) {
-        return PDL_FAIL(PDL_ERROR_NOT_BUILT,
-                        "the chain of %u links %s: call pdl_chain_build() first", chain->count,
-                        chain->exec != NULL ? "was changed since it was built" : "is not built");
-    }
-    return PDL_SUCCESS;
-}
-
-pdl_status pdl_chain_graph(pdl_chain *chain, struct CUgraph_st **graph)
-{
-    pdl_status status = pdl_chain_enter(chain);
-    if (status != PDL_SUCCESS) {
-        return status;
-    }
-    if (graph == NULL) {
-        status = PDL_FAIL_FIELD(PDL_ERROR_INVALID_ARGUMENT, "graph", "graph is NULL");
-    } else {
-        status = check_built(chain);
-    }
-    if (status == PDL_SUCCESS) {
-        *graph = chain->graph;
-    }
-    return pdl_chain_leave(chain, status);
 }
 
 /* ---- replaying ------------------------------------------------------------------------------ */
@@ -469,7 +555,7 @@ static pdl_status check_device(const struct pdl_chain *chain, CUstream stream)
 static inline pdl_status submit(const struct pdl_chain *chain, CUstream stream, bool upload)
 {
     const struct pdl_driver *const driver = chain->driver;
-    pdl_status status = check_built(chain);
+    pdl_status status = pdl_chain_check_built(chain);
     if (stream == NULL) {
         stream = chain->default_stream;
     }
@@ -499,80 +585,4 @@ pdl_status pdl_chain_launch(pdl_chain *chain, struct CUstream_st *stream)
 {
     const pdl_status status = pdl_chain_enter(chain);
     return status == PDL_SUCCESS ? pdl_chain_leave(chain, submit(chain, stream, false)) : status;
-}
-
-/* ---- explain -------------------------------------------------------------------------------- */
-
-static const char *how(bool granted, uint32_t dependencies)
-{
-    if (dependencies == 0) {
-        return "starts with the replay";
-    }
-    return granted ? "overlaps what it depends on" : "waits for the end of what it depends on";
-}
-
-static pdl_status explain(struct pdl_chain *chain, uint32_t index, pdl_chain_report *report)
-{
-    struct pdl_lowered lowered = {.reason = PDL_REASON_NOT_REQUESTED};
-    pdl_chain_report known = {
-        .dependency_capacity = report->dependency_capacity,
-        .dependency_links = report->dependency_links,
-        .links = chain->count,
-        .built = chain->built,
-    };
-    char links[64] = "";
-    size_t written = 0;
-    uint32_t before;
-    pdl_status status = pdl_chain_check_link(chain, index, "link");
-    if (status != PDL_SUCCESS) {
-        return status;
-    }
-    const struct pdl_link *link = &chain->links[index];
-    status = pdl_chain_lower(chain, link->kernel, &link->desc, &lowered);
-    if (status != PDL_SUCCESS) {
-        return status;
-    }
-    const uint32_t *on = pdl_chain_dependencies(chain, index, &before, &known.dependencies);
-    for (uint32_t i = 0; i < known.dependencies; i++) {
-        if (written > sizeof(links) - 20) { /* room for one more and the dots */
-            (void)snprintf(links + written, sizeof(links) - written, ", ...");
-            break;
-        }
-        written += (size_t)snprintf(links + written, sizeof(links) - written, "%s%u",
-                                    i > 0 ? ", " : " ", on[i]);
-    }
-    for (uint32_t i = 0;
-         known.dependency_links != NULL && i < known.dependency_capacity && i < known.dependencies;
-         i++) {
-        known.dependency_links[i] = on[i];
-    }
-    const CUlaunchConfig *const config = &lowered.config;
-    known.kernel = link->kernel;
-    const uint32_t grid[] = {config->gridDimX, config->gridDimY, config->gridDimZ};
-    const uint32_t block[] = {config->blockDimX, config->blockDimY, config->blockDimZ};
-    memcpy(known.grid, grid, sizeof(known.grid));
-    memcpy(known.block, block, sizeof(known.block));
-    known.dynamic_shared_memory = config->sharedMemBytes;
-    known.device = lowered.facts->device->ordinal;
-    known.overlap = lowered.reason == PDL_REASON_GRANTED && known.dependencies > 0;
-    known.overlap_reason = (uint32_t)lowered.reason;
-    (void)snprintf(known.message, sizeof(known.message), "link %u (kernel %s) %s%s%s%s%s", index,
-                   pdl_kernel_name(link->kernel), how(known.overlap, known.dependencies),
-                   known.dependencies > 0 ? ", link" : "", links,
-                   known.overlap || known.dependencies == 0 ? "" : ": ",
-                   known.overlap || known.dependencies == 0 ? ""
-                                                            : pdl_reason_string(lowered.reason));
-    pdl_sized_copy(report, &known, sizeof(known));
-    return PDL_SUCCESS;
-}
-
-pdl_status pdl_chain_explain(pdl_chain *chain, uint32_t link, pdl_chain_report *report)
-{
-    pdl_status status =
-        pdl_sized_within(report, offsetof(pdl_chain_report, dependencies), "report");
-    if (status != PDL_SUCCESS) {
-        return status;
-    }
-    status = pdl_chain_enter(chain);
-    return status == PDL_SUCCESS ? pdl_chain_leave(chain, explain(chain, link, report)) : status;
 }

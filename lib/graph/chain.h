@@ -8,44 +8,71 @@
 
 #include "core/error.h"
 #include "graph/arguments.h"
-#include "graph/node.h"
+#include "graph/part.h"
 
 /* Where there is none. */
 #define PDL_NO_LINK UINT32_MAX
 
+/* A link's node, as it was built. */
+struct pdl_built {
+    CUgraphNode node;
+    CUDA_KERNEL_NODE_PARAMS params; /* of a kernel, with the link's own arguments */
+};
+
+/* A parameter that takes the handle of a condition. */
+struct pdl_passed {
+    uint32_t parameter;
+    uint32_t conditional; /* link of `owner` */
+    const struct pdl_chain *owner;
+};
+
 struct pdl_link {
-    pdl_kernel *kernel;
-    pdl_launch_desc desc; /* whole */
+    pdl_kernel *kernel;    /* NULL: another node */
+    struct pdl_part *part; /* owned; that node, or NULL */
+    pdl_launch_desc desc;  /* whole */
     struct pdl_arguments *arguments;
-    bool explicit_dependencies; /* else it depends on the link added before it */
+    uint32_t passed_count;
+    size_t passed_capacity;
+    struct pdl_passed *passed;
+    uint32_t implicit;          /* the link that it depends on unless ... */
+    bool explicit_dependencies; /* ... others were given */
     uint32_t on_count;
     size_t on_capacity;
     uint32_t *on; /* links that it depends on, if explicit */
     uint32_t by_count;
     size_t by_capacity;
-    uint32_t *by;                   /* links that depend on it explicitly */
-    uint64_t place;                 /* the order of links, see chain_order.c, */
-    uint32_t earlier;               /* as a list */
-    uint32_t later;                 /* likewise */
-    uint64_t found_by;              /* the search that was here last */
-    CUgraphNode node;               /* of what was built */
-    CUDA_KERNEL_NODE_PARAMS params; /* likewise, with the link's own arguments */
+    uint32_t *by;           /* links that depend on it explicitly */
+    uint64_t place;         /* the order of links, see chain_order.c, */
+    uint32_t earlier;       /* as a list */
+    uint32_t later;         /* likewise */
+    uint64_t found_by;      /* the search that was here last */
+    struct pdl_built built; /* of the last build */
+    struct pdl_built fresh; /* of a build in progress */
 };
 
+/* A chain, or the body of a conditional: a body has links only, and the rest is the root's. */
 struct pdl_chain {
+    struct pdl_chain *root;   /* itself, unless it is a body, */
+    struct pdl_chain *parent; /* which is in this one, */
+    uint32_t parent_link;     /* there */
     const struct pdl_driver *driver;
     CUstream default_stream; /* what a NULL stream means */
     atomic_flag busy;
     bool built;
-    int device; /* of what was built */
+    int device;        /* of what was built, */
+    CUcontext context; /* and its context */
     uint32_t count;
     size_t capacity;
     struct pdl_link *links;
+    uint32_t tail;  /* what the next link depends on, or PDL_NO_LINK */
     uint32_t first; /* of the order of links; or PDL_NO_LINK */
     uint32_t last;
     uint64_t searches; /* that chain_order.c has made */
-    CUgraph graph;     /* what was built last, or NULL */
+    CUgraph graph;     /* what was built last, or NULL; also of a body */
     CUgraphExec exec;
+    struct pdl_piece *capture; /* in progress, or NULL, */
+    struct pdl_chain *target;  /* for this chain, */
+    CUstream capturing;        /* in this stream */
 };
 
 /* One thread at a time: every public call enters first, and returns through leave. */
@@ -53,7 +80,8 @@ PDL_COLD pdl_status pdl_chain_not_entered(const struct pdl_chain *chain);
 
 static inline pdl_status pdl_chain_enter(struct pdl_chain *chain)
 {
-    if (chain == NULL || atomic_flag_test_and_set_explicit(&chain->busy, memory_order_acquire)) {
+    if (chain == NULL ||
+        atomic_flag_test_and_set_explicit(&chain->root->busy, memory_order_acquire)) {
         return pdl_chain_not_entered(chain);
     }
     return PDL_SUCCESS;
@@ -61,7 +89,7 @@ static inline pdl_status pdl_chain_enter(struct pdl_chain *chain)
 
 static inline pdl_status pdl_chain_leave(struct pdl_chain *chain, pdl_status status)
 {
-    atomic_flag_clear_explicit(&chain->busy, memory_order_release);
+    atomic_flag_clear_explicit(&chain->root->busy, memory_order_release);
     return status;
 }
 
@@ -74,6 +102,57 @@ static inline pdl_status pdl_chain_check_link(const struct pdl_chain *chain, uin
 {
     return link < chain->count ? PDL_SUCCESS : pdl_chain_no_link(chain, link, name);
 }
+
+/* Refuses to add anything while the chain is capturing. */
+static inline pdl_status pdl_chain_check_idle(const struct pdl_chain *chain)
+{
+    return chain->root->capture == NULL
+               ? PDL_SUCCESS
+               : PDL_FAIL(PDL_ERROR_CAPTURE,
+                          "the chain is capturing a stream: call pdl_chain_capture_end() first");
+}
+
+/* Puts a link at the end, which takes what `made` owns; on failure it is freed. */
+pdl_status pdl_chain_append(struct pdl_chain *chain, const struct pdl_link *made, uint32_t *link);
+
+/* Frees what a link owns. */
+void pdl_chain_free_link(const struct pdl_link *link);
+
+/* Refuses a link that is no kernel. */
+pdl_status pdl_chain_check_kernel(const struct pdl_chain *chain, uint32_t link);
+
+/* What a link is called in messages. */
+static inline const char *pdl_chain_kind_name(const struct pdl_link *link)
+{
+    return pdl_part_name(link->part != NULL ? link->part->node.kind : (uint32_t)PDL_NODE_KERNEL);
+}
+
+/* Whether the next link does not depend on this one by itself. */
+static inline bool pdl_chain_is_aside(const struct pdl_link *link)
+{
+    return link->part != NULL && link->part->node.kind == PDL_NODE_EVENT_RECORD;
+}
+
+/* Ends a capture in progress and forgets what it has. */
+void pdl_chain_abandon_capture(struct pdl_chain *chain);
+
+/* Refuses a chain that is not built, or a body. */
+pdl_status pdl_chain_check_built(const struct pdl_chain *chain);
+
+/* Refuses a body where only a whole chain will do. */
+pdl_status pdl_chain_check_root(const struct pdl_chain *chain);
+
+/* Destroys what was built. */
+void pdl_chain_discard(const struct pdl_driver *driver, CUgraph graph, CUgraphExec exec);
+
+/* Decides whether a kernel overlaps, after its launch was granted it: it does unless no link that it
+ * depends on ends in a kernel that it may overlap. Refuses that where the overlap is required. */
+pdl_status pdl_chain_decide(const struct pdl_chain *chain, uint32_t link,
+                            struct pdl_lowered *lowered);
+
+/* Puts the handles of conditions into a link's arguments: those of the build in progress if `fresh` is
+ * set, else of the last one. */
+void pdl_chain_pass(const struct pdl_link *link, void **values, bool fresh);
 
 /* Checks a descriptor for a link, makes it whole and lowers it: for the chain's device if the chain
  * is built, else for the one that a launch now would run on. */
@@ -93,8 +172,8 @@ void pdl_chain_put_last(struct pdl_chain *chain, uint32_t link);
 /* Makes `link` come after `on`, if it does not. *cycle: it cannot, because `on` depends on it. */
 pdl_status pdl_chain_put_after(struct pdl_chain *chain, uint32_t link, uint32_t on, bool *cycle);
 
-/* The dependencies of a link, explicit or not. *before is where the implicit one is put. */
+/* The dependencies of a link, explicit or not. */
 const uint32_t *pdl_chain_dependencies(const struct pdl_chain *chain, uint32_t link,
-                                       uint32_t *before, uint32_t *count);
+                                       uint32_t *count);
 
 #endif /* PDL_LIB_CHAIN_H */

@@ -118,15 +118,15 @@ static bool find(struct pdl_chain *chain, struct search *search, uint32_t link)
     return true;
 }
 
-/* The n-th edge of a link in the direction of a search; false past the last one. */
+/* The n-th edge of a link in the direction of a search, or PDL_NO_LINK for none; false past the last
+ * one. */
 static bool edge_of(const struct pdl_chain *chain, const struct search *search, uint32_t link,
                     uint32_t n, uint32_t *to)
 {
     const struct pdl_link *of = &chain->links[link];
     if (!search->forward) {
-        uint32_t before = 0;
         uint32_t count = 0;
-        const uint32_t *on = pdl_chain_dependencies(chain, link, &before, &count);
+        const uint32_t *on = pdl_chain_dependencies(chain, link, &count);
         if (n < count) {
             *to = on[n];
         }
@@ -136,8 +136,14 @@ static bool edge_of(const struct pdl_chain *chain, const struct search *search, 
         *to = of->by[n];
         return true;
     }
-    *to = link + 1;
-    return n == of->by_count && *to < chain->count && !chain->links[*to].explicit_dependencies;
+    /* Implicit ones: the links behind it up to the first that is not an event record. */
+    const uint64_t next = (uint64_t)link + 1 + (n - of->by_count);
+    if (next >= chain->count || pdl_chain_is_aside(of) ||
+        (n > of->by_count && !pdl_chain_is_aside(&chain->links[next - 1]))) {
+        return false;
+    }
+    *to = chain->links[next].explicit_dependencies ? PDL_NO_LINK : (uint32_t)next;
+    return true;
 }
 
 /* Looks at one edge. */
@@ -148,6 +154,9 @@ static enum turn take_turn(struct pdl_chain *chain, struct search *search,
     if (!edge_of(chain, search, search->found[search->at], search->edge++, &to)) {
         search->edge = 0;
         return ++search->at == search->count ? TURN_ENDED : TURN_GOES_ON;
+    }
+    if (to == PDL_NO_LINK) {
+        return TURN_GOES_ON;
     }
     const struct pdl_link *link = &chain->links[to];
     if (link->found_by == other->number) {

@@ -17,7 +17,7 @@ PDL_COLD static pdl_status refused(const struct pdl_chain *chain, CUresult resul
 
 static pdl_status set_args(struct pdl_chain *chain, uint32_t index, void *const *args)
 {
-    pdl_status status = pdl_chain_check_link(chain, index, "link");
+    pdl_status status = pdl_chain_check_kernel(chain, index);
     if (status != PDL_SUCCESS) {
         return status;
     }
@@ -26,12 +26,17 @@ static pdl_status set_args(struct pdl_chain *chain, uint32_t index, void *const 
     if (status != PDL_SUCCESS) {
         return status;
     }
-    if (chain->built) {
-        link->params.kernelParams = link->arguments->spare;
-        const CUresult result =
-            chain->driver->cuGraphExecKernelNodeSetParams(chain->exec, link->node, &link->params);
+    if (link->passed_count > 0) {
+        pdl_chain_pass(link, link->arguments->spare, false);
+    }
+    if (chain->root->built) {
+        CUDA_KERNEL_NODE_PARAMS *params = &link->built.params;
+        pdl_arguments_pass(link->arguments, link->desc.cooperative != 0, params);
+        const CUresult result = chain->driver->cuGraphExecKernelNodeSetParams(
+            chain->root->exec, link->built.node, params);
         if (result != CUDA_SUCCESS) {
-            link->params.kernelParams = link->arguments->pointers;
+            params->kernelParams = link->arguments->pointers;
+            params->extra = NULL;
             return refused(chain, result);
         }
     }
@@ -50,7 +55,8 @@ static bool same_attributes(const struct pdl_lowered *was, const struct pdl_lowe
 {
     const unsigned count = was->config.numAttrs;
     return count == is->config.numAttrs &&
-           memcmp(was->attributes, is->attributes, count * sizeof(was->attributes[0])) == 0;
+           (count == 0 ||
+            memcmp(was->config.attrs, is->config.attrs, count * sizeof(was->attributes[0])) == 0);
 }
 
 static pdl_status set_desc(struct pdl_chain *chain, uint32_t index, const pdl_launch_desc *desc)
@@ -58,7 +64,7 @@ static pdl_status set_desc(struct pdl_chain *chain, uint32_t index, const pdl_la
     struct pdl_lowered old;
     struct pdl_lowered new;
     pdl_launch_desc whole;
-    pdl_status status = pdl_chain_check_link(chain, index, "link");
+    pdl_status status = pdl_chain_check_kernel(chain, index);
     if (status != PDL_SUCCESS) {
         return status;
     }
@@ -67,9 +73,9 @@ static pdl_status set_desc(struct pdl_chain *chain, uint32_t index, const pdl_la
     if (status != PDL_SUCCESS) {
         return status;
     }
-    if (chain->built) {
-        CUDA_KERNEL_NODE_PARAMS params = link->params;
-        status = pdl_node_lower(link->kernel, chain->device, &link->desc, &old);
+    if (chain->root->built) {
+        CUDA_KERNEL_NODE_PARAMS params = link->built.params;
+        status = pdl_node_lower(link->kernel, chain->root->device, &link->desc, &old);
         if (status != PDL_SUCCESS) {
             return status;
         }
@@ -81,12 +87,12 @@ static pdl_status set_desc(struct pdl_chain *chain, uint32_t index, const pdl_la
                                   index);
         }
         pdl_node_reshape(&params, &new.config);
-        const CUresult result =
-            chain->driver->cuGraphExecKernelNodeSetParams(chain->exec, link->node, &params);
+        const CUresult result = chain->driver->cuGraphExecKernelNodeSetParams(
+            chain->root->exec, link->built.node, &params);
         if (result != CUDA_SUCCESS) {
             return refused(chain, result);
         }
-        link->params = params;
+        link->built.params = params;
     }
     link->desc = whole;
     return PDL_SUCCESS;
@@ -96,4 +102,68 @@ pdl_status pdl_chain_set_desc(pdl_chain *chain, uint32_t link, const pdl_launch_
 {
     const pdl_status status = pdl_chain_enter(chain);
     return status == PDL_SUCCESS ? pdl_chain_leave(chain, set_desc(chain, link, desc)) : status;
+}
+
+/* ---- other nodes ---------------------------------------------------------------------------- */
+
+static bool can_change(uint32_t kind)
+{
+    return kind >= PDL_NODE_MEMSET && kind <= PDL_NODE_EVENT_WAIT;
+}
+
+/* Changes the node in what was built, in the context of that: the driver refuses another. */
+static pdl_status change_built(const struct pdl_chain *chain, uint32_t index,
+                               const pdl_chain_node *node)
+{
+    const struct pdl_driver *driver = chain->driver;
+    const char *const call = "cuGraphExecNodeSetParams";
+    CUgraphNodeParams params;
+    pdl_part_params(node, chain->root->context, &params);
+    const CUresult result = driver->cuGraphExecNodeSetParams(
+        chain->root->exec, chain->links[index].built.node, &params);
+    if (result == CUDA_ERROR_INVALID_VALUE || result == CUDA_ERROR_NOT_SUPPORTED) {
+        const struct pdl_error_source source = {
+            .call = call, .field = "node", .cuda_result = (int32_t)result};
+        return pdl_error_set(PDL_ERROR_REBUILD, source,
+                             "the driver does not change link %u, %s, in this way in a built chain "
+                             "(%s): call pdl_chain_reset(), then this, then pdl_chain_build()",
+                             index, pdl_part_name(node->kind),
+                             pdl_driver_result_name(driver, result));
+    }
+    return result == CUDA_SUCCESS
+               ? PDL_SUCCESS
+               : pdl_error_from_cuda(driver, call, (int32_t)result, "to change a link of a chain");
+}
+
+static pdl_status set_node(struct pdl_chain *chain, uint32_t index, const pdl_chain_node *node)
+{
+    pdl_chain_node whole;
+    pdl_status status = pdl_chain_check_link(chain, index, "link");
+    if (status == PDL_SUCCESS) {
+        status = pdl_part_check(chain->driver, node, chain->root != chain, &whole);
+    }
+    if (status != PDL_SUCCESS) {
+        return status;
+    }
+    const struct pdl_link *link = &chain->links[index];
+    const uint32_t kind = link->part != NULL ? link->part->node.kind : PDL_NODE_KERNEL;
+    if (!can_change(kind) || whole.kind != kind) {
+        return PDL_FAIL_FIELD(PDL_ERROR_INVALID_ARGUMENT, "node",
+                              can_change(kind)
+                                  ? "link %u is %s and cannot become %s"
+                                  : "link %u is %s: only memsets, copies, host functions and "
+                                    "events can be changed, not into %s",
+                              index, pdl_part_name(kind), pdl_part_name(whole.kind));
+    }
+    status = chain->root->built ? change_built(chain, index, &whole) : PDL_SUCCESS;
+    if (status == PDL_SUCCESS) {
+        link->part->node = whole;
+    }
+    return status;
+}
+
+pdl_status pdl_chain_set_node(pdl_chain *chain, uint32_t link, const pdl_chain_node *node)
+{
+    const pdl_status status = pdl_chain_enter(chain);
+    return status == PDL_SUCCESS ? pdl_chain_leave(chain, set_node(chain, link, node)) : status;
 }

@@ -111,7 +111,7 @@ static pdl_status set_attributes(const pdl_kernel *kernel, const struct pdl_lowe
 {
     const CUlaunchAttribute *updatable = NULL;
     for (unsigned i = 0; i < lowered->config.numAttrs; i++) {
-        const CUlaunchAttribute *attribute = &lowered->attributes[i];
+        const CUlaunchAttribute *attribute = &lowered->config.attrs[i];
         if (attribute->id == CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION) {
             continue; /* in a graph that is the edge */
         }
@@ -242,17 +242,14 @@ static pdl_status take_device_node(const pdl_kernel *kernel, CUgraphNode node,
 _Static_assert(sizeof(CUDA_KERNEL_NODE_PARAMS) == sizeof(CUDA_KERNEL_NODE_PARAMS_v3),
                "versions 2 and 3 have the same members in the same order");
 
-pdl_status pdl_node_add(const pdl_kernel *kernel, const struct pdl_lowered *lowered,
-                        const CUDA_KERNEL_NODE_PARAMS *kernel_params, struct CUgraph_st *graph,
-                        const pdl_edge *edges, size_t count, CUgraphNode *node)
+pdl_status pdl_node_add_any(const struct pdl_driver *driver, struct CUgraph_st *graph,
+                            CUgraphNodeParams *params, const pdl_edge *edges, size_t count,
+                            bool overlaps, const char *doing, CUgraphNode *node)
 {
-    const struct pdl_driver *driver = kernel->driver;
-    CUgraphNodeParams params;
     CUgraphNode few_nodes[EDGES_ON_STACK];
     CUgraphEdgeData few_data[EDGES_ON_STACK];
     CUgraphNode *nodes = few_nodes;
     CUgraphEdgeData *data = few_data;
-    CUgraphNode added = NULL;
     pdl_status status = PDL_SUCCESS;
     if (count > EDGES_ON_STACK) {
         nodes = malloc(count * (sizeof(*nodes) + sizeof(*data)));
@@ -262,41 +259,59 @@ pdl_status pdl_node_add(const pdl_kernel *kernel, const struct pdl_lowered *lowe
         data = (CUgraphEdgeData *)(nodes + count);
     }
     for (size_t i = 0; i < count; i++) {
-        const bool full = is_programmatic(edges[i].kind) && lowered->reason != PDL_REASON_GRANTED;
+        const bool full = is_programmatic(edges[i].kind) && !overlaps;
         nodes[i] = edges[i].node;
         data[i] = pdl_edge_data[full ? (uint32_t)PDL_EDGE_FULL : edges[i].kind];
     }
+    const CUresult result = driver->cuGraphAddNode(node, graph, count > 0 ? nodes : NULL,
+                                                   count > 0 ? data : NULL, count, params);
+    if (result == CUDA_ERROR_INVALID_VALUE) {
+        status = check_membership(driver, graph, edges, count);
+    }
+    if (result != CUDA_SUCCESS && status == PDL_SUCCESS) {
+        status = pdl_error_from_cuda(driver, "cuGraphAddNode", (int32_t)result, doing);
+    }
+    if (nodes != few_nodes) {
+        free(nodes);
+    }
+    return status;
+}
+
+pdl_status pdl_node_add(const pdl_kernel *kernel, const struct pdl_lowered *lowered,
+                        const CUDA_KERNEL_NODE_PARAMS *kernel_params, struct CUgraph_st *graph,
+                        const pdl_edge *edges, size_t count, CUgraphNode *node)
+{
+    CUgraphNodeParams params;
+    CUgraphNode added = NULL;
     memset(&params, 0, sizeof(params));
     params.type = CU_GRAPH_NODE_TYPE_KERNEL;
     memcpy(&params.kernel, kernel_params, sizeof(*kernel_params));
-    const CUresult result = driver->cuGraphAddNode(&added, graph, count > 0 ? nodes : NULL,
-                                                   count > 0 ? data : NULL, count, &params);
-    if (result != CUDA_SUCCESS) {
-        if (result == CUDA_ERROR_INVALID_VALUE) {
-            status = check_membership(driver, graph, edges, count);
-        }
-        if (status == PDL_SUCCESS) {
-            status = pdl_error_from_cuda(driver, "cuGraphAddNode", (int32_t)result,
-                                         "to add a kernel node");
-        }
-        goto done;
+    pdl_status status =
+        pdl_node_add_any(kernel->driver, graph, &params, edges, count,
+                         lowered->reason == PDL_REASON_GRANTED, "to add a kernel node", &added);
+    if (status != PDL_SUCCESS) {
+        return status;
     }
     status = set_attributes(kernel, lowered, added);
     if (status != PDL_SUCCESS) {
-        (void)driver->cuGraphDestroyNode(added);
-        goto done;
+        (void)kernel->driver->cuGraphDestroyNode(added);
+        return status;
     }
     pdl_log_decision(kernel, lowered);
     if (lowered->reason == PDL_REASON_GRANTED) {
         pdl_neighbour_note(&lowered->facts->neighbour, kernel_params->func);
     }
     *node = added;
+    return PDL_SUCCESS;
+}
 
-done:
-    if (nodes != few_nodes) {
-        free(nodes);
-    }
-    return status;
+pdl_status pdl_node_child(const struct pdl_driver *driver, CUgraphNode node, CUgraph *graph)
+{
+    const CUresult result = driver->cuGraphChildGraphNodeGetGraph(node, graph);
+    return result == CUDA_SUCCESS
+               ? PDL_SUCCESS
+               : pdl_error_from_cuda(driver, "cuGraphChildGraphNodeGetGraph", (int32_t)result,
+                                     "to look into a child graph");
 }
 
 static pdl_status check_arguments(const void *graph, const pdl_edge *dependencies, size_t count,

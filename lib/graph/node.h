@@ -33,4 +33,13 @@ pdl_status pdl_node_add(const pdl_kernel *kernel, const struct pdl_lowered *lowe
                         const CUDA_KERNEL_NODE_PARAMS *params, struct CUgraph_st *graph,
                         const pdl_edge *edges, size_t count, CUgraphNode *node);
 
+/* Adds a node of any type. Programmatic edges are made full unless `overlaps` is set. `doing` is for the
+ * error. */
+pdl_status pdl_node_add_any(const struct pdl_driver *driver, struct CUgraph_st *graph,
+                            CUgraphNodeParams *params, const pdl_edge *edges, size_t count,
+                            bool overlaps, const char *doing, CUgraphNode *node);
+
+/* The graph of a child graph node. */
+pdl_status pdl_node_child(const struct pdl_driver *driver, CUgraphNode node, CUgraph *graph);
+
 #endif /* PDL_LIB_NODE_H */

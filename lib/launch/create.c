@@ -22,7 +22,6 @@ static pdl_kernel *create(const struct pdl_driver *driver, enum pdl_kernel_kind 
     made->device = devices == 1 ? 0 : -1;
     made->attribute_version = driver->version;
     made->known = pdl_known_pack(&nothing);
-    pdl_gate_start();
     pdl_policy_start();
     return made;
 }
@@ -45,10 +44,9 @@ pdl_status pdl_kernel_from_function(struct CUfunc_st *function, pdl_kernel **ker
     const struct pdl_driver *driver;
     int device = -1;
     pdl_status status = check_creation(function, "function", kernel, &driver);
-    if (status != PDL_SUCCESS) {
-        return status;
+    if (status == PDL_SUCCESS) {
+        status = pdl_device_of_context(driver, &device);
     }
-    status = pdl_device_of_context(driver, &device);
     if (status != PDL_SUCCESS) {
         return status;
     }
@@ -86,8 +84,8 @@ pdl_status pdl_kernel_from_runtime(const void *symbol, const pdl_runtime_ops *op
     if (status != PDL_SUCCESS) {
         return status;
     }
-    if (ops == NULL || ops->size < sizeof(*ops) || ops->launch == NULL ||
-        ops->get_function == NULL) {
+    if (ops == NULL || ops->size < offsetof(pdl_runtime_ops, default_stream) ||
+        ops->launch == NULL || ops->get_function == NULL) {
         return PDL_FAIL_FIELD(PDL_ERROR_INVALID_ARGUMENT, "ops", "ops is NULL or not complete");
     }
     pdl_kernel *made = create(driver, PDL_KERNEL_SYMBOL);
@@ -126,10 +124,9 @@ pdl_status pdl_kernel_from_image(const void *image, size_t size, const char *nam
         goto destroy;
     }
     status = pdl_image_load(driver, image, size, &made->image);
-    if (status != PDL_SUCCESS) {
-        goto destroy;
+    if (status == PDL_SUCCESS) {
+        status = pdl_image_find(driver, &made->image, name, &entry);
     }
-    status = pdl_image_find(driver, &made->image, name, &entry);
     if (status != PDL_SUCCESS) {
         goto destroy;
     }
@@ -234,6 +231,10 @@ void pdl_kernel_destroy(pdl_kernel *kernel)
             free(facts->name);
         }
         free(facts);
+    }
+    for (struct pdl_bound *bound = kernel->bound, *next; bound != NULL; bound = next) {
+        next = bound->next;
+        free(bound);
     }
     pdl_image_unload(kernel->driver, &kernel->image);
     free(kernel->parameters.sizes);

@@ -9,6 +9,7 @@
 
 #include "code/elf64.h"
 #include "code/fatbin.h"
+#include "core/device.h"
 #include "core/error.h"
 #include "core/gate.h"
 
@@ -141,26 +142,13 @@ pdl_status pdl_image_load(const struct pdl_driver *driver, const void *image, si
 /* The compute capability of a device, 90 for 9.0. */
 static pdl_status capability_of(const struct pdl_driver *driver, int ordinal, uint32_t *capability)
 {
-    static const char doing[] = "to find which code of an image the device runs";
-    const char *call = "cuDeviceGet";
-    CUdevice device = 0;
-    int major = 0;
-    int minor = 0;
-    CUresult result = driver->cuDeviceGet(&device, ordinal);
-    if (result == CUDA_SUCCESS) {
-        call = "cuDeviceGetAttribute";
-        result = driver->cuDeviceGetAttribute(&major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR,
-                                              device);
+    const pdl_device_info *info = NULL;
+    const pdl_status status = pdl_device_facts(driver, ordinal, &info);
+    if (status == PDL_SUCCESS) {
+        *capability =
+            (uint32_t)(10 * info->compute_capability_major + info->compute_capability_minor);
     }
-    if (result == CUDA_SUCCESS) {
-        result = driver->cuDeviceGetAttribute(&minor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR,
-                                              device);
-    }
-    if (result != CUDA_SUCCESS) {
-        return pdl_error_from_cuda(driver, call, (int32_t)result, doing);
-    }
-    *capability = (uint32_t)(10 * major + minor);
-    return PDL_SUCCESS;
+    return status;
 }
 
 /* The kernel is one for all devices: they have to agree. Most machines have one kind. */

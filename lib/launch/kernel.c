@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "code/object.h"
+#include "core/array.h"
 #include "core/error.h"
 #include "core/sized.h"
 
@@ -44,6 +45,22 @@ pdl_status pdl_kernel_handle(const pdl_kernel *kernel, CUfunction *handle)
     return PDL_SUCCESS;
 }
 
+void pdl_kernel_bind(pdl_kernel *kernel)
+{
+    const struct pdl_driver *const driver = kernel->driver;
+    struct pdl_bound *const made = malloc(sizeof(*made));
+    if (made == NULL || driver->cuCtxGetId(NULL, &made->context) != CUDA_SUCCESS ||
+        driver->cuCtxGetDevice(&made->device) != CUDA_SUCCESS ||
+        made->device >= driver->device_count ||
+        kernel->ops->get_function(kernel->symbol, &made->function) != 0) {
+        free(made); /* the Runtime goes on launching */
+        return;
+    }
+    made->next = atomic_load_explicit(&kernel->bound, memory_order_relaxed);
+    while (!atomic_compare_exchange_strong(&kernel->bound, &made->next, made)) {
+    }
+}
+
 static pdl_status read_attribute(const pdl_kernel *kernel, CUfunction handle, int device,
                                  CUfunction_attribute attribute, const char *doing, int *value)
 {
@@ -70,29 +87,51 @@ pdl_status pdl_kernel_read_attribute(const pdl_kernel *kernel, const struct pdl_
                : status;
 }
 
-CUresult pdl_kernel_parameter_size(const pdl_kernel *kernel, CUfunction handle, size_t index,
-                                   size_t *size)
+/* CUDA_ERROR_INVALID_VALUE past the last one. */
+static CUresult ask_place(const pdl_kernel *kernel, CUfunction handle, size_t index,
+                          struct pdl_place *place)
 {
-    size_t offset = 0;
+    const struct pdl_driver *const driver = kernel->driver;
     if (kernel->parameters.known) {
-        if (index >= kernel->parameters.count) {
-            return CUDA_ERROR_INVALID_VALUE;
-        }
-        *size = kernel->parameters.sizes[index];
-        return CUDA_SUCCESS;
+        const bool there = index < kernel->parameters.count;
+        *place = (struct pdl_place){SIZE_MAX, there ? kernel->parameters.sizes[index] : 0};
+        return there ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
     }
-    if (kernel->kind == PDL_KERNEL_KERNEL) {
-        return kernel->driver->cuKernelGetParamInfo((CUkernel)handle, index, &offset, size);
-    }
-    return kernel->driver->cuFuncGetParamInfo(handle, index, &offset, size);
+    return kernel->kind == PDL_KERNEL_KERNEL
+               ? driver->cuKernelGetParamInfo((CUkernel)handle, index, &place->offset, &place->size)
+               : driver->cuFuncGetParamInfo(handle, index, &place->offset, &place->size);
 }
 
-pdl_status pdl_kernel_parameters_failed(const pdl_kernel *kernel, CUresult result)
+pdl_status pdl_kernel_parameters(const pdl_kernel *kernel, struct pdl_place **places, size_t *count)
 {
-    return pdl_error_from_cuda(kernel->driver,
-                               kernel->kind == PDL_KERNEL_KERNEL ? "cuKernelGetParamInfo"
-                                                                 : "cuFuncGetParamInfo",
-                               (int32_t)result, "to learn a kernel's parameters");
+    struct pdl_place *asked = NULL;
+    size_t room = 0;
+    size_t known = 0;
+    CUfunction handle;
+    CUresult result = CUDA_SUCCESS;
+    pdl_status status = pdl_kernel_handle(kernel, &handle);
+    while (status == PDL_SUCCESS && result == CUDA_SUCCESS) {
+        if (!PDL_ARRAY_ROOM(asked, known, room)) {
+            status =
+                PDL_FAIL(PDL_ERROR_OUT_OF_MEMORY, "no memory for %zu parameter sizes", known + 1);
+        } else {
+            result = ask_place(kernel, handle, known, &asked[known]);
+            known += result == CUDA_SUCCESS;
+        }
+    }
+    if (status == PDL_SUCCESS && result != CUDA_ERROR_INVALID_VALUE) { /* which ends the list */
+        status = pdl_error_from_cuda(kernel->driver,
+                                     kernel->kind == PDL_KERNEL_KERNEL ? "cuKernelGetParamInfo"
+                                                                       : "cuFuncGetParamInfo",
+                                     (int32_t)result, "to learn a kernel's parameters");
+    }
+    if (status != PDL_SUCCESS) {
+        free(asked);
+        return status;
+    }
+    *places = asked;
+    *count = known;
+    return PDL_SUCCESS;
 }
 
 /* Asks the gate, and keeps its answer for launches. Under the kernel's lock. */
@@ -265,11 +304,11 @@ pdl_status pdl_kernel_refresh_shared_memory(pdl_kernel *kernel, struct pdl_kerne
     const pdl_status status =
         pdl_kernel_read_attribute(kernel, facts, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
                                   "to learn how much shared memory a kernel may have", &bytes);
-    if (status != PDL_SUCCESS) {
-        return status;
+    if (status == PDL_SUCCESS) {
+        atomic_store_explicit(&facts->max_dynamic_shared_memory, (unsigned)bytes,
+                              memory_order_relaxed);
     }
-    atomic_store_explicit(&facts->max_dynamic_shared_memory, (unsigned)bytes, memory_order_relaxed);
-    return PDL_SUCCESS;
+    return status;
 }
 
 pdl_status pdl_kernel_occupancy(pdl_kernel *kernel, struct pdl_kernel_facts *facts,
@@ -348,28 +387,6 @@ static pdl_status check_kernel(const pdl_kernel *kernel)
                           : PDL_FAIL_FIELD(PDL_ERROR_INVALID_ARGUMENT, "kernel", "kernel is NULL");
 }
 
-/* Counts the parameters, which the driver lists one at a time. */
-static pdl_status count_parameters(const pdl_kernel *kernel, struct pdl_kernel_facts *facts)
-{
-    CUresult result = CUDA_SUCCESS;
-    CUfunction handle;
-    int32_t count = 0;
-    size_t size;
-    const pdl_status status = pdl_kernel_handle(kernel, &handle);
-    if (status != PDL_SUCCESS) {
-        return status;
-    }
-    while (result == CUDA_SUCCESS) {
-        result = pdl_kernel_parameter_size(kernel, handle, (size_t)count, &size);
-        count += result == CUDA_SUCCESS;
-    }
-    if (result != CUDA_ERROR_INVALID_VALUE) { /* which ends the list */
-        return pdl_kernel_parameters_failed(kernel, result);
-    }
-    facts->parameter_count = count;
-    return PDL_SUCCESS;
-}
-
 /* Asks for what launches don't need, once: the name and the number of parameters. */
 static pdl_status ask_more(pdl_kernel *kernel, struct pdl_kernel_facts *facts, const char **name)
 {
@@ -383,7 +400,11 @@ static pdl_status ask_more(pdl_kernel *kernel, struct pdl_kernel_facts *facts, c
         *name = *name != NULL ? *name : "(unnamed)";
     }
     if (facts->parameter_count < 0 && pdl_kernel_has_parameter_sizes(kernel)) {
-        status = count_parameters(kernel, facts);
+        struct pdl_place *places = NULL;
+        size_t count = 0;
+        status = pdl_kernel_parameters(kernel, &places, &count);
+        facts->parameter_count = status == PDL_SUCCESS ? (int32_t)count : -1;
+        free(places);
     }
     pdl_lock_release(&kernel->lock);
     return status;
@@ -422,10 +443,7 @@ pdl_status pdl_kernel_get(pdl_kernel *kernel, int device, pdl_kernel_info *info)
 {
     struct pdl_kernel_facts *facts;
     const char *name = NULL;
-    pdl_status status = check_kernel(kernel);
-    if (status == PDL_SUCCESS) {
-        status = pdl_sized_check(info, "info");
-    }
+    pdl_status status = pdl_sized_check(info, "info");
     if (status == PDL_SUCCESS) {
         status = find_facts(kernel, &device, &facts);
     }
@@ -522,33 +540,30 @@ pdl_status pdl_kernel_set_attribute(pdl_kernel *kernel, int32_t attribute, int32
     if (status == PDL_SUCCESS && attribute == PDL_KERNEL_MAX_DYNAMIC_SHARED_MEMORY) {
         status = check_max_shared_memory(kernel, facts, value);
     }
-    if (status != PDL_SUCCESS) {
-        return status;
-    }
     CUfunction handle;
-    status = pdl_kernel_handle(kernel, &handle);
+    if (status == PDL_SUCCESS) {
+        status = pdl_kernel_handle(kernel, &handle);
+    }
     if (status != PDL_SUCCESS) {
         return status;
     }
     const bool is_kernel = kernel->kind == PDL_KERNEL_KERNEL;
+    const char *const call = is_kernel ? "cuKernelSetAttribute" : "cuFuncSetAttribute";
     const CUfunction_attribute number = (CUfunction_attribute)attribute;
     const CUresult result = is_kernel ? kernel->driver->cuKernelSetAttribute(
                                             number, value, (CUkernel)handle, (CUdevice)device)
                                       : kernel->driver->cuFuncSetAttribute(handle, number, value);
     if (result == CUDA_ERROR_INVALID_VALUE) {
-        const struct pdl_error_source source = {.call = is_kernel ? "cuKernelSetAttribute"
-                                                                  : "cuFuncSetAttribute",
-                                                .field = "attribute",
-                                                .cuda_result = (int32_t)result};
+        const struct pdl_error_source source = {
+            .call = call, .field = "attribute", .cuda_result = (int32_t)result};
         return pdl_error_set(PDL_ERROR_NOT_SUPPORTED, source,
                              "the driver %d.%d refused the value %d for attribute %d of kernel %s",
                              kernel->driver->version / 1000, kernel->driver->version % 1000 / 10,
                              value, attribute, pdl_kernel_name(kernel));
     }
     if (result != CUDA_SUCCESS) {
-        return pdl_error_from_cuda(kernel->driver,
-                                   is_kernel ? "cuKernelSetAttribute" : "cuFuncSetAttribute",
-                                   (int32_t)result, "to set an attribute of a kernel");
+        return pdl_error_from_cuda(kernel->driver, call, (int32_t)result,
+                                   "to set an attribute of a kernel");
     }
     if (attribute == PDL_KERNEL_MAX_DYNAMIC_SHARED_MEMORY) {
         atomic_store_explicit(&facts->max_dynamic_shared_memory, (unsigned)value,
@@ -565,8 +580,5 @@ pdl_status pdl_kernel_function(pdl_kernel *kernel, int device, struct CUfunc_st 
         return PDL_FAIL_FIELD(PDL_ERROR_INVALID_ARGUMENT, "function", "function is NULL");
     }
     const pdl_status status = find_facts(kernel, &device, &facts);
-    if (status != PDL_SUCCESS) {
-        return status;
-    }
-    return pdl_kernel_resolve(kernel, function);
+    return status == PDL_SUCCESS ? pdl_kernel_resolve(kernel, function) : status;
 }

@@ -51,6 +51,15 @@ struct pdl_kernel_facts {
     int32_t parameter_count; /* -1: not known */
 };
 
+/* The function of a symbol in one context. A context's number is never given to another one, so that what
+ * cudaDeviceReset() invalidates is not found again. */
+struct pdl_bound {
+    unsigned long long context; /* cuCtxGetId() */
+    CUfunction function;
+    int device;
+    struct pdl_bound *next;
+};
+
 enum pdl_kernel_kind { PDL_KERNEL_FUNCTION, PDL_KERNEL_KERNEL, PDL_KERNEL_SYMBOL };
 
 struct pdl_kernel {
@@ -60,9 +69,10 @@ struct pdl_kernel {
     CUfunction function; /* FUNCTION, and KERNEL as the driver takes it: cast; else NULL */
     const void *symbol;  /* SYMBOL */
     const pdl_runtime_ops *ops;
-    struct pdl_image image;           /* owned; empty if the code was not loaded here */
-    char *name;                       /* owned; as given with an image, else NULL */
-    struct pdl_parameters parameters; /* of the image, where the driver does not report them */
+    _Atomic(struct pdl_bound *) bound; /* SYMBOL: newest first */
+    struct pdl_image image;            /* owned; empty if the code was not loaded here */
+    char *name;                        /* owned; as given with an image, else NULL */
+    struct pdl_parameters parameters;  /* of the image, where the driver does not report them */
     int attribute_version; /* the older one of the driver and the Runtime that it is launched by */
     unsigned known;        /* of the code, unless it is another one on each device */
     bool declared;         /* by the caller, which stands above the code */
@@ -84,6 +94,23 @@ static inline pdl_status pdl_kernel_device(const pdl_kernel *kernel, int *device
     *device = kernel->device;
     return PDL_SUCCESS;
 }
+
+/* The function of a symbol in the current context; NULL: the Runtime has not launched it there. */
+static inline const struct pdl_bound *pdl_kernel_bound(const pdl_kernel *kernel)
+{
+    const struct pdl_bound *bound = atomic_load_explicit(&kernel->bound, memory_order_acquire);
+    unsigned long long context = 0;
+    if (bound != NULL && kernel->driver->cuCtxGetId(NULL, &context) != CUDA_SUCCESS) {
+        return NULL;
+    }
+    while (bound != NULL && bound->context != context) {
+        bound = bound->next;
+    }
+    return bound;
+}
+
+/* Remembers it, after the Runtime has. */
+PDL_COLD void pdl_kernel_bind(pdl_kernel *kernel);
 
 /* What is known of code, in a word. */
 static inline unsigned pdl_known_pack(const struct pdl_scan_answer *answer)
@@ -156,12 +183,14 @@ static inline bool pdl_kernel_has_parameter_sizes(const pdl_kernel *kernel)
                                               : kernel->driver->cuFuncGetParamInfo != NULL);
 }
 
-/* The size of a parameter, where they are known; CUDA_ERROR_INVALID_VALUE past the last one. */
-CUresult pdl_kernel_parameter_size(const pdl_kernel *kernel, CUfunction handle, size_t index,
-                                   size_t *size);
+/* A parameter. An image says nothing of the offset: then it is SIZE_MAX. */
+struct pdl_place {
+    size_t offset, size;
+};
 
-/* Any other result of it as an error. */
-PDL_COLD pdl_status pdl_kernel_parameters_failed(const pdl_kernel *kernel, CUresult result);
+/* Lists the parameters, where their sizes are known. The caller frees *places. */
+pdl_status pdl_kernel_parameters(const pdl_kernel *kernel, struct pdl_place **places,
+                                 size_t *count);
 
 /* Asks the driver again how much dynamic shared memory the kernel may have: others can raise it
  * too. */

@@ -8,27 +8,6 @@
 #include "launch/log.h"
 #include "launch/lower.h"
 
-pdl_status pdl_launch_prepare(pdl_kernel *kernel, const pdl_launch_desc *desc, int *device,
-                              struct pdl_lowered *lowered)
-{
-    pdl_launch_desc copy;
-    if (kernel == NULL) {
-        return PDL_FAIL_FIELD(PDL_ERROR_INVALID_ARGUMENT, "kernel", "kernel is NULL");
-    }
-    if (desc == NULL) {
-        return PDL_FAIL_FIELD(PDL_ERROR_INVALID_ARGUMENT, "desc", "desc is NULL");
-    }
-    pdl_status status = pdl_desc_whole(&desc, &copy);
-    if (status != PDL_SUCCESS) {
-        return status;
-    }
-    status = pdl_kernel_device(kernel, device);
-    if (status != PDL_SUCCESS) {
-        return status;
-    }
-    return pdl_lower(kernel, *device, desc, lowered);
-}
-
 /* ---- refusals by the driver ----------------------------------------------------------------- */
 
 /* Works out which rule a refused launch broke, of those that are not checked before: the driver
@@ -84,17 +63,34 @@ PDL_COLD static pdl_status refused(const pdl_kernel *kernel, const struct pdl_lo
 
 /* ---- submit --------------------------------------------------------------------------------- */
 
-/* What the Runtime's side gets is the driver's configuration under another name. */
-#define SAME_PLACE(theirs, ours)                                                                   \
-    _Static_assert(offsetof(CUlaunchConfig, theirs) == offsetof(pdl_runtime_launch, ours),         \
-                   "pdl_runtime_launch has the layout of CUlaunchConfig")
-SAME_PLACE(gridDimX, grid);
-SAME_PLACE(blockDimX, block);
-SAME_PLACE(sharedMemBytes, dynamic_shared_memory);
-SAME_PLACE(hStream, stream);
-SAME_PLACE(attrs, attributes);
-SAME_PLACE(numAttrs, attribute_count);
-_Static_assert(sizeof(CUlaunchConfig) == sizeof(pdl_runtime_launch), "and no more");
+_Static_assert(offsetof(CUlaunchConfig, blockDimX) == offsetof(pdl_runtime_launch, block) &&
+                   offsetof(CUlaunchConfig, hStream) == offsetof(pdl_runtime_launch, stream) &&
+                   offsetof(CUlaunchConfig, numAttrs) ==
+                       offsetof(pdl_runtime_launch, attribute_count) &&
+                   sizeof(CUlaunchConfig) == sizeof(pdl_runtime_launch),
+               "what the Runtime's side gets is the driver's configuration under another name");
+
+/* Whether the driver does the same as the Runtime with a launch of a symbol: the Runtime may not know an attribute
+ * that the driver knows, and what a NULL stream means to the program is known of newer ones. */
+static inline bool is_plain(const pdl_runtime_ops *ops, const struct pdl_lowered *lowered)
+{
+    return !lowered->rare &&
+           (lowered->config.hStream != NULL ||
+            (ops->size >= sizeof(*ops) && ops->default_stream == PDL_DEFAULT_STREAM_LEGACY));
+}
+
+/* The Runtime loads a symbol's code and makes its context, and keeps an error for cudaGetLastError(): so it makes the
+ * first launch in a context, and those that the driver refused. */
+PDL_RARE static int32_t launch_by_runtime(pdl_kernel *kernel, const struct pdl_lowered *lowered,
+                                          void **values)
+{
+    const int32_t result = kernel->ops->launch(
+        kernel->symbol, (const pdl_runtime_launch *)(const void *)&lowered->config, values);
+    if (result == 0 && lowered->function == NULL && is_plain(kernel->ops, lowered)) {
+        pdl_kernel_bind(kernel);
+    }
+    return result;
+}
 
 /* The caller's descriptor, which may be older: it has the field if it became an attribute. */
 PDL_RARE static void copy_device_node(const struct pdl_lowered *lowered,
@@ -115,19 +111,20 @@ pdl_status pdl_launch(pdl_kernel *kernel, const pdl_launch_desc *desc, void *con
     if (status != PDL_SUCCESS) {
         return status;
     }
-    int32_t result;
+    int32_t result = CUDA_ERROR_NOT_FOUND;
+    const char *call = "cuLaunchKernelEx";
     void **const values = (void **)args; /* CUDA's calls do not write through it */
-    if (kernel->kind == PDL_KERNEL_SYMBOL) {
-        result = kernel->ops->launch(
-            kernel->symbol, (const pdl_runtime_launch *)(const void *)&lowered.config, values);
-    } else {
-        result = (int32_t)kernel->driver->cuLaunchKernelEx(&lowered.config, kernel->function,
+    if (lowered.function != NULL &&
+        (kernel->kind != PDL_KERNEL_SYMBOL || is_plain(kernel->ops, &lowered))) {
+        result = (int32_t)kernel->driver->cuLaunchKernelEx(&lowered.config, lowered.function,
                                                            values, NULL);
     }
+    if (result != 0 && kernel->kind == PDL_KERNEL_SYMBOL) {
+        call = "cudaLaunchKernelExC";
+        result = launch_by_runtime(kernel, &lowered, values);
+    }
     if (result != 0) {
-        return refused(
-            kernel, &lowered,
-            kernel->kind == PDL_KERNEL_SYMBOL ? "cudaLaunchKernelExC" : "cuLaunchKernelEx", result);
+        return refused(kernel, &lowered, call, result);
     }
     pdl_log_decision(kernel, &lowered);
     if (lowered.rare) {

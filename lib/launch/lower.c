@@ -22,11 +22,6 @@ pdl_status pdl_desc_resize(const pdl_launch_desc *desc, pdl_launch_desc *copy)
 
 /* ---- checks --------------------------------------------------------------------------------- */
 
-static uint32_t or_one(uint32_t value)
-{
-    return value != 0 ? value : 1;
-}
-
 /* A triple as the driver takes it: y and z default to 1. */
 struct extent {
     uint32_t x, y, z;
@@ -34,7 +29,7 @@ struct extent {
 
 static struct extent extent_of(const uint32_t given[3])
 {
-    return (struct extent){given[0], or_one(given[1]), or_one(given[2])};
+    return (struct extent){given[0], pdl_or_one(given[1]), pdl_or_one(given[2])};
 }
 
 /* x at least 1, and all within the limits. */
@@ -366,16 +361,13 @@ PDL_RARE static void append_all(const pdl_launch_desc *desc, struct pdl_lowered 
         count += desc->extra_attribute_count;
     }
     lowered->config.numAttrs = count;
+    lowered->config.attrs = count > 0 ? lowered->attributes : NULL;
 }
 
-static void append_overlap(struct pdl_lowered *lowered)
-{
-    CUlaunchAttribute *attribute = &lowered->attributes[0];
-    memset(attribute, 0, sizeof(*attribute));
-    attribute->id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION;
-    attribute->value.programmaticStreamSerializationAllowed = 1;
-    lowered->config.numAttrs = 1;
-}
+/* What most launches that overlap have, and nothing else. The driver reads what was not just written. */
+static const CUlaunchAttribute overlap_attribute = {
+    .id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION,
+    .value = {.programmaticStreamSerializationAllowed = 1}};
 
 /* 16 bytes that compilers OR at once. */
 typedef uint64_t pair __attribute__((vector_size(16)));
@@ -465,21 +457,44 @@ pdl_status pdl_lower(pdl_kernel *kernel, int device, const pdl_launch_desc *desc
     if (stream == NULL && desc->default_stream == PDL_DEFAULT_STREAM_PER_THREAD) {
         stream = CU_STREAM_PER_THREAD;
     }
-    CUlaunchConfig *const config = &lowered->config;
-    config->gridDimX = grid.x;
-    config->gridDimY = grid.y;
-    config->gridDimZ = grid.z;
-    config->blockDimX = block.x;
-    config->blockDimY = block.y;
-    config->blockDimZ = block.z;
-    config->sharedMemBytes = desc->dynamic_shared_memory;
-    config->hStream = stream;
-    config->numAttrs = 0;
+    const bool plain = !rare && lowered->reason == PDL_REASON_GRANTED;
+    lowered->config = (CUlaunchConfig){
+        .gridDimX = grid.x,
+        .gridDimY = grid.y,
+        .gridDimZ = grid.z,
+        .blockDimX = block.x,
+        .blockDimY = block.y,
+        .blockDimZ = block.z,
+        .sharedMemBytes = desc->dynamic_shared_memory,
+        .hStream = stream,
+        .attrs = plain ? (CUlaunchAttribute *)&overlap_attribute : NULL,
+        .numAttrs = plain,
+    };
     if (rare) {
         append_all(desc, lowered);
-    } else if (lowered->reason == PDL_REASON_GRANTED) {
-        append_overlap(lowered);
     }
-    config->attrs = config->numAttrs > 0 ? lowered->attributes : NULL;
     return PDL_SUCCESS;
+}
+
+/* With all of the above inlined, for speed. */
+__attribute__((flatten)) pdl_status pdl_launch_prepare(pdl_kernel *kernel,
+                                                       const pdl_launch_desc *desc, int *device,
+                                                       struct pdl_lowered *lowered)
+{
+    pdl_launch_desc copy;
+    if (kernel == NULL) {
+        return PDL_FAIL_FIELD(PDL_ERROR_INVALID_ARGUMENT, "kernel", "kernel is NULL");
+    }
+    if (desc == NULL) {
+        return PDL_FAIL_FIELD(PDL_ERROR_INVALID_ARGUMENT, "desc", "desc is NULL");
+    }
+    pdl_status status = pdl_desc_whole(&desc, &copy);
+    const struct pdl_bound *const bound = pdl_kernel_bound(kernel);
+    if (bound != NULL) {
+        *device = bound->device;
+    } else if (status == PDL_SUCCESS) {
+        status = pdl_kernel_device(kernel, device);
+    }
+    lowered->function = bound != NULL ? bound->function : kernel->function;
+    return status == PDL_SUCCESS ? pdl_lower(kernel, *device, desc, lowered) : status;
 }

@@ -17,11 +17,18 @@
 struct pdl_lowered {
     struct pdl_kernel_facts *facts;
     CUlaunchConfig config;
+    CUfunction function; /* of a launch: what the driver takes; NULL: only the Runtime knows it */
     pdl_reason reason;
     uint32_t rare;  /* whether more was asked for than the short way has, */
     uint32_t asked; /* and if so, the rows of the table of attributes, a bit each */
-    CUlaunchAttribute attributes[PDL_ATTRIBUTE_MAX]; /* config.attrs points here */
+    CUlaunchAttribute attributes[PDL_ATTRIBUTE_MAX]; /* config.attrs may point here */
 };
+
+/* y or z of a descriptor's grid, block or cluster. */
+static inline uint32_t pdl_or_one(uint32_t value)
+{
+    return value != 0 ? value : 1;
+}
 
 /* Checks a whole descriptor (its size is right) against a kernel on a device and fills *lowered. On
  * failure the error is recorded, and lowered->reason holds if the check of overlap was reached. */
@@ -32,8 +39,8 @@ pdl_status pdl_lower(pdl_kernel *kernel, int device, const pdl_launch_desc *desc
 static inline const CUlaunchAttribute *pdl_lowered_find(const struct pdl_lowered *lowered, int id)
 {
     for (unsigned i = 0; i < lowered->config.numAttrs; i++) {
-        if ((int)lowered->attributes[i].id == id) {
-            return &lowered->attributes[i];
+        if ((int)lowered->config.attrs[i].id == id) {
+            return &lowered->config.attrs[i];
         }
     }
     return NULL;

@@ -67,10 +67,9 @@ pdl_status pdl_launch_occupancy(pdl_kernel *kernel, const pdl_launch_desc *desc,
     known.active_blocks = (uint32_t)blocks * (uint32_t)lowered.facts->device->multiprocessor_count;
     if (lowered.facts->device->cluster_launch) {
         status = count_clusters(kernel, &lowered, &known);
-        if (status != PDL_SUCCESS) {
-            return status;
-        }
     }
-    pdl_sized_copy(occupancy, &known, sizeof(known));
-    return PDL_SUCCESS;
+    if (status == PDL_SUCCESS) {
+        pdl_sized_copy(occupancy, &known, sizeof(known));
+    }
+    return status;
 }

@@ -44,11 +44,15 @@ static void look(void)
 {
     const char *const overlap = getenv("PDL_OVERLAP");
     const char *const tuned = secure_getenv("PDL_TUNED");
+    const char *const log = secure_getenv("PDL_LOG");
     const bool has_file = tuned != NULL && tuned[0] != '\0';
     const pdl_policy given = {.capture_only = overlap != NULL && strcmp(overlap, "capture") == 0,
                               .exclude = secure_getenv("PDL_OVERLAP_EXCLUDE"),
                               .tuned = has_file ? tuned : NULL,
                               .tuned_auto = has_file};
+    if (log != NULL && log[0] != '\0') {
+        (void)atomic_fetch_or(&pdl_gate_special, (unsigned)PDL_GATE_LOG);
+    }
     if (fill(&environment, &given) != PDL_SUCCESS) {
         (void)fprintf(stderr, "libpdl: PDL_TUNED: %s\n", pdl_last_error()->message);
     }

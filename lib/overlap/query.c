@@ -35,14 +35,10 @@ const char *pdl_condition_string(pdl_condition condition)
 
 /* ---- one launch ----------------------------------------------------------------------------- */
 
-static uint32_t or_one(uint32_t value)
-{
-    return value != 0 ? value : 1;
-}
-
 static uint32_t cluster_blocks(const pdl_launch_desc *desc)
 {
-    return or_one(desc->cluster[0]) * or_one(desc->cluster[1]) * or_one(desc->cluster[2]);
+    return pdl_or_one(desc->cluster[0]) * pdl_or_one(desc->cluster[1]) *
+           pdl_or_one(desc->cluster[2]);
 }
 
 /* The share of shared memory that the launch prefers; -1: it leaves the choice to the driver. The
@@ -55,15 +51,9 @@ static pdl_status get_carveout(const pdl_kernel *kernel, const struct pdl_kernel
         *carveout = (int32_t)desc->shared_memory_carveout;
         return PDL_SUCCESS;
     }
-    int value = -1;
-    const pdl_status status =
-        pdl_kernel_read_attribute(kernel, facts, CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT,
-                                  "to learn how a kernel's shared memory is set", &value);
-    if (status != PDL_SUCCESS) {
-        return status;
-    }
-    *carveout = value;
-    return PDL_SUCCESS;
+    return pdl_kernel_read_attribute(kernel, facts,
+                                     CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT,
+                                     "to learn how a kernel's shared memory is set", carveout);
 }
 
 /* What the driver's calculator says. It does not know of a launch's own carve-out: then it is no
@@ -76,13 +66,7 @@ static pdl_status ask_driver(pdl_kernel *kernel, struct pdl_kernel_facts *facts,
         (desc->flags & PDL_LAUNCH_SET_SHARED_MEMORY_CARVEOUT) != 0) {
         return PDL_SUCCESS;
     }
-    int answer = 0;
-    const pdl_status status =
-        pdl_kernel_occupancy(kernel, facts, block->threads, desc->dynamic_shared_memory, &answer);
-    if (status == PDL_SUCCESS) {
-        *blocks = answer;
-    }
-    return status;
+    return pdl_kernel_occupancy(kernel, facts, block->threads, desc->dynamic_shared_memory, blocks);
 }
 
 /* Checks a launch as pdl_launch() would, and fills a side of the input. */
@@ -115,10 +99,9 @@ static pdl_status look_at(pdl_kernel *kernel, int device, const pdl_launch_desc 
         .block_known = true,
     };
     status = get_carveout(kernel, facts, desc, &side->block.carveout);
-    if (status != PDL_SUCCESS) {
-        return status;
-    }
-    return ask_driver(kernel, facts, desc, &side->block, &side->driver_per_sm);
+    return status == PDL_SUCCESS
+               ? ask_driver(kernel, facts, desc, &side->block, &side->driver_per_sm)
+               : status;
 }
 
 /* ---- both ----------------------------------------------------------------------------------- */
@@ -143,11 +126,8 @@ static struct pdl_sm sm_of(const pdl_device_info *device)
 
 static CUstream stream_of(const pdl_launch_desc *desc)
 {
-    if (desc->stream != NULL) {
-        return desc->stream;
-    }
-    return desc->default_stream == PDL_DEFAULT_STREAM_PER_THREAD ? CU_STREAM_PER_THREAD
-                                                                 : CU_STREAM_LEGACY;
+    const bool own = desc->default_stream == PDL_DEFAULT_STREAM_PER_THREAD;
+    return desc->stream != NULL ? desc->stream : own ? CU_STREAM_PER_THREAD : CU_STREAM_LEGACY;
 }
 
 static pdl_status check_arguments(const pdl_kernel *primary, const pdl_launch_desc *primary_desc,
@@ -193,30 +173,24 @@ pdl_status pdl_overlap_query(pdl_kernel *primary, const pdl_launch_desc *primary
     struct pdl_overlap_input input = {.device = -1};
     pdl_overlap_report known = {.size = (uint32_t)sizeof(known)};
     pdl_status status = check_arguments(primary, primary_desc, secondary, secondary_desc, report);
-    if (status != PDL_SUCCESS) {
-        return status;
+    if (status == PDL_SUCCESS) {
+        status = pdl_desc_whole(&primary_desc, &primary_copy);
     }
-    status = pdl_desc_whole(&primary_desc, &primary_copy);
-    if (status != PDL_SUCCESS) {
-        return status;
+    if (status == PDL_SUCCESS) {
+        status = pdl_desc_whole(&secondary_desc, &secondary_copy);
     }
-    status = pdl_desc_whole(&secondary_desc, &secondary_copy);
-    if (status != PDL_SUCCESS) {
-        return status;
+    if (status == PDL_SUCCESS) {
+        status = find_device(primary, secondary, &device);
     }
-    status = find_device(primary, secondary, &device);
-    if (status != PDL_SUCCESS) {
-        return status;
+    if (status == PDL_SUCCESS) {
+        status = pdl_device_facts(primary->driver, device, &info);
     }
-    status = pdl_device_facts(primary->driver, device, &info);
-    if (status != PDL_SUCCESS) {
-        return status;
+    if (status == PDL_SUCCESS) {
+        status = look_at(primary, device, primary_desc, &input.primary);
     }
-    status = look_at(primary, device, primary_desc, &input.primary);
-    if (status != PDL_SUCCESS) {
-        return status;
+    if (status == PDL_SUCCESS) {
+        status = look_at(secondary, device, secondary_desc, &input.secondary);
     }
-    status = look_at(secondary, device, secondary_desc, &input.secondary);
     if (status != PDL_SUCCESS) {
         return status;
     }

@@ -29,6 +29,8 @@
 #define MOCK_PARAMETERS 16  /* of a kernel, at most */
 #define MOCK_ARGUMENT   64  /* bytes of one, at most */
 #define MOCK_RUNS       256 /* nodes that ran */
+#define MOCK_HANDLES    8   /* conditions of a graph, at most */
+#define MOCK_BODIES     2
 
 /* Attributes that the oldest headers the library builds with do not name. Their values are written
  * by offset for the same reason. */
@@ -97,6 +99,7 @@ struct mock_launch {
 struct mock_node_params {
     CUfunction function; /* one of these two, as it was given */
     CUkernel kernel;
+    CUcontext context; /* NULL: not said */
     unsigned grid[3];
     unsigned block[3];
     unsigned shared;
@@ -114,14 +117,19 @@ struct CUgraphNode_st {
     struct mock_node_params params;
     void *pointers[MOCK_PARAMETERS]; /* into params.arguments */
     unsigned sets;                   /* attributes set, again or not */
+    CUgraphNodeParams other;         /* of a node that is not a kernel */
+    CUgraph graphs[MOCK_BODIES];     /* the child graph, or the bodies */
 };
 
-/* A kernel node that ran: the nodes of a replay stand together, each after those before it. */
+/* A node that ran: the nodes of a replay stand together, each after those before it. Kernels are listed
+ * alone unless mock.runs_all is set; a while runs its body once. */
 struct mock_run {
     unsigned replay; /* counts cuGraphLaunch */
     CUstream stream;
     CUgraphNode node; /* that the executable one was made from: only good for comparing */
+    CUgraphNodeType type;
     struct mock_node_params params;
+    CUgraphNodeParams other;
 };
 
 struct mock {
@@ -157,9 +165,12 @@ struct mock {
     unsigned graphs_made; /* which numbers them */
     unsigned execs_made;
     CUstream upload_stream; /* of the last cuGraphUpload */
+    unsigned packed;        /* nodes whose arguments came as one block */
     unsigned replay_count;
     unsigned run_count;
-    struct mock_run runs[MOCK_RUNS];      /* run i is at i % MOCK_RUNS */
+    struct mock_run runs[MOCK_RUNS]; /* run i is at i % MOCK_RUNS */
+    bool runs_all;
+    int refused_type;                     /* of nodes that the driver does not support; 0: none */
     unsigned long long instantiate_flags; /* of the last cuGraphInstantiateWithFlags */
     unsigned resets;                      /* mock_device_reset() */
     char misuse[256];                     /* the first thing that a correct caller would not do */
@@ -221,6 +232,10 @@ CUcontext mock_context(int device);
 /* What a stream captures: a graph, nothing (NULL, CU_STREAM_CAPTURE_STATUS_NONE), or what cannot be
  * had any more (NULL, CU_STREAM_CAPTURE_STATUS_INVALIDATED). Not for the legacy default stream. */
 void mock_capture(CUstream stream, CUgraph graph, CUstreamCaptureStatus status);
+
+/* Puts a node at the end of what a stream captures, as the driver does: a kernel's edge from a kernel is
+ * programmatic if it `overlaps`. A kernel is the model's first. */
+CUgraphNode mock_capture_node(CUstream stream, CUgraphNodeType type, bool overlaps);
 
 /* A node that is not a kernel, with nothing before it; an edge; the edge between two nodes, NULL if
  * there is none; and how many edges end in a node. For the test's own graphs and the library's. */

@@ -26,6 +26,7 @@ static bool releases(enum mock_entry entry)
     case MOCK_cuGraphDestroy:
     case MOCK_cuGraphDestroyNode:
     case MOCK_cuGraphExecDestroy:
+    case MOCK_cuStreamEndCapture:
         return true;
     default:
         return false;

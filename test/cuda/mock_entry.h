@@ -24,7 +24,9 @@
     X(cuGraphAddNode, 12030, cuGraphAddNode_v2)                                                    \
     X(cuGraphInstantiateWithFlags, 11040, cuGraphInstantiateWithFlags)                             \
     X(cuGraphExecDestroy, 10000, cuGraphExecDestroy)                                               \
-    X(cuGraphLaunch, 10000, cuGraphLaunch)
+    X(cuGraphLaunch, 10000, cuGraphLaunch)                                                         \
+    X(cuCtxGetCurrent, 4000, cuCtxGetCurrent)                                                      \
+    X(cuStreamEndCapture, 10000, cuStreamEndCapture)
 #define MOCK_QUIET_ENTRIES(X)                                                                      \
     X(cuGetErrorName, 6000, cuGetErrorName)                                                        \
     X(cuDeviceGet, 2000, cuDeviceGet)                                                              \
@@ -34,6 +36,7 @@
     X(cuCtxPushCurrent, 4000, cuCtxPushCurrent_v2)                                                 \
     X(cuCtxPopCurrent, 4000, cuCtxPopCurrent_v2)                                                   \
     X(cuCtxGetDevice, 2000, cuCtxGetDevice)                                                        \
+    X(cuCtxGetId, 12000, cuCtxGetId)                                                               \
     X(cuMemAlloc, 3020, cuMemAlloc_v2)                                                             \
     X(cuMemFree, 3020, cuMemFree_v2)                                                               \
     X(cuStreamGetCtx, 9020, cuStreamGetCtx)                                                        \
@@ -68,7 +71,19 @@
     X(cuGraphKernelNodeGetAttribute, 11000, cuGraphKernelNodeGetAttribute)                         \
     X(cuGraphKernelNodeSetAttribute, 11000, cuGraphKernelNodeSetAttribute)                         \
     X(cuGraphExecKernelNodeSetParams, 12000, cuGraphExecKernelNodeSetParams_v2)                    \
-    X(cuGraphUpload, 11010, cuGraphUpload)
+    X(cuGraphUpload, 11010, cuGraphUpload)                                                         \
+    X(cuGraphClone, 10000, cuGraphClone)                                                           \
+    X(cuGraphAddDependencies, 12030, cuGraphAddDependencies_v2)                                    \
+    X(cuGraphMemcpyNodeGetParams, 10000, cuGraphMemcpyNodeGetParams)                               \
+    X(cuGraphMemsetNodeGetParams, 10000, cuGraphMemsetNodeGetParams)                               \
+    X(cuGraphHostNodeGetParams, 10000, cuGraphHostNodeGetParams)                                   \
+    X(cuGraphChildGraphNodeGetGraph, 10000, cuGraphChildGraphNodeGetGraph)                         \
+    X(cuGraphEventRecordNodeGetEvent, 11010, cuGraphEventRecordNodeGetEvent)                       \
+    X(cuGraphEventWaitNodeGetEvent, 11010, cuGraphEventWaitNodeGetEvent)                           \
+    X(cuGraphKernelNodeCopyAttributes, 11000, cuGraphKernelNodeCopyAttributes)                     \
+    X(cuGraphConditionalHandleCreate, 12030, cuGraphConditionalHandleCreate)                       \
+    X(cuGraphExecNodeSetParams, 12020, cuGraphExecNodeSetParams)                                   \
+    X(cuStreamBeginCaptureToGraph, 12030, cuStreamBeginCaptureToGraph)
 #define MOCK_ENTRIES(X) MOCK_SHOWN_ENTRIES(X) MOCK_QUIET_ENTRIES(X)
 
 /* Every entry has the signature of the driver's. */
@@ -229,7 +244,25 @@ struct CUgraph_st {
     unsigned made; /* nodes, also those destroyed again */
     mock_node *nodes;
     struct mock_edge *edges;
+    mock_node *owner;               /* a child graph's, or a body's; NULL: the caller's */
+    bool is_body;                   /* or in one */
+    unsigned handles;               /* of conditions that were made for it, */
+    unsigned initial[MOCK_HANDLES]; /* their values, */
+    bool used[MOCK_HANDLES];        /* and whether a node has them */
 };
+mock_graph *mock_make_graph(mock_node *owner, bool is_body);
+void mock_remove_graph(mock_graph *graph);
+mock_node *mock_append_node(mock_graph *graph, CUgraphNodeType type);
+void mock_append_edge(mock_node *from, mock_node *to, CUgraphEdgeData data);
+
+/* Parameters of a node that is not a kernel; what it has of its own is made. And the end of that. */
+CUresult mock_take_params(mock_node *node, CUgraphNodeParams *params, const char *call);
+void mock_free_params(mock_node *node);
+
+/* The graph of a condition's handle, and the condition's number there; NULL: none. */
+mock_graph *mock_graph_of_handle(CUgraphConditionalHandle handle, unsigned *number);
+mock_graph *mock_graph_of_number(unsigned number);
+bool mock_has_event(CUevent event, const char *call); /* notes misuse if not */
 bool mock_has_graph(CUgraph graph, const char *call); /* notes misuse if not */
 bool mock_has_node(CUgraphNode node, const char *call);
 CUresult mock_copy_params(struct mock_node_params *to, const CUDA_KERNEL_NODE_PARAMS *from,

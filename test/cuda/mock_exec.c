@@ -10,7 +10,9 @@ struct exec_node {
     unsigned number;  /* of that, which may be destroyed meanwhile */
     CUgraphNodeType type;
     bool ran;
+    bool off; /* in a body that a condition keeps from running */
     struct mock_node_params params;
+    CUgraphNodeParams other;
 };
 
 struct CUgraphExec_st {
@@ -66,6 +68,73 @@ static struct exec_node *find_node(CUgraphExec exec, CUgraphNode from)
     return NULL;
 }
 
+/* At most so many nodes and edges has a graph with what its nodes have. */
+/* NOLINTNEXTLINE(misc-no-recursion): as deep as a test wants */
+static void count(const mock_graph *graph, CUgraphExec exec)
+{
+    for (const struct mock_edge *edge = graph->edges; edge != NULL; edge = edge->next) {
+        exec->edge_count++;
+    }
+    for (const mock_node *node = graph->nodes; node != NULL; node = node->next) {
+        exec->node_count++;
+        for (size_t i = 0; i < MOCK_BODIES; i++) {
+            if (node->graphs[i] != NULL) {
+                count(node->graphs[i], exec);
+            }
+        }
+    }
+    exec->edge_count += exec->node_count * (exec->node_count + 1); /* into and out of those */
+}
+
+static void add_edge(CUgraphExec exec, mock_node *from, mock_node *to)
+{
+    exec->edges[exec->edge_count++] = (struct mock_edge){.from = from, .to = to};
+}
+
+/* Adds a graph's nodes, each of which runs after `owner`. What runs after a node also runs after what
+ * that has. */
+/* NOLINTNEXTLINE(misc-no-recursion): as deep as a test wants */
+static void flatten(CUgraphExec exec, const mock_graph *graph, mock_node *owner, bool off)
+{
+    for (unsigned i = 0; i < graph->handles; i++) {
+        if (!graph->used[i]) {
+            mock_misused("a graph has a condition that no node uses");
+        }
+    }
+    for (mock_node *node = graph->nodes; node != NULL; node = node->next) {
+        exec->nodes[exec->node_count++] = (struct exec_node){.from = node,
+                                                             .number = node->number,
+                                                             .type = node->type,
+                                                             .off = off,
+                                                             .params = node->params,
+                                                             .other = node->other};
+        if (owner != NULL) {
+            add_edge(exec, owner, node);
+        }
+        const size_t first = exec->node_count;
+        for (unsigned i = 0; i < MOCK_BODIES; i++) {
+            bool body_off = off;
+            if (node->graphs[i] != NULL && node->type == CU_GRAPH_NODE_TYPE_CONDITIONAL) {
+                unsigned number = 0;
+                const mock_graph *of =
+                    mock_graph_of_handle(node->other.conditional.handle, &number);
+                body_off = off || (of->initial[number] != 0) != (i == 0);
+            }
+            if (node->graphs[i] != NULL) {
+                flatten(exec, node->graphs[i], node, body_off);
+            }
+        }
+        for (const struct mock_edge *edge = graph->edges; edge != NULL; edge = edge->next) {
+            for (size_t i = first; edge->from == node && i < exec->node_count; i++) {
+                add_edge(exec, exec->nodes[i].from, edge->to);
+            }
+        }
+    }
+    for (const struct mock_edge *edge = graph->edges; edge != NULL; edge = edge->next) {
+        exec->edges[exec->edge_count++] = *edge;
+    }
+}
+
 CUresult mock_cuGraphInstantiateWithFlags(CUgraphExec *exec, CUgraph graph,
                                           unsigned long long flags)
 {
@@ -81,26 +150,15 @@ CUresult mock_cuGraphInstantiateWithFlags(CUgraphExec *exec, CUgraph graph,
     if (made == NULL) {
         abort();
     }
-    for (const mock_node *node = graph->nodes; node != NULL; node = node->next) {
-        made->node_count++;
-    }
-    for (const struct mock_edge *edge = graph->edges; edge != NULL; edge = edge->next) {
-        made->edge_count++;
-    }
+    count(graph, made);
     made->nodes = calloc(made->node_count + 1, sizeof(*made->nodes));
     made->edges = calloc(made->edge_count + 1, sizeof(*made->edges));
     if (made->nodes == NULL || made->edges == NULL) {
         abort();
     }
-    size_t at = 0;
-    for (mock_node *node = graph->nodes; node != NULL; node = node->next) {
-        made->nodes[at++] = (struct exec_node){
-            .from = node, .number = node->number, .type = node->type, .params = node->params};
-    }
-    at = 0;
-    for (const struct mock_edge *edge = graph->edges; edge != NULL; edge = edge->next) {
-        made->edges[at++] = *edge;
-    }
+    made->node_count = 0;
+    made->edge_count = 0;
+    flatten(made, graph, NULL, false);
     made->number = mock.execs_made++;
     made->from = graph;
     made->next = execs;
@@ -164,6 +222,28 @@ CUresult mock_cuGraphExecKernelNodeSetParams(CUgraphExec exec, CUgraphNode node,
     return mock_leave(CUDA_SUCCESS);
 }
 
+CUresult mock_cuGraphExecNodeSetParams(CUgraphExec exec, CUgraphNode node,
+                                       CUgraphNodeParams *params)
+{
+    static const char call[] = "cuGraphExecNodeSetParams";
+    MOCK_ENTER(cuGraphExecNodeSetParams);
+    if (!has_exec(exec, call) || !mock_has_node(node, call)) {
+        return mock_leave(CUDA_ERROR_INVALID_VALUE);
+    }
+    struct exec_node *of = find_node(exec, node);
+    if (of == NULL || of->type != params->type || of->type == CU_GRAPH_NODE_TYPE_KERNEL) {
+        mock_misused("%s was called with a node of another type or graph", call);
+        return mock_leave(CUDA_ERROR_INVALID_VALUE);
+    }
+    if (params->type == CU_GRAPH_NODE_TYPE_MEMSET &&
+        params->memset.height != of->other.memset.height) {
+        return mock_leave(CUDA_ERROR_INVALID_VALUE); /* as the driver */
+    }
+    of->other = *params;
+    MOCK_LOG("exec=%u node=%u type=%d", exec->number, node->number, (int)params->type);
+    return mock_leave(CUDA_SUCCESS);
+}
+
 /* ------------------------------------------------------------------------------------------------
  * Replays
  * ---------------------------------------------------------------------------------------------- */
@@ -181,13 +261,23 @@ static bool is_ready(CUgraphExec exec, const struct exec_node *node)
 static void run(CUgraphExec exec, const struct exec_node *node, CUstream stream)
 {
     int device = 0;
+    const bool is_kernel = node->type == CU_GRAPH_NODE_TYPE_KERNEL;
+    if (is_kernel || mock.runs_all) {
+        mock.runs[mock.run_count++ % MOCK_RUNS] = (struct mock_run){.replay = mock.replay_count,
+                                                                    .stream = stream,
+                                                                    .node = node->from,
+                                                                    .type = node->type,
+                                                                    .params = node->params,
+                                                                    .other = node->other};
+    }
+    if (!is_kernel) {
+        return;
+    }
     (void)mock_kernel_of_params(&node->params, &device);
     if (device != mock_stream_device(stream)) {
         mock_misused("a graph for device %d was launched in a stream of device %d", device,
                      mock_stream_device(stream));
     }
-    mock.runs[mock.run_count++ % MOCK_RUNS] = (struct mock_run){
-        .replay = mock.replay_count, .stream = stream, .node = node->from, .params = node->params};
     mock_see_node(exec, node->number, stream, &node->params);
     if (mock.log != NULL) {
         mock_log_node("", &node->params);
@@ -234,7 +324,7 @@ CUresult mock_cuGraphLaunch(CUgraphExec exec, CUstream stream)
                 node->ran = true;
                 progress = true;
                 done++;
-                if (node->type == CU_GRAPH_NODE_TYPE_KERNEL) {
+                if (!node->off) {
                     run(exec, node, stream);
                 }
             }

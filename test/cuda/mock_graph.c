@@ -60,7 +60,7 @@ static bool has_kernel_node(CUgraphNode node, const char *call)
  * Objects
  * ---------------------------------------------------------------------------------------------- */
 
-static mock_node *append_node(mock_graph *graph, CUgraphNodeType type)
+mock_node *mock_append_node(mock_graph *graph, CUgraphNodeType type)
 {
     mock_node **end = &graph->nodes;
     mock_node *node = calloc(1, sizeof(*node));
@@ -81,7 +81,7 @@ static mock_node *append_node(mock_graph *graph, CUgraphNodeType type)
     return node;
 }
 
-static void append_edge(mock_node *from, mock_node *to, CUgraphEdgeData data)
+void mock_append_edge(mock_node *from, mock_node *to, CUgraphEdgeData data)
 {
     struct mock_edge **end = &from->graph->edges;
     struct mock_edge *edge = calloc(1, sizeof(*edge));
@@ -112,11 +112,12 @@ static void remove_node(mock_node *node)
         at = &(*at)->next;
     }
     *at = node->next;
+    mock_free_params(node);
     free(node);
     mock.live_nodes--;
 }
 
-static void remove_graph(mock_graph *graph)
+void mock_remove_graph(mock_graph *graph)
 {
     mock_graph **at = &graphs;
     while (graph->nodes != NULL) {
@@ -133,7 +134,11 @@ static void remove_graph(mock_graph *graph)
 void mock_forget_graphs(void)
 {
     while (graphs != NULL) {
-        remove_graph(graphs);
+        mock_graph *root = graphs;
+        while (root->owner != NULL) {
+            root = root->owner->graph;
+        }
+        mock_remove_graph(root);
     }
 }
 
@@ -150,6 +155,16 @@ struct mock_kernel *mock_kernel_of_params(const struct mock_node_params *params,
     return mock_kernel_of_cu_kernel(params->kernel);
 }
 
+/* Where a kernel has a parameter. */
+static size_t parameter_offset(const struct mock_kernel *kernel, size_t index)
+{
+    size_t at = 0;
+    for (size_t i = 0; i < index; i++) {
+        at += (kernel->parameter_sizes[i] + 7) & ~(size_t)7;
+    }
+    return at;
+}
+
 CUresult mock_copy_params(struct mock_node_params *to, const CUDA_KERNEL_NODE_PARAMS *from,
                           const char *call)
 {
@@ -157,17 +172,28 @@ CUresult mock_copy_params(struct mock_node_params *to, const CUDA_KERNEL_NODE_PA
     int device = 0;
     made.function = from->func;
     made.kernel = from->kern;
+    made.context = from->ctx;
     const struct mock_kernel *kernel = mock_kernel_of_params(&made, &device);
     if (kernel == NULL || (from->func != NULL && from->kern != NULL)) {
         mock_misused("%s was called with something that is not a kernel", call);
         return CUDA_ERROR_INVALID_HANDLE;
     }
-    if (kernel->parameter_count > 0 && from->kernelParams == NULL) {
-        mock_misused("%s was called without arguments for %s", call, kernel->name);
+    void **const extra = from->extra;
+    size_t ends[MOCK_PARAMETERS];
+    size_t end = 0;
+    for (unsigned i = 0; i < kernel->parameter_count; i++) {
+        ends[i] = end = parameter_offset(kernel, i) + kernel->parameter_sizes[i];
+    }
+    if ((kernel->parameter_count > 0 && from->kernelParams == NULL && extra == NULL) ||
+        (from->kernelParams != NULL && extra != NULL)) {
+        mock_misused("%s was called with %s arguments for %s", call,
+                     extra == NULL ? "no" : "two sets of", kernel->name);
         return CUDA_ERROR_INVALID_VALUE;
     }
-    if (from->extra != NULL) {
-        mock_misused("%s was called with arguments in `extra`", call);
+    if (extra != NULL &&
+        (extra[0] != CU_LAUNCH_PARAM_BUFFER_POINTER || extra[2] != CU_LAUNCH_PARAM_BUFFER_SIZE ||
+         extra[4] != CU_LAUNCH_PARAM_END || *(const size_t *)extra[3] != end)) {
+        mock_misused("%s was called with a wrong list in `extra` for %s", call, kernel->name);
         return CUDA_ERROR_INVALID_VALUE;
     }
     if (from->gridDimX == 0 || from->gridDimY == 0 || from->gridDimZ == 0 || from->blockDimX == 0 ||
@@ -178,9 +204,13 @@ CUresult mock_copy_params(struct mock_node_params *to, const CUDA_KERNEL_NODE_PA
     if (mock.is_fake && from->blockDimX * from->blockDimY * from->blockDimZ > 1024) {
         return CUDA_ERROR_INVALID_VALUE;
     }
+    mock.packed += extra != NULL;
     memset(made.arguments, 0, sizeof(made.arguments));
     for (unsigned i = 0; i < kernel->parameter_count; i++) {
-        memcpy(made.arguments[i], from->kernelParams[i], kernel->parameter_sizes[i]);
+        const size_t size = kernel->parameter_sizes[i];
+        memcpy(made.arguments[i],
+               extra != NULL ? (const char *)extra[1] + ends[i] - size : from->kernelParams[i],
+               size);
     }
     made.grid[0] = from->gridDimX;
     made.grid[1] = from->gridDimY;
@@ -196,17 +226,13 @@ CUresult mock_copy_params(struct mock_node_params *to, const CUDA_KERNEL_NODE_PA
 static CUresult parameter_info(const struct mock_kernel *kernel, size_t index, size_t *offset,
                                size_t *size)
 {
-    size_t at = 0;
     if (kernel == NULL) {
         return CUDA_ERROR_INVALID_HANDLE;
     }
     if (index >= kernel->parameter_count) {
         return CUDA_ERROR_INVALID_VALUE;
     }
-    for (size_t i = 0; i < index; i++) {
-        at += (kernel->parameter_sizes[i] + 7) & ~(size_t)7;
-    }
-    *offset = at;
+    *offset = parameter_offset(kernel, index);
     if (size != NULL) {
         *size = kernel->parameter_sizes[index];
     }
@@ -231,12 +257,8 @@ CUresult mock_cuKernelGetParamInfo(CUkernel kernel, size_t index, size_t *offset
  * Graphs
  * ---------------------------------------------------------------------------------------------- */
 
-CUresult mock_cuGraphCreate(CUgraph *graph, unsigned flags)
+mock_graph *mock_make_graph(mock_node *owner, bool is_body)
 {
-    MOCK_ENTER(cuGraphCreate);
-    if (flags != 0) {
-        mock_misused("cuGraphCreate was called with flags %u", flags);
-    }
     mock_graph *made = calloc(1, sizeof(*made));
     if (made == NULL) {
         abort();
@@ -244,7 +266,28 @@ CUresult mock_cuGraphCreate(CUgraph *graph, unsigned flags)
     made->next = graphs;
     graphs = made;
     made->number = mock.graphs_made++;
+    made->owner = owner;
+    made->is_body = is_body;
     mock.live_graphs++;
+    return made;
+}
+
+mock_graph *mock_graph_of_number(unsigned number)
+{
+    mock_graph *graph = graphs;
+    while (graph != NULL && graph->number != number) {
+        graph = graph->next;
+    }
+    return graph;
+}
+
+CUresult mock_cuGraphCreate(CUgraph *graph, unsigned flags)
+{
+    MOCK_ENTER(cuGraphCreate);
+    if (flags != 0) {
+        mock_misused("cuGraphCreate was called with flags %u", flags);
+    }
+    mock_graph *made = mock_make_graph(NULL, false);
     MOCK_LOG("flags=%u graph=%u", flags, made->number);
     *graph = made;
     return mock_leave(CUDA_SUCCESS);
@@ -256,14 +299,18 @@ CUresult mock_cuGraphDestroy(CUgraph graph)
     if (!mock_has_graph(graph, "cuGraphDestroy")) {
         return mock_leave(CUDA_ERROR_INVALID_VALUE);
     }
+    if (graph->owner != NULL) {
+        mock_misused("cuGraphDestroy was called with the graph of a node");
+        return mock_leave(CUDA_ERROR_INVALID_VALUE);
+    }
     MOCK_LOG("graph=%u", graph->number);
-    remove_graph(graph);
+    mock_remove_graph(graph);
     return mock_leave(CUDA_SUCCESS);
 }
 
 /* What a node may depend on, and how. */
 static CUresult check_dependency(const mock_graph *graph, const mock_node *from,
-                                 const CUgraphEdgeData *data)
+                                 const CUgraphEdgeData *data, CUgraphNodeType to)
 {
     if (!is_in(graph, from)) {
         return CUDA_ERROR_INVALID_VALUE; /* of another graph: the library's caller may do that */
@@ -275,6 +322,10 @@ static CUresult check_dependency(const mock_graph *graph, const mock_node *from,
     }
     if (data->from_port != 0 && from->type != CU_GRAPH_NODE_TYPE_KERNEL) {
         mock_misused("an edge begins at port %d of a node that is not a kernel", data->from_port);
+        return CUDA_ERROR_INVALID_VALUE;
+    }
+    if (data->type != 0 && to != CU_GRAPH_NODE_TYPE_KERNEL) {
+        mock_misused("a programmatic edge ends in a node of type %d", (int)to);
         return CUDA_ERROR_INVALID_VALUE;
     }
     if (data->type > CU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC ||
@@ -309,7 +360,11 @@ static void log_node(const mock_node *node)
         }
     }
     (void)snprintf(head + at, sizeof(head) - at, "] ");
-    mock_log_node(head, &node->params);
+    if (node->type == CU_GRAPH_NODE_TYPE_KERNEL) {
+        mock_log_node(head, &node->params);
+    } else {
+        mock_log("%stype=%d", head, (int)node->type);
+    }
 }
 
 CUresult mock_cuGraphAddNode(CUgraphNode *node, CUgraph graph, const CUgraphNode *dependencies,
@@ -320,13 +375,13 @@ CUresult mock_cuGraphAddNode(CUgraphNode *node, CUgraph graph, const CUgraphNode
     if (!mock_has_graph(graph, "cuGraphAddNode")) {
         return mock_leave(CUDA_ERROR_INVALID_VALUE);
     }
-    if (params->type != CU_GRAPH_NODE_TYPE_KERNEL) {
-        mock_misused("cuGraphAddNode was called for a node of type %d", (int)params->type);
-        return mock_leave(CUDA_ERROR_INVALID_VALUE);
+    if (mock.refused_type != 0 && (int)params->type == mock.refused_type) {
+        mock_note_failure("cuGraphAddNode", CUDA_ERROR_NOT_SUPPORTED);
+        return mock_leave(CUDA_ERROR_NOT_SUPPORTED);
     }
     for (size_t i = 0; i < count; i++) {
         const CUresult result =
-            check_dependency(graph, dependencies[i], data != NULL ? &data[i] : &full);
+            check_dependency(graph, dependencies[i], data != NULL ? &data[i] : &full, params->type);
         if (result != CUDA_SUCCESS) {
             return mock_leave(result);
         }
@@ -337,22 +392,48 @@ CUresult mock_cuGraphAddNode(CUgraphNode *node, CUgraph graph, const CUgraphNode
             }
         }
     }
-    mock_node *made = append_node(graph, CU_GRAPH_NODE_TYPE_KERNEL);
-    CUDA_KERNEL_NODE_PARAMS kernel;
-    memcpy(&kernel, &params->kernel, sizeof(kernel));
-    const CUresult result = mock_copy_params(&made->params, &kernel, "cuGraphAddNode");
+    mock_node *made = mock_append_node(graph, params->type);
+    CUresult result;
+    if (params->type == CU_GRAPH_NODE_TYPE_KERNEL) {
+        CUDA_KERNEL_NODE_PARAMS kernel;
+        memcpy(&kernel, &params->kernel, sizeof(kernel));
+        result = mock_copy_params(&made->params, &kernel, "cuGraphAddNode");
+    } else {
+        result = mock_take_params(made, params, "cuGraphAddNode");
+    }
     if (result != CUDA_SUCCESS) {
         remove_node(made);
         graph->made--;
         return mock_leave(result);
     }
     for (size_t i = 0; i < count; i++) {
-        append_edge(dependencies[i], made, data != NULL ? data[i] : full);
+        mock_append_edge(dependencies[i], made, data != NULL ? data[i] : full);
     }
     if (mock.log != NULL) {
         log_node(made);
     }
     *node = made;
+    return mock_leave(CUDA_SUCCESS);
+}
+
+CUresult mock_cuGraphAddDependencies(CUgraph graph, const CUgraphNode *from, const CUgraphNode *to,
+                                     const CUgraphEdgeData *data, size_t count)
+{
+    MOCK_ENTER(cuGraphAddDependencies);
+    if (!mock_has_graph(graph, "cuGraphAddDependencies")) {
+        return mock_leave(CUDA_ERROR_INVALID_VALUE);
+    }
+    for (size_t i = 0; i < count; i++) {
+        if (!is_in(graph, to[i]) || mock_edge(from[i], to[i]) != NULL ||
+            check_dependency(graph, from[i], &data[i], to[i]->type) != CUDA_SUCCESS) {
+            mock_misused(
+                "cuGraphAddDependencies was called for an edge that cannot be, or is there");
+            return mock_leave(CUDA_ERROR_INVALID_VALUE);
+        }
+        mock_append_edge(from[i], to[i], data[i]);
+        MOCK_LOG("graph=%u %u -> %u %s", graph->number, from[i]->number, to[i]->number,
+                 edge_name(&data[i]));
+    }
     return mock_leave(CUDA_SUCCESS);
 }
 
@@ -474,6 +555,7 @@ CUresult mock_cuGraphKernelNodeGetParams(CUgraphNode node, CUDA_KERNEL_NODE_PARA
     *params = (CUDA_KERNEL_NODE_PARAMS){
         .func = node->params.function,
         .kern = node->params.kernel,
+        .ctx = node->params.context,
         .gridDimX = node->params.grid[0],
         .gridDimY = node->params.grid[1],
         .gridDimZ = node->params.grid[2],
@@ -511,6 +593,18 @@ CUresult mock_cuGraphKernelNodeGetAttribute(CUgraphNode node, CUlaunchAttributeI
             memcpy(value->pad + 8, &mock.device_node, sizeof(mock.device_node));
         }
     }
+    return mock_leave(CUDA_SUCCESS);
+}
+
+CUresult mock_cuGraphKernelNodeCopyAttributes(CUgraphNode to, CUgraphNode from)
+{
+    MOCK_ENTER(cuGraphKernelNodeCopyAttributes);
+    if (!has_kernel_node(to, "cuGraphKernelNodeCopyAttributes") ||
+        !has_kernel_node(from, "cuGraphKernelNodeCopyAttributes")) {
+        return mock_leave(CUDA_ERROR_INVALID_VALUE);
+    }
+    to->params.attribute_count = from->params.attribute_count;
+    memcpy(to->params.attributes, from->params.attributes, sizeof(to->params.attributes));
     return mock_leave(CUDA_SUCCESS);
 }
 
@@ -555,12 +649,12 @@ CUresult mock_cuGraphKernelNodeSetAttribute(CUgraphNode node, CUlaunchAttributeI
 
 CUgraphNode mock_add_node(CUgraph graph, CUgraphNodeType type)
 {
-    return append_node(graph, type);
+    return mock_append_node(graph, type);
 }
 
 void mock_add_edge(CUgraphNode from, CUgraphNode to, unsigned char type, unsigned char from_port)
 {
-    append_edge(from, to, (CUgraphEdgeData){.type = type, .from_port = from_port});
+    mock_append_edge(from, to, (CUgraphEdgeData){.type = type, .from_port = from_port});
 }
 
 const CUgraphEdgeData *mock_edge(CUgraphNode from, CUgraphNode to)

@@ -87,6 +87,25 @@ CUresult mock_cuCtxGetDevice(CUdevice *device)
     return mock_leave(CUDA_SUCCESS);
 }
 
+CUresult mock_cuCtxGetId(CUcontext context, unsigned long long *id)
+{
+    MOCK_ENTER(cuCtxGetId);
+    const CUcontext of = context != NULL ? context : mock_current_context();
+    if (of == NULL || (context != NULL && !mock_has_context(context, "cuCtxGetId"))) {
+        return mock_leave(CUDA_ERROR_INVALID_CONTEXT);
+    }
+    /* A reset makes another context of the same device. */
+    *id = 1 + (unsigned long long)(of - primary) + (unsigned long long)mock.resets * MOCK_DEVICES;
+    return mock_leave(CUDA_SUCCESS);
+}
+
+CUresult mock_cuCtxGetCurrent(CUcontext *context)
+{
+    MOCK_ENTER(cuCtxGetCurrent);
+    *context = mock_current_context();
+    return mock_leave(CUDA_SUCCESS);
+}
+
 CUresult mock_cuCtxPushCurrent(CUcontext context)
 {
     MOCK_ENTER(cuCtxPushCurrent);
@@ -287,11 +306,132 @@ CUresult mock_cuStreamGetCaptureInfo(CUstream stream, CUstreamCaptureStatus *sta
     return mock_leave(CUDA_SUCCESS);
 }
 
+CUresult mock_cuStreamBeginCaptureToGraph(CUstream stream, CUgraph graph,
+                                          const CUgraphNode *dependencies,
+                                          const CUgraphEdgeData *data, size_t count,
+                                          CUstreamCaptureMode mode)
+{
+    static const char call[] = "cuStreamBeginCaptureToGraph";
+    MOCK_ENTER(cuStreamBeginCaptureToGraph);
+    if (stream == NULL || stream == CU_STREAM_LEGACY) {
+        mock_misused("%s was called with the legacy default stream", call);
+        return mock_leave(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
+    }
+    const CUresult result = mock_check_stream(stream);
+    if (result != CUDA_SUCCESS) {
+        return mock_leave(result);
+    }
+    if (capture_status(stream) != CU_STREAM_CAPTURE_STATUS_NONE) {
+        return mock_leave(CUDA_ERROR_ILLEGAL_STATE);
+    }
+    if (!mock_has_graph(graph, call) || data != NULL || count > 1 ||
+        (count == 1 && !mock_has_node(dependencies[0], call)) ||
+        mode != CU_STREAM_CAPTURE_MODE_RELAXED) {
+        mock_misused("%s was called with what the mock does not know", call);
+        return mock_leave(CUDA_ERROR_INVALID_VALUE);
+    }
+    mock_capture(stream, graph, CU_STREAM_CAPTURE_STATUS_ACTIVE);
+    MOCK_LOG("graph=%u", graph->number);
+    return mock_leave(CUDA_SUCCESS);
+}
+
+CUresult mock_cuStreamEndCapture(CUstream stream, CUgraph *graph)
+{
+    MOCK_ENTER(cuStreamEndCapture);
+    *graph = NULL;
+    for (size_t i = 0; i < STREAMS && captures[i].stream != NULL; i++) {
+        const CUstreamCaptureStatus status = captures[i].status;
+        if (captures[i].stream != stream || status == CU_STREAM_CAPTURE_STATUS_NONE) {
+            continue;
+        }
+        *graph = status == CU_STREAM_CAPTURE_STATUS_ACTIVE ? captures[i].graph : NULL;
+        captures[i].graph = NULL;
+        captures[i].status = CU_STREAM_CAPTURE_STATUS_NONE;
+        return mock_leave(*graph != NULL ? CUDA_SUCCESS : CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
+    }
+    mock_misused("cuStreamEndCapture was called with a stream that does not capture");
+    return mock_leave(CUDA_ERROR_ILLEGAL_STATE);
+}
+
+/* Parameters that a node of a type may have. */
+static void fill_params(mock_node *node)
+{
+    CUgraphNodeParams params;
+    memset(&params, 0, sizeof(params));
+    params.type = node->type;
+    switch ((int)node->type) {
+    case CU_GRAPH_NODE_TYPE_KERNEL:
+        node->params.function = (CUfunction)(void *)&mock.kernels[0].handles[1];
+        for (size_t i = 0; i < 3; i++) {
+            node->params.grid[i] = 1;
+            node->params.block[i] = 1;
+        }
+        return;
+    case CU_GRAPH_NODE_TYPE_MEMSET:
+        params.memset = (CUDA_MEMSET_NODE_PARAMS_v2){
+            .dst = 0x1000, .elementSize = 4, .width = 16, .height = 1, .ctx = mock_context(0)};
+        break;
+    case CU_GRAPH_NODE_TYPE_MEMCPY:
+        params.memcpy.copyCtx = mock_context(0);
+        params.memcpy.copyParams = (CUDA_MEMCPY3D){.srcMemoryType = CU_MEMORYTYPE_UNIFIED,
+                                                   .srcDevice = 0x1000,
+                                                   .srcPitch = 64,
+                                                   .srcHeight = 1,
+                                                   .dstMemoryType = CU_MEMORYTYPE_UNIFIED,
+                                                   .dstDevice = 0x2000,
+                                                   .dstPitch = 64,
+                                                   .dstHeight = 1,
+                                                   .WidthInBytes = 64,
+                                                   .Height = 1,
+                                                   .Depth = 1};
+        break;
+    case CU_GRAPH_NODE_TYPE_HOST:
+        params.host.fn = (CUhostFn)(uintptr_t)0x3000;
+        params.host.userData = &mock;
+        break;
+    case CU_GRAPH_NODE_TYPE_EVENT_RECORD:
+        params.eventRecord.event = events;
+        break;
+    case CU_GRAPH_NODE_TYPE_WAIT_EVENT:
+        params.eventWait.event = events;
+        break;
+    case CU_GRAPH_NODE_TYPE_GRAPH:
+        node->graphs[0] = mock_make_graph(node, false);
+        fill_params(mock_append_node(node->graphs[0], CU_GRAPH_NODE_TYPE_KERNEL));
+        fill_params(mock_append_node(node->graphs[0], CU_GRAPH_NODE_TYPE_KERNEL));
+        break;
+    default:
+        break;
+    }
+    node->other = params;
+}
+
+CUgraphNode mock_capture_node(CUstream stream, CUgraphNodeType type, bool overlaps)
+{
+    size_t i = 0;
+    while (i + 1 < STREAMS && captures[i].stream != stream) {
+        i++;
+    }
+    mock_node *last = captures[i].graph->nodes;
+    while (last != NULL && last->next != NULL) {
+        last = last->next;
+    }
+    mock_node *made = mock_append_node(captures[i].graph, type);
+    fill_params(made);
+    if (last != NULL) {
+        const bool both = overlaps && type == CU_GRAPH_NODE_TYPE_KERNEL &&
+                          last->type == CU_GRAPH_NODE_TYPE_KERNEL;
+        mock_append_edge(last, made,
+                         (CUgraphEdgeData){.type = both ? 1 : 0, .from_port = both ? 1 : 0});
+    }
+    return made;
+}
+
 /* ------------------------------------------------------------------------------------------------
  * Events
  * ---------------------------------------------------------------------------------------------- */
 
-static bool has_event(CUevent event, const char *call)
+bool mock_has_event(CUevent event, const char *call)
 {
     for (const struct CUevent_st *live = events; live != NULL; live = live->next) {
         if (live == event) {
@@ -304,7 +444,7 @@ static bool has_event(CUevent event, const char *call)
 
 CUresult mock_check_event(CUevent event)
 {
-    return has_event(event, "a launch") && (event->flags & CU_EVENT_DISABLE_TIMING) != 0 &&
+    return mock_has_event(event, "a launch") && (event->flags & CU_EVENT_DISABLE_TIMING) != 0 &&
                    (event->flags & CU_EVENT_INTERPROCESS) == 0
                ? CUDA_SUCCESS
                : CUDA_ERROR_NOT_SUPPORTED;
@@ -331,7 +471,7 @@ CUresult mock_cuEventCreate(CUevent *event, unsigned flags)
 CUresult mock_cuEventDestroy(CUevent event)
 {
     MOCK_ENTER(cuEventDestroy);
-    if (!has_event(event, "cuEventDestroy")) {
+    if (!mock_has_event(event, "cuEventDestroy")) {
         return mock_leave(CUDA_ERROR_INVALID_HANDLE);
     }
     CUevent *at = &events;

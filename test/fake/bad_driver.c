@@ -90,8 +90,8 @@ static CUresult unexpected(void)
 /* How often an entry was asked for at a version. */
 __attribute__((visibility("default"))) int bad_driver_asked(const char *name, int version);
 
-static char asked[512][64];
-static int asked_version[512];
+static char asked[1024][64];
+static int asked_version[1024];
 static int asked_count;
 
 int bad_driver_asked(const char *name, int version)
@@ -110,7 +110,7 @@ ENTRY(cuGetProcAddress_v2, const char *name, void **address, int version, cuuint
     const char *lacks = getenv("PDL_BAD_DRIVER_LACKS");
     any_function function = (any_function)unexpected;
     *address = NULL;
-    if (asked_count < 512) {
+    if (asked_count < 1024) {
         (void)snprintf(asked[asked_count], sizeof(asked[0]), "%s", name);
         asked_version[asked_count++] = version;
     }

@@ -3,7 +3,7 @@
  *
  * It stands in for the CUDA driver on machines without a GPU. It takes images and launches, keeps
  * memory on the host so that copies work, runs no kernel, and writes down what it was asked to do.
- * Graphs of kernels can be built and launched; capturing cannot be done. The model exports its
+ * Graphs can be built and launched; a capture ends with an empty graph. The model exports its
  * entries itself; those that only programs call are here. It also exports what soak.h declares, for
  * programs that check what they got.
  *

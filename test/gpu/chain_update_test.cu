@@ -162,6 +162,71 @@ static void new_arguments_hold_from_the_next_replay_on(void **)
     }
 }
 
+template <unsigned Size, unsigned Align> struct alignas(Align) filled {
+    unsigned char bytes[Size];
+};
+
+/* Adds up all bytes of its arguments. */
+template <typename First, typename Last>
+static __global__ void add_up(First first, unsigned *to, Last last)
+{
+    unsigned sum = 0;
+    PDL_WAIT();
+    for (unsigned char byte : first.bytes) {
+        sum += byte;
+    }
+    for (unsigned char byte : last.bytes) {
+        sum += 1000u * byte;
+    }
+    *to = sum;
+}
+
+template <typename First, typename Last> static void assert_adds_up(void)
+{
+    pdl_kernel *kernel = nullptr;
+    pdl_chain *chain = nullptr;
+    unsigned *to = &fix.shapes->tag;
+    First first;
+    Last last;
+    const pdl_launch_desc desc = pdl_launch_desc_make(1, 1, 0, nullptr, PDL_OVERLAP_AUTO);
+    assert_pdl(pdl_kernel_from_symbol(add_up<First, Last>, &kernel));
+    assert_pdl(pdl_chain_create(nullptr, &chain));
+    for (unsigned turn = 0; turn < 4; turn++) {
+        unsigned sum = 0;
+        for (unsigned i = 0; i < sizeof(first); i++) {
+            first.bytes[i] = static_cast<unsigned char>(7 * i + turn + 1);
+            sum += first.bytes[i];
+        }
+        for (unsigned i = 0; i < sizeof(last); i++) {
+            last.bytes[i] = static_cast<unsigned char>(5 * i + turn + 3);
+            sum += 1000u * last.bytes[i];
+        }
+        if (turn == 0) {
+            assert_pdl(pdl_chain_add(chain, kernel, &desc, PDL_ARGS(first, to, last), nullptr, 0,
+                                     nullptr));
+            assert_pdl(pdl_chain_build(chain));
+        } else {
+            assert_pdl(pdl_chain_set_args(chain, 0, PDL_ARGS(first, to, last)));
+        }
+        assert_pdl(pdl_chain_launch(chain, fix.stream));
+        assert_int_equal(read_shape(0).tag, sum);
+    }
+    pdl_chain_destroy(chain);
+    pdl_kernel_destroy(kernel);
+}
+
+static void arguments_of_every_size_and_alignment_are_changed(void **)
+{
+    assert_adds_up<filled<1, 1>, filled<1, 1>>();
+    assert_adds_up<filled<8, 8>, filled<4, 4>>();
+    assert_adds_up<filled<3, 1>, filled<2, 2>>();
+    assert_adds_up<filled<2, 2>, filled<3, 1>>();
+    assert_adds_up<filled<65, 1>, filled<7, 1>>();
+    assert_adds_up<filled<1, 1>, filled<16, 16>>();
+    assert_adds_up<filled<32, 16>, filled<1, 1>>();
+    assert_adds_up<filled<5, 1>, filled<3000, 8>>();
+}
+
 static void arguments_may_be_changed_before_the_chain_is_built(void **)
 {
     const unsigned tag = 7;
@@ -463,6 +528,7 @@ int main()
 {
     const struct CMUnitTest tests[] = {
         TEST(new_arguments_hold_from_the_next_replay_on),
+        TEST(arguments_of_every_size_and_alignment_are_changed),
         TEST(arguments_may_be_changed_before_the_chain_is_built),
         TEST(new_arguments_survive_a_rebuild),
         TEST(a_replay_that_is_running_keeps_the_arguments_it_was_launched_with),

@@ -42,8 +42,8 @@ DOORS = {
 }
 # What libpdl is beside the readers of code, which it shares.
 SMALL = ("core", "launch", "overlap", "graph")
-MOST_LINES = 7800
-MOST_BYTES = 120_000
+MOST_LINES = 9600
+MOST_BYTES = 130_000
 
 INCLUDE = re.compile(r'^#include "([^"]+)"', re.MULTILINE)
 

@@ -152,6 +152,7 @@ def overhead():
             latency.add((way, args), [(8000 if cost > 100 else 8900) * more, max(cost, 1500)], against)
             device = 500 if "pdl" in way and "auto" not in way or "chain" in way or "auto" in way else 1330
             small.add((way, args), [max(cost, device), cost, device], against)
+        host.add(("cuLaunchKernelEx-again", args), [3500], ("cuLaunchKernelEx", args))  # of no call of libpdl
     for units in (1, 2, 5, 10):
         for way, cost, raw in CALLS:
             if way not in VARIANTS:

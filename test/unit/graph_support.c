@@ -130,3 +130,59 @@ CUgraphNode node_of(pdl_chain *chain, uint32_t number)
     fail_msg("no node carries values_of(%u)", number);
     return NULL;
 }
+
+static void host_function(void *data)
+{
+    (void)data;
+}
+
+pdl_chain_node node_of_kind(pdl_node_kind kind)
+{
+    pdl_chain_node node = PDL_CHAIN_NODE_INIT;
+    node.kind = (uint32_t)kind;
+    if (kind == PDL_NODE_MEMSET || kind == PDL_NODE_COPY) {
+        node.destination = (void *)(uintptr_t)0x10000;
+        node.source = kind == PDL_NODE_COPY ? (void *)(uintptr_t)0x20000 : NULL;
+        node.width = 64;
+    }
+    if (kind == PDL_NODE_HOST) {
+        node.function = host_function;
+        node.data = &mock;
+    }
+    return node;
+}
+
+uint32_t add_chain_node(pdl_chain *chain, const pdl_chain_node *node)
+{
+    uint32_t link = UINT32_MAX;
+    assert_ok(pdl_chain_add_node(chain, node, &link));
+    return link;
+}
+
+pdl_chain *body_of(pdl_chain *chain, uint32_t link, uint32_t index)
+{
+    pdl_chain *body = NULL;
+    assert_ok(pdl_chain_body(chain, link, index, &body));
+    assert_non_null(body);
+    return body;
+}
+
+pdl_census chain_census(pdl_chain *chain)
+{
+    pdl_census census = PDL_CENSUS_INIT;
+    assert_ok(pdl_chain_census(chain, &census));
+    return census;
+}
+
+void assert_chain_explained_(pdl_chain *chain, uint32_t link, const char *const *words,
+                             const char *file, int line)
+{
+    pdl_chain_report report = PDL_CHAIN_REPORT_INIT;
+    assert_ok(pdl_chain_explain(chain, link, &report));
+    for (; *words != NULL; words++) {
+        if (strstr(report.message, *words) == NULL) {
+            print_error("\"%s\" does not contain \"%s\"\n", report.message, *words);
+            _fail(file, line);
+        }
+    }
+}

@@ -54,4 +54,23 @@ void assert_ran_(unsigned n, uint32_t number, const char *file, int line);
 /* The node of a built chain that carries values_of(number). */
 CUgraphNode node_of(pdl_chain *chain, uint32_t number);
 
+/* A description of a kind with what it needs. */
+pdl_chain_node node_of_kind(pdl_node_kind kind);
+
+/* Adds a node, and asserts that it succeeds. */
+uint32_t add_chain_node(pdl_chain *chain, const pdl_chain_node *node);
+
+/* The body of a conditional. */
+pdl_chain *body_of(pdl_chain *chain, uint32_t link, uint32_t index);
+
+/* The census of a built chain. */
+pdl_census chain_census(pdl_chain *chain);
+
+/* Asserts what pdl_chain_explain() says of a link: its message contains each of the words. */
+#define assert_chain_explained(chain, link, ...)                                                   \
+    assert_chain_explained_((chain), (link), (const char *const[]){__VA_ARGS__, NULL}, __FILE__,   \
+                            __LINE__)
+void assert_chain_explained_(pdl_chain *chain, uint32_t link, const char *const *words,
+                             const char *file, int line);
+
 #endif /* PDL_TEST_UNIT_GRAPH_SUPPORT_H */

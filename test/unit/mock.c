@@ -108,6 +108,9 @@ static int32_t runtime_launch(const void *symbol, const pdl_runtime_launch *from
 {
     mock_lock("a runtime call");
     const int32_t result = mock_runtime_launch_result;
+    if (result == 0 && mock_current_device() < 0) {
+        mock_set_current(0); /* the Runtime makes its device's context when it needs one */
+    }
     if (result == 0) {
         struct mock_launch *launch = mock_next_launch(from->attributes, from->attribute_count);
         launch->by_runtime = true;
@@ -135,7 +138,7 @@ static int32_t runtime_get_function(const void *symbol, CUfunction *function)
     const int32_t result = mock_runtime_function_result;
     mock_runtime_function_calls++;
     if (result == 0 && mock_current_device() < 0) {
-        mock_set_current(0); /* the Runtime makes its device's context when it needs one */
+        mock_set_current(0);
     }
     if (result == 0) {
         const ptrdiff_t i = (const struct mock_kernel *)symbol - mock.kernels;
@@ -165,7 +168,8 @@ int mock_setup(void **state)
     mock_runtime_ops = (pdl_runtime_ops){.size = (uint32_t)sizeof(pdl_runtime_ops),
                                          .runtime_version = MOCK_VERSION,
                                          .launch = runtime_launch,
-                                         .get_function = runtime_get_function};
+                                         .get_function = runtime_get_function,
+                                         .default_stream = PDL_DEFAULT_STREAM_LEGACY};
     mock_runtime_launch_result = 0;
     mock_runtime_function_result = 0;
     mock_runtime_function_calls = 0;

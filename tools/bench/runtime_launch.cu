@@ -176,6 +176,34 @@ int runtime_run(runtime_form form, const runtime_launch *of, size_t count)
     }
 }
 
+int runtime_run_each(const runtime_launch *launches, const int *ordinals, size_t devices,
+                     size_t count, pdl_kernel *kernel)
+{
+    enum { MOST = 8 };
+    cudaLaunchConfig_t configs[MOST] = {};
+    pdl_launch_desc descs[MOST];
+    for (size_t j = 0; j < devices && j < MOST; j++) {
+        const runtime_launch &of = launches[j];
+        configs[j].gridDim = of.grid;
+        configs[j].blockDim = of.block;
+        configs[j].stream = of.stream;
+        descs[j] = pdl_launch_desc_make(of.grid, of.block, 0, of.stream);
+    }
+    for (size_t i = 0; i < count * devices; i++) {
+        const size_t j = i % devices;
+        int error = cudaSetDevice(ordinals[j]);
+        if (error == cudaSuccess && kernel != nullptr) {
+            error = pdl_launch(kernel, &descs[j], launches[j].args);
+        } else if (error == cudaSuccess) {
+            error = cudaLaunchKernelExC(&configs[j], symbols[launches[j].kernel], launches[j].args);
+        }
+        if (error != 0) {
+            return error;
+        }
+    }
+    return 0;
+}
+
 int runtime_kernel(overhead_kernel kernel, pdl_kernel **made)
 {
     return pdl_kernel_from_symbol(symbols[kernel], made);

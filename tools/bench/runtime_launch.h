@@ -38,6 +38,9 @@ struct runtime_launch {
 int runtime_open(int device);
 /* Launches it `count` times. */
 int runtime_run(enum runtime_form form, const struct runtime_launch *launch, size_t count);
+/* Launches one after another, each on its device: by cudaLaunchKernelExC, or of `kernel` by pdl_launch(). `count` times. */
+int runtime_run_each(const struct runtime_launch *launches, const int *ordinals, size_t devices,
+                     size_t count, pdl_kernel *kernel);
 /* The Runtime's kernel for pdl_launch(): the caller's to destroy. */
 int runtime_kernel(enum overhead_kernel kernel, pdl_kernel **made);
 /* The same for the Driver API. */

@@ -210,6 +210,7 @@ static const struct bench_spec host_spec = {
         "per launch. `chevron` is the <<<...>>> of CUDA C++ with cudaGetLastError() after each; "
         "graph, graph-pdl and chain are one launch of 200 kernels. `args` is the number of the "
         "kernel's parameters: 8 are four pointers and four integers, 64 are of 8 bytes each. "
+        "`-again` is the raw call once more: the noise of the other ratios. "
         "cudaLaunchKernelEx and pdl_launch_kernel take them as values and make the array of "
         "pointers at each launch.",
     .axes = {"way", "args"},
@@ -340,12 +341,18 @@ static void add_point(struct filling *filling, const struct cell *cell, const ch
         filling->table, raw != cell->way ? filling->points[raw] : NULL, cell, values);
 }
 
+static bool is_again(enum overhead_way way)
+{
+    return way == OVERHEAD_CUDA_EX_AGAIN || way == OVERHEAD_CU_EX_AGAIN ||
+           way == OVERHEAD_CUDA_EX_PDL_AGAIN || way == OVERHEAD_CU_EX_PDL_AGAIN;
+}
+
 /* Whether the way is another call than those that the shorter tables have, but nothing else. */
 static bool is_variant(enum overhead_way way)
 {
     return way == OVERHEAD_SYMBOL || way == OVERHEAD_SYMBOL_AUTO || way == OVERHEAD_TYPED ||
            way == OVERHEAD_TYPED_AUTO || way == OVERHEAD_CUDA_EX_TYPED ||
-           way == OVERHEAD_CUDA_EX_TYPED_PDL;
+           way == OVERHEAD_CUDA_EX_TYPED_PDL || is_again(way);
 }
 
 static const struct {
@@ -364,6 +371,9 @@ static void declare_null(struct bench *bench, const struct bench_spec *spec, siz
     struct filling filling = {.table = bench_table_add(bench, spec)};
     for (size_t i = 0; i < sizeof(null_kernel_args) / sizeof(null_kernel_args[0]); i++) {
         for (enum overhead_way way = 0; way < OVERHEAD_WAYS; way++) {
+            if (is_again(way) && spec != &host_spec) {
+                continue;
+            }
             struct cell *const cell = new_cell(way);
             add_work(cell, null_kernels(null_kernel_args[i].kernel, first));
             if (second > 0) {

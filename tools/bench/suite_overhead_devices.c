@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "bench/gpu_images.h"
+#include "bench/runtime_launch.h"
 #include "bench/suite_overhead.h"
 #include "common/memory.h"
 
@@ -18,10 +19,13 @@ enum way {
     TOGETHER_FREE,  /* the same without waiting before and after */
     EACH,           /* cuLaunchKernelEx for each device */
     EACH_BY_LIBPDL, /* pdl_launch for each device */
+    EACH_SYMBOL,    /* cudaLaunchKernelExC for each device */
+    EACH_SYMBOL_BY_LIBPDL,
     DEVICE_WAYS,
 };
-static const char *const way_names[DEVICE_WAYS] = {"multi-device", "multi-device-free",
-                                                   "cuLaunchKernelEx", "pdl_launch"};
+static const char *const way_names[DEVICE_WAYS] = {"multi-device",        "multi-device-free",
+                                                   "cuLaunchKernelEx",    "pdl_launch",
+                                                   "cudaLaunchKernelExC", "pdl_launch-symbol"};
 
 struct config {
     enum way way;
@@ -35,7 +39,7 @@ struct device {
     CUcontext context;
     CUmodule module;
     CUstream stream;
-    CUfunction null_kernel, wait, take;
+    CUfunction null_kernel, wait, take, runtime_take;
     pdl_kernel *pdl_null, *pdl_wait;
     CUdeviceptr record;
 };
@@ -44,6 +48,7 @@ struct devices {
     struct device items[DEVICES];
     unsigned count;
     unsigned grid; /* the same everywhere: the launch in one call wants that */
+    pdl_kernel *symbol_null, *symbol_wait;
 };
 
 /* A kernel on each of some devices, `count` times. */
@@ -75,6 +80,7 @@ static void open_device(struct device *device, int ordinal)
     MUST(cu.cuModuleGetFunction(&device->null_kernel, device->module, "overhead_null_0"));
     MUST(cu.cuModuleGetFunction(&device->wait, device->module, "overhead_wait"));
     MUST(cu.cuModuleGetFunction(&device->take, device->module, "overhead_take"));
+    MUST(runtime_function(OVERHEAD_TAKE, &device->runtime_take));
     MUST_PDL(pdl_kernel_from_function(device->null_kernel, &device->pdl_null));
     MUST_PDL(pdl_kernel_from_function(device->wait, &device->pdl_wait));
     MUST_PDL(pdl_kernel_declare(device->pdl_null, PDL_YES, PDL_UNKNOWN));
@@ -153,6 +159,8 @@ static void devices_begin(struct bench_table *table)
         devices->grid = blocks < devices->grid ? blocks : devices->grid;
     }
     MUST(cu.cuCtxSetCurrent(gpu.context));
+    MUST(runtime_kernel(OVERHEAD_NULL_0, &devices->symbol_null));
+    MUST(runtime_kernel(OVERHEAD_WAIT, &devices->symbol_wait));
     waive_together(table, devices);
     table->state = devices;
 }
@@ -164,6 +172,8 @@ static void devices_end(struct bench_table *table)
         close_device(&devices->items[i]);
     }
     MUST(cu.cuCtxSetCurrent(gpu.context));
+    pdl_kernel_destroy(devices->symbol_wait);
+    pdl_kernel_destroy(devices->symbol_null);
     overhead_close();
     free(devices);
 }
@@ -257,6 +267,26 @@ static void run_by_libpdl(const struct launches *launches, void **args)
     }
 }
 
+static int run_symbols(const struct launches *launches, void **args)
+{
+    struct runtime_launch each[DEVICES];
+    int ordinals[DEVICES];
+    pdl_kernel *kernel = NULL;
+    for (unsigned i = 0; i < launches->devices; i++) {
+        ordinals[i] = ordinal_of(i);
+        each[i] = (struct runtime_launch){launches->units > 0 ? OVERHEAD_WAIT : OVERHEAD_NULL_0,
+                                          launches->on->grid,
+                                          launches->block,
+                                          launches->on->items[i].stream,
+                                          false,
+                                          args};
+    }
+    if (launches->way == EACH_SYMBOL_BY_LIBPDL) {
+        kernel = launches->units > 0 ? launches->on->symbol_wait : launches->on->symbol_null;
+    }
+    return runtime_run_each(each, ordinals, launches->devices, launches->count, kernel);
+}
+
 static CUresult run_launches(const struct launches *launches)
 {
     struct wait_args wait;
@@ -266,8 +296,10 @@ static CUresult run_launches(const struct launches *launches)
         result = run_together(launches, args);
     } else if (launches->way == EACH) {
         run_one_by_one(launches, args);
-    } else {
+    } else if (launches->way == EACH_BY_LIBPDL) {
         run_by_libpdl(launches, args);
+    } else {
+        result = (CUresult)run_symbols(launches, args);
     }
     return result;
 }
@@ -297,6 +329,15 @@ static struct overhead_lapse time_of(struct launches launches, unsigned units, s
 
 /* ---- the table ------------------------------------------------------------------------------- */
 
+/* What the kernels of a way wrote on a device. */
+static struct overhead_record take_record(const struct device *device, enum way way)
+{
+    const bool symbol = way == EACH_SYMBOL || way == EACH_SYMBOL_BY_LIBPDL;
+    MUST(cu.cuCtxSetCurrent(device->context));
+    return overhead_record_take(symbol ? device->runtime_take : device->take, device->stream,
+                                device->record);
+}
+
 static void devices_check(struct bench_point *point)
 {
     enum { TIMES = 3 };
@@ -305,9 +346,7 @@ static void devices_check(struct bench_point *point)
     const struct launches launches = {
         devices, config->way, config->devices, 1, OVERHEAD_COUNTED_BLOCK, TIMES};
     for (unsigned i = 0; i < devices->count; i++) {
-        MUST(cu.cuCtxSetCurrent(devices->items[i].context));
-        (void)overhead_record_take(devices->items[i].take, devices->items[i].stream,
-                                   devices->items[i].record);
+        (void)take_record(&devices->items[i], config->way);
     }
     const CUresult result = run_launches(&launches);
     if (result != CUDA_SUCCESS) {
@@ -316,9 +355,7 @@ static void devices_check(struct bench_point *point)
     drain(&launches);
     for (unsigned i = 0; i < devices->count; i++) {
         const unsigned long long times = i < config->devices ? TIMES : 0;
-        MUST(cu.cuCtxSetCurrent(devices->items[i].context));
-        const struct overhead_record record = overhead_record_take(
-            devices->items[i].take, devices->items[i].stream, devices->items[i].record);
+        const struct overhead_record record = take_record(&devices->items[i], config->way);
         if (record.launches != times || record.blocks != times * devices->grid ||
             record.sum != times) {
             bench_fail(point, "on device %d %llu kernels of %llu blocks ran, not %llu of %llu",
@@ -356,7 +393,8 @@ static const struct bench_spec devices_spec = {
     .note = "ns for a kernel on each of the devices. `multi-device` is "
             "cuLaunchCooperativeKernelMultiDevice, where each kernel waits for the earlier ones of "
             "all devices; `multi-device-free` is the same call without that; the others set the "
-            "context and make a launch for each device. `host` is what the calls take, "
+            "context and make a launch for each device, the last two by cudaSetDevice. `host` is "
+            "what the calls take, "
             "`additional` what one more round of launches adds (formula 1, 128 less 64: the right "
             "of figure 4 of Zhang et al., 4 µs on one V100 and 184 µs on eight), `execution` is "
             "formula 2's for kernels of 5 µs (the right of figure 5, 1.3 µs and 70 µs), `latency` "
@@ -385,8 +423,9 @@ void overhead_declare_devices(struct bench *bench)
             (void)snprintf(number, sizeof(number), "%u", devices);
             configs[used] = (struct config){way, devices};
             struct bench_point *const point = bench_point_add(
-                table, way == EACH_BY_LIBPDL ? raw : NULL, &configs[used++], values);
-            raw = way == EACH ? point : raw;
+                table, way == EACH_BY_LIBPDL || way == EACH_SYMBOL_BY_LIBPDL ? raw : NULL,
+                &configs[used++], values);
+            raw = way == EACH || way == EACH_SYMBOL ? point : raw;
         }
     }
 }

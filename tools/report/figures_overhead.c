@@ -88,7 +88,7 @@ static void make_shares(const struct subject *subject, int metric, int way, int 
         const char *const own = value_at(point, way);
         /* One launch of a whole graph is of another size altogether. */
         if (!has_values(point, metric) || strcmp(value_at(point, args), count) != 0 ||
-            strncmp(own, "graph", 5) == 0 || strcmp(own, "chain") == 0) {
+            strncmp(own, "graph", 5) == 0 || strcmp(own, "chain") == 0 || is_raw_again(point)) {
             continue;
         }
         const bool overlaps = ends_in(own, "-pdl") || ends_in(own, "-auto");
@@ -123,7 +123,7 @@ static void say_libpdl(struct figure *figure, const struct bench_table *table, i
     size_t count = 0;
     for (size_t i = 0; i < table->count; i++) {
         const struct bench_point *const point = table->items[i];
-        if (has_values(point, metric) && point->against != NULL &&
+        if (has_values(point, metric) && point->against != NULL && !is_raw_again(point) &&
             has_values(point->against, metric)) {
             const double ratio = point_speedup(point->against, point, metric).median;
             worst = ratio > most ? point : worst;

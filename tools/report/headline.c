@@ -82,7 +82,8 @@ static void add_host(struct cards *cards, const struct bench_table *table)
     double most = 0;
     for (size_t i = 0; metric >= 0 && i < table->count; i++) {
         const struct bench_point *const own = table->items[i];
-        if (own->against != NULL && has_values(own, metric) && has_values(own->against, metric)) {
+        if (own->against != NULL && !is_raw_again(own) && has_values(own, metric) &&
+            has_values(own->against, metric)) {
             const double ratio = point_speedup(own->against, own, metric).median;
             worst = ratio > most ? own : worst;
             most = ratio > most ? ratio : most;

@@ -78,6 +78,11 @@ char *shown_value(const struct bench_point *point, int axis)
                        name);
 }
 
+bool is_raw_again(const struct bench_point *point)
+{
+    return strstr(point->id, "-again/") != NULL;
+}
+
 bool has_values(const struct bench_point *point, int metric)
 {
     const struct bench_samples *const samples = &point->samples[metric];

@@ -34,6 +34,8 @@ const char *value_at(const struct bench_point *point, int axis);
 char *shown_value(const struct bench_point *point, int axis);
 /* Whether it was measured and is right. */
 bool has_values(const struct bench_point *point, int metric);
+/* Whether it is a raw call that was measured once more, for the noise of ratios. */
+bool is_raw_again(const struct bench_point *point);
 /* The values of an axis, in the order of the points, of points that have values. */
 struct texts axis_values(const struct bench_table *table, int axis, int metric);
 

@@ -33,6 +33,8 @@ typedef struct pdl_runtime_ops {
     int32_t (*launch)(const void *symbol, const pdl_runtime_launch *launch, void **args);
     /** cudaGetFuncBySymbol for the current device. Returns a cudaError_t. */
     int32_t (*get_function)(const void *symbol, struct CUfunc_st **function);
+    uint32_t default_stream; /**< A pdl_default_stream: what a NULL stream means to `launch`. */
+    uint32_t reserved;       /**< 0. */
 } pdl_runtime_ops;
 
 /**

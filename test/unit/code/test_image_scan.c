@@ -180,6 +180,7 @@ static void check_fatbin(const struct entry *entries, size_t count, int capabili
     int *attributes = mock.devices[0].attributes;
     attributes[CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR] = capability / 10;
     attributes[CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR] = capability % 10;
+    mock_apply();
     pdl_kernel *kernel = NULL;
     assert_ok(pdl_kernel_from_image(bytes.data, bytes.size, "fc1", &kernel));
     pdl_kernel_info info = PDL_KERNEL_INFO_INIT;

@@ -67,8 +67,8 @@ static void a_kernel_is_asked_about_once_on_each_device(void **state)
         }
         pdl_kernel_destroy(kernel);
     }
-    /* On each device for the facts, the name and the parameters. */
-    assert_int_equal(mock_runtime_function_calls, 9);
+    /* On each device for the facts, the name, the parameters and launches. */
+    assert_int_equal(mock_runtime_function_calls, 12);
 }
 
 static void a_device_that_is_not_used_is_not_asked_about(void **state)

@@ -32,21 +32,28 @@ static void assert_ran_with(unsigned char start)
 static void the_driver_is_asked_for_the_sizes(void **state)
 {
     (void)state;
-    const pdl_launch_desc desc = plain_desc();
+    pdl_launch_desc desc = plain_desc();
     for (int source = 0; source < KERNEL_SOURCES; source++) {
-        for (int given = 0; given < 2; given++) {
+        for (int given = 0; given < 4; given++) {
+            desc.cooperative = given >= 2;
             mock_set_parameters(1, odd_sizes);
             pdl_kernel *kernel = make_kernel((enum kernel_source)source, 1);
             pdl_chain *chain = make_chain();
             fill(10);
-            assert_ok(pdl_chain_add(chain, kernel, &desc, odd_args, given ? odd_sizes : NULL,
-                                    given ? ODD : 0, NULL));
+            assert_ok(pdl_chain_add(chain, kernel, &desc, odd_args,
+                                    given % 2 != 0 ? odd_sizes : NULL, given % 2 != 0 ? ODD : 0,
+                                    NULL));
             fill(99);
             assert_ok(pdl_chain_build(chain));
             assert_ok(pdl_chain_launch(chain, NULL));
             assert_ran_with(10);
             fill(50);
+            const unsigned packed = mock.packed;
             assert_ok(pdl_chain_set_args(chain, 0, odd_args));
+            /* As one block, which is faster, and which the driver refuses for a cooperative kernel. */
+            assert_int_equal(mock.packed, packed + (desc.cooperative == 0));
+            assert_ok(pdl_chain_launch(chain, NULL));
+            assert_ran_with(50);
             fill(99);
             assert_ok(pdl_chain_build(chain));
             assert_ok(pdl_chain_launch(chain, NULL));
@@ -156,6 +163,7 @@ static void an_older_driver_takes_the_sizes_from_the_image(void **state)
     assert_ok(pdl_chain_launch(chain, NULL));
     assert_ran(0, 3);
     assert_ran(1, 5);
+    assert_int_equal(mock.packed, 0); /* an image does not say where they lie */
     assert_ok(pdl_kernel_get(kernel, 0, &info));
     assert_int_equal(info.parameter_count, 2);
     pdl_chain_destroy(chain);

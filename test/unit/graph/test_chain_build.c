@@ -62,7 +62,8 @@ static void a_build_makes_one_call_a_link_and_one_an_attribute(void **state)
         total += counts[i];
     }
     assert_int_equal(counts[MOCK_cuCtxGetDevice], 1);
-    assert_int_equal(total, 9);
+    assert_int_equal(counts[MOCK_cuCtxGetCurrent], 1);
+    assert_int_equal(total, 10);
     assert_is_the_diamond(chain);
     pdl_chain_destroy(chain);
     pdl_kernel_destroy(kernel);

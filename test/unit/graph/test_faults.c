@@ -107,7 +107,8 @@ static struct {
     pdl_kernel *kernel; /* of which nothing is known yet */
     pdl_chain *chain;   /* of 20 links, not built */
     pdl_chain *built;
-    CUgraph graph; /* with 20 nodes, and a 21st that depends on one of them in full */
+    pdl_chain *mixed; /* of every kind of node, not built */
+    CUgraph graph;    /* with 20 nodes, and a 21st that depends on one of them in full */
     pdl_edge edges[20];
     CUevent event;
     union { /* what a function writes */
@@ -140,6 +141,57 @@ static pdl_chain *chain_of(uint32_t links)
     return chain;
 }
 
+/* A part of a stream's: two kernels, a copy, a memset and the event's. */
+static void capture(pdl_chain *chain, CUevent event)
+{
+    assert_ok(pdl_chain_capture_begin(chain, mock_stream(1, 0)));
+    (void)mock_capture_node(mock_stream(1, 0), CU_GRAPH_NODE_TYPE_KERNEL, true);
+    (void)mock_capture_node(mock_stream(1, 0), CU_GRAPH_NODE_TYPE_MEMCPY, true);
+    (void)mock_capture_node(mock_stream(1, 0), CU_GRAPH_NODE_TYPE_GRAPH, true);
+    if (event != NULL) {
+        (void)mock_capture_node(mock_stream(1, 0), CU_GRAPH_NODE_TYPE_MEMSET, true);
+        (void)mock_capture_node(mock_stream(1, 0), CU_GRAPH_NODE_TYPE_EVENT_RECORD, true);
+        (void)mock_capture_node(mock_stream(1, 0), CU_GRAPH_NODE_TYPE_WAIT_EVENT, true);
+        (void)mock_capture_node(mock_stream(1, 0), CU_GRAPH_NODE_TYPE_HOST, true);
+    }
+    (void)mock_capture_node(mock_stream(1, 0), CU_GRAPH_NODE_TYPE_KERNEL, true);
+    (void)mock_capture_node(mock_stream(1, 0), CU_GRAPH_NODE_TYPE_KERNEL, true);
+}
+
+static pdl_chain_node graph_node(void)
+{
+    pdl_chain_node node = node_of_kind(PDL_NODE_GRAPH);
+    node.graph = with.graph;
+    return node;
+}
+
+/* Links 0 to 8: a kernel, a memset, a host function, an event's, a graph, a capture, a kernel, an if. */
+static pdl_chain *chain_of_nodes(void)
+{
+    const pdl_launch_desc desc = overlap_desc(PDL_OVERLAP_AUTO);
+    pdl_chain *chain = make_chain();
+    pdl_chain *body = NULL;
+    pdl_chain_node node = node_of_kind(PDL_NODE_MEMSET);
+    assert_ok(pdl_chain_add(chain, with.used, &desc, VALUES(values), NULL, 0, NULL));
+    assert_ok(pdl_chain_add_node(chain, &node, NULL));
+    node = node_of_kind(PDL_NODE_HOST);
+    assert_ok(pdl_chain_add_node(chain, &node, NULL));
+    node = node_of_kind(PDL_NODE_EVENT_RECORD);
+    node.event = with.event;
+    assert_ok(pdl_chain_add_node(chain, &node, NULL));
+    node = graph_node();
+    assert_ok(pdl_chain_add_node(chain, &node, NULL));
+    capture(chain, with.event);
+    assert_ok(pdl_chain_capture_end(chain, NULL));
+    assert_ok(pdl_chain_add(chain, with.used, &desc, VALUES(values), NULL, 0, NULL));
+    node = node_of_kind(PDL_NODE_IF);
+    assert_ok(pdl_chain_add_node(chain, &node, NULL));
+    assert_ok(pdl_chain_body(chain, 7, 0, &body));
+    assert_ok(pdl_chain_add(body, with.used, &desc, VALUES(values), NULL, 0, NULL));
+    assert_ok(pdl_chain_pass_condition(body, 0, 0, chain, 7));
+    return chain;
+}
+
 static void open_fixture(int version, int devices)
 {
     memset(&with, 0, sizeof(with));
@@ -161,6 +213,9 @@ static void open_fixture(int version, int devices)
         mock_capture(mock_stream(0, 0), with.graph, CU_STREAM_CAPTURE_STATUS_ACTIVE);
     }
     assert_ok(pdl_event_create(&with.event));
+    if (version >= 12030) {
+        with.mixed = chain_of_nodes();
+    }
     assert_ok(pdl_kernel_from_image(image, sizeof(image), "fc1", &with.kernel));
     mock_apply();
 }
@@ -169,6 +224,7 @@ static void close_fixture(void)
 {
     pdl_chain_destroy(with.chain);
     pdl_chain_destroy(with.built);
+    pdl_chain_destroy(with.mixed);
     pdl_kernel_destroy(with.kernel);
     pdl_kernel_destroy(with.used);
     pdl_event_destroy(with.event);
@@ -198,6 +254,39 @@ struct row {
     {                                                                                              \
         __VA_ARGS__                                                                                \
     }
+
+/* Nothing fails in between. */
+static struct {
+    unsigned call;
+    unsigned allocation;
+} suspended;
+
+static void suspend(void)
+{
+    suspended.call = mock.fail_any_at;
+    suspended.allocation = fail_at;
+    mock.fail_any_at = 0;
+    fail_at = 0;
+    is_watching = false;
+}
+
+static void resume(void)
+{
+    mock.fail_any_at = suspended.call;
+    fail_at = suspended.allocation;
+    is_watching = true;
+}
+
+static pdl_status begin_capture(pdl_chain *chain)
+{
+    const pdl_status status = pdl_chain_capture_begin(chain, mock_stream(1, 0));
+    if (status == PDL_SUCCESS) {
+        suspend();
+        assert_ok(pdl_chain_capture_end(chain, NULL));
+        resume();
+    }
+    return status;
+}
 
 static pdl_launch_desc full_desc(void)
 {
@@ -232,6 +321,27 @@ RUN(chain_set_args, return pdl_chain_set_args(with.built, 1, VALUES(values));)
 RUN(chain_set_desc, pdl_launch_desc desc = overlap_desc(PDL_OVERLAP_AUTO); desc.grid[0] = 7;
     return pdl_chain_set_desc(with.built, 1, &desc);)
 RUN(chain_destroy, pdl_chain_destroy(with.built); with.built = NULL; return PDL_SUCCESS;)
+RUN(chain_add_node, const pdl_chain_node node = node_of_kind(PDL_NODE_MEMSET);
+    return pdl_chain_add_node(with.built, &node, &with.out.number);)
+RUN(chain_add_graph, const pdl_chain_node node = graph_node();
+    return pdl_chain_add_node(with.built, &node, &with.out.number);)
+RUN(chain_add_if, pdl_chain_node node = node_of_kind(PDL_NODE_IF);
+    node.bodies = mock.table.version < 12080 ? 1 : 2;
+    return pdl_chain_add_node(with.built, &node, &with.out.number);)
+RUN(chain_body, return pdl_chain_body(with.mixed, 7, 0, &with.out.chain);)
+RUN(chain_pass_condition, return pdl_chain_pass_condition(with.mixed, 0, 0, with.mixed, 7);)
+RUN(chain_capture_begin, return begin_capture(with.built);)
+RUN(chain_capture_behind, return begin_capture(with.mixed);)
+RUN(chain_capture_end, suspend(); capture(with.built, NULL); resume();
+    return pdl_chain_capture_end(with.built, &with.out.number);)
+RUN(chain_build_nodes, return pdl_chain_build(with.mixed);)
+RUN(chain_census, const pdl_status built = pdl_chain_build(with.mixed);
+    return built == PDL_SUCCESS ? pdl_chain_census(with.mixed, (void *)with.out.bytes) : built;)
+RUN(chain_set_node, const pdl_chain_node node = node_of_kind(PDL_NODE_MEMSET);
+    const pdl_status built = pdl_chain_build(with.mixed);
+    return built == PDL_SUCCESS ? pdl_chain_set_node(with.mixed, 1, &node) : built;)
+RUN(chain_explain_node, return pdl_chain_explain(with.mixed, 1, (void *)with.out.bytes);)
+RUN(chain_explain_behind, return pdl_chain_explain(with.mixed, 6, (void *)with.out.bytes);)
 RUN(device_count, return pdl_device_count(&with.out.integer);)
 RUN(device_current, return pdl_device_current(&with.out.integer);)
 RUN(device_get, return pdl_device_get(0, (void *)with.out.bytes);)
@@ -286,6 +396,15 @@ RUN(
         status = pdl_launch(kernel, &desc, VALUES(values));
     } pdl_kernel_destroy(kernel);
     return status;)
+RUN(
+    launch_plain_symbol, const pdl_launch_desc desc = plain_desc(); pdl_kernel *kernel = NULL;
+    pdl_status status = pdl_kernel_from_runtime(&mock.kernels[0], &mock_runtime_ops, &kernel);
+    if (status == PDL_SUCCESS) {
+        status = pdl_launch(kernel, &desc, VALUES(values));
+    } if (status == PDL_SUCCESS) {
+        status = pdl_launch(kernel, &desc, VALUES(values)); /* by the driver */
+    } pdl_kernel_destroy(kernel);
+    return status;)
 RUN(launch_explain, pdl_launch_desc desc = full_desc();
     return pdl_launch_explain(with.kernel, &desc, (void *)with.out.bytes);)
 RUN(launch_occupancy, pdl_launch_desc desc = plain_desc(); desc.cluster[0] = 2;
@@ -326,6 +445,19 @@ static const struct row rows[] = {
     ROW(pdl_chain_set_args, chain_set_args, NULL, 0, false),
     ROW(pdl_chain_set_desc, chain_set_desc, NULL, 0, false),
     ROW(pdl_chain_destroy, chain_destroy, NULL, 0, false),
+    ROW(pdl_chain_add_node, chain_add_node, NULL, 0, false),
+    ROW(pdl_chain_add_node, chain_add_graph, NULL, 0, false),
+    ROW(pdl_chain_add_node, chain_add_if, NULL, 0, false),
+    ROW(pdl_chain_body, chain_body, NULL, 0, false),
+    ROW(pdl_chain_pass_condition, chain_pass_condition, NULL, 0, false),
+    ROW(pdl_chain_capture_begin, chain_capture_begin, NULL, 0, false),
+    ROW(pdl_chain_capture_begin, chain_capture_behind, NULL, 0, false),
+    ROW(pdl_chain_capture_end, chain_capture_end, NULL, 0, false),
+    ROW(pdl_chain_build, chain_build_nodes, NULL, 0, false),
+    ROW(pdl_chain_census, chain_census, NULL, SIZE(pdl_census), false),
+    ROW(pdl_chain_set_node, chain_set_node, NULL, 0, false),
+    ROW(pdl_chain_explain, chain_explain_node, NULL, SIZE(pdl_chain_report), false),
+    ROW(pdl_chain_explain, chain_explain_behind, NULL, SIZE(pdl_chain_report), false),
     ROW(pdl_device_count, device_count, NULL, 0, true),
     ROW(pdl_device_current, device_current, NULL, 0, true),
     ROW(pdl_device_get, device_get, NULL, SIZE(pdl_device_info), true),
@@ -353,6 +485,7 @@ static const struct row rows[] = {
     ROW(pdl_launch, launch_cluster, NULL, 0, true),
     ROW(pdl_launch, launch_event, NULL, 0, true),
     ROW(pdl_launch, launch_symbol, NULL, 0, true),
+    ROW(pdl_launch, launch_plain_symbol, NULL, 0, true),
     ROW(pdl_launch_explain, launch_explain, NULL, SIZE(pdl_launch_report), true),
     ROW(pdl_launch_occupancy, launch_occupancy, NULL, SIZE(pdl_occupancy), true),
     ROW(pdl_overlap_query, overlap_query, NULL, SIZE(pdl_overlap_report), true),
@@ -420,8 +553,14 @@ static bool may_fail_quietly(const struct row *row, const char *call)
                                                 strcmp(call, "cuFuncGetAttribute") == 0)) {
         return true;
     }
+    /* The Runtime launches what the driver cannot. */
+    if (row->run == run_launch_plain_symbol &&
+        (strcmp(call, "cuCtxGetId") == 0 || strcmp(call, "cuLaunchKernelEx") == 0)) {
+        return true;
+    }
     /* Asked again: the Runtime may make a context in between. */
-    return row->run == run_launch_symbol && strcmp(call, "cuCtxGetDevice") == 0;
+    return (row->run == run_launch_symbol || row->run == run_launch_plain_symbol) &&
+           strcmp(call, "cuCtxGetDevice") == 0;
 }
 
 /* What the attempt is about, for a failure's message. */

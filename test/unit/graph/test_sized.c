@@ -83,6 +83,16 @@ static pdl_status take_policy(void *from)
     return pdl_policy_set(from);
 }
 
+static pdl_status fill_chain_census(void *to)
+{
+    return pdl_chain_census(chain, to);
+}
+
+static pdl_status take_node(void *from)
+{
+    return pdl_chain_add_node(chain, from, NULL);
+}
+
 const struct sized_output sized_outputs[] = {
     {"pdl_device_get", fill_device, sizeof(pdl_device_info), 4},
     {"pdl_kernel_get", fill_kernel, sizeof(pdl_kernel_info), 4},
@@ -92,6 +102,7 @@ const struct sized_output sized_outputs[] = {
     {"pdl_tuned_find", fill_tuned, sizeof(pdl_tuned), 4},
     {"pdl_graph_census", fill_census, sizeof(pdl_census), offsetof(pdl_census, nodes)},
     {"pdl_stream_census", fill_capture, sizeof(pdl_census), offsetof(pdl_census, nodes)},
+    {"pdl_chain_census", fill_chain_census, sizeof(pdl_census), offsetof(pdl_census, nodes)},
     {"pdl_chain_explain", fill_chain, sizeof(pdl_chain_report),
      offsetof(pdl_chain_report, dependency_links) + sizeof(uint32_t *)},
 };
@@ -103,6 +114,7 @@ static void inputs_may_be_shorter_and_longer_where_that_is_zero(void **state)
     const pdl_launch_desc desc = plain_desc();
     const pdl_chain_options options = PDL_CHAIN_OPTIONS_INIT;
     const pdl_policy policy = PDL_POLICY_INIT;
+    const pdl_chain_node node = node_of_kind(PDL_NODE_EMPTY);
     const pdl_error error = {.size = sizeof(error), .status = PDL_ERROR_BUSY, .message = "m"};
     const struct {
         pdl_status (*take)(void *from);
@@ -113,6 +125,7 @@ static void inputs_may_be_shorter_and_longer_where_that_is_zero(void **state)
         {take_desc, &desc, sizeof(desc), offsetof(pdl_launch_desc, cluster)},
         {take_chain_options, &options, sizeof(options), 4},
         {take_policy, &policy, sizeof(policy), 4},
+        {take_node, &node, sizeof(node), offsetof(pdl_chain_node, destination)},
         {take_error, &error, sizeof(error), offsetof(pdl_error, message) + 4},
     };
     for (size_t i = 0; i < COUNT_OF(inputs); i++) {

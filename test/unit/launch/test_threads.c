@@ -72,7 +72,8 @@ static void the_first_use_by_many_threads_asks_once_and_loses_no_launch(void **s
         assert_int_equal(mock.launches[i].config.gridDimX, 132);
     }
     assert_int_equal(mock.calls[MOCK_cuDeviceGetName], 3);
-    assert_int_equal(mock_runtime_function_calls, 3);
+    /* On each device for the facts, and for launches by each thread that was among the first. */
+    assert_in_range(mock_runtime_function_calls, 3 + 3, 3 + THREADS);
     for (int source = FROM_CU_KERNEL; source < KERNEL_SOURCES; source++) {
         for (int d = 0; d < 3; d++) {
             assert_int_equal(mock.kernels[source].reads[d][CU_FUNC_ATTRIBUTE_PTX_VERSION], 1);

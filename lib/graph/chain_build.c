@@ -1,0 +1,303 @@
+/* SPDX-License-Identifier: MIT */
+/* Chains: the graph that is made from their links. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/array.h"
+#include "core/error.h"
+#include "graph/chain.h"
+
+/* A build in progress: nothing that replays use changes before it has succeeded. */
+struct build {
+    int device;
+    CUcontext context;
+    uint32_t edge_count; /* of the link that is added */
+    size_t edge_capacity;
+    pdl_edge *edges;
+    bool has_priority; /* a link sets one */
+    CUgraph graph;
+    CUgraphExec exec;
+};
+
+/* ---- dependencies --------------------------------------------------------------------------- */
+
+static pdl_status add_edge(struct build *build, CUgraphNode node, pdl_edge_kind kind)
+{
+    if (!PDL_ARRAY_ROOM(build->edges, build->edge_count, build->edge_capacity)) {
+        return PDL_FAIL(PDL_ERROR_OUT_OF_MEMORY, "no memory for dependency %u", build->edge_count);
+    }
+    build->edges[build->edge_count++] = (pdl_edge){.node = node, .kind = (uint32_t)kind};
+    return PDL_SUCCESS;
+}
+
+/* The nodes at the end of a link, which are there already: those that a kernel may overlap with
+ * programmatic edges. */
+static pdl_status add_edges(struct build *build, const struct pdl_link *on)
+{
+    const struct pdl_piece *piece = on->part != NULL ? on->part->piece : NULL;
+    pdl_status status = PDL_SUCCESS;
+    if (piece == NULL || !piece->placed) {
+        return add_edge(build, on->fresh.node,
+                        on->kernel != NULL ? PDL_EDGE_PROGRAMMATIC : PDL_EDGE_FULL);
+    }
+    for (uint32_t i = 0; i < piece->exit_count && status == PDL_SUCCESS; i++) {
+        pdl_reason reason = PDL_REASON_NODE;
+        status = pdl_piece_exit(piece, i, &reason);
+        if (status == PDL_SUCCESS) {
+            status = add_edge(build, piece->copies[piece->exits[i]],
+                              reason == PDL_REASON_GRANTED ? PDL_EDGE_PROGRAMMATIC : PDL_EDGE_FULL);
+        }
+    }
+    return status;
+}
+
+static pdl_status find_edges(const struct pdl_chain *chain, struct build *build, uint32_t link)
+{
+    uint32_t count = 0;
+    const uint32_t *on = pdl_chain_dependencies(chain, link, &count);
+    pdl_status status = PDL_SUCCESS;
+    build->edge_count = 0;
+    for (uint32_t i = 0; i < count && status == PDL_SUCCESS; i++) {
+        status = add_edges(build, &chain->links[on[i]]);
+    }
+    return status;
+}
+
+/* ---- links ---------------------------------------------------------------------------------- */
+
+void pdl_chain_pass(const struct pdl_link *link, void **values, bool fresh)
+{
+    for (uint32_t i = 0; i < link->passed_count; i++) {
+        const struct pdl_passed *passed = &link->passed[i];
+        const struct pdl_part *part = passed->owner->links[passed->conditional].part;
+        memcpy(values[passed->parameter], fresh ? &part->fresh_condition : &part->condition,
+               sizeof(part->condition));
+    }
+}
+
+static pdl_status add_kernel(const struct pdl_chain *chain, struct build *build, CUgraph graph,
+                             uint32_t index)
+{
+    struct pdl_link *link = &chain->links[index];
+    struct pdl_lowered lowered;
+    pdl_status status = pdl_node_lower(link->kernel, build->device, &link->desc, &lowered);
+    if (status == PDL_SUCCESS) {
+        status = pdl_chain_decide(chain, index, &lowered);
+    }
+    if (status == PDL_SUCCESS) {
+        status =
+            pdl_node_params(link->kernel, &lowered, link->arguments->pointers, &link->fresh.params);
+    }
+    if (status != PDL_SUCCESS) {
+        return status;
+    }
+    pdl_chain_pass(link, link->arguments->pointers, true);
+    build->has_priority =
+        build->has_priority || pdl_lowered_find(&lowered, CU_LAUNCH_ATTRIBUTE_PRIORITY);
+    return pdl_node_add(link->kernel, &lowered, &link->fresh.params, graph, build->edges,
+                        build->edge_count, &link->fresh.node);
+}
+
+static pdl_status add_links(struct pdl_chain *chain, struct build *build, CUgraph graph);
+
+static pdl_status add_conditional(struct build *build, CUgraph graph, struct pdl_link *link,
+                                  const char *doing)
+{
+    struct pdl_part *part = link->part;
+    CUgraphNodeParams params;
+    memset(&params, 0, sizeof(params));
+    params.type = CU_GRAPH_NODE_TYPE_CONDITIONAL;
+    params.conditional.handle = part->fresh_condition;
+    params.conditional.type =
+        part->node.kind == PDL_NODE_IF ? CU_GRAPH_COND_TYPE_IF : CU_GRAPH_COND_TYPE_WHILE;
+    params.conditional.size = part->node.bodies;
+    params.conditional.ctx = build->context;
+    pdl_status status = pdl_node_add_any(part->bodies[0]->driver, graph, &params, build->edges,
+                                         build->edge_count, false, doing, &link->fresh.node);
+    for (uint32_t i = 0; i < part->node.bodies && status == PDL_SUCCESS; i++) {
+        part->fresh_bodies[i] = params.conditional.phGraph_out[i];
+        status = add_links(part->bodies[i], build, part->fresh_bodies[i]);
+    }
+    return status;
+}
+
+static pdl_status add_part(const struct pdl_chain *chain, struct build *build, CUgraph graph,
+                           uint32_t index)
+{
+    struct pdl_link *link = &chain->links[index];
+    char doing[64];
+    CUgraphNodeParams params;
+    (void)snprintf(doing, sizeof(doing), "to add link %u, %s", index, pdl_chain_kind_name(link));
+    if (link->part->piece != NULL) {
+        return pdl_piece_place(link->part->piece, graph, build->context, build->edges,
+                               build->edge_count, doing, &link->fresh.node);
+    }
+    if (pdl_part_is_conditional(link->part->node.kind)) {
+        return add_conditional(build, graph, link, doing);
+    }
+    pdl_part_params(&link->part->node, build->context, &params);
+    return pdl_node_add_any(chain->driver, graph, &params, build->edges, build->edge_count, false,
+                            doing, &link->fresh.node);
+}
+
+/* Makes the conditions of a chain, before kernels get them. */
+static pdl_status make_conditions(const struct pdl_chain *chain, const struct build *build,
+                                  CUgraph graph)
+{
+    for (uint32_t i = 0; i < chain->count; i++) {
+        struct pdl_part *part = chain->links[i].part;
+        if (part == NULL || !pdl_part_is_conditional(part->node.kind)) {
+            continue;
+        }
+        if (part->node.kind == PDL_NODE_WHILE && part->bodies[0]->count == 0) {
+            return PDL_FAIL(PDL_ERROR_NOT_BUILT,
+                            "link %u is a while whose body has no links, so nothing ends it", i);
+        }
+        const CUresult result = chain->driver->cuGraphConditionalHandleCreate(
+            &part->fresh_condition, graph, build->context, part->node.initial,
+            CU_GRAPH_COND_ASSIGN_DEFAULT);
+        if (result != CUDA_SUCCESS) {
+            return pdl_error_from_cuda(chain->driver, "cuGraphConditionalHandleCreate",
+                                       (int32_t)result, "to make a condition");
+        }
+    }
+    return PDL_SUCCESS;
+}
+
+static pdl_status add_links(struct pdl_chain *chain, struct build *build, CUgraph graph)
+{
+    pdl_status status = make_conditions(chain, build, graph);
+    for (uint32_t link = chain->first; link != PDL_NO_LINK && status == PDL_SUCCESS;
+         link = chain->links[link].later) {
+        status = find_edges(chain, build, link);
+        if (status == PDL_SUCCESS) {
+            status = (chain->links[link].kernel != NULL ? add_kernel : add_part)(chain, build,
+                                                                                 graph, link);
+        }
+    }
+    return status;
+}
+
+/* ---- building ------------------------------------------------------------------------------- */
+
+/* Puts what was built in force, or the conditions of the last build back. */
+/* NOLINTNEXTLINE(misc-no-recursion): bodies, no deeper than PDL_PIECE_DEPTH */
+static void settle(struct pdl_chain *chain, bool built)
+{
+    for (uint32_t i = 0; i < chain->count; i++) {
+        struct pdl_link *link = &chain->links[i];
+        if (built) {
+            link->built = link->fresh;
+        } else if (link->kernel != NULL) {
+            pdl_chain_pass(link, link->arguments->pointers, false);
+        }
+        for (uint32_t b = 0; link->part != NULL && b < link->part->node.bodies; b++) {
+            settle(link->part->bodies[b], built);
+            link->part->bodies[b]->graph =
+                built ? link->part->fresh_bodies[b] : link->part->bodies[b]->graph;
+        }
+        if (link->part != NULL && built) {
+            link->part->condition = link->part->fresh_condition;
+        }
+    }
+}
+
+void pdl_chain_discard(const struct pdl_driver *driver, CUgraph graph, CUgraphExec exec)
+{
+    if (exec != NULL) {
+        (void)driver->cuGraphExecDestroy(exec);
+    }
+    if (graph != NULL) {
+        (void)driver->cuGraphDestroy(graph);
+    }
+}
+
+static pdl_status make_graph(struct pdl_chain *chain, struct build *build)
+{
+    const struct pdl_driver *driver = chain->driver;
+    CUresult result = driver->cuGraphCreate(&build->graph, 0);
+    if (result != CUDA_SUCCESS) {
+        build->graph = NULL;
+        return pdl_error_from_cuda(driver, "cuGraphCreate", (int32_t)result, "to build a chain");
+    }
+    const pdl_status status = add_links(chain, build, build->graph);
+    if (status != PDL_SUCCESS) {
+        return status;
+    }
+    /* Without the flag all nodes run at the priority of the stream that the graph is launched in.
+     */
+    result = driver->cuGraphInstantiateWithFlags(
+        &build->exec, build->graph,
+        build->has_priority ? CUDA_GRAPH_INSTANTIATE_FLAG_USE_NODE_PRIORITY : 0);
+    if (result != CUDA_SUCCESS) {
+        build->exec = NULL;
+        return pdl_error_from_cuda(driver, "cuGraphInstantiateWithFlags", (int32_t)result,
+                                   "to build a chain");
+    }
+    return PDL_SUCCESS;
+}
+
+static pdl_status find_context(const struct pdl_driver *driver, struct build *build)
+{
+    const pdl_status status = pdl_device_of_context(driver, &build->device);
+    const CUresult result =
+        status == PDL_SUCCESS ? driver->cuCtxGetCurrent(&build->context) : CUDA_SUCCESS;
+    return result == CUDA_SUCCESS ? status
+                                  : pdl_error_from_cuda(driver, "cuCtxGetCurrent", (int32_t)result,
+                                                        "to build a chain");
+}
+
+static pdl_status build_chain(struct pdl_chain *chain)
+{
+    struct build build = {.device = -1};
+    pdl_status status = pdl_chain_check_root(chain);
+    if (status == PDL_SUCCESS) {
+        status = pdl_chain_check_idle(chain);
+    }
+    if (status == PDL_SUCCESS && chain->count == 0) {
+        status = PDL_FAIL(PDL_ERROR_NOT_BUILT, "the chain has no links to build");
+    }
+    if (status == PDL_SUCCESS) {
+        status = find_context(chain->driver, &build);
+    }
+    if (status != PDL_SUCCESS) {
+        return status;
+    }
+    status = make_graph(chain, &build);
+    free(build.edges);
+    settle(chain, status == PDL_SUCCESS);
+    if (status != PDL_SUCCESS) {
+        pdl_chain_discard(chain->driver, build.graph, build.exec);
+        return status;
+    }
+    pdl_chain_discard(chain->driver, chain->graph, chain->exec);
+    chain->graph = build.graph;
+    chain->exec = build.exec;
+    chain->device = build.device;
+    chain->context = build.context;
+    chain->built = true;
+    return PDL_SUCCESS;
+}
+
+pdl_status pdl_chain_build(pdl_chain *chain)
+{
+    const pdl_status status = pdl_chain_enter(chain);
+    return status == PDL_SUCCESS ? pdl_chain_leave(chain, build_chain(chain)) : status;
+}
+
+pdl_status pdl_chain_reset(pdl_chain *chain)
+{
+    pdl_status status = pdl_chain_enter(chain);
+    if (status != PDL_SUCCESS) {
+        return status;
+    }
+    status = pdl_chain_check_root(chain);
+    if (status == PDL_SUCCESS) {
+        pdl_chain_discard(chain->driver, chain->graph, chain->exec);
+        chain->graph = NULL;
+        chain->exec = NULL;
+        chain->built = false;
+    }
+    return pdl_chain_leave(chain, status);
+}

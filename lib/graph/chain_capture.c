@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: MIT */
+/* Chains: what other code puts into a stream. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/error.h"
+#include "graph/chain.h"
+
+PDL_COLD static pdl_status failed(const struct pdl_chain *chain, const char *call, CUresult result)
+{
+    const char *why;
+    switch ((int)result) {
+    case CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED:
+    case CUDA_ERROR_STREAM_CAPTURE_INVALIDATED:
+    case CUDA_ERROR_STREAM_CAPTURE_IMPLICIT:
+        why = "a call in between cannot be captured; that call returned an error";
+        break;
+    case CUDA_ERROR_STREAM_CAPTURE_UNMATCHED:
+        why = "the stream is not the one in which the capture began, or it has ended already";
+        break;
+    case CUDA_ERROR_STREAM_CAPTURE_UNJOINED:
+        why = "another stream joined it by an event, and this stream did not wait for that one "
+              "again";
+        break;
+    case CUDA_ERROR_STREAM_CAPTURE_MERGE:
+    case CUDA_ERROR_STREAM_CAPTURE_ISOLATION:
+    case CUDA_ERROR_CAPTURED_EVENT:
+        why = "it was mixed with another capture or with work outside of it";
+        break;
+    case CUDA_ERROR_ILLEGAL_STATE:
+        why = "the stream is capturing already, or does not capture";
+        break;
+    default:
+        return pdl_error_from_cuda(chain->driver, call, (int32_t)result, "to capture into a chain");
+    }
+    return PDL_FAIL_CALL(PDL_ERROR_CAPTURE, call, result,
+                         "the stream cannot be captured: %s (%s, %d)", why,
+                         pdl_driver_result_name(chain->driver, result), (int)result);
+}
+
+/* ---- beginning ------------------------------------------------------------------------------ */
+
+/* A kernel at the end of a piece; NULL: there is none. */
+static CUgraphNode kernel_exit(const struct pdl_piece *piece)
+{
+    for (uint32_t i = 0; piece->in_place && i < piece->exit_count; i++) {
+        const struct pdl_picture_node *node = &piece->picture.nodes[piece->exits[i]];
+        if (node->type == CU_GRAPH_NODE_TYPE_KERNEL) {
+            return node->handle;
+        }
+    }
+    return NULL;
+}
+
+/* Begins the graph of a capture with a kernel of the link before it, so that the driver shows by the
+ * edges from there which of the captured kernels may overlap that. */
+static pdl_status add_anchor(const struct pdl_chain *chain, struct pdl_piece *piece)
+{
+    const struct pdl_link *before = chain->tail != PDL_NO_LINK ? &chain->links[chain->tail] : NULL;
+    struct pdl_lowered lowered;
+    CUDA_KERNEL_NODE_PARAMS kernel;
+    CUgraphNodeParams params;
+    int device = -1;
+    memset(&kernel, 0, sizeof(kernel));
+    if (before == NULL || (before->kernel == NULL && before->part->piece == NULL)) {
+        return PDL_SUCCESS;
+    }
+    if (before->kernel != NULL) {
+        pdl_status status = pdl_device_of_context(chain->driver, &device);
+        if (status == PDL_SUCCESS) {
+            status = pdl_node_lower(before->kernel, device, &before->desc, &lowered);
+        }
+        if (status == PDL_SUCCESS) {
+            status =
+                pdl_node_params(before->kernel, &lowered, before->arguments->pointers, &kernel);
+        }
+        if (status != PDL_SUCCESS) {
+            return status;
+        }
+    } else {
+        CUgraphNode exit = kernel_exit(before->part->piece);
+        if (exit == NULL) {
+            return PDL_SUCCESS;
+        }
+        const CUresult result = chain->driver->cuGraphKernelNodeGetParams(exit, &kernel);
+        if (result != CUDA_SUCCESS) {
+            return failed(chain, "cuGraphKernelNodeGetParams", result);
+        }
+    }
+    memset(&params, 0, sizeof(params));
+    params.type = CU_GRAPH_NODE_TYPE_KERNEL;
+    memcpy(&params.kernel, &kernel, sizeof(kernel));
+    return pdl_node_add_any(chain->driver, piece->graph, &params, NULL, 0, false,
+                            "to begin a capture", &piece->anchor);
+}
+
+static pdl_status begin(struct pdl_chain *chain, CUstream stream)
+{
+    const struct pdl_driver *driver = chain->driver;
+    struct pdl_piece *piece = NULL;
+    const char *call = "cuGraphCreate";
+    pdl_status status = pdl_chain_check_idle(chain);
+    if (status == PDL_SUCCESS && (stream == NULL || stream == CU_STREAM_LEGACY)) {
+        status = PDL_FAIL_FIELD(PDL_ERROR_INVALID_ARGUMENT, "stream",
+                                "the legacy default stream cannot capture: pass another stream");
+    }
+    if (status == PDL_SUCCESS) {
+        status = pdl_piece_create(driver, &piece);
+    }
+    if (status != PDL_SUCCESS) {
+        return status;
+    }
+    CUresult result = driver->cuGraphCreate(&piece->graph, 0);
+    if (result == CUDA_SUCCESS) {
+        status = add_anchor(chain, piece);
+    }
+    if (result == CUDA_SUCCESS && status == PDL_SUCCESS) {
+        call = "cuStreamBeginCaptureToGraph";
+        result = driver->cuStreamBeginCaptureToGraph(stream, piece->graph, &piece->anchor, NULL,
+                                                     piece->anchor != NULL ? 1 : 0,
+                                                     CU_STREAM_CAPTURE_MODE_RELAXED);
+    }
+    if (result != CUDA_SUCCESS) {
+        status = failed(chain, call, result);
+    }
+    if (status != PDL_SUCCESS) {
+        pdl_piece_destroy(piece);
+        return status;
+    }
+    chain->root->capture = piece;
+    chain->root->target = chain;
+    chain->root->capturing = stream;
+    return PDL_SUCCESS;
+}
+
+pdl_status pdl_chain_capture_begin(pdl_chain *chain, struct CUstream_st *stream)
+{
+    const pdl_status status = pdl_chain_enter(chain);
+    return status == PDL_SUCCESS ? pdl_chain_leave(chain, begin(chain, stream)) : status;
+}
+
+/* ---- ending --------------------------------------------------------------------------------- */
+
+/* Ends the stream's capture if it still is the chain's. */
+static pdl_status end_stream(const struct pdl_chain *chain, const struct pdl_piece *piece)
+{
+    const struct pdl_driver *driver = chain->driver;
+    CUstream stream = chain->root->capturing;
+    CUstreamCaptureStatus capture = CU_STREAM_CAPTURE_STATUS_NONE;
+    CUgraph graph = NULL;
+    const CUresult asked =
+        driver->cuStreamGetCaptureInfo(stream, &capture, NULL, &graph, NULL, NULL, NULL);
+    if (asked == CUDA_SUCCESS &&
+        (capture == CU_STREAM_CAPTURE_STATUS_NONE ||
+         (capture == CU_STREAM_CAPTURE_STATUS_ACTIVE && graph != piece->graph))) {
+        return PDL_FAIL(PDL_ERROR_CAPTURE, "the capture was ended by another call: only "
+                                           "pdl_chain_capture_end() may end it");
+    }
+    const CUresult ended = driver->cuStreamEndCapture(stream, &graph);
+    if (asked != CUDA_SUCCESS) {
+        return failed(chain, "cuStreamGetCaptureInfo", asked);
+    }
+    return ended == CUDA_SUCCESS ? PDL_SUCCESS : failed(chain, "cuStreamEndCapture", ended);
+}
+
+static struct pdl_piece *take_capture(struct pdl_chain *chain, pdl_status *status)
+{
+    struct pdl_piece *piece = chain->root->capture;
+    *status = end_stream(chain, piece);
+    chain->root->capture = NULL;
+    chain->root->target = NULL;
+    return piece;
+}
+
+void pdl_chain_abandon_capture(struct pdl_chain *chain)
+{
+    pdl_status ignored;
+    if (chain->capture != NULL) {
+        pdl_piece_destroy(take_capture(chain, &ignored));
+    }
+}
+
+static pdl_status end(struct pdl_chain *chain, uint32_t *link)
+{
+    struct pdl_link made = {.kernel = NULL};
+    pdl_status status;
+    if (chain->root->capture == NULL || chain->root->target != chain) {
+        return PDL_FAIL(PDL_ERROR_CAPTURE, chain->root->capture == NULL
+                                               ? "the chain is not capturing: call "
+                                                 "pdl_chain_capture_begin() first"
+                                               : "the capture in progress is for another body of "
+                                                 "the chain");
+    }
+    struct pdl_piece *piece = take_capture(chain, &status);
+    if (status == PDL_SUCCESS) {
+        status = pdl_piece_finish(piece, chain->root != chain);
+    }
+    if (status == PDL_SUCCESS) {
+        made.part = calloc(1, sizeof(*made.part));
+        status = made.part != NULL ? PDL_SUCCESS : PDL_NO_MEMORY();
+    }
+    if (made.part == NULL) {
+        pdl_piece_destroy(piece);
+        return status;
+    }
+    made.part->node.kind = PDL_NODE_CAPTURE;
+    made.part->piece = piece;
+    return pdl_chain_append(chain, &made, link);
+}
+
+pdl_status pdl_chain_capture_end(pdl_chain *chain, uint32_t *link)
+{
+    const pdl_status status = pdl_chain_enter(chain);
+    return status == PDL_SUCCESS ? pdl_chain_leave(chain, end(chain, link)) : status;
+}

@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: MIT */
+/* Chains: what they do, and why. */
+#include <stdio.h>
+#include <string.h>
+
+#include "core/error.h"
+#include "core/sized.h"
+#include "graph/census.h"
+#include "graph/chain.h"
+
+/* ---- overlap -------------------------------------------------------------------------------- */
+
+/* Why a kernel may not overlap a link: the least of what there is against the nodes at its end. */
+static pdl_status after(const struct pdl_link *link, pdl_reason *reason)
+{
+    const struct pdl_piece *piece = link->part != NULL ? link->part->piece : NULL;
+    pdl_status status = PDL_SUCCESS;
+    *reason = link->kernel != NULL ? PDL_REASON_GRANTED : PDL_REASON_NODE;
+    for (uint32_t i = 0; piece != NULL && i < piece->exit_count && status == PDL_SUCCESS &&
+                         *reason != PDL_REASON_GRANTED;
+         i++) {
+        pdl_reason exit = PDL_REASON_NODE;
+        status = pdl_piece_exit(piece, i, &exit);
+        *reason = exit != PDL_REASON_NODE ? exit : *reason;
+    }
+    return status;
+}
+
+/* The same for all links that a link depends on: the least of what there is against one of them. */
+static pdl_status after_all(const struct pdl_chain *chain, uint32_t link, pdl_reason *reason)
+{
+    uint32_t count = 0;
+    const uint32_t *on = pdl_chain_dependencies(chain, link, &count);
+    pdl_status status = PDL_SUCCESS;
+    *reason = PDL_REASON_NODE;
+    for (uint32_t i = 0; i < count && status == PDL_SUCCESS && *reason != PDL_REASON_GRANTED; i++) {
+        pdl_reason one = PDL_REASON_NODE;
+        status = after(&chain->links[on[i]], &one);
+        *reason = one != PDL_REASON_NODE ? one : *reason;
+    }
+    return status;
+}
+
+pdl_status pdl_chain_decide(const struct pdl_chain *chain, uint32_t link,
+                            struct pdl_lowered *lowered)
+{
+    const struct pdl_link *of = &chain->links[link];
+    uint32_t count = 0;
+    (void)pdl_chain_dependencies(chain, link, &count);
+    if (lowered->reason != PDL_REASON_GRANTED || count == 0) {
+        return PDL_SUCCESS;
+    }
+    const pdl_status status = after_all(chain, link, &lowered->reason);
+    if (status == PDL_SUCCESS && lowered->reason != PDL_REASON_GRANTED &&
+        of->desc.overlap == PDL_OVERLAP_REQUIRE) {
+        return PDL_FAIL_FIELD(PDL_ERROR_OVERLAP, "overlap",
+                              "link %u (kernel %s) cannot overlap as required: %s", link,
+                              pdl_kernel_name(of->kernel), pdl_reason_string(lowered->reason));
+    }
+    return status;
+}
+
+/* ---- explain -------------------------------------------------------------------------------- */
+
+static const char *how(bool granted, uint32_t dependencies)
+{
+    if (dependencies == 0) {
+        return "starts with the replay";
+    }
+    return granted ? "overlaps what it depends on" : "waits for the end of what it depends on";
+}
+
+static pdl_status explain_kernel(const struct pdl_chain *chain, uint32_t index,
+                                 struct pdl_lowered *lowered, pdl_chain_report *known)
+{
+    const struct pdl_link *link = &chain->links[index];
+    pdl_status status = pdl_chain_lower(chain, link->kernel, &link->desc, lowered);
+    if (status == PDL_SUCCESS) {
+        status = pdl_chain_decide(chain, index, lowered);
+    }
+    if (status != PDL_SUCCESS) {
+        return status;
+    }
+    const CUlaunchConfig *const config = &lowered->config;
+    const uint32_t grid[] = {config->gridDimX, config->gridDimY, config->gridDimZ};
+    const uint32_t block[] = {config->blockDimX, config->blockDimY, config->blockDimZ};
+    memcpy(known->grid, grid, sizeof(known->grid));
+    memcpy(known->block, block, sizeof(known->block));
+    known->kernel = link->kernel;
+    known->dynamic_shared_memory = config->sharedMemBytes;
+    known->device = lowered->facts->device->ordinal;
+    known->overlap = lowered->reason == PDL_REASON_GRANTED && known->dependencies > 0;
+    known->overlap_reason = (uint32_t)lowered->reason;
+    known->nodes = 1;
+    return PDL_SUCCESS;
+}
+
+static pdl_status explain_part(const struct pdl_chain *chain, uint32_t index,
+                               pdl_chain_report *known)
+{
+    const struct pdl_link *link = &chain->links[index];
+    const struct pdl_piece *piece = link->part->piece;
+    pdl_reason reason = PDL_REASON_NODE;
+    pdl_status status = PDL_SUCCESS;
+    known->kind = link->part->node.kind;
+    known->nodes = 1;
+    known->device = chain->root->device;
+    if (piece != NULL && piece->in_place) {
+        known->nodes = (uint32_t)piece->picture.node_count - (piece->anchor != NULL);
+        reason = PDL_REASON_NOT_REQUESTED;
+        status = piece->overlaps ? after_all(chain, index, &reason) : PDL_SUCCESS;
+    }
+    if (status == PDL_SUCCESS && !chain->root->built) {
+        status = pdl_device_of_context(chain->driver, &known->device);
+    }
+    known->overlap = reason == PDL_REASON_GRANTED;
+    known->overlap_reason = (uint32_t)reason;
+    return status;
+}
+
+static pdl_status explain(struct pdl_chain *chain, uint32_t index, pdl_chain_report *report)
+{
+    struct pdl_lowered lowered = {.reason = PDL_REASON_NOT_REQUESTED};
+    pdl_chain_report known = {
+        .dependency_capacity = report->dependency_capacity,
+        .dependency_links = report->dependency_links,
+        .links = chain->count,
+        .built = chain->root->built,
+    };
+    char name[160];
+    char links[64] = "";
+    size_t written = 0;
+    pdl_status status = pdl_chain_check_link(chain, index, "link");
+    if (status != PDL_SUCCESS) {
+        return status;
+    }
+    const struct pdl_link *link = &chain->links[index];
+    const uint32_t *on = pdl_chain_dependencies(chain, index, &known.dependencies);
+    status = link->kernel != NULL ? explain_kernel(chain, index, &lowered, &known)
+                                  : explain_part(chain, index, &known);
+    if (status != PDL_SUCCESS) {
+        return status;
+    }
+    for (uint32_t i = 0; i < known.dependencies; i++) {
+        if (written > sizeof(links) - 20) { /* room for one more and the dots */
+            (void)snprintf(links + written, sizeof(links) - written, ", ...");
+            break;
+        }
+        written += (size_t)snprintf(links + written, sizeof(links) - written, "%s%u",
+                                    i > 0 ? ", " : " ", on[i]);
+    }
+    for (uint32_t i = 0;
+         known.dependency_links != NULL && i < known.dependency_capacity && i < known.dependencies;
+         i++) {
+        known.dependency_links[i] = on[i];
+    }
+    if (link->kernel != NULL) {
+        (void)snprintf(name, sizeof(name), "kernel %s", pdl_kernel_name(link->kernel));
+    } else {
+        (void)snprintf(name, sizeof(name), "%s", pdl_chain_kind_name(link));
+    }
+    const bool why = link->kernel != NULL && !known.overlap && known.dependencies > 0;
+    (void)snprintf(known.message, sizeof(known.message), "link %u (%s) %s%s%s%s%s", index, name,
+                   how(known.overlap, known.dependencies), known.dependencies > 0 ? ", link" : "",
+                   links, why ? ": " : "", why ? pdl_reason_string(lowered.reason) : "");
+    pdl_sized_copy(report, &known, sizeof(known));
+    return PDL_SUCCESS;
+}
+
+pdl_status pdl_chain_explain(pdl_chain *chain, uint32_t link, pdl_chain_report *report)
+{
+    pdl_status status =
+        pdl_sized_within(report, offsetof(pdl_chain_report, dependencies), "report");
+    if (status != PDL_SUCCESS) {
+        return status;
+    }
+    status = pdl_chain_enter(chain);
+    return status == PDL_SUCCESS ? pdl_chain_leave(chain, explain(chain, link, report)) : status;
+}
+
+/* ---- graphs --------------------------------------------------------------------------------- */
+
+pdl_status pdl_chain_graph(pdl_chain *chain, struct CUgraph_st **graph)
+{
+    pdl_status status = pdl_chain_enter(chain);
+    if (status != PDL_SUCCESS) {
+        return status;
+    }
+    if (graph == NULL) {
+        status = PDL_FAIL_FIELD(PDL_ERROR_INVALID_ARGUMENT, "graph", "graph is NULL");
+    } else {
+        status = pdl_chain_check_built(chain->root);
+    }
+    if (status == PDL_SUCCESS) {
+        *graph = chain->graph;
+    }
+    return pdl_chain_leave(chain, status);
+}
+
+/* NOLINTNEXTLINE(misc-no-recursion): bodies, no deeper than PDL_PIECE_DEPTH */
+static pdl_status count_edges(const struct pdl_chain *chain, pdl_census *known)
+{
+    pdl_status status = pdl_census_add(chain->driver, chain->graph, true, known);
+    for (uint32_t i = 0; i < chain->count; i++) {
+        const struct pdl_part *part = chain->links[i].part;
+        for (uint32_t b = 0; part != NULL && b < part->node.bodies && status == PDL_SUCCESS; b++) {
+            status = count_edges(part->bodies[b], known);
+        }
+    }
+    return status;
+}
+
+pdl_status pdl_chain_census(pdl_chain *chain, pdl_census *census)
+{
+    pdl_status status = pdl_census_check(census);
+    if (status == PDL_SUCCESS) {
+        status = pdl_chain_enter(chain);
+    }
+    if (status != PDL_SUCCESS) {
+        return status;
+    }
+    pdl_census known = {
+        .full_capacity = census->full_capacity,
+        .full_dependencies = census->full_dependencies,
+    };
+    status = pdl_chain_check_built(chain->root);
+    if (status == PDL_SUCCESS) {
+        status = count_edges(chain, &known);
+    }
+    if (status == PDL_SUCCESS) {
+        pdl_sized_copy(census, &known, sizeof(known));
+    }
+    return pdl_chain_leave(chain, status);
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT */
+/* Links that are not kernels: descriptions of nodes, and the driver's parameters for them. */
+#ifndef PDL_LIB_PART_H
+#define PDL_LIB_PART_H
+
+#include <pdl/chain.h>
+
+#include "graph/piece.h"
+
+#define PDL_PART_BODIES 2
+
+struct pdl_part {
+    pdl_chain_node node;                       /* whole; `graph` is not used */
+    struct pdl_piece *piece;                   /* owned; GRAPH and CAPTURE */
+    struct pdl_chain *bodies[PDL_PART_BODIES]; /* owned; IF and WHILE */
+    CUgraphConditionalHandle condition;        /* of the last build */
+    CUgraphConditionalHandle fresh_condition;  /* of a build in progress */
+    CUgraph fresh_bodies[PDL_PART_BODIES];     /* likewise */
+};
+
+/* Whether a kind has a condition and bodies. */
+static inline bool pdl_part_is_conditional(uint32_t kind)
+{
+    return kind == PDL_NODE_IF || kind == PDL_NODE_WHILE;
+}
+
+/* What a kind is called in messages, with its article. */
+const char *pdl_part_name(uint32_t kind);
+
+/* Checks a description, and makes it whole: what has a default gets it. */
+pdl_status pdl_part_check(const struct pdl_driver *driver, const pdl_chain_node *given,
+                          bool in_body, pdl_chain_node *whole);
+
+/* The driver's parameters of a kind without a graph. */
+void pdl_part_params(const pdl_chain_node *node, CUcontext context, CUgraphNodeParams *params);
+
+#endif /* PDL_LIB_PART_H */

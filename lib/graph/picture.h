@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT */
+/* A graph as the driver reports it: its nodes, and the edges into each. */
+#ifndef PDL_LIB_PICTURE_H
+#define PDL_LIB_PICTURE_H
+
+#include "graph/node.h"
+
+struct pdl_picture_node {
+    CUgraphNode handle;
+    CUgraphNodeType type;
+    uint32_t first_edge; /* of those that end here, in `incoming` */
+    uint32_t edge_count;
+    uint32_t seen_by; /* the walk that was here last */
+    uint32_t way; /* 1 + the node that a walk goes on to, past nodes with one way; 0: not known */
+};
+
+/* Nodes are sorted by handle, edges by the node where they end. */
+struct pdl_picture {
+    const struct pdl_driver *driver;
+    CUgraphNode *listed; /* nodes in the order of the driver */
+    struct pdl_picture_node *nodes;
+    size_t node_count;
+    CUgraphNode *from;
+    CUgraphNode *to;
+    CUgraphEdgeData *data;
+    size_t edge_count;
+    uint32_t *incoming; /* indices of edges */
+    uint32_t *stack;    /* room for the index of each node */
+};
+
+/* Takes the picture of a graph. On failure there is nothing to forget. */
+pdl_status pdl_picture_take(const struct pdl_driver *driver, CUgraph graph,
+                            struct pdl_picture *picture);
+void pdl_picture_forget(struct pdl_picture *picture);
+
+/* A node of the picture by its handle, which must be in it. */
+struct pdl_picture_node *pdl_picture_find(const struct pdl_picture *picture, CUgraphNode handle);
+
+/* The pdl_edge_kind of edge data, or PDL_EDGE_KINDS if it is unknown. */
+uint32_t pdl_picture_edge_kind(const CUgraphEdgeData *data);
+
+#endif /* PDL_LIB_PICTURE_H */

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT */
+/* Pieces: graphs that become part of another one, node by node where that can be done, so that kernels
+ * before and behind may overlap theirs. */
+#ifndef PDL_LIB_PIECE_H
+#define PDL_LIB_PIECE_H
+
+#include "core/gate.h"
+#include "graph/picture.h"
+
+/* How deep child graphs, and bodies, may be in each other. */
+#define PDL_PIECE_DEPTH 32
+
+struct pdl_piece {
+    const struct pdl_driver *driver;
+    CUgraph graph;              /* owned */
+    struct pdl_picture picture; /* of it */
+    /* A kernel node that stands for what came before a capture: the edges from it show which captured
+     * kernels may overlap that. NULL: there is none. */
+    CUgraphNode anchor;
+    bool in_place;       /* its nodes can be copied, else it is a child graph */
+    CUcontext context;   /* of its kernels, or NULL */
+    uint32_t exit_count; /* nodes that no other one depends on, without the anchor */
+    uint32_t *exits;     /* as indices in the picture */
+    CUgraphNode *copies; /* by index in the picture; of the build in progress */
+    bool overlaps;       /* a kernel of it may overlap what the anchor stands for */
+    bool placed;         /* that build copied the nodes */
+};
+
+/* An empty graph, and its end. NULL is allowed. */
+pdl_status pdl_piece_create(const struct pdl_driver *driver, struct pdl_piece **piece);
+void pdl_piece_destroy(struct pdl_piece *piece);
+
+/* Refuses a graph that cannot be part of a chain, or of a body. */
+pdl_status pdl_piece_check(const struct pdl_driver *driver, CUgraph graph, bool in_body);
+
+/* Makes a piece ready after its graph is complete. Refuses what cannot be part of a chain, or of a
+ * body. */
+pdl_status pdl_piece_finish(struct pdl_piece *piece, bool in_body);
+
+/* Why a kernel may not overlap an exit, or PDL_REASON_GRANTED. */
+pdl_status pdl_piece_exit(const struct pdl_piece *piece, uint32_t exit, pdl_reason *reason);
+
+/* Adds a piece to a graph, after the nodes at the other end of `edges`. Those edges are programmatic
+ * where both the edge and the captured one are. *node is the child graph, or an empty node for an empty
+ * graph, unless the piece is placed. `doing` is for the error. */
+pdl_status pdl_piece_place(struct pdl_piece *piece, CUgraph graph, CUcontext context,
+                           const pdl_edge *edges, size_t count, const char *doing,
+                           CUgraphNode *node);
+
+#endif /* PDL_LIB_PIECE_H */

@@ -1,0 +1,406 @@
+/* SPDX-License-Identifier: MIT */
+/* Chains: what other code puts into a stream. */
+#include "graph_support.h"
+
+static pdl_kernel *kernel;
+static pdl_chain *chain;
+static CUstream stream;
+
+static int setup(void **state)
+{
+    (void)graph_setup(state);
+    kernel = make_kernel(FROM_CU_KERNEL, 0);
+    chain = make_chain();
+    stream = mock_stream(1, 0);
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    pdl_chain_destroy(chain);
+    pdl_kernel_destroy(kernel);
+    return mock_teardown(state);
+}
+
+#define CAPTURE_TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
+
+static CUgraphNode nth(unsigned n)
+{
+    CUgraph graph = NULL;
+    assert_ok(pdl_chain_graph(chain, &graph));
+    return mock_node_at(graph, n);
+}
+
+static void capture_kernels(unsigned count, bool overlaps)
+{
+    assert_ok(pdl_chain_capture_begin(chain, stream));
+    for (unsigned i = 0; i < count; i++) {
+        (void)mock_capture_node(stream, CU_GRAPH_NODE_TYPE_KERNEL, overlaps);
+    }
+    assert_ok(pdl_chain_capture_end(chain, NULL));
+}
+
+/* ---- edges ------------------------------------------------------------------------------------- */
+
+static void captured_launches_overlap_as_in_a_stream(void **state)
+{
+    (void)state;
+    add_link(chain, kernel, PDL_OVERLAP_AUTO, 0);
+    capture_kernels(2, true);
+    add_link(chain, kernel, PDL_OVERLAP_AUTO, 3);
+    assert_ok(pdl_chain_build(chain));
+    assert_int_equal(chain_census(chain).nodes,
+                     4); /* without the one that the capture began after */
+    assert_int_equal(chain_census(chain).programmatic, 3);
+    assert_edge(nth(0), nth(1), PDL_EDGE_PROGRAMMATIC);
+    assert_edge(nth(1), nth(2), PDL_EDGE_PROGRAMMATIC);
+    assert_edge(nth(2), node_of(chain, 3), PDL_EDGE_PROGRAMMATIC);
+    assert_ok(pdl_chain_launch(chain, NULL));
+    assert_ran_count(4);
+    pdl_chain_report report = PDL_CHAIN_REPORT_INIT;
+    assert_ok(pdl_chain_explain(chain, 1, &report));
+    assert_int_equal(report.kind, PDL_NODE_CAPTURE);
+    assert_int_equal(report.nodes, 2);
+    assert_int_equal(report.overlap, 1);
+    assert_chain_explained(chain, 1, "a capture", "overlaps what it depends on", "link 0");
+}
+
+static void captured_launches_without_overlap_do_not(void **state)
+{
+    (void)state;
+    add_link(chain, kernel, PDL_OVERLAP_AUTO, 0);
+    capture_kernels(2, false);
+    assert_ok(pdl_chain_build(chain));
+    assert_edge(nth(0), nth(1), PDL_EDGE_FULL);
+    assert_edge(nth(1), nth(2), PDL_EDGE_FULL);
+    assert_chain_explained(chain, 1, "a capture", "waits for the end", "link 0");
+}
+
+static void a_capture_overlaps_the_kernels_of_the_one_before(void **state)
+{
+    (void)state;
+    add_link(chain, kernel, PDL_OVERLAP_AUTO, 0);
+    capture_kernels(1, true);
+    capture_kernels(1, true);
+    assert_ok(pdl_chain_build(chain));
+    assert_edge(nth(1), nth(2), PDL_EDGE_PROGRAMMATIC);
+    assert_int_equal(chain_census(chain).nodes, 3);
+}
+
+/* Behind a capture whose last kernel overlaps and is not known to wait. */
+static void a_link_does_not_overlap_a_captured_kernel_that_may_not_wait(void **state)
+{
+    (void)state;
+    pdl_kernel *other = make_kernel(FROM_CU_KERNEL, 1); /* so that nothing is known of the first */
+    add_link(chain, other, PDL_OVERLAP_AUTO, 0);
+    capture_kernels(1, true);
+    add_link(chain, other, PDL_OVERLAP_AUTO, 2);
+    assert_ok(pdl_chain_build(chain));
+    assert_edge(nth(0), nth(1), PDL_EDGE_PROGRAMMATIC);
+    assert_edge(nth(1), node_of(chain, 2), PDL_EDGE_FULL);
+    assert_chain_explained(chain, 2, pdl_reason_string(PDL_REASON_PREDECESSOR));
+    pdl_kernel_destroy(other);
+}
+
+static void a_capture_behind_a_memset_waits_for_it(void **state)
+{
+    (void)state;
+    const pdl_chain_node set = node_of_kind(PDL_NODE_MEMSET);
+    add_link(chain, kernel, PDL_OVERLAP_AUTO, 0);
+    add_chain_node(chain, &set);
+    capture_kernels(1, true);
+    assert_ok(pdl_chain_build(chain));
+    assert_edge(nth(1), nth(2), PDL_EDGE_FULL);
+}
+
+/* The capture saw a kernel before it, and now there is a memset. */
+static void an_overlap_that_was_captured_holds_for_kernels_only(void **state)
+{
+    (void)state;
+    const pdl_chain_node set = node_of_kind(PDL_NODE_MEMSET);
+    add_chain_node(chain, &set);
+    add_link(chain, kernel, PDL_OVERLAP_AUTO, 1);
+    capture_kernels(1, true);
+    assert_ok(pdl_chain_add_dependency(chain, 2, 0));
+    assert_ok(pdl_chain_add_dependency(chain, 2, 1));
+    assert_ok(pdl_chain_build(chain));
+    assert_edge(nth(0), nth(2), PDL_EDGE_FULL);
+    assert_edge(nth(1), nth(2), PDL_EDGE_PROGRAMMATIC);
+}
+
+static void every_beginning_of_a_capture_waits_for_the_link_before_it(void **state)
+{
+    (void)state;
+    add_link(chain, kernel, PDL_OVERLAP_AUTO, 0);
+    assert_ok(pdl_chain_capture_begin(chain, stream));
+    CUgraphNode first = mock_capture_node(stream, CU_GRAPH_NODE_TYPE_KERNEL, true);
+    (void)mock_add_node(first->graph, CU_GRAPH_NODE_TYPE_EMPTY); /* after nothing */
+    assert_ok(pdl_chain_capture_end(chain, NULL));
+    assert_ok(pdl_chain_build(chain));
+    assert_edge(nth(0), nth(1), PDL_EDGE_PROGRAMMATIC);
+    assert_edge(nth(0), nth(2), PDL_EDGE_FULL);
+}
+
+static void of_two_dependencies_on_the_link_before_the_full_one_counts(void **state)
+{
+    (void)state;
+    for (unsigned i = 0; i < 2; i++) {
+        pdl_chain *own = make_chain();
+        CUgraph graph = NULL;
+        add_link(own, kernel, PDL_OVERLAP_AUTO, 0);
+        assert_ok(pdl_chain_capture_begin(own, stream));
+        CUgraphNode captured = mock_capture_node(stream, CU_GRAPH_NODE_TYPE_KERNEL, i == 0);
+        mock_add_edge(mock_node_at(captured->graph, 0), captured, i, i);
+        assert_ok(pdl_chain_capture_end(own, NULL));
+        assert_ok(pdl_chain_build(own));
+        assert_ok(pdl_chain_graph(own, &graph));
+        assert_int_equal(mock_edges_into(mock_node_at(graph, 1)), 1);
+        assert_edge(mock_node_at(graph, 0), mock_node_at(graph, 1), PDL_EDGE_FULL);
+        pdl_chain_destroy(own);
+    }
+}
+
+static void what_is_captured_is_copied_whatever_it_is(void **state)
+{
+    (void)state;
+    static const CUgraphNodeType types[] = {
+        CU_GRAPH_NODE_TYPE_KERNEL,       CU_GRAPH_NODE_TYPE_MEMCPY,     CU_GRAPH_NODE_TYPE_MEMSET,
+        CU_GRAPH_NODE_TYPE_HOST,         CU_GRAPH_NODE_TYPE_GRAPH,      CU_GRAPH_NODE_TYPE_EMPTY,
+        CU_GRAPH_NODE_TYPE_EVENT_RECORD, CU_GRAPH_NODE_TYPE_WAIT_EVENT,
+    };
+    CUevent event = NULL;
+    CUgraphNode captured[COUNT_OF(types)];
+    assert_ok(pdl_event_create(&event));
+    mock.runs_all = true;
+    assert_ok(pdl_chain_capture_begin(chain, stream));
+    for (size_t i = 0; i < COUNT_OF(types); i++) {
+        captured[i] = mock_capture_node(stream, types[i], true);
+    }
+    assert_ok(pdl_chain_capture_end(chain, NULL));
+    assert_ok(pdl_chain_build(chain));
+    assert_ok(pdl_chain_launch(chain, NULL));
+    assert_ran_count(COUNT_OF(types) + 2); /* and two in the child graph */
+    for (unsigned i = 0, n = 0; i < mock_ran_count(); i++) {
+        const struct mock_run *run = mock_ran(i);
+        if (i == 5 || i == 6) {
+            continue; /* the child graph's */
+        }
+        assert_int_equal(run->type, types[n]);
+        if (types[n] != CU_GRAPH_NODE_TYPE_GRAPH) {
+            assert_memory_equal(&run->other, &captured[n]->other, sizeof(run->other));
+        }
+        n++;
+    }
+    pdl_event_destroy(event);
+}
+
+static void a_capture_that_cannot_be_copied_stays_a_child_without_the_kernel_before(void **state)
+{
+    (void)state;
+    add_link(chain, kernel, PDL_OVERLAP_AUTO, 0);
+    assert_ok(pdl_chain_capture_begin(chain, stream));
+    (void)mock_capture_node(stream, CU_GRAPH_NODE_TYPE_KERNEL, true);
+    (void)mock_capture_node(stream, CU_GRAPH_NODE_TYPE_BATCH_MEM_OP, true);
+    assert_ok(pdl_chain_capture_end(chain, NULL));
+    assert_ok(pdl_chain_build(chain));
+    assert_int_equal(nth(1)->type, CU_GRAPH_NODE_TYPE_GRAPH);
+    assert_ok(pdl_chain_launch(chain, NULL));
+    assert_ran_count(2); /* the link's kernel once, and the captured one */
+    assert_int_equal(chain_census(chain).kernels, 2);
+}
+
+/* Memsets and copies do not tell their context, so it is that of the kernels, which must be one. */
+static void a_capture_in_another_context_stays_a_child(void **state)
+{
+    (void)state;
+    static const struct {
+        int devices[2];
+        CUgraphNodeType type;
+    } cases[] = {
+        {{0, 0}, CU_GRAPH_NODE_TYPE_KERNEL},
+        {{1, 1}, CU_GRAPH_NODE_TYPE_GRAPH},
+        {{0, 1}, CU_GRAPH_NODE_TYPE_GRAPH},
+    };
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        pdl_chain *own = make_chain();
+        CUgraph graph = NULL;
+        assert_ok(pdl_chain_capture_begin(own, stream));
+        CUgraphNode nodes[2] = {mock_capture_node(stream, CU_GRAPH_NODE_TYPE_KERNEL, false),
+                                mock_capture_node(stream, CU_GRAPH_NODE_TYPE_KERNEL, false)};
+        const bool up = (uintptr_t)nodes[0] < (uintptr_t)nodes[1]; /* the order of looking */
+        nodes[up ? 1 : 0]->params.context = mock_context(cases[i].devices[0]);
+        nodes[up ? 0 : 1]->params.context = mock_context(cases[i].devices[1]);
+        assert_ok(pdl_chain_capture_end(own, NULL));
+        assert_ok(pdl_chain_build(own));
+        assert_ok(pdl_chain_graph(own, &graph));
+        assert_int_equal(mock_node_at(graph, 0)->type, cases[i].type);
+        pdl_chain_destroy(own);
+    }
+}
+
+static void a_capture_of_nothing_is_an_empty_node(void **state)
+{
+    (void)state;
+    add_link(chain, kernel, PDL_OVERLAP_AUTO, 0);
+    capture_kernels(0, false);
+    add_link(chain, kernel, PDL_OVERLAP_AUTO, 2);
+    assert_ok(pdl_chain_build(chain));
+    assert_ok(pdl_chain_launch(chain, NULL));
+    assert_ran_count(2);
+    assert_edge(nth(1), node_of(chain, 2), PDL_EDGE_FULL);
+}
+
+static void own_arguments_change_beside_a_capture(void **state)
+{
+    (void)state;
+    add_link(chain, kernel, PDL_OVERLAP_AUTO, 0);
+    capture_kernels(1, true);
+    add_link(chain, kernel, PDL_OVERLAP_AUTO, 2);
+    assert_ok(pdl_chain_build(chain));
+    struct values values = values_of(22);
+    assert_ok(pdl_chain_set_args(chain, 2, VALUES(values)));
+    assert_ok(pdl_chain_launch(chain, NULL));
+    assert_ran(0, 0);
+    assert_ran(2, 22);
+    assert_refused(pdl_chain_set_args(chain, 1, VALUES(values)), PDL_ERROR_INVALID_ARGUMENT, "link",
+                   "a capture");
+}
+
+/* ---- what goes wrong --------------------------------------------------------------------------- */
+
+static void a_capture_that_breaks_leaves_the_chain_as_it_was(void **state)
+{
+    (void)state;
+    add_link(chain, kernel, PDL_OVERLAP_AUTO, 0);
+    assert_ok(pdl_chain_build(chain));
+    assert_ok(pdl_chain_capture_begin(chain, stream));
+    mock_capture(stream, NULL, CU_STREAM_CAPTURE_STATUS_INVALIDATED);
+    assert_refused(pdl_chain_capture_end(chain, NULL), PDL_ERROR_CAPTURE, NULL, "returned an error",
+                   "901");
+    assert_int_equal(pdl_last_error()->cuda_result, CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
+    assert_ok(pdl_chain_launch(chain, NULL)); /* still built */
+    assert_ran_count(1);
+    capture_kernels(1, true);
+    assert_ok(pdl_chain_build(chain));
+    assert_ok(pdl_chain_launch(chain, NULL));
+    assert_ran_count(2);
+}
+
+static void each_way_to_break_a_capture_is_explained(void **state)
+{
+    (void)state;
+    static const struct {
+        CUresult result;
+        const char *word;
+    } cases[] = {
+        {CUDA_ERROR_STREAM_CAPTURE_INVALIDATED, "returned an error"},
+        {CUDA_ERROR_STREAM_CAPTURE_UNJOINED, "another stream"},
+        {CUDA_ERROR_STREAM_CAPTURE_UNMATCHED, "ended already"},
+        {CUDA_ERROR_STREAM_CAPTURE_ISOLATION, "another capture"},
+    };
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        assert_ok(pdl_chain_capture_begin(chain, stream));
+        mock_fail(MOCK_cuStreamEndCapture, 1, cases[i].result);
+        assert_refused(pdl_chain_capture_end(chain, NULL), PDL_ERROR_CAPTURE, NULL, cases[i].word);
+    }
+    assert_ok(pdl_chain_capture_begin(chain, stream));
+    mock_fail(MOCK_cuStreamEndCapture, 1, CUDA_ERROR_ILLEGAL_ADDRESS);
+    assert_refused(pdl_chain_capture_end(chain, NULL), PDL_ERROR_DEVICE_FAULT, NULL, "");
+}
+
+static void a_capture_that_another_call_ends_is_reported(void **state)
+{
+    (void)state;
+    CUgraph graph = NULL;
+    assert_ok(pdl_chain_capture_begin(chain, stream));
+    assert_int_equal(mock.table.cuStreamEndCapture(stream, &graph), CUDA_SUCCESS);
+    assert_refused(pdl_chain_capture_end(chain, NULL), PDL_ERROR_CAPTURE, NULL, "another call");
+    assert_ok(pdl_chain_capture_begin(chain, stream)); /* and another one begun */
+    CUgraph others = make_graph();
+    mock_capture(stream, others, CU_STREAM_CAPTURE_STATUS_ACTIVE);
+    assert_refused(pdl_chain_capture_end(chain, NULL), PDL_ERROR_CAPTURE, NULL, "another call");
+    assert_int_equal(mock.table.cuStreamEndCapture(stream, &graph), CUDA_SUCCESS); /* still there */
+    assert_ptr_equal(graph, others);
+    destroy_graph(others);
+}
+
+static void nothing_is_added_while_a_chain_captures(void **state)
+{
+    (void)state;
+    const pdl_chain_node set = node_of_kind(PDL_NODE_MEMSET);
+    const pdl_launch_desc desc = overlap_desc(PDL_OVERLAP_AUTO);
+    struct values values = values_of(1);
+    add_link(chain, kernel, PDL_OVERLAP_AUTO, 0);
+    assert_refused(pdl_chain_capture_end(chain, NULL), PDL_ERROR_CAPTURE, NULL, "not capturing");
+    assert_ok(pdl_chain_capture_begin(chain, stream));
+    assert_refused(pdl_chain_capture_begin(chain, stream), PDL_ERROR_CAPTURE, NULL, "is capturing");
+    assert_refused(pdl_chain_add_node(chain, &set, NULL), PDL_ERROR_CAPTURE, NULL, "is capturing");
+    assert_refused(pdl_chain_add(chain, kernel, &desc, VALUES(values), NULL, 0, NULL),
+                   PDL_ERROR_CAPTURE, NULL, "is capturing");
+    assert_refused(pdl_chain_build(chain), PDL_ERROR_CAPTURE, NULL, "is capturing");
+    assert_ok(pdl_chain_set_args(chain, 0, VALUES(values)));
+    assert_ok(pdl_chain_capture_end(chain, NULL));
+}
+
+static void a_stream_that_cannot_capture_is_refused(void **state)
+{
+    (void)state;
+    assert_refused(pdl_chain_capture_begin(chain, NULL), PDL_ERROR_INVALID_ARGUMENT, "stream",
+                   "legacy default stream");
+    assert_refused(pdl_chain_capture_begin(chain, CU_STREAM_LEGACY), PDL_ERROR_INVALID_ARGUMENT,
+                   "stream", "legacy default stream");
+    CUgraph others = make_graph();
+    mock_capture(stream, others, CU_STREAM_CAPTURE_STATUS_ACTIVE);
+    assert_refused(pdl_chain_capture_begin(chain, stream), PDL_ERROR_CAPTURE, NULL,
+                   "capturing already");
+    destroy_graph(others);
+    mock_capture(stream, NULL, CU_STREAM_CAPTURE_STATUS_NONE);
+}
+
+static void a_chain_that_is_destroyed_ends_its_capture(void **state)
+{
+    (void)state;
+    pdl_chain *other = make_chain();
+    CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_ACTIVE;
+    assert_ok(pdl_chain_capture_begin(other, stream));
+    pdl_chain_destroy(other);
+    assert_int_equal(mock.table.cuStreamIsCapturing(stream, &status), CUDA_SUCCESS);
+    assert_int_equal(status, CU_STREAM_CAPTURE_STATUS_NONE);
+}
+
+static void memory_allocated_in_a_capture_is_refused(void **state)
+{
+    (void)state;
+    assert_ok(pdl_chain_capture_begin(chain, stream));
+    (void)mock_capture_node(stream, CU_GRAPH_NODE_TYPE_MEM_ALLOC, false);
+    assert_refused(pdl_chain_capture_end(chain, NULL), PDL_ERROR_NOT_SUPPORTED, NULL, "memory",
+                   "before");
+    assert_refused(pdl_chain_build(chain), PDL_ERROR_NOT_BUILT, NULL, "");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        CAPTURE_TEST(captured_launches_overlap_as_in_a_stream),
+        CAPTURE_TEST(captured_launches_without_overlap_do_not),
+        CAPTURE_TEST(a_capture_overlaps_the_kernels_of_the_one_before),
+        CAPTURE_TEST(a_link_does_not_overlap_a_captured_kernel_that_may_not_wait),
+        CAPTURE_TEST(a_capture_behind_a_memset_waits_for_it),
+        CAPTURE_TEST(an_overlap_that_was_captured_holds_for_kernels_only),
+        CAPTURE_TEST(every_beginning_of_a_capture_waits_for_the_link_before_it),
+        CAPTURE_TEST(of_two_dependencies_on_the_link_before_the_full_one_counts),
+        CAPTURE_TEST(what_is_captured_is_copied_whatever_it_is),
+        CAPTURE_TEST(a_capture_that_cannot_be_copied_stays_a_child_without_the_kernel_before),
+        CAPTURE_TEST(a_capture_in_another_context_stays_a_child),
+        CAPTURE_TEST(a_capture_of_nothing_is_an_empty_node),
+        CAPTURE_TEST(own_arguments_change_beside_a_capture),
+        CAPTURE_TEST(a_capture_that_breaks_leaves_the_chain_as_it_was),
+        CAPTURE_TEST(each_way_to_break_a_capture_is_explained),
+        CAPTURE_TEST(a_capture_that_another_call_ends_is_reported),
+        CAPTURE_TEST(nothing_is_added_while_a_chain_captures),
+        CAPTURE_TEST(a_stream_that_cannot_capture_is_refused),
+        CAPTURE_TEST(a_chain_that_is_destroyed_ends_its_capture),
+        CAPTURE_TEST(memory_allocated_in_a_capture_is_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
