@@ -152,7 +152,7 @@ class CommandLine(Case):
     def test_options_that_make_no_sense(self):
         self.refused("unknown option", "--fast")
         self.refused("'--json' needs a value", "--json")
-        for option, least, most in (("--passes", 1, 32), ("--rounds", 1, 1000000), ("--device", 0, 2147483647)):
+        for option, least, most in (("--passes", 1, 32), ("--rounds", 1, 1000000), ("--device", 0, 2147483647), ("--seed", 0, 2147483647)):
             for value in ("", "x", "1x", "-1", "1.5", "99999999999999999999", str(least - 1), str(most + 1)):
                 self.refused(
                     "pdltool bench: error: %s takes a number from %d to %d, not '%s'\n" % (option, least, most, value),

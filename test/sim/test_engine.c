@@ -33,7 +33,8 @@ static const struct sim_device device = {
     .block_start = 10,
     .block_end = 5,
     .refill = 20,
-    .flush = 30,
+    .flush = 10,
+    .flush_sms = 20,
 };
 
 static const struct sim_kernel usual = {
@@ -44,6 +45,13 @@ static const struct sim_kernel usual = {
     .after = 400,
     .waits = true,
 };
+
+static struct sim_kernel two_on_an_sm(void)
+{
+    struct sim_kernel kernel = usual;
+    kernel.threads = 512;
+    return kernel;
+}
 
 static struct sim_program program;
 static struct sim_result result;
@@ -119,7 +127,59 @@ static void completion_comes_after_the_flush_of_what_was_written(void **state)
     launch(add_kernel(kernel), SIM_STREAM, false);
     const struct sim_outcome *const outcome = run();
     assert_ns(outcome[0].completed, outcome[0].end + 30);
-    assert_ns(outcome[1].completed, outcome[1].end + 15);
+    assert_ns(outcome[1].completed, outcome[1].end + 20);
+}
+
+static void each_block_reports_its_trigger_and_its_end(void **state)
+{
+    (void)state;
+    const uint32_t kernel = add_kernel(two_on_an_sm());
+    program.device.report = 10;
+    launch(kernel, SIM_STREAM, true);
+    launch(kernel, SIM_STREAM, true);
+    const struct sim_outcome *const outcome = run();
+    assert_ns(outcome[1].start, outcome[0].triggered + SMS * 10 + 300);
+    assert_ns(outcome[0].completed, outcome[0].end + SMS * 10);
+}
+
+static void ends_are_reported_after_the_triggers_before_them(void **state)
+{
+    (void)state;
+    struct sim_kernel kernel = usual;
+    kernel.after = 0;
+    program.device.report = 10;
+    launch(add_kernel(kernel), SIM_STREAM, false);
+    const struct sim_outcome *const outcome = run();
+    assert_ns(outcome->completed, outcome->triggered + 2 * SMS * 10);
+}
+
+static void blocks_begin_after_what_is_being_reported(void **state)
+{
+    (void)state;
+    struct sim_kernel kernel = usual;
+    kernel.threads = 32;
+    kernel.after = 0;
+    program.device.report = 200; /* the ends are, when all triggers are known */
+    launch(add_kernel(kernel), SIM_STREAM, true);
+    launch(add_kernel(kernel), SIM_STREAM, true);
+    const struct sim_outcome *const outcome = run();
+    assert_ns(outcome[1].start, outcome[0].triggered + 2 * SMS * 200);
+}
+
+static void a_graph_flushes_while_ends_are_reported(void **state)
+{
+    (void)state;
+    struct sim_kernel kernel = usual;
+    kernel.writes = true;
+    program.device.report = 5;
+    launch(add_kernel(kernel), SIM_STREAM, false);
+    launch(add_kernel(kernel), SIM_GRAPH, false);
+    kernel.writes = false;
+    launch(add_kernel(kernel), SIM_GRAPH, false);
+    const struct sim_outcome *const outcome = run();
+    assert_ns(outcome[0].completed, outcome[0].end + SMS * 5 + 30);
+    assert_ns(outcome[1].completed, outcome[1].end + 30);
+    assert_ns(outcome[2].completed, outcome[2].end + SMS * 5);
 }
 
 static void a_full_dependency_waits_for_completion_and_the_path_s_gap(void **state)
@@ -132,13 +192,6 @@ static void a_full_dependency_waits_for_completion_and_the_path_s_gap(void **sta
     const struct sim_outcome *const outcome = run();
     assert_ns(outcome[1].start, outcome[0].completed + 1000);
     assert_ns(outcome[2].start, outcome[1].completed + 400);
-}
-
-static struct sim_kernel two_on_an_sm(void)
-{
-    struct sim_kernel kernel = usual;
-    kernel.threads = 512;
-    return kernel;
 }
 
 static void a_programmatic_one_waits_for_the_last_trigger(void **state)
@@ -261,6 +314,20 @@ static void blocks_without_room_come_in_waves(void **state)
     const struct sim_outcome *const outcome = run();
     assert_ns(outcome->end, 3 * 715 + 2 * 20);
     assert_int_equal(outcome->busiest, 1);
+}
+
+static void blocks_in_the_place_of_others_begin_as_their_ends_are_reported(void **state)
+{
+    (void)state;
+    struct sim_kernel kernel = usual;
+    kernel.blocks = 2 * SMS + 1;
+    program.device.report = 10;
+    launch(add_kernel(kernel), SIM_STREAM, false);
+    const struct sim_outcome *const outcome = run();
+    /* The second wave begins over 40 ns and ends so: its first end makes room before its last one comes. */
+    const double second = 715 + SMS * 10 + 20 + 715;
+    assert_ns(outcome->end, second + 715);
+    assert_ns(outcome->completed, outcome->end);
 }
 
 static void each_resource_limits_how_many_fit(void **state)
@@ -567,6 +634,10 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(a_kernel_takes_its_phases_and_what_a_block_costs),
         TEST(completion_comes_after_the_flush_of_what_was_written),
+        TEST(each_block_reports_its_trigger_and_its_end),
+        TEST(ends_are_reported_after_the_triggers_before_them),
+        TEST(blocks_begin_after_what_is_being_reported),
+        TEST(a_graph_flushes_while_ends_are_reported),
         TEST(a_full_dependency_waits_for_completion_and_the_path_s_gap),
         TEST(a_programmatic_one_waits_for_the_last_trigger),
         TEST(its_wait_returns_after_the_primary_s_completion),
@@ -577,6 +648,7 @@ int main(void)
         TEST(a_trigger_at_the_start_comes_before_the_prologue),
         TEST(the_arguments_hold_up_a_short_prologue_of_a_first_block_only),
         TEST(blocks_without_room_come_in_waves),
+        TEST(blocks_in_the_place_of_others_begin_as_their_ends_are_reported),
         TEST(each_resource_limits_how_many_fit),
         TEST(an_sm_holds_as_many_blocks_as_the_library_s_model),
         TEST(an_sm_has_as_much_room_beside_a_kernel_as_in_the_library_s_model),

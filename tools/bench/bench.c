@@ -88,6 +88,8 @@ static void usage(void)
                 "  -d, --device N        device number (default: 0)\n"
                 "      --passes N        set up and measure everything N times (default: 3)\n"
                 "      --rounds N        samples per point and pass (default: per table)\n"
+                "      --seed N          seed of the random configurations of overlap/shapes\n"
+                "                        (default: 1)\n"
                 "      --quick           one pass of few rounds, to try it out\n"
                 "      --markdown FILE   write tables to FILE, not to standard output\n"
                 "      --csv FILE        write one line per metric and point\n"
@@ -274,6 +276,7 @@ static int run_command(struct command *command, int argc, char **argv)
 enum {
     OPTION_PASSES = 256,
     OPTION_ROUNDS,
+    OPTION_SEED,
     OPTION_QUICK,
     OPTION_SINK,
     OPTION_INPUT = OPTION_SINK + SINKS,
@@ -299,6 +302,8 @@ static bool take_option(struct command *command, int option)
         return parse_count("passes", optarg, 1, BENCH_PASSES, &command->run.passes);
     case OPTION_ROUNDS:
         return parse_count("rounds", optarg, 1, 1000000, &command->run.rounds);
+    case OPTION_SEED:
+        return parse_count("seed", optarg, 0, INT_MAX, &session.run.bench.seed);
     case OPTION_QUICK:
         command->run.quick = true;
         command->run.passes = 1;
@@ -330,6 +335,7 @@ int command_bench(int argc, char **argv)
         {"device", required_argument, NULL, 'd'},
         {"passes", required_argument, NULL, OPTION_PASSES},
         {"rounds", required_argument, NULL, OPTION_ROUNDS},
+        {"seed", required_argument, NULL, OPTION_SEED},
         {"quick", no_argument, NULL, OPTION_QUICK},
         {"markdown", required_argument, NULL, OPTION_SINK + MARKDOWN},
         {"csv", required_argument, NULL, OPTION_SINK + CSV},
@@ -341,6 +347,7 @@ int command_bench(int argc, char **argv)
         {NULL, 0, NULL, 0},
     };
     struct command command = {.run = {.passes = 3}};
+    session.run.bench.seed = 1;
     char **const given = allocate((size_t)argc + 1, sizeof(*given)); /* getopt reorders argv */
     memcpy(given, argv, (size_t)argc * sizeof(*given));
     int option;

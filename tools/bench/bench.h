@@ -77,6 +77,7 @@ struct bench {
     struct bench_table **items;
     size_t count, capacity;
     const char *suite; /* the one that is being declared */
+    int seed;          /* of random configurations */
 };
 
 /* ---- for the suites --------------------------------------------------------------------------- */

@@ -223,7 +223,8 @@ void gpu_free(CUdeviceptr memory)
 void gpu_fill(CUdeviceptr to, int byte, size_t bytes)
 {
     gpu_wait();
-    MUST(cu.cuMemsetD8(to, (unsigned char)byte, bytes));
+    /* Not in the default stream: once a second stream has run some hundred kernels, launches take longer. */
+    MUST(cu.cuMemsetD8Async(to, (unsigned char)byte, bytes, gpu.stream));
     gpu_wait();
 }
 

@@ -32,10 +32,11 @@ extern "C" {
     entry(cuLaunchCooperativeKernelMultiDevice) entry(cuLaunchKernel) entry(cuLaunchKernelEx)     \
     entry(cuLibraryGetKernel) entry(cuLibraryLoadData) entry(cuLibraryUnload) entry(cuMemAlloc)   \
     entry(cuMemFree) entry(cuMemFreeHost) entry(cuMemGetInfo) entry(cuMemHostAlloc)               \
-    entry(cuMemHostGetDevicePointer) entry(cuMemcpyDtoH) entry(cuMemcpyHtoD) entry(cuMemsetD8)    \
-    entry(cuModuleGetFunction) entry(cuModuleLoadData) entry(cuModuleUnload)                      \
-    entry(cuOccupancyMaxActiveBlocksPerMultiprocessor) entry(cuStreamBeginCapture)                \
-    entry(cuStreamCreate) entry(cuStreamDestroy) entry(cuStreamEndCapture) entry(cuStreamQuery)   \
+    entry(cuMemHostGetDevicePointer) entry(cuMemcpyDtoH) entry(cuMemcpyHtoD)                      \
+    entry(cuMemsetD8Async) entry(cuModuleGetFunction) entry(cuModuleLoadData)                     \
+    entry(cuModuleUnload) entry(cuOccupancyMaxActiveBlocksPerMultiprocessor)                      \
+    entry(cuStreamBeginCapture) entry(cuStreamCreate) entry(cuStreamDestroy)                      \
+    entry(cuStreamEndCapture) entry(cuStreamQuery)                                                \
     entry(cuStreamSynchronize) entry(cuStreamWaitEvent)
 /* clang-format on */
 

@@ -29,5 +29,7 @@ enum line_way overlap_against(enum line_way way);
 /* suite_overlap_pairs.c */
 void overlap_declare_conditions(struct bench *bench);
 void overlap_declare_timeline(struct bench *bench);
+/* suite_overlap_shapes.c */
+void overlap_declare_shapes(struct bench *bench);
 
 #endif /* PDL_TOOLS_BENCH_SUITE_OVERLAP_H */

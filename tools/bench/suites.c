@@ -8,7 +8,7 @@ const struct bench_suite bench_suites[] = {
     {"graph", "1 to 4,096 kernels in a row, in streams, graphs and chains", suite_graph},
     {"sync", "ordering a whole device: new kernels, grid barriers, flags, clusters", suite_sync},
     {"device", "launches from the device, beside the host's", suite_device},
-    {"decode", "one token through a decoder of the 1B class", suite_decode},
+    {"decode", "one token through decoders of the 1B, 3B and 8B classes", suite_decode},
 #ifdef PDL_HAVE_RTC
     {"rtc", "compiling a kernel at run time, and finding it again", suite_rtc},
 #endif

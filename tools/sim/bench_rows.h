@@ -7,9 +7,13 @@
 
 #include "sim/sim.h"
 
-/* Predicts us a kernel for a point of the tables phases and trigger; false where it is another's. */
+struct sim_prediction {
+    double us;      /* per kernel */
+    unsigned warps; /* most that an SM holds of one kernel */
+};
+/* Predicts a point of the tables phases, trigger and shapes; false where it is another's. */
 bool sim_bench_predict(const struct sim_device *device, const char *table, const json_t *axes,
-                       double *us);
+                       struct sim_prediction *prediction);
 
 /* Whether a calibration is made of the point. */
 bool sim_bench_is_fitted(const char *table, const json_t *axes);

@@ -97,13 +97,11 @@ __attribute__((format(printf, 4, 5))) static double row(struct bench *bench, con
     return value;
 }
 
-/* ns a kernel of the table phases. */
-static double phases(struct bench *bench, const char *results, int prologue, int before, int after,
-                     const char *way)
+/* ns per kernel of the table shapes. */
+static double shape(struct bench *bench, const char *first, const char *way)
 {
     return 1e3 * row(bench, bench->overlap, "device",
-                     "overlap/phases/results=%s/prologue=%d/before=%d/after=%d/way=%s", results,
-                     prologue, before, after, way);
+                     "overlap/shapes/seed=fixed/first=%s/second=same/way=%s", first, way);
 }
 
 /* ns a kernel of a cell of the table trigger that adds, with 2000 cycles of prologue. */
@@ -122,11 +120,21 @@ static double cycles(const struct bench *bench, double count)
 
 static const char *const plain[SIM_PATHS] = {"stream", "graph"};
 static const char *const overlapped[SIM_PATHS] = {"stream-pdl", "graph-pdl"};
-static const char *const results[] = {"one", "all"};
-static const struct {
-    int prologue, before, after;
-} lengths[] = {
-    {2000, 4000, 0}, {2000, 2000, 2000}, {2000, 200, 3800}, {200, 4000, 0}, {4000, 4000, 4000}};
+
+/* Shapes that values are made of: a block of 128 threads on each of 100 SMs, in cycles, and 1000 blocks that an
+ * SM has room for one of. */
+enum { BLOCKS = 100, WAVED = 1000 };
+struct lengths {
+    const char *shape;
+    unsigned prologue, before, after;
+};
+static const struct lengths by_end = {"100x128+0K:1000:500:3000", 1000, 500, 3000};
+static const struct lengths by_trigger = {"100x128+0K:3000:1000:500", 3000, 1000, 500};
+static const struct lengths plain_shapes[] = {
+    {"100x128+0K:1000:500:3000", 1000, 500, 3000}, {"100x128+0K:3000:3000:100", 3000, 3000, 100},
+    {"100x128+0K:3000:1000:500", 3000, 1000, 500}, {"100x128+0K:2000:2000:1000", 2000, 2000, 1000},
+    {"100x128+0K:500:700:900", 500, 700, 900},
+};
 
 /* ---- the device ---------------------------------------------------------------------------------- */
 
@@ -142,106 +150,123 @@ static void find_clock(struct bench *bench)
     if (sms > 0) {
         bench->device.sms = sms <= SIM_SMS_MOST ? (unsigned)sms : 0;
     }
-    if (bench->device.sms < 2) { /* what more blocks cost is found by more SMs */
-        tell_wrong(bench, "multiprocessors is %lld, not from 2 to %d", (long long)sms,
-                   SIM_SMS_MOST);
+    if (bench->device.sms < BLOCKS || bench->device.sms >= WAVED) {
+        tell_wrong(bench, "multiprocessors is %lld, not from %d to %d", (long long)sms, BLOCKS,
+                   WAVED - 1);
     }
 }
 
-/* What 131 more blocks cost an empty kernel. */
-static void find_placing(struct bench *bench)
+/* The mean over plain launch paths of how much longer one shape takes than another. */
+static double longer(struct bench *bench, const char *first, const char *than)
 {
     struct mean mean = {0, 0};
     for (int i = 0; i < SIM_PATHS; i++) {
-        const char *const ways[] = {plain[i], overlapped[i]};
-        for (int j = 0; j < 2; j++) {
-            add(&mean, row(bench, bench->graph, "device",
-                           "graph/slope/span=64-512/blocks=sm/way=%s", ways[j]) -
-                           row(bench, bench->graph, "device",
-                               "graph/slope/span=64-512/blocks=1/way=%s", ways[j]));
-        }
+        add(&mean, shape(bench, first, plain[i]) - shape(bench, than, plain[i]));
     }
-    bench->device.placing = at_least_0(mean_of(&mean) / (bench->device.sms - 1));
+    return mean_of(&mean);
 }
 
-/* Stamps: a block takes longer from its first to its last one than its phases do; and where there is no room
- * beside the primary, the secondary's first block starts so long after the primary's last stamp. */
-static void find_blocks(struct bench *bench)
+/* What 1200 more blocks cost, which trigger and end at once. */
+static void find_report(struct bench *bench)
 {
-    struct mean start = {0, 0};
-    struct mean between = {0, 0};
-    for (int i = 0; i < SIM_PATHS; i++) {
-        const char *const way = overlapped[i];
-        add(&start, 1e3 * row(bench, bench->overlap, "first_ended",
-                              "overlap/timeline/way=%s/kernel=fc1", way));
-        add(&start, 1e3 * row(bench, bench->overlap, "last_ended",
-                              "overlap/timeline/way=%s/kernel=fc1", way));
-        add(&between, -1e3 * row(bench, bench->overlap, "overlap",
-                                 "overlap/conditions/condition=no-room/way=%s", way));
-    }
-    bench->device.block_start = at_least_0(mean_of(&start) - cycles(bench, 14000));
-    bench->device.block_end = bench->device.refill = at_least_0(mean_of(&between) / 2);
+    enum { MORE = 1500 - 300, REPORTS = 2 };
+    bench->device.report =
+        at_least_0(longer(bench, "1500x128+0K:0:0:0:n", "300x128+0K:0:0:0:n") / (REPORTS * MORE));
 }
 
-/* A prologue of 200 cycles is over before the arguments are there, and one of 2000 is not. */
+/* How much longer a shape takes that writes than one that does not, over all launch paths: in a graph it flushes
+ * while the ends are reported. */
+static double flushing(struct bench *bench, const char *writes, const char *silent, unsigned blocks)
+{
+    struct mean mean = {0, 0};
+    for (int i = 0; i < 2 * SIM_PATHS; i++) {
+        const char *const way = i % 2 == 0 ? plain[i / 2] : overlapped[i / 2];
+        const double beside = i / 2 == SIM_GRAPH ? bench->device.report * blocks : 0;
+        add(&mean, shape(bench, writes, way) - shape(bench, silent, way) + beside);
+    }
+    return mean_of(&mean);
+}
+
+/* One block that writes, and one on each of 100 SMs. */
+static void find_flush(struct bench *bench)
+{
+    struct sim_device *const device = &bench->device;
+    const double one = flushing(bench, "1x128+0K:1000:500:3000", "1x128+0K:1000:500:3000:n", 1);
+    const double all = flushing(bench, by_end.shape, "100x128+0K:1000:500:3000:n", BLOCKS);
+    device->flush_sms = at_least_0((all - one) * device->sms / (BLOCKS - 1));
+    device->flush = at_least_0(one - device->flush_sms / device->sms);
+}
+
+/* A prologue of 100 cycles is over before the arguments are there, and one of 1000 is not. */
 static void find_arguments(struct bench *bench)
 {
-    struct mean mean = {0, 0};
-    for (int i = 0; i < SIM_PATHS; i++) {
-        for (int j = 0; j < 2; j++) {
-            add(&mean, phases(bench, results[j], 200, 4000, 0, overlapped[i]) -
-                           phases(bench, results[j], 2000, 4000, 0, overlapped[i]));
-        }
-    }
-    bench->device.arguments = at_least_0(mean_of(&mean) + cycles(bench, 2000));
+    bench->device.arguments = at_least_0(longer(bench, "100x128+0K:100:500:3000", by_end.shape) +
+                                         cycles(bench, by_end.prologue));
 }
 
-/* Lines that wait for the end of the kernel before: with and without what every block writes. */
-static void find_flush_and_release(struct bench *bench)
+/* Where there is no room beside the primary, the secondary's first block starts so long after the primary's last
+ * stamp; and where there is room for one block, each wave takes so much longer than its phases. */
+static void find_blocks(struct bench *bench)
 {
-    struct mean flush = {0, 0};
+    struct sim_device *const device = &bench->device;
+    struct mean between = {0, 0};
     for (int i = 0; i < SIM_PATHS; i++) {
-        const double one = phases(bench, "one", 2000, 200, 3800, overlapped[i]);
-        add(&flush, phases(bench, "all", 2000, 200, 3800, overlapped[i]) - one);
-        bench->device.release[i] = at_least_0(one - cycles(bench, 4000) - bench->device.block_end);
+        add(&between, -1e3 * row(bench, bench->overlap, "overlap",
+                                 "overlap/conditions/condition=no-room/way=%s", overlapped[i]));
     }
-    bench->device.flush = at_least_0(mean_of(&flush));
+    device->block_end = device->refill = at_least_0(mean_of(&between) / 2);
+    const double more_waves = ceil(WAVED / (double)device->sms) - 1;
+    const double wave = longer(bench, "1000x128+150K:1000:500:3000", by_end.shape) / more_waves;
+    device->block_start =
+        at_least_0(wave - cycles(bench, by_end.prologue + by_end.before + by_end.after) -
+                   device->block_end - device->refill);
+}
+
+/* From a block's last phase until the kernel has completed. */
+static double completion(const struct sim_device *device, enum sim_path path, unsigned blocks)
+{
+    const double reported = device->report * blocks;
+    const double flush = device->flush + device->flush_sms * fmin(1, (double)blocks / device->sms);
+    return device->block_end + (path == SIM_STREAM ? reported + flush : fmax(reported, flush));
+}
+
+/* Lines that wait for the end of the kernel before. */
+static void find_release(struct bench *bench)
+{
+    struct sim_device *const device = &bench->device;
+    for (int i = 0; i < SIM_PATHS; i++) {
+        device->release[i] = at_least_0(shape(bench, by_end.shape, overlapped[i]) -
+                                        cycles(bench, by_end.before + by_end.after) -
+                                        completion(device, (enum sim_path)i, BLOCKS));
+    }
 }
 
 /* Lines that wait for the trigger of the kernel before. */
 static void find_dependent(struct bench *bench)
 {
-    static const size_t bound[] = {0, 1, 4};
-    const double started = bench->device.block_start + bench->device.placing * bench->device.sms;
+    struct sim_device *const device = &bench->device;
+    const double others = device->report * BLOCKS + device->block_start;
     for (int i = 0; i < SIM_PATHS; i++) {
-        struct mean mean = {0, 0};
-        for (size_t j = 0; j < 2 * sizeof(bound) / sizeof(*bound); j++) {
-            const size_t at = bound[j / 2];
-            add(&mean, phases(bench, results[j % 2], lengths[at].prologue, lengths[at].before,
-                              lengths[at].after, overlapped[i]) -
-                           cycles(bench, lengths[at].prologue + lengths[at].before) - started);
-        }
-        bench->device.dependent[i] = at_least_0(mean_of(&mean));
+        device->dependent[i] =
+            at_least_0(shape(bench, by_trigger.shape, overlapped[i]) -
+                       cycles(bench, by_trigger.prologue + by_trigger.before) - others);
     }
 }
 
 /* What a line without overlap takes besides its kernels' phases. */
 static void find_gap(struct bench *bench)
 {
-    const struct sim_device *const device = &bench->device;
-    const double others = device->block_start + device->block_end + device->placing * device->sms;
+    struct sim_device *const device = &bench->device;
     for (int i = 0; i < SIM_PATHS; i++) {
+        const double others = device->block_start + completion(device, (enum sim_path)i, BLOCKS);
         struct mean mean = {0, 0};
-        for (size_t j = 0; j < 2 * sizeof(lengths) / sizeof(*lengths); j++) {
-            const size_t at = j / 2;
-            const double prologue = fmax(cycles(bench, lengths[at].prologue), device->arguments);
-            const double flush = j % 2 == 1 ? device->flush : 0;
-            add(&mean, phases(bench, results[j % 2], lengths[at].prologue, lengths[at].before,
-                              lengths[at].after, plain[i]) -
-                           prologue - cycles(bench, lengths[at].before + lengths[at].after) -
-                           others - flush);
+        for (size_t j = 0; j < sizeof(plain_shapes) / sizeof(*plain_shapes); j++) {
+            const struct lengths *const lengths = &plain_shapes[j];
+            add(&mean, shape(bench, lengths->shape, plain[i]) -
+                           fmax(cycles(bench, lengths->prologue), device->arguments) -
+                           cycles(bench, lengths->before + lengths->after) - others);
         }
-        bench->device.gap[i] = at_least_0(mean_of(&mean));
+        device->gap[i] = at_least_0(mean_of(&mean));
     }
 }
 
@@ -270,7 +295,7 @@ static void find_bench(struct bench *bench)
     struct mean tail = {0, 0};
     struct mean read = {0, 0};
     struct mean weight = {0, 0};
-    const double started = device->block_start + device->placing * 0.5 * device->sms;
+    const double started = device->block_start + device->report * 0.5 * device->sms;
     for (int i = 0; i < SIM_PATHS; i++) {
         const double last = trigger(bench, "1", "half", overlapped[i]);
         add(&additions, (last - trigger(bench, "0.75", "half", overlapped[i])) / (main / 4));
@@ -286,8 +311,8 @@ static void find_bench(struct bench *bench)
     /* A prologue beside the additions makes them wait for some of its time. */
     for (int i = 0; i < SIM_PATHS; i++) {
         const double alone = device->bench.read + main * device->bench.additions +
-                             device->bench.tail + device->block_end + device->flush +
-                             device->release[i];
+                             device->bench.tail +
+                             completion(device, (enum sim_path)i, device->sms) + device->release[i];
         const double lost = trigger(bench, "0", "sms", overlapped[i]) - alone;
         const double beside = cycles(bench, 2000);
         add(&weight, lost < beside ? lost / (beside - lost) : 1);
@@ -368,10 +393,11 @@ int sim_calibrate(const struct sim_device *device, const char *directory, const 
     bench.graph = bench.overlap != NULL ? load(directory, "graph.json") : NULL;
     if (bench.graph != NULL) {
         find_clock(&bench);
-        find_placing(&bench);
-        find_blocks(&bench);
+        find_report(&bench);
+        find_flush(&bench);
         find_arguments(&bench);
-        find_flush_and_release(&bench);
+        find_blocks(&bench);
+        find_release(&bench);
         find_dependent(&bench);
         find_gap(&bench);
         find_host(&bench);

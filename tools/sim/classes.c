@@ -168,7 +168,8 @@ static bool same_time(double a, double b)
 static bool same_group(const struct sim_group *a, const struct sim_group *b)
 {
     return a->launch == b->launch && a->count == b->count && a->step == b->step &&
-           same_time(a->remaining, b->remaining) && same_time(a->start, b->start);
+           same_time(a->remaining, b->remaining) && same_time(a->start, b->start) &&
+           same_time(a->spread, b->spread);
 }
 
 static bool same(const struct sim_class *a, const struct sim_class *b)

@@ -28,6 +28,7 @@ struct sim_group {
     double weight;    /* of the step: the SM's issue slots that it takes */
     bool stretched;   /* takes longer where they are all taken */
     double start, wait, waited, triggered;
+    double spread; /* over which they began, up to `start` */
 };
 
 struct sim_class {

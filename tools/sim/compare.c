@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What `pdltool bench overlap` measured beside what the model says. */
+#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,9 +15,10 @@
 #include "sim/output.h"
 
 struct row {
-    const char *id;
+    const char *id, *way;
     bool fitted; /* the calibration was made of it */
-    double measured, predicted;
+    double measured;
+    struct sim_prediction predicted;
     size_t plain; /* the row of the same kernels without PDL, or its own */
 };
 
@@ -32,7 +34,7 @@ struct rows {
 
 static double error_of(const struct row *row)
 {
-    return row->predicted / row->measured - 1;
+    return row->predicted.us / row->measured - 1;
 }
 
 /* What PDL changes, where it changes more than 5 %. */
@@ -48,7 +50,7 @@ static bool counts_for_sign(const struct rows *rows, const struct row *row)
 
 static bool sign_right(const struct rows *rows, const struct row *row)
 {
-    const double predicted = row->predicted / rows->items[row->plain].predicted - 1;
+    const double predicted = row->predicted.us / rows->items[row->plain].predicted.us - 1;
     return (predicted < 0) == (effect_of(rows, row) < 0);
 }
 
@@ -80,6 +82,7 @@ static void add_row(struct rows *rows, const struct sim_device *device, const ch
     const json_t *const metrics = json_object_get(point, "metrics");
     struct row row = {
         .id = id,
+        .way = way,
         .fitted = sim_bench_is_fitted(table, axes),
         .measured =
             json_number_value(json_object_get(json_object_get(metrics, "device"), "median")),
@@ -123,13 +126,28 @@ struct totals {
     double median, p95, worst;
 };
 
-static struct totals total(const struct rows *rows, bool fitted)
+/* Rows that count together. */
+struct group {
+    bool fitted;
+    const char *way;      /* NULL: any */
+    unsigned least, most; /* warps on an SM */
+};
+enum { FEW_WARPS = 16 };
+
+static bool in_group(const struct row *row, const struct group *group)
+{
+    return row->fitted == group->fitted &&
+           (group->way == NULL || strcmp(row->way, group->way) == 0) &&
+           row->predicted.warps >= group->least && row->predicted.warps <= group->most;
+}
+
+static struct totals total(const struct rows *rows, const struct group *group)
 {
     struct totals totals = {0};
     double *const errors = allocate(rows->count + 1, sizeof(*errors));
     for (size_t i = 0; i < rows->count; i++) {
         const struct row *const row = &rows->items[i];
-        if (row->fitted == fitted) {
+        if (in_group(row, group)) {
             const bool counts = counts_for_sign(rows, row);
             errors[totals.rows++] = fabs(error_of(row));
             totals.signs += counts;
@@ -150,11 +168,40 @@ static struct totals total(const struct rows *rows, bool fitted)
 
 static void print_totals(const struct rows *rows, bool fitted)
 {
-    const struct totals totals = total(rows, fitted);
+    const struct group group = {fitted, NULL, 0, UINT_MAX};
+    const struct totals totals = total(rows, &group);
     printf("%s: %zu configurations, error median %.1f %%, 95th percentile %.1f %%, worst %.1f %%;\n"
            "sign of the effect of PDL right in %zu of %zu with more than 5 %%\n",
            fitted ? "Used to calibrate" : "Not used to calibrate", totals.rows, 100 * totals.median,
            100 * totals.p95, 100 * totals.worst, totals.right, totals.signs);
+}
+
+/* Of what was not calibrated with: by launch path, and by how full an SM can be. */
+static const struct group groups[] = {
+    {false, "stream", 0, FEW_WARPS},
+    {false, "stream-pdl", 0, FEW_WARPS},
+    {false, "graph", 0, FEW_WARPS},
+    {false, "graph-pdl", 0, FEW_WARPS},
+    {false, "stream", FEW_WARPS + 1, UINT_MAX},
+    {false, "stream-pdl", FEW_WARPS + 1, UINT_MAX},
+    {false, "graph", FEW_WARPS + 1, UINT_MAX},
+    {false, "graph-pdl", FEW_WARPS + 1, UINT_MAX},
+};
+enum { GROUPS = sizeof(groups) / sizeof(*groups) };
+
+static void print_groups(const struct rows *rows)
+{
+    printf("\n%-12s %14s %6s %8s %8s %8s %10s\n", "launch path", "warps per SM", "rows", "median",
+           "95 %", "worst", "signs");
+    for (size_t i = 0; i < GROUPS; i++) {
+        const struct totals totals = total(rows, &groups[i]);
+        if (totals.rows > 0) {
+            printf("%-12s %11s %2d %6zu %6.1f %% %6.1f %% %6.1f %% %4zu of %zu\n", groups[i].way,
+                   groups[i].least == 0 ? "up to" : "more than", FEW_WARPS, totals.rows,
+                   100 * totals.median, 100 * totals.p95, 100 * totals.worst, totals.right,
+                   totals.signs);
+        }
+    }
 }
 
 static void print(const struct rows *rows)
@@ -163,13 +210,15 @@ static void print(const struct rows *rows)
     for (size_t i = 0; i < rows->count; i++) {
         const struct row *const row = &rows->items[i];
         const bool wrong = counts_for_sign(rows, row) && !sign_right(rows, row);
-        printf("%7.3f µs %7.3f µs %+7.1f%%  ", row->measured, row->predicted, 100 * error_of(row));
+        printf("%7.3f µs %7.3f µs %+7.1f%%  ", row->measured, row->predicted.us,
+               100 * error_of(row));
         print_plain(stdout, row->id);
         printf("%s%s\n", row->fitted ? " (calibrated with)" : "", wrong ? " SIGN" : "");
     }
     printf("\n");
     print_totals(rows, true);
     print_totals(rows, false);
+    print_groups(rows);
 }
 
 static json_t *rounded(double value, double per)
@@ -177,9 +226,9 @@ static json_t *rounded(double value, double per)
     return json_real(round(value * per) / per);
 }
 
-static json_t *totals_json(const struct rows *rows, bool fitted)
+static json_t *totals_json(const struct rows *rows, const struct group *group)
 {
-    const struct totals totals = total(rows, fitted);
+    const struct totals totals = total(rows, group);
     json_t *const object = json_new_object();
     json_set(object, "configurations", json_number((int64_t)totals.rows));
     json_set(object, "error_median_percent", rounded(100 * totals.median, 100));
@@ -188,6 +237,20 @@ static json_t *totals_json(const struct rows *rows, bool fitted)
     json_set(object, "signs", json_number((int64_t)totals.signs));
     json_set(object, "signs_right", json_number((int64_t)totals.right));
     return object;
+}
+
+static json_t *groups_json(const struct rows *rows)
+{
+    json_t *const array = json_new_array();
+    for (size_t i = 0; i < GROUPS; i++) {
+        json_t *const object = totals_json(rows, &groups[i]);
+        json_set(object, "way", json_text(groups[i].way));
+        json_set(object, "warps_least", json_number(groups[i].least));
+        json_set(object, "warps_most",
+                 groups[i].most != UINT_MAX ? json_number(groups[i].most) : json_null());
+        json_add(array, object);
+    }
+    return array;
 }
 
 static json_t *rows_json(const struct rows *rows)
@@ -199,7 +262,8 @@ static json_t *rows_json(const struct rows *rows)
         json_set(object, "id", json_text(row->id));
         json_set(object, "calibrated_with", json_boolean(row->fitted));
         json_set(object, "measured_us", rounded(row->measured, 1e4));
-        json_set(object, "predicted_us", rounded(row->predicted, 1e4));
+        json_set(object, "predicted_us", rounded(row->predicted.us, 1e4));
+        json_set(object, "warps_per_sm", json_number(row->predicted.warps));
         json_set(object, "error_percent", rounded(100 * error_of(row), 100));
         json_set(object, "sign",
                  counts_for_sign(rows, row) ? json_text(sign_right(rows, row) ? "right" : "wrong")
@@ -219,8 +283,9 @@ static bool print_rows_json(const struct rows *rows, const struct sim_device *de
     json_set(root, "device", json_text(device->name));
     json_set(root, "bench_date",
              json_text(json_string_value(json_object_get(environment, "date"))));
-    json_set(root, "calibrated_with", totals_json(rows, true));
-    json_set(root, "validation", totals_json(rows, false));
+    json_set(root, "calibrated_with", totals_json(rows, &(struct group){true, NULL, 0, UINT_MAX}));
+    json_set(root, "validation", totals_json(rows, &(struct group){false, NULL, 0, UINT_MAX}));
+    json_set(root, "groups", groups_json(rows));
     json_set(root, "rows", rows_json(rows));
     return json_print(root);
 }

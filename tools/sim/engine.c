@@ -19,6 +19,7 @@ struct running {
     struct sim_unplaced unplaced;
     unsigned triggered, ended, stamped;
     bool triggered_all, completed;
+    double reported;                  /* its last trigger or end so far, to the distributor */
     uint32_t completions;             /* programmatic dependencies that have not completed */
     uint64_t seen[SIM_SMS_MOST / 64]; /* SMs that have had a block of it */
     struct sim_dependency *next;      /* launches that depend on it, and how */
@@ -41,6 +42,12 @@ struct engine {
     unsigned begun[SIM_PATHS]; /* and not completed */
     size_t completed;
     double now;
+    double reported; /* until when the distributor of blocks is busy with what SMs report */
+    struct {
+        double at, spread; /* `at` is of the last one */
+        double first;      /* when the distributor comes to the first one */
+        unsigned blocks;
+    } ends; /* of the latest time */
     void (*block)(void *context, const struct sim_block *block);
     void *context;
 };
@@ -94,7 +101,8 @@ static void for_successors(struct engine *engine, uint32_t launch,
 static void after_triggers(struct engine *engine, uint32_t next, bool programmatic)
 {
     if (programmatic) {
-        let_begin(engine, next, engine->now + engine->device->dependent[path_of(engine, next)]);
+        const double known = max(engine->now, engine->reported);
+        let_begin(engine, next, known + engine->device->dependent[path_of(engine, next)]);
     }
 }
 
@@ -112,6 +120,14 @@ static void after_completion(struct engine *engine, uint32_t next, bool programm
     }
 }
 
+/* Each block reports its trigger and its end to the distributor, one after another. */
+static void report(struct engine *engine, struct running *running, unsigned blocks, double spread)
+{
+    engine->reported =
+        max(engine->reported, engine->now - spread) + engine->device->report * blocks;
+    running->reported = max(engine->now, engine->reported);
+}
+
 static void count_triggers(struct engine *engine, uint32_t launch, unsigned blocks)
 {
     struct running *const running = &engine->running[launch];
@@ -124,16 +140,27 @@ static void count_triggers(struct engine *engine, uint32_t launch, unsigned bloc
     }
 }
 
+/* When its blocks' ends are known and what they wrote can be seen: in a stream one after the other. */
+static double completion_of(const struct engine *engine, uint32_t launch)
+{
+    const struct sim_device *const device = engine->device;
+    const struct sim_kernel *const kernel = kernel_of(engine, launch);
+    const double share = fmin(1, (double)kernel->blocks / device->sms);
+    const double flush = kernel->writes ? device->flush + device->flush_sms * share : 0;
+    const double reported = engine->running[launch].reported;
+    return path_of(engine, launch) == SIM_STREAM
+               ? reported + flush
+               : max(reported, engine->result->outcomes[launch].end + flush);
+}
+
 /* It completes after what it depends on, even where it has not waited for it. */
 static void try_complete(struct engine *engine, uint32_t launch)
 {
     struct running *const running = &engine->running[launch];
     const struct sim_kernel *const kernel = kernel_of(engine, launch);
     if (running->ended == kernel->blocks && running->completions == 0 && !running->completed) {
-        const double share = fmin(1, (double)kernel->blocks / engine->device->sms);
-        const double flush = kernel->writes ? engine->device->flush * share : 0;
         running->completed = true;
-        sim_heap_push(&engine->heap, max(engine->now, engine->result->outcomes[launch].end + flush),
+        sim_heap_push(&engine->heap, max(engine->now, completion_of(engine, launch)),
                       SIM_EVENT_COMPLETE, launch, 0);
     }
 }
@@ -164,6 +191,21 @@ static void tell(struct engine *engine, const struct sim_class *class,
     }
 }
 
+/* Ends that make room. */
+static void note_ends(struct engine *engine, unsigned blocks, double spread)
+{
+    if (engine->ends.blocks == 0 || engine->ends.at != engine->now) {
+        engine->ends.at = engine->now;
+        engine->ends.spread = 0;
+        engine->ends.first = INFINITY;
+        engine->ends.blocks = 0;
+    }
+    engine->ends.spread = max(engine->ends.spread, spread);
+    engine->ends.first =
+        fmin(engine->ends.first, max(engine->reported, engine->now - engine->ends.spread));
+    engine->ends.blocks += blocks;
+}
+
 static void end_blocks(struct engine *engine, const struct sim_class *class,
                        const struct sim_group *group)
 {
@@ -172,6 +214,8 @@ static void end_blocks(struct engine *engine, const struct sim_class *class,
     const unsigned blocks = class->count * group->count;
     running->ended += blocks;
     outcome->end = engine->now;
+    note_ends(engine, blocks, group->spread);
+    report(engine, running, blocks, group->spread);
     if (engine->block != NULL) {
         tell(engine, class, group);
     }
@@ -195,7 +239,7 @@ static void set_step(struct sim_group *group, enum sim_step step, double takes, 
 static void step(struct engine *engine, const struct sim_class *class, struct sim_group *group)
 {
     const struct sim_kernel *const kernel = kernel_of(engine, group->launch);
-    const struct running *const running = &engine->running[group->launch];
+    struct running *const running = &engine->running[group->launch];
     struct sim_outcome *const outcome = &engine->result->outcomes[group->launch];
     const unsigned blocks = class->count * group->count;
     switch (group->step) {
@@ -206,6 +250,7 @@ static void step(struct engine *engine, const struct sim_class *class, struct si
         }
         if (kernel->trigger == SIM_TRIGGER_START) {
             group->triggered = engine->now;
+            report(engine, running, blocks, group->spread);
             count_triggers(engine, group->launch, blocks);
         }
         set_step(group, SIM_PROLOGUE, prologue, kernel->issue_prologue, !kernel->clocked_prologue);
@@ -227,6 +272,7 @@ static void step(struct engine *engine, const struct sim_class *class, struct si
     case SIM_BEFORE:
         if (kernel->trigger == SIM_TRIGGER_MAIN) {
             group->triggered = engine->now;
+            report(engine, running, blocks, group->spread);
             count_triggers(engine, group->launch, blocks);
         }
         set_step(group, SIM_AFTER, kernel->after, kernel->issue, !kernel->clocked);
@@ -294,7 +340,7 @@ static unsigned blocks_there(const struct sim_class *class, uint32_t launch)
 }
 
 /* What was placed begins. */
-static void begin_blocks(struct engine *engine, uint32_t launch, double delay)
+static void begin_blocks(struct engine *engine, uint32_t launch, double delay, double spread)
 {
     struct running *const running = &engine->running[launch];
     struct sim_outcome *const outcome = &engine->result->outcomes[launch];
@@ -312,12 +358,25 @@ static void begin_blocks(struct engine *engine, uint32_t launch, double delay)
             .fresh = first_there(running, class),
             .remaining = delay + engine->device->block_start,
             .start = engine->now + delay,
+            .spread = spread,
         };
         (void)sim_class_add(class, &group);
         class->placing = 0;
         const unsigned blocks = blocks_there(class, launch);
         outcome->busiest = blocks > outcome->busiest ? blocks : outcome->busiest;
     }
+}
+
+/* How long it takes until the last of so many blocks begins in the place of others, whose ends came at different
+ * times and were reported one after another. */
+static double refill(const struct engine *engine, unsigned blocks, double *spread)
+{
+    const double from = engine->ends.at - engine->ends.spread;
+    const double share = fmin(1, (double)blocks / max(1, engine->ends.blocks));
+    const double room = max(from + share * engine->ends.spread,
+                            engine->ends.first + blocks * engine->device->report);
+    *spread = room - from;
+    return max(0, room - engine->now + engine->device->refill);
 }
 
 /* Places what there is room for; false where blocks are left. */
@@ -328,11 +387,14 @@ static bool place(struct engine *engine, uint32_t launch)
     const bool waited = running->unplaced.waited;
     const unsigned placed = sim_place(&engine->placer, &running->unplaced);
     if (placed > 0) {
-        const double delay = waited ? engine->device->refill : engine->device->placing * placed;
+        double spread = 0;
+        /* The distributor places blocks when it is done with what was reported. */
+        const double delay =
+            waited ? refill(engine, placed, &spread) : max(0, engine->reported - engine->now);
         if (first) {
             engine->result->outcomes[launch].start = engine->now + delay;
         }
-        begin_blocks(engine, launch, delay);
+        begin_blocks(engine, launch, delay, spread);
     }
     return running->unplaced.blocks == 0;
 }

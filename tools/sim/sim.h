@@ -40,9 +40,10 @@ struct sim_device {
     double block_start;          /* of every block, before its prologue */
     double block_end;            /* of every block, until its end counts */
     double refill;               /* an end on an SM to the start of the next block there */
-    double placing;              /* for each block that is placed at a time */
+    double report;               /* a block's trigger or end, to the distributor of blocks */
     double arguments;            /* a kernel's first block on an SM: until it has its arguments */
-    double flush;                /* from the last end to completion, if every SM has written */
+    double flush;                /* from the last end to completion, if a block has written */
+    double flush_sms;            /* and more, if every SM has */
     double host_launch, host_overlap; /* the host's time for a launch, plain and with PDL */
     double host_graph, host_node;     /* likewise for a graph, and for each of its nodes */
     double submit;                    /* from the end of that to the device's start */
@@ -116,7 +117,7 @@ struct sim_device_value {
     double *value;
     double least, most;
 };
-enum { SIM_DEVICE_VALUES = 22 };
+enum { SIM_DEVICE_VALUES = 23 };
 void sim_device_values(struct sim_device *device,
                        struct sim_device_value values[SIM_DEVICE_VALUES]);
 

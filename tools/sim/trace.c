@@ -294,12 +294,13 @@ static struct sim_kernel describe(const struct sim_device *device, const struct 
     const double end = device->block_end;
     enum { WARP = 32 };
     const unsigned warps = device->sm.threads / WARP;
+    const double start = device->block_start;
     return (struct sim_kernel){
         .name = copy_text(trace->launches.items[one->launch].kernel),
         .blocks = (unsigned)count,
         .threads = most > 0 && warps / most > 0 ? warps / most * WARP : 1,
-        .prologue = fmax(0, median(blocks, count, PROLOGUE) - device->block_start),
-        .before = fmax(0, until - (never ? end : 0)),
+        .prologue = fmax(0, median(blocks, count, PROLOGUE) - start),
+        .before = fmax(0, until - (never ? end : 0) - (one->wait == NONE ? start : 0)),
         .after = fmax(0, after - (never ? 0 : end)),
         .waits = one->waited != NONE,
         .trigger = never                        ? SIM_TRIGGER_NEVER

@@ -174,6 +174,24 @@ template <bool working, bool stamped> __device__ void run(const overlap_args &ar
     }
 }
 
+/* A kernel that does nothing but take time. */
+__device__ void run_shape(const overlap_shape_args &args)
+{
+    const unsigned began = cycle();
+    unsigned *const counts = in_register(args.counts);
+    const unsigned before = in_register(args.before);
+    const unsigned all = in_register(args.before + args.after);
+    spin(began, in_register(args.prologue));
+    PDL_WAIT();
+    const unsigned returned = cycle();
+    spin(returned, before);
+    PDL_LAUNCH_DEPENDENTS();
+    spin(returned, all);
+    if (threadIdx.x == 0 && counts != nullptr) {
+        asm volatile("red.global.add.u32 [%0], 1;" ::"l"(counts + blockIdx.x) : "memory");
+    }
+}
+
 } // namespace
 
 extern "C" __global__ void overlap_spin(const __grid_constant__ overlap_args args)
@@ -189,4 +207,14 @@ extern "C" __global__ void overlap_work(const __grid_constant__ overlap_args arg
 extern "C" __global__ void overlap_stamped(const __grid_constant__ overlap_args args)
 {
     run<false, true>(args);
+}
+
+extern "C" __global__ void overlap_shape_first(const __grid_constant__ overlap_shape_args args)
+{
+    run_shape(args);
+}
+
+extern "C" __global__ void overlap_shape_second(const __grid_constant__ overlap_shape_args args)
+{
+    run_shape(args);
 }

@@ -33,6 +33,12 @@ struct overlap_args {
     float one;              /* 1, which the compiler must not know */
 };
 
+/* The one parameter of the kernels of the table shapes, of which each block counts how often it has run. */
+struct overlap_shape_args {
+    unsigned *counts;                 /* NULL: it does not */
+    unsigned prologue, before, after; /* cycles */
+};
+
 /* Instructions of one round of work of a thread, each independent of the others in the round. */
 enum { OVERLAP_WORK = 4 };
 
