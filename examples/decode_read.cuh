@@ -6,7 +6,8 @@
 
 #include <numeric>
 
-#include "decode_model.cuh"
+#include "buffer.cuh"
+#include "decode_device.cuh"
 
 static const int read_threads = 256;
 static const int read_stages = 3;
@@ -102,15 +103,15 @@ static __global__ void __launch_bounds__(read_threads)
 
 enum read_way { READ_LOADS, READ_COPIES, READ_WAYS };
 
-/* Reads all the weights of a model. */
+/* Reads so many bytes and adds up their words, as a measure for what has to read as many. */
 class weight_reader
 {
   public:
-    /* `whole`: those of the embedding as well. */
-    weight_reader(const decoder_model &m, unsigned blocks, bool whole = false)
-        : from_(reinterpret_cast<const uint4 *>(m.weights.get())),
-          count_((decoder_model::all_weights + (whole ? decoder_model::table_weights : 0)) / 8),
-          grids_{16 * blocks, 2 * blocks}, sums_(grids_[READ_LOADS])
+    /* The bytes should be a multiple of the chunks' size, and be more than L2 holds. */
+    weight_reader(const void *from, size_t bytes, unsigned blocks)
+        : from_(static_cast<const uint4 *>(from)),
+          count_(bytes / read_chunk * (read_chunk / 16)), grids_{16 * blocks, 2 * blocks},
+          sums_(grids_[READ_LOADS])
     {
         CHECK(cudaFuncSetAttribute(read_by_copies, cudaFuncAttributeMaxDynamicSharedMemorySize,
                                    read_shared_bytes));
@@ -136,21 +137,23 @@ class weight_reader
         return std::accumulate(sums.begin(), sums.begin() + grids_[how], 0u) == expected;
     }
 
-    /* By the host, from a copy. */
-    static unsigned reference(const decoder_model &m, bool whole = false)
+    /* By the host, from copies of parts. */
+    unsigned reference() const
     {
-        std::vector<unsigned> words(decoder_model::layer_weights / 2);
+        std::vector<unsigned> words(size_t{16} << 20);
         unsigned sum = 0;
-        for (int i = 0; i < layers; i++) {
-            CHECK(cudaMemcpy(words.data(), m.layer(i), 4 * words.size(), cudaMemcpyDeviceToHost));
-            sum = std::accumulate(words.begin(), words.end(), sum);
-        }
-        if (whole) {
-            words.resize(decoder_model::table_weights / 2);
-            CHECK(cudaMemcpy(words.data(), m.table(), 4 * words.size(), cudaMemcpyDeviceToHost));
+        for (size_t at = 0; at < 4 * count_; at += words.size()) {
+            words.resize(std::min(words.size(), 4 * count_ - at));
+            CHECK(cudaMemcpy(words.data(), reinterpret_cast<const unsigned *>(from_) + at,
+                             4 * words.size(), cudaMemcpyDeviceToHost));
             sum = std::accumulate(words.begin(), words.end(), sum);
         }
         return sum;
+    }
+
+    double bytes() const
+    {
+        return 16.0 * static_cast<double>(count_);
     }
 
   private:

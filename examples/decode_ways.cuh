@@ -1,14 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* The decoder's steps in a list, and six ways to launch them: raw CUDA, but for two of libpdl. */
+/* Six ways to launch the decoder's steps: raw CUDA, but for two of libpdl. */
 #ifndef PDL_EXAMPLES_DECODE_WAYS_CUH
 #define PDL_EXAMPLES_DECODE_WAYS_CUH
 
-#include <iterator>
-
-#include <pdl/chain.h>
 #include <pdl/cudart.h>
 
-#include "decode_model.cuh"
+#include "decode_steps.cuh"
 
 enum way { PLAIN, STREAM_PDL, LIBPDL, PLAIN_GRAPH, RAW_GRAPH, CHAIN, DECODE_WAYS };
 static const char *const way_names[DECODE_WAYS] = {
@@ -21,228 +18,19 @@ inline bool way_overlaps(way how)
     return how != PLAIN && how != PLAIN_GRAPH;
 }
 
-/* Those from STEP_KINDS on are once in a token, and only in a whole one. */
-enum step_kind {
-    STEP_QKV,
-    STEP_ATTENTION,
-    STEP_OUT,
-    STEP_GATE_UP,
-    STEP_DOWN,
-    STEP_KINDS,
-    STEP_EMBED = STEP_KINDS,
-    STEP_HEAD,
-    ALL_STEP_KINDS
-};
-static const size_t most_steps = 5 * layers + 2;
-static const char *const step_names[STEP_KINDS] = {"qkv", "attention", "out", "gate-up", "down"};
-
-/* What a kind of step is launched with. */
-struct step_launch {
-    pdl_kernel *kernel;
-    unsigned blocks;
-};
-
-struct step {
-    step_kind kind;
-    linear_args linear;
-    attention_args attention;
-    embed_args embed;
-};
-
-/* Whether the products' kernels can be launched with a block for each multiprocessor. */
-inline bool decoder_fits(int multiprocessors)
+/* All the shared memory that there is, and clusters of more than eight blocks. */
+inline void prepare_kernel(step_kind kind, const void *symbol)
 {
-    return linear_shape<QKV>::fits(multiprocessors) && linear_shape<OUT>::fits(multiprocessors) &&
-           linear_shape<GATE_UP>::fits(multiprocessors) &&
-           linear_shape<DOWN>::fits(multiprocessors) &&
-           linear_shape<HEAD>::fits(4 * multiprocessors);
+    if (kind != STEP_EMBED) {
+        CHECK(cudaFuncSetAttribute(symbol, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                   static_cast<int>(most_shared)));
+    }
+    if (kind == STEP_ATTENTION) {
+        CHECK(cudaFuncSetAttribute(symbol, cudaFuncAttributeNonPortableClusterSizeAllowed, 1));
+    }
+    CHECK(cudaFuncSetAttribute(symbol, cudaFuncAttributePreferredSharedMemoryCarveout,
+                               cudaSharedmemCarveoutMaxShared));
 }
-
-/* A token's steps, in order. */
-class decoder_steps
-{
-  public:
-    /* `stamps` has one for each step, or is NULL. `whole`: with embedding and logits. */
-    decoder_steps(const decoder_model &m, bool with_attention, unsigned blocks,
-                  kernel_stamps *stamps, bool whole = false)
-        : blocks_(blocks)
-    {
-        typedef decoder_model at;
-        if (whole) {
-            step s = {};
-            s.kind = STEP_EMBED;
-            s.embed = {m.table(), m.token.get(), m.input.get(), nullptr};
-            list.push_back(s);
-        }
-        for (int i = 0; i < layers; i++) {
-            const bf16 *const w = m.layer(i);
-            const bf16 *const x = m.layer_input(i);
-            bf16 *const y = m.computed(i);
-            add_linear(STEP_QKV, {w + at::qkv_at, m.gamma(i, 0), x, nullptr, y, nullptr});
-            if (with_attention) {
-                step s = {};
-                s.kind = STEP_ATTENTION;
-                s.attention = {y,
-                               m.keys.get() + i * at::layer_cache,
-                               m.values.get() + i * at::layer_cache,
-                               m.rope.get(),
-                               y + at::attention_at,
-                               nullptr};
-                list.push_back(s);
-            }
-            add_linear(STEP_OUT,
-                       {w + at::out_at, nullptr, with_attention ? y + at::attention_at : y, x,
-                        y + at::middle_at, nullptr});
-            add_linear(STEP_GATE_UP, {w + at::gate_up_at, m.gamma(i, 1), y + at::middle_at, nullptr,
-                                      y + at::active_at, nullptr});
-            add_linear(STEP_DOWN, {w + at::down_at, nullptr, y + at::active_at, y + at::middle_at,
-                                   y + at::result_at, nullptr});
-        }
-        if (whole) {
-            add_linear(STEP_HEAD,
-                       {m.table(), m.last_gamma.get(), m.computed(layers - 1) + at::result_at,
-                        nullptr, m.logits.get(), nullptr});
-        }
-        for (size_t i = 0; stamps != nullptr && i < list.size(); i++) {
-            list[i].linear.stamps = list[i].attention.stamps = list[i].embed.stamps = stamps + i;
-        }
-    }
-
-    void launch(way how, cudaStream_t stream) const
-    {
-        for (const step &s : list) {
-            switch (s.kind) {
-            case STEP_QKV:
-                launch_linear(how, linear<QKV>, s, stream);
-                break;
-            case STEP_OUT:
-                launch_linear(how, linear<OUT>, s, stream);
-                break;
-            case STEP_GATE_UP:
-                launch_linear(how, linear<GATE_UP>, s, stream);
-                break;
-            case STEP_DOWN:
-                launch_linear(how, linear<DOWN>, s, stream);
-                break;
-            case STEP_HEAD:
-                launch_linear(how, linear<HEAD>, s, stream);
-                break;
-            case STEP_EMBED:
-                launch_one(how, embed, 1, embed_threads, 0, s.embed, stream);
-                break;
-            default:
-                launch_one(how, attention, attention_blocks, attention_threads, 0, s.attention,
-                           stream);
-            }
-        }
-        CHECK(cudaGetLastError());
-    }
-
-    /* One launch for each kind. */
-    pdl_status record(pdl_chain *chain, const step_launch *launches, pdl_overlap overlap) const
-    {
-        for (const step &s : list) {
-            const pdl_launch_desc desc = pdl_launch_desc_make(
-                launches[s.kind].blocks, threads(s.kind), shared_bytes(s.kind), nullptr, overlap);
-            const pdl_status status = pdl_chain_add(chain, launches[s.kind].kernel, &desc,
-                                                    s.kind == STEP_ATTENTION ? PDL_ARGS(s.attention)
-                                                    : s.kind == STEP_EMBED   ? PDL_ARGS(s.embed)
-                                                                             : PDL_ARGS(s.linear),
-                                                    nullptr, 0, nullptr);
-            if (status != PDL_SUCCESS) {
-                return status;
-            }
-        }
-        return PDL_SUCCESS;
-    }
-
-    /* Leaves only the steps of one kind, so many times one after the other. */
-    void keep(step_kind kind, int times)
-    {
-        std::vector<step> kept;
-        for (int i = 0; i < times; i++) {
-            std::copy_if(list.begin(), list.end(), std::back_inserter(kept),
-                         [&](const step &s) { return s.kind == kind; });
-        }
-        list = kept;
-    }
-
-    unsigned blocks(step_kind kind) const
-    {
-        switch (kind) {
-        case STEP_QKV:
-            return linear_blocks<QKV>(blocks_);
-        case STEP_OUT:
-            return linear_blocks<OUT>(blocks_);
-        case STEP_GATE_UP:
-            return linear_blocks<GATE_UP>(blocks_);
-        case STEP_DOWN:
-            return linear_blocks<DOWN>(blocks_);
-        case STEP_HEAD:
-            return linear_blocks<HEAD>(blocks_);
-        case STEP_EMBED:
-            return 1;
-        default:
-            return attention_blocks;
-        }
-    }
-    static unsigned threads(step_kind kind)
-    {
-        return kind == STEP_ATTENTION ? attention_threads
-               : kind == STEP_EMBED   ? embed_threads
-                                      : linear_threads;
-    }
-    static unsigned shared_bytes(step_kind kind)
-    {
-        return kind == STEP_ATTENTION || kind == STEP_EMBED ? 0 : linear_shared_bytes;
-    }
-
-    static constexpr unsigned attention_blocks = kv_heads * cluster_blocks;
-    std::vector<step> list;
-
-  private:
-    void add_linear(step_kind kind, const linear_args &args)
-    {
-        step s = {};
-        s.kind = kind;
-        s.linear = args;
-        list.push_back(s);
-    }
-
-    void launch_linear(way how, void (*kernel)(linear_args), const step &s,
-                       cudaStream_t stream) const
-    {
-        launch_one(how, kernel, blocks(s.kind), linear_threads, linear_shared_bytes, s.linear,
-                   stream);
-    }
-
-    template <typename Args>
-    static void launch_one(way how, void (*kernel)(Args), unsigned blocks, unsigned threads,
-                           unsigned shared_bytes, const Args &args, cudaStream_t stream)
-    {
-        if (how == LIBPDL) {
-            CHECK(pdl_launch_kernel(
-                pdl_launch_desc_make(blocks, threads, shared_bytes, stream, PDL_OVERLAP_AUTO),
-                kernel, args));
-        } else if (way_overlaps(how)) {
-            cudaLaunchAttribute attribute = {};
-            attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
-            attribute.val.programmaticStreamSerializationAllowed = 1;
-            cudaLaunchConfig_t config = {};
-            config.gridDim = blocks;
-            config.blockDim = threads;
-            config.dynamicSmemBytes = shared_bytes;
-            config.stream = stream;
-            config.attrs = &attribute;
-            config.numAttrs = 1;
-            CHECK(cudaLaunchKernelEx(&config, kernel, args));
-        } else {
-            kernel<<<blocks, threads, shared_bytes, stream>>>(args);
-        }
-    }
-
-    unsigned blocks_; /* multiprocessors */
-};
 
 /* The ways to run a token's steps, ready to run. */
 class decoder_runs
@@ -250,26 +38,15 @@ class decoder_runs
   public:
     decoder_runs(const decoder_steps &steps, cudaStream_t stream) : steps_(steps)
     {
-        const void *const symbols[ALL_STEP_KINDS] = {
-            reinterpret_cast<const void *>(linear<QKV>),
-            reinterpret_cast<const void *>(attention),
-            reinterpret_cast<const void *>(linear<OUT>),
-            reinterpret_cast<const void *>(linear<GATE_UP>),
-            reinterpret_cast<const void *>(linear<DOWN>),
-            reinterpret_cast<const void *>(embed),
-            reinterpret_cast<const void *>(linear<HEAD>)};
-        for (int i = 0; i < ALL_STEP_KINDS; i++) { /* all the shared memory that there is */
-            CHECK(pdl_kernel_from_symbol(symbols[i], &launches_[i].kernel));
-            launches_[i].blocks = steps.blocks(static_cast<step_kind>(i));
-            if (decoder_steps::shared_bytes(static_cast<step_kind>(i)) > 0) {
-                CHECK(cudaFuncSetAttribute(symbols[i], cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                           linear_shared_bytes));
+        for (int i = 0; i < ALL_STEP_KINDS; i++) {
+            const step_launch &launch = steps.launches[i];
+            if (launch.symbol != nullptr) {
+                CHECK(pdl_kernel_from_symbol(launch.symbol, &kernels_[i]));
+                prepare_kernel(static_cast<step_kind>(i), launch.symbol);
             }
-            CHECK(cudaFuncSetAttribute(symbols[i], cudaFuncAttributePreferredSharedMemoryCarveout,
-                                       cudaSharedmemCarveoutMaxShared));
         }
         CHECK(pdl_chain_create(nullptr, &chain_));
-        CHECK(steps.record(chain_, launches_, PDL_OVERLAP_AUTO));
+        CHECK(steps.record(chain_, kernels_, PDL_OVERLAP_AUTO));
         CHECK(pdl_chain_build(chain_));
         pdl_chain_report report = PDL_CHAIN_REPORT_INIT;
         for (uint32_t i = 0; i < steps.list.size(); i++) {
@@ -287,8 +64,8 @@ class decoder_runs
         cudaGraphExecDestroy(graphs_[1]);
         cudaGraphExecDestroy(graphs_[0]);
         pdl_chain_destroy(chain_);
-        for (const step_launch &launch : launches_) {
-            pdl_kernel_destroy(launch.kernel);
+        for (pdl_kernel *kernel : kernels_) {
+            pdl_kernel_destroy(kernel);
         }
     }
     decoder_runs(const decoder_runs &) = delete;
@@ -301,7 +78,7 @@ class decoder_runs
         } else if (how == PLAIN_GRAPH || how == RAW_GRAPH) {
             CHECK(cudaGraphLaunch(graphs_[how == RAW_GRAPH], stream));
         } else {
-            steps_.launch(how, stream);
+            launch(how, stream);
         }
     }
 
@@ -309,12 +86,51 @@ class decoder_runs
     pdl_reason refused = PDL_REASON_GRANTED; /* why one does not, if one does not */
 
   private:
+    void launch(way how, cudaStream_t stream) const
+    {
+        for (const step &s : steps_.list) {
+            if (how == LIBPDL) {
+                const step_launch &at = steps_.launches[s.kind];
+                pdl_launch_desc desc = pdl_launch_desc_make(at.blocks, at.threads, at.shared_bytes,
+                                                            stream, PDL_OVERLAP_AUTO);
+                desc.cluster[0] = at.cluster > 1 ? at.cluster : 0;
+                void *const args[] = {s.arguments()};
+                CHECK(pdl_launch(kernels_[s.kind], &desc, args));
+            } else {
+                launch_raw(how, s, stream);
+            }
+        }
+        CHECK(cudaGetLastError());
+    }
+
+    void launch_raw(way how, const step &s, cudaStream_t stream) const
+    {
+        const step_launch &at = steps_.launches[s.kind];
+        cudaLaunchAttribute attributes[2] = {};
+        cudaLaunchConfig_t config = {};
+        config.gridDim = at.blocks;
+        config.blockDim = at.threads;
+        config.dynamicSmemBytes = at.shared_bytes;
+        config.stream = stream;
+        config.attrs = attributes;
+        if (at.cluster > 1) {
+            attributes[config.numAttrs].id = cudaLaunchAttributeClusterDimension;
+            attributes[config.numAttrs++].val.clusterDim = {at.cluster, 1, 1};
+        }
+        if (way_overlaps(how)) {
+            attributes[config.numAttrs].id = cudaLaunchAttributeProgrammaticStreamSerialization;
+            attributes[config.numAttrs++].val.programmaticStreamSerializationAllowed = 1;
+        }
+        void *args[] = {s.arguments()};
+        CHECK(cudaLaunchKernelExC(&config, at.symbol, args));
+    }
+
     cudaGraphExec_t capture(way how, cudaStream_t stream) const
     {
         cudaGraph_t graph;
         cudaGraphExec_t made;
         CHECK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
-        steps_.launch(how, stream);
+        launch(how, stream);
         CHECK(cudaStreamEndCapture(stream, &graph));
         CHECK(cudaGraphInstantiate(&made, graph, 0));
         CHECK(cudaGraphDestroy(graph));
@@ -322,7 +138,7 @@ class decoder_runs
     }
 
     const decoder_steps &steps_;
-    step_launch launches_[ALL_STEP_KINDS] = {};
+    pdl_kernel *kernels_[ALL_STEP_KINDS] = {};
     pdl_chain *chain_ = nullptr;
     cudaGraphExec_t graphs_[2] = {};
 };
@@ -331,17 +147,17 @@ class decoder_runs
 class overlap_counter
 {
   public:
-    overlap_counter(const decoder_model &m, bool with_attention, unsigned blocks,
+    overlap_counter(const decoder_model &m, bool with_attention, const decoder_settings &settings,
                     cudaStream_t stream, bool whole = false)
-        : stamps_(most_steps), steps_(m, with_attention, blocks, stamps_.get(), whole),
-          runs_(steps_, stream)
+        : stamps_(size_t{5} * m.shape.layers + 2),
+          steps_(m, with_attention, settings, stamps_.get(), whole), runs_(steps_, stream)
     {
     }
 
     /* How many do: `gated` is called with what is to be run with the host out of it. */
     template <typename Gated> size_t count(way how, cudaStream_t stream, Gated &&gated) const
     {
-        stamps_.set(std::vector<kernel_stamps>(most_steps, kernel_stamps{~0ull, 0}));
+        stamps_.set(std::vector<kernel_stamps>(steps_.list.size(), kernel_stamps{~0ull, 0}));
         gated([&] { runs_.run(how, stream); });
         const std::vector<kernel_stamps> ran = stamps_.host();
         size_t overlapped = 0;

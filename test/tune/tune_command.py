@@ -235,7 +235,7 @@ class Search(Chains):
     def test_csv(self):
         self.tune(self.chain(), *QUICK, "--csv", "out.csv")
         rows = list(csv.DictReader(io.StringIO(self.read("out.csv"))))
-        self.assertEqual(list(rows[0]), "sweep,kind,trigger,grid,overlap,us,p25,p75,ratio,ratio_low,ratio_high,samples,state,taken".split(","))
+        self.assertEqual(list(rows[0]), "sweep,kind,trigger,grid,overlap,us,p25,p75,ratio,ratio_low,ratio_high,samples,state,taken,setting".split(","))
         first = [row for row in rows if (row["sweep"], row["kind"]) == ("1", "first")]
         self.assertEqual(len(first), 15)
         self.assertEqual([(row["trigger"], row["grid"]) for row in first if row["taken"] == "1"], [("3", "132")])
@@ -331,7 +331,7 @@ class Ends(Chains):
         self.assertFalse(result["better"])
         self.assertEqual([kind["chosen"] for kind in result["kinds"]], [kind["start"] for kind in result["kinds"]])
         last = [line.split(",") for line in self.read("out.csv").splitlines() if line.startswith("last,")]
-        self.assertEqual([row[1] for row in last if row[-1] == "1"], ["start"])
+        self.assertEqual([row[1] for row in last if row[-2] == "1"], ["start"])
 
     def test_launches_that_are_refused(self):
         self.failed("links[0]: the mock has smaller blocks", change=changed("kinds", "first", "block", 2048))

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* One token through a decoder of the 1B class, with the kernels of the example 09_decode. What fails
- * in the example's code ends the program. */
+/* One token through decoders of the 1B, 3B and 8B classes, with the kernels of the example 09_decode.
+ * What fails in the example's code ends the program. */
 #include <cmath>
 #include <cstring>
+#include <iterator>
 #include <memory>
+#include <string>
 
 #include "../../examples/decode_read.cuh"
 #include "../../examples/decode_reference.cuh"
@@ -15,7 +17,7 @@ extern "C" {
 #include "bench/gpu.h"
 #include "bench/suites.h"
 
-static const double token_bytes = 2.0 * decoder_model::all_weights;
+static const decoder_config first_config = {decoder_shapes[0], 1, 512, false};
 static const int batch_tokens = 5;
 static const unsigned long long seed = 1;
 
@@ -62,7 +64,7 @@ template <typename Work> static double gated_us(const Work &work)
         .device_us;
 }
 
-/* The weights were read once at the rate of that. */
+/* That was read once at the rate of this. */
 static double terabytes_per_second(double bytes, double us)
 {
     return 1e-6 * bytes / us;
@@ -75,24 +77,33 @@ static unsigned block_count()
     return static_cast<unsigned>(gpu.multiprocessors);
 }
 
-/* Waives every point where the model does not fit; the example's code would end the program. */
-static bool fits(bench_table *table)
+static decoder_settings settings_for(const decoder_config &config)
+{
+    return decoder_defaults(config, block_count());
+}
+
+/* Waives the point and returns false where the model does not fit; the example's code would end the
+ * program. */
+static bool fits(bench_point *point, const decoder_config &config)
 {
     size_t left = 0, total = 0;
-    const size_t needed = decoder_model::device_bytes;
+    const size_t needed = decoder_model::device_bytes(config);
     CHECK(cudaSetDevice(gpu.ordinal));
     MUST(cu.cuMemGetInfo(&left, &total));
-    const bool shaped = decoder_fits(gpu.multiprocessors);
-    for (size_t i = 0; i < table->count; i++) {
-        if (!shaped) {
-            bench_waive(table->items[i], "%d multiprocessors are too few for this model",
-                        gpu.multiprocessors);
-        } else if (left < needed) {
-            bench_waive(table->items[i], "%.0f MB of the device's memory are free, it takes %.0f",
-                        1e-6 * static_cast<double>(left), 1e-6 * static_cast<double>(needed));
-        }
+    if (left < needed) {
+        bench_waive(point, "%.0f MB of the device's memory are free, it takes %.0f",
+                    1e-6 * static_cast<double>(left), 1e-6 * static_cast<double>(needed));
     }
-    return shaped && left >= needed;
+    return left >= needed;
+}
+
+static bool all_fit(bench_table *table)
+{
+    bool all = true;
+    for (size_t i = 0; i < table->count; i++) {
+        all = fits(table->items[i], first_config) && all;
+    }
+    return all;
 }
 
 /* Fails the point and returns false where the two differ. */
@@ -142,10 +153,11 @@ static const std::vector<bf16> &wanted(bench_point *point, const decoder_model &
 
 struct token_state {
     token_state()
-        : m(seed), reader(m, block_count()), steps{{m, false, block_count(), nullptr},
-                                                   {m, true, block_count(), nullptr}},
+        : m(first_config, seed), settings(settings_for(first_config)),
+          reader(m.weights.get(), m.layer_bytes() * m.shape.layers, block_count()),
+          steps{{m, false, settings, nullptr}, {m, true, settings, nullptr}},
           runs{{steps[LINEAR], gpu.stream}, {steps[WHOLE], gpu.stream}},
-          counters{{m, false, block_count(), gpu.stream}, {m, true, block_count(), gpu.stream}}
+          counters{{m, false, settings, gpu.stream}, {m, true, settings, gpu.stream}}
     {
         for (const read_way how : read_points) {
             reader.run(how, gpu.stream); /* loads its kernel */
@@ -153,6 +165,7 @@ struct token_state {
     }
 
     decoder_model m;
+    decoder_settings settings;
     weight_reader reader;
     decoder_steps steps[PARTS];
     decoder_runs runs[PARTS];
@@ -161,7 +174,7 @@ struct token_state {
 
 static void begin_token(bench_table *table)
 {
-    if (fits(table)) {
+    if (all_fit(table)) {
         table->state = new token_state;
     }
 }
@@ -195,6 +208,18 @@ static void check_token_point(bench_point *point)
     }
 }
 
+/* The time, the rate, and its share of that of pure reading, measured now. */
+static void set_values(const weight_reader &reader, double us, double bytes, double *values)
+{
+    double read_us = INFINITY;
+    for (const read_way how : read_points) {
+        read_us = std::min(read_us, gated_us([&] { reader.run(how, gpu.stream); }));
+    }
+    values[0] = us;
+    values[1] = terabytes_per_second(bytes, us);
+    values[2] = 100 * (bytes / us) / (reader.bytes() / read_us);
+}
+
 static void measure_token(bench_point *point, double *values)
 {
     token_state &state = *static_cast<token_state *>(point->table->state);
@@ -205,13 +230,7 @@ static void measure_token(bench_point *point, double *values)
                           }
                       }) /
                       batch_tokens;
-    double read_us = INFINITY;
-    for (const read_way how : read_points) {
-        read_us = std::min(read_us, gated_us([&] { state.reader.run(how, gpu.stream); }));
-    }
-    values[0] = us;
-    values[1] = terabytes_per_second(token_bytes, us);
-    values[2] = 100 * read_us / us;
+    set_values(state.reader, us, state.m.token_bytes(at.part == WHOLE, false), values);
 }
 
 static void declare_token(bench *bench)
@@ -222,9 +241,9 @@ static void declare_token(bench *bench)
     spec.note =
         "1.95 GB of weights; \"linear\" is norms, products, SiLU and residuals in 64 kernels, "
         "\"attention\" adds rotary embedding and attention over 512 tokens, 80 kernels. Per token, "
-        "over 5 tokens queued behind a gate. \"of-read\" is the share of the pure reading of the "
-        "same weights, measured right after each sample, by the faster of two methods. Every step "
-        "of "
+        "over 5 tokens queued behind a gate. The rate is that of the weights and, with attention, "
+        "the cache; \"of-read\" is its share of the rate of purely reading weights, measured right "
+        "after each sample, by the faster of two methods. Every step of "
         "every layer is checked against float64, all ways against each other to the bit, and how "
         "many kernels overlap by stamps.";
     spec.axes[0] = "part";
@@ -253,7 +272,10 @@ static void declare_token(bench *bench)
 /* ---- reading --------------------------------------------------------------------------------- */
 
 struct read_state {
-    read_state() : m(seed), reader(m, block_count()), sum(weight_reader::reference(m))
+    read_state()
+        : m(first_config, seed),
+          reader(m.weights.get(), m.layer_bytes() * m.shape.layers, block_count()),
+          sum(reader.reference())
     {
     }
 
@@ -264,7 +286,7 @@ struct read_state {
 
 static void begin_read(bench_table *table)
 {
-    if (fits(table)) {
+    if (all_fit(table)) {
         table->state = new read_state;
     }
 }
@@ -287,7 +309,7 @@ static void measure_read(bench_point *point, double *values)
     read_state &state = *static_cast<read_state *>(point->table->state);
     const read_way how = *static_cast<const read_way *>(point->config);
     values[0] = gated_us([&] { state.reader.run(how, gpu.stream); });
-    values[1] = terabytes_per_second(token_bytes, values[0]);
+    values[1] = terabytes_per_second(state.reader.bytes(), values[0]);
 }
 
 static void declare_read(bench *bench)
@@ -318,7 +340,7 @@ static void declare_read(bench *bench)
 /* A kind's kernels of all layers after another, so many times. */
 struct kernel_line {
     kernel_line(const decoder_model &m, step_kind kind, int times)
-        : steps(m, true, block_count(), nullptr)
+        : steps(m, true, settings_for(first_config), nullptr)
     {
         steps.keep(kind, times);
         runs.reset(new decoder_runs(steps, gpu.stream));
@@ -329,7 +351,9 @@ struct kernel_line {
 };
 
 struct kernels_state {
-    kernels_state() : m(seed), whole(m, true, block_count(), nullptr)
+    kernels_state()
+        : m(first_config, seed), whole(m, true, settings_for(first_config), nullptr),
+          whole_runs(whole, gpu.stream)
     {
         for (int kind = 0; kind < STEP_KINDS; kind++) {
             for (int times : {short_times, long_times}) {
@@ -338,20 +362,21 @@ struct kernels_state {
             }
         }
         m.poison();
-        whole.launch(PLAIN, gpu.stream);
+        whole_runs.run(PLAIN, gpu.stream);
         computed = m.results();
     }
 
     static constexpr int short_times = 2, long_times = 6;
     decoder_model m;
     decoder_steps whole;
+    decoder_runs whole_runs;
     std::unique_ptr<kernel_line> lines[STEP_KINDS][2];
     std::vector<bf16> computed; /* by a whole token */
 };
 
 static void begin_kernels(bench_table *table)
 {
-    if (fits(table)) {
+    if (all_fit(table)) {
         table->state = new kernels_state;
     }
 }
@@ -364,15 +389,16 @@ static void end_kernels(bench_table *table)
 /* Makes what that kind of step computes, in every layer, show as not-a-number. */
 static void poison_kind(const decoder_model &m, step_kind kind)
 {
-    typedef decoder_model at;
-    static const size_t places[STEP_KINDS][2] = {{0, qkv_size},
-                                                 {at::attention_at, hidden},
-                                                 {at::middle_at, hidden},
-                                                 {at::active_at, feed_forward},
-                                                 {at::result_at, hidden}};
+    const decoder_shape &shape = m.shape;
+    const size_t places[STEP_KINDS][2] = {
+        {0, static_cast<size_t>(shape.qkv_size())},
+        {m.attention_at(), static_cast<size_t>(shape.attention_size())},
+        {m.middle_at(), static_cast<size_t>(shape.hidden)},
+        {m.active_at(), static_cast<size_t>(shape.feed_forward)},
+        {m.result_at(), static_cast<size_t>(shape.hidden)}};
     CHECK(cudaDeviceSynchronize());
-    CHECK(cudaMemset2D(m.activations.get() + places[kind][0], sizeof(bf16) * at::layer_activations,
-                       0xff, sizeof(bf16) * places[kind][1], layers));
+    CHECK(cudaMemset2D(m.activations.get() + places[kind][0], sizeof(bf16) * m.layer_activations(),
+                       0xff, sizeof(bf16) * places[kind][1] * m.sequences(), m.shape.layers));
     CHECK(cudaDeviceSynchronize());
 }
 
@@ -397,19 +423,16 @@ static void measure_kernel(bench_point *point, double *values)
 {
     kernels_state &state = *static_cast<kernels_state *>(point->table->state);
     const kernel_point at = *static_cast<const kernel_point *>(point->config);
-    static const size_t elements[STEP_KINDS] = {
-        decoder_model::out_at - decoder_model::qkv_at, size_t{2} * decoder_model::layer_cache,
-        decoder_model::gate_up_at - decoder_model::out_at,
-        decoder_model::down_at - decoder_model::gate_up_at,
-        decoder_model::layer_weights - decoder_model::down_at};
+    const double bytes = at.kind == STEP_ATTENTION
+                             ? 4.0 * static_cast<double>(state.m.layer_cache())
+                             : static_cast<double>(state.m.matrix_bytes(linear_of(at.kind)));
     double us[2];
     for (int i = 0; i < 2; i++) {
         us[i] = gated_us([&] { state.lines[at.kind][i]->runs->run(at.how, gpu.stream); });
     }
-    values[0] =
-        (us[1] - us[0]) / (layers * (kernels_state::long_times - kernels_state::short_times));
-    values[1] =
-        terabytes_per_second(sizeof(bf16) * static_cast<double>(elements[at.kind]), values[0]);
+    values[0] = (us[1] - us[0]) /
+                (state.m.shape.layers * (kernels_state::long_times - kernels_state::short_times));
+    values[1] = terabytes_per_second(bytes, values[0]);
 }
 
 static void declare_kernels(bench *bench)
@@ -440,9 +463,171 @@ static void declare_kernels(bench *bench)
     }
 }
 
+/* ---- other shapes ---------------------------------------------------------------------------- */
+
+struct shape_point {
+    int shape, batch, context;
+    bool fp8_weights;
+    way how;
+};
+
+/* Shape, batch, context, fp8. */
+static const int shape_rows[][4] = {
+    {0, 1, 512, 0},   {0, 1, 2048, 0}, {0, 1, 8192, 0}, {0, 4, 512, 0},  {0, 16, 512, 0},
+    {0, 16, 8192, 0}, {0, 1, 512, 1},  {1, 1, 512, 0},  {1, 1, 8192, 0}, {1, 16, 512, 0},
+    {1, 1, 512, 1},   {2, 1, 512, 0},  {2, 1, 8192, 0}, {2, 4, 512, 0},  {2, 16, 512, 0},
+    {2, 16, 8192, 0}, {2, 1, 512, 1},  {2, 16, 512, 1}};
+static const way shape_ways[] = {PLAIN_GRAPH, CHAIN};
+static const size_t shape_row_count = std::size(shape_rows),
+                    shape_way_count = std::size(shape_ways);
+static shape_point shape_points[shape_row_count][shape_way_count];
+
+/* A model at a time: together they would fill the device. */
+struct shape_model {
+    explicit shape_model(const decoder_config &config)
+        : m(config, seed), reader(m.weights.get(), m.layer_bytes() * m.shape.layers, block_count()),
+          steps(m, true, settings_for(config), nullptr), runs(steps, gpu.stream)
+    {
+        for (const read_way how : read_points) {
+            reader.run(how, gpu.stream);
+        }
+    }
+
+    decoder_model m;
+    weight_reader reader;
+    decoder_steps steps;
+    decoder_runs runs;
+};
+
+struct shapes_state {
+    std::unique_ptr<shape_model> model;
+    size_t row = shape_row_count;
+    std::vector<bf16> right[shape_row_count]; /* checked results, of the first and the last layer */
+};
+
+static void begin_shapes(bench_table *table)
+{
+    table->state = new shapes_state;
+}
+
+static void end_shapes(bench_table *table)
+{
+    delete static_cast<shapes_state *>(table->state);
+}
+
+static decoder_config config_of(const shape_point &at)
+{
+    return {decoder_shapes[at.shape], at.batch, at.context, at.fp8_weights};
+}
+
+/* The point's model, or NULL where there is no room for it. */
+static shape_model *model_of(bench_point *point, size_t *row)
+{
+    shapes_state &state = *static_cast<shapes_state *>(point->table->state);
+    const shape_point &at = *static_cast<const shape_point *>(point->config);
+    *row = static_cast<size_t>(&at - &shape_points[0][0]) / shape_way_count;
+    if (state.row != *row) {
+        state.model.reset();
+        state.row = shape_row_count;
+        if (!fits(point, config_of(at))) {
+            return nullptr;
+        }
+        state.model.reset(new shape_model(config_of(at)));
+        state.row = *row;
+    }
+    return state.model.get();
+}
+
+static void check_shape(bench_point *point)
+{
+    shapes_state &state = *static_cast<shapes_state *>(point->table->state);
+    const shape_point &at = *static_cast<const shape_point *>(point->config);
+    size_t row = 0;
+    shape_model *const model = model_of(point, &row);
+    if (model == nullptr || is_refused(point, at.how, model->runs)) {
+        return;
+    }
+    model->m.poison();
+    model->runs.run(at.how, gpu.stream);
+    const std::vector<bf16> got = model->m.results();
+    if (state.right[row].empty()) {
+        bool right = true;
+        auto wrong = [&](int layer, const char *step, double error) {
+            bench_fail(point, "layer %d, %s: the error of %.1e is over %.1e", layer, step, error,
+                       error_limit);
+            right = false;
+        };
+        check_token(model->m, got, true, wrong, model->m.shape.layers - 1);
+        if (right) {
+            state.right[row] = got;
+        }
+    } else {
+        (void)same(point, got, state.right[row]);
+    }
+}
+
+static void measure_shape(bench_point *point, double *values)
+{
+    size_t row = 0;
+    shape_model *const model = model_of(point, &row);
+    const way how = static_cast<const shape_point *>(point->config)->how;
+    if (model == nullptr) {
+        return;
+    }
+    model->runs.run(how, gpu.stream); /* what a new model begins with is in no sample */
+    const double us = gated_us([&] {
+                          for (int i = 0; i < batch_tokens; i++) {
+                              model->runs.run(how, gpu.stream);
+                          }
+                      }) /
+                      batch_tokens;
+    set_values(model->reader, us, model->m.token_bytes(true, false), values);
+}
+
+static void declare_shapes(bench *bench)
+{
+    bench_spec spec = {};
+    spec.name = "shapes";
+    spec.title =
+        "one token for each of a batch of sequences, decoders of the 1B, 3B and 8B classes";
+    spec.note =
+        "With attention over so many tokens. The rate is that of the weights and the cache, "
+        "\"of-read\" its share of the rate of purely reading weights, measured right after each "
+        "sample. The first and the last layer are checked against float64, and the ways against "
+        "each "
+        "other to the bit. Settings by rule, as the example has them.";
+    spec.axes[0] = "shape";
+    spec.axes[1] = "sequences";
+    spec.axes[2] = "context";
+    spec.axes[3] = "weights";
+    spec.axes[4] = "way";
+    spec.metrics[0] = {"time", "us", false, 0};
+    spec.metrics[1] = {"rate", "TB/s", true, 0};
+    spec.metrics[2] = {"of-read", "%", true, 0};
+    spec.rounds = 7;
+    spec.begin = begin_shapes;
+    spec.check = check_shape;
+    spec.measure = measure_shape;
+    spec.end = end_shapes;
+    bench_table *const table = bench_table_add(bench, &spec);
+    for (size_t row = 0; row < shape_row_count; row++) {
+        bench_point *graph = nullptr;
+        for (size_t i = 0; i < shape_way_count; i++) {
+            const int *const of = shape_rows[row];
+            shape_points[row][i] = {of[0], of[1], of[2], of[3] != 0, shape_ways[i]};
+            const std::string batch = std::to_string(of[1]), context = std::to_string(of[2]);
+            const char *const values[] = {decoder_shapes[of[0]].name, batch.c_str(),
+                                          context.c_str(), of[3] != 0 ? "fp8" : "bf16",
+                                          way_keys[shape_ways[i]]};
+            graph = bench_point_add(table, graph, &shape_points[row][i], values);
+        }
+    }
+}
+
 void suite_decode(bench *bench)
 {
     declare_token(bench);
+    declare_shapes(bench);
     declare_read(bench);
     declare_kernels(bench);
 }

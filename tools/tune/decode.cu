@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The decoder of the example 09_decode as a chain to tune: its kernels with each trigger point, and
- * grids that leave no multiprocessor with much less to do than the others. */
+/* The decoder of the example 09_decode as a chain to tune. Each step has two kinds in the search: its
+ * trigger and grid, and its use of memory. A choice of one kind is measured with those of the others as
+ * they are, so that the search is a sum of lists and not a product. */
 #include "tune/tune.h"
 
 #include <cstdio>
@@ -35,24 +36,33 @@ static const variant variants[] = {TRIGGERS(VARIANT)};
 static const size_t variant_count = std::size(variants);
 static const int attention_points = 3; /* that attention() has: the others are none there */
 
+/* What a kind of the search chooses of a step. */
+struct coordinate {
+    step_kind step;
+    bool memory;
+    std::vector<linear_setting> linear; /* for each choice, as far as this coordinate sets it */
+    std::vector<attention_setting> attention;
+};
+
 class tuned_decoder
 {
   public:
-    explicit tuned_decoder(bool attention)
-        : with_attention(attention), model(seed), steps(model, attention, gpu_blocks(), nullptr)
+    tuned_decoder(const decoder_config &config, bool attention_)
+        : with_attention(attention_), model(config, seed),
+          settings(decoder_defaults(config, static_cast<unsigned>(gpu.multiprocessors)))
     {
-        const void *const symbols[STEP_KINDS] = {reinterpret_cast<const void *>(linear<QKV>),
-                                                 reinterpret_cast<const void *>(::attention),
-                                                 reinterpret_cast<const void *>(linear<OUT>),
-                                                 reinterpret_cast<const void *>(linear<GATE_UP>),
-                                                 reinterpret_cast<const void *>(linear<DOWN>)};
         for (size_t i = 0; i < variant_count; i++) {
             MUST(cu.cuLibraryLoadData(&libraries[i], variants[i].image, nullptr, nullptr, 0,
                                       nullptr, nullptr, 0));
             for (int kind = 0; kind < STEP_KINDS; kind++) {
-                CHECK(cudaFuncGetName(&names[kind], symbols[kind])); /* the same in every image */
-                kernels[i][kind] = load(libraries[i], names[kind],
-                                        decoder_steps::shared_bytes(static_cast<step_kind>(kind)));
+                const void *const symbol =
+                    kind == STEP_ATTENTION
+                        ? reinterpret_cast<const void *>(attention_for(model.shape.head_size))
+                        : reinterpret_cast<const void *>(
+                              linear_for(linear_of(static_cast<step_kind>(kind)),
+                                         config.fp8_weights, config.batch));
+                CHECK(cudaFuncGetName(&names[kind], symbol)); /* the same in every image */
+                kernels[i][kind] = load(libraries[i], names[kind], kind == STEP_ATTENTION);
             }
         }
     }
@@ -68,13 +78,8 @@ class tuned_decoder
     tuned_decoder(const tuned_decoder &) = delete;
     tuned_decoder &operator=(const tuned_decoder &) = delete;
 
-    static unsigned gpu_blocks()
-    {
-        return static_cast<unsigned>(gpu.multiprocessors);
-    }
-
-    /* With all the shared memory that there is, as decoder_runs has it. */
-    static pdl_kernel *load(CUlibrary library, const char *name, unsigned shared_bytes)
+    /* As prepare_kernel() does. */
+    static pdl_kernel *load(CUlibrary library, const char *name, bool clusters)
     {
         CUkernel found = nullptr;
         CUfunction function = nullptr;
@@ -82,7 +87,11 @@ class tuned_decoder
         MUST(cu.cuLibraryGetKernel(&found, library, name));
         MUST(cu.cuKernelGetFunction(&function, found));
         MUST(cu.cuFuncSetAttribute(function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
-                                   static_cast<int>(shared_bytes)));
+                                   static_cast<int>(most_shared)));
+        if (clusters) {
+            MUST(cu.cuFuncSetAttribute(function,
+                                       CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED, 1));
+        }
         MUST(cu.cuFuncSetAttribute(function, CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT,
                                    CU_SHAREDMEM_CARVEOUT_MAX_SHARED));
         MUST_PDL(pdl_kernel_from_function(function, &kernel));
@@ -92,30 +101,28 @@ class tuned_decoder
 
     bool with_attention;
     decoder_model model;
-    decoder_steps steps;
+    decoder_settings settings; /* to begin with */
     CUlibrary libraries[variant_count] = {};
     const char *names[STEP_KINDS] = {};
     pdl_kernel *kernels[variant_count][STEP_KINDS] = {};
     const tune_kind *kinds = nullptr; /* the job's */
-    step_kind kind_steps[STEP_KINDS] = {};
-    size_t kind_count = 0;
+    std::vector<coordinate> coordinates;
 };
 
 /* ---- what may be chosen ------------------------------------------------------------------------ */
 
 /* One to four blocks for each multiprocessor, and for each of these the fewest blocks with which none has
- * more to do than there. */
-template <linear_kind Kind> static std::vector<unsigned> linear_grids()
+ * more to do than there; those that the example has at first. */
+static std::vector<unsigned> grids_of(const tuned_decoder &decoder, linear_kind kind)
 {
-    typedef linear_shape<Kind> shape;
-    const unsigned groups = shape::pairs / shape::block_streams;
-    std::vector<unsigned> grids;
+    const unsigned multiprocessors = static_cast<unsigned>(gpu.multiprocessors);
+    const unsigned units = static_cast<unsigned>(decoder.model.rows(kind) / (8 * unit_tiles(kind)));
+    std::vector<unsigned> grids = {decoder.settings.linear[kind].blocks};
     for (unsigned blocks = 1; blocks <= 4; blocks++) {
-        const unsigned most = blocks * tuned_decoder::gpu_blocks();
-        const unsigned chunks = (groups + most - 1) / most;
-        for (const unsigned grid : {most, (groups + chunks - 1) / chunks}) {
-            if (grid <= groups && linear_shape<Kind>::fits(static_cast<int>(grid)) &&
-                std::find(grids.begin(), grids.end(), grid) == grids.end()) {
+        const unsigned most = std::min(blocks * multiprocessors, units);
+        const unsigned each = (units + most - 1) / most;
+        for (const unsigned grid : {most, (units + each - 1) / each}) {
+            if (std::find(grids.begin(), grids.end(), grid) == grids.end()) {
                 grids.push_back(grid);
             }
         }
@@ -123,44 +130,97 @@ template <linear_kind Kind> static std::vector<unsigned> linear_grids()
     return grids;
 }
 
-static std::vector<unsigned> grids_of(step_kind kind)
+static tune_kind *new_kind(tune_job *job, const char *name, size_t most)
 {
-    switch (kind) {
-    case STEP_QKV:
-        return linear_grids<QKV>();
-    case STEP_OUT:
-        return linear_grids<OUT>();
-    case STEP_GATE_UP:
-        return linear_grids<GATE_UP>();
-    case STEP_DOWN:
-        return linear_grids<DOWN>();
-    default:
-        return {decoder_steps::attention_blocks};
-    }
+    tune_kind *const kind = &job->kinds[job->kind_count++];
+    kind->name = copy_text(name);
+    kind->items = static_cast<tune_choice *>(allocate(most, sizeof(*kind->items)));
+    return kind;
 }
 
-static void add_kind(tune_job *job, tuned_decoder &decoder, step_kind step, bool present)
+/* The triggers of a step with its grids. */
+static void add_launches(tune_job *job, tuned_decoder &decoder, step_kind step, bool present)
 {
-    const unsigned first_grid = present || step == STEP_ATTENTION ? decoder.steps.blocks(step)
-                                                                  : tuned_decoder::gpu_blocks();
-    tune_kind &kind = job->kinds[job->kind_count];
-    kind.name = copy_text(step_names[step]);
-    kind.kernel = copy_text(decoder.names[step]);
-    const std::vector<unsigned> grids = grids_of(step);
-    kind.items =
-        static_cast<tune_choice *>(allocate(variant_count * grids.size(), sizeof(*kind.items)));
+    coordinate to = {step, false, {}, {}};
+    std::vector<unsigned> grids = {0}; /* attention's follows from its other choices */
+    if (step != STEP_ATTENTION) {
+        grids = grids_of(decoder, linear_of(step));
+    }
+    tune_kind *const kind = new_kind(job, step_names[step], grids.size() * variant_count);
+    kind->kernel = copy_text(decoder.names[step]);
     for (const unsigned grid : grids) {
         for (const variant &v : variants) {
             if (step == STEP_ATTENTION && v.trigger >= attention_points) {
                 continue;
             }
-            if (grid == first_grid && v.trigger == 0) {
-                kind.start = kind.count;
+            const bool first = step == STEP_ATTENTION || present
+                                   ? grid == grids[0]
+                                   : grid == static_cast<unsigned>(gpu.multiprocessors);
+            if (first && v.trigger == 0) {
+                kind->start = kind->count;
             }
-            kind.items[kind.count++] = {v.trigger, {grid, 1, 1}, false};
+            kind->items[kind->count++] = {v.trigger, {grid, 1, 1}, false, nullptr};
+            linear_setting setting = {};
+            setting.blocks = grid;
+            to.linear.push_back(setting);
         }
     }
-    decoder.kind_steps[job->kind_count++] = step;
+    decoder.coordinates.push_back(to);
+}
+
+/* The ring of a product's kernel. */
+static void add_linear_memory(tune_job *job, tuned_decoder &decoder, step_kind step)
+{
+    const linear_setting now = decoder.settings.linear[linear_of(step)];
+    coordinate to = {step, true, {}, {}};
+    const std::string name = std::string(step_names[step]) + " memory";
+    tune_kind *const kind = new_kind(job, name.c_str(), 8 * 4);
+    for (int ring = 48 << 10; ring <= 104 << 10; ring += 8 << 10) {
+        for (const int pace : {0, 16, 32, 64}) {
+            if (ring == now.ring_bytes && pace == now.pace) {
+                kind->start = kind->count;
+            }
+            kind->items[kind->count++] = {
+                0, {0, 1, 1}, false, format_text("ring %d KiB, pace %d KiB", ring >> 10, pace)};
+            to.linear.push_back({0, ring, pace});
+        }
+    }
+    decoder.coordinates.push_back(to);
+}
+
+/* How attention divides the tokens, and what it has on the way. */
+static void add_attention_memory(tune_job *job, tuned_decoder &decoder)
+{
+    const attention_setting now = decoder.settings.attention;
+    coordinate to = {STEP_ATTENTION, true, {}, {now}};
+    for (const int cluster : {1, 2, 4, 8, 16}) {
+        for (const int warps : {1, 2, 4, 8}) {
+            for (const int stages : {1, 2}) {
+                for (const int prefetch : {0, 4, 1000}) {
+                    attention_args args = {};
+                    args.context = decoder.model.config.context;
+                    const attention_setting setting = {cluster, warps, stages, prefetch};
+                    const int groups = context_groups(args.context) / cluster;
+                    if (attention_plan(decoder.model.shape, decoder.model.batch, setting, &args)
+                                .blocks > 0 &&
+                        groups >= warps && (stages == 1 || groups > warps) &&
+                        (prefetch == 0 || groups > warps * stages)) {
+                        to.attention.push_back(setting);
+                    }
+                }
+            }
+        }
+    }
+    tune_kind *const kind = new_kind(job, "attention memory", to.attention.size());
+    for (const attention_setting &setting : to.attention) {
+        kind->items[kind->count++] = {0,
+                                      {0, 1, 1},
+                                      false,
+                                      format_text("cluster %d, warps %d, stages %d, prefetch %d",
+                                                  setting.cluster, setting.warps, setting.stages,
+                                                  setting.prefetch)};
+    }
+    decoder.coordinates.push_back(to);
 }
 
 /* ---- the job ----------------------------------------------------------------------------------- */
@@ -173,20 +233,38 @@ static tuned_decoder &decoder_of(void *self)
 static pdl_chain *build(void *self, const size_t *choices, pdl_overlap overlap, char **why)
 {
     tuned_decoder &decoder = decoder_of(self);
-    step_launch launches[STEP_KINDS] = {};
-    for (size_t i = 0; i < decoder.kind_count; i++) {
-        const tune_choice &choice = decoder.kinds[i].items[choices[i]];
-        const step_kind step = decoder.kind_steps[i];
-        size_t v = 0;
-        while (variants[v].trigger != choice.trigger) {
-            v++;
+    decoder_settings settings = decoder.settings;
+    pdl_kernel *kernels[ALL_STEP_KINDS] = {};
+    for (size_t i = 0; i < decoder.coordinates.size(); i++) {
+        const coordinate &from = decoder.coordinates[i];
+        const size_t choice = choices[i];
+        if (!from.memory) {
+            size_t v = 0;
+            while (variants[v].trigger != decoder.kinds[i].items[choice].trigger) {
+                v++;
+            }
+            kernels[from.step] = decoder.kernels[v][from.step];
         }
-        launches[step] = {decoder.kernels[v][step], choice.grid[0]};
+        if (from.step == STEP_ATTENTION) {
+            settings.attention = from.memory ? from.attention[choice] : settings.attention;
+        } else if (from.memory) {
+            linear_setting &to = settings.linear[linear_of(from.step)];
+            const unsigned blocks = to.blocks;
+            to = from.linear[choice];
+            to.blocks = blocks;
+        } else {
+            settings.linear[linear_of(from.step)].blocks = from.linear[choice].blocks;
+        }
+    }
+    const decoder_steps steps(decoder.model, decoder.with_attention, settings, nullptr);
+    if (!steps.fits()) {
+        *why = copy_text("a block has no room for what it needs");
+        return nullptr;
     }
     pdl_chain *chain = nullptr;
     pdl_status status = pdl_chain_create(nullptr, &chain);
     if (status == PDL_SUCCESS) {
-        status = decoder.steps.record(chain, launches, overlap);
+        status = steps.record(chain, kernels, overlap);
     }
     if (status == PDL_SUCCESS) {
         status = pdl_chain_build(chain);
@@ -210,17 +288,17 @@ static void results(void *self, void *to)
     std::memcpy(to, all.data(), all.size() * sizeof(all[0]));
 }
 
-/* Whether what all configurations agree on is right, too. Not with decoder_steps::launch(), which may
- * be that of another translation unit and launch its kernels. */
+/* Whether what all configurations agree on is right, too. Of more than one sequence, in the first and the
+ * last layer: the host takes long for all. */
 static char *finish(void *self)
 {
     tuned_decoder &decoder = decoder_of(self);
-    size_t start[STEP_KINDS];
+    std::vector<size_t> start(decoder.coordinates.size());
     char *why = nullptr;
-    for (size_t i = 0; i < decoder.kind_count; i++) {
+    for (size_t i = 0; i < start.size(); i++) {
         start[i] = decoder.kinds[i].start;
     }
-    pdl_chain *const chain = build(self, start, PDL_OVERLAP_NONE, &why);
+    pdl_chain *const chain = build(self, start.data(), PDL_OVERLAP_NONE, &why);
     if (chain == nullptr) {
         return why;
     }
@@ -228,13 +306,15 @@ static char *finish(void *self)
     MUST_PDL(pdl_chain_launch(chain, gpu.stream));
     gpu_wait();
     pdl_chain_destroy(chain);
-    check_token(decoder.model, decoder.model.results(), decoder.with_attention,
-                [&](int layer, const char *step, double error) {
-                    if (why == nullptr) {
-                        why = format_text("layer %d, %s: the error of %.1e is over %.1e", layer,
-                                          step, error, error_limit);
-                    }
-                });
+    check_token(
+        decoder.model, decoder.model.results(), decoder.with_attention,
+        [&](int layer, const char *step, double error) {
+            if (why == nullptr) {
+                why = format_text("layer %d, %s: the error of %.1e is over %.1e", layer, step,
+                                  error, error_limit);
+            }
+        },
+        decoder.model.batch == 1 ? 1 : decoder.model.shape.layers - 1);
     return why;
 }
 
@@ -243,35 +323,42 @@ static void destroy(void *self)
     delete static_cast<tuned_decoder *>(self);
 }
 
-bool tune_decode_job(struct tune_job *job, bool attention, bool present, char *why, size_t why_size)
+bool tune_decode_job(struct tune_job *job, const struct tune_decoder *wanted, char *why,
+                     size_t why_size)
 {
+    decoder_config config = {decoder_shapes[0], wanted->sequences, wanted->context,
+                             wanted->fp8_weights};
+    for (const decoder_shape &shape : decoder_shapes) {
+        config.shape = std::strcmp(shape.name, wanted->shape) == 0 ? shape : config.shape;
+    }
     size_t left = 0, total = 0;
     *job = {};
     CHECK(cudaSetDevice(gpu.ordinal));
     MUST(cu.cuMemGetInfo(&left, &total));
-    if (!decoder_fits(gpu.multiprocessors)) {
-        std::snprintf(why, why_size, "%d multiprocessors are too few for the decoder",
-                      gpu.multiprocessors);
-        return false;
-    }
-    if (left < decoder_model::device_bytes) {
+    if (left < decoder_model::device_bytes(config)) {
         std::snprintf(why, why_size,
                       "%.0f MB of the device's memory are free, and the decoder takes %.0f",
                       1e-6 * static_cast<double>(left),
-                      1e-6 * static_cast<double>(decoder_model::device_bytes));
+                      1e-6 * static_cast<double>(decoder_model::device_bytes(config)));
         return false;
     }
-    tuned_decoder *const decoder = new tuned_decoder(attention);
-    job->name = copy_text(attention ? "decode" : "decode, linear part");
-    job->kinds = static_cast<tune_kind *>(allocate(STEP_KINDS, sizeof(*job->kinds)));
-    for (int step = 0; step < STEP_KINDS; step++) {
-        if (attention || step != STEP_ATTENTION) {
-            add_kind(job, *decoder, static_cast<step_kind>(step), present);
+    tuned_decoder *const decoder = new tuned_decoder(config, wanted->attention);
+    job->name = format_text("decode, %s class, %s weights, %d sequences of %d tokens%s",
+                            config.shape.name, config.fp8_weights ? "fp8" : "bf16", config.batch,
+                            config.context, wanted->attention ? "" : ", linear part");
+    job->kinds = static_cast<tune_kind *>(allocate(2 * STEP_KINDS, sizeof(*job->kinds)));
+    for (int i = 0; i < STEP_KINDS; i++) {
+        const step_kind step = static_cast<step_kind>(i);
+        if (step != STEP_ATTENTION) {
+            add_launches(job, *decoder, step, wanted->present);
+            add_linear_memory(job, *decoder, step);
+        } else if (wanted->attention) {
+            add_launches(job, *decoder, step, wanted->present);
+            add_attention_memory(job, *decoder);
         }
     }
     decoder->kinds = job->kinds;
-    decoder->kind_count = job->kind_count;
-    job->links = decoder->steps.list.size();
+    job->links = static_cast<size_t>(config.shape.layers) * (wanted->attention ? 5 : 4);
     job->result_bytes = sizeof(bf16) * decoder->model.results().size();
     job->self = decoder;
     job->build = build;

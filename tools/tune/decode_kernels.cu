@@ -3,10 +3,19 @@
 #include "../../examples/decode_attention.cuh"
 #include "../../examples/decode_linear.cuh"
 
+#define BATCHES(kind, weight)                                                                      \
+    reinterpret_cast<const void *>(linear<kind, weight, 1>),                                       \
+        reinterpret_cast<const void *>(linear<kind, weight, 8>),                                   \
+        reinterpret_cast<const void *>(linear<kind, weight, 16>)
+#define WEIGHTS(kind) BATCHES(kind, bf16), BATCHES(kind, fp8)
+
 /* So that they are in the image. */
 extern const void *const tune_decode_kernels[];
 const void *const tune_decode_kernels[] = {
-    reinterpret_cast<const void *>(attention),    reinterpret_cast<const void *>(linear<QKV>),
-    reinterpret_cast<const void *>(linear<OUT>),  reinterpret_cast<const void *>(linear<GATE_UP>),
-    reinterpret_cast<const void *>(linear<DOWN>),
+    reinterpret_cast<const void *>(attention<64>),
+    reinterpret_cast<const void *>(attention<128>),
+    WEIGHTS(QKV),
+    WEIGHTS(OUT),
+    WEIGHTS(GATE_UP),
+    WEIGHTS(DOWN),
 };

@@ -58,6 +58,35 @@ static const char *mark(const struct tune_curve *curve, const struct tune_point 
     return "";
 }
 
+/* The two columns that every choice has; empty where it is something else. */
+static void add_choice(struct table *table, const struct tune_choice *choice)
+{
+    const bool other = choice->label != NULL;
+    table_add(table, other ? copy_text("") : tune_trigger_name(choice->trigger));
+    table_add(table, other || choice->grid[0] == 0 ? copy_text("") : tune_grid_name(choice->grid));
+}
+
+/* What the choice was, and is now if that is in no column. */
+static char *change_text(const struct tune_choice *was, const struct tune_choice *choice)
+{
+    if (choice->label != NULL) {
+        return choice == was ? copy_text(choice->label)
+                             : format_text("%s; was %s", choice->label, was->label);
+    }
+    if (choice == was) {
+        return copy_text("unchanged");
+    }
+    char *trigger = tune_trigger_name(was->trigger);
+    char *grid = tune_grid_name(was->grid);
+    char *text = was->grid[0] == 0
+                     ? format_text("was trigger %s", trigger)
+                     : format_text("%swas trigger %s, grid %s",
+                                   choice->serial ? "no overlap; " : "", trigger, grid);
+    free(trigger);
+    free(grid);
+    return text;
+}
+
 void tune_print_curve(const struct tune_job *job, const struct tune_curve *curve, FILE *to)
 {
     static const char *const headings[] = {"", "trigger", "grid", "µs", "ratio to before (95 %)",
@@ -68,12 +97,12 @@ void tune_print_curve(const struct tune_job *job, const struct tune_curve *curve
         const struct tune_point *const point = &curve->items[i];
         const struct tune_choice *const choice = &kind->items[point->choice];
         table_add(&table, copy_text(""));
-        table_add(&table, tune_trigger_name(choice->trigger));
-        table_add(&table, tune_grid_name(choice->grid));
+        add_choice(&table, choice);
         table_add(&table, time_text(point));
         table_add(&table, ratio_text(point));
-        table_add(&table,
-                  format_text("%s%s", choice->serial ? "no overlap " : "", mark(curve, point)));
+        table_add(&table, format_text("%s%s%s%s", choice->serial ? "no overlap " : "",
+                                      mark(curve, point), choice->label != NULL ? " " : "",
+                                      choice->label != NULL ? choice->label : ""));
     }
     (void)fputc('\n', to);
     print_line(to, "sweep %zu, %s", curve->sweep + 1, kind->name);
@@ -90,18 +119,10 @@ static void print_choices(const struct tune_job *job, const struct tune_result *
         const struct tune_kind *const kind = &job->kinds[i];
         const struct tune_choice *const choice = &kind->items[result->chosen[i]];
         const struct tune_choice *const was = &kind->items[kind->start];
-        char *trigger = tune_trigger_name(was->trigger);
-        char *grid = tune_grid_name(was->grid);
         table_add(&table, copy_text(""));
         table_add(&table, copy_text(kind->name));
-        table_add(&table, tune_trigger_name(choice->trigger));
-        table_add(&table, tune_grid_name(choice->grid));
-        table_add(&table, choice == was
-                              ? copy_text("unchanged")
-                              : format_text("%swas trigger %s, grid %s",
-                                            choice->serial ? "no overlap; " : "", trigger, grid));
-        free(trigger);
-        free(grid);
+        add_choice(&table, choice);
+        table_add(&table, change_text(was, choice));
     }
     table_print(&table, to);
     table_free(&table);
@@ -229,20 +250,26 @@ static void write_point(const struct tune_point *point, FILE *to)
 void tune_write_csv(const struct tune_job *job, const struct tune_result *result, FILE *to)
 {
     (void)fputs("sweep,kind,trigger,grid,overlap,us,p25,p75,ratio,ratio_low,ratio_high,samples,"
-                "state,taken\n",
+                "state,taken,setting\n",
                 to);
     for (size_t i = 0; i < result->count; i++) {
         const struct tune_curve *const curve = &result->items[i];
         const struct tune_kind *const kind = &job->kinds[curve->kind];
         for (size_t j = 0; j < curve->count; j++) {
             const struct tune_point *const point = &curve->items[j];
-            char *grid = tune_grid_name(kind->items[point->choice].grid);
+            const struct tune_choice *const choice = &kind->items[point->choice];
+            char *grid = choice->grid[0] == 0 ? copy_text("") : tune_grid_name(choice->grid);
             (void)fprintf(to, "%zu,", curve->sweep + 1);
             write_name(kind->name, to);
-            (void)fprintf(to, ",%d,%s,%d,", kind->items[point->choice].trigger, grid,
-                          !kind->never && !kind->items[point->choice].serial);
+            if (choice->label == NULL) {
+                (void)fprintf(to, ",%d", choice->trigger);
+            }
+            (void)fprintf(to, "%s,%s,%d,", choice->label != NULL ? "," : "", grid,
+                          !kind->never && !choice->serial);
             write_point(point, to);
-            (void)fprintf(to, ",%d\n", point->choice == curve->taken);
+            (void)fprintf(to, ",%d,", point->choice == curve->taken);
+            write_name(choice->label != NULL ? choice->label : "", to);
+            (void)fputc('\n', to);
             free(grid);
         }
     }
@@ -251,7 +278,7 @@ void tune_write_csv(const struct tune_job *job, const struct tune_result *result
         if (point->count > 0) {
             (void)fprintf(to, "last,%s,,,,", tune_final_names[i]);
             write_point(point, to);
-            (void)fprintf(to, ",%d\n", i == (result->better ? TUNE_CHOSEN : TUNE_START));
+            (void)fprintf(to, ",%d,\n", i == (result->better ? TUNE_CHOSEN : TUNE_START));
         }
     }
 }

@@ -21,7 +21,7 @@ enum { CSV, SAVE, JSON, SINKS };
 
 struct command {
     int device, batch;
-    bool attention, present;
+    struct tune_decoder decoder;
     const char *what; /* "decode", or a file */
     struct tune_options options;
 };
@@ -71,6 +71,11 @@ static void usage(void)
                 "\n"
                 "      --part PART       one of attention, linear (default: attention): the part\n"
                 "                        of decode to tune\n"
+                "      --shape SHAPE     one of 1b, 3b, 8b (default: 1b): the widths of decode\n"
+                "      --sequences N     sequences that decode computes a token for, 1 to 16\n"
+                "                        (default: 1)\n"
+                "      --context N       tokens that its attention looks at (default: 512)\n"
+                "      --weights FORMAT  one of bf16, fp8 (default: bf16): its weights\n"
                 "      --from CHOICE     one of plain, present (default: plain): the grids that\n"
                 "                        the search of decode starts from; plain: one block per\n"
                 "                        multiprocessor, present: those of the example\n"
@@ -87,7 +92,7 @@ static void usage(void)
                 "\n"
                 "Examples:\n"
                 "  pdltool tune chain.json --save chain.tuned\n"
-                "  pdltool tune decode --budget 60 --json decode.json\n"
+                "  pdltool tune decode --shape 8b --context 8192 --json decode.json\n"
                 "\n"
                 "Exit status: 0; 1 if the chain computes a wrong result as given; 2 if it could\n"
                 "not be searched; 128 + N after signal N. An interrupted search reports what it\n"
@@ -112,6 +117,10 @@ static bool parse_real(const char *name, const char *text, double most, double *
 enum {
     OPTION_PART = 256,
     OPTION_FROM,
+    OPTION_SHAPE,
+    OPTION_SEQUENCES,
+    OPTION_CONTEXT,
+    OPTION_WEIGHTS,
     OPTION_RESTARTS,
     OPTION_ROUNDS,
     OPTION_BATCH,
@@ -144,13 +153,26 @@ static bool take_option(struct command *command, int option)
 {
     static const char *const parts[] = {"attention", "linear", NULL};
     static const char *const grids[] = {"present", "plain", NULL};
+    static const char *const shapes[] = {"1b", "3b", "8b", NULL};
+    static const char *const weights[] = {"fp8", "bf16", NULL};
+    int choice = 0;
     switch (option) {
     case 'd':
         return parse_count("device", optarg, 0, INT_MAX, &command->device);
     case OPTION_PART:
-        return take_choice("part", parts, &command->attention);
+        return take_choice("part", parts, &command->decoder.attention);
     case OPTION_FROM:
-        return take_choice("from", grids, &command->present);
+        return take_choice("from", grids, &command->decoder.present);
+    case OPTION_SHAPE:
+        choice = parse_choice("shape", optarg, shapes);
+        command->decoder.shape = choice < 0 ? NULL : shapes[choice];
+        return choice >= 0;
+    case OPTION_SEQUENCES:
+        return parse_count("sequences", optarg, 1, 16, &command->decoder.sequences);
+    case OPTION_CONTEXT:
+        return parse_count("context", optarg, 1, 1 << 20, &command->decoder.context);
+    case OPTION_WEIGHTS:
+        return take_choice("weights", weights, &command->decoder.fp8_weights);
     case OPTION_ROUNDS:
         return parse_count("rounds", optarg, 3, 100000, &command->options.rounds);
     case OPTION_RESTARTS:
@@ -230,7 +252,7 @@ static bool make_job(const struct command *command)
     }
 #ifdef PDL_BENCH_KERNELS
     char why[512];
-    if (!tune_decode_job(&session.job, command->attention, command->present, why, sizeof(why))) {
+    if (!tune_decode_job(&session.job, &command->decoder, why, sizeof(why))) {
         print_error("%s", why);
         return false;
     }
@@ -281,6 +303,10 @@ int command_tune(int argc, char **argv)
     static const struct option options[] = {
         {"part", required_argument, NULL, OPTION_PART},
         {"from", required_argument, NULL, OPTION_FROM},
+        {"shape", required_argument, NULL, OPTION_SHAPE},
+        {"sequences", required_argument, NULL, OPTION_SEQUENCES},
+        {"context", required_argument, NULL, OPTION_CONTEXT},
+        {"weights", required_argument, NULL, OPTION_WEIGHTS},
         {"device", required_argument, NULL, 'd'},
         {"restarts", required_argument, NULL, OPTION_RESTARTS},
         {"rounds", required_argument, NULL, OPTION_ROUNDS},
@@ -294,7 +320,7 @@ int command_tune(int argc, char **argv)
         {NULL, 0, NULL, 0},
     };
     struct command command = {
-        .attention = true,
+        .decoder = {.shape = "1b", .sequences = 1, .context = 512, .attention = true},
         .options = {.rounds = 15, .budget = 300, .gain = 0.002, .restarts = 3, .report = report},
     };
     int option;
