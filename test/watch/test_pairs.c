@@ -323,30 +323,6 @@ static void no_room_names_the_resource(void **state)
     watch_free(&watch);
 }
 
-static void a_kernel_of_several_waves_triggers_late(void **state)
-{
-    static const struct {
-        uint32_t blocks;
-        enum watch_reason reason;
-    } cases[] = {{132 * 7, WATCH_UNKNOWN}, {132 * 8 + 1, WATCH_WAVES}};
-    (void)state;
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        begin();
-        (void)recording_launch(&recording, 1, 0x100, launch_time(0), 1, 0);
-        recording_execution(&recording, 1, 7, run_time(0), run_time(0) + LENGTH, 1)->grid[0] =
-            cases[i].blocks;
-        (void)recording_launch(&recording, 2, 0x100, launch_time(1), 2, ASKED);
-        (void)recording_execution(&recording, 2, 7, run_time(1), run_time(1) + LENGTH, 2);
-        assert_reason(cases[i].reason);
-        if (cases[i].reason == WATCH_WAVES) {
-            assert_string_equal(pair_named(&watch, "first", "second")->detail,
-                                "first has 1057 blocks, and the device holds 1056: it triggers "
-                                "once all have started");
-        }
-        watch_free(&watch);
-    }
-}
-
 static void sms_that_are_set_to_more_shared_memory_have_no_room(void **state)
 {
     static const struct {
@@ -412,7 +388,8 @@ static void a_late_host_is_named(void **state)
     watch_free(&watch);
 }
 
-static void chain_with_code(const char *first, const char *second)
+/* A code of NULL is not known. */
+static void begin_with_code(const char *first, const char *second)
 {
     recording_begin(&recording);
     recording_device(&recording, 1);
@@ -420,8 +397,15 @@ static void chain_with_code(const char *first, const char *second)
     recording_name(&recording, 2, "second");
     (void)recording_function(&recording, 1, 1);
     (void)recording_function(&recording, 2, 2);
-    make_ptx(&recording, "first", first);
+    if (first != NULL) {
+        make_ptx(&recording, "first", first);
+    }
     make_ptx(&recording, "second", second);
+}
+
+static void chain_with_code(const char *first, const char *second)
+{
+    begin_with_code(first, second);
     make_launch(&recording, 0, 1, 0);
     make_launch(&recording, 1, 2, ASKED);
 }
@@ -480,6 +464,32 @@ static void a_kernel_without_a_trigger_triggers_at_its_end(void **state)
     judge_made(&watch, &recording);
     assert_int_equal(watch.sums.no_trigger, 0);
     watch_free(&watch);
+}
+
+static void a_kernel_of_several_waves_triggers_late(void **state)
+{
+    static const struct {
+        uint32_t blocks;
+        const char *first; /* NULL: its code is not known */
+        enum watch_reason reason;
+    } cases[] = {{132 * 7, WAIT TRIGGER LOAD STORE, WATCH_WAITS_FIRST},
+                 {132 * 8 + 1, WAIT TRIGGER LOAD STORE, WATCH_WAVES},
+                 {132 * 8 + 1, NULL, WATCH_WAITS_FIRST}};
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        begin_with_code(cases[i].first, WAIT LOAD STORE);
+        (void)recording_launch(&recording, 1, 0x100, launch_time(0), 1, 0);
+        recording_execution(&recording, 1, 7, run_time(0), run_time(0) + LENGTH, 1)->grid[0] =
+            cases[i].blocks;
+        make_launch(&recording, 1, 2, ASKED);
+        assert_reason(cases[i].reason);
+        if (cases[i].reason == WATCH_WAVES) {
+            assert_string_equal(pair_named(&watch, "first", "second")->detail,
+                                "first has 1057 blocks, and the device holds 1056: it triggers "
+                                "once all have started");
+        }
+        watch_free(&watch);
+    }
 }
 
 static void nothing_in_front_of_the_wait_hides_latency_alone(void **state)

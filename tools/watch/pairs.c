@@ -243,7 +243,7 @@ static enum watch_reason judge(struct judging *judging, const struct watch_run *
     }
     uint64_t blocks;
     const uint64_t wave = room_wave(watch, before, &blocks);
-    if (wave > 0 && blocks > wave) {
+    if (watch->kernels.items[before->kernel].triggers == PDL_YES && wave > 0 && blocks > wave) {
         return WATCH_WAVES;
     }
     return kernel->touches_before_wait_known && !kernel->work_before_wait ? WATCH_WAITS_FIRST
