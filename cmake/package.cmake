@@ -5,7 +5,10 @@
 # only; what reads compressed code and writes JSON is behind the others. None depends on a package of CUDA: what a
 # program wants of it, it opens.
 
+set(PDL_VERSION_SUFFIX "" CACHE STRING "What follows the version of packages that no release is made of, such as +git1")
+mark_as_advanced(PDL_VERSION_SUFFIX)
 set(CPACK_PACKAGE_NAME libpdl)
+set(CPACK_PACKAGE_VERSION ${PROJECT_VERSION}${PDL_VERSION_SUFFIX})
 set(CPACK_PACKAGE_VENDOR "libpdl authors")
 set(CPACK_PACKAGE_CONTACT "libpdl authors <libpdl@localhost>")
 set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "${PROJECT_DESCRIPTION}")
@@ -28,7 +31,7 @@ set(CPACK_PRE_BUILD_SCRIPTS ${PROJECT_SOURCE_DIR}/cmake/compress_man.cmake)
 set(CPACK_DEB_COMPONENT_INSTALL ON)
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_RELEASE 1)
-set(pdl_this "(= ${PROJECT_VERSION}-${CPACK_DEBIAN_PACKAGE_RELEASE})")
+set(pdl_this "(= ${CPACK_PACKAGE_VERSION}-${CPACK_DEBIAN_PACKAGE_RELEASE})")
 set(pdl_runtime libpdl${PDL_SOVERSION})
 set(pdl_inspect libpdl-inspect${PDL_SOVERSION})
 set(pdl_rtc libpdl-rtc${PDL_SOVERSION})
