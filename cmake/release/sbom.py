@@ -35,8 +35,10 @@ class Artifact:
 
     def control(self):
         """The fields of a Debian package."""
+        if self.kind != "deb":
+            return {}
         text = (self.folder / "DEBIAN" / "control").read_text(encoding="utf-8")
-        return dict(re.findall(r"^([\w-]+): *(.*)$", text, re.MULTILINE)) if self.kind == "deb" else {}
+        return dict(re.findall(r"^([\w-]+): *(.*)$", text, re.MULTILINE))
 
 
 @dataclasses.dataclass
@@ -59,9 +61,10 @@ def cache_of(binary):
 
 def identifier(*parts):
     """An SPDX identifier; equal parts give the same one."""
-    readable = re.sub(r"[^A-Za-z0-9.]+", "-", "-".join(parts))
-    if len(readable) < 64:
-        return "SPDXRef-" + readable
+    plain = "-".join(parts)
+    readable = re.sub(r"[^A-Za-z0-9.-]+", "-", plain)
+    if readable == plain and len(plain) < 64:
+        return "SPDXRef-" + plain
     return "SPDXRef-%s-%s" % (readable[:40].strip("-"), hashlib.sha256("\0".join(parts).encode()).hexdigest()[:16])
 
 

@@ -1,0 +1,225 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""artifacts.py --source DIR --work DIR STEP: the whole command for a release, in clones of the repository.
+
+build     makes the artefacts; a build of the same commit in the source tree is taken as it is
+contents  archives and packages hold what they should, and their checksums are right
+single    the core's two files compile into a program
+sbom      spdx-tools accepts the SBOM, and it states what is there
+again     another clone in another folder, without a compiler cache, gives the same bytes
+"""
+
+import argparse
+import collections
+import hashlib
+import json
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tarfile
+
+SPDX_TOOLS = "spdx-tools==0.8.5"
+MACHINES = {"amd64": "X86-64", "arm64": "AArch64"}
+SKIPPED = 77
+
+
+def run(*command, **options):
+    result = subprocess.run([str(word) for word in command], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                            check=False, **options)
+    if result.returncode:
+        sys.exit("%s\n'%s' exits with %d" % (result.stdout, " ".join(map(str, command)), result.returncode))
+    return result.stdout
+
+
+def clone(source, folder):
+    """A clone whose last commit is the work tree as it is. Equal trees give equal commits."""
+    shutil.rmtree(folder, ignore_errors=True)
+    run("git", "clone", "--quiet", "--no-hardlinks", source, folder)
+    if run("git", "-C", source, "status", "--porcelain"):
+        names = [name for name in run("git", "-C", source, "ls-files", "-z", "-co", "--exclude-standard").split("\0") if name]
+        run("git", "-C", folder, "rm", "-rqf", ".")
+        for name in names:
+            if (source / name).exists():
+                (folder / name).parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy2(source / name, folder / name)
+        run("git", "-C", folder, "add", "--all")
+        person = {kind + part: "test" for kind in ("GIT_AUTHOR_", "GIT_COMMITTER_") for part in ("NAME", "EMAIL")}
+        dates = dict.fromkeys(("GIT_AUTHOR_DATE", "GIT_COMMITTER_DATE"), "2026-01-01T00:00:00Z")
+        run("git", "-C", folder, "commit", "--quiet", "--allow-empty", "-m", "The work tree",
+            env={**os.environ, **person, **dates})
+    return folder
+
+
+def architectures():
+    """The machine's own, and those that it has a cross compiler and packages for."""
+    found = [run("dpkg", "--print-architecture").strip()]
+    if "arm64" in run("dpkg", "--print-foreign-architectures").split() and shutil.which("aarch64-linux-gnu-gcc"):
+        found.append("arm64")
+    return found
+
+
+def make(folder):
+    """The artefacts of a clone."""
+    env = {key: value for key, value in os.environ.items() if not key.endswith("_COMPILER_LAUNCHER")}
+    env["CCACHE_DISABLE"] = "1"
+    if len(architectures()) == len(MACHINES):
+        run("cmake", "--workflow", "--preset", "release-artifacts", cwd=folder, env=env)
+    else:
+        run("cmake", "--preset", "release-artifacts", "-D", "PDL_RELEASE_ARCHITECTURES=" + ";".join(architectures()),
+            cwd=folder, env=env)
+        run("cmake", "--build", "--preset", "release-artifacts", cwd=folder, env=env)
+    found = list((folder / "build/release-artifacts").glob("libpdl-*"))
+    if len(found) != 1:
+        sys.exit("%d folders of artefacts" % len(found))
+    return found[0]
+
+
+def already_made(source, first):
+    """The artefacts that the source tree has of the commit that the clone has."""
+    commit = run("git", "-C", first, "show", "--no-patch", "--format=%h", "--abbrev=12", "HEAD").strip()
+    for folder in (source / "build/release-artifacts").glob("libpdl-*%s" % commit):
+        names = {path.name for path in folder.iterdir()}
+        if "SHA256SUMS" in names and all(any(one in name for name in names) for one in architectures()):
+            return folder
+    return None
+
+
+def step_build(source, work):
+    first = clone(source, work / "first")
+    made = already_made(source, first) or make(first)
+    (work / "made").unlink(missing_ok=True)
+    (work / "made").symlink_to(made)
+    print(made)
+
+
+def step_again(source, work):
+    made = (work / "made").resolve()
+    other = make(clone(source, work / "another folder with a longer name".replace(" ", "-")))
+    one, two = (dict(reversed(line.split()) for line in (folder / "SHA256SUMS").read_text().splitlines())
+                for folder in (made, other))
+    different = sorted(name for name in {*one, *two} if one.get(name) != two.get(name))
+    if different or other.name != made.name:
+        sys.exit("%s and %s differ in: %s" % (made, other, ", ".join(different)))
+    print("%d equal files" % len(one))
+
+
+def step_contents(_, work):
+    made = (work / "made").resolve()
+    version = made.name[len("libpdl-"):]
+    run("sha256sum", "--check", "--strict", "SHA256SUMS", cwd=made)
+    listed = {line.split()[1] for line in (made / "SHA256SUMS").read_text().splitlines()}
+    if listed != {path.name for path in made.iterdir()} - {"SHA256SUMS"}:
+        sys.exit("SHA256SUMS lists other files than those there")
+
+    with tarfile.open(made / (made.name + ".tar.gz")) as tar:
+        found = {member.name for member in tar.getmembers() if not member.isdir()}
+    expected = {made.name + "/" + name for name in run("git", "-C", work / "first", "ls-files").split("\n") if name}
+    if found != expected:
+        sys.exit("the source archive differs from the repository in %s" % sorted(found ^ expected)[:10])
+
+    for architecture in architectures():
+        names = collections.Counter()
+        for deb in made.glob("*_%s.deb" % architecture):
+            fields = run("dpkg-deb", "--field", deb, "Package", "Version", "Architecture")
+            if "Version: %s-1\n" % version not in fields or "Architecture: %s" % architecture not in fields:
+                sys.exit("%s: %s" % (deb.name, fields))
+            names[re.sub(r"[\d.]+$", "", re.search("Package: (.*)", fields)[1])] += 1
+        expected = {"libpdl", "libpdl-inspect", "libpdl-rtc", "libpdl-trace", "libpdl-watch", "libpdl-dev", "pdltool"}
+        if names != dict.fromkeys(expected, 1):
+            sys.exit("packages for %s: %s" % (architecture, dict(names)))
+        folder = work / ("unpacked-" + architecture)
+        shutil.rmtree(folder, ignore_errors=True)
+        shutil.unpack_archive(made / ("%s-linux-%s.tar.gz" % (made.name, architecture)), folder)
+        program = next(folder.glob("*/bin/pdltool"))
+        if MACHINES[architecture] not in run("readelf", "-h", program):
+            sys.exit("%s is a program of another machine" % program)
+        paths = [path for path in folder.rglob("*") if path.is_file() and str(work).encode() in path.read_bytes()]
+        if paths:
+            sys.exit("the folder of the build is in %s" % paths)
+
+
+def step_single(_, work):
+    made = (work / "made").resolve()
+    folder = work / "single"
+    shutil.rmtree(folder, ignore_errors=True)
+    shutil.unpack_archive(made / (made.name + "-single.tar.gz"), folder)
+    files = next(folder.iterdir())
+    program = folder / "program.c"
+    program.write_text('#include "pdl.h"\n#include <stdio.h>\n'
+                       'int main(void)\n{\n    puts(pdl_status_name(PDL_SUCCESS));\n    return 0;\n}\n')
+    cache = (made.parent / "CMakeCache.txt").read_text()
+    cuda = re.search("^PDL_CUDA_INCLUDE_DIR:PATH=(.*)$", cache, re.MULTILINE)[1]
+    run("gcc", "-std=c11", "-Wall", "-Werror", "-I", files, "-isystem", cuda, "-o", folder / "program", program,
+        files / "pdl.c", "-ldl", "-pthread")
+    if run(folder / "program") != "PDL_SUCCESS\n":
+        sys.exit("the program prints something else")
+
+
+def spdx_tools(work):
+    """The folder of spdx-tools, where it is not installed."""
+    folder = work / "spdx"
+    if subprocess.run([sys.executable, "-c", "import spdx_tools"], stderr=subprocess.DEVNULL, check=False).returncode and \
+            not (folder / "spdx_tools").exists():
+        fetched = subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check",
+                                  "--target", folder, SPDX_TOOLS], stderr=subprocess.PIPE, text=True, check=False)
+        if fetched.returncode:
+            print("skipped: %s is not installed and cannot be fetched:\n%s" % (SPDX_TOOLS, fetched.stderr))
+            sys.exit(SKIPPED)
+    return folder
+
+
+def step_sbom(_, work):
+    made = (work / "made").resolve()
+    path = made / (made.name + ".spdx.json")
+    sys.path.insert(0, str(spdx_tools(work)))
+    from spdx_tools.spdx.parser.parse_anything import parse_file  # pylint: disable=import-outside-toplevel
+    from spdx_tools.spdx.validation.document_validator import \
+        validate_full_spdx_document  # pylint: disable=import-outside-toplevel
+    messages = validate_full_spdx_document(parse_file(str(path)))
+    if messages:
+        sys.exit("\n".join(message.validation_message for message in messages[:20]))
+
+    document = json.loads(path.read_text())
+    packages = {package["SPDXID"]: package for package in document["packages"]}
+    artifacts = {package["packageFileName"]: package for package in packages.values() if "packageFileName" in package}
+    for file in made.iterdir():
+        if file.name in ("SHA256SUMS", path.name):
+            continue
+        sums = {sum["algorithm"]: sum["checksumValue"] for sum in artifacts.pop(file.name)["checksums"]}
+        if sums["SHA256"] != hashlib.sha256(file.read_bytes()).hexdigest():
+            sys.exit("%s has another checksum" % file.name)
+    if artifacts:
+        sys.exit("the SBOM has artefacts that are not there: %s" % ", ".join(artifacts))
+    dependencies = collections.defaultdict(set)
+    for relationship in document["relationships"]:
+        if relationship["relationshipType"] == "DEPENDS_ON":
+            one, other = (packages[relationship[key]] for key in ("spdxElementId", "relatedSpdxElement"))
+            dependencies[one["packageFileName"]].add((other["name"], other["versionInfo"]))
+    for deb in made.glob("*.deb"):
+        depends = run("dpkg-deb", "--field", deb, "Depends")
+        expected = {re.match(r"\s*(\S+)", part)[1] for part in depends.split(",")}
+        if {name for name, _ in dependencies[deb.name]} != expected:
+            sys.exit("%s depends on %s, the SBOM says %s" % (deb.name, expected, dependencies[deb.name]))
+        for name, version in dependencies[deb.name]:
+            least = re.search(r"\b%s \(>?= ([^)]*)\)" % re.escape(name), depends)
+            if least and subprocess.run(["dpkg", "--compare-versions", version, "ge", least[1]], check=False).returncode:
+                sys.exit("%s %s is older than %s" % (name, version, least[1]))
+    print("%d packages, %d files, %d relationships"
+          % (len(packages), len(document["files"]), len(document["relationships"])))
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--source", type=pathlib.Path, required=True)
+    parser.add_argument("--work", type=pathlib.Path, required=True)
+    parser.add_argument("step", choices=[name[5:] for name in globals() if name.startswith("step_")])
+    arguments = parser.parse_args()
+    arguments.work.mkdir(parents=True, exist_ok=True)
+    globals()["step_" + arguments.step](arguments.source.resolve(), arguments.work.resolve())
+
+
+if __name__ == "__main__":
+    main()
