@@ -103,6 +103,7 @@ def compress(data, out):
 def repack_deb(deb, work, epoch):
     """CPack's package again, by dpkg-deb, which sorts; returns the folder of its files."""
     shutil.rmtree(work, ignore_errors=True)
+    work.parent.mkdir(exist_ok=True)
     run("dpkg-deb", "--raw-extract", deb, work)
     sums = work / "DEBIAN" / "md5sums"
     sums.write_text("".join(sorted(sums.read_text().splitlines(True), key=lambda line: line.split(None, 1)[1])))
