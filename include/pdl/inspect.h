@@ -97,7 +97,10 @@ PDL_API const char *pdl_lint_level_name(pdl_lint_level level);
 typedef enum pdl_inspect_kind {
     PDL_INSPECT_PTX = 1,  /**< PTX text: analysed completely, with findings. */
     PDL_INSPECT_SASS = 2, /**< A cubin: its waits and triggers, and accesses before the wait. */
-    PDL_INSPECT_LTO = 3   /**< Intermediate code for link-time optimization: not read. */
+    PDL_INSPECT_LTO = 3,  /**< Intermediate code for link-time optimization: not read. */
+    PDL_INSPECT_TILE = 4, /**< Tile IR, which the driver compiles: not read. */
+    PDL_INSPECT_UNKNOWN =
+        5 /**< Of a kind that this version does not know, or that is too damaged to tell. */
 } pdl_inspect_kind;
 
 /** A source location. */

@@ -197,13 +197,15 @@ enum pdl_why pdl_scan_fatbin_each(const unsigned char *bytes, size_t size, uint3
     struct pdl_fatbin_entry entry;
     enum pdl_why why = PDL_WHY_NOTHING;
     uint32_t best = 0;
+    bool known = true; /* a driver may choose what is of an unknown kind */
     pdl_fatbin_open(&fatbin, bytes, size);
     while (pdl_fatbin_next(&fatbin, &entry) && fatbin.read <= 1) {
         const uint32_t fit = pdl_scan_entry_fitness(&entry, capability, ptx_only);
         best = fit > best ? fit : best;
+        known = known && pdl_fatbin_kind_is_known(entry.kind);
     }
-    if (best == 0 || fatbin.damaged) {
-        return fatbin.damaged ? PDL_WHY_DAMAGED : PDL_WHY_NOT_FOUND;
+    if (best == 0 || fatbin.damaged || !known) {
+        return fatbin.damaged || !known ? PDL_WHY_DAMAGED : PDL_WHY_NOT_FOUND;
     }
     pdl_fatbin_open(&fatbin, bytes, size);
     while (why == PDL_WHY_NOTHING && pdl_fatbin_next(&fatbin, &entry) && fatbin.read <= 1) {

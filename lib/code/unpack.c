@@ -7,6 +7,7 @@
 #include <limits.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "core/array.h"
 #include "core/lock.h"
@@ -141,8 +142,8 @@ free:
     return result;
 }
 
-enum pdl_unpack_result pdl_unpack(const struct pdl_fatbin_entry *entry, size_t max,
-                                  unsigned char **bytes, size_t *size)
+enum pdl_unpack_result pdl_unpack_payload(const struct pdl_fatbin_entry *entry, size_t max,
+                                          unsigned char **bytes, size_t *size)
 {
     *size = 0;
     switch (entry->compression) {
@@ -153,4 +154,35 @@ enum pdl_unpack_result pdl_unpack(const struct pdl_fatbin_entry *entry, size_t m
     default:
         return PDL_UNPACK_UNKNOWN;
     }
+}
+
+const unsigned char *pdl_unpack_image(const struct pdl_fatbin_entry *entry,
+                                      const unsigned char *payload, size_t *size)
+{
+    if (entry->part_size == 0) {
+        return payload;
+    }
+    if (entry->part_at > *size || entry->part_size > *size - entry->part_at) {
+        return NULL;
+    }
+    *size = (size_t)entry->part_size;
+    return payload + entry->part_at;
+}
+
+enum pdl_unpack_result pdl_unpack(const struct pdl_fatbin_entry *entry, size_t max,
+                                  unsigned char **bytes, size_t *size)
+{
+    unsigned char *payload = NULL;
+    const enum pdl_unpack_result result = pdl_unpack_payload(entry, max, &payload, size);
+    if (result != PDL_UNPACKED) {
+        return result;
+    }
+    const unsigned char *const image = pdl_unpack_image(entry, payload, size);
+    if (image == NULL) {
+        free(payload);
+        return PDL_UNPACK_DAMAGED;
+    }
+    memmove(payload, image, *size);
+    *bytes = payload;
+    return PDL_UNPACKED;
 }

@@ -17,10 +17,19 @@ enum pdl_unpack_result {
     PDL_UNPACK_NO_MEMORY
 };
 
-/* Decompresses an entry's payload into memory of its own, which the caller frees. What the entry
+/* Decompresses an entry's image into memory of its own, which the caller frees. What the entry
  * claims about the size is not relied on: no more memory is taken than the data fill. `size` says how much
- * was decompressed, also where that was for nothing. */
+ * was decompressed, also where that was for nothing. Of a table's image, `max` counts what is before it
+ * too. */
 enum pdl_unpack_result pdl_unpack(const struct pdl_fatbin_entry *entry, size_t max,
                                   unsigned char **bytes, size_t *size);
+
+/* The same for the whole payload, which a table's images share. */
+enum pdl_unpack_result pdl_unpack_payload(const struct pdl_fatbin_entry *entry, size_t max,
+                                          unsigned char **bytes, size_t *size);
+
+/* Where an entry's image is in its decompressed payload; NULL if that is too short. */
+const unsigned char *pdl_unpack_image(const struct pdl_fatbin_entry *entry,
+                                      const unsigned char *payload, size_t *size);
 
 #endif /* PDL_LIB_UNPACK_H */

@@ -28,6 +28,11 @@ struct reader {
     uint64_t max_unpacked;
     uint64_t left; /* of that; 0: no image is unpacked any more */
     bool left_out; /* one was not because of that */
+    /* The payload that a table's images share, decompressed: */
+    const unsigned char *payload; /* of the entry; NULL: none yet */
+    enum pdl_unpack_result result;
+    unsigned char *unpacked;
+    size_t unpacked_size;
 };
 
 static pdl_status no_memory(void)
@@ -153,7 +158,9 @@ static const char *origin_of(struct reader *reader, const struct pdl_fatbin_entr
     if (text) {
         extension = "ptx";
     } else if (entry->kind != PDL_FATBIN_CUBIN) {
-        extension = entry->kind == PDL_FATBIN_LTO ? "lto" : "unknown";
+        extension = entry->kind == PDL_FATBIN_LTO    ? "lto"
+                    : entry->kind == PDL_FATBIN_TILE ? "tile"
+                                                     : "unknown";
     }
     return pdl_arena_format(&reader->inspection->arena, "%s(%u.%s_%u%s.%s)", reader->name,
                             reader->inspection->image_count + 1, text ? "compute" : "sm",
@@ -200,7 +207,7 @@ static enum pdl_unpack_result unpack(struct reader *reader, const struct pdl_fat
         return PDL_UNPACK_TOO_LARGE;
     }
     const enum pdl_unpack_result result =
-        pdl_unpack(entry, last ? (size_t)reader->left : max, bytes, size);
+        pdl_unpack_payload(entry, last ? (size_t)reader->left : max, bytes, size);
     /* An attempt counts too: each could otherwise take the time of all. */
     reader->left -= *size < reader->left ? *size : reader->left;
     if (result == PDL_UNPACK_TOO_LARGE && last) {
@@ -209,11 +216,50 @@ static enum pdl_unpack_result unpack(struct reader *reader, const struct pdl_fat
     return result;
 }
 
+/* The image of an entry, in memory that stays until the next one is unpacked. Of a table, all images are
+ * unpacked together: each by itself would take the time of all before it. */
+static enum pdl_unpack_result unpack_image(struct reader *reader,
+                                           const struct pdl_fatbin_entry *entry, size_t max,
+                                           const unsigned char **bytes, size_t *size)
+{
+    if (reader->payload != entry->payload) {
+        free(reader->unpacked);
+        reader->unpacked = NULL;
+        reader->payload = entry->payload;
+        reader->result = unpack(reader, entry, entry->part_size > 0 ? MAX_CUBIN : max,
+                                &reader->unpacked, &reader->unpacked_size);
+    }
+    if (reader->result != PDL_UNPACKED) {
+        return reader->result;
+    }
+    *size = reader->unpacked_size;
+    *bytes = pdl_unpack_image(entry, reader->unpacked, size);
+    return *bytes != NULL ? PDL_UNPACKED : PDL_UNPACK_DAMAGED;
+}
+
+/* Why nothing is known of what is in an entry of such a kind, and what its image is. */
+static const char *unread_kind(uint16_t entry_kind, int32_t *kind)
+{
+    switch (entry_kind) {
+    case PDL_FATBIN_LTO:
+        *kind = PDL_INSPECT_LTO;
+        return "it is intermediate code for link-time optimization";
+    case PDL_FATBIN_TILE:
+        *kind = PDL_INSPECT_TILE;
+        return "it is Tile IR, which the driver compiles";
+    case PDL_FATBIN_TABLE:
+        *kind = PDL_INSPECT_UNKNOWN;
+        return "its table of images is damaged";
+    default:
+        *kind = PDL_INSPECT_UNKNOWN;
+        return NULL;
+    }
+}
+
 static pdl_status read_entry(struct reader *reader, const struct pdl_fatbin_entry *entry)
 {
     uint32_t image = 0;
     reader->inspection->in_container = true;
-    unsigned char *unpacked = NULL;
     const unsigned char *bytes = entry->payload;
     size_t size = entry->size;
     pdl_inspection *inspection = reader->inspection;
@@ -223,24 +269,24 @@ static pdl_status read_entry(struct reader *reader, const struct pdl_fatbin_entr
     if ((text || machine) && entry->compression != PDL_FATBIN_PLAIN) {
         const uint64_t max_text = inspection->options->max_text;
         const size_t max = text && max_text < SIZE_MAX ? (size_t)max_text : MAX_CUBIN;
-        result = unpack(reader, entry, max, &unpacked, &size);
+        result = unpack_image(reader, entry, max, &bytes, &size);
         if (result == PDL_UNPACK_NO_MEMORY) {
             return no_memory();
         }
-        bytes = unpacked;
     }
-    pdl_status status = PDL_SUCCESS;
     if (machine && reader->is_relocatable_part && result == PDL_UNPACKED &&
         is_relocatable_cubin(bytes, size)) {
-        goto free; /* what runs is what it was linked to, which is read too */
+        return PDL_SUCCESS; /* what runs is what it was linked to, which is read too */
     }
-    int32_t kind = PDL_INSPECT_LTO;
-    if (text || machine) {
-        kind = text ? PDL_INSPECT_PTX : PDL_INSPECT_SASS;
+    int32_t kind = text ? PDL_INSPECT_PTX : PDL_INSPECT_SASS;
+    const char *unread = text || machine ? NULL : unread_kind(entry->kind, &kind);
+    if (kind == PDL_INSPECT_UNKNOWN && unread == NULL) {
+        unread = pdl_arena_format(&inspection->arena, "it is of an unknown kind, %#x",
+                                  (unsigned)entry->kind);
     }
-    status = add_image(reader, origin_of(reader, entry), kind, &image);
+    pdl_status status = add_image(reader, origin_of(reader, entry), kind, &image);
     if (status != PDL_SUCCESS) {
-        goto free;
+        return status;
     }
     pdl_inspect_image *about = &inspection->images[image];
     about->target = entry->target <= INT32_MAX ? (int32_t)entry->target : 0;
@@ -248,10 +294,7 @@ static pdl_status read_entry(struct reader *reader, const struct pdl_fatbin_entr
     about->compressed = entry->compression != PDL_FATBIN_PLAIN;
     about->ptx_version = entry->ptx_version;
     if (!text && !machine) {
-        status = leave_unread(reader, image, mark_of(inspection),
-                              entry->kind == PDL_FATBIN_LTO
-                                  ? "it is intermediate code for link-time optimization"
-                                  : "it is of an unknown kind");
+        status = leave_unread(reader, image, mark_of(inspection), unread);
     } else if (result != PDL_UNPACKED) {
         about->left_out = result == PDL_UNPACK_TOO_LARGE;
         reader->left_out = reader->left_out || (about->left_out && reader->left == 0);
@@ -264,8 +307,6 @@ static pdl_status read_entry(struct reader *reader, const struct pdl_fatbin_entr
             about->target_suffix = entry->suffix;
         }
     }
-free:
-    free(unpacked);
     return status;
 }
 
@@ -556,6 +597,7 @@ pdl_status pdl_container_read(pdl_inspection *inspection, const unsigned char *b
     }
     reader.left = reader.max_unpacked;
     const pdl_status status = read_any(&reader, bytes, size);
+    free(reader.unpacked);
     if (status != PDL_SUCCESS) {
         return status;
     }

@@ -108,8 +108,12 @@ pdl_known pdl_inspection_shown(const pdl_inspection *inspection, const char *ker
         uint32_t best = 1;
         for (uint32_t i = 0; i < inspection->image_count; i++) {
             const pdl_inspect_image *image = &inspection->images[i];
+            if (image->kind == PDL_INSPECT_UNKNOWN) { /* a driver may run what is in it */
+                all = (struct verdict){.found = true};
+                break;
+            }
             const uint32_t fitness =
-                image->kind == PDL_INSPECT_LTO
+                image->kind == PDL_INSPECT_LTO || image->kind == PDL_INSPECT_TILE
                     ? 0
                     : pdl_scan_fitness(image->kind == PDL_INSPECT_SASS, (uint32_t)image->target,
                                        image->target_suffix, (uint32_t)capability);

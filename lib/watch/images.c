@@ -178,26 +178,31 @@ static bool is_copied(const unsigned char *bytes, size_t size, uint64_t *hash)
     return false;
 }
 
-/* A code, copied with a NUL behind it. */
-static void add_copy(struct pdl_fatbin_entry entry, uint64_t hash)
+/* A payload, copied with a NUL behind it. Copies stay. */
+static const unsigned char *copy_payload(const struct pdl_fatbin_entry *entry)
 {
-    unsigned char *const copy = malloc(entry.size + 1);
-    if (copy == NULL) {
-        return;
+    unsigned char *const copy = malloc(entry->size + 1);
+    if (copy != NULL) {
+        memcpy(copy, entry->payload, entry->size);
+        copy[entry->size] = '\0';
     }
-    memcpy(copy, entry.payload, entry.size);
-    copy[entry.size] = '\0';
+    return copy;
+}
+
+static void add_copied(struct pdl_fatbin_entry entry, const unsigned char *copy, uint64_t hash)
+{
     entry.payload = copy;
-    if (!add_code(
-            (struct code){.entry = entry, .object = COPIED, .image = images.image, .hash = hash})) {
-        free(copy);
-    }
+    (void)(copy != NULL &&
+           add_code((struct code){
+               .entry = entry, .object = COPIED, .image = images.image, .hash = hash}));
 }
 
 static void add_members(const unsigned char *bytes, size_t size)
 {
     struct pdl_fatbin fatbin;
     struct pdl_fatbin_entry entry;
+    const unsigned char *payload = NULL; /* the last one, which a table's images share */
+    const unsigned char *copy = NULL;
     uint64_t hash;
     if (is_copied(bytes, size, &hash)) {
         return;
@@ -205,7 +210,9 @@ static void add_members(const unsigned char *bytes, size_t size)
     pdl_fatbin_open(&fatbin, bytes, size);
     while (pdl_fatbin_next(&fatbin, &entry)) {
         if (entry.kind == PDL_FATBIN_PTX || entry.kind == PDL_FATBIN_CUBIN) {
-            add_copy(entry, hash);
+            copy = entry.payload != payload ? copy_payload(&entry) : copy;
+            payload = entry.payload;
+            add_copied(entry, copy, hash);
         }
     }
 }
@@ -217,7 +224,7 @@ static void add_alone(enum pdl_fatbin_kind kind, const unsigned char *bytes, siz
         .kind = (uint16_t)kind, .compression = PDL_FATBIN_PLAIN, .payload = bytes, .size = size};
     uint64_t hash;
     if (!is_copied(bytes, size, &hash)) {
-        add_copy(entry, hash);
+        add_copied(entry, copy_payload(&entry), hash);
     }
 }
 

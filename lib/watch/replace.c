@@ -270,15 +270,26 @@ static bool add(struct bytes *bytes, const void *data, size_t size, size_t padde
     return true;
 }
 
+/* Adds an entry that is not compressed. */
+static bool add_plain(struct bytes *bytes, const struct pdl_fatbin_entry *entry,
+                      struct pdl_fatbin_entry_header header, const void *data, size_t size)
+{
+    header.header_size = (uint32_t)entry->header_size;
+    header.compressed_size = 0;
+    header.full_size = 0;
+    header.flags &= ~(uint64_t)(PDL_FATBIN_FLAG_LZ4 | PDL_FATBIN_FLAG_ZSTD);
+    return add(bytes, &header, sizeof(header), sizeof(header)) &&
+           add(bytes, entry->header + sizeof(header), entry->header_size - sizeof(header),
+               entry->header_size - sizeof(header)) &&
+           add(bytes, data, size, (size_t)header.payload_size);
+}
+
 static bool add_text(struct bytes *bytes, const struct pdl_fatbin_entry *entry, const char *text,
                      size_t size)
 {
     struct pdl_fatbin_entry_header header;
     memcpy(&header, entry->header, sizeof(header));
     header.payload_size = (size + 1 + 7) / 8 * 8;
-    header.compressed_size = 0;
-    header.full_size = 0;
-    header.flags &= ~(uint64_t)(PDL_FATBIN_FLAG_LZ4 | PDL_FATBIN_FLAG_ZSTD);
     if (header.target < CAPABILITY_LEAST) { /* was raised */
         header.target = CAPABILITY_LEAST;
     }
@@ -287,10 +298,32 @@ static bool add_text(struct bytes *bytes, const struct pdl_fatbin_entry *entry, 
         header.major = RAISED_MAJOR;
         header.minor = RAISED_MINOR;
     }
-    return add(bytes, &header, sizeof(header), sizeof(header)) &&
-           add(bytes, entry->header + sizeof(header), entry->header_size - sizeof(header),
-               entry->header_size - sizeof(header)) &&
-           add(bytes, text, size, (size_t)header.payload_size);
+    return add_plain(bytes, entry, header, text, size);
+}
+
+/* Adds an entry as it was; an image of a table as an entry of its own. False without memory, or if it cannot be
+ * decompressed. */
+static bool add_same(struct bytes *bytes, const struct pdl_fatbin_entry *entry)
+{
+    if (!entry->in_table) {
+        const size_t whole = entry->header_size + entry->padded_size;
+        return add(bytes, entry->header, whole, whole);
+    }
+    struct pdl_fatbin_entry_header header;
+    unsigned char *unpacked = NULL;
+    const unsigned char *data = entry->payload;
+    size_t size = entry->size;
+    memcpy(&header, entry->header, sizeof(header));
+    if (entry->compression != PDL_FATBIN_PLAIN) {
+        if (pdl_unpack(entry, PDL_WATCH_IMAGE_MOST, &unpacked, &size) != PDL_UNPACKED) {
+            return false;
+        }
+        data = unpacked;
+    }
+    header.payload_size = (size + 7) / 8 * 8;
+    const bool added = add_plain(bytes, entry, header, data, size);
+    free(unpacked);
+    return added;
 }
 
 /* Adds an entry whose PTX the driver would compile, instrumented. False without memory; *changed stays where it is to be
@@ -358,10 +391,7 @@ static void replace_fatbin(struct pdl_watch_replacement *made, const unsigned ch
             good = add_ptx(made, &bytes, &entry, &changed);
         }
         any = any || changed;
-        if (good && !changed) {
-            const size_t whole = entry.header_size + entry.padded_size;
-            good = add(&bytes, entry.header, whole, whole);
-        }
+        good = good && (changed || add_same(&bytes, &entry));
     }
     if (!good || !any) {
         free(bytes.data);

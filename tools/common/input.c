@@ -147,6 +147,16 @@ static bool is_covered(const pdl_inspection *inspection, const pdl_inspect_image
     return image->kernel_count > 0;
 }
 
+static bool has_machine_code(const pdl_inspection *inspection)
+{
+    bool has = false;
+    for (size_t i = 0; i < pdl_inspection_image_count(inspection) && !has; i++) {
+        const pdl_inspect_image *image = pdl_inspection_image(inspection, i);
+        has = image->kind == PDL_INSPECT_SASS && image->unread == NULL;
+    }
+    return has;
+}
+
 /* Says what was not unpacked because it is too much. */
 static void tell_left_out(struct inputs *inputs, const struct source *source,
                           const pdl_inspection *inspection)
@@ -224,8 +234,12 @@ static void read_unread(struct inputs *inputs, const struct source *source,
         const bool unpackable = image->kind == PDL_INSPECT_PTX || image->kind == PDL_INSPECT_SASS;
         const char *failure = NULL; /* NULL: no error */
         const char *more = NULL;
-        if (!unpackable) {
+        if (image->kind == PDL_INSPECT_LTO) {
             /* No code yet: whoever links it makes the code that can be looked at. */
+        } else if (image->kind == PDL_INSPECT_TILE && has_machine_code(inspection)) {
+            more = "the cubin that was made of it was read";
+        } else if (!unpackable) {
+            failure = "its kernels are unknown";
         } else if (is_covered(inspection, image)) {
             more = "other code of its kernels was read";
         } else if (image->kernel_count > 0) {

@@ -104,7 +104,8 @@ json_t *json_new_array(void)
 
 const char *kind_name(int32_t kind)
 {
-    return kind == PDL_INSPECT_PTX ? "ptx" : kind == PDL_INSPECT_SASS ? "sass" : "lto";
+    static const char *const names[] = {NULL, "ptx", "sass", "lto", "tile"};
+    return kind > 0 && (size_t)kind < sizeof(names) / sizeof(names[0]) ? names[kind] : "unknown";
 }
 
 json_t *json_place(const pdl_inspect_place *place)

@@ -35,7 +35,8 @@ void lint_gather_unchecked(struct lint_report *report)
         const size_t images = inspection != NULL ? pdl_inspection_image_count(inspection) : 0;
         const size_t kernels = inspection != NULL ? pdl_inspection_kernel_count(inspection) : 0;
         for (size_t at = 0; at < images; at++) {
-            unchecked->images += pdl_inspection_image(inspection, at)->kind == PDL_INSPECT_LTO;
+            const int32_t kind = pdl_inspection_image(inspection, at)->kind;
+            unchecked->images += kind == PDL_INSPECT_LTO || kind == PDL_INSPECT_TILE;
         }
         for (size_t at = 0; at < kernels; at++) {
             const pdl_inspect_kernel *own = pdl_inspection_kernel(inspection, at);
