@@ -129,6 +129,11 @@ typedef struct pdl_inspect_image {
     uint32_t kernel_count;   /**< How many there are. */
     uint32_t function_count; /**< Device functions that are not kernels, with a body. */
     uint32_t left_out;       /**< 1 if a limit of the options prevented unpacking. */
+    /** 121 where the target is unknown to this version, and its machine code looks like that of
+     * sm_121 and was read as such; else 0. Its code then has whole instructions, exits or returns,
+     * and ends as that of sm_121 does. What it is reported to do rests on this likeness. */
+    int32_t read_as;
+    uint32_t reserved; /**< 0. */
 } pdl_inspect_image;
 
 /** How a kernel is launched. */

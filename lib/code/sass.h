@@ -18,6 +18,14 @@
 #define PDL_SASS_KIND      0x1ffu
 #define PDL_SASS_FORM      0xe00u
 #define PDL_SASS_IMMEDIATE 0x800u
+#define PDL_SASS_NOP       0x918u
+#define PDL_SASS_EXIT      0x94du
+#define PDL_SASS_RETURN    0x950u
+#define PDL_SASS_NEWEST    121 /* the newest architecture whose instructions are known: sm_121 */
+
+/* The first word of a branch to itself, and how many NOPs may follow it at the end of a section. */
+#define PDL_SASS_BRANCH_SELF UINT64_C(0xfffffffc00fc7947)
+#define PDL_SASS_NOPS_MOST   16u
 
 /* Records of .nv.info: a format, an attribute, 16 bits of value or of the size of what follows. */
 #define PDL_INFO_SIZED 4

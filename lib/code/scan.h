@@ -35,10 +35,11 @@ struct pdl_cubin_code {
 };
 
 struct pdl_cubin {
-    int32_t target;          /* 90 of sm_90; 0 if not known */
-    char suffix;             /* 'a', 'f' or NUL */
-    bool known;              /* whether the instructions of that target are known */
-    bool relocatable;        /* to be linked with others: not what a driver runs */
+    int32_t target;   /* 90 of sm_90; 0 if not known */
+    char suffix;      /* 'a', 'f' or NUL */
+    bool known;       /* whether the instructions of that target are known */
+    int32_t read_as;  /* known because they look like those of this target: 121 of sm_121; else 0 */
+    bool relocatable; /* to be linked with others: not what a driver runs */
     uint32_t function_count; /* device functions with a body, once for each kernel they are in */
     struct pdl_cubin_code *codes;
     uint32_t count;
@@ -58,6 +59,7 @@ void pdl_scan_cubin_free(struct pdl_cubin *cubin);
 /* Why something is not known of a kernel. */
 enum pdl_why {
     PDL_WHY_NOTHING,   /* all is known */
+    PDL_WHY_ALIKE,     /* known because its instructions look like those of another target */
     PDL_WHY_NO_IMAGE,  /* nobody gave its code */
     PDL_WHY_DECLARED,  /* the caller said that it is unknown */
     PDL_WHY_NOT_FOUND, /* there is no code of it */
@@ -78,7 +80,7 @@ const char *pdl_why_string(enum pdl_why why);
 struct pdl_scan_answer {
     pdl_known waits;
     pdl_known triggers;
-    enum pdl_why why;         /* if one of them is unknown */
+    enum pdl_why why;         /* if one of them is unknown, or known by likeness */
     uint32_t target;          /* that the code is for: 90 of sm_90 or compute_90; 0 if not known */
     bool ptx;                 /* PTX, which the driver compiles; else machine code */
     struct pdl_strict strict; /* for who asks; the scans here leave it alone */

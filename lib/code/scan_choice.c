@@ -23,6 +23,10 @@ const char *pdl_why_string(enum pdl_why why)
     switch (why) {
     case PDL_WHY_NOTHING:
         return "it is known";
+    case PDL_WHY_ALIKE:
+        return "its machine code is for an architecture that this version does not know, and was "
+               "read as sm_121, which it "
+               "looks like";
     case PDL_WHY_NO_IMAGE:
         return "its code was not given";
     case PDL_WHY_DECLARED:
@@ -57,7 +61,7 @@ struct pdl_scan_answer pdl_scan_either(struct pdl_scan_answer a, struct pdl_scan
     both.target = a.target == b.target ? a.target : 0;
     both.strict = pdl_strict_both(a.strict, b.strict);
     both.why = a.why > b.why ? a.why : b.why;
-    if (both.why == PDL_WHY_NOTHING && (a.waits != b.waits || a.triggers != b.triggers)) {
+    if (both.why <= PDL_WHY_ALIKE && (a.waits != b.waits || a.triggers != b.triggers)) {
         both.why = PDL_WHY_DIFFERENT;
     }
     return both;
@@ -117,6 +121,8 @@ static enum pdl_why visit_cubin(const unsigned char *bytes, size_t size, pdl_sca
         };
         if (!known) {
             answer.why = cubin.known ? PDL_WHY_CALLS : PDL_WHY_TARGET;
+        } else if (cubin.read_as != 0) {
+            answer.why = PDL_WHY_ALIKE;
         }
         good = !code->kernel || visit(context, code->name, strlen(code->name), &answer);
     }

@@ -38,6 +38,8 @@
 #define MARK_UNKNOWN   4u  /* calls what cannot be told */
 #define MARK_CALLS_ABS 8u  /* through a register, to an address */
 #define MARK_SYSTEM    16u /* calls functions of the system, which are called so */
+#define MARK_LEAVES    32u /* has an exit or a return */
+#define MARK_PADDED    64u /* ends as all code of known architectures does */
 
 #define NONE UINT32_MAX
 
@@ -54,9 +56,10 @@ struct scan {
 
 /* ---- the target ----------------------------------------------------------------------------- */
 
+/* Whose instructions nvdisasm shows to be these. */
 static bool target_is_known(int32_t target)
 {
-    static const int32_t known[] = {90, 100, 101, 103, 110, 120, 121};
+    static const int32_t known[] = {90, 100, 101, 103, 107, 110, 120, PDL_SASS_NEWEST};
     for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
         if (target == known[i]) {
             return true;
@@ -196,8 +199,27 @@ static void read_symbols(struct scan *scan)
     }
 }
 
+/* Behind the code of a section, ptxas puts a branch to itself and up to 255 bytes of NOPs. */
+static bool is_padded(const struct pdl_elf_section *section)
+{
+    size_t at = section->size;
+    if (section->size == 0 || section->size % PDL_SASS_SIZE != 0) {
+        return false;
+    }
+    for (unsigned nops = 0; at > 0 && nops <= PDL_SASS_NOPS_MOST; nops++) {
+        uint64_t word = 0;
+        at -= PDL_SASS_SIZE;
+        memcpy(&word, section->data + at, sizeof(word));
+        if ((word & (PDL_SASS_KIND | PDL_SASS_FORM)) != PDL_SASS_NOP) {
+            return word == PDL_SASS_BRANCH_SELF;
+        }
+    }
+    return false;
+}
+
 static void scan_instructions(struct pdl_cubin_code *code, const struct pdl_elf_section *section)
 {
+    code->marks |= is_padded(section) ? MARK_PADDED : 0;
     for (size_t at = 0; section->size - at >= PDL_SASS_SIZE; at += PDL_SASS_SIZE) {
         uint32_t word = 0;
         memcpy(&word, section->data + at, sizeof(word));
@@ -210,6 +232,8 @@ static void scan_instructions(struct pdl_cubin_code *code, const struct pdl_elf_
         } else if (instruction == PDL_SASS_TRIGGER) {
             code->marks |= MARK_TRIGGERS;
             code->trigger_count += own;
+        } else if (instruction == PDL_SASS_EXIT || instruction == PDL_SASS_RETURN) {
+            code->marks |= MARK_LEAVES;
         } else if ((word & PDL_SASS_FORM) != PDL_SASS_IMMEDIATE) {
             /* Functions of the system are called by their address, in a register. */
             if (kind == PDL_SASS_CALL_ABS) {
@@ -346,7 +370,7 @@ static enum section_kind kind_of(const struct scan *scan, uint32_t index,
 {
     const bool of_code = code_of(scan, section->info) != NULL;
     if (code_of(scan, index) != NULL) {
-        return scan->cubin->known && scan->cubin->target >= 90 ? CODE : IGNORED;
+        return scan->cubin->target >= 90 ? CODE : IGNORED;
     }
     if (strcmp(section->name, ".nv.info") == 0) {
         return IMAGE_INFO;
@@ -403,6 +427,24 @@ static enum pdl_scan_result read_section(struct scan *scan, uint32_t index)
     return memory ? PDL_SCAN_DONE : PDL_SCAN_NO_MEMORY;
 }
 
+/* Reads an unknown architecture newer than the first that waits as the newest known one, if all its code has that
+ * one's form: whole instructions, an exit or a return, and the end that code has. A changed number of a single
+ * instruction does not show so. */
+static void compare_with_newest(struct pdl_cubin *cubin)
+{
+    const uint32_t form = MARK_LEAVES | MARK_PADDED;
+    bool alike = cubin->target > 90 && cubin->count > 0;
+    for (uint32_t i = 0; i < cubin->count && alike; i++) {
+        alike = (cubin->codes[i].marks & form) == form;
+    }
+    for (uint32_t i = 0; i < cubin->count && !alike; i++) {
+        cubin->codes[i].wait_count = 0;
+        cubin->codes[i].trigger_count = 0;
+    }
+    cubin->known = alike;
+    cubin->read_as = alike ? PDL_SASS_NEWEST : 0;
+}
+
 static pdl_known answer(const struct pdl_cubin *cubin, uint32_t marks, uint32_t mark)
 {
     if (!cubin->known) {
@@ -437,6 +479,9 @@ enum pdl_scan_result pdl_scan_cubin(struct pdl_cubin *cubin, const unsigned char
         if (result != PDL_SCAN_DONE) {
             goto free;
         }
+    }
+    if (!cubin->known) {
+        compare_with_newest(cubin);
     }
     for (uint32_t i = 0; i < cubin->count; i++) {
         struct pdl_cubin_code *code = &cubin->codes[i];

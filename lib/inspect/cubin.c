@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "code/info.h"
+#include "code/sass.h"
 #include "code/scan.h"
 #include "inspect/image.h"
 #include "inspect/lines.h"
@@ -152,10 +153,12 @@ pdl_status pdl_cubin_read(pdl_inspection *inspection, const unsigned char *bytes
     about->target = cubin.target;
     about->target_suffix = cubin.suffix;
     about->function_count = cubin.function_count;
+    about->read_as = cubin.read_as;
     if (!cubin.known) {
         about->unread = pdl_arena_format(&inspection->arena,
-                                         "the instructions of its architecture, %d, are unknown",
-                                         (int)cubin.target);
+                                         "the instructions of its architecture, %d, are unknown, "
+                                         "and do not look like those of %d",
+                                         (int)cubin.target, PDL_SASS_NEWEST);
         if (about->unread == NULL) {
             status = pdl_inspect_fail(PDL_ERROR_OUT_OF_MEMORY, 0, 0, "no memory for a message");
         }

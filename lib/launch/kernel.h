@@ -209,12 +209,13 @@ const char *pdl_kernel_told_name(const pdl_kernel *kernel);
 /* The kernel's name for messages. Never NULL. */
 const char *pdl_kernel_name(const pdl_kernel *kernel);
 
-/* Why what a reason says is unknown is so: a clause; "" for the other reasons. */
+/* Why what a reason says is unknown is so, or on what likeness the code was read: a clause; else "". */
 static inline const char *pdl_kernel_unknown_why(const struct pdl_kernel_facts *facts,
                                                  pdl_reason reason)
 {
     const unsigned known = atomic_load_explicit(&facts->known, memory_order_relaxed);
-    return reason == PDL_REASON_WAITS_UNKNOWN ? pdl_why_string(pdl_known_why(known)) : "";
+    const enum pdl_why why = pdl_known_why(known);
+    return reason == PDL_REASON_WAITS_UNKNOWN || why == PDL_WHY_ALIKE ? pdl_why_string(why) : "";
 }
 
 /* Decides what was left open until the code had been read. */

@@ -140,6 +140,7 @@ static void describe(const pdl_kernel *kernel, const struct pdl_lowered *lowered
 {
     const struct pdl_kernel_facts *facts = lowered->facts;
     const bool granted = lowered->reason == PDL_REASON_GRANTED;
+    const char *const why = pdl_kernel_unknown_why(facts, lowered->reason);
     report->overlap = granted;
     report->overlap_reason = (uint32_t)lowered->reason;
     report->attribute_count = lowered->config.numAttrs;
@@ -156,13 +157,12 @@ static void describe(const pdl_kernel *kernel, const struct pdl_lowered *lowered
     if (granted) {
         (void)snprintf(report->message, sizeof(report->message),
                        "kernel %s overlaps the work before it on device %d (%d.%d, code for %d.%d, "
-                       "known to wait)%s",
+                       "known to wait)%s%s%s",
                        pdl_kernel_name(kernel), facts->device->ordinal,
                        facts->device->compute_capability_major,
                        facts->device->compute_capability_minor, facts->ptx_version / 10,
-                       facts->ptx_version % 10, warning);
+                       facts->ptx_version % 10, why[0] != '\0' ? ": " : "", why, warning);
     } else {
-        const char *const why = pdl_kernel_unknown_why(facts, lowered->reason);
         (void)snprintf(report->message, sizeof(report->message),
                        "kernel %s does not overlap: %s%s%s%s", pdl_kernel_name(kernel),
                        pdl_reason_string(lowered->reason), why[0] != '\0' ? ": " : "", why,

@@ -228,6 +228,13 @@ static void read_unread(struct inputs *inputs, const struct source *source,
     const size_t count = pdl_inspection_image_count(inspection);
     for (size_t i = 0; i < count; i++) {
         const pdl_inspect_image *image = pdl_inspection_image(inspection, i);
+        if (image->read_as != 0) {
+            char *message = format_text("sm_%d is unknown to this version; its instructions look "
+                                        "like those of sm_%d and were read as such",
+                                        (int)image->target, (int)image->read_as);
+            add_saying(&sayings, image->origin, "note", message);
+            free(message);
+        }
         if (image->unread == NULL || image->left_out) {
             continue;
         }

@@ -131,6 +131,7 @@ static json_t *json_image(const pdl_inspect_image *image, size_t input)
     json_set(object, "target", json_text(target));
     json_set(object, "compressed", json_boolean(image->compressed));
     json_set(object, "unread", json_shown(image->unread));
+    json_set(object, "read_as", json_number_from(image->read_as, 1));
     free(target);
     if (image->ptx_version > 0) {
         char *version = format_text("%u.%u", image->ptx_version / 10u, image->ptx_version % 10u);
