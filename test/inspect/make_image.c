@@ -1,6 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #include "make_image.h"
 
+#ifdef PDL_HAVE_LZ4
+#include <lz4.h>
+#endif
+#ifdef PDL_HAVE_ZSTD
+#include <zstd.h>
+#endif
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -365,32 +372,122 @@ void fatbin_end(struct bytes *bytes, size_t begin)
     memcpy(bytes->data + begin + 8, &size, sizeof(size));
 }
 
+struct entry {
+    uint16_t kind, version;
+    uint32_t header_size; /* in a table: where the image is */
+    uint64_t size;
+    uint32_t compressed_size, options;
+    uint16_t minor, major;
+    uint32_t target, name, name_size;
+    uint64_t flags, zero, full_size;
+};
+
+static struct entry entry_of(unsigned kind, unsigned target, uint64_t flags)
+{
+    return (struct entry){.kind = (uint16_t)kind,
+                          .version = 0x101,
+                          .header_size = sizeof(struct entry),
+                          .minor = kind == MADE_PTX ? 5 : 8,
+                          .major = kind == MADE_PTX ? 8 : 1,
+                          .target = target,
+                          .flags = 0x11 | flags};
+}
+
+static void add_payload(struct bytes *bytes, struct entry *entry, const void *payload, size_t size,
+                        uint64_t full_size, const struct bytes *table)
+{
+    entry->size = (size + 7) / 8 * 8;
+    entry->compressed_size = full_size > 0 ? (uint32_t)size : 0;
+    entry->full_size = full_size;
+    bytes_add(bytes, entry, sizeof(*entry));
+    if (table != NULL) {
+        bytes_add(bytes, table->data, table->size);
+    }
+    bytes_add(bytes, payload, size);
+    bytes_add(bytes, NULL, (size_t)entry->size - size);
+}
+
 void fatbin_add(struct bytes *bytes, unsigned kind, unsigned target, uint64_t flags,
                 const void *payload, size_t size, uint64_t full_size)
 {
-    struct {
-        uint16_t kind, version;
-        uint32_t header_size;
-        uint64_t size;
-        uint32_t compressed_size, options;
-        uint16_t minor, major;
-        uint32_t target, name, name_size;
-        uint64_t flags, zero, full_size;
-    } entry = {
-        .kind = (uint16_t)kind,
-        .version = 0x101,
-        .header_size = 64,
-        .size = (size + 7) / 8 * 8,
-        .compressed_size = full_size > 0 ? (uint32_t)size : 0,
-        .minor = kind == MADE_PTX ? 5 : 8,
-        .major = kind == MADE_PTX ? 8 : 1,
-        .target = target,
-        .flags = 0x11 | flags,
-        .full_size = full_size,
-    };
-    bytes_add(bytes, &entry, sizeof(entry));
-    bytes_add(bytes, payload, size);
-    bytes_add(bytes, NULL, (size_t)entry.size - size);
+    struct entry entry = entry_of(kind, target, flags);
+    add_payload(bytes, &entry, payload, size, full_size, NULL);
+}
+
+/* Compresses; as it is where it cannot be. */
+static struct bytes compress(uint64_t flag, const struct bytes *from)
+{
+    struct bytes made = {0};
+#ifdef PDL_HAVE_ZSTD
+    if (flag == MADE_ZSTD) {
+        bytes_add(&made, NULL, ZSTD_compressBound(from->size));
+        made.size = ZSTD_compress(made.data, made.size, from->data, from->size, 3);
+        return made;
+    }
+#endif
+#ifdef PDL_HAVE_LZ4
+    if (flag == MADE_LZ4) {
+        bytes_add(&made, NULL, (size_t)LZ4_compressBound((int)from->size));
+        made.size = (size_t)LZ4_compress_default((const char *)from->data, (char *)made.data,
+                                                 (int)from->size, (int)made.size);
+        return made;
+    }
+#endif
+    (void)flag;
+    bytes_add(&made, from->data, from->size);
+    return made;
+}
+
+static void add_string(struct bytes *record, const char *text)
+{
+    bytes_add(record, text, strlen(text));
+    bytes_add(record, NULL, 8 - record->size % 8);
+}
+
+size_t fatbin_add_table(struct bytes *bytes, uint64_t flag, const struct made_image *images,
+                        unsigned count)
+{
+    struct bytes payload = {0};
+    struct bytes table = {0};
+    uint32_t about[2] = {count, 0};
+    const size_t begin = bytes->size;
+    bytes_add(&table, about, sizeof(about));
+    for (unsigned i = 0; i < count; i++) {
+        const struct made_image *image = &images[i];
+        struct entry entry = entry_of(image->kind, image->target, 0);
+        struct bytes strings = {0};
+        align(&payload, 8);
+        entry.header_size = (uint32_t)payload.size;
+        entry.size = (image->size + 7) / 8 * 8;
+        bytes_add(&payload, image->bytes, image->size);
+        align(&payload, 8);
+        if (image->name != NULL) {
+            entry.name = sizeof(entry);
+            entry.name_size = (uint32_t)strlen(image->name);
+            add_string(&strings, image->name);
+        }
+        if (image->options != NULL) {
+            const uint32_t at = (uint32_t)(sizeof(entry) + strings.size);
+            const uint32_t options[2] = {at + 8, (uint32_t)strlen(image->options)};
+            entry.options = at;
+            bytes_add(&strings, options, sizeof(options));
+            add_string(&strings, image->options);
+        }
+        bytes_add(&table, &entry, sizeof(entry));
+        bytes_add(&table, strings.data, strings.size);
+        bytes_free(&strings);
+    }
+    about[1] = (uint32_t)table.size;
+    memcpy(table.data, about, sizeof(about));
+    struct entry entry = entry_of(MADE_TABLE, 0, flag);
+    entry.header_size += (uint32_t)table.size;
+    entry.options = sizeof(entry);
+    struct bytes packed = compress(flag, &payload);
+    add_payload(bytes, &entry, packed.data, packed.size, flag != 0 ? payload.size : 0, &table);
+    bytes_free(&packed);
+    bytes_free(&payload);
+    bytes_free(&table);
+    return begin;
 }
 
 struct bytes make_fatbin(unsigned kind, unsigned target, const void *payload, size_t size)

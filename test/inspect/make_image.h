@@ -135,7 +135,14 @@ extern const struct made_cubin plain_cubin;
 
 /* ---- what images are in ---------------------------------------------------------------------- */
 
-enum { MADE_PTX = 1, MADE_CUBIN = 2, MADE_LTO = 8 };
+enum {
+    MADE_PTX = 1,
+    MADE_CUBIN = 2,
+    MADE_LTO = 8,
+    MADE_LINKED = 0x40,
+    MADE_TILE = 0x80,
+    MADE_TABLE = 0x100
+};
 enum { MADE_LZ4 = 0x2000, MADE_ZSTD = 0x8000, MADE_A = 0x100000, MADE_F = 0x200000 };
 
 /* Begins a fatbin at the end of the bytes, and ends it. Returns where it begins. */
@@ -145,6 +152,22 @@ void fatbin_end(struct bytes *bytes, size_t begin);
 /* Adds an entry. A payload that is not compressed is padded with NULs. */
 void fatbin_add(struct bytes *bytes, unsigned kind, unsigned target, uint64_t flags,
                 const void *payload, size_t size, uint64_t full_size);
+
+/* An image of a table. */
+struct made_image {
+    unsigned kind;
+    unsigned target;
+    const void *bytes;
+    size_t size;
+    const char *name;    /* or NULL */
+    const char *options; /* or NULL */
+};
+
+/* Adds a table of images, whose bytes are compressed by the flag's library, or not for 0. Returns where its
+ * header begins. */
+enum { TABLE_COUNT = 64, TABLE_SIZE = 68, TABLE_RECORDS = 72 };
+size_t fatbin_add_table(struct bytes *bytes, uint64_t flag, const struct made_image *images,
+                        unsigned count);
 
 /* A fatbin with one entry. */
 struct bytes make_fatbin(unsigned kind, unsigned target, const void *payload, size_t size);
