@@ -21,6 +21,16 @@ static void write_seed(const char *name, struct bytes bytes)
     bytes_free(&bytes);
 }
 
+static void write_table(const char *name, uint64_t flag, const struct made_image *images,
+                        unsigned count)
+{
+    struct bytes bytes = {0};
+    const size_t begin = fatbin_begin(&bytes);
+    (void)fatbin_add_table(&bytes, flag, images, count);
+    fatbin_end(&bytes, begin);
+    write_seed(name, bytes);
+}
+
 int main(int count, char **arguments)
 {
     static const char text[] = ".version 8.5\n.target sm_90\n.address_size 64\n"
@@ -60,6 +70,10 @@ int main(int count, char **arguments)
         .lines = {.bytes = &lines, .relocations = {{40, "fc1"}}},
         .ptx_lines = {.bytes = &lines, .relocations = {{40, "fc1"}}},
         .strings = "_Z6inlinev"};
+    static const struct made_cubin unknown = {
+        .target = 130,
+        .functions = {
+            {.name = "fc1", .code = {OP_WAIT, OP_EXIT, MADE_OVER(OP_BRANCH, -1), OP_OTHER}}}};
     if (count != 2) {
         return 2;
     }
@@ -70,6 +84,18 @@ int main(int count, char **arguments)
     fatbin_add(&fatbin, MADE_CUBIN, 90, MADE_A, cubin.data, cubin.size, 0);
     fatbin_add(&fatbin, MADE_PTX, 90, MADE_ZSTD, "data", 4, 100);
     fatbin_end(&fatbin, begin);
+    const struct made_image images[] = {{MADE_PTX, 90, text, strlen(text), "a.cu", "-O3"},
+                                        {MADE_CUBIN, 90, cubin.data, cubin.size, NULL, NULL},
+                                        {MADE_PTX, 120, loads, strlen(loads), NULL, ""}};
+    write_table("table", 0, images, 3);
+    write_table("table_zstd", MADE_ZSTD, images, 3);
+    write_table("table_lz4", MADE_LZ4, images, 3);
+    struct bytes kinds = make_fatbin(MADE_LINKED, 90, text, strlen(text));
+    const size_t more = fatbin_begin(&kinds);
+    fatbin_add(&kinds, MADE_TILE, 90, 0, "tile", 4, 0);
+    fatbin_add(&kinds, 0x200, 90, 0, "what", 4, 0);
+    fatbin_end(&kinds, more);
+    write_seed("kinds", kinds);
     const struct made_section sections[] = {{".nv_fatbin", &fatbin, 0}};
     struct bytes archive = make_archive();
     archive_add(&archive, "a.cubin/", &cubin);
@@ -79,6 +105,7 @@ int main(int count, char **arguments)
     fatbin_add(&pair, MADE_CUBIN, 90, 0, code.data, code.size, 0);
     fatbin_end(&pair, at);
     bytes_free(&lines);
+    write_seed("unknown.cubin", make_cubin(&unknown));
     write_seed("moved.cubin", code);
     write_seed("pair", pair);
     write_seed("elf", make_elf(ET_DYN, sections, 1, false));

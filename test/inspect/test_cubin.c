@@ -41,7 +41,7 @@ static void assert_target(const struct made_cubin *cubin, int32_t target, char s
 static void the_target_is_read_from_both_layouts_of_the_flags(void **state)
 {
     (void)state;
-    static const unsigned targets[] = {75, 80, 89, 90, 100, 103, 110, 120, 121};
+    static const unsigned targets[] = {75, 80, 89, 90, 100, 103, 107, 110, 120, 121};
     struct made_cubin cubin = plain_cubin;
     for (size_t i = 0; i < COUNT_OF(targets); i++) {
         cubin.target = targets[i];
@@ -83,6 +83,55 @@ static void a_cubin_of_an_unknown_architecture_keeps_its_kernels(void **state)
     assert_int_equal(image->target, 200);
     assert_non_null(image->unread);
     assert_non_null(strstr(image->unread, "200"));
+}
+
+/* Made for an architecture that nobody knows, in the form that code has for known ones. */
+static const struct made_cubin unknown_cubin = {
+    .target = 200,
+    .functions = {
+        {.name = "fc1",
+         .code = {OP_OTHER, OP_WAIT, OP_TRIGGER, OP_EXIT, MADE_OVER(OP_BRANCH, -1), OP_OTHER,
+                  OP_OTHER}},
+        {.name = "fc2", .code = {OP_LOAD, OP_EXIT_IF, OP_EXIT, MADE_OVER(OP_BRANCH, -1)}}}};
+
+static void an_unknown_architecture_that_looks_like_the_newest_is_read_as_it(void **state)
+{
+    (void)state;
+    assert_kernel(read_kernel(&unknown_cubin, "fc1"), PDL_YES, PDL_YES, 1, 1);
+    assert_kernel(find_kernel(inspection, "fc2"), PDL_NO, PDL_NO, 0, 0);
+    const pdl_inspect_image *image = pdl_inspection_image(inspection, 0);
+    assert_int_equal(image->target, 200);
+    assert_int_equal(image->read_as, 121);
+    assert_null(image->unread);
+    struct made_cubin cubin = unknown_cubin;
+    static const unsigned known[] = {90, 100, 107, 121};
+    for (size_t i = 0; i < COUNT_OF(known); i++) {
+        cubin.target = known[i];
+        (void)read_kernel(&cubin, "fc1");
+        assert_int_equal(pdl_inspection_image(inspection, 0)->read_as, 0);
+    }
+}
+
+static void an_unknown_architecture_that_looks_otherwise_is_not_read(void **state)
+{
+    (void)state;
+    static const uint64_t codes[][MADE_CODE] = {
+        {OP_WAIT, OP_EXIT},                                                  /* no end */
+        {OP_WAIT, MADE_OVER(OP_BRANCH, -1), OP_OTHER},                       /* no exit */
+        {OP_WAIT, OP_EXIT, MADE_OVER(OP_BRANCH, -2), OP_OTHER},              /* goes elsewhere */
+        {OP_WAIT, OP_EXIT, MADE_OVER(OP_BRANCH, -1), OP_LOAD},               /* no padding */
+        {OP_WAIT, OP_EXIT, OP_OTHER, OP_OTHER},                              /* only padding */
+        {OP_WAIT, OP_EXIT, MADE_OVER(OP_BRANCH_IF, -1), OP_OTHER, OP_OTHER}, /* conditional */
+    };
+    for (size_t i = 0; i < COUNT_OF(codes); i++) {
+        struct made_cubin cubin = unknown_cubin;
+        memcpy(cubin.functions[1].code, codes[i], sizeof(codes[i]));
+        /* The other kernel's form does not help. */
+        assert_kernel(read_kernel(&cubin, "fc1"), PDL_UNKNOWN, PDL_UNKNOWN, 0, 0);
+        const pdl_inspect_image *image = pdl_inspection_image(inspection, 0);
+        assert_int_equal(image->read_as, 0);
+        assert_non_null(strstr(image->unread, "do not look like those of 121"));
+    }
 }
 
 /* ---- what a kernel needs -------------------------------------------------------------------- */
@@ -388,6 +437,8 @@ int main(void)
         cmocka_unit_test(the_target_is_read_from_both_layouts_of_the_flags),
         cmocka_unit_test(the_suffix_is_read_from_the_note_or_the_flags),
         cmocka_unit_test(a_cubin_of_an_unknown_architecture_keeps_its_kernels),
+        cmocka_unit_test(an_unknown_architecture_that_looks_like_the_newest_is_read_as_it),
+        cmocka_unit_test(an_unknown_architecture_that_looks_otherwise_is_not_read),
         cmocka_unit_test(registers_parameters_and_shared_memory_are_read),
         cmocka_unit_test(waits_and_triggers_are_counted),
         cmocka_unit_test(code_for_less_than_sm_90_does_not_wait_whatever_its_opcodes_are),

@@ -144,6 +144,30 @@ static void the_opcodes_of_a_cubin_are_looked_for(void **state)
     bytes_free(&bytes);
 }
 
+static void code_that_looks_like_the_newest_overlaps_and_says_so(void **state)
+{
+    (void)state;
+    const struct made_cubin cubin = {
+        .target = 130,
+        .functions = {{.name = "fc1", .code = {OP_WAIT, OP_EXIT, MADE_OVER(OP_BRANCH, -1)}}}};
+    struct bytes bytes = make_cubin(&cubin);
+    pdl_kernel *kernel = NULL;
+    pdl_kernel_info info = PDL_KERNEL_INFO_INIT;
+    pdl_launch_report report = PDL_LAUNCH_REPORT_INIT;
+    const pdl_launch_desc desc =
+        PDL_LAUNCH_DESC(.grid = {1}, .block = {32}, .overlap = PDL_OVERLAP_AUTO);
+    mock.code = 130;
+    assert_ok(pdl_kernel_from_image(bytes.data, bytes.size, "fc1", &kernel));
+    assert_ok(pdl_kernel_get(kernel, 0, &info));
+    assert_int_equal(info.waits, PDL_YES);
+    assert_non_null(strstr(info.unknown_why, "sm_121"));
+    assert_ok(pdl_launch_explain(kernel, &desc, &report));
+    assert_int_equal(report.overlap_reason, PDL_REASON_GRANTED);
+    assert_non_null(strstr(report.message, info.unknown_why));
+    pdl_kernel_destroy(kernel);
+    bytes_free(&bytes);
+}
+
 /* ---- fatbins -------------------------------------------------------------------------------- */
 
 struct entry {
@@ -228,6 +252,45 @@ static void what_is_compressed_is_unknown_where_it_is_chosen(void **state)
                                     {MADE_PTX, 90, 0, false, true}};
     check_fatbin(entries, COUNT_OF(entries), 90, PDL_NO);
     check_fatbin(entries, COUNT_OF(entries), 100, PDL_UNKNOWN);
+}
+
+/* Adds fc1, which waits, in a table of images, and another one for another device. */
+static void add_table(struct bytes *bytes)
+{
+    static const char waits[] = HEAD ".entry fc1() { griddepcontrol.wait; ret; }";
+    static const char other[] = HEAD ".entry fc1() { ret; }";
+    const struct made_image images[] = {{MADE_PTX, 120, other, sizeof(other), "a.cu", NULL},
+                                        {MADE_PTX, 90, waits, sizeof(waits), NULL, "-O3"}};
+    (void)fatbin_add_table(bytes, 0, images, 2);
+}
+
+static void the_images_of_a_table_are_chosen_from(void **state)
+{
+    (void)state;
+    struct bytes bytes = {0};
+    const size_t begin = fatbin_begin(&bytes);
+    add_table(&bytes);
+    fatbin_end(&bytes, begin);
+    check_bytes(&bytes, PDL_YES, PDL_NO);
+    bytes.data[begin + 16 + TABLE_COUNT] = 1; /* the second is behind the end */
+    check_bytes(&bytes, PDL_UNKNOWN, PDL_UNKNOWN);
+    bytes_free(&bytes);
+}
+
+static void beside_an_entry_of_an_unknown_kind_nothing_is_known(void **state)
+{
+    (void)state;
+    static const unsigned kinds[] = {MADE_LTO, MADE_TILE, 4, 0x200};
+    for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+        const bool known = i < 2;
+        struct bytes bytes = {0};
+        const size_t begin = fatbin_begin(&bytes);
+        add_table(&bytes);
+        fatbin_add(&bytes, kinds[i], 90, 0, "what", 4, 0);
+        fatbin_end(&bytes, begin);
+        check_bytes(&bytes, known ? PDL_YES : PDL_UNKNOWN, known ? PDL_NO : PDL_UNKNOWN);
+        bytes_free(&bytes);
+    }
 }
 
 static void code_that_is_equally_good_has_to_agree(void **state)
@@ -338,6 +401,9 @@ int main(void)
         MOCK_TEST(what_cannot_be_followed_is_unknown),
         MOCK_TEST(no_text_does_harm),
         MOCK_TEST(the_opcodes_of_a_cubin_are_looked_for),
+        MOCK_TEST(code_that_looks_like_the_newest_overlaps_and_says_so),
+        MOCK_TEST(the_images_of_a_table_are_chosen_from),
+        MOCK_TEST(beside_an_entry_of_an_unknown_kind_nothing_is_known),
         MOCK_TEST(the_code_that_the_device_runs_decides),
         MOCK_TEST(code_for_one_architecture_or_family_is_for_no_other),
         MOCK_TEST(what_is_compressed_is_unknown_where_it_is_chosen),
