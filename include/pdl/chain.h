@@ -94,7 +94,8 @@ typedef enum pdl_node_kind {
     PDL_NODE_EVENT_WAIT = 7,   /**< Waits for `event`, recorded outside of the chain. */
     PDL_NODE_GRAPH = 8,        /**< Everything in `graph`. */
     PDL_NODE_IF = 9,           /**< A body that runs if the condition is not 0. */
-    PDL_NODE_WHILE = 10 /**< A body that runs again and again while the condition is not 0. */
+    PDL_NODE_WHILE = 10, /**< A body that runs again and again while the condition is not 0. */
+    PDL_NODE_SWITCH = 11 /**< The body whose index is the condition, or none (CUDA 12.8). */
 } pdl_node_kind;
 
 /**
@@ -123,9 +124,9 @@ typedef struct pdl_chain_node {
     void *data;                 /**< HOST: not copied. */
     struct CUevent_st *event;   /**< EVENT_RECORD, EVENT_WAIT: must outlive the chain. */
     struct CUgraph_st *graph;   /**< GRAPH: copied now, so later changes have no effect. */
-    uint32_t initial;           /**< IF, WHILE: the condition when a replay begins. */
+    uint32_t initial;           /**< IF, WHILE, SWITCH: the condition when a replay begins. */
     uint32_t bodies;            /**< IF: 2 for a second body that runs if the condition is 0 (CUDA
-                                     12.8). 0 means 1. */
+                                     12.8); 0 means 1. SWITCH: 1 to 65,536. */
 } pdl_chain_node;
 
 /** Initializer of a pdl_chain_node. */
@@ -150,11 +151,12 @@ typedef struct pdl_chain_node {
 PDL_API pdl_status pdl_chain_add_node(pdl_chain *chain, const pdl_chain_node *node, uint32_t *link);
 
 /**
- * The chain that is the body of an IF or WHILE link: links are added to it as to any chain.
+ * The chain that is a body of an IF, WHILE or SWITCH link: links are added to it as to any chain.
  *
  * It belongs to `chain` and is built, launched and destroyed with it: pdl_chain_destroy() of a body does
  * nothing. Calls for both count as calls for one chain where only one thread at a time may make them.
- * @param index 0, or 1 for the second body of an IF
+ * @param index below the link's `bodies`: 1 for the second body of an IF, the condition for which it
+ * runs for a SWITCH
  * Errors: PDL_ERROR_INVALID_ARGUMENT (not a conditional link, no such body), PDL_ERROR_BUSY.
  */
 PDL_API pdl_status pdl_chain_body(pdl_chain *chain, uint32_t link, uint32_t index,
@@ -169,7 +171,7 @@ PDL_API pdl_status pdl_chain_body(pdl_chain *chain, uint32_t link, uint32_t inde
  * @param link a kernel in `chain`
  * @param parameter the index of a parameter of type cudaGraphConditionalHandle
  * @param owner `chain`, or a chain that has it in a body
- * @param conditional an IF or WHILE link of `owner`
+ * @param conditional an IF, WHILE or SWITCH link of `owner`
  * Errors: PDL_ERROR_INVALID_ARGUMENT, PDL_ERROR_ARGUMENT_SIZE (a parameter of another size),
  * PDL_ERROR_BUSY, PDL_ERROR_OUT_OF_MEMORY.
  */

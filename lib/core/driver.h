@@ -17,6 +17,7 @@ typedef CUresult(CUDAAPI *PFN_cuKernelGetParamInfo_v12040)(CUkernel kernel, size
 #endif
 #if CUDA_VERSION < 12080
 typedef CUresult(CUDAAPI *PFN_cuStreamGetDevice_v12080)(CUstream stream, CUdevice *device);
+#define CU_GRAPH_COND_TYPE_SWITCH ((CUgraphConditionalNodeType)2)
 #endif
 
 /* R(name, version): required. O(name, version): optional, NULL where the driver is older.

@@ -124,12 +124,11 @@ static void free_links(struct pdl_chain *chain);
 void pdl_chain_free_link(const struct pdl_link *link)
 {
     struct pdl_part *part = link->part;
-    for (size_t i = 0; part != NULL && i < PDL_PART_BODIES; i++) {
-        if (part->bodies[i] != NULL) {
-            free_links(part->bodies[i]);
-        }
-    }
     if (part != NULL) {
+        for (uint32_t i = 0; part->bodies != NULL && i < part->node.bodies; i++) {
+            free_links(part->bodies[i].chain);
+        }
+        free(part->bodies);
         pdl_piece_destroy(part->piece);
     }
     free(part);
@@ -141,6 +140,9 @@ void pdl_chain_free_link(const struct pdl_link *link)
 
 static void free_links(struct pdl_chain *chain)
 {
+    if (chain == NULL) {
+        return;
+    }
     for (uint32_t i = 0; i < chain->count; i++) {
         pdl_chain_free_link(&chain->links[i]);
     }
@@ -284,6 +286,17 @@ static pdl_status check_depth(const struct pdl_chain *chain)
                                 PDL_PIECE_DEPTH);
 }
 
+static pdl_status make_bodies(struct pdl_chain *chain, struct pdl_part *part)
+{
+    bool enough = (part->bodies = calloc(part->node.bodies, sizeof(*part->bodies))) != NULL;
+    for (uint32_t i = 0; enough && i < part->node.bodies; i++) {
+        part->bodies[i].chain = make_chain(chain->driver, chain, chain->count);
+        enough = part->bodies[i].chain != NULL;
+    }
+    return enough ? PDL_SUCCESS
+                  : PDL_FAIL(PDL_ERROR_OUT_OF_MEMORY, "no memory for %u bodies", part->node.bodies);
+}
+
 static pdl_status add_node(struct pdl_chain *chain, const pdl_chain_node *node, uint32_t *link)
 {
     struct pdl_link made = {.kernel = NULL};
@@ -308,11 +321,8 @@ static pdl_status add_node(struct pdl_chain *chain, const pdl_chain_node *node, 
     if (whole.kind == PDL_NODE_GRAPH) {
         status = clone_graph(chain->driver, whole.graph, chain->root != chain, &part->piece);
     }
-    for (uint32_t i = 0; status == PDL_SUCCESS && i < whole.bodies; i++) {
-        part->bodies[i] = make_chain(chain->driver, chain, chain->count);
-        if (part->bodies[i] == NULL) {
-            status = PDL_FAIL(PDL_ERROR_OUT_OF_MEMORY, "no memory for a body");
-        }
+    if (status == PDL_SUCCESS && whole.bodies > 0) {
+        status = make_bodies(chain, part);
     }
     if (status != PDL_SUCCESS) {
         pdl_chain_free_link(&made);
@@ -334,9 +344,11 @@ static pdl_status check_conditional(const struct pdl_chain *chain, uint32_t link
     const pdl_status status = pdl_chain_check_link(chain, link, name);
     if (status == PDL_SUCCESS && (chain->links[link].part == NULL ||
                                   !pdl_part_is_conditional(chain->links[link].part->node.kind))) {
-        return PDL_FAIL_FIELD(PDL_ERROR_INVALID_ARGUMENT, name,
-                              "link %u is %s: only an if and a while have a condition and bodies",
-                              link, pdl_chain_kind_name(&chain->links[link]));
+        return PDL_FAIL_FIELD(
+            PDL_ERROR_INVALID_ARGUMENT, name,
+            "link %u is %s: only an if, a while and a switch have a condition and "
+            "bodies",
+            link, pdl_chain_kind_name(&chain->links[link]));
     }
     return status;
 }
@@ -355,7 +367,7 @@ static pdl_status find_body(const struct pdl_chain *chain, uint32_t link, uint32
                                            : "index is %u and link %u has %u bodies",
                               index, link, part->node.bodies);
     }
-    *body = part->bodies[index];
+    *body = part->bodies[index].chain;
     return PDL_SUCCESS;
 }
 

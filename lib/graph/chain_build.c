@@ -104,20 +104,25 @@ static pdl_status add_links(struct pdl_chain *chain, struct build *build, CUgrap
 static pdl_status add_conditional(struct build *build, CUgraph graph, struct pdl_link *link,
                                   const char *doing)
 {
+    static const CUgraphConditionalNodeType types[] = {
+        [PDL_NODE_IF] = CU_GRAPH_COND_TYPE_IF,
+        [PDL_NODE_WHILE] = CU_GRAPH_COND_TYPE_WHILE,
+        [PDL_NODE_SWITCH] = CU_GRAPH_COND_TYPE_SWITCH,
+    };
     struct pdl_part *part = link->part;
     CUgraphNodeParams params;
     memset(&params, 0, sizeof(params));
     params.type = CU_GRAPH_NODE_TYPE_CONDITIONAL;
     params.conditional.handle = part->fresh_condition;
-    params.conditional.type =
-        part->node.kind == PDL_NODE_IF ? CU_GRAPH_COND_TYPE_IF : CU_GRAPH_COND_TYPE_WHILE;
+    params.conditional.type = types[part->node.kind];
     params.conditional.size = part->node.bodies;
     params.conditional.ctx = build->context;
-    pdl_status status = pdl_node_add_any(part->bodies[0]->driver, graph, &params, build->edges,
-                                         build->edge_count, false, doing, &link->fresh.node);
+    pdl_status status =
+        pdl_node_add_any(part->bodies[0].chain->driver, graph, &params, build->edges,
+                         build->edge_count, false, doing, &link->fresh.node);
     for (uint32_t i = 0; i < part->node.bodies && status == PDL_SUCCESS; i++) {
-        part->fresh_bodies[i] = params.conditional.phGraph_out[i];
-        status = add_links(part->bodies[i], build, part->fresh_bodies[i]);
+        part->bodies[i].fresh = params.conditional.phGraph_out[i];
+        status = add_links(part->bodies[i].chain, build, part->bodies[i].fresh);
     }
     return status;
 }
@@ -150,7 +155,7 @@ static pdl_status make_conditions(const struct pdl_chain *chain, const struct bu
         if (part == NULL || !pdl_part_is_conditional(part->node.kind)) {
             continue;
         }
-        if (part->node.kind == PDL_NODE_WHILE && part->bodies[0]->count == 0) {
+        if (part->node.kind == PDL_NODE_WHILE && part->bodies[0].chain->count == 0) {
             return PDL_FAIL(PDL_ERROR_NOT_BUILT,
                             "link %u is a while whose body has no links, so nothing ends it", i);
         }
@@ -193,9 +198,9 @@ static void settle(struct pdl_chain *chain, bool built)
             pdl_chain_pass(link, link->arguments->pointers, false);
         }
         for (uint32_t b = 0; link->part != NULL && b < link->part->node.bodies; b++) {
-            settle(link->part->bodies[b], built);
-            link->part->bodies[b]->graph =
-                built ? link->part->fresh_bodies[b] : link->part->bodies[b]->graph;
+            const struct pdl_part_body *body = &link->part->bodies[b];
+            settle(body->chain, built);
+            body->chain->graph = built ? body->fresh : body->chain->graph;
         }
         if (link->part != NULL && built) {
             link->part->condition = link->part->fresh_condition;

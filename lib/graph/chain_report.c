@@ -204,7 +204,7 @@ static pdl_status count_edges(const struct pdl_chain *chain, pdl_census *known)
     for (uint32_t i = 0; i < chain->count; i++) {
         const struct pdl_part *part = chain->links[i].part;
         for (uint32_t b = 0; part != NULL && b < part->node.bodies && status == PDL_SUCCESS; b++) {
-            status = count_edges(part->bodies[b], known);
+            status = count_edges(part->bodies[b].chain, known);
         }
     }
     return status;

@@ -20,6 +20,7 @@ const char *pdl_part_name(uint32_t kind)
         [PDL_NODE_GRAPH] = "a graph",
         [PDL_NODE_IF] = "an if",
         [PDL_NODE_WHILE] = "a while",
+        [PDL_NODE_SWITCH] = "a switch",
     };
     return names[kind];
 }
@@ -29,7 +30,7 @@ const char *pdl_part_name(uint32_t kind)
 #define KIND(kind) (1u << PDL_NODE_##kind)
 #define MEMORY     (KIND(MEMSET) | KIND(COPY))
 #define EVENTS     (KIND(EVENT_RECORD) | KIND(EVENT_WAIT))
-#define CONDITIONS (KIND(IF) | KIND(WHILE))
+#define CONDITIONS (KIND(IF) | KIND(WHILE) | KIND(SWITCH))
 
 /* The fields, with the kinds that have them and those that cannot do without. */
 static const struct {
@@ -60,7 +61,7 @@ static const struct {
     FIELD(event, EVENTS, EVENTS),
     FIELD(graph, KIND(GRAPH), KIND(GRAPH)),
     FIELD(initial, CONDITIONS, 0),
-    FIELD(bodies, CONDITIONS, 0),
+    FIELD(bodies, CONDITIONS, KIND(SWITCH)),
 #undef FIELD
 };
 
@@ -144,20 +145,22 @@ static pdl_status check_memory(pdl_chain_node *node)
 
 static pdl_status check_conditional(const struct pdl_driver *driver, pdl_chain_node *node)
 {
-    const uint32_t most = node->kind == PDL_NODE_IF ? PDL_PART_BODIES : 1;
+    static const uint32_t most_of[] = {
+        [PDL_NODE_IF] = 2, [PDL_NODE_WHILE] = 1, [PDL_NODE_SWITCH] = PDL_PART_BODIES};
+    const uint32_t most = most_of[node->kind];
     node->bodies = node->bodies != 0 ? node->bodies : 1;
+    const bool newer = node->kind == PDL_NODE_SWITCH || node->bodies > 1;
     if (node->bodies > most) {
         return PDL_FAIL_FIELD(PDL_ERROR_DESC_FIELD, "bodies", "bodies is %u and %s has at most %u",
                               node->bodies, pdl_part_name(node->kind), most);
     }
-    if (driver->cuGraphConditionalHandleCreate == NULL ||
-        (node->bodies > 1 && driver->version < 12080)) {
-        return PDL_FAIL_FIELD(PDL_ERROR_NOT_SUPPORTED, node->bodies > 1 ? "bodies" : "kind",
+    if (driver->cuGraphConditionalHandleCreate == NULL || (newer && driver->version < 12080)) {
+        return PDL_FAIL_FIELD(PDL_ERROR_NOT_SUPPORTED,
+                              newer && node->kind == PDL_NODE_IF ? "bodies" : "kind",
                               "%s with %u bodies needs a driver of CUDA %s or newer, this one is "
                               "%d.%d",
-                              pdl_part_name(node->kind), node->bodies,
-                              node->bodies > 1 ? "12.8" : "12.3", driver->version / 1000,
-                              driver->version % 1000 / 10);
+                              pdl_part_name(node->kind), node->bodies, newer ? "12.8" : "12.3",
+                              driver->version / 1000, driver->version % 1000 / 10);
     }
     return PDL_SUCCESS;
 }
@@ -171,10 +174,10 @@ pdl_status pdl_part_check(const struct pdl_driver *driver, const pdl_chain_node 
         return status;
     }
     whole->size = (uint32_t)sizeof(*whole);
-    if (whole->kind < PDL_NODE_EMPTY || whole->kind > PDL_NODE_WHILE) {
+    if (whole->kind < PDL_NODE_EMPTY || whole->kind > PDL_NODE_SWITCH) {
         return PDL_FAIL_FIELD(PDL_ERROR_DESC_FIELD, "kind",
                               "kind is %u: pdl_chain_add_node() takes %d to %d", whole->kind,
-                              PDL_NODE_EMPTY, PDL_NODE_WHILE);
+                              PDL_NODE_EMPTY, PDL_NODE_SWITCH);
     }
     status = check_fields(whole);
     if (status != PDL_SUCCESS) {

@@ -7,21 +7,25 @@
 
 #include "graph/piece.h"
 
-#define PDL_PART_BODIES 2
+#define PDL_PART_BODIES 65536 /* of a switch, at most */
+
+struct pdl_part_body {
+    struct pdl_chain *chain; /* owned */
+    CUgraph fresh;           /* of a build in progress */
+};
 
 struct pdl_part {
-    pdl_chain_node node;                       /* whole; `graph` is not used */
-    struct pdl_piece *piece;                   /* owned; GRAPH and CAPTURE */
-    struct pdl_chain *bodies[PDL_PART_BODIES]; /* owned; IF and WHILE */
-    CUgraphConditionalHandle condition;        /* of the last build */
-    CUgraphConditionalHandle fresh_condition;  /* of a build in progress */
-    CUgraph fresh_bodies[PDL_PART_BODIES];     /* likewise */
+    pdl_chain_node node;                      /* whole; `graph` is not used */
+    struct pdl_piece *piece;                  /* owned; GRAPH and CAPTURE */
+    struct pdl_part_body *bodies;             /* owned; node.bodies of them, of a conditional */
+    CUgraphConditionalHandle condition;       /* of the last build */
+    CUgraphConditionalHandle fresh_condition; /* of a build in progress */
 };
 
 /* Whether a kind has a condition and bodies. */
 static inline bool pdl_part_is_conditional(uint32_t kind)
 {
-    return kind == PDL_NODE_IF || kind == PDL_NODE_WHILE;
+    return kind >= PDL_NODE_IF && kind <= PDL_NODE_SWITCH;
 }
 
 /* What a kind is called in messages, with its article. */

@@ -71,7 +71,7 @@ static pdl_status check_nodes(const struct pdl_picture *picture, bool in_body, u
         case CU_GRAPH_NODE_TYPE_CONDITIONAL:
             return PDL_FAIL(PDL_ERROR_NOT_SUPPORTED,
                             "it has a conditional node, which CUDA does not copy: add it with "
-                            "PDL_NODE_IF or PDL_NODE_WHILE");
+                            "PDL_NODE_IF, PDL_NODE_WHILE or PDL_NODE_SWITCH");
         case CU_GRAPH_NODE_TYPE_HOST:
         case CU_GRAPH_NODE_TYPE_WAIT_EVENT:
         case CU_GRAPH_NODE_TYPE_EVENT_RECORD:

@@ -30,7 +30,7 @@
 #define MOCK_ARGUMENT   64  /* bytes of one, at most */
 #define MOCK_RUNS       256 /* nodes that ran */
 #define MOCK_HANDLES    8   /* conditions of a graph, at most */
-#define MOCK_BODIES     2
+#define MOCK_BODIES     4   /* of a conditional, at most */
 
 /* Attributes that the oldest headers the library builds with do not name. Their values are written
  * by offset for the same reason. */

@@ -118,7 +118,10 @@ static void flatten(CUgraphExec exec, const mock_graph *graph, mock_node *owner,
                 unsigned number = 0;
                 const mock_graph *of =
                     mock_graph_of_handle(node->other.conditional.handle, &number);
-                body_off = off || (of->initial[number] != 0) != (i == 0);
+                const bool is_switch =
+                    (unsigned)node->other.conditional.type == CU_GRAPH_COND_TYPE_SWITCH;
+                body_off = off || (is_switch ? of->initial[number] != i
+                                             : (of->initial[number] != 0) != (i == 0));
             }
             if (node->graphs[i] != NULL) {
                 flatten(exec, node->graphs[i], node, body_off);

@@ -44,13 +44,23 @@ static CUresult take_conditional(mock_node *node, CUDA_CONDITIONAL_NODE_PARAMS *
 {
     unsigned number = 0;
     mock_graph *of = mock_graph_of_handle(params->handle, &number);
+    const unsigned type = (unsigned)params->type;
+    const unsigned most = type == CU_GRAPH_COND_TYPE_SWITCH ? MOCK_BODIES
+                          : type == CU_GRAPH_COND_TYPE_IF   ? 2
+                                                            : 1;
     if (of != node->graph || of->used[number]) {
         mock_misused("%s was called for a conditional with a handle of another node", call);
         return CUDA_ERROR_INVALID_VALUE;
     }
-    if (!mock_has_context(params->ctx, call) || params->size == 0 || params->size > MOCK_BODIES ||
-        (params->size > 1 && params->type != CU_GRAPH_COND_TYPE_IF)) {
-        mock_misused("%s was called for a conditional of %u bodies", call, params->size);
+    if (!mock_has_context(params->ctx, call) || params->size == 0 || params->size > most ||
+        type > CU_GRAPH_COND_TYPE_SWITCH) {
+        mock_misused("%s was called for a conditional of type %u with %u bodies", call, type,
+                     params->size);
+        return CUDA_ERROR_INVALID_VALUE;
+    }
+    if ((type == CU_GRAPH_COND_TYPE_SWITCH || params->size > 1) && mock.table.version < 12080) {
+        mock_misused("%s was called for a conditional of type %u with %u bodies: CUDA 12.8", call,
+                     type, params->size);
         return CUDA_ERROR_INVALID_VALUE;
     }
     of->used[number] = true;

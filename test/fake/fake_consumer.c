@@ -189,7 +189,7 @@ static void host_function(void *data)
     (void)data;
 }
 
-/* Builds a chain of a memset, a host function, a capture, an if and a kernel. */
+/* Builds a chain of a memset, a host function, a capture, an if, a switch and a kernel. */
 static void run_nodes(const struct scenario *scenario, pdl_kernel *fc1, CUstream stream)
 {
     const char *kind = scenario->reason == PDL_REASON_GRANTED ? "programmatic" : "full";
@@ -197,7 +197,7 @@ static void run_nodes(const struct scenario *scenario, pdl_kernel *fc1, CUstream
         PDL_LAUNCH_DESC(.grid = {132}, .block = {64}, .overlap = PDL_OVERLAP_AUTO);
     const char *shape = "grid=132,1,1 block=64,1,1 smem=0 args=[]";
     const unsigned long long handle = (unsigned long long)(uintptr_t)stream;
-    const int last = scenario->version < 12080 ? 3 : 4;
+    const int last = scenario->version < 12080 ? 3 : 5;
     pdl_chain *chain = NULL;
     pdl_chain *body = NULL;
     pdl_chain_node node = PDL_CHAIN_NODE_INIT;
@@ -230,10 +230,23 @@ static void run_nodes(const struct scenario *scenario, pdl_kernel *fc1, CUstream
         CHECK(pdl_chain_add(body, fc1, &desc, NULL, NULL, 0, NULL) == PDL_SUCCESS);
         CHECK(pdl_chain_build(body) == PDL_ERROR_INVALID_ARGUMENT);
     }
+    node.kind = PDL_NODE_SWITCH;
+    node.bodies = 3;
+    node.initial = 2;
+    CHECK(pdl_chain_add_node(chain, &node, NULL) ==
+          (scenario->version < 12080 ? PDL_ERROR_NOT_SUPPORTED : PDL_SUCCESS));
+    if (scenario->version >= 12080) {
+        CHECK(pdl_chain_body(chain, 4, 3, &body) == PDL_ERROR_INVALID_ARGUMENT);
+        CHECK(pdl_chain_body(chain, 4, 2, &body) == PDL_SUCCESS);
+        CHECK(pdl_chain_add(body, fc1, &desc, NULL, NULL, 0, NULL) == PDL_SUCCESS);
+        CHECK(pdl_chain_body(chain, 4, 0, &body) == PDL_SUCCESS);
+        CHECK(pdl_chain_add(body, fc1, &desc, NULL, NULL, 0, NULL) == PDL_SUCCESS);
+    }
     CHECK(pdl_chain_add(chain, fc1, &desc, NULL, NULL, 0, NULL) == PDL_SUCCESS);
     expect("cuGraphCreate flags=0 graph=2");
     if (body != NULL) {
         expect("cuGraphConditionalHandleCreate graph=2 initial=0");
+        expect("cuGraphConditionalHandleCreate graph=2 initial=2");
     }
     expect("cuGraphAddNode graph=2 node=0 after=[] type=2");
     expect("cuGraphAddNode graph=2 node=1 after=[0 full] type=3");
@@ -242,17 +255,21 @@ static void run_nodes(const struct scenario *scenario, pdl_kernel *fc1, CUstream
         expect("cuGraphAddNode graph=2 node=3 after=[2 full] type=13");
         expect("cuGraphAddNode graph=4 node=0 after=[] f=fc1 %s", shape);
         expect("cuGraphAddNode graph=4 node=1 after=[0 %s] f=fc1 %s", kind, shape);
+        expect("cuGraphAddNode graph=2 node=4 after=[3 full] type=13");
+        expect("cuGraphAddNode graph=5 node=0 after=[] f=fc1 %s", shape);
+        expect("cuGraphAddNode graph=7 node=0 after=[] f=fc1 %s", shape);
     }
     expect("cuGraphAddNode graph=2 node=%d after=[%d full] f=fc1 %s", last, last - 1, shape);
     expect("cuGraphInstantiateWithFlags graph=2 flags=0 exec=1");
     CHECK(pdl_chain_build(chain) == PDL_SUCCESS);
-    expect("cuGraphLaunch exec=1 stream=0x%llx nodes=%d", handle, body != NULL ? 7 : 4);
-    for (int i = 0; i < (body != NULL ? 3 : 1); i++) {
+    expect("cuGraphLaunch exec=1 stream=0x%llx nodes=%d", handle, body != NULL ? 10 : 4);
+    for (int i = 0; i < (body != NULL ? 4 : 1);
+         i++) { /* the else, a body of the switch, the last */
         expect("cuGraphLaunch f=fc1 %s", shape);
     }
     CHECK(pdl_chain_launch(chain, stream) == PDL_SUCCESS);
     CHECK(pdl_chain_census(chain, &census) == PDL_SUCCESS);
-    CHECK(census.kernels == (body != NULL ? 3u : 1u));
+    CHECK(census.kernels == (body != NULL ? 5u : 1u));
     expect("cuGraphExecDestroy exec=1");
     expect("cuGraphDestroy graph=2");
     expect("cuGraphDestroy graph=1");

@@ -315,6 +315,15 @@ template <bool Waits> static outcome replay(unsigned replays)
     make.add_step(body);
     make.add_step(chain);
 
+    /* A switch, of which the body in the middle runs. */
+    choice = make.of_kind(PDL_NODE_SWITCH);
+    choice.initial = 1;
+    choice.bodies = 3;
+    assert_pdl(pdl_chain_body(chain, make.node(chain, choice), 1, &body));
+    make.add_step(body);
+    make.add_step(body);
+    make.add_step(chain);
+
     /* A while: each iteration adds 2, in two steps. */
     pdl_chain_node loop = make.of_kind(PDL_NODE_WHILE);
     pdl_kernel *setter = nullptr;

@@ -1,61 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Chains of nodes that are not kernels: what each does, which edges it gets, and what CUDA refuses. */
-#include <pdl/chain.h>
-
-#include "graph_test.cuh"
-
-static cudaStream_t stream;
-static pdl_chain *chain;
-
-static int make(void **)
-{
-    assert_cuda(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
-    assert_pdl(pdl_chain_create(nullptr, &chain));
-    return 0;
-}
-
-static int destroy(void **)
-{
-    assert_cuda(cudaDeviceSynchronize());
-    pdl_chain_destroy(chain);
-    assert_cuda(cudaStreamDestroy(stream));
-    return 0;
-}
-
-static pdl_chain_node of_kind(pdl_node_kind kind)
-{
-    pdl_chain_node node = PDL_CHAIN_NODE_INIT;
-    node.kind = kind;
-    return node;
-}
-
-static uint32_t add(pdl_chain *to, const pdl_chain_node &node)
-{
-    uint32_t link = 0;
-    assert_pdl(pdl_chain_add_node(to, &node, &link));
-    return link;
-}
-
-static void run(void)
-{
-    assert_pdl(pdl_chain_launch(chain, stream));
-    assert_cuda(cudaStreamSynchronize(stream));
-}
-
-static pdl_census census_of(pdl_chain *of)
-{
-    pdl_census census = PDL_CENSUS_INIT;
-    assert_pdl(pdl_chain_census(of, &census));
-    return census;
-}
-
-template <typename T> static T *pinned(size_t count)
-{
-    T *made = nullptr;
-    assert_cuda(cudaHostAlloc(&made, count * sizeof(T), cudaHostAllocMapped));
-    memset(made, 0, count * sizeof(T));
-    return made;
-}
+#include "chain_nodes.cuh"
 
 /* ---- memory ---------------------------------------------------------------------------------- */
 
@@ -515,6 +460,69 @@ static void an_if_is_decided_by_a_link_before_it(void **)
     assert_cuda(cudaFreeHost(cells));
 }
 
+static __global__ void choose(cudaGraphConditionalHandle condition, const unsigned *which)
+{
+    PDL_WAIT();
+    cudaGraphSetConditional(condition, *which);
+    PDL_LAUNCH_DEPENDENTS();
+}
+
+static void a_switch_runs_the_body_whose_index_is_its_condition(void **)
+{
+    static const unsigned conditions[] = {0, 3, 2, 1, 2, 4, ~0u};
+    unsigned *const cells = pinned<unsigned>(8); /* the condition, and one per body and behind */
+    pdl_kernel *chooses = nullptr;
+    pdl_kernel *up = nullptr;
+    const unsigned long long none = 0;
+    unsigned one = 1;
+    unsigned expected[8] = {0};
+    uint32_t sets = 0;
+    pdl_chain *bodies[4];
+    const pdl_launch_desc desc = pdl_launch_desc_make(1, 1, 0, nullptr, PDL_OVERLAP_AUTO);
+    pdl_chain_node node = of_kind(PDL_NODE_SWITCH);
+    assert_pdl(pdl_kernel_from_symbol(choose, &chooses));
+    assert_pdl(pdl_kernel_declare(chooses, PDL_YES, PDL_YES));
+    assert_pdl(pdl_kernel_from_symbol(add_up, &up));
+    assert_pdl(pdl_kernel_declare(up, PDL_YES, PDL_YES));
+    assert_pdl(pdl_chain_add(chain, chooses, &desc, PDL_ARGS(none, cells), nullptr, 0, &sets));
+    node.bodies = 4;
+    const uint32_t link = add(chain, node);
+    for (unsigned i = 0; i < 4; i++) {
+        unsigned *const cell = cells + 1 + i;
+        assert_pdl(pdl_chain_body(chain, link, i, &bodies[i]));
+        for (unsigned times = 0; i != 1 && times < 2; times++) { /* body 1 is empty */
+            assert_pdl(
+                pdl_chain_add(bodies[i], up, &desc, PDL_ARGS(cell, one), nullptr, 0, nullptr));
+        }
+    }
+    unsigned *const behind = cells + 5;
+    assert_pdl(pdl_chain_add(chain, up, &desc, PDL_ARGS(behind, one), nullptr, 0, nullptr));
+    assert_pdl(pdl_chain_pass_condition(chain, sets, 0, chain, link));
+    assert_pdl(pdl_chain_build(chain));
+    const pdl_census census = census_of(chain);
+    assert_int_equal(census.nodes, 3 + 3 * 2);
+    assert_int_equal(census.programmatic, 3); /* within the bodies */
+    for (const unsigned condition : conditions) {
+        if (condition == 1) { /* from here on, body 2 adds 1 and 10 */
+            unsigned *const cell = cells + 3;
+            one = 10;
+            assert_pdl(pdl_chain_set_args(bodies[2], 1, PDL_ARGS(cell, one)));
+        }
+        cells[0] = condition;
+        run();
+        if (condition < 4 && condition != 1) {
+            expected[1 + condition] += 1 + (condition == 2 ? one : 1);
+        }
+        expected[5]++;
+        for (unsigned i = 1; i < 6; i++) {
+            assert_int_equal(cells[i], expected[i]);
+        }
+    }
+    pdl_kernel_destroy(chooses);
+    pdl_kernel_destroy(up);
+    assert_cuda(cudaFreeHost(cells));
+}
+
 static void the_kernels_of_a_body_overlap(void **)
 {
     pdl_chain *body = nullptr;
@@ -650,6 +658,7 @@ int main()
         TEST(a_while_with_programmatic_edges_does_the_same),
         PAIR_TEST(the_kernels_of_a_body_overlap),
         TEST(an_if_is_decided_by_a_link_before_it),
+        TEST(a_switch_runs_the_body_whose_index_is_its_condition),
         TEST(a_capture_into_a_body_runs_in_it),
         TEST(a_capture_that_a_call_breaks_leaves_the_chain_as_it_was),
         TEST(a_stream_that_was_not_joined_breaks_a_capture),

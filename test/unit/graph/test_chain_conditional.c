@@ -71,6 +71,85 @@ static void a_body_runs_if_its_condition_says_so(void **state)
     assert_int_equal(body.nodes, 2);
 }
 
+static void the_body_whose_index_is_the_condition_runs(void **state)
+{
+    (void)state;
+    static const uint32_t initial[] = {0, 2, 3, UINT32_MAX};
+    add_link(chain, kernel, PDL_OVERLAP_AUTO, 0);
+    uint32_t links[4];
+    for (uint32_t i = 0; i < 4; i++) {
+        links[i] = add_conditional(chain, PDL_NODE_SWITCH, initial[i], 3);
+        for (uint32_t b = 0; b < 3; b++) {
+            add_link(body_of(chain, links[i], b), kernel, PDL_OVERLAP_AUTO, 100 * i + 10 * b + 1);
+            add_link(body_of(chain, links[i], b), kernel, PDL_OVERLAP_AUTO, 100 * i + 10 * b + 2);
+        }
+    }
+    assert_ok(pdl_chain_build(chain));
+    assert_ok(pdl_chain_launch(chain, NULL));
+    assert_ran_count(5); /* no body for 3 and more */
+    assert_ran(0, 0);
+    assert_ran(1, 1);
+    assert_ran(2, 2);
+    assert_ran(3, 121);
+    assert_ran(4, 122);
+    const pdl_census census = chain_census(chain);
+    assert_int_equal(census.nodes, 5 + 4 * 3 * 2);
+    assert_int_equal(census.kernels, 1 + 4 * 3 * 2);
+    assert_int_equal(census.programmatic, 4 * 3);
+    assert_int_equal(census.full, 4);
+    assert_chain_explained(chain, links[0], "a switch", "waits for the end");
+    assert_int_equal(chain_census(body_of(chain, links[1], 2)).programmatic, 1);
+    struct values values = values_of(77); /* the arguments of a body's link change */
+    assert_ok(pdl_chain_set_args(body_of(chain, links[1], 2), 1, VALUES(values)));
+    assert_ok(pdl_chain_launch(chain, NULL));
+    assert_ran(4, 77);
+}
+
+static void a_switch_is_decided_by_the_links_that_get_its_condition(void **state)
+{
+    (void)state;
+    const uint32_t sets = add_link(chain, setter, PDL_OVERLAP_AUTO, 1);
+    const uint32_t choice = add_conditional(chain, PDL_NODE_SWITCH, 1, 2);
+    pdl_chain *body = body_of(chain, choice, 1);
+    const uint32_t inner = add_conditional(body, PDL_NODE_SWITCH, 0, 1);
+    const uint32_t again = add_link(body_of(body, inner, 0), setter, PDL_OVERLAP_AUTO, 2);
+    assert_ok(pdl_chain_pass_condition(chain, sets, 0, chain, choice));
+    assert_ok(pdl_chain_pass_condition(body_of(body, inner, 0), again, 0, body, inner));
+    assert_ok(pdl_chain_build(chain)); /* body 0 stays empty */
+    assert_ok(pdl_chain_launch(chain, NULL));
+    assert_ran_count(2);
+    assert_int_equal(first_argument(0) >> 48, 0xc0de);
+    assert_int_equal(first_argument(1) >> 48, 0xc0de);
+    assert_int_not_equal(first_argument(0), first_argument(1));
+}
+
+static void a_switch_has_as_many_bodies_as_it_says(void **state)
+{
+    (void)state;
+    pdl_chain *body = NULL;
+    pdl_chain_node node = node_of_kind(PDL_NODE_SWITCH);
+    node.bodies = 0;
+    assert_refused(pdl_chain_add_node(chain, &node, NULL), PDL_ERROR_DESC_FIELD, "bodies",
+                   "a switch needs it");
+    node.bodies = 65537;
+    assert_refused(pdl_chain_add_node(chain, &node, NULL), PDL_ERROR_DESC_FIELD, "bodies", "65536");
+    node.bodies = 65536; /* it is only recorded */
+    const uint32_t most = add_chain_node(chain, &node);
+    add_link(body_of(chain, most, 65535), kernel, PDL_OVERLAP_AUTO, 1);
+    assert_refused(pdl_chain_body(chain, most, 65536, &body), PDL_ERROR_INVALID_ARGUMENT, "index",
+                   "65536 bodies");
+    node = node_of_kind(PDL_NODE_IF);
+    node.bodies = 3;
+    assert_refused(pdl_chain_add_node(chain, &node, NULL), PDL_ERROR_DESC_FIELD, "bodies",
+                   "an if has at most 2");
+    node = node_of_kind(PDL_NODE_WHILE);
+    node.bodies = 2;
+    assert_refused(pdl_chain_add_node(chain, &node, NULL), PDL_ERROR_DESC_FIELD, "bodies",
+                   "a while has at most 1");
+    node.kind = PDL_NODE_SWITCH + 1;
+    assert_refused(pdl_chain_add_node(chain, &node, NULL), PDL_ERROR_DESC_FIELD, "kind", "12");
+}
+
 static void a_condition_is_passed_to_the_links_that_set_it(void **state)
 {
     (void)state;
@@ -247,7 +326,7 @@ static void a_while_without_links_is_refused(void **state)
     assert_refused(pdl_chain_build(chain), PDL_ERROR_NOT_BUILT, NULL, "link 0", "no links");
 }
 
-static void an_older_driver_has_no_second_body(void **state)
+static void an_older_driver_has_no_second_body_and_no_switch(void **state)
 {
     (void)state;
     pdl_chain_node node = node_of_kind(PDL_NODE_IF);
@@ -258,6 +337,11 @@ static void an_older_driver_has_no_second_body(void **state)
                    "12.8", "12.7");
     node.bodies = 1;
     add_chain_node(older, &node);
+    node = node_of_kind(PDL_NODE_SWITCH);
+    node.bodies = 1;
+    assert_refused(pdl_chain_add_node(older, &node, NULL), PDL_ERROR_NOT_SUPPORTED, "kind",
+                   "a switch", "12.8", "12.7");
+    assert_ok(pdl_chain_build(older)); /* with what it had */
     pdl_chain_destroy(older);
 }
 
@@ -276,6 +360,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         CONDITIONAL_TEST(a_body_runs_if_its_condition_says_so),
+        CONDITIONAL_TEST(the_body_whose_index_is_the_condition_runs),
+        CONDITIONAL_TEST(a_switch_is_decided_by_the_links_that_get_its_condition),
+        CONDITIONAL_TEST(a_switch_has_as_many_bodies_as_it_says),
         CONDITIONAL_TEST(a_condition_is_passed_to_the_links_that_set_it),
         CONDITIONAL_TEST(conditionals_may_be_in_each_other),
         CONDITIONAL_TEST(a_capture_may_be_in_a_body),
@@ -284,7 +371,7 @@ int main(void)
         CONDITIONAL_TEST(wrong_arguments_are_refused),
         CONDITIONAL_TEST(conditionals_are_not_in_each_other_without_end),
         CONDITIONAL_TEST(a_while_without_links_is_refused),
-        CONDITIONAL_TEST(an_older_driver_has_no_second_body),
+        CONDITIONAL_TEST(an_older_driver_has_no_second_body_and_no_switch),
         CONDITIONAL_TEST(a_driver_without_conditionals_says_so),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -112,7 +112,7 @@ static void a_description_is_checked(void **state)
      sizeof(((pdl_chain_node *)0)->field), #field}
         CASE(KERNEL, kind, 0),
         CASE(KERNEL, kind, 1),
-        CASE(KERNEL, kind, 11),
+        CASE(KERNEL, kind, 12),
         CASE(EMPTY, width, 1),
         CASE(EMPTY, data, 1),
         CASE(MEMSET, destination, 0),

@@ -165,7 +165,8 @@ static pdl_chain_node graph_node(void)
     return node;
 }
 
-/* Links 0 to 8: a kernel, a memset, a host function, an event's, a graph, a capture, a kernel, an if. */
+/* Links 0 to 8: a kernel, a memset, a host function, an event's, a graph, a capture, a kernel, an if, and a
+ * switch if the driver has it. */
 static pdl_chain *chain_of_nodes(void)
 {
     const pdl_launch_desc desc = overlap_desc(PDL_OVERLAP_AUTO);
@@ -189,6 +190,16 @@ static pdl_chain *chain_of_nodes(void)
     assert_ok(pdl_chain_body(chain, 7, 0, &body));
     assert_ok(pdl_chain_add(body, with.used, &desc, VALUES(values), NULL, 0, NULL));
     assert_ok(pdl_chain_pass_condition(body, 0, 0, chain, 7));
+    if (mock.table.version >= 12080) {
+        node = node_of_kind(PDL_NODE_SWITCH);
+        node.bodies = 3;
+        assert_ok(pdl_chain_add_node(chain, &node, NULL));
+        for (uint32_t i = 1; i < 3; i++) {
+            assert_ok(pdl_chain_body(chain, 8, i, &body));
+            assert_ok(pdl_chain_add(body, with.used, &desc, VALUES(values), NULL, 0, NULL));
+            assert_ok(pdl_chain_pass_condition(body, 0, 0, chain, 8));
+        }
+    }
     return chain;
 }
 
@@ -328,6 +339,10 @@ RUN(chain_add_graph, const pdl_chain_node node = graph_node();
 RUN(chain_add_if, pdl_chain_node node = node_of_kind(PDL_NODE_IF);
     node.bodies = mock.table.version < 12080 ? 1 : 2;
     return pdl_chain_add_node(with.built, &node, &with.out.number);)
+RUN(chain_add_switch, pdl_chain_node node = node_of_kind(PDL_NODE_SWITCH);
+    node.kind = mock.table.version < 12080 ? PDL_NODE_IF : PDL_NODE_SWITCH;
+    node.bodies = mock.table.version < 12080 ? 1 : 3;
+    return pdl_chain_add_node(with.built, &node, &with.out.number);)
 RUN(chain_body, return pdl_chain_body(with.mixed, 7, 0, &with.out.chain);)
 RUN(chain_pass_condition, return pdl_chain_pass_condition(with.mixed, 0, 0, with.mixed, 7);)
 RUN(chain_capture_begin, return begin_capture(with.built);)
@@ -448,6 +463,7 @@ static const struct row rows[] = {
     ROW(pdl_chain_add_node, chain_add_node, NULL, 0, false),
     ROW(pdl_chain_add_node, chain_add_graph, NULL, 0, false),
     ROW(pdl_chain_add_node, chain_add_if, NULL, 0, false),
+    ROW(pdl_chain_add_node, chain_add_switch, NULL, 0, false),
     ROW(pdl_chain_body, chain_body, NULL, 0, false),
     ROW(pdl_chain_pass_condition, chain_pass_condition, NULL, 0, false),
     ROW(pdl_chain_capture_begin, chain_capture_begin, NULL, 0, false),
