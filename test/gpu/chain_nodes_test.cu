@@ -127,36 +127,6 @@ static void a_copy_of_more_than_four_gigabytes_is_whole(void **)
     assert_cuda(cudaFree(to));
 }
 
-static void a_peer_copy_comes_from_another_device(void **)
-{
-    int count = 0;
-    unsigned *here = nullptr;
-    unsigned *there = nullptr;
-    unsigned seen[16] = {0};
-    assert_cuda(cudaGetDeviceCount(&count));
-    if (count < 2) {
-        print_message("there is one device\n");
-        return;
-    }
-    assert_cuda(cudaMalloc(&here, sizeof(seen)));
-    assert_cuda(cudaSetDevice(1));
-    assert_cuda(cudaMalloc(&there, sizeof(seen)));
-    assert_cuda(cudaMemset(there, 0x11, sizeof(seen)));
-    assert_cuda(cudaDeviceSynchronize());
-    assert_cuda(cudaSetDevice(0));
-    pdl_chain_node copy = of_kind(PDL_NODE_COPY);
-    copy.destination = here;
-    copy.source = there;
-    copy.width = sizeof(seen);
-    add(chain, copy);
-    assert_pdl(pdl_chain_build(chain));
-    run();
-    assert_cuda(cudaMemcpy(seen, here, sizeof(seen), cudaMemcpyDeviceToHost));
-    assert_int_equal(seen[15], 0x11111111);
-    assert_cuda(cudaFree(here));
-    assert_cuda(cudaFree(there));
-}
-
 /* ---- host functions and events ---------------------------------------------------------------- */
 
 static void count_one(void *data)
@@ -644,7 +614,6 @@ int main()
         TEST(a_memset_sets_what_its_fields_name),
         TEST(copies_go_in_one_to_three_dimensions_and_to_any_memory),
         TEST(a_copy_of_more_than_four_gigabytes_is_whole),
-        TEST(a_peer_copy_comes_from_another_device),
         TEST(host_functions_and_events_can_be_changed),
         PAIR_TEST(a_captured_launch_overlaps_the_link_before_it),
         PAIR_TEST(a_captured_launch_without_overlap_does_not),

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Chains and events with several devices in one process. Needs two; with one the tests are skipped
- * one by one. */
+/* Chains, copies and events with several devices in one process. Needs two; with one the tests are
+ * skipped one by one. */
 #include <pdl/chain.h>
 
 #include "gpu_test.cuh"
@@ -314,6 +314,140 @@ static void an_event_recorded_by_a_launch_may_be_waited_for_on_another_device(vo
     assert_cuda(cudaFreeHost(shared));
 }
 
+static void add_copy(pdl_chain *chain, void *destination, const void *source, uint32_t *link)
+{
+    pdl_chain_node copy = PDL_CHAIN_NODE_INIT;
+    copy.kind = PDL_NODE_COPY;
+    copy.destination = destination;
+    copy.source = source;
+    copy.width = n * sizeof(unsigned);
+    assert_pdl(pdl_chain_add_node(chain, &copy, link));
+}
+
+/* Changes a copy, by building again if the driver does not change it in place. */
+static void change_copy(pdl_chain *chain, uint32_t link, const pdl_chain_node *copy)
+{
+    const pdl_status status = pdl_chain_set_node(chain, link, copy);
+    print_message("another address of a copy between devices: %s\n", pdl_status_name(status));
+    if (status == PDL_ERROR_REBUILD) {
+        assert_pdl(pdl_chain_reset(chain));
+        assert_pdl(pdl_chain_set_node(chain, link, copy));
+        assert_pdl(pdl_chain_build(chain));
+    } else {
+        assert_pdl(status);
+    }
+}
+
+static void assert_memory(const unsigned *memory, unsigned value)
+{
+    unsigned host[n];
+    assert_cuda(cudaMemcpy(host, memory, sizeof(host), cudaMemcpyDefault));
+    for (unsigned i = 0; i < n; i++) {
+        assert_int_equal(host[i], value + i);
+    }
+}
+
+/* A kernel writes on one device, a copy takes that to the other one and another copy brings it back for
+ * a kernel to add to. Rows go over as well. */
+static void copy_there_and_back(int home)
+{
+    const int away = 1 - home;
+    unsigned *back = nullptr;
+    unsigned *other = nullptr;
+    unsigned *rows = nullptr;
+    pdl_kernel *sets = nullptr;
+    pdl_kernel *adds = nullptr;
+    pdl_chain *chain = nullptr;
+    uint32_t first = 0;
+    uint32_t there = 0;
+    const unsigned more = 100;
+    const pdl_launch_desc desc = pdl_launch_desc_make(1, n, 0, nullptr, PDL_OVERLAP_AUTO);
+    assert_cuda(cudaSetDevice(away));
+    assert_cuda(cudaMalloc(&other, n * sizeof(unsigned)));
+    assert_cuda(cudaMalloc(&rows, 4 * n * sizeof(unsigned)));
+    assert_cuda(cudaMemset(rows, 0, 4 * n * sizeof(unsigned)));
+    assert_cuda(cudaDeviceSynchronize());
+    assert_cuda(cudaSetDevice(home));
+    assert_cuda(cudaMalloc(&back, n * sizeof(unsigned)));
+    assert_pdl(pdl_kernel_from_symbol(set_symbol, &sets));
+    assert_pdl(pdl_kernel_from_symbol(add_symbol, &adds));
+    assert_pdl(pdl_chain_create(nullptr, &chain));
+    first = add_link(chain, sets, home, 1000);
+    add_copy(chain, sides[away].memory, sides[home].memory, &there);
+    add_copy(chain, back, sides[away].memory, nullptr);
+    assert_pdl(pdl_chain_add(chain, adds, &desc, PDL_ARGS(back, more, n), nullptr, 0, nullptr));
+    pdl_chain_node copy = PDL_CHAIN_NODE_INIT;
+    copy.kind = PDL_NODE_COPY;
+    copy.destination = rows + 1;
+    copy.source = back;
+    copy.width = 8 * sizeof(unsigned);
+    copy.height = n / 8;
+    copy.destination_pitch = 16 * sizeof(unsigned);
+    assert_pdl(pdl_chain_add_node(chain, &copy, nullptr));
+    assert_pdl(pdl_chain_build(chain));
+    for (unsigned replay = 0; replay < 20; replay++) {
+        const unsigned value = 1000 * replay;
+        assert_pdl(pdl_chain_set_args(chain, first, PDL_ARGS(sides[home].memory, value, n)));
+        assert_pdl(pdl_chain_launch(chain, sides[home].stream));
+        assert_cuda(cudaStreamSynchronize(sides[home].stream));
+        assert_memory(sides[away].memory, value);
+        assert_memory(back, value + more);
+        for (unsigned i = 0; i < 2 * n; i++) {
+            unsigned cell = 0;
+            const bool in = i % 16 >= 1 && i % 16 < 9;
+            assert_cuda(cudaMemcpy(&cell, rows + i, sizeof(cell), cudaMemcpyDefault));
+            assert_int_equal(cell, in ? value + more + i / 16 * 8 + i % 16 - 1 : 0);
+        }
+    }
+    pdl_census census = PDL_CENSUS_INIT;
+    assert_pdl(pdl_chain_census(chain, &census));
+    assert_int_equal(census.nodes, 5);
+    assert_int_equal(census.full, 4);
+    copy = PDL_CHAIN_NODE_INIT;
+    copy.kind = PDL_NODE_COPY;
+    copy.destination = other;
+    copy.source = sides[home].memory;
+    copy.width = n * sizeof(unsigned);
+    change_copy(chain, there, &copy);
+    assert_pdl(pdl_chain_launch(chain, sides[home].stream));
+    assert_cuda(cudaStreamSynchronize(sides[home].stream));
+    assert_memory(other, 19000);
+    pdl_chain_destroy(chain);
+    pdl_kernel_destroy(sets);
+    pdl_kernel_destroy(adds);
+    assert_cuda(cudaFree(back));
+    assert_cuda(cudaFree(other));
+    assert_cuda(cudaFree(rows));
+}
+
+static void a_chain_copies_between_devices_without_peer_access(void **)
+{
+    skip_without_two_devices();
+    copy_there_and_back(0);
+    copy_there_and_back(1);
+}
+
+static void a_chain_copies_between_devices_with_peer_access(void **)
+{
+    skip_without_two_devices();
+    int can = 0;
+    assert_cuda(cudaDeviceCanAccessPeer(&can, 0, 1));
+    if (can == 0) {
+        print_message("device 0 cannot access device 1\n");
+        skip();
+    }
+    for (int device = 0; device < 2; device++) {
+        assert_cuda(cudaSetDevice(device));
+        assert_cuda(cudaDeviceEnablePeerAccess(1 - device, 0));
+    }
+    copy_there_and_back(0);
+    copy_there_and_back(1);
+    for (int device = 0; device < 2; device++) {
+        assert_cuda(cudaSetDevice(device));
+        assert_cuda(cudaDeviceDisablePeerAccess(1 - device));
+    }
+}
+
 #define TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
 
 int main()
@@ -326,6 +460,8 @@ int main()
         TEST(a_function_of_one_device_is_refused_in_a_chain_of_another),
         TEST(an_event_orders_the_kernels_of_two_devices),
         TEST(an_event_recorded_by_a_launch_may_be_waited_for_on_another_device),
+        TEST(a_chain_copies_between_devices_without_peer_access),
+        TEST(a_chain_copies_between_devices_with_peer_access),
     };
     const int unavailable = no_device();
     return unavailable != 0 ? unavailable : cmocka_run_group_tests(tests, NULL, NULL);
