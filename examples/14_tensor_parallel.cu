@@ -111,6 +111,7 @@ static void usage(FILE *to)
                  "  --share N              N ranks on each device: only checks, no times (1)\n"
                  "  --sum KIND             only nccl, nccl_window, peer or peer_fenced\n"
                  "  --rounds N, --seed N   batches of each launch path (21); of the model (1)\n"
+                 "  --checks N             tokens of each launch path that are compared (1)\n"
                  "  --limit SECONDS        for how long a rank may wait for the others (60)\n"
                  "  --json FILE            the figures\n"
                  "  --meet SECONDS         the ranks only meet; needs no device\n"
@@ -149,6 +150,8 @@ static options parse(int argc, char **argv)
             o.share = static_cast<int>(number(argv[i], value, 1, team::most));
         } else if (name == "--rounds") {
             o.rounds = static_cast<int>(number(argv[i], value, 1, 1e9));
+        } else if (name == "--checks") {
+            o.checks = static_cast<int>(number(argv[i], value, 1, 1e9));
         } else if (name == "--seed") {
             o.seed = static_cast<unsigned long long>(number(argv[i], value, 0, 1e9));
         } else if (name == "--limit") {

@@ -21,7 +21,7 @@ static const int sum_sizes[] = {4, 16, 64}; /* KiB */
 enum { SUM_SIZES = sizeof(sum_sizes) / sizeof(sum_sizes[0]) };
 
 struct options {
-    int devices = 1, share = 1, rounds = 21;
+    int devices = 1, share = 1, rounds = 21, checks = 1;
     unsigned long long seed = 1;
     double limit = 60, meet = -1;
     const char *json = "/dev/null", *sum = nullptr;
@@ -223,7 +223,7 @@ class rank_run
         r_.good = false;
     }
 
-    /* Runs each way once, compares the results, and checks them. */
+    /* Runs each way, as often as asked, compares the results, and checks them. */
     void check(sum_kind kind)
     {
         const size_t index = static_cast<size_t>(kind);
@@ -231,6 +231,7 @@ class rank_run
             new token(model_, computed(kind), sums_of(kind), multiprocessors_, nullptr));
         token stamped(model_, computed(kind), sums_of(kind), multiprocessors_, stamps_.get());
         std::unique_ptr<token_results> first;
+        const bool complete = kind != NO_SUM || model_.middle_at == model_.out_part_at;
         r_.ran[kind] = true;
         for (int i = 0; i < WAYS; i++) {
             const way how = static_cast<way>(i);
@@ -241,17 +242,26 @@ class rank_run
             }
             made->prepare(how, gate_.stream);
             stamped.prepare(how, gate_.stream);
-            ranks_.barrier();
-            CHECK(cudaMemset(computed(kind), 0xff, layers * model_.layer_computed * sizeof(bf16)));
-            CHECK(cudaDeviceSynchronize());
-            ranks_.barrier();
-            made->run(how, gate_.stream);
-            CHECK(cudaStreamSynchronize(gate_.stream));
-            const token_results got(model_, computed(kind));
-            if (first == nullptr) {
-                first.reset(new token_results(got));
-            } else if (kind != NO_SUM && !(got == *first)) {
-                wrong("%s: %s differs from <<<>>>\n", sum_names[kind], way_names[how]);
+            int differing = 0;
+            for (int n = 0; n < o_.checks; n++) {
+                ranks_.barrier();
+                CHECK(cudaMemset(computed(kind), 0xff,
+                                 layers * model_.layer_computed * sizeof(bf16)));
+                CHECK(cudaDeviceSynchronize());
+                ranks_.barrier();
+                made->run(how, gate_.stream);
+                CHECK(cudaStreamSynchronize(gate_.stream));
+                const token_results got(model_, computed(kind));
+                if (first == nullptr) {
+                    first.reset(new token_results(got));
+                }
+                differing += complete && !(got == *first);
+            }
+            if (differing > 0) {
+                const std::string text = std::string(way_names[how]) + " differs from <<<>>> in " +
+                                         std::to_string(differing) + " of " +
+                                         std::to_string(o_.checks) + " tokens";
+                wrong("%s: %s\n", sum_names[kind], text.c_str());
             }
             count_overlaps(stamped, kind, how);
             if (rank_ == 0) {
@@ -259,7 +269,7 @@ class rank_run
                 r_.lost[kind][how] = lost(*made, how);
             }
         }
-        if (kind != NO_SUM || model_.middle_at == model_.out_part_at) {
+        if (complete) {
             compare_ranks(kind, *first);
             check_values(kind, *first);
         }

@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: MIT */
+/* 14_tensor_parallel with kernels that hold a wait and never reach it: its comparison must see that. */
+#include <pdl/device.cuh>
+
+#undef PDL_WAIT
+#define PDL_WAIT()                                                                                 \
+    asm volatile("{ .reg .pred never; setp.eq.u32 never, %0, 0;"                                   \
+                 " @never griddepcontrol.wait; }" ::"r"(gridDim.z)                                 \
+                 : "memory")
+
+#include "../../examples/14_tensor_parallel.cu"
