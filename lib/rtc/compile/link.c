@@ -84,27 +84,31 @@ static void append_link_log(const struct pdl_rtc_job *job, nvJitLinkHandle handl
     free(log);
 }
 
+/* Before 13.0, code of a newer NVRTC is a fault of the code by its result, and only the log says more. */
+static bool is_outdated(const struct pdl_rtc_job *job, int result)
+{
+    return result == JITLINK_OUTDATED_LIBRARY || result == JITLINK_UNRECOGNIZED_ARCH ||
+           result == JITLINK_UNSUPPORTED_ARCH ||
+           (job->linker->number < job->compiler->number &&
+            strstr(pdl_rtc_log(), "newer version of nvJitLink") != NULL);
+}
+
 static pdl_status fail_link(const struct pdl_rtc_job *job, nvJitLinkHandle handle, const char *call,
                             int result)
 {
     const int number = job->linker->number;
     append_link_log(job, handle);
-    switch (result) {
-    case JITLINK_UNRECOGNIZED_OPTION:
-    case JITLINK_INCOMPATIBLE_OPTIONS:
+    if (result == JITLINK_UNRECOGNIZED_OPTION || result == JITLINK_INCOMPATIBLE_OPTIONS) {
         return PDL_FAIL_CALL(PDL_ERROR_OPTION, call, result,
                              "nvJitLink %d.%d refuses an option: %.200s", number / 1000,
                              number % 1000 / 10, pdl_rtc_log());
-    case JITLINK_OUTDATED_LIBRARY:
-    case JITLINK_UNRECOGNIZED_ARCH:
-    case JITLINK_UNSUPPORTED_ARCH:
+    }
+    if (is_outdated(job, result)) {
         return PDL_FAIL_CALL(PDL_ERROR_COMPILER_TOO_OLD, call, result,
                              "nvJitLink %d.%d does not link what NVRTC %d.%d makes for %s: %.150s",
                              number / 1000, number % 1000 / 10, job->compiler->number / 1000,
                              job->compiler->number % 1000 / 10, job->request->target,
                              pdl_rtc_log());
-    default:
-        break;
     }
     if (pdl_rtc_log()[0] == '\0') {
         char *log = pdl_rtc_log_room(128);
