@@ -8,6 +8,41 @@
 
 struct rtc_mock rtc_mock;
 
+static struct {
+    const char *variable;
+    char *path; /* NULL: it was not set */
+    bool changed;
+} given[] = {{.variable = "PDL_NVRTC"}, {.variable = "PDL_NVJITLINK"}};
+
+static void set_variable(const char *variable, const char *path)
+{
+    assert_int_equal(path != NULL ? setenv(variable, path, 1) : unsetenv(variable), 0);
+}
+
+void rtc_library_name(const char *variable, const char *path)
+{
+    for (size_t i = 0; i < COUNT_OF(given); i++) {
+        if (strcmp(given[i].variable, variable) == 0 && !given[i].changed) {
+            const char *before = getenv(variable);
+            given[i].path = before != NULL ? strdup(before) : NULL;
+            given[i].changed = true;
+        }
+    }
+    set_variable(variable, path);
+}
+
+void rtc_library_names_restore(void)
+{
+    for (size_t i = 0; i < COUNT_OF(given); i++) {
+        if (given[i].changed) {
+            set_variable(given[i].variable, given[i].path);
+            free(given[i].path);
+            given[i].path = NULL;
+            given[i].changed = false;
+        }
+    }
+}
+
 bool rtc_have_nvrtc(void)
 {
     const struct pdl_rtc_compiler *compiler;

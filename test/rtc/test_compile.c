@@ -177,9 +177,13 @@ static void a_name_that_the_text_does_not_have_is_not_found(void **state)
                                "template <class T> __global__ void t(T) {}";
     static const char *const names[] = {"nope", "t<nope>", "t<int", "t<int, 4>", "k nope", "t"};
     const size_t before = rtc_folder_count(rtc_dumps, "");
+    pdl_rtc_compiler_info info = PDL_RTC_COMPILER_INFO_INIT;
+    assert_ok(pdl_rtc_compiler_get(&info));
     for (size_t i = 0; i < COUNT_OF(names); i++) {
+        /* Before 12.3, NVRTC puts blanks around each word of the name that it repeats. */
         assert_refused(compile(text, &PDL_RTC_OPTIONS(SM90, NAMES("k", names[i]))),
-                       PDL_ERROR_NOT_FOUND, "name", "t.cu", names[i]);
+                       PDL_ERROR_NOT_FOUND, "name", "t.cu has no ",
+                       info.version >= 12030 ? names[i] : "");
     }
     assert_int_equal(rtc_folder_count(rtc_dumps, ""), before);
 }
@@ -241,8 +245,8 @@ static void an_architecture_that_nvrtc_does_not_know_is_refused(void **state)
     (void)state;
     assert_refused(compile("", &PDL_RTC_OPTIONS(.target = "sm_999")), PDL_ERROR_COMPILER_TOO_OLD,
                    "target", "sm_999", "NVRTC");
-    assert_refused(compile("", &PDL_RTC_OPTIONS(.target = "sm_91")), PDL_ERROR_INVALID_ARGUMENT,
-                   "target", "sm_91", "NVRTC");
+    assert_refused(compile("", &PDL_RTC_OPTIONS(.target = "sm_81")), PDL_ERROR_INVALID_ARGUMENT,
+                   "target", "sm_81", "NVRTC");
 }
 
 static void pch_and_minimal_compile_names_too(void **state)

@@ -13,14 +13,22 @@
 static int fresh(void **state)
 {
     (void)state;
-    (void)unsetenv("PDL_NVRTC");
-    (void)unsetenv("PDL_NVJITLINK");
+    rtc_library_name("PDL_NVRTC", NULL);
+    rtc_library_name("PDL_NVJITLINK", NULL);
     pdl_rtc_compiler_override(NULL);
     pdl_rtc_linker_override(NULL);
     return 0;
 }
 
-#define TEST(function) cmocka_unit_test_setup_teardown(function, fresh, fresh)
+/* The same with it. */
+static int restored(void **state)
+{
+    (void)fresh(state);
+    rtc_library_names_restore();
+    return 0;
+}
+
+#define TEST(function) cmocka_unit_test_setup_teardown(function, fresh, restored)
 
 /* The path of a library that stands in for one of the toolkit: stand_in.c. */
 static char *stand_in(const char *name)
@@ -34,12 +42,12 @@ static void the_file_of_the_environment_is_the_only_one_tried(void **state)
 {
     (void)state;
     pdl_rtc_compiler_info info = PDL_RTC_COMPILER_INFO_INIT;
-    assert_int_equal(setenv("PDL_NVRTC", "/nowhere/libnvrtc.so.13", 1), 0);
+    rtc_library_name("PDL_NVRTC", "/nowhere/libnvrtc.so.13");
     assert_refused(pdl_rtc_compiler_get(&info), PDL_ERROR_NO_COMPILER, NULL, "PDL_NVRTC",
                    "/nowhere/libnvrtc.so.13", "No such file");
     assert_string_equal(pdl_last_error()->call, "dlopen");
     const struct pdl_rtc_linker *linker;
-    assert_int_equal(setenv("PDL_NVJITLINK", "/nowhere/libnvJitLink.so", 1), 0);
+    rtc_library_name("PDL_NVJITLINK", "/nowhere/libnvJitLink.so");
     assert_refused(pdl_rtc_linker_open(&linker), PDL_ERROR_NO_COMPILER, NULL, "PDL_NVJITLINK",
                    "/nowhere/libnvJitLink.so", "PDL_RTC_LTO");
 }
@@ -48,9 +56,9 @@ static void a_failure_is_kept_and_told_again(void **state)
 {
     (void)state;
     const struct pdl_rtc_compiler *compiler;
-    assert_int_equal(setenv("PDL_NVRTC", "/nowhere/first.so", 1), 0);
+    rtc_library_name("PDL_NVRTC", "/nowhere/first.so");
     assert_refused(pdl_rtc_compiler_open(&compiler), PDL_ERROR_NO_COMPILER, NULL, "first.so");
-    assert_int_equal(setenv("PDL_NVRTC", "/nowhere/second.so", 1), 0);
+    rtc_library_name("PDL_NVRTC", "/nowhere/second.so");
     assert_refused(pdl_device_count(NULL), PDL_ERROR_INVALID_ARGUMENT, NULL, "");
     assert_refused(pdl_rtc_compiler_open(&compiler), PDL_ERROR_NO_COMPILER, NULL, "first.so");
 }
@@ -59,7 +67,7 @@ static void a_file_that_is_no_library_is_named(void **state)
 {
     (void)state;
     const struct pdl_rtc_compiler *compiler;
-    assert_int_equal(setenv("PDL_NVRTC", "/etc/passwd", 1), 0);
+    rtc_library_name("PDL_NVRTC", "/etc/passwd");
     assert_refused(pdl_rtc_compiler_open(&compiler), PDL_ERROR_NO_COMPILER, NULL, "/etc/passwd",
                    "ELF");
 }
@@ -70,10 +78,10 @@ static void a_library_that_is_no_nvrtc_is_named(void **state)
     const struct pdl_rtc_compiler *compiler;
     const struct pdl_rtc_linker *linker;
     char *path = stand_in("libnothing.so");
-    assert_int_equal(setenv("PDL_NVRTC", path, 1), 0);
+    rtc_library_name("PDL_NVRTC", path);
     assert_refused(pdl_rtc_compiler_open(&compiler), PDL_ERROR_NO_COMPILER, NULL, "libnothing.so",
                    "nvrtcVersion");
-    assert_int_equal(setenv("PDL_NVJITLINK", path, 1), 0);
+    rtc_library_name("PDL_NVJITLINK", path);
     assert_refused(pdl_rtc_linker_open(&linker), PDL_ERROR_NO_COMPILER, NULL, "libnothing.so",
                    "nvJitLinkCreate");
     free(path);
@@ -84,7 +92,7 @@ static void an_old_nvrtc_is_refused_with_both_versions(void **state)
     (void)state;
     const struct pdl_rtc_compiler *compiler;
     char *path = stand_in("libold.so");
-    assert_int_equal(setenv("PDL_NVRTC", path, 1), 0);
+    rtc_library_name("PDL_NVRTC", path);
     assert_refused(pdl_rtc_compiler_open(&compiler), PDL_ERROR_COMPILER_TOO_OLD, NULL, "libold.so",
                    "11.8", "12.0");
     free(path);
@@ -95,7 +103,7 @@ static void an_nvrtc_that_lacks_a_function_is_refused_by_its_name(void **state)
     (void)state;
     const struct pdl_rtc_compiler *compiler;
     char *path = stand_in("libpartial.so");
-    assert_int_equal(setenv("PDL_NVRTC", path, 1), 0);
+    rtc_library_name("PDL_NVRTC", path);
     assert_refused(pdl_rtc_compiler_open(&compiler), PDL_ERROR_NO_COMPILER, NULL, "libpartial.so",
                    "nvrtcCreateProgram");
     free(path);
@@ -105,7 +113,7 @@ static void an_nvrtc_that_lacks_a_function_is_refused_by_its_name(void **state)
 static void assert_builtins_are_found(const char *path)
 {
     const struct pdl_rtc_compiler *compiler;
-    assert_int_equal(setenv("PDL_NVRTC", path, 1), 0);
+    rtc_library_name("PDL_NVRTC", path);
     assert_ok(pdl_rtc_compiler_open(&compiler));
     void *builtins = dlopen("libnvrtc-builtins.so.12.77", RTLD_NOW);
     assert_non_null(builtins);
@@ -181,7 +189,7 @@ static void an_nvjitlink_with_versioned_names_alone_will_do(void **state)
     (void)state;
     const struct pdl_rtc_linker *linker;
     char *path = stand_in("libversioned.so");
-    assert_int_equal(setenv("PDL_NVJITLINK", path, 1), 0);
+    rtc_library_name("PDL_NVJITLINK", path);
     assert_ok(pdl_rtc_linker_open(&linker));
     assert_int_equal(linker->number, 12040);
     nvJitLinkHandle handle = NULL;
@@ -236,7 +244,7 @@ static void a_mock_stands_in_for_a_compiler(void **state)
     rtc_mock.table.number = 12030;
     rtc_mock.table.flow_callback = NULL;
     pdl_rtc_compiler_info info = PDL_RTC_COMPILER_INFO_INIT;
-    assert_int_equal(setenv("PDL_NVJITLINK", "/nowhere/libnvJitLink.so", 1), 0);
+    rtc_library_name("PDL_NVJITLINK", "/nowhere/libnvJitLink.so");
     assert_refused(pdl_device_count(NULL), PDL_ERROR_INVALID_ARGUMENT, NULL, "");
     assert_ok(pdl_rtc_compiler_get(&info));
     assert_int_equal(pdl_last_error()->status, PDL_ERROR_INVALID_ARGUMENT); /* it stays */
@@ -344,10 +352,10 @@ static void a_long_path_leaves_the_reason_in_the_message(void **state)
         path[at] = '/';
     }
     memcpy(path + sizeof(path) - 8, "/end.so", 8);
-    assert_int_equal(setenv("PDL_NVRTC", path, 1), 0);
+    rtc_library_name("PDL_NVRTC", path);
     assert_refused(pdl_rtc_compiler_get(&info), PDL_ERROR_NO_COMPILER, NULL, "/end.so",
                    "No such file or directory");
-    assert_int_equal(unsetenv("PDL_NVRTC"), 0);
+    rtc_library_name("PDL_NVRTC", NULL);
     pdl_rtc_compiler_override(NULL);
     assert_int_equal(setenv("CUDA_PATH", path, 1), 0);
     assert_int_equal(setenv("CUDA_HOME", path, 1), 0);
@@ -379,8 +387,9 @@ int main(void)
         TEST(a_library_without_a_build_id_is_known_by_its_file),
         TEST(a_mock_stands_in_for_a_compiler),
         TEST(the_info_follows_the_rule_of_sizes),
-        TEST(threads_that_open_at_once_get_one_compiler),
-        TEST(the_real_compilers_say_what_they_are),
+        cmocka_unit_test_setup_teardown(threads_that_open_at_once_get_one_compiler, restored,
+                                        restored),
+        cmocka_unit_test_setup_teardown(the_real_compilers_say_what_they_are, restored, restored),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

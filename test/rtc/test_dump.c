@@ -232,9 +232,9 @@ static void the_threads_error_stays(void **state)
     (void)state;
     assert_refused(pdl_device_count(NULL), PDL_ERROR_INVALID_ARGUMENT, "count", "");
     pdl_rtc_compiler_override(NULL);
-    assert_int_equal(setenv("PDL_NVRTC", "/nowhere/libnvrtc.so", 1), 0);
+    rtc_library_name("PDL_NVRTC", "/nowhere/libnvrtc.so");
     assert_true(dump(folder)); /* without a compiler to tell of */
-    assert_int_equal(unsetenv("PDL_NVRTC"), 0);
+    rtc_library_names_restore();
     assert_int_equal(pdl_last_error()->status, PDL_ERROR_INVALID_ARGUMENT);
     assert_string_equal(pdl_last_error()->field, "count");
 }

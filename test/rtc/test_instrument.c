@@ -426,14 +426,14 @@ static void what_the_linker_refuses_is_an_error(void **state)
 static void machine_code_needs_the_linker_and_ptx_does_not(void **state)
 {
     (void)state;
-    assert_int_equal(setenv("PDL_NVJITLINK", "/nowhere/libnvJitLink.so", 1), 0);
+    rtc_library_name("PDL_NVJITLINK", "/nowhere/libnvJitLink.so");
     assert_refused(compile("", &PDL_RTC_OPTIONS(SM90, INSTRUMENT(ENTRY))), PDL_ERROR_NO_COMPILER,
                    NULL, "nvJitLink", "instrumented", "/nowhere/libnvJitLink.so");
     assert_int_equal(rtc_mock.compilations, 0);
     assert_ok(compile("", &PDL_RTC_OPTIONS(.target = "compute_90", INSTRUMENT(ENTRY))));
     assert_int_equal(pdl_rtc_image_find(compiled, "k")->waits, PDL_YES);
     done();
-    assert_int_equal(unsetenv("PDL_NVJITLINK"), 0);
+    rtc_library_names_restore();
 }
 
 static void nothing(void)

@@ -152,13 +152,13 @@ static void the_linker_is_opened_for_lto_alone(void **state)
 {
     (void)state;
     pdl_rtc_linker_override(NULL);
-    assert_int_equal(setenv("PDL_NVJITLINK", "/nowhere/libnvJitLink.so", 1), 0);
+    rtc_library_name("PDL_NVJITLINK", "/nowhere/libnvJitLink.so");
     assert_ok(compile("", &PDL_RTC_OPTIONS(SM90)));
     done();
     assert_refused(compile("", &PDL_RTC_OPTIONS(SM90, .output = PDL_RTC_LTO)),
                    PDL_ERROR_NO_COMPILER, NULL, "nvJitLink", "/nowhere/libnvJitLink.so");
     assert_int_equal(rtc_mock.compilations, 1); /* nothing is compiled for nothing */
-    assert_int_equal(unsetenv("PDL_NVJITLINK"), 0);
+    rtc_library_names_restore();
 }
 
 int main(void)
