@@ -579,6 +579,15 @@ class Cuobjdump(Case):
         with open(self.environment["LOG"], encoding="utf-8") as log:
             self.assertEqual(log.read(), "-xptx all %s\n" % self.program)
 
+    def test_what_it_prints_is_dropped(self):
+        for end in ("", "exit 3\n"):
+            self.unpacks({"x.ptx": ONE})
+            with open(self.path("bin/cuobjdump"), "a", encoding="utf-8") as script:
+                script.write("echo of its own; echo of its own >&2\n" + end)
+            result = self.run_lint()
+            self.assertNotIn("of its own", result.stdout + result.stderr)
+            self.assertEqual(len(result.stderr.splitlines()), 1, result.stderr)
+
     def test_what_holds_for_many_images_is_said_once(self):
         self.install("exit 1\n")
         result = self.run_lint(kind="lto", more="image kind=lto | p(3) | it is compressed in an unknown format\n" * 2000)

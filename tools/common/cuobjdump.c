@@ -69,7 +69,7 @@ static int set_group(posix_spawnattr_t *attributes, const sigset_t *mask)
     return error != 0 ? error : posix_spawnattr_setsigmask(attributes, mask);
 }
 
-/* Runs it in the directory, where it writes its files; what it prints is not wanted. */
+/* Runs it in the directory, where it writes its files; what it prints, on either stream, is not wanted. */
 static char *run(const struct temporary *directory, const char *path, pdl_inspect_kind kind)
 {
     posix_spawn_file_actions_t actions;
@@ -90,6 +90,9 @@ static char *run(const struct temporary *directory, const char *path, pdl_inspec
         if (error == 0) {
             error =
                 posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
+        }
+        if (error == 0) {
+            error = posix_spawn_file_actions_adddup2(&actions, STDOUT_FILENO, STDERR_FILENO);
         }
         if (error == 0) {
             error = set_group(&attributes, &before);
