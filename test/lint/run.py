@@ -12,8 +12,9 @@ The sources carry their expectations in comments:
     // LINT: --constant-param w              more options for pdltool lint; CORPUS is the folder of this file
     // NOT plain: why                        a mode that the file is not for
 
-An expectation holds for the lines of the statement that begins on its line, and in each instance of a
-template. Findings above note that nothing expects are false, in broken kernels too. Notes that nothing
+An expectation holds from its line to the end of the statement, and in each instance of a template. It also
+holds for a line above that ends in "(": an `asm volatile(` of several lines is on its first from nvcc 13.5 on, and
+on its second before. Findings above note that nothing expects are false, in broken kernels too. Notes that nothing
 expects are no matter. A finding's line is the innermost one in the file itself, so that an access in an
 inlined function of CUDA's headers counts where it was called.
 
@@ -129,7 +130,9 @@ class Source:
             match = re.search(r"// EXPECT( note)?: ([a-z-]+)(?: in (\w+(?:, \w+)*))?$", line)
             if not match:
                 sys.exit("%s:%d: cannot read the expectation" % (self.path, number))
-            last = number
+            first = last = number
+            while lines[first - 2].rstrip().endswith("("):
+                first -= 1
             while not re.search(r"[;{}]\s*$", lines[last - 1]):
                 last += 1
             in_function = match.group(3) is not None
@@ -139,7 +142,7 @@ class Source:
                 kernels = [k for k, (first, end) in self.kernels.items() if first <= number <= end]
             if not kernels or not set(kernels) <= set(self.kernels):
                 sys.exit("%s:%d: in which kernel?" % (self.path, number))
-            found.append(Expectation(match.group(2), bool(match.group(1)), kernels, in_function, number, last))
+            found.append(Expectation(match.group(2), bool(match.group(1)), kernels, in_function, first, last))
         return found
 
     def expected(self, kernel):
