@@ -222,6 +222,8 @@ def fits(expected, opcode):
 # --------------------------------------------------------------------------------------------------
 # Compilers
 
+PTX_VERSIONS = (*range(80, 89), *range(90, 100))  # from 8.0; clang ignores those that it does not know
+
 
 def run(command):
     return subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
@@ -236,6 +238,7 @@ class Compiler:
 
     def __init__(self, kind, path, include, ptxas):
         self.kind, self.path, self.include, self.ptxas = kind, path, include, ptxas
+        self.features = {}  # clang's options by architecture
 
     def architectures(self):
         if self.kind == "nvcc":
@@ -244,16 +247,26 @@ class Compiler:
             listed = run([self.path, "--list"])
         else:
             # Clang prints no list: it is asked for each architecture that ptxas can assemble.
-            found = []
-            for arch in sorted({int(a) for a in re.findall(r"'sm_(\d+)'", run([self.ptxas, "-h"]).stdout)}):
-                options = ["-x", "cuda", "-nocudainc", "-nocudalib", "--cuda-device-only", "-fsyntax-only"]
-                arguments = ["--cuda-gpu-arch=sm_%d" % arch, "-Wno-unknown-cuda-version", "/dev/null"]
-                if run([self.path] + options + arguments).returncode == 0:
-                    found.append(arch)
-            return found
+            listed = {int(arch) for arch in re.findall(r"'sm_(\d+)'", run([self.ptxas, "-h"]).stdout)}
+            return [arch for arch in sorted(listed) if self.clang_features(arch) is not None]
         if listed.returncode != 0:
             sys.exit(listed.stdout)
         return sorted({int(arch) for arch in re.findall(r"compute_(\d+)\b", listed.stdout)})
+
+    def clang_features(self, arch):
+        """What clang has to be told to write PTX for an architecture; None if it cannot.
+
+        Without CUDA's headers, clang writes the PTX version of the newest toolkit that it supports in full. It may know
+        an architecture that needs a newer version, and refuses it then: the first version that it takes is asked for."""
+        if arch not in self.features:
+            common = [self.path, "-x", "cuda", "-nocudainc", "-nocudalib", "--cuda-device-only"]
+            common += ["--cuda-gpu-arch=sm_%d" % arch, "-Wno-unknown-cuda-version", "/dev/null"]
+            tried = [[]] + [["--cuda-feature=+ptx%d" % version] for version in PTX_VERSIONS]
+            if run([*common, "-fsyntax-only"]).returncode != 0:
+                tried = []  # it does not know the name
+            accepted = (t for t in tried if run([*common, *t, "-S", "-o", os.devnull]).returncode == 0)
+            self.features[arch] = next(accepted, None)
+        return self.features[arch]
 
     def command(self, source, output, arch, options=(), standard="c++11"):
         define = "-D__PROBE_%s__" % self.kind.upper()
@@ -269,7 +282,8 @@ class Compiler:
                     options = ["-I" + self.include, *options]
             return command + ["--gpu-architecture=compute_%d" % arch, "--std=" + standard, define, *options]
         command = [self.path, "-x", "cuda", "--cuda-device-only", "-nocudainc", "-nocudalib", "-S", "-O3"]
-        command += ["--cuda-gpu-arch=sm_%d" % arch, "-std=" + standard, "-I", self.include, define]
+        command += ["--cuda-gpu-arch=sm_%d" % arch, *(self.clang_features(arch) or [])]
+        command += ["-std=" + standard, "-I", self.include, define]
         command += ["-Wall", "-Wextra", "-Wpedantic", "-Werror", "-Wno-unknown-cuda-version"]
         return command + [*options, source, "-o", output]
 
