@@ -11,24 +11,17 @@
 
 const char *pdl_full_reason_string(pdl_full_reason reason)
 {
-    switch (reason) {
-    case PDL_FULL_SERIAL:
-        return "the consumer was launched without overlap";
-    case PDL_FULL_COOPERATIVE:
-        return "the consumer is a cooperative launch";
-    case PDL_FULL_CODE:
-        return "the consumer was compiled for less than compute capability 9.0";
-    case PDL_FULL_MEMSET:
-        return "there is a memset between them";
-    case PDL_FULL_MEMCPY:
-        return "there is a memcpy between them";
-    case PDL_FULL_HOST:
-        return "there is a host function between them";
-    case PDL_FULL_OTHER_NODE:
-        return "there is a node of another type between them";
-    default:
-        return "not a reason of this library";
-    }
+    static const char *const texts[] = {
+        [PDL_FULL_SERIAL] = "the consumer was launched without overlap",
+        [PDL_FULL_COOPERATIVE] = "the consumer is a cooperative launch",
+        [PDL_FULL_CODE] = "the consumer was compiled for less than compute capability 9.0",
+        [PDL_FULL_MEMSET] = "there is a memset between them",
+        [PDL_FULL_MEMCPY] = "there is a memcpy between them",
+        [PDL_FULL_HOST] = "there is a host function between them",
+        [PDL_FULL_OTHER_NODE] = "there is a node of another type between them",
+    };
+    return (unsigned)reason < sizeof(texts) / sizeof(texts[0]) ? texts[reason]
+                                                               : "not a reason of this library";
 }
 
 static bool is_full(const CUgraphEdgeData *data)
@@ -85,18 +78,14 @@ static pdl_full_reason direct_reason(const struct pdl_driver *driver, CUgraphNod
     return PDL_FULL_SERIAL;
 }
 
-static pdl_full_reason reason_of_type(CUgraphNodeType type)
+static pdl_full_reason reason_of_type(int type)
 {
-    switch (type) {
-    case CU_GRAPH_NODE_TYPE_MEMSET:
-        return PDL_FULL_MEMSET;
-    case CU_GRAPH_NODE_TYPE_MEMCPY:
-        return PDL_FULL_MEMCPY;
-    case CU_GRAPH_NODE_TYPE_HOST:
-        return PDL_FULL_HOST;
-    default:
-        return PDL_FULL_OTHER_NODE;
-    }
+    enum { MEMCPY_BATCH = 14, FABRIC_CPY_BATCH = 18 }; /* of CUDA 13.5 */
+    return type == CU_GRAPH_NODE_TYPE_MEMSET ? PDL_FULL_MEMSET
+           : type == CU_GRAPH_NODE_TYPE_MEMCPY || type == MEMCPY_BATCH || type == FABRIC_CPY_BATCH
+               ? PDL_FULL_MEMCPY
+           : type == CU_GRAPH_NODE_TYPE_HOST ? PDL_FULL_HOST
+                                             : PDL_FULL_OTHER_NODE;
 }
 
 static void record(const struct pdl_picture *picture, pdl_census *census,
@@ -116,7 +105,7 @@ static void record(const struct pdl_picture *picture, pdl_census *census,
         .producer_name = kernel_name(picture->driver, &made),
         .consumer_name = kernel_name(picture->driver, &used),
         .reason =
-            (uint32_t)(between != NULL ? reason_of_type(between->type)
+            (uint32_t)(between != NULL ? reason_of_type((int)between->type)
                                        : direct_reason(picture->driver, consumer->handle, &used)),
         .between_type = between != NULL ? (uint32_t)between->type : 0,
     };

@@ -181,11 +181,9 @@ pdl_status pdl_chain_check_launch(const struct pdl_chain *chain, pdl_kernel *ker
                                   const pdl_launch_desc *desc, pdl_launch_desc *whole,
                                   struct pdl_lowered *lowered)
 {
-    if (kernel == NULL) {
-        return PDL_FAIL_FIELD(PDL_ERROR_INVALID_ARGUMENT, "kernel", "kernel is NULL");
-    }
-    if (desc == NULL) {
-        return PDL_FAIL_FIELD(PDL_ERROR_INVALID_ARGUMENT, "desc", "desc is NULL");
+    if (kernel == NULL || desc == NULL) {
+        const char *const missing = kernel == NULL ? "kernel" : "desc";
+        return PDL_FAIL_FIELD(PDL_ERROR_INVALID_ARGUMENT, missing, "%s is NULL", missing);
     }
     pdl_status status = pdl_desc_whole(&desc, whole);
     if (status != PDL_SUCCESS) {

@@ -318,20 +318,13 @@ static pdl_status check_arguments(const void *graph, const pdl_edge *dependencie
                                   const pdl_kernel *kernel, const pdl_launch_desc *desc,
                                   const void *node)
 {
-    const struct {
-        const char *name;
-        const void *value;
-    } required[] = {
-        {"graph", graph},
-        {"kernel", kernel},
-        {"desc", desc},
-        {"node", node},
-    };
-    for (size_t i = 0; i < sizeof(required) / sizeof(required[0]); i++) {
-        if (required[i].value == NULL) {
-            return PDL_FAIL_FIELD(PDL_ERROR_INVALID_ARGUMENT, required[i].name, "%s is NULL",
-                                  required[i].name);
-        }
+    const char *const missing = graph == NULL    ? "graph"
+                                : kernel == NULL ? "kernel"
+                                : desc == NULL   ? "desc"
+                                : node == NULL   ? "node"
+                                                 : NULL;
+    if (missing != NULL) {
+        return PDL_FAIL_FIELD(PDL_ERROR_INVALID_ARGUMENT, missing, "%s is NULL", missing);
     }
     if (count > 0 && dependencies == NULL) {
         return PDL_FAIL_FIELD(PDL_ERROR_INVALID_ARGUMENT, "dependencies",
@@ -351,26 +344,21 @@ pdl_status pdl_graph_add_launch(struct CUgraph_st *graph, const pdl_edge *depend
     int device = -1;
     size_t broken = 0;
     pdl_status status = check_arguments(graph, dependencies, count, kernel, desc, node);
-    if (status != PDL_SUCCESS) {
-        return status;
+    if (status == PDL_SUCCESS) {
+        status = pdl_node_check_driver(kernel->driver);
     }
-    status = pdl_node_check_driver(kernel->driver);
-    if (status != PDL_SUCCESS) {
-        return status;
+    if (status == PDL_SUCCESS) {
+        status = pdl_desc_whole(&desc, &copy);
     }
-    status = pdl_desc_whole(&desc, &copy);
-    if (status != PDL_SUCCESS) {
-        return status;
+    if (status == PDL_SUCCESS) {
+        status = check_edges(kernel->driver, dependencies, count, desc->overlap, &broken);
     }
-    status = check_edges(kernel->driver, dependencies, count, desc->overlap, &broken);
-    if (status != PDL_SUCCESS) {
-        return status;
+    if (status == PDL_SUCCESS) {
+        status = pdl_kernel_device(kernel, &device);
     }
-    status = pdl_kernel_device(kernel, &device);
-    if (status != PDL_SUCCESS) {
-        return status;
+    if (status == PDL_SUCCESS) {
+        status = pdl_node_lower(kernel, device, desc, &lowered);
     }
-    status = pdl_node_lower(kernel, device, desc, &lowered);
     if (status != PDL_SUCCESS) {
         return status;
     }

@@ -7,28 +7,12 @@
 #include "core/file.h"
 #include "launch/kernel.h"
 
-/* A kernel without code; NULL, and the error recorded, if there is no memory. */
-static pdl_kernel *create(const struct pdl_driver *driver, enum pdl_kernel_kind kind)
+/* Checks what every creation is given, and makes a kernel without code. */
+static pdl_status create(const void *source, const char *name, enum pdl_kernel_kind kind,
+                         pdl_kernel *const *kernel, pdl_kernel **created)
 {
     const struct pdl_scan_answer nothing = {.why = PDL_WHY_NO_IMAGE};
-    const size_t devices = (size_t)driver->device_count;
-    pdl_kernel *made = calloc(1, sizeof(*made) + devices * sizeof(made->facts[0]));
-    if (made == NULL) {
-        (void)PDL_FAIL(PDL_ERROR_OUT_OF_MEMORY, "no memory for a kernel object");
-        return NULL;
-    }
-    made->driver = driver;
-    made->kind = kind;
-    made->device = devices == 1 ? 0 : -1;
-    made->attribute_version = driver->version;
-    made->known = pdl_known_pack(&nothing);
-    pdl_policy_start();
-    return made;
-}
-
-static pdl_status check_creation(const void *source, const char *name, pdl_kernel *const *kernel,
-                                 const struct pdl_driver **driver)
-{
+    const struct pdl_driver *driver;
     if (source == NULL) {
         return PDL_FAIL_FIELD(PDL_ERROR_INVALID_ARGUMENT, name, "%s is NULL", name);
     }
@@ -36,61 +20,63 @@ static pdl_status check_creation(const void *source, const char *name, pdl_kerne
         return PDL_FAIL_FIELD(PDL_ERROR_INVALID_ARGUMENT, "kernel",
                               "kernel, where the result goes, is NULL");
     }
-    return pdl_driver_get(driver);
+    const pdl_status status = pdl_driver_get(&driver);
+    if (status != PDL_SUCCESS) {
+        return status;
+    }
+    const size_t devices = (size_t)driver->device_count;
+    pdl_kernel *made = calloc(1, sizeof(*made) + devices * sizeof(made->facts[0]));
+    if (made == NULL) {
+        return PDL_FAIL(PDL_ERROR_OUT_OF_MEMORY, "no memory for a kernel object");
+    }
+    made->driver = driver;
+    made->kind = kind;
+    made->device = devices == 1 ? 0 : -1;
+    made->attribute_version = driver->version;
+    made->known = pdl_known_pack(&nothing);
+    pdl_policy_start();
+    *created = made;
+    return PDL_SUCCESS;
 }
 
 pdl_status pdl_kernel_from_function(struct CUfunc_st *function, pdl_kernel **kernel)
 {
-    const struct pdl_driver *driver;
-    int device = -1;
-    pdl_status status = check_creation(function, "function", kernel, &driver);
+    pdl_kernel *made = NULL;
+    pdl_status status = create(function, "function", PDL_KERNEL_FUNCTION, kernel, &made);
     if (status == PDL_SUCCESS) {
-        status = pdl_device_of_context(driver, &device);
+        status = pdl_device_of_context(made->driver, &made->device);
     }
     if (status != PDL_SUCCESS) {
+        pdl_kernel_destroy(made);
         return status;
     }
-    pdl_kernel *made = create(driver, PDL_KERNEL_FUNCTION);
-    if (made == NULL) {
-        return PDL_ERROR_OUT_OF_MEMORY;
-    }
     made->function = function;
-    made->device = device;
     *kernel = made;
     return PDL_SUCCESS;
 }
 
 pdl_status pdl_kernel_from_kernel(struct CUkern_st *cu_kernel, pdl_kernel **kernel)
 {
-    const struct pdl_driver *driver;
-    pdl_status status = check_creation(cu_kernel, "cu_kernel", kernel, &driver);
-    if (status != PDL_SUCCESS) {
-        return status;
+    pdl_kernel *made = NULL;
+    const pdl_status status = create(cu_kernel, "cu_kernel", PDL_KERNEL_KERNEL, kernel, &made);
+    if (status == PDL_SUCCESS) {
+        made->function = (CUfunction)cu_kernel;
+        *kernel = made;
     }
-    pdl_kernel *made = create(driver, PDL_KERNEL_KERNEL);
-    if (made == NULL) {
-        return PDL_ERROR_OUT_OF_MEMORY;
-    }
-    made->function = (CUfunction)cu_kernel;
-    *kernel = made;
-    return PDL_SUCCESS;
+    return status;
 }
 
 pdl_status pdl_kernel_from_runtime(const void *symbol, const pdl_runtime_ops *ops,
                                    pdl_kernel **kernel)
 {
-    const struct pdl_driver *driver;
-    pdl_status status = check_creation(symbol, "symbol", kernel, &driver);
-    if (status != PDL_SUCCESS) {
-        return status;
-    }
+    pdl_kernel *made = NULL;
     if (ops == NULL || ops->size < offsetof(pdl_runtime_ops, default_stream) ||
         ops->launch == NULL || ops->get_function == NULL) {
         return PDL_FAIL_FIELD(PDL_ERROR_INVALID_ARGUMENT, "ops", "ops is NULL or not complete");
     }
-    pdl_kernel *made = create(driver, PDL_KERNEL_SYMBOL);
-    if (made == NULL) {
-        return PDL_ERROR_OUT_OF_MEMORY;
+    const pdl_status status = create(symbol, "symbol", PDL_KERNEL_SYMBOL, kernel, &made);
+    if (status != PDL_SUCCESS) {
+        return status;
     }
     made->symbol = symbol;
     made->ops = ops;
@@ -104,20 +90,17 @@ pdl_status pdl_kernel_from_runtime(const void *symbol, const pdl_runtime_ops *op
 pdl_status pdl_kernel_from_image(const void *image, size_t size, const char *name,
                                  pdl_kernel **kernel)
 {
-    const struct pdl_driver *driver;
+    pdl_kernel *made = NULL;
     struct pdl_scan_answer answer;
     CUkernel entry = NULL;
     if (name == NULL || name[0] == '\0') {
         return PDL_FAIL_FIELD(PDL_ERROR_INVALID_ARGUMENT, "name", "name is NULL or empty");
     }
-    pdl_status status = check_creation(image, "image", kernel, &driver);
+    pdl_status status = create(image, "image", PDL_KERNEL_KERNEL, kernel, &made);
     if (status != PDL_SUCCESS) {
         return status;
     }
-    pdl_kernel *made = create(driver, PDL_KERNEL_KERNEL);
-    if (made == NULL) {
-        return PDL_ERROR_OUT_OF_MEMORY;
-    }
+    const struct pdl_driver *const driver = made->driver;
     made->name = strdup(name);
     if (made->name == NULL) {
         status = PDL_FAIL(PDL_ERROR_OUT_OF_MEMORY, "no memory for a kernel's name");

@@ -183,9 +183,9 @@ static void what_stands_between_two_kernels_is_told(void **state)
         {CU_GRAPH_NODE_TYPE_EVENT_RECORD, PDL_FULL_OTHER_NODE},
         /* Types of newer drivers, whose names the headers need not have. */
         {(CUgraphNodeType)13, PDL_FULL_OTHER_NODE},
-        {(CUgraphNodeType)14, PDL_FULL_OTHER_NODE},
+        {(CUgraphNodeType)14, PDL_FULL_MEMCPY},
         {(CUgraphNodeType)17, PDL_FULL_OTHER_NODE},
-        {(CUgraphNodeType)18, PDL_FULL_OTHER_NODE},
+        {(CUgraphNodeType)18, PDL_FULL_MEMCPY},
         {(CUgraphNodeType)1000, PDL_FULL_OTHER_NODE},
     };
     CUgraphNode last = kernel_node(0);
