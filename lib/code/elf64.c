@@ -5,7 +5,7 @@
 
 bool pdl_elf_is(const unsigned char *bytes, size_t size)
 {
-    return size >= SELFMAG && memcmp(bytes, ELFMAG, SELFMAG) == 0;
+    return size >= PDL_SELFMAG && memcmp(bytes, PDL_ELFMAG, PDL_SELFMAG) == 0;
 }
 
 const unsigned char *pdl_elf_range(const struct pdl_elf *elf, uint64_t offset, uint64_t *size)
@@ -19,7 +19,7 @@ const unsigned char *pdl_elf_range(const struct pdl_elf *elf, uint64_t offset, u
     return elf->bytes + offset;
 }
 
-static bool header_at(const struct pdl_elf *elf, uint32_t index, Elf64_Shdr *header)
+static bool header_at(const struct pdl_elf *elf, uint32_t index, struct pdl_elf64_shdr *header)
 {
     const uint64_t offset = elf->header.e_shoff;
     if (elf->header.e_shentsize != sizeof(*header) || offset == 0 || offset > elf->size ||
@@ -33,11 +33,11 @@ static bool header_at(const struct pdl_elf *elf, uint32_t index, Elf64_Shdr *hea
 /* A table of strings, made sure to end in a NUL. */
 static void read_names(const struct pdl_elf *elf, uint32_t index, const char **names, size_t *size)
 {
-    Elf64_Shdr header;
+    struct pdl_elf64_shdr header;
     *names = NULL;
     *size = 0;
-    if (index == SHN_UNDEF || index >= elf->section_count || !header_at(elf, index, &header) ||
-        header.sh_type != SHT_STRTAB) {
+    if (index == PDL_SHN_UNDEF || index >= elf->section_count || !header_at(elf, index, &header) ||
+        header.sh_type != PDL_SHT_STRTAB) {
         return;
     }
     uint64_t length = header.sh_size;
@@ -63,19 +63,19 @@ bool pdl_elf_open(struct pdl_elf *elf, const unsigned char *bytes, size_t size)
         return false;
     }
     memcpy(&elf->header, bytes, sizeof(elf->header));
-    if (elf->header.e_ident[EI_CLASS] != ELFCLASS64 ||
-        elf->header.e_ident[EI_DATA] != ELFDATA2LSB) {
+    if (elf->header.e_ident[PDL_EI_CLASS] != PDL_ELFCLASS64 ||
+        elf->header.e_ident[PDL_EI_DATA] != PDL_ELFDATA2LSB) {
         return false;
     }
     /* More than a 16-bit field can count stands in the first section's header. */
-    Elf64_Shdr first;
+    struct pdl_elf64_shdr first;
     uint64_t count = elf->header.e_shnum;
     uint32_t names = elf->header.e_shstrndx;
     if (header_at(elf, 0, &first)) {
         if (count == 0) {
             count = first.sh_size;
         }
-        if (names == SHN_XINDEX) {
+        if (names == PDL_SHN_XINDEX) {
             names = first.sh_link;
         }
         const uint64_t room = (size - elf->header.e_shoff) / sizeof(first);
@@ -93,13 +93,13 @@ bool pdl_elf_open(struct pdl_elf *elf, const unsigned char *bytes, size_t size)
 
 bool pdl_elf_section(const struct pdl_elf *elf, uint32_t index, struct pdl_elf_section *section)
 {
-    Elf64_Shdr header;
+    struct pdl_elf64_shdr header;
     *section = (struct pdl_elf_section){.name = ""};
     if (index >= elf->section_count || !header_at(elf, index, &header)) {
         return false;
     }
     uint64_t size = header.sh_size;
-    const bool stored = header.sh_type != SHT_NOBITS && header.sh_type != SHT_NULL;
+    const bool stored = header.sh_type != PDL_SHT_NOBITS && header.sh_type != PDL_SHT_NULL;
     const unsigned char *data = stored ? pdl_elf_range(elf, header.sh_offset, &size) : NULL;
     *section = (struct pdl_elf_section){
         .name = name_at(elf->names, elf->names_size, header.sh_name),
@@ -127,7 +127,7 @@ bool pdl_elf_is_whole(const struct pdl_elf *elf)
     return whole;
 }
 
-bool pdl_elf_segment(const struct pdl_elf *elf, uint32_t index, Elf64_Phdr *segment)
+bool pdl_elf_segment(const struct pdl_elf *elf, uint32_t index, struct pdl_elf64_phdr *segment)
 {
     const uint64_t offset = elf->header.e_phoff;
     if (index >= elf->header.e_phnum || elf->header.e_phentsize != sizeof(*segment) ||
@@ -144,13 +144,13 @@ bool pdl_elf_symbols(const struct pdl_elf *elf, struct pdl_elf_symbols *symbols)
     for (uint32_t i = 0; i < elf->section_count; i++) {
         struct pdl_elf_section section;
         (void)pdl_elf_section(elf, i, &section);
-        if (section.type == SHT_SYMTAB && symbols->entries == NULL && section.data != NULL) {
-            const size_t count = section.size / sizeof(Elf64_Sym);
+        if (section.type == PDL_SHT_SYMTAB && symbols->entries == NULL && section.data != NULL) {
+            const size_t count = section.size / sizeof(struct pdl_elf64_sym);
             symbols->entries = section.data;
             symbols->count = count < UINT32_MAX ? (uint32_t)count : UINT32_MAX;
             read_names(elf, section.link, &symbols->names, &symbols->names_size);
-        } else if (section.type == SHT_SYMTAB_SHNDX && symbols->far_sections == NULL) {
-            const size_t count = section.size / sizeof(Elf64_Word);
+        } else if (section.type == PDL_SHT_SYMTAB_SHNDX && symbols->far_sections == NULL) {
+            const size_t count = section.size / sizeof(uint32_t);
             symbols->far_sections = section.data;
             symbols->far_count = count < UINT32_MAX ? (uint32_t)count : UINT32_MAX;
         }
@@ -161,13 +161,13 @@ bool pdl_elf_symbols(const struct pdl_elf *elf, struct pdl_elf_symbols *symbols)
 bool pdl_elf_symbol(const struct pdl_elf_symbols *symbols, uint32_t index,
                     struct pdl_elf_symbol *symbol)
 {
-    Elf64_Sym entry;
+    struct pdl_elf64_sym entry;
     if (index >= symbols->count) {
         return false;
     }
     memcpy(&entry, symbols->entries + (size_t)index * sizeof(entry), sizeof(entry));
     uint32_t section = entry.st_shndx;
-    if (section == SHN_XINDEX && index < symbols->far_count) {
+    if (section == PDL_SHN_XINDEX && index < symbols->far_count) {
         memcpy(&section, symbols->far_sections + (size_t)index * sizeof(section), sizeof(section));
     }
     if (section >= symbols->section_count) {
@@ -178,7 +178,7 @@ bool pdl_elf_symbol(const struct pdl_elf_symbols *symbols, uint32_t index,
         .value = entry.st_value,
         .size = entry.st_size,
         .section = section,
-        .type = ELF64_ST_TYPE(entry.st_info),
+        .type = PDL_ELF64_ST_TYPE(entry.st_info),
         .other = entry.st_other,
     };
     return true;

@@ -4,19 +4,16 @@
 #ifndef PDL_INSPECT_ELF64_H
 #define PDL_INSPECT_ELF64_H
 
-#include <elf.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#ifndef EM_CUDA
-#define EM_CUDA 190
-#endif
+#include "code/elf_format.h"
 
 struct pdl_elf {
     const unsigned char *bytes;
     size_t size;
-    Elf64_Ehdr header;
+    struct pdl_elf64_ehdr header;
     uint32_t section_count; /* as many as lie within the file */
     bool cut;               /* the header names more sections or segments than lie in the file */
     const char *names;      /* of sections; NULL without any */
@@ -50,8 +47,8 @@ struct pdl_elf_symbol {
     const char *name; /* "" if it has none */
     uint64_t value;
     uint64_t size;
-    uint32_t section; /* SHN_UNDEF; UINT32_MAX if it is in none */
-    uint8_t type;     /* STT_FUNC … */
+    uint32_t section; /* PDL_SHN_UNDEF; UINT32_MAX if it is in none */
+    uint8_t type;     /* PDL_STT_FUNC … */
     uint8_t other;
 };
 
@@ -68,7 +65,7 @@ bool pdl_elf_is_whole(const struct pdl_elf *elf);
 bool pdl_elf_section(const struct pdl_elf *elf, uint32_t index, struct pdl_elf_section *section);
 
 /* A program header; false if there is none of that index. Its data may lie outside of the file. */
-bool pdl_elf_segment(const struct pdl_elf *elf, uint32_t index, Elf64_Phdr *segment);
+bool pdl_elf_segment(const struct pdl_elf *elf, uint32_t index, struct pdl_elf64_phdr *segment);
 
 /* The part of a range that lies within the file; NULL if none does. */
 const unsigned char *pdl_elf_range(const struct pdl_elf *elf, uint64_t offset, uint64_t *size);

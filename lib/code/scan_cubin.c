@@ -105,11 +105,11 @@ static char suffix_of_note(const struct pdl_elf *elf, int32_t target)
 static void read_target(struct scan *scan)
 {
     struct pdl_cubin *cubin = scan->cubin;
-    const Elf64_Ehdr *header = &scan->elf.header;
+    const struct pdl_elf64_ehdr *header = &scan->elf.header;
     const uint32_t flags = header->e_flags;
     bool accelerated;
-    if (header->e_ident[EI_OSABI] == OSABI_CUDA_NEW &&
-        header->e_ident[EI_ABIVERSION] >= ABIVERSION_NEW) {
+    if (header->e_ident[PDL_EI_OSABI] == OSABI_CUDA_NEW &&
+        header->e_ident[PDL_EI_ABIVERSION] >= ABIVERSION_NEW) {
         cubin->target = (int32_t)(flags >> 8 & 0xff);
         accelerated = (flags & FLAG_NEW_ACCELERATED) != 0;
     } else {
@@ -121,7 +121,7 @@ static void read_target(struct scan *scan)
         cubin->suffix = 'a';
     }
     cubin->known = target_is_known(cubin->target);
-    cubin->relocatable = header->e_type == ET_REL;
+    cubin->relocatable = header->e_type == PDL_ET_REL;
 }
 
 /* ---- sections ------------------------------------------------------------------------------- */
@@ -141,7 +141,7 @@ static bool find_code(struct scan *scan)
             (void)pdl_elf_section(&scan->elf, i, &section);
             const char *name = pdl_elf_after(section.name, ".text.");
             scan->code_of[i] = NONE;
-            if (name == NULL || name[0] == '\0' || section.type != SHT_PROGBITS) {
+            if (name == NULL || name[0] == '\0' || section.type != PDL_SHT_PROGBITS) {
                 continue;
             }
             if (pass == 1) {
@@ -182,7 +182,7 @@ static void read_symbols(struct scan *scan)
     struct pdl_elf_symbol symbol;
     for (uint32_t i = 0; pdl_elf_symbol(&scan->symbols, i, &symbol); i++) {
         struct pdl_cubin_code *code =
-            symbol.type == STT_FUNC ? code_of(scan, symbol.section) : NULL;
+            symbol.type == PDL_STT_FUNC ? code_of(scan, symbol.section) : NULL;
         if (code == NULL) {
             continue;
         }
@@ -305,7 +305,7 @@ static bool add_use(struct scan *scan, uint32_t section, uint32_t index)
     struct pdl_elf_symbol symbol;
     struct pdl_cubin_code *caller = code_of(scan, section);
     if (caller == NULL || !pdl_elf_symbol(&scan->symbols, index, &symbol) ||
-        symbol.type != STT_FUNC) {
+        symbol.type != PDL_STT_FUNC) {
         return true;
     }
     const struct pdl_cubin_code *callee = code_of(scan, symbol.section);
@@ -349,11 +349,12 @@ static bool read_callgraph(struct scan *scan, const struct pdl_elf_section *sect
 
 static bool read_relocations(struct scan *scan, const struct pdl_elf_section *section)
 {
-    const size_t each = section->type == SHT_RELA ? sizeof(Elf64_Rela) : sizeof(Elf64_Rel);
+    const size_t each = section->type == PDL_SHT_RELA ? sizeof(struct pdl_elf64_rela)
+                                                      : sizeof(struct pdl_elf64_rel);
     for (size_t at = 0; section->size - at >= each; at += each) {
-        Elf64_Rel relocation;
+        struct pdl_elf64_rel relocation;
         memcpy(&relocation, section->data + at, sizeof(relocation));
-        if (!add_use(scan, section->info, (uint32_t)ELF64_R_SYM(relocation.r_info))) {
+        if (!add_use(scan, section->info, (uint32_t)PDL_ELF64_R_SYM(relocation.r_info))) {
             return false;
         }
     }
@@ -384,8 +385,8 @@ static enum section_kind kind_of(const struct scan *scan, uint32_t index,
     if (of_code && pdl_elf_after(section->name, ".nv.info.") != NULL) {
         return KERNEL_INFO;
     }
-    return of_code && (section->type == SHT_RELA || section->type == SHT_REL) ? RELOCATIONS
-                                                                              : IGNORED;
+    return of_code && (section->type == PDL_SHT_RELA || section->type == PDL_SHT_REL) ? RELOCATIONS
+                                                                                      : IGNORED;
 }
 
 static enum pdl_scan_result read_section(struct scan *scan, uint32_t index)
@@ -465,7 +466,7 @@ enum pdl_scan_result pdl_scan_cubin(struct pdl_cubin *cubin, const unsigned char
     struct scan scan = {.cubin = cubin, .left = size};
     enum pdl_scan_result result = PDL_SCAN_NO_MEMORY;
     *cubin = (struct pdl_cubin){.target = 0};
-    if (!pdl_elf_open(&scan.elf, bytes, size) || scan.elf.header.e_machine != EM_CUDA ||
+    if (!pdl_elf_open(&scan.elf, bytes, size) || scan.elf.header.e_machine != PDL_EM_CUDA ||
         !pdl_elf_is_whole(&scan.elf) || !pdl_elf_symbols(&scan.elf, &scan.symbols)) {
         return PDL_SCAN_MALFORMED;
     }

@@ -195,7 +195,7 @@ static pdl_status read_code(struct reader *reader, const struct pdl_fatbin_entry
 static bool is_relocatable_cubin(const unsigned char *bytes, size_t size)
 {
     struct pdl_elf elf;
-    return pdl_elf_open(&elf, bytes, size) && elf.header.e_type == ET_REL;
+    return pdl_elf_open(&elf, bytes, size) && elf.header.e_type == PDL_ET_REL;
 }
 
 /* Decompresses an entry of at most `max` bytes, as long as there is some left of what may be of all. */
@@ -340,7 +340,7 @@ enum part { PART_NONE, PART_FATBINS, PART_RELOCATABLE, PART_DATA };
  * their code themselves have them among their data. */
 static enum part part_of(const struct pdl_elf_section *section)
 {
-    const uint64_t flags = section->flags & (SHF_ALLOC | SHF_EXECINSTR);
+    const uint64_t flags = section->flags & (PDL_SHF_ALLOC | PDL_SHF_EXECINSTR);
     if (section->size == 0) {
         return PART_NONE;
     }
@@ -350,7 +350,7 @@ static enum part part_of(const struct pdl_elf_section *section)
     if (strcmp(section->name, "__nv_relfatbin") == 0) {
         return PART_RELOCATABLE;
     }
-    return section->type == SHT_PROGBITS && flags == SHF_ALLOC ? PART_DATA : PART_NONE;
+    return section->type == PDL_SHT_PROGBITS && flags == PDL_SHF_ALLOC ? PART_DATA : PART_NONE;
 }
 
 /* Looks for fatbins in data that is loaded to an address, where they are aligned. */
@@ -366,12 +366,12 @@ static pdl_status search(struct reader *reader, const unsigned char *bytes, size
 
 static pdl_status read_segments(struct reader *reader, const struct pdl_elf *elf)
 {
-    Elf64_Phdr segment;
+    struct pdl_elf64_phdr segment;
     uint64_t total = 0;
     for (uint32_t i = 0; pdl_elf_segment(elf, i, &segment); i++) {
         uint64_t size = segment.p_filesz;
         const unsigned char *data =
-            segment.p_type == PT_LOAD ? pdl_elf_range(elf, segment.p_offset, &size) : NULL;
+            segment.p_type == PDL_PT_LOAD ? pdl_elf_range(elf, segment.p_offset, &size) : NULL;
         if (data == NULL) {
             continue;
         }
@@ -412,7 +412,8 @@ static pdl_status read_host(struct reader *reader, const struct pdl_elf *elf)
         const enum part part = part_of(&section);
         total += part != PART_NONE ? section.size : 0;
         cut = cut || section.cut;
-        reader->linked = reader->linked || (part == PART_FATBINS && elf->header.e_type != ET_REL);
+        reader->linked =
+            reader->linked || (part == PART_FATBINS && elf->header.e_type != PDL_ET_REL);
     }
     if (cut || total > elf->size) {
         return pdl_inspect_fail(PDL_ERROR_INVALID_IMAGE, 0, 0,
@@ -439,8 +440,8 @@ static pdl_status read_elf(struct reader *reader, const unsigned char *bytes, si
         return pdl_inspect_fail(PDL_ERROR_INVALID_IMAGE, 0, 0,
                                 "the ELF file is cut short, or not of 64 bits and little endian");
     }
-    return elf.header.e_machine == EM_CUDA ? read_bare(reader, bytes, size, PDL_INSPECT_SASS)
-                                           : read_host(reader, &elf);
+    return elf.header.e_machine == PDL_EM_CUDA ? read_bare(reader, bytes, size, PDL_INSPECT_SASS)
+                                               : read_host(reader, &elf);
 }
 
 /* ---- archives ------------------------------------------------------------------------------- */

@@ -489,18 +489,19 @@ static bool read_relocations(struct lines *lines, uint32_t index)
     struct pdl_elf_section section;
     lines->relocation_count = 0;
     for (uint32_t i = 0; pdl_elf_section(&lines->elf, i, &section); i++) {
-        if (section.type != SHT_RELA || section.info != index) {
+        if (section.type != PDL_SHT_RELA || section.info != index) {
             continue;
         }
-        for (size_t at = 0; section.size - at >= sizeof(Elf64_Rela); at += sizeof(Elf64_Rela)) {
-            Elf64_Rela entry;
+        for (size_t at = 0; section.size - at >= sizeof(struct pdl_elf64_rela);
+             at += sizeof(struct pdl_elf64_rela)) {
+            struct pdl_elf64_rela entry;
             memcpy(&entry, section.data + at, sizeof(entry));
             if (!PDL_ARRAY_ROOM(lines->relocations, lines->relocation_count,
                                 lines->relocation_capacity)) {
                 return false;
             }
             lines->relocations[lines->relocation_count++] = (struct relocation){
-                entry.r_offset, (uint32_t)ELF64_R_SYM(entry.r_info), entry.r_addend};
+                entry.r_offset, (uint32_t)PDL_ELF64_R_SYM(entry.r_info), entry.r_addend};
         }
         break; /* one section of them for each other */
     }

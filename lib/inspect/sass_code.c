@@ -34,10 +34,10 @@ uint32_t pdl_sass_number_of(const struct pdl_sass_code *code, uint32_t which, ui
 static bool add_relocations(struct pdl_sass_code *code, const struct pdl_elf_section *section)
 {
     const uint32_t which = pdl_sass_code_of(code, section->info);
-    const bool addend = section->type == SHT_RELA;
-    const size_t each = addend ? sizeof(Elf64_Rela) : sizeof(Elf64_Rel);
+    const bool addend = section->type == PDL_SHT_RELA;
+    const size_t each = addend ? sizeof(struct pdl_elf64_rela) : sizeof(struct pdl_elf64_rel);
     for (size_t at = 0; section->size - at >= each; at += each) {
-        Elf64_Rela entry = {.r_addend = 0};
+        struct pdl_elf64_rela entry = {.r_addend = 0};
         memcpy(&entry, section->data + at, each);
         const uint32_t number =
             pdl_sass_number_of(code, which, entry.r_offset - entry.r_offset % PDL_SASS_SIZE);
@@ -48,7 +48,8 @@ static bool add_relocations(struct pdl_sass_code *code, const struct pdl_elf_sec
             return false;
         }
         code->relocations[code->relocation_count++] = (struct pdl_sass_relocation){
-            number, addend ? (uint32_t)ELF64_R_SYM(entry.r_info) : PDL_SASS_NONE, entry.r_addend};
+            number, addend ? (uint32_t)PDL_ELF64_R_SYM(entry.r_info) : PDL_SASS_NONE,
+            entry.r_addend};
     }
     return true;
 }
@@ -106,7 +107,7 @@ static bool read_sections(struct pdl_sass_code *code)
         if (pdl_sass_code_of(code, section.info) == PDL_SASS_NONE) {
             continue;
         }
-        if (((section.type == SHT_RELA || section.type == SHT_REL) &&
+        if (((section.type == PDL_SHT_RELA || section.type == PDL_SHT_REL) &&
              !add_relocations(code, &section)) ||
             (pdl_elf_after(section.name, ".nv.info.") != NULL && !add_tables(code, &section))) {
             return false;

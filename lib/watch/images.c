@@ -274,7 +274,7 @@ static size_t cubin_size(const unsigned char *bytes)
 {
     struct pdl_elf elf;
     struct pdl_elf_section section;
-    if (!pdl_elf_open(&elf, bytes, PDL_WATCH_IMAGE_MOST) || elf.header.e_machine != EM_CUDA ||
+    if (!pdl_elf_open(&elf, bytes, PDL_WATCH_IMAGE_MOST) || elf.header.e_machine != PDL_EM_CUDA ||
         elf.cut) {
         return 0;
     }

@@ -4,10 +4,10 @@
 #define _GNU_SOURCE /* memmem() */
 #endif
 #include <ctype.h>
-#include <elf.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "code/elf_format.h"
 #include "mock_entry.h"
 
 #define FATBIN_MAGIC  0xba55ed50u
@@ -29,7 +29,7 @@ static uint32_t magic_of(const void *bytes)
 
 static size_t cubin_size(const void *bytes)
 {
-    Elf64_Ehdr header;
+    struct pdl_elf64_ehdr header;
     memcpy(&header, bytes, sizeof(header));
     size_t size = header.e_shoff + (size_t)header.e_shnum * header.e_shentsize;
     const size_t programs = header.e_phoff + (size_t)header.e_phnum * header.e_phentsize;
@@ -85,7 +85,7 @@ CUresult mock_load(const void *code, CUlibrary *library)
     if (magic_of(bytes) == FATBIN_MAGIC) {
         read.size = fatbin_size(bytes);
         read.is_compressed = fatbin_is_compressed(bytes, read.size);
-    } else if (memcmp(bytes, ELFMAG, SELFMAG) == 0) {
+    } else if (memcmp(bytes, PDL_ELFMAG, PDL_SELFMAG) == 0) {
         read.size = cubin_size(bytes);
     } else {
         read.size = strlen((const char *)bytes);

@@ -108,8 +108,8 @@ int main(int count, char **arguments)
     write_seed("unknown.cubin", make_cubin(&unknown));
     write_seed("moved.cubin", code);
     write_seed("pair", pair);
-    write_seed("elf", make_elf(ET_DYN, sections, 1, false));
-    write_seed("stripped", make_elf(ET_EXEC, sections, 1, true));
+    write_seed("elf", make_elf(PDL_ET_DYN, sections, 1, false));
+    write_seed("stripped", make_elf(PDL_ET_EXEC, sections, 1, true));
     write_seed("linked.cubin", make_cubin(&linked));
     write_seed("archive", archive);
     write_seed("cubin", cubin);

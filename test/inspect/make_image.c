@@ -47,7 +47,7 @@ struct elf {
     struct bytes section_names;
     struct bytes names;
     struct bytes symbols;
-    Elf64_Shdr sections[SECTIONS];
+    struct pdl_elf64_shdr sections[SECTIONS];
     unsigned section_count;
 };
 
@@ -61,10 +61,10 @@ static uint32_t add_name(struct bytes *names, const char *name)
 static void elf_begin(struct elf *elf)
 {
     memset(elf, 0, sizeof(*elf));
-    bytes_add(&elf->file, NULL, sizeof(Elf64_Ehdr));
+    bytes_add(&elf->file, NULL, sizeof(struct pdl_elf64_ehdr));
     (void)add_name(&elf->section_names, "");
     (void)add_name(&elf->names, "");
-    bytes_add(&elf->symbols, NULL, sizeof(Elf64_Sym));
+    bytes_add(&elf->symbols, NULL, sizeof(struct pdl_elf64_sym));
     elf->section_count = 1;
 }
 
@@ -74,16 +74,16 @@ static unsigned elf_add(struct elf *elf, const char *name, uint32_t type, uint32
     if (elf->section_count == SECTIONS) {
         abort();
     }
-    Elf64_Shdr *section = &elf->sections[elf->section_count];
+    struct pdl_elf64_shdr *section = &elf->sections[elf->section_count];
     align(&elf->file, 16);
-    *section = (Elf64_Shdr){
+    *section = (struct pdl_elf64_shdr){
         .sh_name = add_name(&elf->section_names, name),
         .sh_type = type,
         .sh_offset = elf->file.size,
         .sh_size = size,
         .sh_info = info,
     };
-    if (type != SHT_NOBITS) {
+    if (type != PDL_SHT_NOBITS) {
         bytes_add(&elf->file, data, size);
     }
     return elf->section_count++;
@@ -92,9 +92,9 @@ static unsigned elf_add(struct elf *elf, const char *name, uint32_t type, uint32
 static uint32_t elf_add_symbol(struct elf *elf, const char *name, unsigned type, unsigned other,
                                unsigned section, uint64_t value)
 {
-    const Elf64_Sym symbol = {
+    const struct pdl_elf64_sym symbol = {
         .st_name = add_name(&elf->names, name),
-        .st_info = ELF64_ST_INFO(STB_GLOBAL, type),
+        .st_info = PDL_ELF64_ST_INFO(PDL_STB_GLOBAL, type),
         .st_other = (unsigned char)other,
         .st_shndx = (uint16_t)section,
         .st_value = value,
@@ -104,28 +104,29 @@ static uint32_t elf_add_symbol(struct elf *elf, const char *name, unsigned type,
 }
 
 /* Writes the tables and the headers. */
-static struct bytes elf_end(struct elf *elf, Elf64_Ehdr header)
+static struct bytes elf_end(struct elf *elf, struct pdl_elf64_ehdr header)
 {
-    const unsigned names = elf_add(elf, ".strtab", SHT_STRTAB, 0, elf->names.data, elf->names.size);
+    const unsigned names =
+        elf_add(elf, ".strtab", PDL_SHT_STRTAB, 0, elf->names.data, elf->names.size);
     const unsigned symbols =
-        elf_add(elf, ".symtab", SHT_SYMTAB, 1, elf->symbols.data, elf->symbols.size);
+        elf_add(elf, ".symtab", PDL_SHT_SYMTAB, 1, elf->symbols.data, elf->symbols.size);
     elf->sections[symbols].sh_link = names;
     /* Its own name is in it. */
-    const unsigned section_names = elf_add(elf, ".shstrtab", SHT_STRTAB, 0, NULL, 0);
+    const unsigned section_names = elf_add(elf, ".shstrtab", PDL_SHT_STRTAB, 0, NULL, 0);
     elf->sections[section_names].sh_size = elf->section_names.size;
     bytes_add(&elf->file, elf->section_names.data, elf->section_names.size);
     align(&elf->file, 8);
-    memcpy(header.e_ident, ELFMAG, SELFMAG);
-    header.e_ident[EI_CLASS] = ELFCLASS64;
-    header.e_ident[EI_DATA] = ELFDATA2LSB;
-    header.e_ident[EI_VERSION] = EV_CURRENT;
-    header.e_version = EV_CURRENT;
+    memcpy(header.e_ident, PDL_ELFMAG, PDL_SELFMAG);
+    header.e_ident[PDL_EI_CLASS] = PDL_ELFCLASS64;
+    header.e_ident[PDL_EI_DATA] = PDL_ELFDATA2LSB;
+    header.e_ident[PDL_EI_VERSION] = PDL_EV_CURRENT;
+    header.e_version = PDL_EV_CURRENT;
     header.e_ehsize = sizeof(header);
     header.e_shoff = elf->file.size;
-    header.e_shentsize = sizeof(Elf64_Shdr);
+    header.e_shentsize = sizeof(struct pdl_elf64_shdr);
     header.e_shnum = (uint16_t)elf->section_count;
     header.e_shstrndx = (uint16_t)section_names;
-    bytes_add(&elf->file, elf->sections, elf->section_count * sizeof(Elf64_Shdr));
+    bytes_add(&elf->file, elf->sections, elf->section_count * sizeof(struct pdl_elf64_shdr));
     memcpy(elf->file.data, &header, sizeof(header));
     bytes_free(&elf->section_names);
     bytes_free(&elf->names);
@@ -199,19 +200,19 @@ static void place(struct elf *elf, const struct made_cubin *cubin, unsigned inde
     const unsigned section = elf->section_count; /* the next one */
     add_instructions(&code, function->code);
     placed[index] =
-        (struct placed){section, elf_add_symbol(elf, function->name, STT_FUNC,
+        (struct placed){section, elf_add_symbol(elf, function->name, PDL_STT_FUNC,
                                                 function->is_device ? 0 : 0x10, section, 0)};
     for (unsigned i = 0; i < MADE_FUNCTIONS && cubin->functions[i].name != NULL; i++) {
         const struct made_function *copy = &cubin->functions[i];
         if (copy->copy_in != NULL && strcmp(copy->copy_in, function->name) == 0) {
             (void)snprintf(name, sizeof(name), "$%s$%s", function->name, copy->name);
-            placed[i] = (struct placed){section,
-                                        elf_add_symbol(elf, name, STT_FUNC, 0, section, code.size)};
+            placed[i] = (struct placed){
+                section, elf_add_symbol(elf, name, PDL_STT_FUNC, 0, section, code.size)};
             add_instructions(&code, copy->code);
         }
     }
     (void)snprintf(name, sizeof(name), ".text.%s", function->name);
-    (void)elf_add(elf, name, SHT_PROGBITS, placed[index].symbol, code.data, code.size);
+    (void)elf_add(elf, name, PDL_SHT_PROGBITS, placed[index].symbol, code.data, code.size);
     bytes_free(&code);
     if (!function->is_device) {
         struct bytes info = {0};
@@ -230,12 +231,12 @@ static void place(struct elf *elf, const struct made_cubin *cubin, unsigned inde
             bytes_add(&info, function->table.to, 4 * (size_t)function->table.count);
         }
         (void)snprintf(name, sizeof(name), ".nv.info.%s", function->name);
-        (void)elf_add(elf, name, SHT_LOPROC, section, info.data, info.size);
+        (void)elf_add(elf, name, PDL_SHT_LOPROC, section, info.data, info.size);
         bytes_free(&info);
     }
     if (function->shared_memory > 0) {
         (void)snprintf(name, sizeof(name), ".nv.shared.%s", function->name);
-        (void)elf_add(elf, name, SHT_NOBITS, section, NULL, function->shared_memory);
+        (void)elf_add(elf, name, PDL_SHT_NOBITS, section, NULL, function->shared_memory);
     }
 }
 
@@ -247,7 +248,7 @@ static uint32_t symbol_of(struct elf *elf, const struct made_cubin *cubin,
             return placed[i].symbol;
         }
     }
-    return elf_add_symbol(elf, name, STT_FUNC, 0, SHN_UNDEF, 0);
+    return elf_add_symbol(elf, name, PDL_STT_FUNC, 0, PDL_SHN_UNDEF, 0);
 }
 
 static void add_calls(struct elf *elf, const struct made_cubin *cubin, const struct placed *placed)
@@ -270,9 +271,9 @@ static void add_calls(struct elf *elf, const struct made_cubin *cubin, const str
         for (unsigned f = 0; cubin->functions[f].name != NULL; f++) {
             section = placed[f].symbol == pair[0] ? placed[f].section : section;
         }
-        const Elf64_Rela relocation = {.r_offset = (call->by_relocation - 1) * 16ul,
-                                       .r_info = ELF64_R_INFO(pair[1], 0x4bu)};
-        (void)elf_add(elf, ".rela.text", SHT_RELA, section, &relocation, sizeof(relocation));
+        const struct pdl_elf64_rela relocation = {.r_offset = (call->by_relocation - 1) * 16ul,
+                                                  .r_info = PDL_ELF64_R_INFO(pair[1], 0x4bu)};
+        (void)elf_add(elf, ".rela.text", PDL_SHT_RELA, section, &relocation, sizeof(relocation));
     }
     struct bytes graph = {0};
     const uint32_t groups[4][2] = {{0, -1u}, {0, -2u}, {0, -3u}, {0, -4u}};
@@ -282,7 +283,7 @@ static void add_calls(struct elf *elf, const struct made_cubin *cubin, const str
     bytes_add(&graph, groups[2], sizeof(groups[2]));
     bytes_add(&graph, indirect.data, indirect.size);
     bytes_add(&graph, groups[3], sizeof(groups[3]));
-    (void)elf_add(elf, ".nv.callgraph", SHT_LOPROC + 1, 0, graph.data, graph.size);
+    (void)elf_add(elf, ".nv.callgraph", PDL_SHT_LOPROC + 1, 0, graph.data, graph.size);
     bytes_free(&direct);
     bytes_free(&indirect);
     bytes_free(&graph);
@@ -297,15 +298,15 @@ static void add_lines(struct elf *elf, const struct made_cubin *cubin, const str
         return;
     }
     const unsigned section =
-        elf_add(elf, name, SHT_PROGBITS, 0, lines->bytes->data, lines->bytes->size);
+        elf_add(elf, name, PDL_SHT_PROGBITS, 0, lines->bytes->data, lines->bytes->size);
     for (unsigned i = 0; i < 4 && lines->relocations[i].function != NULL; i++) {
         const uint32_t symbol = symbol_of(elf, cubin, placed, lines->relocations[i].function);
-        const Elf64_Rela relocation = {.r_offset = lines->relocations[i].at,
-                                       .r_info = ELF64_R_INFO(symbol, 2u)};
+        const struct pdl_elf64_rela relocation = {.r_offset = lines->relocations[i].at,
+                                                  .r_info = PDL_ELF64_R_INFO(symbol, 2u)};
         bytes_add(&relocations, &relocation, sizeof(relocation));
     }
     (void)snprintf(own_name, sizeof(own_name), ".rela%s", name);
-    (void)elf_add(elf, own_name, SHT_RELA, section, relocations.data, relocations.size);
+    (void)elf_add(elf, own_name, PDL_SHT_RELA, section, relocations.data, relocations.size);
     bytes_free(&relocations);
 }
 
@@ -313,14 +314,14 @@ struct bytes make_cubin(const struct made_cubin *cubin)
 {
     struct elf elf;
     struct placed placed[MADE_FUNCTIONS] = {{0}};
-    Elf64_Ehdr header = {.e_machine = 190};
+    struct pdl_elf64_ehdr header = {.e_machine = 190};
     struct bytes info = {0};
     elf_begin(&elf);
     if (cubin->suffix != '\0') {
         char note[64];
         const int length = snprintf(note, sizeof(note), "ptxas -arch sm_%u%c -m 64 ", cubin->target,
                                     cubin->suffix);
-        (void)elf_add(&elf, ".note.nv.tkinfo", SHT_NOTE, 0, note, (size_t)length);
+        (void)elf_add(&elf, ".note.nv.tkinfo", PDL_SHT_NOTE, 0, note, (size_t)length);
     }
     for (unsigned i = 0; i < MADE_FUNCTIONS && cubin->functions[i].name != NULL; i++) {
         if (cubin->functions[i].copy_in == NULL) {
@@ -333,24 +334,24 @@ struct bytes make_cubin(const struct made_cubin *cubin)
         } record = {0x2f04, 8, {placed[i].symbol, cubin->functions[i].registers}};
         bytes_add(&info, &record, sizeof(record));
     }
-    (void)elf_add(&elf, ".nv.info", SHT_LOPROC, 0, info.data, info.size);
+    (void)elf_add(&elf, ".nv.info", PDL_SHT_LOPROC, 0, info.data, info.size);
     bytes_free(&info);
     add_calls(&elf, cubin, placed);
     add_lines(&elf, cubin, placed, &cubin->lines, ".debug_line");
     add_lines(&elf, cubin, placed, &cubin->ptx_lines, ".nv_debug_line_sass");
     if (cubin->strings != NULL) {
-        (void)elf_add(&elf, ".debug_str", SHT_PROGBITS, 0, cubin->strings,
+        (void)elf_add(&elf, ".debug_str", PDL_SHT_PROGBITS, 0, cubin->strings,
                       strlen(cubin->strings) + 1);
     }
-    header.e_type = cubin->relocatable ? ET_REL : ET_EXEC;
+    header.e_type = cubin->relocatable ? PDL_ET_REL : PDL_ET_EXEC;
     if (cubin->old_layout) {
-        header.e_ident[EI_OSABI] = 0x33;
-        header.e_ident[EI_ABIVERSION] = 7;
+        header.e_ident[PDL_EI_OSABI] = 0x33;
+        header.e_ident[PDL_EI_ABIVERSION] = 7;
         header.e_flags = cubin->target << 16 | 0x500u | cubin->target;
         header.e_flags |= cubin->accelerated ? 0x800u : 0;
     } else {
-        header.e_ident[EI_OSABI] = 0x41;
-        header.e_ident[EI_ABIVERSION] = 8;
+        header.e_ident[PDL_EI_OSABI] = 0x41;
+        header.e_ident[PDL_EI_ABIVERSION] = 8;
         header.e_flags = 0x06000002u | cubin->target << 8 | (cubin->accelerated ? 8u : 0);
     }
     return elf_end(&elf, header);
@@ -505,34 +506,36 @@ struct bytes make_elf(unsigned type, const struct made_section *sections, unsign
                       bool stripped)
 {
     struct elf elf;
-    Elf64_Ehdr header = {.e_type = (uint16_t)type, .e_machine = EM_X86_64};
+    struct pdl_elf64_ehdr header = {.e_type = (uint16_t)type, .e_machine = PDL_EM_X86_64};
     struct bytes segments = {0};
     elf_begin(&elf);
     for (unsigned i = 0; i < count; i++) {
-        const unsigned made = elf_add(&elf, sections[i].name, SHT_PROGBITS, 0,
+        const unsigned made = elf_add(&elf, sections[i].name, PDL_SHT_PROGBITS, 0,
                                       sections[i].contents->data, sections[i].contents->size);
-        Elf64_Shdr *section = &elf.sections[made];
-        section->sh_flags = SHF_ALLOC;
-        section->sh_addr = type == ET_REL ? 0 : 0x400000 + section->sh_offset + sections[i].skew;
-        const Elf64_Phdr segment = {.p_type = PT_LOAD,
-                                    .p_offset = section->sh_offset,
-                                    .p_vaddr = section->sh_addr,
-                                    .p_filesz = section->sh_size,
-                                    .p_memsz = section->sh_size};
+        struct pdl_elf64_shdr *section = &elf.sections[made];
+        section->sh_flags = PDL_SHF_ALLOC;
+        section->sh_addr =
+            type == PDL_ET_REL ? 0 : 0x400000 + section->sh_offset + sections[i].skew;
+        const struct pdl_elf64_phdr segment = {.p_type = PDL_PT_LOAD,
+                                               .p_offset = section->sh_offset,
+                                               .p_vaddr = section->sh_addr,
+                                               .p_filesz = section->sh_size,
+                                               .p_memsz = section->sh_size};
         bytes_add(&segments, &segment, sizeof(segment));
     }
     if (stripped) {
         align(&elf.file, 8);
         header.e_phoff = elf.file.size;
-        header.e_phentsize = sizeof(Elf64_Phdr);
+        header.e_phentsize = sizeof(struct pdl_elf64_phdr);
         header.e_phnum = (uint16_t)count;
         bytes_add(&elf.file, segments.data, segments.size);
     }
     struct bytes file = elf_end(&elf, header);
     if (stripped) {
-        const size_t at = offsetof(Elf64_Ehdr, e_shoff);
+        const size_t at = offsetof(struct pdl_elf64_ehdr, e_shoff);
         memset(file.data + at, 0, sizeof(header.e_shoff));
-        memset(file.data + offsetof(Elf64_Ehdr, e_shnum), 0, 4); /* the index of names too */
+        memset(file.data + offsetof(struct pdl_elf64_ehdr, e_shnum), 0,
+               4); /* the index of names too */
     }
     bytes_free(&segments);
     return file;

@@ -5,10 +5,11 @@
 #ifndef PDL_TEST_INSPECT_MAKE_IMAGE_H
 #define PDL_TEST_INSPECT_MAKE_IMAGE_H
 
-#include <elf.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#include "../../lib/code/elf_format.h"
 
 struct bytes {
     unsigned char *data;

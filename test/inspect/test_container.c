@@ -391,7 +391,7 @@ static void another_compression_is_said_to_be_unknown(void **state)
 static void programs_libraries_and_objects_are_read(void **state)
 {
     (void)state;
-    static const unsigned types[] = {ET_EXEC, ET_DYN, ET_REL};
+    static const unsigned types[] = {PDL_ET_EXEC, PDL_ET_DYN, PDL_ET_REL};
     for (size_t i = 0; i < COUNT_OF(types); i++) {
         struct bytes fatbin = make_common();
         const struct made_section sections[] = {{".nv_fatbin", &fatbin, 0}};
@@ -410,7 +410,7 @@ static void fatbins_are_found_without_section_headers_and_in_other_sections(void
         struct bytes data = text_of("1234"); /* fatbins are aligned to 8, as they are loaded */
         bytes_add(&data, fatbin.data, fatbin.size);
         const struct made_section sections[] = {{".rodata", &other, 0}, {".ldata", &data, 4}};
-        struct bytes bytes = make_elf(ET_DYN, sections, 2, stripped != 0);
+        struct bytes bytes = make_elf(PDL_ET_DYN, sections, 2, stripped != 0);
         bytes_free(&fatbin);
         bytes_free(&data);
         bytes_free(&other);
@@ -435,7 +435,7 @@ static void what_code_was_linked_from_is_left_out(void **state)
     const struct made_section sections[] = {{"__nv_relfatbin", &parts, 0},
                                             {".nv_fatbin", &linked, 0}};
     for (unsigned count = 1; count <= 2; count++) {
-        struct bytes bytes = make_elf(ET_EXEC, sections, count, false);
+        struct bytes bytes = make_elf(PDL_ET_EXEC, sections, count, false);
         pdl_inspection *inspection = inspect(&bytes, "file");
         assert_int_equal(pdl_inspection_image_count(inspection), 2);
         assert_int_equal(pdl_inspection_kernel_count(inspection), 3);
@@ -456,7 +456,7 @@ static void a_file_without_device_code_is_said_to_have_none(void **state)
     struct bytes other = text_of("of no interest, and long enough to be searched");
     const struct made_section sections[] = {{".rodata", &other, 0}};
     for (int stripped = 0; stripped < 2; stripped++) {
-        struct bytes bytes = make_elf(ET_DYN, sections, 1, stripped != 0);
+        struct bytes bytes = make_elf(PDL_ET_DYN, sections, 1, stripped != 0);
         assert_not_inspected(&bytes, PDL_ERROR_NO_KERNEL_IMAGE, "no device code");
         bytes_free(&bytes);
     }
@@ -471,11 +471,11 @@ static void a_file_without_device_code_is_said_to_have_none(void **state)
 static void elf_files_of_other_machines_are_refused(void **state)
 {
     (void)state;
-    struct bytes bytes = make_elf(ET_EXEC, NULL, 0, false);
-    bytes.data[EI_CLASS] = ELFCLASS32;
+    struct bytes bytes = make_elf(PDL_ET_EXEC, NULL, 0, false);
+    bytes.data[PDL_EI_CLASS] = PDL_ELFCLASS32;
     assert_not_inspected(&bytes, PDL_ERROR_INVALID_IMAGE, "64 bits");
-    bytes.data[EI_CLASS] = ELFCLASS64;
-    bytes.data[EI_DATA] = ELFDATA2MSB;
+    bytes.data[PDL_EI_CLASS] = PDL_ELFCLASS64;
+    bytes.data[PDL_EI_DATA] = PDL_ELFDATA2MSB;
     assert_not_inspected(&bytes, PDL_ERROR_INVALID_IMAGE, "little endian");
     bytes_free(&bytes);
 }
@@ -487,7 +487,7 @@ static struct bytes make_library(void)
     struct bytes cubin = make_cubin(&plain_cubin);
     struct bytes fatbin = make_fatbin(MADE_PTX, 90, ptx_text, strlen(ptx_text));
     const struct made_section sections[] = {{"__nv_relfatbin", &fatbin, 0}};
-    struct bytes object = make_elf(ET_REL, sections, 1, false);
+    struct bytes object = make_elf(PDL_ET_REL, sections, 1, false);
     struct bytes archive = make_archive();
     archive_add(&archive, "/", &text); /* the table of symbols */
     archive_add(&archive, "//", &names);
@@ -556,7 +556,7 @@ static void a_program_cut_anywhere_is_refused(void **state)
     (void)state;
     struct bytes fatbin = make_common();
     const struct made_section sections[] = {{".nv_fatbin", &fatbin, 0}};
-    struct bytes bytes = make_elf(ET_EXEC, sections, 1, false);
+    struct bytes bytes = make_elf(PDL_ET_EXEC, sections, 1, false);
     for (size_t size = 1; size < bytes.size; size++) {
         struct bytes part = {0};
         bytes_add(&part, bytes.data, size);
@@ -564,7 +564,7 @@ static void a_program_cut_anywhere_is_refused(void **state)
         bytes_free(&part);
     }
     bytes_free(&bytes);
-    bytes = make_elf(ET_EXEC, sections, 1, true);
+    bytes = make_elf(PDL_ET_EXEC, sections, 1, true);
     check_every_prefix(&bytes);
     bytes_free(&bytes);
     bytes_free(&fatbin);
@@ -577,7 +577,7 @@ static void no_byte_does_harm(void **state)
     check_every_byte(&fatbin);
     const struct made_section sections[] = {{".nv_fatbin", &fatbin, 0}};
     for (int stripped = 0; stripped < 2; stripped++) {
-        struct bytes bytes = make_elf(ET_EXEC, sections, 1, stripped != 0);
+        struct bytes bytes = make_elf(PDL_ET_EXEC, sections, 1, stripped != 0);
         check_every_byte(&bytes);
         bytes_free(&bytes);
     }

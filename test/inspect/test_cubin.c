@@ -353,13 +353,13 @@ static void absurd_headers_are_refused(void **state)
     (void)state;
     static const uint64_t absurd[] = {UINT64_MAX, UINT64_MAX - 63, UINT64_MAX / 2, 1ull << 40};
     struct bytes bytes = make_cubin(&rich_cubin);
-    Elf64_Ehdr header;
+    struct pdl_elf64_ehdr header;
     memcpy(&header, bytes.data, sizeof(header));
     for (size_t i = 0; i < COUNT_OF(absurd); i++) {
         for (unsigned s = 1; s < header.e_shnum; s++) {
-            const size_t at = header.e_shoff + s * sizeof(Elf64_Shdr);
-            static const size_t fields[] = {offsetof(Elf64_Shdr, sh_offset),
-                                            offsetof(Elf64_Shdr, sh_size)};
+            const size_t at = header.e_shoff + s * sizeof(struct pdl_elf64_shdr);
+            static const size_t fields[] = {offsetof(struct pdl_elf64_shdr, sh_offset),
+                                            offsetof(struct pdl_elf64_shdr, sh_size)};
             for (size_t f = 0; f < COUNT_OF(fields); f++) {
                 uint64_t before;
                 memcpy(&before, bytes.data + at + fields[f], sizeof(before));
@@ -368,7 +368,8 @@ static void absurd_headers_are_refused(void **state)
                 memcpy(bytes.data + at + fields[f], &before, sizeof(before));
             }
         }
-        memcpy(bytes.data + offsetof(Elf64_Ehdr, e_shoff), &absurd[i], sizeof(absurd[i]));
+        memcpy(bytes.data + offsetof(struct pdl_elf64_ehdr, e_shoff), &absurd[i],
+               sizeof(absurd[i]));
         assert_not_inspected(&bytes, PDL_ERROR_INVALID_IMAGE, "cut short");
         memcpy(bytes.data, &header, sizeof(header));
     }
@@ -383,13 +384,13 @@ static void sections_that_lie_over_each_other_are_refused(void **state)
 {
     (void)state;
     struct bytes bytes = make_cubin(&rich_cubin);
-    Elf64_Ehdr header;
+    struct pdl_elf64_ehdr header;
     memcpy(&header, bytes.data, sizeof(header));
     for (unsigned s = 1; s < header.e_shnum; s++) {
-        Elf64_Shdr section;
+        struct pdl_elf64_shdr section;
         unsigned char *at = bytes.data + header.e_shoff + s * sizeof(section);
         memcpy(&section, at, sizeof(section));
-        if (section.sh_type == SHT_PROGBITS) {
+        if (section.sh_type == PDL_SHT_PROGBITS) {
             section.sh_offset = 0;
             section.sh_size = bytes.size;
             memcpy(at, &section, sizeof(section));
@@ -403,12 +404,12 @@ static void a_name_without_an_end_is_no_name(void **state)
 {
     (void)state;
     struct bytes bytes = make_cubin(&plain_cubin);
-    Elf64_Ehdr header;
+    struct pdl_elf64_ehdr header;
     memcpy(&header, bytes.data, sizeof(header));
     for (unsigned s = 1; s < header.e_shnum; s++) {
-        Elf64_Shdr section;
+        struct pdl_elf64_shdr section;
         memcpy(&section, bytes.data + header.e_shoff + s * sizeof(section), sizeof(section));
-        if (section.sh_type == SHT_STRTAB) {
+        if (section.sh_type == PDL_SHT_STRTAB) {
             memset(bytes.data + section.sh_offset, 'x', section.sh_size);
         }
     }
@@ -417,11 +418,11 @@ static void a_name_without_an_end_is_no_name(void **state)
     static const char end[] = {'.', 't', 'e', 'x', 't', '.', 'x', 'x'};
     bytes_add(&bytes, end, sizeof(end));
     for (unsigned s = 1; s < header.e_shnum; s++) {
-        Elf64_Shdr section;
+        struct pdl_elf64_shdr section;
         unsigned char *at = bytes.data + header.e_shoff + s * sizeof(section);
         memcpy(&section, at, sizeof(section));
         section.sh_name = 0;
-        if (section.sh_type == SHT_STRTAB) {
+        if (section.sh_type == PDL_SHT_STRTAB) {
             section.sh_offset = bytes.size - sizeof(end);
             section.sh_size = sizeof(end);
         }

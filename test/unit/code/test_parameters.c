@@ -102,7 +102,7 @@ static struct bytes cubin_with(const unsigned char *info, size_t size)
     struct bytes contents = {0};
     bytes_add(&contents, info, size);
     const struct made_section section = {.name = ".nv.info.k", .contents = &contents};
-    struct bytes cubin = make_elf(ET_EXEC, &section, 1, false);
+    struct bytes cubin = make_elf(PDL_ET_EXEC, &section, 1, false);
     bytes_free(&contents);
     return cubin;
 }

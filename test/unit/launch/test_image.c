@@ -2,10 +2,10 @@
 /* Kernels from images and files. Images lie in memory of exactly their size, so that the sanitizers
  * and valgrind see whoever reads past them; the mock reads all that a header claims, as the driver
  * does. */
-#include <elf.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "code/elf_format.h"
 #include "support.h"
 
 static const char ptx_text[] = "//\n.version 8.0\n.target sm_90\n.visible .entry fc1() { ret; }\n";
@@ -38,20 +38,20 @@ static void *make_fatbin(size_t body, size_t *size)
 /* A cubin with one section of 64 bytes, its headers behind it. */
 static void *make_cubin(size_t *size)
 {
-    Elf64_Ehdr header;
-    Elf64_Shdr sections[2];
+    struct pdl_elf64_ehdr header;
+    struct pdl_elf64_shdr sections[2];
     memset(&header, 0, sizeof(header));
     memset(sections, 0, sizeof(sections));
-    memcpy(header.e_ident, ELFMAG, SELFMAG);
-    header.e_ident[EI_CLASS] = ELFCLASS64;
-    header.e_ident[EI_DATA] = ELFDATA2LSB;
-    header.e_ident[EI_VERSION] = EV_CURRENT;
-    header.e_machine = 190; /* EM_CUDA */
+    memcpy(header.e_ident, PDL_ELFMAG, PDL_SELFMAG);
+    header.e_ident[PDL_EI_CLASS] = PDL_ELFCLASS64;
+    header.e_ident[PDL_EI_DATA] = PDL_ELFDATA2LSB;
+    header.e_ident[PDL_EI_VERSION] = PDL_EV_CURRENT;
+    header.e_machine = 190; /* PDL_EM_CUDA */
     header.e_ehsize = sizeof(header);
     header.e_shoff = sizeof(header) + 64;
-    header.e_shentsize = sizeof(Elf64_Shdr);
+    header.e_shentsize = sizeof(struct pdl_elf64_shdr);
     header.e_shnum = 2;
-    sections[1].sh_type = SHT_PROGBITS;
+    sections[1].sh_type = PDL_SHT_PROGBITS;
     sections[1].sh_offset = sizeof(header);
     sections[1].sh_size = 64;
     *size = sizeof(header) + 64 + sizeof(sections);
@@ -284,7 +284,8 @@ static void headers_with_absurd_sizes_are_refused(void **state)
         memcpy(fatbin + 8, &absurd[i], 8);
         assert_image_refused(fatbin, size, PDL_ERROR_INVALID_IMAGE, NULL, "");
         free(fatbin);
-        const size_t places[] = {offsetof(Elf64_Ehdr, e_shoff), offsetof(Elf64_Ehdr, e_phoff)};
+        const size_t places[] = {offsetof(struct pdl_elf64_ehdr, e_shoff),
+                                 offsetof(struct pdl_elf64_ehdr, e_phoff)};
         for (size_t p = 0; p < COUNT_OF(places); p++) {
             char *cubin = make_cubin(&size);
             memcpy(cubin + places[p], &absurd[i], 8);
@@ -292,11 +293,15 @@ static void headers_with_absurd_sizes_are_refused(void **state)
             free(cubin);
         }
         char *cubin = make_cubin(&size); /* the section's place and size */
-        memcpy(cubin + size - sizeof(Elf64_Shdr) + offsetof(Elf64_Shdr, sh_offset), &absurd[i], 8);
+        memcpy(cubin + size - sizeof(struct pdl_elf64_shdr) +
+                   offsetof(struct pdl_elf64_shdr, sh_offset),
+               &absurd[i], 8);
         assert_image_refused(cubin, size, PDL_ERROR_INVALID_IMAGE, NULL, "");
         free(cubin);
         cubin = make_cubin(&size);
-        memcpy(cubin + size - sizeof(Elf64_Shdr) + offsetof(Elf64_Shdr, sh_size), &absurd[i], 8);
+        memcpy(cubin + size - sizeof(struct pdl_elf64_shdr) +
+                   offsetof(struct pdl_elf64_shdr, sh_size),
+               &absurd[i], 8);
         assert_image_refused(cubin, size, PDL_ERROR_INVALID_IMAGE, NULL, "");
         free(cubin);
     }
