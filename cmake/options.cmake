@@ -10,6 +10,10 @@ function(pdl_off what why)
     message(${mode} "libpdl: off: ${what} (${why})")
 endfunction()
 
+# PDL_SYSTEM_LIBS: what the libraries need of the system. The thread library by its plain name: Threads::Threads would
+# make every project that finds this package enable C or C++, and those in CUDA alone could not.
+set(PDL_SYSTEM_LIBS ${CMAKE_DL_LIBS} pthread)
+
 # pdl_options: language level and warnings, for this project's own C targets.
 add_library(pdl_options INTERFACE)
 target_compile_features(pdl_options INTERFACE c_std_11)

@@ -29,7 +29,8 @@ CXX_KEYWORDS = set("""and and_eq asm bitand bitor catch class compl const_cast d
     this throw try typeid typename using virtual xor xor_eq""".split())
 TAGS = ("struct", "union", "enum")
 # What has parentheses and is not the name of a function.
-NOT_FUNCTIONS = {"__attribute__", "_Atomic", "_Alignas", "_Static_assert", "__extension__", "__declspec"}
+NOT_FUNCTIONS = {"__attribute__", "_Atomic", "_Alignas", "_Static_assert", "__extension__", "__declspec",
+                 "PDL_PRINTF"}
 # Public headers that include one of these are only there for programs that have it anyway, or that ask.
 OPTIONAL = {"cuda_runtime_api.h": "PDL_SINGLE_CUDART_", "cuda.h": "PDL_SINGLE_CUDA_"}
 

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "os/compiler.h"
+
 /* Longer words than the longest mangled names are noise. */
 #define WORD_MAX ((size_t)1 << 20)
 
@@ -157,7 +159,7 @@ static void word(struct pdl_lexer *lexer, const char *at)
 }
 
 /* What is neither a word nor a mark: true if it is a token. Out of the way of what there is more of. */
-__attribute__((noinline)) static bool rare(struct pdl_lexer *lexer)
+PDL_RARE static bool rare(struct pdl_lexer *lexer)
 {
     const char *const at = lexer->at;
     const char *const end = lexer->end;

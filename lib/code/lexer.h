@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 enum pdl_token_kind {
     PDL_TOKEN_END,
@@ -53,7 +54,7 @@ bool pdl_lexer_skip(struct pdl_lexer *lexer);
 static inline bool pdl_token_is(const struct pdl_token *token, const char *word, size_t length)
 {
     return token->kind == PDL_TOKEN_WORD && token->length == length &&
-           __builtin_memcmp(token->text, word, length) == 0;
+           memcmp(token->text, word, length) == 0;
 }
 /* Whether the current token is that word, a literal. */
 #define PDL_TOKEN_IS(lexer, word) pdl_token_is(&(lexer)->token, word, sizeof(word) - 1)
@@ -63,7 +64,7 @@ static inline bool pdl_lexer_at_call(const struct pdl_lexer *lexer)
 {
     return pdl_token_is(&lexer->token, "call", 4) ||
            (lexer->token.kind == PDL_TOKEN_WORD && lexer->token.length > 4 &&
-            __builtin_memcmp(lexer->token.text, "call.", 5) == 0);
+            memcmp(lexer->token.text, "call.", 5) == 0);
 }
 
 /* Goes from `call` over what it returns, if anything, to where the name of what is called stands. */

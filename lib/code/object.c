@@ -9,15 +9,15 @@
  * else. Indices are dropped when anything was unloaded since: another object may lie there now. */
 #include "code/object.h"
 
-#include <dlfcn.h>
-#include <link.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "code/fatbin.h"
 #include "core/array.h"
 #include "core/hash.h"
-#include "core/lock.h"
+#include "os/compiler.h"
+#include "os/lock.h"
+#include "os/module.h"
 
 #define WRAPPER_MAGIC  0x466243b1u
 #define WRAPPER_LINKED 2u /* in `version`: made by the device linker */
@@ -29,24 +29,6 @@ struct wrapper {
     const unsigned char *data; /* a fatbin */
     const unsigned char *const
         *inputs; /* LINKED: the fatbins that it was linked from, up to NULL */
-};
-
-struct segment {
-    const unsigned char *begin;
-    size_t size;
-    size_t filled; /* from the file; the rest began as zeros */
-    bool writable;
-};
-
-#define MOST_SEGMENTS 32
-
-/* A program or shared object in memory. */
-struct object {
-    uintptr_t base;
-    unsigned long long unloads; /* of any object, until this was looked at */
-    const char *path;           /* as the loader has it */
-    struct segment segments[MOST_SEGMENTS];
-    uint32_t count;
 };
 
 struct found {
@@ -62,6 +44,7 @@ struct found {
 struct index {
     struct index *next;
     uintptr_t base;
+    uint64_t build;
     uint32_t capability;
     bool ptx_only;
     enum pdl_why why; /* not all could be read */
@@ -70,59 +53,6 @@ struct index {
     uint32_t count;
     size_t capacity;
 };
-
-/* ---- objects ---------------------------------------------------------------------------------- */
-
-static void describe(const struct dl_phdr_info *info, struct object *object)
-{
-    *object = (struct object){
-        .base = info->dlpi_addr, .unloads = info->dlpi_subs, .path = info->dlpi_name};
-    for (unsigned i = 0; i < info->dlpi_phnum && object->count < MOST_SEGMENTS; i++) {
-        const ElfW(Phdr) *header = &info->dlpi_phdr[i];
-        if (header->p_type == PT_LOAD && (header->p_flags & PF_R) != 0) {
-            object->segments[object->count++] = (struct segment){
-                .begin = (const unsigned char *)info->dlpi_addr + header->p_vaddr,
-                .size = header->p_memsz,
-                .filled = header->p_filesz,
-                .writable = (header->p_flags & PF_W) != 0,
-            };
-        }
-    }
-}
-
-/* How much of an object lies at an address and behind it, in one segment. */
-static size_t room_at(const struct object *object, const void *address)
-{
-    for (uint32_t i = 0; i < object->count; i++) {
-        const struct segment *segment = &object->segments[i];
-        const uintptr_t offset = (uintptr_t)address - (uintptr_t)segment->begin;
-        if (offset < segment->size) {
-            return segment->size - offset;
-        }
-    }
-    return 0;
-}
-
-struct search {
-    const void *address;
-    struct object object;
-};
-
-static int look_at(struct dl_phdr_info *info, size_t size, void *context)
-{
-    struct search *search = context;
-    (void)size;
-    describe(info, &search->object);
-    return room_at(&search->object, search->address) > 0;
-}
-
-static bool find_object(const void *address, struct object *object)
-{
-    struct search search = {.address = address};
-    const bool found = dl_iterate_phdr(look_at, &search) != 0;
-    *object = search.object;
-    return found;
-}
 
 /* ---- the index -------------------------------------------------------------------------------- */
 
@@ -174,8 +104,7 @@ static int compare_addresses(const void *a, const void *b)
 
 /* The next wrapper at or behind an address in a segment. Any memory of the program may lie there,
  * also what sanitizers put between variables and what other threads write. */
-__attribute__((no_sanitize("address", "thread"))) static const uint32_t *
-next_magic(const uint32_t *at, const uint32_t *end)
+PDL_RAW_MEMORY static const uint32_t *next_magic(const uint32_t *at, const uint32_t *end)
 {
     while (at < end && *(const volatile uint32_t *)at != WRAPPER_MAGIC) {
         at += 2; /* a wrapper is aligned as its pointers are */
@@ -192,10 +121,10 @@ struct wrappers {
     size_t input_capacity;
 };
 
-static bool add_inputs(const struct object *object, struct wrappers *wrappers,
+static bool add_inputs(const struct pdl_module *object, struct wrappers *wrappers,
                        const unsigned char *const *inputs)
 {
-    while (room_at(object, inputs) >= sizeof(*inputs) && *inputs != NULL) {
+    while (pdl_module_room(object, inputs) >= sizeof(*inputs) && *inputs != NULL) {
         if (!PDL_ARRAY_ROOM(wrappers->inputs, wrappers->input_count, wrappers->input_capacity)) {
             return false;
         }
@@ -204,10 +133,10 @@ static bool add_inputs(const struct object *object, struct wrappers *wrappers,
     return true;
 }
 
-static bool find_wrappers(const struct object *object, bool writable, struct wrappers *wrappers)
+static bool find_wrappers(const struct pdl_module *object, bool writable, struct wrappers *wrappers)
 {
     for (uint32_t i = 0; i < object->count; i++) {
-        const struct segment *segment = &object->segments[i];
+        const struct pdl_segment *segment = &object->segments[i];
         const size_t skip = -(uintptr_t)segment->begin % sizeof(void *);
         if (segment->writable != writable || segment->filled < skip + sizeof(struct wrapper)) {
             continue;
@@ -217,7 +146,7 @@ static bool find_wrappers(const struct object *object, bool writable, struct wra
             at + (segment->filled - skip - sizeof(struct wrapper)) / sizeof(*at) + 1;
         for (; (at = next_magic(at, end)) != NULL; at += 2) {
             const struct wrapper *wrapper = (const void *)at;
-            const size_t room = room_at(object, wrapper->data);
+            const size_t room = pdl_module_room(object, wrapper->data);
             if (wrapper->version < 1 || wrapper->version > WRAPPER_LINKED ||
                 room < PDL_FATBIN_HEADER || !pdl_fatbin_is(wrapper->data, room)) {
                 continue;
@@ -255,7 +184,7 @@ static enum pdl_why read_fatbin(const unsigned char *data, size_t room, struct i
 
 /* What was linked holds the code of its inputs. Where it has none for the device, the driver would
  * link the inputs' PTX: that is not read, and its kernels are not found. */
-static void read_object(const struct object *object, struct index *index)
+static void read_object(const struct pdl_module *object, struct index *index)
 {
     struct wrappers wrappers = {.count = 0};
     /* Programs whose code lies at fixed addresses have their wrappers in constant memory. */
@@ -267,7 +196,7 @@ static void read_object(const struct object *object, struct index *index)
         const unsigned char *data = wrappers.items[i].data;
         index->reading = data;
         if (!is_input(&wrappers, data)) {
-            const enum pdl_why why = read_fatbin(data, room_at(object, data), index);
+            const enum pdl_why why = read_fatbin(data, pdl_module_room(object, data), index);
             index->why = why != PDL_WHY_NOTHING && why != PDL_WHY_NOT_FOUND ? why : index->why;
         }
     }
@@ -285,7 +214,7 @@ static void free_index(struct index *index)
 }
 
 /* All indices, and the number of unloaded objects when they were made. Published by its last write:
- * see core/lock.h. */
+ * see os/lock.h. */
 static struct pdl_lock lock;
 static struct index *indices;
 static unsigned long long unloads;
@@ -299,7 +228,7 @@ static void forget_all(void)
     }
 }
 
-__attribute__((destructor)) void pdl_object_forget(void)
+PDL_AT_UNLOAD void pdl_object_forget(void)
 {
     pdl_lock_take(&lock);
     forget_all();
@@ -307,7 +236,7 @@ __attribute__((destructor)) void pdl_object_forget(void)
 }
 
 /* The index of an object, made if there is none; NULL without memory. Under the lock. */
-static const struct index *index_of(const struct object *object, uint32_t capability)
+static const struct index *index_of(const struct pdl_module *object, uint32_t capability)
 {
     const bool ptx_only = pdl_scan_ptx_is_forced();
     if (unloads != object->unloads) {
@@ -315,8 +244,8 @@ static const struct index *index_of(const struct object *object, uint32_t capabi
     }
     unloads = object->unloads;
     for (const struct index *index = indices; index != NULL; index = index->next) {
-        if (index->base == object->base && index->capability == capability &&
-            index->ptx_only == ptx_only) {
+        if (index->base == object->base && index->build == object->build &&
+            index->capability == capability && index->ptx_only == ptx_only) {
             return index;
         }
     }
@@ -324,8 +253,11 @@ static const struct index *index_of(const struct object *object, uint32_t capabi
     if (made == NULL) {
         return NULL;
     }
-    *made = (struct index){
-        .next = indices, .base = object->base, .capability = capability, .ptx_only = ptx_only};
+    *made = (struct index){.next = indices,
+                           .base = object->base,
+                           .build = object->build,
+                           .capability = capability,
+                           .ptx_only = ptx_only};
     read_object(object, made);
     if (made->why == PDL_WHY_NO_MEMORY) {
         free_index(made);
@@ -338,7 +270,7 @@ static const struct index *index_of(const struct object *object, uint32_t capabi
 /* ---- questions -------------------------------------------------------------------------------- */
 
 /* Where an object brings several codes of a name, the driver's versions tell them apart. */
-static struct pdl_scan_answer look_up(const struct object *object, const struct index *index,
+static struct pdl_scan_answer look_up(const struct pdl_module *object, const struct index *index,
                                       const struct found *wanted, const char *name,
                                       const struct pdl_object_code *code)
 {
@@ -363,8 +295,8 @@ static struct pdl_scan_answer look_up(const struct object *object, const struct 
             continue;
         }
         if (pdl_strict_is_on()) {
-            found.strict =
-                pdl_strict_look(at->data, room_at(object, at->data), name, code->capability);
+            found.strict = pdl_strict_look(at->data, pdl_module_room(object, at->data), name,
+                                           code->capability);
         }
         answer = first ? found : pdl_scan_either(answer, found);
         first = false;
@@ -372,7 +304,7 @@ static struct pdl_scan_answer look_up(const struct object *object, const struct 
     return answer;
 }
 
-static struct pdl_scan_answer ask_object(const struct object *object, const char *name,
+static struct pdl_scan_answer ask_object(const struct pdl_module *object, const char *name,
                                          const struct pdl_object_code *code)
 {
     struct pdl_scan_answer answer = {.why = PDL_WHY_NO_MEMORY};
@@ -390,72 +322,37 @@ static struct pdl_scan_answer ask_object(const struct object *object, const char
     return answer;
 }
 
-/* The objects of the process, by name. */
-struct others {
-    char **paths;
-    uint32_t count;
-    size_t capacity;
-    bool no_memory;
+struct question {
+    const char *name;
+    const struct pdl_object_code *code;
+    struct pdl_scan_answer answer;
 };
 
-static int add_path(struct dl_phdr_info *info, size_t size, void *context)
+/* Adds what another object says that shares the stub. */
+static void ask_another(void *context, const struct pdl_module *object)
 {
-    struct others *others = context;
-    (void)size;
-    char *const path = strdup(info->dlpi_name);
-    if (path == NULL || !PDL_ARRAY_ROOM(others->paths, others->count, others->capacity)) {
-        free(path);
-        others->no_memory = true;
-        return 1;
+    struct question *const question = context;
+    const struct pdl_scan_answer found = ask_object(object, question->name, question->code);
+    if (question->answer.why == PDL_WHY_NOT_FOUND) {
+        question->answer = found;
+    } else if (found.why != PDL_WHY_NOT_FOUND) {
+        question->answer = pdl_scan_either(question->answer, found);
     }
-    others->paths[others->count++] = path;
-    return 0;
-}
-
-/* A stub that is exported may be one for several objects, which then share its address: any of them
- * may have registered the kernel last. Adds what those say. */
-static struct pdl_scan_answer ask_others(const struct object *own, const char *symbol,
-                                         const char *name, const struct pdl_object_code *code,
-                                         struct pdl_scan_answer answer)
-{
-    struct others others = {.count = 0};
-    (void)dl_iterate_phdr(add_path, &others);
-    for (uint32_t i = 0; i < others.count; i++) {
-        struct object object;
-        const char *const path = others.paths[i][0] != '\0' ? others.paths[i] : NULL;
-        void *const handle = dlopen(path, RTLD_LAZY | RTLD_NOLOAD);
-        const void *const stub = handle != NULL ? dlsym(handle, symbol) : NULL;
-        /* dlsym() also finds what the object depends on, which has its own turn. */
-        if (stub != NULL && find_object(stub, &object) && object.base != own->base &&
-            strcmp(object.path, others.paths[i]) == 0) {
-            const struct pdl_scan_answer found = ask_object(&object, name, code);
-            if (answer.why == PDL_WHY_NOT_FOUND) {
-                answer = found;
-            } else if (found.why != PDL_WHY_NOT_FOUND) {
-                answer = pdl_scan_either(answer, found);
-            }
-        }
-        if (handle != NULL) {
-            (void)dlclose(handle);
-        }
-        free(others.paths[i]);
-    }
-    free(others.paths);
-    const struct pdl_scan_answer nothing = {.why = PDL_WHY_NO_MEMORY};
-    return others.no_memory ? nothing : answer;
 }
 
 struct pdl_scan_answer pdl_object_scan(const void *stub, const char *name,
                                        const struct pdl_object_code *code)
 {
-    struct object object;
-    Dl_info known;
-    if (!find_object(stub, &object)) {
+    struct pdl_module object;
+    struct question question = {.name = name, .code = code};
+    if (!pdl_module_find(stub, &object)) {
         return (struct pdl_scan_answer){.why = PDL_WHY_NOT_FOUND};
     }
-    struct pdl_scan_answer answer = ask_object(&object, name, code);
-    if (dladdr(stub, &known) != 0 && known.dli_sname != NULL && known.dli_saddr == stub) {
-        answer = ask_others(&object, known.dli_sname, name, code, answer);
+    question.answer = ask_object(&object, name, code);
+    /* A stub that is exported may be one for several objects, which then share its address: any of them may have
+     * registered the kernel last. */
+    if (!pdl_module_namesakes(stub, ask_another, &question)) {
+        return (struct pdl_scan_answer){.why = PDL_WHY_NO_MEMORY};
     }
-    return answer;
+    return question.answer;
 }

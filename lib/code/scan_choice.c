@@ -14,6 +14,7 @@
 #include "code/fatbin.h"
 #include "code/scan.h"
 #include "code/unpack.h"
+#include "os/file.h"
 
 /* More of one entry is not unpacked. */
 #define MOST_UNPACKED ((size_t)1 << 30)
@@ -182,8 +183,8 @@ uint32_t pdl_scan_fitness(bool machine, uint32_t target, char suffix, uint32_t c
 
 bool pdl_scan_ptx_is_forced(void)
 {
-    const char *forced = getenv("CUDA_FORCE_PTX_JIT"); /* goes before the other one */
-    forced = forced != NULL ? forced : getenv("CUDA_FORCE_JIT");
+    const char *forced = pdl_environment("CUDA_FORCE_PTX_JIT"); /* goes before the other one */
+    forced = forced != NULL ? forced : pdl_environment("CUDA_FORCE_JIT");
     return forced != NULL && strcmp(forced, "1") == 0;
 }
 

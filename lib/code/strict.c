@@ -1,24 +1,23 @@
 /* SPDX-License-Identifier: MIT */
 #include "code/strict.h"
 
-#include <dlfcn.h>
-#include <pthread.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "code/fatbin.h"
 #include "core/hash.h"
-#include "core/lock.h"
+#include "os/file.h"
+#include "os/library.h"
+#include "os/lock.h"
 
 /* ---- libpdl-inspect ------------------------------------------------------------------------- */
 
 #define TEXT_OF_(number) #number
 #define TEXT_OF(number)  TEXT_OF_(number)
 #if PDL_VERSION_MAJOR > 0
-#define INSPECT_SONAME "libpdl-inspect.so." TEXT_OF(PDL_VERSION_MAJOR)
+#define INSPECT_SONAME PDL_LIBRARY_INSPECT(TEXT_OF(PDL_VERSION_MAJOR))
 #else
-#define INSPECT_SONAME "libpdl-inspect.so.0." TEXT_OF(PDL_VERSION_MINOR)
+#define INSPECT_SONAME PDL_LIBRARY_INSPECT("0." TEXT_OF(PDL_VERSION_MINOR))
 #endif
 
 /* Written once. */
@@ -28,55 +27,40 @@ static pdl_strict_memory *inspect_memory;
 static pdl_strict_shown *inspection_shown; /* NULL: there is no libpdl-inspect, or an older one */
 static pdl_strict_destroy *inspection_destroy;
 
-/* The one that was installed with this library, or any. */
-static void *open_inspect(void)
-{
-    Dl_info self;
-    void *library = NULL;
-    char *beside = NULL;
-    const char *slash = dladdr(&strict_on, &self) != 0 ? strrchr(self.dli_fname, '/') : NULL;
-    if (slash != NULL && asprintf(&beside, "%.*s/" INSPECT_SONAME, (int)(slash - self.dli_fname),
-                                  self.dli_fname) >= 0) {
-        library = dlopen(beside, RTLD_NOW | RTLD_LOCAL);
-        free(beside);
-    }
-    return library != NULL ? library : dlopen(INSPECT_SONAME, RTLD_NOW | RTLD_LOCAL);
-}
-
 static const char *inspect_missing; /* why */
 
 static void load_inspect(void)
 {
     static char why[256];
-    void *const library = open_inspect();
+    void *const library = pdl_library_open_beside(INSPECT_SONAME);
     if (library != NULL) {
-        *(void **)&inspection_destroy = dlsym(library, "pdl_inspection_destroy");
-        *(void **)&inspect_memory = dlsym(library, "pdl_inspect_memory");
-        *(void **)&inspection_shown = dlsym(library, "pdl_inspection_shown"); /* the newest */
+        *(void **)&inspection_destroy = pdl_library_symbol(library, "pdl_inspection_destroy");
+        *(void **)&inspect_memory = pdl_library_symbol(library, "pdl_inspect_memory");
+        *(void **)&inspection_shown =
+            pdl_library_symbol(library, "pdl_inspection_shown"); /* the newest */
     }
     inspect_library = library;
     if (inspection_shown == NULL) {
-        const char *const reason = dlerror();
-        (void)snprintf(why, sizeof(why), "%s", reason != NULL ? reason : "no reason given");
+        (void)snprintf(why, sizeof(why), "%s", pdl_library_error());
         inspect_missing = why;
     }
 }
 
 const char *pdl_strict_load(void)
 {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-    (void)pthread_once(&once, load_inspect);
+    static struct pdl_first first;
+    pdl_first_run(&first, load_inspect);
     return inspect_missing;
 }
 
 void *pdl_strict_symbol(const char *name)
 {
-    return pdl_strict_load() == NULL ? dlsym(inspect_library, name) : NULL;
+    return pdl_strict_load() == NULL ? pdl_library_symbol(inspect_library, name) : NULL;
 }
 
 static void start_strict(void)
 {
-    const char *wanted = secure_getenv("PDL_OVERLAP_STRICT");
+    const char *wanted = pdl_environment_secure("PDL_OVERLAP_STRICT");
     strict_on = wanted != NULL && strcmp(wanted, "1") == 0;
     const char *const why = strict_on ? pdl_strict_load() : NULL;
     if (why != NULL) {
@@ -89,8 +73,8 @@ static void start_strict(void)
 
 bool pdl_strict_is_on(void)
 {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-    (void)pthread_once(&once, start_strict);
+    static struct pdl_first first;
+    pdl_first_run(&first, start_strict);
     return strict_on;
 }
 

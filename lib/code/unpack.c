@@ -3,14 +3,13 @@
  * them. What is declared here of them has not changed since their version 1.0. */
 #include "code/unpack.h"
 
-#include <dlfcn.h>
 #include <limits.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "core/array.h"
-#include "core/lock.h"
+#include "os/library.h"
+#include "os/lock.h"
 
 /* No block of LZ4 is larger. */
 #define LZ4_LARGEST 0x7e000000u
@@ -36,29 +35,27 @@ struct codecs {
 };
 
 /* What there is of them: a call that is not there is NULL. They stay open. */
+static struct codecs codecs;
+
+static void open_codecs(void)
+{
+    void *const lz4 = pdl_library_open(PDL_LIBRARY_LZ4);
+    void *const zstd = pdl_library_open(PDL_LIBRARY_ZSTD);
+    if (lz4 != NULL) {
+        *(void **)&codecs.lz4_decompress = pdl_library_symbol(lz4, "LZ4_decompress_safe");
+    }
+    if (zstd != NULL) {
+        *(void **)&codecs.zstd_create = pdl_library_symbol(zstd, "ZSTD_createDCtx");
+        *(void **)&codecs.zstd_decompress = pdl_library_symbol(zstd, "ZSTD_decompressStream");
+        *(void **)&codecs.zstd_is_error = pdl_library_symbol(zstd, "ZSTD_isError");
+        *(void **)&codecs.zstd_free = pdl_library_symbol(zstd, "ZSTD_freeDCtx");
+    }
+}
+
 static const struct codecs *codecs_get(void)
 {
-    static struct pdl_lock lock;
-    static struct codecs codecs;
-    static atomic_bool ready;
-    if (!atomic_load_explicit(&ready, memory_order_acquire)) {
-        pdl_lock_take(&lock);
-        if (!atomic_load_explicit(&ready, memory_order_relaxed)) {
-            void *const lz4 = dlopen("liblz4.so.1", RTLD_NOW | RTLD_LOCAL);
-            void *const zstd = dlopen("libzstd.so.1", RTLD_NOW | RTLD_LOCAL);
-            if (lz4 != NULL) {
-                *(void **)&codecs.lz4_decompress = dlsym(lz4, "LZ4_decompress_safe");
-            }
-            if (zstd != NULL) {
-                *(void **)&codecs.zstd_create = dlsym(zstd, "ZSTD_createDCtx");
-                *(void **)&codecs.zstd_decompress = dlsym(zstd, "ZSTD_decompressStream");
-                *(void **)&codecs.zstd_is_error = dlsym(zstd, "ZSTD_isError");
-                *(void **)&codecs.zstd_free = dlsym(zstd, "ZSTD_freeDCtx");
-            }
-            atomic_store_explicit(&ready, true, memory_order_release);
-        }
-        pdl_lock_release(&lock);
-    }
+    static struct pdl_first first;
+    pdl_first_run(&first, open_codecs);
     return &codecs;
 }
 
@@ -73,8 +70,8 @@ static enum pdl_unpack_result unpack_lz4(const struct pdl_fatbin_entry *entry, s
     if (entry->full_size > max || entry->full_size > INT_MAX) {
         return PDL_UNPACK_TOO_LARGE;
     }
-    const struct codecs *codecs = codecs_get();
-    if (codecs->lz4_decompress == NULL) {
+    const struct codecs *const calls = codecs_get();
+    if (calls->lz4_decompress == NULL) {
         return PDL_UNPACK_NO_LIBRARY;
     }
     const size_t full_size = (size_t)entry->full_size;
@@ -83,8 +80,8 @@ static enum pdl_unpack_result unpack_lz4(const struct pdl_fatbin_entry *entry, s
         return PDL_UNPACK_NO_MEMORY;
     }
     *size = full_size;
-    const int length = codecs->lz4_decompress((const char *)entry->payload, (char *)made,
-                                              (int)entry->size, (int)full_size);
+    const int length = calls->lz4_decompress((const char *)entry->payload, (char *)made,
+                                             (int)entry->size, (int)full_size);
     if (length < 0 || (size_t)length != full_size) {
         free(made);
         return PDL_UNPACK_DAMAGED;
@@ -102,12 +99,12 @@ static enum pdl_unpack_result unpack_zstd(const struct pdl_fatbin_entry *entry, 
     size_t capacity = 0;
     struct zstd_in in = {.bytes = entry->payload, .size = entry->size};
     struct zstd_out out = {.size = 0};
-    const struct codecs *codecs = codecs_get();
-    if (codecs->zstd_create == NULL || codecs->zstd_decompress == NULL ||
-        codecs->zstd_is_error == NULL || codecs->zstd_free == NULL) {
+    const struct codecs *const calls = codecs_get();
+    if (calls->zstd_create == NULL || calls->zstd_decompress == NULL ||
+        calls->zstd_is_error == NULL || calls->zstd_free == NULL) {
         return PDL_UNPACK_NO_LIBRARY;
     }
-    void *context = codecs->zstd_create();
+    void *context = calls->zstd_create();
     if (context == NULL) {
         return PDL_UNPACK_NO_MEMORY;
     }
@@ -125,8 +122,8 @@ static enum pdl_unpack_result unpack_zstd(const struct pdl_fatbin_entry *entry, 
         }
         const size_t in_before = in.at;
         const size_t out_before = out.at;
-        left = codecs->zstd_decompress(context, &out, &in);
-        if (codecs->zstd_is_error(left) ||
+        left = calls->zstd_decompress(context, &out, &in);
+        if (calls->zstd_is_error(left) ||
             (left != 0 && in.at == in_before && out.at == out_before && out.at < out.size)) {
             result = PDL_UNPACK_DAMAGED; /* or cut short */
             goto free;
@@ -138,7 +135,7 @@ static enum pdl_unpack_result unpack_zstd(const struct pdl_fatbin_entry *entry, 
 free:
     *size = out.at;
     free(made);
-    (void)codecs->zstd_free(context);
+    (void)calls->zstd_free(context);
     return result;
 }
 

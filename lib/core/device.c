@@ -7,8 +7,8 @@
 
 #include "core/error.h"
 #include "core/gate.h"
-#include "core/lock.h"
 #include "core/sized.h"
+#include "os/lock.h"
 
 /* Facts are written under the lock, once, and read without it once `known` is set. */
 static struct pdl_lock ask_lock;

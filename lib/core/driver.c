@@ -2,11 +2,11 @@
 /* The driver table, and what starts with it. */
 #include "core/driver.h"
 
-#include <dlfcn.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "core/once.h"
+#include "os/file.h"
+#include "os/library.h"
 
 static pdl_status start(struct pdl_driver *driver)
 {
@@ -45,10 +45,10 @@ pdl_status pdl_driver_load(const char *soname, struct pdl_driver *driver)
     }
     status = start(&loaded);
     if (status != PDL_SUCCESS) {
-        (void)dlclose(library);
+        pdl_library_close(library);
         return status;
     }
-    const char *overlap = getenv("PDL_OVERLAP");
+    const char *overlap = pdl_environment("PDL_OVERLAP");
     loaded.overlap_disabled = overlap != NULL && strcmp(overlap, "0") == 0;
     *driver = loaded;
     return PDL_SUCCESS; /* The driver stays loaded: it cannot be unloaded safely. */
@@ -59,7 +59,7 @@ static struct pdl_once once = PDL_ONCE_INIT;
 
 static pdl_status load(void *room)
 {
-    return pdl_driver_load("libcuda.so.1", (struct pdl_driver *)room);
+    return pdl_driver_load(PDL_LIBRARY_CUDA, (struct pdl_driver *)room);
 }
 
 pdl_status pdl_driver_get(const struct pdl_driver **driver)

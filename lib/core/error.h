@@ -5,12 +5,7 @@
 
 #include <pdl/pdl.h>
 
-/* Off the way of a launch that succeeds: such code is kept apart, so that the way is short in the
- * instruction cache. */
-#define PDL_COLD __attribute__((cold, noinline))
-
-/* Off the way of most launches, and on that of some that succeed: kept apart too, but made for speed. */
-#define PDL_RARE __attribute__((noinline))
+#include "os/compiler.h"
 
 /* Where an error comes from. Unset members are 0 or NULL. */
 struct pdl_error_source {
@@ -21,15 +16,15 @@ struct pdl_error_source {
 
 /* Records an error on this thread and returns `status`. Called once an error, by the function that
  * first classifies it. */
-PDL_COLD __attribute__((format(printf, 3, 4))) pdl_status
-pdl_error_set(pdl_status status, struct pdl_error_source source, const char *format, ...);
+PDL_COLD PDL_PRINTF(3, 4) pdl_status
+    pdl_error_set(pdl_status status, struct pdl_error_source source, const char *format, ...);
 
 /* A recorded error is never PDL_SUCCESS. Compilers and analyzers are told, so that they see that
  * outputs are written where there is no error. */
 static inline pdl_status pdl_error_certain(pdl_status status)
 {
     if (status == PDL_SUCCESS) {
-        __builtin_unreachable();
+        PDL_UNREACHABLE();
     }
     return status;
 }

@@ -3,14 +3,8 @@
 #ifndef PDL_LIB_FILE_H
 #define PDL_LIB_FILE_H
 
-#include <sys/stat.h>
-
 #include "core/error.h"
-
-/* Opens a regular file below `at` (AT_FDCWD: the working directory) for reading, with more `flags` of
- * open(): a descriptor, or -1 with errno, which is EINVAL for what is no regular file. Never waits, as
- * opening a pipe does until someone writes to it. */
-int pdl_file_open(int at, const char *path, int flags, struct stat *about);
+#include "os/file.h"
 
 /* All of an open file of at most `limit` bytes, and a NUL behind it: the caller frees it. NULL with
  * errno, which is EFBIG where there is more. A file that changes meanwhile may be a mixture. */

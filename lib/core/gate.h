@@ -22,6 +22,8 @@
 
 #include <pdl/pdl.h>
 
+#include "os/compiler.h"
+
 /* The least compute capability of devices and code, 10 * major + minor. */
 #define PDL_GATE_CAPABILITY 90
 
@@ -54,7 +56,7 @@ enum {
     PDL_GATE_LOG = 2,   /* PDL_LOG is set */
     PDL_GATE_POLICY = 4 /* there is or was a policy */
 };
-extern __attribute__((visibility("hidden"))) atomic_uint pdl_gate_special;
+extern PDL_HIDDEN atomic_uint pdl_gate_special;
 
 static inline unsigned pdl_gate_is_special(void)
 {

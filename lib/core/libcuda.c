@@ -2,8 +2,9 @@
 /* Loading libcuda, and what its results mean. */
 #include "core/libcuda.h"
 
-#include <dlfcn.h>
 #include <string.h>
+
+#include "os/library.h"
 
 /* cuGetProcAddress of CUDA 12, which also says why an entry was not found. */
 typedef PFN_cuGetProcAddress_v12000 get_proc_address;
@@ -44,8 +45,8 @@ static pdl_status fill(void *library, const char *soname, const struct pdl_libcu
 {
     PFN_cuDriverGetVersion_v2020 get_version = NULL;
     get_proc_address look_up = NULL;
-    *(void **)&get_version = dlsym(library, "cuDriverGetVersion");
-    *(void **)&look_up = dlsym(library, "cuGetProcAddress_v2");
+    *(void **)&get_version = pdl_library_symbol(library, "cuDriverGetVersion");
+    *(void **)&look_up = pdl_library_symbol(library, "cuGetProcAddress_v2");
     if (get_version == NULL) {
         return PDL_FAIL(PDL_ERROR_NO_DRIVER,
                         "%s is not a CUDA driver: it has no cuDriverGetVersion", soname);
@@ -75,18 +76,18 @@ static pdl_status fill(void *library, const char *soname, const struct pdl_libcu
 pdl_status pdl_libcuda_load(const char *soname, const struct pdl_libcuda_entry *entries,
                             size_t count, void **library, int *version)
 {
-    void *loaded = dlopen(soname, RTLD_NOW | RTLD_LOCAL);
+    void *loaded = pdl_library_open(soname);
     if (loaded == NULL) {
-        const char *why = dlerror();
+        const char *why = pdl_library_error();
         const struct pdl_error_source source = {.call = "dlopen"};
-        const bool absent = why == NULL || strstr(why, "No such file") != NULL; /* it is enough */
+        const bool absent = strstr(why, "No such file") != NULL; /* it is enough */
         return pdl_error_set(PDL_ERROR_NO_DRIVER, source,
                              "no CUDA driver is installed (%s cannot be loaded%s%s)", soname,
                              absent ? "" : ": ", absent ? "" : why);
     }
     const pdl_status status = fill(loaded, soname, entries, count, version);
     if (status != PDL_SUCCESS) {
-        (void)dlclose(loaded);
+        pdl_library_close(loaded);
         return status;
     }
     *library = loaded;

@@ -23,7 +23,7 @@ struct pdl_libcuda_entry {
 };
 
 /* Loads libcuda from `soname` and fills the slots of `count` entries. *library is the handle of
- * dlopen(): once it is closed, the slots are invalid. *version is what cuDriverGetVersion says. On
+ * pdl_library_open(): once it is closed, the slots are invalid. *version is what cuDriverGetVersion says. On
  * failure nothing stays loaded, and slots may have been written. */
 pdl_status pdl_libcuda_load(const char *soname, const struct pdl_libcuda_entry *entries,
                             size_t count, void **library, int *version);

@@ -9,7 +9,7 @@
 
 #include <pdl/pdl.h>
 
-#include "core/lock.h"
+#include "os/lock.h"
 
 /* What the first use came to. The lock is held while loading and to read a failure. */
 struct pdl_once {

@@ -7,6 +7,8 @@
 
 #include <pdl/pdl.h>
 
+#include "os/compiler.h"
+
 static _Thread_local pdl_error last_error = PDL_ERROR_INIT;
 
 const char *pdl_status_name(pdl_status status)

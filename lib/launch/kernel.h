@@ -13,10 +13,10 @@
 #include "core/driver.h"
 #include "core/error.h"
 #include "core/gate.h"
-#include "core/lock.h"
 #include "launch/image.h"
 #include "launch/neighbour.h"
 #include "launch/policy.h"
+#include "os/lock.h"
 
 /* What a launch needs to know of a kernel on one device. Written once, before it is published; only
  * the atomics change later. */

@@ -2,33 +2,22 @@
 #include "launch/log.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-#include "core/lock.h"
+#include "os/file.h"
+#include "os/lock.h"
 
 /* Where the log goes; -1: nowhere. */
 static int log_file = -1;
 
-/* No lock that a fork leaves locked. */
-static struct pdl_lock open_lock;
-static atomic_bool is_open; /* or was tried */
-
 static void open_log(void)
 {
-    const char *const to = secure_getenv("PDL_LOG");
+    const char *const to = pdl_environment_secure("PDL_LOG");
     if (to == NULL || to[0] == '\0') {
         return;
     }
-    /* A named pipe may hold up no launch, and end no process: it is open for reading too, so that it always has a
-     * reader, and what does not fit into it is lost. */
-    log_file =
-        strcmp(to, "stderr") == 0
-            ? STDERR_FILENO
-            : open(to, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0666);
+    log_file = pdl_log_open(to);
     if (log_file < 0) {
         (void)fprintf(stderr, "libpdl: PDL_LOG: %s cannot be opened: %s\n", to, strerror(errno));
     }
@@ -79,18 +68,12 @@ void pdl_log_write(const pdl_kernel *kernel, const struct pdl_lowered *lowered)
 {
     struct pdl_kernel_facts *const facts = lowered->facts;
     const pdl_reason reason = lowered->reason;
+    static struct pdl_first first;
     char line[1024];
     if ((pdl_gate_is_special() & PDL_GATE_LOG) == 0) {
         return;
     }
-    if (!atomic_load_explicit(&is_open, memory_order_acquire)) {
-        pdl_lock_take(&open_lock);
-        if (!atomic_load_explicit(&is_open, memory_order_relaxed)) {
-            open_log();
-            atomic_store_explicit(&is_open, true, memory_order_release);
-        }
-        pdl_lock_release(&open_lock);
-    }
+    pdl_first_run(&first, open_log);
     const bool anyway = overlaps_anyway(kernel, lowered);
     const unsigned now = (unsigned)reason | (unsigned)anyway << 16;
     const unsigned before = atomic_exchange(&facts->logged, now);
@@ -99,17 +82,16 @@ void pdl_log_write(const pdl_kernel *kernel, const struct pdl_lowered *lowered)
     }
     const char *const why = pdl_kernel_unknown_why(facts, reason);
     /* One write per line, so that threads and processes may share the file. */
-    const int length = snprintf(
-        line, sizeof(line) - 1, "libpdl[%ld]: device %d, kernel %.500s: %s%s%s%s%s%s",
-        (long)getpid(), facts->device->ordinal, pdl_kernel_name(kernel), before == 0 ? "" : "now ",
-        reason == PDL_REASON_GRANTED ? "overlaps"
-        : anyway                     ? "overlaps although "
-                                     : "does not overlap: ",
-        reason == PDL_REASON_GRANTED ? "" : pdl_reason_string(reason), why[0] != '\0' ? ": " : "",
-        why, advice(reason, anyway));
+    const int length =
+        snprintf(line, sizeof(line) - 1, "libpdl[%ld]: device %d, kernel %.500s: %s%s%s%s%s%s",
+                 pdl_process_id(), facts->device->ordinal, pdl_kernel_name(kernel),
+                 before == 0 ? "" : "now ",
+                 reason == PDL_REASON_GRANTED ? "overlaps"
+                 : anyway                     ? "overlaps although "
+                                              : "does not overlap: ",
+                 reason == PDL_REASON_GRANTED ? "" : pdl_reason_string(reason),
+                 why[0] != '\0' ? ": " : "", why, advice(reason, anyway));
     const size_t end = (size_t)length < sizeof(line) - 1 ? (size_t)length : sizeof(line) - 2;
     line[end] = '\n';
-    if (write(log_file, line, end + 1) < 0) {
-        return; /* a log that cannot be written must not fail a launch */
-    }
+    pdl_log_add(log_file, line, end + 1);
 }

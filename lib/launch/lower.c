@@ -248,7 +248,7 @@ static pdl_status check_versions(const pdl_kernel *kernel, uint32_t asked)
 {
     const int version = kernel->attribute_version;
     for (; asked != 0; asked &= asked - 1) {
-        const struct pdl_attribute *row = &pdl_attributes[__builtin_ctz(asked)];
+        const struct pdl_attribute *row = &pdl_attributes[pdl_lowest_bit(asked)];
         if (version < row->since) {
             return PDL_FAIL_FIELD(
                 PDL_ERROR_NOT_SUPPORTED, row->field, "%s needs CUDA %d.%d and the %s is %d.%d",
@@ -350,7 +350,7 @@ PDL_RARE static void append_all(const pdl_launch_desc *desc, struct pdl_lowered 
 {
     unsigned count = 0;
     for (uint32_t asked = lowered->asked; asked != 0; asked &= asked - 1) {
-        const struct pdl_attribute *row = &pdl_attributes[__builtin_ctz(asked)];
+        const struct pdl_attribute *row = &pdl_attributes[pdl_lowest_bit(asked)];
         if (row->emit != PDL_EMIT_OVERLAP || lowered->reason == PDL_REASON_GRANTED) {
             emit(row, desc, &lowered->attributes[count++]);
         }
@@ -369,19 +369,16 @@ static const CUlaunchAttribute overlap_attribute = {
     .id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION,
     .value = {.programmaticStreamSerializationAllowed = 1}};
 
-/* 16 bytes that compilers OR at once. */
-typedef uint64_t pair __attribute__((vector_size(16)));
-
-/* ORs the bytes of a descriptor from one offset to another, at least 16 apart; the last 16 may be
- * some that were seen already. */
-static inline pair or_bytes(const pdl_launch_desc *desc, size_t from, size_t to)
+/* ORs the bytes of a descriptor from one offset to another, at least a pdl_wide apart; the
+ * last ones may be some that were seen already. */
+static inline pdl_wide or_bytes(const pdl_launch_desc *desc, size_t from, size_t to)
 {
     const char *const bytes = (const char *)desc;
-    pair bits;
+    pdl_wide bits;
     memcpy(&bits, bytes + to - sizeof(bits), sizeof(bits));
-#pragma GCC unroll 8
+    PDL_UNROLL
     for (; from + sizeof(bits) < to; from += sizeof(bits)) {
-        pair here;
+        pdl_wide here;
         memcpy(&here, bytes + from, sizeof(here));
         bits |= here;
     }
@@ -392,10 +389,10 @@ static inline pair or_bytes(const pdl_launch_desc *desc, size_t from, size_t to)
  * the rest, without branches. */
 static inline bool has_rare(const pdl_launch_desc *desc)
 {
-    const pair bits = or_bytes(desc, offsetof(pdl_launch_desc, cluster),
-                               offsetof(pdl_launch_desc, dynamic_shared_memory)) |
-                      or_bytes(desc, offsetof(pdl_launch_desc, cooperative), sizeof(*desc));
-    return (desc->flags | bits[0] | bits[1]) != 0;
+    const pdl_wide bits = or_bytes(desc, offsetof(pdl_launch_desc, cluster),
+                                   offsetof(pdl_launch_desc, dynamic_shared_memory)) |
+                          or_bytes(desc, offsetof(pdl_launch_desc, cooperative), sizeof(*desc));
+    return desc->flags != 0 || pdl_wide_any(bits);
 }
 
 pdl_status pdl_lower(pdl_kernel *kernel, int device, const pdl_launch_desc *desc,
@@ -477,9 +474,8 @@ pdl_status pdl_lower(pdl_kernel *kernel, int device, const pdl_launch_desc *desc
 }
 
 /* With all of the above inlined, for speed. */
-__attribute__((flatten)) pdl_status pdl_launch_prepare(pdl_kernel *kernel,
-                                                       const pdl_launch_desc *desc, int *device,
-                                                       struct pdl_lowered *lowered)
+PDL_FLAT pdl_status pdl_launch_prepare(pdl_kernel *kernel, const pdl_launch_desc *desc, int *device,
+                                       struct pdl_lowered *lowered)
 {
     pdl_launch_desc copy;
     if (kernel == NULL) {

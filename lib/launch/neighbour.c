@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "core/error.h"
-#include "core/lock.h"
+#include "os/lock.h"
 
 /* The one that was noted last. A child of a fork finds the list whole: each change is one pointer. */
 static struct pdl_neighbour *last_neighbour;

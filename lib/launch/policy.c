@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #include "launch/policy.h"
 
-#include <fnmatch.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/lock.h"
 #include "core/sized.h"
+#include "os/file.h"
+#include "os/lock.h"
 
 static struct pdl_policies environment; /* stands above the program's */
 static _Atomic(const struct pdl_policies *) current = &environment;
@@ -42,12 +42,12 @@ static void publish(const struct pdl_policies *policies)
 
 static void look(void)
 {
-    const char *const overlap = getenv("PDL_OVERLAP");
-    const char *const tuned = secure_getenv("PDL_TUNED");
-    const char *const log = secure_getenv("PDL_LOG");
+    const char *const overlap = pdl_environment("PDL_OVERLAP");
+    const char *const tuned = pdl_environment_secure("PDL_TUNED");
+    const char *const log = pdl_environment_secure("PDL_LOG");
     const bool has_file = tuned != NULL && tuned[0] != '\0';
     const pdl_policy given = {.capture_only = overlap != NULL && strcmp(overlap, "capture") == 0,
-                              .exclude = secure_getenv("PDL_OVERLAP_EXCLUDE"),
+                              .exclude = pdl_environment_secure("PDL_OVERLAP_EXCLUDE"),
                               .tuned = has_file ? tuned : NULL,
                               .tuned_auto = has_file};
     if (log != NULL && log[0] != '\0') {
@@ -63,8 +63,8 @@ static void look(void)
 
 void pdl_policy_start(void)
 {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-    (void)pthread_once(&once, look);
+    static struct pdl_first first;
+    pdl_first_run(&first, look);
 }
 
 const struct pdl_policies *pdl_policy_now(void)
@@ -113,8 +113,8 @@ pdl_status pdl_policy_set(const pdl_policy *policy)
 static bool excludes(const struct pdl_policies *policies, const char *name, const char *plain)
 {
     for (size_t i = 0; i < policies->exclude_size; i += strlen(policies->exclude + i) + 1) {
-        if (fnmatch(policies->exclude + i, name, 0) == 0 ||
-            fnmatch(policies->exclude + i, plain, 0) == 0) {
+        if (pdl_pattern_matches(policies->exclude + i, name) ||
+            pdl_pattern_matches(policies->exclude + i, plain)) {
             return true;
         }
     }

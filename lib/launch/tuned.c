@@ -52,12 +52,24 @@ const char *pdl_name_plain(const char *name, char plain[PDL_PLAIN_NAME])
 
 /* ---- reading -------------------------------------------------------------------------------- */
 
+/* Takes what stands before a mark off a text, or all of it where there is none; NULL if nothing is left. */
+static char *take_until(char **text, char mark)
+{
+    char *const taken = *text;
+    char *const end = taken != NULL ? strchr(taken, mark) : NULL;
+    *text = end != NULL ? end + 1 : NULL;
+    if (end != NULL) {
+        *end = '\0';
+    }
+    return taken;
+}
+
 /* "132", "16x8x1", each also a range as "1..64"; "*" is any. */
 static bool take_shape(char *text, uint32_t least[3], uint32_t most[3])
 {
     const bool any = strcmp(text, "*") == 0;
     for (int i = 0; i < 3; i++) {
-        const char *axis = strsep(&text, "x");
+        const char *axis = take_until(&text, 'x');
         least[i] = 1;
         most[i] = any ? UINT32_MAX : 1;
         if (axis != NULL && !any) {
@@ -116,24 +128,33 @@ static bool take_gain(const char *word, pdl_tuned *is)
     return true;
 }
 
+/* Takes the next word off a line; NULL if there is none. */
+static char *next_word(char **text)
+{
+    char *const word = *text + strspn(*text, " \t\r");
+    char *const end = word + strcspn(word, " \t\r");
+    *text = end + (*end != '\0');
+    *end = '\0';
+    return word[0] != '\0' ? word : NULL;
+}
+
 /* What is wrong with a line; NULL: nothing. */
 static const char *take_line(char *text, struct pdl_tuned_line *line)
 {
-    static const char blanks[] = " \t\r";
     char *word = NULL;
-    line->name = strtok_r(text, blanks, &text);
+    line->name = next_word(&text);
     for (int i = 0; i < 6; i += 3) {
-        word = strtok_r(NULL, blanks, &text);
+        word = next_word(&text);
         if (word == NULL || !take_shape(word, line->least + i, line->most + i)) {
             return "grid and block are each written as 132, 16x8x1, 1..64x8 or *";
         }
     }
-    word = strtok_r(NULL, blanks, &text);
+    word = next_word(&text);
     if (word == NULL || (strcmp(word, "overlap") != 0 && strcmp(word, "serial") != 0)) {
         return "overlap or serial follows the block";
     }
     line->is.overlap = word[0] == 'o' ? PDL_YES : PDL_NO;
-    while ((word = strtok_r(NULL, blanks, &text)) != NULL) {
+    while ((word = next_word(&text)) != NULL) {
         if (!take_trigger(word, &line->is) && !take_gain(word, &line->is)) {
             return "only trigger=N, from -1, and gain=N.NNN follow overlap or serial";
         }
@@ -164,7 +185,7 @@ pdl_status pdl_tuned_read(const char *path, struct pdl_tuned_file *file)
     char *text = bytes;
     const char *wrong = strlen(text) == size ? NULL : "it is not text";
     while (wrong == NULL && text != NULL) {
-        char *const line = strsep(&text, "\n");
+        char *const line = take_until(&text, '\n');
         if (number++ == 0) {
             wrong = strncmp(line, "pdl-tuned 1", 11) != 0 || line[11 + strspn(line + 11, "\r")]
                         ? "the first line is not \"pdl-tuned 1\""

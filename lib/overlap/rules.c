@@ -23,9 +23,9 @@ struct judgement {
     struct pdl_room beside_fewest;
 };
 
-__attribute__((format(printf, 4, 5))) static void add(const struct judgement *judgement,
-                                                      pdl_condition condition, uint32_t met,
-                                                      const char *format, ...)
+PDL_PRINTF(4, 5)
+static void add(const struct judgement *judgement, pdl_condition condition, uint32_t met,
+                const char *format, ...)
 {
     pdl_overlap_report *report = judgement->report;
     pdl_condition_report *made = &report->conditions[report->condition_count++];

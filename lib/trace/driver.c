@@ -3,6 +3,7 @@
 #include "trace/driver.h"
 
 #include "core/once.h"
+#include "os/library.h"
 
 pdl_status pdl_trace_driver_load(const char *soname, struct pdl_trace_driver *driver)
 {
@@ -25,7 +26,7 @@ static struct pdl_once once = PDL_ONCE_INIT;
 
 static pdl_status load(void *room)
 {
-    return pdl_trace_driver_load("libcuda.so.1", room);
+    return pdl_trace_driver_load(PDL_LIBRARY_CUDA, room);
 }
 
 pdl_status pdl_trace_driver_get(const struct pdl_trace_driver **driver)

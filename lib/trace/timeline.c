@@ -73,7 +73,7 @@ void pdl_timeline_destroy(pdl_timeline *timeline)
         free(timeline->blocks);
         free(timeline->next_blocks);
         free(timeline->sms.items);
-        tdestroy(timeline->sms.tree, free);
+        pdl_tree_free(&timeline->sms.tree, compare_sms);
         free(timeline);
     }
 }

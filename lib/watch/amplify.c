@@ -15,7 +15,7 @@
 #include <stdlib.h>
 
 #include "core/array.h"
-#include "core/lock.h"
+#include "os/lock.h"
 #include "watch/driver.h"
 #include "watch/watch.h"
 

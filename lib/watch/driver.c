@@ -5,7 +5,7 @@
 #include <stdatomic.h>
 #include <stddef.h>
 
-#include "core/lock.h"
+#include "os/lock.h"
 #include "watch/watch.h"
 
 static struct pdl_watch_driver table;

@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "core/hash.h"
-#include "core/lock.h"
+#include "os/lock.h"
 #include "watch/driver.h"
 #include "watch/watch.h"
 

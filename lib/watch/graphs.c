@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/lock.h"
+#include "os/lock.h"
 #include "watch/cupti.h"
 #include "watch/driver.h"
 

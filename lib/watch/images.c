@@ -16,7 +16,7 @@
 #include "code/unpack.h"
 #include "core/array.h"
 #include "core/hash.h"
-#include "core/lock.h"
+#include "os/lock.h"
 #include "watch/watch.h"
 
 enum { INPUTS_MOST = 1 << 16 };

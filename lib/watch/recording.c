@@ -17,7 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "core/lock.h"
+#include "os/lock.h"
 #include "watch/watch.h"
 
 enum { FILES_MOST = 9999, SAID_MOST = 32 };

@@ -19,7 +19,7 @@
 #include "code/strict.h"
 #include "code/unpack.h"
 #include "core/array.h"
-#include "core/lock.h"
+#include "os/lock.h"
 #include "watch/driver.h"
 #include "watch/images.h"
 #include "watch/watch.h"

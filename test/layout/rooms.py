@@ -14,22 +14,23 @@ import sys
 
 # Each room with the rooms that it stands on. A folder within a room is a room of its own.
 ROOMS = {
-    "core": (),
-    "code": ("core",),
-    "launch": ("code", "core"),
-    "overlap": ("launch", "core"),
-    "graph": ("launch", "core"),
-    "trace": ("core",),
-    "inspect/ptx": ("inspect", "code", "core"),
-    "inspect/flow": ("inspect/ptx", "inspect", "code", "core"),
-    "inspect/rules": ("inspect/flow", "inspect/ptx", "inspect", "code", "core"),
-    "inspect/edit": ("inspect/rules", "inspect/flow", "inspect/ptx", "inspect", "code", "core"),
-    "inspect": ("code", "core"),
-    "rtc": ("core",),
-    "watch": ("code", "core"),
-    "rtc/request": ("rtc", "core"),
-    "rtc/compile": ("rtc/request", "rtc", "code", "core"),
-    "rtc/cache": ("rtc/compile", "rtc/request", "rtc", "code", "core"),
+    "os": (),
+    "core": ("os",),
+    "code": ("core", "os"),
+    "launch": ("code", "core", "os"),
+    "overlap": ("launch", "core", "os"),
+    "graph": ("launch", "core", "os"),
+    "trace": ("core", "os"),
+    "inspect/ptx": ("inspect", "code", "core", "os"),
+    "inspect/flow": ("inspect/ptx", "inspect", "code", "core", "os"),
+    "inspect/rules": ("inspect/flow", "inspect/ptx", "inspect", "code", "core", "os"),
+    "inspect/edit": ("inspect/rules", "inspect/flow", "inspect/ptx", "inspect", "code", "core", "os"),
+    "inspect": ("code", "core", "os"),
+    "rtc": ("core", "os"),
+    "watch": ("code", "core", "os"),
+    "rtc/request": ("rtc", "core", "os"),
+    "rtc/compile": ("rtc/request", "rtc", "code", "core", "os"),
+    "rtc/cache": ("rtc/compile", "rtc/request", "rtc", "code", "core", "os"),
 }
 # Files that stand above their room: the front doors.
 DOORS = {
@@ -40,7 +41,7 @@ DOORS = {
     "inspect/functions.c": ("inspect/rules", "inspect/flow", "inspect/ptx"),
     "inspect/container.c": ("inspect/rules", "inspect/flow", "inspect/ptx"),
 }
-# What libpdl is beside the readers of code, which it shares.
+# What libpdl is beside the readers of code, which it shares, and beside the operating systems, of which a build has one.
 SMALL = ("core", "launch", "overlap", "graph")
 MOST_LINES = 9600
 MOST_BYTES = {"x86-64": 130_000, "aarch64": 136_000}

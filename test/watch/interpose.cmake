@@ -19,7 +19,7 @@ include(${PROJECT_SOURCE_DIR}/cmake/cmocka.cmake)
 if(TARGET pdl_cmocka)
     add_executable(watch_rules test_rules.c ${PROJECT_SOURCE_DIR}/lib/watch/change.c)
     add_executable(watch_images test_images.c ../inspect/make_image.c ${PROJECT_SOURCE_DIR}/lib/watch/images.c
-        $<TARGET_OBJECTS:pdl_room_code>)
+        $<TARGET_OBJECTS:pdl_room_code> $<TARGET_OBJECTS:pdl_room_os>)
     target_compile_definitions(watch_images PRIVATE PDL_TEST_OBJECT="$<TARGET_FILE:interposed_next_1>")
     add_dependencies(watch_images interposed_next_1)
     if(TARGET pdl_codec_zstd)

@@ -6,7 +6,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-#include "core/lock.h"
+#include "os/lock.h"
 #include "rtc/cache/flight.h"
 #include "rtc/cache/memory.h"
 #include "rtc/cache/store.h"

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/lock.h"
+#include "os/lock.h"
 
 enum { BUCKETS = 4096 };
 

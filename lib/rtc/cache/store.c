@@ -12,8 +12,8 @@
 #include <unistd.h>
 
 #include "core/error.h"
-#include "core/lock.h"
 #include "core/path_text.h"
+#include "os/lock.h"
 #include "rtc/cache/files.h"
 #include "rtc/directory.h"
 

@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "core/error.h"
-#include "core/lock.h"
+#include "os/lock.h"
 #include "rtc/directory.h"
 #include "rtc/request/inputs.h"
 

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT */
+/* Locks that a fork does not leave locked: while one thread forks, another one may hold them, and in
+ * the child there is nobody to release them. What they guard is published by its last write, so that
+ * a child finds either all of it or none. */
+#ifndef PDL_LIB_LOCK_H
+#define PDL_LIB_LOCK_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+/* All zero is a lock that nobody holds. */
+struct pdl_lock {
+    union {
+        uint64_t align;
+        unsigned char room[48];
+    } mutex;            /* the operating system's own */
+    atomic_int process; /* in which the mutex is valid; negative: in which it is being made */
+};
+
+void pdl_lock_take(struct pdl_lock *lock);
+void pdl_lock_release(struct pdl_lock *lock);
+
+/* What is done once, by the first that comes. All zero: not yet. */
+struct pdl_first {
+    struct pdl_lock lock;
+    atomic_bool done;
+};
+
+static inline void pdl_first_run(struct pdl_first *first, void (*run)(void))
+{
+    if (!atomic_load_explicit(&first->done, memory_order_acquire)) {
+        pdl_lock_take(&first->lock);
+        if (!atomic_load_explicit(&first->done, memory_order_relaxed)) {
+            run();
+            atomic_store_explicit(&first->done, true, memory_order_release);
+        }
+        pdl_lock_release(&first->lock);
+    }
+}
+
+#endif /* PDL_LIB_LOCK_H */
