@@ -43,6 +43,7 @@ endif()
 find_path(PDL_CUDA_INCLUDE_DIR cudaTypedefs.h
     HINTS ${CUDAToolkit_INCLUDE_DIRS} ${pdl_cuda_roots}
     PATH_SUFFIXES include targets/x86_64-linux/include targets/sbsa-linux/include
+    NO_CMAKE_FIND_ROOT_PATH # they are the same for every system
     DOC "Directory of cuda.h and cudaTypedefs.h, CUDA 12.3 or newer")
 
 if(PDL_CUDA_DOWNLOAD AND NOT (PDL_CUDA_DOWNLOAD STREQUAL "AUTO" AND (PDL_NVCC OR PDL_CUDA_INCLUDE_DIR)))

@@ -13,15 +13,22 @@ install(DIRECTORY include/pdl TYPE INCLUDE COMPONENT development
     FILES_MATCHING PATTERN "*.h" PATTERN "*.cuh" ${pdl_rtc_headers})
 install(TARGETS pdl_headers pdl_static pdl EXPORT pdl-targets
     ARCHIVE COMPONENT development
+    RUNTIME COMPONENT runtime
     LIBRARY COMPONENT runtime NAMELINK_COMPONENT development)
-install(TARGETS pdl_inspect_static pdl_inspect EXPORT pdl-targets
-    ARCHIVE COMPONENT development
-    LIBRARY COMPONENT inspect NAMELINK_COMPONENT development)
-# Programs find these by their own run path, which does not reach what they need themselves.
-set_target_properties(pdl_trace PROPERTIES INSTALL_RPATH "$ORIGIN")
-install(TARGETS pdl_trace_static pdl_trace EXPORT pdl-targets
-    ARCHIVE COMPONENT development
-    LIBRARY COMPONENT trace NAMELINK_COMPONENT development)
+if(TARGET pdl_inspect)
+    install(TARGETS pdl_inspect_static pdl_inspect EXPORT pdl-targets
+        ARCHIVE COMPONENT development
+        RUNTIME COMPONENT inspect
+        LIBRARY COMPONENT inspect NAMELINK_COMPONENT development)
+endif()
+if(TARGET pdl_trace)
+    # Programs find these by their own run path, which does not reach what they need themselves.
+    set_target_properties(pdl_trace PROPERTIES INSTALL_RPATH "$ORIGIN")
+    install(TARGETS pdl_trace_static pdl_trace EXPORT pdl-targets
+        ARCHIVE COMPONENT development
+        RUNTIME COMPONENT trace
+        LIBRARY COMPONENT trace NAMELINK_COMPONENT development)
+endif()
 if(TARGET pdl_rtc)
     set_target_properties(pdl_rtc PROPERTIES INSTALL_RPATH "$ORIGIN")
     install(TARGETS pdl_rtc_static pdl_rtc EXPORT pdl-targets
@@ -52,8 +59,13 @@ file(RELATIVE_PATH pdl_includedir ${CMAKE_INSTALL_PREFIX} ${CMAKE_INSTALL_FULL_I
 string(REGEX REPLACE "/$" "" pdl_prefix_from_pc "${pdl_prefix_from_pc}")
 list(TRANSFORM PDL_SYSTEM_LIBS PREPEND "-l" OUTPUT_VARIABLE pdl_private_libs)
 list(JOIN pdl_private_libs " " pdl_private_libs)
+set(pdl_private_cflags "")
+if(WIN32)
+    set(pdl_private_cflags "\nCflags.private: -DPDL_STATIC")
+endif()
 foreach(name pdl pdl-inspect pdl-rtc pdl-trace)
-    if(name STREQUAL "pdl-rtc" AND NOT TARGET pdl_rtc)
+    string(REPLACE - _ target ${name})
+    if(NOT TARGET ${target})
         continue()
     endif()
     configure_file(pkgconfig/${name}.pc.in ${pdl_build_dir}/${name}.pc @ONLY)

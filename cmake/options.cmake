@@ -13,6 +13,9 @@ endfunction()
 # PDL_SYSTEM_LIBS: what the libraries need of the system. The thread library by its plain name: Threads::Threads would
 # make every project that finds this package enable C or C++, and those in CUDA alone could not.
 set(PDL_SYSTEM_LIBS ${CMAKE_DL_LIBS} pthread)
+if(WIN32)
+    set(PDL_SYSTEM_LIBS "")
+endif()
 
 # pdl_options: language level and warnings, for this project's own C targets.
 add_library(pdl_options INTERFACE)
@@ -23,8 +26,9 @@ target_compile_options(pdl_options INTERFACE
     "$<$<AND:$<COMPILE_LANGUAGE:C>,$<BOOL:${PDL_WERROR}>>:-Werror>")
 
 # Hardening of what is built: what this compiler and linker know of it. A distribution that has flags of its own turns
-# this off.
-if(PDL_HARDENING)
+# this off. On Windows the linker's defaults are what there is: mingw-w64's stack protector would be one more library for
+# all that link the static one.
+if(PDL_HARDENING AND NOT WIN32)
     include(CheckCCompilerFlag)
     include(CheckLinkerFlag)
     include(CheckPIESupported)

@@ -6,12 +6,24 @@
  * With --dry-run it makes the same calls and checks no results, for a driver that runs no kernels.
  */
 #include <cuda.h>
-#include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <pdl/pdl.h>
+
+#ifdef _WIN32
+#define WIN32_LEAN_AND_MEAN
+#include <windows.h>
+#define OPEN_CUDA()   LoadLibraryExA("nvcuda.dll", NULL, LOAD_LIBRARY_SEARCH_SYSTEM32)
+#define LOOK_UP(name) ((void *)(size_t)GetProcAddress(library, (name)))
+typedef HMODULE cuda_library;
+#else
+#include <dlfcn.h>
+#define OPEN_CUDA()   dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL)
+#define LOOK_UP(name) dlsym(library, (name))
+typedef void *cuda_library;
+#endif
 
 #ifndef PDL_EXAMPLE_IMAGE
 #define PDL_EXAMPLE_IMAGE "01_launch_c_kernels.fatbin"
@@ -30,11 +42,11 @@ static struct {
     __typeof__(&cuMemcpyDtoH) to_host;
 } cuda;
 
-static void look_up(void *library, const char *name, void *function)
+static void look_up(cuda_library library, const char *name, void *function)
 {
-    void *address = dlsym(library, name);
+    void *address = LOOK_UP(name);
     if (address == NULL) {
-        fprintf(stderr, "libcuda.so.1 has no %s\n", name);
+        fprintf(stderr, "the CUDA driver has no %s\n", name);
         exit(1);
     }
     memcpy(function, &address, sizeof(address));
@@ -74,7 +86,7 @@ int main(int argc, char **argv)
         printf("01_launch_c: skipped: %s\n", pdl_last_error()->message);
         return 77;
     }
-    void *library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
+    const cuda_library library = OPEN_CUDA();
     look_up(library, "cuInit", &cuda.init);
     look_up(library, "cuDevicePrimaryCtxRetain", &cuda.retain);
     look_up(library, "cuCtxSetCurrent", &cuda.set_current);

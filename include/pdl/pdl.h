@@ -38,8 +38,12 @@
  * Macros
  * ---------------------------------------------------------------------------------------------- */
 
-/** Marks what the shared library exports. */
+/** Marks what the shared library exports. On Windows, programs that link the static library define PDL_STATIC. */
 #if defined(PDL_API) /* by the form of libpdl that is one file */
+#elif defined(_WIN32) && defined(PDL_STATIC)
+#define PDL_API
+#elif defined(_WIN32)
+#define PDL_API __declspec(dllimport)
 #elif defined(__GNUC__)
 #define PDL_API __attribute__((visibility("default")))
 #else

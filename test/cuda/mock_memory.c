@@ -5,6 +5,10 @@
 
 #include "mock_entry.h"
 
+#ifndef _WIN32
+#define aligned_free free
+#endif
+
 struct allocation {
     struct allocation *next;
     size_t bytes;
@@ -35,7 +39,7 @@ void mock_forget_memory(void)
 {
     while (allocations != NULL) {
         struct allocation *next = allocations->next;
-        free(allocations);
+        aligned_free(allocations);
         allocations = next;
     }
 }
@@ -68,7 +72,7 @@ CUresult mock_cuMemFree(CUdeviceptr address)
         if ((uintptr_t)(*at)->memory == address) {
             struct allocation *gone = *at;
             *at = gone->next;
-            free(gone);
+            aligned_free(gone);
             mock.live_allocations--;
             return mock_leave(CUDA_SUCCESS);
         }

@@ -73,7 +73,11 @@ static void a_long_path_leaves_the_reason_in_the_message(void **state)
         assert_ptr_equal(strstr(message, "/begin/"), message);
         assert_non_null(strstr(message, "..."));
         assert_non_null(strstr(message, "/end cannot be opened: "));
-        assert_non_null(strstr(message, sizes[i] < 4096 ? "No such file" : "too long"));
+        const bool is_long = strstr(message, "too long") != NULL;
+        assert_true(is_long || strstr(message, "No such file") != NULL);
+#ifndef _WIN32 /* which has several limits */
+        assert_int_equal(is_long, sizes[i] >= 4096);
+#endif
     }
 }
 

@@ -737,6 +737,8 @@ static int remove_image_file(void **state)
 
 int main(void)
 {
+    mock_is_inside = pdl_last_error() ==
+                     NULL; /* some compilers allocate a thread's own variables on first use */
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_public_function_has_a_row),
         GRAPH_TEST(memory_that_runs_out_is_reported_and_nothing_is_lost),

@@ -466,7 +466,11 @@ static void a_directory_is_not_a_file(void **state)
 static void a_device_is_not_read_as_a_file(void **state)
 {
     (void)state;
+#ifdef _WIN32
+    static const char *const devices[] = {"NUL", "\\\\.\\pipe\\"};
+#else
     static const char *const devices[] = {"/dev/null", "/dev/zero"};
+#endif
     pdl_kernel *kernel = NULL;
     for (size_t i = 0; i < COUNT_OF(devices); i++) {
         assert_refused(pdl_kernel_from_file(devices[i], "fc1", &kernel), PDL_ERROR_FILE, "path",
@@ -475,6 +479,7 @@ static void a_device_is_not_read_as_a_file(void **state)
     }
 }
 
+#ifndef _WIN32
 static void a_pipe_is_not_waited_for(void **state)
 {
     (void)state;
@@ -489,6 +494,7 @@ static void a_pipe_is_not_waited_for(void **state)
     assert_null(kernel);
     assert_int_equal(unlink(path), 0);
 }
+#endif
 
 static void an_empty_file_is_no_image(void **state)
 {
@@ -533,6 +539,7 @@ static void an_unreadable_file_is_told_as_the_c_library_does(void **state)
     assert_int_equal(chmod(path, 0), 0);
     const bool readable_anyway = access(path, R_OK) == 0; /* the superuser reads everything */
     const pdl_status status = pdl_kernel_from_file(path, "fc1", &kernel);
+    assert_int_equal(chmod(path, S_IRUSR | S_IWUSR), 0); /* so that Windows deletes it */
     assert_int_equal(unlink(path), 0);
     if (readable_anyway) {
         assert_ok(status);
@@ -553,7 +560,12 @@ static void a_path_through_a_file_is_told_as_the_c_library_does(void **state)
     write_file(path, ptx_text, sizeof(ptx_text));
     const pdl_status status = pdl_kernel_from_file(through, "fc1", &kernel);
     assert_int_equal(unlink(path), 0);
-    assert_refused(status, PDL_ERROR_FILE, "path", through, "Not a directory");
+#ifdef _WIN32 /* where that is one case */
+    const char *const reason = "No such file or directory";
+#else
+    const char *const reason = "Not a directory";
+#endif
+    assert_refused(status, PDL_ERROR_FILE, "path", through, reason);
 }
 
 static void an_empty_file_is_not_an_image(void **state)
@@ -618,7 +630,9 @@ int main(void)
         FILE_TEST(a_file_that_is_missing_is_told_as_the_c_library_does),
         FILE_TEST(a_directory_is_not_a_file),
         FILE_TEST(a_device_is_not_read_as_a_file),
+#ifndef _WIN32
         FILE_TEST(a_pipe_is_not_waited_for),
+#endif
         FILE_TEST(an_empty_file_is_no_image),
         FILE_TEST(no_file_stays_open),
         FILE_TEST(an_unreadable_file_is_told_as_the_c_library_does),

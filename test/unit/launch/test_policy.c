@@ -4,7 +4,6 @@
 #include <pdl/policy.h>
 #include <pthread.h>
 #include <stdatomic.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "graph_support.h"
@@ -518,6 +517,9 @@ static void policies_change_while_others_launch(void **state)
     pdl_kernel_destroy(kernel);
 }
 
+#ifndef _WIN32
+#include <sys/wait.h>
+
 /* In a child, where nobody has looked at the environment yet. */
 static int in_environment(const char *overlap, const char *exclude, const char *tuned, bool cleared,
                           const struct setting *program)
@@ -573,6 +575,7 @@ static void the_environment_stands_above_the_program(void **state)
         assert_int_equal(in_environment("", NULL, path, clear, NULL), PDL_REASON_GRANTED);
     }
 }
+#endif
 
 int main(void)
 {
@@ -581,8 +584,10 @@ int main(void)
         return 1;
     }
     const struct CMUnitTest tests[] = {
+#ifndef _WIN32
         cmocka_unit_test_setup_teardown(the_environment_stands_above_the_program, graph_setup,
                                         mock_teardown),
+#endif
         POLICY_TEST(every_policy_decides_for_every_mode_and_kernel),
         POLICY_TEST(what_is_not_safe_stays_the_reason),
         POLICY_TEST(patterns_match_the_whole_name_and_the_functions_own),

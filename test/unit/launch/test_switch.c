@@ -2,7 +2,6 @@
 /* Overlap turned off and on at run time, for the process and for a kernel, and the log of decisions. */
 #include <fcntl.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "graph_support.h"
@@ -261,6 +260,9 @@ static void explaining_and_refusals_are_not_logged(void **state)
     pdl_kernel_destroy(kernel);
 }
 
+#ifndef _WIN32
+#include <sys/wait.h>
+
 /* In a child, whose log is not open yet. */
 static void a_named_pipe_as_the_log_holds_up_no_launch(void **state)
 {
@@ -291,13 +293,16 @@ static void a_named_pipe_as_the_log_holds_up_no_launch(void **state)
     (void)unlink(pipe_path);
     assert_int_equal(status, 0);
 }
+#endif
 
 int main(void)
 {
     (void)snprintf(log_path, sizeof(log_path), "switch_%ld.log", (long)getpid());
     (void)setenv("PDL_LOG", log_path, 1);
     const struct CMUnitTest tests[] = {
+#ifndef _WIN32
         MOCK_TEST(a_named_pipe_as_the_log_holds_up_no_launch), /* before the log is open */
+#endif
         MOCK_TEST(a_reason_is_not_taken_for_a_mode),
         MOCK_TEST(the_process_turns_overlap_off_and_on),
         MOCK_TEST(what_the_environment_turned_off_stays_off),
