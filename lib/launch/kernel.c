@@ -156,8 +156,9 @@ static void decide(const pdl_kernel *kernel, struct pdl_kernel_facts *facts)
         reason = (pdl_reason)0; /* it is for the code to say */
     }
     atomic_store_explicit(&facts->reason, (unsigned)reason, memory_order_relaxed);
+    /* Other threads may read the lines before they have seen the policies. */
     atomic_store_explicit(&facts->tuned, named ? pdl_policy_lines(policies, name) : NULL,
-                          memory_order_relaxed);
+                          memory_order_release);
     atomic_store_explicit(&facts->policies, named ? policies : NULL, memory_order_release);
 }
 

@@ -300,7 +300,8 @@ PDL_RARE static pdl_status check_overlap(pdl_kernel *kernel, struct pdl_kernel_f
         *reason = pdl_kernel_decide(kernel, facts);
     }
     if (*reason == PDL_REASON_GRANTED) {
-        *reason = pdl_policy_decide(kernel->driver, facts->tuned, desc);
+        *reason = pdl_policy_decide(
+            kernel->driver, atomic_load_explicit(&facts->tuned, memory_order_acquire), desc);
     }
     return desc->overlap == PDL_OVERLAP_REQUIRE && *reason != PDL_REASON_GRANTED
                ? refuse_overlap(kernel, facts, *reason)
