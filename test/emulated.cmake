@@ -3,8 +3,10 @@
 # with CMAKE_CROSSCOMPILING_EMULATOR; programs that scripts start need the emulator in the kernel's binfmt_misc.
 
 # What tests compile, they compile with the cross compilers.
+find_program(PDL_CROSS_CXX NAMES ${CMAKE_CXX_COMPILER} DOC "C++ compiler of the tests, for the other architecture")
+mark_as_advanced(PDL_CROSS_CXX)
 foreach(variable PDL_GXX PDL_HOST_CXX PDL_TEST_CXX)
-    set(${variable} ${CMAKE_CXX_COMPILER})
+    set(${variable} ${PDL_CROSS_CXX})
 endforeach()
 foreach(variable PDL_CLANGXX PDL_TEST_CLANG PDL_TEST_CLANGXX PDL_VALGRIND)
     set(${variable} OFF) # they are this machine's
