@@ -138,7 +138,8 @@ def build(architecture, host, source, work, version, number, described, artifact
     if not made or len(archives) != 1:
         die("cpack made %d packages and %d archives for %s" % (len(made), len(archives), architecture))
     folder = work / "libpdl-{}-linux-{}".format(version, architecture)
-    shutil.unpack_archive(archives[0], work / "unpacked")
+    (work / "unpacked").mkdir()
+    run("tar", "-x", "-f", archives[0], "-C", work / "unpacked")
     shutil.move(next((work / "unpacked").iterdir()), folder)
     archive = artifacts / (folder.name + ".tar.gz")
     pack(folder, archive, epoch)
@@ -191,8 +192,7 @@ def main():
     tar = subprocess.run([arguments.git, "-C", arguments.source, "-c", "tar.umask=0022", "archive", "--format=tar",
                           "--prefix=%s/" % source.name, "HEAD"], stdout=subprocess.PIPE, check=True).stdout
     compress(tar, artifacts / (source.name + ".tar.gz"))
-    with tarfile.open(fileobj=io.BytesIO(tar)) as archive:
-        archive.extractall(work)
+    subprocess.run(["tar", "-x", "-C", work], input=tar, check=True)
     made, builds = [sbom.Artifact(artifacts / (source.name + ".tar.gz"), source, "source")], []
     for architecture in arguments.architectures:
         print("release: building for %s" % architecture, flush=True)

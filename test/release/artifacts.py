@@ -34,6 +34,12 @@ def run(*command, **options):
     return result.stdout
 
 
+def unpack(archive, folder):
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir()
+    run("tar", "-x", "-f", archive, "-C", folder)
+
+
 def clone(source, folder):
     """A clone whose last commit is the work tree as it is. Equal trees give equal commits."""
     shutil.rmtree(folder, ignore_errors=True)
@@ -131,8 +137,7 @@ def step_contents(_, work):
         if names != dict.fromkeys(expected, 1):
             sys.exit("packages for %s: %s" % (architecture, dict(names)))
         folder = work / ("unpacked-" + architecture)
-        shutil.rmtree(folder, ignore_errors=True)
-        shutil.unpack_archive(made / ("%s-linux-%s.tar.gz" % (made.name, architecture)), folder)
+        unpack(made / ("%s-linux-%s.tar.gz" % (made.name, architecture)), folder)
         program = next(folder.glob("*/bin/pdltool"))
         if MACHINES[architecture] not in run("readelf", "-h", program):
             sys.exit("%s is a program of another machine" % program)
@@ -144,8 +149,7 @@ def step_contents(_, work):
 def step_single(_, work):
     made = (work / "made").resolve()
     folder = work / "single"
-    shutil.rmtree(folder, ignore_errors=True)
-    shutil.unpack_archive(made / (made.name + "-single.tar.gz"), folder)
+    unpack(made / (made.name + "-single.tar.gz"), folder)
     files = next(folder.iterdir())
     program = folder / "program.c"
     program.write_text('#include "pdl.h"\n#include <stdio.h>\n'
