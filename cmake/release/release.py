@@ -120,8 +120,8 @@ def build(architecture, host, source, work, version, number, described, artifact
     maps = ["-ffile-prefix-map=%s=." % folder for folder in (source, binary)]
     # A link editor that strips makes a build ID that does not depend on names of temporary files, and a run path that
     # CMake changes later keeps the length of the build's.
-    run("cmake", "--preset", "package" if architecture == host else CROSS[architecture][0], "-S", source, "-B", binary,
-        "-D", "CMAKE_C_FLAGS=" + " ".join(maps), "-D", "CMAKE_CUDA_FLAGS=" + " ".join("-Xcompiler=" + map for map in maps),
+    run("cmake", "--preset", "package" if architecture == host else CROSS[architecture][0], "-S", source, "-B", binary, "--no-warn-unused-cli",
+        "-D", "CMAKE_C_FLAGS=" + " ".join(maps), "-D", "CMAKE_CUDA_FLAGS=" + " ".join("-Xcompiler=" + each for each in maps),
         "-D", "CMAKE_EXE_LINKER_FLAGS=-s", "-D", "CMAKE_SHARED_LINKER_FLAGS=-s", "-D", "CMAKE_MODULE_LINKER_FLAGS=-s",
         "-D", "CMAKE_BUILD_WITH_INSTALL_RPATH=ON", "-D", "PDL_REQUIRE_ALL=ON",
         "-D", "PDL_VERSION_SUFFIX=" + version[len(number):], "-D", "PDL_GIT_VERSION=" + described, cwd=source)
@@ -131,6 +131,8 @@ def build(architecture, host, source, work, version, number, described, artifact
     made = []
     epoch = int(os.environ["SOURCE_DATE_EPOCH"])
     for deb in sorted(binary.glob("*.deb")):
+        if not deb.stem.endswith("_" + architecture):
+            die("cpack made %s in the build for %s" % (deb.name, architecture))
         files = repack_deb(deb, work / "deb" / deb.stem, epoch)
         shutil.move(deb, artifacts / deb.name)
         made.append(sbom.Artifact(artifacts / deb.name, files, "deb"))
@@ -194,6 +196,7 @@ def main():
     compress(tar, artifacts / (source.name + ".tar.gz"))
     subprocess.run(["tar", "-x", "-C", work], input=tar, check=True)
     made, builds = [sbom.Artifact(artifacts / (source.name + ".tar.gz"), source, "source")], []
+    list(sbom.files_of(made[0], sbom.LICENSE)) # ends here if a file has no licence
     for architecture in arguments.architectures:
         print("release: building for %s" % architecture, flush=True)
         (work / architecture).mkdir()

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #ifdef __cplusplus
 @POP@
 #endif

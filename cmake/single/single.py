@@ -454,7 +454,7 @@ def main():
         license_text = "".join((" * " + line).rstrip() + "\n" for line in file.read().rstrip().split("\n"))
     public = single.public_part()
     implementation = single.implementation()
-    begin = part("begin.h")
+    begin = read(HERE, "begin.h")
     shadowed = sorted(set(re.findall(r"^#define ([a-z_A-Z]\w*)", begin[begin.index("@PUSH@"):], re.M)))
     push = "".join(f'#pragma push_macro("{name}")\n#undef {name}\n' for name in shadowed)
     pop = "".join(f'#undef {name}\n#pragma pop_macro("{name}")\n' for name in shadowed)
@@ -462,7 +462,7 @@ def main():
     files = {
         "pdl.h": part("top.h").replace("@LICENSE@\n", license_text) + public +
                  begin.replace("@INCLUDES@\n", system).replace("@PUSH@\n", push) + implementation +
-                 part("end.h").replace("@POP@\n", pop),
+                 read(HERE, "end.h").replace("@POP@\n", pop),
         "pdl.c": part("pdl.c.in"),
     }
     os.makedirs(arguments.out, exist_ok=True)
