@@ -28,10 +28,13 @@ uint32_t pdl_sm_barriers(int32_t compute_capability)
     case 80:
     case 90:
     case 100:
-    case 103:
         return 64;
+    case 103: /* CUDA 13.5; the header of 13.0 says 64 */
+        return 32;
     case 86:
     case 87:
+    case 88:
+    case 107:
         return 16;
     case 89:
     case 101:

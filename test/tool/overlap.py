@@ -103,8 +103,24 @@ class Numbers(Case):
         self.assertIn("; 2 per SM", self.plain(self.overlap(*specs, "--device", "12.0:170")))
         self.assertIn("; 4 per SM", self.plain(self.overlap(*specs, "--device", "10.0:148")))
 
+    def test_blocks_of_each_compute_capability(self):
+        # One warp a block is held by block slots; 1,024 threads by the threads of the SM.
+        table = (("8.0", 32, 2), ("8.6", 16, 1), ("8.7", 16, 1), ("8.8", 16, 1), ("8.9", 24, 1), ("9.0", 32, 2), ("10.0", 32, 2),
+                 ("10.3", 32, 2), ("10.7", 16, 1), ("11.0", 24, 1), ("12.0", 24, 1), ("12.1", 24, 1))
+        for capability, small, large in table:
+            for threads, count in (32, small), (1024, large):
+                result = self.overlap("blocks=1,threads=%d,registers=16" % threads, SMALL, "--device", capability + ":10")
+                self.assertIn("; %d per SM" % count, self.plain(result), (capability, threads))
+        listed = self.tool("overlap", "--help").stdout.split("compute capability X.Y:")[1].split("\n")[1]
+        self.assertEqual(listed.replace(",", "").split(), [capability for capability, _, _ in table])
+
+    def test_an_undocumented_compute_capability_is_said_to_be_so(self):
+        result = self.overlap(SMALL, SMALL, "--device", "13.0:10")
+        self.assertEqual(result.returncode, 2)
+        self.assertIn("no header of CUDA 13.5 says what an SM of compute capability 13.0 has", result.stderr)
+
     def test_the_most_shared_memory_of_a_block(self):
-        for device, most in ("12.0:170", 99), ("8.0:108", 163), ("9.0:132", 227), ("10.0:148", 227):
+        for device, most in ("12.0:170", 99), ("8.0:108", 163), ("9.0:132", 227), ("10.0:148", 227), ("10.7:148", 227), ("8.7:16", 163):
             for kib, count in (most, 1), (most + 1, 0):
                 result = self.overlap("blocks=1,threads=32,registers=16,shared=%dK" % kib, SMALL, "--device", device)
                 self.assertIn("bytes of shared memory per block; %d per SM secondary" % count, self.plain(result), (device, kib))

@@ -11,13 +11,21 @@
 
 enum { KIB = 1024 };
 
-/* What an SM has: as in cuda/__device/arch_traits.h of NVIDIA's libcu++; barriers as in
- * cuda_occupancy.h. */
+/* What an SM has: as in cuda/__device/arch_traits.h of libcu++ 13.3.5 (CUDA 13.5); blocks and barriers as in
+ * cuda_occupancy.h of CUDA 13.5, which agrees on blocks. docs/overlap.md has the table and what is not in it. */
 static const struct pdl_sm sms[] = {
     {80, 2048, 1024, 32, 32, 65536, 164 * KIB, 163 * KIB, KIB, 64},
+    {86, 1536, 1024, 32, 16, 65536, 100 * KIB, 99 * KIB, KIB, 16},
+    {87, 1536, 1024, 32, 16, 65536, 164 * KIB, 163 * KIB, KIB, 16},
+    {88, 1536, 1024, 32, 16, 65536, 100 * KIB, 99 * KIB, KIB, 16},
+    {89, 1536, 1024, 32, 24, 65536, 100 * KIB, 99 * KIB, KIB, 24},
     {90, 2048, 1024, 32, 32, 65536, 228 * KIB, 227 * KIB, KIB, 64},
     {100, 2048, 1024, 32, 32, 65536, 228 * KIB, 227 * KIB, KIB, 64},
+    {103, 2048, 1024, 32, 32, 65536, 228 * KIB, 227 * KIB, KIB, 32},
+    {107, 1024, 1024, 32, 16, 65536, 228 * KIB, 227 * KIB, KIB, 16},
+    {110, 1536, 1024, 32, 24, 65536, 228 * KIB, 227 * KIB, KIB, 24},
     {120, 1536, 1024, 32, 24, 65536, 100 * KIB, 99 * KIB, KIB, 24},
+    {121, 1536, 1024, 32, 24, 65536, 100 * KIB, 99 * KIB, KIB, 24},
 };
 
 enum { CAPABILITIES = sizeof(sms) / sizeof(sms[0]) };
@@ -51,7 +59,7 @@ void overlap_device_list(FILE *to)
                       devices[i].full, devices[i].capability / 10, devices[i].capability % 10,
                       devices[i].sms);
     }
-    (void)fputs("  X.Y:SMS    SMS multiprocessors of compute capability", to);
+    (void)fputs("  X.Y:SMS    SMS multiprocessors of compute capability X.Y:\n            ", to);
     for (size_t i = 0; i < CAPABILITIES; i++) {
         (void)fprintf(to, "%s %d.%d", i > 0 ? "," : "", sms[i].compute_capability / 10,
                       sms[i].compute_capability % 10);
@@ -113,8 +121,9 @@ static uint32_t read_number(const char **text, char end, long most)
     return (uint32_t)number;
 }
 
-/* X.Y:SMS. */
-static bool read_capability(const char *text, struct pdl_overlap_input *input, char name[128])
+/* X.Y:SMS. Says if there is nothing to say of such an SM. */
+static bool read_capability(const char *text, struct pdl_overlap_input *input, char name[128],
+                            bool *undocumented)
 {
     const char *at = text;
     const uint32_t major = read_number(&at, '.', 99);
@@ -125,7 +134,13 @@ static bool read_capability(const char *text, struct pdl_overlap_input *input, c
     const struct pdl_sm *sm = find_sm(capability);
     at += 2;
     const uint32_t count = read_number(&at, '\0', 65536);
-    if (sm == NULL || count == 0) {
+    if (count == 0) {
+        return false;
+    }
+    if (sm == NULL) {
+        *undocumented = true;
+        print_error("'%s': no header of CUDA 13.5 says what an SM of compute capability %d.%d has",
+                    text, capability / 10, capability % 10);
         return false;
     }
     fill(input, sm, count);
@@ -168,8 +183,11 @@ bool overlap_device_find(const char *text, struct pdl_overlap_input *input, char
     if (end != text && *end == '\0' && errno == 0 && ordinal >= 0 && ordinal < 1024) {
         return ask_machine((int)ordinal, input, name);
     }
-    if (!find_name(text, input, name) && !read_capability(text, input, name)) {
-        print_unknown_device(text);
+    bool undocumented = false;
+    if (!find_name(text, input, name) && !read_capability(text, input, name, &undocumented)) {
+        if (!undocumented) {
+            print_unknown_device(text);
+        }
         return false;
     }
     input->device_name = name;
