@@ -95,12 +95,11 @@ PDL_API const char *pdl_lint_level_name(pdl_lint_level level);
 
 /** The kind of an image. */
 typedef enum pdl_inspect_kind {
-    PDL_INSPECT_PTX = 1,  /**< PTX text: analysed completely, with findings. */
-    PDL_INSPECT_SASS = 2, /**< A cubin: its waits and triggers, and accesses before the wait. */
-    PDL_INSPECT_LTO = 3,  /**< Intermediate code for link-time optimization: not read. */
-    PDL_INSPECT_TILE = 4, /**< Tile IR, which the driver compiles: not read. */
-    PDL_INSPECT_UNKNOWN =
-        5 /**< Of a kind that this version does not know, or that is too damaged to tell. */
+    PDL_INSPECT_PTX = 1,    /**< PTX text: analysed completely, with findings. */
+    PDL_INSPECT_SASS = 2,   /**< A cubin: its waits and triggers, and accesses before the wait. */
+    PDL_INSPECT_LTO = 3,    /**< Intermediate code for link-time optimization: not read. */
+    PDL_INSPECT_TILE = 4,   /**< Tile IR, which the driver compiles: not read. */
+    PDL_INSPECT_UNKNOWN = 5 /**< Code in an unknown or damaged kind of entry: not read. */
 } pdl_inspect_kind;
 
 /** A source location. */
@@ -129,9 +128,9 @@ typedef struct pdl_inspect_image {
     uint32_t kernel_count;   /**< How many there are. */
     uint32_t function_count; /**< Device functions that are not kernels, with a body. */
     uint32_t left_out;       /**< 1 if a limit of the options prevented unpacking. */
-    /** 121 where the target is unknown to this version, and its machine code looks like that of
-     * sm_121 and was read as such; else 0. Its code then has whole instructions, exits or returns,
-     * and ends as that of sm_121 does. What it is reported to do rests on this likeness. */
+    /** 121 if this version does not know the target, and read its machine code as that of sm_121;
+     * else 0. Each of its functions then has whole instructions, exits or returns, and ends as code
+     * for sm_121 does. Its waits and triggers are known on this assumption. */
     int32_t read_as;
     uint32_t reserved; /**< 0. */
 } pdl_inspect_image;

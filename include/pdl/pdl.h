@@ -363,9 +363,9 @@ typedef struct pdl_kernel_info {
     uint32_t triggers;       /**< A pdl_known: executes griddepcontrol.launch_dependents. */
     uint32_t can_overlap;    /**< 1 if PDL_OVERLAP_AUTO would be granted on `device`. */
     uint32_t overlap_reason; /**< A pdl_reason; 0 without a device. */
-    /** Why `waits` or `triggers` is PDL_UNKNOWN, as a clause such as "its code was not found", or
-     * that machine code of an unknown architecture was read as that of a known one; NULL if both are
-     * known without this, and from pdl/inspect.h and pdl/rtc.h. Static. */
+    /** Why `waits` or `triggers` is PDL_UNKNOWN, as a clause such as "its code was not found". If
+     * both are known because machine code was read as that of a similar architecture, this
+     * assumption. Otherwise NULL, and from pdl/inspect.h and pdl/rtc.h. Static. */
     const char *unknown_why;
 } pdl_kernel_info;
 

@@ -178,8 +178,8 @@ static bool is_copied(const unsigned char *bytes, size_t size, uint64_t *hash)
     return false;
 }
 
-/* A payload, copied with a NUL behind it. Copies stay. */
-static const unsigned char *copy_payload(const struct pdl_fatbin_entry *entry)
+/* A payload, copied with a NUL behind it. */
+static unsigned char *copy_payload(const struct pdl_fatbin_entry *entry)
 {
     unsigned char *const copy = malloc(entry->size + 1);
     if (copy != NULL) {
@@ -189,12 +189,11 @@ static const unsigned char *copy_payload(const struct pdl_fatbin_entry *entry)
     return copy;
 }
 
-static void add_copied(struct pdl_fatbin_entry entry, const unsigned char *copy, uint64_t hash)
+static bool add_copied(struct pdl_fatbin_entry entry, const unsigned char *copy, uint64_t hash)
 {
     entry.payload = copy;
-    (void)(copy != NULL &&
-           add_code((struct code){
-               .entry = entry, .object = COPIED, .image = images.image, .hash = hash}));
+    return add_code(
+        (struct code){.entry = entry, .object = COPIED, .image = images.image, .hash = hash});
 }
 
 static void add_members(const unsigned char *bytes, size_t size)
@@ -202,17 +201,22 @@ static void add_members(const unsigned char *bytes, size_t size)
     struct pdl_fatbin fatbin;
     struct pdl_fatbin_entry entry;
     const unsigned char *payload = NULL; /* the last one, which a table's images share */
-    const unsigned char *copy = NULL;
+    unsigned char *copy = NULL;
     uint64_t hash;
     if (is_copied(bytes, size, &hash)) {
         return;
     }
     pdl_fatbin_open(&fatbin, bytes, size);
     while (pdl_fatbin_next(&fatbin, &entry)) {
-        if (entry.kind == PDL_FATBIN_PTX || entry.kind == PDL_FATBIN_CUBIN) {
-            copy = entry.payload != payload ? copy_payload(&entry) : copy;
-            payload = entry.payload;
-            add_copied(entry, copy, hash);
+        if (entry.kind != PDL_FATBIN_PTX && entry.kind != PDL_FATBIN_CUBIN) {
+            continue;
+        }
+        const bool shared = entry.payload == payload;
+        copy = shared ? copy : copy_payload(&entry);
+        payload = entry.payload;
+        if (copy != NULL && !add_copied(entry, copy, hash) && !shared) {
+            free(copy);
+            copy = NULL;
         }
     }
 }
@@ -224,7 +228,10 @@ static void add_alone(enum pdl_fatbin_kind kind, const unsigned char *bytes, siz
         .kind = (uint16_t)kind, .compression = PDL_FATBIN_PLAIN, .payload = bytes, .size = size};
     uint64_t hash;
     if (!is_copied(bytes, size, &hash)) {
-        add_copied(entry, copy_payload(&entry), hash);
+        unsigned char *const copy = copy_payload(&entry);
+        if (copy != NULL && !add_copied(entry, copy, hash)) {
+            free(copy);
+        }
     }
 }
 

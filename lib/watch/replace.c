@@ -349,7 +349,8 @@ static bool add_ptx(struct pdl_watch_replacement *made, struct bytes *bytes,
     return added;
 }
 
-/* The best that the driver finds in a fatbin; 0: it has machine code, or nothing that fits, or another fatbin follows. */
+/* The best that the driver finds in a fatbin; 0: it has machine code, or nothing that fits, or what is of an unknown kind, or
+ * another fatbin follows. */
 static uint32_t best_ptx(const unsigned char *from, size_t size, uint32_t capability)
 {
     const bool ptx_only = pdl_scan_ptx_is_forced();
@@ -357,15 +358,17 @@ static uint32_t best_ptx(const unsigned char *from, size_t size, uint32_t capabi
     struct pdl_fatbin_entry entry;
     uint32_t best = 0;
     bool machine = false;
+    bool known = true;
     pdl_fatbin_open(&fatbin, from, size);
     while (pdl_fatbin_next(&fatbin, &entry)) {
+        known = known && pdl_fatbin_kind_is_known(entry.kind);
         const uint32_t fit = pdl_scan_entry_fitness(&entry, capability, ptx_only);
         if (fit > best) {
             best = fit;
             machine = entry.kind != PDL_FATBIN_PTX;
         }
     }
-    return machine || fatbin.damaged || fatbin.read > 1 ? 0 : best;
+    return machine || !known || fatbin.damaged || fatbin.read > 1 ? 0 : best;
 }
 
 /* Begins with `room` bytes for a wrapper. */

@@ -269,6 +269,32 @@ static void compressed_members_are_read(void **state)
 #endif
 }
 
+static void the_images_of_a_table_are_read(void **state)
+{
+    (void)state;
+#ifdef PDL_HAVE_ZSTD
+    static const uint64_t flags[] = {0, MADE_ZSTD};
+#else
+    static const uint64_t flags[] = {0};
+#endif
+    static const char one[] = PTX("table_one", "");
+    static const char old[] = PTX("table_old", "");
+    const struct made_image images[] = {{MADE_PTX, 90, one, sizeof(one), NULL, "-O3"},
+                                        {MADE_PTX, 80, old, sizeof(old), "a.cu", NULL}};
+    for (size_t i = 0; i < sizeof(flags) / sizeof(flags[0]); i++) {
+        struct bytes made = {NULL, 0};
+        const size_t begin = fatbin_begin(&made);
+        (void)fatbin_add_table(&made, flags[i], images, 2);
+        fatbin_end(&made, begin);
+        pdl_watch_image_given(made.data);
+        memset(made.data, 0xff, made.size);
+        bytes_free(&made);
+        assert_int_equal(codes_of("table_one", 90), i + 1);
+        assert_int_equal(codes_of("table_one", 80), 0);
+        assert_int_equal(codes_of("table_old", 80), i + 1);
+    }
+}
+
 static void cubins_are_recorded_once_and_whole(void **state)
 {
     (void)state;
@@ -412,6 +438,7 @@ int main(void)
         cmocka_unit_test(a_linked_wrapper_has_inputs),
         cmocka_unit_test(what_was_unloaded_is_not_read),
         cmocka_unit_test(compressed_members_are_read),
+        cmocka_unit_test(the_images_of_a_table_are_read),
         cmocka_unit_test(cubins_are_recorded_once_and_whole),
         cmocka_unit_test(cubins_are_found_before_the_texts_of_their_image),
         cmocka_unit_test(what_is_no_code_does_no_harm),
