@@ -25,7 +25,6 @@ static const int stage_bytes = 2 * part_bytes;
 static const int ring_bytes = warps * stages * stage_bytes;
 static const int max_sums = 32; /* of a row that a warp keeps */
 static const int linear_shared_bytes = ring_bytes + 4 * 2 * warps * max_sums + 8 * warps * stages;
-static const float epsilon = 1e-5f;
 
 /* A warp multiplies pairs of rows: rows p and p + `rows` with `gated`, otherwise two neighbours. Rows
  * shorter than a part are taken several at a time. */
@@ -86,16 +85,6 @@ __device__ inline float dot(const uint4 &a, const uint4 &x, float sum)
         sum = fmaf(left[i], right[i], sum);
     }
     return sum;
-}
-
-/* sum += a b: 16 x 16 by 16 x 8. */
-__device__ inline void multiply(float (&sum)[4], unsigned a0, unsigned a1, unsigned a2, unsigned a3,
-                                unsigned b0, unsigned b1)
-{
-    asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32"
-                 " {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
-                 : "+f"(sum[0]), "+f"(sum[1]), "+f"(sum[2]), "+f"(sum[3])
-                 : "r"(a0), "r"(a1), "r"(a2), "r"(a3), "r"(b0), "r"(b1));
 }
 
 /* The products of two rows with x: lane 0 gets the first row's, lane 16 the second's. The tensor cores
@@ -233,8 +222,7 @@ static __global__ void __launch_bounds__(linear_threads, Rows == 1 ? 3 : 2)
                 squares = fmaf(values[k], values[k], squares);
                 values[k] *= scale[k];
             }
-            x[i] = make_uint4(pack(values[0], values[1]), pack(values[2], values[3]),
-                              pack(values[4], values[5]), pack(values[6], values[7]));
+            x[i] = pack(values);
         }
     }
     if (args.gamma != nullptr) {
@@ -303,7 +291,7 @@ static __global__ void __launch_bounds__(linear_threads, Rows == 1 ? 3 : 2)
         for (int i = 0; i < slices; i++) {
             squares += square_sums[i];
         }
-        scale = rsqrtf(squares / static_cast<float>(args.cols) + epsilon);
+        scale = rsqrtf(squares / static_cast<float>(args.cols) + norm_epsilon);
     }
     for (int i = thread; i < block_outputs; i += linear_threads) {
         const int at = output_of(i), pair = i / outputs;
@@ -418,8 +406,7 @@ static __global__ void __cluster_dims__(attention_cluster) __launch_bounds__(att
         const size_t at = (first + block_tokens - 1) * 8 + static_cast<size_t>(piece);
         float turned[8];
         rotate(from[piece], from[piece ^ 4], cosine, sine, turned);
-        key[strides - 1] = make_uint4(pack(turned[0], turned[1]), pack(turned[2], turned[3]),
-                                      pack(turned[4], turned[5]), pack(turned[6], turned[7]));
+        key[strides - 1] = pack(turned);
         value[strides - 1] = from[args.kv_heads * 8 + piece];
         reinterpret_cast<uint4 *>(args.keys)[at] = key[strides - 1];
         reinterpret_cast<uint4 *>(args.values)[at] = value[strides - 1];

@@ -119,7 +119,7 @@ class reference
             squares += value * value;
         }
         const double rms =
-            std::sqrt(squares / static_cast<double>(x.size()) + static_cast<double>(epsilon));
+            std::sqrt(squares / static_cast<double>(x.size()) + static_cast<double>(norm_epsilon));
         for (size_t i = 0; i < x.size(); i++) {
             x[i] =
                 to_double(__double2bfloat16(x[i] * to_double(gamma.at(0, static_cast<int>(i))))) /
