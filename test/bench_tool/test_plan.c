@@ -199,6 +199,32 @@ static void points_that_are_not_selected_are_not_active(void **state)
     bench_run_free(&run);
 }
 
+static unsigned calls;
+
+static void count_call(struct bench_point *point)
+{
+    assert_true(bench_point_active(point));
+    bench_interrupted = ++calls == 2;
+}
+
+static void each_active_point_is_called_until_the_run_is_interrupted(void **state)
+{
+    (void)state;
+    struct bench_run run = {0};
+    struct bench_table *const table = add_table(&run, "t");
+    bench_waive(add_point(table, NULL, "a", "1"), "no clusters");
+    add_point(table, NULL, "b", "1");
+    bench_each_active(table, count_call);
+    assert_int_equal(calls, 1);
+    add_point(table, NULL, "c", "1");
+    bench_each_active(table, count_call); /* the first call interrupts it */
+    assert_int_equal(calls, 2);
+    bench_interrupted = 0;
+    bench_each_active(table, count_call);
+    assert_int_equal(calls, 4);
+    bench_run_free(&run);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -211,6 +237,7 @@ int main(void)
         cmocka_unit_test(selecting_again_forgets_the_first_time),
         cmocka_unit_test(first_reason_stays),
         cmocka_unit_test(points_that_are_not_selected_are_not_active),
+        cmocka_unit_test(each_active_point_is_called_until_the_run_is_interrupted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

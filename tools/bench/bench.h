@@ -98,6 +98,8 @@ __attribute__((format(printf, 2, 3))) void bench_fail(struct bench_point *point,
                                                       ...);
 /* Whether the point is to be measured: selected, and neither waived nor failed. */
 bool bench_point_active(const struct bench_point *point);
+/* Calls that for each active point, for a table's begin, until the run is interrupted. */
+void bench_each_active(struct bench_table *table, void (*call)(struct bench_point *point));
 
 /* Ends the run at once because the device is of no use any more: what was measured so far is written. */
 __attribute__((format(printf, 1, 2), noreturn)) void bench_abort(const char *format, ...);

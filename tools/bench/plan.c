@@ -83,6 +83,15 @@ bool bench_point_active(const struct bench_point *point)
     return point->selected && point->waived == NULL && point->failed == NULL;
 }
 
+void bench_each_active(struct bench_table *table, void (*call)(struct bench_point *point))
+{
+    for (size_t i = 0; i < table->count && !bench_interrupted; i++) {
+        if (bench_point_active(table->items[i])) {
+            call(table->items[i]);
+        }
+    }
+}
+
 static const struct bench_suite *find_suite(const char *name)
 {
     for (const struct bench_suite *suite = bench_suites; suite->name != NULL; suite++) {

@@ -94,15 +94,10 @@ static void show_progress(struct progress *progress, const struct bench_table *t
 }
 
 /* `check` may also waive the point: it may turn out only there. */
-static void check_points(struct bench_table *table)
+static void check_point(struct bench_point *point)
 {
-    for (size_t i = 0; i < table->count && !bench_interrupted; i++) {
-        struct bench_point *const point = table->items[i];
-        if (bench_point_active(point)) {
-            table->spec.check(point);
-            point->checks += bench_point_active(point);
-        }
-    }
+    point->table->spec.check(point);
+    point->checks += bench_point_active(point);
 }
 
 static void take_sample(struct bench_point *point, size_t metrics, bool keep)
@@ -168,9 +163,9 @@ static void run_table(struct bench_table *table, const struct run_options *optio
     if (table->spec.begin != NULL) {
         table->spec.begin(table);
     }
-    check_points(table);
+    bench_each_active(table, check_point);
     run_rounds(table, rounds, progress);
-    check_points(table);
+    bench_each_active(table, check_point);
     if (table->spec.end != NULL) {
         table->spec.end(table);
     }

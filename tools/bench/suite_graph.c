@@ -254,16 +254,16 @@ static struct pair *line_pair(const struct bench_point *point)
     return pair_of(point, ((const struct line_config *)point->config)->index);
 }
 
+static void line_open(struct bench_point *point)
+{
+    const struct line_config *const config = point->config;
+    pair_open(point, line_pair(point), config->way, config->kernels, config->fill);
+}
+
 static void line_begin(struct bench_table *table)
 {
     scratch_open(table, LINES);
-    for (size_t i = 0; i < table->count && !bench_interrupted; i++) {
-        struct bench_point *const point = table->items[i];
-        const struct line_config *const config = point->config;
-        if (bench_point_active(point)) {
-            pair_open(point, line_pair(point), config->way, config->kernels, config->fill);
-        }
-    }
+    bench_each_active(table, line_open);
 }
 
 static void line_check(struct bench_point *point)
@@ -360,16 +360,18 @@ static struct pair *slope_pair(const struct bench_point *point, int end)
     return pair_of(point, ENDS * config->index + (size_t)end);
 }
 
+static void slope_open(struct bench_point *point)
+{
+    const struct slope_config *const config = point->config;
+    for (int j = 0; j < ENDS && bench_point_active(point); j++) {
+        pair_open(point, slope_pair(point, j), config->way, config->lengths[j], config->fill);
+    }
+}
+
 static void slope_begin(struct bench_table *table)
 {
     scratch_open(table, (size_t)ENDS * SLOPES);
-    for (size_t i = 0; i < table->count && !bench_interrupted; i++) {
-        struct bench_point *const point = table->items[i];
-        const struct slope_config *const config = point->config;
-        for (int j = 0; j < ENDS && bench_point_active(point); j++) {
-            pair_open(point, slope_pair(point, j), config->way, config->lengths[j], config->fill);
-        }
-    }
+    bench_each_active(table, slope_open);
 }
 
 static void slope_check(struct bench_point *point)
@@ -460,17 +462,19 @@ static struct pair *cold_pair(const struct bench_point *point, int end)
     return pair_of(point, ENDS * config->index + (size_t)end);
 }
 
+static void cold_open(struct bench_point *point)
+{
+    const struct cold_config *const config = point->config;
+    for (int j = 0; j < ENDS && bench_point_active(point); j++) {
+        pair_open(point, cold_pair(point, j), config->way, slope_lengths[0][j], config->fill);
+    }
+}
+
 static void cold_begin(struct bench_table *table)
 {
     scratch_open(table, (size_t)ENDS * COLDS);
     ((struct scratch *)table->state)->other = gpu_alloc(OVERWRITES * gpu.l2);
-    for (size_t i = 0; i < table->count && !bench_interrupted; i++) {
-        struct bench_point *const point = table->items[i];
-        const struct cold_config *const config = point->config;
-        for (int j = 0; j < ENDS && bench_point_active(point); j++) {
-            pair_open(point, cold_pair(point, j), config->way, slope_lengths[0][j], config->fill);
-        }
-    }
+    bench_each_active(table, cold_open);
 }
 
 static void cold_check(struct bench_point *point)

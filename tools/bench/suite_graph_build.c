@@ -61,9 +61,10 @@ static CUresult make_graph(CUgraph *graph, const struct turns *turns, bool progr
     return result;
 }
 
-static void build_open(struct bench_point *point, const struct builds *builds)
+static void build_open(struct bench_point *point)
 {
     const struct build_config *const config = point->config;
+    const struct builds *const builds = point->table->state;
     struct build_run *const run = build_run_of(point);
     CUresult error = CUDA_SUCCESS;
     for (int i = 0; i < 2; i++) {
@@ -91,11 +92,7 @@ static void build_begin(struct bench_table *table)
     builds->words[0] = gpu_alloc(sizeof(unsigned));
     builds->words[1] = gpu_alloc(sizeof(unsigned));
     table->state = builds;
-    for (size_t i = 0; i < table->count && !bench_interrupted; i++) {
-        if (bench_point_active(table->items[i])) {
-            build_open(table->items[i], builds);
-        }
-    }
+    bench_each_active(table, build_open);
 }
 
 static void build_end(struct bench_table *table)

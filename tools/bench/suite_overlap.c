@@ -112,11 +112,6 @@ struct pool {
 
 /* ---- one point ---------------------------------------------------------------------------------- */
 
-/* Kernels in each of the two lines of which a sample is made: what one costs is the difference over the
- * difference, without what the first and the last one cost. Even: each line ends in the memory that it
- * began in. */
-enum { LINE_SHORT = 8, LINE_LONG = 72 };
-
 struct state {
     struct line *lines[2];
     struct gpu_launch launches[2];
@@ -151,27 +146,39 @@ static struct pool *find_pool(struct states *states, unsigned results)
     return &states->pools[i];
 }
 
-/* False where the point is waived or failed. */
-static bool make_lines(struct bench_point *point, struct state *state)
+static const size_t line_lengths[2] = {LINE_SHORT, LINE_LONG};
+
+bool overlap_lines_make(struct bench_point *point, enum line_way way,
+                        const struct gpu_launch launches[2], struct line *lines[2])
 {
-    static const size_t lengths[2] = {LINE_SHORT, LINE_LONG};
-    const struct line_config *const config = point->config;
-    const bool programmatic = config->way == WAY_GRAPH_PDL || config->way == WAY_CHAIN;
     for (int i = 0; i < 2; i++) {
         CUresult error = CUDA_SUCCESS;
-        state->lines[i] = line_make(config->way, state->launches, 2, lengths[i] / 2, &error);
-        if (state->lines[i] == NULL) {
-            bench_fail(point, "a graph of %zu kernels: %s", lengths[i], gpu_error_name(error));
-            return false;
-        }
-        const size_t edges = line_cost(state->lines[i])->programmatic_edges;
-        const size_t wanted = programmatic ? lengths[i] - 1 : 0;
-        if (edges != wanted) {
-            bench_fail(point, "%zu edges are programmatic, and %zu should be", edges, wanted);
+        lines[i] = line_make(way, launches, 2, line_lengths[i] / 2, &error);
+        if (lines[i] == NULL) {
+            bench_fail(point, "a graph of %zu kernels: %s", line_lengths[i], gpu_error_name(error));
             return false;
         }
     }
     return true;
+}
+
+void overlap_lines_free(struct line *lines[2])
+{
+    line_free(lines[0]);
+    line_free(lines[1]);
+}
+
+static void check_edges(struct bench_point *point, const struct state *state)
+{
+    const struct line_config *const config = point->config;
+    const bool programmatic = config->way == WAY_GRAPH_PDL || config->way == WAY_CHAIN;
+    for (int i = 0; i < 2; i++) {
+        const size_t edges = line_cost(state->lines[i])->programmatic_edges;
+        const size_t wanted = programmatic ? line_lengths[i] - 1 : 0;
+        if (edges != wanted) {
+            bench_fail(point, "%zu edges are programmatic, and %zu should be", edges, wanted);
+        }
+    }
 }
 
 /* Cycles that a block alone on its SM takes for a round of work: an SM issues four warps' instructions a
@@ -181,9 +188,10 @@ static unsigned cycles_a_round(unsigned block)
     return OVERLAP_WORK * block / 32 / 4;
 }
 
-static void prepare(struct bench_point *point, struct states *states)
+static void prepare(struct bench_point *point)
 {
     const struct line_config *const config = point->config;
+    struct states *const states = point->table->state;
     struct state *const state = &states->items[config->index];
     CUfunction function = overlap_function(config->working ? "overlap_work" : "overlap_spin");
     const unsigned shared =
@@ -211,7 +219,9 @@ static void prepare(struct bench_point *point, struct states *states)
         state->launches[i] =
             (struct gpu_launch){function, grid, config->block, shared, &state->pointers[i]};
     }
-    (void)make_lines(point, state);
+    if (overlap_lines_make(point, config->way, state->launches, state->lines)) {
+        check_edges(point, state);
+    }
 }
 
 static void begin(struct bench_table *table)
@@ -219,19 +229,14 @@ static void begin(struct bench_table *table)
     struct states *const states = allocate(1, sizeof(*states));
     states->items = allocate(table->count, sizeof(*states->items));
     table->state = states;
-    for (size_t i = 0; i < table->count; i++) {
-        if (bench_point_active(table->items[i])) {
-            prepare(table->items[i], states);
-        }
-    }
+    bench_each_active(table, prepare);
 }
 
 static void end(struct bench_table *table)
 {
     struct states *const states = table->state;
     for (size_t i = 0; i < table->count; i++) {
-        line_free(states->items[i].lines[0]);
-        line_free(states->items[i].lines[1]);
+        overlap_lines_free(states->items[i].lines);
     }
     for (size_t i = 0; i < states->pools_count; i++) {
         gpu_free(states->pools[i].memory);

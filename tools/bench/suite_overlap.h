@@ -22,6 +22,15 @@ unsigned overlap_shared_bytes(bool alone);
 /* A kernel of the suite that may have as much. */
 CUfunction overlap_function(const char *name);
 
+/* Kernels in each of the two lines of which a sample is made: what one costs is the difference over the
+ * difference, without what the first and the last one cost. Even: each line ends in the memory that it
+ * began in. */
+enum { LINE_SHORT = 8, LINE_LONG = 72 };
+/* Makes both lines, of two launches in turn. bench_fail() and false where one could not be made. */
+bool overlap_lines_make(struct bench_point *point, enum line_way way,
+                        const struct gpu_launch launches[2], struct line *lines[2]);
+void overlap_lines_free(struct line *lines[2]);
+
 /* What a way's figure stands beside: a plain stream has itself. Those of libpdl stand beside the same in
  * raw CUDA. */
 enum line_way overlap_against(enum line_way way);

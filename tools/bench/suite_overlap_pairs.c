@@ -46,9 +46,10 @@ struct pair {
 /* Runs of the pair in a sample, which is their mean: the device's timer has steps. */
 enum { THREADS = 256, RUNS = 8 };
 
-static void prepare(struct bench_point *point, struct pair *pair)
+static void prepare(struct bench_point *point)
 {
     const struct pair_config *const config = point->config;
+    struct pair *const pair = &((struct pair *)point->table->state)[config->index];
     pair->config = config;
     if (gpu.timer_step > 500) {
         bench_waive(point, "the device's timer has steps of %llu ns", gpu.timer_step);
@@ -84,13 +85,8 @@ static void prepare(struct bench_point *point, struct pair *pair)
 
 static void begin(struct bench_table *table)
 {
-    struct pair *const pairs = allocate(table->count, sizeof(*pairs));
-    table->state = pairs;
-    for (size_t i = 0; i < table->count; i++) {
-        if (bench_point_active(table->items[i])) {
-            prepare(table->items[i], &pairs[i]);
-        }
-    }
+    table->state = allocate(table->count, sizeof(struct pair));
+    bench_each_active(table, prepare);
 }
 
 static void end(struct bench_table *table)

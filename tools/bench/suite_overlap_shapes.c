@@ -12,7 +12,7 @@
 
 #define COUNT(array) (sizeof(array) / sizeof(*(array)))
 
-enum { BLOCKS_MOST = 1500, SHARED_MOST = 200, LINE_SHORT = 8, LINE_LONG = 72, RANDOM = 120 };
+enum { BLOCKS_MOST = 1500, SHARED_MOST = 200, RANDOM = 120 };
 static const enum line_way ways[] = {WAY_STREAM, WAY_STREAM_PDL, WAY_GRAPH, WAY_GRAPH_PDL};
 
 struct shape {
@@ -88,10 +88,10 @@ static CUfunction shape_function(const char *name)
     return function;
 }
 
-static void prepare(struct bench_point *point, struct states *states)
+static void prepare(struct bench_point *point)
 {
-    static const unsigned lengths[2] = {LINE_SHORT, LINE_LONG};
     const struct shape_config *const config = point->config;
+    struct states *const states = point->table->state;
     struct state *const state = &states->items[config->index];
     const size_t bytes = sizeof(*states->read) * BLOCKS_MOST;
     if ((unsigned)gpu.shared_per_block < SHARED_MOST * 1024) {
@@ -112,13 +112,7 @@ static void prepare(struct bench_point *point, struct states *states)
             shape_function(second ? "overlap_shape_second" : "overlap_shape_first"), shape->blocks,
             shape->threads, shape->shared * 1024, &state->pointers[i]};
     }
-    for (int i = 0; i < 2; i++) {
-        CUresult error = CUDA_SUCCESS;
-        state->lines[i] = line_make(config->way, state->launches, 2, lengths[i] / 2, &error);
-        if (state->lines[i] == NULL) {
-            bench_fail(point, "a graph of %u kernels: %s", lengths[i], gpu_error_name(error));
-        }
-    }
+    (void)overlap_lines_make(point, config->way, state->launches, state->lines);
 }
 
 static void begin(struct bench_table *table)
@@ -128,19 +122,14 @@ static void begin(struct bench_table *table)
     states->read = allocate(2 * (size_t)BLOCKS_MOST, sizeof(*states->read));
     states->counts = gpu_alloc(2 * sizeof(*states->read) * BLOCKS_MOST);
     table->state = states;
-    for (size_t i = 0; i < table->count; i++) {
-        if (bench_point_active(table->items[i])) {
-            prepare(table->items[i], states);
-        }
-    }
+    bench_each_active(table, prepare);
 }
 
 static void end(struct bench_table *table)
 {
     struct states *const states = table->state;
     for (size_t i = 0; i < table->count; i++) {
-        line_free(states->items[i].lines[0]);
-        line_free(states->items[i].lines[1]);
+        overlap_lines_free(states->items[i].lines);
     }
     gpu_free(states->counts);
     free(states->read);
