@@ -106,6 +106,29 @@ static bool all_fit(bench_table *table)
     return all;
 }
 
+/* What the suite's tables have in common: the metrics, with a name for the rate and perhaps its share of
+ * that of pure reading, and a State from begin to end. */
+template <typename State> static bench_spec common_spec(const char *rate, bool of_read)
+{
+    bench_spec spec = {};
+    spec.metrics[0] = {"time", "us", false, 0};
+    spec.metrics[1] = {rate, "TB/s", true, 0};
+    if (of_read) {
+        spec.metrics[2] = {"of-read", "%", true, 0};
+    }
+    spec.rounds = 21;
+    spec.begin = [](bench_table *table) {
+        if (all_fit(table)) {
+            table->state = new State;
+        }
+    };
+    spec.end = [](bench_table *table) {
+        delete static_cast<State *>(table->state);
+        table->state = nullptr; /* the next pass may have no room for one */
+    };
+    return spec;
+}
+
 /* Fails the point and returns false where the two differ. */
 static bool same(bench_point *point, const std::vector<bf16> &got, const std::vector<bf16> &wanted)
 {
@@ -172,18 +195,6 @@ struct token_state {
     overlap_counter counters[PARTS];
 };
 
-static void begin_token(bench_table *table)
-{
-    if (all_fit(table)) {
-        table->state = new token_state;
-    }
-}
-
-static void end_token(bench_table *table)
-{
-    delete static_cast<token_state *>(table->state);
-}
-
 static void check_token_point(bench_point *point)
 {
     token_state &state = *static_cast<token_state *>(point->table->state);
@@ -235,7 +246,7 @@ static void measure_token(bench_point *point, double *values)
 
 static void declare_token(bench *bench)
 {
-    bench_spec spec = {};
+    bench_spec spec = common_spec<token_state>("weights", true);
     spec.name = "token";
     spec.title = "one token through 16 layers of a decoder of the 1B class, bf16, batch 1";
     spec.note =
@@ -248,14 +259,8 @@ static void declare_token(bench *bench)
         "many kernels overlap by stamps.";
     spec.axes[0] = "part";
     spec.axes[1] = "way";
-    spec.metrics[0] = {"time", "us", false, 0};
-    spec.metrics[1] = {"weights", "TB/s", true, 0};
-    spec.metrics[2] = {"of-read", "%", true, 0};
-    spec.rounds = 21;
-    spec.begin = begin_token;
     spec.check = check_token_point;
     spec.measure = measure_token;
-    spec.end = end_token;
     bench_table *const table = bench_table_add(bench, &spec);
     for (int part = 0; part < PARTS; part++) {
         bench_point *points[DECODE_WAYS];
@@ -284,18 +289,6 @@ struct read_state {
     unsigned sum;
 };
 
-static void begin_read(bench_table *table)
-{
-    if (all_fit(table)) {
-        table->state = new read_state;
-    }
-}
-
-static void end_read(bench_table *table)
-{
-    delete static_cast<read_state *>(table->state);
-}
-
 static void check_read(bench_point *point)
 {
     read_state &state = *static_cast<read_state *>(point->table->state);
@@ -314,20 +307,15 @@ static void measure_read(bench_point *point, double *values)
 
 static void declare_read(bench *bench)
 {
-    bench_spec spec = {};
+    bench_spec spec = common_spec<read_state>("rate", false);
     spec.name = "read";
     spec.title = "reading the decoder's weights and nothing else";
     spec.note =
         "One kernel adds up all words, with loads of 16 bytes or with bulk copies to shared "
         "memory; the sum is checked against the host's.";
     spec.axes[0] = "method";
-    spec.metrics[0] = {"time", "us", false, 0};
-    spec.metrics[1] = {"rate", "TB/s", true, 0};
-    spec.rounds = 21;
-    spec.begin = begin_read;
     spec.check = check_read;
     spec.measure = measure_read;
-    spec.end = end_read;
     bench_table *const table = bench_table_add(bench, &spec);
     for (int how = 0; how < READ_WAYS; how++) {
         const char *const values[] = {read_names[how]};
@@ -373,18 +361,6 @@ struct kernels_state {
     std::unique_ptr<kernel_line> lines[STEP_KINDS][2];
     std::vector<bf16> computed; /* by a whole token */
 };
-
-static void begin_kernels(bench_table *table)
-{
-    if (all_fit(table)) {
-        table->state = new kernels_state;
-    }
-}
-
-static void end_kernels(bench_table *table)
-{
-    delete static_cast<kernels_state *>(table->state);
-}
 
 /* Makes what that kind of step computes, in every layer, show as not-a-number. */
 static void poison_kind(const decoder_model &m, step_kind kind)
@@ -437,7 +413,7 @@ static void measure_kernel(bench_point *point, double *values)
 
 static void declare_kernels(bench *bench)
 {
-    bench_spec spec = {};
+    bench_spec spec = common_spec<kernels_state>("rate", false);
     spec.name = "kernels";
     spec.title = "each of the decoder's kernels alone, one layer's after another's";
     spec.note =
@@ -446,13 +422,8 @@ static void declare_kernels(bench *bench)
         "against what that computed, to the bit.";
     spec.axes[0] = "kernel";
     spec.axes[1] = "way";
-    spec.metrics[0] = {"time", "us", false, 0};
-    spec.metrics[1] = {"rate", "TB/s", true, 0};
-    spec.rounds = 21;
-    spec.begin = begin_kernels;
     spec.check = check_kernel;
     spec.measure = measure_kernel;
-    spec.end = end_kernels;
     bench_table *const table = bench_table_add(bench, &spec);
     for (int kind = 0; kind < STEP_KINDS; kind++) {
         bench_point *graph = nullptr;
@@ -505,14 +476,10 @@ struct shapes_state {
     std::vector<bf16> right[shape_row_count]; /* checked results, of the first and the last layer */
 };
 
+/* Each model makes room for itself. */
 static void begin_shapes(bench_table *table)
 {
     table->state = new shapes_state;
-}
-
-static void end_shapes(bench_table *table)
-{
-    delete static_cast<shapes_state *>(table->state);
 }
 
 static decoder_config config_of(const shape_point &at)
@@ -586,7 +553,7 @@ static void measure_shape(bench_point *point, double *values)
 
 static void declare_shapes(bench *bench)
 {
-    bench_spec spec = {};
+    bench_spec spec = common_spec<shapes_state>("rate", true);
     spec.name = "shapes";
     spec.title =
         "one token for each of a batch of sequences, decoders of the 1B, 3B and 8B classes";
@@ -601,14 +568,10 @@ static void declare_shapes(bench *bench)
     spec.axes[2] = "context";
     spec.axes[3] = "weights";
     spec.axes[4] = "way";
-    spec.metrics[0] = {"time", "us", false, 0};
-    spec.metrics[1] = {"rate", "TB/s", true, 0};
-    spec.metrics[2] = {"of-read", "%", true, 0};
     spec.rounds = 7;
     spec.begin = begin_shapes;
     spec.check = check_shape;
     spec.measure = measure_shape;
-    spec.end = end_shapes;
     bench_table *const table = bench_table_add(bench, &spec);
     for (size_t row = 0; row < shape_row_count; row++) {
         bench_point *graph = nullptr;
