@@ -55,7 +55,7 @@ typedef enum pdl_full_reason {
     PDL_FULL_COOPERATIVE = 1, /**< The consumer is a cooperative launch. */
     PDL_FULL_CODE = 2,        /**< The consumer was compiled for less than 9.0. */
     PDL_FULL_MEMSET = 3,      /**< There is a memset between them. */
-    PDL_FULL_MEMCPY = 4,      /**< There is a memcpy between them. */
+    PDL_FULL_MEMCPY = 4,      /**< There is a memcpy between them, or a batch of copies. */
     PDL_FULL_HOST = 5,        /**< There is a host function between them. */
     PDL_FULL_OTHER_NODE = 6   /**< There is a node of another type between them. */
 } pdl_full_reason;

@@ -108,7 +108,9 @@ typedef struct pdl_overlap_report {
     /** A pdl_known: the secondary's launch can be prepared while the primary runs, which hides most
      * of its latency also where no blocks overlap. */
     uint32_t early_launch;
-    uint32_t sms;               /**< SMs of the device. */
+    /** SMs that the streams run on: the device's, or fewer in a green context (driver 12.4 or
+     * newer); the smaller number if the streams have two contexts. */
+    uint32_t sms;
     uint32_t primary_per_sm;    /**< Blocks of the primary that an SM holds at a time. */
     uint32_t secondary_per_sm;  /**< The same for the secondary. */
     uint32_t primary_waves;     /**< How often the primary fills the device, including the last

@@ -286,6 +286,9 @@ typedef struct pdl_device_info {
     uint32_t can_overlap;                     /**< 1 if launches may overlap on this device. */
     uint32_t overlap_reason;                  /**< A pdl_reason: why not, or PDL_REASON_GRANTED. */
     char name[128];                           /**< As cuDeviceGetName, NUL-terminated. */
+    /** With PDL_SHARED_MEMORY_ALLOW_OVERSIZED. 0: the device has none, or the driver is older than
+     * CUDA 13.4. */
+    int32_t oversized_shared_memory_per_block;
 } pdl_device_info;
 
 /** Initializer of a pdl_device_info. */
@@ -483,7 +486,10 @@ typedef enum pdl_kernel_attribute {
     /** 1: clusters of more than 8 blocks are allowed. */
     PDL_KERNEL_NON_PORTABLE_CLUSTER_SIZE = 14,
     /** A pdl_cluster_scheduling. */
-    PDL_KERNEL_CLUSTER_SCHEDULING = 15
+    PDL_KERNEL_CLUSTER_SCHEDULING = 15,
+    /** A pdl_shared_memory_mode for launches with PDL_SHARED_MEMORY_DEFAULT. Replaces
+     * PDL_KERNEL_MAX_DYNAMIC_SHARED_MEMORY. CUDA 13.4. */
+    PDL_KERNEL_SHARED_MEMORY_MODE = 17
 } pdl_kernel_attribute;
 
 /**
@@ -543,13 +549,16 @@ typedef enum pdl_portable_cluster_size {
     PDL_PORTABLE_CLUSTER_SIZE_NOT_REQUIRED = 2 /**< More than 8, where the device has room. */
 } pdl_portable_cluster_size;
 
-/** How much dynamic shared memory a launch may ask for. CUsharedMemoryMode. */
+/** How much shared memory a launch may ask for, including the kernel's static part.
+ * CUsharedMemoryMode. */
 typedef enum pdl_shared_memory_mode {
-    PDL_SHARED_MEMORY_DEFAULT = 0,         /**< As PDL_KERNEL_MAX_DYNAMIC_SHARED_MEMORY says. */
-    PDL_SHARED_MEMORY_PORTABLE = 1,        /**< At most the device's shared_memory_per_block. */
-    PDL_SHARED_MEMORY_NON_PORTABLE = 2,    /**< At most its shared_memory_per_block_optin. */
-    PDL_SHARED_MEMORY_ALLOW_OVERSIZED = 3, /**< More, which leaves 8 KiB of L1 cache. */
-    PDL_SHARED_MEMORY_PREFER_OVERSIZED = 4 /**< More, and preferably so. */
+    /** As PDL_KERNEL_SHARED_MEMORY_MODE says, or PDL_KERNEL_MAX_DYNAMIC_SHARED_MEMORY. */
+    PDL_SHARED_MEMORY_DEFAULT = 0,
+    PDL_SHARED_MEMORY_PORTABLE = 1,     /**< At most the device's shared_memory_per_block. */
+    PDL_SHARED_MEMORY_NON_PORTABLE = 2, /**< At most its shared_memory_per_block_optin. */
+    /** At most its oversized_shared_memory_per_block, which leaves 8 KiB of L1 cache. CUDA 13.4. */
+    PDL_SHARED_MEMORY_ALLOW_OVERSIZED = 3,
+    PDL_SHARED_MEMORY_PREFER_OVERSIZED = 4 /**< The same, and preferably so. CUDA 13.4. */
 } pdl_shared_memory_mode;
 
 /** Which stream a NULL stream is. */
@@ -633,7 +642,8 @@ typedef struct pdl_launch_desc {
 
     /** A pdl_portable_cluster_size. PORTABLE_CLUSTER_SIZE_MODE. CUDA 13.2. */
     uint32_t portable_cluster_size;
-    /** A pdl_shared_memory_mode. SHARED_MEMORY_MODE. CUDA 13.2. */
+    /** A pdl_shared_memory_mode: the limit of `dynamic_shared_memory`. SHARED_MEMORY_MODE. CUDA
+     * 13.2. */
     uint32_t shared_memory_mode;
 
     pdl_access_policy access_policy; /**< ACCESS_POLICY_WINDOW. */
@@ -716,7 +726,8 @@ typedef struct pdl_occupancy {
     uint32_t size;             /**< sizeof(pdl_occupancy) as the caller was compiled. */
     int32_t device;            /**< Where. */
     uint32_t blocks_per_sm;    /**< Blocks that an SM holds at a time, clusters aside. */
-    uint32_t active_blocks;    /**< Blocks that the device holds at a time, clusters counted in. */
+    uint32_t active_blocks;    /**< Blocks that the SMs of the stream's context hold at a time,
+                                     clusters counted in. */
     uint32_t active_clusters;  /**< Clusters that it holds at a time; 0 without `cluster`. */
     uint32_t max_cluster_size; /**< Blocks of the largest cluster that fits; 0 where clusters are
                                      not supported. */
@@ -730,7 +741,8 @@ typedef struct pdl_occupancy {
  *
  * Maps to cuOccupancyMaxActiveBlocksPerMultiprocessor, and on devices with clusters to
  * cuOccupancyMaxActiveClusters and cuOccupancyMaxPotentialClusterSize. Errors: those of pdl_launch()
- * that need no launch, PDL_ERROR_DESC_SIZE.
+ * that need no launch; PDL_ERROR_NOT_SUPPORTED also if `shared_memory_mode` allows more than the
+ * kernel's own limit, which the driver cannot count; PDL_ERROR_DESC_SIZE.
  */
 PDL_API pdl_status pdl_launch_occupancy(pdl_kernel *kernel, const pdl_launch_desc *desc,
                                         pdl_occupancy *occupancy);

@@ -49,12 +49,14 @@ static pdl_status ask(const struct pdl_driver *driver, int ordinal, pdl_device_i
         {CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Z, &info->max_grid[2]},
         {CU_DEVICE_ATTRIBUTE_COOPERATIVE_LAUNCH, &cooperative},
         {CU_DEVICE_ATTRIBUTE_CLUSTER_LAUNCH, &cluster},
+        {PDL_DEVICE_ATTRIBUTE_OVERSIZED, &info->oversized_shared_memory_per_block},
     };
+    const size_t count = sizeof(questions) / sizeof(questions[0]) -
+                         (driver->version < PDL_OVERSIZED_SINCE); /* the last one is new */
     CUdevice device = 0;
     const char *call = "cuDeviceGet";
     CUresult result = driver->cuDeviceGet(&device, ordinal);
-    for (size_t i = 0; result == CUDA_SUCCESS && i < sizeof(questions) / sizeof(questions[0]);
-         i++) {
+    for (size_t i = 0; result == CUDA_SUCCESS && i < count; i++) {
         call = "cuDeviceGetAttribute";
         result = driver->cuDeviceGetAttribute(questions[i].value, questions[i].attribute, device);
     }
@@ -117,6 +119,35 @@ pdl_status pdl_device_of_context(const struct pdl_driver *driver, int *device)
                         driver->device_count);
     }
     *device = current;
+    return PDL_SUCCESS;
+}
+
+pdl_status pdl_device_sms(const struct pdl_driver *driver, const pdl_device_info *facts,
+                          CUstream stream, uint32_t *sms)
+{
+    const bool is_default =
+        stream == NULL || stream == CU_STREAM_LEGACY || stream == CU_STREAM_PER_THREAD;
+    CUdevResource resource = {.sm = {.smCount = 0}};
+    CUcontext context = NULL;
+    const char *call = "cuCtxGetDevice";
+    CUdevice device = facts->ordinal; /* a default stream is the current context's, if any */
+    CUresult result = is_default ? driver->cuCtxGetDevice(&device) : CUDA_SUCCESS;
+    *sms = (uint32_t)facts->multiprocessor_count;
+    if (result == CUDA_ERROR_INVALID_CONTEXT || device != facts->ordinal) {
+        return PDL_SUCCESS;
+    }
+    if (result == CUDA_SUCCESS) {
+        call = "cuStreamGetCtx";
+        result = driver->cuStreamGetCtx(stream, &context);
+    }
+    if (result != CUDA_SUCCESS) {
+        return pdl_error_from_cuda(driver, call, (int32_t)result, "to find a stream's SMs");
+    }
+    if (driver->cuCtxGetDevResource != NULL &&
+        driver->cuCtxGetDevResource(context, &resource, CU_DEV_RESOURCE_TYPE_SM) == CUDA_SUCCESS &&
+        resource.sm.smCount > 0) {
+        *sms = resource.sm.smCount;
+    }
     return PDL_SUCCESS;
 }
 

@@ -12,6 +12,11 @@ pdl_status pdl_device_facts(const struct pdl_driver *driver, int device,
 /* The ordinal of the current context's device. */
 pdl_status pdl_device_of_context(const struct pdl_driver *driver, int *device);
 
+/* SMs that work in a stream runs on: those of its context, which may be a green one. The device's
+ * where the driver does not tell, and for default streams while another device is current. */
+pdl_status pdl_device_sms(const struct pdl_driver *driver, const pdl_device_info *facts,
+                          CUstream stream, uint32_t *sms);
+
 /* For tests: makes pdl_driver_get() return this table (NULL: load again on the next call) and
  * drops all facts. No other thread may be in the library. */
 void pdl_device_override(const struct pdl_driver *driver);

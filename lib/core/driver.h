@@ -14,11 +14,25 @@ typedef CUresult(CUDAAPI *PFN_cuFuncGetParamInfo_v12040)(CUfunction function, si
                                                          size_t *offset, size_t *size);
 typedef CUresult(CUDAAPI *PFN_cuKernelGetParamInfo_v12040)(CUkernel kernel, size_t index,
                                                            size_t *offset, size_t *size);
+typedef struct CUdevResource_st {
+    unsigned char padding[96]; /* the type */
+    struct {
+        unsigned smCount, rest[11];
+    } sm;
+} CUdevResource;
+typedef enum { CU_DEV_RESOURCE_TYPE_SM = 1 } CUdevResourceType;
+typedef CUresult(CUDAAPI *PFN_cuCtxGetDevResource_v12040)(CUcontext context,
+                                                          CUdevResource *resource,
+                                                          CUdevResourceType type);
 #endif
 #if CUDA_VERSION < 12080
 typedef CUresult(CUDAAPI *PFN_cuStreamGetDevice_v12080)(CUstream stream, CUdevice *device);
 #define CU_GRAPH_COND_TYPE_SWITCH ((CUgraphConditionalNodeType)2)
 #endif
+/* What only newer headers name, since CUDA 13.4: so are modes 3 and 4 of shared memory. */
+#define PDL_OVERSIZED_SINCE                   13040
+#define PDL_FUNC_ATTRIBUTE_SHARED_MEMORY_MODE ((CUfunction_attribute)17)
+#define PDL_DEVICE_ATTRIBUTE_OVERSIZED        ((CUdevice_attribute)150)
 
 /* R(name, version): required. O(name, version): optional, NULL where the driver is older.
  * The version is the one that cuGetProcAddress is asked for and the typedef is named after. */
@@ -84,6 +98,7 @@ typedef CUresult(CUDAAPI *PFN_cuStreamGetDevice_v12080)(CUstream stream, CUdevic
     O(cuKernelGetName, 12030)                                                                      \
     O(cuFuncGetParamInfo, 12040)                                                                   \
     O(cuKernelGetParamInfo, 12040)                                                                 \
+    O(cuCtxGetDevResource, 12040)                                                                  \
     O(cuStreamGetDevice, 12080)
 
 struct pdl_driver {

@@ -30,7 +30,7 @@ enum pdl_emit {
     X(2, COOPERATIVE, cooperative, ONE, cooperative, 0, 1, 12000, 60, "never overlaps")            \
     X(4, CLUSTER_DIMENSION, cluster, EXTENT, cluster[0], 0, PDL_NO_LIMIT, 12000, 90, "")           \
     X(5, CLUSTER_SCHEDULING_POLICY_PREFERENCE, cluster_scheduling, COPY, cluster_scheduling, 0,    \
-      PDL_CLUSTER_SCHEDULING_RUBIN_DSMEM_LOCALITY, 12000, 90, "a hint")                            \
+      PDL_CLUSTER_SCHEDULING_RUBIN_DSMEM_LOCALITY, 12000, 90, "a hint; 3 needs CUDA 13.4")         \
     X(6, PROGRAMMATIC_STREAM_SERIALIZATION, overlap, OVERLAP, overlap, 0, PDL_OVERLAP_TUNED,       \
       12000, 90, "the kernel's code for 9.0, too")                                                 \
     X(7, PROGRAMMATIC_EVENT, trigger_event, TRIGGER, trigger_event, 0, PDL_NO_LIMIT, 12000, 90,    \
@@ -53,7 +53,7 @@ enum pdl_emit {
     X(17, PORTABLE_CLUSTER_SIZE_MODE, portable_cluster_size, COPY, portable_cluster_size, 0,       \
       PDL_PORTABLE_CLUSTER_SIZE_NOT_REQUIRED, 13020, 90, "")                                       \
     X(18, SHARED_MEMORY_MODE, shared_memory_mode, COPY, shared_memory_mode, 0,                     \
-      PDL_SHARED_MEMORY_PREFER_OVERSIZED, 13020, 0, "")
+      PDL_SHARED_MEMORY_PREFER_OVERSIZED, 13020, 0, "3 and 4 need CUDA 13.4")
 
 enum {
 #define PDL_ATTRIBUTE_NUMBER_(number, name, ...) PDL_ATTRIBUTE_##name = (number),

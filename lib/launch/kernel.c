@@ -299,15 +299,32 @@ pdl_status pdl_kernel_ask(pdl_kernel *kernel, int device, struct pdl_kernel_fact
     return status;
 }
 
+uint32_t pdl_kernel_mode_limit(const struct pdl_kernel_facts *facts, uint32_t mode)
+{
+    const int32_t optin = facts->device->shared_memory_per_block_optin;
+    const int32_t oversized = facts->device->oversized_shared_memory_per_block;
+    const int32_t most = mode == PDL_SHARED_MEMORY_PORTABLE ? facts->device->shared_memory_per_block
+                         : mode >= PDL_SHARED_MEMORY_ALLOW_OVERSIZED && oversized > optin
+                             ? oversized
+                             : optin;
+    return (uint32_t)(most > facts->static_shared_memory ? most - facts->static_shared_memory : 0);
+}
+
 pdl_status pdl_kernel_refresh_shared_memory(pdl_kernel *kernel, struct pdl_kernel_facts *facts)
 {
     int bytes = 0;
-    const pdl_status status =
+    int mode = PDL_SHARED_MEMORY_DEFAULT;
+    pdl_status status =
         pdl_kernel_read_attribute(kernel, facts, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
                                   "to learn how much shared memory a kernel may have", &bytes);
+    if (status == PDL_SUCCESS && kernel->driver->version >= PDL_OVERSIZED_SINCE) {
+        status = pdl_kernel_read_attribute(kernel, facts, PDL_FUNC_ATTRIBUTE_SHARED_MEMORY_MODE,
+                                           "to learn a kernel's shared memory mode", &mode);
+    }
     if (status == PDL_SUCCESS) {
-        atomic_store_explicit(&facts->max_dynamic_shared_memory, (unsigned)bytes,
-                              memory_order_relaxed);
+        const uint32_t limit =
+            mode != 0 ? pdl_kernel_mode_limit(facts, (uint32_t)mode) : (uint32_t)bytes;
+        atomic_store_explicit(&facts->max_dynamic_shared_memory, limit, memory_order_relaxed);
     }
     return status;
 }
@@ -519,27 +536,19 @@ pdl_status pdl_kernel_enable_overlap(pdl_kernel *kernel, uint32_t enabled)
     return PDL_SUCCESS;
 }
 
-static pdl_status check_max_shared_memory(const pdl_kernel *kernel,
-                                          const struct pdl_kernel_facts *facts, int32_t bytes)
-{
-    const int32_t block = facts->device->shared_memory_per_block_optin;
-    const int32_t taken = facts->static_shared_memory;
-    if (bytes >= 0 && bytes <= block - taken) {
-        return PDL_SUCCESS;
-    }
-    return PDL_FAIL_FIELD(PDL_ERROR_SHARED_MEMORY, "value",
-                          "%d bytes of dynamic shared memory for kernel %s: device %d has %d per "
-                          "block and the kernel's static shared memory takes %d of them",
-                          bytes, pdl_kernel_name(kernel), facts->device->ordinal, block, taken);
-}
-
 pdl_status pdl_kernel_set_attribute(pdl_kernel *kernel, int32_t attribute, int32_t value)
 {
     struct pdl_kernel_facts *facts = NULL;
     int device = -1;
     pdl_status status = find_facts(kernel, &device, &facts);
-    if (status == PDL_SUCCESS && attribute == PDL_KERNEL_MAX_DYNAMIC_SHARED_MEMORY) {
-        status = check_max_shared_memory(kernel, facts, value);
+    if (status == PDL_SUCCESS && attribute == PDL_KERNEL_MAX_DYNAMIC_SHARED_MEMORY &&
+        (uint32_t)value > pdl_kernel_mode_limit(facts, PDL_SHARED_MEMORY_NON_PORTABLE)) {
+        status = PDL_FAIL_FIELD(
+            PDL_ERROR_SHARED_MEMORY, "value",
+            "%d bytes of dynamic shared memory for kernel %s: device %d has %d per block and the "
+            "kernel's static shared memory takes %d of them",
+            value, pdl_kernel_name(kernel), device, facts->device->shared_memory_per_block_optin,
+            facts->static_shared_memory);
     }
     CUfunction handle;
     if (status == PDL_SUCCESS) {
@@ -571,7 +580,9 @@ pdl_status pdl_kernel_set_attribute(pdl_kernel *kernel, int32_t attribute, int32
                               memory_order_relaxed);
     }
     atomic_store_explicit(&facts->occupancy, 0, memory_order_relaxed); /* it may depend on it */
-    return PDL_SUCCESS;
+    return attribute == PDL_KERNEL_SHARED_MEMORY_MODE
+               ? pdl_kernel_refresh_shared_memory(kernel, facts)
+               : PDL_SUCCESS;
 }
 
 pdl_status pdl_kernel_function(pdl_kernel *kernel, int device, struct CUfunc_st **function)

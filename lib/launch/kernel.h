@@ -196,6 +196,17 @@ pdl_status pdl_kernel_parameters(const pdl_kernel *kernel, struct pdl_place **pl
  * too. */
 pdl_status pdl_kernel_refresh_shared_memory(pdl_kernel *kernel, struct pdl_kernel_facts *facts);
 
+/* The dynamic shared memory that a pdl_shared_memory_mode other than the default allows. */
+uint32_t pdl_kernel_mode_limit(const struct pdl_kernel_facts *facts, uint32_t mode);
+
+/* Whether the driver's calculator knows the limit that a launch has: it takes no mode. */
+static inline bool pdl_kernel_can_count(const struct pdl_kernel_facts *facts,
+                                        uint32_t dynamic_shared_memory)
+{
+    return dynamic_shared_memory <=
+           atomic_load_explicit(&facts->max_dynamic_shared_memory, memory_order_relaxed);
+}
+
 /* How many blocks of that shape one SM holds at a time. */
 pdl_status pdl_kernel_occupancy(pdl_kernel *kernel, struct pdl_kernel_facts *facts,
                                 uint32_t threads, uint32_t dynamic_shared_memory, int *blocks);

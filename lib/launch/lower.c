@@ -62,25 +62,27 @@ PDL_COLD static pdl_status refuse_threads(const pdl_kernel *kernel,
                           facts->device->ordinal);
 }
 
-/* The limit may have been raised behind our back: ask before refusing. */
+/* The kernel's own limit may have been raised behind our back: ask before refusing. */
 PDL_COLD static pdl_status check_shared_memory(pdl_kernel *kernel, struct pdl_kernel_facts *facts,
-                                               uint32_t bytes)
+                                               const pdl_launch_desc *desc)
 {
-    const pdl_status status = pdl_kernel_refresh_shared_memory(kernel, facts);
-    if (status != PDL_SUCCESS) {
-        return status;
+    const uint32_t bytes = desc->dynamic_shared_memory;
+    uint32_t limit = pdl_kernel_mode_limit(facts, desc->shared_memory_mode);
+    if (desc->shared_memory_mode == PDL_SHARED_MEMORY_DEFAULT) {
+        const pdl_status status = pdl_kernel_refresh_shared_memory(kernel, facts);
+        if (status != PDL_SUCCESS) {
+            return status;
+        }
+        limit = atomic_load_explicit(&facts->max_dynamic_shared_memory, memory_order_relaxed);
     }
-    const uint32_t limit =
-        atomic_load_explicit(&facts->max_dynamic_shared_memory, memory_order_relaxed);
     if (bytes <= limit) {
         return PDL_SUCCESS;
     }
     return PDL_FAIL_FIELD(PDL_ERROR_SHARED_MEMORY, "dynamic_shared_memory",
                           "dynamic_shared_memory is %u bytes, kernel %s may have %u on device %d "
-                          "(pdl_kernel_set_attribute() can allow up to %d)",
+                          "(pdl_kernel_set_attribute() can allow up to %u)",
                           bytes, pdl_kernel_name(kernel), limit, facts->device->ordinal,
-                          facts->device->shared_memory_per_block_optin -
-                              facts->static_shared_memory);
+                          pdl_kernel_mode_limit(facts, PDL_SHARED_MEMORY_PREFER_OVERSIZED));
 }
 
 PDL_COLD static pdl_status refuse_value(const char *field, uint32_t value, uint32_t limit)
@@ -218,41 +220,58 @@ static pdl_status check_cooperative(pdl_kernel *kernel, struct pdl_kernel_facts 
     const struct extent grid = extent_of(desc->grid);
     const struct extent block = extent_of(desc->block);
     int blocks = 0;
-    if (!desc->cooperative) {
-        return PDL_SUCCESS;
+    uint32_t sms = 0;
+    if (!desc->cooperative || !pdl_kernel_can_count(facts, desc->dynamic_shared_memory)) {
+        return PDL_SUCCESS; /* the driver can */
     }
     if (!facts->device->cooperative_launch) {
         return PDL_FAIL_FIELD(PDL_ERROR_NOT_SUPPORTED, "cooperative",
                               "device %d has no cooperative launches", facts->device->ordinal);
     }
-    const pdl_status status = pdl_kernel_occupancy(kernel, facts, block.x * block.y * block.z,
-                                                   desc->dynamic_shared_memory, &blocks);
+    pdl_status status = pdl_kernel_occupancy(kernel, facts, block.x * block.y * block.z,
+                                             desc->dynamic_shared_memory, &blocks);
+    if (status == PDL_SUCCESS) {
+        status = pdl_device_sms(kernel->driver, facts->device,
+                                desc->stream != PDL_NODE_STREAM ? desc->stream : NULL, &sms);
+    }
     if (status != PDL_SUCCESS) {
         return status;
     }
     /* A grid's limits are 2^31 - 1 and twice 2^16 - 1: the product fits. */
     const uint64_t wanted = (uint64_t)grid.x * grid.y * grid.z;
-    const uint64_t room = (uint64_t)blocks * (uint64_t)facts->device->multiprocessor_count;
+    const uint64_t room = (uint64_t)blocks * sms;
     if (wanted > room) {
         return PDL_FAIL_FIELD(PDL_ERROR_COOPERATIVE_TOO_LARGE, "cooperative",
                               "the cooperative grid has %llu blocks and device %d holds %llu of "
-                              "kernel %s at a time (%d on each of %d SMs)",
+                              "kernel %s at a time (%d on each of %u SMs)",
                               (unsigned long long)wanted, facts->device->ordinal,
-                              (unsigned long long)room, pdl_kernel_name(kernel), blocks,
-                              facts->device->multiprocessor_count);
+                              (unsigned long long)room, pdl_kernel_name(kernel), blocks, sms);
     }
     return PDL_SUCCESS;
 }
 
-static pdl_status check_versions(const pdl_kernel *kernel, uint32_t asked)
+/* Some values are newer than their attribute. */
+static int since_of(const struct pdl_attribute *row, const pdl_launch_desc *desc)
+{
+    const bool newer = (row->number == PDL_ATTRIBUTE_SHARED_MEMORY_MODE &&
+                        desc->shared_memory_mode >= PDL_SHARED_MEMORY_ALLOW_OVERSIZED) ||
+                       (row->number == PDL_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE &&
+                        desc->cluster_scheduling >= PDL_CLUSTER_SCHEDULING_RUBIN_DSMEM_LOCALITY);
+    return newer ? PDL_OVERSIZED_SINCE : row->since;
+}
+
+static pdl_status check_versions(const pdl_kernel *kernel, const pdl_launch_desc *desc,
+                                 uint32_t asked)
 {
     const int version = kernel->attribute_version;
     for (; asked != 0; asked &= asked - 1) {
         const struct pdl_attribute *row = &pdl_attributes[pdl_lowest_bit(asked)];
-        if (version < row->since) {
+        const int since = since_of(row, desc);
+        if (version < since) {
             return PDL_FAIL_FIELD(
-                PDL_ERROR_NOT_SUPPORTED, row->field, "%s needs CUDA %d.%d and the %s is %d.%d",
-                row->field, row->since / 1000, row->since % 1000 / 10,
+                PDL_ERROR_NOT_SUPPORTED, row->field, "%s%s needs CUDA %d.%d and the %s is %d.%d",
+                row->field, since > row->since ? " with this value" : "", since / 1000,
+                since % 1000 / 10,
                 version < kernel->driver->version ? "program's runtime" : "driver", version / 1000,
                 version % 1000 / 10);
         }
@@ -272,7 +291,10 @@ PDL_RARE static pdl_status check_rare(pdl_kernel *kernel, struct pdl_kernel_fact
                                 "trigger_at_block_start is set and trigger_event is not");
     }
     if (status == PDL_SUCCESS) {
-        status = check_versions(kernel, asked);
+        status = check_versions(kernel, desc, asked);
+    }
+    if (status == PDL_SUCCESS && desc->shared_memory_mode != PDL_SHARED_MEMORY_DEFAULT) {
+        status = check_shared_memory(kernel, facts, desc);
     }
     return status;
 }
@@ -428,7 +450,7 @@ pdl_status pdl_lower(pdl_kernel *kernel, int device, const pdl_launch_desc *desc
     if (desc->dynamic_shared_memory >
             atomic_load_explicit(&facts->max_dynamic_shared_memory, memory_order_relaxed) &&
         desc->shared_memory_mode == PDL_SHARED_MEMORY_DEFAULT) { /* else the mode is the limit */
-        status = check_shared_memory(kernel, facts, desc->dynamic_shared_memory);
+        status = check_shared_memory(kernel, facts, desc);
         if (status != PDL_SUCCESS) {
             return status;
         }
@@ -479,11 +501,9 @@ PDL_FLAT pdl_status pdl_launch_prepare(pdl_kernel *kernel, const pdl_launch_desc
                                        struct pdl_lowered *lowered)
 {
     pdl_launch_desc copy;
-    if (kernel == NULL) {
-        return PDL_FAIL_FIELD(PDL_ERROR_INVALID_ARGUMENT, "kernel", "kernel is NULL");
-    }
-    if (desc == NULL) {
-        return PDL_FAIL_FIELD(PDL_ERROR_INVALID_ARGUMENT, "desc", "desc is NULL");
+    if (kernel == NULL || desc == NULL) {
+        const char *const missing = kernel == NULL ? "kernel" : "desc";
+        return PDL_FAIL_FIELD(PDL_ERROR_INVALID_ARGUMENT, missing, "%s is NULL", missing);
     }
     pdl_status status = pdl_desc_whole(&desc, &copy);
     const struct pdl_bound *const bound = pdl_kernel_bound(kernel);

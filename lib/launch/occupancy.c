@@ -9,13 +9,17 @@ static pdl_status failed(const pdl_kernel *kernel, const char *call, CUresult re
                                "to count what a device holds at a time");
 }
 
-/* With the launch's own attributes, of which the driver wants the cluster and the shared memory. */
+/* With those of the launch's own attributes that change the answer. */
 static pdl_status count_clusters(pdl_kernel *kernel, const struct pdl_lowered *lowered,
                                  pdl_occupancy *occupancy)
 {
     const struct pdl_driver *driver = kernel->driver;
     CUlaunchConfig config = lowered->config;
     const CUlaunchAttribute *cluster = pdl_lowered_find(lowered, PDL_ATTRIBUTE_CLUSTER_DIMENSION);
+    static const int wanted[] = {PDL_ATTRIBUTE_CLUSTER_DIMENSION,
+                                 PDL_ATTRIBUTE_PORTABLE_CLUSTER_SIZE_MODE,
+                                 PDL_ATTRIBUTE_SHARED_MEMORY_MODE};
+    CUlaunchAttribute attributes[sizeof(wanted) / sizeof(wanted[0])];
     CUfunction function = NULL;
     int largest = 0;
     int active = 0;
@@ -23,8 +27,14 @@ static pdl_status count_clusters(pdl_kernel *kernel, const struct pdl_lowered *l
     if (status != PDL_SUCCESS) {
         return status;
     }
-    config.attrs = (CUlaunchAttribute *)cluster;
-    config.numAttrs = cluster != NULL;
+    config.attrs = attributes;
+    config.numAttrs = 0;
+    for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++) {
+        const CUlaunchAttribute *one = pdl_lowered_find(lowered, wanted[i]);
+        if (one != NULL) {
+            attributes[config.numAttrs++] = *one;
+        }
+    }
     CUresult result = driver->cuOccupancyMaxPotentialClusterSize(&largest, function, &config);
     if (result != CUDA_SUCCESS) {
         return failed(kernel, "cuOccupancyMaxPotentialClusterSize", result);
@@ -49,6 +59,7 @@ pdl_status pdl_launch_occupancy(pdl_kernel *kernel, const pdl_launch_desc *desc,
     struct pdl_lowered lowered;
     pdl_occupancy known = {.size = (uint32_t)sizeof(known)};
     int blocks = 0;
+    uint32_t sms = 0;
     pdl_status status = pdl_sized_check(occupancy, "occupancy");
     if (status == PDL_SUCCESS) {
         status = pdl_launch_prepare(kernel, desc, &known.device, &lowered);
@@ -57,14 +68,24 @@ pdl_status pdl_launch_occupancy(pdl_kernel *kernel, const pdl_launch_desc *desc,
         return status;
     }
     const CUlaunchConfig *config = &lowered.config;
+    if (!pdl_kernel_can_count(lowered.facts, config->sharedMemBytes)) {
+        return PDL_FAIL_FIELD(PDL_ERROR_NOT_SUPPORTED, "shared_memory_mode",
+                              "the driver counts blocks for at most %u bytes of dynamic shared "
+                              "memory: set PDL_KERNEL_SHARED_MEMORY_MODE of kernel %s instead",
+                              (unsigned)lowered.facts->max_dynamic_shared_memory,
+                              pdl_kernel_name(kernel));
+    }
     status = pdl_kernel_occupancy(kernel, lowered.facts,
                                   config->blockDimX * config->blockDimY * config->blockDimZ,
                                   config->sharedMemBytes, &blocks);
+    if (status == PDL_SUCCESS) {
+        status = pdl_device_sms(kernel->driver, lowered.facts->device, config->hStream, &sms);
+    }
     if (status != PDL_SUCCESS) {
         return status;
     }
     known.blocks_per_sm = (uint32_t)blocks;
-    known.active_blocks = (uint32_t)blocks * (uint32_t)lowered.facts->device->multiprocessor_count;
+    known.active_blocks = (uint32_t)blocks * sms;
     if (lowered.facts->device->cluster_launch) {
         status = count_clusters(kernel, &lowered, &known);
     }

@@ -7,30 +7,27 @@
 #include "launch/lower.h"
 #include "overlap/rules.h"
 
+static const char *const conditions[][2] = {
+#define CONDITION_ROW(name, value, id, text) [value] = {id, text},
+    PDL_CONDITION_LIST(CONDITION_ROW)
+#undef CONDITION_ROW
+};
+
+static const char *column_of(pdl_condition condition, int column, const char *unknown)
+{
+    const bool known = (size_t)condition < sizeof(conditions) / sizeof(conditions[0]);
+    const char *const text = known ? conditions[condition][column] : NULL;
+    return text != NULL ? text : unknown; /* no condition is 0 */
+}
+
 const char *pdl_condition_name(pdl_condition condition)
 {
-    switch (condition) {
-#define CONDITION_NAME(name, value, id, text)                                                      \
-    case name:                                                                                     \
-        return id;
-        PDL_CONDITION_LIST(CONDITION_NAME)
-#undef CONDITION_NAME
-    default:
-        return "unknown";
-    }
+    return column_of(condition, 0, "unknown");
 }
 
 const char *pdl_condition_string(pdl_condition condition)
 {
-    switch (condition) {
-#define CONDITION_TEXT(name, value, id, text)                                                      \
-    case name:                                                                                     \
-        return text;
-        PDL_CONDITION_LIST(CONDITION_TEXT)
-#undef CONDITION_TEXT
-    default:
-        return "not a condition of this library";
-    }
+    return column_of(condition, 1, "not a condition of this library");
 }
 
 /* ---- one launch ----------------------------------------------------------------------------- */
@@ -56,13 +53,13 @@ static pdl_status get_carveout(const pdl_kernel *kernel, const struct pdl_kernel
                                      "to learn how a kernel's shared memory is set", carveout);
 }
 
-/* What the driver's calculator says. It does not know of a launch's own carve-out: then it is no
- * check. */
+/* What the driver's calculator says. It does not know of a launch's own carve-out and mode: then it
+ * is no check. */
 static pdl_status ask_driver(pdl_kernel *kernel, struct pdl_kernel_facts *facts,
                              const pdl_launch_desc *desc, const struct pdl_block *block,
                              int32_t *blocks)
 {
-    if (desc->shared_memory_carveout != 0 ||
+    if (desc->shared_memory_carveout != 0 || desc->shared_memory_mode != 0 ||
         (desc->flags & PDL_LAUNCH_SET_SHARED_MEMORY_CARVEOUT) != 0) {
         return PDL_SUCCESS;
     }
@@ -106,8 +103,13 @@ static pdl_status look_at(pdl_kernel *kernel, int device, const pdl_launch_desc 
 
 /* ---- both ----------------------------------------------------------------------------------- */
 
-static struct pdl_sm sm_of(const pdl_device_info *device)
+/* `shared` is what a block takes of it at most. A larger one than others can have makes the driver
+ * set an SM's shared memory to the oversized size. */
+static struct pdl_sm sm_of(const pdl_device_info *device, uint32_t shared)
 {
+    const bool oversized = shared > (uint32_t)device->shared_memory_per_block_optin;
+    const int32_t per_block = oversized ? device->oversized_shared_memory_per_block
+                                        : device->shared_memory_per_block_optin;
     const int32_t capability =
         10 * device->compute_capability_major + device->compute_capability_minor;
     return (struct pdl_sm){
@@ -117,8 +119,9 @@ static struct pdl_sm sm_of(const pdl_device_info *device)
         .warp_size = (uint32_t)device->warp_size,
         .blocks = (uint32_t)device->max_blocks_per_multiprocessor,
         .registers = (uint32_t)device->registers_per_multiprocessor,
-        .shared_memory = (uint32_t)device->shared_memory_per_multiprocessor,
-        .shared_memory_per_block = (uint32_t)device->shared_memory_per_block_optin,
+        .shared_memory = (uint32_t)(oversized ? per_block + device->reserved_shared_memory_per_block
+                                              : device->shared_memory_per_multiprocessor),
+        .shared_memory_per_block = (uint32_t)per_block,
         .reserved_shared_memory = (uint32_t)device->reserved_shared_memory_per_block,
         .barriers = pdl_sm_barriers(capability),
     };
@@ -135,18 +138,13 @@ static pdl_status check_arguments(const pdl_kernel *primary, const pdl_launch_de
                                   const pdl_launch_desc *secondary_desc,
                                   const pdl_overlap_report *report)
 {
-    const struct {
-        const char *name;
-        const void *argument;
-    } needed[] = {{"primary", primary},
-                  {"primary_desc", primary_desc},
-                  {"secondary", secondary},
-                  {"secondary_desc", secondary_desc}};
-    for (size_t i = 0; i < sizeof(needed) / sizeof(needed[0]); i++) {
-        if (needed[i].argument == NULL) {
-            return PDL_FAIL_FIELD(PDL_ERROR_INVALID_ARGUMENT, needed[i].name, "%s is NULL",
-                                  needed[i].name);
-        }
+    const char *const missing = primary == NULL          ? "primary"
+                                : primary_desc == NULL   ? "primary_desc"
+                                : secondary == NULL      ? "secondary"
+                                : secondary_desc == NULL ? "secondary_desc"
+                                                         : NULL;
+    if (missing != NULL) {
+        return PDL_FAIL_FIELD(PDL_ERROR_INVALID_ARGUMENT, missing, "%s is NULL", missing);
     }
     return pdl_sized_check(report, "report");
 }
@@ -171,6 +169,7 @@ pdl_status pdl_overlap_query(pdl_kernel *primary, const pdl_launch_desc *primary
     pdl_launch_desc secondary_copy;
     const pdl_device_info *info = NULL;
     struct pdl_overlap_input input = {.device = -1};
+    uint32_t sms = 0;
     pdl_overlap_report known = {.size = (uint32_t)sizeof(known)};
     pdl_status status = check_arguments(primary, primary_desc, secondary, secondary_desc, report);
     if (status == PDL_SUCCESS) {
@@ -191,12 +190,20 @@ pdl_status pdl_overlap_query(pdl_kernel *primary, const pdl_launch_desc *primary
     if (status == PDL_SUCCESS) {
         status = look_at(secondary, device, secondary_desc, &input.secondary);
     }
+    if (status == PDL_SUCCESS) {
+        status = pdl_device_sms(primary->driver, info, stream_of(primary_desc), &input.sms);
+    }
+    if (status == PDL_SUCCESS) {
+        status = pdl_device_sms(primary->driver, info, stream_of(secondary_desc), &sms);
+    }
     if (status != PDL_SUCCESS) {
         return status;
     }
     const bool same_stream = stream_of(primary_desc) == stream_of(secondary_desc);
-    input.sm = sm_of(info);
-    input.sms = (uint32_t)info->multiprocessor_count;
+    const uint32_t first = input.primary.block.shared_memory;
+    const uint32_t second = input.secondary.block.shared_memory;
+    input.sm = sm_of(info, first > second ? first : second);
+    input.sms = sms < input.sms ? sms : input.sms;
     input.device = device;
     input.device_name = info->name;
     input.disabled = primary->driver->overlap_disabled;

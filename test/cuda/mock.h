@@ -21,16 +21,17 @@
 #include "core/driver.h"
 #include "trace/driver.h"
 
-#define MOCK_DEVICES    4
-#define MOCK_KERNELS    8
-#define MOCK_VERSION    14000 /* of driver and Runtime: newer than every attribute */
-#define MOCK_LAUNCHES   64
-#define MOCK_ATTRIBUTES 32
-#define MOCK_PARAMETERS 16  /* of a kernel, at most */
-#define MOCK_ARGUMENT   64  /* bytes of one, at most */
-#define MOCK_RUNS       256 /* nodes that ran */
-#define MOCK_HANDLES    8   /* conditions of a graph, at most */
-#define MOCK_BODIES     4   /* of a conditional, at most */
+#define MOCK_DEVICES       4
+#define MOCK_KERNELS       8
+#define MOCK_VERSION       14000 /* of driver and Runtime: newer than every attribute */
+#define MOCK_LAUNCHES      64
+#define MOCK_ATTRIBUTES    32
+#define MOCK_PARAMETERS    16  /* of a kernel, at most */
+#define MOCK_ARGUMENT      64  /* bytes of one, at most */
+#define MOCK_RUNS          256 /* nodes that ran */
+#define MOCK_ATTRIBUTE_IDS 192 /* of devices and kernels; newer than any header's */
+#define MOCK_HANDLES       8   /* conditions of a graph, at most */
+#define MOCK_BODIES        4   /* of a conditional, at most */
 
 /* Attributes that the oldest headers the library builds with do not name. Their values are written
  * by offset for the same reason. */
@@ -59,7 +60,8 @@ typedef struct CUgraphNode_st mock_node;
 
 struct mock_device {
     char name[128];
-    int attributes[CU_DEVICE_ATTRIBUTE_MAX];
+    int attributes[MOCK_ATTRIBUTE_IDS];
+    unsigned green_sms; /* of the green context */
 };
 
 /* One kernel. It has a CUkernel and, on every device, a CUfunction. */
@@ -72,14 +74,14 @@ struct mock_kernel {
     struct mock_kernel *next; /* and what else was found there */
     unsigned parameter_count;
     size_t parameter_sizes[MOCK_PARAMETERS];
-    int attributes[MOCK_DEVICES][CU_FUNC_ATTRIBUTE_MAX];
+    int attributes[MOCK_DEVICES][MOCK_ATTRIBUTE_IDS];
     int occupancy; /* blocks on an SM; -1: what fits by threads and shared memory */
-    unsigned reads[MOCK_DEVICES][CU_FUNC_ATTRIBUTE_MAX]; /* calls that read the attribute */
-    unsigned writes;                                     /* calls that set an attribute */
-    CUfunction_attribute last_written;                   /* what the last of them set */
-    int last_value;                                      /* and to what */
-    int occupancy_block;                                 /* arguments of the last */
-    size_t occupancy_shared;                             /* occupancy query */
+    unsigned reads[MOCK_DEVICES][MOCK_ATTRIBUTE_IDS]; /* calls that read the attribute */
+    unsigned writes;                                  /* calls that set an attribute */
+    CUfunction_attribute last_written;                /* what the last of them set */
+    int last_value;                                   /* and to what */
+    int occupancy_block;                              /* arguments of the last */
+    size_t occupancy_shared;                          /* occupancy query */
 };
 
 /* A launch as the driver, or the runtime's mock, got it. */
@@ -228,6 +230,11 @@ void *mock_memory(CUdeviceptr address);
 /* Streams of a device, and its context. */
 CUstream mock_stream(unsigned number, int device);
 CUcontext mock_context(int device);
+
+/* The same of a device's green context, which has devices[device].green_sms SMs. */
+void mock_make_current(CUcontext context);
+CUstream mock_green_stream(int device);
+CUcontext mock_green_context(int device);
 
 /* What a stream captures: a graph, nothing (NULL, CU_STREAM_CAPTURE_STATUS_NONE), or what cannot be
  * had any more (NULL, CU_STREAM_CAPTURE_STATUS_INVALIDATED). Not for the legacy default stream. */

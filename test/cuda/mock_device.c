@@ -63,7 +63,8 @@ CUresult mock_cuDeviceGetAttribute(int *value, CUdevice_attribute attribute, CUd
     if (!mock_is_device(device)) {
         return mock_leave(CUDA_ERROR_INVALID_DEVICE);
     }
-    if ((int)attribute <= 0 || attribute >= CU_DEVICE_ATTRIBUTE_MAX) {
+    if ((int)attribute <= 0 || (int)attribute > 150 ||
+        ((int)attribute > 147 && mock.table.version < 13040)) {
         return mock_leave(CUDA_ERROR_INVALID_VALUE);
     }
     *value = mock.devices[device].attributes[attribute];

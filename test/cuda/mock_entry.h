@@ -40,6 +40,7 @@
     X(cuMemAlloc, 3020, cuMemAlloc_v2)                                                             \
     X(cuMemFree, 3020, cuMemFree_v2)                                                               \
     X(cuStreamGetCtx, 9020, cuStreamGetCtx)                                                        \
+    X(cuCtxGetDevResource, 12040, cuCtxGetDevResource)                                             \
     X(cuStreamGetDevice, 12080, cuStreamGetDevice)                                                 \
     X(cuStreamIsCapturing, 10000, cuStreamIsCapturing)                                             \
     X(cuStreamGetCaptureInfo, 12030, cuStreamGetCaptureInfo_v3)                                    \
@@ -162,7 +163,6 @@ bool mock_is_device(CUdevice device);
  * none is current), and how many were pushed and not popped. */
 CUcontext mock_current_context(void);
 int mock_current_device(void);
-void mock_make_current(CUcontext context);
 bool mock_has_context(CUcontext context, const char *call); /* notes misuse if not */
 extern _Thread_local int mock_context_depth;
 

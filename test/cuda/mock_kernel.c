@@ -90,7 +90,8 @@ void mock_init_kernel(struct mock_kernel *kernel, const char *name)
 static CUresult read_attribute(struct mock_kernel *kernel, int device,
                                CUfunction_attribute attribute, int *value)
 {
-    if ((int)attribute < 0 || attribute >= CU_FUNC_ATTRIBUTE_MAX) {
+    if ((int)attribute < 0 || (int)attribute > 17 ||
+        ((int)attribute == 17 && mock.table.version < 13040)) {
         return CUDA_ERROR_INVALID_VALUE;
     }
     mock_write_late_logs();
@@ -237,17 +238,33 @@ CUresult mock_cuOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, CUfunctio
     return mock_leave(CUDA_SUCCESS);
 }
 
-/* Whether an occupancy of clusters can be had. Nothing but the cluster may be asked for. */
+/* Whether an occupancy of clusters can be had. Only the
+ * cluster and the modes may be asked for. */
 static CUresult check_clusters(CUfunction function, const CUlaunchConfig *config)
 {
     int device = 0;
     const unsigned known =
-        config->numAttrs == 1 && config->attrs[0].id == CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION;
-    if (config->numAttrs != known) {
-        mock_misused("an occupancy of clusters was asked with %u attributes", config->numAttrs);
+        config->numAttrs > 0 && config->attrs[0].id == CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION;
+    for (unsigned i = known; i < config->numAttrs; i++) {
+        if (config->attrs[i].id != ATTRIBUTE_PORTABLE_CLUSTER_SIZE_MODE &&
+            config->attrs[i].id != ATTRIBUTE_SHARED_MEMORY_MODE) {
+            mock_misused("an occupancy of clusters was asked with attribute %d",
+                         (int)config->attrs[i].id);
+        }
     }
     return mock_kernel_of_function(function, &device) != NULL ? CUDA_SUCCESS
                                                               : CUDA_ERROR_INVALID_HANDLE;
+}
+
+static unsigned largest_cluster(const CUlaunchConfig *config)
+{
+    for (unsigned i = 0; i < config->numAttrs; i++) {
+        if (config->attrs[i].id == ATTRIBUTE_PORTABLE_CLUSTER_SIZE_MODE &&
+            config->attrs[i].value.cooperative == 2) { /* as is portableClusterSizeMode */
+            return 16;
+        }
+    }
+    return 8;
 }
 
 /* Of a device whose SMs are in groups of 16 and 18, as an H200's: clusters of up to 8, or 16. */
@@ -259,12 +276,12 @@ CUresult mock_cuOccupancyMaxActiveClusters(int *clusters, CUfunction function,
     if (result != CUDA_SUCCESS) {
         return mock_leave(result);
     }
-    if (config->numAttrs == 0) {
+    if (config->numAttrs == 0 || config->attrs[0].id != CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION) {
         return mock_leave(CUDA_ERROR_INVALID_VALUE);
     }
     const CUlaunchAttributeValue *value = &config->attrs[0].value;
     const unsigned blocks = value->clusterDim.x * value->clusterDim.y * value->clusterDim.z;
-    *clusters = blocks > 8 ? 0 : (int)(132 / blocks);
+    *clusters = blocks > largest_cluster(config) ? 0 : (int)(132 / blocks);
     return mock_leave(CUDA_SUCCESS);
 }
 
@@ -272,6 +289,6 @@ CUresult mock_cuOccupancyMaxPotentialClusterSize(int *size, CUfunction function,
                                                  const CUlaunchConfig *config)
 {
     MOCK_ENTER(cuOccupancyMaxPotentialClusterSize);
-    *size = 8;
+    *size = (int)largest_cluster(config);
     return mock_leave(check_clusters(function, config));
 }

@@ -42,8 +42,11 @@ CUresult mock_check_attribute(const CUlaunchAttribute *attribute)
         return mock.table.version < 12080 ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
     case 16:
         return mock.table.version < 13000 ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
+    case 17:
+    case 18:
+        return mock.table.version < 13020 ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
     default:
-        return (unsigned)attribute->id > 16 ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
+        return (unsigned)attribute->id > 18 ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
     }
 }
 

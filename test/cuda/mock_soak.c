@@ -54,13 +54,15 @@ void mock_fail_randomly(uint64_t seed, unsigned per_million, const CUresult *res
 
 bool mock_is_answer(enum mock_entry entry, CUresult result)
 {
-    return result == CUDA_ERROR_INVALID_VALUE &&
-           (entry == MOCK_cuFuncGetParamInfo || entry == MOCK_cuKernelGetParamInfo);
+    return entry == MOCK_cuCtxGetDevResource ||
+           (result == CUDA_ERROR_INVALID_VALUE &&
+            (entry == MOCK_cuFuncGetParamInfo || entry == MOCK_cuKernelGetParamInfo));
 }
 
 CUresult mock_chance(enum mock_entry entry)
 {
     if (chance.per_million == 0 || entry == MOCK_cuGetErrorName ||
+        entry == MOCK_cuCtxGetDevResource || /* without which the device counts */
         next_random() % 1000000 >= chance.per_million) {
         return CUDA_SUCCESS;
     }

@@ -21,8 +21,9 @@ struct CUevent_st {
     unsigned flags;
 };
 
-static struct CUctx_st primary[MOCK_DEVICES];
+static struct CUctx_st contexts[2 * MOCK_DEVICES]; /* primary ones, then green ones */
 static struct CUstream_st test_streams[STREAMS][MOCK_DEVICES];
+static struct CUstream_st green_streams[MOCK_DEVICES];
 static struct CUstream_st *streams; /* that were created */
 static struct CUevent_st *events;
 
@@ -37,7 +38,17 @@ _Thread_local int mock_context_depth;
 
 CUcontext mock_context(int device)
 {
-    return &primary[device];
+    return &contexts[device];
+}
+
+CUcontext mock_green_context(int device)
+{
+    return &contexts[MOCK_DEVICES + device];
+}
+
+static int device_of(const struct CUctx_st *context)
+{
+    return context != NULL ? (int)(context - contexts) % MOCK_DEVICES : -1;
 }
 
 CUcontext mock_current_context(void)
@@ -51,8 +62,7 @@ CUcontext mock_current_context(void)
 
 int mock_current_device(void)
 {
-    const struct CUctx_st *current = mock_current_context();
-    return current != NULL ? (int)(current - primary) : -1;
+    return device_of(mock_current_context());
 }
 
 void mock_make_current(CUcontext context)
@@ -68,8 +78,8 @@ void mock_set_current(int device)
 
 bool mock_has_context(CUcontext context, const char *call)
 {
-    for (int i = 0; i < MOCK_DEVICES; i++) {
-        if (context == &primary[i]) {
+    for (int i = 0; i < 2 * MOCK_DEVICES; i++) {
+        if (context == &contexts[i]) {
             return true;
         }
     }
@@ -95,7 +105,7 @@ CUresult mock_cuCtxGetId(CUcontext context, unsigned long long *id)
         return mock_leave(CUDA_ERROR_INVALID_CONTEXT);
     }
     /* A reset makes another context of the same device. */
-    *id = 1 + (unsigned long long)(of - primary) + (unsigned long long)mock.resets * MOCK_DEVICES;
+    *id = 1 + (unsigned long long)(of - contexts) + 2ull * mock.resets * MOCK_DEVICES;
     return mock_leave(CUDA_SUCCESS);
 }
 
@@ -143,6 +153,11 @@ CUstream mock_stream(unsigned number, int device)
     return &test_streams[number][device];
 }
 
+CUstream mock_green_stream(int device)
+{
+    return &green_streams[device];
+}
+
 /* The default streams are the current context's. */
 static CUcontext context_of(CUstream stream)
 {
@@ -154,6 +169,11 @@ static CUcontext context_of(CUstream stream)
     if (at >= first && at < first + sizeof(test_streams)) {
         return mock_context((int)((at - first) / sizeof(test_streams[0][0]) % MOCK_DEVICES));
     }
+    for (int i = 0; i < MOCK_DEVICES; i++) {
+        if (stream == &green_streams[i]) {
+            return mock_green_context(i);
+        }
+    }
     for (const struct CUstream_st *live = streams; live != NULL; live = live->next) {
         if (live == stream) {
             return live->context;
@@ -164,8 +184,7 @@ static CUcontext context_of(CUstream stream)
 
 int mock_stream_device(CUstream stream)
 {
-    const struct CUctx_st *context = context_of(stream);
-    return context != NULL ? (int)(context - primary) : -1;
+    return device_of(context_of(stream));
 }
 
 CUresult mock_check_stream(CUstream stream)
@@ -209,6 +228,22 @@ CUresult mock_cuStreamGetCtx(CUstream stream, CUcontext *context)
         *context = context_of(stream);
     }
     return mock_leave(result);
+}
+
+CUresult mock_cuCtxGetDevResource(CUcontext context, CUdevResource *resource,
+                                  CUdevResourceType type)
+{
+    MOCK_ENTER(cuCtxGetDevResource);
+    if (type != CU_DEV_RESOURCE_TYPE_SM || !mock_has_context(context, "cuCtxGetDevResource")) {
+        return mock_leave(CUDA_ERROR_INVALID_VALUE);
+    }
+    const struct mock_device *const device = &mock.devices[device_of(context)];
+    memset(resource, 0, sizeof(*resource));
+    resource->sm.smCount =
+        context - contexts < MOCK_DEVICES
+            ? (unsigned)device->attributes[CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT]
+            : device->green_sms;
+    return mock_leave(CUDA_SUCCESS);
 }
 
 CUresult mock_cuStreamGetDevice(CUstream stream, CUdevice *device)

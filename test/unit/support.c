@@ -351,12 +351,12 @@ static void value_portable_cluster_size(CUlaunchAttributeValue *value)
 
 static void set_shared_memory_mode(pdl_launch_desc *desc)
 {
-    desc->shared_memory_mode = PDL_SHARED_MEMORY_ALLOW_OVERSIZED;
+    desc->shared_memory_mode = PDL_SHARED_MEMORY_NON_PORTABLE;
 }
 
 static void value_shared_memory_mode(CUlaunchAttributeValue *value)
 {
-    value->cooperative = 3; /* as is sharedMemoryMode */
+    value->cooperative = 2; /* as is sharedMemoryMode */
 }
 
 #define CASE(field, id_, since_, set_, value_)                                                     \

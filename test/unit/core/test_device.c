@@ -79,6 +79,7 @@ static void every_fact_comes_from_its_own_attribute(void **state)
         FACT(MAX_GRID_DIM_X, max_grid[0]),
         FACT(MAX_GRID_DIM_Y, max_grid[1]),
         FACT(MAX_GRID_DIM_Z, max_grid[2]),
+        {(CUdevice_attribute)150, offsetof(pdl_device_info, oversized_shared_memory_per_block)},
     };
 #undef FACT
     for (size_t i = 0; i < COUNT_OF(facts); i++) {
@@ -98,6 +99,19 @@ static void every_fact_comes_from_its_own_attribute(void **state)
         mock.devices[0].attributes[facts[i].attribute] = value;
         mock_apply();
     }
+}
+
+static void an_older_driver_is_not_asked_what_it_does_not_know(void **state)
+{
+    (void)state;
+    pdl_device_info info = PDL_DEVICE_INFO_INIT;
+    mock.devices[0].attributes[150] = 262144;
+    mock_set_driver_version(13030);
+    assert_ok(pdl_device_get(0, &info));
+    assert_int_equal(info.oversized_shared_memory_per_block, 0);
+    mock_set_driver_version(13040);
+    assert_ok(pdl_device_get(0, &info));
+    assert_int_equal(info.oversized_shared_memory_per_block, 262144);
 }
 
 static void a_device_that_cannot_do_it_says_so(void **state)
@@ -259,6 +273,7 @@ int main(void)
         MOCK_TEST(the_devices_are_counted),
         MOCK_TEST(every_fact_is_the_drivers),
         MOCK_TEST(every_fact_comes_from_its_own_attribute),
+        MOCK_TEST(an_older_driver_is_not_asked_what_it_does_not_know),
         MOCK_TEST(a_device_that_cannot_do_it_says_so),
         MOCK_TEST(no_context_is_needed),
         MOCK_TEST(a_device_is_asked_once),

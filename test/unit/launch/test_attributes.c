@@ -103,17 +103,140 @@ static void the_documentation_has_every_row(void **state)
     assert_int_equal(found, PDL_ATTRIBUTE_COUNT);
 }
 
-static void more_shared_memory_than_the_limit_is_the_modes_matter(void **state)
+/* ---- shared memory modes -------------------------------------------------------------------- */
+
+enum { OVERSIZED = 150, MODE = 17 }; /* attributes of the device and of the kernel */
+
+static void set_static_and_oversized(int static_bytes, int oversized)
+{
+    mock.devices[0].attributes[OVERSIZED] = oversized;
+    mock.kernels[0].attributes[0][CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES] = static_bytes;
+    mock_apply();
+}
+
+static void each_mode_has_its_own_limit(void **state)
+{
+    (void)state;
+    static const struct {
+        int oversized;
+        uint32_t mode, most;
+    } rows[] = {
+        {262144, PDL_SHARED_MEMORY_PORTABLE, 49152 - 512},
+        {262144, PDL_SHARED_MEMORY_NON_PORTABLE, 232448 - 512},
+        {262144, PDL_SHARED_MEMORY_ALLOW_OVERSIZED, 262144 - 512},
+        {262144, PDL_SHARED_MEMORY_PREFER_OVERSIZED, 262144 - 512},
+        {0, PDL_SHARED_MEMORY_ALLOW_OVERSIZED, 232448 - 512}, /* the device has none */
+    };
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        char asked[16];
+        char most[16];
+        set_static_and_oversized(512, rows[i].oversized);
+        pdl_kernel *kernel = make_kernel(FROM_FUNCTION, 0);
+        pdl_launch_desc desc = plain_desc();
+        desc.shared_memory_mode = rows[i].mode;
+        desc.dynamic_shared_memory = rows[i].most;
+        assert_ok(pdl_launch(kernel, &desc, NULL));
+        assert_int_equal(mock_last_launch()->config.sharedMemBytes, rows[i].most);
+        (void)snprintf(asked, sizeof(asked), "%u", ++desc.dynamic_shared_memory);
+        (void)snprintf(most, sizeof(most), "%u", rows[i].most);
+        assert_refused(pdl_launch(kernel, &desc, NULL), PDL_ERROR_SHARED_MEMORY,
+                       "dynamic_shared_memory", asked, most, "fc1");
+        pdl_kernel_destroy(kernel);
+    }
+}
+
+static void a_value_newer_than_its_attribute_is_refused_with_both_versions(void **state)
+{
+    (void)state;
+    for (int version = 13020; version <= 13050; version += 10) {
+        for (int symbol = 0; symbol < 2; symbol++) {
+            char number[16];
+            (void)snprintf(number, sizeof(number), "13.%d", version % 100 / 10);
+            mock_set_driver_version(symbol ? MOCK_VERSION : version);
+            mock_runtime_ops.runtime_version = version;
+            pdl_kernel *kernel = make_kernel(symbol ? FROM_SYMBOL : FROM_FUNCTION, 0);
+            pdl_launch_desc scheduling = plain_desc();
+            pdl_launch_desc mode = plain_desc();
+            scheduling.cluster_scheduling = PDL_CLUSTER_SCHEDULING_LOAD_BALANCING;
+            mode.shared_memory_mode = PDL_SHARED_MEMORY_NON_PORTABLE;
+            assert_ok(pdl_launch(kernel, &scheduling, NULL));
+            assert_ok(pdl_launch(kernel, &mode, NULL));
+            scheduling.cluster_scheduling = PDL_CLUSTER_SCHEDULING_RUBIN_DSMEM_LOCALITY;
+            mode.shared_memory_mode = PDL_SHARED_MEMORY_ALLOW_OVERSIZED;
+            if (version < 13040) {
+                assert_refused(pdl_launch(kernel, &scheduling, NULL), PDL_ERROR_NOT_SUPPORTED,
+                               "cluster_scheduling", "with this value", "13.4", number);
+                assert_refused(pdl_launch(kernel, &mode, NULL), PDL_ERROR_NOT_SUPPORTED,
+                               "shared_memory_mode", "with this value", "13.4", number);
+            } else {
+                assert_ok(pdl_launch(kernel, &scheduling, NULL));
+                assert_int_equal(mock_last_launch()->attributes[0].value.cooperative, 3);
+                assert_ok(pdl_launch(kernel, &mode, NULL));
+                assert_int_equal(mock_last_launch()->attributes[0].value.cooperative, 3);
+            }
+            pdl_kernel_destroy(kernel);
+        }
+    }
+}
+
+static void a_kernels_own_mode_is_its_limit(void **state)
+{
+    (void)state;
+    for (int source = 0; source < KERNEL_SOURCES; source++) {
+        mock.kernels[0].attributes[0][MODE] = 0;
+        set_static_and_oversized(0, 262144);
+        pdl_kernel *kernel = make_kernel((enum kernel_source)source, 0);
+        pdl_kernel_info info = PDL_KERNEL_INFO_INIT;
+        pdl_launch_desc desc = plain_desc();
+        desc.dynamic_shared_memory = 262144;
+        assert_refused(pdl_launch(kernel, &desc, NULL), PDL_ERROR_SHARED_MEMORY,
+                       "dynamic_shared_memory", "49152", "262144");
+        assert_ok(pdl_kernel_set_attribute(kernel, PDL_KERNEL_SHARED_MEMORY_MODE,
+                                           PDL_SHARED_MEMORY_ALLOW_OVERSIZED));
+        assert_ok(pdl_kernel_get(kernel, 0, &info));
+        assert_int_equal(info.max_dynamic_shared_memory, 262144);
+        assert_ok(pdl_launch(kernel, &desc, NULL));
+        assert_int_equal(mock_last_launch()->attribute_count, 0);
+        pdl_kernel_destroy(kernel);
+    }
+}
+
+static void a_mode_that_others_have_set_is_seen_before_refusing(void **state)
 {
     (void)state;
     pdl_kernel *kernel = make_kernel(FROM_FUNCTION, 0);
     pdl_launch_desc desc = plain_desc();
-    desc.dynamic_shared_memory = 300 << 10;
-    assert_refused(pdl_launch(kernel, &desc, NULL), PDL_ERROR_SHARED_MEMORY,
-                   "dynamic_shared_memory", "307200");
-    desc.shared_memory_mode = PDL_SHARED_MEMORY_ALLOW_OVERSIZED;
     assert_ok(pdl_launch(kernel, &desc, NULL));
-    assert_int_equal(mock_last_launch()->config.sharedMemBytes, 300 << 10);
+    assert_int_equal(mock.kernels[0].reads[0][MODE], 0); /* no launch that fits asks for it */
+    mock.kernels[0].attributes[0][MODE] = PDL_SHARED_MEMORY_NON_PORTABLE;
+    desc.dynamic_shared_memory = 232448;
+    assert_ok(pdl_launch(kernel, &desc, NULL));
+    assert_int_equal(mock.kernels[0].reads[0][MODE], 1);
+    pdl_kernel_destroy(kernel);
+    mock_set_driver_version(13030); /* which does not know it */
+    kernel = make_kernel(FROM_FUNCTION, 0);
+    assert_refused(pdl_launch(kernel, &desc, NULL), PDL_ERROR_SHARED_MEMORY,
+                   "dynamic_shared_memory", "49152");
+    pdl_kernel_destroy(kernel);
+}
+
+static void the_drivers_calculator_is_not_asked_beyond_the_kernels_own_limit(void **state)
+{
+    (void)state;
+    pdl_kernel *kernel = make_kernel(FROM_FUNCTION, 0);
+    pdl_occupancy occupancy = PDL_OCCUPANCY_INIT;
+    pdl_launch_desc desc = plain_desc();
+    mock.kernels[0].occupancy = 0; /* what it says of so much */
+    desc.cooperative = 1;
+    desc.shared_memory_mode = PDL_SHARED_MEMORY_NON_PORTABLE;
+    desc.dynamic_shared_memory = 49153;
+    assert_ok(pdl_launch(kernel, &desc, NULL));
+    assert_refused(pdl_launch_occupancy(kernel, &desc, &occupancy), PDL_ERROR_NOT_SUPPORTED,
+                   "shared_memory_mode", "49152", "PDL_KERNEL_SHARED_MEMORY_MODE");
+    assert_int_equal(mock.calls[MOCK_cuOccupancyMaxActiveBlocksPerMultiprocessor], 0);
+    desc.dynamic_shared_memory = 49152;
+    assert_refused(pdl_launch(kernel, &desc, NULL), PDL_ERROR_COOPERATIVE_TOO_LARGE, "cooperative",
+                   "0 on each of 132");
     pdl_kernel_destroy(kernel);
 }
 
@@ -122,9 +245,10 @@ static void more_shared_memory_than_the_limit_is_the_modes_matter(void **state)
 static void any_attribute_of_a_kernel_reaches_the_driver(void **state)
 {
     (void)state;
-    static const int32_t numbers[] = {
-        PDL_KERNEL_MAX_DYNAMIC_SHARED_MEMORY, PDL_KERNEL_SHARED_MEMORY_CARVEOUT,
-        PDL_KERNEL_NON_PORTABLE_CLUSTER_SIZE, PDL_KERNEL_CLUSTER_SCHEDULING};
+    static const int32_t numbers[] = {PDL_KERNEL_MAX_DYNAMIC_SHARED_MEMORY,
+                                      PDL_KERNEL_SHARED_MEMORY_CARVEOUT,
+                                      PDL_KERNEL_NON_PORTABLE_CLUSTER_SIZE,
+                                      PDL_KERNEL_CLUSTER_SCHEDULING, PDL_KERNEL_SHARED_MEMORY_MODE};
     for (int source = 0; source < KERNEL_SOURCES; source++) {
         pdl_kernel *kernel = make_kernel((enum kernel_source)source, 0);
         for (size_t i = 0; i < COUNT_OF(numbers); i++) {
@@ -188,6 +312,12 @@ static void blocks_and_clusters_at_a_time_are_counted(void **state)
         assert_ok(pdl_launch_occupancy(kernel, &desc, &occupancy));
         assert_int_equal(occupancy.active_clusters, 16);
         assert_int_equal(occupancy.active_blocks, 128);
+        desc.cluster[0] = 16;
+        desc.portable_cluster_size = PDL_PORTABLE_CLUSTER_SIZE_NOT_REQUIRED;
+        desc.shared_memory_mode = PDL_SHARED_MEMORY_NON_PORTABLE;
+        assert_ok(pdl_launch_occupancy(kernel, &desc, &occupancy));
+        assert_int_equal(occupancy.max_cluster_size, 16); /* the driver is told of it */
+        assert_int_equal(occupancy.active_clusters, 8);
         pdl_kernel_destroy(kernel);
     }
 }
@@ -219,7 +349,11 @@ int main(void)
         MOCK_TEST(as_many_extra_attributes_as_there_is_room_for_fit_beside_all_others),
         MOCK_TEST(the_table_is_in_the_order_of_the_numbers_and_has_every_field_case),
         MOCK_TEST(the_documentation_has_every_row),
-        MOCK_TEST(more_shared_memory_than_the_limit_is_the_modes_matter),
+        MOCK_TEST(each_mode_has_its_own_limit),
+        MOCK_TEST(a_value_newer_than_its_attribute_is_refused_with_both_versions),
+        MOCK_TEST(a_kernels_own_mode_is_its_limit),
+        MOCK_TEST(a_mode_that_others_have_set_is_seen_before_refusing),
+        MOCK_TEST(the_drivers_calculator_is_not_asked_beyond_the_kernels_own_limit),
         MOCK_TEST(any_attribute_of_a_kernel_reaches_the_driver),
         MOCK_TEST(what_the_driver_refuses_is_said_with_the_number),
         MOCK_TEST(the_drivers_function_of_a_kernel_can_be_had),

@@ -597,6 +597,56 @@ static void functions_and_symbols_are_asked_as_well(void **state)
     }
 }
 
+static void the_sms_are_those_of_the_streams_contexts(void **state)
+{
+    (void)state;
+    const CUstream green = mock_green_stream(0);
+    const CUstream plain = mock_stream(0, 0);
+    mock.devices[0].green_sms = 24;
+    const struct {
+        CUstream primary, secondary;
+        uint32_t sms;
+    } rows[] = {{green, green, 24}, {plain, plain, 132}, {green, plain, 24}, {plain, green, 24}};
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        pair.primary_desc.stream = rows[i].primary;
+        pair.secondary_desc.stream = rows[i].secondary;
+        const pdl_overlap_report report = query();
+        assert_int_equal(report.sms, rows[i].sms);
+        assert_int_equal(report.primary_waves, rows[i].sms == 24 ? 4 : 1);
+    }
+    pair.primary_desc.stream = NULL;
+    pair.secondary_desc.stream = NULL;
+    mock_make_current(mock_green_context(0));
+    assert_int_equal(query().sms, 24);
+    mock_set_current(-1); /* the kernels need none */
+    pdl_overlap_report report = PDL_OVERLAP_REPORT_INIT;
+    assert_ok(pdl_overlap_query(pair.primary, &pair.primary_desc, pair.secondary,
+                                &pair.secondary_desc, 0, &report));
+    assert_int_equal(report.sms, 132);
+    mock_set_current(0);
+}
+
+/* 256 KiB on request, and an SM that has that and what is reserved. */
+static void an_oversized_block_has_the_oversized_memory(void **state)
+{
+    (void)state;
+    mock.devices[0].attributes[150] = 262144;
+    mock_apply();
+    pair.primary_desc.grid[0] = 132;
+    pair.primary_desc.dynamic_shared_memory = 240 << 10;
+    pair.primary_desc.shared_memory_mode = PDL_SHARED_MEMORY_ALLOW_OVERSIZED;
+    pair.secondary_desc.dynamic_shared_memory = 14 << 10;
+    pdl_overlap_report report = query();
+    assert_int_equal(report.primary_per_sm, 1);
+    assert_int_equal(report.fit_beside_most, 1);
+    assert_int_equal(report.resources[2].capacity, (256 << 10) + 1024);
+    pair.secondary_desc.dynamic_shared_memory = 16 << 10;
+    report = query();
+    assert_int_equal(report.fit_beside_most, 0);
+    pair.primary_desc.dynamic_shared_memory = SHARED; /* it need not be oversized */
+    assert_int_equal(query().resources[2].capacity, 233472);
+}
+
 static void every_condition_has_a_name_of_its_own(void **state)
 {
     (void)state;
@@ -653,6 +703,8 @@ int main(void)
         PAIR_TEST(a_driver_that_fails_is_told),
         PAIR_TEST(a_smaller_report_is_filled_to_its_end),
         PAIR_TEST(functions_and_symbols_are_asked_as_well),
+        PAIR_TEST(the_sms_are_those_of_the_streams_contexts),
+        PAIR_TEST(an_oversized_block_has_the_oversized_memory),
         PAIR_TEST(every_condition_has_a_name_of_its_own),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
