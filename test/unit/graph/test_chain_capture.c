@@ -197,16 +197,23 @@ static void what_is_captured_is_copied_whatever_it_is(void **state)
 static void a_capture_that_cannot_be_copied_stays_a_child_without_the_kernel_before(void **state)
 {
     (void)state;
-    add_link(chain, kernel, PDL_OVERLAP_AUTO, 0);
-    assert_ok(pdl_chain_capture_begin(chain, stream));
-    (void)mock_capture_node(stream, CU_GRAPH_NODE_TYPE_KERNEL, true);
-    (void)mock_capture_node(stream, CU_GRAPH_NODE_TYPE_BATCH_MEM_OP, true);
-    assert_ok(pdl_chain_capture_end(chain, NULL));
-    assert_ok(pdl_chain_build(chain));
-    assert_int_equal(nth(1)->type, CU_GRAPH_NODE_TYPE_GRAPH);
-    assert_ok(pdl_chain_launch(chain, NULL));
-    assert_ran_count(2); /* the link's kernel once, and the captured one */
-    assert_int_equal(chain_census(chain).kernels, 2);
+    /* Batched memory operations, and what CUDA 13.5 added: copies, an engine, fabric copies. */
+    static const int types[] = {CU_GRAPH_NODE_TYPE_BATCH_MEM_OP, 14, 17, 18};
+    for (size_t i = 0; i < COUNT_OF(types); i++) {
+        pdl_chain *made = NULL;
+        assert_ok(pdl_chain_create(NULL, &made));
+        add_link(made, kernel, PDL_OVERLAP_AUTO, 0);
+        assert_ok(pdl_chain_capture_begin(made, stream));
+        (void)mock_capture_node(stream, CU_GRAPH_NODE_TYPE_KERNEL, true);
+        (void)mock_capture_node(stream, (CUgraphNodeType)types[i], true);
+        assert_ok(pdl_chain_capture_end(made, NULL));
+        assert_ok(pdl_chain_build(made));
+        assert_ok(pdl_chain_launch(made, NULL));
+        assert_ran_count(2); /* the link's kernel once, and the captured one */
+        assert_int_equal(chain_census(made).kernels, 2);
+        assert_int_equal(chain_census(made).programmatic, 0);
+        pdl_chain_destroy(made);
+    }
 }
 
 /* Memsets and copies do not tell their context, so it is that of the kernels, which must be one. */
