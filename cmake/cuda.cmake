@@ -26,7 +26,7 @@ elseif(CMAKE_CUDA_COMPILER)
     set(PDL_NVCC ${CMAKE_CUDA_COMPILER})
 else()
     find_program(PDL_NVCC nvcc
-        HINTS $ENV{CUDACXX} ENV PATH
+        HINTS ${CUDAToolkit_ROOT} $ENV{CUDACXX} ENV PATH
         PATHS ${pdl_cuda_roots}
         PATH_SUFFIXES bin
         NO_DEFAULT_PATH

@@ -102,7 +102,7 @@ extern "C" __global__ void prefetches_a_tensor_map(const tensor_map *map)
     PDL_WAIT();
 }
 
-#if defined(__CUDACC__)
+#if defined(__CUDACC__) && (!defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 700)
 #define GRID_CONSTANT __grid_constant__
 #else
 #define GRID_CONSTANT
