@@ -7,7 +7,7 @@
 bool pdl_special_register(const char *name, uint32_t length, uint16_t *depends)
 {
     static const struct {
-        char prefix[20];
+        char prefix[21];
         uint16_t depends;
     } registers[] = {
         {"%tid.", PDL_DEPENDS_THREAD | PDL_DEPENDS_WARP},
