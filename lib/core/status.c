@@ -9,7 +9,7 @@
 
 #include "os/compiler.h"
 
-static _Thread_local pdl_error last_error = PDL_ERROR_INIT;
+static PDL_THREAD_LOCAL pdl_error last_error = PDL_ERROR_INIT;
 
 const char *pdl_status_name(pdl_status status)
 {

@@ -32,7 +32,7 @@ void pdl_lock_release(struct pdl_lock *lock)
 
 /* ---- libraries -------------------------------------------------------------------------------- */
 
-static _Thread_local char library_error[256];
+static PDL_THREAD_LOCAL char library_error[256];
 
 /* An own text, in English, for what there is not; else the system's. */
 static void note_error(const char *name)
