@@ -60,9 +60,10 @@ void *pdl_library_open(const char *name)
         from = LOAD_LIBRARY_SEARCH_DEFAULT_DIRS;
     }
     char path[MAX_PATH];
-    const DWORD length = from & LOAD_LIBRARY_SEARCH_DLL_LOAD_DIR
-                             ? GetFullPathNameA(name, (DWORD)sizeof(path), path, NULL)
-                             : 0;
+    DWORD length = 0;
+    if ((from & LOAD_LIBRARY_SEARCH_DLL_LOAD_DIR) != 0) { /* which wants a whole path */
+        length = GetFullPathNameA(name, (DWORD)sizeof(path), path, NULL);
+    }
     const HMODULE library =
         LoadLibraryExA(length > 0 && length < sizeof(path) ? path : name, NULL, from);
     if (library == NULL) {
