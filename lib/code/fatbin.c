@@ -160,11 +160,11 @@ static size_t record_size(const struct pdl_fatbin_entry_header *header, const un
                           size_t left)
 {
     uint64_t size = sizeof(*header);
-    uint32_t options[2]; /* place, length */
     if (header->name != 0 && string_end(header->name, header->name_size) > size) {
         size = string_end(header->name, header->name_size);
     }
     if (header->options != 0) {
+        uint32_t options[2]; /* place, length */
         if (left < sizeof(options) || header->options > left - sizeof(options)) {
             return 0;
         }

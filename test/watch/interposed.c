@@ -11,6 +11,7 @@
  *   0, 1    another stream
  *   release the device's context is released; this driver keeps what is in it
  *   fatbin, wrapper, copy    the code again, in a fatbin of the program, its wrapper, a fatbin in other memory
+ *   table                    the code again, in a table of images
  *   cubin   machine code: cwaits, clate, cleaves, and waits, which does not
  *   threads the next launch by four threads, each 50 times
  *   fork    the rest in a child
@@ -149,7 +150,17 @@ static void load_fatbin(const char *way)
 {
     static unsigned char mapped[8192] __attribute__((aligned(8))) = {1}; /* not zeroed memory */
     static struct wrapper wrapper = {0x466243b1, 1, mapped, NULL};
-    struct bytes made = make_fatbin(MADE_PTX, 90, text, sizeof(text));
+    struct bytes made = {NULL, 0};
+    if (strcmp(way, "table") == 0) {
+        static const char other[] = ".version 8.5\n.target sm_120\n.address_size 64\n";
+        const struct made_image images[] = {{MADE_PTX, 120, other, sizeof(other), NULL, NULL},
+                                            {MADE_PTX, 90, text, sizeof(text), "a.cu", "-O3"}};
+        const size_t begin = fatbin_begin(&made);
+        (void)fatbin_add_table(&made, 0, images, 2);
+        fatbin_end(&made, begin);
+    } else {
+        made = make_fatbin(MADE_PTX, 90, text, sizeof(text));
+    }
     if (made.size > sizeof(mapped)) {
         fail("the fatbin is too large");
     }
@@ -305,7 +316,7 @@ int main(int argc, char **argv)
         if (strcmp(what, "0") == 0 || strcmp(what, "1") == 0) {
             stream = streams[what[0] - '0'];
         } else if (strcmp(what, "fatbin") == 0 || strcmp(what, "wrapper") == 0 ||
-                   strcmp(what, "copy") == 0) {
+                   strcmp(what, "copy") == 0 || strcmp(what, "table") == 0) {
             load_fatbin(what);
         } else if (strcmp(what, "release") == 0) {
             CHECK(driver.cuDevicePrimaryCtxRelease(0));

@@ -132,7 +132,7 @@ def test_on_adds_the_overlap_to_proved_kernels():
 
 
 def test_on_finds_the_code_wherever_it_lies():
-    for way in "fatbin", "wrapper", "copy":
+    for way in "fatbin", "wrapper", "copy", "table":
         run = Run(way, [way, "waits", "never"], rules="on *\n")
         assert run.overlaps() == ["waits!", "never"], (way, run.launches)
 

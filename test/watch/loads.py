@@ -16,7 +16,7 @@ from interposed import records
 
 WAIT = b"griddepcontrol.wait;"
 TRIGGER = b"griddepcontrol.launch_dependents;"
-PTX, CUBIN, LZ4 = 1, 2, 0x2000
+PTX, CUBIN, TABLE, LZ4 = 1, 2, 0x100, 0x2000
 SINGLE = ["data", "dataex", "fatbin", "file", "library", "libraryfile", "link", "linkfile"]
 FATBIN = ["data", "fatbin", "wrapper", "file", "library", "libraryfile", "link", "linkfile"]
 
@@ -211,6 +211,48 @@ def test_compressed_fatbins_are_instrumented():
     broken = fatbin(entry(PTX, 90, b"\xff" * 16, flags=LZ4, full=len(text())))
     run = Run("fatbin", broken)
     assert run.images == [broken] and len(run.said) == 1, run.said
+
+
+def table(*images, flags=0):
+    """An entry with images of (kind, target, payload, options)."""
+    payload, records = b"", b""
+    for kind, target, image, options in images:
+        image += bytes(8 - len(image) % 8)
+        strings = struct.pack("<II", 72, len(options)) + options + bytes(8 - len(options) % 8)
+        records += struct.pack("<HHIQIIHHIIIQQQ", kind, 0x101, len(payload), len(image), 0, 64, 7, 8, target, 0, 0, 0x11, 0, 0) + strings
+        payload += image
+    about = struct.pack("<II", len(images), 8 + len(records)) + records
+    packed = lz4(payload) if flags else payload
+    return struct.pack("<HHIQIIHHIIIQQQ", TABLE, 0x101, 64 + len(about), len(packed) + -len(packed) % 8, len(packed) if flags else 0, 64,
+                       1, 0, 0, 0, 0, flags | 0x11, 0, len(payload) if flags else 0) + about + packed + bytes(-len(packed) % 8)
+
+
+def test_images_of_a_table_become_entries():
+    codecs = [0]
+    try:
+        ctypes.CDLL("liblz4.so.1")
+        codecs.append(LZ4)
+    except OSError:
+        pass
+    for flags in codecs:
+        other = (CUBIN, 80, b"\x7fELF" + bytes(59) + b"x", b"")
+        old = (PTX, 80, text(target="sm_80"), b"-O3")
+        best = (PTX, 90, text(), b"-maxrregcount=32")
+        image = fatbin(table(other, old, best, flags=flags), entry(PTX, 100, text()))
+        for way in FATBIN:
+            run = Run(way, image)
+            got = entries_of(run.images[0])
+            assert run.results == [0] and run.said == [] and len(got) == 4, (way, run.said)
+            assert [one[:2] for one in got] == [one[:2] for one in (other, old, best)] + [(PTX, 100)], way
+            assert [one[3] for one in got[:2]] == [other[2], old[2]] and instrumented(got[2][3]), way
+            assert all(one[3] in two[4] for one, two in zip((other, old, best), got)), way
+        # Nothing is replaced where the driver may choose what nobody here knows, or machine code.
+        for more in entry(0x200, 90, b"what"), entry(CUBIN, 90, b"\x7fELF" + bytes(60)):
+            stays = fatbin(table(other, old, best, flags=flags), more)
+            assert Run("fatbin", stays).images == [stays]
+    short = bytearray(fatbin(table((PTX, 90, text(), b""))))
+    short[16 + 64] = 2 # images, of which there is one
+    assert Run("fatbin", bytes(short)).images == [short]
 
 
 def test_targets_below_9_0_are_raised_where_the_device_allows():

@@ -104,8 +104,18 @@ json_t *json_new_array(void)
 
 const char *kind_name(int32_t kind)
 {
-    static const char *const names[] = {NULL, "ptx", "sass", "lto", "tile"};
-    return kind > 0 && (size_t)kind < sizeof(names) / sizeof(names[0]) ? names[kind] : "unknown";
+    switch (kind) {
+    case PDL_INSPECT_PTX:
+        return "ptx";
+    case PDL_INSPECT_SASS:
+        return "sass";
+    case PDL_INSPECT_LTO:
+        return "lto";
+    case PDL_INSPECT_TILE:
+        return "tile";
+    default:
+        return "unknown";
+    }
 }
 
 json_t *json_place(const pdl_inspect_place *place)
