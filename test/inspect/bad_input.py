@@ -228,9 +228,26 @@ class Containers(BadInput):
             path = self.file(bytes(changed), "x.cubin")
             result = lint(path)
             self.bounded(result, 20, 64)
+            if new == 250:  # the code is still whole
+                self.assertNotEqual(result.code, 2, result)
+                self.assertIn("note: sm_250 is unknown to this version", result.error)
+                continue
             self.assertEqual(result.code, 2, result)
             self.assertEqual(result.error.count(": error: "), 1, result)
             self.assertRegex(result.error, r"error: .*\b(sm_)?%d\b" % new)
+
+    def test_entry_of_an_unknown_kind(self):
+        text = b".version 8.5\n.target sm_90\n.address_size 64\n.entry f() { griddepcontrol.wait; ret; }"
+        for kind, code in (8, 0), (0x200, 2):
+            body = b""
+            for number, payload in (1, text), (kind, b"what"):
+                payload += bytes(8 - len(payload) % 8)
+                body += struct.pack("<HHIQIIHHIIIQQQ", number, 0x101, 64, len(payload), 0, 0, 5, 8, 90, 0, 0, 0x11, 0, 0) + payload
+            path = self.file(struct.pack("<IHHQ", 0xBA55ED50, 1, 16, len(body)) + body, "x.fatbin")
+            result = lint(path)
+            self.bounded(result, 5, 64)
+            self.assertEqual(result.code, code, result)
+            self.assertEqual("error: it is of an unknown kind, 0x200; its kernels are unknown" in result.error, code == 2, result)
 
     def test_cubin_that_is_cut_short(self):
         cubin = self.cubin()
