@@ -120,7 +120,8 @@ def build(architecture, host, source, work, version, number, described, artifact
     maps = ["-ffile-prefix-map=%s=." % folder for folder in (source, binary)]
     # A link editor that strips makes a build ID that does not depend on names of temporary files, and a run path that
     # CMake changes later keeps the length of the build's.
-    run("cmake", "--preset", "package" if architecture == host else CROSS[architecture][0], "-S", source, "-B", binary, "--no-warn-unused-cli",
+    preset = "package" if architecture == host else CROSS[architecture][0]
+    run("cmake", "--preset", preset, "-S", source, "-B", binary, "--no-warn-unused-cli",
         "-D", "CMAKE_C_FLAGS=" + " ".join(maps), "-D", "CMAKE_CUDA_FLAGS=" + " ".join("-Xcompiler=" + each for each in maps),
         "-D", "CMAKE_EXE_LINKER_FLAGS=-s", "-D", "CMAKE_SHARED_LINKER_FLAGS=-s", "-D", "CMAKE_MODULE_LINKER_FLAGS=-s",
         "-D", "CMAKE_BUILD_WITH_INSTALL_RPATH=ON", "-D", "PDL_REQUIRE_ALL=ON",
