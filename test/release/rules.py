@@ -10,6 +10,7 @@ import subprocess
 import sys
 import tempfile
 import unittest
+import unittest.mock
 
 SCRIPTS = pathlib.Path(__file__).resolve().parents[2] / "cmake" / "release"
 sys.path.insert(0, str(SCRIPTS))
@@ -130,6 +131,9 @@ class Archives(Case):
     def test_equal(self):
         one = self.archive("one", ["a/b", "a/c", "d"], 0o644)
         self.assertEqual(one, self.archive("second", ["d", "a/c", "a/b"], 0o660))
+        found = pathlib.Path.rglob
+        with unittest.mock.patch.object(pathlib.Path, "rglob", lambda *args: reversed(sorted(found(*args)))):
+            self.assertEqual(one, self.archive("fifth", ["a/b", "a/c", "d"], 0o644))
         self.assertNotEqual(one, self.archive("third", ["a/b", "a/c"], 0o644))
         self.assertNotEqual(one, self.archive("fourth", ["a/b", "a/c", "d"], 0o755))
 
@@ -164,6 +168,7 @@ class Bill(Case):
     def test_dependencies(self):
         document = self.write()
         names = {package["SPDXID"]: package["name"] for package in document["packages"]}
+        self.assertEqual(sorted(names.values()), ["libc6", "libpdl", "one", "two"])
         found = {(names[r["spdxElementId"]], names[r["relatedSpdxElement"]]) for r in document["relationships"]
                  if r["relationshipType"] == "DEPENDS_ON"}
         self.assertEqual(found, {("one", "libc6"), ("two", "one"), ("two", "libc6")})
