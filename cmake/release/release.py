@@ -182,6 +182,10 @@ def main():
     check_tools(arguments.architectures, host)
     epoch = int(os.environ.setdefault("SOURCE_DATE_EPOCH", git("show", "--no-patch", "--format=%ct", "HEAD")))
     os.umask(0o022)
+    # A compiler cache may replace the paths of sources by others.
+    os.environ["CCACHE_DISABLE"] = "1"
+    for language in ("C", "CXX", "CUDA"):
+        os.environ.pop("CMAKE_%s_COMPILER_LAUNCHER" % language, None)
 
     work, artifacts = arguments.out.resolve() / "work", arguments.out.resolve() / ("libpdl-" + version)
     for folder in (work, artifacts):
