@@ -105,16 +105,14 @@ static pdl_status add_conditional(struct build *build, CUgraph graph, struct pdl
                                   const char *doing)
 {
     static const CUgraphConditionalNodeType types[] = {
-        [PDL_NODE_IF] = CU_GRAPH_COND_TYPE_IF,
-        [PDL_NODE_WHILE] = CU_GRAPH_COND_TYPE_WHILE,
-        [PDL_NODE_SWITCH] = CU_GRAPH_COND_TYPE_SWITCH,
-    };
+        /* from PDL_NODE_IF on */
+        CU_GRAPH_COND_TYPE_IF, CU_GRAPH_COND_TYPE_WHILE, CU_GRAPH_COND_TYPE_SWITCH};
     struct pdl_part *part = link->part;
     CUgraphNodeParams params;
     memset(&params, 0, sizeof(params));
     params.type = CU_GRAPH_NODE_TYPE_CONDITIONAL;
     params.conditional.handle = part->fresh_condition;
-    params.conditional.type = types[part->node.kind];
+    params.conditional.type = types[part->node.kind - PDL_NODE_IF];
     params.conditional.size = part->node.bodies;
     params.conditional.ctx = build->context;
     pdl_status status =

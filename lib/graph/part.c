@@ -145,9 +145,9 @@ static pdl_status check_memory(pdl_chain_node *node)
 
 static pdl_status check_conditional(const struct pdl_driver *driver, pdl_chain_node *node)
 {
-    static const uint32_t most_of[] = {
-        [PDL_NODE_IF] = 2, [PDL_NODE_WHILE] = 1, [PDL_NODE_SWITCH] = PDL_PART_BODIES};
-    const uint32_t most = most_of[node->kind];
+    const uint32_t most = node->kind == PDL_NODE_SWITCH ? PDL_PART_BODIES
+                          : node->kind == PDL_NODE_IF   ? 2
+                                                        : 1;
     node->bodies = node->bodies != 0 ? node->bodies : 1;
     const bool newer = node->kind == PDL_NODE_SWITCH || node->bodies > 1;
     if (node->bodies > most) {
