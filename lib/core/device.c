@@ -137,8 +137,10 @@ pdl_status pdl_device_sms(const struct pdl_driver *driver, const pdl_device_info
         return PDL_SUCCESS;
     }
     if (result == CUDA_SUCCESS) {
-        call = "cuStreamGetCtx";
-        result = driver->cuStreamGetCtx(stream, &context);
+        /* Not asked of a default stream, which could break captures of others. */
+        call = is_default ? "cuCtxGetCurrent" : "cuStreamGetCtx";
+        result = is_default ? driver->cuCtxGetCurrent(&context)
+                            : driver->cuStreamGetCtx(stream, &context);
     }
     if (result != CUDA_SUCCESS) {
         return pdl_error_from_cuda(driver, call, (int32_t)result, "to find a stream's SMs");

@@ -44,7 +44,7 @@ PDL_COLD static pdl_status refused(const pdl_kernel *kernel, const struct pdl_lo
             return pdl_error_set(
                 PDL_ERROR_INVALID_CLUSTER, source,
                 "%s refused a cluster of %u blocks for kernel %s (%s): more than 8 need "
-                "pdl_kernel_set_attribute() with PDL_KERNEL_NON_PORTABLE_CLUSTER_SIZE, and "
+                "portable_cluster_size or PDL_KERNEL_NON_PORTABLE_CLUSTER_SIZE, and "
                 "all must fit on the device together (pdl_launch_occupancy())",
                 call, blocks, kernel_name, result_name);
         }
