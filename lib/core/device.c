@@ -127,12 +127,13 @@ pdl_status pdl_device_sms(const struct pdl_driver *driver, const pdl_device_info
 {
     const bool is_default =
         stream == NULL || stream == CU_STREAM_LEGACY || stream == CU_STREAM_PER_THREAD;
-    CUdevResource resource = {.sm = {.smCount = 0}};
+    PDL_DEV_RESOURCE resource;
     CUcontext context = NULL;
     const char *call = "cuCtxGetDevice";
     CUdevice device = facts->ordinal; /* a default stream is the current context's, if any */
     CUresult result = is_default ? driver->cuCtxGetDevice(&device) : CUDA_SUCCESS;
     *sms = (uint32_t)facts->multiprocessor_count;
+    memset(&resource, 0, sizeof(resource));
     if (result == CUDA_ERROR_INVALID_CONTEXT || device != facts->ordinal) {
         return PDL_SUCCESS;
     }
@@ -146,7 +147,7 @@ pdl_status pdl_device_sms(const struct pdl_driver *driver, const pdl_device_info
         return pdl_error_from_cuda(driver, call, (int32_t)result, "to find a stream's SMs");
     }
     if (driver->cuCtxGetDevResource != NULL &&
-        driver->cuCtxGetDevResource(context, &resource, CU_DEV_RESOURCE_TYPE_SM) == CUDA_SUCCESS &&
+        driver->cuCtxGetDevResource(context, &resource, PDL_DEV_RESOURCE_SM) == CUDA_SUCCESS &&
         resource.sm.smCount > 0) {
         *sms = resource.sm.smCount;
     }

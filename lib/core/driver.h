@@ -14,16 +14,19 @@ typedef CUresult(CUDAAPI *PFN_cuFuncGetParamInfo_v12040)(CUfunction function, si
                                                          size_t *offset, size_t *size);
 typedef CUresult(CUDAAPI *PFN_cuKernelGetParamInfo_v12040)(CUkernel kernel, size_t index,
                                                            size_t *offset, size_t *size);
-typedef struct CUdevResource_st {
+struct pdl_dev_resource {
     unsigned char padding[96]; /* the type */
     struct {
         unsigned smCount, rest[11];
     } sm;
-} CUdevResource;
-typedef enum { CU_DEV_RESOURCE_TYPE_SM = 1 } CUdevResourceType;
+};
+#define PDL_DEV_RESOURCE      struct pdl_dev_resource
+#define PDL_DEV_RESOURCE_TYPE int
 typedef CUresult(CUDAAPI *PFN_cuCtxGetDevResource_v12040)(CUcontext context,
-                                                          CUdevResource *resource,
-                                                          CUdevResourceType type);
+                                                          PDL_DEV_RESOURCE *resource, int type);
+#else
+#define PDL_DEV_RESOURCE      CUdevResource
+#define PDL_DEV_RESOURCE_TYPE CUdevResourceType
 #endif
 #if CUDA_VERSION < 12080
 typedef CUresult(CUDAAPI *PFN_cuStreamGetDevice_v12080)(CUstream stream, CUdevice *device);
@@ -32,6 +35,7 @@ typedef CUresult(CUDAAPI *PFN_cuStreamGetDevice_v12080)(CUstream stream, CUdevic
 /* What only newer headers name, since CUDA 13.4: so are modes 3 and 4 of shared memory. */
 #define PDL_OVERSIZED_SINCE                   13040
 #define PDL_FUNC_ATTRIBUTE_SHARED_MEMORY_MODE ((CUfunction_attribute)17)
+#define PDL_DEV_RESOURCE_SM                   ((PDL_DEV_RESOURCE_TYPE)1) /* CU_DEV_RESOURCE_TYPE_SM */
 #define PDL_DEVICE_ATTRIBUTE_OVERSIZED        ((CUdevice_attribute)150)
 
 /* R(name, version): required. O(name, version): optional, NULL where the driver is older.

@@ -7,9 +7,9 @@
 #include "launch/lower.h"
 #include "overlap/rules.h"
 
-static const char *const conditions[][2] = {
+static const char *const conditions[][2] = {{NULL, NULL}, /* no condition is 0 */
 #define CONDITION_ROW(name, value, id, text) [value] = {id, text},
-    PDL_CONDITION_LIST(CONDITION_ROW)
+                                            PDL_CONDITION_LIST(CONDITION_ROW)
 #undef CONDITION_ROW
 };
 
@@ -17,7 +17,7 @@ static const char *column_of(pdl_condition condition, int column, const char *un
 {
     const bool known = (size_t)condition < sizeof(conditions) / sizeof(conditions[0]);
     const char *const text = known ? conditions[condition][column] : NULL;
-    return text != NULL ? text : unknown; /* no condition is 0 */
+    return text != NULL ? text : unknown;
 }
 
 const char *pdl_condition_name(pdl_condition condition)

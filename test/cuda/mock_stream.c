@@ -230,11 +230,11 @@ CUresult mock_cuStreamGetCtx(CUstream stream, CUcontext *context)
     return mock_leave(result);
 }
 
-CUresult mock_cuCtxGetDevResource(CUcontext context, CUdevResource *resource,
-                                  CUdevResourceType type)
+CUresult mock_cuCtxGetDevResource(CUcontext context, PDL_DEV_RESOURCE *resource,
+                                  PDL_DEV_RESOURCE_TYPE type)
 {
     MOCK_ENTER(cuCtxGetDevResource);
-    if (type != CU_DEV_RESOURCE_TYPE_SM || !mock_has_context(context, "cuCtxGetDevResource")) {
+    if (type != PDL_DEV_RESOURCE_SM || !mock_has_context(context, "cuCtxGetDevResource")) {
         return mock_leave(CUDA_ERROR_INVALID_VALUE);
     }
     const struct mock_device *const device = &mock.devices[device_of(context)];
