@@ -7,7 +7,7 @@
 #include "launch/lower.h"
 #include "overlap/rules.h"
 
-static const char *const conditions[][2] = {{NULL, NULL}, /* no condition is 0 */
+static const char *const conditions[][2] = {[0] = {NULL, NULL}, /* no condition */
 #define CONDITION_ROW(name, value, id, text) [value] = {id, text},
                                             PDL_CONDITION_LIST(CONDITION_ROW)
 #undef CONDITION_ROW
