@@ -121,7 +121,7 @@ static void check_damaged(struct made *made, size_t images)
 {
     assert_not_inspected(&made->bytes, PDL_ERROR_INVALID_IMAGE, "damaged or cut short");
     const struct made_section section = {".rodata", &made->bytes, 0};
-    struct bytes elf = make_elf(ET_DYN, &section, 1, false);
+    struct bytes elf = make_elf(PDL_ET_DYN, &section, 1, false);
     pdl_inspection *inspection = inspect(&elf, "file");
     /* Before the table, of it, the table itself, and behind it. */
     assert_int_equal(pdl_inspection_image_count(inspection), 3 + images);
