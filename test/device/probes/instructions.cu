@@ -104,6 +104,8 @@ extern "C" __global__ void prefetches_a_tensor_map(const tensor_map *map)
 
 #if defined(__CUDACC__) && (!defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 700)
 #define GRID_CONSTANT __grid_constant__
+#elif defined(__clang__) && __has_attribute(grid_constant)
+#define GRID_CONSTANT __attribute__((grid_constant))
 #else
 #define GRID_CONSTANT
 #endif
