@@ -17,7 +17,7 @@ import uuid
 
 LICENSE = "MIT" # of the project, as LICENSE states it
 COPYRIGHT = re.compile(r"^Copyright .*", re.MULTILINE)
-IDENTIFIER = re.compile(rb"SPDX-License-Identifier: ([A-Za-z0-9.+-]+(?: (?:AND|OR|WITH) [A-Za-z0-9.+-]+)*)")
+IDENTIFIER = re.compile(rb"SPDX-License-Identifier: ([\w.+-]*[\w+](?: (?:AND|OR|WITH) [\w.+-]*[\w+])*)")
 # Files of this project that can hold a comment have their licence in one.
 COMMENTED = {".c", ".h", ".cc", ".cpp", ".cu", ".cuh", ".py", ".sh", ".cmake"}
 CUDA = "LicenseRef-NVIDIA-CUDA-EULA"

@@ -146,6 +146,7 @@ class Bill(Case):
         self.file("tree/LICENSE", "MIT License\n\nCopyright (c) 2026 authors\n")
         self.file("tree/a.c", "/* SPDX-License-Identifier: MIT */\n")
         self.file("tree/data.json", "{}")
+        self.file("tree/d.h", "/* SPDX-License-Identifier: MIT OR Apache-2.0. More text */\n")
         for name, text in more.items():
             self.file("tree/" + name.replace("_", "."), text)
         control = "Package: %s\nVersion: 1-1\nArchitecture: amd64\nDepends: %s\n"
@@ -175,8 +176,9 @@ class Bill(Case):
 
     def test_files_with_licences_and_checksums(self):
         files = {file["fileName"]: file for file in self.write()["files"]}
-        self.assertEqual(sorted(files), ["./LICENSE", "./a.c", "./data.json", "./usr/bin/one", "./usr/bin/two"])
+        self.assertEqual(sorted(files), ["./LICENSE", "./a.c", "./d.h", "./data.json", "./usr/bin/one", "./usr/bin/two"])
         self.assertEqual(files["./a.c"]["licenseInfoInFiles"], ["MIT"])
+        self.assertEqual(files["./d.h"]["licenseConcluded"], "MIT OR Apache-2.0")
         self.assertEqual(files["./data.json"]["licenseInfoInFiles"], ["NOASSERTION"])
         self.assertEqual(files["./data.json"]["checksums"][1]["checksumValue"],
                          "44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a")
