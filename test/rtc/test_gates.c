@@ -130,7 +130,7 @@ static void an_option_that_nvrtc_lacks_is_refused_by_its_name(void **state)
 /* The machine code of an architecture that is newer than these may be unknown, but is never read wrong. */
 static bool is_known(int architecture)
 {
-    static const int known[] = {90, 100, 101, 103, 110, 120, 121};
+    static const int known[] = {90, 100, 101, 103, 107, 110, 120, 121};
     bool found = architecture < 90;
     for (size_t i = 0; i < COUNT_OF(known); i++) {
         found = found || known[i] == architecture;
