@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/device.h"
 #include "core/error.h"
 #include "core/sized.h"
 #include "launch/log.h"
@@ -48,6 +49,16 @@ PDL_COLD static pdl_status refused(const pdl_kernel *kernel, const struct pdl_lo
                 "all must fit on the device together (pdl_launch_occupancy())",
                 call, blocks, kernel_name, result_name);
         }
+    }
+    if (result == CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE) {
+        uint32_t sms = 0;
+        (void)pdl_device_sms(kernel->driver, lowered->facts->device, config->hStream, &sms);
+        source.field = "cooperative";
+        return pdl_error_set(PDL_ERROR_COOPERATIVE_TOO_LARGE, source,
+                             "%s refused the cooperative grid %u x %u x %u of kernel %s, whose "
+                             "stream's context has %u SMs: %s (%d)",
+                             call, config->gridDimX, config->gridDimY, config->gridDimZ,
+                             kernel_name, sms, result_name, (int)result);
     }
     if (result == CUDA_ERROR_INVALID_VALUE || result == 9 /* cudaErrorInvalidConfiguration */) {
         return pdl_error_set(PDL_ERROR_DRIVER, source,

@@ -220,7 +220,6 @@ static pdl_status check_cooperative(pdl_kernel *kernel, struct pdl_kernel_facts 
     const struct extent grid = extent_of(desc->grid);
     const struct extent block = extent_of(desc->block);
     int blocks = 0;
-    uint32_t sms = 0;
     if (!desc->cooperative || !pdl_kernel_can_count(facts, desc->dynamic_shared_memory)) {
         return PDL_SUCCESS; /* the driver can */
     }
@@ -228,24 +227,22 @@ static pdl_status check_cooperative(pdl_kernel *kernel, struct pdl_kernel_facts 
         return PDL_FAIL_FIELD(PDL_ERROR_NOT_SUPPORTED, "cooperative",
                               "device %d has no cooperative launches", facts->device->ordinal);
     }
-    pdl_status status = pdl_kernel_occupancy(kernel, facts, block.x * block.y * block.z,
-                                             desc->dynamic_shared_memory, &blocks);
-    if (status == PDL_SUCCESS) {
-        status = pdl_device_sms(kernel->driver, facts->device,
-                                desc->stream != PDL_NODE_STREAM ? desc->stream : NULL, &sms);
-    }
+    const pdl_status status = pdl_kernel_occupancy(kernel, facts, block.x * block.y * block.z,
+                                                   desc->dynamic_shared_memory, &blocks);
     if (status != PDL_SUCCESS) {
         return status;
     }
-    /* A grid's limits are 2^31 - 1 and twice 2^16 - 1: the product fits. */
+    /* A grid's limits are 2^31 - 1 and twice 2^16 - 1: the product fits. A green context has fewer SMs:
+     * the driver refuses what does not fit there, because to ask for them costs each launch. */
     const uint64_t wanted = (uint64_t)grid.x * grid.y * grid.z;
-    const uint64_t room = (uint64_t)blocks * sms;
+    const uint64_t room = (uint64_t)blocks * (uint64_t)facts->device->multiprocessor_count;
     if (wanted > room) {
         return PDL_FAIL_FIELD(PDL_ERROR_COOPERATIVE_TOO_LARGE, "cooperative",
                               "the cooperative grid has %llu blocks and device %d holds %llu of "
-                              "kernel %s at a time (%d on each of %u SMs)",
+                              "kernel %s at a time (%d on each of %d SMs)",
                               (unsigned long long)wanted, facts->device->ordinal,
-                              (unsigned long long)room, pdl_kernel_name(kernel), blocks, sms);
+                              (unsigned long long)room, pdl_kernel_name(kernel), blocks,
+                              facts->device->multiprocessor_count);
     }
     return PDL_SUCCESS;
 }

@@ -29,7 +29,7 @@ static pdl_launch_desc green_desc(bool current)
     return desc;
 }
 
-static void a_cooperative_grid_must_fit_its_sms(void **state)
+static void a_refused_cooperative_grid_names_its_sms(void **state)
 {
     (void)state;
     for (int way = 0; way < 2; way++) {
@@ -38,10 +38,16 @@ static void a_cooperative_grid_must_fit_its_sms(void **state)
             pdl_launch_desc desc = green_desc(way == 1);
             desc.cooperative = 1;
             desc.grid[0] = 2 * SMS;
+            const unsigned asked = mock.calls[MOCK_cuCtxGetDevResource];
             assert_ok(pdl_launch(kernel, &desc, NULL));
+            assert_int_equal(mock.calls[MOCK_cuCtxGetDevResource], asked); /* it costs time */
             desc.grid[0]++;
+            mock_fail(MOCK_cuLaunchKernelEx, 0, CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE);
+            mock_runtime_launch_result = CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE;
             assert_refused(pdl_launch(kernel, &desc, NULL), PDL_ERROR_COOPERATIVE_TOO_LARGE,
-                           "cooperative", "49", "48", "2 on each of 24");
+                           "cooperative", "49 x 1 x 1", "24 SMs");
+            mock_fail_none();
+            mock_runtime_launch_result = 0;
             mock_set_current(0);
             desc.stream = mock_stream(0, 0); /* of all SMs */
             assert_ok(pdl_launch(kernel, &desc, NULL));
@@ -140,7 +146,7 @@ static void its_device_is_the_current_one_and_overlap_is_granted_as_elsewhere(vo
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        GREEN_TEST(a_cooperative_grid_must_fit_its_sms),
+        GREEN_TEST(a_refused_cooperative_grid_names_its_sms),
         GREEN_TEST(occupancy_counts_its_sms),
         GREEN_TEST(where_the_driver_does_not_tell_the_devices_sms_count),
         GREEN_TEST(a_stream_that_the_driver_does_not_know_is_an_error),
