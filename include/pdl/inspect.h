@@ -132,7 +132,7 @@ typedef struct pdl_inspect_image {
      * else 0. Each of its functions then has whole instructions, exits or returns, and ends as code
      * for sm_121 does. Its waits and triggers are known on this assumption. */
     int32_t read_as;
-    uint32_t reserved; /**< 0. */
+    uint32_t reserved_end; /**< 0. */
 } pdl_inspect_image;
 
 /** How a kernel is launched. */
