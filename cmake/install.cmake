@@ -15,26 +15,20 @@ install(TARGETS pdl_headers pdl_static pdl EXPORT pdl-targets
     ARCHIVE COMPONENT development
     RUNTIME COMPONENT runtime
     LIBRARY COMPONENT runtime NAMELINK_COMPONENT development)
-if(TARGET pdl_inspect)
-    install(TARGETS pdl_inspect_static pdl_inspect EXPORT pdl-targets
-        ARCHIVE COMPONENT development
-        RUNTIME COMPONENT inspect
-        LIBRARY COMPONENT inspect NAMELINK_COMPONENT development)
-endif()
-if(TARGET pdl_trace)
-    # Programs find these by their own run path, which does not reach what they need themselves.
-    set_target_properties(pdl_trace PROPERTIES INSTALL_RPATH "$ORIGIN")
-    install(TARGETS pdl_trace_static pdl_trace EXPORT pdl-targets
-        ARCHIVE COMPONENT development
-        RUNTIME COMPONENT trace
-        LIBRARY COMPONENT trace NAMELINK_COMPONENT development)
-endif()
-if(TARGET pdl_rtc)
-    set_target_properties(pdl_rtc PROPERTIES INSTALL_RPATH "$ORIGIN")
-    install(TARGETS pdl_rtc_static pdl_rtc EXPORT pdl-targets
-        ARCHIVE COMPONENT development
-        LIBRARY COMPONENT rtc NAMELINK_COMPONENT development)
-endif()
+foreach(part inspect trace rtc)
+    if(TARGET pdl_${part})
+        install(TARGETS pdl_${part}_static pdl_${part} EXPORT pdl-targets
+            ARCHIVE COMPONENT development
+            RUNTIME COMPONENT ${part}
+            LIBRARY COMPONENT ${part} NAMELINK_COMPONENT development)
+    endif()
+endforeach()
+foreach(target pdl_trace pdl_rtc)
+    if(TARGET ${target})
+        # Programs find these by their own run path, which does not reach what they need themselves.
+        set_target_properties(${target} PROPERTIES INSTALL_RPATH "$ORIGIN")
+    endif()
+endforeach()
 install(EXPORT pdl-targets NAMESPACE pdl:: DESTINATION ${pdl_package_dir} COMPONENT development)
 # A file of its own, installed with the program: one can be there without the other.
 if(PDL_BUILD_TOOLS)
