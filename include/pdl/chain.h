@@ -184,8 +184,9 @@ PDL_API pdl_status pdl_chain_pass_condition(pdl_chain *chain, uint32_t link, uin
  *
  * What is captured depends on the previously added link, as if that had been launched in the stream.
  * A captured launch with the PDL attribute directly behind a kernel gets a programmatic edge, as it
- * would in the stream; libpdl does not check that it waits. Maps to cuStreamBeginCaptureToGraph
- * with the relaxed mode.
+ * would in the stream; libpdl does not check that it waits. Nodes that a library adds to the graph
+ * without a dependency on the stream follow only such nodes of earlier captures. Maps to cuStreamBeginCaptureToGraph with the
+ * relaxed mode.
  * @param stream of the current context's device; not NULL and not the legacy default stream
  * Errors: PDL_ERROR_INVALID_ARGUMENT, PDL_ERROR_CAPTURE (the chain or the stream is capturing
  * already), PDL_ERROR_BUSY, PDL_ERROR_OUT_OF_MEMORY, and those of the driver.
@@ -195,6 +196,9 @@ PDL_API pdl_status pdl_chain_capture_begin(pdl_chain *chain, struct CUstream_st 
 /**
  * Ends the capture, and adds what was captured as one link. The chain must be built (again) before
  * its next launch. If this fails, the capture has ended, and the chain has the links that it had.
+ *
+ * The next link depends on what the next launch in the stream would have depended on
+ * (cuStreamGetCaptureInfo), or, if that is only the link before the capture, on all that was captured.
  *
  * What was captured keeps its arguments: only those of pdl_chain_add() can be changed. A library may
  * free what its calls use with the graph in which they were captured, so destroy the chain only

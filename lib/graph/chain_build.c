@@ -16,6 +16,8 @@ struct build {
     size_t edge_capacity;
     pdl_edge *edges;
     bool has_priority; /* a link sets one */
+    const struct pdl_piece *
+        beside; /* the last captured piece of this graph that put nodes beside its stream, or NULL */
     CUgraph graph;
     CUgraphExec exec;
 };
@@ -133,8 +135,12 @@ static pdl_status add_part(const struct pdl_chain *chain, struct build *build, C
     CUgraphNodeParams params;
     (void)snprintf(doing, sizeof(doing), "to add link %u, %s", index, pdl_chain_kind_name(link));
     if (link->part->piece != NULL) {
-        return pdl_piece_place(link->part->piece, graph, build->context, build->edges,
-                               build->edge_count, doing, &link->fresh.node);
+        struct pdl_piece *const piece = link->part->piece;
+        const pdl_status status =
+            pdl_piece_place(piece, graph, build->context, build->edges, build->edge_count,
+                            build->beside, doing, &link->fresh.node);
+        build->beside = piece->placed && piece->beside_count > 0 ? piece : build->beside;
+        return status;
     }
     if (pdl_part_is_conditional(link->part->node.kind)) {
         return add_conditional(build, graph, link, doing);
@@ -170,7 +176,9 @@ static pdl_status make_conditions(const struct pdl_chain *chain, const struct bu
 
 static pdl_status add_links(struct pdl_chain *chain, struct build *build, CUgraph graph)
 {
+    const struct pdl_piece *const outer = build->beside; /* of another graph */
     pdl_status status = make_conditions(chain, build, graph);
+    build->beside = NULL;
     for (uint32_t link = chain->first; link != PDL_NO_LINK && status == PDL_SUCCESS;
          link = chain->links[link].later) {
         status = find_edges(chain, build, link);
@@ -179,6 +187,7 @@ static pdl_status add_links(struct pdl_chain *chain, struct build *build, CUgrap
                                                                                  graph, link);
         }
     }
+    build->beside = outer;
     return status;
 }
 

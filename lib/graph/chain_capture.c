@@ -52,44 +52,50 @@ static CUgraphNode kernel_exit(const struct pdl_piece *piece)
     return NULL;
 }
 
-/* Begins the graph of a capture with a kernel of the link before it, so that the driver shows by the
- * edges from there which of the captured kernels may overlap that. */
-static pdl_status add_anchor(const struct pdl_chain *chain, struct pdl_piece *piece)
+/* The parameters of a kernel at the end of a link. *found: there is one. */
+static pdl_status kernel_at_end(const struct pdl_chain *chain, const struct pdl_link *link,
+                                CUDA_KERNEL_NODE_PARAMS *kernel, bool *found)
 {
-    const struct pdl_link *before = chain->tail != PDL_NO_LINK ? &chain->links[chain->tail] : NULL;
-    struct pdl_lowered lowered;
-    CUDA_KERNEL_NODE_PARAMS kernel;
-    CUgraphNodeParams params;
-    int device = -1;
-    memset(&kernel, 0, sizeof(kernel));
-    if (before == NULL || (before->kernel == NULL && before->part->piece == NULL)) {
-        return PDL_SUCCESS;
-    }
-    if (before->kernel != NULL) {
+    CUgraphNode exit =
+        link->part != NULL && link->part->piece != NULL ? kernel_exit(link->part->piece) : NULL;
+    *found = link->kernel != NULL || exit != NULL;
+    if (link->kernel != NULL) {
+        struct pdl_lowered lowered;
+        int device = -1;
         pdl_status status = pdl_device_of_context(chain->driver, &device);
         if (status == PDL_SUCCESS) {
-            status = pdl_node_lower(before->kernel, device, &before->desc, &lowered);
+            status = pdl_node_lower(link->kernel, device, &link->desc, &lowered);
         }
-        if (status == PDL_SUCCESS) {
-            status =
-                pdl_node_params(before->kernel, &lowered, before->arguments->pointers, &kernel);
-        }
-        if (status != PDL_SUCCESS) {
-            return status;
-        }
-    } else {
-        CUgraphNode exit = kernel_exit(before->part->piece);
-        if (exit == NULL) {
-            return PDL_SUCCESS;
-        }
-        const CUresult result = chain->driver->cuGraphKernelNodeGetParams(exit, &kernel);
-        if (result != CUDA_SUCCESS) {
-            return failed(chain, "cuGraphKernelNodeGetParams", result);
-        }
+        return status == PDL_SUCCESS
+                   ? pdl_node_params(link->kernel, &lowered, link->arguments->pointers, kernel)
+                   : status;
+    }
+    const CUresult result =
+        exit != NULL ? chain->driver->cuGraphKernelNodeGetParams(exit, kernel) : CUDA_SUCCESS;
+    return result == CUDA_SUCCESS ? PDL_SUCCESS
+                                  : failed(chain, "cuGraphKernelNodeGetParams", result);
+}
+
+/* Begins the graph of a capture with a node for the link before it: a kernel like the one there, so that the driver shows
+ * by the edges from there which of the captured kernels may overlap that, else an empty node. */
+static pdl_status add_anchor(const struct pdl_chain *chain, struct pdl_piece *piece)
+{
+    CUDA_KERNEL_NODE_PARAMS kernel;
+    CUgraphNodeParams params;
+    bool is_kernel = false;
+    if (chain->tail == PDL_NO_LINK) {
+        return PDL_SUCCESS;
+    }
+    memset(&kernel, 0, sizeof(kernel));
+    const pdl_status status = kernel_at_end(chain, &chain->links[chain->tail], &kernel, &is_kernel);
+    if (status != PDL_SUCCESS) {
+        return status;
     }
     memset(&params, 0, sizeof(params));
-    params.type = CU_GRAPH_NODE_TYPE_KERNEL;
-    memcpy(&params.kernel, &kernel, sizeof(kernel));
+    params.type = is_kernel ? CU_GRAPH_NODE_TYPE_KERNEL : CU_GRAPH_NODE_TYPE_EMPTY;
+    if (is_kernel) {
+        memcpy(&params.kernel, &kernel, sizeof(kernel));
+    }
     return pdl_node_add_any(chain->driver, piece->graph, &params, NULL, 0, false,
                             "to begin a capture", &piece->anchor);
 }
@@ -141,26 +147,43 @@ pdl_status pdl_chain_capture_begin(pdl_chain *chain, struct CUstream_st *stream)
 
 /* ---- ending --------------------------------------------------------------------------------- */
 
+/* Keeps what the stream's next launch would depend on. */
+static pdl_status keep_ends(struct pdl_piece *piece, const CUgraphNode *ends, size_t count)
+{
+    piece->ends = calloc(count + 1, sizeof(*piece->ends));
+    if (piece->ends == NULL) {
+        return PDL_NO_MEMORY();
+    }
+    for (size_t i = 0; i < count; i++) {
+        piece->ends[piece->end_count++] = ends[i];
+    }
+    return PDL_SUCCESS;
+}
+
 /* Ends the stream's capture if it still is the chain's. */
-static pdl_status end_stream(const struct pdl_chain *chain, const struct pdl_piece *piece)
+static pdl_status end_stream(const struct pdl_chain *chain, struct pdl_piece *piece)
 {
     const struct pdl_driver *driver = chain->driver;
     CUstream stream = chain->root->capturing;
     CUstreamCaptureStatus capture = CU_STREAM_CAPTURE_STATUS_NONE;
     CUgraph graph = NULL;
+    const CUgraphNode *ends = NULL;
+    const CUgraphEdgeData *data = NULL;
+    size_t count = 0;
     const CUresult asked =
-        driver->cuStreamGetCaptureInfo(stream, &capture, NULL, &graph, NULL, NULL, NULL);
+        driver->cuStreamGetCaptureInfo(stream, &capture, NULL, &graph, &ends, &data, &count);
+    const bool active = asked == CUDA_SUCCESS && capture == CU_STREAM_CAPTURE_STATUS_ACTIVE;
     if (asked == CUDA_SUCCESS &&
-        (capture == CU_STREAM_CAPTURE_STATUS_NONE ||
-         (capture == CU_STREAM_CAPTURE_STATUS_ACTIVE && graph != piece->graph))) {
+        (capture == CU_STREAM_CAPTURE_STATUS_NONE || (active && graph != piece->graph))) {
         return PDL_FAIL(PDL_ERROR_CAPTURE, "the capture was ended by another call: only "
                                            "pdl_chain_capture_end() may end it");
     }
+    const pdl_status kept = active ? keep_ends(piece, ends, count) : PDL_SUCCESS;
     const CUresult ended = driver->cuStreamEndCapture(stream, &graph);
     if (asked != CUDA_SUCCESS) {
         return failed(chain, "cuStreamGetCaptureInfo", asked);
     }
-    return ended == CUDA_SUCCESS ? PDL_SUCCESS : failed(chain, "cuStreamEndCapture", ended);
+    return ended == CUDA_SUCCESS ? kept : failed(chain, "cuStreamEndCapture", ended);
 }
 
 static struct pdl_piece *take_capture(struct pdl_chain *chain, pdl_status *status)

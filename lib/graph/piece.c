@@ -30,6 +30,7 @@ void pdl_piece_destroy(struct pdl_piece *piece)
         (void)piece->driver->cuGraphDestroy(piece->graph);
     }
     pdl_picture_forget(&piece->picture);
+    free(piece->ends);
     free(piece->exits);
     free(piece->copies);
     free(piece);
@@ -136,9 +137,38 @@ static pdl_status find_context(struct pdl_piece *piece)
     return PDL_SUCCESS;
 }
 
+/* Whether the stream's own end is the end of the piece. A library may have forked off work that the stream does not wait
+ * for: an event record, say. That holds up no later link, as it would hold up no later launch. */
+static bool ends_as_stream(const struct pdl_piece *piece)
+{
+    bool known = piece->end_count > 0;
+    for (size_t i = 0; i < piece->end_count; i++) {
+        known = known && piece->ends[i] != piece->anchor &&
+                pdl_picture_find(&piece->picture, piece->ends[i]) != NULL;
+    }
+    return known;
+}
+
+static bool is_end(const struct pdl_piece *piece, CUgraphNode node)
+{
+    size_t i = 0;
+    while (i < piece->end_count && piece->ends[i] != node) {
+        i++;
+    }
+    return i < piece->end_count;
+}
+
+/* Whether no node depends on this one, after the nodes that others depend on were seen. */
+static bool is_leaf(const struct pdl_piece *piece, uint32_t index)
+{
+    const struct pdl_picture_node *node = &piece->picture.nodes[index];
+    return node->seen_by == 0 && node->handle != piece->anchor;
+}
+
 static void find_exits(struct pdl_piece *piece)
 {
     const struct pdl_picture *picture = &piece->picture;
+    const bool as_stream = ends_as_stream(piece);
     for (size_t i = 0; i < picture->edge_count; i++) {
         pdl_picture_find(picture, picture->from[i])->seen_by = 1;
         piece->overlaps =
@@ -146,8 +176,14 @@ static void find_exits(struct pdl_piece *piece)
                                 picture->data[i].type != CU_GRAPH_DEPENDENCY_TYPE_DEFAULT);
     }
     for (uint32_t i = 0; i < picture->node_count; i++) {
-        if (picture->nodes[i].seen_by == 0 && picture->nodes[i].handle != piece->anchor) {
+        CUgraphNode node = picture->nodes[i].handle;
+        if (as_stream ? is_end(piece, node) : is_leaf(piece, i)) {
             piece->exits[piece->exit_count++] = i;
+        }
+    }
+    for (uint32_t i = 0; as_stream && i < picture->node_count; i++) {
+        if (is_leaf(piece, i) && !is_end(piece, picture->nodes[i].handle)) {
+            piece->exits[piece->exit_count + piece->beside_count++] = i;
         }
     }
 }
@@ -293,13 +329,16 @@ static pdl_status add_edge(const struct pdl_driver *driver, CUgraph graph, CUgra
 }
 
 /* Adds the edges into the copy of a node: those from others of the piece as they are, and those from
- * the anchor as edges from what is before the piece. */
+ * the anchor as edges from what is before the piece. Behind an anchor, a node without edges was put into the graph beside
+ * the stream. It does not wait for the stream, and comes after what was beside it before: each beginning of its own would
+ * cost the driver more than a node on the way. */
 static pdl_status copy_edges(const struct pdl_piece *piece, uint32_t index, CUgraph graph,
-                             const pdl_edge *edges, size_t count)
+                             const pdl_edge *edges, size_t count, const struct pdl_piece *before)
 {
     const struct pdl_picture *picture = &piece->picture;
     const struct pdl_picture_node *node = &picture->nodes[index];
-    bool first = node->edge_count == 0;
+    const bool beside = node->edge_count == 0 && piece->anchor != NULL;
+    bool first = node->edge_count == 0 && !beside;
     CUgraphEdgeData entry = pdl_edge_data[PDL_EDGE_FULL];
     pdl_status status = PDL_SUCCESS;
     for (uint32_t i = 0; i < node->edge_count && status == PDL_SUCCESS; i++) {
@@ -314,6 +353,12 @@ static pdl_status copy_edges(const struct pdl_piece *piece, uint32_t index, CUgr
         status = add_edge(piece->driver, graph, piece->copies[from - picture->nodes],
                           piece->copies[index], &picture->data[edge]);
     }
+    for (uint32_t i = 0;
+         beside && before != NULL && i < before->beside_count && status == PDL_SUCCESS; i++) {
+        status =
+            add_edge(piece->driver, graph, before->copies[before->exits[before->exit_count + i]],
+                     piece->copies[index], &pdl_edge_data[PDL_EDGE_FULL]);
+    }
     for (size_t i = 0; first && i < count && status == PDL_SUCCESS; i++) {
         const bool full = edges[i].kind == PDL_EDGE_FULL;
         status = add_edge(piece->driver, graph, edges[i].node, piece->copies[index],
@@ -324,7 +369,7 @@ static pdl_status copy_edges(const struct pdl_piece *piece, uint32_t index, CUgr
 
 /* Copies all nodes in the order in which the driver lists them, and then the edges. */
 static pdl_status place_nodes(struct pdl_piece *piece, CUgraph graph, CUcontext context,
-                              const pdl_edge *edges, size_t count)
+                              const pdl_edge *edges, size_t count, const struct pdl_piece *before)
 {
     const struct pdl_picture *picture = &piece->picture;
     pdl_status status = PDL_SUCCESS;
@@ -335,7 +380,7 @@ static pdl_status place_nodes(struct pdl_piece *piece, CUgraph graph, CUcontext 
             if (node->handle != piece->anchor) {
                 status = pass == 0
                              ? copy_node(piece->driver, node, graph, context, &piece->copies[index])
-                             : copy_edges(piece, index, graph, edges, count);
+                             : copy_edges(piece, index, graph, edges, count, before);
             }
         }
     }
@@ -343,8 +388,8 @@ static pdl_status place_nodes(struct pdl_piece *piece, CUgraph graph, CUcontext 
 }
 
 pdl_status pdl_piece_place(struct pdl_piece *piece, CUgraph graph, CUcontext context,
-                           const pdl_edge *edges, size_t count, const char *doing,
-                           CUgraphNode *node)
+                           const pdl_edge *edges, size_t count, const struct pdl_piece *before,
+                           const char *doing, CUgraphNode *node)
 {
     CUgraphNodeParams params;
     pdl_status status = PDL_SUCCESS;
@@ -353,7 +398,8 @@ pdl_status pdl_piece_place(struct pdl_piece *piece, CUgraph graph, CUcontext con
     }
     piece->placed = piece->in_place;
     if (status != PDL_SUCCESS || piece->in_place) {
-        return status == PDL_SUCCESS ? place_nodes(piece, graph, context, edges, count) : status;
+        return status == PDL_SUCCESS ? place_nodes(piece, graph, context, edges, count, before)
+                                     : status;
     }
     memset(&params, 0, sizeof(params));
     params.type = piece->exit_count > 0 ? CU_GRAPH_NODE_TYPE_GRAPH : CU_GRAPH_NODE_TYPE_EMPTY;

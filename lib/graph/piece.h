@@ -14,16 +14,19 @@ struct pdl_piece {
     const struct pdl_driver *driver;
     CUgraph graph;              /* owned */
     struct pdl_picture picture; /* of it */
-    /* A kernel node that stands for what came before a capture: the edges from it show which captured
-     * kernels may overlap that. NULL: there is none. */
+    /* A node that stands for what came before a capture: the edges from it show what depends on that, and a
+     * kernel node also what may overlap it. NULL: there is none. */
     CUgraphNode anchor;
+    size_t end_count;    /* what the stream's next launch would depend on when the capture ended, */
+    CUgraphNode *ends;   /* as nodes of the graph; none: not known */
     bool in_place;       /* its nodes can be copied, else it is a child graph */
     CUcontext context;   /* of its kernels, or NULL */
-    uint32_t exit_count; /* nodes that no other one depends on, without the anchor */
-    uint32_t *exits;     /* as indices in the picture */
-    CUgraphNode *copies; /* by index in the picture; of the build in progress */
-    bool overlaps;       /* a kernel of it may overlap what the anchor stands for */
-    bool placed;         /* that build copied the nodes */
+    uint32_t exit_count; /* the ends, else nodes that no other one depends on; without the anchor */
+    uint32_t beside_count; /* behind the ends: other nodes that no one depends on */
+    uint32_t *exits;       /* both, as indices in the picture */
+    CUgraphNode *copies;   /* by index in the picture; of the build in progress */
+    bool overlaps;         /* a kernel of it may overlap what the anchor stands for */
+    bool placed;           /* that build copied the nodes */
 };
 
 /* An empty graph, and its end. NULL is allowed. */
@@ -41,10 +44,11 @@ pdl_status pdl_piece_finish(struct pdl_piece *piece, bool in_body);
 pdl_status pdl_piece_exit(const struct pdl_piece *piece, uint32_t exit, pdl_reason *reason);
 
 /* Adds a piece to a graph, after the nodes at the other end of `edges`. Those edges are programmatic
- * where both the edge and the captured one are. *node is the child graph, or an empty node for an empty
+ * where both the edge and the captured one are. What was put into the graph beside the captured stream comes after what
+ * was beside an earlier one, `before`, or NULL. *node is the child graph, or an empty node for an empty
  * graph, unless the piece is placed. `doing` is for the error. */
 pdl_status pdl_piece_place(struct pdl_piece *piece, CUgraph graph, CUcontext context,
-                           const pdl_edge *edges, size_t count, const char *doing,
-                           CUgraphNode *node);
+                           const pdl_edge *edges, size_t count, const struct pdl_piece *before,
+                           const char *doing, CUgraphNode *node);
 
 #endif /* PDL_LIB_PIECE_H */

@@ -260,7 +260,8 @@ static struct {
     CUstream stream;
     CUgraph graph;
     CUstreamCaptureStatus status;
-    CUgraphNode last; /* of the graph: what the next launch depends on */
+    CUgraphNode tail; /* what the next launch depends on; NULL: the last node of the graph, */
+    CUgraphNode last; /* which is this */
     CUgraphEdgeData data;
 } captures[STREAMS];
 
@@ -272,6 +273,7 @@ void mock_capture(CUstream stream, CUgraph graph, CUstreamCaptureStatus status)
     }
     captures[at].stream = stream;
     captures[at].graph = graph;
+    captures[at].tail = NULL;
     captures[at].status = status;
 }
 
@@ -283,6 +285,16 @@ static CUstreamCaptureStatus capture_status(CUstream stream)
         }
     }
     return CU_STREAM_CAPTURE_STATUS_NONE;
+}
+
+static CUgraphNode tail_of(size_t capture)
+{
+    CUgraphNode last =
+        captures[capture].tail != NULL ? captures[capture].tail : captures[capture].graph->nodes;
+    while (captures[capture].tail == NULL && last != NULL && last->next != NULL) {
+        last = last->next;
+    }
+    return last;
 }
 
 CUresult mock_cuStreamIsCapturing(CUstream stream, CUstreamCaptureStatus *status)
@@ -327,12 +339,8 @@ CUresult mock_cuStreamGetCaptureInfo(CUstream stream, CUstreamCaptureStatus *sta
                 *graph = captures[i].graph;
             }
             if (captures[i].graph != NULL && count != NULL) {
-                CUgraphNode last = captures[i].graph->nodes;
-                while (last != NULL && last->next != NULL) {
-                    last = last->next;
-                }
-                captures[i].last = last;
-                *count = last != NULL;
+                captures[i].last = tail_of(i);
+                *count = captures[i].last != NULL;
                 *dependencies = &captures[i].last;
                 *data = &captures[i].data;
             }
@@ -366,6 +374,12 @@ CUresult mock_cuStreamBeginCaptureToGraph(CUstream stream, CUgraph graph,
         return mock_leave(CUDA_ERROR_INVALID_VALUE);
     }
     mock_capture(stream, graph, CU_STREAM_CAPTURE_STATUS_ACTIVE);
+    for (size_t i = 0; count == 1; i++) {
+        if (captures[i].stream == stream) {
+            captures[i].tail = dependencies[0];
+            break;
+        }
+    }
     MOCK_LOG("graph=%u", graph->number);
     return mock_leave(CUDA_SUCCESS);
 }
@@ -447,11 +461,9 @@ CUgraphNode mock_capture_node(CUstream stream, CUgraphNodeType type, bool overla
     while (i + 1 < STREAMS && captures[i].stream != stream) {
         i++;
     }
-    mock_node *last = captures[i].graph->nodes;
-    while (last != NULL && last->next != NULL) {
-        last = last->next;
-    }
+    mock_node *last = tail_of(i);
     mock_node *made = mock_append_node(captures[i].graph, type);
+    captures[i].tail = made;
     fill_params(made);
     if (last != NULL) {
         const bool both = overlaps && type == CU_GRAPH_NODE_TYPE_KERNEL &&

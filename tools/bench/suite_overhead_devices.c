@@ -85,7 +85,7 @@ static void open_device(struct device *device, int ordinal)
     MUST_PDL(pdl_kernel_from_function(device->wait, &device->pdl_wait));
     MUST_PDL(pdl_kernel_declare(device->pdl_null, PDL_YES, PDL_UNKNOWN));
     MUST_PDL(pdl_kernel_declare(device->pdl_wait, PDL_YES, PDL_UNKNOWN));
-    device->record = gpu_alloc(sizeof(struct overhead_record));
+    MUST(cu.cuMemAlloc(&device->record, sizeof(struct overhead_record)));
 }
 
 static void close_device(struct device *device)

@@ -412,7 +412,8 @@ struct overhead_record overhead_record_take(CUfunction take, CUstream stream, CU
     struct overhead_record record;
     void *args[] = {&memory};
     const struct gpu_launch launch = {take, 1, 1, 0, args};
-    gpu_fill(memory, 0xff, sizeof(record));
+    MUST(cu.cuMemsetD8Async(memory, 0xff, sizeof(record),
+                            stream)); /* which may be another device's */
     gpu_launch(&launch, stream, false);
     gpu_read(&record, memory, sizeof(record));
     return record;

@@ -128,17 +128,103 @@ static void an_overlap_that_was_captured_holds_for_kernels_only(void **state)
     assert_edge(nth(1), nth(2), PDL_EDGE_PROGRAMMATIC);
 }
 
-static void every_beginning_of_a_capture_waits_for_the_link_before_it(void **state)
+/* A library may add nodes to the graph past the stream: what the stream does not order, the chain does not either,
+ * whatever the link before is. */
+static void nodes_beside_the_stream_wait_for_nothing_and_hold_up_nothing(void **state)
 {
     (void)state;
+    const pdl_chain_node set = node_of_kind(PDL_NODE_MEMSET);
+    for (unsigned i = 0; i < 2; i++) {
+        pdl_chain *own = make_chain();
+        CUgraph graph = NULL;
+        if (i == 0) {
+            add_link(own, kernel, PDL_OVERLAP_AUTO, 0);
+        } else {
+            add_chain_node(own, &set);
+        }
+        assert_ok(pdl_chain_capture_begin(own, stream));
+        CUgraphNode launched = mock_capture_node(stream, CU_GRAPH_NODE_TYPE_KERNEL, true);
+        CUgraphNode before = mock_add_node(launched->graph, CU_GRAPH_NODE_TYPE_EMPTY);
+        CUgraphNode behind = mock_add_node(launched->graph, CU_GRAPH_NODE_TYPE_EMPTY);
+        mock_add_edge(before, launched, 0, 0);
+        mock_add_edge(launched, behind, 0, 0);
+        assert_ok(pdl_chain_capture_end(own, NULL));
+        add_link(own, kernel, PDL_OVERLAP_AUTO, 2);
+        assert_ok(pdl_chain_build(own));
+        assert_ok(pdl_chain_graph(own, &graph));
+        assert_edge(mock_node_at(graph, 0), mock_node_at(graph, 1),
+                    i == 0 ? PDL_EDGE_PROGRAMMATIC : PDL_EDGE_FULL);
+        assert_int_equal(mock_edges_into(mock_node_at(graph, 2)), 0);
+        assert_int_equal(mock_edges_into(mock_node_at(graph, 1)), 2);
+        assert_int_equal(mock_edges_into(node_of(own, 2)), 1);
+        assert_edge(mock_node_at(graph, 1), node_of(own, 2), PDL_EDGE_PROGRAMMATIC);
+        pdl_chain_destroy(own);
+    }
+}
+
+/* As NCCL does: before the kernel an event is waited for, and behind it one is recorded. */
+static CUgraphNode capture_with_events(pdl_chain *own)
+{
+    assert_ok(pdl_chain_capture_begin(own, stream));
+    CUgraphNode launched = mock_capture_node(stream, CU_GRAPH_NODE_TYPE_KERNEL, true);
+    CUgraphNode wait = mock_add_node(launched->graph, CU_GRAPH_NODE_TYPE_EMPTY);
+    CUgraphNode record = mock_add_node(launched->graph, CU_GRAPH_NODE_TYPE_EMPTY);
+    mock_add_edge(wait, launched, 0, 0);
+    mock_add_edge(launched, record, 0, 0);
+    assert_ok(pdl_chain_capture_end(own, NULL));
+    return launched;
+}
+
+/* A graph with a beginning for each call is slower than one with a single path. */
+static void nodes_beside_the_stream_follow_each_other(void **state)
+{
+    (void)state;
+    const pdl_chain_node choice = node_of_kind(PDL_NODE_IF);
+    pdl_chain *body = NULL;
+    CUgraph graph = NULL;
+    uint32_t link = 0;
+    add_link(chain, kernel, PDL_OVERLAP_AUTO, 0);
+    (void)capture_with_events(chain); /* nodes 1 to 3: kernel, wait, record */
+    (void)capture_with_events(chain); /* nodes 4 to 6 */
+    assert_ok(pdl_chain_add_node(chain, &choice, &link));
+    assert_ok(pdl_chain_body(chain, link, 0, &body));
+    add_link(body, kernel, PDL_OVERLAP_AUTO, 0);
+    assert_ok(pdl_chain_capture_begin(body, stream));
+    CUgraphNode launched = mock_capture_node(stream, CU_GRAPH_NODE_TYPE_KERNEL, true);
+    mock_add_edge(mock_add_node(launched->graph, CU_GRAPH_NODE_TYPE_EMPTY), launched, 0, 0);
+    assert_ok(pdl_chain_capture_end(body, NULL));
+    (void)capture_with_events(chain); /* nodes 8 to 10 */
+    assert_ok(pdl_chain_build(chain));
+    assert_int_equal(mock_edges_into(nth(2)), 0);
+    assert_edge(nth(3), nth(5), PDL_EDGE_FULL);
+    assert_int_equal(mock_edges_into(nth(5)), 1);
+    assert_edge(nth(6), nth(9), PDL_EDGE_FULL);
+    assert_int_equal(mock_edges_into(nth(9)), 1);
+    assert_ok(pdl_chain_graph(body, &graph));
+    assert_int_equal(mock_edges_into(mock_node_at(graph, 2)), 0); /* another graph */
+}
+
+/* The stream went on with what was before the capture, so nothing says what the next link is to wait for: all of it. */
+static void a_link_waits_for_all_that_was_captured_past_the_stream(void **state)
+{
+    (void)state;
+    CUgraph graph = NULL;
+    const CUgraphNode *ends = NULL;
+    const CUgraphEdgeData *data = NULL;
+    CUstreamCaptureStatus status;
+    size_t count = 0;
     add_link(chain, kernel, PDL_OVERLAP_AUTO, 0);
     assert_ok(pdl_chain_capture_begin(chain, stream));
-    CUgraphNode first = mock_capture_node(stream, CU_GRAPH_NODE_TYPE_KERNEL, true);
-    (void)mock_add_node(first->graph, CU_GRAPH_NODE_TYPE_EMPTY); /* after nothing */
+    assert_int_equal(
+        mock.table.cuStreamGetCaptureInfo(stream, &status, NULL, &graph, &ends, &data, &count),
+        CUDA_SUCCESS);
+    for (unsigned i = 0; i < 2; i++) {
+        mock_add_edge(mock_node_at(graph, 0), mock_add_node(graph, CU_GRAPH_NODE_TYPE_EMPTY), 0, 0);
+    }
     assert_ok(pdl_chain_capture_end(chain, NULL));
+    add_link(chain, kernel, PDL_OVERLAP_AUTO, 2);
     assert_ok(pdl_chain_build(chain));
-    assert_edge(nth(0), nth(1), PDL_EDGE_PROGRAMMATIC);
-    assert_edge(nth(0), nth(2), PDL_EDGE_FULL);
+    assert_int_equal(mock_edges_into(node_of(chain, 2)), 2);
 }
 
 static void of_two_dependencies_on_the_link_before_the_full_one_counts(void **state)
@@ -394,7 +480,9 @@ int main(void)
         CAPTURE_TEST(a_link_does_not_overlap_a_captured_kernel_that_may_not_wait),
         CAPTURE_TEST(a_capture_behind_a_memset_waits_for_it),
         CAPTURE_TEST(an_overlap_that_was_captured_holds_for_kernels_only),
-        CAPTURE_TEST(every_beginning_of_a_capture_waits_for_the_link_before_it),
+        CAPTURE_TEST(nodes_beside_the_stream_wait_for_nothing_and_hold_up_nothing),
+        CAPTURE_TEST(nodes_beside_the_stream_follow_each_other),
+        CAPTURE_TEST(a_link_waits_for_all_that_was_captured_past_the_stream),
         CAPTURE_TEST(of_two_dependencies_on_the_link_before_the_full_one_counts),
         CAPTURE_TEST(what_is_captured_is_copied_whatever_it_is),
         CAPTURE_TEST(a_capture_that_cannot_be_copied_stays_a_child_without_the_kernel_before),
