@@ -88,7 +88,7 @@ class Program(Case):
         self.check(self.answers(program))
         # The file is not needed once it runs.
         shutil.copy(program, self.path("gone"))
-        self.check(self.answers("/bin/sh", "-c", f"exec {self.path('gone')} & rm {self.path('gone')}; wait"))
+        self.check(self.answers("/bin/sh", "-c", f"exec 3<{self.path('gone')}; rm {self.path('gone')}; exec /proc/self/fd/3"))
 
     def test_a_program_with_the_shared_runtime_that_is_not_position_independent(self):
         self.check(self.answers(self.program(*SM_90, "-cudart", "shared", "-Xcompiler", "-fno-pie", "-Xlinker", "-no-pie")))
