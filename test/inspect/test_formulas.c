@@ -99,6 +99,12 @@ static void bits_are_taken_apart(void **state)
         {"bfe.s32 r, 0x80000000, 28, 8;", -8, -8}, /* the sign is the last bit there is */
         {"bfe.s32 r, x, 3, 2;", -2, 1},
         {"bfe.u32 r, x, 3, 2;", 0, 3},
+        {"prmt.b32 r, 0x12f4, 0, 0x7770U;", 0xf4, 0xf4},
+        {"prmt.b32 r, 0x12345678, 0xff, 0x5532;", 0x1234, 0x1234},
+        {"prmt.b32 r, 0x12f4, 0, 0x8880;", -12, -12},
+        {"prmt.b32 r, 0x1234f678, 0, 0x9910;", -2440, -2440},
+        {"prmt.b32 r, 0x12345678, x, 0x3210;", 0x12345678, 0x12345678},
+        {"prmt.b32 r, x, 0, 0x4443;", 0, 255},
         {"lop3.b32 r, 0xf0, 0xcc, 0xaa, 0xf0;", 0xf0, 0xf0},
         {"lop3.b32 r, 0xf0, 0xcc, 0xaa, 0xe8;", 0xe8, 0xe8},
         {"lop3.b32 r, 0xf0, 0xcc, 0xaa, 0x96;", 0x96, 0x96},

@@ -183,6 +183,39 @@ static const struct {
     {"cvt", PDL_FORMULA_COPY, 1}, {"lop3", PDL_FORMULA_LOOKUP, 4},
 };
 
+/* prmt by a constant selector that takes neighbouring bytes of the first operand, and extends them with zeros or their
+ * sign: a field, as bfe has it. Others stay opaque. */
+static struct pdl_formula read_permutation(const struct pdl_parts *parts,
+                                           struct pdl_formula formula)
+{
+    const uint64_t selector = (uint64_t)formula.terms[2].value,
+                   other = (uint64_t)formula.terms[1].value;
+    const unsigned first = (unsigned)(selector & 0xf);
+    unsigned count = 0, zeros = 0, signs = 0;
+    if (parts->count != 2 || formula.count != 3 || formula.terms[2].symbol != PDL_NONE) {
+        return formula;
+    }
+    while (count < 4 && first + count < 4 && (selector >> 4 * count & 0xf) == first + count) {
+        count++;
+    }
+    for (unsigned i = count; count > 0 && i < 4; i++) {
+        const unsigned from = (unsigned)(selector >> 4 * i & 0xf);
+        zeros += formula.terms[1].symbol == PDL_NONE && from >= 4 && from < 8 &&
+                 (other >> 8 * (from - 4) & 0xff) == 0;
+        signs += from == 8 + first + count - 1;
+    }
+    if (count == 0 || (zeros != 4 - count && signs != 4 - count)) {
+        return formula;
+    }
+    formula.bits = formula.result_bits = 32;
+    formula.op = count == 4 ? PDL_FORMULA_COPY : PDL_FORMULA_FIELD;
+    formula.count = count == 4 ? 1 : 3;
+    formula.is_signed = zeros != 4 - count;
+    formula.terms[1] = (struct pdl_term){PDL_NONE, false, 8 * first};
+    formula.terms[2] = (struct pdl_term){PDL_NONE, false, 8 * count};
+    return formula;
+}
+
 static struct pdl_formula read_plain(const struct pdl_parts *parts, struct pdl_formula formula)
 {
     const struct pdl_type type = type_at(parts, parts->count - 1);
@@ -253,9 +286,11 @@ struct pdl_formula pdl_formula_read(const struct pdl_ptx_module *module,
         formula.relation = 0;
         return read_comparison(&parts, formula, element);
     }
-    return op == PDL_OP_LANE || element > 0 || result_count(body, instruction) > 1
-               ? formula
-               : read_plain(&parts, formula);
+    if (op == PDL_OP_LANE || element > 0 || result_count(body, instruction) > 1) {
+        return formula;
+    }
+    return pdl_part_is(&parts, 0, "prmt") ? read_permutation(&parts, formula)
+                                          : read_plain(&parts, formula);
 }
 
 struct pdl_range pdl_formula_type(unsigned bits)
