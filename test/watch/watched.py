@@ -98,7 +98,8 @@ def test_launches_have_their_shapes_attributes_and_numbers():
               (r.kernel(launch), launch.grid_x, launch.block_x, 0))
         assert launch.begin_ns <= runs[0].start_ns < runs[0].end_ns
     equal(len(r.executions), 11)
-    equal((r.ended, r.lost, r.lost_device, r.cupti_version, r.driver_version), (1, 0, 0, 130001, 13000))
+    equal((r.ended, r.lost, r.lost_device, r.driver_version), (1, 0, 0, 13000))
+    assert r.cupti_version // 10000 == 13, r.cupti_version
     assert r.command.endswith("watched plain=3 ex=2 overlap=2 ptsz=1 cooperative event cluster refused"), r.command
 
 

@@ -12,8 +12,7 @@ __global__ void block_reduce_early(const float *x, float *y)
 {
     using Reduce = cub::BlockReduce<float, 128>;
     __shared__ typename Reduce::TempStorage storage;
-    const float value = x[blockIdx.x * 128 + threadIdx.x]; // EXPECT: read-before-wait
-    const float sum = Reduce(storage).Sum(value);
+    const float sum = Reduce(storage).Sum(x[blockIdx.x * 128 + threadIdx.x]); // EXPECT: read-before-wait
     PDL_WAIT();
     if (threadIdx.x == 0) {
         y[blockIdx.x] = sum;
