@@ -19,7 +19,8 @@ static const unsigned cells = side * side; /* which a call reads and writes */
 static const unsigned threads = 256;
 static const size_t scratch_bytes = 32 << 20;
 
-/* Small numbers that depend on the cell and the seed, as floats. */
+/* Numbers that depend on the cell and the seed, so small that all their sums are exact: CUB's scan adds them up in an
+ * order that varies. */
 static __global__ void fill(float *to, unsigned seed)
 {
     const unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -27,7 +28,7 @@ static __global__ void fill(float *to, unsigned seed)
     PDL_LAUNCH_DEPENDENTS();
     unsigned hash = (i + 1) * 2654435761u ^ seed * 40503u;
     hash = (hash ^ hash >> 15) * 2246822519u;
-    to[i] = static_cast<float>(static_cast<int>(hash >> 20) - 2048) / 64;
+    to[i] = static_cast<float>(static_cast<int>(hash >> 24) - 128) / 64;
 }
 
 /* Reads what the library wrote, from other cells than its own. */
