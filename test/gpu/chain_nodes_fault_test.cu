@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Replays of a chain with every kind of node under fault injection. Compiled with -DPDL_FAULT_INJECT: after its
- * trigger each block sleeps before it writes. PDL_TEST_REPLAYS sets the number of replays. */
+ * trigger each block sleeps before it writes. PDL_TEST_REPLAYS sets the number of replays, and
+ * PDL_TEST_JSON names a file for the result. */
 #include <pdl/chain.h>
 
 #include "gpu_test.cuh"
@@ -401,6 +402,25 @@ template <bool Waits> static outcome replay(unsigned replays)
     return found; /* the arrays end with the process */
 }
 
+static void write_result(unsigned replays, const outcome &found)
+{
+    const char *const path = getenv("PDL_TEST_JSON");
+    if (path == nullptr) {
+        return;
+    }
+    cudaDeviceProp device;
+    assert_cuda(cudaGetDeviceProperties(&device, 0));
+    FILE *const file = fopen(path, "w");
+    assert_non_null(file);
+    fprintf(file,
+            "{\n \"device\": \"%s\",\n \"program\": \"gpu_chain_nodes_fault\",\n"
+            " \"replays\": %u,\n \"nodes\": %u,\n \"kernels\": %u,\n"
+            " \"programmatic_edges\": %u,\n \"full_edges\": %u,\n \"stale_reads\": %u\n}\n",
+            device.name, replays, found.census.nodes, found.census.kernels,
+            found.census.programmatic, found.census.full, found.stale);
+    assert_int_equal(fclose(file), 0);
+}
+
 static void a_chain_with_every_kind_of_node_reads_nothing_stale(void **)
 {
     const char *wanted = getenv("PDL_TEST_REPLAYS");
@@ -410,6 +430,7 @@ static void a_chain_with_every_kind_of_node_reads_nothing_stale(void **)
     const outcome found = replay<true>(replays);
     print_message("%u nodes, %u kernels, %u programmatic edges, %u full\n", found.census.nodes,
                   found.census.kernels, found.census.programmatic, found.census.full);
+    write_result(replays, found);
     assert_int_equal(found.stale, 0);
     assert_true(found.census.programmatic >= 10);
 }
