@@ -43,7 +43,7 @@ DOORS = {
 }
 # What libpdl is beside the readers of code, which it shares, and beside the operating systems, of which a build has one.
 SMALL = ("core", "launch", "overlap", "graph")
-MOST_LINES = 9600
+MOST_LINES = 9700
 MOST_BYTES = {"x86-64": 130_000, "aarch64": 136_000}
 
 INCLUDE = re.compile(r'^#include "([^"]+)"', re.MULTILINE)
