@@ -11,7 +11,7 @@
  * two. With two blocks on each SM, a block of the next kernel takes the place of the first that has
  * ended and fills its ring while the second still runs.
  *
- * A block has all columns of some rows; its warps take them in turn, 128 columns at a time. */
+ * A block has all columns of some rows; its warps take them in turn, 128 or 256 columns at a time. */
 #ifndef PDL_EXAMPLES_DECODE_LINEAR_CUH
 #define PDL_EXAMPLES_DECODE_LINEAR_CUH
 
@@ -22,7 +22,6 @@ enum linear_kind { QKV, OUT, GATE_UP, DOWN, HEAD };
 static const int linear_warps = 8;
 static const int linear_threads = 32 * linear_warps;
 static const int most_stages = 32; /* of each warp's ring: a lane initializes each */
-static const int chunk_cols = 128; /* that a warp multiplies at a time */
 
 /* ---- where weights lie ----------------------------------------------------------------------- */
 
@@ -87,6 +86,14 @@ constexpr int batch_rows(int batch)
     return batch == 1 ? 1 : batch <= 8 ? 8 : 16;
 }
 
+/* Columns that a warp multiplies at a time: of one sequence 4 KiB of weights, where each warp gets as much as the others. */
+constexpr int chunk_columns(linear_kind kind, size_t weight_size, int batch, int cols)
+{
+    return batch == 1 && unit_tiles(kind) * weight_size < 4 && cols % (256 * linear_warps) == 0
+               ? 256
+               : 128;
+}
+
 struct linear_launch {
     unsigned blocks, shared_bytes;
 };
@@ -97,6 +104,7 @@ inline linear_launch linear_plan(linear_kind kind, size_t weight_size,
 {
     const int tiles = unit_tiles(kind), rows = batch_rows(args->batch);
     const int units = args->rows / (8 * tiles);
+    const int chunk_cols = chunk_columns(kind, weight_size, args->batch, args->cols);
     const int chunks = args->cols / chunk_cols;
     if (args->rows % (8 * tiles) != 0 || args->cols % chunk_cols != 0 || setting.blocks == 0 ||
         (rows > 1 && chunks < linear_warps) ||
@@ -203,15 +211,16 @@ struct chunk_cursor {
     }
 };
 
-/* Where 16 bytes of a warp's activations lie, in these: a chunk has 16 of them. */
-__device__ inline int piece_place(int piece)
+/* Where 16 bytes of a warp's activations lie, in these. */
+template <int Chunk> __device__ inline int piece_place(int piece)
 {
-    return piece / 16 * (linear_warps * 16) + piece % 16;
+    constexpr int pieces = Chunk / 8;
+    return piece / pieces * (linear_warps * pieces) + piece % pieces;
 }
 
 /* The activations of a segment: loaded into registers, and later stored as the tensor core's operand,
  * in which a column of 32 terms has all sequences. */
-template <int Rows, bool Norm, bool Wide> struct segment_inputs {
+template <int Rows, int Chunk, bool Norm, bool Wide> struct segment_inputs {
     static constexpr int most = Rows > 1 || Wide ? 8 : 2; /* loads of a lane */
     static constexpr int gammas = Rows == 1 ? most : 1;
     static constexpr int sums = Rows == 1 ? 1 : most; /* of squares: each of one sequence */
@@ -223,7 +232,8 @@ template <int Rows, bool Norm, bool Wide> struct segment_inputs {
         for (int i = 0; Norm && i < gammas; i++) {
             if (32 * i + lane < pieces || Rows > 1) {
                 gamma[i] = reinterpret_cast<const uint4 *>(
-                    args.gamma + first_col)[piece_place(Rows > 1 ? lane % pieces : 32 * i + lane)];
+                    args.gamma +
+                    first_col)[piece_place<Chunk>(Rows > 1 ? lane % pieces : 32 * i + lane)];
             }
         }
     }
@@ -239,7 +249,7 @@ template <int Rows, bool Norm, bool Wide> struct segment_inputs {
                 const int piece = Rows == 1 ? at : at % pieces;
                 x[i] = reinterpret_cast<const uint4 *>(
                     args.x + static_cast<size_t>(sequence) * args.x_stride +
-                    first_col)[piece_place(piece)];
+                    first_col)[piece_place<Chunk>(piece)];
             }
         }
     }
@@ -313,12 +323,12 @@ template <int Rows, int Tiles> struct unit_sums {
 };
 
 /* Adds the product of a chunk with x to the sums. `release` is called once the chunk has been read. */
-template <typename Weight, int Rows, int Tiles, typename Release>
+template <typename Weight, int Rows, int Chunk, int Tiles, typename Release>
 __device__ inline void multiply_chunk(unit_sums<Rows, Tiles> &sums, const uint4 *from,
                                       const uint4 *x, int lane, Release &&release)
 {
     constexpr int halves = tile_cols<Weight> / 32;
-    constexpr int count = chunk_cols / tile_cols<Weight>;
+    constexpr int count = Chunk / tile_cols<Weight>;
     uint4 w[count][Tiles];
 #pragma unroll
     for (int i = 0; i < count; i++) {
@@ -360,7 +370,7 @@ __device__ inline void multiply_chunk(unit_sums<Rows, Tiles> &sums, const uint4 
  * Trigger points: 0 is at the start of the blocks, so that the next kernel's follow as soon as there is
  * room for them; 1 is behind the wait; 2 to 4 are where a warp's last copy is on its way, or four or
  * eight copies earlier. */
-template <linear_kind Kind, typename Weight, int Rows>
+template <linear_kind Kind, typename Weight, int Rows, int Chunk>
 static __global__ void __launch_bounds__(linear_threads, 2) linear(const linear_args args)
 {
     constexpr int tiles = unit_tiles(Kind);
@@ -380,7 +390,7 @@ static __global__ void __launch_bounds__(linear_threads, 2) linear(const linear_
     const int block = static_cast<int>(blockIdx.x);
     const int units = args.block_units + (block < args.extra_blocks);
     const int first_unit = block * args.block_units + min(block, args.extra_blocks);
-    constexpr unsigned chunk_bytes = tiles * 8 * chunk_cols * sizeof(Weight);
+    constexpr unsigned chunk_bytes = tiles * 8 * Chunk * sizeof(Weight);
     constexpr unsigned stage_bytes = linear_warps * chunk_bytes;
     const size_t unit_bytes = size_t{chunk_bytes} * args.unit_chunks;
     const int warp_chunks = (args.unit_chunks - warp + linear_warps - 1) / linear_warps;
@@ -389,11 +399,11 @@ static __global__ void __launch_bounds__(linear_threads, 2) linear(const linear_
                          : segment_chunks == 1 ? max(warp_chunks, 1)
                                                : warp_chunks / 2;
     const int chunks = units * warp_chunks;
-    const int pieces = 16 * segment_chunks; /* of a sequence's segment */
+    const int pieces = Chunk / 8 * segment_chunks; /* of a sequence's segment */
 
     /* A ring for each warp, activations for each, the sums, the barriers. */
     const int ring_size = static_cast<int>(args.stages * chunk_bytes / 16);
-    const int inputs_size = args.segment_chunks * (chunk_cols / 32) * operand;
+    const int inputs_size = args.segment_chunks * (Chunk / 32) * operand;
     const uint4 *const ring = linear_shared + warp * ring_size;
     uint4 *const inputs = linear_shared + linear_warps * ring_size + warp * inputs_size;
     float *const sums =
@@ -428,8 +438,8 @@ static __global__ void __launch_bounds__(linear_threads, 2) linear(const linear_
     }
     __syncwarp();
     PDL_TRIGGER_POINT(0);
-    const int first_col = warp * chunk_cols;
-    segment_inputs<Rows, norm, Kind == DOWN> now;
+    const int first_col = warp * Chunk;
+    segment_inputs<Rows, Chunk, norm, Kind == DOWN> now;
     now.load_gamma(args, first_col, pieces, lane);
 #pragma unroll 1
     for (int i = args.pace; i < filled; i++) {
@@ -457,7 +467,7 @@ static __global__ void __launch_bounds__(linear_threads, 2) linear(const linear_
         first_residual = __bfloat162float(args.residual[place_of(thread, sequence_of(thread))]);
     }
 
-    float squares[segment_inputs<Rows, norm, Kind == DOWN>::sums] = {};
+    float squares[segment_inputs<Rows, Chunk, norm, Kind == DOWN>::sums] = {};
     int stage = 0, done = 0;
     unsigned parity = 0;
 #pragma unroll 1
@@ -467,22 +477,9 @@ static __global__ void __launch_bounds__(linear_threads, 2) linear(const linear_
         __syncwarp();
         if (Rows > 1 && segment + 1 < segments) {
             const int next_col =
-                first_col + (segment + 1) * segment_chunks * (linear_warps * chunk_cols);
+                first_col + (segment + 1) * segment_chunks * (linear_warps * Chunk);
             now.load_gamma(args, next_col, pieces, lane);
             now.load(args, next_col, pieces, lane);
-        }
-        if (norm && segment + 1 == segments) { /* the sums are divided by the norm in the end */
-            const int lanes = Rows == 1 ? 32 : pieces; /* that have the same sequence */
-#pragma unroll
-            for (int i = 0; i < segment_inputs<Rows, norm, Kind == DOWN>::sums; i++) {
-                for (int distance = lanes / 2; distance > 0; distance /= 2) {
-                    squares[i] += __shfl_xor_sync(~0u, squares[i], distance);
-                }
-                const int sequence = (32 * i + lane) / lanes;
-                if (lane % lanes == 0 && sequence < args.batch) {
-                    square_sums[warp][sequence] = squares[i];
-                }
-            }
         }
 #pragma unroll 1
         for (int unit = 0; unit < units; unit++) {
@@ -491,7 +488,7 @@ static __global__ void __launch_bounds__(linear_threads, 2) linear(const linear_
             for (int chunk = 0; chunk < min(segment_chunks, warp_chunks); chunk++) {
                 barrier_wait(barriers + static_cast<unsigned>(8 * stage), parity);
                 const uint4 *const from = ring + stage * static_cast<int>(chunk_bytes / 16);
-                const uint4 *const x = inputs + chunk * (chunk_cols / 32) * operand;
+                const uint4 *const x = inputs + chunk * (Chunk / 32) * operand;
                 auto release = [&] {
                     __syncwarp(); /* the stage has been read by all */
                     const int left = chunks - done - args.stages; /* to be fetched */
@@ -508,12 +505,25 @@ static __global__ void __launch_bounds__(linear_threads, 2) linear(const linear_
                         PDL_TRIGGER_POINT(4);
                     }
                 };
-                multiply_chunk<Weight, Rows, tiles>(products, from, x, lane, release);
+                multiply_chunk<Weight, Rows, Chunk, tiles>(products, from, x, lane, release);
                 done++;
                 stage = stage + 1 == args.stages ? 0 : stage + 1;
                 parity ^= stage == 0;
             }
             products.store(sums + unit * sums_size + warp * 8 * Rows, lane, segment == 0);
+        }
+    }
+    if (norm) {                                    /* the sums are divided by it in the end */
+        const int lanes = Rows == 1 ? 32 : pieces; /* that have the same sequence */
+#pragma unroll
+        for (int i = 0; i < segment_inputs<Rows, Chunk, norm, Kind == DOWN>::sums; i++) {
+            for (int distance = lanes / 2; distance > 0; distance /= 2) {
+                squares[i] += __shfl_xor_sync(~0u, squares[i], distance);
+            }
+            const int sequence = (32 * i + lane) / lanes;
+            if (lane % lanes == 0 && sequence < args.batch) {
+                square_sums[warp][sequence] = squares[i];
+            }
         }
     }
     __syncthreads();

@@ -37,27 +37,32 @@ inline linear_kind linear_of(step_kind kind)
 typedef void (*linear_kernel)(linear_args);
 typedef void (*attention_kernel)(attention_args);
 
-template <linear_kind Kind, typename Weight> inline linear_kernel linear_for(int batch)
+template <linear_kind Kind, typename Weight> inline linear_kernel linear_for(int batch, int cols)
 {
+    if (chunk_columns(Kind, sizeof(Weight), batch, cols) == 256) {
+        return linear<Kind, Weight, 1, 256>;
+    }
     const int rows = batch_rows(batch);
-    return rows == 1   ? linear<Kind, Weight, 1>
-           : rows == 8 ? linear<Kind, Weight, 8>
-                       : linear<Kind, Weight, 16>;
+    return rows == 1   ? linear<Kind, Weight, 1, 128>
+           : rows == 8 ? linear<Kind, Weight, 8, 128>
+                       : linear<Kind, Weight, 16, 128>;
 }
 
-inline linear_kernel linear_for(linear_kind kind, bool fp8_weights, int batch)
+inline linear_kernel linear_for(linear_kind kind, bool fp8_weights, int batch, int cols)
 {
     switch (kind) {
     case QKV:
-        return fp8_weights ? linear_for<QKV, fp8>(batch) : linear_for<QKV, bf16>(batch);
+        return fp8_weights ? linear_for<QKV, fp8>(batch, cols) : linear_for<QKV, bf16>(batch, cols);
     case OUT:
-        return fp8_weights ? linear_for<OUT, fp8>(batch) : linear_for<OUT, bf16>(batch);
+        return fp8_weights ? linear_for<OUT, fp8>(batch, cols) : linear_for<OUT, bf16>(batch, cols);
     case GATE_UP:
-        return fp8_weights ? linear_for<GATE_UP, fp8>(batch) : linear_for<GATE_UP, bf16>(batch);
+        return fp8_weights ? linear_for<GATE_UP, fp8>(batch, cols)
+                           : linear_for<GATE_UP, bf16>(batch, cols);
     case DOWN:
-        return fp8_weights ? linear_for<DOWN, fp8>(batch) : linear_for<DOWN, bf16>(batch);
+        return fp8_weights ? linear_for<DOWN, fp8>(batch, cols)
+                           : linear_for<DOWN, bf16>(batch, cols);
     default:
-        return linear_for<HEAD, bf16>(batch);
+        return linear_for<HEAD, bf16>(batch, cols);
     }
 }
 
@@ -99,6 +104,9 @@ inline decoder_settings decoder_defaults(const decoder_config &config, unsigned 
         const unsigned most = two ? 2 * multiprocessors : multiprocessors;
         linear_setting &setting = to.linear[i];
         setting = {kind == HEAD ? 4 * multiprocessors : most, 96 << 10, 32};
+        if (kind == QKV && !two) { /* attention behind it needs the room */
+            setting.ring_bytes = 64 << 10;
+        }
         /* A block half of the shared memory at most, and all sums. */
         while (setting.ring_bytes > 32 << 10 &&
                linear_plan(kind, weight, setting, &args).shared_bytes - 1 >= 113 << 10) {
@@ -259,7 +267,8 @@ class decoder_steps
         s.linear.batch = model_.batch;
         const linear_launch plan =
             linear_plan(which, fp8_weights ? 1 : 2, settings_.linear[which], &s.linear);
-        add(s, {reinterpret_cast<const void *>(linear_for(which, fp8_weights, model_.batch)),
+        add(s, {reinterpret_cast<const void *>(
+                    linear_for(which, fp8_weights, model_.batch, s.linear.cols)),
                 plan.blocks, linear_threads, plan.shared_bytes, 1});
     }
 

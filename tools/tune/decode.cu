@@ -58,9 +58,9 @@ class tuned_decoder
                 const void *const symbol =
                     kind == STEP_ATTENTION
                         ? reinterpret_cast<const void *>(attention_for(model.shape.head_size))
-                        : reinterpret_cast<const void *>(
-                              linear_for(linear_of(static_cast<step_kind>(kind)),
-                                         config.fp8_weights, config.batch));
+                        : reinterpret_cast<const void *>(linear_for(
+                              linear_of(static_cast<step_kind>(kind)), config.fp8_weights,
+                              config.batch, model.cols(linear_of(static_cast<step_kind>(kind)))));
                 CHECK(cudaFuncGetName(&names[kind], symbol)); /* the same in every image */
                 kernels[i][kind] = load(libraries[i], names[kind], kind == STEP_ATTENTION);
             }

@@ -4,9 +4,10 @@
 #include "../../examples/decode_linear.cuh"
 
 #define BATCHES(kind, weight)                                                                      \
-    reinterpret_cast<const void *>(linear<kind, weight, 1>),                                       \
-        reinterpret_cast<const void *>(linear<kind, weight, 8>),                                   \
-        reinterpret_cast<const void *>(linear<kind, weight, 16>)
+    reinterpret_cast<const void *>(linear<kind, weight, 1, 128>),                                  \
+        reinterpret_cast<const void *>(linear<kind, weight, 1, 256>),                              \
+        reinterpret_cast<const void *>(linear<kind, weight, 8, 128>),                              \
+        reinterpret_cast<const void *>(linear<kind, weight, 16, 128>)
 #define WEIGHTS(kind) BATCHES(kind, bf16), BATCHES(kind, fp8)
 
 /* So that they are in the image. */
