@@ -54,12 +54,14 @@ class BadInput(unittest.TestCase):
         return path
 
     def bounded(self, result, seconds, mebibytes):
-        """No crash, and neither too long nor too much memory; sanitizers take more of both."""
+        """No crash, and neither too long nor too much memory; sanitizers and emulators take more of both."""
         self.assertIn(result.code, (0, 1, 2), result)
         self.assertNotIn("Sanitizer", result.error, result)
         self.assertNotIn("runtime error", result.error, result)
         if OPTIONS.sanitized:
             seconds, mebibytes = seconds * 20, mebibytes * 10 + 2000
+        elif "PDL_TEST_EMULATED" in os.environ:
+            seconds, mebibytes = seconds * 20, mebibytes + 200
         self.assertLess(result.busy, seconds, result)
         self.assertLess(result.mebibytes, mebibytes, result)
 

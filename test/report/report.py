@@ -715,6 +715,7 @@ class Gnuplot(Case):
         os.chmod(path, 0o755)
         return {"PATH": self.path("bin") + ":/usr/bin:/bin"}
 
+    @tooltest.needs_failed_starts
     def test_missing(self):
         os.chmod(self.file("bin/gnuplot", "no program"), 0o644)
         for name in ("empty", "bin"):

@@ -8,6 +8,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import unittest
 import time
 
 import tooltest
@@ -289,6 +290,7 @@ class Find(Case):
     def answer(self, **variables):
         return self.run_tool("--help", **{"PATH": self.path("empty"), **variables}).stdout.partition("\n")[0]
 
+    @unittest.skipIf(tooltest.emulated, "the program that runs is the emulator")
     def test_the_first_that_is_not_this_program_in_the_order_of_the_manual(self):
         bin_folder = self.path("toolkit/bin")
         self.make("home/bin", "home")
@@ -308,6 +310,7 @@ class Find(Case):
         self.assertEqual(self.answer(**path), "path")
         self.assertEqual(self.answer(**path, PDL_PTXAS=self.make("set", "set")), "set")
 
+    @unittest.skipIf(tooltest.emulated, "the program that runs is the emulator")
     def test_a_ptxas_that_is_none(self):
         for value in (tooltest.program, self.path("nowhere"), self.directory):
             result = self.run_tool("--help", status=1, PDL_PTXAS=value)

@@ -563,6 +563,7 @@ class Cuobjdump(Case):
         self.program = self.file("p", UNREAD % (kind, target, more))
         return self.lint(self.program, env=self.environment, **options)
 
+    @tooltest.needs_failed_starts
     def test_there_is_none(self):
         if any(os.path.exists(d + "/cuobjdump") for d in ("/usr/bin", "/bin")):
             self.skipTest("there is one")

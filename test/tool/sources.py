@@ -232,6 +232,7 @@ class Compile(Case):
         self.assertNotIn("\x1b", result.stderr)
         self.assertIn(r"\x1b[31m.cu(1): error", result.stderr)
 
+    @tooltest.needs_failed_starts
     def test_there_may_be_no_compiler(self):
         self.file("a.cu", BROKEN)
         for options, what in ((["--nvcc=no-such-nvcc"], "there is no compiler no-such-nvcc on PATH"), (["--nvcc=./nvcc"], "there is no compiler ./nvcc")):
@@ -530,6 +531,7 @@ class Database(Case):
         self.database(self.entry("a.cu"))
         self.assertEqual(self.words("-p", "build", "--", "-DX")[1], "-DX")
 
+    @tooltest.needs_failed_starts
     def test_another_compiler_of_the_same_kind(self):
         self.database(self.entry("a.cu", "/no/such/bin/nvcc -c"), self.entry("b.cu", "clang++ -c"), self.entry("c.cu", "/opt/wrapper -c"))
         result = self.lint("-p", "build")

@@ -219,12 +219,12 @@ class Large(Case):
             text = "".join(kernel("k%d" % i, 1, "    .loc %d %d 1\n" % (i % turn + 1, 500000 * (1 + i % 5)))
                            for i in range(2500))
             path = self.file("a.ptx", HEAD + files + text)
-            self.assertLess(self.seconds_of("--summary", path), 60 if "sanitized" in tooltest.without else 6)
+            self.assertLess(self.seconds_of("--summary", path), 60 if tooltest.is_slow() else 6)
 
     def test_a_long_name_of_many_parts(self):
         for name in ("_ZN" + "1a" * 500000 + "Ev", "_Z1fI" + "LN1aEE" * 200000 + "Evv"):
             path = self.file("a.ptx", HEAD + kernel(name, 1, ""))
-            self.assertLess(self.seconds_of("--level=note", path) + self.seconds_of(path), 60 if "sanitized" in tooltest.without else 4)
+            self.assertLess(self.seconds_of("--level=note", path) + self.seconds_of(path), 60 if tooltest.is_slow() else 4)
 
     def test_many_markers_in_a_kernel_with_a_long_name(self):
         def limit():
@@ -238,7 +238,7 @@ class Large(Case):
         self.file("a.cu", "x = (y);" * 1700000)
         text = "".join(kernel("k%d" % i, 1, "    .loc 1 1 1\n") for i in range(1000))
         path = self.file("a.ptx", HEAD + '.file 1 "%s"\n' % self.path("a.cu") + text)
-        self.assertLess(self.seconds_of("--summary", path), 60 if "sanitized" in tooltest.without else 6)
+        self.assertLess(self.seconds_of("--summary", path), 60 if tooltest.is_slow() else 6)
 
 
 class Unpacked(Case):
