@@ -8,8 +8,8 @@ import shutil
 import signal
 import subprocess
 import sys
-import unittest
 import time
+import unittest
 
 import tooltest
 
