@@ -211,8 +211,8 @@ static struct pdl_formula read_permutation(const struct pdl_parts *parts,
     formula.op = count == 4 ? PDL_FORMULA_COPY : PDL_FORMULA_FIELD;
     formula.count = count == 4 ? 1 : 3;
     formula.is_signed = zeros != 4 - count;
-    formula.terms[1] = (struct pdl_term){PDL_NONE, false, 8 * first};
-    formula.terms[2] = (struct pdl_term){PDL_NONE, false, 8 * count};
+    formula.terms[1] = (struct pdl_term){PDL_NONE, false, INT64_C(8) * first};
+    formula.terms[2] = (struct pdl_term){PDL_NONE, false, INT64_C(8) * count};
     return formula;
 }
 

@@ -12,7 +12,8 @@ __global__ void block_reduce_early(const float *x, float *y)
 {
     using Reduce = cub::BlockReduce<float, 128>;
     __shared__ typename Reduce::TempStorage storage;
-    const float sum = Reduce(storage).Sum(x[blockIdx.x * 128 + threadIdx.x]); // EXPECT: read-before-wait
+    const int i = blockIdx.x * 128 + threadIdx.x;
+    const float sum = Reduce(storage).Sum(x[i]); // EXPECT: read-before-wait
     PDL_WAIT();
     if (threadIdx.x == 0) {
         y[blockIdx.x] = sum;
