@@ -185,8 +185,8 @@ PDL_API pdl_status pdl_chain_pass_condition(pdl_chain *chain, uint32_t link, uin
  * What is captured depends on the previously added link, as if that had been launched in the stream.
  * A captured launch with the PDL attribute directly behind a kernel gets a programmatic edge, as it
  * would in the stream; libpdl does not check that it waits. Nodes that a library adds to the graph
- * without a dependency on the stream follow only such nodes of earlier captures. Maps to cuStreamBeginCaptureToGraph with the
- * relaxed mode.
+ * without a dependency on the stream follow only such nodes of earlier captures. Maps to
+ * cuStreamBeginCaptureToGraph with the relaxed mode.
  * @param stream of the current context's device; not NULL and not the legacy default stream
  * Errors: PDL_ERROR_INVALID_ARGUMENT, PDL_ERROR_CAPTURE (the chain or the stream is capturing
  * already), PDL_ERROR_BUSY, PDL_ERROR_OUT_OF_MEMORY, and those of the driver.

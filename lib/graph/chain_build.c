@@ -16,8 +16,8 @@ struct build {
     size_t edge_capacity;
     pdl_edge *edges;
     bool has_priority; /* a link sets one */
-    const struct pdl_piece *
-        beside; /* the last captured piece of this graph that put nodes beside its stream, or NULL */
+    /* The last capture in this graph with nodes beside its stream, or NULL. */
+    const struct pdl_piece *beside;
     CUgraph graph;
     CUgraphExec exec;
 };
