@@ -93,9 +93,7 @@ static pdl_status add_anchor(const struct pdl_chain *chain, struct pdl_piece *pi
     }
     memset(&params, 0, sizeof(params));
     params.type = is_kernel ? CU_GRAPH_NODE_TYPE_KERNEL : CU_GRAPH_NODE_TYPE_EMPTY;
-    if (is_kernel) {
-        memcpy(&params.kernel, &kernel, sizeof(kernel));
-    }
+    memcpy(&params.kernel, &kernel, sizeof(kernel));
     return pdl_node_add_any(chain->driver, piece->graph, &params, NULL, 0, false,
                             "to begin a capture", &piece->anchor);
 }

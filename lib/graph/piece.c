@@ -137,52 +137,37 @@ static pdl_status find_context(struct pdl_piece *piece)
     return PDL_SUCCESS;
 }
 
-/* Whether the stream's own end is the end of the piece. A library may have forked off work that the stream does not wait
- * for: an event record, say. That holds up no later link, as it would hold up no later launch. */
-static bool ends_as_stream(const struct pdl_piece *piece)
-{
-    bool known = piece->end_count > 0;
-    for (size_t i = 0; i < piece->end_count; i++) {
-        known = known && piece->ends[i] != piece->anchor &&
-                pdl_picture_find(&piece->picture, piece->ends[i]) != NULL;
-    }
-    return known;
-}
+/* What find_exits() sees of a node, in seen_by. */
+enum { FOLLOWED = 1, AT_END = 2 };
 
-static bool is_end(const struct pdl_piece *piece, CUgraphNode node)
-{
-    size_t i = 0;
-    while (i < piece->end_count && piece->ends[i] != node) {
-        i++;
-    }
-    return i < piece->end_count;
-}
-
-/* Whether no node depends on this one, after the nodes that others depend on were seen. */
-static bool is_leaf(const struct pdl_piece *piece, uint32_t index)
-{
-    const struct pdl_picture_node *node = &piece->picture.nodes[index];
-    return node->seen_by == 0 && node->handle != piece->anchor;
-}
-
+/* Where the stream's own end is known, that is the end of the piece. A library may have forked off work that the stream
+ * does not wait for: an event record, say. That holds up no later link, as it would hold up no later launch. */
 static void find_exits(struct pdl_piece *piece)
 {
     const struct pdl_picture *picture = &piece->picture;
-    const bool as_stream = ends_as_stream(piece);
+    bool as_stream = piece->end_count > 0;
     for (size_t i = 0; i < picture->edge_count; i++) {
-        pdl_picture_find(picture, picture->from[i])->seen_by = 1;
+        pdl_picture_find(picture, picture->from[i])->seen_by = FOLLOWED;
         piece->overlaps =
             piece->overlaps || (picture->from[i] == piece->anchor &&
                                 picture->data[i].type != CU_GRAPH_DEPENDENCY_TYPE_DEFAULT);
     }
+    for (size_t i = 0; i < piece->end_count && as_stream; i++) {
+        struct pdl_picture_node *node = pdl_picture_find(picture, piece->ends[i]);
+        as_stream = node != NULL && node->handle != piece->anchor;
+        if (as_stream) {
+            node->seen_by |= AT_END;
+        }
+    }
     for (uint32_t i = 0; i < picture->node_count; i++) {
-        CUgraphNode node = picture->nodes[i].handle;
-        if (as_stream ? is_end(piece, node) : is_leaf(piece, i)) {
+        const struct pdl_picture_node *node = &picture->nodes[i];
+        if (as_stream ? (node->seen_by & AT_END) != 0
+                      : (node->seen_by & FOLLOWED) == 0 && node->handle != piece->anchor) {
             piece->exits[piece->exit_count++] = i;
         }
     }
-    for (uint32_t i = 0; as_stream && i < picture->node_count; i++) {
-        if (is_leaf(piece, i) && !is_end(piece, picture->nodes[i].handle)) {
+    for (uint32_t i = 0; i < picture->node_count && as_stream; i++) {
+        if (picture->nodes[i].seen_by == 0 && picture->nodes[i].handle != piece->anchor) {
             piece->exits[piece->exit_count + piece->beside_count++] = i;
         }
     }

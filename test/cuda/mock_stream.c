@@ -256,7 +256,7 @@ CUresult mock_cuStreamGetDevice(CUstream stream, CUdevice *device)
     return mock_leave(result);
 }
 
-static struct {
+static struct capture {
     CUstream stream;
     CUgraph graph;
     CUstreamCaptureStatus status;
@@ -277,21 +277,26 @@ void mock_capture(CUstream stream, CUgraph graph, CUstreamCaptureStatus status)
     captures[at].status = status;
 }
 
-static CUstreamCaptureStatus capture_status(CUstream stream)
+/* NULL: the stream has never captured. */
+static struct capture *capture_of(CUstream stream)
 {
-    for (size_t i = 0; i < STREAMS && captures[i].stream != NULL; i++) {
-        if (captures[i].stream == stream) {
-            return captures[i].status;
-        }
+    size_t i = 0;
+    while (i < STREAMS && captures[i].stream != stream) {
+        i++;
     }
-    return CU_STREAM_CAPTURE_STATUS_NONE;
+    return i < STREAMS ? &captures[i] : NULL;
 }
 
-static CUgraphNode tail_of(size_t capture)
+static CUstreamCaptureStatus capture_status(CUstream stream)
 {
-    CUgraphNode last =
-        captures[capture].tail != NULL ? captures[capture].tail : captures[capture].graph->nodes;
-    while (captures[capture].tail == NULL && last != NULL && last->next != NULL) {
+    const struct capture *capture = capture_of(stream);
+    return capture != NULL ? capture->status : CU_STREAM_CAPTURE_STATUS_NONE;
+}
+
+static CUgraphNode tail_of(const struct capture *capture)
+{
+    CUgraphNode last = capture->tail != NULL ? capture->tail : capture->graph->nodes;
+    while (capture->tail == NULL && last != NULL && last->next != NULL) {
         last = last->next;
     }
     return last;
@@ -333,17 +338,14 @@ CUresult mock_cuStreamGetCaptureInfo(CUstream stream, CUstreamCaptureStatus *sta
     }
     *status = capture_status(stream);
     *graph = (CUgraph)(void *)&mock; /* only good if the status says so */
-    for (size_t i = 0; i < STREAMS && captures[i].stream != NULL; i++) {
-        if (captures[i].stream == stream) {
-            if (captures[i].graph != NULL) {
-                *graph = captures[i].graph;
-            }
-            if (captures[i].graph != NULL && count != NULL) {
-                captures[i].last = tail_of(i);
-                *count = captures[i].last != NULL;
-                *dependencies = &captures[i].last;
-                *data = &captures[i].data;
-            }
+    struct capture *capture = capture_of(stream);
+    if (capture != NULL && capture->graph != NULL) {
+        *graph = capture->graph;
+        if (count != NULL) {
+            capture->last = tail_of(capture);
+            *count = capture->last != NULL;
+            *dependencies = &capture->last;
+            *data = &capture->data;
         }
     }
     return mock_leave(CUDA_SUCCESS);
@@ -374,12 +376,7 @@ CUresult mock_cuStreamBeginCaptureToGraph(CUstream stream, CUgraph graph,
         return mock_leave(CUDA_ERROR_INVALID_VALUE);
     }
     mock_capture(stream, graph, CU_STREAM_CAPTURE_STATUS_ACTIVE);
-    for (size_t i = 0; count == 1; i++) {
-        if (captures[i].stream == stream) {
-            captures[i].tail = dependencies[0];
-            break;
-        }
-    }
+    capture_of(stream)->tail = count == 1 ? dependencies[0] : NULL;
     MOCK_LOG("graph=%u", graph->number);
     return mock_leave(CUDA_SUCCESS);
 }
@@ -387,15 +384,12 @@ CUresult mock_cuStreamBeginCaptureToGraph(CUstream stream, CUgraph graph,
 CUresult mock_cuStreamEndCapture(CUstream stream, CUgraph *graph)
 {
     MOCK_ENTER(cuStreamEndCapture);
+    struct capture *capture = capture_of(stream);
     *graph = NULL;
-    for (size_t i = 0; i < STREAMS && captures[i].stream != NULL; i++) {
-        const CUstreamCaptureStatus status = captures[i].status;
-        if (captures[i].stream != stream || status == CU_STREAM_CAPTURE_STATUS_NONE) {
-            continue;
-        }
-        *graph = status == CU_STREAM_CAPTURE_STATUS_ACTIVE ? captures[i].graph : NULL;
-        captures[i].graph = NULL;
-        captures[i].status = CU_STREAM_CAPTURE_STATUS_NONE;
+    if (capture != NULL && capture->status != CU_STREAM_CAPTURE_STATUS_NONE) {
+        *graph = capture->status == CU_STREAM_CAPTURE_STATUS_ACTIVE ? capture->graph : NULL;
+        capture->graph = NULL;
+        capture->status = CU_STREAM_CAPTURE_STATUS_NONE;
         return mock_leave(*graph != NULL ? CUDA_SUCCESS : CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
     }
     mock_misused("cuStreamEndCapture was called with a stream that does not capture");
@@ -457,13 +451,10 @@ static void fill_params(mock_node *node)
 
 CUgraphNode mock_capture_node(CUstream stream, CUgraphNodeType type, bool overlaps)
 {
-    size_t i = 0;
-    while (i + 1 < STREAMS && captures[i].stream != stream) {
-        i++;
-    }
-    mock_node *last = tail_of(i);
-    mock_node *made = mock_append_node(captures[i].graph, type);
-    captures[i].tail = made;
+    struct capture *capture = capture_of(stream);
+    mock_node *last = tail_of(capture);
+    mock_node *made = mock_append_node(capture->graph, type);
+    capture->tail = made;
     fill_params(made);
     if (last != NULL) {
         const bool both = overlaps && type == CU_GRAPH_NODE_TYPE_KERNEL &&

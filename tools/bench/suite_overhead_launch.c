@@ -412,8 +412,8 @@ struct overhead_record overhead_record_take(CUfunction take, CUstream stream, CU
     struct overhead_record record;
     void *args[] = {&memory};
     const struct gpu_launch launch = {take, 1, 1, 0, args};
-    MUST(cu.cuMemsetD8Async(memory, 0xff, sizeof(record),
-                            stream)); /* which may be another device's */
+    /* In that stream, which may be another device's. */
+    MUST(cu.cuMemsetD8Async(memory, 0xff, sizeof(record), stream));
     gpu_launch(&launch, stream, false);
     gpu_read(&record, memory, sizeof(record));
     return record;

@@ -128,6 +128,18 @@ static void an_overlap_that_was_captured_holds_for_kernels_only(void **state)
     assert_edge(nth(1), nth(2), PDL_EDGE_PROGRAMMATIC);
 }
 
+/* As NCCL does: before the kernel an event is waited for, and behind it one is recorded. */
+static void capture_with_events(pdl_chain *own)
+{
+    assert_ok(pdl_chain_capture_begin(own, stream));
+    CUgraphNode launched = mock_capture_node(stream, CU_GRAPH_NODE_TYPE_KERNEL, true);
+    CUgraphNode wait = mock_add_node(launched->graph, CU_GRAPH_NODE_TYPE_EMPTY);
+    CUgraphNode record = mock_add_node(launched->graph, CU_GRAPH_NODE_TYPE_EMPTY);
+    mock_add_edge(wait, launched, 0, 0);
+    mock_add_edge(launched, record, 0, 0);
+    assert_ok(pdl_chain_capture_end(own, NULL));
+}
+
 /* A library may add nodes to the graph past the stream: what the stream does not order, the chain does not either,
  * whatever the link before is. */
 static void nodes_beside_the_stream_wait_for_nothing_and_hold_up_nothing(void **state)
@@ -142,13 +154,7 @@ static void nodes_beside_the_stream_wait_for_nothing_and_hold_up_nothing(void **
         } else {
             add_chain_node(own, &set);
         }
-        assert_ok(pdl_chain_capture_begin(own, stream));
-        CUgraphNode launched = mock_capture_node(stream, CU_GRAPH_NODE_TYPE_KERNEL, true);
-        CUgraphNode before = mock_add_node(launched->graph, CU_GRAPH_NODE_TYPE_EMPTY);
-        CUgraphNode behind = mock_add_node(launched->graph, CU_GRAPH_NODE_TYPE_EMPTY);
-        mock_add_edge(before, launched, 0, 0);
-        mock_add_edge(launched, behind, 0, 0);
-        assert_ok(pdl_chain_capture_end(own, NULL));
+        capture_with_events(own); /* nodes 1 to 3: kernel, wait, record */
         add_link(own, kernel, PDL_OVERLAP_AUTO, 2);
         assert_ok(pdl_chain_build(own));
         assert_ok(pdl_chain_graph(own, &graph));
@@ -162,19 +168,6 @@ static void nodes_beside_the_stream_wait_for_nothing_and_hold_up_nothing(void **
     }
 }
 
-/* As NCCL does: before the kernel an event is waited for, and behind it one is recorded. */
-static CUgraphNode capture_with_events(pdl_chain *own)
-{
-    assert_ok(pdl_chain_capture_begin(own, stream));
-    CUgraphNode launched = mock_capture_node(stream, CU_GRAPH_NODE_TYPE_KERNEL, true);
-    CUgraphNode wait = mock_add_node(launched->graph, CU_GRAPH_NODE_TYPE_EMPTY);
-    CUgraphNode record = mock_add_node(launched->graph, CU_GRAPH_NODE_TYPE_EMPTY);
-    mock_add_edge(wait, launched, 0, 0);
-    mock_add_edge(launched, record, 0, 0);
-    assert_ok(pdl_chain_capture_end(own, NULL));
-    return launched;
-}
-
 /* A graph with a beginning for each call is slower than one with a single path. */
 static void nodes_beside_the_stream_follow_each_other(void **state)
 {
@@ -184,8 +177,8 @@ static void nodes_beside_the_stream_follow_each_other(void **state)
     CUgraph graph = NULL;
     uint32_t link = 0;
     add_link(chain, kernel, PDL_OVERLAP_AUTO, 0);
-    (void)capture_with_events(chain); /* nodes 1 to 3: kernel, wait, record */
-    (void)capture_with_events(chain); /* nodes 4 to 6 */
+    capture_with_events(chain); /* nodes 1 to 3: kernel, wait, record */
+    capture_with_events(chain); /* nodes 4 to 6 */
     assert_ok(pdl_chain_add_node(chain, &choice, &link));
     assert_ok(pdl_chain_body(chain, link, 0, &body));
     add_link(body, kernel, PDL_OVERLAP_AUTO, 0);
@@ -193,7 +186,7 @@ static void nodes_beside_the_stream_follow_each_other(void **state)
     CUgraphNode launched = mock_capture_node(stream, CU_GRAPH_NODE_TYPE_KERNEL, true);
     mock_add_edge(mock_add_node(launched->graph, CU_GRAPH_NODE_TYPE_EMPTY), launched, 0, 0);
     assert_ok(pdl_chain_capture_end(body, NULL));
-    (void)capture_with_events(chain); /* nodes 8 to 10 */
+    capture_with_events(chain); /* nodes 8 to 10 */
     assert_ok(pdl_chain_build(chain));
     assert_int_equal(mock_edges_into(nth(2)), 0);
     assert_edge(nth(3), nth(5), PDL_EDGE_FULL);
