@@ -86,12 +86,17 @@ constexpr int batch_rows(int batch)
     return batch == 1 ? 1 : batch <= 8 ? 8 : 16;
 }
 
-/* Columns that a warp multiplies at a time: of one sequence 4 KiB of weights, where each warp gets as much as the others. */
+/* Columns that a warp multiplies at a time, of one sequence: those of 4 KiB of weights at most. */
+constexpr int most_columns(linear_kind kind, size_t weight_size)
+{
+    return unit_tiles(kind) * weight_size < 4 ? 256 : 128;
+}
+
+/* 128, unless each warp gets as much as the others with more. */
 constexpr int chunk_columns(linear_kind kind, size_t weight_size, int batch, int cols)
 {
-    return batch == 1 && unit_tiles(kind) * weight_size < 4 && cols % (256 * linear_warps) == 0
-               ? 256
-               : 128;
+    const int most = most_columns(kind, weight_size);
+    return batch == 1 && cols % (most * linear_warps) == 0 ? most : 128;
 }
 
 struct linear_launch {

@@ -39,8 +39,9 @@ typedef void (*attention_kernel)(attention_args);
 
 template <linear_kind Kind, typename Weight> inline linear_kernel linear_for(int batch, int cols)
 {
-    if (chunk_columns(Kind, sizeof(Weight), batch, cols) == 256) {
-        return linear<Kind, Weight, 1, 256>;
+    constexpr int most = most_columns(Kind, sizeof(Weight));
+    if (chunk_columns(Kind, sizeof(Weight), batch, cols) > 128) {
+        return linear<Kind, Weight, 1, most>;
     }
     const int rows = batch_rows(batch);
     return rows == 1   ? linear<Kind, Weight, 1, 128>

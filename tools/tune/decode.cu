@@ -55,12 +55,12 @@ class tuned_decoder
             MUST(cu.cuLibraryLoadData(&libraries[i], variants[i].image, nullptr, nullptr, 0,
                                       nullptr, nullptr, 0));
             for (int kind = 0; kind < STEP_KINDS; kind++) {
+                const linear_kind product = linear_of(static_cast<step_kind>(kind));
                 const void *const symbol =
                     kind == STEP_ATTENTION
                         ? reinterpret_cast<const void *>(attention_for(model.shape.head_size))
                         : reinterpret_cast<const void *>(linear_for(
-                              linear_of(static_cast<step_kind>(kind)), config.fp8_weights,
-                              config.batch, model.cols(linear_of(static_cast<step_kind>(kind)))));
+                              product, config.fp8_weights, config.batch, model.cols(product)));
                 CHECK(cudaFuncGetName(&names[kind], symbol)); /* the same in every image */
                 kernels[i][kind] = load(libraries[i], names[kind], kind == STEP_ATTENTION);
             }

@@ -5,7 +5,8 @@
 
 #define BATCHES(kind, weight)                                                                      \
     reinterpret_cast<const void *>(linear<kind, weight, 1, 128>),                                  \
-        reinterpret_cast<const void *>(linear<kind, weight, 1, 256>),                              \
+        reinterpret_cast<const void *>(                                                            \
+            linear<kind, weight, 1, most_columns(kind, sizeof(weight))>),                          \
         reinterpret_cast<const void *>(linear<kind, weight, 8, 128>),                              \
         reinterpret_cast<const void *>(linear<kind, weight, 16, 128>)
 #define WEIGHTS(kind) BATCHES(kind, bf16), BATCHES(kind, fp8)
