@@ -14,9 +14,7 @@
 #include "common/print.h"
 #include "common/suggest.h"
 #include "core/size_text.h"
-#ifdef PDL_HAVE_JANSSON
-#include "common/json.h"
-#endif
+#include "documents.h"
 
 struct arguments {
     const char *directory; /* NULL: the default cache's */
@@ -29,9 +27,6 @@ struct listing {
     struct table table;
     unsigned long long files, damaged;
     bool damaged_only;
-#ifdef PDL_HAVE_JANSSON
-    json_t *json;
-#endif
 };
 
 static void usage(void)
@@ -114,51 +109,11 @@ static void add_row(struct table *table, const pdl_rtc_file *file)
     table_add(table, kernels_of(file->kernels));
 }
 
-#ifdef PDL_HAVE_JANSSON
-static json_t *json_of_kernels(const char *names)
-{
-    json_t *array = json_new_array();
-    while (*names != '\0') {
-        const size_t length = strcspn(names, "\n");
-        char *name = format_text("%.*s", (int)length, names);
-        json_add(array, json_text(name));
-        free(name);
-        names += length + (names[length] == '\n');
-    }
-    return array;
-}
-
-static json_t *json_of_file(const pdl_rtc_file *file)
-{
-    const bool whole = file->damage == NULL;
-    json_t *object = json_new_object();
-    json_set(object, "file", json_text(file->name));
-    json_set(object, "bytes", json_number((int64_t)file->bytes));
-    json_set(object, "used", json_number(file->used));
-    json_set(object, "damage", json_text(file->damage));
-    json_set(object, "program", json_text(whole ? file->program : NULL));
-    json_set(object, "target", json_text(whole ? file->target : NULL));
-    json_set(object, "output",
-             json_text(!whole                        ? NULL
-                       : file->output == PDL_RTC_PTX ? "ptx"
-                                                     : "cubin"));
-    json_set(object, "nvrtc", json_number_from(whole ? file->compiler_version : 0, 1));
-    json_set(object, "kernels", whole ? json_of_kernels(file->kernels) : json_new_array());
-    return object;
-}
-#endif
-
 static int32_t visit(void *context, const pdl_rtc_file *file)
 {
     struct listing *listing = context;
     listing->files++;
     listing->damaged += file->damage != NULL;
-#ifdef PDL_HAVE_JANSSON
-    if (listing->json != NULL) {
-        json_add(listing->json, json_of_file(file));
-        return 0;
-    }
-#endif
     if (!listing->damaged_only) {
         add_row(&listing->table, file);
     } else if (file->damage != NULL) {
@@ -189,21 +144,13 @@ static int list(const struct arguments *arguments)
                                            "NVRTC",     "program", "kernels"};
     struct listing listing = {.table = {.headings = headings, .right = "lrlllll"}};
     uint64_t bytes = 0;
-#ifdef PDL_HAVE_JANSSON
-    listing.json = arguments->json ? json_new_array() : NULL;
-#endif
+    if (arguments->json) {
+        pdl_status listed;
+        const bool written = cache_print_json(arguments->directory, &listed);
+        return listed != PDL_SUCCESS ? fail() : written ? EXIT_DONE : EXIT_USAGE;
+    }
     const pdl_status status = pdl_rtc_folder_list(arguments->directory, visit, &listing, &bytes);
     int code = status == PDL_SUCCESS ? EXIT_DONE : fail();
-#ifdef PDL_HAVE_JANSSON
-    if (listing.json != NULL && status == PDL_SUCCESS) {
-        json_t *root = json_new_object();
-        json_set(root, "version", json_number(1));
-        json_set(root, "bytes", json_number((int64_t)bytes));
-        json_set(root, "files", listing.json);
-        return json_print(root) ? code : EXIT_USAGE;
-    }
-    json_decref(listing.json);
-#endif
     if (status == PDL_SUCCESS) {
         if (listing.files > 0) {
             table_print(&listing.table, stdout);
@@ -272,10 +219,10 @@ static bool read_arguments(struct arguments *arguments, int argc, char **argv)
         if (option == 'd') {
             arguments->directory = optarg;
         } else if (option == 'j') {
-#ifndef PDL_HAVE_JANSSON
-            return lacks_json("json");
-#endif
             arguments->json = true;
+            if (cache_print_json == NULL) {
+                return lacks_json("json");
+            }
         } else if (option == 'r') {
             arguments->remove = true;
         } else if (option == 'h') {

@@ -7,12 +7,11 @@
 #include <stdlib.h>
 
 #include <pdl/pdl.h>
-#ifdef PDL_HAVE_RTC
 #include <pdl/rtc.h>
-#endif
 
 #include "commands.h"
 #include "common/memory.h"
+#include "common/optional.h"
 #include "common/options.h"
 #include "common/print.h"
 #include "launch/attributes.h"
@@ -154,9 +153,13 @@ static void show_runtime(void)
     printf("no shared CUDA Runtime on the library path (programs may carry their own)\n");
 }
 
+TOOL_OPTIONAL pdl_status pdl_rtc_compiler_get(pdl_rtc_compiler_info *info);
+
 static void show_compiler(void)
 {
-#ifdef PDL_HAVE_RTC
+    if (pdl_rtc_compiler_get == NULL) {
+        return;
+    }
     pdl_rtc_compiler_info info = PDL_RTC_COMPILER_INFO_INIT;
     if (pdl_rtc_compiler_get(&info) != PDL_SUCCESS) {
         print_line(stdout, "no NVRTC: %s", pdl_last_error()->message);
@@ -168,7 +171,6 @@ static void show_compiler(void)
         printf(", nvJitLink %d.%d", info.linker_version / 1000, info.linker_version % 1000 / 10);
     }
     print_line(stdout, "\n  %s", info.path);
-#endif
 }
 
 static void show_switches(void)

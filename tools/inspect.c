@@ -13,9 +13,7 @@
 #include "common/memory.h"
 #include "common/options.h"
 #include "common/print.h"
-#ifdef PDL_HAVE_JANSSON
-#include "common/json.h"
-#endif
+#include "documents.h"
 
 static void usage(void)
 {
@@ -303,17 +301,6 @@ static bool print_text(const struct request *request, const struct inputs *input
     return ferror(stdout) == 0;
 }
 
-#ifdef PDL_HAVE_JANSSON
-static bool print_json(const struct request *request, const struct inputs *inputs, bool *any)
-{
-    json_t *root = json_document(inputs);
-    json_t *const kernels = json_kernels(inputs, is_wanted, request);
-    *any = json_array_size(kernels) > 0;
-    json_set(root, "kernels", kernels);
-    return json_print(root);
-}
-#endif
-
 /* ---- the command line --------------------------------------------------------------------------- */
 
 static int inspect(const struct request *request, int count, char **arguments)
@@ -327,12 +314,8 @@ static int inspect(const struct request *request, int count, char **arguments)
     const bool filters = request->names.count > 0 || request->architectures.count > 0 ||
                          request->kind >= 0 || request->pdl;
     bool any = false;
-#ifdef PDL_HAVE_JANSSON
-    bool printed =
-        request->json ? print_json(request, &inputs, &any) : print_text(request, &inputs, &any);
-#else
-    bool printed = print_text(request, &inputs, &any);
-#endif
+    bool printed = request->json ? inspect_print_json(&inputs, is_wanted, request, &any)
+                                 : print_text(request, &inputs, &any);
     int code = inputs.incomplete ? EXIT_USAGE : filters && !any ? EXIT_FINDING : EXIT_DONE;
     if (!printed || fflush(stdout) != 0) {
         print_error("cannot write the report: %s", strerror(errno));
@@ -369,12 +352,8 @@ static bool read_option(struct request *request, int option)
         request->full_names = true;
         return true;
     case OPTION_JSON:
-#ifdef PDL_HAVE_JANSSON
         request->json = true;
-        return true;
-#else
-        return lacks_json("json");
-#endif
+        return inspect_print_json != NULL || lacks_json("json");
     default:
         return false;
     }

@@ -16,10 +16,8 @@
 #include "common/options.h"
 #include "common/print.h"
 #include "common/sinks.h"
+#include "documents.h"
 #include "lint/setup.h"
-#ifdef PDL_HAVE_JANSSON
-#include "common/json.h"
-#endif
 
 static void usage(void)
 {
@@ -139,38 +137,6 @@ static void print_report(FILE *to, const struct request *request, const char *na
     free(kernels);
 }
 
-#ifdef PDL_HAVE_JANSSON
-static bool print_json(const char *name, const pdl_instrumentation *result)
-{
-    const struct inputs none = {0};
-    json_t *const root = json_document(&none);
-    json_t *const kernels = json_new_array();
-    (void)json_object_del(root, "inputs");
-    (void)json_object_del(root, "images");
-    json_set(root, "input", json_text(name));
-    for (size_t i = 0; i < pdl_instrumentation_kernel_count(result); i++) {
-        const pdl_instrument_kernel *kernel = pdl_instrumentation_kernel(result, i);
-        json_t *const object = json_new_object();
-        char *const demangled = demangle(kernel->name);
-        json_set(object, "name", json_shown(kernel->name));
-        json_set(object, "demangled", json_text(demangled));
-        json_set(object, "result", json_text(pdl_instrument_action_word(kernel->action)));
-        json_set(object, "reason", json_text(pdl_instrument_reason_word(kernel->reason)));
-        json_set(object, "message", json_shown(kernel->message));
-        json_set(object, "line", json_number(kernel->line));
-        json_set(object, "wait_line", json_number_from(kernel->wait_line, 1));
-        json_set(object, "trigger_line", json_number_from(kernel->trigger_line, 1));
-        json_set(object, "trigger_points", json_number_from(kernel->trigger_points, 1));
-        json_set(object, "coherent_loads", json_number(kernel->loads));
-        json_set(object, "prefetches", json_number(kernel->prefetches));
-        json_add(kernels, object);
-        free(demangled);
-    }
-    json_set(root, "kernels", kernels);
-    return json_print(root);
-}
-#endif
-
 /* ---- input and output ----------------------------------------------------------------------------- */
 
 /* What sinks_write() hands to the file. */
@@ -223,15 +189,11 @@ static bool report(const struct request *request, const char *name,
 {
     FILE *const to = on_stdout ? stderr : stdout;
     bool printed = true;
-#ifdef PDL_HAVE_JANSSON
     if (request->json) {
-        printed = print_json(name, result);
+        printed = instrument_print_json(name, result);
     } else {
         print_report(to, request, name, result);
     }
-#else
-    print_report(to, request, name, result);
-#endif
     if (!printed || fflush(to) != 0 || ferror(to)) {
         print_error("cannot write the report: %s", strerror(errno));
         return false;
@@ -358,12 +320,8 @@ static bool read_option(struct request *request, int option)
         request->summary = true;
         return true;
     case OPTION_JSON:
-#ifdef PDL_HAVE_JANSSON
         request->json = true;
-        return true;
-#else
-        return lacks_json("json");
-#endif
+        return instrument_print_json != NULL || lacks_json("json");
     default:
         return false;
     }

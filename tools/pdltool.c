@@ -20,9 +20,7 @@ static const struct command {
 } commands[] = {
     {"bench", command_bench, "measures what launches cost and what PDL gains"},
     {"bisect", command_bisect, "finds the kernel whose overlap makes a command fail"},
-#ifdef PDL_HAVE_RTC
     {"cache", command_cache, "manages the cache of kernels compiled at run time"},
-#endif
     {"help", command_help, "shows the help of a command"},
     {"info", command_info, "shows the driver, the devices and what they support"},
     {"inspect", command_inspect, "lists kernels, and whether they wait and trigger"},
@@ -30,9 +28,7 @@ static const struct command {
     {"lint", command_lint, "finds races between kernels that overlap"},
     {"overlap", command_overlap, "says whether two kernels can overlap, and why not"},
     {"report", command_report, "makes a web page of measurements"},
-#ifdef PDL_HAVE_RTC
     {"rtc", command_rtc, "compiles a source at run time and reports on its kernels"},
-#endif
     {"sim", command_sim, "predicts how long a chain takes, without a device"},
     {"tune", command_tune, "finds the fastest trigger positions and grid sizes"},
     {"watch", command_watch, "reports which launches of a program overlap, and why not"},
@@ -49,7 +45,9 @@ static void usage(FILE *to)
                 "Launch).\n\nCommands:\n",
                 to);
     for (size_t i = 0; i < COMMANDS; i++) {
-        (void)fprintf(to, "  %-11s %s\n", commands[i].name, commands[i].summary);
+        if (commands[i].run != NULL) {
+            (void)fprintf(to, "  %-11s %s\n", commands[i].name, commands[i].summary);
+        }
     }
     (void)fputs("\nExamples:\n"
                 "  pdltool lint build/app\n"
@@ -61,7 +59,7 @@ static void usage(FILE *to)
 static const struct command *find(const char *name)
 {
     for (size_t i = 0; i < COMMANDS; i++) {
-        if (strcmp(name, commands[i].name) == 0) {
+        if (commands[i].run != NULL && strcmp(name, commands[i].name) == 0) {
             return &commands[i];
         }
     }
@@ -71,10 +69,13 @@ static const struct command *find(const char *name)
 static int print_unknown(const char *name)
 {
     const char *names[COMMANDS];
+    size_t count = 0;
     for (size_t i = 0; i < COMMANDS; i++) {
-        names[i] = commands[i].name;
+        if (commands[i].run != NULL) {
+            names[count++] = commands[i].name;
+        }
     }
-    const char *const close = suggest(name, names, COMMANDS);
+    const char *const close = suggest(name, names, count);
     const char *const what = name[0] == '-' ? "option" : "command";
     print_as(NULL);
     if (close != NULL) {

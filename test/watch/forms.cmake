@@ -4,24 +4,19 @@
 if(NOT PDL_BUILD_TOOLS)
     return()
 endif()
-set(watch_tools ${PROJECT_SOURCE_DIR}/tools/watch)
-get_property(watch_tool_sources GLOBAL PROPERTY PDL_TOOL_SOURCES)
-get_property(watch_tool_json_sources GLOBAL PROPERTY PDL_TOOL_JSON_SOURCES)
-list(FILTER watch_tool_sources INCLUDE REGEX "/tools/common/")
-list(FILTER watch_tool_json_sources INCLUDE REGEX "/tools/(common|watch)/")
-foreach(name brief files lanes picture start start_log text trace variables watch words)
-    list(APPEND watch_tool_sources ${watch_tools}/${name}.c)
-endforeach()
 
 # As pdltool is, and without the JSON library.
-add_executable(watch_forms forms_model.c ${watch_tool_sources} ${watch_tool_json_sources})
-target_link_libraries(watch_forms PRIVATE pdl_tool)
-add_executable(watch_forms_plain forms_model.c ${watch_tool_sources})
-target_link_libraries(watch_forms_plain PRIVATE pdl_tool_plain)
+add_executable(watch_forms forms_model.c)
+if(TARGET pdl_tool_json)
+    target_sources(watch_forms PRIVATE
+        "$<FILTER:$<TARGET_OBJECTS:pdl_tool_json>,INCLUDE,/(common|watch)/[a-z]+[.]c[.]o$>")
+    target_link_libraries(watch_forms PRIVATE PkgConfig::JANSSON)
+endif()
+target_link_libraries(watch_forms PRIVATE pdl_tool_cxx)
+add_executable(watch_forms_plain forms_model.c)
 foreach(program watch_forms watch_forms_plain)
     set_target_properties(${program} PROPERTIES C_STANDARD 11)
-    target_include_directories(${program} PRIVATE ${PROJECT_SOURCE_DIR}/tools ${PROJECT_SOURCE_DIR}/lib)
-    target_link_libraries(${program} PRIVATE pdl::pdl pdl::inspect pdl::trace)
+    target_link_libraries(${program} PRIVATE pdl_tool_parts pdl::pdl pdl::inspect pdl::trace)
 endforeach()
 
 # A library that says what it finds, in the place of libpdl-watch.
@@ -56,7 +51,7 @@ if(PDL_SANITIZE)
     list(APPEND options --without sanitized)
 endif()
 pdl_add_watch_cases(forms.py watch_forms forms. Text Names Trace Picture CommandLine)
-if(watch_tool_json_sources)
+if(TARGET pdl_tool_json)
     pdl_add_watch_cases(forms.py watch_forms forms. Json)
     # Recordings of real programs.
     add_test(NAME watch.real

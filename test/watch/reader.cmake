@@ -11,23 +11,14 @@ if(NOT PDL_BUILD_TOOLS)
     return()
 endif()
 
-# Everything up to watch_conclude().
-set(pdl_watch_reader_sources watch/brief.c watch/code.c watch/front.c watch/graphs.c watch/ids.c watch/join.c watch/pairs.c
-    watch/queues.c watch/recording.c watch/room.c watch/verdict.c watch/windows.c watch/words.c
-    common/demangle.c common/memory.c common/print.c common/process.c common/shorten.c common/shown.c)
-list(TRANSFORM pdl_watch_reader_sources PREPEND ${PROJECT_SOURCE_DIR}/tools/)
-add_library(pdl_watch_reader STATIC ${pdl_watch_reader_sources})
-set_target_properties(pdl_watch_reader PROPERTIES C_STANDARD 11)
-target_link_libraries(pdl_watch_reader PUBLIC pdl_tool_plain pdl::inspect pdl_headers)
-
 include(${PROJECT_SOURCE_DIR}/cmake/cmocka.cmake)
 if(TARGET pdl_cmocka)
     foreach(topic reader join pairs)
         add_executable(watch_${topic} ${CMAKE_CURRENT_LIST_DIR}/test_${topic}.c ${CMAKE_CURRENT_LIST_DIR}/judge.c)
         set_target_properties(watch_${topic} PROPERTIES C_STANDARD 11)
-        target_link_libraries(watch_${topic} PRIVATE pdl_watch_reader pdl_make_recording pdl_cmocka)
+        target_link_libraries(watch_${topic} PRIVATE pdl_tool_parts pdl::inspect pdl_make_recording pdl_cmocka)
         add_test(NAME watch.${topic} COMMAND watch_${topic})
         set_tests_properties(watch.${topic} PROPERTIES LABELS unit TIMEOUT 120)
     endforeach()
-    target_sources(watch_pairs PRIVATE ${CMAKE_CURRENT_LIST_DIR}/../inspect/make_image.c)
+    target_link_libraries(watch_pairs PRIVATE pdl_make_image)
 endif()

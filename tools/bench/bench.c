@@ -54,19 +54,15 @@ static void write_csv(FILE *to)
     output_csv(&session.run, to);
 }
 
-#ifdef PDL_HAVE_JANSSON
 static void write_json(FILE *to)
 {
     output_json(&session.run, to);
 }
-#endif
 
 static struct sink sinks[SINKS] = {
     [MARKDOWN] = {"markdown", write_markdown, NULL, NULL, NULL},
     [CSV] = {"csv", write_csv, NULL, NULL, NULL},
-#ifdef PDL_HAVE_JANSSON
     [JSON] = {"json", write_json, NULL, NULL, NULL},
-#endif
 };
 
 static void usage(void)
@@ -77,7 +73,7 @@ static void usage(void)
                 "turns, and every result is checked. Runs all suites unless SUITE names some.\n"
                 "\n",
                 stdout);
-    for (const struct bench_suite *suite = bench_suites; suite->name != NULL; suite++) {
+    for (const struct bench_suite *suite = bench_suites; suite->declare != NULL; suite++) {
         printf("  %-9s %s\n", suite->name, suite->summary);
     }
     (void)fputs("\n"
@@ -199,7 +195,6 @@ static int measure(const struct command *command, int argc, char **argv)
     return signal_number != 0 ? 128 + signal_number : EXIT_DONE;
 }
 
-#ifdef PDL_HAVE_JANSSON
 /* The run's verdict beside an earlier one: where the tables do not go to standard output, there, else on
  * standard error. */
 static int compare(void)
@@ -213,7 +208,6 @@ static int compare(void)
     }
     return worse > 0 ? EXIT_FINDING : EXIT_DONE;
 }
-#endif
 
 static int finish(const struct command *command, int code)
 {
@@ -226,20 +220,15 @@ static int finish(const struct command *command, int code)
         print_error("%zu %s", failures, failures == 1 ? "point failed" : "points failed");
         code = code == EXIT_DONE ? EXIT_FINDING : code;
     }
-#ifdef PDL_HAVE_JANSSON
     if (command->compare != NULL) {
         const int verdict = compare();
         code = code == EXIT_DONE ? verdict : code;
     }
-#else
-    (void)command;
-#endif
     return code;
 }
 
 static int run_command(struct command *command, int argc, char **argv)
 {
-#ifdef PDL_HAVE_JANSSON
     if (command->input != NULL) {
         if (command->suites.count > 0) {
             print_misuse("--input takes no suites; choose points with --filter");
@@ -248,9 +237,7 @@ static int run_command(struct command *command, int argc, char **argv)
         if (!input_json(command->input, &session.run)) {
             return EXIT_USAGE;
         }
-    } else
-#endif
-        if (!plan_declare(&session.run.bench, command->suites.items, command->suites.count)) {
+    } else if (!plan_declare(&session.run.bench, command->suites.items, command->suites.count)) {
         return EXIT_USAGE;
     }
     if (plan_select(&session.run.bench, command->filters.items, command->filters.count) == 0) {
@@ -260,12 +247,10 @@ static int run_command(struct command *command, int argc, char **argv)
     if (command->list) {
         return list_points();
     }
-#ifdef PDL_HAVE_JANSSON
     /* Now and not after minutes: it may not be there, or be written over. */
     if (command->compare != NULL && !input_json(command->compare, &session.before)) {
         return EXIT_USAGE;
     }
-#endif
     if (!open_sinks()) {
         return EXIT_USAGE;
     }
@@ -310,16 +295,16 @@ static bool take_option(struct command *command, int option)
         return true;
     case OPTION_INPUT:
     case OPTION_COMPARE:
-#ifndef PDL_HAVE_JANSSON
-        return lacks_json(option == OPTION_INPUT ? "input" : "compare");
-#endif
+        if (input_json == NULL) {
+            return lacks_json(option == OPTION_INPUT ? "input" : "compare");
+        }
         *(option == OPTION_INPUT ? &command->input : &command->compare) = optarg;
         return true;
     default:
         if (option < OPTION_SINK || option >= OPTION_SINK + SINKS) {
             return false;
         }
-        if (sinks[option - OPTION_SINK].write == NULL) {
+        if (option - OPTION_SINK == JSON && output_json == NULL) {
             return lacks_json("json");
         }
         sinks[option - OPTION_SINK].path = optarg;

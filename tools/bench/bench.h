@@ -113,7 +113,7 @@ struct bench_suite {
     const char *summary;
     void (*declare)(struct bench *bench);
 };
-/* Ended by one without a name: suites.c, or a test's own. */
+/* Ended by one without a function: suites.c, or a test's own. */
 extern const struct bench_suite bench_suites[];
 
 #endif /* PDL_TOOLS_BENCH_H */

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #include "bench/gpu_images.h"
 
-#ifdef PDL_BENCH_KERNELS
+#include "common/optional.h"
 
-/* Each is defined by what pdl_embed() makes of kernels/NAME.cu. */
+/* Each is defined by what pdl_embed() makes of kernels/NAME.cu, where there is nvcc. */
 #define EMBEDDED(name)                                                                             \
-    extern const unsigned char pdl_bench_##name[];                                                 \
-    extern const unsigned char pdl_bench_##name##_end[];
+    TOOL_OPTIONAL extern const unsigned char pdl_bench_##name[];                                   \
+    TOOL_OPTIONAL extern const unsigned char pdl_bench_##name##_end[];
 EMBEDDED(common)
 EMBEDDED(overhead)
 EMBEDDED(overlap)
@@ -22,9 +22,3 @@ const struct gpu_image_bytes gpu_images[IMAGES] = {
     [IMAGE_OVERLAP] = BYTES(overlap), [IMAGE_SYNC] = BYTES(sync),
     [IMAGE_DEVICE] = BYTES(device),
 };
-
-#else
-
-const struct gpu_image_bytes gpu_images[IMAGES] = {{NULL, NULL}};
-
-#endif

@@ -9,6 +9,7 @@
 
 #include "bench/bench.h"
 #include "bench/stats.h"
+#include "common/optional.h"
 #include "common/print.h"
 
 /* What a run was made with and on: a list of facts. A fact is a text or a number. */
@@ -49,14 +50,15 @@ void output_csv(const struct bench_run *run, FILE *to);
 
 /* JSON needs jansson: these are in output_json.c, and compare.c goes with it; both are built where it was
  * found. */
-void output_json(const struct bench_run *run, FILE *to);
+TOOL_OPTIONAL void output_json(const struct bench_run *run, FILE *to);
 /* Reads what output_json() wrote; everything is selected. False with one line on standard error, and an
  * empty run, where it is not that. */
-bool input_json(const char *path, struct bench_run *run);
+TOOL_OPTIONAL bool input_json(const char *path, struct bench_run *run);
 
 /* Prints a verdict for each row that changed, how many rows have which verdict, and what else is
  * different. The rule is in compare.c. Returns how many rows are worse or failed only in the new run. */
-size_t compare_runs(const struct bench_run *old_run, const struct bench_run *new_run, FILE *to);
+TOOL_OPTIONAL size_t compare_runs(const struct bench_run *old_run, const struct bench_run *new_run,
+                                  FILE *to);
 
 /* ---- what the forms share --------------------------------------------------------------------- */
 

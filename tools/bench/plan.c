@@ -94,7 +94,7 @@ void bench_each_active(struct bench_table *table, void (*call)(struct bench_poin
 
 static const struct bench_suite *find_suite(const char *name)
 {
-    for (const struct bench_suite *suite = bench_suites; suite->name != NULL; suite++) {
+    for (const struct bench_suite *suite = bench_suites; suite->declare != NULL; suite++) {
         if (strcmp(suite->name, name) == 0) {
             return suite;
         }
@@ -107,7 +107,7 @@ static void print_unknown_suite(const char *name)
     char *list = NULL;
     size_t size = 0;
     FILE *const to = memory_open(&list, &size);
-    for (const struct bench_suite *suite = bench_suites; suite->name != NULL; suite++) {
+    for (const struct bench_suite *suite = bench_suites; suite->declare != NULL; suite++) {
         (void)fprintf(to, "%s%s", suite == bench_suites ? "" : ", ", suite->name);
     }
     memory_close(to);
@@ -123,7 +123,7 @@ static void declare(struct bench *bench, const struct bench_suite *suite)
 
 bool plan_declare(struct bench *bench, char *const *names, size_t count)
 {
-    if (bench_suites[0].name == NULL) {
+    if (bench_suites[0].declare == NULL) {
         print_error("measuring needs a pdltool that was built with nvcc");
         return false;
     }
@@ -133,7 +133,7 @@ bool plan_declare(struct bench *bench, char *const *names, size_t count)
             return false;
         }
     }
-    for (const struct bench_suite *suite = bench_suites; suite->name != NULL; suite++) {
+    for (const struct bench_suite *suite = bench_suites; suite->declare != NULL; suite++) {
         bool wanted = count == 0;
         for (size_t i = 0; i < count; i++) {
             wanted = wanted || strcmp(names[i], suite->name) == 0;

@@ -1,17 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 #include "bench/suites.h"
 
+/* Without nvcc there are no kernels, and the list ends at its first row. */
 const struct bench_suite bench_suites[] = {
-#ifdef PDL_BENCH_KERNELS
     {"overhead", "what a launch costs the host and the device, in every form", suite_overhead},
     {"overlap", "what PDL gains, by trigger, prologue, fill and shared memory", suite_overlap},
     {"graph", "1 to 4,096 kernels in a row, in streams, graphs and chains", suite_graph},
     {"sync", "ordering a whole device: new kernels, grid barriers, flags, clusters", suite_sync},
     {"device", "launches from the device, beside the host's", suite_device},
     {"decode", "one token through decoders of the 1B, 3B and 8B classes", suite_decode},
-#ifdef PDL_HAVE_RTC
     {"rtc", "compiling a kernel at run time, and finding it again", suite_rtc},
-#endif
-#endif
-    {NULL, NULL, NULL}, /* without nvcc there are no kernels, and no suites */
+    {NULL, NULL, NULL},
 };

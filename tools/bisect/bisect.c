@@ -138,12 +138,8 @@ static bool read_option(struct bisect_options *options, int option)
         options->must_continue = options->must_continue || option == OPTION_CONTINUE;
         return true;
     case OPTION_JSON:
-#ifdef PDL_HAVE_JANSSON
         options->json = true;
-        return true;
-#else
-        return lacks_json("json");
-#endif
+        return report_json != NULL || lacks_json("json");
     default:
         return false;
     }
@@ -238,11 +234,7 @@ static int report(const struct bisect *bisect)
 {
     bool written = true;
     if (bisect->outcome != BISECT_ABORTED) {
-#ifdef PDL_HAVE_JANSSON
         written = bisect->options.json ? report_json(bisect) : report_text(bisect);
-#else
-        written = report_text(bisect);
-#endif
     }
     if (!written) {
         print_error("cannot write the report: %s", strerror(errno));

@@ -12,6 +12,7 @@
 #include "bisect/odds.h"
 #include "bisect/subset.h"
 #include "bisect/trial.h"
+#include "common/optional.h"
 #include "common/temporary.h"
 #include "watch/model.h"
 
@@ -117,7 +118,7 @@ char *suspects_shown(const struct bisect *bisect, uint32_t suspect);
 /* ---- report.c, json.c ---- */
 int report_exit_code(enum bisect_outcome outcome);
 bool report_text(const struct bisect *bisect);
-bool report_json(const struct bisect *bisect);
+TOOL_OPTIONAL bool report_json(const struct bisect *bisect);
 /* A kernel of a culprit, with its launches where only these fail, as a pattern of rules; the caller frees it. */
 char *report_pattern(const struct bisect *bisect, const struct culprit *culprit, uint32_t kernel);
 

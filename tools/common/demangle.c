@@ -19,10 +19,6 @@
 #include "common/shorten.h"
 #include "common/shown.h"
 
-#ifdef PDL_HAVE_CXA_DEMANGLE
-/* The C++ library's own; its header, cxxabi.h, is not for C. */
-char *__cxa_demangle(const char *mangled, char *buffer, size_t *length, int *status);
-
 /* A substitution in a mangled name stands for any amount of text, so that a short name may expand to
  * gigabytes, and the demangler has no limit for that, nor for its time or its stack. So it runs in a
  * process of its own, the worker, which the limits below end. */
@@ -69,9 +65,8 @@ static void set_timer(suseconds_t microseconds)
 /* Answers with the demangled name, or with a NUL where there is none that is short enough. */
 static void answer(int socket, const char *name)
 {
-    int status = 0;
     set_timer(NAME_MICROSECONDS);
-    char *text = __cxa_demangle(name, NULL, NULL, &status);
+    char *text = demangle_cxx(name);
     set_timer(0);
     const size_t length = text != NULL ? strlen(text) : 0;
     const bool fits = length > 0 && length <= LONGEST_TEXT;
@@ -158,40 +153,33 @@ static const struct pair *find(const char *name)
 /* It takes "f" for the type float: only what begins as an encoding is a function's name. */
 static bool is_mangled(const char *name)
 {
-    return strncmp(name, "_Z", 2) == 0 && strlen(name) <= LONGEST_NAME;
+    return demangle_cxx != NULL && strncmp(name, "_Z", 2) == 0 && strlen(name) <= LONGEST_NAME;
 }
-#endif
 
 char *demangle(const char *name)
 {
     name = pdl_unit_skip(name);
-#ifdef PDL_HAVE_CXA_DEMANGLE
     if (is_mangled(name)) {
         return copy_text(find(name)->text);
     }
-#endif
     return shown(name);
 }
 
 char *demangle_brief(const char *name)
 {
     name = pdl_unit_skip(name);
-#ifdef PDL_HAVE_CXA_DEMANGLE
     if (is_mangled(name)) {
         return copy_text(find(name)->brief);
     }
-#endif
     return shown(name);
 }
 
 char *demangle_alone(const char *name)
 {
     name = pdl_unit_skip(name);
-#ifdef PDL_HAVE_CXA_DEMANGLE
     if (is_mangled(name)) {
         return copy_text(find(name)->alone);
     }
-#endif
     return shown(name);
 }
 

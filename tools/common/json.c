@@ -212,7 +212,7 @@ static json_t *json_kernel(const pdl_inspect_kernel *kernel, size_t first_image)
     return object;
 }
 
-json_t *json_kernels(const struct inputs *inputs, json_filter *wanted, const void *context)
+json_t *json_kernels(const struct inputs *inputs, kernel_filter *wanted, const void *context)
 {
     json_t *kernels = json_new_array();
     size_t first_image = 0;

@@ -7,7 +7,7 @@
 
 #include <jansson.h>
 
-#include "common/input.h"
+#include "documents.h"
 
 /* All of these end the program where there is no memory. */
 
@@ -32,9 +32,7 @@ json_t *json_new_array(void);
 json_t *json_document(const struct inputs *inputs);
 
 /* The kernels of all inputs; if `wanted` is not NULL, those for which it is true. */
-typedef bool json_filter(const void *context, const pdl_inspect_image *image,
-                         const pdl_inspect_kernel *kernel);
-json_t *json_kernels(const struct inputs *inputs, json_filter *wanted, const void *context);
+json_t *json_kernels(const struct inputs *inputs, kernel_filter *wanted, const void *context);
 
 /* null for NULL; the file of a place is null where it is not known. */
 json_t *json_place(const pdl_inspect_place *place);

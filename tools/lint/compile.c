@@ -348,7 +348,7 @@ static void run(const struct lint_options *options, const struct units *units,
         inputs_add_failed(inputs, units->items[0].name, why);
     } else {
         char *unusable = NULL;
-        work.store = options->no_cache ? NULL : store_open(&unusable);
+        work.store = options->no_cache || store_open == NULL ? NULL : store_open(&unusable);
         if (unusable != NULL) {
             print_note("%s", unusable);
         }
@@ -361,7 +361,9 @@ static void run(const struct lint_options *options, const struct units *units,
         (void)pthread_cond_destroy(&work.changed);
         (void)pthread_mutex_destroy(&work.lock);
         (void)pthread_mutex_destroy(&work.compiler_lock);
-        store_close(work.store);
+        if (work.store != NULL) {
+            store_close(work.store);
+        }
         for (size_t i = 0; i < work.identities.count; i++) {
             free(work.identities.items[i]);
         }

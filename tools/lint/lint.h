@@ -9,6 +9,7 @@
 #include <pdl/inspect.h>
 
 #include "common/input.h"
+#include "common/optional.h"
 #include "lint/source_text.h"
 
 /* A finding in a kernel. */
@@ -106,8 +107,8 @@ void lint_fingerprint(struct lint_report *report);
 /* The reports, to standard output. False where writing failed. */
 bool lint_print_text(const struct lint_report *report);
 bool lint_print_summary(const struct lint_report *report);
-bool lint_print_json(const struct lint_report *report);
-bool lint_print_sarif(const struct lint_report *report);
+TOOL_OPTIONAL bool lint_print_json(const struct lint_report *report);
+TOOL_OPTIONAL bool lint_print_sarif(const struct lint_report *report);
 bool lint_print_github(const struct lint_report *report);
 
 /* The line of a place with a caret under its column; nothing where the source cannot be read (excerpt.c). */

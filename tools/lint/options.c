@@ -94,12 +94,7 @@ static bool read_form(struct lint_options *options, const char *form)
         bool (*print)(const struct lint_report *report);
     } forms[] = {
         {"text", lint_print_text}, {"summary", lint_print_summary}, {"github", lint_print_github},
-#ifdef PDL_HAVE_JANSSON
         {"json", lint_print_json}, {"sarif", lint_print_sarif},
-#else
-        {"json", NULL},
-        {"sarif", NULL},
-#endif
     };
     for (size_t i = 0; i < sizeof(forms) / sizeof(forms[0]); i++) {
         if (strcmp(forms[i].name, form) != 0) {

@@ -11,10 +11,8 @@
 #include "common/memory.h"
 #include "common/print.h"
 #include "core/hash.h"
-#include "lint/paths.h"
-#ifdef PDL_HAVE_JANSSON
 #include "lint/database.h"
-#endif
+#include "lint/paths.h"
 
 /* ---- lists ------------------------------------------------------------------------------------*/
 
@@ -239,7 +237,6 @@ static void find_named(struct making *making, const struct lint_strings *files)
 
 /* ---- files of a database ----------------------------------------------------------------------*/
 
-#ifdef PDL_HAVE_JANSSON
 /* What the command line names: a path, a folder, or a pattern. */
 struct selection {
     const char *text;
@@ -395,6 +392,10 @@ static void find_entries(struct making *making, struct compilations *compilation
 
 static bool find_in_database(struct making *making, const struct lint_strings *files)
 {
+    if (database_read == NULL) {
+        print_error("-p needs a pdltool that was built with the library jansson");
+        return false;
+    }
     const char *const database = making->options->compile_commands;
     char *const path = is_directory(database) ? format_text("%s/compile_commands.json", database)
                                               : copy_text(database);
@@ -427,15 +428,6 @@ static bool find_in_database(struct making *making, const struct lint_strings *f
     free(path);
     return found;
 }
-#else
-static bool find_in_database(struct making *making, const struct lint_strings *files)
-{
-    (void)making;
-    (void)files;
-    print_error("-p needs a pdltool that was built with the library jansson");
-    return false;
-}
-#endif
 
 bool units_find(const struct lint_options *options, const struct lint_strings *files,
                 struct units *units)

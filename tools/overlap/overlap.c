@@ -209,13 +209,12 @@ static int read_options(int argc, char **argv, struct request *request)
             request->device = optarg;
             break;
         case 'j':
-#ifdef PDL_HAVE_JANSSON
             request->print = overlap_print_json;
+            if (request->print == NULL) {
+                (void)lacks_json("json");
+                return EXIT_USAGE;
+            }
             break;
-#else
-            (void)lacks_json("json");
-            return EXIT_USAGE;
-#endif
         case 'h':
             usage();
             return EXIT_DONE;

@@ -7,6 +7,7 @@
 #include <stdio.h>
 
 #include "common/input.h"
+#include "common/optional.h"
 #include "overlap/rules.h"
 
 /* A kernel of the command line: NAME[,KEY=VALUE...], or KEY=VALUE alone. */
@@ -40,7 +41,8 @@ bool overlap_device_find(const char *text, struct pdl_overlap_input *input, char
 void overlap_device_list(FILE *to);
 
 /* The answer as JSON on standard output; false where writing failed. */
-bool overlap_print_json(const struct pdl_overlap_input *input, const struct overlap_spec specs[2],
-                        const pdl_overlap_report *report);
+TOOL_OPTIONAL bool overlap_print_json(const struct pdl_overlap_input *input,
+                                      const struct overlap_spec specs[2],
+                                      const pdl_overlap_report *report);
 
 #endif /* PDL_TOOLS_OVERLAP_SPEC_H */

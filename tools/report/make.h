@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 
+#include "common/optional.h"
 #include "report/page.h"
 
 struct report_options {
@@ -13,7 +14,7 @@ struct report_options {
     bool require_plots;
 };
 /* Returns the command's exit code. */
-int report_make(const struct report_options *options);
+TOOL_OPTIONAL int report_make(const struct report_options *options);
 
 /* Reads what there is. False with a line on standard error if that is nothing; `whole` is false if
  * something could not be read, which the report's troubles then say. */

@@ -28,15 +28,6 @@ static void usage(void)
                 stdout);
 }
 
-#ifndef PDL_HAVE_JANSSON
-int report_make(const struct report_options *options)
-{
-    (void)options;
-    print_error("report needs a pdltool that was built with the library jansson");
-    return EXIT_USAGE;
-}
-#endif
-
 int command_report(int argc, char **argv)
 {
     static const struct option options[] = {
@@ -68,5 +59,9 @@ int command_report(int argc, char **argv)
     }
     chosen.directory = argv[optind];
     chosen.output = chosen.output != NULL ? chosen.output : chosen.directory;
+    if (report_make == NULL) {
+        print_error("report needs a pdltool that was built with the library jansson");
+        return EXIT_USAGE;
+    }
     return report_make(&chosen);
 }

@@ -6,6 +6,7 @@
 #include <pdl/timeline.h>
 #include <stdio.h>
 
+#include "common/optional.h"
 #include "sim/sim.h"
 
 /* A table of launches, of many the first ones, and what it comes to. */
@@ -34,19 +35,19 @@ bool sim_sweep(const struct sim_program *program, double from, double to, int st
                struct sim_try *tries);
 void sim_print_sweep(const struct sim_try *tries, int steps, FILE *to);
 
-#ifdef PDL_HAVE_JANSSON
-#include <jansson.h>
-json_t *sim_json(const struct sim_program *program, const struct sim_result *result,
-                 const struct sim_result *plain);
-json_t *sim_sweep_json(const struct sim_try *tries, int steps);
+/* `tries` may be NULL. False where writing failed. */
+TOOL_OPTIONAL bool sim_print_json(const struct sim_program *program,
+                                  const struct sim_result *result, const struct sim_result *plain,
+                                  const struct sim_try *tries, int steps);
 
 /* Predicts each row of `pdltool bench overlap --json` and compares; takes docs/model.md's exit codes. */
-int sim_compare(const struct sim_device *device, const char *path, bool as_json);
+TOOL_OPTIONAL int sim_compare(const struct sim_device *device, const char *path, bool as_json);
 /* Makes a calibration of what `pdltool bench --json` wrote into a folder, starting from a device for what was
  * not measured there. */
-int sim_calibrate(const struct sim_device *device, const char *directory, const char *output);
+TOOL_OPTIONAL int sim_calibrate(const struct sim_device *device, const char *directory,
+                                const char *output);
 /* Reads a trace that pdl_timeline_write() has written. */
-bool sim_read_trace(struct sim_program *program, const char *text, size_t size, const char *file);
-#endif
+TOOL_OPTIONAL bool sim_read_trace(struct sim_program *program, const char *text, size_t size,
+                                  const char *file);
 
 #endif /* PDL_TOOLS_SIM_OUTPUT_H */

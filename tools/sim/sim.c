@@ -12,9 +12,6 @@
 #include "common/options.h"
 #include "common/print.h"
 #include "sim/output.h"
-#ifdef PDL_HAVE_JANSSON
-#include "common/json.h"
-#endif
 
 struct options {
     const char *device, *compare, *calibrate, *output, *svg, *trace, *what_if;
@@ -217,12 +214,10 @@ static bool read_program(struct sim_program *program, const char *path)
     const char *const name = strcmp(path, "-") == 0 ? "stdin" : path;
     if (!is_trace(text, size)) {
         read = sim_read(program, text, size, name);
-    } else {
-#ifdef PDL_HAVE_JANSSON
+    } else if (sim_read_trace != NULL) {
         read = sim_read_trace(program, text, size, name);
-#else
+    } else {
         print_error("traces need a pdltool that was built with the library jansson");
-#endif
     }
     free(text);
     return read;
@@ -240,16 +235,6 @@ static bool write_timeline(const pdl_timeline *timeline, pdl_timeline_format for
     return true;
 }
 
-#ifdef PDL_HAVE_JANSSON
-static bool print_all_json(json_t *root, const struct sim_try *tries, int steps)
-{
-    if (tries != NULL) {
-        json_set(root, "what_if", sim_sweep_json(tries, steps));
-    }
-    return json_print(root);
-}
-#endif
-
 static bool print_results(const struct sim_program *program, const struct sim_result *result,
                           const struct sim_result *plain, const struct options *chosen)
 {
@@ -262,13 +247,11 @@ static bool print_results(const struct sim_program *program, const struct sim_re
             return false;
         }
     }
-#ifdef PDL_HAVE_JANSSON
     if (chosen->json) {
-        printed = print_all_json(sim_json(program, result, plain), tries, chosen->steps);
+        printed = sim_print_json(program, result, plain, tries, chosen->steps);
         free(tries);
         return printed;
     }
-#endif
     if (!chosen->text) {
         sim_print(program, result, plain, stdout);
     }
@@ -357,18 +340,16 @@ int command_sim(int argc, char **argv)
     if (!choose_device(&device, chosen.device)) {
         return EXIT_USAGE;
     }
-#ifdef PDL_HAVE_JANSSON
+    if (sim_print_json == NULL &&
+        (chosen.json || chosen.compare != NULL || chosen.calibrate != NULL)) {
+        (void)lacks_json(chosen.json ? "json" : chosen.compare != NULL ? "compare" : "calibrate");
+        return EXIT_USAGE;
+    }
     if (chosen.compare != NULL) {
         return sim_compare(&device, chosen.compare, chosen.json);
     }
     if (chosen.calibrate != NULL) {
         return sim_calibrate(&device, chosen.calibrate, chosen.output);
     }
-#else
-    if (chosen.json || chosen.compare != NULL || chosen.calibrate != NULL) {
-        (void)lacks_json(chosen.json ? "json" : chosen.compare != NULL ? "compare" : "calibrate");
-        return EXIT_USAGE;
-    }
-#endif
     return simulate(&device, argv[optind], &chosen);
 }

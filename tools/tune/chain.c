@@ -315,8 +315,10 @@ void chain_free(struct chain *chain)
     }
     for (size_t i = 0; i < chain->variants.count; i++) {
         free(chain->variants.items[i].image);
-        tune_compiled_free(chain->variants.items[i].compiled[CHAIN_PLAIN]);
-        tune_compiled_free(chain->variants.items[i].compiled[CHAIN_FAULTY]);
+        if (tune_compiled_free != NULL) {
+            tune_compiled_free(chain->variants.items[i].compiled[CHAIN_PLAIN]);
+            tune_compiled_free(chain->variants.items[i].compiled[CHAIN_FAULTY]);
+        }
     }
     for (size_t i = 0; i < chain->buffers.count; i++) {
         gpu_free(chain->buffers.items[i].memory);

@@ -8,8 +8,6 @@
 
 #include "common/memory.h"
 
-#ifdef PDL_HAVE_RTC
-
 /* Failures are told here and now: no copy of the source has to be kept. */
 static void keep_no_copies(void)
 {
@@ -61,31 +59,3 @@ void tune_compiled_free(struct pdl_rtc_image *image)
 {
     pdl_rtc_image_destroy(image);
 }
-
-#else
-
-struct pdl_rtc_image *tune_compile(const struct tune_source *source, int trigger, bool faulty,
-                                   char **why)
-{
-    (void)source;
-    (void)trigger;
-    (void)faulty;
-    *why = copy_text("built without libpdl-rtc, it compiles no sources");
-    return NULL;
-}
-
-pdl_status tune_compiled_kernel(const struct pdl_rtc_image *image, const char *name,
-                                pdl_kernel **kernel)
-{
-    (void)image;
-    (void)name;
-    (void)kernel;
-    return PDL_ERROR_NO_COMPILER;
-}
-
-void tune_compiled_free(struct pdl_rtc_image *image)
-{
-    (void)image;
-}
-
-#endif

@@ -369,10 +369,12 @@ static bool compile_variant(const struct reader *reader, const struct tune_sourc
 {
     for (int code = 0; code < CHAIN_CODES; code++) {
         char *why = NULL;
-        variant->compiled[code] =
-            tune_compile(source, variant->trigger, code == CHAIN_FAULTY, &why);
+        variant->compiled[code] = tune_compile != NULL ? tune_compile(source, variant->trigger,
+                                                                      code == CHAIN_FAULTY, &why)
+                                                       : NULL;
         if (variant->compiled[code] == NULL) {
-            (void)complain(reader, "source", "%s: %s", source->path, why);
+            (void)complain(reader, "source", "%s: %s", source->path,
+                           why != NULL ? why : "built without libpdl-rtc, it compiles no sources");
             free(why);
             return false;
         }

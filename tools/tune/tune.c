@@ -44,19 +44,15 @@ static void write_saved(FILE *to)
     tune_write_saved(&session.job, &session.result, to);
 }
 
-#ifdef PDL_HAVE_JANSSON
 static void write_json(FILE *to)
 {
     tune_write_json(&session.job, &session.result, to);
 }
-#endif
 
 static struct sink sinks[SINKS] = {
     [CSV] = {"csv", write_csv, NULL, NULL, NULL},
     [SAVE] = {"save", write_saved, NULL, NULL, NULL},
-#ifdef PDL_HAVE_JANSSON
     [JSON] = {"json", write_json, NULL, NULL, NULL},
-#endif
 };
 
 static void usage(void)
@@ -133,7 +129,7 @@ enum {
 
 static bool take_sink(int which)
 {
-    if (sinks[which].write == NULL) {
+    if (which == JSON && tune_write_json == NULL) {
         return lacks_json("json");
     }
     sinks[which].path = optarg;
@@ -243,24 +239,22 @@ static void report(const struct tune_job *job, const struct tune_result *result,
 static bool make_job(const struct command *command)
 {
     if (strcmp(command->what, "decode") != 0) {
-#ifdef PDL_HAVE_JANSSON
+        if (tune_file_job == NULL) {
+            print_error("a chain in JSON needs a pdltool that was built with the library jansson");
+            return false;
+        }
         return tune_file_job(&session.job, command->what);
-#else
-        print_error("a chain in JSON needs a pdltool that was built with the library jansson");
-        return false;
-#endif
     }
-#ifdef PDL_BENCH_KERNELS
+    if (tune_decode_job == NULL) {
+        print_error("decode needs a pdltool that was built with nvcc");
+        return false;
+    }
     char why[512];
     if (!tune_decode_job(&session.job, &command->decoder, why, sizeof(why))) {
         print_error("%s", why);
         return false;
     }
     return true;
-#else
-    print_error("decode needs a pdltool that was built with nvcc");
-    return false;
-#endif
 }
 
 static int run(const struct command *command)

@@ -9,6 +9,8 @@
 
 #include <pdl/chain.h>
 
+#include "common/optional.h"
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -68,11 +70,11 @@ struct tune_decoder {
 
 /* The search begins with triggers at the blocks' starts. False with a line in `why` where the device has
  * no room for it. decode.cu. */
-bool tune_decode_job(struct tune_job *job, const struct tune_decoder *wanted, char *why,
-                     size_t why_size);
+TOOL_OPTIONAL bool tune_decode_job(struct tune_job *job, const struct tune_decoder *wanted,
+                                   char *why, size_t why_size);
 
 /* A chain that a JSON file describes. False with lines on standard error. tune_file.c. */
-bool tune_file_job(struct tune_job *job, const char *path);
+TOOL_OPTIONAL bool tune_file_job(struct tune_job *job, const char *path);
 
 void tune_job_free(struct tune_job *job);
 
@@ -88,11 +90,11 @@ struct tune_source {
 };
 /* Compiles it for a trigger's place, showing what the compiler says. NULL, with why it failed, which the caller
  * frees. tune_compile.c. */
-struct pdl_rtc_image *tune_compile(const struct tune_source *source, int trigger, bool faulty,
-                                   char **why);
-pdl_status tune_compiled_kernel(const struct pdl_rtc_image *image, const char *name,
-                                pdl_kernel **kernel);
-void tune_compiled_free(struct pdl_rtc_image *image);
+TOOL_OPTIONAL struct pdl_rtc_image *tune_compile(const struct tune_source *source, int trigger,
+                                                 bool faulty, char **why);
+TOOL_OPTIONAL pdl_status tune_compiled_kernel(const struct pdl_rtc_image *image, const char *name,
+                                              pdl_kernel **kernel);
+TOOL_OPTIONAL void tune_compiled_free(struct pdl_rtc_image *image);
 
 /* ---- the search ------------------------------------------------------------------------------- */
 
@@ -188,7 +190,8 @@ void tune_write_csv(const struct tune_job *job, const struct tune_result *result
 /* As libpdl reads it: tune_saved.c. */
 void tune_write_saved(const struct tune_job *job, const struct tune_result *result, FILE *to);
 /* With jansson: tune_json.c. */
-void tune_write_json(const struct tune_job *job, const struct tune_result *result, FILE *to);
+TOOL_OPTIONAL void tune_write_json(const struct tune_job *job, const struct tune_result *result,
+                                   FILE *to);
 
 /* "0", "none"; "132", "16x8x1": the caller frees them. */
 char *tune_trigger_name(int trigger);

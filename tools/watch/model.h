@@ -13,6 +13,7 @@
 
 #include <pdl/pdl.h>
 
+#include "common/optional.h"
 #include "watch/format.h"
 
 #define WATCH_NONE UINT32_MAX
@@ -244,7 +245,7 @@ struct watch_limits {
 /* To standard output: the verdict alone in a line, the text, JSON. */
 bool watch_print_verdict(const struct watch *watch);
 bool watch_print_text(const struct watch *watch, const struct watch_limits *limits);
-bool watch_print_json(const struct watch *watch);
+TOOL_OPTIONAL bool watch_print_json(const struct watch *watch);
 bool watch_write_trace(const struct watch *watch, const char *path);
 bool watch_write_picture(const struct watch *watch, const char *path);
 

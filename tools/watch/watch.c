@@ -247,12 +247,8 @@ static bool read_option(struct request *request, int option)
         request->quiet = true;
         return true;
     case 'j':
-#ifdef PDL_HAVE_JANSSON
         request->json = true;
-        return true;
-#else
-        return lacks_json("json");
-#endif
+        return watch_print_json != NULL || lacks_json("json");
     case 't':
         request->trace = optarg;
         return true;
@@ -377,10 +373,8 @@ static bool write_report(const struct request *request, const struct watch *watc
     bool written;
     if (request->quiet) {
         written = watch_print_verdict(watch);
-#ifdef PDL_HAVE_JANSSON
     } else if (request->json) {
         written = watch_print_json(watch);
-#endif
     } else {
         written = watch_print_text(watch, &limits);
     }
