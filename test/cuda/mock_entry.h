@@ -94,22 +94,11 @@ PDL_DRIVER_ENTRIES(MOCK_TYPE_, MOCK_TYPE_)
 PDL_TRACE_DRIVER_ENTRIES(MOCK_TYPE_)
 #undef MOCK_TYPE_
 
-/* In libcuda.so.1 an entry is a symbol under its exported name. In C it keeps its own, because
- * cuda.h declares and renames entries (cuMemAlloc to cuMemAlloc_v2) in ways that differ between
- * its versions. */
+/* Under names of its own, because cuda.h declares and renames entries (cuMemAlloc to cuMemAlloc_v2) in ways that
+ * differ between its versions. fake_cuda.c exports them under the driver's. */
 #define MOCK_DECLARE_(name, since, symbol) mock_##name##_type mock_##name;
-#define MOCK_EXPORT_(name, since, symbol)                                                          \
-    mock_##name##_type mock_##name __asm__(#symbol) __attribute__((visibility("default")));
-#if !defined(MOCK_EXPORTED)
 MOCK_ENTRIES(MOCK_DECLARE_)
-#elif !defined(MOCK_WATCHED)
-MOCK_ENTRIES(MOCK_EXPORT_)
-#else
-MOCK_SHOWN_ENTRIES(MOCK_DECLARE_)
-MOCK_QUIET_ENTRIES(MOCK_EXPORT_)
-#endif
 #undef MOCK_DECLARE_
-#undef MOCK_EXPORT_
 
 /* Takes the lock. The name is that of the call in the log. For calls that are not in mock_entry. */
 void mock_lock(const char *name);

@@ -254,12 +254,33 @@ FAKE_ENTRY(cuModuleUnload, CUmodule module)
 
 typedef void (*any_function)(void);
 
+/* libcuda.so.1 has the model's entries under the driver's names: each is a jump there. */
+#ifdef __x86_64__
+#define JUMP "jmp"
+#else
+#define JUMP "b"
+#endif
+#ifdef _WIN32
+#define FUNCTION(symbol) ""
+#else
+#define FUNCTION(symbol) ".type " symbol ", %function\n.size " symbol ", 1\n"
+#endif
+#define EXPORT(name, since, symbol)                                                                \
+    __asm__(".text\n.globl " #symbol "\n" FUNCTION(#symbol) #symbol ":\n\t" JUMP " mock_" #name    \
+                                                                    "\n");                         \
+    __attribute__((visibility("default"))) void exported_##symbol(void) __asm__(#symbol);
+#ifdef MOCK_WATCHED
+MOCK_QUIET_ENTRIES(EXPORT)
+#else
+MOCK_ENTRIES(EXPORT)
+#endif
+
 static const struct {
     const char *name;
     int since;
     any_function function;
 } entries[] = {
-#define OF_MODEL(name, since, symbol) {#name, since, (any_function)mock_##name},
+#define OF_MODEL(name, since, symbol) {#name, since, exported_##symbol},
 #define OF_FAKE(name, since, symbol)  {#name, since, (any_function)fake_##symbol},
 #ifdef MOCK_WATCHED
 #define OF_SHOWN(name, since, symbol) {#name, since, (any_function)shown_##symbol},

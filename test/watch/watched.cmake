@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: MIT
 
 pdl_add_fake_driver(pdl_watched_cuda ${CMAKE_CURRENT_BINARY_DIR}/lib
-    ../fake/fake_cuda.c watched_cuda.c ${PDL_CUDA_MODEL})
+    ../fake/fake_cuda.c watched_cuda.c $<TARGET_OBJECTS:pdl_cuda_model>)
 target_include_directories(pdl_watched_cuda PRIVATE ${PROJECT_SOURCE_DIR}/test/cuda ${CMAKE_CURRENT_SOURCE_DIR})
 target_include_directories(pdl_watched_cuda SYSTEM PRIVATE ${PDL_CUPTI_INCLUDE_DIR})
 target_link_libraries(pdl_watched_cuda PRIVATE pdl_headers pdl_private pthread ${CMAKE_DL_LIBS})
-target_compile_definitions(pdl_watched_cuda PRIVATE MOCK_EXPORTED MOCK_WATCHED)
+target_compile_definitions(pdl_watched_cuda PRIVATE MOCK_WATCHED)
 
 add_library(pdl_mock_cupti SHARED mock_cupti.c mock_cupti_entries.c)
 target_link_libraries(pdl_mock_cupti PRIVATE pdl_options pdl_sanitize pthread ${CMAKE_DL_LIBS})
@@ -19,7 +19,8 @@ set_target_properties(pdl_mock_cupti PROPERTIES
     LIBRARY_OUTPUT_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/cupti)
 target_link_options(pdl_mock_cupti PRIVATE LINKER:-soname,libcupti.so.13)
 
-add_executable(watched watched.c watched_ways.c ../inspect/make_image.c)
+add_executable(watched watched.c watched_ways.c)
+target_link_libraries(watched PRIVATE pdl_make_image)
 target_link_libraries(watched PRIVATE pdl_options pdl_sanitize pthread ${CMAKE_DL_LIBS})
 target_include_directories(watched SYSTEM PRIVATE ${PDL_CUDA_INCLUDE_DIR})
 target_compile_definitions(watched PRIVATE _GNU_SOURCE)
