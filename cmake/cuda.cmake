@@ -86,6 +86,40 @@ if(PROJECT_IS_TOP_LEVEL)
     message(STATUS "libpdl: CUDA headers ${pdl_cuda_version} in ${PDL_CUDA_INCLUDE_DIR}")
 endif()
 
+# Whether all tests and examples that need a GPU are built.
+set(PDL_GPU ${PDL_BUILD_GPU_TESTS})
+if(PDL_GPU STREQUAL "AUTO")
+    set(PDL_GPU OFF)
+    foreach(device /dev/nvidiactl /dev/dxg /dev/nvhost-gpu) # Linux, WSL, Tegra
+        if(EXISTS ${device})
+            set(PDL_GPU ON)
+        endif()
+    endforeach()
+endif()
+
+# pdl_gpu_directory(NAME...): at the end of a directory whose targets and tests with the label gpu need a GPU. Where
+# those are not wanted, the named targets are built and the named tests are run (and skip) all the same, so that none of
+# their kind rots. The others can be built by name.
+function(pdl_gpu_directory)
+    if(PDL_GPU)
+        return()
+    endif()
+    get_property(targets DIRECTORY PROPERTY BUILDSYSTEM_TARGETS)
+    get_property(tests DIRECTORY PROPERTY TESTS)
+    list(REMOVE_ITEM targets ${ARGN})
+    list(REMOVE_ITEM tests ${ARGN})
+    foreach(target IN LISTS targets)
+        set_target_properties(${target} PROPERTIES EXCLUDE_FROM_ALL ON)
+    endforeach()
+    foreach(test IN LISTS tests)
+        get_test_property(${test} LABELS labels)
+        if("gpu" IN_LIST labels)
+            set_tests_properties(${test} PROPERTIES DISABLED ON)
+            set_property(GLOBAL APPEND PROPERTY PDL_GPU_TESTS_LEFT_OUT ${test})
+        endif()
+    endforeach()
+endfunction()
+
 # pdl_embed(TARGET SYMBOL FILE): adds a file's bytes to a target, as SYMBOL to SYMBOL_end.
 function(pdl_embed target symbol file)
     set(source ${CMAKE_CURRENT_BINARY_DIR}/embedded/${symbol}.c)
