@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: MIT
 """Compiles the code in a document: every fenced block that is marked as c or cuda.
 
-A block with a main() is linked with libpdl and the CUDA Runtime as well, and with libpdl-rtc if it includes that
+Blocks in CUDA that include nothing and have no main() are compiled at once, each in a namespace of its own, and one by
+one if that fails. A block with a main() is linked with libpdl and the CUDA Runtime as well, and with libpdl-rtc if it includes that
 library's header. A block that includes nothing
 stands for a part of a program: it gets the libpdl headers, and in C the Runtime's, in front of it.
 """
@@ -62,6 +63,27 @@ def commands(language, text, source, output, links, arguments):
     return command
 
 
+def has_main(text):
+    return re.search(r"\bmain\(", text) is not None
+
+
+def compile_text(directory, language, text, links, arguments):
+    """None, or what the compiler says."""
+    source = os.path.join(directory, "snippet." + {"c": "c", "cuda": "cu"}[language])
+    with open(source, "w", encoding="utf-8") as file:
+        file.write(text)
+    command = commands(language, text, source, os.path.join(directory, "out"), links, arguments)
+    result = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+    return None if result.returncode == 0 else result.stdout
+
+
+def compiles_together(directory, parts, arguments):
+    text = PREAMBLE["cuda"]
+    for line, _, part in parts:
+        text += 'namespace block_%d {\n#line %d "%s"\n%s}\n' % (line, line + 1, arguments.document, part)
+    return compile_text(directory, "cuda", text, False, arguments) is None
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--include", required=True)
@@ -73,23 +95,22 @@ def main():
     parser.add_argument("document")
     arguments = parser.parse_args()
     arguments.library = os.path.realpath(arguments.library)
-    count = failed = 0
+    found = [block for block in blocks(arguments.document) if block[1] in PREAMBLE]
+    parts = [block for block in found if block[1] == "cuda" and "#include" not in block[2] and not has_main(block[2])]
     with tempfile.TemporaryDirectory() as directory:
-        for line, language, text in blocks(arguments.document):
-            if language not in PREAMBLE:
-                continue
-            count += 1
-            links = re.search(r"\bmain\(", text) is not None
-            source = os.path.join(directory, "snippet." + {"c": "c", "cuda": "cu"}[language])
-            with open(source, "w", encoding="utf-8") as file:
-                if "#include" not in text:
-                    file.write(PREAMBLE[language])
-                file.write('#line %d "%s"\n%s' % (line + 1, arguments.document, text))
-            command = commands(language, text, source, os.path.join(directory, "out"), links, arguments)
-            result = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
-            if result.returncode != 0:
+        if len(parts) > 1 and compiles_together(directory, parts, arguments):
+            rest = [block for block in found if block not in parts]
+        else:
+            rest = found
+        failed = 0
+        for line, language, text in rest:
+            prefix = PREAMBLE[language] if "#include" not in text else ""
+            source = '%s#line %d "%s"\n%s' % (prefix, line + 1, arguments.document, text)
+            wrong = compile_text(directory, language, source, has_main(text), arguments)
+            if wrong is not None:
                 failed += 1
-                print("%s:%d: the block does not compile\n%s" % (arguments.document, line, result.stdout))
+                print("%s:%d: the block does not compile\n%s" % (arguments.document, line, wrong))
+    count = len(found)
     print("%d of %d blocks compile" % (count - failed, count))
     return 1 if failed or count == 0 else 0
 

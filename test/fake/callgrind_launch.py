@@ -46,7 +46,7 @@ def measure(arguments, launches):
             if line.startswith("calls="):
                 # The next line is what the call cost with everything below it.
                 cost = int(next(lines).split()[1])
-                if callee.startswith(("cuLaunchKernelEx", "mock_cuLaunchKernelEx")):
+                if callee.startswith("cuLaunchKernelEx"):
                     driver += cost
                     driver_calls += int(line[6:].split()[0])
                 continue
