@@ -43,7 +43,7 @@ inline int context_groups(int context)
 
 /* ---- the launch ------------------------------------------------------------------------------ */
 
-/* What can be chosen; `pdltool tune decode` searches it. */
+/* What can be chosen. */
 struct attention_setting {
     int cluster, warps;
     int stages;   /* groups of tokens that a warp has room for */

@@ -55,7 +55,7 @@ __host__ __device__ inline size_t weight_place(bool gate_up, int rows, int cols,
 
 /* ---- the launch ------------------------------------------------------------------------------ */
 
-/* What can be chosen; `pdltool tune decode` searches it. */
+/* What can be chosen. */
 struct linear_setting {
     unsigned blocks;
     int ring_bytes; /* of a block, at most */

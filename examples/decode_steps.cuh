@@ -79,7 +79,7 @@ struct decoder_settings {
     attention_setting attention;
 };
 
-/* What `pdltool tune decode` found to be good for several shapes, as rules. */
+/* What a search on a device found to be good for several shapes, as rules. */
 inline decoder_settings decoder_defaults(const decoder_config &config, unsigned multiprocessors)
 {
     const decoder_shape &shape = config.shape;

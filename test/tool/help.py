@@ -230,7 +230,6 @@ class Completion(Case):
         rtc = ["rtc"] if "rtc" not in tooltest.without else []
         suites = ["decode", "device", "graph", "overhead", "overlap", *rtc, "sync"]
         self.assertEqual(self.complete("bench", ""), suites if tooltest.nvcc else [])
-        self.assertEqual(self.complete("tune", "d"), ["decode"])
         if "rtc" not in tooltest.without:
             self.assertEqual(self.complete("cache", ""), ["clear", "list", "trim", "verify"])
 

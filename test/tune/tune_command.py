@@ -235,7 +235,7 @@ class Search(Chains):
     def test_csv(self):
         self.tune(self.chain(), *QUICK, "--csv", "out.csv")
         rows = list(csv.DictReader(io.StringIO(self.read("out.csv"))))
-        self.assertEqual(list(rows[0]), "sweep,kind,trigger,grid,overlap,us,p25,p75,ratio,ratio_low,ratio_high,samples,state,taken,setting".split(","))
+        self.assertEqual(list(rows[0]), "sweep,kind,trigger,grid,overlap,us,p25,p75,ratio,ratio_low,ratio_high,samples,state,taken".split(","))
         first = [row for row in rows if (row["sweep"], row["kind"]) == ("1", "first")]
         self.assertEqual(len(first), 15)
         self.assertEqual([(row["trigger"], row["grid"]) for row in first if row["taken"] == "1"], [("3", "132")])
@@ -331,7 +331,7 @@ class Ends(Chains):
         self.assertFalse(result["better"])
         self.assertEqual([kind["chosen"] for kind in result["kinds"]], [kind["start"] for kind in result["kinds"]])
         last = [line.split(",") for line in self.read("out.csv").splitlines() if line.startswith("last,")]
-        self.assertEqual([row[1] for row in last if row[-2] == "1"], ["start"])
+        self.assertEqual([row[1] for row in last if row[-1] == "1"], ["start"])
 
     def test_launches_that_are_refused(self):
         self.failed("links[0]: the mock has smaller blocks", change=changed("kinds", "first", "block", 2048))
@@ -611,47 +611,42 @@ class CommandLine(Case):
     def test_help(self):
         for option in ("--help", "-h"):
             result = self.tune(option)
-            self.assertTrue(result.stdout.startswith("usage: pdltool tune decode [OPTION...]\n"))
+            self.assertTrue(result.stdout.startswith("usage: pdltool tune CHAIN.json [OPTION...]\n"))
             self.assertEqual(result.stderr, "")
-        for option in "part from device rounds batch restarts gain budget save csv json".split():
+        for option in "device rounds batch restarts gain budget save csv json".split():
             self.assertIn("--" + option, result.stdout)
 
     def test_one_chain(self):
         self.refused("pdltool tune: error: no chain to tune; see 'pdltool tune --help'\n")
-        self.refused("pdltool tune: error: one chain at a time; see 'pdltool tune --help'\n", "decode", "chain.json")
+        self.refused("pdltool tune: error: one chain at a time; see 'pdltool tune --help'\n", "chain.json", "chain.json")
 
     def test_options_that_make_no_sense(self):
-        self.refused("unknown option", "decode", "--fast")
-        self.refused("'--csv' needs a value", "decode", "--csv")
-        self.refused("--part takes attention or linear, not 'both'\n", "decode", "--part", "both")
-        self.refused("--from takes present or plain, not 'best'\n", "decode", "--from", "best")
+        self.refused("unknown option", "chain.json", "--fast")
+        self.refused("'--csv' needs a value", "chain.json", "--csv")
         for option, least, most in (("rounds", 3, 100000), ("restarts", 0, 1000000), ("batch", 1, 512), ("device", 0, 2147483647)):
             for value in ("", "x", "1x", "5.5", "99999999999999999999", str(least - 1), str(most + 1)):
                 self.refused(
                     "pdltool tune: error: --%s takes a number from %d to %d, not '%s'\n" % (option, least, most, value),
-                    "decode", "--%s=%s" % (option, value),
+                    "chain.json", "--%s=%s" % (option, value),
                 )
         for option, most in (("gain", "100"), ("budget", "1e+09")):
             for value in ("", "x", "1x", "-1", "nan", "inf", "2e9"):
                 self.refused(
                     "pdltool tune: error: --%s takes a number from 0 to %s, not '%s'\n" % (option, most, value),
-                    "decode", "--%s=%s" % (option, value),
+                    "chain.json", "--%s=%s" % (option, value),
                 )
 
     def test_outputs_that_cannot_be_written(self):
-        self.refused("--csv nowhere/x: No such file or directory\n", "decode", "--csv", "nowhere/x")
+        self.refused("--csv nowhere/x: No such file or directory\n", "chain.json", "--csv", "nowhere/x")
 
     def test_a_device_that_is_not_there(self):
-        self.refused("pdltool tune: error: ", "decode", "--device", "1000", "--csv", "out.csv")
+        self.refused("pdltool tune: error: ", "chain.json", "--device", "1000", "--csv", "out.csv")
         if "json" in tooltest.without:
-            self.refused("--json needs a pdltool that was built with the library jansson\n", "decode", "--json", "out.json")
+            self.refused("--json needs a pdltool that was built with the library jansson\n", "chain.json", "--json", "out.json")
 
 
 class Plain(Case):
     """A build without nvcc and without jansson."""
-
-    def test_there_is_no_decoder(self):
-        self.refused("pdltool tune: error: decode needs a pdltool that was built with nvcc\n", "decode", "--csv", "out.csv")
 
     def test_there_is_no_json(self):
         self.refused("pdltool tune: error: a chain in JSON needs a pdltool that was built with the library jansson\n", self.file("chain.json", json.dumps(CHAIN)), "--csv", "out.csv")
@@ -665,9 +660,9 @@ class NoDevice(Case):
             outputs = ("--csv", "out.csv")
         else:
             outputs = ("--csv", "out.csv", "--json", "out.json")
-        for what in ("decode", self.file("chain.json", json.dumps(CHAIN))):
-            stderr = self.refused("pdltool tune: error: ", what, *outputs, CUDA_VISIBLE_DEVICES="-1")
-            self.assertRegex(stderr, r"\Apdltool tune: error: .*(libcuda|driver|device).*\n\Z")
+        chain = self.file("chain.json", json.dumps(CHAIN))
+        stderr = self.refused("pdltool tune: error: ", chain, *outputs, CUDA_VISIBLE_DEVICES="-1")
+        self.assertRegex(stderr, r"\Apdltool tune: error: .*(libcuda|driver|device).*\n\Z")
 
 
 if __name__ == "__main__":

@@ -21,7 +21,7 @@ static bool read_triggers(const struct reader *reader, const char *where, json_t
     list = list != NULL ? list : json_object_get(root, "triggers");
     if (list == NULL) {
         for (int trigger = -1; trigger <= 0; trigger++) {
-            const struct tune_choice choice = {trigger, {1, 1, 1}, false, NULL};
+            const struct tune_choice choice = {trigger, {1, 1, 1}, false};
             APPEND(kind, choice);
         }
         return true;
@@ -40,7 +40,7 @@ static bool read_triggers(const struct reader *reader, const char *where, json_t
                 return complain(reader, where, "\"triggers\" has %d twice", (int)trigger);
             }
         }
-        const struct tune_choice choice = {(int)trigger, {1, 1, 1}, false, NULL};
+        const struct tune_choice choice = {(int)trigger, {1, 1, 1}, false};
         APPEND(kind, choice);
     }
     return true;

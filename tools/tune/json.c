@@ -27,12 +27,8 @@ static json_t *grid_array(const unsigned *grid)
 static json_t *choice_object(const struct tune_choice *choice)
 {
     json_t *object = json_new_object();
-    if (choice->label != NULL) {
-        json_set(object, "setting", json_string(choice->label));
-    } else {
-        json_set(object, "trigger", json_number(choice->trigger));
-        json_set(object, "grid", grid_array(choice->grid));
-    }
+    json_set(object, "trigger", json_number(choice->trigger));
+    json_set(object, "grid", grid_array(choice->grid));
     if (choice->serial) {
         json_set(object, "overlap", json_boolean(false));
     }

@@ -58,21 +58,16 @@ static const char *mark(const struct tune_curve *curve, const struct tune_point 
     return "";
 }
 
-/* The two columns that every choice has; empty where it is something else. */
+/* The two columns that every choice has; empty where the grid is not known. */
 static void add_choice(struct table *table, const struct tune_choice *choice)
 {
-    const bool other = choice->label != NULL;
-    table_add(table, other ? copy_text("") : tune_trigger_name(choice->trigger));
-    table_add(table, other || choice->grid[0] == 0 ? copy_text("") : tune_grid_name(choice->grid));
+    table_add(table, tune_trigger_name(choice->trigger));
+    table_add(table, choice->grid[0] == 0 ? copy_text("") : tune_grid_name(choice->grid));
 }
 
 /* What the choice was, and is now if that is in no column. */
 static char *change_text(const struct tune_choice *was, const struct tune_choice *choice)
 {
-    if (choice->label != NULL) {
-        return choice == was ? copy_text(choice->label)
-                             : format_text("%s; was %s", choice->label, was->label);
-    }
     if (choice == was) {
         return copy_text("unchanged");
     }
@@ -100,9 +95,8 @@ void tune_print_curve(const struct tune_job *job, const struct tune_curve *curve
         add_choice(&table, choice);
         table_add(&table, time_text(point));
         table_add(&table, ratio_text(point));
-        table_add(&table, format_text("%s%s%s%s", choice->serial ? "no overlap " : "",
-                                      mark(curve, point), choice->label != NULL ? " " : "",
-                                      choice->label != NULL ? choice->label : ""));
+        table_add(&table,
+                  format_text("%s%s", choice->serial ? "no overlap " : "", mark(curve, point)));
     }
     (void)fputc('\n', to);
     print_line(to, "sweep %zu, %s", curve->sweep + 1, kind->name);
@@ -250,7 +244,7 @@ static void write_point(const struct tune_point *point, FILE *to)
 void tune_write_csv(const struct tune_job *job, const struct tune_result *result, FILE *to)
 {
     (void)fputs("sweep,kind,trigger,grid,overlap,us,p25,p75,ratio,ratio_low,ratio_high,samples,"
-                "state,taken,setting\n",
+                "state,taken\n",
                 to);
     for (size_t i = 0; i < result->count; i++) {
         const struct tune_curve *const curve = &result->items[i];
@@ -261,15 +255,9 @@ void tune_write_csv(const struct tune_job *job, const struct tune_result *result
             char *grid = choice->grid[0] == 0 ? copy_text("") : tune_grid_name(choice->grid);
             (void)fprintf(to, "%zu,", curve->sweep + 1);
             write_name(kind->name, to);
-            if (choice->label == NULL) {
-                (void)fprintf(to, ",%d", choice->trigger);
-            }
-            (void)fprintf(to, "%s,%s,%d,", choice->label != NULL ? "," : "", grid,
-                          !kind->never && !choice->serial);
+            (void)fprintf(to, ",%d,%s,%d,", choice->trigger, grid, !kind->never && !choice->serial);
             write_point(point, to);
-            (void)fprintf(to, ",%d,", point->choice == curve->taken);
-            write_name(choice->label != NULL ? choice->label : "", to);
-            (void)fputc('\n', to);
+            (void)fprintf(to, ",%d\n", point->choice == curve->taken);
             free(grid);
         }
     }
@@ -278,7 +266,7 @@ void tune_write_csv(const struct tune_job *job, const struct tune_result *result
         if (point->count > 0) {
             (void)fprintf(to, "last,%s,,,,", tune_final_names[i]);
             write_point(point, to);
-            (void)fprintf(to, ",%d,\n", i == (result->better ? TUNE_CHOSEN : TUNE_START));
+            (void)fprintf(to, ",%d\n", i == (result->better ? TUNE_CHOSEN : TUNE_START));
         }
     }
 }

@@ -461,9 +461,6 @@ void tune_job_free(struct tune_job *job)
     for (size_t i = 0; i < job->kind_count; i++) {
         free(job->kinds[i].name);
         free(job->kinds[i].kernel);
-        for (size_t j = 0; j < job->kinds[i].count; j++) {
-            free(job->kinds[i].items[j].label);
-        }
         free(job->kinds[i].items);
     }
     free(job->kinds);

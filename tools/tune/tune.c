@@ -21,8 +21,7 @@ enum { CSV, SAVE, JSON, SINKS };
 
 struct command {
     int device, batch;
-    struct tune_decoder decoder;
-    const char *what; /* "decode", or a file */
+    const char *file;
     struct tune_options options;
 };
 
@@ -57,24 +56,13 @@ static struct sink sinks[SINKS] = {
 
 static void usage(void)
 {
-    (void)fputs("usage: pdltool tune decode [OPTION...]\n"
-                "       pdltool tune CHAIN.json [OPTION...]\n"
+    (void)fputs("usage: pdltool tune CHAIN.json [OPTION...]\n"
                 "\n"
                 "Searches for the fastest trigger positions (PDL_TRIGGER_POINT) and grid sizes of\n"
-                "a chain of kernels: the decoder of example 09_decode, or the chain that a JSON\n"
-                "file describes. Every result is compared bit by bit with that of the chain\n"
-                "without overlap; configurations that differ are discarded.\n"
+                "the chain of kernels that a JSON file describes. Every result is compared bit by\n"
+                "bit with that of the chain without overlap; configurations that differ are\n"
+                "discarded.\n"
                 "\n"
-                "      --part PART       one of attention, linear (default: attention): the part\n"
-                "                        of decode to tune\n"
-                "      --shape SHAPE     one of 1b, 3b, 8b (default: 1b): the widths of decode\n"
-                "      --sequences N     sequences that decode computes a token for, 1 to 16\n"
-                "                        (default: 1)\n"
-                "      --context N       tokens that its attention looks at (default: 512)\n"
-                "      --weights FORMAT  one of bf16, fp8 (default: bf16): its weights\n"
-                "      --from CHOICE     one of plain, present (default: plain): the grids that\n"
-                "                        the search of decode starts from; plain: one block per\n"
-                "                        multiprocessor, present: those of the example\n"
                 "  -d, --device N        device number (default: 0)\n"
                 "      --rounds N        samples per configuration (default: 15)\n"
                 "      --batch N         replays per sample (default: what takes 2 ms)\n"
@@ -88,7 +76,7 @@ static void usage(void)
                 "\n"
                 "Examples:\n"
                 "  pdltool tune chain.json --save chain.tuned\n"
-                "  pdltool tune decode --shape 8b --context 8192 --json decode.json\n"
+                "  pdltool tune chain.json --budget 60 --json -\n"
                 "\n"
                 "Exit status: 0; 1 if the chain computes a wrong result as given; 2 if it could\n"
                 "not be searched; 128 + N after signal N. An interrupted search reports what it\n"
@@ -111,13 +99,7 @@ static bool parse_real(const char *name, const char *text, double most, double *
 }
 
 enum {
-    OPTION_PART = 256,
-    OPTION_FROM,
-    OPTION_SHAPE,
-    OPTION_SEQUENCES,
-    OPTION_CONTEXT,
-    OPTION_WEIGHTS,
-    OPTION_RESTARTS,
+    OPTION_RESTARTS = 256,
     OPTION_ROUNDS,
     OPTION_BATCH,
     OPTION_GAIN,
@@ -136,39 +118,12 @@ static bool take_sink(int which)
     return true;
 }
 
-/* Whether the first of two choices was made. */
-static bool take_choice(const char *name, const char *const choices[3], bool *first)
-{
-    const int choice = parse_choice(name, optarg, choices);
-    *first = choice == 0;
-    return choice >= 0;
-}
-
 /* False where the option makes no sense. */
 static bool take_option(struct command *command, int option)
 {
-    static const char *const parts[] = {"attention", "linear", NULL};
-    static const char *const grids[] = {"present", "plain", NULL};
-    static const char *const shapes[] = {"1b", "3b", "8b", NULL};
-    static const char *const weights[] = {"fp8", "bf16", NULL};
-    int choice = 0;
     switch (option) {
     case 'd':
         return parse_count("device", optarg, 0, INT_MAX, &command->device);
-    case OPTION_PART:
-        return take_choice("part", parts, &command->decoder.attention);
-    case OPTION_FROM:
-        return take_choice("from", grids, &command->decoder.present);
-    case OPTION_SHAPE:
-        choice = parse_choice("shape", optarg, shapes);
-        command->decoder.shape = choice < 0 ? NULL : shapes[choice];
-        return choice >= 0;
-    case OPTION_SEQUENCES:
-        return parse_count("sequences", optarg, 1, 16, &command->decoder.sequences);
-    case OPTION_CONTEXT:
-        return parse_count("context", optarg, 1, 1 << 20, &command->decoder.context);
-    case OPTION_WEIGHTS:
-        return take_choice("weights", weights, &command->decoder.fp8_weights);
     case OPTION_ROUNDS:
         return parse_count("rounds", optarg, 3, 100000, &command->options.rounds);
     case OPTION_RESTARTS:
@@ -236,27 +191,6 @@ static void report(const struct tune_job *job, const struct tune_result *result,
 
 /* ---- the command -------------------------------------------------------------------------------- */
 
-static bool make_job(const struct command *command)
-{
-    if (strcmp(command->what, "decode") != 0) {
-        if (tune_file_job == NULL) {
-            print_error("a chain in JSON needs a pdltool that was built with the library jansson");
-            return false;
-        }
-        return tune_file_job(&session.job, command->what);
-    }
-    if (tune_decode_job == NULL) {
-        print_error("decode needs a pdltool that was built with nvcc");
-        return false;
-    }
-    char why[512];
-    if (!tune_decode_job(&session.job, &command->decoder, why, sizeof(why))) {
-        print_error("%s", why);
-        return false;
-    }
-    return true;
-}
-
 static int run(const struct command *command)
 {
     char why[1024];
@@ -268,7 +202,10 @@ static int run(const struct command *command)
         return EXIT_USAGE;
     }
     run_catch_signals();
-    if (!make_job(command)) {
+    if (tune_file_job == NULL) {
+        print_error("a chain in JSON needs a pdltool that was built with the library jansson");
+    }
+    if (tune_file_job == NULL || !tune_file_job(&session.job, command->file)) {
         tune_job_free(&session.job);
         gpu_close();
         return EXIT_USAGE;
@@ -295,12 +232,6 @@ static int run(const struct command *command)
 int command_tune(int argc, char **argv)
 {
     static const struct option options[] = {
-        {"part", required_argument, NULL, OPTION_PART},
-        {"from", required_argument, NULL, OPTION_FROM},
-        {"shape", required_argument, NULL, OPTION_SHAPE},
-        {"sequences", required_argument, NULL, OPTION_SEQUENCES},
-        {"context", required_argument, NULL, OPTION_CONTEXT},
-        {"weights", required_argument, NULL, OPTION_WEIGHTS},
         {"device", required_argument, NULL, 'd'},
         {"restarts", required_argument, NULL, OPTION_RESTARTS},
         {"rounds", required_argument, NULL, OPTION_ROUNDS},
@@ -314,7 +245,6 @@ int command_tune(int argc, char **argv)
         {NULL, 0, NULL, 0},
     };
     struct command command = {
-        .decoder = {.shape = "1b", .sequences = 1, .context = 512, .attention = true},
         .options = {.rounds = 15, .budget = 300, .gain = 0.002, .restarts = 3, .report = report},
     };
     int option;
@@ -331,6 +261,6 @@ int command_tune(int argc, char **argv)
         print_misuse(argc == optind ? "no chain to tune" : "one chain at a time");
         return EXIT_USAGE;
     }
-    command.what = argv[optind];
+    command.file = argv[optind];
     return run(&command);
 }

@@ -22,7 +22,6 @@ struct tune_choice {
     int trigger; /* PDL_TRIGGER_SELECT: the place of the trigger; -1: none */
     unsigned grid[3];
     bool serial; /* without overlap, where it is tried with and without */
-    char *label; /* says the choice, where it is neither a trigger nor a grid; or NULL */
 };
 
 /* Links that have the same kernel and the same launch. */
@@ -59,21 +58,7 @@ struct tune_job {
     void (*destroy)(void *self);
 };
 
-/* Which decoder of the example 09_decode. */
-struct tune_decoder {
-    const char *shape; /* "1b", "3b" or "8b" */
-    int sequences, context;
-    bool fp8_weights;
-    bool attention; /* or only the linear part */
-    bool present; /* begin with the grids that the example has, or with a block a multiprocessor */
-};
-
-/* The search begins with triggers at the blocks' starts. False with a line in `why` where the device has
- * no room for it. decode.cu. */
-TOOL_OPTIONAL bool tune_decode_job(struct tune_job *job, const struct tune_decoder *wanted,
-                                   char *why, size_t why_size);
-
-/* A chain that a JSON file describes. False with lines on standard error. tune_file.c. */
+/* A chain that a JSON file describes. False with lines on standard error. file.c. */
 TOOL_OPTIONAL bool tune_file_job(struct tune_job *job, const char *path);
 
 void tune_job_free(struct tune_job *job);
