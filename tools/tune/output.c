@@ -58,11 +58,11 @@ static const char *mark(const struct tune_curve *curve, const struct tune_point 
     return "";
 }
 
-/* The two columns that every choice has; empty where the grid is not known. */
+/* The two columns of a choice. */
 static void add_choice(struct table *table, const struct tune_choice *choice)
 {
     table_add(table, tune_trigger_name(choice->trigger));
-    table_add(table, choice->grid[0] == 0 ? copy_text("") : tune_grid_name(choice->grid));
+    table_add(table, tune_grid_name(choice->grid));
 }
 
 /* What the choice was, and is now if that is in no column. */
@@ -73,10 +73,8 @@ static char *change_text(const struct tune_choice *was, const struct tune_choice
     }
     char *trigger = tune_trigger_name(was->trigger);
     char *grid = tune_grid_name(was->grid);
-    char *text = was->grid[0] == 0
-                     ? format_text("was trigger %s", trigger)
-                     : format_text("%swas trigger %s, grid %s",
-                                   choice->serial ? "no overlap; " : "", trigger, grid);
+    char *text = format_text("%swas trigger %s, grid %s", choice->serial ? "no overlap; " : "",
+                             trigger, grid);
     free(trigger);
     free(grid);
     return text;
@@ -252,7 +250,7 @@ void tune_write_csv(const struct tune_job *job, const struct tune_result *result
         for (size_t j = 0; j < curve->count; j++) {
             const struct tune_point *const point = &curve->items[j];
             const struct tune_choice *const choice = &kind->items[point->choice];
-            char *grid = choice->grid[0] == 0 ? copy_text("") : tune_grid_name(choice->grid);
+            char *grid = tune_grid_name(choice->grid);
             (void)fprintf(to, "%zu,", curve->sweep + 1);
             write_name(kind->name, to);
             (void)fprintf(to, ",%d,%s,%d,", choice->trigger, grid, !kind->never && !choice->serial);

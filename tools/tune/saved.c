@@ -51,7 +51,7 @@ static char *head_of(const struct tune_job *job, const struct tune_result *resul
 {
     const struct tune_kind *const kind = &job->kinds[number];
     char *grid = tune_grid_name(kind->items[result->chosen[number]].grid);
-    char *block = kind->block[0] != 0 ? tune_grid_name(kind->block) : copy_text("*");
+    char *block = tune_grid_name(kind->block);
     char *head = format_text("%s %s %s", kind->kernel, grid, block);
     free(grid);
     free(block);
@@ -65,7 +65,7 @@ static bool is_taken(const struct tune_job *job, const struct tune_result *resul
     char *head = head_of(job, result, number);
     bool taken = strpbrk(job->kinds[number].kernel, " \t") != NULL;
     for (size_t i = 0; !taken && i < number; i++) {
-        char *other = job->kinds[i].kernel != NULL ? head_of(job, result, i) : copy_text("");
+        char *other = head_of(job, result, i);
         taken = strcmp(head, other) == 0;
         free(other);
     }
@@ -111,8 +111,6 @@ void tune_write_saved(const struct tune_job *job, const struct tune_result *resu
     }
     for (size_t i = 0; i < job->kind_count; i++) {
         (void)fprintf(to, "# %s\n", job->kinds[i].name);
-        if (job->kinds[i].kernel != NULL) {
-            write_kind(job, result, i, to);
-        }
+        write_kind(job, result, i, to);
     }
 }

@@ -11,10 +11,6 @@
 
 #include "common/optional.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /* ---- what there is to choose ------------------------------------------------------------------ */
 
 /* The launch and the code of all links of a kind. */
@@ -29,10 +25,10 @@ struct tune_kind {
     char *name;
     struct tune_choice *items;
     size_t count, capacity;
-    size_t start;      /* the choice to begin with: what there is now */
-    char *kernel;      /* its name in the code; NULL: not known */
-    unsigned block[3]; /* x 0: not known */
-    bool never;        /* overlaps in no choice */
+    size_t start; /* the choice to begin with: what there is now */
+    char *kernel; /* its name in the code */
+    unsigned block[3];
+    bool never; /* overlaps in no choice */
 };
 
 /* A chain that can be built with any choice for each kind, and checked. */
@@ -181,9 +177,5 @@ TOOL_OPTIONAL void tune_write_json(const struct tune_job *job, const struct tune
 /* "0", "none"; "132", "16x8x1": the caller frees them. */
 char *tune_trigger_name(int trigger);
 char *tune_grid_name(const unsigned *grid);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif /* PDL_TOOLS_TUNE_H */
