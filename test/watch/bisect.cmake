@@ -19,7 +19,7 @@ if(NOT Python3_Interpreter_FOUND)
 endif()
 # Stands in for libpdl-watch and for the program.
 set(change ${PROJECT_SOURCE_DIR}/lib/watch/change.c)
-if(TARGET pdl_room_watch)
+if(TARGET pdl_room_watch AND NOT PDL_SANITIZE) # a preloaded library would come before a sanitizer's
     set(change "$<FILTER:$<TARGET_OBJECTS:pdl_room_watch>,INCLUDE,/change[.]c[.]o$>")
 endif()
 add_library(watch_bisect_library MODULE ${CMAKE_CURRENT_LIST_DIR}/bisect_library.c)
