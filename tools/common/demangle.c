@@ -45,9 +45,9 @@ static void limit(int what, rlim_t most)
 /* What the worker starts with depends on the input, which may be mapped in it. */
 static void limit_memory(void)
 {
-    char pages[64]; /* the number of them comes first */
     FILE *file = fopen("/proc/self/statm", "re");
     if (file != NULL) {
+        char pages[64]; /* the number of them comes first */
         if (fgets(pages, sizeof(pages), file) != NULL) {
             limit(RLIMIT_AS, (rlim_t)strtoull(pages, NULL, 10) * (rlim_t)sysconf(_SC_PAGESIZE) +
                                  WORKER_MEMORY);
