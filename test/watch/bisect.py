@@ -199,12 +199,40 @@ class BadProgram(Case):
         self.assertIn("asks for overlap", result.stdout)
 
     def test_it_leaves_no_recording(self):
-        result = self.search(4, 2, "all", "record=no", code=1)
+        result = self.search(4, 2, "all", "record=no", code=2)
         self.assertIn("no readable recording", result.stderr)
 
     def test_its_kernels_are_others_in_each_run(self):
         result = self.search(4, 2, "1", "vary=yes", code=1)
         self.assertIn("other kernels from run to run", result.stdout)
+
+
+class NotObserved(Case):
+    """What was not seen is neither the cause nor not the cause."""
+
+    CASES = (
+        ("fails and uses no CUDA", [], ["false"], "no readable recording"),
+        ("passes and uses no CUDA", [], ["true"], "no readable recording"),
+        ("drops the environment", [], ["env", "-i", PROGRAM, "4", "2", "all"], "drops the environment"),
+        ("passes without the environment", [], ["env", "-i", PROGRAM, "4", "2", "none"], "no readable recording"),
+        ("leaves no recording", [], [PROGRAM, "4", "2", "all", "record=no"], "no readable recording"),
+        ("launches nothing", [], [PROGRAM, "4", "0", "all"], "has no launch"),
+        ("launches nothing and passes", [], [PROGRAM, "4", "0", "none"], "has no launch"),
+        ("has no such kernel", ["--only", "kernal*"], [PROGRAM, "4", "2", "all"], "no launch is of a kernel that"),
+        ("has records that were lost", [], [PROGRAM, "4", "2", "all", "own=no", "lost=7"], "records of launches were lost"),
+        ("is not seen without overlap", [], [PROGRAM, "4", "2", "all", "record=own"], "run without overlap was not observed"),
+    )
+
+    def test_there_is_no_verdict_on_either_stream(self):
+        for name, own, command, why in self.CASES:
+            with self.subTest(name):
+                result = self.bisect(*own, "--", *command)
+                self.assertEqual((result.returncode, result.stdout), (2, ""), result.stderr)
+                self.assertIn(why, result.stderr)
+                self.assertNotIn("cause", result.stderr)
+
+    def test_records_that_were_lost_do_not_end_a_search_with_suspects(self):
+        self.assertEqual(self.found(self.search(4, 2, "1", "lost=7", own=["--no-launches"])), [{1: "2"}])
 
 
 class Log(Case):
@@ -312,6 +340,13 @@ class Json(Case):
         self.assertEqual(kernels["_Z8kernel11vv"]["pattern"], "=_Z8kernel11vv@3")
         self.assertEqual(kernels["_Z8kernel11vv"]["launches_with_overlap"], 10)
         self.assertEqual(told["runs"], self.runs())
+
+    def test_what_was_not_observed(self):
+        for name, own, command, _ in NotObserved.CASES:
+            with self.subTest(name):
+                result = self.bisect("--json", *own, "--", *command)
+                told = json.loads(result.stdout)
+                self.assertEqual((result.returncode, told["outcome"], told["culprits"]), (2, "not_observed", []))
 
     def test_what_was_not_found(self):
         for fault, outcome in (("all", "not_overlap"), ("none", "never_fails")):

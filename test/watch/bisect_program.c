@@ -16,7 +16,8 @@
  *     vary=yes        the names of kernels are others in each run
  *     cut=N           a run that fails ends before launch N of each kernel
  *     say=TEXT        it says so first
- *     record=no       no recording
+ *     record=no       no recording; record=own: only where launches overlap
+ *     lost=N          the recording lacks so many records
  *     sleep=MS */
 #include <signal.h>
 #include <stdbool.h>
@@ -143,12 +144,15 @@ static void write_recording(const struct state *state, bool failing)
 {
     const char *const path = getenv("PDL_WATCH_RECORD");
     struct recording recording;
-    if (path == NULL || option("record") != NULL) {
+    const char *const when = option("record");
+    if (path == NULL ||
+        (when != NULL && (strcmp(when, "own") != 0 || state->overlapping[0] == 0))) {
         return;
     }
     const unsigned most = failing ? (unsigned)number("cut", state->launches) : state->launches;
     const bool own = option("own") == NULL;
     recording_begin(&recording);
+    recording_header(&recording)->lost = (uint64_t)number("lost", 0);
     recording_device(&recording, 1);
     for (unsigned i = 0; i < state->kernels; i++) {
         recording_name(&recording, i + 1, kernel_name(i));

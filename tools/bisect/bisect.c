@@ -53,7 +53,7 @@ static void usage(void)
                 "  pdltool bisect --runs 20 --log search.log -- python3 test_decode.py\n"
                 "\n"
                 "Exit status: 0 if the kernels were found; 1 if not, or if overlap is not the\n"
-                "cause; 2 if the command line is wrong or COMMAND could not be run.\n",
+                "cause; 2 if the command line is wrong, or COMMAND could not be run or observed.\n",
                 stdout);
 }
 

@@ -50,6 +50,7 @@ struct culprit {
 enum bisect_outcome {
     BISECT_FOUND,
     BISECT_NEVER_FAILS,
+    BISECT_NOT_OBSERVED, /* said on standard error: nothing can be concluded */
     BISECT_NO_OVERLAP,   /* no launch of it overlaps */
     BISECT_NOT_OVERLAP,  /* it fails without overlap as well */
     BISECT_NOT_JUDGED,   /* a step that all others depend on cannot be judged */
@@ -99,6 +100,9 @@ enum subset_base steps_base(const struct bisect *bisect);
 bool suspects_read(const struct bisect *bisect, struct watch *watch);
 /* Puts the suspects into the log, from the first recording and, unless it is NULL, a second one. */
 void suspects_find(struct bisect *bisect, const struct watch *second);
+/* False with a line on standard error where a recording has no launch that may be suspected, or lacks records that may
+ * be the only suspects. */
+bool suspects_observed(const struct bisect *bisect, const struct watch *watch);
 /* How many there are in the first recording. */
 uint32_t suspects_any(const struct bisect *bisect);
 /* Whether the suspects of the log are those of the first recording; a line on standard error where not. */

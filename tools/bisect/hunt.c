@@ -259,6 +259,19 @@ static void find_suspects(struct bisect *bisect)
     watch_free(&second);
 }
 
+/* A run that failed shows something only if the rules that remove overlap were in force. */
+static bool was_without(struct bisect *bisect)
+{
+    struct watch second = {0};
+    const bool read = suspects_read(bisect, &second);
+    if (!read) {
+        print_error("the run without overlap was not observed: it left no readable recording");
+    }
+    const bool observed = read && suspects_observed(bisect, &second);
+    watch_free(&second);
+    return observed;
+}
+
 /* Without overlap it has to pass. */
 static enum bisect_outcome test_without(struct bisect *bisect)
 {
@@ -273,10 +286,11 @@ static enum bisect_outcome test_without(struct bisect *bisect)
         return BISECT_NO_OVERLAP;
     }
     struct subset none = make_subset(bisect);
+    const unsigned runs = bisect->runs;
+    const bool record = !bisect->log.has_suspects;
     steps_remove_recordings(bisect);
-    const enum search_verdict verdict =
-        steps_test(bisect, &none, what, search_log2(suspects_any(bisect)) + 2 + later_steps(bisect),
-                   !bisect->log.has_suspects);
+    const enum search_verdict verdict = steps_test(
+        bisect, &none, what, search_log2(suspects_any(bisect)) + 2 + later_steps(bisect), record);
     subset_free(&none);
     if (verdict == SEARCH_PASSES && !bisect->log.has_suspects) {
         find_suspects(bisect);
@@ -285,7 +299,8 @@ static enum bisect_outcome test_without(struct bisect *bisect)
     case SEARCH_PASSES:
         return BISECT_FOUND;
     case SEARCH_FAILS:
-        return BISECT_NOT_OVERLAP;
+        return record && bisect->runs > runs && !was_without(bisect) ? BISECT_NOT_OBSERVED
+                                                                     : BISECT_NOT_OVERLAP;
     case SEARCH_SKIPPED:
         return BISECT_NOT_JUDGED;
     default:

@@ -10,10 +10,15 @@ enum { MOST_BEFORE = 16 };
 static const char *outcome_word(enum bisect_outcome outcome)
 {
     static const char *const words[] = {
-        [BISECT_FOUND] = "found",           [BISECT_NEVER_FAILS] = "never_fails",
-        [BISECT_NO_OVERLAP] = "no_overlap", [BISECT_NOT_OVERLAP] = "not_overlap",
-        [BISECT_NOT_JUDGED] = "not_judged", [BISECT_NOT_REPEATED] = "not_repeated",
-        [BISECT_ABORTED] = "aborted",       [BISECT_INTERRUPTED] = "interrupted",
+        [BISECT_FOUND] = "found",
+        [BISECT_NEVER_FAILS] = "never_fails",
+        [BISECT_NO_OVERLAP] = "no_overlap",
+        [BISECT_NOT_OVERLAP] = "not_overlap",
+        [BISECT_NOT_JUDGED] = "not_judged",
+        [BISECT_NOT_REPEATED] = "not_repeated",
+        [BISECT_ABORTED] = "aborted",
+        [BISECT_INTERRUPTED] = "interrupted",
+        [BISECT_NOT_OBSERVED] = "not_observed",
     };
     return words[outcome];
 }

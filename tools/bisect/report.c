@@ -16,7 +16,7 @@ int report_exit_code(enum bisect_outcome outcome)
     if (outcome == BISECT_FOUND) {
         return EXIT_DONE;
     }
-    return outcome == BISECT_ABORTED ? EXIT_USAGE : EXIT_FINDING;
+    return outcome == BISECT_ABORTED || outcome == BISECT_NOT_OBSERVED ? EXIT_USAGE : EXIT_FINDING;
 }
 
 static char *part_text(const struct bisect *bisect, const struct culprit *culprit, uint32_t kernel)
@@ -252,11 +252,11 @@ bool report_text(const struct bisect *bisect)
                            "(--runs, --most-runs) or --amplify.");
         break;
     case BISECT_NO_OVERLAP:
-        print_line(stdout,
-                   bisect->options.added
-                       ? "libpdl-watch adds no overlap to a launch of the command."
-                       : "No launch of the command%s asks for overlap: overlap is not the cause.",
-                   limited ? " that is suspected" : "");
+        print_line(
+            stdout,
+            bisect->options.added ? "libpdl-watch adds no overlap to a launch of the command."
+            : limited ? "No launch of a suspect asks for overlap: theirs is not the cause."
+                      : "No launch of the command asks for overlap: overlap is not the cause.");
         break;
     case BISECT_NOT_OVERLAP:
         print_line(stdout, "The command fails without %s as well: %s is not the cause.",
@@ -279,9 +279,10 @@ bool report_text(const struct bisect *bisect)
         print_interrupted(bisect);
         break;
     case BISECT_ABORTED:
+    case BISECT_NOT_OBSERVED:
         break;
     }
-    if (bisect->outcome != BISECT_ABORTED && bisect->outcome != BISECT_INTERRUPTED) {
+    if (report_exit_code(bisect->outcome) != EXIT_USAGE && bisect->outcome != BISECT_INTERRUPTED) {
         print_sureness(bisect);
     }
     return fflush(stdout) == 0 && ferror(stdout) == 0;

@@ -275,11 +275,14 @@ static bool take_recording(struct bisect *bisect)
     bisect->has_watch = true;
     (void)setenv("PDL_WATCH_CODE", "0", 1); /* the code was recorded */
     if (!suspects_read(bisect, &bisect->watch)) {
-        print_error("the command left no readable recording; does it use CUDA?");
-        bisect->outcome = BISECT_NO_OVERLAP;
-        return false;
+        print_error("the command was not observed: it left no readable recording. It does not use "
+                    "CUDA, fails before it does, or libpdl-watch is not loaded into it, as where a "
+                    "command drops the environment (env -i, sudo, a container)");
+        bisect->outcome = BISECT_NOT_OBSERVED;
+    } else if (!suspects_observed(bisect, &bisect->watch)) {
+        bisect->outcome = BISECT_NOT_OBSERVED;
     }
-    return true;
+    return bisect->outcome != BISECT_NOT_OBSERVED;
 }
 
 bool steps_record(struct bisect *bisect)

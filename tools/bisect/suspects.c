@@ -199,6 +199,30 @@ uint32_t suspects_any(const struct bisect *bisect)
     return count;
 }
 
+bool suspects_observed(const struct bisect *bisect, const struct watch *watch)
+{
+    bool any = false;
+    for (size_t i = 0; i < watch->launches.count && !any; i++) {
+        const uint32_t kernel = watch->launches.items[i].kernel;
+        any = kernel < watch->kernels.count &&
+              is_suspect(&bisect->options, &watch->kernels.items[kernel]);
+    }
+    if (!any) {
+        print_error(watch->launches.count == 0
+                        ? "the command was not observed: its recording has no launch"
+                        : "nothing was observed: no launch is of a kernel that --only and --except "
+                          "leave");
+        return false;
+    }
+    for (size_t i = 0; i < watch->processes.count && suspects_any(bisect) == 0; i++) {
+        if (watch->processes.items[i].lost > 0 || watch->processes.items[i].damaged) {
+            print_error("the command was not observed completely: records of launches were lost");
+            return false;
+        }
+    }
+    return true;
+}
+
 bool suspects_compare(const struct bisect *bisect)
 {
     struct list list = make_list(bisect, NULL);
