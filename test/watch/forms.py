@@ -16,7 +16,10 @@ class Case(tooltest.Case):
         self.assertEqual(result.returncode, code, result.stderr)
         return result
 
-    def report(self, model, *arguments, code=0):
+    def report(self, model, *arguments, code=None):
+        """Of models that lack launches or records nothing is known."""
+        unseen = model in ("empty", "no-times") and "--allow-unobserved" not in arguments
+        code = (2 if unseen else 0) if code is None else code
         return self.watch("--input", model, *arguments, code=code).stdout
 
     def section(self, text, heading):
@@ -46,9 +49,17 @@ class Text(Case):
     def test_no_launch_is_said_plainly(self):
         self.assertEqual(self.report("empty"), "no kernel was launched\n")
 
+    def test_advice_to_go_without_cupti_is_for_those_who_have_not(self):
+        self.assertEqual(self.report("no-cupti", code=2), "no launch was seen: CUPTI is missing; try --no-cupti\nnote: libcupti.so was not found\n")
+        self.assertNotIn("try --no-cupti", self.report("without-cupti", code=2))
+        self.assertIn("CUPTI was not used", self.report("without-cupti", "-q", code=2))
+
+    def test_launches_that_do_not_count_are_not_denied(self):
+        self.assertIn("no launch counts: all are outside of the window", " ".join(self.report("outside", code=2).split()))
+
     def test_without_times_no_overlap_is_claimed_and_it_says_why(self):
         text = self.report("no-times")
-        self.assertTrue(text.startswith("3 launches: 1 asked for overlap; without device times it is unknown which\noverlapped; no races\n"), text)
+        self.assertTrue(text.startswith("3 launches: 1 asked for overlap; without device times it is unknown which\noverlapped; no races in what was recorded\n"), text)
         self.assertIn("note: libcupti.so was not found\n", text)
         self.assertNotIn("by pair", text)
 
@@ -164,7 +175,7 @@ class Names(Case):
 
 
 class Json(Case):
-    def document(self, model, *arguments, code=0):
+    def document(self, model, *arguments, code=None):
         result = self.report(model, "--json", *arguments, code=code)
         document = json.loads(result)
         if tooltest.schemas:
@@ -177,7 +188,14 @@ class Json(Case):
     def test_every_model_is_as_the_schema_says(self):
         for model in ("chain", "gains", "races", "unknown", "no-times", "hostile", "many", "empty"):
             with self.subTest(model):
-                self.document(model, code=1 if model == "races" else 0)
+                self.document(model, code=1 if model == "races" else None)
+
+    def test_what_was_not_observed_is_named(self):
+        for model, unobserved, races in (
+            ("chain", None, 0), ("empty", "nothing_recorded", None), ("outside", "no_launch", None), ("no-times", "lost", 0), ("no-code", "no_code", 0)
+        ):
+            verdict = self.document(model, "--allow-unobserved")["verdict"]
+            self.assertEqual((verdict["unobserved"], verdict["races"]), (unobserved, races), model)
 
     def test_it_has_what_the_text_has(self):
         document = self.document("chain")
@@ -326,7 +344,7 @@ class CommandLine(Case):
 
     def test_patterns_with_numbers_are_taken(self):
         for pattern in ("scale*@1,5-9,20-", "=_Z5scalePf", "*", "a@7"):
-            self.watch("--overlap", "off", "--only", pattern, "--", "true")
+            self.watch("--overlap", "off", "--only", pattern, "--allow-unobserved", "--", "true")
 
     def test_a_race_is_a_finding_unless_it_is_not_to_be(self):
         self.report("races", code=1)
@@ -338,6 +356,21 @@ class CommandLine(Case):
         self.report("unknown", code=0)
         self.report("unknown", "--fail-on", "race,unknown", code=1)
         self.report("unknown", "--fail-on", "no-overlap", code=1)
+
+    def test_what_was_not_observed_fails_the_gate_that_asks_about_it(self):
+        gates = {"race": (2, 2, 2, 2), "unknown": (2, 2, 2, 1), "no-overlap": (2, 1, 1, 0), "never": (2, 0, 0, 0)}
+        for gate, codes in gates.items():
+            for model, code in zip(("empty", "outside", "no-times", "no-code"), codes):
+                with self.subTest(gate=gate, model=model):
+                    result = self.watch("--input", model, "--fail-on", gate, code=code)
+                    self.assertEqual("was not observed; --allow-unobserved accepts this" in result.stderr, code == 2)
+                    allowed = {"no-overlap": 0 if model == "no-code" else 1, "unknown": int(model == "no-code")}.get(gate, 0)
+                    self.watch("--input", model, "--fail-on", gate, "--allow-unobserved", code=allowed)
+        self.report("outside", code=2)
+        self.report("no-code", code=2)
+
+    def test_a_finding_counts_where_more_was_not_observed(self):
+        self.report("race-and-lost", code=1)
 
     def test_the_window_is_for_what_is_read(self):
         arguments = ("--skip", "5", "--count", "7", "--seconds", "0.5", "--kernel", "a*", "--kernel", "b", "--range", "step")

@@ -232,6 +232,42 @@ static void make_without_times(struct watch *watch)
     watch->processes.items[0].lost_device = 1;
 }
 
+static void make_without_code(struct watch *watch)
+{
+    make_races(watch);
+    watch->sums.races = 0;
+    watch->kernels.items[0].race = watch->kernels.items[1].race = WATCH_RACE_NONE;
+    watch->kernels.items[2].no_code = true;
+}
+
+static void make_race_and_lost(struct watch *watch)
+{
+    make_races(watch);
+    watch->processes.items[0].lost = 1;
+}
+
+/* A launch that the window leaves out. */
+static void make_outside(struct watch *watch)
+{
+    add_kernel(watch, "_Z5scalePf", "scale(float*)");
+    add_run(watch, 0, 0, WATCH_FIRST);
+    watch->runs.items[0].in_window = false;
+    watch->has_times = true;
+}
+
+/* As --no-cupti leaves it. */
+static void make_without_cupti(struct watch *watch)
+{
+    watch->processes.items[0].cupti_version = 0;
+}
+
+static void make_missing_cupti(struct watch *watch)
+{
+    const char *const note = "libcupti.so was not found";
+    make_without_cupti(watch);
+    APPEND(&watch->notes, note);
+}
+
 /* What would steer a terminal, break XML or JSON, or a table. */
 static void make_hostile(struct watch *watch)
 {
@@ -272,10 +308,18 @@ static void make_many(struct watch *watch)
 static const struct {
     const char *name;
     void (*make)(struct watch *watch);
-} models[] = {{"chain", make_chain},     {"races", make_races},
-              {"unknown", make_unknown}, {"no-times", make_without_times},
-              {"hostile", make_hostile}, {"many", make_many},
-              {"gains", make_gains}};
+} models[] = {{"chain", make_chain},
+              {"races", make_races},
+              {"unknown", make_unknown},
+              {"no-times", make_without_times},
+              {"hostile", make_hostile},
+              {"many", make_many},
+              {"gains", make_gains},
+              {"no-code", make_without_code},
+              {"outside", make_outside},
+              {"race-and-lost", make_race_and_lost},
+              {"without-cupti", make_without_cupti},
+              {"no-cupti", make_missing_cupti}};
 
 bool watch_read(struct watch *watch, const char *const *paths, size_t count)
 {

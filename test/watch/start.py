@@ -16,6 +16,7 @@ LIBRARY = os.path.realpath(os.environ["PDL_WATCH_LIBRARY"])
 PAGE, LOG = 4096, 15
 
 # A program that records: a header, as lib/watch/format.h has it.
+UNOBSERVED = "pdltool watch: error: no launch was recorded: what --fail-on asks about was not observed; --allow-unobserved accepts this\n"
 RECORDER = """
 import os, struct, sys
 with open(os.environ["PDL_WATCH_RECORD"] + (sys.argv[1] if len(sys.argv) > 1 else ""), "wb") as file:
@@ -43,7 +44,7 @@ class Case(tooltest.Case):
 
     def variables(self, *options, env=None):
         """Those of the program."""
-        result = self.watch(*options, "--", "env", "-0", env=env)
+        result = self.watch("--allow-unobserved", *options, "--", "env", "-0", env=env)
         self.assertEqual(result.returncode, 0, result.stderr)
         return dict(item.split("=", 1) for item in result.stdout.split("\0") if item)
 
@@ -105,7 +106,7 @@ class Environment(Case):
             (("off", "--except", "c@2"), "off *\nkeep c@2\n"),
         ):
             with self.subTest(options):
-                result = self.watch("--overlap", *options, "--", "sh", "-c", 'cat "$PDL_WATCH_RULES"')
+                result = self.watch("--overlap", *options, "--allow-unobserved", "--", "sh", "-c", 'cat "$PDL_WATCH_RULES"')
                 self.assertEqual((result.stdout, result.returncode), (rules, 0))
 
     def test_what_is_instrumented_is_handed_on_and_gets_overlap(self):
@@ -142,7 +143,7 @@ class Environment(Case):
         result = self.watch("--overlap", "off", "--", "true", env={"PDL_WATCH_LIBRARY": copy})
         self.assertEqual(result.returncode, 2)
         self.assertIn("LD_PRELOAD takes no path with a blank", result.stderr)
-        self.assertEqual(self.watch("--", "true", env={"PDL_WATCH_LIBRARY": copy}).returncode, 0)
+        self.assertEqual(self.watch("--allow-unobserved", "--", "true", env={"PDL_WATCH_LIBRARY": copy}).returncode, 0)
 
     def test_a_library_that_is_not_there_is_named(self):
         result = self.watch("--", "true", env={"PDL_WATCH_LIBRARY": "/no/such.so"})
@@ -153,7 +154,7 @@ class Environment(Case):
 class Run(Case):
     def test_standard_streams_are_the_programs_own(self):
         result = self.watch("--output", "report", "--", "sh", "-c", "cat; echo error >&2", input="input\n")
-        self.assertEqual((result.stdout, result.stderr), ("input\n", "error\n"))
+        self.assertEqual((result.stdout, result.stderr), ("input\n", "error\n" + UNOBSERVED))
         with open(self.path("report"), encoding="utf-8") as file:
             self.assertTrue(file.read().startswith("nothing was recorded: the program does not use CUDA"))
 
@@ -167,7 +168,7 @@ class Run(Case):
         script = 'import os\nfor i in range(64):\n try: os.fstat(i); print(i, end=" ")\n except OSError: pass'
         command = 'exec 3>&- 4>&- 5>&- 0<&-; "$@"'
         result = subprocess.run(
-            ["sh", "-c", command, "sh", tooltest.program, "watch", "-q", "--", sys.executable, "-c", script],
+            ["sh", "-c", command, "sh", tooltest.program, "watch", "-q", "--allow-unobserved", "--", sys.executable, "-c", script],
             capture_output=True,
             text=True,
             timeout=60,
@@ -177,7 +178,15 @@ class Run(Case):
 
     def test_the_exit_code_is_the_programs(self):
         for code in (0, 1, 3, 255):
-            self.assertEqual(self.watch("--", "sh", "-c", f"exit {code}").returncode, code)
+            self.assertEqual(self.watch("--allow-unobserved", "--", "sh", "-c", f"exit {code}").returncode, code)
+            self.assertEqual(self.watch("--", "sh", "-c", f"exit {code}").returncode, code or 2)
+
+    def test_a_program_that_was_not_observed_passes_no_gate(self):
+        for gate in ("race", "unknown", "no-overlap", "never"):
+            for program in (("true",), ("env", "-i", "true")):
+                result = self.watch("--fail-on", gate, "--", *program)
+                self.assertEqual(result.returncode, 2)
+                self.assertIn(UNOBSERVED, result.stderr)
 
     def test_arguments_are_the_programs_own(self):
         result = self.watch("--", "printf", "%s|", "--json", "-q", "", "a b")

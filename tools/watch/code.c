@@ -307,8 +307,11 @@ void watch_look_at_code(struct watch *watch)
     }
     for (size_t i = 0; i < watch->launches.count; i++) {
         const struct watch_launch *const launch = &watch->launches.items[i];
-        if ((launch->flags & PDL_WATCH_OVERLAP) != 0 && (launch->flags & PDL_WATCH_CAPTURED) == 0 &&
-            launch->result == 0 && launch->run == WATCH_NONE) {
+        /* Without times of the device nothing tells whether what was captured ran. */
+        const bool counts = (launch->flags & PDL_WATCH_CAPTURED) == 0 ||
+                            !watch->processes.items[launch->process].has_times;
+        if ((launch->flags & PDL_WATCH_OVERLAP) != 0 && counts && launch->result == 0 &&
+            launch->run == WATCH_NONE) {
             looking.facts[launch->kernel].overlapped = true;
         }
     }
@@ -337,6 +340,8 @@ void watch_look_at_code(struct watch *watch)
     for (size_t i = 0; i < watch->kernels.count; i++) {
         struct watch_kernel *const kernel = &watch->kernels.items[i];
         kernel->why_unknown = why_unknown(kernel, &looking.facts[i]);
+        kernel->no_code =
+            !looking.facts[i].loaded && !looking.facts[i].shown && kernel->shown_to_wait != PDL_YES;
         kernel->race = race_of(kernel, &looking.facts[i]);
     }
     ids_free(&looking.words);

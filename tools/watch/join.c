@@ -136,6 +136,7 @@ static bool *add_calls_as_runs(struct watch *watch)
     bool *const has_times = allocate(watch->processes.count, sizeof(*has_times));
     for (size_t i = 0; i < watch->runs.count; i++) {
         has_times[watch->runs.items[i].process] = true;
+        watch->processes.items[watch->runs.items[i].process].has_times = true;
         watch->has_times = true;
     }
     for (size_t i = 0; i < store->calls.count; i++) {

@@ -56,7 +56,9 @@ static json_t *sums_json(const struct watch *watch)
     json_set(object, "granted", count_json(watch->sums.granted));
     json_set(object, "overlapped", times ? count_json(watch->sums.overlapped) : json_null());
     json_set(object, "graph_runs", count_json(watch->sums.graph_runs));
-    json_set(object, "races", count_json(watch->sums.races));
+    json_set(object, "races",
+             watch->sums.launches > 0 ? count_json(watch->sums.races) : json_null());
+    json_set(object, "unobserved", json_text(watch_unseen_word(watch_unseen(watch))));
     json_set(object, "kernel_ns", times ? count_json(watch->sums.kernel_ns) : json_null());
     json_set(object, "busy_ns", times ? count_json(watch->sums.busy_ns) : json_null());
     json_set(object, "saved_ns", times ? count_json(watch->sums.saved_ns) : json_null());

@@ -56,6 +56,15 @@ enum watch_race {
     WATCH_RACE_UNKNOWN /* no code, or code that could not be followed: not an error */
 };
 
+/* What of the launches was not looked at: the first that holds. */
+enum watch_unseen {
+    WATCH_ALL_SEEN,
+    WATCH_NOTHING_RECORDED,
+    WATCH_NO_LAUNCH, /* in the window, or of the kernels that were asked for */
+    WATCH_LOST,      /* records are missing: launches may be among them */
+    WATCH_NO_CODE    /* nothing is known of a kernel that was launched with overlap */
+};
+
 struct watch_kernel {
     const char *name;                                              /* mangled */
     const char *shown;                                             /* as people read it */
@@ -66,6 +75,7 @@ struct watch_kernel {
     bool touches_before_wait_known,
         work_before_wait;    /* whether there is work before the wait that overlap hides */
     const char *why_unknown; /* NULL: known */
+    bool no_code;            /* nothing of its code was seen */
     enum watch_race race;
     const char *finding; /* the first that libpdl-inspect reports, with its place; NULL */
     /* Sums. */
@@ -165,7 +175,8 @@ struct watch_process {
     uint64_t start_ns, start_realtime_ns;
     uint64_t lost, lost_device;
     bool ended;
-    bool damaged; /* the file ends within a record, or has what is none */
+    bool has_times; /* runs of it were recorded */
+    bool damaged;   /* the file ends within a record, or has what is none */
 };
 
 /* A list: items, how many, and for how many there is room. */
@@ -233,6 +244,10 @@ bool watch_race_is_one(enum watch_race race);
 /* Whether that is open: the code leaves it to the host, or could not be followed. */
 bool watch_race_is_open(enum watch_race race);
 const char *watch_race_text(enum watch_race race);
+/* What a verdict about races leaves out; a clause for people; a word for programs, NULL if it leaves out nothing. */
+enum watch_unseen watch_unseen(const struct watch *watch);
+const char *watch_unseen_text(enum watch_unseen unseen);
+const char *watch_unseen_word(enum watch_unseen unseen);
 const char *watch_race_word(enum watch_race race);
 /* Of enum pdl_watch_instrumented_as: "yes", "refused". */
 const char *watch_instrumented_word(uint32_t instrumented);

@@ -97,9 +97,17 @@ static void put_overlap(FILE *out, const struct watch *watch)
 
 static const char *nothing(const struct watch *watch)
 {
+    if (watch_unseen(watch) == WATCH_NO_LAUNCH) {
+        return "no launch counts: all are outside of the window, of other kernels, failed, or in "
+               "graphs whose runs were not recorded";
+    }
     for (size_t i = 0; i < watch->processes.count; i++) {
         if (watch->processes.items[i].cupti_version == 0) {
-            return "no launch was seen: CUPTI is missing; try --no-cupti";
+            /* libpdl-watch notes why it goes without, unless it was told to. */
+            return watch->notes.count > 0
+                       ? "no launch was seen: CUPTI is missing; try --no-cupti"
+                       : "no launch was seen, and CUPTI was not used, which sees calls that "
+                         "libpdl-watch does not intercept";
         }
     }
     return watch->processes.count == 0
@@ -121,7 +129,8 @@ static void put_judgement(FILE *out, const struct watch *watch)
 {
     const size_t unknown = count_unknown(watch);
     char *const races = format_count(watch->sums.races, "kernel races", "kernels race");
-    (void)fprintf(out, "; %s", watch->sums.races > 0 ? races : "no races");
+    (void)fprintf(out, "; %s%s", watch->sums.races > 0 ? races : "no races",
+                  watch_unseen(watch) == WATCH_LOST ? " in what was recorded" : "");
     if (unknown > 0) {
         char *const kernels = format_count(unknown, "kernel", "kernels");
         (void)fprintf(out, ", %s not judged", kernels);

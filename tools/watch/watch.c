@@ -35,6 +35,7 @@ struct request {
     int skip, count, rows;
     unsigned fail_on; /* enum finding */
     bool all, no_cupti, no_times, quiet, json, done;
+    bool allow_unobserved; /* what was not looked at fails no gate */
 };
 
 static void usage(void)
@@ -90,9 +91,12 @@ static void usage(void)
                 "Exit status:\n"
                 "  --fail-on LIST        what makes it 1, separated by commas; each one of race,\n"
                 "                        unknown, no-overlap, never (default: race)\n"
+                "  --allow-unobserved    launches that could not be looked at do not make it 2\n"
                 "\n"
                 "  The status of PROGRAM if that is not 0; otherwise 0, 1 for a finding, 2 if a\n"
-                "  recording could not be read; 126 or 127 if PROGRAM could not be started.\n"
+                "  recording could not be read, no launch was recorded, or records or the code\n"
+                "  that --fail-on asks about are missing; 126 or 127 if PROGRAM could not be\n"
+                "  started.\n"
                 "\n"
                 "Examples:\n"
                 "  pdltool watch -- python3 decode.py\n"
@@ -257,6 +261,9 @@ static bool read_option(struct request *request, int option)
         return true;
     case 'f':
         return read_fail_on(optarg, &request->fail_on);
+    case 'u':
+        request->allow_unobserved = true;
+        return true;
     case 'h':
         usage();
         request->done = true;
@@ -324,6 +331,7 @@ static bool read_request(struct request *request, int argc, char **argv)
                                             {"trace", required_argument, NULL, 't'},
                                             {"svg", required_argument, NULL, 'v'},
                                             {"fail-on", required_argument, NULL, 'f'},
+                                            {"allow-unobserved", no_argument, NULL, 'u'},
                                             {"help", no_argument, NULL, 'h'},
                                             {NULL, 0, NULL, 0}};
     int option;
@@ -364,6 +372,29 @@ static bool is_finding(const struct request *request, const struct watch *watch)
     return ((request->fail_on & FAIL_RACE) != 0 && watch->sums.races > 0) ||
            ((request->fail_on & FAIL_UNKNOWN) != 0 && has_unknown(watch)) ||
            ((request->fail_on & FAIL_NO_OVERLAP) != 0 && watch->sums.overlapped == 0);
+}
+
+/* Whether what --fail-on asks about was not looked at. Nothing at all fails any of it; a finding needs no more. */
+static bool is_unobserved(const struct request *request, const struct watch *watch)
+{
+    const enum watch_unseen unseen = watch_unseen(watch);
+    return !request->allow_unobserved &&
+           (unseen == WATCH_NOTHING_RECORDED ||
+            (unseen != WATCH_ALL_SEEN && (request->fail_on & (FAIL_RACE | FAIL_UNKNOWN)) != 0));
+}
+
+static int judge(const struct request *request, const struct watch *watch)
+{
+    const int code = is_finding(request, watch) ? EXIT_FINDING : EXIT_DONE;
+    /* That no launch overlaps is no finding where there is none. */
+    if ((code == EXIT_DONE || watch->sums.launches + watch->sums.races == 0) &&
+        is_unobserved(request, watch)) {
+        print_error("%s: what --fail-on asks about was not observed; --allow-unobserved accepts "
+                    "this",
+                    watch_unseen_text(watch_unseen(watch)));
+        return EXIT_USAGE;
+    }
+    return code;
 }
 
 static bool write_report(const struct request *request, const struct watch *watch)
@@ -414,7 +445,7 @@ static int report(const struct request *request, const struct paths *files,
         done = write_report(request, &watch);
         done = (request->trace == NULL || watch_write_trace(&watch, request->trace)) && done;
         done = (request->svg == NULL || watch_write_picture(&watch, request->svg)) && done;
-        code = !done ? EXIT_USAGE : is_finding(request, &watch) ? EXIT_FINDING : EXIT_DONE;
+        code = done ? judge(request, &watch) : EXIT_USAGE;
     }
     watch_free(&watch);
     return code;

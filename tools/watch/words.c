@@ -42,6 +42,17 @@ static const struct {
     [WATCH_RACE_UNKNOWN] = {"unknown", "it is unknown whether it waits in time"},
 };
 
+static const struct {
+    const char *word, *text;
+} unseens[] = {
+    [WATCH_ALL_SEEN] = {NULL, "all launches were seen"},
+    [WATCH_NOTHING_RECORDED] = {"nothing_recorded", "no launch was recorded"},
+    [WATCH_NO_LAUNCH] = {"no_launch", "no launch is left to report on"},
+    [WATCH_LOST] = {"lost", "records were lost"},
+    [WATCH_NO_CODE] = {"no_code", "the code of kernels that were launched with overlap was not "
+                                  "recorded"},
+};
+
 const char *watch_reason_text(enum watch_reason reason)
 {
     return reason < WATCH_REASON_COUNT ? reasons[reason].text : "unknown";
@@ -77,4 +88,33 @@ const char *watch_race_text(enum watch_race race)
 const char *watch_race_word(enum watch_race race)
 {
     return race <= WATCH_RACE_UNKNOWN ? races[race].word : "unknown";
+}
+
+enum watch_unseen watch_unseen(const struct watch *watch)
+{
+    if (watch->sums.launches == 0) {
+        return watch->launches.count + watch->runs.count > 0 ? WATCH_NO_LAUNCH
+                                                             : WATCH_NOTHING_RECORDED;
+    }
+    for (size_t i = 0; i < watch->processes.count; i++) {
+        if (watch->processes.items[i].lost > 0 || watch->processes.items[i].damaged) {
+            return WATCH_LOST;
+        }
+    }
+    for (size_t i = 0; i < watch->kernels.count; i++) {
+        if (watch->kernels.items[i].no_code && watch->kernels.items[i].race == WATCH_RACE_UNKNOWN) {
+            return WATCH_NO_CODE;
+        }
+    }
+    return WATCH_ALL_SEEN;
+}
+
+const char *watch_unseen_text(enum watch_unseen unseen)
+{
+    return unseens[unseen].text;
+}
+
+const char *watch_unseen_word(enum watch_unseen unseen)
+{
+    return unseens[unseen].word;
 }
