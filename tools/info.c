@@ -11,6 +11,7 @@
 
 #include "commands.h"
 #include "common/memory.h"
+#include "common/optional.h"
 #include "common/options.h"
 #include "common/print.h"
 #include "launch/attributes.h"
@@ -152,7 +153,7 @@ static void show_runtime(void)
     printf("no shared CUDA Runtime on the library path (programs may carry their own)\n");
 }
 
-#pragma weak pdl_rtc_compiler_get /* as TOOL_OPTIONAL does */
+TOOL_OPTIONAL pdl_status pdl_rtc_compiler_get(pdl_rtc_compiler_info *info);
 
 static void show_compiler(void)
 {

@@ -39,8 +39,9 @@ static void usage(void)
                 "  pdltool inspect --summary /usr/local/cuda/lib64/libcublasLt.so\n"
                 "  pdltool inspect --pdl --arch 90 --kernel '*gemm*' build/app\n"
                 "\n"
-                "Exit status: 0; 1 if no kernel matches --kernel, --arch, --kind or --pdl; 2 if\n"
-                "an input could not be read.\n",
+                "Exit status: 0; 1 if there is no kernel, or none matches --kernel, --arch,\n"
+                "--kind or --pdl; 2 if an input could not be read, or it is unknown whether a\n"
+                "kernel matches --pdl and none does.\n",
                 stdout);
 }
 
@@ -303,6 +304,26 @@ static bool print_text(const struct request *request, const struct inputs *input
 
 /* ---- the command line --------------------------------------------------------------------------- */
 
+/* Whether --pdl leaves out a kernel that may wait or trigger. */
+static bool has_unknown(const struct request *request, const struct inputs *inputs)
+{
+    struct request any = *request;
+    bool unknown = false;
+    any.pdl = false;
+    for (size_t i = 0; i < inputs->count; i++) {
+        const pdl_inspection *const inspection = inputs->items[i].inspection;
+        const size_t count = inspection != NULL ? pdl_inspection_kernel_count(inspection) : 0;
+        for (size_t k = 0; k < count; k++) {
+            const pdl_inspect_kernel *const kernel = pdl_inspection_kernel(inspection, k);
+            unknown =
+                unknown ||
+                ((kernel->info->waits == PDL_UNKNOWN || kernel->info->triggers == PDL_UNKNOWN) &&
+                 is_wanted(&any, pdl_inspection_image(inspection, kernel->image), kernel));
+        }
+    }
+    return unknown;
+}
+
 static int inspect(const struct request *request, int count, char **arguments)
 {
     pdl_inspect_options facts = PDL_INSPECT_OPTIONS_INIT;
@@ -311,12 +332,14 @@ static int inspect(const struct request *request, int count, char **arguments)
     for (int i = 0; i < count; i++) {
         inputs_read(&inputs, arguments[i]);
     }
-    const bool filters = request->names.count > 0 || request->architectures.count > 0 ||
-                         request->kind >= 0 || request->pdl;
     bool any = false;
     bool printed = request->json ? inspect_print_json(&inputs, is_wanted, request, &any)
                                  : print_text(request, &inputs, &any);
-    int code = inputs.incomplete ? EXIT_USAGE : filters && !any ? EXIT_FINDING : EXIT_DONE;
+    int code = inputs.incomplete ? EXIT_USAGE : any ? EXIT_DONE : EXIT_FINDING;
+    if (code == EXIT_FINDING && request->pdl && has_unknown(request, &inputs)) {
+        print_error("no kernel is known to wait or trigger, and of some it is unknown");
+        code = EXIT_USAGE;
+    }
     if (!printed || fflush(stdout) != 0) {
         print_error("cannot write the report: %s", strerror(errno));
         code = EXIT_USAGE;

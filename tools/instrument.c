@@ -226,7 +226,11 @@ static int instrument(struct request *request, const pdl_inspect_options *stated
         return print_unread(name);
     }
     made = result;
-    code = count_of(result, PDL_INSTRUMENT_REFUSED) > 0 ? EXIT_FINDING : EXIT_DONE;
+    const bool empty = pdl_instrumentation_kernel_count(result) == 0;
+    code = empty || count_of(result, PDL_INSTRUMENT_REFUSED) > 0 ? EXIT_FINDING : EXIT_DONE;
+    if (empty) {
+        print_error("%s has no kernel", name);
+    }
     if (!sinks_open(&sink, 1) || !sinks_write(&sink, 1) ||
         !report(request, name, result, strcmp(request->output, "-") == 0)) {
         code = EXIT_USAGE;

@@ -491,6 +491,11 @@ class Compare(Case):
         self.assertIn("| waived: the device has no \\| clusters |\n", text)
         self.assertIn("\n10 same, 0 worse, 2 waived.\n", text)
 
+    def test_nothing_to_compare(self):
+        self.measured("old.json", MOCK_WITHOUT="late")
+        self.assertIn("0 same, 0 worse, 1 new", self.compare("-f", "late", code=2))
+        self.assertIn("0 same, 0 worse, 2 waived", self.compare("-f", "speed", code=2, MOCK_WAIVE="speed"))
+
     def test_two_files(self):
         self.measured("new.json", MOCK_SCALE="speed:0.5")
         text = self.compare("--input", "new.json", code=1, MOCK_DEVICE="lost")

@@ -384,6 +384,27 @@ static void runs_that_ended_early_say_so(void **state)
     free(text);
 }
 
+static void what_was_not_measured_cannot_be_compared(void **state)
+{
+    (void)state;
+    struct bench_run old_run = run_of_one(100);
+    struct bench_run new_run = run_of_one(100);
+    struct bench_run other = {0};
+    add_steady_pass(add_point(add_table(&other, "u"), NULL, "raw", "1"), 100);
+    assert_false(compare_is_blind(&old_run, &new_run));
+    assert_true(compare_is_blind(&other, &new_run)); /* all is new */
+    (void)add_point(old_run.bench.items[0], NULL, "raw", "2");
+    assert_false(compare_is_blind(&old_run, &new_run));
+    assert_true(compare_is_blind(&new_run, &old_run)); /* one was not measured */
+    bench_waive(old_run.bench.items[0]->items[1], "not here");
+    assert_false(compare_is_blind(&new_run, &old_run));
+    bench_waive(new_run.bench.items[0]->items[0], "not here");
+    assert_true(compare_is_blind(&old_run, &new_run));
+    bench_run_free(&old_run);
+    bench_run_free(&new_run);
+    bench_run_free(&other);
+}
+
 static void other_conditions_are_named(void **state)
 {
     (void)state;
@@ -458,6 +479,7 @@ int main(void)
         cmocka_unit_test(rows_that_fail_only_now_count_as_worse),
         cmocka_unit_test(rows_that_are_waived_only_now_are_shown),
         cmocka_unit_test(rows_that_failed_before_are_new),
+        cmocka_unit_test(what_was_not_measured_cannot_be_compared),
         cmocka_unit_test(runs_that_ended_early_say_so),
         cmocka_unit_test(other_conditions_are_named),
         cmocka_unit_test(the_order_of_rows_does_not_matter),

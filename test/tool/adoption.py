@@ -257,7 +257,8 @@ class Project(Case):
 
     def test_code_that_has_to_be_checked(self):
         ptx = self.file("tree/k.ptx", (HEAD + right()).replace("sm_90", "sm_80").replace(WAIT, "").replace(TRIGGER, ""))
-        self.lint(ptx, code=0)
+        self.lint(ptx, code=2)
+        self.lint(ptx, self.ptx(right(), name="tree/right.ptx"), code=0)
         self.project("require-checked\n")
         self.lint(ptx, code=1)
 

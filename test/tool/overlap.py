@@ -135,12 +135,12 @@ class Numbers(Case):
             (",cooperative=yes", "", "cooperative", "yes", 0),
             (",code=8.0", "", "primary-code", "NO", 1),
             ("", ",code=80", "secondary-code", "NO", 1),
-            ("", ",cluster=2x2", "cluster", "?", 0),
-            ("", ",shared=200K", "shared-memory", "yes", 0),
+            ("", ",cluster=2x2", "cluster", "?", 2),
+            ("", ",shared=200K", "shared-memory", "yes", 2),
             (",dynamic=100K", ",shared=200K", "shared-memory", "NO", 1),
             (",barriers=16", ",barriers=16", "barriers", "yes", 0),
             (",carveout=0", "", "carveout", "yes", 0),
-            ("", ",carveout=50", "carveout", "?", 0),
+            ("", ",carveout=50", "carveout", "?", 2),
         ]
         for first, second, condition, met, code in changes:
             result = self.overlap(HALF.replace("264", "132") + first, SMALL + second)
@@ -201,7 +201,7 @@ class Code(Case):
         result = self.overlap(*specs, path)
         self.assertEqual(self.conditions(result)["registers"], "?")
         self.assertIn("overlap: unknown; early launch: yes\n", result.stdout)
-        self.assertEqual(result.returncode, 0)
+        self.assertEqual(result.returncode, 2)
         result = self.overlap(*[spec + ",registers=64,shared=0" for spec in specs], path)
         self.assertTrue(result.stdout.startswith("overlap: yes;"))
 

@@ -678,7 +678,7 @@ class Summary(Case):
         ptx = "mock\nimage kind=ptx\nkernel name=%s\n"
         result = self.lint(self.file("p", text))
         note = "not checked: 2 kernels without PTX\n"
-        self.assertEqual((result.stdout, result.stderr, result.returncode), (note, "", 0))
+        self.assertEqual((result.stdout, result.stderr, result.returncode), (note, "", 2))
         self.assertEqual(self.lint("--require-checked", self.path("p")).returncode, 1)
         result = self.lint(self.path("p"), self.file("a.ptx", ptx % "a"))
         self.assertEqual(result.stdout, "not checked: 1 kernel without PTX\n")

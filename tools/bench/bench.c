@@ -206,6 +206,10 @@ static int compare(void)
         print_error("--compare: %s", strerror(errno));
         return EXIT_USAGE;
     }
+    if (worse == 0 && compare_is_blind(&session.before, &session.run)) {
+        print_error("--compare: not all rows were measured, or none that the old run has");
+        return EXIT_USAGE;
+    }
     return worse > 0 ? EXIT_FINDING : EXIT_DONE;
 }
 

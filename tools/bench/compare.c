@@ -387,6 +387,25 @@ static void print_summary(const struct comparison *comparison, FILE *to)
     (void)fputs(".\n", to);
 }
 
+bool compare_is_blind(const struct bench_run *old_run, const struct bench_run *new_run)
+{
+    bool any = false;
+    bool missing = false;
+    for (size_t i = 0; i < new_run->bench.count; i++) {
+        const struct bench_table *const table = new_run->bench.items[i];
+        size_t hint = SIZE_MAX;
+        for (size_t j = 0; j < table->count; j++) {
+            const struct bench_point *const point = table->items[j];
+            if (point->selected && point->failed == NULL && point->waived == NULL) {
+                const struct bench_point *const before = find_point(&old_run->bench, point, &hint);
+                missing = missing || point->samples[0].count == 0;
+                any = any || (has_figures(point) && before != NULL && has_figures(before));
+            }
+        }
+    }
+    return missing || !any;
+}
+
 size_t compare_runs(const struct bench_run *old_run, const struct bench_run *new_run, FILE *to)
 {
     static const size_t all[COLUMNS] = {ROW, VERDICT, METRIC, OLD, CURRENT, CHANGE, ALLOWED};

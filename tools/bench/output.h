@@ -55,6 +55,11 @@ TOOL_OPTIONAL void output_json(const struct bench_run *run, FILE *to);
  * empty run, where it is not that. */
 TOOL_OPTIONAL bool input_json(const char *path, struct bench_run *run);
 
+/* Whether the new run did not measure a row that it was asked for, or no row of it can be compared: that none is worse
+ * then says nothing. */
+TOOL_OPTIONAL bool compare_is_blind(const struct bench_run *old_run,
+                                    const struct bench_run *new_run);
+
 /* Prints a verdict for each row that changed, how many rows have which verdict, and what else is
  * different. The rule is in compare.c. Returns how many rows are worse or failed only in the new run. */
 TOOL_OPTIONAL size_t compare_runs(const struct bench_run *old_run, const struct bench_run *new_run,

@@ -60,7 +60,7 @@ static int exit_code(const struct lint_report *report, int fail_on)
             return EXIT_FINDING;
         }
     }
-    return EXIT_DONE;
+    return report->unchecked.none ? EXIT_USAGE : EXIT_DONE;
 }
 
 /* ---- the command ------------------------------------------------------------------------------*/
@@ -89,7 +89,7 @@ static bool judge(struct lint_report *report, struct judges *judges, int fail_on
     lint_gather_findings(report);
     lint_gather_allowances(report);
     if (judges != NULL) {
-        lint_setups_count(judges->setups, &report->inputs);
+        report->unchecked.launched = lint_setups_count(judges->setups, &report->inputs);
         lint_setups_tell(judges->setups, report);
         done = lint_gate_compare(&judges->gate, report, fail_on);
     }
@@ -143,7 +143,7 @@ static int run(struct lint_report *report, struct judges *judges, struct lint_op
         return EXIT_USAGE;
     }
     if (options->write_baseline != NULL) {
-        return EXIT_DONE;
+        return report->exit_code == EXIT_USAGE ? EXIT_USAGE : EXIT_DONE;
     }
     return print(report, options->print);
 }

@@ -42,6 +42,8 @@ struct lint_unchecked {
     size_t machine_code; /* kernels without PTX for sm_90 or newer */
     size_t older;        /* kernels that have code for less than sm_90 only */
     size_t images;       /* intermediate code, whose kernels are not known */
+    size_t launched;     /* kernels that were launched with overlap, and that no input has */
+    bool none;           /* not one kernel was checked: no finding says nothing */
 };
 
 struct lint_report {

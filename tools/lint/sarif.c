@@ -281,7 +281,8 @@ static json_t *invocations(const struct lint_report *report)
         free(text);
         free(unchecked);
     }
-    json_set(invocation, "executionSuccessful", json_boolean(!report->inputs.incomplete));
+    json_set(invocation, "executionSuccessful",
+             json_boolean(!report->inputs.incomplete && !report->unchecked.none));
     json_set(invocation, "exitCode", json_number(report->exit_code));
     json_set(invocation, "toolExecutionNotifications", notifications);
     json_add(list, invocation);

@@ -423,8 +423,10 @@ static void find_launched(const struct input *input, const struct lint_statement
     }
 }
 
-static void use_launches(struct lint_statements *statements, const bool *found)
+/* Returns how many were launched with overlap and not found. */
+static size_t use_launches(struct lint_statements *statements, const bool *found)
 {
+    size_t overlapped = 0;
     size_t missing = 0;
     const char *example = NULL;
     for (size_t f = 0; f < statements->launches.count; f++) {
@@ -448,6 +450,7 @@ static void use_launches(struct lint_statements *statements, const bool *found)
         if (!found[i]) {
             example = example != NULL ? example : statements->launched.names[i];
             missing++;
+            overlapped += (statements->how.items[i] & LAUNCHED_OVERLAPPED) != 0;
         }
     }
     if (missing > 0) {
@@ -458,10 +461,12 @@ static void use_launches(struct lint_statements *statements, const bool *found)
         free(name);
         free(kernels);
     }
+    return overlapped;
 }
 
-void lint_setups_count(struct lint_setups *setups, const struct inputs *inputs)
+size_t lint_setups_count(struct lint_setups *setups, const struct inputs *inputs)
 {
+    size_t missing = 0;
     bool *const base_found = allocate(setups->base.launched.count + 1, sizeof(*base_found));
     for (size_t s = 0; s < setups->count; s++) {
         struct setup *const setup = setups->items[s];
@@ -483,12 +488,13 @@ void lint_setups_count(struct lint_setups *setups, const struct inputs *inputs)
             find_launched(input, &setup->own, at, found);
         }
         if (any) {
-            use_launches(&setup->own, found);
+            missing += use_launches(&setup->own, found);
         }
         free(found);
     }
-    use_launches(&setups->base, base_found);
+    missing += use_launches(&setups->base, base_found);
     free(base_found);
+    return missing;
 }
 
 /* ---- what was of no use -----------------------------------------------------------------------*/

@@ -21,8 +21,9 @@ bool lint_setups_failed(const struct lint_setups *setups);
 /* Suppresses, in all inputs that were read, what project files say and what is in third-party files. */
 void lint_setups_apply(struct lint_setups *setups, const struct inputs *inputs);
 
-/* Counts what the statements were of use for; says which kernels were launched that no input has. */
-void lint_setups_count(struct lint_setups *setups, const struct inputs *inputs);
+/* Counts what the statements were of use for; says which kernels were launched that no input has, and returns how many
+ * of them with overlap. */
+size_t lint_setups_count(struct lint_setups *setups, const struct inputs *inputs);
 
 /* The statements, for the report to tell which were of no use. */
 void lint_setups_tell(const struct lint_setups *setups, struct lint_report *report);

@@ -51,8 +51,10 @@ void lint_gather_unchecked(struct lint_report *report)
     if (all.count > 0) {
         qsort(all.items, all.count, sizeof(*all.items), by_name);
     }
+    unchecked->none = !report->inputs.incomplete; /* else what could not be read is said */
     for (size_t i = 0; i < all.count; i++) {
         const struct kernel *kernel = &all.items[i];
+        unchecked->none = unchecked->none && !kernel->checked;
         if ((i == 0 || strcmp(all.items[i - 1].name, kernel->name) != 0) && !kernel->checked) {
             unchecked->machine_code += kernel->newer;
             unchecked->older += !kernel->newer;
@@ -64,7 +66,9 @@ void lint_gather_unchecked(struct lint_report *report)
 bool lint_is_all_checked(const struct lint_report *report)
 {
     const struct lint_unchecked *unchecked = &report->unchecked;
-    return unchecked->machine_code + unchecked->older + unchecked->images == 0;
+    return !unchecked->none &&
+           unchecked->machine_code + unchecked->older + unchecked->images + unchecked->launched ==
+               0;
 }
 
 static char *append(char *text, size_t count, const char *one, const char *many)
@@ -86,6 +90,13 @@ char *lint_unchecked_text(const struct lint_report *report)
     text = append(text, unchecked->machine_code, "kernel without PTX", "kernels without PTX");
     text = append(text, unchecked->older, "kernel for architectures older than sm_90",
                   "kernels for architectures older than sm_90");
-    return append(text, unchecked->images, "image of intermediate code",
+    text = append(text, unchecked->images, "image of intermediate code",
                   "images of intermediate code");
+    text = append(text, unchecked->launched, "kernel that was launched and is in no input",
+                  "kernels that were launched and are in no input");
+    if (*text == '\0') { /* nor a kernel that could be named */
+        free(text);
+        text = copy_text("no input has a kernel");
+    }
+    return text;
 }

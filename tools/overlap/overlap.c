@@ -54,8 +54,8 @@ static void usage(void)
                 "  pdltool overlap app --primary fc1,blocks=264,threads=512 \\\n"
                 "      --secondary fc2,blocks=264,threads=128,dynamic=16K --device 10.0:148\n"
                 "\n"
-                "Exit status: 0 if blocks can overlap or it is unknown; 1 if they cannot; 2 if\n"
-                "the command line is wrong or a file could not be read.\n",
+                "Exit status: 0 if blocks can overlap; 1 if they cannot; 2 if it is unknown, the\n"
+                "command line is wrong or a file could not be read.\n",
                 stdout);
 }
 
@@ -260,7 +260,9 @@ static int answer(const struct request *request, const struct inputs *inputs,
         print_error("cannot write the report: %s", strerror(errno));
         return EXIT_USAGE;
     }
-    return report.overlap == PDL_NO ? EXIT_FINDING : EXIT_DONE;
+    return report.overlap == PDL_YES  ? EXIT_DONE
+           : report.overlap == PDL_NO ? EXIT_FINDING
+                                      : EXIT_USAGE;
 }
 
 int command_overlap(int argc, char **argv)

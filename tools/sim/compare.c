@@ -170,6 +170,10 @@ static void print_totals(const struct rows *rows, bool fitted)
 {
     const struct group group = {fitted, NULL, 0, UINT_MAX};
     const struct totals totals = total(rows, &group);
+    if (totals.rows == 0) {
+        printf("%s: no configuration\n", fitted ? "Used to calibrate" : "Not used to calibrate");
+        return;
+    }
     printf("%s: %zu configurations, error median %.1f %%, 95th percentile %.1f %%, worst %.1f %%;\n"
            "sign of the effect of PDL right in %zu of %zu with more than 5 %%\n",
            fitted ? "Used to calibrate" : "Not used to calibrate", totals.rows, 100 * totals.median,
@@ -231,9 +235,11 @@ static json_t *totals_json(const struct rows *rows, const struct group *group)
     const struct totals totals = total(rows, group);
     json_t *const object = json_new_object();
     json_set(object, "configurations", json_number((int64_t)totals.rows));
-    json_set(object, "error_median_percent", rounded(100 * totals.median, 100));
-    json_set(object, "error_p95_percent", rounded(100 * totals.p95, 100));
-    json_set(object, "error_worst_percent", rounded(100 * totals.worst, 100));
+    /* No error of no configuration is not an error of 0. */
+    const bool any = totals.rows > 0;
+    json_set(object, "error_median_percent", any ? rounded(100 * totals.median, 100) : json_null());
+    json_set(object, "error_p95_percent", any ? rounded(100 * totals.p95, 100) : json_null());
+    json_set(object, "error_worst_percent", any ? rounded(100 * totals.worst, 100) : json_null());
     json_set(object, "signs", json_number((int64_t)totals.signs));
     json_set(object, "signs_right", json_number((int64_t)totals.right));
     return object;
