@@ -25,21 +25,12 @@ static __thread struct {
     uint32_t depth;
     uint64_t inside; /* a bit for each level: it is a range of settings->range */
 } stack;
-static _Atomic int inside; /* ranges of that name that are open, in all threads */
 static _Atomic uint64_t range_ids;
 
 static bool is_wanted(const char *text)
 {
     const char *const range = pdl_watch_settings()->range;
     return range != NULL && fnmatch(range, text, 0) == 0;
-}
-
-static void enter(int change)
-{
-    const int now = atomic_fetch_add(&inside, change) + change;
-    if (now == (change > 0 ? 1 : 0)) {
-        pdl_watch_window_range(change > 0);
-    }
 }
 
 static void record_range(enum pdl_watch_ranges what, uint64_t id, const char *text)
@@ -64,7 +55,7 @@ static int push(const char *text)
         stack.inside = wanted ? stack.inside | (UINT64_C(1) << stack.depth)
                               : stack.inside & ~(UINT64_C(1) << stack.depth);
         if (wanted) {
-            enter(1);
+            pdl_watch_window_range(1);
         }
     }
     return (int)stack.depth++;
@@ -79,7 +70,7 @@ static int pop(void)
     stack.depth--;
     if (stack.depth < DEPTH_MOST && (stack.inside >> stack.depth & 1) != 0) {
         stack.inside &= ~(UINT64_C(1) << stack.depth);
-        enter(-1);
+        pdl_watch_window_range(-1);
     }
     return (int)stack.depth;
 }
@@ -91,7 +82,7 @@ static nvtxRangeId_t start(const char *text)
     const uint64_t id = (atomic_fetch_add(&range_ids, 1) + 1) << 1 | (wanted ? 1u : 0u);
     record_range(PDL_WATCH_START, id, text);
     if (wanted) {
-        enter(1);
+        pdl_watch_window_range(1);
     }
     return id;
 }
@@ -136,7 +127,7 @@ static void NVTX_API end_range(nvtxRangeId_t id)
 {
     record_range(PDL_WATCH_END, id, "");
     if ((id & 1) != 0) {
-        enter(-1);
+        pdl_watch_window_range(-1);
     }
 }
 static int NVTX_API domain_push(nvtxDomainHandle_t domain, const nvtxEventAttributes_t *attributes)

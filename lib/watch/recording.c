@@ -53,9 +53,10 @@ static struct {
 } recording;
 
 static struct {
-    atomic_bool is_open, in_range;
+    struct pdl_lock lock; /* while is_open follows from the others */
+    atomic_bool is_open, begun, over;
+    _Atomic int ranges;        /* of the wanted name that are open, in all threads */
     _Atomic uint64_t deadline; /* 0: none */
-    atomic_bool over;
 } window;
 
 uint64_t pdl_watch_now(void)
@@ -313,14 +314,31 @@ static void forget(void)
     atomic_store(&window.is_open, false);
 }
 
+static bool is_in_range(void)
+{
+    return pdl_watch_settings()->range == NULL || atomic_load(&window.ranges) > 0;
+}
+
 static void open_window(void)
 {
     const struct pdl_watch_settings *const settings = pdl_watch_settings();
     atomic_store(&window.over, false);
     atomic_store(&window.deadline,
                  settings->ns != 0 && settings->skip == 0 ? pdl_watch_now() + settings->ns : 0);
-    atomic_store(&window.in_range, settings->range == NULL);
-    atomic_store(&window.is_open, settings->skip == 0 && settings->range == NULL);
+    atomic_store(&window.begun, settings->skip == 0);
+    atomic_store(&window.is_open, settings->skip == 0 && is_in_range());
+}
+
+/* By what holds under the lock: of two threads that changed something, the later may come here first. */
+static void update_window(void)
+{
+    pdl_lock_take(&window.lock);
+    const bool is_open = atomic_load(&recording.generation) % 2 != 0 &&
+                         atomic_load(&window.begun) && !atomic_load(&window.over) && is_in_range();
+    if (atomic_exchange(&window.is_open, is_open) != is_open) {
+        pdl_watch_activities(is_open);
+    }
+    pdl_lock_release(&window.lock);
 }
 
 bool pdl_watch_recording_open(void)
@@ -345,6 +363,7 @@ bool pdl_watch_recording_open(void)
         if (create(settings->record)) {
             open_window();
             atomic_fetch_add(&recording.generation, 1);
+            update_window(); /* a range may have begun meanwhile */
         }
         return atomic_load(&recording.generation) % 2 != 0;
     }
@@ -482,13 +501,6 @@ bool pdl_watch_window_is_open(void)
     return atomic_load_explicit(&window.is_open, memory_order_relaxed);
 }
 
-static void set_window(bool is_open)
-{
-    if (atomic_exchange(&window.is_open, is_open) != is_open) {
-        pdl_watch_activities(is_open);
-    }
-}
-
 void pdl_watch_window_launch(uint32_t number)
 {
     const struct pdl_watch_settings *const settings = pdl_watch_settings();
@@ -505,22 +517,18 @@ void pdl_watch_window_launch(uint32_t number)
     if ((settings->count != 0 && number > settings->skip + settings->count) ||
         (deadline != 0 && pdl_watch_now() > deadline)) {
         atomic_store(&window.over, true);
-        set_window(false);
-    } else if (number > settings->skip && atomic_load(&window.in_range)) {
-        set_window(true);
+        update_window();
+    } else if (number > settings->skip && !atomic_load(&window.begun)) {
+        atomic_store(&window.begun, true);
+        update_window();
     }
 }
 
-void pdl_watch_window_range(bool inside)
+void pdl_watch_window_range(int change)
 {
-    const struct pdl_watch_settings *const settings = pdl_watch_settings();
-    if (settings->range == NULL || atomic_load(&recording.generation) % 2 == 0) {
-        return;
-    }
-    atomic_store(&window.in_range, inside);
-    if (!inside) {
-        set_window(false);
-    } else if (!atomic_load(&window.over) && settings->skip == 0) {
-        set_window(true);
+    const int before = atomic_fetch_add(&window.ranges, change);
+    /* Who enters a range that another is about to open, or a third to close, must find the window open afterwards. */
+    if (change > 0 || before + change <= 0) {
+        update_window();
     }
 }

@@ -55,8 +55,8 @@ bool pdl_watch_recording_open(void);
 bool pdl_watch_window_is_open(void);
 /* Counts a launch for the window, and opens or closes it. */
 void pdl_watch_window_launch(uint32_t number);
-/* Within ranges of settings->range or not. */
-void pdl_watch_window_range(bool inside);
+/* So many more ranges of settings->range are open, in all threads. */
+void pdl_watch_window_range(int change);
 /* Room for a record of `size` bytes, zeroed but for its header; NULL if it is lost, which is counted. What was written
  * counts once pdl_watch_commit() was called, on the same thread, before its next reservation. */
 void *pdl_watch_reserve(enum pdl_watch_kind kind, size_t size);

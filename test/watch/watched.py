@@ -358,6 +358,12 @@ def test_a_window_is_a_range():
     equal([launch.number for launch in r.launchs], [4, 5, 6, 12])
 
 
+def test_a_range_stays_open_while_another_thread_closes_one():
+    for variables in ({}, {"PDL_WATCH_TIMES": 0}):
+        r = record(["steps=20000", "plain=5"], PDL_WATCH_RANGE="step", **variables)
+        equal(len(r.launchs), 20000)
+
+
 # ---- CUPTI --------------------------------------------------------------------------------------------------
 
 def test_cupti_that_is_missing_or_too_old_is_one_line():
