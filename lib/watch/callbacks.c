@@ -327,8 +327,13 @@ static void driver_called(CUpti_CallbackId id, const CUpti_CallbackData *data)
         }
         return;
     case CBID(cuModuleUnload):
-    case CBID(cuLibraryUnload):
         if (data->callbackSite == CUPTI_API_ENTER) { /* the handles may be given out again */
+            pdl_watch_functions_forget_module(
+                ((const cuModuleUnload_params *)data->functionParams)->hmod);
+        }
+        return;
+    case CBID(cuLibraryUnload):
+        if (data->callbackSite == CUPTI_API_ENTER) {
             pdl_watch_functions_forget();
         }
         return;

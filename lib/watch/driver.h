@@ -19,6 +19,7 @@
     X(cuDeviceGetUuid, cuDeviceGetUuid_v2, v11040)                                                 \
     X(cuDriverGetVersion, cuDriverGetVersion, v2020)                                               \
     X(cuFuncGetAttribute, cuFuncGetAttribute, v2020)                                               \
+    X(cuFuncGetModule, cuFuncGetModule, v11000)                                                    \
     X(cuFuncGetName, cuFuncGetName, v12030)                                                        \
     X(cuGraphChildGraphNodeGetGraph, cuGraphChildGraphNodeGetGraph, v10000)                        \
     X(cuGraphGetEdges, cuGraphGetEdges_v2, v12030)                                                 \

@@ -10,7 +10,7 @@
 #include "watch/driver.h"
 #include "watch/watch.h"
 
-enum { BUCKETS = 4096 };
+enum { BUCKETS = 4096, ATTEMPTS_MOST = 16 };
 
 struct name {
     struct name *next;
@@ -20,6 +20,7 @@ struct name {
 };
 
 static _Atomic(struct pdl_watch_loaded *) functions[BUCKETS];
+static struct pdl_watch_loaded *modules[BUCKETS]; /* under the lock */
 static _Atomic(struct name *) names[BUCKETS];
 static struct pdl_lock lock;
 static _Atomic uint32_t generation;
@@ -90,7 +91,8 @@ static struct pdl_watch_loaded *find_function(uint64_t handle)
     const uint32_t now = atomic_load_explicit(&generation, memory_order_relaxed);
     struct pdl_watch_loaded *function =
         atomic_load_explicit(&functions[bucket_of(handle)], memory_order_acquire);
-    while (function != NULL && (function->handle != handle || function->generation != now)) {
+    while (function != NULL && (function->handle != handle || function->generation != now ||
+                                atomic_load_explicit(&function->gone, memory_order_relaxed))) {
         function = function->next;
     }
     return function;
@@ -128,8 +130,21 @@ static void record_function(const struct pdl_watch_driver *driver, CUfunction ha
     }
 }
 
-/* Under the lock. */
-static struct pdl_watch_loaded *add_function(CUfunction handle)
+/* Files a function under its module, unless it outlives all modules. */
+static void file_function(const struct pdl_watch_driver *driver, struct pdl_watch_loaded *function,
+                          CUfunction real)
+{
+    CUmodule module = NULL;
+    if (driver->cuFuncGetModule != NULL && driver->cuFuncGetModule(&module, real) == CUDA_SUCCESS) {
+        function->module = (uint64_t)(uintptr_t)module;
+    }
+    struct pdl_watch_loaded **const bucket = &modules[bucket_of(function->module)];
+    function->module_next = *bucket;
+    *bucket = function;
+}
+
+/* Under the lock. `before`: made without all that there is to know; NULL. */
+static struct pdl_watch_loaded *add_function(CUfunction handle, struct pdl_watch_loaded *before)
 {
     const struct pdl_watch_driver *const driver = pdl_watch_driver();
     const uint64_t key = (uint64_t)(uintptr_t)handle;
@@ -137,6 +152,7 @@ static struct pdl_watch_loaded *add_function(CUfunction handle)
     const char *text = NULL;
     CUfunction real = handle;
     bool is_everywhere = false; /* one handle for all devices */
+    bool is_known = false;      /* the device is */
     CUdevice device = 0;
     uint32_t least = 0;
     uint32_t highest = 0;
@@ -167,6 +183,7 @@ static struct pdl_watch_loaded *add_function(CUfunction handle)
     }
     if (driver->cuCtxGetDevice != NULL && driver->cuCtxGetDevice(&device) == CUDA_SUCCESS) {
         function->capability = pdl_watch_capability(device);
+        is_known = true;
     }
     if (is_everywhere) { /* its code differs where the devices do: this one's proves nothing */
         pdl_watch_capabilities(&least, &highest);
@@ -179,7 +196,16 @@ static struct pdl_watch_loaded *add_function(CUfunction handle)
     function->generation = now;
     function->ptx_version = attribute(driver, real, CU_FUNC_ATTRIBUTE_PTX_VERSION);
     function->binary_version = attribute(driver, real, CU_FUNC_ATTRIBUTE_BINARY_VERSION);
+    function->attempts = (before != NULL ? before->attempts : 0) + (is_known ? 1u : 0u);
+    function->settled =
+        is_known && (function->ptx_version >= 0 || function->attempts >= ATTEMPTS_MOST);
     record_function(driver, real, function, device);
+    if (!is_everywhere || text[0] == '\0') { /* a CUkernel goes with its library */
+        file_function(driver, function, real);
+    }
+    if (before != NULL) {
+        atomic_store_explicit(&before->gone, true, memory_order_relaxed);
+    }
     function->next = atomic_load_explicit(&functions[bucket_of(key)], memory_order_relaxed);
     atomic_store_explicit(&functions[bucket_of(key)], function, memory_order_release);
     return function;
@@ -203,24 +229,56 @@ static void begin_again(void)
     }
 }
 
+static bool has_device(void)
+{
+    const struct pdl_watch_driver *const driver = pdl_watch_driver();
+    CUdevice device;
+    return driver != NULL && driver->cuCtxGetDevice != NULL &&
+           driver->cuCtxGetDevice(&device) == CUDA_SUCCESS;
+}
+
 struct pdl_watch_loaded *pdl_watch_function(CUfunction handle)
 {
     struct pdl_watch_loaded *function = find_function((uint64_t)(uintptr_t)handle);
-    if (function != NULL || handle == NULL) {
+    if (handle == NULL || (function != NULL && (function->settled || !has_device()))) {
         return function;
     }
     pdl_lock_take(&lock);
     begin_again();
     function = find_function((uint64_t)(uintptr_t)handle);
-    const bool is_new = function == NULL;
+    const bool is_new = function == NULL || !function->settled;
     if (is_new) {
-        function = add_function(handle);
+        struct pdl_watch_loaded *const made = add_function(handle, function);
+        function = made != NULL ? made : function;
     }
     pdl_lock_release(&lock);
     if (is_new && function != NULL && pdl_watch_settings()->record != NULL) {
         pdl_watch_image_of(function);
     }
     return function;
+}
+
+void pdl_watch_functions_forget_module(CUmodule module)
+{
+    const uint64_t keys[] = {(uint64_t)(uintptr_t)module, 0}; /* 0: it may be this one */
+    pdl_lock_take(&lock);
+    const uint32_t now = atomic_load_explicit(&generation, memory_order_relaxed);
+    for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
+        struct pdl_watch_loaded **at = &modules[bucket_of(keys[i])];
+        while (*at != NULL) {
+            struct pdl_watch_loaded *const function = *at;
+            if (function->module == keys[i]) {
+                atomic_store_explicit(&function->gone, true, memory_order_relaxed);
+            }
+            if (function->generation != now ||
+                atomic_load_explicit(&function->gone, memory_order_relaxed)) {
+                *at = function->module_next;
+            } else {
+                at = &function->module_next;
+            }
+        }
+    }
+    pdl_lock_release(&lock);
 }
 
 void pdl_watch_functions_forget(void)

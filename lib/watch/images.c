@@ -44,6 +44,7 @@ struct code {
     uint32_t image;
     uint64_t hash; /* of a copied image */
     bool indexed;
+    pid_t recorded;  /* by this process; 0: not yet */
     uint64_t *names; /* hashes of its kernels', sorted */
     uint32_t count;
     size_t capacity;
@@ -496,42 +497,57 @@ static bool has_kernel(struct code *code, uint64_t name, const struct pdl_watch_
            bsearch(&name, code->names, code->count, sizeof(code->names[0]), compare) != NULL;
 }
 
+/* False where the code cannot be read now. */
+static bool look_at_code(const struct code *code, pdl_watch_image_look *look, void *context,
+                         enum pdl_watch_looked *looked)
+{
+    void *handle = NULL;
+    unsigned char *own = NULL;
+    size_t size = 0;
+    if (!hold(code->object, code->entry.payload, code->entry.size, &handle)) {
+        return false;
+    }
+    const unsigned char *const bytes = read_code(code, &size, &own);
+    if (bytes != NULL) {
+        *looked = look(context, &(const struct pdl_watch_code){
+                                    .bytes = bytes,
+                                    .size = size,
+                                    .target = code->entry.target,
+                                    .image = code->image,
+                                    .machine = code->entry.kind == PDL_FATBIN_CUBIN,
+                                });
+    }
+    free(own);
+    let_go(handle);
+    return bytes != NULL;
+}
+
+static uint64_t name_of(const struct pdl_watch_loaded *function)
+{
+    return pdl_hash(PDL_HASH_START, function->kernel->text, strlen(function->kernel->text));
+}
+
 /* Looks at the codes of an image that are of a kind; what is true of the image after the last of them. */
 static enum pdl_watch_looked look_at_kind(const struct pdl_watch_loaded *function, uint32_t first,
                                           uint32_t end, enum pdl_fatbin_kind kind,
-                                          pdl_watch_image_look *look, void *context)
+                                          pdl_watch_image_look *look, void *context, bool *all)
 {
-    const char *const text = function->kernel->text;
-    const uint64_t name = pdl_hash(PDL_HASH_START, text, strlen(text));
+    const uint64_t name = name_of(function);
     enum pdl_watch_looked looked = PDL_WATCH_LOOK_ON;
     for (uint32_t i = first; i < end && looked != PDL_WATCH_LOOK_ENOUGH; i++) {
         struct code *const code = &images.codes[i];
-        void *handle = NULL;
-        if (code->entry.kind == kind && has_kernel(code, name, function) &&
-            hold(code->object, code->entry.payload, code->entry.size, &handle)) {
-            unsigned char *own = NULL;
-            size_t size = 0;
-            const unsigned char *const bytes = read_code(code, &size, &own);
-            if (bytes != NULL) {
-                looked = look(context, &(const struct pdl_watch_code){
-                                           .bytes = bytes,
-                                           .size = size,
-                                           .target = code->entry.target,
-                                           .image = code->image,
-                                           .machine = kind == PDL_FATBIN_CUBIN,
-                                       });
-            }
-            free(own);
-            let_go(handle);
+        if (code->entry.kind == kind && has_kernel(code, name, function)) {
+            *all = look_at_code(code, look, context, &looked) && *all;
         }
     }
     return looked;
 }
 
-void pdl_watch_images_each(const struct pdl_watch_loaded *function, bool machine,
+bool pdl_watch_images_each(const struct pdl_watch_loaded *function, bool machine,
                            pdl_watch_image_look *look, void *context)
 {
     enum pdl_watch_looked looked = PDL_WATCH_LOOK_ON;
+    bool all = true;
     pdl_lock_take(&images.lock);
     read_fatbins();
     for (uint32_t first = 0, end; first < images.code_count && looked != PDL_WATCH_LOOK_ENOUGH;
@@ -540,13 +556,14 @@ void pdl_watch_images_each(const struct pdl_watch_loaded *function, bool machine
         while (end < images.code_count && images.codes[end].image == images.codes[first].image) {
             end++;
         }
-        looked = machine ? look_at_kind(function, first, end, PDL_FATBIN_CUBIN, look, context)
+        looked = machine ? look_at_kind(function, first, end, PDL_FATBIN_CUBIN, look, context, &all)
                          : PDL_WATCH_LOOK_ON;
         if (looked == PDL_WATCH_LOOK_ON) {
-            looked = look_at_kind(function, first, end, PDL_FATBIN_PTX, look, context);
+            looked = look_at_kind(function, first, end, PDL_FATBIN_PTX, look, context, &all);
         }
     }
     pdl_lock_release(&images.lock);
+    return all;
 }
 
 /* ---- recording --------------------------------------------------------------------------------------- */
@@ -614,9 +631,23 @@ static enum pdl_watch_looked record_ptx(void *context, const struct pdl_watch_co
     return PDL_WATCH_LOOK_ON;
 }
 
+/* Each text once: it may be long, and have many kernels that are seen for the first time, or again. */
 void pdl_watch_image_of(struct pdl_watch_loaded *function)
 {
-    if (wants_record()) {
-        pdl_watch_images_each(function, false, record_ptx, NULL);
+    if (!wants_record()) {
+        return;
     }
+    const uint64_t name = name_of(function);
+    const pid_t self = getpid();
+    pdl_lock_take(&images.lock);
+    read_fatbins();
+    for (uint32_t i = 0; i < images.code_count; i++) {
+        struct code *const code = &images.codes[i];
+        enum pdl_watch_looked looked;
+        if (code->entry.kind == PDL_FATBIN_PTX && code->recorded != self &&
+            has_kernel(code, name, function) && look_at_code(code, record_ptx, NULL, &looked)) {
+            code->recorded = self;
+        }
+    }
+    pdl_lock_release(&images.lock);
 }

@@ -44,10 +44,11 @@ enum pdl_watch_looked {
 };
 
 /* Calls `look` with each code that has the function's name as a kernel and is for what the driver says the function
- * was compiled for: image by image, in each first the cubins, if they are wanted, and then the texts. */
+ * was compiled for: image by image, in each first the cubins, if they are wanted, and then the texts. False where one
+ * of them could not be read: it may be another time. */
 typedef enum pdl_watch_looked pdl_watch_image_look(void *context,
                                                    const struct pdl_watch_code *code);
-void pdl_watch_images_each(const struct pdl_watch_loaded *function, bool machine,
+bool pdl_watch_images_each(const struct pdl_watch_loaded *function, bool machine,
                            pdl_watch_image_look *look, void *context);
 
 #endif /* PDL_LIB_WATCH_IMAGES_H */

@@ -407,7 +407,9 @@ PDL_WATCH_HOOK(cuModuleUnload, CUmodule module)
 {
     const PFN_cuModuleUnload_v2000 real =
         (PFN_cuModuleUnload_v2000)pdl_watch_real(PDL_WATCH_HOOK_MODULE_UNLOAD);
-    forget_kernels();
+    if (pdl_watch_is_wanted() && !pdl_watch_cupti_runs()) {
+        pdl_watch_functions_forget_module(module);
+    }
     return real != NULL ? real(module) : CUDA_ERROR_NOT_INITIALIZED;
 }
 

@@ -9,6 +9,8 @@
 #include "watch/images.h"
 #include "watch/watch.h"
 
+enum { QUESTIONS_MOST = 16 };
+
 struct question {
     const struct pdl_watch_loaded *function;
     enum pdl_watch_proved proved; /* by the images so far */
@@ -61,9 +63,14 @@ enum pdl_watch_proved pdl_watch_prove(struct pdl_watch_loaded *function)
         pdl_watch_say("no overlap is added: without libpdl-inspect no kernel is proved to wait: %s",
                       why);
     } else if (function->kernel->text[0] != '\0') {
-        pdl_watch_images_each(function, !pdl_scan_ptx_is_forced(), ask, &question);
+        const bool all = pdl_watch_images_each(function, !pdl_scan_ptx_is_forced(), ask, &question);
         if (question.open != PDL_WATCH_PROVED_NOT_ASKED) {
             question.proved = question.open;
+        }
+        /* Where code could not be read, or it is not known for which device, it may be another time. */
+        if (question.proved == PDL_WATCH_PROVED_UNKNOWN && (!all || function->capability == 0) &&
+            atomic_fetch_add(&function->questions, 1) < QUESTIONS_MOST) {
+            return question.proved;
         }
     }
     atomic_store_explicit(&function->proved, question.proved, memory_order_relaxed);

@@ -92,7 +92,13 @@ struct pdl_watch_loaded {
     uint32_t id; /* of the FUNCTION record */
     struct pdl_watch_kernel *kernel;
     uint64_t handle;
+    uint64_t module;                      /* that it goes with; 0: not known */
+    struct pdl_watch_loaded *module_next; /* of those in a bucket of modules; under the lock */
     uint32_t generation;
+    _Atomic bool gone;          /* it was unloaded, or made again */
+    bool settled;               /* the driver told all: not so without a context */
+    uint32_t attempts;          /* to be told */
+    _Atomic uint32_t questions; /* for prove.c, that had no answer yet */
     int32_t ptx_version, binary_version;
     uint32_t capability;           /* of the device, 90 for 9.0; 0: not known */
     _Atomic uint32_t proved;       /* enum pdl_watch_proved, for prove.c */
@@ -103,7 +109,8 @@ struct pdl_watch_loaded {
 struct pdl_watch_loaded *pdl_watch_function(CUfunction handle);
 /* The kernels of a name, made if it is new. NULL without memory. */
 struct pdl_watch_kernel *pdl_watch_kernel(const char *text);
-/* Code was unloaded: handles may be given out again for other kernels. */
+/* Code was unloaded: handles may be given out again for other kernels. That of a module; all. */
+void pdl_watch_functions_forget_module(CUmodule module);
 void pdl_watch_functions_forget(void);
 
 /* ---- what is seen of a launch (launches.c) ----------------------------------------------------------- */

@@ -40,6 +40,7 @@
     X(cuStreamSynchronize, 2000, cuStreamSynchronize)                                              \
     X(cuModuleLoadData, 2000, cuModuleLoadData)                                                    \
     X(cuModuleGetFunction, 2000, cuModuleGetFunction)                                              \
+    X(cuFuncGetModule, 11000, cuFuncGetModule)                                                     \
     X(cuModuleUnload, 2000, cuModuleUnload)
 
 /* Defines an entry under the name that the library exports. */
@@ -240,6 +241,18 @@ FAKE_ENTRY(cuModuleGetFunction, CUfunction *function, CUmodule module, const cha
         return mock_leave(found == NULL ? CUDA_ERROR_NOT_FOUND : need_context());
     }
     *function = (CUfunction)(void *)&found->handles[1 + mock_current_device()];
+    return mock_leave(CUDA_SUCCESS);
+}
+
+FAKE_ENTRY(cuFuncGetModule, CUmodule *module, CUfunction function)
+{
+    int device = 0;
+    mock_lock("cuFuncGetModule");
+    const struct mock_kernel *const kernel = mock_kernel_of_function(function, &device);
+    if (kernel == NULL || number_of("PDL_FAKE_NO_MODULES", 0) != 0) {
+        return mock_leave(kernel == NULL ? CUDA_ERROR_INVALID_HANDLE : CUDA_ERROR_NOT_SUPPORTED);
+    }
+    *module = (CUmodule)(void *)kernel->library;
     return mock_leave(CUDA_SUCCESS);
 }
 

@@ -13,6 +13,9 @@
  *   fatbin, wrapper, copy    the code again, in a fatbin of the program, its wrapper, a fatbin in other memory
  *   table                    the code again, in a table of images
  *   cubin   machine code: cwaits, clate, cleaves, and waits, which does not
+ *   unload  a module that has nothing to do with the others is loaded and unloaded
+ *   reload  the code is unloaded, and loaded again
+ *   early   waits, by its CUkernel, on a thread without a context: the driver refuses it
  *   threads the next launch by four threads, each 50 times
  *   fork    the rest in a child
  *   exec    the rest by another program */
@@ -60,6 +63,7 @@ struct wrapper {
     X(cuLibraryLoadData, "cuLibraryLoadData", v12000, 12000)                                       \
     X(cuLibraryGetKernel, "cuLibraryGetKernel", v12000, 12000)                                     \
     X(cuModuleLoadData, "cuModuleLoadData", v2000, 2000)                                           \
+    X(cuModuleUnload, "cuModuleUnload", v2000, 2000)                                               \
     X(cuModuleGetFunction, "cuModuleGetFunction", v2000, 2000)                                     \
     X(cuLaunchKernel, "cuLaunchKernel", v4000, 7000)                                               \
     X(cuLaunchKernelEx, "cuLaunchKernelEx", v11060, 11060)                                         \
@@ -252,6 +256,33 @@ static void launch(const char *what)
 
 static CUcontext context;
 
+static void launch_early(void)
+{
+    CUkernel kernel = NULL;
+    unsigned long long pointer = 0;
+    void *parameters[] = {&pointer};
+    CHECK(driver.cuLibraryGetKernel(&kernel, loaded, "waits"));
+    CHECK(driver.cuCtxSetCurrent(NULL));
+    if (driver.cuLaunchKernel((CUfunction)kernel, 2, 1, 1, 32, 1, 1, 0, NULL, parameters, NULL) ==
+        CUDA_SUCCESS) {
+        fail("a launch without a context");
+    }
+    CHECK(driver.cuCtxSetCurrent(context));
+}
+
+/* What is loaded and unloaded has one handle or another. */
+static void unload(bool all)
+{
+    CUmodule other = module;
+    if (!all) {
+        CHECK(driver.cuModuleLoadData(&other, ".version 8.7\n.target sm_90\n.address_size 64\n"));
+    }
+    CHECK(driver.cuModuleUnload(other));
+    if (all) {
+        load(text);
+    }
+}
+
 static void *launch_often(void *what)
 {
     CHECK(driver.cuCtxSetCurrent(context));
@@ -323,6 +354,10 @@ int main(int argc, char **argv)
             CHECK(driver.cuDevicePrimaryCtxRetain(&context, 0));
         } else if (strcmp(what, "cubin") == 0) {
             load_cubin();
+        } else if (strcmp(what, "unload") == 0 || strcmp(what, "reload") == 0) {
+            unload(strcmp(what, "reload") == 0);
+        } else if (strcmp(what, "early") == 0) {
+            launch_early();
         } else if (strcmp(what, "threads") == 0) {
             threads = true;
         } else if (threads) {

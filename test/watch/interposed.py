@@ -258,6 +258,33 @@ def test_kernels_are_forgotten_with_their_context():
         assert len(functions) == 2, (way, len(functions))
 
 
+def test_only_what_is_unloaded_is_forgotten():
+    for commands, functions, variables in (
+        ("waits never" + 3 * " unload waits never", 2, {}),
+        ("waits" + 3 * " unload waits", 4, {"PDL_FAKE_NO_MODULES": "1"}), # then it may be any
+        ("waits never reload waits waits", 3, {}),
+        ("waits$ waits unload waits$ reload waits$", 2, {}), # a CUkernel goes with its library
+    ):
+        for way in "dlsym", "proc":
+            run = Run("unload", commands, record=True, way=way, **variables)
+            kinds = [kind for kind, _ in records(run.folder / "record")]
+            assert (kinds.count(3), kinds.count(4)) == (functions, 1), (commands, way, kinds.count(3), kinds.count(4))
+    run = Run("unload_on", "waits unload never reload waits", rules="on *\n")
+    assert run.overlaps() == ["waits!", "never", "waits!"], run.overlaps()
+
+
+def test_what_was_not_known_without_a_context_is_asked_again():
+    for commands in "early waits$ waits$", "early early waits$ waits$", "early waits$ early waits$":
+        for record in False, True:
+            run = Run("early", commands, rules="on *\n", record=record)
+            assert [launch for launch in run.overlaps() if launch.endswith("!")] == ["waits!"] * 2, run.launches
+    found = launches_of(run.folder / "record")
+    assert {name for name, *_ in found} == {"waits"}, found
+    # Once it is known, it is not asked again, and a CUkernel without a context is not made again and again.
+    run = Run("early_often", ["early"] * 30 + ["waits$"] * 30, rules="on *\n", record=True)
+    assert [kind for kind, _ in records(run.folder / "record")].count(3) == 2
+
+
 def test_a_gate_goes_before_the_primary():
     pair = ["never", "waits!"]
     run = Run("delay", pair * 4 + ["late", "waits!"], rules="delay waits\n", record=True, PDL_WATCH_DELAY="40,0")

@@ -429,10 +429,30 @@ static void threads_may_give_code_at_once(void **state)
     }
 }
 
+/* A text with many kernels is read for the first of them: what it has become since is of no account. */
+static void a_text_is_read_once_to_be_recorded(void **state)
+{
+    (void)state;
+    static unsigned char mapped[8192] __attribute__((aligned(8))) = {1};
+    const char text[] = PTX("once_one", ".entry once_two() { ret; }\n// marked\n");
+    struct bytes made = make_fatbin(MADE_PTX, 90, text, sizeof(text));
+    assert_true(made.size <= sizeof(mapped));
+    memcpy(mapped, made.data, made.size);
+    pdl_watch_image_given(mapped);
+    assert_int_equal(recorded_of("once_one", 90), 1);
+    char *const mark = memmem(mapped, made.size, "marked", 6);
+    assert_non_null(mark);
+    mark[0] = 'M';
+    assert_int_equal(recorded_of("once_one", 90), 0); /* its handle was forgotten */
+    assert_int_equal(recorded_of("once_two", 90), 0);
+    bytes_free(&made);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_text_is_kept_and_recorded_once),
+        cmocka_unit_test(a_text_is_read_once_to_be_recorded),
         cmocka_unit_test(a_fatbin_in_other_memory_is_copied),
         cmocka_unit_test(a_fatbin_of_the_program_is_read_when_it_is_needed),
         cmocka_unit_test(a_linked_wrapper_has_inputs),
