@@ -651,6 +651,8 @@ class Compare(Case):
         self.assertLess(validation["error_median_percent"], 3)
         self.assertGreater(validation["error_worst_percent"], 30)
         self.assertEqual(compared["calibrated_with"]["configurations"], 0)
+        self.assertEqual([compared["calibrated_with"][f"error_{key}_percent"] for key in ("median", "p95", "worst")], [None] * 3)
+        self.assertIn("Used to calibrate: no configuration\n", self.tool("sim", "--compare", "bench.json").stdout)
 
     def test_an_effect_below_5_percent_has_no_sign(self):
         compared = self.rows(("any", "stream", 4.84), ("1", "stream-pdl", 4.7))

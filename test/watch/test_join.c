@@ -158,6 +158,28 @@ static void without_device_times_calls_are_the_rows(void **state)
 }
 
 /* Copies of copies: 11 → 31 → 21, and a circle. */
+/* Nothing tells whether the graph ran that a launch went into: its overlap counts. */
+static void without_device_times_captured_launches_are_not_taken_to_be_safe(void **state)
+{
+    (void)state;
+    for (int times = 0; times < 2; times++) {
+        begin();
+        recording_name(&recording, 3, "without_code");
+        (void)recording_function(&recording, 3, 3);
+        (void)recording_launch(&recording, 3, 0x100, launch_time(0), 0,
+                               PDL_WATCH_CAPTURED | PDL_WATCH_OVERLAP | PDL_WATCH_ASKED);
+        if (times > 0) {
+            launch(1, 0x100, 1, 7, 1, 1);
+        }
+        judge_made(&watch, &recording);
+        const struct watch_kernel *const kernel =
+            &watch.kernels.items[watch.launches.items[0].kernel];
+        assert_int_equal(kernel->race, times > 0 ? WATCH_RACE_NONE : WATCH_RACE_UNKNOWN);
+        assert_true(kernel->no_code);
+        watch_free(&watch);
+    }
+}
+
 static void nodes_are_found_through_copies_of_copies(void **state)
 {
     (void)state;
@@ -245,6 +267,7 @@ int main(void)
         cmocka_unit_test(a_lost_run_makes_what_is_behind_it_unknown),
         cmocka_unit_test(launches_that_failed_are_not_there),
         cmocka_unit_test(without_device_times_calls_are_the_rows),
+        cmocka_unit_test(without_device_times_captured_launches_are_not_taken_to_be_safe),
         cmocka_unit_test(nodes_are_found_through_copies_of_copies),
         cmocka_unit_test(windows_choose_runs),
     };
