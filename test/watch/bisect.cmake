@@ -39,6 +39,6 @@ foreach(case ${cases})
     add_test(NAME tool.bisect.${case}
         COMMAND ${CMAKE_COMMAND} -E env PYTHONPATH=${PROJECT_SOURCE_DIR}/test/tool
             PDL_WATCH_LIBRARY=$<TARGET_FILE:watch_bisect_library> BISECT_PROGRAM=$<TARGET_FILE:watch_bisect_program>
-            ${Python3_EXECUTABLE} ${CMAKE_CURRENT_LIST_DIR}/bisect.py --pdltool $<TARGET_FILE:pdltool> ${case})
+            ${Python3_EXECUTABLE} ${CMAKE_CURRENT_LIST_DIR}/bisect_command.py --pdltool $<TARGET_FILE:pdltool> ${case})
     set_tests_properties(tool.bisect.${case} PROPERTIES LABELS tool TIMEOUT 300)
 endforeach()
