@@ -14,7 +14,7 @@ import watched
 HERE = Path(__file__).resolve().parent
 # In order of importance: the script, its options, the most seconds that it may take.
 ALONE = [("reasons", [], 70), ("races", [], 30), ("truth", [], 50), ("switch", [], 110),
-         ("jit", [], 90), ("bisect", ["--seconds", "40"], 160), ("cost", ["--rounds", "3"], 110)]
+         ("jit", [], 90), ("bisect_runs", ["--seconds", "40"], 160), ("cost", ["--rounds", "3"], 110)]
 SIDE_BY_SIDE = [("others", [], 200), ("bad", [], 120)]
 
 
