@@ -37,6 +37,7 @@
 #include <cuda_runtime.h>
 
 #include "../driver_entry.h"
+#include "../in_time.cuh"
 
 typedef unsigned long long u64;
 
@@ -68,13 +69,6 @@ struct ranges {
 };
 
 /* ---- device ------------------------------------------------------------------------------------ */
-
-__device__ __forceinline__ u64 device_clock()
-{
-    u64 now;
-    asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now)::"memory");
-    return now;
-}
 
 __host__ __device__ __forceinline__ u64 mix(u64 value)
 {
@@ -138,9 +132,7 @@ __global__ void __launch_bounds__(256)
     if (threadIdx.x % 32 == 0 && round > 0) {
         atomicAdd(&hashes[round - 1], sum);
     }
-    const u64 begin = device_clock();
-    while (device_clock() - begin < sleep_ns) {
-    }
+    spin(sleep_ns);
     for (unsigned number = 0; number < where.count; number++) {
         const range &range = where.at[number];
         volatile unsigned *words = range.words;
@@ -159,7 +151,7 @@ __global__ void disturb(const unsigned *words, unsigned *sink, unsigned ns)
 {
     const u64 begin = device_clock();
     unsigned at = (blockIdx.x * blockDim.x + threadIdx.x) * 32, sum = 0;
-    while (device_clock() - begin < ns) {
+    while (in_time(begin, ns)) {
         sum += ((const volatile unsigned *)words)[at % disturber_words];
         at += 37 * 32;
     }
@@ -464,14 +456,13 @@ static void run(kernel_job &job, const run_request &request)
     CHECK(cudaMemsetAsync(device.hashes, 0, (most_rounds + 1) * sizeof(u64), device.stream));
     CHECK(cudaMemsetAsync(device.ends, 0, (most_rounds + 1) * sizeof(u64), device.stream));
     CHECK(cudaMemsetAsync(device.base, 0, sizeof(*device.base), device.stream));
-    if (request.constants != 0) { /* constant buffers get their contents once */
-        loaded all = what;
-        for (unsigned i = 0; i < all.where.count; i++) {
-            all.where.at[i].written = 1;
-        }
-        launch_producer(all.where, 0, 0, false);
-        CHECK(cudaMemsetAsync(device.ends, 0, sizeof(u64), device.stream));
+    /* Constant buffers get their contents once, and pointers lead somewhere also for a kernel that is too early. */
+    loaded all = what;
+    for (unsigned i = 0; i < all.where.count; i++) {
+        all.where.at[i].written = 1;
     }
+    launch_producer(all.where, 0, 0, false);
+    CHECK(cudaMemsetAsync(device.ends, 0, sizeof(u64), device.stream));
     finish(device.stream, "preparation");
     if (request.mode == "disturbed") {
         disturb<<<264, 256, 0, device.other>>>(device.load, device.step, request.rounds * 40000u);

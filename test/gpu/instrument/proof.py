@@ -7,21 +7,25 @@ chains by chains.cu, in streams and in graphs: a producer that triggers at once,
 that the kernel reads and writes, then the kernel. After each launch all memory is hashed. A launch is stale
 if the hash differs from that of the same launch in a chain without overlap.
 
-A kernel takes part if its results can be told: for some choice of arguments and of a grid it ends, changes
-memory, and leaves the same in each of five chains without overlap, of which one runs beside another load,
-one puts garbage into shared memory before each launch, and one delays warps at random. Each kernel also runs
-as it is, not instrumented, with overlap, which has to go wrong; one with non-coherent loads also with a wait
+kernels.txt says which kernels take part and how they are launched; --prepare compares it with the code, for which no
+device is needed. Nothing is tried on the device: a kernel that could hang or fault is left out, every loop ends after two
+seconds, one kernel is launched at a time from one process, and the first error of CUDA ends the run.
+
+A kernel is judged if it changes memory and leaves the same in each of five chains without overlap, of which one runs
+beside another load, one puts garbage into shared memory before each launch, and one delays warps at random. Each kernel
+also runs as it is, not instrumented, with overlap, which has to go wrong; one with non-coherent loads also with a wait
 at its entry and these loads as they are. In a run of its own each instrumented kernel notes when it starts,
 which shows the overlap.
 
 Writes a line of JSON for the device, one for each kernel, and one for all. Exit status: 0; 1 if a launch
-was stale, failed, or the controls did not go wrong; 77 if there is no device.
+was stale, failed, or the controls did not go wrong, or kernels.txt is not right; 77 if there is no device.
 """
 
 import argparse
 import concurrent.futures
 import json
 import os
+import re
 import struct
 import subprocess
 import sys
@@ -44,8 +48,8 @@ VARIANTS = (
     ("hoist_wait", ["--wait", "hoist", "--trigger", "wait"], False),
     ("hoist_prefetch", ["--wait", "hoist", "--trigger", "last-read", "--prefetch"], True),
 )
-SORT_ROUNDS = 40
 STAMP_ROUNDS = 20
+PATIENCE = 5.0  # seconds for a chain
 
 
 def say(text):
@@ -61,8 +65,9 @@ class Subject:
 
     def __init__(self, source, kernel):
         self.source, self.kernel = source, kernel
+        self.base = corpus.base_name(kernel.name)
         self.cubins, self.refused, self.variables, self.dynamic = {}, None, [], False
-        self.attempt = self.reason = None
+        self.launch = self.reason = self.hazards = None
 
     def title(self):
         return "%s: %s" % (self.source, self.kernel.spelled)
@@ -115,7 +120,7 @@ def prepare(options, kind, source):
     subjects = [Subject(name, kernel) for kernel in ptx.kernels(text)]
 
     def finish(changed):
-        return ptx.with_functions(ptx.with_visible_variables(changed))
+        return ptx.with_bounds(ptx.with_functions(ptx.with_visible_variables(changed)))
 
     cubins = {
         "plain": assemble(options, finish(text), path + ".plain"),
@@ -133,49 +138,71 @@ def prepare(options, kind, source):
             subject.kernel.set_signature(line["demangled"])
             if line["result"] != "instrumented":
                 subject.refused = "instrument: %s: %s" % (line["reason"] or line["result"], line["message"])
+    code = re.sub(r"//[^\n]*", "", text)
+    functions, bare = ptx.functions_of(code), {kernel.name: kernel for kernel in ptx.kernels(code)}
     for subject in subjects:
+        bare[subject.kernel.name].params = subject.kernel.params
+        subject.hazards = bare[subject.kernel.name].hazards(functions)
         subject.cubins, subject.variables = cubins, ptx.variables(text)
         subject.dynamic = ".extern .shared" in text
     return subjects
 
 
 # --------------------------------------------------------------------------------------------------
-# Arguments
+# What is launched
 
 
-class Attempt:
-    """One choice of a grid and of arguments."""
+class Launch:
+    """A grid and arguments for a kernel, from the words of kernels.txt."""
 
-    def __init__(self, blocks, threads, number, unknown="f32", flag=1, variables="f32"):
-        self.blocks, self.threads, self.number = blocks, threads, number
-        self.unknown, self.flag, self.variables = unknown, flag, variables
+    def __init__(self, kernel, words):
+        self.blocks, self.threads, self.number, self.untyped = 8 if kernel.uses_blocks else 1, 256, 256, "f32"
+        for word in words:
+            shape, number = re.fullmatch(r"(\d+)x(\d+)", word), re.fullmatch(r"n=(\d+)", word)
+            if shape:
+                self.blocks, self.threads = int(shape.group(1)), int(shape.group(2))
+            elif number:
+                self.number = int(number.group(1))
+            elif word in ("ptr", "i32"):
+                self.untyped = word
+            elif word != "-":
+                raise ValueError("kernels.txt: %s is unknown" % word)
 
     def tell(self):
         return {"blocks": self.blocks, "threads": self.threads, "number": self.number}
 
 
-def attempts(subject):
-    """The choices for a kernel, the best one first."""
-    kernel = subject.kernel
-    many, one = (8, kernel.cluster) if kernel.uses_blocks else (1, 1)
-    shapes = [(many, 256, 256), (one, 256, 256), (many, 128, 128), (many, 256, 4), (one, 256, 4), (many, 192, 64)]
-    shapes += [(one, 32, 32), (many, 256, 1), (one, 128, 1), (one, 256, 0), (one, 64, 2)]
-    unknown = any(p.is_array or (p.is_pointer() and p.content() is None) for p in kernel.params)
-    contents = ("f32", "ptr", "i32") if unknown else ("f32",)
-    has_number = any(p.is_array or not (p.is_pointer() or p.is_float) for p in kernel.params)
-    chosen, seen = [], set()
-    for some in (shapes[:1], shapes[1:]):
-        for content in contents:
-            for blocks, threads, number in some:
-                key = (blocks, threads, number if has_number else 0, content)
-                if key not in seen:
-                    seen.add(key)
-                    chosen.append(Attempt(blocks, threads, number, content, flag=1 if number != 0 else 0))
-    if subject.variables:
-        chosen += [Attempt(blocks, threads, number, variables="i32") for blocks, threads, number in shapes[:2]]
-    if any(p.size == 1 for p in kernel.params):
-        chosen.append(Attempt(many, 256, 256, flag=0))
-    return chosen
+def read_list():
+    """{(file, kernel): [words of the launch, hazards, reason]} of kernels.txt."""
+    found = {}
+    with open(os.path.join(HERE, "kernels.txt"), encoding="utf-8") as file:
+        for line in file:
+            if line.startswith("#"):
+                continue
+            source, names, launch, hazards, reason = (field.strip() for field in line.split("|"))
+            for name in names.split():
+                if (source, name) in found or not reason:
+                    raise ValueError("kernels.txt: %s: %s: twice, or without a reason" % (source, name))
+                found[source, name] = (launch.split(), set(hazards.split()), reason)
+    return found
+
+
+def choose(subjects, whole):
+    """Gives each subject its launch, or why it has none. Returns what kernels.txt lacks, and what is in it for nothing."""
+    listed, problems = read_list(), []
+    for subject in subjects:
+        words, hazards, reason = listed.get((subject.source, subject.base), (["-"], set(), None))
+        if subject.hazards != hazards:
+            told = (subject.title(), " ".join(sorted(subject.hazards)) or "none", " ".join(sorted(hazards)) or "none")
+            problems.append("%s: its hazards are: %s; kernels.txt says: %s" % told)
+        if words == ["out"]:
+            subject.reason = reason
+        elif subject.refused:
+            problems.append("%s: %s" % (subject.title(), subject.refused))
+        else:
+            subject.launch = Launch(subject.kernel, words)
+    known = {(subject.source, subject.base) for subject in subjects}
+    return problems + ["kernels.txt: there is no %s in %s" % (k, f) for f, k in listed if whole and (f, k) not in known]
 
 
 class Memory:
@@ -195,7 +222,7 @@ class Memory:
         return lines + ["buffer f32 0 -1"] if "ptr" in self.contents else lines
 
 
-def struct_param(kernel, index, param, attempt, memory, constants):
+def struct_param(kernel, index, param, launch, memory, constants):
     """The bytes of a struct, with addresses in its 8-byte fields."""
     data, places = bytearray(param.size), []
     fields = kernel.fields(index)
@@ -204,64 +231,62 @@ def struct_param(kernel, index, param, attempt, memory, constants):
         return bytes(data), [(offset, first[offset // 8 % 2]) for offset in range(0, param.size - 7, 8)]
     for offset, size, is_float in fields:
         if size == 8 and not is_float:
-            places.append((offset, memory.add(attempt.unknown, (index, offset) in constants)))
+            places.append((offset, memory.add(launch.untyped, (index, offset) in constants)))
         elif is_float:
             data[offset : offset + size] = struct.pack("<f" if size == 4 else "<d", 1.25)
         elif size == 4:
-            data[offset : offset + size] = struct.pack("<I", attempt.number)
+            data[offset : offset + size] = struct.pack("<I", launch.number)
         else:
-            data[offset] = attempt.flag
+            data[offset] = 1
     return bytes(data), places
 
 
-def lines_of(subject, attempt):
+def lines_of(subject):
     """The commands for chains.cu that describe a kernel."""
-    kernel, memory, params = subject.kernel, Memory(), []
+    kernel, launch, memory, params = subject.kernel, subject.launch, Memory(), []
     constants = kernel.constants()
     for index, param in enumerate(kernel.params):
         places = []
         if param.is_array:
-            data, places = struct_param(kernel, index, param, attempt, memory, constants)
+            data, places = struct_param(kernel, index, param, launch, memory, constants)
         elif param.is_pointer():
             data = bytes(8)
-            places = [(0, memory.add(param.content() or attempt.unknown, (index, 0) in constants))]
+            places = [(0, memory.add(param.content() or launch.untyped, (index, 0) in constants))]
         elif param.spelled == "unsigned long long":  # in the corpus, an address
             data, places = bytes(8), [(0, memory.add("f32", (index, 0) in constants))]
         elif param.is_float:
             data = struct.pack("<f" if param.size == 4 else "<d", 1.25)
         else:
-            number = attempt.flag if param.size == 1 else attempt.number
+            number = 1 if param.size == 1 else launch.number
             data = number.to_bytes(max(param.size, 8), "little")[: param.size]
         params.append("param %s@%s" % (data.hex(), ",".join("%d=%d" % place for place in places)))
-    shape = (attempt.blocks, attempt.threads, 16384 if subject.dynamic else 0)
+    shape = (launch.blocks, launch.threads, 16384 if subject.dynamic else 0)
     lines = ["kernel " + kernel.name, "shape %d %d %d" % shape] + params + memory.lines()
-    return lines + ["global %s %s" % (name, attempt.variables) for name in subject.variables]
+    return lines + ["global %s f32" % name for name in subject.variables]
 
 
 # --------------------------------------------------------------------------------------------------
 # The device
 
 
+class Lost(Exception):
+    """The device gave an error, or no answer. Nothing more may be launched."""
+
+
 class Worker:
-    """A process of chains.cu, started again after an error, as its context is lost then."""
+    """The process of chains.cu."""
 
-    def __init__(self, options, patience):
-        self.options, self.patience, self.process, self.device = options, patience, None, None
-
-    def start(self):
+    def __init__(self, options):
         self.process = subprocess.Popen(  # pylint: disable=consider-using-with
-            [self.options.program, str(self.patience)], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL, text=True, bufsize=1)
+            [options.program, str(PATIENCE)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1)
         self.device = self.answer(60)
 
     def stop(self):
-        if self.process is not None:
-            self.process.kill()
-            try:
-                self.process.communicate(timeout=30)
-            except (subprocess.TimeoutExpired, OSError, ValueError):
-                pass  # the driver is still clearing up behind a kernel that hangs
-            self.process = None
+        self.process.kill()
+        try:
+            self.process.communicate(timeout=30)
+        except (subprocess.TimeoutExpired, OSError, ValueError):
+            pass  # the driver is still clearing up
 
     def answer(self, seconds):
         timer = threading.Timer(seconds, self.process.kill)
@@ -269,19 +294,9 @@ class Worker:
         line = self.process.stdout.readline()
         timer.cancel()
         try:
-            result = json.loads(line)
+            return json.loads(line)
         except ValueError:
-            result = {"error": "hang", "message": "it ended without an answer, or had to be ended"}
-        if "error" in result:
-            self.stop()
-        return result
-
-    def begin(self, lines):
-        if self.process is None:
-            self.start()
-        if self.process is None:
-            raise RuntimeError("cannot start %s again: %s" % (self.options.program, self.device))
-        self.send("\n".join(lines))
+            return {"error": "hang", "message": "no answer from %s" % self.process.args[0]}
 
     def send(self, text):
         try:
@@ -291,177 +306,86 @@ class Worker:
             pass  # it has ended, which answer() sees
 
     def run(self, label, mode, constants, rounds, reference, cubin):
-        """Returns the answer; one with "error" ends the kernel's session."""
-        if self.process is None:
-            return {"error": "lost", "message": "the process has ended"}
         self.send("run %s %s %d %d %s %s" % (label, mode, constants, rounds, reference, cubin))
-        return self.answer(self.patience + 20)
-
-
-def try_arguments(worker, subject, attempt):
-    """Why a choice of arguments does not do; None if it does."""
-    cubins = subject.cubins
-    worker.begin(lines_of(subject, attempt))
-    runs = (
-        ("none", "none", "-", cubins["plain"]),
-        ("plain", "plain", "none", cubins["plain"]),
-        ("again", "plain", "plain", cubins["plain"]),
-        ("disturbed", "disturbed", "plain", cubins["plain"]),
-        ("scribbled", "scribbled", "plain", cubins["plain"]),
-        ("jitter", "plain", "plain", cubins["jitter"]),
-    )
-    for label, mode, reference, cubin in runs:
-        result = worker.run(label, mode, 0, SORT_ROUNDS, reference, cubin)
+        result = self.answer(PATIENCE + 20)
         if "error" in result:
-            return "%s: %s" % (result["error"], result["message"])
-        if label == "plain" and result["different"] < SORT_ROUNDS // 2:
-            return "it changes nothing"
-        if label not in ("none", "plain") and result["different"] > 0:
+            raise Lost("%s: %s: %s" % (label, result["error"], result["message"]))
+        return result
+
+
+def why_not_judged(worker, rounds, cubins):
+    """Why nothing can be said about a kernel, from runs without overlap; None if something can."""
+    worker.run("none", "none", 0, rounds, "-", cubins["plain"])
+    if worker.run("plain0", "plain", 0, rounds, "none", cubins["plain"])["different"] < rounds // 2:
+        return "it changes nothing"
+    for label, mode, cubin in (("again", "plain", "plain"), ("disturbed", "disturbed", "plain"),
+                               ("scribbled", "scribbled", "plain"), ("jitter", "plain", "jitter")):
+        if worker.run(label, mode, 0, rounds, "plain0", cubins[cubin])["different"] > 0:
             return "its results differ from launch to launch without overlap (%s)" % label
     return None
 
 
-def sort(worker, subject):
-    """Looks for arguments with which the kernel's results can be told."""
-    params = subject.kernel.params
-    if subject.refused:
-        subject.reason = subject.refused
-    elif any(p.is_function() for p in params):
-        subject.reason = "takes a function pointer"
-    elif any(p.is_array and p.align >= 64 for p in params):
-        subject.reason = "takes a tensor map"
-    if subject.reason:
-        return
-    reasons, queue, fatal = {}, attempts(subject), 0
-    while queue and fatal < 8:
-        attempt = queue.pop(0)
-        reason = try_arguments(worker, subject, attempt)
-        if reason is None:
-            subject.attempt = attempt
-            return
-        reasons.setdefault(reason, attempt)
-        if reason.startswith("fault"):  # an index too large, or no pointers where they should be
-            fatal += 1
-            queue.sort(key=lambda other: other.number > 1 and other.unknown == attempt.unknown)
-        elif reason.startswith("hang"):  # a barrier of as many threads as there are not
-            fatal += 2
-            queue.sort(key=lambda other: other.threads == attempt.threads)
-    subject.reason = "; ".join(reasons)
-
-
-def sort_all(options, subjects):
-    """Several processes at a time, as many kernels fault or hang."""
-    left, lock = list(reversed(subjects)), threading.Lock()
-
-    def work():
-        worker = Worker(options, 1.5)
-        while True:
-            with lock:
-                subject = left.pop() if left else None
-            if subject is None:
-                worker.stop()
-                return
-            if time.monotonic() > options.began + 0.6 * options.limit:
-                subject.reason = "no time was left"
-                continue
-            try:
-                sort(worker, subject)
-            except (RuntimeError, OSError) as error:  # perhaps the device takes fewer processes
-                say("a process gives up: %s" % error)
-                with lock:
-                    left.append(subject)
-                return
-
-    threads = [threading.Thread(target=work) for _ in range(min(8, os.cpu_count() or 1))]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    for subject in left:
-        subject.reason = "no process could be started"
-
-
 def prove(worker, options, subject):
     """The runs of one kernel, as they go into the results."""
-    cubins, variants, errors = subject.cubins, {}, []
-    found = {"kernel": subject.kernel.spelled, "source": subject.source, **subject.attempt.tell(), "variants": variants}
+    cubins, variants = subject.cubins, {}
+    found = {"kernel": subject.kernel.spelled, "source": subject.source, **subject.launch.tell(), "variants": variants}
     has_constants = bool(subject.kernel.constants()) and len(subject.kernel.constants()) == subject.kernel.marks()
     graph_rounds = options.rounds // 2
     usable = [v for v in VARIANTS if not (v[2] and subject.kernel.marks() and not has_constants)]
-
-    def step(label, mode, constants, rounds, reference, cubin):
-        result = worker.run(label, mode, constants, rounds, reference, cubin)
-        if "error" in result:
-            errors.append("%s: %s: %s" % (label, result["error"], result["message"]))
-            begin()
-        return result
-
-    def begin():
-        """What the runs are compared with."""
-        worker.begin(lines_of(subject, subject.attempt))
-        worker.run("none", "none", 0, options.rounds, "-", cubins["plain"])
-        result = worker.run("plain0", "plain", 0, options.rounds, "none", cubins["plain"])
-        worker.run("plain1", "plain", 1, options.rounds, "-", cubins["plain"])
-        return result
-
-    if begin().get("different", 0) < options.rounds // 2:  # addresses differ from process to process
-        subject.attempt, subject.reason = None, "it changes nothing"
+    worker.send("\n".join(lines_of(subject)))
+    subject.reason = why_not_judged(worker, options.rounds, cubins)
+    if subject.reason:
         return {"kernel": subject.kernel.spelled, "source": subject.source, "left_out": subject.reason}
+    worker.run("plain1", "plain", 1, options.rounds, "-", cubins["plain"])
     for label, _, constants in usable:
         told = int(constants and has_constants)
         reference = "plain%d" % told
-        stream = step(label, "overlap", told, options.rounds, reference, cubins[label])
-        graph = step(label + "_graph", "graph", told, graph_rounds, reference, cubins[label])
-        stamps = step(label + "_stamps", "overlap", told, STAMP_ROUNDS, reference, cubins[label + "_stamps"])
-        again = step(label + "_stamps_graph", "graph", told, STAMP_ROUNDS, reference, cubins[label + "_stamps"])
+        stream = worker.run(label, "overlap", told, options.rounds, reference, cubins[label])
+        graph = worker.run(label + "_graph", "graph", told, graph_rounds, reference, cubins[label])
+        stamps = worker.run(label + "_stamps", "overlap", told, STAMP_ROUNDS, reference, cubins[label + "_stamps"])
+        again = worker.run(label + "_stamps_graph", "graph", told, STAMP_ROUNDS, reference, cubins[label + "_stamps"])
         variants[label] = {
-            "launches": stream.get("rounds", 0) + graph.get("rounds", 0),
-            "stale": stream.get("different", 0) + graph.get("different", 0),
-            "early": stamps.get("early", 0),
-            "early_graph": again.get("early", 0),
-            "stale_with_stamps": stamps.get("different", 0) + again.get("different", 0),
+            "launches": stream["rounds"] + graph["rounds"],
+            "stale": stream["different"] + graph["different"],
+            "early": stamps["early"],
+            "early_graph": again["early"],
+            "stale_with_stamps": stamps["different"] + again["different"],
         }
-    alone = step("stamps_plain", "plain", 0, STAMP_ROUNDS, "plain0", cubins["entry_none_stamps"])
-    found["early_without_overlap"] = alone.get("early", 0)
+    alone = worker.run("stamps_plain", "plain", 0, STAMP_ROUNDS, "plain0", cubins["entry_none_stamps"])
+    found["early_without_overlap"] = alone["early"]
     if any(v["stale"] + v["stale_with_stamps"] for v in variants.values()):
-        again = step("more_jitter", "plain", 0, options.rounds, "plain0", cubins["jitter"])
-        garbage = step("more_garbage", "scribbled", 0, options.rounds, "plain0", cubins["plain"])
-        found["differs_without_overlap"] = again.get("different", 0) + garbage.get("different", 0)
-    if errors:
-        found["errors"] = list(errors)
-    # Last, as it may fault.
+        again = worker.run("more_jitter", "plain", 0, options.rounds, "plain0", cubins["jitter"])
+        garbage = worker.run("more_garbage", "scribbled", 0, options.rounds, "plain0", cubins["plain"])
+        found["differs_without_overlap"] = again["different"] + garbage["different"]
     control = worker.run("control", "overlap", 0, options.rounds, "plain0", cubins["plain"])
     graph = worker.run("control_graph", "graph", 0, graph_rounds, "plain0", cubins["plain"])
     found["control"] = {
-        "launches": control.get("rounds", 0),
-        "stale": control.get("different", 0),
-        "launches_graph": graph.get("rounds", 0),
-        "stale_graph": graph.get("different", 0),
+        "launches": control["rounds"],
+        "stale": control["different"],
+        "launches_graph": graph["rounds"],
+        "stale_graph": graph["different"],
     }
-    if "error" in control:
-        found["control"]["error"] = control["error"]
-    if ".nc." in subject.kernel.body and "non_coherent" in cubins:
+    if "non_coherent" in cubins and ".nc." in subject.kernel.body:
         loads = worker.run("non_coherent", "overlap", 0, options.rounds, "plain0", cubins["non_coherent"])
-        found["non_coherent"] = {"launches": loads.get("rounds", 0), "stale": loads.get("different", 0)}
+        found["non_coherent"] = {"launches": loads["rounds"], "stale": loads["different"]}
     return found
 
 
-def prove_all(options, subjects, output):
-    worker, found = Worker(options, 4.0), []
+def prove_all(worker, options, subjects, output):
+    found = []
     for subject in subjects:
-        if subject.attempt is not None and time.monotonic() > options.began + options.limit:
-            subject.attempt, subject.reason = None, "no time was left"
-        if subject.attempt is None:
+        if subject.launch is not None and time.monotonic() > options.began + options.limit:
+            subject.reason = "no time was left"
+        if subject.reason:
             line = {"kernel": subject.kernel.spelled, "source": subject.source, "left_out": subject.reason}
         else:
             try:
                 line = prove(worker, options, subject)
-            except (RuntimeError, OSError) as error:
-                line = {"kernel": subject.kernel.spelled, "source": subject.source, "errors": [str(error)]}
+            except Lost as error:
+                raise Lost("%s: %s" % (subject.title(), error)) from None
             if "left_out" not in line:
                 found.append(line)
         emit(output, brief(line))
-    worker.stop()
     return found
 
 
@@ -507,9 +431,8 @@ def sum_up(subjects, found):
     wrong = [line["control"] for line in judged if "control" in line]
     total["launches"] = sum(variant["launches"] for variant in total["variants"].values())
     total["stale"] = sum(variant["stale"] for variant in total["variants"].values())
-    total["errors"] = sum(len(line.get("errors", [])) for line in judged)
     total["controls"] = len(wrong)
-    total["controls_wrong"] = sum(control["stale"] > 0 or "error" in control for control in wrong)
+    total["controls_wrong"] = sum(control["stale"] > 0 for control in wrong)
     total["control_launches"] = sum(control["launches"] for control in wrong)
     total["control_stale"] = sum(control["stale"] for control in wrong)
     total["control_launches_graph"] = sum(control["launches_graph"] for control in wrong)
@@ -532,14 +455,13 @@ def report(total, found, judged, subjects, problems):
             say("left out, its results depend on when its warps start: %s: %s" % (line["source"], line["kernel"]))
     for line in judged:
         stale = {label: v for label, v in line.get("variants", {}).items() if v["stale"] + v["stale_with_stamps"] > 0}
-        if stale or line.get("errors"):
-            told = (line["source"], line["kernel"], json.dumps(stale), line.get("errors", ""))
-            failures.append("%s: %s: %s %s" % told)
+        if stale:
+            failures.append("%s: %s: %s" % (line["source"], line["kernel"], json.dumps(stale)))
     for line in judged:
-        if line.get("control", {}).get("stale") == 0 and "error" not in line["control"]:
+        if line["control"]["stale"] == 0:
             say("not wrong without a wait: %s: %s" % (line["source"], line["kernel"]))
     for subject in subjects:
-        if subject.attempt is None:
+        if subject.reason:
             say("left out: %s: %s" % (subject.title(), subject.reason))
     if total["judged"] < total["kernels"] * 3 // 4:
         failures.append("only %d of %d kernels could be judged" % (total["judged"], total["kernels"]))
@@ -580,38 +502,45 @@ def read_options():
 
 
 def prove_corpus(options, output):
-    began = options.began = time.monotonic()
+    options.began = time.monotonic()
     options.architecture = 90
-    if not options.prepare:
-        worker = Worker(options, 4.0)
-        worker.start()
-        device = worker.device
+    if options.prepare:
+        return prepare_all(options)[2]
+    worker = Worker(options)
+    try:
+        if "error" in worker.device:
+            skip = worker.device["error"] == "skip" and os.environ.get("PDL_TEST_REQUIRE_GPU") != "1"
+            say("%s: %s" % ("skipped" if skip else "failed", worker.device["message"]))
+            return SKIPPED if skip else 1
+        options.architecture = worker.device["architecture"]
+        emit(output, worker.device)
+        subjects, problems, wrong = prepare_all(options)
+        if wrong:
+            return 1  # nothing is launched of which not all is known
+        found = prove_all(worker, options, subjects, output)
+    except Lost as error:
+        say("failed: the run ends, as the device may be lost: %s" % error)
+        return 1
+    finally:
         worker.stop()
-        if device.get("error"):
-            say("skipped: %s" % device["message"])
-            return SKIPPED if device["error"] == "skip" else 1
-        options.architecture = device["architecture"]
-        emit(output, device)
+    total, judged = sum_up(subjects, found)
+    total["seconds"] = round(time.monotonic() - options.began, 1)
+    emit(output, total)
+    return report(total, found, judged, subjects, problems)
+
+
+def prepare_all(options):
+    """The kernels as machine code, what is wrong with files or kernels.txt, and whether anything is."""
     files = [(kind, source) for kind in ("broken", "right") for source in corpus.corpus(kind)]
-    files = [(kind, source) for kind, source in files if options.filter in "%s/%s" % (kind, source.name)]
+    files = [(kind, source) for kind, source in files if options.filter in "%s/%s" % (kind, os.path.basename(source.name))]
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count() or 1) as pool:
         prepared = list(pool.map(lambda item: prepare_if_possible(options, *item), files))
     subjects = [subject for found, _ in prepared for subject in found]
     problems = [problem for _, problem in prepared if problem]
-    say("%d kernels in %d files are machine code after %.1f s" % (len(subjects), len(files), time.monotonic() - began))
-    if options.prepare:
-        refused = [subject for subject in subjects if subject.refused]
-        for subject in refused:
-            say("refused: %s: %s" % (subject.title(), subject.refused))
-        say("\n".join(problems + ["%d refused" % len(refused)]))
-        return 1 if problems else 0
-    sort_all(options, subjects)
-    say("sorted after %.1f s" % (time.monotonic() - began))
-    found = prove_all(options, subjects, output)
-    total, judged = sum_up(subjects, found)
-    total["seconds"] = round(time.monotonic() - began, 1)
-    emit(output, total)
-    return report(total, found, judged, subjects, problems)
+    problems += choose(subjects, not options.filter and not problems)
+    counts = (len(subjects), len(files), sum(not subject.reason for subject in subjects))
+    say("\n".join(problems + ["%d kernels in %d files, of which %d take part" % counts]))
+    return subjects, problems, bool(problems) or not subjects
 
 
 def main():

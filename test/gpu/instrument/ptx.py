@@ -15,6 +15,20 @@ CONTENTS = {
 }
 BUILT_IN = ("malloc", "free", "vprintf", "__assertfail")  # ptxas and the driver know these
 STAMPS = 1024  # as in chains.cu
+# Code by which a kernel may wait for what does not come, or fault. hazards() adds what is not a pattern.
+HAZARDS = {
+    "barrier": r"\b(?:bar|barrier)(?:\.cta)?\.(?:arrive|red)|\b(?:bar|barrier)(?:\.cta)?\.sync(?:\.aligned)?\s+(?!\s|0\s*;)",
+    "warp": r"\bbar\.warp\.sync|\belect\.sync",
+    "cluster": r"\bbarrier\.cluster|\bmapa\.|%is_explicit_cluster|\.reqnctapercluster",
+    "mbarrier": r"\bmbarrier\.",
+    "copy": r"\.async\.bulk\.(?!prefetch)|\bmultimem\.|tensormap",
+    "texture": r"\b(?:tex|tld4|suld|sust|sured)\.",
+    "trap": r"\b(?:trap|brkpt)\s*;|__assertfail",
+    "heap": r"\b(?:malloc|free)\b",
+    "call": r"\.callprototype",
+}
+POLLS = r"\.(?:volatile|acquire|relaxed|mmio)\b|\batom\.|%clock|%globaltimer|\bnanosleep|_wait\."
+LIMIT_NS = 2000000000  # after which a loop gives up
 VARIABLE = r"^\.global\s+\.align\s+\d+\s+\.(?:u32|s32|f32|b32|b8)\s+([\w$]+)(?:\[(\d+)\])?;"
 
 
@@ -85,6 +99,27 @@ class Kernel:
                 found.add((int(index), int(offset or 0)))
         return found
 
+    def hazards(self, functions):
+        """Names of what may make it hang or fault, for the functions of its file as functions_of() returns them."""
+        code, left = self.head + self.body, [self.name]
+        recursion, reached = False, set()
+        while left:
+            caller = left.pop()
+            text = self.body if caller == self.name else functions[caller]
+            named = {name for name in re.findall(r"[\w$]+", text) if name in functions}
+            recursion = recursion or caller in named
+            code += "".join(functions[name] for name in named - reached)
+            left += named - reached
+            reached |= named
+        found = {name for name, pattern in HAZARDS.items() if re.search(pattern, code)}
+        if any(re.search(POLLS, loop) for loop in loops(code)):
+            found.add("poll")
+        if recursion:
+            found.add("recursion")
+        if any(p.is_function() or (p.is_pointer() and p.content() in (None, "ptr")) for p in self.params):
+            found.add("untyped")
+        return found
+
     def marks(self):
         return self.body.count("// pdl:constant")
 
@@ -110,11 +145,13 @@ def argument_types(demangled):
     return types + [current.strip()] if current.strip() else types
 
 
-def entries(text):
+def entries(text, pattern=r"^[^\n/]*\.entry\s+([\w$]+)"):
     """(name, offset of the head, offset of the body's brace, offset behind the body) of each kernel."""
     found = []
-    for match in re.finditer(r"^[^\n/]*\.entry\s+([\w$]+)", text, flags=re.M):
-        at = begin = text.index("{", match.end())
+    for match in re.finditer(pattern, text, flags=re.M):
+        at = begin = text.find("{", match.end())
+        if begin < 0 or ";" in text[match.end() : begin]:
+            continue  # a declaration
         depth = 0
         while True:
             depth += {"{": 1, "}": -1}.get(text[at], 0)
@@ -127,6 +164,48 @@ def entries(text):
 
 def kernels(text):
     return [Kernel(name, text[head:begin], text[begin:end]) for name, head, begin, end in entries(text)]
+
+
+def functions_of(text):
+    """{name: body} of the functions that are no kernels."""
+    found = entries(text, r"^[^\n/]*\.func\s*(?:\([^)]*\)\s*)?([\w$]+)")
+    return {name: text[begin:end] for name, _, begin, end in found}
+
+
+# A jump, and its target if it has one: through a table it may go anywhere.
+JUMP = re.compile(r"(?:@!?%?[\w$]+\s+)?\b(?:bra(?:\.uni)?\s+([\w$]+)|brx\.idx[^;]*)\s*;")
+
+
+def target_before(match):
+    """Where in the code the last label in front of a jump ends to which it goes; None if there is none."""
+    if match.group(1) is None:
+        return 0
+    labels = re.finditer(r"(?<![\w$])%s\s*:" % re.escape(match.group(1)), match.string[: match.start()])
+    return max((label.end() for label in labels), default=None)
+
+
+def loops(code):
+    """The code from a label to a jump back to it. One too many where two blocks have the same label."""
+    jumps = [(target_before(jump), jump) for jump in JUMP.finditer(code)]
+    return [code[begin : jump.end()] for begin, jump in jumps if begin is not None and jump.group(1)]
+
+
+BEGIN = "\n.reg .b64 %pdlbegin; mov.u64 %pdlbegin, %globaltimer;\n"
+BOUND = """{ .reg .pred %%pdlq; .reg .b64 %%pdlt; mov.u64 %%pdlt, %%globaltimer; sub.u64 %%pdlt, %%pdlt, %%pdlbegin;
+setp.gt.u64 %%pdlq, %%pdlt, %d; @%%pdlq exit; }
+""" % LIMIT_NS
+
+
+def with_bounds(text):
+    """A thread ends at a jump back if its function began two seconds ago: no loop holds the device."""
+
+    def bounded(match):
+        return match.group(0) if target_before(match) is None else BOUND + match.group(0)
+
+    found = entries(text, r"^[^\n/]*\.(?:entry|func)\s*(?:\([^)]*\)\s*)?([\w$]+)")
+    for _, _, begin, end in reversed(found):
+        text = text[: begin + 1] + BEGIN + JUMP.sub(bounded, text[begin + 1 : end]) + text[end:]
+    return text
 
 
 def without_pdl(text):
