@@ -157,24 +157,46 @@ __device__ inline void prefetch_to_l2(const void *from, unsigned bytes)
                  : "memory");
 }
 
+/* Calls `over` until it is true; ends the thread after 2 s, so that nothing hangs. */
+template <typename Over> __device__ inline void wait_until(Over &&over)
+{
+    if (!over()) {
+        const unsigned long long begin = device_clock();
+        while (!over()) {
+            if (!in_time(begin)) {
+                asm volatile("exit;");
+            }
+        }
+    }
+}
+
 /* Waits until the phase of that parity is over: all bytes that were expected have come. */
 __device__ inline void barrier_wait(unsigned barrier, unsigned parity)
 {
-    asm volatile("{ .reg .pred done;\n"
-                 "again: mbarrier.try_wait.parity.shared.b64 done, [%0], %1;\n"
-                 "@!done bra again; }" ::"r"(barrier),
-                 "r"(parity)
-                 : "memory");
+    wait_until([=] {
+        unsigned over;
+        asm volatile("{ .reg .pred p; mbarrier.try_wait.parity.shared.b64 p, [%1], %2;"
+                     " selp.u32 %0, 1, 0, p; }"
+                     : "=r"(over)
+                     : "r"(barrier), "r"(parity)
+                     : "memory");
+        return over != 0;
+    });
 }
 
 /* The same for what other blocks of the cluster have sent. */
 __device__ inline void barrier_wait_cluster(unsigned barrier, unsigned parity)
 {
-    asm volatile("{ .reg .pred done;\n"
-                 "again: mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 done, [%0], %1;\n"
-                 "@!done bra again; }" ::"r"(barrier),
-                 "r"(parity)
-                 : "memory");
+    wait_until([=] {
+        unsigned over;
+        asm volatile("{ .reg .pred p;"
+                     " mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 p, [%1], %2;"
+                     " selp.u32 %0, 1, 0, p; }"
+                     : "=r"(over)
+                     : "r"(barrier), "r"(parity)
+                     : "memory");
+        return over != 0;
+    });
 }
 
 #endif /* PDL_EXAMPLES_DECODE_DEVICE_CUH */

@@ -27,8 +27,7 @@ class peers
 
     /* `allowed` is false to do as if no device could reach another. Several ranks may be on one
      * device only where `shared` is true. */
-    peers(team &ranks, int rank, int device, bool one_process, bool shared, bool allowed,
-          double patience_s)
+    peers(team &ranks, int rank, int device, bool one_process, bool shared, bool allowed)
         : words_(size_t{2} * max_ranks * most_words + max_ranks * most_blocks),
           own_(2 * most_blocks), ranks_(ranks), rank_(rank)
     {
@@ -62,7 +61,6 @@ class peers
         std::copy(boxes_, boxes_ + max_ranks, args.boxes);
         args.rounds = own_.get();
         args.failed = own_.get() + most_blocks;
-        args.patience_ns = static_cast<unsigned long long>(1e9 * patience_s);
         args.rank = rank;
         args.size = ranks.size;
     }

@@ -19,7 +19,7 @@ static __global__ void wait_for_flag(const int *flag, int *seen)
 {
     const unsigned long long begin = device_clock();
     *seen = 0;
-    while (device_clock() - begin < patience_ns) {
+    while (in_time(begin, patience_ns)) {
         if (*static_cast<const volatile int *>(flag) != 0) {
             *seen = 1;
             return;

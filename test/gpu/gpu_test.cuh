@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the GPU tests share: the probe for a device, checks of calls, and kernels' clocks. */
+/* What the GPU tests share: the probe for a device, and checks of calls. */
 #ifndef PDL_TEST_GPU_TEST_CUH
 #define PDL_TEST_GPU_TEST_CUH
 
@@ -18,6 +18,9 @@ extern "C" { /* cmocka 1.1 does not say so itself */
 #include <cuda_runtime.h>
 #include <pdl/cudart.h>
 #include <pdl/device.cuh>
+
+#include "in_time.cuh"
+#include "lost.h"
 
 /* ---- the machine ---------------------------------------------------------------------------- */
 
@@ -51,10 +54,20 @@ static inline int no_device(void)
 #define assert_refused(call, status, field)                                                        \
     expect_refused((call), (status), (field), #call, __FILE__, __LINE__)
 
+/* The other tests of the program would launch on. */
+static inline void end_if_lost(bool lost, const char *call, const char *why)
+{
+    if (lost) {
+        fprintf(stderr, "failed: the device is lost: %s: %s\n", call, why);
+        exit(1);
+    }
+}
+
 static inline void expect_cuda(cudaError_t error, cudaError_t expected, const char *call,
                                const char *file, int line)
 {
     if (error != expected) {
+        end_if_lost(device_is_lost(error), call, cudaGetErrorString(error));
         print_error("%s: %s\n", call, cudaGetErrorString(error));
         _fail(file, line);
     }
@@ -64,6 +77,8 @@ static inline void expect_pdl(pdl_status status, pdl_status expected, const char
                               const char *file, int line)
 {
     if (status != expected) {
+        end_if_lost(status == PDL_ERROR_DEVICE_FAULT || status == PDL_ERROR_NO_DEVICE, call,
+                    pdl_last_error()->message);
         print_error("%s: %s where %s was expected; the last error is: %s\n", call,
                     pdl_status_name(status), pdl_status_name(expected), pdl_last_error()->message);
         _fail(file, line);
@@ -111,23 +126,6 @@ template <typename T> static inline T *shared_value(T initial)
     assert_cuda(cudaHostAlloc(&value, sizeof(*value), cudaHostAllocMapped));
     *value = initial;
     return value;
-}
-
-/* ---- device --------------------------------------------------------------------------------- */
-
-/* Nanoseconds, the same clock on every SM. */
-__device__ inline unsigned long long device_clock()
-{
-    unsigned long long now;
-    asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now)::"memory");
-    return now;
-}
-
-__device__ inline void spin(unsigned long long ns)
-{
-    const unsigned long long begin = device_clock();
-    while (device_clock() - begin < ns) {
-    }
 }
 
 #endif /* PDL_TEST_GPU_TEST_CUH */

@@ -74,8 +74,10 @@ __device__ __forceinline__ void arrive_at_mbarrier(unsigned long long *barrier)
 template <unsigned Parity>
 __device__ __forceinline__ void wait_at_mbarrier(unsigned long long *barrier)
 {
+    const unsigned long long begin = device_clock();
     unsigned done = 0;
     while (done == 0) {
+        end_unless_in_time(begin);
         asm volatile("{ .reg .pred p; mbarrier.try_wait.parity.shared.b64 p, [%1], %2;"
                      " selp.u32 %0, 1, 0, p; }"
                      : "=r"(done)
@@ -301,7 +303,9 @@ extern "C" __global__ void elected_lane_broken(const unsigned *data, unsigned *o
     read[threadIdx.x] = 0;
     __syncthreads();
     if (threadIdx.x % 32 == 0) {
+        const unsigned long long begin = device_clock();
         while (read[next] == 0) {
+            end_unless_in_time(begin);
         }
         PDL_WAIT();
     } else {

@@ -3,11 +3,13 @@
  * secondary of produce(), which triggers, sleeps (PDL_FAULT_INJECT) and only then writes.
  *
  * lint_pairs_test.cu runs them on a device; lint_pairs.py compiles this file to PTX and looks at
- * what lint says. Includes nothing else, and the kernels have C names, so that both find them. */
+ * what lint says. Includes nothing of the host, and the kernels have C names, so that both find them. */
 #ifndef PDL_TEST_LINT_PAIRS_CUH
 #define PDL_TEST_LINT_PAIRS_CUH
 
 #include <pdl/device.cuh>
+
+#include "in_time.cuh"
 
 #ifndef PDL_FAULT_INJECT
 #error "these kernels are compiled with -DPDL_FAULT_INJECT"
@@ -89,11 +91,9 @@ extern "C" __global__ void prepare(const volatile unsigned *gate, unsigned *data
                                    unsigned *copy, unsigned *out)
 {
     const unsigned own = blockIdx.x * blockDim.x + threadIdx.x;
-    unsigned long long begin, now;
-    asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(begin));
-    do {
-        asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));
-    } while (*gate == 0 && now - begin < 2000000000ull);
+    const unsigned long long begin = device_clock();
+    while (*gate == 0 && in_time(begin)) {
+    }
     data[own] = STALE;
     kept[own] = KEPT;
     copy[own] = STALE;
@@ -171,8 +171,10 @@ __device__ __forceinline__ void start_bulk_copy(unsigned *to, const unsigned *fr
 
 __device__ __forceinline__ void finish_bulk_copy(unsigned long long *barrier)
 {
+    const unsigned long long begin = device_clock();
     unsigned done = 0;
     while (done == 0) {
+        end_unless_in_time(begin);
         asm volatile("{ .reg .pred p; mbarrier.try_wait.parity.shared.b64 p, [%1], 0;"
                      " selp.u32 %0, 1, 0, p; }"
                      : "=r"(done)

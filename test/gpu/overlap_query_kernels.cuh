@@ -36,7 +36,7 @@ static __device__ unsigned sm_id()
 static __device__ void pause(unsigned ns)
 {
     const unsigned long long begin = device_clock();
-    while (device_clock() - begin < ns) {
+    while (in_time(begin, ns)) {
         __nanosleep(200);
     }
 }

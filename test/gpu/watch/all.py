@@ -6,16 +6,15 @@ import json
 import os
 import sys
 import time
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import watched
 
 HERE = Path(__file__).resolve().parent
 # In order of importance: the script, its options, the most seconds that it may take.
-ALONE = [("reasons", [], 70), ("races", [], 30), ("truth", [], 50), ("switch", [], 110),
-         ("jit", [], 90), ("bisect_runs", ["--seconds", "40"], 160), ("cost", ["--rounds", "3"], 110)]
-SIDE_BY_SIDE = [("others", [], 200), ("bad", [], 120)]
+PARTS = [("reasons", [], 70), ("races", [], 30), ("truth", [], 50), ("switch", [], 110),
+         ("jit", [], 90), ("bisect_runs", ["--seconds", "40"], 160), ("cost", ["--rounds", "3"], 110),
+         ("others", [], 200), ("bad", [], 120)]
 
 
 def library_of(build):
@@ -47,6 +46,8 @@ class All:
                   {0: "as it should be", watched.SKIPPED: "skipped"}.get(finished.code, "failed"))
         self.summary[name] = {"result": result, "exit_code": finished.code, "seconds": round(finished.seconds, 1),
                               "failures": [line for line in finished.err.splitlines() if line.startswith("failed:")]}
+        if "the device is lost" in finished.err:
+            self.until = 0 # nothing more is launched
         self.write()
         print(f"==== {name}: {result}, {finished.seconds:.1f} s\n" + (finished.out + finished.err)[-2500:], flush=True)
 
@@ -59,18 +60,16 @@ def main():
         print(f"usage: {sys.argv[0]} BUILD OUT [SECONDS [PART...]]", file=sys.stderr)
         return 2
     chosen = sys.argv[4:]
-    unknown = set(chosen) - {name for name, _, _ in ALONE + SIDE_BY_SIDE}
+    unknown = set(chosen) - {name for name, _, _ in PARTS}
     if unknown:
         print(f"no such part: {', '.join(sorted(unknown))}", file=sys.stderr)
         return 2
-    seconds = float(sys.argv[3]) if len(sys.argv) > 3 else 480
+    seconds = float(sys.argv[3]) if len(sys.argv) > 3 else 960
     everything = All(Path(sys.argv[1]).resolve(), Path(sys.argv[2]).resolve(), time.monotonic() + seconds)
     everything.out.mkdir(parents=True, exist_ok=True)
-    for part in ALONE:
+    for part in PARTS:
         if not chosen or part[0] in chosen:
             everything.run(part)
-    with ThreadPoolExecutor() as pool:
-        list(pool.map(everything.run, [part for part in SIDE_BY_SIDE if not chosen or part[0] in chosen]))
     everything.write()
     for name, part in everything.summary.items():
         print(f"{name}: {part['result']}")

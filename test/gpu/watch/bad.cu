@@ -18,11 +18,6 @@ static __global__ void step(unsigned *cells)
     cells[blockIdx.x * blockDim.x + threadIdx.x] += 1;
 }
 
-static __global__ void stray(unsigned *cells)
-{
-    cells[1ull << 40] = 1;
-}
-
 static void start()
 {
     CHECK(cudaMalloc(&data, blocks * threads * sizeof(*data)));
@@ -85,9 +80,6 @@ static int end_badly(const char *how, char **argv)
             return 4;
         }
         run(100);
-    } else if (strcmp(how, "fault") == 0) {
-        stray<<<1, 1, 0, stream>>>(data);
-        return cudaStreamSynchronize(stream) != cudaSuccess ? 7 : 0;
     } else if (strcmp(how, "hangs") == 0) { /* until bad.py sends a signal, or a while */
         sleep(60);
     } else {

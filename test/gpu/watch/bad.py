@@ -18,7 +18,7 @@ from pathlib import Path
 import watched
 
 PROGRAMS = ["well", "killed", "crash", "abort", "terminated", "quick_exit", "exec", "exec_other", "reset", "descriptors",
-            "fork", "fault"]
+            "fork"]
 LAUNCHES = 200 # that each made before
 CRASHED = {128 + signal.SIGSEGV, 128 + signal.SIGABRT, 128 + signal.SIGBUS, 128 + signal.SIGILL, 128 + signal.SIGFPE}
 

@@ -13,14 +13,17 @@
 
 #include <cuda_runtime.h>
 
+#include "../in_time.cuh"
+#include "../lost.h"
+
 #define CHECK(call) check((call), #call, __FILE__, __LINE__)
 
-/* 3: not the 1 of a wrong result. */
+/* 3: not the 1 of a wrong result. 79: nothing more may be launched, as watched.py knows. */
 static inline void check(cudaError_t error, const char *call, const char *file, int line)
 {
     if (error != cudaSuccess) {
         fprintf(stderr, "%s:%d: %s: %s\n", file, line, call, cudaGetErrorString(error));
-        exit(3);
+        exit(device_is_lost(error) ? 79 : 3);
     }
 }
 
@@ -67,21 +70,6 @@ static inline void host_spin(uint64_t ns)
 
 /* ---- the device ---------------------------------------------------------------------------------- */
 
-/* Nanoseconds, the same clock on every SM. It steps: truth.cu measures by how much. */
-__device__ __forceinline__ unsigned long long device_clock()
-{
-    unsigned long long now;
-    asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now)::"memory");
-    return now;
-}
-
-__device__ __forceinline__ void spin(unsigned ns)
-{
-    const unsigned long long begin = device_clock();
-    while (device_clock() - begin < ns) {
-    }
-}
-
 /* In cycles of the SM, for work that is to scale with its clock as real work does. */
 __device__ __forceinline__ void spin_cycles(long long cycles)
 {
@@ -113,7 +101,7 @@ static inline void launch(void (*kernel)(Params...), unsigned grid, unsigned blo
 static __global__ void gate_kernel(const volatile unsigned *open)
 {
     const unsigned long long begin = device_clock();
-    while (*open == 0 && device_clock() - begin < 2000000000ull) {
+    while (*open == 0 && in_time(begin)) {
     }
 }
 

@@ -47,9 +47,9 @@ static __global__ void primary_late_trigger(unsigned *data)
 static __global__ void primary_ends_at_once(unsigned *data)
 {
     cudaTriggerProgrammaticLaunchCompletion();
-    const unsigned long long end = ((device_clock() + 32768) >> 16 << 16) + 65536;
+    const unsigned long long begin = device_clock(), end = ((begin + 32768) >> 16 << 16) + 65536;
     data[blockIdx.x] = blockIdx.x;
-    while (device_clock() < end) {
+    while (in_time(begin, end - begin)) {
     }
 }
 

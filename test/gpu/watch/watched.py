@@ -15,6 +15,7 @@ from decimal import Decimal
 from pathlib import Path
 
 SKIPPED = 77
+LOST = 79  # as in programs.cuh
 
 
 class Finished:
@@ -83,6 +84,8 @@ def run(command, timeout=120, env=None, cwd=None):
             file.seek(0)
             texts.append(file.read().decode(errors="replace"))
         code = process.returncode
+        if code == LOST:
+            sys.exit(f"failed: the device is lost: {texts[1][-400:]}")
         return Finished(128 - code if code < 0 else code, texts[0], texts[1], seconds, timed_out)
 
 

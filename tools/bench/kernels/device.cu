@@ -4,15 +4,9 @@
 #include <pdl/device.cuh>
 
 #include "bench/kernels/device.h"
+#include "bench/kernels/timer.cuh"
 
 typedef unsigned long long nanoseconds;
-
-__device__ static nanoseconds global_timer()
-{
-    nanoseconds now;
-    asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now)::"memory");
-    return now;
-}
 
 __device__ static pdl_cdp_log *log_of(device_state *state)
 {
@@ -38,7 +32,7 @@ __global__ void held(device_state *state)
 {
     const nanoseconds begin = global_timer();
     while (*const_cast<volatile unsigned *>(&state->open) == 0) {
-        if (global_timer() - begin > 2000000000ull) {
+        if (!in_time(begin)) {
             return;
         }
     }
@@ -55,7 +49,7 @@ extern "C" __global__ void stamped(device_state *state, unsigned index, unsigned
     PDL_LAUNCH_DEPENDENTS();
     atomicAdd(&state->ran, 1u);
     const nanoseconds begin = global_timer();
-    while (global_timer() - begin < ns) {
+    while (in_time(begin, ns)) {
     }
     state->end[index] = global_timer();
 }
@@ -111,7 +105,7 @@ __device__ static void wait_for_start(device_state *state, unsigned index)
 {
     const volatile nanoseconds *const start = &state->start[index];
     const nanoseconds begin = global_timer();
-    while (*start == 0 && global_timer() - begin < 1000000) {
+    while (*start == 0 && in_time(begin, 1000000)) {
     }
 }
 

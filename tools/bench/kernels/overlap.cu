@@ -4,15 +4,10 @@
 
 #include <pdl/device.cuh>
 
+#include "bench/kernels/timer.cuh"
+
 namespace
 {
-
-__device__ unsigned long long global_timer()
-{
-    unsigned long long now;
-    asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now)::"memory");
-    return now;
-}
 
 /* The SM's clock: 32 bits are enough. */
 __device__ unsigned cycle()

@@ -12,6 +12,8 @@
 
 #include <pdl/device.cuh>
 
+#include "bench/kernels/timer.cuh"
+
 /* ---- lines ------------------------------------------------------------------------------------ */
 
 /* What turn it is stands in the low bits of a word, and how often the line was run in the others. */
@@ -146,14 +148,17 @@ __device__ static unsigned add_acq_rel(unsigned *to, unsigned value)
     return before;
 }
 
-/* Until `*from` is at `target` or past it. Traps after some ten seconds: nothing may hang the device. */
+/* Until `*from` is at `target` or past it. Ends the kernel with an error after 2 s: nothing may hang the device. */
 template <unsigned load(const unsigned *) = load_acquire>
 __device__ static void spin_until(const unsigned *from, unsigned target)
 {
-    unsigned polls = 0;
-    while (static_cast<int>(load(from) - target) < 0) {
-        if (++polls == 1u << 24) {
-            __trap();
+    unsigned long long begin = 0;
+    for (unsigned polls = 1; static_cast<int>(load(from) - target) < 0; polls++) {
+        if (polls % 1024 == 0) { /* the timer is slow to read */
+            begin = begin == 0 ? global_timer() : begin;
+            if (!in_time(begin)) {
+                __trap();
+            }
         }
     }
 }
