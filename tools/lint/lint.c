@@ -60,7 +60,7 @@ static int exit_code(const struct lint_report *report, int fail_on)
             return EXIT_FINDING;
         }
     }
-    return report->unchecked.none ? EXIT_USAGE : EXIT_DONE;
+    return report->unchecked.none && report->entry_count == 0 ? EXIT_USAGE : EXIT_DONE;
 }
 
 /* ---- the command ------------------------------------------------------------------------------*/
