@@ -11,7 +11,6 @@
 
 #include "commands.h"
 #include "common/memory.h"
-#include "common/optional.h"
 #include "common/options.h"
 #include "common/print.h"
 #include "launch/attributes.h"
@@ -153,7 +152,7 @@ static void show_runtime(void)
     printf("no shared CUDA Runtime on the library path (programs may carry their own)\n");
 }
 
-TOOL_OPTIONAL pdl_status pdl_rtc_compiler_get(pdl_rtc_compiler_info *info);
+#pragma weak pdl_rtc_compiler_get /* as TOOL_OPTIONAL does */
 
 static void show_compiler(void)
 {
