@@ -316,6 +316,7 @@ static void *open_and_close(void *none)
 
 static void run_steps(unsigned count)
 {
+    nvtxInitialize(NULL); /* its first call writes what calls of other threads read */
     pthread_t threads[2];
     atomic_store(&stepping, true);
     for (int i = 0; i < 2; i++) {
