@@ -260,7 +260,7 @@ static void many_names_are_looked_up(void **state)
 {
     enum { COUNT = 100000 };
     (void)state;
-    static char texts[COUNT][16];
+    static char texts[COUNT][24];
     static const char *names[COUNT];
     for (int i = 0; i < COUNT; i++) {
         (void)snprintf(texts[i], sizeof(texts[i]), "_Z6k%dv", i);
