@@ -322,8 +322,8 @@ typedef struct pdl_rtc_stats {
     uint64_t compile_ns;     /**< In the compilers. */
     char directory[256];     /**< In use; "" if none. Truncated if necessary. */
     char shipped[256];       /**< In use; "" if none. */
-    char problem[256];       /**< Why a folder is not used or not written; "" if there is no
-                                  problem. */
+    char problem[256];       /**< The last reason why a folder is not used or not written, or why a
+                                  text is not cached; "" if there is none. */
 } pdl_rtc_stats;
 
 /** Initializer of a pdl_rtc_stats. */

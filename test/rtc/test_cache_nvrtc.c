@@ -118,6 +118,43 @@ static void a_changed_header_changes_the_code(void **state)
     }
 }
 
+/* What asks for a file is put together of words, of which some are ordinary code. */
+static void a_text_that_pastes_is_compiled_again_and_says_so(void **state)
+{
+    (void)state;
+    static const char *const texts[] = {
+        "#define ASK(a, b, c) __h##a##_##b##u##c\nenum { there = ASK(as, incl, de)(\"x.h\") };\n",
+        "#define JOIN(a, b, c, d, e, f) a##b##c##d##e##f\n"
+        "enum { there = JOIN(__, ha, s_, in, cl, ude)(\"x.h\") };\n",
+        "#define FROM(a) _##_ha##a##include\ntemplate <int n> struct s { enum { value = n }; };\n"
+        "enum { there = s<FROM(s_)(\"x.h\")>::value };\n",
+    };
+    options.output = PDL_RTC_PTX;
+    options.target = "compute_90";
+    for (size_t i = 0; i < COUNT_OF(texts); i++) {
+        char source[512];
+        pdl_rtc_stats stats = PDL_RTC_STATS_INIT;
+        (void)snprintf(source, sizeof(source),
+                       "%sextern \"C\" __global__ void k(int *x) { *x = there + 7654; }", texts[i]);
+        FILE *file = fopen("x.h", "w");
+        assert_non_null(file);
+        assert_int_equal(fclose(file), 0);
+        pdl_rtc_image *held = image_of(source);
+        assert_non_null(strstr(pdl_rtc_image_code(held, NULL), "7655"));
+        assert_int_equal(unlink("x.h"), 0);
+        pdl_rtc_image *second = image_of(source);
+        assert_non_null(strstr(pdl_rtc_image_code(second, NULL), "7654"));
+        assert_ok(pdl_rtc_cache_stats(cache, &stats));
+        assert_non_null(strstr(stats.problem, "text.cu is not cached: "));
+        pdl_rtc_image_destroy(held);
+        pdl_rtc_image_destroy(second);
+        open_cache();
+        second = image_of(source);
+        assert_non_null(strstr(pdl_rtc_image_code(second, NULL), "7654"));
+        pdl_rtc_image_destroy(second);
+    }
+}
+
 static void a_failure_is_written_below_the_caches_folder(void **state)
 {
     (void)state;
@@ -154,6 +191,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         NVRTC_TEST(what_comes_from_the_folder_is_what_was_compiled),
         NVRTC_TEST(a_changed_header_changes_the_code),
+        NVRTC_TEST(a_text_that_pastes_is_compiled_again_and_says_so),
         NVRTC_TEST(a_failure_is_written_below_the_caches_folder),
         NVRTC_TEST(an_lto_image_is_found_again),
     };

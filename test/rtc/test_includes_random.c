@@ -122,6 +122,12 @@ static const struct form {
           "#if D$I(A$I, B$I)($N)\n$K#endif\n"},
     {ANY,
      "#define H$I(x) __has_include(x)\n#define C$I(a, b) a##b\n#if C$I(H, $I)($N)\n$K#endif\n"},
+    {ANY, "#define C$I(a, b, c, d, e) a##b##c##d##e\n"
+          "enum { e$I = C$I(__, has, _in, clu, de)($N) };\n__device__ int v$I = e$I;\n"},
+    {ANY, "#define C$I(a, b) _##a##as_##b##clu\n#define D$I(a) a##de\n#define E$I(a) D$I(a)\n"
+          "#if E$I(C$I(_h, in))($N)\n$K#endif\n"},
+    {ANY, "#define J$I(a) x##a\n#define xdefined(a, ...) __VA_ARGS__##a($Q)\n"
+          "#if J$I(defined(__has_include))\n$K#endif\n#undef xdefined\n"},
     {ANY, "#define HA$I##_q\n#define HAS_$I(x) __has_include(x)\n#define C$I(a, b) a##b\n"
           "#if C$I(HAS, _$I)($N)\n$K#endif\n"},
     /* What one text defines and another uses. */
@@ -477,7 +483,8 @@ static bool ask_again(pdl_rtc_cache *cache, struct asked *asked,
     change_file();
     const uint64_t before = hits(cache);
     pdl_rtc_image *second = compile(cache, asked, 0);
-    const bool hit = hits(cache) > before || (!known->unknown && pdl_rtc_includes_unchanged(known));
+    const bool hit =
+        hits(cache) > before || (known->unknown == NULL && pdl_rtc_includes_unchanged(known));
     if (hit) {
         pdl_rtc_image *fresh = compile(cache, asked, PDL_RTC_NO_CACHE);
         counts->hits++;
@@ -505,12 +512,12 @@ static void run_text(pdl_rtc_cache *cache, struct asked *asked, struct counts *c
     assert_non_null(code);
     find(asked, &known);
     counts->compiled++;
-    counts->unknown += known.unknown;
+    counts->unknown += known.unknown != NULL;
     if (chance(2) == 0) {
         pdl_rtc_image_destroy(first);
         first = NULL;
     }
-    for (int i = 0; i < CHANGES && !known.unknown; i++) {
+    for (int i = 0; i < CHANGES && known.unknown == NULL; i++) {
         last_name = name;
         if (!ask_again(cache, asked, &known, code, counts) || counts->stale > stale) {
             break;

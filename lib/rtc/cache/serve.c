@@ -222,6 +222,10 @@ static pdl_status begin_job(struct job *job, pdl_rtc_cache *cache, const char *p
     if ((job->request.flags & PDL_RTC_NO_CACHE) == 0) {
         status = pdl_rtc_includes_find(&job->request, &job->dependencies);
     }
+    if (job->dependencies.unknown != NULL) {
+        pdl_rtc_cache_problem(cache, "%.100s is not cached: %s", job->request.program,
+                              job->dependencies.unknown);
+    }
     if (status == PDL_SUCCESS) {
         status = make_key(job);
     }
@@ -240,7 +244,7 @@ static pdl_status begin_job(struct job *job, pdl_rtc_cache *cache, const char *p
 /* Whether it is compiled for this call alone. */
 static bool is_uncacheable(const struct job *job)
 {
-    return (job->request.flags & PDL_RTC_NO_CACHE) != 0 || job->dependencies.unknown;
+    return (job->request.flags & PDL_RTC_NO_CACHE) != 0 || job->dependencies.unknown != NULL;
 }
 
 /* Whether the job has to make what it is for. If not, `flight` has it, or `*status` is the error of another

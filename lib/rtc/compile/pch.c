@@ -378,7 +378,7 @@ pdl_status pdl_rtc_pch_begin(struct pdl_rtc_pch *pch, const struct pdl_rtc_reque
 {
     *pch = (struct pdl_rtc_pch){0};
     pdl_status status = pdl_rtc_includes_find(request, &pch->dependencies);
-    if (status == PDL_SUCCESS && !pch->dependencies.unknown) {
+    if (status == PDL_SUCCESS && pch->dependencies.unknown == NULL) {
         status = hash_request(pch, request, compiler);
         if (status == PDL_SUCCESS) {
             pdl_lock_take(&lock);

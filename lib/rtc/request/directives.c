@@ -1,67 +1,89 @@
 /* SPDX-License-Identifier: MIT */
-/* A text is read as NVRTC's preprocessor reads it, but for conditions: all of them hold. Where it depends on the
- * standard, or on whether a condition holds, what a token is, the text is read on in each of the ways: a path for each,
- * until they come to the same place again.
+/* A name too many costs a look at a file, and one too few a wrong kernel. So no condition is evaluated, names are taken
+ * wherever they stand, in comments and strings as well, and what is not certainly harmless counts:
  *
- * A name too many costs a look at a file, and one too few a wrong kernel. So names are also taken wherever they
- * stand, in comments and strings as well. Only what a macro computes, which makes a text uncacheable, is
- * left to the paths. */
+ * - A # with nothing but comments before it in its line begins a directive.
+ * - __has_include, or a macro that is made of it, makes the text unknown unless it is asked for a name, or stands
+ *   where nothing is asked: in a comment, in a string, behind #ifdef and `defined`.
+ * - ## may join any words that stand in macros and in one call of a macro.
+ *
+ * What is a comment or a string may depend on the standard and on conditions. Behind the first place where that would
+ * make a difference, everything counts as code. */
 #include "rtc/request/directives.h"
 
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-#include "rtc/request/join.h"
-
 enum {
-    MAX_PATHS = 32,
     MAX_NAME = 4095,    /* no longer one can be opened */
     MAX_DELIMITER = 16, /* of a raw string */
-    READ_AGAIN = 16     /* how often all paths together may read a byte, on average */
+    READ_AGAIN = 16     /* how often a byte may be read ahead, on average */
 };
 
-/* Where a path is in its line. */
-enum place {
-    PLACE_LINE,   /* nothing but blanks before it */
-    PLACE_CODE,   /* in ordinary code, or in a directive whose macros are replaced */
-    PLACE_IF,     /* in #if or #elif */
-    PLACE_DEFINE, /* behind the name of a macro that is defined */
-    PLACE_IGNORED /* in the rest of a directive, where macros are not replaced */
-};
-
-struct path {
-    const char *at;
-    const char *macro; /* of PLACE_DEFINE, its name; else NULL */
-    enum place place;
+enum kind {
+    KIND_CODE,
+    KIND_OTHER,  /* a directive in which macros may be replaced */
+    KIND_IF,     /* #if, #elif */
+    KIND_DEFINE, /* #define */
+    KIND_IGNORED /* #include, #ifdef and the like: no macro is replaced in them */
 };
 
 struct reader {
     const struct pdl_rtc_reading *reading;
     struct pdl_rtc_macros *macros;
     const char *text, *end;
-    const unsigned char *changed; /* see join.h; NULL: nothing is */
-    size_t budget;                /* bytes that may still be read */
-    struct path paths[MAX_PATHS];
-    size_t count;
+    bool joined;       /* it is not as it was written */
+    bool certain;      /* there is one reading, so far */
+    size_t budget;     /* bytes that may still be read ahead */
+    const char *dark;  /* the end of the last comment or string */
+    const char *asked; /* the word that `defined` asks about */
+    size_t depth;      /* parentheses that are open in a call of a macro */
+    bool callable;     /* the next one may begin a call, whatever stands before it */
+    const char *last;  /* the word before it, or NULL */
+    /* Of the line: */
+    enum kind kind;
+    const char *macro; /* of #define, its name */
+    size_t open;       /* and the parentheses that are open */
+    bool first;        /* nothing but comments before */
+    bool
+        broken; /* a comment before with the end of a line in it: NVRTC takes a # for the line's first */
 };
 
 /* ------------------------------------------------------------------------------------------------
  * Tokens
  * ---------------------------------------------------------------------------------------------- */
 
+static void set_unknown(struct reader *reader, const char *why)
+{
+    if (reader->macros->unknown == NULL) {
+        reader->macros->unknown = why;
+    }
+}
+
+static void set_uncertain(struct reader *reader)
+{
+    reader->certain = false;
+    reader->macros->loose = true; /* a call may go on behind the text */
+    reader->kind = KIND_CODE;
+    reader->macro = reader->asked = NULL;
+    reader->open = 0;
+}
+
 /* Of a word. NVRTC takes neither $ nor bytes of other alphabets for letters. */
 static bool is_letter(char c)
 {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
-}
-
-static bool is_digit(char c)
-{
-    return c >= '0' && c <= '9';
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || (c >= '0' && c <= '9');
 }
 
 static bool is_blank(char c)
 {
     return c == ' ' || c == '\t' || c == '\v' || c == '\f' || c == '\r';
+}
+
+static bool is_at(const char *at, const char *end, char c)
+{
+    return at < end && *at == c;
 }
 
 static bool starts(const char *at, const char *end, const char *with)
@@ -70,82 +92,118 @@ static bool starts(const char *at, const char *end, const char *with)
     return (size_t)(end - at) >= length && memcmp(at, with, length) == 0;
 }
 
-static bool word_is(const char *from, const char *to, const char *word)
+/* Whether the word is one of those, which have a blank before and behind each. */
+static bool is_one_of(const char *from, const char *to, const char *words)
 {
-    return (size_t)(to - from) == strlen(word) && memcmp(from, word, strlen(word)) == 0;
+    char word[24];
+    const size_t length = (size_t)(to - from);
+    (void)snprintf(word, sizeof(word), " %.*s ", (int)(length < 20 ? length : 20), from);
+    return strstr(words, word) != NULL;
 }
 
-static bool word_is_one(const char *from, const char *to, const char *const *words)
+static bool at_comment(const char *at, const char *end)
 {
-    while (*words != NULL && !word_is(from, to, *words)) {
-        words++;
-    }
-    return *words != NULL;
+    return starts(at, end, "//") || starts(at, end, "/*");
 }
 
-static const char *end_of_line(const char *at, const char *end)
+/* The end of a line, or of the text. */
+static const char *skip_line(const char *at, const char *end)
 {
     const char *found = memchr(at, '\n', (size_t)(end - at));
     return found != NULL ? found : end;
 }
 
-static bool at_comment(const char *at, const char *end)
-{
-    return end - at >= 2 && at[0] == '/' && (at[1] == '/' || at[1] == '*');
-}
-
-/* What follows a comment that begins at `at`. A line's end is not part of it. */
 static const char *skip_comment(const char *at, const char *end)
 {
     if (at[1] == '/') {
-        return end_of_line(at, end);
+        return skip_line(at, end);
     }
     const char *found = memmem(at + 2, (size_t)(end - at) - 2, "*/", 2);
     return found != NULL ? found + 2 : end;
 }
 
-static const char *skip_spaces(const char *at, const char *end)
+static const char *skip_word(const char *at, const char *end)
 {
-    while (at < end && is_blank(*at)) {
+    while (at < end && is_letter(*at)) {
         at++;
     }
     return at;
+}
+
+/* Counts what is read ahead. `to`. */
+static const char *charge(struct reader *reader, const char *from, const char *to)
+{
+    const size_t read = (size_t)(to - from);
+    if (read > reader->budget) {
+        set_unknown(reader, "a text has directives that take too long to read");
+        return reader->end;
+    }
+    reader->budget -= read;
+    return to;
 }
 
 /* Blanks and comments. */
-static const char *skip_blanks(const char *at, const char *end)
+static const char *skip_blanks(struct reader *reader, const char *from)
 {
-    while ((at = skip_spaces(at, end)) < end && at_comment(at, end)) {
-        at = skip_comment(at, end);
+    const char *end = reader->end;
+    const char *at = from;
+    while (at < end && (is_blank(*at) || at_comment(at, end))) {
+        at = is_blank(*at) ? at + 1 : skip_comment(at, end);
     }
-    return at;
-}
-
-static const char *skip_word(const char *at, const char *end)
-{
-    while (at < end && (is_letter(*at) || is_digit(*at))) {
-        at++;
-    }
-    return at;
+    return charge(reader, from, at);
 }
 
 /* A string or character from its opening quote; one that is not closed ends with its line. */
 static const char *skip_quoted(const char *at, const char *end)
 {
     const char quote = *at++;
-    while (at < end && *at != '\n') {
-        if (*at == quote) {
-            return at + 1;
-        }
+    while (at < end && *at != '\n' && *at != quote) {
         at += *at == '\\' && at + 1 < end && at[1] != '\n' ? 2 : 1;
     }
-    return at;
+    return is_at(at, end, quote) ? at + 1 : at;
 }
 
-/* The length of the mark that begins a directive; 0 if there is none. */
-static size_t mark_at(const char *at, const char *end)
+/* R"x(...)x" from the quote behind `prefix`. Nothing is joined in it, and the prefix may be part of another word or
+ * number. */
+static const char *skip_raw(struct reader *reader, const char *prefix, const char *quote)
 {
-    return starts(at, end, "#") ? 1 : starts(at, end, "%:") ? 2 : 0;
+    const char *end = reader->end;
+    char closing[MAX_DELIMITER + 3] = ")";
+    size_t length = 1;
+    const char *at = quote + 1;
+    while (at < end && strchr("( \\)\"\n\t\v\f", *at) == NULL && length <= MAX_DELIMITER) {
+        closing[length++] = *at++;
+    }
+    closing[length++] = '"';
+    const char before = prefix > reader->text ? prefix[-1] : ' ';
+    if (!reader->reading->modern || reader->joined || !is_at(at, end, '(') ||
+        strchr("+-.", before) != NULL || (unsigned char)before >= 0x80) {
+        set_uncertain(reader);
+        return quote;
+    }
+    at = memmem(at, (size_t)(end - at), closing, length);
+    return at != NULL ? at + length : end;
+}
+
+/* The rest of a number with ' between its digits. Where a condition leaves it out, that begins a character, which
+ * hides what begins a comment or a string. */
+static const char *skip_digits(struct reader *reader, const char *from)
+{
+    const char *end = reader->end;
+    const char *at = from;
+    while (end - at >= 2 && *at == '\'' && is_letter(at[1])) {
+        at = skip_word(at + 1, end);
+    }
+    if (at == from) {
+        return at;
+    }
+    const size_t rest = (size_t)(charge(reader, at, skip_line(at, end)) - at);
+    if (!reader->reading->modern || memmem(at, rest, "/*", 2) != NULL ||
+        memmem(at, rest, "R\"", 2) != NULL) {
+        set_uncertain(reader);
+        return from;
+    }
+    return at;
 }
 
 /* A header's name from its quote or angle bracket. What follows it; NULL if it is something else. */
@@ -159,495 +217,425 @@ static const char *read_name(const char *at, const char *end, struct pdl_rtc_dir
     while (close < end && *close != closing && *close != '\n' && close - at <= MAX_NAME) {
         close++;
     }
-    if (close == end || *close != closing) {
-        return NULL;
-    }
     directive->quoted = closing == '"';
     directive->name = at + 1;
     directive->length = (size_t)(close - at) - 1;
-    return close + 1;
+    return is_at(close, end, closing) ? close + 1 : NULL;
 }
 
-/* Whether what is in it could begin a comment or a string, or end one early. */
+/* Whether what is in it could begin a comment or a string, or end one early, where it is no token of its own. */
 static bool is_more_than_token(const struct pdl_rtc_directive *directive)
 {
     const char *end = directive->name + directive->length;
     for (const char *at = directive->name; at < end; at++) {
-        if (*at == '\'' || *at == '"' || *at == '\\' || at_comment(at, end)) {
+        if (strchr("'\"\\", *at) != NULL || at_comment(at, end)) {
             return true;
         }
     }
     return false;
-}
-
-static const char *const include_words[] = {"include", "include_next", "import", "embed", NULL};
-
-/* ------------------------------------------------------------------------------------------------
- * Names wherever they stand
- * ---------------------------------------------------------------------------------------------- */
-
-static void take_include(const struct reader *reader, const char *at)
-{
-    struct pdl_rtc_directive directive = {.next = false};
-    at = skip_spaces(at, reader->end);
-    const char *after = skip_word(at, reader->end);
-    directive.next = word_is(at, after, "include_next");
-    if (word_is_one(at, after, include_words) &&
-        read_name(skip_spaces(after, reader->end), reader->end, &directive) != NULL) {
-        reader->reading->visit(reader->reading->context, &directive);
-    }
-}
-
-static void take_calls(const struct reader *reader, size_t number)
-{
-    const struct pdl_rtc_callee *callee = &reader->macros->callees[number];
-    const char *at = reader->text;
-    while ((at = memmem(at, (size_t)(reader->end - at), callee->name, callee->length)) != NULL) {
-        struct pdl_rtc_directive directive = {
-            .next = true}; /* NVRTC 12.0 looks past headers in memory */
-        at = skip_spaces(at + callee->length, reader->end);
-        if (at < reader->end && *at == '(' &&
-            read_name(skip_spaces(at + 1, reader->end), reader->end, &directive) != NULL) {
-            reader->reading->visit(reader->reading->context, &directive);
-        }
-    }
-}
-
-static void take_names(const struct reader *reader)
-{
-    static const char *const marks[] = {"#", "%:"};
-    for (size_t i = 0; reader->reading->from == 0 && i < 2; i++) {
-        const size_t length = strlen(marks[i]);
-        const char *at = reader->text;
-        while ((at = memmem(at, (size_t)(reader->end - at), marks[i], length)) != NULL) {
-            at += length;
-            take_include(reader, at);
-        }
-    }
-    for (size_t i = reader->reading->from; i < reader->macros->callee_count; i++) {
-        take_calls(reader, i);
-    }
 }
 
 /* ------------------------------------------------------------------------------------------------
  * What is asked for
  * ---------------------------------------------------------------------------------------------- */
 
-/* Counts what is read beside a path's own way. */
-static void charge(struct reader *reader, const char *from, const char *to)
-{
-    const size_t read = (size_t)(to - from);
-    reader->macros->unknown = reader->macros->unknown || read > reader->budget;
-    reader->budget -= read < reader->budget ? read : reader->budget;
-}
-
 /* An angled name that passed through a macro is made of tokens: words in it are replaced if they are macros, and
  * what stands between tokens becomes one blank. */
-static void check_tokens(const struct reader *reader, const struct pdl_rtc_directive *directive)
+static void check_tokens(struct reader *reader, const struct pdl_rtc_directive *directive)
 {
-    const char *at = directive->name;
-    const char *end = at + directive->length;
-    while (at < end && !reader->macros->unknown) {
+    const char *end = directive->name + directive->length;
+    for (const char *at = directive->name; at < end;) {
         const char *after = skip_word(at, end);
         if (after > at) {
-            pdl_rtc_macros_name(reader->macros, at, (size_t)(after - at));
-        } else if (strchr("./+-", *at) == NULL || *at == '\0') {
-            reader->macros->unknown = true;
-        } else {
-            after++;
+            pdl_rtc_macros_name(reader->macros, PDL_RTC_MACRO, at, (size_t)(after - at));
+            if (reader->kind != KIND_IF) { /* it may be in a macro, of which that is a parameter */
+                pdl_rtc_macros_name(reader->macros, PDL_RTC_PARAMETER, at, (size_t)(after - at));
+            }
+        } else if (strchr("./+-", *after++) == NULL) {
+            set_unknown(reader, "__has_include asks for a name that may be several words");
         }
         at = after;
     }
 }
 
-/* Whether the word stands in the name. */
-static bool has_word(const struct pdl_rtc_directive *directive, const char *word, size_t length)
+/* Whether the macro does nothing to what it is asked for: `#define A CALLEE` and `#define A(X) ... CALLEE(X) ...`.
+ * `at` follows the callee. */
+static bool is_alias(struct reader *reader, const char *callee, const char *at)
 {
-    const char *end = directive->name + directive->length;
-    for (const char *at = directive->name; length > 0 && at < end;) {
-        const char *after = skip_word(at, end);
-        if ((size_t)(after - at) == length && memcmp(at, word, length) == 0) {
+    const char *end = reader->end;
+    const char *after = skip_word(reader->macro, end);
+    if (!is_at(after, end, '(')) { /* the callee is all that it stands for */
+        return skip_blanks(reader, after) == callee && (at == end || *at == '\n');
+    }
+    const char *from = skip_blanks(reader, after + 1);
+    const char *to = skip_word(from, end);
+    const bool list = starts(from, end, "...");
+    const size_t length = list ? strlen("__VA_ARGS__") : (size_t)(to - from);
+    if (!is_at(skip_blanks(reader, list ? from + 3 : to), end, ')') || !is_at(at, end, '(')) {
+        return false;
+    }
+    at = skip_blanks(reader, at + 1);
+    return length > 0 && starts(at, end, list ? "__VA_ARGS__" : "") &&
+           (size_t)(skip_word(at, end) - at) == length && (list || memcmp(at, from, length) == 0) &&
+           is_at(skip_blanks(reader, at + length), end, ')');
+}
+
+/* A callee that stands at `word`. */
+static void read_call(struct reader *reader, const char *word, const char *after, bool dark)
+{
+    const char *end = reader->end;
+    struct pdl_rtc_directive directive = {.next =
+                                              true, /* NVRTC 12.0 looks past headers in memory */
+                                          .anywhere = reader->kind != KIND_IF};
+    const char *at = skip_blanks(reader, after);
+    const char *name = is_at(at, end, '(') ? skip_blanks(reader, at + 1) : end;
+    const char *close = read_name(name, end, &directive);
+    if (close != NULL && is_at(skip_blanks(reader, close), end, ')')) {
+        reader->reading->visit(reader->reading->context, &directive);
+        if (!dark && is_more_than_token(&directive)) {
+            set_unknown(reader, "__has_include asks for a name with quotes or comments in it");
+        } else if (!dark && !directive.quoted) {
+            check_tokens(reader, &directive);
+        }
+    } else if (!dark && reader->kind == KIND_DEFINE && is_alias(reader, word, at)) {
+        pdl_rtc_macros_add(reader->macros, reader->macro,
+                           (size_t)(skip_word(reader->macro, end) - reader->macro));
+    } else if (!dark) {
+        set_unknown(reader, "__has_include, or a macro made of it, asks for no plain name");
+    }
+}
+
+/* The word X of `defined(X)`, and of `defined X` where nothing follows that could make a call of it; else NULL. In the
+ * call of a macro, ## may make another word of `defined`. */
+static const char *read_defined(struct reader *reader, const char *after)
+{
+    const char *end = reader->end;
+    const char *at = skip_blanks(reader, after);
+    const bool open = is_at(at, end, '(');
+    const char *word = open ? skip_blanks(reader, at + 1) : at;
+    at = skip_blanks(reader, skip_word(word, end));
+    const bool harmless = open ? is_at(at, end, ')') : at == end || strchr("\n&|", *at) != NULL;
+    const bool called = reader->depth > 0 || (reader->macros->loose && reader->macros->pastes);
+    return harmless && !called ? word : NULL;
+}
+
+/* Whether the word is a parameter of the macro. NULL: all of them are taken as such. */
+static bool is_parameter(struct reader *reader, const char *macro, const char *word, size_t length)
+{
+    const char *end = reader->end;
+    const char *after = skip_word(macro, end);
+    while (is_at(after, end, '(') || is_at(after, end, ',')) {
+        const char *from = skip_blanks(reader, after + 1);
+        const char *to = charge(reader, after, skip_word(from, end));
+        const size_t size = (size_t)(to - from);
+        if (word == NULL) {
+            pdl_rtc_macros_note(reader->macros, PDL_RTC_PARAMETER, from, size);
+        } else if (size == length && memcmp(from, word, length) == 0) {
             return true;
         }
-        at = after > at ? after : at + 1;
+        after = skip_blanks(reader, to);
     }
     return false;
 }
 
-/* The one parameter of the macro, "..." being __VA_ARGS__. False if it has none, or several. A name that one of them
- * stands in, which may be NULL, is not the one that is looked for. */
-static bool read_parameter(struct reader *reader, const char *macro,
-                           const struct pdl_rtc_directive *named, const char **from,
-                           const char **to)
+static void read_define(struct reader *reader, const char *name)
 {
-    const char *end = reader->end;
-    const char *at = skip_word(macro, end);
-    size_t count = 0;
-    *from = *to = at;
-    if (at == end || *at != '(') {
-        return false;
+    static const char keyword[] = "decltype";
+    const char *after = skip_word(name, reader->end);
+    const size_t length = (size_t)(after - name);
+    pdl_rtc_macros_note(reader->macros, PDL_RTC_MACRO, name, length);
+    (void)is_parameter(reader, name, NULL, 0);
+    if (length >= strlen(keyword) && starts(after - strlen(keyword), after, keyword)) {
+        reader->macros->loose = true; /* see is_decltype() */
     }
-    do {
-        *from = skip_blanks(at + 1, end);
-        *to = skip_word(*from, end);
-        if (named != NULL && has_word(named, *from, (size_t)(*to - *from))) {
-            reader->macros->unknown = true;
-        }
-        at = skip_blanks(*to, end);
-        count++;
-        if (starts(at, end, "...") && *to == *from) {
-            *from = "__VA_ARGS__";
-            *to = *from + strlen(*from);
-            at = skip_blanks(at + 3, end);
-        }
-    } while (at < end && *at == ',');
-    charge(reader, macro, at);
-    return count == 1 && at < end && *at == ')' && *to > *from;
 }
 
-/* Whether the macro does nothing to what it is asked for: `#define A CALLEE` and `#define A(X) ... CALLEE(X) ...`.
- * `at` follows the callee. */
-static bool is_alias(struct reader *reader, const char *macro, const char *callee, const char *at)
+/* Whether the last word is `decltype`, behind which a parenthesis begins no call. */
+static bool is_decltype(const struct reader *reader)
 {
-    const char *end = reader->end;
-    const char *from;
-    const char *to;
-    const char *after = skip_word(macro, end);
-    if (!read_parameter(reader, macro, NULL, &from, &to)) {
-        return skip_blanks(after, end) == callee && after < callee &&
-               (at == end || *at == '\n'); /* the whole of what it stands for */
-    }
-    if (at == end || *at != '(') {
-        return false;
-    }
-    at = skip_blanks(at + 1, end);
-    after = skip_word(at, end);
-    const size_t length = (size_t)(to - from);
-    at = (size_t)(after - at) == length && memcmp(at, from, length) == 0 ? skip_blanks(after, end)
-                                                                         : end;
-    return at < end && *at == ')';
+    return reader->depth == 0 && reader->last != NULL &&
+           is_one_of(reader->last, skip_word(reader->last, reader->end), " decltype ");
 }
 
-/* A callee that stands at `word` in code. */
-static void read_call(struct reader *reader, const struct path *path, const char *word,
-                      const char *after)
+/* A word that may be a piece of what is pasted. */
+static void take_word(struct reader *reader, const char *word, size_t length)
 {
-    struct pdl_rtc_directive directive = {.next =
-                                              true}; /* NVRTC 12.0 looks past headers in memory */
+    struct pdl_rtc_macros *macros = reader->macros;
+    const bool defines = reader->kind == KIND_DEFINE;
+    if (pdl_rtc_macros_may_be_piece(macros, word, length) &&
+        (defines ? word != reader->macro && !is_parameter(reader, reader->macro, word, length)
+                 : macros->loose || reader->depth > 0)) {
+        pdl_rtc_macros_word(macros, word, length, defines || macros->loose);
+    }
+}
+
+static const char *read_word(struct reader *reader, const char *word, bool dark)
+{
     struct pdl_rtc_macros *macros = reader->macros;
     const char *end = reader->end;
-    const char *at = skip_blanks(after, end);
-    const char *from;
-    const char *to;
-    const char *close =
-        at < end && *at == '(' ? read_name(skip_blanks(at + 1, end), end, &directive) : NULL;
-    close = close != NULL ? skip_blanks(close, end) : end;
-    const bool named = close < end && *close == ')';
-    charge(reader, after, at);
-    if (path->place == PLACE_DEFINE && named) {
-        /* A file in quotes is looked for beside the text that uses the macro, wherever that is. */
-        (void)read_parameter(reader, path->macro, &directive, &from, &to);
-        macros->unknown = macros->unknown || directive.quoted;
-    } else if (path->place == PLACE_DEFINE && is_alias(reader, path->macro, word, at)) {
-        pdl_rtc_macros_add(macros, path->macro,
-                           (size_t)(skip_word(path->macro, end) - path->macro));
-    } else if (!named) {
-        macros->unknown = true;
+    const char *after = skip_word(word, end);
+    const size_t length = (size_t)(after - word);
+    const bool callee = pdl_rtc_macros_is_callee(macros, word, length);
+    const bool harmless =
+        reader->kind == KIND_IGNORED || word == reader->asked || word == reader->macro;
+    if (callee && !harmless) {
+        read_call(reader, word, after, dark);
     }
-    if (named) {
-        reader->reading->visit(reader->reading->context, &directive);
-        macros->unknown = macros->unknown || is_more_than_token(&directive);
-        if (!directive.quoted) {
-            check_tokens(reader, &directive);
+    if (dark || reader->kind == KIND_IGNORED) {
+        return after;
+    }
+    if (reader->kind == KIND_IF && is_one_of(word, after, " defined ")) {
+        reader->asked = read_defined(reader, after);
+    }
+    take_word(reader, word, length);
+    if (word != reader->macro && pdl_rtc_macros_has(macros, PDL_RTC_PARENTHESIS, word, length) &&
+        !is_decltype(reader)) {
+        macros->loose = true;
+    }
+    reader->last = word;
+    if (reader->certain && *word >= '0' && *word <= '9') {
+        return skip_digits(reader, after);
+    }
+    if (reader->certain && is_at(after, end, '"') && is_one_of(word, after, " R LR uR UR u8R ")) {
+        reader->dark = skip_raw(reader, word, after);
+        return reader->certain ? reader->dark : after;
+    }
+    return after;
+}
+
+/* ------------------------------------------------------------------------------------------------
+ * Directives
+ * ---------------------------------------------------------------------------------------------- */
+
+static const char include_words[] = " include include_next import embed ";
+
+/* The length of the mark that begins a directive; 0 if there is none. */
+static size_t mark_at(const char *at, const char *end)
+{
+    return starts(at, end, "#") ? 1 : starts(at, end, "%:") ? 2 : 0;
+}
+
+/* The names behind all of one mark. */
+static void take_includes(struct reader *reader, const char *mark)
+{
+    const char *end = reader->end;
+    const char *at = reader->text;
+    while ((at = memmem(at, (size_t)(end - at), mark, strlen(mark))) != NULL) {
+        at += strlen(mark);
+        const char *word = skip_blanks(reader, at);
+        const char *after = skip_word(word, end);
+        struct pdl_rtc_directive directive = {.next = is_one_of(word, after, " include_next ")};
+        if (is_one_of(word, after, include_words) &&
+            read_name(skip_blanks(reader, after), end, &directive) != NULL) {
+            reader->reading->visit(reader->reading->context, &directive);
         }
+    }
+}
+
+/* In what a condition leaves out, a name is no token of its own. */
+static void read_include(struct reader *reader, const char *at)
+{
+    struct pdl_rtc_directive directive;
+    if (at == reader->end || *at == '\n') {
+        return;
+    }
+    if (read_name(at, reader->end, &directive) == NULL) {
+        set_unknown(reader, "#include is followed by no plain name");
+    } else if (is_more_than_token(&directive)) {
+        set_uncertain(reader);
+    }
+}
+
+/* Behind a mark. */
+static void read_directive(struct reader *reader, const char *at)
+{
+    const char *word = skip_blanks(reader, at);
+    const char *after = skip_word(word, reader->end);
+    const char *next = skip_blanks(reader, after);
+    if (is_one_of(word, after, " define ")) {
+        read_define(reader, next);
+    }
+    if (!reader->first && !reader->broken) {
+        return;
+    }
+    reader->macros->loose = reader->macros->loose || reader->depth > 0;
+    reader->depth = 0;
+    reader->kind = KIND_OTHER;
+    if (is_one_of(word, after, " if elif ")) {
+        reader->kind = KIND_IF;
+    } else if (is_one_of(word, after, " ifdef ifndef elifdef elifndef undef error warning ")) {
+        reader->kind = KIND_IGNORED;
+    } else if (is_one_of(word, after, " define ")) {
+        reader->kind = KIND_DEFINE;
+        reader->macro = next;
+    } else if (is_one_of(word, after, include_words)) {
+        reader->kind = KIND_IGNORED;
+        read_include(reader, next);
+    }
+    if (reader->broken || !reader->certain) {
+        set_uncertain(reader);
     }
 }
 
 /* ------------------------------------------------------------------------------------------------
- * Paths
+ * Code
  * ---------------------------------------------------------------------------------------------- */
 
-/* The same path, going on elsewhere. */
-static void fork_path(struct reader *reader, const struct path *path, const char *at,
-                      enum place place)
+/* What a macro leaves open goes on where it is used. */
+static void end_define(struct reader *reader)
 {
-    if (reader->count == MAX_PATHS) {
-        reader->macros->unknown = true;
-        return;
-    }
-    reader->paths[reader->count++] = (struct path){at, path->macro, place};
-}
-
-static bool is_changed(const struct reader *reader, const char *from, const char *to)
-{
-    for (const char *at = from; reader->changed != NULL && at < to; at++) {
-        const size_t i = (size_t)(at - reader->text);
-        if ((reader->changed[i / 8] >> i % 8 & 1) != 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
-/* R"x(...)x" from its quote; NULL if it has no delimiter. Nothing is joined or replaced in it. */
-static const char *skip_raw(struct reader *reader, const char *at)
-{
-    char closing[MAX_DELIMITER + 2] = ")";
-    size_t length = 1;
     const char *end = reader->end;
-    const char *open = at + 1;
-    while (open < end && strchr("( \\)\"\n\t\v\f", *open) == NULL && length <= MAX_DELIMITER) {
-        closing[length++] = *open++;
-    }
-    if (open >= end || *open != '(') {
-        return NULL;
-    }
-    if (is_changed(reader, at + 1, open + 1)) {
-        reader->macros->unknown = true;
-    }
-    closing[length++] = '"';
-    const char *found = open;
-    do {
-        found = memmem(found + 1, (size_t)(end - found) - 1, closing, length);
-    } while (found != NULL && is_changed(reader, found + 1, found + length));
-    return found != NULL ? found + length : end;
-}
-
-static bool is_raw_prefix(const char *word, const char *end)
-{
-    static const char *const prefixes[] = {"R", "LR", "uR", "UR", "u8R", NULL};
-    return word_is_one(word, end, prefixes);
-}
-
-/* What stands from the path to `to` may be a piece of what is pasted. */
-static void take_word(const struct reader *reader, const struct path *path, const char *to)
-{
-    if (path->place != PLACE_IGNORED) {
-        pdl_rtc_macros_word(reader->macros, reader->reading->from, path->at,
-                            (size_t)(to - path->at), path->place != PLACE_CODE);
-    }
-}
-
-/* Digits may be divided by ' and an exponent follow p: in some standards, and where a condition holds. */
-static void read_number(struct reader *reader, struct path *path)
-{
-    const char *at = path->at;
-    bool forked = false;
-    for (; at < reader->end; at++) {
-        const bool divides =
-            *at == '\'' && at + 1 < reader->end && (is_letter(at[1]) || is_digit(at[1]));
-        const bool sign = (*at == '+' || *at == '-') && strchr("eEpP", at[-1]) != NULL;
-        if (!is_letter(*at) && !is_digit(*at) && *at != '.' && !divides && !sign) {
-            break;
-        }
-        if (!forked && (divides || (sign && (at[-1] == 'p' || at[-1] == 'P')))) {
-            fork_path(reader, path, at, path->place);
-            forked = true;
-        }
-    }
-    take_word(reader, path, at);
-    path->at = at;
-}
-
-/* What follows `defined X` or `defined(X)` from behind its first word; NULL if it is something else. */
-static const char *skip_defined(const char *at, const char *end)
-{
-    at = skip_blanks(at, end);
-    const bool open = at < end && *at == '(';
-    at = open ? skip_blanks(at + 1, end) : at;
-    const char *after = skip_word(at, end);
-    at = skip_blanks(after, end);
-    const bool asked = at < end && *at == (open ? ')' : '(');
-    return asked == open ? after : NULL;
-}
-
-/* Behind the prefix of a string that may be raw. */
-static void read_prefixed(struct reader *reader, struct path *path, const char *quote)
-{
-    const char *close = skip_raw(reader, quote);
-    const bool other_alphabet = path->at > reader->text && (unsigned char)path->at[-1] >= 0x80;
-    if (close != NULL && (reader->reading->plain || other_alphabet)) {
-        fork_path(reader, path, quote, path->place);
-    }
-    path->at = close != NULL ? close : quote;
-}
-
-static void read_word(struct reader *reader, struct path *path)
-{
-    const char *word = path->at;
-    const char *after = skip_word(word, reader->end);
-    const char *behind = NULL;
-    if (after < reader->end && *after == '"' && is_raw_prefix(word, after)) {
-        read_prefixed(reader, path, after);
-        return;
-    }
-    if ((path->place == PLACE_IF || path->place == PLACE_DEFINE) &&
-        word_is(word, after, "defined")) {
-        behind = skip_defined(after, reader->end);
-    }
-    const size_t number = pdl_rtc_macros_find(reader->macros, word, (size_t)(after - word));
-    if (number == reader->macros->callee_count) {
-        take_word(reader, path, after);
-    } else if (number >= reader->reading->from && path->place != PLACE_IGNORED) {
-        read_call(reader, path, word, after);
-    }
-    path->at = behind != NULL ? behind : after;
-}
-
-/* Behind #include or the like. In what a condition leaves out, a name is no token of its own. */
-static void read_include(struct reader *reader, struct path *path, bool next)
-{
-    struct pdl_rtc_directive directive = {.next = next};
-    const char *at = skip_blanks(path->at, reader->end);
-    const char *after = read_name(at, reader->end, &directive);
-    path->place = PLACE_IGNORED;
-    path->at = at;
-    if (after == NULL) {
-        reader->macros->unknown = reader->macros->unknown || (at < reader->end && *at != '\n');
-        return;
-    }
-    if (is_more_than_token(&directive)) {
-        fork_path(reader, path, at, PLACE_IGNORED);
-    }
-    path->at = after;
-    if (reader->reading->from == 0) {
-        reader->reading->visit(reader->reading->context, &directive);
-    }
-}
-
-/* At the mark of a directive. */
-static void read_directive(struct reader *reader, struct path *path, size_t mark)
-{
-    static const char *const conditions[] = {"if", "elif", NULL};
-    static const char *const ignored[] = {"ifdef", "ifndef", "elifdef", "elifndef",
-                                          "undef", "error",  "warning", NULL};
-    const char *end = reader->end;
-    const char *word = skip_blanks(path->at + mark, end);
-    const char *after = skip_word(word, end);
-    path->at = after;
-    path->place = PLACE_CODE;
-    if (word_is_one(word, after, include_words)) {
-        read_include(reader, path, word_is(word, after, "include_next"));
-    } else if (word_is(word, after, "define")) {
-        path->macro = skip_blanks(after, end);
-        path->at = skip_word(path->macro, end);
-        path->place = PLACE_DEFINE;
-        pdl_rtc_macros_define(reader->macros, path->macro, (size_t)(path->at - path->macro));
-    } else if (word_is_one(word, after, conditions)) {
-        path->place = PLACE_IF;
-    } else if (word_is_one(word, after, ignored)) {
-        path->place = PLACE_IGNORED;
-    }
-}
-
-/* Reads one token. */
-static void step(struct reader *reader, struct path *path)
-{
-    const char *at = path->at;
-    const char *end = reader->end;
-    const size_t mark = path->place == PLACE_LINE ? mark_at(at, end) : 0;
-    if (*at == '\n') {
-        *path = (struct path){at + 1, NULL, PLACE_LINE};
-    } else if (is_blank(*at)) {
-        path->at = skip_spaces(at, end);
-    } else if (at_comment(at, end)) {
-        path->at = skip_comment(at, end);
-        if (path->place != PLACE_LINE && memchr(at, '\n', (size_t)(path->at - at)) != NULL) {
-            fork_path(reader, path, path->at,
-                      PLACE_LINE); /* NVRTC takes a # for the line's first */
-        }
-    } else if (mark > 0) {
-        read_directive(reader, path, mark);
+    const char *after = skip_word(reader->macro, end);
+    const char *body = skip_blanks(reader, after);
+    const char *next = is_at(body, end, '(') && body > after ? skip_blanks(reader, body + 1) : body;
+    if (next > body && (next == end || *next == '\n')) {
+        pdl_rtc_macros_note(reader->macros, PDL_RTC_PARENTHESIS, reader->macro,
+                            (size_t)(after - reader->macro));
     } else {
-        path->place = path->place == PLACE_LINE ? PLACE_CODE : path->place;
-        if (is_letter(*at)) {
-            read_word(reader, path);
-        } else if (is_digit(*at)) {
-            read_number(reader, path);
-        } else if (*at == '"' || *at == '\'') {
-            path->at = skip_quoted(at, end);
-        } else {
-            path->at++;
-        }
+        reader->macros->loose = true;
     }
 }
 
-/* The path that has read least, after others that are where it is are gone. */
-static struct path *next_path(struct reader *reader)
+static void begin_line(struct reader *reader)
 {
-    struct path *next = &reader->paths[0];
-    for (size_t i = 1; i < reader->count; i++) {
-        next = reader->paths[i].at < next->at ? &reader->paths[i] : next;
+    if (reader->open > 0) {
+        end_define(reader);
     }
-    for (size_t i = reader->count; i-- > 0;) {
-        struct path *other = &reader->paths[i];
-        if (other != next && other->at == next->at && other->place == next->place &&
-            other->macro == next->macro) {
-            struct path *last = &reader->paths[--reader->count];
-            *other = *last;
-            next = next == last ? other : next;
-        }
+    if (reader->kind != KIND_CODE) {
+        reader->callable = true; /* a macro may stand before the directive, or end a file */
+        reader->depth = 0;
     }
-    return next;
+    reader->kind = KIND_CODE;
+    reader->macro = reader->asked = NULL;
+    reader->open = 0;
+    reader->first = true;
+    reader->broken = false;
 }
 
-static void read_paths(struct reader *reader)
+/* Whether the name of a macro stands before, or may come to stand there. */
+static bool is_callable(const struct reader *reader)
 {
-    reader->paths[0] = (struct path){reader->text, NULL, PLACE_LINE};
-    reader->count = 1;
-    while (reader->count > 0 && !reader->macros->unknown) {
-        struct path *path = next_path(reader);
-        const char *before = path->at;
-        if (path->at >= reader->end) {
-            *path = reader->paths[--reader->count];
-            continue;
-        }
-        step(reader, path);
-        charge(reader, before, path->at);
+    const size_t length =
+        reader->last != NULL ? (size_t)(skip_word(reader->last, reader->end) - reader->last) : 0;
+    return reader->callable ||
+           (length > 0 && pdl_rtc_macros_has(reader->macros, PDL_RTC_MACRO, reader->last, length));
+}
+
+static void read_parenthesis(struct reader *reader, bool opens)
+{
+    if (reader->kind == KIND_DEFINE) {
+        reader->open += opens ? 1 : reader->open > 0 ? (size_t)-1 : 0;
+    } else if (reader->depth > 0) {
+        reader->depth += opens ? 1 : (size_t)-1;
+        reader->callable = reader->depth == 0; /* a call may stand for the name of another macro */
+        return;
+    } else if (opens && reader->kind != KIND_IGNORED && is_callable(reader)) {
+        reader->depth = 1;
+        pdl_rtc_macros_end_call(reader->macros); /* what the last one stands for has its words */
     }
+    reader->callable = false;
+}
+
+/* Reads one token; what follows it. */
+static const char *read_token(struct reader *reader, const char *at)
+{
+    const char *end = reader->end;
+    const bool dark = reader->certain && at < reader->dark;
+    if (is_letter(*at)) {
+        reader->callable = reader->callable && dark;
+        reader->first = reader->first && dark;
+        reader->broken = reader->broken && dark;
+        return read_word(reader, at, dark);
+    }
+    if (*at == '\n' && !dark) {
+        begin_line(reader);
+    }
+    if (dark || is_blank(*at) || *at == '\n') {
+        reader->broken = reader->broken || (dark && *at == '\n' && !reader->first);
+        return at + 1;
+    }
+    if (reader->certain && at_comment(at, end)) {
+        reader->dark = skip_comment(at, end);
+        return at + 1;
+    }
+    const size_t mark = mark_at(at, end);
+    if (mark > 0) {
+        reader->macros->pastes = reader->macros->pastes || mark_at(at + mark, end) > 0;
+        read_directive(reader, at + mark);
+    } else if (*at == '(' || *at == ')') {
+        read_parenthesis(reader, *at == '(');
+    } else if (*at == '"' || *at == '\'') {
+        reader->dark = skip_quoted(at, end);
+    }
+    if (*at != '(' && *at != ')') {
+        reader->callable = false;
+    }
+    reader->last = NULL;
+    reader->first = !reader->certain && *at == '/' && at > reader->text && at[-1] == '*';
+    reader->broken = false;
+    return at + (mark > 0 ? mark : 1);
 }
 
 /* ------------------------------------------------------------------------------------------------
  * Texts
  * ---------------------------------------------------------------------------------------------- */
 
-static void read_as(const struct pdl_rtc_reading *reading, const char *text, size_t size,
-                    const unsigned char *changed)
+/* Copies a text with its lines joined where they end in a backslash. What depends on the compiler's version or the
+ * standard is not known: trigraphs, and blanks behind the backslash. */
+static void join(struct reader *reader, char *copy)
 {
-    struct reader reader = {.reading = reading,
-                            .macros = reading->macros,
-                            .text = text,
-                            .end = text + size,
-                            .changed = changed,
-                            .budget = (size + 4096) * READ_AGAIN};
-    if (memmem(text, size, "##", 2) != NULL || memmem(text, size, "%:%:", 4) != NULL) {
-        reading->macros->pastes = true;
+    const char *at = reader->reading->text;
+    const char *end = at + reader->reading->size;
+    const char *next;
+    reader->text = copy;
+    for (; (next = memchr(at, '\\', (size_t)(end - at))) != NULL; at = next) {
+        const char *line = next + 1;
+        memcpy(copy, at, (size_t)(next - at));
+        copy += next - at;
+        while (line < end && is_blank(*line)) {
+            line++;
+        }
+        const bool ends = is_at(line, end, '\n');
+        if (ends && line > next + 1 && (line > next + 2 || *(line - 1) != '\r')) {
+            set_unknown(reader, "a line ends in a backslash and blanks");
+        }
+        reader->joined = reader->joined || ends;
+        if (!ends) {
+            *copy++ = '\\';
+        }
+        next = ends ? line + 1 : next + 1;
     }
-    take_names(&reader);
-    read_paths(&reader);
+    memcpy(copy, at, (size_t)(end - at));
+    reader->end = copy + (end - at);
+    for (at = reader->text; (at = memmem(at, (size_t)(reader->end - at), "?\?", 2)) != NULL; at++) {
+        if (reader->end - at > 2 && strchr("=/'()!<>-", at[2]) != NULL) {
+            set_unknown(reader, "a text has a trigraph in it");
+        }
+    }
 }
 
 bool pdl_rtc_directives_read(const struct pdl_rtc_reading *reading)
 {
-    const unsigned needs = pdl_rtc_join_needs(reading->text, reading->size);
+    struct reader reader = {.reading = reading,
+                            .macros = reading->macros,
+                            .certain = true,
+                            .budget = (reading->size + 4096) * READ_AGAIN,
+                            .callable = true, /* it may stand behind the name of a macro */
+                            .first = true};
+    char *copy = malloc(reading->size + 1);
+    if (copy == NULL) {
+        return false;
+    }
     if (memchr(reading->text, '\0', reading->size) != NULL) {
-        reading->macros->unknown = true; /* NVRTC takes it, in comments */
-        return true;
+        set_unknown(&reader, "a text has a NUL in it"); /* NVRTC takes it, in comments */
     }
-    if (needs == 0) {
-        read_as(reading, reading->text, reading->size, NULL);
-        return true;
+    join(&reader, copy);
+    take_includes(&reader, "#");
+    take_includes(&reader, "%:");
+    for (const char *at = copy; at < reader.end && reading->macros->unknown == NULL;) {
+        at = read_token(&reader, at);
     }
-    for (unsigned without = 0; without < 8; without++) {
-        struct pdl_rtc_joined joined;
-        if ((without & PDL_RTC_JOIN_LINES) != 0 || (without & needs) != without) {
-            continue;
-        }
-        if (!pdl_rtc_join(reading->text, reading->size, needs & ~without, &joined)) {
-            return false;
-        }
-        read_as(reading, joined.text, joined.size, joined.changed);
-        pdl_rtc_join_free(&joined);
-    }
+    reading->macros->loose = reading->macros->loose || reader.depth > 0 || reader.open != 0;
+    free(copy);
     return true;
 }

@@ -11,8 +11,9 @@
 
 /* A name in the text, which it points into. */
 struct pdl_rtc_directive {
-    bool quoted; /* else in angle brackets */
-    bool next;   /* include_next: the search begins anywhere */
+    bool quoted;   /* else in angle brackets */
+    bool next;     /* include_next: the search begins anywhere */
+    bool anywhere; /* a macro that another text uses may ask for it, beside that text */
     const char *name;
     size_t length;
 };
@@ -22,17 +23,14 @@ typedef void (*pdl_rtc_directive_visit)(void *context, const struct pdl_rtc_dire
 struct pdl_rtc_reading {
     const char *text;
     size_t size;
-    bool plain; /* a raw string may be a plain one: the standard is older, or not known */
-    size_t
-        from; /* callees before it were read in this text; if it is not 0, so were the directives */
+    bool modern;                   /* the standard is C++14 or newer */
     struct pdl_rtc_macros *macros; /* gets what the text does to them, and `unknown` */
     pdl_rtc_directive_visit visit;
     void *context;
 };
 
-/* Visits every name of #include, #include_next, #import and #embed, and every one that a callee is asked for; some
- * more than once, and those in comments and strings too. In code, one that a macro computes makes it unknown.
- * Takes a time that grows as the text does. False without memory. */
+/* Visits every name of #include, #include_next, #import and #embed, and every one that a callee is asked for, those in
+ * comments and strings too; some more than once. Takes a time that grows as the text does. False without memory. */
 bool pdl_rtc_directives_read(const struct pdl_rtc_reading *reading);
 
 #endif /* PDL_RTC_DIRECTIVES_H */

@@ -22,7 +22,7 @@
 
 enum {
     MAX_FILES = 1 << 16,       /* more are not looked for: the text counts as unknown */
-    MAX_READ = 16,             /* how often a text is read for more callees, likewise */
+    MAX_PASSES = 16,           /* how often texts are read for more callees, likewise */
     FRESH_NS = 2 * 1000000000, /* the coarsest times of usual file systems */
     MAX_FILE_SIZE = 256 << 20
 };
@@ -31,10 +31,8 @@ enum {
 struct text {
     const char *bytes;
     size_t size;
-    char *folder;        /* "" is the working directory */
-    char *own;           /* the bytes, where they are not the caller's */
-    size_t callees_read; /* as many of the scan's; 0: its directives were not, either */
-    size_t times_read;
+    char *folder; /* "" is the working directory */
+    char *own;    /* the bytes, where they are not the caller's */
 };
 
 struct scan {
@@ -43,7 +41,6 @@ struct scan {
     struct text *texts;
     size_t text_count, text_capacity;
     bool *taken; /* the headers in memory that are included: the request's, then the embedded */
-    bool plain;  /* a raw string may be a plain one */
     struct pdl_rtc_macros macros;
     struct pdl_rtc_set headers; /* those in memory, by name */
     struct pdl_rtc_set asked;   /* what was looked for, from which folder */
@@ -51,6 +48,8 @@ struct scan {
     struct pdl_rtc_set visited; /* files that were read, by identity and folder */
     struct pdl_rtc_set files;   /* the numbers of those that were found, by identity */
     size_t current;             /* the text that is read */
+    bool modern;                /* the standard is C++14 or newer */
+    bool anywhere;              /* something is looked for beside all texts */
     bool no_memory;
 };
 
@@ -174,7 +173,7 @@ static void visit_file(struct scan *scan, struct pdl_rtc_dependency *dependency)
     char *bytes = pdl_file_take(file, MAX_FILE_SIZE, &size);
     (void)close(file);
     if (bytes == NULL) {
-        scan->found->unknown = true;
+        scan->found->unknown = "a file that it may include cannot be read";
         return;
     }
     take_stat(dependency, &about);
@@ -216,7 +215,7 @@ static bool look_at(struct scan *scan, char *path)
         return present;
     }
     if (found->count >= MAX_FILES) {
-        found->unknown = true;
+        found->unknown = "it may include too many files";
         free(path);
         return true;
     }
@@ -292,30 +291,14 @@ static void look_for(struct scan *scan, const struct pdl_rtc_directive *directiv
 static void on_directive(void *context, const struct pdl_rtc_directive *directive)
 {
     struct scan *scan = context;
-    if (!scan->no_memory && !scan->found->unknown) {
-        look_for(scan, directive, scan->texts[scan->current].folder);
+    const bool anywhere = directive->quoted && directive->anywhere;
+    scan->anywhere = scan->anywhere || anywhere;
+    for (size_t i = anywhere ? 0 : scan->current;
+         i < (anywhere ? scan->text_count : scan->current + 1); i++) {
+        if (!scan->no_memory && scan->found->unknown == NULL) {
+            look_for(scan, directive, scan->texts[i].folder);
+        }
     }
-}
-
-/* Reads one text, again where there are callees that it was not read for. Whether it was. */
-static bool read_text(struct scan *scan, size_t i)
-{
-    const struct text text = scan->texts[i];
-    const struct pdl_rtc_reading reading = {.text = text.bytes,
-                                            .size = text.size,
-                                            .plain = scan->plain,
-                                            .from = text.callees_read,
-                                            .macros = &scan->macros,
-                                            .visit = on_directive,
-                                            .context = scan};
-    if (text.callees_read == scan->macros.callee_count) {
-        return false;
-    }
-    scan->current = i;
-    scan->texts[i].callees_read = scan->macros.callee_count;
-    scan->macros.unknown = scan->macros.unknown || scan->texts[i].times_read++ >= MAX_READ;
-    scan->no_memory = !pdl_rtc_directives_read(&reading) || scan->no_memory;
-    return true;
 }
 
 /* To #pragma once, a header in memory is the file of its name, if there is one. */
@@ -333,21 +316,49 @@ static void find_twins_of_headers(struct scan *scan)
     }
 }
 
-/* Texts and callees are added on the way: until there is nothing that was not looked at. */
-static void search(struct scan *scan)
+/* Reads all texts, to which more are added on the way. */
+static void read_texts(struct scan *scan)
 {
-    bool again = true;
-    while (again) {
-        again = false;
-        for (size_t i = 0; i < scan->text_count; i++) {
-            again = read_text(scan, i) || again;
-            scan->found->unknown = scan->found->unknown || scan->macros.unknown;
-            if (scan->no_memory || scan->found->unknown) {
-                return;
-            }
+    for (size_t i = 0; i < scan->text_count; i++) {
+        const struct text text = scan->texts[i];
+        const struct pdl_rtc_reading reading = {.text = text.bytes,
+                                                .size = text.size,
+                                                .modern = scan->modern,
+                                                .macros = &scan->macros,
+                                                .visit = on_directive,
+                                                .context = scan};
+        scan->current = i;
+        scan->no_memory = !pdl_rtc_directives_read(&reading) || scan->no_memory;
+        if (scan->found->unknown == NULL) {
+            scan->found->unknown = scan->macros.unknown;
+        }
+        if (scan->no_memory || scan->found->unknown != NULL) {
+            return;
         }
     }
-    scan->found->unknown = pdl_rtc_macros_hide(&scan->macros);
+}
+
+/* Until nothing is found that another text would have to be read for. */
+static void search(struct scan *scan)
+{
+    struct pdl_rtc_macros *macros = &scan->macros;
+    bool again = true;
+    for (int passes = 1; again; passes++) {
+        const size_t callees = macros->callee_count;
+        const size_t texts = scan->text_count;
+        const bool loose = macros->loose;
+        read_texts(scan);
+        again = callees < macros->callee_count || (scan->anywhere && texts < scan->text_count) ||
+                (macros->pastes && (passes == 1 || loose != macros->loose));
+        if (again && passes == MAX_PASSES && scan->found->unknown == NULL) {
+            scan->found->unknown = "macros are made of __has_include too many times over";
+        }
+        if (scan->no_memory || scan->found->unknown != NULL) {
+            return;
+        }
+    }
+    pdl_rtc_macros_check(macros);
+    scan->found->unknown = macros->unknown;
     find_twins_of_headers(scan);
 }
 
@@ -385,20 +396,18 @@ static void add_macro(struct scan *scan, const char *macro)
 
 static void read_options(struct scan *scan)
 {
-    static const char *const standards[] = {"c++11", "c++14", "c++17", "c++20", "c++23"};
     static const char standard[] = "--std=";
     const struct pdl_rtc_arguments *arguments = &scan->request->arguments;
     look_for_pre_includes(scan);
+    scan->modern = true;
     for (size_t i = 0; i < arguments->count && !scan->no_memory; i++) {
         const char *item = arguments->items[i];
         if (strncmp(item, "-D", 2) == 0) {
             add_macro(scan, item + 2);
         } else if (strncmp(item, standard, sizeof(standard) - 1) == 0) {
-            bool known = false;
-            for (size_t s = 0; s < sizeof(standards) / sizeof(standards[0]); s++) {
-                known = known || strcmp(item + sizeof(standard) - 1, standards[s]) == 0;
-            }
-            scan->plain = scan->plain || !known;
+            item += sizeof(standard) - 1;
+            scan->modern = scan->modern && strncmp(item, "c++", 3) == 0 &&
+                           strcmp(item, "c++11") != 0 && strcmp(item, "c++03") != 0;
         }
     }
 }
@@ -431,10 +440,10 @@ static void begin(struct scan *scan)
 /* Whether there was not enough memory for all of it. */
 static bool end(struct scan *scan)
 {
-    struct pdl_rtc_set *sets[] = {&scan->headers, &scan->asked, &scan->paths, &scan->visited,
-                                  &scan->files};
-    bool no_memory =
-        scan->no_memory || scan->macros.defined.no_memory || scan->macros.named.no_memory;
+    struct pdl_rtc_set *sets[] = {&scan->headers,     &scan->asked, &scan->paths,
+                                  &scan->visited,     &scan->files, &scan->macros.facts,
+                                  &scan->macros.named};
+    bool no_memory = scan->no_memory;
     for (size_t i = 0; i < sizeof(sets) / sizeof(sets[0]); i++) {
         no_memory = no_memory || sets[i]->no_memory;
         pdl_rtc_set_free(sets[i]);
@@ -445,7 +454,6 @@ static bool end(struct scan *scan)
     }
     free(scan->texts);
     free(scan->taken);
-    pdl_rtc_macros_end(&scan->macros);
     return no_memory;
 }
 

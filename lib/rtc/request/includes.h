@@ -23,8 +23,8 @@ struct pdl_rtc_dependency {
 struct pdl_rtc_dependencies {
     struct pdl_rtc_dependency *items;
     size_t count, capacity;
-    bool unknown; /* something is included whose name cannot be told without preprocessing */
-    bool fresh;   /* one of them is */
+    const char *unknown; /* why it cannot be told what the compiler may read; else NULL */
+    bool fresh;          /* one of them is */
 };
 
 /* Everything that the text, its headers, names and options may include from disk, whatever
