@@ -230,7 +230,7 @@ static pdl_status access(struct collection *collection, const struct site *site,
     const bool any_space =
         instruction->opcode.space == PDL_SPACE_GENERIC &&
         (instruction->opcode.op == PDL_OP_LOAD || instruction->opcode.op == PDL_OP_STORE ||
-         instruction->opcode.op == PDL_OP_ATOMIC);
+         instruction->opcode.op == PDL_OP_ATOMIC || instruction->opcode.unknown);
     const bool constant =
         (effect.address.spaces == 1u << PDL_SPACE_CONST && !effect.address.untraced) ||
         (effect.non_coherent && pdl_effects_in_own_table(collection->module, &effect.address));
