@@ -625,6 +625,8 @@ struct pdl_summary *pdl_effects_summary(const struct pdl_effects *effects,
         return NULL;
     }
     summary->waits = flow->waits;
+    summary->sure = flow->sure;
+    summary->relaxed = flow->relaxed;
     summary->triggers = (effects->triggers_out & PDL_TRIGGERED) || effects->trigger.count > 0;
     summary->triggers_always = effects->triggers_out == PDL_TRIGGERED;
     summary->triggers_unwaited = effects->trigger_before_wait.count > 0;
@@ -646,7 +648,8 @@ bool pdl_summary_same(const struct pdl_summary *a, const struct pdl_summary *b)
            a->triggers == b->triggers && a->triggers_always == b->triggers_always &&
            a->barriers == b->barriers && a->phases == b->phases && a->arrivals == b->arrivals &&
            a->ahead == b->ahead && a->need == b->need && a->meets == b->meets &&
-           a->use_count == b->use_count && a->unknown == b->unknown && a->cut == b->cut &&
-           a->touches == b->touches && a->result.count == b->result.count &&
-           a->result.spaces == b->result.spaces && a->result.untraced == b->result.untraced;
+           a->use_count == b->use_count && a->sure == b->sure && a->relaxed == b->relaxed &&
+           a->unknown == b->unknown && a->cut == b->cut && a->touches == b->touches &&
+           a->result.count == b->result.count && a->result.spaces == b->result.spaces &&
+           a->result.untraced == b->result.untraced;
 }

@@ -393,6 +393,9 @@ pdl_status pdl_flow_run(struct pdl_flow *flow, const struct pdl_ptx_module *modu
     if (status == PDL_SUCCESS && flow->switched) {
         run_again(flow);
     }
+    if (status == PDL_SUCCESS && !pdl_flow_find_sure(flow)) {
+        status = pdl_ptx_no_memory();
+    }
     if (status == PDL_SUCCESS) {
         bool again = pdl_flow_count_barriers(flow);
         /* Threads that a barrier orders arrive on others. */
@@ -427,4 +430,5 @@ void pdl_flow_free(struct pdl_flow *flow)
     free(flow->ahead);
     free(flow->meets);
     free(flow->behind_wait);
+    pdl_dominators_free(&flow->behind);
 }

@@ -129,6 +129,9 @@ static struct pdl_opcode barrier(const struct pdl_parts *parts)
     if (has(parts, "arrive")) {
         return control(PDL_OP_BARRIER_ARRIVE);
     }
+    if (!has(parts, "sync") && !has(parts, "red")) {
+        return control(PDL_OP_OTHER);
+    }
     struct pdl_opcode opcode = control(PDL_OP_BARRIER_BLOCK);
     opcode.no_result = !has(parts, "red");
     return opcode;
@@ -322,6 +325,9 @@ struct pdl_opcode pdl_opcode_class(const char *text, size_t length)
     }
     opcode.completes = opcode.op != PDL_OP_MBARRIER_ARRIVE && !pdl_part_is(&parts, 0, "mbarrier") &&
                        !pdl_part_is(&parts, 0, "fence") && has(&parts, "mbarrier");
+    /* What is expected of a phase has no other form, and is no arrival. */
+    opcode.relaxed = has(&parts, "relaxed") && !pdl_part_is(&parts, 1, "expect_tx") &&
+                     !pdl_part_is(&parts, 1, "complete_tx");
     if (opcode.unknown) {
         opcode.space = space_of(&parts);
         opcode.unknown = may_be_global(opcode.space);
