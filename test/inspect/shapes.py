@@ -172,7 +172,61 @@ def mbarriers_in_a_ring(count):
     return HEAD + text + READ + "E:\n" + END
 
 
-SHAPES = (labels, labels_around_waits, functions_in_a_chain, functions_in_a_cycle, functions_behind_a_pointer,
+def branches_in_branches(count):
+    """Ways around a wait, each around the next one; they meet one by one."""
+    body = "".join(f"setp.eq.u32 %q{i}, %t, {i};\n@%q{i} bra L{i};\n" for i in range(count)) + WAIT
+    return HEAD + KERNEL + body + "".join(f"L{i}:\nadd.u32 %r1, %r1, 1;\n" for i in reversed(range(count))) + READ + END
+
+
+def branches_around_waits(count):
+    """One predicate, set anew for each, and a barrier behind each."""
+    body = "".join(f"setp.eq.u32 %q, %t, {i};\n@%q bra L{i};\n{WAIT}L{i}:\nbar.sync 0;\n" for i in range(count))
+    return HEAD + KERNEL + body + READ + END
+
+
+def branches_before_a_wait(count):
+    body = "".join(f"setp.eq.u32 %q{i}, %n, {i};\n@%q{i} bra L{i};\nadd.u32 %r1, %r1, 1;\nL{i}:\n" for i in range(count))
+    return HEAD + KERNEL + body + f"@%p bra E;\n{WAIT}E:\nbar.sync 0;\n" + READ + END
+
+
+def branches(count):
+    body = "".join(f"@%p bra L{i};\nadd.u32 %r1, %r1, 1;\nL{i}:\n" for i in range(count))
+    return HEAD + KERNEL + body + READ + END
+
+
+def loops_in_loops(count):
+    """Loops that end one by one, with a way around a wait in the innermost."""
+    body = "".join(f"L{i}:\nadd.u32 %r1, %r1, 1;\n" for i in range(count)) + "AROUND"
+    body += "".join(f"setp.eq.u32 %q{i}, %n, {i};\n@%q{i} bra L{i};\n" for i in reversed(range(count)))
+    return HEAD + KERNEL + body + READ + END
+
+
+def loops_with_a_wait(count):
+    return loops_in_loops(count).replace("AROUND", f"@%p bra E;\n{WAIT}E:\nbar.sync 0;\n")
+
+
+def loops(count):
+    return loops_in_loops(count).replace("AROUND", "")
+
+
+def jumps_back(count):
+    body = "".join(f"L{i}:\n@%p bra L{max(0, i - 2)};\nadd.u32 %r1, %r1, 1;\n" for i in range(count))
+    return HEAD + KERNEL + body + READ + END
+
+
+def exits(count):
+    return HEAD + KERNEL + f"@%p bra E;\nadd.u32 %r1, %r1, 1;\n" * count + READ + "E:\n" + END
+
+
+def labels_without_a_wait(count):
+    return labels(count).replace(WAIT, "")
+
+
+# For `pdltool instrument`.
+UNWAITED = (branches, loops, jumps_back, exits, labels_without_a_wait)
+
+SHAPES = (labels, labels_around_waits, branches_in_branches, branches_around_waits, branches_before_a_wait,
+          loops_with_a_wait, functions_in_a_chain, functions_in_a_cycle, functions_behind_a_pointer,
           predicates, predicates_of_predicates, copies, flags, frames, switch_targets, barriers, mbarriers,
           mbarriers_in_a_ring, calls_with_constants, helpers_with_constants, tables_of_functions,
           functions_that_call_any, constants_down_a_chain)

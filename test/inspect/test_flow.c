@@ -101,8 +101,76 @@ static void what_touches_no_global_memory_is_no_access(void **state)
          PTX_KERNEL("mbarrier.init.shared.b64 [m], 1; fence.proxy.async.global; membar.gl; "
                     "cp.async.commit_group; cp.async.wait_all;\n" WAIT),
          ""},
+        {"addresses that are only asked about",
+         PTX_KERNEL("createpolicy.range.global.L2::evict_last.b64 x, [ga], 64, 128;\n"
+                    "txq.width.b32 r, [x]; suq.width.b32 r, [x];\n"
+                    "fence.proxy.tensormap::generic.acquire.gpu [ga], 128;\n" WAIT),
+         ""},
+        {"matrices and tensor memory",
+         PTX_KERNEL("ldmatrix.sync.aligned.m8n8.x1.shared.b16 {r}, [x];\n"
+                    "ldmatrix.sync.aligned.m8n8.x1.b16 {r}, [x];\n"
+                    "stmatrix.sync.aligned.m8n8.x1.shared.b16 [x], {r};\n"
+                    "tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [x], 32;\n"
+                    "tcgen05.ld.sync.aligned.32x32b.x1.b32 {r}, [x];\n"
+                    "tcgen05.st.sync.aligned.32x32b.x1.b32 [x], {r};\n"
+                    "tcgen05.commit.cta_group::1.mbarrier::arrive::one.b64 [x];\n" WAIT),
+         ""},
+        {"stores to the cluster, and blocks that are taken over",
+         PTX_KERNEL("st.async.shared::cluster.mbarrier::complete_tx::bytes.u32 [x], r, [m];\n"
+                    "red.async.shared::cluster.mbarrier::complete_tx::bytes.add.u32 [x], r, [m];\n"
+                    "st.bulk.weak.shared::cta [x], 64, 0; mbarrier.inval.b64 [x];\n"
+                    "clusterlaunchcontrol.try_cancel.async.mbarrier::complete_tx::bytes.b128 [x], "
+                    "[m];\n" WAIT),
+         ""},
     };
     CHECK(cases);
+}
+
+/* A later version of PTX may have any instruction: its name tells at most a space that is not global. */
+static void an_instruction_that_is_not_understood_accesses_its_addresses(void **state)
+{
+    (void)state;
+#define NOT_UNDERSTOOD(name) "'" name "' is not understood and counts as an access: "
+#define THROUGH_A            " global memory through parameter 'a' (1st) before the wait"
+    static const struct ptx_case cases[] = {
+        {"a new load", PTX_KERNEL("fetch.global.u32 r, [ga+4];\n" WAIT),
+         "read-before-wait warning 3 a: " NOT_UNDERSTOOD("fetch.global.u32") "reads" THROUGH_A},
+        {"of any space", PTX_KERNEL("ld.param.u64 x, [a]; fetch.v2.u32 {r, u}, [x];\n" WAIT),
+         "read-before-wait warning 3 a: " NOT_UNDERSTOOD("fetch.v2.u32") "reads" THROUGH_A},
+        {"a new store", PTX_KERNEL("push.relaxed.u32 [ga], r;\n" WAIT),
+         "write-before-wait warning 3 a: " NOT_UNDERSTOOD("push.relaxed.u32") "writes" THROUGH_A},
+        {"a new copy", PTX_KERNEL("cp.later.bulk.global.global [ga], [gb], 16;\n" WAIT),
+         "read-before-wait warning 3 b: " NOT_UNDERSTOOD(
+             "cp.later.bulk.global.global") "reads global memory through parameter 'b' (2nd) "
+                                            "before the wait\n"
+                                            "write-before-wait warning 3 a: " NOT_UNDERSTOOD(
+                                                "cp.later.bulk.global.global") "writes" THROUGH_A},
+        {"a known word with a new form", PTX_KERNEL("multimem.swap.b32 r, [ga], u;\n" WAIT),
+         "read-before-wait warning 3 a: " NOT_UNDERSTOOD("multimem.swap.b32") "reads" THROUGH_A},
+        {"of tensor maps", PTX_KERNEL("tensormap.fill.global.b1024 [ga], 0;\n" WAIT),
+         "write-before-wait warning 3 a: " NOT_UNDERSTOOD(
+             "tensormap.fill.global.b1024") "writes" THROUGH_A},
+        {"of tensor memory", PTX_KERNEL("tcgen05.load.global.b32 [x], [ga];\n" WAIT),
+         "read-before-wait warning 3 a: " NOT_UNDERSTOOD(
+             "tcgen05.load.global.b32") "reads" THROUGH_A "\n"
+                                        "write-before-wait warning 3: " NOT_UNDERSTOOD(
+                                            "tcgen05.load.global.b32") "writes global memory "
+                                                                       "before the wait"},
+        {"what computes, of memory", PTX_KERNEL("add.global.u32 r, [ga], 1;\n" WAIT),
+         "read-before-wait warning 3 a: " NOT_UNDERSTOOD("add.global.u32") "reads" THROUGH_A},
+        {"by some threads",
+         PTX_KERNEL(IF_THREAD "@p bra A;\n" WAIT "A:\nfetch.global.u32 r, [ga];\n"),
+         "partial-wait warning 7 a: " NOT_UNDERSTOOD(
+             "fetch.global.u32") "some threads read global memory through parameter 'a' (1st) "
+                                 "without the wait that others execute"},
+        {"behind the wait", PTX_KERNEL(WAIT "fetch.global.u32 r, [ga];\n"), ""},
+        {"of another space, or of no address",
+         PTX_KERNEL(
+             ".shared .b32 own[4];\nfetch.shared.u32 r, [ga]; fetch.u32 r, [own]; fetch.u32 r, "
+             "ga;\n" WAIT),
+         ""},
+    };
+    assert_all_found(cases, COUNT_OF(cases), NULL, SHOW_MESSAGES);
 }
 
 static void findings_of_one_line_and_parameter_are_one(void **state)
@@ -387,6 +455,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(accesses_before_the_wait_are_found),
         cmocka_unit_test(what_touches_no_global_memory_is_no_access),
+        cmocka_unit_test(an_instruction_that_is_not_understood_accesses_its_addresses),
         cmocka_unit_test(findings_of_one_line_and_parameter_are_one),
         cmocka_unit_test(an_access_that_comes_before_a_wait_on_some_path_is_before_it),
         cmocka_unit_test(threads_that_go_around_the_wait_are_found),

@@ -10,6 +10,7 @@ import signal
 import struct
 import subprocess
 import time
+import unittest
 
 import tooltest
 
@@ -113,6 +114,75 @@ class Names(Case):
         path = self.file("a.ptx", text + body)
         for form in self.forms():
             self.assertLess(len(self.run_small(form, path).stdout), 300 * 20000, form)
+
+
+class Excerpts(Case):
+    """Of files that the PTX names; only those near to the input or the user are shown."""
+
+    def setUp(self):
+        super().setUp()
+        for name in ("work", "project/input", "outside"):
+            os.makedirs(self.path(name))
+        for name in ("work", "project", "project/input", "outside", "."):
+            self.file(f"{name}/secret.cu", f"a line of {name}\n")
+        self.file("project/.pdl-lint", "")
+        self.top, self.directory = self.directory, self.path("work")
+
+    def tearDown(self):
+        self.directory = self.top
+        super().tearDown()
+
+    def shown(self, source, *options, ptx="project/input/k.ptx"):
+        text = HEAD + f'.file 1 "{source}"\n' + kernel("k", lines=".loc 1 1 3\n")
+        with open(os.path.join(self.top, ptx), "w", encoding="utf-8") as file:
+            file.write(text)
+        result = self.lint(os.path.join(self.top, ptx), "--no-project", *options)
+        self.assertEqual(result.returncode, 1, result.stderr)
+        self.assertIn("secret", result.stdout)
+        return result.stdout
+
+    def is_shown(self, source, *options, **more):
+        return "a line of" in self.shown(source, *options, **more)
+
+    def test_files_in_and_below_the_folders_that_count(self):
+        top = self.top
+        for path in ("secret.cu", f"{top}/work/secret.cu", f"{top}/project/input/secret.cu", "../project/input/secret.cu"):
+            self.assertTrue(self.is_shown(path), path)
+
+    def test_files_elsewhere_are_not_shown(self):
+        top = self.top
+        os.symlink(f"{top}/outside", f"{top}/work/link")
+        os.symlink(f"{top}/outside/secret.cu", f"{top}/work/secret_link.cu")
+        for path in (
+            f"{top}/outside/secret.cu", f"{top}/secret.cu", "../secret.cu", "link/secret.cu", "secret_link.cu", "link/../secret.cu",
+            f"{top}/work/../outside/secret.cu", f"{top}/project/secret.cu", f"{top}/project/input/../secret.cu",
+        ):
+            self.assertFalse(self.is_shown(path), path)
+
+    def test_a_link_that_stays_inside_is_followed(self):
+        os.symlink(f"{self.top}/work/secret.cu", f"{self.top}/project/secret_link.cu")
+        self.assertTrue(self.is_shown(f"{self.top}/project/secret_link.cu"))
+
+    def test_the_folder_of_the_project_file_counts(self):
+        ptx = f"{self.top}/project/input/k.ptx"
+        self.assertFalse(self.is_shown(f"{self.top}/project/secret.cu"))
+        self.assertIn("a line of project\n", self.lint(ptx).stdout)
+
+    def test_each_input_has_its_own_folders(self):
+        self.shown(f"{self.top}/project/input/secret.cu", ptx="outside/k.ptx")
+        self.shown(f"{self.top}/project/input/secret.cu")
+        inputs = [f"{self.top}/outside/k.ptx", f"{self.top}/project/input/k.ptx"]
+        for order, expected in ((inputs[:1], 0), (inputs[1:], 1)):
+            self.assertEqual(self.lint("--no-project", *order).stdout.count("a line of"), expected)
+
+    @unittest.skipIf("json" in tooltest.without, "no JSON")
+    def test_a_fingerprint_does_not_tell_lines_of_other_files(self):
+        def fingerprint(content):
+            with open(f"{self.top}/outside/secret.cu", "w", encoding="ascii") as file:
+                file.write(content)
+            return json.loads(self.shown(f"{self.top}/outside/secret.cu", "--json"))["findings"][0]["fingerprint"]
+
+        self.assertEqual(fingerprint("one\n"), fingerprint("two\n"))
 
 
 def control_characters(text):

@@ -53,12 +53,14 @@ static void print_cells(const struct row *row, size_t begin, size_t end)
     }
 }
 
-void lint_print_excerpt(const struct lint_report *report, struct lint_place place)
+void lint_print_excerpt(const struct lint_report *report, const struct lint_entry *entry)
 {
+    const struct lint_place place = lint_place_of(entry);
     size_t length = 0;
-    const char *line = report->sources != NULL && place.in_source
-                           ? lint_source_line(report->sources, place.file, place.line, &length)
-                           : NULL;
+    const char *line =
+        report->sources != NULL && place.in_source
+            ? lint_source_line(report->sources, entry->input, place.file, place.line, &length)
+            : NULL;
     if (line == NULL || length == 0 || length > LONGEST_LINE || place.column > length) {
         return; /* the file is another one by now */
     }

@@ -44,9 +44,10 @@ static uint64_t hash_of(const struct lint_report *report, const struct lint_item
     char *parameter = finding->parameter_name != NULL ? copy_text(finding->parameter_name)
                                                       : format_text("%d", (int)finding->parameter);
     size_t length = 0;
-    const char *line = place != NULL && report->sources != NULL
-                           ? lint_source_line(report->sources, place->file, place->line, &length)
-                           : NULL;
+    const char *line =
+        place != NULL && report->sources != NULL
+            ? lint_source_line(report->sources, entry->input, place->file, place->line, &length)
+            : NULL;
     uint64_t state = hash(PDL_HASH_START, rule, strlen(rule));
     file = slash != NULL ? slash + 1 : file;
     state = hash(state, file, strlen(file));

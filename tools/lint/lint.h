@@ -113,8 +113,8 @@ TOOL_OPTIONAL bool lint_print_json(const struct lint_report *report);
 TOOL_OPTIONAL bool lint_print_sarif(const struct lint_report *report);
 bool lint_print_github(const struct lint_report *report);
 
-/* The line of a place with a caret under its column; nothing where the source cannot be read (excerpt.c). */
-void lint_print_excerpt(const struct lint_report *report, struct lint_place place);
+/* The line of a finding with a caret under its column; nothing where the source cannot be read (excerpt.c). */
+void lint_print_excerpt(const struct lint_report *report, const struct lint_entry *entry);
 
 /* Counts what was not checked (unchecked.c). */
 void lint_gather_unchecked(struct lint_report *report);

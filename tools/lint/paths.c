@@ -72,6 +72,23 @@ char *path_absolute(const char *directory, const char *path)
     return made;
 }
 
+char *path_folder_of_input(const char *name)
+{
+    struct stat status;
+    char *resolved = realpath(strcmp(name, "-") == 0 || name[0] == '<' ? "." : name, NULL);
+    const char *const open = resolved == NULL ? strrchr(name, '(') : NULL;
+    if (open != NULL) {
+        char *const source = format_text("%.*s", (int)(open - name), name);
+        resolved = realpath(source, NULL);
+        free(source);
+    }
+    if (resolved != NULL && (stat(resolved, &status) != 0 || !S_ISDIR(status.st_mode))) {
+        char *const slash = strrchr(resolved, '/');
+        slash[slash == resolved ? 1 : 0] = '\0';
+    }
+    return resolved;
+}
+
 /* What follows the working directory; NULL: it is not below it. */
 static const char *below(const char *path, const char *directory)
 {
@@ -79,6 +96,14 @@ static const char *below(const char *path, const char *directory)
     return length > 1 && strncmp(path, directory, length) == 0 && path[length] == '/'
                ? path + length + 1
                : NULL;
+}
+
+bool path_is_below(const char *path, const char *folder)
+{
+    char *const real = folder != NULL ? realpath(folder, NULL) : NULL;
+    const bool found = real != NULL && below(path, real) != NULL;
+    free(real);
+    return found;
 }
 
 char *path_shown(const char *path, const char *root)

@@ -6,7 +6,15 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+/* Whether a path without symbolic links is below a folder (NULL: no), which may be named by one. Nothing counts as below
+ * the root of the file system. */
+bool path_is_below(const char *path, const char *folder);
+
 /* All of these return what the caller frees. */
+
+/* The folder of an input by the input's name, without symbolic links; NULL if there is none. What a source was compiled
+ * to has that behind its name, in parentheses. */
+char *path_folder_of_input(const char *name);
 
 /* A path below a directory (NULL: the working directory) as one that begins with "/" and has no "." and no ".." in
  * it. Symbolic links stay as they are. */

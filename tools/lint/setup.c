@@ -12,6 +12,7 @@
 #include "common/demangle.h"
 #include "common/memory.h"
 #include "common/print.h"
+#include "lint/paths.h"
 #include "lint/sift.h"
 #include "lint/statements.h"
 
@@ -220,31 +221,12 @@ static struct setup *setup_above(struct lint_setups *setups, char *folder)
     return setup;
 }
 
-/* The folder of an input, which the caller frees; NULL if there is none. What a source was compiled to has that behind its
- * name, in parentheses. */
-static char *folder_of(const char *name)
-{
-    struct stat status;
-    char *resolved = realpath(strcmp(name, "-") == 0 || name[0] == '<' ? "." : name, NULL);
-    const char *const open = resolved == NULL ? strrchr(name, '(') : NULL;
-    if (open != NULL) {
-        char *const source = format_text("%.*s", (int)(open - name), name);
-        resolved = realpath(source, NULL);
-        free(source);
-    }
-    if (resolved != NULL && (stat(resolved, &status) != 0 || !S_ISDIR(status.st_mode))) {
-        char *const slash = strrchr(resolved, '/');
-        slash[slash == resolved ? 1 : 0] = '\0';
-    }
-    return resolved;
-}
-
 static void prepare(struct inputs *inputs, const char *name)
 {
     struct lint_setups *const setups = inputs->context;
     struct setup *setup = setups->named != NULL ? setups->named : setups->items[0];
     if (setups->named == NULL && !setups->command->no_project) {
-        char *const folder = folder_of(name);
+        char *const folder = path_folder_of_input(name);
         if (folder != NULL) {
             setup = setup_above(setups, folder);
         }
@@ -341,6 +323,12 @@ bool lint_setups_require_checked(const struct lint_setups *setups,
         required = required || setups->items[i]->own.require_checked;
     }
     return required;
+}
+
+const char *lint_setups_folder(const struct input *input)
+{
+    const struct setup *const setup = input->owner;
+    return setup != NULL ? setup->own.folder : NULL;
 }
 
 /* ---- after reading ----------------------------------------------------------------------------*/

@@ -18,6 +18,9 @@ void lint_setups_free(struct lint_setups *setups);
 /* Whether a project file could not be read. */
 bool lint_setups_failed(const struct lint_setups *setups);
 
+/* The folder of an input's project file; NULL if it has none. */
+const char *lint_setups_folder(const struct input *input);
+
 /* Suppresses, in all inputs that were read, what project files say and what is in third-party files. */
 void lint_setups_apply(struct lint_setups *setups, const struct inputs *inputs);
 

@@ -7,12 +7,19 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "common/input.h"
 #include "common/memory.h"
+#include "lint/paths.h"
+#include "lint/setup.h"
 
 /* Paths come from the input: what they lead to may be anything. */
 enum { LONGEST_FILE = 16 << 20, MOST_BYTES = 64 << 20, MOST_FILES = 4096 };
 
 struct file {
+    char *real;                /* its path without symbolic links; NULL if there is no file */
+    const struct input *asked; /* the last input that named it, and whether that may */
+    bool allowed;
+    bool read;
     char *text; /* NULL if it cannot be read */
     size_t size;
     uint32_t *items; /* where its lines begin */
@@ -37,6 +44,7 @@ void lint_source_text_free(struct lint_source_text *sources)
         return;
     }
     for (uint32_t i = 0; i < sources->paths.count; i++) {
+        free(sources->files[i].real);
         free(sources->files[i].text);
         free(sources->files[i].items);
     }
@@ -45,10 +53,24 @@ void lint_source_text_free(struct lint_source_text *sources)
     free(sources);
 }
 
-static void read_file(struct lint_source_text *sources, const char *path, struct file *file)
+/* The author of an input chooses the paths in it, and a report may be published. */
+static bool is_allowed(struct file *file, const struct input *input)
+{
+    if (file->asked != input) {
+        char *const folder = path_folder_of_input(input->name);
+        file->asked = input;
+        file->allowed = file->real != NULL &&
+                        (path_is_below(file->real, ".") || path_is_below(file->real, folder) ||
+                         path_is_below(file->real, lint_setups_folder(input)));
+        free(folder);
+    }
+    return file->allowed;
+}
+
+static void read_file(struct lint_source_text *sources, struct file *file)
 {
     struct stat about;
-    const int opened = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    const int opened = open(file->real, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW);
     if (opened < 0) {
         return;
     }
@@ -73,8 +95,8 @@ static void read_file(struct lint_source_text *sources, const char *path, struct
     }
 }
 
-const char *lint_source_line(struct lint_source_text *sources, const char *path, uint32_t line,
-                             size_t *length)
+const char *lint_source_line(struct lint_source_text *sources, const struct input *input,
+                             const char *path, uint32_t line, size_t *length)
 {
     uint32_t index;
     if (line == 0 ||
@@ -84,13 +106,18 @@ const char *lint_source_line(struct lint_source_text *sources, const char *path,
     const uint32_t before = sources->paths.count;
     index = name_index(&sources->paths, path);
     if (index >= before) {
-        struct file file = {0};
-        read_file(sources, path, &file);
         sources->files =
             room_for_one(sources->files, index, &sources->capacity, sizeof(*sources->files));
-        sources->files[index] = file;
+        sources->files[index] = (struct file){.real = realpath(path, NULL)};
     }
-    const struct file *file = &sources->files[index];
+    struct file *file = &sources->files[index];
+    if (!is_allowed(file, input)) {
+        return NULL;
+    }
+    if (!file->read) {
+        file->read = true;
+        read_file(sources, file);
+    }
     if (line > file->count) {
         return NULL;
     }

@@ -119,6 +119,7 @@ struct making {
     bool all;                     /* --arch=all */
     struct units *units;
     size_t older; /* whose commands name older architectures only */
+    bool failed;  /* something was not compiled that has to be */
 };
 
 static void add_unit(const struct making *making, const struct command *command,
@@ -341,23 +342,49 @@ static void drop_twins(struct units *units)
     free(numbers);
 }
 
+/* nvcc's host compiler is one that an entry names, too. */
+static void drop_host_compiler(struct argv *arguments)
+{
+    for (size_t i = 1; i < arguments->count;) {
+        const char *const word = arguments->items[i];
+        const char *const name = word + strspn(word, "-");
+        const size_t length = strcspn(name, "=");
+        const bool host = name != word &&
+                          (strncmp(name, "ccbin", length) == 0 ||
+                           strncmp(name, "compiler-bindir", length) == 0) &&
+                          (length == strlen("ccbin") || length == strlen("compiler-bindir"));
+        if (host && name[length] == '\0' && i + 1 < arguments->count) {
+            argv_remove(arguments, i + 1);
+        }
+        if (host) {
+            argv_remove(arguments, i);
+        }
+        i += !host;
+    }
+}
+
 /* The compiler of an entry: --nvcc stands for any nvcc, so that a database from another machine can be used. */
 static enum compiler_kind take_compiler(const struct lint_options *options, struct argv *arguments)
 {
     command_drop_launchers(arguments);
+    const bool alone = options->no_database_compiler;
+    const char *const compiler = alone && options->compiler == NULL ? "nvcc" : options->compiler;
     const enum compiler_kind kind = compiler_kind_of(arguments->items[0]);
-    if (options->compiler == NULL) {
+    if (compiler == NULL) {
         return kind;
     }
-    enum compiler_kind wanted = compiler_kind_of(options->compiler);
+    enum compiler_kind wanted = compiler_kind_of(compiler);
     wanted = wanted == COMPILER_UNKNOWN ? COMPILER_NVCC : wanted;
     if (kind != COMPILER_UNKNOWN && kind != wanted) {
-        return kind;
+        return alone ? COMPILER_UNKNOWN : kind; /* its options are those of the other compiler */
     }
     free(arguments->items[0]);
-    arguments->items[0] = strchr(options->compiler, '/') != NULL
-                              ? path_absolute(NULL, options->compiler) /* not from its directory */
-                              : copy_text(options->compiler);
+    arguments->items[0] = strchr(compiler, '/') != NULL
+                              ? path_absolute(NULL, compiler) /* not from its directory */
+                              : copy_text(compiler);
+    if (alone) {
+        drop_host_compiler(arguments);
+    }
     return wanted;
 }
 
@@ -383,9 +410,16 @@ static void find_entries(struct making *making, struct compilations *compilation
     drop_twins(making->units);
     if (unknown > 0) {
         char *const files = format_count(unknown, "file", "files");
-        print_note("%s skipped: %s has the name of neither nvcc nor clang; --nvcc sets the "
-                   "compiler",
-                   files, example);
+        if (making->options->no_database_compiler) {
+            print_error("%s skipped: the options are those of %s, which --no-database-compiler "
+                        "does not run; --nvcc sets the compiler",
+                        files, example);
+            making->failed = true;
+        } else {
+            print_note("%s skipped: %s has the name of neither nvcc nor clang; --nvcc sets the "
+                       "compiler",
+                       files, example);
+        }
         free(files);
     }
 }
@@ -410,6 +444,7 @@ static bool find_in_database(struct making *making, const struct lint_strings *f
                                                .directory = is_directory(files->items[i])};
         }
         find_entries(making, &compilations, selections, files->count);
+        found = !making->failed;
         for (size_t i = 0; i < files->count; i++) {
             if (!selections[i].used) {
                 print_line(stderr, "%s: error: no CUDA source of %s", files->items[i], path);

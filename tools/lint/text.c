@@ -293,7 +293,7 @@ static void print_item(const struct lint_report *report, const struct colours *c
     print_headline(colours, place, finding->level);
     print_shown(finding->message);
     printf(" [%s]\n", pdl_lint_rule_id((pdl_lint_rule)finding->rule));
-    lint_print_excerpt(report, place);
+    lint_print_excerpt(report, &item->entries[0]);
     (void)fputs("  ", stdout);
     print_plain(stdout, kernels);
     if (instructions > 1) {

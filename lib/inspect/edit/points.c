@@ -86,7 +86,7 @@ static bool only_ends(const struct pdl_block *block)
 static bool is_behind(const struct pdl_points *points, uint32_t at, uint32_t block)
 {
     return pdl_dominators_reach(&points->before, block) &&
-           (at == PDL_NONE || pdl_dominators_meet(&points->before, at, block) == at);
+           (at == PDL_NONE || pdl_dominators_above(&points->before, at, block));
 }
 
 /* Behind the last read: the nearest block that every path comes to behind all reads, outside of loops. Threads that

@@ -5,8 +5,8 @@
 
 #include <pdl/instrument.h>
 
-#include "inspect/edit/dominators.h"
 #include "inspect/edit/needs.h"
+#include "inspect/flow/dominators.h"
 
 /* A point between instructions. */
 enum pdl_beside {

@@ -27,8 +27,8 @@ static bool is_certain(const struct pdl_points *points, const struct pdl_cfg *cf
     }
     return !leaves && pdl_dominators_reach(&points->before, block) &&
            pdl_dominators_reach(&points->behind, block) &&
-           pdl_dominators_meet(&points->before, points->block, block) == points->block &&
-           pdl_dominators_meet(&points->behind, points->block, block) == block;
+           pdl_dominators_above(&points->before, points->block, block) &&
+           pdl_dominators_above(&points->behind, block, points->block);
 }
 
 /* The only instruction that defines a register, if every thread executes it once before the wait; else PDL_NONE. */
@@ -44,10 +44,10 @@ static uint32_t definition(const struct pdl_points *points, const struct pdl_nee
     }
     const uint32_t index = (uint32_t)(at - needs->body->instructions);
     const uint32_t block = cfg->block_of[index];
-    const bool before = block == points->block ? index < points->wait.instruction
-                                               : pdl_dominators_reach(&points->before, block) &&
-                                                     pdl_dominators_meet(&points->before, block,
-                                                                         points->block) == block;
+    const bool before = block == points->block
+                            ? index < points->wait.instruction
+                            : pdl_dominators_reach(&points->before, block) &&
+                                  pdl_dominators_above(&points->before, block, points->block);
     return before && !cfg->blocks[block].in_loop ? index : PDL_NONE;
 }
 
@@ -56,7 +56,7 @@ static bool comes_before(const struct pdl_points *points, const struct pdl_cfg *
                          uint32_t b)
 {
     const uint32_t of_a = cfg->block_of[a], of_b = cfg->block_of[b];
-    return of_a == of_b ? a <= b : pdl_dominators_meet(&points->before, of_a, of_b) == of_a;
+    return of_a == of_b ? a <= b : pdl_dominators_above(&points->before, of_a, of_b);
 }
 
 static bool is_known(const struct pdl_prefetch *prefetches, uint32_t count,

@@ -6,6 +6,9 @@
 
 #include "inspect/ring.h"
 
+/* With a barrier of the block: others than all threads of the block may complete it. */
+#define SOME UINT32_C(0x80000000)
+
 #define NUMBERS ((UINT32_C(1) << PDL_MEET_NUMBERS) - 1)
 
 /* `ahead` counts, for threads at the beginning of a block that have not waited, the arrivals before
@@ -22,6 +25,7 @@ enum {
 struct meeting {
     uint32_t at; /* bit by barrier; more than one if its number is computed */
     bool arrives, completes;
+    bool known; /* which barrier it is, and that all threads of the block meet there */
 };
 
 static bool is_barrier(const struct pdl_instruction *instruction)
@@ -30,16 +34,33 @@ static bool is_barrier(const struct pdl_instruction *instruction)
            instruction->opcode.op <= PDL_OP_BARRIER_WARP;
 }
 
-/* The barriers that an instruction may be on: all of the block if the number is computed. Hardware has
- * 16. A mask of fewer lanes orders nothing that is known. */
+/* Whether an operand of an instruction is a number that is known. */
+static bool number_of(struct pdl_flow *flow, const struct pdl_instruction *instruction,
+                      uint32_t operand, int64_t *number)
+{
+    return operand < instruction->operand_count &&
+           pdl_shared_number(&flow->shared,
+                             &flow->body->operands[instruction->first_operand + operand], number);
+}
+
+/* Whether a barrier of the block is not completed by fewer threads than the kernel says that a block has. If it does not
+ * say so, those that a barrier counts are taken for all that come to it. */
+static bool is_of_all(struct pdl_flow *flow, const struct pdl_instruction *instruction)
+{
+    const uint32_t result =
+        !instruction->opcode.no_result; /* of a reduction, whose last is what is reduced */
+    int64_t count = 0;
+    return instruction->operand_count <= 1 + 2 * result ||
+           (number_of(flow, instruction, 1 + result, &count) &&
+            (flow->threads == 0 || count >= flow->threads));
+}
+
+/* The barriers that an instruction may be on: all of the block if the number is computed. Hardware has 16. A mask of fewer lanes orders nothing that is known. */
 static uint32_t barriers_of(struct pdl_flow *flow, const struct pdl_instruction *instruction)
 {
     const uint8_t op = instruction->opcode.op;
     int64_t number = 0;
-    const uint32_t operand = /* of a shuffle, the lanes are the last one */
-        instruction->first_operand + (op == PDL_OP_LANE ? instruction->operand_count - 1 : 0);
-    const bool known = instruction->operand_count > 0 &&
-                       pdl_shared_number(&flow->shared, &flow->body->operands[operand], &number);
+    const bool known = number_of(flow, instruction, !instruction->opcode.no_result, &number);
     if (op == PDL_OP_CLUSTER_ARRIVE || op == PDL_OP_BARRIER_CLUSTER) {
         return UINT32_C(1) << PDL_MEET_CLUSTER;
     }
@@ -49,7 +70,11 @@ static uint32_t barriers_of(struct pdl_flow *flow, const struct pdl_instruction 
                    ? UINT32_C(1) << PDL_MEET_WARP
                    : 0;
     }
-    return known && number >= 0 && number < PDL_MEET_NUMBERS ? UINT32_C(1) << number : NUMBERS;
+    if (instruction->callee != PDL_NONE) {
+        return 1; /* of the whole grid */
+    }
+    return (known && number >= 0 && number < PDL_MEET_NUMBERS ? UINT32_C(1) << number : NUMBERS) |
+           (is_of_all(flow, instruction) ? 0 : SOME);
 }
 
 static struct meeting meeting_of(const struct pdl_flow *flow,
@@ -58,10 +83,12 @@ static struct meeting meeting_of(const struct pdl_flow *flow,
     const uint8_t op = instruction->opcode.op;
     struct meeting meeting = {0};
     if (flow->counted && is_barrier(instruction)) {
-        meeting.at = flow->barriers[instruction - flow->body->instructions];
+        const uint32_t barriers = flow->barriers[instruction - flow->body->instructions];
+        meeting.at = barriers & ~SOME;
         meeting.arrives = op != PDL_OP_BARRIER_CLUSTER;
         meeting.completes = op != PDL_OP_BARRIER_ARRIVE && op != PDL_OP_CLUSTER_ARRIVE &&
                             instruction->guard == PDL_NONE;
+        meeting.known = !(barriers & SOME) && (meeting.at & (meeting.at - 1)) == 0;
     }
     return meeting;
 }
@@ -150,6 +177,9 @@ void pdl_flow_step(const struct pdl_flow *flow, const struct pdl_instruction *in
     if (meeting.arrives) {
         point->most = count_up(point->most, meeting.at, 0, PDL_NEED_MANY);
         point->open = point->open || (meeting.at >> PDL_MEET_CLUSTER & 1u);
+    }
+    if (!meeting.known) {
+        return; /* it may be another barrier than the one that those who wait come to */
     }
     if (meeting.completes) {
         point->least = count_up(point->least, meeting.at, 0, PDL_NEED_MANY);
@@ -249,20 +279,22 @@ static const struct pdl_summary *callee_of(const struct pdl_flow *flow, uint32_t
                : NULL;
 }
 
-/* Whether a body has barriers, or calls what has. */
-static bool has_barriers(const struct pdl_flow *flow)
+/* Whether a body has barriers, or calls what has; and whether some arrivals at the cluster's order nothing. */
+static void find_barriers(struct pdl_flow *flow)
 {
-    bool has = false;
-    for (uint32_t i = 0; i < flow->body->instruction_count && !has; i++) {
+    flow->counted = flow->relaxed = false;
+    for (uint32_t i = 0; i < flow->body->instruction_count; i++) {
         const struct pdl_instruction *at = &flow->body->instructions[i];
         bool harmless;
-        has = is_barrier(at);
+        flow->counted = flow->counted || is_barrier(at);
+        flow->relaxed =
+            flow->relaxed || (at->opcode.op == PDL_OP_CLUSTER_ARRIVE && at->opcode.relaxed);
         if (at->opcode.op == PDL_OP_CALL) {
             const struct pdl_summary *summary = pdl_flow_callee(flow->module, at, &harmless);
-            has = has || (summary != NULL && summary->meets != 0);
+            flow->counted = flow->counted || (summary != NULL && summary->meets != 0);
+            flow->relaxed = flow->relaxed || (summary != NULL && summary->relaxed);
         }
     }
-    return has;
 }
 
 /* The barriers that are arrived at in a block; in one that calls what cannot be read, all. */
@@ -275,7 +307,7 @@ static uint32_t own_meets(const struct pdl_flow *flow, uint32_t index)
     for (uint32_t i = 0; i < block->count; i++) {
         const struct meeting meeting =
             meeting_of(flow, &flow->body->instructions[block->first + i]);
-        meets |= meeting.arrives ? meeting.at : 0;
+        meets |= meeting.arrives && meeting.known ? meeting.at : 0;
     }
     if (last != NULL && last->opcode.op == PDL_OP_CALL) {
         const struct pdl_summary *summary = pdl_flow_callee(flow->module, last, &harmless);
@@ -402,9 +434,9 @@ static void find_ahead(struct pdl_flow *flow)
 static bool picks_block(const struct pdl_flow *flow, uint32_t symbol, unsigned depth)
 {
     const struct pdl_values *values = flow->values;
-    bool picks = false;
+    bool picks = values->first_definition[symbol + 1] - values->first_definition[symbol] > 64;
     for (uint32_t i = values->first_definition[symbol];
-         i < values->first_definition[symbol + 1] && depth < 8; i++) {
+         i < values->first_definition[symbol + 1] && depth < 8 && !picks; i++) {
         const struct pdl_instruction *at = &flow->body->instructions[values->definitions[i]];
         const struct pdl_operand *operands = &flow->body->operands[at->first_operand];
         const struct pdl_name *name = &flow->module->names.names[at->name];
@@ -440,20 +472,23 @@ static uint64_t need_of(const struct pdl_flow *flow, const struct pdl_decision *
             ahead = pdl_counts_most(ahead, flow->ahead[flow->cfg->successors[edge]]);
         }
     }
-    const bool in_block = decision->divergence >= PDL_DIVERGENCE_CALLER;
+    const bool differ = decision->divergence >= PDL_DIVERGENCE_CALLER;
+    const uint8_t sure = summary != NULL ? decision->sure & summary->sure : decision->sure;
+    const bool in_block = differ && (sure & PDL_SURE_IN_BLOCK) != 0;
     const bool in_warp =
-        decision->divergence == PDL_DIVERGENCE_THREAD &&
+        in_block && decision->divergence == PDL_DIVERGENCE_THREAD &&
         (!(decision->depends & (PDL_DEPENDS_WARP | PDL_DEPENDS_MEMORY)) || flow->one_warp);
-    const bool in_cluster = in_block || !(decision->depends & PDL_DEPENDS_CLUSTER);
+    const bool in_cluster = differ || !(decision->depends & PDL_DEPENDS_CLUSTER);
+    const bool meet_in_cluster = (in_block || (sure & PDL_SURE_RANK) != 0) && !flow->relaxed;
     const uint32_t guard =
         block->branch != PDL_NONE ? flow->body->instructions[block->branch].guard : PDL_NONE;
-    if (guard != PDL_NONE && !decision->call && picks_block(flow, guard, 0)) {
-        return need;
-    }
+    const bool picks = flow->mbarriers.waits && guard != PDL_NONE && !decision->call &&
+                       picks_block(flow, guard, 0);
     for (unsigned i = 0; i < PDL_MEETS; i++) {
-        const bool near = i == PDL_MEET_WARP                              ? in_warp
-                          : i == PDL_MEET_CLUSTER || i == PDL_MEET_MEMORY ? in_cluster
-                                                                          : in_block;
+        const bool near = i == PDL_MEET_WARP      ? in_warp
+                          : i == PDL_MEET_CLUSTER ? meet_in_cluster
+                          : i == PDL_MEET_MEMORY  ? in_cluster && !picks
+                                                  : in_block;
         const unsigned count = pdl_count_at(ahead, i);
         unsigned one = i == PDL_MEET_MEMORY || (count < AHEAD_0 && (flow->chained >> i & 1u)) ? 1u
                        : count < AHEAD_0 ? (unsigned)PDL_NEED_NEVER
@@ -509,8 +544,8 @@ static uint64_t product_of(const char *text, const char *end, const char *direct
     return product;
 }
 
-/* Whether a kernel says that its blocks are no more than a warp. */
-static bool in_one_warp(const struct pdl_flow *flow)
+/* How many threads a block has at most, as the kernel says; 0 if it does not, or is a function. */
+static uint32_t threads_of(const struct pdl_flow *flow)
 {
     const struct pdl_ptx_function *function = flow->body->function;
     const char *end = flow->module->text + function->body;
@@ -520,14 +555,16 @@ static bool in_one_warp(const struct pdl_flow *flow)
     }
     const uint64_t most = product_of(begin, end, ".maxntid");
     const uint64_t exact = product_of(begin, end, ".reqntid");
-    return function->is_entry && ((most > 0 && most <= 32) || (exact > 0 && exact <= 32));
+    const uint64_t least = exact > 0 && (most == 0 || exact < most) ? exact : most;
+    return function->is_entry ? (uint32_t)least : 0;
 }
 
 bool pdl_flow_start_barriers(struct pdl_flow *flow)
 {
     const size_t blocks = flow->cfg->block_count;
-    flow->one_warp = in_one_warp(flow);
-    flow->counted = has_barriers(flow);
+    flow->threads = threads_of(flow);
+    flow->one_warp = flow->threads > 0 && flow->threads <= 32;
+    find_barriers(flow);
     flow->chained = 0;
     for (uint32_t i = 0; i < flow->decision_count; i++) {
         flow->decisions[i].need = PDL_NEEDS_NEVER;
@@ -616,11 +653,11 @@ void pdl_flow_summarize_barriers(const struct pdl_flow *flow, struct pdl_summary
     bool set = false;
     if (!flow->counted && !flow->mbarriers.waits) {
         summary->need = flow->waits ? PDL_NEEDS_NEVER : 0;
-        for (uint32_t i = 0; i < flow->decision_count; i++) {
-            /* Without barriers of its own, its callers' first one is the first. */
-            for (unsigned j = 0; j < PDL_MEETS; j++) {
-                summary->need = pdl_count_set(summary->need, j, 1);
-            }
+        for (unsigned j = 0; j < PDL_MEETS && flow->decision_count > 0; j++) {
+            /* Without barriers of its own, its callers' first one is the first, for some that surely wait. */
+            const unsigned one =
+                j == PDL_MEET_MEMORY || flow->sure != 0 ? 1u : (unsigned)PDL_NEED_NEVER;
+            summary->need = pdl_count_set(summary->need, j, one);
         }
         summary->ahead = flow->waits ? wait_now(UINT32_MAX) : 0;
         return;

@@ -99,8 +99,7 @@ uint8_t pdl_flow_divergence_of(const struct pdl_flow *flow, uint8_t depends)
     return (depends & PDL_DEPENDS_BLOCK) != 0 ? PDL_DIVERGENCE_BLOCK : PDL_DIVERGENCE_NONE;
 }
 
-/* What the condition of a block's branch depends on. */
-static uint8_t branch_depends(const struct pdl_flow *flow, const struct pdl_block *block)
+uint8_t pdl_flow_branch_depends(const struct pdl_flow *flow, const struct pdl_block *block)
 {
     uint8_t depends = 0;
     if (block->branch == PDL_NONE) {
@@ -182,7 +181,7 @@ bool pdl_flow_find_decisions(struct pdl_flow *flow)
             if (!(facts & PDL_BLOCK_MAY_NOT_WAIT) || !(some_always || (some_wait && never))) {
                 continue;
             }
-            const uint8_t depends = branch_depends(flow, block);
+            const uint8_t depends = pdl_flow_branch_depends(flow, block);
             const struct pdl_decision decision = {.block = i,
                                                   .edge = j,
                                                   .divergence =

@@ -230,7 +230,7 @@ static pdl_status access(struct collection *collection, const struct site *site,
     const bool any_space =
         instruction->opcode.space == PDL_SPACE_GENERIC &&
         (instruction->opcode.op == PDL_OP_LOAD || instruction->opcode.op == PDL_OP_STORE ||
-         instruction->opcode.op == PDL_OP_ATOMIC);
+         instruction->opcode.op == PDL_OP_ATOMIC || instruction->opcode.unknown);
     const bool constant =
         (effect.address.spaces == 1u << PDL_SPACE_CONST && !effect.address.untraced) ||
         (effect.non_coherent && pdl_effects_in_own_table(collection->module, &effect.address));
@@ -625,6 +625,8 @@ struct pdl_summary *pdl_effects_summary(const struct pdl_effects *effects,
         return NULL;
     }
     summary->waits = flow->waits;
+    summary->sure = flow->sure;
+    summary->relaxed = flow->relaxed;
     summary->triggers = (effects->triggers_out & PDL_TRIGGERED) || effects->trigger.count > 0;
     summary->triggers_always = effects->triggers_out == PDL_TRIGGERED;
     summary->triggers_unwaited = effects->trigger_before_wait.count > 0;
@@ -646,7 +648,8 @@ bool pdl_summary_same(const struct pdl_summary *a, const struct pdl_summary *b)
            a->triggers == b->triggers && a->triggers_always == b->triggers_always &&
            a->barriers == b->barriers && a->phases == b->phases && a->arrivals == b->arrivals &&
            a->ahead == b->ahead && a->need == b->need && a->meets == b->meets &&
-           a->use_count == b->use_count && a->unknown == b->unknown && a->cut == b->cut &&
-           a->touches == b->touches && a->result.count == b->result.count &&
-           a->result.spaces == b->result.spaces && a->result.untraced == b->result.untraced;
+           a->use_count == b->use_count && a->sure == b->sure && a->relaxed == b->relaxed &&
+           a->unknown == b->unknown && a->cut == b->cut && a->touches == b->touches &&
+           a->result.count == b->result.count && a->result.spaces == b->result.spaces &&
+           a->result.untraced == b->result.untraced;
 }

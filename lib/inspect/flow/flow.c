@@ -248,21 +248,27 @@ static bool take_edge(struct pdl_flow *flow, uint32_t from, uint32_t edge, struc
            at->most != before.most || at->least != before.least || at->missed != before.missed;
 }
 
-/* From the entry on, as long as something changes. The queue is a ring. */
+/* The next block that is queued from one on, or in the next round; false if there is none. */
+static bool next_queued(const struct pdl_flow *flow, uint32_t *index)
+{
+    const uint32_t size = flow->cfg->block_count;
+    const uint8_t *found = memchr(flow->queued + *index, 1, size - *index);
+    found = found == NULL ? memchr(flow->queued, 1, *index) : found;
+    *index = found != NULL ? (uint32_t)(found - flow->queued) : 0;
+    return found != NULL;
+}
+
+/* From the entry on, as long as something changes. In rounds over the blocks as they stand in the text, so that what
+ * comes to a block on many ways is there before it goes on. */
 static void run(struct pdl_flow *flow)
 {
     const bool settled = flow->conditions.settled;
-    const uint32_t size = flow->cfg->block_count;
-    uint32_t head = 0, tail = size > 1 ? 1 : 0, queued = 1;
+    uint32_t index = 0;
     flow->points[0] =
         (struct pdl_point){.states = PDL_STATE_UNWAITED, .triggers = PDL_NOT_TRIGGERED};
-    flow->queue[0] = 0;
     flow->queued[0] = 1;
-    while (queued > 0) {
-        const uint32_t index = flow->queue[head];
+    for (; next_queued(flow, &index); index++) {
         struct known known;
-        head = head + 1 == size ? 0 : head + 1;
-        queued--;
         flow->queued[index] = 0;
         const struct pdl_block *block = &flow->cfg->blocks[index];
         const struct pdl_point point = pdl_flow_behind(flow, index);
@@ -272,11 +278,8 @@ static void run(struct pdl_flow *flow)
         for (uint32_t i = 0; i < block->successor_count && point.states != 0; i++) {
             const uint32_t to = flow->cfg->successors[block->first_successor + i];
             const bool learns = !settled && take_known(flow, index, i, point.states, &known);
-            if ((take_edge(flow, index, i, point) || learns) && !flow->queued[to]) {
+            if (take_edge(flow, index, i, point) || learns) {
                 flow->queued[to] = 1;
-                flow->queue[tail] = to;
-                tail = tail + 1 == size ? 0 : tail + 1;
-                queued++;
             }
         }
     }
@@ -390,6 +393,9 @@ pdl_status pdl_flow_run(struct pdl_flow *flow, const struct pdl_ptx_module *modu
     if (status == PDL_SUCCESS && flow->switched) {
         run_again(flow);
     }
+    if (status == PDL_SUCCESS && !pdl_flow_find_sure(flow)) {
+        status = pdl_ptx_no_memory();
+    }
     if (status == PDL_SUCCESS) {
         bool again = pdl_flow_count_barriers(flow);
         /* Threads that a barrier orders arrive on others. */
@@ -424,4 +430,5 @@ void pdl_flow_free(struct pdl_flow *flow)
     free(flow->ahead);
     free(flow->meets);
     free(flow->behind_wait);
+    pdl_dominators_free(&flow->behind);
 }

@@ -4,6 +4,7 @@
 #define PDL_INSPECT_FLOW_H
 
 #include "inspect/flow/conditions.h"
+#include "inspect/flow/dominators.h"
 #include "inspect/flow/mbarrier.h"
 #include "inspect/flow/summary.h"
 
@@ -17,6 +18,7 @@ struct pdl_decision {
     uint8_t divergence;
     uint8_t depends; /* PDL_DEPENDS_… of its condition */
     uint64_t need;   /* of those that go around: PDL_NEED_… by barrier */
+    uint8_t sure;    /* PDL_SURE_…: such a thread takes another edge of the block, and waits */
     bool never;      /* no wait can be reached from there */
     bool call;       /* the branch is in the function that the block calls */
     bool reached;    /* by threads that have not waited */
@@ -63,7 +65,11 @@ struct pdl_flow {
     uint32_t *meets;    /* by block: bit by barrier that is arrived at from there on */
     uint32_t *barriers; /* by instruction that is on one: bit by barrier */
     size_t barrier_capacity, taken_capacity, reach_capacity, ahead_capacity, meet_capacity;
-    uint32_t chained;     /* bit by barrier: those whom another one ordered come to it first */
+    uint32_t chained; /* bit by barrier: those whom another one ordered come to it first */
+    struct pdl_dominators behind; /* backward, where barriers may order */
+    uint8_t sure;         /* PDL_SURE_…: such a thread waits in the function, once it is in it */
+    bool relaxed;         /* some arrivals at the cluster's barrier order nothing */
+    uint32_t threads;     /* of a block, at most; 0 if the kernel does not say it */
     bool counted;         /* the function has barriers */
     bool one_warp;        /* all threads of a block are in one warp */
     bool waits;           /* a wait is in the body, or in what it calls, and can be reached */
@@ -155,6 +161,9 @@ void pdl_flow_find_facts(struct pdl_flow *flow);
 /* Finds the branches that lead around a wait; false if there is no memory. */
 bool pdl_flow_find_decisions(struct pdl_flow *flow);
 
+/* What the condition of a block's branch depends on. */
+uint8_t pdl_flow_branch_depends(const struct pdl_flow *flow, const struct pdl_block *block);
+
 /* Between what a branch decides whose condition depends on PDL_DEPENDS_…. */
 uint8_t pdl_flow_divergence_of(const struct pdl_flow *flow, uint8_t depends);
 
@@ -198,6 +207,21 @@ void pdl_flow_awaited(const struct pdl_mbarrier_operation *wait, struct pdl_poin
 
 /* They go around a loop that waits on an mbarrier, which has no turn. */
 void pdl_flow_presume(const struct pdl_mbarrier_operation *wait, struct pdl_point *point);
+
+/* ---- threads that every block has (sure.c) ------------------------------------------------------ */
+
+/* Threads that every block, or the last of them every cluster, has. A block of one thread has no use for barriers. */
+enum {
+    PDL_SURE_FIRST = 1,   /* thread 0 */
+    PDL_SURE_OTHERS = 2,  /* those behind it in the first dimension */
+    PDL_SURE_ELECTED = 4, /* the one of the first warp that elect.sync chooses */
+    PDL_SURE_RANK = 8,    /* thread 0 of the cluster's block 0 */
+    PDL_SURE_IN_BLOCK = PDL_SURE_FIRST | PDL_SURE_OTHERS | PDL_SURE_ELECTED
+};
+
+/* Finds which of them surely wait, and at which decisions they do not go around the wait; false if there is no
+ * memory. */
+bool pdl_flow_find_sure(struct pdl_flow *flow);
 
 /* ---- mbarriers (mbarriers.c) -------------------------------------------------------------------- */
 

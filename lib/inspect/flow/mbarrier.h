@@ -30,6 +30,7 @@ struct pdl_mbarrier_operation {
     uint8_t verdict; /* of a wait: pdl_mbarrier_verdict */
     uint8_t why;     /* pdl_barrier_why */
     uint8_t parity;  /* of the first wait: 0, 1, PDL_PARITY_… */
+    bool relaxed;    /* it orders nothing */
     bool used;       /* of a wait: its result decides something */
     bool on_edge;    /* by a branch that is known */
     bool met;       /* by threads that went around the grid's wait: only they ask for the verdict */
@@ -40,6 +41,7 @@ struct pdl_mbarrier_operation {
 struct pdl_mbarrier_use {
     uint8_t kind;
     uint8_t constant;  /* the parity, or PDL_PARITY_UNKNOWN */
+    bool relaxed;      /* it orders nothing */
     uint8_t states;    /* PDL_STATE_… that it is come to in, entered unwaited */
     uint32_t argument; /* the parameter that is the parity, or PDL_NONE */
     struct pdl_shared address;

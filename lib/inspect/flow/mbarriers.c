@@ -334,6 +334,7 @@ static bool find_operation(struct pdl_mbarriers *mbarriers, struct pdl_flow *flo
     struct pdl_mbarrier_operation operation = {.instruction = index,
                                                .constant = PDL_PARITY_UNKNOWN,
                                                .states = PDL_STATE_UNWAITED,
+                                               .relaxed = at->opcode.relaxed,
                                                .place = PDL_NONE};
     const struct pdl_operand *address =
         kind_of(flow, at, &operation.kind) ? address_of(flow->body, at) : NULL;
@@ -365,6 +366,7 @@ static bool find_uses(struct pdl_mbarriers *mbarriers, struct pdl_flow *flow, ui
                                                    .kind = use->kind,
                                                    .constant = use->constant,
                                                    .states = use->states,
+                                                   .relaxed = use->relaxed,
                                                    .used = true};
         if (address.argument) {
             const struct pdl_operand *passed = argument_of(flow, at, address.root);
@@ -463,11 +465,11 @@ static void add_arrival(const struct pdl_mbarriers *mbarriers, struct arrivals *
 {
     const uint64_t bit =
         operation->place != PDL_NONE ? UINT64_C(1) << operation->place : UINT64_C(0);
-    if (states & (PDL_STATE_WAITED | PDL_STATE_BARRIER)) {
+    if ((states & (PDL_STATE_WAITED | PDL_STATE_BARRIER)) != 0 && !operation->relaxed) {
         arrivals->ordered |= bit;
         arrivals->anywhere = arrivals->anywhere || bit == 0;
     }
-    arrivals->doubtful |= (states & PDL_STATE_MBARRIER) != 0 ? bit : 0;
+    arrivals->doubtful |= (states & PDL_STATE_MBARRIER) != 0 && !operation->relaxed ? bit : 0;
     if (operation->kind == PDL_MBARRIER_ARRIVE) {
         arrivals->early |= (states & PDL_STATE_UNWAITED) != 0 && waits_ahead ? bit : 0;
         arrivals->again |= (states & PDL_STATE_WAITED) != 0 ? bit : 0;
@@ -517,6 +519,9 @@ static void judge(struct pdl_mbarriers *mbarriers, const struct pdl_flow *flow,
     const uint64_t may = place != NULL ? place->may : UINT64_MAX;
     wait->why = PDL_BARRIER_NONE_PASSED;
     wait->verdict = PDL_MBARRIER_NOTHING;
+    if (wait->relaxed) {
+        return;
+    }
     if (!(may & (arrivals->ordered | arrivals->doubtful)) && !arrivals->anywhere) {
         wait->why = PDL_BARRIER_NOBODY;
         return;
@@ -601,6 +606,7 @@ bool pdl_mbarriers_summarize(const struct pdl_mbarriers *mbarriers, struct pdl_f
             .kind = operation->kind,
             .constant = operation->constant,
             .states = flow->points[block].states,
+            .relaxed = operation->relaxed,
             .argument = PDL_NONE,
             .address = {.root = PDL_NONE, .base = PDL_NONE},
         };
@@ -624,7 +630,8 @@ bool pdl_mbarriers_summarize(const struct pdl_mbarriers *mbarriers, struct pdl_f
         for (uint32_t j = 0; j < summary->use_count && !same; j++) {
             const struct pdl_mbarrier_use *other = &summary->uses[j];
             same = other->kind == use.kind && other->constant == use.constant &&
-                   other->states == use.states && other->argument == use.argument &&
+                   other->states == use.states && other->relaxed == use.relaxed &&
+                   other->argument == use.argument &&
                    pdl_shared_same(&other->address, &use.address);
         }
         if (!same && summary->use_count < count) {
@@ -634,6 +641,7 @@ bool pdl_mbarriers_summarize(const struct pdl_mbarriers *mbarriers, struct pdl_f
                 .kind = use.kind,
                 .constant = PDL_PARITY_UNKNOWN,
                 .states = use.states,
+                .relaxed = use.relaxed,
                 .argument = PDL_NONE,
                 .address = {.root = PDL_NONE, .base = PDL_NONE},
             };

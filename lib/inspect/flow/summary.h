@@ -62,6 +62,8 @@ struct pdl_summary {
     uint8_t out;        /* states at its end, entered unwaited; 0: it does not return */
     uint8_t divergence; /* of the branch that decided, where `out` has more than one state */
     uint8_t depends;    /* what that one's condition depends on */
+    uint8_t sure;       /* PDL_SURE_…: such a thread waits in it */
+    bool relaxed;       /* some arrivals at the cluster's barrier order nothing */
     bool waits;         /* some path of it does */
     bool triggers;
     bool triggers_always;

@@ -470,6 +470,21 @@ static pdl_status read_operands(struct reader *reader, struct pdl_instruction *i
     return PDL_SUCCESS;
 }
 
+/* What an instruction that is not understood does to its addresses: a first operand is written, as by a store. */
+static void note_addresses(const struct pdl_body *body, struct pdl_instruction *instruction)
+{
+    struct pdl_opcode *opcode = &instruction->opcode;
+    for (uint32_t i = instruction->operand_count; i-- > 0;) {
+        const struct pdl_operand *operand = &body->operands[instruction->first_operand + i];
+        if (operand->memory && operand->slot == 0) {
+            opcode->writes = opcode->no_result = true;
+        } else if (operand->memory && operand->slot <= UINT8_MAX) {
+            opcode->reads = true;
+            opcode->read_slot = (uint8_t)operand->slot;
+        }
+    }
+}
+
 /* Functions of CUDA's device runtime stand for what they do. */
 static void know_callee(const struct pdl_ptx_module *module, struct pdl_instruction *call)
 {
@@ -534,6 +549,9 @@ static pdl_status read_instruction(struct reader *reader)
     const pdl_status status = read_operands(reader, &instruction);
     if (status != PDL_SUCCESS) {
         return status;
+    }
+    if (instruction.opcode.unknown) {
+        note_addresses(reader->body, &instruction);
     }
     if (instruction.callee != PDL_NONE) {
         know_callee(reader->module, &instruction);

@@ -104,6 +104,7 @@ static struct pdl_opcode copy(const struct pdl_parts *parts)
         opcode.reads = !opcode.writes;
         opcode.read_slot = 1;
     }
+    opcode.unknown = opcode.op == PDL_OP_OTHER && !has(parts, "prefetch");
     return opcode;
 }
 
@@ -127,6 +128,9 @@ static struct pdl_opcode barrier(const struct pdl_parts *parts)
     }
     if (has(parts, "arrive")) {
         return control(PDL_OP_BARRIER_ARRIVE);
+    }
+    if (!has(parts, "sync") && !has(parts, "red")) {
+        return control(PDL_OP_OTHER);
     }
     struct pdl_opcode opcode = control(PDL_OP_BARRIER_BLOCK);
     opcode.no_result = !has(parts, "red");
@@ -152,7 +156,7 @@ static struct pdl_opcode mbarrier(const struct pdl_parts *parts)
 
 static struct pdl_opcode multimem(const struct pdl_parts *parts)
 {
-    struct pdl_opcode opcode = {.op = PDL_OP_OTHER};
+    struct pdl_opcode opcode = {.op = PDL_OP_OTHER, .unknown = true};
     if (pdl_part_is(parts, 1, "ld_reduce")) {
         opcode = (struct pdl_opcode){
             .op = PDL_OP_LOAD, .space = PDL_SPACE_GLOBAL, .reads = true, .read_slot = 1};
@@ -191,6 +195,7 @@ static struct pdl_opcode tensormap(const struct pdl_parts *parts)
     /* tensormap.cp_fenceproxy.global.shared::cta… [global], [shared] */
     struct pdl_opcode opcode = control(PDL_OP_COPY);
     opcode.writes = pdl_part_is(parts, 1, "cp_fenceproxy");
+    opcode.unknown = !opcode.writes;
     return opcode;
 }
 
@@ -220,6 +225,13 @@ static const struct {
     {"ret", PDL_OP_RETURN},      {"exit", PDL_OP_EXIT},        {"trap", PDL_OP_TRAP},
 };
 
+/* Instructions with addresses, which neither read nor write what is there, or not in global memory. Those of the second
+ * list do not unless they name that memory. */
+static const char *const without_access[] = {"prefetch", "prefetchu",    "applypriority", "fence",
+                                             "membar",   "createpolicy", "txq",           "suq"};
+static const char *const in_block[] = {"ldmatrix", "stmatrix", "wgmma", "tcgen05",
+                                       "clusterlaunchcontrol"};
+
 /* Instructions whose first operand is not a result, beside those that are handled one by one. */
 static const char *const without_result[] = {
     "fence",     "membar",   "nanosleep",      "setmaxnreg",   "prefetch",
@@ -227,21 +239,33 @@ static const char *const without_result[] = {
     "tcgen05",   "brkpt",    "griddepcontrol", "stackrestore", "clusterlaunchcontrol",
 };
 
+#define IS_LISTED(parts, list) is_listed(parts, list, sizeof(list) / sizeof((list)[0]))
+
+static bool is_listed(const struct pdl_parts *parts, const char *const *list, size_t count)
+{
+    bool listed = false;
+    for (size_t i = 0; i < count && !listed; i++) {
+        listed = pdl_part_is(parts, 0, list[i]);
+    }
+    return listed;
+}
+
 static struct pdl_opcode other(const struct pdl_parts *parts)
 {
+    struct pdl_opcode opcode = {.op = PDL_OP_OTHER, .unknown = !IS_LISTED(parts, without_access)};
     for (size_t i = 0; i < sizeof(plain) / sizeof(plain[0]); i++) {
         if (pdl_part_is(parts, 0, plain[i].name)) {
-            const bool no_result = plain[i].op >= PDL_OP_BRANCH && plain[i].op <= PDL_OP_TRAP;
-            return (struct pdl_opcode){
-                .op = plain[i].op, .space = space_of(parts), .no_result = no_result};
+            opcode.op = plain[i].op;
+            opcode.space = space_of(parts);
+            opcode.no_result = opcode.op >= PDL_OP_BRANCH && opcode.op <= PDL_OP_TRAP;
+            break;
         }
     }
-    for (size_t i = 0; i < sizeof(without_result) / sizeof(without_result[0]); i++) {
-        if (pdl_part_is(parts, 0, without_result[i])) {
-            return control(PDL_OP_OTHER);
-        }
+    if (IS_LISTED(parts, in_block)) {
+        opcode.unknown = has(parts, "global");
     }
-    return value(PDL_OP_OTHER);
+    opcode.no_result = opcode.no_result || IS_LISTED(parts, without_result);
+    return opcode;
 }
 
 static struct pdl_opcode class_of(const struct pdl_parts *parts)
@@ -301,5 +325,12 @@ struct pdl_opcode pdl_opcode_class(const char *text, size_t length)
     }
     opcode.completes = opcode.op != PDL_OP_MBARRIER_ARRIVE && !pdl_part_is(&parts, 0, "mbarrier") &&
                        !pdl_part_is(&parts, 0, "fence") && has(&parts, "mbarrier");
+    /* What is expected of a phase has no other form, and is no arrival. */
+    opcode.relaxed = has(&parts, "relaxed") && !pdl_part_is(&parts, 1, "expect_tx") &&
+                     !pdl_part_is(&parts, 1, "complete_tx");
+    if (opcode.unknown) {
+        opcode.space = space_of(&parts);
+        opcode.unknown = may_be_global(opcode.space);
+    }
     return opcode;
 }

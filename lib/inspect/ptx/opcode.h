@@ -9,7 +9,7 @@
 #include <string.h>
 
 enum pdl_op {
-    PDL_OP_OTHER, /* also every instruction that is not known */
+    PDL_OP_OTHER, /* also every instruction that is not understood */
     /* control */
     PDL_OP_BRANCH,       /* bra */
     PDL_OP_BRANCH_TABLE, /* brx.idx */
@@ -58,7 +58,9 @@ struct pdl_opcode {
     bool writes;       /* the same, at `write_slot` */
     bool non_coherent; /* the read */
     bool no_result;    /* its first operand is none */
+    bool relaxed;      /* an arrival or a wait that orders nothing */
     bool completes;    /* transactions on an mbarrier, the last address of its operands */
+    bool unknown;      /* not understood: an address among its operands counts as an access */
     uint8_t read_slot; /* operands are counted by commas outside of brackets */
     uint8_t write_slot;
 };

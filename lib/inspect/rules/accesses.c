@@ -74,6 +74,19 @@ static const char *why_unordered(const struct pdl_report *report, const struct p
                             effect->barrier_line, number + 2);
 }
 
+/* Adds a finding at an access, and what it rests on if the instruction is not understood. */
+static pdl_status add(struct pdl_report *report, const struct pdl_effect *effect,
+                      pdl_lint_finding finding)
+{
+    const struct pdl_name *name = &report->module->names.names[effect->name];
+    if (finding.message != NULL && pdl_opcode_class(name->text, name->length).unknown) {
+        finding.message = pdl_arena_format(
+            pdl_report_arena(report), "'%.*s' is not understood and counts as an access: %s",
+            (int)(name->length < 200 ? name->length : 200), name->text, finding.message);
+    }
+    return pdl_report_add(report, finding);
+}
+
 /* Nobody has waited yet, or a branch led around the wait. */
 static pdl_status unwaited_access(struct pdl_report *report, const struct pdl_effect *effect,
                                   uint32_t decision)
@@ -93,7 +106,7 @@ static pdl_status unwaited_access(struct pdl_report *report, const struct pdl_ef
                                            "before the wait, unless that code waits",
                                            verb(effect), through);
         finding.advice = "check the called code, or wait before the access";
-        return pdl_report_add(report, finding);
+        return add(report, effect, finding);
     }
     if (report->module->debug && effect->address.untraced) {
         finding.level = PDL_LINT_NOTE;
@@ -116,7 +129,7 @@ static pdl_status unwaited_access(struct pdl_report *report, const struct pdl_ef
                   : pdl_arena_format(pdl_report_arena(report),
                                      "%ss global memory%s before the wait", verb(effect), through);
         finding.advice = moved ? load_advice(report) : before_wait_advice(report, &finding, effect);
-        return pdl_report_add(report, finding);
+        return add(report, effect, finding);
     }
     finding.rule = PDL_LINT_PARTIAL_WAIT;
     if (states & PDL_STATE_DECIDED) {
@@ -155,7 +168,7 @@ static pdl_status unwaited_access(struct pdl_report *report, const struct pdl_ef
     finding.advice = pdl_report_sentence(
         report, "let every thread that touches memory of earlier kernels execute ",
         pdl_report_idiom(report)->wait, " itself");
-    return pdl_report_add(report, finding);
+    return add(report, effect, finding);
 }
 
 /* What is known of a function that is called before the wait. */

@@ -67,16 +67,6 @@ __global__ void two_copies(const float *x, float *y, int n, bool enable_pdl)
     }
 }
 
-// The flag and the thread that waits for all; the barrier orders the others.
-__global__ void flag_and_thread(const float *x, float *y, bool enable_pdl)
-{
-    if (enable_pdl && threadIdx.x == 0) {
-        PDL_WAIT();
-    }
-    __syncthreads();
-    y[threadIdx.x] = x[threadIdx.x];
-}
-
 // The flag and the warp that reads.
 __global__ void flag_in_a_warp(const float *x, float *y, bool enable_pdl)
 {
