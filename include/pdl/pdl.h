@@ -387,9 +387,9 @@ PDL_API pdl_status pdl_kernel_from_function(struct CUfunc_st *function, pdl_kern
 /**
  * Makes a kernel from a CUkernel, which serves every device.
  *
- * Needs no context. The CUkernel still belongs to its CUlibrary. Launches go through
- * cuLaunchKernelEx on the current context's device. Errors: driver loading,
- * PDL_ERROR_INVALID_ARGUMENT, PDL_ERROR_OUT_OF_MEMORY.
+ * Needs no context. The CUkernel still belongs to its CUlibrary: unload that only after
+ * pdl_kernel_destroy(). Launches go through cuLaunchKernelEx on the current context's device.
+ * Errors: driver loading, PDL_ERROR_INVALID_ARGUMENT, PDL_ERROR_OUT_OF_MEMORY.
  */
 PDL_API pdl_status pdl_kernel_from_kernel(struct CUkern_st *cu_kernel, pdl_kernel **kernel);
 
@@ -589,6 +589,10 @@ enum {
  *
  * Each field names the launch attribute that it becomes, and the driver (and runtime) that it
  * needs if newer than CUDA 12.0.
+ *
+ * The library reads and writes what a descriptor points to during the call only, and copies
+ * `extra_attributes` into a chain. Streams and events still belong to the caller, as in
+ * cuLaunchKernelEx.
  */
 typedef struct pdl_launch_desc {
     uint32_t size; /**< sizeof(pdl_launch_desc) as the caller was compiled. */
@@ -652,8 +656,8 @@ typedef struct pdl_launch_desc {
      * (CUgraphDeviceNode) here. DEVICE_UPDATABLE_KERNEL_NODE. CUDA 12.4. */
     struct CUgraphDeviceUpdatableNode_st **device_node;
 
-    /** CUlaunchAttribute[] for attributes without a field. They are passed to the driver after the
-     * others, unchecked. */
+    /** CUlaunchAttribute[] for attributes without a field. Copies are passed to the driver after the
+     * others, unchecked: what the driver writes into them is lost. */
     const void *extra_attributes;
     uint32_t extra_attribute_count; /**< Elements of `extra_attributes`, at most 16. */
     uint32_t reserved_end;          /**< Zero. */

@@ -132,6 +132,7 @@ void pdl_chain_free_link(const struct pdl_link *link)
         pdl_piece_destroy(part->piece);
     }
     free(part);
+    free((void *)link->desc.extra_attributes);
     free(link->arguments);
     free(link->passed);
     free(link->on);
@@ -177,6 +178,20 @@ pdl_status pdl_chain_lower(const struct pdl_chain *chain, pdl_kernel *kernel,
     return pdl_node_lower(kernel, device, desc, lowered);
 }
 
+/* Of what a descriptor points to, only these are the caller's memory; the rest are handles and addresses. */
+static pdl_status copy_extra(pdl_launch_desc *desc)
+{
+    const size_t bytes = desc->extra_attribute_count * sizeof(CUlaunchAttribute);
+    void *const copy = bytes > 0 ? malloc(bytes) : NULL;
+    if (copy != NULL) {
+        memcpy(copy, desc->extra_attributes, bytes);
+    } else if (bytes > 0) {
+        return PDL_NO_MEMORY();
+    }
+    desc->extra_attributes = copy;
+    return PDL_SUCCESS;
+}
+
 pdl_status pdl_chain_check_launch(const struct pdl_chain *chain, pdl_kernel *kernel,
                                   const pdl_launch_desc *desc, pdl_launch_desc *whole,
                                   struct pdl_lowered *lowered)
@@ -197,7 +212,8 @@ pdl_status pdl_chain_check_launch(const struct pdl_chain *chain, pdl_kernel *ker
         return PDL_FAIL_FIELD(PDL_ERROR_NOT_SUPPORTED, "device_node",
                               "device_node is set: the nodes of a chain belong to it");
     }
-    return pdl_chain_lower(chain, kernel, whole, lowered);
+    status = pdl_chain_lower(chain, kernel, whole, lowered);
+    return status == PDL_SUCCESS ? copy_extra(whole) : status;
 }
 
 pdl_status pdl_chain_append(struct pdl_chain *chain, const struct pdl_link *made, uint32_t *link)
@@ -238,7 +254,11 @@ static pdl_status add(struct pdl_chain *chain, pdl_kernel *kernel, const pdl_lau
         return status;
     }
     status = pdl_arguments_copy(kernel, args, sizes, count, &made.arguments);
-    return status == PDL_SUCCESS ? pdl_chain_append(chain, &made, link) : status;
+    if (status != PDL_SUCCESS) {
+        pdl_chain_free_link(&made);
+        return status;
+    }
+    return pdl_chain_append(chain, &made, link);
 }
 
 pdl_status pdl_chain_add(pdl_chain *chain, pdl_kernel *kernel, const pdl_launch_desc *desc,

@@ -29,7 +29,7 @@ struct pdl_passed {
 struct pdl_link {
     pdl_kernel *kernel;    /* NULL: another node */
     struct pdl_part *part; /* owned; that node, or NULL */
-    pdl_launch_desc desc;  /* whole */
+    pdl_launch_desc desc;  /* whole; its extra_attributes are owned */
     struct pdl_arguments *arguments;
     uint32_t passed_count;
     size_t passed_capacity;
@@ -155,7 +155,8 @@ pdl_status pdl_chain_decide(const struct pdl_chain *chain, uint32_t link,
 void pdl_chain_pass(const struct pdl_link *link, void **values, bool fresh);
 
 /* Checks a descriptor for a link, makes it whole and lowers it: for the chain's device if the chain
- * is built, else for the one that a launch now would run on. */
+ * is built, else for the one that a launch now would run on. On success the caller frees
+ * whole->extra_attributes. */
 pdl_status pdl_chain_check_launch(const struct pdl_chain *chain, pdl_kernel *kernel,
                                   const pdl_launch_desc *desc, pdl_launch_desc *whole,
                                   struct pdl_lowered *lowered);

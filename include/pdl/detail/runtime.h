@@ -41,8 +41,8 @@ typedef struct pdl_runtime_ops {
  * Makes a kernel from a Runtime symbol; use pdl_kernel_from_symbol() of pdl/cudart.h, which passes
  * `ops`.
  *
- * `ops` must outlive the kernel. Errors: driver loading, PDL_ERROR_INVALID_ARGUMENT,
- * PDL_ERROR_OUT_OF_MEMORY.
+ * `ops` and the object that defines `symbol` must outlive the kernel. Errors: driver loading,
+ * PDL_ERROR_INVALID_ARGUMENT, PDL_ERROR_OUT_OF_MEMORY.
  */
 PDL_API pdl_status pdl_kernel_from_runtime(const void *symbol, const pdl_runtime_ops *ops,
                                            pdl_kernel **kernel);

@@ -301,7 +301,11 @@ static pdl_status begin_capture(pdl_chain *chain)
 
 static pdl_launch_desc full_desc(void)
 {
+    static const CUlaunchAttribute extra = {
+        .id = CU_LAUNCH_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE};
     pdl_launch_desc desc = overlap_desc(PDL_OVERLAP_AUTO);
+    desc.extra_attributes = &extra;
+    desc.extra_attribute_count = 1;
     desc.priority = -1;
     desc.mem_sync_domain = 1;
     return desc;
@@ -331,6 +335,8 @@ RUN(chain_reset, return pdl_chain_reset(with.built);)
 RUN(chain_set_args, return pdl_chain_set_args(with.built, 1, VALUES(values));)
 RUN(chain_set_desc, pdl_launch_desc desc = overlap_desc(PDL_OVERLAP_AUTO); desc.grid[0] = 7;
     return pdl_chain_set_desc(with.built, 1, &desc);)
+RUN(chain_set_extra, const pdl_launch_desc desc = full_desc();
+    return pdl_chain_set_desc(with.chain, 1, &desc);)
 RUN(chain_destroy, pdl_chain_destroy(with.built); with.built = NULL; return PDL_SUCCESS;)
 RUN(chain_add_node, const pdl_chain_node node = node_of_kind(PDL_NODE_MEMSET);
     return pdl_chain_add_node(with.built, &node, &with.out.number);)
@@ -459,6 +465,7 @@ static const struct row rows[] = {
     ROW(pdl_chain_reset, chain_reset, NULL, 0, false),
     ROW(pdl_chain_set_args, chain_set_args, NULL, 0, false),
     ROW(pdl_chain_set_desc, chain_set_desc, NULL, 0, false),
+    ROW(pdl_chain_set_desc, chain_set_extra, NULL, 0, false),
     ROW(pdl_chain_destroy, chain_destroy, NULL, 0, false),
     ROW(pdl_chain_add_node, chain_add_node, NULL, 0, false),
     ROW(pdl_chain_add_node, chain_add_graph, NULL, 0, false),
