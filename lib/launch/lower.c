@@ -470,10 +470,6 @@ pdl_status pdl_lower(pdl_kernel *kernel, int device, const pdl_launch_desc *desc
             }
         }
     }
-    CUstream stream = desc->stream;
-    if (stream == NULL && desc->default_stream == PDL_DEFAULT_STREAM_PER_THREAD) {
-        stream = CU_STREAM_PER_THREAD;
-    }
     const bool plain = !rare && lowered->reason == PDL_REASON_GRANTED;
     lowered->config = (CUlaunchConfig){
         .gridDimX = grid.x,
@@ -483,7 +479,7 @@ pdl_status pdl_lower(pdl_kernel *kernel, int device, const pdl_launch_desc *desc
         .blockDimY = block.y,
         .blockDimZ = block.z,
         .sharedMemBytes = desc->dynamic_shared_memory,
-        .hStream = stream,
+        .hStream = pdl_desc_stream(desc),
         .attrs = plain ? (CUlaunchAttribute *)&overlap_attribute : NULL,
         .numAttrs = plain,
     };

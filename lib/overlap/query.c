@@ -127,12 +127,6 @@ static struct pdl_sm sm_of(const pdl_device_info *device, uint32_t shared)
     };
 }
 
-static CUstream stream_of(const pdl_launch_desc *desc)
-{
-    const bool own = desc->default_stream == PDL_DEFAULT_STREAM_PER_THREAD;
-    return desc->stream != NULL ? desc->stream : own ? CU_STREAM_PER_THREAD : CU_STREAM_LEGACY;
-}
-
 static pdl_status check_arguments(const pdl_kernel *primary, const pdl_launch_desc *primary_desc,
                                   const pdl_kernel *secondary,
                                   const pdl_launch_desc *secondary_desc,
@@ -191,15 +185,15 @@ pdl_status pdl_overlap_query(pdl_kernel *primary, const pdl_launch_desc *primary
         status = look_at(secondary, device, secondary_desc, &input.secondary);
     }
     if (status == PDL_SUCCESS) {
-        status = pdl_device_sms(primary->driver, info, stream_of(primary_desc), &input.sms);
+        status = pdl_device_sms(primary->driver, info, pdl_desc_stream(primary_desc), &input.sms);
     }
     if (status == PDL_SUCCESS) {
-        status = pdl_device_sms(primary->driver, info, stream_of(secondary_desc), &sms);
+        status = pdl_device_sms(primary->driver, info, pdl_desc_stream(secondary_desc), &sms);
     }
     if (status != PDL_SUCCESS) {
         return status;
     }
-    const bool same_stream = stream_of(primary_desc) == stream_of(secondary_desc);
+    const bool same_stream = pdl_desc_stream(primary_desc) == pdl_desc_stream(secondary_desc);
     const uint32_t first = input.primary.block.shared_memory;
     const uint32_t second = input.secondary.block.shared_memory;
     input.sm = sm_of(info, first > second ? first : second);
