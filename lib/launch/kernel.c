@@ -385,7 +385,8 @@ const char *pdl_kernel_told_name(const pdl_kernel *kernel)
     if (name == NULL && kernel->kind == PDL_KERNEL_KERNEL && driver->cuKernelGetName != NULL) {
         (void)driver->cuKernelGetName(&name, (CUkernel)kernel->function);
     } else if (name == NULL && kernel->kind != PDL_KERNEL_KERNEL && driver->cuFuncGetName != NULL &&
-               pdl_kernel_handle(kernel, &handle) == PDL_SUCCESS) {
+               ((handle = kernel->function) != NULL ||
+                kernel->ops->get_function(kernel->symbol, &handle) == 0)) {
         (void)driver->cuFuncGetName(&name, handle);
     }
     return name;

@@ -53,8 +53,10 @@ static void look(void)
     if (log != NULL && log[0] != '\0') {
         (void)atomic_fetch_or(&pdl_gate_special, (unsigned)PDL_GATE_LOG);
     }
+    const pdl_error before = *pdl_last_error();
     if (fill(&environment, &given) != PDL_SUCCESS) {
         (void)fprintf(stderr, "libpdl: PDL_TUNED: %s\n", pdl_last_error()->message);
+        pdl_error_restore(&before); /* no call fails for it */
     }
     if (given.capture_only || given.exclude != NULL || has_file) {
         publish(&environment);
