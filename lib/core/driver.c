@@ -55,7 +55,7 @@ pdl_status pdl_driver_load(const char *soname, struct pdl_driver *driver)
 }
 
 static struct pdl_driver loaded_driver;
-static struct pdl_once once = PDL_ONCE_INIT;
+static struct pdl_once once;
 
 static pdl_status load(void *room)
 {

@@ -12,7 +12,7 @@
 
 #include "os/lock.h"
 
-/* What the first use came to. The lock is not held while loading: what the loader runs then may use this
+/* What the first use came to; all zero: there was none. The lock is not held while loading: what the loader runs then may use this
  * library, and wait for a thread that waits for the loader. */
 struct pdl_once {
     struct pdl_lock lock;
@@ -20,10 +20,6 @@ struct pdl_once {
     atomic_bool failed;
     pdl_error error;
 };
-#define PDL_ONCE_INIT                                                                              \
-    {                                                                                              \
-        .failed = false                                                                            \
-    }
 
 /* Gives the table. Until there is an outcome each caller loads into its own `fresh`, and the first one's is copied
  * into `room`. On failure the thread's error is set, and *table is not written. */

@@ -264,10 +264,7 @@ static pdl_status add(struct pdl_chain *chain, pdl_kernel *kernel, const pdl_lau
 pdl_status pdl_chain_add(pdl_chain *chain, pdl_kernel *kernel, const pdl_launch_desc *desc,
                          void *const *args, const size_t *sizes, size_t count, uint32_t *link)
 {
-    const pdl_status status = pdl_chain_enter(chain);
-    return status == PDL_SUCCESS
-               ? pdl_chain_leave(chain, add(chain, kernel, desc, args, sizes, count, link))
-               : status;
+    return PDL_CHAIN_RUN(chain, add(chain, kernel, desc, args, sizes, count, link));
 }
 
 /* ---- other nodes ---------------------------------------------------------------------------- */
@@ -351,8 +348,7 @@ static pdl_status add_node(struct pdl_chain *chain, const pdl_chain_node *node, 
 
 pdl_status pdl_chain_add_node(pdl_chain *chain, const pdl_chain_node *node, uint32_t *link)
 {
-    const pdl_status status = pdl_chain_enter(chain);
-    return status == PDL_SUCCESS ? pdl_chain_leave(chain, add_node(chain, node, link)) : status;
+    return PDL_CHAIN_RUN(chain, add_node(chain, node, link));
 }
 
 /* ---- bodies and conditions ------------------------------------------------------------------ */
@@ -391,9 +387,7 @@ static pdl_status find_body(const struct pdl_chain *chain, uint32_t link, uint32
 
 pdl_status pdl_chain_body(pdl_chain *chain, uint32_t link, uint32_t index, pdl_chain **body)
 {
-    const pdl_status status = pdl_chain_enter(chain);
-    return status == PDL_SUCCESS ? pdl_chain_leave(chain, find_body(chain, link, index, body))
-                                 : status;
+    return PDL_CHAIN_RUN(chain, find_body(chain, link, index, body));
 }
 
 static pdl_status pass(struct pdl_chain *chain, uint32_t index, uint32_t parameter,
@@ -450,10 +444,7 @@ static pdl_status pass(struct pdl_chain *chain, uint32_t index, uint32_t paramet
 pdl_status pdl_chain_pass_condition(pdl_chain *chain, uint32_t link, uint32_t parameter,
                                     pdl_chain *owner, uint32_t conditional)
 {
-    const pdl_status status = pdl_chain_enter(chain);
-    return status == PDL_SUCCESS
-               ? pdl_chain_leave(chain, pass(chain, link, parameter, owner, conditional))
-               : status;
+    return PDL_CHAIN_RUN(chain, pass(chain, link, parameter, owner, conditional));
 }
 
 /* ---- dependencies --------------------------------------------------------------------------- */
@@ -531,8 +522,7 @@ static pdl_status add_dependency(struct pdl_chain *chain, uint32_t link, uint32_
 
 pdl_status pdl_chain_add_dependency(pdl_chain *chain, uint32_t link, uint32_t on)
 {
-    const pdl_status status = pdl_chain_enter(chain);
-    return status == PDL_SUCCESS ? pdl_chain_leave(chain, add_dependency(chain, link, on)) : status;
+    return PDL_CHAIN_RUN(chain, add_dependency(chain, link, on));
 }
 
 /* ---- replaying ------------------------------------------------------------------------------ */
@@ -607,12 +597,10 @@ static inline pdl_status submit(const struct pdl_chain *chain, CUstream stream, 
 
 pdl_status pdl_chain_upload(pdl_chain *chain, struct CUstream_st *stream)
 {
-    const pdl_status status = pdl_chain_enter(chain);
-    return status == PDL_SUCCESS ? pdl_chain_leave(chain, submit(chain, stream, true)) : status;
+    return PDL_CHAIN_RUN(chain, submit(chain, stream, true));
 }
 
 pdl_status pdl_chain_launch(pdl_chain *chain, struct CUstream_st *stream)
 {
-    const pdl_status status = pdl_chain_enter(chain);
-    return status == PDL_SUCCESS ? pdl_chain_leave(chain, submit(chain, stream, false)) : status;
+    return PDL_CHAIN_RUN(chain, submit(chain, stream, false));
 }

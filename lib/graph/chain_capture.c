@@ -139,8 +139,7 @@ static pdl_status begin(struct pdl_chain *chain, CUstream stream)
 
 pdl_status pdl_chain_capture_begin(pdl_chain *chain, struct CUstream_st *stream)
 {
-    const pdl_status status = pdl_chain_enter(chain);
-    return status == PDL_SUCCESS ? pdl_chain_leave(chain, begin(chain, stream)) : status;
+    return PDL_CHAIN_RUN(chain, begin(chain, stream));
 }
 
 /* ---- ending --------------------------------------------------------------------------------- */
@@ -231,6 +230,5 @@ static pdl_status end(struct pdl_chain *chain, uint32_t *link)
 
 pdl_status pdl_chain_capture_end(pdl_chain *chain, uint32_t *link)
 {
-    const pdl_status status = pdl_chain_enter(chain);
-    return status == PDL_SUCCESS ? pdl_chain_leave(chain, end(chain, link)) : status;
+    return PDL_CHAIN_RUN(chain, end(chain, link));
 }

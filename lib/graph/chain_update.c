@@ -47,8 +47,7 @@ static pdl_status set_args(struct pdl_chain *chain, uint32_t index, void *const 
 
 pdl_status pdl_chain_set_args(pdl_chain *chain, uint32_t link, void *const *args)
 {
-    const pdl_status status = pdl_chain_enter(chain);
-    return status == PDL_SUCCESS ? pdl_chain_leave(chain, set_args(chain, link, args)) : status;
+    return PDL_CHAIN_RUN(chain, set_args(chain, link, args));
 }
 
 /* A granted overlap is one of the attributes. */
@@ -110,8 +109,7 @@ static pdl_status set_desc(struct pdl_chain *chain, uint32_t index, const pdl_la
 
 pdl_status pdl_chain_set_desc(pdl_chain *chain, uint32_t link, const pdl_launch_desc *desc)
 {
-    const pdl_status status = pdl_chain_enter(chain);
-    return status == PDL_SUCCESS ? pdl_chain_leave(chain, set_desc(chain, link, desc)) : status;
+    return PDL_CHAIN_RUN(chain, set_desc(chain, link, desc));
 }
 
 /* ---- other nodes ---------------------------------------------------------------------------- */
@@ -174,6 +172,5 @@ static pdl_status set_node(struct pdl_chain *chain, uint32_t index, const pdl_ch
 
 pdl_status pdl_chain_set_node(pdl_chain *chain, uint32_t link, const pdl_chain_node *node)
 {
-    const pdl_status status = pdl_chain_enter(chain);
-    return status == PDL_SUCCESS ? pdl_chain_leave(chain, set_node(chain, link, node)) : status;
+    return PDL_CHAIN_RUN(chain, set_node(chain, link, node));
 }

@@ -159,7 +159,7 @@ static pdl_status load(void *room)
 }
 
 static struct pdl_rtc_compiler loaded;
-static struct pdl_once once = PDL_ONCE_INIT;
+static struct pdl_once once;
 
 pdl_status pdl_rtc_compiler_open(const struct pdl_rtc_compiler **compiler)
 {

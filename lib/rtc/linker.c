@@ -111,7 +111,7 @@ static pdl_status load(void *room)
 }
 
 static struct pdl_rtc_linker loaded;
-static struct pdl_once once = PDL_ONCE_INIT;
+static struct pdl_once once;
 
 pdl_status pdl_rtc_linker_open(const struct pdl_rtc_linker **linker)
 {

@@ -22,7 +22,7 @@ pdl_status pdl_trace_driver_load(const char *soname, struct pdl_trace_driver *dr
 }
 
 static struct pdl_trace_driver loaded_driver;
-static struct pdl_once once = PDL_ONCE_INIT;
+static struct pdl_once once;
 
 static pdl_status load(void *room)
 {

@@ -68,7 +68,7 @@ static void fork_during(void *(*first)(void *), int (*second)(void))
 
 /* ---- loading ----------------------------------------------------------------------------------- */
 
-static struct pdl_once once = PDL_ONCE_INIT;
+static struct pdl_once once;
 static int room;
 
 static pdl_status load_slowly(void *where)
