@@ -332,14 +332,6 @@ pdl_status pdl_kernel_refresh_shared_memory(pdl_kernel *kernel, struct pdl_kerne
 pdl_status pdl_kernel_occupancy(pdl_kernel *kernel, struct pdl_kernel_facts *facts,
                                 uint32_t threads, uint32_t dynamic_shared_memory, int *blocks)
 {
-    /* Launches repeat their shape: the last question and its answer fit one atomic word. */
-    const uint64_t question =
-        (1ull << 63) | ((uint64_t)dynamic_shared_memory << 24) | ((uint64_t)threads << 8);
-    const uint64_t last = atomic_load_explicit(&facts->occupancy, memory_order_relaxed);
-    if ((last & ~0xffull) == question) {
-        *blocks = (int)(last & 0xff);
-        return PDL_SUCCESS;
-    }
     int answer = 0;
     CUfunction handle;
     const pdl_status status = pdl_kernel_handle(kernel, &handle);
@@ -353,7 +345,10 @@ pdl_status pdl_kernel_occupancy(pdl_kernel *kernel, struct pdl_kernel_facts *fac
                                    (int32_t)result, "to count the blocks that an SM holds");
     }
     if (answer <= 0xff) {
-        atomic_store_explicit(&facts->occupancy, question | (uint64_t)answer, memory_order_relaxed);
+        atomic_store_explicit(&facts->occupancy,
+                              pdl_occupancy_question(threads, dynamic_shared_memory) |
+                                  (uint64_t)answer,
+                              memory_order_relaxed);
     }
     *blocks = answer;
     return PDL_SUCCESS;

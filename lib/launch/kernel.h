@@ -36,7 +36,7 @@ struct pdl_kernel_facts {
     int32_t static_shared_memory; /* bytes a block */
     int32_t local_memory;         /* bytes a thread */
     int32_t constant_memory;      /* bytes */
-    /* The last answer of the occupancy calculator: see pdl_kernel_occupancy(). */
+    /* The last answer of the occupancy calculator: see pdl_kernel_last_occupancy(). */
     _Atomic uint64_t occupancy;
     /* The policies that `reason` was decided under, and the kernel's lines in their tuned file. */
     _Atomic(const struct pdl_policies *) policies;
@@ -207,7 +207,22 @@ static inline bool pdl_kernel_can_count(const struct pdl_kernel_facts *facts,
            atomic_load_explicit(&facts->max_dynamic_shared_memory, memory_order_relaxed);
 }
 
-/* How many blocks of that shape one SM holds at a time. */
+/* Launches repeat their shape: the last question and, in the low byte, its answer fit one atomic word. */
+static inline uint64_t pdl_occupancy_question(uint32_t threads, uint32_t dynamic_shared_memory)
+{
+    return 1ull << 63 | (uint64_t)dynamic_shared_memory << 24 | (uint64_t)threads << 8;
+}
+
+/* How many blocks of that shape one SM held when it was asked last; 0: something else was asked. */
+static inline uint32_t pdl_kernel_last_occupancy(struct pdl_kernel_facts *facts, uint32_t threads,
+                                                 uint32_t dynamic_shared_memory)
+{
+    const uint64_t last = atomic_load_explicit(&facts->occupancy, memory_order_relaxed) ^
+                          pdl_occupancy_question(threads, dynamic_shared_memory);
+    return last <= 0xff ? (uint32_t)last : 0;
+}
+
+/* Asks the driver how many it holds. */
 pdl_status pdl_kernel_occupancy(pdl_kernel *kernel, struct pdl_kernel_facts *facts,
                                 uint32_t threads, uint32_t dynamic_shared_memory, int *blocks);
 
