@@ -170,7 +170,7 @@ pdl_status pdl_chain_lower(const struct pdl_chain *chain, pdl_kernel *kernel,
 {
     int device = chain->root->device;
     if (!chain->root->built) {
-        const pdl_status status = pdl_kernel_device(kernel, &device);
+        const pdl_status status = pdl_kernel_device(kernel, NULL, &device);
         if (status != PDL_SUCCESS) {
             return status;
         }
@@ -527,43 +527,10 @@ pdl_status pdl_chain_add_dependency(pdl_chain *chain, uint32_t link, uint32_t on
 
 /* ---- replaying ------------------------------------------------------------------------------ */
 
-/* The device of a stream. The default streams belong to the current context. */
-static pdl_status stream_device(const struct pdl_driver *driver, CUstream stream, int *device)
-{
-    const char *call = "cuStreamGetDevice";
-    CUdevice of = 0;
-    CUresult result;
-    if (stream == NULL || stream == CU_STREAM_LEGACY || stream == CU_STREAM_PER_THREAD) {
-        return pdl_device_of_context(driver, device);
-    }
-    if (driver->cuStreamGetDevice != NULL) {
-        result = driver->cuStreamGetDevice(stream, &of);
-    } else {
-        CUcontext context = NULL;
-        CUcontext previous = NULL;
-        call = "cuStreamGetCtx";
-        result = driver->cuStreamGetCtx(stream, &context);
-        if (result == CUDA_SUCCESS) {
-            call = "cuCtxPushCurrent";
-            result = driver->cuCtxPushCurrent(context);
-        }
-        if (result == CUDA_SUCCESS) {
-            call = "cuCtxGetDevice";
-            result = driver->cuCtxGetDevice(&of);
-            (void)driver->cuCtxPopCurrent(&previous);
-        }
-    }
-    if (result != CUDA_SUCCESS) {
-        return pdl_error_from_cuda(driver, call, (int32_t)result, "to find the device of a stream");
-    }
-    *device = of;
-    return PDL_SUCCESS;
-}
-
 static pdl_status check_device(const struct pdl_chain *chain, CUstream stream)
 {
     int device = -1;
-    const pdl_status status = stream_device(chain->driver, stream, &device);
+    const pdl_status status = pdl_device_of_stream(chain->driver, stream, &device);
     if (status == PDL_SUCCESS && device != chain->device) {
         return PDL_FAIL_FIELD(PDL_ERROR_WRONG_DEVICE, "stream",
                               "the stream is of device %d and the chain was built for device %d",

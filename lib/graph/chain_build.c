@@ -252,7 +252,7 @@ static pdl_status make_graph(struct pdl_chain *chain, struct build *build)
 
 static pdl_status find_context(const struct pdl_driver *driver, struct build *build)
 {
-    const pdl_status status = pdl_device_of_context(driver, &build->device);
+    const pdl_status status = pdl_device_of_stream(driver, NULL, &build->device);
     const CUresult result =
         status == PDL_SUCCESS ? driver->cuCtxGetCurrent(&build->context) : CUDA_SUCCESS;
     return result == CUDA_SUCCESS ? status

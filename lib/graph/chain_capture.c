@@ -62,7 +62,7 @@ static pdl_status kernel_at_end(const struct pdl_chain *chain, const struct pdl_
     if (link->kernel != NULL) {
         struct pdl_lowered lowered;
         int device = -1;
-        pdl_status status = pdl_device_of_context(chain->driver, &device);
+        pdl_status status = pdl_device_of_stream(chain->driver, NULL, &device);
         if (status == PDL_SUCCESS) {
             status = pdl_node_lower(link->kernel, device, &link->desc, &lowered);
         }

@@ -111,7 +111,7 @@ static pdl_status explain_part(const struct pdl_chain *chain, uint32_t index,
         status = piece->overlaps ? after_all(chain, index, &reason) : PDL_SUCCESS;
     }
     if (status == PDL_SUCCESS && !chain->root->built) {
-        status = pdl_device_of_context(chain->driver, &known->device);
+        status = pdl_device_of_stream(chain->driver, NULL, &known->device);
     }
     known->overlap = reason == PDL_REASON_GRANTED;
     known->overlap_reason = (uint32_t)reason;

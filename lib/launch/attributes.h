@@ -78,13 +78,9 @@ struct pdl_attribute {
     uint32_t limit; /* of a word */
 };
 
-/* The indices of the rows, and how many there are. */
-enum {
-#define PDL_ATTRIBUTE_ROW_(number, name, ...) PDL_ATTRIBUTE_ROW_##name,
-    PDL_ATTRIBUTE_LIST(PDL_ATTRIBUTE_ROW_)
-#undef PDL_ATTRIBUTE_ROW_
-        PDL_ATTRIBUTE_COUNT
-};
+#define PDL_ATTRIBUTE_COUNT_ONE_(...) +1
+/* How many rows there are. */
+#define PDL_ATTRIBUTE_COUNT (0 PDL_ATTRIBUTE_LIST(PDL_ATTRIBUTE_COUNT_ONE_))
 
 extern const struct pdl_attribute pdl_attributes[PDL_ATTRIBUTE_COUNT];
 

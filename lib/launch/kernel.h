@@ -83,13 +83,21 @@ struct pdl_kernel {
     _Atomic(struct pdl_kernel_facts *) facts[]; /* device_count of them */
 };
 
-/* The device that a launch now would run on, where it is not always the same. */
-pdl_status pdl_kernel_current_device(const pdl_kernel *kernel, int *device);
+/* The stream whose context a launch takes its device from; NULL: it is the current one, or does not matter. */
+static inline CUstream pdl_kernel_stream(const pdl_kernel *kernel, CUstream stream)
+{
+    return kernel->device < 0 && kernel->kind == PDL_KERNEL_KERNEL && stream != PDL_NODE_STREAM
+               ? stream
+               : NULL;
+}
 
-static inline pdl_status pdl_kernel_device(const pdl_kernel *kernel, int *device)
+/* The device that a launch into a stream would run on now, where it is not always the same. */
+pdl_status pdl_kernel_current_device(const pdl_kernel *kernel, CUstream stream, int *device);
+
+static inline pdl_status pdl_kernel_device(const pdl_kernel *kernel, CUstream stream, int *device)
 {
     if (kernel->device < 0) {
-        return pdl_kernel_current_device(kernel, device);
+        return pdl_kernel_current_device(kernel, stream, device);
     }
     *device = kernel->device;
     return PDL_SUCCESS;
@@ -222,8 +230,8 @@ static inline uint32_t pdl_kernel_last_occupancy(struct pdl_kernel_facts *facts,
     return last <= 0xff ? (uint32_t)last : 0;
 }
 
-/* Asks the driver how many it holds. */
-pdl_status pdl_kernel_occupancy(pdl_kernel *kernel, struct pdl_kernel_facts *facts,
+/* Asks the driver how many it holds, for a launch into a stream. */
+pdl_status pdl_kernel_occupancy(pdl_kernel *kernel, struct pdl_kernel_facts *facts, CUstream stream,
                                 uint32_t threads, uint32_t dynamic_shared_memory, int *blocks);
 
 /* The CUfunction of a kernel in the current context. */

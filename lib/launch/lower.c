@@ -195,7 +195,7 @@ PDL_RARE static pdl_status check_fields(const pdl_launch_desc *desc, uint32_t *a
     if (desc->cooperative == 1 && desc->overlap <= PDL_OVERLAP_REQUIRE &&
         desc->default_stream <= PDL_DEFAULT_STREAM_PER_THREAD &&
         !has_rare(desc, offsetof(pdl_launch_desc, trigger_event))) {
-        *asked = 1u << PDL_ATTRIBUTE_ROW_COOPERATIVE;
+        *asked = 1u << (pdl_attribute_find(PDL_ATTRIBUTE_COOPERATIVE) - pdl_attributes);
         return PDL_SUCCESS;
     }
     const pdl_status status = check_values(desc);
@@ -269,8 +269,8 @@ static pdl_status check_cooperative(pdl_kernel *kernel, struct pdl_kernel_facts 
     }
     /* Others may have changed the kernel's carve-out since: ask before refusing. */
     int blocks = 0;
-    const pdl_status status =
-        pdl_kernel_occupancy(kernel, facts, threads, desc->dynamic_shared_memory, &blocks);
+    const pdl_status status = pdl_kernel_occupancy(kernel, facts, desc->stream, threads,
+                                                   desc->dynamic_shared_memory, &blocks);
     if (status != PDL_SUCCESS) {
         return status;
     }
@@ -517,7 +517,7 @@ PDL_FLAT pdl_status pdl_launch_prepare(pdl_kernel *kernel, const pdl_launch_desc
     if (bound != NULL) {
         *device = bound->device;
     } else if (status == PDL_SUCCESS) {
-        status = pdl_kernel_device(kernel, device);
+        status = pdl_kernel_device(kernel, desc->stream, device);
     }
     lowered->function = bound != NULL ? bound->function : kernel->function;
     return status == PDL_SUCCESS ? pdl_lower(kernel, *device, desc, lowered) : status;

@@ -63,7 +63,8 @@ static pdl_status ask_driver(pdl_kernel *kernel, struct pdl_kernel_facts *facts,
         (desc->flags & PDL_LAUNCH_SET_SHARED_MEMORY_CARVEOUT) != 0) {
         return PDL_SUCCESS;
     }
-    return pdl_kernel_occupancy(kernel, facts, block->threads, desc->dynamic_shared_memory, blocks);
+    return pdl_kernel_occupancy(kernel, facts, desc->stream, block->threads,
+                                desc->dynamic_shared_memory, blocks);
 }
 
 /* Checks a launch as pdl_launch() would, and fills a side of the input. */
@@ -143,16 +144,16 @@ static pdl_status check_arguments(const pdl_kernel *primary, const pdl_launch_de
     return pdl_sized_check(report, "report");
 }
 
-/* The device that both are asked about: as pdl_kernel_get() takes it. */
-static pdl_status find_device(pdl_kernel *primary, pdl_kernel *secondary, int *device)
+/* The device that both are asked about: as pdl_kernel_get() takes it, or where the secondary would run. */
+static pdl_status find_device(pdl_kernel *primary, pdl_kernel *secondary, CUstream stream,
+                              int *device)
 {
     pdl_kernel_info info = PDL_KERNEL_INFO_INIT;
-    pdl_status status = pdl_kernel_get(primary, *device, &info);
-    if (status != PDL_SUCCESS) {
-        return status;
+    pdl_status status = *device == -1 ? pdl_kernel_device(secondary, stream, device) : PDL_SUCCESS;
+    if (status == PDL_SUCCESS) {
+        status = pdl_kernel_get(primary, *device, &info);
     }
-    *device = info.device;
-    return pdl_kernel_get(secondary, *device, &info);
+    return status == PDL_SUCCESS ? pdl_kernel_get(secondary, *device, &info) : status;
 }
 
 pdl_status pdl_overlap_query(pdl_kernel *primary, const pdl_launch_desc *primary_desc,
@@ -173,7 +174,7 @@ pdl_status pdl_overlap_query(pdl_kernel *primary, const pdl_launch_desc *primary
         status = pdl_desc_whole(&secondary_desc, &secondary_copy);
     }
     if (status == PDL_SUCCESS) {
-        status = find_device(primary, secondary, &device);
+        status = find_device(primary, secondary, secondary_desc->stream, &device);
     }
     if (status == PDL_SUCCESS) {
         status = pdl_device_facts(primary->driver, device, &info);
