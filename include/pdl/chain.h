@@ -66,7 +66,7 @@ PDL_API void pdl_chain_destroy(pdl_chain *chain);
  *
  * The descriptor's stream is not used. Events and device_node are not allowed in it
  * (PDL_ERROR_NOT_SUPPORTED): edges replace them, and the nodes belong to the chain. The kernel
- * must outlive the chain; the argument values are copied.
+ * must outlive the chain; the argument values and the descriptor's `extra_attributes` are copied.
  * @param args one pointer per parameter; NULL if the kernel takes none
  * @param sizes the arguments' sizes in bytes, to be compared with those of the kernel's
  * parameters, or NULL. The driver reports the kernel's (cuKernelGetParamInfo, cuFuncGetParamInfo)
@@ -104,7 +104,8 @@ typedef enum pdl_node_kind {
  *
  * Memory is set and copied in rows of `width` bytes, `height` rows a slice and `depth` slices. For
  * rows that are not consecutive, the pitches are the bytes from one row to the next; for slices that
- * are not, the slice rows are the rows from one slice to the next.
+ * are not, the slice rows are the rows from one slice to the next. Memory and `data` are not copied:
+ * they must be valid during each replay.
  */
 typedef struct pdl_chain_node {
     uint32_t size;      /**< sizeof(pdl_chain_node) as the caller was compiled. */
@@ -121,7 +122,7 @@ typedef struct pdl_chain_node {
     uint32_t value;             /**< MEMSET: the value of each element. */
     uint32_t element_size;      /**< MEMSET: 1, 2 or 4 bytes; 0 means 1. */
     void (*function)(void *);   /**< HOST: called with `data`, once per replay. */
-    void *data;                 /**< HOST: not copied. */
+    void *data;                 /**< HOST: what `function` gets. */
     struct CUevent_st *event;   /**< EVENT_RECORD, EVENT_WAIT: must outlive the chain. */
     struct CUgraph_st *graph;   /**< GRAPH: copied now, so later changes have no effect. */
     uint32_t initial;           /**< IF, WHILE, SWITCH: the condition when a replay begins. */
@@ -295,7 +296,7 @@ typedef struct pdl_chain_report {
     uint32_t size;                  /**< sizeof(pdl_chain_report) as the caller was compiled. */
     uint32_t dependency_capacity;   /**< In: elements of `dependency_links`. */
     uint32_t *dependency_links;     /**< In: where to list the links that this one waits for, as
-                                       many as fit; NULL to only count them. */
+                                       many as fit; NULL to only count them. Not kept. */
     uint32_t dependencies;          /**< How many links this one waits for; may exceed
                                        dependency_capacity. */
     uint32_t links;                 /**< Links in the chain. */

@@ -77,7 +77,7 @@ typedef struct pdl_full_dependency {
 typedef struct pdl_census {
     uint32_t size;          /**< sizeof(pdl_census) as the caller was compiled. */
     uint32_t full_capacity; /**< In: elements of `full_dependencies`. */
-    /** In: where to list the full dependencies between kernels; NULL to only count them. */
+    /** In: where to list the full dependencies between kernels; NULL to only count them. Not kept. */
     pdl_full_dependency *full_dependencies;
     uint32_t nodes;                       /**< All nodes. */
     uint32_t kernels;                     /**< Kernel nodes. */
@@ -122,8 +122,9 @@ PDL_API const char *pdl_full_reason_string(pdl_full_reason reason);
 /**
  * Adds a kernel node to a graph.
  *
- * The descriptor's stream is not used, and events are not allowed in it: in a graph they are
- * edges. The gate of launches applies to programmatic edges: with PDL_OVERLAP_REQUIRE a launch
+ * The kernel's code must outlive the graph and what is instantiated from it: pdl_kernel_destroy()
+ * unloads what libpdl loaded. The descriptor's stream is not used, and events are not allowed in it:
+ * in a graph they are edges. The gate of launches applies to programmatic edges: with PDL_OVERLAP_REQUIRE a launch
  * that may not overlap is refused, with PDL_OVERLAP_AUTO its programmatic edges become full. The
  * same holds if a dependency has a programmatic edge itself and libpdl has not added its kernel to
  * a graph with overlap: it may not wait for its predecessors (PDL_REASON_PREDECESSOR). A

@@ -277,7 +277,8 @@ PDL_API const pdl_inspect_error *pdl_inspect_last_error(void);
 /**
  * Reads PTX text, a cubin, a fatbin or an ELF file with device code from memory, and analyses it.
  *
- * `name` is for messages and locations. `options` may be NULL. `bytes` may be freed afterwards. An
+ * `name` is for messages and locations. `options` may be NULL. `bytes`, and what `options` points
+ * to, may be freed afterwards. An
  * unreadable image (see `unread`) is not an error if another one is readable, or one was left out
  * because of `max_unpacked`.
  *

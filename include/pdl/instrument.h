@@ -130,7 +130,8 @@ typedef struct pdl_instrumentation pdl_instrumentation;
 /**
  * Instruments the kernels of a PTX text.
  *
- * `name` is for messages. `options` may be NULL. `text` may be freed afterwards. The result is
+ * `name` is for messages. `options` may be NULL. `text`, and what `options` points to, may be freed
+ * afterwards. The result is
  * inspected as if every kernel were launched with overlap; an instrumented kernel with a finding
  * that pdl_inspection_shown() counts is refused, and stays as it was. A kernel that is refused is
  * not an error.

@@ -152,10 +152,10 @@ typedef struct pdl_overlap_report {
  * whether the secondary waits, it does not overlap, and the answer is PDL_NO. The primary must be
  * the secondary's immediate predecessor in the stream.
  *
- * Needs a current context as pdl_kernel_get() does. Maps to
+ * Needs a current context as pdl_launch() and pdl_kernel_get() do. Maps to
  * cuOccupancyMaxActiveBlocksPerMultiprocessor, and at the first query of a kernel to the calls of
  * pdl_kernel_get(). It takes microseconds, so do not call it for each launch.
- * @param device the ordinal, or -1 for the current context's
+ * @param device the ordinal, or -1 for the one that the secondary would run on
  * @param[in,out] report filled on success
  * Errors: PDL_ERROR_INVALID_ARGUMENT, PDL_ERROR_DESC_SIZE; those of pdl_kernel_get(); those of
  * pdl_launch() that need no launch, for either descriptor.

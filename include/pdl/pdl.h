@@ -387,9 +387,10 @@ PDL_API pdl_status pdl_kernel_from_function(struct CUfunc_st *function, pdl_kern
 /**
  * Makes a kernel from a CUkernel, which serves every device.
  *
- * Needs no context. The CUkernel still belongs to its CUlibrary. Launches go through
- * cuLaunchKernelEx on the current context's device. Errors: driver loading,
- * PDL_ERROR_INVALID_ARGUMENT, PDL_ERROR_OUT_OF_MEMORY.
+ * Needs no context. The CUkernel still belongs to its CUlibrary: unload that only after
+ * pdl_kernel_destroy(). Launches go through cuLaunchKernelEx on the stream's device, which for a
+ * default stream is the current context's. Errors: driver loading, PDL_ERROR_INVALID_ARGUMENT,
+ * PDL_ERROR_OUT_OF_MEMORY.
  */
 PDL_API pdl_status pdl_kernel_from_kernel(struct CUkern_st *cu_kernel, pdl_kernel **kernel);
 
@@ -415,11 +416,11 @@ PDL_API pdl_status pdl_kernel_from_kernel_image(struct CUkern_st *cu_kernel, con
 /**
  * Loads an image (PTX text, cubin or fatbin) and makes a kernel from the entry of that name.
  *
- * Needs no context; one kernel serves every device. The image is not kept and may be freed; PTX
- * text need not end in a NUL. The loaded code belongs to the kernel. Waits and triggers are read
- * from the code that the present devices run. They stay unknown if it calls external code, or is
- * compressed and the library for that (libzstd.so.1, liblz4.so.1) is missing: see `waits` of
- * pdl_kernel_info. Maps to cuLibraryLoadData and cuLibraryGetKernel.
+ * Needs no context; one kernel serves every device, as with pdl_kernel_from_kernel(). The image is
+ * not kept and may be freed; PTX text need not end in a NUL. The loaded code belongs to the kernel.
+ * Waits and triggers are read from the code that the present devices run. They stay unknown if it
+ * calls external code, or is compressed and the library for that (libzstd.so.1, liblz4.so.1) is
+ * missing: see `waits` of pdl_kernel_info. Maps to cuLibraryLoadData and cuLibraryGetKernel.
  * @param image the bytes
  * @param size how many bytes there are
  * @param name the entry's name in the image: plain for extern "C", otherwise mangled
@@ -589,6 +590,10 @@ enum {
  *
  * Each field names the launch attribute that it becomes, and the driver (and runtime) that it
  * needs if newer than CUDA 12.0.
+ *
+ * The library reads and writes what a descriptor points to during the call only, and copies
+ * `extra_attributes` into a chain. Streams and events still belong to the caller, as in
+ * cuLaunchKernelEx.
  */
 typedef struct pdl_launch_desc {
     uint32_t size; /**< sizeof(pdl_launch_desc) as the caller was compiled. */
@@ -652,8 +657,8 @@ typedef struct pdl_launch_desc {
      * (CUgraphDeviceNode) here. DEVICE_UPDATABLE_KERNEL_NODE. CUDA 12.4. */
     struct CUgraphDeviceUpdatableNode_st **device_node;
 
-    /** CUlaunchAttribute[] for attributes without a field. They are passed to the driver after the
-     * others, unchecked. */
+    /** CUlaunchAttribute[] for attributes without a field. Copies are passed to the driver after the
+     * others, unchecked: what the driver writes into them is lost. */
     const void *extra_attributes;
     uint32_t extra_attribute_count; /**< Elements of `extra_attributes`, at most 16. */
     uint32_t reserved_end;          /**< Zero. */

@@ -249,7 +249,7 @@ typedef enum pdl_rtc_cache_flag {
     PDL_RTC_CACHE_READ_ONLY = 2    /**< `directory` is never written. */
 } pdl_rtc_cache_flag;
 
-/** The folders of a cache. Start from PDL_RTC_CACHE_DESC_INIT. */
+/** The folders of a cache. Start from PDL_RTC_CACHE_DESC_INIT. The strings are copied. */
 typedef struct pdl_rtc_cache_desc {
     uint32_t size;         /**< sizeof(pdl_rtc_cache_desc) as the caller was compiled. */
     uint32_t flags;        /**< pdl_rtc_cache_flag, or-ed. */

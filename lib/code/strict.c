@@ -22,59 +22,69 @@
 
 /* Written once. */
 static bool strict_on;
-static void *inspect_library;
-static pdl_strict_memory *inspect_memory;
-static pdl_strict_shown *inspection_shown; /* NULL: there is no libpdl-inspect, or an older one */
-static pdl_strict_destroy *inspection_destroy;
+static struct inspector {
+    void *library;
+    pdl_strict_memory *memory;
+    pdl_strict_shown *shown; /* NULL: there is no libpdl-inspect, or an older one */
+    pdl_strict_destroy *destroy;
+    char missing[256]; /* why */
+} inspector;
 
-static const char *inspect_missing; /* why */
-
-static void load_inspect(void)
+static void load_inspect(struct inspector *made)
 {
-    static char why[256];
-    void *const library = pdl_library_open_beside(INSPECT_SONAME);
-    if (library != NULL) {
-        *(void **)&inspection_destroy = pdl_library_symbol(library, "pdl_inspection_destroy");
-        *(void **)&inspect_memory = pdl_library_symbol(library, "pdl_inspect_memory");
-        *(void **)&inspection_shown =
-            pdl_library_symbol(library, "pdl_inspection_shown"); /* the newest */
+    made->library = pdl_library_open_beside(INSPECT_SONAME);
+    if (made->library != NULL) {
+        *(void **)&made->destroy = pdl_library_symbol(made->library, "pdl_inspection_destroy");
+        *(void **)&made->memory = pdl_library_symbol(made->library, "pdl_inspect_memory");
+        *(void **)&made->shown =
+            pdl_library_symbol(made->library, "pdl_inspection_shown"); /* the newest */
     }
-    inspect_library = library;
-    if (inspection_shown == NULL) {
-        (void)snprintf(why, sizeof(why), "%s", pdl_library_error());
-        inspect_missing = why;
+    if (made->shown == NULL) {
+        (void)snprintf(made->missing, sizeof(made->missing), "%s", pdl_library_error());
     }
 }
 
 const char *pdl_strict_load(void)
 {
     static struct pdl_first first;
-    pdl_first_run(&first, load_inspect);
-    return inspect_missing;
+    if (!pdl_first_is_done(&first)) {
+        struct inspector mine = {.library = NULL};
+        load_inspect(&mine);
+        pdl_first_publish(&first, &inspector, &mine, sizeof(mine));
+    }
+    return inspector.shown == NULL ? inspector.missing : NULL;
 }
 
 void *pdl_strict_symbol(const char *name)
 {
-    return pdl_strict_load() == NULL ? pdl_library_symbol(inspect_library, name) : NULL;
+    return pdl_strict_load() == NULL ? pdl_library_symbol(inspector.library, name) : NULL;
 }
 
 static void start_strict(void)
 {
     const char *wanted = pdl_environment_secure("PDL_OVERLAP_STRICT");
     strict_on = wanted != NULL && strcmp(wanted, "1") == 0;
-    const char *const why = strict_on ? pdl_strict_load() : NULL;
-    if (why != NULL) {
+}
+
+static void say_what_is_missing(void)
+{
+    if (inspector.shown == NULL) {
         (void)fprintf(stderr,
                       "libpdl: PDL_OVERLAP_STRICT=1 needs " INSPECT_SONAME
                       "; without it only kernels that are declared to wait overlap: %s\n",
-                      why);
+                      inspector.missing);
     }
 }
 
 bool pdl_strict_is_on(void)
 {
     static struct pdl_first first;
+    static struct pdl_first said;
     pdl_first_run(&first, start_strict);
+    if (strict_on && !pdl_first_is_done(&said)) {
+        (void)pdl_strict_load();
+        pdl_first_run(&said, say_what_is_missing);
+    }
     return strict_on;
 }
 
@@ -107,10 +117,10 @@ static const struct pdl_inspection *analyse_image(const unsigned char *image, si
     struct pdl_inspection *made = analysed.images[at].inspection;
     analysed.next = (at + 1) % KEPT;
     analysed.images[at].inspection = NULL; /* first: a child of a fork finds all of one or none */
-    inspection_destroy(made);
+    inspector.destroy(made);
     made = NULL;
-    (void)inspect_memory(image, size, "the image", (const struct pdl_inspect_options *)&options,
-                         &made);
+    (void)inspector.memory(image, size, "the image", (const struct pdl_inspect_options *)&options,
+                           &made);
     analysed.images[at].size = size;
     analysed.images[at].hash = hash;
     analysed.images[at].inspection = made;
@@ -130,7 +140,7 @@ pdl_known pdl_strict_ask(const void *image, size_t size, const char *name, uint3
     }
     pdl_lock_take(&analysed.lock);
     const pdl_known shown =
-        inspection_shown(analyse_image(bytes, size), name, (int32_t)capability, waits_always);
+        inspector.shown(analyse_image(bytes, size), name, (int32_t)capability, waits_always);
     pdl_lock_release(&analysed.lock);
     return shown;
 }

@@ -35,10 +35,9 @@ struct codecs {
 };
 
 /* What there is of them: a call that is not there is NULL. They stay open. */
-static struct codecs codecs;
-
-static void open_codecs(void)
+static struct codecs open_codecs(void)
 {
+    struct codecs codecs = {.lz4_decompress = NULL};
     void *const lz4 = pdl_library_open(PDL_LIBRARY_LZ4);
     void *const zstd = pdl_library_open(PDL_LIBRARY_ZSTD);
     if (lz4 != NULL) {
@@ -50,12 +49,17 @@ static void open_codecs(void)
         *(void **)&codecs.zstd_is_error = pdl_library_symbol(zstd, "ZSTD_isError");
         *(void **)&codecs.zstd_free = pdl_library_symbol(zstd, "ZSTD_freeDCtx");
     }
+    return codecs;
 }
 
 static const struct codecs *codecs_get(void)
 {
     static struct pdl_first first;
-    pdl_first_run(&first, open_codecs);
+    static struct codecs codecs;
+    if (!pdl_first_is_done(&first)) {
+        const struct codecs mine = open_codecs();
+        pdl_first_publish(&first, &codecs, &mine, sizeof(mine));
+    }
     return &codecs;
 }
 

@@ -105,28 +105,65 @@ void pdl_device_override(const struct pdl_driver *driver)
     }
 }
 
-pdl_status pdl_device_of_context(const struct pdl_driver *driver, int *device)
+/* The default streams belong to the current context. */
+static bool has_context(CUstream stream)
 {
-    CUdevice current = 0;
-    const CUresult result = driver->cuCtxGetDevice(&current);
-    if (result != CUDA_SUCCESS) {
-        return pdl_error_from_cuda(driver, "cuCtxGetDevice", (int32_t)result,
-                                   "to find the current context's device");
+    return stream != NULL && stream != CU_STREAM_LEGACY && stream != CU_STREAM_PER_THREAD;
+}
+
+pdl_status pdl_stream_enter(const struct pdl_driver *driver, CUstream stream)
+{
+    const char *call = "cuStreamGetCtx";
+    CUcontext context = NULL;
+    if (!has_context(stream)) {
+        return PDL_SUCCESS;
     }
-    if (current >= driver->device_count) {
+    CUresult result = driver->cuStreamGetCtx(stream, &context);
+    if (result == CUDA_SUCCESS) {
+        call = "cuCtxPushCurrent";
+        result = driver->cuCtxPushCurrent(context);
+    }
+    return result == CUDA_SUCCESS ? PDL_SUCCESS
+                                  : pdl_error_from_cuda(driver, call, (int32_t)result,
+                                                        "to find the context of a stream");
+}
+
+void pdl_stream_leave(const struct pdl_driver *driver, CUstream stream)
+{
+    CUcontext previous = NULL;
+    if (has_context(stream)) {
+        (void)driver->cuCtxPopCurrent(&previous);
+    }
+}
+
+pdl_status pdl_device_of_stream(const struct pdl_driver *driver, CUstream stream, int *device)
+{
+    const bool asks = has_context(stream) && driver->cuStreamGetDevice != NULL;
+    CUdevice of = 0;
+    const pdl_status status = asks ? PDL_SUCCESS : pdl_stream_enter(driver, stream);
+    if (status != PDL_SUCCESS) {
+        return status;
+    }
+    const CUresult result =
+        asks ? driver->cuStreamGetDevice(stream, &of) : driver->cuCtxGetDevice(&of);
+    pdl_stream_leave(driver, asks ? NULL : stream);
+    if (result != CUDA_SUCCESS) {
+        return pdl_error_from_cuda(driver, asks ? "cuStreamGetDevice" : "cuCtxGetDevice",
+                                   (int32_t)result, "to find the device of a context");
+    }
+    if (of >= driver->device_count) {
         return PDL_FAIL(PDL_ERROR_INVALID_DEVICE,
-                        "device %d is current and libpdl knows %d devices", current,
+                        "device %d is current and libpdl knows %d devices", of,
                         driver->device_count);
     }
-    *device = current;
+    *device = of;
     return PDL_SUCCESS;
 }
 
 pdl_status pdl_device_sms(const struct pdl_driver *driver, const pdl_device_info *facts,
                           CUstream stream, uint32_t *sms)
 {
-    const bool is_default =
-        stream == NULL || stream == CU_STREAM_LEGACY || stream == CU_STREAM_PER_THREAD;
+    const bool is_default = !has_context(stream);
     PDL_DEV_RESOURCE resource;
     CUcontext context = NULL;
     const char *call = "cuCtxGetDevice";
@@ -161,7 +198,7 @@ pdl_status pdl_device_current(int *device)
         return PDL_FAIL_FIELD(PDL_ERROR_INVALID_ARGUMENT, "device", "device is NULL");
     }
     const pdl_status status = pdl_driver_get(&driver);
-    return status == PDL_SUCCESS ? pdl_device_of_context(driver, device) : status;
+    return status == PDL_SUCCESS ? pdl_device_of_stream(driver, NULL, device) : status;
 }
 
 pdl_status pdl_device_count(int *count)

@@ -9,8 +9,12 @@
 pdl_status pdl_device_facts(const struct pdl_driver *driver, int device,
                             const pdl_device_info **facts);
 
-/* The ordinal of the current context's device. */
-pdl_status pdl_device_of_context(const struct pdl_driver *driver, int *device);
+/* The ordinal of a stream's device: of a default stream, such as NULL, the current context's. */
+pdl_status pdl_device_of_stream(const struct pdl_driver *driver, CUstream stream, int *device);
+
+/* Makes a stream's context current until it is left, for what the driver answers for the current one. */
+pdl_status pdl_stream_enter(const struct pdl_driver *driver, CUstream stream);
+void pdl_stream_leave(const struct pdl_driver *driver, CUstream stream);
 
 /* SMs that work in a stream runs on: those of its context, which may be a green one. The device's
  * where the driver does not tell, and for default streams while another device is current. */

@@ -55,7 +55,7 @@ pdl_status pdl_driver_load(const char *soname, struct pdl_driver *driver)
 }
 
 static struct pdl_driver loaded_driver;
-static struct pdl_once once = PDL_ONCE_INIT;
+static struct pdl_once once;
 
 static pdl_status load(void *room)
 {
@@ -64,8 +64,10 @@ static pdl_status load(void *room)
 
 pdl_status pdl_driver_get(const struct pdl_driver **driver)
 {
+    struct pdl_driver fresh;
     const void *table;
-    const pdl_status status = pdl_once_get(&once, load, &loaded_driver, &table);
+    const pdl_status status =
+        pdl_once_get(&once, load, &fresh, &loaded_driver, sizeof(fresh), &table);
     if (status == PDL_SUCCESS) {
         *driver = (const struct pdl_driver *)table;
     }

@@ -19,6 +19,9 @@ struct pdl_error_source {
 PDL_COLD PDL_PRINTF(3, 4) pdl_status
     pdl_error_set(pdl_status status, struct pdl_error_source source, const char *format, ...);
 
+/* Puts back what pdl_last_error() gave before a call whose failure is none of the caller's. */
+void pdl_error_restore(const pdl_error *error);
+
 /* A recorded error is never PDL_SUCCESS. Compilers and analyzers are told, so that they see that
  * outputs are written where there is no error. */
 static inline pdl_status pdl_error_certain(pdl_status status)

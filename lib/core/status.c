@@ -5,9 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include <pdl/pdl.h>
-
-#include "os/compiler.h"
+#include "core/error.h"
 
 static PDL_THREAD_LOCAL pdl_error last_error = PDL_ERROR_INIT;
 
@@ -40,6 +38,11 @@ const char *pdl_status_string(pdl_status status)
 const pdl_error *pdl_last_error(void)
 {
     return &last_error;
+}
+
+void pdl_error_restore(const pdl_error *error)
+{
+    last_error = *error;
 }
 
 uint32_t pdl_version(void)

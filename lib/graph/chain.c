@@ -132,6 +132,7 @@ void pdl_chain_free_link(const struct pdl_link *link)
         pdl_piece_destroy(part->piece);
     }
     free(part);
+    free((void *)link->desc.extra_attributes);
     free(link->arguments);
     free(link->passed);
     free(link->on);
@@ -169,12 +170,26 @@ pdl_status pdl_chain_lower(const struct pdl_chain *chain, pdl_kernel *kernel,
 {
     int device = chain->root->device;
     if (!chain->root->built) {
-        const pdl_status status = pdl_kernel_device(kernel, &device);
+        const pdl_status status = pdl_kernel_device(kernel, NULL, &device);
         if (status != PDL_SUCCESS) {
             return status;
         }
     }
     return pdl_node_lower(kernel, device, desc, lowered);
+}
+
+/* Of what a descriptor points to, only these are the caller's memory; the rest are handles and addresses. */
+static pdl_status copy_extra(pdl_launch_desc *desc)
+{
+    const size_t bytes = desc->extra_attribute_count * sizeof(CUlaunchAttribute);
+    void *const copy = bytes > 0 ? malloc(bytes) : NULL;
+    if (copy != NULL) {
+        memcpy(copy, desc->extra_attributes, bytes);
+    } else if (bytes > 0) {
+        return PDL_NO_MEMORY();
+    }
+    desc->extra_attributes = copy;
+    return PDL_SUCCESS;
 }
 
 pdl_status pdl_chain_check_launch(const struct pdl_chain *chain, pdl_kernel *kernel,
@@ -197,7 +212,8 @@ pdl_status pdl_chain_check_launch(const struct pdl_chain *chain, pdl_kernel *ker
         return PDL_FAIL_FIELD(PDL_ERROR_NOT_SUPPORTED, "device_node",
                               "device_node is set: the nodes of a chain belong to it");
     }
-    return pdl_chain_lower(chain, kernel, whole, lowered);
+    status = pdl_chain_lower(chain, kernel, whole, lowered);
+    return status == PDL_SUCCESS ? copy_extra(whole) : status;
 }
 
 pdl_status pdl_chain_append(struct pdl_chain *chain, const struct pdl_link *made, uint32_t *link)
@@ -238,16 +254,17 @@ static pdl_status add(struct pdl_chain *chain, pdl_kernel *kernel, const pdl_lau
         return status;
     }
     status = pdl_arguments_copy(kernel, args, sizes, count, &made.arguments);
-    return status == PDL_SUCCESS ? pdl_chain_append(chain, &made, link) : status;
+    if (status != PDL_SUCCESS) {
+        pdl_chain_free_link(&made);
+        return status;
+    }
+    return pdl_chain_append(chain, &made, link);
 }
 
 pdl_status pdl_chain_add(pdl_chain *chain, pdl_kernel *kernel, const pdl_launch_desc *desc,
                          void *const *args, const size_t *sizes, size_t count, uint32_t *link)
 {
-    const pdl_status status = pdl_chain_enter(chain);
-    return status == PDL_SUCCESS
-               ? pdl_chain_leave(chain, add(chain, kernel, desc, args, sizes, count, link))
-               : status;
+    return PDL_CHAIN_RUN(chain, add(chain, kernel, desc, args, sizes, count, link));
 }
 
 /* ---- other nodes ---------------------------------------------------------------------------- */
@@ -331,8 +348,7 @@ static pdl_status add_node(struct pdl_chain *chain, const pdl_chain_node *node, 
 
 pdl_status pdl_chain_add_node(pdl_chain *chain, const pdl_chain_node *node, uint32_t *link)
 {
-    const pdl_status status = pdl_chain_enter(chain);
-    return status == PDL_SUCCESS ? pdl_chain_leave(chain, add_node(chain, node, link)) : status;
+    return PDL_CHAIN_RUN(chain, add_node(chain, node, link));
 }
 
 /* ---- bodies and conditions ------------------------------------------------------------------ */
@@ -371,9 +387,7 @@ static pdl_status find_body(const struct pdl_chain *chain, uint32_t link, uint32
 
 pdl_status pdl_chain_body(pdl_chain *chain, uint32_t link, uint32_t index, pdl_chain **body)
 {
-    const pdl_status status = pdl_chain_enter(chain);
-    return status == PDL_SUCCESS ? pdl_chain_leave(chain, find_body(chain, link, index, body))
-                                 : status;
+    return PDL_CHAIN_RUN(chain, find_body(chain, link, index, body));
 }
 
 static pdl_status pass(struct pdl_chain *chain, uint32_t index, uint32_t parameter,
@@ -430,10 +444,7 @@ static pdl_status pass(struct pdl_chain *chain, uint32_t index, uint32_t paramet
 pdl_status pdl_chain_pass_condition(pdl_chain *chain, uint32_t link, uint32_t parameter,
                                     pdl_chain *owner, uint32_t conditional)
 {
-    const pdl_status status = pdl_chain_enter(chain);
-    return status == PDL_SUCCESS
-               ? pdl_chain_leave(chain, pass(chain, link, parameter, owner, conditional))
-               : status;
+    return PDL_CHAIN_RUN(chain, pass(chain, link, parameter, owner, conditional));
 }
 
 /* ---- dependencies --------------------------------------------------------------------------- */
@@ -511,49 +522,15 @@ static pdl_status add_dependency(struct pdl_chain *chain, uint32_t link, uint32_
 
 pdl_status pdl_chain_add_dependency(pdl_chain *chain, uint32_t link, uint32_t on)
 {
-    const pdl_status status = pdl_chain_enter(chain);
-    return status == PDL_SUCCESS ? pdl_chain_leave(chain, add_dependency(chain, link, on)) : status;
+    return PDL_CHAIN_RUN(chain, add_dependency(chain, link, on));
 }
 
 /* ---- replaying ------------------------------------------------------------------------------ */
 
-/* The device of a stream. The default streams belong to the current context. */
-static pdl_status stream_device(const struct pdl_driver *driver, CUstream stream, int *device)
-{
-    const char *call = "cuStreamGetDevice";
-    CUdevice of = 0;
-    CUresult result;
-    if (stream == NULL || stream == CU_STREAM_LEGACY || stream == CU_STREAM_PER_THREAD) {
-        return pdl_device_of_context(driver, device);
-    }
-    if (driver->cuStreamGetDevice != NULL) {
-        result = driver->cuStreamGetDevice(stream, &of);
-    } else {
-        CUcontext context = NULL;
-        CUcontext previous = NULL;
-        call = "cuStreamGetCtx";
-        result = driver->cuStreamGetCtx(stream, &context);
-        if (result == CUDA_SUCCESS) {
-            call = "cuCtxPushCurrent";
-            result = driver->cuCtxPushCurrent(context);
-        }
-        if (result == CUDA_SUCCESS) {
-            call = "cuCtxGetDevice";
-            result = driver->cuCtxGetDevice(&of);
-            (void)driver->cuCtxPopCurrent(&previous);
-        }
-    }
-    if (result != CUDA_SUCCESS) {
-        return pdl_error_from_cuda(driver, call, (int32_t)result, "to find the device of a stream");
-    }
-    *device = of;
-    return PDL_SUCCESS;
-}
-
 static pdl_status check_device(const struct pdl_chain *chain, CUstream stream)
 {
     int device = -1;
-    const pdl_status status = stream_device(chain->driver, stream, &device);
+    const pdl_status status = pdl_device_of_stream(chain->driver, stream, &device);
     if (status == PDL_SUCCESS && device != chain->device) {
         return PDL_FAIL_FIELD(PDL_ERROR_WRONG_DEVICE, "stream",
                               "the stream is of device %d and the chain was built for device %d",
@@ -587,12 +564,10 @@ static inline pdl_status submit(const struct pdl_chain *chain, CUstream stream, 
 
 pdl_status pdl_chain_upload(pdl_chain *chain, struct CUstream_st *stream)
 {
-    const pdl_status status = pdl_chain_enter(chain);
-    return status == PDL_SUCCESS ? pdl_chain_leave(chain, submit(chain, stream, true)) : status;
+    return PDL_CHAIN_RUN(chain, submit(chain, stream, true));
 }
 
 pdl_status pdl_chain_launch(pdl_chain *chain, struct CUstream_st *stream)
 {
-    const pdl_status status = pdl_chain_enter(chain);
-    return status == PDL_SUCCESS ? pdl_chain_leave(chain, submit(chain, stream, false)) : status;
+    return PDL_CHAIN_RUN(chain, submit(chain, stream, false));
 }

@@ -29,7 +29,7 @@ struct pdl_passed {
 struct pdl_link {
     pdl_kernel *kernel;    /* NULL: another node */
     struct pdl_part *part; /* owned; that node, or NULL */
-    pdl_launch_desc desc;  /* whole */
+    pdl_launch_desc desc;  /* whole; its extra_attributes are owned */
     struct pdl_arguments *arguments;
     uint32_t passed_count;
     size_t passed_capacity;
@@ -78,13 +78,10 @@ struct pdl_chain {
 /* One thread at a time: every public call enters first, and returns through leave. */
 PDL_COLD pdl_status pdl_chain_not_entered(const struct pdl_chain *chain);
 
-static inline pdl_status pdl_chain_enter(struct pdl_chain *chain)
+static inline bool pdl_chain_enter(struct pdl_chain *chain)
 {
-    if (chain == NULL ||
-        atomic_flag_test_and_set_explicit(&chain->root->busy, memory_order_acquire)) {
-        return pdl_chain_not_entered(chain);
-    }
-    return PDL_SUCCESS;
+    return chain != NULL &&
+           !atomic_flag_test_and_set_explicit(&chain->root->busy, memory_order_acquire);
 }
 
 static inline pdl_status pdl_chain_leave(struct pdl_chain *chain, pdl_status status)
@@ -92,6 +89,9 @@ static inline pdl_status pdl_chain_leave(struct pdl_chain *chain, pdl_status sta
     atomic_flag_clear_explicit(&chain->root->busy, memory_order_release);
     return status;
 }
+
+#define PDL_CHAIN_RUN(chain, call)                                                                 \
+    (pdl_chain_enter(chain) ? pdl_chain_leave((chain), (call)) : pdl_chain_not_entered(chain))
 
 /* Refuses a link that is not there; `name` is the argument's. */
 PDL_COLD pdl_status pdl_chain_no_link(const struct pdl_chain *chain, uint32_t link,
@@ -155,7 +155,8 @@ pdl_status pdl_chain_decide(const struct pdl_chain *chain, uint32_t link,
 void pdl_chain_pass(const struct pdl_link *link, void **values, bool fresh);
 
 /* Checks a descriptor for a link, makes it whole and lowers it: for the chain's device if the chain
- * is built, else for the one that a launch now would run on. */
+ * is built, else for the one that a launch now would run on. On success the caller frees
+ * whole->extra_attributes. */
 pdl_status pdl_chain_check_launch(const struct pdl_chain *chain, pdl_kernel *kernel,
                                   const pdl_launch_desc *desc, pdl_launch_desc *whole,
                                   struct pdl_lowered *lowered);

@@ -252,7 +252,7 @@ static pdl_status make_graph(struct pdl_chain *chain, struct build *build)
 
 static pdl_status find_context(const struct pdl_driver *driver, struct build *build)
 {
-    const pdl_status status = pdl_device_of_context(driver, &build->device);
+    const pdl_status status = pdl_device_of_stream(driver, NULL, &build->device);
     const CUresult result =
         status == PDL_SUCCESS ? driver->cuCtxGetCurrent(&build->context) : CUDA_SUCCESS;
     return result == CUDA_SUCCESS ? status
@@ -294,17 +294,15 @@ static pdl_status build_chain(struct pdl_chain *chain)
 
 pdl_status pdl_chain_build(pdl_chain *chain)
 {
-    const pdl_status status = pdl_chain_enter(chain);
-    return status == PDL_SUCCESS ? pdl_chain_leave(chain, build_chain(chain)) : status;
+    return PDL_CHAIN_RUN(chain, build_chain(chain));
 }
 
 pdl_status pdl_chain_reset(pdl_chain *chain)
 {
-    pdl_status status = pdl_chain_enter(chain);
-    if (status != PDL_SUCCESS) {
-        return status;
+    if (!pdl_chain_enter(chain)) {
+        return pdl_chain_not_entered(chain);
     }
-    status = pdl_chain_check_root(chain);
+    const pdl_status status = pdl_chain_check_root(chain);
     if (status == PDL_SUCCESS) {
         pdl_chain_discard(chain->driver, chain->graph, chain->exec);
         chain->graph = NULL;

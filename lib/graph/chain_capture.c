@@ -62,7 +62,7 @@ static pdl_status kernel_at_end(const struct pdl_chain *chain, const struct pdl_
     if (link->kernel != NULL) {
         struct pdl_lowered lowered;
         int device = -1;
-        pdl_status status = pdl_device_of_context(chain->driver, &device);
+        pdl_status status = pdl_device_of_stream(chain->driver, NULL, &device);
         if (status == PDL_SUCCESS) {
             status = pdl_node_lower(link->kernel, device, &link->desc, &lowered);
         }
@@ -139,8 +139,7 @@ static pdl_status begin(struct pdl_chain *chain, CUstream stream)
 
 pdl_status pdl_chain_capture_begin(pdl_chain *chain, struct CUstream_st *stream)
 {
-    const pdl_status status = pdl_chain_enter(chain);
-    return status == PDL_SUCCESS ? pdl_chain_leave(chain, begin(chain, stream)) : status;
+    return PDL_CHAIN_RUN(chain, begin(chain, stream));
 }
 
 /* ---- ending --------------------------------------------------------------------------------- */
@@ -231,6 +230,5 @@ static pdl_status end(struct pdl_chain *chain, uint32_t *link)
 
 pdl_status pdl_chain_capture_end(pdl_chain *chain, uint32_t *link)
 {
-    const pdl_status status = pdl_chain_enter(chain);
-    return status == PDL_SUCCESS ? pdl_chain_leave(chain, end(chain, link)) : status;
+    return PDL_CHAIN_RUN(chain, end(chain, link));
 }

@@ -111,7 +111,7 @@ static pdl_status explain_part(const struct pdl_chain *chain, uint32_t index,
         status = piece->overlaps ? after_all(chain, index, &reason) : PDL_SUCCESS;
     }
     if (status == PDL_SUCCESS && !chain->root->built) {
-        status = pdl_device_of_context(chain->driver, &known->device);
+        status = pdl_device_of_stream(chain->driver, NULL, &known->device);
     }
     known->overlap = reason == PDL_REASON_GRANTED;
     known->overlap_reason = (uint32_t)reason;
@@ -169,28 +169,21 @@ static pdl_status explain(struct pdl_chain *chain, uint32_t index, pdl_chain_rep
 
 pdl_status pdl_chain_explain(pdl_chain *chain, uint32_t link, pdl_chain_report *report)
 {
-    pdl_status status =
+    const pdl_status status =
         pdl_sized_within(report, offsetof(pdl_chain_report, dependencies), "report");
-    if (status != PDL_SUCCESS) {
-        return status;
-    }
-    status = pdl_chain_enter(chain);
-    return status == PDL_SUCCESS ? pdl_chain_leave(chain, explain(chain, link, report)) : status;
+    return status == PDL_SUCCESS ? PDL_CHAIN_RUN(chain, explain(chain, link, report)) : status;
 }
 
 /* ---- graphs --------------------------------------------------------------------------------- */
 
 pdl_status pdl_chain_graph(pdl_chain *chain, struct CUgraph_st **graph)
 {
-    pdl_status status = pdl_chain_enter(chain);
-    if (status != PDL_SUCCESS) {
-        return status;
+    if (!pdl_chain_enter(chain)) {
+        return pdl_chain_not_entered(chain);
     }
-    if (graph == NULL) {
-        status = PDL_FAIL_FIELD(PDL_ERROR_INVALID_ARGUMENT, "graph", "graph is NULL");
-    } else {
-        status = pdl_chain_check_built(chain->root);
-    }
+    const pdl_status status =
+        graph != NULL ? pdl_chain_check_built(chain->root)
+                      : PDL_FAIL_FIELD(PDL_ERROR_INVALID_ARGUMENT, "graph", "graph is NULL");
     if (status == PDL_SUCCESS) {
         *graph = chain->graph;
     }
@@ -213,11 +206,11 @@ static pdl_status count_edges(const struct pdl_chain *chain, pdl_census *known)
 pdl_status pdl_chain_census(pdl_chain *chain, pdl_census *census)
 {
     pdl_status status = pdl_census_check(census);
-    if (status == PDL_SUCCESS) {
-        status = pdl_chain_enter(chain);
-    }
     if (status != PDL_SUCCESS) {
         return status;
+    }
+    if (!pdl_chain_enter(chain)) {
+        return pdl_chain_not_entered(chain);
     }
     pdl_census known = {
         .full_capacity = census->full_capacity,

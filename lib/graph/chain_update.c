@@ -4,6 +4,7 @@
  * Only what cuGraphExecKernelNodeSetParams changes is changed in a built chain. cuGraphExecUpdate
  * is no way to change attributes: it was seen to report success and to leave the cluster as it was.
  */
+#include <stdlib.h>
 #include <string.h>
 
 #include "core/error.h"
@@ -46,8 +47,7 @@ static pdl_status set_args(struct pdl_chain *chain, uint32_t index, void *const 
 
 pdl_status pdl_chain_set_args(pdl_chain *chain, uint32_t link, void *const *args)
 {
-    const pdl_status status = pdl_chain_enter(chain);
-    return status == PDL_SUCCESS ? pdl_chain_leave(chain, set_args(chain, link, args)) : status;
+    return PDL_CHAIN_RUN(chain, set_args(chain, link, args));
 }
 
 /* A granted overlap is one of the attributes. */
@@ -59,49 +59,57 @@ static bool same_attributes(const struct pdl_lowered *was, const struct pdl_lowe
             memcmp(was->config.attrs, is->config.attrs, count * sizeof(was->attributes[0])) == 0);
 }
 
+static pdl_status reshape_built(const struct pdl_chain *chain, uint32_t index,
+                                const struct pdl_lowered *new)
+{
+    struct pdl_link *link = &chain->links[index];
+    CUDA_KERNEL_NODE_PARAMS params = link->built.params;
+    struct pdl_lowered old;
+    const pdl_status status = pdl_node_lower(link->kernel, chain->root->device, &link->desc, &old);
+    if (status != PDL_SUCCESS) {
+        return status;
+    }
+    if (!same_attributes(&old, new)) {
+        return PDL_FAIL_FIELD(PDL_ERROR_REBUILD, "desc",
+                              "the new descriptor of link %u changes more than grid, block and "
+                              "dynamic shared memory: call pdl_chain_reset(), then this, then "
+                              "pdl_chain_build()",
+                              index);
+    }
+    pdl_node_reshape(&params, &new->config);
+    const CUresult result =
+        chain->driver->cuGraphExecKernelNodeSetParams(chain->root->exec, link->built.node, &params);
+    if (result != CUDA_SUCCESS) {
+        return refused(chain, result);
+    }
+    link->built.params = params;
+    return PDL_SUCCESS;
+}
+
 static pdl_status set_desc(struct pdl_chain *chain, uint32_t index, const pdl_launch_desc *desc)
 {
-    struct pdl_lowered old;
     struct pdl_lowered new;
     pdl_launch_desc whole;
     pdl_status status = pdl_chain_check_kernel(chain, index);
+    if (status == PDL_SUCCESS) {
+        status = pdl_chain_check_launch(chain, chain->links[index].kernel, desc, &whole, &new);
+    }
     if (status != PDL_SUCCESS) {
         return status;
     }
-    struct pdl_link *link = &chain->links[index];
-    status = pdl_chain_check_launch(chain, link->kernel, desc, &whole, &new);
+    status = chain->root->built ? reshape_built(chain, index, &new) : PDL_SUCCESS;
     if (status != PDL_SUCCESS) {
+        free((void *)whole.extra_attributes);
         return status;
     }
-    if (chain->root->built) {
-        CUDA_KERNEL_NODE_PARAMS params = link->built.params;
-        status = pdl_node_lower(link->kernel, chain->root->device, &link->desc, &old);
-        if (status != PDL_SUCCESS) {
-            return status;
-        }
-        if (!same_attributes(&old, &new)) {
-            return PDL_FAIL_FIELD(PDL_ERROR_REBUILD, "desc",
-                                  "the new descriptor of link %u changes more than grid, block and "
-                                  "dynamic shared memory: call pdl_chain_reset(), then this, then "
-                                  "pdl_chain_build()",
-                                  index);
-        }
-        pdl_node_reshape(&params, &new.config);
-        const CUresult result = chain->driver->cuGraphExecKernelNodeSetParams(
-            chain->root->exec, link->built.node, &params);
-        if (result != CUDA_SUCCESS) {
-            return refused(chain, result);
-        }
-        link->built.params = params;
-    }
-    link->desc = whole;
+    free((void *)chain->links[index].desc.extra_attributes);
+    chain->links[index].desc = whole;
     return PDL_SUCCESS;
 }
 
 pdl_status pdl_chain_set_desc(pdl_chain *chain, uint32_t link, const pdl_launch_desc *desc)
 {
-    const pdl_status status = pdl_chain_enter(chain);
-    return status == PDL_SUCCESS ? pdl_chain_leave(chain, set_desc(chain, link, desc)) : status;
+    return PDL_CHAIN_RUN(chain, set_desc(chain, link, desc));
 }
 
 /* ---- other nodes ---------------------------------------------------------------------------- */
@@ -164,6 +172,5 @@ static pdl_status set_node(struct pdl_chain *chain, uint32_t index, const pdl_ch
 
 pdl_status pdl_chain_set_node(pdl_chain *chain, uint32_t link, const pdl_chain_node *node)
 {
-    const pdl_status status = pdl_chain_enter(chain);
-    return status == PDL_SUCCESS ? pdl_chain_leave(chain, set_node(chain, link, node)) : status;
+    return PDL_CHAIN_RUN(chain, set_node(chain, link, node));
 }

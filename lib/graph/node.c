@@ -354,7 +354,7 @@ pdl_status pdl_graph_add_launch(struct CUgraph_st *graph, const pdl_edge *depend
         status = check_edges(kernel->driver, dependencies, count, desc->overlap, &broken);
     }
     if (status == PDL_SUCCESS) {
-        status = pdl_kernel_device(kernel, &device);
+        status = pdl_kernel_device(kernel, NULL, &device);
     }
     if (status == PDL_SUCCESS) {
         status = pdl_node_lower(kernel, device, desc, &lowered);

@@ -44,7 +44,7 @@ pdl_status pdl_kernel_from_function(struct CUfunc_st *function, pdl_kernel **ker
     pdl_kernel *made = NULL;
     pdl_status status = create(function, "function", PDL_KERNEL_FUNCTION, kernel, &made);
     if (status == PDL_SUCCESS) {
-        status = pdl_device_of_context(made->driver, &made->device);
+        status = pdl_device_of_stream(made->driver, NULL, &made->device);
     }
     if (status != PDL_SUCCESS) {
         pdl_kernel_destroy(made);

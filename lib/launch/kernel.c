@@ -12,7 +12,7 @@
 
 /* ---- facts ---------------------------------------------------------------------------------- */
 
-pdl_status pdl_kernel_current_device(const pdl_kernel *kernel, int *device)
+pdl_status pdl_kernel_current_device(const pdl_kernel *kernel, CUstream stream, int *device)
 {
     const struct pdl_driver *driver = kernel->driver;
     if (kernel->kind == PDL_KERNEL_SYMBOL) {
@@ -29,7 +29,7 @@ pdl_status pdl_kernel_current_device(const pdl_kernel *kernel, int *device)
             (void)kernel->ops->get_function(kernel->symbol, &function);
         }
     }
-    return pdl_device_of_context(driver, device);
+    return pdl_device_of_stream(driver, pdl_kernel_stream(kernel, stream), device);
 }
 
 pdl_status pdl_kernel_handle(const pdl_kernel *kernel, CUfunction *handle)
@@ -329,30 +329,28 @@ pdl_status pdl_kernel_refresh_shared_memory(pdl_kernel *kernel, struct pdl_kerne
     return status;
 }
 
-pdl_status pdl_kernel_occupancy(pdl_kernel *kernel, struct pdl_kernel_facts *facts,
+pdl_status pdl_kernel_occupancy(pdl_kernel *kernel, struct pdl_kernel_facts *facts, CUstream stream,
                                 uint32_t threads, uint32_t dynamic_shared_memory, int *blocks)
 {
-    /* Launches repeat their shape: the last question and its answer fit one atomic word. */
-    const uint64_t question =
-        (1ull << 63) | ((uint64_t)dynamic_shared_memory << 24) | ((uint64_t)threads << 8);
-    const uint64_t last = atomic_load_explicit(&facts->occupancy, memory_order_relaxed);
-    if ((last & ~0xffull) == question) {
-        *blocks = (int)(last & 0xff);
-        return PDL_SUCCESS;
-    }
     int answer = 0;
     CUfunction handle;
-    const pdl_status status = pdl_kernel_handle(kernel, &handle);
+    pdl_status status = pdl_kernel_handle(kernel, &handle);
+    stream = pdl_kernel_stream(kernel, stream);
+    if (status == PDL_SUCCESS) {
+        status = pdl_stream_enter(kernel->driver, stream);
+    }
     if (status != PDL_SUCCESS) {
         return status;
     }
     const CUresult result = kernel->driver->cuOccupancyMaxActiveBlocksPerMultiprocessor(
         &answer, handle, (int)threads, dynamic_shared_memory);
+    pdl_stream_leave(kernel->driver, stream);
     if (result != CUDA_SUCCESS) {
         return pdl_error_from_cuda(kernel->driver, "cuOccupancyMaxActiveBlocksPerMultiprocessor",
                                    (int32_t)result, "to count the blocks that an SM holds");
     }
     if (answer <= 0xff) {
+        const uint64_t question = pdl_occupancy_question(threads, dynamic_shared_memory);
         atomic_store_explicit(&facts->occupancy, question | (uint64_t)answer, memory_order_relaxed);
     }
     *blocks = answer;
@@ -385,7 +383,8 @@ const char *pdl_kernel_told_name(const pdl_kernel *kernel)
     if (name == NULL && kernel->kind == PDL_KERNEL_KERNEL && driver->cuKernelGetName != NULL) {
         (void)driver->cuKernelGetName(&name, (CUkernel)kernel->function);
     } else if (name == NULL && kernel->kind != PDL_KERNEL_KERNEL && driver->cuFuncGetName != NULL &&
-               pdl_kernel_handle(kernel, &handle) == PDL_SUCCESS) {
+               ((handle = kernel->function) != NULL ||
+                kernel->ops->get_function(kernel->symbol, &handle) == 0)) {
         (void)driver->cuFuncGetName(&name, handle);
     }
     return name;
@@ -443,7 +442,7 @@ static pdl_status find_facts(pdl_kernel *kernel, int *device, struct pdl_kernel_
     }
     /* Any device will do for code that needs no context. */
     if (*device < 0 || kernel->kind != PDL_KERNEL_KERNEL) {
-        status = pdl_kernel_device(kernel, &current);
+        status = pdl_kernel_device(kernel, NULL, &current);
         if (status != PDL_SUCCESS) {
             return status;
         }

@@ -36,7 +36,7 @@ struct pdl_kernel_facts {
     int32_t static_shared_memory; /* bytes a block */
     int32_t local_memory;         /* bytes a thread */
     int32_t constant_memory;      /* bytes */
-    /* The last answer of the occupancy calculator: see pdl_kernel_occupancy(). */
+    /* The last answer of the occupancy calculator: see pdl_kernel_last_occupancy(). */
     _Atomic uint64_t occupancy;
     /* The policies that `reason` was decided under, and the kernel's lines in their tuned file. */
     _Atomic(const struct pdl_policies *) policies;
@@ -83,13 +83,21 @@ struct pdl_kernel {
     _Atomic(struct pdl_kernel_facts *) facts[]; /* device_count of them */
 };
 
-/* The device that a launch now would run on, where it is not always the same. */
-pdl_status pdl_kernel_current_device(const pdl_kernel *kernel, int *device);
+/* The stream whose context a launch takes its device from; NULL: it is the current one, or does not matter. */
+static inline CUstream pdl_kernel_stream(const pdl_kernel *kernel, CUstream stream)
+{
+    return kernel->device < 0 && kernel->kind == PDL_KERNEL_KERNEL && stream != PDL_NODE_STREAM
+               ? stream
+               : NULL;
+}
 
-static inline pdl_status pdl_kernel_device(const pdl_kernel *kernel, int *device)
+/* The device that a launch into a stream would run on now, where it is not always the same. */
+pdl_status pdl_kernel_current_device(const pdl_kernel *kernel, CUstream stream, int *device);
+
+static inline pdl_status pdl_kernel_device(const pdl_kernel *kernel, CUstream stream, int *device)
 {
     if (kernel->device < 0) {
-        return pdl_kernel_current_device(kernel, device);
+        return pdl_kernel_current_device(kernel, stream, device);
     }
     *device = kernel->device;
     return PDL_SUCCESS;
@@ -207,8 +215,23 @@ static inline bool pdl_kernel_can_count(const struct pdl_kernel_facts *facts,
            atomic_load_explicit(&facts->max_dynamic_shared_memory, memory_order_relaxed);
 }
 
-/* How many blocks of that shape one SM holds at a time. */
-pdl_status pdl_kernel_occupancy(pdl_kernel *kernel, struct pdl_kernel_facts *facts,
+/* Launches repeat their shape: the last question and, in the low byte, its answer fit one atomic word. */
+static inline uint64_t pdl_occupancy_question(uint32_t threads, uint32_t dynamic_shared_memory)
+{
+    return 1ull << 63 | (uint64_t)dynamic_shared_memory << 24 | (uint64_t)threads << 8;
+}
+
+/* How many blocks of that shape one SM held when it was asked last; 0: something else was asked. */
+static inline uint32_t pdl_kernel_last_occupancy(struct pdl_kernel_facts *facts, uint32_t threads,
+                                                 uint32_t dynamic_shared_memory)
+{
+    const uint64_t last = atomic_load_explicit(&facts->occupancy, memory_order_relaxed) ^
+                          pdl_occupancy_question(threads, dynamic_shared_memory);
+    return last <= 0xff ? (uint32_t)last : 0;
+}
+
+/* Asks the driver how many it holds, for a launch into a stream. */
+pdl_status pdl_kernel_occupancy(pdl_kernel *kernel, struct pdl_kernel_facts *facts, CUstream stream,
                                 uint32_t threads, uint32_t dynamic_shared_memory, int *blocks);
 
 /* The CUfunction of a kernel in the current context. */

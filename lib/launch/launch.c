@@ -81,23 +81,15 @@ _Static_assert(offsetof(CUlaunchConfig, blockDimX) == offsetof(pdl_runtime_launc
                    sizeof(CUlaunchConfig) == sizeof(pdl_runtime_launch),
                "what the Runtime's side gets is the driver's configuration under another name");
 
-/* Whether the driver does the same as the Runtime with a launch of a symbol: the Runtime may not know an attribute
- * that the driver knows, and what a NULL stream means to the program is known of newer ones. */
-static inline bool is_plain(const pdl_runtime_ops *ops, const struct pdl_lowered *lowered)
-{
-    return !lowered->rare &&
-           (lowered->config.hStream != NULL ||
-            (ops->size >= sizeof(*ops) && ops->default_stream == PDL_DEFAULT_STREAM_LEGACY));
-}
-
 /* The Runtime loads a symbol's code and makes its context, and keeps an error for cudaGetLastError(): so it makes the
- * first launch in a context, and those that the driver refused. */
+ * first launch in a context, and those that the driver refused. It may not know an attribute that the driver knows, so
+ * it makes those with a rare one as well. */
 PDL_RARE static int32_t launch_by_runtime(pdl_kernel *kernel, const struct pdl_lowered *lowered,
                                           void **values)
 {
     const int32_t result = kernel->ops->launch(
         kernel->symbol, (const pdl_runtime_launch *)(const void *)&lowered->config, values);
-    if (result == 0 && lowered->function == NULL && is_plain(kernel->ops, lowered)) {
+    if (result == 0 && lowered->function == NULL && !lowered->rare) {
         pdl_kernel_bind(kernel);
     }
     return result;
@@ -125,8 +117,7 @@ pdl_status pdl_launch(pdl_kernel *kernel, const pdl_launch_desc *desc, void *con
     int32_t result = CUDA_ERROR_NOT_FOUND;
     const char *call = "cuLaunchKernelEx";
     void **const values = (void **)args; /* CUDA's calls do not write through it */
-    if (lowered.function != NULL &&
-        (kernel->kind != PDL_KERNEL_SYMBOL || is_plain(kernel->ops, &lowered))) {
+    if (lowered.function != NULL && (kernel->kind != PDL_KERNEL_SYMBOL || !lowered.rare)) {
         result = (int32_t)kernel->driver->cuLaunchKernelEx(&lowered.config, lowered.function,
                                                            values, NULL);
     }

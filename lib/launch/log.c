@@ -37,14 +37,19 @@ static bool overlaps_anyway(const pdl_kernel *kernel, const struct pdl_lowered *
     if (lowered->reason == PDL_REASON_GRANTED) {
         return false;
     }
+    const pdl_error before = *pdl_last_error();
+    CUgraphNodeType type = CU_GRAPH_NODE_TYPE_EMPTY;
     bool overlaps =
         pdl_lowered_find(lowered, CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION) != NULL;
     if (!overlaps && stream != NULL && stream != CU_STREAM_LEGACY &&
         driver->cuStreamGetCaptureInfo != NULL &&
         driver->cuStreamGetCaptureInfo(stream, &capture, NULL, &graph, &nodes, &data, &count) ==
             CUDA_SUCCESS &&
-        capture == CU_STREAM_CAPTURE_STATUS_ACTIVE && count == 1) {
-        (void)pdl_neighbour_check(driver, nodes[0], &overlaps);
+        capture == CU_STREAM_CAPTURE_STATUS_ACTIVE && count == 1 &&
+        driver->cuGraphNodeGetType(nodes[0], &type) == CUDA_SUCCESS &&
+        type == CU_GRAPH_NODE_TYPE_KERNEL &&
+        pdl_neighbour_check(driver, nodes[0], &overlaps) != PDL_SUCCESS) {
+        pdl_error_restore(&before); /* the launch has succeeded */
     }
     return overlaps &&
            pdl_known_waits(pdl_kernel_known((pdl_kernel *)kernel, lowered->facts)) != PDL_YES;

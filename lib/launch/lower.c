@@ -20,6 +20,32 @@ pdl_status pdl_desc_resize(const pdl_launch_desc *desc, pdl_launch_desc *copy)
     return pdl_sized_resize(copy, sizeof(*copy), desc, offsetof(pdl_launch_desc, cluster), "desc");
 }
 
+/* ORs the bytes of a descriptor from one offset to another, at least a pdl_wide apart; the
+ * last ones may be some that were seen already. */
+static inline pdl_wide or_bytes(const pdl_launch_desc *desc, size_t from, size_t to)
+{
+    const char *const bytes = (const char *)desc;
+    pdl_wide bits;
+    memcpy(&bits, bytes + to - sizeof(bits), sizeof(bits));
+    PDL_UNROLL
+    for (; from + sizeof(bits) < to; from += sizeof(bits)) {
+        pdl_wide here;
+        memcpy(&here, bytes + from, sizeof(here));
+        bits |= here;
+    }
+    return bits;
+}
+
+/* Whether anything is set beside size, grid, block, shared memory, stream and overlap, and from an offset on: an OR
+ * over the rest, without branches. */
+static inline bool has_rare(const pdl_launch_desc *desc, size_t from)
+{
+    const pdl_wide bits = or_bytes(desc, offsetof(pdl_launch_desc, cluster),
+                                   offsetof(pdl_launch_desc, dynamic_shared_memory)) |
+                          or_bytes(desc, from, sizeof(*desc));
+    return desc->flags != 0 || pdl_wide_any(bits);
+}
+
 /* ---- checks --------------------------------------------------------------------------------- */
 
 /* A triple as the driver takes it: y and z default to 1. */
@@ -163,8 +189,15 @@ static pdl_status check_values(const pdl_launch_desc *desc)
     return PDL_SUCCESS;
 }
 
+/* Most of them are cooperative and nothing else. */
 PDL_RARE static pdl_status check_fields(const pdl_launch_desc *desc, uint32_t *asked)
 {
+    if (desc->cooperative == 1 && desc->overlap <= PDL_OVERLAP_REQUIRE &&
+        desc->default_stream <= PDL_DEFAULT_STREAM_PER_THREAD &&
+        !has_rare(desc, offsetof(pdl_launch_desc, trigger_event))) {
+        *asked = 1u << (pdl_attribute_find(PDL_ATTRIBUTE_COOPERATIVE) - pdl_attributes);
+        return PDL_SUCCESS;
+    }
     const pdl_status status = check_values(desc);
     return status == PDL_SUCCESS ? find_attributes(desc, asked) : status;
 }
@@ -219,7 +252,8 @@ static pdl_status check_cooperative(pdl_kernel *kernel, struct pdl_kernel_facts 
 {
     const struct extent grid = extent_of(desc->grid);
     const struct extent block = extent_of(desc->block);
-    int blocks = 0;
+    const uint32_t threads = block.x * block.y * block.z;
+    const uint64_t sms = (uint64_t)facts->device->multiprocessor_count;
     if (!desc->cooperative || !pdl_kernel_can_count(facts, desc->dynamic_shared_memory)) {
         return PDL_SUCCESS; /* the driver can */
     }
@@ -227,15 +261,20 @@ static pdl_status check_cooperative(pdl_kernel *kernel, struct pdl_kernel_facts 
         return PDL_FAIL_FIELD(PDL_ERROR_NOT_SUPPORTED, "cooperative",
                               "device %d has no cooperative launches", facts->device->ordinal);
     }
-    const pdl_status status = pdl_kernel_occupancy(kernel, facts, block.x * block.y * block.z,
+    /* A grid's limits are 2^31 - 1 and twice 2^16 - 1: the product fits. A green context has fewer SMs:
+     * the driver refuses what does not fit there, because to ask for them costs each launch. */
+    const uint64_t wanted = (uint64_t)grid.x * grid.y * grid.z;
+    if (wanted <= sms * pdl_kernel_last_occupancy(facts, threads, desc->dynamic_shared_memory)) {
+        return PDL_SUCCESS;
+    }
+    /* Others may have changed the kernel's carve-out since: ask before refusing. */
+    int blocks = 0;
+    const pdl_status status = pdl_kernel_occupancy(kernel, facts, desc->stream, threads,
                                                    desc->dynamic_shared_memory, &blocks);
     if (status != PDL_SUCCESS) {
         return status;
     }
-    /* A grid's limits are 2^31 - 1 and twice 2^16 - 1: the product fits. A green context has fewer SMs:
-     * the driver refuses what does not fit there, because to ask for them costs each launch. */
-    const uint64_t wanted = (uint64_t)grid.x * grid.y * grid.z;
-    const uint64_t room = (uint64_t)blocks * (uint64_t)facts->device->multiprocessor_count;
+    const uint64_t room = (uint64_t)blocks * sms;
     if (wanted > room) {
         return PDL_FAIL_FIELD(PDL_ERROR_COOPERATIVE_TOO_LARGE, "cooperative",
                               "the cooperative grid has %llu blocks and device %d holds %llu of "
@@ -389,32 +428,6 @@ static const CUlaunchAttribute overlap_attribute = {
     .id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION,
     .value = {.programmaticStreamSerializationAllowed = 1}};
 
-/* ORs the bytes of a descriptor from one offset to another, at least a pdl_wide apart; the
- * last ones may be some that were seen already. */
-static inline pdl_wide or_bytes(const pdl_launch_desc *desc, size_t from, size_t to)
-{
-    const char *const bytes = (const char *)desc;
-    pdl_wide bits;
-    memcpy(&bits, bytes + to - sizeof(bits), sizeof(bits));
-    PDL_UNROLL
-    for (; from + sizeof(bits) < to; from += sizeof(bits)) {
-        pdl_wide here;
-        memcpy(&here, bytes + from, sizeof(here));
-        bits |= here;
-    }
-    return bits;
-}
-
-/* Whether anything is set beside size, grid, block, shared memory, stream and overlap: an OR over
- * the rest, without branches. */
-static inline bool has_rare(const pdl_launch_desc *desc)
-{
-    const pdl_wide bits = or_bytes(desc, offsetof(pdl_launch_desc, cluster),
-                                   offsetof(pdl_launch_desc, dynamic_shared_memory)) |
-                          or_bytes(desc, offsetof(pdl_launch_desc, cooperative), sizeof(*desc));
-    return desc->flags != 0 || pdl_wide_any(bits);
-}
-
 pdl_status pdl_lower(pdl_kernel *kernel, int device, const pdl_launch_desc *desc,
                      struct pdl_lowered *lowered)
 {
@@ -423,7 +436,8 @@ pdl_status pdl_lower(pdl_kernel *kernel, int device, const pdl_launch_desc *desc
     if (status != PDL_SUCCESS) {
         return status;
     }
-    const uint32_t rare = has_rare(desc) || desc->overlap > PDL_OVERLAP_REQUIRE ||
+    const uint32_t rare = has_rare(desc, offsetof(pdl_launch_desc, cooperative)) ||
+                          desc->overlap > PDL_OVERLAP_REQUIRE ||
                           desc->default_stream > PDL_DEFAULT_STREAM_PER_THREAD;
     if (rare) {
         status = check_fields(desc, &lowered->asked);
@@ -470,10 +484,6 @@ pdl_status pdl_lower(pdl_kernel *kernel, int device, const pdl_launch_desc *desc
             }
         }
     }
-    CUstream stream = desc->stream;
-    if (stream == NULL && desc->default_stream == PDL_DEFAULT_STREAM_PER_THREAD) {
-        stream = CU_STREAM_PER_THREAD;
-    }
     const bool plain = !rare && lowered->reason == PDL_REASON_GRANTED;
     lowered->config = (CUlaunchConfig){
         .gridDimX = grid.x,
@@ -483,7 +493,7 @@ pdl_status pdl_lower(pdl_kernel *kernel, int device, const pdl_launch_desc *desc
         .blockDimY = block.y,
         .blockDimZ = block.z,
         .sharedMemBytes = desc->dynamic_shared_memory,
-        .hStream = stream,
+        .hStream = pdl_desc_stream(desc),
         .attrs = plain ? (CUlaunchAttribute *)&overlap_attribute : NULL,
         .numAttrs = plain,
     };
@@ -507,7 +517,7 @@ PDL_FLAT pdl_status pdl_launch_prepare(pdl_kernel *kernel, const pdl_launch_desc
     if (bound != NULL) {
         *device = bound->device;
     } else if (status == PDL_SUCCESS) {
-        status = pdl_kernel_device(kernel, device);
+        status = pdl_kernel_device(kernel, desc->stream, device);
     }
     lowered->function = bound != NULL ? bound->function : kernel->function;
     return status == PDL_SUCCESS ? pdl_lower(kernel, *device, desc, lowered) : status;

@@ -75,7 +75,7 @@ pdl_status pdl_launch_occupancy(pdl_kernel *kernel, const pdl_launch_desc *desc,
                               (unsigned)lowered.facts->max_dynamic_shared_memory,
                               pdl_kernel_name(kernel));
     }
-    status = pdl_kernel_occupancy(kernel, lowered.facts,
+    status = pdl_kernel_occupancy(kernel, lowered.facts, config->hStream,
                                   config->blockDimX * config->blockDimY * config->blockDimZ,
                                   config->sharedMemBytes, &blocks);
     if (status == PDL_SUCCESS) {
@@ -87,7 +87,12 @@ pdl_status pdl_launch_occupancy(pdl_kernel *kernel, const pdl_launch_desc *desc,
     known.blocks_per_sm = (uint32_t)blocks;
     known.active_blocks = (uint32_t)blocks * sms;
     if (lowered.facts->device->cluster_launch) {
-        status = count_clusters(kernel, &lowered, &known);
+        const CUstream stream = pdl_kernel_stream(kernel, config->hStream);
+        status = pdl_stream_enter(kernel->driver, stream);
+        if (status == PDL_SUCCESS) {
+            status = count_clusters(kernel, &lowered, &known);
+            pdl_stream_leave(kernel->driver, stream);
+        }
     }
     if (status == PDL_SUCCESS) {
         pdl_sized_copy(occupancy, &known, sizeof(known));

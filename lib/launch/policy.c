@@ -53,8 +53,10 @@ static void look(void)
     if (log != NULL && log[0] != '\0') {
         (void)atomic_fetch_or(&pdl_gate_special, (unsigned)PDL_GATE_LOG);
     }
+    const pdl_error before = *pdl_last_error();
     if (fill(&environment, &given) != PDL_SUCCESS) {
         (void)fprintf(stderr, "libpdl: PDL_TUNED: %s\n", pdl_last_error()->message);
+        pdl_error_restore(&before); /* no call fails for it */
     }
     if (given.capture_only || given.exclude != NULL || has_file) {
         publish(&environment);
@@ -163,12 +165,9 @@ pdl_status pdl_tuned_find(const char *kernel, const uint32_t grid[3], const uint
 static bool is_captured(const struct pdl_driver *driver, const pdl_launch_desc *desc)
 {
     CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
-    CUstream stream = desc->stream;
-    if (stream == NULL && desc->default_stream == PDL_DEFAULT_STREAM_PER_THREAD) {
-        stream = CU_STREAM_PER_THREAD;
-    }
+    const CUstream stream = pdl_desc_stream(desc);
     return stream == PDL_NODE_STREAM ||
-           (stream != NULL && stream != CU_STREAM_LEGACY &&
+           (stream != CU_STREAM_LEGACY &&
             driver->cuStreamIsCapturing(stream, &status) == CUDA_SUCCESS &&
             status == CU_STREAM_CAPTURE_STATUS_ACTIVE);
 }

@@ -34,6 +34,14 @@ const struct pdl_tuned_line *pdl_policy_lines(const struct pdl_policies *policie
 /* The stream of a descriptor that becomes a node of a graph: no stream has this address. */
 #define PDL_NODE_STREAM ((CUstream)(void *)&pdl_gate_special)
 
+/* The stream of a launch. A NULL stream is named, because it would mean something else to a Runtime of another
+ * translation unit. */
+static inline CUstream pdl_desc_stream(const pdl_launch_desc *desc)
+{
+    const bool own = desc->default_stream == PDL_DEFAULT_STREAM_PER_THREAD;
+    return desc->stream != NULL ? desc->stream : own ? CU_STREAM_PER_THREAD : CU_STREAM_LEGACY;
+}
+
 /* What they make of a launch that the gate grants; `lines` are the kernel's. */
 pdl_reason pdl_policy_decide(const struct pdl_driver *driver, const struct pdl_tuned_line *lines,
                              const pdl_launch_desc *desc);

@@ -63,7 +63,8 @@ static pdl_status ask_driver(pdl_kernel *kernel, struct pdl_kernel_facts *facts,
         (desc->flags & PDL_LAUNCH_SET_SHARED_MEMORY_CARVEOUT) != 0) {
         return PDL_SUCCESS;
     }
-    return pdl_kernel_occupancy(kernel, facts, block->threads, desc->dynamic_shared_memory, blocks);
+    return pdl_kernel_occupancy(kernel, facts, desc->stream, block->threads,
+                                desc->dynamic_shared_memory, blocks);
 }
 
 /* Checks a launch as pdl_launch() would, and fills a side of the input. */
@@ -127,12 +128,6 @@ static struct pdl_sm sm_of(const pdl_device_info *device, uint32_t shared)
     };
 }
 
-static CUstream stream_of(const pdl_launch_desc *desc)
-{
-    const bool own = desc->default_stream == PDL_DEFAULT_STREAM_PER_THREAD;
-    return desc->stream != NULL ? desc->stream : own ? CU_STREAM_PER_THREAD : CU_STREAM_LEGACY;
-}
-
 static pdl_status check_arguments(const pdl_kernel *primary, const pdl_launch_desc *primary_desc,
                                   const pdl_kernel *secondary,
                                   const pdl_launch_desc *secondary_desc,
@@ -149,16 +144,16 @@ static pdl_status check_arguments(const pdl_kernel *primary, const pdl_launch_de
     return pdl_sized_check(report, "report");
 }
 
-/* The device that both are asked about: as pdl_kernel_get() takes it. */
-static pdl_status find_device(pdl_kernel *primary, pdl_kernel *secondary, int *device)
+/* The device that both are asked about: as pdl_kernel_get() takes it, or where the secondary would run. */
+static pdl_status find_device(pdl_kernel *primary, pdl_kernel *secondary, CUstream stream,
+                              int *device)
 {
     pdl_kernel_info info = PDL_KERNEL_INFO_INIT;
-    pdl_status status = pdl_kernel_get(primary, *device, &info);
-    if (status != PDL_SUCCESS) {
-        return status;
+    pdl_status status = *device == -1 ? pdl_kernel_device(secondary, stream, device) : PDL_SUCCESS;
+    if (status == PDL_SUCCESS) {
+        status = pdl_kernel_get(primary, *device, &info);
     }
-    *device = info.device;
-    return pdl_kernel_get(secondary, *device, &info);
+    return status == PDL_SUCCESS ? pdl_kernel_get(secondary, *device, &info) : status;
 }
 
 pdl_status pdl_overlap_query(pdl_kernel *primary, const pdl_launch_desc *primary_desc,
@@ -179,7 +174,7 @@ pdl_status pdl_overlap_query(pdl_kernel *primary, const pdl_launch_desc *primary
         status = pdl_desc_whole(&secondary_desc, &secondary_copy);
     }
     if (status == PDL_SUCCESS) {
-        status = find_device(primary, secondary, &device);
+        status = find_device(primary, secondary, secondary_desc->stream, &device);
     }
     if (status == PDL_SUCCESS) {
         status = pdl_device_facts(primary->driver, device, &info);
@@ -191,15 +186,15 @@ pdl_status pdl_overlap_query(pdl_kernel *primary, const pdl_launch_desc *primary
         status = look_at(secondary, device, secondary_desc, &input.secondary);
     }
     if (status == PDL_SUCCESS) {
-        status = pdl_device_sms(primary->driver, info, stream_of(primary_desc), &input.sms);
+        status = pdl_device_sms(primary->driver, info, pdl_desc_stream(primary_desc), &input.sms);
     }
     if (status == PDL_SUCCESS) {
-        status = pdl_device_sms(primary->driver, info, stream_of(secondary_desc), &sms);
+        status = pdl_device_sms(primary->driver, info, pdl_desc_stream(secondary_desc), &sms);
     }
     if (status != PDL_SUCCESS) {
         return status;
     }
-    const bool same_stream = stream_of(primary_desc) == stream_of(secondary_desc);
+    const bool same_stream = pdl_desc_stream(primary_desc) == pdl_desc_stream(secondary_desc);
     const uint32_t first = input.primary.block.shared_memory;
     const uint32_t second = input.secondary.block.shared_memory;
     input.sm = sm_of(info, first > second ? first : second);

@@ -159,12 +159,13 @@ static pdl_status load(void *room)
 }
 
 static struct pdl_rtc_compiler loaded;
-static struct pdl_once once = PDL_ONCE_INIT;
+static struct pdl_once once;
 
 pdl_status pdl_rtc_compiler_open(const struct pdl_rtc_compiler **compiler)
 {
+    struct pdl_rtc_compiler fresh;
     const void *table;
-    const pdl_status status = pdl_once_get(&once, load, &loaded, &table);
+    const pdl_status status = pdl_once_get(&once, load, &fresh, &loaded, sizeof(fresh), &table);
     if (status == PDL_SUCCESS) {
         *compiler = table;
     }

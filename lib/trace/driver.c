@@ -22,7 +22,7 @@ pdl_status pdl_trace_driver_load(const char *soname, struct pdl_trace_driver *dr
 }
 
 static struct pdl_trace_driver loaded_driver;
-static struct pdl_once once = PDL_ONCE_INIT;
+static struct pdl_once once;
 
 static pdl_status load(void *room)
 {
@@ -31,8 +31,10 @@ static pdl_status load(void *room)
 
 pdl_status pdl_trace_driver_get(const struct pdl_trace_driver **driver)
 {
+    struct pdl_trace_driver fresh;
     const void *table;
-    const pdl_status status = pdl_once_get(&once, load, &loaded_driver, &table);
+    const pdl_status status =
+        pdl_once_get(&once, load, &fresh, &loaded_driver, sizeof(fresh), &table);
     if (status == PDL_SUCCESS) {
         *driver = table;
     }

@@ -76,6 +76,7 @@ struct mock_kernel {
     size_t parameter_sizes[MOCK_PARAMETERS];
     int attributes[MOCK_DEVICES][MOCK_ATTRIBUTE_IDS];
     int occupancy; /* blocks on an SM; -1: what fits by threads and shared memory */
+    int device_occupancy[MOCK_DEVICES];               /* the same on one device; 0: as above */
     unsigned reads[MOCK_DEVICES][MOCK_ATTRIBUTE_IDS]; /* calls that read the attribute */
     unsigned writes;                                  /* calls that set an attribute */
     CUfunction_attribute last_written;                /* what the last of them set */

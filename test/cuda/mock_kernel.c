@@ -227,7 +227,9 @@ CUresult mock_cuOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, CUfunctio
     if (block <= 0) {
         return mock_leave(CUDA_ERROR_INVALID_VALUE);
     }
-    if (kernel->occupancy >= 0) {
+    if (device >= 0 && kernel->device_occupancy[device] > 0) {
+        *blocks = kernel->device_occupancy[device];
+    } else if (kernel->occupancy >= 0) {
         *blocks = kernel->occupancy;
     } else {
         const int by_threads = 2048 / ((block + 31) / 32 * 32);
@@ -252,8 +254,14 @@ static CUresult check_clusters(CUfunction function, const CUlaunchConfig *config
                          (int)config->attrs[i].id);
         }
     }
-    return mock_kernel_of_function(function, &device) != NULL ? CUDA_SUCCESS
-                                                              : CUDA_ERROR_INVALID_HANDLE;
+    if (mock_kernel_of_function(function, &device) == NULL) {
+        return CUDA_ERROR_INVALID_HANDLE;
+    }
+    if (device != mock_stream_device(config->hStream)) {
+        mock_misused("clusters of a function of device %d were asked for a stream of device %d",
+                     device, mock_stream_device(config->hStream));
+    }
+    return CUDA_SUCCESS;
 }
 
 static unsigned largest_cluster(const CUlaunchConfig *config)

@@ -51,9 +51,8 @@ CUresult mock_check_attribute(const CUlaunchAttribute *attribute)
 }
 
 /* What the real driver checks of a launch, of which unit tests make such that it would refuse. */
-static CUresult check(const CUlaunchConfig *config, const struct mock_kernel *kernel)
+static CUresult check(const CUlaunchConfig *config, const int *attributes)
 {
-    const int *const attributes = kernel->attributes[mock_current_device()];
     const unsigned threads = config->blockDimX * config->blockDimY * config->blockDimZ;
     const int most = attributes[CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES];
     if (config->gridDimX == 0 || config->gridDimY == 0 || config->gridDimZ == 0 || threads == 0 ||
@@ -72,23 +71,27 @@ static CUresult check(const CUlaunchConfig *config, const struct mock_kernel *ke
 CUresult mock_launch(const CUlaunchConfig *config, CUfunction function, void **arguments,
                      void **extra)
 {
+    const int stream_device = mock_stream_device(config->hStream);
     int device = 0;
     const struct mock_kernel *kernel = mock_kernel_of_either(function, &device);
-    if (mock_current_device() < 0) {
-        return CUDA_ERROR_INVALID_CONTEXT;
-    }
     if (kernel == NULL) {
-        return CUDA_ERROR_INVALID_HANDLE;
+        return mock_current_device() < 0 ? CUDA_ERROR_INVALID_CONTEXT : CUDA_ERROR_INVALID_HANDLE;
     }
-    if (device != mock_current_device()) {
+    if (mock_kernel_of_function(function, &device) == NULL) {
+        device = stream_device >= 0 ? stream_device : mock_current_device(); /* of a CUkernel */
+    } else if (device != mock_current_device()) {
         mock_misused("a function of device %d was launched with device %d current", device,
                      mock_current_device());
     }
-    const CUresult result = mock.is_fake ? check(config, kernel) : CUDA_SUCCESS;
+    if (device < 0) {
+        return CUDA_ERROR_INVALID_CONTEXT;
+    }
+    const CUresult result = mock.is_fake ? check(config, kernel->attributes[device]) : CUDA_SUCCESS;
     if (result != CUDA_SUCCESS) {
         return result;
     }
     struct mock_launch *launch = mock_next_launch(config->attrs, config->numAttrs);
+    launch->device = device;
     launch->function = function;
     launch->config = *config;
     launch->arguments = arguments;

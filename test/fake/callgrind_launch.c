@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Launches a kernel as often as told, with one attribute (the overlap), for callgrind_launch.py. */
+/* Launches a kernel as often as told, with one attribute (the overlap or, if told so, cooperative), for
+ * callgrind_launch.py. */
 #include <pdl/pdl.h>
 
 #include "driver_calls.h"
@@ -13,6 +14,7 @@ int main(int argc, char **argv)
     pdl_kernel *kernel = NULL;
     int value = 1;
     const long launches = argc > 1 ? strtol(argv[1], NULL, 10) : 1;
+    const uint32_t cooperative = argc > 2 && strcmp(argv[2], "cooperative") == 0;
 
     DRIVER_CALL(cuInit, (unsigned), 0);
     DRIVER_CALL(cuDevicePrimaryCtxRetain, (CUcontext *, CUdevice), &context, 0);
@@ -27,10 +29,12 @@ int main(int argc, char **argv)
         return 2;
     }
     for (long i = 0; i < launches; i++) {
-        if (pdl_launch(kernel,
-                       &PDL_LAUNCH_DESC(.grid = {132}, .block = {256}, .stream = stream,
-                                        .overlap = PDL_OVERLAP_REQUIRE),
-                       PDL_ARGS(value)) != PDL_SUCCESS) {
+        if (pdl_launch(
+                kernel,
+                &PDL_LAUNCH_DESC(.grid = {132}, .block = {256}, .stream = stream,
+                                 .overlap = cooperative ? PDL_OVERLAP_NONE : PDL_OVERLAP_REQUIRE,
+                                 .cooperative = cooperative),
+                PDL_ARGS(value)) != PDL_SUCCESS) {
             fprintf(stderr, "%s\n", pdl_last_error()->message);
             return 2;
         }

@@ -20,7 +20,7 @@ NUMBER = re.compile(r"^(?:[+-]?\d+|\*|0x[0-9a-f]+) (\d+)$")
 
 def measure(arguments, launches):
     """Returns (instructions of pdl_launch with all below, of the driver's call with all below)."""
-    out = os.path.join(arguments.directory, f"callgrind_launch.{launches}.out")
+    out = os.path.join(arguments.directory, f"callgrind_launch.{arguments.attribute}.{launches}.out")
     command = [
         arguments.valgrind,
         "--tool=callgrind",
@@ -31,6 +31,7 @@ def measure(arguments, launches):
         f"--callgrind-out-file={out}",
         arguments.program,
         str(launches),
+        arguments.attribute,
     ]
     subprocess.run(command, check=True)
     total = 0
@@ -61,6 +62,7 @@ def measure(arguments, launches):
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("program")
+    parser.add_argument("--attribute", choices=["overlap", "cooperative"], default="overlap")
     parser.add_argument("--valgrind", default="valgrind")
     parser.add_argument("--launches", type=int, default=2000)
     parser.add_argument("--bound", type=float, default=300)
@@ -75,7 +77,7 @@ def main():
     result = {
         "instructions_per_launch": round(total - driver, 2),
         "instructions_in_fake_driver": round(driver, 2),
-        "attributes": 1,
+        "attribute": arguments.attribute,
         "launches": arguments.launches,
         "bound": arguments.bound,
     }

@@ -289,7 +289,7 @@ static void run_launches(const struct scenario *scenario, pdl_kernel *fc1, pdl_k
     CUevent launch = NULL;
     int argument = 0;
 
-    expect("cuLaunchKernelEx f=fc1 grid=132,1,1 block=256,1,1 smem=0 stream=0x0 attrs=[]");
+    expect("cuLaunchKernelEx f=fc1 grid=132,1,1 block=256,1,1 smem=0 stream=0x1 attrs=[]");
     CHECK(pdl_launch(fc1, &PDL_LAUNCH_DESC(.grid = {132}, .block = {256}), PDL_ARGS(argument)) ==
           PDL_SUCCESS);
     expect("cuLaunchKernelEx f=fc2 grid=3,2,1 block=8,4,2 smem=1024 stream=0x%llx attrs=[%s]",
@@ -310,7 +310,7 @@ static void run_launches(const struct scenario *scenario, pdl_kernel *fc1, pdl_k
 
     CHECK(pdl_event_create(&trigger) == PDL_SUCCESS);
     CHECK(pdl_event_create(&launch) == PDL_SUCCESS);
-    expect("cuLaunchKernelEx f=fc2 grid=4,1,1 block=32,1,1 smem=0 stream=0x0 "
+    expect("cuLaunchKernelEx f=fc2 grid=4,1,1 block=32,1,1 smem=0 stream=0x1 "
            "attrs=[PROGRAMMATIC_EVENT={event=%p,flags=0,trigger_at_block_start=1}, PRIORITY=-2]",
            (void *)trigger);
     CHECK(pdl_launch(fc2,
@@ -318,7 +318,7 @@ static void run_launches(const struct scenario *scenario, pdl_kernel *fc1, pdl_k
                                       .trigger_at_block_start = 1, .priority = -2),
                      NULL) == PDL_SUCCESS);
     if (scenario->version >= 12030) {
-        expect("cuLaunchKernelEx f=fc1 grid=4,1,1 block=32,1,1 smem=0 stream=0x0 "
+        expect("cuLaunchKernelEx f=fc1 grid=4,1,1 block=32,1,1 smem=0 stream=0x1 "
                "attrs=[LAUNCH_COMPLETION_EVENT={event=%p,flags=0}]",
                (void *)launch);
     }
@@ -334,7 +334,7 @@ static void run_launches(const struct scenario *scenario, pdl_kernel *fc1, pdl_k
                      NULL) == PDL_ERROR_EVENT);
     DRIVER_CALL(cuEventDestroy_v2, (CUevent), trigger);
 
-    expect("cuLaunchKernelEx f=fc1 grid=264,1,1 block=1024,1,1 smem=0 stream=0x0 "
+    expect("cuLaunchKernelEx f=fc1 grid=264,1,1 block=1024,1,1 smem=0 stream=0x1 "
            "attrs=[COOPERATIVE=1]");
     CHECK(pdl_launch(fc1,
                      &PDL_LAUNCH_DESC(.grid = {264}, .block = {1024}, .cooperative = 1,
@@ -350,7 +350,7 @@ static void run_launches(const struct scenario *scenario, pdl_kernel *fc1, pdl_k
                      NULL) == PDL_ERROR_SHARED_MEMORY);
     CHECK(pdl_kernel_set_attribute(fc1, PDL_KERNEL_MAX_DYNAMIC_SHARED_MEMORY, 65536) ==
           PDL_SUCCESS);
-    expect("cuLaunchKernelEx f=fc1 grid=1,1,1 block=1,1,1 smem=65536 stream=0x0 attrs=[]");
+    expect("cuLaunchKernelEx f=fc1 grid=1,1,1 block=1,1,1 smem=65536 stream=0x1 attrs=[]");
     CHECK(pdl_launch(fc1,
                      &PDL_LAUNCH_DESC(.grid = {1}, .block = {1}, .dynamic_shared_memory = 65536),
                      NULL) == PDL_SUCCESS);

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Several devices: what is known of a kernel is kept for each; launches go by the current one. */
+#include <pdl/overlap.h>
+
 #include "support.h"
 
 static int setup(void **state)
@@ -114,6 +116,80 @@ static void a_launch_is_checked_against_the_current_device(void **state)
     }
 }
 
+/* What serves every device runs where its stream is, whichever device is current, if any: the limits, the gate and
+ * what the driver's calculator says are that device's. */
+static void a_launch_is_checked_against_its_streams_device(void **state)
+{
+    (void)state;
+    static const int versions[] = {MOCK_VERSION, 12070}; /* with and without cuStreamGetDevice */
+    static const int occupancy[] = {1, 3, 2};
+    for (int i = 0; i < 3 * 4 * 2; i++) {
+        const int of = i % 3;
+        const int current = i / 3 % 4 - 1;
+        mock_set_driver_version(versions[i / 12]);
+        mock.table.device_count = 3;
+        mock_apply();
+        for (int d = 0; d < 3; d++) {
+            mock.kernels[0].device_occupancy[d] = occupancy[d];
+        }
+        pdl_kernel *kernel = make_kernel(FROM_CU_KERNEL, 0);
+        pdl_launch_desc desc = plain_desc();
+        pdl_launch_report report = PDL_LAUNCH_REPORT_INIT;
+        pdl_occupancy held = PDL_OCCUPANCY_INIT;
+        pdl_overlap_report overlap = PDL_OVERLAP_REPORT_INIT;
+        char device[32];
+        (void)snprintf(device, sizeof(device), "device %d", of);
+        mock_set_current(current);
+        desc.stream = mock_stream(0, of);
+        desc.overlap = PDL_OVERLAP_AUTO;
+        desc.block[0] = 256u << of;
+        assert_ok(pdl_launch(kernel, &desc, NULL));
+        assert_int_equal(mock_last_launch()->device, of);
+        assert_int_equal(mock_last_launch()->attribute_count,
+                         of < 2); /* the third is the 8.0 one */
+        assert_explained(kernel, &desc, mock_last_launch());
+        assert_ok(pdl_launch_explain(kernel, &desc, &report));
+        assert_int_equal(report.device, of);
+        assert_ok(pdl_launch_occupancy(kernel, &desc, &held));
+        assert_int_equal(held.device, of);
+        assert_int_equal(held.blocks_per_sm, occupancy[of]);
+        assert_ok(pdl_overlap_query(kernel, &desc, kernel, &desc, -1, &overlap));
+        assert_int_equal(overlap.device, of);
+        desc.block[1] = 2;
+        assert_refused(pdl_launch(kernel, &desc, NULL), PDL_ERROR_BLOCK_TOO_LARGE, "block", device);
+        desc.block[1] = 0;
+        desc.cooperative = 1;
+        desc.grid[0] = (uint32_t)occupancy[of] * 132;
+        assert_ok(pdl_launch(kernel, &desc, NULL));
+        assert_int_equal(mock_last_launch()->device, of);
+        desc.grid[0]++;
+        assert_refused(pdl_launch(kernel, &desc, NULL), PDL_ERROR_COOPERATIVE_TOO_LARGE,
+                       "cooperative", device);
+        CUdevice left = -1; /* still current */
+        assert_int_equal(mock.table.cuCtxGetDevice(&left),
+                         current < 0 ? CUDA_ERROR_INVALID_CONTEXT : CUDA_SUCCESS);
+        assert_int_equal(left, current);
+        pdl_kernel_destroy(kernel);
+    }
+}
+
+static void the_question_for_a_streams_device_costs_no_call_more(void **state)
+{
+    (void)state;
+    pdl_launch_desc desc = plain_desc();
+    pdl_kernel *kernel = make_kernel(FROM_CU_KERNEL, 0);
+    desc.stream = mock_stream(0, 1);
+    desc.cooperative = 1;
+    assert_ok(pdl_launch(kernel, &desc, NULL));
+    const unsigned calls = mock_total_calls();
+    assert_ok(pdl_launch(kernel, &desc, NULL));
+    assert_int_equal(mock_total_calls() - calls, 2);
+    mock_fail(MOCK_cuStreamGetDevice, 1, CUDA_ERROR_INVALID_HANDLE);
+    assert_refused(pdl_launch(kernel, &desc, NULL), PDL_ERROR_INVALID_HANDLE, NULL,
+                   "cuStreamGetDevice");
+    pdl_kernel_destroy(kernel);
+}
+
 static void a_function_stays_on_the_device_that_was_current(void **state)
 {
     (void)state;
@@ -223,6 +299,8 @@ int main(void)
         DEVICES_TEST(a_kernel_is_asked_about_once_on_each_device),
         DEVICES_TEST(a_device_that_is_not_used_is_not_asked_about),
         DEVICES_TEST(a_launch_is_checked_against_the_current_device),
+        DEVICES_TEST(a_launch_is_checked_against_its_streams_device),
+        DEVICES_TEST(the_question_for_a_streams_device_costs_no_call_more),
         DEVICES_TEST(a_function_stays_on_the_device_that_was_current),
         DEVICES_TEST(a_functions_launch_does_not_ask_for_the_current_device),
         DEVICES_TEST(a_launch_on_one_of_several_devices_is_two_driver_calls),

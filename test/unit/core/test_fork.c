@@ -68,7 +68,7 @@ static void fork_during(void *(*first)(void *), int (*second)(void))
 
 /* ---- loading ----------------------------------------------------------------------------------- */
 
-static struct pdl_once once = PDL_ONCE_INIT;
+static struct pdl_once once;
 static int room;
 
 static pdl_status load_slowly(void *where)
@@ -82,15 +82,19 @@ static pdl_status load_slowly(void *where)
 static void *load_here(void *unused)
 {
     const void *table = NULL;
+    int fresh = 0;
     (void)unused;
-    return pdl_once_get(&once, load_slowly, &room, &table) == PDL_SUCCESS ? NULL : &room;
+    return pdl_once_get(&once, load_slowly, &fresh, &room, sizeof(room), &table) == PDL_SUCCESS
+               ? NULL
+               : &room;
 }
 
 static int load_in_child(void)
 {
     const void *table = NULL;
-    return pdl_once_get(&once, load_slowly, &room, &table) != PDL_SUCCESS || table != &room ||
-           room != 2;
+    int fresh = 0;
+    return pdl_once_get(&once, load_slowly, &fresh, &room, sizeof(room), &table) != PDL_SUCCESS ||
+           table != &room || room != 2;
 }
 
 static void a_child_loads_what_a_thread_was_loading(void **state)

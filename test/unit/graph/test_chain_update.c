@@ -268,6 +268,76 @@ static void a_shape_changes_also_where_there_are_attributes(void **state)
     assert_int_equal(mock_ran(1)->params.attribute_count, 2);
 }
 
+/* A descriptor with attributes in memory that is overwritten and freed by forget_extra(). */
+static pdl_launch_desc desc_with_extra(int priority)
+{
+    CUlaunchAttribute *extra = calloc(2, sizeof(*extra));
+    pdl_launch_desc desc = overlap_desc(PDL_OVERLAP_AUTO);
+    assert_non_null(extra);
+    extra[0].id = CU_LAUNCH_ATTRIBUTE_PRIORITY;
+    extra[0].value.priority = priority;
+    extra[1].id = CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN;
+    extra[1].value.memSyncDomain = CU_LAUNCH_MEM_SYNC_DOMAIN_REMOTE;
+    desc.extra_attributes = extra;
+    desc.extra_attribute_count = 2;
+    return desc;
+}
+
+static void forget_extra(pdl_launch_desc *desc)
+{
+    void *const extra = (void *)desc->extra_attributes;
+    memset(extra, 0xa5, 2 * sizeof(CUlaunchAttribute));
+    free(extra);
+    memset(desc, 0xa5, sizeof(*desc));
+}
+
+static void assert_extra(uint32_t number, int priority)
+{
+    const struct mock_node_params *const params = &node_of(chain, number)->params;
+    assert_int_equal(params->attribute_count, 2);
+    assert_int_equal(params->attributes[0].id, CU_LAUNCH_ATTRIBUTE_PRIORITY);
+    assert_int_equal(params->attributes[0].value.priority, priority);
+    assert_int_equal(params->attributes[1].id, CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN);
+    assert_int_equal(params->attributes[1].value.memSyncDomain, CU_LAUNCH_MEM_SYNC_DOMAIN_REMOTE);
+}
+
+/* Neither a build nor an explanation nor a change reads the caller's memory again. */
+static void what_a_descriptor_points_to_is_copied(void **state)
+{
+    (void)state;
+    struct values values = values_of(4);
+    uint32_t link = 0;
+    pdl_chain_report report = PDL_CHAIN_REPORT_INIT;
+    pdl_launch_desc desc = desc_with_extra(-1);
+    assert_ok(pdl_chain_add(chain, kernel, &desc, VALUES(values), value_sizes, 2, &link));
+    forget_extra(&desc);
+    desc = desc_with_extra(-2);
+    assert_ok(pdl_chain_set_desc(chain, 1, &desc)); /* which is not built */
+    forget_extra(&desc);
+    for (int again = 0; again < 2; again++) {
+        assert_ok(pdl_chain_build(chain));
+        assert_ok(pdl_chain_explain(chain, link, &report));
+        assert_extra(4, -1);
+        assert_extra(1, -2);
+    }
+    for (uint32_t blocks = 7; blocks < 9;
+         blocks++) { /* built: the same attributes at another place */
+        desc = desc_with_extra(-1);
+        desc.grid[0] = blocks;
+        assert_ok(pdl_chain_set_desc(chain, link, &desc));
+        forget_extra(&desc);
+    }
+    desc = desc_with_extra(-3);
+    assert_refused(pdl_chain_set_desc(chain, link, &desc), PDL_ERROR_REBUILD, "desc", "4");
+    forget_extra(&desc);
+    assert_ok(pdl_chain_build(chain));
+    assert_extra(4, -1);
+    assert_int_equal(node_of(chain, 4)->params.grid[0], 8);
+    desc = overlap_desc(PDL_OVERLAP_AUTO);
+    start_with(&desc);
+    assert_int_equal(node_of(chain, 1)->params.attribute_count, 0);
+}
+
 /* AUTO and REQUIRE are the same edges where both are granted. */
 static void require_instead_of_auto_needs_no_rebuild(void **state)
 {
@@ -360,6 +430,7 @@ int main(void)
         UPDATE_TEST(a_descriptor_that_a_launch_would_be_refused_for_changes_nothing),
         UPDATE_TEST(attributes_and_overlap_need_a_rebuild),
         UPDATE_TEST(a_shape_changes_also_where_there_are_attributes),
+        UPDATE_TEST(what_a_descriptor_points_to_is_copied),
         UPDATE_TEST(require_instead_of_auto_needs_no_rebuild),
         UPDATE_TEST(after_a_reset_anything_can_be_changed),
         UPDATE_TEST(a_chain_with_a_new_link_can_be_changed_freely),

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Every public function while something fails: each allocation in turn, then each call of the driver
  * with several results. It reports what failed, leaves its outputs alone, loses nothing, and works
- * when it is called again. */
+ * when it is called again. If it succeeds, the last error is the one before. */
 #include <pdl/overlap.h>
 #include <pdl/policy.h>
 #include <unistd.h>
@@ -301,7 +301,11 @@ static pdl_status begin_capture(pdl_chain *chain)
 
 static pdl_launch_desc full_desc(void)
 {
+    static const CUlaunchAttribute extra = {
+        .id = CU_LAUNCH_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE};
     pdl_launch_desc desc = overlap_desc(PDL_OVERLAP_AUTO);
+    desc.extra_attributes = &extra;
+    desc.extra_attribute_count = 1;
     desc.priority = -1;
     desc.mem_sync_domain = 1;
     return desc;
@@ -331,6 +335,8 @@ RUN(chain_reset, return pdl_chain_reset(with.built);)
 RUN(chain_set_args, return pdl_chain_set_args(with.built, 1, VALUES(values));)
 RUN(chain_set_desc, pdl_launch_desc desc = overlap_desc(PDL_OVERLAP_AUTO); desc.grid[0] = 7;
     return pdl_chain_set_desc(with.built, 1, &desc);)
+RUN(chain_set_extra, const pdl_launch_desc desc = full_desc();
+    return pdl_chain_set_desc(with.chain, 1, &desc);)
 RUN(chain_destroy, pdl_chain_destroy(with.built); with.built = NULL; return PDL_SUCCESS;)
 RUN(chain_add_node, const pdl_chain_node node = node_of_kind(PDL_NODE_MEMSET);
     return pdl_chain_add_node(with.built, &node, &with.out.number);)
@@ -420,6 +426,29 @@ RUN(
         status = pdl_launch(kernel, &desc, VALUES(values)); /* by the driver */
     } pdl_kernel_destroy(kernel);
     return status;)
+/* The log looks at the node before, and asks for a name that the Runtime does not find any more. */
+RUN(
+    launch_captured, pdl_launch_desc desc = plain_desc(); suspend();
+    (void)mock_add_node(with.graph, CU_GRAPH_NODE_TYPE_EMPTY); resume();
+    desc.stream = mock_stream(0, 0); pdl_kernel_info info = PDL_KERNEL_INFO_INIT;
+    pdl_status status = pdl_kernel_declare(with.kernel, PDL_NO, PDL_NO);
+    if (status == PDL_SUCCESS) {
+        status = pdl_launch(with.kernel, &desc, VALUES(values));
+    } return status == PDL_SUCCESS
+        ? pdl_kernel_get(with.kernel, -1, &info)
+        : status;)
+RUN(
+    launch_nameless, pdl_launch_desc desc = plain_desc(); pdl_kernel *kernel = NULL;
+    pdl_status status = pdl_kernel_from_runtime(&mock.kernels[0], &mock_runtime_ops, &kernel);
+    for (uint32_t i = 0; i < 3 && status == PDL_SUCCESS; i++) {
+        status = pdl_launch(kernel, &desc, VALUES(values));
+        if (status == PDL_SUCCESS) {
+            mock_runtime_function_result = 209;
+            desc.overlap = PDL_OVERLAP_AUTO;
+            status = pdl_kernel_enable_overlap(kernel, i);
+        }
+    } mock_runtime_function_result = 0;
+    pdl_kernel_destroy(kernel); return status;)
 RUN(launch_explain, pdl_launch_desc desc = full_desc();
     return pdl_launch_explain(with.kernel, &desc, (void *)with.out.bytes);)
 RUN(launch_occupancy, pdl_launch_desc desc = plain_desc(); desc.cluster[0] = 2;
@@ -459,6 +488,7 @@ static const struct row rows[] = {
     ROW(pdl_chain_reset, chain_reset, NULL, 0, false),
     ROW(pdl_chain_set_args, chain_set_args, NULL, 0, false),
     ROW(pdl_chain_set_desc, chain_set_desc, NULL, 0, false),
+    ROW(pdl_chain_set_desc, chain_set_extra, NULL, 0, false),
     ROW(pdl_chain_destroy, chain_destroy, NULL, 0, false),
     ROW(pdl_chain_add_node, chain_add_node, NULL, 0, false),
     ROW(pdl_chain_add_node, chain_add_graph, NULL, 0, false),
@@ -502,6 +532,8 @@ static const struct row rows[] = {
     ROW(pdl_launch, launch_event, NULL, 0, true),
     ROW(pdl_launch, launch_symbol, NULL, 0, true),
     ROW(pdl_launch, launch_plain_symbol, NULL, 0, true),
+    ROW(pdl_launch, launch_captured, NULL, 0, false),
+    ROW(pdl_launch, launch_nameless, NULL, 0, true),
     ROW(pdl_launch_explain, launch_explain, NULL, SIZE(pdl_launch_report), true),
     ROW(pdl_launch_occupancy, launch_occupancy, NULL, SIZE(pdl_occupancy), true),
     ROW(pdl_overlap_query, overlap_query, NULL, SIZE(pdl_overlap_report), true),
@@ -553,6 +585,12 @@ static void every_public_function_has_a_row(void **state)
 
 /* ---- attempts --------------------------------------------------------------------------------------- */
 
+static bool is_symbol(const struct row *row)
+{
+    return row->run == run_launch_symbol || row->run == run_launch_plain_symbol ||
+           row->run == run_launch_nameless;
+}
+
 /* Calls that the library can do without, or whose failure nobody could act on. */
 static bool may_fail_quietly(const struct row *row, const char *call)
 {
@@ -569,14 +607,18 @@ static bool may_fail_quietly(const struct row *row, const char *call)
                                                 strcmp(call, "cuFuncGetAttribute") == 0)) {
         return true;
     }
+    /* What the log cannot learn. */
+    if (row->run == run_launch_captured &&
+        (strncmp(call, "cuGraph", 7) == 0 || strcmp(call, "cuStreamGetCaptureInfo") == 0)) {
+        return true;
+    }
     /* The Runtime launches what the driver cannot. */
-    if (row->run == run_launch_plain_symbol &&
+    if (is_symbol(row) &&
         (strcmp(call, "cuCtxGetId") == 0 || strcmp(call, "cuLaunchKernelEx") == 0)) {
         return true;
     }
     /* Asked again: the Runtime may make a context in between. */
-    return (row->run == run_launch_symbol || row->run == run_launch_plain_symbol) &&
-           strcmp(call, "cuCtxGetDevice") == 0;
+    return is_symbol(row) && strcmp(call, "cuCtxGetDevice") == 0;
 }
 
 /* What the attempt is about, for a failure's message. */
@@ -590,9 +632,29 @@ static char about[256];
         }                                                                                          \
     } while (0)
 
+static unsigned long successes; /* after which the last error was what it was before */
+
+/* The thread's last error before each call. */
+static void mark_last_error(void)
+{
+    pdl_error mark = PDL_ERROR_INIT;
+    mark.status = PDL_ERROR_CYCLE;
+    mark.field = "mark";
+    (void)snprintf(mark.message, sizeof(mark.message), "the error before");
+    assert_int_equal(pdl_error_record(&mark), PDL_ERROR_CYCLE);
+}
+
+static bool is_marked(void)
+{
+    const pdl_error *const error = pdl_last_error();
+    return error->status == PDL_ERROR_CYCLE && error->cuda_result == 0 && error->call == NULL &&
+           strcmp(error->field, "mark") == 0 && strcmp(error->message, "the error before") == 0;
+}
+
 static pdl_status attempt(const struct row *row, bool *untouched)
 {
     static unsigned char before[sizeof(with.out)];
+    mark_last_error();
     memset(&with.out, 0x5a, sizeof(with.out));
     if (row->size != 0) {
         memset(&with.out, 0, row->size);
@@ -602,6 +664,8 @@ static pdl_status attempt(const struct row *row, bool *untouched)
     is_watching = true;
     const pdl_status status = row->run();
     is_watching = false;
+    CHECK(status != PDL_SUCCESS || is_marked());
+    successes += status == PDL_SUCCESS;
     /* The report of a launch says why it would fail. */
     *untouched =
         row->run == run_launch_explain || memcmp(before, with.out.bytes, sizeof(before)) == 0;
@@ -714,6 +778,44 @@ static void a_driver_call_that_fails_is_reported_and_nothing_is_lost(void **stat
     assert_true(most > 20);
 }
 
+/* Both again with a log, which asks for more than launches do, and a policy, which asks for names. */
+static void success_leaves_the_last_error_alone(void **state)
+{
+    assert_int_equal(setenv("PDL_LOG", "/dev/null", 1), 0);
+    (void)atomic_fetch_or(&pdl_gate_special, (unsigned)(PDL_GATE_LOG | PDL_GATE_POLICY));
+    memory_that_runs_out_is_reported_and_nothing_is_lost(state);
+    a_driver_call_that_fails_is_reported_and_nothing_is_lost(state);
+    (void)atomic_fetch_and(&pdl_gate_special, ~(unsigned)(PDL_GATE_LOG | PDL_GATE_POLICY));
+    print_message("%lu calls succeeded and left the last error as it was\n", successes);
+    assert_true(successes > 2000);
+}
+
+static void what_cannot_fail_leaves_the_last_error_alone(void **state)
+{
+    (void)state;
+    pdl_tuned tuned = PDL_TUNED_INIT;
+    const uint32_t one[3] = {1, 1, 1};
+    open_fixture(MOCK_VERSION, 1);
+    mark_last_error();
+    for (int number = -100; number < 100; number++) {
+        (void)pdl_condition_name((pdl_condition)number);
+        (void)pdl_condition_string((pdl_condition)number);
+        (void)pdl_full_reason_string((pdl_full_reason)number);
+        (void)pdl_reason_string((pdl_reason)number);
+        (void)pdl_status_name((pdl_status)number);
+        (void)pdl_status_string((pdl_status)number);
+    }
+    assert_true(pdl_version() != 0);
+    assert_ok(pdl_tuned_find("fc9", one, one, &tuned));
+    assert_ok(pdl_kernel_declare(with.kernel, PDL_YES, PDL_UNKNOWN));
+    for (uint32_t on = 0; on < 2; on++) {
+        assert_ok(pdl_kernel_enable_overlap(with.kernel, on));
+        pdl_overlap_enable(on);
+    }
+    assert_true(is_marked());
+    close_fixture();
+}
+
 static int make_image_file(void **state)
 {
     (void)state;
@@ -743,6 +845,8 @@ int main(void)
         cmocka_unit_test(every_public_function_has_a_row),
         GRAPH_TEST(memory_that_runs_out_is_reported_and_nothing_is_lost),
         GRAPH_TEST(a_driver_call_that_fails_is_reported_and_nothing_is_lost),
+        GRAPH_TEST(success_leaves_the_last_error_alone),
+        GRAPH_TEST(what_cannot_fail_leaves_the_last_error_alone),
     };
     return cmocka_run_group_tests(tests, make_image_file, remove_image_file);
 }

@@ -265,10 +265,8 @@ static void no_stream_is_the_default_stream_that_the_descriptor_names(void **sta
     for (int source = 0; source < KERNEL_SOURCES; source++) {
         desc.default_stream = PDL_DEFAULT_STREAM_LEGACY;
         assert_ok(pdl_launch(kernels[source], &desc, NULL));
-        assert_null(mock_last_launch()->config.hStream);
-    }
-    desc.default_stream = PDL_DEFAULT_STREAM_PER_THREAD;
-    for (int source = 0; source < FROM_SYMBOL; source++) {
+        assert_ptr_equal(mock_last_launch()->config.hStream, CU_STREAM_LEGACY);
+        desc.default_stream = PDL_DEFAULT_STREAM_PER_THREAD;
         assert_ok(pdl_launch(kernels[source], &desc, NULL));
         assert_ptr_equal(mock_last_launch()->config.hStream, CU_STREAM_PER_THREAD);
     }

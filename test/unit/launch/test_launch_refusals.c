@@ -365,6 +365,42 @@ static void the_cooperative_limit_is_that_of_this_block_and_shared_memory(void *
                    "39601", "39600");
 }
 
+/* As cudaFuncSetAttribute() changes it for a carve-out, of which libpdl is not told. */
+static void the_cooperative_limit_is_asked_for_again_before_a_refusal(void **state)
+{
+    (void)state;
+    const uint32_t limits[] = {1, 2, 1, 3, 300, 1, 0, 2};
+    pdl_launch_desc desc = plain_desc();
+    desc.cooperative = 1;
+    for (int source = 0; source < KERNEL_SOURCES; source++) {
+        pdl_kernel *used = make_kernel((enum kernel_source)source, 0);
+        for (size_t i = 0; i < COUNT_OF(limits); i++) {
+            pdl_occupancy occupancy = PDL_OCCUPANCY_INIT;
+            const unsigned *const asked =
+                &mock.calls[MOCK_cuOccupancyMaxActiveBlocksPerMultiprocessor];
+            mock.kernels[0].occupancy = (int)limits[i];
+            desc.grid[0] = limits[i] * 132 + 1;
+            if (i == 0 || limits[i] > limits[i - 1]) { /* else the driver refuses */
+                assert_refused(pdl_launch(used, &desc, NULL), PDL_ERROR_COOPERATIVE_TOO_LARGE,
+                               "cooperative", "132 SMs");
+            }
+            desc.grid[0] = limits[i] * 132;
+            if (limits[i] > 0) {
+                assert_ok(pdl_launch(used, &desc, NULL));
+                const unsigned before = *asked;
+                assert_ok(pdl_launch(used, &desc, NULL));
+                assert_int_equal(*asked, before + (limits[i] > 255)); /* too many to be kept */
+            }
+            desc.grid[0] = 1;
+            desc.cooperative = 0;
+            assert_ok(pdl_launch_occupancy(used, &desc, &occupancy));
+            assert_int_equal(occupancy.blocks_per_sm, limits[i]);
+            desc.cooperative = 1;
+        }
+        pdl_kernel_destroy(used);
+    }
+}
+
 static void a_cooperative_launch_on_a_device_without_it_is_not_supported(void **state)
 {
     (void)state;
@@ -464,6 +500,7 @@ int main(void)
         REFUSAL_TEST(a_preferred_cluster_that_does_not_divide_the_grid_is_refused),
         REFUSAL_TEST(a_cooperative_grid_that_does_not_fit_is_refused),
         REFUSAL_TEST(the_cooperative_limit_is_that_of_this_block_and_shared_memory),
+        REFUSAL_TEST(the_cooperative_limit_is_asked_for_again_before_a_refusal),
         REFUSAL_TEST(a_cooperative_launch_on_a_device_without_it_is_not_supported),
         REFUSAL_TEST(a_trigger_at_block_start_needs_its_event),
         REFUSAL_TEST(checks_are_made_in_their_order),

@@ -528,7 +528,10 @@ static int in_environment(const char *overlap, const char *exclude, const char *
     if (child == 0) {
         int status = 1;
         pdl_kernel *kernel = NULL;
+        pdl_error mark = PDL_ERROR_INIT;
+        mark.status = PDL_ERROR_CYCLE;
         (void)alarm(20);
+        (void)pdl_error_record(&mark);
         if (freopen("/dev/null", "w", stderr) != NULL && setenv("PDL_OVERLAP", overlap, 1) == 0 &&
             (exclude == NULL || setenv("PDL_OVERLAP_EXCLUDE", exclude, 1) == 0) &&
             (tuned == NULL || setenv("PDL_TUNED", tuned, 1) == 0) &&
@@ -539,7 +542,8 @@ static int in_environment(const char *overlap, const char *exclude, const char *
             pdl_launch_report report = PDL_LAUNCH_REPORT_INIT;
             const pdl_launch_desc desc = overlap_desc(PDL_OVERLAP_AUTO);
             (void)pdl_launch_explain(kernel, &desc, &report);
-            status = (int)report.overlap_reason;
+            /* That no file was read is no error of the calls, which succeed. */
+            status = pdl_last_error()->status == mark.status ? (int)report.overlap_reason : 255;
         }
         _exit(status);
     }

@@ -100,19 +100,18 @@ static void a_symbol_that_cannot_be_found_fails_the_launch_and_is_looked_up_agai
     pdl_kernel_destroy(kernel);
 }
 
-static void no_stream_is_passed_on_so_that_the_runtime_may_choose(void **state)
+static void the_runtime_does_not_choose_what_no_stream_means(void **state)
 {
     (void)state;
     pdl_launch_desc desc = plain_desc();
     pdl_kernel *kernel = make_kernel(FROM_SYMBOL, 0);
     desc.default_stream = PDL_DEFAULT_STREAM_LEGACY;
     assert_ok(pdl_launch(kernel, &desc, NULL));
-    assert_null(mock_last_launch()->config.hStream);
+    assert_ptr_equal(mock_last_launch()->config.hStream, CU_STREAM_LEGACY);
     /* The runtime's own per-thread stream has the driver's number for it: both mean the same. */
     desc.default_stream = PDL_DEFAULT_STREAM_PER_THREAD;
     assert_ok(pdl_launch(kernel, &desc, NULL));
-    assert_true(mock_last_launch()->config.hStream == NULL ||
-                mock_last_launch()->config.hStream == CU_STREAM_PER_THREAD);
+    assert_ptr_equal(mock_last_launch()->config.hStream, CU_STREAM_PER_THREAD);
     pdl_kernel_destroy(kernel);
 }
 
@@ -212,7 +211,7 @@ int main(void)
         MOCK_TEST(operations_that_are_missing_are_refused),
         MOCK_TEST(the_runtimes_own_errors_are_mapped),
         MOCK_TEST(a_symbol_that_cannot_be_found_fails_the_launch_and_is_looked_up_again),
-        MOCK_TEST(no_stream_is_passed_on_so_that_the_runtime_may_choose),
+        MOCK_TEST(the_runtime_does_not_choose_what_no_stream_means),
         MOCK_TEST(the_cooperative_limit_is_asked_of_the_symbols_function),
         MOCK_TEST(a_symbol_outlives_the_reset_of_its_device),
         MOCK_TEST(a_chain_is_built_of_a_symbol_after_the_reset_of_its_device),

@@ -65,50 +65,35 @@ static void a_launch_is_two_driver_calls(void **state)
     }
 }
 
-/* What a NULL stream means is the caller's: other handles mean the same to both. */
+/* What a NULL stream means is the descriptor's, whatever the unit that made the kernel says, if it says so at all:
+ * neither the Runtime nor the driver gets one. */
 static void a_stream_means_the_same_by_either_way(void **state)
 {
     (void)state;
-    enum ops { OLD, LEGACY, PER_THREAD };
-    const struct {
-        enum ops ops;
-        CUstream stream;
-        uint32_t default_stream;
-        bool by_runtime;
-        CUstream launched_in;
-    } rows[] = {
-        {OLD, NULL, PDL_DEFAULT_STREAM_LEGACY, true, NULL},
-        {OLD, NULL, PDL_DEFAULT_STREAM_PER_THREAD, false, CU_STREAM_PER_THREAD},
-        {OLD, CU_STREAM_LEGACY, PDL_DEFAULT_STREAM_LEGACY, false, CU_STREAM_LEGACY},
-        {OLD, CU_STREAM_PER_THREAD, PDL_DEFAULT_STREAM_LEGACY, false, CU_STREAM_PER_THREAD},
-        {OLD, mock_stream(1, 0), PDL_DEFAULT_STREAM_LEGACY, false, mock_stream(1, 0)},
-        {LEGACY, NULL, PDL_DEFAULT_STREAM_LEGACY, false, NULL},
-        {LEGACY, NULL, PDL_DEFAULT_STREAM_PER_THREAD, false, CU_STREAM_PER_THREAD},
-        {LEGACY, CU_STREAM_LEGACY, PDL_DEFAULT_STREAM_PER_THREAD, false, CU_STREAM_LEGACY},
-        {LEGACY, CU_STREAM_PER_THREAD, PDL_DEFAULT_STREAM_LEGACY, false, CU_STREAM_PER_THREAD},
-        {LEGACY, mock_stream(1, 0), PDL_DEFAULT_STREAM_PER_THREAD, false, mock_stream(1, 0)},
-        {PER_THREAD, NULL, PDL_DEFAULT_STREAM_LEGACY, true, NULL},
-        {PER_THREAD, NULL, PDL_DEFAULT_STREAM_PER_THREAD, false, CU_STREAM_PER_THREAD},
-        {PER_THREAD, CU_STREAM_LEGACY, PDL_DEFAULT_STREAM_PER_THREAD, false, CU_STREAM_LEGACY},
-        {PER_THREAD, CU_STREAM_PER_THREAD, PDL_DEFAULT_STREAM_LEGACY, false, CU_STREAM_PER_THREAD},
-        {PER_THREAD, mock_stream(1, 0), PDL_DEFAULT_STREAM_LEGACY, false, mock_stream(1, 0)},
-    };
-    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+    enum ops { OLD, LEGACY, PER_THREAD, KINDS_OF_OPS };
+    const CUstream streams[] = {NULL, CU_STREAM_LEGACY, CU_STREAM_PER_THREAD, mock_stream(1, 0)};
+    for (unsigned i = 0; i < KINDS_OF_OPS * COUNT_OF(streams) * 2; i++) {
         pdl_launch_desc desc = plain_desc();
-        mock_runtime_ops.size = rows[i].ops == OLD
-                                    ? (uint32_t)offsetof(pdl_runtime_ops, default_stream)
-                                    : (uint32_t)sizeof(mock_runtime_ops);
+        const unsigned ops = i % KINDS_OF_OPS;
+        mock_runtime_ops.size = ops == OLD ? (uint32_t)offsetof(pdl_runtime_ops, default_stream)
+                                           : (uint32_t)sizeof(mock_runtime_ops);
         mock_runtime_ops.default_stream =
-            rows[i].ops == PER_THREAD ? PDL_DEFAULT_STREAM_PER_THREAD : PDL_DEFAULT_STREAM_LEGACY;
+            ops == PER_THREAD ? PDL_DEFAULT_STREAM_PER_THREAD : PDL_DEFAULT_STREAM_LEGACY;
+        desc.stream = streams[i / KINDS_OF_OPS % COUNT_OF(streams)];
+        desc.default_stream = i < KINDS_OF_OPS * COUNT_OF(streams) ? PDL_DEFAULT_STREAM_LEGACY
+                                                                   : PDL_DEFAULT_STREAM_PER_THREAD;
+        const CUstream expected = desc.stream != NULL ? desc.stream
+                                  : desc.default_stream == PDL_DEFAULT_STREAM_PER_THREAD
+                                      ? CU_STREAM_PER_THREAD
+                                      : CU_STREAM_LEGACY;
         pdl_kernel *kernel = make_kernel(FROM_SYMBOL, 0);
-        desc.stream = CU_STREAM_PER_THREAD;
-        assert_by_runtime(kernel, &desc, true);
-        desc.stream = rows[i].stream;
-        desc.default_stream = rows[i].default_stream;
-        for (int again = 0; again < 2; again++) {
-            assert_by_runtime(kernel, &desc, rows[i].by_runtime);
-            assert_ptr_equal(mock_last_launch()->config.hStream, rows[i].launched_in);
+        for (int launch = 0; launch < 3; launch++) {
+            assert_by_runtime(kernel, &desc, launch == 0);
+            assert_ptr_equal(mock_last_launch()->config.hStream, expected);
         }
+        desc.priority = -1;
+        assert_by_runtime(kernel, &desc, true);
+        assert_ptr_equal(mock_last_launch()->config.hStream, expected);
         pdl_kernel_destroy(kernel);
     }
 }
