@@ -32,14 +32,16 @@ pdl_status pdl_driver_load(const char *soname, struct pdl_driver *driver)
 {
     struct pdl_driver loaded = {0};
     void *library;
-#define PDL_DRIVER_REQUIRED_(name, version_) {#name, version_, true, (void **)&loaded.name},
-#define PDL_DRIVER_OPTIONAL_(name, version_) {#name, version_, false, (void **)&loaded.name},
-    const struct pdl_libcuda_entry entries[] = {
+#define PDL_DRIVER_REQUIRED_(name, version_)                                                       \
+    {#name, version_, true, offsetof(struct pdl_driver, name)},
+#define PDL_DRIVER_OPTIONAL_(name, version_)                                                       \
+    {#name, version_, false, offsetof(struct pdl_driver, name)},
+    static const struct pdl_libcuda_entry entries[] = {
         PDL_DRIVER_ENTRIES(PDL_DRIVER_REQUIRED_, PDL_DRIVER_OPTIONAL_)};
 #undef PDL_DRIVER_REQUIRED_
 #undef PDL_DRIVER_OPTIONAL_
     pdl_status status = pdl_libcuda_load(soname, entries, sizeof(entries) / sizeof(entries[0]),
-                                         &library, &loaded.version);
+                                         &loaded, &library, &loaded.version);
     if (status != PDL_SUCCESS) {
         return status;
     }
