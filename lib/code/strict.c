@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "code/fatbin.h"
+#include "core/environment.h"
 #include "core/hash.h"
-#include "os/file.h"
 #include "os/library.h"
 #include "os/lock.h"
 
@@ -60,8 +60,7 @@ void *pdl_strict_symbol(const char *name)
 
 static void start_strict(void)
 {
-    const char *wanted = pdl_environment_secure("PDL_OVERLAP_STRICT");
-    strict_on = wanted != NULL && strcmp(wanted, "1") == 0;
+    strict_on = pdl_variable_read(PDL_VARIABLE(PDL_OVERLAP_STRICT)).value[0] == 1;
     const char *const why = strict_on ? pdl_strict_load() : NULL;
     if (why != NULL) {
         (void)fprintf(stderr,

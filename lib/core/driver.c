@@ -2,10 +2,8 @@
 /* The driver table, and what starts with it. */
 #include "core/driver.h"
 
-#include <string.h>
-
+#include "core/environment.h"
 #include "core/once.h"
-#include "os/file.h"
 #include "os/library.h"
 
 static pdl_status start(struct pdl_driver *driver)
@@ -50,8 +48,7 @@ pdl_status pdl_driver_load(const char *soname, struct pdl_driver *driver)
         pdl_library_close(library);
         return status;
     }
-    const char *overlap = pdl_environment("PDL_OVERLAP");
-    loaded.overlap_disabled = overlap != NULL && strcmp(overlap, "0") == 0;
+    loaded.overlap_disabled = pdl_variable_read(PDL_VARIABLE(PDL_OVERLAP)).value[0] == 0;
     *driver = loaded;
     return PDL_SUCCESS; /* The driver stays loaded: it cannot be unloaded safely. */
 }
