@@ -13,8 +13,8 @@
 #include "common/options.h"
 #include "common/print.h"
 #include "common/suggest.h"
-#include "core/size_text.h"
 #include "documents.h"
+#include "os/size_text.h"
 
 struct arguments {
     const char *directory; /* NULL: the default cache's */

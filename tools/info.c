@@ -13,31 +13,19 @@
 #include "common/memory.h"
 #include "common/options.h"
 #include "common/print.h"
+#include "core/environment.h"
 #include "launch/attributes.h"
 
-/* Variables that change what a launch does, and what each does. */
+/* Variables of CUDA that change what a launch does, and what each does. */
 static const struct {
     const char *name, *effect;
-} switches[] = {
-    {"PDL_OVERLAP", "0: no launch of libpdl overlaps; capture: only captured ones do"},
-    {"PDL_OVERLAP_STRICT", "1: only kernels that are proved to wait overlap"},
-    {"PDL_OVERLAP_EXCLUDE", "patterns of kernels that do not overlap"},
-    {"PDL_TUNED", "a file of pdltool tune: launches that do not overlap"},
-    {"PDL_LOG", "where decisions about overlap are logged"},
+} cuda_variables[] = {
     {"CUDA_LAUNCH_BLOCKING", "1: the host waits for each launch to end, so nothing overlaps"},
     {"CUDA_VISIBLE_DEVICES", "which devices are visible, and their numbers"},
     {"CUDA_DEVICE_MAX_CONNECTIONS", "hardware queues; 1 puts all streams into one"},
     {"CUDA_MODULE_LOADING", "EAGER: code is loaded at the start, not at the first launch"},
     {"CUDA_FORCE_PTX_JIT", "1: code is compiled from its PTX"},
     {"CUDA_DISABLE_PTX_JIT", "1: no code is compiled from PTX"},
-    {"PDL_NVRTC", "the path of NVRTC"},
-    {"PDL_NVJITLINK", "the path of nvJitLink"},
-    {"PDL_RTC_CACHE", "0: kernels compiled at run time are kept in memory only"},
-    {"PDL_RTC_CACHE_DIR", "the directory of these kernels"},
-    {"PDL_RTC_CACHE_SHIPPED", "the directory of shipped kernels"},
-    {"PDL_RTC_CACHE_SIZE", "size limit of the directory"},
-    {"PDL_RTC_CACHE_WAIT", "seconds to wait for another process that compiles"},
-    {"PDL_RTC_DUMP_DIR", "where failed compilations are written"},
 };
 
 static void show_device(const pdl_device_info *info)
@@ -172,17 +160,32 @@ static void show_compiler(void)
     print_line(stdout, "\n  %s", info.path);
 }
 
+static bool show_variable(bool any, const char *name, const char *value, const char *effect)
+{
+    if (value != NULL) {
+        printf("%s  %s=", any ? "" : "\nset in the environment:\n", name);
+        print_plain(stdout, value);
+        printf("  (%s)\n", effect);
+    }
+    return any || value != NULL;
+}
+
 static void show_switches(void)
 {
     bool any = false;
-    for (size_t i = 0; i < sizeof(switches) / sizeof(switches[0]); i++) {
-        const char *const value = getenv(switches[i].name);
-        if (value != NULL) {
-            printf("%s  %s=", any ? "" : "\nset in the environment:\n", switches[i].name);
-            print_plain(stdout, value);
-            printf("  (%s)\n", switches[i].effect);
-            any = true;
-        }
+    for (size_t i = 0; i < PDL_VARIABLE_COUNT; i++) {
+        const struct pdl_variable *const row = &pdl_variables[i];
+        const char *const value = getenv(row->name);
+        const bool is_unknown = pdl_variable_parse(row, value).problem[0] != '\0';
+        char *const effect =
+            is_unknown ? format_text("unknown: must be %s; %s is used", row->values, row->unknown)
+                       : copy_text(row->effect);
+        any = show_variable(any, row->name, value, effect);
+        free(effect);
+    }
+    for (size_t i = 0; i < sizeof(cuda_variables) / sizeof(cuda_variables[0]); i++) {
+        any = show_variable(any, cuda_variables[i].name, getenv(cuda_variables[i].name),
+                            cuda_variables[i].effect);
     }
     if (!any) {
         printf("\nno environment variable of libpdl or the driver is set\n");

@@ -24,7 +24,8 @@
  *   fails), for debugging. `PDL_LOG=stderr` or `PDL_LOG=FILE` logs each kernel's first decision
  *   about overlap and every change of it, one per line. `PDL_OVERLAP_STRICT=1` grants overlaps
  *   only to kernels that libpdl-inspect proves to wait before they touch memory. pdl/policy.h has
- *   `PDL_OVERLAP=capture`, `PDL_OVERLAP_EXCLUDE` and `PDL_TUNED`.
+ *   `PDL_OVERLAP=capture`, `PDL_OVERLAP_EXCLUDE` and `PDL_TUNED`. An unknown value is reported on
+ *   standard error, and the safe one is used; `docs/environment.md` lists all variables.
  */
 #ifndef PDL_PDL_H
 #define PDL_PDL_H

@@ -14,7 +14,7 @@
  * numbers in the compiler's messages are those of the text, because nothing is inserted before it.
  *
  * Environment, read when the default cache is made unless noted:
- * - `PDL_RTC_CACHE=0` keeps the default cache in memory only.
+ * - `PDL_RTC_CACHE=0`, and any value that is unknown, keeps the default cache in memory only.
  * - `PDL_RTC_CACHE_DIR`: its folder; default: `$XDG_CACHE_HOME/pdl`, or `$HOME/.cache/pdl`.
  * - `PDL_RTC_CACHE_SHIPPED`: a read-only folder, for shipped caches.
  * - `PDL_RTC_CACHE_SIZE`: the maximum size of the folder, in bytes or with K, M or G (default 1G).

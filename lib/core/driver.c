@@ -2,10 +2,8 @@
 /* The driver table, and what starts with it. */
 #include "core/driver.h"
 
-#include <string.h>
-
+#include "core/environment.h"
 #include "core/once.h"
-#include "os/file.h"
 #include "os/library.h"
 
 static pdl_status start(struct pdl_driver *driver)
@@ -32,14 +30,16 @@ pdl_status pdl_driver_load(const char *soname, struct pdl_driver *driver)
 {
     struct pdl_driver loaded = {0};
     void *library;
-#define PDL_DRIVER_REQUIRED_(name, version_) {#name, version_, true, (void **)&loaded.name},
-#define PDL_DRIVER_OPTIONAL_(name, version_) {#name, version_, false, (void **)&loaded.name},
-    const struct pdl_libcuda_entry entries[] = {
+#define PDL_DRIVER_REQUIRED_(name, version_)                                                       \
+    {#name, version_, true, offsetof(struct pdl_driver, name)},
+#define PDL_DRIVER_OPTIONAL_(name, version_)                                                       \
+    {#name, version_, false, offsetof(struct pdl_driver, name)},
+    static const struct pdl_libcuda_entry entries[] = {
         PDL_DRIVER_ENTRIES(PDL_DRIVER_REQUIRED_, PDL_DRIVER_OPTIONAL_)};
 #undef PDL_DRIVER_REQUIRED_
 #undef PDL_DRIVER_OPTIONAL_
     pdl_status status = pdl_libcuda_load(soname, entries, sizeof(entries) / sizeof(entries[0]),
-                                         &library, &loaded.version);
+                                         &loaded, &library, &loaded.version);
     if (status != PDL_SUCCESS) {
         return status;
     }
@@ -48,8 +48,7 @@ pdl_status pdl_driver_load(const char *soname, struct pdl_driver *driver)
         pdl_library_close(library);
         return status;
     }
-    const char *overlap = pdl_environment("PDL_OVERLAP");
-    loaded.overlap_disabled = overlap != NULL && strcmp(overlap, "0") == 0;
+    loaded.overlap_disabled = pdl_variable_read(PDL_VARIABLE(PDL_OVERLAP)).value[0] == 0;
     *driver = loaded;
     return PDL_SUCCESS; /* The driver stays loaded: it cannot be unloaded safely. */
 }

@@ -123,7 +123,7 @@ pdl_status pdl_driver_get(const struct pdl_driver **driver);
 void pdl_driver_override(const struct pdl_driver *driver);
 
 /* For tests and for pdl_driver_get(): loads libcuda from `soname` into *driver. */
-pdl_status pdl_driver_load(const char *soname, struct pdl_driver *driver);
+PDL_COLD pdl_status pdl_driver_load(const char *soname, struct pdl_driver *driver);
 
 /* The name of a result, such as "CUDA_ERROR_INVALID_VALUE". Never NULL. */
 static inline const char *pdl_driver_result_name(const struct pdl_driver *driver, CUresult result)

@@ -12,7 +12,7 @@ typedef PFN_cuGetProcAddress_v12000 get_proc_address;
 /* ---- entries --------------------------------------------------------------------------------- */
 
 static pdl_status resolve(get_proc_address look_up, const struct pdl_libcuda_entry *entries,
-                          size_t count, int version)
+                          size_t count, void *table, int version)
 {
     for (size_t i = 0; i < count; i++) {
         const struct pdl_libcuda_entry *entry = &entries[i];
@@ -35,13 +35,13 @@ static pdl_status resolve(get_proc_address look_up, const struct pdl_libcuda_ent
                                  version % 1000 / 10, entry->name, entry->version / 1000,
                                  entry->version % 1000 / 10);
         }
-        *entry->slot = address;
+        *(void **)((char *)table + entry->slot) = address;
     }
     return PDL_SUCCESS;
 }
 
 static pdl_status fill(void *library, const char *soname, const struct pdl_libcuda_entry *entries,
-                       size_t count, int *version)
+                       size_t count, void *table, int *version)
 {
     PFN_cuDriverGetVersion_v2020 get_version = NULL;
     get_proc_address look_up = NULL;
@@ -70,11 +70,11 @@ static pdl_status fill(void *library, const char *soname, const struct pdl_libcu
                         *version / 1000, *version % 1000 / 10, PDL_DRIVER_VERSION_MIN / 1000,
                         PDL_DRIVER_VERSION_MIN % 1000 / 10);
     }
-    return resolve(look_up, entries, count, *version);
+    return resolve(look_up, entries, count, table, *version);
 }
 
 pdl_status pdl_libcuda_load(const char *soname, const struct pdl_libcuda_entry *entries,
-                            size_t count, void **library, int *version)
+                            size_t count, void *table, void **library, int *version)
 {
     void *loaded = pdl_library_open(soname);
     if (loaded == NULL) {
@@ -85,7 +85,7 @@ pdl_status pdl_libcuda_load(const char *soname, const struct pdl_libcuda_entry *
                              "no CUDA driver is installed (%s cannot be loaded%s%s)", soname,
                              absent ? "" : ": ", absent ? "" : why);
     }
-    const pdl_status status = fill(loaded, soname, entries, count, version);
+    const pdl_status status = fill(loaded, soname, entries, count, table, version);
     if (status != PDL_SUCCESS) {
         pdl_library_close(loaded);
         return status;

@@ -19,14 +19,15 @@ struct pdl_libcuda_entry {
     const char *name;
     int version; /* that cuGetProcAddress is asked for */
     bool required;
-    void **slot; /* NULL where the driver is older, if the entry is not required */
+    size_t
+        slot; /* its offset in the table; NULL is there where the driver is older, if it is not required */
 };
 
-/* Loads libcuda from `soname` and fills the slots of `count` entries. *library is the handle of
+/* Loads libcuda from `soname` and fills the slots of `count` entries in a table. *library is the handle of
  * pdl_library_open(): once it is closed, the slots are invalid. *version is what cuDriverGetVersion says. On
  * failure nothing stays loaded, and slots may have been written. */
 pdl_status pdl_libcuda_load(const char *soname, const struct pdl_libcuda_entry *entries,
-                            size_t count, void **library, int *version);
+                            size_t count, void *table, void **library, int *version);
 
 /* The name of a result, such as "CUDA_ERROR_INVALID_VALUE". Never NULL. */
 const char *pdl_libcuda_result_name(PFN_cuGetErrorName_v6000 get_name, CUresult result);

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/environment.h"
 #include "os/file.h"
 #include "os/lock.h"
 
@@ -13,12 +14,9 @@ static int log_file = -1;
 
 static void open_log(void)
 {
-    const char *const to = pdl_environment_secure("PDL_LOG");
-    if (to == NULL || to[0] == '\0') {
-        return;
-    }
-    log_file = pdl_log_open(to);
-    if (log_file < 0) {
+    const char *const to = pdl_variable_text(PDL_VARIABLE(PDL_LOG));
+    log_file = to != NULL ? pdl_log_open(to) : -1;
+    if (to != NULL && log_file < 0) {
         (void)fprintf(stderr, "libpdl: PDL_LOG: %s cannot be opened: %s\n", to, strerror(errno));
     }
 }

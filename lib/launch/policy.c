@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/environment.h"
 #include "core/sized.h"
 #include "os/file.h"
 #include "os/lock.h"
@@ -42,15 +43,13 @@ static void publish(const struct pdl_policies *policies)
 
 static void look(void)
 {
-    const char *const overlap = pdl_environment("PDL_OVERLAP");
-    const char *const tuned = pdl_environment_secure("PDL_TUNED");
-    const char *const log = pdl_environment_secure("PDL_LOG");
-    const bool has_file = tuned != NULL && tuned[0] != '\0';
-    const pdl_policy given = {.capture_only = overlap != NULL && strcmp(overlap, "capture") == 0,
-                              .exclude = pdl_environment_secure("PDL_OVERLAP_EXCLUDE"),
-                              .tuned = has_file ? tuned : NULL,
-                              .tuned_auto = has_file};
-    if (log != NULL && log[0] != '\0') {
+    const char *const tuned = pdl_variable_text(PDL_VARIABLE(PDL_TUNED));
+    const pdl_policy given = {.capture_only =
+                                  pdl_variable_read(PDL_VARIABLE(PDL_OVERLAP)).value[0] == 2,
+                              .exclude = pdl_variable_text(PDL_VARIABLE(PDL_OVERLAP_EXCLUDE)),
+                              .tuned = tuned,
+                              .tuned_auto = tuned != NULL};
+    if (pdl_variable_text(PDL_VARIABLE(PDL_LOG)) != NULL) {
         (void)atomic_fetch_or(&pdl_gate_special, (unsigned)PDL_GATE_LOG);
     }
     const pdl_error before = *pdl_last_error();
@@ -58,7 +57,7 @@ static void look(void)
         (void)fprintf(stderr, "libpdl: PDL_TUNED: %s\n", pdl_last_error()->message);
         pdl_error_restore(&before); /* no call fails for it */
     }
-    if (given.capture_only || given.exclude != NULL || has_file) {
+    if (given.capture_only || given.exclude != NULL || tuned != NULL) {
         publish(&environment);
     }
 }

@@ -131,7 +131,7 @@ static pdl_status load(void *room)
 {
     struct pdl_rtc_compiler *compiler = room;
     static const struct pdl_rtc_library_names names = {
-        .variable = "PDL_NVRTC",
+        .variable = PDL_VARIABLE(PDL_NVRTC),
         .sonames = {"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so"},
         .marker = "nvrtcVersion",
     };

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "core/environment.h"
 #include "core/error.h"
 #include "core/path_text.h"
 
@@ -22,16 +23,15 @@ static char *join(const char *directory, const char *below)
 pdl_status pdl_rtc_directory_default(char **directory)
 {
     /* A program with more rights than its user writes nowhere that the user names. */
-    const char *cache = secure_getenv("PDL_RTC_CACHE");
-    const char *given = secure_getenv("PDL_RTC_CACHE_DIR");
+    const char *given = pdl_variable_text(PDL_VARIABLE(PDL_RTC_CACHE_DIR));
     const char *xdg = secure_getenv("XDG_CACHE_HOME");
     const char *home = secure_getenv("HOME");
     char *found = NULL;
-    if (cache != NULL && strcmp(cache, "0") == 0) {
+    if (pdl_variable_read(PDL_VARIABLE(PDL_RTC_CACHE)).value[0] == 0) {
         *directory = NULL;
         return PDL_SUCCESS;
     }
-    if (given != NULL && given[0] != '\0') {
+    if (given != NULL) {
         found = strdup(given);
     } else if (xdg != NULL &&
                xdg[0] == '/') { /* others are to be ignored, says its specification */

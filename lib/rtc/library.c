@@ -98,11 +98,11 @@ void *pdl_rtc_library_open(const struct pdl_rtc_library_names *names, char *path
     char folders[256] = "";
     void *handle = NULL;
     /* A program with more rights than its user loads nothing that the user names. */
-    const char *given = secure_getenv(names->variable);
-    if (given != NULL && given[0] != '\0') {
+    const char *given = pdl_variable_text(names->variable);
+    if (given != NULL) {
         handle = try_file(&attempt, given);
         if (handle == NULL) {
-            (void)snprintf(why, why_size, "%s names %s: %s", names->variable,
+            (void)snprintf(why, why_size, "%s names %s: %s", names->variable->name,
                            pdl_path_text(given, 120).text,
                            attempt.first[0] != '\0' ? attempt.first : attempt.any);
         }

@@ -8,6 +8,8 @@
 
 #include <pdl/rtc.h>
 
+#include "core/environment.h"
+
 /* What tells two builds of a library apart: its ELF build id, or what else there is (its file's size and
  * version). */
 struct pdl_rtc_identity {
@@ -17,10 +19,10 @@ struct pdl_rtc_identity {
 
 /* Where a library is looked for. */
 struct pdl_rtc_library_names {
-    const char *variable;        /* the environment's, with the only file that is tried */
-    const char *sonames[4];      /* the newest first, then NULL */
-    const char *marker;          /* a symbol that it must have */
-    const char *const *fallback; /* other names of that symbol, NULL at the end; or NULL */
+    const struct pdl_variable *variable; /* the environment's, with the only file that is tried */
+    const char *sonames[4];              /* the newest first, then NULL */
+    const char *marker;                  /* a symbol that it must have */
+    const char *const *fallback;         /* other names of that symbol, NULL at the end; or NULL */
 };
 
 /* Opens it: a handle of dlopen(), and with it in `path` what was opened. NULL, with what was tried and why

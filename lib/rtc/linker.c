@@ -78,7 +78,7 @@ static pdl_status load(void *room)
     static const char *const versioned[] = {"__nvJitLinkCreate_12_0", "__nvJitLinkCreate_13_0",
                                             NULL};
     static const struct pdl_rtc_library_names names = {
-        .variable = "PDL_NVJITLINK",
+        .variable = PDL_VARIABLE(PDL_NVJITLINK),
         .sonames = {"libnvJitLink.so.13", "libnvJitLink.so.12", "libnvJitLink.so"},
         .marker = "nvJitLinkCreate",
         .fallback = versioned,

@@ -10,11 +10,13 @@ pdl_status pdl_trace_driver_load(const char *soname, struct pdl_trace_driver *dr
     struct pdl_trace_driver loaded = {0};
     void *library;
     int version;
-#define PDL_TRACE_DRIVER_ENTRY_(name, version_) {#name, version_, true, (void **)&loaded.name},
-    const struct pdl_libcuda_entry entries[] = {PDL_TRACE_DRIVER_ENTRIES(PDL_TRACE_DRIVER_ENTRY_)};
+#define PDL_TRACE_DRIVER_ENTRY_(name, version_)                                                    \
+    {#name, version_, true, offsetof(struct pdl_trace_driver, name)},
+    static const struct pdl_libcuda_entry entries[] = {
+        PDL_TRACE_DRIVER_ENTRIES(PDL_TRACE_DRIVER_ENTRY_)};
 #undef PDL_TRACE_DRIVER_ENTRY_
-    const pdl_status status =
-        pdl_libcuda_load(soname, entries, sizeof(entries) / sizeof(entries[0]), &library, &version);
+    const pdl_status status = pdl_libcuda_load(
+        soname, entries, sizeof(entries) / sizeof(entries[0]), &loaded, &library, &version);
     if (status == PDL_SUCCESS) {
         *driver = loaded; /* It stays loaded: it cannot be unloaded safely. */
     }

@@ -12,17 +12,13 @@
  * PDL_WATCH_DELAY has the microseconds of both, "40,40": the load goes on for its time after the gate. */
 #include "watch/amplify.h"
 
-#include <stdlib.h>
-
 #include "core/array.h"
+#include "core/environment.h"
 #include "os/lock.h"
 #include "watch/driver.h"
 #include "watch/watch.h"
 
 enum {
-    GATE_US = 40,
-    LOAD_US = 40,
-    MOST_US = 100000,
     APART = 8, /* launches at most between two gates in a chain of raced launches */
     LOAD_THREADS = 128
 };
@@ -87,34 +83,11 @@ static struct {
     uint64_t gate_ns, load_ns;
 } amplify;
 
-/* Microseconds up to a comma or the end; false if there are none. */
-static bool take_time(const char **text, uint64_t *ns)
-{
-    char *end = NULL;
-    const unsigned long us = strtoul(*text, &end, 10);
-    const bool is_time =
-        **text >= '0' && **text <= '9' && us <= MOST_US && (*end == '\0' || *end == ',');
-    *ns = UINT64_C(1000) * us;
-    *text = *end == ',' ? end + 1 : end;
-    return is_time;
-}
-
 static void read_times(void)
 {
-    const char *const asked = secure_getenv("PDL_WATCH_DELAY");
-    const char *text = asked != NULL ? asked : "";
-    uint64_t gate = UINT64_C(1000) * GATE_US;
-    uint64_t load = UINT64_C(1000) * LOAD_US;
-    if (*text != '\0' && (!take_time(&text, &gate) ||
-                          (*text != '\0' && (!take_time(&text, &load) || *text != '\0')))) {
-        pdl_watch_say("PDL_WATCH_DELAY is %.40s, and is to be microseconds of at most %d: GATE or "
-                      "GATE,LOAD",
-                      asked, MOST_US);
-        gate = UINT64_C(1000) * GATE_US;
-        load = UINT64_C(1000) * LOAD_US;
-    }
-    amplify.gate_ns = gate;
-    amplify.load_ns = load;
+    const struct pdl_reading us = pdl_variable_read(PDL_VARIABLE(PDL_WATCH_DELAY));
+    amplify.gate_ns = 1000 * us.value[0];
+    amplify.load_ns = 1000 * us.value[1];
     amplify.random = (uint32_t)pdl_watch_now() | 1;
     amplify.read = true;
 }

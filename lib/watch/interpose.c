@@ -417,5 +417,5 @@ bool pdl_watch_is_wanted(void)
         atomic_store_explicit(&begun, true, memory_order_relaxed);
         (void)InitializeInjection(); /* at most the first call of a process does something */
     }
-    return settings->record != NULL || settings->rules != NULL || settings->instrument != NULL;
+    return settings->record != NULL || settings->rules != NULL || settings->is_instrumented;
 }

@@ -20,7 +20,7 @@ static bool wants_code(void)
 {
     const struct pdl_watch_settings *const settings = pdl_watch_settings();
     return pdl_watch_depth == 0 && pdl_watch_is_wanted() &&
-           (settings->code || settings->rules != NULL || settings->instrument != NULL);
+           (settings->code || settings->rules != NULL || settings->is_instrumented);
 }
 
 static void given(const void *image, size_t size)

@@ -47,39 +47,21 @@ static struct {
     __typeof__(pdl_inspect_last_error) *last_error;
 } wanted;
 
-/* The place of a word in a list that NULL ends; -1: it is not there. */
-static int place_of(const char *const *words, const char *word)
-{
-    for (int i = 0; words[i] != NULL; i++) {
-        if (strcmp(words[i], word) == 0) {
-            return i;
-        }
-    }
-    return -1;
-}
-
 static bool read_options(const struct pdl_watch_settings *settings)
 {
-    const int wait = place_of(pdl_instrument_wait_words(), settings->instrument);
-    const int trigger = settings->trigger != NULL
-                            ? place_of(pdl_instrument_trigger_words(), settings->trigger)
-                            : PDL_INSTRUMENT_NO_TRIGGER;
-    if (wait < 0) {
-        pdl_watch_say("nothing is instrumented: PDL_INSTRUMENT is %.40s, not entry, hoist or off",
-                      settings->instrument);
-        return false;
-    }
-    if (trigger < 0) {
-        pdl_watch_say("nothing is instrumented: PDL_INSTRUMENT_TRIGGER is %.40s, not none, wait or "
-                      "last-read",
-                      settings->trigger);
+    const struct pdl_reading *const trigger = &settings->trigger;
+    const struct pdl_reading *const wait = &settings->instrument;
+    if (wait->problem[0] != '\0' || trigger->problem[0] != '\0') {
+        pdl_watch_say("nothing is instrumented: %s",
+                      wait->problem[0] != '\0' ? wait->problem : trigger->problem);
         return false;
     }
     wanted.options = (pdl_instrument_options){
         .size = (uint32_t)sizeof(wanted.options),
         .flags = PDL_INSTRUMENT_NO_SOURCES,
-        .wait = wait,
-        .trigger = trigger,
+        .wait = wait->value[0] == 3 ? PDL_INSTRUMENT_HOIST : PDL_INSTRUMENT_ENTRY,
+        .trigger =
+            trigger->value[0] > 1 ? (int32_t)trigger->value[0] - 1 : PDL_INSTRUMENT_NO_TRIGGER,
         .constant_params = wanted.constants,
     };
     wanted.constant_text = settings->constants != NULL ? strdup(settings->constants) : NULL;
@@ -111,7 +93,7 @@ static bool find_calls(void)
 static void start(void)
 {
     const struct pdl_watch_settings *const settings = pdl_watch_settings();
-    wanted.on = settings->instrument != NULL && read_options(settings) && find_calls();
+    wanted.on = settings->is_instrumented && read_options(settings) && find_calls();
     void *const marker =
         wanted.on ? pdl_watch_reserve(PDL_WATCH_INSTRUMENTED, sizeof(struct pdl_watch_instrumented))
                   : NULL;
@@ -429,7 +411,7 @@ struct pdl_watch_replacement pdl_watch_replace(const void *image, size_t size, c
 {
     struct pdl_watch_replacement made = {.file = file};
     const bool is_sized = size != PDL_WATCH_SIZE_UNKNOWN;
-    if (image == NULL || size == 0 || pdl_watch_settings()->instrument == NULL || !is_on()) {
+    if (image == NULL || size == 0 || !pdl_watch_settings()->is_instrumented || !is_on()) {
         return made;
     }
     uint32_t magic = is_sized ? 0 : pdl_watch_image_magic(image);

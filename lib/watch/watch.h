@@ -12,32 +12,24 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "os/variable.h"
 #include "watch/format.h"
 
 /* ---- settings: what the environment asks for (settings.c) ----------------------------------------- */
 
-/* The variables that `pdltool` sets. docs/watch.md documents them.
- *   PDL_WATCH_RECORD    the file of the first process; others add .2, .3 … Without it nothing is recorded.
- *   PDL_WATCH_RULES     a file that says which overlaps to add and to take out, see change.h
- *   PDL_WATCH_CUPTI     0: do not open it; launches then have no device times
- *   PDL_WATCH_TIMES     0: launches and what is between them are recorded, and no device times, which cost most
- *   PDL_WATCH_LIMIT     most bytes of a recording, default 2 GiB
- *   PDL_WATCH_CODE      0: record no device code
- *   PDL_WATCH_SKIP, PDL_WATCH_COUNT, PDL_WATCH_SECONDS   a window: launches to leave out at the beginning, launches, time
- *   PDL_WATCH_RANGE     record only within NVTX ranges of this name
- *   PDL_CUPTI_PATH      libcupti.so, or the folder that it is in
- *   PDL_INSTRUMENT, PDL_INSTRUMENT_TRIGGER, PDL_INSTRUMENT_CONSTANT, PDL_INSTRUMENT_LOG   see replace.h */
+/* core/environment.h has the variables, of which `pdltool` sets most. */
 struct pdl_watch_settings {
     const char *record; /* NULL: not recorded */
     const char *rules;
     const char *range;
     const char *cupti_path;
-    const char *instrument, *trigger, *constants; /* NULL: not instrumented; by default; none */
-    const char *instrument_log;
+    const char *constants, *instrument_log;
+    struct pdl_reading instrument, trigger;
     uint64_t limit;
     uint64_t skip, count; /* launches; count 0: all */
     uint64_t ns;          /* 0: all */
     bool cupti, times, code;
+    bool is_instrumented; /* or asked for with an unknown word, which is said */
 };
 
 /* Read once. All in it stays. */

@@ -521,10 +521,15 @@ static void the_environment_names_the_folders(void **state)
     assert_non_null(strstr(now.directory, "elsewhere/deep"));
     assert_non_null(strstr(now.shipped, "ready"));
     assert_string_equal(now.problem, "");
-    (void)setenv("PDL_RTC_CACHE", "0", 1);
-    now = stats_of_environment();
-    assert_string_equal(now.directory, "");
-    assert_string_equal(now.shipped, "");
+    static const char *const off[] = {"0", "off", "False", " NO ", "nothing", "of"};
+    for (size_t i = 0; i < COUNT_OF(off); i++) {
+        (void)setenv("PDL_RTC_CACHE", off[i], 1);
+        now = stats_of_environment();
+        assert_string_equal(now.directory, "");
+        assert_string_equal(now.shipped, "");
+    }
+    (void)setenv("PDL_RTC_CACHE", "Yes", 1);
+    assert_non_null(strstr(stats_of_environment().directory, "elsewhere/deep"));
 }
 
 static void what_the_environment_gets_wrong_is_a_problem(void **state)

@@ -160,8 +160,10 @@ static void an_nvrtc_that_is_a_link_finds_the_builtins_beside_its_file(void **st
 static void the_toolkits_folders_are_looked_into(void **state)
 {
     (void)state;
+    static const struct pdl_variable absent = {
+        .name = "PDL_TEST_NO_SUCH_VARIABLE", .kind = PDL_VARIABLE_TEXT, .values = "", .unset = ""};
     static const struct pdl_rtc_library_names names = {
-        .variable = "PDL_TEST_NO_SUCH_VARIABLE",
+        .variable = &absent,
         .sonames = {"libpdl-test-absent.so.9", "libold.so"},
         .marker = "nvrtcVersion",
     };

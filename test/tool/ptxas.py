@@ -140,7 +140,11 @@ class Stand(Case):
         for constant, expected in (("", False), ("y,k:1", True)):
             self.run_tool("-arch=sm_90", "c.ptx", PDL_INSTRUMENT_CONSTANT=constant, PDL_INSTRUMENT="hoist")
             self.assertEqual("ld.global.nc" in self.runs()[-1][1][0], expected)
-        self.assert_untouched("-arch=sm_90", "k.ptx", PDL_INSTRUMENT="off")
+        for off in ("off", "OFF", "0", " no "):
+            self.assert_untouched("-arch=sm_90", "k.ptx", PDL_INSTRUMENT=off)
+        for on in ("", " ", "on", "1", "Entry"):
+            self.run_tool("-arch=sm_90", "k.ptx", PDL_INSTRUMENT=on, PDL_INSTRUMENT_TRIGGER=" NONE")
+            self.assertIn("griddepcontrol.wait", self.runs()[-1][1][0])
 
     def test_an_unknown_setting_is_an_error(self):
         for variable in ("PDL_INSTRUMENT", "PDL_INSTRUMENT_TRIGGER"):

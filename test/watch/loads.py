@@ -120,7 +120,7 @@ def test_text_is_instrumented_in_every_call():
 
 
 def test_nothing_is_instrumented_unless_asked_for():
-    for instrument in None, "", "off":
+    for instrument in None, "", "off", "OFF", "no ", "0":
         for way in SINGLE:
             run = Run(way, text(), instrument=instrument)
             assert run.images == [text()] and run.results == [0], (way, instrument)
@@ -128,6 +128,17 @@ def test_nothing_is_instrumented_unless_asked_for():
     for way in FATBIN:
         image = fatbin(entry(PTX, 90, text()))
         assert Run(way, image, instrument=None).images == [image], way
+    for wrong in "offf", "early", "2":
+        run = Run(SINGLE[0], text(), instrument=wrong)
+        assert run.images == [text()] and run.kernels() == [], wrong
+        said = f"libpdl-watch: nothing is instrumented: PDL_INSTRUMENT is '{wrong}', and must be off, on, entry or hoist"
+        assert run.said == [said], run.said
+
+
+def test_words_of_the_environment_are_read_in_any_case():
+    for instrument, trigger in ("1", "Wait"), ("Entry", "WAIT "), ("HOIST", "wait"), ("yes", "last-read"):
+        run = Run(SINGLE[0], text(), instrument=instrument, PDL_INSTRUMENT_TRIGGER=trigger)
+        assert instrumented(run.images[0], True) and run.said == [], (instrument, trigger, run.said)
 
 
 def test_a_replacement_that_is_refused_gives_way_to_the_original():
@@ -277,8 +288,8 @@ def test_options_come_from_the_environment():
     assert b"ld.global.u32" in image
     image = Run("data", text(body="ld.global.nc.u32 r, [g];"), PDL_INSTRUMENT_CONSTANT="q,p").images[0]
     assert b"ld.global.nc.u32" in image and WAIT in image
-    for variables, word in (({"instrument": "soon"}, "PDL_INSTRUMENT is soon"),
-                            ({"PDL_INSTRUMENT_TRIGGER": "now"}, "PDL_INSTRUMENT_TRIGGER is now")):
+    for variables, word in (({"instrument": "soon"}, "PDL_INSTRUMENT is 'soon', and must be off, "),
+                            ({"PDL_INSTRUMENT_TRIGGER": "now"}, "PDL_INSTRUMENT_TRIGGER is 'now', and must be off, ")):
         run = Run(["data", "data"], text(), **variables)
         assert run.images == [text()] * 2 and len(run.said) == 1 and word in run.said[0], run.said
 

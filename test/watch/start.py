@@ -79,6 +79,10 @@ class Environment(Case):
         variables = self.variables(env={"PDL_WATCH_LIMIT": "1000000", "PDL_WATCH_CODE": "0", "PDL_CUPTI_PATH": "/x", "PDL_LOG": "stderr"})
         self.assertEqual([variables[name] for name in ("PDL_WATCH_LIMIT", "PDL_WATCH_CODE", "PDL_CUPTI_PATH", "PDL_LOG")], ["1000000", "0", "/x", "stderr"])
 
+    def test_an_empty_log_is_as_if_it_were_not_set(self):
+        logs = [self.variables(env=env).get("PDL_LOG", "") for env in ({}, {"PDL_LOG": ""})]
+        self.assertEqual([log[:1] for log in logs], ["/", "/"])
+
     def test_paths_are_whole(self):
         self.assertEqual(self.variables("--record", "x.rec")["PDL_WATCH_RECORD"], self.path("x.rec"))
 

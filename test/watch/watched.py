@@ -271,7 +271,7 @@ def test_a_file_in_the_place_of_the_recording_is_left_alone():
 
 
 def test_a_recording_has_a_limit():
-    for variables, words in (({"PDL_WATCH_LIMIT": 1 << 20}, []), ({}, ["limit=1048576"])):
+    for variables, words in (({"PDL_WATCH_LIMIT": 1 << 20}, []), ({"PDL_WATCH_LIMIT": "1MiB"}, []), ({}, ["limit=1048576"])):
         clean()
         one_line(run(words + ["plain=20000"], **variables), "ends here", "as large as allowed")
         r = Recording(path("recording"))

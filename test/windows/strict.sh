@@ -12,7 +12,7 @@ if grep -rnE '__attribute__|__builtin_|__typeof|__extension__|# *pragma|_Pragma|
     exit 1
 fi
 [ -n "${4-}" ] || exit 77
-for source in lib/core/*.c lib/code/*.c lib/launch/*.c lib/overlap/*.c lib/graph/*.c lib/os/windows.c; do
+for source in lib/core/*.c lib/code/*.c lib/launch/*.c lib/overlap/*.c lib/graph/*.c lib/os/windows.c lib/os/variable.c; do
     "$4" -target x86_64-w64-windows-gnu -fms-extensions -fdeclspec -std=c11 -pedantic-errors -Wall -Wextra -Wgnu -Wvla -Werror \
         -fsyntax-only -D PDL_STATIC -D PDL_PLAIN_COMPILER -isystem "$3" -isystem "$2" -I include -I lib "$source"
 done

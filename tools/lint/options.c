@@ -10,7 +10,7 @@
 #include "common/memory.h"
 #include "common/options.h"
 #include "common/print.h"
-#include "core/size_text.h"
+#include "os/size_text.h"
 
 static void usage(void)
 {

@@ -7,6 +7,7 @@
 
 #include "common/memory.h"
 #include "common/print.h"
+#include "core/environment.h"
 #include "overlap/spec.h"
 
 enum { KIB = 1024 };
@@ -98,11 +99,10 @@ static bool ask_machine(int ordinal, struct pdl_overlap_input *input, char name[
 
 static void fill(struct pdl_overlap_input *input, const struct pdl_sm *sm, uint32_t count)
 {
-    const char *overlap = getenv("PDL_OVERLAP");
     input->sm = *sm;
     input->sms = count;
     input->device = -1;
-    input->disabled = overlap != NULL && strcmp(overlap, "0") == 0;
+    input->disabled = pdl_variable_read(PDL_VARIABLE(PDL_OVERLAP)).value[0] == 0;
 }
 
 /* A number of 1 to `most` that ends with `end`; 0: it is none. */

@@ -19,6 +19,7 @@
 #include "common/print.h"
 #include "common/program.h"
 #include "common/temporary.h"
+#include "core/environment.h"
 
 static bool has_profile(const char *folder)
 {
@@ -42,12 +43,12 @@ static char *ask_folder(const char *nvcc)
     char *folder = NULL;
     int ends[2];
     /* A script that runs this program would ask again, and so on. */
-    if (getenv(STEP_OF_NVCC) != NULL || pipe2(ends, O_CLOEXEC) != 0) {
+    if (pdl_variable_text(PDL_VARIABLE(PDL_NVCC_STEP)) != NULL || pipe2(ends, O_CLOEXEC) != 0) {
         return NULL;
     }
     const pid_t child = fork();
     if (child == 0) {
-        (void)setenv(STEP_OF_NVCC, "1", 1);
+        (void)setenv("PDL_NVCC_STEP", "1", 1);
         (void)dup2(ends[1], STDOUT_FILENO);
         (void)dup2(ends[1], STDERR_FILENO);
         (void)execl(nvcc, nvcc, "--dryrun", "-E", "-x", "cu", "/dev/null", (char *)NULL);
@@ -172,7 +173,7 @@ static int run_in(const char *folder, char **arguments)
     const pid_t child = fork();
     if (child == 0) {
         (void)prctl(PR_SET_PDEATHSIG, SIGTERM);
-        (void)setenv(STEP_OF_NVCC, "1", 1);
+        (void)setenv("PDL_NVCC_STEP", "1", 1);
         arguments[0] = nvcc;
         (void)execv(nvcc, arguments);
         _exit(EXIT_NO_PROGRAM);

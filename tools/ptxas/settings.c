@@ -9,39 +9,24 @@
 #include "code/instrument_words.h"
 #include "common/memory.h"
 #include "common/print.h"
+#include "core/environment.h"
 #include "ptxas/step.h"
 
-static const char *const waits[] = {"entry", "hoist", "off", NULL};
-
-enum { WAIT_OFF = 2 };
-
-/* The value of a variable; NULL also where it is empty. */
-static const char *value_of(const char *variable)
+/* As a word of the table; the value for an unset one, and false after an error about an unknown one. */
+static bool read_choice(const struct pdl_variable *variable, uint64_t unset, uint64_t *choice)
 {
-    const char *const value = getenv(variable);
-    return value != NULL && *value != '\0' ? value : NULL;
-}
-
-static bool read_choice(const char *variable, const char *const *choices, int32_t *choice)
-{
-    const char *const value = value_of(variable);
-    if (value == NULL) {
-        return true;
+    const struct pdl_reading reading = pdl_variable_look(variable);
+    if (reading.problem[0] != '\0') {
+        print_line(stderr, "pdl-ptxas: error: %s", reading.problem);
+        return false;
     }
-    for (int32_t i = 0; choices[i] != NULL; i++) {
-        if (strcmp(value, choices[i]) == 0) {
-            *choice = i;
-            return true;
-        }
-    }
-    print_line(stderr, "pdl-ptxas: error: %s is '%s', and must be %s, %s or %s", variable, value,
-               choices[0], choices[1], choices[2]);
-    return false;
+    *choice = reading.is_set ? reading.value[0] : unset;
+    return true;
 }
 
 static void read_constants(pdl_instrument_options *options)
 {
-    const char *const value = value_of("PDL_INSTRUMENT_CONSTANT");
+    const char *const value = pdl_variable_text(PDL_VARIABLE(PDL_INSTRUMENT_CONSTANT));
     struct {
         const char **items;
         size_t count, capacity;
@@ -58,27 +43,28 @@ static void read_constants(pdl_instrument_options *options)
 
 bool settings_read(struct settings *settings)
 {
-    int32_t wait = PDL_INSTRUMENT_ENTRY;
+    uint64_t wait, trigger;
     *settings = (struct settings){.options = PDL_INSTRUMENT_OPTIONS_INIT};
-    settings->log = value_of("PDL_INSTRUMENT_LOG");
-    settings->is_step = value_of(STEP_OF_NVCC) != NULL;
-    if (!read_choice("PDL_INSTRUMENT", waits, &wait) ||
-        !read_choice("PDL_INSTRUMENT_TRIGGER", pdl_instrument_trigger_words(),
-                     &settings->options.trigger)) {
+    settings->log = pdl_variable_text(PDL_VARIABLE(PDL_INSTRUMENT_LOG));
+    settings->is_step = pdl_variable_text(PDL_VARIABLE(PDL_NVCC_STEP)) != NULL;
+    if (!read_choice(PDL_VARIABLE(PDL_INSTRUMENT), 2, &wait) ||
+        !read_choice(PDL_VARIABLE(PDL_INSTRUMENT_TRIGGER), 0, &trigger)) {
         return false;
     }
-    settings->off = wait == WAIT_OFF;
-    settings->options.wait = settings->off ? PDL_INSTRUMENT_ENTRY : wait;
+    settings->off = wait == 0;
+    settings->options.wait = wait == 3 ? PDL_INSTRUMENT_HOIST : PDL_INSTRUMENT_ENTRY;
+    settings->options.trigger = trigger > 1 ? (int32_t)trigger - 1 : PDL_INSTRUMENT_NO_TRIGGER;
     read_constants(&settings->options);
     return true;
 }
 
 char *settings_line(const struct settings *settings)
 {
-    const char *const constants = value_of("PDL_INSTRUMENT_CONSTANT");
+    const char *const constants = pdl_variable_text(PDL_VARIABLE(PDL_INSTRUMENT_CONSTANT));
     return format_text("pdl-ptxas %d.%d.%d, revision %u: wait %s, trigger %s, constant %s",
                        PDL_VERSION_MAJOR, PDL_VERSION_MINOR, PDL_VERSION_PATCH,
-                       (unsigned)pdl_instrument_revision(), waits[settings->options.wait],
+                       (unsigned)pdl_instrument_revision(),
+                       pdl_instrument_wait_words()[settings->options.wait],
                        pdl_instrument_trigger_words()[settings->options.trigger],
                        constants != NULL ? constants : "none");
 }

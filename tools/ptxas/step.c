@@ -16,9 +16,7 @@
 #include "common/memory.h"
 #include "common/print.h"
 #include "common/program.h"
-
-/* Set while a real program runs: it must not lead back here. */
-#define STEP_RUNS "PDL_PTXAS_RUNS"
+#include "core/environment.h"
 
 /* ---- where the program is --------------------------------------------------------------------------- */
 
@@ -86,16 +84,17 @@ static char *find_in_toolkits(const char *name)
 char *step_find(const char *name)
 {
     /* nvcc and its ptxas must fit each other; the variable may be for Triton. */
-    const bool choose = strcmp(name, "ptxas") == 0 && getenv(STEP_OF_NVCC) == NULL;
-    const char *const set = choose ? getenv("PDL_PTXAS") : NULL;
-    const char *const active = getenv(STEP_RUNS);
+    const bool choose =
+        strcmp(name, "ptxas") == 0 && pdl_variable_text(PDL_VARIABLE(PDL_NVCC_STEP)) == NULL;
+    const char *const set = choose ? pdl_variable_text(PDL_VARIABLE(PDL_PTXAS)) : NULL;
+    const char *const active = pdl_variable_text(PDL_VARIABLE(PDL_PTXAS_RUNS));
     char *found;
-    if (active != NULL && *active != '\0') {
+    if (active != NULL) {
         print_line(stderr, "pdl-ptxas: error: %s runs pdl-ptxas; PDL_PTXAS must be the real ptxas",
                    active);
         return NULL;
     }
-    if (set != NULL && *set != '\0') {
+    if (set != NULL) {
         found = if_other(copy_text(set));
         if (found == NULL) {
             print_line(stderr, "pdl-ptxas: error: PDL_PTXAS is '%s', which is not a ptxas to run",
@@ -202,7 +201,7 @@ static void run_program(const struct step *step, char **arguments)
     if (input_was_taken) {
         (void)lseek(STDIN_FILENO, 0, SEEK_SET);
     }
-    (void)setenv(STEP_RUNS, step->program, 1);
+    (void)setenv("PDL_PTXAS_RUNS", step->program, 1); /* it must not lead back here */
     (void)execv(step->program, arguments);
 }
 

@@ -8,7 +8,6 @@
 #include "ptxas/texts.h"
 
 /* Set by `pdl-ptxas --nvcc` for the steps of nvcc. */
-#define STEP_OF_NVCC "PDL_NVCC_STEP"
 
 enum {
     EXIT_NO_PROGRAM = 127,

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/size_text.h"
+#include "os/size_text.h"
 
 /* A number with a unit: what follows the number is left in *unit. */
 static bool number(char wrong[SIM_WRONG], const char *text, double *value, const char **unit)

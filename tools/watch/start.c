@@ -17,6 +17,7 @@
 #include "common/memory.h"
 #include "common/print.h"
 #include "common/program.h"
+#include "core/environment.h"
 #include "watch/start_log.h"
 #include "watch/variables.h"
 
@@ -43,8 +44,8 @@ char *start_library(void)
         "../lib/watch/libpdl-watch.so",
     };
     char own[PATH_MAX];
-    const char *const named = getenv("PDL_WATCH_LIBRARY");
-    if (named != NULL && *named != '\0') {
+    const char *const named = pdl_variable_text(PDL_VARIABLE(PDL_WATCH_LIBRARY));
+    if (named != NULL) {
         char *const path = realpath(named, NULL);
         if (path == NULL) {
             print_error("PDL_WATCH_LIBRARY=%s: %s", named, strerror(errno));
@@ -91,6 +92,12 @@ static void set_number(struct variables *variables, const char *name, uint64_t n
     char text[32];
     (void)snprintf(text, sizeof(text), "%llu", (unsigned long long)number);
     variables_set(variables, name, number > 0 ? text : NULL);
+}
+
+static bool has_log(const struct variables *variables)
+{
+    const char *const log = variables_get(variables, "PDL_LOG");
+    return log != NULL && *log != '\0';
 }
 
 static void set_preload(struct variables *variables, const char *library)
@@ -164,7 +171,7 @@ static bool set_environment(struct variables *variables, const struct start *sta
     if (start->no_times) {
         variables_set(variables, "PDL_WATCH_TIMES", "0");
     }
-    if (start->log != NULL && variables_get(variables, "PDL_LOG") == NULL) {
+    if (start->log != NULL && !has_log(variables)) {
         set_path(variables, "PDL_LOG", start->log);
     }
     return true;
@@ -381,7 +388,7 @@ bool start_program(const struct start *start, char *const *arguments, struct sta
     }
     struct variables variables = {0};
     variables_read(&variables);
-    const bool logs = start->log != NULL && variables_get(&variables, "PDL_LOG") == NULL;
+    const bool logs = start->log != NULL && !has_log(&variables);
     const bool set = set_environment(&variables, start, library);
     if (set) {
         tell_of_rights(arguments[0]);

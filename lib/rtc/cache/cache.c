@@ -9,14 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/environment.h"
 #include "core/error.h"
 #include "core/path_text.h"
-#include "core/size_text.h"
 #include "core/sized.h"
 #include "rtc/directory.h"
-
-#define STANDARD_CAPACITY ((uint64_t)1 << 30)
-enum { STANDARD_WAIT = 60, LONGEST_WAIT = 24 * 60 * 60 }; /* seconds */
 
 /* ------------------------------------------------------------------------------------------------
  * Statistics
@@ -96,32 +93,14 @@ pdl_status pdl_rtc_cache_stats(pdl_rtc_cache *cache, pdl_rtc_stats *stats)
  * The folders
  * ---------------------------------------------------------------------------------------------- */
 
-static uint64_t find_capacity(pdl_rtc_cache *cache, uint64_t described)
+/* An unknown value is also a problem of the cache. */
+static uint64_t read_number(pdl_rtc_cache *cache, struct pdl_variable *variable)
 {
-    uint64_t capacity = STANDARD_CAPACITY;
-    const char *given = secure_getenv("PDL_RTC_CACHE_SIZE");
-    if (described != 0) {
-        return described;
+    const struct pdl_reading reading = pdl_variable_read(variable);
+    if (reading.problem[0] != '\0') {
+        pdl_rtc_cache_problem(cache, "%s: %s is used", reading.problem, variable->unknown);
     }
-    if (given != NULL && given[0] != '\0' &&
-        (!pdl_size_parse(given, UINT64_MAX, &capacity) || capacity == 0)) {
-        capacity = STANDARD_CAPACITY;
-        pdl_rtc_cache_problem(
-            cache, "PDL_RTC_CACHE_SIZE is '%.40s', which is not a size: 1G is used", given);
-    }
-    return capacity;
-}
-
-static uint64_t find_wait_ns(pdl_rtc_cache *cache)
-{
-    uint64_t seconds = STANDARD_WAIT;
-    const char *given = secure_getenv("PDL_RTC_CACHE_WAIT");
-    if (given != NULL && given[0] != '\0' && !pdl_size_parse(given, LONGEST_WAIT, &seconds)) {
-        pdl_rtc_cache_problem(cache,
-                              "PDL_RTC_CACHE_WAIT is '%.40s', not 0 to %d seconds: %d is used",
-                              given, LONGEST_WAIT, STANDARD_WAIT);
-    }
-    return seconds * 1000000000;
+    return reading.value[0];
 }
 
 /* Opens a folder that the description names, which must be usable, or one of the environment's, which is
@@ -146,16 +125,11 @@ static pdl_status open_store(pdl_rtc_cache *cache, const char *directory, bool d
     return PDL_SUCCESS;
 }
 
-static bool is_off(void)
-{
-    const char *given = secure_getenv("PDL_RTC_CACHE");
-    return given != NULL && strcmp(given, "0") == 0;
-}
-
 static pdl_status open_stores(pdl_rtc_cache *cache, const pdl_rtc_cache_desc *desc)
 {
     const bool read_only = (desc->flags & PDL_RTC_CACHE_READ_ONLY) != 0;
-    const uint64_t capacity = find_capacity(cache, desc->capacity);
+    const uint64_t capacity =
+        desc->capacity != 0 ? desc->capacity : read_number(cache, PDL_VARIABLE(PDL_RTC_CACHE_SIZE));
     const char *shipped = desc->shipped;
     if ((desc->flags & PDL_RTC_CACHE_MEMORY_ONLY) != 0) {
         return PDL_SUCCESS;
@@ -169,8 +143,8 @@ static pdl_status open_stores(pdl_rtc_cache *cache, const pdl_rtc_cache_desc *de
                             &cache->store);
         cache->writes = cache->store != NULL && !read_only;
     }
-    if (shipped == NULL && !is_off()) {
-        shipped = secure_getenv("PDL_RTC_CACHE_SHIPPED");
+    if (shipped == NULL && pdl_variable_read(PDL_VARIABLE(PDL_RTC_CACHE)).value[0] != 0) {
+        shipped = pdl_variable_text(PDL_VARIABLE(PDL_RTC_CACHE_SHIPPED));
     }
     if (status == PDL_SUCCESS && shipped != NULL && shipped[0] != '\0') {
         status = open_store(cache, shipped, desc->shipped != NULL, true, 0, &cache->shipped);
@@ -276,7 +250,7 @@ pdl_status pdl_rtc_cache_create(const pdl_rtc_cache_desc *desc, pdl_rtc_cache **
         return PDL_NO_MEMORY();
     }
     memset(made, 0, sizeof(*made));
-    made->wait_ns = find_wait_ns(made);
+    made->wait_ns = 1000000000 * read_number(made, PDL_VARIABLE(PDL_RTC_CACHE_WAIT));
     made->memory = pdl_rtc_memory_make();
     made->flights = pdl_rtc_flights_make(made->wait_ns);
     status =

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "core/array.h"
+#include "core/environment.h"
 #include "core/path_text.h"
 #include "rtc/compiler.h"
 #include "rtc/directory.h"
@@ -292,7 +293,7 @@ bool pdl_rtc_dump(const struct pdl_rtc_request *request, const char *directory, 
                   char *path, size_t size)
 {
     const pdl_error before = *pdl_last_error();
-    const char *given = secure_getenv("PDL_RTC_DUMP_DIR");
+    const char *given = pdl_variable_raw(PDL_VARIABLE(PDL_RTC_DUMP_DIR));
     bool written = false;
     path[0] = '\0';
     if (given != NULL ? given[0] == '\0' : directory == NULL) {

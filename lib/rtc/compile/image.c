@@ -8,6 +8,7 @@
 #include <pdl/inspect.h>
 
 #include "code/info.h"
+#include "core/environment.h"
 #include "core/error.h"
 
 /* ---- life ----------------------------------------------------------------------------------- */
@@ -160,11 +161,11 @@ const pdl_kernel_info *pdl_rtc_image_find(const pdl_rtc_image *image, const char
 
 /* ---- kernels -------------------------------------------------------------------------------- */
 
-/* In strict mode a declaration that a kernel waits is the program's to make: it stands above what the code shows. */
+/* In strict mode a declaration that a kernel waits is the program's to make: it stands above what the code shows.
+ * libpdl says that a value is unknown, once. */
 static bool may_declare(uint32_t waits)
 {
-    const char *strict = secure_getenv("PDL_OVERLAP_STRICT");
-    return waits != PDL_YES || strict == NULL || strcmp(strict, "1") != 0;
+    return waits != PDL_YES || pdl_variable_look(PDL_VARIABLE(PDL_OVERLAP_STRICT)).value[0] == 0;
 }
 
 pdl_status pdl_rtc_image_kernel(const pdl_rtc_image *image, const char *name, pdl_kernel **kernel)

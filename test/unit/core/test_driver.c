@@ -272,7 +272,10 @@ static void the_switch_in_the_environment_is_read(void **state)
     static const struct {
         const char *value;
         bool disabled;
-    } values[] = {{NULL, false}, {"0", true}, {"1", false}, {"", false}, {"2", false}};
+    } values[] = {{NULL, false}, {"0", true},        {"1", false},    {"", false},
+                  {"2", true},   {"off", true},      {"False", true}, {"NO ", true},
+                  {"on", false}, {" TRUE\n", false}, {"o", true},     {"Capture", false},
+                  {" ", false},  {"captur", true}};
     for (size_t i = 0; i < COUNT_OF(values); i++) {
         struct pdl_driver driver;
         (void)unsetenv("PDL_OVERLAP");

@@ -564,6 +564,9 @@ static void the_environment_stands_above_the_program(void **state)
         assert_int_equal(in_environment("", NULL, NULL, clear, NULL), PDL_REASON_GRANTED);
         assert_int_equal(in_environment("capture", NULL, NULL, clear, NULL),
                          PDL_REASON_NOT_CAPTURING);
+        assert_int_equal(in_environment(" Capture ", NULL, NULL, clear, NULL),
+                         PDL_REASON_NOT_CAPTURING);
+        assert_int_equal(in_environment("", "", NULL, clear, NULL), PDL_REASON_GRANTED);
         assert_int_equal(in_environment("", "x:fc?", NULL, clear, NULL), PDL_REASON_EXCLUDED);
         assert_int_equal(in_environment("", "fc", "", clear, NULL), PDL_REASON_GRANTED);
         assert_int_equal(in_environment("", NULL, file, clear, NULL), PDL_REASON_TUNED);
