@@ -62,19 +62,12 @@ void *pdl_strict_symbol(const char *name)
 
 static void start_strict(void)
 {
-<<<<<<< HEAD
-    const char *wanted = pdl_environment_secure("PDL_OVERLAP_STRICT");
-    strict_on = wanted != NULL && strcmp(wanted, "1") == 0;
+    strict_on = pdl_variable_read(PDL_VARIABLE(PDL_OVERLAP_STRICT)).value[0] == 1;
 }
 
 static void say_what_is_missing(void)
 {
     if (inspector.shown == NULL) {
-=======
-    strict_on = pdl_variable_read(PDL_VARIABLE(PDL_OVERLAP_STRICT)).value[0] == 1;
-    const char *const why = strict_on ? pdl_strict_load() : NULL;
-    if (why != NULL) {
->>>>>>> envtable
         (void)fprintf(stderr,
                       "libpdl: PDL_OVERLAP_STRICT=1 needs " INSPECT_SONAME
                       "; without it only kernels that are declared to wait overlap: %s\n",
