@@ -115,7 +115,9 @@ static bool is_on(void)
 static int open_log(void)
 {
     const char *const path = pdl_watch_settings()->instrument_log;
-    const int log = path != NULL ? open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0666) : -1;
+    /* Not to wait for a pipe's reader. */
+    const int flags = O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NONBLOCK;
+    const int log = path != NULL ? open(path, flags, 0666) : -1;
     if (path != NULL && log < 0) {
         pdl_watch_say("cannot open PDL_INSTRUMENT_LOG: %.200s", path);
     }

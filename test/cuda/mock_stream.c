@@ -150,6 +150,10 @@ CUresult mock_cuCtxPopCurrent(CUcontext *context)
 
 CUstream mock_stream(unsigned number, int device)
 {
+    if (number >= STREAMS || device < 0 || device >= MOCK_DEVICES) {
+        mock_misused("stream %u of device %d was asked for", number, device);
+        return NULL;
+    }
     return &test_streams[number][device];
 }
 
@@ -265,19 +269,7 @@ static struct capture {
     CUgraphEdgeData data;
 } captures[STREAMS];
 
-void mock_capture(CUstream stream, CUgraph graph, CUstreamCaptureStatus status)
-{
-    size_t at = 0;
-    while (captures[at].stream != NULL && captures[at].stream != stream) {
-        at++;
-    }
-    captures[at].stream = stream;
-    captures[at].graph = graph;
-    captures[at].tail = NULL;
-    captures[at].status = status;
-}
-
-/* NULL: the stream has never captured. */
+/* NULL: the stream does not capture. */
 static struct capture *capture_of(CUstream stream)
 {
     size_t i = 0;
@@ -285,6 +277,22 @@ static struct capture *capture_of(CUstream stream)
         i++;
     }
     return i < STREAMS ? &captures[i] : NULL;
+}
+
+void mock_capture(CUstream stream, CUgraph graph, CUstreamCaptureStatus status)
+{
+    struct capture *at = capture_of(stream);
+    for (size_t i = 0; i < STREAMS && at == NULL; i++) {
+        at = captures[i].status == CU_STREAM_CAPTURE_STATUS_NONE ? &captures[i] : NULL;
+    }
+    if (at == NULL) {
+        mock_misused("more than %d streams capture at once", STREAMS);
+        return;
+    }
+    at->stream = stream;
+    at->graph = graph;
+    at->tail = NULL;
+    at->status = status;
 }
 
 static CUstreamCaptureStatus capture_status(CUstream stream)
@@ -376,7 +384,11 @@ CUresult mock_cuStreamBeginCaptureToGraph(CUstream stream, CUgraph graph,
         return mock_leave(CUDA_ERROR_INVALID_VALUE);
     }
     mock_capture(stream, graph, CU_STREAM_CAPTURE_STATUS_ACTIVE);
-    capture_of(stream)->tail = count == 1 ? dependencies[0] : NULL;
+    struct capture *const begun = capture_of(stream);
+    if (begun == NULL) {
+        return mock_leave(CUDA_ERROR_OUT_OF_MEMORY);
+    }
+    begun->tail = count == 1 ? dependencies[0] : NULL;
     MOCK_LOG("graph=%u", graph->number);
     return mock_leave(CUDA_SUCCESS);
 }

@@ -63,7 +63,7 @@ class Case(tooltest.Case):
         self.environment = {name: value for name, value in os.environ.items() if not name.startswith(("PDL_", "CUDA_"))}
         self.environment.update(PDL_INSTRUMENT_LOG=self.log, FAKE_LOG=self.path("fake.log"))
 
-    def run_tool(self, *arguments, status=0, stdin="", **variables):
+    def run_tool(self, *arguments, status=0, stdin="", pass_fds=(), **variables):
         result = subprocess.run(
             [tooltest.program, *arguments],
             input=stdin,
@@ -74,6 +74,7 @@ class Case(tooltest.Case):
             text=True,
             timeout=120,
             check=False,
+            pass_fds=pass_fds,
         )
         self.assertEqual(result.returncode, status, result.stderr)
         self.assertNotIn("Sanitizer", result.stderr)
@@ -221,6 +222,38 @@ class Stand(Case):
         self.run_tool("-arch=sm_90", "-", stdin="no PTX")
         self.assertEqual([run[1] for run in self.runs()[2:]], [[kernel()], ["no PTX"]])
 
+    def run_with_pipe(self, text, *arguments, **more):
+        """{} in the arguments is the path of a pipe with the text, as of a shell's <(...)."""
+        reads, writes = os.pipe()
+        os.write(writes, text.encode())
+        os.close(writes)
+        try:
+            return self.run_tool(*[argument.format(reads) for argument in arguments], pass_fds=(reads,), **more)
+        finally:
+            os.close(reads)
+
+    def test_a_pipe_is_instrumented(self):
+        for path in ("/dev/fd/{}", "/proc/self/fd/{}"):
+            self.run_with_pipe(kernel(), "-arch=sm_90", path)
+            self.assertIn("griddepcontrol.wait", self.runs()[-1][1][0])
+            self.assertEqual(self.logged()[-1][:2], ("k", "instrumented"))
+        self.run_with_pipe("no PTX", "-arch=sm_90", "/dev/fd/{}")
+        self.assertEqual(self.runs()[-1][1], ["no PTX"])
+        self.run_with_pipe(kernel(), "-arch=sm_90", "/dev/fd/{}", FAKE_STATUS="3")
+        self.assertEqual(self.runs()[-1][1], [kernel()])
+
+    def test_options_in_a_pipe_are_left_to_ptxas(self):
+        self.run_with_pipe("k.ptx -arch=sm_90", "-optf", "/dev/fd/{}")
+        self.assertIn("griddepcontrol.wait", self.runs()[-1][1][0])
+        self.run_with_pipe("k.ptx -arch=sm_80", "-optf", "/dev/fd/{}")
+        self.assertEqual(self.runs()[-1][1], ["k.ptx -arch=sm_80"])
+
+    def test_a_named_pipe_is_left_to_ptxas_with_a_warning(self):
+        os.mkfifo(self.path("pipe"))
+        for arguments in (["-arch=sm_90", "pipe"], ["-optf", "pipe"]):
+            result = self.assert_untouched(*arguments)
+            self.assertIn("warning: pipe is a named pipe and is not instrumented", result.stderr)
+
     def test_a_string_is_instrumented(self):
         for arguments in (["-ias", kernel()], ["--input-as-string=" + kernel()]):
             self.run_tool("-arch=sm_90", *arguments, "-v")
@@ -277,9 +310,18 @@ class Stand(Case):
         self.assertEqual(sorted(self.logged()), sorted([(f"k{i}", "instrumented", None, name) for i in range(50)] * 8))
 
     def test_a_log_that_cannot_be_written_breaks_no_build(self):
-        self.run_tool("-arch=sm_90", "k.ptx", PDL_INSTRUMENT_LOG="/nowhere/log")
-        self.run_tool("-arch=sm_90", "k.ptx", PDL_INSTRUMENT_LOG="/dev/full")
-        self.assertEqual(len(self.runs()), 2)
+        os.mkfifo(self.path("pipe"))  # that nobody reads
+        for log in ("/nowhere/log", "/dev/full", self.path("pipe")):
+            result = self.run_tool("-arch=sm_90", "k.ptx", PDL_INSTRUMENT_LOG=log)
+            self.assertEqual(result.stderr.count(f"cannot write to PDL_INSTRUMENT_LOG, {log}"), 1)
+        self.assertEqual(len(self.runs()), 3)
+
+    def test_a_pipe_that_is_read_is_a_log(self):
+        os.mkfifo(self.path("pipe"))
+        reads = os.open(self.path("pipe"), os.O_RDONLY | os.O_NONBLOCK)
+        self.run_tool("-arch=sm_90", "k.ptx", PDL_INSTRUMENT_LOG=self.path("pipe"))
+        self.assertIn(b'"instrumented"', os.read(reads, 1000))
+        os.close(reads)
 
 
 class Find(Case):

@@ -308,6 +308,15 @@ def test_what_cannot_be_instrumented_is_loaded_as_it_is():
     assert run.images == [text()] and len(run.said) == 1 and "libpdl-inspect" in run.said[0], run.said
 
 
+def test_a_log_without_a_reader_is_not_waited_for():
+    args.directory.mkdir(parents=True, exist_ok=True)
+    pipe = args.directory / "pipe"
+    pipe.unlink(missing_ok=True)
+    os.mkfifo(pipe)
+    run = Run("data", text(), record=False, PDL_INSTRUMENT_LOG=str(pipe))
+    assert run.results == [0] and "cannot open PDL_INSTRUMENT_LOG" in "".join(run.said), run.said
+
+
 def test_without_memory_the_original_is_loaded():
     if args.memory is None:
         sys.exit(77)

@@ -9,7 +9,6 @@
 #include <sys/types.h>
 #include <unistd.h>
 
-#include "common/file.h"
 #include "common/memory.h"
 #include "common/print.h"
 #include "ptxas/nvcc.h"
@@ -93,7 +92,7 @@ static bool expand(char *const *arguments, struct line *line)
         }
         struct line words = {.items = NULL};
         size_t size;
-        char *const text = files++ < MOST_OPTION_FILES ? file_read(path, &size) : NULL;
+        char *const text = files++ < MOST_OPTION_FILES ? step_read(path, &size) : NULL;
         if (text == NULL) {
             free(rest.items);
             return false;

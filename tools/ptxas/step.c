@@ -146,33 +146,61 @@ static int keep_in_memory(const char *bytes, size_t size)
 
 static bool input_was_taken;
 
-/* Standard input can be read once. From here on it is the text that was read. */
-static char *take_standard_input(size_t *size)
+/* A pipe can be read once. From here on the descriptor is of the text that was read. */
+static char *take_pipe(int pipe, size_t *size)
 {
-    char *const text = file_read_stream(stdin, FILE_LONGEST, size);
+    FILE *const from = fdopen(dup(pipe), "rb");
+    char *const text = from != NULL ? file_read_stream(from, FILE_LONGEST, size) : NULL;
     const int file = text != NULL ? keep_in_memory(text, *size) : -1;
+    if (from != NULL) {
+        (void)fclose(from);
+    }
     if (file >= 0) {
-        (void)dup2(file, STDIN_FILENO);
+        (void)dup2(file, pipe);
         (void)close(file);
-        input_was_taken = true;
+        input_was_taken = input_was_taken || pipe == STDIN_FILENO;
     }
     return text;
 }
 
-static char *read_text(const char *path, size_t *size)
+/* The descriptor that a path names, as a shell's <(...) does; -1: it names none. */
+static int descriptor_of(const char *path)
 {
-    struct stat about;
-    if (strcmp(path, "-") == 0 || strcmp(path, "/dev/stdin") == 0) {
-        return take_standard_input(size);
+    static const char *const folders[] = {"/dev/fd/", "/proc/self/fd/"};
+    for (size_t i = 0; i < sizeof(folders) / sizeof(folders[0]); i++) {
+        const char *const number = path + strlen(folders[i]);
+        if (strncmp(path, folders[i], strlen(folders[i])) == 0 && *number != '\0' &&
+            strlen(number) < 7 && number[strspn(number, "0123456789")] == '\0') {
+            return (int)strtol(number, NULL, 10);
+        }
     }
-    /* Another pipe is left to the program: it can be read once, and has no second name. */
-    return stat(path, &about) == 0 && S_ISREG(about.st_mode) ? file_read(path, size) : NULL;
+    return strcmp(path, "-") == 0 || strcmp(path, "/dev/stdin") == 0 ? STDIN_FILENO : -1;
+}
+
+char *step_read(const char *path, size_t *size)
+{
+    const int descriptor = descriptor_of(path);
+    struct stat about;
+    if (descriptor == STDIN_FILENO) {
+        return take_pipe(descriptor, size);
+    }
+    if (stat(path, &about) != 0) {
+        return NULL;
+    }
+    if (S_ISFIFO(about.st_mode)) {
+        if (descriptor >= 0) {
+            return take_pipe(descriptor, size);
+        }
+        /* It has no descriptor that could be made one of what was read: it is left to the program. */
+        print_line(stderr, "pdl-ptxas: warning: %s is a named pipe and is not instrumented", path);
+    }
+    return S_ISREG(about.st_mode) ? file_read(path, size) : NULL;
 }
 
 const char *step_replace(struct step *step, const char *path, bool raise)
 {
     size_t size;
-    char *const text = read_text(path, &size);
+    char *const text = step_read(path, &size);
     struct swap swap = {.given = path};
     if (text != NULL) {
         /* In nvcc, the step of cicc has logged each kernel. */

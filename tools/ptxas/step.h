@@ -39,6 +39,10 @@ struct step {
  * toolkit. The caller frees it. NULL after an error. */
 char *step_find(const char *name);
 
+/* A text that the program reads too. What cannot be read twice, standard input or another pipe's descriptor, is the text
+ * that was read afterwards. NULL: it is left to the program. The caller frees it. */
+char *step_read(const char *path, size_t *size);
+
 /* Instruments a file. Returns the path of the text that replaces it, which the step owns; NULL: it stays. */
 const char *step_replace(struct step *step, const char *path, bool raise);
 

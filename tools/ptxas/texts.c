@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "ptxas/texts.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -35,6 +36,7 @@ static void put_member(FILE *to, const char *name, const char *text, char before
 static void log_line(const struct settings *settings, const char *const values[5])
 {
     static const char *const names[] = {"kernel", "action", "reason", "message", "file"};
+    static bool said;
     char *line = NULL;
     size_t size = 0;
     if (settings->log == NULL) {
@@ -46,11 +48,15 @@ static void log_line(const struct settings *settings, const char *const values[5
     }
     (void)fputs("}\n", to);
     memory_close(to);
-    const int file = open(settings->log, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0666);
+    /* Neither a pipe without a reader nor a full disk may stop the compilation. */
+    const int file = open(settings->log,
+                          O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0666);
+    if ((file < 0 || write(file, line, size) < 0) && !said) {
+        print_line(stderr, "pdl-ptxas: warning: cannot write to PDL_INSTRUMENT_LOG, %s: %s",
+                   settings->log, strerror(errno));
+        said = true;
+    }
     if (file >= 0) {
-        if (write(file, line, size) < 0) {
-            /* A full disk must not fail the compilation. */
-        }
         (void)close(file);
     }
     free(line);

@@ -122,6 +122,35 @@ static void an_upload_is_refused_where_a_launch_is(void **state)
     pdl_kernel_destroy(kernel);
 }
 
+static bool captures(CUstream stream)
+{
+    CUstreamCaptureStatus status;
+    assert_int_equal(mock_cuStreamIsCapturing(stream, &status), CUDA_SUCCESS);
+    return status == CU_STREAM_CAPTURE_STATUS_ACTIVE;
+}
+
+/* Of the model: it has room for eight. */
+static void captures_of_many_streams_end_or_are_told_apart(void **state)
+{
+    (void)state;
+    for (unsigned i = 0; i < 16; i++) { /* one after the other */
+        mock_capture(mock_stream(i % 8, (int)(i / 8)), NULL, CU_STREAM_CAPTURE_STATUS_ACTIVE);
+        assert_true(captures(mock_stream(i % 8, (int)(i / 8))));
+        mock_capture(mock_stream(i % 8, (int)(i / 8)), NULL, CU_STREAM_CAPTURE_STATUS_NONE);
+    }
+    for (unsigned i = 0; i < 8; i++) {
+        mock_capture(mock_stream(i, 0), NULL, CU_STREAM_CAPTURE_STATUS_ACTIVE);
+    }
+    assert_string_equal(mock.misuse, "");
+    mock_capture(mock_stream(0, 1), NULL, CU_STREAM_CAPTURE_STATUS_ACTIVE);
+    assert_non_null(strstr(mock.misuse, "more than 8 streams"));
+    assert_false(captures(mock_stream(0, 1)));
+    mock.misuse[0] = '\0';
+    assert_null(mock_stream(8, 0));
+    assert_non_null(strstr(mock.misuse, "stream 8"));
+    mock.misuse[0] = '\0';
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -130,6 +159,7 @@ int main(void)
         GRAPH_TEST(options_that_are_not_known_are_refused),
         GRAPH_TEST(an_upload_is_one_call_and_replays_nothing),
         GRAPH_TEST(an_upload_is_refused_where_a_launch_is),
+        MOCK_TEST(captures_of_many_streams_end_or_are_told_apart),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
