@@ -13,8 +13,8 @@
 #include "common/memory.h"
 #include "common/options.h"
 #include "common/print.h"
-#include "core/environment.h"
 #include "launch/attributes.h"
+#include "os/environment.h"
 
 /* Variables of CUDA that change what a launch does, and what each does. */
 static const struct {

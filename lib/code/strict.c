@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "code/fatbin.h"
-#include "core/environment.h"
 #include "core/hash.h"
+#include "os/environment.h"
 #include "os/library.h"
 #include "os/lock.h"
 

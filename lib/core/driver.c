@@ -2,8 +2,8 @@
 /* The driver table, and what starts with it. */
 #include "core/driver.h"
 
-#include "core/environment.h"
 #include "core/once.h"
+#include "os/environment.h"
 #include "os/library.h"
 
 static pdl_status start(struct pdl_driver *driver)

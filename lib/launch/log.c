@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "core/environment.h"
+#include "os/environment.h"
 #include "os/file.h"
 #include "os/lock.h"
 

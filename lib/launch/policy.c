@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/environment.h"
 #include "core/sized.h"
+#include "os/environment.h"
 #include "os/file.h"
 #include "os/lock.h"
 

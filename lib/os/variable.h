@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* How the text of an environment variable is read. core/environment.h is the table of all variables. */
+/* How the text of an environment variable is read. os/environment.h is the table of all variables. */
 #ifndef PDL_LIB_OS_VARIABLE_H
 #define PDL_LIB_OS_VARIABLE_H
 

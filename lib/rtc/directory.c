@@ -10,9 +10,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "core/environment.h"
 #include "core/error.h"
 #include "core/path_text.h"
+#include "os/environment.h"
 
 static char *join(const char *directory, const char *below)
 {

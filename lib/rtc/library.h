@@ -8,7 +8,7 @@
 
 #include <pdl/rtc.h>
 
-#include "core/environment.h"
+#include "os/environment.h"
 
 /* What tells two builds of a library apart: its ELF build id, or what else there is (its file's size and
  * version). */

@@ -13,7 +13,7 @@
 #include "watch/amplify.h"
 
 #include "core/array.h"
-#include "core/environment.h"
+#include "os/environment.h"
 #include "os/lock.h"
 #include "watch/driver.h"
 #include "watch/watch.h"

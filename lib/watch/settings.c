@@ -3,7 +3,7 @@
 #include <pthread.h>
 #include <string.h>
 
-#include "core/environment.h"
+#include "os/environment.h"
 #include "watch/watch.h"
 
 static struct pdl_watch_settings settings;

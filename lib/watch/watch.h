@@ -17,7 +17,7 @@
 
 /* ---- settings: what the environment asks for (settings.c) ----------------------------------------- */
 
-/* core/environment.h has the variables, of which `pdltool` sets most. */
+/* os/environment.h has the variables, of which `pdltool` sets most. */
 struct pdl_watch_settings {
     const char *record; /* NULL: not recorded */
     const char *rules;

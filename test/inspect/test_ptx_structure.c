@@ -159,7 +159,7 @@ static void operands_of_all_forms_are_read(void **state)
         {"instructions that are not known",
          PTX_KERNEL(
              "later.global.thing::x.v9 {a1, b1}, [ga, {c1, d1}], 5, (x, y), !p;\n" READ WAIT),
-         FOUND "4 a"},
+         FOUND "3 a\n" FOUND "4 a"},
     };
     check(cases, COUNT_OF(cases), SHOW_FINDINGS);
 }

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""environment.py SOURCE: nothing reads a variable of libpdl around the table in lib/core/environment.h, the documents name no
+"""environment.py SOURCE: nothing reads a variable of libpdl around the table in lib/os/environment.h, the documents name no
 variable that it lacks, and docs/environment.md names whatever else is read."""
 
 import pathlib
@@ -14,7 +14,7 @@ SETS = re.compile(r"(?<![-\w$])(?<!-D )(PDL_(?!TEST_)[A-Z_]+)=")
 
 def main():
     source = pathlib.Path(sys.argv[1])
-    table = set(re.findall(r"\bX\((PDL_\w+),", (source / "lib/core/environment.h").read_text(encoding="utf-8")))
+    table = set(re.findall(r"\bX\((PDL_\w+),", (source / "lib/os/environment.h").read_text(encoding="utf-8")))
     page = (source / "docs/environment.md").read_text(encoding="utf-8")
     wrong, reads, used = [], 0, set()
     files = [path for folder in ("lib", "tools") for path in sorted((source / folder).rglob("*.[ch]"))]
@@ -28,13 +28,13 @@ def main():
         reads += len(calls)
         for name in sorted(names):
             if name.startswith("PDL_"):
-                wrong.append(f"{path}: {name} is read around lib/core/environment.h")
+                wrong.append(f"{path}: {name} is read around lib/os/environment.h")
             elif not re.search(rf"`{name}`", page):
                 wrong.append(f"{path}: {name} is not in docs/environment.md")
         through = re.findall(r"PDL_VARIABLE\((PDL_\w+)\)", text)
         used.update(through)
         reads += len(through)
-    wrong += [f"lib/core/environment.h: nothing reads {name}" for name in sorted(table - used)]
+    wrong += [f"lib/os/environment.h: nothing reads {name}" for name in sorted(table - used)]
     documents = [source / "README.md", source / "SECURITY.md", *sorted((source / "docs").rglob("*.md")),
                  *sorted((source / "include").rglob("*.h")), *sorted((source / "docs/man").glob("*.1"))]
     for path in documents:
@@ -43,7 +43,7 @@ def main():
         if path.suffix == ".1":
             part = text[text.index(".SH ENVIRONMENT"):text.index(".SH FILES")]
             names |= set(re.findall(r"PDL_[A-Z_]+", part))
-        wrong += [f"{path}: {name} is not in lib/core/environment.h" for name in sorted(names - table)]
+        wrong += [f"{path}: {name} is not in lib/os/environment.h" for name in sorted(names - table)]
     print("\n".join(wrong))
     print(f"{len(table)} variables, {reads} places that read, {len(documents)} documents, {len(wrong)} wrong")
     return 1 if wrong or len(table) < 30 or reads < 40 else 0

@@ -7,7 +7,7 @@
 
 #include "common/memory.h"
 #include "common/print.h"
-#include "core/environment.h"
+#include "os/environment.h"
 #include "overlap/spec.h"
 
 enum { KIB = 1024 };

@@ -19,7 +19,7 @@
 #include "common/print.h"
 #include "common/program.h"
 #include "common/temporary.h"
-#include "core/environment.h"
+#include "os/environment.h"
 
 static bool has_profile(const char *folder)
 {

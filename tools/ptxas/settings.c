@@ -9,7 +9,7 @@
 #include "code/instrument_words.h"
 #include "common/memory.h"
 #include "common/print.h"
-#include "core/environment.h"
+#include "os/environment.h"
 #include "ptxas/step.h"
 
 /* As a word of the table; the value for an unset one, and false after an error about an unknown one. */

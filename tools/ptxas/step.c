@@ -16,7 +16,7 @@
 #include "common/memory.h"
 #include "common/print.h"
 #include "common/program.h"
-#include "core/environment.h"
+#include "os/environment.h"
 
 /* ---- where the program is --------------------------------------------------------------------------- */
 

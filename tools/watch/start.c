@@ -17,7 +17,7 @@
 #include "common/memory.h"
 #include "common/print.h"
 #include "common/program.h"
-#include "core/environment.h"
+#include "os/environment.h"
 #include "watch/start_log.h"
 #include "watch/variables.h"
 

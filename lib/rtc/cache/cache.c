@@ -9,10 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/environment.h"
 #include "core/error.h"
 #include "core/path_text.h"
 #include "core/sized.h"
+#include "os/environment.h"
 #include "rtc/directory.h"
 
 /* ------------------------------------------------------------------------------------------------

@@ -14,8 +14,8 @@
 #include <unistd.h>
 
 #include "core/array.h"
-#include "core/environment.h"
 #include "core/path_text.h"
+#include "os/environment.h"
 #include "rtc/compiler.h"
 #include "rtc/directory.h"
 #include "rtc/linker.h"

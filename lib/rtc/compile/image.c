@@ -8,8 +8,8 @@
 #include <pdl/inspect.h>
 
 #include "code/info.h"
-#include "core/environment.h"
 #include "core/error.h"
+#include "os/environment.h"
 
 /* ---- life ----------------------------------------------------------------------------------- */
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The table of environment variables: each row in many spellings, against rules that are written here once more; what is
  * said of an unknown value; and the documents. */
-#include "core/environment.h"
+#include "os/environment.h"
 
 #include <fcntl.h>
 #include <pthread.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "core/environment.h"
+#include "os/environment.h"
 
 struct pdl_variable pdl_variables[PDL_VARIABLE_COUNT] = {
 #define ROW(name, kind, most, values, unset, unknown, effect)                                      \

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* All environment variables of all libraries and tools: one table for reading, `pdltool info`, docs/environment.md and
  * the man page of pdltool info. A test compares them. */
-#ifndef PDL_LIB_ENVIRONMENT_H
-#define PDL_LIB_ENVIRONMENT_H
+#ifndef PDL_LIB_OS_ENVIRONMENT_H
+#define PDL_LIB_OS_ENVIRONMENT_H
 
 #include "os/compiler.h"
 #include "os/variable.h"
@@ -69,4 +69,4 @@ extern PDL_HIDDEN struct pdl_variable pdl_variables[PDL_VARIABLE_COUNT];
 /* The row of a variable, by its name. */
 #define PDL_VARIABLE(name) (&pdl_variables[name##_VARIABLE])
 
-#endif /* PDL_LIB_ENVIRONMENT_H */
+#endif /* PDL_LIB_OS_ENVIRONMENT_H */
