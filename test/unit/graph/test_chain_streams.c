@@ -125,7 +125,7 @@ static void an_upload_is_refused_where_a_launch_is(void **state)
 static bool captures(CUstream stream)
 {
     CUstreamCaptureStatus status;
-    assert_int_equal(mock_cuStreamIsCapturing(stream, &status), CUDA_SUCCESS);
+    assert_int_equal(mock.table.cuStreamIsCapturing(stream, &status), CUDA_SUCCESS);
     return status == CU_STREAM_CAPTURE_STATUS_ACTIVE;
 }
 
