@@ -295,7 +295,7 @@ static struct pdl_scan_answer look_up(const struct pdl_module *object, const str
             continue;
         }
         if (pdl_strict_is_on()) {
-            found.strict = pdl_strict_look(at->data, pdl_module_room(object, at->data), name,
+            found.strict = pdl_proof_look(at->data, pdl_module_room(object, at->data), name,
                                            code->capability);
         }
         answer = first ? found : pdl_scan_either(answer, found);

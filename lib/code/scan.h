@@ -11,7 +11,7 @@
 
 #include <pdl/pdl.h>
 
-#include "code/strict.h"
+#include "code/proof.h"
 
 /* ---- cubins --------------------------------------------------------------------------------- */
 

@@ -2,18 +2,17 @@
 /* Whether a kernel is shown to wait, in the code that a device is given. */
 #include <string.h>
 
+#include "code/proof.h"
 #include "code/scan.h"
-#include "code/strict.h"
 #include "inspect/inspection.h"
 
 /* What libpdl takes them for in strict mode. */
 #define SAME_TYPE(a, b) _Static_assert(__builtin_types_compatible_p(__typeof__(a), b), #b)
-SAME_TYPE(pdl_inspect_memory, pdl_strict_memory);
-SAME_TYPE(pdl_inspection_shown, pdl_strict_shown);
-SAME_TYPE(pdl_inspection_destroy, pdl_strict_destroy);
-_Static_assert(sizeof(struct pdl_strict_options) ==
-                       offsetof(pdl_inspect_options, constant_params) &&
-                   PDL_STRICT_NO_SOURCES == PDL_INSPECT_NO_SOURCES,
+SAME_TYPE(pdl_inspect_memory, pdl_proof_memory);
+SAME_TYPE(pdl_inspection_shown, pdl_proof_shown);
+SAME_TYPE(pdl_inspection_destroy, pdl_proof_destroy);
+_Static_assert(sizeof(struct pdl_proof_options) == offsetof(pdl_inspect_options, constant_params) &&
+                   PDL_PROOF_NO_SOURCES == PDL_INSPECT_NO_SOURCES,
                "options");
 
 struct verdict {

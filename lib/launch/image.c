@@ -183,7 +183,7 @@ static pdl_status look_strictly(const struct pdl_driver *driver, const void *ima
             return status;
         }
         if (capability >= PDL_GATE_CAPABILITY) {
-            const struct pdl_strict found = pdl_strict_look(image, size, name, capability);
+            const struct pdl_strict found = pdl_proof_look(image, size, name, capability);
             *strict = looked ? pdl_strict_both(*strict, found) : found;
             looked = true;
         }

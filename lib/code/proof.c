@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "code/strict.h"
+#include "code/proof.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -24,9 +24,9 @@
 static bool strict_on;
 static struct inspector {
     void *library;
-    pdl_strict_memory *memory;
-    pdl_strict_shown *shown; /* NULL: there is no libpdl-inspect, or an older one */
-    pdl_strict_destroy *destroy;
+    pdl_proof_memory *memory;
+    pdl_proof_shown *shown; /* NULL: there is no libpdl-inspect, or an older one */
+    pdl_proof_destroy *destroy;
     char missing[256]; /* why */
 } inspector;
 
@@ -44,7 +44,7 @@ static void load_inspect(struct inspector *made)
     }
 }
 
-const char *pdl_strict_load(void)
+const char *pdl_proof_load(void)
 {
     static struct pdl_first first;
     if (!pdl_first_is_done(&first)) {
@@ -55,9 +55,9 @@ const char *pdl_strict_load(void)
     return inspector.shown == NULL ? inspector.missing : NULL;
 }
 
-void *pdl_strict_symbol(const char *name)
+void *pdl_proof_symbol(const char *name)
 {
-    return pdl_strict_load() == NULL ? pdl_library_symbol(inspector.library, name) : NULL;
+    return pdl_proof_load() == NULL ? pdl_library_symbol(inspector.library, name) : NULL;
 }
 
 static void start_strict(void)
@@ -81,7 +81,7 @@ bool pdl_strict_is_on(void)
     static struct pdl_first said;
     pdl_first_run(&first, start_strict);
     if (strict_on && !pdl_first_is_done(&said)) {
-        (void)pdl_strict_load();
+        (void)pdl_proof_load();
         pdl_first_run(&said, say_what_is_missing);
     }
     return strict_on;
@@ -104,7 +104,7 @@ static struct {
 /* Under the lock. */
 static const struct pdl_inspection *analyse_image(const unsigned char *image, size_t size)
 {
-    const struct pdl_strict_options options = {sizeof(options), PDL_STRICT_NO_SOURCES};
+    const struct pdl_proof_options options = {sizeof(options), PDL_PROOF_NO_SOURCES};
     const uint64_t hash = pdl_hash(PDL_HASH_START, image, size);
     for (unsigned i = 0; i < KEPT; i++) {
         if (analysed.images[i].inspection != NULL && analysed.images[i].size == size &&
@@ -126,12 +126,12 @@ static const struct pdl_inspection *analyse_image(const unsigned char *image, si
     return made;
 }
 
-pdl_known pdl_strict_ask(const void *image, size_t size, const char *name, uint32_t capability,
-                         pdl_known *waits_always)
+pdl_known pdl_proof_ask(const void *image, size_t size, const char *name, uint32_t capability,
+                        pdl_known *waits_always)
 {
     const unsigned char *const bytes = (const unsigned char *)image;
     *waits_always = PDL_UNKNOWN;
-    if (pdl_strict_load() != NULL) {
+    if (pdl_proof_load() != NULL) {
         return PDL_UNKNOWN;
     }
     if (pdl_fatbin_is(bytes, size)) { /* others may follow, which are not this kernel's */
@@ -144,13 +144,13 @@ pdl_known pdl_strict_ask(const void *image, size_t size, const char *name, uint3
     return shown;
 }
 
-struct pdl_strict pdl_strict_look(const void *image, size_t size, const char *name,
-                                  uint32_t capability)
+struct pdl_strict pdl_proof_look(const void *image, size_t size, const char *name,
+                                 uint32_t capability)
 {
     struct pdl_strict strict = {.refused = false};
     if (pdl_strict_is_on()) {
         strict.refused =
-            pdl_strict_ask(image, size, name, capability, &strict.waits_always) != PDL_YES;
+            pdl_proof_ask(image, size, name, capability, &strict.waits_always) != PDL_YES;
     }
     return strict;
 }
