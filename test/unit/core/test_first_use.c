@@ -49,7 +49,7 @@ static void use_inspect(void)
 
 static void use_strict(void)
 {
-    assert_true(pdl_strict_is_on());
+    assert_true(pdl_proof_is_strict());
 }
 
 static void (*now)(void);
