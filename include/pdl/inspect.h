@@ -358,7 +358,7 @@ typedef struct pdl_inspect_proof {
     uint32_t shown;        /**< As from pdl_inspection_shown(), a pdl_known. */
     uint32_t waits_always; /**< Likewise. */
     const char *kernel;    /**< Its (mangled) name. */
-    /** Of a race: the rule, the place and the remedy, a clause; else NULL. */
+    /** A race's rule, source location and remedy, a clause; else NULL. */
     const char *race;
 } pdl_inspect_proof;
 

@@ -207,8 +207,8 @@ typedef enum pdl_overlap {
     /** Never: the launch is ordinary, whatever the kernel does. The default. */
     PDL_OVERLAP_NONE = 0,
     /** Where it is supported, the kernel is known to wait, and libpdl-inspect, if it is installed,
-     * finds no race in its code; otherwise the launch is ordinary. That no race is found is no
-     * proof: see ::pdl_proof and ::pdl_reason. */
+     * finds no race in its code; otherwise the launch is ordinary. A kernel may have a race that is
+     * not found: see ::pdl_proof and ::pdl_reason. */
     PDL_OVERLAP_AUTO = 1,
     /** Under the same conditions; otherwise the launch fails and nothing is launched. */
     PDL_OVERLAP_REQUIRE = 2,
@@ -396,9 +396,8 @@ typedef struct pdl_kernel_info {
     /** A pdl_proof: what libpdl-inspect proves of the code, from pdl_kernel_get() alone. */
     uint32_t proof;
     uint32_t reserved; /**< Zero. */
-    /** From pdl_kernel_get(), of a kernel that waits: of a race the rule, the place and the remedy,
-     * and of a kernel that was not analysed the reason, as a clause. Otherwise NULL. Lives as long
-     * as the kernel. */
+    /** From pdl_kernel_get(), a clause: the rule, source location and remedy of a race, or why a
+     * kernel that waits was not analysed. Otherwise NULL. Lives as long as the kernel. */
     const char *proof_text;
 } pdl_kernel_info;
 

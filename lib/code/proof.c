@@ -139,6 +139,33 @@ const char *pdl_proof_string(enum pdl_proof_state state, const char *race)
     }
 }
 
+const char *pdl_proof_clause(enum pdl_proof_state state, const char *race, pdl_reason reason,
+                             bool declared, const char **between)
+{
+    const bool granted = reason == PDL_REASON_GRANTED;
+    *between = "";
+    if (!pdl_proof_is_on() ||
+        !(granted || reason == PDL_REASON_STRICT || reason == PDL_REASON_RACE)) {
+        return "";
+    }
+    *between = granted ? "; " : ": ";
+    race = race != NULL ? race : "a race";
+    if (declared && granted) {
+        const bool found = state == PDL_PROOF_STATE_RACE;
+        *between =
+            found ? "; declared to wait, but the analysis finds a race: " : "; declared to wait";
+        return found ? race : "";
+    }
+    return pdl_proof_string(state, race);
+}
+
+const char *pdl_proof_missing(void)
+{
+    return !pdl_proof_is_on()         ? pdl_proof_string(PDL_PROOF_STATE_OFF, NULL)
+           : pdl_proof_load() != NULL ? pdl_proof_string(PDL_PROOF_STATE_NO_LIBRARY, NULL)
+                                      : NULL;
+}
+
 pdl_proof pdl_proof_public(enum pdl_proof_state state)
 {
     return state == PDL_PROOF_STATE_RACE         ? PDL_PROOF_RACE
@@ -400,10 +427,10 @@ struct pdl_proof_answer pdl_proof_of(const void *image, size_t size, unsigned lo
     return nothing;
 }
 
-struct pdl_proof_answer pdl_proof_again(const struct pdl_proof_answer *before, const char *name,
+struct pdl_proof_answer pdl_proof_again(uint64_t hash, size_t size, const char *name,
                                         uint32_t capability)
 {
-    const struct entry key = {.hash = before->hash, .size = before->size, .capability = capability};
+    const struct entry key = {.hash = hash, .size = size, .capability = capability};
     const struct entry *const head = atomic_load_explicit(&entries, memory_order_acquire);
     const struct entry *found = find(head, &key, true);
     if (found != NULL) {
@@ -414,7 +441,7 @@ struct pdl_proof_answer pdl_proof_again(const struct pdl_proof_answer *before, c
             return pdl_proof_look(found->results->image, key.size, 0, name, capability, true);
         }
     }
-    return *before;
+    return (struct pdl_proof_answer){.state = PDL_PROOF_STATE_BUDGET};
 }
 
 pdl_known pdl_proof_ask(const void *image, size_t size, const char *name, uint32_t capability,

@@ -47,6 +47,10 @@ void *pdl_proof_symbol(const char *name);
 /* A clause for messages: what is proved of a kernel, or why nothing is. `race` is that of the answer. */
 const char *pdl_proof_string(enum pdl_proof_state state, const char *race);
 
+/* The same for a decision that depends on it, and what goes before it; else "". A declaration stands above a proof. */
+const char *pdl_proof_clause(enum pdl_proof_state state, const char *race, pdl_reason reason,
+                             bool declared, const char **between);
+
 /* The public form of it. */
 pdl_proof pdl_proof_public(enum pdl_proof_state state);
 
@@ -62,8 +66,8 @@ struct pdl_proof_answer pdl_proof_of(const void *image, size_t size, unsigned lo
                                      const char *name, uint32_t capability, pdl_known waits,
                                      bool unlimited);
 
-/* The same, without the budget, of an image that was above it and was kept. */
-struct pdl_proof_answer pdl_proof_again(const struct pdl_proof_answer *before, const char *name,
+/* The same, without the budget, of an image that was above it and was kept; see `hash`. */
+struct pdl_proof_answer pdl_proof_again(uint64_t hash, size_t size, const char *name,
                                         uint32_t capability);
 
 /* What libpdl-inspect shows of a kernel, see pdl_inspection_shown(): PDL_UNKNOWN where it cannot be loaded. */
@@ -84,9 +88,9 @@ struct pdl_inspect_proof;
 typedef pdl_status pdl_proof_memory(const void *bytes, size_t size, const char *name,
                                     const struct pdl_inspect_options *options,
                                     struct pdl_inspection **inspection);
-typedef pdl_status
-pdl_proof_each(const struct pdl_inspection *inspection, int32_t capability,
-               void (*visit)(void *context, const struct pdl_inspect_proof *proof), void *context);
+typedef void pdl_proof_visit(void *context, const struct pdl_inspect_proof *proof);
+typedef pdl_status pdl_proof_each(const struct pdl_inspection *inspection, int32_t capability,
+                                  pdl_proof_visit *visit, void *context);
 typedef void pdl_proof_destroy(struct pdl_inspection *inspection);
 typedef uint32_t pdl_proof_version(void);
 

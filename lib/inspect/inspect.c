@@ -67,7 +67,7 @@ pdl_status pdl_inspect_memory(const void *bytes, size_t size, const char *name,
     }
     made->options = &copy;
     made->facts_only = (copy.flags & PDL_INSPECT_FACTS_ONLY) != 0;
-    made->steps_left = copy.max_steps != 0 ? copy.max_steps : UINT64_MAX;
+    made->most_steps = copy.max_steps;
     status = pdl_launched_prepare(made);
     if (status == PDL_SUCCESS) {
         status = pdl_container_read(made, bytes, size, name);

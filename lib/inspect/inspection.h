@@ -29,7 +29,7 @@ struct pdl_inspection {
     const pdl_inspect_options *options; /* of the size of this library; NULL once it is made */
     bool facts_only;                    /* PDL_INSPECT_FACTS_ONLY was among them */
     bool spent;                         /* it takes more than max_steps */
-    uint64_t steps_left;                /* of max_steps */
+    uint64_t steps, most_steps;         /* max_steps */
     struct pdl_launches *launches;      /* the names in the options; NULL once it is made */
     uint32_t *matches; /* by entry of the options' lists, one list behind the other */
     uint64_t list_counts[PDL_INSPECT_LAUNCHED_PLAIN + 1]; /* by pdl_inspect_list */
@@ -38,8 +38,8 @@ struct pdl_inspection {
 /* Takes steps of max_steps. What is found afterwards is not used, so that loops may end anyhow. */
 static inline bool pdl_inspection_spend(pdl_inspection *inspection, uint64_t steps)
 {
-    inspection->spent = inspection->spent || steps > inspection->steps_left;
-    inspection->steps_left -= inspection->spent ? 0 : steps;
+    inspection->steps += steps;
+    inspection->spent = inspection->most_steps != 0 && inspection->steps > inspection->most_steps;
     return !inspection->spent;
 }
 

@@ -90,8 +90,8 @@ pdl_status pdl_kernel_from_runtime(const void *symbol, const pdl_runtime_ops *op
 static bool keep_answer(pdl_kernel *kernel, const struct pdl_scan_answer *answer)
 {
     kernel->known = pdl_known_pack(answer);
-    kernel->proved.hash = answer->proof.hash;
-    kernel->proved.size = answer->proof.size;
+    kernel->hash = answer->proof.hash;
+    kernel->size = answer->proof.size;
     return pdl_kernel_keep_proof(kernel, &answer->proof);
 }
 

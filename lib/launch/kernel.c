@@ -134,6 +134,11 @@ pdl_status pdl_kernel_parameters(const pdl_kernel *kernel, struct pdl_place **pl
     return PDL_SUCCESS;
 }
 
+static int capability_of(const struct pdl_kernel_facts *facts)
+{
+    return 10 * facts->device->compute_capability_major + facts->device->compute_capability_minor;
+}
+
 /* Asks the gate, and keeps its answer for launches. Under the kernel's lock. */
 static void decide(const pdl_kernel *kernel, struct pdl_kernel_facts *facts)
 {
@@ -145,8 +150,7 @@ static void decide(const pdl_kernel *kernel, struct pdl_kernel_facts *facts)
         .disabled = kernel->driver->overlap_disabled,
         .kernel_off = kernel->overlap_off,
         .excluded = named && pdl_policy_excludes(policies, name),
-        .capability =
-            10 * facts->device->compute_capability_major + facts->device->compute_capability_minor,
+        .capability = capability_of(facts),
         .code = facts->ptx_version,
         .waits = facts->unread ? (uint32_t)PDL_YES : (uint32_t)pdl_known_waits(known),
         .strict = !facts->unread && !kernel->declared && pdl_proof_is_strict() &&
@@ -206,23 +210,10 @@ bool pdl_kernel_keep_proof(pdl_kernel *kernel, const struct pdl_proof_answer *pr
 const char *pdl_kernel_proof_text(const pdl_kernel *kernel, const struct pdl_kernel_facts *facts,
                                   pdl_reason reason, const char **between)
 {
-    const enum pdl_proof_state state =
-        pdl_known_proof(atomic_load_explicit(&facts->known, memory_order_relaxed));
-    const char *const race = atomic_load_explicit(&kernel->race, memory_order_acquire);
-    *between = "";
-    if ((reason != PDL_REASON_GRANTED && reason != PDL_REASON_STRICT &&
-         reason != PDL_REASON_RACE) ||
-        !pdl_proof_is_on()) {
-        return "";
-    }
-    *between = reason == PDL_REASON_GRANTED ? "; " : ": ";
-    if (kernel->declared && reason == PDL_REASON_GRANTED) {
-        *between = state == PDL_PROOF_STATE_RACE
-                       ? "; declared to wait, but the analysis finds a race: "
-                       : "; declared to wait";
-        return state == PDL_PROOF_STATE_RACE && race != NULL ? race : "";
-    }
-    return pdl_proof_string(state, race != NULL ? race : "a race");
+    return pdl_proof_clause(
+        pdl_known_proof(atomic_load_explicit(&facts->known, memory_order_relaxed)),
+        atomic_load_explicit(&kernel->race, memory_order_acquire), reason, kernel->declared,
+        between);
 }
 
 /* Finds the code of a symbol, without a lock: it may take long. */
@@ -230,8 +221,7 @@ static struct pdl_scan_answer read_code(const pdl_kernel *kernel,
                                         const struct pdl_kernel_facts *facts, bool unlimited)
 {
     const struct pdl_object_code code = {
-        .capability = (uint32_t)(10 * facts->device->compute_capability_major +
-                                 facts->device->compute_capability_minor),
+        .capability = (uint32_t)capability_of(facts),
         .ptx_version = (uint32_t)facts->ptx_version,
         .binary_version = (uint32_t)facts->binary_version,
         .unlimited = unlimited,
@@ -558,13 +548,6 @@ pdl_status pdl_kernel_get(pdl_kernel *kernel, int device, pdl_kernel_info *info)
     return PDL_SUCCESS;
 }
 
-const char *pdl_proof_missing(void)
-{
-    return !pdl_proof_is_on()         ? pdl_proof_string(PDL_PROOF_STATE_OFF, NULL)
-           : pdl_proof_load() != NULL ? pdl_proof_string(PDL_PROOF_STATE_NO_LIBRARY, NULL)
-                                      : NULL;
-}
-
 pdl_status pdl_kernel_prove(pdl_kernel *kernel, int device, pdl_proof *proof)
 {
     struct pdl_kernel_facts *facts = NULL;
@@ -576,23 +559,18 @@ pdl_status pdl_kernel_prove(pdl_kernel *kernel, int device, pdl_proof *proof)
         return status;
     }
     if (pdl_known_proof(pdl_kernel_known(kernel, facts)) == PDL_PROOF_STATE_BUDGET) {
-        struct pdl_scan_answer answer = {.why = PDL_WHY_NOTHING};
+        struct pdl_scan_answer answer;
         if (kernel->kind == PDL_KERNEL_SYMBOL) {
             answer = read_code(kernel, facts, true);
         } else {
-            const struct pdl_proof_answer before = {.state = PDL_PROOF_STATE_BUDGET,
-                                                    .hash = kernel->proved.hash,
-                                                    .size = kernel->proved.size};
-            answer.proof = pdl_proof_again(&before, pdl_kernel_name(kernel),
-                                           (uint32_t)(10 * facts->device->compute_capability_major +
-                                                      facts->device->compute_capability_minor));
+            answer.why = PDL_WHY_NOTHING;
+            answer.proof = pdl_proof_again(kernel->hash, kernel->size, pdl_kernel_name(kernel),
+                                           (uint32_t)capability_of(facts));
         }
-        const unsigned known =
-            (unsigned)answer.proof.state << 6 | (unsigned)answer.proof.waits_always << 4;
         pdl_lock_take(&kernel->lock);
         if (answer.why != PDL_WHY_NO_MEMORY && pdl_kernel_keep_proof(kernel, &answer.proof)) {
             const unsigned old = atomic_load_explicit(&facts->known, memory_order_relaxed);
-            atomic_store_explicit(&facts->known, (old & ~(PDL_KNOWN_PROOF | 0x30u)) | known,
+            atomic_store_explicit(&facts->known, pdl_known_prove(old, &answer.proof),
                                   memory_order_relaxed);
             decide(kernel, facts);
         }

@@ -76,10 +76,8 @@ struct pdl_kernel {
     int attribute_version; /* the older one of the driver and the Runtime that it is launched by */
     unsigned known;        /* of the code, unless it is another one on each device */
     bool declared;         /* by the caller, which stands above the code */
-    struct {
-        uint64_t hash; /* of an image that was given */
-        size_t size;
-    } proved;             /* for pdl_proof_again() */
+    uint64_t hash;         /* of an image that was given, and its size: for pdl_proof_again() */
+    size_t size;
     _Atomic(char *) race; /* owned; set once: the first race that was found in its code, or NULL */
     uint32_t target;  /* of an image that the caller gave, which the driver must bear out; or 0 */
     bool target_ptx;  /* whether that is a version of PTX */
@@ -153,6 +151,12 @@ static inline pdl_known pdl_known_waits_always(unsigned known)
 static inline enum pdl_proof_state pdl_known_proof(unsigned known)
 {
     return (enum pdl_proof_state)((known & PDL_KNOWN_PROOF) >> 6);
+}
+
+static inline unsigned pdl_known_prove(unsigned known, const struct pdl_proof_answer *proof)
+{
+    return (known & ~(PDL_KNOWN_PROOF | 3u << 4)) | (unsigned)proof->waits_always << 4 |
+           (unsigned)proof->state << 6;
 }
 
 static inline enum pdl_why pdl_known_why(unsigned known)
