@@ -8,6 +8,7 @@
 #include <stdarg.h>
 #include <stdbool.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "../inspect/make_image.h"
@@ -271,10 +272,29 @@ static void check_nothing(const char *why)
     pdl_kernel_destroy(kernel);
 }
 
+/* What the first kernel of a file costs, and the second: cost FILE KERNEL. Not a test. */
+static void measure(const char *path, const char *name)
+{
+    for (int i = 0; i < 2; i++) {
+        struct timespec begin, end;
+        pdl_kernel *kernel = NULL;
+        pdl_kernel_info info = PDL_KERNEL_INFO_INIT;
+        (void)clock_gettime(CLOCK_MONOTONIC, &begin);
+        CHECK(pdl_kernel_from_file(path, name, &kernel) == PDL_SUCCESS);
+        (void)clock_gettime(CLOCK_MONOTONIC, &end);
+        CHECK(pdl_kernel_get(kernel, 0, &info) == PDL_SUCCESS);
+        printf("%.3f ms, waits %u, proof %u: %s\n",
+               (double)(end.tv_sec - begin.tv_sec) * 1e3 +
+                   (double)(end.tv_nsec - begin.tv_nsec) / 1e6,
+               info.waits, info.proof, info.proof_text != NULL ? info.proof_text : "");
+        pdl_kernel_destroy(kernel);
+    }
+}
+
 int main(int argc, char **argv)
 {
     CUcontext context = NULL;
-    const char *const scenario = argc == 2 ? argv[1] : "";
+    const char *const scenario = argc == 2 || argc == 4 ? argv[1] : "";
     (void)snprintf(log_path, sizeof(log_path), "proof.%s.%ld.log", scenario, (long)getpid());
     CHECK(setenv("PDL_LOG", log_path, 1) == 0);
     int devices = 0;
@@ -282,7 +302,9 @@ int main(int argc, char **argv)
     DRIVER_CALL(cuDevicePrimaryCtxRetain, (CUcontext *, CUdevice), &context, 0);
     DRIVER_CALL(cuCtxSetCurrent, (CUcontext), context);
     make_images();
-    if (strcmp(scenario, "once") == 0) {
+    if (argc == 4) {
+        measure(argv[2], argv[3]);
+    } else if (strcmp(scenario, "once") == 0) {
         check_once();
     } else if (strcmp(scenario, "threads") == 0) {
         check_threads();
