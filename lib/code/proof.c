@@ -16,7 +16,7 @@
 
 /* What the analysis of one image may cost a first launch, in steps of the analysis: see `max_steps` of
  * pdl_inspect_options. The figures are in docs/lint-ci.md. */
-#define BUDGET (UINT64_C(1) << 23)
+#define BUDGET (UINT64_C(1) << 22)
 
 /* Results of more memory than this are not kept, and neither are copies of images above the budget. */
 #define MOST_KEPT ((size_t)64 << 20)

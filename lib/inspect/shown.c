@@ -261,7 +261,9 @@ pdl_status pdl_inspection_proofs(const pdl_inspection *inspection, int32_t capab
             .kernel = order[first].name,
             .race = all.race != NULL ? race : NULL,
         };
-        visit(context, &proof);
+        if (all.found) {
+            visit(context, &proof);
+        }
     }
     free(order);
     free(kernels);
