@@ -47,6 +47,8 @@ static const struct row {
      "rows.cu:5", PDL_PROOF_RACE},
     {"in_a_loop", "L:\n" READ WAIT "setp.ne.u32 q, r, 0;\n@q bra L;\n", "read-before-wait",
      "rows.cu:5", PDL_PROOF_RACE},
+    {"by_a_flag", "ld.param.u32 n, [p+4];\nsetp.eq.u32 q, n, 0;\n@q bra A;\n" WAIT "A:\n" READ, "",
+     "", PDL_PROOF_NOT_PROVED},
     {"accepted",
      "// pdl:allow read-before-wait: nobody writes it\n.loc 1 5 0\n"
      "// pdl:constant g\nld.global.u32 r, [g];\n" WAIT STORE,
@@ -150,6 +152,10 @@ static void check_rows(const char *scenario)
             CHECK(pdl_kernel_declare(kernel, PDL_YES, PDL_NO) == PDL_SUCCESS);
             check_launch(kernel, row->name, PDL_REASON_GRANTED,
                          "declared to wait, but the analysis finds a race", row->place, NULL);
+        } else if (row->proof == PDL_PROOF_NOT_PROVED) {
+            check_launch(kernel, row->name, strict ? PDL_REASON_STRICT : PDL_REASON_GRANTED,
+                         "not proved, and no race found", NULL);
+            check_known(kernel, PDL_PROOF_NOT_PROVED);
         } else {
             check_launch(kernel, row->name, PDL_REASON_GRANTED, "; proved", NULL);
             check_known(kernel, PDL_PROOF_PROVED);
