@@ -160,6 +160,12 @@ static void show_compiler(void)
     print_line(stdout, "\n  %s", info.path);
 }
 
+static void show_proofs(void)
+{
+    const char *const missing = pdl_proof_missing();
+    print_line(stdout, "\n%s", missing != NULL ? missing : "kernels are proved by libpdl-inspect");
+}
+
 static bool show_variable(bool any, const char *name, const char *value, const char *effect)
 {
     if (value != NULL) {
@@ -254,6 +260,7 @@ int command_info(int argc, char **argv)
     printf("\n");
     show_runtime();
     show_compiler();
+    show_proofs();
     show_switches();
     return code;
 }

@@ -240,6 +240,11 @@ typedef struct pdl_inspect_options {
     /** Patterns of kernels that are launched only without overlap, as `launched_plain`. */
     const char *const *plain;
     uint64_t plain_count; /**< How many `plain`. */
+    /**
+     * How many steps the analysis may take, of all images: the instructions that it reads and
+     * visits, and 32 bytes of an image; 0: any number. The number depends on the input alone.
+     */
+    uint64_t max_steps;
 } pdl_inspect_options;
 
 /** A list of pdl_inspect_options, for pdl_inspection_matches(). */
@@ -284,7 +289,8 @@ PDL_API const pdl_inspect_error *pdl_inspect_last_error(void);
  *
  * Thread-safe. PDL_ERROR_INVALID_ARGUMENT; PDL_ERROR_DESC_SIZE and PDL_ERROR_DESC_TOO_NEW: the
  * size of `options`; PDL_ERROR_INVALID_IMAGE: malformed, with line and column if it is PTX;
- * PDL_ERROR_NO_KERNEL_IMAGE: there is no device code in it; PDL_ERROR_OUT_OF_MEMORY.
+ * PDL_ERROR_NO_KERNEL_IMAGE: there is no device code in it; PDL_ERROR_CANCELLED: it takes more
+ * than `max_steps`; PDL_ERROR_OUT_OF_MEMORY.
  */
 PDL_API pdl_status pdl_inspect_memory(const void *bytes, size_t size, const char *name,
                                       const pdl_inspect_options *options,
@@ -344,6 +350,35 @@ PDL_API uint64_t pdl_inspection_matches(const pdl_inspection *inspection, pdl_in
  */
 PDL_API pdl_known pdl_inspection_shown(const pdl_inspection *inspection, const char *kernel,
                                        int32_t capability, pdl_known *waits_always);
+
+/** What is proved of a kernel, for pdl_inspection_proofs(). */
+typedef struct pdl_inspect_proof {
+    uint32_t size;         /**< sizeof(pdl_inspect_proof) as the library was compiled. */
+    uint32_t proof;        /**< A pdl_proof, never PDL_PROOF_NOT_ANALYSED. */
+    uint32_t shown;        /**< As from pdl_inspection_shown(), a pdl_known. */
+    uint32_t waits_always; /**< Likewise. */
+    const char *kernel;    /**< Its (mangled) name. */
+    /** A race's rule, source location and remedy, a clause; else NULL. */
+    const char *race;
+} pdl_inspect_proof;
+
+/**
+ * Visits each kernel of the code that the driver chooses for a compute capability (90 for 9.0), in
+ * the order of their names, with what is proved of it.
+ *
+ * PDL_PROOF_PROVED is pdl_inspection_shown() with PDL_YES. PDL_PROOF_RACE: a finding of level
+ * warning or error that is not suppressed, in the machine code or the PTX for the same target; if
+ * there are several, the first. The strings live during the visit. Thread-safe. Returns
+ * PDL_ERROR_INVALID_ARGUMENT and PDL_ERROR_OUT_OF_MEMORY; of an inspection with facts only no kernel
+ * is visited.
+ */
+PDL_API pdl_status pdl_inspection_proofs(const pdl_inspection *inspection, int32_t capability,
+                                         void (*visit)(void *context,
+                                                       const pdl_inspect_proof *proof),
+                                         void *context);
+
+/** The version of the loaded library, in the form of PDL_VERSION. Cannot fail. */
+PDL_API uint32_t pdl_inspect_version(void);
 
 /* ------------------------------------------------------------------------------------------------
  * Suppressions

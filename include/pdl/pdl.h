@@ -22,8 +22,10 @@
  *   it.
  * - Environment, read once: `PDL_OVERLAP=0` disables every overlap (AUTO serializes, REQUIRE
  *   fails), for debugging. `PDL_LOG=stderr` or `PDL_LOG=FILE` logs each kernel's first decision
- *   about overlap and every change of it, one per line. `PDL_OVERLAP_STRICT=1` grants overlaps
- *   only to kernels that libpdl-inspect proves to wait before they touch memory. pdl/policy.h has
+ *   about overlap and every change of it, one per line. No kernel overlaps in whose code
+ *   libpdl-inspect, where it is installed, finds a race; `PDL_OVERLAP_PROOF=off` turns that off.
+ *   `PDL_OVERLAP_STRICT=1` grants overlaps only to kernels that it proves to wait before they touch
+ *   memory. pdl/policy.h has
  *   `PDL_OVERLAP=capture`, `PDL_OVERLAP_EXCLUDE` and `PDL_TUNED`. An unknown value is reported on
  *   standard error, and the safe one is used; `docs/environment.md` lists all variables.
  */
@@ -204,10 +206,11 @@ PDL_API uint32_t pdl_version(void);
 typedef enum pdl_overlap {
     /** Never: the launch is ordinary, whatever the kernel does. The default. */
     PDL_OVERLAP_NONE = 0,
-    /** Where it is safe and supported; otherwise the launch is ordinary. See ::pdl_reason.
-     */
+    /** Where it is supported, the kernel is known to wait, and libpdl-inspect, if it is installed,
+     * finds no race in its code; otherwise the launch is ordinary. A kernel may have a race that is
+     * not found: see ::pdl_proof and ::pdl_reason. */
     PDL_OVERLAP_AUTO = 1,
-    /** Where it is safe and supported; otherwise the launch fails and nothing is launched. */
+    /** Under the same conditions; otherwise the launch fails and nothing is launched. */
     PDL_OVERLAP_REQUIRE = 2,
     /** As PDL_OVERLAP_AUTO while the stream captures into a graph, and in graphs and chains;
      * otherwise the launch is ordinary. Asks the driver (cuStreamIsCapturing) at each launch that
@@ -241,7 +244,10 @@ typedef enum pdl_reason {
      * memory. */
     PDL_REASON_STRICT = 29,
     /** Everything that the kernel depends on is a node of another type. Chains. */
-    PDL_REASON_NODE = 30
+    PDL_REASON_NODE = 30,
+    /** libpdl-inspect finds a race in the kernel's code: a finding of `pdltool lint` of level warning
+     * or error. See ::pdl_proof. */
+    PDL_REASON_RACE = 31
 } pdl_reason;
 
 /** One clause for a reason, such as "the device is below compute capability 9.0". Static. */
@@ -341,6 +347,22 @@ typedef enum pdl_known {
 } pdl_known;
 
 /**
+ * What libpdl-inspect proves of a kernel's code, where it is installed and `PDL_OVERLAP_PROOF` or
+ * strict mode is on.
+ *
+ * PDL_OVERLAP_AUTO grants no kernel in which a race is found. It grants a kernel that waits and is
+ * neither proved nor has a race, and one that was not analysed; strict mode grants only proved ones.
+ */
+typedef enum pdl_proof {
+    /** There is no libpdl-inspect of this version, the analysis is off or above its budget, or the
+     * code is not known, cannot be read or never waits. */
+    PDL_PROOF_NOT_ANALYSED = 0,
+    PDL_PROOF_RACE = 1,       /**< `pdltool lint` has a warning or an error for it. */
+    PDL_PROOF_NOT_PROVED = 2, /**< Neither. */
+    PDL_PROOF_PROVED = 3      /**< It waits on every path before it touches memory. */
+} pdl_proof;
+
+/**
  * The properties of a kernel: on a device from pdl_kernel_get(), or from its code alone
  * (pdl/inspect.h, pdl/rtc.h), where `device` is -1 and device-dependent fields are -1 too. Start
  * from PDL_KERNEL_INFO_INIT.
@@ -363,7 +385,7 @@ typedef struct pdl_kernel_info {
                                             has not loaded the image. */
     uint32_t waits;                    /**< A pdl_known: executes griddepcontrol.wait. */
     uint32_t waits_always;             /**< A pdl_known: on every path. Requires analysis of code;
-                                  pdl_kernel_get() has it with PDL_OVERLAP_STRICT=1. */
+                                  pdl_kernel_get() has it where that was analysed: see `proof`. */
     uint32_t triggers;       /**< A pdl_known: executes griddepcontrol.launch_dependents. */
     uint32_t can_overlap;    /**< 1 if PDL_OVERLAP_AUTO would be granted on `device`. */
     uint32_t overlap_reason; /**< A pdl_reason; 0 without a device. */
@@ -371,6 +393,12 @@ typedef struct pdl_kernel_info {
      * both are known because machine code was read as that of a similar architecture, this
      * assumption. Otherwise NULL, and from pdl/inspect.h and pdl/rtc.h. Static. */
     const char *unknown_why;
+    /** A pdl_proof: what libpdl-inspect proves of the code, from pdl_kernel_get() alone. */
+    uint32_t proof;
+    uint32_t reserved; /**< Zero. */
+    /** From pdl_kernel_get(), a clause: the rule, source location and remedy of a race, or why a
+     * kernel that waits was not analysed. Otherwise NULL. Lives as long as the kernel. */
+    const char *proof_text;
 } pdl_kernel_info;
 
 /** Initializer of a pdl_kernel_info. */
@@ -461,10 +489,33 @@ PDL_API pdl_status pdl_kernel_get(pdl_kernel *kernel, int device, pdl_kernel_inf
  * Declares whether the kernel waits and triggers, if libpdl cannot determine it.
  *
  * A kernel declared not to wait is never overlapped. The declaration, including PDL_UNKNOWN,
- * overrides what was read from an image, and PDL_YES overrides PDL_OVERLAP_STRICT=1. Call it
- * before the kernel is shared with other threads. Errors: PDL_ERROR_INVALID_ARGUMENT.
+ * overrides what was read from an image, and PDL_YES overrides PDL_OVERLAP_STRICT=1 and a race that
+ * is found in the code. Call it before the kernel is shared with other threads. Errors:
+ * PDL_ERROR_INVALID_ARGUMENT.
  */
 PDL_API pdl_status pdl_kernel_declare(pdl_kernel *kernel, pdl_known waits, pdl_known triggers);
+
+/**
+ * Analyses the code of a kernel ahead of its first launch, without the budget that bounds the
+ * analysis that a first launch, pdl_kernel_from_image() and the like make, and reports the result.
+ *
+ * Later launches are decided by it. An image is analysed once per process and kind of device; a
+ * kernel whose code is not known, that never waits or is declared, is not analysed. The context is
+ * as for pdl_kernel_get(). Thread-safe.
+ * @param device the ordinal, or -1 for the current context's
+ * @param proof the result
+ * Errors: those of pdl_kernel_get().
+ */
+PDL_API pdl_status pdl_kernel_prove(pdl_kernel *kernel, int device, pdl_proof *proof);
+
+/**
+ * Why nothing is proved of any kernel in this process, as a clause; NULL if kernels are analysed.
+ *
+ * Loads libpdl-inspect, of which libpdl accepts only its own version. It is looked for beside
+ * libpdl.so, then by its soname; by libpdl in two files by its soname only. Lives as long as the
+ * process. Thread-safe. Cannot fail.
+ */
+PDL_API const char *pdl_proof_missing(void);
 
 /**
  * Turns overlap off (0) or on again for the launches of one kernel, for debugging. Other kernels

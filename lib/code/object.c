@@ -269,10 +269,15 @@ static const struct index *index_of(const struct pdl_module *object, uint32_t ca
 
 /* ---- questions -------------------------------------------------------------------------------- */
 
+/* The fatbins that have the code of one kernel: most often one. */
+struct sources {
+    const unsigned char *data[8];
+    uint32_t count; /* more than 8 are not looked at */
+};
+
 /* Where an object brings several codes of a name, the driver's versions tell them apart. */
-static struct pdl_scan_answer look_up(const struct pdl_module *object, const struct index *index,
-                                      const struct found *wanted, const char *name,
-                                      const struct pdl_object_code *code)
+static struct pdl_scan_answer look_up(const struct index *index, const struct found *wanted,
+                                      const struct pdl_object_code *code, struct sources *sources)
 {
     struct pdl_scan_answer answer = {.why = PDL_WHY_NOT_FOUND};
     bool first = true;
@@ -294,10 +299,10 @@ static struct pdl_scan_answer look_up(const struct pdl_module *object, const str
             answer.why = first ? PDL_WHY_VERSION : answer.why;
             continue;
         }
-        if (pdl_strict_is_on()) {
-            found.strict = pdl_strict_look(at->data, pdl_module_room(object, at->data), name,
-                                           code->capability);
+        if (sources->count < sizeof(sources->data) / sizeof(sources->data[0])) {
+            sources->data[sources->count] = at->data;
         }
+        sources->count++;
         answer = first ? found : pdl_scan_either(answer, found);
         first = false;
     }
@@ -309,16 +314,27 @@ static struct pdl_scan_answer ask_object(const struct pdl_module *object, const 
 {
     struct pdl_scan_answer answer = {.why = PDL_WHY_NO_MEMORY};
     struct found wanted = {.target = 0};
+    struct sources sources = {.count = 0};
     hash_name(name, strlen(name), wanted.hash);
     pdl_lock_take(&lock);
     const struct index *index = index_of(object, code->capability);
     if (index != NULL) {
-        answer = look_up(object, index, &wanted, name, code);
+        answer = look_up(index, &wanted, code, &sources);
         if (index->why != PDL_WHY_NOTHING) { /* more of it may be where nothing could be read */
             answer = (struct pdl_scan_answer){.why = index->why};
         }
     }
     pdl_lock_release(&lock);
+    /* Without the lock, because it may take long. The object is not unloaded meanwhile. */
+    for (uint32_t i = 0; i < sources.count && answer.why != PDL_WHY_NO_MEMORY; i++) {
+        struct pdl_proof_answer proof = {.state = PDL_PROOF_STATE_UNREAD};
+        if (i < sizeof(sources.data) / sizeof(sources.data[0])) {
+            proof = pdl_proof_of(sources.data[i], pdl_module_room(object, sources.data[i]),
+                                 object->unloads + 1, name, code->capability, answer.waits,
+                                 code->unlimited);
+        }
+        answer.proof = i == 0 ? proof : pdl_proof_both(&answer.proof, &proof);
+    }
     return answer;
 }
 

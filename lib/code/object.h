@@ -11,6 +11,7 @@ struct pdl_object_code {
     uint32_t capability;     /* of the device: 90 for 9.0 */
     uint32_t ptx_version;    /* CU_FUNC_ATTRIBUTE_PTX_VERSION */
     uint32_t binary_version; /* CU_FUNC_ATTRIBUTE_BINARY_VERSION */
+    bool unlimited;          /* what is proved of it: without the budget */
 };
 
 /* What the kernel does whose host stub is at that address and whose device name that is. The object

@@ -11,7 +11,7 @@
 
 #include <pdl/pdl.h>
 
-#include "code/strict.h"
+#include "code/proof.h"
 
 /* ---- cubins --------------------------------------------------------------------------------- */
 
@@ -80,10 +80,10 @@ const char *pdl_why_string(enum pdl_why why);
 struct pdl_scan_answer {
     pdl_known waits;
     pdl_known triggers;
-    enum pdl_why why;         /* if one of them is unknown, or known by likeness */
-    uint32_t target;          /* that the code is for: 90 of sm_90 or compute_90; 0 if not known */
-    bool ptx;                 /* PTX, which the driver compiles; else machine code */
-    struct pdl_strict strict; /* for who asks; the scans here leave it alone */
+    enum pdl_why why; /* if one of them is unknown, or known by likeness */
+    uint32_t target;  /* that the code is for: 90 of sm_90 or compute_90; 0 if not known */
+    bool ptx;         /* PTX, which the driver compiles; else machine code */
+    struct pdl_proof_answer proof; /* for who asks; the scans here leave it alone */
 };
 
 /* What is called for each kernel; it returns false to end the scan for want of memory. Names need

@@ -60,7 +60,7 @@ struct pdl_scan_answer pdl_scan_either(struct pdl_scan_answer a, struct pdl_scan
     both.waits = a.waits == b.waits ? a.waits : PDL_UNKNOWN;
     both.triggers = a.triggers == b.triggers ? a.triggers : PDL_UNKNOWN;
     both.target = a.target == b.target ? a.target : 0;
-    both.strict = pdl_strict_both(a.strict, b.strict);
+    both.proof = pdl_proof_both(&a.proof, &b.proof);
     both.why = a.why > b.why ? a.why : b.why;
     if (both.why <= PDL_WHY_ALIKE && (a.waits != b.waits || a.triggers != b.triggers)) {
         both.why = PDL_WHY_DIFFERENT;

@@ -27,7 +27,10 @@ pdl_reason pdl_gate_decide(const struct pdl_gate *gate)
     if (gate->waits != PDL_YES) {
         return gate->waits == PDL_NO ? PDL_REASON_NO_WAIT : PDL_REASON_WAITS_UNKNOWN;
     }
-    return gate->strict ? PDL_REASON_STRICT : PDL_REASON_GRANTED;
+    if (gate->strict) {
+        return PDL_REASON_STRICT;
+    }
+    return gate->race ? PDL_REASON_RACE : PDL_REASON_GRANTED;
 }
 
 const char *pdl_reason_string(pdl_reason reason)
@@ -63,6 +66,8 @@ const char *pdl_reason_string(pdl_reason reason)
         return "a policy excludes the kernel from overlap";
     case PDL_REASON_STRICT:
         return "the kernel is not proved to wait on every path before it touches memory";
+    case PDL_REASON_RACE:
+        return "the analysis of the kernel's code finds a race";
     default:
         return "not a reason of this library";
     }

@@ -11,7 +11,8 @@
  *   CODE           the code was compiled without its waits
  *   NO_WAIT        the code is known not to wait
  *   WAITS_UNKNOWN  or nobody knows
- *   STRICT         or it is not shown to wait before it touches memory, in strict mode
+ *   STRICT         or it is not proved to wait before it touches memory, in strict mode
+ *   RACE           or libpdl-inspect finds a race in it
  * What is granted then, the policies may still take away.
  */
 #ifndef PDL_LIB_GATE_H
@@ -35,7 +36,8 @@ struct pdl_gate {
     int capability;   /* of the device */
     int code;         /* that the kernel was compiled for; PDL_GATE_CAPABILITY if not known */
     uint32_t waits;   /* a pdl_known */
-    bool strict;      /* strict mode does not find the kernel shown to wait */
+    bool strict;      /* strict mode does not find the kernel proved to wait */
+    bool race;        /* there is one in the kernel */
     bool cooperative; /* the launch */
 };
 

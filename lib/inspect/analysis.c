@@ -135,6 +135,9 @@ static pdl_status read_all(struct analysis *analysis)
 pdl_status pdl_analysis_open(pdl_inspection *inspection, const char *text, size_t size,
                              uint32_t image, struct analysis **analysis)
 {
+    if (!pdl_inspection_spend(inspection, size / 32)) {
+        return pdl_inspect_fail(PDL_ERROR_CANCELLED, 0, 0, "max_steps is reached");
+    }
     if (size > UINT32_MAX) {
         return pdl_inspect_fail(PDL_ERROR_INVALID_IMAGE, 0, 0,
                                 "a PTX text of %zu bytes is too long", size);

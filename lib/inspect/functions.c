@@ -116,7 +116,9 @@ pdl_status pdl_function_analyse(struct analysis *analysis, const struct pdl_ptx_
     const uint32_t limit = function->is_entry ? UINT32_MAX : pdl_summary_limit(module);
     pdl_status status = pdl_ptx_body_read(module, function, &work->body);
     if (status == PDL_SUCCESS) {
-        status = pdl_ptx_labels_resolve(module, &work->body);
+        status = pdl_inspection_spend(module->inspection, work->body.instruction_count)
+                     ? pdl_ptx_labels_resolve(module, &work->body)
+                     : pdl_inspect_fail(PDL_ERROR_CANCELLED, 0, 0, "max_steps is reached");
     }
     if (status == PDL_SUCCESS) {
         status = pdl_values_find(&work->values, module, &work->body);

@@ -67,9 +67,15 @@ pdl_status pdl_inspect_memory(const void *bytes, size_t size, const char *name,
     }
     made->options = &copy;
     made->facts_only = (copy.flags & PDL_INSPECT_FACTS_ONLY) != 0;
+    made->most_steps = copy.max_steps;
     status = pdl_launched_prepare(made);
     if (status == PDL_SUCCESS) {
         status = pdl_container_read(made, bytes, size, name);
+    }
+    if (made->spent && status != PDL_ERROR_OUT_OF_MEMORY) { /* whatever came of it */
+        status = pdl_inspect_fail(PDL_ERROR_CANCELLED, 0, 0,
+                                  "the analysis takes more than max_steps (%llu)",
+                                  (unsigned long long)copy.max_steps);
     }
     if (status == PDL_SUCCESS) {
         status = pdl_rules_across(made);
@@ -85,6 +91,11 @@ pdl_status pdl_inspect_memory(const void *bytes, size_t size, const char *name,
     }
     *inspection = made;
     return PDL_SUCCESS;
+}
+
+uint32_t pdl_inspect_version(void)
+{
+    return PDL_VERSION;
 }
 
 static pdl_status file_error(const char *doing, int error)

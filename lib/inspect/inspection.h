@@ -28,10 +28,20 @@ struct pdl_inspection {
     size_t image_capacity, kernel_capacity, finding_capacity, marker_capacity;
     const pdl_inspect_options *options; /* of the size of this library; NULL once it is made */
     bool facts_only;                    /* PDL_INSPECT_FACTS_ONLY was among them */
+    bool spent;                         /* it takes more than max_steps */
+    uint64_t steps, most_steps;         /* max_steps */
     struct pdl_launches *launches;      /* the names in the options; NULL once it is made */
     uint32_t *matches; /* by entry of the options' lists, one list behind the other */
     uint64_t list_counts[PDL_INSPECT_LAUNCHED_PLAIN + 1]; /* by pdl_inspect_list */
 };
+
+/* Takes steps of max_steps. What is found afterwards is not used, so that loops may end anyhow. */
+static inline bool pdl_inspection_spend(pdl_inspection *inspection, uint64_t steps)
+{
+    inspection->steps += steps;
+    inspection->spent = inspection->most_steps != 0 && inspection->steps > inspection->most_steps;
+    return !inspection->spent;
+}
 
 /* Each adds a copy; false if there is no memory. Their sizes, and an image's and a kernel's ranges
  * (first_kernel, first_finding and their counts) are kept by these. Kernels are added to the last

@@ -87,6 +87,14 @@ pdl_status pdl_kernel_from_runtime(const void *symbol, const pdl_runtime_ops *op
     return PDL_SUCCESS;
 }
 
+static bool keep_answer(pdl_kernel *kernel, const struct pdl_scan_answer *answer)
+{
+    kernel->known = pdl_known_pack(answer);
+    kernel->hash = answer->proof.hash;
+    kernel->size = answer->proof.size;
+    return pdl_kernel_keep_proof(kernel, &answer->proof);
+}
+
 pdl_status pdl_kernel_from_image(const void *image, size_t size, const char *name,
                                  pdl_kernel **kernel)
 {
@@ -123,7 +131,10 @@ pdl_status pdl_kernel_from_image(const void *image, size_t size, const char *nam
     if (status != PDL_SUCCESS) {
         goto destroy;
     }
-    made->known = pdl_known_pack(&answer);
+    if (!keep_answer(made, &answer)) {
+        status = PDL_FAIL(PDL_ERROR_OUT_OF_MEMORY, "no memory for what is known of a kernel");
+        goto destroy;
+    }
     *kernel = made;
     return PDL_SUCCESS;
 
@@ -150,10 +161,11 @@ static pdl_status add_image(pdl_kernel *kernel, const void *image, size_t size)
         return PDL_FAIL_FIELD(PDL_ERROR_NOT_FOUND, "image", "the image has no kernel named %s",
                               name);
     }
-    kernel->known = pdl_known_pack(&answer);
     kernel->target = answer.target;
     kernel->target_ptx = answer.ptx;
-    return PDL_SUCCESS;
+    return keep_answer(kernel, &answer)
+               ? PDL_SUCCESS
+               : PDL_FAIL(PDL_ERROR_OUT_OF_MEMORY, "no memory for what is known of a kernel");
 }
 
 static pdl_status with_image(pdl_status status, pdl_kernel *made, const void *image, size_t size,
@@ -220,6 +232,7 @@ void pdl_kernel_destroy(pdl_kernel *kernel)
         free(bound);
     }
     pdl_image_unload(kernel->driver, &kernel->image);
+    free(kernel->race);
     free(kernel->parameters.sizes);
     free(kernel->name);
     free(kernel);

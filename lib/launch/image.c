@@ -171,20 +171,21 @@ static pdl_status scan_fatbin(const struct pdl_driver *driver, const unsigned ch
     return PDL_SUCCESS;
 }
 
-/* In strict mode, the same of what the image shows, on the devices that can overlap. */
-static pdl_status look_strictly(const struct pdl_driver *driver, const void *image, size_t size,
-                                const char *name, struct pdl_strict *strict)
+/* The same of what is proved of it, on the devices that can overlap. */
+static pdl_status prove(const struct pdl_driver *driver, const void *image, size_t size,
+                        const char *name, struct pdl_scan_answer *answer)
 {
     bool looked = false;
-    for (int i = 0; pdl_strict_is_on() && i < driver->device_count; i++) {
+    for (int i = 0; !driver->overlap_disabled && i < driver->device_count; i++) {
         uint32_t capability = 0;
         const pdl_status status = capability_of(driver, i, &capability);
         if (status != PDL_SUCCESS) {
             return status;
         }
         if (capability >= PDL_GATE_CAPABILITY) {
-            const struct pdl_strict found = pdl_strict_look(image, size, name, capability);
-            *strict = looked ? pdl_strict_both(*strict, found) : found;
+            const struct pdl_proof_answer found =
+                pdl_proof_of(image, size, 0, name, capability, answer->waits, false);
+            answer->proof = looked ? pdl_proof_both(&answer->proof, &found) : found;
             looked = true;
         }
     }
@@ -216,8 +217,7 @@ pdl_status pdl_image_scan(const struct pdl_driver *driver, const void *image, si
         status =
             PDL_FAIL(PDL_ERROR_OUT_OF_MEMORY, "no memory to look for the waits of kernel %s", name);
     }
-    return status == PDL_SUCCESS ? look_strictly(driver, image, size, name, &answer->strict)
-                                 : status;
+    return status == PDL_SUCCESS ? prove(driver, image, size, name, answer) : status;
 }
 
 void pdl_image_unload(const struct pdl_driver *driver, struct pdl_image *image)

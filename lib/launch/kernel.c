@@ -134,6 +134,11 @@ pdl_status pdl_kernel_parameters(const pdl_kernel *kernel, struct pdl_place **pl
     return PDL_SUCCESS;
 }
 
+static int capability_of(const struct pdl_kernel_facts *facts)
+{
+    return 10 * facts->device->compute_capability_major + facts->device->compute_capability_minor;
+}
+
 /* Asks the gate, and keeps its answer for launches. Under the kernel's lock. */
 static void decide(const pdl_kernel *kernel, struct pdl_kernel_facts *facts)
 {
@@ -145,11 +150,12 @@ static void decide(const pdl_kernel *kernel, struct pdl_kernel_facts *facts)
         .disabled = kernel->driver->overlap_disabled,
         .kernel_off = kernel->overlap_off,
         .excluded = named && pdl_policy_excludes(policies, name),
-        .capability =
-            10 * facts->device->compute_capability_major + facts->device->compute_capability_minor,
+        .capability = capability_of(facts),
         .code = facts->ptx_version,
         .waits = facts->unread ? (uint32_t)PDL_YES : (uint32_t)pdl_known_waits(known),
-        .strict = pdl_known_refused(known),
+        .strict = !facts->unread && !kernel->declared && pdl_proof_is_strict() &&
+                  pdl_known_proof(known) != PDL_PROOF_STATE_PROVED,
+        .race = !kernel->declared && pdl_known_proof(known) == PDL_PROOF_STATE_RACE,
     };
     pdl_reason reason = pdl_gate_decide(&gate);
     if (facts->unread && reason == PDL_REASON_GRANTED) {
@@ -179,7 +185,10 @@ static void decide_again(pdl_kernel *kernel)
             atomic_load_explicit(&kernel->facts[i], memory_order_relaxed);
         if (facts != NULL) {
             if (kernel->declared) {
-                atomic_store_explicit(&facts->known, kernel->known, memory_order_relaxed);
+                const unsigned proof = atomic_load_explicit(&facts->known, memory_order_relaxed);
+                atomic_store_explicit(
+                    &facts->known, (kernel->known & ~PDL_KNOWN_PROOF) | (proof & PDL_KNOWN_PROOF),
+                    memory_order_relaxed);
                 facts->unread = false;
             }
             decide(kernel, facts);
@@ -187,30 +196,64 @@ static void decide_again(pdl_kernel *kernel)
     }
 }
 
-/* Finds the code of a symbol. Without memory it stays unknown, and is looked for another time. Under the
- * kernel's lock. */
-static void read_code(const pdl_kernel *kernel, struct pdl_kernel_facts *facts)
+bool pdl_kernel_keep_proof(pdl_kernel *kernel, const struct pdl_proof_answer *proof)
+{
+    if (proof->race[0] != '\0' &&
+        atomic_load_explicit(&kernel->race, memory_order_relaxed) == NULL) {
+        char *const text = strdup(proof->race);
+        atomic_store_explicit(&kernel->race, text, memory_order_release);
+        return text != NULL;
+    }
+    return true;
+}
+
+const char *pdl_kernel_proof_text(const pdl_kernel *kernel, const struct pdl_kernel_facts *facts,
+                                  pdl_reason reason, const char **between)
+{
+    return pdl_proof_clause(
+        pdl_known_proof(atomic_load_explicit(&facts->known, memory_order_relaxed)),
+        atomic_load_explicit(&kernel->race, memory_order_acquire), reason, kernel->declared,
+        between);
+}
+
+/* Finds the code of a symbol, without a lock: it may take long. */
+static struct pdl_scan_answer read_code(const pdl_kernel *kernel,
+                                        const struct pdl_kernel_facts *facts, bool unlimited)
 {
     const struct pdl_object_code code = {
-        .capability = (uint32_t)(10 * facts->device->compute_capability_major +
-                                 facts->device->compute_capability_minor),
+        .capability = (uint32_t)capability_of(facts),
         .ptx_version = (uint32_t)facts->ptx_version,
         .binary_version = (uint32_t)facts->binary_version,
+        .unlimited = unlimited,
     };
     const char *const name = pdl_kernel_told_name(kernel);
-    const struct pdl_scan_answer answer = name != NULL
-                                              ? pdl_object_scan(kernel->symbol, name, &code)
-                                              : (struct pdl_scan_answer){.why = PDL_WHY_UNNAMED};
-    atomic_store_explicit(&facts->known, pdl_known_pack(&answer), memory_order_relaxed);
-    facts->unread = answer.why == PDL_WHY_NO_MEMORY;
+    return name != NULL ? pdl_object_scan(kernel->symbol, name, &code)
+                        : (struct pdl_scan_answer){.why = PDL_WHY_UNNAMED};
+}
+
+/* Keeps it and decides, unless the program declared something meanwhile. Without memory the code stays unknown, and is
+ * looked for another time. Under the kernel's lock. */
+static void keep_code(pdl_kernel *kernel, struct pdl_kernel_facts *facts,
+                      const struct pdl_scan_answer *answer)
+{
+    if (!kernel->declared) {
+        const bool kept = pdl_kernel_keep_proof(kernel, &answer->proof);
+        atomic_store_explicit(&facts->known, pdl_known_pack(answer), memory_order_relaxed);
+        facts->unread = answer->why == PDL_WHY_NO_MEMORY || !kept;
+        decide(kernel, facts);
+    }
 }
 
 unsigned pdl_kernel_known(pdl_kernel *kernel, struct pdl_kernel_facts *facts)
 {
     pdl_lock_take(&kernel->lock);
     if (facts->unread) {
-        read_code(kernel, facts);
-        decide(kernel, facts);
+        pdl_lock_release(&kernel->lock);
+        const struct pdl_scan_answer answer = read_code(kernel, facts, false);
+        pdl_lock_take(&kernel->lock);
+        if (facts->unread) { /* or another thread was faster */
+            keep_code(kernel, facts, &answer);
+        }
     }
     const unsigned known = atomic_load_explicit(&facts->known, memory_order_relaxed);
     pdl_lock_release(&kernel->lock);
@@ -472,6 +515,7 @@ pdl_status pdl_kernel_get(pdl_kernel *kernel, int device, pdl_kernel_info *info)
     }
     const unsigned code = pdl_kernel_known(kernel, facts);
     const pdl_reason reason = pdl_kernel_reason(kernel, facts, false);
+    const enum pdl_proof_state proof = pdl_known_proof(code);
     const pdl_kernel_info known = {
         .size = (uint32_t)sizeof(known),
         .device = device,
@@ -493,8 +537,47 @@ pdl_status pdl_kernel_get(pdl_kernel *kernel, int device, pdl_kernel_info *info)
         .overlap_reason = (uint32_t)reason,
         .unknown_why =
             pdl_known_why(code) != PDL_WHY_NOTHING ? pdl_why_string(pdl_known_why(code)) : NULL,
+        .proof = (uint32_t)pdl_proof_public(proof),
+        .proof_text = proof >= PDL_PROOF_STATE_OFF && proof < PDL_PROOF_STATE_NOT_PROVED
+                          ? pdl_proof_string(proof, NULL)
+                      : proof == PDL_PROOF_STATE_RACE
+                          ? atomic_load_explicit(&kernel->race, memory_order_acquire)
+                          : NULL,
     };
     pdl_sized_copy(info, &known, sizeof(known));
+    return PDL_SUCCESS;
+}
+
+pdl_status pdl_kernel_prove(pdl_kernel *kernel, int device, pdl_proof *proof)
+{
+    struct pdl_kernel_facts *facts = NULL;
+    if (proof == NULL) {
+        return PDL_FAIL_FIELD(PDL_ERROR_INVALID_ARGUMENT, "proof", "proof is NULL");
+    }
+    const pdl_status status = find_facts(kernel, &device, &facts);
+    if (status != PDL_SUCCESS) {
+        return status;
+    }
+    if (pdl_known_proof(pdl_kernel_known(kernel, facts)) == PDL_PROOF_STATE_BUDGET) {
+        struct pdl_scan_answer answer;
+        if (kernel->kind == PDL_KERNEL_SYMBOL) {
+            answer = read_code(kernel, facts, true);
+        } else {
+            answer.why = PDL_WHY_NOTHING;
+            answer.proof = pdl_proof_again(kernel->hash, kernel->size, pdl_kernel_name(kernel),
+                                           (uint32_t)capability_of(facts));
+        }
+        pdl_lock_take(&kernel->lock);
+        if (answer.why != PDL_WHY_NO_MEMORY && pdl_kernel_keep_proof(kernel, &answer.proof)) {
+            const unsigned old = atomic_load_explicit(&facts->known, memory_order_relaxed);
+            atomic_store_explicit(&facts->known, pdl_known_prove(old, &answer.proof),
+                                  memory_order_relaxed);
+            decide(kernel, facts);
+        }
+        pdl_lock_release(&kernel->lock);
+    }
+    *proof = pdl_proof_public(
+        pdl_known_proof(atomic_load_explicit(&facts->known, memory_order_relaxed)));
     return PDL_SUCCESS;
 }
 
@@ -515,7 +598,7 @@ pdl_status pdl_kernel_declare(pdl_kernel *kernel, pdl_known waits, pdl_known tri
             "waits is %d and triggers is %d: a pdl_known is 0, 1 or 2", (int)waits, (int)triggers);
     }
     pdl_lock_take(&kernel->lock);
-    kernel->known = pdl_known_pack(&answer);
+    kernel->known = pdl_known_pack(&answer) | (kernel->known & PDL_KNOWN_PROOF);
     kernel->declared = true;
     decide_again(kernel);
     pdl_lock_release(&kernel->lock);

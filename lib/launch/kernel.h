@@ -76,6 +76,9 @@ struct pdl_kernel {
     int attribute_version; /* the older one of the driver and the Runtime that it is launched by */
     unsigned known;        /* of the code, unless it is another one on each device */
     bool declared;         /* by the caller, which stands above the code */
+    uint64_t hash;         /* of an image that was given, and its size: for pdl_proof_again() */
+    size_t size;
+    _Atomic(char *) race; /* owned; set once: the first race that was found in its code, or NULL */
     uint32_t target;  /* of an image that the caller gave, which the driver must bear out; or 0 */
     bool target_ptx;  /* whether that is a version of PTX */
     bool overlap_off; /* under the lock: pdl_kernel_enable_overlap(kernel, 0) */
@@ -124,8 +127,8 @@ PDL_COLD void pdl_kernel_bind(pdl_kernel *kernel);
 static inline unsigned pdl_known_pack(const struct pdl_scan_answer *answer)
 {
     return (unsigned)answer->waits | (unsigned)answer->triggers << 2 |
-           (unsigned)answer->strict.waits_always << 4 | (unsigned)answer->strict.refused << 6 |
-           (unsigned)answer->why << 7;
+           (unsigned)answer->proof.waits_always << 4 | (unsigned)answer->proof.state << 6 |
+           (unsigned)answer->why << 9;
 }
 
 static inline pdl_known pdl_known_waits(unsigned known)
@@ -143,14 +146,22 @@ static inline pdl_known pdl_known_waits_always(unsigned known)
     return (pdl_known)(known >> 4 & 3);
 }
 
-static inline bool pdl_known_refused(unsigned known) /* by strict mode */
+#define PDL_KNOWN_PROOF 0x1c0u
+
+static inline enum pdl_proof_state pdl_known_proof(unsigned known)
 {
-    return (known >> 6 & 1) != 0;
+    return (enum pdl_proof_state)((known & PDL_KNOWN_PROOF) >> 6);
+}
+
+static inline unsigned pdl_known_prove(unsigned known, const struct pdl_proof_answer *proof)
+{
+    return (known & ~(PDL_KNOWN_PROOF | 3u << 4)) | (unsigned)proof->waits_always << 4 |
+           (unsigned)proof->state << 6;
 }
 
 static inline enum pdl_why pdl_known_why(unsigned known)
 {
-    return (enum pdl_why)(known >> 7);
+    return (enum pdl_why)(known >> 9);
 }
 
 /* What is known of the kernel's code on a device. Finds and reads the code of a symbol, once. */
@@ -251,6 +262,13 @@ static inline const char *pdl_kernel_unknown_why(const struct pdl_kernel_facts *
     const enum pdl_why why = pdl_known_why(known);
     return reason == PDL_REASON_WAITS_UNKNOWN || why == PDL_WHY_ALIKE ? pdl_why_string(why) : "";
 }
+
+/* Keeps what is proved of a kernel's code; false without memory. Under the lock, or before the kernel is shared. */
+bool pdl_kernel_keep_proof(pdl_kernel *kernel, const struct pdl_proof_answer *proof);
+
+/* What is proved of the code, for a decision that depends on it, as a clause with what separates it; else "". */
+const char *pdl_kernel_proof_text(const pdl_kernel *kernel, const struct pdl_kernel_facts *facts,
+                                  pdl_reason reason, const char **between);
 
 /* Decides what was left open until the code had been read. */
 PDL_COLD pdl_reason pdl_kernel_decide(pdl_kernel *kernel, struct pdl_kernel_facts *facts);

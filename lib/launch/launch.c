@@ -147,6 +147,8 @@ static void describe(const pdl_kernel *kernel, const struct pdl_lowered *lowered
     const struct pdl_kernel_facts *facts = lowered->facts;
     const bool granted = lowered->reason == PDL_REASON_GRANTED;
     const char *const why = pdl_kernel_unknown_why(facts, lowered->reason);
+    const char *between = "";
+    const char *const proof = pdl_kernel_proof_text(kernel, facts, lowered->reason, &between);
     report->overlap = granted;
     report->overlap_reason = (uint32_t)lowered->reason;
     report->attribute_count = lowered->config.numAttrs;
@@ -163,16 +165,17 @@ static void describe(const pdl_kernel *kernel, const struct pdl_lowered *lowered
     if (granted) {
         (void)snprintf(report->message, sizeof(report->message),
                        "kernel %s overlaps the work before it on device %d (%d.%d, code for %d.%d, "
-                       "known to wait)%s%s%s",
+                       "known to wait)%s%s%s%s%s",
                        pdl_kernel_name(kernel), facts->device->ordinal,
                        facts->device->compute_capability_major,
                        facts->device->compute_capability_minor, facts->ptx_version / 10,
-                       facts->ptx_version % 10, why[0] != '\0' ? ": " : "", why, warning);
+                       facts->ptx_version % 10, why[0] != '\0' ? ": " : "", why, between, proof,
+                       warning);
     } else {
         (void)snprintf(report->message, sizeof(report->message),
-                       "kernel %s does not overlap: %s%s%s%s", pdl_kernel_name(kernel),
-                       pdl_reason_string(lowered->reason), why[0] != '\0' ? ": " : "", why,
-                       warning);
+                       "kernel %s does not overlap: %s%s%s%s%s%s", pdl_kernel_name(kernel),
+                       pdl_reason_string(lowered->reason), why[0] != '\0' ? ": " : "", why, between,
+                       proof, warning);
     }
 }
 

@@ -84,16 +84,18 @@ void pdl_log_write(const pdl_kernel *kernel, const struct pdl_lowered *lowered)
         return;
     }
     const char *const why = pdl_kernel_unknown_why(facts, reason);
+    const char *between = "";
+    const char *const proof = pdl_kernel_proof_text(kernel, facts, reason, &between);
     /* One write per line, so that threads and processes may share the file. */
     const int length =
-        snprintf(line, sizeof(line) - 1, "libpdl[%ld]: device %d, kernel %.500s: %s%s%s%s%s%s",
+        snprintf(line, sizeof(line) - 1, "libpdl[%ld]: device %d, kernel %.500s: %s%s%s%s%s%s%s%s",
                  pdl_process_id(), facts->device->ordinal, pdl_kernel_name(kernel),
                  before == 0 ? "" : "now ",
                  reason == PDL_REASON_GRANTED ? "overlaps"
                  : anyway                     ? "overlaps although "
                                               : "does not overlap: ",
                  reason == PDL_REASON_GRANTED ? "" : pdl_reason_string(reason),
-                 why[0] != '\0' ? ": " : "", why, advice(reason, anyway));
+                 why[0] != '\0' ? ": " : "", why, between, proof, advice(reason, anyway));
     const size_t end = (size_t)length < sizeof(line) - 1 ? (size_t)length : sizeof(line) - 2;
     line[end] = '\n';
     pdl_log_add(log_file, line, end + 1);

@@ -340,12 +340,15 @@ PDL_COLD static pdl_status refuse_overlap(const pdl_kernel *kernel,
 {
     const int code = facts->ptx_version;
     const char *const why = pdl_kernel_unknown_why(facts, reason);
+    const char *between = "";
+    const char *const proof = pdl_kernel_proof_text(kernel, facts, reason, &between);
     return PDL_FAIL_FIELD(
         reason == PDL_REASON_COOPERATIVE ? PDL_ERROR_COOPERATIVE_OVERLAP : PDL_ERROR_OVERLAP,
         "overlap",
-        "kernel %s cannot overlap as required: %s%s%s (device %d is %d.%d, the code is for %d.%d)",
+        "kernel %s cannot overlap as required: %s%s%s%s%s (device %d is %d.%d, the code is for "
+        "%d.%d)",
         pdl_kernel_name(kernel), pdl_reason_string(reason), why[0] != '\0' ? ": " : "", why,
-        facts->device->ordinal, facts->device->compute_capability_major,
+        between, proof, facts->device->ordinal, facts->device->compute_capability_major,
         facts->device->compute_capability_minor, code / 10, code % 10);
 }
 

@@ -13,6 +13,8 @@
       "off: no launch of libpdl overlaps; capture: only captured ones do")                         \
     X(PDL_OVERLAP_STRICT, WORD, 0, "off or on", "off", "on",                                       \
       "on: only kernels that are proved to wait overlap")                                          \
+    X(PDL_OVERLAP_PROOF, WORD, 0, "off or on", "on", "on",                                         \
+      "off: kernels overlap in whose code libpdl-inspect finds a race")                            \
     X(PDL_OVERLAP_EXCLUDE, TEXT, 0, "patterns, separated by colons", "", "",                       \
       "kernels that do not overlap")                                                               \
     X(PDL_TUNED, TEXT, 0, "a file of pdltool tune", "", "", "launches that do not overlap")        \

@@ -55,6 +55,9 @@ void *pdl_library_open(const char *name)
 
 void *pdl_library_open_beside(const char *name)
 {
+#ifdef PDL_SINGLE_IMPLEMENTED_ /* beside whatever program it is compiled into may be anything */
+    return pdl_library_open(name);
+#else
     static const char here = 0;
     Dl_info self;
     void *library = NULL;
@@ -66,6 +69,7 @@ void *pdl_library_open_beside(const char *name)
         free(beside);
     }
     return library != NULL ? library : pdl_library_open(name);
+#endif
 }
 
 void *pdl_library_symbol(void *library, const char *name)

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "code/proof.h"
 #include "code/scan.h"
-#include "code/strict.h"
 #include "watch/images.h"
 #include "watch/watch.h"
 
@@ -28,9 +28,8 @@ static enum pdl_watch_looked ask(void *context, const struct pdl_watch_code *cod
     }
     question->image = code->image;
     pdl_known always = PDL_UNKNOWN;
-    const pdl_known shown =
-        pdl_strict_ask(code->bytes, code->size, question->function->kernel->text,
-                       question->function->capability, &always);
+    const pdl_known shown = pdl_proof_ask(code->bytes, code->size, question->function->kernel->text,
+                                          question->function->capability, &always);
     const enum pdl_watch_proved proved = shown == PDL_YES  ? PDL_WATCH_PROVED_YES
                                          : shown == PDL_NO ? PDL_WATCH_PROVED_NO
                                                            : PDL_WATCH_PROVED_UNKNOWN;
@@ -57,7 +56,7 @@ enum pdl_watch_proved pdl_watch_prove(struct pdl_watch_loaded *function)
         return question.proved;
     }
     question.proved = PDL_WATCH_PROVED_UNKNOWN;
-    const char *const why = pdl_strict_load();
+    const char *const why = pdl_proof_load();
     if (why != NULL) {
         question.proved = PDL_WATCH_PROVED_NO_TOOL;
         pdl_watch_say("no overlap is added: without libpdl-inspect no kernel is proved to wait: %s",

@@ -15,8 +15,8 @@
 
 #include "code/fatbin.h"
 #include "code/instrument_words.h"
+#include "code/proof.h"
 #include "code/scan.h"
-#include "code/strict.h"
 #include "code/unpack.h"
 #include "core/array.h"
 #include "os/lock.h"
@@ -76,13 +76,13 @@ static bool read_options(const struct pdl_watch_settings *settings)
 
 static bool find_calls(void)
 {
-    const char *const why = pdl_strict_load();
-    *(void **)&wanted.instrument = pdl_strict_symbol("pdl_instrument");
-    *(void **)&wanted.destroy = pdl_strict_symbol("pdl_instrumentation_destroy");
-    *(void **)&wanted.text = pdl_strict_symbol("pdl_instrumentation_text");
-    *(void **)&wanted.kernel_count = pdl_strict_symbol("pdl_instrumentation_kernel_count");
-    *(void **)&wanted.kernel = pdl_strict_symbol("pdl_instrumentation_kernel");
-    *(void **)&wanted.last_error = pdl_strict_symbol("pdl_inspect_last_error");
+    const char *const why = pdl_proof_load();
+    *(void **)&wanted.instrument = pdl_proof_symbol("pdl_instrument");
+    *(void **)&wanted.destroy = pdl_proof_symbol("pdl_instrumentation_destroy");
+    *(void **)&wanted.text = pdl_proof_symbol("pdl_instrumentation_text");
+    *(void **)&wanted.kernel_count = pdl_proof_symbol("pdl_instrumentation_kernel_count");
+    *(void **)&wanted.kernel = pdl_proof_symbol("pdl_instrumentation_kernel");
+    *(void **)&wanted.last_error = pdl_proof_symbol("pdl_inspect_last_error");
     if (wanted.instrument == NULL) {
         pdl_watch_say("nothing is instrumented: libpdl-inspect cannot be loaded or is too old: %s",
                       why != NULL ? why : "it has no pdl_instrument()");

@@ -424,6 +424,45 @@ static void what_a_suppression_matches_does_not_count(void **state)
     pdl_lint_suppressions_destroy(suppressions);
 }
 
+static void count_visit(void *context, const pdl_inspect_proof *proof)
+{
+    assert_int_equal(proof->proof, PDL_PROOF_RACE);
+    assert_non_null(strstr(proof->race, "read-before-wait at line "));
+    (*(unsigned *)context)++;
+}
+
+/* The same text takes the same steps each time, and is analysed from that number on. */
+static void the_analysis_ends_at_its_budget(void **state)
+{
+    (void)state;
+    static const char text[] = PTX_KERNEL("ld.global.u32 r, [ga];\n" WAIT);
+    pdl_inspect_options options = PDL_INSPECT_OPTIONS_INIT;
+    pdl_inspection *inspection = NULL;
+    pdl_status status = PDL_ERROR_CANCELLED;
+    unsigned visited = 0;
+    uint64_t least = 0;
+    for (int round = 0; round < 2; round++) {
+        for (options.max_steps = round == 0 ? 1 : least - 1; status == PDL_ERROR_CANCELLED;
+             options.max_steps++) {
+            status = pdl_inspect_memory(text, sizeof(text), "t", &options, &inspection);
+        }
+        assert_int_equal(status, PDL_SUCCESS);
+        assert_true(round == 0 || least == options.max_steps - 1);
+        least = options.max_steps - 1;
+        assert_true(least > 3);
+        assert_int_equal(pdl_inspection_proofs(inspection, 90, count_visit, &visited), PDL_SUCCESS);
+        assert_int_equal(pdl_inspection_proofs(inspection, 80, count_visit, &visited), PDL_SUCCESS);
+        assert_int_equal(pdl_inspection_proofs(inspection, 0, count_visit, &visited),
+                         PDL_ERROR_INVALID_ARGUMENT);
+        pdl_inspection_destroy(inspection);
+        status = PDL_ERROR_CANCELLED;
+    }
+    assert_int_equal(pdl_inspection_proofs(NULL, 90, count_visit, &visited),
+                     PDL_ERROR_INVALID_ARGUMENT);
+    assert_int_equal(visited, 2); /* no code of it is for 8.0 */
+    assert_int_equal(pdl_inspect_version(), PDL_VERSION);
+}
+
 static int say_shown(const char *path)
 {
     pdl_inspection *inspection = NULL;
@@ -453,6 +492,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(a_wait_on_every_path_before_memory_is_shown),
         cmocka_unit_test(the_code_that_a_device_runs_decides),
         cmocka_unit_test(machine_code_that_waits_first_is_shown),
+        cmocka_unit_test(the_analysis_ends_at_its_budget),
         cmocka_unit_test(calls_in_machine_code_are_followed),
         cmocka_unit_test(what_a_suppression_matches_does_not_count),
     };

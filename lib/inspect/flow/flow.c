@@ -271,6 +271,9 @@ static void run(struct pdl_flow *flow)
         struct known known;
         flow->queued[index] = 0;
         const struct pdl_block *block = &flow->cfg->blocks[index];
+        if (!pdl_inspection_spend(flow->module->inspection, block->count + 1)) {
+            break;
+        }
         const struct pdl_point point = pdl_flow_behind(flow, index);
         if (!settled) {
             find_known(flow, index, &point, &known);

@@ -161,11 +161,20 @@ const pdl_kernel_info *pdl_rtc_image_find(const pdl_rtc_image *image, const char
 
 /* ---- kernels -------------------------------------------------------------------------------- */
 
-/* In strict mode a declaration that a kernel waits is the program's to make: it stands above what the code shows.
- * libpdl says that a value is unknown, once. */
-static bool may_declare(uint32_t waits)
+/* A declaration that a kernel waits is the program's to make: it stands above what the code proves. Here it is made
+ * only where nothing is proved of any kernel, or of this one because libpdl does not see that it waits; never in strict
+ * mode. libpdl says that a value is unknown, once. */
+static bool may_declare(pdl_kernel *kernel, uint32_t waits)
 {
-    return waits != PDL_YES || pdl_variable_look(PDL_VARIABLE(PDL_OVERLAP_STRICT)).value[0] == 0;
+    pdl_kernel_info seen = PDL_KERNEL_INFO_INIT;
+    if (waits != PDL_YES) {
+        return true;
+    }
+    if (pdl_variable_look(PDL_VARIABLE(PDL_OVERLAP_STRICT)).value[0] != 0) {
+        return false;
+    }
+    return pdl_variable_look(PDL_VARIABLE(PDL_OVERLAP_PROOF)).value[0] == 0 ||
+           (pdl_kernel_get(kernel, 0, &seen) == PDL_SUCCESS && seen.waits != PDL_YES);
 }
 
 pdl_status pdl_rtc_image_kernel(const pdl_rtc_image *image, const char *name, pdl_kernel **kernel)
@@ -185,7 +194,7 @@ pdl_status pdl_rtc_image_kernel(const pdl_rtc_image *image, const char *name, pd
     pdl_status status = pdl_kernel_from_image(image->code, image->code_size, info->name, &made);
     /* What was found when it was compiled stands above the loader's quicker look, where it is whole. */
     if (status == PDL_SUCCESS && info->waits != PDL_UNKNOWN && info->triggers != PDL_UNKNOWN &&
-        may_declare(info->waits)) {
+        may_declare(made, info->waits)) {
         status = pdl_kernel_declare(made, (pdl_known)info->waits, (pdl_known)info->triggers);
     }
     if (status != PDL_SUCCESS) {

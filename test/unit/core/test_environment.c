@@ -333,10 +333,15 @@ static void an_unknown_value_takes_the_safe_side(void **state)
     (void)state;
     static const struct {
         const char *name, *safe;
-    } sides[] = {{"PDL_OVERLAP", "off"},    {"PDL_OVERLAP_STRICT", "on"},
-                 {"PDL_RTC_CACHE", "off"},  {"PDL_INSTRUMENT", "off"},
-                 {"PDL_WATCH_CUPTI", "on"}, {"PDL_INSTRUMENT_TRIGGER", "none"},
-                 {"PDL_WATCH_TIMES", "on"}, {"PDL_WATCH_CODE", "on"}};
+    } sides[] = {{"PDL_OVERLAP", "off"},
+                 {"PDL_OVERLAP_STRICT", "on"},
+                 {"PDL_OVERLAP_PROOF", "on"},
+                 {"PDL_RTC_CACHE", "off"},
+                 {"PDL_INSTRUMENT", "off"},
+                 {"PDL_WATCH_CUPTI", "on"},
+                 {"PDL_INSTRUMENT_TRIGGER", "none"},
+                 {"PDL_WATCH_TIMES", "on"},
+                 {"PDL_WATCH_CODE", "on"}};
     size_t count = 0;
     for (size_t i = 0; i < PDL_VARIABLE_COUNT; i++) {
         const struct pdl_variable *const row = &pdl_variables[i];

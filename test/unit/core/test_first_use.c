@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "code/fatbin.h"
-#include "code/strict.h"
+#include "code/proof.h"
 #include "code/unpack.h"
 #include "core/driver.h"
 #include "core/once.h"
@@ -44,12 +44,12 @@ static void use_zstd(void)
 
 static void use_inspect(void)
 {
-    (void)pdl_strict_load();
+    (void)pdl_proof_load();
 }
 
 static void use_strict(void)
 {
-    assert_true(pdl_strict_is_on());
+    assert_true(pdl_proof_is_strict());
 }
 
 static void (*now)(void);

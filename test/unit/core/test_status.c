@@ -66,7 +66,7 @@ static void a_number_that_is_no_status_is_unknown(void **state)
 static void every_overlap_reason_has_its_own_clause(void **state)
 {
     (void)state;
-    for (int i = PDL_REASON_GRANTED; i <= PDL_REASON_NODE; i++) {
+    for (int i = PDL_REASON_GRANTED; i <= PDL_REASON_RACE; i++) {
         const char *clause = pdl_reason_string((pdl_reason)i);
         assert_non_null(clause);
         assert_string_not_equal(clause, "");

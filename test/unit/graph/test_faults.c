@@ -398,6 +398,7 @@ RUN(kernel_from_runtime,
     return pdl_kernel_from_runtime(&mock.kernels[0], &mock_runtime_ops, &with.out.kernel);)
 RUN(kernel_function, return pdl_kernel_function(with.kernel, 0, &with.out.function);)
 RUN(kernel_get, return pdl_kernel_get(with.kernel, -1, (void *)with.out.bytes);)
+RUN(kernel_prove, return pdl_kernel_prove(with.kernel, -1, (void *)with.out.bytes);)
 RUN(kernel_set_attribute,
     return pdl_kernel_set_attribute(with.kernel, PDL_KERNEL_MAX_DYNAMIC_SHARED_MEMORY, 65536);)
 RUN(launch, const pdl_launch_desc desc = full_desc();
@@ -524,6 +525,7 @@ static const struct row rows[] = {
     ROW(pdl_kernel_from_runtime, kernel_from_runtime, undo_kernel, 0, true),
     ROW(pdl_kernel_function, kernel_function, NULL, 0, true),
     ROW(pdl_kernel_get, kernel_get, NULL, SIZE(pdl_kernel_info), true),
+    ROW(pdl_kernel_prove, kernel_prove, NULL, 0, true),
     ROW(pdl_kernel_set_attribute, kernel_set_attribute, NULL, 0, true),
     ROW(pdl_launch, launch, NULL, 0, true),
     ROW(pdl_launch, launch_again, NULL, 0, true),
@@ -542,13 +544,11 @@ static const struct row rows[] = {
 
 /* These neither allocate nor call the driver. */
 static const char *const others[] = {
-    "pdl_condition_name", "pdl_condition_string",
-    "pdl_error_record",   "pdl_full_reason_string",
-    "pdl_kernel_declare", "pdl_kernel_enable_overlap",
-    "pdl_last_error",     "pdl_overlap_enable",
-    "pdl_reason_string",  "pdl_status_name",
-    "pdl_status_string",  "pdl_tuned_find",
-    "pdl_version",
+    "pdl_condition_name",     "pdl_condition_string", "pdl_error_record",
+    "pdl_full_reason_string", "pdl_kernel_declare",   "pdl_kernel_enable_overlap",
+    "pdl_last_error",         "pdl_overlap_enable",   "pdl_proof_missing",
+    "pdl_reason_string",      "pdl_status_name",      "pdl_status_string",
+    "pdl_tuned_find",         "pdl_version",
 };
 
 static bool is_known(const char *function)

@@ -21,7 +21,7 @@ static void a_reason_is_not_taken_for_a_mode(void **state)
 {
     (void)state;
     pdl_kernel *kernel = make_kernel(FROM_FUNCTION, 0);
-    for (int reason = PDL_REASON_GRANTED; reason <= PDL_REASON_NODE; reason++) {
+    for (int reason = PDL_REASON_GRANTED; reason <= PDL_REASON_RACE; reason++) {
         pdl_launch_desc desc = plain_desc();
         desc.overlap = (uint32_t)reason;
         assert_refused(pdl_launch(kernel, &desc, NULL), PDL_ERROR_DESC_FIELD, "overlap", "overlap");

@@ -1,0 +1,338 @@
+/* SPDX-License-Identifier: MIT */
+/* What AUTO grants and says of kernels that are proved, have a race, or neither, and how often their images are
+ * analysed: libpdl.so as it is built, on the fake driver, with the libpdl-inspect that CMakeLists.txt chooses. */
+#include <pdl/pdl.h>
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "../inspect/make_image.h"
+#include "driver_calls.h"
+
+static int failures;
+
+#define CHECK(condition)                                                                           \
+    do {                                                                                           \
+        if (!(condition)) {                                                                        \
+            printf("%s:%d: %s is wrong; last error: %s\n", __FILE__, __LINE__, #condition,         \
+                   pdl_last_error()->message);                                                     \
+            failures++;                                                                            \
+        }                                                                                          \
+    } while (0)
+
+#define HEADER ".version 8.7\n.target sm_90\n.address_size 64\n.file 1 \"rows.cu\"\n"
+/* A format. */
+#define ENTRY(name, body)                                                                          \
+    ".visible .entry " name "(.param .u64 p) { ld.param.u64 g, [p]; cvta.to.global.u64 g, g;\n"    \
+    "mov.u32 t, %%tid.x; setp.eq.u32 first, t, 0;\n" body "\nret; }\n"
+#define WAIT  ".loc 1 7 0\ngriddepcontrol.wait;\n"
+#define READ  ".loc 1 5 0\nld.global.u32 r, [g];\n"
+#define STORE ".loc 1 9 0\nst.global.u32 [g], r;\n"
+
+/* Each waits, so that without an analysis each would overlap. */
+static const struct row {
+    const char *name, *body, *rule, *place;
+    pdl_proof proof;
+} rows[] = {
+    {"ordered", WAIT READ STORE, "", "", PDL_PROOF_PROVED},
+    {"reads_first", READ WAIT STORE, "read-before-wait", "rows.cu:5", PDL_PROOF_RACE},
+    {"writes_first", STORE WAIT READ, "write-before-wait", "rows.cu:9", PDL_PROOF_RACE},
+    {"one_thread", "@!first bra A;\n" WAIT "A:\n" READ, "partial-wait", "rows.cu:", PDL_PROOF_RACE},
+    {"not_coherent", WAIT ".loc 1 5 0\nld.global.nc.u32 r, [g];\n" STORE, "nc-after-wait",
+     "rows.cu:5", PDL_PROOF_RACE},
+    {"in_a_loop", "L:\n" READ WAIT "setp.ne.u32 q, r, 0;\n@q bra L;\n", "read-before-wait",
+     "rows.cu:5", PDL_PROOF_RACE},
+    {"by_a_flag", "ld.param.u32 n, [p+4];\nsetp.eq.u32 q, n, 0;\n@q bra A;\n" WAIT "A:\n" READ, "",
+     "", PDL_PROOF_NOT_PROVED},
+    {"accepted",
+     "// pdl:allow read-before-wait: nobody writes it\n.loc 1 5 0\n"
+     "// pdl:constant g\nld.global.u32 r, [g];\n" WAIT STORE,
+     "", "", PDL_PROOF_PROVED},
+};
+
+static pdl_kernel *make(const char *name, const void *image, size_t size)
+{
+    pdl_kernel *kernel = NULL;
+    CHECK(pdl_kernel_from_image(image, size, name, &kernel) == PDL_SUCCESS);
+    return kernel;
+}
+
+static pdl_kernel *make_row(const struct row *row)
+{
+    char text[2048];
+    const int size = snprintf(text, sizeof(text), HEADER ENTRY("%s", "%s"), row->name, row->body);
+    return make(row->name, text, (size_t)size);
+}
+
+static char log_path[64];
+
+/* The end of the log, since a place in it. */
+static const char *logged(long from)
+{
+    static char text[4096];
+    FILE *const file = fopen(log_path, "r");
+    size_t size = 0;
+    if (file != NULL && fseek(file, from, SEEK_SET) == 0) {
+        size = fread(text, 1, sizeof(text) - 1, file);
+    }
+    if (file != NULL) {
+        (void)fclose(file);
+    }
+    text[size] = '\0';
+    return text;
+}
+
+/* What a launch comes to and says, in the log and in pdl_launch_explain(). The words end in NULL. */
+static void check_launch(pdl_kernel *kernel, const char *what, pdl_reason reason, ...)
+{
+    const pdl_launch_desc launch =
+        PDL_LAUNCH_DESC(.grid = {1}, .block = {32}, .overlap = PDL_OVERLAP_AUTO);
+    const pdl_launch_desc require =
+        PDL_LAUNCH_DESC(.grid = {1}, .block = {32}, .overlap = PDL_OVERLAP_REQUIRE);
+    const long from = (long)strlen(logged(0));
+    uint64_t pointer = 0;
+    pdl_launch_report report = PDL_LAUNCH_REPORT_INIT;
+    CHECK(pdl_launch(kernel, &launch, PDL_ARGS(pointer)) == PDL_SUCCESS);
+    CHECK(pdl_launch_explain(kernel, &launch, &report) == PDL_SUCCESS);
+    const bool granted = reason == PDL_REASON_GRANTED;
+    if (report.overlap_reason != (uint32_t)reason || report.overlap != granted) {
+        printf("%s: %s\n", what, report.message);
+        failures++;
+    }
+    CHECK(pdl_launch(kernel, &require, PDL_ARGS(pointer)) ==
+          (granted ? PDL_SUCCESS : PDL_ERROR_OVERLAP));
+    va_list words;
+    va_start(words, reason);
+    for (const char *word; (word = va_arg(words, const char *)) != NULL;) {
+        const bool refused = granted || strstr(pdl_last_error()->message, word) != NULL;
+        if (strstr(logged(from), word) == NULL || strstr(report.message, word) == NULL ||
+            !refused) {
+            printf("%s: no \"%s\" in:\n%s%s\n%s\n", what, word, logged(from), report.message,
+                   granted ? "" : pdl_last_error()->message);
+            failures++;
+        }
+    }
+    va_end(words);
+}
+
+static void check_known(pdl_kernel *kernel, pdl_proof proof)
+{
+    pdl_kernel_info info = PDL_KERNEL_INFO_INIT;
+    pdl_proof again = PDL_PROOF_NOT_ANALYSED;
+    CHECK(pdl_kernel_get(kernel, 0, &info) == PDL_SUCCESS && info.proof == (uint32_t)proof);
+    CHECK(pdl_kernel_prove(kernel, 0, &again) == PDL_SUCCESS && again == proof);
+    CHECK((info.proof_text != NULL) ==
+          (proof == PDL_PROOF_RACE || proof == PDL_PROOF_NOT_ANALYSED));
+}
+
+static void check_rows(const char *scenario)
+{
+    const bool words = strcmp(scenario, "words") == 0;
+    const bool strict = strcmp(scenario, "strict") == 0;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        const struct row *const row = &rows[i];
+        pdl_kernel *const kernel = make_row(row);
+        const bool race = row->proof == PDL_PROOF_RACE;
+        if (!words && !strict) {
+            check_launch(kernel, row->name, PDL_REASON_GRANTED, NULL);
+            check_known(kernel, PDL_PROOF_NOT_ANALYSED);
+        } else if (race) {
+            pdl_kernel_info info = PDL_KERNEL_INFO_INIT;
+            CHECK(pdl_kernel_get(kernel, 0, &info) == PDL_SUCCESS && info.proof_text != NULL);
+            const char *const text = info.proof_text != NULL ? info.proof_text : "";
+            CHECK(strlen(text) > strlen(row->rule) + 25 && strstr(text, ": ") != NULL);
+            check_launch(kernel, row->name, strict ? PDL_REASON_STRICT : PDL_REASON_RACE, row->rule,
+                         row->place, text, NULL);
+            check_known(kernel, PDL_PROOF_RACE);
+            CHECK(pdl_kernel_declare(kernel, PDL_YES, PDL_NO) == PDL_SUCCESS);
+            check_launch(kernel, row->name, PDL_REASON_GRANTED,
+                         "declared to wait, but the analysis finds a race", row->place, NULL);
+        } else if (row->proof == PDL_PROOF_NOT_PROVED) {
+            check_launch(kernel, row->name, strict ? PDL_REASON_STRICT : PDL_REASON_GRANTED,
+                         "not proved, and no race found", NULL);
+            check_known(kernel, PDL_PROOF_NOT_PROVED);
+        } else {
+            check_launch(kernel, row->name, PDL_REASON_GRANTED, "; proved", NULL);
+            check_known(kernel, PDL_PROOF_PROVED);
+        }
+        pdl_kernel_destroy(kernel);
+    }
+}
+
+/* ---- with the double ---------------------------------------------------------------------------- */
+
+static unsigned (*asked(const char *name))(void)
+{
+    unsigned (*function)(void) = NULL;
+    void *const library = dlopen(DOUBLE_SONAME, RTLD_NOW | RTLD_NOLOAD);
+    CHECK(library != NULL);
+    *(void **)&function = library != NULL ? dlsym(library, name) : NULL;
+    CHECK(function != NULL);
+    return function;
+}
+
+enum { KERNELS = 1000, IMAGES = 3 };
+static char *images[IMAGES];
+
+static void make_images(void)
+{
+    for (unsigned i = 0; i < IMAGES; i++) {
+        size_t size = 0;
+        FILE *const text = open_memstream(&images[i], &size);
+        (void)fprintf(text, HEADER "// %u\n", i);
+        for (unsigned j = 0; j < KERNELS; j++) {
+            (void)fprintf(text, ".visible .entry %s%u() { griddepcontrol.wait; ret; }\n",
+                          j % 10 == 9 ? "race" : "k", j);
+        }
+        (void)fclose(text);
+    }
+}
+
+static void check_kernel(unsigned image, unsigned number, const char *race)
+{
+    char name[32];
+    (void)snprintf(name, sizeof(name), "%s%u", number % 10 == 9 ? "race" : "k", number);
+    pdl_kernel *const kernel = make(name, images[image], strlen(images[image]));
+    pdl_kernel_info info = PDL_KERNEL_INFO_INIT;
+    CHECK(pdl_kernel_get(kernel, 0, &info) == PDL_SUCCESS);
+    CHECK(info.proof == (uint32_t)(number % 10 == 9 ? PDL_PROOF_RACE : PDL_PROOF_PROVED));
+    CHECK((info.proof_text != NULL) == (number % 10 == 9));
+    CHECK(info.proof_text == NULL || strcmp(info.proof_text, race) == 0);
+    pdl_kernel_destroy(kernel);
+}
+
+static void check_once(void)
+{
+    for (unsigned i = 0; i < KERNELS; i++) {
+        check_kernel(i % IMAGES, i, "here: so");
+    }
+    CHECK(asked("pdl_double_calls")() == IMAGES);
+    const pid_t child = fork(); /* which finds what was analysed before */
+    if (child == 0) {
+        failures = 0;
+        check_kernel(1, 19, "here: so");
+        CHECK(asked("pdl_double_calls")() == IMAGES);
+        (void)fflush(stdout);
+        _exit(failures != 0);
+    }
+    int status = -1;
+    CHECK(waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0);
+}
+
+static void *make_one(void *unused)
+{
+    check_kernel(0, 19, "here: so");
+    return unused;
+}
+
+/* Neither waits for the other, and both have the same answer. */
+static void check_threads(void)
+{
+    pthread_t threads[2];
+    for (int i = 0; i < 2; i++) {
+        CHECK(pthread_create(&threads[i], NULL, make_one, NULL) == 0);
+    }
+    for (int i = 0; i < 2; i++) {
+        CHECK(pthread_join(threads[i], NULL) == 0);
+    }
+    CHECK(asked("pdl_double_most_inside")() == 2);
+    CHECK(asked("pdl_double_calls")() == 2);
+    check_kernel(0, 29, "here: so");
+    CHECK(asked("pdl_double_calls")() == 2);
+}
+
+static void check_budget(void)
+{
+    static const char over[] = "not analysed: its image is above the budget";
+    pdl_proof proof = PDL_PROOF_PROVED;
+    pdl_kernel_info info = PDL_KERNEL_INFO_INIT;
+    pdl_kernel *const good = make("k1", images[0], strlen(images[0]));
+    pdl_kernel *const bad = make("race9", images[0], strlen(images[0]));
+    memset(images[0], 'x', strlen(images[0])); /* it may be freed */
+    CHECK(asked("pdl_double_calls")() == 1);
+    CHECK(pdl_kernel_get(bad, 0, &info) == PDL_SUCCESS && info.proof == PDL_PROOF_NOT_ANALYSED);
+    CHECK(info.proof_text != NULL && strstr(info.proof_text, over) != NULL);
+    check_launch(bad, "above the budget", PDL_REASON_GRANTED, over, NULL);
+    CHECK(pdl_kernel_prove(bad, 0, NULL) == PDL_ERROR_INVALID_ARGUMENT);
+    CHECK(pdl_kernel_prove(bad, 0, &proof) == PDL_SUCCESS && proof == PDL_PROOF_RACE);
+    check_launch(bad, "proved later", PDL_REASON_RACE, "here: so", NULL);
+    CHECK(pdl_kernel_prove(good, 0, &proof) == PDL_SUCCESS && proof == PDL_PROOF_PROVED);
+    check_launch(good, "its neighbour", PDL_REASON_GRANTED, "; proved", NULL);
+    CHECK(asked("pdl_double_calls")() == 2);
+    pdl_kernel_destroy(good);
+    pdl_kernel_destroy(bad);
+}
+
+/* Nothing is proved, which is said. */
+static void check_nothing(const char *why)
+{
+    pdl_kernel *const kernel = make_row(&rows[1]);
+    check_launch(kernel, why, PDL_REASON_GRANTED, "nothing is proved", why, NULL);
+    check_known(kernel, PDL_PROOF_NOT_ANALYSED);
+    CHECK(pdl_proof_missing() != NULL && strstr(pdl_proof_missing(), why) != NULL);
+    pdl_kernel_destroy(kernel);
+}
+
+/* What the first kernel of a file costs, and the second: cost FILE KERNEL. Not a test. */
+static void measure(const char *path, const char *name)
+{
+    for (int i = 0; i < 2; i++) {
+        struct timespec begin, end;
+        pdl_kernel *kernel = NULL;
+        pdl_kernel_info info = PDL_KERNEL_INFO_INIT;
+        (void)clock_gettime(CLOCK_MONOTONIC, &begin);
+        CHECK(pdl_kernel_from_file(path, name, &kernel) == PDL_SUCCESS);
+        (void)clock_gettime(CLOCK_MONOTONIC, &end);
+        CHECK(pdl_kernel_get(kernel, 0, &info) == PDL_SUCCESS);
+        printf("%.3f ms, waits %u, proof %u: %s\n",
+               (double)(end.tv_sec - begin.tv_sec) * 1e3 +
+                   (double)(end.tv_nsec - begin.tv_nsec) / 1e6,
+               info.waits, info.proof, info.proof_text != NULL ? info.proof_text : "");
+        pdl_kernel_destroy(kernel);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    CUcontext context = NULL;
+    const char *const scenario = argc == 2 || argc == 4 ? argv[1] : "";
+    (void)snprintf(log_path, sizeof(log_path), "proof.%s.%ld.log", scenario, (long)getpid());
+    CHECK(setenv("PDL_LOG", log_path, 1) == 0);
+    int devices = 0;
+    CHECK(pdl_device_count(&devices) == PDL_SUCCESS && devices == 1);
+    DRIVER_CALL(cuDevicePrimaryCtxRetain, (CUcontext *, CUdevice), &context, 0);
+    DRIVER_CALL(cuCtxSetCurrent, (CUcontext), context);
+    make_images();
+    if (argc == 4) {
+        measure(argv[2], argv[3]);
+    } else if (strcmp(scenario, "once") == 0) {
+        check_once();
+    } else if (strcmp(scenario, "threads") == 0) {
+        check_threads();
+    } else if (strcmp(scenario, "budget") == 0) {
+        check_budget();
+    } else if (strcmp(scenario, "missing") == 0) {
+        check_nothing(DOUBLE_SONAME ": cannot open");
+    } else if (strcmp(scenario, "version") == 0) {
+        char theirs[32];
+        (void)snprintf(theirs, sizeof(theirs), "of version %d.%d.%d", PDL_VERSION_MAJOR,
+                       PDL_VERSION_MINOR, PDL_VERSION_PATCH + 1);
+        check_nothing(theirs);
+        (void)snprintf(theirs, sizeof(theirs), "libpdl of version %d.%d.%d", PDL_VERSION_MAJOR,
+                       PDL_VERSION_MINOR, PDL_VERSION_PATCH);
+        check_nothing(theirs);
+    } else {
+        check_rows(scenario);
+        CHECK((pdl_proof_missing() != NULL) == (strcmp(scenario, "off") == 0));
+    }
+    for (unsigned i = 0; i < IMAGES; i++) {
+        free(images[i]);
+    }
+    (void)unlink(log_path);
+    return failures != 0;
+}
