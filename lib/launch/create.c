@@ -124,6 +124,7 @@ pdl_status pdl_kernel_from_image(const void *image, size_t size, const char *nam
         goto destroy;
     }
     made->known = pdl_known_pack(&answer);
+    made->counts_clusters = (uint8_t)answer.counts_clusters;
     *kernel = made;
     return PDL_SUCCESS;
 
@@ -151,6 +152,7 @@ static pdl_status add_image(pdl_kernel *kernel, const void *image, size_t size)
                               name);
     }
     kernel->known = pdl_known_pack(&answer);
+    kernel->counts_clusters = (uint8_t)answer.counts_clusters;
     kernel->target = answer.target;
     kernel->target_ptx = answer.ptx;
     return PDL_SUCCESS;

@@ -207,9 +207,10 @@ static bool divides(struct extent part, struct extent whole)
     return whole.x % part.x == 0 && whole.y % part.y == 0 && whole.z % part.z == 0;
 }
 
-static pdl_status check_clusters(const pdl_launch_desc *desc, const struct pdl_kernel_facts *facts)
+static pdl_status check_clusters(pdl_kernel *kernel, struct pdl_kernel_facts *facts,
+                                 const pdl_launch_desc *desc)
 {
-    const struct extent grid = extent_of(desc->grid);
+    struct extent grid = extent_of(desc->grid);
     const struct extent cluster = extent_of(desc->cluster);
     const struct extent preferred = extent_of(desc->preferred_cluster);
     const bool has_cluster = (desc->cluster[0] | desc->cluster[1] | desc->cluster[2]) != 0;
@@ -224,6 +225,9 @@ static pdl_status check_clusters(const pdl_launch_desc *desc, const struct pdl_k
                               "device %d (compute capability %d.%d) has no thread block clusters",
                               facts->device->ordinal, facts->device->compute_capability_major,
                               facts->device->compute_capability_minor);
+    }
+    if (facts->max_grid[0] == 0 && pdl_kernel_counts_clusters(kernel, facts) == PDL_YES) {
+        grid = (struct extent){grid.x * cluster.x, grid.y * cluster.y, grid.z * cluster.z};
     }
     if (has_cluster && (cluster.x == 0 || !divides(cluster, grid))) {
         return PDL_FAIL_FIELD(
@@ -245,6 +249,79 @@ static pdl_status check_clusters(const pdl_launch_desc *desc, const struct pdl_k
                               cluster.z, grid.x, grid.y, grid.z);
     }
     return PDL_SUCCESS;
+}
+
+/* The cluster that a launch brings, in its field or as an attribute; x is 0 if it brings none. */
+static struct extent given_cluster(const pdl_launch_desc *desc)
+{
+    const CUlaunchAttribute *const extra = desc->extra_attributes;
+    struct extent given = extent_of(desc->cluster);
+    for (uint32_t i = 0; i < desc->extra_attribute_count; i++) {
+        if (extra[i].id == CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION) {
+            memcpy(&given, &extra[i].value.clusterDim, sizeof(given));
+        }
+    }
+    return given;
+}
+
+/* What clusters that are compiled in forbid of a launch. */
+enum fault { FAULT_NONE, FAULT_MISSING, FAULT_OTHER, FAULT_GRID };
+
+static enum fault find_fault(pdl_kernel *kernel, struct pdl_kernel_facts *facts, struct extent grid,
+                             struct extent given, const uint32_t required[3])
+{
+    const struct extent own = extent_of(required);
+    if (own.x == 0) {
+        return given.x == 0 && facts->cluster_must_be_set ? FAULT_MISSING : FAULT_NONE;
+    }
+    if (given.x != 0 && memcmp(&given, &own, sizeof(own)) != 0) {
+        return FAULT_OTHER;
+    }
+    const bool uneven = !divides(own, grid);
+    return uneven && pdl_kernel_counts_clusters(kernel, facts) == PDL_NO ? FAULT_GRID : FAULT_NONE;
+}
+
+/* A grid that the short way does not take: it is too large, or clusters are compiled in. */
+PDL_COLD static pdl_status check_grid(pdl_kernel *kernel, struct pdl_kernel_facts *facts,
+                                      const pdl_launch_desc *desc)
+{
+    const int32_t *const most = facts->device->max_grid;
+    const uint32_t limit[3] = {(uint32_t)most[0], (uint32_t)most[1], (uint32_t)most[2]};
+    const struct extent grid = extent_of(desc->grid);
+    const struct extent given = given_cluster(desc);
+    const char *const name = pdl_kernel_name(kernel);
+    uint32_t own[3];
+    if (!within(grid, limit)) {
+        return refuse_extent(PDL_ERROR_INVALID_GRID, "grid", desc->grid, limit,
+                             facts->device->ordinal);
+    }
+    if (find_fault(kernel, facts, grid, given, facts->cluster) == FAULT_NONE) {
+        return PDL_SUCCESS;
+    }
+    /* Others may have changed the kernel's attributes: ask before refusing. */
+    const pdl_status status = pdl_kernel_read_cluster(kernel, facts, own);
+    if (status != PDL_SUCCESS) {
+        return status;
+    }
+    switch (find_fault(kernel, facts, grid, given, own)) {
+    case FAULT_MISSING:
+        return PDL_FAIL_FIELD(PDL_ERROR_INVALID_CLUSTER, "cluster",
+                              "cluster is not set, and kernel %s is compiled for launches that set "
+                              "it (__cluster_dims__() without a size)",
+                              name);
+    case FAULT_OTHER:
+        return PDL_FAIL_FIELD(
+            PDL_ERROR_INVALID_CLUSTER, "cluster",
+            "cluster is %u x %u x %u, and kernel %s is compiled for clusters of %u x %u x %u",
+            given.x, given.y, given.z, name, own[0], own[1], own[2]);
+    case FAULT_GRID:
+        return PDL_FAIL_FIELD(PDL_ERROR_INVALID_CLUSTER, "grid",
+                              "the grid is %u x %u x %u, and kernel %s is compiled for clusters of "
+                              "%u x %u x %u, which do not divide it",
+                              grid.x, grid.y, grid.z, name, own[0], own[1], own[2]);
+    default:
+        return PDL_SUCCESS;
+    }
 }
 
 static pdl_status check_cooperative(pdl_kernel *kernel, struct pdl_kernel_facts *facts,
@@ -318,7 +395,7 @@ static pdl_status check_versions(const pdl_kernel *kernel, const pdl_launch_desc
 PDL_RARE static pdl_status check_rare(pdl_kernel *kernel, struct pdl_kernel_facts *facts,
                                       const pdl_launch_desc *desc, uint32_t asked)
 {
-    pdl_status status = check_clusters(desc, facts);
+    pdl_status status = check_clusters(kernel, facts, desc);
     if (status == PDL_SUCCESS) {
         status = check_cooperative(kernel, facts, desc);
     }
@@ -448,7 +525,10 @@ pdl_status pdl_lower(pdl_kernel *kernel, int device, const pdl_launch_desc *desc
     const struct extent grid = extent_of(desc->grid);
     const struct extent block = extent_of(desc->block);
     if (!within(grid, facts->max_grid)) {
-        return refuse_extent(PDL_ERROR_INVALID_GRID, "grid", desc->grid, facts->max_grid, device);
+        status = check_grid(kernel, facts, desc);
+        if (status != PDL_SUCCESS) {
+            return status;
+        }
     }
     if (!within(block, facts->max_block)) {
         return refuse_extent(PDL_ERROR_INVALID_BLOCK, "block", desc->block, facts->max_block,
@@ -501,6 +581,14 @@ pdl_status pdl_lower(pdl_kernel *kernel, int device, const pdl_launch_desc *desc
         append_all(desc, lowered);
     }
     return PDL_SUCCESS;
+}
+
+bool pdl_lowered_cluster(const struct pdl_lowered *lowered, uint32_t cluster[3])
+{
+    const CUlaunchAttribute *const own = pdl_lowered_find(lowered, PDL_ATTRIBUTE_CLUSTER_DIMENSION);
+    memcpy(cluster, own != NULL ? &own->value.clusterDim.x : lowered->facts->cluster,
+           3 * sizeof(cluster[0]));
+    return cluster[0] != 0 && cluster[1] != 0 && cluster[2] != 0;
 }
 
 /* With all of the above inlined, for speed. */
