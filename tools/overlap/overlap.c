@@ -84,14 +84,17 @@ static void print_kernel(const struct overlap_spec *spec, uint32_t per_sm)
                           "block; %u per SM",
                           side->block.registers, bytes, per_sm)
             : copy_text("");
+    char *const clusters =
+        side->cluster > 1 ? format_text(" in clusters of %u", side->cluster) : copy_text("");
     char *const text =
-        format_text("%s: %s%s%s%s, %s of %u threads%s", spec->role, spec->name,
+        format_text("%s: %s%s%s%s, %s of %u threads%s%s", spec->role, spec->name,
                     spec->origin != NULL ? " (" : "", spec->origin != NULL ? spec->origin : "",
-                    spec->origin != NULL ? ")" : "", blocks, side->block.threads, needs);
+                    spec->origin != NULL ? ")" : "", blocks, side->block.threads, clusters, needs);
     print_wrapped(stdout, 0, INDENT, text);
     free(blocks);
     free(bytes);
     free(needs);
+    free(clusters);
     free(text);
 }
 
