@@ -234,37 +234,11 @@ pdl_reason pdl_kernel_decide(pdl_kernel *kernel, struct pdl_kernel_facts *facts)
     return reason != 0 ? (pdl_reason)reason : PDL_REASON_WAITS_UNKNOWN;
 }
 
-static pdl_status read_cluster(const pdl_kernel *kernel, CUfunction handle, int device,
-                               uint32_t cluster[3])
-{
-    static const CUfunction_attribute attributes[3] = {CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH,
-                                                       CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_HEIGHT,
-                                                       CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_DEPTH};
-    pdl_status status = PDL_SUCCESS;
-    for (int i = 0; status == PDL_SUCCESS && i < 3; i++) {
-        int blocks = 0;
-        status = read_attribute(kernel, handle, device, attributes[i],
-                                "to learn a kernel's clusters", &blocks);
-        cluster[i] = (uint32_t)blocks;
-    }
-    return status;
-}
-
-pdl_status pdl_kernel_read_cluster(const pdl_kernel *kernel, const struct pdl_kernel_facts *facts,
-                                   uint32_t cluster[3])
-{
-    CUfunction handle;
-    const pdl_status status = pdl_kernel_handle(kernel, &handle);
-    return status == PDL_SUCCESS ? read_cluster(kernel, handle, facts->device->ordinal, cluster)
-                                 : status;
-}
-
 /* Needs facts->device and fills in the rest. */
 static pdl_status ask(const pdl_kernel *kernel, struct pdl_kernel_facts *facts)
 {
     int max_threads = 0;
     int max_dynamic = 0;
-    int must_be_set = 0;
     const struct {
         CUfunction_attribute attribute;
         int *value;
@@ -277,6 +251,10 @@ static pdl_status ask(const pdl_kernel *kernel, struct pdl_kernel_facts *facts)
         {CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES, &facts->local_memory},
         {CU_FUNC_ATTRIBUTE_CONST_SIZE_BYTES, &facts->constant_memory},
         {CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, &max_dynamic},
+        {CU_FUNC_ATTRIBUTE_CLUSTER_SIZE_MUST_BE_SET, &facts->cluster_must_be_set},
+        {CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH, &facts->cluster[0]},
+        {CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_HEIGHT, &facts->cluster[1]},
+        {CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_DEPTH, &facts->cluster[2]},
     };
     CUfunction handle;
     pdl_status status = pdl_kernel_handle(kernel, &handle);
@@ -284,24 +262,15 @@ static pdl_status ask(const pdl_kernel *kernel, struct pdl_kernel_facts *facts)
         status = read_attribute(kernel, handle, facts->device->ordinal, questions[i].attribute,
                                 "to learn what a kernel needs", questions[i].value);
     }
-    const pdl_device_info *device = facts->device;
-    if (status == PDL_SUCCESS && device->cluster_launch) {
-        status = read_attribute(kernel, handle, device->ordinal,
-                                CU_FUNC_ATTRIBUTE_CLUSTER_SIZE_MUST_BE_SET,
-                                "to learn a kernel's clusters", &must_be_set);
-    }
-    if (status == PDL_SUCCESS && device->cluster_launch) {
-        status = read_cluster(kernel, handle, device->ordinal, facts->cluster);
-    }
     if (status != PDL_SUCCESS) {
         return status;
     }
+    const pdl_device_info *device = facts->device;
     for (int i = 0; i < 3; i++) {
         facts->max_grid[i] = (uint32_t)device->max_grid[i];
         facts->max_block[i] = (uint32_t)device->max_block[i];
     }
-    facts->cluster_must_be_set = must_be_set != 0;
-    if (facts->cluster_must_be_set || facts->cluster[0] != 0) {
+    if (facts->cluster_must_be_set != 0 || facts->cluster[0] != 0) {
         facts->max_grid[0] = 0;
     }
     const int runs = kernel->target_ptx ? facts->ptx_version : facts->binary_version;
@@ -542,9 +511,10 @@ pdl_status pdl_kernel_get(pdl_kernel *kernel, int device, pdl_kernel_info *info)
         .overlap_reason = (uint32_t)reason,
         .unknown_why =
             pdl_known_why(code) != PDL_WHY_NOTHING ? pdl_why_string(pdl_known_why(code)) : NULL,
-        .required_cluster = {facts->cluster[0], facts->cluster[1], facts->cluster[2]},
+        .required_cluster = {(uint32_t)facts->cluster[0], (uint32_t)facts->cluster[1],
+                             (uint32_t)facts->cluster[2]},
         .min_blocks_per_multiprocessor = -1,
-        .cluster_must_be_set = facts->cluster_must_be_set,
+        .cluster_must_be_set = facts->cluster_must_be_set != 0,
         .blocks_are_clusters = (uint32_t)pdl_kernel_counts_clusters(kernel, facts),
     };
     pdl_sized_copy(info, &known, sizeof(known));

@@ -36,6 +36,8 @@ struct pdl_kernel_facts {
     int32_t static_shared_memory; /* bytes a block */
     int32_t local_memory;         /* bytes a thread */
     int32_t constant_memory;      /* bytes */
+    int32_t cluster[3];           /* compiled in, or set before the facts were asked; 0: none */
+    int32_t cluster_must_be_set;  /* by each launch, unless it is compiled in */
     /* The last answer of the occupancy calculator: see pdl_kernel_last_occupancy(). */
     _Atomic uint64_t occupancy;
     /* The policies that `reason` was decided under, and the kernel's lines in their tuned file. */
@@ -44,9 +46,7 @@ struct pdl_kernel_facts {
     atomic_uint logged; /* the pdl_reason that the log has last; 0: none */
     atomic_uint known;  /* of its code: pdl_kernel_waits() and so on */
     bool unread;        /* under the kernel's lock: nobody has looked for the code of its symbol */
-    bool cluster_must_be_set;
     uint8_t counts_clusters; /* under the kernel's lock: a pdl_known, see scan.h */
-    uint32_t cluster[3];     /* compiled in, or set before the facts were asked; 0: none */
     struct pdl_neighbour neighbour;
 
     /* For pdl_kernel_get(), under the kernel's lock. */
@@ -162,10 +162,6 @@ unsigned pdl_kernel_known(pdl_kernel *kernel, struct pdl_kernel_facts *facts);
 
 /* Whether its grids count clusters: likewise. */
 pdl_known pdl_kernel_counts_clusters(pdl_kernel *kernel, struct pdl_kernel_facts *facts);
-
-/* Asks for the clusters that its launches must have: anyone may set the kernel's attributes. All 0: any. */
-pdl_status pdl_kernel_read_cluster(const pdl_kernel *kernel, const struct pdl_kernel_facts *facts,
-                                   uint32_t cluster[3]);
 
 /* The facts of a kernel on a device, asked on first use. */
 PDL_COLD pdl_status pdl_kernel_ask(pdl_kernel *kernel, int device, struct pdl_kernel_facts **facts);

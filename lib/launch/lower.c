@@ -268,11 +268,10 @@ static struct extent given_cluster(const pdl_launch_desc *desc)
 enum fault { FAULT_NONE, FAULT_MISSING, FAULT_OTHER, FAULT_GRID };
 
 static enum fault find_fault(pdl_kernel *kernel, struct pdl_kernel_facts *facts, struct extent grid,
-                             struct extent given, const uint32_t required[3])
+                             struct extent given, struct extent own)
 {
-    const struct extent own = extent_of(required);
     if (own.x == 0) {
-        return given.x == 0 && facts->cluster_must_be_set ? FAULT_MISSING : FAULT_NONE;
+        return given.x == 0 && facts->cluster_must_be_set != 0 ? FAULT_MISSING : FAULT_NONE;
     }
     if (given.x != 0 && memcmp(&given, &own, sizeof(own)) != 0) {
         return FAULT_OTHER;
@@ -285,43 +284,48 @@ static enum fault find_fault(pdl_kernel *kernel, struct pdl_kernel_facts *facts,
 PDL_COLD static pdl_status check_grid(pdl_kernel *kernel, struct pdl_kernel_facts *facts,
                                       const pdl_launch_desc *desc)
 {
-    const int32_t *const most = facts->device->max_grid;
-    const uint32_t limit[3] = {(uint32_t)most[0], (uint32_t)most[1], (uint32_t)most[2]};
     const struct extent grid = extent_of(desc->grid);
     const struct extent given = given_cluster(desc);
     const char *const name = pdl_kernel_name(kernel);
-    uint32_t own[3];
+    pdl_status status = PDL_SUCCESS;
+    uint32_t limit[3];
+    struct extent own;
+    memcpy(limit, facts->device->max_grid, sizeof(limit));
+    memcpy(&own, facts->cluster, sizeof(own));
     if (!within(grid, limit)) {
         return refuse_extent(PDL_ERROR_INVALID_GRID, "grid", desc->grid, limit,
                              facts->device->ordinal);
     }
-    if (find_fault(kernel, facts, grid, given, facts->cluster) == FAULT_NONE) {
+    if (find_fault(kernel, facts, grid, given, own) == FAULT_NONE) {
         return PDL_SUCCESS;
     }
     /* Others may have changed the kernel's attributes: ask before refusing. */
-    const pdl_status status = pdl_kernel_read_cluster(kernel, facts, own);
+    int now[3] = {0};
+    for (int i = 0; i < 3 && status == PDL_SUCCESS; i++) {
+        status = pdl_kernel_read_attribute(
+            kernel, facts, (CUfunction_attribute)(CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH + i),
+            "to learn a kernel's clusters", &now[i]);
+    }
     if (status != PDL_SUCCESS) {
         return status;
     }
-    switch (find_fault(kernel, facts, grid, given, own)) {
-    case FAULT_MISSING:
+    memcpy(&own, now, sizeof(own));
+    const enum fault fault = find_fault(kernel, facts, grid, given, own);
+    if (fault == FAULT_MISSING) {
         return PDL_FAIL_FIELD(PDL_ERROR_INVALID_CLUSTER, "cluster",
                               "cluster is not set, and kernel %s is compiled for launches that set "
                               "it (__cluster_dims__() without a size)",
                               name);
-    case FAULT_OTHER:
-        return PDL_FAIL_FIELD(
-            PDL_ERROR_INVALID_CLUSTER, "cluster",
-            "cluster is %u x %u x %u, and kernel %s is compiled for clusters of %u x %u x %u",
-            given.x, given.y, given.z, name, own[0], own[1], own[2]);
-    case FAULT_GRID:
-        return PDL_FAIL_FIELD(PDL_ERROR_INVALID_CLUSTER, "grid",
-                              "the grid is %u x %u x %u, and kernel %s is compiled for clusters of "
-                              "%u x %u x %u, which do not divide it",
-                              grid.x, grid.y, grid.z, name, own[0], own[1], own[2]);
-    default:
-        return PDL_SUCCESS;
     }
+    const struct extent wrong = fault == FAULT_OTHER ? given : grid;
+    const char *const field = fault == FAULT_OTHER ? "cluster" : "grid";
+    return fault == FAULT_NONE
+               ? PDL_SUCCESS
+               : PDL_FAIL_FIELD(PDL_ERROR_INVALID_CLUSTER, field,
+                                "%s is %u x %u x %u, and kernel %s is compiled for clusters of "
+                                "%u x %u x %u%s",
+                                field, wrong.x, wrong.y, wrong.z, name, own.x, own.y, own.z,
+                                fault == FAULT_GRID ? ", which do not divide it" : "");
 }
 
 static pdl_status check_cooperative(pdl_kernel *kernel, struct pdl_kernel_facts *facts,
@@ -586,7 +590,7 @@ pdl_status pdl_lower(pdl_kernel *kernel, int device, const pdl_launch_desc *desc
 bool pdl_lowered_cluster(const struct pdl_lowered *lowered, uint32_t cluster[3])
 {
     const CUlaunchAttribute *const own = pdl_lowered_find(lowered, PDL_ATTRIBUTE_CLUSTER_DIMENSION);
-    memcpy(cluster, own != NULL ? &own->value.clusterDim.x : lowered->facts->cluster,
+    memcpy(cluster, own != NULL ? (const void *)&own->value.clusterDim : lowered->facts->cluster,
            3 * sizeof(cluster[0]));
     return cluster[0] != 0 && cluster[1] != 0 && cluster[2] != 0;
 }
