@@ -527,13 +527,13 @@ pdl_status pdl_lower(pdl_kernel *kernel, int device, const pdl_launch_desc *desc
         }
     }
     const struct extent grid = extent_of(desc->grid);
-    const struct extent block = extent_of(desc->block);
     if (!within(grid, facts->max_grid)) {
         status = check_grid(kernel, facts, desc);
         if (status != PDL_SUCCESS) {
             return status;
         }
     }
+    const struct extent block = extent_of(desc->block);
     if (!within(block, facts->max_block)) {
         return refuse_extent(PDL_ERROR_INVALID_BLOCK, "block", desc->block, facts->max_block,
                              device);
