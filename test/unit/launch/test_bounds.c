@@ -21,7 +21,8 @@ static const struct compiled {
     {".blocksareclusters\n.reqntid 128, 1, 1\n.reqnctapercluster 2, 1, 1", {2, 1, 1}, false, true},
 };
 
-static const uint32_t grids[][3] = {{134, 0, 0}, {136, 1, 1}, {4, 4, 4}, {134, 3, 2}, {8, 1, 3}};
+static const uint32_t grids[][3] = {{134, 0, 0}, {136, 1, 1}, {4, 4, 4},
+                                    {134, 3, 2}, {8, 1, 3},   {67, 0, 0}};
 static const uint32_t clusters[][3] = {{0, 0, 0}, {1, 0, 0}, {2, 0, 0},
                                        {4, 1, 1}, {2, 2, 1}, {1, 1, 2}};
 
@@ -91,7 +92,10 @@ static void check_launch(pdl_kernel *kernel, enum way way, const struct compiled
     } else {
         memcpy(desc.cluster, given, sizeof(desc.cluster));
     }
-    const bool allowed = is_allowed(in, grid, given);
+    /* A cluster in the descriptor divides the grid, unless the code is known to count clusters. */
+    const bool open = way == BY_FUNCTION && in->counts_clusters && !as_extra;
+    const bool allowed =
+        is_allowed(in, grid, given) && !(open && given[0] != 0 && !divides(given, grid));
     const unsigned before = mock.calls[MOCK_cuLaunchKernelEx];
     const pdl_status explained = pdl_launch_explain(kernel, &desc, &report);
     const pdl_status launched = pdl_launch(kernel, &desc, NULL);
@@ -108,8 +112,7 @@ static void check_launch(pdl_kernel *kernel, enum way way, const struct compiled
     }
     if (way == BY_IMAGE || !in->counts_clusters) {
         /* Of code that may count clusters, only the driver knows. */
-        const bool open = way == BY_FUNCTION && explained == PDL_SUCCESS && !allowed;
-        if (open) {
+        if (way == BY_FUNCTION && explained == PDL_SUCCESS && !allowed) {
             assert_non_null(strstr(report.message, "unless the code counts clusters"));
         } else {
             assert_int_equal(explained, launched);
