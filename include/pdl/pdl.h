@@ -624,11 +624,13 @@ typedef struct pdl_launch_desc {
     uint32_t default_stream;
     uint32_t flags; /**< Bits PDL_LAUNCH_SET_…. */
 
-    uint32_t grid[3];  /**< Blocks. x must be given; y and z: 0 means 1. */
+    /** Blocks; clusters, if the kernel's code counts them. x must be given; y and z: 0 means 1. */
+    uint32_t grid[3];
     uint32_t block[3]; /**< Threads. x must be given; y and z: 0 means 1. */
 
-    /** Blocks in a cluster; all 0: no clusters; otherwise y and z: 0 means 1. CLUSTER_DIMENSION.
-     * Compute capability 9.0. */
+    /** Blocks in a cluster; all 0: those that are compiled in, or none; otherwise y and z: 0 means
+     * 1. If clusters are compiled in, it must be the same. CLUSTER_DIMENSION. Compute capability
+     * 9.0. */
     uint32_t cluster[3];
     /** A multiple of `cluster` to use where it fits. PREFERRED_CLUSTER_DIMENSION. CUDA 12.8. */
     uint32_t preferred_cluster[3];
