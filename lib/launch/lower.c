@@ -254,7 +254,7 @@ static pdl_status check_clusters(pdl_kernel *kernel, struct pdl_kernel_facts *fa
 /* The cluster that a launch brings, in its field or as an attribute; x is 0 if it brings none. */
 static struct extent given_cluster(const pdl_launch_desc *desc)
 {
-    const CUlaunchAttribute *const extra = desc->extra_attributes;
+    const CUlaunchAttribute *const extra = (const CUlaunchAttribute *)desc->extra_attributes;
     struct extent given = extent_of(desc->cluster);
     for (uint32_t i = 0; i < desc->extra_attribute_count; i++) {
         if (extra[i].id == CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION) {
@@ -536,7 +536,7 @@ pdl_status pdl_lower(pdl_kernel *kernel, int device, const pdl_launch_desc *desc
     const struct extent block = extent_of(desc->block);
     if (!within(block, facts->max_block)) {
         return refuse_extent(PDL_ERROR_INVALID_BLOCK, "block", desc->block, facts->max_block,
-                             device);
+                             facts->device->ordinal);
     }
     const uint64_t threads = (uint64_t)block.x * block.y * block.z;
     if (threads > facts->max_threads) {
