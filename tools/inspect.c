@@ -236,8 +236,22 @@ static char *known_and_count(uint32_t known, uint32_t count)
                                          : copy_text(known_name(known));
 }
 
+/* Whether code says something of the launches of a kernel that is shown. */
+static bool any_bounds(const struct request *request, const pdl_inspection *inspection)
+{
+    bool any = false;
+    for (size_t k = 0; k < pdl_inspection_kernel_count(inspection) && !any; k++) {
+        const pdl_inspect_kernel *kernel = pdl_inspection_kernel(inspection, k);
+        char *const text = bounds_text(kernel->info);
+        any = strcmp(text, "-") != 0 &&
+              is_wanted(request, pdl_inspection_image(inspection, kernel->image), kernel);
+        free(text);
+    }
+    return any;
+}
+
 static void add_row(struct table *table, const pdl_inspect_image *image,
-                    const pdl_inspect_kernel *kernel, bool full_names)
+                    const pdl_inspect_kernel *kernel, bool bounds, bool full_names)
 {
     table_add(table, target_name(image));
     table_add(table, copy_text(image->kind == PDL_INSPECT_PTX ? "PTX" : "SASS"));
@@ -248,6 +262,9 @@ static void add_row(struct table *table, const pdl_inspect_image *image,
     table_add(table, known_and_count(kernel->info->triggers, kernel->trigger_count));
     table_add(table, number_or_dash(kernel->info->registers_per_thread));
     table_add(table, number_or_dash(kernel->info->static_shared_memory));
+    if (bounds) {
+        table_add(table, bounds_text(kernel->info));
+    }
     table_add(table,
               full_names ? demangle(kernel->info->name) : demangle_brief(kernel->info->name));
 }
@@ -257,7 +274,11 @@ static void print_input(const struct request *request, const struct input *input
 {
     static const char *const headings[] = {"target",   "kind",      "PTX",    "waits",
                                            "triggers", "registers", "shared", "kernel"};
-    struct table table = {.headings = headings, .right = "llrllrrl"};
+    static const char *const bounded[] = {"target",    "kind",   "PTX",    "waits", "triggers",
+                                          "registers", "shared", "bounds", "kernel"};
+    const bool bounds = any_bounds(request, input->inspection);
+    struct table table = {.headings = bounds ? bounded : headings,
+                          .right = bounds ? "llrllrrll" : "llrllrrl"};
     const size_t count = pdl_inspection_kernel_count(input->inspection);
     const uint64_t before = total_of(sums).kernels;
     sums->found += count;
@@ -267,7 +288,7 @@ static void print_input(const struct request *request, const struct input *input
         if (is_wanted(request, image, kernel)) {
             count_kernel(sum_of(sums, image), kernel->info);
             if (!request->summary) {
-                add_row(&table, image, kernel, request->full_names);
+                add_row(&table, image, kernel, bounds, request->full_names);
             }
         }
     }

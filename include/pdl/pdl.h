@@ -373,11 +373,13 @@ typedef struct pdl_kernel_info {
     /** As in the code, mangled for C++; "(unnamed)" if the driver does not report it (before CUDA
      * 12.3). Lives as long as the kernel or its owner. */
     const char *name;
-    int32_t ptx_version;           /**< 10 * major + minor of the compute_XY it was compiled for. */
-    int32_t binary_version;        /**< 10 * major + minor of the machine code. */
-    int32_t max_threads_per_block; /**< Threads, by the kernel's registers and launch bounds. */
-    int32_t registers_per_thread;  /**< 32-bit registers. */
-    int32_t static_shared_memory;  /**< Bytes per block. */
+    int32_t ptx_version;    /**< 10 * major + minor of the compute_XY it was compiled for. */
+    int32_t binary_version; /**< 10 * major + minor of the machine code. */
+    /** Threads, by the kernel's registers and launch bounds; in code, by the bounds alone, -1
+     * without any. */
+    int32_t max_threads_per_block;
+    int32_t registers_per_thread;      /**< 32-bit registers. */
+    int32_t static_shared_memory;      /**< Bytes per block. */
     int32_t max_dynamic_shared_memory; /**< Bytes per block that a launch may ask for now. */
     int32_t local_memory;              /**< Bytes per thread. */
     int32_t constant_memory;           /**< Bytes. */
@@ -399,6 +401,24 @@ typedef struct pdl_kernel_info {
     /** From pdl_kernel_get(), a clause: the rule, source location and remedy of a race, or why a
      * kernel that waits was not analysed. Otherwise NULL. Lives as long as the kernel. */
     const char *proof_text;
+    /** Blocks per cluster in x, y and z of each launch (__cluster_dims__, .reqnctapercluster); 0 if
+     * the code requires no size. */
+    uint32_t required_cluster[3];
+    /** Threads per block in x, y and z of each launch (__block_size__, .reqntid); 0 if the code
+     * requires none. The driver does not report it: pdl_kernel_get() has 0. */
+    uint32_t required_block[3];
+    /** Maximum of blocks per cluster (third of __launch_bounds__, .maxclusterrank); 0 if none is
+     * given. Not reported by the driver either. */
+    uint32_t max_cluster_blocks;
+    /** Blocks that an SM is to hold (second of __launch_bounds__, .minnctapersm); 0 if none is
+     * given. -1: unknown, as in machine code and by the driver. */
+    int32_t min_blocks_per_multiprocessor;
+    /** 1 if launches have clusters, be it of `required_cluster` or of the descriptor's
+     * (.explicitcluster). */
+    uint32_t cluster_must_be_set;
+    /** A pdl_known: a grid counts clusters, not blocks (__block_size__ with a cluster,
+     * .blocksareclusters). */
+    uint32_t blocks_are_clusters;
 } pdl_kernel_info;
 
 /** Initializer of a pdl_kernel_info. */
@@ -655,11 +675,13 @@ typedef struct pdl_launch_desc {
     uint32_t default_stream;
     uint32_t flags; /**< Bits PDL_LAUNCH_SET_…. */
 
-    uint32_t grid[3];  /**< Blocks. x must be given; y and z: 0 means 1. */
+    /** Blocks; clusters, if the kernel's code counts them. x must be given; y and z: 0 means 1. */
+    uint32_t grid[3];
     uint32_t block[3]; /**< Threads. x must be given; y and z: 0 means 1. */
 
-    /** Blocks in a cluster; all 0: no clusters; otherwise y and z: 0 means 1. CLUSTER_DIMENSION.
-     * Compute capability 9.0. */
+    /** Blocks in a cluster; all 0: those that are compiled in, or none; otherwise y and z: 0 means
+     * 1. If clusters are compiled in, it must be the same. CLUSTER_DIMENSION. Compute capability
+     * 9.0. */
     uint32_t cluster[3];
     /** A multiple of `cluster` to use where it fits. PREFERRED_CLUSTER_DIMENSION. CUDA 12.8. */
     uint32_t preferred_cluster[3];

@@ -5,6 +5,8 @@
 
 #include <pdl/pdl.h>
 
+#include "code/bounds.h"
+
 /* Nothing but a name: every number is -1, and what may be known is unknown. */
 static inline pdl_kernel_info pdl_code_info(const char *name)
 {
@@ -21,7 +23,19 @@ static inline pdl_kernel_info pdl_code_info(const char *name)
         .local_memory = -1,
         .constant_memory = -1,
         .parameter_count = -1,
+        .min_blocks_per_multiprocessor = -1,
     };
+}
+
+/* What code says of its launches. */
+static inline void pdl_code_info_bounds(pdl_kernel_info *info, const struct pdl_bounds *bounds)
+{
+    info->max_threads_per_block = bounds->max_threads > 0 ? (int32_t)bounds->max_threads : -1;
+    memcpy(info->required_block, bounds->block, sizeof(info->required_block));
+    memcpy(info->required_cluster, bounds->cluster, sizeof(info->required_cluster));
+    info->max_cluster_blocks = bounds->max_cluster;
+    info->cluster_must_be_set = bounds->explicit_cluster;
+    info->blocks_are_clusters = bounds->blocks_are_clusters ? (uint32_t)PDL_YES : (uint32_t)PDL_NO;
 }
 
 #endif /* PDL_CODE_INFO_H */

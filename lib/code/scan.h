@@ -11,6 +11,7 @@
 
 #include <pdl/pdl.h>
 
+#include "code/bounds.h"
 #include "code/proof.h"
 
 /* ---- cubins --------------------------------------------------------------------------------- */
@@ -27,6 +28,7 @@ struct pdl_cubin_code {
     int32_t registers;       /* -1 if not known */
     int64_t shared_memory;   /* static, bytes, without what the system reserves */
     int32_t parameter_count; /* -1 if not known */
+    struct pdl_bounds bounds;
     /* For the scan itself: */
     uint32_t section;
     uint32_t symbol; /* UINT32_MAX if it has none */
@@ -84,6 +86,7 @@ struct pdl_scan_answer {
     uint32_t target;  /* that the code is for: 90 of sm_90 or compute_90; 0 if not known */
     bool ptx;         /* PTX, which the driver compiles; else machine code */
     struct pdl_proof_answer proof; /* for who asks; the scans here leave it alone */
+    pdl_known counts_clusters;     /* a grid is one of clusters: .blocksareclusters */
 };
 
 /* What is called for each kernel; it returns false to end the scan for want of memory. Names need

@@ -61,6 +61,7 @@ struct pdl_scan_answer pdl_scan_either(struct pdl_scan_answer a, struct pdl_scan
     both.triggers = a.triggers == b.triggers ? a.triggers : PDL_UNKNOWN;
     both.target = a.target == b.target ? a.target : 0;
     both.proof = pdl_proof_both(&a.proof, &b.proof);
+    both.counts_clusters = a.counts_clusters == b.counts_clusters ? a.counts_clusters : PDL_UNKNOWN;
     both.why = a.why > b.why ? a.why : b.why;
     if (both.why <= PDL_WHY_ALIKE && (a.waits != b.waits || a.triggers != b.triggers)) {
         both.why = PDL_WHY_DIFFERENT;
@@ -119,6 +120,7 @@ static enum pdl_why visit_cubin(const unsigned char *bytes, size_t size, pdl_sca
             .waits = code->waits,
             .triggers = code->triggers,
             .target = (uint32_t)cubin.target,
+            .counts_clusters = code->bounds.blocks_are_clusters ? PDL_YES : PDL_NO,
         };
         if (!known) {
             answer.why = cubin.known ? PDL_WHY_CALLS : PDL_WHY_TARGET;

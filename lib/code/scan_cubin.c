@@ -254,6 +254,7 @@ static void read_kernel_info(struct pdl_cubin_code *code, const struct pdl_elf_s
     for (size_t at = 0; pdl_info_next(section, &at, &record);) {
         count +=
             record.attribute == INFO_PARAMETER || record.attribute == INFO_PARAMETER_FAR ? 1 : 0;
+        pdl_bounds_record(&code->bounds, &record);
     }
     code->parameter_count = count;
 }

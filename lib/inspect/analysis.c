@@ -72,6 +72,8 @@ static pdl_status add_kernel(struct analysis *analysis, const struct pdl_ptx_fun
     info.waits_always = known(
         flow->waits && !(effects->out & PDL_STATE_NOT_WAITED) && !flow->switched, effects->unknown);
     info.parameter_count = (int32_t)function->parameter_count;
+    pdl_code_info_bounds(&info, &function->bounds);
+    info.min_blocks_per_multiprocessor = (int32_t)function->bounds.min_blocks;
     kernel.touches_memory = known(effects->touches, effects->unknown);
     for (uint32_t i = 0; i < body->instruction_count; i++) {
         kernel.wait_count += body->instructions[i].opcode.op == PDL_OP_WAIT;

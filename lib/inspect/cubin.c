@@ -34,6 +34,7 @@ static pdl_status add_kernel(pdl_inspection *inspection, const struct pdl_cubin 
     info.static_shared_memory =
         code->shared_memory <= INT32_MAX ? (int32_t)code->shared_memory : -1;
     info.parameter_count = code->parameter_count;
+    pdl_code_info_bounds(&info, &code->bounds);
     if (info.name == NULL || !pdl_inspection_add_kernel(inspection, &kernel, &info)) {
         return no_memory();
     }

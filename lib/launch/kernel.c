@@ -239,6 +239,7 @@ static void keep_code(pdl_kernel *kernel, struct pdl_kernel_facts *facts,
     if (!kernel->declared) {
         const bool kept = pdl_kernel_keep_proof(kernel, &answer->proof);
         atomic_store_explicit(&facts->known, pdl_known_pack(answer), memory_order_relaxed);
+        facts->counts_clusters = (uint8_t)answer->counts_clusters;
         facts->unread = answer->why == PDL_WHY_NO_MEMORY || !kept;
         decide(kernel, facts);
     }
@@ -258,6 +259,15 @@ unsigned pdl_kernel_known(pdl_kernel *kernel, struct pdl_kernel_facts *facts)
     const unsigned known = atomic_load_explicit(&facts->known, memory_order_relaxed);
     pdl_lock_release(&kernel->lock);
     return known;
+}
+
+pdl_known pdl_kernel_counts_clusters(pdl_kernel *kernel, struct pdl_kernel_facts *facts)
+{
+    (void)pdl_kernel_known(kernel, facts);
+    pdl_lock_take(&kernel->lock);
+    const pdl_known answer = (pdl_known)facts->counts_clusters;
+    pdl_lock_release(&kernel->lock);
+    return answer;
 }
 
 pdl_reason pdl_kernel_decide(pdl_kernel *kernel, struct pdl_kernel_facts *facts)
@@ -284,6 +294,10 @@ static pdl_status ask(const pdl_kernel *kernel, struct pdl_kernel_facts *facts)
         {CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES, &facts->local_memory},
         {CU_FUNC_ATTRIBUTE_CONST_SIZE_BYTES, &facts->constant_memory},
         {CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, &max_dynamic},
+        {CU_FUNC_ATTRIBUTE_CLUSTER_SIZE_MUST_BE_SET, &facts->cluster_must_be_set},
+        {CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH, &facts->cluster[0]},
+        {CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_HEIGHT, &facts->cluster[1]},
+        {CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_DEPTH, &facts->cluster[2]},
     };
     CUfunction handle;
     pdl_status status = pdl_kernel_handle(kernel, &handle);
@@ -299,10 +313,14 @@ static pdl_status ask(const pdl_kernel *kernel, struct pdl_kernel_facts *facts)
         facts->max_grid[i] = (uint32_t)device->max_grid[i];
         facts->max_block[i] = (uint32_t)device->max_block[i];
     }
+    if (facts->cluster_must_be_set != 0 || facts->cluster[0] != 0) {
+        facts->max_grid[0] = 0;
+    }
     const int runs = kernel->target_ptx ? facts->ptx_version : facts->binary_version;
     const bool other = kernel->target != 0 && (int)kernel->target != runs && !kernel->declared;
     const struct pdl_scan_answer nothing = {.why = PDL_WHY_VERSION};
     atomic_init(&facts->known, other ? pdl_known_pack(&nothing) : kernel->known);
+    facts->counts_clusters = other ? (uint8_t)PDL_UNKNOWN : kernel->counts_clusters;
     facts->unread = kernel->kind == PDL_KERNEL_SYMBOL && !kernel->declared;
     decide(kernel, facts);
     atomic_init(&facts->logged, 0);
@@ -543,6 +561,11 @@ pdl_status pdl_kernel_get(pdl_kernel *kernel, int device, pdl_kernel_info *info)
                       : proof == PDL_PROOF_STATE_RACE
                           ? atomic_load_explicit(&kernel->race, memory_order_acquire)
                           : NULL,
+        .required_cluster = {(uint32_t)facts->cluster[0], (uint32_t)facts->cluster[1],
+                             (uint32_t)facts->cluster[2]},
+        .min_blocks_per_multiprocessor = -1,
+        .cluster_must_be_set = facts->cluster_must_be_set != 0,
+        .blocks_are_clusters = (uint32_t)pdl_kernel_counts_clusters(kernel, facts),
     };
     pdl_sized_copy(info, &known, sizeof(known));
     return PDL_SUCCESS;

@@ -22,7 +22,7 @@
  * the atomics change later. */
 struct pdl_kernel_facts {
     /* First, together: what every launch looks at. */
-    uint32_t max_grid[3];  /* the device's */
+    uint32_t max_grid[3];  /* the device's; x is 0 if clusters are compiled in: see check_grid() */
     uint32_t max_block[3]; /* likewise */
     uint32_t max_threads;  /* a block */
     atomic_uint reason; /* the gate's for a launch that asks for overlap and is not cooperative; 0:
@@ -36,6 +36,8 @@ struct pdl_kernel_facts {
     int32_t static_shared_memory; /* bytes a block */
     int32_t local_memory;         /* bytes a thread */
     int32_t constant_memory;      /* bytes */
+    int32_t cluster[3];           /* compiled in, or set before the facts were asked; 0: none */
+    int32_t cluster_must_be_set;  /* by each launch, unless it is compiled in */
     /* The last answer of the occupancy calculator: see pdl_kernel_last_occupancy(). */
     _Atomic uint64_t occupancy;
     /* The policies that `reason` was decided under, and the kernel's lines in their tuned file. */
@@ -44,6 +46,7 @@ struct pdl_kernel_facts {
     atomic_uint logged; /* the pdl_reason that the log has last; 0: none */
     atomic_uint known;  /* of its code: pdl_kernel_waits() and so on */
     bool unread;        /* under the kernel's lock: nobody has looked for the code of its symbol */
+    uint8_t counts_clusters; /* under the kernel's lock: a pdl_known, see scan.h */
     struct pdl_neighbour neighbour;
 
     /* For pdl_kernel_get(), under the kernel's lock. */
@@ -75,8 +78,9 @@ struct pdl_kernel {
     struct pdl_parameters parameters;  /* of the image, where the driver does not report them */
     int attribute_version; /* the older one of the driver and the Runtime that it is launched by */
     unsigned known;        /* of the code, unless it is another one on each device */
-    bool declared;         /* by the caller, which stands above the code */
-    uint64_t hash;         /* of an image that was given, and its size: for pdl_proof_again() */
+    uint8_t counts_clusters; /* likewise: a pdl_known */
+    bool declared;           /* by the caller, which stands above the code */
+    uint64_t hash;           /* of an image that was given, and its size: for pdl_proof_again() */
     size_t size;
     _Atomic(char *) race; /* owned; set once: the first race that was found in its code, or NULL */
     uint32_t target;  /* of an image that the caller gave, which the driver must bear out; or 0 */
@@ -166,6 +170,9 @@ static inline enum pdl_why pdl_known_why(unsigned known)
 
 /* What is known of the kernel's code on a device. Finds and reads the code of a symbol, once. */
 unsigned pdl_kernel_known(pdl_kernel *kernel, struct pdl_kernel_facts *facts);
+
+/* Whether its grids count clusters: likewise. */
+pdl_known pdl_kernel_counts_clusters(pdl_kernel *kernel, struct pdl_kernel_facts *facts);
 
 /* The facts of a kernel on a device, asked on first use. */
 PDL_COLD pdl_status pdl_kernel_ask(pdl_kernel *kernel, int device, struct pdl_kernel_facts **facts);

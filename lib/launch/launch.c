@@ -11,6 +11,8 @@
 
 /* ---- refusals by the driver ----------------------------------------------------------------- */
 
+#define RUNTIME_CONFIGURATION 9 /* cudaErrorInvalidConfiguration */
+
 /* Works out which rule a refused launch broke, of those that are not checked before: the driver
  * says only that a value or a configuration is invalid. */
 PDL_COLD static pdl_status refused(const pdl_kernel *kernel, const struct pdl_lowered *lowered,
@@ -20,8 +22,7 @@ PDL_COLD static pdl_status refused(const pdl_kernel *kernel, const struct pdl_lo
     const char *kernel_name = pdl_kernel_name(kernel);
     const char *result_name = pdl_driver_result_name(kernel->driver, (CUresult)result);
     struct pdl_error_source source = {.call = call, .cuda_result = result};
-    const CUlaunchAttribute *cluster =
-        pdl_lowered_find(lowered, CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION);
+    uint32_t cluster[3];
     const CUlaunchAttribute *trigger =
         pdl_lowered_find(lowered, CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT);
     const CUlaunchAttribute *completion =
@@ -36,10 +37,18 @@ PDL_COLD static pdl_status refused(const pdl_kernel *kernel, const struct pdl_lo
             "makes one",
             call, source.field, kernel_name, result_name);
     }
-    if (cluster != NULL &&
-        (result == CUDA_ERROR_INVALID_CLUSTER_SIZE || result == CUDA_ERROR_INVALID_VALUE)) {
-        const unsigned blocks =
-            cluster->value.clusterDim.x * cluster->value.clusterDim.y * cluster->value.clusterDim.z;
+    const bool invalid = result == CUDA_ERROR_INVALID_VALUE || result == RUNTIME_CONFIGURATION;
+    if (pdl_lowered_cluster(lowered, cluster) &&
+        (invalid || result == CUDA_ERROR_INVALID_CLUSTER_SIZE)) {
+        const unsigned blocks = cluster[0] * cluster[1] * cluster[2];
+        if (!pdl_lowered_divides(lowered, cluster)) {
+            source.field = "grid";
+            return pdl_error_set(PDL_ERROR_INVALID_CLUSTER, source,
+                                 "%s refused the grid %u x %u x %u of kernel %s (%s): its clusters "
+                                 "of %u x %u x %u do not divide it",
+                                 call, config->gridDimX, config->gridDimY, config->gridDimZ,
+                                 kernel_name, result_name, cluster[0], cluster[1], cluster[2]);
+        }
         if (blocks > 8 || result == CUDA_ERROR_INVALID_CLUSTER_SIZE) {
             source.field = "cluster";
             return pdl_error_set(
@@ -60,7 +69,7 @@ PDL_COLD static pdl_status refused(const pdl_kernel *kernel, const struct pdl_lo
                              call, config->gridDimX, config->gridDimY, config->gridDimZ,
                              kernel_name, sms, result_name, (int)result);
     }
-    if (result == CUDA_ERROR_INVALID_VALUE || result == 9 /* cudaErrorInvalidConfiguration */) {
+    if (invalid) {
         return pdl_error_set(PDL_ERROR_DRIVER, source,
                              "%s refused kernel %s with grid %u x %u x %u, block %u x %u x %u, %u "
                              "bytes of dynamic shared memory and %u attributes: %s (%d)",
@@ -141,10 +150,10 @@ _Static_assert(PDL_ATTRIBUTE_MAX * sizeof(uint32_t) <=
                    sizeof(((pdl_launch_report *)NULL)->attributes),
                "a report holds every attribute of a launch; further ones need a field at its end");
 
-static void describe(const pdl_kernel *kernel, const struct pdl_lowered *lowered,
+static void describe(pdl_kernel *kernel, const struct pdl_lowered *lowered,
                      pdl_launch_report *report)
 {
-    const struct pdl_kernel_facts *facts = lowered->facts;
+    struct pdl_kernel_facts *facts = lowered->facts;
     const bool granted = lowered->reason == PDL_REASON_GRANTED;
     const char *const why = pdl_kernel_unknown_why(facts, lowered->reason);
     const char *between = "";
@@ -156,11 +165,16 @@ static void describe(const pdl_kernel *kernel, const struct pdl_lowered *lowered
         report->attributes[i] = (uint32_t)lowered->config.attrs[i].id;
     }
     const char *warning = "";
+    uint32_t cluster[3];
     if (pdl_lowered_find(lowered, CU_LAUNCH_ATTRIBUTE_LAUNCH_COMPLETION_EVENT) != NULL) {
         warning = "; launch_event orders none of the kernel's writes";
     } else if (pdl_lowered_find(lowered, CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT) != NULL) {
         warning = "; work that waits for trigger_event may start early in a captured graph, but "
                   "did not in plain streams";
+    } else if (pdl_lowered_cluster(lowered, cluster) && !pdl_lowered_divides(lowered, cluster) &&
+               pdl_kernel_counts_clusters(kernel, facts) == PDL_UNKNOWN) {
+        warning = "; the driver refuses the grid, which its clusters do not divide, unless the "
+                  "code counts clusters";
     }
     if (granted) {
         (void)snprintf(report->message, sizeof(report->message),

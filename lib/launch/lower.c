@@ -207,9 +207,10 @@ static bool divides(struct extent part, struct extent whole)
     return whole.x % part.x == 0 && whole.y % part.y == 0 && whole.z % part.z == 0;
 }
 
-static pdl_status check_clusters(const pdl_launch_desc *desc, const struct pdl_kernel_facts *facts)
+static pdl_status check_clusters(pdl_kernel *kernel, struct pdl_kernel_facts *facts,
+                                 const pdl_launch_desc *desc)
 {
-    const struct extent grid = extent_of(desc->grid);
+    struct extent grid = extent_of(desc->grid);
     const struct extent cluster = extent_of(desc->cluster);
     const struct extent preferred = extent_of(desc->preferred_cluster);
     const bool has_cluster = (desc->cluster[0] | desc->cluster[1] | desc->cluster[2]) != 0;
@@ -224,6 +225,9 @@ static pdl_status check_clusters(const pdl_launch_desc *desc, const struct pdl_k
                               "device %d (compute capability %d.%d) has no thread block clusters",
                               facts->device->ordinal, facts->device->compute_capability_major,
                               facts->device->compute_capability_minor);
+    }
+    if (facts->max_grid[0] == 0 && pdl_kernel_counts_clusters(kernel, facts) == PDL_YES) {
+        grid = (struct extent){grid.x * cluster.x, grid.y * cluster.y, grid.z * cluster.z};
     }
     if (has_cluster && (cluster.x == 0 || !divides(cluster, grid))) {
         return PDL_FAIL_FIELD(
@@ -245,6 +249,83 @@ static pdl_status check_clusters(const pdl_launch_desc *desc, const struct pdl_k
                               cluster.z, grid.x, grid.y, grid.z);
     }
     return PDL_SUCCESS;
+}
+
+/* The cluster that a launch brings, in its field or as an attribute; x is 0 if it brings none. */
+static struct extent given_cluster(const pdl_launch_desc *desc)
+{
+    const CUlaunchAttribute *const extra = (const CUlaunchAttribute *)desc->extra_attributes;
+    struct extent given = extent_of(desc->cluster);
+    for (uint32_t i = 0; i < desc->extra_attribute_count; i++) {
+        if (extra[i].id == CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION) {
+            memcpy(&given, &extra[i].value.clusterDim, sizeof(given));
+        }
+    }
+    return given;
+}
+
+/* What clusters that are compiled in forbid of a launch. */
+enum fault { FAULT_NONE, FAULT_MISSING, FAULT_OTHER, FAULT_GRID };
+
+static enum fault find_fault(pdl_kernel *kernel, struct pdl_kernel_facts *facts, struct extent grid,
+                             struct extent given, struct extent own)
+{
+    if (own.x == 0) {
+        return given.x == 0 && facts->cluster_must_be_set != 0 ? FAULT_MISSING : FAULT_NONE;
+    }
+    if (given.x != 0 && memcmp(&given, &own, sizeof(own)) != 0) {
+        return FAULT_OTHER;
+    }
+    const bool uneven = !divides(own, grid);
+    return uneven && pdl_kernel_counts_clusters(kernel, facts) == PDL_NO ? FAULT_GRID : FAULT_NONE;
+}
+
+/* A grid that the short way does not take: it is too large, or clusters are compiled in. */
+PDL_COLD static pdl_status check_grid(pdl_kernel *kernel, struct pdl_kernel_facts *facts,
+                                      const pdl_launch_desc *desc)
+{
+    const struct extent grid = extent_of(desc->grid);
+    const struct extent given = given_cluster(desc);
+    const char *const name = pdl_kernel_name(kernel);
+    pdl_status status = PDL_SUCCESS;
+    uint32_t limit[3];
+    struct extent own;
+    memcpy(limit, facts->device->max_grid, sizeof(limit));
+    memcpy(&own, facts->cluster, sizeof(own));
+    if (!within(grid, limit)) {
+        return refuse_extent(PDL_ERROR_INVALID_GRID, "grid", desc->grid, limit,
+                             facts->device->ordinal);
+    }
+    if (find_fault(kernel, facts, grid, given, own) == FAULT_NONE) {
+        return PDL_SUCCESS;
+    }
+    /* Others may have changed the kernel's attributes: ask before refusing. */
+    int now[3] = {0};
+    for (int i = 0; i < 3 && status == PDL_SUCCESS; i++) {
+        status = pdl_kernel_read_attribute(
+            kernel, facts, (CUfunction_attribute)(CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH + i),
+            "to learn a kernel's clusters", &now[i]);
+    }
+    if (status != PDL_SUCCESS) {
+        return status;
+    }
+    memcpy(&own, now, sizeof(own));
+    const enum fault fault = find_fault(kernel, facts, grid, given, own);
+    if (fault == FAULT_MISSING) {
+        return PDL_FAIL_FIELD(PDL_ERROR_INVALID_CLUSTER, "cluster",
+                              "cluster is not set, and kernel %s is compiled for launches that set "
+                              "it (__cluster_dims__() without a size)",
+                              name);
+    }
+    const struct extent wrong = fault == FAULT_OTHER ? given : grid;
+    const char *const field = fault == FAULT_OTHER ? "cluster" : "grid";
+    return fault == FAULT_NONE
+               ? PDL_SUCCESS
+               : PDL_FAIL_FIELD(PDL_ERROR_INVALID_CLUSTER, field,
+                                "%s is %u x %u x %u, and kernel %s is compiled for clusters of "
+                                "%u x %u x %u%s",
+                                field, wrong.x, wrong.y, wrong.z, name, own.x, own.y, own.z,
+                                fault == FAULT_GRID ? ", which do not divide it" : "");
 }
 
 static pdl_status check_cooperative(pdl_kernel *kernel, struct pdl_kernel_facts *facts,
@@ -318,7 +399,7 @@ static pdl_status check_versions(const pdl_kernel *kernel, const pdl_launch_desc
 PDL_RARE static pdl_status check_rare(pdl_kernel *kernel, struct pdl_kernel_facts *facts,
                                       const pdl_launch_desc *desc, uint32_t asked)
 {
-    pdl_status status = check_clusters(desc, facts);
+    pdl_status status = check_clusters(kernel, facts, desc);
     if (status == PDL_SUCCESS) {
         status = check_cooperative(kernel, facts, desc);
     }
@@ -449,13 +530,16 @@ pdl_status pdl_lower(pdl_kernel *kernel, int device, const pdl_launch_desc *desc
         }
     }
     const struct extent grid = extent_of(desc->grid);
-    const struct extent block = extent_of(desc->block);
     if (!within(grid, facts->max_grid)) {
-        return refuse_extent(PDL_ERROR_INVALID_GRID, "grid", desc->grid, facts->max_grid, device);
+        status = check_grid(kernel, facts, desc);
+        if (status != PDL_SUCCESS) {
+            return status;
+        }
     }
+    const struct extent block = extent_of(desc->block);
     if (!within(block, facts->max_block)) {
         return refuse_extent(PDL_ERROR_INVALID_BLOCK, "block", desc->block, facts->max_block,
-                             device);
+                             facts->device->ordinal);
     }
     const uint64_t threads = (uint64_t)block.x * block.y * block.z;
     if (threads > facts->max_threads) {
@@ -504,6 +588,14 @@ pdl_status pdl_lower(pdl_kernel *kernel, int device, const pdl_launch_desc *desc
         append_all(desc, lowered);
     }
     return PDL_SUCCESS;
+}
+
+bool pdl_lowered_cluster(const struct pdl_lowered *lowered, uint32_t cluster[3])
+{
+    const CUlaunchAttribute *const own = pdl_lowered_find(lowered, PDL_ATTRIBUTE_CLUSTER_DIMENSION);
+    memcpy(cluster, own != NULL ? (const void *)&own->value.clusterDim : lowered->facts->cluster,
+           3 * sizeof(cluster[0]));
+    return cluster[0] != 0 && cluster[1] != 0 && cluster[2] != 0;
 }
 
 /* With all of the above inlined, for speed. */

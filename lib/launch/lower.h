@@ -46,6 +46,16 @@ static inline const CUlaunchAttribute *pdl_lowered_find(const struct pdl_lowered
     return NULL;
 }
 
+/* The blocks of a launch's clusters, its own or those that are compiled in; false if it has none. */
+bool pdl_lowered_cluster(const struct pdl_lowered *lowered, uint32_t cluster[3]);
+
+static inline bool pdl_lowered_divides(const struct pdl_lowered *lowered, const uint32_t cluster[3])
+{
+    const CUlaunchConfig *const config = &lowered->config;
+    return config->gridDimX % cluster[0] == 0 && config->gridDimY % cluster[1] == 0 &&
+           config->gridDimZ % cluster[2] == 0;
+}
+
 /* The handle that the driver writes into a device-updatable attribute's value, after the word that
  * asks for it. */
 static inline void pdl_device_node_get(const CUlaunchAttributeValue *value,

@@ -15,11 +15,11 @@ static pdl_status count_clusters(pdl_kernel *kernel, const struct pdl_lowered *l
 {
     const struct pdl_driver *driver = kernel->driver;
     CUlaunchConfig config = lowered->config;
-    const CUlaunchAttribute *cluster = pdl_lowered_find(lowered, PDL_ATTRIBUTE_CLUSTER_DIMENSION);
-    static const int wanted[] = {PDL_ATTRIBUTE_CLUSTER_DIMENSION,
-                                 PDL_ATTRIBUTE_PORTABLE_CLUSTER_SIZE_MODE,
+    uint32_t cluster[3];
+    const bool has_cluster = pdl_lowered_cluster(lowered, cluster);
+    static const int wanted[] = {PDL_ATTRIBUTE_PORTABLE_CLUSTER_SIZE_MODE,
                                  PDL_ATTRIBUTE_SHARED_MEMORY_MODE};
-    CUlaunchAttribute attributes[sizeof(wanted) / sizeof(wanted[0])];
+    CUlaunchAttribute attributes[1 + sizeof(wanted) / sizeof(wanted[0])];
     CUfunction function = NULL;
     int largest = 0;
     int active = 0;
@@ -28,7 +28,9 @@ static pdl_status count_clusters(pdl_kernel *kernel, const struct pdl_lowered *l
         return status;
     }
     config.attrs = attributes;
-    config.numAttrs = 0;
+    config.numAttrs = has_cluster;
+    attributes[0] = (CUlaunchAttribute){.id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION};
+    memcpy(&attributes[0].value.clusterDim, cluster, sizeof(cluster));
     for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++) {
         const CUlaunchAttribute *one = pdl_lowered_find(lowered, wanted[i]);
         if (one != NULL) {
@@ -40,7 +42,7 @@ static pdl_status count_clusters(pdl_kernel *kernel, const struct pdl_lowered *l
         return failed(kernel, "cuOccupancyMaxPotentialClusterSize", result);
     }
     occupancy->max_cluster_size = (uint32_t)largest;
-    if (cluster == NULL) {
+    if (!has_cluster) {
         return PDL_SUCCESS;
     }
     result = driver->cuOccupancyMaxActiveClusters(&active, function, &config);
@@ -48,8 +50,7 @@ static pdl_status count_clusters(pdl_kernel *kernel, const struct pdl_lowered *l
         return failed(kernel, "cuOccupancyMaxActiveClusters", result);
     }
     occupancy->active_clusters = (uint32_t)active;
-    occupancy->active_blocks = (uint32_t)active * cluster->value.clusterDim.x *
-                               cluster->value.clusterDim.y * cluster->value.clusterDim.z;
+    occupancy->active_blocks = (uint32_t)active * cluster[0] * cluster[1] * cluster[2];
     return PDL_SUCCESS;
 }
 

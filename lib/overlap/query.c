@@ -32,10 +32,10 @@ const char *pdl_condition_string(pdl_condition condition)
 
 /* ---- one launch ----------------------------------------------------------------------------- */
 
-static uint32_t cluster_blocks(const pdl_launch_desc *desc)
+static uint32_t cluster_blocks(const struct pdl_lowered *lowered)
 {
-    return pdl_or_one(desc->cluster[0]) * pdl_or_one(desc->cluster[1]) *
-           pdl_or_one(desc->cluster[2]);
+    uint32_t cluster[3];
+    return pdl_lowered_cluster(lowered, cluster) ? cluster[0] * cluster[1] * cluster[2] : 1;
 }
 
 /* The share of shared memory that the launch prefers; -1: it leaves the choice to the driver. The
@@ -91,11 +91,14 @@ static pdl_status look_at(pdl_kernel *kernel, int device, const pdl_launch_desc 
         .code = facts->ptx_version,
         .waits = (uint32_t)pdl_known_waits(known),
         .triggers = (uint32_t)pdl_known_triggers(known),
-        .cluster = cluster_blocks(desc),
+        .cluster = cluster_blocks(&lowered),
         .driver_per_sm = -1,
         .cooperative = desc->cooperative != 0,
         .block_known = true,
     };
+    if (pdl_kernel_counts_clusters(kernel, facts) == PDL_YES) {
+        side->blocks *= side->cluster;
+    }
     status = get_carveout(kernel, facts, desc, &side->block.carveout);
     return status == PDL_SUCCESS
                ? ask_driver(kernel, facts, desc, &side->block, &side->driver_per_sm)

@@ -17,6 +17,7 @@ struct judgement {
     pdl_overlap_report *report;
     bool counted;                      /* both kernels' needs are known, and fit an SM */
     const struct pdl_block *too_large; /* a block that no SM holds: its kernel cannot be launched */
+    bool impossible;                   /* this, or the code of one forbids its launch */
     uint32_t alone[PDL_RESOURCE_COUNT]; /* what an SM holds of it, by each resource */
     uint32_t shared_size;               /* what the SM's shared memory is set to, at most */
     struct pdl_room beside_most;
@@ -124,16 +125,42 @@ static void judge_triggers(const struct judgement *judgement)
     add(judgement, PDL_CONDITION_TRIGGERS, triggers, "%s", messages[triggers]);
 }
 
-static void judge_cluster(const struct judgement *judgement)
+/* What the code of one forbids is the answer, by the condition that this concerns. */
+static bool judge_refused(struct judgement *judgement, pdl_condition condition)
 {
-    const struct pdl_overlap_side *secondary = &judgement->input->secondary;
-    if (secondary->cluster > 1) {
+    const struct pdl_overlap_input *const input = judgement->input;
+    const bool primary = input->primary.refused != NULL && input->primary.refused_by == condition;
+    const struct pdl_overlap_side *const side = primary ? &input->primary : &input->secondary;
+    const char *const role = primary ? "primary" : "secondary";
+    if (side->refused == NULL || side->refused_by != condition) {
+        return false;
+    }
+    add(judgement, condition, PDL_NO, "the launch of the %s is refused: %s", role, side->refused);
+    judgement->impossible = true;
+    (void)snprintf(judgement->report->message, sizeof(judgement->report->message),
+                   "the %s cannot be launched: %s", role, side->refused);
+    return true;
+}
+
+static void judge_cluster(struct judgement *judgement)
+{
+    const uint32_t first = judgement->input->primary.cluster;
+    const uint32_t second = judgement->input->secondary.cluster;
+    if (judge_refused(judgement, PDL_CONDITION_CLUSTER)) {
+        return;
+    }
+    if (second > 1) {
         add(judgement, PDL_CONDITION_CLUSTER, PDL_UNKNOWN,
             "the secondary's clusters of %u blocks need room on neighbouring SMs at the same time, "
             "which is not modelled",
-            secondary->cluster);
+            second);
+    } else if (first > 1) {
+        add(judgement, PDL_CONDITION_CLUSTER, PDL_UNKNOWN,
+            "the primary's clusters of %u blocks lie on neighbouring SMs, so that its last wave "
+            "may leave other room than is counted",
+            first);
     } else {
-        add(judgement, PDL_CONDITION_CLUSTER, PDL_YES, "the secondary has no clusters");
+        add(judgement, PDL_CONDITION_CLUSTER, PDL_YES, "neither has clusters");
     }
 }
 
@@ -225,6 +252,7 @@ static void count_room(struct judgement *judgement)
         *counts[i] = pdl_occupancy_alone(&input->sm, &sides[i]->block, each);
         if (*counts[i] == 0) {
             judgement->too_large = &sides[i]->block;
+            judgement->impossible = true;
             memcpy(judgement->alone, each, sizeof(each));
         }
     }
@@ -438,7 +466,7 @@ static void tell_others(const struct judgement *judgement, enum pdl_resource res
     }
 }
 
-static void judge_resource(const struct judgement *judgement, enum pdl_resource resource)
+static void judge_resource(struct judgement *judgement, enum pdl_resource resource)
 {
     const pdl_overlap_report *report = judgement->report;
     const pdl_condition condition = (pdl_condition)((int)PDL_CONDITION_THREADS + (int)resource);
@@ -446,6 +474,9 @@ static void judge_resource(const struct judgement *judgement, enum pdl_resource 
     char others[128] = "";
     char count[24];
     uint32_t met = PDL_NO;
+    if (judge_refused(judgement, condition)) {
+        return;
+    }
     if (!numbers->known) {
         judge_unknown_resource(judgement, resource, condition);
         return;
@@ -602,7 +633,7 @@ static void conclude(const struct judgement *judgement)
     const pdl_condition_report *why = NULL;
     report->early_launch = all_met(report, true, &why);
     report->overlap = all_met(report, false, &why);
-    if (judgement->too_large != NULL) { /* the message is there */
+    if (judgement->impossible) { /* the message is there */
         report->early_launch = PDL_NO;
     } else if (report->overlap == PDL_YES) {
         tell_room(report);

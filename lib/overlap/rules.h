@@ -15,11 +15,13 @@ struct pdl_overlap_side {
     const char *name;
     uint64_t blocks;
     struct pdl_block block;
-    int32_t code;          /* 10 * major + minor that it was compiled for; -1: not known */
-    uint32_t waits;        /* pdl_known */
-    uint32_t triggers;     /* pdl_known */
-    uint32_t cluster;      /* blocks of a cluster; 0 or 1: none */
-    int32_t driver_per_sm; /* what the driver's calculator says; -1: not asked */
+    int32_t code;             /* 10 * major + minor that it was compiled for; -1: not known */
+    uint32_t waits;           /* pdl_known */
+    uint32_t triggers;        /* pdl_known */
+    uint32_t cluster;         /* blocks of a cluster; 0 or 1: none */
+    int32_t driver_per_sm;    /* what the driver's calculator says; -1: not asked */
+    const char *refused;      /* why its code forbids such a launch, a clause; NULL: it does not */
+    pdl_condition refused_by; /* THREADS or CLUSTER */
     bool cooperative;
     bool barriers_known; /* block.barriers holds */
     bool block_known;    /* registers and shared memory hold */

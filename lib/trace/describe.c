@@ -82,15 +82,19 @@ static void write_kernel(FILE *to, const struct link *link, uint32_t index)
 {
     const pdl_chain_report *const report = &link->report;
     const pdl_kernel_info *const kernel = &link->kernel;
+    const unsigned long long cluster = product(kernel->required_cluster); /* 0: none */
     (void)fputs("kernel ", to);
     write_name(to, link, index);
     (void)fprintf(to,
                   " blocks=%llu threads=%llu registers=%d shared=%llu prologue=1us before=1us "
-                  "after=1us%s%s\n",
-                  product(report->grid), product(report->block), (int)kernel->registers_per_thread,
+                  "after=1us%s%s",
+                  product(report->grid) *
+                      (cluster > 0 && kernel->blocks_are_clusters == PDL_YES ? cluster : 1),
+                  product(report->block), (int)kernel->registers_per_thread,
                   (unsigned long long)kernel->static_shared_memory + report->dynamic_shared_memory,
                   kernel->waits == PDL_NO ? " nowait" : "",
                   kernel->triggers == PDL_NO ? " trigger=never" : "");
+    (void)(cluster > 1 ? fprintf(to, " cluster=%llu\n", cluster) : fputs("\n", to));
 }
 
 static void write_edges(FILE *to, const struct link *link, uint32_t index)

@@ -68,6 +68,34 @@ static CUresult check(const CUlaunchConfig *config, const int *attributes)
     return CUDA_SUCCESS;
 }
 
+/* Clusters that are compiled in, or set for the kernel. */
+static CUresult check_clusters(const CUlaunchConfig *config, const struct mock_kernel *kernel,
+                               const int *attributes)
+{
+    const unsigned own[3] = {(unsigned)attributes[CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH],
+                             (unsigned)attributes[CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_HEIGHT],
+                             (unsigned)attributes[CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_DEPTH]};
+    const unsigned *given = NULL;
+    for (unsigned i = 0; i < config->numAttrs; i++) {
+        if (config->attrs[i].id == CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION) {
+            given = &config->attrs[i].value.clusterDim.x;
+        }
+    }
+    if (own[0] == 0) {
+        return given == NULL && attributes[CU_FUNC_ATTRIBUTE_CLUSTER_SIZE_MUST_BE_SET] != 0
+                   ? CUDA_ERROR_INVALID_CLUSTER_SIZE
+                   : CUDA_SUCCESS;
+    }
+    if (given != NULL && memcmp(given, own, sizeof(own)) != 0) {
+        return CUDA_ERROR_INVALID_CLUSTER_SIZE;
+    }
+    return !kernel->counts_clusters &&
+                   (config->gridDimX % own[0] != 0 || config->gridDimY % own[1] != 0 ||
+                    config->gridDimZ % own[2] != 0)
+               ? CUDA_ERROR_INVALID_VALUE
+               : CUDA_SUCCESS;
+}
+
 CUresult mock_launch(const CUlaunchConfig *config, CUfunction function, void **arguments,
                      void **extra)
 {
@@ -86,7 +114,10 @@ CUresult mock_launch(const CUlaunchConfig *config, CUfunction function, void **a
     if (device < 0) {
         return CUDA_ERROR_INVALID_CONTEXT;
     }
-    const CUresult result = mock.is_fake ? check(config, kernel->attributes[device]) : CUDA_SUCCESS;
+    CUresult result = check_clusters(config, kernel, kernel->attributes[device]);
+    if (result == CUDA_SUCCESS && mock.is_fake) {
+        result = check(config, kernel->attributes[device]);
+    }
     if (result != CUDA_SUCCESS) {
         return result;
     }

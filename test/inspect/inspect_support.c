@@ -91,3 +91,15 @@ void assert_kernel(const pdl_inspect_kernel *kernel, pdl_known waits, pdl_known 
     assert_int_equal(kernel->wait_count, wait_count);
     assert_int_equal(kernel->trigger_count, trigger_count);
 }
+
+void assert_bounds(const pdl_kernel_info *info, const pdl_kernel_info *wanted)
+{
+    assert_int_equal(info->max_threads_per_block, wanted->max_threads_per_block);
+    assert_memory_equal(info->required_block, wanted->required_block, 12);
+    assert_memory_equal(info->required_cluster, wanted->required_cluster, 12);
+    assert_int_equal(info->max_cluster_blocks, wanted->max_cluster_blocks);
+    assert_int_equal(info->min_blocks_per_multiprocessor, wanted->min_blocks_per_multiprocessor);
+    assert_int_equal(info->cluster_must_be_set, wanted->cluster_must_be_set);
+    assert_int_equal(info->blocks_are_clusters,
+                     wanted->blocks_are_clusters == PDL_YES ? PDL_YES : PDL_NO);
+}

@@ -36,6 +36,9 @@ const pdl_inspect_image *find_image(const pdl_inspection *inspection, const char
 void assert_kernel(const pdl_inspect_kernel *kernel, pdl_known waits, pdl_known triggers,
                    unsigned wait_count, unsigned trigger_count);
 
+/* Asserts that the facts that bound launches are those of `wanted`; blocks_are_clusters 0 is PDL_NO. */
+void assert_bounds(const pdl_kernel_info *info, const pdl_kernel_info *wanted);
+
 /* A PTX text with a kernel fc1 that waits, and one fc2 that does not. */
 extern const char ptx_text[];
 

@@ -222,6 +222,7 @@ static void place(struct elf *elf, const struct made_cubin *cubin, unsigned inde
             static const unsigned char record[16] = {0x04, 0x17, 0x0c, 0x00};
             bytes_add(&info, record, sizeof(record));
         }
+        bytes_add(&info, function->info, function->info_size);
         if (function->table.count > 0 || function->table.at > 0) {
             const uint32_t table[3] = {function->table.at * 16, 0, function->table.count};
             const unsigned char head[4] = {

@@ -94,7 +94,9 @@ struct made_function {
     } table;
     unsigned parameters;
     unsigned registers;
-    unsigned shared_memory; /* as the section says it: 1 KiB more than the kernel's on sm_90 */
+    const unsigned char *info; /* further records of .nv.info, */
+    unsigned info_size;        /* so many bytes */
+    unsigned shared_memory;    /* as the section says it: 1 KiB more than the kernel's on sm_90 */
 };
 
 /* A call as the call graph, or the relocations of the caller's section, tell it. A callee that is no

@@ -153,6 +153,57 @@ static void registers_parameters_and_shared_memory_are_read(void **state)
     assert_int_equal(read_kernel(&cubin, "fc1")->info->static_shared_memory, 1680);
 }
 
+static void bounds_of_launches_are_read(void **state)
+{
+    (void)state;
+#define NUMBER(n)       (n) & 0xff, (n) >> 8 & 0xff, 0, 0
+#define EXTENT(x, y, z) 12, 0, NUMBER(x), NUMBER(y), NUMBER(z)
+#define BOUNDS          .max_threads_per_block = -1, .min_blocks_per_multiprocessor = -1
+    static const struct {
+        unsigned char records[32];
+        unsigned size;
+        pdl_kernel_info bounds;
+    } cases[] = {
+        {{0}, 0, {BOUNDS}},
+        {{4, 0x3f, 4, 0, NUMBER(16)}, 8, {BOUNDS, .max_cluster_blocks = 16}},
+        {{1, 0x3e, 0, 0}, 4, {BOUNDS, .cluster_must_be_set = 1}},
+        {{1, 0x3e, 0, 0, 4, 0x3d, EXTENT(4, 2, 1)},
+         20,
+         {BOUNDS, .required_cluster = {4, 2, 1}, .cluster_must_be_set = 1}},
+        {{1, 0x5b, 0, 0, 4, 0x3d, EXTENT(2, 1, 1)},
+         20,
+         {BOUNDS, .required_cluster = {2, 1, 1}, .blocks_are_clusters = PDL_YES}},
+        {{4, 0x3d, 8, 0, NUMBER(4), NUMBER(1)}, 12, {BOUNDS}}, /* of another size */
+        {{3, 0x3f, 4, 0}, 4, {BOUNDS}},
+    };
+    static const unsigned char most[16] = {4, 0x05, EXTENT(32, 4, 2)};
+    static const unsigned char exact[16] = {4, 0x10, EXTENT(128, 2, 1)};
+    static const unsigned char absurd[16] = {4,    0x05, 12,   0,    0xff, 0xff, 0xff, 0xff,
+                                             0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff};
+#undef BOUNDS
+#undef EXTENT
+#undef NUMBER
+    struct made_cubin cubin = plain_cubin;
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        cubin.functions[0].info = cases[i].records;
+        cubin.functions[0].info_size = cases[i].size;
+        const pdl_kernel_info *const info = read_kernel(&cubin, "fc1")->info;
+        assert_bounds(info, &cases[i].bounds);
+        assert_int_equal(info->parameter_count, 3);
+    }
+    pdl_kernel_info wanted = {.max_threads_per_block = 256, .min_blocks_per_multiprocessor = -1};
+    cubin.functions[0].info_size = 16;
+    cubin.functions[0].info = most;
+    assert_bounds(read_kernel(&cubin, "fc1")->info, &wanted);
+    wanted.required_block[0] = 128;
+    wanted.required_block[1] = 2;
+    wanted.required_block[2] = 1;
+    cubin.functions[0].info = exact;
+    assert_bounds(read_kernel(&cubin, "fc1")->info, &wanted);
+    cubin.functions[0].info = absurd;
+    assert_int_equal(read_kernel(&cubin, "fc1")->info->max_threads_per_block, INT32_MAX);
+}
+
 /* ---- waits and triggers --------------------------------------------------------------------- */
 
 static void waits_and_triggers_are_counted(void **state)
@@ -441,6 +492,7 @@ int main(void)
         cmocka_unit_test(an_unknown_architecture_that_looks_like_the_newest_is_read_as_it),
         cmocka_unit_test(an_unknown_architecture_that_looks_otherwise_is_not_read),
         cmocka_unit_test(registers_parameters_and_shared_memory_are_read),
+        cmocka_unit_test(bounds_of_launches_are_read),
         cmocka_unit_test(waits_and_triggers_are_counted),
         cmocka_unit_test(code_for_less_than_sm_90_does_not_wait_whatever_its_opcodes_are),
         cmocka_unit_test(device_functions_are_no_kernels),

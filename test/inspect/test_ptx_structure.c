@@ -280,6 +280,55 @@ static void a_kernel_knows_where_it_begins(void **state)
     check(cases, COUNT_OF(cases), SHOW_FACTS);
 }
 
+/* Directives between the parameters and the body. */
+static void bounds_of_launches_are_read(void **state)
+{
+    (void)state;
+#define NONE  .max_threads_per_block = -1
+#define OTHER ".maxnreg 40\n.pragma \"nounroll\";\n.later(1, {2})\n"
+    static const struct {
+        const char *directives;
+        pdl_kernel_info bounds;
+    } cases[] = {
+        {"", {NONE}},
+        {OTHER, {NONE}},
+        {".maxntid 256", {.max_threads_per_block = 256}},
+        {".maxntid 256, 1, 1\n.minnctapersm 2\n.maxclusterrank 4",
+         {.max_threads_per_block = 256,
+          .min_blocks_per_multiprocessor = 2,
+          .max_cluster_blocks = 4}},
+        {".maxntid 0x20,8 , 2", {.max_threads_per_block = 512}},
+        {".reqntid 128, 2", {.max_threads_per_block = 256, .required_block = {128, 2, 1}}},
+        {".explicitcluster", {NONE, .cluster_must_be_set = 1}},
+        {".explicitcluster\n" OTHER ".reqnctapercluster 4, 2, 1",
+         {NONE, .cluster_must_be_set = 1, .required_cluster = {4, 2, 1}}},
+        {".reqnctapercluster 2", {NONE, .required_cluster = {2, 1, 1}}},
+        {".blocksareclusters .reqntid 128, 1, 1 .reqnctapercluster 2, 1, 1",
+         {.max_threads_per_block = 128,
+          .required_block = {128, 1, 1},
+          .required_cluster = {2, 1, 1},
+          .blocks_are_clusters = PDL_YES}},
+        {".maxntid 4294967295, 2, 2\n.minnctapersm 99999999999",
+         {.max_threads_per_block = INT32_MAX, .min_blocks_per_multiprocessor = INT32_MAX}},
+        {".maxntid\n.maxclusterrank x", {NONE}}, /* without a number */
+    };
+#undef OTHER
+#undef NONE
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        char text[512];
+        struct bytes bytes = {0};
+        const int length =
+            snprintf(text, sizeof(text),
+                     PTX_HEADER ".entry other() .maxntid 8 { ret; }\n.entry k()\n%s\n{ ret; }\n",
+                     cases[i].directives);
+        bytes_add(&bytes, text, (size_t)length);
+        pdl_inspection *inspection = inspect(&bytes, "k.ptx");
+        assert_bounds(find_kernel(inspection, "k")->info, &cases[i].bounds);
+        pdl_inspection_destroy(inspection);
+        bytes_free(&bytes);
+    }
+}
+
 /* A few thousand labels, tables and registers of one function find each other. */
 static void large_functions_are_read(void **state)
 {
@@ -312,6 +361,7 @@ int main(void)
         cmocka_unit_test(scopes_have_names_of_their_own),
         cmocka_unit_test(places_in_the_source_are_known),
         cmocka_unit_test(a_kernel_knows_where_it_begins),
+        cmocka_unit_test(bounds_of_launches_are_read),
         cmocka_unit_test(large_functions_are_read),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

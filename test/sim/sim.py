@@ -62,6 +62,17 @@ class BadInput(Case):
             "1: kernel 'k' can never run: a block takes 131072 registers, and an SM of h200 has 65536",
         )
 
+    def test_clusters_that_can_never_run_are_told(self):
+        self.refused(
+            "kernel k blocks=134 threads=32 cluster=4\nlaunch k\n",
+            "1: kernel 'k' can never run: its clusters of 4 blocks do not divide its 134 blocks",
+        )
+        self.refused(
+            "kernel k blocks=1024 threads=1024 registers=64 cluster=256\nlaunch k\n",
+            "1: kernel 'k' can never run: a cluster has 256 blocks, and h200 holds 132 of them",
+        )
+        self.refused("kernel k blocks=4 threads=32 cluster=0\n", "1: '0' is not a whole number from 1 to 1024")
+
     def test_a_cycle_of_edges_is_told(self):
         self.refused(
             KERNEL + "graph\nnode a k\nnode b k\nnode c k\nedge a b\nedge b c\nedge c b\nend\n",

@@ -8,6 +8,7 @@
  *     mock
  *     image kind=ptx target=90 suffix=a version=85 | ORIGIN | UNREAD
  *     kernel name=_Z1fv waits=yes always=no triggers=no wait_count=2 registers=32 shared=1024 touches=yes launch=1 checked=1
+ *     kernel name=k threads=256 per_sm=2 block=128x2x1 cluster=4x1x1 most_cluster=8 set_cluster=1 counts_clusters=yes
  *     finding rule=read-before-wait level=warning line=12 column=5 parameter=1 offset=8 count=2 place=1 plain=1 |
  *         MESSAGE | ADVICE | PARAMETER NAME | SUPPRESSED | MACHINE (in one line)
  *     place line=30 column=12 | FILE | FUNCTION                   (of the last finding)
@@ -16,6 +17,7 @@
  *     fail status=INVALID_IMAGE line=3 column=7 | MESSAGE
  *
  * The first line of an ELF file or an archive is passed over: "\177ELF" and "!<arch>". */
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -123,6 +125,16 @@ static pdl_inspect_place *make_place(pdl_inspection *inspection, const struct li
     return place;
 }
 
+/* KEY=XxYxZ; stays 0 without. */
+static void read_extent(const struct line *line, const char *key, uint32_t extent[3])
+{
+    const char *const value = value_of(line, key);
+    if (value != NULL &&
+        sscanf(value, "%" SCNu32 "x%" SCNu32 "x%" SCNu32, &extent[0], &extent[1], &extent[2]) < 3) {
+        abort();
+    }
+}
+
 static void add_kernel(pdl_inspection *inspection, const struct line *line)
 {
     const char *name = value_of(line, "name");
@@ -139,6 +151,13 @@ static void add_kernel(pdl_inspection *inspection, const struct line *line)
     info.registers_per_thread = (int32_t)number_of(line, "registers", -1);
     info.static_shared_memory = (int32_t)number_of(line, "shared", -1);
     info.parameter_count = (int32_t)number_of(line, "parameters", -1);
+    info.max_threads_per_block = (int32_t)number_of(line, "threads", -1);
+    info.min_blocks_per_multiprocessor = (int32_t)number_of(line, "per_sm", -1);
+    info.max_cluster_blocks = (uint32_t)number_of(line, "most_cluster", 0);
+    info.cluster_must_be_set = (uint32_t)number_of(line, "set_cluster", 0);
+    info.blocks_are_clusters = known_of(line, "counts_clusters");
+    read_extent(line, "block", info.required_block);
+    read_extent(line, "cluster", info.required_cluster);
     kernel.touches_memory = known_of(line, "touches");
     kernel.launch = (uint32_t)number_of(line, "launch", PDL_INSPECT_LAUNCH_UNKNOWN);
     if (line->texts[0] != NULL) {

@@ -30,6 +30,17 @@ image kind=sass target=80
 kernel name=old waits=no triggers=no registers=20 shared=0
 """
 
+BOUNDED = """mock
+image kind=sass target=90
+kernel name=small waits=yes triggers=yes registers=16 shared=0 threads=256
+kernel name=step waits=yes triggers=yes registers=16 shared=0 cluster=4x1x1 set_cluster=1 counts_clusters=no
+kernel name=flat waits=yes triggers=yes registers=16 shared=0 cluster=2x2x1
+kernel name=open waits=yes triggers=yes registers=16 shared=0 set_cluster=1
+kernel name=most waits=yes triggers=yes registers=16 shared=0 most_cluster=4
+kernel name=sized waits=yes triggers=yes registers=16 shared=0 threads=256 block=128x2x1
+kernel name=counts waits=yes triggers=yes registers=16 shared=0 threads=128 block=128x1x1 cluster=2x1x1 counts_clusters=yes
+"""
+
 SOURCE = """#include <pdl/device.cuh>
 __global__ void first(float *x) { PDL_WAIT(); PDL_LAUNCH_DEPENDENTS(); x[threadIdx.x] = 1; }
 __global__ void second(float *x)
@@ -40,6 +51,12 @@ __global__ void second(float *x)
     __syncthreads();
     x[threadIdx.x] = part[255 - threadIdx.x];
 }
+"""
+
+BOUNDED_SOURCE = """
+extern "C" __global__ void plain(float *x) { x[threadIdx.x] = 1; }
+extern "C" __global__ void __launch_bounds__(256, 2, 4) bounds(float *x) { x[threadIdx.x] = 1; }
+extern "C" __global__ void __cluster_dims__(4, 2, 1) dims(float *x) { x[threadIdx.x] = 1; }
 """
 
 
@@ -174,6 +191,51 @@ class Code(Case):
         self.assertIn("(machine code for sm_90)", result.stdout)
         self.assertEqual(self.conditions(result)["triggers"], "yes")
         self.assertEqual(result.returncode, 0)
+
+    def test_bounds_of_the_code_count(self):
+        path = self.file("k.cubin", BOUNDED)
+        fine = "small,blocks=132,threads=256"
+        table = (
+            ("small,blocks=132,threads=256", 0, "yes", "yes", "132 blocks of 256 threads;"),
+            ("small,blocks=132,threads=512", 1, "NO", "yes", "a block has 512 threads, and its code allows 256"),
+            ("small,blocks=132,threads=257", 1, "NO", "yes", "a block has 257 threads"),
+            ("step,blocks=134,threads=256", 1, "yes", "NO", "clusters of 4 blocks do not divide its grid of 134"),
+            ("step,blocks=136,threads=256", 2, "yes", "?", "136 blocks of 256 threads in clusters of 4"),
+            ("step,blocks=136,threads=256,cluster=2", 1, "yes", "NO", "cluster is 2, and its code is compiled for clusters of 4 x 1 x 1"),
+            ("step,blocks=136,threads=256,cluster=4", 2, "yes", "?", "in clusters of 4"),
+            ("step,grid=8x3,threads=256", 2, "yes", "?", "24 blocks of 256 threads in clusters of 4"),
+            ("step,grid=3x8,threads=256", 1, "yes", "NO", "do not divide its grid of 24"),
+            ("step,blocks=136,threads=256,cluster=1x4", 1, "yes", "NO", "compiled for clusters of 4 x 1 x 1"),
+            ("flat,grid=2x2,threads=256", 2, "yes", "?", "in clusters of 4"),
+            ("flat,grid=4x3,threads=256", 1, "yes", "NO", "do not divide its grid of 12"),
+            ("open,blocks=132,threads=256", 1, "yes", "NO", "add cluster=N"),
+            ("open,blocks=132,threads=256,cluster=2", 2, "yes", "?", "in clusters of 2"),
+            ("most,blocks=128,threads=256,cluster=8", 1, "yes", "NO", "cluster is 8, and its code allows 4"),
+            ("most,blocks=128,threads=256,cluster=4", 2, "yes", "?", "in clusters of 4"),
+            ("most,blocks=128,threads=256", 0, "yes", "yes", "128 blocks of 256 threads;"),
+            ("sized,blocks=132,threads=256", 0, "yes", "yes", "132 blocks of 256 threads;"),
+            ("sized,blocks=132", 0, "yes", "yes", "132 blocks of 256 threads;"),
+            ("sized,blocks=132,block=128x2", 0, "yes", "yes", "132 blocks of 256 threads;"),
+            ("sized,blocks=132,block=2x128", 1, "NO", "yes", "its code requires 128 x 2 x 1"),
+            ("sized,blocks=132,threads=64", 1, "NO", "yes", "a block has 64 threads, and its code requires 128 x 2 x 1"),
+            ("counts,blocks=67,threads=128", 2, "yes", "?", "134 blocks of 128 threads in clusters of 2"),
+            ("counts,blocks=67,threads=128,cluster=4", 1, "yes", "NO", "compiled for clusters of 2 x 1 x 1"),
+        )
+        for spec, code, threads, cluster, text in table:
+            for pair in (fine, spec), (spec, fine):
+                result = self.overlap(*pair, path)
+                self.assertEqual((result.stderr, result.returncode), ("", code), pair)
+                conditions = self.conditions(result)
+                self.assertEqual((conditions["threads"], conditions["cluster"]), (threads, cluster), pair)
+                self.assertIn(text, self.plain(result), pair)
+                role = "secondary" if pair[1] == spec else "primary"
+                self.assertEqual("the %s cannot be launched: " % role in self.plain(result), code == 1, pair)
+                self.assertEqual("early launch: no" in result.stdout, code == 1, pair)
+
+    def test_clusters_of_the_command_line_divide_the_grid(self):
+        for spec, code in ("blocks=134,cluster=4", 1), ("blocks=136,cluster=4", 2), ("grid=4x3,cluster=2x2", 1), ("grid=4x2,cluster=2x2", 2):
+            result = self.overlap(SMALL, spec + ",threads=128,registers=32")
+            self.assertEqual((result.stderr, result.returncode), ("", code), spec)
 
     def test_the_other_way_round_nothing_triggers(self):
         path = self.file("k.cubin", CODE)
@@ -339,6 +401,15 @@ class Json(Case):
         )
         self.assertEqual(made["primary"]["per_sm"], 2)
         self.assertEqual(made["primary"]["carveout"], None)
+        self.assertEqual((made["primary"]["cluster"], made["primary"]["refused"]), (None, None))
+
+    def test_what_the_code_refuses(self):
+        path = self.file("k.cubin", BOUNDED)
+        made = self.document("small,blocks=132,threads=256", "step,blocks=134,threads=256", path)
+        self.assertEqual((made["overlap"], made["early_launch"]), ("no", "no"))
+        self.assertEqual(made["secondary"]["cluster"], 4)
+        self.assertEqual(made["secondary"]["refused"], "clusters of 4 blocks do not divide its grid of 134")
+        self.assertEqual(made["primary"]["refused"], None)
 
     def test_what_is_not_known_is_null(self):
         path = self.file("k.ptx", CODE)
@@ -366,6 +437,22 @@ class Toolkit(Case):
         result = self.overlap("_Z6secondPf,blocks=132,threads=256", "_Z5firstPf,blocks=9,threads=256", cubin)
         self.assertEqual(self.conditions(result)["triggers"], "NO")
         self.assertEqual(result.returncode, 1)
+
+    def test_bounds_that_nvcc_compiles_in(self):
+        source = self.file("k.cu", BOUNDED_SOURCE)
+        for kind, per_sm in ("cubin", None), ("ptx", 2):
+            made = self.path("k." + kind)
+            subprocess.run(
+                [tooltest.nvcc, "-I", tooltest.include, "-arch=sm_90", "-" + kind, "-o", made, source],
+                cwd=self.directory, check=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+            )
+            kernels = json.loads(self.tool("inspect", "--json", made).stdout)["kernels"]
+            bounds = {kernel["name"]: kernel["bounds"] for kernel in kernels}
+            plain = {"threads": None, "block": None, "per_sm": None, "cluster": None, "cluster_must_be_set": False,
+                     "max_cluster": None, "blocks_are_clusters": "no"}
+            self.assertEqual(bounds["plain"], plain)
+            self.assertEqual(bounds["bounds"], {**plain, "threads": 256, "per_sm": per_sm, "max_cluster": 4})
+            self.assertEqual(bounds["dims"], {**plain, "cluster": [4, 2, 1], "cluster_must_be_set": True})
 
 
 if __name__ == "__main__":

@@ -729,6 +729,25 @@ class Inspect(Case):
         self.assertEqual(result.stdout.splitlines()[-1], "2 kernels: 1 waits, 1 triggers, 1 unknown")
         self.assertEqual((result.stderr, result.returncode), ("", 0))
 
+    BOUNDS = (
+        "mock\nimage kind=ptx target=90\n"
+        "kernel name=a threads=256 per_sm=2 most_cluster=4 counts_clusters=no\n"
+        "kernel name=b threads=128 block=128x1x1 cluster=2x1x1 counts_clusters=yes\n"
+        "kernel name=c set_cluster=1\nkernel name=d cluster=4x2x1 set_cluster=1\nkernel name=e\n"
+    )
+
+    def test_bounds_have_a_column(self):
+        result = self.tool("inspect", self.file("p", self.BOUNDS))
+        lines = result.stdout.splitlines()
+        self.assertEqual(lines[0].split()[-3:], ["shared", "bounds", "kernel"])
+        self.assertEqual(
+            [line[lines[0].index("bounds"):].split("  ")[0] for line in lines[1:6]],
+            ["threads <= 256, 2 per SM, cluster <= 4", "block 128x1x1, cluster 2x1x1, grid of clusters",
+             "cluster set at launch", "cluster 4x2x1", "-"],
+        )
+        result = self.tool("inspect", "--kernel", "e", self.file("p", self.BOUNDS))
+        self.assertNotIn("bounds", result.stdout)
+
     def test_several_files_are_named(self):
         empty = self.file("empty", "mock\nimage\n")
         result = self.tool("inspect", self.file("p", self.TEXT), empty, self.path("missing"))
@@ -809,6 +828,20 @@ class Inspect(Case):
         self.assertEqual([k["registers"] for k in result["kernels"]], [None, 128])
         self.assertEqual([k["image"] for k in result["kernels"]], [0, 1])
         self.assertEqual([k["waits"] for k in result["kernels"]], ["yes", "unknown"])
+
+    def test_bounds_in_json(self):
+        if "json" in tooltest.without:
+            self.skipTest("no JSON in this build")
+        result = json.loads(self.tool("inspect", "--json", self.file("p", self.BOUNDS)).stdout)
+        none = {"threads": None, "block": None, "per_sm": None, "cluster": None, "cluster_must_be_set": False,
+                "max_cluster": None, "blocks_are_clusters": "unknown"}
+        self.assertEqual([k["bounds"] for k in result["kernels"]], [
+            {**none, "threads": 256, "per_sm": 2, "max_cluster": 4, "blocks_are_clusters": "no"},
+            {**none, "threads": 128, "block": [128, 1, 1], "cluster": [2, 1, 1], "blocks_are_clusters": "yes"},
+            {**none, "cluster_must_be_set": True},
+            {**none, "cluster": [4, 2, 1], "cluster_must_be_set": True},
+            none,
+        ])
 
 
 class CommandLine(Case):

@@ -464,3 +464,39 @@ const char *known_name(uint32_t known)
 {
     return known == PDL_YES ? "yes" : known == PDL_NO ? "no" : "unknown";
 }
+
+/* Appends to a list; frees both. */
+static void append(char **list, char *part)
+{
+    char *const longer = *list == NULL ? copy_text(part) : format_text("%s, %s", *list, part);
+    free(*list);
+    free(part);
+    *list = longer;
+}
+
+char *bounds_text(const pdl_kernel_info *info)
+{
+    const uint32_t *const block = info->required_block;
+    const uint32_t *const cluster = info->required_cluster;
+    char *text = NULL;
+    if (block[0] > 0) {
+        append(&text, format_text("block %ux%ux%u", block[0], block[1], block[2]));
+    } else if (info->max_threads_per_block > 0) {
+        append(&text, format_text("threads <= %d", (int)info->max_threads_per_block));
+    }
+    if (info->min_blocks_per_multiprocessor > 0) {
+        append(&text, format_text("%d per SM", (int)info->min_blocks_per_multiprocessor));
+    }
+    if (cluster[0] > 0) {
+        append(&text, format_text("cluster %ux%ux%u", cluster[0], cluster[1], cluster[2]));
+    } else if (info->cluster_must_be_set != 0) {
+        append(&text, copy_text("cluster set at launch"));
+    }
+    if (info->max_cluster_blocks > 0) {
+        append(&text, format_text("cluster <= %u", info->max_cluster_blocks));
+    }
+    if (info->blocks_are_clusters == PDL_YES) {
+        append(&text, copy_text("grid of clusters"));
+    }
+    return text != NULL ? text : copy_text("-");
+}

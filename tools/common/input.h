@@ -40,5 +40,8 @@ char *target_name(const pdl_inspect_image *image);
 
 /* "yes", "no" or "unknown". */
 const char *known_name(uint32_t known);
+/* What its code says of a kernel's launches, such as "256 threads, cluster 4x1x1"; "-" for nothing. The caller frees
+ * it. */
+char *bounds_text(const pdl_kernel_info *info);
 
 #endif /* PDL_TOOLS_INPUT_H */

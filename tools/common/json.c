@@ -184,6 +184,29 @@ json_t *json_document(const struct inputs *inputs)
     return root;
 }
 
+static json_t *json_extent(const uint32_t extent[3])
+{
+    json_t *const array = extent[0] > 0 ? json_new_array() : json_null();
+    for (int i = 0; i < 3 && extent[0] > 0; i++) {
+        json_add(array, json_number(extent[i]));
+    }
+    return array;
+}
+
+/* What code says of launches; null where it says nothing. */
+static json_t *json_bounds(const pdl_kernel_info *info)
+{
+    json_t *object = json_new_object();
+    json_set(object, "threads", json_number_from(info->max_threads_per_block, 1));
+    json_set(object, "block", json_extent(info->required_block));
+    json_set(object, "per_sm", json_number_from(info->min_blocks_per_multiprocessor, 1));
+    json_set(object, "cluster", json_extent(info->required_cluster));
+    json_set(object, "cluster_must_be_set", json_boolean(info->cluster_must_be_set != 0));
+    json_set(object, "max_cluster", json_number_from(info->max_cluster_blocks, 1));
+    json_set(object, "blocks_are_clusters", json_text(known_name(info->blocks_are_clusters)));
+    return object;
+}
+
 static json_t *json_kernel(const pdl_inspect_kernel *kernel, size_t first_image)
 {
     const pdl_kernel_info *info = kernel->info;
@@ -205,6 +228,7 @@ static json_t *json_kernel(const pdl_inspect_kernel *kernel, size_t first_image)
     json_set(object, "registers", json_number_from(info->registers_per_thread, 0));
     json_set(object, "shared_memory", json_number_from(info->static_shared_memory, 0));
     json_set(object, "parameters", json_number_from(info->parameter_count, 0));
+    json_set(object, "bounds", json_bounds(info));
     json_set(object, "place", json_place(kernel->place));
     json_set(object, "ptx_line", json_number_from(kernel->line, 1));
     json_set(object, "unchecked", json_shown(kernel->unchecked));

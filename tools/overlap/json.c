@@ -22,6 +22,8 @@ static json_t *kernel_json(const struct overlap_spec *spec, uint32_t per_sm)
     json_set(object, "carveout", json_number_from(side->block.carveout, 0));
     json_set(object, "barriers",
              side->barriers_known ? json_number(side->block.barriers) : json_null());
+    json_set(object, "cluster", json_number_from(side->cluster, 1));
+    json_set(object, "refused", json_text(spec->refused));
     json_set(object, "code", json_number_from(side->code, 0));
     json_set(object, "waits", known(side->waits));
     json_set(object, "triggers", known(side->triggers));

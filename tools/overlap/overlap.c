@@ -22,9 +22,10 @@ static void usage(void)
                 "room for, every condition, and what would have to shrink. Needs no device.\n"
                 "\n"
                 "KERNEL is KEY=VALUE,... or, with FILE, NAME[,KEY=VALUE...]: registers, static\n"
-                "shared memory, waits and triggers then come from the code.\n"
+                "shared memory, clusters, limits of launches, waits and triggers then come from\n"
+                "the code.\n"
                 "\n"
-                "  blocks=N or grid=XxYxZ    blocks of the launch\n"
+                "  blocks=N or grid=XxYxZ    grid of the launch\n"
                 "  threads=N or block=XxYxZ  threads per block\n"
                 "  registers=N               registers per thread\n"
                 "  shared=BYTES              static shared memory per block, such as 48K\n"
@@ -32,7 +33,7 @@ static void usage(void)
                 "  carveout=PERCENT          preferred share of shared memory (default: the\n"
                 "                            choice of the driver)\n"
                 "  barriers=N                barriers per block, 0 to 16\n"
-                "  cluster=N                 blocks per cluster\n"
+                "  cluster=N                 blocks per cluster (default: as compiled in)\n"
                 "  cooperative=yes|no        cooperative launch (default: no)\n"
                 "  overlap=yes|no            the launch asks for overlap (default: yes)\n"
                 "  waits=yes|no|unknown, triggers=yes|no|unknown, code=9.0\n"
@@ -84,14 +85,17 @@ static void print_kernel(const struct overlap_spec *spec, uint32_t per_sm)
                           "block; %u per SM",
                           side->block.registers, bytes, per_sm)
             : copy_text("");
+    char *const clusters =
+        side->cluster > 1 ? format_text(" in clusters of %u", side->cluster) : copy_text("");
     char *const text =
-        format_text("%s: %s%s%s%s, %s of %u threads%s", spec->role, spec->name,
+        format_text("%s: %s%s%s%s, %s of %u threads%s%s", spec->role, spec->name,
                     spec->origin != NULL ? " (" : "", spec->origin != NULL ? spec->origin : "",
-                    spec->origin != NULL ? ")" : "", blocks, side->block.threads, needs);
+                    spec->origin != NULL ? ")" : "", blocks, side->block.threads, clusters, needs);
     print_wrapped(stdout, 0, INDENT, text);
     free(blocks);
     free(bytes);
     free(needs);
+    free(clusters);
     free(text);
 }
 

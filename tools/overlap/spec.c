@@ -34,27 +34,34 @@ static bool parse_bytes(const char *text, int64_t *bytes)
     return good;
 }
 
-/* An extent: 132, 16x8, 16x8x2; as their product. */
-static bool parse_extent(const char *text, int64_t most, int64_t *product)
+/* An extent: 132, 16x8, 16x8x2; and its product. */
+static bool parse_extent(const char *text, int64_t most, struct overlap_extent *extent,
+                         int64_t *product)
 {
+    struct overlap_extent read = {.each = {1, 1, 1}};
     char *copy = copy_text(text);
     char *rest = copy;
     int64_t made = 1;
     bool good = true;
-    int axes = 0;
     while (good && rest != NULL) {
         int64_t number = 0;
         char *next = strchr(rest, 'x');
         if (next != NULL) {
             *next++ = '\0';
         }
-        good = ++axes <= 3 && parse_number(rest, most, &number) && number > 0;
+        good = read.axes < 3 && parse_number(rest, most, &number) && number > 0;
         good = good && made <= most / number;
-        made *= good ? number : 1;
+        if (good) {
+            made *= number;
+            read.each[read.axes++] = number;
+        }
         rest = next;
     }
     free(copy);
-    *product = good ? made : *product;
+    if (good) {
+        *product = made;
+        *extent = read;
+    }
     return good;
 }
 
@@ -101,10 +108,11 @@ static bool parse_code(const char *text, int32_t *code)
 
 /* ---- the command line's text ---------------------------------------------------------------- */
 
-static bool set_count(const char *text, int64_t most, uint32_t *count)
+static bool set_count(const char *text, int64_t most, struct overlap_extent *extent,
+                      uint32_t *count)
 {
     int64_t number = 0;
-    const bool good = parse_extent(text, most, &number);
+    const bool good = parse_extent(text, most, extent, &number);
     *count = good ? (uint32_t)number : *count;
     return good;
 }
@@ -131,7 +139,7 @@ static bool set_barriers(const char *text, struct overlap_spec *spec)
 static bool set_blocks(const char *text, struct overlap_spec *spec)
 {
     int64_t blocks = 0;
-    const bool good = parse_extent(text, INT64_C(1) << 62, &blocks);
+    const bool good = parse_extent(text, INT64_C(1) << 62, &spec->grid, &blocks);
     spec->side.blocks = good ? (uint64_t)blocks : spec->side.blocks;
     return good;
 }
@@ -145,7 +153,7 @@ static bool set_value(struct overlap_spec *spec, const char *key, const char *va
         return set_blocks(value, spec);
     }
     if (strcmp(key, "threads") == 0 || strcmp(key, "block") == 0) {
-        return set_count(value, 1024, &spec->side.block.threads);
+        return set_count(value, 1024, &spec->block, &spec->side.block.threads);
     }
     if (strcmp(key, "registers") == 0) {
         return parse_number(value, 255, &spec->registers);
@@ -163,7 +171,7 @@ static bool set_value(struct overlap_spec *spec, const char *key, const char *va
         return set_barriers(value, spec);
     }
     if (strcmp(key, "cluster") == 0) {
-        return set_count(value, 1024, &spec->side.cluster);
+        return set_count(value, 1024, &spec->cluster, &spec->side.cluster);
     }
     if (strcmp(key, "code") == 0) {
         return parse_code(value, &spec->side.code);
@@ -261,6 +269,7 @@ bool overlap_spec_read(const char *text, struct overlap_spec *spec)
 
 void overlap_spec_free(struct overlap_spec *spec)
 {
+    free(spec->refused);
     free(spec->kernel);
     free(spec->name);
     free(spec->origin);
@@ -398,6 +407,10 @@ static void take(const struct found *found, struct overlap_spec *spec)
     if (spec->side.triggers == PDL_UNKNOWN) {
         spec->side.triggers = kernel->triggers;
     }
+    spec->code = kernel;
+    if (spec->side.block.threads == 0 && kernel->required_block[0] > 0) {
+        spec->side.block.threads = (uint32_t)kernel->max_threads_per_block;
+    }
     char *target = target_name(found->image);
     spec->name = demangle(kernel->name);
     spec->origin = format_text(
@@ -470,6 +483,90 @@ static bool has_all(const struct overlap_spec *spec)
     return true;
 }
 
+static void refuse(struct overlap_spec *spec, pdl_condition condition, char *why)
+{
+    free(spec->refused);
+    spec->refused = why;
+    spec->side.refused = why;
+    spec->side.refused_by = condition;
+}
+
+/* Whether a launch has the extent that its code requires. A single number is a product. */
+static bool is_required(const struct overlap_extent *given, uint32_t product,
+                        const uint32_t required[3])
+{
+    bool same = (uint64_t)required[0] * required[1] * required[2] == product;
+    for (int i = 0; i < 3 && given->axes > 1; i++) {
+        same = same && given->each[i] == (int64_t)required[i];
+    }
+    return same;
+}
+
+static void check_threads(struct overlap_spec *spec)
+{
+    const pdl_kernel_info *const code = spec->code;
+    const uint32_t threads = spec->side.block.threads;
+    const uint32_t *const own = code->required_block;
+    if (own[0] > 0 && !is_required(&spec->block, threads, own)) {
+        refuse(spec, PDL_CONDITION_THREADS,
+               format_text("a block has %u threads, and its code requires %u x %u x %u "
+                           "(.reqntid)",
+                           threads, own[0], own[1], own[2]));
+    } else if (code->max_threads_per_block >= 0 &&
+               threads > (uint32_t)code->max_threads_per_block) {
+        refuse(spec, PDL_CONDITION_THREADS,
+               format_text("a block has %u threads, and its code allows %d (__launch_bounds__)",
+                           threads, (int)code->max_threads_per_block));
+    }
+}
+
+/* The cluster of the launch, or the one that is compiled in. */
+static void check_cluster(struct overlap_spec *spec)
+{
+    struct pdl_overlap_side *const side = &spec->side;
+    const pdl_kernel_info *const code = spec->code;
+    const uint32_t *const own = code->required_cluster;
+    if (own[0] > 0 && side->cluster > 0 && !is_required(&spec->cluster, side->cluster, own)) {
+        refuse(spec, PDL_CONDITION_CLUSTER,
+               format_text("cluster is %u, and its code is compiled for clusters of %u x %u x %u",
+                           side->cluster, own[0], own[1], own[2]));
+    } else if (own[0] == 0 && side->cluster == 0 && code->cluster_must_be_set != 0) {
+        refuse(spec, PDL_CONDITION_CLUSTER,
+               copy_text("its code is compiled for launches that set a cluster "
+                         "(__cluster_dims__() without a size): add cluster=N"));
+    } else if (code->max_cluster_blocks > 0 && side->cluster > code->max_cluster_blocks) {
+        refuse(spec, PDL_CONDITION_CLUSTER,
+               format_text("cluster is %u, and its code allows %u (.maxclusterrank)", side->cluster,
+                           code->max_cluster_blocks));
+    } else if (own[0] > 0) {
+        side->cluster = own[0] * own[1] * own[2];
+        for (int i = 0; i < 3; i++) {
+            spec->cluster.each[i] = own[i];
+        }
+        spec->cluster.axes = own[1] * own[2] > 1 ? 3 : 1;
+    }
+}
+
+/* Clusters have to divide the grid, unless it counts them. */
+static void check_grid(struct overlap_spec *spec)
+{
+    struct pdl_overlap_side *const side = &spec->side;
+    const uint32_t size = side->cluster > 0 ? side->cluster : 1;
+    bool divides = side->blocks % size == 0;
+    if (spec->code != NULL && spec->code->blocks_are_clusters == PDL_YES) {
+        side->blocks *= size;
+        return;
+    }
+    for (int i = 0; i < 3 && spec->grid.axes > 1 && spec->cluster.axes > 0; i++) {
+        divides = divides && spec->grid.each[i] % spec->cluster.each[i] == 0;
+    }
+    if (!divides) {
+        refuse(spec, PDL_CONDITION_CLUSTER,
+               format_text("clusters of %u blocks do not divide its grid of %llu", size,
+                           (unsigned long long)side->blocks));
+    }
+}
+
 bool overlap_spec_finish(struct overlap_spec *spec)
 {
     struct pdl_overlap_side *side = &spec->side;
@@ -483,6 +580,13 @@ bool overlap_spec_finish(struct overlap_spec *spec)
         side->triggers = side->triggers == PDL_UNKNOWN ? (uint32_t)PDL_YES : side->triggers;
         spec->static_shared = spec->static_shared < 0 ? 0 : spec->static_shared;
         spec->name = copy_text(spec->kernel != NULL ? spec->kernel : spec->role);
+    }
+    if (spec->code != NULL) {
+        check_threads(spec);
+        check_cluster(spec);
+    }
+    if (spec->refused == NULL) {
+        check_grid(spec);
     }
     side->name = spec->name;
     side->block_known = spec->registers >= 0 && spec->static_shared >= 0;

@@ -10,6 +10,12 @@
 #include "common/optional.h"
 #include "overlap/rules.h"
 
+/* Up to three numbers, as a grid is given. */
+struct overlap_extent {
+    int64_t each[3];
+    int axes; /* 0: not given */
+};
+
 /* A kernel of the command line: NAME[,KEY=VALUE...], or KEY=VALUE alone. */
 struct overlap_spec {
     const char *role;  /* "primary", "secondary" */
@@ -19,6 +25,9 @@ struct overlap_spec {
     int64_t registers; /* -1: not told, as below */
     int64_t static_shared;
     int64_t dynamic_shared;
+    struct overlap_extent grid, block, cluster;
+    const pdl_kernel_info *code; /* of the file; NULL without */
+    char *refused;               /* the text of side.refused */
     struct pdl_overlap_side side;
     bool asks; /* for the overlap */
 };

@@ -107,7 +107,8 @@ static bool kernel_value(const struct sim_device *device, const char *word,
     } counts[] = {{"blocks", &kernel->blocks, 1, 1U << 31},
                   {"threads", &kernel->threads, 1, 1024},
                   {"registers", &kernel->registers, 0, 255},
-                  {"shared", &kernel->shared, 0, 1U << 28}};
+                  {"shared", &kernel->shared, 0, 1U << 28},
+                  {"cluster", &kernel->cluster, 1, 1024}};
     const char *value = NULL;
     for (size_t i = 0; i < sizeof(times) / sizeof(*times); i++) {
         if ((value = sim_value_of(word, times[i].name)) != NULL) {
@@ -150,6 +151,28 @@ static bool kernel_word(const struct sim_device *device, const char *word,
     return kernel_value(device, word, kernel, wrong);
 }
 
+/* Clusters are launched whole, so that those which no launch could have are refused. */
+static bool check_cluster(const struct sim_device *device, const struct sim_kernel *kernel,
+                          char wrong[SIM_WRONG])
+{
+    enum pdl_resource scarce;
+    if (kernel->cluster <= 1) {
+        return true;
+    }
+    if (kernel->blocks % kernel->cluster != 0) {
+        return sim_fail(
+            wrong,
+            "kernel '%.60s' can never run: its clusters of %u blocks do not divide its %u blocks",
+            kernel->name, kernel->cluster, kernel->blocks);
+    }
+    const uint64_t room = (uint64_t)sim_kernel_fits(device, kernel, &scarce) * device->sms;
+    return kernel->cluster <= room ||
+           sim_fail(
+               wrong,
+               "kernel '%.60s' can never run: a cluster has %u blocks, and %s holds %llu of them",
+               kernel->name, kernel->cluster, device->name, (unsigned long long)room);
+}
+
 static bool check_fits(const struct sim_device *device, const struct sim_kernel *kernel,
                        char wrong[SIM_WRONG])
 {
@@ -183,5 +206,5 @@ bool sim_read_kernel(const struct sim_device *device, char *const *words, unsign
     if (kernel->blocks == 0 || kernel->threads == 0) {
         return sim_fail(wrong, "kernel '%.60s' needs blocks= and threads=", kernel->name);
     }
-    return check_fits(device, kernel, wrong);
+    return check_fits(device, kernel, wrong) && check_cluster(device, kernel, wrong);
 }

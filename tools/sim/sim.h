@@ -57,6 +57,7 @@ struct sim_kernel {
     char *name;
     unsigned line; /* of the description */
     unsigned blocks, threads, registers, shared;
+    unsigned cluster;     /* blocks that start together; 0 or 1: none */
     double prologue;      /* before the wait */
     double read;          /* after the wait, until what it reads first has come */
     double before, after; /* from there to the trigger, and from there to the end */

@@ -518,51 +518,11 @@ void pdl_flow_decide_needs(const struct pdl_flow *flow, uint32_t decision, bool 
 
 /* ---- the whole ----------------------------------------------------------------------------------------- */
 
-/* The number behind a directive, the product of up to three; 0 if it is not there. */
-static uint64_t product_of(const char *text, const char *end, const char *directive)
-{
-    const size_t length = strlen(directive);
-    uint64_t product = 1;
-    while (text + length < end && memcmp(text, directive, length) != 0) {
-        text++;
-    }
-    text += length;
-    if (text >= end) {
-        return 0;
-    }
-    while (text < end &&
-           (*text == ' ' || *text == '\t' || *text == ',' || (*text >= '0' && *text <= '9'))) {
-        uint64_t number = 0;
-        while (text < end && *text >= '0' && *text <= '9' && number < 4096) {
-            number = number * 10 + (uint64_t)(*text++ - '0');
-        }
-        product = number != 0 && product < 4096 ? product * number : product;
-        while (text < end && (*text == ' ' || *text == '\t' || *text == ',')) {
-            text++;
-        }
-    }
-    return product;
-}
-
-/* How many threads a block has at most, as the kernel says; 0 if it does not, or is a function. */
-static uint32_t threads_of(const struct pdl_flow *flow)
-{
-    const struct pdl_ptx_function *function = flow->body->function;
-    const char *end = flow->module->text + function->body;
-    const char *begin = end;
-    while (begin > flow->module->text && end - begin < 512 && *begin != ')') {
-        begin--;
-    }
-    const uint64_t most = product_of(begin, end, ".maxntid");
-    const uint64_t exact = product_of(begin, end, ".reqntid");
-    const uint64_t least = exact > 0 && (most == 0 || exact < most) ? exact : most;
-    return function->is_entry ? (uint32_t)least : 0;
-}
-
 bool pdl_flow_start_barriers(struct pdl_flow *flow)
 {
     const size_t blocks = flow->cfg->block_count;
-    flow->threads = threads_of(flow);
+    const struct pdl_ptx_function *const function = flow->body->function;
+    flow->threads = function->is_entry ? function->bounds.max_threads : 0;
     flow->one_warp = flow->threads > 0 && flow->threads <= 32;
     find_barriers(flow);
     flow->chained = 0;

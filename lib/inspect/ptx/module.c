@@ -504,6 +504,9 @@ static pdl_status read_function(struct pdl_ptx_module *module, struct pdl_lexer 
             }
             continue;
         }
+        if (pdl_bounds_directive(&function.bounds, lexer)) {
+            continue;
+        }
         if (at_mark(lexer, '(') && !pdl_lexer_skip(lexer)) {
             return pdl_ptx_fail(lexer, "')'");
         }

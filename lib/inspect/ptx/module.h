@@ -3,6 +3,7 @@
 #ifndef PDL_INSPECT_MODULE_H
 #define PDL_INSPECT_MODULE_H
 
+#include "code/bounds.h"
 #include "code/lexer.h"
 #include "inspect/inspection.h"
 #include "inspect/ptx/names.h"
@@ -87,6 +88,7 @@ struct pdl_ptx_function {
     uint32_t prototype;                        /* if its address is taken; else PDL_NONE */
     struct pdl_summary *summary;               /* of a function with a body, once it is known */
     struct pdl_special *specials;              /* the same for constant arguments */
+    struct pdl_bounds bounds;                  /* of a kernel */
 };
 
 /* What is written at a wait or a trigger in the source. */

@@ -48,6 +48,16 @@ static const struct {
     ANSWER(waits),
     ANSWER(waits_always),
     ANSWER(triggers),
+    NUMBER(required_cluster[0]),
+    NUMBER(required_cluster[1]),
+    NUMBER(required_cluster[2]),
+    NUMBER(required_block[0]),
+    NUMBER(required_block[1]),
+    NUMBER(required_block[2]),
+    NUMBER(max_cluster_blocks),
+    NUMBER(min_blocks_per_multiprocessor),
+    NUMBER(cluster_must_be_set),
+    ANSWER(blocks_are_clusters),
 #undef NUMBER
 #undef ANSWER
 };

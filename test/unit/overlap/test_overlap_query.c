@@ -242,6 +242,28 @@ static void clusters_leave_it_open(void **state)
     }
 }
 
+static void compiled_clusters_leave_it_open(unsigned kernel, const char *whose)
+{
+    set_kernel(kernel, CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH, 2);
+    set_kernel(kernel, CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_HEIGHT, 1);
+    set_kernel(kernel, CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_DEPTH, 1);
+    const pdl_overlap_report report = query();
+    assert_only(&report, PDL_CONDITION_CLUSTER, PDL_UNKNOWN, PDL_UNKNOWN, PDL_YES);
+    assert_non_null(strstr(report.message, whose));
+}
+
+static void clusters_compiled_into_the_primary_leave_it_open(void **state)
+{
+    (void)state;
+    compiled_clusters_leave_it_open(0, "the primary's clusters of 2 blocks");
+}
+
+static void clusters_compiled_into_the_secondary_leave_it_open(void **state)
+{
+    (void)state;
+    compiled_clusters_leave_it_open(1, "the secondary's clusters of 2 blocks");
+}
+
 static void a_driver_that_counts_otherwise_leaves_it_open(void **state)
 {
     (void)state;
@@ -680,6 +702,8 @@ int main(void)
         PAIR_TEST(a_primary_without_a_trigger_hides_launch_latency_only),
         PAIR_TEST(a_primary_not_known_to_trigger_leaves_it_open),
         PAIR_TEST(clusters_leave_it_open),
+        PAIR_TEST(clusters_compiled_into_the_primary_leave_it_open),
+        PAIR_TEST(clusters_compiled_into_the_secondary_leave_it_open),
         PAIR_TEST(a_driver_that_counts_otherwise_leaves_it_open),
         PAIR_TEST(the_room_beside_the_primary_is_counted),
         PAIR_TEST(more_than_the_grid_never_fits),

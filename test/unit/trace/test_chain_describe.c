@@ -74,6 +74,34 @@ static void the_whole_grid_and_all_shared_memory_count(void **state)
     pdl_kernel_destroy(kernel);
 }
 
+static void clusters_that_are_compiled_in_are_told(void **state)
+{
+    (void)state;
+    static const char text[] =
+        ".version 9.0\n.target sm_90\n.entry fc1(.param .u64 a, .param .u32 b) "
+        "%s.reqnctapercluster 2, 1, 1 { griddepcontrol.wait; ret; }\n";
+    for (int counts = 0; counts < 2; counts++) {
+        char image[256];
+        pdl_kernel *kernel = NULL;
+        (void)snprintf(image, sizeof(image), text, counts ? ".blocksareclusters " : "");
+        mock.kernels[0].attributes[0][CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH] = 2;
+        mock.kernels[0].attributes[0][CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_HEIGHT] = 1;
+        mock.kernels[0].attributes[0][CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_DEPTH] = 1;
+        assert_ok(pdl_kernel_from_image(image, strlen(image), "fc1", &kernel));
+        pdl_chain *chain = make_chain();
+        struct values values = values_of(0);
+        void *args[] = {&values.pointer, &values.number};
+        const pdl_launch_desc desc = PDL_LAUNCH_DESC(.grid = {30}, .block = {64});
+        assert_ok(pdl_chain_add(chain, kernel, &desc, args, NULL, 0, NULL));
+        assert_ok(pdl_chain_describe(chain, path));
+        const char *const line = written();
+        assert_non_null(strstr(line, counts ? " blocks=60 " : " blocks=30 "));
+        assert_non_null(strstr(line, " after=1us trigger=never cluster=2\n"));
+        pdl_chain_destroy(chain);
+        pdl_kernel_destroy(kernel);
+    }
+}
+
 static void what_is_known_of_waits_and_triggers_is_told(void **state)
 {
     (void)state;
@@ -168,6 +196,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         GRAPH_TEST(links_are_kernels_with_their_sizes_and_edges),
         GRAPH_TEST(the_whole_grid_and_all_shared_memory_count),
+        GRAPH_TEST(clusters_that_are_compiled_in_are_told),
         GRAPH_TEST(what_is_known_of_waits_and_triggers_is_told),
         GRAPH_TEST(edges_come_after_the_nodes_of_links_that_were_added_later),
         GRAPH_TEST(a_link_that_waits_for_several_has_an_edge_from_each),

@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: MIT */
+/* Clusters that are compiled in: what a launch may have, and that explain says so before. */
+#include "support.h"
+
+#define HEAD ".version 9.0\n.target sm_90\n.address_size 64\n"
+
+/* What is compiled in: PTX, and the same as the driver has it. */
+static const struct compiled {
+    const char *directives;
+    uint32_t cluster[3];
+    bool must_be_set;
+    bool counts_clusters;
+} compiled[] = {
+    {"", {0, 0, 0}, false, false},
+    {".maxntid 256, 1, 1\n.minnctapersm 2\n.maxclusterrank 4", {0, 0, 0}, false, false},
+    {".explicitcluster", {0, 0, 0}, true, false},
+    {".explicitcluster\n.reqnctapercluster 4, 1, 1", {4, 1, 1}, true, false},
+    {".explicitcluster\n.reqnctapercluster 2, 2, 1", {2, 2, 1}, true, false},
+    {".reqnctapercluster 1, 1, 2", {1, 1, 2}, false, false},
+    {".reqnctapercluster 1, 1, 1", {1, 1, 1}, false, false},
+    {".blocksareclusters\n.reqntid 128, 1, 1\n.reqnctapercluster 2, 1, 1", {2, 1, 1}, false, true},
+};
+
+static const uint32_t grids[][3] = {{134, 0, 0}, {136, 1, 1}, {4, 4, 4},
+                                    {134, 3, 2}, {8, 1, 3},   {67, 0, 0}};
+static const uint32_t clusters[][3] = {{0, 0, 0}, {1, 0, 0}, {2, 0, 0},
+                                       {4, 1, 1}, {2, 2, 1}, {1, 1, 2}};
+
+enum way { BY_IMAGE, BY_FUNCTION, BY_SYMBOL, WAYS };
+
+static pdl_kernel *make(enum way way, const struct compiled *in)
+{
+    pdl_kernel *kernel = NULL;
+    char text[512];
+    int *const attributes = mock.kernels[0].attributes[0];
+    attributes[CU_FUNC_ATTRIBUTE_CLUSTER_SIZE_MUST_BE_SET] = in->must_be_set;
+    attributes[CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH] = (int)in->cluster[0];
+    attributes[CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_HEIGHT] = (int)in->cluster[1];
+    attributes[CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_DEPTH] = (int)in->cluster[2];
+    mock.kernels[0].counts_clusters = in->counts_clusters;
+    if (way == BY_IMAGE) {
+        (void)snprintf(text, sizeof(text), HEAD ".visible .entry fc1()\n%s\n{ ret; }\n",
+                       in->directives);
+        assert_ok(pdl_kernel_from_image(text, strlen(text), "fc1", &kernel));
+        return kernel;
+    }
+    return make_kernel(way == BY_FUNCTION ? FROM_FUNCTION : FROM_SYMBOL, 0);
+}
+
+static uint32_t or_one(uint32_t number)
+{
+    return number != 0 ? number : 1;
+}
+
+static bool divides(const uint32_t part[3], const uint32_t whole[3])
+{
+    return or_one(whole[0]) % or_one(part[0]) == 0 && or_one(whole[1]) % or_one(part[1]) == 0 &&
+           or_one(whole[2]) % or_one(part[2]) == 0;
+}
+
+/* Whether CUDA launches it. */
+static bool is_allowed(const struct compiled *in, const uint32_t grid[3], const uint32_t given[3])
+{
+    const bool sets = given[0] != 0;
+    const bool has = in->cluster[0] != 0;
+    for (int i = 0; i < 3; i++) {
+        if (sets && has && or_one(given[i]) != in->cluster[i]) {
+            return false;
+        }
+    }
+    if (!sets && !has) {
+        return !in->must_be_set;
+    }
+    return in->counts_clusters || divides(sets ? given : in->cluster, grid);
+}
+
+/* A launch with the cluster in its field, or as an attribute of the caller's. */
+static void check_launch(pdl_kernel *kernel, enum way way, const struct compiled *in,
+                         const uint32_t grid[3], const uint32_t given[3], bool as_extra)
+{
+    pdl_launch_report report = PDL_LAUNCH_REPORT_INIT;
+    pdl_launch_desc desc = plain_desc();
+    CUlaunchAttribute extra = {.id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION};
+    desc.block[0] = 128;
+    memcpy(desc.grid, grid, sizeof(desc.grid));
+    if (as_extra) {
+        extra.value.clusterDim.x = given[0];
+        extra.value.clusterDim.y = or_one(given[1]);
+        extra.value.clusterDim.z = or_one(given[2]);
+        desc.extra_attributes = &extra;
+        desc.extra_attribute_count = 1;
+    } else {
+        memcpy(desc.cluster, given, sizeof(desc.cluster));
+    }
+    /* A cluster in the descriptor divides the grid, unless the code is known to count clusters. */
+    const bool open = way == BY_FUNCTION && in->counts_clusters && !as_extra;
+    const bool allowed =
+        is_allowed(in, grid, given) && !(open && given[0] != 0 && !divides(given, grid));
+    const unsigned before = mock.calls[MOCK_cuLaunchKernelEx];
+    const pdl_status explained = pdl_launch_explain(kernel, &desc, &report);
+    const pdl_status launched = pdl_launch(kernel, &desc, NULL);
+    const unsigned calls = mock.calls[MOCK_cuLaunchKernelEx] - before;
+    if ((launched == PDL_SUCCESS) != allowed) {
+        fail_msg("[%s] way %d, grid %u x %u x %u, cluster %u x %u x %u%s: %s", in->directives,
+                 (int)way, grid[0], grid[1], grid[2], given[0], given[1], given[2],
+                 as_extra ? " as an attribute" : "",
+                 launched == PDL_SUCCESS ? "launched" : pdl_last_error()->message);
+    }
+    if (!allowed) {
+        assert_int_equal(launched, PDL_ERROR_INVALID_CLUSTER);
+        assert_non_null(strstr(pdl_last_error()->message, "cluster"));
+    }
+    if (way == BY_IMAGE || !in->counts_clusters) {
+        /* Of code that may count clusters, only the driver knows. */
+        if (way == BY_FUNCTION && explained == PDL_SUCCESS && !allowed) {
+            assert_non_null(strstr(report.message, "unless the code counts clusters"));
+        } else {
+            assert_int_equal(explained, launched);
+            assert_int_equal(calls > 0, allowed);
+        }
+    }
+}
+
+static void launches_with_clusters_are_what_the_code_allows(void **state)
+{
+    (void)state;
+    for (int way = 0; way < BY_SYMBOL; way++) {
+        for (size_t i = 0; i < COUNT_OF(compiled); i++) {
+            pdl_kernel *kernel = make((enum way)way, &compiled[i]);
+            for (size_t g = 0; g < COUNT_OF(grids); g++) {
+                for (size_t c = 0; c < COUNT_OF(clusters); c++) {
+                    check_launch(kernel, (enum way)way, &compiled[i], grids[g], clusters[c], false);
+                    if (clusters[c][0] != 0 && compiled[i].cluster[0] != 0 &&
+                        divides(clusters[c], grids[g])) {
+                        check_launch(kernel, (enum way)way, &compiled[i], grids[g], clusters[c],
+                                     true);
+                    }
+                }
+            }
+            pdl_kernel_destroy(kernel);
+        }
+    }
+}
+
+static void refusals_have_the_numbers(void **state)
+{
+    (void)state;
+    pdl_launch_report report = PDL_LAUNCH_REPORT_INIT;
+    pdl_launch_desc desc = plain_desc();
+    pdl_kernel *kernel = make(BY_IMAGE, &compiled[3]);
+    desc.grid[0] = 134;
+    assert_refused(pdl_launch_explain(kernel, &desc, &report), PDL_ERROR_INVALID_CLUSTER, "grid",
+                   "134 x 1 x 1", "4 x 1 x 1", "fc1");
+    assert_non_null(strstr(report.message, "not launched: grid is 134 x 1 x 1"));
+    desc.grid[0] = 136;
+    desc.cluster[0] = 2;
+    assert_refused(pdl_launch(kernel, &desc, NULL), PDL_ERROR_INVALID_CLUSTER, "cluster",
+                   "2 x 1 x 1", "4 x 1 x 1", "fc1");
+    desc.cluster[0] = 4;
+    assert_ok(pdl_launch(kernel, &desc, NULL));
+    pdl_kernel_destroy(kernel);
+    kernel = make(BY_IMAGE, &compiled[2]);
+    desc.cluster[0] = 0;
+    assert_refused(pdl_launch(kernel, &desc, NULL), PDL_ERROR_INVALID_CLUSTER, "cluster", "fc1",
+                   "not set");
+    desc.grid[0] = 0;
+    assert_refused(pdl_launch(kernel, &desc, NULL), PDL_ERROR_INVALID_GRID, "grid", "grid.x", "0");
+    pdl_kernel_destroy(kernel);
+    kernel = make(BY_FUNCTION, &compiled[3]);
+    desc.grid[0] = 134;
+    assert_refused(pdl_launch(kernel, &desc, NULL), PDL_ERROR_INVALID_CLUSTER, "grid",
+                   "134 x 1 x 1", "4 x 1 x 1", "CUDA_ERROR_INVALID_VALUE");
+    pdl_kernel_destroy(kernel);
+}
+
+/* Where nothing is compiled in, anyone may set a cluster for the kernel, and change it. */
+static void a_cluster_that_was_changed_since_refuses_nothing(void **state)
+{
+    (void)state;
+    pdl_launch_desc desc = plain_desc();
+    pdl_kernel *kernel = make(BY_FUNCTION, &compiled[3]);
+    desc.grid[0] = 136;
+    desc.cluster[0] = 2;
+    assert_refused(pdl_launch(kernel, &desc, NULL), PDL_ERROR_INVALID_CLUSTER, "cluster", "4");
+    mock.kernels[0].attributes[0][CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH] = 2;
+    assert_ok(pdl_launch(kernel, &desc, NULL));
+    pdl_kernel_destroy(kernel);
+}
+
+static void what_is_compiled_in_is_shown(void **state)
+{
+    (void)state;
+    for (int way = 0; way < WAYS; way++) {
+        for (size_t i = 0; i < COUNT_OF(compiled); i++) {
+            pdl_kernel_info info = PDL_KERNEL_INFO_INIT;
+            pdl_kernel *kernel = make((enum way)way, &compiled[i]);
+            assert_ok(pdl_kernel_get(kernel, 0, &info));
+            assert_memory_equal(info.required_cluster, compiled[i].cluster, 12);
+            assert_int_equal(info.cluster_must_be_set, compiled[i].must_be_set);
+            assert_int_equal(info.min_blocks_per_multiprocessor, -1);
+            if (way == BY_IMAGE) {
+                assert_int_equal(info.blocks_are_clusters,
+                                 compiled[i].counts_clusters ? PDL_YES : PDL_NO);
+            }
+            pdl_kernel_destroy(kernel);
+        }
+    }
+}
+
+static void occupancy_counts_the_clusters_that_are_compiled_in(void **state)
+{
+    (void)state;
+    pdl_launch_desc desc = plain_desc();
+    pdl_occupancy occupancy = PDL_OCCUPANCY_INIT;
+    pdl_kernel *kernel = make(BY_FUNCTION, &compiled[4]);
+    desc.grid[0] = desc.grid[1] = 8;
+    assert_ok(pdl_launch_occupancy(kernel, &desc, &occupancy));
+    assert_int_equal(occupancy.active_clusters, 33);
+    assert_int_equal(occupancy.active_blocks, 132);
+    pdl_kernel_destroy(kernel);
+}
+
+/* The driver is asked when the facts are, and by no launch that it would accept. */
+static void launches_do_not_ask(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(compiled); i++) {
+        pdl_launch_desc desc = plain_desc();
+        pdl_kernel *kernel = make(BY_FUNCTION, &compiled[i]);
+        desc.grid[0] = desc.grid[1] = desc.grid[2] = 4;
+        memcpy(desc.cluster, compiled[i].cluster, sizeof(desc.cluster));
+        desc.cluster[0] = compiled[i].must_be_set ? or_one(desc.cluster[0]) : desc.cluster[0];
+        assert_ok(pdl_launch(kernel, &desc, NULL));
+        const unsigned before = mock.calls[MOCK_cuFuncGetAttribute];
+        assert_ok(pdl_launch(kernel, &desc, NULL));
+        assert_int_equal(mock.calls[MOCK_cuFuncGetAttribute], before);
+        pdl_kernel_destroy(kernel);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        MOCK_TEST(launches_with_clusters_are_what_the_code_allows),
+        MOCK_TEST(refusals_have_the_numbers),
+        MOCK_TEST(a_cluster_that_was_changed_since_refuses_nothing),
+        MOCK_TEST(what_is_compiled_in_is_shown),
+        MOCK_TEST(occupancy_counts_the_clusters_that_are_compiled_in),
+        MOCK_TEST(launches_do_not_ask),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
