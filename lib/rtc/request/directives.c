@@ -175,7 +175,7 @@ static const char *skip_raw(struct reader *reader, const char *prefix, const cha
         closing[length++] = *at++;
     }
     closing[length++] = '"';
-    const char before = prefix > reader->text ? prefix[-1] : ' ';
+    const char before = *(prefix > reader->text ? prefix - 1 : " ");
     if (!reader->reading->modern || reader->joined || !is_at(at, end, '(') ||
         strchr("+-.", before) != NULL || (unsigned char)before >= 0x80) {
         set_uncertain(reader);
