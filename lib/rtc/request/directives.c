@@ -46,8 +46,8 @@ struct reader {
     const char *macro; /* of #define, its name */
     size_t open;       /* and the parentheses that are open */
     bool first;        /* nothing but comments before */
-    bool
-        broken; /* a comment before with the end of a line in it: NVRTC takes a # for the line's first */
+    /* A comment before has the end of a line in it: NVRTC takes a # for the line's first. */
+    bool broken;
 };
 
 /* ------------------------------------------------------------------------------------------------
