@@ -183,11 +183,11 @@ static void show_switches(void)
         const struct pdl_variable *const row = &pdl_variables[i];
         const char *const value = getenv(row->name);
         const bool is_unknown = pdl_variable_parse(row, value).problem[0] != '\0';
-        char *const effect =
+        char *const unknown =
             is_unknown ? format_text("unknown: must be %s; %s is used", row->values, row->unknown)
-                       : copy_text(row->effect);
-        any = show_variable(any, row->name, value, effect);
-        free(effect);
+                       : NULL;
+        any = show_variable(any, row->name, value, is_unknown ? unknown : row->effect);
+        free(unknown);
     }
     for (size_t i = 0; i < sizeof(cuda_variables) / sizeof(cuda_variables[0]); i++) {
         any = show_variable(any, cuda_variables[i].name, getenv(cuda_variables[i].name),

@@ -21,6 +21,17 @@ static inline const char *const *pdl_instrument_trigger_words(void)
     return words;
 }
 
+/* What a word of PDL_INSTRUMENT and PDL_INSTRUMENT_TRIGGER asks for, by its place in os/environment.h. */
+static inline int32_t pdl_instrument_wait_at(uint64_t place)
+{
+    return place == 3 ? PDL_INSTRUMENT_HOIST : PDL_INSTRUMENT_ENTRY;
+}
+
+static inline int32_t pdl_instrument_trigger_at(uint64_t place)
+{
+    return place > 1 ? (int32_t)place - 1 : PDL_INSTRUMENT_NO_TRIGGER;
+}
+
 /* Of a pdl_instrument_action; "unknown" of any other number. */
 static inline const char *pdl_instrument_action_word(int32_t action)
 {

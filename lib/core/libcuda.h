@@ -19,8 +19,8 @@ struct pdl_libcuda_entry {
     const char *name;
     int version; /* that cuGetProcAddress is asked for */
     bool required;
-    size_t
-        slot; /* its offset in the table; NULL is there where the driver is older, if it is not required */
+    /* Offset in the table, of a pointer that stays NULL if an older driver has no such entry. */
+    size_t slot;
 };
 
 /* Loads libcuda from `soname` and fills the slots of `count` entries in a table. *library is the handle of

@@ -88,7 +88,7 @@ pdl_status pdl_launch_occupancy(pdl_kernel *kernel, const pdl_launch_desc *desc,
     known.blocks_per_sm = (uint32_t)blocks;
     known.active_blocks = (uint32_t)blocks * sms;
     if (lowered.facts->device->cluster_launch) {
-        const CUstream stream = pdl_kernel_stream(kernel, config->hStream);
+        CUstream stream = pdl_kernel_stream(kernel, config->hStream);
         status = pdl_stream_enter(kernel->driver, stream);
         if (status == PDL_SUCCESS) {
             status = count_clusters(kernel, &lowered, &known);

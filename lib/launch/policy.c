@@ -164,7 +164,7 @@ pdl_status pdl_tuned_find(const char *kernel, const uint32_t grid[3], const uint
 static bool is_captured(const struct pdl_driver *driver, const pdl_launch_desc *desc)
 {
     CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
-    const CUstream stream = pdl_desc_stream(desc);
+    CUstream stream = pdl_desc_stream(desc);
     return stream == PDL_NODE_STREAM ||
            (stream != CU_STREAM_LEGACY &&
             driver->cuStreamIsCapturing(stream, &status) == CUDA_SUCCESS &&

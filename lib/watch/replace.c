@@ -59,9 +59,8 @@ static bool read_options(const struct pdl_watch_settings *settings)
     wanted.options = (pdl_instrument_options){
         .size = (uint32_t)sizeof(wanted.options),
         .flags = PDL_INSTRUMENT_NO_SOURCES,
-        .wait = wait->value[0] == 3 ? PDL_INSTRUMENT_HOIST : PDL_INSTRUMENT_ENTRY,
-        .trigger =
-            trigger->value[0] > 1 ? (int32_t)trigger->value[0] - 1 : PDL_INSTRUMENT_NO_TRIGGER,
+        .wait = pdl_instrument_wait_at(wait->value[0]),
+        .trigger = pdl_instrument_trigger_at(trigger->value[0]),
         .constant_params = wanted.constants,
     };
     wanted.constant_text = settings->constants != NULL ? strdup(settings->constants) : NULL;

@@ -15,25 +15,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "chance.h"
 #include "rtc/cache/key.h"
 #include "rtc_support.h"
 
 enum { ROUND = 100, TEXT_SIZE = 1 << 13, EXPRESSION = 512, SOURCES = 3 };
-
-/* ---- chance -------------------------------------------------------------------------------------- */
-
-static uint64_t chance_state;
-
-static uint64_t chance(uint64_t below)
-{
-    chance_state += UINT64_C(0x9e3779b97f4a7c15);
-    uint64_t z = chance_state;
-    z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-    z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
-    return (z ^ (z >> 31)) % below;
-}
-
-#define ONE_OF(array) ((array)[chance(sizeof(array) / sizeof((array)[0]))])
 
 /* ---- texts --------------------------------------------------------------------------------------- */
 

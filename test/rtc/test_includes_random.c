@@ -11,25 +11,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "chance.h"
 #include "rtc/request/includes.h"
 #include "rtc_support.h"
 
 enum { TEXT_SIZE = 1 << 14, MEMORY_HEADERS = 3, COMMON = 22, CHANGES = 3 };
-
-/* ---- chance -------------------------------------------------------------------------------------- */
-
-static uint64_t chance_state;
-
-static uint64_t chance(uint64_t below)
-{
-    chance_state += UINT64_C(0x9e3779b97f4a7c15);
-    uint64_t z = chance_state;
-    z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-    z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
-    return (z ^ (z >> 31)) % below;
-}
-
-#define ONE_OF(array) ((array)[chance(sizeof(array) / sizeof((array)[0]))])
 
 /* ---- texts --------------------------------------------------------------------------------------- */
 

@@ -52,8 +52,8 @@ bool settings_read(struct settings *settings)
         return false;
     }
     settings->off = wait == 0;
-    settings->options.wait = wait == 3 ? PDL_INSTRUMENT_HOIST : PDL_INSTRUMENT_ENTRY;
-    settings->options.trigger = trigger > 1 ? (int32_t)trigger - 1 : PDL_INSTRUMENT_NO_TRIGGER;
+    settings->options.wait = pdl_instrument_wait_at(wait);
+    settings->options.trigger = pdl_instrument_trigger_at(trigger);
     read_constants(&settings->options);
     return true;
 }

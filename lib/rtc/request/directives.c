@@ -46,8 +46,8 @@ struct reader {
     const char *macro; /* of #define, its name */
     size_t open;       /* and the parentheses that are open */
     bool first;        /* nothing but comments before */
-    bool
-        broken; /* a comment before with the end of a line in it: NVRTC takes a # for the line's first */
+    /* A comment before has the end of a line in it: NVRTC takes a # for the line's first. */
+    bool broken;
 };
 
 /* ------------------------------------------------------------------------------------------------
@@ -175,7 +175,7 @@ static const char *skip_raw(struct reader *reader, const char *prefix, const cha
         closing[length++] = *at++;
     }
     closing[length++] = '"';
-    const char before = prefix > reader->text ? prefix[-1] : ' ';
+    const char before = *(prefix > reader->text ? prefix - 1 : " ");
     if (!reader->reading->modern || reader->joined || !is_at(at, end, '(') ||
         strchr("+-.", before) != NULL || (unsigned char)before >= 0x80) {
         set_uncertain(reader);

@@ -341,15 +341,15 @@ static void read_texts(struct scan *scan)
 /* Until nothing is found that another text would have to be read for. */
 static void search(struct scan *scan)
 {
-    struct pdl_rtc_macros *macros = &scan->macros;
     bool again = true;
     for (int passes = 1; again; passes++) {
-        const size_t callees = macros->callee_count;
+        const size_t callees = scan->macros.callee_count;
         const size_t texts = scan->text_count;
-        const bool loose = macros->loose;
+        const bool loose = scan->macros.loose;
         read_texts(scan);
-        again = callees < macros->callee_count || (scan->anywhere && texts < scan->text_count) ||
-                (macros->pastes && (passes == 1 || loose != macros->loose));
+        again = callees < scan->macros.callee_count ||
+                (scan->anywhere && texts < scan->text_count) ||
+                (scan->macros.pastes && (passes == 1 || loose != scan->macros.loose));
         if (again && passes == MAX_PASSES && scan->found->unknown == NULL) {
             scan->found->unknown = "macros are made of __has_include too many times over";
         }
@@ -357,8 +357,8 @@ static void search(struct scan *scan)
             return;
         }
     }
-    pdl_rtc_macros_check(macros);
-    scan->found->unknown = macros->unknown;
+    pdl_rtc_macros_check(&scan->macros);
+    scan->found->unknown = scan->macros.unknown;
     find_twins_of_headers(scan);
 }
 
