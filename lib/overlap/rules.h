@@ -20,6 +20,7 @@ struct pdl_overlap_side {
     uint32_t triggers;     /* pdl_known */
     uint32_t cluster;      /* blocks of a cluster; 0 or 1: none */
     int32_t driver_per_sm; /* what the driver's calculator says; -1: not asked */
+    pdl_reason reason;     /* what pdl_launch_decide() says; 0: not asked */
     bool cooperative;
     bool barriers_known; /* block.barriers holds */
     bool block_known;    /* registers and shared memory hold */
@@ -32,7 +33,7 @@ struct pdl_overlap_input {
     const char *device_name;
     struct pdl_overlap_side primary;
     struct pdl_overlap_side secondary;
-    bool disabled;        /* PDL_OVERLAP=0 */
+    bool disabled;        /* overlap, for the process */
     bool requested;       /* by the secondary's descriptor */
     uint32_t same_stream; /* pdl_known */
     bool by_event;        /* streams differ, and the primary records a trigger_event */
