@@ -60,14 +60,11 @@ static void judge_device(const struct judgement *judgement)
                                    : "nothing has turned overlap off for the process");
 }
 
-/* Some reasons are the conditions above and below. */
+/* Of the reasons, the older ones but KERNEL are other conditions. */
 static void judge_attribute(const struct judgement *judgement)
 {
     const pdl_reason reason = judgement->input->secondary.reason;
-    const bool other = reason == 0 || reason == PDL_REASON_GRANTED ||
-                       reason == PDL_REASON_DISABLED || reason == PDL_REASON_DEVICE ||
-                       reason == PDL_REASON_COOPERATIVE || reason == PDL_REASON_CODE ||
-                       reason == PDL_REASON_NO_WAIT || reason == PDL_REASON_WAITS_UNKNOWN;
+    const bool other = reason <= PDL_REASON_WAITS_UNKNOWN && reason != PDL_REASON_KERNEL;
     const bool requested = judgement->input->requested;
     add(judgement, PDL_CONDITION_ATTRIBUTE, yes_if(requested && other), "%s",
         !requested ? "the launch of the secondary asks for no overlap (PDL_OVERLAP_NONE)"
