@@ -79,6 +79,9 @@ static void make_subjects(void)
             mock.kernels[subject->number].attributes[device][CU_FUNC_ATTRIBUTE_PTX_VERSION] = 80;
         }
     }
+    for (unsigned i = 0; i < 2 * MOCK_KERNELS; i++) { /* few, so that a query has little to count */
+        mock.kernels[i / 2].attributes[i % 2][CU_FUNC_ATTRIBUTE_NUM_REGS] = 16;
+    }
     mock_apply();
     for (unsigned i = 0; i < SUBJECTS; i++) {
         struct subject *const subject = &subjects[i];
