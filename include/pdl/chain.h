@@ -321,7 +321,8 @@ typedef struct pdl_chain_report {
 #define PDL_CHAIN_REPORT_INIT PDL_SIZED_INIT_(pdl_chain_report)
 
 /**
- * Reports what a link launches, what it waits for, whether it overlaps that, and why.
+ * Reports what a link launches, what it waits for, whether it overlaps that, and why: as it was built,
+ * or before a build, as a build would make it now.
  *
  * Errors: PDL_ERROR_INVALID_ARGUMENT, PDL_ERROR_BUSY, those of pdl_launch_explain().
  */

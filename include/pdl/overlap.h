@@ -2,9 +2,9 @@
 /** @file
  * Whether one launch can overlap the previous one, and why not: every condition with its numbers.
  *
- * Part of libpdl. pdl_launch_explain() reports whether a launch gets the attribute. This also
- * considers the previous kernel: whether it triggers, and whether an SM has room for blocks of
- * both. `pdltool overlap` reports the same without a device. docs/overlap.md explains the model.
+ * Part of libpdl. pdl_launch_explain() reports whether a launch gets the attribute. This has the same
+ * answer to that, also by switches and policies, and considers the previous kernel: whether it
+ * triggers, and whether an SM has room for blocks of both. `pdltool overlap` reports the same without a device. docs/overlap.md explains the model.
  */
 #ifndef PDL_OVERLAP_H
 #define PDL_OVERLAP_H
@@ -24,8 +24,9 @@ extern "C" {
  */
 #define PDL_CONDITION_LIST(X)                                                                      \
     X(PDL_CONDITION_DEVICE, 1, "device", "the device is of compute capability 9.0 or newer")       \
-    X(PDL_CONDITION_ENVIRONMENT, 2, "environment", "PDL_OVERLAP=0 is not set")                     \
-    X(PDL_CONDITION_ATTRIBUTE, 3, "attribute", "the secondary asks for the overlap")               \
+    X(PDL_CONDITION_ENVIRONMENT, 2, "environment", "overlap is on for the process")                \
+    X(PDL_CONDITION_ATTRIBUTE, 3, "attribute",                                                     \
+      "the secondary asks for the overlap and is granted it")                                      \
     X(PDL_CONDITION_STREAM, 4, "stream", "both are launched into the same stream")                 \
     X(PDL_CONDITION_SECONDARY_CODE, 5, "secondary-code",                                           \
       "the secondary is compiled for 9.0 or newer")                                                \

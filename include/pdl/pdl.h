@@ -388,8 +388,10 @@ typedef struct pdl_kernel_info {
     uint32_t waits;                    /**< A pdl_known: executes griddepcontrol.wait. */
     uint32_t waits_always;             /**< A pdl_known: on every path. Requires analysis of code;
                                   pdl_kernel_get() has it where that was analysed: see `proof`. */
-    uint32_t triggers;       /**< A pdl_known: executes griddepcontrol.launch_dependents. */
-    uint32_t can_overlap;    /**< 1 if PDL_OVERLAP_AUTO would be granted on `device`. */
+    uint32_t triggers; /**< A pdl_known: executes griddepcontrol.launch_dependents. */
+    /** 1 if PDL_OVERLAP_AUTO would be granted on `device` to a launch that is captured, not
+     * cooperative, and of a shape that no tuned file lists. */
+    uint32_t can_overlap;
     uint32_t overlap_reason; /**< A pdl_reason; 0 without a device. */
     /** Why `waits` or `triggers` is PDL_UNKNOWN, as a clause such as "its code was not found". If
      * both are known because machine code was read as that of a similar architecture, this
@@ -732,7 +734,10 @@ typedef struct pdl_launch_desc {
     struct CUgraphDeviceUpdatableNode_st **device_node;
 
     /** CUlaunchAttribute[] for attributes without a field. Copies are passed to the driver after the
-     * others, unchecked: what the driver writes into them is lost. */
+     * others, unchecked: what the driver writes into them is lost. PROGRAMMATIC_STREAM_SERIALIZATION
+     * is refused there with either value, because `overlap` alone decides about it; so are
+     * COOPERATIVE, CLUSTER_DIMENSION, PREFERRED_CLUSTER_DIMENSION, PROGRAMMATIC_EVENT and
+     * DEVICE_UPDATABLE_KERNEL_NODE. */
     const void *extra_attributes;
     uint32_t extra_attribute_count; /**< Elements of `extra_attributes`, at most 16. */
     uint32_t reserved_end;          /**< Zero. */

@@ -58,24 +58,22 @@ static pdl_full_reason direct_reason(const struct pdl_driver *driver, CUgraphNod
                                      const CUDA_KERNEL_NODE_PARAMS *params)
 {
     CUlaunchAttributeValue value;
-    int ptx_version = PDL_GATE_CAPABILITY;
+    struct pdl_gate gate = {
+        .capability = PDL_GATE_CAPABILITY, .code = PDL_GATE_CAPABILITY, .waits = PDL_YES};
     CUdevice device = 0;
     memset(&value, 0, sizeof(value));
-    if (driver->cuGraphKernelNodeGetAttribute(consumer, CU_LAUNCH_ATTRIBUTE_COOPERATIVE, &value) ==
-            CUDA_SUCCESS &&
-        value.cooperative != 0) {
-        return PDL_FULL_COOPERATIVE;
-    }
+    (void)driver->cuGraphKernelNodeGetAttribute(consumer, CU_LAUNCH_ATTRIBUTE_COOPERATIVE, &value);
+    gate.cooperative = value.cooperative != 0;
     if (params->func != NULL) {
-        (void)driver->cuFuncGetAttribute(&ptx_version, CU_FUNC_ATTRIBUTE_PTX_VERSION, params->func);
+        (void)driver->cuFuncGetAttribute(&gate.code, CU_FUNC_ATTRIBUTE_PTX_VERSION, params->func);
     } else if (params->kern != NULL && driver->cuCtxGetDevice(&device) == CUDA_SUCCESS) {
-        (void)driver->cuKernelGetAttribute(&ptx_version, CU_FUNC_ATTRIBUTE_PTX_VERSION,
-                                           params->kern, device);
+        (void)driver->cuKernelGetAttribute(&gate.code, CU_FUNC_ATTRIBUTE_PTX_VERSION, params->kern,
+                                           device);
     }
-    if (ptx_version < PDL_GATE_CAPABILITY) {
-        return PDL_FULL_CODE;
-    }
-    return PDL_FULL_SERIAL;
+    const pdl_reason reason = pdl_gate_decide(&gate);
+    return reason == PDL_REASON_COOPERATIVE ? PDL_FULL_COOPERATIVE
+           : reason == PDL_REASON_CODE      ? PDL_FULL_CODE
+                                            : PDL_FULL_SERIAL;
 }
 
 static pdl_full_reason reason_of_type(int type)

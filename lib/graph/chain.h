@@ -17,6 +17,7 @@
 struct pdl_built {
     CUgraphNode node;
     CUDA_KERNEL_NODE_PARAMS params; /* of a kernel, with the link's own arguments */
+    pdl_reason reason;              /* why it overlaps what it depends on, or does not */
 };
 
 /* A parameter that takes the handle of a condition. */
@@ -145,10 +146,9 @@ pdl_status pdl_chain_check_root(const struct pdl_chain *chain);
 /* Destroys what was built. */
 void pdl_chain_discard(const struct pdl_driver *driver, CUgraph graph, CUgraphExec exec);
 
-/* Decides whether a kernel overlaps, after its launch was granted it: it does unless no link that it
- * depends on ends in a kernel that it may overlap. Refuses that where the overlap is required. */
-pdl_status pdl_chain_decide(const struct pdl_chain *chain, uint32_t link,
-                            struct pdl_lowered *lowered);
+/* Decides whether a link overlaps; a kernel, after its launch was granted it: it does unless no link that it depends on
+ * ends in a kernel that it may overlap. Refuses that where the overlap is required. */
+pdl_status pdl_chain_decide(const struct pdl_chain *chain, uint32_t link, pdl_reason *reason);
 
 /* Puts the handles of conditions into a link's arguments: those of the build in progress if `fresh` is
  * set, else of the last one. */

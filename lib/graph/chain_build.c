@@ -85,8 +85,9 @@ static pdl_status add_kernel(const struct pdl_chain *chain, struct build *build,
     struct pdl_lowered lowered;
     pdl_status status = pdl_node_lower(link->kernel, build->device, &link->desc, &lowered);
     if (status == PDL_SUCCESS) {
-        status = pdl_chain_decide(chain, index, &lowered);
+        status = pdl_chain_decide(chain, index, &lowered.reason);
     }
+    link->fresh.reason = lowered.reason;
     if (status == PDL_SUCCESS) {
         status =
             pdl_node_params(link->kernel, &lowered, link->arguments->pointers, &link->fresh.params);
@@ -134,6 +135,10 @@ static pdl_status add_part(const struct pdl_chain *chain, struct build *build, C
     char doing[64];
     CUgraphNodeParams params;
     (void)snprintf(doing, sizeof(doing), "to add link %u, %s", index, pdl_chain_kind_name(link));
+    const pdl_status decided = pdl_chain_decide(chain, index, &link->fresh.reason);
+    if (decided != PDL_SUCCESS) {
+        return decided;
+    }
     if (link->part->piece != NULL) {
         struct pdl_piece *const piece = link->part->piece;
         const pdl_status status =

@@ -41,21 +41,26 @@ static pdl_status after_all(const struct pdl_chain *chain, uint32_t link, pdl_re
     return status;
 }
 
-pdl_status pdl_chain_decide(const struct pdl_chain *chain, uint32_t link,
-                            struct pdl_lowered *lowered)
+pdl_status pdl_chain_decide(const struct pdl_chain *chain, uint32_t link, pdl_reason *reason)
 {
     const struct pdl_link *of = &chain->links[link];
+    const struct pdl_piece *piece = of->part != NULL ? of->part->piece : NULL;
     uint32_t count = 0;
     (void)pdl_chain_dependencies(chain, link, &count);
-    if (lowered->reason != PDL_REASON_GRANTED || count == 0) {
+    if (of->kernel == NULL) {
+        const bool in_place = piece != NULL && piece->in_place;
+        *reason = in_place ? PDL_REASON_NOT_REQUESTED : PDL_REASON_NODE;
+        return in_place && piece->overlaps ? after_all(chain, link, reason) : PDL_SUCCESS;
+    }
+    if (*reason != PDL_REASON_GRANTED || count == 0) {
         return PDL_SUCCESS;
     }
-    const pdl_status status = after_all(chain, link, &lowered->reason);
-    if (status == PDL_SUCCESS && lowered->reason != PDL_REASON_GRANTED &&
+    const pdl_status status = after_all(chain, link, reason);
+    if (status == PDL_SUCCESS && *reason != PDL_REASON_GRANTED &&
         of->desc.overlap == PDL_OVERLAP_REQUIRE) {
         return PDL_FAIL_FIELD(PDL_ERROR_OVERLAP, "overlap",
                               "link %u (kernel %s) cannot overlap as required: %s", link,
-                              pdl_kernel_name(of->kernel), pdl_reason_string(lowered->reason));
+                              pdl_kernel_name(of->kernel), pdl_reason_string(*reason));
     }
     return status;
 }
@@ -70,62 +75,31 @@ static const char *how(bool granted, uint32_t dependencies)
     return granted ? "overlaps what it depends on" : "waits for the end of what it depends on";
 }
 
-static pdl_status explain_kernel(const struct pdl_chain *chain, uint32_t index,
-                                 struct pdl_lowered *lowered, pdl_chain_report *known)
+/* What a build would make of a link now, and where. */
+static pdl_status look_ahead(const struct pdl_chain *chain, uint32_t index, struct pdl_built *is,
+                             int32_t *device)
 {
     const struct pdl_link *link = &chain->links[index];
-    pdl_status status = pdl_chain_lower(chain, link->kernel, &link->desc, lowered);
-    if (status == PDL_SUCCESS) {
-        status = pdl_chain_decide(chain, index, lowered);
+    struct pdl_lowered lowered;
+    pdl_status status = link->kernel != NULL
+                            ? pdl_chain_lower(chain, link->kernel, &link->desc, &lowered)
+                            : pdl_device_of_stream(chain->driver, NULL, device);
+    if (status == PDL_SUCCESS && link->kernel != NULL) {
+        *device = lowered.facts->device->ordinal;
+        is->reason = lowered.reason;
+        pdl_node_reshape(&is->params, &lowered.config);
     }
-    if (status != PDL_SUCCESS) {
-        return status;
-    }
-    const CUlaunchConfig *const config = &lowered->config;
-    const uint32_t grid[] = {config->gridDimX, config->gridDimY, config->gridDimZ};
-    const uint32_t block[] = {config->blockDimX, config->blockDimY, config->blockDimZ};
-    memcpy(known->grid, grid, sizeof(known->grid));
-    memcpy(known->block, block, sizeof(known->block));
-    known->kernel = link->kernel;
-    known->dynamic_shared_memory = config->sharedMemBytes;
-    known->device = lowered->facts->device->ordinal;
-    known->overlap = lowered->reason == PDL_REASON_GRANTED && known->dependencies > 0;
-    known->overlap_reason = (uint32_t)lowered->reason;
-    known->nodes = 1;
-    return PDL_SUCCESS;
-}
-
-static pdl_status explain_part(const struct pdl_chain *chain, uint32_t index,
-                               pdl_chain_report *known)
-{
-    const struct pdl_link *link = &chain->links[index];
-    const struct pdl_piece *piece = link->part->piece;
-    pdl_reason reason = PDL_REASON_NODE;
-    pdl_status status = PDL_SUCCESS;
-    known->kind = link->part->node.kind;
-    known->nodes = 1;
-    known->device = chain->root->device;
-    if (piece != NULL && piece->in_place) {
-        known->nodes = (uint32_t)piece->picture.node_count - (piece->anchor != NULL);
-        reason = PDL_REASON_NOT_REQUESTED;
-        status = piece->overlaps ? after_all(chain, index, &reason) : PDL_SUCCESS;
-    }
-    if (status == PDL_SUCCESS && !chain->root->built) {
-        status = pdl_device_of_stream(chain->driver, NULL, &known->device);
-    }
-    known->overlap = reason == PDL_REASON_GRANTED;
-    known->overlap_reason = (uint32_t)reason;
-    return status;
+    return status == PDL_SUCCESS ? pdl_chain_decide(chain, index, &is->reason) : status;
 }
 
 static pdl_status explain(struct pdl_chain *chain, uint32_t index, pdl_chain_report *report)
 {
-    struct pdl_lowered lowered = {.reason = PDL_REASON_NOT_REQUESTED};
     pdl_chain_report known = {
         .dependency_capacity = report->dependency_capacity,
         .dependency_links = report->dependency_links,
         .links = chain->count,
         .built = chain->root->built,
+        .device = chain->root->device,
     };
     char name[160];
     char links[64] = "";
@@ -135,11 +109,26 @@ static pdl_status explain(struct pdl_chain *chain, uint32_t index, pdl_chain_rep
         return status;
     }
     const struct pdl_link *link = &chain->links[index];
+    const struct pdl_piece *piece = link->part != NULL ? link->part->piece : NULL;
     const uint32_t *on = pdl_chain_dependencies(chain, index, &known.dependencies);
-    status = link->kernel != NULL ? explain_kernel(chain, index, &lowered, &known)
-                                  : explain_part(chain, index, &known);
+    struct pdl_built is = link->built;
+    status = known.built ? PDL_SUCCESS : look_ahead(chain, index, &is, &known.device);
     if (status != PDL_SUCCESS) {
         return status;
+    }
+    known.overlap = is.reason == PDL_REASON_GRANTED && known.dependencies > 0;
+    known.overlap_reason = (uint32_t)is.reason;
+    known.kernel = link->kernel;
+    known.kind = link->part != NULL ? link->part->node.kind : known.kind;
+    known.nodes = piece != NULL && piece->in_place
+                      ? (uint32_t)piece->picture.node_count - (piece->anchor != NULL)
+                      : 1;
+    if (link->kernel != NULL) {
+        const uint32_t grid[] = {is.params.gridDimX, is.params.gridDimY, is.params.gridDimZ};
+        const uint32_t block[] = {is.params.blockDimX, is.params.blockDimY, is.params.blockDimZ};
+        memcpy(known.grid, grid, sizeof(known.grid));
+        memcpy(known.block, block, sizeof(known.block));
+        known.dynamic_shared_memory = is.params.sharedMemBytes;
     }
     for (uint32_t i = 0; i < known.dependencies; i++) {
         if (written > sizeof(links) - 20) { /* room for one more and the dots */
@@ -162,7 +151,7 @@ static pdl_status explain(struct pdl_chain *chain, uint32_t index, pdl_chain_rep
     const bool why = link->kernel != NULL && !known.overlap && known.dependencies > 0;
     (void)snprintf(known.message, sizeof(known.message), "link %u (%s) %s%s%s%s%s", index, name,
                    how(known.overlap, known.dependencies), known.dependencies > 0 ? ", link" : "",
-                   links, why ? ": " : "", why ? pdl_reason_string(lowered.reason) : "");
+                   links, why ? ": " : "", why ? pdl_reason_string(is.reason) : "");
     pdl_sized_copy(report, &known, sizeof(known));
     return PDL_SUCCESS;
 }

@@ -60,7 +60,7 @@ static bool same_attributes(const struct pdl_lowered *was, const struct pdl_lowe
 }
 
 static pdl_status reshape_built(const struct pdl_chain *chain, uint32_t index,
-                                const struct pdl_lowered *new)
+                                const pdl_launch_desc *desc, const struct pdl_lowered *new)
 {
     struct pdl_link *link = &chain->links[index];
     CUDA_KERNEL_NODE_PARAMS params = link->built.params;
@@ -69,7 +69,8 @@ static pdl_status reshape_built(const struct pdl_chain *chain, uint32_t index,
     if (status != PDL_SUCCESS) {
         return status;
     }
-    if (!same_attributes(&old, new)) {
+    if (!same_attributes(&old, new) ||
+        (desc->overlap == PDL_OVERLAP_REQUIRE && link->built.reason != PDL_REASON_GRANTED)) {
         return PDL_FAIL_FIELD(PDL_ERROR_REBUILD, "desc",
                               "the new descriptor of link %u changes more than grid, block and "
                               "dynamic shared memory: call pdl_chain_reset(), then this, then "
@@ -97,7 +98,7 @@ static pdl_status set_desc(struct pdl_chain *chain, uint32_t index, const pdl_la
     if (status != PDL_SUCCESS) {
         return status;
     }
-    status = chain->root->built ? reshape_built(chain, index, &new) : PDL_SUCCESS;
+    status = chain->root->built ? reshape_built(chain, index, &whole, &new) : PDL_SUCCESS;
     if (status != PDL_SUCCESS) {
         free((void *)whole.extra_attributes);
         return status;

@@ -168,15 +168,6 @@ static void decide(const pdl_kernel *kernel, struct pdl_kernel_facts *facts)
     atomic_store_explicit(&facts->policies, named ? policies : NULL, memory_order_release);
 }
 
-void pdl_kernel_follow(pdl_kernel *kernel, struct pdl_kernel_facts *facts)
-{
-    if (atomic_load_explicit(&facts->policies, memory_order_acquire) != pdl_policy_now()) {
-        pdl_lock_take(&kernel->lock);
-        decide(kernel, facts);
-        pdl_lock_release(&kernel->lock);
-    }
-}
-
 /* The same for every device, after something about the kernel has changed. */
 static void decide_again(pdl_kernel *kernel)
 {
@@ -270,10 +261,26 @@ pdl_known pdl_kernel_counts_clusters(pdl_kernel *kernel, struct pdl_kernel_facts
     return answer;
 }
 
-pdl_reason pdl_kernel_decide(pdl_kernel *kernel, struct pdl_kernel_facts *facts)
+pdl_reason pdl_kernel_reason(pdl_kernel *kernel, struct pdl_kernel_facts *facts, bool cooperative)
 {
-    (void)pdl_kernel_known(kernel, facts);
-    const unsigned reason = atomic_load_explicit(&facts->reason, memory_order_relaxed);
+    const unsigned special = pdl_gate_is_special();
+    if ((special & PDL_GATE_OFF) != 0) {
+        return PDL_REASON_DISABLED;
+    }
+    if ((special & PDL_GATE_POLICY) != 0 &&
+        atomic_load_explicit(&facts->policies, memory_order_acquire) != pdl_policy_now()) {
+        pdl_lock_take(&kernel->lock);
+        decide(kernel, facts);
+        pdl_lock_release(&kernel->lock);
+    }
+    unsigned reason = atomic_load_explicit(&facts->reason, memory_order_relaxed);
+    if (cooperative) {
+        return pdl_gate_cooperative((pdl_reason)reason);
+    }
+    if (reason == 0) {
+        (void)pdl_kernel_known(kernel, facts);
+        reason = atomic_load_explicit(&facts->reason, memory_order_relaxed);
+    }
     return reason != 0 ? (pdl_reason)reason : PDL_REASON_WAITS_UNKNOWN;
 }
 

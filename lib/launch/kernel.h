@@ -277,27 +277,8 @@ bool pdl_kernel_keep_proof(pdl_kernel *kernel, const struct pdl_proof_answer *pr
 const char *pdl_kernel_proof_text(const pdl_kernel *kernel, const struct pdl_kernel_facts *facts,
                                   pdl_reason reason, const char **between);
 
-/* Decides what was left open until the code had been read. */
-PDL_COLD pdl_reason pdl_kernel_decide(pdl_kernel *kernel, struct pdl_kernel_facts *facts);
-
-/* Decides again if the policies have changed. */
-void pdl_kernel_follow(pdl_kernel *kernel, struct pdl_kernel_facts *facts);
-
-/* The gate's decision for a launch of the kernel that asks for overlap; 0: see
- * pdl_kernel_decide(). */
-static inline pdl_reason pdl_kernel_reason(pdl_kernel *kernel, struct pdl_kernel_facts *facts,
-                                           bool cooperative)
-{
-    const unsigned special = pdl_gate_is_special();
-    if ((special & PDL_GATE_OFF) != 0) {
-        return PDL_REASON_DISABLED;
-    }
-    if ((special & PDL_GATE_POLICY) != 0) {
-        pdl_kernel_follow(kernel, facts);
-    }
-    const pdl_reason reason =
-        (pdl_reason)atomic_load_explicit(&facts->reason, memory_order_relaxed);
-    return cooperative ? pdl_gate_cooperative(reason) : reason;
-}
+/* The gate's decision for a launch of the kernel that asks for overlap. Reads the code if it depends on that. */
+PDL_COLD pdl_reason pdl_kernel_reason(pdl_kernel *kernel, struct pdl_kernel_facts *facts,
+                                      bool cooperative);
 
 #endif /* PDL_LIB_KERNEL_H */

@@ -21,8 +21,8 @@ static void open_log(void)
     }
 }
 
-/* Whether a launch overlaps that was not granted it, by extra_attributes or in a capture, which goes on from its node,
- * and is of a kernel that may not wait. */
+/* Whether a launch overlaps in a capture, which goes on from its node, that was not granted it, and is of a kernel that
+ * may not wait. */
 static bool overlaps_anyway(const pdl_kernel *kernel, const struct pdl_lowered *lowered)
 {
     const struct pdl_driver *const driver = kernel->driver;
@@ -37,10 +37,8 @@ static bool overlaps_anyway(const pdl_kernel *kernel, const struct pdl_lowered *
     }
     const pdl_error before = *pdl_last_error();
     CUgraphNodeType type = CU_GRAPH_NODE_TYPE_EMPTY;
-    bool overlaps =
-        pdl_lowered_find(lowered, CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION) != NULL;
-    if (!overlaps && stream != NULL && stream != CU_STREAM_LEGACY &&
-        driver->cuStreamGetCaptureInfo != NULL &&
+    bool overlaps = false;
+    if (stream != NULL && stream != CU_STREAM_LEGACY && driver->cuStreamGetCaptureInfo != NULL &&
         driver->cuStreamGetCaptureInfo(stream, &capture, NULL, &graph, &nodes, &data, &count) ==
             CUDA_SUCCESS &&
         capture == CU_STREAM_CAPTURE_STATUS_ACTIVE && count == 1 &&

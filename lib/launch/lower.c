@@ -144,6 +144,21 @@ static pdl_status find_attributes(const pdl_launch_desc *desc, uint32_t *asked)
     return PDL_SUCCESS;
 }
 
+/* What libpdl checks, decides or writes back is in a field alone: as an extra attribute it would not be seen. */
+static pdl_status check_extra(const pdl_launch_desc *desc)
+{
+    const CUlaunchAttribute *const extra = (const CUlaunchAttribute *)desc->extra_attributes;
+    for (uint32_t i = 0; i < desc->extra_attribute_count; i++) {
+        const struct pdl_attribute *const row = pdl_attribute_find((int)extra[i].id);
+        if (row != NULL && row->emit != PDL_EMIT_COPY) {
+            return PDL_FAIL_FIELD(PDL_ERROR_DESC_FIELD, "extra_attributes",
+                                  "extra_attributes[%u] is %s, which only the field %s may set", i,
+                                  row->name, row->field);
+        }
+    }
+    return PDL_SUCCESS;
+}
+
 /* Fields that become no attribute of their own. */
 static pdl_status check_values(const pdl_launch_desc *desc)
 {
@@ -186,7 +201,7 @@ static pdl_status check_values(const pdl_launch_desc *desc)
                               "extra_attributes is NULL and extra_attribute_count is %u",
                               desc->extra_attribute_count);
     }
-    return PDL_SUCCESS;
+    return check_extra(desc);
 }
 
 /* Most of them are cooperative and nothing else. */
@@ -251,19 +266,6 @@ static pdl_status check_clusters(pdl_kernel *kernel, struct pdl_kernel_facts *fa
     return PDL_SUCCESS;
 }
 
-/* The cluster that a launch brings, in its field or as an attribute; x is 0 if it brings none. */
-static struct extent given_cluster(const pdl_launch_desc *desc)
-{
-    const CUlaunchAttribute *const extra = (const CUlaunchAttribute *)desc->extra_attributes;
-    struct extent given = extent_of(desc->cluster);
-    for (uint32_t i = 0; i < desc->extra_attribute_count; i++) {
-        if (extra[i].id == CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION) {
-            memcpy(&given, &extra[i].value.clusterDim, sizeof(given));
-        }
-    }
-    return given;
-}
-
 /* What clusters that are compiled in forbid of a launch. */
 enum fault { FAULT_NONE, FAULT_MISSING, FAULT_OTHER, FAULT_GRID };
 
@@ -285,7 +287,7 @@ PDL_COLD static pdl_status check_grid(pdl_kernel *kernel, struct pdl_kernel_fact
                                       const pdl_launch_desc *desc)
 {
     const struct extent grid = extent_of(desc->grid);
-    const struct extent given = given_cluster(desc);
+    const struct extent given = extent_of(desc->cluster);
     const char *const name = pdl_kernel_name(kernel);
     pdl_status status = PDL_SUCCESS;
     uint32_t limit[3];
@@ -433,21 +435,16 @@ PDL_COLD static pdl_status refuse_overlap(const pdl_kernel *kernel,
         facts->device->compute_capability_minor, code / 10, code % 10);
 }
 
-/* For a launch that asks for overlap, where more than what is known of the kernel may have a say. */
-PDL_RARE static pdl_status check_overlap(pdl_kernel *kernel, struct pdl_kernel_facts *facts,
-                                         const pdl_launch_desc *desc, pdl_reason *reason)
+PDL_RARE pdl_reason pdl_launch_decide(pdl_kernel *kernel, struct pdl_kernel_facts *facts,
+                                      const pdl_launch_desc *desc)
 {
-    *reason = pdl_kernel_reason(kernel, facts, desc->cooperative != 0);
-    if (*reason == 0) {
-        *reason = pdl_kernel_decide(kernel, facts);
+    if (desc->overlap == PDL_OVERLAP_NONE) {
+        return PDL_REASON_NOT_REQUESTED;
     }
-    if (*reason == PDL_REASON_GRANTED) {
-        *reason = pdl_policy_decide(
-            kernel->driver, atomic_load_explicit(&facts->tuned, memory_order_acquire), desc);
-    }
-    return desc->overlap == PDL_OVERLAP_REQUIRE && *reason != PDL_REASON_GRANTED
-               ? refuse_overlap(kernel, facts, *reason)
-               : PDL_SUCCESS;
+    const pdl_reason reason = pdl_kernel_reason(kernel, facts, desc->cooperative != 0);
+    const struct pdl_tuned_line *const lines =
+        atomic_load_explicit(&facts->tuned, memory_order_acquire);
+    return reason == PDL_REASON_GRANTED ? pdl_policy_decide(kernel->driver, lines, desc) : reason;
 }
 
 /* ---- lowering ------------------------------------------------------------------------------- */
@@ -565,9 +562,9 @@ pdl_status pdl_lower(pdl_kernel *kernel, int device, const pdl_launch_desc *desc
     if (desc->overlap != PDL_OVERLAP_NONE) {
         lowered->reason = (pdl_reason)atomic_load_explicit(&facts->reason, memory_order_relaxed);
         if ((rare | pdl_gate_is_special()) != 0 || lowered->reason != PDL_REASON_GRANTED) {
-            status = check_overlap(kernel, facts, desc, &lowered->reason);
-            if (status != PDL_SUCCESS) {
-                return status;
+            lowered->reason = pdl_launch_decide(kernel, facts, desc);
+            if (desc->overlap == PDL_OVERLAP_REQUIRE && lowered->reason != PDL_REASON_GRANTED) {
+                return refuse_overlap(kernel, facts, lowered->reason);
             }
         }
     }

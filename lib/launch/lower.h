@@ -30,6 +30,11 @@ static inline uint32_t pdl_or_one(uint32_t value)
     return value != 0 ? value : 1;
 }
 
+/* Whether a launch, or a node, of the kernel overlaps, and if not, why: what is known of kernel and device, switches and
+ * policies. All that answers this asks here; pdl_lower() keeps the answer to ordinary launches. */
+pdl_reason pdl_launch_decide(pdl_kernel *kernel, struct pdl_kernel_facts *facts,
+                             const pdl_launch_desc *desc);
+
 /* Checks a whole descriptor (its size is right) against a kernel on a device and fills *lowered. On
  * failure the error is recorded, and lowered->reason holds if the check of overlap was reached. */
 pdl_status pdl_lower(pdl_kernel *kernel, int device, const pdl_launch_desc *desc,

@@ -40,30 +40,31 @@ static uint32_t cluster_blocks(const struct pdl_lowered *lowered)
 
 /* The share of shared memory that the launch prefers; -1: it leaves the choice to the driver. The
  * kernel's own is asked each time, since anyone may set it. */
-static pdl_status get_carveout(const pdl_kernel *kernel, const struct pdl_kernel_facts *facts,
-                               const pdl_launch_desc *desc, int32_t *carveout)
+static pdl_status get_carveout(const pdl_kernel *kernel, const struct pdl_lowered *lowered,
+                               int32_t *carveout)
 {
-    if (desc->shared_memory_carveout != 0 ||
-        (desc->flags & PDL_LAUNCH_SET_SHARED_MEMORY_CARVEOUT) != 0) {
-        *carveout = (int32_t)desc->shared_memory_carveout;
+    const CUlaunchAttribute *const own =
+        pdl_lowered_find(lowered, PDL_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT);
+    if (own != NULL) {
+        memcpy(carveout, &own->value, sizeof(*carveout));
         return PDL_SUCCESS;
     }
-    return pdl_kernel_read_attribute(kernel, facts,
+    return pdl_kernel_read_attribute(kernel, lowered->facts,
                                      CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT,
                                      "to learn how a kernel's shared memory is set", carveout);
 }
 
 /* What the driver's calculator says. It does not know of a launch's own carve-out and mode: then it
  * is no check. */
-static pdl_status ask_driver(pdl_kernel *kernel, struct pdl_kernel_facts *facts,
+static pdl_status ask_driver(pdl_kernel *kernel, const struct pdl_lowered *lowered,
                              const pdl_launch_desc *desc, const struct pdl_block *block,
                              int32_t *blocks)
 {
-    if (desc->shared_memory_carveout != 0 || desc->shared_memory_mode != 0 ||
-        (desc->flags & PDL_LAUNCH_SET_SHARED_MEMORY_CARVEOUT) != 0) {
+    if (pdl_lowered_find(lowered, PDL_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT) != NULL ||
+        pdl_lowered_find(lowered, PDL_ATTRIBUTE_SHARED_MEMORY_MODE) != NULL) {
         return PDL_SUCCESS;
     }
-    return pdl_kernel_occupancy(kernel, facts, desc->stream, block->threads,
+    return pdl_kernel_occupancy(kernel, lowered->facts, desc->stream, block->threads,
                                 desc->dynamic_shared_memory, blocks);
 }
 
@@ -93,15 +94,16 @@ static pdl_status look_at(pdl_kernel *kernel, int device, const pdl_launch_desc 
         .triggers = (uint32_t)pdl_known_triggers(known),
         .cluster = cluster_blocks(&lowered),
         .driver_per_sm = -1,
+        .reason = pdl_launch_decide(kernel, facts, desc),
         .cooperative = desc->cooperative != 0,
         .block_known = true,
     };
     if (pdl_kernel_counts_clusters(kernel, facts) == PDL_YES) {
         side->blocks *= side->cluster;
     }
-    status = get_carveout(kernel, facts, desc, &side->block.carveout);
+    status = get_carveout(kernel, &lowered, &side->block.carveout);
     return status == PDL_SUCCESS
-               ? ask_driver(kernel, facts, desc, &side->block, &side->driver_per_sm)
+               ? ask_driver(kernel, &lowered, desc, &side->block, &side->driver_per_sm)
                : status;
 }
 
@@ -165,7 +167,7 @@ pdl_status pdl_overlap_query(pdl_kernel *primary, const pdl_launch_desc *primary
 {
     pdl_launch_desc primary_copy;
     pdl_launch_desc secondary_copy;
-    const pdl_device_info *info = NULL;
+    pdl_device_info info = PDL_DEVICE_INFO_INIT;
     struct pdl_overlap_input input = {.device = -1};
     uint32_t sms = 0;
     pdl_overlap_report known = {.size = (uint32_t)sizeof(known)};
@@ -180,7 +182,7 @@ pdl_status pdl_overlap_query(pdl_kernel *primary, const pdl_launch_desc *primary
         status = find_device(primary, secondary, secondary_desc->stream, &device);
     }
     if (status == PDL_SUCCESS) {
-        status = pdl_device_facts(primary->driver, device, &info);
+        status = pdl_device_get(device, &info);
     }
     if (status == PDL_SUCCESS) {
         status = look_at(primary, device, primary_desc, &input.primary);
@@ -189,10 +191,10 @@ pdl_status pdl_overlap_query(pdl_kernel *primary, const pdl_launch_desc *primary
         status = look_at(secondary, device, secondary_desc, &input.secondary);
     }
     if (status == PDL_SUCCESS) {
-        status = pdl_device_sms(primary->driver, info, pdl_desc_stream(primary_desc), &input.sms);
+        status = pdl_device_sms(primary->driver, &info, pdl_desc_stream(primary_desc), &input.sms);
     }
     if (status == PDL_SUCCESS) {
-        status = pdl_device_sms(primary->driver, info, pdl_desc_stream(secondary_desc), &sms);
+        status = pdl_device_sms(primary->driver, &info, pdl_desc_stream(secondary_desc), &sms);
     }
     if (status != PDL_SUCCESS) {
         return status;
@@ -200,11 +202,11 @@ pdl_status pdl_overlap_query(pdl_kernel *primary, const pdl_launch_desc *primary
     const bool same_stream = pdl_desc_stream(primary_desc) == pdl_desc_stream(secondary_desc);
     const uint32_t first = input.primary.block.shared_memory;
     const uint32_t second = input.secondary.block.shared_memory;
-    input.sm = sm_of(info, first > second ? first : second);
+    input.sm = sm_of(&info, first > second ? first : second);
     input.sms = sms < input.sms ? sms : input.sms;
     input.device = device;
-    input.device_name = info->name;
-    input.disabled = primary->driver->overlap_disabled;
+    input.device_name = info.name;
+    input.disabled = info.overlap_reason == PDL_REASON_DISABLED;
     input.requested = secondary_desc->overlap != PDL_OVERLAP_NONE;
     input.same_stream = same_stream ? PDL_YES : PDL_NO;
     input.by_event = !same_stream && primary_desc->trigger_event != NULL;

@@ -56,12 +56,21 @@ static void judge_device(const struct judgement *judgement)
     add(judgement, PDL_CONDITION_DEVICE, yes_if(capability >= PDL_GATE_CAPABILITY),
         "%.100s has compute capability %d.%d; overlap needs 9.0 or newer",
         judgement->input->device_name, capability / 10, capability % 10);
-    add(judgement, PDL_CONDITION_ENVIRONMENT, yes_if(!judgement->input->disabled),
-        "PDL_OVERLAP=0 is %s", judgement->input->disabled ? "set: no launch overlaps" : "not set");
-    add(judgement, PDL_CONDITION_ATTRIBUTE, yes_if(judgement->input->requested), "%s",
-        judgement->input->requested
-            ? "the launch of the secondary asks for overlap"
-            : "the launch of the secondary asks for no overlap (PDL_OVERLAP_NONE)");
+    add(judgement, PDL_CONDITION_ENVIRONMENT, yes_if(!judgement->input->disabled), "%s",
+        judgement->input->disabled ? pdl_reason_string(PDL_REASON_DISABLED)
+                                   : "nothing has turned overlap off for the process");
+}
+
+/* Of the reasons, the older ones but KERNEL are other conditions. */
+static void judge_attribute(const struct judgement *judgement)
+{
+    const pdl_reason reason = judgement->input->secondary.reason;
+    const bool other = reason <= PDL_REASON_WAITS_UNKNOWN && reason != PDL_REASON_KERNEL;
+    const bool requested = judgement->input->requested;
+    add(judgement, PDL_CONDITION_ATTRIBUTE, yes_if(requested && other), "%s",
+        !requested ? "the launch of the secondary asks for no overlap (PDL_OVERLAP_NONE)"
+        : other    ? "the launch of the secondary asks for overlap"
+                   : pdl_reason_string(reason));
 }
 
 static void judge_stream(const struct judgement *judgement)
@@ -668,6 +677,7 @@ void pdl_overlap_judge(const struct pdl_overlap_input *input, pdl_overlap_report
         report_resource(&judgement, (enum pdl_resource)i);
     }
     judge_device(&judgement);
+    judge_attribute(&judgement);
     judge_stream(&judgement);
     judge_code(&judgement, PDL_CONDITION_SECONDARY_CODE, &input->secondary, "secondary", "waits");
     judge_waits(&judgement);

@@ -22,6 +22,7 @@ struct pdl_overlap_side {
     int32_t driver_per_sm;    /* what the driver's calculator says; -1: not asked */
     const char *refused;      /* why its code forbids such a launch, a clause; NULL: it does not */
     pdl_condition refused_by; /* THREADS or CLUSTER */
+    pdl_reason reason;        /* what pdl_launch_decide() says; 0: not asked */
     bool cooperative;
     bool barriers_known; /* block.barriers holds */
     bool block_known;    /* registers and shared memory hold */
@@ -34,7 +35,7 @@ struct pdl_overlap_input {
     const char *device_name;
     struct pdl_overlap_side primary;
     struct pdl_overlap_side secondary;
-    bool disabled;        /* PDL_OVERLAP=0 */
+    bool disabled;        /* overlap, for the process */
     bool requested;       /* by the secondary's descriptor */
     uint32_t same_stream; /* pdl_known */
     bool by_event;        /* streams differ, and the primary records a trigger_event */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Chains and threads: one at a time may use a chain, and many may use chains of their own. */
 #include <pthread.h>
+#include <sched.h>
 
 #include "graph_support.h"
 
@@ -242,6 +243,119 @@ static void a_shared_chain_is_used_by_one_thread_at_a_time(void **state)
     pdl_kernel_destroy(shared_kernel);
 }
 
+/* Every call but creation and destruction, from all threads, on one chain and the body of an if in it. */
+enum { CALLS = 17, MANY = 2000 };
+
+static pdl_status call_any(uint32_t call, pdl_chain *of, uint32_t number)
+{
+    struct values values = values_of(number);
+    pdl_launch_desc desc = overlap_desc(PDL_OVERLAP_AUTO);
+    pdl_chain_node node = node_of_kind(PDL_NODE_MEMSET);
+    pdl_chain_report report = PDL_CHAIN_REPORT_INIT;
+    pdl_census census = PDL_CENSUS_INIT;
+    pdl_chain *body = NULL;
+    CUgraph graph = NULL;
+    desc.grid[0] = 1 + number;
+    switch (call) {
+    case 0: /* not so many that nothing else is done */
+        return number % 4 != 0
+                   ? PDL_SUCCESS
+                   : pdl_chain_add(of, shared_kernel, &desc, VALUES(values), NULL, 0, NULL);
+    case 1:
+        return number % 4 != 0 ? PDL_SUCCESS : pdl_chain_add_node(of, &node, NULL);
+    case 2:
+        return pdl_chain_body(shared_chain, 2, 0, &body);
+    case 3:
+        return pdl_chain_pass_condition(shared_chain, 1, 0, shared_chain, 2);
+    case 4:
+        return pdl_chain_capture_begin(of, mock_stream(1, 0));
+    case 5:
+        return pdl_chain_capture_end(of, NULL);
+    case 6:
+        return pdl_chain_add_dependency(shared_chain, 1, 0);
+    case 7:
+        return pdl_chain_build(shared_chain);
+    case 8:
+        return pdl_chain_upload(shared_chain, NULL);
+    case 9:
+        return pdl_chain_launch(shared_chain, NULL);
+    case 10:
+        return pdl_chain_set_args(of, 0, VALUES(values));
+    case 11:
+        return pdl_chain_set_desc(of, 0, &desc);
+    case 12:
+        return pdl_chain_set_node(shared_chain, 3, &node);
+    case 13:
+        return pdl_chain_reset(shared_chain);
+    case 14:
+        return pdl_chain_explain(of, 0, &report);
+    case 15:
+        return pdl_chain_census(of, &census);
+    default:
+        return pdl_chain_graph(of, &graph);
+    }
+}
+
+static unsigned outcomes[CALLS][2]; /* under the lock: succeeded, and were told that it is busy */
+static pdl_chain *shared_body;
+
+static void *call_at_random(void *argument)
+{
+    struct worker *worker = argument;
+    uint64_t state = worker->number + 1;
+    mock_set_current(0);
+    for (uint32_t round = 0; round < MANY; round++) {
+        state = state * 6364136223846793005u + 1442695040888963407u;
+        const uint32_t call = (uint32_t)(state >> 33) % CALLS;
+        const pdl_status status =
+            call_any(call, (state >> 62) == 0 ? shared_body : shared_chain, round % 64);
+        (void)pthread_mutex_lock(&lock);
+        outcomes[call][0] += status == PDL_SUCCESS;
+        outcomes[call][1] += status == PDL_ERROR_BUSY;
+        (void)pthread_mutex_unlock(&lock);
+        if (status == PDL_ERROR_BUSY) {
+            (void)sched_yield();
+        }
+        /* What another thread did in between. */
+        worker->wrong += status != PDL_SUCCESS && status != PDL_ERROR_BUSY &&
+                         status != PDL_ERROR_CAPTURE && status != PDL_ERROR_NOT_BUILT;
+    }
+    return NULL;
+}
+
+static void each_call_of_many_threads_succeeds_or_is_told(void **state)
+{
+    (void)state;
+    struct worker workers[THREADS];
+    const pdl_chain_node memset_node = node_of_kind(PDL_NODE_MEMSET);
+    const pdl_chain_node if_node = node_of_kind(PDL_NODE_IF);
+    unsigned busy = 0;
+    unsigned succeeded = 0;
+    shared_kernel = make_kernel(FROM_FUNCTION, 0);
+    shared_chain = make_chain();
+    (void)add_link(shared_chain, shared_kernel, PDL_OVERLAP_AUTO, 0);
+    (void)add_link(shared_chain, shared_kernel, PDL_OVERLAP_AUTO, 1);
+    (void)add_chain_node(shared_chain, &if_node);
+    (void)add_chain_node(shared_chain, &memset_node);
+    shared_body = body_of(shared_chain, 2, 0);
+    (void)add_link(shared_body, shared_kernel, PDL_OVERLAP_AUTO, 2);
+    run(call_at_random, workers);
+    for (uint32_t call = 0; call < CALLS; call++) {
+        print_message("call %2u: %u succeeded, %u were busy\n", call, outcomes[call][0],
+                      outcomes[call][1]);
+        succeeded += outcomes[call][0];
+        busy += outcomes[call][1];
+    }
+    print_message("%u of %u were busy\n", busy, (unsigned)(THREADS * MANY));
+    assert_true(succeeded > MANY);
+    (void)pdl_chain_capture_end(shared_chain, NULL); /* if any is in progress */
+    (void)pdl_chain_capture_end(shared_body, NULL);
+    assert_ok(pdl_chain_build(shared_chain));
+    assert_ok(pdl_chain_launch(shared_chain, NULL));
+    pdl_chain_destroy(shared_chain);
+    pdl_kernel_destroy(shared_kernel);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -249,6 +363,7 @@ int main(void)
         GRAPH_TEST(a_failing_call_does_not_keep_the_chain),
         GRAPH_TEST(chains_of_their_own_do_not_disturb_threads),
         GRAPH_TEST(a_shared_chain_is_used_by_one_thread_at_a_time),
+        GRAPH_TEST(each_call_of_many_threads_succeeds_or_is_told),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -268,6 +268,33 @@ static void a_shape_changes_also_where_there_are_attributes(void **state)
     assert_int_equal(mock_ran(1)->params.attribute_count, 2);
 }
 
+/* Only a build decides: neither a switch nor a descriptor changes the edges that are there. */
+static void what_was_built_is_explained_and_is_what_may_be_required(void **state)
+{
+    (void)state;
+    pdl_launch_desc desc = overlap_desc(PDL_OVERLAP_REQUIRE);
+    pdl_chain_report report = PDL_CHAIN_REPORT_INIT;
+    desc.grid[0] = 7;
+    for (uint32_t on = 0; on < 2; on++) {
+        pdl_overlap_enable(on);
+        assert_ok(pdl_chain_build(chain));
+        for (uint32_t now = 0; now < 2; now++) {
+            pdl_overlap_enable(now);
+            assert_ok(pdl_chain_explain(chain, 1, &report));
+            assert_int_equal(report.overlap, on);
+            assert_int_equal(report.overlap_reason,
+                             on != 0 ? PDL_REASON_GRANTED : PDL_REASON_DISABLED);
+            assert_int_equal(chain_census(chain).programmatic, on != 0 ? report.links - 1 : 0);
+        }
+        if (on == 0) {
+            assert_refused(pdl_chain_set_desc(chain, 1, &desc), PDL_ERROR_REBUILD, "desc",
+                           "link 1");
+        } else {
+            assert_ok(pdl_chain_set_desc(chain, 1, &desc));
+        }
+    }
+}
+
 /* A descriptor with attributes in memory that is overwritten and freed by forget_extra(). */
 static pdl_launch_desc desc_with_extra(int priority)
 {
@@ -432,6 +459,7 @@ int main(void)
         UPDATE_TEST(a_shape_changes_also_where_there_are_attributes),
         UPDATE_TEST(what_a_descriptor_points_to_is_copied),
         UPDATE_TEST(require_instead_of_auto_needs_no_rebuild),
+        UPDATE_TEST(what_was_built_is_explained_and_is_what_may_be_required),
         UPDATE_TEST(after_a_reset_anything_can_be_changed),
         UPDATE_TEST(a_chain_with_a_new_link_can_be_changed_freely),
         UPDATE_TEST(many_changes_in_any_order_leave_no_stale_value),

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* Chains and graphs of very many links take time in proportion, and dependencies are right in any order. The graph calls of the model are
+/* Chains and graphs of very many links take time and memory in proportion, and dependencies are right in any order. The graph calls of the model are
  * replaced: it looks for every handle among all. */
+#include <malloc.h>
 #include <time.h>
 
 #include "graph_support.h"
 
-#define LINKS 50000
+#define LINKS 100000
 
 /* ---- a driver that keeps the edges and nothing else ------------------------------------------- */
 
@@ -118,6 +119,55 @@ static int setup(void **state)
 
 #define SCALE_TEST(function) cmocka_unit_test_setup_teardown(function, setup, mock_teardown)
 
+/* ---- how much memory they take ----------------------------------------------------------------- */
+
+static size_t live_bytes;
+static size_t most_bytes;
+
+/* The linker gives calls of malloc() to __wrap_malloc(), and __real_malloc() is the C library's. */
+void *__real_malloc(size_t size);
+void *__real_calloc(size_t count, size_t size);
+void *__real_realloc(void *memory, size_t size);
+void __real_free(void *memory);
+void *__wrap_malloc(size_t size);
+void *__wrap_calloc(size_t count, size_t size);
+void *__wrap_realloc(void *memory, size_t size);
+void __wrap_free(void *memory);
+
+static void *note(void *memory)
+{
+    live_bytes += memory != NULL ? malloc_usable_size(memory) : 0;
+    most_bytes = live_bytes > most_bytes ? live_bytes : most_bytes;
+    return memory;
+}
+
+static void forget(void *memory)
+{
+    live_bytes -= memory != NULL ? malloc_usable_size(memory) : 0;
+}
+
+void *__wrap_malloc(size_t size)
+{
+    return note(__real_malloc(size));
+}
+
+void *__wrap_calloc(size_t count, size_t size)
+{
+    return note(__real_calloc(count, size));
+}
+
+void *__wrap_realloc(void *memory, size_t size)
+{
+    forget(memory);
+    return note(__real_realloc(memory, size));
+}
+
+void __wrap_free(void *memory)
+{
+    forget(memory);
+    __real_free(memory);
+}
+
 /* ---- how long things take ---------------------------------------------------------------------- */
 
 static double now(void)
@@ -127,30 +177,37 @@ static double now(void)
     return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
 }
 
-static double time_of(void (*work)(uint32_t count), uint32_t count)
+static double time_of(void (*work)(uint32_t count), uint32_t count, size_t *bytes)
 {
     const double start = now();
+    const size_t before = most_bytes = live_bytes;
     node_count = 0;
     edge_count = 0;
     work(count);
+    *bytes = most_bytes - before;
+    assert_int_equal(live_bytes, before);
     return now() - start;
 }
 
 /* Asserts that 16 times the work takes less than 120 times the time: linear work takes 16 times,
- * more where it leaves the caches, and what grows with the square 256. The best of three counts: other programs run, too. */
+ * more where it leaves the caches, and what grows with the square 256. The best of three counts: other programs run, too.
+ * Arrays that double may have twice the room. */
 static void assert_in_proportion(const char *name, void (*work)(uint32_t count))
 {
     double small = 1e9;
     double large = 1e9;
+    size_t small_bytes = 0;
+    size_t large_bytes = 0;
     for (int i = 0; i < 3 && (i == 0 || large > 24 * small); i++) {
-        const double few = time_of(work, LINKS / 16);
-        const double many = time_of(work, LINKS);
+        const double few = time_of(work, LINKS / 16, &small_bytes);
+        const double many = time_of(work, LINKS, &large_bytes);
         small = few < small ? few : small;
         large = many < large ? many : large;
     }
-    print_message("%s: %.1f ms for %d, %.1f ms for %d, %.1f times\n", name, 1e3 * small, LINKS / 16,
-                  1e3 * large, LINKS, large / small);
+    print_message("%s: %.1f ms for %d, %.1f ms for %d, %.1f times; %zu bytes each\n", name,
+                  1e3 * small, LINKS / 16, 1e3 * large, LINKS, large / small, large_bytes / LINKS);
     assert_true(large < 120 * small);
+    assert_true(large_bytes < 40 * small_bytes);
 }
 
 /* ---- chains ------------------------------------------------------------------------------------ */

@@ -33,6 +33,43 @@ static void extra_attributes_stand_behind_the_others_as_they_are(void **state)
     }
 }
 
+/* Those are seen in their fields only: a cooperative launch would be said to overlap, a cluster not be checked. */
+static void what_is_checked_or_decided_is_refused_as_an_extra_attribute(void **state)
+{
+    (void)state;
+    static const int fields_alone[] = {2, 4, 6, 7, 11, 13};
+    pdl_kernel *kernel = make_kernel(FROM_FUNCTION, 0);
+    for (size_t i = 0; i < PDL_ATTRIBUTE_COUNT; i++) {
+        const struct pdl_attribute *const row = &pdl_attributes[i];
+        bool alone = false;
+        for (size_t k = 0; k < COUNT_OF(fields_alone); k++) {
+            alone = alone || row->number == fields_alone[k];
+        }
+        for (uint64_t value = 0; value < 2; value++) {
+            const CUlaunchAttribute extra[] = {attribute_of(99, 1),
+                                               attribute_of(row->number, value)};
+            pdl_launch_report report = PDL_LAUNCH_REPORT_INIT;
+            pdl_occupancy occupancy = PDL_OCCUPANCY_INIT;
+            pdl_launch_desc desc = plain_desc();
+            desc.extra_attributes = extra;
+            desc.extra_attribute_count = COUNT_OF(extra);
+            if (alone) {
+                assert_refused(pdl_launch(kernel, &desc, NULL), PDL_ERROR_DESC_FIELD,
+                               "extra_attributes", "extra_attributes[1]", row->name, row->field);
+                assert_refused(pdl_launch_explain(kernel, &desc, &report), PDL_ERROR_DESC_FIELD,
+                               "extra_attributes", row->name);
+                assert_refused(pdl_launch_occupancy(kernel, &desc, &occupancy),
+                               PDL_ERROR_DESC_FIELD, "extra_attributes", row->name);
+                continue;
+            }
+            assert_ok(pdl_launch(kernel, &desc, NULL));
+            assert_memory_equal(mock_last_launch()->attributes, extra, sizeof(extra));
+            assert_explained(kernel, &desc, mock_last_launch());
+        }
+    }
+    pdl_kernel_destroy(kernel);
+}
+
 static void as_many_extra_attributes_as_there_is_room_for_fit_beside_all_others(void **state)
 {
     (void)state;
@@ -346,6 +383,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         MOCK_TEST(extra_attributes_stand_behind_the_others_as_they_are),
+        MOCK_TEST(what_is_checked_or_decided_is_refused_as_an_extra_attribute),
         MOCK_TEST(as_many_extra_attributes_as_there_is_room_for_fit_beside_all_others),
         MOCK_TEST(the_table_is_in_the_order_of_the_numbers_and_has_every_field_case),
         MOCK_TEST(the_documentation_has_every_row),

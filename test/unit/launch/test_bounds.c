@@ -74,26 +74,16 @@ static bool is_allowed(const struct compiled *in, const uint32_t grid[3], const 
     return in->counts_clusters || divides(sets ? given : in->cluster, grid);
 }
 
-/* A launch with the cluster in its field, or as an attribute of the caller's. */
 static void check_launch(pdl_kernel *kernel, enum way way, const struct compiled *in,
-                         const uint32_t grid[3], const uint32_t given[3], bool as_extra)
+                         const uint32_t grid[3], const uint32_t given[3])
 {
     pdl_launch_report report = PDL_LAUNCH_REPORT_INIT;
     pdl_launch_desc desc = plain_desc();
-    CUlaunchAttribute extra = {.id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION};
     desc.block[0] = 128;
     memcpy(desc.grid, grid, sizeof(desc.grid));
-    if (as_extra) {
-        extra.value.clusterDim.x = given[0];
-        extra.value.clusterDim.y = or_one(given[1]);
-        extra.value.clusterDim.z = or_one(given[2]);
-        desc.extra_attributes = &extra;
-        desc.extra_attribute_count = 1;
-    } else {
-        memcpy(desc.cluster, given, sizeof(desc.cluster));
-    }
+    memcpy(desc.cluster, given, sizeof(desc.cluster));
     /* A cluster in the descriptor divides the grid, unless the code is known to count clusters. */
-    const bool open = way == BY_FUNCTION && in->counts_clusters && !as_extra;
+    const bool open = way == BY_FUNCTION && in->counts_clusters;
     const bool allowed =
         is_allowed(in, grid, given) && !(open && given[0] != 0 && !divides(given, grid));
     const unsigned before = mock.calls[MOCK_cuLaunchKernelEx];
@@ -101,9 +91,8 @@ static void check_launch(pdl_kernel *kernel, enum way way, const struct compiled
     const pdl_status launched = pdl_launch(kernel, &desc, NULL);
     const unsigned calls = mock.calls[MOCK_cuLaunchKernelEx] - before;
     if ((launched == PDL_SUCCESS) != allowed) {
-        fail_msg("[%s] way %d, grid %u x %u x %u, cluster %u x %u x %u%s: %s", in->directives,
+        fail_msg("[%s] way %d, grid %u x %u x %u, cluster %u x %u x %u: %s", in->directives,
                  (int)way, grid[0], grid[1], grid[2], given[0], given[1], given[2],
-                 as_extra ? " as an attribute" : "",
                  launched == PDL_SUCCESS ? "launched" : pdl_last_error()->message);
     }
     if (!allowed) {
@@ -129,12 +118,7 @@ static void launches_with_clusters_are_what_the_code_allows(void **state)
             pdl_kernel *kernel = make((enum way)way, &compiled[i]);
             for (size_t g = 0; g < COUNT_OF(grids); g++) {
                 for (size_t c = 0; c < COUNT_OF(clusters); c++) {
-                    check_launch(kernel, (enum way)way, &compiled[i], grids[g], clusters[c], false);
-                    if (clusters[c][0] != 0 && compiled[i].cluster[0] != 0 &&
-                        divides(clusters[c], grids[g])) {
-                        check_launch(kernel, (enum way)way, &compiled[i], grids[g], clusters[c],
-                                     true);
-                    }
+                    check_launch(kernel, (enum way)way, &compiled[i], grids[g], clusters[c]);
                 }
             }
             pdl_kernel_destroy(kernel);

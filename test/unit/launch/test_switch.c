@@ -159,27 +159,28 @@ static void what_may_not_wait_is_logged_with_what_to_do(void **state)
     pdl_kernel_destroy(kernel);
 }
 
-static void the_attribute_that_was_not_granted_is_logged(void **state)
+/* Which only `overlap` may ask for: else the log would deny what the launch does. */
+static void the_attribute_in_extra_attributes_is_refused_and_not_logged(void **state)
 {
     (void)state;
     char line[1200];
     CUlaunchAttribute attribute = {.id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION};
-    pdl_launch_desc desc = plain_desc();
     pdl_kernel *kernel = make_kernel(FROM_FUNCTION, 0);
-    attribute.value.programmaticStreamSerializationAllowed = 1;
-    desc.extra_attributes = &attribute;
-    desc.extra_attribute_count = 1;
     (void)log_lines(line, sizeof(line));
-    assert_ok(pdl_launch(kernel, &desc, NULL)); /* it waits */
-    assert_int_equal(log_lines(line, sizeof(line)), 1);
-    assert_non_null(strstr(line, "kernel fc1: does not overlap: "));
-    assert_ok(pdl_kernel_declare(kernel, PDL_UNKNOWN, PDL_UNKNOWN));
-    for (int i = 0; i < 2; i++) {
-        assert_ok(pdl_launch(kernel, &desc, NULL));
+    for (uint32_t overlap = PDL_OVERLAP_NONE; overlap <= PDL_OVERLAP_TUNED; overlap++) {
+        for (int value = 0; value < 2; value++) {
+            pdl_launch_desc desc = plain_desc();
+            attribute.value.programmaticStreamSerializationAllowed = value;
+            desc.overlap = overlap;
+            desc.extra_attributes = &attribute;
+            desc.extra_attribute_count = 1;
+            assert_refused(pdl_launch(kernel, &desc, NULL), PDL_ERROR_DESC_FIELD,
+                           "extra_attributes", "PROGRAMMATIC_STREAM_SERIALIZATION",
+                           "field overlap");
+        }
     }
-    assert_int_equal(log_lines(line, sizeof(line)), 1);
-    assert_non_null(strstr(line, "kernel fc1: now overlaps although the descriptor asks for no"));
-    assert_non_null(strstr(line, "may not wait"));
+    assert_int_equal(mock.launch_count, 0);
+    assert_int_equal(log_lines(line, sizeof(line)), 0);
     pdl_kernel_destroy(kernel);
 }
 
@@ -309,7 +310,7 @@ int main(void)
         MOCK_TEST(one_kernel_is_turned_off_and_the_others_stay),
         MOCK_TEST(the_log_has_the_first_decision_and_every_change),
         MOCK_TEST(what_may_not_wait_is_logged_with_what_to_do),
-        MOCK_TEST(the_attribute_that_was_not_granted_is_logged),
+        MOCK_TEST(the_attribute_in_extra_attributes_is_refused_and_not_logged),
         GRAPH_TEST(a_captured_programmatic_event_is_logged),
         GRAPH_TEST(nodes_of_graphs_are_logged_as_launches_are),
         MOCK_TEST(explaining_and_refusals_are_not_logged),

@@ -4,6 +4,7 @@
 #include "overlap_support.h"
 
 #include <pdl/overlap.h>
+#include <pdl/policy.h>
 
 /* Two kernels of the mock, of 64 registers and 128 threads with 40 KiB each: an SM holds 5
  * blocks. */
@@ -138,6 +139,57 @@ static void an_overlap_that_is_required_in_vain_is_an_answer(void **state)
     set_kernel(1, CU_FUNC_ATTRIBUTE_PTX_VERSION, 80);
     const pdl_overlap_report report = query();
     assert_only(&report, PDL_CONDITION_SECONDARY_CODE, PDL_NO, PDL_NO, PDL_NO);
+}
+
+/* What pdl_launch() does not grant is not answered with yes. unit.agreement has all reasons. */
+static void switches_and_policies_count_as_in_a_launch(void **state)
+{
+    (void)state;
+    pdl_policy policy = PDL_POLICY_INIT;
+    pdl_overlap_enable(0);
+    pdl_overlap_report report = query();
+    pdl_overlap_enable(1);
+    assert_only(&report, PDL_CONDITION_ENVIRONMENT, PDL_NO, PDL_NO, PDL_NO);
+    assert_ok(pdl_kernel_enable_overlap(pair.secondary, 0));
+    report = query();
+    assert_ok(pdl_kernel_enable_overlap(pair.secondary, 1));
+    assert_only(&report, PDL_CONDITION_ATTRIBUTE, PDL_NO, PDL_NO, PDL_NO);
+    assert_non_null(strstr(report.message, pdl_reason_string(PDL_REASON_KERNEL)));
+    policy.exclude = "fc2";
+    assert_ok(pdl_policy_set(&policy));
+    report = query();
+    assert_only(&report, PDL_CONDITION_ATTRIBUTE, PDL_NO, PDL_NO, PDL_NO);
+    assert_non_null(strstr(report.message, pdl_reason_string(PDL_REASON_EXCLUDED)));
+    policy = (pdl_policy)PDL_POLICY_INIT;
+    policy.capture_only = 1;
+    assert_ok(pdl_policy_set(&policy));
+    report = query();
+    assert_ok(pdl_policy_set(NULL));
+    assert_only(&report, PDL_CONDITION_ATTRIBUTE, PDL_NO, PDL_NO, PDL_NO);
+    assert_non_null(strstr(report.message, pdl_reason_string(PDL_REASON_NOT_CAPTURING)));
+    assert_only((report = query(), &report), PDL_CONDITION_DEVICE, PDL_YES, PDL_YES, PDL_YES);
+}
+
+/* As its field would. */
+static void a_carve_out_in_extra_attributes_counts(void **state)
+{
+    (void)state;
+    CUlaunchAttribute extra;
+    memset(&extra, 0, sizeof(extra));
+    extra.id = ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT;
+    for (uint32_t percent = 0; percent <= 100; percent += 25) {
+        pair.secondary_desc.shared_memory_carveout = percent;
+        pair.secondary_desc.flags = PDL_LAUNCH_SET_SHARED_MEMORY_CARVEOUT;
+        const pdl_overlap_report field = query();
+        pair.secondary_desc.shared_memory_carveout = 0;
+        pair.secondary_desc.flags = 0;
+        memcpy(&extra.value, &percent, sizeof(percent));
+        pair.secondary_desc.extra_attributes = &extra;
+        pair.secondary_desc.extra_attribute_count = 1;
+        const pdl_overlap_report other = query();
+        pair.secondary_desc.extra_attribute_count = 0;
+        assert_memory_equal(&field, &other, sizeof(field));
+    }
 }
 
 static void another_stream_does_not_overlap(void **state)
@@ -692,6 +744,8 @@ int main(void)
         PAIR_TEST(the_environment_turns_it_off),
         PAIR_TEST(a_secondary_that_asks_for_no_overlap_gets_none),
         PAIR_TEST(an_overlap_that_is_required_in_vain_is_an_answer),
+        PAIR_TEST(switches_and_policies_count_as_in_a_launch),
+        PAIR_TEST(a_carve_out_in_extra_attributes_counts),
         PAIR_TEST(another_stream_does_not_overlap),
         PAIR_TEST(the_default_streams_are_two),
         PAIR_TEST(an_event_between_streams_may_or_may_not),
