@@ -4,6 +4,10 @@
 // NOT debug: the flag is not seen in what is not optimized, so that a parameter decides whether the thread waits
 #include <pdl/device.cuh>
 
+#if !defined(__CUDACC_RTC__)
+#include "../math.cuh"
+#endif
+
 // The flag and the thread that waits for all; the barrier orders the others.
 __global__ void flag_and_thread(const float *x, float *y, bool enable_pdl)
 {
