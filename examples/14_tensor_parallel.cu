@@ -229,6 +229,11 @@ static int run(int argc, char **argv)
         }
         return meet(o, p);
     }
+    setenv("NCCL_NVLS_ENABLE", "0", 0); /* no multicast unless the environment says so */
+    /* Before the driver is started: loading code, and a stream's place in a queue of another one, must not wait for a sum
+     * of a rank that shares the device. */
+    setenv("CUDA_MODULE_LOADING", "EAGER", 0);
+    setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", 0);
     require_device("14_tensor_parallel");
     int count = 0;
     CHECK(cudaGetDeviceCount(&count));
@@ -244,8 +249,6 @@ static int run(int argc, char **argv)
             _exit(1);
         }
     });
-    setenv("NCCL_NVLS_ENABLE", "0", 0); /* no multicast unless the environment says so */
-    setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", 0);
     FILE *json = p.rank <= 0 ? std::fopen(o.json, "w") : std::fopen("/dev/null", "w");
     if (json == nullptr) {
         die("%s: %s", o.json, std::strerror(errno));
