@@ -472,9 +472,8 @@ static void a_descriptor_that_a_launch_would_refuse_changes_nothing(void **)
     assert_shape(replay(), 2, 32, 0, 1);
 }
 
-/* Three blocks are no whole number of the pairs that the kernel was compiled for. Where a driver
- * takes that in an update, it is undone with the next one. */
-static void a_grid_that_the_driver_refuses_changes_nothing(void **)
+/* Three blocks are no whole number of the pairs that the kernel was compiled for. */
+static void a_grid_that_compiled_clusters_refuse_changes_nothing(void **)
 {
     const pdl_launch_desc four = shape_desc(4, 32);
     const pdl_launch_desc three = shape_desc(3, 32);
@@ -482,15 +481,7 @@ static void a_grid_that_the_driver_refuses_changes_nothing(void **)
     const uint32_t link = add_report(fix.report_in_pairs, four, 1);
     assert_pdl(pdl_chain_build(fix.chain));
     assert_int_equal(replay().threads, 4 * 32);
-    const pdl_status status = pdl_chain_set_desc(fix.chain, link, &three);
-    if (status == PDL_SUCCESS) {
-        print_message("this driver takes 3 blocks in clusters of 2 in an update\n");
-        assert_pdl(pdl_chain_set_desc(fix.chain, link, &four));
-    } else {
-        print_message("3 blocks in clusters of 2: %s: %s\n", pdl_status_name(status),
-                      pdl_last_error()->message);
-        assert_int_not_equal(pdl_last_error()->cuda_result, 0);
-    }
+    assert_refused(pdl_chain_set_desc(fix.chain, link, &three), PDL_ERROR_INVALID_CLUSTER, "grid");
     assert_int_equal(replay().threads, 4 * 32);
     assert_pdl(pdl_chain_set_desc(fix.chain, link, &six));
     assert_int_equal(replay().threads, 6 * 32);
@@ -544,7 +535,7 @@ int main()
         TEST(a_chain_that_was_reset_is_built_and_launched_again),
         TEST(a_replay_in_flight_goes_on_when_the_chain_is_reset),
         TEST(a_descriptor_that_a_launch_would_refuse_changes_nothing),
-        TEST(a_grid_that_the_driver_refuses_changes_nothing),
+        TEST(a_grid_that_compiled_clusters_refuse_changes_nothing),
         TEST(a_build_that_the_driver_refuses_can_be_repaired_and_repeated),
     };
     const int unavailable = no_device();
