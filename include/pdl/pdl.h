@@ -407,10 +407,10 @@ typedef struct pdl_kernel_info {
      * the code requires no size. */
     uint32_t required_cluster[3];
     /** Threads per block in x, y and z of each launch (__block_size__, .reqntid); 0 if the code
-     * requires none. The driver does not report it: pdl_kernel_get() has 0. */
+     * requires none. The driver does not report it: pdl_kernel_get() has it where the code is known. */
     uint32_t required_block[3];
     /** Maximum of blocks per cluster (third of __launch_bounds__, .maxclusterrank); 0 if none is
-     * given. Not reported by the driver either. */
+     * given. Likewise. */
     uint32_t max_cluster_blocks;
     /** Blocks that an SM is to hold (second of __launch_bounds__, .minnctapersm); 0 if none is
      * given. -1: unknown, as in machine code and by the driver. */

@@ -48,6 +48,18 @@ static void set(struct pdl_bounds *bounds, const struct row *row, uint32_t numbe
     }
 }
 
+struct pdl_untold_bounds pdl_bounds_untold(const struct pdl_bounds *bounds)
+{
+    /* What is larger than these limits of all devices forbids nothing that they allow. */
+    const bool usual = bounds->max_threads <= UINT16_MAX;
+    return (struct pdl_untold_bounds){
+        .block = {usual ? (uint16_t)bounds->block[0] : 0, usual ? (uint16_t)bounds->block[1] : 0,
+                  usual ? (uint16_t)bounds->block[2] : 0},
+        .max_cluster = bounds->max_cluster <= UINT16_MAX ? (uint16_t)bounds->max_cluster : 0,
+        .counts_clusters = bounds->blocks_are_clusters ? PDL_YES : PDL_NO,
+    };
+}
+
 bool pdl_bounds_directive(struct pdl_bounds *bounds, struct pdl_lexer *lexer)
 {
     const struct row *row = rows;

@@ -3,6 +3,8 @@
 #ifndef PDL_CODE_BOUNDS_H
 #define PDL_CODE_BOUNDS_H
 
+#include <pdl/pdl.h>
+
 #include "code/lexer.h"
 #include "code/sass.h"
 
@@ -16,6 +18,15 @@ struct pdl_bounds {
     bool explicit_cluster;
     bool blocks_are_clusters; /* a grid counts clusters */
 };
+
+/* Of these, what a driver does not tell of a kernel. */
+struct pdl_untold_bounds {
+    uint16_t block[3];
+    uint16_t max_cluster;
+    uint8_t counts_clusters; /* a pdl_known: blocks_are_clusters */
+};
+
+struct pdl_untold_bounds pdl_bounds_untold(const struct pdl_bounds *bounds);
 
 /* Reads the directive that the lexer is at, and its numbers. False, without a step, where it is another one. */
 bool pdl_bounds_directive(struct pdl_bounds *bounds, struct pdl_lexer *lexer);

@@ -39,7 +39,7 @@ struct found {
     uint8_t waits;
     uint8_t triggers;
     uint8_t why;
-    uint8_t counts_clusters;
+    struct pdl_untold_bounds bounds;
 };
 
 struct index {
@@ -91,7 +91,7 @@ static bool add(void *context, const char *name, size_t length,
         .waits = (uint8_t)answer->waits,
         .triggers = (uint8_t)answer->triggers,
         .why = (uint8_t)answer->why,
-        .counts_clusters = (uint8_t)answer->counts_clusters,
+        .bounds = answer->bounds,
     };
     hash_name(name, length, found->hash);
     return true;
@@ -296,7 +296,7 @@ static struct pdl_scan_answer look_up(const struct index *index, const struct fo
             .why = (enum pdl_why)at->why,
             .target = at->target,
             .ptx = at->ptx != 0,
-            .counts_clusters = (pdl_known)at->counts_clusters,
+            .bounds = at->bounds,
         };
         if (found.target != (found.ptx ? code->ptx_version : code->binary_version)) {
             answer.why = first ? PDL_WHY_VERSION : answer.why;

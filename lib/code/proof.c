@@ -8,9 +8,9 @@
 
 #include "code/fatbin.h"
 #include "core/array.h"
-#include "os/environment.h"
 #include "core/hash.h"
 #include "os/compiler.h"
+#include "os/environment.h"
 #include "os/library.h"
 #include "os/lock.h"
 

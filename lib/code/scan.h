@@ -86,7 +86,7 @@ struct pdl_scan_answer {
     uint32_t target;  /* that the code is for: 90 of sm_90 or compute_90; 0 if not known */
     bool ptx;         /* PTX, which the driver compiles; else machine code */
     struct pdl_proof_answer proof; /* for who asks; the scans here leave it alone */
-    pdl_known counts_clusters;     /* a grid is one of clusters: .blocksareclusters */
+    struct pdl_untold_bounds bounds;
 };
 
 /* What is called for each kernel; it returns false to end the scan for want of memory. Names need

@@ -61,7 +61,9 @@ struct pdl_scan_answer pdl_scan_either(struct pdl_scan_answer a, struct pdl_scan
     both.triggers = a.triggers == b.triggers ? a.triggers : PDL_UNKNOWN;
     both.target = a.target == b.target ? a.target : 0;
     both.proof = pdl_proof_both(&a.proof, &b.proof);
-    both.counts_clusters = a.counts_clusters == b.counts_clusters ? a.counts_clusters : PDL_UNKNOWN;
+    if (memcmp(&a.bounds, &b.bounds, sizeof(a.bounds)) != 0) {
+        both.bounds = (struct pdl_untold_bounds){.counts_clusters = PDL_UNKNOWN};
+    }
     both.why = a.why > b.why ? a.why : b.why;
     if (both.why <= PDL_WHY_ALIKE && (a.waits != b.waits || a.triggers != b.triggers)) {
         both.why = PDL_WHY_DIFFERENT;
@@ -120,7 +122,7 @@ static enum pdl_why visit_cubin(const unsigned char *bytes, size_t size, pdl_sca
             .waits = code->waits,
             .triggers = code->triggers,
             .target = (uint32_t)cubin.target,
-            .counts_clusters = code->bounds.blocks_are_clusters ? PDL_YES : PDL_NO,
+            .bounds = pdl_bounds_untold(&code->bounds),
         };
         if (!known) {
             answer.why = cubin.known ? PDL_WHY_CALLS : PDL_WHY_TARGET;

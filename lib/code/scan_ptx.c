@@ -19,7 +19,7 @@ struct function {
     struct pdl_token name;
     bool entry;
     bool body; /* without one it is a prototype, or elsewhere */
-    bool counts_clusters;
+    struct pdl_bounds bounds;
     uint32_t marks;
     uint32_t first_use;
     uint32_t use_count;
@@ -97,8 +97,9 @@ static bool read_function(struct ptx_scan *scan)
     *function = (struct function){.name = lexer->token, .entry = entry};
     /* Its parameters, and directives such as .maxntid, stand before the body. */
     while (!pdl_lexer_at_end(lexer) && lexer->token.mark != ';' && lexer->token.mark != '{') {
-        function->counts_clusters |= PDL_TOKEN_IS(lexer, ".blocksareclusters");
-        pdl_lexer_next(lexer);
+        if (!pdl_bounds_directive(&function->bounds, lexer)) {
+            pdl_lexer_next(lexer);
+        }
         if (lexer->token.mark == '(' && pdl_lexer_skip(lexer)) {
             pdl_lexer_next(lexer);
         }
@@ -197,7 +198,7 @@ static struct pdl_scan_answer answer_of(const struct function *function, uint32_
         .why = (function->marks & MARK_UNKNOWN) != 0 ? PDL_WHY_CALLS : PDL_WHY_NOTHING,
         .target = target,
         .ptx = true,
-        .counts_clusters = function->counts_clusters ? PDL_YES : PDL_NO,
+        .bounds = pdl_bounds_untold(&function->bounds),
     };
 }
 

@@ -135,7 +135,7 @@ pdl_status pdl_kernel_from_image(const void *image, size_t size, const char *nam
         status = PDL_FAIL(PDL_ERROR_OUT_OF_MEMORY, "no memory for what is known of a kernel");
         goto destroy;
     }
-    made->counts_clusters = (uint8_t)answer.counts_clusters;
+    made->bounds = answer.bounds;
     *kernel = made;
     return PDL_SUCCESS;
 
@@ -162,7 +162,7 @@ static pdl_status add_image(pdl_kernel *kernel, const void *image, size_t size)
         return PDL_FAIL_FIELD(PDL_ERROR_NOT_FOUND, "image", "the image has no kernel named %s",
                               name);
     }
-    kernel->counts_clusters = (uint8_t)answer.counts_clusters;
+    kernel->bounds = answer.bounds;
     kernel->target = answer.target;
     kernel->target_ptx = answer.ptx;
     return keep_answer(kernel, &answer)

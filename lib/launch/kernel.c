@@ -230,7 +230,7 @@ static void keep_code(pdl_kernel *kernel, struct pdl_kernel_facts *facts,
     if (!kernel->declared) {
         const bool kept = pdl_kernel_keep_proof(kernel, &answer->proof);
         atomic_store_explicit(&facts->known, pdl_known_pack(answer), memory_order_relaxed);
-        facts->counts_clusters = (uint8_t)answer->counts_clusters;
+        facts->bounds = answer->bounds;
         facts->unread = answer->why == PDL_WHY_NO_MEMORY || !kept;
         decide(kernel, facts);
     }
@@ -252,11 +252,11 @@ unsigned pdl_kernel_known(pdl_kernel *kernel, struct pdl_kernel_facts *facts)
     return known;
 }
 
-pdl_known pdl_kernel_counts_clusters(pdl_kernel *kernel, struct pdl_kernel_facts *facts)
+struct pdl_untold_bounds pdl_kernel_bounds(pdl_kernel *kernel, struct pdl_kernel_facts *facts)
 {
     (void)pdl_kernel_known(kernel, facts);
     pdl_lock_take(&kernel->lock);
-    const pdl_known answer = (pdl_known)facts->counts_clusters;
+    const struct pdl_untold_bounds answer = facts->bounds;
     pdl_lock_release(&kernel->lock);
     return answer;
 }
@@ -327,7 +327,7 @@ static pdl_status ask(const pdl_kernel *kernel, struct pdl_kernel_facts *facts)
     const bool other = kernel->target != 0 && (int)kernel->target != runs && !kernel->declared;
     const struct pdl_scan_answer nothing = {.why = PDL_WHY_VERSION};
     atomic_init(&facts->known, other ? pdl_known_pack(&nothing) : kernel->known);
-    facts->counts_clusters = other ? (uint8_t)PDL_UNKNOWN : kernel->counts_clusters;
+    facts->bounds = other ? nothing.bounds : kernel->bounds;
     facts->unread = kernel->kind == PDL_KERNEL_SYMBOL && !kernel->declared;
     decide(kernel, facts);
     atomic_init(&facts->logged, 0);
@@ -541,6 +541,7 @@ pdl_status pdl_kernel_get(pdl_kernel *kernel, int device, pdl_kernel_info *info)
     const unsigned code = pdl_kernel_known(kernel, facts);
     const pdl_reason reason = pdl_kernel_reason(kernel, facts, false);
     const enum pdl_proof_state proof = pdl_known_proof(code);
+    const struct pdl_untold_bounds bounds = pdl_kernel_bounds(kernel, facts);
     const pdl_kernel_info known = {
         .size = (uint32_t)sizeof(known),
         .device = device,
@@ -570,9 +571,11 @@ pdl_status pdl_kernel_get(pdl_kernel *kernel, int device, pdl_kernel_info *info)
                           : NULL,
         .required_cluster = {(uint32_t)facts->cluster[0], (uint32_t)facts->cluster[1],
                              (uint32_t)facts->cluster[2]},
+        .required_block = {bounds.block[0], bounds.block[1], bounds.block[2]},
+        .max_cluster_blocks = bounds.max_cluster,
         .min_blocks_per_multiprocessor = -1,
         .cluster_must_be_set = facts->cluster_must_be_set != 0,
-        .blocks_are_clusters = (uint32_t)pdl_kernel_counts_clusters(kernel, facts),
+        .blocks_are_clusters = bounds.counts_clusters,
     };
     pdl_sized_copy(info, &known, sizeof(known));
     return PDL_SUCCESS;

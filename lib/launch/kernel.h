@@ -46,7 +46,7 @@ struct pdl_kernel_facts {
     atomic_uint logged; /* the pdl_reason that the log has last; 0: none */
     atomic_uint known;  /* of its code: pdl_kernel_waits() and so on */
     bool unread;        /* under the kernel's lock: nobody has looked for the code of its symbol */
-    uint8_t counts_clusters; /* under the kernel's lock: a pdl_known, see scan.h */
+    struct pdl_untold_bounds bounds; /* under the kernel's lock */
     struct pdl_neighbour neighbour;
 
     /* For pdl_kernel_get(), under the kernel's lock. */
@@ -78,9 +78,9 @@ struct pdl_kernel {
     struct pdl_parameters parameters;  /* of the image, where the driver does not report them */
     int attribute_version; /* the older one of the driver and the Runtime that it is launched by */
     unsigned known;        /* of the code, unless it is another one on each device */
-    uint8_t counts_clusters; /* likewise: a pdl_known */
-    bool declared;           /* by the caller, which stands above the code */
-    uint64_t hash;           /* of an image that was given, and its size: for pdl_proof_again() */
+    struct pdl_untold_bounds bounds; /* likewise */
+    bool declared;                   /* by the caller, which stands above the code */
+    uint64_t hash; /* of an image that was given, and its size: for pdl_proof_again() */
     size_t size;
     _Atomic(char *) race; /* owned; set once: the first race that was found in its code, or NULL */
     uint32_t target;  /* of an image that the caller gave, which the driver must bear out; or 0 */
@@ -171,8 +171,8 @@ static inline enum pdl_why pdl_known_why(unsigned known)
 /* What is known of the kernel's code on a device. Finds and reads the code of a symbol, once. */
 unsigned pdl_kernel_known(pdl_kernel *kernel, struct pdl_kernel_facts *facts);
 
-/* Whether its grids count clusters: likewise. */
-pdl_known pdl_kernel_counts_clusters(pdl_kernel *kernel, struct pdl_kernel_facts *facts);
+/* What its code says of launches and the driver does not: likewise. */
+struct pdl_untold_bounds pdl_kernel_bounds(pdl_kernel *kernel, struct pdl_kernel_facts *facts);
 
 /* The facts of a kernel on a device, asked on first use. */
 PDL_COLD pdl_status pdl_kernel_ask(pdl_kernel *kernel, int device, struct pdl_kernel_facts **facts);

@@ -13,9 +13,38 @@
 
 #define RUNTIME_CONFIGURATION 9 /* cudaErrorInvalidConfiguration */
 
+/* What only the code forbids: the driver refuses such a launch, and says no more than that a value is invalid. */
+PDL_COLD static pdl_status check_bounds(pdl_kernel *kernel, const struct pdl_lowered *lowered,
+                                        struct pdl_error_source source)
+{
+    const CUlaunchConfig *const config = &lowered->config;
+    const struct pdl_untold_bounds bounds = pdl_kernel_bounds(kernel, lowered->facts);
+    const uint16_t *const own = bounds.block;
+    uint32_t cluster[3];
+    if (own[0] != 0 && (config->blockDimX != own[0] || config->blockDimY != own[1] ||
+                        config->blockDimZ != own[2])) {
+        source.field = "block";
+        return pdl_error_set(PDL_ERROR_INVALID_BLOCK, source,
+                             "block is %u x %u x %u, and kernel %s is compiled for blocks of %u x "
+                             "%u x %u",
+                             config->blockDimX, config->blockDimY, config->blockDimZ,
+                             pdl_kernel_name(kernel), own[0], own[1], own[2]);
+    }
+    if (bounds.max_cluster != 0 && pdl_lowered_cluster(lowered, cluster) &&
+        (uint64_t)cluster[0] * cluster[1] * cluster[2] > bounds.max_cluster) {
+        source.field = "cluster";
+        return pdl_error_set(PDL_ERROR_INVALID_CLUSTER, source,
+                             "cluster is %u x %u x %u, and kernel %s is compiled for at most %u "
+                             "blocks",
+                             cluster[0], cluster[1], cluster[2], pdl_kernel_name(kernel),
+                             bounds.max_cluster);
+    }
+    return PDL_SUCCESS;
+}
+
 /* Works out which rule a refused launch broke, of those that are not checked before: the driver
  * says only that a value or a configuration is invalid. */
-PDL_COLD static pdl_status refused(const pdl_kernel *kernel, const struct pdl_lowered *lowered,
+PDL_COLD static pdl_status refused(pdl_kernel *kernel, const struct pdl_lowered *lowered,
                                    const char *call, int32_t result)
 {
     const CUlaunchConfig *config = &lowered->config;
@@ -38,6 +67,12 @@ PDL_COLD static pdl_status refused(const pdl_kernel *kernel, const struct pdl_lo
             call, source.field, kernel_name, result_name);
     }
     const bool invalid = result == CUDA_ERROR_INVALID_VALUE || result == RUNTIME_CONFIGURATION;
+    const pdl_status forbidden = invalid || result == CUDA_ERROR_INVALID_CLUSTER_SIZE
+                                     ? check_bounds(kernel, lowered, source)
+                                     : PDL_SUCCESS;
+    if (forbidden != PDL_SUCCESS) {
+        return forbidden;
+    }
     if (pdl_lowered_cluster(lowered, cluster) &&
         (invalid || result == CUDA_ERROR_INVALID_CLUSTER_SIZE)) {
         const unsigned blocks = cluster[0] * cluster[1] * cluster[2];
@@ -172,7 +207,7 @@ static void describe(pdl_kernel *kernel, const struct pdl_lowered *lowered,
         warning = "; work that waits for trigger_event may start early in a captured graph, but "
                   "did not in plain streams";
     } else if (pdl_lowered_cluster(lowered, cluster) && !pdl_lowered_divides(lowered, cluster) &&
-               pdl_kernel_counts_clusters(kernel, facts) == PDL_UNKNOWN) {
+               pdl_kernel_bounds(kernel, facts).counts_clusters == PDL_UNKNOWN) {
         warning = "; the driver refuses the grid, which its clusters do not divide, unless the "
                   "code counts clusters";
     }
@@ -203,6 +238,9 @@ pdl_status pdl_launch_explain(pdl_kernel *kernel, const pdl_launch_desc *desc,
         return status;
     }
     status = pdl_launch_prepare(kernel, desc, &known.device, &lowered);
+    if (status == PDL_SUCCESS) {
+        status = check_bounds(kernel, &lowered, (struct pdl_error_source){.call = NULL});
+    }
     if (status == PDL_SUCCESS) {
         describe(kernel, &lowered, &known);
     } else {

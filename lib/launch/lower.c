@@ -241,7 +241,7 @@ static pdl_status check_clusters(pdl_kernel *kernel, struct pdl_kernel_facts *fa
                               facts->device->ordinal, facts->device->compute_capability_major,
                               facts->device->compute_capability_minor);
     }
-    if (facts->max_grid[0] == 0 && pdl_kernel_counts_clusters(kernel, facts) == PDL_YES) {
+    if (facts->max_grid[0] == 0 && pdl_kernel_bounds(kernel, facts).counts_clusters == PDL_YES) {
         grid = (struct extent){grid.x * cluster.x, grid.y * cluster.y, grid.z * cluster.z};
     }
     if (has_cluster && (cluster.x == 0 || !divides(cluster, grid))) {
@@ -279,7 +279,8 @@ static enum fault find_fault(pdl_kernel *kernel, struct pdl_kernel_facts *facts,
         return FAULT_OTHER;
     }
     const bool uneven = !divides(own, grid);
-    return uneven && pdl_kernel_counts_clusters(kernel, facts) == PDL_NO ? FAULT_GRID : FAULT_NONE;
+    return uneven && pdl_kernel_bounds(kernel, facts).counts_clusters == PDL_NO ? FAULT_GRID
+                                                                                : FAULT_NONE;
 }
 
 /* A grid that the short way does not take: it is too large, or clusters are compiled in. */

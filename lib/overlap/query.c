@@ -98,7 +98,7 @@ static pdl_status look_at(pdl_kernel *kernel, int device, const pdl_launch_desc 
         .cooperative = desc->cooperative != 0,
         .block_known = true,
     };
-    if (pdl_kernel_counts_clusters(kernel, facts) == PDL_YES) {
+    if (pdl_kernel_bounds(kernel, facts).counts_clusters == PDL_YES) {
         side->blocks *= side->cluster;
     }
     status = get_carveout(kernel, &lowered, &side->block.carveout);

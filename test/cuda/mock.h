@@ -67,8 +67,10 @@ struct mock_device {
 /* One kernel. It has a CUkernel and, on every device, a CUfunction. */
 struct mock_kernel {
     const char *name;
-    bool in_image;        /* cuLibraryGetKernel finds it */
-    bool counts_clusters; /* a grid is one of clusters */
+    bool in_image;         /* cuLibraryGetKernel finds it */
+    bool counts_clusters;  /* a grid is one of clusters */
+    uint32_t block[3];     /* that launches must have; 0: any */
+    uint32_t most_cluster; /* blocks; 0: any */
     /* Their addresses are the handles: CUkernel, CUfunctions, CUfunctions after a reset. */
     char handles[1 + 2 * MOCK_DEVICES];
     CUlibrary library;        /* of one that was found in an image: that image, */

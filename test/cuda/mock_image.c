@@ -264,9 +264,15 @@ static bool read_directive(const char *from, const char *end, const char *direct
 static void read_directives(const char *from, const char *end, struct mock_kernel *kernel)
 {
     uint32_t numbers[3];
-    if (read_directive(from, end, ".maxntid", numbers) ||
-        read_directive(from, end, ".reqntid", numbers)) {
+    if (read_directive(from, end, ".maxntid", numbers)) {
         set_threads(kernel, numbers);
+    }
+    if (read_directive(from, end, ".reqntid", numbers)) {
+        set_threads(kernel, numbers);
+        memcpy(kernel->block, numbers, sizeof(kernel->block));
+    }
+    if (read_directive(from, end, ".maxclusterrank", numbers)) {
+        kernel->most_cluster = numbers[0];
     }
     if (read_directive(from, end, ".reqnctapercluster", numbers)) {
         set_cluster(kernel, numbers);
@@ -288,6 +294,11 @@ static void read_records(const unsigned char *at, size_t size, struct mock_kerne
         memcpy(numbers, at + 4, value < sizeof(numbers) ? value : sizeof(numbers));
         if (at[1] == 0x05 || at[1] == 0x10) {
             set_threads(kernel, numbers);
+            if (at[1] == 0x10) {
+                memcpy(kernel->block, numbers, sizeof(kernel->block));
+            }
+        } else if (at[1] == 0x3f) {
+            kernel->most_cluster = numbers[0];
         } else if (at[1] == 0x3d) {
             set_cluster(kernel, numbers);
         } else if (at[1] == 0x3e) {

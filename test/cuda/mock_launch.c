@@ -68,9 +68,9 @@ static CUresult check(const CUlaunchConfig *config, const int *attributes)
     return CUDA_SUCCESS;
 }
 
-/* Clusters that are compiled in, or set for the kernel. */
-static CUresult check_clusters(const CUlaunchConfig *config, const struct mock_kernel *kernel,
-                               const int *attributes)
+/* What is compiled in, or set for the kernel. */
+static CUresult check_bounds(const CUlaunchConfig *config, const struct mock_kernel *kernel,
+                             const int *attributes)
 {
     const unsigned own[3] = {(unsigned)attributes[CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH],
                              (unsigned)attributes[CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_HEIGHT],
@@ -80,6 +80,14 @@ static CUresult check_clusters(const CUlaunchConfig *config, const struct mock_k
         if (config->attrs[i].id == CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION) {
             given = &config->attrs[i].value.clusterDim.x;
         }
+    }
+    if (kernel->block[0] != 0 &&
+        memcmp(&config->blockDimX, kernel->block, sizeof(kernel->block)) != 0) {
+        return CUDA_ERROR_INVALID_VALUE;
+    }
+    if (given != NULL && kernel->most_cluster != 0 &&
+        given[0] * given[1] * given[2] > kernel->most_cluster) {
+        return CUDA_ERROR_INVALID_VALUE;
     }
     if (own[0] == 0) {
         return given == NULL && attributes[CU_FUNC_ATTRIBUTE_CLUSTER_SIZE_MUST_BE_SET] != 0
@@ -114,7 +122,7 @@ CUresult mock_launch(const CUlaunchConfig *config, CUfunction function, void **a
     if (device < 0) {
         return CUDA_ERROR_INVALID_CONTEXT;
     }
-    CUresult result = check_clusters(config, kernel, kernel->attributes[device]);
+    CUresult result = check_bounds(config, kernel, kernel->attributes[device]);
     if (result == CUDA_SUCCESS && mock.is_fake) {
         result = check(config, kernel->attributes[device]);
     }

@@ -11,7 +11,7 @@ static __global__ void count(unsigned *to)
     atomicAdd(to, 1u);
 }
 
-static __global__ void __launch_bounds__(128) count_bounded(unsigned *to)
+static __global__ void __launch_bounds__(128, 1, 2) count_bounded(unsigned *to)
 {
     atomicAdd(to, 1u);
 }
@@ -101,6 +101,36 @@ static void a_cluster_that_does_not_divide_the_grid_is_refused(void **)
     assert_launch_refused(count_kernel, desc, PDL_ERROR_INVALID_CLUSTER, "cluster");
 }
 
+static void a_cluster_over_the_kernels_launch_bounds_is_refused_with_the_number(void **)
+{
+    pdl_launch_desc desc = pdl_launch_desc_make(8, 32);
+    desc.cluster[0] = 2;
+    assert_pdl(pdl_launch(bounded_kernel, desc, PDL_ARGS(counter)));
+    assert_cuda(cudaDeviceSynchronize());
+    desc.cluster[0] = 4;
+    assert_launch_refused(bounded_kernel, desc, PDL_ERROR_INVALID_CLUSTER, "cluster");
+    assert_non_null(strstr(pdl_last_error()->message, "at most 2"));
+}
+
+static void a_block_other_than_the_code_requires_is_refused_with_the_numbers(void **)
+{
+    static const char text[] = ".version 8.0\n.target sm_90\n.address_size 64\n"
+                               ".visible .entry pairs() .reqntid 64, 2, 1 { ret; }\n";
+    pdl_launch_report report = PDL_LAUNCH_REPORT_INIT;
+    pdl_kernel *kernel = nullptr;
+    assert_pdl(pdl_kernel_from_image(text, sizeof(text) - 1, "pairs", &kernel));
+    assert_pdl(pdl_launch(kernel, pdl_launch_desc_make(1, dim3(64, 2)), nullptr));
+    for (const dim3 block : {dim3(64), dim3(32, 2), dim3(2, 64)}) {
+        const pdl_launch_desc desc = pdl_launch_desc_make(1, block);
+        assert_refused(pdl_launch(kernel, desc, nullptr), PDL_ERROR_INVALID_BLOCK, "block");
+        assert_non_null(strstr(pdl_last_error()->message, "64 x 2 x 1"));
+        assert_refused(pdl_launch_explain(kernel, &desc, &report), PDL_ERROR_INVALID_BLOCK,
+                       "block");
+    }
+    assert_cuda(cudaDeviceSynchronize());
+    pdl_kernel_destroy(kernel);
+}
+
 static void a_cluster_larger_than_the_device_has_is_refused(void **)
 {
     pdl_launch_desc desc = pdl_launch_desc_make(64, 32);
@@ -181,6 +211,8 @@ int main()
         cmocka_unit_test(a_block_of_too_many_threads_is_refused),
         cmocka_unit_test(a_block_over_the_kernels_launch_bounds_is_refused_with_the_numbers),
         cmocka_unit_test(a_cluster_that_does_not_divide_the_grid_is_refused),
+        cmocka_unit_test(a_cluster_over_the_kernels_launch_bounds_is_refused_with_the_number),
+        cmocka_unit_test(a_block_other_than_the_code_requires_is_refused_with_the_numbers),
         cmocka_unit_test(a_cluster_larger_than_the_device_has_is_refused),
         cmocka_unit_test(a_trigger_event_with_timing_is_refused),
         cmocka_unit_test(bytes_that_are_no_image_are_refused),

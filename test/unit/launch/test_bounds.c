@@ -157,6 +157,83 @@ static void refusals_have_the_numbers(void **state)
     pdl_kernel_destroy(kernel);
 }
 
+/* What a driver does not tell: launches of a block and a cluster, and which is refused. */
+static void blocks_and_clusters_beyond_the_code_are_refused(void **state)
+{
+    static const struct {
+        const char *directives;
+        uint32_t own[3], most; /* as the driver has it */
+        uint32_t block[3], cluster[3];
+        pdl_status status;
+        const char *field, *numbers;
+    } cases[] = {
+        {".reqntid 128, 2, 1", {128, 2, 1}, 0, {128, 2, 0}, {0}, PDL_SUCCESS, NULL, NULL},
+        {".reqntid 128, 2, 1",
+         {128, 2, 1},
+         0,
+         {64, 2, 1},
+         {0},
+         PDL_ERROR_INVALID_BLOCK,
+         "block",
+         "128 x 2 x 1"},
+        {".reqntid 128, 2, 1",
+         {128, 2, 1},
+         0,
+         {2, 128, 1},
+         {0},
+         PDL_ERROR_INVALID_BLOCK,
+         "block",
+         "128 x 2 x 1"},
+        {".reqntid 32",
+         {32, 1, 1},
+         0,
+         {16, 0, 0},
+         {0},
+         PDL_ERROR_INVALID_BLOCK,
+         "block",
+         "32 x 1 x 1"},
+        {".maxntid 128", {0}, 0, {64, 0, 0}, {0}, PDL_SUCCESS, NULL, NULL},
+        {".maxclusterrank 4", {0}, 4, {64, 0, 0}, {2, 2, 1}, PDL_SUCCESS, NULL, NULL},
+        {".maxclusterrank 4",
+         {0},
+         4,
+         {64, 0, 0},
+         {4, 2, 1},
+         PDL_ERROR_INVALID_CLUSTER,
+         "cluster",
+         "most 4"},
+        {".maxclusterrank 4", {0}, 4, {64, 0, 0}, {0}, PDL_SUCCESS, NULL, NULL},
+    };
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        const struct compiled in = {.directives = cases[i].directives};
+        pdl_kernel *const kernel = make(BY_IMAGE, &in);
+        pdl_launch_report report = PDL_LAUNCH_REPORT_INIT;
+        pdl_launch_desc desc = plain_desc();
+        desc.grid[0] = desc.grid[1] = 8;
+        memcpy(mock.kernels[0].block, cases[i].own, sizeof(cases[i].own));
+        mock.kernels[0].most_cluster = cases[i].most;
+        memcpy(desc.block, cases[i].block, sizeof(desc.block));
+        memcpy(desc.cluster, cases[i].cluster, sizeof(desc.cluster));
+        if (cases[i].status == PDL_SUCCESS) {
+            assert_ok(pdl_launch_explain(kernel, &desc, &report));
+            assert_ok(pdl_launch(kernel, &desc, NULL));
+        } else {
+            assert_refused(pdl_launch_explain(kernel, &desc, &report), cases[i].status,
+                           cases[i].field, cases[i].numbers, "fc1");
+            assert_non_null(strstr(report.message, "not launched: "));
+            assert_refused(pdl_launch(kernel, &desc, NULL), cases[i].status, cases[i].field,
+                           cases[i].numbers, "fc1");
+            assert_int_equal(pdl_last_error()->cuda_result, CUDA_ERROR_INVALID_VALUE);
+        }
+        pdl_kernel_info info = PDL_KERNEL_INFO_INIT;
+        assert_ok(pdl_kernel_get(kernel, 0, &info));
+        assert_memory_equal(info.required_block, cases[i].own, sizeof(cases[i].own));
+        assert_int_equal(info.max_cluster_blocks, cases[i].most);
+        pdl_kernel_destroy(kernel);
+    }
+}
+
 /* Where nothing is compiled in, anyone may set a cluster for the kernel, and change it. */
 static void a_cluster_that_was_changed_since_refuses_nothing(void **state)
 {
@@ -227,6 +304,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         MOCK_TEST(launches_with_clusters_are_what_the_code_allows),
         MOCK_TEST(refusals_have_the_numbers),
+        MOCK_TEST(blocks_and_clusters_beyond_the_code_are_refused),
         MOCK_TEST(a_cluster_that_was_changed_since_refuses_nothing),
         MOCK_TEST(what_is_compiled_in_is_shown),
         MOCK_TEST(occupancy_counts_the_clusters_that_are_compiled_in),
