@@ -5,14 +5,14 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-pdl_status(pdl_error_set)(pdl_status status, struct pdl_error_source source, const char *format,
-                          ...)
+pdl_status(pdl_error_set)(pdl_status status, const char *call, const char *field, int32_t result,
+                          const char *format, ...)
 {
     pdl_error error = {.size = (uint32_t)sizeof(pdl_error),
                        .status = status,
-                       .cuda_result = source.cuda_result,
-                       .call = source.call,
-                       .field = source.field};
+                       .cuda_result = result,
+                       .call = call,
+                       .field = field};
     va_list arguments;
     va_start(arguments, format);
     (void)vsnprintf(error.message, sizeof(error.message), format, arguments);

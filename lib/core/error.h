@@ -7,17 +7,12 @@
 
 #include "os/compiler.h"
 
-/* Where an error comes from. Unset members are 0 or NULL. */
-struct pdl_error_source {
-    const char *call;    /* static string */
-    const char *field;   /* static string */
-    int32_t cuda_result; /* what `call` returned */
-};
-
 /* Records an error on this thread and returns `status`. Called once an error, by the function that
- * first classifies it. */
-PDL_COLD PDL_PRINTF(3, 4) pdl_status
-    pdl_error_set(pdl_status status, struct pdl_error_source source, const char *format, ...);
+ * first classifies it. `call` and `field`, static strings or NULL, are where it comes from; `result` is what `call`
+ * returned, or 0. They are no struct, because passing one takes more code at each of many places. */
+PDL_COLD PDL_PRINTF(5, 6) pdl_status
+    pdl_error_set(pdl_status status, const char *call, const char *field, int32_t result,
+                  const char *format, ...);
 
 /* Puts back what pdl_last_error() gave before a call whose failure is none of the caller's. */
 void pdl_error_restore(const pdl_error *error);
@@ -34,13 +29,10 @@ static inline pdl_status pdl_error_certain(pdl_status status)
 #define pdl_error_set(...) pdl_error_certain(pdl_error_set(__VA_ARGS__))
 
 /* Shorthands for the common sources. */
-#define PDL_FAIL(status, ...) pdl_error_set((status), (struct pdl_error_source){0}, __VA_ARGS__)
-#define PDL_FAIL_FIELD(status, name, ...)                                                          \
-    pdl_error_set((status), (struct pdl_error_source){.field = (name)}, __VA_ARGS__)
+#define PDL_FAIL(status, ...)             pdl_error_set((status), NULL, NULL, 0, __VA_ARGS__)
+#define PDL_FAIL_FIELD(status, name, ...) pdl_error_set((status), NULL, (name), 0, __VA_ARGS__)
 #define PDL_FAIL_CALL(status, name, result, ...)                                                   \
-    pdl_error_set((status),                                                                        \
-                  (struct pdl_error_source){.call = (name), .cuda_result = (int32_t)(result)},     \
-                  __VA_ARGS__)
+    pdl_error_set((status), (name), NULL, (int32_t)(result), __VA_ARGS__)
 #define PDL_NO_MEMORY() PDL_FAIL(PDL_ERROR_OUT_OF_MEMORY, "no memory")
 
 #endif /* PDL_LIB_ERROR_H */

@@ -28,9 +28,7 @@ static pdl_status resolve(get_proc_address look_up, const struct pdl_libcuda_ent
             address = NULL;
         }
         if (address == NULL && entry->required) {
-            const struct pdl_error_source source = {.call = "cuGetProcAddress",
-                                                    .cuda_result = (int32_t)result};
-            return pdl_error_set(PDL_ERROR_DRIVER_TOO_OLD, source,
+            return PDL_FAIL_CALL(PDL_ERROR_DRIVER_TOO_OLD, "cuGetProcAddress", result,
                                  "the CUDA driver %d.%d has no %s of version %d.%d", version / 1000,
                                  version % 1000 / 10, entry->name, entry->version / 1000,
                                  entry->version % 1000 / 10);
@@ -53,9 +51,7 @@ static pdl_status fill(void *library, const char *soname, const struct pdl_libcu
     }
     const CUresult result = get_version(version);
     if (result == CUDA_ERROR_STUB_LIBRARY) {
-        const struct pdl_error_source source = {.call = "cuDriverGetVersion",
-                                                .cuda_result = (int32_t)result};
-        return pdl_error_set(PDL_ERROR_STUB_DRIVER, source,
+        return PDL_FAIL_CALL(PDL_ERROR_STUB_DRIVER, "cuDriverGetVersion", result,
                              "%s is the toolkit's stub for linking, not a driver: take its folder "
                              "out of the library path",
                              soname);
@@ -79,9 +75,8 @@ pdl_status pdl_libcuda_load(const char *soname, const struct pdl_libcuda_entry *
     void *loaded = pdl_library_open(soname);
     if (loaded == NULL) {
         const char *why = pdl_library_error();
-        const struct pdl_error_source source = {.call = "dlopen"};
         const bool absent = strstr(why, "No such file") != NULL; /* it is enough */
-        return pdl_error_set(PDL_ERROR_NO_DRIVER, source,
+        return PDL_FAIL_CALL(PDL_ERROR_NO_DRIVER, "dlopen", 0,
                              "no CUDA driver is installed (%s cannot be loaded%s%s)", soname,
                              absent ? "" : ": ", absent ? "" : why);
     }
@@ -172,8 +167,7 @@ pdl_status pdl_libcuda_error(PFN_cuGetErrorName_v6000 get_name, const char *call
                              const char *doing)
 {
     const pdl_status status = classify(result);
-    const struct pdl_error_source source = {.call = call, .cuda_result = result};
-    return pdl_error_set(status, source, "%s failed %s: %s (%d)%s", call, doing,
+    return PDL_FAIL_CALL(status, call, result, "%s failed %s: %s (%d)%s", call, doing,
                          pdl_libcuda_result_name(get_name, (CUresult)result), (int)result,
                          status == PDL_ERROR_DEVICE_FAULT
                              ? "; an earlier kernel on this context faulted, nothing was launched"

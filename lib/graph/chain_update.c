@@ -131,9 +131,7 @@ static pdl_status change_built(const struct pdl_chain *chain, uint32_t index,
     const CUresult result = driver->cuGraphExecNodeSetParams(
         chain->root->exec, chain->links[index].built.node, &params);
     if (result == CUDA_ERROR_INVALID_VALUE || result == CUDA_ERROR_NOT_SUPPORTED) {
-        const struct pdl_error_source source = {
-            .call = call, .field = "node", .cuda_result = (int32_t)result};
-        return pdl_error_set(PDL_ERROR_REBUILD, source,
+        return pdl_error_set(PDL_ERROR_REBUILD, call, "node", (int32_t)result,
                              "the driver does not change link %u, %s, in this way in a built chain "
                              "(%s): call pdl_chain_reset(), then this, then pdl_chain_build()",
                              index, pdl_part_name(node->kind),

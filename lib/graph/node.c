@@ -97,12 +97,11 @@ static pdl_status set_attribute(const pdl_kernel *kernel, CUgraphNode node,
                                    "to set an attribute of a kernel node");
     }
     const struct pdl_attribute *row = pdl_attribute_find((int)attribute->id);
-    const struct pdl_error_source source = {.call = "cuGraphKernelNodeSetAttribute",
-                                            .field = row != NULL ? row->field : "extra_attributes",
-                                            .cuda_result = (int32_t)result};
-    return pdl_error_set(PDL_ERROR_NOT_SUPPORTED, source,
-                         "the driver refused %s for a node of kernel %s: %s", source.field,
-                         pdl_kernel_name(kernel), pdl_driver_result_name(kernel->driver, result));
+    const char *const field = row != NULL ? row->field : "extra_attributes";
+    return pdl_error_set(PDL_ERROR_NOT_SUPPORTED, "cuGraphKernelNodeSetAttribute", field,
+                         (int32_t)result, "the driver refused %s for a node of kernel %s: %s",
+                         field, pdl_kernel_name(kernel),
+                         pdl_driver_result_name(kernel->driver, result));
 }
 
 /* Sets the attributes that a node can have. */

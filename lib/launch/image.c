@@ -75,10 +75,9 @@ static pdl_status refused(const struct pdl_driver *driver, const struct pdl_imag
     if (image->log == NULL || image->log[0] == '\0') {
         return status;
     }
-    const struct pdl_error_source source = {
-        .call = call, .field = "image", .cuda_result = (int32_t)result};
     flatten(image->log);
-    return pdl_error_set(status, source, "the image cannot be loaded: %s: %s",
+    return pdl_error_set(status, call, "image", (int32_t)result,
+                         "the image cannot be loaded: %s: %s",
                          pdl_driver_result_name(driver, result), image->log);
 }
 
@@ -237,9 +236,7 @@ pdl_status pdl_image_find(const struct pdl_driver *driver, const struct pdl_imag
         return PDL_SUCCESS;
     }
     if (result == CUDA_ERROR_NOT_FOUND) {
-        const struct pdl_error_source source = {
-            .call = "cuLibraryGetKernel", .field = "name", .cuda_result = (int32_t)result};
-        return pdl_error_set(PDL_ERROR_NOT_FOUND, source,
+        return pdl_error_set(PDL_ERROR_NOT_FOUND, "cuLibraryGetKernel", "name", (int32_t)result,
                              "the image has no kernel named %s (C++ kernels have mangled names)",
                              name);
     }

@@ -679,9 +679,7 @@ pdl_status pdl_kernel_set_attribute(pdl_kernel *kernel, int32_t attribute, int32
                                             number, value, (CUkernel)handle, (CUdevice)device)
                                       : kernel->driver->cuFuncSetAttribute(handle, number, value);
     if (result == CUDA_ERROR_INVALID_VALUE) {
-        const struct pdl_error_source source = {
-            .call = call, .field = "attribute", .cuda_result = (int32_t)result};
-        return pdl_error_set(PDL_ERROR_NOT_SUPPORTED, source,
+        return pdl_error_set(PDL_ERROR_NOT_SUPPORTED, call, "attribute", (int32_t)result,
                              "the driver %d.%d refused the value %d for attribute %d of kernel %s",
                              kernel->driver->version / 1000, kernel->driver->version % 1000 / 10,
                              value, attribute, pdl_kernel_name(kernel));

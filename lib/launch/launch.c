@@ -15,7 +15,7 @@
 
 /* What only the code forbids: the driver refuses such a launch, and says no more than that a value is invalid. */
 PDL_COLD static pdl_status check_bounds(pdl_kernel *kernel, const struct pdl_lowered *lowered,
-                                        struct pdl_error_source source)
+                                        const char *call, int32_t result)
 {
     const CUlaunchConfig *const config = &lowered->config;
     const struct pdl_untold_bounds bounds = pdl_kernel_bounds(kernel, lowered->facts);
@@ -23,8 +23,7 @@ PDL_COLD static pdl_status check_bounds(pdl_kernel *kernel, const struct pdl_low
     uint32_t cluster[3];
     if (own[0] != 0 && (config->blockDimX != own[0] || config->blockDimY != own[1] ||
                         config->blockDimZ != own[2])) {
-        source.field = "block";
-        return pdl_error_set(PDL_ERROR_INVALID_BLOCK, source,
+        return pdl_error_set(PDL_ERROR_INVALID_BLOCK, call, "block", result,
                              "block is %u x %u x %u, and kernel %s is compiled for blocks of %u x "
                              "%u x %u",
                              config->blockDimX, config->blockDimY, config->blockDimZ,
@@ -32,8 +31,7 @@ PDL_COLD static pdl_status check_bounds(pdl_kernel *kernel, const struct pdl_low
     }
     if (bounds.max_cluster != 0 && pdl_lowered_cluster(lowered, cluster) &&
         (uint64_t)cluster[0] * cluster[1] * cluster[2] > bounds.max_cluster) {
-        source.field = "cluster";
-        return pdl_error_set(PDL_ERROR_INVALID_CLUSTER, source,
+        return pdl_error_set(PDL_ERROR_INVALID_CLUSTER, call, "cluster", result,
                              "cluster is %u x %u x %u, and kernel %s is compiled for at most %u "
                              "blocks",
                              cluster[0], cluster[1], cluster[2], pdl_kernel_name(kernel),
@@ -50,7 +48,6 @@ PDL_COLD static pdl_status refused(pdl_kernel *kernel, const struct pdl_lowered 
     const CUlaunchConfig *config = &lowered->config;
     const char *kernel_name = pdl_kernel_name(kernel);
     const char *result_name = pdl_driver_result_name(kernel->driver, (CUresult)result);
-    struct pdl_error_source source = {.call = call, .cuda_result = result};
     uint32_t cluster[3];
     const CUlaunchAttribute *trigger =
         pdl_lowered_find(lowered, CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT);
@@ -58,17 +55,17 @@ PDL_COLD static pdl_status refused(pdl_kernel *kernel, const struct pdl_lowered 
         pdl_lowered_find(lowered, CU_LAUNCH_ATTRIBUTE_LAUNCH_COMPLETION_EVENT);
 
     if (result == CUDA_ERROR_NOT_SUPPORTED && (trigger != NULL || completion != NULL)) {
-        source.field = trigger != NULL ? "trigger_event" : "launch_event";
+        const char *const field = trigger != NULL ? "trigger_event" : "launch_event";
         return pdl_error_set(
-            PDL_ERROR_EVENT, source,
+            PDL_ERROR_EVENT, call, field, result,
             "%s refused the %s of kernel %s (%s): such an event is created without "
             "timing (CU_EVENT_DISABLE_TIMING), not interprocess; pdl_event_create() "
             "makes one",
-            call, source.field, kernel_name, result_name);
+            call, field, kernel_name, result_name);
     }
     const bool invalid = result == CUDA_ERROR_INVALID_VALUE || result == RUNTIME_CONFIGURATION;
     const pdl_status forbidden = invalid || result == CUDA_ERROR_INVALID_CLUSTER_SIZE
-                                     ? check_bounds(kernel, lowered, source)
+                                     ? check_bounds(kernel, lowered, call, result)
                                      : PDL_SUCCESS;
     if (forbidden != PDL_SUCCESS) {
         return forbidden;
@@ -77,17 +74,15 @@ PDL_COLD static pdl_status refused(pdl_kernel *kernel, const struct pdl_lowered 
         (invalid || result == CUDA_ERROR_INVALID_CLUSTER_SIZE)) {
         const unsigned blocks = cluster[0] * cluster[1] * cluster[2];
         if (!pdl_lowered_divides(lowered, cluster)) {
-            source.field = "grid";
-            return pdl_error_set(PDL_ERROR_INVALID_CLUSTER, source,
+            return pdl_error_set(PDL_ERROR_INVALID_CLUSTER, call, "grid", result,
                                  "%s refused the grid %u x %u x %u of kernel %s (%s): its clusters "
                                  "of %u x %u x %u do not divide it",
                                  call, config->gridDimX, config->gridDimY, config->gridDimZ,
                                  kernel_name, result_name, cluster[0], cluster[1], cluster[2]);
         }
         if (blocks > 8 || result == CUDA_ERROR_INVALID_CLUSTER_SIZE) {
-            source.field = "cluster";
             return pdl_error_set(
-                PDL_ERROR_INVALID_CLUSTER, source,
+                PDL_ERROR_INVALID_CLUSTER, call, "cluster", result,
                 "%s refused a cluster of %u blocks for kernel %s (%s): more than 8 need "
                 "portable_cluster_size or PDL_KERNEL_NON_PORTABLE_CLUSTER_SIZE, and "
                 "all must fit on the device together (pdl_launch_occupancy())",
@@ -97,15 +92,14 @@ PDL_COLD static pdl_status refused(pdl_kernel *kernel, const struct pdl_lowered 
     if (result == CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE) {
         uint32_t sms = 0;
         (void)pdl_device_sms(kernel->driver, lowered->facts->device, config->hStream, &sms);
-        source.field = "cooperative";
-        return pdl_error_set(PDL_ERROR_COOPERATIVE_TOO_LARGE, source,
+        return pdl_error_set(PDL_ERROR_COOPERATIVE_TOO_LARGE, call, "cooperative", result,
                              "%s refused the cooperative grid %u x %u x %u of kernel %s, whose "
                              "stream's context has %u SMs: %s (%d)",
                              call, config->gridDimX, config->gridDimY, config->gridDimZ,
                              kernel_name, sms, result_name, (int)result);
     }
     if (invalid) {
-        return pdl_error_set(PDL_ERROR_DRIVER, source,
+        return PDL_FAIL_CALL(PDL_ERROR_DRIVER, call, result,
                              "%s refused kernel %s with grid %u x %u x %u, block %u x %u x %u, %u "
                              "bytes of dynamic shared memory and %u attributes: %s (%d)",
                              call, kernel_name, config->gridDimX, config->gridDimY,
@@ -239,7 +233,7 @@ pdl_status pdl_launch_explain(pdl_kernel *kernel, const pdl_launch_desc *desc,
     }
     status = pdl_launch_prepare(kernel, desc, &known.device, &lowered);
     if (status == PDL_SUCCESS) {
-        status = check_bounds(kernel, &lowered, (struct pdl_error_source){.call = NULL});
+        status = check_bounds(kernel, &lowered, NULL, 0);
     }
     if (status == PDL_SUCCESS) {
         describe(kernel, &lowered, &known);
