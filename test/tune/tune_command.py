@@ -613,7 +613,7 @@ class CommandLine(Case):
             result = self.tune(option)
             self.assertTrue(result.stdout.startswith("usage: pdltool tune CHAIN.json [OPTION...]\n"))
             self.assertEqual(result.stderr, "")
-        for option in "device rounds batch restarts gain budget save csv json".split():
+        for option in "device rounds batch restarts gain budget csv json".split():
             self.assertIn("--" + option, result.stdout)
 
     def test_one_chain(self):

@@ -4,6 +4,7 @@
 
 import json
 import os
+import re
 import resource
 import signal
 import subprocess
@@ -72,64 +73,64 @@ class Outputs(Chains):
         self.assertEqual(sorted(os.listdir(self.directory)), before)
 
 
-class Saved(Chains):
-    """--save: what libpdl reads."""
+class Excluded(Chains):
+    """The last line: what PDL_OVERLAP_EXCLUDE should name."""
 
-    def found(self, *shapes):
-        """What libpdl finds in the file: of each kernel, grid and block."""
-        words = [str(word) for shape in shapes for word in shape]
-        result = subprocess.run([os.environ["TUNE_READ_SAVED"], self.path("out.tuned"), *words], capture_output=True, text=True, check=False)
-        self.assertEqual((result.returncode, result.stderr), (0, ""))
-        return result.stdout.splitlines()
+    SLOW = CASES.replace("2 right\ncase scale - - 3 right", "2 slower\ncase scale - - 3 slower")
 
-    def save(self, change=None, cases=CASES, code=0, source=False):
+    def expect(self, names, change, cases=CASES, code=0):
+        """What the text ends with, and the JSON has; None: nothing."""
         self.images(cases)
-        self.tune(self.chain(change, source), *QUICK, "--save", "out.tuned", code=code)
-        return self.read("out.tuned").splitlines()
+        stdout = self.tune(self.chain(change), *QUICK, "--json", "out.json", code=code).stdout
+        lines = [line for line in stdout.splitlines() if line.startswith("PDL_OVERLAP_EXCLUDE")]
+        self.assertEqual(lines, [] if names is None else ["PDL_OVERLAP_EXCLUDE=" + names])
+        if names is not None:
+            self.assertTrue(stdout.endswith(lines[0] + "\n"), stdout)
+        self.assertEqual(json.loads(self.read("out.json"))["exclude"], names)
 
-    def test_what_was_chosen_is_read(self):
-        lines = self.save()
-        self.assertEqual(lines[0], "pdl-tuned 1")
-        self.assertRegex(lines[1], r"^# chain.json on Mock GPU, driver for CUDA 13.0, pdltool tune 1.2.3, \d{4}-\d\d-\d\d$")
-        self.assertEqual(lines[3:9:2], ["# first", "# second", "# scale"])
-        self.assertRegex(lines[4], r"^up 132 256 overlap trigger=3 gain=\d+\.\d{3}$")
-        self.assertRegex(lines[6], r"^down 132 32x8x1 overlap trigger=2 gain=")
-        self.assertRegex(lines[8], r"^scale 8 256 overlap trigger=-1 gain=")
-        gain = lines[4].split("gain=")[1]
-        self.assertGreater(float(gain), 1)
-        self.assertEqual(
-            self.found(("up", 132, 256), ("scale", 8, 256), ("up", 64, 256), ("down", 132, 32)),
-            ["overlap 3 " + gain, "overlap -1 " + gain, "nothing", "nothing"],
+    def test_what_is_slower_with_overlap_in_every_shape(self):
+        """Kernels with the states of their cases, and what is excluded."""
+        both = {kind: "both" for kind in ("first", "second", "scale")}
+        slow = self.SLOW
+        table = (
+            ("none was tried without", {}, slow, None),
+            ("none is slower", both, CASES, None),
+            ("one kernel", {"scale": "both"}, slow, "scale"),
+            ("one that never overlaps", {"scale": False}, slow, None),
+            ("one of three", both, slow, "scale"),
+            ("two of them", both, re.sub("(case up .*) (right|hidden)", r"\1 slower", slow), "up:scale"),
+            ("one that is faster with one trigger", both, re.sub("(case up .*) right", r"\1 slower", slow), "scale"),
+            ("not with every grid", {"first": "both"}, CASES.replace("up - - 9 right", "up - - 9 slower"), None),
+            ("not with every trigger", {"scale": "both"}, CASES.replace("scale - - 3 right", "scale - - 3 slower"), None),
+            ("not by more than the noise", {"scale": "both"}, slow.replace("scale -1 - 2", "scale -1 - 0"), None),
         )
+        for what, overlaps, cases, names in table:
+            with self.subTest(what):
 
-    def test_a_kind_that_is_faster_without_overlap(self):
-        lines = self.save(changed("kinds", "scale", "overlap", "both"), CASES.replace("2 right\ncase scale - - 3 right", "2 slower\ncase scale - - 3 slower"))
-        self.assertRegex(lines[4], r"^up 132 256 overlap ")
-        self.assertRegex(lines[8], r"^scale 8 256 serial trigger=-?\d+ gain=0\.\d{3}$")
-        self.assertTrue(self.found(("scale", 8, 256))[0].startswith("serial "))
+                def change(chain, overlaps=overlaps):
+                    for kind, overlap in overlaps.items():
+                        chain["kinds"][kind]["overlap"] = overlap
 
-    def test_a_kind_that_is_faster_with_overlap_and_was_tried_without(self):
-        lines = self.save(changed("kinds", "first", "overlap", "both"))
-        self.assertRegex(lines[4], r"^up 132 256 overlap trigger=3 gain=1\.")
-        self.assertNotEqual(lines[4].split("gain=")[1], lines[6].split("gain=")[1])  # the kind's own
+                self.expect(names, change, cases)
 
-    def test_a_kind_that_never_overlaps(self):
-        self.assertRegex(self.save(changed("kinds", "second", "overlap", False))[6], r"^down 132 32x8x1 serial trigger=3$")
+    def test_a_kernel_of_two_kinds_is_named_once_and_only_if_both_are_slower(self):
+        def again(grid):
+            def change(chain):
+                chain["kinds"]["scale"].update(kernel="scale", overlap="both")
+                chain["kinds"]["again"] = dict(chain["kinds"]["scale"], grid=grid)
+                chain["links"].append(dict(chain["links"][2], kind="again"))
 
-    def test_a_kernel_has_one_line_for_a_shape(self):
+            return change
+
+        self.expect("scale", again(16), self.SLOW)
+        self.expect(None, again(16), self.SLOW.replace("case scale -1 -", "case scale - 16 2 right\ncase scale -1 -"))
+
+    def test_a_chain_that_does_not_work_excludes_nothing(self):
         def change(chain):
-            chain["kinds"]["again"] = dict(chain["kinds"]["scale"], kernel="scale")
-            chain["links"].append(dict(chain["links"][2], kind="again"))
+            chain["kinds"]["scale"]["overlap"] = "both"
+            chain["links"][1]["args"][1] = {"buffer": "w"}  # which is constant: noticed after the search
 
-        lines = self.save(change)
-        self.assertRegex(lines[8], r"^scale 8 256 overlap ")
-        self.assertRegex(lines[10], r"^# scale 8 256 overlap ")
-        self.found()
-
-    def test_without_a_choice_it_has_no_lines(self):
-        lines = self.save(cases=CASES.replace("scale - - 3 right", "scale - - 3 unsteady"), code=1)
-        self.assertEqual([line for line in lines[1:] if not line.startswith("#")], [])
-        self.assertEqual(self.found(("up", 132, 256)), ["nothing"])
+        self.expect(None, change, self.SLOW, code=1)
 
 
 if __name__ == "__main__":

@@ -110,6 +110,7 @@ void tune_write_json(const struct tune_job *job, const struct tune_result *resul
     const unsigned version = pdl_version();
     char *tool =
         format_text("pdltool %u.%u.%u", version / 10000, version / 100 % 100, version % 100);
+    char *excluded = tune_excluded(job, result);
     json_t *root = json_new_object();
     json_t *curves = json_new_array();
     for (size_t i = 0; i < result->count; i++) {
@@ -128,6 +129,7 @@ void tune_write_json(const struct tune_job *job, const struct tune_result *resul
     json_set(root, "kinds", kinds_array(job, result));
     json_set(root, "better", json_boolean(result->better));
     json_set(root, "last_comparison", finals_object(result));
+    json_set(root, "exclude", json_text(excluded));
     json_set(root, "ended_early", json_text(result->ended_early));
     json_set(root, "failed", json_text(result->failed));
     json_set(root, "curves", curves);
@@ -135,4 +137,5 @@ void tune_write_json(const struct tune_job *job, const struct tune_result *resul
     (void)fputc('\n', to);
     json_decref(root);
     free(tool);
+    free(excluded);
 }

@@ -140,6 +140,70 @@ static void print_finals(const struct tune_result *result, FILE *to)
     table_free(&table);
 }
 
+/* The same choice as a point with overlap, without; NULL where one of them was not measured. */
+static const struct tune_point *find_serial(const struct tune_curve *curve,
+                                            const struct tune_kind *kind,
+                                            const struct tune_point *point)
+{
+    const struct tune_choice *const wanted = &kind->items[point->choice];
+    for (size_t i = 0; i < curve->count && !wanted->serial && point->state == TUNE_RIGHT; i++) {
+        const struct tune_point *const other = &curve->items[i];
+        const struct tune_choice *const choice = &kind->items[other->choice];
+        if (choice->serial && other->state == TUNE_RIGHT && choice->trigger == wanted->trigger &&
+            memcmp(choice->grid, wanted->grid, sizeof(wanted->grid)) == 0) {
+            return other;
+        }
+    }
+    return NULL;
+}
+
+/* Whether overlap cost more than the noise in every choice that was measured with and without. */
+static bool is_slower(const struct tune_job *job, const struct tune_result *result,
+                      const char *kernel)
+{
+    bool slower = false;
+    for (size_t i = 0; i < result->count; i++) {
+        const struct tune_curve *const curve = &result->items[i];
+        const struct tune_kind *const kind = &job->kinds[curve->kind];
+        for (size_t j = 0; j < curve->count && strcmp(kind->kernel, kernel) == 0; j++) {
+            const struct tune_point *const point = &curve->items[j];
+            const struct tune_point *const serial = find_serial(curve, kind, point);
+            if (serial != NULL && !(serial->high < point->low)) {
+                return false;
+            }
+            slower = slower || serial != NULL;
+        }
+    }
+    return slower;
+}
+
+/* A name that is neither an expression, which would be read as patterns, nor would steer a terminal or a shell. */
+static bool is_plain(const char *kernel)
+{
+    static const char characters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                                     "0123456789_.";
+    return kernel[strspn(kernel, characters)] == '\0';
+}
+
+char *tune_excluded(const struct tune_job *job, const struct tune_result *result)
+{
+    char *names = NULL;
+    for (size_t i = 0; i < job->kind_count && result->failed == NULL; i++) {
+        const char *const kernel = job->kinds[i].kernel;
+        size_t first = 0;
+        while (strcmp(job->kinds[first].kernel, kernel) != 0) {
+            first++;
+        }
+        if (first == i && is_plain(kernel) && is_slower(job, result, kernel)) {
+            char *const more =
+                format_text("%s%s%s", names != NULL ? names : "", names != NULL ? ":" : "", kernel);
+            free(names);
+            names = more;
+        }
+    }
+    return names;
+}
+
 /* How many of all curves' points are in that state. */
 static size_t count_state(const struct tune_result *result, enum tune_state state)
 {
@@ -194,6 +258,11 @@ void tune_print_result(const struct tune_job *job, const struct tune_result *res
         print_line(to, "the chain as given does not work: %s", result->failed);
     } else if (!result->better && result->ended_early == NULL) {
         (void)fputs("nothing is faster than the start by more than the noise\n", to);
+    }
+    char *const excluded = tune_excluded(job, result);
+    if (excluded != NULL) {
+        (void)fprintf(to, "PDL_OVERLAP_EXCLUDE=%s\n", excluded); /* whole, however long */
+        free(excluded);
     }
     (void)fflush(to);
 }

@@ -16,7 +16,7 @@
 #include "common/print.h"
 #include "common/sinks.h"
 
-enum { CSV, SAVE, JSON, SINKS };
+enum { CSV, JSON, SINKS };
 
 struct command {
     int device, batch;
@@ -37,11 +37,6 @@ static void write_csv(FILE *to)
     tune_write_csv(&session.job, &session.result, to);
 }
 
-static void write_saved(FILE *to)
-{
-    tune_write_saved(&session.job, &session.result, to);
-}
-
 static void write_json(FILE *to)
 {
     tune_write_json(&session.job, &session.result, to);
@@ -49,7 +44,6 @@ static void write_json(FILE *to)
 
 static struct sink sinks[SINKS] = {
     [CSV] = {"csv", write_csv, NULL, NULL, NULL},
-    [SAVE] = {"save", write_saved, NULL, NULL, NULL},
     [JSON] = {"json", write_json, NULL, NULL, NULL},
 };
 
@@ -69,12 +63,11 @@ static void usage(void)
                 "                        (default: 3)\n"
                 "      --gain PERCENT    smallest gain that counts (default: 0.2)\n"
                 "      --budget SECONDS  time limit of the search (default: 300)\n"
-                "      --save FILE       write the choice for PDL_TUNED and pdl_policy_set()\n"
                 "      --csv FILE        write one line per configuration; - is standard output\n"
                 "      --json FILE       write everything, with all samples\n"
                 "\n"
                 "Examples:\n"
-                "  pdltool tune chain.json --save chain.tuned\n"
+                "  pdltool tune chain.json --csv curves.csv\n"
                 "  pdltool tune chain.json --budget 60 --json -\n"
                 "\n"
                 "Exit status: 0; 1 if the chain computes a wrong result as given; 2 if it could\n"
@@ -103,7 +96,6 @@ enum {
     OPTION_BATCH,
     OPTION_GAIN,
     OPTION_BUDGET,
-    OPTION_SAVE,
     OPTION_CSV,
     OPTION_JSON
 };
@@ -137,8 +129,6 @@ static bool take_option(struct command *command, int option)
         return true;
     case OPTION_BUDGET:
         return parse_real("budget", optarg, 1e9, &command->options.budget);
-    case OPTION_SAVE:
-        return take_sink(SAVE);
     case OPTION_CSV:
         return take_sink(CSV);
     case OPTION_JSON:
@@ -237,7 +227,6 @@ int command_tune(int argc, char **argv)
         {"batch", required_argument, NULL, OPTION_BATCH},
         {"gain", required_argument, NULL, OPTION_GAIN},
         {"budget", required_argument, NULL, OPTION_BUDGET},
-        {"save", required_argument, NULL, OPTION_SAVE},
         {"csv", required_argument, NULL, OPTION_CSV},
         {"json", required_argument, NULL, OPTION_JSON},
         {"help", no_argument, NULL, 'h'},

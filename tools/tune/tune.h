@@ -168,8 +168,9 @@ void tune_print_head(const struct tune_job *job, FILE *to);
 void tune_print_curve(const struct tune_job *job, const struct tune_curve *curve, FILE *to);
 void tune_print_result(const struct tune_job *job, const struct tune_result *result, FILE *to);
 void tune_write_csv(const struct tune_job *job, const struct tune_result *result, FILE *to);
-/* As libpdl reads it: tune_saved.c. */
-void tune_write_saved(const struct tune_job *job, const struct tune_result *result, FILE *to);
+/* For PDL_OVERLAP_EXCLUDE: the kernels that were slower with overlap in every choice that was measured
+ * with and without. The caller frees it; NULL: there is none. */
+char *tune_excluded(const struct tune_job *job, const struct tune_result *result);
 /* With jansson: tune_json.c. */
 TOOL_OPTIONAL void tune_write_json(const struct tune_job *job, const struct tune_result *result,
                                    FILE *to);
