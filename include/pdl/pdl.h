@@ -26,8 +26,8 @@
  *   libpdl-inspect, where it is installed, finds a race; `PDL_OVERLAP_PROOF=off` turns that off.
  *   `PDL_OVERLAP_STRICT=1` grants overlaps only to kernels that it proves to wait before they touch
  *   memory. pdl/policy.h has
- *   `PDL_OVERLAP=capture`, `PDL_OVERLAP_EXCLUDE` and `PDL_TUNED`. An unknown value is reported on
- *   standard error, and the safe one is used; `docs/environment.md` lists all variables.
+ *   `PDL_OVERLAP=capture` and `PDL_OVERLAP_EXCLUDE`. An unknown value is reported on standard
+ *   error, and the safe one is used; `docs/environment.md` lists all variables.
  */
 #ifndef PDL_PDL_H
 #define PDL_PDL_H
@@ -215,10 +215,7 @@ typedef enum pdl_overlap {
     /** As PDL_OVERLAP_AUTO while the stream captures into a graph, and in graphs and chains;
      * otherwise the launch is ordinary. Asks the driver (cuStreamIsCapturing) at each launch that
      * could overlap. */
-    PDL_OVERLAP_CAPTURE = 3,
-    /** As PDL_OVERLAP_AUTO, unless the tuned file lists the kernel and the shape as slower with
-     * overlap; see pdl/policy.h. */
-    PDL_OVERLAP_TUNED = 4
+    PDL_OVERLAP_CAPTURE = 3
 } pdl_overlap;
 
 /** Why an overlap was or was not granted. No value is also a pdl_overlap, so that a descriptor with
@@ -238,8 +235,7 @@ typedef enum pdl_reason {
      * hand-built graphs. */
     PDL_REASON_PREDECESSOR = 25,
     PDL_REASON_NOT_CAPTURING = 26, /**< Only launches that are captured may overlap. */
-    PDL_REASON_TUNED = 27,         /**< According to the tuned file, the overlap is slower. */
-    PDL_REASON_EXCLUDED = 28,      /**< A policy excludes the kernel. */
+    PDL_REASON_EXCLUDED = 28,      /**< A policy excludes the kernel. 27 is not used. */
     /** PDL_OVERLAP_STRICT=1, and the kernel is not proved to wait on every path before it touches
      * memory. */
     PDL_REASON_STRICT = 29,
@@ -389,8 +385,8 @@ typedef struct pdl_kernel_info {
     uint32_t waits_always;             /**< A pdl_known: on every path. Requires analysis of code;
                                   pdl_kernel_get() has it where that was analysed: see `proof`. */
     uint32_t triggers; /**< A pdl_known: executes griddepcontrol.launch_dependents. */
-    /** 1 if PDL_OVERLAP_AUTO would be granted on `device` to a launch that is captured, not
-     * cooperative, and of a shape that no tuned file lists. */
+    /** 1 if PDL_OVERLAP_AUTO would be granted on `device` to a launch that is captured and not
+     * cooperative. */
     uint32_t can_overlap;
     uint32_t overlap_reason; /**< A pdl_reason; 0 without a device. */
     /** Why `waits` or `triggers` is PDL_UNKNOWN, as a clause such as "its code was not found". If

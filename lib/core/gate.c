@@ -60,8 +60,6 @@ const char *pdl_reason_string(pdl_reason reason)
         return "what it depends on is not a kernel";
     case PDL_REASON_NOT_CAPTURING:
         return "only launches that are captured into a graph may overlap";
-    case PDL_REASON_TUNED:
-        return "the tuned file lists this kernel and shape as slower with overlap";
     case PDL_REASON_EXCLUDED:
         return "a policy excludes the kernel from overlap";
     case PDL_REASON_STRICT:

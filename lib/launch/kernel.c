@@ -143,13 +143,12 @@ static int capability_of(const struct pdl_kernel_facts *facts)
 static void decide(const pdl_kernel *kernel, struct pdl_kernel_facts *facts)
 {
     const unsigned known = atomic_load_explicit(&facts->known, memory_order_relaxed);
-    const struct pdl_policies *const policies = pdl_policy_now();
     const bool named = (pdl_gate_is_special() & PDL_GATE_POLICY) != 0;
-    const char *const name = named ? pdl_kernel_name(kernel) : "";
+    const struct pdl_policies *const policies = named ? pdl_policy_now() : NULL;
     const struct pdl_gate gate = {
         .disabled = kernel->driver->overlap_disabled,
         .kernel_off = kernel->overlap_off,
-        .excluded = named && pdl_policy_excludes(policies, name),
+        .excluded = named && pdl_policy_excludes(policies, pdl_kernel_name(kernel)),
         .capability = capability_of(facts),
         .code = facts->ptx_version,
         .waits = facts->unread ? (uint32_t)PDL_YES : (uint32_t)pdl_known_waits(known),
@@ -162,10 +161,7 @@ static void decide(const pdl_kernel *kernel, struct pdl_kernel_facts *facts)
         reason = (pdl_reason)0; /* it is for the code to say */
     }
     atomic_store_explicit(&facts->reason, (unsigned)reason, memory_order_relaxed);
-    /* Other threads may read the lines before they have seen the policies. */
-    atomic_store_explicit(&facts->tuned, named ? pdl_policy_lines(policies, name) : NULL,
-                          memory_order_release);
-    atomic_store_explicit(&facts->policies, named ? policies : NULL, memory_order_release);
+    atomic_store_explicit(&facts->policies, policies, memory_order_release);
 }
 
 /* The same for every device, after something about the kernel has changed. */

@@ -40,9 +40,7 @@ struct pdl_kernel_facts {
     int32_t cluster_must_be_set;  /* by each launch, unless it is compiled in */
     /* The last answer of the occupancy calculator: see pdl_kernel_last_occupancy(). */
     _Atomic uint64_t occupancy;
-    /* The policies that `reason` was decided under, and the kernel's lines in their tuned file. */
-    _Atomic(const struct pdl_policies *) policies;
-    _Atomic(const struct pdl_tuned_line *) tuned;
+    _Atomic(const struct pdl_policies *) policies; /* that `reason` was decided under */
     atomic_uint logged; /* the pdl_reason that the log has last; 0: none */
     atomic_uint known;  /* of its code: pdl_kernel_waits() and so on */
     bool unread;        /* under the kernel's lock: nobody has looked for the code of its symbol */

@@ -443,9 +443,9 @@ PDL_RARE pdl_reason pdl_launch_decide(pdl_kernel *kernel, struct pdl_kernel_fact
         return PDL_REASON_NOT_REQUESTED;
     }
     const pdl_reason reason = pdl_kernel_reason(kernel, facts, desc->cooperative != 0);
-    const struct pdl_tuned_line *const lines =
-        atomic_load_explicit(&facts->tuned, memory_order_acquire);
-    return reason == PDL_REASON_GRANTED ? pdl_policy_decide(kernel->driver, lines, desc) : reason;
+    return reason == PDL_REASON_GRANTED && !pdl_policy_allows(kernel->driver, desc)
+               ? PDL_REASON_NOT_CAPTURING
+               : reason;
 }
 
 /* ---- lowering ------------------------------------------------------------------------------- */

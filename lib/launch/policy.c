@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "launch/policy.h"
 
+#include <pdl/policy.h>
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +17,7 @@ static _Atomic(const struct pdl_policies *) current = &environment;
 
 /* ---- setting -------------------------------------------------------------------------------- */
 
-/* Takes over what is given. On failure what came before it is there. */
+/* Takes over what is given. */
 static pdl_status fill(struct pdl_policies *made, const pdl_policy *given)
 {
     made->capture_only = given->capture_only != 0;
@@ -29,10 +31,7 @@ static pdl_status fill(struct pdl_policies *made, const pdl_policy *given)
             *at = '\0';
         }
     }
-    const pdl_status status =
-        given->tuned != NULL ? pdl_tuned_read(given->tuned, &made->tuned) : PDL_SUCCESS;
-    made->tuned_auto = given->tuned_auto != 0 && status == PDL_SUCCESS;
-    return status;
+    return PDL_SUCCESS;
 }
 
 static void publish(const struct pdl_policies *policies)
@@ -43,21 +42,18 @@ static void publish(const struct pdl_policies *policies)
 
 static void look(void)
 {
-    const char *const tuned = pdl_variable_text(PDL_VARIABLE(PDL_TUNED));
     const pdl_policy given = {.capture_only =
                                   pdl_variable_read(PDL_VARIABLE(PDL_OVERLAP)).value[0] == 2,
-                              .exclude = pdl_variable_text(PDL_VARIABLE(PDL_OVERLAP_EXCLUDE)),
-                              .tuned = tuned,
-                              .tuned_auto = tuned != NULL};
+                              .exclude = pdl_variable_text(PDL_VARIABLE(PDL_OVERLAP_EXCLUDE))};
     if (pdl_variable_text(PDL_VARIABLE(PDL_LOG)) != NULL) {
         (void)atomic_fetch_or(&pdl_gate_special, (unsigned)PDL_GATE_LOG);
     }
     const pdl_error before = *pdl_last_error();
     if (fill(&environment, &given) != PDL_SUCCESS) {
-        (void)fprintf(stderr, "libpdl: PDL_TUNED: %s\n", pdl_last_error()->message);
+        (void)fprintf(stderr, "libpdl: PDL_OVERLAP_EXCLUDE: %s\n", pdl_last_error()->message);
         pdl_error_restore(&before); /* no call fails for it */
     }
-    if (given.capture_only || given.exclude != NULL || tuned != NULL) {
+    if (given.capture_only || given.exclude != NULL) {
         publish(&environment);
     }
 }
@@ -81,12 +77,9 @@ pdl_status pdl_policy_set(const pdl_policy *policy)
     if (policy != NULL) {
         status = pdl_sized_resize(&given, sizeof(given), policy, sizeof(given.size), "policy");
     }
-    if (status == PDL_SUCCESS &&
-        (given.capture_only > 1 || given.tuned_auto > 1 || given.reserved != 0)) {
+    if (status == PDL_SUCCESS && given.capture_only > 1) {
         status = PDL_FAIL_FIELD(PDL_ERROR_DESC_FIELD, "policy",
-                                "capture_only is %u, tuned_auto %u and reserved %u: the first two "
-                                "are 0 or 1, the last is 0",
-                                given.capture_only, given.tuned_auto, given.reserved);
+                                "capture_only is %u, which is neither 0 nor 1", given.capture_only);
     }
     if (status != PDL_SUCCESS) {
         return status;
@@ -97,7 +90,6 @@ pdl_status pdl_policy_set(const pdl_policy *policy)
     }
     status = fill(made, &given);
     if (status != PDL_SUCCESS) {
-        free(made->exclude);
         free(made);
         return status;
     }
@@ -110,6 +102,31 @@ pdl_status pdl_policy_set(const pdl_policy *policy)
 }
 
 /* ---- deciding ------------------------------------------------------------------------------- */
+
+const char *pdl_name_plain(const char *name, char plain[PDL_PLAIN_NAME])
+{
+    if (strncmp(name, "_Z", 2) != 0) {
+        return name;
+    }
+    const bool nested = name[2] == 'N';
+    const char *at = name + 2 + nested;
+    const char *found = NULL;
+    size_t size = 0;
+    do {
+        at += *at == 'L'; /* static */
+        for (size = 0; *at >= '0' && *at <= '9' && size < PDL_PLAIN_NAME; at++) {
+            size = size * 10 + (size_t)(*at - '0');
+        }
+        if (size == 0 || size >= PDL_PLAIN_NAME || strnlen(at, size) < size) {
+            return name;
+        }
+        found = at;
+        at = found + size;
+    } while (nested && *at != 'I' && *at != 'E');
+    memcpy(plain, found, size);
+    plain[size] = '\0';
+    return plain;
+}
 
 static bool excludes(const struct pdl_policies *policies, const char *name, const char *plain)
 {
@@ -129,62 +146,18 @@ bool pdl_policy_excludes(const struct pdl_policies *policies, const char *name)
     return excludes(&environment, name, plain) || excludes(policies, name, plain);
 }
 
-/* Whose file counts. */
-static const struct pdl_policies *tuning(const struct pdl_policies *policies)
-{
-    return environment.tuned_auto ? &environment : policies;
-}
-
-const struct pdl_tuned_line *pdl_policy_lines(const struct pdl_policies *policies, const char *name)
-{
-    return pdl_tuned_lines(&tuning(policies)->tuned, name);
-}
-
-pdl_status pdl_tuned_find(const char *kernel, const uint32_t grid[3], const uint32_t block[3],
-                          pdl_tuned *result)
-{
-    const pdl_status status = pdl_sized_check(result, "result");
-    if (status != PDL_SUCCESS) {
-        return status;
-    }
-    if (kernel == NULL || grid == NULL || block == NULL) {
-        return PDL_FAIL_FIELD(PDL_ERROR_INVALID_ARGUMENT, "kernel",
-                              "kernel, grid or block is NULL");
-    }
-    pdl_policy_start();
-    const struct pdl_tuned_line *const line =
-        pdl_tuned_match(pdl_policy_lines(pdl_policy_now(), kernel), grid, block);
-    const pdl_tuned none = {0};
-    pdl_sized_copy(result, line != NULL ? &line->is : &none, sizeof(none));
-    return PDL_SUCCESS;
-}
-
-/* Whether it goes into a graph. The legacy stream captures nothing, and must not be asked while others
- * capture. What the driver fails to answer, the launch will report. */
-static bool is_captured(const struct pdl_driver *driver, const pdl_launch_desc *desc)
+bool pdl_policy_allows(const struct pdl_driver *driver, const pdl_launch_desc *desc)
 {
     CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
-    CUstream stream = pdl_desc_stream(desc);
+    const CUstream stream = pdl_desc_stream(desc);
+    if (desc->overlap != PDL_OVERLAP_CAPTURE && !environment.capture_only &&
+        !pdl_policy_now()->capture_only) {
+        return true;
+    }
+    /* The legacy stream captures nothing, and must not be asked while others capture. What the driver fails to
+     * answer, the launch will report. */
     return stream == PDL_NODE_STREAM ||
            (stream != CU_STREAM_LEGACY &&
             driver->cuStreamIsCapturing(stream, &status) == CUDA_SUCCESS &&
             status == CU_STREAM_CAPTURE_STATUS_ACTIVE);
-}
-
-pdl_reason pdl_policy_decide(const struct pdl_driver *driver, const struct pdl_tuned_line *lines,
-                             const pdl_launch_desc *desc)
-{
-    const struct pdl_policies *const now = pdl_policy_now();
-    const bool capture_only = environment.capture_only || now->capture_only;
-    const bool tuned = desc->overlap != PDL_OVERLAP_REQUIRE && tuning(now)->tuned_auto;
-    if ((capture_only || desc->overlap == PDL_OVERLAP_CAPTURE) && !is_captured(driver, desc)) {
-        return PDL_REASON_NOT_CAPTURING;
-    }
-    if (tuned || desc->overlap == PDL_OVERLAP_TUNED) {
-        const struct pdl_tuned_line *const line = pdl_tuned_match(lines, desc->grid, desc->block);
-        if (line != NULL && line->is.overlap == PDL_NO) {
-            return PDL_REASON_TUNED;
-        }
-    }
-    return PDL_REASON_GRANTED;
 }

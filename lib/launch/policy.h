@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The policies of the program, and above them those of its environment. They are written once and
- * never freed: launches read them without a lock, and kernels point into them. */
+ * never freed: launches read them without a lock. */
 #ifndef PDL_LIB_POLICY_H
 #define PDL_LIB_POLICY_H
 
@@ -8,14 +8,11 @@
 
 #include "core/driver.h"
 #include "core/gate.h"
-#include "launch/tuned.h"
 
 struct pdl_policies {
     bool capture_only;
-    bool tuned_auto;
     char *exclude; /* patterns, a NUL behind each */
     size_t exclude_size;
-    struct pdl_tuned_file tuned;
     const struct pdl_policies *before; /* so that what is kept can be found */
 };
 
@@ -27,9 +24,10 @@ const struct pdl_policies *pdl_policy_now(void);
 
 bool pdl_policy_excludes(const struct pdl_policies *policies, const char *name);
 
-/* A kernel's lines in the tuned file. */
-const struct pdl_tuned_line *pdl_policy_lines(const struct pdl_policies *policies,
-                                              const char *name);
+/* The function's own name of a mangled one: "fc2" of "_ZN2nn3fc2IfEEvPKT_"; others as they are.
+ * Kernels are members of namespaces only, so that names alone are in front of it. */
+enum { PDL_PLAIN_NAME = 256 };
+const char *pdl_name_plain(const char *name, char plain[PDL_PLAIN_NAME]);
 
 /* The stream of a descriptor that becomes a node of a graph: no stream has this address. */
 #define PDL_NODE_STREAM ((CUstream)(void *)&pdl_gate_special)
@@ -42,8 +40,7 @@ static inline CUstream pdl_desc_stream(const pdl_launch_desc *desc)
     return desc->stream != NULL ? desc->stream : own ? CU_STREAM_PER_THREAD : CU_STREAM_LEGACY;
 }
 
-/* What they make of a launch that the gate grants; `lines` are the kernel's. */
-pdl_reason pdl_policy_decide(const struct pdl_driver *driver, const struct pdl_tuned_line *lines,
-                             const pdl_launch_desc *desc);
+/* Whether a launch that the gate grants is captured into a graph, or need not be. */
+bool pdl_policy_allows(const struct pdl_driver *driver, const pdl_launch_desc *desc);
 
 #endif /* PDL_LIB_POLICY_H */

@@ -17,7 +17,6 @@
       "off: kernels overlap in whose code libpdl-inspect finds a race")                            \
     X(PDL_OVERLAP_EXCLUDE, TEXT, 0, "patterns, separated by colons", "", "",                       \
       "kernels that do not overlap")                                                               \
-    X(PDL_TUNED, TEXT, 0, "a file of pdltool tune", "", "", "launches that do not overlap")        \
     X(PDL_LOG, LOG, 0, "stderr or a file", "", "", "where decisions about overlap are logged")     \
     X(PDL_NVRTC, TEXT, 0, "a file", "", "", "the NVRTC that libpdl-rtc opens")                     \
     X(PDL_NVJITLINK, TEXT, 0, "a file", "", "", "the nvJitLink that libpdl-rtc opens")             \

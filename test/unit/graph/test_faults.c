@@ -98,7 +98,6 @@ static const char image[] = ".version 8.0\n.target sm_90\n.address_size 64\n"
                             "{ griddepcontrol.wait; call (), f, (); ret; }\n.func f() { ret; }\n"
                             ".visible .entry fc2() { call (), f, (); ret; }\n";
 static char image_path[] = "/tmp/pdl_test_faults_XXXXXX";
-static char tuned_path[] = "/tmp/pdl_test_tuned_XXXXXX";
 static struct values values;
 
 /* Made anew for each attempt. */
@@ -487,8 +486,7 @@ RUN(launch_occupancy, pdl_launch_desc desc = plain_desc(); desc.cluster[0] = 2;
 RUN(overlap_query, const pdl_launch_desc desc = overlap_desc(PDL_OVERLAP_AUTO);
     return pdl_overlap_query(with.used, &desc, with.kernel, &desc, -1, (void *)with.out.bytes);)
 
-RUN(policy_set,
-    const pdl_policy policy = {.size = sizeof(policy), .exclude = "fc7:fc8", .tuned = tuned_path};
+RUN(policy_set, const pdl_policy policy = {.size = sizeof(policy), .exclude = "fc7:fc8"};
     return pdl_policy_set(&policy);)
 /* A policy stays, on purpose. */
 static void undo_policy(void)
@@ -496,8 +494,6 @@ static void undo_policy(void)
     const struct pdl_policies *const kept = pdl_policy_now();
     forget(kept);
     forget(kept->exclude);
-    forget(kept->tuned.lines);
-    forget(kept->tuned.text);
 }
 
 #define ROW(function, name, undo, size, old)                                                       \
@@ -579,11 +575,10 @@ static const struct row rows[] = {
 
 /* These neither allocate nor call the driver. */
 static const char *const others[] = {
-    "pdl_condition_name",     "pdl_condition_string", "pdl_error_record",
-    "pdl_full_reason_string", "pdl_kernel_declare",   "pdl_kernel_enable_overlap",
-    "pdl_last_error",         "pdl_overlap_enable",   "pdl_proof_missing",
-    "pdl_reason_string",      "pdl_status_name",      "pdl_status_string",
-    "pdl_tuned_find",         "pdl_version",
+    "pdl_condition_name", "pdl_condition_string",      "pdl_error_record", "pdl_full_reason_string",
+    "pdl_kernel_declare", "pdl_kernel_enable_overlap", "pdl_last_error",   "pdl_overlap_enable",
+    "pdl_proof_missing",  "pdl_reason_string",         "pdl_status_name",  "pdl_status_string",
+    "pdl_version",
 };
 
 static bool is_known(const char *function)
@@ -869,8 +864,6 @@ static void success_leaves_the_last_error_alone(void **state)
 static void what_cannot_fail_leaves_the_last_error_alone(void **state)
 {
     (void)state;
-    pdl_tuned tuned = PDL_TUNED_INIT;
-    const uint32_t one[3] = {1, 1, 1};
     open_fixture(MOCK_VERSION, 1);
     mark_last_error();
     for (int number = -100; number < 100; number++) {
@@ -882,7 +875,6 @@ static void what_cannot_fail_leaves_the_last_error_alone(void **state)
         (void)pdl_status_string((pdl_status)number);
     }
     assert_true(pdl_version() != 0);
-    assert_ok(pdl_tuned_find("fc9", one, one, &tuned));
     assert_ok(pdl_kernel_declare(with.kernel, PDL_YES, PDL_UNKNOWN));
     for (uint32_t on = 0; on < 2; on++) {
         assert_ok(pdl_kernel_enable_overlap(with.kernel, on));
@@ -898,11 +890,6 @@ static int make_image_file(void **state)
     const int file = mkstemp(image_path);
     fatbin = make_fatbin(MADE_PTX, 90, image, sizeof(image));
     const bool good = file >= 0 && write(file, image, sizeof(image)) == (ssize_t)sizeof(image);
-    static const char lines[] = "pdl-tuned 1\nfc9 1 1 serial\n";
-    const int tuned = mkstemp(tuned_path);
-    if (tuned < 0 || write(tuned, lines, strlen(lines)) < 0 || close(tuned) != 0) {
-        return 1;
-    }
     return file < 0 || close(file) != 0 || !good;
 }
 
@@ -910,7 +897,7 @@ static int remove_image_file(void **state)
 {
     (void)state;
     bytes_free(&fatbin);
-    return unlink(image_path) | unlink(tuned_path);
+    return unlink(image_path);
 }
 
 int main(void)

@@ -72,12 +72,6 @@ static pdl_status take_desc(void *from)
     return pdl_launch(kernel, from, VALUES(((struct values){1, 2})));
 }
 
-static pdl_status fill_tuned(void *to)
-{
-    const uint32_t one[3] = {1, 1, 1};
-    return pdl_tuned_find("fc1", one, one, to);
-}
-
 static pdl_status take_policy(void *from)
 {
     return pdl_policy_set(from);
@@ -99,7 +93,6 @@ const struct sized_output sized_outputs[] = {
     {"pdl_launch_explain", fill_report, sizeof(pdl_launch_report), 4},
     {"pdl_launch_occupancy", fill_occupancy, sizeof(pdl_occupancy), 4},
     {"pdl_overlap_query", fill_query, sizeof(pdl_overlap_report), 4},
-    {"pdl_tuned_find", fill_tuned, sizeof(pdl_tuned), 4},
     {"pdl_graph_census", fill_census, sizeof(pdl_census), offsetof(pdl_census, nodes)},
     {"pdl_stream_census", fill_capture, sizeof(pdl_census), offsetof(pdl_census, nodes)},
     {"pdl_chain_census", fill_chain_census, sizeof(pdl_census), offsetof(pdl_census, nodes)},

@@ -71,7 +71,7 @@ static void a_value_that_a_field_does_not_know_is_refused(void **state)
         size_t offset;
         uint32_t least;
     } fields[] = {
-        VALUE(overlap, 5),
+        VALUE(overlap, 4),
         VALUE(cluster_scheduling, 4),
         VALUE(cooperative, 2),
         VALUE(trigger_at_block_start, 2),

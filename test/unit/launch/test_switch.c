@@ -167,7 +167,7 @@ static void the_attribute_in_extra_attributes_is_refused_and_not_logged(void **s
     CUlaunchAttribute attribute = {.id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION};
     pdl_kernel *kernel = make_kernel(FROM_FUNCTION, 0);
     (void)log_lines(line, sizeof(line));
-    for (uint32_t overlap = PDL_OVERLAP_NONE; overlap <= PDL_OVERLAP_TUNED; overlap++) {
+    for (uint32_t overlap = PDL_OVERLAP_NONE; overlap <= PDL_OVERLAP_CAPTURE; overlap++) {
         for (int value = 0; value < 2; value++) {
             pdl_launch_desc desc = plain_desc();
             attribute.value.programmaticStreamSerializationAllowed = value;
