@@ -8,6 +8,7 @@
 
 #include <pdl/overlap.h>
 
+#include "os/compiler.h"
 #include "overlap/occupancy.h"
 
 /* One of the two launches. */
@@ -42,6 +43,6 @@ struct pdl_overlap_input {
 };
 
 /* Fills all of a report but its size. */
-void pdl_overlap_judge(const struct pdl_overlap_input *input, pdl_overlap_report *report);
+PDL_COLD void pdl_overlap_judge(const struct pdl_overlap_input *input, pdl_overlap_report *report);
 
 #endif /* PDL_LIB_OVERLAP_RULES_H */
