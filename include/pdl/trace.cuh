@@ -81,6 +81,7 @@ PDL_DEVICE_INLINE_ unsigned long long pdl_trace_record_(const pdl_trace_launch &
 PDL_DEVICE_INLINE_ void pdl_trace_begin_(const pdl_trace_launch &launch)
 {
     const unsigned long long record = pdl_trace_record_(launch);
+    PDL_LINT_ALLOW_WITH_("", "write-before-wait"); /* each block's record is its own */
     asm volatile(PDL_TRACE_IF_ "@p mov.u64 t, %%globaltimer; "
                                "@p st.global.v2.u64 [%0], {t, z}; "
                                "@p st.global.v2.u64 [%0+16], {z, z}; "
