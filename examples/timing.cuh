@@ -32,8 +32,7 @@ struct kernel_stamps {
 __device__ inline void stamp_start(kernel_stamps *stamps)
 {
     if (stamps != nullptr && threadIdx.x == 0) {
-        PDL_LINT_ALLOW("write-before-wait",
-                       "a kernel's stamps are its own, and the host reads them");
+        PDL_LINT_ALLOW("write-before-wait", "a kernel's stamps are its own");
         atomicMin(&stamps->first_start, device_clock());
     }
 }

@@ -175,10 +175,8 @@
 #define PDL_CONSTANT_PARAM_(pointer)                                                               \
     asm volatile("{ .reg .b64 pdl_constant; mov.b64 pdl_constant, %0; }" ::"l"(pointer))
 #define PDL_LINT_ALLOW_(rule, reason)                                                              \
-    PDL_LINT_ALLOW_WITH_("// pdl:allow " rule ": " reason "\n\t", rule)
-#define PDL_LINT_ALLOW_WITH_(comment, rule)                                                        \
-    asm volatile(comment "{ .reg .b32 pdl_allow; mov.b32 pdl_allow, %0; }" ::"n"(                  \
-        ::pdl_lint_hash_(rule, 0)))
+    asm volatile("// pdl:allow " rule ": " reason "\n\t{ " PDL_LINT_MOVE_                          \
+                 "%0; }" ::"n"(::pdl_lint_hash_(rule, 0)))
 #else
 #define PDL_WAIT_()                            ((void)0)
 #define PDL_LAUNCH_DEPENDENTS_()               ((void)0)
@@ -187,7 +185,6 @@
 #define PDL_PREFETCH_TENSORMAP_(pointer)       ((void)(pointer))
 #define PDL_CONSTANT_PARAM_(pointer)           ((void)(pointer))
 #define PDL_LINT_ALLOW_(rule, reason)          ((void)0)
-#define PDL_LINT_ALLOW_WITH_(comment, rule)    ((void)0)
 #endif
 
 #ifdef PDL_FAULT_LEVEL_
@@ -226,8 +223,8 @@ PDL_DEVICE_INLINE_ void pdl_fault_sleep_()
 }
 #endif
 
-#if PDL_DEVICE_ENABLED
-/* libpdl-inspect compares it with the hashes of the rules' ids. */
+/* A rule, as libpdl-inspect finds it in code: a hash of its id. */
+#define PDL_LINT_MOVE_ ".reg .b32 pdl_allow; mov.b32 pdl_allow, "
 static __attribute__((device, unused)) constexpr unsigned pdl_lint_hash_(const char *rule,
                                                                          unsigned hash)
 {
@@ -235,6 +232,7 @@ static __attribute__((device, unused)) constexpr unsigned pdl_lint_hash_(const c
                          : pdl_lint_hash_(rule + 1, 31 * hash + static_cast<unsigned char>(*rule));
 }
 
+#if PDL_DEVICE_ENABLED
 PDL_DEVICE_INLINE_ void pdl_prefetch_l2_range_(const void *pointer, unsigned long long bytes)
 {
     if (bytes == 0) {
