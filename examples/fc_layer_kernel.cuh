@@ -12,6 +12,7 @@ __global__ void __launch_bounds__(fc_shape<Tiles>::threads, 2 * fc_shape<Tiles>:
     extern __shared__ uint4 ring[];
     float *sums = reinterpret_cast<float *>(ring) + shape::ring_bytes / 4; /* [warp][batch][row] */
 
+    PDL_CONSTANT_PARAM(weights);
     PDL_TRACE_BEGIN();
     stamp_start(stamps);
 

@@ -89,6 +89,7 @@ __global__ void __launch_bounds__(threads, 2)
     stage_kernel(const float4 *weights, const float *x, float *y, int stride)
 {
     weight_tile tile;
+    PDL_LINT_ALLOW("read-before-wait", "nobody writes the weights");
     load_weights(tile, weights);
     PDL_LAUNCH_DEPENDENTS(); /* the next stage may load its weights */
     PDL_WAIT();

@@ -140,10 +140,10 @@
  * may be read before the wait and through the non-coherent path: weights, for example.
  *
  * `pointer` is a parameter of the kernel or a pointer in one that is a struct. A statement,
- * anywhere in the kernel's body. The statement is not verified. It adds no instruction, only a
- * comment in the PTX. But the pointer goes into an asm statement, so the compiler then loads
- * through it with ld.global even where it would have used ld.global.nc; the option
- * `--constant-param` does not change the code.
+ * anywhere in the kernel's body. The statement is not verified. It adds no instruction, only a move
+ * in the PTX to a register that nothing reads, which PDL_OVERLAP_AUTO sees in a program, too. But
+ * the pointer goes into an asm statement, so the compiler then loads through it with ld.global even
+ * where it would have used ld.global.nc; the option `--constant-param` does not change the code.
  */
 #define PDL_CONSTANT_PARAM(pointer) PDL_CONSTANT_PARAM_(pointer)
 
@@ -153,8 +153,8 @@
  * covered from anywhere in the kernel.
  *
  * Both are string literals: a rule's id, such as "read-before-wait", and the reason, which is
- * shown with the finding. A marker that suppresses nothing is reported. It adds no code, only a
- * comment in the PTX.
+ * shown with the finding. A marker that suppresses nothing is reported. It adds no instruction,
+ * only a comment and such a move. A program's PTX has no comments: there it has no reason.
  */
 #define PDL_LINT_ALLOW(rule, reason) PDL_LINT_ALLOW_(rule, reason)
 
@@ -171,8 +171,12 @@
 #define PDL_PREFETCH_L2_RANGE_(pointer, bytes) (::pdl_prefetch_l2_range_((pointer), (bytes)))
 #define PDL_PREFETCH_TENSORMAP_(pointer)                                                           \
     asm volatile("prefetch.tensormap [%0];" ::"l"(pointer) : "memory")
-#define PDL_CONSTANT_PARAM_(pointer)  asm volatile("// pdl:constant %0" ::"l"(pointer))
-#define PDL_LINT_ALLOW_(rule, reason) asm volatile("// pdl:allow " rule ": " reason)
+/* Moves to registers that say what they mean, since nvcc takes the comments out of the PTX in a program. */
+#define PDL_CONSTANT_PARAM_(pointer)                                                               \
+    asm volatile("{ .reg .b64 pdl_constant; mov.b64 pdl_constant, %0; }" ::"l"(pointer))
+#define PDL_LINT_ALLOW_(rule, reason)                                                              \
+    asm volatile("// pdl:allow " rule ": " reason "\n\t{ " PDL_LINT_MOVE_                          \
+                 "%0; }" ::"n"(::pdl_lint_hash_(rule, 0)))
 #else
 #define PDL_WAIT_()                            ((void)0)
 #define PDL_LAUNCH_DEPENDENTS_()               ((void)0)
@@ -218,6 +222,15 @@ PDL_DEVICE_INLINE_ void pdl_fault_sleep_()
     } while (now - start < (unsigned long long)(PDL_FAULT_INJECT_NS));
 }
 #endif
+
+/* A rule, as libpdl-inspect finds it in code: a hash of its id. */
+#define PDL_LINT_MOVE_ ".reg .b32 pdl_allow; mov.b32 pdl_allow, "
+static __attribute__((device, unused)) constexpr unsigned pdl_lint_hash_(const char *rule,
+                                                                         unsigned hash)
+{
+    return *rule == '\0' ? hash
+                         : pdl_lint_hash_(rule + 1, 31 * hash + static_cast<unsigned char>(*rule));
+}
 
 #if PDL_DEVICE_ENABLED
 PDL_DEVICE_INLINE_ void pdl_prefetch_l2_range_(const void *pointer, unsigned long long bytes)

@@ -23,9 +23,9 @@
  * - Environment, read once: `PDL_OVERLAP=0` disables every overlap (AUTO serializes, REQUIRE
  *   fails), for debugging. `PDL_LOG=stderr` or `PDL_LOG=FILE` logs each kernel's first decision
  *   about overlap and every change of it, one per line. No kernel overlaps in whose code
- *   libpdl-inspect, where it is installed, finds a race; `PDL_OVERLAP_PROOF=off` turns that off.
- *   `PDL_OVERLAP_STRICT=1` grants overlaps only to kernels that it proves to wait before they touch
- *   memory. pdl/policy.h has
+ *   libpdl-inspect, where it is installed, finds a race, unless it is declared to wait;
+ *   `PDL_OVERLAP_PROOF=off` turns that off. `PDL_OVERLAP_STRICT=1` grants overlaps only to kernels
+ *   that it proves to wait before they touch memory, or that are declared to. pdl/policy.h has
  *   `PDL_OVERLAP=capture` and `PDL_OVERLAP_EXCLUDE`. An unknown value is reported on standard
  *   error, and the safe one is used; `docs/environment.md` lists all variables.
  */
@@ -207,8 +207,8 @@ typedef enum pdl_overlap {
     /** Never: the launch is ordinary, whatever the kernel does. The default. */
     PDL_OVERLAP_NONE = 0,
     /** Where it is supported, the kernel is known to wait, and libpdl-inspect, if it is installed,
-     * finds no race in its code; otherwise the launch is ordinary. A kernel may have a race that is
-     * not found: see ::pdl_proof and ::pdl_reason. */
+     * finds no race in its code or it is declared to wait; otherwise the launch is ordinary. A
+     * kernel may have a race that is not found: see ::pdl_proof and ::pdl_reason. */
     PDL_OVERLAP_AUTO = 1,
     /** Under the same conditions; otherwise the launch fails and nothing is launched. */
     PDL_OVERLAP_REQUIRE = 2,
@@ -348,6 +348,7 @@ typedef enum pdl_known {
  *
  * PDL_OVERLAP_AUTO grants no kernel in which a race is found. It grants a kernel that waits and is
  * neither proved nor has a race, and one that was not analysed; strict mode grants only proved ones.
+ * Both grant one that pdl_kernel_declare() declares to wait.
  */
 typedef enum pdl_proof {
     /** There is no libpdl-inspect of this version, the analysis is off or above its budget, or the
@@ -518,8 +519,9 @@ PDL_API pdl_status pdl_kernel_declare(pdl_kernel *kernel, pdl_known waits, pdl_k
  * analysis that a first launch, pdl_kernel_from_image() and the like make, and reports the result.
  *
  * Later launches are decided by it. An image is analysed once per process and kind of device; a
- * kernel whose code is not known, that never waits or is declared, is not analysed. The context is
- * as for pdl_kernel_get(). Thread-safe.
+ * kernel whose code is not known, that never waits or is declared, is not analysed. Copies of images
+ * above the budget are kept for this, 64 MiB at most; others are not analysed.
+ * The context is as for pdl_kernel_get(). Thread-safe.
  * @param device the ordinal, or -1 for the current context's
  * @param proof the result
  * Errors: those of pdl_kernel_get().

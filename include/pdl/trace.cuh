@@ -81,10 +81,12 @@ PDL_DEVICE_INLINE_ unsigned long long pdl_trace_record_(const pdl_trace_launch &
 PDL_DEVICE_INLINE_ void pdl_trace_begin_(const pdl_trace_launch &launch)
 {
     const unsigned long long record = pdl_trace_record_(launch);
-    asm volatile(PDL_TRACE_IF_ "@p mov.u64 t, %%globaltimer; "
-                               "@p st.global.v2.u64 [%0], {t, z}; "
-                               "@p st.global.v2.u64 [%0+16], {z, z}; "
-                               "@p st.global.v2.u64 [%0+32], {z, z}; }" ::"l"(record)
+    asm volatile(PDL_TRACE_IF_ PDL_LINT_MOVE_
+                 "%1; @p mov.u64 t, %%globaltimer; "
+                 "@p st.global.v2.u64 [%0], {t, z}; "
+                 "@p st.global.v2.u64 [%0+16], {z, z}; "
+                 "@p st.global.v2.u64 [%0+32], {z, z}; }" ::"l"(record),
+                 "n"(::pdl_lint_hash_("write-before-wait", 0)) /* the record is the block's own */
                  : "memory");
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What AUTO grants and says of kernels that are proved, have a race, or neither, and how often their images are
  * analysed: libpdl.so as it is built, on the fake driver, with the libpdl-inspect that CMakeLists.txt chooses. */
-#include <pdl/pdl.h>
+#include <pdl/inspect.h>
 
 #include <dlfcn.h>
 #include <pthread.h>
@@ -11,8 +11,12 @@
 #include <time.h>
 #include <unistd.h>
 
+#ifdef PDL_TEST_RTC
+#include <pdl/rtc.h>
+#endif
+
 #include "../inspect/make_image.h"
-#include "driver_calls.h"
+#include "symbol.h"
 
 static int failures;
 
@@ -164,6 +168,140 @@ static void check_rows(const char *scenario)
     }
 }
 
+/* ---- wherever a kernel is from ---------------------------------------------------------------------- */
+
+/* PTX and a fatbin of all rows. */
+static char *all;
+static size_t all_size;
+static struct bytes all_fatbin;
+static CUmodule all_module;
+
+static void make_all(void)
+{
+    FILE *const text = open_memstream(&all, &all_size);
+    (void)fputs(HEADER, text);
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        (void)fprintf(text, ENTRY("%s", "%s"), rows[i].name, rows[i].body);
+    }
+    (void)fclose(text);
+    all_size++; /* the NUL */
+    all_fatbin = make_fatbin(MADE_PTX, 90, all, all_size);
+    CHECK(all_fatbin.size <= sizeof(device_code));
+    memcpy(device_code, all_fatbin.data, all_fatbin.size);
+    DRIVER_CALL(cuModuleLoadData, (CUmodule *, const void *), &all_module, all);
+}
+
+static pdl_status from_ptx(const char *name, pdl_kernel **kernel)
+{
+    return pdl_kernel_from_image(all, all_size, name, kernel);
+}
+
+static pdl_status from_fatbin(const char *name, pdl_kernel **kernel)
+{
+    return pdl_kernel_from_image(all_fatbin.data, all_fatbin.size, name, kernel);
+}
+
+static pdl_status from_file(const char *name, pdl_kernel **kernel)
+{
+    char path[64];
+    (void)snprintf(path, sizeof(path), "proof.%ld.ptx", (long)getpid());
+    FILE *const file = fopen(path, "w");
+    CHECK(file != NULL && fwrite(all, 1, all_size, file) == all_size && fclose(file) == 0);
+    const pdl_status status = pdl_kernel_from_file(path, name, kernel);
+    (void)unlink(path);
+    return status;
+}
+
+static pdl_status from_function(const char *name, pdl_kernel **kernel)
+{
+    CUfunction function = NULL;
+    DRIVER_CALL(cuModuleGetFunction, (CUfunction *, CUmodule, const char *), &function, all_module,
+                name);
+    return pdl_kernel_from_function_image(function, all, all_size, kernel);
+}
+
+static pdl_status from_kernel(const char *name, pdl_kernel **kernel)
+{
+    CUlibrary library = NULL;
+    CUkernel handle = NULL;
+    DRIVER_CALL(cuLibraryLoadData,
+                (CUlibrary *, const void *, CUjit_option *, void **, unsigned, CUlibraryOption *,
+                 void **, unsigned),
+                &library, all, NULL, NULL, 0, NULL, NULL, 0);
+    DRIVER_CALL(cuLibraryGetKernel, (CUkernel *, CUlibrary, const char *), &handle, library, name);
+    return pdl_kernel_from_kernel_image(handle, all_fatbin.data, all_fatbin.size, kernel);
+}
+
+static pdl_status from_symbol(const char *name, pdl_kernel **kernel)
+{
+    return kernel_from_symbol(all_module, name, kernel);
+}
+
+static void check_ways(void)
+{
+    static const struct {
+        const char *name;
+        pdl_status (*make)(const char *name, pdl_kernel **kernel);
+    } ways[] = {
+        {"PTX", from_ptx},           {"a fatbin", from_fatbin},
+        {"a file", from_file},       {"a function", from_function},
+        {"a CUkernel", from_kernel}, {"a symbol", from_symbol},
+    };
+    make_all();
+    for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
+        for (size_t j = 0; j < sizeof(rows) / sizeof(rows[0]); j++) {
+            const bool race = rows[j].proof == PDL_PROOF_RACE;
+            char what[64];
+            pdl_kernel *kernel = NULL;
+            (void)snprintf(what, sizeof(what), "%s from %s", rows[j].name, ways[i].name);
+            CHECK(ways[i].make(rows[j].name, &kernel) == PDL_SUCCESS);
+            check_launch(kernel, what, race ? PDL_REASON_RACE : PDL_REASON_GRANTED,
+                         race ? rows[j].rule : "; ", race ? rows[j].place : "prove", NULL);
+            check_known(kernel, rows[j].proof);
+            pdl_kernel_destroy(kernel);
+        }
+    }
+    bytes_free(&all_fatbin);
+    free(all);
+}
+
+/* A source that is compiled when the program runs. */
+#ifdef PDL_TEST_RTC
+static int check_rtc(void)
+{
+    static const char source[] =
+        "#define WAIT asm volatile(\"griddepcontrol.wait;\" ::: \"memory\")\n"
+        "extern \"C\" __global__ void ordered(int *p) { WAIT; *p += 1; }\n"
+        "extern \"C\" __global__ void reads_first(int *p) {\n"
+        "    const int first = *p;\n"
+        "    WAIT;\n"
+        "    *p = first + 1;\n"
+        "}\n";
+    static const char *const arguments[] = {"-lineinfo"};
+    pdl_rtc_compiler_info compiler = PDL_RTC_COMPILER_INFO_INIT;
+    pdl_rtc_image *image = NULL;
+    pdl_kernel *kernel = NULL;
+    if (pdl_rtc_compiler_get(&compiler) != PDL_SUCCESS) {
+        printf("skipped: %s\n", pdl_last_error()->message);
+        return 77;
+    }
+    CHECK(pdl_rtc_compile("rtc.cu", source,
+                          &PDL_RTC_OPTIONS(.output = PDL_RTC_PTX, .target = "compute_90",
+                                           .arguments = arguments, .argument_count = 1),
+                          &image) == PDL_SUCCESS);
+    CHECK(pdl_rtc_image_kernel(image, "ordered", &kernel) == PDL_SUCCESS);
+    check_launch(kernel, "ordered", PDL_REASON_GRANTED, "; proved", NULL);
+    check_known(kernel, PDL_PROOF_PROVED);
+    pdl_kernel_destroy(kernel);
+    CHECK(pdl_rtc_image_kernel(image, "reads_first", &kernel) == PDL_SUCCESS);
+    check_launch(kernel, "reads_first", PDL_REASON_RACE, "read-before-wait", "rtc.cu:4", NULL);
+    check_known(kernel, PDL_PROOF_RACE);
+    pdl_kernel_destroy(kernel);
+    pdl_rtc_image_destroy(image);
+    return failures != 0;
+}
+#endif
+
 /* ---- with the double ---------------------------------------------------------------------------- */
 
 static unsigned (*asked(const char *name))(void)
@@ -278,23 +416,81 @@ static void check_nothing(const char *why)
     pdl_kernel_destroy(kernel);
 }
 
-/* What the first kernel of a file costs, and the second: cost FILE KERNEL. Not a test. */
+enum { RUNS = 21 };
+
+static double cpu_ms(void)
+{
+    struct timespec now;
+    (void)clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    return (double)now.tv_sec * 1e3 + (double)now.tv_nsec / 1e6;
+}
+
+static int by_value(const void *left, const void *right)
+{
+    const double a = *(const double *)left, b = *(const double *)right;
+    return (a > b) - (a < b);
+}
+
+/* The steps that the analysis of a file takes, to half a percent. */
+static unsigned long long steps_of(const char *path)
+{
+    pdl_status (*inspect)(const char *, const pdl_inspect_options *, pdl_inspection **) = NULL;
+    void (*destroy)(pdl_inspection *) = NULL;
+    void *const library = dlopen(DOUBLE_SONAME, RTLD_NOW);
+    if (library == NULL) {
+        return 0;
+    }
+    *(void **)&inspect = dlsym(library, "pdl_inspect_file");
+    *(void **)&destroy = dlsym(library, "pdl_inspection_destroy");
+    unsigned long long few = 0, enough = 1ull << 32;
+    while (enough - few > enough / 200 + 1) {
+        pdl_inspect_options options = PDL_INSPECT_OPTIONS_INIT;
+        pdl_inspection *inspection = NULL;
+        options.flags = PDL_INSPECT_NO_SOURCES;
+        options.max_steps = few + (enough - few) / 2;
+        const bool done = inspect(path, &options, &inspection) == PDL_SUCCESS;
+        *(done ? &enough : &few) = options.max_steps;
+        destroy(inspection);
+    }
+    return enough;
+}
+
+/* What the first kernel of a file costs, and the second, as medians of processes: cost FILE KERNEL. Not a test. */
 static void measure(const char *path, const char *name)
 {
-    for (int i = 0; i < 2; i++) {
-        struct timespec begin, end;
-        pdl_kernel *kernel = NULL;
-        pdl_kernel_info info = PDL_KERNEL_INFO_INIT;
-        (void)clock_gettime(CLOCK_MONOTONIC, &begin);
-        CHECK(pdl_kernel_from_file(path, name, &kernel) == PDL_SUCCESS);
-        (void)clock_gettime(CLOCK_MONOTONIC, &end);
-        CHECK(pdl_kernel_get(kernel, 0, &info) == PDL_SUCCESS);
-        printf("%.3f ms, waits %u, proof %u: %s\n",
-               (double)(end.tv_sec - begin.tv_sec) * 1e3 +
-                   (double)(end.tv_nsec - begin.tv_nsec) / 1e6,
-               info.waits, info.proof, info.proof_text != NULL ? info.proof_text : "");
-        pdl_kernel_destroy(kernel);
+    double times[2][RUNS];
+    pdl_kernel_info info = PDL_KERNEL_INFO_INIT;
+    pdl_kernel *kernel = NULL;
+    for (int run = 0; run < RUNS; run++) {
+        int ends[2];
+        double both[2];
+        CHECK(pipe(ends) == 0);
+        const pid_t child = fork();
+        for (int i = 0; child == 0 && i < 2; i++) {
+            const double begin = cpu_ms();
+            CHECK(pdl_kernel_from_file(path, name, &kernel) == PDL_SUCCESS);
+            both[i] = cpu_ms() - begin;
+        }
+        if (child == 0) {
+            _exit(write(ends[1], both, sizeof(both)) < 0);
+        }
+        CHECK(read(ends[0], both, sizeof(both)) == (ssize_t)sizeof(both));
+        CHECK(waitpid(child, NULL, 0) == child);
+        times[0][run] = both[0];
+        times[1][run] = both[1];
+        (void)close(ends[0]);
+        (void)close(ends[1]);
     }
+    qsort(times[0], RUNS, sizeof(times[0][0]), by_value);
+    qsort(times[1], RUNS, sizeof(times[1][0]), by_value);
+    CHECK(pdl_kernel_from_file(path, name, &kernel) == PDL_SUCCESS);
+    CHECK(pdl_kernel_get(kernel, 0, &info) == PDL_SUCCESS);
+    const char *const slash = strrchr(path, '/');
+    printf("{\"image\": \"%s\", \"proof\": %u, \"first_ms\": %.3f, \"further_ms\": %.3f, "
+           "\"steps\": %llu, \"text\": \"%.200s\"}\n",
+           slash != NULL ? slash + 1 : path, info.proof, times[0][RUNS / 2], times[1][RUNS / 2],
+           steps_of(path), info.proof_text != NULL ? info.proof_text : "");
+    pdl_kernel_destroy(kernel);
 }
 
 int main(int argc, char **argv)
@@ -310,6 +506,12 @@ int main(int argc, char **argv)
     make_images();
     if (argc == 4) {
         measure(argv[2], argv[3]);
+    } else if (strcmp(scenario, "ways") == 0) {
+        check_ways();
+#ifdef PDL_TEST_RTC
+    } else if (strcmp(scenario, "rtc") == 0) {
+        return check_rtc();
+#endif
     } else if (strcmp(scenario, "once") == 0) {
         check_once();
     } else if (strcmp(scenario, "threads") == 0) {

@@ -2,8 +2,6 @@
 /* Strict mode as programs meet it: libpdl.so and libpdl-inspect.so as they are built, on the fake driver. The argument
  * says what the environment (CMakeLists.txt) makes of them: "off", where nothing is proved, "strict", "missing", where
  * PDL_OVERLAP_STRICT is 1 and there is no libpdl-inspect, or "auto", where neither variable is set. With a second argument the value is unknown, which is one more line. */
-#include <pdl/detail/runtime.h>
-
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -15,7 +13,7 @@
 #endif
 
 #include "../inspect/make_image.h"
-#include "driver_calls.h"
+#include "symbol.h"
 
 static int failures;
 
@@ -183,40 +181,10 @@ static void check_handle(void)
     DRIVER_CALL(cuModuleUnload, (CUmodule), module);
 }
 
-/* What nvcc leaves in a program: a fatbin, and a struct that points to it. Another fatbin follows the first, as linkers
- * put them, in which the kernels of the same names never wait. */
-static unsigned char device_code[8192] = {1};
-static struct {
-    uint32_t magic;
-    uint32_t version;
-    const void *data;
-    void *unused;
-} wrapper = {0x466243b1, 1, device_code, NULL};
-
-static CUfunction symbol_function;
-
-static int32_t get_function(const void *symbol, struct CUfunc_st **function)
-{
-    (void)symbol;
-    *function = symbol_function;
-    return 0;
-}
-
-static int32_t launch_symbol(const void *symbol, const pdl_runtime_launch *launch, void **arguments)
-{
-    (void)symbol;
-    (void)launch;
-    (void)arguments;
-    return 0;
-}
-
+/* Another fatbin follows the first, as linkers put them, in which the kernels of the same names never wait. */
 static void check_symbols(void)
 {
     static const char follows[] = ".version 8.7\n.target sm_90\n" ENTRY("waits", READ);
-    const pdl_runtime_ops ops = {.size = sizeof(ops),
-                                 .runtime_version = 13000,
-                                 .launch = launch_symbol,
-                                 .get_function = get_function};
     CUmodule module = NULL;
     struct bytes fatbin = make_fatbin(MADE_PTX, 90, text, sizeof(text));
     struct bytes next = make_fatbin(MADE_PTX, 90, follows, sizeof(follows));
@@ -226,9 +194,7 @@ static void check_symbols(void)
     DRIVER_CALL(cuModuleLoadData, (CUmodule *, const void *), &module, text);
     for (size_t i = 0; i < sizeof(kernels) / sizeof(kernels[0]); i++) {
         pdl_kernel *kernel = NULL;
-        DRIVER_CALL(cuModuleGetFunction, (CUfunction *, CUmodule, const char *), &symbol_function,
-                    module, kernels[i].name);
-        CHECK(pdl_kernel_from_runtime(&wrapper, &ops, &kernel) == PDL_SUCCESS);
+        CHECK(kernel_from_symbol(module, kernels[i].name, &kernel) == PDL_SUCCESS);
         check_answers(kernel, kernels[i].name, &kernels[i]);
     }
     bytes_free(&next);

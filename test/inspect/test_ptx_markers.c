@@ -26,6 +26,14 @@ static void reads_of_marked_parameters_are_no_findings(void **state)
                     "y, t, 4, ga; ld.global.u32 r, [y];\n" WAIT),
          ""},
         {"wherever the marker stands", PTX_KERNEL(READ WAIT "// pdl:constant ga\n"), ""},
+        {"in code", PTX_KERNEL("{ .reg .b64 pdl_constant; mov.b64 pdl_constant, ga; }\n" READ WAIT),
+         ""},
+        {"in code, of another",
+         PTX_KERNEL("{ .reg .b64 pdl_constant; mov.b64 pdl_constant, gb; }\n" READ WAIT),
+         "read-before-wait warning 4 a"},
+        {"in code, by another name",
+         PTX_KERNEL("{ .reg .b64 pdl_constants; mov.b64 pdl_constants, ga; }\n" READ WAIT),
+         "read-before-wait warning 4 a"},
         {"with blanks", PTX_KERNEL("\t//   pdl:constant ga  \r\n" READ WAIT), ""},
         {"another parameter", PTX_KERNEL("// pdl:constant gb\n" READ WAIT),
          "read-before-wait warning 4 a"},
@@ -110,6 +118,9 @@ static void parameters_are_made_constant_by_the_caller(void **state)
 #define LOC(line)   ".loc 1 " #line " 1\n"
 #define LINES(body) PTX_HEADER FILES PTX_KERNEL_BEGIN body PTX_KERNEL_END
 
+/* As in the PTX of a program; the number is the rule's. */
+#define ALLOW(number) "{ .reg .b32 pdl_allow; mov.b32 pdl_allow, " number "; }\n"
+
 static void findings_are_allowed_by_markers(void **state)
 {
     (void)state;
@@ -119,6 +130,18 @@ static void findings_are_allowed_by_markers(void **state)
          "read-before-wait warning 3 a allowed"},
         {"of another rule", PTX_KERNEL("// pdl:allow write-before-wait: no\n" READ WAIT),
          "read-before-wait warning 4 a"},
+        {"in code", PTX_KERNEL(READ ALLOW("-1124727476") WAIT),
+         "read-before-wait warning 3 a allowed"},
+        {"in code, unsigned", PTX_KERNEL(READ ALLOW("3170239820") WAIT),
+         "read-before-wait warning 3 a allowed"},
+        {"in code, of another rule", PTX_KERNEL(ALLOW("1431494165") READ WAIT),
+         "read-before-wait warning 4 a"},
+        {"in code, of a rule that is none", PTX_KERNEL(ALLOW("7") READ WAIT),
+         "read-before-wait warning 4 a"},
+        {"in code, on the next line", LINES(LOC(7) ALLOW("-1124727476") LOC(8) READ WAIT),
+         "read-before-wait warning 8 a allowed"},
+        {"in code, two lines away", LINES(LOC(7) ALLOW("-1124727476") LOC(9) READ WAIT),
+         "read-before-wait warning 8 a"},
         {"of a rule that is none", PTX_KERNEL("// pdl:allow read: no\n" READ WAIT),
          "read-before-wait warning 4 a"},
         {"on the same line", LINES(LOC(7) "// pdl:allow read-before-wait: yes\n" READ LOC(8) WAIT),
@@ -138,6 +161,22 @@ static void findings_are_allowed_by_markers(void **state)
          "read-before-wait warning 8 a allowed"},
     };
     CHECK(cases);
+}
+
+/* The device header writes the comment with the reason first. */
+static void a_marker_in_a_comment_and_in_code_is_one(void **state)
+{
+    (void)state;
+    static const char text[] =
+        PTX_KERNEL("// pdl:allow no-wait: why\n" ALLOW("2064193025") ALLOW("564900417") WAIT);
+    pdl_inspection *inspection = NULL;
+    assert_int_equal(pdl_inspect_memory(text, strlen(text), "x", NULL, &inspection), PDL_SUCCESS);
+    assert_int_equal(pdl_inspection_marker_count(inspection), 2);
+    assert_string_equal(pdl_inspection_marker(inspection, 0)->reason, "why");
+    assert_int_equal(pdl_inspection_marker(inspection, 0)->used, 0);
+    assert_string_equal(pdl_inspection_marker(inspection, 1)->text, "partial-wait");
+    assert_int_equal(pdl_inspection_marker(inspection, 1)->used, 1); /* is not reported */
+    pdl_inspection_destroy(inspection);
 }
 
 static void markers_tell_whether_they_are_needed(void **state)
@@ -275,6 +314,7 @@ int main(void)
         cmocka_unit_test(reads_of_marked_parameters_are_no_findings),
         cmocka_unit_test(parameters_are_made_constant_by_the_caller),
         cmocka_unit_test(findings_are_allowed_by_markers),
+        cmocka_unit_test(a_marker_in_a_comment_and_in_code_is_one),
         cmocka_unit_test(markers_tell_whether_they_are_needed),
         cmocka_unit_test(non_coherent_loads_are_found),
         cmocka_unit_test(kernels_that_are_overlapped_have_to_wait),

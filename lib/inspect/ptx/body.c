@@ -282,7 +282,7 @@ static pdl_status read_directive(struct reader *reader)
 static pdl_status read_marker(struct reader *reader)
 {
     const struct pdl_token token = reader->lexer.token;
-    struct pdl_marker marker = {token.text, token.length, token.line, reader->place, PDL_NONE};
+    struct pdl_marker marker = {token.text, token.length, token.line, reader->place, PDL_NONE, 0};
     static const char constant[] = "constant ";
     const uint32_t length = sizeof(constant) - 1;
     if (token.length > length && memcmp(token.text, constant, length) == 0) {
@@ -514,6 +514,22 @@ static void know_callee(const struct pdl_ptx_module *module, struct pdl_instruct
     }
 }
 
+/* A marker of the device header as code, a move to a register with its name: nvcc takes the comments out of the PTX that
+ * it puts into a program. */
+static bool read_move(struct reader *reader, const struct pdl_instruction *move, bool constant)
+{
+    if (move->operand_count != 2) {
+        return true;
+    }
+    const struct pdl_operand *const from = &reader->body->operands[move->first_operand + 1];
+    const struct pdl_marker marker = {.text = "",
+                                      .line = move->line,
+                                      .place = move->place,
+                                      .symbol = constant ? from->symbol : PDL_NONE,
+                                      .rule = constant ? 0 : (uint32_t)from->value};
+    return ADD(reader, marker, marker);
+}
+
 /* `@!%p ld.global.f32 %f1, [%rd1+4];` from its opcode or guard. */
 static pdl_status read_instruction(struct reader *reader)
 {
@@ -546,9 +562,14 @@ static pdl_status read_instruction(struct reader *reader)
     }
     instruction.opcode = opcode_of(reader->module, instruction.name);
     next(reader);
+    const bool constant = PDL_TOKEN_IS(&reader->lexer, "pdl_constant");
+    const bool allow = PDL_TOKEN_IS(&reader->lexer, "pdl_allow");
     const pdl_status status = read_operands(reader, &instruction);
     if (status != PDL_SUCCESS) {
         return status;
+    }
+    if ((constant || allow) && !read_move(reader, &instruction, constant)) {
+        return pdl_ptx_no_memory();
     }
     if (instruction.opcode.unknown) {
         note_addresses(reader->body, &instruction);

@@ -82,13 +82,14 @@ struct pdl_place {
     uint32_t outer;  /* the place around it that begins the outer end of long chains */
 };
 
-/* `// pdl:…` */
+/* `// pdl:…`, or the same in code */
 struct pdl_marker {
     const char *text;
     uint32_t length;
     uint32_t line;
     uint32_t place;
     uint32_t symbol; /* of pdl:constant, or PDL_NONE */
+    uint32_t rule;   /* in code, of pdl:allow: a hash of its id; else 0 */
 };
 
 struct pdl_label {

@@ -9,7 +9,23 @@
 
 /* ---- PDL_LINT_ALLOW ----------------------------------------------------------------------------- */
 
-/* `allow rule: reason`, cut in two. */
+/* The id with the hash of pdl_lint_hash_() in the device header, or NULL. */
+static const char *id_of(uint32_t hash)
+{
+    for (int rule = 0; rule < PDL_LINT_RULE_COUNT_; rule++) {
+        const char *const id = pdl_lint_rule_id((pdl_lint_rule)rule);
+        uint32_t own = 0;
+        for (const char *at = id; *at != '\0'; at++) {
+            own = 31 * own + (unsigned char)*at;
+        }
+        if (own == hash) {
+            return id;
+        }
+    }
+    return NULL;
+}
+
+/* `allow rule: reason`, cut in two. In code there is no reason: it is in the comment, which goes before it. */
 static pdl_status note(struct pdl_allows *allows, struct pdl_ptx_module *module,
                        struct pdl_body *body, const struct pdl_marker *marker)
 {
@@ -18,10 +34,12 @@ static pdl_status note(struct pdl_allows *allows, struct pdl_ptx_module *module,
     struct pdl_arena *arena = &module->inspection->arena;
     bool ok;
     uint32_t place_count;
-    if (marker->length <= skip || memcmp(marker->text, word, skip) != 0) {
+    const char *const id = marker->rule != 0 ? id_of(marker->rule) : NULL;
+    if (id == NULL && (marker->length <= skip || memcmp(marker->text, word, skip) != 0)) {
         return PDL_SUCCESS;
     }
-    char *rule = pdl_arena_copy(arena, marker->text + skip, marker->length - skip);
+    char *rule = id != NULL ? pdl_arena_copy(arena, id, strlen(id))
+                            : pdl_arena_copy(arena, marker->text + skip, marker->length - skip);
     const pdl_inspect_place *const *places =
         pdl_places_chain(module, body, marker->place, &place_count, &ok);
     if (rule == NULL || !ok) {
@@ -50,7 +68,11 @@ static pdl_status note(struct pdl_allows *allows, struct pdl_ptx_module *module,
         return pdl_ptx_no_memory();
     }
     const pdl_lint_suppression made = {
-        .origin = origin, .text = rule, .reason = reason != NULL ? reason : ""};
+        .origin = origin,
+        .text = rule,
+        .reason = reason != NULL ? reason : "",
+        .used = id != NULL, /* in a program it is not reported as unused */
+    };
     const uint32_t before = allows->keys.count;
     uint32_t number = pdl_names_add(&allows->keys, key, (uint32_t)strlen(key));
     if (number != PDL_NONE && number >= before) {
