@@ -129,7 +129,7 @@
 
 /**
  * Prefetches a tensor map (CUtensorMap, in parameter, constant or global memory). One thread is
- * enough.
+ * enough. Before the wait, only a map that no kernel in flight writes.
  *
  * PTX: prefetch.tensormap (generic).
  */

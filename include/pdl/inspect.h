@@ -156,7 +156,8 @@ typedef struct pdl_inspect_kernel {
                                          finding_count - 1. */
     uint32_t finding_count;         /**< How many there are. */
     uint32_t line;                  /**< Where it begins in the PTX text; 0 for SASS. */
-    uint32_t reserved;              /**< 0. */
+    uint32_t waits_by_flag;         /**< 1 if it waits only where a flag of the launch, such as a
+                                         parameter, is set; 0 for SASS. */
     const char *unchecked;          /**< Why it was not checked; NULL if it was. */
     uint32_t touches_memory;        /**< pdl_known: whether it accesses global memory. */
     uint32_t launch;                /**< pdl_inspect_launch, from the options. */

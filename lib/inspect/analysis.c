@@ -62,7 +62,7 @@ static pdl_status add_kernel(struct analysis *analysis, const struct pdl_ptx_fun
     const struct pdl_effects *effects = &work->effects;
     const struct pdl_name *name = &module->names.names[function->name];
     bool ok = true;
-    pdl_inspect_kernel kernel = {.line = function->line};
+    pdl_inspect_kernel kernel = {.line = function->line, .waits_by_flag = flow->switched};
     pdl_kernel_info info =
         pdl_code_info(pdl_arena_copy(&module->inspection->arena, name->text, name->length));
     info.ptx_version = module->target;

@@ -88,9 +88,8 @@ static void what_touches_no_global_memory_is_no_access(void **state)
                     "atom.shared::cluster.add.u32 r, [s], 1;\n" WAIT),
          ""},
         {"prefetches",
-         PTX_KERNEL("prefetch.global.L2 [ga]; prefetchu.L1 [ga]; prefetch.tensormap [ga];\n"
+         PTX_KERNEL("prefetch.global.L2 [ga]; prefetchu.L1 [ga];\n"
                     "cp.async.bulk.prefetch.L2.global [ga], 128;\n"
-                    "cp.async.bulk.prefetch.tensor.1d.L2.global.tile [ga, {t}];\n"
                     "applypriority.global.L2::evict_normal [ga], 128;\n" WAIT),
          ""},
         {"copies between shared memories",
@@ -103,8 +102,7 @@ static void what_touches_no_global_memory_is_no_access(void **state)
          ""},
         {"addresses that are only asked about",
          PTX_KERNEL("createpolicy.range.global.L2::evict_last.b64 x, [ga], 64, 128;\n"
-                    "txq.width.b32 r, [x]; suq.width.b32 r, [x];\n"
-                    "fence.proxy.tensormap::generic.acquire.gpu [ga], 128;\n" WAIT),
+                    "txq.width.b32 r, [x]; suq.width.b32 r, [x];\n" WAIT),
          ""},
         {"matrices and tensor memory",
          PTX_KERNEL("ldmatrix.sync.aligned.m8n8.x1.shared.b16 {r}, [x];\n"
@@ -122,6 +120,83 @@ static void what_touches_no_global_memory_is_no_access(void **state)
                     "clusterlaunchcontrol.try_cancel.async.mbarrier::complete_tx::bytes.b128 [x], "
                     "[m];\n" WAIT),
          ""},
+    };
+    CHECK(cases);
+}
+
+static void a_tensor_map_is_read_where_it_is_fetched_or_acquired(void **state)
+{
+    (void)state;
+#define PREFETCH "prefetch.tensormap [x];\n"
+#define COPY_IN                                                                                    \
+    "cp.async.bulk.tensor.1d.shared::cluster.global.mbarrier::complete_tx::bytes [s], [x, {t}], "  \
+    "[m];\n"
+#define COPY_OUT     "cp.async.bulk.tensor.1d.global.shared::cta.bulk_group [x, {t}], [s];\n"
+#define REDUCE       "cp.reduce.async.bulk.tensor.1d.global.shared::cta.add.bulk_group [x, {t}], [s];\n"
+#define FETCH        "cp.async.bulk.prefetch.tensor.1d.L2.global.tile [x, {t}];\n"
+#define ACQUIRE      "fence.proxy.tensormap::generic.acquire.gpu [x], 128;\n"
+#define POINTED      "ld.param.u64 x, [a];\n"
+#define PARAMETER    "mov.u64 x, a; cvta.param.u64 x, x;\n"
+#define CONSTANT     ".const .b64 own[16];\n" PTX_KERNEL_BEGIN "mov.u64 x, own; cvta.const.u64 x, x;\n"
+#define CALLED(what) ".func f(.param .u64 p) { ld.param.u64 x, [p];\n" what "ret; }\n"
+    static const struct ptx_case cases[] = {
+        {"prefetched", PTX_KERNEL("prefetch.tensormap [ga];\n" WAIT),
+         "read-before-wait warning 3 a"},
+        {"by a generic address", PTX_KERNEL(POINTED PREFETCH WAIT), "read-before-wait warning 4 a"},
+        {"of several in memory", PTX_KERNEL("mad.wide.u32 x, c, 128, ga; " PREFETCH WAIT),
+         "read-before-wait warning 3 a"},
+        {"in a variable",
+         PTX_HEADER ".global .b64 own[16];\n" PTX_KERNEL_BEGIN
+                    "mov.u64 x, own; " PREFETCH WAIT PTX_KERNEL_END,
+         "read-before-wait warning 4"},
+        {"with a tile of its tensor", PTX_KERNEL(POINTED FETCH WAIT),
+         "read-before-wait warning 4 a"},
+        {"acquired", PTX_KERNEL(POINTED ACQUIRE WAIT), "read-before-wait warning 4 a"},
+        {"used", PTX_KERNEL(POINTED COPY_IN COPY_OUT REDUCE WAIT),
+         "read-before-wait warning 4 a\nwrite-before-wait warning 5 a\nwrite-before-wait warning 6 "
+         "a"},
+        {"changed",
+         PTX_KERNEL(
+             "tensormap.replace.tile.rank.global.b1024.b32 [ga], 1;\n"
+             "tensormap.cp_fenceproxy.global.shared::cta.tensormap::generic.release.gpu.sync."
+             "aligned [gb], [s], 128;\n" WAIT),
+         "write-before-wait warning 3 a\nwrite-before-wait warning 4 b"},
+        {"by some threads", PTX_KERNEL(IF_THREAD "@p bra A;\n" WAIT "A:\n" POINTED PREFETCH),
+         "partial-wait warning 8 a"},
+        {"behind the wait", PTX_KERNEL(WAIT POINTED PREFETCH FETCH ACQUIRE COPY_IN COPY_OUT), ""},
+        {"changed in shared memory, and released",
+         PTX_KERNEL("tensormap.replace.tile.rank.shared::cta.b1024.b32 [s], 1;\n"
+                    "fence.proxy.tensormap::generic.release.gpu;\n" WAIT),
+         ""},
+        {"a parameter", PTX_KERNEL(PARAMETER PREFETCH FETCH WAIT), ""},
+        {"in a parameter",
+         PTX_KERNEL("mov.u64 y, a; cvta.param.u64 z, y; add.u64 x, z, 64;\n" //
+                    PREFETCH FETCH WAIT),
+         ""},
+        {"a parameter, by its own space", PTX_KERNEL("prefetch.param.tensormap [a];\n" WAIT), ""},
+        {"constant", PTX_HEADER CONSTANT PREFETCH FETCH WAIT PTX_KERNEL_END, ""},
+        {"constant, by its own space",
+         PTX_HEADER ".const .b64 own[16];\n" PTX_KERNEL_BEGIN
+                    "prefetch.const.tensormap [own];\n" WAIT PTX_KERNEL_END,
+         ""},
+        {"a parameter or a pointer",
+         PTX_KERNEL(PARAMETER "ld.param.u64 y, [b]; selp.u64 x, x, y, q;\n" PREFETCH WAIT),
+         "read-before-wait warning 5"},
+        /* The tensor itself is in global memory. */
+        {"used, a parameter", PTX_KERNEL(PARAMETER COPY_IN COPY_OUT WAIT),
+         "read-before-wait warning 4 a\nwrite-before-wait warning 5 a"},
+        {"used, constant", PTX_HEADER CONSTANT COPY_IN COPY_OUT WAIT PTX_KERNEL_END,
+         "read-before-wait warning 5\nwrite-before-wait warning 6"},
+        {"by a function",
+         PTX_HEADER CALLED(PREFETCH) PTX_KERNEL_BEGIN POINTED "call f, (x);\n" WAIT PTX_KERNEL_END,
+         "read-before-wait warning 3 a"},
+        {"by a function, a parameter",
+         PTX_HEADER CALLED(PREFETCH) PTX_KERNEL_BEGIN PARAMETER
+         "call f, (x);\n" WAIT PTX_KERNEL_END,
+         ""},
+        {"used by a function, a parameter",
+         PTX_HEADER CALLED(COPY_IN) PTX_KERNEL_BEGIN PARAMETER "call f, (x);\n" WAIT PTX_KERNEL_END,
+         "read-before-wait warning 3 a"},
     };
     CHECK(cases);
 }
@@ -455,6 +530,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(accesses_before_the_wait_are_found),
         cmocka_unit_test(what_touches_no_global_memory_is_no_access),
+        cmocka_unit_test(a_tensor_map_is_read_where_it_is_fetched_or_acquired),
         cmocka_unit_test(an_instruction_that_is_not_understood_accesses_its_addresses),
         cmocka_unit_test(findings_of_one_line_and_parameter_are_one),
         cmocka_unit_test(an_access_that_comes_before_a_wait_on_some_path_is_before_it),

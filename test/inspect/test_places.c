@@ -90,6 +90,54 @@ static void chains_end_in_the_kernel(void **state)
                  NULL, "5 6 *5; 6 *5");
 }
 
+/* nvcc 13 leaves out where code was inlined to, if it goes on with the place in front of line 0. */
+static void a_place_goes_on_behind_line_0(void **state)
+{
+    (void)state;
+#define ADD     "add.u32 t, t, 1;\n"
+#define INLINED ".loc 1 9 1, inlined_at 1 7 1\n" ADD
+#define LINE_0  ".loc 1 0 1\n" ADD
+#define BARE    ".loc 1 9 1\n" READ
+#define FUNCTION                                                                                   \
+    ".loc 1 30 1\ncall f, (ga);\n.loc 1 8 1\n" WAIT                                                \
+    "ret; }\n.func f(.param .u64 p) {\nld.param.u64 ga, [p];\n.loc 1 5 0\n"
+    static const struct {
+        const char *title, *body, *expected;
+    } cases[] = {
+        {"one call", INLINED LINE_0 BARE, "9 *7"},
+        {"one call of two", INLINED LINE_0 BARE ".loc 1 9 1, inlined_at 1 6 1\n" ADD LINE_0 BARE,
+         "9 *7; 9 *6"},
+        {"a call in a call", ".loc 1 7 1, inlined_at 1 6 1\n" INLINED LINE_0 BARE, "9 7 *6"},
+        {"twice", INLINED LINE_0 BARE LINE_0 BARE, "9 *7"},
+        {"line 0 twice", INLINED LINE_0 LINE_0 BARE, "9 *7"},
+        {"line 0 of another file", INLINED ".loc 3 0 9\n" ADD BARE, "9 *7"},
+        {"no line 0", INLINED BARE, "*9"},
+        {"another place between", INLINED LINE_0 ".loc 1 10 1\n" BARE, "*9"},
+        {"another line", INLINED LINE_0 ".loc 1 10 1\n" READ, "*10"},
+        {"another column", INLINED LINE_0 ".loc 1 9 2\n" READ, "*9"},
+        {"another file", INLINED LINE_0 ".loc 5 9 1\n" READ, "*9"},
+        {"a place that says where it was inlined to",
+         INLINED LINE_0 ".loc 1 9 1, inlined_at 1 6 1\n" READ, "9 *6"},
+        {"the kernel's own", ".loc 1 9 1\n" ADD LINE_0 BARE, "*9"},
+        {"the first place", LINE_0 BARE, "*9"},
+        {"another kernel's place",
+         INLINED LINE_0 WAIT PTX_KERNEL_END
+         ".visible .entry other(.param .u64 a) { ld.param.u64 ga, [a];\n" BARE,
+         "*9"},
+        {"in a function, what stands before it",
+         FUNCTION ".loc 1 3 1, inlined_at 1 7 1\n" ADD LINE_0 ".loc 1 3 1\n" READ, "3 *7 30"},
+        {"in a function, of another file",
+         FUNCTION ".loc 3 9 1, inlined_at 1 7 1\n" ADD LINE_0 ".loc 3 9 1\n" READ, "9 *7 30"},
+        {"in a function, perhaps its own", FUNCTION INLINED LINE_0 BARE, "*9 30"},
+    };
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        static struct text body;
+        body.length = 0;
+        append(&body, "%s.loc 1 8 1\n" WAIT, cases[i].body);
+        check_chains(cases[i].title, body.at, NULL, cases[i].expected);
+    }
+}
+
 static void the_nearest_caller_is_meant(void **state)
 {
     (void)state;
@@ -321,6 +369,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(chains_end_in_the_kernel),
+        cmocka_unit_test(a_place_goes_on_behind_line_0),
         cmocka_unit_test(the_nearest_caller_is_meant),
         cmocka_unit_test(long_chains_keep_both_ends),
         cmocka_unit_test(the_line_beside_the_wait_comes_first),

@@ -41,6 +41,15 @@ def never(name="_Z5neverPKfPf", line=20):
     return kernel(name, READ, WRITE, line=line)
 
 
+FLAG = "ld.param.u32 %q0, [on]; setp.eq.s32 %p1, %q0, 0;\n"
+BY_FLAG = FLAG + "@%p1 bra A;\n" + WAIT + "A:\n" + READ + WRITE
+
+
+def flagged(name, body=BY_FLAG):
+    text = kernel(name, ".reg .pred %p<2>; .reg .b32 %q<2>;\n", body)
+    return text.replace(PARAMETERS, PARAMETERS.replace(")", ", .param .u32 on)"))
+
+
 def right(name="_Z5rightPKfPf", line=30):
     return kernel(name, WAIT, READ, WRITE, TRIGGER, line=line)
 
@@ -75,6 +84,35 @@ class Never(Case):
         self.assertEqual(self.line(never("a"), never("b")), "note: 2 kernels never wait: a and b" + tail)
         self.assertEqual(self.line(*map(never, "cab")), "note: 3 kernels never wait: a, b and c" + tail)
         self.assertEqual(self.line(*map(never, "abcdef")), "note: 6 kernels never wait: a, b, c and 3 more" + tail)
+
+    def test_a_wait_behind_a_flag_is_named(self):
+        one = "note: 1 kernel never waits unless a flag is set: a; a race if it is launched with overlap and does not wait (--overlapped, --launches)"
+        trigger = "@%p1 bra B;\n" + TRIGGER + "B:\n"
+        for title, body, named in (
+            ("set to wait", BY_FLAG, True),
+            ("and to trigger", BY_FLAG + trigger, True),
+            ("one bit", BY_FLAG.replace("setp.eq.s32 %p1, %q0", "and.b32 %q1, %q0, 4; setp.eq.s32 %p1, %q1"), True),
+            ("as a guard", FLAG + "@!%p1 griddepcontrol.wait;\n" + READ + WRITE, True),
+            ("not set to wait", BY_FLAG.replace("@", "@!"), False),  # a warning of its own
+            ("a number", BY_FLAG.replace("eq", "lt"), False),
+            ("that decides more", BY_FLAG + FLAG + "@%p1 bra C;\nst.global.u32 [%rd3], %r1;\nC:\n", False),
+            ("no flag", WAIT + READ + WRITE, False),
+            ("an early exit", FLAG + "@%p1 ret;\n" + WAIT + READ + WRITE, False),
+            ("of the thread", BY_FLAG.replace("ld.param.u32 %q0, [on]", "mov.u32 %q0, %tid.x"), False),
+            ("of a launch that touches nothing", BY_FLAG.replace(READ + WRITE, ""), False),
+        ):
+            with self.subTest(title):
+                self.assertEqual(self.line(flagged("a", body)), one if named else None)
+        for arguments in (["--overlapped=a"], ["--level=note"], ["--suppressions", self.file("s", "no-wait kernel=a : x\n")], ["--launches", self.file("l", "plain a\n")]):
+            self.assertIsNone(self.line(flagged("a"), arguments=arguments))
+        self.assertIn(": 3 kernels never wait unless a flag is set: a, b and c; a race if they are launched", self.line(*map(flagged, "cab")))
+        self.assertIn(
+            ": 2 kernels never wait: a and b; 1 kernel never waits unless a flag is set: c; a race if they are launched with overlap and do not wait",
+            self.line(never("b"), flagged("c"), never("a")),
+        )
+        # A flag of the host is not the template's, whose other instance waits.
+        self.assertIn("1 kernel never waits unless", self.line(right("_Z1kILb1EEvPf"), flagged("_Z1kILb0EEvPf"), never("_Z1kILb2EEvPf")))
+        self.lint("--fail-on=warning", self.ptx(flagged("a")), code=0)
 
     def test_instances_of_a_template_are_one_name(self):
         if "demangled" in tooltest.without:

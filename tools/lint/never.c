@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* One line about the kernels that never wait, as long as nobody says how they are launched. */
+/* One line about the kernels that never wait, or only if a flag is set, as long as nobody says how they are launched. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -128,25 +128,27 @@ char *lint_family(const char *name)
 
 /* ---- the kernels ------------------------------------------------------------------------------*/
 
-/* Whether the only finding about its waiting is that it never does. */
+/* Whether the only finding about its waiting is that it never does, or only if a flag is set. */
 static bool is_open(const pdl_inspection *inspection, const pdl_inspect_kernel *kernel)
 {
-    if (kernel->info->waits != PDL_NO || kernel->touches_memory == PDL_NO ||
-        kernel->launch != PDL_INSPECT_LAUNCH_UNKNOWN) {
+    if ((kernel->info->waits != PDL_NO && !kernel->waits_by_flag) ||
+        kernel->touches_memory == PDL_NO || kernel->launch != PDL_INSPECT_LAUNCH_UNKNOWN) {
         return false;
     }
+    bool open = false;
     for (uint32_t i = 0; i < kernel->finding_count; i++) {
         const pdl_lint_finding *const finding =
             pdl_inspection_finding(inspection, (size_t)kernel->first_finding + i);
-        if (finding->rule == PDL_LINT_NO_WAIT && finding->level == PDL_LINT_NOTE &&
-            finding->suppressed == NULL) {
-            return true;
+        if (finding->rule == PDL_LINT_NO_WAIT && finding->level > PDL_LINT_NOTE) {
+            return false;
         }
+        open = open || (finding->rule == PDL_LINT_NO_WAIT && finding->suppressed == NULL);
     }
-    return false;
+    return open;
 }
 
-static void collect(const struct inputs *inputs, struct names *open, struct names *waiting)
+static void collect(const struct inputs *inputs, struct names *open, struct names *flagged,
+                    struct names *waiting)
 {
     for (size_t i = 0; i < inputs->count; i++) {
         const pdl_inspection *const inspection = inputs->items[i].inspection;
@@ -154,13 +156,15 @@ static void collect(const struct inputs *inputs, struct names *open, struct name
         for (size_t k = 0; k < count; k++) {
             const pdl_inspect_kernel *const kernel = pdl_inspection_kernel(inspection, k);
             if (is_open(inspection, kernel)) {
-                APPEND(open, copy_text(kernel->info->name));
-            } else if (kernel->info->waits == PDL_YES) {
+                APPEND(kernel->waits_by_flag ? flagged : open, copy_text(kernel->info->name));
+            }
+            if (kernel->info->waits == PDL_YES) {
                 APPEND(waiting, lint_family(kernel->info->name));
             }
         }
     }
     sort(open);
+    sort(flagged);
     sort(waiting);
 }
 
@@ -203,36 +207,57 @@ static char *list_of(const struct names *names)
     return text;
 }
 
-char *lint_never_text(const struct inputs *inputs)
+/* "8 kernels never wait: a, b, c and 5 more"; NULL if there are none. */
+static char *part_of(const struct names *kernels, const char *one, const char *many)
 {
-    struct names open = {0};
-    struct names waiting = {0};
     struct names templates = {0};
-    char *text = NULL;
-    collect(inputs, &open, &waiting);
-    leave_out(&open, &waiting);
-    for (size_t i = 0; i < open.count; i++) {
-        char *const demangled = demangle(open.items[i]);
+    if (kernels->count == 0) {
+        return NULL;
+    }
+    for (size_t i = 0; i < kernels->count; i++) {
+        char *const demangled = demangle(kernels->items[i]);
         APPEND(&templates, template_name(demangled));
         free(demangled);
     }
     sort(&templates);
-    if (open.count > 0) {
-        const bool one = open.count == 1;
-        char *const list = list_of(&templates);
-        char *const count = format_count(open.count, "kernel never waits", "kernels never wait");
-        char *const names = templates.count == open.count
-                                ? copy_text("")
-                                : format_text("instances of %zu %s: ", templates.count,
-                                              templates.count == 1 ? "template" : "names");
-        text = format_text("%s: %s%s; a race if %s launched with overlap", count, names, list,
-                           one ? "it is" : "they are");
-        free(names);
-        free(count);
-        free(list);
-    }
+    char *const list = list_of(&templates);
+    char *const count = format_count(kernels->count, one, many);
+    char *const names = templates.count == kernels->count
+                            ? copy_text("")
+                            : format_text("instances of %zu %s: ", templates.count,
+                                          templates.count == 1 ? "template" : "names");
+    char *const text = format_text("%s: %s%s", count, names, list);
+    free(names);
+    free(count);
+    free(list);
     release(&templates);
+    return text;
+}
+
+char *lint_never_text(const struct inputs *inputs)
+{
+    struct names open = {0};
+    struct names flagged = {0};
+    struct names waiting = {0};
+    char *text = NULL;
+    collect(inputs, &open, &flagged, &waiting);
+    leave_out(&open, &waiting);
+    char *const never = part_of(&open, "kernel never waits", "kernels never wait");
+    char *const by_flag = part_of(&flagged, "kernel never waits unless a flag is set",
+                                  "kernels never wait unless a flag is set");
+    if (never != NULL || by_flag != NULL) {
+        const bool one = open.count + flagged.count == 1;
+        text = format_text("%s%s%s; a race if %s launched with overlap%s",
+                           never != NULL ? never : "", never != NULL && by_flag != NULL ? "; " : "",
+                           by_flag != NULL ? by_flag : "", one ? "it is" : "they are",
+                           by_flag == NULL ? ""
+                           : one           ? " and does not wait"
+                                           : " and do not wait");
+    }
+    free(by_flag);
+    free(never);
     release(&waiting);
+    release(&flagged);
     release(&open);
     return text;
 }

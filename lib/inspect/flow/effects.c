@@ -217,6 +217,7 @@ static pdl_status access(struct collection *collection, const struct site *site,
                           : (uint8_t)PDL_DIVERGENCE_NONE,
         .non_coherent = kind == PDL_EFFECT_READ && instruction->opcode.non_coherent,
         .waits_later = site->waits_later,
+        .copies = instruction->opcode.op == PDL_OP_COPY && !instruction->opcode.unknown,
         .address = pdl_operand_value(flow->values, flow->body, operand),
         .name = instruction->name,
         .line = instruction->line,
@@ -227,12 +228,10 @@ static pdl_status access(struct collection *collection, const struct site *site,
     if (follows_leader(flow, &site->point, instruction)) {
         effect.states = pdl_change_states(effect.states, PDL_STATE_DECIDED, PDL_STATE_BARRIER);
     }
-    const bool any_space =
-        instruction->opcode.space == PDL_SPACE_GENERIC &&
-        (instruction->opcode.op == PDL_OP_LOAD || instruction->opcode.op == PDL_OP_STORE ||
-         instruction->opcode.op == PDL_OP_ATOMIC || instruction->opcode.unknown);
+    const bool any_space = instruction->opcode.space == PDL_SPACE_GENERIC && !effect.copies;
     const bool constant =
-        (effect.address.spaces == 1u << PDL_SPACE_CONST && !effect.address.untraced) ||
+        (effect.address.spaces == 1u << PDL_SPACE_CONST && !effect.address.untraced &&
+         !effect.copies) ||
         (effect.non_coherent && pdl_effects_in_own_table(collection->module, &effect.address));
     if (constant || (any_space && !may_be_global(&effect.address))) {
         return PDL_SUCCESS;
@@ -386,7 +385,7 @@ static pdl_status call(struct collection *collection, const struct site *site, b
         if (effect.kind == PDL_EFFECT_READ || effect.kind == PDL_EFFECT_WRITE) {
             effect.address =
                 pdl_value_at_call(&effect.address, flow->values, flow->body, instruction);
-            if (!may_be_global(&effect.address)) {
+            if (!effect.copies && !may_be_global(&effect.address)) {
                 continue;
             }
         }

@@ -43,6 +43,7 @@ struct pdl_effect {
     uint8_t divergence; /* of the branch that decided */
     bool non_coherent;
     bool waits_later;         /* every path from it to the function's end waits */
+    bool copies;              /* it accesses global memory wherever its address is: a tensor map */
     struct pdl_value address; /* its parameters are the function's */
     uint32_t name;            /* the opcode, or of what is called */
     uint32_t line, column;

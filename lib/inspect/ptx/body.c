@@ -18,6 +18,7 @@ struct reader {
     uint32_t scope;
     uint32_t depth; /* 1 is the function's own */
     uint32_t place;
+    bool unplaced; /* the last `.loc` had line 0 */
 };
 
 #define ADD(reader, array, item)                                                                   \
@@ -198,6 +199,21 @@ static bool read_number(struct reader *reader, uint32_t *number)
     return true;
 }
 
+/* Whether a `.loc` behind one of line 0 returns to the place before that. nvcc 13 then leaves out what the place was
+ * inlined to. A function that is called can have an instance of itself inlined: its own lines stay as they are. */
+static bool goes_on(const struct reader *reader, const struct pdl_place *place)
+{
+    const struct pdl_place *places = reader->body->places;
+    if (!reader->unplaced || reader->place == PDL_NONE || place->inlined_line != 0) {
+        return false;
+    }
+    const struct pdl_place *last = &places[reader->place];
+    return place->file == last->file && place->line == last->line &&
+           place->column == last->column &&
+           (reader->body->function->is_entry || place->file != places[0].file ||
+            place->line < places[0].line);
+}
+
 /* `.loc 1 12 5, function_name $L__info_string0, inlined_at 1 30 9`. Line 0 is code of the
  * compiler's own: the place before it holds on. */
 static pdl_status read_place(struct reader *reader)
@@ -232,12 +248,13 @@ static pdl_status read_place(struct reader *reader)
             return fail(reader, "'function_name' or 'inlined_at'");
         }
     }
-    if (place.line != 0) {
+    if (place.line != 0 && !goes_on(reader, &place)) {
         if (!ADD(reader, place, place)) {
             return pdl_ptx_no_memory();
         }
         reader->place = reader->body->place_count - 1;
     }
+    reader->unplaced = place.line == 0;
     return PDL_SUCCESS;
 }
 

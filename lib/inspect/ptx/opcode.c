@@ -268,8 +268,21 @@ static struct pdl_opcode other(const struct pdl_parts *parts)
     return opcode;
 }
 
+/* What fetches or acquires a tensor map and accesses nothing else. Copies through one count as accesses anyway. */
+static bool reads_tensor_map(const struct pdl_parts *parts)
+{
+    return (pdl_part_is(parts, 0, "prefetch") && has(parts, "tensormap")) ||
+           (pdl_part_is(parts, 0, "cp") && has(parts, "prefetch") && has(parts, "tensor")) ||
+           (pdl_part_is(parts, 0, "fence") && has(parts, "tensormap") && has(parts, "acquire"));
+}
+
 static struct pdl_opcode class_of(const struct pdl_parts *parts)
 {
+    if (reads_tensor_map(parts)) { /* wherever it is: .global is the space of the tensor */
+        return (struct pdl_opcode){.op = PDL_OP_OTHER,
+                                   .reads = !has(parts, "param") && !has(parts, "const"),
+                                   .no_result = true};
+    }
     if (pdl_part_is(parts, 0, "ld") || pdl_part_is(parts, 0, "ldu")) {
         return load(parts);
     }

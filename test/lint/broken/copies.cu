@@ -71,6 +71,14 @@ __global__ void tensor_early(const __grid_constant__ Map map, float *y)
     y[threadIdx.x] = tile[threadIdx.x];
 }
 
+// Maps in memory, which the kernel before may write.
+__global__ void maps_early(const Map *maps, float *y)
+{
+    PDL_PREFETCH_TENSORMAP(maps + blockIdx.x); // EXPECT: read-before-wait
+    PDL_WAIT();
+    y[blockIdx.x] = 0;
+}
+
 // A bulk store: the tile goes out before the wait.
 __global__ void bulk_store_early(float *y, float value)
 {
