@@ -506,7 +506,7 @@ pdl_status pdl_instrument(const char *text, size_t size, const char *name,
 }
 
 /* To be raised with each change of what the same text and options give, refusals included. */
-enum { REVISION = 2 };
+enum { REVISION = 3 };
 
 uint32_t pdl_instrument_revision(void)
 {
