@@ -61,7 +61,7 @@ class Pipes(tooltest.Case):
             process = self.start(arguments, self.path(f"pipe{index}"))
             os.set_blocking(process.stderr.fileno(), False)
             running.append((what, process, []))
-        end = time.monotonic() + (300 if tooltest.is_slow() else 40)
+        end = time.monotonic() + (300 if tooltest.is_slow() else 120)
         left = running
         while left and time.monotonic() < end:
             time.sleep(0.1)
