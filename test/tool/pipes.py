@@ -38,8 +38,6 @@ class Pipes(tooltest.Case):
     OUTPUTS = (
         ("lint: a baseline", ("lint", "--write-baseline=@", "read.ptx")),
         ("instrument", ("instrument", "--output=@", "plain.ptx")),
-        ("sim: a picture", ("sim", "--svg=@", "chain.sim")),
-        ("sim: a trace", ("sim", "--trace=@", "chain.sim")),
     )
 
     def setUp(self):
@@ -47,7 +45,6 @@ class Pipes(tooltest.Case):
         self.file("kernel.ptx", KERNEL)
         self.file("read.ptx", READ)
         self.file("plain.ptx", EMPTY + ".visible .entry k()\n{\nret;\n}\n")
-        self.file("chain.sim", "kernel k blocks=1 threads=32\nlaunch k\n")
 
     def start(self, arguments, path):
         words = [word.replace("@", path) for word in arguments]
