@@ -12,6 +12,7 @@
 #include "code/instrument_words.h"
 #include "commands.h"
 #include "common/demangle.h"
+#include "common/file.h"
 #include "common/input.h"
 #include "common/memory.h"
 #include "common/options.h"
@@ -227,7 +228,7 @@ static char *complain(const char *file, const char *why)
 static char *read_text(const char *path)
 {
     const bool is_stdin = strcmp(path, "-") == 0;
-    FILE *file = is_stdin ? stdin : fopen(path, "re");
+    FILE *file = is_stdin ? stdin : file_stream(path, false);
     if (file == NULL) {
         return complain(path, strerror(errno));
     }

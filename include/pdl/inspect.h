@@ -182,7 +182,8 @@ typedef struct pdl_lint_finding {
     const pdl_inspect_place *const *places;
     uint32_t count; /**< Instructions of the same line that it covers. */
     uint32_t place; /**< Index of the location to show first: in the function with the wait. */
-    int32_t parameter_offset; /**< The pointer's byte in the parameter; -1 if unknown. */
+    /** The byte of the pointer, or of its array's beginning, in the parameter; -1 if unknown. */
+    int32_t parameter_offset;
     uint32_t plain; /**< 1 if `suppressed` because the kernel is launched only without overlap. */
     /** What the machine code of the same kernel does with it, a clause; NULL if unknown. */
     const char *machine;
@@ -207,8 +208,10 @@ typedef struct pdl_inspect_options {
     /**
      * Parameters whose memory no kernel in flight writes: reading it before the wait is right.
      * Each is NAME or NUMBER (from 1), or KERNEL:NAME or KERNEL:NUMBER. KERNEL, for the mangled
-     * name, and NAME are patterns as in fnmatch(3). A suffix +BYTE selects one pointer in a struct
-     * by its offset. Names come from the source or the PTX.
+     * name, and NAME are patterns as in fnmatch(3). In a struct, a suffix +BYTE selects the pointer
+     * at that offset, or the array of pointers that begins there. +BYTE:SIZE selects all pointers
+     * in these bytes, and .MEMBER or .MEMBER[INDEX] those of a member. Names come from the source
+     * or the PTX.
      */
     const char *const *constant_params;
     uint64_t constant_param_count; /**< How many `constant_params`. */

@@ -136,8 +136,8 @@ static void find_pdl(const struct pdl_ptx_module *module, const struct pdl_body 
 }
 
 /* The names of the parameters of the kernel whose body was read. */
-static const char *const *names_of(struct job *job, const struct pdl_ptx_function *function,
-                                   bool *ok)
+static const struct pdl_parameter_name *names_of(struct job *job,
+                                                 const struct pdl_ptx_function *function, bool *ok)
 {
     struct pdl_ptx_module *module = &job->analysis->module;
     const struct pdl_name *name = &module->names.names[function->name];
@@ -152,7 +152,7 @@ static pdl_status read_body(struct job *job, const struct pdl_ptx_function *func
 {
     struct pdl_ptx_module *module = &job->analysis->module;
     struct pdl_work *work = &job->analysis->work[0];
-    const char *const *names = NULL;
+    const struct pdl_parameter_name *names = NULL;
     bool ok = true;
     pdl_status status = pdl_ptx_body_read(module, function, &work->body);
     if (status == PDL_SUCCESS) {
@@ -506,7 +506,7 @@ pdl_status pdl_instrument(const char *text, size_t size, const char *name,
 }
 
 /* To be raised with each change of what the same text and options give, refusals included. */
-enum { REVISION = 2 };
+enum { REVISION = 3 };
 
 uint32_t pdl_instrument_revision(void)
 {

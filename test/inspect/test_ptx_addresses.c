@@ -83,7 +83,8 @@ static void pointers_in_structs_are_told_apart(void **state)
         {"at a place that is computed",
          STRUCT_KERNEL("mov.b64 x, s; mov.u32 t, %tid.x; mul.wide.u32 i, t, 8; add.u64 z, x, i; "
                        "ld.param.u64 y, [z]; ld.global.u32 r, [y];"),
-         "read-before-wait warning 4 s" READS(" through a pointer in parameter 's' (1st)")},
+         "read-before-wait warning 4 s" READS(
+             " through a pointer in the array at byte 0 of parameter 's' (1st)")},
         {"two of them are two findings",
          STRUCT_KERNEL("ld.param.u64 x, [s]; ld.global.u32 r, [x];\n"
                        "ld.param.u64 y, [s+8]; ld.global.u32 r, [y];"),

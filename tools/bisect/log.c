@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "common/file.h"
@@ -315,6 +316,11 @@ bool log_open(struct log *log, const char *path, bool must_exist)
     }
     if (log->file == NULL) {
         print_error("cannot open the log %s: %s", path, strerror(errno));
+        return false;
+    }
+    struct stat about;
+    if (fstat(fileno(log->file), &about) == 0 && S_ISFIFO(about.st_mode)) {
+        print_error("the log %s is a pipe: it is read again and needs a regular file", path);
         return false;
     }
     if (!take_file(log)) {

@@ -421,7 +421,7 @@ void inputs_read(struct inputs *inputs, const char *argument)
         const struct source source = {.name = argument, .path = argument};
         read_source(inputs, &source);
     } else {
-        FILE *const file = fopen(argument, "rbe");
+        FILE *const file = file_stream(argument, false);
         if (file == NULL) {
             inputs_add_failed(inputs, argument, strerror(errno));
             return;

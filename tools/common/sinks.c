@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "common/file.h"
 #include "common/memory.h"
 #include "common/print.h"
 
@@ -39,7 +40,7 @@ static bool open_sink(struct sink *sink)
     if (lstat(sink->path, &status) != 0 || S_ISREG(status.st_mode)) {
         sink->part = format_text("%s.part", sink->path);
     }
-    sink->file = fopen(sink->part != NULL ? sink->part : sink->path, "w");
+    sink->file = file_stream(sink->part != NULL ? sink->part : sink->path, true);
     return sink->file != NULL || complain(sink, strerror(errno));
 }
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "common/demangle.h"
+#include "common/file.h"
 #include "common/print.h"
 #include "common/shorten.h"
 #include "lint/sift.h"
@@ -167,7 +168,7 @@ bool lint_baseline_write(const struct lint_report *report, const char *path, int
     if (lines.count > 0) {
         qsort(lines.items, lines.count, sizeof(*lines.items), by_text);
     }
-    FILE *const file = strcmp(path, "-") == 0 ? stdout : fopen(path, "we");
+    FILE *const file = strcmp(path, "-") == 0 ? stdout : file_stream(path, true);
     bool written = file != NULL;
     if (written) {
         (void)fprintf(file, "%s\n# What was found: a line each, which ends in its fingerprint.\n",

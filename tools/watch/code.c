@@ -67,7 +67,8 @@ static pdl_known agree(struct facts *facts, bool found, pdl_known known, uint32_
 static bool is_about_waits(const pdl_lint_finding *finding)
 {
     return finding->suppressed == NULL &&
-           (finding->rule == PDL_LINT_READ_BEFORE_WAIT ||
+           ((finding->rule == PDL_LINT_NC_AFTER_WAIT && finding->level >= PDL_LINT_WARNING) ||
+            finding->rule == PDL_LINT_READ_BEFORE_WAIT ||
             finding->rule == PDL_LINT_WRITE_BEFORE_WAIT || finding->rule == PDL_LINT_NO_WAIT ||
             finding->rule == PDL_LINT_PARTIAL_WAIT);
 }

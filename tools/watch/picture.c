@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/file.h"
 #include "common/memory.h"
 #include "common/print.h"
 #include "trace/text.h"
@@ -355,7 +356,7 @@ static void put_picture(struct picture *picture, FILE *out)
 bool watch_write_picture(const struct watch *watch, const char *path)
 {
     struct picture picture = {.watch = watch};
-    FILE *const out = strcmp(path, "-") == 0 ? stdout : fopen(path, "we");
+    FILE *const out = strcmp(path, "-") == 0 ? stdout : file_stream(path, true);
     if (out == NULL) {
         print_error("--svg %s: %s", path, strerror(errno));
         return false;

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/file.h"
 #include "common/memory.h"
 #include "common/print.h"
 #include "trace/text.h"
@@ -250,7 +251,7 @@ static void put_events(struct trace *trace)
 bool watch_write_trace(const struct watch *watch, const char *path)
 {
     struct trace trace = {.watch = watch, .first = true, .zero_ns = first_time(watch)};
-    trace.out = strcmp(path, "-") == 0 ? stdout : fopen(path, "we");
+    trace.out = strcmp(path, "-") == 0 ? stdout : file_stream(path, true);
     if (trace.out == NULL) {
         print_error("--trace %s: %s", path, strerror(errno));
         return false;

@@ -13,6 +13,7 @@
 
 #include "code/instrument_words.h"
 #include "commands.h"
+#include "common/file.h"
 #include "common/memory.h"
 #include "common/options.h"
 #include "common/print.h"
@@ -456,7 +457,7 @@ static bool open_output(const char *path, int *file)
 {
     *file = path == NULL             ? STDERR_FILENO
             : strcmp(path, "-") == 0 ? STDOUT_FILENO
-                                     : open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+                                     : file_open(path, true);
     if (*file < 0) {
         print_error("--output %s: %s", path, strerror(errno));
     }

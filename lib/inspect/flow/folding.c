@@ -50,7 +50,7 @@ static bool parameter_of(const struct pdl_body *body, const struct pdl_values *v
         return false;
     }
     *parameter = value->sources[0].index;
-    *offset = value->sources[0].offset == PDL_OFFSET_UNKNOWN
+    *offset = value->sources[0].indexed || value->sources[0].offset == PDL_OFFSET_UNKNOWN
                   ? PDL_OFFSET_UNKNOWN
                   : value->sources[0].offset + operand->value;
     return true;

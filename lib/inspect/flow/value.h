@@ -18,8 +18,9 @@ enum pdl_source_kind {
 
 struct pdl_source {
     uint32_t index;
-    int32_t offset; /* PDL_OFFSET_UNKNOWN if it is computed */
-    uint32_t kind;
+    int32_t offset; /* PDL_OFFSET_UNKNOWN if it is not known */
+    uint16_t kind;
+    uint16_t indexed; /* 1: at a computed index of an array that begins at `offset` */
 };
 
 /* How likely it is a pointer, from not at all. */

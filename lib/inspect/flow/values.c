@@ -13,11 +13,34 @@ static bool same_source(const struct pdl_source *a, const struct pdl_source *b)
     return a->index == b->index && a->offset == b->offset && a->kind == b->kind;
 }
 
+/* Whether a source is in a value, or what the value has is more: an array covers its first element, and
+ * an unknown byte every index. */
+static bool covers(const struct pdl_source *has, const struct pdl_source *source)
+{
+    return has->indexed >= source->indexed &&
+           (same_source(has, source) ||
+            (has->offset == PDL_OFFSET_UNKNOWN && has->index == source->index &&
+             has->kind == source->kind && source->indexed));
+}
+
 static bool add_source(struct pdl_value *value, const struct pdl_source *source)
 {
     for (unsigned i = 0; i < value->count; i++) {
-        if (same_source(&value->sources[i], source)) {
+        if (covers(&value->sources[i], source)) {
             return false;
+        }
+    }
+    for (unsigned i = 0; i < value->count; i++) {
+        struct pdl_source *has = &value->sources[i];
+        if (same_source(has, source)) {
+            has->indexed = source->indexed;
+            return true;
+        }
+        /* Few arrays meet. What steps through one by a way that is not followed has ever more bytes. */
+        if (value->count == PDL_VALUE_SOURCES && source->indexed && has->indexed &&
+            has->index == source->index && has->kind == source->kind) {
+            has->offset = PDL_OFFSET_UNKNOWN;
+            return true;
         }
     }
     if (value->count == PDL_VALUE_SOURCES) {
@@ -99,21 +122,21 @@ struct pdl_value pdl_operand_value(const struct pdl_values *values, const struct
             value.strength = PDL_STRENGTH_VALUE;
             value.depends = PDL_DEPENDS_PARAMETER;
             value.count = 1;
-            value.sources[0] = (struct pdl_source){symbol->index, 0, PDL_SOURCE_PARAMETER};
+            value.sources[0] = (struct pdl_source){symbol->index, 0, PDL_SOURCE_PARAMETER, 0};
             return value;
         }
         value.strength = PDL_STRENGTH_POINTER;
         value.spaces = 1u << PDL_SPACE_PARAM;
         value.count = 1;
         value.sources[0] =
-            (struct pdl_source){symbol->index, moved(0, operand->value), PDL_SOURCE_ADDRESS};
+            (struct pdl_source){symbol->index, moved(0, operand->value), PDL_SOURCE_ADDRESS, 0};
         return value;
     case PDL_SYMBOL_VARIABLE:
         value.strength = PDL_STRENGTH_POINTER;
         value.spaces = (uint8_t)(1u << symbol->space);
         if (symbol->space == PDL_SPACE_GLOBAL) {
             value.count = 1;
-            value.sources[0] = (struct pdl_source){symbol->name, 0, PDL_SOURCE_VARIABLE};
+            value.sources[0] = (struct pdl_source){symbol->name, 0, PDL_SOURCE_VARIABLE, 0};
         }
         return value;
     case PDL_SYMBOL_FUNCTION:
@@ -244,15 +267,40 @@ static struct pdl_value load_value(const struct pdl_ptx_module *module,
     return loaded(&address, space == PDL_SPACE_LOCAL || only_space(&address, PDL_SPACE_LOCAL));
 }
 
-/* An address in parameter space moved by a number that is known, or not. */
-static void move_address(struct pdl_value *value, bool known, int64_t by)
+/* An address in parameter space moved by a number that is known, or by an index; or, if it `steps`, by
+ * that number again and again. */
+static void move_address(struct pdl_value *value, bool known, bool steps, int64_t by)
 {
     for (unsigned i = 0; i < value->count; i++) {
         struct pdl_source *source = &value->sources[i];
-        if (source->kind == PDL_SOURCE_ADDRESS) {
-            source->offset = known ? moved(source->offset, by) : PDL_OFFSET_UNKNOWN;
+        if (source->kind != PDL_SOURCE_ADDRESS) {
+            continue;
+        }
+        source->indexed |= !known || steps;
+        if (known) {
+            source->offset = !steps    ? moved(source->offset, by)
+                             : by >= 0 ? source->offset
+                                       : PDL_OFFSET_UNKNOWN;
         }
     }
+}
+
+static bool is_address(const struct pdl_value *value)
+{
+    return value->count > 0 && value->sources[0].kind == PDL_SOURCE_ADDRESS;
+}
+
+/* Whether an instruction's result is also an operand of it, as in a loop's `add.s64 x, x, 8`. */
+static bool steps(const struct pdl_body *body, const struct pdl_instruction *instruction)
+{
+    const struct pdl_operand *operands = &body->operands[instruction->first_operand];
+    bool same = false;
+    for (uint32_t i = 1; i < instruction->operand_count; i++) {
+        same = same ||
+               (operands[i].kind == PDL_OPERAND_SYMBOL && operands[0].kind == PDL_OPERAND_SYMBOL &&
+                operands[i].symbol == operands[0].symbol);
+    }
+    return same;
 }
 
 /* What the remainder of a division by `by` depends on: of a thread's number the lane, of a block's that
@@ -289,7 +337,7 @@ static struct pdl_value carried(const struct pdl_ptx_module *module,
         }
         if (operand->kind == PDL_OPERAND_NUMBER) {
             by = operand->value;
-        } else if (part.strength < PDL_STRENGTH_VALUE || mad) {
+        } else if (part.strength < PDL_STRENGTH_VALUE || mad || !is_address(&part)) {
             known = false;
         }
         if (either && operand->kind == PDL_OPERAND_SYMBOL && operand->slot < 3 &&
@@ -309,7 +357,7 @@ static struct pdl_value carried(const struct pdl_ptx_module *module,
         value.spaces |= 1u << PDL_SPACE_GENERIC;
     }
     if (sum || mad) {
-        move_address(&value, known,
+        move_address(&value, known, steps(body, instruction),
                      pdl_name_begins(name, "sub") ? (int64_t)(0 - (uint64_t)by) : by);
     }
     /* What comes from 32 bits is no address, unless one in shared memory. */
@@ -601,6 +649,9 @@ struct pdl_value pdl_value_at_call(const struct pdl_value *value, const struct p
         for (unsigned j = 0; j < passed.count; j++) {
             struct pdl_source through = passed.sources[j];
             if (source->kind == PDL_SOURCE_POINTEE) {
+                /* The byte that the function adds to the address of a parameter is not kept. */
+                through.offset =
+                    through.kind == PDL_SOURCE_ADDRESS ? PDL_OFFSET_UNKNOWN : through.offset;
                 through.kind = through.kind == PDL_SOURCE_VARIABLE  ? PDL_SOURCE_VARIABLE
                                : through.kind == PDL_SOURCE_ADDRESS ? PDL_SOURCE_PARAMETER
                                                                     : PDL_SOURCE_POINTEE;

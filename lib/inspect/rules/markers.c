@@ -165,13 +165,39 @@ uint32_t pdl_allows_find(const struct pdl_allows *allows, uint32_t kernel,
 /* More pointers than a kernel has. Those beyond are not taken for constant. */
 #define CONSTANTS_MAX 512u
 
-/* Whether `NAME`, a pattern, or `NUMBER`, with `KERNEL:` in front and `+BYTE` behind it or not, is a parameter;
- * *offset is BYTE, or PDL_OFFSET_UNKNOWN for all of it. */
-static bool names_parameter(const char *text, const char *kernel, const char *const *names,
-                            uint32_t index, int32_t *offset)
+/* `+BYTE`, `+BYTE:SIZE`, or `.MEMBER`, which stands behind a parameter. */
+static bool names_part(const char *text, const struct pdl_parameter_name *name,
+                       struct pdl_constant_source *found)
+{
+    uint32_t offset = 0;
+    bool right = text[1] >= '0' && text[1] <= '9';
+    if (text[0] == '.') {
+        right = name != NULL && pdl_member_find(name, text + 1, &offset, &found->size);
+    } else {
+        char *end;
+        const unsigned long byte = strtoul(text + 1, &end, 10);
+        unsigned long size = 8;
+        if (right && *end == ':') {
+            right = end[1] >= '0' && end[1] <= '9';
+            size = strtoul(end + 1, &end, 10);
+        }
+        right = right && size > 0 && *end == '\0' && byte <= UINT16_MAX && size <= UINT16_MAX;
+        offset = (uint32_t)byte;
+        found->size = (uint32_t)size;
+    }
+    found->source.offset = (int32_t)offset;
+    return right;
+}
+
+/* Whether `NAME`, a pattern, or `NUMBER`, with `KERNEL:` in front and a part of it behind it or not, is a
+ * parameter; *found are its bytes. */
+static bool names_parameter(const char *text, const char *kernel,
+                            const struct pdl_parameter_name *names, uint32_t index,
+                            struct pdl_constant_source *found)
 {
     char word[256];
-    const char *colon = strrchr(text, ':');
+    const size_t whole = strcspn(text, "+"); /* the colon of a size is no kernel's */
+    const char *colon = memrchr(text, ':', whole);
     if (colon != NULL) {
         char pattern[1024];
         const size_t length = (size_t)(colon - text);
@@ -185,39 +211,52 @@ static bool names_parameter(const char *text, const char *kernel, const char *co
         }
         text = colon + 1;
     }
-    const size_t length = strcspn(text, "+");
-    *offset = PDL_OFFSET_UNKNOWN;
+    const size_t length = strcspn(text, "+.");
+    *found = (struct pdl_constant_source){.source = {.index = index}, .parameter = true};
     if (length >= sizeof(word)) {
         return false;
     }
     memcpy(word, text, length);
     word[length] = '\0';
-    if (text[length] == '+') {
-        *offset = (int32_t)(strtoul(text + length + 1, NULL, 10) & 0xffff);
+    if (text[length] != '\0') {
+        found->parameter = false;
+        if (!names_part(text + length, names != NULL ? &names[index] : NULL, found)) {
+            return false;
+        }
     }
     text = word;
     if (text[0] != '\0' && text[strspn(text, "0123456789")] == '\0') {
         return strtoul(text, NULL, 10) == (unsigned long)index + 1;
     }
     return strcmp(text, "*") == 0 ||
-           (names != NULL && names[index] != NULL && fnmatch(text, names[index], 0) == 0);
+           (names != NULL && names[index].text != NULL && fnmatch(text, names[index].text, 0) == 0);
+}
+
+/* Whether what is known to be constant has a source. One whose byte is not known may be any pointer of its
+ * parameter. */
+static bool has(const struct pdl_constant_source *known, const struct pdl_source *source)
+{
+    const bool passed = source->kind == PDL_SOURCE_PARAMETER || source->kind == PDL_SOURCE_ADDRESS;
+    if (known->source.index != source->index) {
+        return false;
+    }
+    if (known->parameter || known->size > 0) {
+        return passed &&
+               (known->parameter || (source->offset >= known->source.offset &&
+                                     source->offset < known->source.offset + (int32_t)known->size));
+    }
+    return known->source.kind == source->kind && known->source.offset == source->offset &&
+           source->offset != PDL_OFFSET_UNKNOWN && known->source.indexed >= source->indexed;
 }
 
 static bool is_constant_source(const struct pdl_constants *constants,
                                const struct pdl_source *source)
 {
-    if ((source->kind == PDL_SOURCE_PARAMETER || source->kind == PDL_SOURCE_ADDRESS) &&
-        constants->parameters[source->index]) {
-        return true;
+    bool constant = false;
+    for (uint32_t i = 0; i < constants->count && !constant; i++) {
+        constant = has(&constants->sources[i], source);
     }
-    for (uint32_t i = 0; i < constants->count; i++) {
-        const struct pdl_source *known = &constants->sources[i];
-        if (known->index == source->index && known->offset == source->offset &&
-            known->kind == source->kind) {
-            return true;
-        }
-    }
-    return false;
+    return constant;
 }
 
 bool pdl_constants_have(const struct pdl_constants *constants, const struct pdl_value *address)
@@ -231,17 +270,11 @@ bool pdl_constants_have(const struct pdl_constants *constants, const struct pdl_
 
 pdl_status pdl_constants_find(struct pdl_constants *constants, const struct pdl_ptx_module *module,
                               const struct pdl_body *body, const struct pdl_values *values,
-                              const char *const *names)
+                              const struct pdl_parameter_name *names)
 {
     const struct pdl_ptx_function *function = body->function;
     const pdl_inspect_options *options = module->inspection->options;
     constants->count = 0;
-    if (!PDL_ARRAY_RESERVE(constants->parameters, (size_t)function->parameter_count + 1,
-                           constants->parameter_capacity)) {
-        return pdl_ptx_no_memory();
-    }
-    memset(constants->parameters, 0,
-           ((size_t)function->parameter_count + 1) * sizeof(*constants->parameters));
     for (uint32_t i = 0; i < body->marker_count; i++) {
         if (body->markers[i].symbol == PDL_NONE) {
             continue;
@@ -255,7 +288,8 @@ pdl_status pdl_constants_find(struct pdl_constants *constants, const struct pdl_
             if (!PDL_ARRAY_ROOM(constants->sources, constants->count, constants->capacity)) {
                 return pdl_ptx_no_memory();
             }
-            constants->sources[constants->count++] = value->sources[j];
+            constants->sources[constants->count++] =
+                (struct pdl_constant_source){.source = value->sources[j]};
         }
     }
     if (function->is_entry && options->constant_param_count > 0) {
@@ -266,21 +300,16 @@ pdl_status pdl_constants_find(struct pdl_constants *constants, const struct pdl_
         }
         for (uint64_t i = 0; i < options->constant_param_count; i++) {
             for (uint32_t j = 0; j < function->parameter_count; j++) {
-                struct pdl_source source = {j, 0, PDL_SOURCE_PARAMETER};
-                if (!names_parameter(options->constant_params[i], kernel, names, j,
-                                     &source.offset)) {
+                struct pdl_constant_source source;
+                if (!names_parameter(options->constant_params[i], kernel, names, j, &source)) {
                     continue;
                 }
                 pdl_inspection_counts(module->inspection, PDL_INSPECT_CONSTANT_PARAMS)[i]++;
-                if (source.offset == PDL_OFFSET_UNKNOWN) {
-                    constants->parameters[j] = true;
-                } else if (PDL_ARRAY_ROOM(constants->sources, constants->count,
-                                          constants->capacity)) {
-                    constants->sources[constants->count++] = source;
-                } else {
+                if (!PDL_ARRAY_ROOM(constants->sources, constants->count, constants->capacity)) {
                     free(kernel);
                     return pdl_ptx_no_memory();
                 }
+                constants->sources[constants->count++] = source;
             }
         }
         free(kernel);
@@ -289,7 +318,7 @@ pdl_status pdl_constants_find(struct pdl_constants *constants, const struct pdl_
 }
 
 pdl_status pdl_constants_filter(struct pdl_effects *effects, const struct pdl_ptx_module *module,
-                                const struct pdl_flow *flow, const char *const *names)
+                                const struct pdl_flow *flow, const struct pdl_parameter_name *names)
 {
     struct pdl_constants constants = {0};
     uint32_t kept = 0;
@@ -312,5 +341,4 @@ pdl_status pdl_constants_filter(struct pdl_effects *effects, const struct pdl_pt
 void pdl_constants_free(struct pdl_constants *constants)
 {
     free(constants->sources);
-    free(constants->parameters);
 }

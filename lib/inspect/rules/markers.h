@@ -4,6 +4,7 @@
 #define PDL_INSPECT_MARKERS_H
 
 #include "inspect/flow/effects.h"
+#include "inspect/rules/members.h"
 
 /* The markers PDL_LINT_ALLOW() of the device header, by where they count: "FILE:LINE RULE", or, without
  * line information, "kernel NUMBER RULE" with the number of the kernel's name. */
@@ -25,16 +26,19 @@ uint32_t pdl_allows_find(const struct pdl_allows *allows, uint32_t kernel,
 
 /* The pointers of a body whose memory nobody writes: what its markers name, and the options. */
 struct pdl_constants {
-    struct pdl_source *sources;
-    bool *parameters; /* whole, by number: from the options */
+    struct pdl_constant_source {
+        struct pdl_source source;
+        uint32_t size;  /* the bytes from its offset on, of an option; 0: those of one pointer */
+        bool parameter; /* whole, of an option: whatever the offset */
+    } * sources;
     uint32_t count;
-    size_t capacity, parameter_capacity;
+    size_t capacity;
 };
 
 /* Finds them. `names` are the parameters' names or NULL. The arrays are used again. */
 pdl_status pdl_constants_find(struct pdl_constants *constants, const struct pdl_ptx_module *module,
                               const struct pdl_body *body, const struct pdl_values *values,
-                              const char *const *names);
+                              const struct pdl_parameter_name *names);
 /* Whether an address is of such memory only. */
 bool pdl_constants_have(const struct pdl_constants *constants, const struct pdl_value *address);
 void pdl_constants_free(struct pdl_constants *constants);
@@ -42,6 +46,7 @@ void pdl_constants_free(struct pdl_constants *constants);
 /* Takes out the reads of memory that a marker PDL_CONSTANT_PARAM() in the body, or an option, says
  * nobody writes. `names` are the parameters' names or NULL. */
 pdl_status pdl_constants_filter(struct pdl_effects *effects, const struct pdl_ptx_module *module,
-                                const struct pdl_flow *flow, const char *const *names);
+                                const struct pdl_flow *flow,
+                                const struct pdl_parameter_name *names);
 
 #endif /* PDL_INSPECT_MARKERS_H */

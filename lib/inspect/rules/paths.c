@@ -18,8 +18,9 @@ static bool is_named_number(const struct pdl_report *report, const struct pdl_de
         "index", "layer", "stage", "phase", "turn", "round", "pass",  "token",     "pos",
         "seq",   "len",   "size",  "rank",  "tile", "chunk", "batch", "split",     "splits",
     };
-    const char *at =
-        decision->flag != 0 && report->names != NULL ? report->names[decision->flag - 1] : NULL;
+    const char *at = decision->flag != 0 && report->names != NULL
+                         ? report->names[decision->flag - 1].text
+                         : NULL;
     while (at != NULL && *at != '\0') {
         const size_t length = strcspn(at, "_");
         for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {

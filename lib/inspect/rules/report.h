@@ -26,7 +26,7 @@ struct pdl_report {
     const struct pdl_flow *flow;
     const struct pdl_effects *effects;
     const struct pdl_allows *allows;
-    const char *const *names; /* of the parameters, or NULL */
+    const struct pdl_parameter_name *names; /* of the parameters, or NULL */
     pdl_lint_finding *findings;
     uint32_t count;
     size_t capacity;

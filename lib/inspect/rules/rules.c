@@ -52,7 +52,7 @@ static pdl_status waiting_kernel(struct pdl_report *report)
 
 pdl_status pdl_rules_apply(struct pdl_ptx_module *module, const struct pdl_flow *flow,
                            const struct pdl_effects *effects, const struct pdl_allows *allows,
-                           const char *const *names)
+                           const struct pdl_parameter_name *names)
 {
     struct pdl_report report = {
         .module = module,

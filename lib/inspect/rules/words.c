@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* How findings name parameters and variables, and what they advise about them. */
 #include <stdio.h>
+#include <string.h>
 
 #include "inspect/rules/report.h"
+
+enum { TEXT_MAX = 300 };
 
 static const char *ordinal_suffix(uint32_t number)
 {
@@ -19,18 +22,42 @@ uint32_t pdl_report_parameter_size(const struct pdl_report *report, const struct
     return report->module->parameters[function->first_parameter + source->index].size;
 }
 
+/* ".flags" or ".tab[1]", where the source names the member that a source is in; false where it does not. */
+static bool member_text(const struct pdl_report *report, const struct pdl_source *source,
+                        char *text, size_t size)
+{
+    const struct pdl_member *member =
+        report->names != NULL ? pdl_member_at(&report->names[source->index], source->offset) : NULL;
+    if (member == NULL || (source->indexed && member->step == member->size)) {
+        return false;
+    }
+    const uint32_t within = (uint32_t)source->offset - member->offset;
+    if (member->step == member->size || source->indexed) {
+        (void)snprintf(text, size, ".%s", member->name);
+        return within == 0 || source->indexed;
+    }
+    (void)snprintf(text, size, ".%s[%u]", member->name, within / member->step);
+    return within % member->step == 0;
+}
+
 /* "parameter 'w' (1st)", "the 1st parameter", with where in it if it is a struct. */
 static const char *parameter_text(const struct pdl_report *report, const struct pdl_source *source)
 {
-    const char *name = report->names != NULL ? report->names[source->index] : NULL;
+    const char *name = report->names != NULL ? report->names[source->index].text : NULL;
     const uint32_t number = source->index + 1;
     const uint32_t size = pdl_report_parameter_size(report, source);
-    char within[48] = "";
-    if (source->kind == PDL_SOURCE_ADDRESS) {
+    char part[TEXT_MAX], within[TEXT_MAX + 64] = "";
+    if (source->kind == PDL_SOURCE_ADDRESS || size <= 8) {
         /* the parameter itself: a tensor map */
-    } else if (size > 8 && source->offset != PDL_OFFSET_UNKNOWN) {
-        (void)snprintf(within, sizeof(within), "the pointer at byte %d of ", source->offset);
-    } else if (size > 8) {
+    } else if (member_text(report, source, part, sizeof(part))) {
+        (void)snprintf(within, sizeof(within), "%s'%s' of ", source->indexed ? "a pointer in " : "",
+                       part + 1);
+    } else if (source->offset != PDL_OFFSET_UNKNOWN) {
+        (void)snprintf(within, sizeof(within),
+                       source->indexed ? "a pointer in the array at byte %d of "
+                                       : "the pointer at byte %d of ",
+                       source->offset);
+    } else {
         (void)snprintf(within, sizeof(within), "a pointer in ");
     }
     return name != NULL ? pdl_arena_format(pdl_report_arena(report), "%sparameter '%s' (%u%s)",
@@ -71,7 +98,7 @@ const char *pdl_report_address(const struct pdl_report *report, const struct pdl
     const char *parameter = parameter_text(report, source);
     if (address->count == 1 || address->sources[1].index == source->index) {
         finding->parameter = (int32_t)source->index;
-        finding->parameter_name = report->names != NULL ? report->names[source->index] : NULL;
+        finding->parameter_name = report->names != NULL ? report->names[source->index].text : NULL;
         finding->parameter_offset = offset_of(address);
     }
     if (parameter == NULL) {
@@ -83,36 +110,95 @@ const char *pdl_report_address(const struct pdl_report *report, const struct pdl
                             address->count > 1 || address->untraced ? " or another" : "");
 }
 
+/* Whether an address may be any pointer of a parameter. */
+static bool may_be_any(const struct pdl_value *address, uint32_t parameter)
+{
+    bool any = false;
+    for (unsigned i = 0; i < address->count; i++) {
+        any = any || (address->sources[i].index == parameter &&
+                      address->sources[i].offset == PDL_OFFSET_UNKNOWN);
+    }
+    return any;
+}
+
+/* "--constant-param t+8" for each pointer; NULL if there is no memory. `all` is set if one means a whole struct. */
+static const char *options_of(const struct pdl_report *report, const struct pdl_value *address,
+                              bool *all)
+{
+    const char *said[PDL_VALUE_SOURCES];
+    const char *text = "";
+    unsigned count = 0;
+    for (unsigned i = 0; i < address->count; i++) {
+        const struct pdl_source *source = &address->sources[i];
+        const char *name = report->names != NULL ? report->names[source->index].text : NULL;
+        char number[16], part[TEXT_MAX] = "";
+        unsigned same = 0;
+        (void)snprintf(number, sizeof(number), "%u", source->index + 1);
+        if (pdl_report_parameter_size(report, source) > 8) {
+            if (may_be_any(address, source->index)) {
+                *all = true;
+            } else if (!member_text(report, source, part, sizeof(part))) {
+                (void)snprintf(part, sizeof(part), "+%d", source->offset);
+            }
+        }
+        said[count] = pdl_arena_format(pdl_report_arena(report), "--constant-param %s%s",
+                                       name != NULL ? name : number, part);
+        while (said[count] != NULL && strcmp(said[same], said[count]) != 0) {
+            same++;
+        }
+        if (same < count) {
+            continue;
+        }
+        text = said[count] == NULL ? NULL
+                                   : pdl_arena_format(pdl_report_arena(report), "%s%s%s", text,
+                                                      count > 0 ? " " : "", said[count]);
+        if (text == NULL) {
+            return NULL;
+        }
+        count++;
+    }
+    return text;
+}
+
 /* ", or, if …, say so: …", where the pointer is one that can be named. */
 const char *pdl_report_constant_advice(const struct pdl_report *report,
                                        const pdl_lint_finding *finding,
                                        const struct pdl_value *address)
 {
-    static const char text[] = ", or, if no kernel in flight writes that memory, say so: ";
-    if (finding->parameter < 0) {
+    static const char before[] = ", or, if no kernel in flight writes that memory, say so: ";
+    const bool macros = pdl_report_idiom(report)->macros;
+    unsigned passed = 0, loaded = 0;
+    for (unsigned i = 0; i < address->count; i++) {
+        const struct pdl_source *source = &address->sources[i];
+        loaded += source->kind == PDL_SOURCE_POINTEE && source->offset != PDL_OFFSET_UNKNOWN;
+        passed += (source->kind == PDL_SOURCE_PARAMETER || source->kind == PDL_SOURCE_ADDRESS) &&
+                  source->index < report->flow->body->function->parameter_count;
+    }
+    if (address->count == 0 || address->untraced) {
+        return ""; /* nothing that could be said covers it */
+    }
+    if (loaded == address->count) {
+        return macros ? pdl_arena_format(pdl_report_arena(report),
+                                         "%sPDL_CONSTANT_PARAM() with the pointer, which holds for "
+                                         "all pointers loaded through the same one",
+                                         before)
+                      : "";
+    }
+    if (passed != address->count) {
         return "";
     }
-    if (address->sources[0].kind == PDL_SOURCE_POINTEE) {
-        return pdl_report_idiom(report)->macros
-                   ? pdl_arena_format(pdl_report_arena(report),
-                                      "%sPDL_CONSTANT_PARAM() with the pointer", text)
-                   : "";
+    bool all = false;
+    const char *options = options_of(report, address, &all);
+    const char *marker = "";
+    if (macros && !all) {
+        const bool one = address->count == 1 && finding->parameter_name != NULL &&
+                         pdl_report_parameter_size(report, &address->sources[0]) <= 8;
+        marker = one ? pdl_arena_format(pdl_report_arena(report), "PDL_CONSTANT_PARAM(%s), ",
+                                        finding->parameter_name)
+                     : "PDL_CONSTANT_PARAM() with the pointer, ";
     }
-    const struct pdl_source *source = &address->sources[0];
-    const uint32_t size = pdl_report_parameter_size(report, source);
-    char field[16] = ""; /* a struct's pointers one by one */
-    if (size > 8 && source->offset != PDL_OFFSET_UNKNOWN) {
-        (void)snprintf(field, sizeof(field), "+%d", source->offset);
-    }
-    if (finding->parameter_name == NULL) {
-        return pdl_arena_format(pdl_report_arena(report), "%s--constant-param %d%s", text,
-                                finding->parameter + 1, field);
-    }
-    if (!pdl_report_idiom(report)->macros) {
-        return pdl_arena_format(pdl_report_arena(report), "%s--constant-param %s%s", text,
-                                finding->parameter_name, field);
-    }
-    return pdl_arena_format(
-        pdl_report_arena(report), "%sPDL_CONSTANT_PARAM(%s%s), --constant-param %s%s", text,
-        finding->parameter_name, field[0] != '\0' ? "…" : "", finding->parameter_name, field);
+    return options == NULL || marker == NULL
+               ? NULL
+               : pdl_arena_format(pdl_report_arena(report), "%s%s%s%s", before, marker, options,
+                                  all ? ", which holds for all pointers in it" : "");
 }

@@ -274,9 +274,10 @@ static pdl_status check_constants(const pdl_instrument_options *instrument)
                                    "constant_params");
     for (uint64_t i = 0; status == PDL_SUCCESS && i < instrument->constant_param_count; i++) {
         const char *constant = instrument->constant_params[i];
-        const char *colon = strrchr(constant, ':');
+        const char *colon = memrchr(constant, ':', strcspn(constant, "+")); /* of no size */
         const char *parameter = colon != NULL ? colon + 1 : constant;
-        if ((parameter[0] < '0' || parameter[0] > '9') && strcmp(parameter, "*") != 0) {
+        const bool numbered = parameter[0] >= '0' && parameter[0] <= '9';
+        if ((!numbered && strcmp(parameter, "*") != 0) || strchr(parameter, '.') != NULL) {
             status = PDL_FAIL_FIELD(PDL_ERROR_OPTION, "constant_params",
                                     "\"%.100s\" is refused: the PTX has no names of parameters; "
                                     "their numbers are known, from 1",
