@@ -33,6 +33,24 @@ static bool releases(enum mock_entry entry)
     }
 }
 
+#ifndef _WIN32 /* which has no forks */
+static void take_lock(void)
+{
+    (void)pthread_mutex_lock(&lock);
+}
+
+static void give_lock(void)
+{
+    (void)pthread_mutex_unlock(&lock);
+}
+
+/* A child finds the lock free, whatever the other threads of its parent did. */
+__attribute__((constructor)) static void survive_forks(void)
+{
+    (void)pthread_atfork(take_lock, give_lock, give_lock);
+}
+#endif
+
 void mock_lock(const char *name)
 {
     (void)pthread_mutex_lock(&lock);

@@ -646,6 +646,16 @@ static void a_read_before_the_wait_is_left_to_the_host_with_its_finding(void **s
     watch_free(&watch);
 }
 
+/* ptxas may move it above the wait. */
+static void a_non_coherent_load_is_left_to_the_host_with_its_finding(void **state)
+{
+    (void)state;
+    chain_with_code(WAIT LOAD STORE, WAIT "ld.global.nc.f32 %f1, [%rd2];\n" STORE);
+    assert_race(WATCH_RACE_EARLY, 0);
+    assert_non_null(strstr(kernel_named(&watch, "second")->finding, "nc-after-wait"));
+    watch_free(&watch);
+}
+
 static void a_kernel_that_waits_first_is_none(void **state)
 {
     (void)state;
@@ -811,6 +821,7 @@ int main(void)
         cmocka_unit_test(a_programmatic_edge_overlaps),
         cmocka_unit_test(a_kernel_that_never_waits_is_a_race),
         cmocka_unit_test(a_read_before_the_wait_is_left_to_the_host_with_its_finding),
+        cmocka_unit_test(a_non_coherent_load_is_left_to_the_host_with_its_finding),
         cmocka_unit_test(a_kernel_that_waits_first_is_none),
         cmocka_unit_test(machine_code_is_judged_where_there_is_no_ptx),
         cmocka_unit_test(code_that_was_not_recorded_is_no_race),
