@@ -61,8 +61,9 @@ static void load_inspect(struct inspector *made)
         (void)snprintf(made->missing, sizeof(made->missing),
                        INSPECT_SONAME " is of version %u.%u.%u and libpdl of version "
                                       "%u.%u.%u: they must be the same%s",
-                       theirs / 10000, theirs / 100 % 100, theirs % 100, PDL_VERSION_MAJOR,
-                       PDL_VERSION_MINOR, PDL_VERSION_PATCH,
+                       theirs / 10000, theirs / 100 % 100, theirs % 100,
+                       (unsigned)PDL_VERSION_MAJOR, (unsigned)PDL_VERSION_MINOR,
+                       (unsigned)PDL_VERSION_PATCH,
                        theirs == 0 ? " (0.0.0: one that does not say its version)" : "");
     }
 }
@@ -357,7 +358,7 @@ static struct pdl_proof_answer answer_of(const struct results *results, const st
         answer.state = results != NULL ? results->state : answer.state;
         return answer;
     }
-    struct verdict wanted;
+    struct verdict wanted = {.race = 0};
     hash_name(name, wanted.name);
     const struct verdict *const found =
         results->count == 0

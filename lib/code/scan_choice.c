@@ -61,7 +61,9 @@ struct pdl_scan_answer pdl_scan_either(struct pdl_scan_answer a, struct pdl_scan
     both.triggers = a.triggers == b.triggers ? a.triggers : PDL_UNKNOWN;
     both.target = a.target == b.target ? a.target : 0;
     both.proof = pdl_proof_both(&a.proof, &b.proof);
-    if (memcmp(&a.bounds, &b.bounds, sizeof(a.bounds)) != 0) {
+    if (memcmp(a.bounds.block, b.bounds.block, sizeof(a.bounds.block)) != 0 ||
+        a.bounds.max_cluster != b.bounds.max_cluster ||
+        a.bounds.counts_clusters != b.bounds.counts_clusters) {
         both.bounds = (struct pdl_untold_bounds){.counts_clusters = PDL_UNKNOWN};
     }
     both.why = a.why > b.why ? a.why : b.why;

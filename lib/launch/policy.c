@@ -149,7 +149,7 @@ bool pdl_policy_excludes(const struct pdl_policies *policies, const char *name)
 bool pdl_policy_allows(const struct pdl_driver *driver, const pdl_launch_desc *desc)
 {
     CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
-    const CUstream stream = pdl_desc_stream(desc);
+    CUstream stream = pdl_desc_stream(desc);
     if (desc->overlap != PDL_OVERLAP_CAPTURE && !environment.capture_only &&
         !pdl_policy_now()->capture_only) {
         return true;

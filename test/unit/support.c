@@ -46,12 +46,34 @@ pdl_launch_desc plain_desc(void)
  * Assertions
  * ---------------------------------------------------------------------------------------------- */
 
+void mark_last_error(void)
+{
+    pdl_error mark = PDL_ERROR_INIT;
+    mark.status = PDL_ERROR_CYCLE;
+    mark.field = "mark";
+    (void)snprintf(mark.message, sizeof(mark.message), "the error before");
+    assert_int_equal(pdl_error_record(&mark), PDL_ERROR_CYCLE);
+}
+
+bool is_last_error_marked(void)
+{
+    const pdl_error *const error = pdl_last_error();
+    return error->status == PDL_ERROR_CYCLE && error->cuda_result == 0 && error->call == NULL &&
+           error->field != NULL && strcmp(error->field, "mark") == 0 &&
+           strcmp(error->message, "the error before") == 0;
+}
+
 void assert_ok_(pdl_status status, const char *call, const char *file, int line)
 {
+    const char *const message = pdl_last_error()->message;
     if (status != PDL_SUCCESS) {
-        print_error("%s: %s: %s\n", call, pdl_status_name(status), pdl_last_error()->message);
+        print_error("%s: %s: %s\n", call, pdl_status_name(status), message);
     }
     _assert_int_equal((LargestIntegralType)status, PDL_SUCCESS, file, line);
+    if (!is_last_error_marked()) {
+        print_error("%s: succeeded, and changed the last error: %s\n", call, message);
+        _fail(file, line);
+    }
 }
 
 static bool holds_word(const char *sentence, const char *word)

@@ -31,8 +31,11 @@ pdl_kernel *make_unknown_kernel(enum kernel_source source, unsigned kernel);
 /* A descriptor of 132 blocks of 256 threads. */
 pdl_launch_desc plain_desc(void);
 
-/* Asserts success, and says what the error was otherwise. */
-#define assert_ok(call) assert_ok_((call), #call, __FILE__, __LINE__)
+/* Asserts success, which leaves the last error alone, and says what the error was otherwise. */
+#define assert_ok(call) assert_ok_((mark_last_error(), (call)), #call, __FILE__, __LINE__)
+/* A last error that no call makes; and whether it still is the last one. */
+void mark_last_error(void);
+bool is_last_error_marked(void);
 void assert_ok_(pdl_status status, const char *call, const char *file, int line);
 
 /* Asserts that the call failed with the status, that pdl_last_error() names the field (NULL: none

@@ -170,6 +170,7 @@ static bool known_type(struct word word, struct extent *extent)
 }
 
 /* The size of the type that words name. The members of a struct are noted if it is one and no array. */
+/* NOLINTNEXTLINE(misc-no-recursion): structs in structs, DEPTH_MAX deep */
 static bool read_type(struct reader *reader, const struct word *words, uint32_t count,
                       struct extent *extent)
 {
@@ -230,6 +231,7 @@ static bool note(struct reader *reader, const char *prefix, struct word name, ui
 }
 
 /* Notes a struct's own members instead of it. */
+/* NOLINTNEXTLINE(misc-no-recursion): structs in structs, DEPTH_MAX deep */
 static bool note_within(struct reader *reader, const char *prefix, struct word name,
                         struct word type, uint64_t offset)
 {
@@ -317,6 +319,7 @@ static bool skip_function(struct reader *reader)
     }
 }
 
+/* NOLINTNEXTLINE(misc-no-recursion): structs in structs, DEPTH_MAX deep */
 static bool read_declaration(struct reader *reader, const char *prefix, uint64_t base,
                              struct extent *whole)
 {
@@ -376,6 +379,7 @@ static bool read_declaration(struct reader *reader, const char *prefix, uint64_t
 }
 
 /* Reads `…}` from behind its bracket. `at` is where the struct begins. */
+/* NOLINTNEXTLINE(misc-no-recursion): structs in structs, DEPTH_MAX deep */
 static bool read_struct(struct reader *reader, const char *prefix, uint64_t at,
                         struct extent *extent)
 {

@@ -202,10 +202,12 @@ static pdl_status make_key(struct job *job)
 {
     const struct pdl_rtc_compiler *compiler = NULL;
     const struct pdl_rtc_linker *linker = NULL;
+    const pdl_error before = *pdl_last_error();
     if (pdl_rtc_compiler_open(&compiler) != PDL_SUCCESS ||
         (pdl_rtc_request_links(&job->request) && pdl_rtc_linker_open(&linker) != PDL_SUCCESS)) {
         compiler = NULL;
         linker = NULL;
+        (void)pdl_error_record(&before);
     }
     return pdl_rtc_key_make(&job->request, &job->dependencies, compiler, linker, &job->key);
 }

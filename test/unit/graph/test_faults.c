@@ -668,23 +668,6 @@ static char about[256];
 
 static unsigned long successes; /* after which the last error was what it was before */
 
-/* The thread's last error before each call. */
-static void mark_last_error(void)
-{
-    pdl_error mark = PDL_ERROR_INIT;
-    mark.status = PDL_ERROR_CYCLE;
-    mark.field = "mark";
-    (void)snprintf(mark.message, sizeof(mark.message), "the error before");
-    assert_int_equal(pdl_error_record(&mark), PDL_ERROR_CYCLE);
-}
-
-static bool is_marked(void)
-{
-    const pdl_error *const error = pdl_last_error();
-    return error->status == PDL_ERROR_CYCLE && error->cuda_result == 0 && error->call == NULL &&
-           strcmp(error->field, "mark") == 0 && strcmp(error->message, "the error before") == 0;
-}
-
 static pdl_status attempt(const struct row *row, bool *untouched)
 {
     static unsigned char before[sizeof(with.out)];
@@ -698,7 +681,7 @@ static pdl_status attempt(const struct row *row, bool *untouched)
     is_watching = true;
     const pdl_status status = row->run();
     is_watching = false;
-    CHECK(status != PDL_SUCCESS || is_marked());
+    CHECK(status != PDL_SUCCESS || is_last_error_marked());
     successes += status == PDL_SUCCESS;
     /* The report of a launch says why it would fail. */
     *untouched =
@@ -880,7 +863,7 @@ static void what_cannot_fail_leaves_the_last_error_alone(void **state)
         assert_ok(pdl_kernel_enable_overlap(with.kernel, on));
         pdl_overlap_enable(on);
     }
-    assert_true(is_marked());
+    assert_true(is_last_error_marked());
     close_fixture();
 }
 
