@@ -17,7 +17,8 @@ static pdl_status waiting_kernel(struct pdl_report *report)
             report, PDL_LINT_TRIGGER_BEFORE_WAIT, &effects->trigger_before_wait,
             "the trigger comes before the wait: the next kernel may start before the previous one "
             "has ended",
-            "no change is needed if the next kernel's work before its wait is right even then");
+            "no change is needed if the next kernel waits before it touches what others write: its "
+            "wait also covers the stores after a trigger");
     }
     if (status == PDL_SUCCESS) {
         status = pdl_report_add_mention(
