@@ -93,7 +93,7 @@ class Kernel:
     def constants(self):
         """{(parameter, offset)} of the pointers that a marker calls constant."""
         found = set()
-        for register in re.findall(r"// pdl:constant (%\w+)", self.body):
+        for register in re.findall(r"mov\.b64 pdl_constant, (%\w+)", self.body):
             load = r"ld\.param\.[ub]64\s+%s,\s*\[%s_param_(\d+)(?:\+(\d+))?\]"
             for index, offset in re.findall(load % (re.escape(register), re.escape(self.name)), self.body):
                 found.add((int(index), int(offset or 0)))
@@ -121,7 +121,7 @@ class Kernel:
         return found
 
     def marks(self):
-        return self.body.count("// pdl:constant")
+        return self.body.count("mov.b64 pdl_constant")
 
 
 def argument_types(demangled):
@@ -214,7 +214,7 @@ def without_pdl(text):
 
 
 def without_markers(text):
-    return re.sub(r"// pdl:constant[^\n]*", "//", text)
+    return re.sub(r"mov\.b64 pdl_constant, %\w+;", "", text)
 
 
 def variables(text):
