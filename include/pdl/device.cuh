@@ -223,6 +223,7 @@ PDL_DEVICE_INLINE_ void pdl_fault_sleep_()
 }
 #endif
 
+/** @cond */
 /* A rule, as libpdl-inspect finds it in code: a hash of its id. */
 #define PDL_LINT_MOVE_ ".reg .b32 pdl_allow; mov.b32 pdl_allow, "
 static __attribute__((device, unused)) constexpr unsigned pdl_lint_hash_(const char *rule,
@@ -231,6 +232,7 @@ static __attribute__((device, unused)) constexpr unsigned pdl_lint_hash_(const c
     return *rule == '\0' ? hash
                          : pdl_lint_hash_(rule + 1, 31 * hash + static_cast<unsigned char>(*rule));
 }
+/** @endcond */
 
 #if PDL_DEVICE_ENABLED
 PDL_DEVICE_INLINE_ void pdl_prefetch_l2_range_(const void *pointer, unsigned long long bytes)
