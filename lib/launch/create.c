@@ -87,12 +87,16 @@ pdl_status pdl_kernel_from_runtime(const void *symbol, const pdl_runtime_ops *op
     return PDL_SUCCESS;
 }
 
-static bool keep_answer(pdl_kernel *kernel, const struct pdl_scan_answer *answer)
+/* Keeps what the code of an image says. */
+static pdl_status keep_answer(pdl_kernel *kernel, const struct pdl_scan_answer *answer)
 {
     kernel->known = pdl_known_pack(answer);
+    kernel->bounds = answer->bounds;
     kernel->hash = answer->proof.hash;
     kernel->size = answer->proof.size;
-    return pdl_kernel_keep_proof(kernel, &answer->proof);
+    return pdl_kernel_keep_proof(kernel, &answer->proof)
+               ? PDL_SUCCESS
+               : PDL_FAIL(PDL_ERROR_OUT_OF_MEMORY, "no memory for what is known of a kernel");
 }
 
 pdl_status pdl_kernel_from_image(const void *image, size_t size, const char *name,
@@ -131,11 +135,10 @@ pdl_status pdl_kernel_from_image(const void *image, size_t size, const char *nam
     if (status != PDL_SUCCESS) {
         goto destroy;
     }
-    if (!keep_answer(made, &answer)) {
-        status = PDL_FAIL(PDL_ERROR_OUT_OF_MEMORY, "no memory for what is known of a kernel");
+    status = keep_answer(made, &answer);
+    if (status != PDL_SUCCESS) {
         goto destroy;
     }
-    made->bounds = answer.bounds;
     *kernel = made;
     return PDL_SUCCESS;
 
@@ -162,12 +165,9 @@ static pdl_status add_image(pdl_kernel *kernel, const void *image, size_t size)
         return PDL_FAIL_FIELD(PDL_ERROR_NOT_FOUND, "image", "the image has no kernel named %s",
                               name);
     }
-    kernel->bounds = answer.bounds;
     kernel->target = answer.target;
     kernel->target_ptx = answer.ptx;
-    return keep_answer(kernel, &answer)
-               ? PDL_SUCCESS
-               : PDL_FAIL(PDL_ERROR_OUT_OF_MEMORY, "no memory for what is known of a kernel");
+    return keep_answer(kernel, &answer);
 }
 
 static pdl_status with_image(pdl_status status, pdl_kernel *made, const void *image, size_t size,
