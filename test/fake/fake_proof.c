@@ -18,17 +18,6 @@
 #include "../inspect/make_image.h"
 #include "symbol.h"
 
-static int failures;
-
-#define CHECK(condition)                                                                           \
-    do {                                                                                           \
-        if (!(condition)) {                                                                        \
-            printf("%s:%d: %s is wrong; last error: %s\n", __FILE__, __LINE__, #condition,         \
-                   pdl_last_error()->message);                                                     \
-            failures++;                                                                            \
-        }                                                                                          \
-    } while (0)
-
 #define HEADER ".version 8.7\n.target sm_90\n.address_size 64\n.file 1 \"rows.cu\"\n"
 /* A format. */
 #define ENTRY(name, body)                                                                          \

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Strict mode as programs meet it: libpdl.so and libpdl-inspect.so as they are built, on the fake driver. The argument
  * says what the environment (CMakeLists.txt) makes of them: "off", where nothing is proved, "strict", "missing", where
- * PDL_OVERLAP_STRICT is 1 and there is no libpdl-inspect, or "auto", where neither variable is set. With a second argument the value is unknown, which is one more line. */
+ * PDL_OVERLAP_STRICT is 1 and there is no libpdl-inspect, or "auto", where neither variable is set. With a second
+ * argument the value is unknown, which is one more line. */
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -14,17 +15,6 @@
 
 #include "../inspect/make_image.h"
 #include "symbol.h"
-
-static int failures;
-
-#define CHECK(condition)                                                                           \
-    do {                                                                                           \
-        if (!(condition)) {                                                                        \
-            printf("%s:%d: %s is wrong; last error: %s\n", __FILE__, __LINE__, #condition,         \
-                   pdl_last_error()->message);                                                     \
-            failures++;                                                                            \
-        }                                                                                          \
-    } while (0)
 
 #define ENTRY(name, body)                                                                          \
     ".visible .entry " name "(.param .u64 p) { ld.param.u64 g, [p]; cvta.to.global.u64 g, g;\n"    \

@@ -1,12 +1,23 @@
 /* SPDX-License-Identifier: MIT */
-/* A kernel from a symbol without nvcc: what that leaves in a program, a fatbin and a struct that points to it, and a
- * Runtime that finds one function. */
+/* What tests of decisions about kernels share: a check that goes on after a failure, and a kernel from a symbol without
+ * nvcc: what that leaves in a program, a fatbin and a struct that points to it, and a Runtime that finds one function. */
 #ifndef PDL_TEST_FAKE_SYMBOL_H
 #define PDL_TEST_FAKE_SYMBOL_H
 
 #include <pdl/detail/runtime.h>
 
 #include "driver_calls.h"
+
+static int failures;
+
+#define CHECK(condition)                                                                           \
+    do {                                                                                           \
+        if (!(condition)) {                                                                        \
+            printf("%s:%d: %s is wrong; last error: %s\n", __FILE__, __LINE__, #condition,         \
+                   pdl_last_error()->message);                                                     \
+            failures++;                                                                            \
+        }                                                                                          \
+    } while (0)
 
 static unsigned char device_code[16384] = {1};
 static struct {
