@@ -38,12 +38,18 @@ class Pipes(tooltest.Case):
     OUTPUTS = (
         ("lint: a baseline", ("lint", "--write-baseline=@", "read.ptx")),
         ("instrument", ("instrument", "--output=@", "plain.ptx")),
+        ("sim: a picture", ("sim", "--svg=@", "one.pdlsim")),
+        ("sim: a trace", ("sim", "--trace=@", "one.pdlsim")),
+        ("watch: a recording", ("watch", "--output=@", "--", "true")),
+        ("watch: a picture", ("watch", "--svg=@", "--", "true")),
+        ("watch: a trace", ("watch", "--trace=@", "--", "true")),
     )
 
     def setUp(self):
         super().setUp()
         self.file("kernel.ptx", KERNEL)
         self.file("read.ptx", READ)
+        self.file("one.pdlsim", "kernel k blocks=1 threads=32\nlaunch k\n")
         self.file("plain.ptx", EMPTY + ".visible .entry k()\n{\nret;\n}\n")
 
     def start(self, arguments, path):

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "commands.h"
 #include "common/file.h"
@@ -228,11 +229,19 @@ static bool read_program(struct sim_program *program, const char *path)
 static bool write_timeline(const pdl_timeline *timeline, pdl_timeline_format format,
                            const char *path)
 {
-    if (path != NULL && pdl_timeline_write(timeline, format, path, 0) != PDL_SUCCESS) {
-        print_error("%s", pdl_last_error()->message);
-        return false;
+    if (path == NULL) {
+        return true;
     }
-    return true;
+    /* Waits for a pipe's reader, and says so. */
+    const int held = strcmp(path, "-") != 0 ? file_open(path, true) : -1;
+    const bool written = pdl_timeline_write(timeline, format, path, 0) == PDL_SUCCESS;
+    if (held >= 0) {
+        (void)close(held);
+    }
+    if (!written) {
+        print_error("%s", pdl_last_error()->message);
+    }
+    return written;
 }
 
 static bool print_results(const struct sim_program *program, const struct sim_result *result,
