@@ -12,6 +12,11 @@ const pdl_inspect_error *pdl_inspect_last_error(void)
     return &last_error;
 }
 
+void pdl_inspect_error_restore(const pdl_inspect_error *error)
+{
+    last_error = *error;
+}
+
 pdl_status(pdl_inspect_fail)(pdl_status status, uint32_t line, uint32_t column, const char *format,
                              ...)
 {

@@ -9,6 +9,9 @@
 __attribute__((format(printf, 4, 5), cold)) pdl_status
 pdl_inspect_fail(pdl_status status, uint32_t line, uint32_t column, const char *format, ...);
 
+/* Puts the error back that was the last one: a call that succeeds leaves none of its own. */
+void pdl_inspect_error_restore(const pdl_inspect_error *error);
+
 /* A recorded error is never PDL_SUCCESS. Compilers and analyzers are told, so that they see that
  * outputs are written where there is no error. */
 static inline pdl_status pdl_inspect_certain(pdl_status status)

@@ -53,6 +53,7 @@ pdl_status pdl_inspect_memory(const void *bytes, size_t size, const char *name,
                               const pdl_inspect_options *options, pdl_inspection **inspection)
 {
     pdl_inspect_options copy;
+    const pdl_inspect_error before = *pdl_inspect_last_error();
     if (bytes == NULL || name == NULL || inspection == NULL) {
         return pdl_inspect_fail(PDL_ERROR_INVALID_ARGUMENT, 0, 0, "%s is NULL",
                                 bytes == NULL ? "bytes" : (name == NULL ? "name" : "inspection"));
@@ -89,6 +90,7 @@ pdl_status pdl_inspect_memory(const void *bytes, size_t size, const char *name,
         pdl_inspection_destroy(made);
         return status;
     }
+    pdl_inspect_error_restore(&before); /* that of an image that is unread */
     *inspection = made;
     return PDL_SUCCESS;
 }

@@ -18,6 +18,14 @@
 
 #define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
 
+/* Makes a last error; and asserts that a call which succeeds has left it alone. */
+void mark_inspect_error(void);
+pdl_status leaves_inspect_error(pdl_status status);
+
+/* pdl_inspect_memory() between the two. */
+pdl_status inspect_memory(const void *bytes, size_t size, const char *name,
+                          const pdl_inspect_options *options, pdl_inspection **out);
+
 /* The inspection of bytes, which must succeed. The caller destroys it. */
 pdl_inspection *inspect(const struct bytes *bytes, const char *name);
 

@@ -112,7 +112,7 @@ static bool is_found(const char *title, const char *text, size_t size,
                      const pdl_inspect_options *options, unsigned show, const char *expected)
 {
     pdl_inspection *inspection = NULL;
-    if (pdl_inspect_memory(text, size, title, options, &inspection) != PDL_SUCCESS) {
+    if (inspect_memory(text, size, title, options, &inspection) != PDL_SUCCESS) {
         const pdl_inspect_error *error = pdl_inspect_last_error();
         print_error("%s: %u:%u: %s\n", title, (unsigned)error->line, (unsigned)error->column,
                     error->message);

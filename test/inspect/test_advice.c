@@ -85,7 +85,7 @@ static const char *options_in(const char *advice)
 static pdl_inspection *inspect_text(const char *text, const pdl_inspect_options *options)
 {
     pdl_inspection *inspection = NULL;
-    assert_int_equal(pdl_inspect_memory(text, strlen(text), "test.ptx", options, &inspection),
+    assert_int_equal(inspect_memory(text, strlen(text), "test.ptx", options, &inspection),
                      PDL_SUCCESS);
     return inspection;
 }

@@ -122,12 +122,12 @@ static void text_longer_than_asked_for_is_refused(void **state)
     pdl_inspect_options options = PDL_INSPECT_OPTIONS_INIT;
     struct bytes bytes = text_of(ptx_text);
     options.max_text = bytes.size;
-    assert_int_equal(pdl_inspect_memory(bytes.data, bytes.size, "long", &options, &inspection),
+    assert_int_equal(inspect_memory(bytes.data, bytes.size, "long", &options, &inspection),
                      PDL_SUCCESS);
     pdl_inspection_destroy(inspection);
     inspection = NULL;
     options.max_text = bytes.size - 1;
-    assert_int_equal(pdl_inspect_memory(bytes.data, bytes.size, "long", &options, &inspection),
+    assert_int_equal(inspect_memory(bytes.data, bytes.size, "long", &options, &inspection),
                      PDL_ERROR_INVALID_IMAGE);
     assert_null(inspection);
     assert_non_null(strstr(pdl_inspect_last_error()->message, "more than"));
@@ -252,7 +252,7 @@ static void check_compression(uint64_t flag, const unsigned char *data, size_t s
     inspection = NULL;
     pdl_inspect_options options = PDL_INSPECT_OPTIONS_INIT;
     options.max_text = full - 1;
-    assert_int_equal(pdl_inspect_memory(bytes.data, bytes.size, "file", &options, &inspection),
+    assert_int_equal(inspect_memory(bytes.data, bytes.size, "file", &options, &inspection),
                      PDL_ERROR_INVALID_IMAGE);
     assert_non_null(strstr(pdl_inspect_last_error()->message, "larger"));
     bytes_free(&bytes);
@@ -336,7 +336,7 @@ static void assert_left_out(const struct bytes *bytes, uint64_t max_unpacked, co
     pdl_inspect_options options = PDL_INSPECT_OPTIONS_INIT;
     char seen[16] = "";
     options.max_unpacked = max_unpacked;
-    assert_int_equal(pdl_inspect_memory(bytes->data, bytes->size, "file", &options, &inspection),
+    assert_int_equal(inspect_memory(bytes->data, bytes->size, "file", &options, &inspection),
                      PDL_SUCCESS);
     for (size_t i = 0; i < pdl_inspection_image_count(inspection); i++) {
         const pdl_inspect_image *image = pdl_inspection_image(inspection, i);

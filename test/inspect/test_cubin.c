@@ -295,7 +295,7 @@ static void assert_call(const char *callee, pdl_known expected)
     assert_int_equal(answer.triggers, expected);
     assert_kernel(read_kernel(&cubin, "fc1"), expected, expected, 0, 0);
     pdl_inspection_destroy(inspection);
-    assert_int_equal(pdl_inspect_memory(text, strlen(text), "made.ptx", NULL, &inspection), 0);
+    assert_int_equal(inspect_memory(text, strlen(text), "made.ptx", NULL, &inspection), 0);
     assert_int_equal(find_kernel(inspection, "fc1")->info->waits, expected);
     assert_int_equal(find_kernel(inspection, "fc1")->info->triggers, expected);
 }

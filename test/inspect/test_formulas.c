@@ -20,7 +20,7 @@ static struct pdl_range result_of(const char *instruction)
     struct pdl_range terms[PDL_FORMULA_TERMS];
     char text[256];
     const int length = snprintf(text, sizeof(text), "%s.func f() { %s }", PTX_HEADER, instruction);
-    assert_int_equal(pdl_inspect_memory(text, (size_t)length, "t", &options, &inspection), 0);
+    assert_int_equal(inspect_memory(text, (size_t)length, "t", &options, &inspection), 0);
     module.inspection = inspection;
     module.text = text;
     module.end = text + length;

@@ -15,7 +15,9 @@
 static pdl_instrumentation *instrument(const char *text, const pdl_instrument_options *options)
 {
     pdl_instrumentation *result = NULL;
-    const pdl_status status = pdl_instrument(text, strlen(text), "a.ptx", options, &result);
+    mark_inspect_error();
+    const pdl_status status =
+        leaves_inspect_error(pdl_instrument(text, strlen(text), "a.ptx", options, &result));
     if (status != PDL_SUCCESS) {
         fail_msg("%s", pdl_inspect_last_error()->message);
     }

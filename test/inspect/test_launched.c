@@ -122,8 +122,7 @@ static void names_with_internal_linkage_are_the_same_in_every_compilation(void *
 static pdl_inspection *inspect_text(const char *text, const pdl_inspect_options *options)
 {
     pdl_inspection *inspection = NULL;
-    assert_int_equal(pdl_inspect_memory(text, strlen(text), "x", options, &inspection),
-                     PDL_SUCCESS);
+    assert_int_equal(inspect_memory(text, strlen(text), "x", options, &inspection), PDL_SUCCESS);
     return inspection;
 }
 

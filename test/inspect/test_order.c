@@ -24,7 +24,7 @@ static void read_bytes(struct bytes bytes)
 {
     pdl_inspection_destroy(inspection);
     inspection = NULL;
-    assert_int_equal(pdl_inspect_memory(bytes.data, bytes.size, "made", &options, &inspection),
+    assert_int_equal(inspect_memory(bytes.data, bytes.size, "made", &options, &inspection),
                      PDL_SUCCESS);
     bytes_free(&bytes);
 }

@@ -32,8 +32,7 @@ static pdl_inspection *inspect_text(const char *text, const char *third_party)
     pdl_inspect_options options = PDL_INSPECT_OPTIONS_INIT;
     options.third_party = &third_party;
     options.third_party_count = third_party != NULL;
-    assert_int_equal(pdl_inspect_memory(text, strlen(text), "x", &options, &inspection),
-                     PDL_SUCCESS);
+    assert_int_equal(inspect_memory(text, strlen(text), "x", &options, &inspection), PDL_SUCCESS);
     return inspection;
 }
 

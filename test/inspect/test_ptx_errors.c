@@ -103,7 +103,7 @@ static void check(const struct error_case *cases, size_t count)
     for (size_t i = 0; i < count; i++) {
         pdl_inspection *inspection = NULL;
         const pdl_status status =
-            pdl_inspect_memory(cases[i].text, strlen(cases[i].text), "bad", NULL, &inspection);
+            inspect_memory(cases[i].text, strlen(cases[i].text), "bad", NULL, &inspection);
         const pdl_inspect_error *error = pdl_inspect_last_error();
         if (status != PDL_ERROR_INVALID_IMAGE || inspection != NULL ||
             error->status != PDL_ERROR_INVALID_IMAGE ||
@@ -175,8 +175,7 @@ static void scopes_are_nested_so_deep_and_no_deeper(void **state)
         struct bytes open = repeat(K, "{", depth, "");
         struct bytes text = repeat((const char *)open.data, "}", depth, "\n}\n");
         pdl_inspection *inspection = NULL;
-        const pdl_status status =
-            pdl_inspect_memory(text.data, text.size, "deep", NULL, &inspection);
+        const pdl_status status = inspect_memory(text.data, text.size, "deep", NULL, &inspection);
         assert_int_equal(status, depth < 256 ? PDL_SUCCESS : PDL_ERROR_INVALID_IMAGE);
         if (status != PDL_SUCCESS) {
             assert_non_null(strstr(pdl_inspect_last_error()->message, "nested more than 256 deep"));
@@ -209,7 +208,7 @@ static void texts_that_are_cut_short_are_refused_or_read(void **state)
         assert_non_null(copy);
         memcpy(copy, text, size);
         pdl_inspection *inspection = NULL;
-        if (pdl_inspect_memory(copy, size, "cut", NULL, &inspection) == PDL_SUCCESS) {
+        if (inspect_memory(copy, size, "cut", NULL, &inspection) == PDL_SUCCESS) {
             read++;
             pdl_inspection_destroy(inspection);
         } else {

@@ -170,7 +170,7 @@ static void a_marker_in_a_comment_and_in_code_is_one(void **state)
     static const char text[] =
         PTX_KERNEL("// pdl:allow no-wait: why\n" ALLOW("2064193025") ALLOW("564900417") WAIT);
     pdl_inspection *inspection = NULL;
-    assert_int_equal(pdl_inspect_memory(text, strlen(text), "x", NULL, &inspection), PDL_SUCCESS);
+    assert_int_equal(inspect_memory(text, strlen(text), "x", NULL, &inspection), PDL_SUCCESS);
     assert_int_equal(pdl_inspection_marker_count(inspection), 2);
     assert_string_equal(pdl_inspection_marker(inspection, 0)->reason, "why");
     assert_int_equal(pdl_inspection_marker(inspection, 0)->used, 0);
@@ -195,7 +195,7 @@ static void markers_tell_whether_they_are_needed(void **state)
         {"a.cu:12", "nonsense", "why", 0},
     };
     pdl_inspection *inspection = NULL;
-    assert_int_equal(pdl_inspect_memory(text, strlen(text), "x", NULL, &inspection), PDL_SUCCESS);
+    assert_int_equal(inspect_memory(text, strlen(text), "x", NULL, &inspection), PDL_SUCCESS);
     assert_int_equal(pdl_inspection_marker_count(inspection), COUNT_OF(expected));
     for (size_t i = 0; i < COUNT_OF(expected); i++) {
         const pdl_lint_suppression *marker = pdl_inspection_marker(inspection, i);
@@ -297,12 +297,12 @@ static void texts_longer_than_the_caller_allows_are_refused(void **state)
     pdl_inspection *inspection = NULL;
     pdl_inspect_options options = PDL_INSPECT_OPTIONS_INIT;
     options.max_text = sizeof(text) - 1;
-    assert_int_equal(pdl_inspect_memory(text, sizeof(text) - 1, "x", &options, &inspection),
+    assert_int_equal(inspect_memory(text, sizeof(text) - 1, "x", &options, &inspection),
                      PDL_SUCCESS);
     pdl_inspection_destroy(inspection);
     inspection = NULL;
     options.max_text--;
-    assert_int_equal(pdl_inspect_memory(text, sizeof(text) - 1, "x", &options, &inspection),
+    assert_int_equal(inspect_memory(text, sizeof(text) - 1, "x", &options, &inspection),
                      PDL_ERROR_INVALID_IMAGE);
     assert_null(inspection);
     assert_non_null(strstr(pdl_inspect_last_error()->message, "more than the"));

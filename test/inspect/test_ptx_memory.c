@@ -118,7 +118,7 @@ static pdl_status read_text(pdl_inspection **inspection)
     options.launched_overlapped_count = COUNT_OF(launched);
     options.launched_plain = launched;
     options.launched_plain_count = 1;
-    return pdl_inspect_memory(text, sizeof(text) - 1, "rich", &options, inspection);
+    return inspect_memory(text, sizeof(text) - 1, "rich", &options, inspection);
 }
 
 static void an_inspection_survives_the_kth_allocation_that_fails(void **state)

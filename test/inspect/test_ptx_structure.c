@@ -74,7 +74,7 @@ static void the_version_and_the_target_are_kept(void **state)
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         pdl_inspection *inspection = NULL;
         assert_int_equal(
-            pdl_inspect_memory(cases[i].text, strlen(cases[i].text), "x", NULL, &inspection),
+            inspect_memory(cases[i].text, strlen(cases[i].text), "x", NULL, &inspection),
             PDL_SUCCESS);
         const pdl_inspect_image *image = pdl_inspection_image(inspection, 0);
         assert_int_equal(image->kind, PDL_INSPECT_PTX);

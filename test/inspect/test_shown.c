@@ -15,7 +15,7 @@ static void assert_shown(const char *title, const struct bytes *bytes, uint32_t 
     pdl_known always = PDL_YES;
     char found[64];
     options.flags = flags;
-    assert_int_equal(pdl_inspect_memory(bytes->data, bytes->size, "t", &options, &inspection), 0);
+    assert_int_equal(inspect_memory(bytes->data, bytes->size, "t", &options, &inspection), 0);
     const pdl_known shown = pdl_inspection_shown(inspection, "k", capability, &always);
     assert_int_equal(pdl_inspection_shown(inspection, "k", capability, NULL), shown);
     assert_int_equal(pdl_inspection_shown(inspection, "other", capability, NULL), PDL_UNKNOWN);
@@ -413,7 +413,7 @@ static void what_a_suppression_matches_does_not_count(void **state)
     static const char rules[] = "read-before-wait kernel=k : a table\n";
     pdl_inspection *inspection = NULL;
     pdl_lint_suppressions *suppressions = NULL;
-    assert_int_equal(pdl_inspect_memory(text, strlen(text), "t", NULL, &inspection), 0);
+    assert_int_equal(inspect_memory(text, strlen(text), "t", NULL, &inspection), 0);
     assert_int_equal(pdl_lint_suppressions_read(rules, strlen(rules), "f", &suppressions), 0);
     assert_int_equal(pdl_inspection_shown(inspection, "k", 90, NULL), PDL_NO);
     pdl_lint_suppress(suppressions, inspection);
@@ -444,7 +444,7 @@ static void the_analysis_ends_at_its_budget(void **state)
     for (int round = 0; round < 2; round++) {
         for (options.max_steps = round == 0 ? 1 : least - 1; status == PDL_ERROR_CANCELLED;
              options.max_steps++) {
-            status = pdl_inspect_memory(text, sizeof(text), "t", &options, &inspection);
+            status = inspect_memory(text, sizeof(text), "t", &options, &inspection);
         }
         assert_int_equal(status, PDL_SUCCESS);
         assert_true(round == 0 || least == options.max_steps - 1);

@@ -11,13 +11,16 @@
 #include <cmocka.h>
 
 #include "inspect/inspection.h"
+#include "inspect_support.h"
 
 #define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
 
 static pdl_lint_suppressions *read_list(const char *text)
 {
     pdl_lint_suppressions *list = NULL;
-    const pdl_status status = pdl_lint_suppressions_read(text, strlen(text), "list", &list);
+    mark_inspect_error();
+    const pdl_status status =
+        leaves_inspect_error(pdl_lint_suppressions_read(text, strlen(text), "list", &list));
     if (status != PDL_SUCCESS) {
         const pdl_inspect_error *error = pdl_inspect_last_error();
         fail_msg("%u:%u: %s", (unsigned)error->line, (unsigned)error->column, error->message);

@@ -77,7 +77,7 @@ static void check_whole(uint64_t flag)
     memcpy(&full, made.bytes.data + made.table + FIELD_FULL_SIZE, sizeof(full));
     options.max_unpacked = full;
     assert_int_equal(
-        pdl_inspect_memory(made.bytes.data, made.bytes.size, "file", &options, &inspection),
+        inspect_memory(made.bytes.data, made.bytes.size, "file", &options, &inspection),
         PDL_SUCCESS);
     for (size_t i = 0; i < COUNT_OF(ends); i++) {
         assert_null(pdl_inspection_image(inspection, i)->unread);
@@ -86,7 +86,7 @@ static void check_whole(uint64_t flag)
     if (flag != 0) {
         options.max_unpacked = full - 1;
         assert_int_equal(
-            pdl_inspect_memory(made.bytes.data, made.bytes.size, "file", &options, &inspection),
+            inspect_memory(made.bytes.data, made.bytes.size, "file", &options, &inspection),
             PDL_SUCCESS);
         for (size_t i = 1; i < 4; i++) {
             assert_int_equal(pdl_inspection_image(inspection, i)->left_out, 1);
