@@ -130,7 +130,7 @@ const char *pdl_proof_string(enum pdl_proof_state state, const char *race)
     case PDL_PROOF_STATE_BUDGET:
         return "not analysed: its image is above the budget; see pdl_kernel_prove()";
     case PDL_PROOF_STATE_UNREAD:
-        return "not analysed: libpdl-inspect cannot read its image";
+        return "not analysed: libpdl-inspect cannot read its image, or has no memory for it";
     case PDL_PROOF_STATE_NOT_PROVED:
         return "not proved, and no race found";
     case PDL_PROOF_STATE_PROVED:
@@ -365,8 +365,7 @@ static struct pdl_proof_answer answer_of(const struct results *results, const st
             ? NULL
             : (const struct verdict *)bsearch(&wanted, results->verdicts, results->count,
                                               sizeof(wanted), compare);
-    answer.state = PDL_PROOF_STATE_NOT_PROVED;
-    if (found != NULL) {
+    if (found != NULL) { /* else nothing was looked at */
         answer.state = found->proof == PDL_PROOF_RACE     ? PDL_PROOF_STATE_RACE
                        : found->proof == PDL_PROOF_PROVED ? PDL_PROOF_STATE_PROVED
                                                           : PDL_PROOF_STATE_NOT_PROVED;
