@@ -9,16 +9,29 @@
 #include "os/file.h"
 #include "os/lock.h"
 
-/* Where the log goes; -1: nowhere. */
+/* Where the log goes; -1: nowhere. And the process that has opened it: fork() copies the files before the memory, so
+ * that a child may know the number of a file that it does not have. */
 static int log_file = -1;
+static atomic_long log_process;
 
 static void open_log(void)
 {
-    const char *const to = pdl_variable_text(PDL_VARIABLE(PDL_LOG));
-    log_file = to != NULL ? pdl_log_open(to) : -1;
-    if (to != NULL && log_file < 0) {
-        (void)fprintf(stderr, "libpdl: PDL_LOG: %s cannot be opened: %s\n", to, strerror(errno));
+    static struct pdl_lock lock;
+    const long self = pdl_process_id();
+    if (atomic_load_explicit(&log_process, memory_order_acquire) == self) {
+        return;
     }
+    pdl_lock_take(&lock);
+    if (atomic_load_explicit(&log_process, memory_order_relaxed) != self) {
+        const char *const to = pdl_variable_text(PDL_VARIABLE(PDL_LOG));
+        log_file = to != NULL ? pdl_log_open(to) : -1;
+        if (to != NULL && log_file < 0) {
+            (void)fprintf(stderr, "libpdl: PDL_LOG: %s cannot be opened: %s\n", to,
+                          strerror(errno));
+        }
+        atomic_store_explicit(&log_process, self, memory_order_release);
+    }
+    pdl_lock_release(&lock);
 }
 
 /* Whether a launch overlaps in a capture, which goes on from its node, that was not granted it, and is of a kernel that
@@ -69,12 +82,11 @@ void pdl_log_write(const pdl_kernel *kernel, const struct pdl_lowered *lowered)
 {
     struct pdl_kernel_facts *const facts = lowered->facts;
     const pdl_reason reason = lowered->reason;
-    static struct pdl_first first;
     char line[1024];
     if ((pdl_gate_is_special() & PDL_GATE_LOG) == 0) {
         return;
     }
-    pdl_first_run(&first, open_log);
+    open_log();
     const bool anyway = overlaps_anyway(kernel, lowered);
     const unsigned now = (unsigned)reason | (unsigned)anyway << 16;
     const unsigned before = atomic_exchange(&facts->logged, now);

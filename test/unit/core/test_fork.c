@@ -104,6 +104,32 @@ static void a_child_loads_what_a_thread_was_loading(void **state)
     assert_int_equal(load_in_child(), 0); /* and here it was loaded once */
 }
 
+static struct pdl_first first;
+
+static void begin_slowly(void)
+{
+    (void)load_slowly(&room);
+}
+
+static void *begin_here(void *unused)
+{
+    pdl_first_run(&first, begin_slowly);
+    return unused;
+}
+
+static int begin_in_child(void)
+{
+    room = 0;
+    pdl_first_run(&first, begin_slowly);
+    return room != 2;
+}
+
+static void a_child_begins_what_a_thread_was_beginning(void **state)
+{
+    (void)state;
+    fork_during(begin_here, begin_in_child);
+}
+
 /* ---- devices and kernels ------------------------------------------------------------------------ */
 
 static enum mock_entry holding_entry;
@@ -167,9 +193,9 @@ static void a_child_launches_a_kernel_that_a_thread_was_asking_about(void **stat
 
 /* ---- the log --------------------------------------------------------------------------------------- */
 
-static struct pdl_lowered lowered;
+static struct pdl_lowered lowered, lowered_in_child;
 
-/* Opening a pipe waits for a reader: the thread is held in there, and in no lock of the model. */
+/* The child may be forked before, while and after the thread opens the log. */
 static void *write_log(void *unused)
 {
     (void)sem_post(&is_inside);
@@ -179,20 +205,24 @@ static void *write_log(void *unused)
 
 static int write_log_in_child(void)
 {
-    const int reader =
-        open(log_path, O_RDONLY | O_NONBLOCK); /* lets the parent's thread go on, too */
-    char line[512];
-    pdl_log_write(kernel, &lowered);
-    return !(reader >= 0 && read(reader, line, sizeof(line)) > 0);
+    const int reader = open(log_path, O_RDONLY | O_NONBLOCK);
+    char lines[1024] = "";
+    char mine[32];
+    (void)snprintf(mine, sizeof(mine), "libpdl[%ld]", (long)getpid());
+    pdl_log_write(kernel, &lowered_in_child);
+    return !(reader >= 0 && read(reader, lines, sizeof(lines) - 1) > 0 && strstr(lines, mine));
 }
 
 static void a_child_writes_the_log_that_a_thread_was_opening(void **state)
 {
     (void)state;
     kernel = make_kernel(FROM_CU_KERNEL, 0);
+    pdl_kernel *const other = make_kernel(FROM_CU_KERNEL, 1); /* each decision is logged once */
     assert_ok(pdl_kernel_facts_get(kernel, 0, &lowered.facts));
-    lowered.reason = PDL_REASON_GRANTED;
+    assert_ok(pdl_kernel_facts_get(other, 0, &lowered_in_child.facts));
+    lowered.reason = lowered_in_child.reason = PDL_REASON_GRANTED;
     fork_during(write_log, write_log_in_child);
+    pdl_kernel_destroy(other);
     pdl_kernel_destroy(kernel);
 }
 
@@ -244,6 +274,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         MOCK_TEST(a_child_writes_the_log_that_a_thread_was_opening), /* first: it is opened once */
         MOCK_TEST(a_child_loads_what_a_thread_was_loading),
+        MOCK_TEST(a_child_begins_what_a_thread_was_beginning),
         MOCK_TEST(a_child_asks_for_a_device_that_a_thread_was_asking_for),
         MOCK_TEST(a_child_launches_a_kernel_that_a_thread_was_asking_about),
         MOCK_TEST(a_child_has_the_last_error_of_the_thread_that_forked),
