@@ -318,6 +318,7 @@ static void check_log(struct subject *subject, int device, pdl_reason reason)
     char lines[4096];
     char line[1024] = "";
     unsigned count = 0;
+    (void)lseek(log_file, 0, SEEK_CUR); /* on Windows a file that was read to its end stays at it */
     const ssize_t length = read(log_file, lines, sizeof(lines) - 1);
     CHECK(length >= 0);
     lines[length] = '\0';
