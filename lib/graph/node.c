@@ -27,9 +27,10 @@ static bool is_programmatic(uint32_t kind)
 pdl_status pdl_node_check_driver(const struct pdl_driver *driver)
 {
     if (driver->cuGraphAddNode == NULL || driver->cuGraphGetEdges == NULL ||
-        driver->cuGraphNodeGetDependencies == NULL || driver->cuStreamGetCaptureInfo == NULL) {
+        driver->cuGraphNodeGetDependencies == NULL || driver->cuStreamGetCaptureInfo == NULL ||
+        !pdl_driver_has_parameters(driver)) {
         return PDL_FAIL(PDL_ERROR_NOT_SUPPORTED,
-                        "graph edges need a driver of CUDA 12.3 or newer, this one is %d.%d",
+                        "graphs and chains need a driver of CUDA 12.4 or newer, this one is %d.%d",
                         driver->version / 1000, driver->version % 1000 / 10);
     }
     return PDL_SUCCESS;

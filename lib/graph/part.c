@@ -154,13 +154,13 @@ static pdl_status check_conditional(const struct pdl_driver *driver, pdl_chain_n
         return PDL_FAIL_FIELD(PDL_ERROR_DESC_FIELD, "bodies", "bodies is %u and %s has at most %u",
                               node->bodies, pdl_part_name(node->kind), most);
     }
-    if (driver->cuGraphConditionalHandleCreate == NULL || (newer && driver->version < 12080)) {
+    if (newer && driver->version < 12080) {
         return PDL_FAIL_FIELD(PDL_ERROR_NOT_SUPPORTED,
-                              newer && node->kind == PDL_NODE_IF ? "bodies" : "kind",
-                              "%s with %u bodies needs a driver of CUDA %s or newer, this one is "
+                              node->kind == PDL_NODE_IF ? "bodies" : "kind",
+                              "%s with %u bodies needs a driver of CUDA 12.8 or newer, this one is "
                               "%d.%d",
-                              pdl_part_name(node->kind), node->bodies, newer ? "12.8" : "12.3",
-                              driver->version / 1000, driver->version % 1000 / 10);
+                              pdl_part_name(node->kind), node->bodies, driver->version / 1000,
+                              driver->version % 1000 / 10);
     }
     return PDL_SUCCESS;
 }

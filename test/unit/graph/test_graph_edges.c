@@ -436,14 +436,14 @@ static void a_stream_without_a_capture_has_no_census(void **state)
                    "census", "8");
 }
 
-static void a_driver_without_edge_data_is_told(void **state)
+static void an_older_driver_is_told(void **state)
 {
     (void)state;
     pdl_census census = PDL_CENSUS_INIT;
-    mock_set_driver_version(12020);
-    assert_refused(pdl_graph_census(graph, &census), PDL_ERROR_NOT_SUPPORTED, NULL, "12.3", "12.2");
+    mock_set_driver_version(12030);
+    assert_refused(pdl_graph_census(graph, &census), PDL_ERROR_NOT_SUPPORTED, NULL, "12.4", "12.3");
     assert_refused(pdl_stream_census(mock_stream(1, 0), &census), PDL_ERROR_NOT_SUPPORTED, NULL,
-                   "12.3", "12.2");
+                   "12.4", "12.3");
 }
 
 static void each_failing_question_is_an_error_and_writes_nothing(void **state)
@@ -506,7 +506,7 @@ int main(void)
         EDGES_TEST(bad_arguments_are_refused),
         EDGES_TEST(a_capture_is_counted_while_it_goes_on),
         EDGES_TEST(a_stream_without_a_capture_has_no_census),
-        EDGES_TEST(a_driver_without_edge_data_is_told),
+        EDGES_TEST(an_older_driver_is_told),
         EDGES_TEST(each_failing_question_is_an_error_and_writes_nothing),
         EDGES_TEST(each_reason_has_a_clause_of_its_own),
     };
