@@ -213,7 +213,9 @@ PDL_API pdl_status pdl_chain_capture_end(pdl_chain *chain, uint32_t *link);
  * dependency on the previously added link; further calls add dependencies. A link that depends on
  * others cannot be at the start as well (PDL_ERROR_INVALID_ARGUMENT).
  *
- * Links may be added in any order. The chain must be built again.
+ * Links may be added in any order. The chain must be built again. A dependency on a link that was added
+ * earlier takes constant time; once a link depends on one that was added later, each dependency may take time in
+ * proportion to all that `on` depends on.
  * @param link the link that waits
  * @param on the link that it waits for, or PDL_CHAIN_START for none
  * Errors: PDL_ERROR_INVALID_ARGUMENT, PDL_ERROR_CYCLE (the dependency is not added),

@@ -81,8 +81,6 @@ static struct pdl_chain *make_chain(const struct pdl_driver *driver, struct pdl_
         made->parent_link = link;
         made->device = -1;
         made->tail = PDL_NO_LINK;
-        made->first = PDL_NO_LINK;
-        made->last = PDL_NO_LINK;
         atomic_flag_clear(&made->busy);
     }
     return made;
@@ -136,7 +134,6 @@ void pdl_chain_free_link(const struct pdl_link *link)
     free(link->arguments);
     free(link->passed);
     free(link->on);
-    free(link->by);
 }
 
 static void free_links(struct pdl_chain *chain)
@@ -229,7 +226,9 @@ pdl_status pdl_chain_append(struct pdl_chain *chain, const struct pdl_link *made
     if (!pdl_chain_is_aside(&chain->links[index])) {
         chain->tail = index;
     }
-    pdl_chain_put_last(chain, index);
+    if (chain->links[index].implicit != PDL_NO_LINK) {
+        chain->links[chain->links[index].implicit].dependents++;
+    }
     chain->root->built = false;
     if (link != NULL) {
         *link = index;
@@ -457,25 +456,105 @@ const uint32_t *pdl_chain_dependencies(const struct pdl_chain *chain, uint32_t l
     return of->explicit_dependencies ? of->on : &of->implicit;
 }
 
-/* Looks in the shorter list. */
-static bool depends_directly(const struct pdl_link *link, const struct pdl_link *on,
-                             uint32_t link_number, uint32_t on_number)
+/* Notes that a link depends on what it was told to, and no longer on the one before it. */
+static void make_explicit(struct pdl_chain *chain, struct pdl_link *link)
 {
-    const bool in_on = link->on_count <= on->by_count;
-    const uint32_t *list = in_on ? link->on : on->by;
-    const uint32_t count = in_on ? link->on_count : on->by_count;
-    const uint32_t wanted = in_on ? on_number : link_number;
-    for (uint32_t i = 0; i < count; i++) {
-        if (list[i] == wanted) {
-            return true;
+    if (!link->explicit_dependencies && link->implicit != PDL_NO_LINK) {
+        chain->links[link->implicit].dependents--;
+    }
+    link->explicit_dependencies = true;
+    chain->root->built = false;
+}
+
+/* The last ones first: what is given twice is mostly given twice in a row. */
+static bool depends_directly(const struct pdl_link *link, uint32_t on)
+{
+    uint32_t left = link->on_count;
+    while (left > 0 && link->on[left - 1] != on) {
+        left--;
+    }
+    return left > 0;
+}
+
+/* Whether a search was not at a link yet. Now it was. */
+static bool is_new(struct pdl_link *link, uint64_t search)
+{
+    const bool new = link->found_by != search;
+    link->found_by = search;
+    return new;
+}
+
+/* Whether a link depends on another one, directly or through others. Links that were found and are still to be
+ * looked at are a list through `step`. */
+static bool depends_on(struct pdl_chain *chain, uint32_t link, uint32_t wanted)
+{
+    struct pdl_link *const links = chain->links;
+    uint32_t found = link;
+    links[link].found_by = ++chain->searches;
+    links[link].step = PDL_NO_LINK;
+    while (found != PDL_NO_LINK && found != wanted) {
+        uint32_t count = 0;
+        const uint32_t *on = pdl_chain_dependencies(chain, found, &count);
+        found = links[found].step;
+        for (uint32_t i = 0; i < count; i++) {
+            if (is_new(&links[on[i]], chain->searches)) {
+                links[on[i]].step = found;
+                found = on[i];
+            }
         }
     }
-    return false;
+    return found == wanted;
+}
+
+/* Whether `on` depends on `link`. Searching takes time in proportion to what `on` depends on. It is not needed where
+ * every dependency so far is on a link that was added earlier, and where no link depends on `link`. */
+static bool closes_cycle(struct pdl_chain *chain, uint32_t link, uint32_t on)
+{
+    if (on == link || (on < link && !chain->goes_back)) {
+        return on == link;
+    }
+    return chain->links[link].dependents > 0 && depends_on(chain, on, link);
+}
+
+/* The next dependency of a link that a search into the depth has not looked at, counted in `step`. */
+static bool next_dependency(struct pdl_chain *chain, uint32_t link, uint32_t *next)
+{
+    uint32_t count = 0;
+    const uint32_t *on = pdl_chain_dependencies(chain, link, &count);
+    uint32_t *const step = &chain->links[link].step;
+    if (*step == count) {
+        return false;
+    }
+    *next = on[(*step)++];
+    return true;
+}
+
+/* A search into the depth from each link. What is done is at the start of the array, the path to where the search is
+ * at its end. */
+uint32_t *pdl_chain_order(struct pdl_chain *chain)
+{
+    struct pdl_link *const links = chain->links;
+    const uint64_t search = ++chain->searches;
+    uint32_t *const order = malloc(((size_t)chain->count + 1) * sizeof(*order));
+    uint32_t done = 0;
+    for (uint32_t i = 0; i < chain->count && order != NULL; i++) {
+        uint32_t top = chain->count;
+        uint32_t next = i;
+        do {
+            if (is_new(&links[next], search)) {
+                links[next].step = 0;
+                order[--top] = next;
+            }
+            while (top < chain->count && !next_dependency(chain, order[top], &next)) {
+                order[done++] = order[top++];
+            }
+        } while (top < chain->count);
+    }
+    return order;
 }
 
 static pdl_status add_dependency(struct pdl_chain *chain, uint32_t link, uint32_t on)
 {
-    bool cycle = false;
     pdl_status status = pdl_chain_check_link(chain, link, "link");
     if (status != PDL_SUCCESS) {
         return status;
@@ -487,36 +566,29 @@ static pdl_status add_dependency(struct pdl_chain *chain, uint32_t link, uint32_
                                   "link %u depends on %u links and cannot be at the start as well",
                                   link, waits->on_count);
         }
-        waits->explicit_dependencies = true;
-        chain->root->built = false;
+        make_explicit(chain, waits);
         return PDL_SUCCESS;
     }
     status = pdl_chain_check_link(chain, on, "on");
     if (status != PDL_SUCCESS) {
         return status;
     }
-    struct pdl_link *waited = &chain->links[on];
-    if (depends_directly(waits, waited, link, on)) {
+    if (chain->links[on].dependents > 0 && depends_directly(waits, on)) {
         return PDL_SUCCESS;
     }
-    status = pdl_chain_put_after(chain, link, on, &cycle);
-    if (status != PDL_SUCCESS) {
-        return status;
-    }
-    if (cycle) {
+    if (closes_cycle(chain, link, on)) {
         return PDL_FAIL_FIELD(PDL_ERROR_CYCLE, "on",
                               on == link ? "link %u cannot wait for itself (%u)"
                                          : "link %u cannot wait for link %u, which waits for it",
                               link, on);
     }
-    if (!PDL_ARRAY_ROOM(waits->on, waits->on_count, waits->on_capacity) ||
-        !PDL_ARRAY_ROOM(waited->by, waited->by_count, waited->by_capacity)) {
+    if (!PDL_ARRAY_ROOM(waits->on, waits->on_count, waits->on_capacity)) {
         return PDL_FAIL(PDL_ERROR_OUT_OF_MEMORY, "no memory for dependency %u", waits->on_count);
     }
+    make_explicit(chain, waits);
     waits->on[waits->on_count++] = on;
-    waited->by[waited->by_count++] = link;
-    waits->explicit_dependencies = true;
-    chain->root->built = false;
+    chain->links[on].dependents++;
+    chain->goes_back = chain->goes_back || on > link;
     return PDL_SUCCESS;
 }
 

@@ -39,14 +39,10 @@ struct pdl_link {
     bool explicit_dependencies; /* ... others were given */
     uint32_t on_count;
     size_t on_capacity;
-    uint32_t *on; /* links that it depends on, if explicit */
-    uint32_t by_count;
-    size_t by_capacity;
-    uint32_t *by;           /* links that depend on it explicitly */
-    uint64_t place;         /* the order of links, see chain_order.c, */
-    uint32_t earlier;       /* as a list */
-    uint32_t later;         /* likewise */
-    uint64_t found_by;      /* the search that was here last */
+    uint32_t *on;           /* links that it depends on, if explicit */
+    uint32_t dependents;    /* how many links depend on it */
+    uint64_t found_by;      /* the search that was here last, */
+    uint32_t step;          /* and what it keeps here */
     struct pdl_built built; /* of the last build */
     struct pdl_built fresh; /* of a build in progress */
 };
@@ -65,10 +61,9 @@ struct pdl_chain {
     uint32_t count;
     size_t capacity;
     struct pdl_link *links;
-    uint32_t tail;  /* what the next link depends on, or PDL_NO_LINK */
-    uint32_t first; /* of the order of links; or PDL_NO_LINK */
-    uint32_t last;
-    uint64_t searches; /* that chain_order.c has made */
+    uint32_t tail;     /* what the next link depends on, or PDL_NO_LINK */
+    bool goes_back;    /* a link depends on one that was added later */
+    uint64_t searches; /* through the dependencies, so far */
     CUgraph graph;     /* what was built last, or NULL; also of a body */
     CUgraphExec exec;
     struct pdl_piece *capture; /* in progress, or NULL, */
@@ -166,15 +161,11 @@ pdl_status pdl_chain_check_launch(const struct pdl_chain *chain, pdl_kernel *ker
 pdl_status pdl_chain_lower(const struct pdl_chain *chain, pdl_kernel *kernel,
                            const pdl_launch_desc *desc, struct pdl_lowered *lowered);
 
-/* The order of links, which is kept while dependencies are added: each link comes after those that it
- * depends on. Puts a link that was just added last. */
-void pdl_chain_put_last(struct pdl_chain *chain, uint32_t link);
-
-/* Makes `link` come after `on`, if it does not. *cycle: it cannot, because `on` depends on it. */
-pdl_status pdl_chain_put_after(struct pdl_chain *chain, uint32_t link, uint32_t on, bool *cycle);
-
 /* The dependencies of a link, explicit or not. */
 const uint32_t *pdl_chain_dependencies(const struct pdl_chain *chain, uint32_t link,
                                        uint32_t *count);
+
+/* The numbers of all links, each after those that it depends on. The caller frees them. NULL: no memory. */
+uint32_t *pdl_chain_order(struct pdl_chain *chain);
 
 #endif /* PDL_LIB_CHAIN_H */

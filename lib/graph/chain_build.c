@@ -183,15 +183,19 @@ static pdl_status add_links(struct pdl_chain *chain, struct build *build, CUgrap
 {
     const struct pdl_piece *const outer = build->beside; /* of another graph */
     pdl_status status = make_conditions(chain, build, graph);
+    uint32_t *const order = pdl_chain_order(chain);
+    if (status == PDL_SUCCESS && order == NULL) {
+        status = PDL_FAIL(PDL_ERROR_OUT_OF_MEMORY, "no memory to order %u links", chain->count);
+    }
     build->beside = NULL;
-    for (uint32_t link = chain->first; link != PDL_NO_LINK && status == PDL_SUCCESS;
-         link = chain->links[link].later) {
-        status = find_edges(chain, build, link);
+    for (uint32_t i = 0; i < chain->count && status == PDL_SUCCESS; i++) {
+        const bool kernel = chain->links[order[i]].kernel != NULL;
+        status = find_edges(chain, build, order[i]);
         if (status == PDL_SUCCESS) {
-            status = (chain->links[link].kernel != NULL ? add_kernel : add_part)(chain, build,
-                                                                                 graph, link);
+            status = (kernel ? add_kernel : add_part)(chain, build, graph, order[i]);
         }
     }
+    free(order);
     build->beside = outer;
     return status;
 }

@@ -266,12 +266,13 @@ static void reversed_from_the_last(uint32_t count)
     }
 }
 
-static void reversed_with_more(uint32_t count)
+/* Each join waits for two links and the next one for it, in the order in which they were added. */
+static void forks_and_joins(uint32_t count)
 {
-    reversed_from_the_first(count);
-    for (uint32_t i = 0; i + 3 < count; i++) {
-        depend(i, i + 2);
-        depend(i, i + 3);
+    for (uint32_t i = 3; i < count; i += 3) {
+        depend(i - 1, i - 3);
+        depend(i, i - 2);
+        depend(i, i - 1);
     }
 }
 
@@ -307,41 +308,11 @@ static void fan_in_to_the_first(uint32_t count)
     }
 }
 
-/* A line through the links in an order by chance, added in another one. */
-static void shuffled(uint32_t count)
-{
-    uint32_t *line = malloc(2 * (size_t)count * sizeof(*line));
-    uint64_t state = 1;
-    assert_non_null(line);
-    uint32_t *steps = line + count;
-    for (uint32_t i = 0; i < count; i++) {
-        line[i] = i;
-        steps[i] = i;
-    }
-    for (uint32_t i = count; i-- > 1;) {
-        for (int which = 0; which < 2; which++) {
-            uint32_t *const list = which ? line : steps;
-            state = state * 6364136223846793005u + 1442695040888963407u;
-            const uint32_t other = (uint32_t)((state >> 33) % (i + 1));
-            const uint32_t kept = list[i];
-            list[i] = list[other];
-            list[other] = kept;
-        }
-    }
-    at_the_start(count);
-    for (uint32_t i = 0; i < count; i++) {
-        if (steps[i] > 0) {
-            depend(line[steps[i]], line[steps[i] - 1]);
-        }
-    }
-    free(line);
-}
-
 #define SHAPES(X)                                                                                  \
     X(forward)                                                                                     \
     X(reversed_from_the_first)                                                                     \
     X(reversed_from_the_last)                                                                      \
-    X(reversed_with_more)                                                                          \
+    X(forks_and_joins)                                                                             \
     X(fan_out)                                                                                     \
     X(fan_out_from_the_last)                                                                       \
     X(fan_in)                                                                                      \
@@ -355,19 +326,12 @@ static void shuffled(uint32_t count)
 SHAPES(WORK_)
 #undef WORK_
 
-/* Fewer links, for what is visited by chance leaves the caches. */
-static void chain_shuffled(uint32_t count)
-{
-    chain_of(count / 4, shuffled);
-}
-
 static void a_chain_of_any_shape_takes_time_in_proportion(void **state)
 {
     (void)state;
 #define ASSERT_(shape) assert_in_proportion(#shape, chain_##shape);
     SHAPES(ASSERT_)
 #undef ASSERT_
-    assert_in_proportion("shuffled", chain_shuffled);
 }
 
 /* Reachability by the definition: what a link waits for, and what that waits for. */
