@@ -7,7 +7,7 @@
 #include "core/gate.h"
 #include "core/sized.h"
 #include "graph/census.h"
-#include "graph/picture.h"
+#include "graph/snapshot.h"
 
 const char *pdl_full_reason_string(pdl_full_reason reason)
 {

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* The chain object. */
-#ifndef PDL_LIB_CHAIN_H
-#define PDL_LIB_CHAIN_H
+#ifndef PDL_LIB_LINKS_H
+#define PDL_LIB_LINKS_H
 
 #include <pdl/chain.h>
 #include <stdatomic.h>
 
 #include "core/error.h"
 #include "graph/arguments.h"
-#include "graph/part.h"
+#include "graph/link_node.h"
 
 /* Where there is none. */
 #define PDL_NO_LINK UINT32_MAX
@@ -168,4 +168,4 @@ const uint32_t *pdl_chain_dependencies(const struct pdl_chain *chain, uint32_t l
 /* The numbers of all links, each after those that it depends on. The caller frees them. NULL: no memory. */
 uint32_t *pdl_chain_order(struct pdl_chain *chain);
 
-#endif /* PDL_LIB_CHAIN_H */
+#endif /* PDL_LIB_LINKS_H */

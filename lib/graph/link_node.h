@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* Links that are not kernels: descriptions of nodes, and the driver's parameters for them. */
-#ifndef PDL_LIB_PART_H
-#define PDL_LIB_PART_H
+#ifndef PDL_LIB_LINK_NODE_H
+#define PDL_LIB_LINK_NODE_H
 
 #include <pdl/chain.h>
 
-#include "graph/piece.h"
+#include "graph/subgraph.h"
 
 #define PDL_PART_BODIES 65536 /* of a switch, at most */
 
@@ -38,4 +38,4 @@ pdl_status pdl_part_check(const struct pdl_driver *driver, const pdl_chain_node 
 /* The driver's parameters of a kind without a graph. */
 void pdl_part_params(const pdl_chain_node *node, CUcontext context, CUgraphNodeParams *params);
 
-#endif /* PDL_LIB_PART_H */
+#endif /* PDL_LIB_LINK_NODE_H */

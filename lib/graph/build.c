@@ -6,7 +6,7 @@
 
 #include "core/array.h"
 #include "core/error.h"
-#include "graph/chain.h"
+#include "graph/links.h"
 
 /* A build in progress: nothing that replays use changes before it has succeeded. */
 struct build {

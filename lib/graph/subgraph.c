@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "graph/piece.h"
+#include "graph/subgraph.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Chains: recording, building and replaying. */
-#include "graph/chain.h"
+#include "graph/links.h"
 
 #include <stdlib.h>
 #include <string.h>

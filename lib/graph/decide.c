@@ -6,7 +6,7 @@
 #include "core/error.h"
 #include "core/sized.h"
 #include "graph/census.h"
-#include "graph/chain.h"
+#include "graph/links.h"
 
 /* ---- overlap -------------------------------------------------------------------------------- */
 

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "core/error.h"
-#include "graph/chain.h"
+#include "graph/links.h"
 
 PDL_COLD static pdl_status failed(const struct pdl_chain *chain, const char *call, CUresult result)
 {

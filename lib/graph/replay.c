@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "core/error.h"
-#include "graph/chain.h"
+#include "graph/links.h"
 
 PDL_COLD static pdl_status refused(const struct pdl_chain *chain, CUresult result)
 {

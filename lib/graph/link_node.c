@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "graph/part.h"
+#include "graph/link_node.h"
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* A graph as the driver reports it: its nodes, and the edges into each. */
-#ifndef PDL_LIB_PICTURE_H
-#define PDL_LIB_PICTURE_H
+#ifndef PDL_LIB_SNAPSHOT_H
+#define PDL_LIB_SNAPSHOT_H
 
 #include "graph/node.h"
 
@@ -39,4 +39,4 @@ struct pdl_picture_node *pdl_picture_find(const struct pdl_picture *picture, CUg
 /* The pdl_edge_kind of edge data, or PDL_EDGE_KINDS if it is unknown. */
 uint32_t pdl_picture_edge_kind(const CUgraphEdgeData *data);
 
-#endif /* PDL_LIB_PICTURE_H */
+#endif /* PDL_LIB_SNAPSHOT_H */

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* Pieces: graphs that become part of another one, node by node where that can be done, so that kernels
  * before and behind may overlap theirs. */
-#ifndef PDL_LIB_PIECE_H
-#define PDL_LIB_PIECE_H
+#ifndef PDL_LIB_SUBGRAPH_H
+#define PDL_LIB_SUBGRAPH_H
 
 #include "core/gate.h"
-#include "graph/picture.h"
+#include "graph/snapshot.h"
 
 /* How deep child graphs, and bodies, may be in each other. */
 #define PDL_PIECE_DEPTH 32
@@ -51,4 +51,4 @@ pdl_status pdl_piece_place(struct pdl_piece *piece, CUgraph graph, CUcontext con
                            const pdl_edge *edges, size_t count, const struct pdl_piece *before,
                            const char *doing, CUgraphNode *node);
 
-#endif /* PDL_LIB_PIECE_H */
+#endif /* PDL_LIB_SUBGRAPH_H */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "graph/picture.h"
+#include "graph/snapshot.h"
 
 #include <stdlib.h>
 #include <string.h>
