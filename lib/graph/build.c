@@ -17,7 +17,7 @@ struct build {
     pdl_edge *edges;
     bool has_priority; /* a link sets one */
     /* The last capture in this graph with nodes beside its stream, or NULL. */
-    const struct pdl_piece *beside;
+    const struct pdl_subgraph *beside;
     CUgraph graph;
     CUgraphExec exec;
 };
@@ -37,17 +37,17 @@ static pdl_status add_edge(struct build *build, CUgraphNode node, pdl_edge_kind 
  * programmatic edges. */
 static pdl_status add_edges(struct build *build, const struct pdl_link *on)
 {
-    const struct pdl_piece *piece = on->part != NULL ? on->part->piece : NULL;
+    const struct pdl_subgraph *subgraph = on->node != NULL ? on->node->subgraph : NULL;
     pdl_status status = PDL_SUCCESS;
-    if (piece == NULL || !piece->placed) {
+    if (subgraph == NULL || !subgraph->placed) {
         return add_edge(build, on->fresh.node,
                         on->kernel != NULL ? PDL_EDGE_PROGRAMMATIC : PDL_EDGE_FULL);
     }
-    for (uint32_t i = 0; i < piece->exit_count && status == PDL_SUCCESS; i++) {
+    for (uint32_t i = 0; i < subgraph->exit_count && status == PDL_SUCCESS; i++) {
         pdl_reason reason = PDL_REASON_NODE;
-        status = pdl_piece_exit(piece, i, &reason);
+        status = pdl_subgraph_exit(subgraph, i, &reason);
         if (status == PDL_SUCCESS) {
-            status = add_edge(build, piece->copies[piece->exits[i]],
+            status = add_edge(build, subgraph->copies[subgraph->exits[i]],
                               reason == PDL_REASON_GRANTED ? PDL_EDGE_PROGRAMMATIC : PDL_EDGE_FULL);
         }
     }
@@ -72,9 +72,9 @@ void pdl_chain_pass(const struct pdl_link *link, void **values, bool fresh)
 {
     for (uint32_t i = 0; i < link->passed_count; i++) {
         const struct pdl_passed *passed = &link->passed[i];
-        const struct pdl_part *part = passed->owner->links[passed->conditional].part;
-        memcpy(values[passed->parameter], fresh ? &part->fresh_condition : &part->condition,
-               sizeof(part->condition));
+        const struct pdl_link_node *node = passed->owner->links[passed->conditional].node;
+        memcpy(values[passed->parameter], fresh ? &node->fresh_condition : &node->condition,
+               sizeof(node->condition));
     }
 }
 
@@ -110,26 +110,26 @@ static pdl_status add_conditional(struct build *build, CUgraph graph, struct pdl
     static const CUgraphConditionalNodeType types[] = {
         /* from PDL_NODE_IF on */
         CU_GRAPH_COND_TYPE_IF, CU_GRAPH_COND_TYPE_WHILE, CU_GRAPH_COND_TYPE_SWITCH};
-    struct pdl_part *part = link->part;
+    struct pdl_link_node *node = link->node;
     CUgraphNodeParams params;
     memset(&params, 0, sizeof(params));
     params.type = CU_GRAPH_NODE_TYPE_CONDITIONAL;
-    params.conditional.handle = part->fresh_condition;
-    params.conditional.type = types[part->node.kind - PDL_NODE_IF];
-    params.conditional.size = part->node.bodies;
+    params.conditional.handle = node->fresh_condition;
+    params.conditional.type = types[node->desc.kind - PDL_NODE_IF];
+    params.conditional.size = node->desc.bodies;
     params.conditional.ctx = build->context;
     pdl_status status =
-        pdl_node_add_any(part->bodies[0].chain->driver, graph, &params, build->edges,
+        pdl_node_add_any(node->bodies[0].chain->driver, graph, &params, build->edges,
                          build->edge_count, false, doing, &link->fresh.node);
-    for (uint32_t i = 0; i < part->node.bodies && status == PDL_SUCCESS; i++) {
-        part->bodies[i].fresh = params.conditional.phGraph_out[i];
-        status = add_links(part->bodies[i].chain, build, part->bodies[i].fresh);
+    for (uint32_t i = 0; i < node->desc.bodies && status == PDL_SUCCESS; i++) {
+        node->bodies[i].fresh = params.conditional.phGraph_out[i];
+        status = add_links(node->bodies[i].chain, build, node->bodies[i].fresh);
     }
     return status;
 }
 
-static pdl_status add_part(const struct pdl_chain *chain, struct build *build, CUgraph graph,
-                           uint32_t index)
+static pdl_status add_other(const struct pdl_chain *chain, struct build *build, CUgraph graph,
+                            uint32_t index)
 {
     struct pdl_link *link = &chain->links[index];
     char doing[64];
@@ -139,18 +139,18 @@ static pdl_status add_part(const struct pdl_chain *chain, struct build *build, C
     if (decided != PDL_SUCCESS) {
         return decided;
     }
-    if (link->part->piece != NULL) {
-        struct pdl_piece *const piece = link->part->piece;
+    if (link->node->subgraph != NULL) {
+        struct pdl_subgraph *const subgraph = link->node->subgraph;
         const pdl_status status =
-            pdl_piece_place(piece, graph, build->context, build->edges, build->edge_count,
-                            build->beside, doing, &link->fresh.node);
-        build->beside = piece->placed && piece->beside_count > 0 ? piece : build->beside;
+            pdl_subgraph_place(subgraph, graph, build->context, build->edges, build->edge_count,
+                               build->beside, doing, &link->fresh.node);
+        build->beside = subgraph->placed && subgraph->beside_count > 0 ? subgraph : build->beside;
         return status;
     }
-    if (pdl_part_is_conditional(link->part->node.kind)) {
+    if (pdl_link_node_is_conditional(link->node->desc.kind)) {
         return add_conditional(build, graph, link, doing);
     }
-    pdl_part_params(&link->part->node, build->context, &params);
+    pdl_link_node_params(&link->node->desc, build->context, &params);
     return pdl_node_add_any(chain->driver, graph, &params, build->edges, build->edge_count, false,
                             doing, &link->fresh.node);
 }
@@ -160,16 +160,16 @@ static pdl_status make_conditions(const struct pdl_chain *chain, const struct bu
                                   CUgraph graph)
 {
     for (uint32_t i = 0; i < chain->count; i++) {
-        struct pdl_part *part = chain->links[i].part;
-        if (part == NULL || !pdl_part_is_conditional(part->node.kind)) {
+        struct pdl_link_node *node = chain->links[i].node;
+        if (node == NULL || !pdl_link_node_is_conditional(node->desc.kind)) {
             continue;
         }
-        if (part->node.kind == PDL_NODE_WHILE && part->bodies[0].chain->count == 0) {
+        if (node->desc.kind == PDL_NODE_WHILE && node->bodies[0].chain->count == 0) {
             return PDL_FAIL(PDL_ERROR_NOT_BUILT,
                             "link %u is a while whose body has no links, so nothing ends it", i);
         }
         const CUresult result = chain->driver->cuGraphConditionalHandleCreate(
-            &part->fresh_condition, graph, build->context, part->node.initial,
+            &node->fresh_condition, graph, build->context, node->desc.initial,
             CU_GRAPH_COND_ASSIGN_DEFAULT);
         if (result != CUDA_SUCCESS) {
             return pdl_error_from_cuda(chain->driver, "cuGraphConditionalHandleCreate",
@@ -181,7 +181,7 @@ static pdl_status make_conditions(const struct pdl_chain *chain, const struct bu
 
 static pdl_status add_links(struct pdl_chain *chain, struct build *build, CUgraph graph)
 {
-    const struct pdl_piece *const outer = build->beside; /* of another graph */
+    const struct pdl_subgraph *const outer = build->beside; /* of another graph */
     pdl_status status = make_conditions(chain, build, graph);
     uint32_t *const order = pdl_chain_order(chain);
     if (status == PDL_SUCCESS && order == NULL) {
@@ -192,7 +192,7 @@ static pdl_status add_links(struct pdl_chain *chain, struct build *build, CUgrap
         const bool kernel = chain->links[order[i]].kernel != NULL;
         status = find_edges(chain, build, order[i]);
         if (status == PDL_SUCCESS) {
-            status = (kernel ? add_kernel : add_part)(chain, build, graph, order[i]);
+            status = (kernel ? add_kernel : add_other)(chain, build, graph, order[i]);
         }
     }
     free(order);
@@ -203,7 +203,7 @@ static pdl_status add_links(struct pdl_chain *chain, struct build *build, CUgrap
 /* ---- building ------------------------------------------------------------------------------- */
 
 /* Puts what was built in force, or the conditions of the last build back. */
-/* NOLINTNEXTLINE(misc-no-recursion): bodies, no deeper than PDL_PIECE_DEPTH */
+/* NOLINTNEXTLINE(misc-no-recursion): bodies, no deeper than PDL_SUBGRAPH_DEPTH */
 static void settle(struct pdl_chain *chain, bool built)
 {
     for (uint32_t i = 0; i < chain->count; i++) {
@@ -213,13 +213,13 @@ static void settle(struct pdl_chain *chain, bool built)
         } else if (link->kernel != NULL) {
             pdl_chain_pass(link, link->arguments->pointers, false);
         }
-        for (uint32_t b = 0; link->part != NULL && b < link->part->node.bodies; b++) {
-            const struct pdl_part_body *body = &link->part->bodies[b];
+        for (uint32_t b = 0; link->node != NULL && b < link->node->desc.bodies; b++) {
+            const struct pdl_body *body = &link->node->bodies[b];
             settle(body->chain, built);
             body->chain->graph = built ? body->fresh : body->chain->graph;
         }
-        if (link->part != NULL && built) {
-            link->part->condition = link->part->fresh_condition;
+        if (link->node != NULL && built) {
+            link->node->condition = link->node->fresh_condition;
         }
     }
 }

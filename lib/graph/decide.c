@@ -13,14 +13,14 @@
 /* Why a kernel may not overlap a link: the least of what there is against the nodes at its end. */
 static pdl_status after(const struct pdl_link *link, pdl_reason *reason)
 {
-    const struct pdl_piece *piece = link->part != NULL ? link->part->piece : NULL;
+    const struct pdl_subgraph *subgraph = link->node != NULL ? link->node->subgraph : NULL;
     pdl_status status = PDL_SUCCESS;
     *reason = link->kernel != NULL ? PDL_REASON_GRANTED : PDL_REASON_NODE;
-    for (uint32_t i = 0; piece != NULL && i < piece->exit_count && status == PDL_SUCCESS &&
+    for (uint32_t i = 0; subgraph != NULL && i < subgraph->exit_count && status == PDL_SUCCESS &&
                          *reason != PDL_REASON_GRANTED;
          i++) {
         pdl_reason exit = PDL_REASON_NODE;
-        status = pdl_piece_exit(piece, i, &exit);
+        status = pdl_subgraph_exit(subgraph, i, &exit);
         *reason = exit != PDL_REASON_NODE ? exit : *reason;
     }
     return status;
@@ -44,13 +44,13 @@ static pdl_status after_all(const struct pdl_chain *chain, uint32_t link, pdl_re
 pdl_status pdl_chain_decide(const struct pdl_chain *chain, uint32_t link, pdl_reason *reason)
 {
     const struct pdl_link *of = &chain->links[link];
-    const struct pdl_piece *piece = of->part != NULL ? of->part->piece : NULL;
+    const struct pdl_subgraph *subgraph = of->node != NULL ? of->node->subgraph : NULL;
     uint32_t count = 0;
     (void)pdl_chain_dependencies(chain, link, &count);
     if (of->kernel == NULL) {
-        const bool in_place = piece != NULL && piece->in_place;
+        const bool in_place = subgraph != NULL && subgraph->in_place;
         *reason = in_place ? PDL_REASON_NOT_REQUESTED : PDL_REASON_NODE;
-        return in_place && piece->overlaps ? after_all(chain, link, reason) : PDL_SUCCESS;
+        return in_place && subgraph->overlaps ? after_all(chain, link, reason) : PDL_SUCCESS;
     }
     if (*reason != PDL_REASON_GRANTED || count == 0) {
         return PDL_SUCCESS;
@@ -109,7 +109,7 @@ static pdl_status explain(struct pdl_chain *chain, uint32_t index, pdl_chain_rep
         return status;
     }
     const struct pdl_link *link = &chain->links[index];
-    const struct pdl_piece *piece = link->part != NULL ? link->part->piece : NULL;
+    const struct pdl_subgraph *subgraph = link->node != NULL ? link->node->subgraph : NULL;
     const uint32_t *on = pdl_chain_dependencies(chain, index, &known.dependencies);
     struct pdl_built is = link->built;
     status = known.built ? PDL_SUCCESS : look_ahead(chain, index, &is, &known.device);
@@ -119,9 +119,9 @@ static pdl_status explain(struct pdl_chain *chain, uint32_t index, pdl_chain_rep
     known.overlap = is.reason == PDL_REASON_GRANTED && known.dependencies > 0;
     known.overlap_reason = (uint32_t)is.reason;
     known.kernel = link->kernel;
-    known.kind = link->part != NULL ? link->part->node.kind : known.kind;
-    known.nodes = piece != NULL && piece->in_place
-                      ? (uint32_t)piece->picture.node_count - (piece->anchor != NULL)
+    known.kind = link->node != NULL ? link->node->desc.kind : known.kind;
+    known.nodes = subgraph != NULL && subgraph->in_place
+                      ? (uint32_t)subgraph->snapshot.node_count - (subgraph->anchor != NULL)
                       : 1;
     if (link->kernel != NULL) {
         const uint32_t grid[] = {is.params.gridDimX, is.params.gridDimY, is.params.gridDimZ};
@@ -179,14 +179,14 @@ pdl_status pdl_chain_graph(pdl_chain *chain, struct CUgraph_st **graph)
     return pdl_chain_leave(chain, status);
 }
 
-/* NOLINTNEXTLINE(misc-no-recursion): bodies, no deeper than PDL_PIECE_DEPTH */
+/* NOLINTNEXTLINE(misc-no-recursion): bodies, no deeper than PDL_SUBGRAPH_DEPTH */
 static pdl_status count_edges(const struct pdl_chain *chain, pdl_census *known)
 {
     pdl_status status = pdl_census_add(chain->driver, chain->graph, true, known);
     for (uint32_t i = 0; i < chain->count; i++) {
-        const struct pdl_part *part = chain->links[i].part;
-        for (uint32_t b = 0; part != NULL && b < part->node.bodies && status == PDL_SUCCESS; b++) {
-            status = count_edges(part->bodies[b].chain, known);
+        const struct pdl_link_node *node = chain->links[i].node;
+        for (uint32_t b = 0; node != NULL && b < node->desc.bodies && status == PDL_SUCCESS; b++) {
+            status = count_edges(node->bodies[b].chain, known);
         }
     }
     return status;

@@ -6,7 +6,7 @@
 #include "core/error.h"
 #include "core/sized.h"
 
-const char *pdl_part_name(uint32_t kind)
+const char *pdl_link_node_name(uint32_t kind)
 {
     static const char *const names[] = {
         [PDL_NODE_KERNEL] = "a kernel",
@@ -81,7 +81,7 @@ static pdl_status check_fields(const pdl_chain_node *node)
             return PDL_FAIL_FIELD(PDL_ERROR_DESC_FIELD, fields[i].name,
                                   zero ? "%s is 0, and %s needs it"
                                        : "%s is set, and %s does not have it",
-                                  fields[i].name, pdl_part_name(node->kind));
+                                  fields[i].name, pdl_link_node_name(node->kind));
         }
     }
     return PDL_SUCCESS;
@@ -145,28 +145,28 @@ static pdl_status check_memory(pdl_chain_node *node)
 
 static pdl_status check_conditional(const struct pdl_driver *driver, pdl_chain_node *node)
 {
-    const uint32_t most = node->kind == PDL_NODE_SWITCH ? PDL_PART_BODIES
+    const uint32_t most = node->kind == PDL_NODE_SWITCH ? PDL_SWITCH_BODIES
                           : node->kind == PDL_NODE_IF   ? 2
                                                         : 1;
     node->bodies = node->bodies != 0 ? node->bodies : 1;
     const bool newer = node->kind == PDL_NODE_SWITCH || node->bodies > 1;
     if (node->bodies > most) {
         return PDL_FAIL_FIELD(PDL_ERROR_DESC_FIELD, "bodies", "bodies is %u and %s has at most %u",
-                              node->bodies, pdl_part_name(node->kind), most);
+                              node->bodies, pdl_link_node_name(node->kind), most);
     }
     if (newer && driver->version < 12080) {
         return PDL_FAIL_FIELD(PDL_ERROR_NOT_SUPPORTED,
                               node->kind == PDL_NODE_IF ? "bodies" : "kind",
                               "%s with %u bodies needs a driver of CUDA 12.8 or newer, this one is "
                               "%d.%d",
-                              pdl_part_name(node->kind), node->bodies, driver->version / 1000,
+                              pdl_link_node_name(node->kind), node->bodies, driver->version / 1000,
                               driver->version % 1000 / 10);
     }
     return PDL_SUCCESS;
 }
 
-pdl_status pdl_part_check(const struct pdl_driver *driver, const pdl_chain_node *given,
-                          bool in_body, pdl_chain_node *whole)
+pdl_status pdl_link_node_check(const struct pdl_driver *driver, const pdl_chain_node *given,
+                               bool in_body, pdl_chain_node *whole)
 {
     pdl_status status = pdl_sized_resize(whole, sizeof(*whole), given,
                                          offsetof(pdl_chain_node, destination), "node");
@@ -187,17 +187,18 @@ pdl_status pdl_part_check(const struct pdl_driver *driver, const pdl_chain_node 
         return PDL_FAIL_FIELD(PDL_ERROR_NOT_SUPPORTED, "kind",
                               "the body of a conditional cannot have %s: CUDA accepts kernels, "
                               "memsets, copies, graphs, conditionals and empty nodes there",
-                              pdl_part_name(whole->kind));
+                              pdl_link_node_name(whole->kind));
     }
     if ((MEMORY >> whole->kind & 1) != 0) {
         return check_memory(whole);
     }
-    return pdl_part_is_conditional(whole->kind) ? check_conditional(driver, whole) : PDL_SUCCESS;
+    return pdl_link_node_is_conditional(whole->kind) ? check_conditional(driver, whole)
+                                                     : PDL_SUCCESS;
 }
 
 /* ---- the driver's parameters ---------------------------------------------------------------- */
 
-void pdl_part_params(const pdl_chain_node *node, CUcontext context, CUgraphNodeParams *params)
+void pdl_link_node_params(const pdl_chain_node *node, CUcontext context, CUgraphNodeParams *params)
 {
     CUDA_MEMCPY3D *copy = &params->memcpy.copyParams;
     memset(params, 0, sizeof(*params));

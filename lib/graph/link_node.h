@@ -7,35 +7,35 @@
 
 #include "graph/subgraph.h"
 
-#define PDL_PART_BODIES 65536 /* of a switch, at most */
+#define PDL_SWITCH_BODIES 65536 /* of a switch, at most */
 
-struct pdl_part_body {
+struct pdl_body {
     struct pdl_chain *chain; /* owned */
     CUgraph fresh;           /* of a build in progress */
 };
 
-struct pdl_part {
-    pdl_chain_node node;                      /* whole; `graph` is not used */
-    struct pdl_piece *piece;                  /* owned; GRAPH and CAPTURE */
-    struct pdl_part_body *bodies;             /* owned; node.bodies of them, of a conditional */
+struct pdl_link_node {
+    pdl_chain_node desc;                      /* whole; `graph` is not used */
+    struct pdl_subgraph *subgraph;            /* owned; GRAPH and CAPTURE */
+    struct pdl_body *bodies;                  /* owned; desc.bodies of them, of a conditional */
     CUgraphConditionalHandle condition;       /* of the last build */
     CUgraphConditionalHandle fresh_condition; /* of a build in progress */
 };
 
 /* Whether a kind has a condition and bodies. */
-static inline bool pdl_part_is_conditional(uint32_t kind)
+static inline bool pdl_link_node_is_conditional(uint32_t kind)
 {
     return kind >= PDL_NODE_IF && kind <= PDL_NODE_SWITCH;
 }
 
 /* What a kind is called in messages, with its article. */
-const char *pdl_part_name(uint32_t kind);
+const char *pdl_link_node_name(uint32_t kind);
 
 /* Checks a description, and makes it whole: what has a default gets it. */
-pdl_status pdl_part_check(const struct pdl_driver *driver, const pdl_chain_node *given,
-                          bool in_body, pdl_chain_node *whole);
+pdl_status pdl_link_node_check(const struct pdl_driver *driver, const pdl_chain_node *given,
+                               bool in_body, pdl_chain_node *whole);
 
 /* The driver's parameters of a kind without a graph. */
-void pdl_part_params(const pdl_chain_node *node, CUcontext context, CUgraphNodeParams *params);
+void pdl_link_node_params(const pdl_chain_node *node, CUcontext context, CUgraphNodeParams *params);
 
 #endif /* PDL_LIB_LINK_NODE_H */

@@ -116,20 +116,20 @@ pdl_status pdl_chain_create(const pdl_chain_options *options, pdl_chain **chain)
     return PDL_SUCCESS;
 }
 
-/* NOLINTBEGIN(misc-no-recursion): bodies, no deeper than PDL_PIECE_DEPTH */
+/* NOLINTBEGIN(misc-no-recursion): bodies, no deeper than PDL_SUBGRAPH_DEPTH */
 static void free_links(struct pdl_chain *chain);
 
 void pdl_chain_free_link(const struct pdl_link *link)
 {
-    struct pdl_part *part = link->part;
-    if (part != NULL) {
-        for (uint32_t i = 0; part->bodies != NULL && i < part->node.bodies; i++) {
-            free_links(part->bodies[i].chain);
+    struct pdl_link_node *node = link->node;
+    if (node != NULL) {
+        for (uint32_t i = 0; node->bodies != NULL && i < node->desc.bodies; i++) {
+            free_links(node->bodies[i].chain);
         }
-        free(part->bodies);
-        pdl_piece_destroy(part->piece);
+        free(node->bodies);
+        pdl_subgraph_destroy(node->subgraph);
     }
-    free(part);
+    free(node);
     free((void *)link->desc.extra_attributes);
     free(link->arguments);
     free(link->passed);
@@ -269,22 +269,22 @@ pdl_status pdl_chain_add(pdl_chain *chain, pdl_kernel *kernel, const pdl_launch_
 /* ---- other nodes ---------------------------------------------------------------------------- */
 
 static pdl_status clone_graph(const struct pdl_driver *driver, CUgraph graph, bool in_body,
-                              struct pdl_piece **piece)
+                              struct pdl_subgraph **subgraph)
 {
-    pdl_status status = pdl_piece_check(driver, graph, in_body);
+    pdl_status status = pdl_subgraph_check(driver, graph, in_body);
     if (status == PDL_SUCCESS) {
-        status = pdl_piece_create(driver, piece);
+        status = pdl_subgraph_create(driver, subgraph);
     }
     if (status != PDL_SUCCESS) {
         return status;
     }
-    const CUresult result = driver->cuGraphClone(&(*piece)->graph, graph);
+    const CUresult result = driver->cuGraphClone(&(*subgraph)->graph, graph);
     if (result != CUDA_SUCCESS) {
-        (*piece)->graph = NULL;
+        (*subgraph)->graph = NULL;
         return pdl_error_from_cuda(driver, "cuGraphClone", (int32_t)result,
                                    "to add a graph to a chain");
     }
-    return pdl_piece_finish(*piece, in_body);
+    return pdl_subgraph_finish(*subgraph, in_body);
 }
 
 static pdl_status check_depth(const struct pdl_chain *chain)
@@ -293,50 +293,50 @@ static pdl_status check_depth(const struct pdl_chain *chain)
     for (const struct pdl_chain *at = chain; at != NULL; at = at->parent) {
         depth++;
     }
-    return depth <= PDL_PIECE_DEPTH
+    return depth <= PDL_SUBGRAPH_DEPTH
                ? PDL_SUCCESS
                : PDL_FAIL_FIELD(PDL_ERROR_NOT_SUPPORTED, "kind",
                                 "conditionals are in each other more than %d deep",
-                                PDL_PIECE_DEPTH);
+                                PDL_SUBGRAPH_DEPTH);
 }
 
-static pdl_status make_bodies(struct pdl_chain *chain, struct pdl_part *part)
+static pdl_status make_bodies(struct pdl_chain *chain, struct pdl_link_node *node)
 {
-    bool enough = (part->bodies = calloc(part->node.bodies, sizeof(*part->bodies))) != NULL;
-    for (uint32_t i = 0; enough && i < part->node.bodies; i++) {
-        part->bodies[i].chain = make_chain(chain->driver, chain, chain->count);
-        enough = part->bodies[i].chain != NULL;
+    bool enough = (node->bodies = calloc(node->desc.bodies, sizeof(*node->bodies))) != NULL;
+    for (uint32_t i = 0; enough && i < node->desc.bodies; i++) {
+        node->bodies[i].chain = make_chain(chain->driver, chain, chain->count);
+        enough = node->bodies[i].chain != NULL;
     }
     return enough ? PDL_SUCCESS
-                  : PDL_FAIL(PDL_ERROR_OUT_OF_MEMORY, "no memory for %u bodies", part->node.bodies);
+                  : PDL_FAIL(PDL_ERROR_OUT_OF_MEMORY, "no memory for %u bodies", node->desc.bodies);
 }
 
-static pdl_status add_node(struct pdl_chain *chain, const pdl_chain_node *node, uint32_t *link)
+static pdl_status add_node(struct pdl_chain *chain, const pdl_chain_node *given, uint32_t *link)
 {
     struct pdl_link made = {.kernel = NULL};
     pdl_chain_node whole;
     pdl_status status = pdl_chain_check_idle(chain);
     if (status == PDL_SUCCESS) {
-        status = pdl_part_check(chain->driver, node, chain->root != chain, &whole);
+        status = pdl_link_node_check(chain->driver, given, chain->root != chain, &whole);
     }
-    if (status == PDL_SUCCESS && pdl_part_is_conditional(whole.kind)) {
+    if (status == PDL_SUCCESS && pdl_link_node_is_conditional(whole.kind)) {
         status = check_depth(chain);
     }
     if (status != PDL_SUCCESS) {
         return status;
     }
-    struct pdl_part *part = calloc(1, sizeof(*part));
-    if (part == NULL) {
+    struct pdl_link_node *node = calloc(1, sizeof(*node));
+    if (node == NULL) {
         return PDL_FAIL(PDL_ERROR_OUT_OF_MEMORY, "no memory for link %u", chain->count);
     }
-    made.part = part;
-    part->node = whole;
-    part->node.graph = NULL;
+    made.node = node;
+    node->desc = whole;
+    node->desc.graph = NULL;
     if (whole.kind == PDL_NODE_GRAPH) {
-        status = clone_graph(chain->driver, whole.graph, chain->root != chain, &part->piece);
+        status = clone_graph(chain->driver, whole.graph, chain->root != chain, &node->subgraph);
     }
     if (status == PDL_SUCCESS && whole.bodies > 0) {
-        status = make_bodies(chain, part);
+        status = make_bodies(chain, node);
     }
     if (status != PDL_SUCCESS) {
         pdl_chain_free_link(&made);
@@ -355,8 +355,9 @@ pdl_status pdl_chain_add_node(pdl_chain *chain, const pdl_chain_node *node, uint
 static pdl_status check_conditional(const struct pdl_chain *chain, uint32_t link, const char *name)
 {
     const pdl_status status = pdl_chain_check_link(chain, link, name);
-    if (status == PDL_SUCCESS && (chain->links[link].part == NULL ||
-                                  !pdl_part_is_conditional(chain->links[link].part->node.kind))) {
+    if (status == PDL_SUCCESS &&
+        (chain->links[link].node == NULL ||
+         !pdl_link_node_is_conditional(chain->links[link].node->desc.kind))) {
         return PDL_FAIL_FIELD(
             PDL_ERROR_INVALID_ARGUMENT, name,
             "link %u is %s: only an if, a while and a switch have a condition and "
@@ -373,14 +374,14 @@ static pdl_status find_body(const struct pdl_chain *chain, uint32_t link, uint32
     if (status != PDL_SUCCESS) {
         return status;
     }
-    const struct pdl_part *part = chain->links[link].part;
-    if (body == NULL || index >= part->node.bodies) {
+    const struct pdl_link_node *node = chain->links[link].node;
+    if (body == NULL || index >= node->desc.bodies) {
         return PDL_FAIL_FIELD(PDL_ERROR_INVALID_ARGUMENT, body == NULL ? "body" : "index",
                               body == NULL ? "body is NULL"
                                            : "index is %u and link %u has %u bodies",
-                              index, link, part->node.bodies);
+                              index, link, node->desc.bodies);
     }
-    *body = part->bodies[index].chain;
+    *body = node->bodies[index].chain;
     return PDL_SUCCESS;
 }
 

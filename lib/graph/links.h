@@ -28,9 +28,9 @@ struct pdl_passed {
 };
 
 struct pdl_link {
-    pdl_kernel *kernel;    /* NULL: another node */
-    struct pdl_part *part; /* owned; that node, or NULL */
-    pdl_launch_desc desc;  /* whole; its extra_attributes are owned */
+    pdl_kernel *kernel;         /* NULL: another node */
+    struct pdl_link_node *node; /* owned; that node, or NULL */
+    pdl_launch_desc desc;       /* whole; its extra_attributes are owned */
     struct pdl_arguments *arguments;
     uint32_t passed_count;
     size_t passed_capacity;
@@ -66,9 +66,9 @@ struct pdl_chain {
     uint64_t searches; /* through the dependencies, so far */
     CUgraph graph;     /* what was built last, or NULL; also of a body */
     CUgraphExec exec;
-    struct pdl_piece *capture; /* in progress, or NULL, */
-    struct pdl_chain *target;  /* for this chain, */
-    CUstream capturing;        /* in this stream */
+    struct pdl_subgraph *capture; /* in progress, or NULL, */
+    struct pdl_chain *target;     /* for this chain, */
+    CUstream capturing;           /* in this stream */
 };
 
 /* One thread at a time: every public call enters first, and returns through leave. */
@@ -120,13 +120,14 @@ pdl_status pdl_chain_check_kernel(const struct pdl_chain *chain, uint32_t link);
 /* What a link is called in messages. */
 static inline const char *pdl_chain_kind_name(const struct pdl_link *link)
 {
-    return pdl_part_name(link->part != NULL ? link->part->node.kind : (uint32_t)PDL_NODE_KERNEL);
+    return pdl_link_node_name(link->node != NULL ? link->node->desc.kind
+                                                 : (uint32_t)PDL_NODE_KERNEL);
 }
 
 /* Whether the next link does not depend on this one by itself. */
 static inline bool pdl_chain_is_aside(const struct pdl_link *link)
 {
-    return link->part != NULL && link->part->node.kind == PDL_NODE_EVENT_RECORD;
+    return link->node != NULL && link->node->desc.kind == PDL_NODE_EVENT_RECORD;
 }
 
 /* Ends a capture in progress and forgets what it has. */

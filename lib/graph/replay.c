@@ -127,14 +127,14 @@ static pdl_status change_built(const struct pdl_chain *chain, uint32_t index,
     const struct pdl_driver *driver = chain->driver;
     const char *const call = "cuGraphExecNodeSetParams";
     CUgraphNodeParams params;
-    pdl_part_params(node, chain->root->context, &params);
+    pdl_link_node_params(node, chain->root->context, &params);
     const CUresult result = driver->cuGraphExecNodeSetParams(
         chain->root->exec, chain->links[index].built.node, &params);
     if (result == CUDA_ERROR_INVALID_VALUE || result == CUDA_ERROR_NOT_SUPPORTED) {
         return pdl_error_set(PDL_ERROR_REBUILD, call, "node", (int32_t)result,
                              "the driver does not change link %u, %s, in this way in a built chain "
                              "(%s): call pdl_chain_reset(), then this, then pdl_chain_build()",
-                             index, pdl_part_name(node->kind),
+                             index, pdl_link_node_name(node->kind),
                              pdl_driver_result_name(driver, result));
     }
     return result == CUDA_SUCCESS
@@ -147,24 +147,24 @@ static pdl_status set_node(struct pdl_chain *chain, uint32_t index, const pdl_ch
     pdl_chain_node whole;
     pdl_status status = pdl_chain_check_link(chain, index, "link");
     if (status == PDL_SUCCESS) {
-        status = pdl_part_check(chain->driver, node, chain->root != chain, &whole);
+        status = pdl_link_node_check(chain->driver, node, chain->root != chain, &whole);
     }
     if (status != PDL_SUCCESS) {
         return status;
     }
     const struct pdl_link *link = &chain->links[index];
-    const uint32_t kind = link->part != NULL ? link->part->node.kind : PDL_NODE_KERNEL;
+    const uint32_t kind = link->node != NULL ? link->node->desc.kind : PDL_NODE_KERNEL;
     if (!can_change(kind) || whole.kind != kind) {
         return PDL_FAIL_FIELD(PDL_ERROR_INVALID_ARGUMENT, "node",
                               can_change(kind)
                                   ? "link %u is %s and cannot become %s"
                                   : "link %u is %s: only memsets, copies, host functions and "
                                     "events can be changed, not into %s",
-                              index, pdl_part_name(kind), pdl_part_name(whole.kind));
+                              index, pdl_link_node_name(kind), pdl_link_node_name(whole.kind));
     }
     status = chain->root->built ? change_built(chain, index, &whole) : PDL_SUCCESS;
     if (status == PDL_SUCCESS) {
-        link->part->node = whole;
+        link->node->desc = whole;
     }
     return status;
 }

@@ -5,7 +5,7 @@
 
 #include "graph/node.h"
 
-struct pdl_picture_node {
+struct pdl_snapshot_node {
     CUgraphNode handle;
     CUgraphNodeType type;
     uint32_t first_edge; /* of those that end here, in `incoming` */
@@ -15,10 +15,10 @@ struct pdl_picture_node {
 };
 
 /* Nodes are sorted by handle, edges by the node where they end. */
-struct pdl_picture {
+struct pdl_snapshot {
     const struct pdl_driver *driver;
     CUgraphNode *listed; /* nodes in the order of the driver */
-    struct pdl_picture_node *nodes;
+    struct pdl_snapshot_node *nodes;
     size_t node_count;
     CUgraphNode *from;
     CUgraphNode *to;
@@ -28,15 +28,16 @@ struct pdl_picture {
     uint32_t *stack;    /* room for the index of each node */
 };
 
-/* Takes the picture of a graph. On failure there is nothing to forget. */
-pdl_status pdl_picture_take(const struct pdl_driver *driver, CUgraph graph,
-                            struct pdl_picture *picture);
-void pdl_picture_forget(struct pdl_picture *picture);
+/* Takes the snapshot of a graph. On failure there is nothing to forget. */
+pdl_status pdl_snapshot_take(const struct pdl_driver *driver, CUgraph graph,
+                             struct pdl_snapshot *snapshot);
+void pdl_snapshot_forget(struct pdl_snapshot *snapshot);
 
-/* A node of the picture by its handle, which must be in it. */
-struct pdl_picture_node *pdl_picture_find(const struct pdl_picture *picture, CUgraphNode handle);
+/* A node of the snapshot by its handle, which must be in it. */
+struct pdl_snapshot_node *pdl_snapshot_find(const struct pdl_snapshot *snapshot,
+                                            CUgraphNode handle);
 
 /* The pdl_edge_kind of edge data, or PDL_EDGE_KINDS if it is unknown. */
-uint32_t pdl_picture_edge_kind(const CUgraphEdgeData *data);
+uint32_t pdl_snapshot_edge_kind(const CUgraphEdgeData *data);
 
 #endif /* PDL_LIB_SNAPSHOT_H */

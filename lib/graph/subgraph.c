@@ -10,55 +10,55 @@
 /* A list of `count` at least has one element: NULL is for no memory. */
 #define LIST(count, type) calloc((count) + 1, sizeof(type))
 
-pdl_status pdl_piece_create(const struct pdl_driver *driver, struct pdl_piece **piece)
+pdl_status pdl_subgraph_create(const struct pdl_driver *driver, struct pdl_subgraph **subgraph)
 {
-    struct pdl_piece *made = calloc(1, sizeof(*made));
+    struct pdl_subgraph *made = calloc(1, sizeof(*made));
     if (made == NULL) {
-        return PDL_FAIL(PDL_ERROR_OUT_OF_MEMORY, "no memory for a part of a chain");
+        return PDL_FAIL(PDL_ERROR_OUT_OF_MEMORY, "no memory for a subgraph");
     }
     made->driver = driver;
-    *piece = made;
+    *subgraph = made;
     return PDL_SUCCESS;
 }
 
-void pdl_piece_destroy(struct pdl_piece *piece)
+void pdl_subgraph_destroy(struct pdl_subgraph *subgraph)
 {
-    if (piece == NULL) {
+    if (subgraph == NULL) {
         return;
     }
-    if (piece->graph != NULL) {
-        (void)piece->driver->cuGraphDestroy(piece->graph);
+    if (subgraph->graph != NULL) {
+        (void)subgraph->driver->cuGraphDestroy(subgraph->graph);
     }
-    pdl_picture_forget(&piece->picture);
-    free(piece->ends);
-    free(piece->exits);
-    free(piece->copies);
-    free(piece);
+    pdl_snapshot_forget(&subgraph->snapshot);
+    free(subgraph->ends);
+    free(subgraph->exits);
+    free(subgraph->copies);
+    free(subgraph);
 }
 
-/* ---- what a piece can have ------------------------------------------------------------------ */
+/* ---- what a subgraph can have ------------------------------------------------------------------ */
 
 static pdl_status check_graph(const struct pdl_driver *driver, CUgraph graph, bool in_body,
                               unsigned depth);
 
 /* Checks the nodes of a graph and of its child graphs. *copied: whether each can be copied. */
-/* NOLINTBEGIN(misc-no-recursion): no deeper than PDL_PIECE_DEPTH */
-static pdl_status check_nodes(const struct pdl_picture *picture, bool in_body, unsigned depth,
+/* NOLINTBEGIN(misc-no-recursion): no deeper than PDL_SUBGRAPH_DEPTH */
+static pdl_status check_nodes(const struct pdl_snapshot *snapshot, bool in_body, unsigned depth,
                               bool *copied)
 {
-    for (size_t i = 0; i < picture->node_count; i++) {
+    for (size_t i = 0; i < snapshot->node_count; i++) {
         CUgraph graph = NULL;
         pdl_status status = PDL_SUCCESS;
-        switch ((int)picture->nodes[i].type) {
+        switch ((int)snapshot->nodes[i].type) {
         case CU_GRAPH_NODE_TYPE_KERNEL:
         case CU_GRAPH_NODE_TYPE_MEMCPY:
         case CU_GRAPH_NODE_TYPE_MEMSET:
         case CU_GRAPH_NODE_TYPE_EMPTY:
             continue;
         case CU_GRAPH_NODE_TYPE_GRAPH:
-            status = pdl_node_child(picture->driver, picture->nodes[i].handle, &graph);
+            status = pdl_node_child(snapshot->driver, snapshot->nodes[i].handle, &graph);
             if (status == PDL_SUCCESS) {
-                status = check_graph(picture->driver, graph, in_body, depth + 1);
+                status = check_graph(snapshot->driver, graph, in_body, depth + 1);
             }
             if (status != PDL_SUCCESS) {
                 return status;
@@ -85,7 +85,7 @@ static pdl_status check_nodes(const struct pdl_picture *picture, bool in_body, u
             return PDL_FAIL(PDL_ERROR_NOT_SUPPORTED,
                             "it has a node of type %d: CUDA accepts kernels, memsets, copies, "
                             "graphs and empty nodes in the body of a conditional",
-                            (int)picture->nodes[i].type);
+                            (int)snapshot->nodes[i].type);
         }
     }
     return PDL_SUCCESS;
@@ -94,45 +94,45 @@ static pdl_status check_nodes(const struct pdl_picture *picture, bool in_body, u
 static pdl_status check_graph(const struct pdl_driver *driver, CUgraph graph, bool in_body,
                               unsigned depth)
 {
-    struct pdl_picture picture;
+    struct pdl_snapshot snapshot;
     bool ignored = true;
-    if (depth > PDL_PIECE_DEPTH) {
+    if (depth > PDL_SUBGRAPH_DEPTH) {
         return PDL_FAIL(PDL_ERROR_NOT_SUPPORTED, "child graphs are in each other more than %d deep",
-                        PDL_PIECE_DEPTH);
+                        PDL_SUBGRAPH_DEPTH);
     }
-    pdl_status status = pdl_picture_take(driver, graph, &picture);
+    pdl_status status = pdl_snapshot_take(driver, graph, &snapshot);
     if (status == PDL_SUCCESS) {
-        status = check_nodes(&picture, in_body, depth, &ignored);
-        pdl_picture_forget(&picture);
+        status = check_nodes(&snapshot, in_body, depth, &ignored);
+        pdl_snapshot_forget(&snapshot);
     }
     return status;
 }
 /* NOLINTEND(misc-no-recursion) */
 
-pdl_status pdl_piece_check(const struct pdl_driver *driver, CUgraph graph, bool in_body)
+pdl_status pdl_subgraph_check(const struct pdl_driver *driver, CUgraph graph, bool in_body)
 {
     return check_graph(driver, graph, in_body, 0);
 }
 
 /* Memsets and copies do not tell their context: that of the kernels is taken, if it is one. */
-static pdl_status find_context(struct pdl_piece *piece)
+static pdl_status find_context(struct pdl_subgraph *subgraph)
 {
-    for (size_t i = 0; i < piece->picture.node_count; i++) {
-        const struct pdl_picture_node *node = &piece->picture.nodes[i];
+    for (size_t i = 0; i < subgraph->snapshot.node_count; i++) {
+        const struct pdl_snapshot_node *node = &subgraph->snapshot.nodes[i];
         CUDA_KERNEL_NODE_PARAMS params;
-        if (node->type != CU_GRAPH_NODE_TYPE_KERNEL || node->handle == piece->anchor) {
+        if (node->type != CU_GRAPH_NODE_TYPE_KERNEL || node->handle == subgraph->anchor) {
             continue;
         }
         memset(&params, 0, sizeof(params));
-        const CUresult result = piece->driver->cuGraphKernelNodeGetParams(node->handle, &params);
+        const CUresult result = subgraph->driver->cuGraphKernelNodeGetParams(node->handle, &params);
         if (result != CUDA_SUCCESS) {
-            return pdl_error_from_cuda(piece->driver, "cuGraphKernelNodeGetParams", (int32_t)result,
-                                       "to read a kernel node");
+            return pdl_error_from_cuda(subgraph->driver, "cuGraphKernelNodeGetParams",
+                                       (int32_t)result, "to read a kernel node");
         }
-        if (params.ctx != NULL && piece->context != NULL && params.ctx != piece->context) {
-            piece->in_place = false;
+        if (params.ctx != NULL && subgraph->context != NULL && params.ctx != subgraph->context) {
+            subgraph->in_place = false;
         }
-        piece->context = params.ctx != NULL ? params.ctx : piece->context;
+        subgraph->context = params.ctx != NULL ? params.ctx : subgraph->context;
     }
     return PDL_SUCCESS;
 }
@@ -140,93 +140,93 @@ static pdl_status find_context(struct pdl_piece *piece)
 /* What find_exits() sees of a node, in seen_by. */
 enum { FOLLOWED = 1, AT_END = 2 };
 
-/* Where the stream's own end is known, that is the end of the piece. A library may have forked off work that the stream
+/* Where the stream's own end is known, that is the end of the subgraph. A library may have forked off work that the stream
  * does not wait for: an event record, say. That holds up no later link, as it would hold up no later launch. */
-static void find_exits(struct pdl_piece *piece)
+static void find_exits(struct pdl_subgraph *subgraph)
 {
-    const struct pdl_picture *picture = &piece->picture;
-    bool as_stream = piece->end_count > 0;
-    for (size_t i = 0; i < picture->edge_count; i++) {
-        pdl_picture_find(picture, picture->from[i])->seen_by = FOLLOWED;
-        piece->overlaps =
-            piece->overlaps || (picture->from[i] == piece->anchor &&
-                                picture->data[i].type != CU_GRAPH_DEPENDENCY_TYPE_DEFAULT);
+    const struct pdl_snapshot *snapshot = &subgraph->snapshot;
+    bool as_stream = subgraph->end_count > 0;
+    for (size_t i = 0; i < snapshot->edge_count; i++) {
+        pdl_snapshot_find(snapshot, snapshot->from[i])->seen_by = FOLLOWED;
+        subgraph->overlaps =
+            subgraph->overlaps || (snapshot->from[i] == subgraph->anchor &&
+                                   snapshot->data[i].type != CU_GRAPH_DEPENDENCY_TYPE_DEFAULT);
     }
-    for (size_t i = 0; i < piece->end_count && as_stream; i++) {
-        struct pdl_picture_node *node = pdl_picture_find(picture, piece->ends[i]);
-        as_stream = node != NULL && node->handle != piece->anchor;
+    for (size_t i = 0; i < subgraph->end_count && as_stream; i++) {
+        struct pdl_snapshot_node *node = pdl_snapshot_find(snapshot, subgraph->ends[i]);
+        as_stream = node != NULL && node->handle != subgraph->anchor;
         if (as_stream) {
             node->seen_by |= AT_END;
         }
     }
-    for (uint32_t i = 0; i < picture->node_count; i++) {
-        const struct pdl_picture_node *node = &picture->nodes[i];
+    for (uint32_t i = 0; i < snapshot->node_count; i++) {
+        const struct pdl_snapshot_node *node = &snapshot->nodes[i];
         if (as_stream ? (node->seen_by & AT_END) != 0
-                      : (node->seen_by & FOLLOWED) == 0 && node->handle != piece->anchor) {
-            piece->exits[piece->exit_count++] = i;
+                      : (node->seen_by & FOLLOWED) == 0 && node->handle != subgraph->anchor) {
+            subgraph->exits[subgraph->exit_count++] = i;
         }
     }
-    for (uint32_t i = 0; i < picture->node_count && as_stream; i++) {
-        if (picture->nodes[i].seen_by == 0 && picture->nodes[i].handle != piece->anchor) {
-            piece->exits[piece->exit_count + piece->beside_count++] = i;
+    for (uint32_t i = 0; i < snapshot->node_count && as_stream; i++) {
+        if (snapshot->nodes[i].seen_by == 0 && snapshot->nodes[i].handle != subgraph->anchor) {
+            subgraph->exits[subgraph->exit_count + subgraph->beside_count++] = i;
         }
     }
 }
 
 /* A child graph would run the anchor. */
-static pdl_status become_child(struct pdl_piece *piece)
+static pdl_status become_child(struct pdl_subgraph *subgraph)
 {
-    piece->in_place = false;
-    if (piece->anchor != NULL) {
-        const CUresult result = piece->driver->cuGraphDestroyNode(piece->anchor);
+    subgraph->in_place = false;
+    if (subgraph->anchor != NULL) {
+        const CUresult result = subgraph->driver->cuGraphDestroyNode(subgraph->anchor);
         if (result != CUDA_SUCCESS) {
-            return pdl_error_from_cuda(piece->driver, "cuGraphDestroyNode", (int32_t)result,
+            return pdl_error_from_cuda(subgraph->driver, "cuGraphDestroyNode", (int32_t)result,
                                        "to make a capture a child graph");
         }
-        piece->anchor = NULL;
+        subgraph->anchor = NULL;
     }
     return PDL_SUCCESS;
 }
 
-pdl_status pdl_piece_finish(struct pdl_piece *piece, bool in_body)
+pdl_status pdl_subgraph_finish(struct pdl_subgraph *subgraph, bool in_body)
 {
-    pdl_status status = pdl_picture_take(piece->driver, piece->graph, &piece->picture);
-    piece->in_place = true;
+    pdl_status status = pdl_snapshot_take(subgraph->driver, subgraph->graph, &subgraph->snapshot);
+    subgraph->in_place = true;
     if (status == PDL_SUCCESS) {
-        status = check_nodes(&piece->picture, in_body, 0, &piece->in_place);
+        status = check_nodes(&subgraph->snapshot, in_body, 0, &subgraph->in_place);
     }
     if (status == PDL_SUCCESS) {
-        status = find_context(piece);
+        status = find_context(subgraph);
     }
     if (status != PDL_SUCCESS) {
         return status;
     }
-    piece->exits = LIST(piece->picture.node_count, *piece->exits);
-    piece->copies = LIST(piece->picture.node_count, *piece->copies);
-    if (piece->exits == NULL || piece->copies == NULL) {
+    subgraph->exits = LIST(subgraph->snapshot.node_count, *subgraph->exits);
+    subgraph->copies = LIST(subgraph->snapshot.node_count, *subgraph->copies);
+    if (subgraph->exits == NULL || subgraph->copies == NULL) {
         return PDL_FAIL(PDL_ERROR_OUT_OF_MEMORY, "no memory for a graph of %zu nodes",
-                        piece->picture.node_count);
+                        subgraph->snapshot.node_count);
     }
-    find_exits(piece);
-    return piece->in_place && piece->exit_count > 0 ? PDL_SUCCESS : become_child(piece);
+    find_exits(subgraph);
+    return subgraph->in_place && subgraph->exit_count > 0 ? PDL_SUCCESS : become_child(subgraph);
 }
 
-pdl_status pdl_piece_exit(const struct pdl_piece *piece, uint32_t exit, pdl_reason *reason)
+pdl_status pdl_subgraph_exit(const struct pdl_subgraph *subgraph, uint32_t exit, pdl_reason *reason)
 {
-    const struct pdl_picture_node *node = &piece->picture.nodes[piece->exits[exit]];
+    const struct pdl_snapshot_node *node = &subgraph->snapshot.nodes[subgraph->exits[exit]];
     bool breaks = false;
     *reason = PDL_REASON_NODE;
-    if (!piece->in_place || node->type != CU_GRAPH_NODE_TYPE_KERNEL) {
+    if (!subgraph->in_place || node->type != CU_GRAPH_NODE_TYPE_KERNEL) {
         return PDL_SUCCESS;
     }
-    const pdl_status status = pdl_neighbour_check(piece->driver, node->handle, &breaks);
+    const pdl_status status = pdl_neighbour_check(subgraph->driver, node->handle, &breaks);
     *reason = breaks ? PDL_REASON_PREDECESSOR : PDL_REASON_GRANTED;
     return status;
 }
 
 /* ---- copying -------------------------------------------------------------------------------- */
 
-static CUresult read_params(const struct pdl_driver *driver, const struct pdl_picture_node *node,
+static CUresult read_params(const struct pdl_driver *driver, const struct pdl_snapshot_node *node,
                             CUcontext context, CUgraphNodeParams *params, const char **call)
 {
     CUDA_KERNEL_NODE_PARAMS kernel;
@@ -285,7 +285,7 @@ static CUresult read_params(const struct pdl_driver *driver, const struct pdl_pi
 }
 
 /* Adds a copy without edges. */
-static pdl_status copy_node(const struct pdl_driver *driver, const struct pdl_picture_node *node,
+static pdl_status copy_node(const struct pdl_driver *driver, const struct pdl_snapshot_node *node,
                             CUgraph graph, CUcontext context, CUgraphNode *copy)
 {
     CUgraphNodeParams params;
@@ -313,81 +313,83 @@ static pdl_status add_edge(const struct pdl_driver *driver, CUgraph graph, CUgra
                                                         (int32_t)result, "to copy an edge");
 }
 
-/* Adds the edges into the copy of a node: those from others of the piece as they are, and those from
- * the anchor as edges from what is before the piece. Behind an anchor, a node without edges was put into the graph beside
+/* Adds the edges into the copy of a node: those from others of the subgraph as they are, and those from
+ * the anchor as edges from what is before the subgraph. Behind an anchor, a node without edges was put into the graph beside
  * the stream. It does not wait for the stream, and comes after what was beside it before: each beginning of its own would
  * cost the driver more than a node on the way. */
-static pdl_status copy_edges(const struct pdl_piece *piece, uint32_t index, CUgraph graph,
-                             const pdl_edge *edges, size_t count, const struct pdl_piece *before)
+static pdl_status copy_edges(const struct pdl_subgraph *subgraph, uint32_t index, CUgraph graph,
+                             const pdl_edge *edges, size_t count, const struct pdl_subgraph *before)
 {
-    const struct pdl_picture *picture = &piece->picture;
-    const struct pdl_picture_node *node = &picture->nodes[index];
-    const bool beside = node->edge_count == 0 && piece->anchor != NULL;
+    const struct pdl_snapshot *snapshot = &subgraph->snapshot;
+    const struct pdl_snapshot_node *node = &snapshot->nodes[index];
+    const bool beside = node->edge_count == 0 && subgraph->anchor != NULL;
     bool first = node->edge_count == 0 && !beside;
     CUgraphEdgeData entry = pdl_edge_data[PDL_EDGE_FULL];
     pdl_status status = PDL_SUCCESS;
     for (uint32_t i = 0; i < node->edge_count && status == PDL_SUCCESS; i++) {
-        const uint32_t edge = picture->incoming[node->first_edge + i];
-        const struct pdl_picture_node *from = pdl_picture_find(picture, picture->from[edge]);
-        if (from->handle == piece->anchor) { /* of two edges, the full one counts */
+        const uint32_t edge = snapshot->incoming[node->first_edge + i];
+        const struct pdl_snapshot_node *from = pdl_snapshot_find(snapshot, snapshot->from[edge]);
+        if (from->handle == subgraph->anchor) { /* of two edges, the full one counts */
             entry = first && entry.type == CU_GRAPH_DEPENDENCY_TYPE_DEFAULT ? entry
-                                                                            : picture->data[edge];
+                                                                            : snapshot->data[edge];
             first = true;
             continue;
         }
-        status = add_edge(piece->driver, graph, piece->copies[from - picture->nodes],
-                          piece->copies[index], &picture->data[edge]);
+        status = add_edge(subgraph->driver, graph, subgraph->copies[from - snapshot->nodes],
+                          subgraph->copies[index], &snapshot->data[edge]);
     }
     for (uint32_t i = 0;
          beside && before != NULL && i < before->beside_count && status == PDL_SUCCESS; i++) {
         status =
-            add_edge(piece->driver, graph, before->copies[before->exits[before->exit_count + i]],
-                     piece->copies[index], &pdl_edge_data[PDL_EDGE_FULL]);
+            add_edge(subgraph->driver, graph, before->copies[before->exits[before->exit_count + i]],
+                     subgraph->copies[index], &pdl_edge_data[PDL_EDGE_FULL]);
     }
     for (size_t i = 0; first && i < count && status == PDL_SUCCESS; i++) {
         const bool full = edges[i].kind == PDL_EDGE_FULL;
-        status = add_edge(piece->driver, graph, edges[i].node, piece->copies[index],
+        status = add_edge(subgraph->driver, graph, edges[i].node, subgraph->copies[index],
                           full ? &pdl_edge_data[PDL_EDGE_FULL] : &entry);
     }
     return status;
 }
 
 /* Copies all nodes in the order in which the driver lists them, and then the edges. */
-static pdl_status place_nodes(struct pdl_piece *piece, CUgraph graph, CUcontext context,
-                              const pdl_edge *edges, size_t count, const struct pdl_piece *before)
+static pdl_status place_nodes(struct pdl_subgraph *subgraph, CUgraph graph, CUcontext context,
+                              const pdl_edge *edges, size_t count,
+                              const struct pdl_subgraph *before)
 {
-    const struct pdl_picture *picture = &piece->picture;
+    const struct pdl_snapshot *snapshot = &subgraph->snapshot;
     pdl_status status = PDL_SUCCESS;
     for (int pass = 0; pass < 2; pass++) {
-        for (size_t i = 0; i < picture->node_count && status == PDL_SUCCESS; i++) {
-            const struct pdl_picture_node *node = pdl_picture_find(picture, picture->listed[i]);
-            const uint32_t index = (uint32_t)(node - picture->nodes);
-            if (node->handle != piece->anchor) {
-                status = pass == 0
-                             ? copy_node(piece->driver, node, graph, context, &piece->copies[index])
-                             : copy_edges(piece, index, graph, edges, count, before);
+        for (size_t i = 0; i < snapshot->node_count && status == PDL_SUCCESS; i++) {
+            const struct pdl_snapshot_node *node = pdl_snapshot_find(snapshot, snapshot->listed[i]);
+            const uint32_t index = (uint32_t)(node - snapshot->nodes);
+            if (node->handle != subgraph->anchor) {
+                status = pass == 0 ? copy_node(subgraph->driver, node, graph, context,
+                                               &subgraph->copies[index])
+                                   : copy_edges(subgraph, index, graph, edges, count, before);
             }
         }
     }
     return status;
 }
 
-pdl_status pdl_piece_place(struct pdl_piece *piece, CUgraph graph, CUcontext context,
-                           const pdl_edge *edges, size_t count, const struct pdl_piece *before,
-                           const char *doing, CUgraphNode *node)
+pdl_status pdl_subgraph_place(struct pdl_subgraph *subgraph, CUgraph graph, CUcontext context,
+                              const pdl_edge *edges, size_t count,
+                              const struct pdl_subgraph *before, const char *doing,
+                              CUgraphNode *node)
 {
     CUgraphNodeParams params;
     pdl_status status = PDL_SUCCESS;
-    if (piece->in_place && piece->context != NULL && piece->context != context) {
-        status = become_child(piece);
+    if (subgraph->in_place && subgraph->context != NULL && subgraph->context != context) {
+        status = become_child(subgraph);
     }
-    piece->placed = piece->in_place;
-    if (status != PDL_SUCCESS || piece->in_place) {
-        return status == PDL_SUCCESS ? place_nodes(piece, graph, context, edges, count, before)
+    subgraph->placed = subgraph->in_place;
+    if (status != PDL_SUCCESS || subgraph->in_place) {
+        return status == PDL_SUCCESS ? place_nodes(subgraph, graph, context, edges, count, before)
                                      : status;
     }
     memset(&params, 0, sizeof(params));
-    params.type = piece->exit_count > 0 ? CU_GRAPH_NODE_TYPE_GRAPH : CU_GRAPH_NODE_TYPE_EMPTY;
-    params.graph.graph = piece->exit_count > 0 ? piece->graph : NULL;
-    return pdl_node_add_any(piece->driver, graph, &params, edges, count, false, doing, node);
+    params.type = subgraph->exit_count > 0 ? CU_GRAPH_NODE_TYPE_GRAPH : CU_GRAPH_NODE_TYPE_EMPTY;
+    params.graph.graph = subgraph->exit_count > 0 ? subgraph->graph : NULL;
+    return pdl_node_add_any(subgraph->driver, graph, &params, edges, count, false, doing, node);
 }
