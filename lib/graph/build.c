@@ -6,7 +6,10 @@
 
 #include "core/array.h"
 #include "core/error.h"
-#include "graph/links.h"
+#include "core/sized.h"
+#include "graph/build.h"
+#include "graph/census.h"
+#include "graph/decide.h"
 
 /* A build in progress: nothing that replays use changes before it has succeeded. */
 struct build {
@@ -317,6 +320,58 @@ pdl_status pdl_chain_reset(pdl_chain *chain)
         chain->graph = NULL;
         chain->exec = NULL;
         chain->built = false;
+    }
+    return pdl_chain_leave(chain, status);
+}
+
+/* ---- what was built ------------------------------------------------------------------------- */
+
+pdl_status pdl_chain_graph(pdl_chain *chain, struct CUgraph_st **graph)
+{
+    if (!pdl_chain_enter(chain)) {
+        return pdl_chain_not_entered(chain);
+    }
+    const pdl_status status =
+        graph != NULL ? pdl_chain_check_built(chain->root)
+                      : PDL_FAIL_FIELD(PDL_ERROR_INVALID_ARGUMENT, "graph", "graph is NULL");
+    if (status == PDL_SUCCESS) {
+        *graph = chain->graph;
+    }
+    return pdl_chain_leave(chain, status);
+}
+
+/* NOLINTNEXTLINE(misc-no-recursion): bodies, no deeper than PDL_SUBGRAPH_DEPTH */
+static pdl_status count_edges(const struct pdl_chain *chain, pdl_census *known)
+{
+    pdl_status status = pdl_census_add(chain->driver, chain->graph, true, known);
+    for (uint32_t i = 0; i < chain->count; i++) {
+        const struct pdl_link_node *node = chain->links[i].node;
+        for (uint32_t b = 0; node != NULL && b < node->desc.bodies && status == PDL_SUCCESS; b++) {
+            status = count_edges(node->bodies[b].chain, known);
+        }
+    }
+    return status;
+}
+
+pdl_status pdl_chain_census(pdl_chain *chain, pdl_census *census)
+{
+    pdl_status status = pdl_census_check(census);
+    if (status != PDL_SUCCESS) {
+        return status;
+    }
+    if (!pdl_chain_enter(chain)) {
+        return pdl_chain_not_entered(chain);
+    }
+    pdl_census known = {
+        .full_capacity = census->full_capacity,
+        .full_dependencies = census->full_dependencies,
+    };
+    status = pdl_chain_check_built(chain->root);
+    if (status == PDL_SUCCESS) {
+        status = count_edges(chain, &known);
+    }
+    if (status == PDL_SUCCESS) {
+        pdl_sized_copy(census, &known, sizeof(known));
     }
     return pdl_chain_leave(chain, status);
 }

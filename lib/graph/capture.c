@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "core/error.h"
-#include "graph/links.h"
+#include "graph/capture.h"
 
 PDL_COLD static pdl_status failed(const struct pdl_chain *chain, const char *call, CUresult result)
 {

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* Chains: what they do, and why. */
+/* Chains: whether their links overlap, and why. */
 #include <stdio.h>
 #include <string.h>
 
 #include "core/error.h"
 #include "core/sized.h"
-#include "graph/census.h"
-#include "graph/links.h"
+#include "graph/decide.h"
 
 /* ---- overlap -------------------------------------------------------------------------------- */
 
@@ -161,56 +160,4 @@ pdl_status pdl_chain_explain(pdl_chain *chain, uint32_t link, pdl_chain_report *
     const pdl_status status =
         pdl_sized_within(report, offsetof(pdl_chain_report, dependencies), "report");
     return status == PDL_SUCCESS ? PDL_CHAIN_RUN(chain, explain(chain, link, report)) : status;
-}
-
-/* ---- graphs --------------------------------------------------------------------------------- */
-
-pdl_status pdl_chain_graph(pdl_chain *chain, struct CUgraph_st **graph)
-{
-    if (!pdl_chain_enter(chain)) {
-        return pdl_chain_not_entered(chain);
-    }
-    const pdl_status status =
-        graph != NULL ? pdl_chain_check_built(chain->root)
-                      : PDL_FAIL_FIELD(PDL_ERROR_INVALID_ARGUMENT, "graph", "graph is NULL");
-    if (status == PDL_SUCCESS) {
-        *graph = chain->graph;
-    }
-    return pdl_chain_leave(chain, status);
-}
-
-/* NOLINTNEXTLINE(misc-no-recursion): bodies, no deeper than PDL_SUBGRAPH_DEPTH */
-static pdl_status count_edges(const struct pdl_chain *chain, pdl_census *known)
-{
-    pdl_status status = pdl_census_add(chain->driver, chain->graph, true, known);
-    for (uint32_t i = 0; i < chain->count; i++) {
-        const struct pdl_link_node *node = chain->links[i].node;
-        for (uint32_t b = 0; node != NULL && b < node->desc.bodies && status == PDL_SUCCESS; b++) {
-            status = count_edges(node->bodies[b].chain, known);
-        }
-    }
-    return status;
-}
-
-pdl_status pdl_chain_census(pdl_chain *chain, pdl_census *census)
-{
-    pdl_status status = pdl_census_check(census);
-    if (status != PDL_SUCCESS) {
-        return status;
-    }
-    if (!pdl_chain_enter(chain)) {
-        return pdl_chain_not_entered(chain);
-    }
-    pdl_census known = {
-        .full_capacity = census->full_capacity,
-        .full_dependencies = census->full_dependencies,
-    };
-    status = pdl_chain_check_built(chain->root);
-    if (status == PDL_SUCCESS) {
-        status = count_edges(chain, &known);
-    }
-    if (status == PDL_SUCCESS) {
-        pdl_sized_copy(census, &known, sizeof(known));
-    }
-    return pdl_chain_leave(chain, status);
 }

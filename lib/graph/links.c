@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Chains: recording, building and replaying. */
+/* Chains: their links, and what these depend on. */
 #include "graph/links.h"
 
 #include <stdlib.h>
@@ -117,14 +117,12 @@ pdl_status pdl_chain_create(const pdl_chain_options *options, pdl_chain **chain)
 }
 
 /* NOLINTBEGIN(misc-no-recursion): bodies, no deeper than PDL_SUBGRAPH_DEPTH */
-static void free_links(struct pdl_chain *chain);
-
 void pdl_chain_free_link(const struct pdl_link *link)
 {
     struct pdl_link_node *node = link->node;
     if (node != NULL) {
         for (uint32_t i = 0; node->bodies != NULL && i < node->desc.bodies; i++) {
-            free_links(node->bodies[i].chain);
+            pdl_chain_free(node->bodies[i].chain);
         }
         free(node->bodies);
         pdl_subgraph_destroy(node->subgraph);
@@ -136,7 +134,7 @@ void pdl_chain_free_link(const struct pdl_link *link)
     free(link->on);
 }
 
-static void free_links(struct pdl_chain *chain)
+void pdl_chain_free(struct pdl_chain *chain)
 {
     if (chain == NULL) {
         return;
@@ -149,16 +147,6 @@ static void free_links(struct pdl_chain *chain)
 }
 
 /* NOLINTEND(misc-no-recursion) */
-
-void pdl_chain_destroy(pdl_chain *chain)
-{
-    if (chain == NULL || chain->root != chain) {
-        return;
-    }
-    pdl_chain_abandon_capture(chain);
-    pdl_chain_discard(chain->driver, chain->graph, chain->exec);
-    free_links(chain);
-}
 
 /* ---- recording ------------------------------------------------------------------------------ */
 
@@ -596,51 +584,4 @@ static pdl_status add_dependency(struct pdl_chain *chain, uint32_t link, uint32_
 pdl_status pdl_chain_add_dependency(pdl_chain *chain, uint32_t link, uint32_t on)
 {
     return PDL_CHAIN_RUN(chain, add_dependency(chain, link, on));
-}
-
-/* ---- replaying ------------------------------------------------------------------------------ */
-
-static pdl_status check_device(const struct pdl_chain *chain, CUstream stream)
-{
-    int device = -1;
-    const pdl_status status = pdl_device_of_stream(chain->driver, stream, &device);
-    if (status == PDL_SUCCESS && device != chain->device) {
-        return PDL_FAIL_FIELD(PDL_ERROR_WRONG_DEVICE, "stream",
-                              "the stream is of device %d and the chain was built for device %d",
-                              device, chain->device);
-    }
-    return status;
-}
-
-static inline pdl_status submit(const struct pdl_chain *chain, CUstream stream, bool upload)
-{
-    const struct pdl_driver *const driver = chain->driver;
-    pdl_status status = pdl_chain_check_built(chain);
-    if (stream == NULL) {
-        stream = chain->default_stream;
-    }
-    if (status == PDL_SUCCESS && driver->device_count > 1) {
-        status = check_device(chain, stream);
-    }
-    if (status != PDL_SUCCESS) {
-        return status;
-    }
-    const CUresult result = upload ? driver->cuGraphUpload(chain->exec, stream)
-                                   : driver->cuGraphLaunch(chain->exec, stream);
-    if (result != CUDA_SUCCESS) {
-        return pdl_error_from_cuda(driver, upload ? "cuGraphUpload" : "cuGraphLaunch",
-                                   (int32_t)result,
-                                   upload ? "to upload a chain" : "to launch a chain");
-    }
-    return PDL_SUCCESS;
-}
-
-pdl_status pdl_chain_upload(pdl_chain *chain, struct CUstream_st *stream)
-{
-    return PDL_CHAIN_RUN(chain, submit(chain, stream, true));
-}
-
-pdl_status pdl_chain_launch(pdl_chain *chain, struct CUstream_st *stream)
-{
-    return PDL_CHAIN_RUN(chain, submit(chain, stream, false));
 }

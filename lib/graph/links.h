@@ -111,8 +111,9 @@ static inline pdl_status pdl_chain_check_idle(const struct pdl_chain *chain)
 /* Puts a link at the end, which takes what `made` owns; on failure it is freed. */
 pdl_status pdl_chain_append(struct pdl_chain *chain, const struct pdl_link *made, uint32_t *link);
 
-/* Frees what a link owns. */
+/* Frees what a link owns, and a chain or a body with its links. NULL is allowed. */
 void pdl_chain_free_link(const struct pdl_link *link);
+void pdl_chain_free(struct pdl_chain *chain);
 
 /* Refuses a link that is no kernel. */
 pdl_status pdl_chain_check_kernel(const struct pdl_chain *chain, uint32_t link);
@@ -130,25 +131,11 @@ static inline bool pdl_chain_is_aside(const struct pdl_link *link)
     return link->node != NULL && link->node->desc.kind == PDL_NODE_EVENT_RECORD;
 }
 
-/* Ends a capture in progress and forgets what it has. */
-void pdl_chain_abandon_capture(struct pdl_chain *chain);
-
 /* Refuses a chain that is not built, or a body. */
 pdl_status pdl_chain_check_built(const struct pdl_chain *chain);
 
 /* Refuses a body where only a whole chain will do. */
 pdl_status pdl_chain_check_root(const struct pdl_chain *chain);
-
-/* Destroys what was built. */
-void pdl_chain_discard(const struct pdl_driver *driver, CUgraph graph, CUgraphExec exec);
-
-/* Decides whether a link overlaps; a kernel, after its launch was granted it: it does unless no link that it depends on
- * ends in a kernel that it may overlap. Refuses that where the overlap is required. */
-pdl_status pdl_chain_decide(const struct pdl_chain *chain, uint32_t link, pdl_reason *reason);
-
-/* Puts the handles of conditions into a link's arguments: those of the build in progress if `fresh` is
- * set, else of the last one. */
-void pdl_chain_pass(const struct pdl_link *link, void **values, bool fresh);
 
 /* Checks a descriptor for a link, makes it whole and lowers it: for the chain's device if the chain
  * is built, else for the one that a launch now would run on. On success the caller frees

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Chains: changes between replays.
+/* Chains: replays, changes between them, and the end of a chain.
  *
  * Only what cuGraphExecKernelNodeSetParams changes is changed in a built chain. cuGraphExecUpdate
  * is no way to change attributes: it was seen to report success and to leave the cluster as it was.
@@ -8,7 +8,57 @@
 #include <string.h>
 
 #include "core/error.h"
-#include "graph/links.h"
+#include "graph/build.h"
+#include "graph/capture.h"
+
+/* ---- replaying ------------------------------------------------------------------------------ */
+
+static pdl_status check_device(const struct pdl_chain *chain, CUstream stream)
+{
+    int device = -1;
+    const pdl_status status = pdl_device_of_stream(chain->driver, stream, &device);
+    if (status == PDL_SUCCESS && device != chain->device) {
+        return PDL_FAIL_FIELD(PDL_ERROR_WRONG_DEVICE, "stream",
+                              "the stream is of device %d and the chain was built for device %d",
+                              device, chain->device);
+    }
+    return status;
+}
+
+static inline pdl_status submit(const struct pdl_chain *chain, CUstream stream, bool upload)
+{
+    const struct pdl_driver *const driver = chain->driver;
+    pdl_status status = pdl_chain_check_built(chain);
+    if (stream == NULL) {
+        stream = chain->default_stream;
+    }
+    if (status == PDL_SUCCESS && driver->device_count > 1) {
+        status = check_device(chain, stream);
+    }
+    if (status != PDL_SUCCESS) {
+        return status;
+    }
+    const CUresult result = upload ? driver->cuGraphUpload(chain->exec, stream)
+                                   : driver->cuGraphLaunch(chain->exec, stream);
+    if (result != CUDA_SUCCESS) {
+        return pdl_error_from_cuda(driver, upload ? "cuGraphUpload" : "cuGraphLaunch",
+                                   (int32_t)result,
+                                   upload ? "to upload a chain" : "to launch a chain");
+    }
+    return PDL_SUCCESS;
+}
+
+pdl_status pdl_chain_upload(pdl_chain *chain, struct CUstream_st *stream)
+{
+    return PDL_CHAIN_RUN(chain, submit(chain, stream, true));
+}
+
+pdl_status pdl_chain_launch(pdl_chain *chain, struct CUstream_st *stream)
+{
+    return PDL_CHAIN_RUN(chain, submit(chain, stream, false));
+}
+
+/* ---- arguments and descriptors -------------------------------------------------------------- */
 
 PDL_COLD static pdl_status refused(const struct pdl_chain *chain, CUresult result)
 {
@@ -172,4 +222,16 @@ static pdl_status set_node(struct pdl_chain *chain, uint32_t index, const pdl_ch
 pdl_status pdl_chain_set_node(pdl_chain *chain, uint32_t link, const pdl_chain_node *node)
 {
     return PDL_CHAIN_RUN(chain, set_node(chain, link, node));
+}
+
+/* ---- the end -------------------------------------------------------------------------------- */
+
+void pdl_chain_destroy(pdl_chain *chain)
+{
+    if (chain == NULL || chain->root != chain) {
+        return;
+    }
+    pdl_chain_abandon_capture(chain);
+    pdl_chain_discard(chain->driver, chain->graph, chain->exec);
+    pdl_chain_free(chain);
 }
