@@ -27,12 +27,13 @@ struct build {
 
 /* ---- dependencies --------------------------------------------------------------------------- */
 
-static pdl_status add_edge(struct build *build, CUgraphNode node, pdl_edge_kind kind)
+static pdl_status add_edge(struct build *build, CUgraphNode node, bool programmatic)
 {
     if (!PDL_ARRAY_ROOM(build->edges, build->edge_count, build->edge_capacity)) {
         return PDL_FAIL(PDL_ERROR_OUT_OF_MEMORY, "no memory for dependency %u", build->edge_count);
     }
-    build->edges[build->edge_count++] = (pdl_edge){.node = node, .kind = (uint32_t)kind};
+    build->edges[build->edge_count++] =
+        (pdl_edge){.node = node, .kind = programmatic ? PDL_EDGE_PROGRAMMATIC : PDL_EDGE_FULL};
     return PDL_SUCCESS;
 }
 
@@ -40,33 +41,28 @@ static pdl_status add_edge(struct build *build, CUgraphNode node, pdl_edge_kind 
  * programmatic edges. */
 static pdl_status add_edges(struct build *build, const struct pdl_link *on)
 {
-    const struct pdl_subgraph *subgraph = on->node != NULL ? on->node->subgraph : NULL;
-    pdl_status status = PDL_SUCCESS;
+    const struct pdl_subgraph *const subgraph = on->subgraph;
     if (subgraph == NULL || !subgraph->placed) {
-        return add_edge(build, on->fresh.node,
-                        on->kernel != NULL ? PDL_EDGE_PROGRAMMATIC : PDL_EDGE_FULL);
+        return add_edge(build, on->fresh.node, on->kernel != NULL);
     }
-    for (uint32_t i = 0; i < subgraph->exit_count && status == PDL_SUCCESS; i++) {
+    for (uint32_t i = 0; i < subgraph->exit_count; i++) {
         pdl_reason reason = PDL_REASON_NODE;
-        status = pdl_subgraph_exit(subgraph, i, &reason);
-        if (status == PDL_SUCCESS) {
-            status = add_edge(build, subgraph->copies[subgraph->exits[i]],
-                              reason == PDL_REASON_GRANTED ? PDL_EDGE_PROGRAMMATIC : PDL_EDGE_FULL);
-        }
+        PDL_RETURN_IF_ERROR(pdl_subgraph_exit(subgraph, i, &reason));
+        PDL_RETURN_IF_ERROR(
+            add_edge(build, subgraph->copies[subgraph->exits[i]], reason == PDL_REASON_GRANTED));
     }
-    return status;
+    return PDL_SUCCESS;
 }
 
 static pdl_status find_edges(const struct pdl_chain *chain, struct build *build, uint32_t link)
 {
     uint32_t count = 0;
     const uint32_t *on = pdl_chain_dependencies(chain, link, &count);
-    pdl_status status = PDL_SUCCESS;
     build->edge_count = 0;
-    for (uint32_t i = 0; i < count && status == PDL_SUCCESS; i++) {
-        status = add_edges(build, &chain->links[on[i]]);
+    for (uint32_t i = 0; i < count; i++) {
+        PDL_RETURN_IF_ERROR(add_edges(build, &chain->links[on[i]]));
     }
-    return status;
+    return PDL_SUCCESS;
 }
 
 /* ---- links ---------------------------------------------------------------------------------- */
@@ -75,9 +71,9 @@ void pdl_chain_pass(const struct pdl_link *link, void **values, bool fresh)
 {
     for (uint32_t i = 0; i < link->passed_count; i++) {
         const struct pdl_passed *passed = &link->passed[i];
-        const struct pdl_link_node *node = passed->owner->links[passed->conditional].node;
-        memcpy(values[passed->parameter], fresh ? &node->fresh_condition : &node->condition,
-               sizeof(node->condition));
+        const struct pdl_link *const of = &passed->owner->links[passed->conditional];
+        const struct pdl_built *const from = fresh ? &of->fresh : &of->built;
+        memcpy(values[passed->parameter], &from->condition, sizeof(from->condition));
     }
 }
 
@@ -86,18 +82,11 @@ static pdl_status add_kernel(const struct pdl_chain *chain, struct build *build,
 {
     struct pdl_link *link = &chain->links[index];
     struct pdl_lowered lowered;
-    pdl_status status = pdl_node_lower(link->kernel, build->device, &link->desc, &lowered);
-    if (status == PDL_SUCCESS) {
-        status = pdl_chain_decide(chain, index, &lowered.reason);
-    }
+    PDL_RETURN_IF_ERROR(pdl_node_lower(link->kernel, build->device, &link->desc, &lowered));
+    PDL_RETURN_IF_ERROR(pdl_chain_decide(chain, index, &lowered.reason));
+    PDL_RETURN_IF_ERROR(
+        pdl_node_params(link->kernel, &lowered, link->arguments->pointers, &link->fresh.params));
     link->fresh.reason = lowered.reason;
-    if (status == PDL_SUCCESS) {
-        status =
-            pdl_node_params(link->kernel, &lowered, link->arguments->pointers, &link->fresh.params);
-    }
-    if (status != PDL_SUCCESS) {
-        return status;
-    }
     pdl_chain_pass(link, link->arguments->pointers, true);
     build->has_priority =
         build->has_priority || pdl_lowered_find(&lowered, CU_LAUNCH_ATTRIBUTE_PRIORITY);
@@ -113,22 +102,21 @@ static pdl_status add_conditional(struct build *build, CUgraph graph, struct pdl
     static const CUgraphConditionalNodeType types[] = {
         /* from PDL_NODE_IF on */
         CU_GRAPH_COND_TYPE_IF, CU_GRAPH_COND_TYPE_WHILE, CU_GRAPH_COND_TYPE_SWITCH};
-    struct pdl_link_node *node = link->node;
     CUgraphNodeParams params;
     memset(&params, 0, sizeof(params));
     params.type = CU_GRAPH_NODE_TYPE_CONDITIONAL;
-    params.conditional.handle = node->fresh_condition;
-    params.conditional.type = types[node->desc.kind - PDL_NODE_IF];
-    params.conditional.size = node->desc.bodies;
+    params.conditional.handle = link->fresh.condition;
+    params.conditional.type = types[link->kind - PDL_NODE_IF];
+    params.conditional.size = link->body_count;
     params.conditional.ctx = build->context;
-    pdl_status status =
-        pdl_node_add_any(node->bodies[0].chain->driver, graph, &params, build->edges,
-                         build->edge_count, false, doing, &link->fresh.node);
-    for (uint32_t i = 0; i < node->desc.bodies && status == PDL_SUCCESS; i++) {
-        node->bodies[i].fresh = params.conditional.phGraph_out[i];
-        status = add_links(node->bodies[i].chain, build, node->bodies[i].fresh);
+    PDL_RETURN_IF_ERROR(pdl_node_add_any(link->bodies[0].chain->driver, graph, &params,
+                                         build->edges, build->edge_count, false, doing,
+                                         &link->fresh.node));
+    for (uint32_t i = 0; i < link->body_count; i++) {
+        link->bodies[i].fresh = params.conditional.phGraph_out[i];
+        PDL_RETURN_IF_ERROR(add_links(link->bodies[i].chain, build, link->bodies[i].fresh));
     }
-    return status;
+    return PDL_SUCCESS;
 }
 
 static pdl_status add_other(const struct pdl_chain *chain, struct build *build, CUgraph graph,
@@ -137,23 +125,21 @@ static pdl_status add_other(const struct pdl_chain *chain, struct build *build, 
     struct pdl_link *link = &chain->links[index];
     char doing[64];
     CUgraphNodeParams params;
-    (void)snprintf(doing, sizeof(doing), "to add link %u, %s", index, pdl_chain_kind_name(link));
-    const pdl_status decided = pdl_chain_decide(chain, index, &link->fresh.reason);
-    if (decided != PDL_SUCCESS) {
-        return decided;
-    }
-    if (link->node->subgraph != NULL) {
-        struct pdl_subgraph *const subgraph = link->node->subgraph;
+    (void)snprintf(doing, sizeof(doing), "to add link %u, %s", index,
+                   pdl_link_node_name(link->kind));
+    PDL_RETURN_IF_ERROR(pdl_chain_decide(chain, index, &link->fresh.reason));
+    if (link->subgraph != NULL) {
+        struct pdl_subgraph *const subgraph = link->subgraph;
         const pdl_status status =
             pdl_subgraph_place(subgraph, graph, build->context, build->edges, build->edge_count,
                                build->beside, doing, &link->fresh.node);
         build->beside = subgraph->placed && subgraph->beside_count > 0 ? subgraph : build->beside;
         return status;
     }
-    if (pdl_link_node_is_conditional(link->node->desc.kind)) {
+    if (pdl_link_node_is_conditional(link->kind)) {
         return add_conditional(build, graph, link, doing);
     }
-    pdl_link_node_params(&link->node->desc, build->context, &params);
+    pdl_link_node_params(&link->node, build->context, &params);
     return pdl_node_add_any(chain->driver, graph, &params, build->edges, build->edge_count, false,
                             doing, &link->fresh.node);
 }
@@ -163,16 +149,16 @@ static pdl_status make_conditions(const struct pdl_chain *chain, const struct bu
                                   CUgraph graph)
 {
     for (uint32_t i = 0; i < chain->count; i++) {
-        struct pdl_link_node *node = chain->links[i].node;
-        if (node == NULL || !pdl_link_node_is_conditional(node->desc.kind)) {
+        struct pdl_link *link = &chain->links[i];
+        if (!pdl_link_node_is_conditional(link->kind)) {
             continue;
         }
-        if (node->desc.kind == PDL_NODE_WHILE && node->bodies[0].chain->count == 0) {
+        if (link->kind == PDL_NODE_WHILE && link->bodies[0].chain->count == 0) {
             return PDL_FAIL(PDL_ERROR_NOT_BUILT,
                             "link %u is a while whose body has no links, so nothing ends it", i);
         }
         const CUresult result = chain->driver->cuGraphConditionalHandleCreate(
-            &node->fresh_condition, graph, build->context, node->desc.initial,
+            &link->fresh.condition, graph, build->context, link->node.initial,
             CU_GRAPH_COND_ASSIGN_DEFAULT);
         if (result != CUDA_SUCCESS) {
             return pdl_error_from_cuda(chain->driver, "cuGraphConditionalHandleCreate",
@@ -216,13 +202,10 @@ static void settle(struct pdl_chain *chain, bool built)
         } else if (link->kernel != NULL) {
             pdl_chain_pass(link, link->arguments->pointers, false);
         }
-        for (uint32_t b = 0; link->node != NULL && b < link->node->desc.bodies; b++) {
-            const struct pdl_body *body = &link->node->bodies[b];
+        for (uint32_t b = 0; b < link->body_count; b++) {
+            const struct pdl_body *body = &link->bodies[b];
             settle(body->chain, built);
             body->chain->graph = built ? body->fresh : body->chain->graph;
-        }
-        if (link->node != NULL && built) {
-            link->node->condition = link->node->fresh_condition;
         }
     }
 }
@@ -245,10 +228,7 @@ static pdl_status make_graph(struct pdl_chain *chain, struct build *build)
         build->graph = NULL;
         return pdl_error_from_cuda(driver, "cuGraphCreate", (int32_t)result, "to build a chain");
     }
-    const pdl_status status = add_links(chain, build, build->graph);
-    if (status != PDL_SUCCESS) {
-        return status;
-    }
+    PDL_RETURN_IF_ERROR(add_links(chain, build, build->graph));
     /* Without the flag all nodes run at the priority of the stream that the graph is launched in.
      */
     result = driver->cuGraphInstantiateWithFlags(
@@ -264,10 +244,9 @@ static pdl_status make_graph(struct pdl_chain *chain, struct build *build)
 
 static pdl_status find_context(const struct pdl_driver *driver, struct build *build)
 {
-    const pdl_status status = pdl_device_of_stream(driver, NULL, &build->device);
-    const CUresult result =
-        status == PDL_SUCCESS ? driver->cuCtxGetCurrent(&build->context) : CUDA_SUCCESS;
-    return result == CUDA_SUCCESS ? status
+    PDL_RETURN_IF_ERROR(pdl_device_of_stream(driver, NULL, &build->device));
+    const CUresult result = driver->cuCtxGetCurrent(&build->context);
+    return result == CUDA_SUCCESS ? PDL_SUCCESS
                                   : pdl_error_from_cuda(driver, "cuCtxGetCurrent", (int32_t)result,
                                                         "to build a chain");
 }
@@ -275,20 +254,13 @@ static pdl_status find_context(const struct pdl_driver *driver, struct build *bu
 static pdl_status build_chain(struct pdl_chain *chain)
 {
     struct build build = {.device = -1};
-    pdl_status status = pdl_chain_check_root(chain);
-    if (status == PDL_SUCCESS) {
-        status = pdl_chain_check_idle(chain);
+    PDL_RETURN_IF_ERROR(pdl_chain_check_root(chain));
+    PDL_RETURN_IF_ERROR(pdl_chain_check_idle(chain));
+    if (chain->count == 0) {
+        return PDL_FAIL(PDL_ERROR_NOT_BUILT, "the chain has no links to build");
     }
-    if (status == PDL_SUCCESS && chain->count == 0) {
-        status = PDL_FAIL(PDL_ERROR_NOT_BUILT, "the chain has no links to build");
-    }
-    if (status == PDL_SUCCESS) {
-        status = find_context(chain->driver, &build);
-    }
-    if (status != PDL_SUCCESS) {
-        return status;
-    }
-    status = make_graph(chain, &build);
+    PDL_RETURN_IF_ERROR(find_context(chain->driver, &build));
+    const pdl_status status = make_graph(chain, &build);
     free(build.edges);
     settle(chain, status == PDL_SUCCESS);
     if (status != PDL_SUCCESS) {
@@ -309,69 +281,64 @@ pdl_status pdl_chain_build(pdl_chain *chain)
     return PDL_CHAIN_RUN(chain, build_chain(chain));
 }
 
+static pdl_status reset(struct pdl_chain *chain)
+{
+    PDL_RETURN_IF_ERROR(pdl_chain_check_root(chain));
+    pdl_chain_discard(chain->driver, chain->graph, chain->exec);
+    chain->graph = NULL;
+    chain->exec = NULL;
+    chain->built = false;
+    return PDL_SUCCESS;
+}
+
 pdl_status pdl_chain_reset(pdl_chain *chain)
 {
-    if (!pdl_chain_enter(chain)) {
-        return pdl_chain_not_entered(chain);
-    }
-    const pdl_status status = pdl_chain_check_root(chain);
-    if (status == PDL_SUCCESS) {
-        pdl_chain_discard(chain->driver, chain->graph, chain->exec);
-        chain->graph = NULL;
-        chain->exec = NULL;
-        chain->built = false;
-    }
-    return pdl_chain_leave(chain, status);
+    return PDL_CHAIN_RUN(chain, reset(chain));
 }
 
 /* ---- what was built ------------------------------------------------------------------------- */
 
+static pdl_status get_graph(const struct pdl_chain *chain, CUgraph *graph)
+{
+    if (graph == NULL) {
+        return PDL_FAIL_FIELD(PDL_ERROR_INVALID_ARGUMENT, "graph", "graph is NULL");
+    }
+    PDL_RETURN_IF_ERROR(pdl_chain_check_built(chain->root));
+    *graph = chain->graph;
+    return PDL_SUCCESS;
+}
+
 pdl_status pdl_chain_graph(pdl_chain *chain, struct CUgraph_st **graph)
 {
-    if (!pdl_chain_enter(chain)) {
-        return pdl_chain_not_entered(chain);
-    }
-    const pdl_status status =
-        graph != NULL ? pdl_chain_check_built(chain->root)
-                      : PDL_FAIL_FIELD(PDL_ERROR_INVALID_ARGUMENT, "graph", "graph is NULL");
-    if (status == PDL_SUCCESS) {
-        *graph = chain->graph;
-    }
-    return pdl_chain_leave(chain, status);
+    return PDL_CHAIN_RUN(chain, get_graph(chain, graph));
 }
 
 /* NOLINTNEXTLINE(misc-no-recursion): bodies, no deeper than PDL_SUBGRAPH_DEPTH */
 static pdl_status count_edges(const struct pdl_chain *chain, pdl_census *known)
 {
-    pdl_status status = pdl_census_add(chain->driver, chain->graph, true, known);
+    PDL_RETURN_IF_ERROR(pdl_census_add(chain->driver, chain->graph, true, known));
     for (uint32_t i = 0; i < chain->count; i++) {
-        const struct pdl_link_node *node = chain->links[i].node;
-        for (uint32_t b = 0; node != NULL && b < node->desc.bodies && status == PDL_SUCCESS; b++) {
-            status = count_edges(node->bodies[b].chain, known);
+        for (uint32_t b = 0; b < chain->links[i].body_count; b++) {
+            PDL_RETURN_IF_ERROR(count_edges(chain->links[i].bodies[b].chain, known));
         }
     }
-    return status;
+    return PDL_SUCCESS;
 }
 
-pdl_status pdl_chain_census(pdl_chain *chain, pdl_census *census)
+static pdl_status take_census(const struct pdl_chain *chain, pdl_census *census)
 {
-    pdl_status status = pdl_census_check(census);
-    if (status != PDL_SUCCESS) {
-        return status;
-    }
-    if (!pdl_chain_enter(chain)) {
-        return pdl_chain_not_entered(chain);
-    }
     pdl_census known = {
         .full_capacity = census->full_capacity,
         .full_dependencies = census->full_dependencies,
     };
-    status = pdl_chain_check_built(chain->root);
-    if (status == PDL_SUCCESS) {
-        status = count_edges(chain, &known);
-    }
-    if (status == PDL_SUCCESS) {
-        pdl_sized_copy(census, &known, sizeof(known));
-    }
-    return pdl_chain_leave(chain, status);
+    PDL_RETURN_IF_ERROR(pdl_chain_check_built(chain->root));
+    PDL_RETURN_IF_ERROR(count_edges(chain, &known));
+    pdl_sized_copy(census, &known, sizeof(known));
+    return PDL_SUCCESS;
+}
+
+pdl_status pdl_chain_census(pdl_chain *chain, pdl_census *census)
+{
+    PDL_RETURN_IF_ERROR(pdl_census_check(census));
+    return PDL_CHAIN_RUN(chain, take_census(chain, census));
 }

@@ -40,41 +40,30 @@ PDL_COLD static pdl_status failed(const struct pdl_chain *chain, const char *cal
 
 /* ---- beginning ------------------------------------------------------------------------------ */
 
-/* A kernel at the end of a subgraph; NULL: there is none. */
-static CUgraphNode kernel_exit(const struct pdl_subgraph *subgraph)
+/* The parameters of a node like one at the end of a link: of a kernel, if there is one, else of an empty node. */
+static pdl_status node_at_end(const struct pdl_chain *chain, const struct pdl_link *link,
+                              CUDA_KERNEL_NODE_PARAMS *kernel, CUgraphNodeType *type)
 {
-    for (uint32_t i = 0; subgraph->in_place && i < subgraph->exit_count; i++) {
-        const struct pdl_snapshot_node *node = &subgraph->snapshot.nodes[subgraph->exits[i]];
-        if (node->type == CU_GRAPH_NODE_TYPE_KERNEL) {
-            return node->handle;
-        }
-    }
-    return NULL;
-}
-
-/* The parameters of a kernel at the end of a link. *found: there is one. */
-static pdl_status kernel_at_end(const struct pdl_chain *chain, const struct pdl_link *link,
-                                CUDA_KERNEL_NODE_PARAMS *kernel, bool *found)
-{
-    CUgraphNode exit = link->node != NULL && link->node->subgraph != NULL
-                           ? kernel_exit(link->node->subgraph)
-                           : NULL;
-    *found = link->kernel != NULL || exit != NULL;
+    const struct pdl_subgraph *const subgraph = link->subgraph;
+    const uint32_t exits = subgraph != NULL && subgraph->in_place ? subgraph->exit_count : 0;
+    *type = link->kernel != NULL ? CU_GRAPH_NODE_TYPE_KERNEL : CU_GRAPH_NODE_TYPE_EMPTY;
     if (link->kernel != NULL) {
         struct pdl_lowered lowered;
         int device = -1;
-        pdl_status status = pdl_device_of_stream(chain->driver, NULL, &device);
-        if (status == PDL_SUCCESS) {
-            status = pdl_node_lower(link->kernel, device, &link->desc, &lowered);
-        }
-        return status == PDL_SUCCESS
-                   ? pdl_node_params(link->kernel, &lowered, link->arguments->pointers, kernel)
-                   : status;
+        PDL_RETURN_IF_ERROR(pdl_device_of_stream(chain->driver, NULL, &device));
+        PDL_RETURN_IF_ERROR(pdl_node_lower(link->kernel, device, &link->desc, &lowered));
+        return pdl_node_params(link->kernel, &lowered, link->arguments->pointers, kernel);
     }
-    const CUresult result =
-        exit != NULL ? chain->driver->cuGraphKernelNodeGetParams(exit, kernel) : CUDA_SUCCESS;
-    return result == CUDA_SUCCESS ? PDL_SUCCESS
-                                  : failed(chain, "cuGraphKernelNodeGetParams", result);
+    for (uint32_t i = 0; i < exits; i++) {
+        const struct pdl_snapshot_node *node = &subgraph->snapshot.nodes[subgraph->exits[i]];
+        if (node->type == CU_GRAPH_NODE_TYPE_KERNEL) {
+            const CUresult result = chain->driver->cuGraphKernelNodeGetParams(node->handle, kernel);
+            *type = node->type;
+            return result == CUDA_SUCCESS ? PDL_SUCCESS
+                                          : failed(chain, "cuGraphKernelNodeGetParams", result);
+        }
+    }
+    return PDL_SUCCESS;
 }
 
 /* Begins the graph of a capture with a node for the link before it: a kernel like the one there, so that the driver shows
@@ -83,17 +72,12 @@ static pdl_status add_anchor(const struct pdl_chain *chain, struct pdl_subgraph 
 {
     CUDA_KERNEL_NODE_PARAMS kernel;
     CUgraphNodeParams params;
-    bool is_kernel = false;
     if (chain->tail == PDL_NO_LINK) {
         return PDL_SUCCESS;
     }
     memset(&kernel, 0, sizeof(kernel));
-    const pdl_status status = kernel_at_end(chain, &chain->links[chain->tail], &kernel, &is_kernel);
-    if (status != PDL_SUCCESS) {
-        return status;
-    }
     memset(&params, 0, sizeof(params));
-    params.type = is_kernel ? CU_GRAPH_NODE_TYPE_KERNEL : CU_GRAPH_NODE_TYPE_EMPTY;
+    PDL_RETURN_IF_ERROR(node_at_end(chain, &chain->links[chain->tail], &kernel, &params.type));
     memcpy(&params.kernel, &kernel, sizeof(kernel));
     return pdl_node_add_any(chain->driver, subgraph->graph, &params, NULL, 0, false,
                             "to begin a capture", &subgraph->anchor);
@@ -104,17 +88,13 @@ static pdl_status begin(struct pdl_chain *chain, CUstream stream)
     const struct pdl_driver *driver = chain->driver;
     struct pdl_subgraph *subgraph = NULL;
     const char *call = "cuGraphCreate";
-    pdl_status status = pdl_chain_check_idle(chain);
-    if (status == PDL_SUCCESS && (stream == NULL || stream == CU_STREAM_LEGACY)) {
-        status = PDL_FAIL_FIELD(PDL_ERROR_INVALID_ARGUMENT, "stream",
-                                "the legacy default stream cannot capture: pass another stream");
+    pdl_status status = PDL_SUCCESS;
+    PDL_RETURN_IF_ERROR(pdl_chain_check_idle(chain));
+    if (stream == NULL || stream == CU_STREAM_LEGACY) {
+        return PDL_FAIL_FIELD(PDL_ERROR_INVALID_ARGUMENT, "stream",
+                              "the legacy default stream cannot capture: pass another stream");
     }
-    if (status == PDL_SUCCESS) {
-        status = pdl_subgraph_create(driver, &subgraph);
-    }
-    if (status != PDL_SUCCESS) {
-        return status;
-    }
+    PDL_RETURN_IF_ERROR(pdl_subgraph_create(driver, &subgraph));
     CUresult result = driver->cuGraphCreate(&subgraph->graph, 0);
     if (result == CUDA_SUCCESS) {
         status = add_anchor(chain, subgraph);
@@ -216,16 +196,12 @@ static pdl_status end(struct pdl_chain *chain, uint32_t *link)
     if (status == PDL_SUCCESS) {
         status = pdl_subgraph_finish(subgraph, chain->root != chain);
     }
-    if (status == PDL_SUCCESS) {
-        made.node = calloc(1, sizeof(*made.node));
-        status = made.node != NULL ? PDL_SUCCESS : PDL_NO_MEMORY();
-    }
-    if (made.node == NULL) {
+    if (status != PDL_SUCCESS) {
         pdl_subgraph_destroy(subgraph);
         return status;
     }
-    made.node->desc.kind = PDL_NODE_CAPTURE;
-    made.node->subgraph = subgraph;
+    made.kind = PDL_NODE_CAPTURE;
+    made.subgraph = subgraph;
     return pdl_chain_append(chain, &made, link);
 }
 

@@ -251,11 +251,9 @@ static pdl_status take_census(const struct pdl_driver *driver, CUgraph graph, pd
         .full_capacity = census->full_capacity,
         .full_dependencies = census->full_dependencies,
     };
-    const pdl_status status = pdl_census_add(driver, graph, false, &known);
-    if (status == PDL_SUCCESS) {
-        pdl_sized_copy(census, &known, sizeof(known));
-    }
-    return status;
+    PDL_RETURN_IF_ERROR(pdl_census_add(driver, graph, false, &known));
+    pdl_sized_copy(census, &known, sizeof(known));
+    return PDL_SUCCESS;
 }
 
 pdl_status pdl_census_check(const pdl_census *census)
@@ -266,11 +264,9 @@ pdl_status pdl_census_check(const pdl_census *census)
 /* What both calls check. */
 static pdl_status check(const pdl_census *census, const struct pdl_driver **driver)
 {
-    pdl_status status = pdl_census_check(census);
-    if (status == PDL_SUCCESS) {
-        status = pdl_driver_get(driver);
-    }
-    return status == PDL_SUCCESS ? pdl_node_check_driver(*driver) : status;
+    PDL_RETURN_IF_ERROR(pdl_census_check(census));
+    PDL_RETURN_IF_ERROR(pdl_driver_get(driver));
+    return pdl_node_check_driver(*driver);
 }
 
 pdl_status pdl_graph_census(struct CUgraph_st *graph, pdl_census *census)
@@ -279,8 +275,8 @@ pdl_status pdl_graph_census(struct CUgraph_st *graph, pdl_census *census)
     if (graph == NULL) {
         return PDL_FAIL_FIELD(PDL_ERROR_INVALID_ARGUMENT, "graph", "graph is NULL");
     }
-    const pdl_status status = check(census, &driver);
-    return status == PDL_SUCCESS ? take_census(driver, graph, census) : status;
+    PDL_RETURN_IF_ERROR(check(census, &driver));
+    return take_census(driver, graph, census);
 }
 
 pdl_status pdl_stream_census(struct CUstream_st *stream, pdl_census *census)
@@ -288,10 +284,7 @@ pdl_status pdl_stream_census(struct CUstream_st *stream, pdl_census *census)
     const struct pdl_driver *driver;
     CUstreamCaptureStatus capture = CU_STREAM_CAPTURE_STATUS_NONE;
     CUgraph graph = NULL;
-    pdl_status status = check(census, &driver);
-    if (status != PDL_SUCCESS) {
-        return status;
-    }
+    PDL_RETURN_IF_ERROR(check(census, &driver));
     if (stream == NULL || stream == CU_STREAM_LEGACY) { /* asking would break others' captures */
         return PDL_FAIL_FIELD(PDL_ERROR_INVALID_ARGUMENT, "stream",
                               "the legacy default stream cannot capture: pass the stream of the "

@@ -9,59 +9,45 @@
 
 /* ---- overlap -------------------------------------------------------------------------------- */
 
-/* Why a kernel may not overlap a link: the least of what there is against the nodes at its end. */
-static pdl_status after(const struct pdl_link *link, pdl_reason *reason)
-{
-    const struct pdl_subgraph *subgraph = link->node != NULL ? link->node->subgraph : NULL;
-    pdl_status status = PDL_SUCCESS;
-    *reason = link->kernel != NULL ? PDL_REASON_GRANTED : PDL_REASON_NODE;
-    for (uint32_t i = 0; subgraph != NULL && i < subgraph->exit_count && status == PDL_SUCCESS &&
-                         *reason != PDL_REASON_GRANTED;
-         i++) {
-        pdl_reason exit = PDL_REASON_NODE;
-        status = pdl_subgraph_exit(subgraph, i, &exit);
-        *reason = exit != PDL_REASON_NODE ? exit : *reason;
-    }
-    return status;
-}
-
-/* The same for all links that a link depends on: the least of what there is against one of them. */
+/* Why a kernel may not overlap what a link depends on: the least of what there is against one of the nodes there. */
 static pdl_status after_all(const struct pdl_chain *chain, uint32_t link, pdl_reason *reason)
 {
     uint32_t count = 0;
     const uint32_t *on = pdl_chain_dependencies(chain, link, &count);
-    pdl_status status = PDL_SUCCESS;
     *reason = PDL_REASON_NODE;
-    for (uint32_t i = 0; i < count && status == PDL_SUCCESS && *reason != PDL_REASON_GRANTED; i++) {
-        pdl_reason one = PDL_REASON_NODE;
-        status = after(&chain->links[on[i]], &one);
-        *reason = one != PDL_REASON_NODE ? one : *reason;
+    for (uint32_t i = 0; i < count && *reason != PDL_REASON_GRANTED; i++) {
+        const struct pdl_link *const before = &chain->links[on[i]];
+        const uint32_t exits = before->subgraph != NULL ? before->subgraph->exit_count : 0;
+        *reason = before->kernel != NULL ? PDL_REASON_GRANTED : *reason;
+        for (uint32_t e = 0; e < exits && *reason != PDL_REASON_GRANTED; e++) {
+            pdl_reason exit = PDL_REASON_NODE;
+            PDL_RETURN_IF_ERROR(pdl_subgraph_exit(before->subgraph, e, &exit));
+            *reason = exit != PDL_REASON_NODE ? exit : *reason;
+        }
     }
-    return status;
+    return PDL_SUCCESS;
 }
 
 pdl_status pdl_chain_decide(const struct pdl_chain *chain, uint32_t link, pdl_reason *reason)
 {
     const struct pdl_link *of = &chain->links[link];
-    const struct pdl_subgraph *subgraph = of->node != NULL ? of->node->subgraph : NULL;
     uint32_t count = 0;
     (void)pdl_chain_dependencies(chain, link, &count);
     if (of->kernel == NULL) {
-        const bool in_place = subgraph != NULL && subgraph->in_place;
+        const bool in_place = of->subgraph != NULL && of->subgraph->in_place;
         *reason = in_place ? PDL_REASON_NOT_REQUESTED : PDL_REASON_NODE;
-        return in_place && subgraph->overlaps ? after_all(chain, link, reason) : PDL_SUCCESS;
+        return in_place && of->subgraph->overlaps ? after_all(chain, link, reason) : PDL_SUCCESS;
     }
     if (*reason != PDL_REASON_GRANTED || count == 0) {
         return PDL_SUCCESS;
     }
-    const pdl_status status = after_all(chain, link, reason);
-    if (status == PDL_SUCCESS && *reason != PDL_REASON_GRANTED &&
-        of->desc.overlap == PDL_OVERLAP_REQUIRE) {
+    PDL_RETURN_IF_ERROR(after_all(chain, link, reason));
+    if (*reason != PDL_REASON_GRANTED && of->desc.overlap == PDL_OVERLAP_REQUIRE) {
         return PDL_FAIL_FIELD(PDL_ERROR_OVERLAP, "overlap",
                               "link %u (kernel %s) cannot overlap as required: %s", link,
                               pdl_kernel_name(of->kernel), pdl_reason_string(*reason));
     }
-    return status;
+    return PDL_SUCCESS;
 }
 
 /* ---- explain -------------------------------------------------------------------------------- */
@@ -79,16 +65,16 @@ static pdl_status look_ahead(const struct pdl_chain *chain, uint32_t index, stru
                              int32_t *device)
 {
     const struct pdl_link *link = &chain->links[index];
-    struct pdl_lowered lowered;
-    pdl_status status = link->kernel != NULL
-                            ? pdl_chain_lower(chain, link->kernel, &link->desc, &lowered)
-                            : pdl_device_of_stream(chain->driver, NULL, device);
-    if (status == PDL_SUCCESS && link->kernel != NULL) {
+    if (link->kernel != NULL) {
+        struct pdl_lowered lowered;
+        PDL_RETURN_IF_ERROR(pdl_chain_lower(chain, link->kernel, &link->desc, &lowered));
         *device = lowered.facts->device->ordinal;
         is->reason = lowered.reason;
         pdl_node_reshape(&is->params, &lowered.config);
+    } else {
+        PDL_RETURN_IF_ERROR(pdl_device_of_stream(chain->driver, NULL, device));
     }
-    return status == PDL_SUCCESS ? pdl_chain_decide(chain, index, &is->reason) : status;
+    return pdl_chain_decide(chain, index, &is->reason);
 }
 
 static pdl_status explain(struct pdl_chain *chain, uint32_t index, pdl_chain_report *report)
@@ -100,25 +86,20 @@ static pdl_status explain(struct pdl_chain *chain, uint32_t index, pdl_chain_rep
         .built = chain->root->built,
         .device = chain->root->device,
     };
-    char name[160];
     char links[64] = "";
     size_t written = 0;
-    pdl_status status = pdl_chain_check_link(chain, index, "link");
-    if (status != PDL_SUCCESS) {
-        return status;
-    }
+    PDL_RETURN_IF_ERROR(pdl_chain_check_link(chain, index, "link"));
     const struct pdl_link *link = &chain->links[index];
-    const struct pdl_subgraph *subgraph = link->node != NULL ? link->node->subgraph : NULL;
+    const struct pdl_subgraph *const subgraph = link->subgraph;
     const uint32_t *on = pdl_chain_dependencies(chain, index, &known.dependencies);
     struct pdl_built is = link->built;
-    status = known.built ? PDL_SUCCESS : look_ahead(chain, index, &is, &known.device);
-    if (status != PDL_SUCCESS) {
-        return status;
+    if (!known.built) {
+        PDL_RETURN_IF_ERROR(look_ahead(chain, index, &is, &known.device));
     }
     known.overlap = is.reason == PDL_REASON_GRANTED && known.dependencies > 0;
     known.overlap_reason = (uint32_t)is.reason;
     known.kernel = link->kernel;
-    known.kind = link->node != NULL ? link->node->desc.kind : known.kind;
+    known.kind = link->kind;
     known.nodes = subgraph != NULL && subgraph->in_place
                       ? (uint32_t)subgraph->snapshot.node_count - (subgraph->anchor != NULL)
                       : 1;
@@ -142,13 +123,11 @@ static pdl_status explain(struct pdl_chain *chain, uint32_t index, pdl_chain_rep
          i++) {
         known.dependency_links[i] = on[i];
     }
-    if (link->kernel != NULL) {
-        (void)snprintf(name, sizeof(name), "kernel %s", pdl_kernel_name(link->kernel));
-    } else {
-        (void)snprintf(name, sizeof(name), "%s", pdl_chain_kind_name(link));
-    }
+    const char *const what =
+        link->kernel != NULL ? pdl_kernel_name(link->kernel) : pdl_link_node_name(link->kind);
     const bool why = link->kernel != NULL && !known.overlap && known.dependencies > 0;
-    (void)snprintf(known.message, sizeof(known.message), "link %u (%s) %s%s%s%s%s", index, name,
+    (void)snprintf(known.message, sizeof(known.message), "link %u (%s%.152s) %s%s%s%s%s", index,
+                   link->kernel != NULL ? "kernel " : "", what,
                    how(known.overlap, known.dependencies), known.dependencies > 0 ? ", link" : "",
                    links, why ? ": " : "", why ? pdl_reason_string(is.reason) : "");
     pdl_sized_copy(report, &known, sizeof(known));
@@ -157,7 +136,7 @@ static pdl_status explain(struct pdl_chain *chain, uint32_t index, pdl_chain_rep
 
 pdl_status pdl_chain_explain(pdl_chain *chain, uint32_t link, pdl_chain_report *report)
 {
-    const pdl_status status =
-        pdl_sized_within(report, offsetof(pdl_chain_report, dependencies), "report");
-    return status == PDL_SUCCESS ? PDL_CHAIN_RUN(chain, explain(chain, link, report)) : status;
+    PDL_RETURN_IF_ERROR(
+        pdl_sized_within(report, offsetof(pdl_chain_report, dependencies), "report"));
+    return PDL_CHAIN_RUN(chain, explain(chain, link, report));
 }

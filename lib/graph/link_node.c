@@ -168,21 +168,15 @@ static pdl_status check_conditional(const struct pdl_driver *driver, pdl_chain_n
 pdl_status pdl_link_node_check(const struct pdl_driver *driver, const pdl_chain_node *given,
                                bool in_body, pdl_chain_node *whole)
 {
-    pdl_status status = pdl_sized_resize(whole, sizeof(*whole), given,
-                                         offsetof(pdl_chain_node, destination), "node");
-    if (status != PDL_SUCCESS) {
-        return status;
-    }
+    PDL_RETURN_IF_ERROR(pdl_sized_resize(whole, sizeof(*whole), given,
+                                         offsetof(pdl_chain_node, destination), "node"));
     whole->size = (uint32_t)sizeof(*whole);
     if (whole->kind < PDL_NODE_EMPTY || whole->kind > PDL_NODE_SWITCH) {
         return PDL_FAIL_FIELD(PDL_ERROR_DESC_FIELD, "kind",
                               "kind is %u: pdl_chain_add_node() takes %d to %d", whole->kind,
                               PDL_NODE_EMPTY, PDL_NODE_SWITCH);
     }
-    status = check_fields(whole);
-    if (status != PDL_SUCCESS) {
-        return status;
-    }
+    PDL_RETURN_IF_ERROR(check_fields(whole));
     if (in_body && ((EVENTS | KIND(HOST)) >> whole->kind & 1) != 0) {
         return PDL_FAIL_FIELD(PDL_ERROR_NOT_SUPPORTED, "kind",
                               "the body of a conditional cannot have %s: CUDA accepts kernels, "

@@ -5,22 +5,9 @@
 
 #include <pdl/chain.h>
 
-#include "graph/subgraph.h"
+#include "core/driver.h"
 
 #define PDL_SWITCH_BODIES 65536 /* of a switch, at most */
-
-struct pdl_body {
-    struct pdl_chain *chain; /* owned */
-    CUgraph fresh;           /* of a build in progress */
-};
-
-struct pdl_link_node {
-    pdl_chain_node desc;                      /* whole; `graph` is not used */
-    struct pdl_subgraph *subgraph;            /* owned; GRAPH and CAPTURE */
-    struct pdl_body *bodies;                  /* owned; desc.bodies of them, of a conditional */
-    CUgraphConditionalHandle condition;       /* of the last build */
-    CUgraphConditionalHandle fresh_condition; /* of a build in progress */
-};
 
 /* Whether a kind has a condition and bodies. */
 static inline bool pdl_link_node_is_conditional(uint32_t kind)

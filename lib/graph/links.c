@@ -35,13 +35,12 @@ pdl_status pdl_chain_check_root(const struct pdl_chain *chain)
 
 pdl_status pdl_chain_check_kernel(const struct pdl_chain *chain, uint32_t link)
 {
-    pdl_status status = pdl_chain_check_link(chain, link, "link");
-    if (status == PDL_SUCCESS && chain->links[link].kernel == NULL) {
-        status = PDL_FAIL_FIELD(PDL_ERROR_INVALID_ARGUMENT, "link",
+    PDL_RETURN_IF_ERROR(pdl_chain_check_link(chain, link, "link"));
+    return chain->links[link].kernel != NULL
+               ? PDL_SUCCESS
+               : PDL_FAIL_FIELD(PDL_ERROR_INVALID_ARGUMENT, "link",
                                 "link %u is %s and has no arguments and no descriptor", link,
-                                pdl_chain_kind_name(&chain->links[link]));
-    }
-    return status;
+                                pdl_link_node_name(chain->links[link].kind));
 }
 
 pdl_status pdl_chain_check_built(const struct pdl_chain *chain)
@@ -119,16 +118,14 @@ pdl_status pdl_chain_create(const pdl_chain_options *options, pdl_chain **chain)
 /* NOLINTBEGIN(misc-no-recursion): bodies, no deeper than PDL_SUBGRAPH_DEPTH */
 void pdl_chain_free_link(const struct pdl_link *link)
 {
-    struct pdl_link_node *node = link->node;
-    if (node != NULL) {
-        for (uint32_t i = 0; node->bodies != NULL && i < node->desc.bodies; i++) {
-            pdl_chain_free(node->bodies[i].chain);
-        }
-        free(node->bodies);
-        pdl_subgraph_destroy(node->subgraph);
+    for (uint32_t i = 0; i < link->body_count; i++) {
+        pdl_chain_free(link->bodies[i].chain);
     }
-    free(node);
-    free((void *)link->desc.extra_attributes);
+    free(link->bodies);
+    pdl_subgraph_destroy(link->subgraph);
+    if (link->kernel != NULL) {
+        free((void *)link->desc.extra_attributes);
+    }
     free(link->arguments);
     free(link->passed);
     free(link->on);
@@ -155,10 +152,7 @@ pdl_status pdl_chain_lower(const struct pdl_chain *chain, pdl_kernel *kernel,
 {
     int device = chain->root->device;
     if (!chain->root->built) {
-        const pdl_status status = pdl_kernel_device(kernel, NULL, &device);
-        if (status != PDL_SUCCESS) {
-            return status;
-        }
+        PDL_RETURN_IF_ERROR(pdl_kernel_device(kernel, NULL, &device));
     }
     return pdl_node_lower(kernel, device, desc, lowered);
 }
@@ -185,10 +179,7 @@ pdl_status pdl_chain_check_launch(const struct pdl_chain *chain, pdl_kernel *ker
         const char *const missing = kernel == NULL ? "kernel" : "desc";
         return PDL_FAIL_FIELD(PDL_ERROR_INVALID_ARGUMENT, missing, "%s is NULL", missing);
     }
-    pdl_status status = pdl_desc_whole(&desc, whole);
-    if (status != PDL_SUCCESS) {
-        return status;
-    }
+    PDL_RETURN_IF_ERROR(pdl_desc_whole(&desc, whole));
     if (desc != whole) {
         *whole = *desc;
     }
@@ -197,8 +188,8 @@ pdl_status pdl_chain_check_launch(const struct pdl_chain *chain, pdl_kernel *ker
         return PDL_FAIL_FIELD(PDL_ERROR_NOT_SUPPORTED, "device_node",
                               "device_node is set: the nodes of a chain belong to it");
     }
-    status = pdl_chain_lower(chain, kernel, whole, lowered);
-    return status == PDL_SUCCESS ? copy_extra(whole) : status;
+    PDL_RETURN_IF_ERROR(pdl_chain_lower(chain, kernel, whole, lowered));
+    return copy_extra(whole);
 }
 
 pdl_status pdl_chain_append(struct pdl_chain *chain, const struct pdl_link *made, uint32_t *link)
@@ -233,14 +224,9 @@ static pdl_status add(struct pdl_chain *chain, pdl_kernel *kernel, const pdl_lau
         return PDL_FAIL_FIELD(PDL_ERROR_INVALID_ARGUMENT, "sizes", "sizes is NULL and count is %zu",
                               count);
     }
-    pdl_status status = pdl_chain_check_idle(chain);
-    if (status == PDL_SUCCESS) {
-        status = pdl_chain_check_launch(chain, kernel, desc, &made.desc, &lowered);
-    }
-    if (status != PDL_SUCCESS) {
-        return status;
-    }
-    status = pdl_arguments_copy(kernel, args, sizes, count, &made.arguments);
+    PDL_RETURN_IF_ERROR(pdl_chain_check_idle(chain));
+    PDL_RETURN_IF_ERROR(pdl_chain_check_launch(chain, kernel, desc, &made.desc, &lowered));
+    const pdl_status status = pdl_arguments_copy(kernel, args, sizes, count, &made.arguments);
     if (status != PDL_SUCCESS) {
         pdl_chain_free_link(&made);
         return status;
@@ -259,13 +245,8 @@ pdl_status pdl_chain_add(pdl_chain *chain, pdl_kernel *kernel, const pdl_launch_
 static pdl_status clone_graph(const struct pdl_driver *driver, CUgraph graph, bool in_body,
                               struct pdl_subgraph **subgraph)
 {
-    pdl_status status = pdl_subgraph_check(driver, graph, in_body);
-    if (status == PDL_SUCCESS) {
-        status = pdl_subgraph_create(driver, subgraph);
-    }
-    if (status != PDL_SUCCESS) {
-        return status;
-    }
+    PDL_RETURN_IF_ERROR(pdl_subgraph_check(driver, graph, in_body));
+    PDL_RETURN_IF_ERROR(pdl_subgraph_create(driver, subgraph));
     const CUresult result = driver->cuGraphClone(&(*subgraph)->graph, graph);
     if (result != CUDA_SUCCESS) {
         (*subgraph)->graph = NULL;
@@ -288,43 +269,33 @@ static pdl_status check_depth(const struct pdl_chain *chain)
                                 PDL_SUBGRAPH_DEPTH);
 }
 
-static pdl_status make_bodies(struct pdl_chain *chain, struct pdl_link_node *node)
+static pdl_status make_bodies(struct pdl_chain *chain, struct pdl_link *link)
 {
-    bool enough = (node->bodies = calloc(node->desc.bodies, sizeof(*node->bodies))) != NULL;
-    for (uint32_t i = 0; enough && i < node->desc.bodies; i++) {
-        node->bodies[i].chain = make_chain(chain->driver, chain, chain->count);
-        enough = node->bodies[i].chain != NULL;
+    const uint32_t count = link->node.bodies;
+    link->bodies = calloc(count, sizeof(*link->bodies));
+    bool enough = link->bodies != NULL;
+    while (enough && link->body_count < count) {
+        struct pdl_body *const body = &link->bodies[link->body_count++];
+        body->chain = make_chain(chain->driver, chain, chain->count);
+        enough = body->chain != NULL;
     }
     return enough ? PDL_SUCCESS
-                  : PDL_FAIL(PDL_ERROR_OUT_OF_MEMORY, "no memory for %u bodies", node->desc.bodies);
+                  : PDL_FAIL(PDL_ERROR_OUT_OF_MEMORY, "no memory for %u bodies", count);
 }
 
 static pdl_status add_node(struct pdl_chain *chain, const pdl_chain_node *given, uint32_t *link)
 {
+    const bool in_body = chain->root != chain;
     struct pdl_link made = {.kernel = NULL};
-    pdl_chain_node whole;
-    pdl_status status = pdl_chain_check_idle(chain);
-    if (status == PDL_SUCCESS) {
-        status = pdl_link_node_check(chain->driver, given, chain->root != chain, &whole);
-    }
-    if (status == PDL_SUCCESS && pdl_link_node_is_conditional(whole.kind)) {
-        status = check_depth(chain);
-    }
-    if (status != PDL_SUCCESS) {
-        return status;
-    }
-    struct pdl_link_node *node = calloc(1, sizeof(*node));
-    if (node == NULL) {
-        return PDL_FAIL(PDL_ERROR_OUT_OF_MEMORY, "no memory for link %u", chain->count);
-    }
-    made.node = node;
-    node->desc = whole;
-    node->desc.graph = NULL;
-    if (whole.kind == PDL_NODE_GRAPH) {
-        status = clone_graph(chain->driver, whole.graph, chain->root != chain, &node->subgraph);
-    }
-    if (status == PDL_SUCCESS && whole.bodies > 0) {
-        status = make_bodies(chain, node);
+    pdl_status status = PDL_SUCCESS;
+    PDL_RETURN_IF_ERROR(pdl_chain_check_idle(chain));
+    PDL_RETURN_IF_ERROR(pdl_link_node_check(chain->driver, given, in_body, &made.node));
+    made.kind = made.node.kind;
+    if (pdl_link_node_is_conditional(made.kind)) {
+        PDL_RETURN_IF_ERROR(check_depth(chain));
+        status = make_bodies(chain, &made);
+    } else if (made.kind == PDL_NODE_GRAPH) {
+        status = clone_graph(chain->driver, made.node.graph, in_body, &made.subgraph);
     }
     if (status != PDL_SUCCESS) {
         pdl_chain_free_link(&made);
@@ -342,34 +313,28 @@ pdl_status pdl_chain_add_node(pdl_chain *chain, const pdl_chain_node *node, uint
 
 static pdl_status check_conditional(const struct pdl_chain *chain, uint32_t link, const char *name)
 {
-    const pdl_status status = pdl_chain_check_link(chain, link, name);
-    if (status == PDL_SUCCESS &&
-        (chain->links[link].node == NULL ||
-         !pdl_link_node_is_conditional(chain->links[link].node->desc.kind))) {
-        return PDL_FAIL_FIELD(
-            PDL_ERROR_INVALID_ARGUMENT, name,
-            "link %u is %s: only an if, a while and a switch have a condition and "
-            "bodies",
-            link, pdl_chain_kind_name(&chain->links[link]));
-    }
-    return status;
+    PDL_RETURN_IF_ERROR(pdl_chain_check_link(chain, link, name));
+    const uint32_t kind = chain->links[link].kind;
+    return pdl_link_node_is_conditional(kind)
+               ? PDL_SUCCESS
+               : PDL_FAIL_FIELD(
+                     PDL_ERROR_INVALID_ARGUMENT, name,
+                     "link %u is %s: only an if, a while and a switch have a condition and bodies",
+                     link, pdl_link_node_name(kind));
 }
 
 static pdl_status find_body(const struct pdl_chain *chain, uint32_t link, uint32_t index,
                             pdl_chain **body)
 {
-    const pdl_status status = check_conditional(chain, link, "link");
-    if (status != PDL_SUCCESS) {
-        return status;
-    }
-    const struct pdl_link_node *node = chain->links[link].node;
-    if (body == NULL || index >= node->desc.bodies) {
+    PDL_RETURN_IF_ERROR(check_conditional(chain, link, "link"));
+    const struct pdl_link *const of = &chain->links[link];
+    if (body == NULL || index >= of->body_count) {
         return PDL_FAIL_FIELD(PDL_ERROR_INVALID_ARGUMENT, body == NULL ? "body" : "index",
                               body == NULL ? "body is NULL"
                                            : "index is %u and link %u has %u bodies",
-                              index, link, node->desc.bodies);
+                              index, link, of->body_count);
     }
-    *body = node->bodies[index].chain;
+    *body = of->bodies[index].chain;
     return PDL_SUCCESS;
 }
 
@@ -391,16 +356,9 @@ static pdl_status pass(struct pdl_chain *chain, uint32_t index, uint32_t paramet
                                   ? "owner is NULL"
                                   : "owner is neither the chain nor one that it is a body of");
     }
-    pdl_status status = pdl_chain_check_link(chain, index, "link");
-    if (status == PDL_SUCCESS) {
-        status = check_conditional(owner, conditional, "conditional");
-    }
-    if (status == PDL_SUCCESS) {
-        status = pdl_chain_check_kernel(chain, index);
-    }
-    if (status != PDL_SUCCESS) {
-        return status;
-    }
+    PDL_RETURN_IF_ERROR(pdl_chain_check_link(chain, index, "link"));
+    PDL_RETURN_IF_ERROR(check_conditional(owner, conditional, "conditional"));
+    PDL_RETURN_IF_ERROR(pdl_chain_check_kernel(chain, index));
     struct pdl_link *link = &chain->links[index];
     if (parameter >= link->arguments->count) {
         return PDL_FAIL_FIELD(PDL_ERROR_INVALID_ARGUMENT, "parameter",
@@ -544,10 +502,7 @@ uint32_t *pdl_chain_order(struct pdl_chain *chain)
 
 static pdl_status add_dependency(struct pdl_chain *chain, uint32_t link, uint32_t on)
 {
-    pdl_status status = pdl_chain_check_link(chain, link, "link");
-    if (status != PDL_SUCCESS) {
-        return status;
-    }
+    PDL_RETURN_IF_ERROR(pdl_chain_check_link(chain, link, "link"));
     struct pdl_link *waits = &chain->links[link];
     if (on == PDL_CHAIN_START) {
         if (waits->on_count > 0) {
@@ -558,10 +513,7 @@ static pdl_status add_dependency(struct pdl_chain *chain, uint32_t link, uint32_
         make_explicit(chain, waits);
         return PDL_SUCCESS;
     }
-    status = pdl_chain_check_link(chain, on, "on");
-    if (status != PDL_SUCCESS) {
-        return status;
-    }
+    PDL_RETURN_IF_ERROR(pdl_chain_check_link(chain, on, "on"));
     if (chain->links[on].dependents > 0 && depends_directly(waits, on)) {
         return PDL_SUCCESS;
     }

@@ -9,6 +9,7 @@
 #include "core/error.h"
 #include "graph/arguments.h"
 #include "graph/link_node.h"
+#include "graph/subgraph.h"
 
 /* Where there is none. */
 #define PDL_NO_LINK UINT32_MAX
@@ -16,8 +17,9 @@
 /* A link's node, as it was built. */
 struct pdl_built {
     CUgraphNode node;
-    CUDA_KERNEL_NODE_PARAMS params; /* of a kernel, with the link's own arguments */
-    pdl_reason reason;              /* why it overlaps what it depends on, or does not */
+    CUDA_KERNEL_NODE_PARAMS params;     /* of a kernel, with the link's own arguments */
+    pdl_reason reason;                  /* why it overlaps what it depends on, or does not */
+    CUgraphConditionalHandle condition; /* of a conditional */
 };
 
 /* A parameter that takes the handle of a condition. */
@@ -27,11 +29,23 @@ struct pdl_passed {
     const struct pdl_chain *owner;
 };
 
+/* A body of a conditional. */
+struct pdl_body {
+    struct pdl_chain *chain; /* owned */
+    CUgraph fresh;           /* of a build in progress */
+};
+
 struct pdl_link {
-    pdl_kernel *kernel;         /* NULL: another node */
-    struct pdl_link_node *node; /* owned; that node, or NULL */
-    pdl_launch_desc desc;       /* whole; its extra_attributes are owned */
-    struct pdl_arguments *arguments;
+    uint32_t kind; /* a pdl_node_kind */
+    uint32_t body_count;
+    pdl_kernel *kernel; /* NULL: another node */
+    union {
+        pdl_launch_desc desc; /* of a kernel: whole; its extra_attributes are owned */
+        pdl_chain_node node;  /* of another node: whole; `graph` is not used */
+    };
+    struct pdl_subgraph *subgraph;   /* owned; of GRAPH and CAPTURE */
+    struct pdl_body *bodies;         /* owned; of a conditional */
+    struct pdl_arguments *arguments; /* owned; of a kernel */
     uint32_t passed_count;
     size_t passed_capacity;
     struct pdl_passed *passed;
@@ -118,17 +132,10 @@ void pdl_chain_free(struct pdl_chain *chain);
 /* Refuses a link that is no kernel. */
 pdl_status pdl_chain_check_kernel(const struct pdl_chain *chain, uint32_t link);
 
-/* What a link is called in messages. */
-static inline const char *pdl_chain_kind_name(const struct pdl_link *link)
-{
-    return pdl_link_node_name(link->node != NULL ? link->node->desc.kind
-                                                 : (uint32_t)PDL_NODE_KERNEL);
-}
-
 /* Whether the next link does not depend on this one by itself. */
 static inline bool pdl_chain_is_aside(const struct pdl_link *link)
 {
-    return link->node != NULL && link->node->desc.kind == PDL_NODE_EVENT_RECORD;
+    return link->kind == PDL_NODE_EVENT_RECORD;
 }
 
 /* Refuses a chain that is not built, or a body. */

@@ -6,18 +6,8 @@
 #include <string.h>
 
 #include "core/error.h"
+#include "graph/snapshot.h"
 #include "launch/log.h"
-
-const CUgraphEdgeData pdl_edge_data[PDL_EDGE_KINDS] = {
-    [PDL_EDGE_FULL] = {.from_port = CU_GRAPH_KERNEL_NODE_PORT_DEFAULT,
-                       .type = CU_GRAPH_DEPENDENCY_TYPE_DEFAULT},
-    [PDL_EDGE_PROGRAMMATIC] = {.from_port = CU_GRAPH_KERNEL_NODE_PORT_PROGRAMMATIC,
-                               .type = CU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC},
-    [PDL_EDGE_LAUNCH_COMPLETION] = {.from_port = CU_GRAPH_KERNEL_NODE_PORT_LAUNCH_ORDER,
-                                    .type = CU_GRAPH_DEPENDENCY_TYPE_DEFAULT},
-    [PDL_EDGE_PROGRAMMATIC_AT_BLOCK_START] = {.from_port = CU_GRAPH_KERNEL_NODE_PORT_LAUNCH_ORDER,
-                                              .type = CU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC},
-};
 
 static bool is_programmatic(uint32_t kind)
 {
@@ -76,10 +66,7 @@ pdl_status pdl_node_params(const pdl_kernel *kernel, const struct pdl_lowered *l
                            CUDA_KERNEL_NODE_PARAMS *params)
 {
     CUfunction function = NULL;
-    const pdl_status status = pdl_kernel_resolve(kernel, &function);
-    if (status != PDL_SUCCESS) {
-        return status;
-    }
+    PDL_RETURN_IF_ERROR(pdl_kernel_resolve(kernel, &function));
     *params = (CUDA_KERNEL_NODE_PARAMS){.func = function, .kernelParams = args};
     pdl_node_reshape(params, &lowered->config);
     return PDL_SUCCESS;
@@ -119,51 +106,30 @@ static pdl_status set_attributes(const pdl_kernel *kernel, const struct pdl_lowe
             updatable = attribute; /* last: such a node cannot be taken out again */
             continue;
         }
-        const pdl_status status = set_attribute(kernel, node, attribute);
-        if (status != PDL_SUCCESS) {
-            return status;
-        }
+        PDL_RETURN_IF_ERROR(set_attribute(kernel, node, attribute));
     }
     return updatable != NULL ? set_attribute(kernel, node, updatable) : PDL_SUCCESS;
 }
 
 /* ---- edges ---------------------------------------------------------------------------------- */
 
-static int by_address(const void *left, const void *right)
-{
-    uintptr_t a = 0;
-    uintptr_t b = 0;
-    memcpy(&a, left, sizeof(a));
-    memcpy(&b, right, sizeof(b));
-    return (a > b) - (a < b);
-}
-
 /* After the driver refused to add a node: says so if a dependency is of another graph. */
-static pdl_status check_membership(const struct pdl_driver *driver, struct CUgraph_st *graph,
+static pdl_status check_membership(const struct pdl_driver *driver, CUgraph graph,
                                    const pdl_edge *edges, size_t count)
 {
-    size_t nodes_count = 0;
-    CUgraphNode *nodes = NULL;
+    struct pdl_snapshot snapshot;
     pdl_status status = PDL_SUCCESS;
-    if (driver->cuGraphGetNodes(graph, NULL, &nodes_count) != CUDA_SUCCESS) {
-        return PDL_SUCCESS;
+    if (pdl_snapshot_take(driver, graph, &snapshot) != PDL_SUCCESS) {
+        return PDL_SUCCESS; /* the driver's own word has to do */
     }
-    nodes = malloc((nodes_count + 1) * sizeof(CUgraphNode));
-    if (nodes == NULL ||
-        (nodes_count > 0 && driver->cuGraphGetNodes(graph, nodes, &nodes_count) != CUDA_SUCCESS)) {
-        goto done; /* the driver's own word has to do */
-    }
-    qsort(nodes, nodes_count, sizeof(CUgraphNode), by_address);
     for (size_t i = 0; i < count && status == PDL_SUCCESS; i++) {
-        if (bsearch(&edges[i].node, nodes, nodes_count, sizeof(CUgraphNode), by_address) == NULL) {
+        if (pdl_snapshot_find(&snapshot, edges[i].node) == NULL) {
             status = PDL_FAIL_FIELD(PDL_ERROR_EDGE, "dependencies",
                                     "dependency %zu is not a node of this graph, which has %zu", i,
-                                    nodes_count);
+                                    snapshot.node_count);
         }
     }
-
-done:
-    free(nodes);
+    pdl_snapshot_forget(&snapshot);
     return status;
 }
 
@@ -209,10 +175,7 @@ static pdl_status check_edges(const struct pdl_driver *driver, const pdl_edge *e
         }
         if (is_programmatic(edge->kind) && *broken == count) {
             bool breaks = false;
-            const pdl_status status = pdl_neighbour_check(driver, edge->node, &breaks);
-            if (status != PDL_SUCCESS) {
-                return status;
-            }
+            PDL_RETURN_IF_ERROR(pdl_neighbour_check(driver, edge->node, &breaks));
             *broken = breaks ? i : count;
         }
     }
@@ -286,13 +249,10 @@ pdl_status pdl_node_add(const pdl_kernel *kernel, const struct pdl_lowered *lowe
     memset(&params, 0, sizeof(params));
     params.type = CU_GRAPH_NODE_TYPE_KERNEL;
     memcpy(&params.kernel, kernel_params, sizeof(*kernel_params));
-    pdl_status status =
-        pdl_node_add_any(kernel->driver, graph, &params, edges, count,
-                         lowered->reason == PDL_REASON_GRANTED, "to add a kernel node", &added);
-    if (status != PDL_SUCCESS) {
-        return status;
-    }
-    status = set_attributes(kernel, lowered, added);
+    PDL_RETURN_IF_ERROR(pdl_node_add_any(kernel->driver, graph, &params, edges, count,
+                                         lowered->reason == PDL_REASON_GRANTED,
+                                         "to add a kernel node", &added));
+    const pdl_status status = set_attributes(kernel, lowered, added);
     if (status != PDL_SUCCESS) {
         (void)kernel->driver->cuGraphDestroyNode(added);
         return status;
@@ -343,25 +303,12 @@ pdl_status pdl_graph_add_launch(struct CUgraph_st *graph, const pdl_edge *depend
     CUgraphNode added = NULL;
     int device = -1;
     size_t broken = 0;
-    pdl_status status = check_arguments(graph, dependencies, count, kernel, desc, node);
-    if (status == PDL_SUCCESS) {
-        status = pdl_node_check_driver(kernel->driver);
-    }
-    if (status == PDL_SUCCESS) {
-        status = pdl_desc_whole(&desc, &copy);
-    }
-    if (status == PDL_SUCCESS) {
-        status = check_edges(kernel->driver, dependencies, count, desc->overlap, &broken);
-    }
-    if (status == PDL_SUCCESS) {
-        status = pdl_kernel_device(kernel, NULL, &device);
-    }
-    if (status == PDL_SUCCESS) {
-        status = pdl_node_lower(kernel, device, desc, &lowered);
-    }
-    if (status != PDL_SUCCESS) {
-        return status;
-    }
+    PDL_RETURN_IF_ERROR(check_arguments(graph, dependencies, count, kernel, desc, node));
+    PDL_RETURN_IF_ERROR(pdl_node_check_driver(kernel->driver));
+    PDL_RETURN_IF_ERROR(pdl_desc_whole(&desc, &copy));
+    PDL_RETURN_IF_ERROR(check_edges(kernel->driver, dependencies, count, desc->overlap, &broken));
+    PDL_RETURN_IF_ERROR(pdl_kernel_device(kernel, NULL, &device));
+    PDL_RETURN_IF_ERROR(pdl_node_lower(kernel, device, desc, &lowered));
     if (broken < count && lowered.reason == PDL_REASON_GRANTED) {
         lowered.reason = PDL_REASON_PREDECESSOR;
         if (desc->overlap == PDL_OVERLAP_REQUIRE) {
@@ -372,18 +319,12 @@ pdl_status pdl_graph_add_launch(struct CUgraph_st *graph, const pdl_edge *depend
                 pdl_kernel_name(kernel), pdl_reason_string(lowered.reason), broken);
         }
     }
-    status = pdl_node_params(kernel, &lowered, (void **)args, &params);
-    if (status == PDL_SUCCESS) {
-        status = pdl_node_add(kernel, &lowered, &params, graph, dependencies, count, &added);
-    }
-    if (status != PDL_SUCCESS) {
-        return status;
-    }
+    PDL_RETURN_IF_ERROR(pdl_node_params(kernel, &lowered, (void **)args, &params));
+    PDL_RETURN_IF_ERROR(
+        pdl_node_add(kernel, &lowered, &params, graph, dependencies, count, &added));
     if (desc->device_node != NULL) {
-        status = take_device_node(kernel, added, desc->device_node);
+        PDL_RETURN_IF_ERROR(take_device_node(kernel, added, desc->device_node));
     }
-    if (status == PDL_SUCCESS) {
-        *node = added;
-    }
-    return status;
+    *node = added;
+    return PDL_SUCCESS;
 }

@@ -68,15 +68,9 @@ PDL_COLD static pdl_status refused(const struct pdl_chain *chain, CUresult resul
 
 static pdl_status set_args(struct pdl_chain *chain, uint32_t index, void *const *args)
 {
-    pdl_status status = pdl_chain_check_kernel(chain, index);
-    if (status != PDL_SUCCESS) {
-        return status;
-    }
+    PDL_RETURN_IF_ERROR(pdl_chain_check_kernel(chain, index));
     struct pdl_link *link = &chain->links[index];
-    status = pdl_arguments_stage(link->arguments, args);
-    if (status != PDL_SUCCESS) {
-        return status;
-    }
+    PDL_RETURN_IF_ERROR(pdl_arguments_stage(link->arguments, args));
     if (link->passed_count > 0) {
         pdl_chain_pass(link, link->arguments->spare, false);
     }
@@ -115,10 +109,7 @@ static pdl_status reshape_built(const struct pdl_chain *chain, uint32_t index,
     struct pdl_link *link = &chain->links[index];
     CUDA_KERNEL_NODE_PARAMS params = link->built.params;
     struct pdl_lowered old;
-    const pdl_status status = pdl_node_lower(link->kernel, chain->root->device, &link->desc, &old);
-    if (status != PDL_SUCCESS) {
-        return status;
-    }
+    PDL_RETURN_IF_ERROR(pdl_node_lower(link->kernel, chain->root->device, &link->desc, &old));
     if (!same_attributes(&old, new) ||
         (desc->overlap == PDL_OVERLAP_REQUIRE && link->built.reason != PDL_REASON_GRANTED)) {
         return PDL_FAIL_FIELD(PDL_ERROR_REBUILD, "desc",
@@ -141,14 +132,11 @@ static pdl_status set_desc(struct pdl_chain *chain, uint32_t index, const pdl_la
 {
     struct pdl_lowered new;
     pdl_launch_desc whole;
-    pdl_status status = pdl_chain_check_kernel(chain, index);
-    if (status == PDL_SUCCESS) {
-        status = pdl_chain_check_launch(chain, chain->links[index].kernel, desc, &whole, &new);
-    }
-    if (status != PDL_SUCCESS) {
-        return status;
-    }
-    status = chain->root->built ? reshape_built(chain, index, &whole, &new) : PDL_SUCCESS;
+    PDL_RETURN_IF_ERROR(pdl_chain_check_kernel(chain, index));
+    PDL_RETURN_IF_ERROR(
+        pdl_chain_check_launch(chain, chain->links[index].kernel, desc, &whole, &new));
+    const pdl_status status =
+        chain->root->built ? reshape_built(chain, index, &whole, &new) : PDL_SUCCESS;
     if (status != PDL_SUCCESS) {
         free((void *)whole.extra_attributes);
         return status;
@@ -195,15 +183,9 @@ static pdl_status change_built(const struct pdl_chain *chain, uint32_t index,
 static pdl_status set_node(struct pdl_chain *chain, uint32_t index, const pdl_chain_node *node)
 {
     pdl_chain_node whole;
-    pdl_status status = pdl_chain_check_link(chain, index, "link");
-    if (status == PDL_SUCCESS) {
-        status = pdl_link_node_check(chain->driver, node, chain->root != chain, &whole);
-    }
-    if (status != PDL_SUCCESS) {
-        return status;
-    }
-    const struct pdl_link *link = &chain->links[index];
-    const uint32_t kind = link->node != NULL ? link->node->desc.kind : PDL_NODE_KERNEL;
+    PDL_RETURN_IF_ERROR(pdl_chain_check_link(chain, index, "link"));
+    PDL_RETURN_IF_ERROR(pdl_link_node_check(chain->driver, node, chain->root != chain, &whole));
+    const uint32_t kind = chain->links[index].kind;
     if (!can_change(kind) || whole.kind != kind) {
         return PDL_FAIL_FIELD(PDL_ERROR_INVALID_ARGUMENT, "node",
                               can_change(kind)
@@ -212,11 +194,11 @@ static pdl_status set_node(struct pdl_chain *chain, uint32_t index, const pdl_ch
                                     "events can be changed, not into %s",
                               index, pdl_link_node_name(kind), pdl_link_node_name(whole.kind));
     }
-    status = chain->root->built ? change_built(chain, index, &whole) : PDL_SUCCESS;
-    if (status == PDL_SUCCESS) {
-        link->node->desc = whole;
+    if (chain->root->built) {
+        PDL_RETURN_IF_ERROR(change_built(chain, index, &whole));
     }
-    return status;
+    chain->links[index].node = whole;
+    return PDL_SUCCESS;
 }
 
 pdl_status pdl_chain_set_node(pdl_chain *chain, uint32_t link, const pdl_chain_node *node)

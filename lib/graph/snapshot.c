@@ -6,6 +6,17 @@
 
 #include "core/error.h"
 
+const CUgraphEdgeData pdl_edge_data[PDL_EDGE_KINDS] = {
+    [PDL_EDGE_FULL] = {.from_port = CU_GRAPH_KERNEL_NODE_PORT_DEFAULT,
+                       .type = CU_GRAPH_DEPENDENCY_TYPE_DEFAULT},
+    [PDL_EDGE_PROGRAMMATIC] = {.from_port = CU_GRAPH_KERNEL_NODE_PORT_PROGRAMMATIC,
+                               .type = CU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC},
+    [PDL_EDGE_LAUNCH_COMPLETION] = {.from_port = CU_GRAPH_KERNEL_NODE_PORT_LAUNCH_ORDER,
+                                    .type = CU_GRAPH_DEPENDENCY_TYPE_DEFAULT},
+    [PDL_EDGE_PROGRAMMATIC_AT_BLOCK_START] = {.from_port = CU_GRAPH_KERNEL_NODE_PORT_LAUNCH_ORDER,
+                                              .type = CU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC},
+};
+
 void pdl_snapshot_forget(struct pdl_snapshot *snapshot)
 {
     free(snapshot->listed);
@@ -28,7 +39,9 @@ static int by_handle(const void *left, const void *right)
 struct pdl_snapshot_node *pdl_snapshot_find(const struct pdl_snapshot *snapshot, CUgraphNode handle)
 {
     const struct pdl_snapshot_node key = {.handle = handle};
-    return bsearch(&key, snapshot->nodes, snapshot->node_count, sizeof(key), by_handle);
+    return snapshot->node_count > 0
+               ? bsearch(&key, snapshot->nodes, snapshot->node_count, sizeof(key), by_handle)
+               : NULL;
 }
 
 static pdl_status take_nodes(struct pdl_snapshot *snapshot, CUgraph graph)

@@ -3,7 +3,13 @@
 #ifndef PDL_LIB_SNAPSHOT_H
 #define PDL_LIB_SNAPSHOT_H
 
-#include "graph/node.h"
+#include <pdl/graph.h>
+
+#include "core/driver.h"
+
+/* Edge data by pdl_edge_kind. */
+#define PDL_EDGE_KINDS 4
+extern const CUgraphEdgeData pdl_edge_data[PDL_EDGE_KINDS];
 
 struct pdl_snapshot_node {
     CUgraphNode handle;

@@ -48,7 +48,6 @@ static pdl_status check_nodes(const struct pdl_snapshot *snapshot, bool in_body,
 {
     for (size_t i = 0; i < snapshot->node_count; i++) {
         CUgraph graph = NULL;
-        pdl_status status = PDL_SUCCESS;
         switch ((int)snapshot->nodes[i].type) {
         case CU_GRAPH_NODE_TYPE_KERNEL:
         case CU_GRAPH_NODE_TYPE_MEMCPY:
@@ -56,13 +55,9 @@ static pdl_status check_nodes(const struct pdl_snapshot *snapshot, bool in_body,
         case CU_GRAPH_NODE_TYPE_EMPTY:
             continue;
         case CU_GRAPH_NODE_TYPE_GRAPH:
-            status = pdl_node_child(snapshot->driver, snapshot->nodes[i].handle, &graph);
-            if (status == PDL_SUCCESS) {
-                status = check_graph(snapshot->driver, graph, in_body, depth + 1);
-            }
-            if (status != PDL_SUCCESS) {
-                return status;
-            }
+            PDL_RETURN_IF_ERROR(
+                pdl_node_child(snapshot->driver, snapshot->nodes[i].handle, &graph));
+            PDL_RETURN_IF_ERROR(check_graph(snapshot->driver, graph, in_body, depth + 1));
             continue;
         case CU_GRAPH_NODE_TYPE_MEM_ALLOC:
         case CU_GRAPH_NODE_TYPE_MEM_FREE:

@@ -5,6 +5,7 @@
 #define PDL_LIB_SUBGRAPH_H
 
 #include "core/gate.h"
+#include "graph/node.h"
 #include "graph/snapshot.h"
 
 /* How deep child graphs, and bodies, may be in each other. */
