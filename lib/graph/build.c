@@ -157,13 +157,10 @@ static pdl_status make_conditions(const struct pdl_chain *chain, const struct bu
             return PDL_FAIL(PDL_ERROR_NOT_BUILT,
                             "link %u is a while whose body has no links, so nothing ends it", i);
         }
-        const CUresult result = chain->driver->cuGraphConditionalHandleCreate(
-            &link->fresh.condition, graph, build->context, link->node.initial,
-            CU_GRAPH_COND_ASSIGN_DEFAULT);
-        if (result != CUDA_SUCCESS) {
-            return pdl_error_from_cuda(chain->driver, "cuGraphConditionalHandleCreate",
-                                       (int32_t)result, "to make a condition");
-        }
+        PDL_RETURN_IF_ERROR(PDL_CALL(chain->driver, "to make a condition",
+                                     cuGraphConditionalHandleCreate, &link->fresh.condition, graph,
+                                     build->context, link->node.initial,
+                                     CU_GRAPH_COND_ASSIGN_DEFAULT));
     }
     return PDL_SUCCESS;
 }
@@ -245,10 +242,7 @@ static pdl_status make_graph(struct pdl_chain *chain, struct build *build)
 static pdl_status find_context(const struct pdl_driver *driver, struct build *build)
 {
     PDL_RETURN_IF_ERROR(pdl_device_of_stream(driver, NULL, &build->device));
-    const CUresult result = driver->cuCtxGetCurrent(&build->context);
-    return result == CUDA_SUCCESS ? PDL_SUCCESS
-                                  : pdl_error_from_cuda(driver, "cuCtxGetCurrent", (int32_t)result,
-                                                        "to build a chain");
+    return PDL_CALL(driver, "to build a chain", cuCtxGetCurrent, &build->context);
 }
 
 static pdl_status build_chain(struct pdl_chain *chain)

@@ -110,40 +110,6 @@ static void record(const struct pdl_snapshot *snapshot, pdl_census *census,
     };
 }
 
-/* The node before one that is not a kernel, if it is the only one, no kernel, and the edge full. */
-static struct pdl_snapshot_node *only_before(const struct pdl_snapshot *snapshot,
-                                             const struct pdl_snapshot_node *node)
-{
-    if (node->edge_count != 1) {
-        return NULL;
-    }
-    const uint32_t edge = snapshot->incoming[node->first_edge];
-    struct pdl_snapshot_node *before = pdl_snapshot_find(snapshot, snapshot->from[edge]);
-    return before->type != CU_GRAPH_NODE_TYPE_KERNEL && is_full(&snapshot->data[edge]) ? before
-                                                                                       : NULL;
-}
-
-/* The first node of a line of such nodes, so that many walks through a long line are short. */
-static struct pdl_snapshot_node *shorten(const struct pdl_snapshot *snapshot,
-                                         struct pdl_snapshot_node *node)
-{
-    struct pdl_snapshot_node *end = node;
-    struct pdl_snapshot_node *before;
-    while (end->way == 0 && (before = only_before(snapshot, end)) != NULL) {
-        end->way = 1 + (uint32_t)(before - snapshot->nodes);
-        end = before;
-    }
-    while (end->way != 0) {
-        end = &snapshot->nodes[end->way - 1];
-    }
-    while (node != end) { /* straight there from now on */
-        struct pdl_snapshot_node *const next = &snapshot->nodes[node->way - 1];
-        node->way = 1 + (uint32_t)(end - snapshot->nodes);
-        node = next;
-    }
-    return end;
-}
-
 /* Walks back from `start`, a node before `consumer`, to the kernels that it depends on through
  * nodes of other types, and records each with `start` as the node between. */
 static void walk(struct pdl_snapshot *snapshot, pdl_census *census, uint32_t number,
@@ -156,12 +122,7 @@ static void walk(struct pdl_snapshot *snapshot, pdl_census *census, uint32_t num
     start->seen_by = number;
     snapshot->stack[depth++] = (uint32_t)(start - snapshot->nodes);
     while (depth > 0) {
-        struct pdl_snapshot_node *const popped = &snapshot->nodes[snapshot->stack[--depth]];
-        struct pdl_snapshot_node *const at = shorten(snapshot, popped);
-        if (at != popped && at->seen_by == number) {
-            continue; /* another line led there */
-        }
-        at->seen_by = number;
+        const struct pdl_snapshot_node *const at = &snapshot->nodes[snapshot->stack[--depth]];
         for (uint32_t i = 0; i < at->edge_count; i++) {
             const uint32_t edge = snapshot->incoming[at->first_edge + i];
             struct pdl_snapshot_node *before = pdl_snapshot_find(snapshot, snapshot->from[edge]);
@@ -192,15 +153,12 @@ static void find_full(struct pdl_snapshot *snapshot, pdl_census *census)
                 const uint32_t edge = snapshot->incoming[consumer->first_edge + i];
                 struct pdl_snapshot_node *before =
                     pdl_snapshot_find(snapshot, snapshot->from[edge]);
-                if (before->type != CU_GRAPH_NODE_TYPE_KERNEL) {
-                    if (indirect) {
-                        walk(snapshot, census, (uint32_t)n + 1, before, consumer);
-                    }
-                } else if (!indirect) {
-                    if (is_full(&snapshot->data[edge])) {
-                        before->seen_by = (uint32_t)n + 1;
-                        record(snapshot, census, before, NULL, consumer);
-                    }
+                const bool kernel = before->type == CU_GRAPH_NODE_TYPE_KERNEL;
+                if (indirect && !kernel) {
+                    walk(snapshot, census, (uint32_t)n + 1, before, consumer);
+                } else if (!indirect && kernel && is_full(&snapshot->data[edge])) {
+                    before->seen_by = (uint32_t)n + 1;
+                    record(snapshot, census, before, NULL, consumer);
                 }
             }
         }
@@ -290,12 +248,8 @@ pdl_status pdl_stream_census(struct CUstream_st *stream, pdl_census *census)
                               "the legacy default stream cannot capture: pass the stream of the "
                               "capture, or CU_STREAM_PER_THREAD");
     }
-    const CUresult result =
-        driver->cuStreamGetCaptureInfo(stream, &capture, NULL, &graph, NULL, NULL, NULL);
-    if (result != CUDA_SUCCESS) {
-        return pdl_error_from_cuda(driver, "cuStreamGetCaptureInfo", (int32_t)result,
-                                   "to find what a stream captures");
-    }
+    PDL_RETURN_IF_ERROR(PDL_CALL(driver, "to find what a stream captures", cuStreamGetCaptureInfo,
+                                 stream, &capture, NULL, &graph, NULL, NULL, NULL));
     if (capture != CU_STREAM_CAPTURE_STATUS_ACTIVE) {
         return PDL_FAIL_FIELD(PDL_ERROR_INVALID_ARGUMENT, "stream",
                               capture == CU_STREAM_CAPTURE_STATUS_NONE

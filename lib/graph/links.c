@@ -78,6 +78,7 @@ static struct pdl_chain *make_chain(const struct pdl_driver *driver, struct pdl_
         made->root = parent != NULL ? parent->root : made;
         made->parent = parent;
         made->parent_link = link;
+        made->depth = parent != NULL ? parent->depth + 1 : 0;
         made->device = -1;
         made->tail = PDL_NO_LINK;
         atomic_flag_clear(&made->busy);
@@ -256,22 +257,14 @@ static pdl_status clone_graph(const struct pdl_driver *driver, CUgraph graph, bo
     return pdl_subgraph_finish(*subgraph, in_body);
 }
 
-static pdl_status check_depth(const struct pdl_chain *chain)
-{
-    unsigned depth = 0;
-    for (const struct pdl_chain *at = chain; at != NULL; at = at->parent) {
-        depth++;
-    }
-    return depth <= PDL_SUBGRAPH_DEPTH
-               ? PDL_SUCCESS
-               : PDL_FAIL_FIELD(PDL_ERROR_NOT_SUPPORTED, "kind",
-                                "conditionals are in each other more than %d deep",
-                                PDL_SUBGRAPH_DEPTH);
-}
-
 static pdl_status make_bodies(struct pdl_chain *chain, struct pdl_link *link)
 {
     const uint32_t count = link->node.bodies;
+    if (chain->depth == PDL_SUBGRAPH_DEPTH) {
+        return PDL_FAIL_FIELD(PDL_ERROR_NOT_SUPPORTED, "kind",
+                              "conditionals are in each other more than %d deep",
+                              PDL_SUBGRAPH_DEPTH);
+    }
     link->bodies = calloc(count, sizeof(*link->bodies));
     bool enough = link->bodies != NULL;
     while (enough && link->body_count < count) {
@@ -292,7 +285,6 @@ static pdl_status add_node(struct pdl_chain *chain, const pdl_chain_node *given,
     PDL_RETURN_IF_ERROR(pdl_link_node_check(chain->driver, given, in_body, &made.node));
     made.kind = made.node.kind;
     if (pdl_link_node_is_conditional(made.kind)) {
-        PDL_RETURN_IF_ERROR(check_depth(chain));
         status = make_bodies(chain, &made);
     } else if (made.kind == PDL_NODE_GRAPH) {
         status = clone_graph(chain->driver, made.node.graph, in_body, &made.subgraph);

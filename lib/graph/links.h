@@ -66,6 +66,7 @@ struct pdl_chain {
     struct pdl_chain *root;   /* itself, unless it is a body, */
     struct pdl_chain *parent; /* which is in this one, */
     uint32_t parent_link;     /* there */
+    uint32_t depth;           /* how many bodies it is in */
     const struct pdl_driver *driver;
     CUstream default_stream; /* what a NULL stream means */
     atomic_flag busy;

@@ -154,11 +154,8 @@ static pdl_status check_edges(const struct pdl_driver *driver, const pdl_edge *e
         if (edge->kind == PDL_EDGE_FULL) {
             continue;
         }
-        const CUresult result = driver->cuGraphNodeGetType(edge->node, &type);
-        if (result != CUDA_SUCCESS) {
-            return pdl_error_from_cuda(driver, "cuGraphNodeGetType", (int32_t)result,
-                                       "to check a dependency");
-        }
+        PDL_RETURN_IF_ERROR(
+            PDL_CALL(driver, "to check a dependency", cuGraphNodeGetType, edge->node, &type));
         if (type != CU_GRAPH_NODE_TYPE_KERNEL) {
             return PDL_FAIL_FIELD(
                 PDL_ERROR_EDGE, "dependencies",
@@ -189,18 +186,12 @@ static pdl_status take_device_node(const pdl_kernel *kernel, CUgraphNode node,
 {
     CUlaunchAttributeValue value;
     memset(&value, 0, sizeof(value));
-    const CUresult result = kernel->driver->cuGraphKernelNodeGetAttribute(
-        node, (CUlaunchAttributeID)PDL_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE, &value);
-    if (result != CUDA_SUCCESS) {
-        return pdl_error_from_cuda(kernel->driver, "cuGraphKernelNodeGetAttribute", (int32_t)result,
-                                   "to get the device's handle of a node");
-    }
+    PDL_RETURN_IF_ERROR(PDL_CALL(
+        kernel->driver, "to get the device's handle of a node", cuGraphKernelNodeGetAttribute, node,
+        (CUlaunchAttributeID)PDL_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE, &value));
     pdl_device_node_get(&value, device_node);
     return PDL_SUCCESS;
 }
-
-/* Most nodes have few dependencies: up to this many need no memory. */
-#define EDGES_ON_STACK 16
 
 _Static_assert(sizeof(CUDA_KERNEL_NODE_PARAMS) == sizeof(CUDA_KERNEL_NODE_PARAMS_v3),
                "versions 2 and 3 have the same members in the same order");
@@ -209,17 +200,11 @@ pdl_status pdl_node_add_any(const struct pdl_driver *driver, struct CUgraph_st *
                             CUgraphNodeParams *params, const pdl_edge *edges, size_t count,
                             bool overlaps, const char *doing, CUgraphNode *node)
 {
-    CUgraphNode few_nodes[EDGES_ON_STACK];
-    CUgraphEdgeData few_data[EDGES_ON_STACK];
-    CUgraphNode *nodes = few_nodes;
-    CUgraphEdgeData *data = few_data;
+    CUgraphNode *const nodes = malloc((count + 1) * (sizeof(*nodes) + sizeof(CUgraphEdgeData)));
+    CUgraphEdgeData *const data = (CUgraphEdgeData *)(nodes + count);
     pdl_status status = PDL_SUCCESS;
-    if (count > EDGES_ON_STACK) {
-        nodes = malloc(count * (sizeof(*nodes) + sizeof(*data)));
-        if (nodes == NULL) {
-            return PDL_FAIL(PDL_ERROR_OUT_OF_MEMORY, "no memory for %zu dependencies", count);
-        }
-        data = (CUgraphEdgeData *)(nodes + count);
+    if (nodes == NULL) {
+        return PDL_FAIL(PDL_ERROR_OUT_OF_MEMORY, "no memory for %zu dependencies", count);
     }
     for (size_t i = 0; i < count; i++) {
         const bool full = is_programmatic(edges[i].kind) && !overlaps;
@@ -234,9 +219,7 @@ pdl_status pdl_node_add_any(const struct pdl_driver *driver, struct CUgraph_st *
     if (result != CUDA_SUCCESS && status == PDL_SUCCESS) {
         status = pdl_error_from_cuda(driver, "cuGraphAddNode", (int32_t)result, doing);
     }
-    if (nodes != few_nodes) {
-        free(nodes);
-    }
+    free(nodes);
     return status;
 }
 
@@ -267,11 +250,8 @@ pdl_status pdl_node_add(const pdl_kernel *kernel, const struct pdl_lowered *lowe
 
 pdl_status pdl_node_child(const struct pdl_driver *driver, CUgraphNode node, CUgraph *graph)
 {
-    const CUresult result = driver->cuGraphChildGraphNodeGetGraph(node, graph);
-    return result == CUDA_SUCCESS
-               ? PDL_SUCCESS
-               : pdl_error_from_cuda(driver, "cuGraphChildGraphNodeGetGraph", (int32_t)result,
-                                     "to look into a child graph");
+    return PDL_CALL(driver, "to look into a child graph", cuGraphChildGraphNodeGetGraph, node,
+                    graph);
 }
 
 static pdl_status check_arguments(const void *graph, const pdl_edge *dependencies, size_t count,

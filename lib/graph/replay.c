@@ -38,14 +38,8 @@ static inline pdl_status submit(const struct pdl_chain *chain, CUstream stream, 
     if (status != PDL_SUCCESS) {
         return status;
     }
-    const CUresult result = upload ? driver->cuGraphUpload(chain->exec, stream)
-                                   : driver->cuGraphLaunch(chain->exec, stream);
-    if (result != CUDA_SUCCESS) {
-        return pdl_error_from_cuda(driver, upload ? "cuGraphUpload" : "cuGraphLaunch",
-                                   (int32_t)result,
-                                   upload ? "to upload a chain" : "to launch a chain");
-    }
-    return PDL_SUCCESS;
+    return upload ? PDL_CALL(driver, "to upload a chain", cuGraphUpload, chain->exec, stream)
+                  : PDL_CALL(driver, "to launch a chain", cuGraphLaunch, chain->exec, stream);
 }
 
 pdl_status pdl_chain_upload(pdl_chain *chain, struct CUstream_st *stream)
@@ -60,11 +54,7 @@ pdl_status pdl_chain_launch(pdl_chain *chain, struct CUstream_st *stream)
 
 /* ---- arguments and descriptors -------------------------------------------------------------- */
 
-PDL_COLD static pdl_status refused(const struct pdl_chain *chain, CUresult result)
-{
-    return pdl_error_from_cuda(chain->driver, "cuGraphExecKernelNodeSetParams", (int32_t)result,
-                               "to change a link of a chain");
-}
+static const char changing[] = "to change a link of a chain";
 
 static pdl_status set_args(struct pdl_chain *chain, uint32_t index, void *const *args)
 {
@@ -77,12 +67,12 @@ static pdl_status set_args(struct pdl_chain *chain, uint32_t index, void *const 
     if (chain->root->built) {
         CUDA_KERNEL_NODE_PARAMS *params = &link->built.params;
         pdl_arguments_pass(link->arguments, link->desc.cooperative != 0, params);
-        const CUresult result = chain->driver->cuGraphExecKernelNodeSetParams(
-            chain->root->exec, link->built.node, params);
-        if (result != CUDA_SUCCESS) {
+        const pdl_status status = PDL_CALL(chain->driver, changing, cuGraphExecKernelNodeSetParams,
+                                           chain->root->exec, link->built.node, params);
+        if (status != PDL_SUCCESS) {
             params->kernelParams = link->arguments->pointers;
             params->extra = NULL;
-            return refused(chain, result);
+            return status;
         }
     }
     pdl_arguments_commit(link->arguments);
@@ -119,11 +109,8 @@ static pdl_status reshape_built(const struct pdl_chain *chain, uint32_t index,
                               index);
     }
     pdl_node_reshape(&params, &new->config);
-    const CUresult result =
-        chain->driver->cuGraphExecKernelNodeSetParams(chain->root->exec, link->built.node, &params);
-    if (result != CUDA_SUCCESS) {
-        return refused(chain, result);
-    }
+    PDL_RETURN_IF_ERROR(PDL_CALL(chain->driver, changing, cuGraphExecKernelNodeSetParams,
+                                 chain->root->exec, link->built.node, &params));
     link->built.params = params;
     return PDL_SUCCESS;
 }
@@ -175,9 +162,8 @@ static pdl_status change_built(const struct pdl_chain *chain, uint32_t index,
                              index, pdl_link_node_name(node->kind),
                              pdl_driver_result_name(driver, result));
     }
-    return result == CUDA_SUCCESS
-               ? PDL_SUCCESS
-               : pdl_error_from_cuda(driver, call, (int32_t)result, "to change a link of a chain");
+    return result == CUDA_SUCCESS ? PDL_SUCCESS
+                                  : pdl_error_from_cuda(driver, call, (int32_t)result, changing);
 }
 
 static pdl_status set_node(struct pdl_chain *chain, uint32_t index, const pdl_chain_node *node)

@@ -17,7 +17,6 @@ struct pdl_snapshot_node {
     uint32_t first_edge; /* of those that end here, in `incoming` */
     uint32_t edge_count;
     uint32_t seen_by; /* the walk that was here last */
-    uint32_t way; /* 1 + the node that a walk goes on to, past nodes with one way; 0: not known */
 };
 
 /* Nodes are sorted by handle, edges by the node where they end. */

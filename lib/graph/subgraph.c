@@ -119,11 +119,8 @@ static pdl_status find_context(struct pdl_subgraph *subgraph)
             continue;
         }
         memset(&params, 0, sizeof(params));
-        const CUresult result = subgraph->driver->cuGraphKernelNodeGetParams(node->handle, &params);
-        if (result != CUDA_SUCCESS) {
-            return pdl_error_from_cuda(subgraph->driver, "cuGraphKernelNodeGetParams",
-                                       (int32_t)result, "to read a kernel node");
-        }
+        PDL_RETURN_IF_ERROR(PDL_CALL(subgraph->driver, "to read a kernel node",
+                                     cuGraphKernelNodeGetParams, node->handle, &params));
         if (params.ctx != NULL && subgraph->context != NULL && params.ctx != subgraph->context) {
             subgraph->in_place = false;
         }
@@ -173,11 +170,8 @@ static pdl_status become_child(struct pdl_subgraph *subgraph)
 {
     subgraph->in_place = false;
     if (subgraph->anchor != NULL) {
-        const CUresult result = subgraph->driver->cuGraphDestroyNode(subgraph->anchor);
-        if (result != CUDA_SUCCESS) {
-            return pdl_error_from_cuda(subgraph->driver, "cuGraphDestroyNode", (int32_t)result,
-                                       "to make a capture a child graph");
-        }
+        PDL_RETURN_IF_ERROR(PDL_CALL(subgraph->driver, "to make a capture a child graph",
+                                     cuGraphDestroyNode, subgraph->anchor));
         subgraph->anchor = NULL;
     }
     return PDL_SUCCESS;
@@ -221,62 +215,47 @@ pdl_status pdl_subgraph_exit(const struct pdl_subgraph *subgraph, uint32_t exit,
 
 /* ---- copying -------------------------------------------------------------------------------- */
 
-static CUresult read_params(const struct pdl_driver *driver, const struct pdl_snapshot_node *node,
-                            CUcontext context, CUgraphNodeParams *params, const char **call)
+static const char copying[] = "to copy a node into a chain";
+
+static pdl_status read_params(const struct pdl_driver *driver, const struct pdl_snapshot_node *node,
+                              CUcontext context, CUgraphNodeParams *params)
 {
-    CUDA_KERNEL_NODE_PARAMS kernel;
-    CUDA_MEMSET_NODE_PARAMS_v1 set;
-    CUDA_HOST_NODE_PARAMS_v1 host;
-    CUresult result = CUDA_SUCCESS;
+    CUDA_KERNEL_NODE_PARAMS kernel = {.func = NULL};
+    CUDA_MEMSET_NODE_PARAMS_v1 set = {.dst = 0};
+    CUDA_HOST_NODE_PARAMS_v1 host = {.fn = NULL};
+    CUgraphNode handle = node->handle;
     memset(params, 0, sizeof(*params));
     params->type = node->type;
     switch ((int)node->type) {
     case CU_GRAPH_NODE_TYPE_KERNEL:
-        *call = "cuGraphKernelNodeGetParams";
-        memset(&kernel, 0, sizeof(kernel));
-        result = driver->cuGraphKernelNodeGetParams(node->handle, &kernel);
+        PDL_RETURN_IF_ERROR(PDL_CALL(driver, copying, cuGraphKernelNodeGetParams, handle, &kernel));
         memcpy(&params->kernel, &kernel, sizeof(kernel));
-        break;
+        return PDL_SUCCESS;
     case CU_GRAPH_NODE_TYPE_MEMCPY:
-        *call = "cuGraphMemcpyNodeGetParams";
         params->memcpy.copyCtx = context;
-        result = driver->cuGraphMemcpyNodeGetParams(node->handle, &params->memcpy.copyParams);
-        break;
-    case CU_GRAPH_NODE_TYPE_MEMSET:
-        *call = "cuGraphMemsetNodeGetParams";
-        memset(&set, 0, sizeof(set));
-        result = driver->cuGraphMemsetNodeGetParams(node->handle, &set);
-        params->memset.dst = set.dst;
-        params->memset.pitch = set.pitch;
-        params->memset.value = set.value;
-        params->memset.elementSize = set.elementSize;
-        params->memset.width = set.width;
-        params->memset.height = set.height;
+        return PDL_CALL(driver, copying, cuGraphMemcpyNodeGetParams, handle,
+                        &params->memcpy.copyParams);
+    case CU_GRAPH_NODE_TYPE_MEMSET: /* version 2 begins with the members of version 1 */
+        PDL_RETURN_IF_ERROR(PDL_CALL(driver, copying, cuGraphMemsetNodeGetParams, handle, &set));
+        memcpy(&params->memset, &set, sizeof(set));
         params->memset.ctx = context;
-        break;
-    case CU_GRAPH_NODE_TYPE_HOST:
-        *call = "cuGraphHostNodeGetParams";
-        memset(&host, 0, sizeof(host));
-        result = driver->cuGraphHostNodeGetParams(node->handle, &host);
-        params->host.fn = host.fn;
-        params->host.userData = host.userData;
-        break;
+        return PDL_SUCCESS;
+    case CU_GRAPH_NODE_TYPE_HOST: /* likewise */
+        PDL_RETURN_IF_ERROR(PDL_CALL(driver, copying, cuGraphHostNodeGetParams, handle, &host));
+        memcpy(&params->host, &host, sizeof(host));
+        return PDL_SUCCESS;
     case CU_GRAPH_NODE_TYPE_GRAPH:
-        *call = "cuGraphChildGraphNodeGetGraph";
-        result = driver->cuGraphChildGraphNodeGetGraph(node->handle, &params->graph.graph);
-        break;
+        return PDL_CALL(driver, copying, cuGraphChildGraphNodeGetGraph, handle,
+                        &params->graph.graph);
     case CU_GRAPH_NODE_TYPE_EVENT_RECORD:
-        *call = "cuGraphEventRecordNodeGetEvent";
-        result = driver->cuGraphEventRecordNodeGetEvent(node->handle, &params->eventRecord.event);
-        break;
+        return PDL_CALL(driver, copying, cuGraphEventRecordNodeGetEvent, handle,
+                        &params->eventRecord.event);
     case CU_GRAPH_NODE_TYPE_WAIT_EVENT:
-        *call = "cuGraphEventWaitNodeGetEvent";
-        result = driver->cuGraphEventWaitNodeGetEvent(node->handle, &params->eventWait.event);
-        break;
+        return PDL_CALL(driver, copying, cuGraphEventWaitNodeGetEvent, handle,
+                        &params->eventWait.event);
     default:
-        break;
+        return PDL_SUCCESS;
     }
-    return result;
 }
 
 /* Adds a copy without edges. */
@@ -284,28 +263,18 @@ static pdl_status copy_node(const struct pdl_driver *driver, const struct pdl_sn
                             CUgraph graph, CUcontext context, CUgraphNode *copy)
 {
     CUgraphNodeParams params;
-    const char *call = NULL;
-    CUresult result = read_params(driver, node, context, &params, &call);
-    if (result == CUDA_SUCCESS) {
-        call = "cuGraphAddNode";
-        result = driver->cuGraphAddNode(copy, graph, NULL, NULL, 0, &params);
-    }
-    if (result == CUDA_SUCCESS && node->type == CU_GRAPH_NODE_TYPE_KERNEL) {
-        call = "cuGraphKernelNodeCopyAttributes";
-        result = driver->cuGraphKernelNodeCopyAttributes(*copy, node->handle);
-    }
-    return result == CUDA_SUCCESS
-               ? PDL_SUCCESS
-               : pdl_error_from_cuda(driver, call, (int32_t)result, "to copy a node into a chain");
+    PDL_RETURN_IF_ERROR(read_params(driver, node, context, &params));
+    PDL_RETURN_IF_ERROR(
+        PDL_CALL(driver, copying, cuGraphAddNode, copy, graph, NULL, NULL, 0, &params));
+    return node->type == CU_GRAPH_NODE_TYPE_KERNEL
+               ? PDL_CALL(driver, copying, cuGraphKernelNodeCopyAttributes, *copy, node->handle)
+               : PDL_SUCCESS;
 }
 
 static pdl_status add_edge(const struct pdl_driver *driver, CUgraph graph, CUgraphNode from,
                            CUgraphNode to, const CUgraphEdgeData *data)
 {
-    const CUresult result = driver->cuGraphAddDependencies(graph, &from, &to, data, 1);
-    return result == CUDA_SUCCESS ? PDL_SUCCESS
-                                  : pdl_error_from_cuda(driver, "cuGraphAddDependencies",
-                                                        (int32_t)result, "to copy an edge");
+    return PDL_CALL(driver, "to copy an edge", cuGraphAddDependencies, graph, &from, &to, data, 1);
 }
 
 /* Adds the edges into the copy of a node: those from others of the subgraph as they are, and those from

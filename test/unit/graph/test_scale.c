@@ -411,20 +411,6 @@ static void census_of_a_fan(uint32_t count)
     census_of(count);
 }
 
-/* A kernel, a line of memsets, and as many kernels behind it. */
-static void census_behind_a_line_of_memsets(uint32_t count)
-{
-    const uint32_t half = count / 2;
-    for (uint32_t i = 0; i < count; i++) {
-        node_types[i] = i > 0 && i < half ? CU_GRAPH_NODE_TYPE_MEMSET : CU_GRAPH_NODE_TYPE_KERNEL;
-        if (i > 0) {
-            keep_edge(i < half ? i - 1 : half - 1, i);
-        }
-    }
-    census_of(count);
-    memset(node_types, 0, sizeof(node_types));
-}
-
 /* Many kernels before one memset, which many others depend on, and a kernel behind them all. */
 static void census_through_lines_that_meet(uint32_t count)
 {
@@ -473,7 +459,6 @@ static void a_graph_of_any_shape_takes_time_in_proportion(void **state)
     (void)state;
     assert_in_proportion("a census of a reversed line", census_of_a_reversed_line);
     assert_in_proportion("a census of a fan", census_of_a_fan);
-    assert_in_proportion("a census behind a line of memsets", census_behind_a_line_of_memsets);
     assert_in_proportion("a census through lines that meet", census_through_lines_that_meet);
     assert_in_proportion("a refused node with many dependencies", refused_node_of_a_fan);
 }
