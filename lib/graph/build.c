@@ -168,11 +168,11 @@ static pdl_status make_conditions(const struct pdl_chain *chain, const struct bu
 static pdl_status add_links(struct pdl_chain *chain, struct build *build, CUgraph graph)
 {
     const struct pdl_subgraph *const outer = build->beside; /* of another graph */
-    pdl_status status = make_conditions(chain, build, graph);
     uint32_t *const order = pdl_chain_order(chain);
-    if (status == PDL_SUCCESS && order == NULL) {
-        status = PDL_FAIL(PDL_ERROR_OUT_OF_MEMORY, "no memory to order %u links", chain->count);
+    if (order == NULL) {
+        return PDL_FAIL(PDL_ERROR_OUT_OF_MEMORY, "no memory to order %u links", chain->count);
     }
+    pdl_status status = make_conditions(chain, build, graph);
     build->beside = NULL;
     for (uint32_t i = 0; i < chain->count && status == PDL_SUCCESS; i++) {
         const bool kernel = chain->links[order[i]].kernel != NULL;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Kernel nodes added to graphs by hand. */
+/* Nodes of graphs, and kernel nodes that a program adds itself. */
 #include "graph/node.h"
 
 #include <stdlib.h>

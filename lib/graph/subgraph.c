@@ -36,7 +36,7 @@ void pdl_subgraph_destroy(struct pdl_subgraph *subgraph)
     free(subgraph);
 }
 
-/* ---- what a subgraph can have ------------------------------------------------------------------ */
+/* ---- what a subgraph can have --------------------------------------------------------------- */
 
 static pdl_status check_graph(const struct pdl_driver *driver, CUgraph graph, bool in_body,
                               unsigned depth);
