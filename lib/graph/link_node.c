@@ -107,40 +107,35 @@ static pdl_status check_memory(pdl_chain_node *node)
 {
     default_to(&node->height, 1);
     default_to(&node->destination_pitch, node->width);
-    pdl_status status =
-        check_distance("destination_pitch", node->destination_pitch, node->width, "width");
+    PDL_RETURN_IF_ERROR(
+        check_distance("destination_pitch", node->destination_pitch, node->width, "width"));
     if (node->kind == PDL_NODE_MEMSET) {
         node->element_size = node->element_size != 0 ? node->element_size : 1;
         const uint32_t bytes = node->element_size;
-        if (status == PDL_SUCCESS && bytes != 1 && bytes != 2 && bytes != 4) {
-            status = PDL_FAIL_FIELD(PDL_ERROR_DESC_FIELD, "element_size",
-                                    "element_size is %u: it must be 1, 2 or 4 bytes", bytes);
-        } else if (status == PDL_SUCCESS && node->width % bytes != 0) {
-            status =
-                PDL_FAIL_FIELD(PDL_ERROR_DESC_FIELD, "width",
-                               "width is %llu bytes: it must be a multiple of element_size (%u)",
-                               (unsigned long long)node->width, bytes);
-        } else if (status == PDL_SUCCESS && bytes < 4 && node->value >> (8 * bytes) != 0) {
-            status = PDL_FAIL_FIELD(PDL_ERROR_DESC_FIELD, "value",
-                                    "value is 0x%x, which does not fit in element_size (%u bytes)",
-                                    node->value, bytes);
+        if (bytes != 1 && bytes != 2 && bytes != 4) {
+            return PDL_FAIL_FIELD(PDL_ERROR_DESC_FIELD, "element_size",
+                                  "element_size is %u: it must be 1, 2 or 4 bytes", bytes);
         }
-        return status;
+        if (node->width % bytes != 0) {
+            return PDL_FAIL_FIELD(PDL_ERROR_DESC_FIELD, "width",
+                                  "width is %llu bytes: it must be a multiple of element_size (%u)",
+                                  (unsigned long long)node->width, bytes);
+        }
+        if (bytes < 4 && node->value >> (8 * bytes) != 0) {
+            return PDL_FAIL_FIELD(PDL_ERROR_DESC_FIELD, "value",
+                                  "value is 0x%x, which does not fit in element_size (%u bytes)",
+                                  node->value, bytes);
+        }
+        return PDL_SUCCESS;
     }
     default_to(&node->depth, 1);
     default_to(&node->destination_rows, node->height);
     default_to(&node->source_pitch, node->width);
     default_to(&node->source_rows, node->height);
-    if (status == PDL_SUCCESS) {
-        status = check_distance("source_pitch", node->source_pitch, node->width, "width");
-    }
-    if (status == PDL_SUCCESS) {
-        status = check_distance("destination_rows", node->destination_rows, node->height, "height");
-    }
-    if (status == PDL_SUCCESS) {
-        status = check_distance("source_rows", node->source_rows, node->height, "height");
-    }
-    return status;
+    PDL_RETURN_IF_ERROR(check_distance("source_pitch", node->source_pitch, node->width, "width"));
+    PDL_RETURN_IF_ERROR(
+        check_distance("destination_rows", node->destination_rows, node->height, "height"));
+    return check_distance("source_rows", node->source_rows, node->height, "height");
 }
 
 static pdl_status check_conditional(const struct pdl_driver *driver, pdl_chain_node *node)

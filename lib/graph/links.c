@@ -45,27 +45,27 @@ pdl_status pdl_chain_check_kernel(const struct pdl_chain *chain, uint32_t link)
 
 pdl_status pdl_chain_check_built(const struct pdl_chain *chain)
 {
-    const pdl_status status = pdl_chain_check_root(chain);
-    if (status == PDL_SUCCESS && !chain->built) {
+    PDL_RETURN_IF_ERROR(pdl_chain_check_root(chain));
+    if (!chain->built) {
         return PDL_FAIL(PDL_ERROR_NOT_BUILT,
                         "the chain of %u links %s: call pdl_chain_build() first", chain->count,
                         chain->exec != NULL ? "was changed since it was built" : "is not built");
     }
-    return status;
+    return PDL_SUCCESS;
 }
 
 /* ---- create and destroy --------------------------------------------------------------------- */
 
 static pdl_status check_options(const pdl_chain_options *given, pdl_chain_options *options)
 {
-    const pdl_status status = pdl_sized_resize(
-        options, sizeof(*options), given, offsetof(pdl_chain_options, default_stream), "options");
-    if (status == PDL_SUCCESS && options->default_stream > PDL_DEFAULT_STREAM_PER_THREAD) {
+    PDL_RETURN_IF_ERROR(pdl_sized_resize(options, sizeof(*options), given,
+                                         offsetof(pdl_chain_options, default_stream), "options"));
+    if (options->default_stream > PDL_DEFAULT_STREAM_PER_THREAD) {
         return PDL_FAIL_FIELD(PDL_ERROR_DESC_FIELD, "default_stream",
                               "default_stream has the value %u, which is not one of 0 to %d",
                               options->default_stream, PDL_DEFAULT_STREAM_PER_THREAD);
     }
-    return status;
+    return PDL_SUCCESS;
 }
 
 /* A chain, or the body of a link of `parent`; NULL without memory. */
@@ -90,22 +90,14 @@ pdl_status pdl_chain_create(const pdl_chain_options *options, pdl_chain **chain)
 {
     const struct pdl_driver *driver;
     pdl_chain_options whole = {.default_stream = PDL_DEFAULT_STREAM_LEGACY};
-    pdl_status status = PDL_SUCCESS;
     if (chain == NULL) {
         return PDL_FAIL_FIELD(PDL_ERROR_INVALID_ARGUMENT, "chain", "chain is NULL");
     }
     if (options != NULL) {
-        status = check_options(options, &whole);
+        PDL_RETURN_IF_ERROR(check_options(options, &whole));
     }
-    if (status == PDL_SUCCESS) {
-        status = pdl_driver_get(&driver);
-    }
-    if (status == PDL_SUCCESS) {
-        status = pdl_node_check_driver(driver);
-    }
-    if (status != PDL_SUCCESS) {
-        return status;
-    }
+    PDL_RETURN_IF_ERROR(pdl_driver_get(&driver));
+    PDL_RETURN_IF_ERROR(pdl_node_check_driver(driver));
     struct pdl_chain *made = make_chain(driver, NULL, PDL_NO_LINK);
     if (made == NULL) {
         return PDL_FAIL(PDL_ERROR_OUT_OF_MEMORY, "no memory for a chain");

@@ -16,27 +16,24 @@
 static pdl_status check_device(const struct pdl_chain *chain, CUstream stream)
 {
     int device = -1;
-    const pdl_status status = pdl_device_of_stream(chain->driver, stream, &device);
-    if (status == PDL_SUCCESS && device != chain->device) {
+    PDL_RETURN_IF_ERROR(pdl_device_of_stream(chain->driver, stream, &device));
+    if (device != chain->device) {
         return PDL_FAIL_FIELD(PDL_ERROR_WRONG_DEVICE, "stream",
                               "the stream is of device %d and the chain was built for device %d",
                               device, chain->device);
     }
-    return status;
+    return PDL_SUCCESS;
 }
 
 static inline pdl_status submit(const struct pdl_chain *chain, CUstream stream, bool upload)
 {
     const struct pdl_driver *const driver = chain->driver;
-    pdl_status status = pdl_chain_check_built(chain);
+    PDL_RETURN_IF_ERROR(pdl_chain_check_built(chain));
     if (stream == NULL) {
         stream = chain->default_stream;
     }
-    if (status == PDL_SUCCESS && driver->device_count > 1) {
-        status = check_device(chain, stream);
-    }
-    if (status != PDL_SUCCESS) {
-        return status;
+    if (driver->device_count > 1) {
+        PDL_RETURN_IF_ERROR(check_device(chain, stream));
     }
     return upload ? PDL_CALL(driver, "to upload a chain", cuGraphUpload, chain->exec, stream)
                   : PDL_CALL(driver, "to launch a chain", cuGraphLaunch, chain->exec, stream);

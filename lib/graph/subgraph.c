@@ -179,17 +179,10 @@ static pdl_status become_child(struct pdl_subgraph *subgraph)
 
 pdl_status pdl_subgraph_finish(struct pdl_subgraph *subgraph, bool in_body)
 {
-    pdl_status status = pdl_snapshot_take(subgraph->driver, subgraph->graph, &subgraph->snapshot);
+    PDL_RETURN_IF_ERROR(pdl_snapshot_take(subgraph->driver, subgraph->graph, &subgraph->snapshot));
     subgraph->in_place = true;
-    if (status == PDL_SUCCESS) {
-        status = check_nodes(&subgraph->snapshot, in_body, 0, &subgraph->in_place);
-    }
-    if (status == PDL_SUCCESS) {
-        status = find_context(subgraph);
-    }
-    if (status != PDL_SUCCESS) {
-        return status;
-    }
+    PDL_RETURN_IF_ERROR(check_nodes(&subgraph->snapshot, in_body, 0, &subgraph->in_place));
+    PDL_RETURN_IF_ERROR(find_context(subgraph));
     subgraph->exits = LIST(subgraph->snapshot.node_count, *subgraph->exits);
     subgraph->copies = LIST(subgraph->snapshot.node_count, *subgraph->copies);
     if (subgraph->exits == NULL || subgraph->copies == NULL) {

@@ -149,11 +149,11 @@ static pdl_status find_device(pdl_kernel *primary, pdl_kernel *secondary, CUstre
                               int *device)
 {
     pdl_kernel_info info = PDL_KERNEL_INFO_INIT;
-    pdl_status status = *device == -1 ? pdl_kernel_device(secondary, stream, device) : PDL_SUCCESS;
-    if (status == PDL_SUCCESS) {
-        status = pdl_kernel_get(primary, *device, &info);
+    if (*device == -1) {
+        PDL_RETURN_IF_ERROR(pdl_kernel_device(secondary, stream, device));
     }
-    return status == PDL_SUCCESS ? pdl_kernel_get(secondary, *device, &info) : status;
+    PDL_RETURN_IF_ERROR(pdl_kernel_get(primary, *device, &info));
+    return pdl_kernel_get(secondary, *device, &info);
 }
 
 pdl_status pdl_overlap_query(pdl_kernel *primary, const pdl_launch_desc *primary_desc,
