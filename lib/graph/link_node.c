@@ -25,6 +25,8 @@ const char *pdl_link_node_name(uint32_t kind)
     return names[kind];
 }
 
+#define SWITCH_BODIES 65536 /* at most */
+
 /* ---- checking ------------------------------------------------------------------------------- */
 
 #define KIND(kind) (1u << PDL_NODE_##kind)
@@ -140,7 +142,7 @@ static pdl_status check_memory(pdl_chain_node *node)
 
 static pdl_status check_conditional(const struct pdl_driver *driver, pdl_chain_node *node)
 {
-    const uint32_t most = node->kind == PDL_NODE_SWITCH ? PDL_SWITCH_BODIES
+    const uint32_t most = node->kind == PDL_NODE_SWITCH ? SWITCH_BODIES
                           : node->kind == PDL_NODE_IF   ? 2
                                                         : 1;
     node->bodies = node->bodies != 0 ? node->bodies : 1;

@@ -7,8 +7,6 @@
 
 #include "core/driver.h"
 
-#define PDL_SWITCH_BODIES 65536 /* of a switch, at most */
-
 /* Whether a kind has a condition and bodies. */
 static inline bool pdl_link_node_is_conditional(uint32_t kind)
 {

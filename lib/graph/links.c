@@ -195,7 +195,7 @@ pdl_status pdl_chain_append(struct pdl_chain *chain, const struct pdl_link *made
     chain->links[index] = *made;
     chain->links[index].implicit = chain->tail;
     chain->count++;
-    if (!pdl_chain_is_aside(&chain->links[index])) {
+    if (made->kind != PDL_NODE_EVENT_RECORD) { /* for which the next link does not wait */
         chain->tail = index;
     }
     if (chain->links[index].implicit != PDL_NO_LINK) {

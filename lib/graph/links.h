@@ -133,12 +133,6 @@ void pdl_chain_free(struct pdl_chain *chain);
 /* Refuses a link that is no kernel. */
 pdl_status pdl_chain_check_kernel(const struct pdl_chain *chain, uint32_t link);
 
-/* Whether the next link does not depend on this one by itself. */
-static inline bool pdl_chain_is_aside(const struct pdl_link *link)
-{
-    return link->kind == PDL_NODE_EVENT_RECORD;
-}
-
 /* Refuses a chain that is not built, or a body. */
 pdl_status pdl_chain_check_built(const struct pdl_chain *chain);
 
