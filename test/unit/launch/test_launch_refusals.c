@@ -212,10 +212,12 @@ static void check_row(void **state)
     pdl_launch_desc desc = row->desc;
     pdl_launch_report report = PDL_LAUNCH_REPORT_INIT;
     desc.size = plain.size;
-    memcpy(desc.grid, memcmp(desc.grid, none, sizeof(none)) == 0 ? plain.grid : desc.grid,
-           sizeof(none));
-    memcpy(desc.block, memcmp(desc.block, none, sizeof(none)) == 0 ? plain.block : desc.block,
-           sizeof(none));
+    if (memcmp(desc.grid, none, sizeof(none)) == 0) {
+        memcpy(desc.grid, plain.grid, sizeof(none));
+    }
+    if (memcmp(desc.block, none, sizeof(none)) == 0) {
+        memcpy(desc.block, plain.block, sizeof(none));
+    }
     if (row->missing != 0) {
         mock.devices[0].attributes[row->missing] = 0;
         mock_apply();
