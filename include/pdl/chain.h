@@ -50,7 +50,7 @@ typedef struct pdl_chain_options {
  * Makes an empty chain.
  *
  * @param options NULL: a NULL stream is the legacy default stream, however the caller was compiled
- * Errors: driver loading, PDL_ERROR_NOT_SUPPORTED (a driver below CUDA 12.3), PDL_ERROR_DESC_FIELD
+ * Errors: driver loading, PDL_ERROR_NOT_SUPPORTED (a driver below CUDA 12.4), PDL_ERROR_DESC_FIELD
  * (an unknown `default_stream`), PDL_ERROR_DESC_SIZE, PDL_ERROR_DESC_TOO_NEW,
  * PDL_ERROR_INVALID_ARGUMENT, PDL_ERROR_OUT_OF_MEMORY.
  */
@@ -69,14 +69,11 @@ PDL_API void pdl_chain_destroy(pdl_chain *chain);
  * must outlive the chain; the argument values and the descriptor's `extra_attributes` are copied.
  * @param args one pointer per parameter; NULL if the kernel takes none
  * @param sizes the arguments' sizes in bytes, to be compared with those of the kernel's
- * parameters, or NULL. The driver reports the kernel's (cuKernelGetParamInfo, cuFuncGetParamInfo)
- * since CUDA 12.4; before that they are read from the image of pdl_kernel_from_image() and
- * pdl_kernel_from_file()
+ * parameters, which the driver reports (cuKernelGetParamInfo, cuFuncGetParamInfo), or NULL
  * @param count how many sizes; 0 if sizes is NULL
  * @param[out] link the link's index, from 0 upwards; may be NULL
  * Errors: those of pdl_launch() that need no launch, PDL_ERROR_ARGUMENT_SIZE (sizes that are not
- * the kernel's), PDL_ERROR_NOT_SUPPORTED (the kernel's are not known: before CUDA 12.4, for a kernel
- * whose image was not loaded by libpdl or is compressed), PDL_ERROR_BUSY, PDL_ERROR_OUT_OF_MEMORY.
+ * the kernel's), PDL_ERROR_BUSY, PDL_ERROR_OUT_OF_MEMORY.
  */
 PDL_API pdl_status pdl_chain_add(pdl_chain *chain, pdl_kernel *kernel, const pdl_launch_desc *desc,
                                  void *const *args, const size_t *sizes, size_t count,
@@ -216,7 +213,9 @@ PDL_API pdl_status pdl_chain_capture_end(pdl_chain *chain, uint32_t *link);
  * dependency on the previously added link; further calls add dependencies. A link that depends on
  * others cannot be at the start as well (PDL_ERROR_INVALID_ARGUMENT).
  *
- * Links may be added in any order. The chain must be built again.
+ * Links may be added in any order. The chain must be built again. A dependency on a link that was added
+ * earlier takes constant time; once a link depends on one that was added later, each dependency may take time in
+ * proportion to all that `on` depends on.
  * @param link the link that waits
  * @param on the link that it waits for, or PDL_CHAIN_START for none
  * Errors: PDL_ERROR_INVALID_ARGUMENT, PDL_ERROR_CYCLE (the dependency is not added),

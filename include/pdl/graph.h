@@ -5,7 +5,8 @@
  * pdl_launch() on a capturing stream makes the right edges; pdl_graph_census() shows them. A graph
  * is not thread-safe in CUDA, so these calls are not either for one graph.
  *
- * Needs a driver of CUDA 12.3 or newer (edge data); an older one gives PDL_ERROR_NOT_SUPPORTED.
+ * Graphs and chains need a driver of CUDA 12.4 or newer (edge data, parameters of kernels); an older one gives
+ * PDL_ERROR_NOT_SUPPORTED.
  *
  * As everywhere in libpdl, a struct whose first field is `uint32_t size` may grow in later versions,
  * and a struct without one never changes.

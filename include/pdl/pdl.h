@@ -380,8 +380,7 @@ typedef struct pdl_kernel_info {
     int32_t max_dynamic_shared_memory; /**< Bytes per block that a launch may ask for now. */
     int32_t local_memory;              /**< Bytes per thread. */
     int32_t constant_memory;           /**< Bytes. */
-    int32_t parameter_count;           /**< Parameters. -1: unknown, as before driver 12.4 if libpdl
-                                            has not loaded the image. */
+    int32_t parameter_count;           /**< Parameters. -1: unknown, as before driver 12.4. */
     uint32_t waits;                    /**< A pdl_known: executes griddepcontrol.wait. */
     uint32_t waits_always;             /**< A pdl_known: on every path. Requires analysis of code;
                                   pdl_kernel_get() has it where that was analysed: see `proof`. */

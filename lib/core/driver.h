@@ -138,4 +138,14 @@ static inline pdl_status pdl_error_from_cuda(const struct pdl_driver *driver, co
     return pdl_libcuda_error(driver->cuGetErrorName, call, result, doing);
 }
 
+/* Calls an entry of the driver's table, and records its failure; `doing` says what it was called for. */
+#define PDL_CALL(driver, doing, entry, ...)                                                        \
+    pdl_driver_called((driver), #entry, (int32_t)(driver)->entry(__VA_ARGS__), (doing))
+
+static inline pdl_status pdl_driver_called(const struct pdl_driver *driver, const char *call,
+                                           int32_t result, const char *doing)
+{
+    return result == 0 ? PDL_SUCCESS : pdl_error_from_cuda(driver, call, result, doing);
+}
+
 #endif /* PDL_LIB_DRIVER_H */

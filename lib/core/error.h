@@ -35,4 +35,13 @@ static inline pdl_status pdl_error_certain(pdl_status status)
     pdl_error_set((status), (name), NULL, (int32_t)(result), __VA_ARGS__)
 #define PDL_NO_MEMORY() PDL_FAIL(PDL_ERROR_OUT_OF_MEMORY, "no memory")
 
+/* Returns the status of a call that failed, from a function that has nothing to clean up. */
+#define PDL_RETURN_IF_ERROR(call)                                                                  \
+    do {                                                                                           \
+        const pdl_status status_ = (call);                                                         \
+        if (status_ != PDL_SUCCESS) {                                                              \
+            return status_;                                                                        \
+        }                                                                                          \
+    } while (0)
+
 #endif /* PDL_LIB_ERROR_H */

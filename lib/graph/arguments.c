@@ -28,15 +28,10 @@ static size_t aligned(size_t bytes)
     return (bytes + 15) & ~(size_t)15;
 }
 
-/* Room for two sets of values at these places; NULL if there is no memory. Chooses places that are not known. */
-static struct pdl_arguments *make_room(struct pdl_place *places, size_t count)
+/* Room for two sets of values at these places; NULL if there is no memory. */
+static struct pdl_arguments *make_room(const struct pdl_place *places, size_t count)
 {
-    const bool packed = count > 0 && places[0].offset == 0; /* known of all or of none */
-    size_t end = 0;
-    for (size_t i = 0; i < count; i++) {
-        places[i].offset = packed ? places[i].offset : aligned(end);
-        end = places[i].offset + places[i].size;
-    }
+    const size_t end = count > 0 ? places[count - 1].offset + places[count - 1].size : 0;
     const size_t bytes = aligned(end); /* of one set */
     const size_t head = aligned(sizeof(struct pdl_arguments));
     const size_t tables = aligned(count * (2 * sizeof(void *) + sizeof(size_t)));
@@ -54,7 +49,7 @@ static struct pdl_arguments *make_room(struct pdl_place *places, size_t count)
         made->pointers[i] = block + head + tables + places[i].offset;
         made->spare[i] = (char *)made->pointers[i] + bytes;
     }
-    made->bytes = packed ? end : 0;
+    made->bytes = end;
     made->extra[0] = CU_LAUNCH_PARAM_BUFFER_POINTER;
     made->extra[2] = CU_LAUNCH_PARAM_BUFFER_SIZE;
     made->extra[3] = &made->bytes;
@@ -67,20 +62,8 @@ pdl_status pdl_arguments_copy(pdl_kernel *kernel, void *const *args, const size_
 {
     struct pdl_place *asked = NULL;
     struct pdl_arguments *copy = NULL;
-    pdl_status status = PDL_SUCCESS;
     size_t asked_count = 0;
-    if (!pdl_kernel_has_parameter_sizes(kernel)) {
-        /* The driver reads as much as the kernel takes, whatever the caller says. */
-        return PDL_FAIL(
-            PDL_ERROR_NOT_SUPPORTED,
-            "the parameters of kernel %s are not known: the driver (%d.%d) reports them "
-            "from 12.4 on, and before that they are read from an image that "
-            "pdl_kernel_from_image() or pdl_kernel_from_file() loads, if it is not "
-            "compressed",
-            pdl_kernel_name(kernel), kernel->driver->version / 1000,
-            kernel->driver->version % 1000 / 10);
-    }
-    status = pdl_kernel_parameters(kernel, &asked, &asked_count);
+    pdl_status status = pdl_kernel_parameters(kernel, &asked, &asked_count);
     if (status == PDL_SUCCESS && sizes != NULL) {
         status = compare_sizes(kernel, sizes, count, asked, asked_count);
     }

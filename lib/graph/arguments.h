@@ -15,13 +15,12 @@ struct pdl_arguments {
     size_t *sizes;   /* bytes each */
     void **pointers; /* to the values that are in force */
     void **spare;    /* to as much room */
-    size_t bytes;    /* from the first to the last, as the kernel takes them; 0: only by pointers */
+    size_t bytes;    /* from the first to the last, as the kernel takes them */
     void *extra[5];  /* the driver's list for that */
 };
 
-/* Takes the sizes of a kernel's parameters from the driver or the kernel's image, compares them with
- * `sizes` if that is not NULL, and copies the values. Refuses a kernel whose sizes are not known. The
- * caller frees *arguments. */
+/* Asks the driver for the sizes of a kernel's parameters, compares them with `sizes` if that is not NULL,
+ * and copies the values. The caller frees *arguments. */
 pdl_status pdl_arguments_copy(pdl_kernel *kernel, void *const *args, const size_t *sizes,
                               size_t count, struct pdl_arguments **arguments);
 

@@ -7,7 +7,7 @@
 #include "core/gate.h"
 #include "core/sized.h"
 #include "graph/census.h"
-#include "graph/picture.h"
+#include "graph/snapshot.h"
 
 const char *pdl_full_reason_string(pdl_full_reason reason)
 {
@@ -26,7 +26,7 @@ const char *pdl_full_reason_string(pdl_full_reason reason)
 
 static bool is_full(const CUgraphEdgeData *data)
 {
-    return pdl_picture_edge_kind(data) == PDL_EDGE_FULL;
+    return pdl_snapshot_edge_kind(data) == PDL_EDGE_FULL;
 }
 
 /* ---- full dependencies ---------------------------------------------------------------------- */
@@ -86,101 +86,63 @@ static pdl_full_reason reason_of_type(int type)
                                              : PDL_FULL_OTHER_NODE;
 }
 
-static void record(const struct pdl_picture *picture, pdl_census *census,
-                   const struct pdl_picture_node *producer, const struct pdl_picture_node *between,
-                   const struct pdl_picture_node *consumer)
+static void record(const struct pdl_snapshot *snapshot, pdl_census *census,
+                   const struct pdl_snapshot_node *producer,
+                   const struct pdl_snapshot_node *between,
+                   const struct pdl_snapshot_node *consumer)
 {
     const uint32_t at = census->full_count++;
     if (census->full_dependencies == NULL || at >= census->full_capacity) {
         return;
     }
-    const CUDA_KERNEL_NODE_PARAMS made = kernel_params(picture->driver, producer->handle);
-    const CUDA_KERNEL_NODE_PARAMS used = kernel_params(picture->driver, consumer->handle);
+    const CUDA_KERNEL_NODE_PARAMS made = kernel_params(snapshot->driver, producer->handle);
+    const CUDA_KERNEL_NODE_PARAMS used = kernel_params(snapshot->driver, consumer->handle);
     census->full_dependencies[at] = (pdl_full_dependency){
         .producer = producer->handle,
         .consumer = consumer->handle,
         .between = between != NULL ? between->handle : NULL,
-        .producer_name = kernel_name(picture->driver, &made),
-        .consumer_name = kernel_name(picture->driver, &used),
+        .producer_name = kernel_name(snapshot->driver, &made),
+        .consumer_name = kernel_name(snapshot->driver, &used),
         .reason =
             (uint32_t)(between != NULL ? reason_of_type((int)between->type)
-                                       : direct_reason(picture->driver, consumer->handle, &used)),
+                                       : direct_reason(snapshot->driver, consumer->handle, &used)),
         .between_type = between != NULL ? (uint32_t)between->type : 0,
     };
 }
 
-/* The node before one that is not a kernel, if it is the only one, no kernel, and the edge full. */
-static struct pdl_picture_node *only_before(const struct pdl_picture *picture,
-                                            const struct pdl_picture_node *node)
-{
-    if (node->edge_count != 1) {
-        return NULL;
-    }
-    const uint32_t edge = picture->incoming[node->first_edge];
-    struct pdl_picture_node *before = pdl_picture_find(picture, picture->from[edge]);
-    return before->type != CU_GRAPH_NODE_TYPE_KERNEL && is_full(&picture->data[edge]) ? before
-                                                                                      : NULL;
-}
-
-/* The first node of a line of such nodes, so that many walks through a long line are short. */
-static struct pdl_picture_node *shorten(const struct pdl_picture *picture,
-                                        struct pdl_picture_node *node)
-{
-    struct pdl_picture_node *end = node;
-    struct pdl_picture_node *before;
-    while (end->way == 0 && (before = only_before(picture, end)) != NULL) {
-        end->way = 1 + (uint32_t)(before - picture->nodes);
-        end = before;
-    }
-    while (end->way != 0) {
-        end = &picture->nodes[end->way - 1];
-    }
-    while (node != end) { /* straight there from now on */
-        struct pdl_picture_node *const next = &picture->nodes[node->way - 1];
-        node->way = 1 + (uint32_t)(end - picture->nodes);
-        node = next;
-    }
-    return end;
-}
-
 /* Walks back from `start`, a node before `consumer`, to the kernels that it depends on through
  * nodes of other types, and records each with `start` as the node between. */
-static void walk(struct pdl_picture *picture, pdl_census *census, uint32_t number,
-                 struct pdl_picture_node *start, const struct pdl_picture_node *consumer)
+static void walk(struct pdl_snapshot *snapshot, pdl_census *census, uint32_t number,
+                 struct pdl_snapshot_node *start, const struct pdl_snapshot_node *consumer)
 {
     size_t depth = 0;
     if (start->seen_by == number) {
         return;
     }
     start->seen_by = number;
-    picture->stack[depth++] = (uint32_t)(start - picture->nodes);
+    snapshot->stack[depth++] = (uint32_t)(start - snapshot->nodes);
     while (depth > 0) {
-        struct pdl_picture_node *const popped = &picture->nodes[picture->stack[--depth]];
-        struct pdl_picture_node *const at = shorten(picture, popped);
-        if (at != popped && at->seen_by == number) {
-            continue; /* another line led there */
-        }
-        at->seen_by = number;
+        const struct pdl_snapshot_node *const at = &snapshot->nodes[snapshot->stack[--depth]];
         for (uint32_t i = 0; i < at->edge_count; i++) {
-            const uint32_t edge = picture->incoming[at->first_edge + i];
-            struct pdl_picture_node *before = pdl_picture_find(picture, picture->from[edge]);
-            if (before->seen_by == number || !is_full(&picture->data[edge])) {
+            const uint32_t edge = snapshot->incoming[at->first_edge + i];
+            struct pdl_snapshot_node *before = pdl_snapshot_find(snapshot, snapshot->from[edge]);
+            if (before->seen_by == number || !is_full(&snapshot->data[edge])) {
                 continue;
             }
             before->seen_by = number;
             if (before->type == CU_GRAPH_NODE_TYPE_KERNEL) {
-                record(picture, census, before, start, consumer);
+                record(snapshot, census, before, start, consumer);
             } else {
-                picture->stack[depth++] = (uint32_t)(before - picture->nodes);
+                snapshot->stack[depth++] = (uint32_t)(before - snapshot->nodes);
             }
         }
     }
 }
 
-static void find_full(struct pdl_picture *picture, pdl_census *census)
+static void find_full(struct pdl_snapshot *snapshot, pdl_census *census)
 {
-    for (size_t n = 0; n < picture->node_count; n++) {
-        const struct pdl_picture_node *consumer = &picture->nodes[n];
+    for (size_t n = 0; n < snapshot->node_count; n++) {
+        const struct pdl_snapshot_node *consumer = &snapshot->nodes[n];
         if (consumer->type != CU_GRAPH_NODE_TYPE_KERNEL) {
             continue;
         }
@@ -188,17 +150,15 @@ static void find_full(struct pdl_picture *picture, pdl_census *census)
          * not matter. */
         for (int indirect = 0; indirect < 2; indirect++) {
             for (uint32_t i = 0; i < consumer->edge_count; i++) {
-                const uint32_t edge = picture->incoming[consumer->first_edge + i];
-                struct pdl_picture_node *before = pdl_picture_find(picture, picture->from[edge]);
-                if (before->type != CU_GRAPH_NODE_TYPE_KERNEL) {
-                    if (indirect) {
-                        walk(picture, census, (uint32_t)n + 1, before, consumer);
-                    }
-                } else if (!indirect) {
-                    if (is_full(&picture->data[edge])) {
-                        before->seen_by = (uint32_t)n + 1;
-                        record(picture, census, before, NULL, consumer);
-                    }
+                const uint32_t edge = snapshot->incoming[consumer->first_edge + i];
+                struct pdl_snapshot_node *before =
+                    pdl_snapshot_find(snapshot, snapshot->from[edge]);
+                const bool kernel = before->type == CU_GRAPH_NODE_TYPE_KERNEL;
+                if (indirect && !kernel) {
+                    walk(snapshot, census, (uint32_t)n + 1, before, consumer);
+                } else if (!indirect && kernel && is_full(&snapshot->data[edge])) {
+                    before->seen_by = (uint32_t)n + 1;
+                    record(snapshot, census, before, NULL, consumer);
                 }
             }
         }
@@ -207,11 +167,11 @@ static void find_full(struct pdl_picture *picture, pdl_census *census)
 
 /* ---- the census ----------------------------------------------------------------------------- */
 
-/* NOLINTNEXTLINE(misc-no-recursion): child graphs of a chain, no deeper than PDL_PIECE_DEPTH */
+/* NOLINTNEXTLINE(misc-no-recursion): child graphs of a chain, no deeper than PDL_SUBGRAPH_DEPTH */
 pdl_status pdl_census_add(const struct pdl_driver *driver, CUgraph graph, bool children,
                           pdl_census *census)
 {
-    struct pdl_picture picture;
+    struct pdl_snapshot snapshot;
     uint32_t *const counters[PDL_EDGE_KINDS + 1] = {
         [PDL_EDGE_FULL] = &census->full,
         [PDL_EDGE_PROGRAMMATIC] = &census->programmatic,
@@ -219,27 +179,27 @@ pdl_status pdl_census_add(const struct pdl_driver *driver, CUgraph graph, bool c
         [PDL_EDGE_PROGRAMMATIC_AT_BLOCK_START] = &census->programmatic_at_block_start,
         [PDL_EDGE_KINDS] = &census->other,
     };
-    pdl_status status = pdl_picture_take(driver, graph, &picture);
+    pdl_status status = pdl_snapshot_take(driver, graph, &snapshot);
     if (status != PDL_SUCCESS) {
         return status;
     }
-    census->nodes += (uint32_t)picture.node_count;
-    census->edges += (uint32_t)picture.edge_count;
-    for (size_t i = 0; i < picture.edge_count; i++) {
-        (*counters[pdl_picture_edge_kind(&picture.data[i])])++;
+    census->nodes += (uint32_t)snapshot.node_count;
+    census->edges += (uint32_t)snapshot.edge_count;
+    for (size_t i = 0; i < snapshot.edge_count; i++) {
+        (*counters[pdl_snapshot_edge_kind(&snapshot.data[i])])++;
     }
-    find_full(&picture, census);
-    for (size_t i = 0; i < picture.node_count && status == PDL_SUCCESS; i++) {
+    find_full(&snapshot, census);
+    for (size_t i = 0; i < snapshot.node_count && status == PDL_SUCCESS; i++) {
         CUgraph child = NULL;
-        census->kernels += picture.nodes[i].type == CU_GRAPH_NODE_TYPE_KERNEL;
-        if (children && picture.nodes[i].type == CU_GRAPH_NODE_TYPE_GRAPH) {
-            status = pdl_node_child(driver, picture.nodes[i].handle, &child);
+        census->kernels += snapshot.nodes[i].type == CU_GRAPH_NODE_TYPE_KERNEL;
+        if (children && snapshot.nodes[i].type == CU_GRAPH_NODE_TYPE_GRAPH) {
+            status = pdl_node_child(driver, snapshot.nodes[i].handle, &child);
             if (status == PDL_SUCCESS) {
                 status = pdl_census_add(driver, child, children, census);
             }
         }
     }
-    pdl_picture_forget(&picture);
+    pdl_snapshot_forget(&snapshot);
     return status;
 }
 
@@ -249,11 +209,9 @@ static pdl_status take_census(const struct pdl_driver *driver, CUgraph graph, pd
         .full_capacity = census->full_capacity,
         .full_dependencies = census->full_dependencies,
     };
-    const pdl_status status = pdl_census_add(driver, graph, false, &known);
-    if (status == PDL_SUCCESS) {
-        pdl_sized_copy(census, &known, sizeof(known));
-    }
-    return status;
+    PDL_RETURN_IF_ERROR(pdl_census_add(driver, graph, false, &known));
+    pdl_sized_copy(census, &known, sizeof(known));
+    return PDL_SUCCESS;
 }
 
 pdl_status pdl_census_check(const pdl_census *census)
@@ -264,11 +222,9 @@ pdl_status pdl_census_check(const pdl_census *census)
 /* What both calls check. */
 static pdl_status check(const pdl_census *census, const struct pdl_driver **driver)
 {
-    pdl_status status = pdl_census_check(census);
-    if (status == PDL_SUCCESS) {
-        status = pdl_driver_get(driver);
-    }
-    return status == PDL_SUCCESS ? pdl_node_check_driver(*driver) : status;
+    PDL_RETURN_IF_ERROR(pdl_census_check(census));
+    PDL_RETURN_IF_ERROR(pdl_driver_get(driver));
+    return pdl_node_check_driver(*driver);
 }
 
 pdl_status pdl_graph_census(struct CUgraph_st *graph, pdl_census *census)
@@ -277,8 +233,8 @@ pdl_status pdl_graph_census(struct CUgraph_st *graph, pdl_census *census)
     if (graph == NULL) {
         return PDL_FAIL_FIELD(PDL_ERROR_INVALID_ARGUMENT, "graph", "graph is NULL");
     }
-    const pdl_status status = check(census, &driver);
-    return status == PDL_SUCCESS ? take_census(driver, graph, census) : status;
+    PDL_RETURN_IF_ERROR(check(census, &driver));
+    return take_census(driver, graph, census);
 }
 
 pdl_status pdl_stream_census(struct CUstream_st *stream, pdl_census *census)
@@ -286,21 +242,14 @@ pdl_status pdl_stream_census(struct CUstream_st *stream, pdl_census *census)
     const struct pdl_driver *driver;
     CUstreamCaptureStatus capture = CU_STREAM_CAPTURE_STATUS_NONE;
     CUgraph graph = NULL;
-    pdl_status status = check(census, &driver);
-    if (status != PDL_SUCCESS) {
-        return status;
-    }
+    PDL_RETURN_IF_ERROR(check(census, &driver));
     if (stream == NULL || stream == CU_STREAM_LEGACY) { /* asking would break others' captures */
         return PDL_FAIL_FIELD(PDL_ERROR_INVALID_ARGUMENT, "stream",
                               "the legacy default stream cannot capture: pass the stream of the "
                               "capture, or CU_STREAM_PER_THREAD");
     }
-    const CUresult result =
-        driver->cuStreamGetCaptureInfo(stream, &capture, NULL, &graph, NULL, NULL, NULL);
-    if (result != CUDA_SUCCESS) {
-        return pdl_error_from_cuda(driver, "cuStreamGetCaptureInfo", (int32_t)result,
-                                   "to find what a stream captures");
-    }
+    PDL_RETURN_IF_ERROR(PDL_CALL(driver, "to find what a stream captures", cuStreamGetCaptureInfo,
+                                 stream, &capture, NULL, &graph, NULL, NULL, NULL));
     if (capture != CU_STREAM_CAPTURE_STATUS_ACTIVE) {
         return PDL_FAIL_FIELD(PDL_ERROR_INVALID_ARGUMENT, "stream",
                               capture == CU_STREAM_CAPTURE_STATUS_NONE

@@ -1,23 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* Kernel nodes added to graphs by hand. */
+/* Nodes of graphs, and kernel nodes that a program adds itself. */
 #include "graph/node.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "core/error.h"
+#include "graph/snapshot.h"
 #include "launch/log.h"
-
-const CUgraphEdgeData pdl_edge_data[PDL_EDGE_KINDS] = {
-    [PDL_EDGE_FULL] = {.from_port = CU_GRAPH_KERNEL_NODE_PORT_DEFAULT,
-                       .type = CU_GRAPH_DEPENDENCY_TYPE_DEFAULT},
-    [PDL_EDGE_PROGRAMMATIC] = {.from_port = CU_GRAPH_KERNEL_NODE_PORT_PROGRAMMATIC,
-                               .type = CU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC},
-    [PDL_EDGE_LAUNCH_COMPLETION] = {.from_port = CU_GRAPH_KERNEL_NODE_PORT_LAUNCH_ORDER,
-                                    .type = CU_GRAPH_DEPENDENCY_TYPE_DEFAULT},
-    [PDL_EDGE_PROGRAMMATIC_AT_BLOCK_START] = {.from_port = CU_GRAPH_KERNEL_NODE_PORT_LAUNCH_ORDER,
-                                              .type = CU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC},
-};
 
 static bool is_programmatic(uint32_t kind)
 {
@@ -27,9 +17,10 @@ static bool is_programmatic(uint32_t kind)
 pdl_status pdl_node_check_driver(const struct pdl_driver *driver)
 {
     if (driver->cuGraphAddNode == NULL || driver->cuGraphGetEdges == NULL ||
-        driver->cuGraphNodeGetDependencies == NULL || driver->cuStreamGetCaptureInfo == NULL) {
+        driver->cuGraphNodeGetDependencies == NULL || driver->cuStreamGetCaptureInfo == NULL ||
+        !pdl_driver_has_parameters(driver)) {
         return PDL_FAIL(PDL_ERROR_NOT_SUPPORTED,
-                        "graph edges need a driver of CUDA 12.3 or newer, this one is %d.%d",
+                        "graphs and chains need a driver of CUDA 12.4 or newer, this one is %d.%d",
                         driver->version / 1000, driver->version % 1000 / 10);
     }
     return PDL_SUCCESS;
@@ -75,10 +66,7 @@ pdl_status pdl_node_params(const pdl_kernel *kernel, const struct pdl_lowered *l
                            CUDA_KERNEL_NODE_PARAMS *params)
 {
     CUfunction function = NULL;
-    const pdl_status status = pdl_kernel_resolve(kernel, &function);
-    if (status != PDL_SUCCESS) {
-        return status;
-    }
+    PDL_RETURN_IF_ERROR(pdl_kernel_resolve(kernel, &function));
     *params = (CUDA_KERNEL_NODE_PARAMS){.func = function, .kernelParams = args};
     pdl_node_reshape(params, &lowered->config);
     return PDL_SUCCESS;
@@ -118,51 +106,30 @@ static pdl_status set_attributes(const pdl_kernel *kernel, const struct pdl_lowe
             updatable = attribute; /* last: such a node cannot be taken out again */
             continue;
         }
-        const pdl_status status = set_attribute(kernel, node, attribute);
-        if (status != PDL_SUCCESS) {
-            return status;
-        }
+        PDL_RETURN_IF_ERROR(set_attribute(kernel, node, attribute));
     }
     return updatable != NULL ? set_attribute(kernel, node, updatable) : PDL_SUCCESS;
 }
 
 /* ---- edges ---------------------------------------------------------------------------------- */
 
-static int by_address(const void *left, const void *right)
-{
-    uintptr_t a = 0;
-    uintptr_t b = 0;
-    memcpy(&a, left, sizeof(a));
-    memcpy(&b, right, sizeof(b));
-    return (a > b) - (a < b);
-}
-
 /* After the driver refused to add a node: says so if a dependency is of another graph. */
-static pdl_status check_membership(const struct pdl_driver *driver, struct CUgraph_st *graph,
+static pdl_status check_membership(const struct pdl_driver *driver, CUgraph graph,
                                    const pdl_edge *edges, size_t count)
 {
-    size_t nodes_count = 0;
-    CUgraphNode *nodes = NULL;
+    struct pdl_snapshot snapshot;
     pdl_status status = PDL_SUCCESS;
-    if (driver->cuGraphGetNodes(graph, NULL, &nodes_count) != CUDA_SUCCESS) {
-        return PDL_SUCCESS;
+    if (pdl_snapshot_take(driver, graph, &snapshot) != PDL_SUCCESS) {
+        return PDL_SUCCESS; /* the driver's own word has to do */
     }
-    nodes = malloc((nodes_count + 1) * sizeof(CUgraphNode));
-    if (nodes == NULL ||
-        (nodes_count > 0 && driver->cuGraphGetNodes(graph, nodes, &nodes_count) != CUDA_SUCCESS)) {
-        goto done; /* the driver's own word has to do */
-    }
-    qsort(nodes, nodes_count, sizeof(CUgraphNode), by_address);
     for (size_t i = 0; i < count && status == PDL_SUCCESS; i++) {
-        if (bsearch(&edges[i].node, nodes, nodes_count, sizeof(CUgraphNode), by_address) == NULL) {
+        if (pdl_snapshot_find(&snapshot, edges[i].node) == NULL) {
             status = PDL_FAIL_FIELD(PDL_ERROR_EDGE, "dependencies",
                                     "dependency %zu is not a node of this graph, which has %zu", i,
-                                    nodes_count);
+                                    snapshot.node_count);
         }
     }
-
-done:
-    free(nodes);
+    pdl_snapshot_forget(&snapshot);
     return status;
 }
 
@@ -187,11 +154,8 @@ static pdl_status check_edges(const struct pdl_driver *driver, const pdl_edge *e
         if (edge->kind == PDL_EDGE_FULL) {
             continue;
         }
-        const CUresult result = driver->cuGraphNodeGetType(edge->node, &type);
-        if (result != CUDA_SUCCESS) {
-            return pdl_error_from_cuda(driver, "cuGraphNodeGetType", (int32_t)result,
-                                       "to check a dependency");
-        }
+        PDL_RETURN_IF_ERROR(
+            PDL_CALL(driver, "to check a dependency", cuGraphNodeGetType, edge->node, &type));
         if (type != CU_GRAPH_NODE_TYPE_KERNEL) {
             return PDL_FAIL_FIELD(
                 PDL_ERROR_EDGE, "dependencies",
@@ -208,10 +172,7 @@ static pdl_status check_edges(const struct pdl_driver *driver, const pdl_edge *e
         }
         if (is_programmatic(edge->kind) && *broken == count) {
             bool breaks = false;
-            const pdl_status status = pdl_neighbour_check(driver, edge->node, &breaks);
-            if (status != PDL_SUCCESS) {
-                return status;
-            }
+            PDL_RETURN_IF_ERROR(pdl_neighbour_check(driver, edge->node, &breaks));
             *broken = breaks ? i : count;
         }
     }
@@ -225,18 +186,12 @@ static pdl_status take_device_node(const pdl_kernel *kernel, CUgraphNode node,
 {
     CUlaunchAttributeValue value;
     memset(&value, 0, sizeof(value));
-    const CUresult result = kernel->driver->cuGraphKernelNodeGetAttribute(
-        node, (CUlaunchAttributeID)PDL_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE, &value);
-    if (result != CUDA_SUCCESS) {
-        return pdl_error_from_cuda(kernel->driver, "cuGraphKernelNodeGetAttribute", (int32_t)result,
-                                   "to get the device's handle of a node");
-    }
+    PDL_RETURN_IF_ERROR(PDL_CALL(
+        kernel->driver, "to get the device's handle of a node", cuGraphKernelNodeGetAttribute, node,
+        (CUlaunchAttributeID)PDL_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE, &value));
     pdl_device_node_get(&value, device_node);
     return PDL_SUCCESS;
 }
-
-/* Most nodes have few dependencies: up to this many need no memory. */
-#define EDGES_ON_STACK 16
 
 _Static_assert(sizeof(CUDA_KERNEL_NODE_PARAMS) == sizeof(CUDA_KERNEL_NODE_PARAMS_v3),
                "versions 2 and 3 have the same members in the same order");
@@ -245,17 +200,11 @@ pdl_status pdl_node_add_any(const struct pdl_driver *driver, struct CUgraph_st *
                             CUgraphNodeParams *params, const pdl_edge *edges, size_t count,
                             bool overlaps, const char *doing, CUgraphNode *node)
 {
-    CUgraphNode few_nodes[EDGES_ON_STACK];
-    CUgraphEdgeData few_data[EDGES_ON_STACK];
-    CUgraphNode *nodes = few_nodes;
-    CUgraphEdgeData *data = few_data;
+    CUgraphNode *const nodes = malloc((count + 1) * (sizeof(*nodes) + sizeof(CUgraphEdgeData)));
+    CUgraphEdgeData *const data = (CUgraphEdgeData *)(nodes + count);
     pdl_status status = PDL_SUCCESS;
-    if (count > EDGES_ON_STACK) {
-        nodes = malloc(count * (sizeof(*nodes) + sizeof(*data)));
-        if (nodes == NULL) {
-            return PDL_FAIL(PDL_ERROR_OUT_OF_MEMORY, "no memory for %zu dependencies", count);
-        }
-        data = (CUgraphEdgeData *)(nodes + count);
+    if (nodes == NULL) {
+        return PDL_FAIL(PDL_ERROR_OUT_OF_MEMORY, "no memory for %zu dependencies", count);
     }
     for (size_t i = 0; i < count; i++) {
         const bool full = is_programmatic(edges[i].kind) && !overlaps;
@@ -270,9 +219,7 @@ pdl_status pdl_node_add_any(const struct pdl_driver *driver, struct CUgraph_st *
     if (result != CUDA_SUCCESS && status == PDL_SUCCESS) {
         status = pdl_error_from_cuda(driver, "cuGraphAddNode", (int32_t)result, doing);
     }
-    if (nodes != few_nodes) {
-        free(nodes);
-    }
+    free(nodes);
     return status;
 }
 
@@ -285,13 +232,10 @@ pdl_status pdl_node_add(const pdl_kernel *kernel, const struct pdl_lowered *lowe
     memset(&params, 0, sizeof(params));
     params.type = CU_GRAPH_NODE_TYPE_KERNEL;
     memcpy(&params.kernel, kernel_params, sizeof(*kernel_params));
-    pdl_status status =
-        pdl_node_add_any(kernel->driver, graph, &params, edges, count,
-                         lowered->reason == PDL_REASON_GRANTED, "to add a kernel node", &added);
-    if (status != PDL_SUCCESS) {
-        return status;
-    }
-    status = set_attributes(kernel, lowered, added);
+    PDL_RETURN_IF_ERROR(pdl_node_add_any(kernel->driver, graph, &params, edges, count,
+                                         lowered->reason == PDL_REASON_GRANTED,
+                                         "to add a kernel node", &added));
+    const pdl_status status = set_attributes(kernel, lowered, added);
     if (status != PDL_SUCCESS) {
         (void)kernel->driver->cuGraphDestroyNode(added);
         return status;
@@ -306,11 +250,8 @@ pdl_status pdl_node_add(const pdl_kernel *kernel, const struct pdl_lowered *lowe
 
 pdl_status pdl_node_child(const struct pdl_driver *driver, CUgraphNode node, CUgraph *graph)
 {
-    const CUresult result = driver->cuGraphChildGraphNodeGetGraph(node, graph);
-    return result == CUDA_SUCCESS
-               ? PDL_SUCCESS
-               : pdl_error_from_cuda(driver, "cuGraphChildGraphNodeGetGraph", (int32_t)result,
-                                     "to look into a child graph");
+    return PDL_CALL(driver, "to look into a child graph", cuGraphChildGraphNodeGetGraph, node,
+                    graph);
 }
 
 static pdl_status check_arguments(const void *graph, const pdl_edge *dependencies, size_t count,
@@ -342,25 +283,12 @@ pdl_status pdl_graph_add_launch(struct CUgraph_st *graph, const pdl_edge *depend
     CUgraphNode added = NULL;
     int device = -1;
     size_t broken = 0;
-    pdl_status status = check_arguments(graph, dependencies, count, kernel, desc, node);
-    if (status == PDL_SUCCESS) {
-        status = pdl_node_check_driver(kernel->driver);
-    }
-    if (status == PDL_SUCCESS) {
-        status = pdl_desc_whole(&desc, &copy);
-    }
-    if (status == PDL_SUCCESS) {
-        status = check_edges(kernel->driver, dependencies, count, desc->overlap, &broken);
-    }
-    if (status == PDL_SUCCESS) {
-        status = pdl_kernel_device(kernel, NULL, &device);
-    }
-    if (status == PDL_SUCCESS) {
-        status = pdl_node_lower(kernel, device, desc, &lowered);
-    }
-    if (status != PDL_SUCCESS) {
-        return status;
-    }
+    PDL_RETURN_IF_ERROR(check_arguments(graph, dependencies, count, kernel, desc, node));
+    PDL_RETURN_IF_ERROR(pdl_node_check_driver(kernel->driver));
+    PDL_RETURN_IF_ERROR(pdl_desc_whole(&desc, &copy));
+    PDL_RETURN_IF_ERROR(check_edges(kernel->driver, dependencies, count, desc->overlap, &broken));
+    PDL_RETURN_IF_ERROR(pdl_kernel_device(kernel, NULL, &device));
+    PDL_RETURN_IF_ERROR(pdl_node_lower(kernel, device, desc, &lowered));
     if (broken < count && lowered.reason == PDL_REASON_GRANTED) {
         lowered.reason = PDL_REASON_PREDECESSOR;
         if (desc->overlap == PDL_OVERLAP_REQUIRE) {
@@ -371,18 +299,12 @@ pdl_status pdl_graph_add_launch(struct CUgraph_st *graph, const pdl_edge *depend
                 pdl_kernel_name(kernel), pdl_reason_string(lowered.reason), broken);
         }
     }
-    status = pdl_node_params(kernel, &lowered, (void **)args, &params);
-    if (status == PDL_SUCCESS) {
-        status = pdl_node_add(kernel, &lowered, &params, graph, dependencies, count, &added);
-    }
-    if (status != PDL_SUCCESS) {
-        return status;
-    }
+    PDL_RETURN_IF_ERROR(pdl_node_params(kernel, &lowered, (void **)args, &params));
+    PDL_RETURN_IF_ERROR(
+        pdl_node_add(kernel, &lowered, &params, graph, dependencies, count, &added));
     if (desc->device_node != NULL) {
-        status = take_device_node(kernel, added, desc->device_node);
+        PDL_RETURN_IF_ERROR(take_device_node(kernel, added, desc->device_node));
     }
-    if (status == PDL_SUCCESS) {
-        *node = added;
-    }
-    return status;
+    *node = added;
+    return PDL_SUCCESS;
 }

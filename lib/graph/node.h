@@ -7,11 +7,7 @@
 
 #include "launch/lower.h"
 
-/* Edge data by pdl_edge_kind. */
-#define PDL_EDGE_KINDS 4
-extern const CUgraphEdgeData pdl_edge_data[PDL_EDGE_KINDS];
-
-/* Refuses drivers without graph edge data. */
+/* Refuses drivers without graph edge data, or that do not report the parameters of kernels. */
 pdl_status pdl_node_check_driver(const struct pdl_driver *driver);
 
 /* Checks and lowers a descriptor for a node on a device. What a node cannot have is refused. */

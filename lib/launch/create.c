@@ -126,11 +126,6 @@ pdl_status pdl_kernel_from_image(const void *image, size_t size, const char *nam
         goto destroy;
     }
     made->function = (CUfunction)entry;
-    if (driver->cuKernelGetParamInfo == NULL &&
-        !pdl_parameters_read(&made->parameters, image, size, name)) {
-        status = PDL_FAIL(PDL_ERROR_OUT_OF_MEMORY, "no memory for a kernel's parameter sizes");
-        goto destroy;
-    }
     status = pdl_image_scan(driver, image, size, name, &answer);
     if (status != PDL_SUCCESS) {
         goto destroy;
@@ -235,7 +230,6 @@ void pdl_kernel_destroy(pdl_kernel *kernel)
     }
     pdl_image_unload(kernel->driver, &kernel->image);
     free(kernel->race);
-    free(kernel->parameters.sizes);
     free(kernel->name);
     free(kernel);
 }

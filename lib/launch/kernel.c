@@ -92,11 +92,6 @@ static CUresult ask_place(const pdl_kernel *kernel, CUfunction handle, size_t in
                           struct pdl_place *place)
 {
     const struct pdl_driver *const driver = kernel->driver;
-    if (kernel->parameters.known) {
-        const bool there = index < kernel->parameters.count;
-        *place = (struct pdl_place){SIZE_MAX, there ? kernel->parameters.sizes[index] : 0};
-        return there ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
-    }
     return kernel->kind == PDL_KERNEL_KERNEL
                ? driver->cuKernelGetParamInfo((CUkernel)handle, index, &place->offset, &place->size)
                : driver->cuFuncGetParamInfo(handle, index, &place->offset, &place->size);
@@ -480,7 +475,7 @@ static pdl_status ask_more(pdl_kernel *kernel, struct pdl_kernel_facts *facts, c
         *name = facts->name = *name != NULL ? strdup(*name) : NULL;
         *name = *name != NULL ? *name : "(unnamed)";
     }
-    if (facts->parameter_count < 0 && pdl_kernel_has_parameter_sizes(kernel)) {
+    if (facts->parameter_count < 0 && pdl_driver_has_parameters(kernel->driver)) {
         struct pdl_place *places = NULL;
         size_t count = 0;
         status = pdl_kernel_parameters(kernel, &places, &count);

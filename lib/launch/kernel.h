@@ -7,7 +7,6 @@
 
 #include <pdl/detail/runtime.h>
 
-#include "code/parameters.h"
 #include "code/scan.h"
 #include "core/device.h"
 #include "core/driver.h"
@@ -73,7 +72,6 @@ struct pdl_kernel {
     _Atomic(struct pdl_bound *) bound; /* SYMBOL: newest first */
     struct pdl_image image;            /* owned; empty if the code was not loaded here */
     char *name;                        /* owned; as given with an image, else NULL */
-    struct pdl_parameters parameters;  /* of the image, where the driver does not report them */
     int attribute_version; /* the older one of the driver and the Runtime that it is launched by */
     unsigned known;        /* of the code, unless it is another one on each device */
     struct pdl_untold_bounds bounds; /* likewise */
@@ -198,21 +196,18 @@ pdl_status pdl_kernel_handle(const pdl_kernel *kernel, CUfunction *handle);
 pdl_status pdl_kernel_read_attribute(const pdl_kernel *kernel, const struct pdl_kernel_facts *facts,
                                      CUfunction_attribute attribute, const char *doing, int *value);
 
-/* Whether the sizes of parameters are known: the driver reports them since CUDA 12.4, and an image
- * that was loaded here lists them. */
-static inline bool pdl_kernel_has_parameter_sizes(const pdl_kernel *kernel)
+/* Whether the driver reports the parameters of kernels: since CUDA 12.4. */
+static inline bool pdl_driver_has_parameters(const struct pdl_driver *driver)
 {
-    return kernel->parameters.known ||
-           (kernel->kind == PDL_KERNEL_KERNEL ? kernel->driver->cuKernelGetParamInfo != NULL
-                                              : kernel->driver->cuFuncGetParamInfo != NULL);
+    return driver->cuKernelGetParamInfo != NULL && driver->cuFuncGetParamInfo != NULL;
 }
 
-/* A parameter. An image says nothing of the offset: then it is SIZE_MAX. */
+/* A parameter. */
 struct pdl_place {
     size_t offset, size;
 };
 
-/* Lists the parameters, where their sizes are known. The caller frees *places. */
+/* Lists the parameters, where the driver reports them. The caller frees *places. */
 pdl_status pdl_kernel_parameters(const pdl_kernel *kernel, struct pdl_place **places,
                                  size_t *count);
 

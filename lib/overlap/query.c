@@ -75,10 +75,7 @@ static pdl_status look_at(pdl_kernel *kernel, int device, const pdl_launch_desc 
     struct pdl_lowered lowered;
     pdl_launch_desc plain = *desc;
     plain.overlap = PDL_OVERLAP_NONE; /* what cannot be had is an answer here */
-    pdl_status status = pdl_lower(kernel, device, &plain, &lowered);
-    if (status != PDL_SUCCESS) {
-        return status;
-    }
+    PDL_RETURN_IF_ERROR(pdl_lower(kernel, device, &plain, &lowered));
     const CUlaunchConfig *config = &lowered.config;
     struct pdl_kernel_facts *facts = lowered.facts;
     const unsigned known = pdl_kernel_known(kernel, facts);
@@ -101,10 +98,8 @@ static pdl_status look_at(pdl_kernel *kernel, int device, const pdl_launch_desc 
     if (pdl_kernel_bounds(kernel, facts).counts_clusters == PDL_YES) {
         side->blocks *= side->cluster;
     }
-    status = get_carveout(kernel, &lowered, &side->block.carveout);
-    return status == PDL_SUCCESS
-               ? ask_driver(kernel, &lowered, desc, &side->block, &side->driver_per_sm)
-               : status;
+    PDL_RETURN_IF_ERROR(get_carveout(kernel, &lowered, &side->block.carveout));
+    return ask_driver(kernel, &lowered, desc, &side->block, &side->driver_per_sm);
 }
 
 /* ---- both ----------------------------------------------------------------------------------- */
@@ -154,11 +149,11 @@ static pdl_status find_device(pdl_kernel *primary, pdl_kernel *secondary, CUstre
                               int *device)
 {
     pdl_kernel_info info = PDL_KERNEL_INFO_INIT;
-    pdl_status status = *device == -1 ? pdl_kernel_device(secondary, stream, device) : PDL_SUCCESS;
-    if (status == PDL_SUCCESS) {
-        status = pdl_kernel_get(primary, *device, &info);
+    if (*device == -1) {
+        PDL_RETURN_IF_ERROR(pdl_kernel_device(secondary, stream, device));
     }
-    return status == PDL_SUCCESS ? pdl_kernel_get(secondary, *device, &info) : status;
+    PDL_RETURN_IF_ERROR(pdl_kernel_get(primary, *device, &info));
+    return pdl_kernel_get(secondary, *device, &info);
 }
 
 pdl_status pdl_overlap_query(pdl_kernel *primary, const pdl_launch_desc *primary_desc,
@@ -171,34 +166,17 @@ pdl_status pdl_overlap_query(pdl_kernel *primary, const pdl_launch_desc *primary
     struct pdl_overlap_input input = {.device = -1};
     uint32_t sms = 0;
     pdl_overlap_report known = {.size = (uint32_t)sizeof(known)};
-    pdl_status status = check_arguments(primary, primary_desc, secondary, secondary_desc, report);
-    if (status == PDL_SUCCESS) {
-        status = pdl_desc_whole(&primary_desc, &primary_copy);
-    }
-    if (status == PDL_SUCCESS) {
-        status = pdl_desc_whole(&secondary_desc, &secondary_copy);
-    }
-    if (status == PDL_SUCCESS) {
-        status = find_device(primary, secondary, secondary_desc->stream, &device);
-    }
-    if (status == PDL_SUCCESS) {
-        status = pdl_device_get(device, &info);
-    }
-    if (status == PDL_SUCCESS) {
-        status = look_at(primary, device, primary_desc, &input.primary);
-    }
-    if (status == PDL_SUCCESS) {
-        status = look_at(secondary, device, secondary_desc, &input.secondary);
-    }
-    if (status == PDL_SUCCESS) {
-        status = pdl_device_sms(primary->driver, &info, pdl_desc_stream(primary_desc), &input.sms);
-    }
-    if (status == PDL_SUCCESS) {
-        status = pdl_device_sms(primary->driver, &info, pdl_desc_stream(secondary_desc), &sms);
-    }
-    if (status != PDL_SUCCESS) {
-        return status;
-    }
+    PDL_RETURN_IF_ERROR(check_arguments(primary, primary_desc, secondary, secondary_desc, report));
+    PDL_RETURN_IF_ERROR(pdl_desc_whole(&primary_desc, &primary_copy));
+    PDL_RETURN_IF_ERROR(pdl_desc_whole(&secondary_desc, &secondary_copy));
+    PDL_RETURN_IF_ERROR(find_device(primary, secondary, secondary_desc->stream, &device));
+    PDL_RETURN_IF_ERROR(pdl_device_get(device, &info));
+    PDL_RETURN_IF_ERROR(look_at(primary, device, primary_desc, &input.primary));
+    PDL_RETURN_IF_ERROR(look_at(secondary, device, secondary_desc, &input.secondary));
+    PDL_RETURN_IF_ERROR(
+        pdl_device_sms(primary->driver, &info, pdl_desc_stream(primary_desc), &input.sms));
+    PDL_RETURN_IF_ERROR(
+        pdl_device_sms(primary->driver, &info, pdl_desc_stream(secondary_desc), &sms));
     const bool same_stream = pdl_desc_stream(primary_desc) == pdl_desc_stream(secondary_desc);
     const uint32_t first = input.primary.block.shared_memory;
     const uint32_t second = input.secondary.block.shared_memory;

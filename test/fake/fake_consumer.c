@@ -89,7 +89,7 @@ static const struct scenario scenarios[] = {
     {"old_device", PDL_SUCCESS, PDL_REASON_DEVICE, 13000, 1},
     {"old_code", PDL_SUCCESS, PDL_REASON_CODE, 13000, 1},
     {"old_driver", PDL_SUCCESS, PDL_REASON_GRANTED, 12020, 1},
-    {"oldest_driver_with_chains", PDL_SUCCESS, PDL_REASON_GRANTED, 12030, 1},
+    {"oldest_driver_with_chains", PDL_SUCCESS, PDL_REASON_GRANTED, 12040, 1},
     {"no_device", PDL_ERROR_NO_DEVICE, PDL_REASON_GRANTED, 0, 0},
     {"too_old_driver", PDL_ERROR_DRIVER_TOO_OLD, PDL_REASON_GRANTED, 0, 0},
 };
@@ -123,7 +123,7 @@ static void run_chain(const struct scenario *scenario, pdl_kernel *fc1, CUstream
     CUgraph graph = NULL;
     pdl_census census = PDL_CENSUS_INIT;
 
-    if (scenario->version < 12030) {
+    if (scenario->version < 12040) {
         CHECK(pdl_chain_create(NULL, &chain) == PDL_ERROR_NOT_SUPPORTED);
         return;
     }
@@ -206,7 +206,7 @@ static void run_nodes(const struct scenario *scenario, pdl_kernel *fc1, CUstream
     pdl_chain *body = NULL;
     pdl_chain_node node = PDL_CHAIN_NODE_INIT;
     pdl_census census = PDL_CENSUS_INIT;
-    if (scenario->version < 12030) {
+    if (scenario->version < 12040) {
         return;
     }
     CHECK(pdl_chain_create(NULL, &chain) == PDL_SUCCESS);

@@ -114,62 +114,6 @@ static void sizes_that_are_not_the_kernels_are_refused(void **state)
     }
 }
 
-static void an_older_driver_needs_an_image_that_lists_the_parameters(void **state)
-{
-    (void)state;
-    const pdl_launch_desc desc = plain_desc();
-    mock_set_driver_version(12030);
-    for (int source = 0; source < KERNEL_SOURCES; source++) {
-        struct values values = values_of(3);
-        pdl_kernel *kernel = make_kernel((enum kernel_source)source, 0);
-        pdl_chain *chain = make_chain();
-        uint32_t link = 77;
-        assert_refused(pdl_chain_add(chain, kernel, &desc, VALUES(values), NULL, 0, &link),
-                       PDL_ERROR_NOT_SUPPORTED, NULL, "fc1", "12.3", "12.4");
-        /* Nobody could say whether these are right: the driver reads what the kernel takes. */
-        assert_refused(pdl_chain_add(chain, kernel, &desc, VALUES(values), value_sizes, 2, &link),
-                       PDL_ERROR_NOT_SUPPORTED, NULL, "fc1", "12.3", "12.4");
-        assert_int_equal(link, 77);
-        pdl_chain_destroy(chain);
-        pdl_kernel_destroy(kernel);
-    }
-}
-
-/* Takes what graph_setup() gives the kernels of the model: a pointer and a number. */
-static const char image[] = ".version 8.0\n.target sm_90\n.address_size 64\n"
-                            ".visible .entry fc1(.param .u64 a, .param .u32 b) { ret; }\n";
-
-static void an_older_driver_takes_the_sizes_from_the_image(void **state)
-{
-    (void)state;
-    static const size_t wrong[] = {8, 8};
-    const pdl_launch_desc desc = plain_desc();
-    struct values values = values_of(3);
-    pdl_kernel *kernel = NULL;
-    pdl_kernel_info info = PDL_KERNEL_INFO_INIT;
-    mock_set_driver_version(12030);
-    assert_ok(pdl_kernel_from_image(image, sizeof(image), "fc1", &kernel));
-    pdl_chain *chain = make_chain();
-    assert_ok(pdl_chain_add(chain, kernel, &desc, VALUES(values), NULL, 0, NULL));
-    values = values_of(4);
-    assert_ok(pdl_chain_add(chain, kernel, &desc, VALUES(values), value_sizes, 2, NULL));
-    assert_refused(pdl_chain_add(chain, kernel, &desc, VALUES(values), wrong, 2, NULL),
-                   PDL_ERROR_ARGUMENT_SIZE, "sizes", "fc1", "4", "8");
-    assert_refused(pdl_chain_add(chain, kernel, &desc, VALUES(values), value_sizes, 1, NULL),
-                   PDL_ERROR_ARGUMENT_SIZE, "sizes", "fc1", "1", "2");
-    assert_ok(pdl_chain_build(chain));
-    values = values_of(5);
-    assert_ok(pdl_chain_set_args(chain, 1, VALUES(values)));
-    assert_ok(pdl_chain_launch(chain, NULL));
-    assert_ran(0, 3);
-    assert_ran(1, 5);
-    assert_int_equal(mock.packed, 0); /* an image does not say where they lie */
-    assert_ok(pdl_kernel_get(kernel, 0, &info));
-    assert_int_equal(info.parameter_count, 2);
-    pdl_chain_destroy(chain);
-    pdl_kernel_destroy(kernel);
-}
-
 /* Every question about the parameters may fail; INVALID_VALUE is how the driver ends the list, so
  * it is not among the failures. */
 static void a_failing_question_adds_no_link(void **state)
@@ -215,8 +159,6 @@ int main(void)
         GRAPH_TEST(the_driver_is_asked_for_the_sizes),
         GRAPH_TEST(a_kernel_without_parameters_needs_no_arguments),
         GRAPH_TEST(sizes_that_are_not_the_kernels_are_refused),
-        GRAPH_TEST(an_older_driver_needs_an_image_that_lists_the_parameters),
-        GRAPH_TEST(an_older_driver_takes_the_sizes_from_the_image),
         GRAPH_TEST(a_failing_question_adds_no_link),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

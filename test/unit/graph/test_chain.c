@@ -447,13 +447,16 @@ static void the_graph_is_there_to_be_counted(void **state)
     pdl_kernel_destroy(kernel);
 }
 
-static void a_driver_without_edge_data_makes_no_chain(void **state)
+static void an_older_driver_makes_no_chain(void **state)
 {
     (void)state;
     pdl_chain *chain = NULL;
-    mock_set_driver_version(12020);
-    assert_refused(pdl_chain_create(NULL, &chain), PDL_ERROR_NOT_SUPPORTED, NULL, "12.3", "12.2");
+    mock_set_driver_version(12030);
+    assert_refused(pdl_chain_create(NULL, &chain), PDL_ERROR_NOT_SUPPORTED, NULL, "12.4", "12.3");
     assert_null(chain);
+    mock_set_driver_version(12040);
+    assert_ok(pdl_chain_create(NULL, &chain));
+    pdl_chain_destroy(chain);
 }
 
 int main(void)
@@ -474,7 +477,7 @@ int main(void)
         GRAPH_TEST(a_report_has_the_shape_of_the_launch),
         GRAPH_TEST(a_report_goes_by_the_callers_size),
         GRAPH_TEST(the_graph_is_there_to_be_counted),
-        GRAPH_TEST(a_driver_without_edge_data_makes_no_chain),
+        GRAPH_TEST(an_older_driver_makes_no_chain),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -209,7 +209,7 @@ static void open_fixture(int version, int devices)
     mock_set_driver_version(version); /* and nothing is known of devices */
     values = values_of(1);
     assert_ok(pdl_kernel_from_image(image, sizeof(image), "fc1", &with.used));
-    if (version >= 12030) {
+    if (version >= 12040) {
         with.chain = chain_of(20);
         with.built = chain_of(3);
         assert_ok(pdl_chain_build(with.built));
@@ -223,7 +223,7 @@ static void open_fixture(int version, int devices)
         mock_capture(mock_stream(0, 0), with.graph, CU_STREAM_CAPTURE_STATUS_ACTIVE);
     }
     assert_ok(pdl_event_create(&with.event));
-    if (version >= 12030) {
+    if (version >= 12040) {
         with.mixed = chain_of_nodes();
     }
     assert_ok(pdl_kernel_from_image(image, sizeof(image), "fc1", &with.kernel));
@@ -251,7 +251,7 @@ struct row {
     pdl_status (*run)(void);
     void (*undo)(void);
     uint32_t size;   /* of the struct that it fills; 0: none */
-    bool old_driver; /* runs on one without graph edges, too */
+    bool old_driver; /* runs on one without graphs, too */
 };
 
 #define RUN(name, ...)                                                                             \
@@ -715,11 +715,11 @@ static void finish(const struct row *row, pdl_status status)
 static const struct {
     int version;
     int devices;
-} drivers[] = {{MOCK_VERSION, 1}, {12080, 2}, {12030, 2}, {12000, 1}};
+} drivers[] = {{MOCK_VERSION, 1}, {12080, 2}, {12040, 2}, {12000, 1}};
 
 static bool is_for(const struct row *row, int version)
 {
-    return row->old_driver || version >= 12030;
+    return row->old_driver || version >= 12040;
 }
 
 static void memory_that_runs_out_is_reported_and_nothing_is_lost(void **state)

@@ -319,20 +319,20 @@ static void a_descriptor_is_checked_as_for_a_launch(void **state)
     destroy_graph(graph);
 }
 
-static void a_driver_without_edge_data_is_told(void **state)
+static void an_older_driver_is_told(void **state)
 {
     (void)state;
     CUgraphNode node = NULL;
     struct values values = values_of(0);
-    mock_set_driver_version(12020);
+    mock_set_driver_version(12030);
     CUgraph graph = make_graph();
     pdl_kernel *kernel = make_kernel(FROM_FUNCTION, 0);
     const pdl_launch_desc desc = plain_desc();
     assert_refused(pdl_graph_add_launch(graph, NULL, 0, kernel, &desc, VALUES(values), &node),
-                   PDL_ERROR_NOT_SUPPORTED, NULL, "12.3", "12.2");
+                   PDL_ERROR_NOT_SUPPORTED, NULL, "12.4", "12.3");
     pdl_kernel_destroy(kernel);
     destroy_graph(graph);
-    mock_set_driver_version(12030);
+    mock_set_driver_version(12040);
     graph = make_graph();
     kernel = make_kernel(FROM_CU_KERNEL, 0);
     (void)add_kernel_node(graph, kernel, NULL, 0);
@@ -353,7 +353,7 @@ int main(void)
         GRAPH_TEST(a_node_of_another_graph_is_told),
         GRAPH_TEST(each_missing_argument_is_named),
         GRAPH_TEST(a_descriptor_is_checked_as_for_a_launch),
-        GRAPH_TEST(a_driver_without_edge_data_is_told),
+        GRAPH_TEST(an_older_driver_is_told),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -266,12 +266,13 @@ static void reversed_from_the_last(uint32_t count)
     }
 }
 
-static void reversed_with_more(uint32_t count)
+/* Each join waits for two links and the next one for it, in the order in which they were added. */
+static void forks_and_joins(uint32_t count)
 {
-    reversed_from_the_first(count);
-    for (uint32_t i = 0; i + 3 < count; i++) {
-        depend(i, i + 2);
-        depend(i, i + 3);
+    for (uint32_t i = 3; i < count; i += 3) {
+        depend(i - 1, i - 3);
+        depend(i, i - 2);
+        depend(i, i - 1);
     }
 }
 
@@ -307,41 +308,11 @@ static void fan_in_to_the_first(uint32_t count)
     }
 }
 
-/* A line through the links in an order by chance, added in another one. */
-static void shuffled(uint32_t count)
-{
-    uint32_t *line = malloc(2 * (size_t)count * sizeof(*line));
-    uint64_t state = 1;
-    assert_non_null(line);
-    uint32_t *steps = line + count;
-    for (uint32_t i = 0; i < count; i++) {
-        line[i] = i;
-        steps[i] = i;
-    }
-    for (uint32_t i = count; i-- > 1;) {
-        for (int which = 0; which < 2; which++) {
-            uint32_t *const list = which ? line : steps;
-            state = state * 6364136223846793005u + 1442695040888963407u;
-            const uint32_t other = (uint32_t)((state >> 33) % (i + 1));
-            const uint32_t kept = list[i];
-            list[i] = list[other];
-            list[other] = kept;
-        }
-    }
-    at_the_start(count);
-    for (uint32_t i = 0; i < count; i++) {
-        if (steps[i] > 0) {
-            depend(line[steps[i]], line[steps[i] - 1]);
-        }
-    }
-    free(line);
-}
-
 #define SHAPES(X)                                                                                  \
     X(forward)                                                                                     \
     X(reversed_from_the_first)                                                                     \
     X(reversed_from_the_last)                                                                      \
-    X(reversed_with_more)                                                                          \
+    X(forks_and_joins)                                                                             \
     X(fan_out)                                                                                     \
     X(fan_out_from_the_last)                                                                       \
     X(fan_in)                                                                                      \
@@ -355,19 +326,12 @@ static void shuffled(uint32_t count)
 SHAPES(WORK_)
 #undef WORK_
 
-/* Fewer links, for what is visited by chance leaves the caches. */
-static void chain_shuffled(uint32_t count)
-{
-    chain_of(count / 4, shuffled);
-}
-
 static void a_chain_of_any_shape_takes_time_in_proportion(void **state)
 {
     (void)state;
 #define ASSERT_(shape) assert_in_proportion(#shape, chain_##shape);
     SHAPES(ASSERT_)
 #undef ASSERT_
-    assert_in_proportion("shuffled", chain_shuffled);
 }
 
 /* Reachability by the definition: what a link waits for, and what that waits for. */
@@ -447,20 +411,6 @@ static void census_of_a_fan(uint32_t count)
     census_of(count);
 }
 
-/* A kernel, a line of memsets, and as many kernels behind it. */
-static void census_behind_a_line_of_memsets(uint32_t count)
-{
-    const uint32_t half = count / 2;
-    for (uint32_t i = 0; i < count; i++) {
-        node_types[i] = i > 0 && i < half ? CU_GRAPH_NODE_TYPE_MEMSET : CU_GRAPH_NODE_TYPE_KERNEL;
-        if (i > 0) {
-            keep_edge(i < half ? i - 1 : half - 1, i);
-        }
-    }
-    census_of(count);
-    memset(node_types, 0, sizeof(node_types));
-}
-
 /* Many kernels before one memset, which many others depend on, and a kernel behind them all. */
 static void census_through_lines_that_meet(uint32_t count)
 {
@@ -509,7 +459,6 @@ static void a_graph_of_any_shape_takes_time_in_proportion(void **state)
     (void)state;
     assert_in_proportion("a census of a reversed line", census_of_a_reversed_line);
     assert_in_proportion("a census of a fan", census_of_a_fan);
-    assert_in_proportion("a census behind a line of memsets", census_behind_a_line_of_memsets);
     assert_in_proportion("a census through lines that meet", census_through_lines_that_meet);
     assert_in_proportion("a refused node with many dependencies", refused_node_of_a_fan);
 }

@@ -105,41 +105,61 @@ static void every_condition_of_a_good_pair_is_met(void **state)
     assert_only(&report, PDL_CONDITION_DEVICE, PDL_YES, PDL_YES, PDL_YES);
 }
 
-static void a_device_below_9_0_does_not_overlap(void **state)
+static void compile_cluster(unsigned kernel)
 {
-    (void)state;
-    mock.devices[0].attributes[CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR] = 8;
-    mock_apply();
-    const pdl_overlap_report report = query();
-    assert_only(&report, PDL_CONDITION_DEVICE, PDL_NO, PDL_NO, PDL_NO);
-    assert_non_null(strstr(report.message, "8.0"));
+    set_kernel(kernel, CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH, 2);
+    set_kernel(kernel, CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_HEIGHT, 1);
+    set_kernel(kernel, CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_DEPTH, 1);
 }
 
-static void the_environment_turns_it_off(void **state)
-{
-    (void)state;
-    mock.table.overlap_disabled = true;
-    mock_apply();
-    const pdl_overlap_report report = query();
-    assert_only(&report, PDL_CONDITION_ENVIRONMENT, PDL_NO, PDL_NO, PDL_NO);
-}
+/* One condition of the good pair alone is not met, or not known: its outcome, both answers, what the first one says, and
+ * the change. */
+#define BROKEN(X)                                                                                  \
+    X(a_device_below_9_0_does_not_overlap, DEVICE, NO, NO, NO, "8.0",                              \
+      mock.devices[0].attributes[CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR] = 8;                \
+      mock_apply())                                                                                \
+    X(the_environment_turns_it_off, ENVIRONMENT, NO, NO, NO, "",                                   \
+      mock.table.overlap_disabled = true;                                                          \
+      mock_apply())                                                                                \
+    X(a_secondary_that_asks_for_no_overlap_gets_none, ATTRIBUTE, NO, NO, NO, "",                   \
+      pair.secondary_desc.overlap = PDL_OVERLAP_NONE)                                              \
+    X(an_overlap_that_is_required_in_vain_is_an_answer, SECONDARY_CODE, NO, NO, NO, "",            \
+      pair.secondary_desc.overlap = PDL_OVERLAP_REQUIRE;                                           \
+      set_kernel(1, CU_FUNC_ATTRIBUTE_PTX_VERSION, 80))                                            \
+    X(another_stream_does_not_overlap, STREAM, NO, NO, NO, "",                                     \
+      pair.secondary_desc.stream = mock_stream(1, 0))                                              \
+    X(a_secondary_known_not_to_wait_does_not_overlap, WAITS, NO, NO, NO, "",                       \
+      assert_ok(pdl_kernel_declare(pair.secondary, PDL_NO, PDL_YES)))                              \
+    X(a_secondary_not_known_to_wait_does_not_overlap, WAITS, UNKNOWN, NO, NO, "known to wait",     \
+      assert_ok(pdl_kernel_declare(pair.secondary, PDL_UNKNOWN, PDL_UNKNOWN)))                     \
+    X(a_cooperative_secondary_does_not_overlap, COOPERATIVE, NO, NO, NO, "",                       \
+      pair.secondary_desc.grid[0] = 132;                                                           \
+      pair.secondary_desc.cooperative = 1)                                                         \
+    X(a_primary_for_8_0_hides_launch_latency_only, PRIMARY_CODE, NO, NO, YES, "",                  \
+      set_kernel(0, CU_FUNC_ATTRIBUTE_PTX_VERSION, 80))                                            \
+    X(a_primary_without_a_trigger_hides_launch_latency_only, TRIGGERS, NO, NO, YES, "",            \
+      assert_ok(pdl_kernel_declare(pair.primary, PDL_YES, PDL_NO)))                                \
+    X(a_primary_not_known_to_trigger_leaves_it_open, TRIGGERS, UNKNOWN, UNKNOWN, YES, "",          \
+      assert_ok(pdl_kernel_declare(pair.primary, PDL_YES, PDL_UNKNOWN)))                           \
+    X(clusters_compiled_into_the_primary_leave_it_open, CLUSTER, UNKNOWN, UNKNOWN, YES,            \
+      "the primary's clusters of 2 blocks", compile_cluster(0))                                    \
+    X(clusters_compiled_into_the_secondary_leave_it_open, CLUSTER, UNKNOWN, UNKNOWN, YES,          \
+      "the secondary's clusters of 2 blocks", compile_cluster(1))                                  \
+    X(a_driver_that_counts_otherwise_leaves_it_open, OCCUPANCY, UNKNOWN, UNKNOWN, YES, "",         \
+      mock.kernels[1].occupancy = 4)
 
-static void a_secondary_that_asks_for_no_overlap_gets_none(void **state)
-{
-    (void)state;
-    pair.secondary_desc.overlap = PDL_OVERLAP_NONE;
-    const pdl_overlap_report report = query();
-    assert_only(&report, PDL_CONDITION_ATTRIBUTE, PDL_NO, PDL_NO, PDL_NO);
-}
-
-static void an_overlap_that_is_required_in_vain_is_an_answer(void **state)
-{
-    (void)state;
-    pair.secondary_desc.overlap = PDL_OVERLAP_REQUIRE;
-    set_kernel(1, CU_FUNC_ATTRIBUTE_PTX_VERSION, 80);
-    const pdl_overlap_report report = query();
-    assert_only(&report, PDL_CONDITION_SECONDARY_CODE, PDL_NO, PDL_NO, PDL_NO);
-}
+#define BROKEN_TEST_(name, condition, outcome, overlap, early, says, ...)                          \
+    static void name(void **state)                                                                 \
+    {                                                                                              \
+        (void)state;                                                                               \
+        __VA_ARGS__;                                                                               \
+        const pdl_overlap_report report = query();                                                 \
+        assert_only(&report, PDL_CONDITION_##condition, PDL_##outcome, PDL_##overlap,              \
+                    PDL_##early);                                                                  \
+        assert_non_null(strstr(report.message, says));                                             \
+    }
+BROKEN(BROKEN_TEST_)
+#undef BROKEN_TEST_
 
 /* What pdl_launch() does not grant is not answered with yes. unit.agreement has all reasons. */
 static void switches_and_policies_count_as_in_a_launch(void **state)
@@ -192,14 +212,6 @@ static void a_carve_out_in_extra_attributes_counts(void **state)
     }
 }
 
-static void another_stream_does_not_overlap(void **state)
-{
-    (void)state;
-    pair.secondary_desc.stream = mock_stream(1, 0);
-    const pdl_overlap_report report = query();
-    assert_only(&report, PDL_CONDITION_STREAM, PDL_NO, PDL_NO, PDL_NO);
-}
-
 static void the_default_streams_are_two(void **state)
 {
     (void)state;
@@ -227,56 +239,6 @@ static void an_event_between_streams_may_or_may_not(void **state)
     pdl_event_destroy(event);
 }
 
-static void a_secondary_known_not_to_wait_does_not_overlap(void **state)
-{
-    (void)state;
-    assert_ok(pdl_kernel_declare(pair.secondary, PDL_NO, PDL_YES));
-    const pdl_overlap_report report = query();
-    assert_only(&report, PDL_CONDITION_WAITS, PDL_NO, PDL_NO, PDL_NO);
-}
-
-static void a_secondary_not_known_to_wait_does_not_overlap(void **state)
-{
-    (void)state;
-    assert_ok(pdl_kernel_declare(pair.secondary, PDL_UNKNOWN, PDL_UNKNOWN));
-    const pdl_overlap_report report = query();
-    assert_only(&report, PDL_CONDITION_WAITS, PDL_UNKNOWN, PDL_NO, PDL_NO);
-    assert_non_null(strstr(report.message, "known to wait"));
-}
-
-static void a_cooperative_secondary_does_not_overlap(void **state)
-{
-    (void)state;
-    pair.secondary_desc.grid[0] = 132;
-    pair.secondary_desc.cooperative = 1;
-    const pdl_overlap_report report = query();
-    assert_only(&report, PDL_CONDITION_COOPERATIVE, PDL_NO, PDL_NO, PDL_NO);
-}
-
-static void a_primary_for_8_0_hides_launch_latency_only(void **state)
-{
-    (void)state;
-    set_kernel(0, CU_FUNC_ATTRIBUTE_PTX_VERSION, 80);
-    const pdl_overlap_report report = query();
-    assert_only(&report, PDL_CONDITION_PRIMARY_CODE, PDL_NO, PDL_NO, PDL_YES);
-}
-
-static void a_primary_without_a_trigger_hides_launch_latency_only(void **state)
-{
-    (void)state;
-    assert_ok(pdl_kernel_declare(pair.primary, PDL_YES, PDL_NO));
-    const pdl_overlap_report report = query();
-    assert_only(&report, PDL_CONDITION_TRIGGERS, PDL_NO, PDL_NO, PDL_YES);
-}
-
-static void a_primary_not_known_to_trigger_leaves_it_open(void **state)
-{
-    (void)state;
-    assert_ok(pdl_kernel_declare(pair.primary, PDL_YES, PDL_UNKNOWN));
-    const pdl_overlap_report report = query();
-    assert_only(&report, PDL_CONDITION_TRIGGERS, PDL_UNKNOWN, PDL_UNKNOWN, PDL_YES);
-}
-
 static void clusters_leave_it_open(void **state)
 {
     (void)state;
@@ -292,36 +254,6 @@ static void clusters_leave_it_open(void **state)
         assert_only(&report, PDL_CONDITION_CLUSTER, PDL_UNKNOWN, PDL_UNKNOWN, PDL_YES);
         pair.secondary_desc.grid[axis] = pair.secondary_desc.cluster[axis] = 1;
     }
-}
-
-static void compiled_clusters_leave_it_open(unsigned kernel, const char *whose)
-{
-    set_kernel(kernel, CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH, 2);
-    set_kernel(kernel, CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_HEIGHT, 1);
-    set_kernel(kernel, CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_DEPTH, 1);
-    const pdl_overlap_report report = query();
-    assert_only(&report, PDL_CONDITION_CLUSTER, PDL_UNKNOWN, PDL_UNKNOWN, PDL_YES);
-    assert_non_null(strstr(report.message, whose));
-}
-
-static void clusters_compiled_into_the_primary_leave_it_open(void **state)
-{
-    (void)state;
-    compiled_clusters_leave_it_open(0, "the primary's clusters of 2 blocks");
-}
-
-static void clusters_compiled_into_the_secondary_leave_it_open(void **state)
-{
-    (void)state;
-    compiled_clusters_leave_it_open(1, "the secondary's clusters of 2 blocks");
-}
-
-static void a_driver_that_counts_otherwise_leaves_it_open(void **state)
-{
-    (void)state;
-    mock.kernels[1].occupancy = 4;
-    const pdl_overlap_report report = query();
-    assert_only(&report, PDL_CONDITION_OCCUPANCY, PDL_UNKNOWN, PDL_UNKNOWN, PDL_YES);
 }
 
 /* ---- numbers -------------------------------------------------------------------------------- */
@@ -740,25 +672,14 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         PAIR_TEST(every_condition_of_a_good_pair_is_met),
-        PAIR_TEST(a_device_below_9_0_does_not_overlap),
-        PAIR_TEST(the_environment_turns_it_off),
-        PAIR_TEST(a_secondary_that_asks_for_no_overlap_gets_none),
-        PAIR_TEST(an_overlap_that_is_required_in_vain_is_an_answer),
-        PAIR_TEST(switches_and_policies_count_as_in_a_launch),
+#define BROKEN_ROW_(name, ...) PAIR_TEST(name),
+        BROKEN(BROKEN_ROW_)
+#undef BROKEN_ROW_
+            PAIR_TEST(switches_and_policies_count_as_in_a_launch),
         PAIR_TEST(a_carve_out_in_extra_attributes_counts),
-        PAIR_TEST(another_stream_does_not_overlap),
         PAIR_TEST(the_default_streams_are_two),
         PAIR_TEST(an_event_between_streams_may_or_may_not),
-        PAIR_TEST(a_secondary_known_not_to_wait_does_not_overlap),
-        PAIR_TEST(a_secondary_not_known_to_wait_does_not_overlap),
-        PAIR_TEST(a_cooperative_secondary_does_not_overlap),
-        PAIR_TEST(a_primary_for_8_0_hides_launch_latency_only),
-        PAIR_TEST(a_primary_without_a_trigger_hides_launch_latency_only),
-        PAIR_TEST(a_primary_not_known_to_trigger_leaves_it_open),
         PAIR_TEST(clusters_leave_it_open),
-        PAIR_TEST(clusters_compiled_into_the_primary_leave_it_open),
-        PAIR_TEST(clusters_compiled_into_the_secondary_leave_it_open),
-        PAIR_TEST(a_driver_that_counts_otherwise_leaves_it_open),
         PAIR_TEST(the_room_beside_the_primary_is_counted),
         PAIR_TEST(more_than_the_grid_never_fits),
         PAIR_TEST(the_last_wave_of_several_is_what_counts),

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "core/error.h"
-#include "graph/chain.h"
+#include "graph/capture.h"
 
 PDL_COLD static pdl_status failed(const struct pdl_chain *chain, const char *call, CUresult result)
 {
@@ -40,98 +40,79 @@ PDL_COLD static pdl_status failed(const struct pdl_chain *chain, const char *cal
 
 /* ---- beginning ------------------------------------------------------------------------------ */
 
-/* A kernel at the end of a piece; NULL: there is none. */
-static CUgraphNode kernel_exit(const struct pdl_piece *piece)
+/* The parameters of a node like one at the end of a link: of a kernel, if there is one, else of an empty node. */
+static pdl_status node_at_end(const struct pdl_chain *chain, const struct pdl_link *link,
+                              CUDA_KERNEL_NODE_PARAMS *kernel, CUgraphNodeType *type)
 {
-    for (uint32_t i = 0; piece->in_place && i < piece->exit_count; i++) {
-        const struct pdl_picture_node *node = &piece->picture.nodes[piece->exits[i]];
-        if (node->type == CU_GRAPH_NODE_TYPE_KERNEL) {
-            return node->handle;
-        }
-    }
-    return NULL;
-}
-
-/* The parameters of a kernel at the end of a link. *found: there is one. */
-static pdl_status kernel_at_end(const struct pdl_chain *chain, const struct pdl_link *link,
-                                CUDA_KERNEL_NODE_PARAMS *kernel, bool *found)
-{
-    CUgraphNode exit =
-        link->part != NULL && link->part->piece != NULL ? kernel_exit(link->part->piece) : NULL;
-    *found = link->kernel != NULL || exit != NULL;
+    const struct pdl_subgraph *const subgraph = link->subgraph;
+    const uint32_t exits = subgraph != NULL && subgraph->in_place ? subgraph->exit_count : 0;
+    *type = link->kernel != NULL ? CU_GRAPH_NODE_TYPE_KERNEL : CU_GRAPH_NODE_TYPE_EMPTY;
     if (link->kernel != NULL) {
         struct pdl_lowered lowered;
         int device = -1;
-        pdl_status status = pdl_device_of_stream(chain->driver, NULL, &device);
-        if (status == PDL_SUCCESS) {
-            status = pdl_node_lower(link->kernel, device, &link->desc, &lowered);
-        }
-        return status == PDL_SUCCESS
-                   ? pdl_node_params(link->kernel, &lowered, link->arguments->pointers, kernel)
-                   : status;
+        PDL_RETURN_IF_ERROR(pdl_device_of_stream(chain->driver, NULL, &device));
+        PDL_RETURN_IF_ERROR(pdl_node_lower(link->kernel, device, &link->desc, &lowered));
+        return pdl_node_params(link->kernel, &lowered, link->arguments->pointers, kernel);
     }
-    const CUresult result =
-        exit != NULL ? chain->driver->cuGraphKernelNodeGetParams(exit, kernel) : CUDA_SUCCESS;
-    return result == CUDA_SUCCESS ? PDL_SUCCESS
-                                  : failed(chain, "cuGraphKernelNodeGetParams", result);
+    for (uint32_t i = 0; i < exits; i++) {
+        const struct pdl_snapshot_node *node = &subgraph->snapshot.nodes[subgraph->exits[i]];
+        if (node->type == CU_GRAPH_NODE_TYPE_KERNEL) {
+            const CUresult result = chain->driver->cuGraphKernelNodeGetParams(node->handle, kernel);
+            *type = node->type;
+            return result == CUDA_SUCCESS ? PDL_SUCCESS
+                                          : failed(chain, "cuGraphKernelNodeGetParams", result);
+        }
+    }
+    return PDL_SUCCESS;
 }
 
 /* Begins the graph of a capture with a node for the link before it: a kernel like the one there, so that the driver shows
  * by the edges from there which of the captured kernels may overlap that, else an empty node. */
-static pdl_status add_anchor(const struct pdl_chain *chain, struct pdl_piece *piece)
+static pdl_status add_anchor(const struct pdl_chain *chain, struct pdl_subgraph *subgraph)
 {
     CUDA_KERNEL_NODE_PARAMS kernel;
     CUgraphNodeParams params;
-    bool is_kernel = false;
     if (chain->tail == PDL_NO_LINK) {
         return PDL_SUCCESS;
     }
     memset(&kernel, 0, sizeof(kernel));
-    const pdl_status status = kernel_at_end(chain, &chain->links[chain->tail], &kernel, &is_kernel);
-    if (status != PDL_SUCCESS) {
-        return status;
-    }
     memset(&params, 0, sizeof(params));
-    params.type = is_kernel ? CU_GRAPH_NODE_TYPE_KERNEL : CU_GRAPH_NODE_TYPE_EMPTY;
+    PDL_RETURN_IF_ERROR(node_at_end(chain, &chain->links[chain->tail], &kernel, &params.type));
     memcpy(&params.kernel, &kernel, sizeof(kernel));
-    return pdl_node_add_any(chain->driver, piece->graph, &params, NULL, 0, false,
-                            "to begin a capture", &piece->anchor);
+    return pdl_node_add_any(chain->driver, subgraph->graph, &params, NULL, 0, false,
+                            "to begin a capture", &subgraph->anchor);
 }
 
 static pdl_status begin(struct pdl_chain *chain, CUstream stream)
 {
     const struct pdl_driver *driver = chain->driver;
-    struct pdl_piece *piece = NULL;
+    struct pdl_subgraph *subgraph = NULL;
     const char *call = "cuGraphCreate";
-    pdl_status status = pdl_chain_check_idle(chain);
-    if (status == PDL_SUCCESS && (stream == NULL || stream == CU_STREAM_LEGACY)) {
-        status = PDL_FAIL_FIELD(PDL_ERROR_INVALID_ARGUMENT, "stream",
-                                "the legacy default stream cannot capture: pass another stream");
+    pdl_status status = PDL_SUCCESS;
+    PDL_RETURN_IF_ERROR(pdl_chain_check_idle(chain));
+    if (stream == NULL || stream == CU_STREAM_LEGACY) {
+        return PDL_FAIL_FIELD(PDL_ERROR_INVALID_ARGUMENT, "stream",
+                              "the legacy default stream cannot capture: pass another stream");
     }
-    if (status == PDL_SUCCESS) {
-        status = pdl_piece_create(driver, &piece);
-    }
-    if (status != PDL_SUCCESS) {
-        return status;
-    }
-    CUresult result = driver->cuGraphCreate(&piece->graph, 0);
+    PDL_RETURN_IF_ERROR(pdl_subgraph_create(driver, &subgraph));
+    CUresult result = driver->cuGraphCreate(&subgraph->graph, 0);
     if (result == CUDA_SUCCESS) {
-        status = add_anchor(chain, piece);
+        status = add_anchor(chain, subgraph);
     }
     if (result == CUDA_SUCCESS && status == PDL_SUCCESS) {
         call = "cuStreamBeginCaptureToGraph";
-        result = driver->cuStreamBeginCaptureToGraph(stream, piece->graph, &piece->anchor, NULL,
-                                                     piece->anchor != NULL ? 1 : 0,
+        result = driver->cuStreamBeginCaptureToGraph(stream, subgraph->graph, &subgraph->anchor,
+                                                     NULL, subgraph->anchor != NULL ? 1 : 0,
                                                      CU_STREAM_CAPTURE_MODE_RELAXED);
     }
     if (result != CUDA_SUCCESS) {
         status = failed(chain, call, result);
     }
     if (status != PDL_SUCCESS) {
-        pdl_piece_destroy(piece);
+        pdl_subgraph_destroy(subgraph);
         return status;
     }
-    chain->root->capture = piece;
+    chain->root->capture = subgraph;
     chain->root->target = chain;
     chain->root->capturing = stream;
     return PDL_SUCCESS;
@@ -145,20 +126,20 @@ pdl_status pdl_chain_capture_begin(pdl_chain *chain, struct CUstream_st *stream)
 /* ---- ending --------------------------------------------------------------------------------- */
 
 /* Keeps what the stream's next launch would depend on. */
-static pdl_status keep_ends(struct pdl_piece *piece, const CUgraphNode *ends, size_t count)
+static pdl_status keep_ends(struct pdl_subgraph *subgraph, const CUgraphNode *ends, size_t count)
 {
-    piece->ends = calloc(count + 1, sizeof(*piece->ends));
-    if (piece->ends == NULL) {
+    subgraph->ends = calloc(count + 1, sizeof(*subgraph->ends));
+    if (subgraph->ends == NULL) {
         return PDL_NO_MEMORY();
     }
     for (size_t i = 0; i < count; i++) {
-        piece->ends[piece->end_count++] = ends[i];
+        subgraph->ends[subgraph->end_count++] = ends[i];
     }
     return PDL_SUCCESS;
 }
 
 /* Ends the stream's capture if it still is the chain's. */
-static pdl_status end_stream(const struct pdl_chain *chain, struct pdl_piece *piece)
+static pdl_status end_stream(const struct pdl_chain *chain, struct pdl_subgraph *subgraph)
 {
     const struct pdl_driver *driver = chain->driver;
     CUstream stream = chain->root->capturing;
@@ -171,11 +152,11 @@ static pdl_status end_stream(const struct pdl_chain *chain, struct pdl_piece *pi
         driver->cuStreamGetCaptureInfo(stream, &capture, NULL, &graph, &ends, &data, &count);
     const bool active = asked == CUDA_SUCCESS && capture == CU_STREAM_CAPTURE_STATUS_ACTIVE;
     if (asked == CUDA_SUCCESS &&
-        (capture == CU_STREAM_CAPTURE_STATUS_NONE || (active && graph != piece->graph))) {
+        (capture == CU_STREAM_CAPTURE_STATUS_NONE || (active && graph != subgraph->graph))) {
         return PDL_FAIL(PDL_ERROR_CAPTURE, "the capture was ended by another call: only "
                                            "pdl_chain_capture_end() may end it");
     }
-    const pdl_status kept = active ? keep_ends(piece, ends, count) : PDL_SUCCESS;
+    const pdl_status kept = active ? keep_ends(subgraph, ends, count) : PDL_SUCCESS;
     const CUresult ended = driver->cuStreamEndCapture(stream, &graph);
     if (asked != CUDA_SUCCESS) {
         return failed(chain, "cuStreamGetCaptureInfo", asked);
@@ -183,20 +164,20 @@ static pdl_status end_stream(const struct pdl_chain *chain, struct pdl_piece *pi
     return ended == CUDA_SUCCESS ? kept : failed(chain, "cuStreamEndCapture", ended);
 }
 
-static struct pdl_piece *take_capture(struct pdl_chain *chain, pdl_status *status)
+static struct pdl_subgraph *take_capture(struct pdl_chain *chain, pdl_status *status)
 {
-    struct pdl_piece *piece = chain->root->capture;
-    *status = end_stream(chain, piece);
+    struct pdl_subgraph *subgraph = chain->root->capture;
+    *status = end_stream(chain, subgraph);
     chain->root->capture = NULL;
     chain->root->target = NULL;
-    return piece;
+    return subgraph;
 }
 
 void pdl_chain_abandon_capture(struct pdl_chain *chain)
 {
     pdl_status ignored;
     if (chain->capture != NULL) {
-        pdl_piece_destroy(take_capture(chain, &ignored));
+        pdl_subgraph_destroy(take_capture(chain, &ignored));
     }
 }
 
@@ -211,20 +192,16 @@ static pdl_status end(struct pdl_chain *chain, uint32_t *link)
                                                : "the capture in progress is for another body of "
                                                  "the chain");
     }
-    struct pdl_piece *piece = take_capture(chain, &status);
+    struct pdl_subgraph *subgraph = take_capture(chain, &status);
     if (status == PDL_SUCCESS) {
-        status = pdl_piece_finish(piece, chain->root != chain);
+        status = pdl_subgraph_finish(subgraph, chain->root != chain);
     }
-    if (status == PDL_SUCCESS) {
-        made.part = calloc(1, sizeof(*made.part));
-        status = made.part != NULL ? PDL_SUCCESS : PDL_NO_MEMORY();
-    }
-    if (made.part == NULL) {
-        pdl_piece_destroy(piece);
+    if (status != PDL_SUCCESS) {
+        pdl_subgraph_destroy(subgraph);
         return status;
     }
-    made.part->node.kind = PDL_NODE_CAPTURE;
-    made.part->piece = piece;
+    made.kind = PDL_NODE_CAPTURE;
+    made.subgraph = subgraph;
     return pdl_chain_append(chain, &made, link);
 }
 

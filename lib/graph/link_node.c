@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-#include "graph/part.h"
+#include "graph/link_node.h"
 
 #include <string.h>
 
 #include "core/error.h"
 #include "core/sized.h"
 
-const char *pdl_part_name(uint32_t kind)
+const char *pdl_link_node_name(uint32_t kind)
 {
     static const char *const names[] = {
         [PDL_NODE_KERNEL] = "a kernel",
@@ -24,6 +24,8 @@ const char *pdl_part_name(uint32_t kind)
     };
     return names[kind];
 }
+
+#define SWITCH_BODIES 65536 /* at most */
 
 /* ---- checking ------------------------------------------------------------------------------- */
 
@@ -81,7 +83,7 @@ static pdl_status check_fields(const pdl_chain_node *node)
             return PDL_FAIL_FIELD(PDL_ERROR_DESC_FIELD, fields[i].name,
                                   zero ? "%s is 0, and %s needs it"
                                        : "%s is set, and %s does not have it",
-                                  fields[i].name, pdl_part_name(node->kind));
+                                  fields[i].name, pdl_link_node_name(node->kind));
         }
     }
     return PDL_SUCCESS;
@@ -107,97 +109,87 @@ static pdl_status check_memory(pdl_chain_node *node)
 {
     default_to(&node->height, 1);
     default_to(&node->destination_pitch, node->width);
-    pdl_status status =
-        check_distance("destination_pitch", node->destination_pitch, node->width, "width");
+    PDL_RETURN_IF_ERROR(
+        check_distance("destination_pitch", node->destination_pitch, node->width, "width"));
     if (node->kind == PDL_NODE_MEMSET) {
         node->element_size = node->element_size != 0 ? node->element_size : 1;
         const uint32_t bytes = node->element_size;
-        if (status == PDL_SUCCESS && bytes != 1 && bytes != 2 && bytes != 4) {
-            status = PDL_FAIL_FIELD(PDL_ERROR_DESC_FIELD, "element_size",
-                                    "element_size is %u: it must be 1, 2 or 4 bytes", bytes);
-        } else if (status == PDL_SUCCESS && node->width % bytes != 0) {
-            status =
-                PDL_FAIL_FIELD(PDL_ERROR_DESC_FIELD, "width",
-                               "width is %llu bytes: it must be a multiple of element_size (%u)",
-                               (unsigned long long)node->width, bytes);
-        } else if (status == PDL_SUCCESS && bytes < 4 && node->value >> (8 * bytes) != 0) {
-            status = PDL_FAIL_FIELD(PDL_ERROR_DESC_FIELD, "value",
-                                    "value is 0x%x, which does not fit in element_size (%u bytes)",
-                                    node->value, bytes);
+        if (bytes != 1 && bytes != 2 && bytes != 4) {
+            return PDL_FAIL_FIELD(PDL_ERROR_DESC_FIELD, "element_size",
+                                  "element_size is %u: it must be 1, 2 or 4 bytes", bytes);
         }
-        return status;
+        if (node->width % bytes != 0) {
+            return PDL_FAIL_FIELD(PDL_ERROR_DESC_FIELD, "width",
+                                  "width is %llu bytes: it must be a multiple of element_size (%u)",
+                                  (unsigned long long)node->width, bytes);
+        }
+        if (bytes < 4 && node->value >> (8 * bytes) != 0) {
+            return PDL_FAIL_FIELD(PDL_ERROR_DESC_FIELD, "value",
+                                  "value is 0x%x, which does not fit in element_size (%u bytes)",
+                                  node->value, bytes);
+        }
+        return PDL_SUCCESS;
     }
     default_to(&node->depth, 1);
     default_to(&node->destination_rows, node->height);
     default_to(&node->source_pitch, node->width);
     default_to(&node->source_rows, node->height);
-    if (status == PDL_SUCCESS) {
-        status = check_distance("source_pitch", node->source_pitch, node->width, "width");
-    }
-    if (status == PDL_SUCCESS) {
-        status = check_distance("destination_rows", node->destination_rows, node->height, "height");
-    }
-    if (status == PDL_SUCCESS) {
-        status = check_distance("source_rows", node->source_rows, node->height, "height");
-    }
-    return status;
+    PDL_RETURN_IF_ERROR(check_distance("source_pitch", node->source_pitch, node->width, "width"));
+    PDL_RETURN_IF_ERROR(
+        check_distance("destination_rows", node->destination_rows, node->height, "height"));
+    return check_distance("source_rows", node->source_rows, node->height, "height");
 }
 
 static pdl_status check_conditional(const struct pdl_driver *driver, pdl_chain_node *node)
 {
-    const uint32_t most = node->kind == PDL_NODE_SWITCH ? PDL_PART_BODIES
+    const uint32_t most = node->kind == PDL_NODE_SWITCH ? SWITCH_BODIES
                           : node->kind == PDL_NODE_IF   ? 2
                                                         : 1;
     node->bodies = node->bodies != 0 ? node->bodies : 1;
     const bool newer = node->kind == PDL_NODE_SWITCH || node->bodies > 1;
     if (node->bodies > most) {
         return PDL_FAIL_FIELD(PDL_ERROR_DESC_FIELD, "bodies", "bodies is %u and %s has at most %u",
-                              node->bodies, pdl_part_name(node->kind), most);
+                              node->bodies, pdl_link_node_name(node->kind), most);
     }
-    if (driver->cuGraphConditionalHandleCreate == NULL || (newer && driver->version < 12080)) {
+    if (newer && driver->version < 12080) {
         return PDL_FAIL_FIELD(PDL_ERROR_NOT_SUPPORTED,
-                              newer && node->kind == PDL_NODE_IF ? "bodies" : "kind",
-                              "%s with %u bodies needs a driver of CUDA %s or newer, this one is "
+                              node->kind == PDL_NODE_IF ? "bodies" : "kind",
+                              "%s with %u bodies needs a driver of CUDA 12.8 or newer, this one is "
                               "%d.%d",
-                              pdl_part_name(node->kind), node->bodies, newer ? "12.8" : "12.3",
-                              driver->version / 1000, driver->version % 1000 / 10);
+                              pdl_link_node_name(node->kind), node->bodies, driver->version / 1000,
+                              driver->version % 1000 / 10);
     }
     return PDL_SUCCESS;
 }
 
-pdl_status pdl_part_check(const struct pdl_driver *driver, const pdl_chain_node *given,
-                          bool in_body, pdl_chain_node *whole)
+pdl_status pdl_link_node_check(const struct pdl_driver *driver, const pdl_chain_node *given,
+                               bool in_body, pdl_chain_node *whole)
 {
-    pdl_status status = pdl_sized_resize(whole, sizeof(*whole), given,
-                                         offsetof(pdl_chain_node, destination), "node");
-    if (status != PDL_SUCCESS) {
-        return status;
-    }
+    PDL_RETURN_IF_ERROR(pdl_sized_resize(whole, sizeof(*whole), given,
+                                         offsetof(pdl_chain_node, destination), "node"));
     whole->size = (uint32_t)sizeof(*whole);
     if (whole->kind < PDL_NODE_EMPTY || whole->kind > PDL_NODE_SWITCH) {
         return PDL_FAIL_FIELD(PDL_ERROR_DESC_FIELD, "kind",
                               "kind is %u: pdl_chain_add_node() takes %d to %d", whole->kind,
                               PDL_NODE_EMPTY, PDL_NODE_SWITCH);
     }
-    status = check_fields(whole);
-    if (status != PDL_SUCCESS) {
-        return status;
-    }
+    PDL_RETURN_IF_ERROR(check_fields(whole));
     if (in_body && ((EVENTS | KIND(HOST)) >> whole->kind & 1) != 0) {
         return PDL_FAIL_FIELD(PDL_ERROR_NOT_SUPPORTED, "kind",
                               "the body of a conditional cannot have %s: CUDA accepts kernels, "
                               "memsets, copies, graphs, conditionals and empty nodes there",
-                              pdl_part_name(whole->kind));
+                              pdl_link_node_name(whole->kind));
     }
     if ((MEMORY >> whole->kind & 1) != 0) {
         return check_memory(whole);
     }
-    return pdl_part_is_conditional(whole->kind) ? check_conditional(driver, whole) : PDL_SUCCESS;
+    return pdl_link_node_is_conditional(whole->kind) ? check_conditional(driver, whole)
+                                                     : PDL_SUCCESS;
 }
 
 /* ---- the driver's parameters ---------------------------------------------------------------- */
 
-void pdl_part_params(const pdl_chain_node *node, CUcontext context, CUgraphNodeParams *params)
+void pdl_link_node_params(const pdl_chain_node *node, CUcontext context, CUgraphNodeParams *params)
 {
     CUDA_MEMCPY3D *copy = &params->memcpy.copyParams;
     memset(params, 0, sizeof(*params));

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /* The chain object. */
-#ifndef PDL_LIB_CHAIN_H
-#define PDL_LIB_CHAIN_H
+#ifndef PDL_LIB_LINKS_H
+#define PDL_LIB_LINKS_H
 
 #include <pdl/chain.h>
 #include <stdatomic.h>
 
 #include "core/error.h"
 #include "graph/arguments.h"
-#include "graph/part.h"
+#include "graph/link_node.h"
+#include "graph/subgraph.h"
 
 /* Where there is none. */
 #define PDL_NO_LINK UINT32_MAX
@@ -16,8 +17,9 @@
 /* A link's node, as it was built. */
 struct pdl_built {
     CUgraphNode node;
-    CUDA_KERNEL_NODE_PARAMS params; /* of a kernel, with the link's own arguments */
-    pdl_reason reason;              /* why it overlaps what it depends on, or does not */
+    CUDA_KERNEL_NODE_PARAMS params;     /* of a kernel, with the link's own arguments */
+    pdl_reason reason;                  /* why it overlaps what it depends on, or does not */
+    CUgraphConditionalHandle condition; /* of a conditional */
 };
 
 /* A parameter that takes the handle of a condition. */
@@ -27,11 +29,23 @@ struct pdl_passed {
     const struct pdl_chain *owner;
 };
 
+/* A body of a conditional. */
+struct pdl_body {
+    struct pdl_chain *chain; /* owned */
+    CUgraph fresh;           /* of a build in progress */
+};
+
 struct pdl_link {
-    pdl_kernel *kernel;    /* NULL: another node */
-    struct pdl_part *part; /* owned; that node, or NULL */
-    pdl_launch_desc desc;  /* whole; its extra_attributes are owned */
-    struct pdl_arguments *arguments;
+    uint32_t kind; /* a pdl_node_kind */
+    uint32_t body_count;
+    pdl_kernel *kernel; /* NULL: another node */
+    union {
+        pdl_launch_desc desc; /* of a kernel: whole; its extra_attributes are owned */
+        pdl_chain_node node;  /* of another node: whole; `graph` is not used */
+    };
+    struct pdl_subgraph *subgraph;   /* owned; of GRAPH and CAPTURE */
+    struct pdl_body *bodies;         /* owned; of a conditional */
+    struct pdl_arguments *arguments; /* owned; of a kernel */
     uint32_t passed_count;
     size_t passed_capacity;
     struct pdl_passed *passed;
@@ -39,14 +53,10 @@ struct pdl_link {
     bool explicit_dependencies; /* ... others were given */
     uint32_t on_count;
     size_t on_capacity;
-    uint32_t *on; /* links that it depends on, if explicit */
-    uint32_t by_count;
-    size_t by_capacity;
-    uint32_t *by;           /* links that depend on it explicitly */
-    uint64_t place;         /* the order of links, see chain_order.c, */
-    uint32_t earlier;       /* as a list */
-    uint32_t later;         /* likewise */
-    uint64_t found_by;      /* the search that was here last */
+    uint32_t *on;           /* links that it depends on, if explicit */
+    uint32_t dependents;    /* how many links depend on it */
+    uint64_t found_by;      /* the search that was here last, */
+    uint32_t step;          /* and what it keeps here */
     struct pdl_built built; /* of the last build */
     struct pdl_built fresh; /* of a build in progress */
 };
@@ -56,6 +66,7 @@ struct pdl_chain {
     struct pdl_chain *root;   /* itself, unless it is a body, */
     struct pdl_chain *parent; /* which is in this one, */
     uint32_t parent_link;     /* there */
+    uint32_t depth;           /* how many bodies it is in */
     const struct pdl_driver *driver;
     CUstream default_stream; /* what a NULL stream means */
     atomic_flag busy;
@@ -65,15 +76,14 @@ struct pdl_chain {
     uint32_t count;
     size_t capacity;
     struct pdl_link *links;
-    uint32_t tail;  /* what the next link depends on, or PDL_NO_LINK */
-    uint32_t first; /* of the order of links; or PDL_NO_LINK */
-    uint32_t last;
-    uint64_t searches; /* that chain_order.c has made */
+    uint32_t tail;     /* what the next link depends on, or PDL_NO_LINK */
+    bool goes_back;    /* a link depends on one that was added later */
+    uint64_t searches; /* through the dependencies, so far */
     CUgraph graph;     /* what was built last, or NULL; also of a body */
     CUgraphExec exec;
-    struct pdl_piece *capture; /* in progress, or NULL, */
-    struct pdl_chain *target;  /* for this chain, */
-    CUstream capturing;        /* in this stream */
+    struct pdl_subgraph *capture; /* in progress, or NULL, */
+    struct pdl_chain *target;     /* for this chain, */
+    CUstream capturing;           /* in this stream */
 };
 
 /* One thread at a time: every public call enters first, and returns through leave. */
@@ -116,43 +126,18 @@ static inline pdl_status pdl_chain_check_idle(const struct pdl_chain *chain)
 /* Puts a link at the end, which takes what `made` owns; on failure it is freed. */
 pdl_status pdl_chain_append(struct pdl_chain *chain, const struct pdl_link *made, uint32_t *link);
 
-/* Frees what a link owns. */
+/* Frees what a link owns, and a chain or a body with its links. NULL is allowed. */
 void pdl_chain_free_link(const struct pdl_link *link);
+void pdl_chain_free(struct pdl_chain *chain);
 
 /* Refuses a link that is no kernel. */
 pdl_status pdl_chain_check_kernel(const struct pdl_chain *chain, uint32_t link);
-
-/* What a link is called in messages. */
-static inline const char *pdl_chain_kind_name(const struct pdl_link *link)
-{
-    return pdl_part_name(link->part != NULL ? link->part->node.kind : (uint32_t)PDL_NODE_KERNEL);
-}
-
-/* Whether the next link does not depend on this one by itself. */
-static inline bool pdl_chain_is_aside(const struct pdl_link *link)
-{
-    return link->part != NULL && link->part->node.kind == PDL_NODE_EVENT_RECORD;
-}
-
-/* Ends a capture in progress and forgets what it has. */
-void pdl_chain_abandon_capture(struct pdl_chain *chain);
 
 /* Refuses a chain that is not built, or a body. */
 pdl_status pdl_chain_check_built(const struct pdl_chain *chain);
 
 /* Refuses a body where only a whole chain will do. */
 pdl_status pdl_chain_check_root(const struct pdl_chain *chain);
-
-/* Destroys what was built. */
-void pdl_chain_discard(const struct pdl_driver *driver, CUgraph graph, CUgraphExec exec);
-
-/* Decides whether a link overlaps; a kernel, after its launch was granted it: it does unless no link that it depends on
- * ends in a kernel that it may overlap. Refuses that where the overlap is required. */
-pdl_status pdl_chain_decide(const struct pdl_chain *chain, uint32_t link, pdl_reason *reason);
-
-/* Puts the handles of conditions into a link's arguments: those of the build in progress if `fresh` is
- * set, else of the last one. */
-void pdl_chain_pass(const struct pdl_link *link, void **values, bool fresh);
 
 /* Checks a descriptor for a link, makes it whole and lowers it: for the chain's device if the chain
  * is built, else for the one that a launch now would run on. On success the caller frees
@@ -166,15 +151,11 @@ pdl_status pdl_chain_check_launch(const struct pdl_chain *chain, pdl_kernel *ker
 pdl_status pdl_chain_lower(const struct pdl_chain *chain, pdl_kernel *kernel,
                            const pdl_launch_desc *desc, struct pdl_lowered *lowered);
 
-/* The order of links, which is kept while dependencies are added: each link comes after those that it
- * depends on. Puts a link that was just added last. */
-void pdl_chain_put_last(struct pdl_chain *chain, uint32_t link);
-
-/* Makes `link` come after `on`, if it does not. *cycle: it cannot, because `on` depends on it. */
-pdl_status pdl_chain_put_after(struct pdl_chain *chain, uint32_t link, uint32_t on, bool *cycle);
-
 /* The dependencies of a link, explicit or not. */
 const uint32_t *pdl_chain_dependencies(const struct pdl_chain *chain, uint32_t link,
                                        uint32_t *count);
 
-#endif /* PDL_LIB_CHAIN_H */
+/* The numbers of all links, each after those that it depends on. The caller frees them. NULL: no memory. */
+uint32_t *pdl_chain_order(struct pdl_chain *chain);
+
+#endif /* PDL_LIB_LINKS_H */

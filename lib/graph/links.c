@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Chains: recording, building and replaying. */
-#include "graph/chain.h"
+/* Chains: their links, and what these depend on. */
+#include "graph/links.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -35,38 +35,37 @@ pdl_status pdl_chain_check_root(const struct pdl_chain *chain)
 
 pdl_status pdl_chain_check_kernel(const struct pdl_chain *chain, uint32_t link)
 {
-    pdl_status status = pdl_chain_check_link(chain, link, "link");
-    if (status == PDL_SUCCESS && chain->links[link].kernel == NULL) {
-        status = PDL_FAIL_FIELD(PDL_ERROR_INVALID_ARGUMENT, "link",
+    PDL_RETURN_IF_ERROR(pdl_chain_check_link(chain, link, "link"));
+    return chain->links[link].kernel != NULL
+               ? PDL_SUCCESS
+               : PDL_FAIL_FIELD(PDL_ERROR_INVALID_ARGUMENT, "link",
                                 "link %u is %s and has no arguments and no descriptor", link,
-                                pdl_chain_kind_name(&chain->links[link]));
-    }
-    return status;
+                                pdl_link_node_name(chain->links[link].kind));
 }
 
 pdl_status pdl_chain_check_built(const struct pdl_chain *chain)
 {
-    const pdl_status status = pdl_chain_check_root(chain);
-    if (status == PDL_SUCCESS && !chain->built) {
+    PDL_RETURN_IF_ERROR(pdl_chain_check_root(chain));
+    if (!chain->built) {
         return PDL_FAIL(PDL_ERROR_NOT_BUILT,
                         "the chain of %u links %s: call pdl_chain_build() first", chain->count,
                         chain->exec != NULL ? "was changed since it was built" : "is not built");
     }
-    return status;
+    return PDL_SUCCESS;
 }
 
 /* ---- create and destroy --------------------------------------------------------------------- */
 
 static pdl_status check_options(const pdl_chain_options *given, pdl_chain_options *options)
 {
-    const pdl_status status = pdl_sized_resize(
-        options, sizeof(*options), given, offsetof(pdl_chain_options, default_stream), "options");
-    if (status == PDL_SUCCESS && options->default_stream > PDL_DEFAULT_STREAM_PER_THREAD) {
+    PDL_RETURN_IF_ERROR(pdl_sized_resize(options, sizeof(*options), given,
+                                         offsetof(pdl_chain_options, default_stream), "options"));
+    if (options->default_stream > PDL_DEFAULT_STREAM_PER_THREAD) {
         return PDL_FAIL_FIELD(PDL_ERROR_DESC_FIELD, "default_stream",
                               "default_stream has the value %u, which is not one of 0 to %d",
                               options->default_stream, PDL_DEFAULT_STREAM_PER_THREAD);
     }
-    return status;
+    return PDL_SUCCESS;
 }
 
 /* A chain, or the body of a link of `parent`; NULL without memory. */
@@ -79,10 +78,9 @@ static struct pdl_chain *make_chain(const struct pdl_driver *driver, struct pdl_
         made->root = parent != NULL ? parent->root : made;
         made->parent = parent;
         made->parent_link = link;
+        made->depth = parent != NULL ? parent->depth + 1 : 0;
         made->device = -1;
         made->tail = PDL_NO_LINK;
-        made->first = PDL_NO_LINK;
-        made->last = PDL_NO_LINK;
         atomic_flag_clear(&made->busy);
     }
     return made;
@@ -92,22 +90,14 @@ pdl_status pdl_chain_create(const pdl_chain_options *options, pdl_chain **chain)
 {
     const struct pdl_driver *driver;
     pdl_chain_options whole = {.default_stream = PDL_DEFAULT_STREAM_LEGACY};
-    pdl_status status = PDL_SUCCESS;
     if (chain == NULL) {
         return PDL_FAIL_FIELD(PDL_ERROR_INVALID_ARGUMENT, "chain", "chain is NULL");
     }
     if (options != NULL) {
-        status = check_options(options, &whole);
+        PDL_RETURN_IF_ERROR(check_options(options, &whole));
     }
-    if (status == PDL_SUCCESS) {
-        status = pdl_driver_get(&driver);
-    }
-    if (status == PDL_SUCCESS) {
-        status = pdl_node_check_driver(driver);
-    }
-    if (status != PDL_SUCCESS) {
-        return status;
-    }
+    PDL_RETURN_IF_ERROR(pdl_driver_get(&driver));
+    PDL_RETURN_IF_ERROR(pdl_node_check_driver(driver));
     struct pdl_chain *made = make_chain(driver, NULL, PDL_NO_LINK);
     if (made == NULL) {
         return PDL_FAIL(PDL_ERROR_OUT_OF_MEMORY, "no memory for a chain");
@@ -118,28 +108,23 @@ pdl_status pdl_chain_create(const pdl_chain_options *options, pdl_chain **chain)
     return PDL_SUCCESS;
 }
 
-/* NOLINTBEGIN(misc-no-recursion): bodies, no deeper than PDL_PIECE_DEPTH */
-static void free_links(struct pdl_chain *chain);
-
+/* NOLINTBEGIN(misc-no-recursion): bodies, no deeper than PDL_SUBGRAPH_DEPTH */
 void pdl_chain_free_link(const struct pdl_link *link)
 {
-    struct pdl_part *part = link->part;
-    if (part != NULL) {
-        for (uint32_t i = 0; part->bodies != NULL && i < part->node.bodies; i++) {
-            free_links(part->bodies[i].chain);
-        }
-        free(part->bodies);
-        pdl_piece_destroy(part->piece);
+    for (uint32_t i = 0; i < link->body_count; i++) {
+        pdl_chain_free(link->bodies[i].chain);
     }
-    free(part);
-    free((void *)link->desc.extra_attributes);
+    free(link->bodies);
+    pdl_subgraph_destroy(link->subgraph);
+    if (link->kernel != NULL) {
+        free((void *)link->desc.extra_attributes);
+    }
     free(link->arguments);
     free(link->passed);
     free(link->on);
-    free(link->by);
 }
 
-static void free_links(struct pdl_chain *chain)
+void pdl_chain_free(struct pdl_chain *chain)
 {
     if (chain == NULL) {
         return;
@@ -153,16 +138,6 @@ static void free_links(struct pdl_chain *chain)
 
 /* NOLINTEND(misc-no-recursion) */
 
-void pdl_chain_destroy(pdl_chain *chain)
-{
-    if (chain == NULL || chain->root != chain) {
-        return;
-    }
-    pdl_chain_abandon_capture(chain);
-    pdl_chain_discard(chain->driver, chain->graph, chain->exec);
-    free_links(chain);
-}
-
 /* ---- recording ------------------------------------------------------------------------------ */
 
 pdl_status pdl_chain_lower(const struct pdl_chain *chain, pdl_kernel *kernel,
@@ -170,10 +145,7 @@ pdl_status pdl_chain_lower(const struct pdl_chain *chain, pdl_kernel *kernel,
 {
     int device = chain->root->device;
     if (!chain->root->built) {
-        const pdl_status status = pdl_kernel_device(kernel, NULL, &device);
-        if (status != PDL_SUCCESS) {
-            return status;
-        }
+        PDL_RETURN_IF_ERROR(pdl_kernel_device(kernel, NULL, &device));
     }
     return pdl_node_lower(kernel, device, desc, lowered);
 }
@@ -200,10 +172,7 @@ pdl_status pdl_chain_check_launch(const struct pdl_chain *chain, pdl_kernel *ker
         const char *const missing = kernel == NULL ? "kernel" : "desc";
         return PDL_FAIL_FIELD(PDL_ERROR_INVALID_ARGUMENT, missing, "%s is NULL", missing);
     }
-    pdl_status status = pdl_desc_whole(&desc, whole);
-    if (status != PDL_SUCCESS) {
-        return status;
-    }
+    PDL_RETURN_IF_ERROR(pdl_desc_whole(&desc, whole));
     if (desc != whole) {
         *whole = *desc;
     }
@@ -212,8 +181,8 @@ pdl_status pdl_chain_check_launch(const struct pdl_chain *chain, pdl_kernel *ker
         return PDL_FAIL_FIELD(PDL_ERROR_NOT_SUPPORTED, "device_node",
                               "device_node is set: the nodes of a chain belong to it");
     }
-    status = pdl_chain_lower(chain, kernel, whole, lowered);
-    return status == PDL_SUCCESS ? copy_extra(whole) : status;
+    PDL_RETURN_IF_ERROR(pdl_chain_lower(chain, kernel, whole, lowered));
+    return copy_extra(whole);
 }
 
 pdl_status pdl_chain_append(struct pdl_chain *chain, const struct pdl_link *made, uint32_t *link)
@@ -226,10 +195,12 @@ pdl_status pdl_chain_append(struct pdl_chain *chain, const struct pdl_link *made
     chain->links[index] = *made;
     chain->links[index].implicit = chain->tail;
     chain->count++;
-    if (!pdl_chain_is_aside(&chain->links[index])) {
+    if (made->kind != PDL_NODE_EVENT_RECORD) { /* for which the next link does not wait */
         chain->tail = index;
     }
-    pdl_chain_put_last(chain, index);
+    if (chain->links[index].implicit != PDL_NO_LINK) {
+        chain->links[chain->links[index].implicit].dependents++;
+    }
     chain->root->built = false;
     if (link != NULL) {
         *link = index;
@@ -246,14 +217,9 @@ static pdl_status add(struct pdl_chain *chain, pdl_kernel *kernel, const pdl_lau
         return PDL_FAIL_FIELD(PDL_ERROR_INVALID_ARGUMENT, "sizes", "sizes is NULL and count is %zu",
                               count);
     }
-    pdl_status status = pdl_chain_check_idle(chain);
-    if (status == PDL_SUCCESS) {
-        status = pdl_chain_check_launch(chain, kernel, desc, &made.desc, &lowered);
-    }
-    if (status != PDL_SUCCESS) {
-        return status;
-    }
-    status = pdl_arguments_copy(kernel, args, sizes, count, &made.arguments);
+    PDL_RETURN_IF_ERROR(pdl_chain_check_idle(chain));
+    PDL_RETURN_IF_ERROR(pdl_chain_check_launch(chain, kernel, desc, &made.desc, &lowered));
+    const pdl_status status = pdl_arguments_copy(kernel, args, sizes, count, &made.arguments);
     if (status != PDL_SUCCESS) {
         pdl_chain_free_link(&made);
         return status;
@@ -270,74 +236,50 @@ pdl_status pdl_chain_add(pdl_chain *chain, pdl_kernel *kernel, const pdl_launch_
 /* ---- other nodes ---------------------------------------------------------------------------- */
 
 static pdl_status clone_graph(const struct pdl_driver *driver, CUgraph graph, bool in_body,
-                              struct pdl_piece **piece)
+                              struct pdl_subgraph **subgraph)
 {
-    pdl_status status = pdl_piece_check(driver, graph, in_body);
-    if (status == PDL_SUCCESS) {
-        status = pdl_piece_create(driver, piece);
-    }
-    if (status != PDL_SUCCESS) {
-        return status;
-    }
-    const CUresult result = driver->cuGraphClone(&(*piece)->graph, graph);
+    PDL_RETURN_IF_ERROR(pdl_subgraph_check(driver, graph, in_body));
+    PDL_RETURN_IF_ERROR(pdl_subgraph_create(driver, subgraph));
+    const CUresult result = driver->cuGraphClone(&(*subgraph)->graph, graph);
     if (result != CUDA_SUCCESS) {
-        (*piece)->graph = NULL;
+        (*subgraph)->graph = NULL;
         return pdl_error_from_cuda(driver, "cuGraphClone", (int32_t)result,
                                    "to add a graph to a chain");
     }
-    return pdl_piece_finish(*piece, in_body);
+    return pdl_subgraph_finish(*subgraph, in_body);
 }
 
-static pdl_status check_depth(const struct pdl_chain *chain)
+static pdl_status make_bodies(struct pdl_chain *chain, struct pdl_link *link)
 {
-    unsigned depth = 0;
-    for (const struct pdl_chain *at = chain; at != NULL; at = at->parent) {
-        depth++;
+    const uint32_t count = link->node.bodies;
+    if (chain->depth == PDL_SUBGRAPH_DEPTH) {
+        return PDL_FAIL_FIELD(PDL_ERROR_NOT_SUPPORTED, "kind",
+                              "conditionals are in each other more than %d deep",
+                              PDL_SUBGRAPH_DEPTH);
     }
-    return depth <= PDL_PIECE_DEPTH
-               ? PDL_SUCCESS
-               : PDL_FAIL_FIELD(PDL_ERROR_NOT_SUPPORTED, "kind",
-                                "conditionals are in each other more than %d deep",
-                                PDL_PIECE_DEPTH);
-}
-
-static pdl_status make_bodies(struct pdl_chain *chain, struct pdl_part *part)
-{
-    bool enough = (part->bodies = calloc(part->node.bodies, sizeof(*part->bodies))) != NULL;
-    for (uint32_t i = 0; enough && i < part->node.bodies; i++) {
-        part->bodies[i].chain = make_chain(chain->driver, chain, chain->count);
-        enough = part->bodies[i].chain != NULL;
+    link->bodies = calloc(count, sizeof(*link->bodies));
+    bool enough = link->bodies != NULL;
+    while (enough && link->body_count < count) {
+        struct pdl_body *const body = &link->bodies[link->body_count++];
+        body->chain = make_chain(chain->driver, chain, chain->count);
+        enough = body->chain != NULL;
     }
     return enough ? PDL_SUCCESS
-                  : PDL_FAIL(PDL_ERROR_OUT_OF_MEMORY, "no memory for %u bodies", part->node.bodies);
+                  : PDL_FAIL(PDL_ERROR_OUT_OF_MEMORY, "no memory for %u bodies", count);
 }
 
-static pdl_status add_node(struct pdl_chain *chain, const pdl_chain_node *node, uint32_t *link)
+static pdl_status add_node(struct pdl_chain *chain, const pdl_chain_node *given, uint32_t *link)
 {
+    const bool in_body = chain->root != chain;
     struct pdl_link made = {.kernel = NULL};
-    pdl_chain_node whole;
-    pdl_status status = pdl_chain_check_idle(chain);
-    if (status == PDL_SUCCESS) {
-        status = pdl_part_check(chain->driver, node, chain->root != chain, &whole);
-    }
-    if (status == PDL_SUCCESS && pdl_part_is_conditional(whole.kind)) {
-        status = check_depth(chain);
-    }
-    if (status != PDL_SUCCESS) {
-        return status;
-    }
-    struct pdl_part *part = calloc(1, sizeof(*part));
-    if (part == NULL) {
-        return PDL_FAIL(PDL_ERROR_OUT_OF_MEMORY, "no memory for link %u", chain->count);
-    }
-    made.part = part;
-    part->node = whole;
-    part->node.graph = NULL;
-    if (whole.kind == PDL_NODE_GRAPH) {
-        status = clone_graph(chain->driver, whole.graph, chain->root != chain, &part->piece);
-    }
-    if (status == PDL_SUCCESS && whole.bodies > 0) {
-        status = make_bodies(chain, part);
+    pdl_status status = PDL_SUCCESS;
+    PDL_RETURN_IF_ERROR(pdl_chain_check_idle(chain));
+    PDL_RETURN_IF_ERROR(pdl_link_node_check(chain->driver, given, in_body, &made.node));
+    made.kind = made.node.kind;
+    if (pdl_link_node_is_conditional(made.kind)) {
+        status = make_bodies(chain, &made);
+    } else if (made.kind == PDL_NODE_GRAPH) {
+        status = clone_graph(chain->driver, made.node.graph, in_body, &made.subgraph);
     }
     if (status != PDL_SUCCESS) {
         pdl_chain_free_link(&made);
@@ -355,33 +297,28 @@ pdl_status pdl_chain_add_node(pdl_chain *chain, const pdl_chain_node *node, uint
 
 static pdl_status check_conditional(const struct pdl_chain *chain, uint32_t link, const char *name)
 {
-    const pdl_status status = pdl_chain_check_link(chain, link, name);
-    if (status == PDL_SUCCESS && (chain->links[link].part == NULL ||
-                                  !pdl_part_is_conditional(chain->links[link].part->node.kind))) {
-        return PDL_FAIL_FIELD(
-            PDL_ERROR_INVALID_ARGUMENT, name,
-            "link %u is %s: only an if, a while and a switch have a condition and "
-            "bodies",
-            link, pdl_chain_kind_name(&chain->links[link]));
-    }
-    return status;
+    PDL_RETURN_IF_ERROR(pdl_chain_check_link(chain, link, name));
+    const uint32_t kind = chain->links[link].kind;
+    return pdl_link_node_is_conditional(kind)
+               ? PDL_SUCCESS
+               : PDL_FAIL_FIELD(
+                     PDL_ERROR_INVALID_ARGUMENT, name,
+                     "link %u is %s: only an if, a while and a switch have a condition and bodies",
+                     link, pdl_link_node_name(kind));
 }
 
 static pdl_status find_body(const struct pdl_chain *chain, uint32_t link, uint32_t index,
                             pdl_chain **body)
 {
-    const pdl_status status = check_conditional(chain, link, "link");
-    if (status != PDL_SUCCESS) {
-        return status;
-    }
-    const struct pdl_part *part = chain->links[link].part;
-    if (body == NULL || index >= part->node.bodies) {
+    PDL_RETURN_IF_ERROR(check_conditional(chain, link, "link"));
+    const struct pdl_link *const of = &chain->links[link];
+    if (body == NULL || index >= of->body_count) {
         return PDL_FAIL_FIELD(PDL_ERROR_INVALID_ARGUMENT, body == NULL ? "body" : "index",
                               body == NULL ? "body is NULL"
                                            : "index is %u and link %u has %u bodies",
-                              index, link, part->node.bodies);
+                              index, link, of->body_count);
     }
-    *body = part->bodies[index].chain;
+    *body = of->bodies[index].chain;
     return PDL_SUCCESS;
 }
 
@@ -403,16 +340,9 @@ static pdl_status pass(struct pdl_chain *chain, uint32_t index, uint32_t paramet
                                   ? "owner is NULL"
                                   : "owner is neither the chain nor one that it is a body of");
     }
-    pdl_status status = pdl_chain_check_link(chain, index, "link");
-    if (status == PDL_SUCCESS) {
-        status = check_conditional(owner, conditional, "conditional");
-    }
-    if (status == PDL_SUCCESS) {
-        status = pdl_chain_check_kernel(chain, index);
-    }
-    if (status != PDL_SUCCESS) {
-        return status;
-    }
+    PDL_RETURN_IF_ERROR(pdl_chain_check_link(chain, index, "link"));
+    PDL_RETURN_IF_ERROR(check_conditional(owner, conditional, "conditional"));
+    PDL_RETURN_IF_ERROR(pdl_chain_check_kernel(chain, index));
     struct pdl_link *link = &chain->links[index];
     if (parameter >= link->arguments->count) {
         return PDL_FAIL_FIELD(PDL_ERROR_INVALID_ARGUMENT, "parameter",
@@ -457,29 +387,106 @@ const uint32_t *pdl_chain_dependencies(const struct pdl_chain *chain, uint32_t l
     return of->explicit_dependencies ? of->on : &of->implicit;
 }
 
-/* Looks in the shorter list. */
-static bool depends_directly(const struct pdl_link *link, const struct pdl_link *on,
-                             uint32_t link_number, uint32_t on_number)
+/* Notes that a link depends on what it was told to, and no longer on the one before it. */
+static void make_explicit(struct pdl_chain *chain, struct pdl_link *link)
 {
-    const bool in_on = link->on_count <= on->by_count;
-    const uint32_t *list = in_on ? link->on : on->by;
-    const uint32_t count = in_on ? link->on_count : on->by_count;
-    const uint32_t wanted = in_on ? on_number : link_number;
-    for (uint32_t i = 0; i < count; i++) {
-        if (list[i] == wanted) {
-            return true;
+    if (!link->explicit_dependencies && link->implicit != PDL_NO_LINK) {
+        chain->links[link->implicit].dependents--;
+    }
+    link->explicit_dependencies = true;
+    chain->root->built = false;
+}
+
+/* The last ones first: what is given twice is mostly given twice in a row. */
+static bool depends_directly(const struct pdl_link *link, uint32_t on)
+{
+    uint32_t left = link->on_count;
+    while (left > 0 && link->on[left - 1] != on) {
+        left--;
+    }
+    return left > 0;
+}
+
+/* Whether a search was not at a link yet. Now it was. */
+static bool is_new(struct pdl_link *link, uint64_t search)
+{
+    const bool new = link->found_by != search;
+    link->found_by = search;
+    return new;
+}
+
+/* Whether a link depends on another one, directly or through others. Links that were found and are still to be
+ * looked at are a list through `step`. */
+static bool depends_on(struct pdl_chain *chain, uint32_t link, uint32_t wanted)
+{
+    struct pdl_link *const links = chain->links;
+    uint32_t found = link;
+    links[link].found_by = ++chain->searches;
+    links[link].step = PDL_NO_LINK;
+    while (found != PDL_NO_LINK && found != wanted) {
+        uint32_t count = 0;
+        const uint32_t *on = pdl_chain_dependencies(chain, found, &count);
+        found = links[found].step;
+        for (uint32_t i = 0; i < count; i++) {
+            if (is_new(&links[on[i]], chain->searches)) {
+                links[on[i]].step = found;
+                found = on[i];
+            }
         }
     }
-    return false;
+    return found == wanted;
+}
+
+/* Whether `on` depends on `link`. Searching takes time in proportion to what `on` depends on. It is not needed where
+ * every dependency so far is on a link that was added earlier, and where no link depends on `link`. */
+static bool closes_cycle(struct pdl_chain *chain, uint32_t link, uint32_t on)
+{
+    if (on == link || (on < link && !chain->goes_back)) {
+        return on == link;
+    }
+    return chain->links[link].dependents > 0 && depends_on(chain, on, link);
+}
+
+/* The next dependency of a link that a search into the depth has not looked at, counted in `step`. */
+static bool next_dependency(struct pdl_chain *chain, uint32_t link, uint32_t *next)
+{
+    uint32_t count = 0;
+    const uint32_t *on = pdl_chain_dependencies(chain, link, &count);
+    uint32_t *const step = &chain->links[link].step;
+    if (*step == count) {
+        return false;
+    }
+    *next = on[(*step)++];
+    return true;
+}
+
+/* A search into the depth from each link. What is done is at the start of the array, the path to where the search is
+ * at its end. */
+uint32_t *pdl_chain_order(struct pdl_chain *chain)
+{
+    struct pdl_link *const links = chain->links;
+    const uint64_t search = ++chain->searches;
+    uint32_t *const order = malloc(((size_t)chain->count + 1) * sizeof(*order));
+    uint32_t done = 0;
+    for (uint32_t i = 0; i < chain->count && order != NULL; i++) {
+        uint32_t top = chain->count;
+        uint32_t next = i;
+        do {
+            if (is_new(&links[next], search)) {
+                links[next].step = 0;
+                order[--top] = next;
+            }
+            while (top < chain->count && !next_dependency(chain, order[top], &next)) {
+                order[done++] = order[top++];
+            }
+        } while (top < chain->count);
+    }
+    return order;
 }
 
 static pdl_status add_dependency(struct pdl_chain *chain, uint32_t link, uint32_t on)
 {
-    bool cycle = false;
-    pdl_status status = pdl_chain_check_link(chain, link, "link");
-    if (status != PDL_SUCCESS) {
-        return status;
-    }
+    PDL_RETURN_IF_ERROR(pdl_chain_check_link(chain, link, "link"));
     struct pdl_link *waits = &chain->links[link];
     if (on == PDL_CHAIN_START) {
         if (waits->on_count > 0) {
@@ -487,87 +494,30 @@ static pdl_status add_dependency(struct pdl_chain *chain, uint32_t link, uint32_
                                   "link %u depends on %u links and cannot be at the start as well",
                                   link, waits->on_count);
         }
-        waits->explicit_dependencies = true;
-        chain->root->built = false;
+        make_explicit(chain, waits);
         return PDL_SUCCESS;
     }
-    status = pdl_chain_check_link(chain, on, "on");
-    if (status != PDL_SUCCESS) {
-        return status;
-    }
-    struct pdl_link *waited = &chain->links[on];
-    if (depends_directly(waits, waited, link, on)) {
+    PDL_RETURN_IF_ERROR(pdl_chain_check_link(chain, on, "on"));
+    if (chain->links[on].dependents > 0 && depends_directly(waits, on)) {
         return PDL_SUCCESS;
     }
-    status = pdl_chain_put_after(chain, link, on, &cycle);
-    if (status != PDL_SUCCESS) {
-        return status;
-    }
-    if (cycle) {
+    if (closes_cycle(chain, link, on)) {
         return PDL_FAIL_FIELD(PDL_ERROR_CYCLE, "on",
                               on == link ? "link %u cannot wait for itself (%u)"
                                          : "link %u cannot wait for link %u, which waits for it",
                               link, on);
     }
-    if (!PDL_ARRAY_ROOM(waits->on, waits->on_count, waits->on_capacity) ||
-        !PDL_ARRAY_ROOM(waited->by, waited->by_count, waited->by_capacity)) {
+    if (!PDL_ARRAY_ROOM(waits->on, waits->on_count, waits->on_capacity)) {
         return PDL_FAIL(PDL_ERROR_OUT_OF_MEMORY, "no memory for dependency %u", waits->on_count);
     }
+    make_explicit(chain, waits);
     waits->on[waits->on_count++] = on;
-    waited->by[waited->by_count++] = link;
-    waits->explicit_dependencies = true;
-    chain->root->built = false;
+    chain->links[on].dependents++;
+    chain->goes_back = chain->goes_back || on > link;
     return PDL_SUCCESS;
 }
 
 pdl_status pdl_chain_add_dependency(pdl_chain *chain, uint32_t link, uint32_t on)
 {
     return PDL_CHAIN_RUN(chain, add_dependency(chain, link, on));
-}
-
-/* ---- replaying ------------------------------------------------------------------------------ */
-
-static pdl_status check_device(const struct pdl_chain *chain, CUstream stream)
-{
-    int device = -1;
-    const pdl_status status = pdl_device_of_stream(chain->driver, stream, &device);
-    if (status == PDL_SUCCESS && device != chain->device) {
-        return PDL_FAIL_FIELD(PDL_ERROR_WRONG_DEVICE, "stream",
-                              "the stream is of device %d and the chain was built for device %d",
-                              device, chain->device);
-    }
-    return status;
-}
-
-static inline pdl_status submit(const struct pdl_chain *chain, CUstream stream, bool upload)
-{
-    const struct pdl_driver *const driver = chain->driver;
-    pdl_status status = pdl_chain_check_built(chain);
-    if (stream == NULL) {
-        stream = chain->default_stream;
-    }
-    if (status == PDL_SUCCESS && driver->device_count > 1) {
-        status = check_device(chain, stream);
-    }
-    if (status != PDL_SUCCESS) {
-        return status;
-    }
-    const CUresult result = upload ? driver->cuGraphUpload(chain->exec, stream)
-                                   : driver->cuGraphLaunch(chain->exec, stream);
-    if (result != CUDA_SUCCESS) {
-        return pdl_error_from_cuda(driver, upload ? "cuGraphUpload" : "cuGraphLaunch",
-                                   (int32_t)result,
-                                   upload ? "to upload a chain" : "to launch a chain");
-    }
-    return PDL_SUCCESS;
-}
-
-pdl_status pdl_chain_upload(pdl_chain *chain, struct CUstream_st *stream)
-{
-    return PDL_CHAIN_RUN(chain, submit(chain, stream, true));
-}
-
-pdl_status pdl_chain_launch(pdl_chain *chain, struct CUstream_st *stream)
-{
-    return PDL_CHAIN_RUN(chain, submit(chain, stream, false));
 }

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: MIT */
+/* Whether a link overlaps what it depends on. */
+#ifndef PDL_LIB_DECIDE_H
+#define PDL_LIB_DECIDE_H
+
+#include "graph/links.h"
+
+/* Decides whether a link overlaps; a kernel, after its launch was granted it: it does unless no link that it depends on
+ * ends in a kernel that it may overlap. Refuses that where the overlap is required. */
+pdl_status pdl_chain_decide(const struct pdl_chain *chain, uint32_t link, pdl_reason *reason);
+
+#endif /* PDL_LIB_DECIDE_H */
