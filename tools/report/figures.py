@@ -375,7 +375,8 @@ def figures_of(table):
     """Those of a table. One whose axes or metrics are others than its plan needs gets what any table gets."""
     try:
         made = OWN.get(table.key, lambda _: [])(table)
-        made += [panels_figure(plan, table) for plan in PLANS.get(table.key, [])]
+        plans = bars(table.title, "time", x="way", panel="case") if table.suite == "programs" else []
+        made += [panels_figure(plan, table) for plan in PLANS.get(table.key, plans)]
     except (KeyError, ValueError):
         made = []
     made = [figure for figure in made if figure is not None]
