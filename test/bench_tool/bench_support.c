@@ -64,17 +64,6 @@ char *text_of(void (*write)(const struct bench_run *run, FILE *to), const struct
     return text;
 }
 
-char *compared(const struct bench_run *old_run, const struct bench_run *new_run, size_t *worse)
-{
-    char *text = NULL;
-    size_t size = 0;
-    FILE *const to = open_memstream(&text, &size);
-    assert_non_null(to);
-    *worse = compare_runs(old_run, new_run, to);
-    assert_int_equal(fclose(to), 0);
-    return text;
-}
-
 static int errors_before;
 static FILE *errors;
 

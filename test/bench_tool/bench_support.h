@@ -32,8 +32,6 @@ void add_steady_pass(struct bench_point *point, double value);
 
 /* What a function writes; the caller frees it. */
 char *text_of(void (*write)(const struct bench_run *run, FILE *to), const struct bench_run *run);
-/* What compare_runs() prints and, in `worse`, returns. */
-char *compared(const struct bench_run *old_run, const struct bench_run *new_run, size_t *worse);
 
 /* What goes to standard error between the two; the caller frees it. */
 void catch_errors(void);

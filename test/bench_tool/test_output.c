@@ -264,56 +264,7 @@ static void markdown_without_comparisons_has_no_ratios(void **state)
     bench_run_free(&run);
 }
 
-static void csv_of_a_run(void **state)
-{
-    (void)state;
-    struct bench_run run = {0};
-    struct bench_table *const table = add_table(&run, "t");
-    struct bench_point *const base = add_point(table, NULL, "a, \"b\"", "1");
-    struct bench_point *const point = add_point(table, base, "pdl", "1");
-    struct bench_table *const other = add_table(&run, "u");
-    other->spec.axes[0] = "mode";
-    other->spec.metrics[1].name = NULL;
-    bench_fail(add_point(other, NULL, "x", "y"), "first\nsecond");
-    add_steady_pass(base, 4);
-    add_steady_pass(point, 2);
-    add_steady_pass(point, 3);
-    struct bench_table *const left_out = add_table(&run, "v");
-    left_out->spec.axes[0] = "not asked for";
-    add_point(left_out, NULL, "x", "y")->selected = false;
-    char *const text = text_of(output_csv, &run);
-    assert_string_equal(
-        text,
-        "suite,table,way,length,mode,metric,unit,samples,min,median,p90,p99,max,mean,noise,spread,"
-        "ratio,ratio_low,ratio_high,against,waived,failed,id\n"
-        "suite,t,\"a, \"\"b\"\"\",1,,host,ns,3,4,4,4,4,4,4,0,,,,,,,,\"suite/t/way=a, "
-        "\"\"b\"\"/length=1\"\n"
-        "suite,t,\"a, \"\"b\"\"\",1,,rate,1/s,3,250000,250000,250000,250000,250000,250000,0,,,,,,,,"
-        "\"suite/t/way=a, \"\"b\"\"/length=1\"\n"
-        "suite,t,pdl,1,,host,ns,6,2,2.5,3,3,3,2.5,0.2,0.2,0.5,0.5,0.5,"
-        "\"suite/t/way=a, \"\"b\"\"/length=1\",,,suite/t/way=pdl/length=1\n"
-        "suite,t,pdl,1,,rate,1/"
-        "s,6,333333.333,416666.667,500000,500000,500000,416666.667,0.2,0.2,2,2,2,"
-        "\"suite/t/way=a, \"\"b\"\"/length=1\",,,suite/t/way=pdl/length=1\n"
-        "suite,u,,y,x,host,ns,0,,,,,,,,,,,,,,\"first\nsecond\",suite/u/mode=x/length=y\n");
-    free(text);
-    bench_run_free(&run);
-}
-
 /* ---- JSON ------------------------------------------------------------------------------------- */
-
-/* Writes the text into a file and reads that as a run. */
-static bool read_text(const char *text, struct bench_run *run)
-{
-    char path[] = "/tmp/bench-output-XXXXXX";
-    const int file = mkstemp(path);
-    assert_true(file >= 0);
-    assert_int_equal(write(file, text, strlen(text)), strlen(text));
-    (void)close(file);
-    const bool good = input_json(path, run);
-    (void)unlink(path);
-    return good;
-}
 
 static void fill(struct bench_run *run)
 {
@@ -335,63 +286,6 @@ static void fill(struct bench_run *run)
     environment_add_number(&run->environment, "bytes", 150754820096.0);
     environment_add_number(&run->environment, "nothing", NAN);
     run->ended_early = copy_text("interrupted");
-}
-
-static void json_is_read_as_it_was_written(void **state)
-{
-    (void)state;
-    struct bench_run run = {0};
-    struct bench_run again;
-    fill(&run);
-    char *const text = text_of(output_json, &run);
-    assert_true(read_text(text, &again));
-    char *const second = text_of(output_json, &again);
-    assert_string_equal(second, text);
-
-    const struct bench_table *const table = again.bench.items[0];
-    const struct bench_point *const base = table->items[0];
-    const struct bench_point *const point = table->items[1];
-    assert_int_equal(again.bench.count, 2);
-    assert_int_equal(table->count, 3);
-    assert_string_equal(table->suite, "suite");
-    assert_string_equal(table->spec.name, "t");
-    assert_string_equal(table->spec.title, "a table");
-    assert_string_equal(table->spec.note, "a note");
-    assert_string_equal(table->spec.axes[1], "length");
-    assert_null(table->spec.axes[2]);
-    assert_string_equal(table->spec.metrics[1].unit, "1/s");
-    assert_true(table->spec.metrics[1].higher_is_better);
-    assert_false(table->spec.metrics[0].higher_is_better);
-    assert_close(table->spec.metrics[0].tolerance, 0.1);
-    assert_close(table->spec.metrics[1].tolerance, 0.03); /* where the suite says nothing */
-    assert_null(table->spec.metrics[2].name);
-    assert_string_equal(base->id, run.bench.items[0]->items[0]->id);
-    assert_string_equal(base->values[1], "\xc3\xa9 \"1\"");
-    assert_ptr_equal(point->against, base);
-    assert_null(base->against);
-    assert_ptr_equal(point->table, table);
-    assert_true(point->selected);
-    assert_int_equal(point->checks, 4);
-    assert_int_equal(base->passes, 2);
-    assert_int_equal(base->pass_ends[0], 2);
-    assert_int_equal(base->pass_ends[1], 8);
-    assert_int_equal(base->samples[1].count, 8);
-    assert_close(base->samples[0].items[0], 1.23457);
-    assert_true(isnan(base->samples[0].items[1]));
-    assert_close(base->samples[0].items[4], 123456789);
-    assert_true(isnan(base->samples[0].items[5]));
-    assert_close(base->samples[0].items[6] / 1e300, 1);
-    assert_close(base->samples[0].items[7], 0.3);
-    assert_string_equal(table->items[2]->waived, "not here");
-    assert_string_equal(again.bench.items[1]->items[0]->failed, "wrong");
-    assert_string_equal(again.ended_early, "interrupted");
-    assert_string_equal(environment_find(&again.environment, "gpu")->text, "H200");
-    assert_true(environment_find(&again.environment, "bytes")->number == 150754820096.0);
-    assert_true(isnan(environment_find(&again.environment, "nothing")->number));
-    free(second);
-    free(text);
-    bench_run_free(&again);
-    bench_run_free(&run);
 }
 
 static void json_has_only_what_is_selected(void **state)
@@ -425,19 +319,6 @@ static void a_point_takes_one_line(void **state)
     bench_run_free(&run);
 }
 
-static void an_empty_run_is_read_too(void **state)
-{
-    (void)state;
-    struct bench_run run = {0};
-    struct bench_run again;
-    char *const text = text_of(output_json, &run);
-    assert_true(read_text(text, &again));
-    assert_int_equal(again.bench.count, 0);
-    assert_null(again.ended_early);
-    bench_run_free(&again);
-    free(text);
-}
-
 static void a_run_that_was_freed_is_empty(void **state)
 {
     (void)state;
@@ -447,144 +328,6 @@ static void a_run_that_was_freed_is_empty(void **state)
     bench_run_free(&run);
     assert_memory_equal(&run, &nothing, sizeof(run));
     bench_run_free(&run);
-}
-
-static char *with(const char *text, const char *from, const char *to)
-{
-    const char *at = strstr(text, from);
-    assert_non_null(at);
-    return format_text("%.*s%s%s", (int)(at - text), text, to, at + strlen(from));
-}
-
-/* One thing wrong at a time; each is refused with one line that says where. */
-static void json_that_is_none_of_ours_is_refused(void **state)
-{
-    (void)state;
-    static const struct {
-        const char *from, *to, *said;
-    } changes[] = {
-        {"{\"schema\": 1", "{\"schema\": 1,\"schema\": 1", "duplicate object key"},
-        {"\"schema\": 1", "\"schema\": 2", "it has the schema 2, this program knows 1"},
-        {"\"schema\": 1", "\"schema\": \"1\"", "it was not written by pdltool bench"},
-        {"\"pdltool bench\"", "\"nvbench\"", "it was not written by pdltool bench"},
-        {"\"pdltool bench\"", "null", "it was not written by pdltool bench"},
-        {"\"environment\": {", "\"environment\": 1, \"e\": {", "\"environment\" is no object"},
-        {"\"gpu\": \"H200\"", "\"gpu\": []", "\"environment\" has more than texts and numbers"},
-        {"\"ended_early\": \"interrupted\"", "\"ended_early\": 3", "\"ended_early\" is no text"},
-        {"\"tables\": [", "\"tables\": {}, \"t\": [", "\"tables\" is no list"},
-        {"\"tables\": [", "\"tables\": [null,", "table 0: \"suite\" is no name"},
-        {"\"suite\": \"suite\"", "\"suite\": \"\"", "table 0: \"suite\" is no name"},
-        {"\"name\": \"t\"", "\"name\": \"t\\u001b\"", "table 0: \"name\" is no name"},
-        {"\"name\": \"t\"", "\"name\": \"v\"", "point 0: its id is not that of its axes, suite/v"},
-        {"\"title\": \"a table\"", "\"title\": null", "table 0: \"title\" is no text"},
-        {"\"note\": \"a note\"", "\"note\": 1", "table 0: \"note\" is no text"},
-        {"[\"way\",\"length\"]", "[\"way\",\"way\"]", "table 0: two axes have the same name"},
-        {"[\"way\",\"length\"]", "[\"way\",7]", "table 0: axis 1 is not a name"},
-        {"[\"way\",\"length\"]", "[\"a\",\"b\",\"c\",\"d\",\"e\",\"f\",\"g\"]",
-         "table 0: \"axes\" has 7 items, at most 6 are known here"},
-        {"[\"way\",\"length\"]", "[\"way\",\"width\"]", "point 0: \"width\" is no name"},
-        {"\"metrics\": [", "\"metrics\": [1,", "table 0: \"name\" is no name"},
-        {"{\"name\":\"rate\"", "{\"name\":\"host\"", "table 0: two metrics have the same name"},
-        {"{\"name\":\"rate\"", "{\"name\":\"rote\"", "point 0: \"rote\" is no object"},
-        {"\"unit\":\"ns\"", "\"unit\":5", "table 0: \"unit\" is no name"},
-        {"\"tolerance\":0.1", "\"tolerance\":-1", "metric host has no direction or no tolerance"},
-        {"\"higher_is_better\":false", "\"higher_is_better\":0", "metric host has no direction"},
-        {"\"points\": [", "\"points\": 0, \"p\": [", "table 0: \"points\" is no list"},
-        {"\"points\": [", "\"points\": [[],", "table 0, point 0: \"id\" is no name"},
-        {"\"id\":\"suite/t/way=pdl/length=1\"", "\"id\":\"suite/t/way=pdl/length=2\"",
-         "point 1: its id is not that of its axes, suite/t/way=pdl/length=1"},
-        {"{\"id\":\"suite/t/way=chain/length=1\",\"axes\":{\"way\":\"chain\"",
-         "{\"id\":\"suite/t/way=pdl/length=1\",\"axes\":{\"way\":\"pdl\"",
-         "point 2: there is a point of its id before it"},
-        {"\"axes\":{\"way\":\"pdl\"", "\"axes\":{\"way\":1", "point 1: \"way\" is no name"},
-        {"\"against\":\"suite/t/way=raw", "\"against\":\"suite/t/way=chain",
-         "point 1: \"against\" is not an earlier point"},
-        {"{\"way\":\"x\",\"length\":\"z\"},\"against\":null",
-         "{\"way\":\"x\",\"length\":\"z\"},\"against\":\"suite/t/way=raw/length=\xc3\xa9 "
-         "\\\"1\\\"\"",
-         "table 1, point 1: \"against\" is not an earlier point of its table"},
-        {"\"against\":null", "\"against\":[]", "point 0: \"against\" is no text"},
-        {"\"waived\":null", "\"waived\":false", "point 0: \"waived\" is no text"},
-        {"\"failed\":null", "\"failed\":{}", "point 0: \"failed\" is no text"},
-        {"\"checks\":4", "\"checks\":-4", "point 1: \"checks\" is not a number of checks"},
-        {"\"checks\":4", "\"checks\":4294967296", "point 1: \"checks\" is not a number of checks"},
-        {"\"passes\":[2,8]", "\"passes\":[8,2]", "\"passes\" does not rise"},
-        {"\"passes\":[2,8]", "\"passes\":[2,9]", "\"passes\" does not rise"},
-        {"\"passes\":[2,8]", "\"passes\":[-2,8]", "\"passes\" does not rise"},
-        {"\"passes\":[2,8]", "\"passes\":[2,2]", "\"passes\" does not rise"},
-        {"\"passes\":[2,8]",
-         "\"passes\":[1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1]",
-         "\"passes\" has 33 items, at most 32 are known here"},
-        {"\"passes\":[2,8]", "\"passes\":2", "\"passes\" is no list"},
-        {"\"metrics\":{\"host\"", "\"metrics\":{\"hast\"", "point 0: \"host\" is no object"},
-        {"\"metrics\":{", "\"metrics\":1,\"m\":{", "point 0: \"metrics\" is no object"},
-        {"\"samples\":[1.23457,null", "\"samples\":[1.23457,\"x\"", "sample 1 is neither"},
-        {"\"samples\":[", "\"samples\":[1,", "its metrics have different numbers of samples"},
-        {"\"samples\":[", "\"samples\":null,\"s\":[", "point 0: \"samples\" is no list"},
-        {"\"samples\":[", "\"samples\":[1e999,", "real number overflow"},
-        {"\n]}\n]}\n", "\n]}\n]\n", "'}' expected near end of file"},
-        {"\n]}\n]}\n", "\n]}\n]}\n{}", "end of file expected"},
-    };
-    struct bench_run run = {0};
-    struct bench_run nothing = {0};
-    struct bench_run again;
-    fill(&run);
-    char *const text = text_of(output_json, &run);
-    for (size_t i = 0; i < COUNT_OF(changes); i++) {
-        char *const changed = with(text, changes[i].from, changes[i].to);
-        catch_errors();
-        const bool good = read_text(changed, &again);
-        char *const errors = caught_errors();
-        assert_false(good);
-        assert_has(errors, changes[i].said);
-        assert_has(errors, "/tmp/bench-output-");
-        assert_ptr_equal(strchr(errors, '\n'), errors + strlen(errors) - 1);
-        assert_memory_equal(&again, &nothing, sizeof(again));
-        free(errors);
-        free(changed);
-    }
-    free(text);
-    bench_run_free(&run);
-}
-
-/* Wherever the file ends, and whichever byte is another one: an error or a run, nothing else. */
-static void json_that_was_damaged_does_no_harm(void **state)
-{
-    (void)state;
-    static const char others[] = "0]}\",x-";
-    struct bench_run run = {0};
-    struct bench_run again;
-    size_t refused = 0;
-    fill(&run);
-    char *const text = text_of(output_json, &run);
-    const size_t length = strlen(text);
-    catch_errors();
-    for (size_t i = 0; i < length; i++) {
-        const char kept = text[i];
-        text[i] = i % 2 == 0 ? '\0' : others[i / 2 % (sizeof(others) - 1)];
-        const bool good = read_text(text, &again);
-        refused += !good;
-        if (good) {
-            bench_run_free(&again);
-        }
-        text[i] = kept;
-    }
-    free(caught_errors());
-    assert_true(refused > length / 2);
-    free(text);
-    bench_run_free(&run);
-}
-
-static void json_that_is_not_there_is_refused(void **state)
-{
-    (void)state;
-    struct bench_run run;
-    catch_errors();
-    const bool good = input_json("/no/such/file.json", &run);
-    char *const errors = caught_errors();
-    assert_false(good);
-    assert_string_equal(errors, "/no/such/file.json: error: No such file or directory\n");
-    free(errors);
 }
 
 int main(void)
@@ -600,15 +343,9 @@ int main(void)
         cmocka_unit_test(markdown_has_at_least_one_metric_a_part),
         cmocka_unit_test(markdown_has_noise_of_any_size),
         cmocka_unit_test(markdown_without_comparisons_has_no_ratios),
-        cmocka_unit_test(csv_of_a_run),
-        cmocka_unit_test(json_is_read_as_it_was_written),
         cmocka_unit_test(json_has_only_what_is_selected),
         cmocka_unit_test(a_point_takes_one_line),
-        cmocka_unit_test(an_empty_run_is_read_too),
         cmocka_unit_test(a_run_that_was_freed_is_empty),
-        cmocka_unit_test(json_that_is_none_of_ours_is_refused),
-        cmocka_unit_test(json_that_was_damaged_does_no_harm),
-        cmocka_unit_test(json_that_is_not_there_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

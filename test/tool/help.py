@@ -260,9 +260,9 @@ class Completion(Case):
 
     def test_files_are_completed_after_options_that_take_one(self):
         self.some_files()
-        self.assertEqual(self.complete("bench", "--compare", "x"), ["x.json"])
-        self.assertEqual(self.complete("bench", "--compare", "=", "x"), ["x.json"])
-        self.assertEqual(self.complete("bench", "--compare", "="), ["fc.ptx", "folder", "with blank.ptx", "x.json"])
+        self.assertEqual(self.complete("bench", "--json", "x"), ["x.json"])
+        self.assertEqual(self.complete("bench", "--json", "=", "x"), ["x.json"])
+        self.assertEqual(self.complete("bench", "--json", "="), ["fc.ptx", "folder", "with blank.ptx", "x.json"])
 
     def test_no_files_are_completed_after_options_that_take_something_else(self):
         self.some_files()
@@ -295,7 +295,7 @@ class Completion(Case):
 
     def test_folders_are_completed_where_one_is_wanted(self):
         self.some_files()
-        self.assertEqual(self.complete("report", ""), ["folder"])
+        self.assertIn("folder", self.complete("report", ""))
         self.assertEqual(self.complete("report", "-o", "f"), ["folder"])
 
     def test_files_are_completed_after_two_dashes(self):

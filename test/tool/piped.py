@@ -26,13 +26,13 @@ class Pipes(tooltest.Case):
         ("instrument: a project file", ("instrument", "--project=@", "--output=out.ptx", "kernel.ptx"), "constant-param w\n"),
         ("overlap", ("overlap", "--primary=k,registers=32,blocks=1,threads=32", "--secondary=k,registers=32,blocks=1,threads=32", "@"), KERNEL),
         ("sim", ("sim", "@"), "kernel k blocks=1 threads=32\n"),
-        ("sim: a comparison", ("sim", "--compare=@"), "{}"),
         ("rtc", ("rtc", "@", "--target=sm_90"), "__global__ void k() {}\n"),
-        ("bench: a run", ("bench", "--input=@"), "{}"),
         ("watch: a recording", ("watch", "--input=@"), "x"),
         ("bisect: a log", ("bisect", "--continue=@", "--", "true"), "x"),
         ("bisect: a new log", ("bisect", "--log=@", "--", "true"), "x"),
         ("report", ("report", "@"), "{}"),
+        ("report: two runs", ("report", "compare", "@", "@"), "{}"),
+        ("report: predictions", ("report", "predict", "@"), "{}"),
         ("tune", ("tune", "@"), "{}"),
     )
     OUTPUTS = (

@@ -36,7 +36,7 @@ class Unobserved(tooltest.Case):
         ("instrument: no kernel", ("instrument", "--output", "out.ptx", "empty.ptx"), 1),
         ("instrument: only refused", ("instrument", "--output", "out.ptx", "old.ptx"), 1),
         ("overlap: no registers in PTX", ("overlap", "--primary=k," + SPEC, "--secondary=k," + SPEC, "kernel.ptx"), 2),
-        ("sim: no rows", ("sim", "--compare", "nothing.json"), 2),
+        ("report: no rows to predict", ("report", "predict", "nothing.json"), 2),
         ("watch: no CUDA", ("watch", "--", "true"), 2),
         ("watch: not the environment", ("watch", "--", "env", "-i", "true"), 2),
         ("watch: no file of a recording", ("watch", "--input", "empty.ptx"), 2),

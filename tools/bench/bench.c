@@ -31,27 +31,20 @@ struct command {
     bool list, quiet;
     int device;
     struct run_options run;
-    const char *input, *compare;
     struct text_list suites, filters;
 };
 
-enum { MARKDOWN, CSV, JSON, SINKS };
+enum { TABLES, JSON, SINKS };
 
 /* What exit() needs: a suite may end the program. */
 static struct {
     struct bench_run run;
-    struct bench_run before; /* what it is compared with */
-    bool running;            /* measuring has begun, and nothing was written yet */
+    bool running; /* measuring has begun, and nothing was written yet */
 } session;
 
-static void write_markdown(FILE *to)
+static void write_tables(FILE *to)
 {
     output_markdown(&session.run, to);
-}
-
-static void write_csv(FILE *to)
-{
-    output_csv(&session.run, to);
 }
 
 static void write_json(FILE *to)
@@ -60,8 +53,7 @@ static void write_json(FILE *to)
 }
 
 static struct sink sinks[SINKS] = {
-    [MARKDOWN] = {"markdown", write_markdown, NULL, NULL, NULL},
-    [CSV] = {"csv", write_csv, NULL, NULL, NULL},
+    [TABLES] = {"tables", write_tables, NULL, NULL, NULL},
     [JSON] = {"json", write_json, NULL, NULL, NULL},
 };
 
@@ -87,22 +79,16 @@ static void usage(void)
                 "      --seed N          seed of the random configurations of overlap/shapes\n"
                 "                        (default: 1)\n"
                 "      --quick           one pass of few rounds, to try it out\n"
-                "      --markdown FILE   write tables to FILE, not to standard output\n"
-                "      --csv FILE        write one line per metric and point\n"
-                "      --json FILE       write everything, with all samples\n"
-                "      --input FILE      read a JSON file instead of measuring\n"
-                "      --compare FILE    compare row by row with the JSON file of another run\n"
+                "      --json FILE       also write everything to FILE, with all samples; to\n"
+                "                        standard output, instead of the tables, with - for FILE\n"
                 "  -q, --quiet           no progress on the terminal\n"
-                "\n"
-                "With - for FILE, --markdown, --csv and --json write to standard output.\n"
                 "\n"
                 "Examples:\n"
                 "  pdltool bench overlap --quick\n"
-                "  pdltool bench graph --json new.json --compare old.json\n"
+                "  pdltool bench graph --json new.json\n"
                 "\n"
-                "Exit status: 0; 1 if a result is wrong or a row is worse than in the other run;\n"
-                "2 if nothing could be measured; 128 + N after signal N. An interrupted run\n"
-                "writes what it has measured.\n",
+                "Exit status: 0; 1 if a result is wrong; 2 if nothing could be measured; 128 + N\n"
+                "after signal N. An interrupted run writes what it has measured.\n",
                 stdout);
 }
 
@@ -115,8 +101,8 @@ static void drop_sinks(void)
 
 static bool open_sinks(void)
 {
-    if (sinks[MARKDOWN].path == NULL && !sinks_take_stdout(sinks, SINKS)) {
-        sinks[MARKDOWN].path = "-";
+    if (!sinks_take_stdout(sinks, SINKS)) {
+        sinks[TABLES].path = "-";
     }
     (void)atexit(drop_sinks);
     return sinks_open(sinks, SINKS);
@@ -195,25 +181,7 @@ static int measure(const struct command *command, int argc, char **argv)
     return signal_number != 0 ? 128 + signal_number : EXIT_DONE;
 }
 
-/* The run's verdict beside an earlier one: where the tables do not go to standard output, there, else on
- * standard error. */
-static int compare(void)
-{
-    const bool taken = sinks_take_stdout(&sinks[CSV], SINKS - CSV);
-    FILE *const to = taken ? stderr : stdout;
-    const size_t worse = compare_runs(&session.before, &session.run, to);
-    if (fflush(to) != 0) {
-        print_error("--compare: %s", strerror(errno));
-        return EXIT_USAGE;
-    }
-    if (worse == 0 && compare_is_blind(&session.before, &session.run)) {
-        print_error("--compare: not all rows were measured, or none that the old run has");
-        return EXIT_USAGE;
-    }
-    return worse > 0 ? EXIT_FINDING : EXIT_DONE;
-}
-
-static int finish(const struct command *command, int code)
+static int finish(int code)
 {
     session.running = false;
     if (!write_sinks()) {
@@ -224,24 +192,12 @@ static int finish(const struct command *command, int code)
         print_error("%zu %s", failures, failures == 1 ? "point failed" : "points failed");
         code = code == EXIT_DONE ? EXIT_FINDING : code;
     }
-    if (command->compare != NULL) {
-        const int verdict = compare();
-        code = code == EXIT_DONE ? verdict : code;
-    }
     return code;
 }
 
 static int run_command(struct command *command, int argc, char **argv)
 {
-    if (command->input != NULL) {
-        if (command->suites.count > 0) {
-            print_misuse("--input takes no suites; choose points with --filter");
-            return EXIT_USAGE;
-        }
-        if (!input_json(command->input, &session.run)) {
-            return EXIT_USAGE;
-        }
-    } else if (!plan_declare(&session.run.bench, command->suites.items, command->suites.count)) {
+    if (!plan_declare(&session.run.bench, command->suites.items, command->suites.count)) {
         return EXIT_USAGE;
     }
     if (plan_select(&session.run.bench, command->filters.items, command->filters.count) == 0) {
@@ -251,15 +207,11 @@ static int run_command(struct command *command, int argc, char **argv)
     if (command->list) {
         return list_points();
     }
-    /* Now and not after minutes: it may not be there, or be written over. */
-    if (command->compare != NULL && !input_json(command->compare, &session.before)) {
-        return EXIT_USAGE;
-    }
     if (!open_sinks()) {
         return EXIT_USAGE;
     }
-    const int code = command->input != NULL ? EXIT_DONE : measure(command, argc, argv);
-    return code == EXIT_USAGE ? code : finish(command, code);
+    const int code = measure(command, argc, argv);
+    return code == EXIT_USAGE ? code : finish(code);
 }
 
 enum {
@@ -267,9 +219,7 @@ enum {
     OPTION_ROUNDS,
     OPTION_SEED,
     OPTION_QUICK,
-    OPTION_SINK,
-    OPTION_INPUT = OPTION_SINK + SINKS,
-    OPTION_COMPARE
+    OPTION_JSON,
 };
 
 /* False where the option makes no sense. */
@@ -297,22 +247,14 @@ static bool take_option(struct command *command, int option)
         command->run.quick = true;
         command->run.passes = 1;
         return true;
-    case OPTION_INPUT:
-    case OPTION_COMPARE:
-        if (input_json == NULL) {
-            return lacks_json(option == OPTION_INPUT ? "input" : "compare");
-        }
-        *(option == OPTION_INPUT ? &command->input : &command->compare) = optarg;
-        return true;
-    default:
-        if (option < OPTION_SINK || option >= OPTION_SINK + SINKS) {
-            return false;
-        }
-        if (option - OPTION_SINK == JSON && output_json == NULL) {
+    case OPTION_JSON:
+        if (output_json == NULL) {
             return lacks_json("json");
         }
-        sinks[option - OPTION_SINK].path = optarg;
+        sinks[JSON].path = optarg;
         return true;
+    default:
+        return false;
     }
 }
 
@@ -326,11 +268,7 @@ int command_bench(int argc, char **argv)
         {"rounds", required_argument, NULL, OPTION_ROUNDS},
         {"seed", required_argument, NULL, OPTION_SEED},
         {"quick", no_argument, NULL, OPTION_QUICK},
-        {"markdown", required_argument, NULL, OPTION_SINK + MARKDOWN},
-        {"csv", required_argument, NULL, OPTION_SINK + CSV},
-        {"json", required_argument, NULL, OPTION_SINK + JSON},
-        {"input", required_argument, NULL, OPTION_INPUT},
-        {"compare", required_argument, NULL, OPTION_COMPARE},
+        {"json", required_argument, NULL, OPTION_JSON},
         {"quiet", no_argument, NULL, 'q'},
         {"help", no_argument, NULL, 'h'},
         {NULL, 0, NULL, 0},
@@ -358,7 +296,6 @@ int command_bench(int argc, char **argv)
         code = run_command(&command, argc, given);
     }
     bench_run_free(&session.run);
-    bench_run_free(&session.before);
     free(command.suites.items);
     free(command.filters.items);
     free(given);

@@ -98,10 +98,6 @@ void bench_run_free(struct bench_run *run)
         free(table);
     }
     free(run->bench.items);
-    for (size_t i = 0; i < run->texts.count; i++) {
-        free(run->texts.items[i]);
-    }
-    free(run->texts.items);
     free(run->ended_early);
     environment_free(&run->environment);
     memset(run, 0, sizeof(*run));

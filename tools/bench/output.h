@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What was measured, written and read: markdown, CSV, JSON, and two runs compared. */
+/* What was measured, written: as tables and as JSON. */
 #ifndef PDL_TOOLS_BENCH_OUTPUT_H
 #define PDL_TOOLS_BENCH_OUTPUT_H
 
@@ -33,37 +33,16 @@ struct bench_run {
     struct bench bench;
     struct bench_environment environment;
     char *ended_early; /* why, or NULL: "interrupted", or what the device did */
-    struct {
-        char **items;
-        size_t count, capacity;
-    } texts; /* the names in tables that were read; those of suites live as long as the program */
 };
 /* Leaves an empty run. */
 void bench_run_free(struct bench_run *run);
 
-/* ---- written and read ------------------------------------------------------------------------- */
+/* ---- written ---------------------------------------------------------------------------------- */
 
-/* All of these write only points that are selected. */
+/* Both write only points that are selected. */
 void output_markdown(const struct bench_run *run, FILE *to);
-/* A line a metric of each point, with a heading line. */
-void output_csv(const struct bench_run *run, FILE *to);
-
-/* JSON needs jansson: these are in output_json.c, and compare.c goes with it; both are built where it was
- * found. */
+/* JSON needs jansson: this is in output_json.c, which is built where it was found. */
 TOOL_OPTIONAL void output_json(const struct bench_run *run, FILE *to);
-/* Reads what output_json() wrote; everything is selected. False with one line on standard error, and an
- * empty run, where it is not that. */
-TOOL_OPTIONAL bool input_json(const char *path, struct bench_run *run);
-
-/* Whether the new run did not measure a row that it was asked for, or no row of it can be compared: that none is worse
- * then says nothing. */
-TOOL_OPTIONAL bool compare_is_blind(const struct bench_run *old_run,
-                                    const struct bench_run *new_run);
-
-/* Prints a verdict for each row that changed, how many rows have which verdict, and what else is
- * different. The rule is in compare.c. Returns how many rows are worse or failed only in the new run. */
-TOOL_OPTIONAL size_t compare_runs(const struct bench_run *old_run, const struct bench_run *new_run,
-                                  FILE *to);
 
 /* ---- what the forms share --------------------------------------------------------------------- */
 

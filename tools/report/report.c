@@ -1,67 +1,45 @@
 /* SPDX-License-Identifier: MIT */
-/* pdltool report: runs of `pdltool bench` as a page with plots. */
-#include <getopt.h>
-#include <stdio.h>
+/* pdltool report: starts the program in Python that makes pages of measurements, and more of them. */
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
 #include "commands.h"
-#include "common/options.h"
+#include "common/memory.h"
 #include "common/print.h"
-#include "report/make.h"
 
-static void usage(void)
-{
-    (void)fputs("usage: pdltool report DIR [OPTION...]\n"
-                "\n"
-                "Makes a web page of the JSON files in DIR that 'pdltool bench' and 'pdltool\n"
-                "tune' wrote: index.html with its plots, which are also written to plots/ as SVG\n"
-                "and PNG. gnuplot draws the plots.\n"
-                "\n"
-                "  -o, --output DIR     write to DIR, which is created (default: the same DIR)\n"
-                "      --require-plots  exit with 1 if a plot could not be drawn\n"
-                "\n"
-                "Examples:\n"
-                "  pdltool report results/\n"
-                "  pdltool report results/ --output public --require-plots\n"
-                "\n"
-                "Exit status: 0; 1 if a JSON file could not be read, or a required plot not\n"
-                "drawn; 2 if no page was written.\n",
-                stdout);
-}
+#ifndef PDL_REPORT_DATADIR
+#define PDL_REPORT_DATADIR "share"
+#endif
 
 int command_report(int argc, char **argv)
 {
-    static const struct option options[] = {
-        {"output", required_argument, NULL, 'o'},
-        {"require-plots", no_argument, NULL, 'r'},
-        {"help", no_argument, NULL, 'h'},
-        {NULL, 0, NULL, 0},
-    };
-    struct report_options chosen = {NULL, NULL, false};
-    int option;
-    while ((option = next_option(argc, argv, "o:h", options)) != -1) {
-        switch (option) {
-        case 'o':
-            chosen.output = optarg;
-            break;
-        case 'r':
-            chosen.require_plots = true;
-            break;
-        case 'h':
-            usage();
-            return EXIT_DONE;
-        default:
-            return EXIT_USAGE;
+    static char python[] = "python3";
+    static char no_cache[] = "-B"; /* nothing is written beside the program */
+    char own[PATH_MAX];
+    const ssize_t length = readlink("/proc/self/exe", own, sizeof(own) - 1);
+    own[length > 0 ? length : 0] = '\0';
+    const char *const slash = strrchr(own, '/');
+    const int folder = slash != NULL ? (int)(slash - own) : 0;
+    char *const program = format_text("%.*s/../" PDL_REPORT_DATADIR "/pdl/report", folder, own);
+    char **const words = allocate((size_t)argc + 5, sizeof(*words));
+    size_t count = 0;
+    if (access(program, R_OK) != 0) {
+        print_error("%s: %s; it is installed with pdltool", program, strerror(errno));
+    } else {
+        words[count++] = python;
+        words[count++] = no_cache;
+        words[count++] = program;
+        words[count++] = own; /* what it runs for predictions */
+        for (int i = 1; i < argc; i++) {
+            words[count++] = argv[i];
         }
+        (void)execvp(python, words);
+        print_error("report needs Python 3: %s; apt install python3-matplotlib", strerror(errno));
     }
-    if (argc - optind != 1) {
-        print_misuse(argc == optind ? "no directory" : "one directory at a time");
-        return EXIT_USAGE;
-    }
-    chosen.directory = argv[optind];
-    chosen.output = chosen.output != NULL ? chosen.output : chosen.directory;
-    if (report_make == NULL) {
-        print_error("report needs a pdltool that was built with the library jansson");
-        return EXIT_USAGE;
-    }
-    return report_make(&chosen);
+    free(words);
+    free(program);
+    return EXIT_USAGE;
 }

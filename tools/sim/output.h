@@ -40,12 +40,6 @@ TOOL_OPTIONAL bool sim_print_json(const struct sim_program *program,
                                   const struct sim_result *result, const struct sim_result *plain,
                                   const struct sim_try *tries, int steps);
 
-/* Predicts each row of `pdltool bench overlap --json` and compares; takes docs/model.md's exit codes. */
-TOOL_OPTIONAL int sim_compare(const struct sim_device *device, const char *path, bool as_json);
-/* Makes a calibration of what `pdltool bench --json` wrote into a folder, starting from a device for what was
- * not measured there. */
-TOOL_OPTIONAL int sim_calibrate(const struct sim_device *device, const char *directory,
-                                const char *output);
 /* Reads a trace that pdl_timeline_write() has written. */
 TOOL_OPTIONAL bool sim_read_trace(struct sim_program *program, const char *text, size_t size,
                                   const char *file);

@@ -15,7 +15,7 @@
 #include "sim/output.h"
 
 struct options {
-    const char *device, *compare, *calibrate, *output, *svg, *trace, *what_if;
+    const char *device, *svg, *trace, *what_if;
     bool json, text, plain;
     double from, to;
     int steps;
@@ -24,15 +24,13 @@ struct options {
 static void usage(void)
 {
     (void)fputs("usage: pdltool sim FILE [OPTION...]\n"
-                "       pdltool sim --compare FILE [--device NAME] [--json]\n"
-                "       pdltool sim --calibrate DIR [--output FILE]\n"
                 "\n"
                 "Predicts how long a chain of kernels takes, with a model of the device. FILE is\n"
                 "a description of the chain, or a trace of a timeline. - is standard input. No\n"
                 "device is needed.\n"
                 "\n"
-                "  -d, --device NAME    one of h200, or a file that --calibrate wrote (default:\n"
-                "                       h200)\n"
+                "  -d, --device NAME    one of h200, or a file that 'pdltool report calibrate'\n"
+                "                       wrote (default: h200)\n"
                 "      --plain          also predict the same launches without overlap\n"
                 "      --text           print the timeline as text instead of the table\n"
                 "      --svg FILE       write the timeline as a picture\n"
@@ -41,9 +39,6 @@ static void usage(void)
                 "                       trigger=0..1:10, from 0 to 1 of their main part in 10\n"
                 "                       steps\n"
                 "      --json           write JSON\n"
-                "      --compare FILE   predict what 'pdltool bench overlap --json' measured\n"
-                "      --calibrate DIR  make a device from DIR/overlap.json and DIR/graph.json\n"
-                "  -o, --output FILE    output of --calibrate (default: standard output)\n"
                 "\n"
                 "Examples:\n"
                 "  pdltool sim chain.sim --plain --svg chain.svg\n"
@@ -96,7 +91,7 @@ static bool parse_what_if(struct options *chosen)
 
 static bool parse(int argc, char **argv, struct options *chosen, int *code)
 {
-    enum { PLAIN = 256, TEXT, SVG, TRACE, WHAT_IF, JSON, COMPARE, CALIBRATE };
+    enum { PLAIN = 256, TEXT, SVG, TRACE, WHAT_IF, JSON };
     static const struct option options[] = {
         {"device", required_argument, NULL, 'd'},
         {"plain", no_argument, NULL, PLAIN},
@@ -105,21 +100,15 @@ static bool parse(int argc, char **argv, struct options *chosen, int *code)
         {"trace", required_argument, NULL, TRACE},
         {"what-if", required_argument, NULL, WHAT_IF},
         {"json", no_argument, NULL, JSON},
-        {"compare", required_argument, NULL, COMPARE},
-        {"calibrate", required_argument, NULL, CALIBRATE},
-        {"output", required_argument, NULL, 'o'},
         {"help", no_argument, NULL, 'h'},
         {NULL, 0, NULL, 0},
     };
     int option;
     *code = EXIT_USAGE;
-    while ((option = next_option(argc, argv, "d:o:h", options)) != -1) {
+    while ((option = next_option(argc, argv, "d:h", options)) != -1) {
         switch (option) {
         case 'd':
             chosen->device = optarg;
-            break;
-        case 'o':
-            chosen->output = optarg;
             break;
         case PLAIN:
             chosen->plain = true;
@@ -139,12 +128,6 @@ static bool parse(int argc, char **argv, struct options *chosen, int *code)
         case JSON:
             chosen->json = true;
             break;
-        case COMPARE:
-            chosen->compare = optarg;
-            break;
-        case CALIBRATE:
-            chosen->calibrate = optarg;
-            break;
         case 'h':
             usage();
             *code = EXIT_DONE;
@@ -153,14 +136,8 @@ static bool parse(int argc, char **argv, struct options *chosen, int *code)
             return false;
         }
     }
-    const bool other = chosen->compare != NULL || chosen->calibrate != NULL;
-    const bool both = chosen->compare != NULL && chosen->calibrate != NULL;
-    if (both || argc - optind != (other ? 0 : 1)) {
-        if (argc == optind && !other) {
-            print_misuse("no description of a chain");
-        } else {
-            print_misuse("one description, --compare or --calibrate at a time");
-        }
+    if (argc - optind != 1) {
+        print_misuse(argc == optind ? "no description of a chain" : "one description at a time");
         return false;
     }
     return chosen->what_if == NULL || parse_what_if(chosen);
@@ -186,8 +163,9 @@ static bool choose_device(struct sim_device *device, const char *name)
     }
     char *const text = file_read(name, &size);
     if (text == NULL) {
-        print_error("unknown device '%s': neither h200 nor a readable file of --calibrate (%s)",
-                    name, strerror(errno));
+        print_error(
+            "unknown device '%s': neither h200 nor a readable file of 'report calibrate' (%s)",
+            name, strerror(errno));
     }
     const bool read = text != NULL && sim_device_read(device, text, size, name);
     free(text);
@@ -340,7 +318,7 @@ static int simulate(const struct sim_device *device, const char *path, const str
 
 int command_sim(int argc, char **argv)
 {
-    struct options chosen = {.output = "-"};
+    struct options chosen = {.device = NULL};
     struct sim_device device;
     int code = EXIT_USAGE;
     if (!parse(argc, argv, &chosen, &code)) {
@@ -349,16 +327,9 @@ int command_sim(int argc, char **argv)
     if (!choose_device(&device, chosen.device)) {
         return EXIT_USAGE;
     }
-    if (sim_print_json == NULL &&
-        (chosen.json || chosen.compare != NULL || chosen.calibrate != NULL)) {
-        (void)lacks_json(chosen.json ? "json" : chosen.compare != NULL ? "compare" : "calibrate");
+    if (sim_print_json == NULL && chosen.json) {
+        (void)lacks_json("json");
         return EXIT_USAGE;
-    }
-    if (chosen.compare != NULL) {
-        return sim_compare(&device, chosen.compare, chosen.json);
-    }
-    if (chosen.calibrate != NULL) {
-        return sim_calibrate(&device, chosen.calibrate, chosen.output);
     }
     return simulate(&device, argv[optind], &chosen);
 }
