@@ -118,7 +118,6 @@ class Compile(Nvrtc):
         for form, target, head, said in (
             ("ptx", "compute_90", b"//\n", "PTX for compute_90"),
             ("cubin", "sm_90a", b"\177ELF", "machine code for sm_90a"),
-            ("lto", "sm_90", b"\177ELF", "machine code for sm_90"),
         ):
             with self.subTest(form):
                 result = self.rtc("scale.cu", "-t", target, "--output", form, "--no-cache", "--no-lint", "-o", "code")
@@ -317,7 +316,7 @@ class BadInput(Case):
             ("one source file at a time", ("k.cu", "other.cu")),
             ("unknown option '--fast'", ("k.cu", "--fast")),
             ("note: compiler options follow --\n", ("k.cu", "-DN=4")),
-            ("--output takes cubin, ptx or lto, not 'elf'", ("k.cu", "--output", "elf")),
+            ("--output takes cubin or ptx, not 'elf'", ("k.cu", "--output", "elf")),
             ("--cache and --no-cache exclude each other", ("k.cu", "--cache", "c", "--no-cache")),
             ("-o needs a file", ("k.cu", "-o", "-")),
             ("--pdl takes entry or hoist, not 'yes'", ("k.cu", "--pdl", "yes")),
@@ -330,7 +329,7 @@ class BadInput(Case):
 
     def test_help(self):
         result = self.rtc("--help")
-        for option in "name target output pdl trigger constant-param pch minimal program cache no-cache no-lint file".split():
+        for option in "name target output pdl trigger constant-param minimal program cache no-cache no-lint file".split():
             self.assertIn("--" + option, result.stdout)
         self.assertIn("usage: pdltool cache list", self.cache("-h").stdout)
 

@@ -463,7 +463,9 @@ pdl_status pdl_rtc_includes_find(const struct pdl_rtc_request *request,
     struct pdl_rtc_dependencies found = {0};
     struct scan scan = {.request = request, .found = &found};
     begin(&scan);
-    if (!scan.no_memory) {
+    if (request->arguments.unknown) {
+        found.unknown = "libpdl-rtc does not know what one of its options does";
+    } else if (!scan.no_memory) {
         read_options(&scan);
         add_names(&scan);
         search(&scan);
