@@ -143,15 +143,17 @@ static void questions_are_compared_byte_by_byte(void **state)
     struct pdl_rtc_dependencies none = {0};
     struct pdl_rtc_question one;
     struct pdl_rtc_question other;
+    struct pdl_rtc_question again;
     pdl_kernel *kernel = (pdl_kernel *)(void *)&one; /* any address */
     assert_true(pdl_rtc_question_make(&one, "text 1", "k", &options, 0));
     assert_true(pdl_rtc_question_make(&other, "text 2", "k", &options, 0));
     assert_true(one.hash != other.hash);
     other.hash = one.hash;
+    assert_true(pdl_rtc_question_make(&again, "text 1", "k", &options, 0));
     pdl_rtc_memory_add(memory, &one, &none, kernel);
-    assert_ptr_equal(pdl_rtc_memory_find(memory, &one), kernel);
+    assert_ptr_equal(pdl_rtc_memory_find(memory, &again), kernel);
     assert_null(pdl_rtc_memory_find(memory, &other));
-    pdl_rtc_question_free(&one);
+    pdl_rtc_question_free(&again);
     pdl_rtc_question_free(&other);
     pdl_rtc_memory_free(memory);
 }
