@@ -337,6 +337,16 @@ static void what_macros_make_of_has_include_is_unknown(void **state)
     }
 }
 
+/* The name to compare with is found last, and the words in the order in which the texts are read. */
+static void words_of_several_texts_are_pasted_too(void **state)
+{
+    (void)state;
+    write_file("m.h", "#define C(a, b) a##b\n#define D(a, b) C(a, b)\n#define A INCLUDE\n"
+                      "#define X_HAS_INCLUDE(x) __has_include(x)\n");
+    (void)find_in("#include \"m.h\"\nint i = D(X_HAS_, A)(NAME);");
+    assert_non_null(found.unknown);
+}
+
 static void has_include_that_macros_leave_as_it_is_is_followed(void **state)
 {
     (void)state;
@@ -754,6 +764,7 @@ int main(void)
         FILE_TEST(what_only_looks_computed_is_known),
         FILE_TEST(what_hides_a_directive_is_read_as_nvrtc_does),
         FILE_TEST(what_macros_make_of_has_include_is_unknown),
+        FILE_TEST(words_of_several_texts_are_pasted_too),
         FILE_TEST(has_include_that_macros_leave_as_it_is_is_followed),
         FILE_TEST(options_define_macros_as_texts_do),
         FILE_TEST(a_name_without_a_dot_may_be_that_of_a_stdh_file),

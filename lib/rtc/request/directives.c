@@ -11,6 +11,7 @@
  * Where what is a comment or a string depends on the standard or on conditions, the text is unknown. */
 #include "rtc/request/directives.h"
 
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -101,15 +102,18 @@ static bool is_one_of(const char *from, const char *to, const char *words)
 /* Whether the word asks for files, or may be a macro that does. */
 static bool is_callee(const char *from, const char *to)
 {
-    static const char *const parts[] = {"has_include", "has_embed"};
-    bool found = false;
-    for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
-        const size_t length = strlen(parts[i]);
-        for (const char *at = from; (size_t)(to - at) >= length && !found; at++) {
-            found = strncasecmp(at, parts[i], length) == 0;
+    static const char has[] = "has_";
+    static const char include[] = "include";
+    static const char embed[] = "embed";
+    for (const char *at = from; to - at >= (ptrdiff_t)(sizeof(has) + sizeof(embed)) - 2; at++) {
+        const char *rest = at + sizeof(has) - 1;
+        if ((*at == 'h' || *at == 'H') && strncasecmp(at, has, sizeof(has) - 1) == 0 &&
+            (strncasecmp(rest, include, sizeof(include) - 1) == 0 ||
+             strncasecmp(rest, embed, sizeof(embed) - 1) == 0)) {
+            return true;
         }
     }
-    return found;
+    return false;
 }
 
 static bool at_comment(const char *at, const char *end)
@@ -348,7 +352,20 @@ static const char *read_defined(struct reader *reader, const char *after)
 
 static void read_define(struct reader *reader, const char *name)
 {
-    pdl_rtc_macros_define(reader->macros, name, (size_t)(skip_word(name, reader->end) - name));
+    static const char keyword[] = "decltype";
+    const char *after = skip_word(name, reader->end);
+    const size_t length = (size_t)(after - name);
+    pdl_rtc_macros_note(reader->macros, PDL_RTC_MACRO, name, length);
+    if (length >= strlen(keyword) && starts(after - strlen(keyword), after, keyword)) {
+        reader->macros->loose = true; /* see is_decltype() */
+    }
+}
+
+/* Whether the last word is `decltype`, behind which a parenthesis begins no call: so libcu++ has it. */
+static bool is_decltype(const struct reader *reader)
+{
+    return reader->depth == 0 && reader->last != NULL &&
+           is_one_of(reader->last, skip_word(reader->last, reader->end), " decltype ");
 }
 
 /* A word that may be a piece of what is pasted. */
@@ -381,6 +398,11 @@ static const char *read_word(struct reader *reader, const char *word, bool dark)
         reader->asked = read_defined(reader, after);
     }
     take_word(reader, word, length);
+    if (word != reader->macro &&
+        pdl_rtc_macros_has(reader->macros, PDL_RTC_PARENTHESIS, word, length) &&
+        !is_decltype(reader)) {
+        reader->macros->loose = true;
+    }
     reader->last = word;
     if (*word >= '0' && *word <= '9') {
         return skip_digits(reader, after);
@@ -470,10 +492,25 @@ static void read_directive(struct reader *reader, const char *at)
  * Code
  * ---------------------------------------------------------------------------------------------- */
 
+/* What a macro leaves open goes on where it is used. */
+static void end_define(struct reader *reader)
+{
+    const char *end = reader->end;
+    const char *after = skip_word(reader->macro, end);
+    const char *body = skip_blanks(reader, after);
+    const char *next = is_at(body, end, '(') && body > after ? skip_blanks(reader, body + 1) : body;
+    if (next > body && (next == end || *next == '\n')) {
+        pdl_rtc_macros_note(reader->macros, PDL_RTC_PARENTHESIS, reader->macro,
+                            (size_t)(after - reader->macro));
+    } else {
+        reader->macros->loose = true;
+    }
+}
+
 static void begin_line(struct reader *reader)
 {
     if (reader->open > 0) {
-        reader->macros->loose = true; /* what a macro leaves open goes on where it is used */
+        end_define(reader);
     }
     if (reader->kind != KIND_CODE) {
         reader->callable = true; /* a macro may stand before the directive, or end a file */
@@ -492,7 +529,7 @@ static bool is_callable(const struct reader *reader)
     const size_t length =
         reader->last != NULL ? (size_t)(skip_word(reader->last, reader->end) - reader->last) : 0;
     return reader->callable ||
-           (length > 0 && pdl_rtc_macros_has(reader->macros, reader->last, length));
+           (length > 0 && pdl_rtc_macros_has(reader->macros, PDL_RTC_MACRO, reader->last, length));
 }
 
 static void read_parenthesis(struct reader *reader, bool opens)
@@ -581,6 +618,7 @@ static void join(struct reader *reader, char *copy)
     }
     memcpy(copy, at, (size_t)(end - at));
     reader->end = copy + (end - at);
+    copy[end - at] = '\0'; /* words are compared up to what follows them */
     for (at = reader->text; (at = memmem(at, (size_t)(reader->end - at), "?\?", 2)) != NULL; at++) {
         if (reader->end - at > 2 && strchr("=/'()!<>-", at[2]) != NULL) {
             set_unknown(reader, "a text has a trigraph in it");

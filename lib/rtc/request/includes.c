@@ -341,7 +341,7 @@ static void search(struct scan *scan)
         if (scan->no_memory || scan->found->unknown != NULL) {
             return;
         }
-        if (scan->macros.callee_count > callees) {
+        if (scan->macros.pastes && scan->macros.callee_count > callees) {
             more = 2;
         }
     }
@@ -429,7 +429,7 @@ static void begin(struct scan *scan)
 static bool end(struct scan *scan)
 {
     struct pdl_rtc_set *sets[] = {&scan->headers,     &scan->asked, &scan->paths,
-                                  &scan->visited,     &scan->files, &scan->macros.defined,
+                                  &scan->visited,     &scan->files, &scan->macros.facts,
                                   &scan->macros.named};
     bool no_memory = scan->no_memory;
     for (size_t i = 0; i < sizeof(sets) / sizeof(sets[0]); i++) {

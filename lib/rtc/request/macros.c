@@ -86,19 +86,16 @@ void pdl_rtc_macros_end_call(struct pdl_rtc_macros *macros)
     macros->called = false;
 }
 
-static struct pdl_rtc_hash hash_of(const char *word, size_t length)
+void pdl_rtc_macros_note(struct pdl_rtc_macros *macros, enum pdl_rtc_fact fact, const char *word,
+                         size_t length)
 {
-    return pdl_rtc_hash_bytes(word, length, PDL_RTC_SEED_TEXT);
+    (void)pdl_rtc_set_add(&macros->facts, pdl_rtc_hash_bytes(word, length, fact), 0);
 }
 
-void pdl_rtc_macros_define(struct pdl_rtc_macros *macros, const char *word, size_t length)
+bool pdl_rtc_macros_has(const struct pdl_rtc_macros *macros, enum pdl_rtc_fact fact,
+                        const char *word, size_t length)
 {
-    (void)pdl_rtc_set_add(&macros->defined, hash_of(word, length), 0);
-}
-
-bool pdl_rtc_macros_has(const struct pdl_rtc_macros *macros, const char *word, size_t length)
-{
-    return pdl_rtc_set_find(&macros->defined, hash_of(word, length)) != NULL;
+    return pdl_rtc_set_find(&macros->facts, pdl_rtc_hash_bytes(word, length, fact)) != NULL;
 }
 
 /* Whether it may be a macro of the compiler's own. */
@@ -115,7 +112,7 @@ void pdl_rtc_macros_name(struct pdl_rtc_macros *macros, const char *word, size_t
     if (is_predefined(word, length)) {
         macros->unknown = "__has_include asks for a name with a macro of the compiler in it";
     } else {
-        (void)pdl_rtc_set_add(&macros->named, hash_of(word, length), 0);
+        (void)pdl_rtc_set_add(&macros->named, pdl_rtc_hash_bytes(word, length, PDL_RTC_MACRO), 0);
     }
 }
 
@@ -125,7 +122,7 @@ void pdl_rtc_macros_check(struct pdl_rtc_macros *macros)
     pdl_rtc_macros_end_call(macros);
     for (size_t i = 0; i < macros->named.capacity; i++) {
         const struct pdl_rtc_hash key = macros->named.slots[i].key;
-        if ((key.high != 0 || key.low != 0) && pdl_rtc_set_find(&macros->defined, key) != NULL) {
+        if ((key.high != 0 || key.low != 0) && pdl_rtc_set_find(&macros->facts, key) != NULL) {
             macros->unknown = "__has_include asks for a name with a macro in it";
         }
     }
