@@ -264,8 +264,17 @@ class BadText(Nvrtc):
             with self.subTest(name):
                 self.refused(name, "scale.cu", "-n", name, "-t", "sm_90", "--no-cache", code=1)
 
+    def test_an_option_that_the_library_does_not_know(self):
+        """It goes to NVRTC, each time, and the target stays."""
+        for _ in range(2):
+            result = self.rtc("scale.cu", "-n", "scale<int>", "-t", "sm_90", "--cache", "cache", "--no-lint", "--", "-arch=sm_80")
+            self.assertIn("scale.cu is not cached: libpdl-rtc does not know what one of its options does", result.stderr)
+            self.assertIn("cache: compiled, not stored", result.stdout)
+            self.assertIn("machine code for sm_90", result.stdout)
+            self.assertEqual(self.rows(result)[0][:2], ["yes", "yes"])
+
     def test_options_that_are_refused(self):
-        for option, said in (("--fdevice-time-trace=x", "it writes a file"), ("-arch=sm_80", "-arch=sm_80"), ("--wibble", "--wibble")):
+        for option, said in (("--wibble", "--wibble"), ("--std=c++7", "std")):
             with self.subTest(option):
                 self.refused(said, "scale.cu", "-t", "sm_90", "--no-cache", "--", option)
 

@@ -149,13 +149,14 @@ static pdl_status call_compile(struct pdl_rtc_job *job, nvrtcResult *result)
     const bool virtual = code_form(request) == PDL_RTC_PTX && strncmp(target, "sm_", 3) == 0;
     (void)snprintf(architecture, sizeof(architecture), "--gpu-architecture=%s%s",
                    virtual ? "compute_" : "", virtual ? target + 3 : target);
-    options[count++] = architecture;
     if ((request->flags & PDL_RTC_MINIMAL) != 0) {
         options[count++] = "--minimal";
     }
     for (size_t i = 0; i < request->arguments.count; i++) {
         options[count++] = request->arguments.items[i];
     }
+    options[count++] =
+        architecture; /* NVRTC takes the last one, whatever the caller's options say */
     if (request->progress != NULL && job->compiler->flow_callback != NULL) {
         (void)job->compiler->flow_callback(job->program, ask_caller, job);
     }
