@@ -139,7 +139,7 @@ static bool begins(struct span text, const char *with)
  * may be glued, anything. */
 static const struct spelling *find_spelling(struct span option, struct span *value)
 {
-    for (size_t i = 0; i < 2 * COUNT_OF_SPELLINGS; i++) {
+    for (size_t i = 0; i < (size_t)2 * COUNT_OF_SPELLINGS; i++) {
         const struct spelling *spelling = &spellings[i / 2];
         const char *name = spelling->names[i % 2];
         const size_t size = strlen(name);
@@ -213,7 +213,7 @@ static pdl_status make_one(struct pdl_rtc_arguments *made, struct span option, c
         const size_t sign = value.size > 0 && value.text[0] == '=';
         value = trim_left((struct span){value.text + sign, value.size - sign});
     }
-    if (value.size > 0) {
+    if (spelling != NULL && value.size > 0) {
         prefix = spelling->canonical;
     } else {
         value =
