@@ -58,8 +58,7 @@ static void usage(void)
                 "                       \"scale<float, 4>\"; repeatable\n"
                 "  -t, --target TARGET  sm_90, sm_90a, compute_90 and the like (default: the\n"
                 "                       architecture of the first device)\n"
-                "      --output FORM    one of cubin, ptx, lto (default: cubin); lto is a cubin\n"
-                "                       made from LTO-IR\n"
+                "      --output FORM    one of cubin, ptx (default: cubin)\n"
                 "      --pdl PLACE      one of entry, hoist: put the wait into kernels that\n"
                 "                       have none, see 'man pdltool-instrument'\n"
                 "      --trigger PLACE  with --pdl, one of none, wait, last-read (default: none)\n"
@@ -67,7 +66,6 @@ static void usage(void)
                 "                       with --pdl, no kernel in flight writes what this\n"
                 "                       parameter points to; P is NUMBER, from 1, or\n"
                 "                       KERNEL:NUMBER; repeatable\n"
-                "      --pch            use automatic precompiled headers of NVRTC\n"
                 "      --minimal        pass --minimal to NVRTC\n"
                 "      --program NAME   name of the source in compiler messages (default: FILE)\n"
                 "      --cache DIR      the cache directory (default: that of programs, see\n"
@@ -90,14 +88,13 @@ static void usage(void)
 
 /* ---- the command line -------------------------------------------------------------------------*/
 
-enum { OPTION_OUTPUT = 256, OPTION_PCH, OPTION_MINIMAL, OPTION_PROGRAM, OPTION_CACHE };
+enum { OPTION_OUTPUT = 256, OPTION_MINIMAL, OPTION_PROGRAM, OPTION_CACHE };
 enum { OPTION_NO_CACHE = OPTION_CACHE + 1, OPTION_NO_LINT, OPTION_PDL, OPTION_TRIGGER };
 enum { OPTION_CONSTANT = OPTION_TRIGGER + 1 };
 
 static bool read_output(const char *text, uint32_t *output)
 {
-    static const char *const forms[] = {
-        [PDL_RTC_CUBIN] = "cubin", [PDL_RTC_PTX] = "ptx", [PDL_RTC_LTO] = "lto", NULL};
+    static const char *const forms[] = {[PDL_RTC_CUBIN] = "cubin", [PDL_RTC_PTX] = "ptx", NULL};
     const int form = parse_choice("output", text, &forms[PDL_RTC_CUBIN]);
     *output = form >= 0 ? (uint32_t)(PDL_RTC_CUBIN + form) : *output;
     return form >= 0;
@@ -128,9 +125,6 @@ static bool read_option(struct arguments *arguments, int option)
         return true;
     case OPTION_OUTPUT:
         return read_output(optarg, &arguments->options.output);
-    case OPTION_PCH:
-        arguments->options.flags |= PDL_RTC_PCH;
-        return true;
     case OPTION_MINIMAL:
         arguments->options.flags |= PDL_RTC_MINIMAL;
         return true;
@@ -188,7 +182,6 @@ static bool read_arguments(struct arguments *arguments, int argc, char **argv)
         {"pdl", required_argument, NULL, OPTION_PDL},
         {"trigger", required_argument, NULL, OPTION_TRIGGER},
         {"constant-param", required_argument, NULL, OPTION_CONSTANT},
-        {"pch", no_argument, NULL, OPTION_PCH},
         {"minimal", no_argument, NULL, OPTION_MINIMAL},
         {"program", required_argument, NULL, OPTION_PROGRAM},
         {"cache", required_argument, NULL, OPTION_CACHE},

@@ -50,20 +50,13 @@ typedef enum pdl_rtc_output {
      * target and the compiler is too old for the current device. The default. */
     PDL_RTC_DEFAULT = 0,
     PDL_RTC_CUBIN = 1, /**< Machine code. The target must be real (sm_90). */
-    PDL_RTC_PTX = 2,   /**< PTX text, which the driver compiles for each device. For sm_90 it is
+    PDL_RTC_PTX = 2    /**< PTX text, which the driver compiles for each device. For sm_90 it is
                             that of compute_90. */
-    PDL_RTC_LTO = 3    /**< As CUBIN, from LTO-IR and nvJitLink. */
 } pdl_rtc_output;
 
 /** Flags of a compilation. If NVRTC does not support one, the result is PDL_ERROR_COMPILER_TOO_OLD.
  * */
 typedef enum pdl_rtc_flag {
-    /** NVRTC's `--pch` (12.8): headers are precompiled for later texts of the process that begin
-     * with the same directives, include the same headers and have the same options. They are in a
-     * folder below `$TMPDIR` (`/tmp`) that only the user may read and that is removed when the
-     * process exits. The text is compiled without them if the folder cannot be used, has less than
-     * 320 MiB free, or the text's includes are unknown. */
-    PDL_RTC_PCH = 1,
     PDL_RTC_MINIMAL = 2, /**< NVRTC's `--minimal`: fewer built-in declarations (12.4). */
     PDL_RTC_NO_CACHE = 4 /**< Compile always and do not cache; for calls with a cache. */
 } pdl_rtc_flag;
@@ -89,8 +82,8 @@ typedef struct pdl_rtc_options {
      * without a current context. */
     const char *target;
     /** Options of NVRTC, each with its value in the same string or in the next: "-DN=4", "-I",
-     * "include". PDL_ERROR_OPTION is returned for options that write files, choose the target or
-     * the output, or duplicate a pdl_rtc_flag. */
+     * "include". One that the library does not know goes to NVRTC as it is; the text is not cached
+     * then, as the option may read or write files. */
     const char *const *arguments;
     size_t argument_count; /**< How many there are. */
     /** Kernels that are instantiated by name: "sigmoid<float, 4>". See nvrtcAddNameExpression. */
@@ -138,11 +131,10 @@ typedef struct pdl_rtc_compiler_info {
     int32_t version;             /**< NVRTC's: 1000 * major + 10 * minor. */
     int32_t linker_version;      /**< nvJitLink's; 0 if there is none. */
     int32_t newest_architecture; /**< The newest that NVRTC compiles for: 120 for compute_120. */
-    uint32_t has_pch;            /**< 1 if PDL_RTC_PCH is supported. */
     uint32_t has_minimal;        /**< 1 if PDL_RTC_MINIMAL is supported. */
     uint32_t has_progress;       /**< 1 if `progress` is called (12.8), whether or not it ends a
                                       compilation early. */
-    char path[236];              /**< NVRTC's file, truncated if necessary; NUL-terminated. */
+    char path[240];              /**< NVRTC's file, truncated if necessary; NUL-terminated. */
 } pdl_rtc_compiler_info;
 
 /** Initializer of a pdl_rtc_compiler_info. */
@@ -167,9 +159,8 @@ typedef struct pdl_rtc_image pdl_rtc_image;
 /**
  * Compiles a text, without any cache.
  *
- * Maps to nvrtcCreateProgram, nvrtcAddNameExpression and nvrtcCompileProgram; with PDL_RTC_LTO, and
- * for machine code of instrumented kernels, also to nvJitLinkCreate, nvJitLinkAddData and
- * nvJitLinkComplete.
+ * Maps to nvrtcCreateProgram, nvrtcAddNameExpression and nvrtcCompileProgram; for machine code of
+ * instrumented kernels, also to nvJitLinkCreate, nvJitLinkAddData and nvJitLinkComplete.
  * @param program the text's name in the compiler's messages: "sigmoid.cu"; NULL: "kernel.cu"
  * @param source the text, ended by a NUL, of at most 64 MiB
  * @param options NULL: all default

@@ -12,17 +12,11 @@
 #include "core/path_text.h"
 
 enum {
-    OLDEST = 12000,         /* nvrtcGetLTOIR, and what else is called here */
+    OLDEST = 12000,         /* the oldest that is tested */
     WITH_MINIMAL = 12040,   /* --minimal */
-    WITH_PCH = 12080,       /* --pch */
     UNSTOPPABLE = 13020,    /* from here to 13.5 at least, it may crash where it is cancelled */
     ARCHITECTURES_MAX = 256 /* more than there will be */
 };
-
-bool pdl_rtc_compiler_has_pch(const struct pdl_rtc_compiler *compiler)
-{
-    return compiler->number >= WITH_PCH;
-}
 
 bool pdl_rtc_compiler_has_minimal(const struct pdl_rtc_compiler *compiler)
 {
@@ -53,8 +47,6 @@ static pdl_status resolve(void *library, struct pdl_rtc_compiler *compiler)
         {"nvrtcGetPTX", (void **)&compiler->ptx, false},
         {"nvrtcGetCUBINSize", (void **)&compiler->cubin_size, false},
         {"nvrtcGetCUBIN", (void **)&compiler->cubin, false},
-        {"nvrtcGetLTOIRSize", (void **)&compiler->lto_size, false},
-        {"nvrtcGetLTOIR", (void **)&compiler->lto, false},
         {"nvrtcGetNumSupportedArchs", (void **)&compiler->arch_count, false},
         {"nvrtcGetSupportedArchs", (void **)&compiler->archs, false},
         {"nvrtcGetErrorString", (void **)&compiler->error_string, false},

@@ -28,8 +28,6 @@ struct pdl_rtc_compiler {
     nvrtcResult (*ptx)(nvrtcProgram program, char *ptx);
     nvrtcResult (*cubin_size)(nvrtcProgram program, size_t *size);
     nvrtcResult (*cubin)(nvrtcProgram program, char *cubin);
-    nvrtcResult (*lto_size)(nvrtcProgram program, size_t *size); /* nvrtcGetLTOIRSize */
-    nvrtcResult (*lto)(nvrtcProgram program, char *lto);
     nvrtcResult (*arch_count)(int *count);
     nvrtcResult (*archs)(int *archs);
     const char *(*error_string)(nvrtcResult result);
@@ -46,8 +44,7 @@ struct pdl_rtc_compiler {
 /* Whether it stops where the flow callback says so, and does not crash. */
 bool pdl_rtc_compiler_stops(const struct pdl_rtc_compiler *compiler);
 
-/* What --pch and --minimal need. */
-bool pdl_rtc_compiler_has_pch(const struct pdl_rtc_compiler *compiler);
+/* What --minimal needs. */
 bool pdl_rtc_compiler_has_minimal(const struct pdl_rtc_compiler *compiler);
 
 /* The compiler, opened by the first call; later calls repeat its outcome. */

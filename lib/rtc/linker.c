@@ -55,8 +55,6 @@ static pdl_status resolve(void *library, const char *path, struct pdl_rtc_linker
         {"nvJitLinkComplete", (void **)&linker->complete},
         {"nvJitLinkGetLinkedCubinSize", (void **)&linker->cubin_size},
         {"nvJitLinkGetLinkedCubin", (void **)&linker->cubin},
-        {"nvJitLinkGetLinkedPtxSize", (void **)&linker->ptx_size},
-        {"nvJitLinkGetLinkedPtx", (void **)&linker->ptx},
         {"nvJitLinkGetErrorLogSize", (void **)&linker->error_log_size},
         {"nvJitLinkGetErrorLog", (void **)&linker->error_log},
     };
@@ -93,8 +91,7 @@ static pdl_status load(void *room)
     if (library == NULL) {
         return PDL_FAIL_CALL(
             PDL_ERROR_NO_COMPILER, "dlopen", 0,
-            "nvJitLink, which PDL_RTC_LTO and machine code of instrumented kernels "
-            "need, cannot be loaded: %s",
+            "nvJitLink, which machine code of instrumented kernels needs, cannot be loaded: %s",
             why);
     }
     const pdl_status status = resolve(library, path, linker);

@@ -18,8 +18,6 @@ struct pdl_rtc_linker {
     nvJitLinkResult (*complete)(nvJitLinkHandle handle);
     nvJitLinkResult (*cubin_size)(nvJitLinkHandle handle, size_t *size);
     nvJitLinkResult (*cubin)(nvJitLinkHandle handle, void *cubin);
-    nvJitLinkResult (*ptx_size)(nvJitLinkHandle handle, size_t *size);
-    nvJitLinkResult (*ptx)(nvJitLinkHandle handle, char *ptx);
     nvJitLinkResult (*error_log_size)(nvJitLinkHandle handle, size_t *size);
     nvJitLinkResult (*error_log)(nvJitLinkHandle handle, char *log);
     int number;

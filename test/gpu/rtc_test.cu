@@ -93,7 +93,7 @@ static void a_template_runs_by_its_name(void **)
 
 static void every_output_runs(void **)
 {
-    const uint32_t outputs[] = {PDL_RTC_CUBIN, PDL_RTC_PTX, PDL_RTC_LTO};
+    const uint32_t outputs[] = {PDL_RTC_CUBIN, PDL_RTC_PTX};
     for (const uint32_t output : outputs) {
         pdl_rtc_options options = PDL_RTC_OPTIONS_INIT;
         options.output = output;
@@ -108,7 +108,7 @@ static void every_output_runs(void **)
 
 static void what_the_code_does_decides_on_overlap(void **)
 {
-    const uint32_t outputs[] = {PDL_RTC_CUBIN, PDL_RTC_PTX, PDL_RTC_LTO};
+    const uint32_t outputs[] = {PDL_RTC_CUBIN, PDL_RTC_PTX};
     const pdl_launch_desc desc = pdl_launch_desc_make(1, 32, 0, on.stream, PDL_OVERLAP_AUTO);
     for (const uint32_t output : outputs) {
         pdl_rtc_options options = PDL_RTC_OPTIONS_INIT;
@@ -134,7 +134,7 @@ static void what_the_code_does_decides_on_overlap(void **)
 static void a_chain_of_instrumented_kernels_overlaps_and_is_right(void **)
 {
     const int links = 512;
-    const uint32_t outputs[] = {PDL_RTC_CUBIN, PDL_RTC_PTX, PDL_RTC_LTO};
+    const uint32_t outputs[] = {PDL_RTC_CUBIN, PDL_RTC_PTX};
     const pdl_launch_desc desc = pdl_launch_desc_make(n / 256, 256, 0, on.stream, PDL_OVERLAP_AUTO);
     float *floats[2] = {on.floats, nullptr};
     assert_cuda(cudaMalloc(&floats[1], n * sizeof(float)));

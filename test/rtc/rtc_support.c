@@ -95,9 +95,6 @@ static nvrtcResult mock_compile(nvrtcProgram program, int count, const char *con
     if (rtc_mock.while_compiling != NULL) {
         rtc_mock.while_compiling();
     }
-    if (rtc_mock.pch_result != 0 && rtc_mock_had("--pch")) {
-        return rtc_mock.pch_result;
-    }
     return rtc_mock.compile_result;
 }
 
@@ -174,8 +171,6 @@ int rtc_mock_setup(void **state)
         .ptx = mock_code,
         .cubin_size = mock_code_size,
         .cubin = mock_code,
-        .lto_size = mock_code_size,
-        .lto = mock_code,
         .error_string = mock_error_string,
         .flow_callback = mock_flow_callback,
         .number = 13000,

@@ -37,7 +37,6 @@ void rtc_library_names_restore(void);
 struct rtc_mock {
     struct pdl_rtc_compiler table; /* what pdl_rtc_compiler_override() was given */
     nvrtcResult create_result, add_name_result, compile_result, lowered_result, code_result;
-    nvrtcResult pch_result; /* of a compilation with --pch, before compile_result */
     void (*while_compiling)(void);
     bool no_code;
     const char *log;     /* of a compilation */

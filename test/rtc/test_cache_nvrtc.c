@@ -167,23 +167,6 @@ static void a_failure_is_written_below_the_caches_folder(void **state)
     assert_int_equal(rtc_folder_count("cache/dumps", ""), 1);
 }
 
-static void an_lto_image_is_found_again(void **state)
-{
-    (void)state;
-    pdl_rtc_compiler_info info = PDL_RTC_COMPILER_INFO_INIT;
-    assert_ok(pdl_rtc_compiler_get(&info));
-    if (info.linker_version == 0) {
-        skip();
-    }
-    options.output = PDL_RTC_LTO;
-    pdl_rtc_image_destroy(image_of("extern \"C\" __global__ void k() {}"));
-    open_cache();
-    pdl_rtc_image *image = image_of("extern \"C\" __global__ void k() {}");
-    assert_int_equal(disk_hits(), 1);
-    assert_int_equal(pdl_rtc_image_output(image), PDL_RTC_CUBIN);
-    pdl_rtc_image_destroy(image);
-}
-
 #define NVRTC_TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
 
 int main(void)
@@ -193,7 +176,6 @@ int main(void)
         NVRTC_TEST(a_changed_header_changes_the_code),
         NVRTC_TEST(a_text_that_pastes_is_compiled_again_and_says_so),
         NVRTC_TEST(a_failure_is_written_below_the_caches_folder),
-        NVRTC_TEST(an_lto_image_is_found_again),
     };
     if (!rtc_have_nvrtc()) {
         return 77;

@@ -49,7 +49,7 @@ static void the_file_of_the_environment_is_the_only_one_tried(void **state)
     const struct pdl_rtc_linker *linker;
     rtc_library_name("PDL_NVJITLINK", "/nowhere/libnvJitLink.so");
     assert_refused(pdl_rtc_linker_open(&linker), PDL_ERROR_NO_COMPILER, NULL, "PDL_NVJITLINK",
-                   "/nowhere/libnvJitLink.so", "PDL_RTC_LTO");
+                   "/nowhere/libnvJitLink.so", "instrumented");
 }
 
 static void a_failure_is_kept_and_told_again(void **state)
@@ -253,17 +253,12 @@ static void a_mock_stands_in_for_a_compiler(void **state)
     assert_int_equal(info.version, 12030);
     assert_int_equal(info.linker_version, 0);
     assert_int_equal(info.newest_architecture, 120);
-    assert_int_equal(info.has_pch, 0);
     assert_int_equal(info.has_minimal, 0);
     assert_int_equal(info.has_progress, 0);
     assert_string_equal(info.path, "/mock/libnvrtc.so.13");
     rtc_mock.table.number = 12040;
     assert_ok(pdl_rtc_compiler_get(&info));
     assert_int_equal(info.has_minimal, 1);
-    assert_int_equal(info.has_pch, 0);
-    rtc_mock.table.number = 12080;
-    assert_ok(pdl_rtc_compiler_get(&info));
-    assert_int_equal(info.has_pch, 1);
     assert_int_equal(rtc_mock_teardown(state), 0);
 }
 

@@ -206,7 +206,7 @@ static void nonsense_with_a_right_checksum_is_noticed(void **state)
     } changes[] = {
         {8, 4, 1},                             /* the schema */
         {12, 4, 1},                            /* what is not used yet */
-        {BODY_VERSIONS + 8, 4, 3},             /* LTO is no output of a file */
+        {BODY_VERSIONS + 8, 4, 3},             /* there is no such output */
         {BODY_VERSIONS + 8, 4, 0},             /* nor is none */
         {BODY_VERSIONS + 12, 4, 3},            /* a kernel more */
         {BODY_VERSIONS + 12, 4, 1},            /* one less */

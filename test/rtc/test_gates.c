@@ -61,22 +61,12 @@ static void a_flag_is_refused_exactly_where_nvrtc_lacks_it(void **state)
     (void)state;
     pdl_rtc_compiler_info info = PDL_RTC_COMPILER_INFO_INIT;
     assert_ok(pdl_rtc_compiler_get(&info));
-    const struct {
-        const char *option;
-        uint32_t flag;
-        int32_t has;
-    } gates[] = {
-        {"--minimal", PDL_RTC_MINIMAL, info.has_minimal},
-        {"--pch", PDL_RTC_PCH, info.has_pch},
-    };
-    for (size_t i = 0; i < COUNT_OF(gates); i++) {
-        const pdl_rtc_options options = PDL_RTC_OPTIONS(SM90, .flags = gates[i].flag);
-        assert_int_equal(takes(gates[i].option), gates[i].has);
-        if (gates[i].has) {
-            assert_ok(compile(kernel, &options));
-        } else {
-            assert_refused(compile(kernel, &options), PDL_ERROR_COMPILER_TOO_OLD, "flags", "NVRTC");
-        }
+    const pdl_rtc_options options = PDL_RTC_OPTIONS(SM90, .flags = PDL_RTC_MINIMAL);
+    assert_int_equal(takes("--minimal"), info.has_minimal);
+    if (info.has_minimal) {
+        assert_ok(compile(kernel, &options));
+    } else {
+        assert_refused(compile(kernel, &options), PDL_ERROR_COMPILER_TOO_OLD, "flags", "NVRTC");
     }
 }
 
@@ -159,14 +149,15 @@ static void each_listed_architecture_compiles_to_code_that_is_read(void **state)
     }
 }
 
-/* LTO-IR of NVRTC's version or an older one links. An nvJitLink that is older may refuse it, and then that is said. */
+/* PTX of NVRTC's version or an older one links. An nvJitLink that is older may refuse it, and then that is said. */
 static void an_nvjitlink_that_is_too_old_is_no_fault_of_the_text(void **state)
 {
     (void)state;
     if (linker == NULL) {
         skip();
     }
-    const pdl_status status = compile(kernel, &PDL_RTC_OPTIONS(SM90, .output = PDL_RTC_LTO));
+    const pdl_instrument_options instrument = PDL_INSTRUMENT_OPTIONS_INIT;
+    const pdl_status status = compile(kernel, &PDL_RTC_OPTIONS(SM90, .instrument = &instrument));
     if (linker->number >= compiler->number || status == PDL_SUCCESS) {
         assert_ok(status);
         assert_memory_equal(pdl_rtc_image_code(compiled, NULL), "\177ELF", 4);

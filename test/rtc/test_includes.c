@@ -143,19 +143,21 @@ static void has_include_is_looked_for(void **state)
     assert_string_equal(find_in("#if defined(__has_include) && __has_include ( \"x.h\" )\n#endif"),
                         "-x.h -a/x.h -b/x.h");
     assert_null(found.unknown);
-    assert_string_equal(find_in("#ifdef __has_include\n#endif\nint my__has_include(int);"), "");
+    assert_string_equal(find_in("#ifdef __has_include\n#endif\nint include(int);"), "");
     assert_null(found.unknown);
 }
 
 static void macros_of_has_include_are_followed(void **state)
 {
     (void)state;
-    write_file("a/has.h", "#define HAS(X) __has_include(X)\n#define HAS2(X) HAS(X)\n");
-    write_file("a/use.h", "#if HAS2(<x.h>)\n#endif\n");
+    write_file("a/has.h", "#define X_HAS_INCLUDE(X) __has_include(X)\n"
+                          "#define has_include2(X) X_HAS_INCLUDE(X)\n");
+    write_file("a/use.h", "#if has_include2(<x.h>)\n#endif\n");
     assert_string_equal(find_in("#include <use.h>\n#include <has.h>\n"),
                         "+a/use.h +a/has.h -a/x.h -b/x.h");
     assert_null(found.unknown);
-    (void)find_in("#define HAS(X) __has_include(X)\n#define NAME <x.h>\n#if HAS(NAME)\n#endif\n");
+    (void)find_in("#define X_HAS_INCLUDE(X) __has_include(X)\n#define NAME <x.h>\n"
+                  "#if X_HAS_INCLUDE(NAME)\n#endif\n");
     assert_non_null(found.unknown);
 }
 
@@ -281,23 +283,29 @@ static void what_macros_make_of_has_include_is_unknown(void **state)
 {
     (void)state;
     static const char *const texts[] = {
+        "#define HAS(x) __has_include(x)\n#if HAS(<x.h>)\n#endif",
+        "#define H __has_include\n#if H(<x.h>)\n#endif",
+        "#define HAS_X __has_include(\"x.h\")\n#if HAS_X\n#endif",
         "#define P (<x.h>)\n#if __has_include P\n#endif",
         "#define C(a, b) a##b\n#if C(__has_, include)(<x.h>)\n#endif",
         "#define C(a, b) a %:%: b\n#if C(_, _has_include)(<x.h>)\n#endif",
         "#define C(a, b) a #\\\n# b\n#if C(__has_i, nclude)(<x.h>)\n#endif",
         "#define A __has_\n#define C(a, b) a##b\n#define D(a) C(a, include)\nint i = D(A)(<x.h>);",
         "#define C(a, b, c, d, e) a##b##c##d##e\n#if C(_, _, has, _in, clude)(<x.h>)\n#endif",
-        "#define HAS(x) __has_include(x)\n#define C(a, b) a##b\n#if C(HA, S)(<x.h>)\n#endif",
-        "#define H25(x) __has_include(x)\n#define C(a, b) a##b\n#if C(H, 25)(<x.h>)\n#endif",
+        "#define HAS_INCLUDE(x) __has_include(x)\n#define C(a, b) a##b\n#if C(HAS_, "
+        "INCLUDE)(<x.h>)\n#endif",
+        "#define HAS_INCLUDE25(x) __has_include(x)\n#define C(a, b) a##b\n#if C(HAS_INCLUDE, "
+        "25)(<x.h>)\n#endif",
         "#define APPLY(f, x) f(x)\n#if APPLY(__has_include, <x.h>)\n#endif",
         "#define H(a, b) __has_include(b)\n#if H(<y.h>, <x.h>)\n#endif",
         "#define H(x) __has_include\n#if H(<y.h>)(<x.h>)\n#endif",
         "#define H __has_include (\n#if H <x.h>)\n#endif",
         "#define H(x) __has_include(<x.h>)\n#if H(y)\n#endif",
-        "#define y x\n#define H(a) __has_include(a)\n#if H(<y.h>)\n#endif",
+        "#define y x\n#define H(a) __has_include(a)\n#if HAS_INCLUDE(<y.h>)\n#endif",
         "#define H __has_include(<y.h>)\n#define y x\n#if H\n#endif",
-        "#define H(a) __has_include(a)\n#if H(<x/**/.h>)\n#endif",
-        "#define H(a) __has_include(a)\n#if H(<__CUDACC_VER_MAJOR__/x.h>)\n#endif",
+        "#define HAS_INCLUDE(a) __has_include(a)\n#if HAS_INCLUDE(<x/**/.h>)\n#endif",
+        "#define HAS_INCLUDE(a) __has_include(a)\n#if "
+        "HAS_INCLUDE(<__CUDACC_VER_MAJOR__/x.h>)\n#endif",
         "#if __has_include(\n<x.h>)\n#endif",
         "#pragma unroll __has_include(NAME)",
         "#define D defined __has_include (NAME)",
@@ -314,8 +322,8 @@ static void what_macros_make_of_has_include_is_unknown(void **state)
         "#define J(a, b) a##b\n#define K() J\nint i = K()(__has_, include)(<x.h>);",
         "#define J(a, b) a##b\nint i = J(R\"()\", x) + J(__has_, include)(<x.h>);",
         /* Some are numbers that the compiler knows. */
-        "#define H9(x) __has_include(x)\n#define J(a, b) a##b\n#define K(a, b) J(a, b)\n"
-        "int i =\n\n\n\n\nK(H, __LINE__)(<x.h>);",
+        "#define has_include9(x) __has_include(x)\n#define J(a, b) a##b\n#define K(a, b) J(a, b)\n"
+        "int i =\n\n\n\n\nK(has_include, __LINE__)(<x.h>);",
         /* `defined` may become the name of a macro. */
         "#define J(a) x##a\n#define xdefined(a, ...) __VA_ARGS__##a(<x.h>)\n"
         "#if J(defined(__has_include))\n#endif",
@@ -329,13 +337,24 @@ static void what_macros_make_of_has_include_is_unknown(void **state)
     }
 }
 
+/* The name to compare with is found last, and the words in the order in which the texts are read. */
+static void words_of_several_texts_are_pasted_too(void **state)
+{
+    (void)state;
+    write_file("m.h", "#define C(a, b) a##b\n#define D(a, b) C(a, b)\n#define A INCLUDE\n"
+                      "#define X_HAS_INCLUDE(x) __has_include(x)\n");
+    (void)find_in("#include \"m.h\"\nint i = D(X_HAS_, A)(NAME);");
+    assert_non_null(found.unknown);
+}
+
 static void has_include_that_macros_leave_as_it_is_is_followed(void **state)
 {
     (void)state;
     static const char *const texts[] = {
-        "#define _HAS(_X) __has_include(_X)\n#if defined(__has_include) && _HAS(<x.h>)\n#endif",
-        "#define H __has_include // x\n#define G H\n#if G /* */ (<x.h>)\n#endif",
-        "#define H(...) (1 && __has_include( __VA_ARGS__ ))\n#if H( <x.h> )\n#endif",
+        "#define _HAS_INCLUDE(_X) __has_include(_X)\n"
+        "#if defined(__has_include) && _HAS_INCLUDE(<x.h>)\n#endif",
+        "#define has_include(...) (1 && __has_include( __VA_ARGS__ ))\n"
+        "#if has_include( <x.h> )\n#endif",
         "#define H __has_include(<x.h>)\n#if H\n#endif",
         "#define C(a, b) a##b\n#define S(x) #x\nint __has_, inc;\n#include <x.h>",
         "#ifdef __has_include_next\n#error no __has_include here\n#endif\n#include <x.h>",
@@ -352,33 +371,12 @@ static void has_include_that_macros_leave_as_it_is_is_followed(void **state)
     }
 }
 
-/* A macro may be used in any text, and looks beside that one. */
-static void a_name_in_a_macro_is_looked_for_beside_all_texts(void **state)
-{
-    (void)state;
-    static const char *const texts[] = {
-        "#define HAS_X __has_include(\"x.h\")\n#include <s/use.h>\n",
-        "#include <s/use.h>\n#define HAS_X __has_include(\"x.h\")\n",
-        "#include <s/use.h>\n#define HAS(X) __has_include(X)\n#define HAS_X HAS(\"x.h\")\n",
-    };
-    assert_int_equal(mkdir("a/s", 0700), 0);
-    write_file("a/s/use.h", "#if HAS_X\n#endif\n");
-    for (size_t i = 0; i < COUNT_OF(texts); i++) {
-        const char *line = find_in(texts[i]);
-        if (found.unknown != NULL || strstr(line, " -x.h -a/x.h") == NULL ||
-            strstr(line, " -a/s/x.h") == NULL) {
-            fail_msg("text %zu: %s", i, line);
-        }
-    }
-}
-
 static void options_define_macros_as_texts_do(void **state)
 {
     (void)state;
-    assert_string_equal(find_with("#if H(<x.h>)\n#endif", "-DH=__has_include"), "-a/x.h -b/x.h");
-    assert_null(found.unknown);
-    assert_string_equal(find_with("#if H(<x.h>)\n#endif", "-DH(x)=__has_include(x)"),
-                        "-a/x.h -b/x.h");
+    assert_string_equal(
+        find_with("#if HAS_INCLUDE(<x.h>)\n#endif", "-DHAS_INCLUDE(x)=__has_include(x)"),
+        "-a/x.h -b/x.h");
     assert_null(found.unknown);
     (void)find_with("#if H(NAME)\n#endif", "-DH=__has_include");
     assert_non_null(found.unknown);
@@ -494,7 +492,7 @@ static void long_texts_are_read_once(void **state)
         {"// #include NAME$\n", false},
         {"/* #include NAME$ */ int i;", false},
         {"int i = 1'000'$'0; // #include NAME\n", false},
-        {"#define H$(x) __has_include(x)\n#if H$(<x$.h>)\n#endif\n", true},
+        {"#define HAS_INCLUDE$(x) __has_include(x)\n#if HAS_INCLUDE$(<x$.h>)\n#endif\n", true},
         {"auto s = R\"$(\n", false},
         {"#include <x #$ /* /* ", true},
         {"#define J$(a, b) a##b /* */\n", false},
@@ -703,7 +701,9 @@ static void all_that_nvrtc_reads_is_found(void **state)
         {"k.cu", "%:include <x.h>", "a"},
         {"k.cu", "#inc\\\nlude <x.h>", "a"},
         {"k.cu", "#if __has_include(\"x.h\")\n#include <n.h>\n#endif", "b"},
-        {"k.cu", "#define HAS(X) __has_include(X)\n#if HAS(<x.h>)\n#include <x.h>\n#endif", "a"},
+        {"k.cu",
+         "#define HAS_INCLUDE(X) __has_include(X)\n#if HAS_INCLUDE(<x.h>)\n#include <x.h>\n#endif",
+         "a"},
         {"k.cu", "#include \"none.h\"", "?"},
         {"k.cu", "#if 0\n#include <x.h>\n#endif", "0"},
     };
@@ -764,8 +764,8 @@ int main(void)
         FILE_TEST(what_only_looks_computed_is_known),
         FILE_TEST(what_hides_a_directive_is_read_as_nvrtc_does),
         FILE_TEST(what_macros_make_of_has_include_is_unknown),
+        FILE_TEST(words_of_several_texts_are_pasted_too),
         FILE_TEST(has_include_that_macros_leave_as_it_is_is_followed),
-        FILE_TEST(a_name_in_a_macro_is_looked_for_beside_all_texts),
         FILE_TEST(options_define_macros_as_texts_do),
         FILE_TEST(a_name_without_a_dot_may_be_that_of_a_stdh_file),
         FILE_TEST(name_expressions_are_read_as_the_text),

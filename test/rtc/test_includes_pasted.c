@@ -131,15 +131,16 @@ static void make_asker(struct text *head, bool code, char *made)
     const uint64_t which = tame ? 1 + chance(4) : chance(8);
     const unsigned id = ++own;
     if (which == 0) { /* a macro whose name has a number that another one stands for */
-        add(head, "#define H%u_%u_%s(x) __has_include( x )\n", number, id, standard->number);
+        add(head, "#define HAS_INCLUDE%u_%u_%s(x) __has_include( x )\n", number, id,
+            standard->number);
         add(head, "#define C%u_%u(a, b) a##b\n#define D%u_%u(a, b) C%u_%u(a, b)\n", number, id,
             number, id, number, id);
         made[0] = '\0';
-        say(made, "D%u_%u(H%u_%u_, __cplusplus)", number, id, number, id);
+        say(made, "D%u_%u(HAS_INCLUDE%u_%u_, __cplusplus)", number, id, number, id);
         return;
     }
     if (which == 1) {
-        (void)snprintf(word, sizeof(word), "HAS_%u_%u", number, id);
+        (void)snprintf(word, sizeof(word), "HAS_INCLUDE_%u_%u", number, id);
         add(head, "#define %s(x) (1 && __has_include(x))\n", word);
     }
     make_word(head, word, strlen(word), tame || chance(4) == 0 ? 0 : 3, code, made);

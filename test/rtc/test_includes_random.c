@@ -15,7 +15,7 @@
 #include "rtc/request/includes.h"
 #include "rtc_support.h"
 
-enum { TEXT_SIZE = 1 << 14, MEMORY_HEADERS = 3, COMMON = 22, CHANGES = 3 };
+enum { TEXT_SIZE = 1 << 14, MEMORY_HEADERS = 3, COMMON = 20, CHANGES = 3 };
 
 /* ---- texts --------------------------------------------------------------------------------------- */
 
@@ -44,16 +44,15 @@ static const struct form {
     {ANY, "#if 0\n#elif __has_include($N) && __has_include($N)\n$K#endif\n"},
     {ANY, "#ifdef __has_include_next\n#if __has_include_next($N)\n$K#endif\n#endif\n"},
     {ANY, "__device__ int v$I = __has_include($N);\n"},
-    {ANY, "#define H$I(x) __has_include(x)\n#if H$I($N)\n$K#endif\n"},
+    {ANY, "#define HAS_INCLUDE$I(x) __has_include(x)\n#if HAS_INCLUDE$I($N)\n$K#endif\n"},
+    {ANY, "#define H$I_has_include(x) (1 && __has_include( x ))\n"
+          "#define G$I_has_include(x) H$I_has_include(x)\n#if G$I_has_include($N)\n$K#endif\n"},
     {ANY,
-     "#define H$I(x) (1 && __has_include( x ))\n#define G$I(x) H$I(x)\n#if G$I($N)\n$K#endif\n"},
-    {ANY, "#define H$I(...) __has_include(__VA_ARGS__)\n#if H$I($N)\n$K#endif\n"},
-    {ANY, "#define H$I __has_include\n#if H$I($N)\n$K#endif\n"},
-    {ANY, "#define H$I __has_include // x\n#define G$I H$I\n#if G$I ($N)\n$K#endif\n"},
+     "#define has_include$I(...) __has_include(__VA_ARGS__)\n#if has_include$I($N)\n$K#endif\n"},
     {ANY, "#define H$I __has_include($A)\n#if H$I\n$K#endif\n"},
-    {ANY, "#ifndef XH\n#define XH(x) __has_include(x)\n#endif\n"},
-    {ANY, "#ifdef XH\n#if XH($N)\n$K#endif\n#endif\n"},
-    {ANY, "#ifdef OPTION_HAS\n#if OPTION_HAS($N)\n$K#endif\n#endif\n"},
+    {ANY, "#ifndef X_HAS_INCLUDE\n#define X_HAS_INCLUDE(x) __has_include(x)\n#endif\n"},
+    {ANY, "#ifdef X_HAS_INCLUDE\n#if X_HAS_INCLUDE($N)\n$K#endif\n#endif\n"},
+    {ANY, "#ifdef OPTION_HAS_INCLUDE\n#if OPTION_HAS_INCLUDE($N)\n$K#endif\n#endif\n"},
     {ANY, "// #include $N\n"},
     {ANY, "/*\n#include M \" ' R\"( $N\n*/\n"},
     {ANY, "#if 0\n#include $N\n#endif\n"},
@@ -86,8 +85,9 @@ static const struct form {
     /* What is asked for. */
     {ANY, "$M#if __has_include(M$I)\n$K#endif\n"},
     {ANY, "#define P$I ($N)\n#if __has_include P$I\n$K#endif\n"},
-    {ANY,
-     "#define H$I(x) (1 && __has_include( x ))\n#define G$I(x) H$I(x)\n#if G$I($N)\n$K#endif\n"},
+    {ANY, "#define H$I(x) __has_include(x)\n#if H$I($N)\n$K#endif\n"},
+    {ANY, "#define H$I __has_include // x\n#define G$I H$I\n#if G$I ($N)\n$K#endif\n"},
+    {ANY, "#define HAS_INCLUDE$I __has_include\n#if HAS_INCLUDE$I($N)\n$K#endif\n"},
     {ANY, "#define H$I(a, b) __has_include(b)\n#if H$I($N, $Q)\n$K#endif\n"},
     {ANY, "#define H$I(x) __has_include\n#if H$I($N)($Q)\n$K#endif\n"},
     {ANY, "#define H$I __has_include (\n#if H$I $N)\n$K#endif\n"},
@@ -106,16 +106,16 @@ static const struct form {
     {ANY, "#define A$I __has_\n#define B$I include\n#define C$I(a, b) a##b\n#define D$I(a, b) "
           "C$I(a, b)\n"
           "#if D$I(A$I, B$I)($N)\n$K#endif\n"},
-    {ANY,
-     "#define H$I(x) __has_include(x)\n#define C$I(a, b) a##b\n#if C$I(H, $I)($N)\n$K#endif\n"},
+    {ANY, "#define HAS_INCLUDE$I(x) __has_include(x)\n#define C$I(a, b) a##b\n"
+          "#if C$I(HAS_INCLUDE, $I)($N)\n$K#endif\n"},
     {ANY, "#define C$I(a, b, c, d, e) a##b##c##d##e\n"
           "enum { e$I = C$I(__, has, _in, clu, de)($N) };\n__device__ int v$I = e$I;\n"},
     {ANY, "#define C$I(a, b) _##a##as_##b##clu\n#define D$I(a) a##de\n#define E$I(a) D$I(a)\n"
           "#if E$I(C$I(_h, in))($N)\n$K#endif\n"},
     {ANY, "#define J$I(a) x##a\n#define xdefined(a, ...) __VA_ARGS__##a($Q)\n"
           "#if J$I(defined(__has_include))\n$K#endif\n#undef xdefined\n"},
-    {ANY, "#define HA$I##_q\n#define HAS_$I(x) __has_include(x)\n#define C$I(a, b) a##b\n"
-          "#if C$I(HAS, _$I)($N)\n$K#endif\n"},
+    {ANY, "#define HA$I##_q\n#define HAS_INCLUDE_$I(x) __has_include(x)\n#define C$I(a, b) a##b\n"
+          "#if C$I(HAS_INCLUDE, _$I)($N)\n$K#endif\n"},
     /* What one text defines and another uses. */
     {ANY, "#undef XQ\n#define XQ __has_include($N)\n"},
     {ANY, "#ifdef XQ\n#if XQ\n$K#endif\n#endif\n"},
@@ -123,6 +123,7 @@ static const struct form {
     {ANY, "#ifdef XM\n#include XM\n#endif\n"},
     {ANY, "#ifdef XM\n#if __has_include(XM)\n$K#endif\n#endif\n"},
     /* What the options define. */
+    {ANY, "#ifdef OPTION_HAS\n#if OPTION_HAS($N)\n$K#endif\n#endif\n"},
     {ANY, "#ifdef OPTION_NAME\n#include OPTION_NAME\n#endif\n"},
     {ANY, "#ifdef OPTION_PASTE\n#if OPTION_PASTE(__has, _include)($N)\n$K#endif\n#endif\n"},
     {ANY, "#ifdef OPTION_PART\n#define C$I(a, b) a##b\n#define D$I(a, b) C$I(a, b)\n"
@@ -314,7 +315,7 @@ static void add_arguments(struct asked *asked)
                                             "--std=c++17", "--std=c++20"};
     static const char *const options[] = {
         "-DOPTION_NAME=<x.h>",        "-DOPTION_NAME=\"y.h\"",
-        "-DOPTION_HAS=__has_include", "-DOPTION_HAS(x)=__has_include(x)",
+        "-DOPTION_HAS=__has_include", "-DOPTION_HAS_INCLUDE(x)=__has_include(x)",
         "-DOPTION_PASTE(a,b)=a##b",   "-DOPTION_PART=__has_",
         "--pre-include=x.h",          "--pre-include=e"};
     static const char *const directories[] = {"-Ia", "-I./b", "-Ip/../a", "-I.", "-Ib/"};

@@ -45,7 +45,7 @@ static const char plain[] =
 static void every_kernel_of_every_output_waits_and_triggers_as_asked(void **state)
 {
     (void)state;
-    const uint32_t outputs[] = {PDL_RTC_PTX, PDL_RTC_CUBIN, PDL_RTC_LTO};
+    const uint32_t outputs[] = {PDL_RTC_PTX, PDL_RTC_CUBIN};
     for (size_t i = 0; i < COUNT_OF(outputs) && (i == 0 || have_linker()); i++) {
         for (int32_t wait = PDL_INSTRUMENT_ENTRY; wait <= PDL_INSTRUMENT_HOIST; wait++) {
             for (int32_t trigger = 0; trigger <= PDL_INSTRUMENT_TRIGGER_LAST_READ; trigger++) {
@@ -344,20 +344,6 @@ static nvJitLinkResult link_cubin(nvJitLinkHandle handle, void *code)
     return 0;
 }
 
-static nvJitLinkResult link_ptx_size(nvJitLinkHandle handle, size_t *size)
-{
-    (void)handle;
-    *size = strlen(rtc_mock.code);
-    return 0;
-}
-
-static nvJitLinkResult link_ptx(nvJitLinkHandle handle, char *code)
-{
-    (void)handle;
-    memcpy(code, rtc_mock.code, strlen(rtc_mock.code)); /* and no NUL */
-    return 0;
-}
-
 static nvJitLinkResult link_no_log(nvJitLinkHandle handle, size_t *size)
 {
     (void)handle;
@@ -371,8 +357,6 @@ static const struct pdl_rtc_linker mock_linker = {.create = link_create,
                                                   .complete = link_complete,
                                                   .cubin_size = link_size,
                                                   .cubin = link_cubin,
-                                                  .ptx_size = link_ptx_size,
-                                                  .ptx = link_ptx,
                                                   .error_log_size = link_no_log,
                                                   .number = 13000};
 
@@ -395,20 +379,6 @@ static void machine_code_is_made_of_the_instrumented_ptx(void **state)
     assert_string_equal(pdl_rtc_image_code(compiled, &size), "a cubin!");
     assert_int_equal(size, 9);
     assert_int_equal(pdl_rtc_image_output(compiled), PDL_RTC_CUBIN);
-    done();
-}
-
-static void lto_is_linked_to_ptx_before_it_is_instrumented(void **state)
-{
-    (void)state;
-    memset(&link_mock, 0, sizeof(link_mock));
-    pdl_rtc_linker_override(&mock_linker);
-    assert_ok(compile("", &PDL_RTC_OPTIONS(SM90, .output = PDL_RTC_LTO, INSTRUMENT(ENTRY))));
-    assert_true(rtc_mock_had("--gpu-architecture=sm_90") && rtc_mock_had("--dlink-time-opt"));
-    assert_int_equal(link_mock.links, 2);
-    assert_int_equal(link_mock.option_count, 1);
-    assert_non_null(strstr(link_mock.input, "griddepcontrol.wait;"));
-    assert_string_equal(pdl_rtc_image_code(compiled, NULL), "a cubin!");
     done();
 }
 
@@ -463,7 +433,7 @@ static void a_text_is_instrumented_or_the_call_out_of_memory(void **state)
 {
     (void)state;
     pdl_rtc_linker_override(&mock_linker);
-    for (failing_output = PDL_RTC_CUBIN; failing_output <= PDL_RTC_LTO; failing_output++) {
+    for (failing_output = PDL_RTC_CUBIN; failing_output <= PDL_RTC_PTX; failing_output++) {
         each_fails("instrument", nothing, compile_instrumented, check_compiled);
     }
 }
@@ -485,7 +455,6 @@ int main(void)
         RTC_MOCK_TEST(callers_of_an_older_version_have_no_instrumentation),
         RTC_MOCK_TEST(ptx_that_cannot_be_read_stays_and_is_in_the_log),
         RTC_MOCK_TEST(machine_code_is_made_of_the_instrumented_ptx),
-        RTC_MOCK_TEST(lto_is_linked_to_ptx_before_it_is_instrumented),
         RTC_MOCK_TEST(what_the_linker_refuses_is_an_error),
         RTC_MOCK_TEST(machine_code_needs_the_linker_and_ptx_does_not),
         RTC_MOCK_TEST(a_text_is_instrumented_or_the_call_out_of_memory),

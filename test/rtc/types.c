@@ -17,7 +17,7 @@ _Static_assert(NVRTC_SUCCESS == 0 && NVRTC_ERROR_OUT_OF_MEMORY == 1 &&
                    NVRTC_ERROR_NAME_EXPRESSION_NOT_VALID == 10,
                "lib/rtc/compile/job.h has these numbers");
 _Static_assert(NVJITLINK_SUCCESS == 0 && NVJITLINK_ERROR_UNRECOGNIZED_OPTION == 1 &&
-                   NVJITLINK_INPUT_PTX == 2 && NVJITLINK_INPUT_LTOIR == 3,
+                   NVJITLINK_INPUT_PTX == 2,
                "lib/rtc/compile/link.c has these");
 
 /* The signatures of compiler.h, with the toolkit's types. */
@@ -37,8 +37,6 @@ SAME(nvrtcGetPTXSize, nvrtcResult (*)(nvrtcProgram, size_t *));
 SAME(nvrtcGetPTX, nvrtcResult (*)(nvrtcProgram, char *));
 SAME(nvrtcGetCUBINSize, nvrtcResult (*)(nvrtcProgram, size_t *));
 SAME(nvrtcGetCUBIN, nvrtcResult (*)(nvrtcProgram, char *));
-SAME(nvrtcGetLTOIRSize, nvrtcResult (*)(nvrtcProgram, size_t *));
-SAME(nvrtcGetLTOIR, nvrtcResult (*)(nvrtcProgram, char *));
 SAME(nvrtcGetNumSupportedArchs, nvrtcResult (*)(int *));
 SAME(nvrtcGetSupportedArchs, nvrtcResult (*)(int *));
 SAME(nvrtcGetErrorString, const char *(*)(nvrtcResult));
@@ -49,7 +47,5 @@ SAME(nvJitLinkAddData,
 SAME(nvJitLinkComplete, nvJitLinkResult (*)(nvJitLinkHandle));
 SAME(nvJitLinkGetLinkedCubinSize, nvJitLinkResult (*)(nvJitLinkHandle, size_t *));
 SAME(nvJitLinkGetLinkedCubin, nvJitLinkResult (*)(nvJitLinkHandle, void *));
-SAME(nvJitLinkGetLinkedPtxSize, nvJitLinkResult (*)(nvJitLinkHandle, size_t *));
-SAME(nvJitLinkGetLinkedPtx, nvJitLinkResult (*)(nvJitLinkHandle, char *));
 SAME(nvJitLinkGetErrorLogSize, nvJitLinkResult (*)(nvJitLinkHandle, size_t *));
 SAME(nvJitLinkGetErrorLog, nvJitLinkResult (*)(nvJitLinkHandle, char *));

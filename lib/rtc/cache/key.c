@@ -2,7 +2,75 @@
 #include "rtc/cache/key.h"
 
 #include "core/error.h"
-#include "rtc/request/inputs.h"
+#include "rtc/request/embedded.h"
+
+static void add_headers(struct pdl_rtc_sequence *sequence, const pdl_rtc_header *headers,
+                        size_t count)
+{
+    pdl_rtc_sequence_number(sequence, count);
+    for (size_t i = 0; i < count; i++) {
+        pdl_rtc_sequence_text(sequence, headers[i].name);
+        pdl_rtc_sequence_text(sequence, headers[i].text);
+    }
+}
+
+static void add_texts(struct pdl_rtc_sequence *sequence, const char *const *texts, size_t count)
+{
+    pdl_rtc_sequence_number(sequence, count);
+    for (size_t i = 0; i < count; i++) {
+        pdl_rtc_sequence_text(sequence, texts[i]);
+    }
+}
+
+/* Those that are there: their paths, which the compiler puts into what it makes, and what they hold. A file
+ * that is not there shows by what is read in its place. */
+static void add_dependencies(struct pdl_rtc_sequence *sequence,
+                             const struct pdl_rtc_dependencies *dependencies)
+{
+    for (size_t i = 0; i < dependencies->count; i++) {
+        const struct pdl_rtc_dependency *dependency = &dependencies->items[i];
+        if (dependency->present) {
+            pdl_rtc_sequence_text(sequence, dependency->path);
+            pdl_rtc_sequence_hash(sequence, dependency->content);
+            pdl_rtc_sequence_hash(sequence, dependency->check);
+            if (dependency->twin != 0) {
+                pdl_rtc_sequence_number(sequence, dependency->twin);
+            }
+        }
+    }
+}
+
+/* All of it: a field that is not here would give two kernels one key. */
+_Static_assert(sizeof(pdl_instrument_options) == 48, "add_instrument() adds each field");
+
+static void add_instrument(struct pdl_rtc_sequence *sequence, const pdl_instrument_options *options)
+{
+    pdl_rtc_sequence_number(sequence, pdl_instrument_revision());
+    pdl_rtc_sequence_number(sequence, options->flags);
+    pdl_rtc_sequence_number(sequence, (uint64_t)options->wait);
+    pdl_rtc_sequence_number(sequence, (uint64_t)options->trigger);
+    add_texts(sequence, options->constant_params, options->constant_param_count);
+    add_texts(sequence, options->kernels, options->kernel_count);
+}
+
+/* All that a compilation reads. */
+static void add_inputs(struct pdl_rtc_sequence *sequence, const struct pdl_rtc_request *request,
+                       const struct pdl_rtc_dependencies *dependencies)
+{
+    pdl_rtc_sequence_number(sequence, request->output);
+    const uint64_t instruments = (uint64_t)pdl_rtc_request_instruments(request) << 32;
+    pdl_rtc_sequence_number(sequence, instruments | (request->flags & ~(uint32_t)PDL_RTC_NO_CACHE));
+    if (instruments != 0) {
+        add_instrument(sequence, &request->instrument);
+    }
+    pdl_rtc_sequence_text(sequence, request->target);
+    add_texts(sequence, (const char *const *)request->arguments.items, request->arguments.count);
+    pdl_rtc_sequence_text(sequence, request->program);
+    pdl_rtc_sequence_add(sequence, request->source, request->source_size);
+    add_headers(sequence, request->headers, request->header_count);
+    add_headers(sequence, pdl_rtc_embedded, PDL_RTC_EMBEDDED);
+    add_dependencies(sequence, dependencies);
+}
 
 static uint64_t identify(const struct pdl_rtc_compiler *compiler,
                          const struct pdl_rtc_linker *linker)
@@ -26,8 +94,8 @@ pdl_status pdl_rtc_key_make(const struct pdl_rtc_request *request,
         return PDL_NO_MEMORY();
     }
     pdl_rtc_sequence_number(sequence, PDL_RTC_SCHEMA);
-    pdl_rtc_inputs_add_texts(sequence, request->names, request->name_count);
-    pdl_rtc_inputs_add(sequence, request, request->source_size, dependencies);
+    add_texts(sequence, request->names, request->name_count);
+    add_inputs(sequence, request, dependencies);
     pdl_rtc_sequence_end(sequence, &key->text, &key->check);
     key->compilers = compiler != NULL ? identify(compiler, linker) : 0;
     return PDL_SUCCESS;

@@ -13,12 +13,10 @@ enum { BUCKETS = 4096 };
 
 struct answer {
     struct answer *next; /* does not change once it can be reached */
-    uint64_t hash;
+    struct pdl_rtc_question question;
     pdl_kernel *kernel;
     struct pdl_rtc_dependencies dependencies;
     atomic_bool stale;
-    size_t count;
-    size_t sizes[]; /* `count` of them, and then the bytes of the pieces */
 };
 
 struct pdl_rtc_memory {
@@ -30,151 +28,109 @@ struct pdl_rtc_memory {
  * Questions
  * ---------------------------------------------------------------------------------------------- */
 
-static bool add_text(struct pdl_rtc_question *question, const char *text)
+/* Counts, and writes where there are bytes to write to. */
+struct writer {
+    unsigned char *bytes;
+    size_t at;
+    bool whole; /* there was no NULL */
+};
+
+static void put(struct writer *writer, const void *bytes, size_t size)
 {
-    if (text == NULL) {
-        return false;
+    if (writer->bytes != NULL && size > 0) {
+        memcpy(writer->bytes + writer->at, bytes, size);
     }
-    question->pieces[question->count++] = (struct pdl_rtc_piece){text, strlen(text)};
-    return true;
+    writer->at += size;
 }
 
-static bool add_texts(struct pdl_rtc_question *question, const char *const *texts, size_t count)
+static void put_number(struct writer *writer, uint64_t number)
 {
-    bool whole = true;
-    for (size_t i = 0; whole && i < count; i++) {
-        whole = add_text(question, texts[i]);
-    }
-    return whole;
+    put(writer, &number, sizeof(number));
 }
 
-static bool add_options(struct pdl_rtc_question *question, const pdl_rtc_options *options,
-                        const pdl_instrument_options *instrument)
+static void put_text(struct writer *writer, const char *text)
 {
-    bool whole = options->target == NULL || add_text(question, options->target);
-    whole = whole && add_texts(question, options->arguments, options->argument_count) &&
-            add_texts(question, options->names, options->name_count) &&
-            add_texts(question, instrument->constant_params, instrument->constant_param_count) &&
-            add_texts(question, instrument->kernels, instrument->kernel_count);
-    for (size_t i = 0; whole && i < options->header_count; i++) {
-        whole = add_text(question, options->headers[i].name) &&
-                add_text(question, options->headers[i].text);
+    writer->whole = writer->whole && text != NULL;
+    if (writer->whole) {
+        put(writer, text, strlen(text) + 1);
     }
-    return whole;
 }
 
-static bool lists_are_there(const pdl_rtc_options *options)
+static void put_texts(struct writer *writer, const char *const *texts, uint64_t count)
 {
-    return (options->argument_count == 0 || options->arguments != NULL) &&
-           (options->name_count == 0 || options->names != NULL) &&
-           (options->header_count == 0 || options->headers != NULL);
+    writer->whole = writer->whole && count <= PDL_RTC_COUNT_MAX && (count == 0 || texts != NULL);
+    put_number(writer, count);
+    for (uint64_t i = 0; writer->whole && i < count; i++) {
+        put_text(writer, texts[i]);
+    }
+}
+
+static void put_question(struct writer *writer, const char *source, const char *name,
+                         const pdl_rtc_options *options, const pdl_instrument_options *instrument,
+                         int device)
+{
+    const bool named = options->target != NULL;
+    put_text(writer, source);
+    put_text(writer, name);
+    put_number(writer, named ? UINT64_MAX : (uint64_t)(int64_t)device + 1);
+    put_text(writer, named ? options->target : "");
+    put_number(writer, (uint64_t)options->output << 32 | options->flags);
+    put_texts(writer, options->arguments, options->argument_count);
+    put_texts(writer, options->names, options->name_count);
+    put_number(writer, (uint64_t)instrument->size << 32 | instrument->flags);
+    put_number(writer, (uint64_t)(uint32_t)instrument->wait << 32 | (uint32_t)instrument->trigger);
+    put_texts(writer, instrument->constant_params, instrument->constant_param_count);
+    put_texts(writer, instrument->kernels, instrument->kernel_count);
+    writer->whole = writer->whole && options->header_count <= PDL_RTC_COUNT_MAX &&
+                    (options->header_count == 0 || options->headers != NULL);
+    for (size_t i = 0; writer->whole && i < options->header_count; i++) {
+        put_text(writer, options->headers[i].name);
+        put_text(writer, options->headers[i].text);
+    }
 }
 
 bool pdl_rtc_question_make(struct pdl_rtc_question *question, const char *source, const char *name,
                            const pdl_rtc_options *options, int device)
 {
     pdl_instrument_options instrument;
-    question->pieces = question->room;
-    question->count = 1;
-    if (!lists_are_there(options) || options->argument_count > PDL_RTC_COUNT_MAX ||
-        options->name_count > PDL_RTC_COUNT_MAX || options->header_count > PDL_RTC_COUNT_MAX ||
-        pdl_rtc_request_instrument(options, &instrument) != PDL_SUCCESS) {
+    if (pdl_rtc_request_instrument(options, &instrument) != PDL_SUCCESS) {
         return false;
     }
-    const size_t most = 4 + options->argument_count + options->name_count +
-                        2 * options->header_count + instrument.constant_param_count +
-                        instrument.kernel_count;
-    if (most > PDL_RTC_QUESTION_ROOM) {
-        question->pieces = malloc(most * sizeof(*question->pieces));
-        if (question->pieces == NULL) {
-            return false;
-        }
-    }
-    const int64_t numbers[PDL_RTC_QUESTION_NUMBERS] = {options->target != NULL ? -2 : device,
-                                                       (int64_t)options->output,
-                                                       (int64_t)options->flags,
-                                                       (int64_t)options->argument_count,
-                                                       (int64_t)options->name_count,
-                                                       (int64_t)options->header_count,
-                                                       (int64_t)instrument.size << 32 |
-                                                           instrument.flags,
-                                                       instrument.wait,
-                                                       instrument.trigger,
-                                                       (int64_t)instrument.constant_param_count,
-                                                       (int64_t)instrument.kernel_count};
-    memcpy(question->numbers, numbers, sizeof(numbers));
-    question->pieces[0] = (struct pdl_rtc_piece){question->numbers, sizeof(question->numbers)};
-    if (!add_text(question, source) || !add_text(question, name) ||
-        !add_options(question, options, &instrument)) {
-        pdl_rtc_question_free(question);
+    struct writer counter = {.whole = true};
+    put_question(&counter, source, name, options, &instrument, device);
+    struct writer writer = {.whole = counter.whole,
+                            .bytes = counter.whole ? malloc(counter.at) : NULL};
+    if (writer.bytes == NULL) {
         return false;
     }
-    question->hash = 0;
-    for (size_t i = 0; i < question->count; i++) {
-        question->hash =
-            pdl_rtc_hash_short(question->pieces[i].bytes, question->pieces[i].size, question->hash);
-    }
+    put_question(&writer, source, name, options, &instrument, device);
+    *question = (struct pdl_rtc_question){writer.bytes, writer.at,
+                                          pdl_rtc_hash_short(writer.bytes, writer.at, 0)};
     return true;
 }
 
 void pdl_rtc_question_free(struct pdl_rtc_question *question)
 {
-    if (question->pieces != question->room) {
-        free(question->pieces);
-    }
-    question->pieces = question->room;
-    question->count = 0;
+    free(question->bytes);
+    *question = (struct pdl_rtc_question){0};
 }
 
 /* ------------------------------------------------------------------------------------------------
  * Answers
  * ---------------------------------------------------------------------------------------------- */
 
-static struct answer *make_answer(const struct pdl_rtc_question *question)
-{
-    size_t size = sizeof(struct answer) + question->count * sizeof(size_t);
-    for (size_t i = 0; i < question->count; i++) {
-        size += question->pieces[i].size;
-    }
-    struct answer *made = malloc(size);
-    if (made == NULL) {
-        return NULL;
-    }
-    unsigned char *bytes = (unsigned char *)(made->sizes + question->count);
-    made->hash = question->hash;
-    made->count = question->count;
-    atomic_init(&made->stale, false);
-    for (size_t i = 0; i < question->count; i++) {
-        const struct pdl_rtc_piece *piece = &question->pieces[i];
-        made->sizes[i] = piece->size;
-        if (piece->size > 0) {
-            memcpy(bytes, piece->bytes, piece->size);
-        }
-        bytes += piece->size;
-    }
-    return made;
-}
-
 static void free_answer(struct answer *answer)
 {
+    pdl_rtc_question_free(&answer->question);
     pdl_rtc_includes_free(&answer->dependencies);
     free(answer);
 }
 
 static bool is_answer(const struct answer *answer, const struct pdl_rtc_question *question)
 {
-    if (answer->hash != question->hash || answer->count != question->count) {
-        return false;
-    }
-    const unsigned char *bytes = (const unsigned char *)(answer->sizes + answer->count);
-    for (size_t i = 0; i < question->count; i++) {
-        const struct pdl_rtc_piece *piece = &question->pieces[i];
-        if (answer->sizes[i] != piece->size || memcmp(bytes, piece->bytes, piece->size) != 0) {
-            return false;
-        }
-        bytes += piece->size;
-    }
-    return !atomic_load_explicit(&answer->stale, memory_order_relaxed);
+    return answer->question.hash == question->hash && answer->question.size == question->size &&
+           memcmp(answer->question.bytes, question->bytes, question->size) == 0 &&
+           !atomic_load_explicit(&answer->stale, memory_order_relaxed);
 }
 
 static _Atomic(struct answer *) *bucket_of(struct pdl_rtc_memory *memory, uint64_t hash)
@@ -206,25 +162,28 @@ pdl_kernel *pdl_rtc_memory_find(struct pdl_rtc_memory *memory,
     return answer->kernel;
 }
 
-void pdl_rtc_memory_add(struct pdl_rtc_memory *memory, const struct pdl_rtc_question *question,
+void pdl_rtc_memory_add(struct pdl_rtc_memory *memory, struct pdl_rtc_question *question,
                         struct pdl_rtc_dependencies *dependencies, pdl_kernel *kernel)
 {
-    struct answer *made = make_answer(question);
+    struct answer *made = calloc(1, sizeof(*made));
     if (made == NULL) {
         return;
     }
+    atomic_init(&made->stale, false);
     made->kernel = kernel;
+    made->question = *question;
     made->dependencies = *dependencies;
+    *question = (struct pdl_rtc_question){0};
     *dependencies = (struct pdl_rtc_dependencies){0};
     pdl_lock_take(&memory->lock);
-    struct answer *other = find(memory, question);
+    struct answer *other = find(memory, &made->question);
     if (other != NULL && other->kernel == kernel) {
         free_answer(made); /* another thread was faster */
     } else {
         if (other != NULL) {
             atomic_store_explicit(&other->stale, true, memory_order_relaxed);
         }
-        _Atomic(struct answer *) *bucket = bucket_of(memory, made->hash);
+        _Atomic(struct answer *) *bucket = bucket_of(memory, made->question.hash);
         made->next = atomic_load_explicit(bucket, memory_order_relaxed);
         atomic_store_explicit(bucket, made, memory_order_release);
     }

@@ -6,20 +6,11 @@
 
 #include "rtc/request/includes.h"
 
-/* What was asked, in pieces that are the caller's. */
-struct pdl_rtc_piece {
-    const void *bytes;
-    size_t size;
-};
-
-enum { PDL_RTC_QUESTION_NUMBERS = 11, PDL_RTC_QUESTION_ROOM = 32 };
-
+/* What was asked, as bytes in which different questions differ. */
 struct pdl_rtc_question {
-    struct pdl_rtc_piece *pieces;
-    size_t count;
+    unsigned char *bytes;
+    size_t size;
     uint64_t hash;
-    int64_t numbers[PDL_RTC_QUESTION_NUMBERS]; /* the first piece */
-    struct pdl_rtc_piece room[PDL_RTC_QUESTION_ROOM];
 };
 
 /* `device` stands for a target that is not named: its ordinal, -1 without a context. False where there is
@@ -37,8 +28,8 @@ void pdl_rtc_memory_free(struct pdl_rtc_memory *memory);
 pdl_kernel *pdl_rtc_memory_find(struct pdl_rtc_memory *memory,
                                 const struct pdl_rtc_question *question);
 
-/* Remembers a kernel, and takes the dependencies over. Does nothing without memory. */
-void pdl_rtc_memory_add(struct pdl_rtc_memory *memory, const struct pdl_rtc_question *question,
+/* Remembers a kernel, and takes question and dependencies over. Does nothing without memory. */
+void pdl_rtc_memory_add(struct pdl_rtc_memory *memory, struct pdl_rtc_question *question,
                         struct pdl_rtc_dependencies *dependencies, pdl_kernel *kernel);
 
 #endif /* PDL_RTC_MEMORY_H */

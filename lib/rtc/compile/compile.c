@@ -10,7 +10,6 @@
 #include "core/sized.h"
 #include "rtc/compile/job.h"
 #include "rtc/compile/log.h"
-#include "rtc/compile/pch.h"
 #include "rtc/request/embedded.h"
 
 /* ---- what NVRTC is given -------------------------------------------------------------------- */
@@ -43,16 +42,12 @@ static pdl_status check_flags(const struct pdl_rtc_job *job)
 {
     const struct pdl_rtc_compiler *compiler = job->compiler;
     const uint32_t flags = job->request->flags;
-    const char *missing = NULL;
-    if ((flags & PDL_RTC_PCH) != 0 && !pdl_rtc_compiler_has_pch(compiler)) {
-        missing = "--pch, which 12.8";
-    } else if ((flags & PDL_RTC_MINIMAL) != 0 && !pdl_rtc_compiler_has_minimal(compiler)) {
-        missing = "--minimal, which 12.4";
+    if ((flags & PDL_RTC_MINIMAL) != 0 && !pdl_rtc_compiler_has_minimal(compiler)) {
+        return PDL_FAIL_FIELD(PDL_ERROR_COMPILER_TOO_OLD, "flags",
+                              "NVRTC %d.%d has no --minimal, which 12.4 has",
+                              compiler->number / 1000, compiler->number % 1000 / 10);
     }
-    return missing == NULL
-               ? PDL_SUCCESS
-               : PDL_FAIL_FIELD(PDL_ERROR_COMPILER_TOO_OLD, "flags", "NVRTC %d.%d has no %s has",
-                                compiler->number / 1000, compiler->number % 1000 / 10, missing);
+    return PDL_SUCCESS;
 }
 
 static bool is_the_callers(const struct pdl_rtc_request *request, const char *name)
@@ -137,16 +132,12 @@ static pdl_status take_log(const struct pdl_rtc_job *job)
 /* What NVRTC makes; machine code of instrumented kernels is made of PTX later. */
 static pdl_rtc_output code_form(const struct pdl_rtc_request *request)
 {
-    return pdl_rtc_request_instruments(request) && request->output == PDL_RTC_CUBIN
-               ? PDL_RTC_PTX
-               : (pdl_rtc_output)request->output;
+    return pdl_rtc_request_instruments(request) ? PDL_RTC_PTX : (pdl_rtc_output)request->output;
 }
 
-/* With a precompiled header where `pch` is on. */
-static pdl_status call_compile(struct pdl_rtc_job *job, const struct pdl_rtc_pch *pch,
-                               nvrtcResult *result)
+static pdl_status call_compile(struct pdl_rtc_job *job, nvrtcResult *result)
 {
-    enum { OWN = 7 };
+    enum { OWN = 2 };
     const struct pdl_rtc_request *request = job->request;
     char architecture[PDL_RTC_TARGET_SIZE + 32];
     size_t count = 0;
@@ -158,22 +149,14 @@ static pdl_status call_compile(struct pdl_rtc_job *job, const struct pdl_rtc_pch
     const bool virtual = code_form(request) == PDL_RTC_PTX && strncmp(target, "sm_", 3) == 0;
     (void)snprintf(architecture, sizeof(architecture), "--gpu-architecture=%s%s",
                    virtual ? "compute_" : "", virtual ? target + 3 : target);
-    options[count++] = architecture;
-    if (request->output == PDL_RTC_LTO) {
-        options[count++] = "--dlink-time-opt";
-    }
-    if (pch->on) {
-        options[count++] = "--pch";
-        options[count++] = "--pch-messages=false"; /* the name of a temporary file, in every log */
-        options[count++] = "--pch-verbose=false";
-        options[count++] = pch->option;
-    }
     if ((request->flags & PDL_RTC_MINIMAL) != 0) {
         options[count++] = "--minimal";
     }
     for (size_t i = 0; i < request->arguments.count; i++) {
         options[count++] = request->arguments.items[i];
     }
+    options[count++] =
+        architecture; /* NVRTC takes the last one, whatever the caller's options say */
     if (request->progress != NULL && job->compiler->flow_callback != NULL) {
         (void)job->compiler->flow_callback(job->program, ask_caller, job);
     }
@@ -182,33 +165,13 @@ static pdl_status call_compile(struct pdl_rtc_job *job, const struct pdl_rtc_pch
     return PDL_SUCCESS;
 }
 
-/* Creates and compiles the program. A precompiled header that cannot be written or read fails the text, as
- * an error of the text does: it is compiled again without, and that counts. */
 static pdl_status compile(struct pdl_rtc_job *job)
 {
-    struct pdl_rtc_pch pch = {0};
     nvrtcResult result = 0;
-    pdl_status status = PDL_SUCCESS;
-    if ((job->request->flags & PDL_RTC_PCH) != 0) {
-        status = pdl_rtc_pch_begin(&pch, job->request, job->compiler);
-    }
+    pdl_status status = create(job);
     if (status == PDL_SUCCESS) {
-        status = create(job);
+        status = call_compile(job, &result);
     }
-    if (status == PDL_SUCCESS) {
-        status = call_compile(job, &pch, &result);
-    }
-    bool good = status == PDL_SUCCESS && result == 0;
-    if (status == PDL_SUCCESS && result != 0 && pch.on &&
-        !atomic_load_explicit(&job->cancelled, memory_order_relaxed)) {
-        (void)job->compiler->destroy(&job->program);
-        status = create(job);
-        if (status == PDL_SUCCESS) {
-            status = call_compile(job, &(struct pdl_rtc_pch){0}, &result);
-        }
-        good = result != 0 && !pch.making; /* the text is at fault, and not what was there before */
-    }
-    pdl_rtc_pch_end(&pch, good);
     if (status == PDL_SUCCESS) {
         status = take_log(job);
     }
@@ -217,56 +180,33 @@ static pdl_status compile(struct pdl_rtc_job *job)
 
 /* ---- what comes of it ----------------------------------------------------------------------- */
 
-/* How a kind of code is got. */
-struct way {
-    const char *call;
-    nvrtcResult (*size)(nvrtcProgram program, size_t *size);
-    nvrtcResult (*get)(nvrtcProgram program, char *code);
-};
-
-static struct way way_of(const struct pdl_rtc_compiler *compiler, pdl_rtc_output form)
-{
-    switch (form) {
-    case PDL_RTC_PTX:
-        return (struct way){"nvrtcGetPTX", compiler->ptx_size, compiler->ptx};
-    case PDL_RTC_LTO:
-        return (struct way){"nvrtcGetLTOIR", compiler->lto_size, compiler->lto};
-    default:
-        return (struct way){"nvrtcGetCUBIN", compiler->cubin_size, compiler->cubin};
-    }
-}
-
 static pdl_status take_code(struct pdl_rtc_job *job)
 {
-    const struct way way = way_of(job->compiler, code_form(job->request));
-    nvrtcResult result = way.size(job->program, &job->code_size);
+    const struct pdl_rtc_compiler *compiler = job->compiler;
+    const bool ptx = code_form(job->request) == PDL_RTC_PTX;
+    const char *call = ptx ? "nvrtcGetPTX" : "nvrtcGetCUBIN";
+    nvrtcResult result =
+        (ptx ? compiler->ptx_size : compiler->cubin_size)(job->program, &job->code_size);
     if (result != 0 || job->code_size == 0) {
-        return pdl_rtc_job_fail_call(job, way.call, result);
+        return pdl_rtc_job_fail_call(job, call, result);
     }
     job->code = malloc(job->code_size);
     if (job->code == NULL) {
         return PDL_NO_MEMORY();
     }
-    result = way.get(job->program, (char *)job->code);
-    return result == 0 ? PDL_SUCCESS : pdl_rtc_job_fail_call(job, way.call, result);
+    result = (ptx ? compiler->ptx : compiler->cubin)(job->program, (char *)job->code);
+    return result == 0 ? PDL_SUCCESS : pdl_rtc_job_fail_call(job, call, result);
 }
 
 /* Makes of NVRTC's code what was asked for. */
 static pdl_status finish_code(struct pdl_rtc_job *job)
 {
-    const struct pdl_rtc_request *request = job->request;
-    pdl_rtc_output form = code_form(request);
     pdl_status status = PDL_SUCCESS;
-    if (pdl_rtc_request_instruments(request)) {
-        if (form == PDL_RTC_LTO) {
-            status = pdl_rtc_job_link(job, PDL_RTC_LTO, PDL_RTC_PTX);
-            form = PDL_RTC_PTX;
-        }
-        status = status == PDL_SUCCESS ? pdl_rtc_job_instrument(job) : status;
+    if (pdl_rtc_request_instruments(job->request)) {
+        status = pdl_rtc_job_instrument(job);
     }
-    return status == PDL_SUCCESS && pdl_rtc_request_links(request)
-               ? pdl_rtc_job_link(job, form, PDL_RTC_CUBIN)
-               : status;
+    return status == PDL_SUCCESS && pdl_rtc_request_links(job->request) ? pdl_rtc_job_link(job)
+                                                                        : status;
 }
 
 /* ---- the image ------------------------------------------------------------------------------ */
@@ -302,7 +242,7 @@ static pdl_status make_image(struct pdl_rtc_job *job, pdl_rtc_image **image)
         return PDL_NO_MEMORY();
     }
     atomic_init(&made->references, 1);
-    made->output = request->output == PDL_RTC_PTX ? PDL_RTC_PTX : PDL_RTC_CUBIN;
+    made->output = request->output;
     memcpy(made->target, request->target, sizeof(made->target));
     made->compiler_version = job->compiler->number;
     made->linker_version = job->linker != NULL ? job->linker->number : 0;
@@ -405,7 +345,6 @@ pdl_status pdl_rtc_compiler_get(pdl_rtc_compiler_info *info)
     }
     known.version = compiler->number;
     known.newest_architecture = compiler->newest;
-    known.has_pch = pdl_rtc_compiler_has_pch(compiler);
     known.has_minimal = pdl_rtc_compiler_has_minimal(compiler);
     known.has_progress = compiler->flow_callback != NULL;
     (void)snprintf(known.path, sizeof(known.path), "%.*s", (int)sizeof(known.path) - 1,

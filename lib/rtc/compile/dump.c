@@ -114,18 +114,6 @@ static void keep_newest(int folder)
 
 /* ---- the file ------------------------------------------------------------------------------- */
 
-static const char *output_name(uint32_t output)
-{
-    switch (output) {
-    case PDL_RTC_CUBIN:
-        return "cubin";
-    case PDL_RTC_PTX:
-        return "PTX";
-    default:
-        return "LTO";
-    }
-}
-
 static void write_version(FILE *file, const char *what, int number)
 {
     (void)fprintf(file, "# %s: %d.%d\n", what, number / 1000, number % 1000 / 10);
@@ -165,7 +153,7 @@ static void write_head(FILE *file, const struct pdl_rtc_request *request)
     (void)fprintf(file, "# libpdl-rtc %d.%d.%d: a compilation that failed\n", PDL_VERSION_MAJOR,
                   PDL_VERSION_MINOR, PDL_VERSION_PATCH);
     (void)fprintf(file, "# program: %s\n# target: %s\n# output: %s\n", request->program,
-                  request->target, output_name(request->output));
+                  request->target, request->output == PDL_RTC_PTX ? "PTX" : "cubin");
     if (pdl_rtc_compiler_open(&compiler) == PDL_SUCCESS) {
         write_version(file, "NVRTC", compiler->number);
         (void)fprintf(file, "# NVRTC's file: %s\n", compiler->path);
@@ -173,9 +161,8 @@ static void write_head(FILE *file, const struct pdl_rtc_request *request)
     if (pdl_rtc_request_links(request) && pdl_rtc_linker_open(&linker) == PDL_SUCCESS) {
         write_version(file, "nvJitLink", linker->number);
     }
-    (void)fprintf(file, "# flags:%s%s%s\n", (request->flags & PDL_RTC_PCH) != 0 ? " --pch" : "",
-                  (request->flags & PDL_RTC_MINIMAL) != 0 ? " --minimal" : "",
-                  (request->flags & (PDL_RTC_PCH | PDL_RTC_MINIMAL)) == 0 ? " none" : "");
+    (void)fprintf(file, "# flags: %s\n",
+                  (request->flags & PDL_RTC_MINIMAL) != 0 ? "--minimal" : "none");
     if (pdl_rtc_request_instruments(request)) {
         (void)fprintf(file, "# instrumented: pdl_instrument_wait %d, pdl_instrument_trigger %d\n",
                       (int)request->instrument.wait, (int)request->instrument.trigger);

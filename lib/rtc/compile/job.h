@@ -39,8 +39,8 @@ pdl_status pdl_rtc_job_fail_call(const struct pdl_rtc_job *job, const char *call
 /* Records PDL_ERROR_COMPILE: "FIRST ERROR OF THE LOG; all of it in FILE", and writes that file. */
 pdl_status pdl_rtc_job_fail(const struct pdl_rtc_job *job, const char *call, int result);
 
-/* Replaces the job's code, LTO-IR or PTX, by the PTX or CUBIN that nvJitLink makes of it. */
-pdl_status pdl_rtc_job_link(struct pdl_rtc_job *job, pdl_rtc_output from, pdl_rtc_output to);
+/* Replaces the job's PTX by the cubin that nvJitLink makes of it. */
+pdl_status pdl_rtc_job_link(struct pdl_rtc_job *job);
 
 /* Replaces the job's PTX by the instrumented one; the thread's log gets the kernels that are refused. */
 pdl_status pdl_rtc_job_instrument(struct pdl_rtc_job *job);

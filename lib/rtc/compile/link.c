@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Linking LTO-IR and PTX with nvJitLink. */
+/* Linking PTX with nvJitLink. */
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,7 +12,6 @@
 /* Of nvJitLink.h. */
 enum {
     JITLINK_INPUT_PTX = 2,
-    JITLINK_INPUT_LTOIR = 3,
     JITLINK_UNRECOGNIZED_OPTION = 1,
     JITLINK_INCOMPATIBLE_OPTIONS = 11,
     JITLINK_OUTDATED_LIBRARY = 14,
@@ -20,51 +19,25 @@ enum {
     JITLINK_UNSUPPORTED_ARCH = 17
 };
 
-/* What nvJitLink calls those options of NVRTC that are about making machine code, which it does here. */
-static const struct {
-    const char *nvrtc;
-    const char *jitlink[4];
-    bool lto; /* it is about making PTX, which is made of LTO-IR alone */
-} link_options[] = {
-    {"--ftz=true", {"-ftz=1"}, true},
-    {"--ftz=false", {"-ftz=0"}, true},
-    {"--prec-sqrt=true", {"-prec-sqrt=1"}, true},
-    {"--prec-sqrt=false", {"-prec-sqrt=0"}, true},
-    {"--prec-div=true", {"-prec-div=1"}, true},
-    {"--prec-div=false", {"-prec-div=0"}, true},
-    {"--fmad=true", {"-fma=1"}, true},
-    {"--fmad=false", {"-fma=0"}, true},
-    {"--use_fast_math", {"-ftz=1", "-prec-sqrt=0", "-prec-div=0", "-fma=1"}, true},
-    {"-use_fast_math", {"-ftz=1", "-prec-sqrt=0", "-prec-div=0", "-fma=1"}, true},
-    {"--generate-line-info", {"-lineinfo"}, false},
-    {"-lineinfo", {"-lineinfo"}, false},
-    {"--device-debug", {"-g"}, false},
-    {"-G", {"-g"}, false},
-};
-enum { LINK_OPTIONS = sizeof(link_options) / sizeof(link_options[0]) };
-
-/* Puts an option of NVRTC's into nvJitLink's; `made` has those that were allocated. */
-static bool translate(const char *argument, bool lto, const char **options, size_t *count,
-                      char **made, size_t *made_count)
+/* Puts an option of NVRTC's that is about making machine code of PTX into nvJitLink's. `*made` is one that
+ * was allocated. False without memory. */
+static bool translate(const char *argument, const char **options, size_t *count, char **made)
 {
     static const char registers[] = "--maxrregcount=";
     static const char ptxas[] = "--ptxas-options=";
-    for (size_t i = 0; i < LINK_OPTIONS; i++) {
-        if (strcmp(argument, link_options[i].nvrtc) == 0 && (lto || !link_options[i].lto)) {
-            for (size_t j = 0; j < 4 && link_options[i].jitlink[j] != NULL; j++) {
-                options[(*count)++] = link_options[i].jitlink[j];
-            }
-        }
-    }
-    if (strncmp(argument, registers, sizeof(registers) - 1) == 0) {
+    *made = NULL;
+    if (strcmp(argument, "--generate-line-info") == 0 || strcmp(argument, "-lineinfo") == 0) {
+        options[(*count)++] = "-lineinfo";
+    } else if (strcmp(argument, "--device-debug") == 0 || strcmp(argument, "-G") == 0) {
+        options[(*count)++] = "-g";
+    } else if (strncmp(argument, registers, sizeof(registers) - 1) == 0) {
         options[(*count)++] = argument + 1; /* -maxrregcount=N */
     } else if (strncmp(argument, ptxas, sizeof(ptxas) - 1) == 0) {
-        char *option = NULL;
-        if (asprintf(&option, "-Xptxas=%s", argument + sizeof(ptxas) - 1) < 0) {
+        if (asprintf(made, "-Xptxas=%s", argument + sizeof(ptxas) - 1) < 0) {
+            *made = NULL;
             return false;
         }
-        made[(*made_count)++] = option;
-        options[(*count)++] = option;
+        options[(*count)++] = *made;
     }
     return true;
 }
@@ -120,11 +93,9 @@ static pdl_status fail_link(const struct pdl_rtc_job *job, nvJitLinkHandle handl
 }
 
 /* Replaces the job's code by what it becomes. */
-static pdl_status link_with(struct pdl_rtc_job *job, pdl_rtc_output from, pdl_rtc_output to,
-                            const char **options, size_t count)
+static pdl_status link_with(struct pdl_rtc_job *job, const char **options, size_t count)
 {
     const struct pdl_rtc_linker *linker = job->linker;
-    const bool ptx = to == PDL_RTC_PTX;
     nvJitLinkHandle handle = NULL;
     unsigned char *code = NULL;
     size_t size = 0;
@@ -133,24 +104,21 @@ static pdl_status link_with(struct pdl_rtc_job *job, pdl_rtc_output from, pdl_rt
     nvJitLinkResult result = linker->create(&handle, (uint32_t)count, options);
     if (result == 0) {
         call = "nvJitLinkAddData";
-        result =
-            linker->add_data(handle, from == PDL_RTC_LTO ? JITLINK_INPUT_LTOIR : JITLINK_INPUT_PTX,
-                             job->code, job->code_size, job->request->program);
+        result = linker->add_data(handle, JITLINK_INPUT_PTX, job->code, job->code_size,
+                                  job->request->program);
     }
     if (result == 0) {
         call = "nvJitLinkComplete";
         result = linker->complete(handle);
     }
     if (result == 0) {
-        call = ptx ? "nvJitLinkGetLinkedPtxSize" : "nvJitLinkGetLinkedCubinSize";
-        result = ptx ? linker->ptx_size(handle, &size) : linker->cubin_size(handle, &size);
+        call = "nvJitLinkGetLinkedCubinSize";
+        result = linker->cubin_size(handle, &size);
     }
     if (result == 0) {
         code = malloc(size + 1);
-        call = ptx ? "nvJitLinkGetLinkedPtx" : "nvJitLinkGetLinkedCubin";
-        if (code != NULL) {
-            result = ptx ? linker->ptx(handle, (char *)code) : linker->cubin(handle, code);
-        }
+        call = "nvJitLinkGetLinkedCubin";
+        result = code != NULL ? linker->cubin(handle, code) : 0;
     }
     if (result != 0) {
         status = fail_link(job, handle, call, result);
@@ -169,37 +137,23 @@ static pdl_status link_with(struct pdl_rtc_job *job, pdl_rtc_output from, pdl_rt
     return status;
 }
 
-pdl_status pdl_rtc_job_link(struct pdl_rtc_job *job, pdl_rtc_output from, pdl_rtc_output to)
+pdl_status pdl_rtc_job_link(struct pdl_rtc_job *job)
 {
-    const bool lto = from == PDL_RTC_LTO;
-    const struct pdl_rtc_request *request = job->request;
+    const struct pdl_rtc_arguments *arguments = &job->request->arguments;
     char architecture[PDL_RTC_TARGET_SIZE + 8];
     size_t count = 0;
-    size_t made_count = 0;
-    pdl_status status = PDL_SUCCESS;
-    const char **options = malloc((4 * request->arguments.count + 3) * sizeof(*options));
-    char **made = malloc((request->arguments.count + 1) * sizeof(*made));
-    if (options == NULL || made == NULL) {
-        status = PDL_NO_MEMORY();
-        goto end;
+    const char **options = malloc((arguments->count + 1) * sizeof(*options));
+    char **made = calloc(arguments->count + 1, sizeof(*made));
+    bool whole = options != NULL && made != NULL;
+    (void)snprintf(architecture, sizeof(architecture), "-arch=%s", job->request->target);
+    if (whole) {
+        options[count++] = architecture;
     }
-    (void)snprintf(architecture, sizeof(architecture), "-arch=%s", request->target);
-    options[count++] = architecture;
-    if (lto) {
-        options[count++] = "-lto";
+    for (size_t i = 0; whole && i < arguments->count; i++) {
+        whole = translate(arguments->items[i], options, &count, &made[i]);
     }
-    if (to == PDL_RTC_PTX) {
-        options[count++] = "-ptx";
-    }
-    for (size_t i = 0; i < request->arguments.count; i++) {
-        if (!translate(request->arguments.items[i], lto, options, &count, made, &made_count)) {
-            status = PDL_NO_MEMORY();
-            goto end;
-        }
-    }
-    status = link_with(job, from, to, options, count);
-end:
-    for (size_t i = 0; i < made_count; i++) {
+    const pdl_status status = whole ? link_with(job, options, count) : PDL_NO_MEMORY();
+    for (size_t i = 0; made != NULL && i < arguments->count; i++) {
         free(made[i]);
     }
     free(made);

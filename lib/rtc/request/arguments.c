@@ -14,124 +14,91 @@ enum takes {
     TAKES_SWITCH, /* "true" or "false", likewise */
 };
 
-/* The options that have more than one spelling. Every other one goes to NVRTC as it is, which refuses
- * what it does not know. */
+/* The options with a value. */
 static const struct spelling {
-    const char *name;      /* with its dashes */
+    const char *names[2];  /* with their dashes */
     const char *canonical; /* as it begins in the canonical form, up to its value */
     enum takes takes;
-    bool glued; /* the value may follow without "=": "-DN=4" */
+    bool glued; /* to the first name, the value may follow without "=": "-DN=4" */
 } spellings[] = {
-    {"-D", "-D", TAKES_VALUE, true},
-    {"--define-macro", "-D", TAKES_VALUE, false},
-    {"-U", "-U", TAKES_VALUE, true},
-    {"--undefine-macro", "-U", TAKES_VALUE, false},
-    {"-I", "-I", TAKES_VALUE, true},
-    {"--include-path", "-I", TAKES_VALUE, false},
-    {"-include", "--pre-include=", TAKES_VALUE, false},
-    {"--pre-include", "--pre-include=", TAKES_VALUE, false},
-    {"-std", "--std=", TAKES_VALUE, false},
-    {"--std", "--std=", TAKES_VALUE, false},
-    {"-maxrregcount", "--maxrregcount=", TAKES_VALUE, false},
-    {"--maxrregcount", "--maxrregcount=", TAKES_VALUE, false},
-    {"-Xptxas", "--ptxas-options=", TAKES_VALUE, false},
-    {"--ptxas-options", "--ptxas-options=", TAKES_VALUE, false},
-    {"-split-compile", "--split-compile=", TAKES_VALUE, false},
-    {"--split-compile", "--split-compile=", TAKES_VALUE, false},
-    {"-jtd", "--jump-table-density=", TAKES_VALUE, false},
-    {"--jump-table-density", "--jump-table-density=", TAKES_VALUE, false},
-    {"-Ofc", "--Ofast-compile=", TAKES_VALUE, false},
-    {"--Ofast-compile", "--Ofast-compile=", TAKES_VALUE, false},
-    {"-dopt", "--dopt=", TAKES_VALUE, false},
-    {"--dopt", "--dopt=", TAKES_VALUE, false},
-    {"-opt-info", "--optimization-info=", TAKES_VALUE, false},
-    {"--optimization-info", "--optimization-info=", TAKES_VALUE, false},
-    {"-diag-error", "--diag-error=", TAKES_VALUE, false},
-    {"--diag-error", "--diag-error=", TAKES_VALUE, false},
-    {"-diag-warn", "--diag-warn=", TAKES_VALUE, false},
-    {"--diag-warn", "--diag-warn=", TAKES_VALUE, false},
-    {"-diag-suppress", "--diag-suppress=", TAKES_VALUE, false},
-    {"--diag-suppress", "--diag-suppress=", TAKES_VALUE, false},
-    {"-frandom-seed", "--frandom-seed=", TAKES_VALUE, false},
-    {"--frandom-seed", "--frandom-seed=", TAKES_VALUE, false},
-    {"-ftz", "--ftz=", TAKES_SWITCH, false},
-    {"--ftz", "--ftz=", TAKES_SWITCH, false},
-    {"-prec-sqrt", "--prec-sqrt=", TAKES_SWITCH, false},
-    {"--prec-sqrt", "--prec-sqrt=", TAKES_SWITCH, false},
-    {"-prec-div", "--prec-div=", TAKES_SWITCH, false},
-    {"--prec-div", "--prec-div=", TAKES_SWITCH, false},
-    {"-fmad", "--fmad=", TAKES_SWITCH, false},
-    {"--fmad", "--fmad=", TAKES_SWITCH, false},
+    {{"-D", "--define-macro"}, "-D", TAKES_VALUE, true},
+    {{"-U", "--undefine-macro"}, "-U", TAKES_VALUE, true},
+    {{"-I", "--include-path"}, "-I", TAKES_VALUE, true},
+    {{"-include", "--pre-include"}, "--pre-include=", TAKES_VALUE, false},
+    {{"-std", "--std"}, "--std=", TAKES_VALUE, false},
+    {{"-maxrregcount", "--maxrregcount"}, "--maxrregcount=", TAKES_VALUE, false},
+    {{"-Xptxas", "--ptxas-options"}, "--ptxas-options=", TAKES_VALUE, false},
+    {{"-split-compile", "--split-compile"}, "--split-compile=", TAKES_VALUE, false},
+    {{"-jtd", "--jump-table-density"}, "--jump-table-density=", TAKES_VALUE, false},
+    {{"-Ofc", "--Ofast-compile"}, "--Ofast-compile=", TAKES_VALUE, false},
+    {{"-dopt", "--dopt"}, "--dopt=", TAKES_VALUE, false},
+    {{"-opt-info", "--optimization-info"}, "--optimization-info=", TAKES_VALUE, false},
+    {{"-diag-error", "--diag-error"}, "--diag-error=", TAKES_VALUE, false},
+    {{"-diag-warn", "--diag-warn"}, "--diag-warn=", TAKES_VALUE, false},
+    {{"-diag-suppress", "--diag-suppress"}, "--diag-suppress=", TAKES_VALUE, false},
+    {{"-frandom-seed", "--frandom-seed"}, "--frandom-seed=", TAKES_VALUE, false},
+    {{"-ftz", "--ftz"}, "--ftz=", TAKES_SWITCH, false},
+    {{"-prec-sqrt", "--prec-sqrt"}, "--prec-sqrt=", TAKES_SWITCH, false},
+    {{"-prec-div", "--prec-div"}, "--prec-div=", TAKES_SWITCH, false},
+    {{"-fmad", "--fmad"}, "--fmad=", TAKES_SWITCH, false},
 };
 
-/* The refused, without their dashes and with "-" for "_". */
-static const struct refusal {
-    const char *name;
-    const char *why;
-} refusals[] = {
-#define WRITES "it writes a file"
-    {"time", WRITES},
-    {"fdevice-time-trace", WRITES},
-    {"device-time-trace", WRITES},
-    {"create-pch", WRITES},
-    {"pch-dir", WRITES},
-    {"enable-cache-trace", WRITES},
-#undef WRITES
-#define READS "it reads files that the cache does not track"
-    {"use-pch", READS},
-    {"use-bundled-headers", READS},
-#undef READS
-#define TARGET "the options' target is for it"
-    {"gpu-architecture", TARGET},
-    {"arch", TARGET},
-    {"gpu-code", TARGET},
-    {"code", TARGET},
-    {"generate-code", TARGET},
-    {"gencode", TARGET},
-#undef TARGET
-#define OUTPUT "the options' output is for it"
-    {"dlink-time-opt", OUTPUT},
-    {"dlto", OUTPUT},
-    {"gen-opt-lto", OUTPUT},
-    {"optix-ir", OUTPUT},
-    {"fdevice-syntax-only", OUTPUT},
-    {"cubin", OUTPUT},
-    {"ptx", OUTPUT},
-    {"fatbin", OUTPUT},
-    {"ltoir", OUTPUT},
-    {"enable-tile", OUTPUT},
-    {"tile-only", OUTPUT},
-    {"simt-only", OUTPUT},
-    {"skip-cuda-tile-packaging", OUTPUT},
-#undef OUTPUT
-    {"pch", "the flag PDL_RTC_PCH is for it"},
-    {"minimal", "the flag PDL_RTC_MINIMAL is for it"},
-#define STAGE "it hands options to a stage of the compiler, which may write files"
-    {"Xnvvm", STAGE},
-    {"Xllc", STAGE},
-    {"Xcudafe", STAGE},
-    {"Xopt", STAGE},
-#undef STAGE
+/* The other options of which it is known that they read and write no file, and leave target and output as they
+ * are. */
+static const char *const plain[] = {"-dc",
+                                    "--device-c",
+                                    "-dw",
+                                    "--device-w",
+                                    "-rdc=true",
+                                    "-rdc=false",
+                                    "--relocatable-device-code=true",
+                                    "--relocatable-device-code=false",
+                                    "-ewp",
+                                    "--extensible-whole-program",
+                                    "-G",
+                                    "--device-debug",
+                                    "-lineinfo",
+                                    "--generate-line-info",
+                                    "-use_fast_math",
+                                    "--use_fast_math",
+                                    "-extra-device-vectorization",
+                                    "--extra-device-vectorization",
+                                    "--modify-stack-limit=true",
+                                    "--modify-stack-limit=false",
+                                    "--device-stack-protector=true",
+                                    "--device-stack-protector=false",
+                                    "--builtin-move-forward=true",
+                                    "--builtin-move-forward=false",
+                                    "--builtin-initializer-list=true",
+                                    "--builtin-initializer-list=false",
+                                    "-w",
+                                    "--disable-warnings",
+                                    "-restrict",
+                                    "--restrict",
+                                    "-default-device",
+                                    "--device-as-default-execution-space",
+                                    "-device-int128",
+                                    "--device-int128",
+                                    "-device-float128",
+                                    "--device-float128",
+                                    "-err-no",
+                                    "--display-error-number",
+                                    "-no-err-no",
+                                    "--no-display-error-number"};
+
+/* How options of ptxas begin that neither read nor write a file. */
+static const char *const ptxas_plain[] = {"-v",           "--verbose", "-O",
+                                          "--opt-level=", "-dlcm=",    "-dscm="};
+
+enum {
+    COUNT_OF_SPELLINGS = sizeof(spellings) / sizeof(spellings[0]),
+    COUNT_OF_PLAIN = sizeof(plain) / sizeof(plain[0]),
+    COUNT_OF_PTXAS = sizeof(ptxas_plain) / sizeof(ptxas_plain[0])
 };
 
-/* Options of ptxas that write files or choose what NVRTC was told otherwise, as they may stand in the value
- * of --ptxas-options. */
-static const char *const ptxas_refused[] = {"-o",
-                                            "--output-file",
-                                            "--compiler-stats-file",
-                                            "--fdevice-time-trace",
-                                            "--gpu-name",
-                                            "-arch",
-                                            "--options-file",
-                                            "-optf",
-                                            "--time",
-                                            "--dump-perf-stats-file"};
+/* ---- pieces of the caller's text ------------------------------------------------------------ */
 
-enum { COUNT_OF_SPELLINGS = sizeof(spellings) / sizeof(spellings[0]) };
-
-/* ---- refusing ------------------------------------------------------------------------------- */
-
-/* A piece of the caller's text, without blanks around it. */
+/* Without blanks around it. */
 struct span {
     const char *text;
     size_t size;
@@ -160,65 +127,6 @@ static struct span trim(const char *text)
     return span;
 }
 
-static bool same_name(const char *refused, struct span name)
-{
-    size_t i = 0;
-    while (i < name.size && refused[i] != '\0' &&
-           refused[i] == (name.text[i] == '_' ? '-' : name.text[i])) {
-        i++;
-    }
-    return i == name.size && refused[i] == '\0';
-}
-
-/* The option's name alone: "--gpu-architecture=sm_90" is gpu-architecture. */
-static struct span name_of(struct span option)
-{
-    while (option.size > 0 && option.text[0] == '-') {
-        option.text++;
-        option.size--;
-    }
-    size_t size = 0;
-    while (size < option.size && option.text[size] != '=' && !is_blank(option.text[size])) {
-        size++;
-    }
-    option.size = size;
-    return option;
-}
-
-static pdl_status check_option(struct span option)
-{
-    const struct span name = name_of(option);
-    for (size_t i = 0; i < sizeof(refusals) / sizeof(refusals[0]); i++) {
-        if (same_name(refusals[i].name, name)) {
-            return PDL_FAIL_FIELD(PDL_ERROR_OPTION, "arguments", "%.*s is refused: %s",
-                                  option.size < 100 ? (int)option.size : 100, option.text,
-                                  refusals[i].why);
-        }
-    }
-    return PDL_SUCCESS;
-}
-
-static pdl_status check_ptxas(const char *value)
-{
-    const char *at = value;
-    while (*at != '\0') {
-        const size_t gap = strspn(at, " \t\n\v\f\r,\"'");
-        const size_t size = strcspn(at + gap, " \t\n\v\f\r,=\"'");
-        for (size_t i = 0; i < sizeof(ptxas_refused) / sizeof(ptxas_refused[0]); i++) {
-            const char *refused = ptxas_refused[i];
-            if (strlen(refused) == size && strncmp(at + gap, refused, size) == 0) {
-                return PDL_FAIL_FIELD(PDL_ERROR_OPTION, "arguments",
-                                      "%.*s of ptxas is refused: it writes a file or chooses the "
-                                      "target",
-                                      (int)size, at + gap);
-            }
-        }
-        at += gap + size;
-        at += *at == '=';
-    }
-    return PDL_SUCCESS;
-}
-
 /* ---- the canonical form --------------------------------------------------------------------- */
 
 static bool begins(struct span text, const char *with)
@@ -231,12 +139,14 @@ static bool begins(struct span text, const char *with)
  * may be glued, anything. */
 static const struct spelling *find_spelling(struct span option, struct span *value)
 {
-    for (size_t i = 0; i < COUNT_OF_SPELLINGS; i++) {
-        const size_t size = strlen(spellings[i].name);
-        if (begins(option, spellings[i].name) &&
-            (option.size == size || option.text[size] == '=' || spellings[i].glued)) {
+    for (size_t i = 0; i < (size_t)2 * COUNT_OF_SPELLINGS; i++) {
+        const struct spelling *spelling = &spellings[i / 2];
+        const char *name = spelling->names[i % 2];
+        const size_t size = strlen(name);
+        if (begins(option, name) &&
+            (option.size == size || option.text[size] == '=' || (spelling->glued && i % 2 == 0))) {
             *value = (struct span){option.text + size, option.size - size};
-            return &spellings[i];
+            return spelling;
         }
     }
     return NULL;
@@ -271,6 +181,23 @@ static bool is_switch(struct span value)
            (value.size == 5 && memcmp(value.text, "false", 5) == 0);
 }
 
+/* Whether the option does nothing that the cache does not know of. */
+static bool is_known(const char *argument, const char *prefix)
+{
+    bool known = false;
+    if (strcmp(prefix, "--ptxas-options=") == 0) {
+        const char *value = argument + strlen(prefix);
+        for (size_t i = 0; i < COUNT_OF_PTXAS && strpbrk(value, " \t\n,\"'") == NULL; i++) {
+            known = known || strncmp(value, ptxas_plain[i], strlen(ptxas_plain[i])) == 0;
+        }
+        return known;
+    }
+    for (size_t i = 0; i < COUNT_OF_PLAIN; i++) {
+        known = known || strcmp(argument, plain[i]) == 0;
+    }
+    return known || prefix[0] != '\0';
+}
+
 /* Makes one argument of one string of the caller's, or of two; `next` is NULL for the last. */
 static pdl_status make_one(struct pdl_rtc_arguments *made, struct span option, const char *next,
                            bool *took_next)
@@ -278,38 +205,36 @@ static pdl_status make_one(struct pdl_rtc_arguments *made, struct span option, c
     struct span value = {NULL, 0};
     const struct spelling *spelling = find_spelling(option, &value);
     const char *prefix = "";
-    *took_next = spelling != NULL && value.size == 0 && next != NULL &&
+    *took_next = spelling != NULL && value.size == 0 && next != NULL && trim(next).size > 0 &&
                  (spelling->takes == TAKES_VALUE || is_switch(trim(next)));
     if (*took_next) {
-        prefix = spelling->canonical;
         value = trim(next);
-    } else if (spelling != NULL && value.size > 0) {
-        const size_t sign = value.text[0] == '=';
-        prefix = spelling->canonical;
+    } else if (spelling != NULL) {
+        const size_t sign = value.size > 0 && value.text[0] == '=';
         value = trim_left((struct span){value.text + sign, value.size - sign});
-    } else {
-        value = option; /* as it is: where a value is missing NVRTC says so */
     }
-    if (prefix[0] != '\0' && value.size == 0) { /* NVRTC would take the next option for it */
-        return PDL_FAIL_FIELD(PDL_ERROR_OPTION, "arguments", "the value of %.*s is empty",
-                              (int)strlen(spelling->name), spelling->name);
+    if (spelling != NULL && value.size > 0) {
+        prefix = spelling->canonical;
+    } else {
+        value =
+            option; /* as it is: where a value is missing NVRTC says so, or takes what comes next */
     }
     char *argument = join(prefix, value);
     if (argument == NULL) {
         return PDL_NO_MEMORY();
     }
     made->items[made->count++] = argument;
-    if (prefix[0] == '\0') {
-        return PDL_SUCCESS;
+    made->unknown = made->unknown || !is_known(argument, prefix);
+    if (prefix[0] != '\0') {
+        note_files(made, argument);
     }
-    note_files(made, argument);
-    return strcmp(prefix, "--ptxas-options=") == 0 ? check_ptxas(argument + strlen(prefix))
-                                                   : PDL_SUCCESS;
+    return PDL_SUCCESS;
 }
 
 pdl_status pdl_rtc_arguments_make(struct pdl_rtc_arguments *made, const char *const *arguments,
                                   size_t count)
 {
+    pdl_status status = PDL_SUCCESS;
     if (count == 0) {
         return PDL_SUCCESS;
     }
@@ -319,28 +244,17 @@ pdl_status pdl_rtc_arguments_make(struct pdl_rtc_arguments *made, const char *co
     if (made->items == NULL || made->directories == NULL || made->pre_includes == NULL) {
         return PDL_NO_MEMORY();
     }
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; status == PDL_SUCCESS && i < count; i++) {
         const char *next = i + 1 < count ? arguments[i + 1] : NULL;
         bool took_next = false;
         if (arguments[i] == NULL) {
             return PDL_FAIL_FIELD(PDL_ERROR_INVALID_ARGUMENT, "arguments",
                                   "arguments[%zu] of %zu is NULL", i, count);
         }
-        const struct span option = trim(arguments[i]);
-        if (option.size == 0 || option.text[0] != '-') {
-            return PDL_FAIL_FIELD(PDL_ERROR_OPTION, "arguments", "\"%.100s\" is no option",
-                                  arguments[i]);
-        }
-        pdl_status status = check_option(option);
-        if (status == PDL_SUCCESS) {
-            status = make_one(made, option, next, &took_next);
-        }
-        if (status != PDL_SUCCESS) {
-            return status;
-        }
+        status = make_one(made, trim(arguments[i]), next, &took_next);
         i += took_next;
     }
-    return PDL_SUCCESS;
+    return status;
 }
 
 void pdl_rtc_arguments_free(struct pdl_rtc_arguments *arguments)

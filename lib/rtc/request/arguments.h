@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* Options of NVRTC: one spelling of each, and those that are refused. */
+/* Options of NVRTC: one spelling of each, and what they say about files. */
 #ifndef PDL_RTC_ARGUMENTS_H
 #define PDL_RTC_ARGUMENTS_H
+
+#include <stdbool.h>
 
 #include <pdl/rtc.h>
 
 /* Options in their canonical form: one string each, one spelling ("-DN=4", "-Idir", "--std=c++17"), in
- * their order. Neither target nor what pdl_rtc_flag stands for is among them. */
+ * their order. One that is not understood stays as it is. */
 struct pdl_rtc_arguments {
     char **items;
     size_t count;
@@ -14,6 +16,7 @@ struct pdl_rtc_arguments {
     size_t directory_count;
     const char **pre_includes; /* of --pre-include, in order */
     size_t pre_include_count;
+    bool unknown; /* one of them may read or write files: what is made with it is not cached */
 };
 
 /* What was made before a failure is there to be freed. */

@@ -3,17 +3,19 @@
  * wherever they stand, in comments and strings as well, and what is not certainly harmless counts:
  *
  * - A # with nothing but comments before it in its line begins a directive.
- * - __has_include, or a macro that is made of it, makes the text unknown unless it is asked for a name, or stands
- *   where nothing is asked: in a comment, in a string, behind #ifdef and `defined`.
+ * - __has_include, or a word that has HAS_INCLUDE in it, makes the text unknown unless it is asked for a name, or stands
+ *   where nothing is asked: in a comment, in a string, behind #ifdef and `defined`. Macros that hand their argument to it
+ *   are of that name: others make the text unknown.
  * - ## may join any words that stand in macros and in one call of a macro.
  *
- * What is a comment or a string may depend on the standard and on conditions. Behind the first place where that would
- * make a difference, everything counts as code. */
+ * Where what is a comment or a string depends on the standard or on conditions, the text is unknown. */
 #include "rtc/request/directives.h"
 
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 enum {
     MAX_NAME = 4095,    /* no longer one can be opened */
@@ -34,7 +36,6 @@ struct reader {
     struct pdl_rtc_macros *macros;
     const char *text, *end;
     bool joined;       /* it is not as it was written */
-    bool certain;      /* there is one reading, so far */
     size_t budget;     /* bytes that may still be read ahead */
     const char *dark;  /* the end of the last comment or string */
     const char *asked; /* the word that `defined` asks about */
@@ -61,13 +62,10 @@ static void set_unknown(struct reader *reader, const char *why)
     }
 }
 
+/* What is a comment or a string may depend on the standard and on conditions. */
 static void set_uncertain(struct reader *reader)
 {
-    reader->certain = false;
-    reader->macros->loose = true; /* a call may go on behind the text */
-    reader->kind = KIND_CODE;
-    reader->macro = reader->asked = NULL;
-    reader->open = 0;
+    set_unknown(reader, "it is not certain what is a comment or a string in a text");
 }
 
 /* Of a word. NVRTC takes neither $ nor bytes of other alphabets for letters. */
@@ -99,6 +97,23 @@ static bool is_one_of(const char *from, const char *to, const char *words)
     const size_t length = (size_t)(to - from);
     (void)snprintf(word, sizeof(word), " %.*s ", (int)(length < 20 ? length : 20), from);
     return strstr(words, word) != NULL;
+}
+
+/* Whether the word asks for files, or may be a macro that does. */
+static bool is_callee(const char *from, const char *to)
+{
+    static const char has[] = "has_";
+    static const char include[] = "include";
+    static const char embed[] = "embed";
+    for (const char *at = from; to - at >= (ptrdiff_t)(sizeof(has) + sizeof(embed)) - 2; at++) {
+        const char *rest = at + sizeof(has) - 1;
+        if ((*at == 'h' || *at == 'H') && strncasecmp(at, has, sizeof(has) - 1) == 0 &&
+            (strncasecmp(rest, include, sizeof(include) - 1) == 0 ||
+             strncasecmp(rest, embed, sizeof(embed) - 1) == 0)) {
+            return true;
+        }
+    }
+    return false;
 }
 
 static bool at_comment(const char *at, const char *end)
@@ -239,6 +254,22 @@ static bool is_more_than_token(const struct pdl_rtc_directive *directive)
  * What is asked for
  * ---------------------------------------------------------------------------------------------- */
 
+/* Whether the word is a parameter of the macro. */
+static bool is_parameter(struct reader *reader, const char *macro, const char *word, size_t length)
+{
+    const char *end = reader->end;
+    const char *after = skip_word(macro, end);
+    while (is_at(after, end, '(') || is_at(after, end, ',')) {
+        const char *from = skip_blanks(reader, after + 1);
+        const char *to = charge(reader, after, skip_word(from, end));
+        if ((size_t)(to - from) == length && memcmp(from, word, length) == 0) {
+            return true;
+        }
+        after = skip_blanks(reader, to);
+    }
+    return false;
+}
+
 /* An angled name that passed through a macro is made of tokens: words in it are replaced if they are macros, and
  * what stands between tokens becomes one blank. */
 static void check_tokens(struct reader *reader, const struct pdl_rtc_directive *directive)
@@ -246,47 +277,45 @@ static void check_tokens(struct reader *reader, const struct pdl_rtc_directive *
     const char *end = directive->name + directive->length;
     for (const char *at = directive->name; at < end;) {
         const char *after = skip_word(at, end);
-        if (after > at) {
-            pdl_rtc_macros_name(reader->macros, PDL_RTC_MACRO, at, (size_t)(after - at));
-            if (reader->kind != KIND_IF) { /* it may be in a macro, of which that is a parameter */
-                pdl_rtc_macros_name(reader->macros, PDL_RTC_PARAMETER, at, (size_t)(after - at));
-            }
-        } else if (strchr("./+-", *after++) == NULL) {
+        const size_t length = (size_t)(after - at);
+        const bool parameter = length > 0 && reader->kind == KIND_DEFINE &&
+                               is_parameter(reader, reader->macro, at, length);
+        if (length > 0) {
+            pdl_rtc_macros_name(reader->macros, at, length);
+        }
+        if (parameter || (length == 0 && strchr("./+-", *after++) == NULL)) {
             set_unknown(reader, "__has_include asks for a name that may be several words");
         }
         at = after;
     }
 }
 
-/* Whether the macro does nothing to what it is asked for: `#define A CALLEE` and `#define A(X) ... CALLEE(X) ...`.
- * `at` follows the callee. */
-static bool is_alias(struct reader *reader, const char *callee, const char *at)
+/* Whether the macro hands on what it is asked for: `#define X_HAS_INCLUDE(X) ... CALLEE(X) ...`. `at` follows the
+ * callee. */
+static bool is_alias(struct reader *reader, const char *at)
 {
     const char *end = reader->end;
     const char *after = skip_word(reader->macro, end);
-    if (!is_at(after, end, '(')) { /* the callee is all that it stands for */
-        return skip_blanks(reader, after) == callee && (at == end || *at == '\n');
+    if (!is_callee(reader->macro, after) || !is_at(after, end, '(') || !is_at(at, end, '(')) {
+        return false;
     }
     const char *from = skip_blanks(reader, after + 1);
     const char *to = skip_word(from, end);
     const bool list = starts(from, end, "...");
-    const size_t length = list ? strlen("__VA_ARGS__") : (size_t)(to - from);
-    if (!is_at(skip_blanks(reader, list ? from + 3 : to), end, ')') || !is_at(at, end, '(')) {
-        return false;
-    }
+    const char *given = list ? "__VA_ARGS__" : from;
+    const size_t length = list ? strlen(given) : (size_t)(to - from);
     at = skip_blanks(reader, at + 1);
-    return length > 0 && starts(at, end, list ? "__VA_ARGS__" : "") &&
-           (size_t)(skip_word(at, end) - at) == length && (list || memcmp(at, from, length) == 0) &&
+    return length > 0 && is_at(skip_blanks(reader, list ? from + 3 : to), end, ')') &&
+           (size_t)(skip_word(at, end) - at) == length && memcmp(at, given, length) == 0 &&
            is_at(skip_blanks(reader, at + length), end, ')');
 }
 
-/* A callee that stands at `word`. */
-static void read_call(struct reader *reader, const char *word, const char *after, bool dark)
+/* A callee that stands before `after`. */
+static void read_call(struct reader *reader, const char *after, bool dark)
 {
     const char *end = reader->end;
     struct pdl_rtc_directive directive = {.next =
-                                              true, /* NVRTC 12.0 looks past headers in memory */
-                                          .anywhere = reader->kind != KIND_IF};
+                                              true}; /* NVRTC 12.0 looks past headers in memory */
     const char *at = skip_blanks(reader, after);
     const char *name = is_at(at, end, '(') ? skip_blanks(reader, at + 1) : end;
     const char *close = read_name(name, end, &directive);
@@ -296,12 +325,14 @@ static void read_call(struct reader *reader, const char *word, const char *after
             set_unknown(reader, "__has_include asks for a name with quotes or comments in it");
         } else if (!dark && !directive.quoted) {
             check_tokens(reader, &directive);
+        } else if (!dark && reader->kind == KIND_DEFINE) {
+            set_unknown(reader, "a macro asks for a file beside the text that uses it");
         }
-    } else if (!dark && reader->kind == KIND_DEFINE && is_alias(reader, word, at)) {
+    } else if (!dark && reader->kind == KIND_DEFINE && is_alias(reader, at)) {
         pdl_rtc_macros_add(reader->macros, reader->macro,
                            (size_t)(skip_word(reader->macro, end) - reader->macro));
     } else if (!dark) {
-        set_unknown(reader, "__has_include, or a macro made of it, asks for no plain name");
+        set_unknown(reader, "__has_include, or a macro of that name, asks for no plain name");
     }
 }
 
@@ -319,38 +350,18 @@ static const char *read_defined(struct reader *reader, const char *after)
     return harmless && !called ? word : NULL;
 }
 
-/* Whether the word is a parameter of the macro. NULL: all of them are taken as such. */
-static bool is_parameter(struct reader *reader, const char *macro, const char *word, size_t length)
-{
-    const char *end = reader->end;
-    const char *after = skip_word(macro, end);
-    while (is_at(after, end, '(') || is_at(after, end, ',')) {
-        const char *from = skip_blanks(reader, after + 1);
-        const char *to = charge(reader, after, skip_word(from, end));
-        const size_t size = (size_t)(to - from);
-        if (word == NULL) {
-            pdl_rtc_macros_note(reader->macros, PDL_RTC_PARAMETER, from, size);
-        } else if (size == length && memcmp(from, word, length) == 0) {
-            return true;
-        }
-        after = skip_blanks(reader, to);
-    }
-    return false;
-}
-
 static void read_define(struct reader *reader, const char *name)
 {
     static const char keyword[] = "decltype";
     const char *after = skip_word(name, reader->end);
     const size_t length = (size_t)(after - name);
     pdl_rtc_macros_note(reader->macros, PDL_RTC_MACRO, name, length);
-    (void)is_parameter(reader, name, NULL, 0);
     if (length >= strlen(keyword) && starts(after - strlen(keyword), after, keyword)) {
         reader->macros->loose = true; /* see is_decltype() */
     }
 }
 
-/* Whether the last word is `decltype`, behind which a parenthesis begins no call. */
+/* Whether the last word is `decltype`, behind which a parenthesis begins no call: so libcu++ has it. */
 static bool is_decltype(const struct reader *reader)
 {
     return reader->depth == 0 && reader->last != NULL &&
@@ -371,15 +382,14 @@ static void take_word(struct reader *reader, const char *word, size_t length)
 
 static const char *read_word(struct reader *reader, const char *word, bool dark)
 {
-    struct pdl_rtc_macros *macros = reader->macros;
     const char *end = reader->end;
     const char *after = skip_word(word, end);
     const size_t length = (size_t)(after - word);
-    const bool callee = pdl_rtc_macros_is_callee(macros, word, length);
+    const bool callee = is_callee(word, after);
     const bool harmless =
         reader->kind == KIND_IGNORED || word == reader->asked || word == reader->macro;
     if (callee && !harmless) {
-        read_call(reader, word, after, dark);
+        read_call(reader, after, dark);
     }
     if (dark || reader->kind == KIND_IGNORED) {
         return after;
@@ -388,17 +398,18 @@ static const char *read_word(struct reader *reader, const char *word, bool dark)
         reader->asked = read_defined(reader, after);
     }
     take_word(reader, word, length);
-    if (word != reader->macro && pdl_rtc_macros_has(macros, PDL_RTC_PARENTHESIS, word, length) &&
+    if (word != reader->macro &&
+        pdl_rtc_macros_has(reader->macros, PDL_RTC_PARENTHESIS, word, length) &&
         !is_decltype(reader)) {
-        macros->loose = true;
+        reader->macros->loose = true;
     }
     reader->last = word;
-    if (reader->certain && *word >= '0' && *word <= '9') {
+    if (*word >= '0' && *word <= '9') {
         return skip_digits(reader, after);
     }
-    if (reader->certain && is_at(after, end, '"') && is_one_of(word, after, " R LR uR UR u8R ")) {
+    if (is_at(after, end, '"') && is_one_of(word, after, " R LR uR UR u8R ")) {
         reader->dark = skip_raw(reader, word, after);
-        return reader->certain ? reader->dark : after;
+        return reader->dark;
     }
     return after;
 }
@@ -472,7 +483,7 @@ static void read_directive(struct reader *reader, const char *at)
         reader->kind = KIND_IGNORED;
         read_include(reader, next);
     }
-    if (reader->broken || !reader->certain) {
+    if (reader->broken) {
         set_uncertain(reader);
     }
 }
@@ -540,7 +551,7 @@ static void read_parenthesis(struct reader *reader, bool opens)
 static const char *read_token(struct reader *reader, const char *at)
 {
     const char *end = reader->end;
-    const bool dark = reader->certain && at < reader->dark;
+    const bool dark = at < reader->dark;
     if (is_letter(*at)) {
         reader->callable = reader->callable && dark;
         reader->first = reader->first && dark;
@@ -554,7 +565,7 @@ static const char *read_token(struct reader *reader, const char *at)
         reader->broken = reader->broken || (dark && *at == '\n' && !reader->first);
         return at + 1;
     }
-    if (reader->certain && at_comment(at, end)) {
+    if (at_comment(at, end)) {
         reader->dark = skip_comment(at, end);
         return at + 1;
     }
@@ -571,7 +582,7 @@ static const char *read_token(struct reader *reader, const char *at)
         reader->callable = false;
     }
     reader->last = NULL;
-    reader->first = !reader->certain && *at == '/' && at > reader->text && at[-1] == '*';
+    reader->first = false;
     reader->broken = false;
     return at + (mark > 0 ? mark : 1);
 }
@@ -607,6 +618,7 @@ static void join(struct reader *reader, char *copy)
     }
     memcpy(copy, at, (size_t)(end - at));
     reader->end = copy + (end - at);
+    copy[end - at] = '\0'; /* words are compared up to what follows them */
     for (at = reader->text; (at = memmem(at, (size_t)(reader->end - at), "?\?", 2)) != NULL; at++) {
         if (reader->end - at > 2 && strchr("=/'()!<>-", at[2]) != NULL) {
             set_unknown(reader, "a text has a trigraph in it");
@@ -618,7 +630,6 @@ bool pdl_rtc_directives_read(const struct pdl_rtc_reading *reading)
 {
     struct reader reader = {.reading = reading,
                             .macros = reading->macros,
-                            .certain = true,
                             .budget = (reading->size + 4096) * READ_AGAIN,
                             .callable = true, /* it may stand behind the name of a macro */
                             .first = true};

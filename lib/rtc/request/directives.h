@@ -11,9 +11,8 @@
 
 /* A name in the text, which it points into. */
 struct pdl_rtc_directive {
-    bool quoted;   /* else in angle brackets */
-    bool next;     /* include_next: the search begins anywhere */
-    bool anywhere; /* a macro that another text uses may ask for it, beside that text */
+    bool quoted; /* else in angle brackets */
+    bool next;   /* include_next: the search begins anywhere */
     const char *name;
     size_t length;
 };

@@ -22,7 +22,6 @@
 
 enum {
     MAX_FILES = 1 << 16,       /* more are not looked for: the text counts as unknown */
-    MAX_PASSES = 16,           /* how often texts are read for more callees, likewise */
     FRESH_NS = 2 * 1000000000, /* the coarsest times of usual file systems */
     MAX_FILE_SIZE = 256 << 20
 };
@@ -49,7 +48,6 @@ struct scan {
     struct pdl_rtc_set files;   /* the numbers of those that were found, by identity */
     size_t current;             /* the text that is read */
     bool modern;                /* the standard is C++14 or newer */
-    bool anywhere;              /* something is looked for beside all texts */
     bool no_memory;
 };
 
@@ -291,13 +289,8 @@ static void look_for(struct scan *scan, const struct pdl_rtc_directive *directiv
 static void on_directive(void *context, const struct pdl_rtc_directive *directive)
 {
     struct scan *scan = context;
-    const bool anywhere = directive->quoted && directive->anywhere;
-    scan->anywhere = scan->anywhere || anywhere;
-    for (size_t i = anywhere ? 0 : scan->current;
-         i < (anywhere ? scan->text_count : scan->current + 1); i++) {
-        if (!scan->no_memory && scan->found->unknown == NULL) {
-            look_for(scan, directive, scan->texts[i].folder);
-        }
+    if (!scan->no_memory && scan->found->unknown == NULL) {
+        look_for(scan, directive, scan->texts[scan->current].folder);
     }
 }
 
@@ -338,23 +331,18 @@ static void read_texts(struct scan *scan)
     }
 }
 
-/* Until nothing is found that another text would have to be read for. */
+/* Where something pastes words, they are compared with those in macros of all texts: so all texts are read
+ * again, and twice where the first time has found more names to compare with. */
 static void search(struct scan *scan)
 {
-    bool again = true;
-    for (int passes = 1; again; passes++) {
+    for (int more = 1; more >= 0 && (more == 1 || scan->macros.pastes); more--) {
         const size_t callees = scan->macros.callee_count;
-        const size_t texts = scan->text_count;
-        const bool loose = scan->macros.loose;
         read_texts(scan);
-        again = callees < scan->macros.callee_count ||
-                (scan->anywhere && texts < scan->text_count) ||
-                (scan->macros.pastes && (passes == 1 || loose != scan->macros.loose));
-        if (again && passes == MAX_PASSES && scan->found->unknown == NULL) {
-            scan->found->unknown = "macros are made of __has_include too many times over";
-        }
         if (scan->no_memory || scan->found->unknown != NULL) {
             return;
+        }
+        if (scan->macros.pastes && scan->macros.callee_count > callees) {
+            more = 2;
         }
     }
     pdl_rtc_macros_check(&scan->macros);
@@ -463,7 +451,9 @@ pdl_status pdl_rtc_includes_find(const struct pdl_rtc_request *request,
     struct pdl_rtc_dependencies found = {0};
     struct scan scan = {.request = request, .found = &found};
     begin(&scan);
-    if (!scan.no_memory) {
+    if (request->arguments.unknown) {
+        found.unknown = "libpdl-rtc does not know what one of its options does";
+    } else if (!scan.no_memory) {
         read_options(&scan);
         add_names(&scan);
         search(&scan);

@@ -19,20 +19,19 @@ bool pdl_rtc_macros_may_be_piece(const struct pdl_rtc_macros *macros, const char
            (length == 1 || macros->pairs[word[0] & 127][word[1] & 127]);
 }
 
-bool pdl_rtc_macros_is_callee(const struct pdl_rtc_macros *macros, const char *word, size_t length)
+static bool is_listed(const struct pdl_rtc_macros *macros, const char *name, size_t length)
 {
     bool found = false;
-    for (size_t i = 0;
-         i < macros->callee_count && pdl_rtc_macros_may_be_piece(macros, word, length); i++) {
+    for (size_t i = 0; i < macros->callee_count; i++) {
         found = found || (macros->callees[i].length == length &&
-                          memcmp(macros->callees[i].name, word, length) == 0);
+                          memcmp(macros->callees[i].name, name, length) == 0);
     }
     return found;
 }
 
 void pdl_rtc_macros_add(struct pdl_rtc_macros *macros, const char *name, size_t length)
 {
-    if (pdl_rtc_macros_is_callee(macros, name, length)) {
+    if (is_listed(macros, name, length)) {
         return;
     }
     if (macros->callee_count == PDL_RTC_CALLEES || length >= PDL_RTC_CALLEE_LENGTH) {
@@ -108,13 +107,12 @@ static bool is_predefined(const char *word, size_t length)
             (length == sizeof(standard) - 1 && memcmp(word, standard, length) == 0));
 }
 
-void pdl_rtc_macros_name(struct pdl_rtc_macros *macros, enum pdl_rtc_fact fact, const char *word,
-                         size_t length)
+void pdl_rtc_macros_name(struct pdl_rtc_macros *macros, const char *word, size_t length)
 {
     if (is_predefined(word, length)) {
         macros->unknown = "__has_include asks for a name with a macro of the compiler in it";
     } else {
-        (void)pdl_rtc_set_add(&macros->named, pdl_rtc_hash_bytes(word, length, fact), 0);
+        (void)pdl_rtc_set_add(&macros->named, pdl_rtc_hash_bytes(word, length, PDL_RTC_MACRO), 0);
     }
 }
 

@@ -118,8 +118,7 @@ static pdl_status current_target(struct pdl_rtc_request *request)
         return PDL_FAIL(PDL_ERROR_NOT_SUPPORTED, "NVRTC %d.%d no longer compiles for sm_%d",
                         compiler->number / 1000, compiler->number % 1000 / 10, number);
     }
-    if (parts.number != number &&
-        (request->output == PDL_RTC_CUBIN || request->output == PDL_RTC_LTO)) {
+    if (parts.number != number && request->output == PDL_RTC_CUBIN) {
         return PDL_FAIL(
             PDL_ERROR_COMPILER_TOO_OLD,
             "the device is sm_%d, and NVRTC %d.%d supports up to sm_%d: PTX for that would work",
@@ -317,7 +316,7 @@ pdl_status pdl_rtc_request_instrument(const pdl_rtc_options *options,
 
 static pdl_status check_options(const pdl_rtc_options *options)
 {
-    const uint32_t flags = PDL_RTC_PCH | PDL_RTC_MINIMAL | PDL_RTC_NO_CACHE;
+    const uint32_t flags = PDL_RTC_MINIMAL | PDL_RTC_NO_CACHE;
     const struct {
         const char *name;
         const void *array;
@@ -327,7 +326,7 @@ static pdl_status check_options(const pdl_rtc_options *options)
         {"names", (const void *)options->names, options->name_count},
         {"headers", options->headers, options->header_count},
     };
-    if (options->output > PDL_RTC_LTO) {
+    if (options->output > PDL_RTC_PTX) {
         return PDL_FAIL_FIELD(PDL_ERROR_INVALID_ARGUMENT, "output", "%u is no output",
                               (unsigned)options->output);
     }

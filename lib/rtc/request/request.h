@@ -23,7 +23,7 @@ struct pdl_rtc_request {
     const char *source;
     size_t source_size;
     char target[PDL_RTC_TARGET_SIZE]; /* "sm_90a", "compute_90" */
-    uint32_t output;                  /* CUBIN, PTX or LTO, never DEFAULT */
+    uint32_t output;                  /* CUBIN or PTX, never DEFAULT */
     uint32_t flags;
     struct pdl_rtc_arguments arguments;
     const char **names; /* name expressions, ascending, each once, blanks trimmed */
@@ -45,8 +45,7 @@ static inline bool pdl_rtc_request_instruments(const struct pdl_rtc_request *req
 }
 static inline bool pdl_rtc_request_links(const struct pdl_rtc_request *request)
 {
-    return request->output == PDL_RTC_LTO ||
-           (request->output == PDL_RTC_CUBIN && pdl_rtc_request_instruments(request));
+    return request->output == PDL_RTC_CUBIN && pdl_rtc_request_instruments(request);
 }
 
 /* The options' `instrument` as this library knows it, checked; all zero where it is NULL. */
