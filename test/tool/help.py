@@ -109,14 +109,32 @@ class Help(Case):
             if command:
                 self.assertEqual([line[:11] for line in lines if line.startswith("Exit status")], ["Exit status"], command)
 
-    def test_sentences_of_watch_fit_80_columns(self):
+    def on_a_terminal(self, *arguments):
+        reader, terminal = os.openpty()
+        text = b""
+        with open(reader, "rb", buffering=0) as shown, subprocess.Popen([tooltest.program, *arguments], stdin=subprocess.DEVNULL, stdout=terminal):
+            os.close(terminal)
+            try:
+                while piece := shown.read(4096):
+                    text += piece
+            except OSError:  # nobody has the terminal open any more
+                pass
+        return text.decode().replace("\r\n", "\n")
+
+    def test_sentences_of_watch_fit_80_columns_on_a_terminal_and_are_one_line_elsewhere(self):
         recordings = glob.glob(os.path.join(ROOT, "test", "watch", "recordings", "*.xz"))
         self.assertGreater(len(recordings), 0)
         for name in recordings:
             with lzma.open(name) as file:
-                result = self.tool("watch", "--all", "--input", self.file("x.rec", file.read()))
-            text = result.stdout[result.stdout.index("\nwhy not\n") :]
-            self.assertEqual([line for line in text.splitlines() if len(line) > 80], [], name)
+                path = self.file("x.rec", file.read())
+            shown, piped = self.on_a_terminal("watch", "--all", "--input", path), self.tool("watch", "--all", "--input", path).stdout
+            verdict = self.tool("watch", "--quiet", "--input", path).stdout
+            sentences = shown.split("\n\n")[0] + shown[shown.index("\nwhy not\n") :]
+            self.assertEqual([line for line in sentences.splitlines() if len(line) > 80], [], name)
+            self.assertEqual(shown.split(), piped.split(), name)
+            self.assertTrue(piped.startswith(verdict), name)
+            for line in piped.partition("\nwhat to do next\n")[2].splitlines():
+                self.assertRegex(line, r"^  (\d+\. |and )", name)
 
     def test_every_help_has_two_examples_of_options_that_there_are(self):
         for command in [(), *((name,) for name in self.commands())]:

@@ -38,9 +38,7 @@ class Text(Case):
             "12,945 launches (300 in graphs): 12,345 asked for overlap, 12,340 overlapped the one before (95 %), which "
             "saved 24.7 ms; overlap would save at most 1.50 ms more; no races\n",
         )
-        first = text.split("\n\n")[0]
-        self.assertEqual(" ".join(first.split()), verdict.strip())
-        self.assertLessEqual(max(len(line) for line in first.split("\n")), 80)
+        self.assertTrue(text.startswith(verdict + "\n"), text)
 
     def test_quiet_leaves_only_the_verdict(self):
         self.assertEqual(self.report("chain", "--quiet").count("\n"), 1)
@@ -55,11 +53,11 @@ class Text(Case):
         self.assertIn("CUPTI was not used", self.report("without-cupti", "-q", code=2))
 
     def test_launches_that_do_not_count_are_not_denied(self):
-        self.assertIn("no launch counts: all are outside of the window", " ".join(self.report("outside", code=2).split()))
+        self.assertIn("no launch counts: all are outside of the window", self.report("outside", code=2))
 
     def test_without_times_no_overlap_is_claimed_and_it_says_why(self):
         text = self.report("no-times")
-        self.assertTrue(text.startswith("3 launches: 1 asked for overlap; without device times it is unknown which\noverlapped; no races in what was recorded\n"), text)
+        self.assertTrue(text.startswith("3 launches: 1 asked for overlap; without device times it is unknown which overlapped; no races in what was recorded\n"), text)
         self.assertIn("note: libcupti.so was not found\n", text)
         self.assertNotIn("by pair", text)
 
@@ -100,19 +98,13 @@ class Text(Case):
     def test_what_added_overlap_gained_is_said(self):
         lines = self.report("gains").split("\n\n")[0].split("\n")
         self.assertEqual(lines, [
-            "20,000 launches: 0 asked for overlap, 12,288 were given it, 12,100 overlapped",
-            "the one before (60 %), which saved 5.40 ms; no races",
-            "overlap was added to 12,288 launches: 12,100 overlapped, and 100 followed",
-            "without a gap; with the hidden launch latency this saved about 12.4 ms (51 % of",
-            "the busy time)",
-            "1,204 of these launches follow a kernel that never triggers: little but the",
-            "launch latency is hidden",
-            "1,000 launches did not get overlap: their kernels are not proved to wait before",
-            "they touch memory",
-            "overlap cannot help 5,000 launches: the host launches a kernel every 15.2 µs,",
-            "and kernels take 3.10 µs",
-            "1 kernel was instrumented, 1 waits already, 1 was refused, 1 was not loaded as",
-            "PTX",
+            "20,000 launches: 0 asked for overlap, 12,288 were given it, 12,100 overlapped the one before (60 %), which saved 5.40 ms; no races",
+            "overlap was added to 12,288 launches: 12,100 overlapped, and 100 followed without a gap; "
+            "with the hidden launch latency this saved about 12.4 ms (51 % of the busy time)",
+            "1,204 of these launches follow a kernel that never triggers: little but the launch latency is hidden",
+            "1,000 launches did not get overlap: their kernels are not proved to wait before they touch memory",
+            "overlap cannot help 5,000 launches: the host launches a kernel every 15.2 µs, and kernels take 3.10 µs",
+            "1 kernel was instrumented, 1 waits already, 1 was refused, 1 was not loaded as PTX",
             "  refused: second(float*): it uses the barrier of the grid",
         ])
 

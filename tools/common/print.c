@@ -99,12 +99,13 @@ static size_t width_of(const char *text, size_t length)
 void print_wrapped(FILE *to, int begin, int indent, const char *text)
 {
     enum { WIDTH = 80 };
+    const bool wraps = isatty(fileno(to)); /* grep and sed get each sentence whole */
     char *const plain = plain_text(text);
     int column = begin;
     for (const char *word = plain; *word != '\0';) {
         const size_t length = strcspn(word, " ");
         const int width = (int)width_of(word, length);
-        if (column > indent && column + width + (word > plain) > WIDTH) {
+        if (wraps && column > indent && column + width + (word > plain) > WIDTH) {
             (void)fprintf(to, "\n%*s", indent, "");
             column = indent;
         } else if (word > plain) {

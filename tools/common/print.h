@@ -26,8 +26,8 @@ __attribute__((format(printf, 1, 2))) void print_note(const char *format, ...);
 /* An error of the command line, and where the right one is described. */
 __attribute__((format(printf, 1, 2))) void print_misuse(const char *format, ...);
 
-/* A sentence in lines of at most 80 columns, the second and further ones indented by that many blanks; the first begins
- * at column `begin`. */
+/* A sentence. On a terminal in lines of at most 80 columns, the second and further ones indented by that many blanks; the
+ * first begins at column `begin`. Elsewhere in one line. */
 void print_wrapped(FILE *to, int begin, int indent, const char *text);
 
 /* `1 file`, `2 files`, `1,024 files`: into a buffer that the caller frees. */
