@@ -73,9 +73,9 @@ uint64_t pdl_watch_now(void);
 struct pdl_watch_kernel {
     uint32_t id;               /* of the NAME record */
     _Atomic uint32_t launches; /* so far */
-    _Atomic(void *) rule; /* for change.c: what it found out about the name; NULL: not asked yet */
-    _Atomic uint32_t rule_set; /* which rules that is of */
-    const char *text;          /* mangled; "" if the driver does not tell */
+    _Atomic uint32_t
+        rule;         /* what the rules say of the name, for interpose_launch.c; 0: not asked yet */
+    const char *text; /* mangled; "" if the driver does not tell */
 };
 
 /* A kernel as loaded, by its handle, which may be a CUfunction or a CUkernel. Made when it is first seen; lives as long

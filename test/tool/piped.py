@@ -30,8 +30,6 @@ class Pipes(tooltest.Case):
         ("rtc", ("rtc", "@", "--target=sm_90"), "__global__ void k() {}\n"),
         ("bench: a run", ("bench", "--input=@"), "{}"),
         ("watch: a recording", ("watch", "--input=@"), "x"),
-        ("bisect: a log", ("bisect", "--continue=@", "--", "true"), "x"),
-        ("bisect: a new log", ("bisect", "--log=@", "--", "true"), "x"),
         ("report", ("report", "@"), "{}"),
         ("tune", ("tune", "@"), "{}"),
     )

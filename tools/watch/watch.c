@@ -67,9 +67,8 @@ static void usage(void)
                 "  --overlap STATE       one of on, off; off: no launch overlaps; on: a launch\n"
                 "                        overlaps if its kernel is proved to wait before it\n"
                 "                        touches memory\n"
-                "  --only PATTERN        only for launches of these kernels: a mangled name or\n"
-                "                        =NAME, with @NUMBERS only these launches of it, as in\n"
-                "                        scale*@1,5-9,20-; repeatable\n"
+                "  --only PATTERN        only for launches of kernels with this mangled name; as\n"
+                "                        in fnmatch(3), or =NAME; repeatable\n"
                 "  --except PATTERN      not for these; repeatable\n"
                 "  --instrument WAIT     one of entry, hoist: put a wait into kernels that are\n"
                 "                        loaded as PTX, as pdltool instrument does; overlap is\n"
@@ -150,30 +149,10 @@ static bool read_seconds(const char *text, double *seconds)
     return true;
 }
 
-/* What follows an @: 1,5-9,20-. */
-static bool are_numbers(const char *text)
-{
-    do {
-        const size_t first = strspn(text, "0123456789");
-        if (first == 0) {
-            return false;
-        }
-        text += first;
-        if (*text == '-') {
-            text++;
-            text += strspn(text, "0123456789");
-        }
-    } while (*text++ == ',');
-    return text[-1] == '\0';
-}
-
 static bool read_pattern(const char *option, const char *text, struct paths *patterns)
 {
-    const char *const at = strrchr(text, '@');
-    if (*text == '\0' || strpbrk(text, "\n\r") != NULL || (at != NULL && !are_numbers(at + 1))) {
-        print_error("--%s takes a kernel name, with or without launch numbers as in "
-                    "scale*@1,5-9,20-, not '%s'",
-                    option, text);
+    if (*text == '\0' || strpbrk(text, "\n\r") != NULL) {
+        print_error("--%s takes a kernel name or a pattern, not '%s'", option, text);
         return false;
     }
     APPEND(patterns, copy_text(text));
