@@ -55,6 +55,7 @@ struct pdl_watch_chunk {
     uint64_t reserved;
 };
 
+/* 13 and 15 were used. */
 enum pdl_watch_kind {
     PDL_WATCH_NONE,
     PDL_WATCH_NAME,      /* of kernels */
@@ -69,10 +70,8 @@ enum pdl_watch_kind {
     PDL_WATCH_NODE,      /* a node of the graph that an executable graph was made of */
     PDL_WATCH_EDGE,      /* an edge between two of them */
     PDL_WATCH_CLONE,     /* a node was copied: into another graph or an executable one */
-    PDL_WATCH_RANGE,     /* NVTX */
-    PDL_WATCH_NOTE,      /* a sentence about the recording: what could not be seen, and why */
-    PDL_WATCH_LOG, /* a line that libpdl wrote to PDL_LOG; pdltool adds these when the program has ended */
-    PDL_WATCH_INSTRUMENTED /* what was done with a kernel of PTX that was to be instrumented */
+    PDL_WATCH_NOTE = 14, /* a sentence about the recording: what could not be seen, and why */
+    PDL_WATCH_INSTRUMENTED = 16 /* what was done with a kernel of PTX that was to be instrumented */
 };
 
 /* What each record begins with. A multiple of 8 bytes. */
@@ -285,23 +284,6 @@ struct pdl_watch_clone {
     uint64_t node;
 };
 
-enum pdl_watch_ranges {
-    PDL_WATCH_PUSH = 1,
-    PDL_WATCH_POP,
-    PDL_WATCH_START, /* `id` is that of the range */
-    PDL_WATCH_END,
-    PDL_WATCH_MARK
-};
-
-struct pdl_watch_range {
-    struct pdl_watch_record record;
-    uint64_t time_ns;
-    uint64_t id;
-    uint32_t thread;
-    uint32_t what; /* enum pdl_watch_ranges */
-    char text[];
-};
-
 /* As enum pdl_instrument_action. */
 enum pdl_watch_instrumented_as {
     PDL_WATCH_INSTRUMENTED_DONE = 1,
@@ -320,7 +302,7 @@ struct pdl_watch_instrumented {
         []; /* the mangled name, and behind it why the kernel was refused; empty: no kernel, only that it is asked for */
 };
 
-struct pdl_watch_text { /* NOTE and LOG */
+struct pdl_watch_text { /* NOTE */
     struct pdl_watch_record record;
     char text[];
 };

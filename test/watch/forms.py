@@ -53,7 +53,7 @@ class Text(Case):
         self.assertIn("CUPTI was not used", self.report("without-cupti", "-q", code=2))
 
     def test_launches_that_do_not_count_are_not_denied(self):
-        self.assertIn("no launch counts: all are outside of the window", self.report("outside", code=2))
+        self.assertIn("no launch counts: all are of other kernels", self.report("outside", code=2))
 
     def test_without_times_no_overlap_is_claimed_and_it_says_why(self):
         text = self.report("no-times")
@@ -128,10 +128,8 @@ class Text(Case):
         rows = self.section(self.report("chain"), "why not")
         self.assertEqual([row.split("  ")[1] for row in rows], ["not asked", "host late"])
 
-    def test_advice_and_decisions_are_last(self):
-        text = self.report("chain")
-        self.assertEqual(self.section(text, "what to do next")[0], "  1. ask for overlap")
-        self.assertIn("does not overlap: it is not known whether it waits", self.section(text, "libpdl's decisions")[0])
+    def test_advice_is_last(self):
+        self.assertEqual(self.section(self.report("chain"), "what to do next")[0], "  1. ask for overlap")
 
     def test_the_tables_fit_into_120_columns(self):
         text = self.report("chain")
@@ -245,9 +243,6 @@ class Trace(Case):
         self.assertEqual((len(starts), set(starts)), (600, set(ends)))
         self.assertEqual((set(starts.values()), set(ends.values())), (calls, runs))
 
-    def test_ranges_are_there(self):
-        self.assertEqual([event["ph"] for event in self.trace("chain") if event.get("cat") == "NVTX"], ["b", "e"])
-
     def test_times_begin_with_0_and_none_is_absurd(self):
         for model in ("chain", "hostile"):
             events = self.trace(model)
@@ -323,9 +318,10 @@ class CommandLine(Case):
             (("--overlap", "on", "--except", "", "--", "true"), "--except takes"),
             (("--fail-on", "rac", "--input", "chain"), "not 'rac'"),
             (("--fail-on", "race,", "--input", "chain"), "not 'race,'"),
-            (("--seconds", "0", "--input", "chain"), "a number above 0"),
+            (("--seconds", "0", "--", "true"), "a number above 0"),
+            (("--skip", "5", "--input", "chain"), "need a program, not --input"),
             (("--rows", "0", "--input", "chain"), "--rows takes a number from 1"),
-            (("--count", "-1", "--input", "chain"), "--count takes a number from 1"),
+            (("--count", "-1", "--", "true"), "--count takes a number from 1"),
             (("--what",), "--help"),
             (("--input", "unreadable"), "unreadable: is no recording"),
             (("--input", "chain", "--output", "no/folder"), "--output no/folder: No such file"),
@@ -359,10 +355,9 @@ class CommandLine(Case):
     def test_a_finding_counts_where_more_was_not_observed(self):
         self.report("race-and-lost", code=1)
 
-    def test_the_window_is_for_what_is_read(self):
-        arguments = ("--skip", "5", "--count", "7", "--seconds", "0.5", "--kernel", "a*", "--kernel", "b", "--range", "step")
-        result = self.watch("--input", "chain", *arguments, env={"FORMS_WINDOW": "1"})
-        self.assertIn("window 5 7 500000000 2 step\n", result.stderr)
+    def test_kernels_are_chosen_of_what_is_read(self):
+        result = self.watch("--input", "chain", "--kernel", "a*", "--kernel", "b", env={"FORMS_WINDOW": "1"})
+        self.assertIn("kernels 2\n", result.stderr)
 
     def test_several_recordings_are_read_together(self):
         text = self.report("chain", "--input", "chain", "again", "chain")

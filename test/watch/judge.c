@@ -40,7 +40,7 @@ void judge(struct watch *watch, const struct recording *recording,
 
 void judge_made(struct watch *watch, struct recording *recording)
 {
-    judge(watch, recording, NULL);
+    judge(watch, recording, &(struct watch_window){.kernels = NULL});
     recording_free(recording);
 }
 

@@ -768,21 +768,6 @@ static void advice_comes_by_what_it_saves(void **state)
     watch_free(&watch);
 }
 
-static void libpdls_last_decision_is_kept(void **state)
-{
-    (void)state;
-    begin();
-    make_launch(&recording, 0, 1, 0);
-    recording_text(&recording, PDL_WATCH_LOG, "libpdl[1]: device 0, kernel first: overlaps");
-    recording_text(&recording, PDL_WATCH_LOG,
-                   "libpdl[1]: device 0, kernel first: now does not overlap: it says so");
-    recording_text(&recording, PDL_WATCH_LOG, "libpdl[1]: nonsense, kernel ");
-    judge_made(&watch, &recording);
-    assert_string_equal(kernel_named(&watch, "first")->decision,
-                        "now does not overlap: it says so");
-    watch_free(&watch);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -829,7 +814,6 @@ int main(void)
         cmocka_unit_test(code_of_another_version_than_ran_does_not_count),
         cmocka_unit_test(overlap_without_a_recorded_run_is_a_race_as_well),
         cmocka_unit_test(advice_comes_by_what_it_saves),
-        cmocka_unit_test(libpdls_last_decision_is_kept),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

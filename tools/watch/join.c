@@ -4,6 +4,7 @@
  * What a stream does, it does in the order of the calls. A call names the stream by a handle, which another stream may have
  * had before, and CUPTI names it by an id, which no other has. So the calls are put into queues: one for each id of
  * CUPTI's, found by the runs that calls of one handle led to. */
+#include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -314,6 +315,31 @@ static void put_on_tracks(struct watch *watch)
 
 /* ---- all of it -------------------------------------------------------------------------------- */
 
+static bool is_chosen(const struct watch_kernel *kernel, const struct watch_window *window)
+{
+    for (size_t i = 0; i < window->kernel_count; i++) {
+        if (fnmatch(window->kernels[i], kernel->name, 0) == 0 ||
+            fnmatch(window->kernels[i], kernel->shown, 0) == 0) {
+            return true;
+        }
+    }
+    return window->kernel_count == 0;
+}
+
+static void choose_runs(struct watch *watch, const struct watch_window *window)
+{
+    bool *const chosen = allocate(watch->kernels.count, sizeof(*chosen));
+    for (size_t i = 0; i < watch->kernels.count; i++) {
+        chosen[i] = is_chosen(&watch->kernels.items[i], window);
+    }
+    for (size_t i = 0; i < watch->runs.count; i++) {
+        struct watch_run *const run = &watch->runs.items[i];
+        run->in_window =
+            run->kernel != WATCH_NONE ? chosen[run->kernel] : window->kernel_count == 0;
+    }
+    free(chosen);
+}
+
 /* Launches whose runs a process that records runs does not have. */
 static void note_missing(struct watch *watch, const bool *has_times)
 {
@@ -390,8 +416,7 @@ void watch_join(struct watch *watch, const struct watch_window *window)
     store_link_graphs(watch);
     store_queue_runs(watch, has_times);
     put_on_tracks(watch);
-    store_read_ranges(watch);
-    store_apply_window(watch, window);
+    choose_runs(watch, window);
     add_up(watch);
     note_missing(watch, has_times);
     free(has_times);

@@ -155,7 +155,6 @@ static json_t *kernel_json(const struct watch *watch, const struct watch_kernel 
     json_set(object, "time_ns", times ? count_json(kernel->time_ns) : json_null());
     json_set(object, "overlap_ns", times ? count_json(kernel->overlap_ns) : json_null());
     json_set(object, "reasons", reasons_json(kernel->reasons));
-    json_set(object, "decision", json_shown(kernel->decision));
     json_set(object, "instrumented", json_text(watch_instrumented_word(kernel->instrumented)));
     json_set(object, "why_not_instrumented", json_shown(kernel->why_not_instrumented));
     return object;

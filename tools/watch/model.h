@@ -60,7 +60,7 @@ enum watch_race {
 enum watch_unseen {
     WATCH_ALL_SEEN,
     WATCH_NOTHING_RECORDED,
-    WATCH_NO_LAUNCH, /* in the window, or of the kernels that were asked for */
+    WATCH_NO_LAUNCH, /* that ran, of the kernels that were asked for */
     WATCH_LOST,      /* records are missing: launches may be among them */
     WATCH_NO_CODE    /* nothing is known of a kernel that was launched with overlap */
 };
@@ -89,7 +89,6 @@ struct watch_kernel {
     uint64_t added_saved_ns; /* by them: overlap and hidden gaps, about */
     uint64_t time_ns, overlap_ns;
     uint64_t reasons[WATCH_REASON_COUNT];
-    const char *decision; /* libpdl's last word about it, from its log; NULL */
     uint32_t
         instrumented; /* enum pdl_watch_instrumented_as; 0: was not loaded as PTX to be instrumented */
     const char *why_not_instrumented; /* of one that was refused; NULL */
@@ -162,12 +161,6 @@ struct watch_track {
     uint32_t process, context, stream, graph;
 };
 
-struct watch_range {
-    uint64_t start_ns, end_ns;
-    uint32_t process, thread;
-    const char *text;
-};
-
 struct watch_process {
     const char *path; /* of the recording */
     const char *command;
@@ -188,11 +181,8 @@ struct watch_process {
 
 /* Which runs are looked at. Zeroed: all. */
 struct watch_window {
-    uint64_t skip, count;       /* launches; count 0: all */
-    uint64_t ns;                /* from the first launch; 0: all */
     const char *const *kernels; /* globs of mangled or shown names */
     size_t kernel_count;
-    const char *range; /* a glob of names of NVTX ranges; NULL */
 };
 
 struct watch {
@@ -204,7 +194,6 @@ struct watch {
     WATCH_LIST(struct watch_advice) advice;
     WATCH_LIST(struct watch_device) devices;
     WATCH_LIST(struct watch_track) tracks;
-    WATCH_LIST(struct watch_range) ranges;
     WATCH_LIST(const char *) notes;
     struct {
         uint64_t launches, asked, granted, overlapped, graph_runs, races;

@@ -18,7 +18,6 @@
 #include "common/print.h"
 #include "common/program.h"
 #include "os/environment.h"
-#include "watch/start_log.h"
 #include "watch/variables.h"
 
 enum {
@@ -94,12 +93,6 @@ static void set_number(struct variables *variables, const char *name, uint64_t n
     variables_set(variables, name, number > 0 ? text : NULL);
 }
 
-static bool has_log(const struct variables *variables)
-{
-    const char *const log = variables_get(variables, "PDL_LOG");
-    return log != NULL && *log != '\0';
-}
-
 static void set_preload(struct variables *variables, const char *library)
 {
     const char *const there = variables_get(variables, "LD_PRELOAD");
@@ -109,34 +102,21 @@ static void set_preload(struct variables *variables, const char *library)
     free(both);
 }
 
-/* Has the driver and NVTX load the library. Another tool that is to be loaded stays; false then. */
-static bool set_injection(struct variables *variables, const char *name, const char *library)
-{
-    const char *const there = variables_get(variables, name);
-    if (there != NULL && *there != '\0' && strcmp(there, library) != 0) {
-        return false;
-    }
-    variables_set(variables, name, library);
-    return true;
-}
-
 /* False with a line where it cannot be done. */
 static bool set_environment(struct variables *variables, const struct start *start,
                             const char *library)
 {
     char seconds[32];
     bool preload = start->interpose;
-    if (!set_injection(variables, "CUDA_INJECTION64_PATH", library)) {
+    const char *const other = variables_get(variables, "CUDA_INJECTION64_PATH");
+    if (other != NULL && *other != '\0' && strcmp(other, library) != 0) {
         print_warning(
             "CUDA_INJECTION64_PATH names another tool and is kept: %s; libpdl-watch is preloaded, "
             "without device times if that tool uses CUPTI",
-            variables_get(variables, "CUDA_INJECTION64_PATH"));
+            other);
         preload = true;
-    }
-    if (!set_injection(variables, "NVTX_INJECTION64_PATH", library) && start->range != NULL) {
-        print_warning(
-            "NVTX_INJECTION64_PATH names another tool and is kept: %s; ranges are not seen",
-            variables_get(variables, "NVTX_INJECTION64_PATH"));
+    } else {
+        variables_set(variables, "CUDA_INJECTION64_PATH", library);
     }
     if (preload) {
         if (strpbrk(library, ": ") != NULL) {
@@ -150,7 +130,6 @@ static bool set_environment(struct variables *variables, const struct start *sta
     }
     set_path(variables, "PDL_WATCH_RECORD", start->record);
     set_path(variables, "PDL_WATCH_RULES", start->rules);
-    variables_set(variables, "PDL_WATCH_RANGE", start->range);
     if (start->instrument != NULL) {
         variables_set(variables, "PDL_INSTRUMENT", start->instrument);
         variables_set(variables, "PDL_INSTRUMENT_TRIGGER", start->trigger);
@@ -167,12 +146,6 @@ static bool set_environment(struct variables *variables, const struct start *sta
     variables_set(variables, "PDL_WATCH_SECONDS", start->seconds > 0 ? seconds : NULL);
     if (!start->cupti) {
         variables_set(variables, "PDL_WATCH_CUPTI", "0");
-    }
-    if (start->no_times) {
-        variables_set(variables, "PDL_WATCH_TIMES", "0");
-    }
-    if (start->log != NULL && !has_log(variables)) {
-        set_path(variables, "PDL_LOG", start->log);
     }
     return true;
 }
@@ -388,14 +361,10 @@ bool start_program(const struct start *start, char *const *arguments, struct sta
     }
     struct variables variables = {0};
     variables_read(&variables);
-    const bool logs = start->log != NULL && !has_log(&variables);
     const bool set = set_environment(&variables, start, library);
     if (set) {
         tell_of_rights(arguments[0]);
         run_program(start, arguments, variables.items, started);
-        if (logs) {
-            start_take_log(start->log, start->record);
-        }
     }
     variables_free(&variables);
     free(library);

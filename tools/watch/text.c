@@ -98,8 +98,8 @@ static void put_overlap(FILE *out, const struct watch *watch)
 static const char *nothing(const struct watch *watch)
 {
     if (watch_unseen(watch) == WATCH_NO_LAUNCH) {
-        return "no launch counts: all are outside of the window, of other kernels, failed, or in "
-               "graphs whose runs were not recorded";
+        return "no launch counts: all are of other kernels, failed, or in graphs whose runs were "
+               "not recorded";
     }
     for (size_t i = 0; i < watch->processes.count; i++) {
         if (watch->processes.items[i].cupti_version == 0) {
@@ -570,28 +570,7 @@ static void print_reasons(struct text *text)
     }
 }
 
-/* ---- what libpdl says, and what to do --------------------------------------------------------- */
-
-static void print_decisions(const struct text *text)
-{
-    bool heading = false;
-    size_t count = 0;
-    const size_t most = rows_of(text->watch->kernels.count, text->limits->kernels);
-    for (uint32_t i = 0; i < text->watch->kernels.count; i++) {
-        const struct watch_kernel *const kernel = &text->watch->kernels.items[i];
-        if (kernel->decision == NULL || count++ >= most) {
-            continue;
-        }
-        (void)fputs(heading ? "" : "\nlibpdl's decisions\n", stdout);
-        heading = true;
-        (void)fputs("  ", stdout);
-        print_name(text, i);
-        (void)fputs(": ", stdout);
-        print_plain(stdout, kernel->decision);
-        (void)putchar('\n');
-    }
-    print_left_out(count, rows_of(count, most), "kernel", "kernels");
-}
+/* ---- what to do ------------------------------------------------------------------------------- */
 
 static void print_advice(const struct text *text)
 {
@@ -623,7 +602,6 @@ bool watch_print_text(const struct watch *watch, const struct watch_limits *limi
         print_pairs(&text);
     }
     print_reasons(&text);
-    print_decisions(&text);
     print_advice(&text);
     return ferror(stdout) == 0;
 }

@@ -51,27 +51,6 @@ static void add_runs(struct watch *watch)
     }
 }
 
-/* ---- what libpdl said ------------------------------------------------------------------------- */
-
-/* "libpdl[PID]: device N, kernel NAME: DECISION", as lib/launch/log.c writes it. */
-static void read_decision(struct watch *watch, const char *line)
-{
-    static const char before[] = ", kernel ";
-    const char *const found = strncmp(line, "libpdl[", 7) == 0 ? strstr(line, before) : NULL;
-    const char *const name = found != NULL ? found + sizeof(before) - 1 : NULL;
-    const char *const end = name != NULL ? strstr(name, ": ") : NULL;
-    uint32_t index = 0;
-    if (end == NULL) {
-        return;
-    }
-    char *const copy = allocate((size_t)(end - name) + 1, 1);
-    memcpy(copy, name, (size_t)(end - name));
-    if (pdl_names_find(&watch->store->kernel_names, copy, &index)) {
-        watch->kernels.items[index].decision = end + 2;
-    }
-    free(copy);
-}
-
 /* ---- what to do ------------------------------------------------------------------------------- */
 
 /* Launches that one piece of advice is about. */
@@ -320,8 +299,5 @@ void watch_conclude(struct watch *watch)
 {
     add_kernels(watch);
     add_runs(watch);
-    for (size_t i = 0; i < watch->store->logs.count; i++) {
-        read_decision(watch, watch->store->logs.items[i]);
-    }
     advise(watch);
 }

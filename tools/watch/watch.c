@@ -27,7 +27,7 @@ enum finding { FAIL_RACE = 1, FAIL_UNKNOWN = 2, FAIL_NO_OVERLAP = 4 };
 
 struct request {
     struct paths inputs, kernels, only, except, constants;
-    const char *record, *output, *trace, *svg, *range;
+    const char *record, *output, *trace, *svg;
     const char *overlap;    /* "on" or "off"; NULL: as the program has it */
     const char *instrument; /* "entry" or "hoist"; NULL: not */
     const char *trigger;    /* of instrumented kernels; NULL */
@@ -35,7 +35,7 @@ struct request {
     double seconds;
     int skip, count, rows;
     unsigned fail_on; /* enum finding */
-    bool all, no_cupti, no_times, quiet, json, done;
+    bool all, no_cupti, quiet, json, done;
     bool allow_unobserved; /* what was not looked at fails no gate */
 };
 
@@ -53,12 +53,10 @@ static void usage(void)
                 "  --skip N              ignore the first N launches\n"
                 "  --count N             watch N launches\n"
                 "  --seconds S           watch S seconds from the first launch\n"
-                "  --range NAME          watch launches within NVTX ranges of this name\n"
                 "  --kernel PATTERN      report only kernels of this name; as in fnmatch(3);\n"
                 "                        repeatable\n"
-                "  --no-times            record launches but no device times: costs less\n"
-                "  --no-cupti            do not use CUPTI: without device times, the report\n"
-                "                        cannot say what overlapped\n"
+                "  --no-cupti            do not use CUPTI: costs less, but without device times\n"
+                "                        the report cannot say what overlapped\n"
                 "  --record FILE         keep the recording; further processes write FILE.2,\n"
                 "                        FILE.3 and so on\n"
                 "  --input FILE          read a recording; needs no device; repeatable\n"
@@ -168,9 +166,6 @@ static bool read_window_option(struct request *request, int option)
         return parse_count("count", optarg, 1, INT_MAX, &request->count);
     case 'S':
         return read_seconds(optarg, &request->seconds);
-    case 'r':
-        request->range = optarg;
-        return true;
     case 'k':
         APPEND(&request->kernels, copy_text(optarg));
         return true;
@@ -208,9 +203,6 @@ static bool read_option(struct request *request, int option)
         return true;
     case 'n':
         request->no_cupti = true;
-        return true;
-    case 'N':
-        request->no_times = true;
         return true;
     case 'O':
         request->overlap = optarg;
@@ -268,11 +260,11 @@ static bool check_request(const struct request *request)
     if (runs && request->inputs.count > 0) {
         return complain("--input reads a recording and runs no program");
     }
-    if (!runs && (request->record != NULL || request->overlap != NULL ||
-                  request->instrument != NULL || request->no_cupti || request->no_times)) {
-        return complain(
-            "--record, --overlap, --instrument, --no-times and --no-cupti need a program, "
-            "not --input");
+    if (!runs &&
+        (request->record != NULL || request->overlap != NULL || request->instrument != NULL ||
+         request->no_cupti || request->skip > 0 || request->count > 0 || request->seconds > 0)) {
+        return complain("--record, --skip, --count, --seconds, --overlap, --instrument and "
+                        "--no-cupti need a program, not --input");
     }
     if (request->instrument == NULL && (request->trigger != NULL || request->constants.count > 0)) {
         return complain("--instrument-trigger and --constant-param need --instrument");
@@ -293,10 +285,8 @@ static bool read_request(struct request *request, int argc, char **argv)
                                             {"skip", required_argument, NULL, 's'},
                                             {"count", required_argument, NULL, 'c'},
                                             {"seconds", required_argument, NULL, 'S'},
-                                            {"range", required_argument, NULL, 'r'},
                                             {"kernel", required_argument, NULL, 'k'},
                                             {"no-cupti", no_argument, NULL, 'n'},
-                                            {"no-times", no_argument, NULL, 'N'},
                                             {"overlap", required_argument, NULL, 'O'},
                                             {"only", required_argument, NULL, 'y'},
                                             {"except", required_argument, NULL, 'x'},
@@ -401,13 +391,7 @@ static int report(const struct request *request, const struct paths *files,
                   const struct started *program)
 {
     struct watch watch = {0};
-    const struct watch_window window = {/* What was not recorded need not be left out again. */
-                                        .skip = program == NULL ? (uint64_t)request->skip : 0,
-                                        .count = program == NULL ? (uint64_t)request->count : 0,
-                                        .ns = program == NULL ? (uint64_t)(request->seconds * 1e9)
-                                                              : 0,
-                                        .range = program == NULL ? request->range : NULL,
-                                        .kernels = (const char *const *)request->kernels.items,
+    const struct watch_window window = {.kernels = (const char *const *)request->kernels.items,
                                         .kernel_count = request->kernels.count};
     bool done = true;
     if (files->count > 0) {
@@ -494,23 +478,19 @@ static char *join_constants(const struct request *request)
 static int run_in(const struct request *request, const char *folder, int output)
 {
     char *const rules = format_text("%s/rules", folder);
-    char *const log = format_text("%s/log", folder);
     char *const constants = join_constants(request);
     char *const record =
         request->record != NULL ? copy_text(request->record) : format_text("%s/recording", folder);
     const struct start start = {.record = record,
                                 .rules = request->overlap != NULL ? rules : NULL,
-                                .range = request->range,
                                 .instrument = request->instrument,
                                 .trigger = request->trigger,
                                 .constants = constants,
-                                .log = log,
                                 .skip = (uint64_t)request->skip,
                                 .count = (uint64_t)request->count,
                                 .seconds = request->seconds,
                                 .interpose = request->overlap != NULL || request->no_cupti,
-                                .cupti = !request->no_cupti,
-                                .no_times = request->no_times};
+                                .cupti = !request->no_cupti};
     struct started started = {0};
     struct paths files = {0};
     int code = EXIT_USAGE;
@@ -526,7 +506,6 @@ static int run_in(const struct request *request, const char *folder, int output)
     paths_free(&files);
     free(record);
     free(constants);
-    free(log);
     free(rules);
     return code;
 }
