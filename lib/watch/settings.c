@@ -30,7 +30,6 @@ static void read_settings(void)
         .instrument = pdl_variable_look(PDL_VARIABLE(PDL_INSTRUMENT)),
         .trigger = pdl_variable_look(PDL_VARIABLE(PDL_INSTRUMENT_TRIGGER)),
         .constants = text_of(PDL_VARIABLE(PDL_INSTRUMENT_CONSTANT)),
-        .instrument_log = text_of(PDL_VARIABLE(PDL_INSTRUMENT_LOG)),
         .limit = value_of(PDL_VARIABLE(PDL_WATCH_LIMIT)),
         .skip = value_of(PDL_VARIABLE(PDL_WATCH_SKIP)),
         .count = value_of(PDL_VARIABLE(PDL_WATCH_COUNT)),

@@ -22,7 +22,7 @@ struct pdl_watch_settings {
     const char *record; /* NULL: not recorded */
     const char *rules;
     const char *cupti_path;
-    const char *constants, *instrument_log;
+    const char *constants;
     struct pdl_reading instrument, trigger;
     uint64_t limit;
     uint64_t skip, count; /* launches; count 0: all */
