@@ -77,10 +77,6 @@ static size_t look_at_texts(const struct watch *watch)
         length += fuzz_read(pair->detail) + fuzz_read(watch_reason_text(pair->reason)) +
                   fuzz_read(watch_reason_word(pair->reason));
     }
-    for (size_t i = 0; i < watch->advice.count; i++) {
-        expect_index(watch->advice.items[i].pair, watch->pairs.count);
-        length += fuzz_read(watch->advice.items[i].text);
-    }
     for (size_t i = 0; i < watch->tracks.count; i++) {
         length += fuzz_read(watch->tracks.items[i].name);
     }

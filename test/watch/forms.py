@@ -103,7 +103,7 @@ class Text(Case):
             "with the hidden launch latency this saved about 12.4 ms (51 % of the busy time)",
             "1,204 of these launches follow a kernel that never triggers: little but the launch latency is hidden",
             "1,000 launches did not get overlap: their kernels are not proved to wait before they touch memory",
-            "overlap cannot help 5,000 launches: the host launches a kernel every 15.2 µs, and kernels take 3.10 µs",
+            "overlap cannot help 5,000 launches: the host launches a kernel every 15.2 µs, and kernels take 3.10 µs; record a graph, or launch earlier",
             "1 kernel was instrumented, 1 waits already, 1 was refused, 1 was not loaded as PTX",
             "  refused: second(float*): it uses the barrier of the grid",
         ])
@@ -127,9 +127,7 @@ class Text(Case):
     def test_each_reason_of_a_table_is_explained_and_no_other(self):
         rows = self.section(self.report("chain"), "why not")
         self.assertEqual([row.split("  ")[1] for row in rows], ["not asked", "host late"])
-
-    def test_advice_is_last(self):
-        self.assertEqual(self.section(self.report("chain"), "what to do next")[0], "  1. ask for overlap")
+        self.assertTrue(rows[1].endswith("  the host launched it too late: record a graph, or launch earlier"), rows[1])
 
     def test_the_tables_fit_into_120_columns(self):
         text = self.report("chain")
@@ -193,7 +191,6 @@ class Json(Case):
         self.assertEqual(document["kernels"][0]["reasons"], {"overlapped": 12340, "host_late": 5})
         self.assertEqual((document["pairs"][0]["first"], document["pairs"][0]["second"], document["pairs"][0]["reason"]), (0, 1, "not_asked"))
         self.assertIsNone(document["pairs"][1]["second"])
-        self.assertEqual(document["advice"][0]["saving_ns"], 1500000)
         self.assertIsNone(document["program"])
         self.assertIsNone(document["verdict"]["instrumented"])
         document = self.document("gains")

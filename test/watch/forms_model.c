@@ -136,9 +136,6 @@ static void make_chain(struct watch *watch)
                                      .reason = WATCH_OVERLAPPED,
                                      .example = 2};
     APPEND(&watch->pairs, other);
-    const struct watch_advice advice = {
-        .saving_ns = 1500000, .count = 600, .reason = WATCH_NOT_ASKED, .text = "ask for overlap"};
-    APPEND(&watch->advice, advice);
     const struct watch_device device = {
         .context = 1, .capability = 90, .sms = 132, .name = "NVIDIA H200"};
     APPEND(&watch->devices, device);
@@ -277,7 +274,6 @@ static void make_hostile(struct watch *watch)
     const char *const note = text;
     APPEND(&watch->notes, note);
     watch->tracks.items[0].name = watch->pairs.items[0].detail = text;
-    watch->advice.items[0].text = text;
     watch->processes.items[0].command = watch->devices.items[0].name = text;
     watch->runs.items[3].end_ns = 0; /* ends before it starts */
     watch->runs.items[5].track = 77; /* of no track */
@@ -366,7 +362,6 @@ void watch_free(struct watch *watch)
     free(watch->launches.items);
     free(watch->runs.items);
     free(watch->pairs.items);
-    free(watch->advice.items);
     free(watch->devices.items);
     free(watch->tracks.items);
     free((void *)watch->notes.items);

@@ -103,9 +103,6 @@ static void a_plain_launch_did_not_ask(void **state)
     make_launch(&recording, 1, 2, 0);
     assert_reason(WATCH_NOT_ASKED);
     assert_true(pair_named(&watch, "first", "second")->saving_ns >= GAP);
-    assert_int_equal(watch.advice.count, 1);
-    assert_non_null(strstr(watch.advice.items[0].text, "launch second with the attribute"));
-    assert_non_null(strstr(watch.advice.items[0].text, "--overlap on"));
     watch_free(&watch);
 }
 
@@ -139,8 +136,6 @@ static void a_kernel_that_is_not_proved_says_so(void **state)
     make_launch(&recording, 1, 2, PDL_WATCH_NOT_PROVED);
     assert_reason(WATCH_NOT_PROVED);
     assert_int_equal(watch.sums.not_proved, 1);
-    assert_int_equal(watch.advice.count, 1);
-    assert_non_null(strstr(watch.advice.items[0].text, "have second wait"));
     watch_free(&watch);
 }
 
@@ -379,9 +374,6 @@ static void a_late_host_is_named(void **state)
     const struct watch_pair *const pair = pair_named(&watch, "first", "second");
     assert_string_equal(pair->detail, "the call came 5.0 µs after the run in front had ended");
     assert_int_equal(pair->saving_ns, 0);
-    assert_int_equal(watch.advice.count, 1);
-    assert_non_null(strstr(watch.advice.items[0].text, "record a graph"));
-    assert_int_equal(watch.advice.items[0].saving_ns, 9000 - 1500);
     assert_int_equal(watch.sums.late, 1);
     assert_int_equal(watch.sums.late_interval_ns, run_time(0) + LENGTH + 5000 - launch_time(0));
     assert_int_equal(watch.sums.late_kernel_ns, LENGTH);
@@ -450,8 +442,6 @@ static void a_kernel_without_a_trigger_triggers_at_its_end(void **state)
     (void)state;
     chain_with_code(WAIT LOAD STORE, WAIT LOAD STORE);
     assert_reason(WATCH_TRIGGERS_AT_END);
-    assert_int_equal(watch.advice.count, 1);
-    assert_non_null(strstr(watch.advice.items[0].text, "trigger in first"));
     assert_int_equal(watch.sums.no_trigger, 0); /* it was not added */
     watch_free(&watch);
     chain_with_code(WAIT LOAD STORE, WAIT LOAD STORE);
@@ -748,26 +738,6 @@ static void overlap_without_a_recorded_run_is_a_race_as_well(void **state)
     watch_free(&watch);
 }
 
-/* ---- what to do ------------------------------------------------------------------------------- */
-
-static void advice_comes_by_what_it_saves(void **state)
-{
-    (void)state;
-    begin();
-    for (unsigned i = 0; i < 30; i++) {
-        make_launch(&recording, i, i % 3 == 2 ? 2 : 1, 0);
-    }
-    judge_made(&watch, &recording);
-    assert_int_equal(watch.advice.count, 2);
-    assert_true(watch.advice.items[0].saving_ns > watch.advice.items[1].saving_ns);
-    assert_non_null(strstr(watch.advice.items[0].text, "launch first with"));
-    assert_non_null(strstr(watch.advice.items[0].text, "19 launches, at most "));
-    assert_int_equal(watch.advice.items[1].count, 10);
-    assert_int_equal(watch.sums.saving_ns,
-                     watch.advice.items[0].saving_ns + watch.advice.items[1].saving_ns);
-    watch_free(&watch);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -813,7 +783,6 @@ int main(void)
         cmocka_unit_test(images_that_differ_are_unknown),
         cmocka_unit_test(code_of_another_version_than_ran_does_not_count),
         cmocka_unit_test(overlap_without_a_recorded_run_is_a_race_as_well),
-        cmocka_unit_test(advice_comes_by_what_it_saves),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

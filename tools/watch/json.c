@@ -177,17 +177,6 @@ static json_t *pair_json(const struct watch_pair *pair)
     return object;
 }
 
-static json_t *advice_json(const struct watch_advice *advice)
-{
-    json_t *object = json_new_object();
-    json_set(object, "text", json_shown(advice->text));
-    json_set(object, "reason", json_text(watch_reason_word(advice->reason)));
-    json_set(object, "saving_ns", count_json(advice->saving_ns));
-    json_set(object, "launches", count_json(advice->count));
-    json_set(object, "pair", index_json(advice->pair));
-    return object;
-}
-
 bool watch_print_json(const struct watch *watch)
 {
     const unsigned version = pdl_version();
@@ -196,16 +185,12 @@ bool watch_print_json(const struct watch *watch)
     json_t *root = json_new_object();
     json_t *kernels = json_new_array();
     json_t *pairs = json_new_array();
-    json_t *advice = json_new_array();
     json_t *notes = json_new_array();
     for (size_t i = 0; i < watch->kernels.count; i++) {
         json_add(kernels, kernel_json(watch, &watch->kernels.items[i]));
     }
     for (size_t i = 0; i < watch->pairs.count; i++) {
         json_add(pairs, pair_json(&watch->pairs.items[i]));
-    }
-    for (size_t i = 0; i < watch->advice.count; i++) {
-        json_add(advice, advice_json(&watch->advice.items[i]));
     }
     for (size_t i = 0; i < watch->notes.count; i++) {
         json_add(notes, json_shown(watch->notes.items[i]));
@@ -219,7 +204,6 @@ bool watch_print_json(const struct watch *watch)
     json_set(root, "devices", devices_json(watch));
     json_set(root, "kernels", kernels);
     json_set(root, "pairs", pairs);
-    json_set(root, "advice", advice);
     json_set(root, "notes", notes);
     free(tool);
     return json_print(root);

@@ -140,15 +140,6 @@ struct watch_pair {
     uint32_t example;   /* a run with that reason */
 };
 
-/* What to do next. Ordered by what it could save. */
-struct watch_advice {
-    uint64_t saving_ns;
-    uint64_t count; /* launches that it is about */
-    enum watch_reason reason;
-    uint32_t pair; /* WATCH_NONE: not about one */
-    const char *text;
-};
-
 struct watch_device {
     uint32_t process, context, device, capability, sms;
     uint32_t threads, blocks, registers, shared_memory, shared_memory_per_block,
@@ -191,7 +182,6 @@ struct watch {
     WATCH_LIST(struct watch_launch) launches;
     WATCH_LIST(struct watch_run) runs;
     WATCH_LIST(struct watch_pair) pairs; /* by what they could save, then by count */
-    WATCH_LIST(struct watch_advice) advice;
     WATCH_LIST(struct watch_device) devices;
     WATCH_LIST(struct watch_track) tracks;
     WATCH_LIST(const char *) notes;
@@ -225,8 +215,10 @@ void watch_judge_pairs(struct watch *watch);
 void watch_conclude(struct watch *watch);
 void watch_free(struct watch *watch);
 
-/* One clause for people: "the launch did not ask for overlap"; and a word for programs: "not_asked". */
+/* One clause for people: "the launch did not ask for overlap"; what to do about it, NULL; and a word for programs:
+ * "not_asked". */
 const char *watch_reason_text(enum watch_reason reason);
+const char *watch_reason_remedy(enum watch_reason reason);
 const char *watch_reason_word(enum watch_reason reason);
 /* Whether it is one for certain. */
 bool watch_race_is_one(enum watch_race race);
@@ -243,7 +235,7 @@ const char *watch_instrumented_word(uint32_t instrumented);
 
 /* The forms. False where writing failed. */
 struct watch_limits {
-    size_t kernels, pairs, advice; /* rows of each; 0: all */
+    size_t rows; /* of each table; 0: all */
     bool full_names;
 };
 /* To standard output: the verdict alone in a line, the text, JSON. */

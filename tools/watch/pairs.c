@@ -318,9 +318,7 @@ static void add_to_pair(struct judging *judging, struct watch_run *run)
     }
     pair->saving_ns += can_save(reason) ? store_saving_ns(watch, run) : 0;
     if (is_late(watch, run)) {
-        const uint64_t usual_ns = watch->store->usual_gap_ns[0];
         watch->sums.late++;
-        watch->store->late_ns += gap_ns > usual_ns ? gap_ns - usual_ns : 0;
     }
 }
 

@@ -592,8 +592,8 @@ void watch_free(struct watch *watch)
         pdl_names_free(&store->kernel_names);
     }
     void *const lists[] = {watch->processes.items, watch->kernels.items, watch->launches.items,
-                           watch->runs.items,      watch->pairs.items,   watch->advice.items,
-                           watch->devices.items,   watch->tracks.items,  watch->notes.items};
+                           watch->runs.items,      watch->pairs.items,   watch->devices.items,
+                           watch->tracks.items,    watch->notes.items};
     for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++) {
         free(lists[i]);
     }

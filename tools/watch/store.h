@@ -126,7 +126,6 @@ struct watch_store {
     uint64_t impossible; /* executions whose times cannot be */
     /* Of launches that nothing else explains, the usual gap behind the run in front; [1]: in graphs. */
     uint64_t usual_gap_ns[2];
-    uint64_t late_ns; /* how long the device waited for late launches, beyond the usual gap */
 };
 
 /* Has the struct watch free a text from malloc(), which it returns. */

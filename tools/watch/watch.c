@@ -370,7 +370,7 @@ static int judge(const struct request *request, const struct watch *watch)
 static bool write_report(const struct request *request, const struct watch *watch)
 {
     const size_t rows = request->all ? 0 : (size_t)request->rows;
-    const struct watch_limits limits = {rows, rows, rows, request->all};
+    const struct watch_limits limits = {rows, request->all};
     bool written;
     if (request->quiet) {
         written = watch_print_verdict(watch);
