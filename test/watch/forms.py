@@ -310,8 +310,6 @@ class CommandLine(Case):
             (("--only", "x", "--", "true"), "--only and --except need --overlap or --instrument"),
             (("--input", "chain", "--instrument", "entry"), "need a program, not --input"),
             (("--instrument", "late", "--", "true"), "--instrument"),
-            (("--instrument-trigger", "wait", "--", "true"), "need --instrument"),
-            (("--constant-param", "w", "--", "true"), "need --instrument"),
             (("--overlap", "on", "--except", "", "--", "true"), "--except takes"),
             (("--fail-on", "rac", "--input", "chain"), "not 'rac'"),
             (("--fail-on", "race,", "--input", "chain"), "not 'race,'"),

@@ -9,14 +9,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "common/memory.h"
 #include "common/print.h"
-#include "common/program.h"
 #include "os/environment.h"
 #include "watch/variables.h"
 
@@ -132,8 +130,6 @@ static bool set_environment(struct variables *variables, const struct start *sta
     set_path(variables, "PDL_WATCH_RULES", start->rules);
     if (start->instrument != NULL) {
         variables_set(variables, "PDL_INSTRUMENT", start->instrument);
-        variables_set(variables, "PDL_INSTRUMENT_TRIGGER", start->trigger);
-        variables_set(variables, "PDL_INSTRUMENT_CONSTANT", start->constants);
     }
     set_number(variables, "PDL_WATCH_SKIP", start->skip);
     set_number(variables, "PDL_WATCH_COUNT", start->count);
@@ -151,26 +147,6 @@ static bool set_environment(struct variables *variables, const struct start *sta
 }
 
 /* ---- the program's file ----------------------------------------------------------------------- */
-
-/* The loader and the driver do not load libraries that the environment names into a program that has more rights than
- * its caller. */
-static void tell_of_rights(const char *name)
-{
-    struct stat status;
-    char *const path = program_find(name);
-    if (path != NULL && stat(path, &status) == 0) {
-        const bool user = (status.st_mode & S_ISUID) != 0 && status.st_uid != geteuid();
-        const bool group = (status.st_mode & S_ISGID) != 0 && (status.st_mode & S_IXGRP) != 0 &&
-                           status.st_gid != getegid();
-        if (user || group) {
-            print_warning(
-                "%s is set-%s: the dynamic linker ignores LD_PRELOAD for it, and the CUDA "
-                "driver may ignore CUDA_INJECTION64_PATH; it is probably not watched",
-                path, user ? "uid" : "gid");
-        }
-    }
-    free(path);
-}
 
 static void tell_not_started(const char *name, int error)
 {
@@ -204,11 +180,6 @@ __attribute__((noreturn)) static void become_program(const struct run *run, char
 {
     if (run->group) {
         (void)setpgid(0, 0);
-    }
-    if (run->start->quiet) {
-        const int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
-        (void)dup2(nowhere, STDOUT_FILENO);
-        (void)dup2(nowhere, STDERR_FILENO);
     }
     (void)sigaction(SIGCHLD, &run->child_before, NULL);
     (void)sigprocmask(SIG_SETMASK, &run->mask_before, NULL);
@@ -363,7 +334,6 @@ bool start_program(const struct start *start, char *const *arguments, struct sta
     variables_read(&variables);
     const bool set = set_environment(&variables, start, library);
     if (set) {
-        tell_of_rights(arguments[0]);
         run_program(start, arguments, variables.items, started);
     }
     variables_free(&variables);

@@ -11,14 +11,11 @@ struct start {
     const char *rules;  /* file of rules, see watch/change.h; NULL: nothing is changed */
     const char
         *instrument; /* entry or hoist; NULL: code is loaded as it is, or as the environment says */
-    const char *trigger;   /* of instrumented kernels: none, wait or last-read; NULL */
-    const char *constants; /* constant parameters, separated by commas; NULL */
-    uint64_t skip, count;  /* launches; 0 */
-    double seconds;        /* of the window; 0: no end */
-    double timeout;        /* seconds after which the program is ended; 0: never */
-    bool interpose;        /* preload the library too: rules need it */
-    bool cupti;            /* used, where it is */
-    bool quiet;            /* the program's output goes to /dev/null */
+    uint64_t skip, count; /* launches; 0 */
+    double seconds;       /* of the window; 0: no end */
+    double timeout;       /* seconds after which the program is ended; 0: never */
+    bool interpose;       /* preload the library too: rules need it */
+    bool cupti;           /* used, where it is */
 };
 
 /* How it went. */

@@ -26,11 +26,10 @@ enum { ROWS = 12 };
 enum finding { FAIL_RACE = 1, FAIL_UNKNOWN = 2, FAIL_NO_OVERLAP = 4 };
 
 struct request {
-    struct paths inputs, kernels, only, except, constants;
+    struct paths inputs, kernels, only, except;
     const char *record, *output, *trace, *svg;
     const char *overlap;    /* "on" or "off"; NULL: as the program has it */
     const char *instrument; /* "entry" or "hoist"; NULL: not */
-    const char *trigger;    /* of instrumented kernels; NULL */
     char **program;         /* NULL: recordings are read */
     double seconds;
     int skip, count, rows;
@@ -71,10 +70,6 @@ static void usage(void)
                 "  --instrument WAIT     one of entry, hoist: put a wait into kernels that are\n"
                 "                        loaded as PTX, as pdltool instrument does; overlap is\n"
                 "                        then on, unless --overlap is given\n"
-                "  --instrument-trigger TRIGGER\n"
-                "                        one of none, wait, last-read (default: none)\n"
-                "  --constant-param NAME a parameter of these kernels whose memory no kernel in\n"
-                "                        flight writes; repeatable\n"
                 "\n"
                 "What is shown:\n"
                 "  --output FILE         write the report to FILE; - is standard output\n"
@@ -174,23 +169,6 @@ static bool read_window_option(struct request *request, int option)
     }
 }
 
-static bool read_instrument_option(struct request *request, int option)
-{
-    switch (option) {
-    case 'I':
-        request->instrument = optarg;
-        return parse_choice("instrument", optarg, pdl_instrument_wait_words()) >= 0;
-    case 'T':
-        request->trigger = optarg;
-        return parse_choice("instrument-trigger", optarg, pdl_instrument_trigger_words()) >= 0;
-    case 'C':
-        APPEND(&request->constants, copy_text(optarg));
-        return true;
-    default:
-        return read_window_option(request, option);
-    }
-}
-
 static bool read_option(struct request *request, int option)
 {
     static const char *const states[] = {"on", "off", NULL};
@@ -211,6 +189,9 @@ static bool read_option(struct request *request, int option)
         return read_pattern("only", optarg, &request->only);
     case 'x':
         return read_pattern("except", optarg, &request->except);
+    case 'I':
+        request->instrument = optarg;
+        return parse_choice("instrument", optarg, pdl_instrument_wait_words()) >= 0;
     case 'o':
         request->output = optarg;
         return true;
@@ -241,7 +222,7 @@ static bool read_option(struct request *request, int option)
         request->done = true;
         return true;
     default:
-        return read_instrument_option(request, option);
+        return read_window_option(request, option);
     }
 }
 
@@ -266,9 +247,6 @@ static bool check_request(const struct request *request)
         return complain("--record, --skip, --count, --seconds, --overlap, --instrument and "
                         "--no-cupti need a program, not --input");
     }
-    if (request->instrument == NULL && (request->trigger != NULL || request->constants.count > 0)) {
-        return complain("--instrument-trigger and --constant-param need --instrument");
-    }
     if (request->overlap == NULL && request->only.count + request->except.count > 0) {
         return complain("--only and --except need --overlap or --instrument");
     }
@@ -291,8 +269,6 @@ static bool read_request(struct request *request, int argc, char **argv)
                                             {"only", required_argument, NULL, 'y'},
                                             {"except", required_argument, NULL, 'x'},
                                             {"instrument", required_argument, NULL, 'I'},
-                                            {"instrument-trigger", required_argument, NULL, 'T'},
-                                            {"constant-param", required_argument, NULL, 'C'},
                                             {"output", required_argument, NULL, 'o'},
                                             {"rows", required_argument, NULL, 'w'},
                                             {"all", no_argument, NULL, 'a'},
@@ -461,31 +437,15 @@ static bool write_rules(const struct request *request, const char *path)
     return true;
 }
 
-/* NULL without any; the caller frees it. */
-static char *join_constants(const struct request *request)
-{
-    char *text = NULL;
-    for (size_t i = 0; i < request->constants.count; i++) {
-        char *const longer = text == NULL ? copy_text(request->constants.items[i])
-                                          : format_text("%s,%s", text, request->constants.items[i]);
-        free(text);
-        text = longer;
-    }
-    return text;
-}
-
 /* In a folder for what is not kept. */
 static int run_in(const struct request *request, const char *folder, int output)
 {
     char *const rules = format_text("%s/rules", folder);
-    char *const constants = join_constants(request);
     char *const record =
         request->record != NULL ? copy_text(request->record) : format_text("%s/recording", folder);
     const struct start start = {.record = record,
                                 .rules = request->overlap != NULL ? rules : NULL,
                                 .instrument = request->instrument,
-                                .trigger = request->trigger,
-                                .constants = constants,
                                 .skip = (uint64_t)request->skip,
                                 .count = (uint64_t)request->count,
                                 .seconds = request->seconds,
@@ -505,7 +465,6 @@ static int run_in(const struct request *request, const char *folder, int output)
     }
     paths_free(&files);
     free(record);
-    free(constants);
     free(rules);
     return code;
 }
@@ -551,6 +510,5 @@ int command_watch(int argc, char **argv)
     paths_free(&request.kernels);
     paths_free(&request.only);
     paths_free(&request.except);
-    paths_free(&request.constants);
     return code;
 }
