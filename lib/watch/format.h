@@ -145,23 +145,17 @@ enum pdl_watch_form {
     PDL_WATCH_PTX /* what the program brings along for a kernel that was launched, decompressed */
 };
 
-/* Of a LAUNCH and of a NODE. */
+/* Of a LAUNCH and of a NODE. Older recordings have further bits. */
 enum pdl_watch_flags {
     PDL_WATCH_OVERLAP = 1 << 0, /* programmatic stream serialization, as the driver got it */
     PDL_WATCH_EVENT = 1 << 1,   /* a programmatic event */
-    PDL_WATCH_EVENT_BLOCK_START = 1 << 2,
-    PDL_WATCH_COMPLETION_EVENT = 1 << 3, /* a launch-completion event */
     PDL_WATCH_COOPERATIVE = 1 << 4,
-    PDL_WATCH_CLUSTER = 1 << 5,
     PDL_WATCH_CAPTURED = 1 << 6,    /* into a graph: it runs when that is launched */
     PDL_WATCH_ASKED = 1 << 7,       /* the program asked for the overlap */
     PDL_WATCH_ADDED = 1 << 8,       /* libpdl-watch added it */
     PDL_WATCH_REMOVED = 1 << 9,     /* libpdl-watch took it out */
     PDL_WATCH_NOT_PROVED = 1 << 10, /* was to be added, and the kernel is not proved to wait */
-    PDL_WATCH_AMPLIFIED = 1 << 11,  /* what is before it was delayed */
-    PDL_WATCH_PRIORITY = 1 << 12,
-    PDL_WATCH_DOMAIN = 1 << 13, /* a memory sync domain of its own */
-    PDL_WATCH_OTHER = 1 << 14   /* further attributes */
+    PDL_WATCH_AMPLIFIED = 1 << 11   /* what is before it was delayed */
 };
 
 /* `stream` here and below is a handle: 1 is the legacy default stream, 2 the thread's own. */

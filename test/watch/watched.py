@@ -80,7 +80,7 @@ def test_launches_have_their_shapes_attributes_and_numbers():
     equal([launch.nth for launch in launches], [1, 2, 3, 4, 5, 1, 2, 6, 7, 8, 9, 10])
     equal([launch.flags for launch in launches],
           5 * [0] + 2 * [format_.OVERLAP | format_.ASKED] +
-          [0, format_.COOPERATIVE, format_.EVENT | format_.BLOCK_START, format_.CLUSTER, 0])
+          [0, format_.COOPERATIVE, format_.EVENT, 0, 0])
     equal([launch.result for launch in launches], 11 * [0] + [1])
     first, fourth, sixth, eighth = (launches[i] for i in (0, 3, 5, 7))
     equal((first.grid_x, first.grid_y, first.grid_z, first.block_x, first.block_y, first.block_z, first.dynamic_shared),

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "bisect/bisect.h"
 
-#include <fnmatch.h>
 #include <glob.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,21 +32,11 @@ bool suspects_read(const struct bisect *bisect, struct watch *watch)
 
 /* ---- the list --------------------------------------------------------------------------------- */
 
-static bool matches(const struct bisect_patterns *patterns, const struct watch_kernel *kernel)
-{
-    for (size_t i = 0; i < patterns->count; i++) {
-        if (fnmatch(patterns->items[i], kernel->name, 0) == 0 ||
-            fnmatch(patterns->items[i], kernel->shown, 0) == 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
 static bool is_suspect(const struct bisect_options *options, const struct watch_kernel *kernel)
 {
-    return (options->only.count == 0 || matches(&options->only, kernel)) &&
-           !matches(&options->except, kernel);
+    return (options->only.count == 0 ||
+            name_matches(kernel->name, options->only.items, options->only.count)) &&
+           !name_matches(kernel->name, options->except.items, options->except.count);
 }
 
 /* A kernel that the code convicts is looked at first. */

@@ -4,10 +4,10 @@
  * What a stream does, it does in the order of the calls. A call names the stream by a handle, which another stream may have
  * had before, and CUPTI names it by an id, which no other has. So the calls are put into queues: one for each id of
  * CUPTI's, found by the runs that calls of one handle led to. */
-#include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/demangle.h"
 #include "common/memory.h"
 #include "common/print.h"
 #include "watch/store.h"
@@ -315,22 +315,13 @@ static void put_on_tracks(struct watch *watch)
 
 /* ---- all of it -------------------------------------------------------------------------------- */
 
-static bool is_chosen(const struct watch_kernel *kernel, const struct watch_window *window)
-{
-    for (size_t i = 0; i < window->kernel_count; i++) {
-        if (fnmatch(window->kernels[i], kernel->name, 0) == 0 ||
-            fnmatch(window->kernels[i], kernel->shown, 0) == 0) {
-            return true;
-        }
-    }
-    return window->kernel_count == 0;
-}
-
 static void choose_runs(struct watch *watch, const struct watch_window *window)
 {
     bool *const chosen = allocate(watch->kernels.count, sizeof(*chosen));
     for (size_t i = 0; i < watch->kernels.count; i++) {
-        chosen[i] = is_chosen(&watch->kernels.items[i], window);
+        chosen[i] =
+            window->kernel_count == 0 ||
+            name_matches(watch->kernels.items[i].name, window->kernels, window->kernel_count);
     }
     for (size_t i = 0; i < watch->runs.count; i++) {
         struct watch_run *const run = &watch->runs.items[i];
