@@ -194,6 +194,7 @@ static void print_interrupted(const struct bisect *bisect)
         }
     }
     print_fewest(bisect);
+    print_note("interrupted after %u runs of the command", bisect->runs);
 }
 
 bool report_text(const struct bisect *bisect)

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* What a recording adds up to. */
-
 #include "watch/store.h"
 
 /* ---- sums ------------------------------------------------------------------------------------- */
