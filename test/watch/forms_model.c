@@ -350,11 +350,6 @@ void watch_judge_pairs(struct watch *watch)
     (void)watch;
 }
 
-void watch_conclude(struct watch *watch)
-{
-    (void)watch;
-}
-
 void watch_free(struct watch *watch)
 {
     free(watch->processes.items);

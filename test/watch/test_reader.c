@@ -119,7 +119,6 @@ static bool try(const struct recording *tried)
         watch_join(&watch, &window);
         watch_look_at_code(&watch);
         watch_judge_pairs(&watch);
-        watch_conclude(&watch);
     }
     watch_free(&watch);
     return taken;
@@ -248,7 +247,6 @@ static void many_launches_take_time_by_their_number(void **state)
     watch_join(&watch, &(struct watch_window){.kernels = NULL});
     watch_look_at_code(&watch);
     watch_judge_pairs(&watch);
-    watch_conclude(&watch);
     const double taken = seconds() - start;
     (void)printf("%u launches: %.2f s\n", count, taken);
     assert_int_equal(watch.sums.launches, count);

@@ -2,8 +2,8 @@
 /* What a recording shows: read from the file, joined and judged, then written in one form or another.
  *
  * recording.c reads files into a struct watch. join.c finds for each run its launch and the run before it. code.c says
- * what the code does, pairs.c why neighbours do not overlap, verdict.c adds up and says what to do. The forms (text.c,
- * json.c, trace.c, picture.c) only read. Strings belong to the struct watch. */
+ * what the code does. pairs.c finds why neighbours do not overlap, and adds up. The forms (text.c, json.c, trace.c,
+ * picture.c) only read. Strings belong to the struct watch. */
 #ifndef PDL_TOOLS_WATCH_H
 #define PDL_TOOLS_WATCH_H
 
@@ -212,7 +212,6 @@ bool watch_read(struct watch *watch, const char *const *paths, size_t count);
 void watch_join(struct watch *watch, const struct watch_window *window);
 void watch_look_at_code(struct watch *watch);
 void watch_judge_pairs(struct watch *watch);
-void watch_conclude(struct watch *watch);
 void watch_free(struct watch *watch);
 
 /* One clause for people: "the launch did not ask for overlap"; what to do about it, NULL; and a word for programs:

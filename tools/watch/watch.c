@@ -376,7 +376,6 @@ static int report(const struct request *request, const struct paths *files,
             watch_join(&watch, &window);
             watch_look_at_code(&watch);
             watch_judge_pairs(&watch);
-            watch_conclude(&watch);
         }
     }
     watch.program = program;
