@@ -48,7 +48,7 @@ find_path(PDL_CUDA_INCLUDE_DIR cudaTypedefs.h
 
 if(PDL_CUDA_DOWNLOAD AND NOT (PDL_CUDA_DOWNLOAD STREQUAL "AUTO" AND (PDL_NVCC OR PDL_CUDA_INCLUDE_DIR)))
     include(${CMAKE_CURRENT_LIST_DIR}/cuda_from_pypi.cmake)
-    set(pdl_cuda_parts runtime crt cupti nvtx)
+    set(pdl_cuda_parts runtime crt cupti)
     if(PDL_CUDA)
         list(APPEND pdl_cuda_parts cccl nvcc nvvm)
         if(PDL_BUILD_TESTS)

@@ -21,9 +21,6 @@ set(pdl_cuda_wheel_nvjitlink nvidia-nvjitlink 13.0.88
 set(pdl_cuda_wheel_nvrtc nvidia-cuda-nvrtc 13.0.88
     ad9b6d2ead2435f11cbb6868809d2adeeee302e9bb94bcf0539c7a40d80e8575
     d27f20a0ca67a4bb34268a5e951033496c5b74870b868bacd046b1b8e0c3267b)
-set(pdl_cuda_wheel_nvtx nvidia-nvtx 13.0.85
-    4936d1d6780fbe68db454f5e72a42ff64d1fd6397df9f363ae786930fd5c1cd4
-    cb7780edb6b14107373c835bf8b72e7a178bac7367e23da7acb108f973f157a6)
 set(pdl_cuda_wheel_nvvm nvidia-nvvm 13.0.88
     c5f41ffeb6466944a026dfa5317d7d85355c119bbec279205d22f1869d1054e0
     c4376a291d72d22a315d9d2f69bdae8f8cd83a627f75bad395cee49a0fe65dc1)

@@ -43,10 +43,8 @@
     X(PDL_WATCH_LIBRARY, TEXT, 0, "a file", "", "", "the libpdl-watch that pdltool loads")         \
     X(PDL_WATCH_RECORD, TEXT, 0, "a file", "", "", "what libpdl-watch records into")               \
     X(PDL_WATCH_RULES, TEXT, 0, "a file", "", "", "overlaps that libpdl-watch adds and removes")   \
-    X(PDL_WATCH_RANGE, TEXT, 0, "a name", "", "", "the NVTX ranges that are recorded")             \
     X(PDL_WATCH_CUPTI, WORD, 0, "off or on", "on", "on",                                           \
       "off: CUPTI is not opened, and there are no device times")                                   \
-    X(PDL_WATCH_TIMES, WORD, 0, "off or on", "on", "on", "off: no device times")                   \
     X(PDL_WATCH_CODE, WORD, 0, "off or on", "on", "on", "off: device code is not recorded")        \
     X(PDL_WATCH_LIMIT, SIZE, UINT64_MAX, "a size such as 64M", "2G", "2G",                         \
       "size limit of a recording")                                                                 \

@@ -162,8 +162,7 @@ bool pdl_watch_activity_start(const struct pdl_watch_cupti *table)
 
 void pdl_watch_activities(bool on)
 {
-    const struct pdl_watch_cupti *const running =
-        pdl_watch_settings()->times ? pdl_watch_cupti() : NULL;
+    const struct pdl_watch_cupti *const running = pdl_watch_cupti();
     for (size_t i = 0; running != NULL && i < sizeof(kinds) / sizeof(kinds[0]); i++) {
         const CUptiResult result =
             on ? running->cuptiActivityEnable(kinds[i]) : running->cuptiActivityDisable(kinds[i]);

@@ -17,12 +17,14 @@ struct call {
 
 #define CBID(name)      CUPTI_DRIVER_TRACE_CBID_##name
 #define STREAM_OF(name) offsetof(name##_params, hStream)
-/* With a stream; with a stream and something else; on the default stream. Each in both forms. */
-#define IN_STREAM(name, operation)                                                                 \
-    {CBID(name), operation, 0, STREAM_OF(name), NO_MEMBER},                                        \
+/* With a stream, in that member or in hStream; with a stream and something else; on the default stream. Each in both
+ * forms. */
+#define IN_MEMBER(name, operation, member)                                                         \
+    {CBID(name), operation, 0, offsetof(name##_params, member), NO_MEMBER},                        \
     {                                                                                              \
-        CBID(name##_ptsz), operation, 1, STREAM_OF(name##_ptsz), NO_MEMBER                         \
+        CBID(name##_ptsz), operation, 1, offsetof(name##_ptsz_params, member), NO_MEMBER           \
     }
+#define IN_STREAM(name, operation) IN_MEMBER(name, operation, hStream)
 #define WITH_DETAIL(name, operation, member)                                                       \
     {CBID(name), operation, 0, STREAM_OF(name), offsetof(name##_params, member)},                  \
     {                                                                                              \
@@ -79,26 +81,11 @@ static const struct call calls[] = {
     IN_STREAM(cuLaunchHostFunc, PDL_WATCH_HOST_FUNCTION),
     {CBID(cuGraphLaunch), PDL_WATCH_GRAPH_LAUNCH, 0, STREAM_OF(cuGraphLaunch), 0},
     {CBID(cuGraphLaunch_ptsz), PDL_WATCH_GRAPH_LAUNCH, 1, STREAM_OF(cuGraphLaunch_ptsz), 0},
-    {CBID(cuStreamWaitValue32_v2), PDL_WATCH_VALUE, 0,
-     offsetof(cuStreamWaitValue32_v2_params, stream), NO_MEMBER},
-    {CBID(cuStreamWaitValue32_v2_ptsz), PDL_WATCH_VALUE, 1,
-     offsetof(cuStreamWaitValue32_v2_ptsz_params, stream), NO_MEMBER},
-    {CBID(cuStreamWaitValue64_v2), PDL_WATCH_VALUE, 0,
-     offsetof(cuStreamWaitValue64_v2_params, stream), NO_MEMBER},
-    {CBID(cuStreamWaitValue64_v2_ptsz), PDL_WATCH_VALUE, 1,
-     offsetof(cuStreamWaitValue64_v2_ptsz_params, stream), NO_MEMBER},
-    {CBID(cuStreamWriteValue32_v2), PDL_WATCH_VALUE, 0,
-     offsetof(cuStreamWriteValue32_v2_params, stream), NO_MEMBER},
-    {CBID(cuStreamWriteValue32_v2_ptsz), PDL_WATCH_VALUE, 1,
-     offsetof(cuStreamWriteValue32_v2_ptsz_params, stream), NO_MEMBER},
-    {CBID(cuStreamWriteValue64_v2), PDL_WATCH_VALUE, 0,
-     offsetof(cuStreamWriteValue64_v2_params, stream), NO_MEMBER},
-    {CBID(cuStreamWriteValue64_v2_ptsz), PDL_WATCH_VALUE, 1,
-     offsetof(cuStreamWriteValue64_v2_ptsz_params, stream), NO_MEMBER},
-    {CBID(cuStreamBatchMemOp_v2), PDL_WATCH_VALUE, 0,
-     offsetof(cuStreamBatchMemOp_v2_params, stream), NO_MEMBER},
-    {CBID(cuStreamBatchMemOp_v2_ptsz), PDL_WATCH_VALUE, 1,
-     offsetof(cuStreamBatchMemOp_v2_ptsz_params, stream), NO_MEMBER},
+    IN_MEMBER(cuStreamWaitValue32_v2, PDL_WATCH_VALUE, stream),
+    IN_MEMBER(cuStreamWaitValue64_v2, PDL_WATCH_VALUE, stream),
+    IN_MEMBER(cuStreamWriteValue32_v2, PDL_WATCH_VALUE, stream),
+    IN_MEMBER(cuStreamWriteValue64_v2, PDL_WATCH_VALUE, stream),
+    IN_MEMBER(cuStreamBatchMemOp_v2, PDL_WATCH_VALUE, stream),
     IN_STREAM(cuMemAllocAsync, PDL_WATCH_ALLOCATION),
     IN_STREAM(cuMemAllocFromPoolAsync, PDL_WATCH_ALLOCATION),
     IN_STREAM(cuMemFreeAsync, PDL_WATCH_ALLOCATION),

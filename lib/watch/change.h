@@ -9,8 +9,7 @@
  *     delay PATTERN    what runs before them is held up so that a race shows, see amplify.c
  *
  * The last rule that matches a launch counts, `delay` apart from the others. PATTERN is a glob of fnmatch(3) for the
- * kernel's mangled name; `=NAME` is exactly that name; and either may end in `@` and numbers of launches of one kernel's name
- * in the process, from 1: `foo*@1,5-9,20-`. Without a rule a launch stays as it is. */
+ * kernel's mangled name; `=NAME` is exactly that name. Without a rule a launch stays as it is. */
 #ifndef PDL_LIB_WATCH_CHANGE_H
 #define PDL_LIB_WATCH_CHANGE_H
 
@@ -26,21 +25,12 @@ struct pdl_watch_rules;
 struct pdl_watch_rules *pdl_watch_rules_read(const char *text, size_t size, size_t *wrong_line);
 void pdl_watch_rules_free(struct pdl_watch_rules *rules);
 
-/* What is done to the nth launch of kernels of a name. Thread-safe. */
+/* What is done to the launches of kernels of a name. Thread-safe. */
 enum pdl_watch_change pdl_watch_rules_find(const struct pdl_watch_rules *rules, const char *name,
-                                           uint32_t nth, bool *delay);
+                                           bool *delay);
 
 /* Whether a rule adds overlaps; whether one delays. */
 bool pdl_watch_rules_add(const struct pdl_watch_rules *rules);
 bool pdl_watch_rules_delay(const struct pdl_watch_rules *rules);
-
-/* The rules that matter to a name, found once so that each of its launches is cheap to look up. NULL without memory;
- * good for as long as the rules. */
-struct pdl_watch_rules_of;
-struct pdl_watch_rules_of *pdl_watch_rules_for(const struct pdl_watch_rules *rules,
-                                               const char *name);
-void pdl_watch_rules_of_free(struct pdl_watch_rules_of *of);
-enum pdl_watch_change pdl_watch_rules_at(const struct pdl_watch_rules_of *of, uint32_t nth,
-                                         bool *delay);
 
 #endif /* PDL_LIB_WATCH_CHANGE_H */

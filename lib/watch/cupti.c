@@ -182,7 +182,7 @@ void pdl_watch_cupti_flush_at_times(void)
     static _Atomic uint64_t next;
     const uint64_t now = pdl_watch_now();
     uint64_t due = atomic_load_explicit(&next, memory_order_relaxed);
-    if (now >= due && pdl_watch_cupti_runs() && pdl_watch_settings()->times &&
+    if (now >= due && pdl_watch_cupti_runs() &&
         atomic_compare_exchange_strong(&next, &due, now + FLUSH_MS * UINT64_C(1000000)) &&
         due != 0) {
         (void)table.cuptiActivityFlushAll(0);

@@ -55,6 +55,7 @@ struct pdl_watch_chunk {
     uint64_t reserved;
 };
 
+/* 13 and 15 were used. */
 enum pdl_watch_kind {
     PDL_WATCH_NONE,
     PDL_WATCH_NAME,      /* of kernels */
@@ -69,10 +70,8 @@ enum pdl_watch_kind {
     PDL_WATCH_NODE,      /* a node of the graph that an executable graph was made of */
     PDL_WATCH_EDGE,      /* an edge between two of them */
     PDL_WATCH_CLONE,     /* a node was copied: into another graph or an executable one */
-    PDL_WATCH_RANGE,     /* NVTX */
-    PDL_WATCH_NOTE,      /* a sentence about the recording: what could not be seen, and why */
-    PDL_WATCH_LOG, /* a line that libpdl wrote to PDL_LOG; pdltool adds these when the program has ended */
-    PDL_WATCH_INSTRUMENTED /* what was done with a kernel of PTX that was to be instrumented */
+    PDL_WATCH_NOTE = 14, /* a sentence about the recording: what could not be seen, and why */
+    PDL_WATCH_INSTRUMENTED = 16 /* what was done with a kernel of PTX that was to be instrumented */
 };
 
 /* What each record begins with. A multiple of 8 bytes. */
@@ -146,23 +145,17 @@ enum pdl_watch_form {
     PDL_WATCH_PTX /* what the program brings along for a kernel that was launched, decompressed */
 };
 
-/* Of a LAUNCH and of a NODE. */
+/* Of a LAUNCH and of a NODE. Older recordings have further bits. */
 enum pdl_watch_flags {
     PDL_WATCH_OVERLAP = 1 << 0, /* programmatic stream serialization, as the driver got it */
     PDL_WATCH_EVENT = 1 << 1,   /* a programmatic event */
-    PDL_WATCH_EVENT_BLOCK_START = 1 << 2,
-    PDL_WATCH_COMPLETION_EVENT = 1 << 3, /* a launch-completion event */
     PDL_WATCH_COOPERATIVE = 1 << 4,
-    PDL_WATCH_CLUSTER = 1 << 5,
     PDL_WATCH_CAPTURED = 1 << 6,    /* into a graph: it runs when that is launched */
     PDL_WATCH_ASKED = 1 << 7,       /* the program asked for the overlap */
     PDL_WATCH_ADDED = 1 << 8,       /* libpdl-watch added it */
     PDL_WATCH_REMOVED = 1 << 9,     /* libpdl-watch took it out */
     PDL_WATCH_NOT_PROVED = 1 << 10, /* was to be added, and the kernel is not proved to wait */
-    PDL_WATCH_AMPLIFIED = 1 << 11,  /* what is before it was delayed */
-    PDL_WATCH_PRIORITY = 1 << 12,
-    PDL_WATCH_DOMAIN = 1 << 13, /* a memory sync domain of its own */
-    PDL_WATCH_OTHER = 1 << 14   /* further attributes */
+    PDL_WATCH_AMPLIFIED = 1 << 11   /* what is before it was delayed */
 };
 
 /* `stream` here and below is a handle: 1 is the legacy default stream, 2 the thread's own. */
@@ -285,23 +278,6 @@ struct pdl_watch_clone {
     uint64_t node;
 };
 
-enum pdl_watch_ranges {
-    PDL_WATCH_PUSH = 1,
-    PDL_WATCH_POP,
-    PDL_WATCH_START, /* `id` is that of the range */
-    PDL_WATCH_END,
-    PDL_WATCH_MARK
-};
-
-struct pdl_watch_range {
-    struct pdl_watch_record record;
-    uint64_t time_ns;
-    uint64_t id;
-    uint32_t thread;
-    uint32_t what; /* enum pdl_watch_ranges */
-    char text[];
-};
-
 /* As enum pdl_instrument_action. */
 enum pdl_watch_instrumented_as {
     PDL_WATCH_INSTRUMENTED_DONE = 1,
@@ -320,7 +296,7 @@ struct pdl_watch_instrumented {
         []; /* the mangled name, and behind it why the kernel was refused; empty: no kernel, only that it is asked for */
 };
 
-struct pdl_watch_text { /* NOTE and LOG */
+struct pdl_watch_text { /* NOTE */
     struct pdl_watch_record record;
     char text[];
 };

@@ -99,11 +99,6 @@ static uint32_t attribute_flags(const struct pdl_watch_driver *driver, CUgraphNo
         value.cooperative != 0) {
         flags |= PDL_WATCH_COOPERATIVE;
     }
-    if (driver->cuGraphKernelNodeGetAttribute(node, CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION,
-                                              &value) == CUDA_SUCCESS &&
-        value.clusterDim.x > 1) {
-        flags |= PDL_WATCH_CLUSTER;
-    }
     return flags;
 }
 

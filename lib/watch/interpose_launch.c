@@ -75,21 +75,16 @@ static const struct pdl_watch_rules *rules(void)
 /* What is done to a launch. What the rules say of a name is found out once. */
 static enum pdl_watch_change find_change(const struct pdl_watch_call *call, bool *delay)
 {
+    enum { KNOWN = 1 << 8, DELAYED = 1 << 9 };
     struct pdl_watch_kernel *const kernel = call->function->kernel;
-    struct pdl_watch_rules_of *of = atomic_load_explicit(&kernel->rule, memory_order_acquire);
-    *delay = false;
-    if (of == NULL) {
-        void *other = NULL;
-        of = pdl_watch_rules_for(wanted.rules, kernel->text);
-        if (of == NULL) {
-            return PDL_WATCH_KEEP;
-        }
-        if (!atomic_compare_exchange_strong(&kernel->rule, &other, of)) {
-            pdl_watch_rules_of_free(of);
-            of = other;
-        }
+    uint32_t said = atomic_load_explicit(&kernel->rule, memory_order_relaxed);
+    if (said == 0) {
+        said = KNOWN | (uint32_t)pdl_watch_rules_find(wanted.rules, kernel->text, delay);
+        said |= *delay ? DELAYED : 0;
+        atomic_store_explicit(&kernel->rule, said, memory_order_relaxed);
     }
-    return pdl_watch_rules_at(of, call->nth, delay);
+    *delay = (said & DELAYED) != 0;
+    return (enum pdl_watch_change)(said & (KNOWN - 1));
 }
 
 /* ---- what a launch may follow ------------------------------------------------------------------------ */

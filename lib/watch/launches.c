@@ -62,30 +62,12 @@ uint32_t pdl_watch_flags_of(const CUlaunchAttribute *attributes, unsigned count)
             break;
         case CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT:
             flags |= PDL_WATCH_EVENT;
-            if (one->value.programmaticEvent.triggerAtBlockStart != 0) {
-                flags |= PDL_WATCH_EVENT_BLOCK_START;
-            }
-            break;
-        case 12: /* CU_LAUNCH_ATTRIBUTE_LAUNCH_COMPLETION_EVENT, from CUDA 12.3 */
-            flags |= PDL_WATCH_COMPLETION_EVENT;
             break;
         case CU_LAUNCH_ATTRIBUTE_COOPERATIVE:
             flags |= one->value.cooperative != 0 ? PDL_WATCH_COOPERATIVE : 0;
             break;
-        case CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION:
-            flags |= PDL_WATCH_CLUSTER;
-            break;
-        case CU_LAUNCH_ATTRIBUTE_PRIORITY:
-            flags |= PDL_WATCH_PRIORITY;
-            break;
-        case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN:
-        case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP:
-            flags |= PDL_WATCH_DOMAIN;
-            break;
-        case CU_LAUNCH_ATTRIBUTE_IGNORE:
-            break;
         default:
-            flags |= PDL_WATCH_OTHER;
+            break;
         }
     }
     return flags;

@@ -55,7 +55,6 @@ static struct {
 static struct {
     struct pdl_lock lock; /* while is_open follows from the others */
     atomic_bool is_open, begun, over;
-    _Atomic int ranges;        /* of the wanted name that are open, in all threads */
     _Atomic uint64_t deadline; /* 0: none */
 } window;
 
@@ -314,11 +313,6 @@ static void forget(void)
     atomic_store(&window.is_open, false);
 }
 
-static bool is_in_range(void)
-{
-    return pdl_watch_settings()->range == NULL || atomic_load(&window.ranges) > 0;
-}
-
 static void open_window(void)
 {
     const struct pdl_watch_settings *const settings = pdl_watch_settings();
@@ -326,7 +320,7 @@ static void open_window(void)
     atomic_store(&window.deadline,
                  settings->ns != 0 && settings->skip == 0 ? pdl_watch_now() + settings->ns : 0);
     atomic_store(&window.begun, settings->skip == 0);
-    atomic_store(&window.is_open, settings->skip == 0 && is_in_range());
+    atomic_store(&window.is_open, settings->skip == 0);
 }
 
 /* By what holds under the lock: of two threads that changed something, the later may come here first. */
@@ -334,7 +328,7 @@ static void update_window(void)
 {
     pdl_lock_take(&window.lock);
     const bool is_open = atomic_load(&recording.generation) % 2 != 0 &&
-                         atomic_load(&window.begun) && !atomic_load(&window.over) && is_in_range();
+                         atomic_load(&window.begun) && !atomic_load(&window.over);
     if (atomic_exchange(&window.is_open, is_open) != is_open) {
         pdl_watch_activities(is_open);
     }
@@ -363,7 +357,7 @@ bool pdl_watch_recording_open(void)
         if (create(settings->record)) {
             open_window();
             atomic_fetch_add(&recording.generation, 1);
-            update_window(); /* a range may have begun meanwhile */
+            update_window();
         }
         return atomic_load(&recording.generation) % 2 != 0;
     }
@@ -520,15 +514,6 @@ void pdl_watch_window_launch(uint32_t number)
         update_window();
     } else if (number > settings->skip && !atomic_load(&window.begun)) {
         atomic_store(&window.begun, true);
-        update_window();
-    }
-}
-
-void pdl_watch_window_range(int change)
-{
-    const int before = atomic_fetch_add(&window.ranges, change);
-    /* Who enters a range that another is about to open, or a third to close, must find the window open afterwards. */
-    if (change > 0 || before + change <= 0) {
         update_window();
     }
 }

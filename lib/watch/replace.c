@@ -4,12 +4,10 @@
  * device, or is what the device linker made, it stays as it is. */
 #include "watch/replace.h"
 
-#include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include <pdl/instrument.h>
 
@@ -108,71 +106,6 @@ static bool is_on(void)
     return wanted.on;
 }
 
-/* ---- the log ------------------------------------------------------------------------------------------ */
-
-/* PDL_INSTRUMENT_LOG. -1: there is none. */
-static int open_log(void)
-{
-    const char *const path = pdl_watch_settings()->instrument_log;
-    /* Not to wait for a pipe's reader. */
-    const int flags = O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NONBLOCK;
-    const int log = path != NULL ? open(path, flags, 0666) : -1;
-    if (path != NULL && log < 0) {
-        pdl_watch_say("cannot open PDL_INSTRUMENT_LOG: %.200s", path);
-    }
-    return log;
-}
-
-static void close_log(int log)
-{
-    if (log >= 0) {
-        (void)close(log);
-    }
-}
-
-static void put_text(FILE *out, const char *key, const char *text)
-{
-    if (text == NULL) {
-        (void)fprintf(out, ",\"%s\":null", key);
-        return;
-    }
-    (void)fprintf(out, ",\"%s\":\"", key);
-    for (; *text != '\0'; text++) {
-        const unsigned char c = (unsigned char)*text;
-        if (c == '"' || c == '\\' || c < ' ') {
-            (void)fprintf(out, "\\u%04x", c);
-        } else {
-            (void)fputc(c, out);
-        }
-    }
-    (void)fputc('"', out);
-}
-
-/* A line of the log: one write() each, because other processes add to the file. The words are those of `pdltool instrument
- * --json`; without a kernel the text could not be read. */
-static void log_line(int log, const pdl_instrument_kernel *kernel, int32_t action,
-                     const char *message, const char *file)
-{
-    const int32_t reason = kernel != NULL ? kernel->reason : 0;
-    char *line = NULL;
-    size_t size = 0;
-    FILE *const out = log >= 0 ? open_memstream(&line, &size) : NULL;
-    if (out == NULL) {
-        return;
-    }
-    (void)fprintf(out, "{\"tool\":\"pdltool watch\"");
-    put_text(out, "kernel", kernel != NULL ? kernel->name : NULL);
-    put_text(out, "action", kernel != NULL ? pdl_instrument_action_word(action) : "failed");
-    put_text(out, "reason", pdl_instrument_reason_word(reason));
-    put_text(out, "message", message[0] != '\0' ? message : NULL);
-    put_text(out, "file", file);
-    (void)fputs("}\n", out);
-    if (fclose(out) == 0 && write(log, line, size) < 0) {
-        pdl_watch_say("cannot write to PDL_INSTRUMENT_LOG");
-    }
-    free(line);
-}
-
 /* ---- texts ------------------------------------------------------------------------------------------- */
 
 /* Of the current context's device, or of the first one: a library may be loaded without a context. 0: not known. */
@@ -206,11 +139,7 @@ static const char *instrument(struct pdl_watch_replacement *made, const char *te
     const pdl_status status = wanted.instrument(
         text, *size, made->file != NULL ? made->file : "image", &options, &result);
     if (status != PDL_SUCCESS) {
-        const char *const message = wanted.last_error()->message;
-        const int log = open_log();
-        log_line(log, NULL, 0, message, made->file);
-        close_log(log);
-        pdl_watch_say("PTX is loaded as it is: %.300s", message);
+        pdl_watch_say("PTX is loaded as it is: %.300s", wanted.last_error()->message);
         return NULL;
     }
     if (!PDL_ARRAY_ROOM(made->results, made->count, made->capacity)) {
@@ -458,7 +387,6 @@ static void record(const pdl_instrument_kernel *kernel, enum pdl_watch_instrumen
 
 static void tell(const struct pdl_watch_replacement *replacement, CUresult result)
 {
-    const int log = replacement->count > 0 ? open_log() : -1;
     char failed[80] = "";
     if (replacement->image != NULL && result != CUDA_SUCCESS) {
         (void)snprintf(failed, sizeof(failed), "the driver does not load the result: error %d",
@@ -474,10 +402,8 @@ static void tell(const struct pdl_watch_replacement *replacement, CUresult resul
                                         : kernel->message != NULL ? kernel->message
                                                                   : "";
             record(kernel, (enum pdl_watch_instrumented_as)action, message);
-            log_line(log, kernel, action, message, replacement->file);
         }
     }
-    close_log(log);
 }
 
 void *pdl_watch_replaced(struct pdl_watch_replacement *replacement, CUresult result)

@@ -26,18 +26,15 @@ static void read_settings(void)
     settings = (struct pdl_watch_settings){
         .record = text_of(PDL_VARIABLE(PDL_WATCH_RECORD)),
         .rules = text_of(PDL_VARIABLE(PDL_WATCH_RULES)),
-        .range = text_of(PDL_VARIABLE(PDL_WATCH_RANGE)),
         .cupti_path = text_of(PDL_VARIABLE(PDL_CUPTI_PATH)),
         .instrument = pdl_variable_look(PDL_VARIABLE(PDL_INSTRUMENT)),
         .trigger = pdl_variable_look(PDL_VARIABLE(PDL_INSTRUMENT_TRIGGER)),
         .constants = text_of(PDL_VARIABLE(PDL_INSTRUMENT_CONSTANT)),
-        .instrument_log = text_of(PDL_VARIABLE(PDL_INSTRUMENT_LOG)),
         .limit = value_of(PDL_VARIABLE(PDL_WATCH_LIMIT)),
         .skip = value_of(PDL_VARIABLE(PDL_WATCH_SKIP)),
         .count = value_of(PDL_VARIABLE(PDL_WATCH_COUNT)),
         .ns = value_of(PDL_VARIABLE(PDL_WATCH_SECONDS)),
         .cupti = value_of(PDL_VARIABLE(PDL_WATCH_CUPTI)) != 0,
-        .times = value_of(PDL_VARIABLE(PDL_WATCH_TIMES)) != 0,
         .code = value_of(PDL_VARIABLE(PDL_WATCH_CODE)) != 0,
     };
     settings.is_instrumented =

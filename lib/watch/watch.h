@@ -21,14 +21,13 @@
 struct pdl_watch_settings {
     const char *record; /* NULL: not recorded */
     const char *rules;
-    const char *range;
     const char *cupti_path;
-    const char *constants, *instrument_log;
+    const char *constants;
     struct pdl_reading instrument, trigger;
     uint64_t limit;
     uint64_t skip, count; /* launches; count 0: all */
     uint64_t ns;          /* 0: all */
-    bool cupti, times, code;
+    bool cupti, code;
     bool is_instrumented; /* or asked for with an unknown word, which is said */
 };
 
@@ -47,8 +46,6 @@ bool pdl_watch_recording_open(void);
 bool pdl_watch_window_is_open(void);
 /* Counts a launch for the window, and opens or closes it. */
 void pdl_watch_window_launch(uint32_t number);
-/* So many more ranges of settings->range are open, in all threads. */
-void pdl_watch_window_range(int change);
 /* Room for a record of `size` bytes, zeroed but for its header; NULL if it is lost, which is counted. What was written
  * counts once pdl_watch_commit() was called, on the same thread, before its next reservation. */
 void *pdl_watch_reserve(enum pdl_watch_kind kind, size_t size);
@@ -73,9 +70,9 @@ uint64_t pdl_watch_now(void);
 struct pdl_watch_kernel {
     uint32_t id;               /* of the NAME record */
     _Atomic uint32_t launches; /* so far */
-    _Atomic(void *) rule; /* for change.c: what it found out about the name; NULL: not asked yet */
-    _Atomic uint32_t rule_set; /* which rules that is of */
-    const char *text;          /* mangled; "" if the driver does not tell */
+    _Atomic uint32_t
+        rule;         /* what the rules say of the name, for interpose_launch.c; 0: not asked yet */
+    const char *text; /* mangled; "" if the driver does not tell */
 };
 
 /* A kernel as loaded, by its handle, which may be a CUfunction or a CUkernel. Made when it is first seen; lives as long

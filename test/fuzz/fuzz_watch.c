@@ -25,9 +25,8 @@ static const size_t sizes[] = {
     [PDL_WATCH_NODE] = sizeof(struct pdl_watch_node),
     [PDL_WATCH_EDGE] = sizeof(struct pdl_watch_edge),
     [PDL_WATCH_CLONE] = sizeof(struct pdl_watch_clone),
-    [PDL_WATCH_RANGE] = sizeof(struct pdl_watch_range),
     [PDL_WATCH_NOTE] = sizeof(struct pdl_watch_text),
-    [PDL_WATCH_LOG] = sizeof(struct pdl_watch_text),
+    [PDL_WATCH_INSTRUMENTED] = sizeof(struct pdl_watch_instrumented),
 };
 
 static void expect_index(uint32_t index, size_t count)
@@ -64,7 +63,7 @@ static size_t look_at_texts(const struct watch *watch)
     for (size_t i = 0; i < watch->kernels.count; i++) {
         const struct watch_kernel *const kernel = &watch->kernels.items[i];
         length += fuzz_read(kernel->name) + fuzz_read(kernel->shown) + fuzz_read(kernel->finding);
-        length += fuzz_read(kernel->why_unknown) + fuzz_read(kernel->decision);
+        length += fuzz_read(kernel->why_unknown);
         length +=
             fuzz_read(watch_race_text(kernel->race)) + fuzz_read(watch_race_word(kernel->race));
         fuzz_expect(kernel->overlapped <= kernel->launches);
@@ -78,15 +77,8 @@ static size_t look_at_texts(const struct watch *watch)
         length += fuzz_read(pair->detail) + fuzz_read(watch_reason_text(pair->reason)) +
                   fuzz_read(watch_reason_word(pair->reason));
     }
-    for (size_t i = 0; i < watch->advice.count; i++) {
-        expect_index(watch->advice.items[i].pair, watch->pairs.count);
-        length += fuzz_read(watch->advice.items[i].text);
-    }
     for (size_t i = 0; i < watch->tracks.count; i++) {
         length += fuzz_read(watch->tracks.items[i].name);
-    }
-    for (size_t i = 0; i < watch->ranges.count; i++) {
-        length += fuzz_read(watch->ranges.items[i].text);
     }
     for (size_t i = 0; i < watch->notes.count; i++) {
         length += fuzz_read(watch->notes.items[i]);
@@ -112,7 +104,6 @@ static void read_file(const unsigned char *bytes, size_t size, const struct watc
         watch_join(&watch, window);
         watch_look_at_code(&watch);
         watch_judge_pairs(&watch);
-        watch_conclude(&watch);
         fuzz_expect(look_at_runs(&watch) + look_at_texts(&watch) < SIZE_MAX);
         fuzz_expect(watch.sums.overlapped <= watch.sums.launches);
     }
@@ -129,10 +120,10 @@ static void read_records(const uint8_t *data, size_t size)
     recording_begin(&recording);
     while (at + 2 <= size) {
         const unsigned kind = data[at] % (sizeof(sizes) / sizeof(sizes[0]));
-        const size_t head = sizes[kind] - (kind != 0 ? sizeof(struct pdl_watch_record) : 0);
+        const size_t head = sizes[kind] > 0 ? sizes[kind] - sizeof(struct pdl_watch_record) : 0;
         const size_t tail = data[at + 1] % MOST_TAIL;
         at += 2;
-        if (kind == 0 || head + tail > size - at) {
+        if (sizes[kind] == 0 || head + tail > size - at) {
             continue;
         }
         memset(room, 0, sizeof(room));
@@ -141,10 +132,8 @@ static void read_records(const uint8_t *data, size_t size)
                             data + at + head, tail);
         at += head + tail;
     }
-    const struct watch_window window = {.skip = data[0] & 3,
-                                        .count = data[0] >> 2 & 7,
-                                        .ns = data[0] >> 5 & 1 ? 1000 : 0,
-                                        .range = data[0] >> 6 & 1 ? "*" : NULL};
+    static const char *const globs[] = {"f*"};
+    const struct watch_window window = {.kernels = globs, .kernel_count = data[0] & 1};
     read_file(recording.bytes, recording.size, &window);
     recording_free(&recording);
 }

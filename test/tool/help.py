@@ -133,8 +133,8 @@ class Help(Case):
             self.assertEqual([line for line in sentences.splitlines() if len(line) > 80], [], name)
             self.assertEqual(shown.split(), piped.split(), name)
             self.assertTrue(piped.startswith(verdict), name)
-            for line in piped.partition("\nwhat to do next\n")[2].splitlines():
-                self.assertRegex(line, r"^  (\d+\. |and )", name)
+            for line in piped.partition("\nwhy not\n")[2].splitlines():
+                self.assertRegex(line, r"^  [a-z]", name)
 
     def test_every_help_has_two_examples_of_options_that_there_are(self):
         for command in [(), *((name,) for name in self.commands())]:

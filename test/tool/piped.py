@@ -28,8 +28,6 @@ class Pipes(tooltest.Case):
         ("sim", ("sim", "@"), "kernel k blocks=1 threads=32\n"),
         ("rtc", ("rtc", "@", "--target=sm_90"), "__global__ void k() {}\n"),
         ("watch: a recording", ("watch", "--input=@"), "x"),
-        ("bisect: a log", ("bisect", "--continue=@", "--", "true"), "x"),
-        ("bisect: a new log", ("bisect", "--log=@", "--", "true"), "x"),
         ("report", ("report", "@"), "{}"),
         ("report: two runs", ("report", "compare", "@", "@"), "{}"),
         ("report: predictions", ("report", "predict", "@"), "{}"),

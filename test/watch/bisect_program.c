@@ -4,7 +4,7 @@
  *     bisect_program KERNELS LAUNCHES FAULT[,FAULT...] [OPTION...]
  *
  * launches each of kernel0, kernel1 ... so often. A FAULT is kernels that fail where one launch of each overlaps, `3`,
- * `3+7`, or a range of launches of a kernel: `3@5-9`; or `all`, `none`. The options:
+ * `3+7`; or `all`, `none`. The options:
  *     chance=P        it then fails with this chance
  *     amplified=P     and with this one where a faulty kernel is delayed
  *     count=FILE      a byte is added to the file for each run
@@ -14,7 +14,7 @@
  *     code=N          failing is by exit code N
  *     hang=yes        failing is hanging
  *     vary=yes        the names of kernels are others in each run
- *     cut=N           a run that fails ends before launch N of each kernel
+ *     cut=N           a run that fails ends before it launches kernel N
  *     say=TEXT        it says so first
  *     record=no       no recording; record=own: only where launches overlap
  *     lost=N          the recording lacks so many records
@@ -73,7 +73,6 @@ static struct pdl_watch_rules *read_rules(void)
 struct state {
     unsigned kernels, launches;
     unsigned *overlapping; /* how many launches of each kernel */
-    bool *at;              /* kernel by kernel, launch by launch */
     bool *delayed;
 };
 
@@ -99,18 +98,8 @@ static bool can_fail(const struct state *state, char *fault, bool *delayed)
     char *rest = NULL;
     for (char *part = strtok_r(fault, "+", &rest); part != NULL;
          part = strtok_r(NULL, "+", &rest)) {
-        char *at = NULL;
-        const unsigned long kernel = strtoul(part, &at, 10);
-        const unsigned long first = *at == '@' ? strtoul(at + 1, &at, 10) : 1;
-        const unsigned long last = *at == '-'                  ? strtoul(at + 1, &at, 10)
-                                   : strchr(part, '@') == NULL ? state->launches
-                                                               : first;
-        bool any = false;
-        for (unsigned long i = first; kernel < state->kernels && i <= last && i <= state->launches;
-             i++) {
-            any = any || state->at[kernel * state->launches + i - 1];
-        }
-        if (!any) {
+        const unsigned long kernel = strtoul(part, NULL, 10);
+        if (kernel >= state->kernels || state->overlapping[kernel] == 0) {
             return false;
         }
         *delayed = *delayed || state->delayed[kernel];
@@ -149,7 +138,7 @@ static void write_recording(const struct state *state, bool failing)
         (when != NULL && (strcmp(when, "own") != 0 || state->overlapping[0] == 0))) {
         return;
     }
-    const unsigned most = failing ? (unsigned)number("cut", state->launches) : state->launches;
+    const unsigned most = failing ? (unsigned)number("cut", state->kernels) : state->kernels;
     const bool own = option("own") == NULL;
     recording_begin(&recording);
     recording_header(&recording)->lost = (uint64_t)number("lost", 0);
@@ -159,9 +148,9 @@ static void write_recording(const struct state *state, bool failing)
         (void)recording_function(&recording, i + 1, i + 1);
     }
     uint64_t time = 2000;
-    for (unsigned j = 0; j < most; j++) {
-        for (unsigned i = 0; i < state->kernels; i++) {
-            const bool on = state->at[i * state->launches + j];
+    for (unsigned j = 0; j < state->launches; j++) {
+        for (unsigned i = 0; i < most; i++) {
+            const bool on = state->overlapping[i] > 0;
             const unsigned flags = (own ? PDL_WATCH_ASKED : 0u) | (on ? PDL_WATCH_OVERLAP : 0u) |
                                    (on && !own ? PDL_WATCH_ADDED : 0u) |
                                    (!on && own ? PDL_WATCH_REMOVED : 0u);
@@ -176,15 +165,11 @@ static void overlap(struct state *state, const struct pdl_watch_rules *rules)
 {
     const bool own = option("own") == NULL;
     for (unsigned i = 0; i < state->kernels; i++) {
-        for (unsigned j = 0; j < state->launches; j++) {
-            bool delay = false;
-            const enum pdl_watch_change change =
-                rules != NULL ? pdl_watch_rules_find(rules, kernel_name(i), j + 1, &delay)
-                              : PDL_WATCH_KEEP;
-            state->at[i * state->launches + j] =
-                change == PDL_WATCH_ON || (change == PDL_WATCH_KEEP && own);
-            state->delayed[i] = state->delayed[i] || delay;
-            state->overlapping[i] += state->at[i * state->launches + j];
+        const enum pdl_watch_change change =
+            rules != NULL ? pdl_watch_rules_find(rules, kernel_name(i), &state->delayed[i])
+                          : PDL_WATCH_KEEP;
+        if (change == PDL_WATCH_ON || (change == PDL_WATCH_KEEP && own)) {
+            state->overlapping[i] = state->launches;
         }
     }
 }
@@ -219,7 +204,6 @@ int main(int argc, char **argv)
     struct state state = {.kernels = (unsigned)strtoul(argv[1], NULL, 10),
                           .launches = (unsigned)strtoul(argv[2], NULL, 10)};
     state.overlapping = calloc(state.kernels, sizeof(unsigned));
-    state.at = calloc((size_t)state.kernels * state.launches, sizeof(bool));
     state.delayed = calloc(state.kernels, sizeof(bool));
     struct pdl_watch_rules *const rules = read_rules();
     count_run();
@@ -237,7 +221,6 @@ int main(int argc, char **argv)
     }
     pdl_watch_rules_free(rules);
     free(state.overlapping);
-    free(state.at);
     free(state.delayed);
     return code < 0 ? fail() : code;
 }

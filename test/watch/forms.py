@@ -53,7 +53,7 @@ class Text(Case):
         self.assertIn("CUPTI was not used", self.report("without-cupti", "-q", code=2))
 
     def test_launches_that_do_not_count_are_not_denied(self):
-        self.assertIn("no launch counts: all are outside of the window", self.report("outside", code=2))
+        self.assertIn("no launch counts: all are of other kernels", self.report("outside", code=2))
 
     def test_without_times_no_overlap_is_claimed_and_it_says_why(self):
         text = self.report("no-times")
@@ -103,7 +103,7 @@ class Text(Case):
             "with the hidden launch latency this saved about 12.4 ms (51 % of the busy time)",
             "1,204 of these launches follow a kernel that never triggers: little but the launch latency is hidden",
             "1,000 launches did not get overlap: their kernels are not proved to wait before they touch memory",
-            "overlap cannot help 5,000 launches: the host launches a kernel every 15.2 µs, and kernels take 3.10 µs",
+            "overlap cannot help 5,000 launches: the host launches a kernel every 15.2 µs, and kernels take 3.10 µs; record a graph, or launch earlier",
             "1 kernel was instrumented, 1 waits already, 1 was refused, 1 was not loaded as PTX",
             "  refused: second(float*): it uses the barrier of the grid",
         ])
@@ -127,11 +127,7 @@ class Text(Case):
     def test_each_reason_of_a_table_is_explained_and_no_other(self):
         rows = self.section(self.report("chain"), "why not")
         self.assertEqual([row.split("  ")[1] for row in rows], ["not asked", "host late"])
-
-    def test_advice_and_decisions_are_last(self):
-        text = self.report("chain")
-        self.assertEqual(self.section(text, "what to do next")[0], "  1. ask for overlap")
-        self.assertIn("does not overlap: it is not known whether it waits", self.section(text, "libpdl's decisions")[0])
+        self.assertTrue(rows[1].endswith("  the host launched it too late: record a graph, or launch earlier"), rows[1])
 
     def test_the_tables_fit_into_120_columns(self):
         text = self.report("chain")
@@ -195,7 +191,6 @@ class Json(Case):
         self.assertEqual(document["kernels"][0]["reasons"], {"overlapped": 12340, "host_late": 5})
         self.assertEqual((document["pairs"][0]["first"], document["pairs"][0]["second"], document["pairs"][0]["reason"]), (0, 1, "not_asked"))
         self.assertIsNone(document["pairs"][1]["second"])
-        self.assertEqual(document["advice"][0]["saving_ns"], 1500000)
         self.assertIsNone(document["program"])
         self.assertIsNone(document["verdict"]["instrumented"])
         document = self.document("gains")
@@ -244,9 +239,6 @@ class Trace(Case):
         ends = {event["id"]: (event["pid"], event["tid"], event["ts"]) for event in events if event["ph"] == "f"}
         self.assertEqual((len(starts), set(starts)), (600, set(ends)))
         self.assertEqual((set(starts.values()), set(ends.values())), (calls, runs))
-
-    def test_ranges_are_there(self):
-        self.assertEqual([event["ph"] for event in self.trace("chain") if event.get("cat") == "NVTX"], ["b", "e"])
 
     def test_times_begin_with_0_and_none_is_absurd(self):
         for model in ("chain", "hostile"):
@@ -318,25 +310,19 @@ class CommandLine(Case):
             (("--only", "x", "--", "true"), "--only and --except need --overlap or --instrument"),
             (("--input", "chain", "--instrument", "entry"), "need a program, not --input"),
             (("--instrument", "late", "--", "true"), "--instrument"),
-            (("--instrument-trigger", "wait", "--", "true"), "need --instrument"),
-            (("--constant-param", "w", "--", "true"), "need --instrument"),
-            (("--overlap", "on", "--only", "a@1-x", "--", "true"), "not 'a@1-x'"),
             (("--overlap", "on", "--except", "", "--", "true"), "--except takes"),
             (("--fail-on", "rac", "--input", "chain"), "not 'rac'"),
             (("--fail-on", "race,", "--input", "chain"), "not 'race,'"),
-            (("--seconds", "0", "--input", "chain"), "a number above 0"),
+            (("--seconds", "0", "--", "true"), "a number above 0"),
+            (("--skip", "5", "--input", "chain"), "need a program, not --input"),
             (("--rows", "0", "--input", "chain"), "--rows takes a number from 1"),
-            (("--count", "-1", "--input", "chain"), "--count takes a number from 1"),
+            (("--count", "-1", "--", "true"), "--count takes a number from 1"),
             (("--what",), "--help"),
             (("--input", "unreadable"), "unreadable: is no recording"),
             (("--input", "chain", "--output", "no/folder"), "--output no/folder: No such file"),
         ):
             with self.subTest(arguments):
                 self.assertIn(said, self.refused(*arguments))
-
-    def test_patterns_with_numbers_are_taken(self):
-        for pattern in ("scale*@1,5-9,20-", "=_Z5scalePf", "*", "a@7"):
-            self.watch("--overlap", "off", "--only", pattern, "--allow-unobserved", "--", "true")
 
     def test_a_race_is_a_finding_unless_it_is_not_to_be(self):
         self.report("races", code=1)
@@ -364,10 +350,9 @@ class CommandLine(Case):
     def test_a_finding_counts_where_more_was_not_observed(self):
         self.report("race-and-lost", code=1)
 
-    def test_the_window_is_for_what_is_read(self):
-        arguments = ("--skip", "5", "--count", "7", "--seconds", "0.5", "--kernel", "a*", "--kernel", "b", "--range", "step")
-        result = self.watch("--input", "chain", *arguments, env={"FORMS_WINDOW": "1"})
-        self.assertIn("window 5 7 500000000 2 step\n", result.stderr)
+    def test_kernels_are_chosen_of_what_is_read(self):
+        result = self.watch("--input", "chain", "--kernel", "a*", "--kernel", "b", env={"FORMS_WINDOW": "1"})
+        self.assertIn("kernels 2\n", result.stderr)
 
     def test_several_recordings_are_read_together(self):
         text = self.report("chain", "--input", "chain", "again", "chain")

@@ -109,7 +109,6 @@ static void make_chain(struct watch *watch)
     kernel->time_ns = 3000000;
     kernel->reasons[WATCH_NOT_ASKED] = 599;
     kernel->reasons[WATCH_FIRST] = 1;
-    kernel->decision = "does not overlap: it is not known whether it waits";
     add_track(watch, "stream 7");
     add_track(watch, "stream 8");
     for (uint32_t i = 0; i < 600; i++) {
@@ -137,15 +136,9 @@ static void make_chain(struct watch *watch)
                                      .reason = WATCH_OVERLAPPED,
                                      .example = 2};
     APPEND(&watch->pairs, other);
-    const struct watch_advice advice = {
-        .saving_ns = 1500000, .count = 600, .reason = WATCH_NOT_ASKED, .text = "ask for overlap"};
-    APPEND(&watch->advice, advice);
     const struct watch_device device = {
         .context = 1, .capability = 90, .sms = 132, .name = "NVIDIA H200"};
     APPEND(&watch->devices, device);
-    const struct watch_range range = {
-        .start_ns = 1000000, .end_ns = 2000000, .thread = 4242, .text = "decode"};
-    APPEND(&watch->ranges, range);
     watch->sums.launches = 12945;
     watch->sums.asked = watch->sums.granted = 12345;
     watch->sums.overlapped = 12340;
@@ -246,7 +239,7 @@ static void make_race_and_lost(struct watch *watch)
     watch->processes.items[0].lost = 1;
 }
 
-/* A launch that the window leaves out. */
+/* A launch of a kernel that is not chosen. */
 static void make_outside(struct watch *watch)
 {
     add_kernel(watch, "_Z5scalePf", "scale(float*)");
@@ -275,13 +268,12 @@ static void make_hostile(struct watch *watch)
     make_chain(watch);
     for (size_t i = 0; i < watch->kernels.count; i++) {
         watch->kernels.items[i].name = watch->kernels.items[i].shown = text;
-        watch->kernels.items[i].finding = watch->kernels.items[i].decision = text;
+        watch->kernels.items[i].finding = text;
         watch->kernels.items[i].race = WATCH_RACE_NO_WAIT;
     }
     const char *const note = text;
     APPEND(&watch->notes, note);
     watch->tracks.items[0].name = watch->pairs.items[0].detail = text;
-    watch->advice.items[0].text = watch->ranges.items[0].text = text;
     watch->processes.items[0].command = watch->devices.items[0].name = text;
     watch->runs.items[3].end_ns = 0; /* ends before it starts */
     watch->runs.items[5].track = 77; /* of no track */
@@ -344,9 +336,7 @@ void watch_join(struct watch *watch, const struct watch_window *window)
         }
     }
     if (getenv("FORMS_WINDOW") != NULL) {
-        (void)fprintf(stderr, "window %llu %llu %llu %zu %s\n", (unsigned long long)window->skip,
-                      (unsigned long long)window->count, (unsigned long long)window->ns,
-                      window->kernel_count, window->range != NULL ? window->range : "-");
+        (void)fprintf(stderr, "kernels %zu\n", window->kernel_count);
     }
 }
 
@@ -360,11 +350,6 @@ void watch_judge_pairs(struct watch *watch)
     (void)watch;
 }
 
-void watch_conclude(struct watch *watch)
-{
-    (void)watch;
-}
-
 void watch_free(struct watch *watch)
 {
     free(watch->processes.items);
@@ -372,10 +357,8 @@ void watch_free(struct watch *watch)
     free(watch->launches.items);
     free(watch->runs.items);
     free(watch->pairs.items);
-    free(watch->advice.items);
     free(watch->devices.items);
     free(watch->tracks.items);
-    free(watch->ranges.items);
     free((void *)watch->notes.items);
 }
 

@@ -35,12 +35,11 @@ void judge(struct watch *watch, const struct recording *recording,
     watch_join(watch, window);
     watch_look_at_code(watch);
     watch_judge_pairs(watch);
-    watch_conclude(watch);
 }
 
 void judge_made(struct watch *watch, struct recording *recording)
 {
-    judge(watch, recording, NULL);
+    judge(watch, recording, &(struct watch_window){.kernels = NULL});
     recording_free(recording);
 }
 

@@ -4,7 +4,6 @@
 
 import argparse
 import ctypes
-import json
 import os
 import pathlib
 import shutil
@@ -81,8 +80,7 @@ class Run:
         variables = dict(os.environ, LD_LIBRARY_PATH=os.pathsep.join(map(str, paths)), PDL_WATCH_CUPTI="0",
                          LD_PRELOAD=os.pathsep.join([*args.runtime, *first, str(library or args.library)]), **environment)
         if record:
-            variables |= {"LOADS_FOLDER": str(self.folder), "PDL_WATCH_RECORD": str(self.folder / "record"),
-                          "PDL_INSTRUMENT_LOG": str(self.folder / "log")}
+            variables |= {"LOADS_FOLDER": str(self.folder), "PDL_WATCH_RECORD": str(self.folder / "record")}
         if instrument:
             variables["PDL_INSTRUMENT"] = instrument
         done = subprocess.run([args.program, *words], env=variables, capture_output=True, text=True, check=False,
@@ -93,8 +91,6 @@ class Run:
         files = sorted((f for f in self.folder.iterdir() if f.name[0].isdigit()), key=lambda f: int(f.name.split(".")[0]))
         self.calls = [f.name.split(".", 1)[1] for f in files]
         self.images = [f.read_bytes() for f in files]
-        log = self.folder / "log"
-        self.log = [json.loads(line) for line in log.read_text().splitlines()] if log.exists() else []
 
     def kernels(self):
         """Of the recording: name, action, message."""
@@ -116,7 +112,7 @@ def test_text_is_instrumented_in_every_call():
         assert run.results == [0] and run.said == [], (way, run.said)
         assert len(run.images) == 1 and instrumented(run.images[0]), (way, run.calls)
         assert run.images[0].replace(WAIT, b"").replace(TRIGGER, b"").split() == text().split(), way
-        assert run.kernels() == [("reads", 1, "")] and run.log[0]["action"] == "instrumented", (way, run.log)
+        assert run.kernels() == [("reads", 1, "")], (way, run.said)
 
 
 def test_nothing_is_instrumented_unless_asked_for():
@@ -124,7 +120,7 @@ def test_nothing_is_instrumented_unless_asked_for():
         for way in SINGLE:
             run = Run(way, text(), instrument=instrument)
             assert run.images == [text()] and run.results == [0], (way, instrument)
-            assert run.kernels() == run.log == run.said == [], (way, instrument)
+            assert run.kernels() == run.said == [], (way, instrument)
     for way in FATBIN:
         image = fatbin(entry(PTX, 90, text()))
         assert Run(way, image, instrument=None).images == [image], way
@@ -147,7 +143,7 @@ def test_a_replacement_that_is_refused_gives_way_to_the_original():
         assert run.results == [0] and run.said == [], (way, run)
         assert len(run.images) == 2 and instrumented(run.images[0]) and run.images[1] == text(), (way, run.calls)
         assert [(name, action) for name, action, _ in run.kernels()] == [("reads", 4)]
-        assert "error 218" in run.kernels()[0][2] and run.log[0]["action"] == "refused", run.log
+        assert "error 218" in run.kernels()[0][2] and run.kernels()[0][1] == 4, run.kernels()
     image = fatbin(entry(PTX, 90, text()))
     for way in FATBIN:
         run = Run(way, image, LOADS_REFUSE="all")
@@ -276,7 +272,7 @@ def test_targets_below_9_0_are_raised_where_the_device_allows():
         assert Run(way, image, LOADS_CC="90,80").images == [image], way
         assert entries_of(Run(way, image, LOADS_CC="90,100").images[0])[0][1] == 90, way
     run = Run("data", text(target="sm_80"), LOADS_CC="80")
-    assert run.images == [text(target="sm_80")] and run.kernels()[0][1] == 4 and run.log[0]["reason"] == "target"
+    assert run.images == [text(target="sm_80")] and run.kernels()[0][1] == 4
 
 
 def test_options_come_from_the_environment():
@@ -300,21 +296,11 @@ def test_what_cannot_be_instrumented_is_loaded_as_it_is():
     assert run.images == [waits] and run.kernels() == [("reads", 2, "")]
     run = Run("data", b".version 8.7 this is no PTX")
     assert run.images == [b".version 8.7 this is no PTX"] and len(run.said) == 1, run.said
-    assert [(line["kernel"], line["action"]) for line in run.log] == [(None, "failed")] and run.log[0]["message"], run.log
     for image in b".ver", b".x", fatbin(), fatbin(entry(PTX, 90, b"what")), fatbin(bytes(80)):
         way = "data" if image[:1] == b"." else "fatbin"
         assert Run(way, image).images == [image], image
     run = Run("data", text(), library=args.alone)
     assert run.images == [text()] and len(run.said) == 1 and "libpdl-inspect" in run.said[0], run.said
-
-
-def test_a_log_without_a_reader_is_not_waited_for():
-    args.directory.mkdir(parents=True, exist_ok=True)
-    pipe = args.directory / "pipe"
-    pipe.unlink(missing_ok=True)
-    os.mkfifo(pipe)
-    run = Run("data", text(), record=False, PDL_INSTRUMENT_LOG=str(pipe))
-    assert run.results == [0] and "cannot open PDL_INSTRUMENT_LOG" in "".join(run.said), run.said
 
 
 def test_without_memory_the_original_is_loaded():

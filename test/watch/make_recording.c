@@ -243,14 +243,6 @@ void recording_clone(struct recording *recording, uint64_t original, uint64_t no
     (void)RECORDING_ADD(recording, PDL_WATCH_CLONE, &clone);
 }
 
-void recording_range(struct recording *recording, enum pdl_watch_ranges what, uint32_t thread,
-                     uint64_t time_ns, const char *text)
-{
-    const struct pdl_watch_range range = {
-        .time_ns = time_ns, .thread = thread, .what = (uint32_t)what};
-    (void)add_text(recording, PDL_WATCH_RANGE, &range, sizeof(range), text);
-}
-
 void recording_text(struct recording *recording, enum pdl_watch_kind kind, const char *text)
 {
     const struct pdl_watch_text made = {.record = {.size = 0}};

@@ -63,8 +63,6 @@ struct pdl_watch_node *recording_node(struct recording *recording, uint64_t grap
 void recording_edge(struct recording *recording, uint64_t graph, uint64_t from, uint64_t to,
                     bool programmatic);
 void recording_clone(struct recording *recording, uint64_t original, uint64_t node);
-void recording_range(struct recording *recording, enum pdl_watch_ranges what, uint32_t thread,
-                     uint64_t time_ns, const char *text);
 void recording_text(struct recording *recording, enum pdl_watch_kind kind, const char *text);
 void recording_instrumented(struct recording *recording, uint32_t action, const char *name,
                             const char *message);

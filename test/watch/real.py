@@ -78,7 +78,7 @@ class Real(unittest.TestCase):
     def test_pytorch(self):
         report = self.report("torch")
         self.assertEqual((report["verdict"]["launches"], report["verdict"]["asked"]), (204, 0))
-        self.assertEqual(report["advice"][0]["reason"], "host_late")
+        self.assertGreater(report["verdict"]["late"], 200)
         self.assertTrue(any(kernel["name"].startswith("nvjet_sm90") and kernel["launches"] == 50
                             for kernel in report["kernels"]))
 

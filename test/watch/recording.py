@@ -9,7 +9,6 @@ OVERLAP, EVENT, BLOCK_START, COOPERATIVE, CLUSTER = 1, 2, 4, 16, 32
 CAPTURED, ASKED, ADDED, REMOVED = 64, 128, 256, 512
 COPY, SET, EVENT_RECORD, EVENT_WAIT, HOST_FUNCTION, GRAPH_LAUNCH, VALUE, ALLOCATION, SYNCHRONIZE = range(1, 10)
 CAPTURE_BEGIN, CAPTURE_END = 10, 11
-PUSH, POP, MARK = 1, 2, 5
 
 # By kind: a name, how its members are packed behind the record's header, and what they are called. What follows is text or bytes.
 KINDS = {
@@ -30,9 +29,7 @@ KINDS = {
          "dynamic_shared"),
     11: ("edge", "QQQ3B5s", "from_ to graph from_port to_port type reserved"),
     12: ("clone", "QQ", "original node"),
-    13: ("range", "QQII", "time_ns id thread what"),
     14: ("note", "", ""),
-    15: ("log", "", ""),
 }
 PAGE = 4096
 

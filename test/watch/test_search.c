@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The search for the smallest set that fails, and its log, on oracles. */
+/* The search for the smallest set that fails, on oracles. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -7,14 +7,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include <cmocka.h>
 
-#include "bisect/log.h"
 #include "bisect/odds.h"
 #include "bisect/search.h"
-#include "bisect/subset.h"
 
 /* Fails where it has all of one of the culprits. */
 struct oracle {
@@ -22,10 +19,9 @@ struct oracle {
     double chance;           /* that a run fails that can; 0: always */
     uint32_t runs;           /* that make a pass */
     uint64_t random;
-    uint32_t tests, stop_at;
+    uint32_t tests;
+    uint32_t stop_at; /* 0: never */
     bool (*skips)(const uint32_t *set, uint32_t count);
-    struct log *log; /* NULL: answers are not kept */
-    uint32_t asked;  /* of which the log had no answer */
 };
 
 static bool has(const uint32_t *set, uint32_t count, uint32_t item)
@@ -82,24 +78,7 @@ static enum search_verdict ask(void *context, const uint32_t *set, uint32_t coun
         assert_true(set[i - 1] < set[i]);
     }
     oracle->tests++;
-    if (oracle->log == NULL) {
-        return oracle->tests == oracle->stop_at ? SEARCH_STOPPED : judge(oracle, set, count);
-    }
-    char text[8192] = "";
-    for (uint32_t i = 0; i < count; i++) {
-        (void)snprintf(text + strlen(text), 16, "%u ", (unsigned)set[i]);
-    }
-    struct log_step *const step = log_step(oracle->log, text);
-    if (!step->decided) {
-        oracle->asked++;
-        if (oracle->asked == oracle->stop_at) {
-            return SEARCH_STOPPED;
-        }
-        const enum search_verdict verdict = judge(oracle, set, count);
-        log_run(oracle->log, step, verdict, 0.5, "exit 1");
-        log_verdict(oracle->log, step, verdict);
-    }
-    return step->verdict;
+    return oracle->tests == oracle->stop_at ? SEARCH_STOPPED : judge(oracle, set, count);
 }
 
 static struct search_result find(struct oracle *oracle, uint32_t count, uint32_t likely)
@@ -339,175 +318,18 @@ static void what_cannot_be_resolved_is_marked(void **state)
 
 /* ---- interruptions ---- */
 
-static void a_search_goes_on_from_its_log_wherever_it_was_stopped(void **state)
+static void a_search_can_be_stopped_at_any_test(void **state)
 {
     (void)state;
-    char path[] = "/tmp/pdl-bisect-log-XXXXXX";
-    const int file = mkstemp(path);
-    assert_true(file >= 0);
-    (void)close(file);
-    static const uint32_t culprit[] = {12, 47, 48, 0};
-    for (uint32_t stop = 1;; stop++) {
+    bool stopped = true;
+    for (uint32_t stop = 1; stopped; stop++) {
         struct oracle oracle = {.culprits = {{12, 47, 48}}, .stop_at = stop};
         const struct search search = {.count = 64, .test = ask, .context = &oracle};
         struct search_result result = {0};
-        struct log log = {0};
-        char *arguments[] = {(char[]){"./a program"}, (char[]){""}, (char[]){"\\n\n"}, NULL};
-        assert_int_equal(truncate(path, 0), 0);
-        assert_true(log_open(&log, path, true));
-        assert_true(log_command(&log, arguments));
-        oracle.log = &log;
-        const bool ended = search_smallest(&search, &result);
-        const uint32_t before = oracle.asked;
-        search_result_free(&result);
-        log_close(&log);
-        /* As if the line behind the last one was not written whole. */
-        FILE *const torn = fopen(path, "ae");
-        assert_non_null(torn);
-        assert_true(fputs("verdict fai", torn) >= 0);
-        assert_int_equal(fclose(torn), 0);
-        assert_true(log_open(&log, path, true));
-        assert_true(log_command(&log, arguments));
-        oracle.stop_at = oracle.asked = 0;
-        result = find(&oracle, 64, 0);
-        assert_items(&result, culprit);
-        const uint32_t after = oracle.asked;
-        search_result_free(&result);
-        oracle.log = NULL;
-        log_close(&log);
-        result = find(&oracle, 64, 0);
-        assert_items(&result, culprit);
-        if (ended) {
-            assert_int_equal(after, 0);
-            search_result_free(&result);
-            break;
-        }
-        assert_true(before - 1 + after <= oracle.tests); /* nothing was tested twice */
+        stopped = !search_smallest(&search, &result);
+        assert_int_equal(oracle.tests < stop, !stopped);
         search_result_free(&result);
     }
-    (void)unlink(path);
-}
-
-static void write_file(const char *path, const char *text)
-{
-    FILE *const file = fopen(path, "we");
-    assert_non_null(file);
-    assert_true(fputs(text, file) >= 0);
-    assert_int_equal(fclose(file), 0);
-}
-
-static void what_is_no_log_is_refused_and_kept(void **state)
-{
-    (void)state;
-    static const char *const texts[] = {
-        "something else",
-        "something else\n",
-        "pdltool bisect log 2\n",
-        "pdltool bisect log 1\nverdict fails\n",
-        "pdltool bisect log 1\nstep 1\nrun perhaps 1\n",
-        "pdltool bisect log 1\nkernel 1 a 1-2\n",
-        "pdltool bisect log 1\nkernel 0 a 2-1\n",
-        "pdltool bisect log 1\nkernel 0 a 1-2,2-3\n",
-        "pdltool bisect log 1\nkernel 0 a\n",
-        "pdltool bisect log 1\nkernels 1\n",
-        "pdltool bisect log 1\nnonsense\n",
-    };
-    char path[] = "/tmp/pdl-bisect-log-XXXXXX";
-    const int file = mkstemp(path);
-    assert_true(file >= 0);
-    (void)close(file);
-    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
-        char there[256] = "";
-        struct log log = {0};
-        write_file(path, texts[i]);
-        assert_false(log_open(&log, path, false));
-        log_close(&log);
-        FILE *const kept = fopen(path, "re");
-        assert_non_null(kept);
-        assert_int_equal(fread(there, 1, sizeof(there) - 1, kept), strlen(texts[i]));
-        (void)fclose(kept);
-        assert_string_equal(there, texts[i]);
-    }
-    (void)unlink(path);
-}
-
-static void suspects_come_back_from_the_log(void **state)
-{
-    (void)state;
-    char path[] = "/tmp/pdl-bisect-log-XXXXXX";
-    const int file = mkstemp(path);
-    assert_true(file >= 0);
-    (void)close(file);
-    static const uint32_t nths[] = {1, 2, 3, 7, 9, 10};
-    struct suspect *made = calloc(1, sizeof(*made));
-    assert_non_null(made);
-    made->name = strdup("_Z1fv");
-    made->nths = malloc(sizeof(nths));
-    assert_non_null(made->nths);
-    memcpy(made->nths, nths, sizeof(nths));
-    made->count = 6;
-    struct log log = {0};
-    assert_true(log_open(&log, path, false));
-    log_suspects(&log, made, 1);
-    log_close(&log);
-    assert_true(log_open(&log, path, false));
-    assert_true(log.has_suspects);
-    assert_int_equal(log.suspect_count, 1);
-    assert_string_equal(log.suspects[0].name, "_Z1fv");
-    assert_int_equal(log.suspects[0].count, 6);
-    assert_memory_equal(log.suspects[0].nths, nths, sizeof(nths));
-    /* Two searches with one log. */
-    struct log other = {0};
-    assert_false(log_open(&other, path, false));
-    log_close(&other);
-    log_close(&log);
-    (void)unlink(path);
-}
-
-/* ---- subsets ---- */
-
-static void subsets_become_texts_and_rules(void **state)
-{
-    (void)state;
-    uint32_t nths[] = {2, 4, 5, 9};
-    const struct suspect suspects[] = {{.name = (char[]){"a"}, .nths = nths, .count = 4},
-                                       {.name = (char[]){"b"}, .nths = nths, .count = 4},
-                                       {.name = (char[]){"c"}, .nths = nths, .count = 4},
-                                       {.name = (char[]){"d"}, .nths = nths, .count = 4}};
-    struct subset subset = subset_make(suspects, 4);
-    char *text = subset_text(&subset);
-    assert_string_equal(text, "none");
-    free(text);
-    subset.whole[0] = subset.whole[1] = true;
-    subset.parts[3] = calloc(4, sizeof(bool));
-    assert_non_null(subset.parts[3]);
-    subset.parts[3][0] = subset.parts[3][1] = subset.parts[3][3] = true;
-    text = subset_text(&subset);
-    assert_string_equal(text, "0-1 3@2-4,9-");
-    free(text);
-    assert_int_equal(subset_kernels(&subset), 3);
-    assert_int_equal(subset_launches(&subset), 11);
-    static const char *const expected[] = {
-        [SUBSET_ALL_OFF] = "off *\nkeep =a\nkeep =b\nkeep =d@2-4,9-\n",
-        [SUBSET_SUSPECTS_OFF] = "keep =a\nkeep =b\noff =c\noff =d\nkeep =d@2-4,9-\n",
-        [SUBSET_ADDED] = "on =a\non =b\non =d@2-4,9-\n"};
-    for (int base = SUBSET_ALL_OFF; base <= SUBSET_ADDED; base++) {
-        char rules[256] = "";
-        FILE *const to = fmemopen(rules, sizeof(rules), "w");
-        assert_non_null(to);
-        subset_put_rules(to, &subset, (enum subset_base)base, false);
-        (void)fclose(to);
-        assert_string_equal(rules, expected[base]);
-    }
-    subset.parts[3][2] = true;
-    text = subset_text(&subset);
-    assert_string_equal(text, "0-1 3");
-    free(text);
-    subset_free(&subset);
-    assert_true(subset_can_name("_Z4gemmPf"));
-    assert_false(subset_can_name("a@1"));
-    assert_false(subset_can_name("a b"));
-    assert_false(subset_can_name(""));
 }
 
 int main(void)
@@ -525,10 +347,7 @@ int main(void)
         cmocka_unit_test(runs_follow_the_odds),
         cmocka_unit_test(skipped_splits_are_gone_round),
         cmocka_unit_test(what_cannot_be_resolved_is_marked),
-        cmocka_unit_test(a_search_goes_on_from_its_log_wherever_it_was_stopped),
-        cmocka_unit_test(what_is_no_log_is_refused_and_kept),
-        cmocka_unit_test(suspects_come_back_from_the_log),
-        cmocka_unit_test(subsets_become_texts_and_rules),
+        cmocka_unit_test(a_search_can_be_stopped_at_any_test),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

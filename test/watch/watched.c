@@ -8,8 +8,6 @@
  *   graph=N, capture=N                  a graph that is built or captured, launched N times
  *   destroy                             what graph and capture made
  *   threads=N                           that many threads, each with a stream, 100 launches and all other work
- *   push=NAME, pop, mark=NAME           NVTX
- *   steps=N                             N launches of fc1, each in a range "step", which two threads open and close too
  *   reset                               what cudaDeviceReset() does, and begin again
  *   no                                  first: no CUDA at all
  *   later                               first: none until launches are made by a child, or `begin`
@@ -18,13 +16,11 @@
 
 #include <dlfcn.h>
 #include <pthread.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <cuda.h>
-#include <nvtx3/nvToolsExt.h>
 
 #include "../inspect/make_image.h"
 
@@ -303,50 +299,10 @@ static void run_threads(unsigned count)
     free(threads);
 }
 
-static atomic_bool stepping;
-
-static void *open_and_close(void *none)
-{
-    while (atomic_load(&stepping)) {
-        (void)nvtxRangePushA("step");
-        (void)nvtxRangePop();
-    }
-    return none;
-}
-
-static void run_steps(unsigned count)
-{
-    nvtxInitialize(NULL); /* its first call writes what calls of other threads read */
-    pthread_t threads[2];
-    atomic_store(&stepping, true);
-    for (int i = 0; i < 2; i++) {
-        if (pthread_create(&threads[i], NULL, open_and_close, NULL) != 0) {
-            watched_fail("no thread");
-        }
-    }
-    for (unsigned i = 0; i < count; i++) {
-        (void)nvtxRangePushA("step");
-        launch_plainly(stream);
-        (void)nvtxRangePop();
-    }
-    atomic_store(&stepping, false);
-    for (int i = 0; i < 2; i++) {
-        (void)pthread_join(threads[i], NULL);
-    }
-}
-
 static bool others(const char *word, const char *value)
 {
     if (strcmp(word, "threads") == 0) {
         run_threads((unsigned)atoi(value));
-    } else if (strcmp(word, "steps") == 0) {
-        run_steps((unsigned)atoi(value));
-    } else if (strcmp(word, "push") == 0) {
-        (void)nvtxRangePushA(value);
-    } else if (strcmp(word, "pop") == 0) {
-        (void)nvtxRangePop();
-    } else if (strcmp(word, "mark") == 0) {
-        nvtxMarkA(value);
     } else if (strcmp(word, "begin") == 0) {
         begin();
     } else if (strcmp(word, "reset") == 0) {

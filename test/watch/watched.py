@@ -17,8 +17,8 @@ import recording as format_
 from recording import Recording
 
 ARGUMENTS = None
-EVERYTHING = ["plain=3", "overlap=2", "push=outer", "memset", "copy", "back", "record", "wait", "host", "value",
-              "allocate", "sync", "graph=2", "destroy", "capture=2", "pop", "destroy", "threads=2", "reset", "plain=1"]
+EVERYTHING = ["plain=3", "overlap=2", "memset", "copy", "back", "record", "wait", "host", "value",
+              "allocate", "sync", "graph=2", "destroy", "capture=2", "destroy", "threads=2", "reset", "plain=1"]
 
 
 def environment(cupti="", **variables):
@@ -26,7 +26,6 @@ def environment(cupti="", **variables):
     result.update({
         "LD_LIBRARY_PATH": ARGUMENTS.driver,
         "CUDA_INJECTION64_PATH": ARGUMENTS.library,
-        "NVTX_INJECTION64_PATH": ARGUMENTS.library,
         "PDL_CUPTI_PATH": ARGUMENTS.cupti,
         "PDL_WATCH_RECORD": path("recording"),
         "MOCK_CUPTI": cupti,
@@ -81,7 +80,7 @@ def test_launches_have_their_shapes_attributes_and_numbers():
     equal([launch.nth for launch in launches], [1, 2, 3, 4, 5, 1, 2, 6, 7, 8, 9, 10])
     equal([launch.flags for launch in launches],
           5 * [0] + 2 * [format_.OVERLAP | format_.ASKED] +
-          [0, format_.COOPERATIVE, format_.EVENT | format_.BLOCK_START, format_.CLUSTER, 0])
+          [0, format_.COOPERATIVE, format_.EVENT, 0, 0])
     equal([launch.result for launch in launches], 11 * [0] + [1])
     first, fourth, sixth, eighth = (launches[i] for i in (0, 3, 5, 7))
     equal((first.grid_x, first.grid_y, first.grid_z, first.block_x, first.block_y, first.block_z, first.dynamic_shared),
@@ -171,15 +170,6 @@ def test_an_image_is_recorded_once():
     equal(len(record(["plain=1"], PDL_WATCH_CODE=0).images), 0)
 
 
-def test_nvtx_ranges_are_recorded():
-    r = record(["push=outer", "plain=1", "push=inner", "mark=now", "pop", "pop", "plain=1"])
-    equal([(x.what, x.text) for x in r.ranges],
-          [(format_.PUSH, "outer"), (format_.PUSH, "inner"), (format_.MARK, "now"), (format_.POP, ""),
-           (format_.POP, "")])
-    assert r.ranges[0].time_ns <= r.launchs[0].begin_ns <= r.ranges[1].time_ns
-    assert r.ranges[4].time_ns <= r.launchs[1].begin_ns
-
-
 def test_threads_record_side_by_side():
     r = record(["threads=8", "plain=1", "threads=4"])
     equal(len(r.launchs), 1201)
@@ -224,10 +214,6 @@ def test_a_forks_child_leaves_its_parents_recording_alone():
         r = record(["plain=3", word + "=5", "plain=2"])
         equal((len(r.launchs), r.ended), (5, 1))
         equal([launch.number for launch in r.launchs], [1, 2, 3, 4, 5])
-    clean()
-    run(["later", "push=before", "fork=5", "pop", "begin", "plain=2"])
-    r, child = Recording(path("recording")), Recording(path("recording.2"))
-    equal((len(r.launchs), len(r.ranges), len(child.launchs), child.parent), (2, 2, 5, r.process))
 
 
 def test_a_program_that_is_executed_has_a_recording_of_its_own():
@@ -352,18 +338,6 @@ def test_a_window_has_a_time():
     equal([launch.number for launch in r.launchs], list(range(1, 11)))
 
 
-def test_a_window_is_a_range():
-    r = record(["plain=3", "push=step 1", "plain=2", "push=x", "plain=1", "pop", "pop", "plain=5", "push=step 2", "overlap=1",
-                "pop", "plain=1"], PDL_WATCH_RANGE="step*")
-    equal([launch.number for launch in r.launchs], [4, 5, 6, 12])
-
-
-def test_a_range_stays_open_while_another_thread_closes_one():
-    for variables in ({}, {"PDL_WATCH_TIMES": 0}):
-        r = record(["steps=20000", "plain=5"], PDL_WATCH_RANGE="step", **variables)
-        equal(len(r.launchs), 20000)
-
-
 # ---- CUPTI --------------------------------------------------------------------------------------------------
 
 def test_cupti_that_is_missing_or_too_old_is_one_line():
@@ -447,7 +421,7 @@ def test_a_context_that_is_reset_loses_nothing():
 
 
 def test_a_window_that_is_closed_costs_no_records():
-    r = record(["plain=1000"], PDL_WATCH_RANGE="never")
+    r = record(["plain=1000"], PDL_WATCH_SKIP=1000)
     equal((r.launchs, r.executions, r.operations), ([], [], []))
 
 
@@ -458,7 +432,7 @@ def watch(words, cupti="", code=0, options=(), program=None, reads=True):
     if ARGUMENTS.tool is None:
         sys.exit(77)
     variables = environment(cupti, PDL_WATCH_LIBRARY=ARGUMENTS.library)
-    for name in ("CUDA_INJECTION64_PATH", "NVTX_INJECTION64_PATH", "PDL_WATCH_RECORD"):
+    for name in ("CUDA_INJECTION64_PATH", "PDL_WATCH_RECORD"):
         del variables[name]
     if os.path.exists(path("report")):
         os.remove(path("report"))

@@ -21,8 +21,7 @@ static void usage(void)
                 "\n"
                 "Finds the kernels whose overlap makes COMMAND fail. COMMAND must fail as it is\n"
                 "and pass without overlap. Then fewer and fewer kernels overlap, until none of\n"
-                "them can be left out; the same search narrows down their launches. COMMAND is\n"
-                "not modified, and its output is hidden.\n"
+                "them can be left out. COMMAND is not modified, and its output is hidden.\n"
                 "\n"
                 "  -n, --runs N           runs per step: the first failure ends the step, which\n"
                 "                         passes after N runs (default: what --confidence needs)\n"
@@ -36,11 +35,8 @@ static void usage(void)
                 "      --only GLOB        suspect only kernels with this mangled or demangled\n"
                 "                         name; repeatable\n"
                 "      --except GLOB      suspect all kernels but these; repeatable\n"
-                "      --no-launches      find kernels, but not their launches\n"
                 "      --amplify          delay what precedes a suspect, so that a race shows\n"
                 "                         more often\n"
-                "      --log FILE         log each run; resume from FILE if it exists\n"
-                "      --continue FILE    as --log, but FILE must exist\n"
                 "      --json             write the result as JSON\n"
                 "  -v, --verbose          copy the output of COMMAND to standard error\n"
                 "\n"
@@ -50,7 +46,7 @@ static void usage(void)
                 "\n"
                 "Examples:\n"
                 "  pdltool bisect -- ./decode --check\n"
-                "  pdltool bisect --runs 20 --log search.log -- python3 test_decode.py\n"
+                "  pdltool bisect --runs 20 -- python3 test_decode.py\n"
                 "\n"
                 "Exit status: 0 if the kernels were found; 1 if not, or if overlap is not the\n"
                 "cause; 2 if the command line is wrong, or COMMAND could not be run or observed.\n",
@@ -66,10 +62,7 @@ enum {
     OPTION_OVERLAP,
     OPTION_ONLY,
     OPTION_EXCEPT,
-    OPTION_NO_LAUNCHES,
     OPTION_AMPLIFY,
-    OPTION_LOG,
-    OPTION_CONTINUE,
     OPTION_JSON
 };
 
@@ -126,16 +119,8 @@ static bool read_option(struct bisect_options *options, int option)
         return read_pattern(&options->only, optarg);
     case OPTION_EXCEPT:
         return read_pattern(&options->except, optarg);
-    case OPTION_NO_LAUNCHES:
-        options->launches = false;
-        return true;
     case OPTION_AMPLIFY:
         options->amplify = true;
-        return true;
-    case OPTION_LOG:
-    case OPTION_CONTINUE:
-        options->log = optarg;
-        options->must_continue = options->must_continue || option == OPTION_CONTINUE;
         return true;
     case OPTION_JSON:
         options->json = true;
@@ -156,10 +141,7 @@ static int read_options(struct bisect_options *options, int argc, char **argv)
         {"overlap", required_argument, NULL, OPTION_OVERLAP},
         {"only", required_argument, NULL, OPTION_ONLY},
         {"except", required_argument, NULL, OPTION_EXCEPT},
-        {"no-launches", no_argument, NULL, OPTION_NO_LAUNCHES},
         {"amplify", no_argument, NULL, OPTION_AMPLIFY},
-        {"log", required_argument, NULL, OPTION_LOG},
-        {"continue", required_argument, NULL, OPTION_CONTINUE},
         {"json", no_argument, NULL, OPTION_JSON},
         {"verbose", no_argument, NULL, 'v'},
         {"help", no_argument, NULL, 'h'},
@@ -184,41 +166,9 @@ static int read_options(struct bisect_options *options, int argc, char **argv)
 
 /* ---- the search ------------------------------------------------------------------------------- */
 
-/* What decides what a run of a set shows: a log of other settings is of no use. */
-static bool compare_settings(struct bisect *bisect)
-{
-    const struct bisect_options *const options = &bisect->options;
-    struct {
-        char **items;
-        size_t count, capacity;
-    } settings = {0};
-    APPEND(&settings, format_text("overlap %s", options->added ? "on" : "own"));
-    APPEND(&settings, format_text("amplify %s", options->amplify ? "yes" : "no"));
-    APPEND(&settings, format_text("timeout %g", options->timeout));
-    for (size_t i = 0; i < options->only.count; i++) {
-        APPEND(&settings, format_text("only %s", options->only.items[i]));
-    }
-    for (size_t i = 0; i < options->except.count; i++) {
-        APPEND(&settings, format_text("except %s", options->except.items[i]));
-    }
-    APPEND(&settings, copy_text("end"));
-    const bool same =
-        log_settings(&bisect->log, (const char *const *)settings.items, settings.count);
-    for (size_t i = 0; i < settings.count; i++) {
-        free(settings.items[i]);
-    }
-    free((void *)settings.items);
-    return same;
-}
-
 /* False with a line on standard error. */
 static bool prepare(struct bisect *bisect)
 {
-    const struct bisect_options *const options = &bisect->options;
-    if (!log_open(&bisect->log, options->log, options->must_continue) ||
-        !log_command(&bisect->log, options->arguments) || !compare_settings(bisect)) {
-        return false;
-    }
     char *const why = temporary_make(&bisect->folder);
     if (why != NULL) {
         print_error("%s", why);
@@ -249,10 +199,13 @@ static void clean_up(struct bisect *bisect)
         struct culprit *const culprit = &bisect->culprits.items[i];
         free(culprit->kernels);
         free(culprit->unresolved);
-        subset_free(&culprit->subset);
     }
     free(bisect->culprits.items);
-    log_close(&bisect->log);
+    for (size_t i = 0; i < bisect->steps.count; i++) {
+        free(bisect->steps.items[i].set);
+    }
+    free(bisect->steps.items);
+    suspects_free(bisect);
     temporary_remove(&bisect->folder);
     watch_free(&bisect->watch);
     free(bisect->rules);
@@ -263,10 +216,9 @@ static void clean_up(struct bisect *bisect)
 
 int command_bisect(int argc, char **argv)
 {
-    struct bisect bisect = {
-        .options = {.confidence = 0.99, .most_runs = DEFAULT_MOST_RUNS, .launches = true},
-        .folder = TEMPORARY_NONE,
-        .outcome = BISECT_ABORTED};
+    struct bisect bisect = {.options = {.confidence = 0.99, .most_runs = DEFAULT_MOST_RUNS},
+                            .folder = TEMPORARY_NONE,
+                            .outcome = BISECT_ABORTED};
     int code = read_options(&bisect.options, argc, argv);
     if (code < 0) {
         code = EXIT_USAGE;

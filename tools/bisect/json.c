@@ -4,6 +4,7 @@
 
 #include "bisect/bisect.h"
 #include "common/json.h"
+#include "common/memory.h"
 
 enum { MOST_BEFORE = 16 };
 
@@ -23,25 +24,10 @@ static const char *outcome_word(enum bisect_outcome outcome)
     return words[outcome];
 }
 
-static json_t *launches_json(const struct bisect *bisect, const struct culprit *culprit,
-                             uint32_t kernel)
-{
-    const struct suspect *const suspect = &bisect->log.suspects[kernel];
-    const bool *const part = culprit->subset.parts[kernel];
-    json_t *array = json_new_array();
-    for (uint32_t i = 0; i < suspect->count; i++) {
-        if (part == NULL || part[i]) {
-            json_add(array, json_number(suspect->nths[i]));
-        }
-    }
-    return array;
-}
-
-static json_t *before_json(const struct bisect *bisect, const struct culprit *culprit,
-                           uint32_t kernel)
+static json_t *before_json(const struct bisect *bisect, uint32_t kernel)
 {
     struct suspect_before before[MOST_BEFORE];
-    const size_t count = suspects_before(bisect, culprit, kernel, before, MOST_BEFORE);
+    const size_t count = suspects_before(bisect, kernel, before, MOST_BEFORE);
     json_t *array = json_new_array();
     for (size_t i = 0; i < count; i++) {
         json_t *object = json_new_object();
@@ -58,14 +44,14 @@ static json_t *kernel_json(const struct bisect *bisect, const struct culprit *cu
     const uint32_t number = culprit->kernels[index];
     const struct watch_kernel *const kernel = suspects_kernel(bisect, number);
     char *const shown = suspects_shown(bisect, number);
-    char *const pattern = report_pattern(bisect, culprit, number);
+    const struct suspect *const suspect = &bisect->suspects.items[number];
+    char *const pattern = format_text("=%s", suspect->name);
     json_t *object = json_new_object();
-    json_set(object, "name", json_shown(bisect->log.suspects[number].name));
+    json_set(object, "name", json_shown(suspect->name));
     json_set(object, "shown", json_shown(shown));
     json_set(object, "unresolved", json_boolean(culprit->unresolved[index]));
-    json_set(object, "launches_with_overlap", json_number(bisect->log.suspects[number].count));
-    json_set(object, "launches", launches_json(bisect, culprit, number));
-    json_set(object, "behind", before_json(bisect, culprit, number));
+    json_set(object, "launches_with_overlap", json_number((int64_t)suspect->launches));
+    json_set(object, "behind", before_json(bisect, number));
     json_set(object, "waits", json_text(kernel != NULL ? known_name(kernel->waits) : NULL));
     json_set(object, "triggers", json_text(kernel != NULL ? known_name(kernel->triggers) : NULL));
     json_set(object, "race", json_text(kernel != NULL ? watch_race_word(kernel->race) : NULL));
@@ -88,9 +74,6 @@ static json_t *culprits_json(const struct bisect *bisect)
         }
         json_set(object, "kernels", kernels);
         json_set(object, "smallest", json_boolean(culprit->complete));
-        json_set(object, "launches_searched", json_boolean(culprit->narrowed));
-        json_set(object, "only_these_launches",
-                 json_boolean(culprit->narrowed && culprit->only_these));
         json_add(array, object);
     }
     return array;
@@ -101,8 +84,8 @@ bool report_json(const struct bisect *bisect)
     json_t *root = json_new_object();
     json_set(root, "version", json_number(1));
     json_set(root, "outcome", json_text(outcome_word(bisect->outcome)));
-    json_set(root, "suspects", json_number((int64_t)bisect->log.suspect_count));
-    json_set(root, "steps", json_number(bisect->steps));
+    json_set(root, "suspects", json_number((int64_t)bisect->suspects.count));
+    json_set(root, "steps", json_number((int64_t)bisect->steps.count));
     json_set(root, "runs", json_number(bisect->runs));
     json_set(root, "failure_chance", json_real(odds_of_failure(&bisect->odds)));
     json_set(root, "false_pass_chance", json_real(bisect->false_pass));

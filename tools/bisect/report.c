@@ -19,38 +19,6 @@ int report_exit_code(enum bisect_outcome outcome)
     return outcome == BISECT_ABORTED || outcome == BISECT_NOT_OBSERVED ? EXIT_USAGE : EXIT_FINDING;
 }
 
-static char *part_text(const struct bisect *bisect, const struct culprit *culprit, uint32_t kernel)
-{
-    char *text = NULL;
-    size_t size = 0;
-    FILE *const to = memory_open(&text, &size);
-    subset_put_numbers(to, &bisect->log.suspects[kernel], culprit->subset.parts[kernel]);
-    memory_close(to);
-    return text;
-}
-
-static bool is_part(const struct bisect *bisect, const struct culprit *culprit, uint32_t kernel)
-{
-    const bool *const part = culprit->subset.parts[kernel];
-    bool all = true;
-    for (uint32_t i = 0; part != NULL && i < bisect->log.suspects[kernel].count; i++) {
-        all = all && part[i];
-    }
-    return part != NULL && !all;
-}
-
-char *report_pattern(const struct bisect *bisect, const struct culprit *culprit, uint32_t kernel)
-{
-    const char *const name = bisect->log.suspects[kernel].name;
-    if (!culprit->only_these || !is_part(bisect, culprit, kernel)) {
-        return format_text("=%s", name);
-    }
-    char *const part = part_text(bisect, culprit, kernel);
-    char *const text = format_text("=%s@%s", name, part);
-    free(part);
-    return text;
-}
-
 /* ---- what was found --------------------------------------------------------------------------- */
 
 static void print_code(const struct watch_kernel *kernel)
@@ -72,26 +40,10 @@ static void print_code(const struct watch_kernel *kernel)
     }
 }
 
-static void print_launches(const struct bisect *bisect, const struct culprit *culprit,
-                           uint32_t kernel)
-{
-    char *const all = format_count(bisect->log.suspects[kernel].count, "launch with overlap",
-                                   "launches with overlap");
-    if (is_part(bisect, culprit, kernel)) {
-        char *const part = part_text(bisect, culprit, kernel);
-        print_line(stdout, "    sufficient launches: %s of %s", part, all);
-        free(part);
-    } else {
-        print_line(stdout, "    launches: %s", all);
-    }
-    free(all);
-}
-
-static void print_before(const struct bisect *bisect, const struct culprit *culprit,
-                         uint32_t kernel)
+static void print_before(const struct bisect *bisect, uint32_t kernel)
 {
     struct suspect_before before[MOST_BEFORE];
-    const size_t count = suspects_before(bisect, culprit, kernel, before, MOST_BEFORE);
+    const size_t count = suspects_before(bisect, kernel, before, MOST_BEFORE);
     for (size_t i = 0; i < count; i++) {
         char *const launches = format_count(before[i].count, "launch", "launches");
         print_line(stdout, "    launched after: %s (%s)", before[i].shown, launches);
@@ -117,26 +69,23 @@ static void print_culprit(const struct bisect *bisect, const struct culprit *cul
     }
     for (uint32_t i = 0; i < culprit->count; i++) {
         const uint32_t kernel = culprit->kernels[i];
+        const struct suspect *const suspect = &bisect->suspects.items[kernel];
         char *const shown = suspects_shown(bisect, kernel);
+        char *const launches =
+            format_count(suspect->launches, "launch with overlap", "launches with overlap");
         print_line(stdout, "  %s", shown);
-        if (strcmp(shown, bisect->log.suspects[kernel].name) != 0) {
-            print_line(stdout, "    name: %s", bisect->log.suspects[kernel].name);
+        if (strcmp(shown, suspect->name) != 0) {
+            print_line(stdout, "    name: %s", suspect->name);
         }
         free(shown);
         if (culprit->unresolved[i]) {
             print_line(stdout,
                        "    not resolved: without it the command cannot be judged (exit 125)");
         }
-        print_launches(bisect, culprit, kernel);
-        print_before(bisect, culprit, kernel);
+        print_line(stdout, "    launches: %s", launches);
+        print_before(bisect, kernel);
         print_code(suspects_kernel(bisect, kernel));
-    }
-    if (culprit->narrowed && !culprit->narrowed_fully) {
-        print_line(stdout, "  Many of these launches are needed; no smaller set was found.");
-    } else if (culprit->narrowed && culprit->only_these) {
-        print_line(stdout, "  With all other launches overlapping it passes.");
-    } else if (culprit->narrowed) {
-        print_line(stdout, "  Other launches make it fail as well: these are an example.");
+        free(launches);
     }
     free(kernels);
 }
@@ -148,50 +97,35 @@ static void put_whole(const char *text)
     pdl_text_put_shown(stdout, text, SIZE_MAX);
 }
 
-static void print_remedy(const struct bisect *bisect)
+/* All names of culprits, with texts between and around them. */
+static void put_names(const struct bisect *bisect, const char *before, const char *after,
+                      const char *between)
 {
-    char *exclude = copy_text("");
-    bool in_part = false;
-    (void)printf(bisect->options.added ? "\nTo add all other overlaps:\n"
-                                       : "\nTo run it without these overlaps:\n");
-    (void)printf("  pdltool watch --overlap=%s", bisect->options.added ? "on" : "off");
+    bool first = true;
     for (size_t i = 0; i < bisect->culprits.count; i++) {
         const struct culprit *const culprit = &bisect->culprits.items[i];
         for (uint32_t j = 0; j < culprit->count; j++) {
-            char *const pattern = report_pattern(bisect, culprit, culprit->kernels[j]);
-            char *const more = format_text("%s%s%s", exclude, *exclude != '\0' ? ":" : "",
-                                           bisect->log.suspects[culprit->kernels[j]].name);
-            (void)fputs(bisect->options.added ? " --except='" : " --only='", stdout);
-            put_whole(pattern);
-            (void)fputs("'", stdout);
-            in_part = in_part || strchr(pattern, '@') != NULL;
-            free(exclude);
-            free(pattern);
-            exclude = more;
+            (void)printf("%s%s", first ? "" : between, before);
+            put_whole(bisect->suspects.items[culprit->kernels[j]].name);
+            (void)fputs(after, stdout);
+            first = false;
         }
     }
-    (void)printf(" -- COMMAND\n");
-    if (!bisect->options.added) {
-        (void)fputs("or, where libpdl launches them:\n  PDL_OVERLAP_EXCLUDE='", stdout);
-        put_whole(exclude);
-        (void)printf("' COMMAND%s\n", in_part ? "   (all launches of the kernels)" : "");
-    }
-    free(exclude);
 }
 
-static void print_rules(const struct bisect *bisect)
+static void print_remedy(const struct bisect *bisect)
 {
-    (void)puts("or as rules, in a file that PDL_WATCH_RULES names:");
-    for (size_t i = 0; i < bisect->culprits.count; i++) {
-        const struct culprit *const culprit = &bisect->culprits.items[i];
-        for (uint32_t j = 0; j < culprit->count; j++) {
-            char *const pattern = report_pattern(bisect, culprit, culprit->kernels[j]);
-            (void)fputs(bisect->options.added ? "  keep " : "  off ", stdout);
-            put_whole(pattern);
-            (void)putchar('\n');
-            free(pattern);
-        }
+    if (bisect->options.added) {
+        (void)printf("\nTo add all other overlaps:\n  pdltool watch --overlap=on");
+        put_names(bisect, " --except='=", "'", "");
+        (void)printf(" -- COMMAND\n");
+        return;
     }
+    (void)printf("\nTo run it without these overlaps:\n  pdltool watch --overlap=off");
+    put_names(bisect, " --only='=", "'", "");
+    (void)printf(" -- COMMAND\nor, where libpdl launches them:\n  PDL_OVERLAP_EXCLUDE='");
+    put_names(bisect, "", "", ":");
+    (void)printf("' COMMAND\n");
 }
 
 static void print_sureness(const struct bisect *bisect)
@@ -206,8 +140,8 @@ static void print_sureness(const struct bisect *bisect)
         "%u steps, %s of the command. Where it can fail, about %.2g of the runs do; a step passed "
         "after %u to %u runs. The probability that one of these passes hides a failure is at most "
         "about %.2g.",
-        bisect->steps, runs, odds_of_failure(&bisect->odds), (unsigned)bisect->least_passes,
-        (unsigned)bisect->most_passes, bisect->false_pass);
+        (unsigned)bisect->steps.count, runs, odds_of_failure(&bisect->odds),
+        (unsigned)bisect->least_passes, (unsigned)bisect->most_passes, bisect->false_pass);
     free(runs);
 }
 
@@ -220,7 +154,35 @@ static void print_found(const struct bisect *bisect)
         print_culprit(bisect, &bisect->culprits.items[i]);
     }
     print_remedy(bisect);
-    print_rules(bisect);
+}
+
+/* The smallest set of those that failed, among which a further search can begin. */
+static void print_fewest(const struct bisect *bisect)
+{
+    const struct step *best = NULL;
+    uint32_t fewest = (uint32_t)bisect->suspects.count;
+    for (size_t i = 0; i < bisect->steps.count; i++) {
+        const struct step *const step = &bisect->steps.items[i];
+        uint32_t overlapping = 0;
+        for (size_t j = 0; j < step->count; j++) {
+            overlapping += step->set[j];
+        }
+        if (step->decided && step->verdict == SEARCH_FAILS && overlapping < fewest) {
+            best = step;
+            fewest = overlapping;
+        }
+    }
+    if (best == NULL) {
+        return;
+    }
+    (void)puts("It failed where only these overlap; to search among them only:");
+    for (size_t j = 0; j < best->count; j++) {
+        if (best->set[j]) {
+            (void)fputs("  --only='", stdout);
+            put_whole(bisect->suspects.items[j].name);
+            (void)fputs("'\n", stdout);
+        }
+    }
 }
 
 static void print_interrupted(const struct bisect *bisect)
@@ -231,17 +193,13 @@ static void print_interrupted(const struct bisect *bisect)
             print_culprit(bisect, &bisect->culprits.items[i]);
         }
     }
-    if (bisect->log.path != NULL) {
-        print_note("interrupted; to resume, run the same command with --continue %s",
-                   bisect->log.path);
-    } else {
-        print_note("interrupted; a search with --log FILE can be resumed");
-    }
+    print_fewest(bisect);
+    print_note("interrupted after %u runs of the command", bisect->runs);
 }
 
 bool report_text(const struct bisect *bisect)
 {
-    const bool limited = steps_base(bisect) == SUBSET_SUSPECTS_OFF;
+    const bool limited = steps_base(bisect) == BISECT_SUSPECTS_OFF;
     switch (bisect->outcome) {
     case BISECT_FOUND:
         print_found(bisect);

@@ -36,13 +36,13 @@ void steps_catch_signals(void)
 
 /* ---- one run ---------------------------------------------------------------------------------- */
 
-enum subset_base steps_base(const struct bisect *bisect)
+enum bisect_base steps_base(const struct bisect *bisect)
 {
     if (bisect->options.added) {
-        return SUBSET_ADDED;
+        return BISECT_ADDED;
     }
-    return bisect->options.only.count + bisect->options.except.count > 0 ? SUBSET_SUSPECTS_OFF
-                                                                         : SUBSET_ALL_OFF;
+    return bisect->options.only.count + bisect->options.except.count > 0 ? BISECT_SUSPECTS_OFF
+                                                                         : BISECT_ALL_OFF;
 }
 
 void steps_remove_recordings(const struct bisect *bisect)
@@ -73,10 +73,10 @@ static bool was_run(struct bisect *bisect, const struct trial_result *result)
     return result->interrupted == 0 && !result->aborted;
 }
 
-static bool run_once(struct bisect *bisect, bool rules, bool record, struct trial_result *result)
+static bool run_once(struct bisect *bisect, bool record, struct trial_result *result)
 {
     const struct trial trial = {.arguments = bisect->options.arguments,
-                                .rules = rules ? bisect->rules : NULL,
+                                .rules = bisect->rules,
                                 .record = record ? bisect->record : NULL,
                                 .timeout = bisect->options.timeout,
                                 .verbose = bisect->options.verbose};
@@ -92,26 +92,50 @@ static bool run_once(struct bisect *bisect, bool rules, bool record, struct tria
     return was_run(bisect, result);
 }
 
-/* The rules of a set; of the program as it is, where `subset` is NULL. False with a line on standard error. */
-static bool write_rules(struct bisect *bisect, const struct subset *subset)
+static void put_rules(const struct bisect *bisect, FILE *to, const bool *set)
 {
-    const struct bisect_options *const options = &bisect->options;
+    const enum bisect_base base = steps_base(bisect);
+    if (base == BISECT_ALL_OFF) {
+        (void)fputs("off *\n", to);
+    }
+    for (size_t i = 0; i < bisect->suspects.count; i++) {
+        const char *const name = bisect->suspects.items[i].name;
+        if (set[i]) {
+            (void)fprintf(to, "%s =%s\n", base == BISECT_ADDED ? "on" : "keep", name);
+        } else if (base == BISECT_SUSPECTS_OFF) {
+            (void)fprintf(to, "off =%s\n", name);
+        }
+        if (set[i] && bisect->options.amplify) {
+            (void)fprintf(to, "delay =%s\n", name);
+        }
+    }
+}
+
+/* Of the command as it is, with the overlaps that are added to it. */
+static void put_rules_as_is(const struct bisect_options *options, FILE *to)
+{
+    for (size_t i = 0; i < options->only.count && options->added; i++) {
+        (void)fprintf(to, "on %s\n", options->only.items[i]);
+    }
+    if (options->only.count == 0 && options->added) {
+        (void)fputs("on *\n", to);
+    }
+    for (size_t i = 0; i < options->except.count && options->added; i++) {
+        (void)fprintf(to, "keep %s\n", options->except.items[i]);
+    }
+    if (options->amplify) {
+        (void)fputs("delay *\n", to);
+    }
+}
+
+/* False with a line on standard error. */
+static bool write_rules(struct bisect *bisect, const bool *set)
+{
     FILE *const file = fopen(bisect->rules, "we");
-    if (file != NULL && subset != NULL) {
-        subset_put_rules(file, subset, steps_base(bisect), options->amplify);
+    if (file != NULL && set != NULL) {
+        put_rules(bisect, file, set);
     } else if (file != NULL) {
-        for (size_t i = 0; i < options->only.count && options->added; i++) {
-            (void)fprintf(file, "on %s\n", options->only.items[i]);
-        }
-        if (options->only.count == 0 && options->added) {
-            (void)fputs("on *\n", file);
-        }
-        for (size_t i = 0; i < options->except.count && options->added; i++) {
-            (void)fprintf(file, "keep %s\n", options->except.items[i]);
-        }
-        if (options->amplify) {
-            (void)fputs("delay *\n", file);
-        }
+        put_rules_as_is(&bisect->options, file);
     }
     const bool failed = file == NULL || ferror(file) != 0;
     if ((file != NULL && fclose(file) != 0) || failed) {
@@ -124,42 +148,23 @@ static bool write_rules(struct bisect *bisect, const struct subset *subset)
 
 /* ---- one step --------------------------------------------------------------------------------- */
 
-/* Passes that make a pass of the step. */
-static uint32_t wanted_runs(const struct bisect *bisect)
+static void count_run(struct step *step, enum search_verdict verdict)
 {
-    const struct bisect_options *const options = &bisect->options;
-    return options->runs > 0
-               ? (uint32_t)options->runs
-               : odds_runs(&bisect->odds, options->confidence, (uint32_t)options->most_runs);
-}
-
-static enum search_verdict run_step(struct bisect *bisect, struct log_step *step, bool record)
-{
-    bool recorded = false;
-    while (!step->decided) {
-        struct trial_result result;
-        if (step->failures > 0 || step->skips > 0 || step->passes >= wanted_runs(bisect)) {
-            log_verdict(&bisect->log, step,
-                        step->failures > 0 ? SEARCH_FAILS
-                        : step->skips > 0  ? SEARCH_SKIPPED
-                                           : SEARCH_PASSES);
-        } else if (!run_once(bisect, true, record && !recorded, &result)) {
-            return SEARCH_STOPPED;
-        } else {
-            recorded = true;
-            log_run(&bisect->log, step, result.verdict, result.seconds, result.how);
-        }
-        if (bisect->log.failed) {
-            bisect->outcome = BISECT_ABORTED;
-            return SEARCH_STOPPED;
-        }
+    step->passes += verdict == SEARCH_PASSES;
+    step->failures += verdict == SEARCH_FAILS;
+    step->skips += verdict == SEARCH_SKIPPED;
+    if (verdict == SEARCH_FAILS) {
+        step->until_failure = step->passes + step->failures;
     }
-    return step->verdict;
 }
 
-/* What the steps so far say about the odds. */
-static void take_odds(struct bisect *bisect, struct log_step *step)
+/* By the runs so far, and what this says about the odds. */
+static void decide(struct bisect *bisect, struct step *step)
 {
+    step->decided = true;
+    step->verdict = step->failures > 0 ? SEARCH_FAILS
+                    : step->skips > 0  ? SEARCH_SKIPPED
+                                       : SEARCH_PASSES;
     if (step->verdict == SEARCH_FAILS) {
         odds_add(&bisect->odds, step->failures, step->until_failure);
     } else if (step->verdict == SEARCH_PASSES) {
@@ -173,30 +178,60 @@ static void take_odds(struct bisect *bisect, struct log_step *step)
     }
 }
 
-static char *describe(const struct bisect *bisect, const struct subset *subset)
+/* Passes that make a pass of the step. */
+static uint32_t wanted_runs(const struct bisect *bisect)
 {
-    const uint64_t launches = subset_launches(subset);
-    uint64_t all = 0;
-    bool in_part = false;
-    for (uint32_t i = 0; i < subset->count; i++) {
-        if (subset->parts[i] != NULL) {
-            in_part = true;
+    const struct bisect_options *const options = &bisect->options;
+    return options->runs > 0
+               ? (uint32_t)options->runs
+               : odds_runs(&bisect->odds, options->confidence, (uint32_t)options->most_runs);
+}
+
+static bool run_step(struct bisect *bisect, struct step *step, bool record)
+{
+    while (step->failures == 0 && step->skips == 0 && step->passes < wanted_runs(bisect)) {
+        struct trial_result result;
+        if (!run_once(bisect, record && step->passes == 0, &result)) {
+            return false;
         }
-        all += subset->parts[i] != NULL || subset->whole[i] ? bisect->log.suspects[i].count : 0;
+        count_run(step, result.verdict);
     }
-    char *const of = format_count(subset->count, "kernel", "kernels");
-    char *const whole = format_count(all, "launch", "launches");
-    char *const text = in_part
-                           ? format_text("%llu of %s overlap", (unsigned long long)launches, whole)
-                           : format_text("%u of %s overlap", (unsigned)subset_kernels(subset), of);
+    return true;
+}
+
+/* The step of a set, a new one if it was not there. It stays where it is until the next call. */
+static struct step *find_step(struct bisect *bisect, const bool *set)
+{
+    const size_t count = bisect->suspects.count;
+    for (size_t i = 0; i < bisect->steps.count; i++) {
+        struct step *const step = &bisect->steps.items[i];
+        if (step->count == count && memcmp(step->set, set, count * sizeof(*set)) == 0) {
+            return step;
+        }
+    }
+    struct step step = {.set = allocate(count + 1, sizeof(*set)), .count = count};
+    memcpy(step.set, set, count * sizeof(*set));
+    APPEND(&bisect->steps, step);
+    return &bisect->steps.items[bisect->steps.count - 1];
+}
+
+static char *describe(const struct step *step)
+{
+    unsigned overlapping = 0;
+    for (size_t i = 0; i < step->count; i++) {
+        overlapping += step->set[i];
+    }
+    char *const of = format_count(step->count, "kernel", "kernels");
+    char *const text = format_text("%u of %s overlap", overlapping, of);
     free(of);
-    free(whole);
     return text;
 }
 
-static void tell(const struct bisect *bisect, const struct log_step *step, const char *what,
-                 uint32_t left, bool from_log)
+static void tell(const struct bisect *bisect, const struct step *step, const char *what,
+                 uint32_t left)
 {
+    char *const described = what != NULL ? copy_text(what) : describe(step);
+    const unsigned number = (unsigned)bisect->steps.count;
     char *how;
     switch (step->verdict) {
     case SEARCH_FAILS:
@@ -210,36 +245,29 @@ static void tell(const struct bisect *bisect, const struct log_step *step, const
         how = copy_text("cannot be judged");
         break;
     }
-    print_line(stderr, "step %u of about %u: %s: %s%s", bisect->steps,
-               bisect->steps + (unsigned)left, what, how, from_log ? " (from the log)" : "");
+    print_line(stderr, "step %u of about %u: %s: %s", number, number + (unsigned)left, described,
+               how);
     free(how);
+    free(described);
 }
 
-enum search_verdict steps_test(struct bisect *bisect, const struct subset *subset, const char *what,
+enum search_verdict steps_test(struct bisect *bisect, const bool *set, const char *what,
                                uint32_t left, bool record)
 {
-    char *const text = subset_text(subset);
-    char *const described = what != NULL ? copy_text(what) : describe(bisect, subset);
-    struct log_step *const step = log_step(&bisect->log, text);
-    const bool was_decided = step->decided;
-    enum search_verdict verdict = SEARCH_STOPPED;
-    if (was_decided || write_rules(bisect, subset)) {
-        verdict = run_step(bisect, step, record);
+    struct step *const step = find_step(bisect, set);
+    if (!step->decided) {
+        if (!write_rules(bisect, set) || !run_step(bisect, step, record)) {
+            return SEARCH_STOPPED;
+        }
+        decide(bisect, step);
+        tell(bisect, step, what, left);
     }
-    if (verdict != SEARCH_STOPPED && !step->used) {
-        step->used = true;
-        bisect->steps++;
-        take_odds(bisect, step);
-        tell(bisect, step, described, left, was_decided);
-    }
-    free(described);
-    free(text);
-    return verdict;
+    return step->verdict;
 }
 
 /* ---- the program as it is --------------------------------------------------------------------- */
 
-static bool is_enough(const struct bisect *bisect, const struct log_step *step)
+static bool is_enough(const struct bisect *bisect, const struct step *step)
 {
     const struct bisect_options *const options = &bisect->options;
     const uint32_t runs = step->passes + step->failures;
@@ -251,7 +279,7 @@ static bool is_enough(const struct bisect *bisect, const struct log_step *step)
                : step->failures >= FAILURES_TO_ESTIMATE || runs >= (uint32_t)options->most_runs;
 }
 
-static void tell_as_is(const struct bisect *bisect, const struct log_step *step)
+static void tell_as_is(const struct bisect *bisect, const struct step *step)
 {
     char *const runs = format_count(step->passes + step->failures, "run", "runs");
     if (step->skips > 0) {
@@ -285,48 +313,28 @@ static bool take_recording(struct bisect *bisect)
     return bisect->outcome != BISECT_NOT_OBSERVED;
 }
 
-bool steps_record(struct bisect *bisect)
-{
-    struct trial_result result;
-    return write_rules(bisect, NULL) && run_once(bisect, true, true, &result) &&
-           take_recording(bisect);
-}
-
 enum search_verdict steps_as_is(struct bisect *bisect)
 {
-    struct log_step *const step = log_step(&bisect->log, "as-is");
-    bool told = false;
+    struct step step = {0};
     if (!write_rules(bisect, NULL)) {
         return SEARCH_STOPPED;
     }
-    while (!step->decided) {
+    while (!is_enough(bisect, &step)) {
         struct trial_result result;
-        if (is_enough(bisect, step)) {
-            log_verdict(&bisect->log, step,
-                        step->failures > 0 ? SEARCH_FAILS
-                        : step->skips > 0  ? SEARCH_SKIPPED
-                                           : SEARCH_PASSES);
-        } else if (!run_once(bisect, true, !bisect->has_watch, &result)) {
+        if (!run_once(bisect, !bisect->has_watch, &result)) {
             return SEARCH_STOPPED;
-        } else {
-            log_run(&bisect->log, step, result.verdict, result.seconds, result.how);
-            if (result.verdict == SEARCH_FAILS && !told && !bisect->options.verbose) {
-                told = true;
-                print_line(stderr, "as it is, the command fails (%s)%s", result.how,
-                           result.tail[0] != '\0' ? ", and its output ends with:" : "");
-                trial_print_tail(&result);
-            }
-            if (!take_recording(bisect)) {
-                return SEARCH_STOPPED;
-            }
         }
-        if (bisect->log.failed) {
-            bisect->outcome = BISECT_ABORTED;
+        count_run(&step, result.verdict);
+        if (step.failures == 1 && result.verdict == SEARCH_FAILS && !bisect->options.verbose) {
+            print_line(stderr, "as it is, the command fails (%s)%s", result.how,
+                       result.tail[0] != '\0' ? ", and its output ends with:" : "");
+            trial_print_tail(&result);
+        }
+        if (!take_recording(bisect)) {
             return SEARCH_STOPPED;
         }
     }
-    step->used = true;
-    take_odds(bisect, step);
-    tell_as_is(bisect, step);
-    return step->verdict;
+    decide(bisect, &step);
+    tell_as_is(bisect, &step);
+    return step.verdict;
 }

@@ -84,40 +84,14 @@ void ids_free(struct ids *ids)
 
 /* ---- orders ----------------------------------------------------------------------------------- */
 
-enum { DIGIT_BITS = 11, DIGITS = 1 << DIGIT_BITS, FEW = 48 };
-
-static void sort_few(struct order *items, size_t count)
+static int compare(const void *left, const void *right)
 {
-    for (size_t i = 1; i < count; i++) {
-        const struct order item = items[i];
-        size_t at = i;
-        for (; at > 0 && items[at - 1].key > item.key; at--) {
-            items[at] = items[at - 1];
-        }
-        items[at] = item;
+    const struct order *const a = left;
+    const struct order *const b = right;
+    if (a->key != b->key) {
+        return a->key < b->key ? -1 : 1;
     }
-}
-
-/* By one digit of the keys; false, and nothing is done, if it is the same in all. */
-static bool sort_digit(const struct order *from, struct order *to, size_t count, unsigned shift)
-{
-    size_t starts[DIGITS] = {0};
-    size_t at = 0;
-    for (size_t i = 0; i < count; i++) {
-        starts[(from[i].key >> shift) & (DIGITS - 1)]++;
-    }
-    if (starts[(from[0].key >> shift) & (DIGITS - 1)] == count) {
-        return false;
-    }
-    for (size_t digit = 0; digit < DIGITS; digit++) {
-        const size_t here = starts[digit];
-        starts[digit] = at;
-        at += here;
-    }
-    for (size_t i = 0; i < count; i++) {
-        to[starts[(from[i].key >> shift) & (DIGITS - 1)]++] = from[i];
-    }
-    return true;
+    return a->index < b->index ? -1 : a->index > b->index;
 }
 
 void order_sort(struct order *items, size_t count)
@@ -126,25 +100,7 @@ void order_sort(struct order *items, size_t count)
     for (size_t i = 1; i < count && sorted; i++) {
         sorted = items[i - 1].key <= items[i].key;
     }
-    if (sorted) {
-        return;
+    if (!sorted) {
+        qsort(items, count, sizeof(*items), compare);
     }
-    if (count <= FEW) {
-        sort_few(items, count);
-        return;
-    }
-    struct order *const other = allocate(count, sizeof(*other));
-    struct order *from = items;
-    struct order *to = other;
-    for (unsigned shift = 0; shift < 64; shift += DIGIT_BITS) {
-        if (sort_digit(from, to, count, shift)) {
-            struct order *const swapped = from;
-            from = to;
-            to = swapped;
-        }
-    }
-    if (from != items) {
-        memcpy(items, from, count * sizeof(*items));
-    }
-    free(other);
 }

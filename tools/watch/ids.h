@@ -28,7 +28,7 @@ struct order {
     uint32_t index;
 };
 
-/* Sorts by key; equal ones stay in their order. In time that goes with their number. */
+/* Sorts by key, and equal ones by index, in whose order they come. */
 void order_sort(struct order *items, size_t count);
 
 #endif /* PDL_TOOLS_WATCH_IDS_H */

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/demangle.h"
 #include "common/memory.h"
 #include "common/print.h"
 #include "watch/store.h"
@@ -314,6 +315,22 @@ static void put_on_tracks(struct watch *watch)
 
 /* ---- all of it -------------------------------------------------------------------------------- */
 
+static void choose_runs(struct watch *watch, const struct watch_window *window)
+{
+    bool *const chosen = allocate(watch->kernels.count, sizeof(*chosen));
+    for (size_t i = 0; i < watch->kernels.count; i++) {
+        chosen[i] =
+            window->kernel_count == 0 ||
+            name_matches(watch->kernels.items[i].name, window->kernels, window->kernel_count);
+    }
+    for (size_t i = 0; i < watch->runs.count; i++) {
+        struct watch_run *const run = &watch->runs.items[i];
+        run->in_window =
+            run->kernel != WATCH_NONE ? chosen[run->kernel] : window->kernel_count == 0;
+    }
+    free(chosen);
+}
+
 /* Launches whose runs a process that records runs does not have. */
 static void note_missing(struct watch *watch, const bool *has_times)
 {
@@ -390,8 +407,7 @@ void watch_join(struct watch *watch, const struct watch_window *window)
     store_link_graphs(watch);
     store_queue_runs(watch, has_times);
     put_on_tracks(watch);
-    store_read_ranges(watch);
-    store_apply_window(watch, window);
+    choose_runs(watch, window);
     add_up(watch);
     note_missing(watch, has_times);
     free(has_times);

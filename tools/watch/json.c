@@ -155,7 +155,6 @@ static json_t *kernel_json(const struct watch *watch, const struct watch_kernel 
     json_set(object, "time_ns", times ? count_json(kernel->time_ns) : json_null());
     json_set(object, "overlap_ns", times ? count_json(kernel->overlap_ns) : json_null());
     json_set(object, "reasons", reasons_json(kernel->reasons));
-    json_set(object, "decision", json_shown(kernel->decision));
     json_set(object, "instrumented", json_text(watch_instrumented_word(kernel->instrumented)));
     json_set(object, "why_not_instrumented", json_shown(kernel->why_not_instrumented));
     return object;
@@ -178,17 +177,6 @@ static json_t *pair_json(const struct watch_pair *pair)
     return object;
 }
 
-static json_t *advice_json(const struct watch_advice *advice)
-{
-    json_t *object = json_new_object();
-    json_set(object, "text", json_shown(advice->text));
-    json_set(object, "reason", json_text(watch_reason_word(advice->reason)));
-    json_set(object, "saving_ns", count_json(advice->saving_ns));
-    json_set(object, "launches", count_json(advice->count));
-    json_set(object, "pair", index_json(advice->pair));
-    return object;
-}
-
 bool watch_print_json(const struct watch *watch)
 {
     const unsigned version = pdl_version();
@@ -197,16 +185,12 @@ bool watch_print_json(const struct watch *watch)
     json_t *root = json_new_object();
     json_t *kernels = json_new_array();
     json_t *pairs = json_new_array();
-    json_t *advice = json_new_array();
     json_t *notes = json_new_array();
     for (size_t i = 0; i < watch->kernels.count; i++) {
         json_add(kernels, kernel_json(watch, &watch->kernels.items[i]));
     }
     for (size_t i = 0; i < watch->pairs.count; i++) {
         json_add(pairs, pair_json(&watch->pairs.items[i]));
-    }
-    for (size_t i = 0; i < watch->advice.count; i++) {
-        json_add(advice, advice_json(&watch->advice.items[i]));
     }
     for (size_t i = 0; i < watch->notes.count; i++) {
         json_add(notes, json_shown(watch->notes.items[i]));
@@ -220,7 +204,6 @@ bool watch_print_json(const struct watch *watch)
     json_set(root, "devices", devices_json(watch));
     json_set(root, "kernels", kernels);
     json_set(root, "pairs", pairs);
-    json_set(root, "advice", advice);
     json_set(root, "notes", notes);
     free(tool);
     return json_print(root);

@@ -2,8 +2,8 @@
 /* What a recording shows: read from the file, joined and judged, then written in one form or another.
  *
  * recording.c reads files into a struct watch. join.c finds for each run its launch and the run before it. code.c says
- * what the code does, pairs.c why neighbours do not overlap, verdict.c adds up and says what to do. The forms (text.c,
- * json.c, trace.c, picture.c) only read. Strings belong to the struct watch. */
+ * what the code does. pairs.c finds why neighbours do not overlap, and adds up. The forms (text.c, json.c, trace.c,
+ * picture.c) only read. Strings belong to the struct watch. */
 #ifndef PDL_TOOLS_WATCH_H
 #define PDL_TOOLS_WATCH_H
 
@@ -60,7 +60,7 @@ enum watch_race {
 enum watch_unseen {
     WATCH_ALL_SEEN,
     WATCH_NOTHING_RECORDED,
-    WATCH_NO_LAUNCH, /* in the window, or of the kernels that were asked for */
+    WATCH_NO_LAUNCH, /* that ran, of the kernels that were asked for */
     WATCH_LOST,      /* records are missing: launches may be among them */
     WATCH_NO_CODE    /* nothing is known of a kernel that was launched with overlap */
 };
@@ -89,7 +89,6 @@ struct watch_kernel {
     uint64_t added_saved_ns; /* by them: overlap and hidden gaps, about */
     uint64_t time_ns, overlap_ns;
     uint64_t reasons[WATCH_REASON_COUNT];
-    const char *decision; /* libpdl's last word about it, from its log; NULL */
     uint32_t
         instrumented; /* enum pdl_watch_instrumented_as; 0: was not loaded as PTX to be instrumented */
     const char *why_not_instrumented; /* of one that was refused; NULL */
@@ -141,15 +140,6 @@ struct watch_pair {
     uint32_t example;   /* a run with that reason */
 };
 
-/* What to do next. Ordered by what it could save. */
-struct watch_advice {
-    uint64_t saving_ns;
-    uint64_t count; /* launches that it is about */
-    enum watch_reason reason;
-    uint32_t pair; /* WATCH_NONE: not about one */
-    const char *text;
-};
-
 struct watch_device {
     uint32_t process, context, device, capability, sms;
     uint32_t threads, blocks, registers, shared_memory, shared_memory_per_block,
@@ -160,12 +150,6 @@ struct watch_device {
 struct watch_track {
     const char *name; /* "stream 7", "graph 1", with the process where there are several */
     uint32_t process, context, stream, graph;
-};
-
-struct watch_range {
-    uint64_t start_ns, end_ns;
-    uint32_t process, thread;
-    const char *text;
 };
 
 struct watch_process {
@@ -188,11 +172,8 @@ struct watch_process {
 
 /* Which runs are looked at. Zeroed: all. */
 struct watch_window {
-    uint64_t skip, count;       /* launches; count 0: all */
-    uint64_t ns;                /* from the first launch; 0: all */
     const char *const *kernels; /* globs of mangled or shown names */
     size_t kernel_count;
-    const char *range; /* a glob of names of NVTX ranges; NULL */
 };
 
 struct watch {
@@ -201,10 +182,8 @@ struct watch {
     WATCH_LIST(struct watch_launch) launches;
     WATCH_LIST(struct watch_run) runs;
     WATCH_LIST(struct watch_pair) pairs; /* by what they could save, then by count */
-    WATCH_LIST(struct watch_advice) advice;
     WATCH_LIST(struct watch_device) devices;
     WATCH_LIST(struct watch_track) tracks;
-    WATCH_LIST(struct watch_range) ranges;
     WATCH_LIST(const char *) notes;
     struct {
         uint64_t launches, asked, granted, overlapped, graph_runs, races;
@@ -233,11 +212,12 @@ bool watch_read(struct watch *watch, const char *const *paths, size_t count);
 void watch_join(struct watch *watch, const struct watch_window *window);
 void watch_look_at_code(struct watch *watch);
 void watch_judge_pairs(struct watch *watch);
-void watch_conclude(struct watch *watch);
 void watch_free(struct watch *watch);
 
-/* One clause for people: "the launch did not ask for overlap"; and a word for programs: "not_asked". */
+/* One clause for people: "the launch did not ask for overlap"; what to do about it, NULL; and a word for programs:
+ * "not_asked". */
 const char *watch_reason_text(enum watch_reason reason);
+const char *watch_reason_remedy(enum watch_reason reason);
 const char *watch_reason_word(enum watch_reason reason);
 /* Whether it is one for certain. */
 bool watch_race_is_one(enum watch_race race);
@@ -254,7 +234,7 @@ const char *watch_instrumented_word(uint32_t instrumented);
 
 /* The forms. False where writing failed. */
 struct watch_limits {
-    size_t kernels, pairs, advice; /* rows of each; 0: all */
+    size_t rows; /* of each table; 0: all */
     bool full_names;
 };
 /* To standard output: the verdict alone in a line, the text, JSON. */

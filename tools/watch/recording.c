@@ -172,7 +172,6 @@ static void read_launch(struct reading *reading, const struct pdl_watch_record *
         .function = from->function, /* its id, until it is looked up */
         .run = WATCH_NONE,
         .queue = WATCH_NONE,
-        .number = WATCH_NONE,
         .captured = (from->flags & PDL_WATCH_CAPTURED) != 0,
     };
     APPEND(&reading->watch->launches, launch);
@@ -196,7 +195,6 @@ static void read_operation(struct reading *reading, const struct pdl_watch_recor
         .function = WATCH_NONE,
         .run = WATCH_NONE,
         .queue = WATCH_NONE,
-        .number = WATCH_NONE,
         .captured = from->captured != 0,
     };
     if (from->operation >= PDL_WATCH_COPY && from->operation <= PDL_WATCH_MANY) {
@@ -339,30 +337,10 @@ static void read_clone(struct reading *reading, const struct pdl_watch_record *r
     }
 }
 
-static void read_mark(struct reading *reading, const struct pdl_watch_record *record)
-{
-    const struct pdl_watch_range *const from = (const void *)record;
-    const struct store_mark mark = {
-        .time_ns = from->time_ns,
-        .id = from->id,
-        .process = reading->process,
-        .thread = from->thread,
-        .what = from->what,
-        .text = text_of(reading, record, sizeof(*from)),
-    };
-    APPEND(&reading->store->marks, mark);
-}
-
 static void read_note(struct reading *reading, const struct pdl_watch_record *record)
 {
     const char *const text = text_of(reading, record, sizeof(struct pdl_watch_text));
     APPEND(&reading->watch->notes, text);
-}
-
-static void read_log(struct reading *reading, const struct pdl_watch_record *record)
-{
-    const char *const text = text_of(reading, record, sizeof(struct pdl_watch_text));
-    APPEND(&reading->store->logs, text);
 }
 
 static const struct {
@@ -381,9 +359,7 @@ static const struct {
     [PDL_WATCH_NODE] = {sizeof(struct pdl_watch_node), read_node},
     [PDL_WATCH_EDGE] = {sizeof(struct pdl_watch_edge), read_edge},
     [PDL_WATCH_CLONE] = {sizeof(struct pdl_watch_clone), read_clone},
-    [PDL_WATCH_RANGE] = {sizeof(struct pdl_watch_range), read_mark},
     [PDL_WATCH_NOTE] = {sizeof(struct pdl_watch_text), read_note},
-    [PDL_WATCH_LOG] = {sizeof(struct pdl_watch_text), read_log},
     [PDL_WATCH_INSTRUMENTED] = {sizeof(struct pdl_watch_instrumented), read_instrumented},
 };
 
@@ -604,21 +580,20 @@ void watch_free(struct watch *watch)
         for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]); i++) {
             ids_free(tables[i]);
         }
-        void *const lists[] = {store->files.items,       store->texts.items,     store->names.items,
-                               store->functions.items,   store->images.items,    store->calls.items,
-                               store->runs.items,        store->graphs.items,    store->nodes.items,
-                               store->edges.items,       store->originals.items, store->marks.items,
-                               store->logs.items,        store->groups.items,    store->members,
-                               store->instrumented.items};
+        void *const lists[] = {
+            store->files.items,     store->texts.items,       store->names.items,
+            store->functions.items, store->images.items,      store->calls.items,
+            store->runs.items,      store->graphs.items,      store->nodes.items,
+            store->edges.items,     store->originals.items,   store->groups.items,
+            store->members,         store->instrumented.items};
         for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++) {
             free(lists[i]);
         }
         pdl_names_free(&store->kernel_names);
     }
     void *const lists[] = {watch->processes.items, watch->kernels.items, watch->launches.items,
-                           watch->runs.items,      watch->pairs.items,   watch->advice.items,
-                           watch->devices.items,   watch->tracks.items,  watch->ranges.items,
-                           watch->notes.items};
+                           watch->runs.items,      watch->pairs.items,   watch->devices.items,
+                           watch->tracks.items,    watch->notes.items};
     for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++) {
         free(lists[i]);
     }

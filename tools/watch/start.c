@@ -9,16 +9,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "common/memory.h"
 #include "common/print.h"
-#include "common/program.h"
 #include "os/environment.h"
-#include "watch/start_log.h"
 #include "watch/variables.h"
 
 enum {
@@ -94,12 +91,6 @@ static void set_number(struct variables *variables, const char *name, uint64_t n
     variables_set(variables, name, number > 0 ? text : NULL);
 }
 
-static bool has_log(const struct variables *variables)
-{
-    const char *const log = variables_get(variables, "PDL_LOG");
-    return log != NULL && *log != '\0';
-}
-
 static void set_preload(struct variables *variables, const char *library)
 {
     const char *const there = variables_get(variables, "LD_PRELOAD");
@@ -109,34 +100,21 @@ static void set_preload(struct variables *variables, const char *library)
     free(both);
 }
 
-/* Has the driver and NVTX load the library. Another tool that is to be loaded stays; false then. */
-static bool set_injection(struct variables *variables, const char *name, const char *library)
-{
-    const char *const there = variables_get(variables, name);
-    if (there != NULL && *there != '\0' && strcmp(there, library) != 0) {
-        return false;
-    }
-    variables_set(variables, name, library);
-    return true;
-}
-
 /* False with a line where it cannot be done. */
 static bool set_environment(struct variables *variables, const struct start *start,
                             const char *library)
 {
     char seconds[32];
     bool preload = start->interpose;
-    if (!set_injection(variables, "CUDA_INJECTION64_PATH", library)) {
+    const char *const other = variables_get(variables, "CUDA_INJECTION64_PATH");
+    if (other != NULL && *other != '\0' && strcmp(other, library) != 0) {
         print_warning(
             "CUDA_INJECTION64_PATH names another tool and is kept: %s; libpdl-watch is preloaded, "
             "without device times if that tool uses CUPTI",
-            variables_get(variables, "CUDA_INJECTION64_PATH"));
+            other);
         preload = true;
-    }
-    if (!set_injection(variables, "NVTX_INJECTION64_PATH", library) && start->range != NULL) {
-        print_warning(
-            "NVTX_INJECTION64_PATH names another tool and is kept: %s; ranges are not seen",
-            variables_get(variables, "NVTX_INJECTION64_PATH"));
+    } else {
+        variables_set(variables, "CUDA_INJECTION64_PATH", library);
     }
     if (preload) {
         if (strpbrk(library, ": ") != NULL) {
@@ -150,11 +128,8 @@ static bool set_environment(struct variables *variables, const struct start *sta
     }
     set_path(variables, "PDL_WATCH_RECORD", start->record);
     set_path(variables, "PDL_WATCH_RULES", start->rules);
-    variables_set(variables, "PDL_WATCH_RANGE", start->range);
     if (start->instrument != NULL) {
         variables_set(variables, "PDL_INSTRUMENT", start->instrument);
-        variables_set(variables, "PDL_INSTRUMENT_TRIGGER", start->trigger);
-        variables_set(variables, "PDL_INSTRUMENT_CONSTANT", start->constants);
     }
     set_number(variables, "PDL_WATCH_SKIP", start->skip);
     set_number(variables, "PDL_WATCH_COUNT", start->count);
@@ -168,36 +143,10 @@ static bool set_environment(struct variables *variables, const struct start *sta
     if (!start->cupti) {
         variables_set(variables, "PDL_WATCH_CUPTI", "0");
     }
-    if (start->no_times) {
-        variables_set(variables, "PDL_WATCH_TIMES", "0");
-    }
-    if (start->log != NULL && !has_log(variables)) {
-        set_path(variables, "PDL_LOG", start->log);
-    }
     return true;
 }
 
 /* ---- the program's file ----------------------------------------------------------------------- */
-
-/* The loader and the driver do not load libraries that the environment names into a program that has more rights than
- * its caller. */
-static void tell_of_rights(const char *name)
-{
-    struct stat status;
-    char *const path = program_find(name);
-    if (path != NULL && stat(path, &status) == 0) {
-        const bool user = (status.st_mode & S_ISUID) != 0 && status.st_uid != geteuid();
-        const bool group = (status.st_mode & S_ISGID) != 0 && (status.st_mode & S_IXGRP) != 0 &&
-                           status.st_gid != getegid();
-        if (user || group) {
-            print_warning(
-                "%s is set-%s: the dynamic linker ignores LD_PRELOAD for it, and the CUDA "
-                "driver may ignore CUDA_INJECTION64_PATH; it is probably not watched",
-                path, user ? "uid" : "gid");
-        }
-    }
-    free(path);
-}
 
 static void tell_not_started(const char *name, int error)
 {
@@ -231,11 +180,6 @@ __attribute__((noreturn)) static void become_program(const struct run *run, char
 {
     if (run->group) {
         (void)setpgid(0, 0);
-    }
-    if (run->start->quiet) {
-        const int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
-        (void)dup2(nowhere, STDOUT_FILENO);
-        (void)dup2(nowhere, STDERR_FILENO);
     }
     (void)sigaction(SIGCHLD, &run->child_before, NULL);
     (void)sigprocmask(SIG_SETMASK, &run->mask_before, NULL);
@@ -388,14 +332,9 @@ bool start_program(const struct start *start, char *const *arguments, struct sta
     }
     struct variables variables = {0};
     variables_read(&variables);
-    const bool logs = start->log != NULL && !has_log(&variables);
     const bool set = set_environment(&variables, start, library);
     if (set) {
-        tell_of_rights(arguments[0]);
         run_program(start, arguments, variables.items, started);
-        if (logs) {
-            start_take_log(start->log, start->record);
-        }
     }
     variables_free(&variables);
     free(library);

@@ -9,20 +9,13 @@
 struct start {
     const char *record; /* file of the recording; NULL: none. Further processes add .2, .3 … */
     const char *rules;  /* file of rules, see watch/change.h; NULL: nothing is changed */
-    const char *range;  /* NVTX; NULL */
     const char
         *instrument; /* entry or hoist; NULL: code is loaded as it is, or as the environment says */
-    const char *trigger;   /* of instrumented kernels: none, wait or last-read; NULL */
-    const char *constants; /* constant parameters, separated by commas; NULL */
-    const char *
-        log; /* where libpdl's decisions go (PDL_LOG), unless the user's environment names one; NULL */
     uint64_t skip, count; /* launches; 0 */
     double seconds;       /* of the window; 0: no end */
     double timeout;       /* seconds after which the program is ended; 0: never */
     bool interpose;       /* preload the library too: rules need it */
     bool cupti;           /* used, where it is */
-    bool no_times;        /* of the device, where it is used */
-    bool quiet;           /* the program's output goes to /dev/null */
 };
 
 /* How it went. */

@@ -39,9 +39,8 @@ struct store_call {
     uint32_t what;   /* enum pdl_watch_operations; 0: a launch */
     uint32_t launch; /* index; WATCH_NONE */
     uint32_t function;
-    uint32_t run;    /* of a launch or a copy; of the launch of a graph the group; WATCH_NONE */
-    uint32_t queue;  /* index of what it is put into, see join.c */
-    uint32_t number; /* among launches and launches of graphs; WATCH_NONE */
+    uint32_t run;   /* of a launch or a copy; of the launch of a graph the group; WATCH_NONE */
+    uint32_t queue; /* index of what it is put into, see join.c */
     bool captured;
 };
 
@@ -96,12 +95,6 @@ struct store_edge {
     bool programmatic;
 };
 
-struct store_mark {
-    uint64_t time_ns, id;
-    uint32_t process, thread, what;
-    const char *text;
-};
-
 struct watch_store {
     WATCH_LIST(unsigned char *) files;
     WATCH_LIST(char *) texts;
@@ -118,8 +111,6 @@ struct watch_store {
     WATCH_LIST(struct store_node) nodes;
     WATCH_LIST(struct store_edge) edges;
     WATCH_LIST(uint64_t) originals;
-    WATCH_LIST(struct store_mark) marks;
-    WATCH_LIST(const char *) logs;
     WATCH_LIST(struct store_group) groups;
     uint32_t *members; /* runs of the groups, each group's by start */
 
@@ -135,7 +126,6 @@ struct watch_store {
     uint64_t impossible; /* executions whose times cannot be */
     /* Of launches that nothing else explains, the usual gap behind the run in front; [1]: in graphs. */
     uint64_t usual_gap_ns[2];
-    uint64_t late_ns; /* how long the device waited for late launches, beyond the usual gap */
 };
 
 /* Has the struct watch free a text from malloc(), which it returns. */
@@ -143,10 +133,6 @@ const char *store_text(struct watch_store *store, char *text);
 
 /* The kernel of a mangled name, made when it is first asked for. */
 uint32_t store_kernel(struct watch *watch, const char *name);
-
-/* windows.c: the ranges, and which runs count. */
-void store_read_ranges(struct watch *watch);
-void store_apply_window(struct watch *watch, const struct watch_window *window);
 
 /* How long a run was on the device at the same time as the run before it; 0 without one. */
 uint64_t store_overlap_ns(const struct watch *watch, const struct watch_run *run);

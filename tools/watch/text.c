@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The report for people: the verdict first, then races, kernels, neighbours, and what to do. */
+/* The report for people: the verdict first, then races, kernels, neighbours, and the reasons with what to do. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -98,8 +98,8 @@ static void put_overlap(FILE *out, const struct watch *watch)
 static const char *nothing(const struct watch *watch)
 {
     if (watch_unseen(watch) == WATCH_NO_LAUNCH) {
-        return "no launch counts: all are outside of the window, of other kernels, failed, or in "
-               "graphs whose runs were not recorded";
+        return "no launch counts: all are of other kernels, failed, or in graphs whose runs were "
+               "not recorded";
     }
     for (size_t i = 0; i < watch->processes.count; i++) {
         if (watch->processes.items[i].cupti_version == 0) {
@@ -295,12 +295,12 @@ static void print_changes(const struct watch *watch)
                               launches));
         free(launches);
     }
-    if (watch->sums.added + watch->sums.not_proved > 0 && is_host_late(watch)) {
+    if (is_host_late(watch)) {
         char *const launches = format_count(watch->sums.late, "launch", "launches");
         char *const interval = brief_time(watch->sums.late_interval_ns);
         char *const length = brief_time(watch->sums.late_kernel_ns);
         print_own(format_text("overlap cannot help %s: the host launches a kernel every %s, and "
-                              "kernels take %s",
+                              "kernels take %s; record a graph, or launch earlier",
                               launches, interval, length));
         free(length);
         free(interval);
@@ -330,7 +330,7 @@ static void print_instrumented(const struct text *text)
     };
     const struct watch *const watch = text->watch;
     const size_t refused = count_instrumented(watch, PDL_WATCH_INSTRUMENTED_REFUSED);
-    const size_t most = rows_of(refused, text->limits->kernels);
+    const size_t most = rows_of(refused, text->limits->rows);
     size_t shown = 0;
     char *line = NULL;
     size_t size = 0;
@@ -409,7 +409,7 @@ static void print_races(const struct text *text)
     if (unknown == 0) {
         return;
     }
-    const size_t most = rows_of(unknown, text->limits->kernels);
+    const size_t most = rows_of(unknown, text->limits->rows);
     size_t shown = 0;
     (void)fputs("\nnot judged: kernels that are launched with overlap\n", stdout);
     for (uint32_t i = 0; i < watch->kernels.count && shown < most; i++) {
@@ -496,7 +496,7 @@ static void print_kernels(struct text *text)
     if (count > 0) {
         qsort((void *)sorted, count, sizeof(*sorted), by_weight);
     }
-    const size_t shown = rows_of(count, text->limits->kernels);
+    const size_t shown = rows_of(count, text->limits->rows);
     for (size_t i = 0; i < shown; i++) {
         add_kernel(text, &table, sorted[i]);
     }
@@ -536,7 +536,7 @@ static void print_pairs(struct text *text)
                                            "gap", "saves", "why not",    "neighbours"};
     const struct watch *const watch = text->watch;
     struct table table = {.headings = headings, .right = "rrrrrrll"};
-    const size_t shown = rows_of(watch->pairs.count, text->limits->pairs);
+    const size_t shown = rows_of(watch->pairs.count, text->limits->rows);
     if (shown == 0) {
         return;
     }
@@ -563,50 +563,15 @@ static void print_reasons(struct text *text)
             (void)fputs(heading ? "" : "\nwhy not\n", stdout);
             heading = true;
             char *const word = reason_cell(text, (enum watch_reason)i);
+            const char *const remedy = watch_reason_remedy((enum watch_reason)i);
+            char *const why = format_text("%s%s%s", watch_reason_text((enum watch_reason)i),
+                                          remedy != NULL ? ": " : "", remedy != NULL ? remedy : "");
             const int column = printf("  %-15s  ", word);
-            print_wrapped(stdout, column, column, watch_reason_text((enum watch_reason)i));
+            print_wrapped(stdout, column, column, why);
+            free(why);
             free(word);
         }
     }
-}
-
-/* ---- what libpdl says, and what to do --------------------------------------------------------- */
-
-static void print_decisions(const struct text *text)
-{
-    bool heading = false;
-    size_t count = 0;
-    const size_t most = rows_of(text->watch->kernels.count, text->limits->kernels);
-    for (uint32_t i = 0; i < text->watch->kernels.count; i++) {
-        const struct watch_kernel *const kernel = &text->watch->kernels.items[i];
-        if (kernel->decision == NULL || count++ >= most) {
-            continue;
-        }
-        (void)fputs(heading ? "" : "\nlibpdl's decisions\n", stdout);
-        heading = true;
-        (void)fputs("  ", stdout);
-        print_name(text, i);
-        (void)fputs(": ", stdout);
-        print_plain(stdout, kernel->decision);
-        (void)putchar('\n');
-    }
-    print_left_out(count, rows_of(count, most), "kernel", "kernels");
-}
-
-static void print_advice(const struct text *text)
-{
-    const struct watch *const watch = text->watch;
-    const size_t shown = rows_of(watch->advice.count, text->limits->advice);
-    if (shown == 0) {
-        return;
-    }
-    (void)puts("\nwhat to do next");
-    for (size_t i = 0; i < shown; i++) {
-        const struct watch_advice *const advice = &watch->advice.items[i];
-        const int column = printf("  %zu. ", i + 1);
-        print_wrapped(stdout, column, column, advice->text);
-    }
-    print_left_out(watch->advice.count, shown, "piece of advice", "pieces of advice");
 }
 
 bool watch_print_text(const struct watch *watch, const struct watch_limits *limits)
@@ -623,7 +588,5 @@ bool watch_print_text(const struct watch *watch, const struct watch_limits *limi
         print_pairs(&text);
     }
     print_reasons(&text);
-    print_decisions(&text);
-    print_advice(&text);
     return ferror(stdout) == 0;
 }

@@ -189,20 +189,6 @@ static void put_arrow(struct trace *trace, size_t run_index)
     (void)fputc('}', trace->out);
 }
 
-/* They may overlap in any way: asynchronous, each with a number. */
-static void put_range(struct trace *trace, size_t index)
-{
-    const struct watch_range *const range = &trace->watch->ranges.items[index];
-    const uint64_t times[] = {range->start_ns, range->end_ns};
-    for (unsigned i = 0; i < 2; i++) {
-        open_event(trace, i == 0 ? "b" : "e", host_of(range->process), range->thread);
-        (void)fprintf(trace->out, ",\"cat\":\"NVTX\",\"id\":%zu", index);
-        put_name(trace, range->text);
-        put_time(trace, times[i]);
-        (void)fputc('}', trace->out);
-    }
-}
-
 /* ---- all of it -------------------------------------------------------------------------------- */
 
 static uint64_t first_time(const struct watch *watch)
@@ -242,9 +228,6 @@ static void put_events(struct trace *trace)
             put_run(trace, i);
             put_arrow(trace, i);
         }
-    }
-    for (size_t i = 0; i < watch->ranges.count; i++) {
-        put_range(trace, i);
     }
 }
 

@@ -26,16 +26,15 @@ enum { ROWS = 12 };
 enum finding { FAIL_RACE = 1, FAIL_UNKNOWN = 2, FAIL_NO_OVERLAP = 4 };
 
 struct request {
-    struct paths inputs, kernels, only, except, constants;
-    const char *record, *output, *trace, *svg, *range;
+    struct paths inputs, kernels, only, except;
+    const char *record, *output, *trace, *svg;
     const char *overlap;    /* "on" or "off"; NULL: as the program has it */
     const char *instrument; /* "entry" or "hoist"; NULL: not */
-    const char *trigger;    /* of instrumented kernels; NULL */
     char **program;         /* NULL: recordings are read */
     double seconds;
     int skip, count, rows;
     unsigned fail_on; /* enum finding */
-    bool all, no_cupti, no_times, quiet, json, done;
+    bool all, no_cupti, quiet, json, done;
     bool allow_unobserved; /* what was not looked at fails no gate */
 };
 
@@ -53,12 +52,10 @@ static void usage(void)
                 "  --skip N              ignore the first N launches\n"
                 "  --count N             watch N launches\n"
                 "  --seconds S           watch S seconds from the first launch\n"
-                "  --range NAME          watch launches within NVTX ranges of this name\n"
                 "  --kernel PATTERN      report only kernels of this name; as in fnmatch(3);\n"
                 "                        repeatable\n"
-                "  --no-times            record launches but no device times: costs less\n"
-                "  --no-cupti            do not use CUPTI: without device times, the report\n"
-                "                        cannot say what overlapped\n"
+                "  --no-cupti            do not use CUPTI: costs less, but without device times\n"
+                "                        the report cannot say what overlapped\n"
                 "  --record FILE         keep the recording; further processes write FILE.2,\n"
                 "                        FILE.3 and so on\n"
                 "  --input FILE          read a recording; needs no device; repeatable\n"
@@ -67,17 +64,12 @@ static void usage(void)
                 "  --overlap STATE       one of on, off; off: no launch overlaps; on: a launch\n"
                 "                        overlaps if its kernel is proved to wait before it\n"
                 "                        touches memory\n"
-                "  --only PATTERN        only for launches of these kernels: a mangled name or\n"
-                "                        =NAME, with @NUMBERS only these launches of it, as in\n"
-                "                        scale*@1,5-9,20-; repeatable\n"
+                "  --only PATTERN        only for launches of kernels with this mangled name; as\n"
+                "                        in fnmatch(3), or =NAME; repeatable\n"
                 "  --except PATTERN      not for these; repeatable\n"
                 "  --instrument WAIT     one of entry, hoist: put a wait into kernels that are\n"
                 "                        loaded as PTX, as pdltool instrument does; overlap is\n"
                 "                        then on, unless --overlap is given\n"
-                "  --instrument-trigger TRIGGER\n"
-                "                        one of none, wait, last-read (default: none)\n"
-                "  --constant-param NAME a parameter of these kernels whose memory no kernel in\n"
-                "                        flight writes; repeatable\n"
                 "\n"
                 "What is shown:\n"
                 "  --output FILE         write the report to FILE; - is standard output\n"
@@ -150,30 +142,10 @@ static bool read_seconds(const char *text, double *seconds)
     return true;
 }
 
-/* What follows an @: 1,5-9,20-. */
-static bool are_numbers(const char *text)
-{
-    do {
-        const size_t first = strspn(text, "0123456789");
-        if (first == 0) {
-            return false;
-        }
-        text += first;
-        if (*text == '-') {
-            text++;
-            text += strspn(text, "0123456789");
-        }
-    } while (*text++ == ',');
-    return text[-1] == '\0';
-}
-
 static bool read_pattern(const char *option, const char *text, struct paths *patterns)
 {
-    const char *const at = strrchr(text, '@');
-    if (*text == '\0' || strpbrk(text, "\n\r") != NULL || (at != NULL && !are_numbers(at + 1))) {
-        print_error("--%s takes a kernel name, with or without launch numbers as in "
-                    "scale*@1,5-9,20-, not '%s'",
-                    option, text);
+    if (*text == '\0' || strpbrk(text, "\n\r") != NULL) {
+        print_error("--%s takes a kernel name or a pattern, not '%s'", option, text);
         return false;
     }
     APPEND(patterns, copy_text(text));
@@ -189,31 +161,11 @@ static bool read_window_option(struct request *request, int option)
         return parse_count("count", optarg, 1, INT_MAX, &request->count);
     case 'S':
         return read_seconds(optarg, &request->seconds);
-    case 'r':
-        request->range = optarg;
-        return true;
     case 'k':
         APPEND(&request->kernels, copy_text(optarg));
         return true;
     default:
         return false;
-    }
-}
-
-static bool read_instrument_option(struct request *request, int option)
-{
-    switch (option) {
-    case 'I':
-        request->instrument = optarg;
-        return parse_choice("instrument", optarg, pdl_instrument_wait_words()) >= 0;
-    case 'T':
-        request->trigger = optarg;
-        return parse_choice("instrument-trigger", optarg, pdl_instrument_trigger_words()) >= 0;
-    case 'C':
-        APPEND(&request->constants, copy_text(optarg));
-        return true;
-    default:
-        return read_window_option(request, option);
     }
 }
 
@@ -230,9 +182,6 @@ static bool read_option(struct request *request, int option)
     case 'n':
         request->no_cupti = true;
         return true;
-    case 'N':
-        request->no_times = true;
-        return true;
     case 'O':
         request->overlap = optarg;
         return parse_choice("overlap", optarg, states) >= 0;
@@ -240,6 +189,9 @@ static bool read_option(struct request *request, int option)
         return read_pattern("only", optarg, &request->only);
     case 'x':
         return read_pattern("except", optarg, &request->except);
+    case 'I':
+        request->instrument = optarg;
+        return parse_choice("instrument", optarg, pdl_instrument_wait_words()) >= 0;
     case 'o':
         request->output = optarg;
         return true;
@@ -270,7 +222,7 @@ static bool read_option(struct request *request, int option)
         request->done = true;
         return true;
     default:
-        return read_instrument_option(request, option);
+        return read_window_option(request, option);
     }
 }
 
@@ -289,14 +241,11 @@ static bool check_request(const struct request *request)
     if (runs && request->inputs.count > 0) {
         return complain("--input reads a recording and runs no program");
     }
-    if (!runs && (request->record != NULL || request->overlap != NULL ||
-                  request->instrument != NULL || request->no_cupti || request->no_times)) {
-        return complain(
-            "--record, --overlap, --instrument, --no-times and --no-cupti need a program, "
-            "not --input");
-    }
-    if (request->instrument == NULL && (request->trigger != NULL || request->constants.count > 0)) {
-        return complain("--instrument-trigger and --constant-param need --instrument");
+    if (!runs &&
+        (request->record != NULL || request->overlap != NULL || request->instrument != NULL ||
+         request->no_cupti || request->skip > 0 || request->count > 0 || request->seconds > 0)) {
+        return complain("--record, --skip, --count, --seconds, --overlap, --instrument and "
+                        "--no-cupti need a program, not --input");
     }
     if (request->overlap == NULL && request->only.count + request->except.count > 0) {
         return complain("--only and --except need --overlap or --instrument");
@@ -314,16 +263,12 @@ static bool read_request(struct request *request, int argc, char **argv)
                                             {"skip", required_argument, NULL, 's'},
                                             {"count", required_argument, NULL, 'c'},
                                             {"seconds", required_argument, NULL, 'S'},
-                                            {"range", required_argument, NULL, 'r'},
                                             {"kernel", required_argument, NULL, 'k'},
                                             {"no-cupti", no_argument, NULL, 'n'},
-                                            {"no-times", no_argument, NULL, 'N'},
                                             {"overlap", required_argument, NULL, 'O'},
                                             {"only", required_argument, NULL, 'y'},
                                             {"except", required_argument, NULL, 'x'},
                                             {"instrument", required_argument, NULL, 'I'},
-                                            {"instrument-trigger", required_argument, NULL, 'T'},
-                                            {"constant-param", required_argument, NULL, 'C'},
                                             {"output", required_argument, NULL, 'o'},
                                             {"rows", required_argument, NULL, 'w'},
                                             {"all", no_argument, NULL, 'a'},
@@ -401,7 +346,7 @@ static int judge(const struct request *request, const struct watch *watch)
 static bool write_report(const struct request *request, const struct watch *watch)
 {
     const size_t rows = request->all ? 0 : (size_t)request->rows;
-    const struct watch_limits limits = {rows, rows, rows, request->all};
+    const struct watch_limits limits = {rows, request->all};
     bool written;
     if (request->quiet) {
         written = watch_print_verdict(watch);
@@ -422,13 +367,7 @@ static int report(const struct request *request, const struct paths *files,
                   const struct started *program)
 {
     struct watch watch = {0};
-    const struct watch_window window = {/* What was not recorded need not be left out again. */
-                                        .skip = program == NULL ? (uint64_t)request->skip : 0,
-                                        .count = program == NULL ? (uint64_t)request->count : 0,
-                                        .ns = program == NULL ? (uint64_t)(request->seconds * 1e9)
-                                                              : 0,
-                                        .range = program == NULL ? request->range : NULL,
-                                        .kernels = (const char *const *)request->kernels.items,
+    const struct watch_window window = {.kernels = (const char *const *)request->kernels.items,
                                         .kernel_count = request->kernels.count};
     bool done = true;
     if (files->count > 0) {
@@ -437,7 +376,6 @@ static int report(const struct request *request, const struct paths *files,
             watch_join(&watch, &window);
             watch_look_at_code(&watch);
             watch_judge_pairs(&watch);
-            watch_conclude(&watch);
         }
     }
     watch.program = program;
@@ -498,40 +436,20 @@ static bool write_rules(const struct request *request, const char *path)
     return true;
 }
 
-/* NULL without any; the caller frees it. */
-static char *join_constants(const struct request *request)
-{
-    char *text = NULL;
-    for (size_t i = 0; i < request->constants.count; i++) {
-        char *const longer = text == NULL ? copy_text(request->constants.items[i])
-                                          : format_text("%s,%s", text, request->constants.items[i]);
-        free(text);
-        text = longer;
-    }
-    return text;
-}
-
 /* In a folder for what is not kept. */
 static int run_in(const struct request *request, const char *folder, int output)
 {
     char *const rules = format_text("%s/rules", folder);
-    char *const log = format_text("%s/log", folder);
-    char *const constants = join_constants(request);
     char *const record =
         request->record != NULL ? copy_text(request->record) : format_text("%s/recording", folder);
     const struct start start = {.record = record,
                                 .rules = request->overlap != NULL ? rules : NULL,
-                                .range = request->range,
                                 .instrument = request->instrument,
-                                .trigger = request->trigger,
-                                .constants = constants,
-                                .log = log,
                                 .skip = (uint64_t)request->skip,
                                 .count = (uint64_t)request->count,
                                 .seconds = request->seconds,
                                 .interpose = request->overlap != NULL || request->no_cupti,
-                                .cupti = !request->no_cupti,
-                                .no_times = request->no_times};
+                                .cupti = !request->no_cupti};
     struct started started = {0};
     struct paths files = {0};
     int code = EXIT_USAGE;
@@ -546,8 +464,6 @@ static int run_in(const struct request *request, const char *folder, int output)
     }
     paths_free(&files);
     free(record);
-    free(constants);
-    free(log);
     free(rules);
     return code;
 }
@@ -593,6 +509,5 @@ int command_watch(int argc, char **argv)
     paths_free(&request.kernels);
     paths_free(&request.only);
     paths_free(&request.except);
-    paths_free(&request.constants);
     return code;
 }

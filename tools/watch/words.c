@@ -3,29 +3,40 @@
 
 static const struct {
     const char *word, *text;
+    const char *remedy; /* NULL: there is none */
 } reasons[WATCH_REASON_COUNT] = {
-    [WATCH_OVERLAPPED] = {"overlapped", "it overlapped"},
-    [WATCH_FIRST] = {"first", "no kernel is before it"},
-    [WATCH_NOT_ASKED] = {"not_asked", "the launch did not ask for overlap"},
-    [WATCH_TAKEN_OUT] = {"taken_out", "libpdl-watch removed the overlap"},
-    [WATCH_NOT_PROVED] = {"not_proved",
-                          "its kernel is not proved to wait before it touches memory"},
-    [WATCH_COOPERATIVE] = {"cooperative", "a cooperative launch does not overlap"},
-    [WATCH_OLD_CODE] = {"old_code", "its code is older than 9.0"},
-    [WATCH_OLD_DEVICE] = {"old_device", "the device is older than 9.0"},
-    [WATCH_COPY_BETWEEN] = {"copy_between", "a copy or memset is between them"},
-    [WATCH_EVENT_BETWEEN] = {"event_between", "it waits for an event of another stream"},
-    [WATCH_HOST_BETWEEN] = {"host_between", "a host function is between them"},
-    [WATCH_OTHER_BETWEEN] = {"other_between", "another operation is between them"},
+    [WATCH_OVERLAPPED] = {"overlapped", "it overlapped", NULL},
+    [WATCH_FIRST] = {"first", "no kernel is before it", NULL},
+    [WATCH_NOT_ASKED] = {"not_asked", "the launch did not ask for overlap",
+                         "launch it with the attribute, or try --overlap on"},
+    [WATCH_TAKEN_OUT] = {"taken_out", "libpdl-watch removed the overlap", NULL},
+    [WATCH_NOT_PROVED] = {"not_proved", "its kernel is not proved to wait before it touches memory",
+                          "add a wait, or try --instrument for what is loaded as PTX"},
+    [WATCH_COOPERATIVE] = {"cooperative", "a cooperative launch does not overlap", NULL},
+    [WATCH_OLD_CODE] = {"old_code", "its code is older than 9.0", "compile it for sm_90 or newer"},
+    [WATCH_OLD_DEVICE] = {"old_device", "the device is older than 9.0", NULL},
+    [WATCH_COPY_BETWEEN] = {"copy_between", "a copy or memset is between them",
+                            "move it, or do its work in a kernel"},
+    [WATCH_EVENT_BETWEEN] = {"event_between", "it waits for an event of another stream",
+                             "wait for the event earlier, or use one stream"},
+    [WATCH_HOST_BETWEEN] = {"host_between", "a host function is between them", "move it"},
+    [WATCH_OTHER_BETWEEN] = {"other_between", "another operation is between them",
+                             "move it, or record a graph"},
     [WATCH_EVENT_EAGER] = {"event_eager",
-                           "a programmatic event does not overlap streams outside of a graph"},
-    [WATCH_FULL_EDGE] = {"full_edge", "it has a full edge"},
-    [WATCH_NO_ROOM] = {"no_room", "no block of it fits beside the kernel before it"},
-    [WATCH_HOST_LATE] = {"host_late", "the host launched it too late"},
-    [WATCH_TRIGGERS_AT_END] = {"triggers_at_end", "the kernel before it never triggers"},
-    [WATCH_WAVES] = {"waves", "the last blocks of the kernel before it start late"},
-    [WATCH_WAITS_FIRST] = {"waits_first", "it does nothing before it waits"},
-    [WATCH_UNKNOWN] = {"unknown", "the reason is unknown"},
+                           "a programmatic event does not overlap streams outside of a graph",
+                           "capture both streams into one graph"},
+    [WATCH_FULL_EDGE] = {"full_edge", "it has a full edge", "make all edges to it programmatic"},
+    [WATCH_NO_ROOM] = {"no_room", "no block of it fits beside the kernel before it",
+                       "use fewer registers, less shared memory or smaller blocks in either"},
+    [WATCH_HOST_LATE] = {"host_late", "the host launched it too late",
+                         "record a graph, or launch earlier"},
+    [WATCH_TRIGGERS_AT_END] = {"triggers_at_end", "the kernel before it never triggers",
+                               "add a trigger to that kernel"},
+    [WATCH_WAVES] = {"waves", "the last blocks of the kernel before it start late",
+                     "launch that kernel with fewer blocks that do more each"},
+    [WATCH_WAITS_FIRST] = {"waits_first", "it does nothing before it waits",
+                           "move work before the wait"},
+    [WATCH_UNKNOWN] = {"unknown", "the reason is unknown", NULL},
 };
 
 static const struct {
@@ -56,6 +67,11 @@ static const struct {
 const char *watch_reason_text(enum watch_reason reason)
 {
     return reason < WATCH_REASON_COUNT ? reasons[reason].text : "unknown";
+}
+
+const char *watch_reason_remedy(enum watch_reason reason)
+{
+    return reason < WATCH_REASON_COUNT ? reasons[reason].remedy : NULL;
 }
 
 const char *watch_reason_word(enum watch_reason reason)

@@ -34,30 +34,26 @@ def culprits_of(report):
 def search(tool, case, folder, timeout):
     name, broken, arguments, options = case
     with tempfile.TemporaryDirectory() as own:
-        counter, log = os.path.join(own, "runs"), os.path.join(own, "log")
+        counter = os.path.join(own, "runs")
         env = {**os.environ, "RUNS_FILE": counter}
         command = ["--", "/bin/sh", "-c", COUNT, "sh", tool.program("culprits"), *arguments]
-        finished = watched.run([tool.pdltool, "bisect", "--json", "--log", log, *options, *command], timeout, env)
+        finished = watched.run([tool.pdltool, "bisect", "--json", *options, *command], timeout, env)
         runs = runs_in(counter)
         try:
             report = json.loads(finished.out)
         except ValueError:
             report = {"outcome": "no JSON", "culprits": []}
-        again, more_runs = finished, 0
-        if not finished.timed_out: # the same for people, from the log: one run records the kernels
-            again = watched.run([tool.pdltool, "bisect", "--continue", log, *options, *command], timeout, env)
-            more_runs = runs_in(counter) - runs
     if folder is not None:
         path = folder / f"bisect_{re.sub('[^a-z]+', '_', name)}.txt"
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(f"$ pdltool bisect {' '.join(options)} -- culprits {' '.join(arguments)}\n{again.out}"
+        path.write_text(f"$ pdltool bisect --json {' '.join(options)} -- culprits {' '.join(arguments)}\n{finished.out}"
                         f"\n{finished.err}", encoding="utf-8")
     found = culprits_of(report)
     return {"case": name, "broken": sorted(broken), "found": sorted(found),
-            "right": found == broken and finished.code == 0 and more_runs <= 1, # which records the kernels
+            "right": found == broken and finished.code == 0,
             "runs": runs,
             "seconds": round(finished.seconds, 1), "exit_code": finished.code, "timed_out": finished.timed_out,
-            "more_runs_to_continue": more_runs, "report": report, "error": finished.err[-300:]}
+            "report": report, "error": finished.err[-300:]}
 
 
 def runs_in(counter):

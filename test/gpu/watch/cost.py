@@ -11,8 +11,7 @@ import time
 
 import watched
 
-MODES = [("as it is", None), ("watched", []), ("watched, no device times", ["--no-times"]),
-         ("watched, without CUPTI", ["--no-cupti"]),
+MODES = [("as it is", None), ("watched", []), ("watched, without CUPTI", ["--no-cupti"]),
          ("--overlap off", ["--overlap", "off", "--no-cupti"])]
 FIGURES = ["host_ns", "device_ns_empty", "device_ns_working"]
 

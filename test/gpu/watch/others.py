@@ -29,8 +29,7 @@ def brief(report):
             "notes": report.get("notes"),
             "top": [{key: kernel.get(key) for key in
                      ("name", "demangled", "launches", "asked", "granted", "overlapped", "waits", "triggers", "ptx_version",
-                      "time_ns", "overlap_ns", "reasons", "race")} for kernel in kernels[:8]],
-            "advice": [advice.get("text") for advice in report.get("advice", [])][:5]}
+                      "time_ns", "overlap_ns", "reasons", "race")} for kernel in kernels[:8]]}
 
 
 def main():

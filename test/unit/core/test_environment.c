@@ -340,7 +340,6 @@ static void an_unknown_value_takes_the_safe_side(void **state)
                  {"PDL_INSTRUMENT", "off"},
                  {"PDL_WATCH_CUPTI", "on"},
                  {"PDL_INSTRUMENT_TRIGGER", "none"},
-                 {"PDL_WATCH_TIMES", "on"},
                  {"PDL_WATCH_CODE", "on"}};
     size_t count = 0;
     for (size_t i = 0; i < PDL_VARIABLE_COUNT; i++) {
