@@ -31,26 +31,26 @@ static struct sink json = {"json", write_json, NULL, NULL, NULL};
 
 static void usage(void)
 {
-    (void)fputs(
-        "usage: pdltool tune CHAIN.json [OPTION...]\n"
-        "\n"
-        "Searches for the fastest trigger positions (PDL_TRIGGER_POINT) of the chain of\n"
-        "kernels that a JSON file describes. Every result is compared bit by bit with that\n"
-        "of the chain without overlap; configurations that differ are discarded.\n"
-        "\n"
-        "  -d, --device N        device number (default: 0)\n"
-        "      --rounds N        samples per configuration (default: 15)\n"
-        "      --budget SECONDS  time limit of the search (default: 300)\n"
-        "      --json FILE       write everything, with all samples; - is standard output\n"
-        "\n"
-        "Examples:\n"
-        "  pdltool tune chain.json\n"
-        "  pdltool tune chain.json --budget 60 --json -\n"
-        "\n"
-        "Exit status: 0; 1 if the chain computes a wrong result as given; 2 if it could\n"
-        "not be searched; 128 + N after signal N. An interrupted search reports what it\n"
-        "has found.\n",
-        stdout);
+    (void)fputs("usage: pdltool tune CHAIN.json [OPTION...]\n"
+                "\n"
+                "Searches for the fastest trigger positions (PDL_TRIGGER_POINT) of the chain of\n"
+                "kernels that a JSON file describes. Every result is compared bit by bit with\n"
+                "that of the chain without overlap; configurations that differ are discarded.\n"
+                "\n"
+                "  -d, --device N        device number (default: 0)\n"
+                "      --rounds N        samples per configuration (default: 15)\n"
+                "      --budget SECONDS  time limit of the search (default: 300)\n"
+                "      --json FILE       write everything, with all samples; - is standard\n"
+                "                        output\n"
+                "\n"
+                "Examples:\n"
+                "  pdltool tune chain.json\n"
+                "  pdltool tune chain.json --budget 60 --json -\n"
+                "\n"
+                "Exit status: 0; 1 if the chain computes a wrong result as given; 2 if it could\n"
+                "not be searched; 128 + N after signal N. An interrupted search reports what it\n"
+                "has found.\n",
+                stdout);
 }
 
 /* ---- the options -------------------------------------------------------------------------------- */
