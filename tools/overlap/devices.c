@@ -110,7 +110,7 @@ bool overlap_device_find(const char *text, struct pdl_overlap_input *input)
     }
     if (capability == 0 && !read_capability(text, &capability, &input->sms)) {
         print_error("unknown device '%s'; use h200, or X.Y:SMS such as 10.0:148 ('pdltool info' "
-                    "tells them of the devices of this machine)",
+                    "prints them for the devices of this machine)",
                     text);
         return false;
     }
