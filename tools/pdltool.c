@@ -30,7 +30,7 @@ static const struct command {
     {"report", command_report, "makes a web page of measurements"},
     {"rtc", command_rtc, "compiles a source at run time and reports on its kernels"},
     {"sim", command_sim, "predicts how long a chain takes, without a device"},
-    {"tune", command_tune, "finds the fastest trigger positions and grid sizes"},
+    {"tune", command_tune, "finds the fastest trigger positions"},
     {"watch", command_watch, "reports which launches of a program overlap, and why not"},
 };
 

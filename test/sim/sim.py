@@ -74,16 +74,11 @@ class BadInput(Case):
         self.refused("kernel k blocks=4 threads=32 cluster=0\n", "1: '0' is not a whole number from 1 to 1024")
 
     def test_a_cycle_of_edges_is_told(self):
-        self.refused(
-            KERNEL + "graph\nnode a k\nnode b k\nnode c k\nedge a b\nedge b c\nedge c b\nend\n",
-            "8: a cycle: this makes a launch wait for itself",
-        )
-
-    def test_a_cycle_through_events_is_told(self):
-        self.refused(
-            KERNEL + "await y stream=a\nlaunch k stream=a\nrecord x stream=a\nawait x stream=b\nlaunch k stream=b\nrecord y stream=b\n",
-            "7: a cycle: this makes a launch wait for itself",
-        )
+        cycle = KERNEL + "graph\nnode a k\nnode b k\nnode c k\nedge a b\nedge b c\nedge c b\nend\n"
+        for options in ((), ("--plain",), ("--text",), ("--what-if", "trigger=0..1:3"), ("--json",)):
+            result = self.run_text(cycle, *options)
+            self.assertEqual((result.returncode, result.stdout), (2, ""), options)
+            self.assertEqual(result.stderr, "pdltool sim: error: line 4: a cycle: this, or what it comes after, waits for itself\n")
 
     def test_names_that_are_not_there_are_told(self):
         self.refused("launch k\n", "1: there is no kernel 'k'")
@@ -96,7 +91,9 @@ class BadInput(Case):
 
     def test_words_in_the_wrong_place_are_told(self):
         self.refused(KERNEL + "edge a b\n", "2: 'edge' belongs in a graph")
-        self.refused(KERNEL + "graph\nrecord e\nend\n", "3: 'record' belongs outside of a graph")
+        self.refused(KERNEL + "graph\ngate\nend\n", "3: 'gate' belongs outside of a graph")
+        self.refused(KERNEL + "graph\nlaunch k stream=a\nend\n", "3: 'stream=a' does not belong here")
+        self.refused(KERNEL + "graph overlap\nend\n", "2: 'overlap' does not belong here")
         self.refused(KERNEL + "launch k quickly\n", "2: 'quickly' does not belong here")
         self.refused("end\n", "1: unknown word 'end'")
 
@@ -152,10 +149,9 @@ class Bounds(Case):
         for blocks in ("2147483649", "1e18", "99999999999999999999", "4G"):
             self.refused(f"kernel k blocks={blocks} threads=1\n", f"1: '{blocks}' is not a whole number from 1 to 2147483648")
 
-    def test_repeats_of_lines_that_launch_nothing_end(self):
-        for line in ("record e", "await e"):
-            text = KERNEL + "launch k\nrecord e\n" + "repeat 1000000\n" * 3 + line + "\nend\nend\nend\n"
-            self.refused(text, "7: more than 10000000 lines, each as often as it is repeated")
+    def test_repeats_that_launch_nothing_end(self):
+        text = KERNEL + "launch k\n" + "repeat 1000000\n" * 3 + "end\n" * 3
+        self.refused(text, "6: more than 10000000 lines, each as often as it is repeated")
 
     def test_graphs_that_come_after_each_other_by_too_many_edges_are_told(self):
         graph = "graph\n" + "".join(f"node n{i} k\n" for i in range(9000)) + "end\n"
@@ -346,9 +342,9 @@ class Scale(Case):
         line = "kernel k%d blocks=1 threads=32\nlaunch k%d\n"
         self.grows_as_the_size(lambda n: "gate\n" + "".join(line % (i, i) for i in range(n)))
 
-    def test_events(self):
-        line = "launch k stream=a\nrecord e%d stream=a\nawait e%d stream=b\nlaunch k stream=b\n"
-        self.grows_as_the_size(lambda n: "gate\n" + KERNEL + "".join(line % (i, i) for i in range(n)))
+    def test_streams_after_each_other(self):
+        line = "launch k stream=a\nlaunch k stream=b after=a\n"
+        self.grows_as_the_size(lambda n: "gate\n" + KERNEL + line * n)
 
     def test_graphs_and_repeats(self):
         lines = "repeat 1\ngraph\nnode a k\nnode b k\nedge a b\nend\nend\n"
@@ -395,15 +391,21 @@ class Describe(Case):
         starts = self.starts("gate\n" + KERNEL + "launch k stream=a\nlaunch k stream=b\n")
         self.assertLess(abs(starts[0] - starts[1]), 0.2)
 
-    def test_an_event_orders_two_streams(self):
-        text = "gate\n" + KERNEL + "launch k stream=a\nrecord e stream=a\nawait e stream=b\nlaunch k stream=b\n"
-        first, second = self.result(text)["launches"]
-        self.assertGreater(second["start_us"], first["complete_us"])
+    def test_a_launch_or_a_graph_comes_after_another_stream(self):
+        for second in ("launch k stream=b after=a\n", "graph stream=b after=a\nlaunch k\nend\n"):
+            text = "gate\n" + KERNEL + "launch k stream=b\nlaunch k stream=a\nlaunch k stream=a\n" + second + "launch k stream=a\n"
+            launches = self.result(text)["launches"]
+            first, awaited, last = launches[0], launches[2], launches[3]
+            self.assertGreater(last["start_us"], max(first["complete_us"], awaited["complete_us"]))
+            self.assertLess(abs(last["start_us"] - launches[4]["start_us"]), 1)  # which does not wait for it
 
-    def test_an_event_that_is_recorded_further_down_orders_them_too(self):
-        text = "gate\n" + KERNEL + "await e stream=b\nlaunch k stream=b\nlaunch k stream=a\nrecord e stream=a\n"
-        second, first = self.result(text)["launches"]
-        self.assertGreater(second["start_us"], first["complete_us"])
+    def test_after_a_stream_without_work_nothing_is_waited_for(self):
+        for words in ("stream=b after=b", "stream=b after=c"):
+            self.assertEqual(self.starts("gate\n" + KERNEL + "launch k\nlaunch k %s\n" % words), [0, 0])
+
+    def test_extents_are_grids_and_blocks(self):
+        text = "gate\nkernel k grid=2x3x4 block=16x8 shared=1K dynamic=1K before=1us\nlaunch k\n"
+        self.assertEqual(self.result(text), self.result("gate\nkernel k blocks=24 threads=128 shared=2K before=1us\nlaunch k\n"))
 
     def test_edges_say_what_a_graph_s_nodes_come_after(self):
         text = "gate\n" + KERNEL + "graph\nnode a k\nnode b k\nnode c k\nedge a c\nedge b c\nend\nlaunch k\n"

@@ -276,14 +276,6 @@ class Code(Case):
         result = self.overlap("t<float>,blocks=132,threads=64", "t<float>,blocks=1,threads=64", path)
         self.assertEqual(self.conditions(result)["waits"], "NO")
 
-    def test_an_instance_of_a_template_is_suggested(self):
-        if "demangled" in tooltest.without:
-            self.skipTest("no demangler in this build")
-        path = self.file("k.cubin", CODE)
-        good = "fc1,blocks=132,threads=256"
-        self.assert_usage(self.overlap(good, "u,blocks=1,threads=1", path), "no kernel 'u'; did you mean 'u<int, float>'?\n")
-        self.assert_usage(self.overlap("only_ptz,blocks=1,threads=1", good, path), "no kernel 'only_ptz'; did you mean 'only_ptx'?\n")
-
     def test_names_that_are_not_there(self):
         path = self.file("k.cubin", CODE)
         good = "_Z3fc1PKf,blocks=132,threads=256"
@@ -341,8 +333,8 @@ class CommandLine(Case):
         self.assert_usage(self.overlap("threads=3", "overlap=no"), "--primary lacks blocks=N, registers=N\n", "--secondary lacks blocks=N, threads=N, registers=N\n")
 
     def test_an_unknown_device(self):
-        for name in "h900", "9.0", "9.0:", "9.0:0", "9.0:-1", "9.0:1x", "9.0x132", "9.0:65537", ".0:1", "9.:1", "-9.0:1":
-            self.assert_usage(self.overlap(SMALL, SMALL, "--device", name), "unknown device '%s'; use h200, X.Y:SMS" % name)
+        for name in "h900", "0", "9.0", "9.0:", "9.0:0", "9.0:-1", "9.0:1x", "9.0x132", "9.0:65537", ".0:1", "9.:1", "-9.0:1":
+            self.assert_usage(self.overlap(SMALL, SMALL, "--device", name), "unknown device '%s'; use h200, or X.Y:SMS" % name)
 
     def test_a_device_of_so_many_sms(self):
         result = self.overlap(SMALL, SMALL, "--device", "9.0:65536")
@@ -378,7 +370,6 @@ class Json(Case):
         self.assertEqual(
             (made["version"], made["overlap"], made["early_launch"], made["device"]["sms"]), (1, "yes", "yes", 132)
         )
-        self.assertEqual(made["device"]["ordinal"], None)
         self.assertEqual(len(made["conditions"]), 16)
         self.assertEqual({one["met"] for one in made["conditions"]}, {"yes"})
         wave = made["last_wave"]

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Kernels for tune_gpu.py, compiled by pdltool tune. */
+/* Kernels for tune_gpu.py, which compiles them for each trigger. */
 #include <pdl/device.cuh>
 
 /* y = W x, a warp a row. The places of the trigger: 0 at the start, 1 after the wait, 2 before the last row.

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A device, and libpdl and libpdl-rtc on it, that compute on the host and take the time that an image of text
- * says. */
+/* A device, and libpdl on it, that compute on the host and take the time that an image of text says. */
 /*
  * An image:
  *     mock TRIGGER FAULTY          which variant it is; FAULTY: 1 with faults injected
@@ -15,8 +14,6 @@
  *     rare      the same in every 40th launch that may overlap
  *     unsteady  computes something else each time
  *     refused   cannot be added to a chain
- * What libpdl-rtc compiles is such a text without its first line, which it puts there. Each compilation is a line
- * in the file that MOCK_RTC_LOG names: target, options, names and program, divided by tabs.
  * A kernel's parameters are bytes in a row: from, to, how many words; of the kernel "scale" they are how
  * many, four bytes of nothing, from, to. Each word becomes 31 times the one it is made of, and one more.
  */
@@ -27,7 +24,6 @@
 #include <string.h>
 
 #include <pdl/chain.h>
-#include <pdl/rtc.h>
 
 #include "bench/bench.h"
 #include "bench/gpu.h"
@@ -239,82 +235,11 @@ pdl_status pdl_kernel_from_image(const void *image, size_t size, const char *nam
     return PDL_SUCCESS;
 }
 
-pdl_status pdl_kernel_get(pdl_kernel *kernel, int device, pdl_kernel_info *info)
-{
-    (void)device;
-    info->name = kernel->name;
-    return PDL_SUCCESS;
-}
-
 void pdl_kernel_destroy(pdl_kernel *kernel)
 {
     if (kernel != NULL) {
         free(kernel->image);
         free(kernel);
-    }
-}
-
-/* ---- libpdl-rtc ------------------------------------------------------------------------------------ */
-
-struct pdl_rtc_image {
-    char *text;
-};
-
-static void log_compilation(const char *program, const pdl_rtc_options *options)
-{
-    const char *const path = getenv("MOCK_RTC_LOG");
-    FILE *const log = path != NULL ? fopen(path, "a") : NULL;
-    if (log == NULL) {
-        return;
-    }
-    (void)fprintf(log, "%s", options->target != NULL ? options->target : "-");
-    for (size_t i = 0; i < options->argument_count; i++) {
-        (void)fprintf(log, "\t%s", options->arguments[i]);
-    }
-    for (size_t i = 0; i < options->name_count; i++) {
-        (void)fprintf(log, "\t%s", options->names[i]);
-    }
-    (void)fprintf(log, "\t%s\n", program);
-    (void)fclose(log);
-}
-
-const char *pdl_rtc_log(void)
-{
-    return "the mock's log\n";
-}
-
-pdl_status pdl_rtc_cache_compile(pdl_rtc_cache *cache, const char *program, const char *source,
-                                 const pdl_rtc_options *options, pdl_rtc_image **image)
-{
-    int trigger = 0;
-    bool faulty = false;
-    (void)cache;
-    log_compilation(program, options);
-    if (strstr(source, "#error") != NULL) {
-        return refuse(PDL_ERROR_COMPILE, "the mock does not compile it");
-    }
-    for (size_t i = 0; i < options->argument_count; i++) {
-        (void)sscanf(options->arguments[i], "-DPDL_TRIGGER_SELECT=%d", &trigger);
-        faulty |= strcmp(options->arguments[i], "-DPDL_FAULT_INJECT=2") == 0;
-        if (strcmp(options->arguments[i], "--nonsense") == 0) {
-            return refuse(PDL_ERROR_OPTION, "the mock has no such option");
-        }
-    }
-    *image = allocate(1, sizeof(**image));
-    (*image)->text = format_text("mock %d %d\n%s", trigger, faulty, source);
-    return PDL_SUCCESS;
-}
-
-pdl_status pdl_rtc_image_kernel(const pdl_rtc_image *image, const char *name, pdl_kernel **kernel)
-{
-    return pdl_kernel_from_image(image->text, strlen(image->text), name, kernel);
-}
-
-void pdl_rtc_image_destroy(pdl_rtc_image *image)
-{
-    if (image != NULL) {
-        free(image->text);
-        free(image);
     }
 }
 

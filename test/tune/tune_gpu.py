@@ -23,6 +23,19 @@ def check(good, said):
         sys.exit("tune_gpu: " + said)
 
 
+def write_chain(arguments, directory):
+    """The chain with its kernels compiled for each trigger, plainly and with faults injected; returns its path."""
+    chain = json.loads(Path(arguments.chain).read_text(encoding="utf-8"))
+    for key, options in (("images", []), ("faulty", ["-DPDL_FAULT_INJECT=2"])):
+        chain[key] = {str(trigger): "%s%d.cubin" % (key, trigger) for trigger in chain["triggers"]}
+        for trigger, name in chain[key].items():
+            command = [arguments.nvcc, "-arch=sm_90", "-cubin", "-I", arguments.include, "-DPDL_TRIGGER_SELECT=" + trigger, *options]
+            subprocess.run([*command, "-o", Path(directory, name), Path(arguments.chain).with_name("fc.cu")], check=True)
+    path = Path(directory, "chain.json")
+    path.write_text(json.dumps(chain), encoding="utf-8")
+    return str(path)
+
+
 def has_device(pdltool):
     result = subprocess.run([pdltool, "info"], stdout=subprocess.PIPE, text=True, check=False)
     return result.returncode == 0 and "overlap: yes" in result.stdout.split("device 1:")[0]
@@ -32,7 +45,7 @@ def check_points(curve):
     """Of a curve: right where the kernel waits, a race where it does not."""
     racing = 0
     for point in curve["points"]:
-        what = "%s, trigger %d, grid %s: %s (%s)" % (curve["kind"], point["trigger"], point["grid"], point["state"], point["why"])
+        what = "%s, trigger %d: %s (%s)" % (curve["kind"], point["trigger"], point["state"], point["why"])
         if point["trigger"] == WITHOUT_WAIT:
             racing += 1
             check(point["state"] == "race", what)
@@ -49,7 +62,7 @@ def check_result(result, rounds):
     racing = {kind: 0 for kind in KINDS}
     for curve in result["curves"]:
         racing[curve["kind"]] += check_points(curve)
-    check(racing["first"] >= 4 and racing["second"] >= 3 and racing["scale"] == 0, "not all was tried: %s" % racing)
+    check(racing["first"] >= 1 and racing["second"] >= 1 and racing["scale"] == 0, "not all was tried: %s" % racing)
     check({kind["name"] for kind in result["kinds"]} == KINDS, "kinds are missing")
     for kind in result["kinds"]:
         check(kind["chosen"]["trigger"] != WITHOUT_WAIT, "a kernel without a wait was chosen for " + kind["name"])
@@ -66,6 +79,8 @@ def main():
     rounds = 5
     parser = argparse.ArgumentParser()
     parser.add_argument("--pdltool", required=True)
+    parser.add_argument("--nvcc", required=True)
+    parser.add_argument("--include", required=True, help="libpdl's headers")
     parser.add_argument("chain")
     arguments = parser.parse_args()
     if not has_device(arguments.pdltool):
@@ -73,7 +88,8 @@ def main():
         sys.exit(SKIPPED)
     with tempfile.TemporaryDirectory() as directory:
         output = Path(directory, "result.json")
-        command = [arguments.pdltool, "tune", arguments.chain, "--rounds", str(rounds), "--batch", "4", "--restarts", "0", "--budget", "200", "--json", str(output)]
+        chain = write_chain(arguments, directory)
+        command = [arguments.pdltool, "tune", chain, "--rounds", str(rounds), "--budget", "200", "--json", str(output)]
         result = subprocess.run(command, check=False)
         check(result.returncode == 0, "pdltool ended with %d" % result.returncode)
         check_result(json.loads(output.read_text(encoding="utf-8")), rounds)

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/memory.h"
 #include "common/print.h"
 #include "os/environment.h"
 #include "overlap/spec.h"
@@ -68,43 +67,6 @@ void overlap_device_list(FILE *to)
     (void)fputc('\n', to);
 }
 
-static bool ask_machine(int ordinal, struct pdl_overlap_input *input, char name[128])
-{
-    pdl_device_info info = PDL_DEVICE_INFO_INIT;
-    if (pdl_device_get(ordinal, &info) != PDL_SUCCESS) {
-        print_error("device %d: %s; --device h200 needs no device", ordinal,
-                    pdl_last_error()->message);
-        return false;
-    }
-    const int32_t capability = 10 * info.compute_capability_major + info.compute_capability_minor;
-    input->sm = (struct pdl_sm){
-        .compute_capability = capability,
-        .threads = (uint32_t)info.max_threads_per_multiprocessor,
-        .threads_per_block = (uint32_t)info.max_threads_per_block,
-        .warp_size = (uint32_t)info.warp_size,
-        .blocks = (uint32_t)info.max_blocks_per_multiprocessor,
-        .registers = (uint32_t)info.registers_per_multiprocessor,
-        .shared_memory = (uint32_t)info.shared_memory_per_multiprocessor,
-        .shared_memory_per_block = (uint32_t)info.shared_memory_per_block_optin,
-        .reserved_shared_memory = (uint32_t)info.reserved_shared_memory_per_block,
-        .barriers = pdl_sm_barriers(capability),
-    };
-    input->sms = (uint32_t)info.multiprocessor_count;
-    input->device = ordinal;
-    input->disabled = info.overlap_reason == PDL_REASON_DISABLED;
-    (void)snprintf(name, 128, "%s", info.name);
-    input->device_name = name;
-    return true;
-}
-
-static void fill(struct pdl_overlap_input *input, const struct pdl_sm *sm, uint32_t count)
-{
-    input->sm = *sm;
-    input->sms = count;
-    input->device = -1;
-    input->disabled = pdl_variable_read(PDL_VARIABLE(PDL_OVERLAP)).value[0] == 0;
-}
-
 /* A number of 1 to `most` that ends with `end`; 0: it is none. */
 static uint32_t read_number(const char **text, char end, long most)
 {
@@ -121,75 +83,45 @@ static uint32_t read_number(const char **text, char end, long most)
     return (uint32_t)number;
 }
 
-/* X.Y:SMS. Says if there is nothing to say of such an SM. */
-static bool read_capability(const char *text, struct pdl_overlap_input *input, char name[128],
-                            bool *undocumented)
+/* X.Y:SMS; false where it is none. */
+static bool read_capability(const char *text, int32_t *capability, uint32_t *count)
 {
     const char *at = text;
     const uint32_t major = read_number(&at, '.', 99);
     if (major == 0 || !isdigit((unsigned char)at[0]) || at[1] != ':') {
         return false;
     }
-    const int32_t capability = (int32_t)major * 10 + (at[0] - '0');
-    const struct pdl_sm *sm = find_sm(capability);
+    *capability = (int32_t)major * 10 + (at[0] - '0');
     at += 2;
-    const uint32_t count = read_number(&at, '\0', 65536);
-    if (count == 0) {
+    *count = read_number(&at, '\0', 65536);
+    return *count > 0;
+}
+
+bool overlap_device_find(const char *text, struct pdl_overlap_input *input)
+{
+    int32_t capability = 0;
+    input->device_name = "a device";
+    for (size_t i = 0; i < DEVICES; i++) {
+        if (strcmp(text, devices[i].name) == 0) {
+            input->device_name = devices[i].full;
+            input->sms = devices[i].sms;
+            capability = devices[i].capability;
+        }
+    }
+    if (capability == 0 && !read_capability(text, &capability, &input->sms)) {
+        print_error("unknown device '%s'; use h200, or X.Y:SMS such as 10.0:148 ('pdltool info' "
+                    "prints them for the devices of this machine)",
+                    text);
         return false;
     }
+    const struct pdl_sm *const sm = find_sm(capability);
     if (sm == NULL) {
-        *undocumented = true;
         print_error("'%s': no header of CUDA 13.5 says what an SM of compute capability %d.%d has",
                     text, capability / 10, capability % 10);
         return false;
     }
-    fill(input, sm, count);
-    (void)snprintf(name, 128, "a device");
-    return true;
-}
-
-static bool find_name(const char *text, struct pdl_overlap_input *input, char name[128])
-{
-    for (size_t i = 0; i < DEVICES; i++) {
-        if (strcmp(text, devices[i].name) == 0) {
-            fill(input, find_sm(devices[i].capability), devices[i].sms);
-            (void)snprintf(name, 128, "%s", devices[i].full);
-            return true;
-        }
-    }
-    return false;
-}
-
-static void print_unknown_device(const char *text)
-{
-    char *list = NULL;
-    size_t size = 0;
-    FILE *const to = memory_open(&list, &size);
-    for (size_t i = 0; i < DEVICES; i++) {
-        (void)fprintf(to, "%s, ", devices[i].name);
-    }
-    memory_close(to);
-    print_error("unknown device '%s'; use %sX.Y:SMS such as 10.0:148, or the number of a device of "
-                "this machine",
-                text, list);
-    free(list);
-}
-
-bool overlap_device_find(const char *text, struct pdl_overlap_input *input, char name[128])
-{
-    char *end = NULL;
-    errno = 0;
-    const long ordinal = strtol(text, &end, 10);
-    if (end != text && *end == '\0' && errno == 0 && ordinal >= 0 && ordinal < 1024) {
-        return ask_machine((int)ordinal, input, name);
-    }
-    bool undocumented = false;
-    if (!find_name(text, input, name) && !read_capability(text, input, name, &undocumented)) {
-        if (!undocumented) {
-            print_unknown_device(text);
-        }
-        return false;
-    }
-    input->device_name = name;
+    input->sm = *sm;
+    input->device = -1;
+    input->disabled = pdl_variable_read(PDL_VARIABLE(PDL_OVERLAP)).value[0] == 0;
     return true;
 }

@@ -16,9 +16,9 @@ static json_t *kernel_json(const struct overlap_spec *spec, uint32_t per_sm)
     json_set(object, "origin", json_text(spec->origin));
     json_set(object, "blocks", json_number((int64_t)side->blocks));
     json_set(object, "threads", json_number(side->block.threads));
-    json_set(object, "registers", json_number_from(spec->registers, 0));
-    json_set(object, "static_shared_memory", json_number_from(spec->static_shared, 0));
-    json_set(object, "dynamic_shared_memory", json_number(spec->dynamic_shared));
+    json_set(object, "registers", json_number_from(spec->resources.registers, 0));
+    json_set(object, "static_shared_memory", json_number_from(spec->resources.shared, 0));
+    json_set(object, "dynamic_shared_memory", json_number(spec->resources.dynamic));
     json_set(object, "carveout", json_number_from(side->block.carveout, 0));
     json_set(object, "barriers",
              side->barriers_known ? json_number(side->block.barriers) : json_null());
@@ -35,7 +35,6 @@ static json_t *device_json(const struct pdl_overlap_input *input)
 {
     json_t *object = json_new_object();
     json_set(object, "name", json_text(input->device_name));
-    json_set(object, "ordinal", json_number_from(input->device, 0));
     json_set(object, "compute_capability", json_number(input->sm.compute_capability));
     json_set(object, "sms", json_number(input->sms));
     return object;

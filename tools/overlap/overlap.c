@@ -41,8 +41,7 @@ static void usage(void)
                 "\n"
                 "  --primary KERNEL    the kernel that is launched first\n"
                 "  --secondary KERNEL  the kernel that is launched after it\n"
-                "  --device NAME       one of h200; or X.Y:SMS as below, or the number of a\n"
-                "                      device of this machine (default: h200)\n"
+                "  --device NAME       one of h200, or X.Y:SMS as below (default: h200)\n"
                 "  --json              write JSON\n"
                 "\n"
                 "Devices:\n",
@@ -249,10 +248,9 @@ static bool read_kernels(const struct request *request, const struct inputs *inp
 static int answer(const struct request *request, const struct inputs *inputs,
                   struct overlap_spec specs[2])
 {
-    char device_name[128];
     struct pdl_overlap_input input = {.device = -1, .same_stream = PDL_YES};
     pdl_overlap_report report = PDL_OVERLAP_REPORT_INIT;
-    if (!overlap_device_find(request->device, &input, device_name) ||
+    if (!overlap_device_find(request->device, &input) ||
         !read_kernels(request, inputs, input.sm.compute_capability, specs)) {
         return EXIT_USAGE;
     }

@@ -2,7 +2,6 @@
 /* Kernels of `pdltool overlap`: from the command line, and from code. */
 #include "overlap/spec.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,64 +9,12 @@
 #include "common/memory.h"
 #include "common/print.h"
 #include "common/suggest.h"
-#include "os/size_text.h"
 
-/* ---- values --------------------------------------------------------------------------------- */
+/* ---- the command line's text ---------------------------------------------------------------- */
 
-static bool parse_number(const char *text, int64_t most, int64_t *number)
+static bool parse_known(const char *text, bool may_be_unknown, uint32_t *known)
 {
-    char *end = NULL;
-    errno = 0;
-    const long long value = strtoll(text, &end, 10);
-    if (text[0] < '0' || text[0] > '9' || *end != '\0' || errno != 0 || value > most) {
-        return false;
-    }
-    *number = value;
-    return true;
-}
-
-static bool parse_bytes(const char *text, int64_t *bytes)
-{
-    uint64_t size = 0;
-    const bool good = pdl_size_parse(text, 1 << 20, &size);
-    *bytes = good ? (int64_t)size : *bytes;
-    return good;
-}
-
-/* An extent: 132, 16x8, 16x8x2; and its product. */
-static bool parse_extent(const char *text, int64_t most, struct overlap_extent *extent,
-                         int64_t *product)
-{
-    struct overlap_extent read = {.each = {1, 1, 1}};
-    char *copy = copy_text(text);
-    char *rest = copy;
-    int64_t made = 1;
-    bool good = true;
-    while (good && rest != NULL) {
-        int64_t number = 0;
-        char *next = strchr(rest, 'x');
-        if (next != NULL) {
-            *next++ = '\0';
-        }
-        good = read.axes < 3 && parse_number(rest, most, &number) && number > 0;
-        good = good && made <= most / number;
-        if (good) {
-            made *= number;
-            read.each[read.axes++] = number;
-        }
-        rest = next;
-    }
-    free(copy);
-    if (good) {
-        *product = made;
-        *extent = read;
-    }
-    return good;
-}
-
-static bool parse_known(const char *text, uint32_t *known)
-{
-    for (uint32_t value = PDL_UNKNOWN; value <= PDL_YES; value++) {
+    for (uint32_t value = may_be_unknown ? PDL_UNKNOWN : PDL_NO; value <= PDL_YES; value++) {
         if (strcmp(text, known_name(value)) == 0) {
             *known = value;
             return true;
@@ -76,128 +23,61 @@ static bool parse_known(const char *text, uint32_t *known)
     return false;
 }
 
-static bool parse_yes_or_no(const char *text, bool *value)
-{
-    uint32_t known = PDL_UNKNOWN;
-    if (!parse_known(text, &known) || known == PDL_UNKNOWN) {
-        return false;
-    }
-    *value = known == PDL_YES;
-    return true;
-}
-
 /* A compute capability: 90 or 9.0. */
 static bool parse_code(const char *text, int32_t *code)
 {
-    int64_t major = 0;
-    int64_t minor = 0;
-    char *copy = copy_text(text);
-    char *dot = strchr(copy, '.');
-    bool good;
-    if (dot != NULL) {
-        *dot = '\0';
-        good = parse_number(copy, 99, &major) && parse_number(dot + 1, 9, &minor);
-        *code = good ? (int32_t)(10 * major + minor) : *code;
-    } else {
-        good = parse_number(copy, 999, &major);
-        *code = good ? (int32_t)major : *code;
+    const char *const dot = strchr(text, '.');
+    const size_t digits = strspn(text, "0123456789");
+    const bool good = digits >= 1 && digits <= 3 &&
+                      (dot == NULL ? text[digits] == '\0'
+                                   : dot == text + digits && digits < 3 && strlen(dot) == 2 &&
+                                         dot[1] >= '0' && dot[1] <= '9');
+    if (good) {
+        *code = (int32_t)strtol(text, NULL, 10) * (dot != NULL ? 10 : 1) +
+                (dot != NULL ? dot[1] - '0' : 0);
     }
-    free(copy);
     return good;
 }
 
-/* ---- the command line's text ---------------------------------------------------------------- */
+/* Keys beside those of resources. */
+static const char *const keys[] = {"blocks", "grid",    "threads",  "block",       "registers",
+                                   "shared", "dynamic", "cluster",  "carveout",    "barriers",
+                                   "code",   "waits",   "triggers", "cooperative", "overlap"};
+enum { FIRST_OWN = 8, KEYS = sizeof(keys) / sizeof(keys[0]) };
+enum { CARVEOUT = FIRST_OWN, BARRIERS, CODE, WAITS, TRIGGERS, COOPERATIVE, OVERLAP };
 
-static bool set_count(const char *text, int64_t most, struct overlap_extent *extent,
-                      uint32_t *count)
+/* The value of a key of a launch or of its code; false where it is none. */
+static bool set_own(struct overlap_spec *spec, int key, const char *value)
 {
+    struct pdl_overlap_side *const side = &spec->side;
     int64_t number = 0;
-    const bool good = parse_extent(text, most, extent, &number);
-    *count = good ? (uint32_t)number : *count;
-    return good;
-}
-
-static bool set_carveout(const char *text, int32_t *carveout)
-{
-    int64_t percent = 0;
-    const bool good = parse_number(text, 100, &percent);
-    *carveout = good ? (int32_t)percent : *carveout;
-    return good;
-}
-
-static bool set_barriers(const char *text, struct overlap_spec *spec)
-{
-    int64_t number = 0;
-    if (!parse_number(text, 16, &number)) {
-        return false;
+    uint32_t known = PDL_NO;
+    bool good = true;
+    switch (key) {
+    case CARVEOUT:
+        good = kernel_number(value, (struct kernel_limits){0, 100}, &number);
+        side->block.carveout = (int32_t)number;
+        return good;
+    case BARRIERS:
+        side->barriers_known = kernel_number(value, (struct kernel_limits){0, 16}, &number);
+        side->block.barriers = (uint32_t)number;
+        return side->barriers_known;
+    case CODE:
+        return parse_code(value, &side->code);
+    case WAITS:
+        return parse_known(value, true, &side->waits);
+    case TRIGGERS:
+        return parse_known(value, true, &side->triggers);
+    default:
+        good = parse_known(value, false, &known);
+        *(key == COOPERATIVE ? &side->cooperative : &spec->asks) = known == PDL_YES;
+        return good;
     }
-    spec->side.block.barriers = (uint32_t)number;
-    spec->side.barriers_known = true;
-    return true;
-}
-
-static bool set_blocks(const char *text, struct overlap_spec *spec)
-{
-    int64_t blocks = 0;
-    const bool good = parse_extent(text, INT64_C(1) << 62, &spec->grid, &blocks);
-    spec->side.blocks = good ? (uint64_t)blocks : spec->side.blocks;
-    return good;
-}
-
-/* False where the value is none; *known_key is false where there is no such key. */
-static bool set_value(struct overlap_spec *spec, const char *key, const char *value,
-                      bool *known_key)
-{
-    *known_key = true;
-    if (strcmp(key, "blocks") == 0 || strcmp(key, "grid") == 0) {
-        return set_blocks(value, spec);
-    }
-    if (strcmp(key, "threads") == 0 || strcmp(key, "block") == 0) {
-        return set_count(value, 1024, &spec->block, &spec->side.block.threads);
-    }
-    if (strcmp(key, "registers") == 0) {
-        return parse_number(value, 255, &spec->registers);
-    }
-    if (strcmp(key, "shared") == 0) {
-        return parse_bytes(value, &spec->static_shared);
-    }
-    if (strcmp(key, "dynamic") == 0) {
-        return parse_bytes(value, &spec->dynamic_shared);
-    }
-    if (strcmp(key, "carveout") == 0) {
-        return set_carveout(value, &spec->side.block.carveout);
-    }
-    if (strcmp(key, "barriers") == 0) {
-        return set_barriers(value, spec);
-    }
-    if (strcmp(key, "cluster") == 0) {
-        return set_count(value, 1024, &spec->cluster, &spec->side.cluster);
-    }
-    if (strcmp(key, "code") == 0) {
-        return parse_code(value, &spec->side.code);
-    }
-    if (strcmp(key, "waits") == 0) {
-        return parse_known(value, &spec->side.waits);
-    }
-    if (strcmp(key, "triggers") == 0) {
-        return parse_known(value, &spec->side.triggers);
-    }
-    if (strcmp(key, "cooperative") == 0) {
-        return parse_yes_or_no(value, &spec->side.cooperative);
-    }
-    if (strcmp(key, "overlap") == 0) {
-        return parse_yes_or_no(value, &spec->asks);
-    }
-    *known_key = false;
-    return false;
 }
 
 static void print_unknown_key(const char *role, const char *key)
 {
-    static const char *const keys[] = {"blocks", "grid",    "threads",     "block",    "registers",
-                                       "shared", "dynamic", "carveout",    "barriers", "cluster",
-                                       "code",   "waits",   "cooperative", "triggers", "overlap"};
-    const char *const close = suggest(key, keys, sizeof(keys) / sizeof(keys[0]));
+    const char *const close = suggest(key, keys, KEYS);
     if (close != NULL) {
         print_error("--%s: unknown key '%s'; did you mean '%s'?", role, key, close);
     } else {
@@ -207,23 +87,25 @@ static void print_unknown_key(const char *role, const char *key)
 
 static bool read_part(char *part, struct overlap_spec *spec)
 {
-    char *value = strchr(part, '=');
-    bool known_key = false;
+    struct kernel_limits limits;
+    char *const value = strchr(part, '=');
     if (value == NULL) {
         free(spec->kernel);
         spec->kernel = copy_text(part);
         return true;
     }
-    *value++ = '\0';
-    if (set_value(spec, part, value, &known_key)) {
-        return true;
+    enum kernel_word taken = kernel_take(&spec->resources, part, &limits);
+    for (int i = FIRST_OWN; i < KEYS && taken == KERNEL_OTHER; i++) {
+        const char *const own = kernel_value(part, keys[i]);
+        taken = own == NULL ? KERNEL_OTHER : set_own(spec, i, own) ? KERNEL_TAKEN : KERNEL_WRONG;
     }
-    if (known_key) {
-        print_error("--%s: invalid value '%s' of %s", spec->role, value, part);
-    } else {
+    *value = '\0';
+    if (taken == KERNEL_WRONG) {
+        print_error("--%s: invalid value '%s' of %s", spec->role, value + 1, part);
+    } else if (taken == KERNEL_OTHER) {
         print_unknown_key(spec->role, part);
     }
-    return false;
+    return taken == KERNEL_TAKEN;
 }
 
 /* The comma that ends a part; not one of those in a C++ name, which are in brackets. */
@@ -240,15 +122,12 @@ static char *end_of_part(char *part)
     return NULL;
 }
 
-/* Whether the text begins with a name: an equals sign before its first comma makes it a value. */
 bool overlap_spec_read(const char *text, struct overlap_spec *spec)
 {
     const char *role = spec->role;
     *spec = (struct overlap_spec){
         .role = role,
-        .registers = -1,
-        .static_shared = -1,
-        .dynamic_shared = 0,
+        .resources = {.registers = -1, .shared = -1, .dynamic = 0},
         .side = {.block = {.carveout = -1}, .code = -1, .driver_per_sm = -1},
         .asks = true,
     };
@@ -264,6 +143,9 @@ bool overlap_spec_read(const char *text, struct overlap_spec *spec)
         part = next;
     }
     free(copy);
+    spec->side.blocks = (uint64_t)spec->resources.grid.all;
+    spec->side.block.threads = (uint32_t)spec->resources.block.all;
+    spec->side.cluster = (uint32_t)spec->resources.cluster.all;
     return good;
 }
 
@@ -304,36 +186,6 @@ static bool is_named(const char *mangled, const char *wanted)
     free(plain);
     free(name);
     return same;
-}
-
-/* The kernel that was probably meant, to free: an instance of the template that is named, or one whose name is
- * similar. NULL: none is. */
-static char *probable_name(const struct inputs *inputs, const char *wanted)
-{
-    char *similar = NULL;
-    for (size_t i = 0; i < inputs->count; i++) {
-        const pdl_inspection *const inspection = inputs->items[i].inspection;
-        const size_t count = inspection != NULL ? pdl_inspection_kernel_count(inspection) : 0;
-        for (size_t k = 0; k < count; k++) {
-            const char *const mangled = pdl_inspection_kernel(inspection, k)->info->name;
-            char *const name = demangle(mangled);
-            char *const plain = without_parameters(name);
-            char *const alone = demangle_alone(mangled);
-            const bool exact = strcmp(alone, wanted) == 0;
-            if (exact ||
-                (similar == NULL && suggest(wanted, (const char *const *)&alone, 1) != NULL)) {
-                free(similar);
-                similar = copy_text(plain);
-            }
-            free(name);
-            free(plain);
-            free(alone);
-            if (exact) {
-                return similar;
-            }
-        }
-    }
-    return similar;
 }
 
 /* How good an image is for a device; 0: it does not run there. Machine code, and the newest, is
@@ -392,11 +244,11 @@ static bool look_in(const pdl_inspection *inspection, int32_t capability,
 static void take(const struct found *found, struct overlap_spec *spec)
 {
     const pdl_kernel_info *kernel = found->kernel->info;
-    if (spec->registers < 0) {
-        spec->registers = kernel->registers_per_thread;
+    if (spec->resources.registers < 0) {
+        spec->resources.registers = kernel->registers_per_thread;
     }
-    if (spec->static_shared < 0) {
-        spec->static_shared = kernel->static_shared_memory;
+    if (spec->resources.shared < 0) {
+        spec->resources.shared = kernel->static_shared_memory;
     }
     if (spec->side.code < 0) {
         spec->side.code = found->image->target;
@@ -418,22 +270,6 @@ static void take(const struct found *found, struct overlap_spec *spec)
     free(target);
 }
 
-static void print_not_found(const struct inputs *inputs, const struct overlap_spec *spec,
-                            bool named, int32_t capability)
-{
-    char *const probable = named ? NULL : probable_name(inputs, spec->kernel);
-    if (named) {
-        print_error("--%s: '%s' has no code for compute capability %d.%d", spec->role, spec->kernel,
-                    capability / 10, capability % 10);
-    } else if (probable != NULL) {
-        print_error("--%s: no kernel '%s'; did you mean '%s'?", spec->role, spec->kernel, probable);
-    } else {
-        print_error("--%s: no kernel '%s'; 'pdltool inspect' lists the kernels", spec->role,
-                    spec->kernel);
-    }
-    free(probable);
-}
-
 bool overlap_spec_find(const struct inputs *inputs, int32_t compute_capability,
                        struct overlap_spec *spec)
 {
@@ -449,7 +285,13 @@ bool overlap_spec_find(const struct inputs *inputs, int32_t compute_capability,
         }
     }
     if (found.kernel == NULL) {
-        print_not_found(inputs, spec, found.named, compute_capability);
+        if (found.named) {
+            print_error("--%s: '%s' has no code for compute capability %d.%d", spec->role,
+                        spec->kernel, compute_capability / 10, compute_capability % 10);
+        } else {
+            print_error("--%s: no kernel '%s'; 'pdltool inspect' lists the kernels", spec->role,
+                        spec->kernel);
+        }
         return false;
     }
     take(&found, spec);
@@ -463,14 +305,14 @@ static bool has_all(const struct overlap_spec *spec)
     const struct {
         const char *key;
         bool known;
-    } keys[] = {{"blocks", spec->side.blocks > 0},
-                {"threads", spec->side.block.threads > 0},
-                {"registers", spec->origin != NULL || spec->registers >= 0}};
+    } needed[] = {{"blocks", spec->side.blocks > 0},
+                  {"threads", spec->side.block.threads > 0},
+                  {"registers", spec->origin != NULL || spec->resources.registers >= 0}};
     char *missing = NULL;
-    for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
-        if (!keys[i].known) {
-            char *const longer = missing == NULL ? format_text("%s=N", keys[i].key)
-                                                 : format_text("%s, %s=N", missing, keys[i].key);
+    for (size_t i = 0; i < sizeof(needed) / sizeof(needed[0]); i++) {
+        if (!needed[i].known) {
+            char *const longer = missing == NULL ? format_text("%s=N", needed[i].key)
+                                                 : format_text("%s, %s=N", missing, needed[i].key);
             free(missing);
             missing = longer;
         }
@@ -492,7 +334,7 @@ static void refuse(struct overlap_spec *spec, pdl_condition condition, char *why
 }
 
 /* Whether a launch has the extent that its code requires. A single number is a product. */
-static bool is_required(const struct overlap_extent *given, uint32_t product,
+static bool is_required(const struct kernel_extent *given, uint32_t product,
                         const uint32_t required[3])
 {
     bool same = (uint64_t)required[0] * required[1] * required[2] == product;
@@ -507,7 +349,7 @@ static void check_threads(struct overlap_spec *spec)
     const pdl_kernel_info *const code = spec->code;
     const uint32_t threads = spec->side.block.threads;
     const uint32_t *const own = code->required_block;
-    if (own[0] > 0 && !is_required(&spec->block, threads, own)) {
+    if (own[0] > 0 && !is_required(&spec->resources.block, threads, own)) {
         refuse(spec, PDL_CONDITION_THREADS,
                format_text("a block has %u threads, and its code requires %u x %u x %u "
                            "(.reqntid)",
@@ -526,7 +368,8 @@ static void check_cluster(struct overlap_spec *spec)
     struct pdl_overlap_side *const side = &spec->side;
     const pdl_kernel_info *const code = spec->code;
     const uint32_t *const own = code->required_cluster;
-    if (own[0] > 0 && side->cluster > 0 && !is_required(&spec->cluster, side->cluster, own)) {
+    if (own[0] > 0 && side->cluster > 0 &&
+        !is_required(&spec->resources.cluster, side->cluster, own)) {
         refuse(spec, PDL_CONDITION_CLUSTER,
                format_text("cluster is %u, and its code is compiled for clusters of %u x %u x %u",
                            side->cluster, own[0], own[1], own[2]));
@@ -540,10 +383,8 @@ static void check_cluster(struct overlap_spec *spec)
                            code->max_cluster_blocks));
     } else if (own[0] > 0) {
         side->cluster = own[0] * own[1] * own[2];
-        for (int i = 0; i < 3; i++) {
-            spec->cluster.each[i] = own[i];
-        }
-        spec->cluster.axes = own[1] * own[2] > 1 ? 3 : 1;
+        spec->resources.cluster = (struct kernel_extent){
+            {own[0], own[1], own[2]}, own[1] * own[2] > 1 ? 3 : 1, side->cluster};
     }
 }
 
@@ -552,15 +393,9 @@ static void check_grid(struct overlap_spec *spec)
 {
     struct pdl_overlap_side *const side = &spec->side;
     const uint32_t size = side->cluster > 0 ? side->cluster : 1;
-    bool divides = side->blocks % size == 0;
     if (spec->code != NULL && spec->code->blocks_are_clusters == PDL_YES) {
         side->blocks *= size;
-        return;
-    }
-    for (int i = 0; i < 3 && spec->grid.axes > 1 && spec->cluster.axes > 0; i++) {
-        divides = divides && spec->grid.each[i] % spec->cluster.each[i] == 0;
-    }
-    if (!divides) {
+    } else if (!kernel_clusters_divide(&spec->resources.grid, &spec->resources.cluster)) {
         refuse(spec, PDL_CONDITION_CLUSTER,
                format_text("clusters of %u blocks do not divide its grid of %llu", size,
                            (unsigned long long)side->blocks));
@@ -578,7 +413,7 @@ bool overlap_spec_finish(struct overlap_spec *spec)
         side->code = side->code < 0 ? 90 : side->code;
         side->waits = side->waits == PDL_UNKNOWN ? (uint32_t)PDL_YES : side->waits;
         side->triggers = side->triggers == PDL_UNKNOWN ? (uint32_t)PDL_YES : side->triggers;
-        spec->static_shared = spec->static_shared < 0 ? 0 : spec->static_shared;
+        spec->resources.shared = spec->resources.shared < 0 ? 0 : spec->resources.shared;
         spec->name = copy_text(spec->kernel != NULL ? spec->kernel : spec->role);
     }
     if (spec->code != NULL) {
@@ -589,10 +424,10 @@ bool overlap_spec_finish(struct overlap_spec *spec)
         check_grid(spec);
     }
     side->name = spec->name;
-    side->block_known = spec->registers >= 0 && spec->static_shared >= 0;
+    side->block_known = spec->resources.registers >= 0 && spec->resources.shared >= 0;
     if (side->block_known) {
-        side->block.registers = (uint32_t)spec->registers;
-        side->block.shared_memory = (uint32_t)(spec->static_shared + spec->dynamic_shared);
+        side->block.registers = (uint32_t)spec->resources.registers;
+        side->block.shared_memory = (uint32_t)(spec->resources.shared + spec->resources.dynamic);
     }
     return true;
 }

@@ -7,25 +7,17 @@
 #include <stdio.h>
 
 #include "common/input.h"
+#include "common/kernel.h"
 #include "common/optional.h"
 #include "overlap/rules.h"
 
-/* Up to three numbers, as a grid is given. */
-struct overlap_extent {
-    int64_t each[3];
-    int axes; /* 0: not given */
-};
-
 /* A kernel of the command line: NAME[,KEY=VALUE...], or KEY=VALUE alone. */
 struct overlap_spec {
-    const char *role;  /* "primary", "secondary" */
-    char *kernel;      /* a name to look for; NULL: none is given */
-    char *name;        /* for the output */
-    char *origin;      /* where its code was; NULL without a file */
-    int64_t registers; /* -1: not told, as below */
-    int64_t static_shared;
-    int64_t dynamic_shared;
-    struct overlap_extent grid, block, cluster;
+    const char *role; /* "primary", "secondary" */
+    char *kernel;     /* a name to look for; NULL: none is given */
+    char *name;       /* for the output */
+    char *origin;     /* where its code was; NULL without a file */
+    struct kernel_resources resources;
     const pdl_kernel_info *code; /* of the file; NULL without */
     char *refused;               /* the text of side.refused */
     struct pdl_overlap_side side;
@@ -43,9 +35,8 @@ bool overlap_spec_find(const struct inputs *inputs, int32_t compute_capability,
 bool overlap_spec_finish(struct overlap_spec *spec);
 void overlap_spec_free(struct overlap_spec *spec);
 
-/* A device by its name in the table, as X.Y:SMS, or by its ordinal on this machine: fills sm, sms, device and
- * device_name, whose text goes into `name`. */
-bool overlap_device_find(const char *text, struct pdl_overlap_input *input, char name[128]);
+/* A device by its name in the table or as X.Y:SMS: fills sm, sms, device, device_name and disabled. */
+bool overlap_device_find(const char *text, struct pdl_overlap_input *input);
 /* What can be named, a line each. */
 void overlap_device_list(FILE *to);
 

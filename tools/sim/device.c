@@ -20,83 +20,71 @@ bool sim_device_known(struct sim_device *device, const char *name)
     return strcmp(name, "h200") == 0 && sim_device_read(device, pdl_sim_h200, size, "h200.cal");
 }
 
+#define AT(member) offsetof(struct sim_device, member)
+static const struct {
+    const char *name, *unit, *meaning;
+    size_t at;
+} rows[SIM_DEVICE_VALUES] = {
+    {"clock", "MHz", "the SMs' clock", AT(clock_mhz)},
+    {"gap-stream", "ns", "completion to the next kernel's first blocks, in a stream",
+     AT(gap[SIM_STREAM])},
+    {"gap-graph", "ns", "the same along a full edge of a graph", AT(gap[SIM_GRAPH])},
+    {"dependent-stream", "ns", "last trigger to the secondary's first blocks, in a stream",
+     AT(dependent[SIM_STREAM])},
+    {"dependent-graph", "ns", "the same along a programmatic edge", AT(dependent[SIM_GRAPH])},
+    {"release-stream", "ns", "the primary's completion to the waits' return, in a stream",
+     AT(release[SIM_STREAM])},
+    {"release-graph", "ns", "the same along a programmatic edge", AT(release[SIM_GRAPH])},
+    {"block-start", "ns", "of each block before its prologue", AT(block_start)},
+    {"block-end", "ns", "of each block after its last phase", AT(block_end)},
+    {"refill", "ns", "a block's end to the start of the next one in its place", AT(refill)},
+    {"report", "ns", "for the report of a block's trigger, and of its end", AT(report)},
+    {"arguments", "ns", "until a kernel's first block on an SM has its arguments", AT(arguments)},
+    {"flush", "ns", "last end to completion, if a block has written", AT(flush)},
+    {"flush-sms", "ns", "added to it if every SM has", AT(flush_sms)},
+    {"host-launch", "ns", "the host's time for a launch", AT(host_launch)},
+    {"host-overlap", "ns", "the same with PDL", AT(host_overlap)},
+    {"host-graph", "ns", "the host's time for the launch of a graph", AT(host_graph)},
+    {"host-node", "ns", "in it, for each kernel", AT(host_node)},
+    {"submit", "ns", "end of the host's call to the device's start", AT(submit)},
+    {"bench-read", "ns", "the bench's kernels: what they read after the wait", AT(bench.read)},
+    {"bench-additions", "cycles", "the bench's kernels: for a cycle's worth of additions",
+     AT(bench.additions)},
+    {"bench-tail", "ns", "the bench's kernels: checking the sums", AT(bench.tail)},
+    {"bench-weight", "blocks", "the bench's kernels: what counting takes from adding",
+     AT(bench.weight)},
+};
+
 void sim_device_values(struct sim_device *device, struct sim_device_value values[SIM_DEVICE_VALUES])
 {
-    const struct sim_device_value all[SIM_DEVICE_VALUES] = {
-        {"clock", "MHz", "the SMs' clock", &device->clock_mhz, 0, 0},
-        {"gap-stream", "ns", "completion to the next kernel's first blocks, in a stream",
-         &device->gap[SIM_STREAM], 0, 0},
-        {"gap-graph", "ns", "the same along a full edge of a graph", &device->gap[SIM_GRAPH], 0, 0},
-        {"dependent-stream", "ns", "last trigger to the secondary's first blocks, in a stream",
-         &device->dependent[SIM_STREAM], 0, 0},
-        {"dependent-graph", "ns", "the same along a programmatic edge",
-         &device->dependent[SIM_GRAPH], 0, 0},
-        {"release-stream", "ns", "the primary's completion to the waits' return, in a stream",
-         &device->release[SIM_STREAM], 0, 0},
-        {"release-graph", "ns", "the same along a programmatic edge", &device->release[SIM_GRAPH],
-         0, 0},
-        {"block-start", "ns", "of each block before its prologue", &device->block_start, 0, 0},
-        {"block-end", "ns", "of each block after its last phase", &device->block_end, 0, 0},
-        {"refill", "ns", "a block's end to the start of the next one in its place", &device->refill,
-         0, 0},
-        {"report", "ns", "for the report of a block's trigger, and of its end", &device->report, 0,
-         0},
-        {"arguments", "ns", "until a kernel's first block on an SM has its arguments",
-         &device->arguments, 0, 0},
-        {"flush", "ns", "last end to completion, if a block has written", &device->flush, 0, 0},
-        {"flush-sms", "ns", "added to it if every SM has", &device->flush_sms, 0, 0},
-        {"host-launch", "ns", "the host's time for a launch", &device->host_launch, 0, 0},
-        {"host-overlap", "ns", "the same with PDL", &device->host_overlap, 0, 0},
-        {"host-graph", "ns", "the host's time for the launch of a graph", &device->host_graph, 0,
-         0},
-        {"host-node", "ns", "in it, for each kernel", &device->host_node, 0, 0},
-        {"submit", "ns", "end of the host's call to the device's start", &device->submit, 0, 0},
-        {"bench-read", "ns", "the bench's kernels: what they read after the wait",
-         &device->bench.read, 0, 0},
-        {"bench-additions", "cycles", "the bench's kernels: for a cycle's worth of additions",
-         &device->bench.additions, 0, 0},
-        {"bench-tail", "ns", "the bench's kernels: checking the sums", &device->bench.tail, 0, 0},
-        {"bench-weight", "blocks", "the bench's kernels: what counting takes from adding",
-         &device->bench.weight, 0, 0},
-    };
-    static const struct {
-        const char *unit;
-        double least, most;
-    } ranges[] = {{"MHz", 1, 1e6}, {"ns", 0, 1e9}, {"cycles", 0, 1e6}, {"blocks", 0, 1e6}};
-    memcpy(values, all, sizeof(all));
     for (size_t i = 0; i < SIM_DEVICE_VALUES; i++) {
-        for (size_t j = 0; j < sizeof(ranges) / sizeof(ranges[0]); j++) {
-            if (strcmp(values[i].unit, ranges[j].unit) == 0) {
-                values[i].least = ranges[j].least;
-                values[i].most = ranges[j].most;
-            }
-        }
+        const bool is_clock = strcmp(rows[i].unit, "MHz") == 0;
+        const bool is_time = strcmp(rows[i].unit, "ns") == 0;
+        values[i] = (struct sim_device_value){.name = rows[i].name,
+                                              .unit = rows[i].unit,
+                                              .meaning = rows[i].meaning,
+                                              .value = (double *)((char *)device + rows[i].at),
+                                              .least = is_clock ? 1 : 0,
+                                              .most = is_time ? 1e9 : 1e6};
     }
 }
 
 /* ---- reading a calibration ----------------------------------------------------------------------- */
 
-struct counts {
+static const struct {
     const char *name;
-    unsigned *value;
+    size_t at;
     unsigned least, most;
+} counts[] = {
+    {"sms", AT(sms), 1, SIM_SMS_MOST},
+    {"sm-blocks", AT(sm.blocks), 1, 1024},
+    {"sm-threads", AT(sm.threads), 1, 1 << 20},
+    {"sm-registers", AT(sm.registers), 1, 1 << 24},
+    {"sm-shared", AT(sm.shared_memory), 1, 1 << 28},
+    {"depth-stream", AT(depth[SIM_STREAM]), 1, 1 << 30},
+    {"depth-graph", AT(depth[SIM_GRAPH]), 1, 1 << 30},
+    {"block-shared", AT(sm.reserved_shared_memory), 0, 1 << 20},
 };
-enum { COUNTS = 8 };
-
-static void counts_of(struct sim_device *device, struct counts counts[COUNTS])
-{
-    const struct counts all[COUNTS] = {
-        {"sms", &device->sms, 1, SIM_SMS_MOST},
-        {"sm-blocks", &device->sm.blocks, 1, 1024},
-        {"sm-threads", &device->sm.threads, 1, 1 << 20},
-        {"sm-registers", &device->sm.registers, 1, 1 << 24},
-        {"sm-shared", &device->sm.shared_memory, 1, 1 << 28},
-        {"depth-stream", &device->depth[SIM_STREAM], 1, 1 << 30},
-        {"depth-graph", &device->depth[SIM_GRAPH], 1, 1 << 30},
-        {"block-shared", &device->sm.reserved_shared_memory, 0, 1 << 20},
-    };
-    memcpy(counts, all, sizeof(all));
-}
 
 bool sim_fail(char wrong[SIM_WRONG], const char *format, ...)
 {
@@ -111,9 +99,7 @@ bool sim_fail(char wrong[SIM_WRONG], const char *format, ...)
 static bool set_value(struct sim_device *device, const char *name, const char *text,
                       char wrong[SIM_WRONG])
 {
-    struct counts counts[COUNTS];
     struct sim_device_value values[SIM_DEVICE_VALUES];
-    counts_of(device, counts);
     sim_device_values(device, values);
     if (strcmp(name, "name") == 0) {
         (void)snprintf(device->name, sizeof(device->name), "%s", text);
@@ -125,14 +111,14 @@ static bool set_value(struct sim_device *device, const char *name, const char *t
     if (end == text || *end != '\0' || errno != 0 || !isfinite(value) || value < 0) {
         return sim_fail(wrong, "the value is not a number of 0 or more");
     }
-    for (size_t i = 0; i < COUNTS; i++) {
+    for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++) {
         if (strcmp(counts[i].name, name) == 0) {
             if (value < counts[i].least || value > counts[i].most || value != floor(value)) {
                 return sim_fail(wrong,
                                 "the value is out of bounds: %s is a whole number from %u to %u",
                                 name, counts[i].least, counts[i].most);
             }
-            *counts[i].value = (unsigned)value;
+            *(unsigned *)((char *)device + counts[i].at) = (unsigned)value;
             return true;
         }
     }

@@ -93,7 +93,11 @@ void sim_print(const struct sim_program *program, const struct sim_result *resul
 
 bool sim_tell_wrong(const struct sim_result *result)
 {
-    print_error("%s", result->wrong);
+    if (result->wrong_line > 0) {
+        print_error("line %u: %s", result->wrong_line, result->wrong);
+    } else {
+        print_error("%s", result->wrong);
+    }
     return false;
 }
 

@@ -20,7 +20,6 @@ enum {
 struct line {
     char *words[WORDS];
     unsigned count, number;
-    size_t end; /* of a graph or repeat: the line that ends it, or the number of lines */
 };
 
 /* A launch that others may have to come after. */
@@ -31,30 +30,27 @@ struct set {
 
 struct stream {
     uint32_t track;
-    struct set last;    /* what its next launch comes after */
-    struct set events;  /* likewise, by events */
-    struct set awaited; /* events that are recorded further down */
-};
-
-struct event {
-    bool recorded;
-    struct set after;    /* what the record came after */
-    struct set awaiting; /* launches that came before the record */
+    struct set last; /* what its next launch comes after */
 };
 
 struct edge {
     uint32_t from, to;
     bool programmatic;
-    unsigned line;
+};
+
+/* A graph or repeat whose end is further down. */
+struct open {
+    size_t line;
+    int64_t left; /* runs of a repeat; 0: a graph */
 };
 
 struct reader {
     struct sim_program *program;
     const char *file;
-    bool failed, gate, in_graph, in_repeat;
+    bool failed, gate;
     double host; /* how far the host has come */
-    size_t lines_run, ordered;
-    struct pdl_names kernel_names, stream_names, event_names; /* by the index of what they name */
+    size_t lines_run;
+    struct pdl_names kernel_names, stream_names; /* by the index of what they name */
     struct {
         struct line *items;
         size_t count, capacity;
@@ -64,18 +60,20 @@ struct reader {
         size_t count, capacity;
     } streams;
     struct {
-        struct event *items;
-        size_t count, capacity;
-    } events;
-    struct {
         struct edge *items;
         size_t count, capacity;
     } edges;
-    struct pdl_names nodes; /* of the graph that is being read */
-    struct set node_launches;
-    uint32_t graph_first; /* its first launch */
-    size_t graph_edges;   /* its first edge */
-    struct stream graph_stream;
+    struct open open[DEPTH];
+    size_t depth;
+    struct { /* that is being read */
+        bool is_open;
+        size_t stream, after; /* its own, and that which it comes after */
+        struct pdl_names nodes;
+        struct set node_launches;
+        uint32_t first;    /* its first launch */
+        size_t first_edge; /* its first edge */
+        struct stream inside;
+    } graph;
 };
 
 __attribute__((format(printf, 3, 4))) static bool fail(struct reader *reader, unsigned line,
@@ -110,7 +108,7 @@ static bool read_kernel(struct reader *reader, const struct line *line)
         return fail(reader, line->number, "there is a kernel '%.60s' already, in line %u",
                     line->words[1], reader->program->kernels.items[index].line);
     }
-    if (reader->in_repeat || reader->in_graph) {
+    if (reader->depth > 0) {
         return fail(reader, line->number, "a kernel is described outside of repeat and graph");
     }
     if (!sim_read_kernel(&reader->program->device, line->words + 1, line->count - 1, &kernel,
@@ -124,7 +122,7 @@ static bool read_kernel(struct reader *reader, const struct line *line)
     return true;
 }
 
-/* ---- streams, events and launches ----------------------------------------------------------------- */
+/* ---- streams and launches ------------------------------------------------------------------------ */
 
 static uint32_t add_track(struct reader *reader, const char *name)
 {
@@ -133,46 +131,24 @@ static uint32_t add_track(struct reader *reader, const char *name)
     return (uint32_t)reader->program->tracks.count - 1;
 }
 
-static struct stream *find_stream(struct reader *reader, const char *name)
+static size_t find_stream(struct reader *reader, const char *name)
 {
     const uint32_t index = name_index(&reader->stream_names, name);
     if (index == reader->streams.count) {
         const struct stream stream = {.track = add_track(reader, name)};
         APPEND(&reader->streams, stream);
     }
-    return &reader->streams.items[index];
-}
-
-static struct event *find_event(struct reader *reader, const char *name)
-{
-    const uint32_t index = name_index(&reader->event_names, name);
-    if (index == reader->events.count) {
-        const struct event event = {.recorded = false};
-        APPEND(&reader->events, event);
-    }
-    return &reader->events.items[index];
-}
-
-/* One launch more that others come after: repeats and graphs multiply them. */
-static bool may_order(struct reader *reader, unsigned line)
-{
-    return ++reader->ordered <= ORDERED_MOST ||
-           fail(reader, line, "launches come after more than %d others", ORDERED_MOST);
+    return index;
 }
 
 static void add_edge(struct reader *reader, uint32_t from, uint32_t to, bool programmatic,
                      unsigned line)
 {
-    const struct edge edge = {from, to, programmatic, line};
-    if (may_order(reader, line)) {
+    const struct edge edge = {from, to, programmatic};
+    if (reader->edges.count < ORDERED_MOST) {
         APPEND(&reader->edges, edge);
-    }
-}
-
-static void add_all(struct reader *reader, struct set *to, const struct set *from, unsigned line)
-{
-    for (size_t i = 0; i < from->count && may_order(reader, line); i++) {
-        APPEND(to, from->items[i]);
+    } else {
+        (void)fail(reader, line, "launches come after more than %d others", ORDERED_MOST);
     }
 }
 
@@ -183,15 +159,6 @@ static void add_edges(struct reader *reader, const struct set *from, uint32_t to
     for (size_t i = 0; i < from->count && !reader->failed; i++) {
         add_edge(reader, from->items[i], to, programmatic, line);
     }
-}
-
-/* The launch has to come after what the stream awaits and nobody has recorded yet. */
-static void await_events(struct reader *reader, struct stream *stream, uint32_t launch)
-{
-    for (size_t i = 0; i < stream->awaited.count; i++) {
-        APPEND(&reader->events.items[stream->awaited.items[i]].awaiting, launch);
-    }
-    stream->awaited.count = 0;
 }
 
 /* A launch after what its stream has come to; false where there are too many. */
@@ -206,93 +173,82 @@ static bool add_launch(struct reader *reader, struct stream *stream, uint32_t ke
     }
     APPEND(&reader->program->launches, launch);
     add_edges(reader, &stream->last, index, overlap, line);
-    add_edges(reader, &stream->events, index, false, line);
-    await_events(reader, stream, index);
-    stream->last.count = stream->events.count = 0;
+    stream->last.count = 0;
     APPEND(&stream->last, index);
     return true;
 }
 
-/* The words after the first `from`: stream=NAME, and overlap where it may stand. */
+/* Of a launch, a graph or an edge: what it comes after beside the work before it. */
+struct options {
+    const char *stream, *after; /* NULL: not given */
+    bool overlap;
+};
+
+/* The words from `from` on. Only outside of graphs there are streams. */
 static bool read_options(struct reader *reader, const struct line *line, unsigned from,
-                         struct stream **stream, bool *overlap)
+                         struct options *options)
 {
-    const char *name = "stream";
+    *options = (struct options){.stream = NULL};
     for (unsigned i = from; i < line->count; i++) {
-        const char *const value = sim_value_of(line->words[i], "stream");
-        if (value != NULL && *value != '\0' && stream != NULL) {
-            name = value;
-        } else if (overlap != NULL && strcmp(line->words[i], "overlap") == 0) {
-            *overlap = true;
+        const char *const stream = kernel_value(line->words[i], "stream");
+        const char *const after = kernel_value(line->words[i], "after");
+        const char *const name = stream != NULL ? stream : after;
+        if (name != NULL && *name != '\0' && !reader->graph.is_open) {
+            *(stream != NULL ? &options->stream : &options->after) = name;
+        } else if (strcmp(line->words[0], "graph") != 0 && strcmp(line->words[i], "overlap") == 0) {
+            options->overlap = true;
         } else {
             return fail(reader, line->number, "'%.60s' does not belong here", line->words[i]);
         }
     }
-    if (stream != NULL) {
-        *stream = find_stream(reader, name);
-    }
     return true;
 }
 
-static bool need_name(struct reader *reader, const struct line *line, const char *what)
+/* The stream of the options, and that which it comes after, as indices: either may be new. */
+static size_t find_streams(struct reader *reader, const struct options *options, size_t *after)
 {
-    return line->count >= 2 || fail(reader, line->number, "%s needs %s", line->words[0], what);
+    const size_t stream = find_stream(reader, options->stream != NULL ? options->stream : "stream");
+    *after = options->after != NULL ? find_stream(reader, options->after) : stream;
+    return stream;
+}
+
+/* A launch comes after what another stream has come to. */
+static void add_after(struct reader *reader, size_t stream, size_t after, uint32_t launch,
+                      unsigned line)
+{
+    if (after != stream) {
+        add_edges(reader, &reader->streams.items[after].last, launch, false, line);
+    }
 }
 
 static bool read_launch(struct reader *reader, const struct line *line)
 {
+    const uint32_t index = (uint32_t)reader->program->launches.count;
+    const struct sim_device *const device = &reader->program->device;
     uint32_t kernel = 0;
-    bool overlap = false;
-    struct stream *stream = &reader->graph_stream;
-    if (!need_name(reader, line, "a kernel") ||
-        !read_options(reader, line, 2, reader->in_graph ? NULL : &stream, &overlap)) {
+    struct options options;
+    size_t after = 0;
+    if (line->count < 2) {
+        return fail(reader, line->number, "launch needs a kernel");
+    }
+    if (!read_options(reader, line, 2, &options)) {
         return false;
     }
     if (!find_kernel(reader, line->words[1], &kernel)) {
         return fail(reader, line->number, "there is no kernel '%.60s'", line->words[1]);
     }
-    if (!add_launch(reader, stream, kernel, overlap, reader->in_graph ? SIM_GRAPH : SIM_STREAM,
+    if (reader->graph.is_open) {
+        return add_launch(reader, &reader->graph.inside, kernel, options.overlap, SIM_GRAPH,
+                          line->number);
+    }
+    const size_t stream = find_streams(reader, &options, &after);
+    if (!add_launch(reader, &reader->streams.items[stream], kernel, options.overlap, SIM_STREAM,
                     line->number)) {
         return false;
     }
-    if (!reader->in_graph) {
-        const struct sim_device *const device = &reader->program->device;
-        reader->host += overlap ? device->host_overlap : device->host_launch;
-        reader->program->launches.items[reader->program->launches.count - 1].enqueued =
-            reader->host + device->submit;
-    }
-    return true;
-}
-
-static bool read_record(struct reader *reader, const struct line *line)
-{
-    struct stream *stream = &reader->graph_stream;
-    if (!need_name(reader, line, "an event") || !read_options(reader, line, 2, &stream, NULL)) {
-        return false;
-    }
-    struct event *const event = find_event(reader, line->words[1]);
-    event->after.count = 0;
-    add_all(reader, &event->after, &stream->last, line->number);
-    for (size_t i = 0; i < event->awaiting.count; i++) {
-        add_edges(reader, &stream->last, event->awaiting.items[i], false, line->number);
-    }
-    event->awaiting.count = 0;
-    event->recorded = true;
-    return true;
-}
-
-/* An event that is recorded further down orders the stream's next launch, too. */
-static bool read_await(struct reader *reader, const struct line *line)
-{
-    struct stream *stream = &reader->graph_stream;
-    if (!need_name(reader, line, "an event") || !read_options(reader, line, 2, &stream, NULL)) {
-        return false;
-    }
-    struct event *const event = find_event(reader, line->words[1]);
-    add_all(reader, &stream->events, &event->after, line->number);
-    if (!event->recorded) {
-        APPEND(&stream->awaited, (uint32_t)(event - reader->events.items));
-    }
+    add_after(reader, stream, after, index, line->number);
+    reader->host += options.overlap ? device->host_overlap : device->host_launch;
+    reader->program->launches.items[index].enqueued = reader->host + device->submit;
     return true;
 }
 
@@ -301,8 +257,8 @@ static bool read_await(struct reader *reader, const struct line *line)
 static bool find_node(const struct reader *reader, const char *name, uint32_t *launch)
 {
     uint32_t index = 0;
-    const bool found = pdl_names_find(&reader->nodes, name, &index);
-    *launch = found ? reader->node_launches.items[index] : *launch;
+    const bool found = pdl_names_find(&reader->graph.nodes, name, &index);
+    *launch = found ? reader->graph.node_launches.items[index] : *launch;
     return found;
 }
 
@@ -318,16 +274,16 @@ static bool read_node(struct reader *reader, const struct line *line)
     if (!find_kernel(reader, line->words[2], &index)) {
         return fail(reader, line->number, "there is no kernel '%.60s'", line->words[2]);
     }
-    (void)name_index(&reader->nodes, line->words[1]);
-    APPEND(&reader->node_launches, (uint32_t)reader->program->launches.count);
-    reader->graph_stream.last.count = 0; /* edges say what it depends on */
-    return add_launch(reader, &reader->graph_stream, index, false, SIM_GRAPH, line->number);
+    (void)name_index(&reader->graph.nodes, line->words[1]);
+    APPEND(&reader->graph.node_launches, (uint32_t)reader->program->launches.count);
+    reader->graph.inside.last.count = 0; /* edges say what it depends on */
+    return add_launch(reader, &reader->graph.inside, index, false, SIM_GRAPH, line->number);
 }
 
 static bool read_edge(struct reader *reader, const struct line *line)
 {
     uint32_t ends[2] = {0, 0};
-    bool overlap = false;
+    struct options options;
     if (line->count < 3) {
         return fail(reader, line->number, "edge needs two nodes");
     }
@@ -336,112 +292,86 @@ static bool read_edge(struct reader *reader, const struct line *line)
             return fail(reader, line->number, "there is no node '%.60s'", line->words[1 + i]);
         }
     }
-    if (!read_options(reader, line, 3, NULL, &overlap)) {
+    if (!read_options(reader, line, 3, &options)) {
         return false;
     }
-    add_edge(reader, ends[0], ends[1], overlap, line->number);
+    add_edge(reader, ends[0], ends[1], options.overlap, line->number);
     return true;
 }
 
 /* Launches of the graph without anything before or after them. */
 static void find_ends(const struct reader *reader, bool first, struct set *ends)
 {
-    const size_t count = reader->program->launches.count - reader->graph_first;
+    const size_t count = reader->program->launches.count - reader->graph.first;
     bool *const inner = allocate(count, sizeof(*inner));
-    for (size_t i = reader->graph_edges; i < reader->edges.count; i++) {
+    for (size_t i = reader->graph.first_edge; i < reader->edges.count; i++) {
         const struct edge *const edge = &reader->edges.items[i];
         const uint32_t launch = first ? edge->to : edge->from;
-        if (launch >= reader->graph_first) {
-            inner[launch - reader->graph_first] = true;
+        if (launch >= reader->graph.first) {
+            inner[launch - reader->graph.first] = true;
         }
     }
     for (size_t i = 0; i < count; i++) {
         if (!inner[i]) {
-            APPEND(ends, (uint32_t)(reader->graph_first + i));
+            APPEND(ends, (uint32_t)(reader->graph.first + i));
         }
     }
     free(inner);
 }
 
+static bool begin_graph(struct reader *reader, const struct line *line)
+{
+    struct options options;
+    size_t after = 0;
+    if (reader->graph.is_open) {
+        return fail(reader, line->number, "a graph in a graph");
+    }
+    if (!read_options(reader, line, 1, &options)) {
+        return false;
+    }
+    reader->graph.stream = find_streams(reader, &options, &after);
+    reader->graph.is_open = true;
+    reader->graph.first = (uint32_t)reader->program->launches.count;
+    reader->graph.first_edge = reader->edges.count;
+    reader->graph.node_launches.count = 0;
+    reader->graph.inside.track = reader->streams.items[reader->graph.stream].track;
+    reader->graph.inside.last.count = 0;
+    pdl_names_free(&reader->graph.nodes);
+    reader->graph.after = after;
+    return true;
+}
+
 /* The graph comes after what is in its stream, and what follows comes after all of it. */
-static void join_graph(struct reader *reader, struct stream *stream, unsigned line)
+static void end_graph(struct reader *reader, unsigned line)
 {
     const struct sim_device *const device = &reader->program->device;
+    struct stream *const stream = &reader->streams.items[reader->graph.stream];
+    const size_t count = reader->program->launches.count - reader->graph.first;
     struct set first = {0};
     struct set last = {0};
     find_ends(reader, true, &first);
     find_ends(reader, false, &last);
+    reader->graph.is_open = false;
     reader->host += device->host_graph;
-    for (size_t i = reader->graph_first; i < reader->program->launches.count; i++) {
+    for (size_t i = 0; i < count; i++) {
         reader->host += device->host_node;
     }
-    for (size_t i = reader->graph_first; i < reader->program->launches.count; i++) {
-        reader->program->launches.items[i].enqueued = reader->host + device->submit;
+    for (size_t i = 0; i < count; i++) {
+        reader->program->launches.items[reader->graph.first + i].enqueued =
+            reader->host + device->submit;
     }
     for (size_t i = 0; i < first.count && !reader->failed; i++) {
-        await_events(reader, stream, first.items[i]);
         add_edges(reader, &stream->last, first.items[i], false, line);
-        add_edges(reader, &stream->events, first.items[i], false, line);
+        add_after(reader, reader->graph.stream, reader->graph.after, first.items[i], line);
     }
     free(first.items);
     if (last.count > 0) {
         free(stream->last.items);
         stream->last = last;
-        stream->events.count = 0;
     }
 }
 
 /* ---- the lines ----------------------------------------------------------------------------------- */
-
-static bool run_lines(struct reader *reader, size_t from, size_t to);
-
-static bool run_repeat(struct reader *reader, size_t from, size_t to)
-{
-    const struct line *const line = &reader->lines.items[from];
-    const bool before = reader->in_repeat;
-    unsigned times = 0;
-    if (line->count != 2) {
-        return fail(reader, line->number, "repeat needs a number");
-    }
-    char wrong[SIM_WRONG];
-    if (!sim_read_count(line->words[1], 1, LAUNCHES_MOST, &times, wrong)) {
-        return fail(reader, line->number, "%s", wrong);
-    }
-    reader->in_repeat = true;
-    for (unsigned i = 0; i < times && to > from + 1; i++) {
-        if (!run_lines(reader, from + 1, to)) {
-            return false;
-        }
-    }
-    reader->in_repeat = before;
-    return true;
-}
-
-static bool run_graph(struct reader *reader, size_t from, size_t to)
-{
-    const struct line *const line = &reader->lines.items[from];
-    struct stream *stream = &reader->graph_stream;
-    if (reader->in_graph) {
-        return fail(reader, line->number, "a graph in a graph");
-    }
-    if (!read_options(reader, line, 1, &stream, NULL)) {
-        return false;
-    }
-    const size_t index = (size_t)(stream - reader->streams.items);
-    reader->in_graph = true;
-    reader->graph_first = (uint32_t)reader->program->launches.count;
-    reader->graph_edges = reader->edges.count;
-    pdl_names_free(&reader->nodes);
-    reader->node_launches.count = 0;
-    reader->graph_stream.track = stream->track;
-    reader->graph_stream.last.count = 0;
-    const bool done = run_lines(reader, from + 1, to);
-    reader->in_graph = false;
-    if (done) {
-        join_graph(reader, &reader->streams.items[index], line->number);
-    }
-    return done;
-}
 
 static bool read_device(struct reader *reader, const struct line *line)
 {
@@ -459,7 +389,7 @@ static bool read_gate(struct reader *reader, const struct line *line)
            fail(reader, line->number, "'%.60s' does not belong here", line->words[1]);
 }
 
-/* One line that is neither repeat nor graph. */
+/* One line that is neither repeat nor graph nor their end. */
 static bool run_line(struct reader *reader, const struct line *line)
 {
     static const struct {
@@ -469,14 +399,13 @@ static bool run_line(struct reader *reader, const struct line *line)
     } words[] = {
         {"device", read_device, false, true}, {"kernel", read_kernel, true, true},
         {"gate", read_gate, false, true},     {"launch", read_launch, true, true},
-        {"record", read_record, false, true}, {"await", read_await, false, true},
         {"node", read_node, true, false},     {"edge", read_edge, true, false},
     };
     for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++) {
         if (strcmp(words[i].word, line->words[0]) == 0) {
-            if (!(reader->in_graph ? words[i].in_graph : words[i].outside)) {
+            if (!(reader->graph.is_open ? words[i].in_graph : words[i].outside)) {
                 return fail(reader, line->number, "'%.60s' belongs %s a graph", line->words[0],
-                            reader->in_graph ? "outside of" : "in");
+                            reader->graph.is_open ? "outside of" : "in");
             }
             return words[i].read(reader, line);
         }
@@ -484,52 +413,66 @@ static bool run_line(struct reader *reader, const struct line *line)
     return fail(reader, line->number, "unknown word '%.60s'", line->words[0]);
 }
 
-static bool run_lines(struct reader *reader, size_t from, size_t to)
+/* A graph, or a repeat with its number of runs. */
+static bool begin(struct reader *reader, size_t index, bool is_repeat)
 {
-    for (size_t i = from; i < to; i++) {
+    const struct line *const line = &reader->lines.items[index];
+    struct open open = {.line = index};
+    char wrong[SIM_WRONG];
+    if (reader->depth == DEPTH) {
+        return fail(reader, line->number, "more than %d of repeat and graph in each other", DEPTH);
+    }
+    if (is_repeat && line->count != 2) {
+        return fail(reader, line->number, "repeat needs a number");
+    }
+    if (is_repeat && !sim_read_count(line->words[1], (struct kernel_limits){1, LAUNCHES_MOST},
+                                     &open.left, wrong)) {
+        return fail(reader, line->number, "%s", wrong);
+    }
+    if (!is_repeat && !begin_graph(reader, line)) {
+        return false;
+    }
+    reader->open[reader->depth++] = open;
+    return true;
+}
+
+/* At the end of a graph or repeat: returns the line after which to go on. */
+static size_t end(struct reader *reader, size_t index)
+{
+    struct open *const open = &reader->open[reader->depth - 1];
+    if (open->left > 1) {
+        open->left--;
+        return open->line;
+    }
+    if (open->left == 0) {
+        end_graph(reader, reader->lines.items[open->line].number);
+    }
+    reader->depth--;
+    return index;
+}
+
+static bool run_lines(struct reader *reader)
+{
+    for (size_t i = 0; i < reader->lines.count && !reader->failed; i++) {
         const struct line *const line = &reader->lines.items[i];
+        const bool is_repeat = strcmp(line->words[0], "repeat") == 0;
         if (++reader->lines_run > LINES_MOST) {
             return fail(reader, line->number, "more than %d lines, each as often as it is repeated",
                         LINES_MOST);
         }
-        const bool repeat = strcmp(line->words[0], "repeat") == 0;
-        if (!repeat && strcmp(line->words[0], "graph") != 0) {
-            if (!run_line(reader, line) || reader->failed) {
-                return false;
-            }
-            continue;
-        }
-        const size_t end = line->end;
-        if (end >= to) {
-            return fail(reader, line->number, "%s without an end", line->words[0]);
-        }
-        if (!(repeat ? run_repeat : run_graph)(reader, i, end) || reader->failed) {
-            return false;
-        }
-        i = end;
-    }
-    return true;
-}
-
-/* Tells each graph and repeat where it ends. */
-static bool find_line_ends(struct reader *reader)
-{
-    size_t open[DEPTH];
-    size_t depth = 0;
-    for (size_t i = 0; i < reader->lines.count; i++) {
-        struct line *const line = &reader->lines.items[i];
-        if (strcmp(line->words[0], "graph") == 0 || strcmp(line->words[0], "repeat") == 0) {
-            if (depth == DEPTH) {
-                return fail(reader, line->number, "more than %d of repeat and graph in each other",
-                            DEPTH);
-            }
-            line->end = reader->lines.count;
-            open[depth++] = i;
-        } else if (depth > 0 && strcmp(line->words[0], "end") == 0) {
-            reader->lines.items[open[--depth]].end = i;
+        if (is_repeat || strcmp(line->words[0], "graph") == 0) {
+            (void)begin(reader, i, is_repeat);
+        } else if (strcmp(line->words[0], "end") == 0 && reader->depth > 0) {
+            i = end(reader, i);
+        } else {
+            (void)run_line(reader, line);
         }
     }
-    return true;
+    if (!reader->failed && reader->depth > 0) {
+        const struct line *const line = &reader->lines.items[reader->open[reader->depth - 1].line];
+        return fail(reader, line->number, "%s without an end", line->words[0]);
+    }
+    return !reader->failed;
 }
 
 static bool split_lines(struct reader *reader, char *text)
@@ -587,93 +530,19 @@ static void add_dependencies(struct reader *reader)
     }
 }
 
-/* What comes directly after each launch, of which all[first[i]] .. all[first[i + 1] - 1] come after launch i. */
-static uint32_t *find_successors(const struct sim_program *program, size_t *first)
-{
-    const size_t count = program->launches.count;
-    uint32_t *const all = allocate(program->dependencies.count, sizeof(*all));
-    for (size_t i = 0; i < program->dependencies.count; i++) {
-        first[program->dependencies.items[i].on + 2]++;
-    }
-    for (size_t i = 0; i < count; i++) {
-        first[i + 2] += first[i + 1];
-    }
-    for (size_t i = 0; i < count; i++) { /* moves first[on + 1] from its begin to its end */
-        const struct sim_launch *const launch = &program->launches.items[i];
-        for (uint32_t j = 0; j < launch->dependencies_count; j++) {
-            const uint32_t on = program->dependencies.items[launch->dependencies + j].on;
-            all[first[on + 1]++] = (uint32_t)i;
-        }
-    }
-    return all;
-}
-
-/* The number of launches that can have their turn; waits_for[i] is 0 for these. */
-static size_t count_turns(const struct sim_program *program, uint32_t *waits_for)
-{
-    const size_t count = program->launches.count;
-    size_t *const first = allocate(count + 2, sizeof(*first));
-    uint32_t *const after = find_successors(program, first);
-    uint32_t *const turns = allocate(count, sizeof(*turns));
-    size_t had = 0;
-    for (size_t i = 0; i < count; i++) {
-        waits_for[i] = program->launches.items[i].dependencies_count;
-        if (waits_for[i] == 0) {
-            turns[had++] = (uint32_t)i;
-        }
-    }
-    for (size_t i = 0; i < had; i++) {
-        for (size_t j = first[turns[i]]; j < first[turns[i] + 1]; j++) {
-            if (--waits_for[after[j]] == 0) {
-                turns[had++] = after[j];
-            }
-        }
-    }
-    free(turns);
-    free(after);
-    free(first);
-    return had;
-}
-
-/* Whether every launch can have its turn: else the last line that orders two that cannot is named. */
-static bool check_cycle(struct reader *reader)
-{
-    const size_t count = reader->program->launches.count;
-    uint32_t *const waits_for = allocate(count, sizeof(*waits_for));
-    if (count_turns(reader->program, waits_for) < count) {
-        unsigned last = 0; /* what closes it */
-        for (size_t i = 0; i < reader->edges.count; i++) {
-            const struct edge *const edge = &reader->edges.items[i];
-            const bool both = waits_for[edge->to] > 0 && waits_for[edge->from] > 0;
-            last = both && edge->line > last ? edge->line : last;
-        }
-        (void)fail(reader, last, "a cycle: this makes a launch wait for itself");
-    }
-    free(waits_for);
-    return !reader->failed;
-}
-
 static void free_reader(struct reader *reader)
 {
     for (size_t i = 0; i < reader->streams.count; i++) {
         free(reader->streams.items[i].last.items);
-        free(reader->streams.items[i].events.items);
-        free(reader->streams.items[i].awaited.items);
     }
-    for (size_t i = 0; i < reader->events.count; i++) {
-        free(reader->events.items[i].after.items);
-        free(reader->events.items[i].awaiting.items);
-    }
-    free(reader->graph_stream.last.items);
     free(reader->streams.items);
-    free(reader->events.items);
     free(reader->edges.items);
-    pdl_names_free(&reader->nodes);
-    free(reader->node_launches.items);
+    free(reader->lines.items);
+    free(reader->graph.inside.last.items);
+    free(reader->graph.node_launches.items);
+    pdl_names_free(&reader->graph.nodes);
     pdl_names_free(&reader->kernel_names);
     pdl_names_free(&reader->stream_names);
-    pdl_names_free(&reader->event_names);
-    free(reader->lines.items);
 }
 
 bool sim_read(struct sim_program *program, const char *text, size_t size, const char *file)
@@ -681,14 +550,10 @@ bool sim_read(struct sim_program *program, const char *text, size_t size, const 
     struct reader reader = {.program = program, .file = file};
     char *const copy = allocate(size + 1, 1);
     memcpy(copy, text, size);
-    bool read = split_lines(&reader, copy) && find_line_ends(&reader) &&
-                run_lines(&reader, 0, reader.lines.count);
+    const bool read = split_lines(&reader, copy) && run_lines(&reader) &&
+                      (program->launches.count > 0 || fail(&reader, 1, "nothing is launched"));
     if (read) {
         add_dependencies(&reader);
-        read = check_cycle(&reader);
-    }
-    if (read && program->launches.count == 0) {
-        read = fail(&reader, 1, "nothing is launched");
     }
     for (size_t i = 0; reader.gate && i < program->launches.count; i++) {
         program->launches.items[i].enqueued = 0;

@@ -3,12 +3,10 @@
 #ifndef PDL_TOOLS_SIM_READ_H
 #define PDL_TOOLS_SIM_READ_H
 
+#include "common/kernel.h"
 #include "sim/sim.h"
 
-/* The value of a word NAME=VALUE, or NULL where it is another one. */
-const char *sim_value_of(const char *word, const char *name);
-
-bool sim_read_count(const char *text, unsigned least, unsigned most, unsigned *count,
+bool sim_read_count(const char *text, struct kernel_limits limits, int64_t *count,
                     char wrong[SIM_WRONG]);
 
 /* A kernel of its words, of which the first is its name and stays the caller's. False where one is wrong, or

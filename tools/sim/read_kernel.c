@@ -3,12 +3,8 @@
 
 #include <errno.h>
 #include <math.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "os/size_text.h"
 
 /* A number with a unit: what follows the number is left in *unit. */
 static bool number(char wrong[SIM_WRONG], const char *text, double *value, const char **unit)
@@ -17,10 +13,8 @@ static bool number(char wrong[SIM_WRONG], const char *text, double *value, const
     errno = 0;
     *value = strtod(text, &end);
     *unit = end;
-    if (end == text || errno != 0 || !isfinite(*value)) {
-        return sim_fail(wrong, "'%.60s' is not a number", text);
-    }
-    return true;
+    return (end != text && errno == 0 && isfinite(*value)) ||
+           sim_fail(wrong, "'%.60s' is not a number", text);
 }
 
 static bool read_time(const struct sim_device *device, const char *text, double *ns,
@@ -48,31 +42,25 @@ static bool read_time(const struct sim_device *device, const char *text, double 
            sim_fail(wrong, "a time is from 0 to " SIM_TIME_TEXT ", not %.60s", text);
 }
 
-bool sim_read_count(const char *text, unsigned least, unsigned most, unsigned *count,
+/* Says that a count is wrong. Always false. */
+static bool fail_count(char wrong[SIM_WRONG], const char *text, struct kernel_limits limits)
+{
+    return sim_fail(wrong, "'%.60s' is not a whole number from %lld to %lld", text,
+                    (long long)limits.least, (long long)limits.most);
+}
+
+bool sim_read_count(const char *text, struct kernel_limits limits, int64_t *count,
                     char wrong[SIM_WRONG])
 {
-    uint64_t value = 0;
-    if (!pdl_size_parse(text, most, &value) || value < least) {
-        return sim_fail(wrong, "'%.60s' is not a whole number from %u to %u", text, least, most);
-    }
-    *count = (unsigned)value;
-    return true;
+    return kernel_number(text, limits, count) || fail_count(wrong, text, limits);
 }
 
 static bool read_share(char wrong[SIM_WRONG], const char *text, double *share)
 {
     const char *unit = NULL;
-    if (!number(wrong, text, share, &unit)) {
-        return false;
-    }
-    return (*unit == '\0' && *share >= 0 && *share <= 1) ||
-           sim_fail(wrong, "'%.60s' is not a number from 0 to 1", text);
-}
-
-const char *sim_value_of(const char *word, const char *name)
-{
-    const size_t length = strlen(name);
-    return strncmp(word, name, length) == 0 && word[length] == '=' ? word + length + 1 : NULL;
+    return number(wrong, text, share, &unit) &&
+           ((*unit == '\0' && *share >= 0 && *share <= 1) ||
+            sim_fail(wrong, "'%.60s' is not a number from 0 to 1", text));
 }
 
 /* ---- kernels ------------------------------------------------------------------------------------- */
@@ -89,92 +77,66 @@ static bool read_trigger(char wrong[SIM_WRONG], const char *text, enum sim_trigg
     return sim_fail(wrong, "trigger is main, start or never, not '%.60s'", text);
 }
 
-/* A word with a value. */
-static bool kernel_value(const struct sim_device *device, const char *word,
-                         struct sim_kernel *kernel, char wrong[SIM_WRONG])
+/* A word of what its blocks do. */
+static bool read_phase(const struct sim_device *device, const char *word, struct sim_kernel *kernel,
+                       char wrong[SIM_WRONG])
 {
     const struct {
         const char *name;
-        double *ns;
-    } times[] = {{"prologue", &kernel->prologue},
-                 {"read", &kernel->read},
-                 {"before", &kernel->before},
-                 {"after", &kernel->after},
-                 {"tail", &kernel->tail}};
-    const struct {
-        const char *name;
-        unsigned *value, least, most;
-    } counts[] = {{"blocks", &kernel->blocks, 1, 1U << 31},
-                  {"threads", &kernel->threads, 1, 1024},
-                  {"registers", &kernel->registers, 0, 255},
-                  {"shared", &kernel->shared, 0, 1U << 28},
-                  {"cluster", &kernel->cluster, 1, 1024}};
-    const char *value = NULL;
-    for (size_t i = 0; i < sizeof(times) / sizeof(*times); i++) {
-        if ((value = sim_value_of(word, times[i].name)) != NULL) {
-            return read_time(device, value, times[i].ns, wrong);
-        }
-    }
-    for (size_t i = 0; i < sizeof(counts) / sizeof(*counts); i++) {
-        if ((value = sim_value_of(word, counts[i].name)) != NULL) {
-            return sim_read_count(value, counts[i].least, counts[i].most, counts[i].value, wrong);
-        }
-    }
-    if ((value = sim_value_of(word, "trigger")) != NULL) {
-        return read_trigger(wrong, value, &kernel->trigger);
-    }
-    if ((value = sim_value_of(word, "issue")) != NULL) {
-        return read_share(wrong, value, &kernel->issue);
-    }
-    if ((value = sim_value_of(word, "issue-prologue")) != NULL) {
-        return read_share(wrong, value, &kernel->issue_prologue);
-    }
-    return sim_fail(wrong, "a kernel has no '%.60s'", word);
-}
-
-static bool kernel_word(const struct sim_device *device, const char *word,
-                        struct sim_kernel *kernel, char wrong[SIM_WRONG])
-{
+        double *value;
+        bool is_share; /* else a time */
+    } values[] = {
+        {"prologue", &kernel->prologue, false},
+        {"read", &kernel->read, false},
+        {"before", &kernel->before, false},
+        {"after", &kernel->after, false},
+        {"tail", &kernel->tail, false},
+        {"issue", &kernel->issue, true},
+        {"issue-prologue", &kernel->issue_prologue, true},
+    };
     const struct {
         const char *name;
         bool *flag, value;
     } flags[] = {
         {"wait", &kernel->waits, true},       {"nowait", &kernel->waits, false},
         {"clocked", &kernel->clocked, true},  {"clocked-prologue", &kernel->clocked_prologue, true},
-        {"nowrites", &kernel->writes, false}, {"noarguments", &kernel->arguments, false}};
+        {"nowrites", &kernel->writes, false}, {"noarguments", &kernel->arguments, false},
+    };
     for (size_t i = 0; i < sizeof(flags) / sizeof(*flags); i++) {
         if (strcmp(word, flags[i].name) == 0) {
             *flags[i].flag = flags[i].value;
             return true;
         }
     }
-    return kernel_value(device, word, kernel, wrong);
+    for (size_t i = 0; i < sizeof(values) / sizeof(*values); i++) {
+        const char *const text = kernel_value(word, values[i].name);
+        if (text != NULL) {
+            return values[i].is_share ? read_share(wrong, text, values[i].value)
+                                      : read_time(device, text, values[i].value, wrong);
+        }
+    }
+    const char *const trigger = kernel_value(word, "trigger");
+    return trigger != NULL ? read_trigger(wrong, trigger, &kernel->trigger)
+                           : sim_fail(wrong, "a kernel has no '%.60s'", word);
 }
 
-/* Clusters are launched whole, so that those which no launch could have are refused. */
-static bool check_cluster(const struct sim_device *device, const struct sim_kernel *kernel,
-                          char wrong[SIM_WRONG])
+static bool read_word(const struct sim_device *device, const char *word,
+                      struct kernel_resources *resources, struct sim_kernel *kernel,
+                      char wrong[SIM_WRONG])
 {
-    enum pdl_resource scarce;
-    if (kernel->cluster <= 1) {
-        return true;
+    const int64_t most = INT64_C(1) << 31; /* blocks */
+    struct kernel_limits limits = {0, 0};
+    const enum kernel_word taken = kernel_take(resources, word, &limits);
+    limits.most = limits.most < most ? limits.most : most;
+    if (taken == KERNEL_WRONG || resources->grid.all > most) {
+        return fail_count(wrong, strchr(word, '=') + 1, limits);
     }
-    if (kernel->blocks % kernel->cluster != 0) {
-        return sim_fail(
-            wrong,
-            "kernel '%.60s' can never run: its clusters of %u blocks do not divide its %u blocks",
-            kernel->name, kernel->cluster, kernel->blocks);
-    }
-    const uint64_t room = (uint64_t)sim_kernel_fits(device, kernel, &scarce) * device->sms;
-    return kernel->cluster <= room ||
-           sim_fail(
-               wrong,
-               "kernel '%.60s' can never run: a cluster has %u blocks, and %s holds %llu of them",
-               kernel->name, kernel->cluster, device->name, (unsigned long long)room);
+    return taken == KERNEL_TAKEN || read_phase(device, word, kernel, wrong);
 }
 
+/* What no launch could have is refused: clusters are launched whole. */
 static bool check_fits(const struct sim_device *device, const struct sim_kernel *kernel,
-                       char wrong[SIM_WRONG])
+                       const struct kernel_resources *resources, char wrong[SIM_WRONG])
 {
     static const char *const names[PDL_RESOURCE_COUNT] = {
         [PDL_RESOURCE_WARPS] = "warps",
@@ -184,27 +146,44 @@ static bool check_fits(const struct sim_device *device, const struct sim_kernel 
     };
     enum pdl_resource scarce = PDL_RESOURCE_BLOCKS;
     struct sim_needs needs;
-    if (sim_kernel_fits(device, kernel, &scarce) > 0) {
-        return true;
-    }
+    const uint64_t room = (uint64_t)sim_kernel_fits(device, kernel, &scarce) * device->sms;
     sim_kernel_needs(device, kernel, &needs);
-    return sim_fail(
-        wrong, "kernel '%.60s' can never run: a block takes %u %s, and an SM of %s has %u",
-        kernel->name, needs.each[scarce], names[scarce], device->name, needs.all[scarce]);
+    if (room == 0) {
+        return sim_fail(
+            wrong, "kernel '%.60s' can never run: a block takes %u %s, and an SM of %s has %u",
+            kernel->name, needs.each[scarce], names[scarce], device->name, needs.all[scarce]);
+    }
+    if (!kernel_clusters_divide(&resources->grid, &resources->cluster)) {
+        return sim_fail(
+            wrong,
+            "kernel '%.60s' can never run: its clusters of %u blocks do not divide its %u blocks",
+            kernel->name, kernel->cluster, kernel->blocks);
+    }
+    return kernel->cluster <= room ||
+           sim_fail(
+               wrong,
+               "kernel '%.60s' can never run: a cluster has %u blocks, and %s holds %llu of them",
+               kernel->name, kernel->cluster, device->name, (unsigned long long)room);
 }
 
 bool sim_read_kernel(const struct sim_device *device, char *const *words, unsigned count,
                      struct sim_kernel *kernel, char wrong[SIM_WRONG])
 {
+    struct kernel_resources resources = {.registers = 0, .shared = 0, .dynamic = 0};
     *kernel =
         (struct sim_kernel){.name = words[0], .waits = true, .arguments = true, .writes = true};
     for (unsigned i = 1; i < count; i++) {
-        if (!kernel_word(device, words[i], kernel, wrong)) {
+        if (!read_word(device, words[i], &resources, kernel, wrong)) {
             return false;
         }
     }
-    if (kernel->blocks == 0 || kernel->threads == 0) {
+    if (resources.grid.axes == 0 || resources.block.axes == 0) {
         return sim_fail(wrong, "kernel '%.60s' needs blocks= and threads=", kernel->name);
     }
-    return check_fits(device, kernel, wrong) && check_cluster(device, kernel, wrong);
+    kernel->blocks = (unsigned)resources.grid.all;
+    kernel->threads = (unsigned)resources.block.all;
+    kernel->cluster = (unsigned)resources.cluster.all;
+    kernel->registers = (unsigned)resources.registers;
+    kernel->shared = (unsigned)(resources.shared + resources.dynamic);
+    return check_fits(device, kernel, &resources, wrong);
 }

@@ -175,6 +175,7 @@ struct sim_result {
     double end;                   /* the last completion */
     uint64_t events;              /* that were processed */
     const char *wrong;            /* why it did not come to its end; NULL where it did */
+    unsigned wrong_line;          /* of the description; 0: none in particular */
 };
 
 /* Runs it. `block` is told of each block at its end, unless it is NULL. False where it does not come to its end;

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bench/gpu.h"
 #include "common/memory.h"
 #include "tune/read.h"
 
@@ -86,19 +87,23 @@ static double random_unit(uint64_t seed, uint64_t at)
     return (double)((bits ^ (bits >> 31)) >> 11) * 0x1p-53;
 }
 
-static bool fill_uniform(const struct reader *reader, const char *where, json_t *given,
-                         struct chain_buffer *buffer)
+static bool fill_uniform(const struct reader *reader, const char *where, const json_t *given,
+                         struct tune_buffer *buffer)
 {
-    static const char *const keys[] = {"type", "low", "high", "seed", NULL};
     const char *name = NULL;
+    const json_t *low = NULL;
+    const json_t *high = NULL;
     int64_t seed = (int64_t)reader->chain->buffers.count + 1;
-    if (!check_keys(reader, where, given, keys) || !get_text(reader, where, given, "type", &name) ||
-        !get_integer(reader, where, given, "seed", 0, INT64_MAX, &seed)) {
+    const struct field fields[] = {
+        {.key = "type", .type = FIELD_TEXT, .to = &name},
+        {.key = "low", .type = FIELD_ANY, .to = &low},
+        {.key = "high", .type = FIELD_ANY, .to = &high},
+        {.key = "seed", .type = FIELD_WHOLE, .to = &seed, .least = 0, .most = INT64_MAX},
+        {.key = NULL}};
+    if (!read_fields(reader, where, given, fields)) {
         return false;
     }
     const struct type *const type = find_type(name);
-    const json_t *const low = json_object_get(given, "low");
-    const json_t *const high = json_object_get(given, "high");
     if (type == NULL) {
         return complain(reader, where,
                         "\"type\" is one of f64, f32, f16, bf16, i64, u64, i32, u32, i8, u8");
@@ -120,81 +125,100 @@ static bool fill_uniform(const struct reader *reader, const char *where, json_t 
 }
 
 static bool fill_from_file(const struct reader *reader, const char *where, const char *path,
-                           struct chain_buffer *buffer)
+                           struct tune_buffer *buffer)
 {
     size_t size = 0;
     unsigned char *const bytes = read_file(reader, where, path, &size);
-    if (bytes == NULL) {
-        return false;
+    if (bytes != NULL && size == buffer->bytes) {
+        memcpy(buffer->fill, bytes, size);
     }
-    if (size != buffer->bytes) {
-        free(bytes);
-        return complain(reader, where, "%s has %zu bytes, and the buffer %zu", path, size,
-                        buffer->bytes);
-    }
-    free(buffer->fill);
-    buffer->fill = bytes;
-    return true;
+    free(bytes);
+    return bytes != NULL &&
+           (size == buffer->bytes || complain(reader, where, "%s has %zu bytes, and the buffer %zu",
+                                              path, size, buffer->bytes));
 }
 
-static bool read_buffer(const struct reader *reader, const char *name, json_t *given)
+static bool read_buffer(const struct reader *reader, const char *name, const json_t *given)
 {
-    static const char *const keys[] = {"bytes", "fill", "uniform", "file", "constant", NULL};
     enum { POISON = 0xff };
-    struct chain_buffer buffer = {0};
     char where[WHERE_SIZE];
     int64_t bytes = 0;
-    int64_t fill = POISON;
+    int64_t byte = POISON;
+    bool constant = false;
     const char *file = NULL;
+    const json_t *fill = NULL;
+    const json_t *uniform = NULL;
+    const struct field fields[] = {{.key = "bytes",
+                                    .type = FIELD_WHOLE,
+                                    .to = &bytes,
+                                    .required = true,
+                                    .least = 1,
+                                    .most = INT64_C(1) << 44},
+                                   {.key = "fill", .type = FIELD_ANY, .to = &fill},
+                                   {.key = "uniform", .type = FIELD_ANY, .to = &uniform},
+                                   {.key = "file", .type = FIELD_TEXT, .to = &file},
+                                   {.key = "constant", .type = FIELD_FLAG, .to = &constant},
+                                   {.key = NULL}};
     (void)snprintf(where, sizeof(where), "buffers.%s", name);
-    if (!check_keys(reader, where, given, keys) ||
-        !get_integer(reader, where, given, "bytes", 1, INT64_C(1) << 44, &bytes) ||
-        !get_integer(reader, where, given, "fill", 0, UINT8_MAX, &fill) ||
-        !get_text(reader, where, given, "file", &file) ||
-        !get_flag(reader, where, given, "constant", &buffer.constant)) {
+    if (!read_fields(reader, where, given, fields) ||
+        (fill != NULL && !read_whole(reader, where, "fill", fill, 0, UINT8_MAX, &byte))) {
         return false;
     }
-    if (bytes == 0) {
-        return complain(reader, where, "\"bytes\" is missing");
+    if ((fill != NULL) + (uniform != NULL) + (file != NULL) > 1) {
+        return complain(reader, where, "\"fill\", \"uniform\" and \"file\" exclude each other");
     }
-    buffer.bytes = (size_t)bytes;
-    buffer.fill = malloc(buffer.bytes);
+    struct tune_buffer buffer = {
+        .bytes = (size_t)bytes, .fill = malloc((size_t)bytes), .constant = constant};
     if (buffer.fill == NULL) {
         return complain(reader, where, "there is no memory for %zu bytes", buffer.bytes);
     }
-    memset(buffer.fill, (int)fill, buffer.bytes);
-    json_t *const uniform = json_object_get(given, "uniform");
-    if ((json_object_get(given, "fill") != NULL) + (uniform != NULL) + (file != NULL) > 1) {
-        free(buffer.fill);
-        return complain(reader, where, "\"fill\", \"uniform\" and \"file\" exclude each other");
-    }
-    if ((uniform != NULL && !fill_uniform(reader, where, uniform, &buffer)) ||
-        (file != NULL && !fill_from_file(reader, where, file, &buffer))) {
-        free(buffer.fill);
-        return false;
-    }
+    memset(buffer.fill, (int)byte, buffer.bytes);
     buffer.name = copy_text(name);
-    APPEND(&reader->chain->buffers, buffer);
-    return true;
+    APPEND(&reader->chain->buffers, buffer); /* which frees it, filled or not */
+    return (uniform == NULL || fill_uniform(reader, where, uniform, &buffer)) &&
+           (file == NULL || fill_from_file(reader, where, file, &buffer));
 }
 
-bool read_buffers(const struct reader *reader, json_t *given)
+/* Takes the device's memory for them. */
+static bool load_buffers(const struct reader *reader)
+{
+    struct tune_chain *const chain = reader->chain;
+    size_t needed = 0;
+    size_t left = 0;
+    size_t total = 0;
+    for (size_t i = 0; i < chain->buffers.count; i++) {
+        const struct tune_buffer *const buffer = &chain->buffers.items[i];
+        needed += buffer->bytes;
+        chain->result_bytes += buffer->constant ? 0 : buffer->bytes;
+    }
+    MUST(cu.cuMemGetInfo(&left, &total));
+    if (needed > left) {
+        return complain(reader, "",
+                        "the buffers take %zu bytes, and %zu of the device's memory are free",
+                        needed, left);
+    }
+    for (size_t i = 0; i < chain->buffers.count; i++) {
+        struct tune_buffer *const buffer = &chain->buffers.items[i];
+        buffer->memory = gpu_alloc(buffer->bytes);
+        gpu_write(buffer->memory, buffer->fill, buffer->bytes);
+    }
+    return chain->result_bytes > 0 ||
+           complain(reader, "buffers",
+                    "all are constant: there is no result that could be checked");
+}
+
+bool read_buffers(const struct reader *reader, const json_t *given)
 {
     const char *name = NULL;
     json_t *value = NULL;
-    bool written = false;
     if (!json_is_object(given)) {
         return complain(reader, "buffers", "an object with a buffer for each name is wanted here");
     }
-    json_object_foreach(given, name, value)
+    json_object_foreach((json_t *)given, name, value)
     {
         if (!read_buffer(reader, name, value)) {
             return false;
         }
     }
-    for (size_t i = 0; i < reader->chain->buffers.count; i++) {
-        written = written || !reader->chain->buffers.items[i].constant;
-    }
-    return written || complain(reader, "buffers",
-                               "all are constant: there is no result that could be checked");
+    return load_buffers(reader);
 }

@@ -15,7 +15,7 @@ static json_t *real_or_null(double value)
     return isfinite(value) ? json_real(value) : json_null();
 }
 
-static json_t *grid_array(const unsigned *grid)
+static json_t *grid_array(const uint32_t grid[3])
 {
     json_t *array = json_new_array();
     for (int i = 0; i < 3; i++) {
@@ -24,11 +24,12 @@ static json_t *grid_array(const unsigned *grid)
     return array;
 }
 
-static json_t *choice_object(const struct tune_choice *choice)
+static json_t *choice_object(const struct tune_kind *kind, size_t index)
 {
+    const struct tune_choice *const choice = &kind->items[index];
     json_t *object = json_new_object();
     json_set(object, "trigger", json_number(choice->trigger));
-    json_set(object, "grid", grid_array(choice->grid));
+    json_set(object, "grid", grid_array(kind->desc.grid));
     if (choice->serial) {
         json_set(object, "overlap", json_boolean(false));
     }
@@ -37,12 +38,13 @@ static json_t *choice_object(const struct tune_choice *choice)
 
 static void add_measured(json_t *object, const struct tune_point *point)
 {
+    static const char *const names[] = {"right", "refused", "wrong", "race"};
     json_t *samples = json_new_array();
     const bool any = point->count > 0;
     for (size_t i = 0; i < point->count; i++) {
         json_add(samples, real_or_null(point->items[i]));
     }
-    json_set(object, "state", json_text(tune_state_names[point->state]));
+    json_set(object, "state", json_text(names[point->state]));
     json_set(object, "why", json_text(point->why));
     json_set(object, "us", any ? real_or_null(point->us) : json_null());
     json_set(object, "ratio", any ? real_or_null(point->ratio) : json_null());
@@ -51,17 +53,17 @@ static void add_measured(json_t *object, const struct tune_point *point)
     json_set(object, "samples", samples);
 }
 
-static json_t *curve_object(const struct tune_job *job, const struct tune_curve *curve)
+static json_t *curve_object(const struct tune_chain *chain, const struct tune_curve *curve)
 {
-    const struct tune_kind *const kind = &job->kinds[curve->kind];
+    const struct tune_kind *const kind = &chain->kinds[curve->kind];
     json_t *object = json_new_object();
     json_t *others = json_new_object();
     json_t *points = json_new_array();
-    for (size_t i = 0; i < job->kind_count; i++) {
-        json_set(others, job->kinds[i].name, choice_object(&job->kinds[i].items[curve->at[i]]));
+    for (size_t i = 0; i < chain->kind_count; i++) {
+        json_set(others, chain->kinds[i].name, choice_object(&chain->kinds[i], curve->at[i]));
     }
     for (size_t i = 0; i < curve->count; i++) {
-        json_t *point = choice_object(&kind->items[curve->items[i].choice]);
+        json_t *point = choice_object(kind, curve->items[i].choice);
         add_measured(point, &curve->items[i]);
         json_add(points, point);
     }
@@ -69,21 +71,20 @@ static json_t *curve_object(const struct tune_job *job, const struct tune_curve 
     json_set(object, "kind", json_text(kind->name));
     json_set(object, "at", others);
     json_set(object, "points", points);
-    json_set(object, "taken", choice_object(&kind->items[curve->taken]));
+    json_set(object, "taken", choice_object(kind, curve->taken));
     return object;
 }
 
-static json_t *kinds_array(const struct tune_job *job, const struct tune_result *result)
+static json_t *kinds_array(const struct tune_chain *chain, const struct tune_result *result)
 {
     json_t *array = json_new_array();
-    for (size_t i = 0; i < job->kind_count; i++) {
-        const struct tune_kind *const kind = &job->kinds[i];
+    for (size_t i = 0; i < chain->kind_count; i++) {
+        const struct tune_kind *const kind = &chain->kinds[i];
         json_t *object = json_new_object();
         json_set(object, "name", json_text(kind->name));
-        json_set(object, "start", choice_object(&kind->items[kind->start]));
+        json_set(object, "start", choice_object(kind, kind->start));
         json_set(object, "chosen",
-                 result->chosen != NULL ? choice_object(&kind->items[result->chosen[i]])
-                                        : json_null());
+                 result->chosen != NULL ? choice_object(kind, result->chosen[i]) : json_null());
         json_add(array, object);
     }
     return array;
@@ -105,28 +106,28 @@ static json_t *finals_object(const struct tune_result *result)
     return object;
 }
 
-void tune_write_json(const struct tune_job *job, const struct tune_result *result, FILE *to)
+void tune_write_json(const struct tune_chain *chain, const struct tune_result *result, FILE *to)
 {
     const unsigned version = pdl_version();
     char *tool =
         format_text("pdltool %u.%u.%u", version / 10000, version / 100 % 100, version % 100);
-    char *excluded = tune_excluded(job, result);
+    char *excluded = tune_excluded(chain, result);
     json_t *root = json_new_object();
     json_t *curves = json_new_array();
     for (size_t i = 0; i < result->count; i++) {
-        json_add(curves, curve_object(job, &result->items[i]));
+        json_add(curves, curve_object(chain, &result->items[i]));
     }
     json_set(root, "version", json_number(1));
     json_set(root, "tool", json_text(tool));
-    json_set(root, "chain", json_text(job->name));
+    json_set(root, "chain", json_text(chain->name));
     json_set(root, "gpu", json_text(gpu.name));
     json_set(root, "driver_version", json_number(gpu.driver_version));
-    json_set(root, "links", json_number((int64_t)job->links));
+    json_set(root, "links", json_number((int64_t)chain->repeat * chain->links.count));
     json_set(root, "replays_per_sample", json_number(result->batch));
     json_set(root, "seconds", real_or_null(result->seconds));
     json_set(root, "sweeps", json_number((int64_t)result->sweeps));
     json_set(root, "configurations", json_number((int64_t)result->tried));
-    json_set(root, "kinds", kinds_array(job, result));
+    json_set(root, "kinds", kinds_array(chain, result));
     json_set(root, "better", json_boolean(result->better));
     json_set(root, "last_comparison", finals_object(result));
     json_set(root, "exclude", json_text(excluded));

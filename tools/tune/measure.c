@@ -11,7 +11,7 @@
 #include "common/memory.h"
 
 struct bench_side {
-    const struct tune_job *job;
+    const struct tune_chain *chain;
     int batch;
     unsigned char *wanted; /* what `batch` replays come to without overlap */
     unsigned char *once;   /* what one comes to */
@@ -20,7 +20,7 @@ struct bench_side {
 
 /* Replays of a chain. */
 struct replays {
-    pdl_chain *chain;
+    pdl_chain *built;
     int count;
 };
 
@@ -28,23 +28,23 @@ static void replay(void *context)
 {
     const struct replays *const replays = context;
     for (int i = 0; i < replays->count; i++) {
-        MUST_PDL(pdl_chain_launch(replays->chain, gpu.stream));
+        MUST_PDL(pdl_chain_launch(replays->built, gpu.stream));
     }
 }
 
 /* us a replay; what was computed is in `to`. */
-static double run(const struct tune_job *job, pdl_chain *chain, int count, unsigned char *to)
+static double run(const struct tune_chain *chain, pdl_chain *built, int count, unsigned char *to)
 {
-    struct replays replays = {chain, count};
-    job->reset(job->self);
+    struct replays replays = {built, count};
+    tune_reset(chain);
     const double us = gpu_time(replay, &replays).device_us / count;
-    job->results(job->self, to);
+    tune_results(chain, to);
     return us;
 }
 
 static bool differs(const struct bench_side *side, const unsigned char *wanted)
 {
-    return memcmp(side->got, wanted, side->job->result_bytes) != 0;
+    return memcmp(side->got, wanted, side->chain->result_bytes) != 0;
 }
 
 static void close_chain(void *self, void *opened)
@@ -58,34 +58,29 @@ static void close_chain(void *self, void *opened)
 static enum tune_state find_cause(const struct bench_side *side, const size_t *choices,
                                   const char *race, char **why)
 {
-    const struct tune_job *const job = side->job;
-    pdl_chain *const chain = job->build(job->self, choices, PDL_OVERLAP_NONE, why);
-    if (chain == NULL) {
+    pdl_chain *const built = tune_build(side->chain, choices, PDL_OVERLAP_NONE, TUNE_PLAIN, why);
+    if (built == NULL) {
         return TUNE_REFUSED;
     }
-    (void)run(job, chain, side->batch, side->got);
-    pdl_chain_destroy(chain);
-    if (differs(side, side->wanted)) {
-        *why = copy_text("its result is wrong, also without overlap");
-        return TUNE_WRONG;
-    }
-    *why = copy_text(race);
-    return TUNE_RACE;
+    (void)run(side->chain, built, side->batch, side->got);
+    pdl_chain_destroy(built);
+    const bool wrong = differs(side, side->wanted);
+    *why = copy_text(wrong ? "its result is wrong, also without overlap" : race);
+    return wrong ? TUNE_WRONG : TUNE_RACE;
 }
 
 /* One replay with faults injected: kernels that keep the rules compute what they compute without. */
 static enum tune_state try_faults(const struct bench_side *side, const size_t *choices, char **why)
 {
-    const struct tune_job *const job = side->job;
-    if (job->build_faulty == NULL) {
+    if (side->chain->kinds[0].items[0].kernels[TUNE_FAULTY] == NULL) { /* no faulty code of any */
         return TUNE_RIGHT;
     }
-    pdl_chain *const chain = job->build_faulty(job->self, choices, why);
-    if (chain == NULL) {
+    pdl_chain *const built = tune_build(side->chain, choices, PDL_OVERLAP_AUTO, TUNE_FAULTY, why);
+    if (built == NULL) {
         return TUNE_REFUSED;
     }
-    (void)run(job, chain, 1, side->got);
-    pdl_chain_destroy(chain);
+    (void)run(side->chain, built, 1, side->got);
+    pdl_chain_destroy(built);
     return differs(side, side->once)
                ? find_cause(side, choices, "with injected faults its result is wrong: a race", why)
                : TUNE_RIGHT;
@@ -99,17 +94,17 @@ static void *open_chain(void *self, const size_t *choices, bool overlap, enum tu
     if (*state != TUNE_RIGHT) {
         return NULL;
     }
-    pdl_chain *const chain = side->job->build(side->job->self, choices,
-                                              overlap ? PDL_OVERLAP_AUTO : PDL_OVERLAP_NONE, why);
-    *state = chain != NULL ? TUNE_RIGHT : TUNE_REFUSED;
-    return chain;
+    pdl_chain *const built = tune_build(
+        side->chain, choices, overlap ? PDL_OVERLAP_AUTO : PDL_OVERLAP_NONE, TUNE_PLAIN, why);
+    *state = built != NULL ? TUNE_RIGHT : TUNE_REFUSED;
+    return built;
 }
 
 static enum tune_state sample_chain(void *self, void *opened, const size_t *choices, double *us,
                                     char **why)
 {
     const struct bench_side *const side = self;
-    *us = run(side->job, opened, side->batch, side->got);
+    *us = run(side->chain, opened, side->batch, side->got);
     if (!differs(side, side->wanted)) {
         return TUNE_RIGHT;
     }
@@ -128,30 +123,27 @@ static bool interrupted(void *self)
     return bench_interrupted != 0;
 }
 
-/* What every configuration must come to: the result without overlap, twice the same. False with the
- * reason. */
+/* What every configuration must come to: the result without overlap, twice the same. A sample is as many replays as
+ * take about 2 ms. False with the reason. */
 static bool find_wanted(struct bench_side *side, char **why)
 {
     enum { MICROSECONDS = 2000, MOST_REPLAYS = 200 };
-    const struct tune_job *const job = side->job;
-    size_t *const start = allocate(job->kind_count, sizeof(*start));
-    for (size_t i = 0; i < job->kind_count; i++) {
-        start[i] = job->kinds[i].start;
+    const struct tune_chain *const chain = side->chain;
+    size_t *const start = allocate(chain->kind_count, sizeof(*start));
+    for (size_t i = 0; i < chain->kind_count; i++) {
+        start[i] = chain->kinds[i].start;
     }
-    pdl_chain *const chain = job->build(job->self, start, PDL_OVERLAP_NONE, why);
+    pdl_chain *const built = tune_build(chain, start, PDL_OVERLAP_NONE, TUNE_PLAIN, why);
     free(start);
-    if (chain == NULL) {
+    if (built == NULL) {
         return false;
     }
-    (void)run(job, chain, 1, side->once); /* loads the kernels */
-    const double us = run(job, chain, 1, side->once);
-    if (side->batch == 0) {
-        const double fit = ceil(MICROSECONDS / us);
-        side->batch = fit < 1 ? 1 : fit > MOST_REPLAYS ? MOST_REPLAYS : (int)fit;
-    }
-    (void)run(job, chain, side->batch, side->wanted);
-    (void)run(job, chain, side->batch, side->got);
-    pdl_chain_destroy(chain);
+    (void)run(chain, built, 1, side->once); /* loads the kernels */
+    const double fit = ceil(MICROSECONDS / run(chain, built, 1, side->once));
+    side->batch = fit < 1 ? 1 : fit > MOST_REPLAYS ? MOST_REPLAYS : (int)fit;
+    (void)run(chain, built, side->batch, side->wanted);
+    (void)run(chain, built, side->batch, side->got);
+    pdl_chain_destroy(built);
     if (differs(side, side->wanted)) {
         *why =
             copy_text("without any overlap the chain computes something else from run to run, and "
@@ -161,14 +153,13 @@ static bool find_wanted(struct bench_side *side, char **why)
     return true;
 }
 
-void tune_measure(const struct tune_job *job, const struct tune_options *options, int batch,
+void tune_measure(const struct tune_chain *chain, const struct tune_options *options,
                   struct tune_result *result)
 {
-    struct bench_side side = {.job = job,
-                              .batch = batch,
-                              .wanted = allocate(job->result_bytes, 1),
-                              .once = allocate(job->result_bytes, 1),
-                              .got = allocate(job->result_bytes, 1)};
+    struct bench_side side = {.chain = chain,
+                              .wanted = allocate(chain->result_bytes, 1),
+                              .once = allocate(chain->result_bytes, 1),
+                              .got = allocate(chain->result_bytes, 1)};
     const struct tune_backend backend = {
         .self = &side,
         .open = open_chain,
@@ -179,12 +170,12 @@ void tune_measure(const struct tune_job *job, const struct tune_options *options
     };
     if (find_wanted(&side, &result->failed)) {
         result->batch = side.batch;
-        tune_search(job, &backend, options, result);
+        tune_search(chain, &backend, options, result);
     }
-    if (job->finish != NULL && result->failed == NULL) {
-        result->failed = job->finish(job->self);
+    if (result->failed == NULL) {
+        result->failed = tune_changed_constant(chain);
         if (result->failed != NULL) {
-            tune_take_back(job, result);
+            tune_take_back(chain, result);
         }
     }
     free(side.wanted);

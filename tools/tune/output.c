@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* What the search found, as text and as CSV. */
+/* What the search found, as text. */
 #include "tune/tune.h"
 
-#include <inttypes.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,15 +9,9 @@
 #include "common/memory.h"
 #include "common/print.h"
 
-char *tune_trigger_name(int trigger)
+static char *trigger_text(int trigger)
 {
     return trigger < 0 ? copy_text("none") : format_text("%d", trigger);
-}
-
-char *tune_grid_name(const unsigned *grid)
-{
-    return grid[1] == 1 && grid[2] == 1 ? format_text("%u", grid[0])
-                                        : format_text("%ux%ux%u", grid[0], grid[1], grid[2]);
 }
 
 static char *time_text(const struct tune_point *point)
@@ -34,13 +26,13 @@ static char *ratio_text(const struct tune_point *point)
                : copy_text("-");
 }
 
-void tune_print_head(const struct tune_job *job, FILE *to)
+void tune_print_head(const struct tune_chain *chain, FILE *to)
 {
-    char *links = format_count(job->links, "link", "links");
-    char *kinds = format_count(job->kind_count, "kind", "kinds");
-    char *results = format_count(job->result_bytes, "byte", "bytes");
+    char *links = format_count(chain->repeat * chain->links.count, "link", "links");
+    char *kinds = format_count(chain->kind_count, "kind", "kinds");
+    char *results = format_count(chain->result_bytes, "byte", "bytes");
     print_line(to, "%s on %s: a chain of %s of %s, %s of results compared after each sample",
-               job->name, gpu.name, links, kinds, results);
+               chain->name, gpu.name, links, kinds, results);
     (void)fflush(to);
     free(links);
     free(kinds);
@@ -58,39 +50,28 @@ static const char *mark(const struct tune_curve *curve, const struct tune_point 
     return "";
 }
 
-/* The two columns of a choice. */
-static void add_choice(struct table *table, const struct tune_choice *choice)
-{
-    table_add(table, tune_trigger_name(choice->trigger));
-    table_add(table, tune_grid_name(choice->grid));
-}
-
 /* What the choice was, and is now if that is in no column. */
 static char *change_text(const struct tune_choice *was, const struct tune_choice *choice)
 {
     if (choice == was) {
         return copy_text("unchanged");
     }
-    char *trigger = tune_trigger_name(was->trigger);
-    char *grid = tune_grid_name(was->grid);
-    char *text = format_text("%swas trigger %s, grid %s", choice->serial ? "no overlap; " : "",
-                             trigger, grid);
+    char *trigger = trigger_text(was->trigger);
+    char *text = format_text("%swas trigger %s", choice->serial ? "no overlap; " : "", trigger);
     free(trigger);
-    free(grid);
     return text;
 }
 
-void tune_print_curve(const struct tune_job *job, const struct tune_curve *curve, FILE *to)
+void tune_print_curve(const struct tune_chain *chain, const struct tune_curve *curve, FILE *to)
 {
-    static const char *const headings[] = {"", "trigger", "grid", "µs", "ratio to before (95 %)",
-                                           ""};
-    struct table table = {.headings = headings, .right = "lrrrrl"};
-    const struct tune_kind *const kind = &job->kinds[curve->kind];
+    static const char *const headings[] = {"", "trigger", "µs", "ratio to before (95 %)", ""};
+    struct table table = {.headings = headings, .right = "lrrrl"};
+    const struct tune_kind *const kind = &chain->kinds[curve->kind];
     for (size_t i = 0; i < curve->count; i++) {
         const struct tune_point *const point = &curve->items[i];
         const struct tune_choice *const choice = &kind->items[point->choice];
         table_add(&table, copy_text(""));
-        add_choice(&table, choice);
+        table_add(&table, trigger_text(choice->trigger));
         table_add(&table, time_text(point));
         table_add(&table, ratio_text(point));
         table_add(&table,
@@ -103,17 +84,18 @@ void tune_print_curve(const struct tune_job *job, const struct tune_curve *curve
     (void)fflush(to);
 }
 
-static void print_choices(const struct tune_job *job, const struct tune_result *result, FILE *to)
+static void print_choices(const struct tune_chain *chain, const struct tune_result *result,
+                          FILE *to)
 {
-    static const char *const headings[] = {"", "kind", "trigger", "grid", ""};
-    struct table table = {.headings = headings, .right = "llrrl"};
-    for (size_t i = 0; i < job->kind_count; i++) {
-        const struct tune_kind *const kind = &job->kinds[i];
+    static const char *const headings[] = {"", "kind", "trigger", ""};
+    struct table table = {.headings = headings, .right = "llrl"};
+    for (size_t i = 0; i < chain->kind_count; i++) {
+        const struct tune_kind *const kind = &chain->kinds[i];
         const struct tune_choice *const choice = &kind->items[result->chosen[i]];
         const struct tune_choice *const was = &kind->items[kind->start];
         table_add(&table, copy_text(""));
         table_add(&table, copy_text(kind->name));
-        add_choice(&table, choice);
+        table_add(&table, trigger_text(choice->trigger));
         table_add(&table, change_text(was, choice));
     }
     table_print(&table, to);
@@ -123,12 +105,13 @@ static void print_choices(const struct tune_job *job, const struct tune_result *
 static void print_finals(const struct tune_result *result, FILE *to)
 {
     static const char *const headings[] = {"", "", "µs per replay", "ratio to start (95 %)", ""};
+    static const char *const names[TUNE_FINALS] = {"no overlap", "start", "chosen"};
     struct table table = {.headings = headings, .right = "llrrl"};
     for (size_t i = 0; i < TUNE_FINALS; i++) {
         const struct tune_point *const point = &result->finals[i];
         if (point->count > 0 || point->why != NULL) {
             table_add(&table, copy_text(""));
-            table_add(&table, copy_text(tune_final_names[i]));
+            table_add(&table, copy_text(names[i]));
             table_add(&table, time_text(point));
             table_add(&table, ratio_text(point));
             table_add(&table, copy_text(point->why != NULL ? point->why : ""));
@@ -149,8 +132,7 @@ static const struct tune_point *find_serial(const struct tune_curve *curve,
     for (size_t i = 0; i < curve->count && !wanted->serial && point->state == TUNE_RIGHT; i++) {
         const struct tune_point *const other = &curve->items[i];
         const struct tune_choice *const choice = &kind->items[other->choice];
-        if (choice->serial && other->state == TUNE_RIGHT && choice->trigger == wanted->trigger &&
-            memcmp(choice->grid, wanted->grid, sizeof(wanted->grid)) == 0) {
+        if (choice->serial && other->state == TUNE_RIGHT && choice->trigger == wanted->trigger) {
             return other;
         }
     }
@@ -158,13 +140,13 @@ static const struct tune_point *find_serial(const struct tune_curve *curve,
 }
 
 /* Whether overlap cost more than the noise in every choice that was measured with and without. */
-static bool is_slower(const struct tune_job *job, const struct tune_result *result,
+static bool is_slower(const struct tune_chain *chain, const struct tune_result *result,
                       const char *kernel)
 {
     bool slower = false;
     for (size_t i = 0; i < result->count; i++) {
         const struct tune_curve *const curve = &result->items[i];
-        const struct tune_kind *const kind = &job->kinds[curve->kind];
+        const struct tune_kind *const kind = &chain->kinds[curve->kind];
         for (size_t j = 0; j < curve->count && strcmp(kind->kernel, kernel) == 0; j++) {
             const struct tune_point *const point = &curve->items[j];
             const struct tune_point *const serial = find_serial(curve, kind, point);
@@ -185,16 +167,16 @@ static bool is_plain(const char *kernel)
     return kernel[strspn(kernel, characters)] == '\0';
 }
 
-char *tune_excluded(const struct tune_job *job, const struct tune_result *result)
+char *tune_excluded(const struct tune_chain *chain, const struct tune_result *result)
 {
     char *names = NULL;
-    for (size_t i = 0; i < job->kind_count && result->failed == NULL; i++) {
-        const char *const kernel = job->kinds[i].kernel;
+    for (size_t i = 0; i < chain->kind_count && result->failed == NULL; i++) {
+        const char *const kernel = chain->kinds[i].kernel;
         size_t first = 0;
-        while (strcmp(job->kinds[first].kernel, kernel) != 0) {
+        while (strcmp(chain->kinds[first].kernel, kernel) != 0) {
             first++;
         }
-        if (first == i && is_plain(kernel) && is_slower(job, result, kernel)) {
+        if (first == i && is_plain(kernel) && is_slower(chain, result, kernel)) {
             char *const more =
                 format_text("%s%s%s", names != NULL ? names : "", names != NULL ? ":" : "", kernel);
             free(names);
@@ -228,7 +210,7 @@ static const char *verdict(const struct tune_result *result)
     return result->finals[TUNE_START].count > 0 ? "kept" : "the best so far";
 }
 
-void tune_print_result(const struct tune_job *job, const struct tune_result *result, FILE *to)
+void tune_print_result(const struct tune_chain *chain, const struct tune_result *result, FILE *to)
 {
     static const char *const said[] = {"", "could not be built", "wrong result", "raced"};
     if (result->chosen != NULL) {
@@ -240,7 +222,7 @@ void tune_print_result(const struct tune_job *job, const struct tune_result *res
                    result->ended_early != NULL ? result->ended_early : "",
                    result->failed == NULL ? ":" : "");
         if (result->failed == NULL) { /* else the times are of something else */
-            print_choices(job, result, to);
+            print_choices(chain, result, to);
             print_finals(result, to);
         }
         free(tried);
@@ -259,81 +241,10 @@ void tune_print_result(const struct tune_job *job, const struct tune_result *res
     } else if (!result->better && result->ended_early == NULL) {
         (void)fputs("nothing is faster than the start by more than the noise\n", to);
     }
-    char *const excluded = tune_excluded(job, result);
+    char *const excluded = tune_excluded(chain, result);
     if (excluded != NULL) {
         (void)fprintf(to, "PDL_OVERLAP_EXCLUDE=%s\n", excluded); /* whole, however long */
         free(excluded);
     }
     (void)fflush(to);
-}
-
-/* ---- CSV --------------------------------------------------------------------------------------- */
-
-/* A name in quotes if it needs them. */
-static void write_name(const char *name, FILE *to)
-{
-    if (strpbrk(name, ",\"\n") == NULL) {
-        (void)fputs(name, to);
-        return;
-    }
-    (void)fputc('"', to);
-    for (; *name != '\0'; name++) {
-        if (*name == '"') {
-            (void)fputc('"', to);
-        }
-        (void)fputc(*name, to);
-    }
-    (void)fputc('"', to);
-}
-
-/* Nothing where there is no number. */
-static void write_number(double value, FILE *to)
-{
-    if (isfinite(value)) {
-        (void)fprintf(to, "%.6g", value);
-    }
-    (void)fputc(',', to);
-}
-
-static void write_point(const struct tune_point *point, FILE *to)
-{
-    const double nothing = NAN;
-    const bool any = point->count > 0;
-    write_number(any ? point->us : nothing, to);
-    write_number(any ? point->p25 : nothing, to);
-    write_number(any ? point->p75 : nothing, to);
-    write_number(any ? point->ratio : nothing, to);
-    write_number(any ? point->low : nothing, to);
-    write_number(any ? point->high : nothing, to);
-    (void)fprintf(to, "%zu,%s", point->count, tune_state_names[point->state]);
-}
-
-void tune_write_csv(const struct tune_job *job, const struct tune_result *result, FILE *to)
-{
-    (void)fputs("sweep,kind,trigger,grid,overlap,us,p25,p75,ratio,ratio_low,ratio_high,samples,"
-                "state,taken\n",
-                to);
-    for (size_t i = 0; i < result->count; i++) {
-        const struct tune_curve *const curve = &result->items[i];
-        const struct tune_kind *const kind = &job->kinds[curve->kind];
-        for (size_t j = 0; j < curve->count; j++) {
-            const struct tune_point *const point = &curve->items[j];
-            const struct tune_choice *const choice = &kind->items[point->choice];
-            char *grid = tune_grid_name(choice->grid);
-            (void)fprintf(to, "%zu,", curve->sweep + 1);
-            write_name(kind->name, to);
-            (void)fprintf(to, ",%d,%s,%d,", choice->trigger, grid, !kind->never && !choice->serial);
-            write_point(point, to);
-            (void)fprintf(to, ",%d\n", point->choice == curve->taken);
-            free(grid);
-        }
-    }
-    for (size_t i = 0; i < TUNE_FINALS; i++) {
-        const struct tune_point *const point = &result->finals[i];
-        if (point->count > 0) {
-            (void)fprintf(to, "last,%s,,,,", tune_final_names[i]);
-            write_point(point, to);
-            (void)fprintf(to, ",%d\n", i == (result->better ? TUNE_CHOSEN : TUNE_START));
-        }
-    }
 }

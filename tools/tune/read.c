@@ -21,30 +21,8 @@ bool complain(const struct reader *reader, const char *where, const char *format
     return false;
 }
 
-/* A key that means nothing is a mistake, most likely in its spelling. */
-bool check_keys(const struct reader *reader, const char *where, json_t *object,
-                const char *const *known)
-{
-    const char *key = NULL;
-    json_t *value = NULL;
-    if (!json_is_object(object)) {
-        return complain(reader, where, "an object is wanted here");
-    }
-    json_object_foreach(object, key, value)
-    {
-        size_t i = 0;
-        while (known[i] != NULL && strcmp(known[i], key) != 0) {
-            i++;
-        }
-        if (known[i] == NULL) {
-            return complain(reader, where, "there is no key \"%s\"", key);
-        }
-    }
-    return true;
-}
-
-bool read_integer(const struct reader *reader, const char *where, const char *key,
-                  const json_t *value, int64_t least, int64_t most, int64_t *to)
+bool read_whole(const struct reader *reader, const char *where, const char *key,
+                const json_t *value, int64_t least, int64_t most, int64_t *to)
 {
     if (!json_is_integer(value) || json_integer_value(value) < least ||
         json_integer_value(value) > most) {
@@ -55,51 +33,50 @@ bool read_integer(const struct reader *reader, const char *where, const char *ke
     return true;
 }
 
-bool get_integer(const struct reader *reader, const char *where, const json_t *object,
-                 const char *key, int64_t least, int64_t most, int64_t *to)
+static bool read_field(const struct reader *reader, const char *where, const struct field *field,
+                       const json_t *value)
 {
-    const json_t *const value = json_object_get(object, key);
-    return value == NULL || read_integer(reader, where, key, value, least, most, to);
+    switch (field->type) {
+    case FIELD_WHOLE:
+        return read_whole(reader, where, field->key, value, field->least, field->most, field->to);
+    case FIELD_FLAG:
+        *(bool *)field->to = json_is_true(value);
+        return json_is_boolean(value) ||
+               complain(reader, where, "\"%s\" is true or false", field->key);
+    case FIELD_TEXT:
+        *(const char **)field->to = json_string_value(value);
+        return json_is_string(value) || complain(reader, where, "\"%s\" is a string", field->key);
+    default:
+        *(const json_t **)field->to = value;
+        return true;
+    }
 }
 
-bool get_flag(const struct reader *reader, const char *where, const json_t *object, const char *key,
-              bool *to)
+bool read_fields(const struct reader *reader, const char *where, const json_t *object,
+                 const struct field *fields)
 {
-    const json_t *const value = json_object_get(object, key);
-    if (value != NULL && !json_is_boolean(value)) {
-        return complain(reader, where, "\"%s\" is true or false", key);
+    const char *key = NULL;
+    json_t *value = NULL;
+    if (!json_is_object(object)) {
+        return complain(reader, where, "an object is wanted here");
     }
-    *to = value != NULL ? json_is_true(value) : *to;
-    return true;
-}
-
-bool get_text(const struct reader *reader, const char *where, const json_t *object, const char *key,
-              const char **to)
-{
-    const json_t *const value = json_object_get(object, key);
-    if (value != NULL && !json_is_string(value)) {
-        return complain(reader, where, "\"%s\" is a string", key);
+    json_object_foreach((json_t *)object, key, value)
+    {
+        const struct field *field = fields;
+        while (field->key != NULL && strcmp(field->key, key) != 0) {
+            field++;
+        }
+        if (field->key == NULL) {
+            return complain(reader, where, "there is no key \"%s\"", key);
+        }
     }
-    *to = value != NULL ? json_string_value(value) : *to;
-    return true;
-}
-
-bool read_shape(const struct reader *reader, const char *where, const char *key,
-                const json_t *value, unsigned *to)
-{
-    const size_t count = json_is_array(value) ? json_array_size(value) : 1;
-    to[0] = to[1] = to[2] = 1;
-    if (count < 1 || count > 3) {
-        return complain(reader, where, "\"%s\" has one to three numbers", key);
-    }
-    for (size_t i = 0; i < count; i++) {
-        int64_t number = 0;
-        if (!read_integer(reader, where, key,
-                          json_is_array(value) ? json_array_get(value, i) : value, 1, INT32_MAX,
-                          &number)) {
+    for (const struct field *field = fields; field->key != NULL; field++) {
+        value = json_object_get(object, field->key);
+        if (value != NULL
+                ? !read_field(reader, where, field, value)
+                : field->required && !complain(reader, where, "\"%s\" is missing", field->key)) {
             return false;
         }
-        to[i] = (unsigned)number;
     }
     return true;
 }

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* pdltool tune: the best places of the triggers and the best grids for a chain of kernels. */
+/* pdltool tune: the best places of the triggers for a chain of kernels. */
 #include "tune/tune.h"
 
 #include <getopt.h>
 #include <limits.h>
-#include <math.h>
 #include <stdlib.h>
 
 #include "bench/bench.h"
@@ -16,58 +15,36 @@
 #include "common/print.h"
 #include "common/sinks.h"
 
-enum { CSV, JSON, SINKS };
-
-struct command {
-    int device, batch;
-    const char *file;
-    struct tune_options options;
-};
-
 /* What exit() needs: a call that must succeed may end the program. */
 static struct {
-    struct tune_job job;
+    struct tune_chain chain;
     struct tune_result result;
     FILE *text; /* where the search is told */
-    bool running;
 } session;
-
-static void write_csv(FILE *to)
-{
-    tune_write_csv(&session.job, &session.result, to);
-}
 
 static void write_json(FILE *to)
 {
-    tune_write_json(&session.job, &session.result, to);
+    tune_write_json(&session.chain, &session.result, to);
 }
 
-static struct sink sinks[SINKS] = {
-    [CSV] = {"csv", write_csv, NULL, NULL, NULL},
-    [JSON] = {"json", write_json, NULL, NULL, NULL},
-};
+static struct sink json = {"json", write_json, NULL, NULL, NULL};
 
 static void usage(void)
 {
     (void)fputs("usage: pdltool tune CHAIN.json [OPTION...]\n"
                 "\n"
-                "Searches for the fastest trigger positions (PDL_TRIGGER_POINT) and grid sizes of\n"
-                "the chain of kernels that a JSON file describes. Every result is compared bit by\n"
-                "bit with that of the chain without overlap; configurations that differ are\n"
-                "discarded.\n"
+                "Searches for the fastest trigger positions (PDL_TRIGGER_POINT) of the chain of\n"
+                "kernels that a JSON file describes. Every result is compared bit by bit with\n"
+                "that of the chain without overlap; configurations that differ are discarded.\n"
                 "\n"
                 "  -d, --device N        device number (default: 0)\n"
                 "      --rounds N        samples per configuration (default: 15)\n"
-                "      --batch N         replays per sample (default: what takes 2 ms)\n"
-                "      --restarts N      searches from random neighbours after the first\n"
-                "                        (default: 3)\n"
-                "      --gain PERCENT    smallest gain that counts (default: 0.2)\n"
                 "      --budget SECONDS  time limit of the search (default: 300)\n"
-                "      --csv FILE        write one line per configuration; - is standard output\n"
-                "      --json FILE       write everything, with all samples\n"
+                "      --json FILE       write everything, with all samples; - is standard\n"
+                "                        output\n"
                 "\n"
                 "Examples:\n"
-                "  pdltool tune chain.json --csv curves.csv\n"
+                "  pdltool tune chain.json\n"
                 "  pdltool tune chain.json --budget 60 --json -\n"
                 "\n"
                 "Exit status: 0; 1 if the chain computes a wrong result as given; 2 if it could\n"
@@ -78,170 +55,109 @@ static void usage(void)
 
 /* ---- the options -------------------------------------------------------------------------------- */
 
-static bool parse_real(const char *name, const char *text, double most, double *number)
+static bool parse_budget(const char *text, double *seconds)
 {
+    enum { MOST = 1000000000 };
     char *end = NULL;
     const double value = strtod(text, &end);
-    if (end == text || *end != '\0' || !(value >= 0) || value > most) {
-        print_error("--%s takes a number from 0 to %g, not '%s'", name, most, text);
+    if (end == text || *end != '\0' || !(value >= 0) || value > MOST) {
+        print_error("--budget takes a number from 0 to 1e+09, not '%s'", text);
         return false;
     }
-    *number = value;
+    *seconds = value;
     return true;
 }
 
-enum {
-    OPTION_RESTARTS = 256,
-    OPTION_ROUNDS,
-    OPTION_BATCH,
-    OPTION_GAIN,
-    OPTION_BUDGET,
-    OPTION_CSV,
-    OPTION_JSON
-};
-
-static bool take_sink(int which)
-{
-    if (which == JSON && tune_write_json == NULL) {
-        return lacks_json("json");
-    }
-    sinks[which].path = optarg;
-    return true;
-}
+enum { OPTION_ROUNDS = 256, OPTION_BUDGET, OPTION_JSON };
 
 /* False where the option makes no sense. */
-static bool take_option(struct command *command, int option)
+static bool take_option(int option, int *device, struct tune_options *options)
 {
     switch (option) {
     case 'd':
-        return parse_count("device", optarg, 0, INT_MAX, &command->device);
+        return parse_count("device", optarg, 0, INT_MAX, device);
     case OPTION_ROUNDS:
-        return parse_count("rounds", optarg, 3, 100000, &command->options.rounds);
-    case OPTION_RESTARTS:
-        return parse_count("restarts", optarg, 0, 1000000, &command->options.restarts);
-    case OPTION_BATCH:
-        return parse_count("batch", optarg, 1, gpu_queue_limit, &command->batch);
-    case OPTION_GAIN:
-        if (!parse_real("gain", optarg, 100, &command->options.gain)) {
-            return false;
-        }
-        command->options.gain /= 100;
-        return true;
+        return parse_count("rounds", optarg, 3, 100000, &options->rounds);
     case OPTION_BUDGET:
-        return parse_real("budget", optarg, 1e9, &command->options.budget);
-    case OPTION_CSV:
-        return take_sink(CSV);
+        return parse_budget(optarg, &options->budget);
     case OPTION_JSON:
-        return take_sink(JSON);
+        json.path = optarg;
+        return tune_write_json != NULL || lacks_json("json");
     default:
         return false;
     }
 }
 
-/* ---- the outputs -------------------------------------------------------------------------------- */
-
-static void drop_sinks(void)
-{
-    sinks_drop(sinks, SINKS);
-}
-
-static bool open_sinks(void)
-{
-    session.text = sinks_take_stdout(sinks, SINKS) ? stderr : stdout;
-    (void)atexit(drop_sinks);
-    return sinks_open(sinks, SINKS);
-}
-
-static bool write_sinks(void)
-{
-    return sinks_write(sinks, SINKS);
-}
-
-/* At exit(): where a call fails that must not, the program ends. */
-static void write_what_there_is(void)
-{
-    if (session.running) {
-        session.running = false;
-        if (session.result.ended_early == NULL) {
-            session.result.ended_early = copy_text("a call failed");
-        }
-        (void)write_sinks();
-    }
-}
-
-static void report(const struct tune_job *job, const struct tune_result *result,
-                   const struct tune_curve *curve)
-{
-    (void)result;
-    if (curve != NULL) {
-        tune_print_curve(job, curve, session.text);
-    }
-}
-
 /* ---- the command -------------------------------------------------------------------------------- */
 
-static int run(const struct command *command)
+static void drop_json(void)
+{
+    sinks_drop(&json, 1);
+}
+
+static void report(const struct tune_chain *chain, const struct tune_curve *curve)
+{
+    tune_print_curve(chain, curve, session.text);
+}
+
+/* The exit code of a search that came to its end. */
+static int search(const struct tune_options *options)
+{
+    tune_print_head(&session.chain, session.text);
+    tune_measure(&session.chain, options, &session.result);
+    tune_print_result(&session.chain, &session.result, session.text);
+    const bool written = sinks_write(&json, 1);
+    const bool failed = session.result.failed != NULL;
+    tune_result_free(&session.result);
+    return !written                 ? EXIT_USAGE
+           : bench_interrupted != 0 ? 128 + (int)bench_interrupted
+           : failed                 ? EXIT_FINDING
+                                    : EXIT_DONE;
+}
+
+static int run(int device, const char *file, const struct tune_options *options)
 {
     char why[1024];
-    if (!open_sinks()) {
+    int code = EXIT_USAGE;
+    session.text = sinks_take_stdout(&json, 1) ? stderr : stdout;
+    (void)atexit(drop_json);
+    if (!sinks_open(&json, 1)) {
         return EXIT_USAGE;
     }
-    if (!gpu_open(command->device, why, sizeof(why))) {
+    if (!gpu_open(device, why, sizeof(why))) {
         print_error("%s", why);
         return EXIT_USAGE;
     }
     run_catch_signals();
-    if (tune_file_job == NULL) {
+    if (tune_read == NULL) {
         print_error("a chain in JSON needs a pdltool that was built with the library jansson");
+    } else if (tune_read(&session.chain, file)) {
+        code = search(options);
     }
-    if (tune_file_job == NULL || !tune_file_job(&session.job, command->file)) {
-        tune_job_free(&session.job);
-        gpu_close();
-        return EXIT_USAGE;
-    }
-    tune_print_head(&session.job, session.text);
-    session.running = true;
-    (void)atexit(write_what_there_is);
-    tune_measure(&session.job, &command->options, command->batch, &session.result);
-    tune_print_result(&session.job, &session.result, session.text);
-    session.running = false;
-    const bool written = write_sinks();
-    const bool failed = session.result.failed != NULL;
-    tune_result_free(&session.result);
-    tune_job_free(&session.job);
+    tune_chain_free(&session.chain);
     gpu_close();
-    if (!written) {
-        return EXIT_USAGE;
-    }
-    return bench_interrupted != 0 ? 128 + (int)bench_interrupted
-           : failed               ? EXIT_FINDING
-                                  : EXIT_DONE;
+    return code;
 }
 
 int command_tune(int argc, char **argv)
 {
     static const struct option options[] = {
         {"device", required_argument, NULL, 'd'},
-        {"restarts", required_argument, NULL, OPTION_RESTARTS},
         {"rounds", required_argument, NULL, OPTION_ROUNDS},
-        {"batch", required_argument, NULL, OPTION_BATCH},
-        {"gain", required_argument, NULL, OPTION_GAIN},
         {"budget", required_argument, NULL, OPTION_BUDGET},
-        {"csv", required_argument, NULL, OPTION_CSV},
         {"json", required_argument, NULL, OPTION_JSON},
         {"help", no_argument, NULL, 'h'},
         {NULL, 0, NULL, 0},
     };
-    struct command command = {
-        .options = {.rounds = 15, .budget = 300, .gain = 0.002, .restarts = 3, .report = report},
-    };
+    struct tune_options chosen = {.rounds = 15, .budget = 300, .report = report};
+    int device = 0;
     int option;
     while ((option = next_option(argc, argv, "d:h", options)) != -1) {
         if (option == 'h') {
             usage();
             return EXIT_DONE;
         }
-        if (!take_option(&command, option)) {
+        if (!take_option(option, &device, &chosen)) {
             return EXIT_USAGE;
         }
     }
@@ -249,6 +165,5 @@ int command_tune(int argc, char **argv)
         print_misuse(argc == optind ? "no chain to tune" : "one chain at a time");
         return EXIT_USAGE;
     }
-    command.file = argv[optind];
-    return run(&command);
+    return run(device, argv[optind], &chosen);
 }

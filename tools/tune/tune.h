@@ -7,75 +7,81 @@
 #include <stddef.h>
 #include <stdio.h>
 
+#include <cuda.h>
 #include <pdl/chain.h>
 
 #include "common/optional.h"
 
-/* ---- what there is to choose ------------------------------------------------------------------ */
+/* ---- a chain that a file describes ---------------------------------------------------------------- */
 
-/* The launch and the code of all links of a kind. */
+/* The code of a kernel: plain, and with faults injected (PDL_FAULT_INJECT), so that a race that would show once in
+ * thousands of replays shows in each. */
+enum { TUNE_PLAIN, TUNE_FAULTY, TUNE_CODES };
+
+/* One way to run all links of a kind. */
 struct tune_choice {
-    int trigger; /* PDL_TRIGGER_SELECT: the place of the trigger; -1: none */
-    unsigned grid[3];
-    bool serial; /* without overlap, where it is tried with and without */
+    int trigger;                     /* PDL_TRIGGER_SELECT: the place of the trigger; -1: none */
+    bool serial;                     /* without overlap, where it is tried with and without */
+    pdl_kernel *kernels[TUNE_CODES]; /* the chain's; the faulty one may be NULL */
 };
 
 /* Links that have the same kernel and the same launch. */
 struct tune_kind {
     char *name;
+    char *kernel; /* its name in the code */
+    pdl_launch_desc desc;
+    bool never; /* overlaps in no choice */
     struct tune_choice *items;
     size_t count, capacity;
     size_t start; /* the choice to begin with: what there is now */
-    char *kernel; /* its name in the code */
-    unsigned block[3];
-    bool never; /* overlaps in no choice */
 };
 
+struct tune_buffer {
+    char *name;
+    size_t bytes;
+    unsigned char *fill; /* what it is filled with, on the host */
+    bool constant;       /* no kernel writes it: filled once */
+    CUdeviceptr memory;
+};
+
+struct tune_link {
+    size_t kind;
+    void **args;
+    size_t *sizes;
+    size_t count;
+};
+
+#define TUNE_LIST(type)                                                                            \
+    struct {                                                                                       \
+        type *items;                                                                               \
+        size_t count, capacity;                                                                    \
+    }
+
 /* A chain that can be built with any choice for each kind, and checked. */
-struct tune_job {
+struct tune_chain {
     char *name;
     struct tune_kind *kinds;
     size_t kind_count;
-    size_t links;
+    TUNE_LIST(struct tune_buffer) buffers;
+    TUNE_LIST(struct tune_link) links;
+    TUNE_LIST(pdl_kernel *) kernels; /* of all choices */
+    size_t repeat;                   /* of the links */
     size_t result_bytes;
-    void *self; /* of those that made the job */
-
-    /* The chain with one choice a kind, built. NULL with the reason, which the caller frees. */
-    pdl_chain *(*build)(void *self, const size_t *choices, pdl_overlap overlap, char **why);
-    /* The same with overlap and with faults injected (PDL_FAULT_INJECT): a race that would show once in
-     * thousands of replays shows in each. NULL where there is no such code. */
-    pdl_chain *(*build_faulty)(void *self, const size_t *choices, char **why);
-    /* Makes all that a replay writes what it is before the first replay. */
-    void (*reset)(void *self);
-    /* Copies all that replays have written: result_bytes. Waits for the device. */
-    void (*results)(void *self, void *to);
-    /* After the search: what else has gone wrong, or NULL; the caller frees it. May be NULL. */
-    char *(*finish)(void *self);
-    void (*destroy)(void *self);
 };
 
-/* A chain that a JSON file describes. False with lines on standard error. file.c. */
-TOOL_OPTIONAL bool tune_file_job(struct tune_job *job, const char *path);
+/* Reads a chain's file. False with lines on standard error; tune_chain_free() must follow in any case. file.c. */
+TOOL_OPTIONAL bool tune_read(struct tune_chain *chain, const char *path);
+void tune_chain_free(struct tune_chain *chain);
 
-void tune_job_free(struct tune_job *job);
-
-/* A source that libpdl-rtc compiles, and what is wanted of it. */
-struct tune_source {
-    const char *path; /* as messages call it */
-    const char *text;
-    const char *target; /* "sm_90"; NULL: the device's */
-    const char *const *options;
-    size_t count;
-    const char *const *names; /* the kernels */
-    size_t name_count;
-};
-/* Compiles it for a trigger's place, showing what the compiler says. NULL, with why it failed, which the caller
- * frees. tune_compile.c. */
-TOOL_OPTIONAL struct pdl_rtc_image *tune_compile(const struct tune_source *source, int trigger,
-                                                 bool faulty, char **why);
-TOOL_OPTIONAL pdl_status tune_compiled_kernel(const struct pdl_rtc_image *image, const char *name,
-                                              pdl_kernel **kernel);
-TOOL_OPTIONAL void tune_compiled_free(struct pdl_rtc_image *image);
+/* The chain with one choice a kind, built. NULL with the reason, which the caller frees. */
+pdl_chain *tune_build(const struct tune_chain *chain, const size_t *choices, pdl_overlap overlap,
+                      int code, char **why);
+/* Makes all that a replay writes what it is before the first replay. */
+void tune_reset(const struct tune_chain *chain);
+/* Copies all that replays have written: result_bytes. Waits for the device. */
+void tune_results(const struct tune_chain *chain, unsigned char *to);
+/* Why a buffer that was said to be constant is not what it was, or NULL; the caller frees it. */
+char *tune_changed_constant(const struct tune_chain *chain);
 
 /* ---- the search ------------------------------------------------------------------------------- */
 
@@ -86,7 +92,6 @@ enum tune_state {
     TUNE_WRONG,   /* computes something else, without overlap too */
     TUNE_RACE,    /* computes something else, with overlap */
 };
-extern const char *const tune_state_names[]; /* one word each */
 
 struct tune_point {
     size_t choice; /* of the curve's kind */
@@ -94,7 +99,7 @@ struct tune_point {
     char *why;     /* where it is not right */
     double *items; /* samples, us a replay */
     size_t count, capacity;
-    double us, p25, p75; /* of the samples; NAN without */
+    double us; /* of the samples; NAN without */
     double ratio, low,
         high; /* to the curve's base: the median of the rounds, its interval of 95 % */
 };
@@ -110,7 +115,6 @@ struct tune_curve {
 
 /* The points of the last comparison. */
 enum { TUNE_SERIAL, TUNE_START, TUNE_CHOSEN, TUNE_FINALS };
-extern const char *const tune_final_names[TUNE_FINALS];
 
 struct tune_result {
     struct tune_curve *items;
@@ -126,7 +130,7 @@ struct tune_result {
     char *failed;      /* what is wrong with the chain as it was given, or NULL */
 };
 
-/* How a configuration is measured: tune_measure.c; a test has its own. */
+/* How a configuration is measured: measure.c; a test has its own. */
 struct tune_backend {
     void *self;
     /* NULL with the reason and what it makes of the choice. */
@@ -143,40 +147,32 @@ struct tune_backend {
 struct tune_options {
     int rounds;
     double budget; /* seconds */
-    double gain;   /* the least that counts, as a share */
-    int restarts;  /* after the first descent */
-    /* Called after each curve and, with NULL, at the end; may be NULL. */
-    void (*report)(const struct tune_job *job, const struct tune_result *result,
-                   const struct tune_curve *curve);
+    /* Called after each curve; may be NULL. */
+    void (*report)(const struct tune_chain *chain, const struct tune_curve *curve);
 };
 
 /* Coordinate descent: the choices of each kind in turn, until none is better than what it began with
- * by more than the noise. Then again from disturbed places, as often as is wanted. tune_search.c. */
-void tune_search(const struct tune_job *job, const struct tune_backend *backend,
+ * by more than the noise. search.c. */
+void tune_search(const struct tune_chain *chain, const struct tune_backend *backend,
                  const struct tune_options *options, struct tune_result *result);
 /* The chain does not work as it was given: whatever was faster, nothing is chosen. */
-void tune_take_back(const struct tune_job *job, struct tune_result *result);
+void tune_take_back(const struct tune_chain *chain, struct tune_result *result);
 void tune_result_free(struct tune_result *result);
 
-/* On the device in use. `batch` 0: as many replays a sample as take about 2 ms. tune_measure.c. */
-void tune_measure(const struct tune_job *job, const struct tune_options *options, int batch,
+/* On the device in use. measure.c. */
+void tune_measure(const struct tune_chain *chain, const struct tune_options *options,
                   struct tune_result *result);
 
 /* ---- what is told ------------------------------------------------------------------------------ */
 
-void tune_print_head(const struct tune_job *job, FILE *to);
-void tune_print_curve(const struct tune_job *job, const struct tune_curve *curve, FILE *to);
-void tune_print_result(const struct tune_job *job, const struct tune_result *result, FILE *to);
-void tune_write_csv(const struct tune_job *job, const struct tune_result *result, FILE *to);
+void tune_print_head(const struct tune_chain *chain, FILE *to);
+void tune_print_curve(const struct tune_chain *chain, const struct tune_curve *curve, FILE *to);
+void tune_print_result(const struct tune_chain *chain, const struct tune_result *result, FILE *to);
 /* For PDL_OVERLAP_EXCLUDE: the kernels that were slower with overlap in every choice that was measured
  * with and without. The caller frees it; NULL: there is none. */
-char *tune_excluded(const struct tune_job *job, const struct tune_result *result);
-/* With jansson: tune_json.c. */
-TOOL_OPTIONAL void tune_write_json(const struct tune_job *job, const struct tune_result *result,
+char *tune_excluded(const struct tune_chain *chain, const struct tune_result *result);
+/* With jansson: json.c. */
+TOOL_OPTIONAL void tune_write_json(const struct tune_chain *chain, const struct tune_result *result,
                                    FILE *to);
-
-/* "0", "none"; "132", "16x8x1": the caller frees them. */
-char *tune_trigger_name(int trigger);
-char *tune_grid_name(const unsigned *grid);
 
 #endif /* PDL_TOOLS_TUNE_H */

@@ -97,7 +97,7 @@ def main():
         with open(path("chain.json"), "w", encoding="utf-8") as file:
             json.dump(chain(points), file)
         done = subprocess.run([options.pdltool, "tune", path("chain.json"), "--budget", options.budget, "--rounds", "9",
-                               "--restarts", "1", "--json", path("tuned.json")], check=False, text=True,
+                               "--json", path("tuned.json")], check=False, text=True,
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
         print(done.stdout)
         if done.returncode != 0:
