@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "lint/database.h"
+#include "lint/sources.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Findings as compilers print them, and the table of kernels. */
+/* Findings as compilers print them. */
 #include "lint/lint.h"
 
 #include <stdio.h>
@@ -10,8 +10,6 @@
 #include "common/memory.h"
 #include "common/print.h"
 #include "common/shown.h"
-#include "lint/never.h"
-#include "lint/sift.h"
 
 /* Colours as GCC has them; empty strings where none are wanted. */
 struct colours {
@@ -65,21 +63,16 @@ static void print_machine(const struct colours *colours, const pdl_lint_finding 
     }
 }
 
-static char *name_of(const struct lint_report *report, const char *name)
+static void print_function(const char *name)
 {
-    return report->full_names ? demangle(name) : demangle_brief(name);
-}
-
-static void print_function(const struct lint_report *report, const char *name)
-{
-    char *text = name_of(report, name);
+    char *text = demangle_brief(name);
     (void)putchar('\'');
     print_plain(stdout, text);
     (void)putchar('\'');
     free(text);
 }
 
-char *lint_kernels_text(const struct lint_report *report, const struct lint_item *item)
+char *lint_kernels_text(const struct lint_item *item)
 {
     bool same;
     const size_t kernels = lint_count_kernels(item, &same);
@@ -92,7 +85,7 @@ char *lint_kernels_text(const struct lint_report *report, const struct lint_item
         free(count);
         free(alone);
     } else {
-        char *name = name_of(report, first);
+        char *name = demangle_brief(first);
         char *more = kernels > 1 ? format_count(kernels - 1, "", "") : copy_text("");
         text = format_text("in kernel '%s'%s%s%s", name, kernels > 1 ? " and " : "", more,
                            kernels > 1 ? " more" : "");
@@ -231,8 +224,8 @@ static void print_at(const pdl_inspect_place *place)
     print_place(place->file, place->line, place->column);
 }
 
-static void print_place_in(const struct lint_report *report, const pdl_inspect_place *place,
-                           const char *function, bool inside, uint32_t more)
+static void print_place_in(const pdl_inspect_place *place, const char *function, bool inside,
+                           uint32_t more)
 {
     (void)fputs("  ", stdout);
     if (inside) {
@@ -241,7 +234,7 @@ static void print_place_in(const struct lint_report *report, const pdl_inspect_p
     }
     if (function != NULL) {
         (void)fputs(inside ? ", in " : "in ", stdout);
-        print_function(report, function);
+        print_function(function);
     }
     if (!inside) {
         (void)fputs(function != NULL ? ", inlined from " : "inlined from ", stdout);
@@ -254,7 +247,7 @@ static void print_place_in(const struct lint_report *report, const pdl_inspect_p
 }
 
 /* What is inlined to the headline, and where that is inlined to: of each part both ends, if it is long. */
-static void print_chain(const struct lint_report *report, const pdl_lint_finding *finding)
+static void print_chain(const pdl_lint_finding *finding)
 {
     enum { FEW = 3 }; /* of more only the end is shown */
     const uint32_t place = finding->place < finding->place_count ? finding->place : 0;
@@ -271,7 +264,7 @@ static void print_chain(const struct lint_report *report, const pdl_lint_finding
             (void)fputs("  …\n", stdout);
             continue;
         }
-        print_place_in(report, at, inside ? at->inlined : finding->places[i - 1]->inlined, inside,
+        print_place_in(at, inside ? at->inlined : finding->places[i - 1]->inlined, inside,
                        many ? end - begin - 1 : 0);
     }
 }
@@ -286,7 +279,7 @@ static void print_item(const struct lint_report *report, const struct colours *c
     const struct lint_place place = lint_place_of(&item->entries[0]);
     const uint64_t instructions = count_instructions(item);
     const char *said = before != NULL ? before->entries[0].finding->advice : NULL;
-    char *kernels = lint_kernels_text(report, item);
+    char *kernels = lint_kernels_text(item);
     char *pointers = lint_pointers_text(item);
     size_t count;
     struct inner *lines = find_inner(item, &count);
@@ -309,7 +302,7 @@ static void print_item(const struct lint_report *report, const struct colours *c
         printf("  %s\n", pointers);
     }
     if (count == 1) {
-        print_chain(report, finding);
+        print_chain(finding);
     } else {
         print_lines(lines, count, "at");
     }
@@ -522,57 +515,5 @@ bool lint_print_text(const struct lint_report *report)
     }
     print_never(report, colours);
     print_totals(report);
-    return ferror(stdout) == 0;
-}
-
-/* ---- the summary ------------------------------------------------------------------------------*/
-
-static const char *waits_text(const pdl_inspect_kernel *kernel)
-{
-    return kernel->info->waits == PDL_YES && kernel->info->waits_always == PDL_NO
-               ? "sometimes"
-               : known_name(kernel->info->waits);
-}
-
-/* No findings in what was not checked are no good answer. */
-static char *count_text(const pdl_inspect_kernel *kernel, size_t count)
-{
-    return kernel->unchecked != NULL && count == 0 ? copy_text("–") : format_text("%zu", count);
-}
-
-static void add_row(struct table *table, const struct lint_report *report,
-                    const struct input *input, const pdl_inspect_kernel *kernel)
-{
-    size_t counts[PDL_LINT_ERROR + 1] = {0}; /* those that are suppressed at index 0 */
-    for (uint32_t i = 0; i < kernel->finding_count; i++) {
-        const pdl_lint_finding *finding =
-            pdl_inspection_finding(input->inspection, (size_t)kernel->first_finding + i);
-        counts[finding->suppressed != NULL ? 0 : finding->level]++;
-    }
-    table_add(table, target_name(pdl_inspection_image(input->inspection, kernel->image)));
-    table_add(table, copy_text(waits_text(kernel)));
-    table_add(table, copy_text(known_name(kernel->info->triggers)));
-    table_add(table, count_text(kernel, counts[PDL_LINT_ERROR]));
-    table_add(table, count_text(kernel, counts[PDL_LINT_WARNING]));
-    table_add(table, count_text(kernel, counts[PDL_LINT_NOTE]));
-    table_add(table, count_text(kernel, counts[0]));
-    table_add(table, name_of(report, kernel->info->name));
-}
-
-bool lint_print_summary(const struct lint_report *report)
-{
-    static const char *const headings[] = {"target",   "waits", "triggers",   "errors",
-                                           "warnings", "notes", "suppressed", "kernel"};
-    struct table table = {.headings = headings, .right = "lllrrrrl"};
-    for (size_t i = 0; i < report->inputs.count; i++) {
-        const struct input *input = &report->inputs.items[i];
-        const size_t count =
-            input->inspection != NULL ? pdl_inspection_kernel_count(input->inspection) : 0;
-        for (size_t k = 0; k < count; k++) {
-            add_row(&table, report, input, pdl_inspection_kernel(input->inspection, k));
-        }
-    }
-    table_print(&table, stdout);
-    table_free(&table);
     return ferror(stdout) == 0;
 }
