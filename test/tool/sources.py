@@ -425,13 +425,15 @@ class Database(Case):
         for content, what in (
             ("", "line 1"),
             ("{}", "not an array"),
-            ("[1]", "entry 1: it is not an object"),
-            ('[{"file": "a.cu", "command": "nvcc"}]', 'entry 1: it has no "directory"'),
-            ('[{"directory": "/", "command": "nvcc"}]', 'it has no "file"'),
-            ('[{"directory": "/", "file": "a.cu"}]', 'neither "command" nor "arguments"'),
-            ('[{"directory": "/", "file": "a.cu", "command": "  "}]', "its command is empty"),
-            ('[{"directory": "/", "file": "a.cu", "arguments": [1]}]', "not a string"),
-            ('[{"directory": "/", "file": "a.cu", "arguments": "nvcc"}]', "not an array"),
+            *((entry, 'entry 1 has no "directory", no "file" or no command') for entry in (
+                "[1]",
+                '[{"file": "a.cu", "command": "nvcc"}]',
+                '[{"directory": "/", "command": "nvcc"}]',
+                '[{"directory": "/", "file": "a.cu"}]',
+                '[{"directory": "/", "file": "a.cu", "command": "  "}]',
+                '[{"directory": "/", "file": "a.cu", "arguments": [1]}]',
+                '[{"directory": "/", "file": "a.cu", "arguments": "nvcc"}]',
+            )),
             ("[]", "no CUDA source is compiled by it"),
             ('[{"directory": "/", "file": "a.c", "command": "cc a.c"}]', "no CUDA source is compiled by it"),
         ):

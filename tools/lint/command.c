@@ -27,7 +27,7 @@ static bool is_listed(const char *list, const char *name, size_t length)
     return false;
 }
 
-static bool ends_in_one_of(const char *file, const char *list)
+bool command_ends_in(const char *file, const char *list)
 {
     const char *const dot = strrchr(file, '.');
     return dot != NULL && strchr(dot, '/') == NULL && is_listed(list, dot, strlen(dot));
@@ -105,7 +105,7 @@ static const char *language_in(const char *word)
 
 bool command_is_cuda(const struct argv *command, const char *file)
 {
-    bool cuda = ends_in_one_of(file, ".cu");
+    bool cuda = command_ends_in(file, ".cu");
     bool follows = false; /* the language is the next argument */
     for (size_t i = 1; i < command->count; i++) {
         const char *const word = command->items[i];
@@ -319,7 +319,7 @@ struct reading {
 static bool is_input(const struct reading *reading, const char *word)
 {
     return strcmp(word, reading->file) == 0 ||
-           ends_in_one_of(word, ".cu .cuh .c .cc .cpp .cxx .C .o .obj .a .so .ptx .cubin .fatbin");
+           command_ends_in(word, ".cu .cuh .c .cc .cpp .cxx .C .o .obj .a .so .ptx .cubin .fatbin");
 }
 
 static void take_value(struct reading *reading, bool keep)
@@ -436,7 +436,7 @@ void command_read(struct command *command, enum compiler_kind kind, struct argv 
     if (kind == COMPILER_CLANG && !reading.optimizes) {
         argv_add(&command->arguments, "-O2"); /* at -O0 pointers are on the stack */
     }
-    if (!reading.language && !ends_in_one_of(file, ".cu")) {
+    if (!reading.language && !command_ends_in(file, ".cu")) {
         argv_add(&command->arguments, "-x");
         argv_add(&command->arguments, kind == COMPILER_CLANG ? "cuda" : "cu");
     }

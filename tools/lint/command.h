@@ -40,6 +40,9 @@ enum { ARCHITECTURE_LEAST = 90 };
 
 enum compiler_kind { COMPILER_UNKNOWN, COMPILER_NVCC, COMPILER_CLANG };
 
+/* Whether the name of a file has one of the endings, with blanks between them, such as ".cu .cuh". */
+bool command_ends_in(const char *file, const char *list);
+
 /* By the name of its file. */
 enum compiler_kind compiler_kind_of(const char *path);
 

@@ -43,19 +43,6 @@ void units_free(struct units *units)
 
 /* ---- arguments --------------------------------------------------------------------------------*/
 
-static bool ends_in(const char *text, const char *end)
-{
-    const size_t length = strlen(text);
-    const size_t tail = strlen(end);
-    return length > tail && strcmp(text + length - tail, end) == 0;
-}
-
-static bool is_cxx(const char *name)
-{
-    return ends_in(name, ".cpp") || ends_in(name, ".cc") || ends_in(name, ".cxx") ||
-           ends_in(name, ".c") || ends_in(name, ".C");
-}
-
 static bool is_directory(const char *path)
 {
     struct stat about;
@@ -77,11 +64,12 @@ static bool options_say_cuda(const struct lint_options *options)
 
 bool lint_is_source(const struct lint_options *options, const char *argument)
 {
-    if (ends_in(argument, ".cu") || ends_in(argument, ".cuh")) {
+    if (command_ends_in(argument, ".cu .cuh")) {
         return true;
     }
-    return options->compile_commands != NULL ? is_cxx(argument) || is_directory(argument)
-                                             : is_cxx(argument) && options_say_cuda(options);
+    const bool is_cxx = command_ends_in(argument, ".cpp .cc .cxx .c .C");
+    return options->compile_commands != NULL ? is_cxx || is_directory(argument)
+                                             : is_cxx && options_say_cuda(options);
 }
 
 /* ---- architectures ----------------------------------------------------------------------------*/

@@ -269,11 +269,10 @@ static void print_chain(const pdl_lint_finding *finding)
     }
 }
 
-/* `before` is the item above it, or NULL: the same advice is not given twice in a row. `findings` of the report are this
- * item. */
+/* `before` is the item above it, or NULL: the same advice is not given twice in a row. `alike` items are not shown for
+ * this one. */
 static void print_item(const struct lint_report *report, const struct colours *colours,
-                       const struct lint_item *item, const struct lint_item *before,
-                       size_t findings)
+                       const struct lint_item *item, const struct lint_item *before, size_t alike)
 {
     const pdl_lint_finding *finding = item->entries[0].finding;
     const struct lint_place place = lint_place_of(&item->entries[0]);
@@ -292,12 +291,12 @@ static void print_item(const struct lint_report *report, const struct colours *c
     if (instructions > 1) {
         printf(", by %llu instructions", (unsigned long long)instructions);
     }
-    if (findings > 1) {
-        char *equal = format_count(findings, "", "");
-        printf(" (%s findings)", equal);
-        free(equal);
-    }
     (void)putchar('\n');
+    if (alike > 0) {
+        char *more = format_count(alike, "", "");
+        printf("  and %s more findings, in kernels whose names differ only in numbers\n", more);
+        free(more);
+    }
     if (*pointers != '\0') {
         printf("  %s\n", pointers);
     }
@@ -319,28 +318,19 @@ static void print_item(const struct lint_report *report, const struct colours *c
 
 /* ---- findings that look alike -----------------------------------------------------------------*/
 
-/* Generators number their kernels: without source lines, each of thousands has the same finding. From so many on, they
- * are shown as one. */
+/* Generators number their kernels: without source lines, each of thousands has the same finding. From so many on, one is
+ * shown. */
 enum { MANY_ALIKE = 4 };
 
-/* By the item's index: which items look alike; by that number: how many do, and whether they are printed. */
-struct alike {
-    struct pdl_names looks;
-    uint32_t *look_of;
-    size_t *counts;
-    bool *printed;
-};
-
-/* What the report shows of a finding, with the digits of the kernel's name left out. */
+/* What the report shows of a finding, with the digits of the kernel's name left out; the caller frees it. */
 static char *look_of(const struct lint_item *item)
 {
     const pdl_lint_finding *finding = item->entries[0].finding;
     char *name = demangle_alone(lint_kernel_of(&item->entries[0])->info->name);
     size_t kept = 0;
     for (size_t i = 0; name[i] != '\0'; i++) {
-        if (name[i] < '0' || name[i] > '9') {
-            name[kept++] = name[i];
-        }
+        name[kept] = name[i];
+        kept += name[i] < '0' || name[i] > '9' ? 1 : 0;
     }
     name[kept] = '\0';
     char *look = format_text("%d %d %s\n%s\n%s\n%s\n%s", (int)finding->rule, (int)finding->level,
@@ -351,65 +341,34 @@ static char *look_of(const struct lint_item *item)
     return look;
 }
 
-static struct alike find_alike(const struct lint_report *report)
+/* By the item's index: how many look like it, itself included; 0 if another is shown for it. The caller frees them. */
+static size_t *count_alike(const struct lint_report *report)
 {
-    struct alike alike = {.look_of = allocate(report->item_count, sizeof(*alike.look_of)),
-                          .counts = allocate(report->item_count, sizeof(*alike.counts)),
-                          .printed = allocate(report->item_count, sizeof(*alike.printed))};
+    struct pdl_names looks = {0};
+    size_t *const begins = allocate(report->item_count, sizeof(*begins)); /* by look: its first */
+    size_t *const firsts = allocate(report->item_count, sizeof(*firsts));
+    size_t *const counts = allocate(report->item_count, sizeof(*counts));
     for (size_t i = 0; i < report->item_count; i++) {
         const struct lint_entry *entry = &report->items[i].entries[0];
-        alike.look_of[i] = UINT32_MAX;
+        counts[i] = 1;
+        firsts[i] = i;
         if (lint_is_shown(report, entry->finding) && !lint_place_of(entry).in_source) {
             char *look = look_of(&report->items[i]);
-            alike.look_of[i] = name_index(&alike.looks, look);
-            alike.counts[alike.look_of[i]]++;
+            const uint32_t known = looks.count;
+            const uint32_t index = name_index(&looks, look);
+            begins[index] = index == known ? i : begins[index];
+            firsts[i] = begins[index];
+            counts[firsts[i]] += firsts[i] != i;
             free(look);
         }
     }
-    return alike;
-}
-
-static void free_alike(struct alike *alike)
-{
-    pdl_names_free(&alike->looks);
-    free(alike->look_of);
-    free(alike->counts);
-    free(alike->printed);
-}
-
-/* The item with the entries of all that look like it, which the caller frees. */
-static struct lint_item join_alike(const struct lint_report *report, const struct alike *alike,
-                                   size_t index)
-{
-    struct lint_item item = report->items[index];
-    size_t count = 0;
-    for (size_t i = index; i < report->item_count; i++) {
-        count += alike->look_of[i] == alike->look_of[index] ? report->items[i].count : 0;
+    for (size_t i = 0; i < report->item_count; i++) {
+        counts[i] = firsts[i] != i && counts[firsts[i]] >= MANY_ALIKE ? 0 : counts[i];
     }
-    struct lint_entry *entries = allocate(count, sizeof(*entries));
-    item.count = 0;
-    for (size_t i = index; i < report->item_count; i++) {
-        for (size_t e = 0; alike->look_of[i] == alike->look_of[index] && e < report->items[i].count;
-             e++) {
-            entries[item.count++] = report->items[i].entries[e];
-        }
-    }
-    item.entries = entries;
-    return item;
-}
-
-static void print_alike(const struct lint_report *report, const struct colours *colours,
-                        struct alike *alike, size_t index, const struct lint_item *before)
-{
-    const uint32_t look = alike->look_of[index];
-    if (look == UINT32_MAX || alike->counts[look] < MANY_ALIKE) {
-        print_item(report, colours, &report->items[index], before, 1);
-    } else if (!alike->printed[look]) {
-        const struct lint_item item = join_alike(report, alike, index);
-        alike->printed[look] = true;
-        print_item(report, colours, &item, before, alike->counts[look]);
-        free((void *)item.entries);
-    }
+    pdl_names_free(&looks);
+    free(begins);
+    free(firsts);
+    return counts;
 }
 
 static void print_unused(const struct colours *colours, const struct lint_allowance *allowance)
@@ -492,16 +451,17 @@ bool lint_print_text(const struct lint_report *report)
 {
     const struct colours *colours = wants_colours(stdout) ? &coloured : &plain;
     const struct lint_item *before = NULL;
-    struct alike alike = find_alike(report);
     bool without_source = false;
+    size_t *const alike = count_alike(report);
     for (size_t i = 0; i < report->item_count; i++) {
-        if (lint_is_shown(report, report->items[i].entries[0].finding)) {
-            print_alike(report, colours, &alike, i, before);
+        if (lint_is_shown(report, report->items[i].entries[0].finding) && alike[i] > 0) {
+            print_item(report, colours, &report->items[i], before,
+                       alike[i] >= MANY_ALIKE ? alike[i] - 1 : 0);
             before = &report->items[i];
             without_source |= !lint_place_of(&report->items[i].entries[0]).in_source;
         }
     }
-    free_alike(&alike);
+    free(alike);
     for (size_t i = 0; i < report->allowance_count; i++) {
         if (report->level <= report->allowances[i].level &&
             lint_is_unused(report, &report->allowances[i])) {
