@@ -348,6 +348,8 @@ class Database(Case):
     def test_files_and_folders_select(self):
         self.database(*(self.entry(name) for name in ("k/a.cu", "k/b.cu", "other/c.cu")))
         os.symlink("k", self.path("link"))
+        os.rename(self.path("k/b.cu"), self.path("b.cu"))
+        os.symlink("../b.cu", self.path("k/b.cu"))
         for names, expected in (
             (["k/a.cu"], ["a.cu"]),
             (["./k/../k/a.cu", "other/c.cu"], ["a.cu", "c.cu"]),

@@ -250,17 +250,20 @@ static char *path_real(const char *directory, const char *path)
 static bool is_selected(struct selection *selections, size_t count,
                         const struct compilation *compilation)
 {
-    char *const path = path_real(compilation->directory, compilation->file);
+    char *const named = path_absolute(compilation->directory, compilation->file);
+    char *const real = path_real(NULL, named);
     bool found = count == 0;
     for (size_t i = 0; i < count; i++) {
-        const size_t length = strlen(selections[i].path);
-        if (strncmp(path, selections[i].path, length) == 0 &&
-            (path[length] == '\0' || path[length] == '/')) {
+        const char *const path = selections[i].path;
+        const size_t length = strlen(path);
+        if (strcmp(real, path) == 0 || (strncmp(real, path, length) == 0 && real[length] == '/') ||
+            (strncmp(named, path, length) == 0 && named[length] == '/')) {
             selections[i].used = true;
             found = true;
         }
     }
-    free(path);
+    free(real);
+    free(named);
     return found;
 }
 
